@@ -1,0 +1,196 @@
+// Package backend is the port between a store and whatever keeps its bytes.
+//
+// The store owns meaning: it checks values against schemas, resolves names
+// and gives errors their words. A [Backend] owns order and durability: it
+// assigns commit ids, decides under its write lock what a draft changes, and
+// never loses or reorders what it acknowledged. Its arguments are clean: names
+// and keys are within their limits and fields are canonical JSON.
+//
+// What only some backends can do is an optional interface, found with [As].
+// Implementing one enrols the backend in that part of package backendtest,
+// which is this contract as tests.
+package backend
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/ontologia/onto"
+)
+
+// Head stands for the newest commit where a commit id is asked for.
+const Head int64 = -1
+
+// Backend keeps one store. Its methods may be called concurrently.
+//
+// Errors carry an onto.Code where one fits. A sequence ends after it yields an
+// error; stopping it early releases what it holds. A cancelled context ends
+// any call, except that a write whose turn has come is finished first.
+type Backend interface {
+	// Append applies a draft as one commit, or none if it changes nothing.
+	// When it returns without error the commit is durable. Under the write
+	// lock and in this order: a repeated idempotency key returns the first
+	// result or fails with IdempotencyConflict; expectations fail with
+	// HeadMismatch or VersionMismatch; a write whose SchemaVersion is not
+	// the type's newest fails with SchemaOutdated; unchanged writes and
+	// deletes of what does not exist are dropped. After an error nothing of
+	// the draft is visible.
+	Append(ctx context.Context, d *Draft) (onto.Result, error)
+
+	// AppendStream does the same for writes that need not fit in memory.
+	// Draft.Writes is empty; writes may be in any order. An identity that
+	// comes twice is taken once if equal and is a Conflict otherwise. An
+	// error from the sequence fails the commit and is returned as it is.
+	AppendStream(ctx context.Context, d *Draft, writes iter.Seq2[Write, error]) (onto.Result, error)
+
+	// Resolve returns the commit a point refers to: the newest; the one with
+	// that id, or NotFound; the last one whose time is not after that time.
+	// The zero Commit stands for the empty store at commit 0.
+	Resolve(ctx context.Context, p onto.Point) (onto.Commit, error)
+
+	// Get returns the newest version of an identity as of a commit, which may
+	// be a delete, or NotFound if it has none.
+	Get(ctx context.Context, id onto.Identity, at int64) (onto.Version, error)
+
+	// Scan yields the versions a query asks for, as of one moment.
+	Scan(ctx context.Context, q *Query) iter.Seq2[onto.Version, error]
+
+	// Diff yields, in order of identity, each identity whose state as of
+	// commit To differs from its state as of commit From.
+	Diff(ctx context.Context, q *DiffQuery) iter.Seq2[onto.Change, error]
+
+	// Commits yields commits.
+	Commits(ctx context.Context, q *CommitQuery) iter.Seq2[onto.Commit, error]
+
+	// Schemas returns every version of every type, ordered by kind, name and
+	// version.
+	Schemas(ctx context.Context) ([]onto.SchemaVersion, error)
+
+	// Register makes sure the types exist as given, all or none, and returns
+	// their newest versions in the same order. A type that is stored
+	// differently fails with SchemaOutdated.
+	Register(ctx context.Context, r *Registration) ([]onto.SchemaVersion, error)
+
+	// Close releases everything. Calls that are under way end first or fail
+	// with Closed.
+	Close() error
+}
+
+// Draft is a commit to be made.
+type Draft struct {
+	Commit   onto.Commit     // what is said about it; ID, Time, Metadata and Operations are ignored
+	Metadata json.RawMessage // canonical JSON object; nil for none
+	Writes   []Write         // sorted by identity, each once
+	Expect   []onto.Expectation
+}
+
+// Write is one identity's wanted state.
+type Write struct {
+	onto.Identity
+	Op            onto.Op
+	Fields        json.RawMessage // canonical JSON object; nil for a delete
+	SchemaVersion int             // the version of the type that Fields fit
+}
+
+// Mode is what a query asks for.
+type Mode uint8
+
+const (
+	// State asks for the live version of each identity, in order of identity.
+	State Mode = iota
+	// History asks for all versions, deletes included, by commit, then identity.
+	History
+)
+
+// Query selects versions of one type.
+type Query struct {
+	Kind onto.Kind
+	Type string
+	Mode Mode
+	At   int64 // as of this commit; Head for the newest
+
+	Since    int64          // History: only what later commits made
+	Identity *onto.Identity // History: only this identity
+
+	After *onto.Identity // State: only identities after this one
+	Limit int            // at most so many; 0 for all
+}
+
+// DiffQuery selects changes between two commits, From not after To.
+type DiffQuery struct {
+	From, To int64
+	Kind     onto.Kind // only this kind and type; both empty for all
+	Type     string
+}
+
+// CommitQuery selects commits.
+type CommitQuery struct {
+	Since  int64 // only commits after this one
+	Until  int64 // only commits up to this one; Head for all
+	Newest bool  // newest first; oldest first otherwise
+	Limit  int   // at most so many; 0 for all
+}
+
+// Registration asks for types to exist.
+type Registration struct {
+	Schemas []onto.Schema
+	Runtime string
+	Reason  string
+}
+
+// Checker is a backend that can examine itself. The check covers the
+// structure and compares what is derived with the history it derives from.
+type Checker interface {
+	Check(ctx context.Context) iter.Seq2[onto.Finding, error]
+}
+
+// Rebuilder is a backend with a projection that can be made anew from history.
+type Rebuilder interface {
+	// RebuildProjection returns how many identities the projection holds.
+	// Progress, if not nil, is called now and then.
+	RebuildProjection(ctx context.Context, progress func(done, total int64)) (int64, error)
+}
+
+// Describer is a backend that can tell about its storage.
+type Describer interface {
+	// Describe counts rows only if stats is set, since that takes time.
+	Describe(ctx context.Context, stats bool) (Info, error)
+}
+
+// Info describes a backend's storage.
+type Info struct {
+	Backend  string // sqlite, memory, …
+	Location string
+	StoreID  string
+	Format   int
+	Bytes    int64
+	Types    []TypeInfo
+	Warnings []string
+}
+
+// TypeInfo describes what is stored of one type.
+type TypeInfo struct {
+	Kind     onto.Kind
+	Name     string
+	Version  int   // of the schema
+	Live     int64 // identities that exist now
+	Versions int64
+}
+
+// As finds the first backend that is a T, going through wrappers that have a
+// method Unwrap() Backend.
+func As[T any](b Backend) (T, bool) {
+	for b != nil {
+		if t, ok := b.(T); ok {
+			return t, true
+		}
+		w, ok := b.(interface{ Unwrap() Backend })
+		if !ok {
+			break
+		}
+		b = w.Unwrap()
+	}
+	var none T
+	return none, false
+}

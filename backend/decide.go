@@ -1,0 +1,135 @@
+package backend
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/ontologia/onto"
+)
+
+// The verdicts below are the same for every backend, so they are made here
+// and backends call them under their write lock.
+
+// Changes reports whether a write makes a version, given the identity's newest
+// version, or nil if it has none.
+func Changes(w *Write, current *onto.Version) bool {
+	live := current != nil && current.Live()
+	if w.Op == onto.Delete {
+		return live
+	}
+	return !live || !bytes.Equal(w.Fields, current.Fields)
+}
+
+// CheckHead fails with HeadMismatch if an expectation of the head does not hold.
+func CheckHead(expect []onto.Expectation, head int64) error {
+	for _, e := range expect {
+		if e.Head && e.Commit != head {
+			return onto.Errorf(onto.HeadMismatch, "expected head %d, but the head is %d", e.Commit, head).
+				WithHint("look at what changed (onto diff %d %d), then try again with the new head", min(e.Commit, head), max(e.Commit, head))
+		}
+	}
+	return nil
+}
+
+// CheckVersion fails with VersionMismatch if the expectation of an identity
+// does not hold, given its newest version, or nil if it has none.
+func CheckVersion(e onto.Expectation, current *onto.Version) error {
+	var at int64
+	if current != nil && current.Live() {
+		at = current.Commit
+	}
+	if e.Commit == at {
+		return nil
+	}
+	return onto.Errorf(onto.VersionMismatch, "expected %s %s, but it %s", e.Identity, atCommit(e.Commit), atCommit(at)).
+		WithHint("read it again, then try again with its present commit")
+}
+
+func atCommit(id int64) string {
+	if id == 0 {
+		return "does not exist"
+	}
+	return fmt.Sprintf("is at commit %d", id)
+}
+
+// CheckRepeat decides what a used idempotency key means: nil if it was used
+// for the same draft.
+func CheckRepeat(key, usedHash, hash string, commit int64) error {
+	if usedHash == hash {
+		return nil
+	}
+	return onto.Errorf(onto.IdempotencyConflict, "idempotency key %q was used for another draft by commit %d", key, commit).
+		WithHint("use a new key for a new draft")
+}
+
+// CheckStamp fails with SchemaOutdated if a write was made for another version
+// of its type than the newest.
+func CheckStamp(w *Write, newest int) error {
+	if w.SchemaVersion == newest {
+		return nil
+	}
+	return onto.Errorf(onto.SchemaOutdated, "%s was written for schema version %d of %s, but the store is at %d",
+		w.Identity, w.SchemaVersion, w.Type, newest).WithHint("open the store again with the present types")
+}
+
+// SameTwice decides what an identity that comes twice in one draft means: nil
+// if both wants are equal.
+func SameTwice(a, b *Write) error {
+	if a.Op == b.Op && bytes.Equal(a.Fields, b.Fields) {
+		return nil
+	}
+	return onto.Errorf(onto.Conflict, "%s comes twice in the draft, with different contents", a.Identity).
+		WithHint("keep one of the two")
+}
+
+// Missing returns which of the given schemas are not stored yet. It fails with
+// SchemaOutdated if one is stored differently. Newest holds the newest version
+// of each stored type.
+func Missing(newest []onto.SchemaVersion, given []onto.Schema) ([]onto.Schema, error) {
+	type name struct {
+		kind onto.Kind
+		name string
+	}
+	stored := make(map[name]onto.Schema, len(newest))
+	kinds := make(map[string]onto.Kind, len(newest))
+	for _, v := range newest {
+		stored[name{v.Schema.Kind, v.Schema.Name}] = v.Schema
+		kinds[v.Schema.Name] = v.Schema.Kind
+	}
+	var missing []onto.Schema
+	var diffs []onto.Difference
+	for _, g := range given {
+		if s, ok := stored[name{g.Kind, g.Name}]; ok {
+			if d := onto.Compare(s, g); !d.Empty() {
+				diffs = append(diffs, d)
+			}
+			continue
+		}
+		if kind, taken := kinds[g.Name]; taken {
+			return nil, onto.Errorf(onto.Conflict, "the name %s is taken: the store has it as %s type", g.Name, kind)
+		}
+		missing = append(missing, g)
+	}
+	if diffs == nil {
+		return missing, nil
+	}
+	lines := make([]string, len(diffs))
+	for i, d := range diffs {
+		lines[i] = d.String()
+	}
+	err := onto.Errorf(onto.SchemaOutdated, "the stored types differ: %s", strings.Join(lines, "; "))
+	err.Differences = diffs
+	return nil, err.WithHint("see the stored types with: onto schema export")
+}
+
+// Newest picks the newest version of each type out of what Schemas returns.
+func Newest(all []onto.SchemaVersion) []onto.SchemaVersion {
+	var newest []onto.SchemaVersion
+	for i, v := range all {
+		if i+1 == len(all) || all[i+1].Schema.Kind != v.Schema.Kind || all[i+1].Schema.Name != v.Schema.Name {
+			newest = append(newest, v)
+		}
+	}
+	return newest
+}

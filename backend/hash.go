@@ -1,0 +1,71 @@
+package backend
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+
+	"github.com/ontologia/onto"
+)
+
+// Hash identifies a draft's content, for idempotency: what is said about the
+// commit, what is expected, and the writes in their order.
+type Hash struct {
+	sum hash.Hash
+	buf []byte
+}
+
+// NewHash starts with everything but the writes.
+func NewHash(d *Draft) *Hash {
+	h := &Hash{sum: sha256.New()}
+	c := &d.Commit
+	h.texts(c.Actor.String(), c.Correlation, c.Signature, c.Comment, string(d.Metadata))
+	h.number(c.Causation)
+	h.number(int64(len(d.Expect)))
+	for _, e := range d.Expect {
+		if e.Head {
+			h.texts("head")
+		} else {
+			h.identity(e.Identity)
+		}
+		h.number(e.Commit)
+	}
+	return h
+}
+
+// Add includes a write.
+func (h *Hash) Add(w *Write) {
+	h.identity(w.Identity)
+	h.texts(string(w.Op), string(w.Fields))
+}
+
+// Sum returns the hash in hex.
+func (h *Hash) Sum() string { return hex.EncodeToString(h.sum.Sum(nil)) }
+
+// Hash returns the hash of the whole draft.
+func (d *Draft) Hash() string {
+	h := NewHash(d)
+	for i := range d.Writes {
+		h.Add(&d.Writes[i])
+	}
+	return h.Sum()
+}
+
+func (h *Hash) identity(id onto.Identity) {
+	h.texts(string(id.Kind), id.Type, id.Key, id.Left, id.Right, id.Instance)
+}
+
+// texts adds each text with its length, so that none can run into the next.
+func (h *Hash) texts(list ...string) {
+	for _, s := range list {
+		h.number(int64(len(s)))
+		h.buf = append(h.buf[:0], s...)
+		h.sum.Write(h.buf)
+	}
+}
+
+func (h *Hash) number(n int64) {
+	h.buf = binary.BigEndian.AppendUint64(h.buf[:0], uint64(n))
+	h.sum.Write(h.buf)
+}

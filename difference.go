@@ -1,0 +1,129 @@
+package onto
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// Difference says how a type as given differs from the type as stored.
+type Difference struct {
+	Kind    Kind
+	Type    string
+	Added   []string // fields that are not stored
+	Removed []string // fields that are only stored
+	Changed []string // what changed, as "name: stored → given"
+}
+
+// Empty reports whether there is no difference.
+func (d Difference) Empty() bool {
+	return len(d.Added)+len(d.Removed)+len(d.Changed) == 0
+}
+
+// String lists the difference on one line.
+func (d Difference) String() string {
+	var parts []string
+	for _, s := range d.Added {
+		parts = append(parts, "+"+s)
+	}
+	for _, s := range d.Removed {
+		parts = append(parts, "-"+s)
+	}
+	for _, s := range d.Changed {
+		parts = append(parts, "~"+s)
+	}
+	return d.Type + ": " + strings.Join(parts, ", ")
+}
+
+// Compare returns how the given schema differs from the stored one.
+func Compare(stored, given Schema) Difference {
+	d := Difference{Kind: given.Kind, Type: given.Name}
+	change := func(what, from, to string) {
+		if from != to {
+			d.Changed = append(d.Changed, fmt.Sprintf("%s: %s → %s", what, orNone(from), orNone(to)))
+		}
+	}
+	change("kind", string(stored.Kind), string(given.Kind))
+	change("key", stored.Key, given.Key)
+	change("left", stored.Left, given.Left)
+	change("right", stored.Right, given.Right)
+	change("instance key", stored.InstanceKey, given.InstanceKey)
+	for _, g := range given.Fields {
+		s, ok := stored.Field(g.Name)
+		if !ok {
+			d.Added = append(d.Added, g.Name)
+			continue
+		}
+		if !sameField(s, g) {
+			change(g.Name, s.describe(), g.describe())
+		}
+	}
+	for _, s := range stored.Fields {
+		if _, ok := given.Field(s.Name); !ok {
+			d.Removed = append(d.Removed, s.Name)
+		}
+	}
+	return d
+}
+
+func sameField(a, b Field) bool {
+	return a.Type == b.Type && a.Optional == b.Optional && a.Index == b.Index &&
+		a.Search == b.Search && bytes.Equal(a.Default, b.Default)
+}
+
+// describe is the field's declaration in words.
+func (f Field) describe() string {
+	words := []string{string(f.Type)}
+	for _, w := range []struct {
+		on   bool
+		word string
+	}{{f.Optional, "optional"}, {f.Index, "index"}, {f.Search, "search"}} {
+		if w.on {
+			words = append(words, w.word)
+		}
+	}
+	if f.Default != nil {
+		words = append(words, "default "+string(f.Default))
+	}
+	return strings.Join(words, " ")
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// Suggest returns the candidate that is closest to name, or "" if none is
+// close. It is for messages about misspelled names.
+func Suggest(name string, candidates []string) string {
+	best, bestDistance := "", len(name)/2+1
+	for _, c := range candidates {
+		if d := editDistance(strings.ToLower(name), strings.ToLower(c)); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the insertions, removals and replacements that turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			next := min(row[j+1]+1, row[j]+1, diagonal+cost)
+			diagonal, row[j+1] = row[j+1], next
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,52 @@
+// Package onto holds the words of Ontologia: the types that every other
+// package speaks in. It has no input or output and imports only the standard
+// library.
+//
+// # The model
+//
+// A store is one log of commits, numbered 1, 2, 3, … without gaps. A [Commit]
+// is atomic and says who made it, when and why. It holds versions: a [Version]
+// is the full state of one [Identity] after that commit, and is never changed
+// afterwards. An identity is an entity (type and key) or a relation (type,
+// left key, right key and instance key). A delete is a version too: history
+// shows it, the present hides it.
+//
+// Because nothing is overwritten, any state can be read again, as of any
+// commit or time.
+//
+// # Types
+//
+// A type is described by a [Schema]. It comes from a Go struct through
+// [TypeOf], or from a schema file; both give the same schema.
+//
+//	type Customer struct {
+//		ID   string `json:"id" onto:"key"`
+//		Name string `json:"name" onto:"search"`
+//		Tier string `json:"tier" onto:"index"`
+//	}
+//
+//	type Subscription struct {
+//		onto.Link[Customer, Product]
+//		Seats int `json:"seats"`
+//	}
+//
+// Field names come from the json tag. A pointer, or a field marked omitempty
+// or omitzero, is optional. The onto tag takes a comma separated list:
+//
+//	key           the field is the entity's key (string or integer)
+//	instance      the field is the relation's instance key
+//	index         the field is worth an index
+//	search        the words of the field can be searched
+//	default=JSON  stands in for a missing value; must come last
+//
+// # Writing
+//
+// A [Draft] collects what should be true and is handed to a store, which
+// works out the difference and makes one commit, or none if nothing differs.
+//
+// # Errors
+//
+// Errors are of type *[Error] and carry a [Code], so programs ask
+// errors.Is(err, onto.NotFound), people read the message, and operators read
+// the hint.
+package onto

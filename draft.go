@@ -1,0 +1,173 @@
+package onto
+
+import (
+	"iter"
+	"slices"
+)
+
+// Draft is what a commit should make true, and what is said about it. The zero
+// Draft is ready for use. A Draft is a value: its methods return a new one and
+// leave the old one alone, so a common beginning can be shared.
+type Draft struct {
+	Actor       Actor          // on whose behalf
+	Causation   int64          // the commit that led to this one
+	Correlation string         // groups commits that belong together
+	Signature   string         // reference to a signature kept elsewhere
+	Comment     string         // why, for people
+	Metadata    map[string]any // free; must be JSON
+
+	// IdempotencyKey makes the draft safe to repeat: the second time, the
+	// first result comes back and nothing is written. The same key with
+	// another draft is an IdempotencyConflict.
+	IdempotencyKey string
+
+	last   *intents // newest first, shared between drafts, never changed
+	expect *expectation
+}
+
+// Intent is one thing a draft wants to be true.
+type Intent struct {
+	Op       Op
+	Value    any      // what Put wants: see Ensure
+	Identity Identity // what Delete removes
+}
+
+// intents is a list that grows at its head.
+type intents struct {
+	values []Intent
+	before *intents
+}
+
+type expectation struct {
+	Expectation
+	before *expectation
+}
+
+// Expectation is a condition that must hold when the draft is applied.
+type Expectation struct {
+	Head     bool     // the commit is the store's head
+	Identity Identity // otherwise: the commit that made this identity's present version
+	Commit   int64    // 0 means: empty store, or: the identity does not exist
+}
+
+// Entity is an entity whose type is named at run time.
+type Entity struct {
+	Type   string
+	Key    string // may be empty if Fields has the key field
+	Fields any    // map[string]any, json.RawMessage, or what marshals to a JSON object
+}
+
+// Relation is a relation whose type is named at run time.
+type Relation struct {
+	Type        string
+	Left, Right string
+	Instance    string
+	Fields      any // as in Entity; nil means no fields
+}
+
+// Ensure adds things that should look as given: structs of registered types
+// and pointers to them, [Entity] and [Relation] values, and slices and
+// iterators of these. A thing replaces all fields of its identity. What is
+// already so causes no version.
+func (d Draft) Ensure(things ...any) Draft {
+	if len(things) == 0 {
+		return d
+	}
+	node := &intents{values: make([]Intent, len(things)), before: d.last}
+	for i, t := range things {
+		node.values[i] = Intent{Op: Put, Value: t}
+	}
+	d.last = node
+	return d
+}
+
+// Delete adds identities that should not exist. Deleting what does not exist
+// causes no version.
+func (d Draft) Delete(ids ...Identity) Draft {
+	if len(ids) == 0 {
+		return d
+	}
+	node := &intents{values: make([]Intent, len(ids)), before: d.last}
+	for i, id := range ids {
+		node.values[i] = Intent{Op: Delete, Identity: id}
+	}
+	d.last = node
+	return d
+}
+
+// ExpectHead makes the draft fail with HeadMismatch unless the head is this
+// commit. 0 means an empty store.
+func (d Draft) ExpectHead(commit int64) Draft {
+	d.expect = &expectation{Expectation{Head: true, Commit: commit}, d.expect}
+	return d
+}
+
+// ExpectVersion makes the draft fail with VersionMismatch unless the present
+// version of the identity was made by this commit. 0 means that the identity
+// does not exist.
+func (d Draft) ExpectVersion(id Identity, commit int64) Draft {
+	d.expect = &expectation{Expectation{Identity: id, Commit: commit}, d.expect}
+	return d
+}
+
+// Intents yields the intents in the order they were added.
+func (d Draft) Intents() iter.Seq[Intent] {
+	return func(yield func(Intent) bool) {
+		var nodes []*intents
+		for n := d.last; n != nil; n = n.before {
+			nodes = append(nodes, n)
+		}
+		for _, n := range slices.Backward(nodes) {
+			for _, in := range n.values {
+				if !yield(in) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Expectations returns the expectations in the order they were added.
+func (d Draft) Expectations() []Expectation {
+	var list []Expectation
+	for e := d.expect; e != nil; e = e.before {
+		list = append(list, e.Expectation)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// Check reports whether everything but the intents is well formed.
+func (d Draft) Check() error {
+	if err := d.Actor.Check(); err != nil {
+		return err
+	}
+	if d.Causation < 0 {
+		return Errorf(Invalid, "causation commit %d is negative", d.Causation)
+	}
+	for _, e := range d.Expectations() {
+		if e.Commit < 0 {
+			return Errorf(Invalid, "expected commit %d is negative", e.Commit)
+		}
+		if e.Head {
+			continue
+		}
+		if err := e.Identity.Check(); err != nil {
+			return err
+		}
+	}
+	for _, text := range []struct {
+		what, s string
+		most    int
+	}{
+		{"correlation id", d.Correlation, MaxKey},
+		{"signature reference", d.Signature, MaxKey},
+		{"idempotency key", d.IdempotencyKey, MaxKey},
+		{"comment", d.Comment, MaxComment},
+	} {
+		if err := checkText(text.what, text.s, 0, text.most); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package onto
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code classifies an error for programs. A Code is itself an error, so that
+// errors.Is(err, onto.NotFound) tells whether err carries it.
+type Code string
+
+// The closed set of codes.
+const (
+	// Invalid: the input is malformed or does not fit the schema.
+	Invalid Code = "invalid"
+	// NotFound: the thing asked for does not exist at that point in time.
+	NotFound Code = "not_found"
+	// Conflict: the draft contradicts what is stored or itself.
+	Conflict Code = "conflict"
+	// HeadMismatch: the head is not the one the caller expected.
+	HeadMismatch Code = "head_mismatch"
+	// VersionMismatch: an identity is not at the version the caller expected.
+	VersionMismatch Code = "version_mismatch"
+	// IdempotencyConflict: the idempotency key was used for another draft.
+	IdempotencyConflict Code = "idempotency_conflict"
+	// SchemaOutdated: the types of the program differ from those stored.
+	SchemaOutdated Code = "schema_outdated"
+	// LockContention: someone else held the write lock for too long.
+	LockContention Code = "lock_contention"
+	// TooLarge: a limit was exceeded.
+	TooLarge Code = "too_large"
+	// Uninitialized: there is no store at that place yet.
+	Uninitialized Code = "uninitialized"
+	// Unsupported: the storage has a format this program does not read.
+	Unsupported Code = "unsupported"
+	// Corrupt: the storage is damaged.
+	Corrupt Code = "corrupt"
+	// ReadOnly: the storage cannot be written.
+	ReadOnly Code = "read_only"
+	// Full: the storage has no room left.
+	Full Code = "full"
+	// OutcomeUnknown: the commit may or may not have happened.
+	OutcomeUnknown Code = "outcome_unknown"
+	// Unavailable: the storage failed in a way that has no code of its own.
+	Unavailable Code = "unavailable"
+	// Closed: the store was closed.
+	Closed Code = "closed"
+)
+
+// Codes lists every code.
+func Codes() []Code {
+	return []Code{
+		Invalid, NotFound, Conflict, HeadMismatch, VersionMismatch, IdempotencyConflict,
+		SchemaOutdated, LockContention, TooLarge, Uninitialized, Unsupported, Corrupt,
+		ReadOnly, Full, OutcomeUnknown, Unavailable, Closed,
+	}
+}
+
+// Error makes a Code usable as the target of errors.Is.
+func (c Code) Error() string { return string(c) }
+
+// Error is what this module's packages return.
+type Error struct {
+	Code    Code   // for programs
+	Message string // for people: names the thing
+	Hint    string // for operators: names the next step; may be empty
+	Err     error  // the cause, if there is one
+
+	// Differences is set with SchemaOutdated: what changed, per type.
+	Differences []Difference
+}
+
+// Error returns the message and its cause.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Message
+	}
+	if e.Message == "" {
+		return e.Err.Error()
+	}
+	return e.Message + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is reports whether target is the error's code.
+func (e *Error) Is(target error) bool {
+	code, ok := target.(Code)
+	return ok && e.Code == code
+}
+
+// WithHint sets the hint and returns the error.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	e.Hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+// Errorf builds an Error. A %w verb in the format sets the cause's chain.
+func Errorf(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	if cause := errors.Unwrap(err); cause != nil {
+		return &Error{Code: code, Err: err}
+	}
+	return &Error{Code: code, Message: err.Error()}
+}
+
+// CodeOf returns the code that err carries, or "" if it carries none.
+func CodeOf(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// HintOf returns the first hint in err's chain, or "".
+func HintOf(err error) string {
+	for err != nil {
+		var e *Error
+		if !errors.As(err, &e) {
+			return ""
+		}
+		if e.Hint != "" {
+			return e.Hint
+		}
+		err = e.Err
+	}
+	return ""
+}

@@ -1,0 +1,25 @@
+package onto
+
+import "fmt"
+
+// Severity says how bad a finding is.
+type Severity string
+
+// The severities.
+const (
+	SeverityError   Severity = "error"   // answers can be wrong
+	SeverityWarning Severity = "warning" // answers are right, something is unusual
+)
+
+// Finding is something a check noticed.
+type Finding struct {
+	Code     string   // stable, for programs
+	Severity Severity // how bad
+	Message  string   // names the thing
+	Remedy   string   // names the next step
+}
+
+// String puts the finding on one line.
+func (f Finding) String() string {
+	return fmt.Sprintf("%s %s: %s", f.Severity, f.Code, f.Message)
+}

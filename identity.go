@@ -1,0 +1,148 @@
+package onto
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Kind tells entities from relations.
+type Kind string
+
+// The kinds.
+const (
+	KindEntity   Kind = "entity"
+	KindRelation Kind = "relation"
+)
+
+// Limits on names, keys and sizes.
+const (
+	MaxName     = 64       // bytes in the name of a type or field
+	MaxKey      = 1 << 10  // bytes in a key, a correlation id, an idempotency key
+	MaxComment  = 64 << 10 // bytes in a comment
+	MaxFields   = 16 << 20 // bytes of canonical JSON in one version
+	MaxMetadata = 1 << 20  // bytes of canonical JSON in a commit's metadata
+)
+
+// Identity names one entity or one relation. It is comparable.
+type Identity struct {
+	Kind Kind
+	Type string
+
+	Key string // of an entity
+
+	Left, Right string // of a relation: the keys of its endpoints
+	Instance    string // of a relation: "" when it is unkeyed
+}
+
+// EntityID is the identity of an entity.
+func EntityID(typ, key string) Identity {
+	return Identity{Kind: KindEntity, Type: typ, Key: key}
+}
+
+// RelationID is the identity of an unkeyed relation.
+func RelationID(typ, left, right string) Identity {
+	return Identity{Kind: KindRelation, Type: typ, Left: left, Right: right}
+}
+
+// WithInstance returns the identity with the instance key set.
+func (id Identity) WithInstance(key string) Identity {
+	id.Instance = key
+	return id
+}
+
+// String describes the identity for messages.
+func (id Identity) String() string {
+	if id.Kind == KindEntity {
+		return fmt.Sprintf("%s %q", id.Type, id.Key)
+	}
+	if id.Instance == "" {
+		return fmt.Sprintf("%s %q → %q", id.Type, id.Left, id.Right)
+	}
+	return fmt.Sprintf("%s %q → %q [%s]", id.Type, id.Left, id.Right, id.Instance)
+}
+
+// Compare orders identities: entities before relations, then by type, then by
+// key or by left, right and instance key, each by code point.
+func (id Identity) Compare(other Identity) int {
+	if id.Kind != other.Kind {
+		return strings.Compare(string(id.Kind), string(other.Kind))
+	}
+	if id.Type != other.Type {
+		return strings.Compare(id.Type, other.Type)
+	}
+	if id.Kind == KindEntity {
+		return strings.Compare(id.Key, other.Key)
+	}
+	if id.Left != other.Left {
+		return strings.Compare(id.Left, other.Left)
+	}
+	if id.Right != other.Right {
+		return strings.Compare(id.Right, other.Right)
+	}
+	return strings.Compare(id.Instance, other.Instance)
+}
+
+// Check reports whether the identity is well formed: names and keys within
+// their limits, and only the parts that its kind has.
+func (id Identity) Check() error {
+	if err := CheckName("type", id.Type); err != nil {
+		return err
+	}
+	switch id.Kind {
+	case KindEntity:
+		if id.Left != "" || id.Right != "" || id.Instance != "" {
+			return Errorf(Invalid, "entity %s has relation keys", id)
+		}
+		return checkText(id.Type+" key", id.Key, 1, MaxKey)
+	case KindRelation:
+		if id.Key != "" {
+			return Errorf(Invalid, "relation %s has an entity key", id)
+		}
+		if err := checkText(id.Type+" left key", id.Left, 1, MaxKey); err != nil {
+			return err
+		}
+		if err := checkText(id.Type+" right key", id.Right, 1, MaxKey); err != nil {
+			return err
+		}
+		return checkText(id.Type+" instance key", id.Instance, 0, MaxKey)
+	}
+	return Errorf(Invalid, "kind %q is unknown", id.Kind).WithHint("use entity or relation")
+}
+
+// CheckName reports whether name may name a type or field: a letter or
+// underscore, then letters, digits and underscores, 64 bytes at most.
+// What says which name is meant, for the message.
+func CheckName(what, name string) error {
+	if name == "" {
+		return Errorf(Invalid, "%s name is empty", what)
+	}
+	if len(name) > MaxName {
+		return Errorf(Invalid, "%s name is %d bytes long, the limit is %d", what, len(name), MaxName)
+	}
+	for i := range len(name) {
+		c := name[i]
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return Errorf(Invalid, "%s name %q is not allowed", what, name).
+				WithHint("start with a letter or _, go on with letters, digits and _")
+		}
+	}
+	return nil
+}
+
+// checkText reports whether s is valid UTF-8 without U+0000 and its length in
+// bytes is within the limits.
+func checkText(what, s string, least, most int) error {
+	switch {
+	case len(s) < least:
+		return Errorf(Invalid, "%s is empty", what)
+	case len(s) > most:
+		return Errorf(TooLarge, "%s is %d bytes long, the limit is %d", what, len(s), most)
+	case !utf8.ValidString(s):
+		return Errorf(Invalid, "%s is not valid UTF-8", what)
+	case strings.IndexByte(s, 0) >= 0:
+		return Errorf(Invalid, "%s contains U+0000", what)
+	}
+	return nil
+}

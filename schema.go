@@ -1,0 +1,234 @@
+package onto
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// FieldType is the closed set of types a field can have.
+type FieldType string
+
+// The field types.
+const (
+	String FieldType = "string"
+	Int    FieldType = "int" // int64
+	Float  FieldType = "float"
+	Bool   FieldType = "bool"
+	Time   FieldType = "time" // UTC, microseconds
+	Object FieldType = "object"
+	List   FieldType = "list"
+	Any    FieldType = "any"
+)
+
+// FieldTypes lists every field type.
+func FieldTypes() []FieldType {
+	return []FieldType{String, Int, Float, Bool, Time, Object, List, Any}
+}
+
+// Field describes one top-level field of a type.
+type Field struct {
+	Name     string
+	Type     FieldType
+	Optional bool            // may be absent; null is the same as absent
+	Default  json.RawMessage // canonical JSON that stands in when absent; nil for none
+	Index    bool            // worth an index
+	Search   bool            // its words can be searched; strings only
+}
+
+// Schema describes a type: an entity's or a relation's.
+type Schema struct {
+	Kind Kind
+	Name string
+
+	Key string // entity: the field that is the key
+
+	Left, Right string // relation: the types of its endpoints
+	InstanceKey string // relation: the name of its instance key; "" if unkeyed
+
+	Fields []Field // sorted by name
+}
+
+// SchemaVersion is one registered version of a type.
+type SchemaVersion struct {
+	Schema  Schema
+	Version int             // 1, 2, 3, … per type
+	JSON    json.RawMessage // as stored
+	Hash    string          // SHA-256 of the canonical JSON, as stored
+	Created time.Time
+	Runtime string
+	Reason  string // initial, migration, bootstrap
+}
+
+// Field returns the field of that name.
+func (s Schema) Field(name string) (Field, bool) {
+	i, ok := slices.BinarySearchFunc(s.Fields, name, func(f Field, n string) int {
+		return strings.Compare(f.Name, n)
+	})
+	if !ok {
+		return Field{}, false
+	}
+	return s.Fields[i], true
+}
+
+// FieldNames returns the names of the fields, sorted.
+func (s Schema) FieldNames() []string {
+	names := make([]string, len(s.Fields))
+	for i, f := range s.Fields {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// Check reports whether the schema is well formed.
+func (s Schema) Check() error {
+	if err := CheckName("type", s.Name); err != nil {
+		return err
+	}
+	for i, f := range s.Fields {
+		if err := s.checkField(f); err != nil {
+			return err
+		}
+		if i > 0 && s.Fields[i-1].Name >= f.Name {
+			return Errorf(Invalid, "%s: field %s is given twice or out of order", s.Name, f.Name)
+		}
+	}
+	switch s.Kind {
+	case KindEntity:
+		return s.checkEntity()
+	case KindRelation:
+		return s.checkRelation()
+	}
+	return Errorf(Invalid, "%s: kind %q is unknown", s.Name, s.Kind).WithHint("use entity or relation")
+}
+
+func (s Schema) checkField(f Field) error {
+	if err := CheckName(s.Name+": field", f.Name); err != nil {
+		return err
+	}
+	if !slices.Contains(FieldTypes(), f.Type) {
+		return Errorf(Invalid, "%s.%s: type %q is unknown", s.Name, f.Name, f.Type).
+			WithHint("use string, int, float, bool, time, object, list or any")
+	}
+	if f.Search && f.Type != String {
+		return Errorf(Invalid, "%s.%s: only strings can be searched, this is %s", s.Name, f.Name, f.Type)
+	}
+	if f.Optional && f.Default != nil {
+		return Errorf(Invalid, "%s.%s: a field with a default is never absent, so it cannot be optional", s.Name, f.Name).
+			WithHint("leave out optional")
+	}
+	return nil
+}
+
+func (s Schema) checkEntity() error {
+	if s.Left != "" || s.Right != "" || s.InstanceKey != "" {
+		return Errorf(Invalid, "%s: an entity has no endpoints and no instance key", s.Name)
+	}
+	if s.Key == "" {
+		return Errorf(Invalid, "%s: no field is the key", s.Name).
+			WithHint(`mark one with onto:"key", or name it with key: in the schema file`)
+	}
+	f, ok := s.Field(s.Key)
+	switch {
+	case !ok:
+		return Errorf(Invalid, "%s: the key %s is not among the fields", s.Name, s.Key)
+	case f.Type != String && f.Type != Int:
+		return Errorf(Invalid, "%s.%s: a key is a string or an int, not %s", s.Name, f.Name, f.Type)
+	case f.Optional || f.Default != nil:
+		return Errorf(Invalid, "%s.%s: the key can be neither optional nor have a default", s.Name, f.Name)
+	}
+	return nil
+}
+
+func (s Schema) checkRelation() error {
+	if s.Key != "" {
+		return Errorf(Invalid, "%s: a relation has no key field", s.Name)
+	}
+	if err := CheckName(s.Name+": left type", s.Left); err != nil {
+		return err
+	}
+	if err := CheckName(s.Name+": right type", s.Right); err != nil {
+		return err
+	}
+	if s.InstanceKey == "" {
+		return nil
+	}
+	if err := CheckName(s.Name+": instance key", s.InstanceKey); err != nil {
+		return err
+	}
+	if f, ok := s.Field(s.InstanceKey); ok && (f.Type != String || f.Optional || f.Default != nil) {
+		return Errorf(Invalid, "%s.%s: the instance key is a string, neither optional nor with a default", s.Name, f.Name)
+	}
+	return nil
+}
+
+// The shape of a schema as JSON. Maps are written with sorted keys, and the
+// struct fields stand in order, so the output is canonical.
+type schemaJSON struct {
+	Fields      map[string]fieldJSON `json:"fields"`
+	InstanceKey string               `json:"instance_key,omitempty"`
+	Key         string               `json:"key,omitempty"`
+	Kind        Kind                 `json:"kind"`
+	Left        string               `json:"left,omitempty"`
+	Name        string               `json:"name"`
+	Right       string               `json:"right,omitempty"`
+}
+
+type fieldJSON struct {
+	Default  json.RawMessage `json:"default,omitempty"`
+	Index    bool            `json:"index,omitempty"`
+	Optional bool            `json:"optional,omitempty"`
+	Search   bool            `json:"search,omitempty"`
+	Type     FieldType       `json:"type"`
+}
+
+// JSON returns the canonical JSON of the schema.
+func (s Schema) JSON() json.RawMessage {
+	doc := schemaJSON{
+		Fields: make(map[string]fieldJSON, len(s.Fields)), InstanceKey: s.InstanceKey,
+		Key: s.Key, Kind: s.Kind, Left: s.Left, Name: s.Name, Right: s.Right,
+	}
+	for _, f := range s.Fields {
+		doc.Fields[f.Name] = fieldJSON{f.Default, f.Index, f.Optional, f.Search, f.Type}
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(doc); err != nil {
+		panic("onto: a schema's default is not JSON: " + err.Error()) // Check and the readers refuse this
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}
+
+// Hash returns the SHA-256 of the canonical JSON, in hex.
+func (s Schema) Hash() string {
+	sum := sha256.Sum256(s.JSON())
+	return hex.EncodeToString(sum[:])
+}
+
+// ParseSchema reads the form that JSON writes. Unknown members are ignored.
+func ParseSchema(data []byte) (Schema, error) {
+	var doc schemaJSON
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return Schema{}, Errorf(Invalid, "schema is not JSON: %w", err)
+	}
+	s := Schema{
+		Kind: doc.Kind, Name: doc.Name, Key: doc.Key,
+		Left: doc.Left, Right: doc.Right, InstanceKey: doc.InstanceKey,
+	}
+	for name, f := range doc.Fields {
+		s.Fields = append(s.Fields, Field{name, f.Type, f.Optional, f.Default, f.Index, f.Search})
+	}
+	s.SortFields()
+	return s, s.Check()
+}
+
+// SortFields puts the fields into the order that the other methods rely on.
+func (s *Schema) SortFields() {
+	slices.SortFunc(s.Fields, func(a, b Field) int { return cmp.Compare(a.Name, b.Name) })
+}

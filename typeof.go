@@ -1,0 +1,311 @@
+package onto
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// Type is a schema together with the Go struct it was read from, if any. Make
+// one with TypeOf or Untyped and hand it to a store.
+type Type struct {
+	schema Schema
+	bound  *Binding
+	err    error
+}
+
+// Binding ties a Go struct to a schema.
+type Binding struct {
+	Struct   reflect.Type
+	Fields   []BoundField // sorted by name
+	Link     []int        // index of the embedded Link; nil for an entity
+	Instance []int        // index of the field that holds the instance key; nil if there is none
+}
+
+// BoundField is a struct field that holds a schema field.
+type BoundField struct {
+	Name      string
+	Index     []int
+	Type      reflect.Type
+	OmitEmpty bool // leave out when empty, in the sense of encoding/json
+	OmitZero  bool // leave out when zero
+	Quoted    bool // the json tag's "string" option
+}
+
+// TypeOf reads the schema of the struct T from its json and onto tags. What is
+// wrong with T is reported when the type is used.
+func TypeOf[T any]() Type { return typeOf(reflect.TypeFor[T]()) }
+
+// Untyped is a type known only by its schema.
+func Untyped(s Schema) Type { return Type{schema: s, err: s.Check()} }
+
+// As returns the type under another name. Relations refer to their endpoints
+// by the Go names, so a renamed entity needs its relations declared by hand.
+func (t Type) As(name string) Type {
+	t.schema.Name = name
+	if t.err == nil {
+		t.err = CheckName("type", name)
+	}
+	return t
+}
+
+// Schema returns the schema, or what is wrong with the type.
+func (t Type) Schema() (Schema, error) {
+	if t.err == nil && t.schema.Kind == "" {
+		return Schema{}, Errorf(Invalid, "the zero onto.Type describes nothing").WithHint("use onto.TypeOf")
+	}
+	return t.schema, t.err
+}
+
+// Binding returns how the Go struct is bound, or nil for a type without one.
+func (t Type) Binding() *Binding { return t.bound }
+
+func typeOf(st reflect.Type) Type {
+	t := Type{schema: Schema{Name: st.Name()}}
+	if st.Kind() != reflect.Struct || st.Name() == "" || strings.ContainsAny(st.Name(), "[]") {
+		t.err = Errorf(Invalid, "type %v is not a named, plain struct", st)
+		return t
+	}
+	r := &typeReader{schema: &t.schema, bound: &Binding{Struct: st}}
+	t.schema.Kind = KindEntity
+	if t.err = r.read(st, nil); t.err != nil {
+		return t
+	}
+	t.schema.SortFields()
+	r.sort()
+	t.bound = r.bound
+	t.err = t.schema.Check()
+	return t
+}
+
+// typeReader walks a struct and fills in schema and binding.
+type typeReader struct {
+	schema *Schema
+	bound  *Binding
+}
+
+func (r *typeReader) read(st reflect.Type, prefix []int) error {
+	for i := range st.NumField() {
+		f := st.Field(i)
+		index := append(append([]int(nil), prefix...), i)
+		if err := r.readField(f, index); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *typeReader) readField(f reflect.StructField, index []int) error {
+	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	if f.Anonymous {
+		if l, ok := reflect.Zero(f.Type).Interface().(linked); ok && f.Type.Kind() == reflect.Struct {
+			return r.readLink(l, index)
+		}
+		if name == "" && f.Type.Kind() == reflect.Struct {
+			return r.read(f.Type, index)
+		}
+		if name == "" && f.Type.Kind() == reflect.Pointer {
+			return Errorf(Invalid, "%s.%s: an embedded pointer cannot be stored", r.schema.Name, f.Name).
+				WithHint("embed the struct itself, or give the field a json name")
+		}
+	}
+	tag, err := parseTag(f.Tag.Get("onto"))
+	if err != nil {
+		return Errorf(Invalid, "%s.%s: %w", r.schema.Name, f.Name, err)
+	}
+	if !f.IsExported() {
+		if tag != (fieldTag{}) {
+			return Errorf(Invalid, "%s.%s: an unexported field cannot be stored", r.schema.Name, f.Name)
+		}
+		return nil
+	}
+	if tag.instance {
+		if err := r.readInstance(f, index, name, tag); err != nil {
+			return err
+		}
+	}
+	if name == "-" && options == "" {
+		if tag != (fieldTag{}) && !tag.instance {
+			return Errorf(Invalid, "%s.%s: a field with json:\"-\" cannot be stored", r.schema.Name, f.Name)
+		}
+		return nil
+	}
+	if name == "" {
+		name = f.Name
+	}
+	return r.addField(f, index, name, options, tag)
+}
+
+func (r *typeReader) readLink(l linked, index []int) error {
+	if r.bound.Link != nil {
+		return Errorf(Invalid, "%s has two links", r.schema.Name)
+	}
+	left, right := l.endpoints()
+	r.bound.Link = index
+	r.schema.Kind = KindRelation
+	r.schema.Left, r.schema.Right = left.Name(), right.Name()
+	return nil
+}
+
+func (r *typeReader) readInstance(f reflect.StructField, index []int, name string, tag fieldTag) error {
+	if f.Type.Kind() != reflect.String {
+		return Errorf(Invalid, "%s.%s: an instance key is a string", r.schema.Name, f.Name)
+	}
+	if r.bound.Instance != nil {
+		return Errorf(Invalid, "%s has two instance keys", r.schema.Name)
+	}
+	r.bound.Instance = index
+	switch {
+	case tag.instanceName != "":
+		r.schema.InstanceKey = tag.instanceName
+	case name == "-":
+		return Errorf(Invalid, "%s.%s: the instance key has no name", r.schema.Name, f.Name).
+			WithHint(`write onto:"instance=NAME"`)
+	case name == "":
+		r.schema.InstanceKey = f.Name
+	default:
+		r.schema.InstanceKey = name
+	}
+	return nil
+}
+
+func (r *typeReader) addField(f reflect.StructField, index []int, name, options string, tag fieldTag) error {
+	ft := f.Type
+	bound := BoundField{Name: name, Index: index, Type: ft}
+	for option := range strings.SplitSeq(options, ",") {
+		switch option {
+		case "omitempty":
+			bound.OmitEmpty = true
+		case "omitzero":
+			bound.OmitZero = true
+		case "string":
+			bound.Quoted = true
+		}
+	}
+	field := Field{
+		Name: name, Type: fieldTypeOf(ft), Index: tag.index, Search: tag.search,
+		Optional: nullable(ft) || bound.OmitEmpty || bound.OmitZero,
+	}
+	if bound.Quoted && (field.Type == Int || field.Type == Float || field.Type == Bool) {
+		field.Type = String
+	}
+	if tag.fallback != "" {
+		if !json.Valid([]byte(tag.fallback)) {
+			return Errorf(Invalid, "%s.%s: default %s is not JSON", r.schema.Name, name, tag.fallback).
+				WithHint(`a text default needs quotes: default="Silver"`)
+		}
+		field.Default, field.Optional = json.RawMessage(tag.fallback), false
+	}
+	for _, other := range r.schema.Fields {
+		if other.Name == name {
+			return Errorf(Invalid, "%s: two struct fields are named %s", r.schema.Name, name)
+		}
+	}
+	if tag.key {
+		if r.schema.Key != "" {
+			return Errorf(Invalid, "%s: both %s and %s are marked as the key", r.schema.Name, r.schema.Key, name)
+		}
+		r.schema.Key = name
+	}
+	r.schema.Fields = append(r.schema.Fields, field)
+	r.bound.Fields = append(r.bound.Fields, bound)
+	return nil
+}
+
+// nullable reports whether a Go value of this type can mean that there is none.
+// A nil slice or map does not: it is an empty one.
+func nullable(t reflect.Type) bool {
+	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface || t == rawMessage
+}
+
+// sort brings the bound fields into the order of the schema's.
+func (r *typeReader) sort() {
+	byName := make(map[string]BoundField, len(r.bound.Fields))
+	for _, b := range r.bound.Fields {
+		byName[b.Name] = b
+	}
+	for i, f := range r.schema.Fields {
+		r.bound.Fields[i] = byName[f.Name]
+	}
+}
+
+// fieldTag is a parsed onto tag.
+type fieldTag struct {
+	key, index, search, instance bool
+	instanceName, fallback       string
+}
+
+func parseTag(s string) (fieldTag, error) {
+	var tag fieldTag
+	for s != "" {
+		if value, ok := strings.CutPrefix(s, "default="); ok {
+			tag.fallback = value
+			return tag, nil
+		}
+		word, rest, _ := strings.Cut(s, ",")
+		switch {
+		case word == "key":
+			tag.key = true
+		case word == "index":
+			tag.index = true
+		case word == "search":
+			tag.search = true
+		case word == "instance":
+			tag.instance = true
+		case strings.HasPrefix(word, "instance="):
+			tag.instance, tag.instanceName = true, strings.TrimPrefix(word, "instance=")
+		default:
+			return tag, Errorf(Invalid, "tag onto:%q has the unknown word %q", s, word).
+				WithHint("use key, index, search, instance or default=JSON")
+		}
+		s = rest
+	}
+	return tag, nil
+}
+
+var (
+	rawMessage    = reflect.TypeFor[json.RawMessage]()
+	timeType      = reflect.TypeFor[time.Time]()
+	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
+	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+// fieldTypeOf maps a Go type to the field type its JSON has.
+func fieldTypeOf(t reflect.Type) FieldType {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == timeType:
+		return Time
+	case t == rawMessage:
+		return Any
+	case t.Implements(jsonMarshaler) || reflect.PointerTo(t).Implements(jsonMarshaler):
+		return Any
+	case t.Implements(textMarshaler) || reflect.PointerTo(t).Implements(textMarshaler):
+		return String
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return String
+	case reflect.Bool:
+		return Bool
+	case reflect.Float32, reflect.Float64:
+		return Float
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return Int
+	case reflect.Struct, reflect.Map:
+		return Object
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return String // encoding/json writes bytes as base64
+		}
+		return List
+	case reflect.Array:
+		return List
+	}
+	return Any
+}

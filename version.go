@@ -1,0 +1,109 @@
+package onto
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Op is what a version does to its identity.
+type Op string
+
+// The ops.
+const (
+	Put    Op = "put"    // the identity has these fields
+	Delete Op = "delete" // the identity is gone
+)
+
+// Version is the full state of one identity after one commit. It is never
+// changed.
+type Version struct {
+	Identity
+	Op            Op
+	Commit        int64           // the commit that made it
+	SchemaVersion int             // the version of the type it was written with
+	Fields        json.RawMessage // canonical JSON object; {} after a delete
+}
+
+// Live reports whether the identity exists after this version.
+func (v Version) Live() bool { return v.Op == Put }
+
+// Map decodes the fields. Integers become int64, other numbers float64.
+func (v Version) Map() (map[string]any, error) {
+	return DecodeObject(v.Fields)
+}
+
+// DecodeObject decodes a JSON object. Integers become int64, other numbers
+// float64. Empty input is an empty object.
+func DecodeObject(data []byte) (map[string]any, error) {
+	if len(data) == 0 {
+		return map[string]any{}, nil
+	}
+	dec := json.NewDecoder(strings.NewReader(string(data)))
+	dec.UseNumber()
+	m := map[string]any{}
+	if err := dec.Decode(&m); err != nil {
+		return nil, Errorf(Corrupt, "decode JSON object: %w", err)
+	}
+	for k, v := range m {
+		m[k] = plainNumbers(v)
+	}
+	return m, nil
+}
+
+func plainNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return v.String()
+		}
+		return f
+	case []any:
+		for i := range v {
+			v[i] = plainNumbers(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = plainNumbers(v[k])
+		}
+	}
+	return v
+}
+
+// Operation names what a change did to an identity.
+type Operation string
+
+// The operations.
+const (
+	Insert        Operation = "insert"
+	UpdateVersion Operation = "update_version"
+	Removal       Operation = "delete"
+)
+
+// Change is the difference in one identity between two moments.
+type Change struct {
+	Identity
+	Before *Version // nil if it did not exist
+	After  *Version // nil if it does not exist any more; a delete's version is given when it is known
+}
+
+// Operation tells whether the identity came, changed or went.
+func (c Change) Operation() Operation {
+	switch {
+	case c.After == nil || !c.After.Live():
+		return Removal
+	case c.Before == nil || !c.Before.Live():
+		return Insert
+	}
+	return UpdateVersion
+}
+
+// Blame tells who last set one top-level field of an identity.
+type Blame struct {
+	Field  string
+	Value  json.RawMessage // canonical JSON
+	Commit Commit
+}
