@@ -1,0 +1,233 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/ontologia/onto"
+)
+
+// Check examines the file: its structure, the log, and the projection against
+// history. It reads one moment and needs little memory.
+func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
+	return sequence(func(push func(onto.Finding) error) error {
+		return b.read(ctx, false, func(r *reading) error {
+			c := &checker{ctx: ctx, b: b, r: r, push: push}
+			for _, step := range []func() error{c.file, c.foreignKeys, c.commits, c.versions, c.projections} {
+				if err := step(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+type checker struct {
+	ctx  context.Context
+	b    *Backend
+	r    *reading
+	push func(onto.Finding) error
+}
+
+func (c *checker) report(severity onto.Severity, code, remedy, format string, args ...any) error {
+	return c.push(onto.Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+const (
+	rebuildRemedy = "make the projection anew: onto projection rebuild"
+	restoreRemedy = "restore a backup; history cannot be derived from anything else"
+)
+
+// file runs SQLite's own check of pages and indexes.
+func (c *checker) file() error {
+	rows, err := c.r.query(c.ctx, `PRAGMA integrity_check(100)`)
+	if err != nil {
+		return err
+	}
+	return each(rows, func() error {
+		if s := rows.text(0); s != "ok" {
+			return c.report(onto.SeverityError, "file_damaged", restoreRemedy, "%s", s)
+		}
+		return nil
+	})
+}
+
+// foreignKeys finds versions whose commit is missing.
+func (c *checker) foreignKeys() error {
+	rows, err := c.r.query(c.ctx, `PRAGMA foreign_key_check`)
+	if err != nil {
+		return err
+	}
+	return each(rows, func() error {
+		return c.report(onto.SeverityError, "version_without_commit", restoreRemedy,
+			"row %d of %s belongs to a commit that does not exist", rows.int(1), rows.text(0))
+	})
+}
+
+// commits looks at ids, times and counts of the log.
+func (c *checker) commits() error {
+	rows, err := c.r.query(c.ctx, `SELECT id, created_at, operations,
+		(SELECT count(*) FROM entity_history h WHERE h.commit_id = c.id) +
+		(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id)
+		FROM commits c ORDER BY id`)
+	if err != nil {
+		return err
+	}
+	var lastID int64
+	var lastTime time.Time
+	return each(rows, func() error {
+		id, at := rows.int(0), storedTime(rows.text(1))
+		severity := onto.SeverityError
+		if id <= c.r.foreign.until {
+			severity = onto.SeverityWarning // not ours to answer for
+		}
+		var err error
+		if id != lastID+1 {
+			err = c.report(severity, "commit_gap", restoreRemedy, "commit %d follows commit %d", id, lastID)
+		}
+		if err == nil && at.Before(lastTime) {
+			err = c.report(severity, "commit_time_back", "none needed: reads by time look at every commit", "commit %d is earlier than commit %d", id, lastID)
+		}
+		if err == nil && at.IsZero() {
+			err = c.report(severity, "commit_time_unreadable", restoreRemedy, "commit %d has the time %q", id, rows.text(1))
+		}
+		if err == nil && !rows.null(2) && rows.int(2) != rows.int(3) {
+			err = c.report(onto.SeverityError, "commit_incomplete", restoreRemedy, "commit %d should hold %d versions and holds %d", id, rows.int(2), rows.int(3))
+		}
+		lastID, lastTime = id, at
+		return err
+	})
+}
+
+// versions finds identities with two versions in one commit, and types that
+// were never registered.
+func (c *checker) versions() error {
+	for _, t := range c.b.tables {
+		rows, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, h.commit_id, count(*) FROM %s h GROUP BY %s, h.commit_id HAVING count(*) > 1`,
+			t.list("h"), t.history, t.list("h")))
+		if err != nil {
+			return err
+		}
+		err = each(rows, func() error {
+			return c.report(onto.SeverityWarning, "version_twice", "none needed: the first one counts",
+				"%s has %d versions in commit %d", t.identity(rows, 0), rows.int(len(t.columns)+1), rows.int(len(t.columns)))
+		})
+		if err != nil {
+			return err
+		}
+		rows, err = c.r.query(c.ctx, fmt.Sprintf(`SELECT DISTINCT %[1]s FROM %[2]s WHERE %[1]s NOT IN
+			(SELECT type_name FROM schema_versions WHERE type_kind = ?)`, t.columns[0], t.current), string(t.kind))
+		if err != nil {
+			return err
+		}
+		err = each(rows, func() error {
+			return c.report(onto.SeverityWarning, "type_unregistered", "register the type: onto init --schema FILE",
+				"%s type %s has versions but no schema", t.kind, rows.text(0))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// projections compares each projection with what history says.
+func (c *checker) projections() error {
+	if c.r.foreign.covered != c.r.head {
+		return c.report(onto.SeverityWarning, "projection_behind", "none needed: the next read or write brings it up to date",
+			"the projection covers commit %d, the head is %d", c.r.foreign.covered, c.r.head)
+	}
+	for _, t := range c.b.tables {
+		if err := c.projection(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// projection walks history's newest versions and the projection side by side,
+// both in order of identity.
+func (c *checker) projection(t *table) error {
+	want, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB),
+			(SELECT min(s.commit_id) FROM %s s WHERE %s)
+		FROM %s h WHERE h.id = (SELECT s.id FROM %s s WHERE %s ORDER BY s.commit_id DESC LIMIT 1)
+		ORDER BY %s`, t.list("h"), t.history, t.matches("s", "h"), t.history, t.history, t.matches("s", "h"), t.list("h")))
+	if err != nil {
+		return err
+	}
+	defer want.close()
+	got, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB), c.first_commit_id
+		FROM %s c ORDER BY %s`, t.list("c"), t.current, t.list("c")))
+	if err != nil {
+		return err
+	}
+	defer got.close()
+	if err := c.merge(t, want, got); err != nil {
+		return err
+	}
+	if want.err != nil {
+		return want.err
+	}
+	return got.err
+}
+
+func (c *checker) merge(t *table, want, got *rows) error {
+	wantOK, gotOK := want.next(), got.next()
+	for wantOK || gotOK {
+		order := 0
+		switch {
+		case !gotOK:
+			order = -1
+		case !wantOK:
+			order = 1
+		default:
+			order = t.identity(want, 0).Compare(t.identity(got, 0))
+		}
+		var err error
+		switch {
+		case order < 0:
+			err = c.report(onto.SeverityError, "projection_missing", rebuildRemedy, "the projection lacks %s", t.identity(want, 0))
+		case order > 0:
+			err = c.report(onto.SeverityError, "projection_extra", rebuildRemedy, "the projection has %s, history does not", t.identity(got, 0))
+		default:
+			err = c.compare(t, want, got)
+		}
+		if err != nil {
+			return err
+		}
+		if order <= 0 {
+			wantOK = want.next()
+		}
+		if order >= 0 {
+			gotOK = got.next()
+		}
+	}
+	return nil
+}
+
+// compare judges one identity's projection row against its newest version.
+func (c *checker) compare(t *table, want, got *rows) error {
+	n := len(t.columns)
+	id := t.identity(want, 0)
+	w, g := version(want, n, id), version(got, n, id)
+	fields, err := canonicalFields(w.Fields)
+	if err != nil {
+		if g.Fields != nil {
+			return c.report(onto.SeverityError, "projection_differs", rebuildRemedy, "%s: the projection has fields, history has none that can be read", id)
+		}
+		return c.report(onto.SeverityWarning, "fields_unreadable", "put it again to replace it", "%s at commit %d: %v", id, w.Commit, err)
+	}
+	if w.Commit > c.r.foreign.until && !bytes.Equal(fields, w.Fields) {
+		return c.report(onto.SeverityError, "fields_not_canonical", restoreRemedy, "%s at commit %d: its JSON is not canonical", id, w.Commit)
+	}
+	if w.Commit != g.Commit || w.Op != g.Op || w.SchemaVersion != g.SchemaVersion ||
+		want.int(n+4) != got.int(n+4) || !bytes.Equal(fields, g.Fields) {
+		return c.report(onto.SeverityError, "projection_differs", rebuildRemedy,
+			"%s: the projection has commit %d, history has commit %d with other contents", id, g.Commit, w.Commit)
+	}
+	return nil
+}

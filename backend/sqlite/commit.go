@@ -1,0 +1,128 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// commitList is the columns that readCommit reads; commitWidth is their number.
+// The operations of a commit by another program are counted.
+const (
+	commitList = `c.id, c.created_at, c.metadata_json, c.runtime_id, c.actor_kind, c.actor_id, c.causation_id,
+		c.correlation_id, c.signature_ref, c.comment, c.idempotency_key, coalesce(c.operations,
+			(SELECT count(*) FROM entity_history h WHERE h.commit_id = c.id) +
+			(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id))`
+	commitWidth = 12
+)
+
+func readCommit(r *rows) (onto.Commit, error) {
+	c := onto.Commit{
+		ID: r.int(0), Time: storedTime(r.text(1)), Runtime: r.text(3),
+		Actor:     onto.Actor{Kind: onto.ActorKind(r.text(4)), ID: r.text(5)},
+		Causation: r.int(6), Correlation: r.text(7), Signature: r.text(8), Comment: r.text(9),
+		IdempotencyKey: r.text(10), Operations: int(r.int(11)),
+	}
+	if !r.null(2) {
+		m, err := onto.DecodeObject(r.bytes(2))
+		if err != nil {
+			return c, onto.Errorf(onto.Corrupt, "commit %d: its metadata cannot be read: %w", c.ID, err)
+		}
+		c.Metadata = m
+	}
+	return c, nil
+}
+
+// Resolve returns the commit a point refers to.
+func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error) {
+	var found onto.Commit
+	err := b.read(ctx, false, func(r *reading) error {
+		id := r.head
+		if n, ok := p.Commit(); ok {
+			id = n
+		} else if t, ok := p.Time(); ok {
+			var err error
+			if id, err = r.commitAt(t); err != nil {
+				return err
+			}
+		}
+		if id == 0 {
+			return nil
+		}
+		row, ok, err := r.queryRow(`SELECT `+commitList+` FROM commits c WHERE c.id = ?`, id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return onto.Errorf(onto.NotFound, "commit %d does not exist, the head is %d", id, r.head).
+				WithHint("list commits with: onto commits")
+		}
+		found, err = readCommit(row)
+		return err
+	})
+	return found, err
+}
+
+// commitAt returns the last commit whose time is not after t. Times in order
+// allow a binary search; another program's clock may have gone back.
+func (r *reading) commitAt(t time.Time) (int64, error) {
+	if !r.ordered {
+		return r.commitAtUnordered(t)
+	}
+	var found int64
+	low, high := int64(1), r.head
+	for low <= high {
+		middle := low + (high-low)/2
+		row, ok, err := r.queryRow(`SELECT id, created_at FROM commits WHERE id >= ? ORDER BY id LIMIT 1`, middle)
+		if err != nil || !ok {
+			return found, err
+		}
+		if storedTime(row.text(1)).After(t) {
+			high = middle - 1
+		} else {
+			found, low = row.int(0), row.int(0)+1
+		}
+	}
+	return found, nil
+}
+
+func (r *reading) commitAtUnordered(t time.Time) (int64, error) {
+	rows, err := r.query(context.Background(), `SELECT id, created_at FROM commits ORDER BY id DESC`)
+	if err != nil {
+		return 0, err
+	}
+	for rows.next() {
+		if !storedTime(rows.text(1)).After(t) {
+			return rows.int(0), rows.close()
+		}
+	}
+	return 0, rows.close()
+}
+
+// Commits yields commits.
+func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2[onto.Commit, error] {
+	return sequence(func(push func(onto.Commit) error) error {
+		return b.read(ctx, false, func(r *reading) error {
+			order := "ASC"
+			if q.Newest {
+				order = "DESC"
+			}
+			sql := fmt.Sprintf(`SELECT %s FROM commits c WHERE c.id > ? AND c.id <= ? ORDER BY c.id %s LIMIT ?`, commitList, order)
+			rows, err := r.query(ctx, sql, q.Since, r.commitID(q.Until), limit(q.Limit))
+			if err != nil {
+				return err
+			}
+			return each(rows, func() error {
+				c, err := readCommit(rows)
+				if err != nil {
+					return err
+				}
+				return push(c)
+			})
+		})
+	})
+}

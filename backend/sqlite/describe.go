@@ -1,0 +1,50 @@
+package sqlite
+
+import (
+	"context"
+	"os"
+
+	"github.com/ontologia/onto/backend"
+)
+
+// Describe tells about the file.
+func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error) {
+	info := backend.Info{Backend: "sqlite", Location: b.path}
+	err := b.read(ctx, !b.opts.ReadOnly, func(r *reading) error {
+		row, _, err := r.queryRow(`SELECT format, store_id FROM onto_meta`)
+		if err != nil {
+			return err
+		}
+		info.Format, info.StoreID = int(row.int(0)), row.text(1)
+		all, err := readSchemas(r.conn)
+		if err != nil {
+			return err
+		}
+		for _, v := range backend.Newest(all) {
+			t := backend.TypeInfo{Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version}
+			if stats {
+				if err := b.count(r, &t); err != nil {
+					return err
+				}
+			}
+			info.Types = append(info.Types, t)
+		}
+		return nil
+	})
+	for _, suffix := range []string{"", "-wal"} {
+		if f, err := os.Stat(b.path + suffix); err == nil {
+			info.Bytes += f.Size()
+		}
+	}
+	return info, err
+}
+
+// count fills in how much there is of a type.
+func (b *Backend) count(r *reading, info *backend.TypeInfo) (err error) {
+	t := b.table(info.Kind)
+	info.Live, err = r.queryInt(`SELECT count(*) FROM `+t.current+` WHERE `+t.columns[0]+` = ? AND op = 'put'`, info.Name)
+	if err == nil {
+		info.Versions, err = r.queryInt(`SELECT count(*) FROM `+t.history+` WHERE `+t.columns[0]+` = ?`, info.Name)
+	}
+	return err
+}

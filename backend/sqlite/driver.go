@@ -1,0 +1,256 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/ontologia/onto"
+)
+
+// This file is the only one that knows the SQLite driver. It uses the driver's
+// connections directly: they are pooled by role (one writer, many readers),
+// and each keeps its prepared statements.
+
+// oldest is the first SQLite without the WAL-reset bug.
+const oldest = 3_051_003
+
+// checkLibrary refuses a SQLite library that can corrupt a file.
+func checkLibrary() error {
+	version, number, _ := sqlite3.Version()
+	if number < oldest {
+		return onto.Errorf(onto.Unsupported, "SQLite %s can damage files in WAL mode; 3.51.3 or newer is needed", version)
+	}
+	return nil
+}
+
+// access is how a connection opens its file.
+type access string
+
+const (
+	accessCreate    access = "rwc"
+	accessWrite     access = "rw"
+	accessRead      access = "ro"
+	accessImmutable access = "ro&immutable=1" // no other process writes; no WAL is read
+)
+
+// conn is one connection. It serves one goroutine at a time.
+type conn struct {
+	raw   *sqlite3.SQLiteConn
+	stmts map[string]*sqlite3.SQLiteStmt
+	args  []driver.NamedValue // reused between calls
+}
+
+// dial opens a connection. Waiting for locks is set before anything else.
+func dial(path string, how access) (*conn, error) {
+	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
+	d := &sqlite3.SQLiteDriver{}
+	raw, err := d.Open("file:" + escaped + "?mode=" + string(how) + "&_busy_timeout=5000")
+	if err != nil {
+		return nil, err
+	}
+	return &conn{raw: raw.(*sqlite3.SQLiteConn), stmts: map[string]*sqlite3.SQLiteStmt{}}, nil
+}
+
+func (c *conn) close() error {
+	for _, s := range c.stmts {
+		s.Close()
+	}
+	return c.raw.Close()
+}
+
+// prepare returns the connection's prepared statement for the SQL text.
+func (c *conn) prepare(sql string) (*sqlite3.SQLiteStmt, error) {
+	if s, ok := c.stmts[sql]; ok {
+		return s, nil
+	}
+	s, err := c.raw.Prepare(sql)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %s: %w", sql, err)
+	}
+	c.stmts[sql] = s.(*sqlite3.SQLiteStmt)
+	return c.stmts[sql], nil
+}
+
+func (c *conn) bind(args []any) []driver.NamedValue {
+	c.args = c.args[:0]
+	for i, a := range args {
+		if n, ok := a.(int); ok {
+			a = int64(n)
+		}
+		c.args = append(c.args, driver.NamedValue{Ordinal: i + 1, Value: a})
+	}
+	return c.args
+}
+
+// exec runs a prepared statement. It cannot be interrupted.
+func (c *conn) exec(sql string, args ...any) error {
+	_, err := c.insert(sql, args...)
+	return err
+}
+
+// insert runs a prepared statement and returns the last row id it made.
+func (c *conn) insert(sql string, args ...any) (int64, error) {
+	s, err := c.prepare(sql)
+	if err != nil {
+		return 0, err
+	}
+	res, err := s.ExecContext(context.Background(), c.bind(args))
+	if err != nil {
+		return 0, err
+	}
+	id, err := res.LastInsertId()
+	return id, err
+}
+
+// script runs several statements that take no arguments and are not kept.
+func (c *conn) script(sql string) error {
+	_, err := c.raw.ExecContext(context.Background(), sql, nil)
+	return err
+}
+
+// query runs a prepared statement. Cancelling ctx interrupts it.
+func (c *conn) query(ctx context.Context, sql string, args ...any) (*rows, error) {
+	s, err := c.prepare(sql)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := s.QueryContext(ctx, c.bind(args))
+	if err != nil {
+		return nil, err
+	}
+	return &rows{raw: raw, vals: make([]driver.Value, len(raw.Columns()))}, nil
+}
+
+// queryRow runs a prepared statement and reads its first row, if there is one.
+// It cannot be interrupted.
+func (c *conn) queryRow(sql string, args ...any) (*rows, bool, error) {
+	r, err := c.query(context.Background(), sql, args...)
+	if err != nil {
+		return nil, false, err
+	}
+	ok := r.next()
+	return r, ok, r.close()
+}
+
+// queryInt runs a prepared statement whose only value is a number; 0 stands
+// for no row and for NULL.
+func (c *conn) queryInt(sql string, args ...any) (int64, error) {
+	r, ok, err := c.queryRow(sql, args...)
+	if err != nil || !ok {
+		return 0, err
+	}
+	return r.int(0), nil
+}
+
+// rows is a running query.
+type rows struct {
+	raw  driver.Rows
+	vals []driver.Value
+	err  error
+}
+
+// next reads the next row and reports whether there was one.
+func (r *rows) next() bool {
+	err := r.raw.Next(r.vals)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return err == nil
+}
+
+// close ends the query and returns what went wrong in it.
+func (r *rows) close() error {
+	err := r.raw.Close()
+	if r.err != nil {
+		return r.err
+	}
+	return err
+}
+
+func (r *rows) null(i int) bool { return r.vals[i] == nil }
+
+// int returns column i, or 0 if it is not an integer.
+func (r *rows) int(i int) int64 {
+	n, _ := r.vals[i].(int64)
+	return n
+}
+
+// text returns column i, or "" if it is NULL.
+func (r *rows) text(i int) string {
+	switch v := r.vals[i].(type) {
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	}
+	return ""
+}
+
+// bytes returns column i, or nil if it is NULL.
+func (r *rows) bytes(i int) []byte {
+	switch v := r.vals[i].(type) {
+	case []byte:
+		return v
+	case string:
+		return []byte(v)
+	}
+	return nil
+}
+
+// isBusy reports whether err says that another connection has the lock.
+func isBusy(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && (e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked)
+}
+
+// noRoom reports whether the operating system refused to let a file grow.
+func noRoom(e sqlite3.Error) bool {
+	return e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EFBIG || e.SystemErrno == syscall.EDQUOT
+}
+
+// isUnsure reports whether after err it is open what reached the disk.
+func isUnsure(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && e.Code == sqlite3.ErrIoErr && !noRoom(e)
+}
+
+// wrap gives a driver's error its code, message and hint. Errors that have a
+// code, and those of a context, stay as they are.
+func wrap(path string, err error) error {
+	if err == nil || onto.CodeOf(err) != "" || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return onto.Errorf(onto.Unavailable, "%s: %w", path, err)
+	}
+	if e.Code == sqlite3.ErrFull || noRoom(e) {
+		return onto.Errorf(onto.Full, "%s: no room left to write: %w", path, err).
+			WithHint("free disk space; nothing of this commit was kept")
+	}
+	switch e.Code {
+	case sqlite3.ErrBusy, sqlite3.ErrLocked:
+		return onto.Errorf(onto.LockContention, "%s: the database is locked: %w", path, err).
+			WithHint("another process is writing; try again")
+	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrAuth:
+		return onto.Errorf(onto.ReadOnly, "%s: cannot be written: %w", path, err).
+			WithHint("check the permissions of the file and its directory; SQLite needs both")
+	case sqlite3.ErrCantOpen:
+		return onto.Errorf(onto.ReadOnly, "%s: cannot be opened: %w", path, err).
+			WithHint("check that the directory exists and can be written; SQLite keeps two more files there")
+	case sqlite3.ErrCorrupt:
+		return onto.Errorf(onto.Corrupt, "%s: the file is damaged: %w", path, err).
+			WithHint("restore a backup, or save what is readable with: sqlite3 FILE .recover")
+	case sqlite3.ErrNotADB:
+		return onto.Errorf(onto.Unsupported, "%s: not a SQLite database: %w", path, err).
+			WithHint("name another file with --db")
+	}
+	return onto.Errorf(onto.Unavailable, "%s: %w", path, err)
+}

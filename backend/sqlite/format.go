@@ -1,0 +1,225 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// Format is the version of what this package adds to the original's tables.
+const Format = 1
+
+// fileKind is what a file turns out to be.
+type fileKind uint8
+
+const (
+	fileEmpty      fileKind = iota
+	fileOurs                // has our tables
+	fileOriginal            // written by the original program, first engine
+	fileOriginalV2          // written by the original program, second engine
+	fileForeign             // some other database
+)
+
+type file struct {
+	kind   fileKind
+	format int64
+}
+
+// inspect finds out what a file is. It writes nothing.
+func inspect(c *conn) (file, error) {
+	names, err := c.tableNames()
+	if err != nil {
+		return file{}, err
+	}
+	has := func(all ...string) bool {
+		return !slices.ContainsFunc(all, func(n string) bool { return !slices.Contains(names, n) })
+	}
+	switch {
+	case len(names) == 0:
+		return file{kind: fileEmpty}, nil
+	case has("onto_meta"):
+		format, err := c.queryInt(`SELECT format FROM onto_meta`)
+		return file{fileOurs, format}, err
+	case has("storage_meta"):
+		v2, err := isOriginalV2(c)
+		if v2 || err != nil {
+			return file{kind: fileOriginalV2}, err
+		}
+	}
+	if has("commits", "entity_history", "relation_history") {
+		return file{kind: fileOriginal}, nil
+	}
+	return file{kind: fileForeign}, nil
+}
+
+func (c *conn) tableNames() ([]string, error) {
+	r, err := c.query(context.Background(), `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for r.next() {
+		names = append(names, r.text(0))
+	}
+	return names, r.close()
+}
+
+// isOriginalV2 looks for the engine version, whichever way the table keeps it:
+// as a column of that name or as a row with that key.
+func isOriginalV2(c *conn) (bool, error) {
+	r, err := c.query(context.Background(), `SELECT * FROM storage_meta`)
+	if err != nil {
+		return false, err
+	}
+	v2 := false
+	for r.next() {
+		for i := range r.vals {
+			v2 = v2 || r.text(i) == "v2"
+		}
+	}
+	return v2, r.close()
+}
+
+// check refuses what cannot be opened.
+func (f file) check(path string) error {
+	switch {
+	case f.kind == fileForeign:
+		return onto.Errorf(onto.Unsupported, "%s: a SQLite database of another program", path).
+			WithHint("name another file with --db")
+	case f.kind == fileOriginalV2:
+		return onto.Errorf(onto.Unsupported, "%s: written by the original Ontologia's v2 engine, which keeps data in tables of its own", path).
+			WithHint("export it there as JSON Lines and import that here")
+	case f.kind == fileOurs && f.format > Format:
+		return onto.Errorf(onto.Unsupported, "%s: format %d, this program reads up to %d", path, f.format, Format).
+			WithHint("use a newer onto")
+	}
+	return nil
+}
+
+// prepareFile makes the file ours: creates the tables in an empty one, adopts
+// one of the original program, refuses anything else.
+func (b *Backend) prepareFile(ctx context.Context, w *conn) error {
+	found, err := inspect(w)
+	if err != nil {
+		return err
+	}
+	if err := found.check(b.path); err != nil {
+		return err
+	}
+	if found.kind == fileEmpty && b.opts.MustExist {
+		return onto.Errorf(onto.Uninitialized, "%s: the database has no tables", b.path).
+			WithHint("make a store in it with: onto init --db %s", b.path)
+	}
+	if err := b.retryBusy(ctx, func() error { return w.script(`PRAGMA journal_mode = WAL`) }); err != nil {
+		return err
+	}
+	if found.kind == fileOurs {
+		return nil
+	}
+	return b.transact(ctx, w, func() error {
+		found, err := inspect(w) // again: another process may have been faster
+		if err != nil {
+			return err
+		}
+		switch found.kind {
+		case fileEmpty:
+			return b.create(w)
+		case fileOriginal:
+			return b.adopt(w)
+		}
+		return found.check(b.path)
+	})
+}
+
+func (b *Backend) create(w *conn) error {
+	if err := w.script(createTables); err != nil {
+		return err
+	}
+	return insertMeta(w)
+}
+
+func insertMeta(w *conn) error {
+	var id [16]byte
+	rand.Read(id[:])
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	text := fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+	return w.exec(`INSERT INTO onto_meta (id, format, store_id, covered, foreign_until, times_ordered) VALUES (1, ?, ?, 0, 0, 1)`, Format, text)
+}
+
+// adopt adds to a file of the original program what ours have: columns that
+// its oldest files lack, columns and tables of our own, and the projection.
+func (b *Backend) adopt(w *conn) error {
+	for _, add := range []struct{ table, column, declaration string }{
+		{"entity_history", "schema_version_id", "INTEGER"},
+		{"relation_history", "schema_version_id", "INTEGER"},
+		{"entity_history", "op", "TEXT NOT NULL DEFAULT 'put'"},
+		{"relation_history", "op", "TEXT NOT NULL DEFAULT 'put'"},
+		{"commits", "metadata_json", "TEXT"},
+		{"commits", "runtime_id", "TEXT"},
+		{"commits", "actor_kind", "TEXT"},
+		{"commits", "actor_id", "TEXT"},
+		{"commits", "causation_id", "INTEGER"},
+		{"commits", "correlation_id", "TEXT"},
+		{"commits", "signature_ref", "TEXT"},
+		{"commits", "comment", "TEXT"},
+		{"commits", "idempotency_key", "TEXT"},
+		{"commits", "draft_hash", "TEXT"},
+		{"commits", "operations", "INTEGER"},
+	} {
+		if _, err := w.addColumn(add.table, add.column, add.declaration); err != nil {
+			return err
+		}
+	}
+	added, err := w.addColumn("relation_history", "instance_key", "TEXT NOT NULL DEFAULT ''")
+	if err != nil {
+		return err
+	}
+	if added {
+		err = w.script(`DROP INDEX IF EXISTS idx_relation_history_lookup`)
+	}
+	if err == nil {
+		err = w.script(`
+			CREATE INDEX IF NOT EXISTS idx_entity_history_lookup
+				ON entity_history(entity_type, entity_key, commit_id DESC);
+			CREATE INDEX IF NOT EXISTS idx_relation_history_lookup
+				ON relation_history(relation_type, left_key, right_key, instance_key, commit_id DESC);` +
+			createSchemas + createOwn)
+	}
+	if err == nil {
+		err = insertMeta(w)
+	}
+	if err == nil {
+		err = b.bootstrapSchemas(w)
+	}
+	if err != nil {
+		return err
+	}
+	return b.catchUp(w)
+}
+
+// addColumn adds a column unless the table has it.
+func (c *conn) addColumn(table, column, declaration string) (bool, error) {
+	n, err := c.queryInt(`SELECT count(*) FROM pragma_table_info(?) WHERE name = ?`, table, column)
+	if err != nil || n > 0 {
+		return false, err
+	}
+	return true, c.script(fmt.Sprintf(`ALTER TABLE %s ADD COLUMN %s %s`, table, column, declaration))
+}
+
+// now is the wall clock in the precision that is stored.
+func (b *Backend) now() time.Time { return b.opts.Now().UTC().Truncate(time.Microsecond) }
+
+// storedTime reads a time column. Files of the original program may leave out
+// the fraction; what cannot be read is the zero time.
+func storedTime(s string) time.Time {
+	t, err := codec.ParseTime(s)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}

@@ -1,0 +1,93 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// Get returns the newest version of an identity as of a commit.
+func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
+	if err := ctx.Err(); err != nil {
+		return onto.Version{}, err
+	}
+	c, err := b.readers.get()
+	if err != nil {
+		return onto.Version{}, wrap(b.path, err)
+	}
+	v, err := b.get(ctx, c, id, at)
+	b.readers.put(c)
+	return v, wrap(b.path, err)
+}
+
+func (b *Backend) get(ctx context.Context, c *conn, id onto.Identity, at int64) (onto.Version, error) {
+	if at != backend.Head {
+		return b.getAt(c, id, at)
+	}
+	var buf [5]any
+	t, args := b.table(id.Kind), identityArgs(buf[:0], &id)
+	r, ok, err := c.queryRow(t.get, args...)
+	if err == nil && ok && r.int(0) != r.int(1) {
+		if err = b.catchUpNow(ctx); err == nil {
+			r, ok, err = c.queryRow(t.get, args...)
+		}
+	}
+	if err != nil {
+		return onto.Version{}, err
+	}
+	if !ok || r.null(2) {
+		return onto.Version{}, noVersion(id)
+	}
+	v := version(r, 2, id)
+	return v, readable(&v)
+}
+
+// getAt reads history, which needs no projection.
+func (b *Backend) getAt(c *conn, id onto.Identity, at int64) (onto.Version, error) {
+	var buf [6]any
+	r, ok, err := c.queryRow(b.table(id.Kind).getAt, append(identityArgs(buf[:0], &id), at)...)
+	if err != nil {
+		return onto.Version{}, err
+	}
+	if !ok || r.null(2) {
+		return onto.Version{}, noVersion(id)
+	}
+	v := version(r, 2, id)
+	return v, foreignRows{r.int(0), r.int(1)}.canonical(&v)
+}
+
+func noVersion(id onto.Identity) error {
+	return onto.Errorf(onto.NotFound, "%s does not exist", id)
+}
+
+// readable fails if a row of the projection says that its JSON is not.
+func readable(v *onto.Version) error {
+	if v.Fields == nil {
+		return onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read", v.Identity, v.Commit).
+			WithHint("see it with: sqlite3 FILE \"SELECT fields_json FROM %s_history WHERE commit_id = %d\"; a new put replaces it", v.Kind, v.Commit)
+	}
+	return nil
+}
+
+// foreignRows tells which history rows may come from another program. Theirs
+// are not canonical; ours are.
+type foreignRows struct {
+	covered int64 // nothing is known about later commits
+	until   int64 // the last commit that is known to be foreign
+}
+
+// canonical makes the fields of a history row canonical if they may not be.
+func (f foreignRows) canonical(v *onto.Version) error {
+	if v.Commit > f.until && v.Commit <= f.covered {
+		return nil
+	}
+	fields, err := canonicalFields(v.Fields)
+	if err != nil {
+		return onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read: %w", v.Identity, v.Commit, err).
+			WithHint("a new put replaces it")
+	}
+	v.Fields = json.RawMessage(fields)
+	return nil
+}

@@ -1,0 +1,281 @@
+package sqlite
+
+import (
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// group is a write transaction in the making. All verdicts are reached by
+// reading and by what earlier members of the group will have written; only
+// then is anything written. So a member that is refused leaves no trace, and
+// no savepoints are needed.
+type group struct {
+	b *Backend
+	w *conn
+
+	head     int64
+	headTime time.Time
+	now      time.Time
+	current  map[onto.Identity]*onto.Version // as of the last member decided; nil if it has no version
+	keys     map[string]usedKey              // idempotency keys used in this group
+
+	commits   []commitRow
+	entities  []versionRow
+	relations []versionRow
+}
+
+// commitRow is a commit to be written.
+type commitRow struct {
+	onto.Commit
+	metadata, hash string
+}
+
+// versionRow is a history row to be written.
+type versionRow struct {
+	write  *backend.Write
+	commit int64
+}
+
+// usedKey is an idempotency key and the commit that used it.
+type usedKey struct {
+	commit onto.Commit
+	hash   string
+}
+
+func newGroup(b *Backend, w *conn, s state) *group {
+	return &group{
+		b: b, w: w, head: s.head, headTime: s.headTime, now: b.now(),
+		current: make(map[onto.Identity]*onto.Version), keys: make(map[string]usedKey),
+	}
+}
+
+// run decides and writes all members. An error means that nothing was kept.
+func (g *group) run(members []*member) error {
+	err := g.fetch(members)
+	for _, m := range members {
+		if err != nil {
+			break
+		}
+		if m.start() {
+			m.result, m.err = g.decide(m.draft, m.hash)
+		}
+	}
+	if err == nil {
+		err = g.b.failAt("decided")
+	}
+	if err == nil && len(g.commits) > 0 {
+		err = g.write()
+	}
+	if err == nil {
+		err = g.b.failAt("written")
+	}
+	if err != nil || len(g.commits) == 0 {
+		g.b.rollback(g.w)
+		return err
+	}
+	return g.b.commit(g.w)
+}
+
+// fetch reads the present versions of every identity that the members name.
+func (g *group) fetch(members []*member) error {
+	var ids identities
+	for _, m := range members {
+		for i := range m.draft.Writes {
+			ids.add(&m.draft.Writes[i].Identity)
+		}
+		ids.addExpected(m.draft.Expect)
+	}
+	return g.lookup(ids)
+}
+
+// identities are split by kind, since each kind has tables of its own.
+type identities struct{ entities, relations []*onto.Identity }
+
+func (ids *identities) add(id *onto.Identity) {
+	if id.Kind == onto.KindEntity {
+		ids.entities = append(ids.entities, id)
+	} else {
+		ids.relations = append(ids.relations, id)
+	}
+}
+
+func (ids *identities) addExpected(expect []onto.Expectation) {
+	for i, e := range expect {
+		if !e.Head {
+			ids.add(&expect[i].Identity)
+		}
+	}
+}
+
+// lookup reads present versions into current.
+func (g *group) lookup(ids identities) error {
+	if err := lookup(g.w, g.b.table(onto.KindEntity), ids.entities, g.current); err != nil {
+		return err
+	}
+	return lookup(g.w, g.b.table(onto.KindRelation), ids.relations, g.current)
+}
+
+// decide reaches the verdict on one draft, in the order the port prescribes.
+func (g *group) decide(d *backend.Draft, hash string) (onto.Result, error) {
+	if key := d.Commit.IdempotencyKey; key != "" {
+		used, ok, err := g.keyUsed(key)
+		if err != nil {
+			return onto.Result{}, err
+		}
+		if ok {
+			if err := backend.CheckRepeat(key, used.hash, hash, used.commit.ID); err != nil {
+				return onto.Result{}, err
+			}
+			return onto.Result{Commit: used.commit, Repeated: true}, nil
+		}
+	}
+	if err := g.check(d); err != nil {
+		return onto.Result{}, err
+	}
+	return g.apply(d, hash)
+}
+
+// check judges expectations and schema stamps.
+func (g *group) check(d *backend.Draft) error {
+	if err := backend.CheckHead(d.Expect, g.head); err != nil {
+		return err
+	}
+	for _, e := range d.Expect {
+		if e.Head {
+			continue
+		}
+		if err := backend.CheckVersion(e, g.current[e.Identity]); err != nil {
+			return err
+		}
+	}
+	for i := range d.Writes {
+		if err := g.b.types.checkStamp(&d.Writes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply adds the draft's changes to what will be written.
+func (g *group) apply(d *backend.Draft, hash string) (onto.Result, error) {
+	row, err := newCommitRow(d, hash, g.head+1, g.time())
+	if err != nil {
+		return onto.Result{}, err
+	}
+	for i := range d.Writes {
+		w := &d.Writes[i]
+		if !backend.Changes(w, g.current[w.Identity]) {
+			continue
+		}
+		row.Operations++
+		g.add(w, row.ID)
+		g.current[w.Identity] = asVersion(w, row.ID)
+	}
+	if row.Operations == 0 {
+		return onto.Result{}, nil
+	}
+	g.head, g.headTime = row.ID, row.Time
+	g.commits = append(g.commits, row)
+	if key := row.IdempotencyKey; key != "" {
+		g.keys[key] = usedKey{row.Commit, hash}
+	}
+	return onto.Result{Commit: row.Commit}, nil
+}
+
+// add puts a version among what will be written.
+func (g *group) add(w *backend.Write, commit int64) {
+	if w.Kind == onto.KindEntity {
+		g.entities = append(g.entities, versionRow{w, commit})
+	} else {
+		g.relations = append(g.relations, versionRow{w, commit})
+	}
+}
+
+// time is the next commit's: now, but not before the head's.
+func (g *group) time() time.Time {
+	if g.now.Before(g.headTime) {
+		return g.headTime
+	}
+	return g.now
+}
+
+func newCommitRow(d *backend.Draft, hash string, id int64, at time.Time) (commitRow, error) {
+	row := commitRow{Commit: d.Commit, metadata: string(d.Metadata), hash: hash}
+	row.ID, row.Time, row.Metadata, row.Operations = id, at, nil, 0
+	if len(d.Metadata) > 0 {
+		m, err := onto.DecodeObject(d.Metadata)
+		if err != nil {
+			return row, err
+		}
+		row.Metadata = m
+	}
+	return row, nil
+}
+
+// asVersion is the version that a write makes.
+func asVersion(w *backend.Write, commit int64) *onto.Version {
+	v := &onto.Version{Identity: w.Identity, Op: w.Op, Commit: commit, SchemaVersion: w.SchemaVersion, Fields: w.Fields}
+	if w.Op == onto.Delete {
+		v.Fields = []byte("{}")
+	}
+	return v
+}
+
+// keyUsed looks for an idempotency key in the group and in the log.
+func (g *group) keyUsed(key string) (usedKey, bool, error) {
+	if used, ok := g.keys[key]; ok {
+		return used, true, nil
+	}
+	r, ok, err := g.w.queryRow(`SELECT `+commitList+`, c.draft_hash FROM commits c WHERE c.idempotency_key = ?`, key)
+	if err != nil || !ok {
+		return usedKey{}, false, err
+	}
+	c, err := readCommit(r)
+	return usedKey{c, r.text(commitWidth)}, true, err
+}
+
+// write writes all rows and moves the projection along.
+func (g *group) write() error {
+	for i := range g.commits {
+		if err := insertCommit(g.w, &g.commits[i]); err != nil {
+			return err
+		}
+	}
+	if err := g.insertVersions(); err != nil {
+		return err
+	}
+	return g.w.exec(`UPDATE onto_meta SET covered = ?`, g.head)
+}
+
+func (g *group) insertVersions() error {
+	if err := insertVersions(g.w, g.b.table(onto.KindEntity), g.entities); err != nil {
+		return err
+	}
+	return insertVersions(g.w, g.b.table(onto.KindRelation), g.relations)
+}
+
+func insertCommit(w *conn, c *commitRow) error {
+	return w.exec(`INSERT INTO commits (id, created_at, metadata_json, runtime_id, actor_kind, actor_id, causation_id,
+		correlation_id, signature_ref, comment, idempotency_key, draft_hash, operations)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		c.ID, codec.FormatTime(c.Time), orNull(c.metadata), orNull(c.Runtime),
+		orNull(string(c.Actor.Kind)), orNull(c.Actor.ID), zeroNull(c.Causation), orNull(c.Correlation),
+		orNull(c.Signature), orNull(c.Comment), orNull(c.IdempotencyKey), orNull(c.hash), c.Operations)
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func zeroNull(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}

@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/ontologia/onto"
+)
+
+// originalSchema is a schema as the original program stores it.
+type originalSchema struct {
+	EntityName   string                   `json:"entity_name"`
+	RelationName string                   `json:"relation_name"`
+	LeftType     string                   `json:"left_type"`
+	RightType    string                   `json:"right_type"`
+	InstanceKey  string                   `json:"instance_key_field"`
+	Fields       map[string]originalField `json:"fields"`
+}
+
+type originalField struct {
+	PrimaryKey bool          `json:"primary_key"`
+	Index      bool          `json:"index"`
+	Type       string        `json:"type"` // a Python type, as "<class 'str'>"
+	TypeSpec   *originalSpec `json:"type_spec"`
+}
+
+// originalSpec is a type in a structured form. Old files do not have it.
+type originalSpec struct {
+	Kind, Name string
+	Members    []originalSpec // of a union
+}
+
+// UnmarshalJSON reads a spec. The members of a union are whatever list of
+// specs it holds, since the member's name is not part of the format's contract.
+func (s *originalSpec) UnmarshalJSON(data []byte) error {
+	var parts map[string]json.RawMessage
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return nil // not understood: reads as any
+	}
+	for name, raw := range parts {
+		switch name {
+		case "kind":
+			json.Unmarshal(raw, &s.Kind)
+		case "name":
+			json.Unmarshal(raw, &s.Name)
+		default:
+			var members []originalSpec
+			if json.Unmarshal(raw, &members) == nil {
+				s.Members = append(s.Members, members...)
+			}
+		}
+	}
+	return nil
+}
+
+// parseSchema reads a stored schema, ours or the original program's. Drift is
+// judged on the result, never on the stored text. Kind and name are those of
+// the row; what cannot be understood reads as any.
+func parseSchema(kind onto.Kind, name string, data []byte) onto.Schema {
+	if s, err := onto.ParseSchema(data); err == nil {
+		return s
+	}
+	s := onto.Schema{Kind: kind, Name: name}
+	var o originalSchema
+	if err := json.Unmarshal(data, &o); err != nil {
+		return s
+	}
+	s.Left, s.Right, s.InstanceKey = o.LeftType, o.RightType, o.InstanceKey
+	for name, f := range o.Fields {
+		typ, optional := f.fieldType()
+		if f.PrimaryKey && kind == onto.KindEntity {
+			s.Key, optional = name, false
+		}
+		s.Fields = append(s.Fields, onto.Field{Name: name, Type: typ, Optional: optional, Index: f.Index})
+	}
+	s.SortFields()
+	return s
+}
+
+// fieldType maps a Python type to ours, and tells whether None is allowed.
+func (f originalField) fieldType() (onto.FieldType, bool) {
+	if f.TypeSpec != nil {
+		return f.TypeSpec.fieldType()
+	}
+	name := strings.TrimSuffix(strings.TrimPrefix(f.Type, "<class '"), "'>")
+	optional := false
+	if inner, ok := strings.CutPrefix(name, "typing.Optional["); ok {
+		name, optional = strings.TrimSuffix(inner, "]"), true
+	}
+	var kept []string
+	for part := range strings.SplitSeq(name, "|") {
+		if part = strings.TrimSpace(part); part == "None" || part == "NoneType" {
+			optional = true
+		} else {
+			kept = append(kept, part)
+		}
+	}
+	if len(kept) != 1 {
+		return onto.Any, optional
+	}
+	return pythonType(kept[0]), optional
+}
+
+func (s originalSpec) fieldType() (onto.FieldType, bool) {
+	switch s.Kind {
+	case "primitive":
+		return pythonType(s.Name), s.Name == "NoneType"
+	case "list":
+		return onto.List, false
+	case "dict", "typed_dict":
+		return onto.Object, false
+	case "union":
+		return s.union()
+	}
+	return onto.Any, false
+}
+
+// union is the type that remains when None is taken out; any, if more than one
+// remains.
+func (s originalSpec) union() (onto.FieldType, bool) {
+	typ, optional, others := onto.Any, false, 0
+	for _, m := range s.Members {
+		t, none := m.fieldType()
+		optional = optional || none
+		if m.Kind == "primitive" && m.Name == "NoneType" {
+			continue
+		}
+		typ, others = t, others+1
+	}
+	if others != 1 {
+		typ = onto.Any
+	}
+	return typ, optional
+}
+
+func pythonType(name string) onto.FieldType {
+	base, _, _ := strings.Cut(name, "[")
+	switch strings.ToLower(strings.TrimPrefix(base, "typing.")) {
+	case "str":
+		return onto.String
+	case "int":
+		return onto.Int
+	case "float":
+		return onto.Float
+	case "bool":
+		return onto.Bool
+	case "list":
+		return onto.List
+	case "dict":
+		return onto.Object
+	}
+	return onto.Any
+}

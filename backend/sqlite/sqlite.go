@@ -1,0 +1,267 @@
+// Package sqlite keeps a store in one SQLite file. It is the embedded default.
+//
+// The history tables are those of the original Ontologia, so that its
+// documented statements work on our files and its files open here. Beside them
+// stands a projection with the newest version of each identity, written in the
+// same transaction and derived from history alone. docs/format/sqlite.md
+// describes every table.
+//
+// A file has one writer connection per process and as many readers as there
+// are reads under way. Writers of several processes exclude each other by
+// SQLite's own lock; readers never wait. Commits are acknowledged after fsync,
+// and concurrent callers share one.
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/ontologia/onto"
+)
+
+// DefaultLockTimeout is how long a write waits for others.
+const DefaultLockTimeout = 5 * time.Second
+
+// Options change how a file is opened. The zero value is the default.
+type Options struct {
+	MustExist   bool             // fail with Uninitialized instead of making the file
+	ReadOnly    bool             // never write; also opens files that cannot be written
+	LockTimeout time.Duration    // how long a write waits for others; 0 for DefaultLockTimeout
+	Now         func() time.Time // the clock; nil for time.Now
+}
+
+// Backend is a store in one SQLite file.
+type Backend struct {
+	path    string
+	opts    Options
+	tables  [2]*table
+	readers pool
+	temp    string // a directory to remove on Close; "" if there is none
+
+	queue queue // of callers that want to append
+
+	writing sync.Mutex // guards what follows: held by whoever uses the writer
+	writer  *conn      // nil when read only
+	broken  error      // set when it is open what the last commit left on disk
+	types   typeCache
+
+	fault func(point string) error // set by tests to fail at a named point
+}
+
+// Open opens the store in the file at path, and makes one if there is none.
+// The path ":memory:" gives a new store that is gone after Close.
+func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
+	b := &Backend{path: path, tables: [2]*table{newTable(onto.KindEntity), newTable(onto.KindRelation)}}
+	if opts != nil {
+		b.opts = *opts
+	}
+	if b.opts.LockTimeout <= 0 {
+		b.opts.LockTimeout = DefaultLockTimeout
+	}
+	if b.opts.Now == nil {
+		b.opts.Now = time.Now
+	}
+	if err := b.open(ctx); err != nil {
+		b.Close()
+		return nil, wrap(path, err)
+	}
+	return b, nil
+}
+
+func (b *Backend) open(ctx context.Context) error {
+	if err := checkLibrary(); err != nil {
+		return err
+	}
+	if b.path == ":memory:" {
+		dir, err := os.MkdirTemp("", "onto-")
+		if err != nil {
+			return err
+		}
+		b.temp, b.path = dir, filepath.Join(dir, "memory.db")
+	}
+	if err := b.checkPath(); err != nil {
+		return err
+	}
+	b.readers.dial = b.dialReader
+	if b.opts.ReadOnly {
+		return b.openReadOnly()
+	}
+	return b.openWriter(ctx)
+}
+
+// checkPath gives the usual mistakes with paths their own messages.
+func (b *Backend) checkPath() error {
+	info, err := os.Stat(b.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && (b.opts.MustExist || b.opts.ReadOnly):
+		return onto.Errorf(onto.Uninitialized, "%s: there is no store here", b.path).
+			WithHint("make one with: onto init --db %s", b.path)
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(filepath.Dir(b.path)); err != nil {
+			return onto.Errorf(onto.Uninitialized, "%s: the directory does not exist: %w", b.path, err).
+				WithHint("make the directory first")
+		}
+		return nil
+	case err != nil:
+		return onto.Errorf(onto.ReadOnly, "%s: %w", b.path, err).WithHint("check the permissions")
+	case info.IsDir():
+		return onto.Errorf(onto.Unsupported, "%s: this is a directory, not a file", b.path).
+			WithHint("name a file in it")
+	case info.Size() == 0 && (b.opts.MustExist || b.opts.ReadOnly):
+		return onto.Errorf(onto.Uninitialized, "%s: the file is empty", b.path).
+			WithHint("make a store in it with: onto init --db %s", b.path)
+	}
+	return nil
+}
+
+// openWriter opens the writer connection and brings the file to our format.
+func (b *Backend) openWriter(ctx context.Context) error {
+	how := accessCreate
+	if b.opts.MustExist {
+		how = accessWrite
+	}
+	w, err := dial(b.path, how)
+	if err != nil {
+		return err
+	}
+	b.writer = w
+	if err := b.prepareFile(ctx, w); err != nil {
+		return err
+	}
+	return w.script(`PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA busy_timeout = 0`)
+}
+
+// openReadOnly opens a file that must be ours already. If SQLite cannot make
+// its two companion files there, the file is read as it lies, provided that no
+// companion exists.
+func (b *Backend) openReadOnly() error {
+	c, err := b.dialReader()
+	if err != nil {
+		return err
+	}
+	found, err := inspect(c)
+	b.readers.put(c)
+	if err != nil {
+		return err
+	}
+	if found.kind == fileOriginal {
+		return onto.Errorf(onto.ReadOnly, "%s: a file of the original Ontologia needs to be opened for writing once", b.path).
+			WithHint("copy it to where it can be written and open it there")
+	}
+	return found.check(b.path)
+}
+
+func (b *Backend) dialReader() (*conn, error) {
+	if b.opts.ReadOnly {
+		return b.dialReadOnly()
+	}
+	c, err := dial(b.path, accessWrite)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.script(`PRAGMA query_only = ON; PRAGMA cache_size = -65536`)
+}
+
+func (b *Backend) dialReadOnly() (*conn, error) {
+	c, err := dial(b.path, accessRead)
+	if err == nil {
+		if _, err = c.queryInt(`SELECT count(*) FROM sqlite_master`); err == nil {
+			return c, nil
+		}
+		c.close()
+	}
+	_, walErr := os.Stat(b.path + "-wal")
+	if !errors.Is(walErr, fs.ErrNotExist) {
+		return nil, err
+	}
+	if c, immutableErr := dial(b.path, accessImmutable); immutableErr == nil {
+		if _, immutableErr = c.queryInt(`SELECT count(*) FROM sqlite_master`); immutableErr == nil {
+			return c, nil
+		}
+		c.close()
+	}
+	return nil, err
+}
+
+// Path returns the file's path.
+func (b *Backend) Path() string { return b.path }
+
+// Close releases everything. Reads under way go on to their end.
+func (b *Backend) Close() error {
+	b.queue.close()
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	b.readers.close()
+	var err error
+	if b.writer != nil {
+		err = b.writer.close()
+		b.writer = nil
+	}
+	if b.temp != "" {
+		err = errors.Join(err, os.RemoveAll(b.temp))
+		b.temp = ""
+	}
+	return wrap(b.path, err)
+}
+
+func (b *Backend) closedError() error {
+	return onto.Errorf(onto.Closed, "%s: the store was closed", b.path)
+}
+
+// pool keeps idle readers.
+type pool struct {
+	dial func() (*conn, error)
+
+	mu     sync.Mutex // guards what follows
+	idle   []*conn
+	closed bool
+}
+
+// maxIdle is how many readers wait for the next read.
+const maxIdle = 8
+
+// get returns an idle reader or a new one. The number of readers is not
+// limited: a limit would let nested reads wait for each other for ever.
+func (p *pool) get() (*conn, error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, onto.Errorf(onto.Closed, "the store was closed")
+	}
+	if n := len(p.idle); n > 0 {
+		c := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		return c, nil
+	}
+	p.mu.Unlock()
+	return p.dial()
+}
+
+func (p *pool) put(c *conn) {
+	p.mu.Lock()
+	keep := !p.closed && len(p.idle) < maxIdle
+	if keep {
+		p.idle = append(p.idle, c)
+	}
+	p.mu.Unlock()
+	if !keep {
+		c.close()
+	}
+}
+
+func (p *pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for _, c := range idle {
+		c.close()
+	}
+}

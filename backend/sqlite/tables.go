@@ -1,0 +1,247 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// createTables makes the tables of the original program, with our columns
+// added at the end, and our own tables. It runs on an empty file.
+const createTables = `
+CREATE TABLE commits (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    created_at TEXT NOT NULL,
+    metadata_json TEXT` + commitColumns + `
+);
+CREATE TABLE entity_history (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    entity_type TEXT NOT NULL,
+    entity_key TEXT NOT NULL,
+    fields_json TEXT NOT NULL,
+    commit_id INTEGER NOT NULL,
+    schema_version_id INTEGER,
+    op TEXT NOT NULL DEFAULT 'put',
+    FOREIGN KEY (commit_id) REFERENCES commits(id)
+);
+CREATE TABLE relation_history (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    relation_type TEXT NOT NULL,
+    left_key TEXT NOT NULL,
+    right_key TEXT NOT NULL,
+    instance_key TEXT NOT NULL DEFAULT '',
+    fields_json TEXT NOT NULL,
+    commit_id INTEGER NOT NULL,
+    schema_version_id INTEGER,
+    op TEXT NOT NULL DEFAULT 'put',
+    FOREIGN KEY (commit_id) REFERENCES commits(id)
+);
+CREATE INDEX idx_entity_history_lookup
+    ON entity_history(entity_type, entity_key, commit_id DESC);
+CREATE INDEX idx_relation_history_lookup
+    ON relation_history(relation_type, left_key, right_key, instance_key, commit_id DESC);
+` + createSchemas + createOwn
+
+const commitColumns = `,
+    runtime_id TEXT,
+    actor_kind TEXT,
+    actor_id TEXT,
+    causation_id INTEGER,
+    correlation_id TEXT,
+    signature_ref TEXT,
+    comment TEXT,
+    idempotency_key TEXT,
+    draft_hash TEXT,
+    operations INTEGER`
+
+// createSchemas makes tables that old files of the original program may lack.
+const createSchemas = `
+CREATE TABLE IF NOT EXISTS schema_registry (
+    type_kind TEXT NOT NULL,
+    type_name TEXT NOT NULL,
+    schema_json TEXT NOT NULL,
+    PRIMARY KEY (type_kind, type_name)
+);
+CREATE TABLE IF NOT EXISTS schema_versions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    type_kind TEXT NOT NULL,
+    type_name TEXT NOT NULL,
+    schema_version_id INTEGER NOT NULL,
+    schema_json TEXT NOT NULL,
+    schema_hash TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    runtime_id TEXT,
+    reason TEXT,
+    UNIQUE(type_kind, type_name, schema_version_id)
+);
+CREATE TABLE IF NOT EXISTS locks (
+    lock_name TEXT PRIMARY KEY,
+    owner_id TEXT NOT NULL,
+    acquired_at TEXT NOT NULL,
+    expires_at TEXT NOT NULL
+);
+`
+
+// createOwn makes what the original program does not have.
+//
+// The projection keeps one row per identity that ever was: tombstones too,
+// since a view of the past starts from it. fields is JSONB, or NULL when the
+// newest version's JSON cannot be read.
+const createOwn = `
+CREATE INDEX onto_entity_history_commit ON entity_history(commit_id);
+CREATE INDEX onto_relation_history_commit ON relation_history(commit_id);
+CREATE UNIQUE INDEX onto_commits_idempotency ON commits(idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
+CREATE TABLE entity_current (
+    entity_type TEXT NOT NULL,
+    entity_key TEXT NOT NULL,
+    commit_id INTEGER NOT NULL,
+    first_commit_id INTEGER NOT NULL,
+    op TEXT NOT NULL,
+    schema_version_id INTEGER NOT NULL,
+    fields BLOB,
+    PRIMARY KEY (entity_type, entity_key)
+) WITHOUT ROWID;
+CREATE TABLE relation_current (
+    relation_type TEXT NOT NULL,
+    left_key TEXT NOT NULL,
+    right_key TEXT NOT NULL,
+    instance_key TEXT NOT NULL,
+    commit_id INTEGER NOT NULL,
+    first_commit_id INTEGER NOT NULL,
+    op TEXT NOT NULL,
+    schema_version_id INTEGER NOT NULL,
+    fields BLOB,
+    PRIMARY KEY (relation_type, left_key, right_key, instance_key)
+) WITHOUT ROWID;
+CREATE TABLE onto_meta (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    format INTEGER NOT NULL,
+    store_id TEXT NOT NULL,
+    covered INTEGER NOT NULL,
+    foreign_until INTEGER NOT NULL,
+    times_ordered INTEGER NOT NULL
+);
+`
+
+// table is the pair of tables that keeps one kind, with the SQL to use it.
+type table struct {
+	kind             onto.Kind
+	history, current string
+	columns          []string // type first, then the keys
+
+	get, getAt, lookup string
+	upsertHistory      string         // projection rows out of a range of history rows
+	upsertOne          string         // one projection row
+	inserts, lookups   map[int]string // by number of rows
+}
+
+func newTable(kind onto.Kind) *table {
+	t := &table{kind: kind, history: "entity_history", current: "entity_current",
+		columns: []string{"entity_type", "entity_key"}}
+	if kind == onto.KindRelation {
+		t.history, t.current = "relation_history", "relation_current"
+		t.columns = []string{"relation_type", "left_key", "right_key", "instance_key"}
+	}
+	same := t.matches("c", "?")
+	t.get = fmt.Sprintf(`SELECT m.covered, (SELECT max(id) FROM commits),
+		c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB)
+		FROM onto_meta m LEFT JOIN %s c ON %s`, t.current, same)
+	t.getAt = fmt.Sprintf(`SELECT m.covered, m.foreign_until, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB)
+		FROM onto_meta m LEFT JOIN %[1]s h ON h.id = (
+			SELECT c.id FROM %[1]s c WHERE %[2]s AND c.commit_id <= ? ORDER BY c.commit_id DESC LIMIT 1)`,
+		t.history, same)
+	t.lookup = fmt.Sprintf(`SELECT commit_id, op, schema_version_id, CAST(json(fields) AS BLOB)
+		FROM %s c WHERE %s`, t.current, same)
+	columns := strings.Join(t.columns, ", ")
+	onConflict := `ON CONFLICT DO UPDATE SET commit_id = excluded.commit_id, op = excluded.op,
+		schema_version_id = excluded.schema_version_id, fields = excluded.fields`
+	t.upsertHistory = fmt.Sprintf(`INSERT INTO %s (%[2]s, commit_id, first_commit_id, op, schema_version_id, fields)
+		SELECT %[2]s, commit_id, commit_id, op, schema_version_id, jsonb(fields_json)
+		FROM %[3]s WHERE id BETWEEN ? AND ? ORDER BY id %[4]s`, t.current, columns, t.history, onConflict)
+	t.upsertOne = fmt.Sprintf(`INSERT INTO %s (%s, commit_id, first_commit_id, op, schema_version_id, fields)
+		VALUES (%s?, ?, ?, ?, jsonb(?)) %s`, t.current, columns, strings.Repeat("?, ", len(t.columns)), onConflict)
+	t.inserts = map[int]string{1: t.insertSQL(1), smallBulk: t.insertSQL(smallBulk), largeBulk: t.insertSQL(largeBulk)}
+	t.lookups = map[int]string{smallBulk: t.lookupSQL(smallBulk), largeBulk: t.lookupSQL(largeBulk)}
+	return t
+}
+
+// matches is the condition that the row called alias has an identity given by
+// parameters, or by the row of that other alias.
+func (t *table) matches(alias, other string) string {
+	terms := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		right := other
+		if other != "?" {
+			right = other + "." + c
+		}
+		terms[i] = fmt.Sprintf("%s.%s = %s", alias, c, right)
+	}
+	return strings.Join(terms, " AND ")
+}
+
+// list is the identity's columns of alias, separated by commas.
+func (t *table) list(alias string) string {
+	return alias + "." + strings.Join(t.columns, ", "+alias+".")
+}
+
+// insertSQL is an insert of n history rows.
+func (t *table) insertSQL(n int) string {
+	row := "(" + strings.Repeat("?, ", len(t.columns)+3) + "?)"
+	return fmt.Sprintf("INSERT INTO %s (%s, fields_json, commit_id, schema_version_id, op) VALUES %s%s",
+		t.history, strings.Join(t.columns, ", "), strings.Repeat(row+", ", n-1), row)
+}
+
+// lookupSQL finds the projection rows of n identities of any type.
+func (t *table) lookupSQL(n int) string {
+	row := "(" + strings.Repeat("?, ", len(t.columns)-1) + "?)"
+	on := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		on[i] = fmt.Sprintf("c.%s = v.column%d", c, i+1)
+	}
+	return fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB)
+		FROM (VALUES %s%s) v CROSS JOIN %s c ON %s`,
+		t.list("c"), strings.Repeat(row+", ", n-1), row, t.current, strings.Join(on, " AND "))
+}
+
+// identityArgs appends the identity's columns to args.
+func identityArgs(args []any, id *onto.Identity) []any {
+	if id.Kind == onto.KindEntity {
+		return append(args, id.Type, id.Key)
+	}
+	return append(args, id.Type, id.Left, id.Right, id.Instance)
+}
+
+// identity reads the identity's columns, which start at column i.
+func (t *table) identity(r *rows, i int) onto.Identity {
+	if t.kind == onto.KindEntity {
+		return onto.Identity{Kind: t.kind, Type: r.text(i), Key: r.text(i + 1)}
+	}
+	return onto.Identity{Kind: t.kind, Type: r.text(i), Left: r.text(i + 1), Right: r.text(i + 2), Instance: r.text(i + 3)}
+}
+
+// version reads commit_id, op, schema_version_id and fields, which start at
+// column i.
+func version(r *rows, i int, id onto.Identity) onto.Version {
+	v := onto.Version{
+		Identity: id, Commit: r.int(i), Op: onto.Op(r.text(i + 1)),
+		SchemaVersion: int(r.int(i + 2)), Fields: json.RawMessage(r.bytes(i + 3)),
+	}
+	if v.SchemaVersion == 0 {
+		v.SchemaVersion = 1 // rows from before versions were kept
+	}
+	return v
+}
+
+// table returns the tables of a kind.
+func (b *Backend) table(k onto.Kind) *table {
+	if k == onto.KindEntity {
+		return b.tables[0]
+	}
+	return b.tables[1]
+}
+
+var _ backend.Backend = (*Backend)(nil)

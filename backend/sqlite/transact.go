@@ -1,0 +1,203 @@
+package sqlite
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ontologia/onto"
+)
+
+// deadline is when a write that starts now stops waiting for others. Local
+// deadlines use the monotonic clock, never the injected wall clock.
+func (b *Backend) deadline() time.Time { return time.Now().Add(b.opts.LockTimeout) }
+
+// retryBusy repeats f while another process has the lock.
+func (b *Backend) retryBusy(ctx context.Context, f func() error) error {
+	wait := waiter{until: b.deadline()}
+	for {
+		err := f()
+		if !isBusy(err) {
+			return err
+		}
+		if err := wait.pause(ctx, b.path, "another process"); err != nil {
+			return err
+		}
+	}
+}
+
+// waiter paces the attempts to get a lock. Short random pauses let processes
+// that compete take turns; SQLite's own handler lets some of them starve.
+type waiter struct {
+	until time.Time
+	tries int
+}
+
+func (w *waiter) pause(ctx context.Context, path, holder string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !time.Now().Before(w.until) {
+		return onto.Errorf(onto.LockContention, "%s: the write lock is held by %s", path, holder).
+			WithHint("wait for the other writer and try again, or raise the lock timeout")
+	}
+	w.tries++
+	longest := min(100*time.Microsecond<<min(w.tries, 6), 5*time.Millisecond)
+	timer := time.NewTimer(longest/2 + rand.N(longest/2))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// begin starts a write transaction and reads where the store stands. It waits
+// for other processes and for a holder of the lock row until the deadline.
+func (b *Backend) begin(ctx context.Context, w *conn, until time.Time) (state, error) {
+	if b.broken != nil {
+		return state{}, b.broken
+	}
+	wait := waiter{until: until}
+	for {
+		holder := "another process"
+		err := w.exec(`BEGIN IMMEDIATE`)
+		if err == nil {
+			s, err := b.readState(w)
+			if err != nil {
+				b.rollback(w)
+				return s, err
+			}
+			if s.holder == "" {
+				return s, nil
+			}
+			holder = s.holder
+			b.rollback(w)
+		} else if !isBusy(err) {
+			return state{}, err
+		}
+		if err := wait.pause(ctx, b.path, holder); err != nil {
+			return state{}, err
+		}
+	}
+}
+
+// state is where the store stands at the start of a transaction.
+type state struct {
+	head     int64
+	headTime time.Time
+	covered  int64  // the commit up to which the projection is right
+	schemas  int64  // row id of the newest schema version
+	holder   string // who holds the lock row, "" if nobody does
+}
+
+const stateSQL = `SELECT c.id, c.created_at, m.covered, (SELECT max(id) FROM schema_versions),
+	l.owner_id, l.expires_at
+	FROM onto_meta m
+	LEFT JOIN commits c ON c.id = (SELECT max(id) FROM commits)
+	LEFT JOIN locks l ON l.lock_name = 'ontology_write'`
+
+func (b *Backend) readState(c *conn) (state, error) {
+	r, ok, err := c.queryRow(stateSQL)
+	if err != nil {
+		return state{}, err
+	}
+	if !ok {
+		return state{}, onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", b.path)
+	}
+	s := state{head: r.int(0), headTime: storedTime(r.text(1)), covered: r.int(2), schemas: r.int(3)}
+	if !r.null(4) && b.now().Before(storedTime(r.text(5))) {
+		s.holder = r.text(4)
+	}
+	return s, nil
+}
+
+// commit ends a write transaction. If it fails, nothing was written, unless
+// the error says that this is not known; then no more is written before the
+// file was opened again.
+func (b *Backend) commit(w *conn) error {
+	err := b.failAt("commit")
+	if err == nil {
+		err = w.exec(`COMMIT`)
+	}
+	if err == nil {
+		return nil
+	}
+	b.rollback(w)
+	if !isUnsure(err) {
+		return err
+	}
+	b.broken = onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether the last commit reached the disk: %w", b.path, err).
+		WithHint("close the store, check the disk, open it again and look for the commit")
+	return b.broken
+}
+
+// rollback ends a write transaction and forgets what it did. An error here
+// means that SQLite has rolled back by itself already.
+func (b *Backend) rollback(w *conn) { _ = w.exec(`ROLLBACK`) }
+
+// transact runs f in a write transaction of its own, before the file is known
+// to be ours.
+func (b *Backend) transact(ctx context.Context, w *conn, f func() error) error {
+	if err := b.retryBusy(ctx, func() error { return w.script(`BEGIN IMMEDIATE`) }); err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		b.rollback(w)
+		return err
+	}
+	return b.commit(w)
+}
+
+// write runs f with the writer connection in a write transaction that stands
+// on an up-to-date projection.
+func (b *Backend) write(ctx context.Context, f func(w *conn, s state) error) error {
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	w, s, err := b.beginWrite(ctx, b.deadline())
+	if err != nil {
+		return wrap(b.path, err)
+	}
+	if err := f(w, s); err != nil {
+		b.rollback(w)
+		return wrap(b.path, err)
+	}
+	return wrap(b.path, b.commit(w))
+}
+
+// beginWrite starts a write transaction with the projection caught up. The
+// caller holds writing.
+func (b *Backend) beginWrite(ctx context.Context, until time.Time) (*conn, state, error) {
+	switch {
+	case b.opts.ReadOnly:
+		return nil, state{}, onto.Errorf(onto.ReadOnly, "%s: opened for reading only", b.path)
+	case b.writer == nil:
+		return nil, state{}, b.closedError()
+	case ctx.Err() != nil:
+		return nil, state{}, ctx.Err()
+	}
+	w := b.writer
+	s, err := b.begin(ctx, w, until)
+	if err != nil {
+		return nil, s, err
+	}
+	if s.covered != s.head {
+		if err := b.catchUp(w); err != nil {
+			b.rollback(w)
+			return nil, s, err
+		}
+		s.covered = s.head
+	}
+	if err := b.types.refresh(w, s.schemas); err != nil {
+		b.rollback(w)
+		return nil, s, err
+	}
+	return w, s, nil
+}
+
+func (b *Backend) failAt(point string) error {
+	if b.fault == nil {
+		return nil
+	}
+	return b.fault(point)
+}

@@ -1,0 +1,195 @@
+package store
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// fieldEncoder writes one struct field as canonical JSON. Structs are encoded
+// field by field in the schema's order, so that the result needs neither
+// sorting nor another look.
+type fieldEncoder struct {
+	onto.BoundField
+	field  onto.Field
+	prefix []byte // the quoted name and a colon
+	append func(dst []byte, v reflect.Value) ([]byte, error)
+}
+
+// bind ties a Go struct to the type.
+func (t *typ) bind(b *onto.Binding) {
+	t.bound = b
+	t.encode = make([]fieldEncoder, len(b.Fields))
+	for i, f := range b.Fields {
+		quoted, _ := codec.AppendString(nil, f.Name) // a checked name
+		schema, _ := t.schema.Field(f.Name)
+		t.encode[i] = fieldEncoder{f, schema, append(quoted, ':'), appenderFor(f, schema)}
+	}
+}
+
+// appenderFor picks how values of a struct field are written.
+func appenderFor(f onto.BoundField, schema onto.Field) func([]byte, reflect.Value) ([]byte, error) {
+	elem := f.Type
+	if elem.Kind() == reflect.Pointer {
+		elem = elem.Elem()
+	}
+	plain := elem.PkgPath() == "" // a predeclared type has no methods
+	switch {
+	case f.Quoted:
+		return appendQuoted
+	case elem == reflect.TypeFor[time.Time]():
+		return codec.AppendValue
+	case plain && elem.Kind() == reflect.String:
+		return func(dst []byte, v reflect.Value) ([]byte, error) { return codec.AppendString(dst, v.String()) }
+	case plain && elem.Kind() == reflect.Bool:
+		return func(dst []byte, v reflect.Value) ([]byte, error) { return strconv.AppendBool(dst, v.Bool()), nil }
+	case plain && schema.Type == onto.Int && elem.Kind() >= reflect.Int && elem.Kind() <= reflect.Int64:
+		return func(dst []byte, v reflect.Value) ([]byte, error) { return strconv.AppendInt(dst, v.Int(), 10), nil }
+	case plain && (elem.Kind() == reflect.Float64 || elem.Kind() == reflect.Float32):
+		return func(dst []byte, v reflect.Value) ([]byte, error) { return codec.AppendFloat(dst, v.Float()) }
+	}
+	return func(dst []byte, v reflect.Value) ([]byte, error) { return appendFitting(dst, v, schema) }
+}
+
+// appendQuoted writes a scalar as text, as the json tag's string option asks.
+func appendQuoted(dst []byte, v reflect.Value) ([]byte, error) {
+	text, err := codec.AppendValue(nil, v)
+	if err != nil || codec.KindOf(text) == codec.String {
+		return append(dst, text...), err
+	}
+	return codec.AppendString(dst, string(text))
+}
+
+// appendFitting writes any value and checks that the JSON it turns into has
+// the kind that the schema says. A nil slice or map is an empty one.
+func appendFitting(dst []byte, v reflect.Value, f onto.Field) ([]byte, error) {
+	start := len(dst)
+	dst, err := codec.AppendValue(dst, v)
+	if err != nil {
+		return dst, err
+	}
+	value := dst[start:]
+	if codec.KindOf(value) == codec.Null {
+		switch {
+		case v.Kind() == reflect.Slice && f.Type == onto.List:
+			return append(dst[:start], "[]"...), nil
+		case v.Kind() == reflect.Slice && f.Type == onto.String:
+			return append(dst[:start], `""`...), nil
+		case v.Kind() == reflect.Map && f.Type == onto.Object:
+			return append(dst[:start], "{}"...), nil
+		}
+		return dst, nil
+	}
+	value, err = fitValue(f, value)
+	if err != nil {
+		return dst, err
+	}
+	return append(dst[:start], value...), nil
+}
+
+// structWrite makes a write of a struct.
+func (t *typ) structWrite(v reflect.Value) (backend.Write, error) {
+	id, err := t.structIdentity(v)
+	if err != nil {
+		return backend.Write{}, err
+	}
+	keyField := t.schema.Key
+	fields := append(make([]byte, 0, 256), '{')
+	for i := range t.encode {
+		e := &t.encode[i]
+		start := len(fields)
+		if start > 1 {
+			fields = append(fields, ',')
+		}
+		fields = append(fields, e.prefix...)
+		value := len(fields)
+		if fields, err = e.appendField(fields, v.FieldByIndex(e.Index)); err != nil {
+			return backend.Write{}, fieldError(id, e.field, err)
+		}
+		if len(fields) == value {
+			fallback, err := missing(id, e.field)
+			if err != nil {
+				return backend.Write{}, err
+			}
+			if fallback == nil {
+				fields = fields[:start]
+				continue
+			}
+			fields = append(fields, fallback...)
+		}
+		if e.Name == keyField {
+			id.Key = keyText(fields[value:])
+		}
+	}
+	if err := t.checkIdentity(id); err != nil {
+		return backend.Write{}, err
+	}
+	return t.finish(id, append(fields, '}'))
+}
+
+// appendField appends the field's value, or nothing if there is none.
+func (e *fieldEncoder) appendField(dst []byte, v reflect.Value) ([]byte, error) {
+	if e.OmitZero && v.IsZero() || e.OmitEmpty && isEmpty(v) {
+		return dst, nil
+	}
+	if v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return dst, nil
+		}
+		v = v.Elem()
+	}
+	start := len(dst)
+	dst, err := e.append(dst, v)
+	if err == nil && string(dst[start:]) == "null" {
+		dst = dst[:start]
+	}
+	return dst, err
+}
+
+// isEmpty is what encoding/json calls empty.
+func isEmpty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	}
+	return v.IsZero()
+}
+
+// structIdentity is the identity of a struct, but for an entity's key.
+func (t *typ) structIdentity(v reflect.Value) (onto.Identity, error) {
+	id := onto.Identity{Kind: t.schema.Kind, Type: t.schema.Name}
+	if t.bound.Link == nil {
+		return id, nil
+	}
+	link := v.FieldByIndex(t.bound.Link)
+	id.Left, id.Right = link.FieldByName("Left").String(), link.FieldByName("Right").String()
+	if t.bound.Instance != nil {
+		id.Instance = v.FieldByIndex(t.bound.Instance).String()
+	}
+	return id, nil
+}
+
+// decode fills in the struct that dst points to from a version.
+func (t *typ) decode(v *onto.Version, dst any) error {
+	if err := json.Unmarshal(v.Fields, dst); err != nil {
+		return onto.Errorf(onto.Corrupt, "%s at commit %d does not fit its Go type: %w", v.Identity, v.Commit, err)
+	}
+	if t.bound.Link == nil {
+		return nil
+	}
+	s := reflect.ValueOf(dst).Elem()
+	link := s.FieldByIndex(t.bound.Link)
+	link.FieldByName("Left").SetString(v.Left)
+	link.FieldByName("Right").SetString(v.Right)
+	if t.bound.Instance != nil {
+		s.FieldByIndex(t.bound.Instance).SetString(v.Instance)
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+// Package store is the core of Ontologia: it opens a backend with types,
+// commits drafts and answers questions about any moment of the log.
+//
+//	db, err := sqlite.Open(ctx, "crm.db", nil)
+//	s, err := store.Open(ctx, db, onto.TypeOf[Customer](), onto.TypeOf[Product]())
+//	defer s.Close()
+//
+// # Writing
+//
+// [Store.Commit] makes a draft true: it compares what the draft wants with
+// what is there, under the write lock, and makes one commit of the difference,
+// or none. [Store.CommitStream] does the same for more than fits in memory.
+//
+// # Reading
+//
+// Reads hang off a [View], a moment of the log: [Store.Now], [Store.At] a
+// commit, or [Store.AsOf] a time. [Get] and [Find] return Go structs;
+// [View.Get] and [View.Find] return versions, for types known only at run time.
+//
+//	ada, err := store.Get[Customer](ctx, s.At(1), "c1")
+//	for c, err := range store.Find[Customer](s.Now()).All(ctx) { … }
+//
+// What happened is asked of the store itself: [History] and [Store.History] of
+// one identity, [Store.HistorySince] of a type, [Store.Commits],
+// [Store.Changes] of a commit, [Store.Diff] of two moments, and [Store.Blame]
+// for who last set each field.
+//
+// Sequences stream: they need little memory however much they yield, and
+// leaving the loop releases everything.
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"sync/atomic"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// DefaultMaxBatch is how many intents a draft may have.
+const DefaultMaxBatch = 10_000
+
+// Options change how a store is opened. The zero value is the default.
+type Options struct {
+	MaxBatch int    // most intents in a draft; 0 for DefaultMaxBatch
+	Runtime  string // names this run of the program in commits; "" for host, process and a random part
+}
+
+// Store is one log, open for reading and writing. It may be used concurrently.
+type Store struct {
+	b       backend.Backend
+	opts    Options
+	types   map[typeName]*typ
+	structs map[reflect.Type]*typ
+	head    atomic.Int64 // a commit that is known to exist; the log never shrinks
+}
+
+type typeName struct {
+	kind onto.Kind
+	name string
+}
+
+// Open opens the store that a backend keeps. The given types are registered if
+// they are new; if one is stored differently, Open fails with SchemaOutdated.
+// Types that are stored but not given can be used by name. The store owns the
+// backend from then on, also when Open fails.
+func Open(ctx context.Context, b backend.Backend, types ...onto.Type) (*Store, error) {
+	return OpenWith(ctx, b, nil, types...)
+}
+
+// OpenWith is Open with options.
+func OpenWith(ctx context.Context, b backend.Backend, opts *Options, types ...onto.Type) (*Store, error) {
+	s := &Store{b: b, types: map[typeName]*typ{}, structs: map[reflect.Type]*typ{}}
+	if opts != nil {
+		s.opts = *opts
+	}
+	if s.opts.MaxBatch <= 0 {
+		s.opts.MaxBatch = DefaultMaxBatch
+	}
+	if s.opts.Runtime == "" {
+		s.opts.Runtime = runtimeName()
+	}
+	if err := s.load(ctx, types); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func runtimeName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6])
+}
+
+// load learns the stored types and registers the given ones.
+func (s *Store) load(ctx context.Context, types []onto.Type) error {
+	schemas, err := schemasOf(types)
+	if err != nil {
+		return err
+	}
+	stored, err := s.b.Schemas(ctx)
+	if err != nil {
+		return err
+	}
+	newest := backend.Newest(stored)
+	if err := checkEndpoints(newest, schemas); err != nil {
+		return err
+	}
+	if len(schemas) > 0 {
+		registered, err := s.b.Register(ctx, &backend.Registration{Schemas: schemas, Runtime: s.opts.Runtime, Reason: "initial"})
+		if err != nil {
+			return err
+		}
+		newest = append(newest, registered...)
+	}
+	for _, v := range newest {
+		s.types[typeName{v.Schema.Kind, v.Schema.Name}] = &typ{schema: v.Schema, version: v.Version}
+	}
+	for i, g := range types {
+		if b := g.Binding(); b != nil {
+			t := s.types[typeName{schemas[i].Kind, schemas[i].Name}]
+			t.bind(b)
+			s.structs[b.Struct] = t
+		}
+	}
+	return nil
+}
+
+// Check tells whether types fit what a backend has stored, without changing
+// anything: which of them are new, or SchemaOutdated with the differences.
+func Check(ctx context.Context, b backend.Backend, types ...onto.Type) ([]onto.Schema, error) {
+	schemas, err := schemasOf(types)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := b.Schemas(ctx)
+	if err != nil {
+		return nil, err
+	}
+	newest := backend.Newest(stored)
+	if err := checkEndpoints(newest, schemas); err != nil {
+		return nil, err
+	}
+	return backend.Missing(newest, schemas)
+}
+
+// schemasOf returns the schemas of types, each once and with canonical defaults.
+func schemasOf(types []onto.Type) ([]onto.Schema, error) {
+	schemas := make([]onto.Schema, len(types))
+	for i, t := range types {
+		schema, err := t.Schema()
+		if err != nil {
+			return nil, err
+		}
+		if schemas[i], err = normalise(schema); err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(schemas[:i], func(o onto.Schema) bool { return o.Name == schema.Name }) {
+			return nil, onto.Errorf(onto.Invalid, "type %s is given twice", schema.Name)
+		}
+	}
+	return schemas, nil
+}
+
+// checkEndpoints refuses relations between types that are neither stored nor given.
+func checkEndpoints(stored []onto.SchemaVersion, given []onto.Schema) error {
+	var entities []string
+	for _, v := range stored {
+		if v.Schema.Kind == onto.KindEntity {
+			entities = append(entities, v.Schema.Name)
+		}
+	}
+	for _, g := range given {
+		if g.Kind == onto.KindEntity {
+			entities = append(entities, g.Name)
+		}
+	}
+	for _, g := range given {
+		if g.Kind != onto.KindRelation {
+			continue
+		}
+		for _, end := range []string{g.Left, g.Right} {
+			if !slices.Contains(entities, end) {
+				return unknownName(onto.Errorf(onto.Invalid, "relation %s has the endpoint %s, which is not an entity type of this store", g.Name, end),
+					end, entities, "register the endpoint's type together with the relation")
+			}
+		}
+	}
+	return nil
+}
+
+// unknownName adds a hint to an error about a name that does not exist.
+func unknownName(err *onto.Error, name string, known []string, otherwise string) error {
+	if near := onto.Suggest(name, known); near != "" {
+		return err.WithHint("did you mean %s?", near)
+	}
+	return err.WithHint("%s", otherwise)
+}
+
+// Close closes the store and its backend.
+func (s *Store) Close() error { return s.b.Close() }
+
+// Backend returns what keeps the store, for what only some backends can do.
+func (s *Store) Backend() backend.Backend { return s.b }
+
+// Schemas returns every version of every type, ordered by kind, name and version.
+func (s *Store) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) { return s.b.Schemas(ctx) }
+
+// Types returns the present schemas, ordered by kind and name.
+func (s *Store) Types() []onto.Schema {
+	var list []onto.Schema
+	for _, t := range s.types {
+		list = append(list, t.schema)
+	}
+	slices.SortFunc(list, func(a, b onto.Schema) int {
+		return onto.Identity{Kind: a.Kind, Type: a.Name}.Compare(onto.Identity{Kind: b.Kind, Type: b.Name})
+	})
+	return list
+}
+
+// Type returns the schema of a type by its name.
+func (s *Store) Type(name string) (onto.Schema, error) {
+	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
+		if t, ok := s.types[typeName{kind, name}]; ok {
+			return t.schema, nil
+		}
+	}
+	return onto.Schema{}, s.unknownType("", name)
+}
+
+// typ returns a type by kind and name.
+func (s *Store) typ(kind onto.Kind, name string) (*typ, error) {
+	if t, ok := s.types[typeName{kind, name}]; ok {
+		return t, nil
+	}
+	return nil, s.unknownType(kind, name)
+}
+
+func (s *Store) unknownType(kind onto.Kind, name string) error {
+	var names []string
+	for t := range s.types {
+		if t.name == name {
+			return onto.Errorf(onto.Invalid, "%s is of kind %s, not %s", name, t.kind, kind)
+		}
+		if kind == "" || t.kind == kind {
+			names = append(names, t.name)
+		}
+	}
+	slices.Sort(names)
+	what := "type"
+	if kind != "" {
+		what = string(kind) + " type"
+	}
+	return unknownName(onto.Errorf(onto.Invalid, "%s %s does not exist in this store", what, name), name, names,
+		"see the types with: onto info --schema")
+}
+
+// structType returns the type that a Go struct is bound to.
+func (s *Store) structType(t reflect.Type) (*typ, error) {
+	if found, ok := s.structs[t]; ok {
+		return found, nil
+	}
+	return nil, onto.Errorf(onto.Invalid, "Go type %v is not a type of this store", t).
+		WithHint("give onto.TypeOf[%s]() to store.Open", t.Name())
+}

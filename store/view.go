@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// View is a moment of a store's log. Reads hang off it. Making one costs
+// nothing; whether the moment exists shows when it is read.
+type View struct {
+	s     *Store
+	point onto.Point
+}
+
+// Now views the newest state, whatever that is when a question is asked. For
+// several questions about one moment, ask Head first and use At.
+func (s *Store) Now() View { return View{s, onto.Point{}} }
+
+// At views the state right after a commit. Commit 0 is the empty store.
+func (s *Store) At(commit int64) View { return View{s, onto.AtCommit(commit)} }
+
+// AsOf views the state at a time: after the last commit that is not later. A
+// time after the head views the head.
+func (s *Store) AsOf(t time.Time) View { return View{s, onto.AtTime(t)} }
+
+// View views a point.
+func (s *Store) View(p onto.Point) View { return View{s, p} }
+
+// Head returns the newest commit; its ID is 0 if there is none.
+func (s *Store) Head(ctx context.Context) (onto.Commit, error) { return s.Now().Commit(ctx) }
+
+// Commit returns the commit that the view shows the state after. Its ID is 0
+// if that is before the first.
+func (v View) Commit(ctx context.Context) (onto.Commit, error) {
+	if id, ok := v.point.Commit(); ok && id < 0 {
+		return onto.Commit{}, onto.Errorf(onto.Invalid, "commit %d is negative", id)
+	}
+	c, err := v.s.b.Resolve(ctx, v.point)
+	if err == nil {
+		v.s.seen(c.ID)
+	}
+	return c, err
+}
+
+// resolve returns the backend's form of the view: a commit id, or Head.
+func (v View) resolve(ctx context.Context) (int64, error) {
+	if v.point.IsHead() {
+		return backend.Head, nil
+	}
+	if id, ok := v.point.Commit(); ok && id >= 0 && id <= v.s.head.Load() {
+		return id, nil
+	}
+	c, err := v.Commit(ctx)
+	return c.ID, err
+}
+
+// Get returns the version of an identity that the view shows, or NotFound.
+func (v View) Get(ctx context.Context, id onto.Identity) (onto.Version, error) {
+	t, err := v.s.typ(id.Kind, id.Type)
+	if err != nil {
+		return onto.Version{}, err
+	}
+	return v.get(ctx, t, id)
+}
+
+func (v View) get(ctx context.Context, t *typ, id onto.Identity) (onto.Version, error) {
+	if err := t.checkIdentity(id); err != nil {
+		return onto.Version{}, err
+	}
+	at, err := v.resolve(ctx)
+	if err != nil {
+		return onto.Version{}, err
+	}
+	found, err := v.s.b.Get(ctx, id, at)
+	if err == nil && !found.Live() {
+		return onto.Version{}, onto.Errorf(onto.NotFound, "%s was deleted by commit %d", id, found.Commit).
+			WithHint("see its versions with: onto log %s", commandArgs(id))
+	}
+	return found, err
+}
+
+// commandArgs is an identity as arguments of the command.
+func commandArgs(id onto.Identity) string {
+	if id.Kind == onto.KindEntity {
+		return id.Type + " " + id.Key
+	}
+	return id.Type + " " + id.Left + " " + id.Right
+}
+
+// Get returns the T with this key as the view shows it, or NotFound. The key
+// of an entity is one part; that of a relation is left and right, and its
+// instance key if it has one.
+func Get[T any](ctx context.Context, v View, key ...string) (T, error) {
+	var value T
+	t, err := v.s.structType(reflect.TypeFor[T]())
+	if err != nil {
+		return value, err
+	}
+	id, err := t.identity(key)
+	if err != nil {
+		return value, err
+	}
+	found, err := v.get(ctx, t, id)
+	if err != nil {
+		return value, err
+	}
+	return value, t.decode(&found, &value)
+}
+
+// identity makes an identity out of the parts of a key.
+func (t *typ) identity(key []string) (onto.Identity, error) {
+	want := 1
+	switch {
+	case t.schema.Kind == onto.KindRelation && t.schema.InstanceKey != "":
+		want = 3
+	case t.schema.Kind == onto.KindRelation:
+		want = 2
+	}
+	if len(key) != want {
+		return onto.Identity{}, onto.Errorf(onto.Invalid, "the key of a %s has %d parts, not %d", t.schema.Name, want, len(key)).
+			WithHint("an entity's is its key; a relation's is left, right and, if it is keyed, its instance key")
+	}
+	if want == 1 {
+		return onto.EntityID(t.schema.Name, key[0]), nil
+	}
+	id := onto.RelationID(t.schema.Name, key[0], key[1])
+	if want == 3 {
+		id.Instance = key[2]
+	}
+	return id, nil
+}
