@@ -63,14 +63,8 @@ func (g *group) run(members []*member) error {
 			m.result, m.err = g.decide(m.draft, m.hash)
 		}
 	}
-	if err == nil {
-		err = g.b.failAt("decided")
-	}
 	if err == nil && len(g.commits) > 0 {
 		err = g.write()
-	}
-	if err == nil {
-		err = g.b.failAt("written")
 	}
 	if err != nil || len(g.commits) == 0 {
 		g.b.rollback(g.w)
@@ -247,10 +241,21 @@ func (g *group) write() error {
 	if err := g.insertVersions(); err != nil {
 		return err
 	}
-	return g.w.exec(`UPDATE onto_meta SET covered = ?`, g.head)
+	return g.cover(g.head)
+}
+
+// cover notes how far the projection goes.
+func (g *group) cover(commit int64) error {
+	if err := g.b.failAt("cover"); err != nil {
+		return err
+	}
+	return g.w.exec(`UPDATE onto_meta SET covered = ?`, commit)
 }
 
 func (g *group) insertVersions() error {
+	if err := g.b.failAt("versions"); err != nil {
+		return err
+	}
 	if err := insertVersions(g.w, g.b.table(onto.KindEntity), g.entities); err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (s *originalSpec) UnmarshalJSON(data []byte) error {
 // judged on the result, never on the stored text. Kind and name are those of
 // the row; what cannot be understood reads as any.
 func parseSchema(kind onto.Kind, name string, data []byte) onto.Schema {
-	if s, err := onto.ParseSchema(data); err == nil {
+	if s, _ := onto.ParseSchema(data); s.Kind == kind && s.Name == name {
 		return s
 	}
 	s := onto.Schema{Kind: kind, Name: name}

@@ -22,9 +22,16 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	}
 	st := &stream{ctx: ctx, draft: d, group: newGroup(b, w, s)}
 	res, err := st.run(writes)
-	if err != nil || !res.Changed() || res.Repeated {
+	switch {
+	case st.sourceErr != nil:
 		b.rollback(w)
-		return res, wrap(b.path, err)
+		return onto.Result{}, st.sourceErr
+	case err != nil:
+		b.rollback(w)
+		return onto.Result{}, wrap(b.path, err)
+	case !res.Changed() || res.Repeated:
+		b.rollback(w)
+		return res, nil
 	}
 	if err := b.commit(w); err != nil {
 		return onto.Result{}, wrap(b.path, err)
@@ -41,6 +48,8 @@ type stream struct {
 	pending []backend.Write
 	same    int // how many writes changed nothing
 	row     commitRow
+
+	sourceErr error // what the sequence itself failed with
 }
 
 func (s *stream) run(writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
@@ -57,27 +66,36 @@ func (s *stream) run(writes iter.Seq2[backend.Write, error]) (onto.Result, error
 	if err := s.begin(); err != nil {
 		return onto.Result{}, err
 	}
-	for w, err := range writes {
-		if err == nil {
-			err = s.take(w)
-		}
-		if err != nil {
-			return onto.Result{}, err
-		}
+	if err := s.each(writes, s.take); err != nil {
+		return onto.Result{}, err
 	}
 	return s.end()
 }
 
+// each reads the sequence to its end, or to the first error.
+func (s *stream) each(writes iter.Seq2[backend.Write, error], f func(backend.Write) error) error {
+	for w, err := range writes {
+		if err != nil {
+			s.sourceErr = err
+			return err
+		}
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		if s.hash != nil {
+			s.hash.Add(&w)
+		}
+		if err := f(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // repeat reads the stream only to learn whether it is the same draft again.
 func (s *stream) repeat(writes iter.Seq2[backend.Write, error], used usedKey) (onto.Result, error) {
-	for w, err := range writes {
-		if err == nil {
-			err = s.ctx.Err()
-		}
-		if err != nil {
-			return onto.Result{}, err
-		}
-		s.hash.Add(&w)
+	if err := s.each(writes, func(backend.Write) error { return nil }); err != nil {
+		return onto.Result{}, err
 	}
 	if err := backend.CheckRepeat(s.draft.Commit.IdempotencyKey, used.hash, s.hash.Sum(), used.commit.ID); err != nil {
 		return onto.Result{}, err
@@ -106,12 +124,6 @@ func (s *stream) begin() error {
 
 // take accepts one write.
 func (s *stream) take(w backend.Write) error {
-	if err := s.ctx.Err(); err != nil {
-		return err
-	}
-	if s.hash != nil {
-		s.hash.Add(&w)
-	}
 	if err := s.b.types.checkStamp(&w); err != nil {
 		return err
 	}
@@ -149,10 +161,7 @@ func (s *stream) flush() error {
 		}
 	}
 	s.pending = s.pending[:0]
-	if err := s.insertVersions(); err != nil {
-		return err
-	}
-	return s.b.failAt("chunk")
+	return s.insertVersions()
 }
 
 // decideOne adds a write to the chunk if it changes something. An identity
@@ -224,7 +233,7 @@ func (s *stream) end() (onto.Result, error) {
 	}
 	err := s.w.exec(`UPDATE commits SET operations = ?, draft_hash = ? WHERE id = ?`, s.row.Operations, orNull(s.row.hash), s.row.ID)
 	if err == nil {
-		err = s.w.exec(`UPDATE onto_meta SET covered = ?`, s.row.ID)
+		err = s.cover(s.row.ID)
 	}
 	return onto.Result{Commit: s.row.Commit}, err
 }

@@ -188,7 +188,10 @@ func (b *Backend) beginWrite(ctx context.Context, until time.Time) (*conn, state
 		}
 		s.covered = s.head
 	}
-	if err := b.types.refresh(w, s.schemas); err != nil {
+	if err = b.failAt("begin"); err == nil {
+		err = b.types.refresh(w, s.schemas)
+	}
+	if err != nil {
 		b.rollback(w)
 		return nil, s, err
 	}

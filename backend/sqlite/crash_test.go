@@ -1,0 +1,122 @@
+package sqlite_test
+
+import (
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
+)
+
+// A writer is killed at random moments. What it acknowledged is there, the
+// check is clean, and the next writer goes on.
+func TestKilledWritersLoseNothing(t *testing.T) {
+	kills := 20
+	if backendtest.Soak() {
+		kills = 200
+	}
+	for _, c := range []struct {
+		name       string
+		goroutines int
+	}{{"single commits", 1}, {"group commits", 16}} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "killed.db")
+			makeThings(t, path)
+			acks := map[string]int64{}
+			for i := range kills / 2 {
+				writer := startChild(t, path, time.Now().Format("150405.000000"), c.goroutines)
+				select {
+				case <-writer.first:
+				case <-writer.read:
+					t.Fatalf("the writer ended by itself")
+				}
+				// The moment is the point of the test: nothing waits for it.
+				timer := time.NewTimer(rand.N(40 * time.Millisecond))
+				<-timer.C
+				writer.kill()
+				maps.Copy(acks, writer.acks)
+				if i%10 == 9 || i == kills/2-1 {
+					b := open(t, path, nil)
+					wantAcknowledged(t, b, acks)
+					backendtest.Check(t, b)
+				}
+			}
+			t.Logf("%d kills, %d acknowledged commits, all there", kills/2, len(acks))
+		})
+	}
+}
+
+// Processes that write one file at the same time lose nothing, and readers
+// never fail.
+func TestManyProcesses(t *testing.T) {
+	length := 2 * time.Second
+	if backendtest.Soak() {
+		length = 20 * time.Second
+	}
+	for _, c := range []struct {
+		name                  string
+		processes, goroutines int
+	}{{"8 processes", 8, 1}, {"2 processes of 64 goroutines", 2, 64}} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "shared.db")
+			makeThings(t, path)
+			b := open(t, path, nil)
+			var writers []*child
+			for i := range c.processes {
+				writers = append(writers, startChild(t, path, string(rune('a'+i)), c.goroutines))
+			}
+			reads := readUntil(t, b, time.Now().Add(length))
+			acks := map[string]int64{}
+			for i, w := range writers {
+				if err := w.stop(); err != nil {
+					t.Errorf("writer %d: %v", i, err)
+				}
+				if len(w.acks) == 0 {
+					t.Errorf("writer %d never came to its turn", i)
+				}
+				maps.Copy(acks, w.acks)
+			}
+			wantAcknowledged(t, b, acks)
+			head, err := b.Resolve(t.Context(), onto.Point{})
+			if err != nil || head.ID != int64(len(acks)) {
+				t.Errorf("head: got %d, error %v; want %d, one for each acknowledgement", head.ID, err, len(acks))
+			}
+			t.Logf("%d commits by %d processes, %d reads meanwhile", len(acks), c.processes, reads)
+		})
+	}
+}
+
+// readUntil reads all the time and fails the test if a read fails or shows a
+// half commit: the shared entity always belongs to the newest commit.
+func readUntil(t *testing.T, b backend.Backend, end time.Time) (reads int) {
+	t.Helper()
+	for ; time.Now().Before(end); reads++ {
+		head, err := b.Resolve(t.Context(), onto.Point{})
+		if err != nil {
+			t.Fatalf("read %d: %v", reads, err)
+		}
+		if head.ID == 0 {
+			continue
+		}
+		shared, err := b.Get(t.Context(), onto.EntityID("Thing", "~shared"), head.ID)
+		if err != nil || shared.Commit != head.ID {
+			t.Fatalf("read %d: the head is %d, but the shared entity is at commit %d, error %v", reads, head.ID, shared.Commit, err)
+		}
+		n := 0
+		for c, err := range b.Diff(t.Context(), &backend.DiffQuery{From: head.ID - 1, To: head.ID}) {
+			if err != nil {
+				t.Fatalf("read %d: diff: %v", reads, err)
+			}
+			n++
+			_ = c
+		}
+		if n != 3 {
+			t.Fatalf("read %d: commit %d shows %d of its 3 changes", reads, head.ID, n)
+		}
+	}
+	return reads
+}

@@ -1,0 +1,26 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/backend/sqlite"
+)
+
+func TestContract(t *testing.T) {
+	backendtest.Run(t, backendtest.Target{
+		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
+			b, err := sqlite.Open(t.Context(), filepath.Join(p.Dir, "store.db"), &sqlite.Options{Now: p.Now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		},
+		Points: sqlite.Points(),
+		Fault: func(_ testing.TB, b backend.Backend, point string, err error) {
+			b.(*sqlite.Backend).FailAt(point, err)
+		},
+	})
+}

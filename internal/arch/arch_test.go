@@ -1,0 +1,186 @@
+package arch
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	module   = "github.com/ontologia/onto"
+	maxLines = 500
+)
+
+// may says what the code of a package, tests aside, may import: packages of
+// this module by their folder ("." is the root), and other modules by prefix.
+// The standard library is open to all. No arrow points up.
+func may() map[string][]string {
+	return map[string][]string{
+		".":                   {},
+		"internal/arch":       {},
+		"internal/codec":      {},
+		"backend":             {"."},
+		"backend/memory":      {".", "backend", "internal/codec"},
+		"backend/sqlite":      {".", "backend", "internal/codec", "github.com/mattn/go-sqlite3"},
+		"backend/backendtest": {".", "backend", "backend/memory", "internal/codec", "pgregory.net/rapid", "go.uber.org/goleak"},
+		"store":               {".", "backend", "internal/codec"},
+		"store/schemafile":    {".", "internal/codec", "go.yaml.in/yaml/v3"},
+		"cmd/onto": {".", "backend", "backend/sqlite", "store", "store/schemafile", "internal/codec",
+			"github.com/spf13/cobra", "go.yaml.in/yaml/v3", "golang.org/x/term"},
+		"bench": {".", "backend", "backend/sqlite", "store", "internal/codec", "github.com/mattn/go-sqlite3"},
+	}
+}
+
+// source is one Go file of the module.
+type source struct {
+	path   string // from the module's root
+	folder string
+	lines  int
+	test   bool
+	ast    *ast.File
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	root := os.DirFS(filepath.Join("..", ".."))
+	var list []source
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if base := d.Name(); name != "." && (strings.HasPrefix(base, ".") || base == "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if path.Ext(name) != ".go" {
+			return nil
+		}
+		text, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		list = append(list, source{name, path.Dir(name), bytes.Count(text, []byte("\n")), strings.HasSuffix(name, "_test.go"), file})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) == 0 {
+		t.Fatal("no source files found")
+	}
+	return list
+}
+
+func TestImports(t *testing.T) {
+	table := may()
+	for _, s := range sources(t) {
+		allowed, known := table[s.folder]
+		if !known {
+			if !strings.HasPrefix(s.folder, "examples/") {
+				t.Errorf("%s: package %s is not in the import table", s.path, s.folder)
+			}
+			continue
+		}
+		if s.test {
+			continue
+		}
+		for _, spec := range s.ast.Imports {
+			name := strings.Trim(spec.Path.Value, `"`)
+			if !importAllowed(name, allowed) {
+				t.Errorf("%s: %s may not import %s", s.path, s.folder, name)
+			}
+		}
+	}
+}
+
+func importAllowed(name string, allowed []string) bool {
+	if name == module {
+		return slices.Contains(allowed, ".")
+	}
+	if folder, ours := strings.CutPrefix(name, module+"/"); ours {
+		return slices.Contains(allowed, folder)
+	}
+	first, _, _ := strings.Cut(name, "/")
+	if !strings.Contains(first, ".") {
+		return name != "C" // the standard library
+	}
+	return slices.ContainsFunc(allowed, func(a string) bool { return name == a || strings.HasPrefix(name, a+"/") })
+}
+
+func TestFileLength(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.lines >= maxLines {
+			t.Errorf("%s has %d lines, the limit is %d: split it by topic", s.path, s.lines, maxLines)
+		}
+	}
+}
+
+func TestPackageComments(t *testing.T) {
+	comments := map[string][]string{}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		files := comments[s.folder]
+		if s.ast.Doc != nil {
+			files = append(files, s.path)
+		}
+		comments[s.folder] = files
+	}
+	for folder, files := range comments {
+		if len(files) != 1 {
+			t.Errorf("package %s has %d package comments, want 1: %v", folder, len(files), files)
+		}
+	}
+}
+
+func TestPackageNames(t *testing.T) {
+	empty := []string{"util", "utils", "common", "helper", "helpers", "base", "misc", "shared", "lib"}
+	for _, s := range sources(t) {
+		if slices.Contains(empty, strings.TrimSuffix(s.ast.Name.Name, "_test")) {
+			t.Errorf("%s: package name %s says nothing about what the package gives", s.path, s.ast.Name.Name)
+		}
+		if base := strings.TrimSuffix(path.Base(s.path), ".go"); slices.Contains(empty, strings.TrimSuffix(base, "_test")) {
+			t.Errorf("%s: the file's name says nothing about what is in it", s.path)
+		}
+	}
+}
+
+func TestNoInit(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, d := range s.ast.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+				t.Errorf("%s: has an init function", s.path)
+			}
+		}
+	}
+}
+
+// TestOneDriverFile keeps the SQLite driver behind one file, so that another
+// driver is one file too.
+func TestOneDriverFile(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.folder != "backend/sqlite" || s.test || s.path == "backend/sqlite/driver.go" {
+			continue
+		}
+		for _, spec := range s.ast.Imports {
+			if strings.Contains(spec.Path.Value, "go-sqlite3") {
+				t.Errorf("%s imports the driver; only driver.go may", s.path)
+			}
+		}
+	}
+}

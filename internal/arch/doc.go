@@ -1,0 +1,4 @@
+// Package arch holds the tests that keep the shape of this module: which
+// package may import which, how long a file may be, and how packages are named
+// and documented.
+package arch
