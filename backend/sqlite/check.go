@@ -16,7 +16,7 @@ func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 	return sequence(func(push func(onto.Finding) error) error {
 		return b.read(ctx, false, func(r *reading) error {
 			c := &checker{ctx: ctx, b: b, r: r, push: push}
-			for _, step := range []func() error{c.file, c.foreignKeys, c.commits, c.versions, c.projections} {
+			for _, step := range []func() error{c.file, c.foreignKeys, c.commits, c.versions, c.fields, c.projections} {
 				if err := step(); err != nil {
 					return err
 				}
@@ -135,6 +135,35 @@ func (c *checker) versions() error {
 	return nil
 }
 
+// fields looks at the JSON of every version. Ours is canonical.
+func (c *checker) fields() error {
+	for _, t := range c.b.tables {
+		rows, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB) FROM %s h`,
+			t.list("h"), t.history))
+		if err != nil {
+			return err
+		}
+		err = each(rows, func() error {
+			v := version(rows, len(t.columns), t.identity(rows, 0))
+			fields, err := canonicalFields(v.Fields)
+			switch ours := v.Commit > c.r.foreign.until && v.Commit <= c.r.foreign.covered; {
+			case err != nil && !ours:
+				return c.report(onto.SeverityWarning, "fields_unreadable", "put it again to replace it", "%s at commit %d: %v", v.Identity, v.Commit, err)
+			case err != nil || ours && !bytes.Equal(fields, v.Fields):
+				return c.report(onto.SeverityError, "fields_not_canonical", restoreRemedy, "%s at commit %d: its JSON is not as it was written", v.Identity, v.Commit)
+			}
+			if v.Op != onto.Put && v.Op != onto.Delete {
+				return c.report(onto.SeverityError, "op_unknown", restoreRemedy, "%s at commit %d: op %q is unknown", v.Identity, v.Commit, v.Op)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // projections compares each projection with what history says.
 func (c *checker) projections() error {
 	if c.r.foreign.covered != c.r.head {
@@ -216,13 +245,7 @@ func (c *checker) compare(t *table, want, got *rows) error {
 	w, g := version(want, n, id), version(got, n, id)
 	fields, err := canonicalFields(w.Fields)
 	if err != nil {
-		if g.Fields != nil {
-			return c.report(onto.SeverityError, "projection_differs", rebuildRemedy, "%s: the projection has fields, history has none that can be read", id)
-		}
-		return c.report(onto.SeverityWarning, "fields_unreadable", "put it again to replace it", "%s at commit %d: %v", id, w.Commit, err)
-	}
-	if w.Commit > c.r.foreign.until && !bytes.Equal(fields, w.Fields) {
-		return c.report(onto.SeverityError, "fields_not_canonical", restoreRemedy, "%s at commit %d: its JSON is not canonical", id, w.Commit)
+		fields = nil // as it stands in the projection
 	}
 	if w.Commit != g.Commit || w.Op != g.Op || w.SchemaVersion != g.SchemaVersion ||
 		want.int(n+4) != got.int(n+4) || !bytes.Equal(fields, g.Fields) {

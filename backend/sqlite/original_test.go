@@ -3,8 +3,10 @@ package sqlite_test
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -297,4 +299,56 @@ func TestRefusedFiles(t *testing.T) {
 			}
 		})
 	}
+}
+
+// query returns a statement's rows as the sqlite3 command prints them.
+func query(t *testing.T, path, statement string) string {
+	t.Helper()
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query(statement)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for rows.Next() {
+		values, targets := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			targets[i] = &values[i]
+		}
+		if err := rows.Scan(targets...); err != nil {
+			t.Fatal(err)
+		}
+		var line []string
+		for _, v := range values {
+			line = append(line, shellText(v))
+		}
+		lines = append(lines, strings.Join(line, "|"))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func shellText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		s := strconv.FormatFloat(v, 'g', 15, 64)
+		if !strings.ContainsAny(s, ".e") {
+			s += ".0"
+		}
+		return s
+	}
+	return fmt.Sprint(v)
 }
