@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // Commit is one atomic, ordered change of a store.
@@ -92,7 +94,7 @@ func (a Actor) Check() error {
 // ParseActor reads the form that String writes.
 func ParseActor(s string) (Actor, error) {
 	kind, id, ok := strings.Cut(s, ":")
-	if !ok {
+	if !ok || kind == "" {
 		return Actor{}, Errorf(Invalid, "actor %q has no kind", s).
 			WithHint("write KIND:ID, for example operator:ana")
 	}
@@ -140,7 +142,7 @@ func (p Point) String() string {
 	case pointCommit:
 		return fmt.Sprintf("commit %d", p.commit)
 	case pointTime:
-		return p.time.UTC().Format("2006-01-02T15:04:05.000000-07:00")
+		return codec.FormatTime(p.time)
 	}
 	return "head"
 }

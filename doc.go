@@ -34,7 +34,8 @@
 // or omitzero, is optional. The onto tag takes a comma separated list:
 //
 //	key           the field is the entity's key (string or integer)
-//	instance      the field is the relation's instance key
+//	instance      the field is the relation's instance key; instance=NAME gives
+//	              it another name, and with json:"-" it is not among the fields
 //	index         the field is worth an index
 //	search        the words of the field can be searched
 //	default=JSON  stands in for a missing value; must come last

@@ -99,7 +99,8 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 // Errorf builds an Error. A %w verb in the format sets the cause's chain.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	if cause := errors.Unwrap(err); cause != nil {
+	switch err.(type) {
+	case interface{ Unwrap() error }, interface{ Unwrap() []error }:
 		return &Error{Code: code, Err: err}
 	}
 	return &Error{Code: code, Message: err.Error()}
@@ -111,7 +112,9 @@ func CodeOf(err error) Code {
 	if errors.As(err, &e) {
 		return e.Code
 	}
-	return ""
+	var code Code
+	errors.As(err, &code)
+	return code
 }
 
 // HintOf returns the first hint in err's chain, or "".

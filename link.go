@@ -15,10 +15,11 @@ func Between[L, R any](left, right string) Link[L, R] {
 	return Link[L, R]{Left: left, Right: right}
 }
 
-func (Link[L, R]) endpoints() (left, right reflect.Type) {
-	return reflect.TypeFor[L](), reflect.TypeFor[R]()
+func (l Link[L, R]) endpoints() (link, left, right reflect.Type) {
+	return reflect.TypeOf(l), reflect.TypeFor[L](), reflect.TypeFor[R]()
 }
 
+// linked is a Link, or a struct that embeds one: link is the Link's own type.
 type linked interface {
-	endpoints() (left, right reflect.Type)
+	endpoints() (link, left, right reflect.Type)
 }

@@ -122,6 +122,16 @@ func (s Schema) checkField(f Field) error {
 		return Errorf(Invalid, "%s.%s: a field with a default is never absent, so it cannot be optional", s.Name, f.Name).
 			WithHint("leave out optional")
 	}
+	if f.Default == nil {
+		return nil
+	}
+	canonical, err := canonicalDefault(f.Type, f.Default)
+	if err != nil {
+		return Errorf(Invalid, "%s.%s: %w", s.Name, f.Name, err)
+	}
+	if !bytes.Equal(canonical, f.Default) {
+		return Errorf(Invalid, "%s.%s: default %s is not canonical, write %s", s.Name, f.Name, f.Default, canonical)
+	}
 	return nil
 }
 
@@ -200,7 +210,7 @@ func (s Schema) JSON() json.RawMessage {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(doc); err != nil {
-		panic("onto: a schema's default is not JSON: " + err.Error()) // Check and the readers refuse this
+		panic("onto: a schema's default is not JSON: " + err.Error()) // Check refuses this
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }
@@ -225,6 +235,7 @@ func ParseSchema(data []byte) (Schema, error) {
 		s.Fields = append(s.Fields, Field{name, f.Type, f.Optional, f.Default, f.Index, f.Search})
 	}
 	s.SortFields()
+	s = s.withCanonicalDefaults()
 	return s, s.Check()
 }
 

@@ -38,8 +38,11 @@ type BoundField struct {
 // wrong with T is reported when the type is used.
 func TypeOf[T any]() Type { return typeOf(reflect.TypeFor[T]()) }
 
-// Untyped is a type known only by its schema.
-func Untyped(s Schema) Type { return Type{schema: s, err: s.Check()} }
+// Untyped is a type known only by its schema. Defaults need not be canonical.
+func Untyped(s Schema) Type {
+	s = s.withCanonicalDefaults()
+	return Type{schema: s, err: s.Check()}
+}
 
 // As returns the type under another name. Relations refer to their endpoints
 // by the Go names, so a renamed entity needs its relations declared by hand.
@@ -100,8 +103,8 @@ func (r *typeReader) read(st reflect.Type, prefix []int) error {
 func (r *typeReader) readField(f reflect.StructField, index []int) error {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 	if f.Anonymous {
-		if l, ok := reflect.Zero(f.Type).Interface().(linked); ok && f.Type.Kind() == reflect.Struct {
-			return r.readLink(l, index)
+		if left, right, ok := linkOf(f.Type); ok {
+			return r.readLink(left, right, index)
 		}
 		if name == "" && f.Type.Kind() == reflect.Struct {
 			return r.read(f.Type, index)
@@ -126,7 +129,7 @@ func (r *typeReader) readField(f reflect.StructField, index []int) error {
 			return err
 		}
 	}
-	if name == "-" && options == "" {
+	if f.Tag.Get("json") == "-" {
 		if tag != (fieldTag{}) && !tag.instance {
 			return Errorf(Invalid, "%s.%s: a field with json:\"-\" cannot be stored", r.schema.Name, f.Name)
 		}
@@ -138,11 +141,23 @@ func (r *typeReader) readField(f reflect.StructField, index []int) error {
 	return r.addField(f, index, name, options, tag)
 }
 
-func (r *typeReader) readLink(l linked, index []int) error {
+// linkOf returns the endpoints of a type that is a Link.
+func linkOf(t reflect.Type) (left, right reflect.Type, ok bool) {
+	if t.Kind() != reflect.Struct {
+		return nil, nil, false
+	}
+	l, ok := reflect.Zero(t).Interface().(linked)
+	if !ok {
+		return nil, nil, false
+	}
+	link, left, right := l.endpoints()
+	return left, right, link == t
+}
+
+func (r *typeReader) readLink(left, right reflect.Type, index []int) error {
 	if r.bound.Link != nil {
 		return Errorf(Invalid, "%s has two links", r.schema.Name)
 	}
-	left, right := l.endpoints()
 	r.bound.Link = index
 	r.schema.Kind = KindRelation
 	r.schema.Left, r.schema.Right = left.Name(), right.Name()
@@ -172,31 +187,25 @@ func (r *typeReader) readInstance(f reflect.StructField, index []int, name strin
 }
 
 func (r *typeReader) addField(f reflect.StructField, index []int, name, options string, tag fieldTag) error {
-	ft := f.Type
-	bound := BoundField{Name: name, Index: index, Type: ft}
-	for option := range strings.SplitSeq(options, ",") {
-		switch option {
-		case "omitempty":
-			bound.OmitEmpty = true
-		case "omitzero":
-			bound.OmitZero = true
-		case "string":
-			bound.Quoted = true
-		}
+	if !storable(f.Type) {
+		return Errorf(Invalid, "%s.%s: a %s cannot be stored", r.schema.Name, name, f.Type).
+			WithHint(`leave it out with json:"-"`)
 	}
+	bound := BoundField{Name: name, Index: index, Type: f.Type}
+	bound.readOptions(options)
 	field := Field{
-		Name: name, Type: fieldTypeOf(ft), Index: tag.index, Search: tag.search,
-		Optional: nullable(ft) || bound.OmitEmpty || bound.OmitZero,
+		Name: name, Type: fieldTypeOf(f.Type), Index: tag.index, Search: tag.search,
+		Optional: nullable(f.Type) || bound.OmitEmpty || bound.OmitZero,
 	}
 	if bound.Quoted && (field.Type == Int || field.Type == Float || field.Type == Bool) {
 		field.Type = String
 	}
 	if tag.fallback != "" {
-		if !json.Valid([]byte(tag.fallback)) {
-			return Errorf(Invalid, "%s.%s: default %s is not JSON", r.schema.Name, name, tag.fallback).
-				WithHint(`a text default needs quotes: default="Silver"`)
+		canonical, err := canonicalDefault(field.Type, []byte(tag.fallback))
+		if err != nil {
+			return Errorf(Invalid, "%s.%s: %w", r.schema.Name, name, err)
 		}
-		field.Default, field.Optional = json.RawMessage(tag.fallback), false
+		field.Default, field.Optional = canonical, false
 	}
 	for _, other := range r.schema.Fields {
 		if other.Name == name {
@@ -212,6 +221,32 @@ func (r *typeReader) addField(f reflect.StructField, index []int, name, options 
 	r.schema.Fields = append(r.schema.Fields, field)
 	r.bound.Fields = append(r.bound.Fields, bound)
 	return nil
+}
+
+// readOptions reads what follows the name in a json tag.
+func (b *BoundField) readOptions(options string) {
+	for option := range strings.SplitSeq(options, ",") {
+		switch option {
+		case "omitempty":
+			b.OmitEmpty = true
+		case "omitzero":
+			b.OmitZero = true
+		case "string":
+			b.Quoted = true
+		}
+	}
+}
+
+// storable reports whether values of this Go type can have a JSON form.
+func storable(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
+		return t.Implements(jsonMarshaler) || t.Implements(textMarshaler)
+	}
+	return true
 }
 
 // nullable reports whether a Go value of this type can mean that there is none.
@@ -237,10 +272,13 @@ type fieldTag struct {
 	instanceName, fallback       string
 }
 
-func parseTag(s string) (fieldTag, error) {
+func parseTag(whole string) (fieldTag, error) {
 	var tag fieldTag
-	for s != "" {
+	for s := whole; s != ""; {
 		if value, ok := strings.CutPrefix(s, "default="); ok {
+			if value == "" {
+				return tag, Errorf(Invalid, "tag onto:%q has an empty default", whole)
+			}
 			tag.fallback = value
 			return tag, nil
 		}
@@ -257,7 +295,7 @@ func parseTag(s string) (fieldTag, error) {
 		case strings.HasPrefix(word, "instance="):
 			tag.instance, tag.instanceName = true, strings.TrimPrefix(word, "instance=")
 		default:
-			return tag, Errorf(Invalid, "tag onto:%q has the unknown word %q", s, word).
+			return tag, Errorf(Invalid, "tag onto:%q has the unknown word %q", whole, word).
 				WithHint("use key, index, search, instance or default=JSON")
 		}
 		s = rest

@@ -2,6 +2,7 @@ package onto
 
 import (
 	"encoding/json"
+	"io"
 	"strings"
 )
 
@@ -43,6 +44,9 @@ func DecodeObject(data []byte) (map[string]any, error) {
 	m := map[string]any{}
 	if err := dec.Decode(&m); err != nil {
 		return nil, Errorf(Corrupt, "decode JSON object: %w", err)
+	}
+	if _, err := dec.Token(); m == nil || err != io.EOF {
+		return nil, Errorf(Corrupt, "decode JSON object: found something else")
 	}
 	for k, v := range m {
 		m[k] = plainNumbers(v)

@@ -50,7 +50,7 @@ func appenderFor(f onto.BoundField, schema onto.Field) func([]byte, reflect.Valu
 		return func(dst []byte, v reflect.Value) ([]byte, error) { return strconv.AppendBool(dst, v.Bool()), nil }
 	case plain && schema.Type == onto.Int && elem.Kind() >= reflect.Int && elem.Kind() <= reflect.Int64:
 		return func(dst []byte, v reflect.Value) ([]byte, error) { return strconv.AppendInt(dst, v.Int(), 10), nil }
-	case plain && (elem.Kind() == reflect.Float64 || elem.Kind() == reflect.Float32):
+	case plain && elem.Kind() == reflect.Float64:
 		return func(dst []byte, v reflect.Value) ([]byte, error) { return codec.AppendFloat(dst, v.Float()) }
 	}
 	return func(dst []byte, v reflect.Value) ([]byte, error) { return appendFitting(dst, v, schema) }
@@ -85,11 +85,11 @@ func appendFitting(dst []byte, v reflect.Value, f onto.Field) ([]byte, error) {
 		}
 		return dst, nil
 	}
-	value, err = fitValue(f, value)
+	fitted, err := f.Type.Fit(value)
 	if err != nil {
 		return dst, err
 	}
-	return append(dst[:start], value...), nil
+	return append(dst[:start], fitted...), nil
 }
 
 // structWrite makes a write of a struct.

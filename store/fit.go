@@ -19,27 +19,6 @@ type typ struct {
 	encode  []fieldEncoder // of the struct's fields, in the schema's order
 }
 
-// normalise makes a schema's defaults canonical and checks that they fit.
-func normalise(s onto.Schema) (onto.Schema, error) {
-	fields := make([]onto.Field, len(s.Fields))
-	for i, f := range s.Fields {
-		fields[i] = f
-		if f.Default == nil {
-			continue
-		}
-		value, err := codec.AppendCanonical(nil, f.Default)
-		if err == nil {
-			value, err = fitValue(f, value)
-		}
-		if err != nil {
-			return s, onto.Errorf(onto.Invalid, "%s.%s: default: %w", s.Name, f.Name, err)
-		}
-		fields[i].Default = value
-	}
-	s.Fields = fields
-	return s, nil
-}
-
 // write checks untyped fields against the schema and makes a write of them.
 func (t *typ) write(id onto.Identity, fields any) (backend.Write, error) {
 	text := rawFields(fields)
@@ -84,7 +63,7 @@ func (t *typ) fit(id onto.Identity, members []codec.Member) (backend.Write, erro
 		var value []byte
 		if i < len(members) && members[i].Name == f.Name {
 			if codec.KindOf(members[i].Value) != codec.Null {
-				if value, err = fitValue(f, members[i].Value); err != nil {
+				if value, err = f.Type.Fit(members[i].Value); err != nil {
 					return backend.Write{}, fieldError(id, f, err)
 				}
 			}
@@ -230,39 +209,4 @@ func (t *typ) checkIdentity(id onto.Identity) error {
 		return onto.Errorf(onto.Invalid, "%s has an instance key, but relations of type %s have none", id, id.Type)
 	}
 	return nil
-}
-
-// fitValue checks a canonical value that is not null against a field, and
-// returns it in its stored form.
-func fitValue(f onto.Field, value []byte) ([]byte, error) {
-	kind := codec.KindOf(value)
-	ok := false
-	switch f.Type {
-	case onto.Any:
-		ok = true
-	case onto.String:
-		ok = kind == codec.String
-	case onto.Int:
-		ok = kind == codec.Int
-	case onto.Float:
-		ok = kind == codec.Int || kind == codec.Float
-	case onto.Bool:
-		ok = kind == codec.Bool
-	case onto.Object:
-		ok = kind == codec.Object
-	case onto.List:
-		ok = kind == codec.List
-	case onto.Time:
-		if kind == codec.String {
-			at, err := codec.ParseTime(codec.Unquote(value))
-			if err != nil {
-				return nil, onto.Errorf(onto.Invalid, "%w", err)
-			}
-			return codec.AppendString(nil, codec.FormatTime(at))
-		}
-	}
-	if !ok {
-		return nil, onto.Errorf(onto.Invalid, "expected %s, found %s", f.Type, kind)
-	}
-	return value, nil
 }

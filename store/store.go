@@ -152,7 +152,7 @@ func Check(ctx context.Context, b backend.Backend, types ...onto.Type) ([]onto.S
 	return backend.Missing(newest, schemas)
 }
 
-// schemasOf returns the schemas of types, each once and with canonical defaults.
+// schemasOf returns the schemas of types, each once.
 func schemasOf(types []onto.Type) ([]onto.Schema, error) {
 	schemas := make([]onto.Schema, len(types))
 	for i, t := range types {
@@ -160,9 +160,7 @@ func schemasOf(types []onto.Type) ([]onto.Schema, error) {
 		if err != nil {
 			return nil, err
 		}
-		if schemas[i], err = normalise(schema); err != nil {
-			return nil, err
-		}
+		schemas[i] = schema
 		if slices.ContainsFunc(schemas[:i], func(o onto.Schema) bool { return o.Name == schema.Name }) {
 			return nil, onto.Errorf(onto.Invalid, "type %s is given twice", schema.Name)
 		}

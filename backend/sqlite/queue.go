@@ -58,8 +58,12 @@ func (m *member) finish(r onto.Result, err error) {
 	close(m.done)
 }
 
-// maxGroup bounds how many callers share one transaction.
-const maxGroup = 512
+// These bound what shares one transaction: how many callers, and how many
+// writes they have together.
+const (
+	maxGroup       = 512
+	maxGroupWrites = 16_384
+)
 
 // Append applies a draft as one commit, or none if it changes nothing.
 func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, error) {
@@ -128,7 +132,11 @@ func (q *queue) remove(m *member) {
 func (q *queue) take() []*member {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n := min(len(q.waiting), maxGroup)
+	n, writes := 0, 0
+	for n < min(len(q.waiting), maxGroup) && (n == 0 || writes < maxGroupWrites) {
+		writes += len(q.waiting[n].draft.Writes)
+		n++
+	}
 	group := slices.Clone(q.waiting[:n])
 	q.waiting = slices.Delete(q.waiting, 0, n)
 	return group
@@ -153,14 +161,14 @@ func (q *queue) passLead() {
 // cannot get the lock, only he fails: the others have deadlines of their own.
 func (b *Backend) leadGroup(leader *member) {
 	defer b.queue.passLead()
-	b.writing.Lock()
-	defer b.writing.Unlock()
+	if err := b.writing.acquire(leader.ctx, leader.until, b.path); err != nil {
+		b.giveUp(leader, err)
+		return
+	}
+	defer b.writing.release()
 	w, s, err := b.beginWrite(leader.ctx, leader.until)
 	if err != nil {
-		b.queue.mu.Lock()
-		b.queue.remove(leader)
-		b.queue.mu.Unlock()
-		leader.finish(onto.Result{}, wrap(b.path, err))
+		b.giveUp(leader, wrap(b.path, err))
 		return
 	}
 	group := b.queue.take()
@@ -178,6 +186,14 @@ func (b *Backend) leadGroup(leader *member) {
 			m.finish(m.result, nil)
 		}
 	}
+}
+
+// giveUp ends a leader who could not get the lock.
+func (b *Backend) giveUp(leader *member, err error) {
+	b.queue.mu.Lock()
+	b.queue.remove(leader)
+	b.queue.mu.Unlock()
+	leader.finish(onto.Result{}, err)
 }
 
 func (q *queue) close() {

@@ -45,9 +45,9 @@ type Backend struct {
 
 	queue queue // of callers that want to append
 
-	writing sync.Mutex // guards what follows: held by whoever uses the writer
-	writer  *conn      // nil when read only
-	broken  error      // set when it is open what the last commit left on disk
+	writing turn  // guards what follows: held by whoever uses the writer
+	writer  *conn // nil when read only
+	broken  error // set when it is open what the last commit left on disk
 	types   typeCache
 
 	fault func(point string) error // set by tests to fail at a named point
@@ -56,7 +56,7 @@ type Backend struct {
 // Open opens the store in the file at path, and makes one if there is none.
 // The path ":memory:" gives a new store that is gone after Close.
 func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
-	b := &Backend{path: path, tables: [2]*table{newTable(onto.KindEntity), newTable(onto.KindRelation)}}
+	b := &Backend{path: path, writing: make(turn, 1), tables: [2]*table{newTable(onto.KindEntity), newTable(onto.KindRelation)}}
 	if opts != nil {
 		b.opts = *opts
 	}
@@ -194,8 +194,8 @@ func (b *Backend) Path() string { return b.path }
 // Close releases everything. Reads under way go on to their end.
 func (b *Backend) Close() error {
 	b.queue.close()
-	b.writing.Lock()
-	defer b.writing.Unlock()
+	b.writing.wait()
+	defer b.writing.release()
 	b.readers.close()
 	var err error
 	if b.writer != nil {

@@ -14,9 +14,12 @@ const chunk = 1024
 // AppendStream applies writes that need not fit in memory as one commit. It
 // holds the write lock until the stream has ended.
 func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	w, s, err := b.beginWrite(ctx, b.deadline())
+	until := b.deadline()
+	if err := b.writing.acquire(ctx, until, b.path); err != nil {
+		return onto.Result{}, err
+	}
+	defer b.writing.release()
+	w, s, err := b.beginWrite(ctx, until)
 	if err != nil {
 		return onto.Result{}, wrap(b.path, err)
 	}

@@ -12,6 +12,38 @@ import (
 // deadlines use the monotonic clock, never the injected wall clock.
 func (b *Backend) deadline() time.Time { return time.Now().Add(b.opts.LockTimeout) }
 
+// turn is a lock that can be waited for with a limit.
+type turn chan struct{}
+
+// wait waits without a limit.
+func (t turn) wait() { t <- struct{}{} }
+
+func (t turn) release() { <-t }
+
+// acquire waits until the deadline or the end of the context.
+func (t turn) acquire(ctx context.Context, until time.Time, path string) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	default:
+	}
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return contention(path, "a long commit of this process")
+	}
+}
+
+func contention(path, holder string) error {
+	return onto.Errorf(onto.LockContention, "%s: the write lock is held by %s", path, holder).
+		WithHint("wait for the other writer and try again, or raise the lock timeout")
+}
+
 // retryBusy repeats f while another process has the lock.
 func (b *Backend) retryBusy(ctx context.Context, f func() error) error {
 	wait := waiter{until: b.deadline()}
@@ -38,8 +70,7 @@ func (w *waiter) pause(ctx context.Context, path, holder string) error {
 		return err
 	}
 	if !time.Now().Before(w.until) {
-		return onto.Errorf(onto.LockContention, "%s: the write lock is held by %s", path, holder).
-			WithHint("wait for the other writer and try again, or raise the lock timeout")
+		return contention(path, holder)
 	}
 	w.tries++
 	longest := min(100*time.Microsecond<<min(w.tries, 6), 5*time.Millisecond)
@@ -152,9 +183,12 @@ func (b *Backend) transact(ctx context.Context, w *conn, f func() error) error {
 // write runs f with the writer connection in a write transaction that stands
 // on an up-to-date projection.
 func (b *Backend) write(ctx context.Context, f func(w *conn, s state) error) error {
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	w, s, err := b.beginWrite(ctx, b.deadline())
+	until := b.deadline()
+	if err := b.writing.acquire(ctx, until, b.path); err != nil {
+		return err
+	}
+	defer b.writing.release()
+	w, s, err := b.beginWrite(ctx, until)
 	if err != nil {
 		return wrap(b.path, err)
 	}

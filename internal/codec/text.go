@@ -1,31 +1,38 @@
 package codec
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
-	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// The characters with a short escape, and the letters that stand for them.
+const (
+	escaped = "\"\\\b\f\n\r\t"
+	letters = `"\bfnrt`
 )
 
 // appendQuoted appends valid UTF-8 as a JSON string with the fewest escapes.
 func appendQuoted(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	start := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		start = i + 1
-		if j := strings.IndexByte("\"\\\b\f\n\r\t", c); j >= 0 {
-			dst = append(dst, '\\', `"\bfnrt`[j])
-		} else {
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
+			dst = appendEscape(append(dst, s[start:i]...), c)
+			start = i + 1
 		}
 	}
 	return append(append(dst, s[start:]...), '"')
+}
+
+// appendEscape appends the escape of a character that may not stand for itself.
+func appendEscape(dst []byte, c byte) []byte {
+	const hex = "0123456789abcdef"
+	if i := strings.IndexByte(escaped, c); i >= 0 {
+		return append(dst, '\\', letters[i])
+	}
+	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
 // unquote returns the text of a canonical JSON string.
@@ -47,7 +54,7 @@ func unquote(quoted []byte) string {
 			i += 4
 			continue
 		}
-		b.WriteByte("\"\\\b\f\n\r\t"[strings.IndexByte(`"\bfnrt`, s[i])])
+		b.WriteByte(escaped[strings.IndexByte(letters, s[i])])
 	}
 	return b.String()
 }
@@ -84,35 +91,115 @@ func skipValue(s []byte) int {
 	return len(s)
 }
 
-// TimeLayout is the stored form of a time: UTC, microseconds, fixed width, so
-// that the order of the texts is the order of the times.
-const TimeLayout = "2006-01-02T15:04:05.000000-07:00"
-
-// FormatTime returns the stored form of t.
-func FormatTime(t time.Time) string { return string(AppendTime(nil, t)) }
-
-// AppendTime appends the stored form of t.
-func AppendTime(dst []byte, t time.Time) []byte {
-	return t.UTC().AppendFormat(dst, TimeLayout)
+// text reads a quoted string.
+func (p *parser) text() error {
+	begin, first, ascii := p.i, len(p.out)+1, true
+	p.i++
+	p.out = append(p.out, '"')
+	for {
+		ascii = p.plainText() && ascii
+		if p.i >= len(p.src) {
+			return p.fail("text has no end")
+		}
+		switch p.src[p.i] {
+		case '"':
+			if !ascii && !utf8.Valid(p.out[first:]) {
+				return p.failAt(begin, "text is not valid UTF-8")
+			}
+			p.i++
+			p.out = append(p.out, '"')
+			return nil
+		case '\\':
+			if err := p.escape(); err != nil {
+				return err
+			}
+		default:
+			return p.fail("control character %s in text", p.here())
+		}
+	}
 }
 
-// ParseTime reads a time: the stored form, or any RFC 3339 time. The result is
-// in UTC, cut to microseconds. Years outside 1 to 9999 are refused.
-func ParseTime(s string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339Nano, s)
+// plainText copies characters that stand for themselves and reports whether
+// all of them are ASCII.
+func (p *parser) plainText() bool {
+	rest, i, all := p.src[p.i:], 0, byte(0)
+	for i < len(rest) && rest[i] >= ' ' && rest[i] != '"' && rest[i] != '\\' {
+		all |= rest[i]
+		i++
+	}
+	p.out = append(p.out, rest[:i]...)
+	p.i += i
+	return all < utf8.RuneSelf
+}
+
+// escape rewrites one escape sequence, or two that make a surrogate pair.
+func (p *parser) escape() error {
+	if p.i+1 >= len(p.src) {
+		p.i = len(p.src)
+		return p.fail("text has no end")
+	}
+	c := p.src[p.i+1]
+	if c == 'u' {
+		return p.unicodeEscape()
+	}
+	if c == '/' {
+		p.out = append(p.out, c)
+	} else if i := strings.IndexByte(letters, c); i >= 0 {
+		p.out = append(p.out, '\\', c)
+	} else {
+		p.i++
+		return p.fail("unknown escape \\ before %s", p.here())
+	}
+	p.i += 2
+	return nil
+}
+
+func (p *parser) unicodeEscape() error {
+	start := p.i
+	r, err := p.hex()
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is not a time, write it like 2026-02-10T12:34:56.789012+00:00", s)
+		return err
 	}
-	if err := CheckTime(t); err != nil {
-		return time.Time{}, err
+	if utf16.IsSurrogate(r) {
+		low := rune(0)
+		if p.i+1 < len(p.src) && p.src[p.i] == '\\' && p.src[p.i+1] == 'u' {
+			if low, err = p.hex(); err != nil {
+				return err
+			}
+		}
+		if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
+			return p.failAt(start, "lone surrogate in text")
+		}
 	}
-	return t.UTC().Truncate(time.Microsecond), nil
-}
-
-// CheckTime reports whether t can be stored.
-func CheckTime(t time.Time) error {
-	if y := t.UTC().Year(); y < 1 || y > 9999 {
-		return fmt.Errorf("year %d is outside 1 to 9999", y)
+	switch {
+	case r == 0:
+		return p.failAt(start, "text contains U+0000")
+	case r < ' ' || r == '"' || r == '\\':
+		p.out = appendEscape(p.out, byte(r))
+	default:
+		p.out = utf8.AppendRune(p.out, r)
 	}
 	return nil
+}
+
+// hex reads \uXXXX.
+func (p *parser) hex() (rune, error) {
+	if p.i+6 > len(p.src) {
+		return 0, p.fail("malformed \\u escape")
+	}
+	var r rune
+	for _, c := range p.src[p.i+2 : p.i+6] {
+		switch {
+		case '0' <= c && c <= '9':
+			r = r<<4 | rune(c-'0')
+		case 'a' <= c && c <= 'f':
+			r = r<<4 | rune(c-'a'+10)
+		case 'A' <= c && c <= 'F':
+			r = r<<4 | rune(c-'A'+10)
+		default:
+			return 0, p.fail("malformed \\u escape")
+		}
+	}
+	p.i += 6
+	return r, nil
 }

@@ -43,7 +43,10 @@ func appendValue(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 		return strconv.AppendInt(dst, v.Int(), 10), nil
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		return AppendUint(dst, v.Uint())
-	case reflect.Float32, reflect.Float64:
+	case reflect.Float32: // 0.1 is written as 0.1, not as the float64 nearest to it
+		f, _ := strconv.ParseFloat(strconv.FormatFloat(v.Float(), 'g', -1, 32), 64)
+		return AppendFloat(dst, f)
+	case reflect.Float64:
 		return AppendFloat(dst, v.Float())
 	case reflect.Map:
 		if v.Type().Key().Kind() == reflect.String && !v.IsNil() {
@@ -70,6 +73,8 @@ func marshals(v reflect.Value) bool {
 		return false
 	}
 	switch v.Interface().(type) {
+	case *time.Time: // written in its stored form, as what it points to
+		return false
 	case json.Marshaler, encoding.TextMarshaler, json.Number:
 		return true
 	}
@@ -83,7 +88,7 @@ func appendMarshalled(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 	}
 	p := parser{src: text, out: dst}
 	if err := p.value(depth); err != nil {
-		return dst, err
+		return dst, within(err, "$")
 	}
 	return p.out, nil
 }

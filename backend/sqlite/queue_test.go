@@ -1,0 +1,121 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite"
+)
+
+// A long stream keeps others waiting no longer than they agreed to.
+func TestLongStreamDoesNotTrapCallers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	makeThings(t, path)
+	b := open(t, path, &sqlite.Options{LockTimeout: 20 * time.Millisecond})
+	inside, release := make(chan struct{}), make(chan struct{})
+	streamed := make(chan error, 1)
+	go func() {
+		_, err := b.AppendStream(t.Context(), &backend.Draft{}, func(yield func(backend.Write, error) bool) {
+			close(inside)
+			<-release
+			yield(thingDraft("streamed", 1).Writes[0], nil)
+		})
+		streamed <- err
+	}()
+	<-inside
+	if _, err := b.Append(t.Context(), thingDraft("a", 1)); !errors.Is(err, onto.LockContention) {
+		t.Errorf("append: got %v, want LockContention", err)
+	}
+	if _, err := b.AppendStream(t.Context(), &backend.Draft{}, nil); !errors.Is(err, onto.LockContention) {
+		t.Errorf("stream: got %v, want LockContention", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.Append(ctx, thingDraft("b", 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: got %v, want context.Canceled", err)
+	}
+	close(release)
+	if err := <-streamed; err != nil {
+		t.Errorf("the stream: %v", err)
+	}
+	if r, err := b.Append(t.Context(), thingDraft("c", 1)); err != nil || r.ID != 2 {
+		t.Errorf("afterwards: got commit %d, error %v; want 2", r.ID, err)
+	}
+}
+
+// Callers that leave the queue at any moment disturb nobody: everyone else is
+// committed once, and whoever was told so is there.
+func TestLeavingTheQueue(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	makeThings(t, path)
+	b := open(t, path, nil)
+	const callers, rounds = 16, 20
+	var mu sync.Mutex
+	acks, left := map[string]int64{}, 0
+	var wg sync.WaitGroup
+	for g := range callers {
+		wg.Go(func() {
+			for i := range rounds {
+				key := fmt.Sprintf("%d-%d", g, i)
+				ctx, cancel := context.WithCancel(t.Context())
+				if g%2 == 0 { // half of them change their mind
+					go cancel()
+				}
+				r, err := b.Append(ctx, thingDraft(key, i))
+				cancel()
+				mu.Lock()
+				if err == nil {
+					acks[key] = r.ID
+				} else if errors.Is(err, context.Canceled) {
+					left++
+				} else {
+					t.Errorf("%s: %v", key, err)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	wantAcknowledged(t, b, acks)
+	head, err := b.Resolve(t.Context(), onto.Point{})
+	if err != nil || head.ID != int64(len(acks)) || len(acks)+left != callers*rounds {
+		t.Errorf("head %d, %d acknowledged, %d left, error %v; want as many commits as acknowledgements", head.ID, len(acks), left, err)
+	}
+	t.Logf("%d acknowledged, %d left the queue", len(acks), left)
+}
+
+// Many that make the same new store at once get one store.
+func TestManyMakeOneStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new.db")
+	ids := make([]string, 8)
+	var wg sync.WaitGroup
+	for i := range ids {
+		wg.Go(func() {
+			b, err := sqlite.Open(t.Context(), path, nil)
+			if err != nil {
+				t.Errorf("opener %d: %v", i, err)
+				return
+			}
+			defer b.Close()
+			info, err := b.Describe(t.Context(), true)
+			if err != nil {
+				t.Errorf("opener %d: %v", i, err)
+			}
+			ids[i] = info.StoreID
+		})
+	}
+	wg.Wait()
+	for _, id := range ids {
+		if id == "" || id != ids[0] {
+			t.Errorf("got store ids %v, want one", ids)
+			break
+		}
+	}
+}

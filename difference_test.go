@@ -1,0 +1,101 @@
+package onto_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/ontologia/onto"
+)
+
+func TestCompareEqual(t *testing.T) {
+	for _, s := range []onto.Schema{customer(), subscription()} {
+		if d := onto.Compare(s, s); !d.Empty() {
+			t.Errorf("%s against itself: got %s", s.Name, d)
+		}
+	}
+}
+
+func TestCompareFields(t *testing.T) {
+	stored, given := customer(), customer()
+	given.Fields = []onto.Field{
+		{Name: "active", Type: onto.Bool, Default: json.RawMessage("false")},
+		{Name: "age", Type: onto.Float},
+		{Name: "email", Type: onto.String},
+		{Name: "events", Type: onto.List, Optional: true},
+		{Name: "id", Type: onto.String},
+		{Name: "name", Type: onto.String, Optional: true, Index: true, Search: true},
+		{Name: "profile", Type: onto.Object, Optional: true},
+		{Name: "score", Type: onto.Float},
+		{Name: "since", Type: onto.Time, Optional: true},
+		{Name: "tier", Type: onto.String},
+	}
+	d := onto.Compare(stored, given)
+	want := onto.Difference{
+		Kind: onto.KindEntity, Type: "Customer",
+		Added: []string{"email"}, Removed: []string{"extra"},
+		Changed: []string{
+			"active: bool default true → bool default false",
+			"age: int optional → float",
+			"name: string search → string optional index search",
+			"score: float default 0.5 → float",
+			"tier: string index → string",
+		},
+	}
+	if !reflect.DeepEqual(d, want) {
+		t.Errorf("got  %+v\nwant %+v", d, want)
+	}
+	if d.Empty() {
+		t.Error("Empty: got true, want false")
+	}
+	line := "Customer: +email, -extra, ~active: bool default true → bool default false, ~age: int optional → float, " +
+		"~name: string search → string optional index search, ~score: float default 0.5 → float, ~tier: string index → string"
+	if got := d.String(); got != line {
+		t.Errorf("got  %s\nwant %s", got, line)
+	}
+}
+
+func TestCompareShape(t *testing.T) {
+	stored, given := subscription(), subscription()
+	given.Left, given.Right, given.InstanceKey = "Account", "Plan", ""
+	want := []string{"left: Customer → Account", "right: Product → Plan", "instance key: stint_id → none"}
+	if got := onto.Compare(stored, given).Changed; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	entity := onto.Schema{Kind: onto.KindEntity, Name: "Subscription", Key: "seats", Fields: stored.Fields}
+	want = []string{
+		"kind: relation → entity", "key: none → seats", "left: Customer → none",
+		"right: Product → none", "instance key: stint_id → none",
+	}
+	if got := onto.Compare(stored, entity).Changed; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	words := []string{"type", "optional", "default", "index", "search"}
+	for _, c := range []struct{ name, want string }{
+		{"optinal", "optional"},
+		{"Optional", "optional"},
+		{"INDX", "index"},
+		{"typ", "type"},
+		{"tpye", "type"},
+		{"serach", "search"},
+		{"defualt", "default"},
+		{"index", "index"},
+		{"", ""},
+		{"x", ""},
+		{"primary_key", ""},
+		{"zzzzzzzzzzzz", ""},
+	} {
+		if got := onto.Suggest(c.name, words); got != c.want {
+			t.Errorf("Suggest(%q): got %q, want %q", c.name, got, c.want)
+		}
+	}
+	if got := onto.Suggest("anything", nil); got != "" {
+		t.Errorf("without candidates: got %q", got)
+	}
+	if got := onto.Suggest("bat", []string{"bar", "baz"}); got != "bar" {
+		t.Errorf("the first of equals: got %q, want bar", got)
+	}
+}

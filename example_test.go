@@ -1,0 +1,130 @@
+package onto_test
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ontologia/onto"
+)
+
+// A struct becomes a type through its json and onto tags. A pointer is
+// optional; a default stands in for what is missing.
+func ExampleTypeOf() {
+	type Account struct {
+		ID    string  `json:"id" onto:"key"`
+		Owner string  `json:"owner" onto:"search"`
+		Plan  string  `json:"plan" onto:"index,default=\"free\""`
+		Email *string `json:"email"`
+	}
+	schema, err := onto.TypeOf[Account]().Schema()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(schema.Kind, schema.Name, "by", schema.Key)
+	for _, f := range schema.Fields {
+		fmt.Printf("  %-5s %s, optional %t, default %q\n", f.Name, f.Type, f.Optional, f.Default)
+	}
+	// Output:
+	// entity Account by id
+	//   email string, optional true, default ""
+	//   id    string, optional false, default ""
+	//   owner string, optional false, default ""
+	//   plan  string, optional false, default "\"free\""
+}
+
+// Embedding a Link makes a struct a relation. Its endpoints are not fields:
+// they are part of its identity.
+func ExampleLink() {
+	type Holds struct {
+		onto.Link[Customer, Product]
+		Seats int `json:"seats"`
+	}
+	schema, _ := onto.TypeOf[Holds]().Schema()
+	fmt.Println(schema.Kind, schema.Left, "→", schema.Right, schema.FieldNames())
+
+	h := Holds{Link: onto.Between[Customer, Product]("c1", "p1"), Seats: 3}
+	fmt.Println(h.Left, "→", h.Right)
+	// Output:
+	// relation Customer → Product [seats]
+	// c1 → p1
+}
+
+// What is wrong with a struct is reported when its type is used, with a hint
+// for whoever has to repair it.
+func ExampleType_Schema() {
+	type Note struct {
+		ID   string `json:"id" onto:"key"`
+		Lang string `json:"lang" onto:"default=en"`
+	}
+	_, err := onto.TypeOf[Note]().Schema()
+	fmt.Println(err)
+	fmt.Println("hint:", onto.HintOf(err))
+	// Output:
+	// Note.lang: default en is not JSON
+	// hint: a text default needs quotes: default="Silver"
+}
+
+// A draft is a value, so drafts can share a beginning without disturbing each
+// other.
+func ExampleDraft() {
+	nightly := onto.Draft{Actor: onto.Daemon("import"), Comment: "nightly import"}
+	lamps := nightly.Ensure(Product{SKU: "p1", Title: "Lamp"}, Product{SKU: "p2", Title: "Torch"})
+	cleanup := nightly.Delete(onto.EntityID("Product", "p0")).ExpectHead(41)
+
+	for _, d := range []onto.Draft{nightly, lamps, cleanup} {
+		n := 0
+		for range d.Intents() {
+			n++
+		}
+		fmt.Println(d.Actor, n, "intents,", len(d.Expectations()), "expectations")
+	}
+	// Output:
+	// daemon:import 0 intents, 0 expectations
+	// daemon:import 2 intents, 0 expectations
+	// daemon:import 1 intents, 1 expectations
+}
+
+// Actors are written kind:id, on the command line and in messages.
+func ExampleParseActor() {
+	a, err := onto.ParseActor("operator:ana")
+	fmt.Println(a.Kind, a.ID, err)
+
+	_, err = onto.ParseActor("ana")
+	fmt.Println(err)
+	fmt.Println(onto.HintOf(err))
+	// Output:
+	// operator ana <nil>
+	// actor "ana" has no kind
+	// write KIND:ID, for example operator:ana
+}
+
+// Programs ask for the code, people read the message, operators the hint. All
+// three survive wrapping.
+func ExampleError() {
+	err := fmt.Errorf("renew lease: %w",
+		onto.Errorf(onto.NotFound, "%s does not exist", onto.EntityID("Lease", "l1")).
+			WithHint("see what exists with: onto query entities Lease"))
+
+	if errors.Is(err, onto.NotFound) {
+		fmt.Println(err)
+		fmt.Println("hint:", onto.HintOf(err))
+	}
+	// Output:
+	// renew lease: Lease "l1" does not exist
+	// hint: see what exists with: onto query entities Lease
+}
+
+// Compare tells in words how a type in the program differs from the stored one.
+func ExampleCompare() {
+	type ProductV2 struct {
+		SKU   string  `json:"sku" onto:"key"`
+		Title *string `json:"title"`
+		Price float64 `json:"price"`
+	}
+	stored, _ := onto.TypeOf[Product]().Schema()
+	given, _ := onto.TypeOf[ProductV2]().As("Product").Schema()
+	fmt.Println(onto.Compare(stored, given))
+	// Output:
+	// Product: +price, ~title: string → string optional
+}

@@ -1,0 +1,177 @@
+package schemafile
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// Format writes schemas as a YAML schema file: entities, then relations, each
+// by name, with the key first among the fields. Parse gives them back.
+func Format(schemas []onto.Schema) ([]byte, error) {
+	list := slices.Clone(schemas)
+	sortSchemas(list)
+	var w bytes.Buffer
+	names := map[string]bool{}
+	for i, s := range list {
+		if err := s.Check(); err != nil {
+			return nil, err
+		}
+		if names[s.Name] {
+			return nil, onto.Errorf(onto.Conflict, "two types are named %s", s.Name)
+		}
+		names[s.Name] = true
+		if i == 0 || list[i-1].Kind != s.Kind {
+			fmt.Fprintf(&w, "%s:\n", map[onto.Kind]string{onto.KindEntity: "entities", onto.KindRelation: "relations"}[s.Kind])
+		}
+		if err := formatType(&w, s); err != nil {
+			return nil, err
+		}
+	}
+	if len(list) == 0 {
+		w.WriteString("entities: {}\n")
+	}
+	if w.Len() > MaxSize {
+		return nil, onto.Errorf(onto.TooLarge, "the schema file would be larger than %d MiB", MaxSize>>20)
+	}
+	return w.Bytes(), nil
+}
+
+func formatType(w *bytes.Buffer, s onto.Schema) error {
+	fmt.Fprintf(w, "  %s:\n", plainName(s.Name))
+	for _, line := range []struct{ key, name string }{
+		{"key", s.Key}, {"left", s.Left}, {"right", s.Right}, {"instance_key", s.InstanceKey},
+	} {
+		if line.name != "" {
+			fmt.Fprintf(w, "    %s: %s\n", line.key, plainName(line.name))
+		}
+	}
+	if len(s.Fields) == 0 {
+		return nil
+	}
+	w.WriteString("    fields:\n")
+	width := 0
+	for _, f := range s.Fields {
+		width = max(width, len(plainName(f.Name)))
+	}
+	for _, f := range keyFirst(s) {
+		text, err := formatField(f)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "      %-*s %s\n", width+1, plainName(f.Name)+":", text)
+	}
+	return nil
+}
+
+// keyFirst returns the fields with the key or instance key in front.
+func keyFirst(s onto.Schema) []onto.Field {
+	fields := slices.Clone(s.Fields)
+	slices.SortStableFunc(fields, func(a, b onto.Field) int {
+		return rank(s, a.Name) - rank(s, b.Name)
+	})
+	return fields
+}
+
+func rank(s onto.Schema, field string) int {
+	if field == s.Key || field == s.InstanceKey {
+		return 0
+	}
+	return 1
+}
+
+func formatField(f onto.Field) (string, error) {
+	parts := []string{"type: " + string(f.Type)}
+	if f.Optional {
+		parts = append(parts, "optional: true")
+	}
+	if f.Default != nil {
+		root, err := parseJSON(f.Default)
+		if err != nil {
+			return "", err
+		}
+		text, err := root.appendFlow(nil)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, "default: "+string(text))
+	}
+	if f.Index {
+		parts = append(parts, "index: true")
+	}
+	if f.Search {
+		parts = append(parts, "search: true")
+	}
+	return "{" + strings.Join(parts, ", ") + "}", nil
+}
+
+// plainName quotes a name that some YAML reader takes for a bool or null.
+func plainName(s string) string {
+	switch strings.ToLower(s) {
+	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
+		return `"` + s + `"`
+	}
+	return s
+}
+
+// appendFlow appends the node as YAML on one line.
+func (n *node) appendFlow(dst []byte) (_ []byte, err error) {
+	const longKey = 1000 // YAML looks about so far for the colon
+	switch n.kind {
+	case codec.List:
+		dst = append(dst, '[')
+		for i, item := range n.items {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			if dst, err = item.appendFlow(dst); err != nil {
+				return nil, err
+			}
+		}
+		return append(dst, ']'), nil
+	case codec.Object:
+		dst = append(dst, '{')
+		for i, m := range n.members {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			quoted, err := quote(m.name)
+			if err != nil {
+				return nil, err
+			}
+			if len(quoted) > longKey {
+				dst = append(dst, "? "...)
+			}
+			dst = append(append(dst, quoted...), ": "...)
+			if dst, err = m.value.appendFlow(dst); err != nil {
+				return nil, err
+			}
+		}
+		return append(dst, '}'), nil
+	case codec.String:
+		quoted, err := quote(n.text)
+		return append(dst, quoted...), err
+	}
+	return n.appendJSON(dst, "")
+}
+
+// quote writes text in double quotes, as both YAML and JSON read it.
+func quote(s string) (string, error) {
+	text, err := codec.AppendString(nil, s)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, r := range string(text) {
+		if unprintable(r) || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,196 @@
+package schemafile_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/store/schemafile"
+)
+
+// names also draws words that mean something else in YAML.
+func names() *rapid.Generator[string] {
+	return rapid.OneOf(
+		rapid.StringMatching(`[A-Za-z_][A-Za-z0-9_]{0,8}`),
+		rapid.SampledFrom([]string{"null", "True", "no", "on", "y", "_1", "e5", "key", "fields", "entities", "default"}),
+	)
+}
+
+// texts also draws what YAML reads in its own way.
+func texts() *rapid.Generator[string] {
+	odd := rapid.SampledFrom([]string{
+		"", " ", "<<", "*a", "&a", "!!str", "null", "~", "true", "1", "1.5", "0x1", "- a", "a: b", "a #b", "'", `"`, `\`,
+		"\n", "\r\n", "\t", "\u0085", "\u2028", "\u2029", "\uFEFF", "\uFFFE", "\x7f", "\x01", "\u0080", "😀", "%", "@", "`", "{}", "---",
+	})
+	return rapid.Map(rapid.SliceOfN(rapid.OneOf(odd, rapid.String()), 0, 3), func(parts []string) string {
+		s := strings.ToValidUTF8(strings.Join(parts, ""), "?")
+		return strings.ReplaceAll(s, "\x00", "0")
+	})
+}
+
+// values draws what encoding/json decodes to.
+func values(depth int) *rapid.Generator[any] {
+	kinds := []*rapid.Generator[any]{
+		rapid.Just(any(nil)), rapid.Bool().AsAny(), rapid.Int64().AsAny(), finite().AsAny(), texts().AsAny(),
+	}
+	if depth > 0 {
+		kinds = append(kinds, lists(depth).AsAny(), objects(depth).AsAny())
+	}
+	return rapid.OneOf(kinds...)
+}
+
+func finite() *rapid.Generator[float64] {
+	return rapid.Float64().Filter(func(f float64) bool { return !math.IsInf(f, 0) && !math.IsNaN(f) })
+}
+
+func lists(depth int) *rapid.Generator[[]any] { return rapid.SliceOfN(values(depth-1), 0, 3) }
+
+func objects(depth int) *rapid.Generator[map[string]any] {
+	return rapid.MapOfN(texts(), values(depth-1), 0, 3)
+}
+
+// drawDefault draws a default that fits, in canonical JSON.
+func drawDefault(t *rapid.T, ft onto.FieldType) json.RawMessage {
+	of := map[onto.FieldType]*rapid.Generator[any]{
+		onto.String: texts().AsAny(), onto.Int: rapid.Int64().AsAny(), onto.Float: finite().AsAny(),
+		onto.Bool: rapid.Bool().AsAny(), onto.Object: objects(3).AsAny(), onto.List: lists(3).AsAny(),
+		onto.Any: values(3).Filter(func(v any) bool { return v != nil }),
+		onto.Time: rapid.Map(rapid.Int64Range(-1<<50, 1<<50), func(micros int64) any {
+			return codec.FormatTime(time.UnixMicro(micros))
+		}),
+	}
+	text, err := json.Marshal(of[ft].Draw(t, "default"))
+	if err != nil {
+		t.Fatalf("Marshal: %v", err)
+	}
+	text = integral(text)
+	canonical, err := codec.AppendCanonical(nil, text)
+	if err != nil {
+		t.Fatalf("AppendCanonical(%s): %v", text, err)
+	}
+	return canonical
+}
+
+// integral gives long whole numbers, which encoding/json writes without an
+// exponent, a fraction, so that they count as floats.
+func integral(text []byte) []byte {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return text
+	}
+	out, err := json.Marshal(longNumbers(v))
+	if err != nil {
+		return text
+	}
+	return out
+}
+
+func longNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if _, err := v.Int64(); err != nil && !strings.ContainsAny(v.String(), ".e") {
+			return json.Number(v.String() + ".0")
+		}
+	case []any:
+		for i := range v {
+			v[i] = longNumbers(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = longNumbers(v[k])
+		}
+	}
+	return v
+}
+
+func drawField(t *rapid.T, name string) onto.Field {
+	f := onto.Field{Name: name, Type: rapid.SampledFrom(onto.FieldTypes()).Draw(t, "type"), Index: rapid.Bool().Draw(t, "index")}
+	f.Search = f.Type == onto.String && rapid.Bool().Draw(t, "search")
+	switch rapid.IntRange(0, 2).Draw(t, "absence") {
+	case 0:
+		f.Optional = true
+	case 1:
+		f.Default = drawDefault(t, f.Type)
+	}
+	return f
+}
+
+func drawSchema(t *rapid.T, name string) onto.Schema {
+	s := onto.Schema{Kind: rapid.SampledFrom([]onto.Kind{onto.KindEntity, onto.KindRelation}).Draw(t, "kind"), Name: name}
+	for _, f := range rapid.SliceOfNDistinct(names(), 0, 5, rapid.ID[string]).Draw(t, "fields") {
+		s.Fields = append(s.Fields, drawField(t, f))
+	}
+	own := names().Filter(func(n string) bool { return !slices.Contains(s.FieldNames(), n) }).Draw(t, "own key")
+	if s.Kind == onto.KindEntity {
+		s.Key = own
+		ft := rapid.SampledFrom([]onto.FieldType{onto.String, onto.Int}).Draw(t, "key type")
+		s.Fields = append(s.Fields, onto.Field{Name: own, Type: ft})
+	} else {
+		s.Left, s.Right = names().Draw(t, "left"), names().Draw(t, "right")
+		switch rapid.IntRange(0, 2).Draw(t, "instance") {
+		case 0:
+			s.InstanceKey = own
+		case 1:
+			s.InstanceKey = own
+			s.Fields = append(s.Fields, onto.Field{Name: own, Type: onto.String})
+		}
+	}
+	s.SortFields()
+	return s
+}
+
+// drawSchemas draws schemas in the order that Parse promises.
+func drawSchemas(t *rapid.T) []onto.Schema {
+	var list []onto.Schema
+	for _, name := range rapid.SliceOfNDistinct(names(), 0, 4, rapid.ID[string]).Draw(t, "types") {
+		list = append(list, drawSchema(t, name))
+	}
+	slices.SortFunc(list, func(a, b onto.Schema) int {
+		return strings.Compare(string(a.Kind)+" "+a.Name, string(b.Kind)+" "+b.Name)
+	})
+	return list
+}
+
+func TestFormatAndParseAreInverse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := drawSchemas(t)
+		file, err := schemafile.Format(want)
+		if err != nil {
+			t.Fatalf("Format(%+v): %v", want, err)
+		}
+		types, err := schemafile.Parse(file)
+		if err != nil {
+			t.Fatalf("Parse: %v\n%s", err, file)
+		}
+		if got := schemas(t, types); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got  %+v\nwant %+v\nfile:\n%s", got, want, file)
+		}
+	})
+}
+
+// A default has one canonical form, no matter whether package onto or package
+// codec makes it.
+func TestDefaultsAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ft := rapid.SampledFrom(onto.FieldTypes()).Draw(t, "type")
+		s := onto.Schema{Kind: onto.KindRelation, Name: "R", Left: "A", Right: "B"}
+		s.Fields = []onto.Field{{Name: "x", Type: ft, Default: drawDefault(t, ft)}}
+		if err := s.Check(); err != nil {
+			t.Fatalf("codec made %s of it, but Check says %v", s.Fields[0].Default, err)
+		}
+		if back, err := onto.ParseSchema(s.JSON()); err != nil || !reflect.DeepEqual(back, s) {
+			t.Fatalf("got %+v, %v, want %+v", back, err, s)
+		}
+	})
+}

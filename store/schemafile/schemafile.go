@@ -1,0 +1,105 @@
+// Package schemafile reads and writes schema files: types declared in YAML or
+// JSON instead of Go.
+//
+//	entities:
+//	  Customer:
+//	    key: id
+//	    fields:
+//	      id:   {type: string}
+//	      name: {type: string, search: true}
+//	      tier: {type: string, index: true}
+//	      age:  {type: int, optional: true}
+//	relations:
+//	  Subscription:
+//	    left: Customer
+//	    right: Product
+//	    instance_key: stint_id
+//	    fields:
+//	      seats: {type: int, default: 1}
+//
+// Field types are string, int, float, bool, time, object, list and any. A
+// relation without instance_key is unkeyed; the instance key need not be among
+// the fields. Endpoints may be types that the file does not declare.
+//
+// A type gives the same schema, and so the same hash, whether it comes from a
+// file or from a Go struct. Anchors, aliases, tags, merge keys and a second
+// document are refused.
+package schemafile
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"unicode/utf8"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// MaxSize is how many bytes a schema file may have.
+const MaxSize = 4 << 20
+
+// Parse returns the types that a schema file declares: entities, then
+// relations, each by name. Errors name line, column and path.
+func Parse(data []byte) ([]onto.Type, error) {
+	root, err := parseTree(data)
+	if err != nil {
+		return nil, err
+	}
+	r := reader{declared: map[string]position{}}
+	if err := r.file(root); err != nil {
+		return nil, err
+	}
+	return r.types(), nil
+}
+
+// Read is Parse for a stream. It reads no more than MaxSize allows.
+func Read(r io.Reader) ([]onto.Type, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
+	if err != nil {
+		return nil, onto.Errorf(onto.Unavailable, "read schema file: %w", err)
+	}
+	return Parse(data)
+}
+
+func parseTree(data []byte) (*node, error) {
+	if len(data) > MaxSize {
+		return nil, onto.Errorf(onto.TooLarge, "the schema file is larger than %d MiB", MaxSize>>20)
+	}
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	if i := invalidUTF8(data); i >= 0 {
+		return nil, positionOf(data, i).fail("", "the file is not valid UTF-8")
+	}
+	root, err := parseText(data, bytes.TrimSpace(data))
+	if err == nil && root.kind == codec.Null {
+		return nil, onto.Errorf(onto.Invalid, "the schema file is empty").
+			WithHint("declare types under entities: and relations:")
+	}
+	return root, err
+}
+
+// parseText takes data for JSON if it is, and for YAML otherwise.
+func parseText(data, trimmed []byte) (*node, error) {
+	braced := bytes.HasPrefix(trimmed, []byte{'{'})
+	if braced && json.Valid(data) {
+		return parseJSON(data)
+	}
+	root, err := parseYAML(data)
+	if err != nil && braced && bytes.HasPrefix(bytes.TrimSpace(trimmed[1:]), []byte{'"'}) {
+		return parseJSON(data) // meant as JSON, which knows better what is wrong
+	}
+	return root, err
+}
+
+// invalidUTF8 returns where data stops being valid UTF-8, or -1.
+func invalidUTF8(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	for i, r := range string(data) {
+		if r == utf8.RuneError && !bytes.HasPrefix(data[i:], []byte("\uFFFD")) {
+			return i
+		}
+	}
+	return -1
+}
