@@ -148,7 +148,7 @@ func insertMeta(w *conn) error {
 	rand.Read(id[:])
 	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
 	text := fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
-	return w.exec(`INSERT INTO onto_meta (id, format, store_id, covered, foreign_until, times_ordered) VALUES (1, ?, ?, 0, 0, 1)`, Format, text)
+	return w.exec(`INSERT INTO onto_meta (id, format, store_id, foreign_until, times_ordered) VALUES (1, ?, ?, 0, 1)`, Format, text)
 }
 
 // adopt adds to a file of the original program what ours have: columns that

@@ -29,7 +29,7 @@ func (b *Backend) get(ctx context.Context, c *conn, id onto.Identity, at int64) 
 	var buf [5]any
 	t, args := b.table(id.Kind), identityArgs(buf[:0], &id)
 	r, ok, err := c.queryRow(t.get, args...)
-	if err == nil && ok && r.int(0) != r.int(1) {
+	if err == nil && ok && !readForeign(r).covers() {
 		if err = b.catchUpNow(ctx); err == nil {
 			r, ok, err = c.queryRow(t.get, args...)
 		}
@@ -37,10 +37,10 @@ func (b *Backend) get(ctx context.Context, c *conn, id onto.Identity, at int64) 
 	if err != nil {
 		return onto.Version{}, err
 	}
-	if !ok || r.null(2) {
+	if !ok || r.null(3) {
 		return onto.Version{}, noVersion(id)
 	}
-	v := version(r, 2, id)
+	v := version(r, 3, id)
 	return v, readable(&v)
 }
 
@@ -51,11 +51,11 @@ func (b *Backend) getAt(c *conn, id onto.Identity, at int64) (onto.Version, erro
 	if err != nil {
 		return onto.Version{}, err
 	}
-	if !ok || r.null(2) {
+	if !ok || r.null(3) {
 		return onto.Version{}, noVersion(id)
 	}
-	v := version(r, 2, id)
-	return v, foreignRows{r.int(0), r.int(1)}.canonical(&v)
+	v := version(r, 3, id)
+	return v, readForeign(r).canonical(&v)
 }
 
 func noVersion(id onto.Identity) error {
@@ -74,9 +74,16 @@ func readable(v *onto.Version) error {
 // foreignRows tells which history rows may come from another program. Theirs
 // are not canonical; ours are.
 type foreignRows struct {
-	covered int64 // nothing is known about later commits
+	head    int64
+	covered int64 // the projection covers this commit; nothing is known about later ones
 	until   int64 // the last commit that is known to be foreign
 }
+
+// readForeign reads the columns of standing.
+func readForeign(r *rows) foreignRows { return foreignRows{r.int(0), r.int(1), r.int(2)} }
+
+// covers reports whether the projection covers the head.
+func (f foreignRows) covers() bool { return f.head == f.covered || f.head == 0 }
 
 // canonical makes the fields of a history row canonical if they may not be.
 func (f foreignRows) canonical(v *onto.Version) error {

@@ -238,18 +238,7 @@ func (g *group) write() error {
 			return err
 		}
 	}
-	if err := g.insertVersions(); err != nil {
-		return err
-	}
-	return g.cover(g.head)
-}
-
-// cover notes how far the projection goes.
-func (g *group) cover(commit int64) error {
-	if err := g.b.failAt("cover"); err != nil {
-		return err
-	}
-	return g.w.exec(`UPDATE onto_meta SET covered = ?`, commit)
+	return g.insertVersions()
 }
 
 func (g *group) insertVersions() error {

@@ -42,19 +42,17 @@ func (b *Backend) catchUpNow(ctx context.Context) error {
 	return b.write(ctx, func(*conn, state) error { return nil }) // beginWrite does it
 }
 
-// catchUp projects the commits after the one that is covered.
+// catchUp projects the commits after the last that is ours or was brought in
+// before.
 func (b *Backend) catchUp(w *conn) error {
-	covered, err := w.queryInt(`SELECT covered FROM onto_meta`)
+	covered, err := w.queryInt(`SELECT max(foreign_until, coalesce(
+		(SELECT id FROM commits WHERE operations IS NOT NULL ORDER BY id DESC LIMIT 1), 0)) FROM onto_meta`)
 	if err != nil {
 		return err
 	}
 	head, err := w.queryInt(`SELECT max(id) FROM commits`)
 	if err != nil {
 		return err
-	}
-	if head < covered {
-		return onto.Errorf(onto.Corrupt, "%s: the projection covers commit %d, but the log ends at %d: commits are missing", b.path, covered, head).
-			WithHint("restore the log from a backup")
 	}
 	for _, t := range b.tables {
 		if _, err := project(w, t, covered, nil); err != nil {
@@ -65,7 +63,7 @@ func (b *Backend) catchUp(w *conn) error {
 	if err != nil {
 		return err
 	}
-	return w.exec(`UPDATE onto_meta SET covered = ?, foreign_until = ?, times_ordered = times_ordered AND ?`, head, head, ordered)
+	return w.exec(`UPDATE onto_meta SET foreign_until = ?, times_ordered = times_ordered AND ?`, head, ordered)
 }
 
 // project writes a projection row for each identity that a commit after since
@@ -117,7 +115,7 @@ func timesOrdered(w *conn, since int64) (bool, error) {
 // RebuildProjection makes the projection anew from history.
 func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, total int64)) (int64, error) {
 	var identities int64
-	err := b.write(ctx, func(w *conn, s state) error {
+	err := b.write(ctx, func(w *conn, _ state) error {
 		total, err := w.queryInt(`SELECT (SELECT count(*) FROM entity_current) + (SELECT count(*) FROM relation_current)`)
 		if err != nil {
 			return err
@@ -141,7 +139,7 @@ func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, tot
 			}
 			identities += n
 		}
-		return w.exec(`UPDATE onto_meta SET covered = ?`, s.head)
+		return nil
 	})
 	return identities, err
 }

@@ -31,7 +31,7 @@ func (b *Backend) read(ctx context.Context, current bool, f func(r *reading) err
 	}
 	defer b.readers.put(c)
 	r, err := b.beginRead(c)
-	if err == nil && current && r.head != r.foreign.covered {
+	if err == nil && current && !r.foreign.covers() {
 		_ = c.exec(`ROLLBACK`)
 		if err = b.catchUpNow(ctx); err == nil {
 			r, err = b.beginRead(c)
@@ -48,14 +48,14 @@ func (b *Backend) beginRead(c *conn) (*reading, error) {
 	if err := c.exec(`BEGIN`); err != nil {
 		return nil, err
 	}
-	row, ok, err := c.queryRow(`SELECT covered, foreign_until, times_ordered, (SELECT max(id) FROM commits) FROM onto_meta`)
+	row, ok, err := c.queryRow(`SELECT ` + standing + `, m.times_ordered FROM ` + standingFrom)
 	if err == nil && !ok {
 		err = onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", b.path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &reading{conn: c, head: row.int(3), foreign: foreignRows{row.int(0), row.int(1)}, ordered: row.int(2) == 1}, nil
+	return &reading{conn: c, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1}, nil
 }
 
 // sequence turns a function that pushes into a sequence. An error of the

@@ -235,8 +235,5 @@ func (s *stream) end() (onto.Result, error) {
 		s.row.hash = s.hash.Sum()
 	}
 	err := s.w.exec(`UPDATE commits SET operations = ?, draft_hash = ? WHERE id = ?`, s.row.Operations, orNull(s.row.hash), s.row.ID)
-	if err == nil {
-		err = s.cover(s.row.ID)
-	}
 	return onto.Result{Commit: s.row.Commit}, err
 }

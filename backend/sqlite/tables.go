@@ -121,11 +121,20 @@ CREATE TABLE onto_meta (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     format INTEGER NOT NULL,
     store_id TEXT NOT NULL,
-    covered INTEGER NOT NULL,
     foreign_until INTEGER NOT NULL,
     times_ordered INTEGER NOT NULL
 );
 `
+
+// standing is how far the projection goes, in three columns: the head, the
+// commit that the projection is known to cover, and the last foreign commit.
+// Our commits have their operations counted and move the projection along in
+// the same transaction, after bringing in whatever others had appended. So a
+// head of ours is covered; a foreign one is if it was the last brought in.
+const (
+	standing     = `head.id, iif(head.operations IS NULL, m.foreign_until, head.id), m.foreign_until`
+	standingFrom = `onto_meta m LEFT JOIN commits head ON head.id = (SELECT max(id) FROM commits)`
+)
 
 // table is the pair of tables that keeps one kind, with the SQL to use it.
 type table struct {
@@ -147,13 +156,12 @@ func newTable(kind onto.Kind) *table {
 		t.columns = []string{"relation_type", "left_key", "right_key", "instance_key"}
 	}
 	same := t.matches("c", "?")
-	t.get = fmt.Sprintf(`SELECT m.covered, (SELECT max(id) FROM commits),
-		c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB)
-		FROM onto_meta m LEFT JOIN %s c ON %s`, t.current, same)
-	t.getAt = fmt.Sprintf(`SELECT m.covered, m.foreign_until, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB)
-		FROM onto_meta m LEFT JOIN %[1]s h ON h.id = (
-			SELECT c.id FROM %[1]s c WHERE %[2]s AND c.commit_id <= ? ORDER BY c.commit_id DESC LIMIT 1)`,
-		t.history, same)
+	t.get = fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB)
+		FROM %s LEFT JOIN %s c ON %s`, standing, standingFrom, t.current, same)
+	t.getAt = fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB)
+		FROM %s LEFT JOIN %[3]s h ON h.id = (
+			SELECT c.id FROM %[3]s c WHERE %[4]s AND c.commit_id <= ? ORDER BY c.commit_id DESC LIMIT 1)`,
+		standing, standingFrom, t.history, same)
 	t.lookup = fmt.Sprintf(`SELECT commit_id, op, schema_version_id, CAST(json(fields) AS BLOB)
 		FROM %s c WHERE %s`, t.current, same)
 	columns := strings.Join(t.columns, ", ")

@@ -117,16 +117,13 @@ func (b *Backend) begin(ctx context.Context, w *conn, until time.Time) (state, e
 type state struct {
 	head     int64
 	headTime time.Time
-	covered  int64  // the commit up to which the projection is right
+	covered  bool   // the projection covers the head
 	schemas  int64  // row id of the newest schema version
 	holder   string // who holds the lock row, "" if nobody does
 }
 
-const stateSQL = `SELECT c.id, c.created_at, m.covered, (SELECT max(id) FROM schema_versions),
-	l.owner_id, l.expires_at
-	FROM onto_meta m
-	LEFT JOIN commits c ON c.id = (SELECT max(id) FROM commits)
-	LEFT JOIN locks l ON l.lock_name = 'ontology_write'`
+const stateSQL = `SELECT ` + standing + `, head.created_at, (SELECT max(id) FROM schema_versions), l.owner_id, l.expires_at
+	FROM ` + standingFrom + ` LEFT JOIN locks l ON l.lock_name = 'ontology_write'`
 
 func (b *Backend) readState(c *conn) (state, error) {
 	r, ok, err := c.queryRow(stateSQL)
@@ -136,9 +133,9 @@ func (b *Backend) readState(c *conn) (state, error) {
 	if !ok {
 		return state{}, onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", b.path)
 	}
-	s := state{head: r.int(0), headTime: storedTime(r.text(1)), covered: r.int(2), schemas: r.int(3)}
-	if !r.null(4) && b.now().Before(storedTime(r.text(5))) {
-		s.holder = r.text(4)
+	s := state{head: r.int(0), headTime: storedTime(r.text(3)), covered: readForeign(r).covers(), schemas: r.int(4)}
+	if !r.null(5) && b.now().Before(storedTime(r.text(6))) {
+		s.holder = r.text(5)
 	}
 	return s, nil
 }
@@ -215,12 +212,11 @@ func (b *Backend) beginWrite(ctx context.Context, until time.Time) (*conn, state
 	if err != nil {
 		return nil, s, err
 	}
-	if s.covered != s.head {
+	if !s.covered {
 		if err := b.catchUp(w); err != nil {
 			b.rollback(w)
 			return nil, s, err
 		}
-		s.covered = s.head
 	}
 	if err = b.failAt("begin"); err == nil {
 		err = b.types.refresh(w, s.schemas)
