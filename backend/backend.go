@@ -24,9 +24,10 @@ const Head int64 = -1
 
 // Backend keeps one store. Its methods may be called concurrently.
 //
-// Errors carry an onto.Code where one fits. A sequence ends after it yields an
-// error; stopping it early releases what it holds. A cancelled context ends
-// any call, except that a write whose turn has come is finished first.
+// Errors carry an onto.Code where one fits. A sequence shows the moment when
+// its iteration starts. It ends after it yields an error; stopping it early
+// releases what it holds. A cancelled context ends any call, except that a
+// write whose turn has come is finished first.
 type Backend interface {
 	// Append applies a draft as one commit, or none if it changes nothing.
 	// When it returns without error the commit is durable. Under the write
@@ -39,9 +40,11 @@ type Backend interface {
 	Append(ctx context.Context, d *Draft) (onto.Result, error)
 
 	// AppendStream does the same for writes that need not fit in memory.
-	// Draft.Writes is empty; writes may be in any order. An identity that
-	// comes twice is taken once if equal and is a Conflict otherwise. An
-	// error from the sequence fails the commit and is returned as it is.
+	// Draft.Writes is empty; writes may be in any order, and the sequence
+	// may read the store. An identity that comes twice is taken once if
+	// equal and is a Conflict otherwise. An error from the sequence fails
+	// the commit and is returned as it is. When there are several reasons
+	// to fail, any of them is given.
 	AppendStream(ctx context.Context, d *Draft, writes iter.Seq2[Write, error]) (onto.Result, error)
 
 	// Resolve returns the commit a point refers to: the newest; the one with

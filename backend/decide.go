@@ -64,9 +64,12 @@ func CheckRepeat(key, usedHash, hash string, commit int64) error {
 }
 
 // CheckStamp fails with SchemaOutdated if a write was made for another version
-// of its type than the newest.
+// of its type than the newest. Newest is 0 if the type is not registered.
 func CheckStamp(w *Write, newest int) error {
-	if w.SchemaVersion == newest {
+	switch newest {
+	case 0:
+		return onto.Errorf(onto.SchemaOutdated, "%s: type %s is not registered", w.Identity, w.Type).WithHint("register the type first")
+	case w.SchemaVersion:
 		return nil
 	}
 	return onto.Errorf(onto.SchemaOutdated, "%s was written for schema version %d of %s, but the store is at %d",
@@ -107,8 +110,9 @@ func Missing(newest []onto.SchemaVersion, given []onto.Schema) ([]onto.Schema, e
 			continue
 		}
 		if kind, taken := kinds[g.Name]; taken {
-			return nil, onto.Errorf(onto.Conflict, "the name %s is taken: the store has it as %s type", g.Name, kind)
+			return nil, onto.Errorf(onto.Conflict, "the name %s is taken by a type of kind %s", g.Name, kind)
 		}
+		stored[name{g.Kind, g.Name}], kinds[g.Name] = g, g.Kind // so that it is not registered twice
 		missing = append(missing, g)
 	}
 	if diffs == nil {

@@ -1,0 +1,153 @@
+package backendtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// compare asks the backend and the reference every question as of every commit.
+func (h *history) compare() {
+	h.counts.histories++
+	head := h.head()
+	h.counts.commits += int(head)
+	h.askLog(head)
+	for at := range head + 2 { // one before the first and one after the last
+		h.askVersions(at)
+		h.askChanges(at, head)
+		h.askTimes(at)
+	}
+	h.askVersions(backend.Head)
+	if err := check(h.handles[1]); err != nil {
+		h.Fatalf("check: %v", err)
+	}
+}
+
+// same asks a question of both and compares the answers.
+func (h *history) same(what string, at int64, ask func(context.Context, backend.Backend) string) {
+	h.counts.questions++
+	got, want := h.both(h.handles[h.counts.questions%2], ask)
+	if got != want {
+		h.Fatalf("%s as of %d\n got: %s\nwant: %s", what, at, got, want)
+	}
+}
+
+// lines puts a sequence and its error into words.
+func lines[T any](seq iter.Seq2[T, error], show func(T) string) string {
+	list, err := collect(seq, show)
+	return outcome(strings.Join(list, "\n      "), err)
+}
+
+// askLog asks about commits and schemas.
+func (h *history) askLog(head int64) {
+	for _, q := range []backend.CommitQuery{
+		{Until: backend.Head},
+		{Until: backend.Head, Newest: true, Limit: 7},
+		{Since: head / 2, Until: head - 1},
+		{Since: head / 3, Until: head * 2 / 3, Newest: true},
+		{Since: head / 4, Until: head, Limit: 3},
+	} {
+		h.same("commits", q.Until, func(ctx context.Context, b backend.Backend) string {
+			return lines(b.Commits(ctx, &q), showCommit)
+		})
+	}
+	h.same("schemas", 0, func(ctx context.Context, b backend.Backend) string {
+		list, err := b.Schemas(ctx)
+		var text []string
+		for _, v := range list {
+			text = append(text, showSchema(v))
+		}
+		return outcome(strings.Join(text, "\n"), err)
+	})
+}
+
+// askVersions asks for every identity, state and history as of a commit.
+func (h *history) askVersions(at int64) {
+	for _, id := range pool() {
+		h.same("get "+id.String(), at, func(ctx context.Context, b backend.Backend) string {
+			v, err := b.Get(ctx, id, at)
+			return outcome(showVersion(v), err)
+		})
+	}
+	turn := int(at + 1) // of what there is too much to ask as of each commit
+	for i, t := range append(testSchemas(), tagged(tLate)) {
+		size := 0
+		if turn%5 == i {
+			size = 1 + turn%3
+		}
+		h.same("state of "+t.Name, at, func(ctx context.Context, b backend.Backend) string {
+			return lines(pages(ctx, b, *stateOf(t.Kind, t.Name, at), size), showVersion)
+		})
+	}
+	id := pool()[turn%len(pool())]
+	all := historyOf(id.Kind, id.Type, at)
+	recent, limited, one := *all, *all, *all
+	recent.Since = max(0, at-5)
+	limited.Limit = 4
+	one.Identity = &id
+	for _, q := range []*backend.Query{&one, []*backend.Query{all, &recent, &limited}[turn%3]} {
+		h.same("history of "+id.String(), at, func(ctx context.Context, b backend.Backend) string {
+			return lines(b.Scan(ctx, q), showVersion)
+		})
+	}
+}
+
+// pages reads a state in pages of a size; 0 for all at once.
+func pages(ctx context.Context, b backend.Backend, q backend.Query, size int) iter.Seq2[onto.Version, error] {
+	return func(yield func(onto.Version, error) bool) {
+		q.Limit = size
+		for n := size; n == size; {
+			n = 0
+			for v, err := range b.Scan(ctx, &q) {
+				if err == nil && q.After != nil && v.Identity.Compare(*q.After) <= 0 {
+					err = fmt.Errorf("%s comes after %s", v.Identity, q.After)
+				}
+				if !yield(v, err) || err != nil {
+					return
+				}
+				n++
+				q.After = &v.Identity
+			}
+			if size == 0 {
+				return
+			}
+		}
+	}
+}
+
+// askChanges asks what a commit changed, and what changed between it and others.
+func (h *history) askChanges(at, head int64) {
+	t := testSchemas()[at%4]
+	further := []backend.DiffQuery{
+		{From: at / 2, To: at},
+		{From: at, To: at + (head-at)/3, Kind: t.Kind, Type: t.Name},
+		{From: at, To: backend.Head},
+	}
+	for _, q := range []backend.DiffQuery{{From: max(0, at-1), To: at}, further[at%3]} {
+		h.same("changes", q.From, func(ctx context.Context, b backend.Backend) string {
+			return lines(b.Diff(ctx, &q), showChange)
+		})
+	}
+}
+
+// askTimes resolves a commit by its id, its time and the times around it.
+func (h *history) askTimes(at int64) {
+	c, err := h.reference.Resolve(h.Context(), onto.AtCommit(at))
+	if err != nil && !errors.Is(err, onto.NotFound) {
+		h.Fatal(err)
+	}
+	for _, p := range []onto.Point{
+		onto.AtCommit(at), onto.AtTime(c.Time), onto.AtTime(c.Time.Add(-time.Microsecond)), onto.AtTime(c.Time.Add(time.Microsecond)),
+	} {
+		h.same("resolve "+p.String(), at, func(ctx context.Context, b backend.Backend) string {
+			c, err := b.Resolve(ctx, p)
+			return outcome(showCommit(c), err)
+		})
+	}
+}

@@ -1,0 +1,26 @@
+// Package backendtest is the contract of package backend as tests. Every
+// backend joins by handing a [Target] to [Run]:
+//
+//	func TestContract(t *testing.T) {
+//		backendtest.Run(t, backendtest.Target{
+//			Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
+//				b, err := sqlite.Open(t.Context(), filepath.Join(p.Dir, "store.db"), &sqlite.Options{Now: p.Now})
+//				if err != nil {
+//					t.Fatal(err)
+//				}
+//				return b
+//			},
+//		})
+//	}
+//
+// The parts are stories (one small test for each sentence of the contract),
+// histories (random operations on the backend and on package memory, which
+// must then answer every question alike), handles (two on one store), cancel,
+// concurrency, optional (the optional interfaces the backend has) and faults.
+// Every store a test made is opened once more and checked when the test ends,
+// and no goroutine may be left.
+//
+// A failing history is made as short as possible, printed with the flag that
+// repeats it, and kept under testdata/rapid, from where it is tried first the
+// next time. With -soak there are ten times as many.
+package backendtest

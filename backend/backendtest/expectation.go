@@ -1,0 +1,93 @@
+package backendtest
+
+import (
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+func expectationStories() []tale {
+	return []tale{
+		{"expectations of the head", headExpectations},
+		{"expectations of a version", versionExpectations},
+		{"expectations see the state before the draft", expectationsSeeBefore},
+		{"expectations count without changes", expectationsWithoutChanges},
+		{"expectations come before stamps", expectationsBeforeStamps},
+	}
+}
+
+func headExpectations(s *story) {
+	write := put(person("ada"), 1)
+	s.refused(onto.HeadMismatch, expecting([]onto.Expectation{headIs(1)}, write))
+	s.do(expecting([]onto.Expectation{headIs(0)}, write))
+	s.refused(onto.HeadMismatch, expecting([]onto.Expectation{headIs(0)}, put(person("ada"), 2)))
+	s.refused(onto.HeadMismatch, expecting([]onto.Expectation{headIs(1), headIs(2)}, put(person("ada"), 2)))
+	s.do(expecting([]onto.Expectation{headIs(1), headIs(1)}, put(person("ada"), 2)))
+	s.wantHead(2)
+}
+
+func versionExpectations(s *story) {
+	ada, bob, cy, link := person("ada"), person("bob"), person("cy"), visit("ada", "rome", "t1")
+	s.commit(put(ada, 1), put(cy, 1), put(link, 1))
+	s.commit(put(bob, 1))
+	s.commit(remove(cy))
+	s.commit(put(ada, 2))
+	tests := []struct {
+		expect onto.Expectation
+		holds  bool
+	}{
+		{isAt(ada, 4), true},
+		{isAt(ada, 1), false},
+		{isAt(ada, 3), false},
+		{isAt(ada, 0), false},
+		{isAt(bob, 2), true},
+		{isAt(bob, 4), false},
+		{isAt(cy, 0), true}, // deleted
+		{isAt(cy, 3), false},
+		{isAt(cy, 1), false},
+		{isAt(person("dan"), 0), true}, // never there
+		{isAt(person("dan"), 1), false},
+		{isAt(link, 1), true},
+		{isAt(visit("ada", "rome", "t2"), 0), true},
+		{isAt(visit("ada", "rome", "t2"), 1), false},
+		{isAt(city("ada"), 0), true}, // same key, other type
+	}
+	head := s.resolve(onto.Point{}).ID
+	for i, test := range tests {
+		d := expecting([]onto.Expectation{test.expect}, put(person("new"), i))
+		if !test.holds {
+			s.refused(onto.VersionMismatch, d)
+			continue
+		}
+		head++
+		if r := s.do(d); r.ID != head {
+			s.Errorf("%s at %d: got commit %d, want %d", test.expect.Identity, test.expect.Commit, r.ID, head)
+		}
+	}
+	s.refused(onto.VersionMismatch, expecting([]onto.Expectation{isAt(bob, 2), isAt(ada, 1)}, put(ada, 3)))
+}
+
+func expectationsSeeBefore(s *story) {
+	ada := person("ada")
+	s.do(expecting([]onto.Expectation{isAt(ada, 0), headIs(0)}, put(ada, 1)))
+	s.do(expecting([]onto.Expectation{isAt(ada, 1)}, remove(ada)))
+	s.do(expecting([]onto.Expectation{isAt(ada, 0)}, put(ada, 2)))
+	s.wantState(onto.KindEntity, tPerson, `Person "ada" @3 {"id":"ada","n":2}`)
+}
+
+func expectationsWithoutChanges(s *story) {
+	ada := person("ada")
+	s.refused(onto.HeadMismatch, expecting([]onto.Expectation{headIs(3)}))
+	s.refused(onto.VersionMismatch, expecting([]onto.Expectation{isAt(ada, 3)}))
+	s.commit(put(ada, 1))
+	s.refused(onto.VersionMismatch, expecting([]onto.Expectation{isAt(ada, 0)}, put(ada, 1)))
+	s.nothing(expecting([]onto.Expectation{isAt(ada, 1), headIs(1)}, put(ada, 1)))
+}
+
+func expectationsBeforeStamps(s *story) {
+	stale := stamped(put(person("ada"), 1), 2)
+	s.refused(onto.HeadMismatch, expecting([]onto.Expectation{headIs(1)}, stale))
+	s.refused(onto.VersionMismatch, expecting([]onto.Expectation{isAt(person("ada"), 1)}, stale))
+	s.refused(onto.SchemaOutdated, expecting([]onto.Expectation{headIs(0)}, stale))
+	s.wantState(onto.KindEntity, tPerson)
+	s.wantLines("commits", s.commits(backend.CommitQuery{Until: backend.Head}), nil)
+}

@@ -1,0 +1,62 @@
+package backendtest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// runFaults makes appends fail at each point a backend names.
+func runFaults(t *testing.T, target Target) {
+	for _, point := range target.Points {
+		t.Run(point, func(t *testing.T) {
+			runStories(t, target, []tale{
+				{"draft", func(s *story) { s.survives(point, s.sendDraft) }},
+				{"stream", func(s *story) { s.survives(point, s.sendStream) }},
+			})
+		})
+	}
+}
+
+func (s *story) sendDraft(b backend.Backend, d *backend.Draft) (onto.Result, error) {
+	return b.Append(s.ctx, d)
+}
+
+func (s *story) sendStream(b backend.Backend, d *backend.Draft) (onto.Result, error) {
+	header := *d
+	header.Writes = nil
+	return b.AppendStream(s.ctx, &header, sequence(d.Writes, nil))
+}
+
+// survives lets an append fail: nothing of it is visible, through this handle,
+// another one or a later one, and the same draft is accepted afterwards.
+func (s *story) survives(point string, apply func(backend.Backend, *backend.Draft) (onto.Result, error)) {
+	s.lively()
+	other := s.through(s.open())
+	before := s.everything()
+	d := rich("fault", put(person("ada"), 100), remove(person("bob")), put(visit("x", "y", "z"), 1))
+	planted := errors.New("planted at " + point)
+	for range 3 {
+		s.target.Fault(s.T, s.Backend, point, planted)
+		r, err := apply(s.Backend, d)
+		if !errors.Is(err, planted) || r.Changed() {
+			s.Fatalf("got %s and error %v, want an error that wraps the planted one", showCommit(r.Commit), err)
+		}
+		s.wantLines("through the same handle", s.everything(), before)
+		s.wantLines("through another handle", other.everything(), before)
+		Check(s.T, s.Backend)
+		s.reopen()
+		s.wantLines("after reopening", s.everything(), before)
+	}
+	s.target.Fault(s.T, s.Backend, point, planted)
+	if _, err := apply(s.Backend, d); !errors.Is(err, planted) {
+		s.Fatalf("got error %v, want one that wraps the planted one", err)
+	}
+	r, err := apply(s.Backend, d)
+	s.must(err)
+	if head := other.resolve(onto.Point{}); r.Repeated || r.ID != 7 || r.Operations != 3 || head.ID != 7 {
+		s.Errorf("afterwards: got %s, repeated %v, head %d; want commit 7 with 3 operations", showCommit(r.Commit), r.Repeated, head.ID)
+	}
+}

@@ -1,0 +1,150 @@
+package backendtest_test
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/backend/memory"
+)
+
+// mutant is the reference with one mistake planted in it.
+type mutant struct {
+	name   string
+	caught string // the parts of the suite that must each notice
+	plant  func(backendtest.Target) backendtest.Target
+}
+
+const (
+	childMutant = "BACKENDTEST_MUTANT" // set in a child process, names the mutant to run
+	soundName   = "no mistake"
+)
+
+// TestMutants runs the suite against each mutant, in a child process since it
+// has to fail there.
+func TestMutants(t *testing.T) {
+	list := mutants()
+	if name := os.Getenv(childMutant); name == soundName {
+		backendtest.Run(t, reference())
+		return
+	} else if name != "" {
+		i := slices.IndexFunc(list, func(m mutant) bool { return m.name == name })
+		backendtest.Run(t, list[i].plant(reference()))
+		return
+	}
+	for _, m := range list {
+		for part := range strings.FieldsSeq(m.caught) {
+			t.Run(m.name+"/"+part, func(t *testing.T) {
+				t.Parallel()
+				out, err := runChild(m.name, part)
+				if err == nil {
+					t.Errorf("the %s passed, want a failure", part)
+				}
+				if !strings.Contains(out, "--- FAIL: TestMutants") || strings.Contains(out, "panic: ") {
+					t.Errorf("got %v and this, want an ordinary failure:\n%s", err, out)
+				}
+			})
+		}
+	}
+	t.Logf("%d mutants", len(list))
+}
+
+// TestReference runs what the mutants are made of, without a mistake.
+func TestReference(t *testing.T) {
+	out, err := runChild(soundName, "(stories|handles|cancel|concurrency|optional|faults)")
+	if err != nil {
+		t.Errorf("got %v, want no failure:\n%s", err, out)
+	}
+}
+
+// runChild runs one part of the suite against a mutant and returns what it printed.
+func runChild(name, part string) (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	child := exec.Command(program, "-test.run=^TestMutants$/^"+part+"$", "-test.failfast", "-test.timeout=60s",
+		"-rapid.nofailfile", "-rapid.shrinktime=0s")
+	child.Env = append(os.Environ(), childMutant+"="+name)
+	out, err := child.CombinedOutput()
+	return string(out), err
+}
+
+// reference returns package memory as a target whose appends can be made to fail.
+func reference() backendtest.Target {
+	var stores sync.Map // from the name of a place to its *memory.Store
+	return backendtest.Target{
+		Open: func(_ testing.TB, p *backendtest.Place) backend.Backend {
+			s, _ := stores.LoadOrStore(p.Name, memory.New(&memory.Options{Now: p.Now}))
+			return &faulty{Backend: s.(*memory.Store).Open()}
+		},
+		Points: []string{"before"},
+		Fault: func(_ testing.TB, b backend.Backend, _ string, err error) {
+			f, _ := backend.As[*faulty](b)
+			f.err = err
+		},
+	}
+}
+
+// wrapped plants a mistake by putting something around each handle.
+func wrapped(wrap func(b backend.Backend, p *backendtest.Place) backend.Backend) func(backendtest.Target) backendtest.Target {
+	return func(t backendtest.Target) backendtest.Target {
+		open := t.Open
+		t.Open = func(tb testing.TB, p *backendtest.Place) backend.Backend { return wrap(open(tb, p), p) }
+		return t
+	}
+}
+
+// around is wrapped for what needs only the handle.
+func around[T backend.Backend](wrap func(b backend.Backend) T) func(backendtest.Target) backendtest.Target {
+	return wrapped(func(b backend.Backend, _ *backendtest.Place) backend.Backend { return wrap(b) })
+}
+
+// mutants lists the mistakes.
+func mutants() []mutant {
+	return []mutant{
+		{"as of is off by one", "stories histories", around(func(b backend.Backend) asOfLate { return asOfLate{b} })},
+		{"a delete is lost", "stories histories", around(func(b backend.Backend) lostDelete { return lostDelete{b} })},
+		{"history hides deletes", "stories histories", around(func(b backend.Backend) hiddenDelete { return hiddenDelete{b} })},
+		{"what is deleted stays in the state", "stories histories", around(func(b backend.Backend) undead { return undead{b} })},
+		{"unchanged writes make versions", "stories histories", around(newRestless)},
+		{"expectations of the head are ignored", "stories histories handles", around(func(b backend.Backend) deafToHead { return deafToHead{b} })},
+		{"expectations of versions are ignored", "stories histories handles concurrency", around(func(b backend.Backend) deafToVersions { return deafToVersions{b} })},
+		{"stamps are ignored", "stories histories handles", around(func(b backend.Backend) stampless { return stampless{b} })},
+		{"idempotency keys are not kept", "stories histories concurrency", around(func(b backend.Backend) keyless { return keyless{b} })},
+		{"idempotency keys are known to their handle only", "stories histories handles", around(newForgetful)},
+		{"a used key fits every draft", "stories histories", around(func(b backend.Backend) gullible { return gullible{b} })},
+		{"an unchanged draft uses up its key", "stories histories", around(newGreedy)},
+		{"ids have gaps", "stories histories", around(func(b backend.Backend) *wasteful { return &wasteful{Backend: b} })},
+		{"pages start with the last row of the page before", "stories histories", around(func(b backend.Backend) inclusive { return inclusive{b} })},
+		{"pages are one row too long", "stories histories", around(func(b backend.Backend) generous { return generous{b} })},
+		{"state is in order of time", "stories histories", around(func(b backend.Backend) shuffled { return shuffled{b, byCommit} })},
+		{"state is in order of letters", "stories histories", around(func(b backend.Backend) shuffled { return shuffled{b, byLetter} })},
+		{"history is in order of identity", "stories histories", around(func(b backend.Backend) scattered { return scattered{b} })},
+		{"the newest commits are the oldest", "stories histories", around(func(b backend.Backend) backward { return backward{b} })},
+		{"a time means before it", "stories histories", around(func(b backend.Backend) early { return early{b} })},
+		{"of equal times the first counts", "stories histories", around(func(b backend.Backend) hasty { return hasty{b} })},
+		{"times go back with the clock", "stories histories", wrapped(newUnsteady)},
+		{"diff shows what is the same again", "stories histories", around(func(b backend.Backend) restating { return restating{b} })},
+		{"diff does not show the delete", "stories histories", around(func(b backend.Backend) reticent { return reticent{b} })},
+		{"metadata loses its integers", "stories", around(func(b backend.Backend) imprecise { return imprecise{b} })},
+		{"answers are shared", "stories", around(newShared)},
+		{"a failed stream leaves its beginning", "stories histories cancel", around(func(b backend.Backend) halfStream { return halfStream{b} })},
+		{"of two writes in a stream the last counts", "stories histories", around(func(b backend.Backend) lastWins { return lastWins{b} })},
+		{"a registration is done in part", "stories histories", around(func(b backend.Backend) piecemeal { return piecemeal{b} })},
+		{"a scan sees later writes", "stories handles", around(func(b backend.Backend) restive { return restive{b} })},
+		{"a commit is seen before it is whole", "handles concurrency", around(func(b backend.Backend) *torn { return &torn{Backend: b} })},
+		{"a handle remembers its head", "histories handles", around(func(b backend.Backend) *stale { return &stale{Backend: b} })},
+		{"cancelling is ignored", "histories cancel", around(func(b backend.Backend) stubborn { return stubborn{b} })},
+		{"a scan goes on when it is cancelled", "cancel", around(func(b backend.Backend) deaf { return deaf{b} })},
+		{"a stopped scan leaves a goroutine", "stories", around(func(b backend.Backend) leaky { return leaky{b} })},
+		{"a closed handle answers", "stories", around(func(b backend.Backend) open { return open{b} })},
+		{"closing loses the data", "stories histories", amnesic},
+		{"a failed append is there", "faults", around(func(b backend.Backend) *faulty { return &faulty{Backend: b, late: true} })},
+	}
+}

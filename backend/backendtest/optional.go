@@ -1,0 +1,109 @@
+package backendtest
+
+import (
+	"fmt"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+func optionalStories() []tale {
+	return []tale{
+		{"a check of a sound store finds nothing", checkSound},
+		{"a store tells what it holds", describe},
+		{"a projection made anew says the same", rebuild},
+	}
+}
+
+// lively fills a store with a bit of everything.
+func (s *story) lively() {
+	s.threeCommits()
+	s.do(rich("k", put(visit("ada", "rome", "t"), 1), put(person("ada"), 7), put(knows("ada", "bob"), 1)))
+	s.stream(draft(), put(city("rome"), 1), remove(visit("ada", "rome", "t")), put(city("oslo"), 1))
+	s.commit(remove(city("oslo")))
+}
+
+func checkSound(s *story) {
+	Check(s.T, s.Backend)
+	s.lively()
+	Check(s.T, s.Backend)
+	c, ok := backend.As[backend.Checker](s.Backend)
+	if !ok {
+		return
+	}
+	for range c.Check(s.ctx) {
+		break
+	}
+	s.commit(put(person("new"), 1))
+}
+
+func describe(s *story) {
+	d, ok := backend.As[backend.Describer](s.Backend)
+	if !ok {
+		return
+	}
+	s.lively()
+	ask := func(stats bool) backend.Info {
+		info, err := d.Describe(s.ctx, stats)
+		s.must(err)
+		if info.Backend == "" || info.StoreID == "" || info.Format == 0 {
+			s.Errorf("got %+v, want a name, a store id and a format", info)
+		}
+		return info
+	}
+	var got []string
+	for _, t := range ask(true).Types {
+		got = append(got, fmt.Sprintf("%s %s v%d: %d of %d", t.Kind, t.Name, t.Version, t.Live, t.Versions))
+	}
+	s.wantLines("types", got, []string{
+		"entity City v1: 1 of 3",
+		"entity Person v1: 2 of 5",
+		"relation Knows v1: 1 of 1",
+		"relation Visit v1: 0 of 2",
+	})
+	if got, want := len(ask(false).Types), len(testSchemas()); got != want {
+		s.Errorf("types without stats: got %d, want %d", got, want)
+	}
+	id := ask(false).StoreID
+	s.reopen()
+	if d, ok = backend.As[backend.Describer](s.Backend); !ok || ask(false).StoreID != id {
+		s.Errorf("the store id changed on reopening")
+	}
+	if other, ok := backend.As[backend.Describer](s.another().Backend); ok {
+		if info, err := other.Describe(s.ctx, false); err != nil || info.StoreID == id {
+			s.Errorf("another store: got id %s and error %v, want another id", info.StoreID, err)
+		}
+	}
+}
+
+func rebuild(s *story) {
+	r, ok := backend.As[backend.Rebuilder](s.Backend)
+	if !ok {
+		return
+	}
+	s.lively()
+	before := s.everything()
+	last := int64(-1)
+	n, err := r.RebuildProjection(s.ctx, func(done, total int64) {
+		if done < last || done > total {
+			s.Errorf("progress: got %d of %d after %d", done, total, last)
+		}
+		last = done
+	})
+	s.must(err)
+	live := int64(0)
+	for _, schema := range testSchemas() {
+		live += int64(len(s.scan(stateOf(schema.Kind, schema.Name, backend.Head))))
+	}
+	if most := int64(6); n < live || n > most {
+		s.Errorf("identities: got %d, want at least the %d that live and at most the %d there were", n, live, most)
+	}
+	s.wantLines("the store", s.everything(), before)
+	s.want("what was deleted", s.get(city("oslo"), backend.Head), `City "oslo" @6 deleted`)
+	s.commit(put(person("new"), 1))
+	if _, err := r.RebuildProjection(s.ctx, nil); err != nil {
+		s.Errorf("without progress: %v", err)
+	}
+	s.want("what is new", s.get(person("new"), backend.Head), `Person "new" @7 {"id":"new","n":1}`)
+	s.want("head", showCommit(s.resolve(onto.Point{})), showCommit(s.resolve(onto.AtCommit(7))))
+}

@@ -1,0 +1,137 @@
+package backendtest
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+func timeStories() []tale {
+	return []tale{
+		{"commit times are UTC and microseconds", commitTimes},
+		{"commit times never go back", timesNeverGoBack},
+		{"resolve the head and ids", resolveIDs},
+		{"resolve times", resolveTimes},
+		{"of equal times the last counts", resolveEqualTimes},
+	}
+}
+
+func commitTimes(s *story) {
+	s.place.clock.set(time.Date(2026, 3, 1, 1, 2, 3, 456789999, time.FixedZone("", -5*3600)))
+	want := time.Date(2026, 3, 1, 6, 2, 3, 456789000, time.UTC)
+	c := s.commit(put(person("ada"), 1))
+	for _, c := range []onto.Commit{c, s.resolve(onto.Point{}), s.resolve(onto.AtCommit(1))} {
+		if !c.Time.Equal(want) || c.Time.Location() != time.UTC {
+			s.Errorf("time: got %v, want %v", c.Time, want)
+		}
+	}
+}
+
+func timesNeverGoBack(s *story) {
+	start := s.place.clock.Now()
+	tests := []struct{ move, want time.Duration }{
+		{0, 0},
+		{time.Hour, time.Hour},
+		{-2 * time.Hour, time.Hour},
+		{time.Minute, time.Hour},
+		{0, time.Hour},
+		{59 * time.Minute, time.Hour},
+		{time.Hour, time.Hour},
+		{time.Microsecond, time.Hour + time.Microsecond},
+		{999 * time.Nanosecond, time.Hour + time.Microsecond},
+	}
+	for i, test := range tests {
+		s.place.clock.move(test.move)
+		if i == 4 {
+			s.reopen()
+		}
+		c := s.commit(put(person("ada"), i))
+		if got := c.Time.Sub(start); got != test.want {
+			s.Errorf("commit %d: got start + %v, want start + %v", c.ID, got, test.want)
+		}
+	}
+}
+
+func resolveIDs(s *story) {
+	var commits []onto.Commit
+	for n := range 4 {
+		s.place.clock.move(time.Second)
+		commits = append(commits, s.do(rich(fmt.Sprint("k", n), put(person("ada"), n))).Commit)
+		s.want("head", showCommit(s.resolve(onto.Point{})), showCommit(commits[n]))
+	}
+	for _, c := range commits {
+		s.want("by id", showCommit(s.resolve(onto.AtCommit(c.ID))), showCommit(c))
+	}
+	s.want("commit 0", showCommit(s.resolve(onto.AtCommit(0))), "no commit")
+	for _, id := range []int64{5, 6, 1000, math.MaxInt64} {
+		_, err := s.Resolve(s.ctx, onto.AtCommit(id))
+		s.wantCode(fmt.Sprintf("resolve commit %d", id), err, onto.NotFound)
+	}
+}
+
+func resolveTimes(s *story) {
+	start := s.place.clock.Now()
+	_, err := s.Resolve(s.ctx, onto.AtTime(start))
+	s.must(err) // an empty store has no commit at any time
+	for n := range 3 {
+		s.place.clock.set(start.Add(time.Duration(n) * time.Second))
+		s.commit(put(person("ada"), n))
+	}
+	tests := []struct {
+		at   time.Time
+		want int64
+	}{
+		{time.Time{}, 0},
+		{start.Add(-time.Hour), 0},
+		{start.Add(-time.Nanosecond), 0},
+		{start, 1},
+		{start.Add(time.Nanosecond), 1},
+		{start.Add(time.Second - time.Microsecond), 1},
+		{start.Add(time.Second - time.Nanosecond), 1},
+		{start.Add(time.Second), 2},
+		{start.Add(time.Second).In(time.FixedZone("", 9*3600)), 2},
+		{start.Add(2*time.Second - time.Nanosecond), 2},
+		{start.Add(2 * time.Second), 3},
+		{start.Add(time.Hour), 3},
+		{time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), 3},
+	}
+	for _, test := range tests {
+		if got := s.resolve(onto.AtTime(test.at)).ID; got != test.want {
+			s.Errorf("at %v: got commit %d, want %d", test.at, got, test.want)
+		}
+	}
+}
+
+func resolveEqualTimes(s *story) {
+	start := s.place.clock.Now()
+	for n := range 3 {
+		s.commit(put(person("ada"), n))
+	}
+	s.place.clock.move(time.Microsecond)
+	for n := range 2 {
+		s.commit(put(person("bob"), n))
+	}
+	s.place.clock.move(-time.Hour)
+	s.commit(put(person("cy"), 1)) // gets the time of the one before
+	tests := []struct {
+		at   time.Time
+		want int64
+	}{
+		{start.Add(-time.Microsecond), 0},
+		{start, 3},
+		{start.Add(time.Microsecond), 6},
+		{start.Add(time.Second), 6},
+	}
+	for _, test := range tests {
+		c := s.resolve(onto.AtTime(test.at))
+		if c.ID != test.want {
+			s.Errorf("at %v: got commit %d, want %d", test.at, c.ID, test.want)
+		}
+		s.want("by id", showCommit(s.resolve(onto.AtCommit(c.ID))), showCommit(c))
+	}
+	s.want("ada at the start", s.get(person("ada"), s.resolve(onto.AtTime(start)).ID), `Person "ada" @3 {"id":"ada","n":2}`)
+	s.want("ada now", s.get(person("ada"), backend.Head), `Person "ada" @3 {"id":"ada","n":2}`)
+}

@@ -1,0 +1,133 @@
+package backendtest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"flag"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// Target is a backend under test.
+type Target struct {
+	// Open opens the store at a place, and makes it if there is none. A place
+	// that is opened twice gives two handles on one store. A place that is
+	// opened after its handles were closed gives the data back.
+	Open func(t testing.TB, p *Place) backend.Backend
+
+	// Points names where an append can be made to fail: any moment before the
+	// commit is there. None leaves out the part about faults.
+	Points []string
+
+	// Fault makes the next append through b fail at a point. The append
+	// returns an error that wraps err, and the handle stays usable.
+	Fault func(t testing.TB, b backend.Backend, point string, err error)
+}
+
+// Place is where one store is.
+type Place struct {
+	Dir  string           // exists and is for this store alone
+	Name string           // of lower case letters and digits; no other place has it
+	Now  func() time.Time // the clock of the store
+
+	clock *clock
+}
+
+// Run tests a backend. It must not run in parallel with other tests, whose
+// goroutines would look like leaks.
+func Run(t *testing.T, target Target) {
+	before := goleak.IgnoreCurrent()
+	t.Run("stories", func(t *testing.T) { runStories(t, target, stories()) })
+	t.Run("histories", func(t *testing.T) { runHistories(t, target) })
+	t.Run("handles", func(t *testing.T) { runStories(t, target, handleStories()) })
+	t.Run("cancel", func(t *testing.T) { runStories(t, target, cancelStories()) })
+	t.Run("concurrency", func(t *testing.T) { runStories(t, target, concurrencyStories()) })
+	t.Run("optional", func(t *testing.T) { runStories(t, target, optionalStories()) })
+	if len(target.Points) > 0 {
+		t.Run("faults", func(t *testing.T) { runFaults(t, target) })
+	}
+	if err := goleak.Find(before); err != nil {
+		t.Errorf("goroutines are left: %v", err)
+	}
+}
+
+var soak = flag.Bool("soak", false, "run the long version of the tests")
+
+// Soak reports whether the tests should run at full length: the flag -soak.
+func Soak() bool { return *soak }
+
+// Check examines a backend that is a [backend.Checker] and fails the test for
+// each finding that is an error.
+func Check(t testing.TB, b backend.Backend) {
+	t.Helper()
+	if err := check(b); err != nil {
+		t.Errorf("check: %v", err)
+	}
+}
+
+// check returns the findings that are errors. It has a context of its own
+// since a test's context has ended when its cleanups run.
+func check(b backend.Backend) error {
+	c, ok := backend.As[backend.Checker](b)
+	if !ok {
+		return nil
+	}
+	var found []error
+	for f, err := range c.Check(context.Background()) {
+		switch {
+		case err != nil:
+			found = append(found, err)
+		case f.Severity == onto.SeverityError:
+			found = append(found, errors.New(f.String()))
+		}
+	}
+	return errors.Join(found...)
+}
+
+// newPlace makes a place in a directory of its own under dir.
+func newPlace(t testing.TB, dir string) *Place {
+	t.Helper()
+	name := "s" + strings.ToLower(rand.Text())
+	dir, err := os.MkdirTemp(dir, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &clock{now: time.Date(2026, 2, 10, 12, 0, 0, 0, time.UTC)}
+	return &Place{Dir: dir, Name: name, Now: c.Now, clock: c}
+}
+
+// clock stands still until it is moved.
+type clock struct {
+	mu  sync.Mutex // guards now
+	now time.Time
+}
+
+// Now returns the time.
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// move sets the clock forward, or back if d is negative.
+func (c *clock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// set sets the clock.
+func (c *clock) set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = t
+}

@@ -1,0 +1,175 @@
+package backendtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// The types of the tests: persons and cities, persons who know each other, and
+// persons' visits to cities, of which there can be several, told apart by trip.
+const (
+	tPerson = "Person"
+	tCity   = "City"
+	tKnows  = "Knows"
+	tVisit  = "Visit"
+)
+
+func person(key string) onto.Identity        { return onto.EntityID(tPerson, key) }
+func city(key string) onto.Identity          { return onto.EntityID(tCity, key) }
+func knows(left, right string) onto.Identity { return onto.RelationID(tKnows, left, right) }
+func visit(left, right, trip string) onto.Identity {
+	return onto.RelationID(tVisit, left, right).WithInstance(trip)
+}
+
+// testSchemas returns the types of the tests.
+func testSchemas() []onto.Schema {
+	fields := func(key bool) []onto.Field {
+		list := []onto.Field{{Name: "n", Type: onto.Int, Optional: true}, {Name: "v", Type: onto.Any, Optional: true}}
+		if key {
+			list = slices.Insert(list, 0, onto.Field{Name: "id", Type: onto.String})
+		}
+		return list
+	}
+	return []onto.Schema{
+		{Kind: onto.KindEntity, Name: tPerson, Key: "id", Fields: fields(true)},
+		{Kind: onto.KindEntity, Name: tCity, Key: "id", Fields: fields(true)},
+		{Kind: onto.KindRelation, Name: tKnows, Left: tPerson, Right: tPerson, Fields: fields(false)},
+		{Kind: onto.KindRelation, Name: tVisit, Left: tPerson, Right: tCity, InstanceKey: "trip", Fields: fields(false)},
+	}
+}
+
+// put wants the field n of an identity to be a number.
+func put(id onto.Identity, n int) backend.Write { return putField(id, "n", fmt.Sprint(n)) }
+
+// putValue wants the field v of an identity to be a canonical JSON value.
+func putValue(id onto.Identity, value string) backend.Write { return putField(id, "v", value) }
+
+func putField(id onto.Identity, name, value string) backend.Write {
+	members := []codec.Member{{Name: name, Value: []byte(value)}}
+	if id.Kind == onto.KindEntity {
+		key, err := codec.AppendString(nil, id.Key)
+		if err != nil {
+			panic(err) // the tests' own keys are text
+		}
+		members = slices.Insert(members, 0, codec.Member{Name: "id", Value: key})
+	}
+	return backend.Write{Identity: id, Op: onto.Put, Fields: codec.AppendObject(nil, members), SchemaVersion: 1}
+}
+
+// remove wants an identity not to exist.
+func remove(id onto.Identity) backend.Write {
+	return backend.Write{Identity: id, Op: onto.Delete, SchemaVersion: 1}
+}
+
+// stamped makes a write look as if made for another version of its type.
+func stamped(w backend.Write, version int) backend.Write {
+	w.SchemaVersion = version
+	return w
+}
+
+// draft makes a draft of writes in any order.
+func draft(writes ...backend.Write) *backend.Draft {
+	writes = slices.Clone(writes)
+	slices.SortFunc(writes, func(a, b backend.Write) int { return a.Identity.Compare(b.Identity) })
+	return &backend.Draft{Writes: writes}
+}
+
+// keyed makes a draft with an idempotency key.
+func keyed(key string, writes ...backend.Write) *backend.Draft {
+	d := draft(writes...)
+	d.Commit.IdempotencyKey = key
+	return d
+}
+
+// expecting makes a draft with expectations.
+func expecting(expect []onto.Expectation, writes ...backend.Write) *backend.Draft {
+	d := draft(writes...)
+	d.Expect = expect
+	return d
+}
+
+func headIs(commit int64) onto.Expectation { return onto.Expectation{Head: true, Commit: commit} }
+func isAt(id onto.Identity, commit int64) onto.Expectation {
+	return onto.Expectation{Identity: id, Commit: commit}
+}
+
+// stateOf asks for the live versions of a type.
+func stateOf(kind onto.Kind, typ string, at int64) *backend.Query {
+	return &backend.Query{Kind: kind, Type: typ, At: at}
+}
+
+// historyOf asks for all versions of a type.
+func historyOf(kind onto.Kind, typ string, at int64) *backend.Query {
+	return &backend.Query{Kind: kind, Type: typ, At: at, Mode: backend.History}
+}
+
+// What follows puts answers into words, on one line each, so that they can be
+// written down in tests and compared between backends. Nothing is left out.
+
+func showVersion(v onto.Version) string {
+	stamp := ""
+	if v.SchemaVersion != 1 {
+		stamp = fmt.Sprintf(" v%d", v.SchemaVersion)
+	}
+	if v.Op == onto.Delete && string(v.Fields) == "{}" {
+		return fmt.Sprintf("%s @%d%s deleted", v.Identity, v.Commit, stamp)
+	}
+	if v.Op != onto.Put {
+		stamp += " " + string(v.Op)
+	}
+	return fmt.Sprintf("%s @%d%s %s", v.Identity, v.Commit, stamp, v.Fields)
+}
+
+func showChange(c onto.Change) string {
+	side := func(v *onto.Version) string {
+		if v == nil {
+			return "nothing"
+		}
+		if v.Identity != c.Identity {
+			return "ANOTHER IDENTITY " + showVersion(*v)
+		}
+		return strings.TrimPrefix(showVersion(*v), v.Identity.String()+" ")
+	}
+	return fmt.Sprintf("%s: %s, then %s", c.Identity, side(c.Before), side(c.After))
+}
+
+func showCommit(c onto.Commit) string {
+	if c.ID == 0 {
+		return "no commit"
+	}
+	line := fmt.Sprintf("#%d %s %d operations", c.ID, codec.FormatTime(c.Time), c.Operations)
+	for _, part := range []struct{ name, text string }{
+		{"runtime", c.Runtime}, {"actor", c.Actor.String()}, {"correlation", c.Correlation},
+		{"signature", c.Signature}, {"comment", c.Comment}, {"key", c.IdempotencyKey},
+	} {
+		if part.text != "" {
+			line += fmt.Sprintf(" %s=%q", part.name, part.text)
+		}
+	}
+	if c.Causation != 0 {
+		line += fmt.Sprintf(" causation=%d", c.Causation)
+	}
+	if c.Metadata != nil {
+		line += " metadata=" + showMap(c.Metadata)
+	}
+	return line
+}
+
+func showMap(m map[string]any) string {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+func showSchema(v onto.SchemaVersion) string {
+	return fmt.Sprintf("%s v%d %s %s created %s by %q for %q, read as %s",
+		v.Schema.Name, v.Version, v.JSON, v.Hash, codec.FormatTime(v.Created), v.Runtime, v.Reason, v.Schema.JSON())
+}

@@ -1,0 +1,138 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// Check implements [backend.Checker].
+func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
+	return each(ctx, b, func(l log) []onto.Finding {
+		c := checker{log: l}
+		c.commits()
+		c.versions()
+		c.operations()
+		c.schemas()
+		return c.findings
+	})
+}
+
+// checker walks a log and collects what is wrong with it.
+type checker struct {
+	log      log
+	findings []onto.Finding
+}
+
+func (c *checker) report(code, format string, args ...any) {
+	c.findings = append(c.findings, onto.Finding{
+		Code: code, Severity: onto.SeverityError, Message: fmt.Sprintf(format, args...),
+		Remedy: "the store is lost with its process; report this as a bug",
+	})
+}
+
+// commits checks ids, times, metadata and idempotency keys.
+func (c *checker) commits() {
+	keys := map[string]int64{}
+	var last time.Time
+	for i, r := range c.log.commits {
+		id, t := r.commit.ID, r.commit.Time
+		if id != int64(i)+1 {
+			c.report("commit_gap", "commit %d has the id %d", i+1, id)
+		}
+		if t.Before(last) {
+			c.report("time_backwards", "commit %d is before the one it follows", id)
+		}
+		last = t
+		if t.Location() != time.UTC || !t.Equal(t.Truncate(time.Microsecond)) {
+			c.report("time_form", "the time of commit %d is not in UTC and microseconds: %v", id, t)
+		}
+		if r.metadata != nil && !canonical(r.metadata) {
+			c.report("metadata_form", "the metadata of commit %d is not a canonical JSON object", id)
+		}
+		if key := r.commit.IdempotencyKey; key != "" {
+			if used := keys[key]; used != 0 {
+				c.report("key_twice", "commits %d and %d have the idempotency key %q", used, id, key)
+			}
+			keys[key] = id
+		}
+	}
+}
+
+// versions checks the order of the versions, and that each follows from the
+// one before it.
+func (c *checker) versions() {
+	newest := map[onto.Identity]onto.Version{}
+	for i, v := range c.log.versions {
+		if i > 0 && !inOrder(c.log.versions[i-1], v) {
+			c.report("version_order", "%s of commit %d is out of order", v.Identity, v.Commit)
+		}
+		if v.Commit < 1 || v.Commit > c.log.head() {
+			c.report("version_orphan", "%s is of commit %d, which does not exist", v.Identity, v.Commit)
+		}
+		if !canonical(v.Fields) {
+			c.report("fields_form", "the fields of %s of commit %d are not a canonical JSON object", v.Identity, v.Commit)
+		}
+		if v.SchemaVersion < 1 || v.SchemaVersion > c.log.newestSchema(v.Kind, v.Type) {
+			c.report("schema_unknown", "%s of commit %d has schema version %d, which does not exist", v.Identity, v.Commit, v.SchemaVersion)
+		}
+		before := newest[v.Identity]
+		newest[v.Identity] = v
+		switch {
+		case v.Op == onto.Put:
+			if before.Live() && bytes.Equal(before.Fields, v.Fields) {
+				c.report("version_unchanged", "%s of commit %d repeats the version of commit %d", v.Identity, v.Commit, before.Commit)
+			}
+		case v.Op != onto.Delete:
+			c.report("op_unknown", "%s of commit %d has the op %q", v.Identity, v.Commit, v.Op)
+		case !before.Live():
+			c.report("delete_of_nothing", "commit %d deletes %s, which does not exist", v.Commit, v.Identity)
+		case string(v.Fields) != "{}":
+			c.report("delete_fields", "commit %d deletes %s and leaves fields", v.Commit, v.Identity)
+		}
+	}
+}
+
+// operations checks that each commit holds as many versions as it says.
+func (c *checker) operations() {
+	counts := map[int64]int{}
+	for _, v := range c.log.versions {
+		counts[v.Commit]++
+	}
+	for _, r := range c.log.commits {
+		if n := counts[r.commit.ID]; n != r.commit.Operations || n == 0 {
+			c.report("operations_count", "commit %d says %d operations and holds %d", r.commit.ID, r.commit.Operations, n)
+		}
+	}
+}
+
+// schemas checks the order and numbers of the schema versions and their hashes.
+func (c *checker) schemas() {
+	for i, s := range c.log.schemas {
+		if i > 0 && compareSchemas(c.log.schemas[i-1], s) >= 0 {
+			c.report("schema_order", "version %d of %s is out of order", s.Version, s.Schema.Name)
+		}
+		if !bytes.Equal(s.JSON, s.Schema.JSON()) || s.Hash != s.Schema.Hash() {
+			c.report("schema_hash", "version %d of %s is not what its hash says", s.Version, s.Schema.Name)
+		}
+	}
+}
+
+// inOrder reports whether b may follow a in the log.
+func inOrder(a, b onto.Version) bool {
+	if a.Commit != b.Commit {
+		return a.Commit < b.Commit
+	}
+	return a.Identity.Compare(b.Identity) < 0
+}
+
+// canonical reports whether data is a JSON object in its canonical form.
+func canonical(data []byte) bool {
+	text, err := codec.AppendCanonical(nil, data)
+	return err == nil && bytes.Equal(text, data) && codec.KindOf(text) == codec.Object
+}

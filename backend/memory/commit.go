@@ -1,0 +1,225 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// record is a commit as it is kept.
+type record struct {
+	commit   onto.Commit     // without metadata
+	metadata json.RawMessage // nil for none
+	hash     string          // of the draft
+}
+
+// handOut returns the commit with metadata of its own.
+func (r record) handOut() onto.Commit {
+	c := r.commit
+	if r.metadata != nil {
+		c.Metadata, _ = onto.DecodeObject(r.metadata) // decoded once before it was kept
+	}
+	return c
+}
+
+// Append implements [backend.Backend].
+func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, error) {
+	return b.append(ctx, d, d.Hash(), d.Writes)
+}
+
+// AppendStream implements [backend.Backend]. It reads the whole sequence
+// before it takes the write lock, so the sequence may use the store.
+func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
+	if _, err := b.moment(ctx); err != nil {
+		return onto.Result{}, err
+	}
+	hash := backend.NewHash(d)
+	var list []backend.Write
+	for w, err := range writes {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return onto.Result{}, err
+		}
+		hash.Add(&w)
+		w.Fields = bytes.Clone(w.Fields)
+		list = append(list, w)
+	}
+	list, err := once(list)
+	if err != nil {
+		return onto.Result{}, err
+	}
+	return b.append(ctx, d, hash.Sum(), list)
+}
+
+// once sorts writes and leaves out equal ones of the same identity.
+func once(writes []backend.Write) ([]backend.Write, error) {
+	slices.SortStableFunc(writes, func(a, b backend.Write) int { return a.Identity.Compare(b.Identity) })
+	var list []backend.Write
+	for _, w := range writes {
+		if n := len(list); n > 0 && list[n-1].Identity == w.Identity {
+			if err := backend.SameTwice(&list[n-1], &w); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		list = append(list, w)
+	}
+	return list, nil
+}
+
+// append decides what a draft means and keeps it, all under the lock.
+func (b *Backend) append(ctx context.Context, d *backend.Draft, hash string, writes []backend.Write) (onto.Result, error) {
+	s := b.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := b.usable(ctx); err != nil {
+		return onto.Result{}, err
+	}
+	if used, ok := s.log.keyed(d.Commit.IdempotencyKey); ok {
+		err := backend.CheckRepeat(d.Commit.IdempotencyKey, used.hash, hash, used.commit.ID)
+		if err != nil {
+			return onto.Result{}, err
+		}
+		return onto.Result{Commit: used.handOut(), Repeated: true}, nil
+	}
+	changes, err := s.log.changes(d.Expect, writes)
+	if err != nil || len(changes) == 0 {
+		return onto.Result{}, err
+	}
+	if _, err := onto.DecodeObject(d.Metadata); err != nil {
+		return onto.Result{}, err
+	}
+	return onto.Result{Commit: s.keep(d, hash, changes).handOut()}, nil
+}
+
+// changes returns the writes that make a version, or why the draft is refused.
+func (l log) changes(expect []onto.Expectation, writes []backend.Write) ([]backend.Write, error) {
+	if err := backend.CheckHead(expect, l.head()); err != nil {
+		return nil, err
+	}
+	current := l.current(l.head())
+	for _, e := range expect {
+		if e.Head {
+			continue
+		}
+		if err := backend.CheckVersion(e, current[e.Identity]); err != nil {
+			return nil, err
+		}
+	}
+	for _, w := range writes {
+		if err := backend.CheckStamp(&w, l.newestSchema(w.Kind, w.Type)); err != nil {
+			return nil, err
+		}
+	}
+	var changes []backend.Write
+	for _, w := range writes {
+		if backend.Changes(&w, current[w.Identity]) {
+			changes = append(changes, w)
+		}
+	}
+	return changes, nil
+}
+
+// keep adds a commit to the log. The store is locked.
+func (s *Store) keep(d *backend.Draft, hash string, changes []backend.Write) record {
+	r := record{commit: d.Commit, hash: hash}
+	if len(d.Metadata) > 0 {
+		r.metadata = bytes.Clone(d.Metadata)
+	}
+	r.commit.ID = s.log.head() + 1
+	r.commit.Time = s.commitTime()
+	r.commit.Operations = len(changes)
+	r.commit.Metadata = nil
+	for _, w := range changes {
+		v := onto.Version{
+			Identity: w.Identity, Op: w.Op, Commit: r.commit.ID,
+			SchemaVersion: w.SchemaVersion, Fields: bytes.Clone(w.Fields),
+		}
+		if w.Op == onto.Delete {
+			v.Fields = json.RawMessage("{}")
+		}
+		s.log.versions = append(s.log.versions, v)
+	}
+	s.log.commits = append(s.log.commits, r)
+	return r
+}
+
+// commitTime returns the time of the next commit: now, but never before the
+// head's, also if the clock went back.
+func (s *Store) commitTime() time.Time {
+	now := s.stamp()
+	if n := len(s.log.commits); n > 0 && now.Before(s.log.commits[n-1].commit.Time) {
+		return s.log.commits[n-1].commit.Time
+	}
+	return now
+}
+
+// stamp returns the present time as it is stored.
+func (s *Store) stamp() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+
+// keyed returns the commit that has an idempotency key.
+func (l log) keyed(key string) (record, bool) {
+	for _, r := range l.commits {
+		if key != "" && r.commit.IdempotencyKey == key {
+			return r, true
+		}
+	}
+	return record{}, false
+}
+
+// Resolve implements [backend.Backend].
+func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error) {
+	now, err := b.moment(ctx)
+	if err != nil {
+		return onto.Commit{}, err
+	}
+	id := now.head()
+	if c, ok := p.Commit(); ok {
+		if c < 0 || c > now.head() {
+			return onto.Commit{}, onto.Errorf(onto.NotFound, "there is no commit %d, the head is %d", c, now.head())
+		}
+		id = c
+	}
+	if t, ok := p.Time(); ok {
+		id = now.lastUntil(t)
+	}
+	if id == 0 {
+		return onto.Commit{}, nil
+	}
+	return now.commits[id-1].handOut(), nil
+}
+
+// lastUntil returns the last commit whose time is not after t, or 0.
+func (l log) lastUntil(t time.Time) int64 {
+	var id int64
+	for _, r := range l.commits {
+		if !r.commit.Time.After(t) {
+			id = r.commit.ID
+		}
+	}
+	return id
+}
+
+// Commits implements [backend.Backend].
+func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2[onto.Commit, error] {
+	return each(ctx, b, func(l log) []onto.Commit {
+		var list []onto.Commit
+		for _, r := range l.commits {
+			if r.commit.ID > q.Since && r.commit.ID <= l.reach(q.Until) {
+				list = append(list, r.handOut())
+			}
+		}
+		if q.Newest {
+			slices.Reverse(list)
+		}
+		return first(list, q.Limit)
+	})
+}

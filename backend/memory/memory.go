@@ -1,0 +1,126 @@
+// Package memory keeps a store in the memory of the process. It is the
+// reference that every other backend is compared with: plain, exact and slow.
+// It answers each question by walking the log.
+package memory
+
+import (
+	"context"
+	"crypto/rand"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// Options are the settings of a store. Nil and the zero value are fine.
+type Options struct {
+	Now func() time.Time // the clock; nil for time.Now
+}
+
+// Store is what its handles share. It lasts as long as someone refers to it.
+type Store struct {
+	id  string
+	now func() time.Time
+
+	mu  sync.Mutex // guards log, and closed of every handle
+	log log
+}
+
+// New makes an empty store.
+func New(o *Options) *Store {
+	s := &Store{id: rand.Text(), now: time.Now}
+	if o != nil && o.Now != nil {
+		s.now = o.Now
+	}
+	return s
+}
+
+// Open returns a new handle on the store. Closing it leaves the store and its
+// other handles alone.
+func (s *Store) Open() *Backend { return &Backend{store: s} }
+
+// Backend is a handle on a store.
+type Backend struct {
+	store  *Store
+	closed bool
+}
+
+var (
+	_ backend.Backend   = (*Backend)(nil)
+	_ backend.Checker   = (*Backend)(nil)
+	_ backend.Describer = (*Backend)(nil)
+)
+
+// Close makes every later call on the handle fail with Closed.
+func (b *Backend) Close() error {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	b.closed = true
+	return nil
+}
+
+// log is all that a store holds. What is in it never changes: commits and
+// versions only grow at their ends and schemas are replaced as a whole, so a
+// copy of a log is one moment of the store.
+type log struct {
+	commits  []record       // commit n is at n-1
+	versions []onto.Version // by commit, then identity
+	schemas  []onto.SchemaVersion
+}
+
+// head returns the id of the newest commit, or 0.
+func (l log) head() int64 { return int64(len(l.commits)) }
+
+// reach returns the commit id that a question as of at is about.
+func (l log) reach(at int64) int64 {
+	if at == backend.Head || at > l.head() {
+		return l.head()
+	}
+	return at
+}
+
+// moment returns the log as it is now.
+func (b *Backend) moment(ctx context.Context) (log, error) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	return b.store.log, b.usable(ctx)
+}
+
+// usable tells whether a call may go on. The store is locked.
+func (b *Backend) usable(ctx context.Context) error {
+	if b.closed {
+		return onto.Errorf(onto.Closed, "the store was closed")
+	}
+	return ctx.Err()
+}
+
+// each yields what list finds in the log at the moment when iteration starts.
+func each[T any](ctx context.Context, b *Backend, list func(log) []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		now, err := b.moment(ctx)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		for _, item := range list(now) {
+			if _, err := b.moment(ctx); err != nil {
+				yield(none, err)
+				return
+			}
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
+}
+
+// first returns at most limit items; all if limit is 0.
+func first[T any](list []T, limit int) []T {
+	if limit == 0 {
+		return list
+	}
+	return list[:min(limit, len(list))]
+}

@@ -1,0 +1,104 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// Schemas implements [backend.Backend].
+func (b *Backend) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {
+	now, err := b.moment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return schemasOut(now.schemas), nil
+}
+
+// Register implements [backend.Backend].
+func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto.SchemaVersion, error) {
+	s := b.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := b.usable(ctx); err != nil {
+		return nil, err
+	}
+	all, err := s.withSchemas(r)
+	if err != nil {
+		return nil, err
+	}
+	s.log.schemas = all
+	list := make([]onto.SchemaVersion, len(r.Schemas))
+	for i, given := range r.Schemas {
+		for _, v := range backend.Newest(all) {
+			if v.Schema.Kind == given.Kind && v.Schema.Name == given.Name {
+				list[i] = v
+			}
+		}
+	}
+	return schemasOut(list), nil
+}
+
+// withSchemas returns the stored schemas together with what is missing of a
+// registration.
+func (s *Store) withSchemas(r *backend.Registration) ([]onto.SchemaVersion, error) {
+	all := slices.Clone(s.log.schemas)
+	if _, err := backend.Missing(backend.Newest(all), r.Schemas); err != nil {
+		return nil, err // names everything that differs
+	}
+	for _, given := range r.Schemas {
+		missing, err := backend.Missing(backend.Newest(all), []onto.Schema{given})
+		if err != nil {
+			return nil, err // two schemas of the registration differ
+		}
+		for _, schema := range missing {
+			all = append(all, onto.SchemaVersion{
+				Schema: schemaOut(schema), Version: 1, JSON: schema.JSON(), Hash: schema.Hash(),
+				Created: s.stamp(), Runtime: r.Runtime, Reason: r.Reason,
+			})
+		}
+		slices.SortFunc(all, compareSchemas)
+	}
+	return all, nil
+}
+
+func compareSchemas(a, b onto.SchemaVersion) int {
+	return cmp.Or(
+		cmp.Compare(a.Schema.Kind, b.Schema.Kind),
+		cmp.Compare(a.Schema.Name, b.Schema.Name),
+		cmp.Compare(a.Version, b.Version),
+	)
+}
+
+// newestSchema returns the newest version of a type, or 0 if there is none.
+func (l log) newestSchema(kind onto.Kind, name string) int {
+	newest := 0
+	for _, v := range l.schemas {
+		if v.Schema.Kind == kind && v.Schema.Name == name {
+			newest = v.Version
+		}
+	}
+	return newest
+}
+
+// schemasOut returns copies that share nothing with the list.
+func schemasOut(list []onto.SchemaVersion) []onto.SchemaVersion {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Schema = schemaOut(list[i].Schema)
+		list[i].JSON = bytes.Clone(list[i].JSON)
+	}
+	return list
+}
+
+func schemaOut(s onto.Schema) onto.Schema {
+	s.Fields = slices.Clone(s.Fields)
+	for i := range s.Fields {
+		s.Fields[i].Default = bytes.Clone(s.Fields[i].Default)
+	}
+	return s
+}
