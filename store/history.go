@@ -169,7 +169,10 @@ func (s *Store) Blame(ctx context.Context, id onto.Identity) ([]onto.Blame, erro
 		if err != nil {
 			return nil, err
 		}
-		list, last = blame(list, e), e
+		if list, err = blame(list, e); err != nil {
+			return nil, err
+		}
+		last = e
 	}
 	if !last.Version.Live() {
 		return nil, onto.Errorf(onto.NotFound, "%s was deleted by commit %d", id, last.Commit.ID).
@@ -179,13 +182,17 @@ func (s *Store) Blame(ctx context.Context, id onto.Identity) ([]onto.Blame, erro
 }
 
 // blame carries over the fields that a version leaves as they were.
-func blame(before []onto.Blame, e Entry) []onto.Blame {
+func blame(before []onto.Blame, e Entry) ([]onto.Blame, error) {
 	if !e.Version.Live() {
-		return nil
+		return nil, nil
+	}
+	members, err := codec.ParseObject(e.Version.Fields)
+	if err != nil {
+		return nil, onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read: %w", e.Version.Identity, e.Commit.ID, err)
 	}
 	var after []onto.Blame
 	i := 0
-	for _, m := range codec.Members(e.Version.Fields) {
+	for _, m := range members {
 		for i < len(before) && before[i].Field < m.Name {
 			i++
 		}
@@ -195,5 +202,5 @@ func blame(before []onto.Blame, e Entry) []onto.Blame {
 			after = append(after, onto.Blame{Field: m.Name, Value: m.Value, Commit: e.Commit})
 		}
 	}
-	return after
+	return after, nil
 }

@@ -1,0 +1,155 @@
+// Command bench measures what must be fast, against what a careful developer
+// would otherwise write by hand.
+//
+//	go run ./bench                     # everything, some minutes
+//	go run ./bench -short              # smaller sizes, within two minutes
+//	go run ./bench -only B1,B3         # by number, or by group: -only sqlite
+//	go run ./bench -dir /mnt/disk      # where the database files go
+//	go run ./bench -only B5 -cpuprofile cpu.out
+//
+// It prints a Markdown table and writes the same as JSON, with the spread of
+// every ratio and a description of the machine. Progress goes to stderr.
+//
+// # How to read it
+//
+// A ratio is speed against the control: 0.80x means that the subject does 80%
+// of the control's work in the same time, 12x that it does twelve times as
+// much. Where the row says slower or growth, the ratio is time against time.
+// The goal is what we hold ourselves to; rows without one are there to be
+// known. Absolute figures depend on the machine, above all on how long its
+// disk takes to make a write durable; ratios hold better.
+//
+// # How it measures
+//
+// Subject and control take short turns, in one process and on one disk, and
+// the order is swapped every time. Several turns of each make a round, each
+// round gives one ratio, and the row shows the median. Both sides have the same driver, pragmas and
+// bytes: WAL, synchronous=FULL, 64 MB of cache. What a control writes is made
+// ready before its clock starts; what the subject writes is not, since turning
+// structs into bytes is its work. Rounds of commits are long enough to hold
+// checkpoints, so that these are paid for.
+//
+// In a CPU profile the label side tells subject from control:
+//
+//	go tool pprof -tagfocus=side=subject cpu.out
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime/pprof"
+	"strings"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() (err error) {
+	short := flag.Bool("short", false, "smaller sizes, within two minutes")
+	only := flag.String("only", "", "numbers and groups to run, separated by commas")
+	dir := flag.String("dir", "", "where to put database files (default a temporary directory)")
+	out := flag.String("json", "bench.json", "where to write the results as JSON; empty for nowhere")
+	profile := flag.String("cpuprofile", "", "where to write a CPU profile")
+	flag.Parse()
+
+	chosen, err := choose(benchmarks(), *only)
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp(*dir, "onto-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	if *profile != "" {
+		stop, err := startProfile(*profile)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	rep, err := runAll(newEnv(work, *short), chosen)
+	if *out != "" && err == nil {
+		err = rep.writeJSON(*out)
+	}
+	rep.writeTable(os.Stdout)
+	return err
+}
+
+func startProfile(path string) (stop func(), err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, err
+	}
+	return func() { pprof.StopCPUProfile(); f.Close() }, nil
+}
+
+// benchmark is one numbered line of the list of goals. It may give several
+// rows: those with goals, and others that are good to know.
+type benchmark struct {
+	ID, What, Group string
+	Run             func(*env) []row
+}
+
+// benchmarks is all there are. Each topic has a file.
+func benchmarks() []benchmark {
+	var all []benchmark
+	all = append(all, commitBenchmarks()...)
+	all = append(all, ensureBenchmarks()...)
+	all = append(all, getBenchmarks()...)
+	all = append(all, growthBenchmarks()...)
+	all = append(all, memoryBenchmarks()...)
+	return all
+}
+
+// choose picks benchmarks by number or group.
+func choose(all []benchmark, only string) ([]benchmark, error) {
+	if only == "" {
+		return all, nil
+	}
+	wanted := map[int]bool{}
+	for word := range strings.SplitSeq(only, ",") {
+		found := false
+		for i, b := range all {
+			if strings.EqualFold(word, b.ID) || strings.EqualFold(word, b.Group) {
+				wanted[i], found = true, true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("no benchmark or group is named %q", word)
+		}
+	}
+	var chosen []benchmark
+	for i, b := range all {
+		if wanted[i] {
+			chosen = append(chosen, b)
+		}
+	}
+	return chosen, nil
+}
+
+// runAll runs benchmarks one after the other. The first that fails ends it.
+func runAll(e *env, chosen []benchmark) (*report, error) {
+	rep := newReport(e.short)
+	for _, b := range chosen {
+		e.logf("%s %s", b.ID, b.What)
+		rows, err := e.runOne(b)
+		if err != nil {
+			return rep, fmt.Errorf("%s: %w", b.ID, err)
+		}
+		for i := range rows {
+			rows[i].ID, rows[i].Group = b.ID, b.Group
+			e.logf("   %s", rows[i].line())
+		}
+		rep.Rows = append(rep.Rows, rows...)
+	}
+	return rep, nil
+}

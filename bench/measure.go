@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"time"
+)
+
+// side is one of the things that are compared. Batch makes a batch ready and
+// returns how many operations it has and the function that is timed.
+type side struct {
+	name  string // subject or control, for profiles
+	batch func() (ops int, run func())
+}
+
+// as returns the side under another name.
+func (s side) as(name string) side {
+	s.name = name
+	return s
+}
+
+// samples is what an operation took, one entry per round.
+type samples []time.Duration
+
+// plan is how sides take turns: in each round every side has so many turns,
+// which together give one sample. Short turns let a disturbance from outside
+// hit all sides alike; rounds of several let each have its share of what
+// happens now and then, such as checkpoints.
+type plan struct{ rounds, turns int }
+
+// alternate lets the sides take turns, after one round that warms up. The
+// order is reversed after every turn. Each turn starts with a collected heap.
+func (e *env) alternate(p plan, sides ...side) []samples {
+	taken := make([]samples, len(sides))
+	order := series(len(sides), func(i int) int { return i })
+	for round := range p.rounds + 1 {
+		total, ops := make([]time.Duration, len(sides)), make([]int, len(sides))
+		for range p.turns {
+			for _, i := range order {
+				n, took := timed(e.ctx, &sides[i])
+				total[i], ops[i] = total[i]+took, ops[i]+n
+			}
+			slices.Reverse(order)
+		}
+		for i := range sides {
+			if round > 0 {
+				taken[i] = append(taken[i], total[i]/time.Duration(ops[i]))
+			}
+		}
+	}
+	return taken
+}
+
+// timed runs one batch and returns how many operations it had.
+func timed(ctx context.Context, s *side) (ops int, took time.Duration) {
+	ops, run := s.batch()
+	runtime.GC()
+	pprof.Do(ctx, pprof.Labels("side", s.name), func(context.Context) {
+		start := time.Now()
+		run()
+		took = time.Since(start)
+	})
+	return ops, took
+}
+
+// median returns what an operation took in the middle of all rounds.
+func (s samples) median() time.Duration {
+	list := make([]float64, len(s))
+	for i, d := range s {
+		list[i] = float64(d)
+	}
+	return time.Duration(quantile(list, 0.5))
+}
+
+// spread is a ratio and how far its rounds lie apart.
+type spread struct {
+	Median float64 `json:"median"`
+	P10    float64 `json:"p10"`
+	P90    float64 `json:"p90"`
+}
+
+// over divides round by round.
+func (s samples) over(other samples) spread {
+	list := make([]float64, len(s))
+	for i := range s {
+		list[i] = float64(s[i]) / float64(other[i])
+	}
+	return spread{quantile(list, 0.5), quantile(list, 0.1), quantile(list, 0.9)}
+}
+
+// quantile returns the q-quantile, between neighbours if need be.
+func quantile(list []float64, q float64) float64 {
+	sorted := slices.Sorted(slices.Values(list))
+	at := q * float64(len(sorted)-1)
+	low, high := int(math.Floor(at)), int(math.Ceil(at))
+	return sorted[low] + (sorted[high]-sorted[low])*(at-float64(low))
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
+)
+
+func (c *command) demoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "Tell a story on a small store, and leave it to explore",
+		Long: `Demo makes a store in a new file (demo.db, or demo-2.db if that is taken, or
+what --db says), commits a small story to it and asks it questions. Each answer
+stands below the command that gave it. No existing file is touched.`,
+		Example: `  onto demo
+  onto demo --db story.db`,
+		Args: argCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context()) },
+	}
+}
+
+func (c *command) demo(ctx context.Context) error {
+	if c.json {
+		return onto.Errorf(onto.Invalid, "the demo is a story for people and has no JSON").WithHint("leave out --json")
+	}
+	if _, err := c.configure(); err != nil {
+		return err // before the file is made, since the questions need it
+	}
+	path, err := c.demoPath()
+	if err != nil {
+		return err
+	}
+	t := teller{c: c, path: path, name: programName()}
+	if err := t.live(ctx); err != nil {
+		return err
+	}
+	return t.tell(ctx)
+}
+
+// demoPath is a path where there is no file yet. Settings from elsewhere do not
+// count: the demo stays away from stores in use.
+func (c *command) demoPath() (string, error) {
+	loc, named, err := c.flagLayer().location()
+	switch {
+	case err != nil:
+		return "", err
+	case loc.inMemory():
+		return "", onto.Errorf(onto.Invalid, "the demo leaves a file, which :memory: cannot")
+	case named && !vacant(loc.path):
+		return "", onto.Errorf(onto.Conflict, "%s exists, and the demo overwrites nothing", loc.path).
+			WithHint("name another file with --db, or remove this one first")
+	case named:
+		return loc.path, nil
+	}
+	path := "demo.db"
+	for n := 2; !vacant(path); n++ {
+		path = fmt.Sprintf("demo-%d.db", n)
+	}
+	return path, nil
+}
+
+// vacant reports whether there is nothing at a path, or an empty file.
+func vacant(path string) bool {
+	info, err := os.Stat(path)
+	return os.IsNotExist(err) || err == nil && info.Mode().IsRegular() && info.Size() == 0
+}
+
+// teller tells the story of one store.
+type teller struct {
+	c    *command
+	path string // of the store
+	name string // of this program, as the reader can type it
+}
+
+// live makes the commits of the story.
+func (t *teller) live(ctx context.Context) error {
+	b, err := location{t.path}.open(ctx, creating, configuration{}.sqliteOptions())
+	if err != nil {
+		return err
+	}
+	s, err := store.Open(ctx, b, onto.TypeOf[Customer](), onto.TypeOf[Product](), onto.TypeOf[Subscription]())
+	if err != nil {
+		return err
+	}
+	for _, chapter := range story() {
+		if _, err := s.Commit(ctx, chapter.draft); err != nil {
+			s.Close()
+			return err
+		}
+	}
+	return s.Close()
+}
+
+// tell prints what happened, asks the questions and says how to go on.
+func (t *teller) tell(ctx context.Context) error {
+	t.line("%s", opening)
+	for i, chapter := range story() {
+		t.line("  commit %d  %-15s %s", i+1, chapter.draft.Actor, chapter.draft.Comment)
+		if chapter.args != "" {
+			t.line("    %s", t.command(chapter.args))
+		}
+	}
+	for _, q := range questions() {
+		t.line("")
+		t.line("%s", t.c.out.paint(bold, q.text))
+		t.line("  %s", t.command(q.args))
+		if err := t.answer(ctx, q.args); err != nil {
+			return err
+		}
+	}
+	t.line("")
+	t.line("%s", t.c.out.paint(bold, "Your turn. The store is in "+t.path+"; try:"))
+	for _, args := range invitations() {
+		t.line("  %s", t.command(args))
+	}
+	return nil
+}
+
+// line prints a line of the story; a failed write shows when it is flushed.
+func (t *teller) line(format string, args ...any) { _ = t.c.out.line(format, args...) }
+
+// command is a command on the demo's store, as a reader can type it.
+func (t *teller) command(args string) string {
+	return t.c.out.paint(cyan, t.name+" "+args+" --db "+shellWord(t.path))
+}
+
+// programName is how the reader can call this program again.
+func programName() string {
+	if _, err := exec.LookPath("onto"); err == nil {
+		return "onto"
+	}
+	if !strings.Contains(filepath.ToSlash(os.Args[0]), "/go-build") {
+		return shellWord(os.Args[0])
+	}
+	if _, err := os.Stat("cmd/onto"); err == nil {
+		return "go run ./cmd/onto"
+	}
+	return "go run github.com/ontologia/onto/cmd/onto"
+}
+
+// answer runs a command, for the story to show what it really prints.
+func (t *teller) answer(ctx context.Context, args string) error {
+	var text strings.Builder
+	sub := &command{in: strings.NewReader(""), out: newOutput(&text), err: t.c.err}
+	sub.out.colour = t.c.out.colour
+	if err := sub.execute(ctx, append(strings.Fields(args), "--db", t.path)); err != nil {
+		return err
+	}
+	if err := sub.out.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		t.line("    %s", strings.TrimSuffix(line, "\n"))
+	}
+	return nil
+}
+
+// shellWord quotes a path if a shell needs that.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-", r)
+	}
+	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

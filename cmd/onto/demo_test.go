@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/store"
+)
+
+// beginning makes a store with the first n commits of the story.
+func beginning(t *testing.T, n int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "story.db")
+	b, err := sqlite.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), b, onto.TypeOf[Customer](), onto.TypeOf[Product](), onto.TypeOf[Subscription]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, c := range story()[:n] {
+		if _, err := s.Commit(t.Context(), c.draft); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+// TestDemoCommandsAreTheStory compares each commit of the story with the one
+// that the command beside it makes.
+func TestDemoCommandsAreTheStory(t *testing.T) {
+	whole := beginning(t, len(story()))
+	for i, c := range story() {
+		if c.args == "" {
+			continue
+		}
+		path := beginning(t, i)
+		if out, err := exec.Command("sh", "-c", "onto "+c.args+" --db "+path).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", c.args, err, out)
+		}
+		examine := []string{"commits", "examine", "--id", string(rune('1' + i)), "--db"}
+		got, want := must(t, "", append(examine, path)...), must(t, "", append(examine, whole)...)
+		if timeless(got) != timeless(want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.args, got, want)
+		}
+	}
+}
+
+// timeless leaves out what differs between any two commits.
+func timeless(examined string) string {
+	var kept []string
+	for line := range strings.Lines(examined) {
+		if !strings.HasPrefix(line, "time ") && !strings.HasPrefix(line, "runtime ") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "")
+}
+
+func TestDemoOnATerminalHasColour(t *testing.T) {
+	var buf bytes.Buffer
+	c := &command{in: strings.NewReader(""), out: screen(&buf), err: newOutput(&buf)}
+	c.db = filepath.Join(t.TempDir(), "demo.db")
+	if err := c.demo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.out.Flush()
+	for _, want := range []string{"\x1b[1mWho are the customers now?\x1b[0m", "\x1b[36monto query entities Customer", "\x1b[31m- Customer c3\x1b[0m"} {
+		if !strings.Contains(buf.String(), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}

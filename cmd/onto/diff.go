@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
+)
+
+func (c *command) diffCommand() *cobra.Command {
+	var typ string
+	cmd := &cobra.Command{
+		Use:   "diff FROM TO",
+		Short: "Show what changed between two moments",
+		Long: `Show what differs between two moments, the earlier first. A moment is a commit
+id, head, or a time. What changed and changed back does not differ.`,
+		Example: `  onto diff 12 head
+  onto diff 2026-02-01 2026-03-01 --type Customer
+  onto diff 0 1 --json`,
+		Args: argCount(2),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.diff(cmd.Context(), args[0], args[1], typ) },
+	}
+	cmd.Flags().StringVar(&typ, "type", "", "only this type")
+	return cmd
+}
+
+func (c *command) diff(ctx context.Context, first, second, typ string) error {
+	from, err := parsePoint(first)
+	if err != nil {
+		return err
+	}
+	to, err := parsePoint(second)
+	if err != nil {
+		return err
+	}
+	return c.withStore(ctx, reading, func(s *store.Store) error {
+		changes := s.Diff(ctx, from, to, typ)
+		if !c.json {
+			return c.printChanges(changes)
+		}
+		out := c.rows(nil)
+		for change, err := range changes {
+			if err != nil {
+				return err
+			}
+			if err := out.add(newDiffRow(change)); err != nil {
+				return err
+			}
+		}
+		return out.close("")
+	})
+}
+
+// changeRow is a change as a part of a commit.
+type changeRow struct {
+	Kind     onto.Kind `json:"kind"`
+	TypeName string    `json:"type_name"`
+	keys
+	Operation onto.Operation `json:"operation"`
+}
+
+func newChangeRow(change onto.Change) changeRow {
+	return changeRow{change.Kind, change.Type, keysOf(change.Identity), change.Operation()}
+}
+
+// diffRow is a change with the fields at either end; null where there are none.
+type diffRow struct {
+	changeRow
+	Before   json.RawMessage `json:"before"`
+	After    json.RawMessage `json:"after"`
+	CommitID *int64          `json:"commit_id"` // the one that led to After
+}
+
+func newDiffRow(change onto.Change) diffRow {
+	r := diffRow{changeRow: newChangeRow(change), Before: fieldsOf(change.Before), After: fieldsOf(change.After)}
+	if change.After != nil {
+		r.CommitID = &change.After.Commit
+	}
+	return r
+}
+
+func (r diffRow) cells() ([]string, error) { return nil, nil } // only ever printed as JSON
+
+// fieldsOf is the fields of a live version, or nil.
+func fieldsOf(v *onto.Version) json.RawMessage {
+	if v == nil || !v.Live() {
+		return nil
+	}
+	return v.Fields
+}
+
+// printChanges prints changes for people: what came, what went, and of what
+// changed the fields that did.
+func (c *command) printChanges(changes iter.Seq2[onto.Change, error]) error {
+	none := true
+	for change, err := range changes {
+		if err == nil {
+			none = false
+			err = c.printChange(change)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if none {
+		c.say("no differences")
+	}
+	return nil
+}
+
+func (c *command) printChange(change onto.Change) error {
+	before, after := fieldsOf(change.Before), fieldsOf(change.After)
+	name := showIdentity(change.Identity)
+	switch change.Operation() {
+	case onto.Insert:
+		return c.out.line("%s  %s", c.out.paint(green, "+ "+name), escape(string(after)))
+	case onto.Removal:
+		return c.out.line("%s  %s", c.out.paint(red, "- "+name), escape(string(before)))
+	}
+	if err := c.out.line("%s", c.out.paint(yellow, "~ "+name)); err != nil {
+		return err
+	}
+	lines, err := changedFields(before, after)
+	if err != nil {
+		return onto.Errorf(onto.Corrupt, "%s: %w", change.Identity, err)
+	}
+	for _, f := range lines {
+		if err := c.out.line("    %s", escape(f)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changedFields describes each top-level field that differs.
+func changedFields(before, after []byte) (lines []string, err error) {
+	old, err := membersOf(before)
+	if err != nil {
+		return nil, err
+	}
+	now, err := membersOf(after)
+	if err != nil {
+		return nil, err
+	}
+	for len(old) > 0 || len(now) > 0 {
+		switch {
+		case len(now) == 0 || len(old) > 0 && old[0].Name < now[0].Name:
+			lines = append(lines, old[0].Name+": "+string(old[0].Value)+" → none")
+			old = old[1:]
+		case len(old) == 0 || now[0].Name < old[0].Name:
+			lines = append(lines, now[0].Name+": none → "+string(now[0].Value))
+			now = now[1:]
+		default:
+			if !bytes.Equal(old[0].Value, now[0].Value) {
+				lines = append(lines, now[0].Name+": "+string(old[0].Value)+" → "+string(now[0].Value))
+			}
+			old, now = old[1:], now[1:]
+		}
+	}
+	return lines, nil
+}

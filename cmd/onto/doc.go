@@ -1,0 +1,70 @@
+// Command onto works on a store of Ontologia: typed entities and relations,
+// kept as an append-only log of commits.
+//
+//	onto demo                                       a story, and a file to explore
+//	onto init --schema schema.yaml                  make a store, register types
+//	onto put Customer '{"id":"c1","name":"Ada"}'    one commit; prints its id
+//	onto link Subscription c1 p1 '{"seats":3}'
+//	onto delete Customer c1
+//	onto query entities Customer --as-of 12         any moment: commit id or time
+//	onto log Customer c1                            every version of one thing
+//	onto blame Customer c1                          who last set each field
+//	onto diff 12 head                               what changed in between
+//	onto commits --last 10                          newest first
+//	onto commits examine --id 12                    one commit and its changes
+//	onto info --stats                               where, how much
+//	onto schema export > schema.yaml                the types as a schema file
+//	onto schema history --type Customer             the versions of a type
+//	onto projection verify                          check what is derived from history
+//	onto projection rebuild                         and make it anew
+//	onto completion bash                            completions for a shell
+//
+// Every command has --help with examples.
+//
+// # Where the store is
+//
+// --db names a SQLite file, --storage-uri a URI: sqlite:///rel.db,
+// sqlite:////abs.db or sqlite:///:memory:. Without either it is onto.db in the
+// current directory. Verbs that read never make a file, and work on a copy that
+// cannot be written.
+//
+// # Settings
+//
+// A flag counts before an ONTO_ variable of the environment (ONTO_DB,
+// ONTO_STORAGE_URI, ONTO_LOCK_TIMEOUT_MS, …), that before ./onto.yaml, and that
+// before onto/onto.yaml in the user's configuration directory. --config, or
+// ONTO_CONFIG, names another file in place of ./onto.yaml. The files are YAML
+// with one setting per key; an unknown key is an error. db and storage_uri are
+// settings, too; where one place gives both, they must agree. Of the others,
+// max_batch_size and lock_timeout_ms matter for SQLite.
+//
+// # Writing
+//
+// Each of put, link and delete makes one commit and prints its id, or says that
+// nothing changed. They take --actor KIND:ID, --comment, --correlation and
+// --meta K=V to say who and why; --expect-head N to fail if somebody else was
+// faster; and --idempotency-key to be safe to repeat.
+//
+// # Output
+//
+// Data goes to stdout, messages to stderr. --json prints one JSON document: an
+// array for lists, in which absent texts are null. query also has --format
+// table, json, jsonl and csv; with --limit, the cursor of the next page is told
+// on stderr. Tables show control characters escaped. Colour and shortened cells
+// are for terminals only; NO_COLOR turns colour off.
+//
+// An error is "onto: what happened", and mostly "hint: what to do". With --json
+// it is {"error":{"code","message","hint"}}, on stderr as well.
+//
+// # Exit status
+//
+//	0  success, also when nothing changed or nobody reads the output any more
+//	1  anything without a status of its own
+//	2  usage: flags, arguments, JSON, or values that do not fit the schema
+//	3  a check found errors, or a type is stored differently
+//	4  interrupted
+//	5  the storage: missing, foreign, damaged, locked, full or read-only
+//	6  conflict: an expectation did not hold, or an idempotency key was reused
+//	8  it is not known whether the commit happened
+//	9  not found
+package main

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
+)
+
+func (c *command) examineCommand() *cobra.Command {
+	var id int64
+	cmd := &cobra.Command{
+		Use:   "examine --id ID",
+		Short: "Show one commit and what it changed",
+		Long:  "Show everything that is known about one commit, and each change it made.",
+		Example: `  onto commits examine --id 41
+  onto commits examine --id 41 --json`,
+		Args: argCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("id") {
+				return onto.Errorf(onto.Invalid, "--id is missing").WithHint("list commits with: onto commits")
+			}
+			return c.examine(cmd.Context(), id)
+		},
+	}
+	cmd.Flags().Int64Var(&id, "id", 0, "the commit")
+	return cmd
+}
+
+// commitDoc is a commit with its changes.
+type commitDoc struct {
+	commitRow
+	CausationID    *int64      `json:"causation_id"`
+	CorrelationID  *string     `json:"correlation_id"`
+	SignatureRef   *string     `json:"signature_ref"`
+	IdempotencyKey *string     `json:"idempotency_key"`
+	Changes        []changeRow `json:"changes"`
+}
+
+func (c *command) examine(ctx context.Context, id int64) error {
+	return c.withStore(ctx, reading, func(s *store.Store) error {
+		if id < 1 {
+			return onto.Errorf(onto.NotFound, "commit %d does not exist: ids start at 1", id)
+		}
+		commit, err := s.At(id).Commit(ctx)
+		if err != nil {
+			return err
+		}
+		changes := s.Changes(ctx, id)
+		if !c.json {
+			if err := c.printCommit(commit); err != nil {
+				return err
+			}
+			return c.printChanges(changes)
+		}
+		doc := commitDoc{
+			commitRow: newCommitRow(commit), CorrelationID: orNull(commit.Correlation),
+			SignatureRef: orNull(commit.Signature), IdempotencyKey: orNull(commit.IdempotencyKey),
+			Changes: []changeRow{},
+		}
+		if commit.Causation != 0 {
+			doc.CausationID = &commit.Causation
+		}
+		for change, err := range changes {
+			if err != nil {
+				return err
+			}
+			doc.Changes = append(doc.Changes, newChangeRow(change))
+		}
+		return c.document(doc)
+	})
+}
+
+// printCommit prints what is known about a commit, leaving out what is not.
+func (c *command) printCommit(commit onto.Commit) error {
+	causation := ""
+	if commit.Causation != 0 {
+		causation = strconv.FormatInt(commit.Causation, 10)
+	}
+	return c.pairs([][2]string{
+		{"commit", strconv.FormatInt(commit.ID, 10)},
+		{"time", showTime(commit.Time)},
+		{"actor", commit.Actor.String()},
+		{"comment", commit.Comment},
+		{"runtime", commit.Runtime},
+		{"causation", causation},
+		{"correlation", commit.Correlation},
+		{"signature", commit.Signature},
+		{"idempotency", commit.IdempotencyKey},
+		{"metadata", showMeta(commit.Metadata)},
+		{"operations", strconv.Itoa(commit.Operations)},
+	})
+}
+
+// pairs prints names and values in two columns, without those that are empty.
+func (c *command) pairs(list [][2]string) error {
+	for _, p := range list {
+		if p[1] == "" {
+			continue
+		}
+		name := p[0] + "            "[:12-len(p[0])]
+		if err := c.out.line("%s%s", c.out.paint(dim, name), escape(p[1])); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"syscall"
+
+	"github.com/ontologia/onto"
+)
+
+// The exit statuses.
+const (
+	exitOK       = 0
+	exitGeneral  = 1
+	exitUsage    = 2
+	exitMismatch = 3 // a check failed, or the schema differs
+	exitStopped  = 4 // interrupted
+	exitStorage  = 5
+	exitConflict = 6
+	exitUnknown  = 8 // it is not known whether the commit happened
+	exitNotFound = 9
+)
+
+// exitOf is the table from code to exit status.
+func exitOf(code onto.Code) int {
+	switch code {
+	case onto.Invalid, onto.TooLarge:
+		return exitUsage
+	case onto.SchemaOutdated, checkFailed:
+		return exitMismatch
+	case interrupted:
+		return exitStopped
+	case onto.Uninitialized, onto.Unsupported, onto.Corrupt, onto.ReadOnly, onto.Full,
+		onto.LockContention, onto.Unavailable, onto.Closed:
+		return exitStorage
+	case onto.Conflict, onto.HeadMismatch, onto.VersionMismatch, onto.IdempotencyConflict:
+		return exitConflict
+	case onto.OutcomeUnknown:
+		return exitUnknown
+	case onto.NotFound:
+		return exitNotFound
+	}
+	return exitGeneral
+}
+
+// Codes of the command itself, for what no package returns.
+const (
+	checkFailed onto.Code = "check_failed"
+	interrupted onto.Code = "interrupted"
+	general     onto.Code = "general"
+)
+
+// codeOf is the code to report for an error.
+func codeOf(err error) onto.Code {
+	switch code := onto.CodeOf(err); {
+	case code != "":
+		return code
+	case errors.Is(err, context.Canceled):
+		return interrupted
+	}
+	return general
+}
+
+// finish reports how the command ended and returns the exit status. When
+// nobody reads the output any more, the command has done what was wanted.
+func (c *command) finish(err error, asJSON bool) int {
+	if err == nil || errors.Is(err, syscall.EPIPE) {
+		return exitOK
+	}
+	if asJSON {
+		c.reportJSON(err)
+	} else {
+		c.report(err)
+	}
+	return exitOf(codeOf(err))
+}
+
+// report prints an error for people: what, each difference, what to do.
+func (c *command) report(err error) {
+	c.say("onto: %s", message(err))
+	for _, line := range differences(err) {
+		c.say("  %s", line)
+	}
+	if hint := onto.HintOf(err); hint != "" {
+		c.say("hint: %s", hint)
+	}
+}
+
+func (c *command) reportJSON(err error) {
+	type body struct {
+		Code        onto.Code `json:"code"`
+		Message     string    `json:"message"`
+		Hint        string    `json:"hint"`
+		Differences []string  `json:"differences,omitempty"`
+	}
+	doc, _ := json.Marshal(map[string]body{"error": { // texts only
+		codeOf(err), message(err), onto.HintOf(err), differences(err),
+	}})
+	c.say("%s", doc)
+}
+
+func message(err error) string {
+	if codeOf(err) == interrupted {
+		return "interrupted"
+	}
+	if n := len(differences(err)); n > 0 {
+		return "types are stored differently"
+	}
+	return err.Error()
+}
+
+// differences lists what a SchemaOutdated error tells about types, one per line.
+func differences(err error) []string {
+	var e *onto.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	var lines []string
+	for _, d := range e.Differences {
+		for _, change := range []struct {
+			sign  string
+			names []string
+		}{{"+", d.Added}, {"-", d.Removed}, {"~", d.Changed}} {
+			for _, name := range change.names {
+				lines = append(lines, d.Type+": "+change.sign+" "+name)
+			}
+		}
+	}
+	return lines
+}

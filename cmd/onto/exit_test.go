@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ontologia/onto"
+)
+
+func TestEveryCodeHasItsStatus(t *testing.T) {
+	want := map[onto.Code]int{
+		onto.Invalid: 2, onto.TooLarge: 2,
+		onto.SchemaOutdated: 3, checkFailed: 3,
+		interrupted:        4,
+		onto.Uninitialized: 5, onto.Unsupported: 5, onto.Corrupt: 5, onto.ReadOnly: 5,
+		onto.Full: 5, onto.LockContention: 5, onto.Unavailable: 5, onto.Closed: 5,
+		onto.Conflict: 6, onto.HeadMismatch: 6, onto.VersionMismatch: 6, onto.IdempotencyConflict: 6,
+		onto.OutcomeUnknown: 8,
+		onto.NotFound:       9,
+	}
+	for code, status := range want {
+		if got := exitOf(code); got != status {
+			t.Errorf("%s: got %d, want %d", code, got, status)
+		}
+	}
+	for _, code := range onto.Codes() {
+		if _, ok := want[code]; !ok {
+			t.Errorf("%s has no status in this test", code)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	outdated := onto.Errorf(onto.SchemaOutdated, "differ: all on one line").WithHint("look")
+	outdated.Differences = []onto.Difference{{Type: "T", Added: []string{"a"}, Removed: []string{"b"}, Changed: []string{"c: int → bool"}}}
+	for _, c := range []struct {
+		name   string
+		err    error
+		json   bool
+		status int
+		want   string
+	}{
+		{"nothing", nil, false, 0, ""},
+		{"plain", errors.New("disk on fire"), false, 1, "onto: disk on fire\n"},
+		{"plain as JSON", errors.New("disk on fire"), true, 1,
+			`{"error":{"code":"general","message":"disk on fire","hint":""}}` + "\n"},
+		{"hint", onto.Errorf(onto.NotFound, "no such thing").WithHint("look again"), false, 9,
+			"onto: no such thing\nhint: look again\n"},
+		{"wrapped", fmt.Errorf("outer: %w", onto.Errorf(onto.Full, "no room")), false, 5, "onto: outer: no room\n"},
+		{"interrupted", fmt.Errorf("read: %w", context.Canceled), false, 4, "onto: interrupted\n"},
+		{"late", context.DeadlineExceeded, false, 1, "onto: context deadline exceeded\n"},
+		{"control characters", onto.Errorf(onto.Invalid, "type \x1b[31m\u202e\n"), false, 2, `onto: type \u001b[31m\u202e\n` + "\n"},
+		{"differences", outdated, false, 3,
+			"onto: types are stored differently\n  T: + a\n  T: - b\n  T: ~ c: int → bool\nhint: look\n"},
+		{"differences as JSON", outdated, true, 3,
+			`{"error":{"code":"schema_outdated","message":"types are stored differently","hint":"look","differences":["T: + a","T: - b","T: ~ c: int → bool"]}}` + "\n"},
+	} {
+		var stderr bytes.Buffer
+		cmd := &command{err: newOutput(&stderr)}
+		if got := cmd.finish(c.err, c.json); got != c.status {
+			t.Errorf("%s: got status %d, want %d", c.name, got, c.status)
+		}
+		if got := stderr.String(); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// full is a disk that has no room left.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
+	var stderr bytes.Buffer
+	if got := run(t.Context(), []string{"--version"}, strings.NewReader(""), full{}, &stderr); got != exitGeneral {
+		t.Errorf("got status %d, want %d", got, exitGeneral)
+	}
+	if got, want := stderr.String(), "onto: no space left on device\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// gone is a reader that has left: a pipe without its other end.
+func gone(t *testing.T) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	t.Cleanup(func() { w.Close() })
+	return w
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// walk calls f for a command and all below it.
+func walk(cmd *cobra.Command, f func(*cobra.Command)) {
+	f(cmd)
+	for _, sub := range cmd.Commands() {
+		walk(sub, f)
+	}
+}
+
+func TestEveryCommandHelps(t *testing.T) {
+	c := &command{in: strings.NewReader(""), out: newOutput(&bytes.Buffer{}), err: newOutput(&bytes.Buffer{})}
+	n := 0
+	walk(c.root(), func(cmd *cobra.Command) {
+		if cmd.Parent() != nil && cmd.Parent().Name() == "completion" {
+			return // cobra's own, with examples in their text
+		}
+		n++
+		if cmd.Short == "" || cmd.Example == "" {
+			t.Errorf("%s: short %q, example %q", cmd.CommandPath(), cmd.Short, cmd.Example)
+		}
+		for line := range strings.Lines(cmd.Example) {
+			if !strings.HasPrefix(line, "  ") {
+				t.Errorf("%s: the example %q is not indented", cmd.CommandPath(), line)
+			}
+		}
+		args := append(strings.Fields(cmd.CommandPath())[1:], "--help")
+		help := must(t, "", args...)
+		if !strings.Contains(help, "Usage:") || !strings.Contains(help, "Examples:") {
+			t.Errorf("%v prints %q", args, help)
+		}
+	})
+	if n < 20 {
+		t.Errorf("walked %d commands", n)
+	}
+}

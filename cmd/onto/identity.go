@@ -1,0 +1,63 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
+)
+
+// parseIdentity reads TYPE KEY or TYPE LEFT RIGHT, as the type asks for.
+func parseIdentity(s *store.Store, args []string, instance string) (onto.Identity, error) {
+	schema, err := s.Type(args[0])
+	if err != nil {
+		return onto.Identity{}, err
+	}
+	if schema.Kind == onto.KindRelation {
+		if len(args) != 3 {
+			return onto.Identity{}, onto.Errorf(onto.Invalid, "%s is a relation: it needs the keys of both ends", schema.Name).
+				WithHint("write: %s LEFT RIGHT", schema.Name)
+		}
+		return onto.RelationID(args[0], args[1], args[2]).WithInstance(instance), nil
+	}
+	if len(args) != 2 || instance != "" {
+		return onto.Identity{}, onto.Errorf(onto.Invalid, "%s is an entity: it has one key and no instance", schema.Name).
+			WithHint("write: %s KEY", schema.Name)
+	}
+	return onto.EntityID(args[0], args[1]), nil
+}
+
+// keys is the keys of an identity as JSON: of an entity or of a relation.
+type keys struct {
+	Key      *string `json:"key,omitempty"`
+	Left     *string `json:"left_key,omitempty"`
+	Right    *string `json:"right_key,omitempty"`
+	Instance *string `json:"instance_key,omitempty"`
+}
+
+func keysOf(id onto.Identity) keys {
+	if id.Kind == onto.KindEntity {
+		return keys{Key: &id.Key}
+	}
+	return keys{Left: &id.Left, Right: &id.Right, Instance: &id.Instance}
+}
+
+// showIdentity is an identity on one line, for people.
+func showIdentity(id onto.Identity) string {
+	parts := []string{id.Type, id.Key}
+	if id.Kind == onto.KindRelation {
+		parts = []string{id.Type, id.Left, "→", id.Right}
+	}
+	if id.Instance != "" {
+		parts = append(parts, "["+id.Instance+"]")
+	}
+	return escape(strings.Join(parts, " "))
+}
+
+// orNull is a text as JSON, with null for none.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

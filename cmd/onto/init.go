@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
+	"github.com/ontologia/onto/store/schemafile"
+)
+
+func (c *command) initCommand() *cobra.Command {
+	var schema string
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Make a store and register types",
+		Long: `Init makes the storage if there is none, and registers the types of a schema
+file. It makes no commit. Again with the same schema changes nothing; a type
+that is stored differently is refused, and nothing is registered then.`,
+		Example: `  onto init
+  onto init --schema schema.yaml
+  onto init --schema schema.yaml --dry-run --db crm.db`,
+		Args: argCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.initialise(cmd.Context(), schema, dryRun) },
+	}
+	cmd.Flags().StringVar(&schema, "schema", "", "schema `FILE`, YAML or JSON; - for stdin")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be done")
+	return cmd
+}
+
+func (c *command) initialise(ctx context.Context, schema string, dryRun bool) error {
+	types, err := c.readSchema(ctx, schema)
+	if err != nil {
+		return err
+	}
+	doc, err := c.planInit(ctx, types)
+	if err != nil {
+		return err
+	}
+	doc.DryRun = dryRun
+	if !dryRun && (doc.Created || len(doc.Registered) > 0) {
+		if err := c.applyInit(ctx, types); err != nil {
+			return err
+		}
+	}
+	return c.printInit(doc)
+}
+
+// readSchema reads a schema file; no name gives no types.
+func (c *command) readSchema(ctx context.Context, name string) ([]onto.Type, error) {
+	switch name {
+	case "":
+		return nil, nil
+	case "-":
+		return schemafile.Read(c.stdin(ctx))
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, onto.Errorf(onto.Invalid, "schema file: %w", err)
+	}
+	defer f.Close()
+	types, err := schemafile.Read(f)
+	if err != nil {
+		return nil, onto.Errorf(onto.CodeOf(err), "%s: %w", name, err)
+	}
+	return types, nil
+}
+
+// initDoc is what init does or did.
+type initDoc struct {
+	Location   string     `json:"location"`
+	Created    bool       `json:"created"` // the storage is new
+	DryRun     bool       `json:"dry_run"`
+	Registered []typeName `json:"registered"`
+	Unchanged  []typeName `json:"unchanged"`
+}
+
+type typeName struct {
+	Kind onto.Kind `json:"type_kind"`
+	Name string    `json:"type_name"`
+}
+
+// planInit finds out what is to be done, and changes nothing. Where there is
+// no store yet, an empty one stands in for it.
+func (c *command) planInit(ctx context.Context, types []onto.Type) (initDoc, error) {
+	cfg, err := c.configure()
+	if err != nil {
+		return initDoc{}, err
+	}
+	loc, err := cfg.location()
+	if err != nil {
+		return initDoc{}, err
+	}
+	doc := initDoc{Location: loc.path, Registered: []typeName{}, Unchanged: []typeName{}}
+	b, _, err := c.openBackend(ctx, reading)
+	if onto.CodeOf(err) == onto.Uninitialized {
+		if err := checkFolder(loc); err != nil {
+			return doc, err
+		}
+		doc.Created = true
+		b, err = location{memoryPath}.open(ctx, reading, cfg.sqliteOptions())
+	}
+	if err != nil {
+		return doc, err
+	}
+	defer b.Close()
+	missing, err := store.Check(ctx, b, types...)
+	if err != nil {
+		return doc, err
+	}
+	for _, t := range types {
+		schema, err := t.Schema()
+		if err != nil {
+			return doc, err
+		}
+		name := typeName{schema.Kind, schema.Name}
+		if slices.ContainsFunc(missing, func(m onto.Schema) bool { return m.Name == schema.Name }) {
+			doc.Registered = append(doc.Registered, name)
+		} else {
+			doc.Unchanged = append(doc.Unchanged, name)
+		}
+	}
+	return doc, nil
+}
+
+// checkFolder reports whether a file can be made at a location.
+func checkFolder(loc location) error {
+	folder := filepath.Dir(loc.path)
+	if _, err := os.Stat(folder); err != nil {
+		return onto.Errorf(onto.Uninitialized, "%s: the directory does not exist: %w", loc.path, err).
+			WithHint("make it with: mkdir -p %s", folder)
+	}
+	return nil
+}
+
+func (c *command) applyInit(ctx context.Context, types []onto.Type) error {
+	b, cfg, err := c.openBackend(ctx, creating)
+	if err != nil {
+		return err
+	}
+	s, err := store.OpenWith(ctx, b, cfg.storeOptions(), types...)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+func (c *command) printInit(doc initDoc) error {
+	if c.json {
+		return c.document(doc)
+	}
+	made, registered := "made %s", "registered %s %s"
+	if doc.DryRun {
+		made, registered = "would make %s", "would register %s %s"
+	}
+	if doc.Created {
+		if err := c.out.line(made, escape(doc.Location)); err != nil {
+			return err
+		}
+	}
+	for _, t := range doc.Registered {
+		if err := c.out.line(registered, t.Kind, t.Name); err != nil {
+			return err
+		}
+	}
+	if !doc.Created && len(doc.Registered) == 0 {
+		c.say("%s: nothing to do", doc.Location)
+	}
+	return nil
+}

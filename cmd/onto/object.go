@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// readObjects returns the JSON objects of arguments; "-" stands for those on
+// stdin. What is wrong with one is said with its place.
+func (c *command) readObjects(ctx context.Context, args []string, most int) ([]json.RawMessage, error) {
+	var objects []json.RawMessage
+	stdinUsed := false
+	for i, arg := range args {
+		var err error
+		switch {
+		case arg != "-":
+			err = addObject(&objects, []byte(arg), most, fmt.Sprintf("argument %d", i+1))
+		case stdinUsed:
+			err = onto.Errorf(onto.Invalid, "- is given twice, but there is only one stdin")
+		default:
+			stdinUsed = true
+			err = readStream(&objects, c.stdin(ctx), most)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return objects, nil
+}
+
+// readStream takes one object after the other, on lines of their own or not.
+func readStream(objects *[]json.RawMessage, r io.Reader, most int) error {
+	dec := json.NewDecoder(r)
+	for n := 1; ; n++ {
+		where := fmt.Sprintf("stdin, object %d", n)
+		var text json.RawMessage
+		err := dec.Decode(&text)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if errors.Is(err, context.Canceled) {
+			return err
+		}
+		if err != nil {
+			return onto.Errorf(onto.Invalid, "%s: %w", where, err).WithHint(objectHint)
+		}
+		if err := addObject(objects, text, most, where); err != nil {
+			return err
+		}
+	}
+}
+
+// stdin is standard input, of which a read ends with an error when ctx is
+// cancelled. What waits for input is left behind then, since the process ends.
+func (c *command) stdin(ctx context.Context) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, c.in)
+		w.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
+	return r
+}
+
+const objectHint = `write objects like {"id":"c1","name":"Ada"}; in a shell, put them in single quotes`
+
+func addObject(objects *[]json.RawMessage, text []byte, most int, where string) error {
+	if len(*objects) == most {
+		return onto.Errorf(onto.TooLarge, "more than %d objects for one commit", most).
+			WithHint("split them, or raise max_batch_size in the configuration")
+	}
+	if _, err := codec.ParseObject(text); err != nil {
+		return onto.Errorf(onto.Invalid, "%s: %w", where, err).WithHint(objectHint)
+	}
+	*objects = append(*objects, text)
+	return nil
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
+)
+
+func (c *command) putCommand() *cobra.Command {
+	var w writeFlags
+	cmd := &cobra.Command{
+		Use:   "put TYPE JSON...",
+		Short: "Put entities, as one commit",
+		Long: `Put makes entities look as given, all in one commit. The key is taken from the
+JSON. An entity that exists is replaced as a whole; one that looks like that
+already causes no change. In place of JSON, - reads objects from stdin.
+
+It prints the commit id, or says that nothing changed.`,
+		Example: `  onto put Customer '{"id":"c1","name":"Ada","tier":"Silver"}'
+  onto put Customer - --actor daemon:crm --comment "nightly sync" < customers.jsonl
+  onto put Product '{"sku":"p1","title":"Lamp"}' --expect-head 41 --idempotency-key order-7`,
+		Args:              argsFrom(2),
+		ValidArgsFunction: c.completeType(onto.KindEntity),
+		RunE:              func(cmd *cobra.Command, args []string) error { return c.put(cmd, &w, args) },
+	}
+	w.register(cmd)
+	return cmd
+}
+
+func (c *command) put(cmd *cobra.Command, w *writeFlags, args []string) error {
+	d, err := w.draft(cmd)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.configure()
+	if err != nil {
+		return err
+	}
+	objects, err := c.readObjects(cmd.Context(), args[1:], int(cfg.number("max_batch_size")))
+	if err != nil {
+		return err
+	}
+	return c.commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
+		if schema, err := s.Type(args[0]); err == nil && schema.Kind == onto.KindRelation {
+			return d, onto.Errorf(onto.Invalid, "%s is a relation, put is for entities", args[0]).
+				WithHint("write: onto link %s LEFT RIGHT [JSON]", args[0])
+		}
+		for _, fields := range objects {
+			d = d.Ensure(onto.Entity{Type: args[0], Fields: fields})
+		}
+		return d, nil
+	})
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+)
+
+// command is one run of onto: where it reads and writes, and its global flags.
+type command struct {
+	in  io.Reader
+	out *output
+	err *output
+
+	db, storageURI, config string
+	json                   bool
+
+	started bool // flags and arguments were fine
+}
+
+// run runs the command and returns its exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	c := &command{in: stdin, out: newOutput(stdout), err: newOutput(stderr)}
+	err := c.execute(ctx, args)
+	if flushErr := c.out.Flush(); err == nil {
+		err = flushErr
+	}
+	_ = c.err.Flush() // what cobra wrote
+	// Flags that do not parse leave c.json unset.
+	return c.finish(err, c.json || slices.Contains(args, "--json"))
+}
+
+func (c *command) execute(ctx context.Context, args []string) error {
+	root := c.root()
+	root.SetArgs(args)
+	root.SetIn(c.in)
+	root.SetOut(c.out)
+	root.SetErr(c.err)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !c.started && onto.CodeOf(err) == "" {
+		return onto.Errorf(onto.Invalid, "%s", err).WithHint("see: onto --help")
+	}
+	return err
+}
+
+func (c *command) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "onto",
+		Short: "Data that can be explained later",
+		Long: `onto keeps typed entities and relations as an append-only log of commits.
+Any state can be read as it was at any commit or time.
+
+Start with a story:  onto demo`,
+		Example: `  onto demo
+  onto init --schema schema.yaml
+  onto put Customer '{"id":"c1","name":"Ada","tier":"Silver"}' --actor operator:ana
+  onto query entities Customer --as-of 1`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE:          runGroup,
+
+		PersistentPreRunE: c.start,
+	}
+	root.SetVersionTemplate("onto {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	flags := root.PersistentFlags()
+	flags.StringVar(&c.db, "db", "", "SQLite file (default onto.db)")
+	flags.StringVar(&c.storageURI, "storage-uri", "", "where the store is, as sqlite:///rel.db or sqlite:////abs.db")
+	flags.StringVar(&c.config, "config", "", "configuration file (default ./onto.yaml)")
+	flags.BoolVar(&c.json, "json", false, "print one JSON document")
+	root.AddCommand(
+		c.demoCommand(), c.initCommand(), c.infoCommand(),
+		c.putCommand(), c.linkCommand(), c.deleteCommand(),
+		c.queryCommand(), c.logCommand(), c.diffCommand(), c.blameCommand(), c.commitsCommand(),
+		c.schemaCommand(), c.projectionCommand(),
+	)
+	addCompletion(root)
+	return root
+}
+
+// start refuses flags that were given an empty value, as a variable that is not
+// set does in a script, where that would change what the command means.
+func (c *command) start(cmd *cobra.Command, _ []string) error {
+	c.started = true
+	for _, name := range []string{
+		"db", "storage-uri", "config", "schema", "as-of", "kind", "type", "format", "actor", "idempotency-key",
+	} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+			return onto.Errorf(onto.Invalid, "--%s is empty", name).WithHint("give a value, or leave the flag out")
+		}
+	}
+	return nil
+}
+
+// group makes a command that only has subcommands.
+func group(use, short, example string, subcommands ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{Use: use, Short: short, Example: example, Args: cobra.ArbitraryArgs, RunE: runGroup}
+	g.AddCommand(subcommands...)
+	return g
+}
+
+// runGroup runs when no subcommand was found.
+func runGroup(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 && !cmd.HasParent() {
+		return cmd.Help()
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	if len(args) == 0 {
+		return onto.Errorf(onto.Invalid, "%s needs a subcommand", cmd.CommandPath()).
+			WithHint("use %s", strings.Join(names, ", "))
+	}
+	err := onto.Errorf(onto.Invalid, "%s has no command %q", cmd.CommandPath(), args[0])
+	if near := onto.Suggest(args[0], names); near != "" {
+		return err.WithHint("did you mean %s?", near)
+	}
+	return err.WithHint("see: %s --help", cmd.CommandPath())
+}
+
+func flagError(cmd *cobra.Command, err error) error {
+	return onto.Errorf(onto.Invalid, "%s", err).WithHint("see: %s --help", cmd.CommandPath())
+}
+
+// argCount checks that the number of arguments is one of those allowed.
+func argCount(allowed ...int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if slices.Contains(allowed, len(args)) {
+			return nil
+		}
+		return wrongArgs(cmd, len(args))
+	}
+}
+
+// argsFrom checks that there are at least n arguments.
+func argsFrom(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= n {
+			return nil
+		}
+		return wrongArgs(cmd, len(args))
+	}
+}
+
+func wrongArgs(cmd *cobra.Command, n int) error {
+	what := "arguments"
+	if n == 1 {
+		what = "argument"
+	}
+	return onto.Errorf(onto.Invalid, "%s: got %d %s", cmd.CommandPath(), n, what).
+		WithHint("write: %s", cmd.UseLine())
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/store"
+	"github.com/ontologia/onto/store/schemafile"
+)
+
+func (c *command) schemaCommand() *cobra.Command {
+	return group("schema", "Show the types and their versions", `  onto schema export > schema.yaml
+  onto schema history --type Customer`,
+		c.schemaExportCommand(), c.schemaHistoryCommand())
+}
+
+// schemaFlags selects versions of types.
+type schemaFlags struct {
+	kind, typ string
+	version   int
+}
+
+func (f *schemaFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.kind, "kind", "", "only this kind: entity or relation")
+	cmd.Flags().StringVar(&f.typ, "type", "", "only this type")
+}
+
+// pick returns the versions that the flags select, out of all.
+func (f *schemaFlags) pick(s *store.Store, all []onto.SchemaVersion) ([]onto.SchemaVersion, error) {
+	switch onto.Kind(f.kind) {
+	case "", onto.KindEntity, onto.KindRelation:
+	default:
+		return nil, onto.Errorf(onto.Invalid, "kind %q is unknown", f.kind).WithHint("use entity or relation")
+	}
+	if f.typ != "" {
+		schema, err := s.Type(f.typ)
+		if err != nil {
+			return nil, err
+		}
+		if f.kind != "" && string(schema.Kind) != f.kind {
+			return nil, onto.Errorf(onto.Invalid, "%s is of kind %s, not %s", f.typ, schema.Kind, f.kind)
+		}
+	}
+	var list []onto.SchemaVersion
+	for _, v := range all {
+		if (f.kind == "" || string(v.Schema.Kind) == f.kind) && (f.typ == "" || v.Schema.Name == f.typ) {
+			list = append(list, v)
+		}
+	}
+	return list, nil
+}
+
+func (c *command) schemaExportCommand() *cobra.Command {
+	var f schemaFlags
+	var wanted string
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Print types as a schema file",
+		Long: `Print the present types as a schema file that init takes, with the hash of each
+in a comment; or as JSON. With --version, print an earlier version of one type.`,
+		Example: `  onto schema export > schema.yaml
+  onto schema export --json
+  onto schema export --kind entity --type Customer --version 1`,
+		Args: argCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("version") && (f.version < 1 || f.typ == "") {
+				return onto.Errorf(onto.Invalid, "--version is a number from 1 on and goes with --type")
+			}
+			return c.schemaExport(cmd.Context(), &f, wanted)
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().IntVar(&f.version, "version", 0, "this version of the type, not the newest")
+	cmd.Flags().StringVar(&wanted, "format", "", "yaml or json (default yaml)")
+	return cmd
+}
+
+func (c *command) schemaExport(ctx context.Context, f *schemaFlags, wanted string) error {
+	switch {
+	case wanted != "" && wanted != "yaml" && wanted != "json":
+		return onto.Errorf(onto.Invalid, "format %q is unknown", wanted).WithHint("use yaml or json")
+	case wanted == "yaml" && c.json:
+		return onto.Errorf(onto.Invalid, "--json and --format yaml contradict each other").WithHint("give one of them")
+	}
+	return c.withStore(ctx, reading, func(s *store.Store) error {
+		versions, err := exported(ctx, s, f)
+		if err != nil {
+			return err
+		}
+		if wanted != "json" && !c.json {
+			return c.printSchemas(versions)
+		}
+		out := c.list(formatJSON, nil)
+		for _, v := range versions {
+			if err := out.add(newSchemaRow(v)); err != nil {
+				return err
+			}
+		}
+		return out.close("")
+	})
+}
+
+// exported returns the newest versions, or the one that was asked for.
+func exported(ctx context.Context, s *store.Store, f *schemaFlags) ([]onto.SchemaVersion, error) {
+	all, err := s.Schemas(ctx)
+	if err != nil {
+		return nil, err
+	}
+	picked, err := f.pick(s, all)
+	if err != nil || f.version == 0 {
+		return backend.Newest(picked), err
+	}
+	for _, v := range picked {
+		if v.Version == f.version {
+			return []onto.SchemaVersion{v}, nil
+		}
+	}
+	return nil, onto.Errorf(onto.NotFound, "%s has no version %d", f.typ, f.version).
+		WithHint("list its versions with: onto schema history --type %s", f.typ)
+}
+
+// printSchemas prints types as a schema file.
+func (c *command) printSchemas(versions []onto.SchemaVersion) error {
+	schemas := make([]onto.Schema, len(versions))
+	for i, v := range versions {
+		schemas[i] = v.Schema
+		if err := c.out.line("# %s %s version %d sha256 %s", v.Schema.Kind, v.Schema.Name, v.Version, v.Hash); err != nil {
+			return err
+		}
+	}
+	text, err := schemafile.Format(schemas)
+	if err != nil {
+		return err
+	}
+	return c.out.data(text)
+}
+
+func (c *command) schemaHistoryCommand() *cobra.Command {
+	var f schemaFlags
+	cmd := &cobra.Command{
+		Use:   "history --type T",
+		Short: "List the versions of a type",
+		Long:  "List the versions of a type, oldest first: when each was registered, by which run of a program, and why.",
+		Example: `  onto schema history --type Customer
+  onto schema history --kind relation --type Subscription --json`,
+		Args: argCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.typ == "" {
+				return onto.Errorf(onto.Invalid, "--type is missing").WithHint("see the types with: onto info")
+			}
+			return c.schemaHistory(cmd.Context(), &f)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (c *command) schemaHistory(ctx context.Context, f *schemaFlags) error {
+	return c.withStore(ctx, reading, func(s *store.Store) error {
+		all, err := s.Schemas(ctx)
+		if err != nil {
+			return err
+		}
+		versions, err := f.pick(s, all)
+		if err != nil {
+			return err
+		}
+		out := c.rows(wholeColumns("kind", "type", "version", "hash", "time", "runtime", "reason"))
+		for _, v := range versions {
+			if err := out.add(newSchemaHistoryRow(v)); err != nil {
+				return err
+			}
+		}
+		return out.close("no versions")
+	})
+}
+
+// schemaHistoryRow tells when a version of a type was registered.
+type schemaHistoryRow struct {
+	Kind      onto.Kind `json:"type_kind"`
+	Name      string    `json:"type_name"`
+	Version   int       `json:"schema_version_id"`
+	Hash      string    `json:"schema_hash"`
+	CreatedAt string    `json:"created_at"`
+	RuntimeID *string   `json:"runtime_id"`
+	Reason    *string   `json:"reason"`
+
+	of onto.SchemaVersion
+}
+
+func newSchemaHistoryRow(v onto.SchemaVersion) schemaHistoryRow {
+	return schemaHistoryRow{
+		Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version, Hash: v.Hash,
+		CreatedAt: codec.FormatTime(v.Created), RuntimeID: orNull(v.Runtime), Reason: orNull(v.Reason), of: v,
+	}
+}
+
+func (r schemaHistoryRow) cells() ([]string, error) {
+	return []string{
+		string(r.Kind), r.Name, strconv.Itoa(r.Version), r.Hash,
+		showTime(r.of.Created), r.of.Runtime, r.of.Reason,
+	}, nil
+}

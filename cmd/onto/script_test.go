@@ -1,0 +1,174 @@
+package main
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	_ "github.com/mattn/go-sqlite3"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the test binary stand in for the command: run under the name
+// onto, it is onto.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"onto": main})
+}
+
+// TestStories runs the scripts, each a story told with the command.
+func TestStories(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"status":    status,
+			"sql":       runSQL,
+			"remember":  remember,
+			"unchanged": unchanged,
+			"let":       let,
+			"normal":    normal,
+			"repeat":    repeat,
+			"shell":     shell,
+		},
+		Setup: func(env *testscript.Env) error {
+			env.Values[remembered{}] = map[string]string{}
+			return nil
+		},
+	})
+}
+
+// status N COMMAND… runs a command that must end with exit status N.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// sql FILE STATEMENT… changes a SQLite file behind the command's back.
+func runSQL(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: sql FILE STATEMENT...")
+	}
+	db, err := sql.Open("sqlite3", ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer db.Close()
+	for _, statement := range args[1:] {
+		_, err := db.Exec(statement)
+		ts.Check(err)
+	}
+}
+
+type remembered struct{}
+
+// fingerprint tells one state of a file from another, also that it is missing.
+func fingerprint(ts *testscript.TestScript, file string) string {
+	data, err := os.ReadFile(ts.MkAbs(file))
+	if errors.Is(err, os.ErrNotExist) {
+		return "missing"
+	}
+	ts.Check(err)
+	return fmt.Sprintf("%x", sha256.Sum256(data))
+}
+
+// remember FILE… notes the state of files for unchanged.
+func remember(ts *testscript.TestScript, neg bool, args []string) {
+	for _, file := range args {
+		ts.Value(remembered{}).(map[string]string)[file] = fingerprint(ts, file)
+	}
+}
+
+// unchanged FILE… fails if a file is not as it was remembered.
+func unchanged(ts *testscript.TestScript, neg bool, args []string) {
+	for _, file := range args {
+		if fingerprint(ts, file) != ts.Value(remembered{}).(map[string]string)[file] {
+			ts.Fatalf("%s has changed", file)
+		}
+	}
+}
+
+// let NAME FILE REGEXP sets a variable to what the group in the expression
+// matches; FILE may be stdout or stderr.
+func let(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: let NAME FILE REGEXP")
+	}
+	m := regexp.MustCompile("(?m)" + args[2]).FindStringSubmatch(ts.ReadFile(args[1]))
+	if m == nil {
+		ts.Fatalf("%s does not match %s", args[1], args[2])
+	}
+	ts.Setenv(args[0], m[1])
+}
+
+// normal FROM TO copies output with what differs from run to run replaced.
+func normal(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: normal FROM TO")
+	}
+	text := ts.ReadFile(args[0])
+	for _, r := range []struct{ pattern, with string }{
+		{`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(\+00:00|Z)`, "TIME"},
+		{`("runtime_id": ?)"[^"]+"`, `$1"RUNTIME"`},
+		{`("store_id": ?)"[^"]+"`, `$1"STORE"`},
+		{`("bytes": ?)\d+`, `${1}BYTES`},
+		{`(?m)^(runtime +).*`, "${1}RUNTIME"},
+		{`(?m)^(store id +).*`, "${1}STORE"},
+		{`(?m)^(size +).*`, "${1}SIZE"},
+		{`\b[0-9a-f]{64}\b`, "HASH"},
+	} {
+		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.with)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o666))
+}
+
+// repeat N TEXT FILE writes a text N times into a file, and sets TEXT in the
+// environment to it.
+func repeat(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: repeat N TEXT FILE")
+	}
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	text := strings.Repeat(args[1], n)
+	ts.Setenv("TEXT", text)
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(text), 0o666))
+}
+
+// shell FILE TEXT runs each line that follows the one with TEXT as a command of
+// a shell; all must succeed and print something.
+func shell(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: shell FILE TEXT")
+	}
+	_, rest, ok := strings.Cut(ts.ReadFile(args[0]), args[1])
+	if !ok {
+		ts.Fatalf("%s does not contain %s", args[0], args[1])
+	}
+	for i, line := range strings.Split(strings.TrimSpace(rest), "\n") {
+		if i == 0 {
+			continue // the rest of the line with the text
+		}
+		ts.Check(ts.Exec("sh", "-c", line))
+		if ts.ReadFile("stdout") == "" {
+			ts.Fatalf("%s: printed nothing", line)
+		}
+	}
+}

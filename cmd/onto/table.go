@@ -1,0 +1,160 @@
+package main
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// column is a column of a table.
+type column struct {
+	name  string
+	label string // what a table shows in place of the name, if not empty
+	whole bool   // never cut: keys and ids, which people copy
+}
+
+func (c column) header() string {
+	if c.label != "" {
+		return c.label
+	}
+	return c.name
+}
+
+// columns makes columns whose cells may be cut.
+func columns(names ...string) []column {
+	list := make([]column, len(names))
+	for i, n := range names {
+		list[i].name = n
+	}
+	return list
+}
+
+// wholeColumns makes columns whose cells are never cut.
+func wholeColumns(names ...string) []column {
+	list := columns(names...)
+	for i := range list {
+		list[i].whole = true
+	}
+	return list
+}
+
+const (
+	maxBuffered = 1000 // rows that decide the widths
+	maxCell     = 60   // width of a cell that may be cut
+)
+
+// table prints rows in aligned columns. The first rows decide the widths, so
+// a long answer needs little memory.
+type table struct {
+	out     *output
+	columns []column
+	rows    [][]string
+	widths  []int // nil until the header is printed
+}
+
+func newTable(out *output, cols []column) *table { return &table{out: out, columns: cols} }
+
+// add takes the next row.
+func (t *table) add(cells []string) error {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		row[i] = escape(cell)
+		if t.out.terminal && !t.columns[i].whole {
+			row[i] = cut(row[i], maxCell)
+		}
+	}
+	if t.widths != nil {
+		return t.print(row, "")
+	}
+	t.rows = append(t.rows, row)
+	if len(t.rows) < maxBuffered {
+		return nil
+	}
+	return t.start()
+}
+
+// close prints what is left. A table without rows prints nothing.
+func (t *table) close() error {
+	if len(t.rows) == 0 || t.widths != nil {
+		return nil
+	}
+	return t.start()
+}
+
+// start decides the widths and prints the header and the rows so far.
+func (t *table) start() error {
+	header := make([]string, len(t.columns))
+	t.widths = make([]int, len(t.columns))
+	for i, c := range t.columns {
+		header[i] = escape(c.header())
+		t.widths[i] = width(header[i])
+	}
+	for _, row := range t.rows {
+		for i, cell := range row {
+			t.widths[i] = max(t.widths[i], width(cell))
+		}
+	}
+	if err := t.print(header, bold); err != nil {
+		return err
+	}
+	for _, row := range t.rows {
+		if err := t.print(row, ""); err != nil {
+			return err
+		}
+	}
+	t.rows = nil
+	return nil
+}
+
+func (t *table) print(row []string, s style) error {
+	var b strings.Builder
+	for i, cell := range row {
+		b.WriteString(cell)
+		if i+1 < len(row) {
+			b.WriteString(strings.Repeat(" ", max(0, t.widths[i]-width(cell))+2))
+		}
+	}
+	line := strings.TrimRight(b.String(), " ")
+	if s != "" {
+		line = t.out.paint(s, line)
+	}
+	return t.out.line("%s", line)
+}
+
+// cut shortens text to a width.
+func cut(s string, most int) string {
+	if width(s) <= most {
+		return s
+	}
+	n := 0
+	for i, r := range s {
+		if n += runeWidth(r); n > most-1 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// width is how many columns of a terminal text takes.
+func width(s string) int {
+	if len(s) == utf8.RuneCountInString(s) {
+		return len(s)
+	}
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	switch {
+	case unicode.Is(unicode.Mn, r):
+		return 0
+	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3,
+		r >= 0xf900 && r <= 0xfaff, r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60,
+		r >= 0xffe0 && r <= 0xffe6, r >= 0x1f300 && r <= 0x1faff, r >= 0x20000 && r <= 0x3fffd:
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
+)
+
+// writeFlags is what every writing verb takes about its commit.
+type writeFlags struct {
+	meta                        []string
+	actor, comment, correlation string
+	idempotencyKey              string
+	expectHead                  int64
+}
+
+func (w *writeFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
+	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
+	flags.StringVar(&w.comment, "comment", "", "why, for people")
+	flags.StringVar(&w.correlation, "correlation", "", "groups commits that belong together")
+	flags.StringVar(&w.idempotencyKey, "idempotency-key", "", "makes the commit safe to repeat")
+	flags.Int64Var(&w.expectHead, "expect-head", 0, "fail unless the head is commit `N`")
+}
+
+// draft is a draft with everything but its contents.
+func (w *writeFlags) draft(cmd *cobra.Command) (onto.Draft, error) {
+	d := onto.Draft{Comment: w.comment, Correlation: w.correlation, IdempotencyKey: w.idempotencyKey}
+	changed := cmd.Flags().Changed
+	if changed("expect-head") {
+		d = d.ExpectHead(w.expectHead)
+	}
+	var err error
+	if changed("actor") {
+		if d.Actor, err = onto.ParseActor(w.actor); err != nil {
+			return d, err
+		}
+	}
+	d.Metadata, err = parseMeta(w.meta)
+	return d, err
+}
+
+// parseMeta reads K=V pairs.
+func parseMeta(pairs []string) (map[string]any, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	meta := make(map[string]any, len(pairs))
+	for _, pair := range pairs {
+		k, v, ok := strings.Cut(pair, "=")
+		if !ok || k == "" {
+			return nil, onto.Errorf(onto.Invalid, "--meta %.80q is not K=V", pair).WithHint("for example: --meta source=import")
+		}
+		if before, twice := meta[k]; twice && before != v {
+			return nil, onto.Errorf(onto.Invalid, "--meta gives %.80q twice, with different values", k)
+		}
+		meta[k] = v
+	}
+	return meta, nil
+}
+
+// commit opens the store, lets build add to the draft, commits it and prints
+// the result.
+func (c *command) commit(ctx context.Context, d onto.Draft, build func(*store.Store, onto.Draft) (onto.Draft, error)) error {
+	return c.withStore(ctx, writing, func(s *store.Store) error {
+		d, err := build(s, d)
+		if err != nil {
+			return err
+		}
+		result, err := s.Commit(ctx, d)
+		if err != nil {
+			return err
+		}
+		return c.printResult(result)
+	})
+}
+
+// resultDoc is what a writing verb prints with --json.
+type resultDoc struct {
+	CommitID   *int64 `json:"commit_id"` // null if nothing changed
+	Changed    bool   `json:"changed"`
+	Operations int    `json:"operations"`
+	Repeated   bool   `json:"repeated"`
+}
+
+// printResult prints the commit id, alone so that scripts can use it.
+func (c *command) printResult(r onto.Result) error {
+	if c.json {
+		doc := resultDoc{Changed: r.Changed(), Operations: r.Operations, Repeated: r.Repeated}
+		if r.Changed() {
+			doc.CommitID = &r.ID
+		}
+		return c.document(doc)
+	}
+	if !r.Changed() {
+		c.say("nothing changed")
+		return nil
+	}
+	if r.Repeated {
+		c.say("committed before with this idempotency key")
+	}
+	return c.out.line("%d", r.ID)
+}
