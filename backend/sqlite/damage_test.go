@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mattn/go-sqlite3"
+
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
@@ -273,5 +275,27 @@ func write(t *testing.T, path string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// When the disk fails at the very end of a commit, nobody knows what it kept:
+// the caller is told so, and nothing more is written before a new start.
+func TestUnknownOutcome(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "unsure.db")
+	makeThings(t, path)
+	b := open(t, path, nil)
+	b.FailAt("commit", sqlite3.Error{Code: sqlite3.ErrIoErr})
+	for i := range 2 {
+		_, err := b.Append(t.Context(), thingDraft("k", 1))
+		if !errors.Is(err, onto.OutcomeUnknown) || onto.HintOf(err) == "" {
+			t.Errorf("append %d: got %v, want OutcomeUnknown with a hint", i, err)
+		}
+	}
+	if _, err := b.Get(t.Context(), onto.EntityID("Thing", "k"), backend.Head); !errors.Is(err, onto.NotFound) {
+		t.Errorf("reads go on: got %v, want NotFound", err)
+	}
+	again := open(t, path, nil)
+	if r, err := again.Append(t.Context(), thingDraft("k", 1)); err != nil || r.ID != 1 {
+		t.Errorf("after a new start: got commit %d, error %v; want 1", r.ID, err)
 	}
 }
