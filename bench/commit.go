@@ -89,12 +89,10 @@ func (e *env) singleWrites(write func(context.Context, rawRow) error, next func(
 	}}
 }
 
-var errNotChanged = errors.New("a commit changed nothing")
-
 func commit(ctx context.Context, s *store.Store, things any) error {
 	res, err := s.Commit(ctx, onto.Draft{}.Ensure(things))
 	if err == nil && !res.Changed() {
-		err = errNotChanged
+		err = errors.New("a commit changed nothing")
 	}
 	return err
 }
