@@ -60,19 +60,48 @@ func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Past
 	}
 }
 
-// HistorySince yields the versions of a type that commits after since have
-// made, by commit and then identity. Since 0 yields all.
-func (s *Store) HistorySince(ctx context.Context, kind onto.Kind, name string, since int64) iter.Seq2[Entry, error] {
-	if _, err := s.typ(kind, name); err != nil {
-		return failed[Entry](err)
-	}
-	if since < 0 {
-		return failed[Entry](onto.Errorf(onto.Invalid, "commit %d is negative", since))
-	}
-	if _, err := s.At(since).resolve(ctx); err != nil {
-		return failed[Entry](err)
-	}
-	return s.entries(ctx, &backend.Query{Kind: kind, Type: name, Mode: backend.History, At: backend.Head, Since: since})
+// HistoryQuery selects versions of a type.
+type HistoryQuery struct {
+	Kind  onto.Kind  // may be left out if the name tells
+	Type  string     // the type's name
+	Since int64      // only versions that later commits made
+	Until onto.Point // only versions up to this moment; the zero Point is the head
+	Limit int        // at most so many; 0 for all
+}
+
+// Versions yields the versions of a type, deletes included, by commit and then
+// identity.
+func (s *Store) Versions(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, error] {
+	return later(func() (iter.Seq2[Entry, error], error) {
+		if q.Kind == "" {
+			schema, err := s.Type(q.Type)
+			if err != nil {
+				return nil, err
+			}
+			q.Kind = schema.Kind
+		}
+		if _, err := s.typ(q.Kind, q.Type); err != nil {
+			return nil, err
+		}
+		if q.Since < 0 || q.Limit < 0 {
+			return nil, onto.Errorf(onto.Invalid, "commit %d or limit %d is negative", q.Since, q.Limit)
+		}
+		if _, err := s.At(q.Since).resolve(ctx); err != nil {
+			return nil, err
+		}
+		until, err := s.View(q.Until).resolve(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.entries(ctx, &backend.Query{
+			Kind: q.Kind, Type: q.Type, Mode: backend.History, At: until, Since: q.Since, Limit: q.Limit,
+		}), nil
+	})
+}
+
+// failed is a sequence that has only an error.
+func failed[T any](err error) iter.Seq2[T, error] {
+	return later(func() (iter.Seq2[T, error], error) { return nil, err })
 }
 
 // entries adds the commits to versions. Versions come by commit, so the last
@@ -114,23 +143,32 @@ func (s *Store) Commits(ctx context.Context, q CommitQuery) iter.Seq2[onto.Commi
 // Changes yields what a commit changed, in order of identity. Each change's
 // Before is the state right before the commit.
 func (s *Store) Changes(ctx context.Context, commit int64) iter.Seq2[onto.Change, error] {
-	if commit < 1 {
-		return failed[onto.Change](onto.Errorf(onto.NotFound, "commit %d does not exist: ids start at 1", commit))
-	}
-	if _, err := s.At(commit).resolve(ctx); err != nil {
-		return failed[onto.Change](err)
-	}
-	return s.b.Diff(ctx, &backend.DiffQuery{From: commit - 1, To: commit})
+	return later(func() (iter.Seq2[onto.Change, error], error) {
+		if commit < 1 {
+			return nil, onto.Errorf(onto.NotFound, "commit %d does not exist: ids start at 1", commit)
+		}
+		if _, err := s.At(commit).resolve(ctx); err != nil {
+			return nil, err
+		}
+		return s.b.Diff(ctx, &backend.DiffQuery{From: commit - 1, To: commit}), nil
+	})
 }
 
-// Diff yields, in order of identity, what differs between two moments. With a
-// type given, only of that type.
-func (s *Store) Diff(ctx context.Context, from, to onto.Point, typ string) iter.Seq2[onto.Change, error] {
-	q, err := s.diffQuery(ctx, from, to, typ)
-	if err != nil {
-		return failed[onto.Change](err)
-	}
-	return s.b.Diff(ctx, q)
+// DiffQuery selects changes between two moments, From not after To.
+type DiffQuery struct {
+	From, To onto.Point
+	Type     string // only this type; "" for all
+}
+
+// Diff yields, in order of identity, what differs between two moments.
+func (s *Store) Diff(ctx context.Context, q DiffQuery) iter.Seq2[onto.Change, error] {
+	return later(func() (iter.Seq2[onto.Change, error], error) {
+		ask, err := s.diffQuery(ctx, q.From, q.To, q.Type)
+		if err != nil {
+			return nil, err
+		}
+		return s.b.Diff(ctx, ask), nil
+	})
 }
 
 func (s *Store) diffQuery(ctx context.Context, from, to onto.Point, typ string) (*backend.DiffQuery, error) {

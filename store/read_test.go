@@ -71,13 +71,13 @@ func TestCommitAfterHead(t *testing.T) {
 	for _, err := range s.Changes(t.Context(), 4) {
 		wantError(t, err, onto.NotFound, "commit 4")
 	}
-	for _, err := range s.Diff(t.Context(), onto.AtCommit(1), onto.AtCommit(4), "") {
+	for _, err := range s.Diff(t.Context(), store.DiffQuery{From: onto.AtCommit(1), To: onto.AtCommit(4)}) {
 		wantError(t, err, onto.NotFound, "commit 4")
 	}
-	for _, err := range s.Diff(t.Context(), onto.AtCommit(3), onto.AtCommit(1), "") {
+	for _, err := range s.Diff(t.Context(), store.DiffQuery{From: onto.AtCommit(3), To: onto.AtCommit(1)}) {
 		wantError(t, err, onto.Invalid, "after the second")
 	}
-	for _, err := range s.HistorySince(t.Context(), onto.KindEntity, "Product", 4) {
+	for _, err := range s.Versions(t.Context(), store.HistoryQuery{Type: "Product", Since: 4}) {
 		wantError(t, err, onto.NotFound, "commit 4")
 	}
 }
@@ -95,10 +95,10 @@ func TestDeletedAndUnknown(t *testing.T) {
 	}
 }
 
-func TestHistorySince(t *testing.T) {
+func TestVersions(t *testing.T) {
 	s := threeCommits(t)
 	var got []string
-	for e, err := range s.HistorySince(t.Context(), onto.KindEntity, "Product", 1) {
+	for e, err := range s.Versions(t.Context(), store.HistoryQuery{Type: "Product", Since: 1}) {
 		if err != nil {
 			t.Fatal(err)
 		}

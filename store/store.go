@@ -21,7 +21,7 @@
 //	for c, err := range store.Find[Customer](s.Now()).All(ctx) { … }
 //
 // What happened is asked of the store itself: [History] and [Store.History] of
-// one identity, [Store.HistorySince] of a type, [Store.Commits],
+// one identity, [Store.Versions] of a type, [Store.Commits],
 // [Store.Changes] of a commit, [Store.Diff] of two moments, and [Store.Blame]
 // for who last set each field.
 //
@@ -67,7 +67,8 @@ type typeName struct {
 
 // Open opens the store that a backend keeps. The given types are registered if
 // they are new; if one is stored differently, Open fails with SchemaOutdated.
-// Types that are stored but not given can be used by name. The store owns the
+// Types that are stored but not given can be used by name; those that another
+// program registers later are known after the next Open. The store owns the
 // backend from then on, also when Open fails.
 func Open(ctx context.Context, b backend.Backend, types ...onto.Type) (*Store, error) {
 	return OpenWith(ctx, b, nil, types...)
@@ -134,9 +135,9 @@ func (s *Store) load(ctx context.Context, types []onto.Type) error {
 	return nil
 }
 
-// Check tells whether types fit what a backend has stored, without changing
-// anything: which of them are new, or SchemaOutdated with the differences.
-func Check(ctx context.Context, b backend.Backend, types ...onto.Type) ([]onto.Schema, error) {
+// Unregistered returns which of the types a backend has not stored yet, without
+// changing anything. It fails with SchemaOutdated if one is stored differently.
+func Unregistered(ctx context.Context, b backend.Backend, types ...onto.Type) ([]onto.Schema, error) {
 	schemas, err := schemasOf(types)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func (c *command) diff(ctx context.Context, first, second, typ string) error {
 		return err
 	}
 	return c.withStore(ctx, reading, func(s *store.Store) error {
-		changes := s.Diff(ctx, from, to, typ)
+		changes := s.Diff(ctx, store.DiffQuery{From: from, To: to, Type: typ})
 		if !c.json {
 			return c.printChanges(changes)
 		}

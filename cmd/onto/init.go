@@ -109,7 +109,7 @@ func (c *command) planInit(ctx context.Context, types []onto.Type) (initDoc, err
 		return doc, err
 	}
 	defer b.Close()
-	missing, err := store.Check(ctx, b, types...)
+	missing, err := store.Unregistered(ctx, b, types...)
 	if err != nil {
 		return doc, err
 	}

@@ -99,7 +99,7 @@ func (c *command) answer(ctx context.Context, s *store.Store, q queryFlags, name
 	return out.close("no " + name)
 }
 
-func (q queryFlags) find(s *store.Store, shape *shape) store.Finder {
+func (q queryFlags) find(s *store.Store, shape *shape) store.Query {
 	return s.View(q.point).FindKind(q.kind, shape.schema.Name).After(q.cursor)
 }
 
@@ -133,16 +133,10 @@ func (c *command) queryPage(ctx context.Context, s *store.Store, q queryFlags, s
 
 // queryHistory prints versions up to the moment asked for.
 func queryHistory(ctx context.Context, s *store.Store, q queryFlags, shape *shape, out *list) error {
-	until, err := s.View(q.point).Commit(ctx)
-	if err != nil {
-		return err
-	}
-	for e, err := range s.HistorySince(ctx, q.kind, shape.schema.Name, q.since) {
+	ask := store.HistoryQuery{Kind: q.kind, Type: shape.schema.Name, Since: q.since, Until: q.point, Limit: q.limit}
+	for e, err := range s.Versions(ctx, ask) {
 		if err != nil {
 			return err
-		}
-		if e.Commit.ID > until.ID || q.limit > 0 && out.n == q.limit {
-			break
 		}
 		if err := out.add(shape.row(e.Version)); err != nil {
 			return err
