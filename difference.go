@@ -22,17 +22,30 @@ func (d Difference) Empty() bool {
 
 // String lists the difference on one line.
 func (d Difference) String() string {
-	var parts []string
-	for _, s := range d.Added {
-		parts = append(parts, "+"+s)
+	return d.Type + ": " + strings.Join(d.changes(), ", ")
+}
+
+// Lines lists the difference with one change on each line.
+func (d Difference) Lines() []string {
+	lines := d.changes()
+	for i, change := range lines {
+		lines[i] = d.Type + ": " + change
 	}
-	for _, s := range d.Removed {
-		parts = append(parts, "-"+s)
+	return lines
+}
+
+// changes is each change with a sign in front.
+func (d Difference) changes() []string {
+	var list []string
+	for _, part := range []struct {
+		sign  string
+		names []string
+	}{{"+ ", d.Added}, {"- ", d.Removed}, {"~ ", d.Changed}} {
+		for _, name := range part.names {
+			list = append(list, part.sign+name)
+		}
 	}
-	for _, s := range d.Changed {
-		parts = append(parts, "~"+s)
-	}
-	return d.Type + ": " + strings.Join(parts, ", ")
+	return list
 }
 
 // Compare returns how the given schema differs from the stored one.

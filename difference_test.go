@@ -48,8 +48,8 @@ func TestCompareFields(t *testing.T) {
 	if d.Empty() {
 		t.Error("Empty: got true, want false")
 	}
-	line := "Customer: +email, -extra, ~active: bool default true → bool default false, ~age: int optional → float, " +
-		"~name: string search → string optional index search, ~score: float default 0.5 → float, ~tier: string index → string"
+	line := "Customer: + email, - extra, ~ active: bool default true → bool default false, ~ age: int optional → float, " +
+		"~ name: string search → string optional index search, ~ score: float default 0.5 → float, ~ tier: string index → string"
 	if got := d.String(); got != line {
 		t.Errorf("got  %s\nwant %s", got, line)
 	}

@@ -1,6 +1,6 @@
 // Package onto holds the words of Ontologia: the types that every other
-// package speaks in. It has no input or output and imports only the standard
-// library.
+// package speaks in. It does no input or output and needs nothing outside the
+// standard library and this module's canonical JSON.
 //
 // # The model
 //
@@ -39,6 +39,9 @@
 //	index         the field is worth an index
 //	search        the words of the field can be searched
 //	default=JSON  stands in for a missing value; must come last
+//
+// A struct's zero value is a value: for a default to stand in, the field must
+// be a pointer or marked omitzero.
 //
 // # Writing
 //

@@ -126,5 +126,5 @@ func ExampleCompare() {
 	given, _ := onto.TypeOf[ProductV2]().As("Product").Schema()
 	fmt.Println(onto.Compare(stored, given))
 	// Output:
-	// Product: +price, ~title: string → string optional
+	// Product: + price, ~ title: string → string optional
 }

@@ -2,6 +2,7 @@ package onto
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 )
@@ -23,6 +24,11 @@ type Version struct {
 	Commit        int64           // the commit that made it
 	SchemaVersion int             // the version of the type it was written with
 	Fields        json.RawMessage // canonical JSON object; {} after a delete
+}
+
+// String describes the version for messages.
+func (v Version) String() string {
+	return fmt.Sprintf("%s at commit %d: %s %s", v.Identity, v.Commit, v.Op, v.Fields)
 }
 
 // Live reports whether the identity exists after this version.
@@ -93,6 +99,9 @@ type Change struct {
 	Before *Version // nil if it did not exist
 	After  *Version // nil if it does not exist any more; a delete's version is given when it is known
 }
+
+// String describes the change for messages.
+func (c Change) String() string { return string(c.Operation()) + " " + c.Identity.String() }
 
 // Operation tells whether the identity came, changed or went.
 func (c Change) Operation() Operation {
