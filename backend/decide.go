@@ -3,6 +3,7 @@ package backend
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -84,6 +85,55 @@ func SameTwice(a, b *Write) error {
 	}
 	return onto.Errorf(onto.Conflict, "%s comes twice in the draft, with different contents", a.Identity).
 		WithHint("keep one of the two")
+}
+
+// SortWrites brings writes into the order of identity. An identity that comes
+// twice is kept once if both are equal.
+func SortWrites(writes []Write) ([]Write, error) {
+	sorted := true
+	for i := 1; i < len(writes) && sorted; i++ {
+		sorted = writes[i-1].Identity.Compare(writes[i].Identity) < 0
+	}
+	if sorted {
+		return writes, nil
+	}
+	slices.SortStableFunc(writes, func(a, b Write) int { return a.Identity.Compare(b.Identity) })
+	kept := writes[:1]
+	for i := 1; i < len(writes); i++ {
+		last := &kept[len(kept)-1]
+		if last.Identity != writes[i].Identity {
+			kept = append(kept, writes[i])
+			continue
+		}
+		if err := SameTwice(last, &writes[i]); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
+}
+
+// Difference compares an identity's versions at two moments. Before is nil if
+// it had none. It reports false if both show the same state.
+func Difference(before, after *onto.Version) (onto.Change, bool) {
+	if before != nil && !before.Live() {
+		before = nil
+	}
+	c := onto.Change{Identity: after.Identity, Before: before, After: after}
+	if before == nil {
+		return c, after.Live()
+	}
+	return c, !after.Live() || !bytes.Equal(before.Fields, after.Fields)
+}
+
+// NoCommit is the error for a commit that does not exist.
+func NoCommit(id, head int64) error {
+	return onto.Errorf(onto.NotFound, "commit %d does not exist, the head is %d", id, head).
+		WithHint("list commits with: onto commits")
+}
+
+// NoVersion is the error for an identity that has no version.
+func NoVersion(id onto.Identity) error {
+	return onto.Errorf(onto.NotFound, "%s does not exist", id)
 }
 
 // Missing returns which of the given schemas are not stored yet. It fails with

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"iter"
 	"reflect"
-	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -21,15 +20,21 @@ func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
 	if err != nil {
 		return onto.Result{}, err
 	}
-	for in := range d.Intents() {
-		if draft.Writes, err = s.addIntent(draft.Writes, in); err != nil {
+	for w, err := range s.stream(d, nil) {
+		if err != nil {
 			return onto.Result{}, err
 		}
+		if len(draft.Writes) == s.opts.MaxBatch {
+			return onto.Result{}, onto.Errorf(onto.TooLarge, "the draft has more than %d intents", s.opts.MaxBatch).
+				WithHint("use CommitStream, or split the draft")
+		}
+		draft.Writes = append(draft.Writes, w)
 	}
-	if draft.Writes, err = sortWrites(draft.Writes); err != nil {
+	if draft.Writes, err = backend.SortWrites(draft.Writes); err != nil {
 		return onto.Result{}, err
 	}
-	return s.finish(ctx)(s.b.Append(ctx, draft))
+	res, err := s.b.Append(ctx, draft)
+	return s.finish(ctx, res, err)
 }
 
 // CommitStream makes a draft and a sequence of further things true as one
@@ -41,30 +46,21 @@ func (s *Store) CommitStream(ctx context.Context, d onto.Draft, things iter.Seq2
 	if err != nil {
 		return onto.Result{}, err
 	}
-	return s.finish(ctx)(s.b.AppendStream(ctx, draft, s.stream(d, things)))
+	res, err := s.b.AppendStream(ctx, draft, s.stream(d, things))
+	return s.finish(ctx, res, err)
 }
 
-// stream turns things into writes.
+// stream yields the writes of a draft's intents and of further things, which
+// may be nil.
 func (s *Store) stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
-		var writes []backend.Write
-		add := func(in onto.Intent) bool {
-			var err error
-			if writes, err = s.addIntent(writes[:0], in); err != nil {
-				yield(backend.Write{}, err)
-				return false
-			}
-			for _, w := range writes {
-				if !yield(w, nil) {
-					return false
-				}
-			}
-			return true
-		}
 		for in := range d.Intents() {
-			if !add(in) {
+			if !s.writes(in, yield) {
 				return
 			}
+		}
+		if things == nil {
+			return
 		}
 		for thing, err := range things {
 			if err != nil {
@@ -75,7 +71,7 @@ func (s *Store) stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[bac
 			if id, ok := thing.(onto.Identity); ok {
 				in = onto.Intent{Op: onto.Delete, Identity: id}
 			}
-			if !add(in) {
+			if !s.writes(in, yield) {
 				return
 			}
 		}
@@ -107,19 +103,19 @@ func (s *Store) header(d onto.Draft) (*backend.Draft, error) {
 	return draft, nil
 }
 
-// finish notes the head and explains drift.
-func (s *Store) finish(ctx context.Context) func(onto.Result, error) (onto.Result, error) {
-	return func(res onto.Result, err error) (onto.Result, error) {
-		if err == nil {
-			s.seen(res.ID)
-			return res, nil
-		}
-		var e *onto.Error
-		if errors.As(err, &e) && e.Code == onto.SchemaOutdated && e.Differences == nil {
-			e.Differences = s.drift(ctx)
-		}
-		return onto.Result{}, err
+// finish notes the head, and explains drift.
+func (s *Store) finish(ctx context.Context, res onto.Result, err error) (onto.Result, error) {
+	if err == nil {
+		s.seen(res.ID)
+		return res, nil
 	}
+	var e *onto.Error
+	if errors.As(err, &e) && e.Code == onto.SchemaOutdated && e.Differences == nil {
+		explained := *e
+		explained.Differences = s.drift(ctx)
+		err = &explained
+	}
+	return onto.Result{}, err
 }
 
 // drift compares the types of this program with those stored now.
@@ -151,77 +147,43 @@ func (s *Store) seen(id int64) {
 	}
 }
 
-// addIntent appends the writes that an intent stands for.
-func (s *Store) addIntent(writes []backend.Write, in onto.Intent) ([]backend.Write, error) {
-	if len(writes) >= s.opts.MaxBatch {
-		return nil, onto.Errorf(onto.TooLarge, "the draft has more than %d intents", s.opts.MaxBatch).
-			WithHint("use CommitStream, or split the draft")
-	}
+// writes yields the writes that an intent stands for: one, or those of each
+// element of a slice, array or iterator. It reports whether to go on.
+func (s *Store) writes(in onto.Intent, yield func(backend.Write, error) bool) bool {
 	if in.Op == onto.Delete {
-		w, err := s.deletion(in.Identity)
-		return append(writes, w), err
+		return yield(s.deletion(in.Identity))
 	}
-	switch thing := in.Value.(type) {
-	case onto.Entity:
-		w, err := s.entity(thing)
-		return append(writes, w), err
-	case *onto.Entity:
-		w, err := s.entity(*thing)
-		return append(writes, w), err
-	case onto.Relation:
-		w, err := s.relation(thing)
-		return append(writes, w), err
-	case *onto.Relation:
-		w, err := s.relation(*thing)
-		return append(writes, w), err
-	}
-	return s.addValue(writes, reflect.ValueOf(in.Value))
-}
-
-// addValue appends the writes of a struct, or of each element of a slice,
-// array or iterator.
-func (s *Store) addValue(writes []backend.Write, v reflect.Value) ([]backend.Write, error) {
+	v := reflect.ValueOf(in.Value)
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {
-			return nil, onto.Errorf(onto.Invalid, "the draft has a nil %v", v.Type())
+			break
 		}
 		v = v.Elem()
 	}
 	switch {
 	case !v.IsValid():
-		return nil, onto.Errorf(onto.Invalid, "the draft has a nil value")
+		return yield(backend.Write{}, onto.Errorf(onto.Invalid, "the draft has a nil value"))
+	case v.Kind() == reflect.Pointer, v.Kind() == reflect.Func && v.IsNil():
+		return yield(backend.Write{}, onto.Errorf(onto.Invalid, "the draft has a nil %v", v.Type()))
 	case v.Kind() == reflect.Struct:
-		w, err := s.structWrite(v)
-		return append(writes, w), err
-	case v.Kind() == reflect.Slice, v.Kind() == reflect.Array, v.Kind() == reflect.Func && v.Type().CanSeq():
-		if v.Kind() == reflect.Func && v.IsNil() {
-			return nil, onto.Errorf(onto.Invalid, "the draft has a nil %v", v.Type())
-		}
-		return s.addEach(writes, v)
-	}
-	return nil, onto.Errorf(onto.Invalid, "a %v cannot be ensured", v.Type()).
-		WithHint("give a struct of a registered type, an onto.Entity, an onto.Relation, or a slice or iterator of these")
-}
-
-func (s *Store) addEach(writes []backend.Write, list reflect.Value) ([]backend.Write, error) {
-	add := func(v reflect.Value) (err error) {
-		writes, err = s.addIntent(writes, onto.Intent{Op: onto.Put, Value: v.Interface()})
-		return err
-	}
-	if list.Kind() == reflect.Func {
-		for v := range list.Seq() {
-			if err := add(v); err != nil {
-				return nil, err
+		return yield(s.structWrite(v))
+	case v.Kind() == reflect.Slice, v.Kind() == reflect.Array:
+		for i := range v.Len() {
+			if !s.writes(onto.Intent{Op: onto.Put, Value: v.Index(i).Interface()}, yield) {
+				return false
 			}
 		}
-		return writes, nil
-	}
-	for i := range list.Len() {
-		if err := add(list.Index(i)); err != nil {
-			return nil, err
+		return true
+	case v.Kind() == reflect.Func && v.Type().CanSeq():
+		for item := range v.Seq() {
+			if !s.writes(onto.Intent{Op: onto.Put, Value: item.Interface()}, yield) {
+				return false
+			}
 		}
+		return true
 	}
-	return writes, nil
+	return yield(backend.Write{}, onto.Errorf(onto.Invalid, "a %v cannot be ensured", v.Type()).
+		WithHint("give a struct of a registered type, an onto.Entity, an onto.Relation, or a slice or iterator of these"))
 }
 
 func (s *Store) deletion(id onto.Identity) (backend.Write, error) {
@@ -252,37 +214,17 @@ func (s *Store) relation(r onto.Relation) (backend.Write, error) {
 }
 
 func (s *Store) structWrite(v reflect.Value) (backend.Write, error) {
-	t, err := s.structType(v.Type())
-	if err != nil {
-		return backend.Write{}, err
+	if t, ok := s.structs[v.Type()]; ok {
+		return t.structWrite(v)
 	}
-	return t.structWrite(v)
-}
-
-// sortWrites brings writes into the order of identity. An identity that comes
-// twice is kept once if both are equal.
-func sortWrites(writes []backend.Write) ([]backend.Write, error) {
-	order := func(a, b backend.Write) int { return a.Identity.Compare(b.Identity) }
-	sorted := true
-	for i := 1; i < len(writes) && sorted; i++ {
-		sorted = writes[i-1].Identity.Compare(writes[i].Identity) < 0
+	switch thing := v.Interface().(type) {
+	case onto.Entity:
+		return s.entity(thing)
+	case onto.Relation:
+		return s.relation(thing)
 	}
-	if sorted {
-		return writes, nil
-	}
-	slices.SortStableFunc(writes, order)
-	kept := writes[:1]
-	for i := 1; i < len(writes); i++ {
-		last := &kept[len(kept)-1]
-		if last.Identity != writes[i].Identity {
-			kept = append(kept, writes[i])
-			continue
-		}
-		if err := backend.SameTwice(last, &writes[i]); err != nil {
-			return nil, err
-		}
-	}
-	return kept, nil
+	_, err := s.structType(v.Type())
+	return backend.Write{}, err
 }
 
 // rawFields is the JSON text of untyped fields, or nil if they are given as a

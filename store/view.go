@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -83,12 +84,26 @@ func (v View) get(ctx context.Context, t *typ, id onto.Identity) (onto.Version, 
 	return found, err
 }
 
-// commandArgs is an identity as arguments of the command.
+// commandArgs is an identity as arguments of the command, quoted for a shell.
 func commandArgs(id onto.Identity) string {
 	if id.Kind == onto.KindEntity {
-		return id.Type + " " + id.Key
+		return id.Type + " " + shellWord(id.Key)
 	}
-	return id.Type + " " + id.Left + " " + id.Right
+	args := id.Type + " " + shellWord(id.Left) + " " + shellWord(id.Right)
+	if id.Instance != "" {
+		args += " --instance " + shellWord(id.Instance)
+	}
+	return args
+}
+
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-:/@", r)
+	}
+	if s != "" && s[0] != '-' && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // Get returns the T with this key as the view shows it, or NotFound. The key

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -10,6 +11,7 @@ import (
 func optionalStories() []tale {
 	return []tale{
 		{"a check of a sound store finds nothing", checkSound},
+		{"a check notices relations to what does not exist", checkEndpoints},
 		{"a store tells what it holds", describe},
 		{"a projection made anew says the same", rebuild},
 	}
@@ -35,6 +37,27 @@ func checkSound(s *story) {
 		break
 	}
 	s.commit(put(person("new"), 1))
+}
+
+func checkEndpoints(s *story) {
+	c, ok := backend.As[backend.Checker](s.Backend)
+	if !ok {
+		return
+	}
+	s.commit(put(person("ada"), 1), put(person("bob"), 1), put(city("rome"), 1),
+		put(knows("ada", "bob"), 1), put(knows("bob", "carl"), 1), put(visit("ada", "rome", "t"), 1))
+	s.commit(remove(city("rome")), put(knows("x", "y"), 1))
+	s.commit(remove(knows("x", "y")))
+	var got []string
+	for f, err := range c.Check(s.ctx) {
+		s.must(err)
+		got = append(got, f.String())
+	}
+	slices.Sort(got)
+	s.wantLines("findings", got, []string{
+		`warning endpoint_missing: Knows "bob" → "carl": there is no Person "carl"`,
+		`warning endpoint_missing: Visit "ada" → "rome" [t]: there is no City "rome"`,
+	})
 }
 
 func describe(s *story) {

@@ -93,9 +93,9 @@ func registerDifferent(s *story) {
 		got = append(got, d.String())
 	}
 	s.wantLines("differences", got, []string{
-		"Person: ~n: int optional → int optional index",
-		"City: +zip, -n",
-		"Visit: ~instance key: trip → none",
+		"Person: ~ n: int optional → int optional index",
+		"City: + zip, - n",
+		"Visit: ~ instance key: trip → none",
 	})
 	s.wantLines("schemas", s.schemas(), before)
 }

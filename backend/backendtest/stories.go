@@ -7,6 +7,6 @@ func stories() []tale {
 	return slices.Concat(
 		appendStories(), expectationStories(), idempotencyStories(), streamStories(),
 		schemaStories(), timeStories(), readStories(), historyStories(), diffStories(),
-		commitStories(), valueStories(), sequenceStories(), closeStories(),
+		commitStories(), valueStories(), sequenceStories(), panicStories(), closeStories(),
 	)
 }

@@ -19,6 +19,7 @@ func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 		c.versions()
 		c.operations()
 		c.schemas()
+		c.endpoints()
 		return c.findings
 	})
 }
@@ -34,6 +35,37 @@ func (c *checker) report(code, format string, args ...any) {
 		Code: code, Severity: onto.SeverityError, Message: fmt.Sprintf(format, args...),
 		Remedy: "the store is lost with its process; report this as a bug",
 	})
+}
+
+// endpoints notices live relations whose endpoints do not exist, which is
+// allowed and often a mistake.
+func (c *checker) endpoints() {
+	current := c.log.current(c.log.head())
+	for id, v := range current {
+		if id.Kind != onto.KindRelation || !v.Live() {
+			continue
+		}
+		schema := c.log.schemaOf(id)
+		for _, end := range []onto.Identity{onto.EntityID(schema.Left, id.Left), onto.EntityID(schema.Right, id.Right)} {
+			if e := current[end]; e == nil || !e.Live() {
+				c.findings = append(c.findings, onto.Finding{
+					Code: "endpoint_missing", Severity: onto.SeverityWarning,
+					Message: fmt.Sprintf("%s: there is no %s", id, end), Remedy: "put the entity, or delete the relation",
+				})
+			}
+		}
+	}
+}
+
+// schemaOf returns the newest schema of an identity's type.
+func (l log) schemaOf(id onto.Identity) onto.Schema {
+	var newest onto.Schema
+	for _, v := range l.schemas {
+		if v.Schema.Kind == id.Kind && v.Schema.Name == id.Type {
+			newest = v.Schema
+		}
+	}
+	return newest
 }
 
 // commits checks ids, times, metadata and idempotency keys.

@@ -52,27 +52,11 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 		w.Fields = bytes.Clone(w.Fields)
 		list = append(list, w)
 	}
-	list, err := once(list)
+	list, err := backend.SortWrites(list)
 	if err != nil {
 		return onto.Result{}, err
 	}
 	return b.append(ctx, d, hash.Sum(), list)
-}
-
-// once sorts writes and leaves out equal ones of the same identity.
-func once(writes []backend.Write) ([]backend.Write, error) {
-	slices.SortStableFunc(writes, func(a, b backend.Write) int { return a.Identity.Compare(b.Identity) })
-	var list []backend.Write
-	for _, w := range writes {
-		if n := len(list); n > 0 && list[n-1].Identity == w.Identity {
-			if err := backend.SameTwice(&list[n-1], &w); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		list = append(list, w)
-	}
-	return list, nil
 }
 
 // append decides what a draft means and keeps it, all under the lock.
@@ -184,7 +168,7 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 	id := now.head()
 	if c, ok := p.Commit(); ok {
 		if c < 0 || c > now.head() {
-			return onto.Commit{}, onto.Errorf(onto.NotFound, "there is no commit %d, the head is %d", c, now.head())
+			return onto.Commit{}, backend.NoCommit(c, now.head())
 		}
 		id = c
 	}

@@ -32,7 +32,7 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 			return handOut(v), nil
 		}
 	}
-	return onto.Version{}, onto.Errorf(onto.NotFound, "%s does not exist", id)
+	return onto.Version{}, backend.NoVersion(id)
 }
 
 // handOut returns the version with fields of its own.
@@ -103,18 +103,10 @@ func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 // change compares two versions of an identity. Before may be nil; after is not,
 // since an identity that has a version keeps having one.
 func change(before, after *onto.Version) (onto.Change, bool) {
-	lived := before != nil && before.Live()
-	if !lived && !after.Live() {
-		return onto.Change{}, false
-	}
-	if lived && after.Live() && bytes.Equal(before.Fields, after.Fields) {
-		return onto.Change{}, false
-	}
 	now := handOut(*after)
-	c := onto.Change{Identity: after.Identity, After: &now}
-	if lived {
-		then := handOut(*before)
-		c.Before = &then
+	if before == nil {
+		return backend.Difference(nil, &now)
 	}
-	return c, true
+	then := handOut(*before)
+	return backend.Difference(&then, &now)
 }

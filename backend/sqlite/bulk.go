@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"strings"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // Statements over many rows at once save most of the cost of a row. Their
@@ -49,6 +51,71 @@ func insertVersions(w *conn, t *table, list []versionRow) error {
 		rest = rest[n:]
 	}
 	return w.exec(t.upsertHistory, last-int64(len(list))+1, last)
+}
+
+// The columns of a commit's row. Most commits have only the first few, and a
+// column that is left out need not be bound.
+const (
+	commitColumnsFew = `id, created_at, operations, runtime_id, actor_kind, actor_id, comment`
+	commitColumnsAll = commitColumnsFew + `, metadata_json, causation_id, correlation_id, signature_ref, idempotency_key, draft_hash`
+)
+
+// few reports whether the commit has nothing outside commitColumnsFew.
+func (c *commitRow) few() bool {
+	return c.metadata == "" && c.Causation == 0 && c.Correlation == "" && c.Signature == "" && c.IdempotencyKey == ""
+}
+
+// insertCommits writes the rows of commits.
+func insertCommits(w *conn, list []commitRow) error {
+	args := make([]any, 0, largeBulk*7)
+	for len(list) > 0 {
+		n, columns := 1, commitColumnsAll
+		if list[0].few() {
+			for n < len(list) && list[n].few() {
+				n++
+			}
+			n, columns = bulkSize(n), commitColumnsFew
+		}
+		args = args[:0]
+		for i := range n {
+			args = list[i].args(args)
+		}
+		if err := w.exec(commitInsert(columns, n), args...); err != nil {
+			return err
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+// args appends the columns' values.
+func (c *commitRow) args(args []any) []any {
+	args = append(args, c.ID, codec.FormatTime(c.Time), c.Operations, orNull(c.Runtime),
+		orNull(string(c.Actor.Kind)), orNull(c.Actor.ID), orNull(c.Comment))
+	if c.few() {
+		return args
+	}
+	return append(args, orNull(c.metadata), zeroNull(c.Causation), orNull(c.Correlation),
+		orNull(c.Signature), orNull(c.IdempotencyKey), orNull(c.hash))
+}
+
+func commitInsert(columns string, n int) string {
+	row := "(" + strings.Repeat("?, ", strings.Count(columns, ",")) + "?)"
+	return "INSERT INTO commits (" + columns + ") VALUES " + strings.Repeat(row+", ", n-1) + row
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func zeroNull(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
 }
 
 // lookup reads the newest versions of identities, if they have any, into found.

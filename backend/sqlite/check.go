@@ -16,7 +16,9 @@ func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 	return sequence(func(push func(onto.Finding) error) error {
 		return b.read(ctx, false, func(r *reading) error {
 			c := &checker{ctx: ctx, b: b, r: r, push: push}
-			for _, step := range []func() error{c.file, c.foreignKeys, c.commits, c.versions, c.fields, c.projections} {
+			for _, step := range []func() error{
+				c.file, c.indexes, c.foreignKeys, c.schemas, c.unregistered, c.commits, c.versions, c.fields, c.projections, c.endpoints,
+			} {
 				if err := step(); err != nil {
 					return err
 				}
@@ -103,8 +105,7 @@ func (c *checker) commits() error {
 	})
 }
 
-// versions finds identities with two versions in one commit, and types that
-// were never registered.
+// versions finds identities with two versions in one commit.
 func (c *checker) versions() error {
 	for _, t := range c.b.tables {
 		rows, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, h.commit_id, count(*) FROM %s h GROUP BY %s, h.commit_id HAVING count(*) > 1`,
@@ -115,18 +116,6 @@ func (c *checker) versions() error {
 		err = each(rows, func() error {
 			return c.report(onto.SeverityWarning, "version_twice", "none needed: the first one counts",
 				"%s has %d versions in commit %d", t.identity(rows, 0), rows.int(len(t.columns)+1), rows.int(len(t.columns)))
-		})
-		if err != nil {
-			return err
-		}
-		rows, err = c.r.query(c.ctx, fmt.Sprintf(`SELECT DISTINCT %[1]s FROM %[2]s WHERE %[1]s NOT IN
-			(SELECT type_name FROM schema_versions WHERE type_kind = ?)`, t.columns[0], t.current), string(t.kind))
-		if err != nil {
-			return err
-		}
-		err = each(rows, func() error {
-			return c.report(onto.SeverityWarning, "type_unregistered", "register the type: onto init --schema FILE",
-				"%s type %s has versions but no schema", t.kind, rows.text(0))
 		})
 		if err != nil {
 			return err
@@ -168,7 +157,7 @@ func (c *checker) fields() error {
 func (c *checker) projections() error {
 	if !c.r.foreign.covers() {
 		return c.report(onto.SeverityWarning, "projection_behind", "none needed: the next read or write brings it up to date",
-			"the projection covers commit %d, the head is %d", c.r.foreign.covered, c.r.head)
+			"another program has appended: the newest commit, %d, is not in the projection yet", c.r.head)
 	}
 	for _, t := range c.b.tables {
 		if err := c.projection(t); err != nil {
@@ -183,8 +172,8 @@ func (c *checker) projections() error {
 func (c *checker) projection(t *table) error {
 	want, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB),
 			(SELECT min(s.commit_id) FROM %s s WHERE %s)
-		FROM %s h WHERE h.id = (SELECT s.id FROM %s s WHERE %s ORDER BY s.commit_id DESC LIMIT 1)
-		ORDER BY %s`, t.list("h"), t.history, t.matches("s", "h"), t.history, t.history, t.matches("s", "h"), t.list("h")))
+		FROM %s h WHERE h.id = %s
+		ORDER BY %s`, t.list("h"), t.history, t.matches("s", "h"), t.history, t.newest("h"), t.list("h")))
 	if err != nil {
 		return err
 	}

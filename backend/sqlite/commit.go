@@ -58,8 +58,7 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 			return err
 		}
 		if !ok {
-			return onto.Errorf(onto.NotFound, "commit %d does not exist, the head is %d", id, r.head).
-				WithHint("list commits with: onto commits")
+			return backend.NoCommit(id, r.head)
 		}
 		found, err = readCommit(row)
 		return err

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"iter"
@@ -45,14 +44,13 @@ func (b *Backend) diffTable(ctx context.Context, r *reading, t *table, typ strin
 		where = " AND h." + t.columns[0] + " = ?"
 		args = append(args, typ)
 	}
-	seek := fmt.Sprintf(`SELECT s.id FROM %s s WHERE %s AND s.commit_id <= ? ORDER BY s.commit_id DESC LIMIT 1`,
-		t.history, t.matches("s", "d"))
+	seek := t.newestAt("d", "?")
 	sql := fmt.Sprintf(`SELECT %s,
 			a.commit_id, a.op, a.schema_version_id, CAST(a.fields_json AS BLOB),
 			z.commit_id, z.op, z.schema_version_id, CAST(z.fields_json AS BLOB)
 		FROM (SELECT DISTINCT %s FROM %s h WHERE h.commit_id > ? AND h.commit_id <= ?%s ORDER BY %s) d
-		LEFT JOIN %s a ON a.id = (%s)
-		CROSS JOIN %s z ON z.id = (%s)
+		LEFT JOIN %s a ON a.id = %s
+		CROSS JOIN %s z ON z.id = %s
 		ORDER BY %s`,
 		t.list("d"), t.list("h"), t.history, where, t.list("h"), t.history, seek, t.history, seek, t.list("d"))
 	rows, err := r.query(ctx, sql, append(args, from, to)...)
@@ -62,32 +60,21 @@ func (b *Backend) diffTable(ctx context.Context, r *reading, t *table, typ strin
 	width := len(t.columns)
 	return each(rows, func() error {
 		id := t.identity(rows, 0)
-		c := onto.Change{Identity: id}
+		var before *onto.Version
 		if !rows.null(width) {
 			v := version(rows, width, id)
 			if err := r.foreign.canonical(&v); err != nil {
 				return err
 			}
-			if v.Live() {
-				c.Before = &v
-			}
+			before = &v
 		}
-		v := version(rows, width+4, id)
-		if err := r.foreign.canonical(&v); err != nil {
+		after := version(rows, width+4, id)
+		if err := r.foreign.canonical(&after); err != nil {
 			return err
 		}
-		c.After = &v
-		if sameState(c) {
-			return nil
+		if c, differs := backend.Difference(before, &after); differs {
+			return push(c)
 		}
-		return push(c)
+		return nil
 	})
-}
-
-// sameState reports whether an identity came back to what it was.
-func sameState(c onto.Change) bool {
-	if c.Before == nil {
-		return !c.After.Live()
-	}
-	return c.After.Live() && bytes.Equal(c.Before.Fields, c.After.Fields)
 }

@@ -48,10 +48,11 @@ type conn struct {
 }
 
 // dial opens a connection. Waiting for locks is set before anything else.
+// SQLite need not lock a connection that only one goroutine uses at a time.
 func dial(path string, how access) (*conn, error) {
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	d := &sqlite3.SQLiteDriver{}
-	raw, err := d.Open("file:" + escaped + "?mode=" + string(how) + "&_busy_timeout=5000")
+	raw, err := d.Open("file:" + escaped + "?mode=" + string(how) + "&_busy_timeout=5000&_mutex=no")
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +65,9 @@ func (c *conn) close() error {
 	}
 	return c.raw.Close()
 }
+
+// inTransaction reports whether a transaction is open.
+func (c *conn) inTransaction() bool { return !c.raw.AutoCommit() }
 
 // prepare returns the connection's prepared statement for the SQL text.
 func (c *conn) prepare(sql string) (*sqlite3.SQLiteStmt, error) {

@@ -38,7 +38,7 @@ func (b *Backend) get(ctx context.Context, c *conn, id onto.Identity, at int64) 
 		return onto.Version{}, err
 	}
 	if !ok || r.null(3) {
-		return onto.Version{}, noVersion(id)
+		return onto.Version{}, backend.NoVersion(id)
 	}
 	v := version(r, 3, id)
 	return v, readable(&v)
@@ -52,14 +52,10 @@ func (b *Backend) getAt(c *conn, id onto.Identity, at int64) (onto.Version, erro
 		return onto.Version{}, err
 	}
 	if !ok || r.null(3) {
-		return onto.Version{}, noVersion(id)
+		return onto.Version{}, backend.NoVersion(id)
 	}
 	v := version(r, 3, id)
 	return v, readForeign(r).canonical(&v)
-}
-
-func noVersion(id onto.Identity) error {
-	return onto.Errorf(onto.NotFound, "%s does not exist", id)
 }
 
 // readable fails if a row of the projection says that its JSON is not.

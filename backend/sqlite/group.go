@@ -5,7 +5,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/internal/codec"
 )
 
 // group is a write transaction in the making. All verdicts are reached by
@@ -233,10 +232,8 @@ func (g *group) keyUsed(key string) (usedKey, bool, error) {
 
 // write writes all rows and moves the projection along.
 func (g *group) write() error {
-	for i := range g.commits {
-		if err := insertCommit(g.w, &g.commits[i]); err != nil {
-			return err
-		}
+	if err := insertCommits(g.w, g.commits); err != nil {
+		return err
 	}
 	return g.insertVersions()
 }
@@ -249,27 +246,4 @@ func (g *group) insertVersions() error {
 		return err
 	}
 	return insertVersions(g.w, g.b.table(onto.KindRelation), g.relations)
-}
-
-func insertCommit(w *conn, c *commitRow) error {
-	return w.exec(`INSERT INTO commits (id, created_at, metadata_json, runtime_id, actor_kind, actor_id, causation_id,
-		correlation_id, signature_ref, comment, idempotency_key, draft_hash, operations)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		c.ID, codec.FormatTime(c.Time), orNull(c.metadata), orNull(c.Runtime),
-		orNull(string(c.Actor.Kind)), orNull(c.Actor.ID), zeroNull(c.Causation), orNull(c.Correlation),
-		orNull(c.Signature), orNull(c.Comment), orNull(c.IdempotencyKey), orNull(c.hash), c.Operations)
-}
-
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-func zeroNull(n int64) any {
-	if n == 0 {
-		return nil
-	}
-	return n
 }

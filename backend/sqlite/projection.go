@@ -71,9 +71,8 @@ func (b *Backend) catchUp(w *conn) error {
 func project(w *conn, t *table, since int64, progress func()) (int64, error) {
 	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB),
 			(SELECT min(s.commit_id) FROM %s s WHERE %s)
-		FROM %s h WHERE h.commit_id > ? AND h.id = (
-			SELECT s.id FROM %s s WHERE %s ORDER BY s.commit_id DESC LIMIT 1)`,
-		t.list("h"), t.history, t.matches("s", "h"), t.history, t.history, t.matches("s", "h"))
+		FROM %s h WHERE h.commit_id > ? AND h.id = %s`,
+		t.list("h"), t.history, t.matches("s", "h"), t.history, t.newest("h"))
 	rows, err := w.query(context.Background(), sql, since)
 	if err != nil {
 		return 0, err

@@ -29,7 +29,14 @@ func (b *Backend) read(ctx context.Context, current bool, f func(r *reading) err
 	if err != nil {
 		return wrap(b.path, err)
 	}
-	defer b.readers.put(c)
+	clean := false
+	defer func() {
+		if clean {
+			b.readers.put(c)
+		} else { // the consumer panicked in the middle
+			c.close()
+		}
+	}()
 	r, err := b.beginRead(c)
 	if err == nil && current && !r.foreign.covers() {
 		_ = c.exec(`ROLLBACK`)
@@ -41,6 +48,7 @@ func (b *Backend) read(ctx context.Context, current bool, f func(r *reading) err
 		err = f(r)
 	}
 	_ = c.exec(`ROLLBACK`)
+	clean = true
 	return wrap(b.path, err)
 }
 
@@ -119,10 +127,9 @@ func (b *Backend) scanCurrent(ctx context.Context, r *reading, t *table, q *back
 func (b *Backend) scanAt(ctx context.Context, r *reading, t *table, q *backend.Query, push func(onto.Version) error) error {
 	where, args := t.after("c", q)
 	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB)
-		FROM %s c CROSS JOIN %s h ON h.id = (
-			SELECT s.id FROM %s s WHERE %s AND s.commit_id <= ? ORDER BY s.commit_id DESC LIMIT 1)
+		FROM %s c CROSS JOIN %s h ON h.id = %s
 		WHERE %s AND c.first_commit_id <= ? AND h.op = 'put' ORDER BY %s LIMIT ?`,
-		t.list("c"), t.current, t.history, t.history, t.matches("s", "c"), where, t.list("c"))
+		t.list("c"), t.current, t.history, t.newestAt("c", "?"), where, t.list("c"))
 	args = append([]any{q.At}, append(args, q.At, limit(q.Limit))...)
 	rows, err := r.query(ctx, sql, args...)
 	if err != nil {
@@ -145,10 +152,10 @@ func (b *Backend) scanHistory(ctx context.Context, r *reading, t *table, q *back
 		until = r.head
 	}
 	where, args := "h."+t.columns[0]+" = ?", []any{q.Type}
-	order := "h.commit_id, " + t.list("h")
+	order := "h.commit_id, " + t.list("h") + ", h.id DESC" // the one that counts comes last
 	if q.Identity != nil {
 		where, args = t.matches("h", "?"), identityArgs(nil, q.Identity)
-		order = "h.commit_id"
+		order = "h.commit_id, h.id DESC"
 	} else {
 		where = "+" + where // by commit, not by type: no sort of the whole type
 	}
@@ -189,12 +196,16 @@ func limit(n int) int64 {
 }
 
 // each calls f for every row and closes the rows.
-func each(r *rows, f func() error) error {
+func each(r *rows, f func() error) (err error) {
+	defer func() { // also when f panics
+		if closeErr := r.close(); err == nil {
+			err = closeErr
+		}
+	}()
 	for r.next() {
 		if err := f(); err != nil {
-			r.close()
 			return err
 		}
 	}
-	return r.close()
+	return nil
 }

@@ -47,7 +47,7 @@ type Backend struct {
 
 	writing turn  // guards what follows: held by whoever uses the writer
 	writer  *conn // nil when read only
-	broken  error // set when it is open what the last commit left on disk
+	broken  error // set when it is not known what the last commit left on disk
 	types   typeCache
 
 	fault func(point string) error // set by tests to fail at a named point

@@ -23,17 +23,15 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	if err != nil {
 		return onto.Result{}, wrap(b.path, err)
 	}
+	defer b.rollbackOpen(w) // also when the sequence panics
 	st := &stream{ctx: ctx, draft: d, group: newGroup(b, w, s)}
 	res, err := st.run(writes)
 	switch {
 	case st.sourceErr != nil:
-		b.rollback(w)
 		return onto.Result{}, st.sourceErr
 	case err != nil:
-		b.rollback(w)
 		return onto.Result{}, wrap(b.path, err)
 	case !res.Changed() || res.Repeated:
-		b.rollback(w)
 		return res, nil
 	}
 	if err := b.commit(w); err != nil {
@@ -122,7 +120,7 @@ func (s *stream) begin() error {
 		return err
 	}
 	s.row = row
-	return insertCommit(s.w, &s.row)
+	return insertCommits(s.w, []commitRow{s.row})
 }
 
 // take accepts one write.

@@ -159,9 +159,7 @@ func newTable(kind onto.Kind) *table {
 	t.get = fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB)
 		FROM %s LEFT JOIN %s c ON %s`, standing, standingFrom, t.current, same)
 	t.getAt = fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB)
-		FROM %s LEFT JOIN %[3]s h ON h.id = (
-			SELECT c.id FROM %[3]s c WHERE %[4]s AND c.commit_id <= ? ORDER BY c.commit_id DESC LIMIT 1)`,
-		standing, standingFrom, t.history, same)
+		FROM %s LEFT JOIN %s h ON h.id = %s`, standing, standingFrom, t.history, t.newestAt("?", "?"))
 	t.lookup = fmt.Sprintf(`SELECT commit_id, op, schema_version_id, CAST(json(fields) AS BLOB)
 		FROM %s c WHERE %s`, t.current, same)
 	columns := strings.Join(t.columns, ", ")
@@ -189,6 +187,20 @@ func (t *table) matches(alias, other string) string {
 		terms[i] = fmt.Sprintf("%s.%s = %s", alias, c, right)
 	}
 	return strings.Join(terms, " AND ")
+}
+
+// newest is the row id of an identity's newest version; newestAt is the same as
+// of a commit. If another program wrote two versions in one commit, the first
+// counts.
+func (t *table) newest(other string) string { return t.seek(other, "") }
+
+func (t *table) newestAt(other, commit string) string {
+	return t.seek(other, " AND s.commit_id <= "+commit)
+}
+
+func (t *table) seek(other, bound string) string {
+	return fmt.Sprintf(`(SELECT s.id FROM %s s WHERE %s%s ORDER BY s.commit_id DESC, s.id LIMIT 1)`,
+		t.history, t.matches("s", other), bound)
 }
 
 // list is the identity's columns of alias, separated by commas.

@@ -87,7 +87,8 @@ func (w *waiter) pause(ctx context.Context, path, holder string) error {
 // for other processes and for a holder of the lock row until the deadline.
 func (b *Backend) begin(ctx context.Context, w *conn, until time.Time) (state, error) {
 	if b.broken != nil {
-		return state{}, b.broken
+		return state{}, onto.Errorf(onto.Unavailable, "%s: the outcome of an earlier commit is not known, so this one was not tried: %w", b.path, b.broken).
+			WithHint("%s", reopenHint)
 	}
 	wait := waiter{until: until}
 	for {
@@ -155,9 +156,18 @@ func (b *Backend) commit(w *conn) error {
 	if !isUnsure(err) {
 		return err
 	}
-	b.broken = onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether the last commit reached the disk: %w", b.path, err).
-		WithHint("close the store, check the disk, open it again and look for the commit")
-	return b.broken
+	b.broken = err
+	return onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether the commit reached the disk: %w", b.path, err).
+		WithHint("%s", reopenHint)
+}
+
+const reopenHint = "close the store, check the disk, open it again and look for the commit"
+
+// rollbackOpen ends a write transaction that is still open.
+func (b *Backend) rollbackOpen(w *conn) {
+	if w.inTransaction() {
+		b.rollback(w)
+	}
 }
 
 // rollback ends a write transaction and forgets what it did. An error here
@@ -189,8 +199,8 @@ func (b *Backend) write(ctx context.Context, f func(w *conn, s state) error) err
 	if err != nil {
 		return wrap(b.path, err)
 	}
+	defer b.rollbackOpen(w) // also when progress panics
 	if err := f(w, s); err != nil {
-		b.rollback(w)
 		return wrap(b.path, err)
 	}
 	return wrap(b.path, b.commit(w))

@@ -40,6 +40,9 @@ each holds. With --meta, only those that have all the given metadata.`,
 }
 
 func (c *command) commits(ctx context.Context, last int, since int64, pairs []string) error {
+	if err := notNegative("since", since); err != nil {
+		return err
+	}
 	meta, err := parseMeta(pairs)
 	if err != nil {
 		return err

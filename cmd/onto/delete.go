@@ -9,9 +9,8 @@ import (
 
 func (c *command) deleteCommand() *cobra.Command {
 	var w writeFlags
-	var instance string
-	cmd := &cobra.Command{
-		Use:   "delete TYPE KEY | TYPE LEFT RIGHT",
+	cmd := c.onThing(&cobra.Command{
+		Use:   "delete",
 		Short: "Delete an entity or a relation, as one commit",
 		Long: `Delete ends the existence of one entity or relation. Its history stays: earlier
 moments still show it, and log tells who deleted it.
@@ -20,22 +19,18 @@ It prints the commit id, or says that nothing changed.`,
 		Example: `  onto delete Customer c1 --actor operator:ana --comment "asked to leave"
   onto delete Subscription c1 p1
   onto delete Employment ada acme --instance 2026`,
-		Args:              argCount(2, 3),
-		ValidArgsFunction: c.completeType(""),
-		RunE:              func(cmd *cobra.Command, args []string) error { return c.delete(cmd, &w, args, instance) },
-	}
+	}, func(cmd *cobra.Command, t thing) error { return c.delete(cmd, &w, t) })
 	w.register(cmd)
-	cmd.Flags().StringVar(&instance, "instance", "", "instance key of the relation")
 	return cmd
 }
 
-func (c *command) delete(cmd *cobra.Command, w *writeFlags, args []string, instance string) error {
+func (c *command) delete(cmd *cobra.Command, w *writeFlags, t thing) error {
 	d, err := w.draft(cmd)
 	if err != nil {
 		return err
 	}
 	return c.commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
-		id, err := parseIdentity(s, args, instance)
+		id, err := t.identity(s)
 		return d.Delete(id), err
 	})
 }

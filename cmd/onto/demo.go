@@ -83,7 +83,7 @@ type teller struct {
 
 // live makes the commits of the story.
 func (t *teller) live(ctx context.Context) error {
-	b, err := location{t.path}.open(ctx, creating, configuration{}.sqliteOptions())
+	b, err := location{path: t.path}.open(ctx, creating, configuration{}.sqliteOptions())
 	if err != nil {
 		return err
 	}
@@ -162,15 +162,4 @@ func (t *teller) answer(ctx context.Context, args string) error {
 		t.line("    %s", strings.TrimSuffix(line, "\n"))
 	}
 	return nil
-}
-
-// shellWord quotes a path if a shell needs that.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-", r)
-	}
-	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -43,16 +43,11 @@ func (c *command) diff(ctx context.Context, first, second, typ string) error {
 		if !c.json {
 			return c.printChanges(changes)
 		}
-		out := c.rows(nil)
-		for change, err := range changes {
-			if err != nil {
-				return err
-			}
-			if err := out.add(newDiffRow(change)); err != nil {
-				return err
-			}
+		out := c.array()
+		if err := each(changes, func(change onto.Change) error { return out.add(newDiffRow(change)) }); err != nil {
+			return err
 		}
-		return out.close("")
+		return out.close()
 	})
 }
 
@@ -84,8 +79,6 @@ func newDiffRow(change onto.Change) diffRow {
 	return r
 }
 
-func (r diffRow) cells() ([]string, error) { return nil, nil } // only ever printed as JSON
-
 // fieldsOf is the fields of a live version, or nil.
 func fieldsOf(v *onto.Version) json.RawMessage {
 	if v == nil || !v.Live() {
@@ -98,19 +91,14 @@ func fieldsOf(v *onto.Version) json.RawMessage {
 // changed the fields that did.
 func (c *command) printChanges(changes iter.Seq2[onto.Change, error]) error {
 	none := true
-	for change, err := range changes {
-		if err == nil {
-			none = false
-			err = c.printChange(change)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if none {
+	err := each(changes, func(change onto.Change) error {
+		none = false
+		return c.printChange(change)
+	})
+	if err == nil && none {
 		c.say("no differences")
 	}
-	return nil
+	return err
 }
 
 func (c *command) printChange(change onto.Change) error {

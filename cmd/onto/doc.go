@@ -50,11 +50,14 @@
 // Data goes to stdout, messages to stderr. --json prints one JSON document: an
 // array for lists, in which absent texts are null. query also has --format
 // table, json, jsonl and csv; with --limit, the cursor of the next page is told
-// on stderr. Tables show control characters escaped. Colour and shortened cells
-// are for terminals only; NO_COLOR turns colour off.
+// on stderr, or for a history the commit to go on after. In CSV and tables, a
+// column that is no field is called onto.commit_id where a field is called
+// commit_id, and so on. Tables show control characters escaped. Colour and
+// shortened cells are for terminals only; NO_COLOR turns colour off.
 //
-// An error is "onto: what happened", and mostly "hint: what to do". With --json
-// it is {"error":{"code","message","hint"}}, on stderr as well.
+// An error is "onto: what happened", and mostly "hint: what to do", in which
+// commands can be pasted: they name the store. With --json it is
+// {"error":{"code","message","hint"}}, on stderr as well.
 //
 // # Exit status
 //
@@ -62,7 +65,7 @@
 //	1  anything without a status of its own
 //	2  usage: flags, arguments, JSON, or values that do not fit the schema
 //	3  a check found errors, or a type is stored differently
-//	4  interrupted
+//	4  execution failed: interrupted by a signal before the end
 //	5  the storage: missing, foreign, damaged, locked, full or read-only
 //	6  conflict: an expectation did not hold, or an idempotency key was reused
 //	8  it is not known whether the commit happened

@@ -26,7 +26,7 @@ func (c *command) examineCommand() *cobra.Command {
 			return c.examine(cmd.Context(), id)
 		},
 	}
-	cmd.Flags().Int64Var(&id, "id", 0, "the commit")
+	cmd.Flags().Int64Var(&id, "id", 0, "the commit with this `ID`")
 	return cmd
 }
 

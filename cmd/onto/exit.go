@@ -15,7 +15,7 @@ const (
 	exitGeneral  = 1
 	exitUsage    = 2
 	exitMismatch = 3 // a check failed, or the schema differs
-	exitStopped  = 4 // interrupted
+	exitStopped  = 4 // execution failed: interrupted
 	exitStorage  = 5
 	exitConflict = 6
 	exitUnknown  = 8 // it is not known whether the commit happened
@@ -82,7 +82,7 @@ func (c *command) report(err error) {
 	for _, line := range differences(err) {
 		c.say("  %s", line)
 	}
-	if hint := onto.HintOf(err); hint != "" {
+	if hint := c.hint(err); hint != "" {
 		c.say("hint: %s", hint)
 	}
 }
@@ -95,16 +95,24 @@ func (c *command) reportJSON(err error) {
 		Differences []string  `json:"differences,omitempty"`
 	}
 	doc, _ := json.Marshal(map[string]body{"error": { // texts only
-		codeOf(err), message(err), onto.HintOf(err), differences(err),
+		codeOf(err), message(err), c.hint(err), differences(err),
 	}})
 	c.say("%s", doc)
+}
+
+// hint is what to do about an error, to be pasted where it is a command.
+func (c *command) hint(err error) string {
+	if hint := onto.HintOf(err); hint != "" {
+		return c.place().in(hint)
+	}
+	return ""
 }
 
 func message(err error) string {
 	if codeOf(err) == interrupted {
 		return "interrupted"
 	}
-	if n := len(differences(err)); n > 0 {
+	if len(differences(err)) > 0 {
 		return "types are stored differently"
 	}
 	return err.Error()
@@ -118,14 +126,7 @@ func differences(err error) []string {
 	}
 	var lines []string
 	for _, d := range e.Differences {
-		for _, change := range []struct {
-			sign  string
-			names []string
-		}{{"+", d.Added}, {"-", d.Removed}, {"~", d.Changed}} {
-			for _, name := range change.names {
-				lines = append(lines, d.Type+": "+change.sign+" "+name)
-			}
-		}
+		lines = append(lines, d.Lines()...)
 	}
 	return lines
 }

@@ -149,7 +149,7 @@ func (c *command) printInfo(doc infoDoc, stats bool) error {
 		c.say("warning: %s", w)
 	}
 	if len(doc.Types) == 0 {
-		c.say("no types; register some with: onto init --schema FILE")
+		c.say("%s", c.place().in("no types; register some with: onto init --schema FILE"))
 		return nil
 	}
 	cols := wholeColumns("type", "kind", "version")
@@ -193,5 +193,3 @@ type schemaRow struct {
 func newSchemaRow(v onto.SchemaVersion) schemaRow {
 	return schemaRow{v.Schema.Kind, v.Schema.Name, v.Version, v.Hash, v.Schema.JSON()}
 }
-
-func (r schemaRow) cells() ([]string, error) { return nil, nil } // only ever printed as JSON

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,13 @@ func (c *command) initCommand() *cobra.Command {
 		Short: "Make a store and register types",
 		Long: `Init makes the storage if there is none, and registers the types of a schema
 file. It makes no commit. Again with the same schema changes nothing; a type
-that is stored differently is refused, and nothing is registered then.`,
+that is stored differently is refused, and nothing is registered then.
+
+A schema file is YAML like this, or the same as JSON:
+` + exampleSchema + `
+Types of fields: ` + fieldTypes() + `. A time is text like
+2026-02-10T12:34:56Z. Fields are required unless they are optional or have a
+default.`,
 		Example: `  onto init
   onto init --schema schema.yaml
   onto init --schema schema.yaml --dry-run --db crm.db`,
@@ -31,6 +38,36 @@ that is stored differently is refused, and nothing is registered then.`,
 	cmd.Flags().StringVar(&schema, "schema", "", "schema `FILE`, YAML or JSON; - for stdin")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be done")
 	return cmd
+}
+
+const exampleSchema = `
+  entities:
+    Customer:
+      key: id
+      fields:
+        id:    {type: string}
+        name:  {type: string, search: true}
+        tier:  {type: string, index: true}
+        since: {type: time, optional: true}
+    Product:
+      key: sku
+      fields:
+        sku:   {type: string}
+  relations:
+    Subscription:
+      left: Customer
+      right: Product
+      instance_key: stint_id  # only where there are several between the same two
+      fields:
+        seats: {type: int, default: 1}
+`
+
+func fieldTypes() string {
+	var names []string
+	for _, t := range onto.FieldTypes() {
+		names = append(names, string(t))
+	}
+	return strings.Join(names, ", ")
 }
 
 func (c *command) initialise(ctx context.Context, schema string, dryRun bool) error {
@@ -103,7 +140,7 @@ func (c *command) planInit(ctx context.Context, types []onto.Type) (initDoc, err
 			return doc, err
 		}
 		doc.Created = true
-		b, err = location{memoryPath}.open(ctx, reading, cfg.sqliteOptions())
+		b, err = location{path: memoryPath}.open(ctx, reading, cfg.sqliteOptions())
 	}
 	if err != nil {
 		return doc, err
@@ -133,7 +170,7 @@ func checkFolder(loc location) error {
 	folder := filepath.Dir(loc.path)
 	if _, err := os.Stat(folder); err != nil {
 		return onto.Errorf(onto.Uninitialized, "%s: the directory does not exist: %w", loc.path, err).
-			WithHint("make it with: mkdir -p %s", folder)
+			WithHint("make it with: mkdir -p %s", shellWord(folder))
 	}
 	return nil
 }
@@ -168,7 +205,10 @@ func (c *command) printInit(doc initDoc) error {
 			return err
 		}
 	}
-	if !doc.Created && len(doc.Registered) == 0 {
+	switch {
+	case doc.Location == memoryPath:
+		c.say("a store in memory is gone when the command ends")
+	case !doc.Created && len(doc.Registered) == 0:
 		c.say("%s: nothing to do", doc.Location)
 	}
 	return nil

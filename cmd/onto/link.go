@@ -1,31 +1,36 @@
 package main
 
 import (
+	"encoding/json"
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/store"
 )
 
 func (c *command) linkCommand() *cobra.Command {
 	var w writeFlags
-	var instance string
+	var t thing
 	cmd := &cobra.Command{
 		Use:   "link TYPE LEFT RIGHT [JSON]",
 		Short: "Put a relation between two entities, as one commit",
 		Long: `Link makes a relation between the entities with keys LEFT and RIGHT look as
 given. A relation that exists is replaced as a whole. Where a type allows
-several relations between the same two, --instance tells them apart.
+several relations between the same two, --instance tells them apart. The two
+entities need not exist; projection verify reports those that do not.
 
 It prints the commit id, or says that nothing changed.`,
 		Example: `  onto link Subscription c1 p1 '{"seats":3}'
   onto link Employment ada acme '{"role":"engineer"}' --instance 2026`,
 		Args:              argCount(3, 4),
 		ValidArgsFunction: c.completeType(onto.KindRelation),
-		RunE:              func(cmd *cobra.Command, args []string) error { return c.link(cmd, &w, args, instance) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return c.link(cmd, &w, args, t.instance) },
 	}
 	w.register(cmd)
-	cmd.Flags().StringVar(&instance, "instance", "", "instance key of the relation")
+	t.register(cmd)
 	return cmd
 }
 
@@ -36,17 +41,35 @@ func (c *command) link(cmd *cobra.Command, w *writeFlags, args []string, instanc
 	}
 	relation := onto.Relation{Type: args[0], Left: args[1], Right: args[2], Instance: instance}
 	objects, err := c.readObjects(cmd.Context(), args[3:], 1)
+	if onto.CodeOf(err) == onto.TooLarge {
+		return onto.Errorf(onto.Invalid, "a relation has one object for its fields, stdin holds more")
+	}
 	if err != nil {
 		return err
 	}
+	var fields json.RawMessage
 	if len(objects) == 1 {
-		relation.Fields = objects[0]
+		fields = objects[0]
+		relation.Fields = fields
 	}
 	return c.commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
-		if schema, err := s.Type(args[0]); err == nil && schema.Kind == onto.KindEntity {
+		schema, err := s.Type(args[0])
+		switch {
+		case err != nil: // the commit tells
+		case schema.Kind == onto.KindEntity:
 			return d, onto.Errorf(onto.Invalid, "%s is an entity, link is for relations", args[0]).
 				WithHint("write: onto put %s JSON", args[0])
+		case schema.InstanceKey != "" && instance == "" && !hasField(fields, schema.InstanceKey):
+			return d, missingInstance(onto.RelationID(args[0], args[1], args[2]), schema)
 		}
 		return d.Ensure(relation), nil
+	})
+}
+
+// hasField reports whether an object has a member of that name that is not null.
+func hasField(object []byte, name string) bool {
+	members, err := membersOf(object)
+	return err == nil && slices.ContainsFunc(members, func(m codec.Member) bool {
+		return m.Name == name && codec.KindOf(m.Value) != codec.Null
 	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
+	"iter"
 
 	"github.com/ontologia/onto"
 )
@@ -36,6 +37,55 @@ func (c *command) format(wanted string) (format, error) {
 	return f, nil
 }
 
+// array prints values as one JSON array, as they come.
+type array struct {
+	out *output
+	n   int
+}
+
+func (c *command) array() *array { return &array{out: c.out} }
+
+func (a *array) add(v any) error {
+	text, err := encodeRow(v)
+	if err != nil {
+		return err
+	}
+	lead := ",\n"
+	if a.n == 0 {
+		lead = "[\n"
+	}
+	a.n++
+	return a.out.data(append([]byte(lead), text...))
+}
+
+func (a *array) close() error {
+	if a.n == 0 {
+		return a.out.line("[]")
+	}
+	return a.out.line("\n]")
+}
+
+func encodeRow(v any) ([]byte, error) {
+	text, err := encode(v)
+	if err != nil {
+		return nil, onto.Errorf(onto.Corrupt, "a row cannot be written as JSON: %w", err)
+	}
+	return text, nil
+}
+
+// each calls f with each item of a sequence, up to the first error.
+func each[T any](items iter.Seq2[T, error], f func(T) error) error {
+	for item, err := range items {
+		if err == nil {
+			err = f(item)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // row is one line of a list. Encoded, it is what --json prints.
 type row interface {
 	// cells is what a table shows, in the order of its columns.
@@ -48,11 +98,12 @@ type list struct {
 	format  format
 	columns []column
 	table   *table
+	array   *array
 	n       int
 }
 
 func (c *command) list(f format, cols []column) *list {
-	return &list{c: c, format: f, columns: cols, table: newTable(c.out, cols)}
+	return &list{c: c, format: f, columns: cols, table: newTable(c.out, cols), array: c.array()}
 }
 
 // rows is a list in the format that --json decides.
@@ -63,42 +114,34 @@ func (c *command) rows(cols []column) *list {
 
 func (l *list) add(r row) error {
 	l.n++
-	if l.format == formatTable || l.format == formatCSV {
-		cells, err := r.cells()
+	switch l.format {
+	case formatJSON:
+		return l.array.add(r)
+	case formatJSONL:
+		text, err := encodeRow(r)
 		if err != nil {
 			return err
 		}
-		if l.format == formatCSV {
-			return l.addCSV(cells)
-		}
-		return l.table.add(cells)
+		return l.c.out.data(append(text, '\n'))
 	}
-	text, err := encode(r)
+	cells, err := r.cells()
 	if err != nil {
-		return onto.Errorf(onto.Corrupt, "a row cannot be written as JSON: %w", err)
-	}
-	if l.format == formatJSON {
-		lead := ",\n"
-		if l.n == 1 {
-			lead = "[\n"
-		}
-		return l.c.out.data(append([]byte(lead), text...))
-	}
-	return l.c.out.data(append(text, '\n'))
-}
-
-func (l *list) addCSV(cells []string) error {
-	var buf bytes.Buffer
-	w := csv.NewWriter(&buf)
-	if l.n == 1 {
-		if err := w.Write(l.header()); err != nil {
-			return err
-		}
-	}
-	if err := w.Write(cells); err != nil {
 		return err
 	}
-	w.Flush()
+	if l.format == formatTable {
+		return l.table.add(cells)
+	}
+	if l.n == 1 {
+		return l.csv(l.header(), cells)
+	}
+	return l.csv(cells)
+}
+
+func (l *list) csv(lines ...[]string) error {
+	var buf bytes.Buffer
+	if err := csv.NewWriter(&buf).WriteAll(lines); err != nil {
+		return err
+	}
 	return l.c.out.data(buf.Bytes())
 }
 
@@ -112,15 +155,15 @@ func (l *list) header() []string {
 
 // close ends the list. What an empty one means is said on stderr.
 func (l *list) close(empty string) error {
-	switch {
-	case l.format == formatJSON && l.n == 0:
-		return l.c.out.line("[]")
-	case l.format == formatJSON:
-		return l.c.out.line("\n]")
+	if l.format == formatJSON {
+		return l.array.close()
 	}
-	if l.n == 0 {
-		l.c.say("%s", empty)
-		return nil
+	if l.n > 0 {
+		return l.table.close()
 	}
-	return l.table.close()
+	l.c.say("%s", empty)
+	if l.format == formatCSV {
+		return l.csv(l.header())
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,16 +69,28 @@ func (c *command) stdin(ctx context.Context) io.Reader {
 	return r
 }
 
-const objectHint = `write objects like {"id":"c1","name":"Ada"}; in a shell, put them in single quotes`
+const objectHint = `write objects like {"id":"c1","name":"Ada"}`
 
 func addObject(objects *[]json.RawMessage, text []byte, most int, where string) error {
 	if len(*objects) == most {
-		return onto.Errorf(onto.TooLarge, "more than %d objects for one commit", most).
+		return onto.Errorf(onto.TooLarge, "more than %s for one commit", count(most, "object", "objects")).
 			WithHint("split them, or raise max_batch_size in the configuration")
 	}
 	if _, err := codec.ParseObject(text); err != nil {
-		return onto.Errorf(onto.Invalid, "%s: %w", where, err).WithHint(objectHint)
+		return notObject(text, onto.Errorf(onto.Invalid, "%s: %w", where, err))
 	}
 	*objects = append(*objects, text)
 	return nil
+}
+
+// notObject adds a hint to an error about a text, unless that is an object and
+// its contents are the problem. A shell only spoils what is malformed.
+func notObject(text []byte, err *onto.Error) error {
+	switch {
+	case !json.Valid(text):
+		return err.WithHint(objectHint + "; in a shell, put them in single quotes")
+	case !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
+		return err.WithHint(objectHint)
+	}
+	return err
 }

@@ -71,6 +71,14 @@ func (c *command) say(format string, args ...any) {
 	_ = c.err.Flush()
 }
 
+// count is a number with its noun.
+func count[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 // document prints one value as indented JSON.
 func (c *command) document(v any) error {
 	text, err := encode(v)

@@ -53,6 +53,7 @@ func (c *command) verifyProjection(ctx context.Context) error {
 			return missingAbility("check itself")
 		}
 		out := c.rows(wholeColumns("severity", "code", "message", "remedy"))
+		here := c.place()
 		bad := 0
 		for f, err := range checker.Check(ctx) {
 			if err != nil {
@@ -61,14 +62,14 @@ func (c *command) verifyProjection(ctx context.Context) error {
 			if f.Severity == onto.SeverityError {
 				bad++
 			}
-			if err := out.add(findingRow{f.Code, f.Severity, f.Message, f.Remedy}); err != nil {
+			if err := out.add(findingRow{f.Code, f.Severity, f.Message, here.in(f.Remedy)}); err != nil {
 				return err
 			}
 		}
 		if err := out.close("no findings: the projection is what history says"); err != nil || bad == 0 {
 			return err
 		}
-		return onto.Errorf(checkFailed, "the check found %d errors", bad)
+		return onto.Errorf(checkFailed, "the check found %s", count(bad, "error", "errors"))
 	})
 }
 
@@ -87,7 +88,7 @@ func (c *command) rebuildProjection(ctx context.Context) error {
 		if c.json {
 			return c.document(map[string]int64{"identities": n})
 		}
-		return c.out.line("rebuilt %d identities", n)
+		return c.out.line("rebuilt %s", count(n, "identity", "identities"))
 	})
 }
 

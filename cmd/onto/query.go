@@ -37,7 +37,9 @@ func (c *command) queryKindCommand(kind onto.Kind, name, example string) *cobra.
 With --with-history, list all their versions instead, deletes included, by commit.
 
 With --limit, the message on stderr tells the cursor of the next page. A cursor
-remembers its moment: pages fit together whatever is committed meanwhile.`,
+remembers its moment: pages fit together whatever is committed meanwhile. A
+history is cut only at the end of a commit, so it may print more than the limit;
+the message tells the --history-since to go on with.`,
 		Example: `  onto query ` + name + ` ` + example + `
   onto query ` + name + ` ` + example + ` --as-of 12
   onto query ` + name + ` ` + example + ` --limit 100 --cursor CURSOR
@@ -47,7 +49,7 @@ remembers its moment: pages fit together whatever is committed meanwhile.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return c.query(cmd, q, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&q.limit, "limit", 0, "print at most `N`")
+	flags.IntVar(&q.limit, "limit", 0, "print at most `N`; of a history, up to the end of the commit that reaches N")
 	flags.StringVar(&q.cursor, "cursor", "", "go on where a page ended")
 	flags.StringVar(&q.asOf, "as-of", "", "the moment: a commit `ID` or a time")
 	flags.BoolVar(&q.history, "with-history", false, "all versions, not only the present ones")
@@ -70,6 +72,9 @@ func (c *command) query(cmd *cobra.Command, q queryFlags, name string) error {
 	if q.limit < 0 || q.limit == 0 && cmd.Flags().Changed("limit") {
 		return onto.Errorf(onto.Invalid, "--limit %d is too small", q.limit).WithHint("leave it out to get everything")
 	}
+	if err := notNegative("history-since", q.since); err != nil {
+		return err
+	}
 	if q.history && q.cursor != "" {
 		return onto.Errorf(onto.Invalid, "--cursor does not go with a history").WithHint("go on with --history-since COMMIT")
 	}
@@ -87,7 +92,7 @@ func (c *command) answer(ctx context.Context, s *store.Store, q queryFlags, name
 	out := c.list(q.resolved, shape.columns)
 	switch {
 	case q.history:
-		err = queryHistory(ctx, s, q, shape, out)
+		err = c.queryHistory(ctx, s, q, shape, out)
 	case q.limit > 0:
 		err = c.queryPage(ctx, s, q, shape, out)
 	default:
@@ -104,15 +109,7 @@ func (q queryFlags) find(s *store.Store, shape *shape) store.Query {
 }
 
 func queryAll(ctx context.Context, s *store.Store, q queryFlags, shape *shape, out *list) error {
-	for v, err := range q.find(s, shape).All(ctx) {
-		if err != nil {
-			return err
-		}
-		if err := out.add(shape.row(v)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(q.find(s, shape).All(ctx), func(v onto.Version) error { return out.add(shape.row(v)) })
 }
 
 func (c *command) queryPage(ctx context.Context, s *store.Store, q queryFlags, shape *shape, out *list) error {
@@ -131,16 +128,23 @@ func (c *command) queryPage(ctx context.Context, s *store.Store, q queryFlags, s
 	return nil
 }
 
-// queryHistory prints versions up to the moment asked for.
-func queryHistory(ctx context.Context, s *store.Store, q queryFlags, shape *shape, out *list) error {
-	ask := store.HistoryQuery{Kind: q.kind, Type: shape.schema.Name, Since: q.since, Until: q.point, Limit: q.limit}
+// queryHistory prints versions up to the moment asked for. It stops only
+// between commits, where going on neither loses nor repeats a version.
+func (c *command) queryHistory(ctx context.Context, s *store.Store, q queryFlags, shape *shape, out *list) error {
+	ask := store.HistoryQuery{Kind: q.kind, Type: shape.schema.Name, Since: q.since, Until: q.point}
+	last := q.since
 	for e, err := range s.Versions(ctx, ask) {
 		if err != nil {
 			return err
 		}
+		if q.limit > 0 && out.n >= q.limit && e.Version.Commit != last {
+			c.say("more: --history-since %d", last)
+			return nil
+		}
 		if err := out.add(shape.row(e.Version)); err != nil {
 			return err
 		}
+		last = e.Version.Commit
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ Start with a story:  onto demo`,
 func (c *command) start(cmd *cobra.Command, _ []string) error {
 	c.started = true
 	for _, name := range []string{
-		"db", "storage-uri", "config", "schema", "as-of", "kind", "type", "format", "actor", "idempotency-key",
+		"db", "storage-uri", "config", "schema", "as-of", "cursor", "kind", "type", "format", "actor", "idempotency-key",
 	} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
 			return onto.Errorf(onto.Invalid, "--%s is empty", name).WithHint("give a value, or leave the flag out")
@@ -153,10 +153,6 @@ func argsFrom(n int) cobra.PositionalArgs {
 }
 
 func wrongArgs(cmd *cobra.Command, n int) error {
-	what := "arguments"
-	if n == 1 {
-		what = "argument"
-	}
-	return onto.Errorf(onto.Invalid, "%s: got %d %s", cmd.CommandPath(), n, what).
+	return onto.Errorf(onto.Invalid, "%s: got %s", cmd.CommandPath(), count(n, "argument", "arguments")).
 		WithHint("write: %s", cmd.UseLine())
 }

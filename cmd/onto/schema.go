@@ -61,9 +61,11 @@ func (c *command) schemaExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Print types as a schema file",
-		Long: `Print the present types as a schema file that init takes, with the hash of each
-in a comment; or as JSON. With --version, print an earlier version of one type.`,
+		Long: `Print the present types, or with --version an earlier version of one type. The
+YAML is a schema file again: init takes it, and the hash of each type stands in
+a comment. The JSON of --json is for programs, and no schema file.`,
 		Example: `  onto schema export > schema.yaml
+  onto init --schema schema.yaml --db other.db
   onto schema export --json
   onto schema export --kind entity --type Customer --version 1`,
 		Args: argCount(0),
@@ -95,13 +97,13 @@ func (c *command) schemaExport(ctx context.Context, f *schemaFlags, wanted strin
 		if wanted != "json" && !c.json {
 			return c.printSchemas(versions)
 		}
-		out := c.list(formatJSON, nil)
+		out := c.array()
 		for _, v := range versions {
 			if err := out.add(newSchemaRow(v)); err != nil {
 				return err
 			}
 		}
-		return out.close("")
+		return out.close()
 	})
 }
 

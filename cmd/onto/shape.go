@@ -36,9 +36,9 @@ func schemaShape(schema onto.Schema, history bool) *shape {
 	if schema.Kind == onto.KindEntity {
 		sh.columns = wholeColumns(schema.Key)
 	} else {
-		sh.columns = []column{{"left_key", "left", true}, {"right_key", "right", true}}
+		sh.columns = []column{systemColumn(schema, "left_key", "left"), systemColumn(schema, "right_key", "right")}
 		if schema.InstanceKey != "" {
-			sh.columns = append(sh.columns, column{"instance_key", "instance", true})
+			sh.columns = append(sh.columns, systemColumn(schema, "instance_key", "instance"))
 		}
 	}
 	for _, f := range schema.FieldNames() {
@@ -47,11 +47,23 @@ func schemaShape(schema onto.Schema, history bool) *shape {
 		}
 	}
 	sh.columns = append(sh.columns, columns(sh.fields...)...)
-	sh.columns = append(sh.columns, column{"commit_id", "commit", true})
+	sh.columns = append(sh.columns, systemColumn(schema, "commit_id", "commit"))
 	if history {
-		sh.columns = append(sh.columns, wholeColumns("op")...)
+		sh.columns = append(sh.columns, systemColumn(schema, "op", "op"))
 	}
 	return sh
+}
+
+// systemColumn is a column that is no field. Where a field has its name it gets
+// a prefix, which no field can have: their names are without a dot.
+func systemColumn(schema onto.Schema, name, label string) column {
+	free := func(s string) string {
+		if _, taken := schema.Field(s); taken {
+			return "onto." + s
+		}
+		return s
+	}
+	return column{free(name), free(label), true}
 }
 
 // versionRow is a version as a row of a query.

@@ -12,8 +12,11 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-// location is where a store is kept: the path of a SQLite file.
-type location struct{ path string }
+// location is where a store is kept.
+type location struct {
+	path string // of a SQLite file
+	flag string // that names it on a command line; "" for the default
+}
 
 const memoryPath = ":memory:"
 
@@ -27,7 +30,7 @@ func (cfg configuration) location() (location, error) {
 		}
 	}
 	s, err := settingOf("", "db")
-	return location{s.text}, err
+	return location{path: s.text}, err
 }
 
 // location reads db and storage_uri of one layer, which must agree.
@@ -68,10 +71,10 @@ func parsePath(path string) (location, error) {
 		return location{}, onto.Errorf(onto.Invalid, "--db takes the path of a SQLite file").
 			WithHint("give a URI with --storage-uri")
 	}
-	if path == memoryPath {
-		return location{path}, nil
+	if path != memoryPath {
+		path = filepath.Clean(path)
 	}
-	return location{filepath.Clean(path)}, nil
+	return location{path, "--db " + shellWord(path)}, nil
 }
 
 // parseURI reads a storage URI. Messages repeat no more of it than the scheme,
@@ -93,7 +96,9 @@ func parseURI(uri string) (location, error) {
 		return location{}, onto.Errorf(onto.Invalid, "the storage URI has parameters, which sqlite:// does not take").
 			WithHint("name a file with ? or # in its path with --db")
 	}
-	return parsePath(path)
+	loc, err := parsePath(path)
+	loc.flag = "--storage-uri " + shellWord(uri) // nothing in it is secret
+	return loc, err
 }
 
 // access is what a verb does with a store.

@@ -32,10 +32,13 @@ func (w *writeFlags) register(cmd *cobra.Command) {
 func (w *writeFlags) draft(cmd *cobra.Command) (onto.Draft, error) {
 	d := onto.Draft{Comment: w.comment, Correlation: w.correlation, IdempotencyKey: w.idempotencyKey}
 	changed := cmd.Flags().Changed
+	err := notNegative("expect-head", w.expectHead)
+	if err != nil {
+		return d, err
+	}
 	if changed("expect-head") {
 		d = d.ExpectHead(w.expectHead)
 	}
-	var err error
 	if changed("actor") {
 		if d.Actor, err = onto.ParseActor(w.actor); err != nil {
 			return d, err
@@ -43,6 +46,14 @@ func (w *writeFlags) draft(cmd *cobra.Command) (onto.Draft, error) {
 	}
 	d.Metadata, err = parseMeta(w.meta)
 	return d, err
+}
+
+// notNegative refuses a flag that is no commit id.
+func notNegative(flag string, id int64) error {
+	if id >= 0 {
+		return nil
+	}
+	return onto.Errorf(onto.Invalid, "--%s %d is negative", flag, id).WithHint("commit ids start at 1; 0 is the empty store")
 }
 
 // parseMeta reads K=V pairs.

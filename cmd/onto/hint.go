@@ -1,0 +1,51 @@
+package main
+
+import "strings"
+
+// place is where the store is, for hints. Without a flag it is the default, or
+// not known because the settings are wrong.
+func (c *command) place() location {
+	cfg, err := c.configure()
+	if err != nil {
+		return location{}
+	}
+	loc, err := cfg.location()
+	if err != nil {
+		return location{}
+	}
+	return loc
+}
+
+// in completes a hint that ends in a command, or has one in parentheses, with
+// the flag that names the store, so that it can be pasted. What shows usage
+// needs no store.
+func (l location) in(hint string) string {
+	before, command, ok := strings.Cut(hint, "onto ")
+	inside := strings.HasSuffix(before, "(")
+	if !ok || l.flag == "" || before != "" && !inside && !strings.HasSuffix(before, ": ") {
+		return hint
+	}
+	after := ""
+	if end := strings.IndexByte(command, ')'); inside && end >= 0 {
+		command, after = command[:end], command[end:]
+	}
+	if strings.HasSuffix(command, " --help") || strings.HasSuffix(command, " [flags]") {
+		return hint
+	}
+	command = strings.TrimSuffix(command, " --db "+l.path) // the path may need quotes
+	if strings.Contains(command, " --db ") || strings.Contains(command, " --storage-uri ") {
+		return hint
+	}
+	return before + "onto " + command + " " + l.flag + after
+}
+
+// shellWord quotes a text if a shell needs that.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._:-", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
