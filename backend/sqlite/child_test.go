@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/ontologia/onto"
@@ -16,7 +17,8 @@ import (
 	"github.com/ontologia/onto/backend/sqlite"
 )
 
-// childEnv makes the test binary a writing child: path, name, goroutines.
+// childEnv makes the test binary a writing child: path, name, goroutines, and
+// the point at which it kills itself, if any.
 const childEnv = "ONTO_TEST_WRITER"
 
 func TestMain(m *testing.M) {
@@ -48,6 +50,14 @@ func writeForever(job []string) error {
 		return err
 	}
 	defer b.Close()
+	if point := job[3]; point != "" {
+		left := 20 // commits or groups before the end
+		b.CallAt(point, func() {
+			if left--; left == 0 {
+				syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+		})
+	}
 	errs := make([]error, goroutines)
 	var wg sync.WaitGroup
 	for g := range goroutines {
@@ -114,10 +124,10 @@ type child struct {
 	first chan struct{} // closed at the first acknowledgement
 }
 
-func startChild(t *testing.T, path, name string, goroutines int) *child {
+func startChild(t *testing.T, path, name string, goroutines int, point string) *child {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join([]string{path, name, strconv.Itoa(goroutines)}, "\n"))
+	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join([]string{path, name, strconv.Itoa(goroutines), point}, "\n"))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -46,7 +46,7 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 			id = n
 		} else if t, ok := p.Time(); ok {
 			var err error
-			if id, err = r.commitAt(t); err != nil {
+			if id, err = r.commitAt(ctx, t); err != nil {
 				return err
 			}
 		}
@@ -68,9 +68,9 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 
 // commitAt returns the last commit whose time is not after t. Times in order
 // allow a binary search; another program's clock may have gone back.
-func (r *reading) commitAt(t time.Time) (int64, error) {
+func (r *reading) commitAt(ctx context.Context, t time.Time) (int64, error) {
 	if !r.ordered {
-		return r.commitAtUnordered(t)
+		return r.commitAtUnordered(ctx, t)
 	}
 	var found int64
 	low, high := int64(1), r.head
@@ -89,8 +89,8 @@ func (r *reading) commitAt(t time.Time) (int64, error) {
 	return found, nil
 }
 
-func (r *reading) commitAtUnordered(t time.Time) (int64, error) {
-	rows, err := r.query(context.Background(), `SELECT id, created_at FROM commits ORDER BY id DESC`)
+func (r *reading) commitAtUnordered(ctx context.Context, t time.Time) (int64, error) {
+	rows, err := r.query(ctx, `SELECT id, created_at FROM commits ORDER BY id DESC`)
 	if err != nil {
 		return 0, err
 	}

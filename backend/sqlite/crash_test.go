@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/backend/sqlite"
 )
 
 // A writer is killed at random moments. What it acknowledged is there, the
@@ -28,7 +30,7 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 			makeThings(t, path)
 			acks := map[string]int64{}
 			for i := range kills / 2 {
-				writer := startChild(t, path, time.Now().Format("150405.000000"), c.goroutines)
+				writer := startChild(t, path, time.Now().Format("150405.000000"), c.goroutines, "")
 				select {
 				case <-writer.first:
 				case <-writer.read:
@@ -50,6 +52,28 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 	}
 }
 
+// A writer is killed at each point of a commit.
+func TestKilledAtEachPoint(t *testing.T) {
+	for _, point := range append(sqlite.Points(), "committed") {
+		for _, goroutines := range []int{1, 16} {
+			t.Run(fmt.Sprintf("%s, %d callers", point, goroutines), func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "killed.db")
+				makeThings(t, path)
+				acks := map[string]int64{}
+				for round := range 2 {
+					writer := startChild(t, path, fmt.Sprint(round), goroutines, point)
+					<-writer.read
+					if err := writer.cmd.Wait(); err == nil {
+						t.Errorf("the writer was not killed")
+					}
+					maps.Copy(acks, writer.acks)
+					wantAcknowledged(t, open(t, path, nil), acks)
+				}
+			})
+		}
+	}
+}
+
 // Processes that write one file at the same time lose nothing, and readers
 // never fail.
 func TestManyProcesses(t *testing.T) {
@@ -67,7 +91,7 @@ func TestManyProcesses(t *testing.T) {
 			b := open(t, path, nil)
 			var writers []*child
 			for i := range c.processes {
-				writers = append(writers, startChild(t, path, string(rune('a'+i)), c.goroutines))
+				writers = append(writers, startChild(t, path, string(rune('a'+i)), c.goroutines, ""))
 			}
 			reads := readUntil(t, b, time.Now().Add(length))
 			acks := map[string]int64{}

@@ -10,6 +10,9 @@ import (
 // Describe tells about the file.
 func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error) {
 	info := backend.Info{Backend: "sqlite", Location: b.path}
+	if b.temp != "" {
+		info.Location = memoryPath
+	}
 	err := b.read(ctx, !b.opts.ReadOnly, func(r *reading) error {
 		row, _, err := r.queryRow(`SELECT format, store_id FROM onto_meta`)
 		if err != nil {

@@ -14,5 +14,16 @@ func (b *Backend) FailAt(point string, err error) {
 	}
 }
 
+// CallAt calls f whenever an append comes to a point. Besides Points there is
+// "committed", when the commit is durable and not yet acknowledged.
+func (b *Backend) CallAt(point string, f func()) {
+	b.fault = func(at string) error {
+		if at == point {
+			f()
+		}
+		return nil
+	}
+}
+
 // Exec runs SQL on the writer connection.
 func (b *Backend) Exec(sql string) error { return b.writer.script(sql) }

@@ -55,7 +55,7 @@ func (b *Backend) catchUp(w *conn) error {
 		return err
 	}
 	for _, t := range b.tables {
-		if _, err := project(w, t, covered, nil); err != nil {
+		if _, err := project(context.Background(), w, t, covered, nil); err != nil {
 			return err
 		}
 	}
@@ -68,12 +68,12 @@ func (b *Backend) catchUp(w *conn) error {
 
 // project writes a projection row for each identity that a commit after since
 // has touched, and returns how many those are.
-func project(w *conn, t *table, since int64, progress func()) (int64, error) {
+func project(ctx context.Context, w *conn, t *table, since int64, progress func()) (int64, error) {
 	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB),
 			(SELECT min(s.commit_id) FROM %s s WHERE %s)
 		FROM %s h WHERE h.commit_id > ? AND h.id = %s`,
 		t.list("h"), t.history, t.matches("s", "h"), t.history, t.newest("h"))
-	rows, err := w.query(context.Background(), sql, since)
+	rows, err := w.query(ctx, sql, since)
 	if err != nil {
 		return 0, err
 	}
@@ -126,13 +126,10 @@ func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, tot
 			}
 		}
 		for _, t := range b.tables {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
 			if err := w.exec(`DELETE FROM ` + t.current); err != nil {
 				return err
 			}
-			n, err := project(w, t, 0, step)
+			n, err := project(ctx, w, t, 0, step)
 			if err != nil {
 				return err
 			}

@@ -53,8 +53,12 @@ type Backend struct {
 	fault func(point string) error // set by tests to fail at a named point
 }
 
+// memoryPath stands for a store that nobody keeps.
+const memoryPath = ":memory:"
+
 // Open opens the store in the file at path, and makes one if there is none.
-// The path ":memory:" gives a new store that is gone after Close.
+// The path ":memory:" gives a new store in a temporary file, which is gone
+// after Close.
 func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
 	b := &Backend{path: path, writing: make(turn, 1), tables: [2]*table{newTable(onto.KindEntity), newTable(onto.KindRelation)}}
 	if opts != nil {
@@ -77,7 +81,7 @@ func (b *Backend) open(ctx context.Context) error {
 	if err := checkLibrary(); err != nil {
 		return err
 	}
-	if b.path == ":memory:" {
+	if b.path == memoryPath {
 		dir, err := os.MkdirTemp("", "onto-")
 		if err != nil {
 			return err
@@ -190,9 +194,6 @@ func (b *Backend) dialReadOnly() (*conn, error) {
 	}
 	return nil, err
 }
-
-// Path returns the file's path.
-func (b *Backend) Path() string { return b.path }
 
 // Close releases everything. Reads under way go on to their end.
 func (b *Backend) Close() error {

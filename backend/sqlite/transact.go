@@ -150,6 +150,7 @@ func (b *Backend) commit(w *conn) error {
 		err = w.exec(`COMMIT`)
 	}
 	if err == nil {
+		_ = b.failAt("committed") // too late to fail, not to be killed
 		return nil
 	}
 	b.rollback(w)
