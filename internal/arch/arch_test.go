@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -157,6 +158,30 @@ func TestPackageNames(t *testing.T) {
 		if base := strings.TrimSuffix(path.Base(s.path), ".go"); slices.Contains(empty, strings.TrimSuffix(base, "_test")) {
 			t.Errorf("%s: the file's name says nothing about what is in it", s.path)
 		}
+	}
+}
+
+// TestLinks follows the relative links of the documents.
+func TestLinks(t *testing.T) {
+	root := os.DirFS(filepath.Join("..", ".."))
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || path.Ext(name) != ".md" {
+			return err
+		}
+		text, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if _, err := fs.Stat(root, path.Join(path.Dir(name), m[1])); err != nil {
+				t.Errorf("%s links to %s, which is not there", name, m[1])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
