@@ -42,3 +42,16 @@ func TestEveryCommandHelps(t *testing.T) {
 		t.Errorf("walked %d commands", n)
 	}
 }
+
+func TestTheSchemaFileInTheHelpWorks(t *testing.T) {
+	help := must(t, "", "init", "--help")
+	if !strings.Contains(help, exampleSchema) {
+		t.Errorf("the help does not show the example: %s", help)
+	}
+	got := must(t, exampleSchema, "init", "--schema", "-", "--db", t.TempDir()+"/new.db")
+	for _, want := range []string{"registered entity Customer", "registered entity Product", "registered relation Subscription"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+	}
+}

@@ -164,7 +164,7 @@ func TestPackageNames(t *testing.T) {
 // TestLinks follows the relative links of the documents.
 func TestLinks(t *testing.T) {
 	root := os.DirFS(filepath.Join("..", ".."))
-	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	link := regexp.MustCompile(`\]\(([^)#:," ]+)(#[^)]*)?\)`)
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || path.Ext(name) != ".md" {
 			return err
