@@ -67,7 +67,7 @@ func (e *env) raw(path string, shape rawShape) *raw {
 	conn, err := db.Conn(e.ctx)
 	e.must(err)
 	r := &raw{db: db, conn: conn}
-	_, err = conn.ExecContext(e.ctx, shape.create())
+	_, err = conn.ExecContext(e.ctx, `PRAGMA wal_autocheckpoint = 4096; `+shape.create()) // as the store does
 	e.must(err)
 	e.checkDurable(conn)
 	for text, stmt := range map[string]**sql.Stmt{

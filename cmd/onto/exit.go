@@ -102,10 +102,7 @@ func (c *command) reportJSON(err error) {
 
 // hint is what to do about an error, to be pasted where it is a command.
 func (c *command) hint(err error) string {
-	if hint := onto.HintOf(err); hint != "" {
-		return c.place().in(hint)
-	}
-	return ""
+	return c.place().nameIn(onto.HintOf(err))
 }
 
 func message(err error) string {

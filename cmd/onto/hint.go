@@ -16,10 +16,10 @@ func (c *command) place() location {
 	return loc
 }
 
-// in completes a hint that ends in a command, or has one in parentheses, with
+// nameIn completes a hint that ends in a command, or has one in parentheses, with
 // the flag that names the store, so that it can be pasted. What shows usage
 // needs no store.
-func (l location) in(hint string) string {
+func (l location) nameIn(hint string) string {
 	before, command, ok := strings.Cut(hint, "onto ")
 	inside := strings.HasSuffix(before, "(")
 	if !ok || l.flag == "" || before != "" && !inside && !strings.HasSuffix(before, ": ") {

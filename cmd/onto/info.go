@@ -149,7 +149,7 @@ func (c *command) printInfo(doc infoDoc, stats bool) error {
 		c.say("warning: %s", w)
 	}
 	if len(doc.Types) == 0 {
-		c.say("%s", c.place().in("no types; register some with: onto init --schema FILE"))
+		c.say("%s", c.place().nameIn("no types; register some with: onto init --schema FILE"))
 		return nil
 	}
 	cols := wholeColumns("type", "kind", "version")

@@ -26,9 +26,9 @@ that is stored differently is refused, and nothing is registered then.
 
 A schema file is YAML like this, or the same as JSON:
 ` + exampleSchema + `
-Types of fields: ` + fieldTypes() + `. A time is text like
-2026-02-10T12:34:56Z. Fields are required unless they are optional or have a
-default.`,
+Types of fields: ` + fieldTypes() + `.
+A time is text like 2026-02-10T12:34:56Z. Fields are required unless they are
+optional or have a default.`,
 		Example: `  onto init
   onto init --schema schema.yaml
   onto init --schema schema.yaml --dry-run --db crm.db`,

@@ -62,7 +62,7 @@ func (c *command) verifyProjection(ctx context.Context) error {
 			if f.Severity == onto.SeverityError {
 				bad++
 			}
-			if err := out.add(findingRow{f.Code, f.Severity, f.Message, here.in(f.Remedy)}); err != nil {
+			if err := out.add(findingRow{f.Code, f.Severity, f.Message, here.nameIn(f.Remedy)}); err != nil {
 				return err
 			}
 		}
