@@ -59,7 +59,7 @@ func (id Identity) String() string {
 	if id.Instance == "" {
 		return fmt.Sprintf("%s %q → %q", id.Type, id.Left, id.Right)
 	}
-	return fmt.Sprintf("%s %q → %q [%s]", id.Type, id.Left, id.Right, id.Instance)
+	return fmt.Sprintf("%s %q → %q [%q]", id.Type, id.Left, id.Right, id.Instance)
 }
 
 // Compare orders identities: entities before relations, then by type, then by

@@ -16,7 +16,7 @@ func TestIdentityString(t *testing.T) {
 		{onto.EntityID("Customer", "c1"), `Customer "c1"`},
 		{onto.EntityID("Customer", "a\n"), `Customer "a\n"`},
 		{onto.RelationID("Owns", "c1", "p1"), `Owns "c1" → "p1"`},
-		{onto.RelationID("Owns", "c1", "p1").WithInstance("2026"), `Owns "c1" → "p1" [2026]`},
+		{onto.RelationID("Owns", "c1", "p1").WithInstance("2026"), `Owns "c1" → "p1" ["2026"]`},
 	} {
 		if got := c.id.String(); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)

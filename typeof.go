@@ -71,6 +71,13 @@ func typeOf(st reflect.Type) Type {
 		t.err = Errorf(Invalid, "type %v is not a named, plain struct", st)
 		return t
 	}
+	for _, methods := range []reflect.Type{jsonMarshaler, textMarshaler, unmarshaler, textReader} {
+		if hasMethods(st, methods) {
+			t.err = Errorf(Invalid, "type %v has a JSON form of its own, so its fields cannot be stored one by one", st).
+				WithHint("it, or a struct embedded in it, has the method %s", methods.Method(0).Name)
+			return t
+		}
+	}
 	r := &typeReader{schema: &t.schema, bound: &Binding{Struct: st}}
 	t.schema.Kind = KindEntity
 	if t.err = r.read(st, nil); t.err != nil {
@@ -193,11 +200,12 @@ func (r *typeReader) addField(f reflect.StructField, index []int, name, options 
 	}
 	bound := BoundField{Name: name, Index: index, Type: f.Type}
 	bound.readOptions(options)
+	bound.Quoted = bound.Quoted && isScalar(f.Type) // encoding/json ignores it elsewhere
 	field := Field{
 		Name: name, Type: fieldTypeOf(f.Type), Index: tag.index, Search: tag.search,
 		Optional: nullable(f.Type) || bound.OmitEmpty || bound.OmitZero,
 	}
-	if bound.Quoted && (field.Type == Int || field.Type == Float || field.Type == Bool) {
+	if bound.Quoted {
 		field.Type = String
 	}
 	if tag.fallback != "" {
@@ -237,6 +245,26 @@ func (b *BoundField) readOptions(options string) {
 	}
 }
 
+// isScalar reports whether the JSON form of a Go type is a plain text, number
+// or bool.
+func isScalar(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch fieldTypeOf(t) {
+	case String:
+		return t.Kind() == reflect.String && !hasMethods(t, textMarshaler)
+	case Int, Float, Bool:
+		return true
+	}
+	return false
+}
+
+// hasMethods reports whether a type or its pointer implements an interface.
+func hasMethods(t, methods reflect.Type) bool {
+	return t.Implements(methods) || reflect.PointerTo(t).Implements(methods)
+}
+
 // storable reports whether values of this Go type can have a JSON form.
 func storable(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
@@ -245,6 +273,8 @@ func storable(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
 		return t.Implements(jsonMarshaler) || t.Implements(textMarshaler)
+	case reflect.Interface: // what is in it could not be read back
+		return t.NumMethod() == 0
 	}
 	return true
 }
@@ -305,6 +335,9 @@ func parseTag(whole string) (fieldTag, error) {
 
 var (
 	rawMessage    = reflect.TypeFor[json.RawMessage]()
+	jsonNumber    = reflect.TypeFor[json.Number]()
+	unmarshaler   = reflect.TypeFor[json.Unmarshaler]()
+	textReader    = reflect.TypeFor[encoding.TextUnmarshaler]()
 	timeType      = reflect.TypeFor[time.Time]()
 	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
@@ -318,11 +351,9 @@ func fieldTypeOf(t reflect.Type) FieldType {
 	switch {
 	case t == timeType:
 		return Time
-	case t == rawMessage:
+	case t == rawMessage || t == jsonNumber || hasMethods(t, jsonMarshaler):
 		return Any
-	case t.Implements(jsonMarshaler) || reflect.PointerTo(t).Implements(jsonMarshaler):
-		return Any
-	case t.Implements(textMarshaler) || reflect.PointerTo(t).Implements(textMarshaler):
+	case hasMethods(t, textMarshaler):
 		return String
 	}
 	switch t.Kind() {

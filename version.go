@@ -55,12 +55,14 @@ func DecodeObject(data []byte) (map[string]any, error) {
 		return nil, Errorf(Corrupt, "decode JSON object: found something else")
 	}
 	for k, v := range m {
-		m[k] = plainNumbers(v)
+		m[k] = PlainNumbers(v)
 	}
 	return m, nil
 }
 
-func plainNumbers(v any) any {
+// PlainNumbers turns each json.Number in a decoded value into an int64, or a
+// float64 if it is not an integer.
+func PlainNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		if i, err := v.Int64(); err == nil {
@@ -73,11 +75,11 @@ func plainNumbers(v any) any {
 		return f
 	case []any:
 		for i := range v {
-			v[i] = plainNumbers(v[i])
+			v[i] = PlainNumbers(v[i])
 		}
 	case map[string]any:
 		for k := range v {
-			v[k] = plainNumbers(v[k])
+			v[k] = PlainNumbers(v[k])
 		}
 	}
 	return v

@@ -26,8 +26,11 @@ func Changes(w *Write, current *onto.Version) bool {
 func CheckHead(expect []onto.Expectation, head int64) error {
 	for _, e := range expect {
 		if e.Head && e.Commit != head {
-			return onto.Errorf(onto.HeadMismatch, "expected head %d, but the head is %d", e.Commit, head).
-				WithHint("look at what changed (onto diff %d %d), then try again with the new head", min(e.Commit, head), max(e.Commit, head))
+			err := onto.Errorf(onto.HeadMismatch, "expected head %d, but the head is %d", e.Commit, head)
+			if e.Commit > head {
+				return err.WithHint("the log ends at %d: is this the right store?", head)
+			}
+			return err.WithHint("look at what changed (onto diff %d %d), then try again with the new head", e.Commit, head)
 		}
 	}
 	return nil

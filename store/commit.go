@@ -83,6 +83,18 @@ func (s *Store) header(d onto.Draft) (*backend.Draft, error) {
 	if err := d.Check(); err != nil {
 		return nil, err
 	}
+	for _, e := range d.Expectations() {
+		if e.Head {
+			continue
+		}
+		t, err := s.typ(e.Identity.Kind, e.Identity.Type)
+		if err == nil {
+			err = t.checkIdentity(e.Identity)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	draft := &backend.Draft{
 		Commit: onto.Commit{
 			Runtime: s.opts.Runtime, Actor: d.Actor, Causation: d.Causation, Correlation: d.Correlation,

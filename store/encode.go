@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"strconv"
@@ -23,7 +24,7 @@ type fieldEncoder struct {
 
 // bind ties a Go struct to the type.
 func (t *typ) bind(b *onto.Binding) {
-	t.bound = b
+	t.bound, t.free = b, isFree(b.Struct, map[reflect.Type]bool{})
 	t.encode = make([]fieldEncoder, len(b.Fields))
 	for i, f := range b.Fields {
 		quoted, _ := codec.AppendString(nil, f.Name) // a checked name
@@ -43,7 +44,7 @@ func appenderFor(f onto.BoundField, schema onto.Field) func([]byte, reflect.Valu
 	case f.Quoted:
 		return appendQuoted
 	case elem == reflect.TypeFor[time.Time]():
-		return codec.AppendValue
+		return codec.AppendMember
 	case plain && elem.Kind() == reflect.String:
 		return func(dst []byte, v reflect.Value) ([]byte, error) { return codec.AppendString(dst, v.String()) }
 	case plain && elem.Kind() == reflect.Bool:
@@ -58,9 +59,9 @@ func appenderFor(f onto.BoundField, schema onto.Field) func([]byte, reflect.Valu
 
 // appendQuoted writes a scalar as text, as the json tag's string option asks.
 func appendQuoted(dst []byte, v reflect.Value) ([]byte, error) {
-	text, err := codec.AppendValue(nil, v)
-	if err != nil || codec.KindOf(text) == codec.String {
-		return append(dst, text...), err
+	text, err := codec.AppendMember(nil, v)
+	if err != nil {
+		return dst, err
 	}
 	return codec.AppendString(dst, string(text))
 }
@@ -69,7 +70,7 @@ func appendQuoted(dst []byte, v reflect.Value) ([]byte, error) {
 // the kind that the schema says. A nil slice or map is an empty one.
 func appendFitting(dst []byte, v reflect.Value, f onto.Field) ([]byte, error) {
 	start := len(dst)
-	dst, err := codec.AppendValue(dst, v)
+	dst, err := codec.AppendMember(dst, v)
 	if err != nil {
 		return dst, err
 	}
@@ -134,7 +135,7 @@ func (t *typ) structWrite(v reflect.Value) (backend.Write, error) {
 
 // appendField appends the field's value, or nothing if there is none.
 func (e *fieldEncoder) appendField(dst []byte, v reflect.Value) ([]byte, error) {
-	if e.OmitZero && v.IsZero() || e.OmitEmpty && isEmpty(v) {
+	if e.OmitZero && isZero(v) || e.OmitEmpty && isEmpty(v) {
 		return dst, nil
 	}
 	if v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
@@ -149,6 +150,14 @@ func (e *fieldEncoder) appendField(dst []byte, v reflect.Value) ([]byte, error) 
 		dst = dst[:start]
 	}
 	return dst, err
+}
+
+// isZero asks the value itself if it can tell, as encoding/json does.
+func isZero(v reflect.Value) bool {
+	if z, ok := v.Interface().(interface{ IsZero() bool }); ok {
+		return v.Kind() == reflect.Pointer && v.IsNil() || z.IsZero()
+	}
+	return v.IsZero()
 }
 
 // isEmpty is what encoding/json calls empty.
@@ -176,10 +185,78 @@ func (t *typ) structIdentity(v reflect.Value) (onto.Identity, error) {
 	return id, nil
 }
 
+// unmarshal is json.Unmarshal, but integers in values of any type stay exact.
+func (t *typ) unmarshal(data []byte, dst any) error {
+	if !t.free {
+		return json.Unmarshal(data, dst)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(dst); err != nil {
+		return err
+	}
+	plainNumbers(reflect.ValueOf(dst).Elem())
+	return nil
+}
+
+// isFree reports whether values of a type can hold values of any type.
+func isFree(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Interface:
+		return true
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return isFree(t.Elem(), seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() && isFree(f.Type, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// plainNumbers turns each json.Number in a value of any type into an int64, or
+// a float64 if it is not an integer.
+func plainNumbers(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Interface:
+		if !v.IsNil() {
+			v.Set(reflect.ValueOf(onto.PlainNumbers(v.Interface())))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			plainNumbers(v.Elem())
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			plainNumbers(v.Index(i))
+		}
+	case reflect.Map:
+		for _, k := range v.MapKeys() {
+			item := reflect.New(v.Type().Elem()).Elem()
+			item.Set(v.MapIndex(k))
+			plainNumbers(item)
+			v.SetMapIndex(k, item)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				plainNumbers(v.Field(i))
+			}
+		}
+	}
+}
+
 // decode fills in the struct that dst points to from a version.
 func (t *typ) decode(v *onto.Version, dst any) error {
-	if err := json.Unmarshal(v.Fields, dst); err != nil {
-		return onto.Errorf(onto.Corrupt, "%s at commit %d does not fit its Go type: %w", v.Identity, v.Commit, err)
+	if err := t.unmarshal(v.Fields, dst); err != nil {
+		return onto.Errorf(onto.Invalid, "%s at commit %d does not fit the Go type %v: %w", v.Identity, v.Commit, t.bound.Struct, err).
+			WithHint("read it by name with View.Get, or widen the Go type")
 	}
 	if t.bound.Link == nil {
 		return nil

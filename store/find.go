@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"iter"
+	"math"
 	"reflect"
 
 	"github.com/ontologia/onto"
@@ -145,7 +146,7 @@ func page[T any](ctx context.Context, q Query, convert func(*onto.Version) (T, e
 	if err != nil {
 		return p, err
 	}
-	if q.limit > 0 {
+	if q.limit > 0 && q.limit < math.MaxInt {
 		ask.Limit = q.limit + 1
 		if ask.At == backend.Head { // pin the moment for the pages that follow
 			head, err := q.v.s.Head(ctx)

@@ -17,6 +17,7 @@ type typ struct {
 	version int
 	bound   *onto.Binding
 	encode  []fieldEncoder // of the struct's fields, in the schema's order
+	free    bool           // the struct can hold values of any type
 }
 
 // write checks untyped fields against the schema and makes a write of them.

@@ -73,14 +73,15 @@ type HistoryQuery struct {
 // identity.
 func (s *Store) Versions(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, error] {
 	return later(func() (iter.Seq2[Entry, error], error) {
-		if q.Kind == "" {
+		kind := q.Kind
+		if kind == "" {
 			schema, err := s.Type(q.Type)
 			if err != nil {
 				return nil, err
 			}
-			q.Kind = schema.Kind
+			kind = schema.Kind
 		}
-		if _, err := s.typ(q.Kind, q.Type); err != nil {
+		if _, err := s.typ(kind, q.Type); err != nil {
 			return nil, err
 		}
 		if q.Since < 0 || q.Limit < 0 {
@@ -94,7 +95,7 @@ func (s *Store) Versions(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, e
 			return nil, err
 		}
 		return s.entries(ctx, &backend.Query{
-			Kind: q.Kind, Type: q.Type, Mode: backend.History, At: until, Since: q.Since, Limit: q.Limit,
+			Kind: kind, Type: q.Type, Mode: backend.History, At: until, Since: q.Since, Limit: q.Limit,
 		}), nil
 	})
 }

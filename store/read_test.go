@@ -190,3 +190,49 @@ func TestStreamDeletes(t *testing.T) {
 		t.Errorf("got %q, want p7g p8h", got)
 	}
 }
+
+func TestPanicsLeaveTheStoreUsable(t *testing.T) {
+	s := threeCommits(t)
+	panics := func(f func()) {
+		defer func() { _ = recover() }()
+		f()
+	}
+	panics(func() {
+		s.CommitStream(t.Context(), onto.Draft{}, func(yield func(any, error) bool) {
+			yield(Product{"p8", "half"}, nil)
+			panic("in the sequence")
+		})
+	})
+	panics(func() {
+		for range store.Find[Product](s.Now()).All(t.Context()) {
+			panic("in the loop")
+		}
+	})
+	mustCommit(t, s, onto.Draft{}.Ensure(Product{"p1", "after"}))
+	if p, err := store.Get[Product](t.Context(), s.Now(), "p1"); err != nil || p.Title != "after" {
+		t.Errorf("got %+v, error %v; want what was committed last", p, err)
+	}
+	_, err := store.Get[Product](t.Context(), s.Now(), "p8")
+	wantError(t, err, onto.NotFound)
+	if _, err := s.CommitStream(t.Context(), onto.Draft{}, nil); err != nil {
+		t.Errorf("a stream of nothing: %v", err)
+	}
+}
+
+func TestRelativePathOutlivesChdir(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s := openAt(t, "store.db", onto.TypeOf[Product]())
+	mustCommit(t, s, onto.Draft{}.Ensure(Product{"p1", "here"}))
+	t.Chdir(t.TempDir())
+	for range store.Find[Product](s.Now()).All(t.Context()) { // its reader is in use: the next one is new
+		if _, err := store.Get[Product](t.Context(), s.Now(), "p1"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestExpectationsNameKnownTypes(t *testing.T) {
+	s := threeCommits(t)
+	_, err := s.Commit(t.Context(), onto.Draft{}.ExpectVersion(onto.EntityID("Prodct", "p1"), 0).Ensure(Product{"p9", "x"}))
+	wantError(t, err, onto.Invalid, "Prodct", "did you mean Product?")
+}

@@ -36,7 +36,9 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -86,11 +88,23 @@ func OpenWith(ctx context.Context, b backend.Backend, opts *Options, types ...on
 	if s.opts.Runtime == "" {
 		s.opts.Runtime = runtimeName()
 	}
-	if err := s.load(ctx, types); err != nil {
+	err := s.checkOptions()
+	if err == nil {
+		err = s.load(ctx, types)
+	}
+	if err != nil {
 		b.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// checkOptions refuses a runtime that could not be stored.
+func (s *Store) checkOptions() error {
+	if r := s.opts.Runtime; len(r) > onto.MaxKey || !utf8.ValidString(r) || strings.IndexByte(r, 0) >= 0 {
+		return onto.Errorf(onto.Invalid, "the runtime name is not text of at most %d bytes", onto.MaxKey)
+	}
+	return nil
 }
 
 func runtimeName() string {
@@ -127,6 +141,10 @@ func (s *Store) load(ctx context.Context, types []onto.Type) error {
 	}
 	for i, g := range types {
 		if b := g.Binding(); b != nil {
+			if other, twice := s.structs[b.Struct]; twice {
+				return onto.Errorf(onto.Invalid, "Go type %v is given as %s and as %s", b.Struct, other.schema.Name, schemas[i].Name).
+					WithHint("declare a Go type for each")
+			}
 			t := s.types[typeName{schemas[i].Kind, schemas[i].Name}]
 			t.bind(b)
 			s.structs[b.Struct] = t

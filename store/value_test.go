@@ -186,3 +186,88 @@ func TestUntypedValues(t *testing.T) {
 		}
 	}
 }
+
+// Cents has its JSON form at its pointer.
+type Cents struct{ n int }
+
+func (c *Cents) MarshalJSON() ([]byte, error) { return json.Marshal(c.n) }
+
+func (c *Cents) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &c.n) }
+
+// Odd has fields whose JSON form is easily got wrong.
+type Odd struct {
+	ID     string         `json:"id" onto:"key"`
+	Price  Cents          `json:"price"`
+	Prices []Cents        `json:"prices"`
+	Text   string         `json:"text,string"`
+	List   []int          `json:"list,string"`
+	Number json.Number    `json:"number"`
+	Free   any            `json:"free"`
+	Map    map[string]any `json:"map"`
+	Deep   [][]any        `json:"deep"`
+}
+
+func TestOddValuesRoundTrip(t *testing.T) {
+	s := newStore(t, onto.TypeOf[Odd]())
+	const big = int64(1)<<53 + 1
+	odd := Odd{"o", Cents{5}, []Cents{{6}, {7}}, "abc", []int{1, 2}, "12.5", big, map[string]any{"n": big, "f": 0.5}, [][]any{{big, "x"}}}
+	mustCommit(t, s, onto.Draft{}.Ensure(odd))
+	got, err := store.Get[Odd](t.Context(), s.Now(), "o")
+	if err != nil || !reflect.DeepEqual(got, odd) {
+		t.Errorf("got  %+v, error %v\nwant %+v", got, err, odd)
+	}
+	if again := mustCommit(t, s, onto.Draft{}.Ensure(got)); again.Changed() {
+		t.Errorf("what was read makes a new version when it is written again")
+	}
+}
+
+// Nesting is limited alike on every way in.
+func TestDepthIsExact(t *testing.T) {
+	s := newStore(t, onto.TypeOf[Odd]())
+	nested := func(levels int) (v any) {
+		for range levels {
+			v = []any{v}
+		}
+		return v
+	}
+	for levels, ok := range map[int]bool{63: true, 64: false} {
+		_, err := s.Commit(t.Context(), onto.Draft{}.Ensure(Odd{ID: "typed", Number: "1", Free: nested(levels)}))
+		if (err == nil) != ok {
+			t.Errorf("%d levels in a struct: got error %v", levels, err)
+		}
+		_, err = s.Commit(t.Context(), onto.Draft{}.Ensure(onto.Entity{Type: "Odd", Key: "untyped", Fields: map[string]any{
+			"price": 1, "prices": []any{}, "text": "", "list": []any{}, "number": 1, "map": map[string]any{}, "deep": []any{}, "free": nested(levels)}}))
+		if (err == nil) != ok {
+			t.Errorf("%d levels in a map: got error %v", levels, err)
+		}
+	}
+}
+
+type ownForm struct {
+	ID string `json:"id" onto:"key"`
+}
+
+func (ownForm) MarshalJSON() ([]byte, error) { return []byte(`{}`), nil }
+
+type stamped struct {
+	time.Time
+	ID string `json:"id" onto:"key"`
+}
+
+type narrow struct {
+	ID string           `json:"id" onto:"key"`
+	X  interface{ M() } `json:"x"`
+}
+
+func TestStructsThatCannotBeReadBack(t *testing.T) {
+	for want, typ := range map[string]onto.Type{
+		"ownForm": onto.TypeOf[ownForm](),
+		"stamped": onto.TypeOf[stamped](),
+		"narrow":  onto.TypeOf[narrow](),
+	} {
+		_, err := tryOpen(t.Context(), ":memory:", typ)
+		wantError(t, err, onto.Invalid, want)
+	}
+	_, err := tryOpen(t.Context(), ":memory:", onto.TypeOf[Product](), onto.TypeOf[Product]().As("Archived"))
+	wantError(t, err, onto.Invalid, "Product", "Archived")
+}

@@ -103,14 +103,14 @@ func allTypes(s *story) {
 		`City "x": nothing, then @1 {"id":"x","n":2}`,
 		`Person "x": nothing, then @1 {"id":"x","n":1}`,
 		`Knows "x" → "x": nothing, then @1 {"n":3}`,
-		`Visit "x" → "x" [t1]: nothing, then @1 {"n":4}`,
-		`Visit "x" → "x" [t2]: nothing, then @1 {"n":5}`,
+		`Visit "x" → "x" ["t1"]: nothing, then @1 {"n":4}`,
+		`Visit "x" → "x" ["t2"]: nothing, then @1 {"n":5}`,
 	})
 	s.commit(remove(visit("x", "x", "t1")), remove(city("x")))
 	s.wantState(onto.KindEntity, tCity)
 	s.wantState(onto.KindEntity, tPerson, `Person "x" @1 {"id":"x","n":1}`)
 	s.wantState(onto.KindRelation, tKnows, `Knows "x" → "x" @1 {"n":3}`)
-	s.wantState(onto.KindRelation, tVisit, `Visit "x" → "x" [t2] @1 {"n":5}`)
+	s.wantState(onto.KindRelation, tVisit, `Visit "x" → "x" ["t2"] @1 {"n":5}`)
 }
 
 func refusedUsesNoID(s *story) {

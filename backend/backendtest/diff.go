@@ -75,8 +75,8 @@ func diffOfType(s *story) {
 	}
 	s.wantLines("cities", ask(onto.KindEntity, tCity), []string{`City "x": nothing, then @1 {"id":"x","n":1}`})
 	s.wantLines("visits", ask(onto.KindRelation, tVisit), []string{
-		`Visit "x" → "y" [0]: nothing, then @1 {"n":1}`,
-		`Visit "x" → "y" [1]: nothing, then @1 {"n":1}`,
+		`Visit "x" → "y" ["0"]: nothing, then @1 {"n":1}`,
+		`Visit "x" → "y" ["1"]: nothing, then @1 {"n":1}`,
 	})
 	s.wantLines("of an unknown type", ask(onto.KindEntity, "Nobody"), nil)
 }

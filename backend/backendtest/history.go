@@ -110,16 +110,16 @@ func historyOfRelations(s *story) {
 	s.commit(remove(one))
 	s.commit(put(two, 3), put(one, 3))
 	s.wantLines("visits", s.scan(historyOf(onto.KindRelation, tVisit, backend.Head)), []string{
-		`Visit "ada" → "rome" [1] @1 {"n":1}`,
-		`Visit "ada" → "rome" [2] @1 {"n":1}`,
-		`Visit "ada" → "rome" [1] @2 deleted`,
-		`Visit "ada" → "rome" [1] @3 {"n":3}`,
-		`Visit "ada" → "rome" [2] @3 {"n":3}`,
+		`Visit "ada" → "rome" ["1"] @1 {"n":1}`,
+		`Visit "ada" → "rome" ["2"] @1 {"n":1}`,
+		`Visit "ada" → "rome" ["1"] @2 deleted`,
+		`Visit "ada" → "rome" ["1"] @3 {"n":3}`,
+		`Visit "ada" → "rome" ["2"] @3 {"n":3}`,
 	})
 	q := historyOf(onto.KindRelation, tVisit, backend.Head)
 	q.Identity = &two
 	s.wantLines("the second visit", s.scan(q), []string{
-		`Visit "ada" → "rome" [2] @1 {"n":1}`,
-		`Visit "ada" → "rome" [2] @3 {"n":3}`,
+		`Visit "ada" → "rome" ["2"] @1 {"n":1}`,
+		`Visit "ada" → "rome" ["2"] @3 {"n":3}`,
 	})
 }

@@ -56,7 +56,7 @@ func checkEndpoints(s *story) {
 	slices.Sort(got)
 	s.wantLines("findings", got, []string{
 		`warning endpoint_missing: Knows "bob" → "carl": there is no Person "carl"`,
-		`warning endpoint_missing: Visit "ada" → "rome" [t]: there is no City "rome"`,
+		`warning endpoint_missing: Visit "ada" → "rome" ["t"]: there is no City "rome"`,
 	})
 }
 

@@ -79,7 +79,7 @@ func typesDoNotMix(s *story) {
 	s.want("Knows with a trip", s.get(knows("x", "x").WithInstance("t"), backend.Head), "not found")
 	s.wantState(onto.KindEntity, tPerson, `Person "x" @1 {"id":"x","n":1}`)
 	s.wantState(onto.KindEntity, tCity, `City "x" @1 {"id":"x","n":2}`)
-	s.wantState(onto.KindRelation, tVisit, `Visit "x" → "x" [t] @2 {"n":2}`)
+	s.wantState(onto.KindRelation, tVisit, `Visit "x" → "x" ["t"] @2 {"n":2}`)
 	s.wantState(onto.KindEntity, "Nobody")
 	s.wantState(onto.KindEntity, tKnows)
 	s.want("get of an unknown type", s.get(onto.EntityID("Nobody", "x"), backend.Head), "not found")
@@ -106,12 +106,12 @@ func relationOrder(s *story) {
 		put(visit("b", "a", "1"), 1), put(visit("a", "b", "2"), 1), put(visit("a", "b", "10"), 1),
 		put(visit("ab", "a", "0"), 1), put(visit("a", "ba", "0"), 1), put(visit("a", "a", "9"), 1))
 	s.wantState(onto.KindRelation, tVisit,
-		`Visit "a" → "a" [9] @1 {"n":1}`,
-		`Visit "a" → "b" [10] @1 {"n":1}`,
-		`Visit "a" → "b" [2] @1 {"n":1}`,
-		`Visit "a" → "ba" [0] @1 {"n":1}`,
-		`Visit "ab" → "a" [0] @1 {"n":1}`,
-		`Visit "b" → "a" [1] @1 {"n":1}`)
+		`Visit "a" → "a" ["9"] @1 {"n":1}`,
+		`Visit "a" → "b" ["10"] @1 {"n":1}`,
+		`Visit "a" → "b" ["2"] @1 {"n":1}`,
+		`Visit "a" → "ba" ["0"] @1 {"n":1}`,
+		`Visit "ab" → "a" ["0"] @1 {"n":1}`,
+		`Visit "b" → "a" ["1"] @1 {"n":1}`)
 }
 
 // page asks for the keys of one page of a state.

@@ -34,7 +34,7 @@ func streamIsOneCommit(s *story) {
 	s.wantLines("diff", s.diff(1, 2), []string{
 		`City "rome": nothing, then @2 {"id":"rome","n":1}`,
 		`Person "bob": @1 {"id":"bob","n":1}, then @2 deleted`,
-		`Visit "ada" → "rome" [t1]: nothing, then @2 {"n":1}`,
+		`Visit "ada" → "rome" ["t1"]: nothing, then @2 {"n":1}`,
 	})
 }
 

@@ -35,7 +35,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 		return nil
 	})
 	for _, suffix := range []string{"", "-wal"} {
-		if f, err := os.Stat(b.path + suffix); err == nil {
+		if f, err := os.Stat(b.file + suffix); err == nil {
 			info.Bytes += f.Size()
 		}
 	}

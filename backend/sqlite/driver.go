@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/mattn/go-sqlite3"
 
@@ -42,6 +43,7 @@ const (
 
 // conn is one connection. It serves one goroutine at a time.
 type conn struct {
+	stale func() bool // of an immutable file: whether it has changed; nil otherwise
 	raw   *sqlite3.SQLiteConn
 	stmts map[string]*sqlite3.SQLiteStmt
 	args  []driver.NamedValue // reused between calls
@@ -49,10 +51,10 @@ type conn struct {
 
 // dial opens a connection. Waiting for locks is set before anything else.
 // SQLite need not lock a connection that only one goroutine uses at a time.
-func dial(path string, how access) (*conn, error) {
+func dial(path string, how access, wait time.Duration) (*conn, error) {
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	d := &sqlite3.SQLiteDriver{}
-	raw, err := d.Open("file:" + escaped + "?mode=" + string(how) + "&_busy_timeout=5000&_mutex=no")
+	raw, err := d.Open(fmt.Sprintf("file:%s?mode=%s&_busy_timeout=%d&_mutex=no", escaped, how, wait.Milliseconds()))
 	if err != nil {
 		return nil, err
 	}
@@ -238,6 +240,10 @@ func wrap(path string, err error) error {
 	if e.Code == sqlite3.ErrFull || noRoom(e) {
 		return onto.Errorf(onto.Full, "%s: no room left to write: %w", path, err).
 			WithHint("free disk space; nothing of this commit was kept")
+	}
+	if e.SystemErrno == syscall.EMFILE || e.SystemErrno == syscall.ENFILE {
+		return onto.Errorf(onto.Unavailable, "%s: too many open files: %w", path, err).
+			WithHint("finish some of the reads under way, or raise the limit of open files")
 	}
 	switch e.Code {
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:

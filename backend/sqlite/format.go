@@ -104,7 +104,11 @@ func (f file) check(path string) error {
 // prepareFile makes the file ours: creates the tables in an empty one, adopts
 // one of the original program, refuses anything else.
 func (b *Backend) prepareFile(ctx context.Context, w *conn) error {
-	found, err := inspect(w)
+	var found file
+	err := b.retryBusy(ctx, func() (err error) {
+		found, err = inspect(w)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -214,12 +218,17 @@ func (c *conn) addColumn(table, column, declaration string) (bool, error) {
 // now is the wall clock in the precision that is stored.
 func (b *Backend) now() time.Time { return b.opts.Now().UTC().Truncate(time.Microsecond) }
 
-// storedTime reads a time column. Files of the original program may leave out
-// the fraction; what cannot be read is the zero time.
+// storedTime reads a time column. Other programs may leave out the fraction or
+// the offset, and write a space for the T; what cannot be read is the zero
+// time.
 func storedTime(s string) time.Time {
-	t, err := codec.ParseTime(s)
-	if err != nil {
-		return time.Time{}
+	if t, err := codec.ParseTime(s); err == nil {
+		return t
 	}
-	return t
+	for _, layout := range []string{"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999-07:00"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC().Truncate(time.Microsecond)
+		}
+	}
+	return time.Time{}
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"math"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -30,8 +31,11 @@ func (b *Backend) get(ctx context.Context, c *conn, id onto.Identity, at int64) 
 	t, args := b.table(id.Kind), identityArgs(buf[:0], &id)
 	r, ok, err := c.queryRow(t.get, args...)
 	if err == nil && ok && !readForeign(r).covers() {
-		if err = b.catchUpNow(ctx); err == nil {
+		if err = b.tryCatchUp(ctx); err == nil {
 			r, ok, err = c.queryRow(t.get, args...)
+		}
+		if err == nil && ok && !readForeign(r).covers() {
+			return b.getAt(c, id, math.MaxInt64)
 		}
 	}
 	if err != nil {

@@ -19,7 +19,7 @@ type group struct {
 	headTime time.Time
 	now      time.Time
 	current  map[onto.Identity]*onto.Version // as of the last member decided; nil if it has no version
-	keys     map[string]usedKey              // idempotency keys used in this group
+	keys     map[string]commitRow            // by the idempotency key it uses
 
 	commits   []commitRow
 	entities  []versionRow
@@ -47,7 +47,7 @@ type usedKey struct {
 func newGroup(b *Backend, w *conn, s state) *group {
 	return &group{
 		b: b, w: w, head: s.head, headTime: s.headTime, now: b.now(),
-		current: make(map[onto.Identity]*onto.Version), keys: make(map[string]usedKey),
+		current: make(map[onto.Identity]*onto.Version), keys: make(map[string]commitRow),
 	}
 }
 
@@ -173,7 +173,7 @@ func (g *group) apply(d *backend.Draft, hash string) (onto.Result, error) {
 	g.head, g.headTime = row.ID, row.Time
 	g.commits = append(g.commits, row)
 	if key := row.IdempotencyKey; key != "" {
-		g.keys[key] = usedKey{row.Commit, hash}
+		g.keys[key] = row
 	}
 	return onto.Result{Commit: row.Commit}, nil
 }
@@ -198,14 +198,15 @@ func (g *group) time() time.Time {
 func newCommitRow(d *backend.Draft, hash string, id int64, at time.Time) (commitRow, error) {
 	row := commitRow{Commit: d.Commit, metadata: string(d.Metadata), hash: hash}
 	row.ID, row.Time, row.Metadata, row.Operations = id, at, nil, 0
-	if len(d.Metadata) > 0 {
-		m, err := onto.DecodeObject(d.Metadata)
-		if err != nil {
-			return row, err
-		}
-		row.Metadata = m
+	return row, row.readMetadata()
+}
+
+// readMetadata decodes the metadata for whoever the commit is handed to.
+func (c *commitRow) readMetadata() (err error) {
+	if c.metadata != "" {
+		c.Metadata, err = onto.DecodeObject([]byte(c.metadata))
 	}
-	return row, nil
+	return err
 }
 
 // asVersion is the version that a write makes.
@@ -220,7 +221,8 @@ func asVersion(w *backend.Write, commit int64) *onto.Version {
 // keyUsed looks for an idempotency key in the group and in the log.
 func (g *group) keyUsed(key string) (usedKey, bool, error) {
 	if used, ok := g.keys[key]; ok {
-		return used, true, nil
+		err := used.readMetadata() // each caller has his own
+		return usedKey{used.Commit, used.hash}, true, err
 	}
 	r, ok, err := g.w.queryRow(`SELECT `+commitList+`, c.draft_hash FROM commits c WHERE c.idempotency_key = ?`, key)
 	if err != nil || !ok {

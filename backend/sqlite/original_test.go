@@ -352,3 +352,21 @@ func shellText(v any) string {
 	}
 	return fmt.Sprint(v)
 }
+
+// lockExclusively lets another program hold a file until the function it
+// returns is called.
+func lockExclusively(t *testing.T, path string) (release func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", path+"?_txlock=exclusive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		tx.Rollback()
+		db.Close()
+	}
+}

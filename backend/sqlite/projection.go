@@ -3,9 +3,11 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
@@ -33,13 +35,18 @@ func canonicalFields(text []byte) ([]byte, error) {
 	return codec.AppendObject(nil, members), nil
 }
 
-// catchUpNow brings the projection up to the head in a transaction of its own.
-func (b *Backend) catchUpNow(ctx context.Context) error {
+// tryCatchUp brings the projection up to the head if nobody holds the write
+// lock. If somebody does, or the file cannot be written, the projection stays
+// behind, and the read answers from history.
+func (b *Backend) tryCatchUp(ctx context.Context) error {
 	if b.opts.ReadOnly {
-		return onto.Errorf(onto.ReadOnly, "%s: another program has appended, and the projection cannot follow in a file opened for reading only", b.path).
-			WithHint("open it for writing once, for example with: onto info --db %s", b.path)
+		return nil
 	}
-	return b.write(ctx, func(*conn, state) error { return nil }) // beginWrite does it
+	err := b.writeUntil(ctx, time.Now(), func(*conn, state) error { return nil }) // beginWrite does it
+	if errors.Is(err, onto.LockContention) {
+		return nil
+	}
+	return err
 }
 
 // catchUp projects the commits after the last that is ours or was brought in

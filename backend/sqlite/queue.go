@@ -178,10 +178,10 @@ func (b *Backend) leadGroup(leader *member) {
 		switch {
 		case m.turn.Load() == left:
 			m.finish(onto.Result{}, m.ctx.Err())
+		case err != nil: // verdicts rest on what the group would have written
+			m.finish(onto.Result{}, wrap(b.path, err))
 		case m.err != nil:
 			m.finish(onto.Result{}, wrap(b.path, m.err))
-		case err != nil:
-			m.finish(onto.Result{}, wrap(b.path, err))
 		default:
 			m.finish(m.result, nil)
 		}

@@ -20,7 +20,7 @@ type reading struct {
 }
 
 // read runs f in a read transaction. With current set, the projection covers
-// the head of that moment.
+// the head of that moment, unless others hold the write lock.
 func (b *Backend) read(ctx context.Context, current bool, f func(r *reading) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (b *Backend) read(ctx context.Context, current bool, f func(r *reading) err
 	r, err := b.beginRead(c)
 	if err == nil && current && !r.foreign.covers() {
 		_ = c.exec(`ROLLBACK`)
-		if err = b.catchUpNow(ctx); err == nil {
+		if err = b.tryCatchUp(ctx); err == nil {
 			r, err = b.beginRead(c)
 		}
 	}
@@ -63,7 +63,7 @@ func (b *Backend) beginRead(c *conn) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reading{conn: c, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1}, nil
+	return &reading{conn: c, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1 && readForeign(row).covers()}, nil
 }
 
 // sequence turns a function that pushes into a sequence. An error of the
@@ -95,6 +95,8 @@ func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Ver
 			switch {
 			case q.Mode == backend.History:
 				return b.scanHistory(ctx, r, t, q, push)
+			case !r.foreign.covers():
+				return b.scanLog(ctx, r, t, q, push)
 			case q.At == backend.Head || q.At >= r.head:
 				return b.scanCurrent(ctx, r, t, q, push)
 			}
@@ -131,6 +133,20 @@ func (b *Backend) scanAt(ctx context.Context, r *reading, t *table, q *backend.Q
 		WHERE %s AND c.first_commit_id <= ? AND h.op = 'put' ORDER BY %s LIMIT ?`,
 		t.list("c"), t.current, t.history, t.newestAt("c", "?"), where, t.list("c"))
 	args = append([]any{q.At}, append(args, q.At, limit(q.Limit))...)
+	return r.versions(ctx, t, push, sql, args...)
+}
+
+// scanLog reads history alone, for when the projection is behind.
+func (b *Backend) scanLog(ctx context.Context, r *reading, t *table, q *backend.Query, push func(onto.Version) error) error {
+	where, args := t.after("h", q)
+	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB)
+		FROM %s h WHERE %s AND h.op = 'put' AND h.id = %s ORDER BY %s LIMIT ?`,
+		t.list("h"), t.history, where, t.newestAt("h", "?"), t.list("h"))
+	return r.versions(ctx, t, push, sql, append(args, r.commitID(q.At), limit(q.Limit))...)
+}
+
+// versions pushes the history rows that a query finds.
+func (r *reading) versions(ctx context.Context, t *table, push func(onto.Version) error, sql string, args ...any) error {
 	rows, err := r.query(ctx, sql, args...)
 	if err != nil {
 		return err
@@ -162,17 +178,7 @@ func (b *Backend) scanHistory(ctx context.Context, r *reading, t *table, q *back
 	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB)
 		FROM %s h WHERE %s AND h.commit_id > ? AND h.commit_id <= ? ORDER BY %s LIMIT ?`,
 		t.list("h"), t.history, where, order)
-	rows, err := r.query(ctx, sql, append(args, q.Since, until, limit(q.Limit))...)
-	if err != nil {
-		return err
-	}
-	return each(rows, func() error {
-		v := version(rows, len(t.columns), t.identity(rows, 0))
-		if err := r.foreign.canonical(&v); err != nil {
-			return err
-		}
-		return push(v)
-	})
+	return r.versions(ctx, t, push, sql, append(args, q.Since, until, limit(q.Limit))...)
 }
 
 // after is the condition of a query's type and of the identity it starts after.

@@ -142,13 +142,11 @@ func insertSchema(w *conn, kind onto.Kind, name string, text []byte, at string, 
 		string(kind), name, string(text), hex.EncodeToString(sum[:]), at, orNull(reg.Runtime), orNull(reg.Reason))
 }
 
-// bootstrapSchemas gives the types of an old file their first version.
+// bootstrapSchemas gives the types of an old file that have no version yet
+// their first one.
 func (b *Backend) bootstrapSchemas(w *conn) error {
-	n, err := w.queryInt(`SELECT count(*) FROM schema_versions`)
-	if err != nil || n > 0 {
-		return err
-	}
-	rows, err := w.query(context.Background(), `SELECT type_kind, type_name, schema_json FROM schema_registry ORDER BY 1, 2`)
+	rows, err := w.query(context.Background(), `SELECT type_kind, type_name, schema_json FROM schema_registry r WHERE NOT EXISTS (
+		SELECT 1 FROM schema_versions v WHERE v.type_kind = r.type_kind AND v.type_name = r.type_name) ORDER BY 1, 2`)
 	if err != nil {
 		return err
 	}

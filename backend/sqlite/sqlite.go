@@ -37,11 +37,13 @@ type Options struct {
 
 // Backend is a store in one SQLite file.
 type Backend struct {
-	path    string
+	path    string // as given, for messages
+	file    string // the file itself: whole and free of links
 	opts    Options
 	tables  [2]*table
 	readers pool
-	temp    string // a directory to remove on Close; "" if there is none
+	temp    string      // a directory to remove on Close; "" if there is none
+	inode   os.FileInfo // of the file when it was opened
 
 	queue queue // of callers that want to append
 
@@ -88,7 +90,10 @@ func (b *Backend) open(ctx context.Context) error {
 		}
 		b.temp, b.path = dir, filepath.Join(dir, "memory.db")
 	}
-	if err := b.checkPath(); err != nil {
+	if err := b.findFile(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	b.readers.dial = b.dialReader
@@ -98,15 +103,31 @@ func (b *Backend) open(ctx context.Context) error {
 	return b.openWriter(ctx)
 }
 
+// findFile finds the file itself. Readers open it later, when the process may
+// be in another directory, and SQLite keeps the WAL beside the file and not
+// beside a link to it.
+func (b *Backend) findFile() (err error) {
+	if b.path == "" {
+		return onto.Errorf(onto.Invalid, "the path of the store is empty").WithHint("name a file")
+	}
+	if b.file, err = filepath.Abs(b.path); err != nil {
+		return err
+	}
+	if target, err := filepath.EvalSymlinks(b.file); err == nil {
+		b.file = target
+	}
+	return b.checkPath()
+}
+
 // checkPath gives the usual mistakes with paths their own messages.
 func (b *Backend) checkPath() error {
-	info, err := os.Stat(b.path)
+	info, err := os.Stat(b.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && (b.opts.MustExist || b.opts.ReadOnly):
 		return onto.Errorf(onto.Uninitialized, "%s: there is no store here", b.path).
 			WithHint("make one with: onto init --db %s", b.path)
 	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(filepath.Dir(b.path)); err != nil {
+		if _, err := os.Stat(filepath.Dir(b.file)); err != nil {
 			return onto.Errorf(onto.Uninitialized, "%s: the directory does not exist: %w", b.path, err).
 				WithHint("make the directory first")
 		}
@@ -129,18 +150,26 @@ func (b *Backend) openWriter(ctx context.Context) error {
 	if b.opts.MustExist {
 		how = accessWrite
 	}
-	w, err := dial(b.path, how)
+	err := b.retryBusy(ctx, func() (err error) {
+		b.writer, err = dial(b.file, how, 0)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	b.writer = w
+	w := b.writer
 	if err := b.prepareFile(ctx, w); err != nil {
+		return err
+	}
+	if b.inode, err = os.Stat(b.file); err != nil {
 		return err
 	}
 	// A commit rewrites a few hot pages, so checkpoints that come less often
 	// than SQLite's default copy much less.
-	return w.script(`PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;
-		PRAGMA wal_autocheckpoint = 4096; PRAGMA busy_timeout = 0`)
+	return b.retryBusy(ctx, func() error {
+		return w.script(`PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;
+			PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 67108864`)
+	})
 }
 
 // openReadOnly opens a file that must be ours already. If SQLite cannot make
@@ -167,35 +196,77 @@ func (b *Backend) dialReader() (*conn, error) {
 	if b.opts.ReadOnly {
 		return b.dialReadOnly()
 	}
-	c, err := dial(b.path, accessWrite)
+	if err := b.sameFile(); err != nil {
+		return nil, err
+	}
+	c, err := dial(b.file, accessWrite, busyReader)
 	if err != nil {
 		return nil, err
 	}
-	return c, c.script(`PRAGMA query_only = ON; PRAGMA cache_size = -65536`)
-}
-
-func (b *Backend) dialReadOnly() (*conn, error) {
-	c, err := dial(b.path, accessRead)
-	if err == nil {
-		if _, err = c.queryInt(`SELECT count(*) FROM sqlite_master`); err == nil {
-			return c, nil
-		}
+	if err := c.script(`PRAGMA query_only = ON; PRAGMA cache_size = -65536`); err != nil {
 		c.close()
-	}
-	_, walErr := os.Stat(b.path + "-wal")
-	if !errors.Is(walErr, fs.ErrNotExist) {
 		return nil, err
 	}
-	if c, immutableErr := dial(b.path, accessImmutable); immutableErr == nil {
-		if _, immutableErr = c.queryInt(`SELECT count(*) FROM sqlite_master`); immutableErr == nil {
-			return c, nil
-		}
-		c.close()
-	}
-	return nil, err
+	return c, nil
 }
 
-// Close releases everything. Reads under way go on to their end.
+// busyReader is how long a reader waits in the rare moments when SQLite makes
+// it wait at all: while the WAL is recovered or removed.
+const busyReader = 5 * time.Second
+
+func (b *Backend) dialReadOnly() (*conn, error) {
+	c, err := dialTried(b.file, accessRead)
+	if err == nil {
+		return c, nil
+	}
+	before, statErr := os.Stat(b.file)
+	if statErr != nil || b.hasWAL() {
+		return nil, err
+	}
+	c, immutableErr := dialTried(b.file, accessImmutable)
+	if immutableErr != nil {
+		return nil, err
+	}
+	c.stale = func() bool {
+		now, err := os.Stat(b.file)
+		return err != nil || b.hasWAL() || !os.SameFile(before, now) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
+	}
+	return c, nil
+}
+
+func (b *Backend) hasWAL() bool {
+	_, err := os.Stat(b.file + "-wal")
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// dialTried opens a connection and reads something with it.
+func dialTried(path string, how access) (*conn, error) {
+	c, err := dial(path, how, busyReader)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.queryInt(`SELECT count(*) FROM sqlite_master`); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// sameFile fails if the file was removed or replaced since it was opened: what
+// is written would be lost, or mixed into another store.
+func (b *Backend) sameFile() error {
+	if b.inode == nil {
+		return nil
+	}
+	if now, err := os.Stat(b.file); err != nil || !os.SameFile(b.inode, now) {
+		return onto.Errorf(onto.Unavailable, "%s: the file was removed or replaced while it was open", b.path).
+			WithHint("close the store and open it again")
+	}
+	return nil
+}
+
+// Close releases everything. Reads under way go on to their end; a write under
+// way ends first, so Close must not be called from the sequence of a stream.
 func (b *Backend) Close() error {
 	b.queue.close()
 	b.writing.wait()
@@ -237,13 +308,19 @@ func (p *pool) get() (*conn, error) {
 		p.mu.Unlock()
 		return nil, onto.Errorf(onto.Closed, "the store was closed")
 	}
+	var c *conn
 	if n := len(p.idle); n > 0 {
-		c := p.idle[n-1]
+		c = p.idle[n-1]
 		p.idle = p.idle[:n-1]
-		p.mu.Unlock()
-		return c, nil
 	}
 	p.mu.Unlock()
+	if c != nil && c.stale != nil && c.stale() {
+		c.close()
+		c = nil
+	}
+	if c != nil {
+		return c, nil
+	}
 	return p.dial()
 }
 

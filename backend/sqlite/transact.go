@@ -191,7 +191,11 @@ func (b *Backend) transact(ctx context.Context, w *conn, f func() error) error {
 // write runs f with the writer connection in a write transaction that stands
 // on an up-to-date projection.
 func (b *Backend) write(ctx context.Context, f func(w *conn, s state) error) error {
-	until := b.deadline()
+	return b.writeUntil(ctx, b.deadline(), f)
+}
+
+// writeUntil is write with a deadline for getting the lock.
+func (b *Backend) writeUntil(ctx context.Context, until time.Time, f func(w *conn, s state) error) error {
 	if err := b.writing.acquire(ctx, until, b.path); err != nil {
 		return err
 	}
@@ -217,6 +221,9 @@ func (b *Backend) beginWrite(ctx context.Context, until time.Time) (*conn, state
 		return nil, state{}, b.closedError()
 	case ctx.Err() != nil:
 		return nil, state{}, ctx.Err()
+	}
+	if err := b.sameFile(); err != nil {
+		return nil, state{}, err
 	}
 	w := b.writer
 	s, err := b.begin(ctx, w, until)

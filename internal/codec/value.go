@@ -18,8 +18,12 @@ import (
 // form. Nil maps and slices are null.
 func AppendValue(dst []byte, v reflect.Value) ([]byte, error) { return appendValue(dst, v, 0) }
 
+// AppendMember is AppendValue for a member of an object, which counts as one
+// level of depth.
+func AppendMember(dst []byte, v reflect.Value) ([]byte, error) { return appendValue(dst, v, 1) }
+
 func appendValue(dst []byte, v reflect.Value, depth int) ([]byte, error) {
-	for v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer && !marshals(v)) {
+	for v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer && (v.IsNil() || !marshals(v.Type()))) {
 		v = v.Elem()
 	}
 	if !v.IsValid() {
@@ -31,7 +35,7 @@ func appendValue(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 		}
 		return append(AppendTime(append(dst, '"'), t), '"'), nil
 	}
-	if marshals(v) {
+	if marshals(v.Type()) || marshals(reflect.PointerTo(v.Type())) { // methods of the pointer count too
 		return appendMarshalled(dst, v, depth)
 	}
 	switch v.Kind() {
@@ -68,20 +72,24 @@ func AppendUint(dst []byte, n uint64) ([]byte, error) {
 	return strconv.AppendUint(dst, n, 10), nil
 }
 
-func marshals(v reflect.Value) bool {
-	if v.Kind() == reflect.Pointer && v.IsNil() {
+// marshals reports whether a type has a JSON form of its own. A time is written
+// in its stored form instead.
+func marshals(t reflect.Type) bool {
+	switch t {
+	case reflect.TypeFor[time.Time](), reflect.TypeFor[*time.Time]():
 		return false
-	}
-	switch v.Interface().(type) {
-	case *time.Time: // written in its stored form, as what it points to
-		return false
-	case json.Marshaler, encoding.TextMarshaler, json.Number:
+	case reflect.TypeFor[json.Number]():
 		return true
 	}
-	return false
+	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
 func appendMarshalled(dst []byte, v reflect.Value, depth int) ([]byte, error) {
+	if v.Kind() != reflect.Pointer { // so that methods of pointers are found, also further inside
+		p := reflect.New(v.Type())
+		p.Elem().Set(v)
+		v = p
+	}
 	text, err := json.Marshal(v.Interface())
 	if err != nil {
 		return dst, err

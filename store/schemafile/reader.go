@@ -47,7 +47,11 @@ func (n *node) readKeys(path string, keys ...key) error {
 // object returns the members of a node that must be an object or nothing.
 func (n *node) object(path string) ([]member, error) {
 	if n.kind != codec.Object && n.kind != codec.Null {
-		return nil, n.fail(path, "expected keys with values, found %s", n.found())
+		err := n.fail(path, "expected keys with values, found %s", n.found())
+		if slices.Contains(typeNames(), n.text) {
+			return nil, err.WithHint("write: {type: %s}", n.text)
+		}
+		return nil, err
 	}
 	return n.members, nil
 }

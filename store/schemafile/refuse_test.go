@@ -81,7 +81,7 @@ func TestParseRefusesFields(t *testing.T) {
 	const at, types = "relations.R.fields.age", "use string, int, float, bool, time, object, list, any"
 	for _, c := range []refusal{
 		{"nothing", field(""), "line 5, column 14: " + at + ": type is missing", types},
-		{"a bare type", field("int"), "line 5, column 19: " + at + ": expected keys with values, found a value of type string", ""},
+		{"a bare type", field("int"), "line 5, column 19: " + at + ": expected keys with values, found a value of type string", "write: {type: int}"},
 		{"no type", field("{optional: true}"), "line 5, column 14: " + at + ": type is missing", types},
 		{"misspelled type", field("{type: strng}"), `line 5, column 26: ` + at + `.type: unknown type "strng"`, "did you mean string?"},
 		{"unknown type", field("{type: decimal}"), `line 5, column 26: ` + at + `.type: unknown type "decimal"`, types},

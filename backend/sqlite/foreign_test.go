@@ -1,0 +1,142 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite"
+)
+
+// Names that mean something in a URI are ordinary in a path.
+func TestOddPaths(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{" ", "a b", "a?b", "a%20b", "a%3fb", "a#b", "a&b=c", "x?mode=memory", "file:x", ":memory:.db", `a\b`, "ü☃"} {
+		path := filepath.Join(dir, name)
+		makeThings(t, path)
+		b := open(t, path, nil)
+		if _, err := b.Append(t.Context(), thingDraft("k", 1)); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+		wantFields(t, b, onto.EntityID("Thing", "k"), backend.Head, `{"id":"k","n":1}`)
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// Many that adopt the same file of the original program at once get one store.
+func TestManyAdoptOneFile(t *testing.T) {
+	for _, mode := range []string{"WAL", "DELETE"} {
+		path := makeFile(t, originalTables, originalRows, "PRAGMA journal_mode = "+mode)
+		ids := make([]string, 6)
+		var wg sync.WaitGroup
+		for i := range ids {
+			wg.Go(func() {
+				b, err := sqlite.Open(context.Background(), path, nil)
+				if err != nil {
+					t.Errorf("%s: opener %d: %v", mode, i, err)
+					return
+				}
+				defer b.Close()
+				info, err := b.Describe(context.Background(), true)
+				if err != nil {
+					t.Errorf("%s: opener %d: %v", mode, i, err)
+				}
+				ids[i] = info.StoreID
+			})
+		}
+		wg.Wait()
+		for _, id := range ids {
+			if id == "" || id != ids[0] {
+				t.Errorf("%s: got store ids %v, want one", mode, ids)
+				break
+			}
+		}
+		wantFields(t, open(t, path, nil), onto.EntityID("Customer", "c1"), backend.Head, `{"age":37,"id":"c1","name":"Adé","tags":[]}`)
+	}
+}
+
+// The original program appends all the time while we read and write: no read
+// is older than what was there before it, no commit is lost.
+func TestOriginalAppendsAllTheTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "both.db")
+	makeThings(t, path)
+	b := open(t, path, nil)
+	db, err := sql.Open("sqlite3", path+"?_busy_timeout=5000&_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var theirs atomic.Int64
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer stop.Store(true)
+		for i := range 200 {
+			id, err := appendAsOriginal(db, i)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			theirs.Store(id)
+		}
+	})
+	wg.Go(func() {
+		for i := 0; !stop.Load(); i++ {
+			r, err := b.Append(context.Background(), thingDraft("go", i))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if v, err := b.Get(context.Background(), onto.EntityID("Thing", "go"), backend.Head); err != nil || v.Commit != r.ID {
+				t.Errorf("got commit %d, error %v; want %d", v.Commit, err, r.ID)
+			}
+		}
+	})
+	wg.Go(func() {
+		for !stop.Load() {
+			least, most := theirs.Load(), int64(0)
+			for v, err := range b.Scan(context.Background(), &backend.Query{Kind: onto.KindEntity, Type: "Thing", At: backend.Head}) {
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				most = max(most, v.Commit)
+			}
+			if most < least {
+				t.Errorf("a scan saw commit %d, but %d was there before", most, least)
+			}
+		}
+	})
+	wg.Wait()
+	if _, err := b.Get(t.Context(), onto.EntityID("Thing", "py"), backend.Head); err != nil { // brings the rest in
+		t.Error(err)
+	}
+}
+
+func appendAsOriginal(db *sql.DB, i int) (int64, error) {
+	tx, err := db.Begin()
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback()
+	r, err := tx.Exec(`INSERT INTO commits (created_at) VALUES ('2025-01-02T03:04:05+00:00')`)
+	if err != nil {
+		return 0, err
+	}
+	id, _ := r.LastInsertId()
+	_, err = tx.Exec(`INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Thing', 'py', ?, ?)`,
+		fmt.Sprintf(`{"n": %d, "id": "py", "last": null}`, i), id)
+	if err != nil {
+		return 0, err
+	}
+	return id, tx.Commit()
+}

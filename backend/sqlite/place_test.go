@@ -1,0 +1,153 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite"
+)
+
+// public makes a directory that other users can enter and not write to.
+func public(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A link leads to the file and to its WAL, also where nothing can be written.
+func TestLinksLeadToTheWAL(t *testing.T) {
+	dir := public(t)
+	path, link := filepath.Join(dir, "real.db"), filepath.Join(public(t), "link.db")
+	makeThings(t, path)
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, link, nil)
+	if _, err := b.Append(t.Context(), thingDraft("k", 1)); err != nil {
+		t.Fatal(err)
+	}
+	asOtherUser(t, func() {
+		r, err := sqlite.Open(t.Context(), link, &sqlite.Options{ReadOnly: true})
+		if err != nil {
+			return // refusing is fine; an old answer is not
+		}
+		defer r.Close()
+		wantFields(t, r, onto.EntityID("Thing", "k"), backend.Head, `{"id":"k","n":1}`)
+	})
+}
+
+// A reader that cannot write follows a writer who comes later.
+func TestReadOnlyFollowsALaterWriter(t *testing.T) {
+	path := filepath.Join(public(t), "store.db")
+	makeThings(t, path)
+	var r *sqlite.Backend
+	asOtherUser(t, func() {
+		var err error
+		if r, err = sqlite.Open(t.Context(), path, &sqlite.Options{ReadOnly: true}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	defer r.Close()
+	for round := range 3 {
+		b, err := sqlite.Open(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 50 {
+			if _, err := b.Append(t.Context(), thingDraft(fmt.Sprintf("k%d-%d", round, i), i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.Close() // the WAL is gone, the file has changed
+		asOtherUser(t, func() {
+			head, err := r.Resolve(t.Context(), onto.Point{})
+			if want := int64(50 * (round + 1)); err != nil || head.ID != want {
+				t.Errorf("round %d: got head %d, error %v; want %d", round, head.ID, err, want)
+			}
+		})
+	}
+}
+
+// A file that was replaced or removed is not written to.
+func TestReplacedFile(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o644))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "store.db")
+			makeThings(t, path)
+			b, err := sqlite.Open(t.Context(), path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			if err := change(path); err != nil {
+				t.Fatal(err)
+			}
+			_, err = b.Append(t.Context(), thingDraft("k", 1))
+			if !errors.Is(err, onto.Unavailable) || !strings.Contains(err.Error(), "removed or replaced") {
+				t.Errorf("got %v, want Unavailable", err)
+			}
+		})
+	}
+}
+
+// Opening waits no longer than it was told to.
+func TestOpenHonoursItsLimits(t *testing.T) {
+	path := makeFile(t, `PRAGMA journal_mode = DELETE; CREATE TABLE commits (id); CREATE TABLE entity_history (id); CREATE TABLE relation_history (id)`)
+	release := lockExclusively(t, path)
+	defer release()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := sqlite.Open(ctx, path, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: got %v", err)
+	}
+	if _, err := sqlite.Open(t.Context(), path, &sqlite.Options{LockTimeout: 20 * time.Millisecond}); !errors.Is(err, onto.LockContention) {
+		t.Errorf("locked: got %v, want LockContention", err)
+	}
+}
+
+func TestEmptyPath(t *testing.T) {
+	if _, err := sqlite.Open(t.Context(), "", nil); !errors.Is(err, onto.Invalid) {
+		t.Errorf("got %v, want Invalid", err)
+	}
+}
+
+// While another program holds its lock, reads answer from history.
+func TestReadsBesideAHeldLock(t *testing.T) {
+	path := makeFile(t, originalTables, originalRows)
+	b := open(t, path, &sqlite.Options{LockTimeout: time.Hour})
+	runSQL(t, path, `INSERT INTO commits (created_at) VALUES ('2030-01-01T00:00:00+00:00'), ('2020-01-01T00:00:00+00:00');
+		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES
+			('Customer', 'c1', '{"name": "New", "id": "c1"}', 3), ('Customer', 'c3', '{"id": "c3"}', 4);
+		INSERT INTO locks VALUES ('ontology_write', 'python-7', '2025-01-01T00:00:00+00:00', '2099-01-01 00:00:00')`)
+	wantFields(t, b, onto.EntityID("Customer", "c1"), backend.Head, `{"id":"c1","name":"New"}`)
+	wantScan(t, b, "Customer", "c1", "c2", "c3")
+	at, err := b.Resolve(t.Context(), onto.AtTime(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)))
+	if err != nil || at.ID != 4 {
+		t.Errorf("as of 2027: got commit %d, error %v; want 4, the last that is not later", at.ID, err)
+	}
+	runSQL(t, path, `DELETE FROM locks`)
+	_, err = b.AppendStream(t.Context(), &backend.Draft{}, func(yield func(backend.Write, error) bool) {
+		wantScan(t, b, "Customer", "c1", "c2", "c3") // the stream itself holds the lock
+		yield(backend.Write{Identity: onto.EntityID("Customer", "c9"), Op: onto.Put, Fields: []byte(`{"id":"c9"}`), SchemaVersion: 1}, nil)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	wantScan(t, b, "Customer", "c1", "c2", "c3", "c9")
+}
