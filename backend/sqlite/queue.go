@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -128,6 +129,13 @@ func (q *queue) remove(m *member) {
 	q.waiting = slices.DeleteFunc(q.waiting, func(o *member) bool { return o == m })
 }
 
+// crowded reports whether the leader is not alone.
+func (q *queue) crowded() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting) > 1
+}
+
 // take removes and returns the members that will share one transaction.
 func (q *queue) take() []*member {
 	q.mu.Lock()
@@ -161,6 +169,9 @@ func (q *queue) passLead() {
 // cannot get the lock, only he fails: the others have deadlines of their own.
 func (b *Backend) leadGroup(leader *member) {
 	defer b.queue.passLead()
+	if b.queue.crowded() {
+		runtime.Gosched() // those who were just served may want to join
+	}
 	if err := b.writing.acquire(leader.ctx, leader.until, b.path); err != nil {
 		b.giveUp(leader, err)
 		return
