@@ -16,7 +16,7 @@
 // The parts are stories (one small test for each sentence of the contract),
 // histories (random operations on the backend and on package memory, which
 // must then answer every question alike), handles (two on one store), cancel,
-// concurrency, optional (the optional interfaces the backend has) and faults.
+// concurrency, linearizable (concurrent calls, judged by porcupine), optional (the optional interfaces the backend has) and faults.
 // Every store a test made is opened once more and checked when the test ends,
 // and no goroutine may be left.
 //

@@ -51,6 +51,7 @@ func Run(t *testing.T, target Target) {
 	t.Run("handles", func(t *testing.T) { runStories(t, target, handleStories()) })
 	t.Run("cancel", func(t *testing.T) { runStories(t, target, cancelStories()) })
 	t.Run("concurrency", func(t *testing.T) { runStories(t, target, concurrencyStories()) })
+	t.Run("linearizable", func(t *testing.T) { runStories(t, target, linearStories()) })
 	t.Run("optional", func(t *testing.T) { runStories(t, target, optionalStories()) })
 	if len(target.Points) > 0 {
 		t.Run("faults", func(t *testing.T) { runFaults(t, target) })

@@ -1,0 +1,152 @@
+package backendtest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+func linearStories() []tale {
+	return []tale{{"what happens at once could have happened in turn", linearizable}}
+}
+
+// call is one call of a concurrent history.
+type call struct {
+	key    string
+	write  bool  // otherwise a read
+	value  int   // what the write puts
+	expect int64 // the commit it expects; -1 for none
+}
+
+// answer is what came of a call.
+type answer struct {
+	commit  int64 // read: of the version, 0 for none; write: the one it made, 0 if nothing changed
+	value   int   // read
+	refused bool  // write: the expectation did not hold
+}
+
+// cell is the state of one identity.
+type cell struct {
+	commit int64 // 0 while it does not exist
+	value  int
+}
+
+// cells is the model: each identity is a cell with compare-and-set.
+func cells() porcupine.Model {
+	return porcupine.Model{
+		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
+			byKey := map[string][]porcupine.Operation{}
+			for _, op := range history {
+				key := op.Input.(call).key
+				byKey[key] = append(byKey[key], op)
+			}
+			var parts [][]porcupine.Operation
+			for _, part := range byKey {
+				parts = append(parts, part)
+			}
+			return parts
+		},
+		Init: func() any { return cell{} },
+		Step: func(state, input, output any) (bool, any) {
+			return state.(cell).step(input.(call), output.(answer))
+		},
+	}
+}
+
+// step tells whether the answer to a call is possible in a state, and the
+// state after it.
+func (r cell) step(c call, a answer) (bool, cell) {
+	if !c.write {
+		return a.commit == r.commit && a.value == r.value, r
+	}
+	if holds := c.expect < 0 || c.expect == r.commit; !holds || a.refused {
+		return holds != a.refused, r
+	}
+	if r.commit > 0 && r.value == c.value {
+		return a.commit == 0, r
+	}
+	return a.commit > r.commit, cell{a.commit, c.value}
+}
+
+// linearizable records histories of concurrent calls through two handles and
+// has each judged.
+func linearizable(s *story) {
+	histories, calls := times(15), 0
+	for i := range histories {
+		s := s.another()
+		history := s.record(uint64(i), s.Backend, s.open())
+		calls += len(history)
+		if !porcupine.CheckOperations(cells(), history) {
+			for _, op := range history {
+				s.Logf("client %d, %d to %d: %+v gave %+v", op.ClientId, op.Call, op.Return, op.Input, op.Output)
+			}
+			s.Fatalf("history %d: no order of the calls explains the answers", i)
+		}
+	}
+	s.Logf("%d concurrent histories with %d calls are linearizable", histories, calls)
+}
+
+// record lets clients call at once and writes down when each call began and
+// ended.
+func (s *story) record(seed uint64, handles ...backend.Backend) []porcupine.Operation {
+	const clients, rounds = 6, 25
+	var mu sync.Mutex
+	var history []porcupine.Operation
+	start := time.Now()
+	s.together(clients, handles, func(client int, b backend.Backend) error {
+		r := rand.New(rand.NewPCG(seed, uint64(client)))
+		var seen int64
+		for range rounds {
+			c := call{key: fmt.Sprint(r.IntN(3)), write: r.IntN(3) > 0, value: r.IntN(3), expect: -1}
+			if r.IntN(2) == 0 {
+				c.expect = seen
+			}
+			began := time.Since(start)
+			a, err := s.make(b, c)
+			ended := time.Since(start)
+			if err != nil {
+				return err
+			}
+			if !c.write || a.commit > 0 {
+				seen = a.commit
+			}
+			mu.Lock()
+			history = append(history, porcupine.Operation{ClientId: client, Input: c, Output: a, Call: began.Nanoseconds(), Return: ended.Nanoseconds()})
+			mu.Unlock()
+		}
+		return nil
+	})
+	return history
+}
+
+// make makes one call.
+func (s *story) make(b backend.Backend, c call) (answer, error) {
+	id := person(c.key)
+	if !c.write {
+		v, err := b.Get(s.ctx, id, backend.Head)
+		if errors.Is(err, onto.NotFound) {
+			return answer{}, nil
+		}
+		var value int
+		if err == nil {
+			_, err = fmt.Sscanf(string(v.Fields), fmt.Sprintf(`{"id":%q,"n":%%d}`, c.key), &value)
+		}
+		return answer{commit: v.Commit, value: value}, err
+	}
+	d := draft(put(id, c.value))
+	if c.expect >= 0 {
+		d.Expect = []onto.Expectation{isAt(id, c.expect)}
+	}
+	r, err := b.Append(s.ctx, d)
+	if errors.Is(err, onto.VersionMismatch) {
+		return answer{refused: true}, nil
+	}
+	return answer{commit: r.ID}, err
+}
