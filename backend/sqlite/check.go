@@ -178,7 +178,8 @@ func (c *checker) projection(t *table) error {
 		return err
 	}
 	defer want.close()
-	got, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB), c.first_commit_id
+	got, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id,
+			CAST(iif(json_valid(c.fields, 8), json(c.fields), '') AS BLOB), c.first_commit_id
 		FROM %s c ORDER BY %s`, t.list("c"), t.current, t.list("c")))
 	if err != nil {
 		return err

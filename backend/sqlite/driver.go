@@ -245,6 +245,10 @@ func wrap(path string, err error) error {
 		return onto.Errorf(onto.Unavailable, "%s: too many open files: %w", path, err).
 			WithHint("finish some of the reads under way, or raise the limit of open files")
 	}
+	if e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "malformed JSON") {
+		return onto.Errorf(onto.Corrupt, "%s: the projection is damaged: %w", path, err).
+			WithHint("make it anew with: onto projection rebuild")
+	}
 	switch e.Code {
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
 		return onto.Errorf(onto.LockContention, "%s: the database is locked: %w", path, err).
