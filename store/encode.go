@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"reflect"
 	"strconv"
@@ -205,14 +206,17 @@ func isFree(t reflect.Type, seen map[reflect.Type]bool) bool {
 		return false
 	}
 	seen[t] = true
+	if decodesItself(t) {
+		return false
+	}
 	switch t.Kind() {
 	case reflect.Interface:
-		return true
+		return t.NumMethod() == 0
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 		return isFree(t.Elem(), seen)
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if f := t.Field(i); f.IsExported() && isFree(f.Type, seen) {
+			if f := t.Field(i); filled(f) && isFree(f.Type, seen) {
 				return true
 			}
 		}
@@ -223,9 +227,12 @@ func isFree(t reflect.Type, seen map[reflect.Type]bool) bool {
 // plainNumbers turns each json.Number in a value of any type into an int64, or
 // a float64 if it is not an integer.
 func plainNumbers(v reflect.Value) {
+	if decodesItself(v.Type()) {
+		return
+	}
 	switch v.Kind() {
 	case reflect.Interface:
-		if !v.IsNil() {
+		if !v.IsNil() && v.NumMethod() == 0 {
 			v.Set(reflect.ValueOf(onto.PlainNumbers(v.Interface())))
 		}
 	case reflect.Pointer:
@@ -245,7 +252,7 @@ func plainNumbers(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
+			if filled(v.Type().Field(i)) {
 				plainNumbers(v.Field(i))
 			}
 		}
@@ -269,4 +276,17 @@ func (t *typ) decode(v *onto.Version, dst any) error {
 		s.FieldByIndex(t.bound.Instance).SetString(v.Instance)
 	}
 	return nil
+}
+
+// decodesItself reports whether encoding/json leaves values of a type to the
+// type's own method, so that none of our numbers are in them.
+func decodesItself(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// filled reports whether encoding/json fills in a field: also the exported
+// fields of an embedded struct whose type is not.
+func filled(f reflect.StructField) bool {
+	return f.Tag.Get("json") != "-" && (f.IsExported() || f.Anonymous && f.Type.Kind() == reflect.Struct)
 }
