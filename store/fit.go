@@ -199,6 +199,9 @@ func (t *typ) checkIdentity(id onto.Identity) error {
 		return err
 	}
 	if id.Kind == onto.KindEntity {
+		if _, err := t.keyValue(t.schema.Key, id.Key); err != nil {
+			return onto.Errorf(onto.Invalid, "%s: key: %w", id, err)
+		}
 		return nil
 	}
 	keyed := t.schema.InstanceKey != ""

@@ -61,6 +61,9 @@ func dial(path string, how access, wait time.Duration) (*conn, error) {
 	return &conn{raw: raw.(*sqlite3.SQLiteConn), stmts: map[string]*sqlite3.SQLiteStmt{}}, nil
 }
 
+// isStale reports whether the file has changed under an immutable connection.
+func (c *conn) isStale() bool { return c.stale != nil && c.stale() }
+
 func (c *conn) close() error {
 	for _, s := range c.stmts {
 		s.Close()
@@ -239,7 +242,7 @@ func wrap(path string, err error) error {
 	}
 	if e.Code == sqlite3.ErrFull || noRoom(e) {
 		return onto.Errorf(onto.Full, "%s: no room left to write: %w", path, err).
-			WithHint("free disk space; nothing of this commit was kept")
+			WithHint("free disk space; what did not fit was not kept")
 	}
 	if e.SystemErrno == syscall.EMFILE || e.SystemErrno == syscall.ENFILE {
 		return onto.Errorf(onto.Unavailable, "%s: too many open files: %w", path, err).

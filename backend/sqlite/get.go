@@ -19,6 +19,9 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 		return onto.Version{}, wrap(b.path, err)
 	}
 	v, err := b.get(ctx, c, id, at)
+	if c.isStale() {
+		v, err = onto.Version{}, b.changedError()
+	}
 	b.readers.put(c)
 	return v, wrap(b.path, err)
 }

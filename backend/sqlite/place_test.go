@@ -151,3 +151,47 @@ func TestReadsBesideAHeldLock(t *testing.T) {
 	}
 	wantScan(t, b, "Customer", "c1", "c2", "c3", "c9")
 }
+
+// A file that is read as it lies and then changes is not shown as one moment.
+func TestReadOnlyNoticesAChange(t *testing.T) {
+	path := filepath.Join(public(t), "store.db")
+	makeThings(t, path)
+	fill := func(n int) {
+		b, err := sqlite.Open(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		for i := range 40 {
+			if _, err := b.Append(t.Context(), thingDraft(fmt.Sprintf("k%02d", i), n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fill(1)
+	if err := os.Chmod(filepath.Dir(path), 0o555); err != nil {
+		t.Fatal(err)
+	}
+	var r *sqlite.Backend
+	asOtherUser(t, func() {
+		var err error
+		if r, err = sqlite.Open(t.Context(), path, &sqlite.Options{ReadOnly: true}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	defer r.Close()
+	if err := os.Chmod(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var last error
+	rows := 0
+	for _, err := range r.Scan(t.Context(), &backend.Query{Kind: onto.KindEntity, Type: "Thing", At: backend.Head}) {
+		if rows++; rows == 3 {
+			fill(2)
+		}
+		last = err
+	}
+	if !errors.Is(last, onto.Unavailable) {
+		t.Errorf("after %d rows: got %v, want Unavailable", rows, last)
+	}
+}

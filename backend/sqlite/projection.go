@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,7 +42,8 @@ func (b *Backend) tryCatchUp(ctx context.Context) error {
 		return nil
 	}
 	err := b.writeUntil(ctx, time.Now(), func(*conn, state) error { return nil }) // beginWrite does it
-	if errors.Is(err, onto.LockContention) {
+	switch onto.CodeOf(err) {
+	case onto.LockContention, onto.Full, onto.ReadOnly, onto.OutcomeUnknown, onto.Unavailable:
 		return nil
 	}
 	return err

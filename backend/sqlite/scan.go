@@ -49,7 +49,17 @@ func (b *Backend) read(ctx context.Context, current bool, f func(r *reading) err
 	}
 	_ = c.exec(`ROLLBACK`)
 	clean = true
+	if c.isStale() {
+		err = b.changedError()
+	}
 	return wrap(b.path, err)
+}
+
+// changedError is for a file that was read as it lay, and did not lie still:
+// what was read may be of two moments.
+func (b *Backend) changedError() error {
+	return onto.Errorf(onto.Unavailable, "%s: the file has changed while it was read", b.path).
+		WithHint("read again")
 }
 
 func (b *Backend) beginRead(c *conn) (*reading, error) {

@@ -137,6 +137,8 @@ func (b *Backend) checkPath() error {
 	case info.IsDir():
 		return onto.Errorf(onto.Unsupported, "%s: this is a directory, not a file", b.path).
 			WithHint("name a file in it")
+	case !info.Mode().IsRegular():
+		return onto.Errorf(onto.Unsupported, "%s: this is not a regular file", b.path).WithHint("name another file")
 	case info.Size() == 0 && (b.opts.MustExist || b.opts.ReadOnly):
 		return onto.Errorf(onto.Uninitialized, "%s: the file is empty", b.path).
 			WithHint("make a store in it with: onto init --db %s", b.path)
@@ -314,7 +316,7 @@ func (p *pool) get() (*conn, error) {
 		p.idle = p.idle[:n-1]
 	}
 	p.mu.Unlock()
-	if c != nil && c.stale != nil && c.stale() {
+	if c != nil && c.isStale() {
 		c.close()
 		c = nil
 	}

@@ -150,6 +150,9 @@ func (l *layer) takeKey(key, value *yaml.Node) error {
 	if value.Kind != yaml.ScalarNode || value.Tag != tag {
 		return onto.Errorf(onto.Invalid, "%s: %s should be %s", origin, s.name, want)
 	}
+	if value.Value == "" {
+		return onto.Errorf(onto.Invalid, "%s: %s is empty", origin, s.name).WithHint("give a value, or leave the line out")
+	}
 	if err := s.check(origin, value.Value); err != nil {
 		return err
 	}

@@ -62,10 +62,16 @@ func (c *command) demoPath() (string, error) {
 		return loc.path, nil
 	}
 	path := "demo.db"
-	for n := 2; !vacant(path); n++ {
+	for n := 2; ; n++ {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o666) // nobody else can take it now
+		if err == nil {
+			return path, f.Close()
+		}
+		if !os.IsExist(err) {
+			return "", onto.Errorf(onto.ReadOnly, "%s cannot be made: %w", path, err).WithHint("go to a directory that can be written, or name a file with --db")
+		}
 		path = fmt.Sprintf("demo-%d.db", n)
 	}
-	return path, nil
 }
 
 // vacant reports whether there is nothing at a path, or an empty file.

@@ -37,7 +37,9 @@ func (c *command) readObjects(ctx context.Context, args []string, most int) ([]j
 
 // readStream takes one object after the other, on lines of their own or not.
 func readStream(objects *[]json.RawMessage, r io.Reader, most int) error {
-	dec := json.NewDecoder(r)
+	bounded := &boundedReader{r: r}
+	dec := json.NewDecoder(bounded)
+	bounded.taken = dec.InputOffset
 	for n := 1; ; n++ {
 		where := fmt.Sprintf("stdin, object %d", n)
 		var text json.RawMessage
@@ -48,6 +50,9 @@ func readStream(objects *[]json.RawMessage, r io.Reader, most int) error {
 		if errors.Is(err, context.Canceled) {
 			return err
 		}
+		if errors.Is(err, onto.TooLarge) {
+			return onto.Errorf(onto.TooLarge, "%s is larger than %d bytes", where, maxObject).WithHint(objectHint)
+		}
 		if err != nil {
 			return onto.Errorf(onto.Invalid, "%s: %w", where, err).WithHint(objectHint)
 		}
@@ -55,6 +60,28 @@ func readStream(objects *[]json.RawMessage, r io.Reader, most int) error {
 			return err
 		}
 	}
+}
+
+// maxObject bounds the text of one object: more than its canonical form may
+// have, since that has neither spaces nor needless escapes.
+const maxObject = 4 * onto.MaxFields
+
+// boundedReader fails with TooLarge when much was read since the last object
+// ended, so that an endless one does not fill the memory.
+type boundedReader struct {
+	r     io.Reader
+	read  int64
+	taken func() int64 // how much of it the objects so far have
+}
+
+// Read reads on unless the present object is too large.
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if b.read-b.taken() > maxObject {
+		return 0, onto.TooLarge
+	}
+	n, err := b.r.Read(p)
+	b.read += int64(n)
+	return n, err
 }
 
 // stdin is standard input, of which a read ends with an error when ctx is

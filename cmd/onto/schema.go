@@ -131,7 +131,7 @@ func (c *command) printSchemas(versions []onto.SchemaVersion) error {
 	schemas := make([]onto.Schema, len(versions))
 	for i, v := range versions {
 		schemas[i] = v.Schema
-		if err := c.out.line("# %s %s version %d sha256 %s", v.Schema.Kind, v.Schema.Name, v.Version, v.Hash); err != nil {
+		if err := c.out.line("# %s %s version %d sha256 %s", v.Schema.Kind, escape(v.Schema.Name), v.Version, escape(v.Hash)); err != nil {
 			return err
 		}
 	}

@@ -127,7 +127,7 @@ func (c *command) openBackend(ctx context.Context, how access) (backend.Backend,
 func (l location) open(ctx context.Context, how access, opts *sqlite.Options) (backend.Backend, error) {
 	opts.MustExist = how != creating && !l.inMemory()
 	b, err := sqlite.Open(ctx, l.path, opts)
-	if err != nil && how == reading && onto.CodeOf(err) == onto.ReadOnly {
+	if code := onto.CodeOf(err); how == reading && (code == onto.ReadOnly || code == onto.Full) {
 		opts.ReadOnly = true
 		b, err = sqlite.Open(ctx, l.path, opts)
 	}
