@@ -25,7 +25,7 @@ type output struct {
 func newOutput(w io.Writer) *output {
 	o := &output{Writer: bufio.NewWriter(w)}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		o.terminal, o.colour = true, os.Getenv("NO_COLOR") == ""
+		o.terminal, o.colour = true, os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
 	return o
 }

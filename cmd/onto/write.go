@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -87,7 +90,14 @@ func (c *command) commit(ctx context.Context, d onto.Draft, build func(*store.St
 		if err != nil {
 			return err
 		}
-		return c.printResult(result)
+		err = c.printResult(result)
+		if err == nil {
+			err = c.out.Flush()
+		}
+		if err != nil && result.Changed() && !errors.Is(err, syscall.EPIPE) {
+			return fmt.Errorf("commit %d was made, but this could not be printed: %w", result.ID, err)
+		}
+		return err
 	})
 }
 
