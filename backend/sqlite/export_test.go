@@ -27,3 +27,10 @@ func (b *Backend) CallAt(point string, f func()) {
 
 // Exec runs SQL on the writer connection.
 func (b *Backend) Exec(sql string) error { return b.writer.script(sql) }
+
+// Waiting returns how many callers stand in the queue.
+func (b *Backend) Waiting() int {
+	b.queue.mu.Lock()
+	defer b.queue.mu.Unlock()
+	return len(b.queue.waiting)
+}

@@ -195,3 +195,33 @@ func TestReadOnlyNoticesAChange(t *testing.T) {
 		t.Errorf("after %d rows: got %v, want Unavailable", rows, last)
 	}
 }
+
+// On a full disk the projection cannot follow another program; reads answer
+// from history.
+func TestReadsOnAFullDisk(t *testing.T) {
+	path := makeFile(t, originalTables, originalRows)
+	b := open(t, path, nil)
+	runSQL(t, path, `INSERT INTO commits (created_at) VALUES ('2030-01-01T00:00:00+00:00');
+		WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id)
+			SELECT 'Customer', 'k' || i, '{"id": "k' || i || '", "name": "' || hex(zeroblob(500)) || '"}', 3 FROM n`)
+	if err := b.Exec(`PRAGMA max_page_count = 1`); err != nil { // no more than there are
+		t.Fatal(err)
+	}
+	if v, err := b.Get(t.Context(), onto.EntityID("Customer", "k200"), backend.Head); err != nil || v.Commit != 3 {
+		t.Errorf("get: got commit %d, error %v; want 3", v.Commit, err)
+	}
+	n := 0
+	for _, err := range b.Scan(t.Context(), &backend.Query{Kind: onto.KindEntity, Type: "Customer", At: backend.Head}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 203 {
+		t.Errorf("scan: got %d rows, want 203", n)
+	}
+	if err := b.Exec(`PRAGMA max_page_count = 100000`); err != nil {
+		t.Fatal(err)
+	}
+}

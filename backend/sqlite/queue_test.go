@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -117,5 +118,44 @@ func TestManyMakeOneStore(t *testing.T) {
 			t.Errorf("got store ids %v, want one", ids)
 			break
 		}
+	}
+}
+
+// When the commit of a group fails, nobody is told about a head that never was.
+func TestVerdictsOfAFailedGroup(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	makeThings(t, path)
+	b := open(t, path, nil)
+	planted := errors.New("planted")
+	inside, release := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { // holds the lock while the others gather
+		b.AppendStream(t.Context(), &backend.Draft{}, func(func(backend.Write, error) bool) {
+			close(inside)
+			<-release
+		})
+	})
+	<-inside
+	errs := make([]error, 3)
+	for i := range errs {
+		wg.Go(func() {
+			d := thingDraft(fmt.Sprint(i), i)
+			d.Expect = []onto.Expectation{{Head: true}}
+			_, errs[i] = b.Append(t.Context(), d)
+		})
+	}
+	for b.Waiting() < len(errs) {
+		runtime.Gosched()
+	}
+	b.FailAt("commit", planted)
+	close(release)
+	wg.Wait()
+	for i, err := range errs {
+		if !errors.Is(err, planted) {
+			t.Errorf("member %d: got %v, want what the group failed with", i, err)
+		}
+	}
+	if head, err := b.Resolve(t.Context(), onto.Point{}); err != nil || head.ID != 0 {
+		t.Errorf("head: got %d, error %v; want 0", head.ID, err)
 	}
 }

@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ontologia/onto"
@@ -75,6 +78,28 @@ func TestDemoOnATerminalHasColour(t *testing.T) {
 	for _, want := range []string{"\x1b[1mWho are the customers now?\x1b[0m", "\x1b[36monto query entities Customer", "\x1b[31m- Customer c3\x1b[0m"} {
 		if !strings.Contains(buf.String(), want) {
 			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
+// Demos that run at once keep out of each other's files.
+func TestDemosAtOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			var stderr bytes.Buffer
+			if status := run(context.Background(), []string{"demo"}, strings.NewReader(""), io.Discard, &stderr); status != exitOK {
+				t.Errorf("got status %d: %s", status, &stderr)
+			}
+		})
+	}
+	wg.Wait()
+	for _, name := range []string{"demo.db", "demo-2.db", "demo-3.db", "demo-4.db"} {
+		var stdout, stderr bytes.Buffer
+		run(context.Background(), []string{"commits", "--json", "--db", name}, strings.NewReader(""), &stdout, &stderr)
+		if n := strings.Count(stdout.String(), `"commit_id"`); n != 4 {
+			t.Errorf("%s: got %d commits, want 4 (%s)", name, n, &stderr)
 		}
 	}
 }
