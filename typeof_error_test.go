@@ -64,8 +64,8 @@ type (
 		secret string `onto:"index"`
 	}
 	leftOut struct {
-		ID   string `json:"id" onto:"key"`
-		Skip string `json:"-" onto:"index"`
+		ID     string `json:"id" onto:"key"`
+		Hidden string `json:"-" onto:"index"`
 	}
 	embeddedPointer struct {
 		ID string `json:"id" onto:"key"`
@@ -151,7 +151,7 @@ func TestTypeOfRefuses(t *testing.T) {
 		{onto.TypeOf[emptyDefault](), `emptyDefault.Tier: tag onto:"default=" has an empty default`},
 		{onto.TypeOf[wrongDefault](), `wrongDefault.age: default "old": expected int, found string`},
 		{onto.TypeOf[unexported](), "unexported.secret: an unexported field cannot be stored"},
-		{onto.TypeOf[leftOut](), `leftOut.Skip: a field with json:"-" cannot be stored`},
+		{onto.TypeOf[leftOut](), `leftOut.Hidden: a field with json:"-" cannot be stored`},
 		{onto.TypeOf[embeddedPointer](), "embeddedPointer.Product: an embedded pointer cannot be stored"},
 		{onto.TypeOf[channel](), "channel.done: a chan int cannot be stored"},
 		{onto.TypeOf[function](), "function.do: a *func() cannot be stored"},

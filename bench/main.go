@@ -53,7 +53,7 @@ func run() (err error) {
 	short := flag.Bool("short", false, "smaller sizes, within two minutes")
 	only := flag.String("only", "", "numbers and groups to run, separated by commas")
 	dir := flag.String("dir", "", "where to put database files (default a temporary directory)")
-	out := flag.String("json", "bench.json", "where to write the results as JSON; empty for nowhere")
+	out := flag.String("json", "bench.json", "where to write the results as JSON; empty writes none")
 	profile := flag.String("cpuprofile", "", "where to write a CPU profile")
 	flag.Parse()
 

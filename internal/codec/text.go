@@ -182,7 +182,7 @@ func (p *parser) unicodeEscape() error {
 	return nil
 }
 
-// hex reads \uXXXX.
+// hex reads \u and four hexadecimal digits.
 func (p *parser) hex() (rune, error) {
 	if p.i+6 > len(p.src) {
 		return 0, p.fail("malformed \\u escape")
