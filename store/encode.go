@@ -96,10 +96,7 @@ func appendFitting(dst []byte, v reflect.Value, f onto.Field) ([]byte, error) {
 
 // structWrite makes a write of a struct.
 func (t *typ) structWrite(v reflect.Value) (backend.Write, error) {
-	id, err := t.structIdentity(v)
-	if err != nil {
-		return backend.Write{}, err
-	}
+	id := t.structIdentity(v)
 	keyField := t.schema.Key
 	fields := append(make([]byte, 0, 256), '{')
 	for i := range t.encode {
@@ -110,6 +107,7 @@ func (t *typ) structWrite(v reflect.Value) (backend.Write, error) {
 		}
 		fields = append(fields, e.prefix...)
 		value := len(fields)
+		var err error
 		if fields, err = e.appendField(fields, v.FieldByIndex(e.Index)); err != nil {
 			return backend.Write{}, fieldError(id, e.field, err)
 		}
@@ -173,17 +171,17 @@ func isEmpty(v reflect.Value) bool {
 }
 
 // structIdentity is the identity of a struct, but for an entity's key.
-func (t *typ) structIdentity(v reflect.Value) (onto.Identity, error) {
+func (t *typ) structIdentity(v reflect.Value) onto.Identity {
 	id := onto.Identity{Kind: t.schema.Kind, Type: t.schema.Name}
 	if t.bound.Link == nil {
-		return id, nil
+		return id
 	}
 	link := v.FieldByIndex(t.bound.Link)
 	id.Left, id.Right = link.FieldByName("Left").String(), link.FieldByName("Right").String()
 	if t.bound.Instance != nil {
 		id.Instance = v.FieldByIndex(t.bound.Instance).String()
 	}
-	return id, nil
+	return id
 }
 
 // unmarshal is json.Unmarshal, but integers in values of any type stay exact.

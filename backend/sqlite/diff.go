@@ -18,7 +18,7 @@ func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 				if q.Kind != "" && q.Kind != t.kind {
 					continue
 				}
-				if err := b.diffTable(ctx, r, t, q.Type, from, to, push); err != nil {
+				if err := r.diffTable(ctx, t, q.Type, from, to, push); err != nil {
 					return err
 				}
 			}
@@ -37,7 +37,7 @@ func (r *reading) commitID(id int64) int64 {
 // diffTable finds the identities that were touched in between, and for each
 // its version at either end. Sorting them is left to SQLite, which spills to
 // disk.
-func (b *Backend) diffTable(ctx context.Context, r *reading, t *table, typ string, from, to int64, push func(onto.Change) error) error {
+func (r *reading) diffTable(ctx context.Context, t *table, typ string, from, to int64, push func(onto.Change) error) error {
 	where := ""
 	args := []any{from, to}
 	if typ != "" {

@@ -104,19 +104,19 @@ func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Ver
 			t := b.table(q.Kind)
 			switch {
 			case q.Mode == backend.History:
-				return b.scanHistory(ctx, r, t, q, push)
+				return r.scanHistory(ctx, t, q, push)
 			case !r.foreign.covers():
-				return b.scanLog(ctx, r, t, q, push)
+				return r.scanLog(ctx, t, q, push)
 			case q.At == backend.Head || q.At >= r.head:
-				return b.scanCurrent(ctx, r, t, q, push)
+				return r.scanCurrent(ctx, t, q, push)
 			}
-			return b.scanAt(ctx, r, t, q, push)
+			return r.scanAt(ctx, t, q, push)
 		})
 	})
 }
 
 // scanCurrent reads the projection.
-func (b *Backend) scanCurrent(ctx context.Context, r *reading, t *table, q *backend.Query, push func(onto.Version) error) error {
+func (r *reading) scanCurrent(ctx context.Context, t *table, q *backend.Query, push func(onto.Version) error) error {
 	where, args := t.after("c", q)
 	sql := fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB)
 		FROM %s c WHERE %s AND c.op = 'put' ORDER BY %s LIMIT ?`,
@@ -136,7 +136,7 @@ func (b *Backend) scanCurrent(ctx context.Context, r *reading, t *table, q *back
 
 // scanAt takes each identity that existed by then from the projection, and
 // seeks its version of that time in history.
-func (b *Backend) scanAt(ctx context.Context, r *reading, t *table, q *backend.Query, push func(onto.Version) error) error {
+func (r *reading) scanAt(ctx context.Context, t *table, q *backend.Query, push func(onto.Version) error) error {
 	where, args := t.after("c", q)
 	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB)
 		FROM %s c CROSS JOIN %s h ON h.id = %s
@@ -147,7 +147,7 @@ func (b *Backend) scanAt(ctx context.Context, r *reading, t *table, q *backend.Q
 }
 
 // scanLog reads history alone, for when the projection is behind.
-func (b *Backend) scanLog(ctx context.Context, r *reading, t *table, q *backend.Query, push func(onto.Version) error) error {
+func (r *reading) scanLog(ctx context.Context, t *table, q *backend.Query, push func(onto.Version) error) error {
 	where, args := t.after("h", q)
 	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB)
 		FROM %s h WHERE %s AND h.op = 'put' AND h.id = %s ORDER BY %s LIMIT ?`,
@@ -172,7 +172,7 @@ func (r *reading) versions(ctx context.Context, t *table, push func(onto.Version
 
 // scanHistory reads all versions of an identity or of a type. A type's come
 // by commit, so they are found by the index on it.
-func (b *Backend) scanHistory(ctx context.Context, r *reading, t *table, q *backend.Query, push func(onto.Version) error) error {
+func (r *reading) scanHistory(ctx context.Context, t *table, q *backend.Query, push func(onto.Version) error) error {
 	until := q.At
 	if until == backend.Head {
 		until = r.head
