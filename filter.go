@@ -1,0 +1,197 @@
+package onto
+
+// Filter is a condition on a version. It is a closed set: [Condition], [And],
+// [Or] and [Not]. A filter is either true or false, never unknown.
+//
+//	onto.And{
+//		onto.Path("tier").Eq("Gold"),
+//		onto.Or{onto.Path("age").Ge(21), onto.Not{Of: onto.Path("email").IsNull()}},
+//	}
+//
+// Package filter reads and writes filters as text, checks them against a
+// schema and says what they mean.
+type Filter interface {
+	isFilter()
+}
+
+// And is true if all its filters are; an empty one is true.
+type And []Filter
+
+// Or is true if one of its filters is; an empty one is false.
+type Or []Filter
+
+// Not is true if its filter is false.
+type Not struct{ Of Filter }
+
+// Condition tests what an operand stands for. A path that leads nowhere, a JSON
+// null and a value of another kind fail every test but IsNull and NotEqual;
+// NotEqual holds for a value of another kind, and not for what is null.
+type Condition struct {
+	Operand Operand
+	Test    Test
+	Values  []any // what to compare with: one, for In any number, for IsNull and the like none
+	Column  int   // where the value stands in the text it was read from; 0 if in none
+}
+
+func (And) isFilter()       {}
+func (Or) isFilter()        {}
+func (Not) isFilter()       {}
+func (Condition) isFilter() {}
+
+// Test is the closed set of what a condition can ask, written as in a filter's
+// text.
+type Test string
+
+// The tests.
+const (
+	Equal      Test = "=="
+	NotEqual   Test = "!="
+	Less       Test = "<"
+	AtMost     Test = "<="
+	Greater    Test = ">"
+	AtLeast    Test = ">="
+	In         Test = "in_"         // equal to one of the values
+	StartsWith Test = "startswith"  // these three are literal and mind case
+	EndsWith   Test = "endswith"    //
+	Contains   Test = "contains"    //
+	IsNull     Test = "is_null"     // missing or JSON null
+	IsNotNull  Test = "is_not_null" // neither
+	IsTrue     Test = "is_true"     // the bool
+	IsFalse    Test = "is_false"    // the bool
+)
+
+// Side says whose fields an operand looks at.
+type Side string
+
+// The sides.
+const (
+	OwnSide   Side = ""      // the version's own
+	LeftSide  Side = "left"  // the left endpoint's, at the same moment as the relation
+	RightSide Side = "right" // the right endpoint's
+)
+
+// Func is the closed set of aggregates.
+type Func string
+
+// The aggregates. All but Count are null over nothing.
+const (
+	FuncCount  Func = "count"
+	FuncSum    Func = "sum"     // of the numbers; of integers it is exact
+	FuncAvg    Func = "avg"     // of the numbers
+	FuncMin    Func = "min"     // of numbers, strings and bools, in the order of Order
+	FuncMax    Func = "max"     //
+	FuncAvgLen Func = "avg_len" // of the lengths of lists
+)
+
+// Operand is what a condition tests, an order sorts by or an aggregate
+// computes: a value inside the fields, some element of a list there, or, for
+// groups, an aggregate.
+type Operand struct {
+	Func   Func     // of a group; "" for the value itself
+	Side   Side     // whose fields
+	Path   []string // the names that lead to the value, from the outside in
+	Any    bool     // some element of the list there
+	Under  []string // with Any: the names that lead on from the element
+	Column int      // where it stands in the text it was read from; 0 if in none
+}
+
+// Path is the value that a name leads to, or several names, from the outside
+// in: Path("address", "city").
+func Path(names ...string) Operand { return Operand{Path: names} }
+
+// Left is Path in the fields of a relation's left endpoint.
+func Left(names ...string) Operand { return Operand{Side: LeftSide, Path: names} }
+
+// Right is Path in the fields of a relation's right endpoint.
+func Right(names ...string) Operand { return Operand{Side: RightSide, Path: names} }
+
+// Count is the number of versions in a group.
+func Count() Operand { return Operand{Func: FuncCount} }
+
+// Some is some element of the list, or, with names, what they lead to in it. A
+// condition holds if it does for one of the elements, and not for what is no
+// list.
+func (o Operand) Some(names ...string) Operand {
+	o.Any, o.Under = true, names
+	return o
+}
+
+// Sum is the sum of the numbers in a group.
+func (o Operand) Sum() Operand { return o.of(FuncSum) }
+
+// Avg is the average of the numbers in a group.
+func (o Operand) Avg() Operand { return o.of(FuncAvg) }
+
+// Min is the least value in a group.
+func (o Operand) Min() Operand { return o.of(FuncMin) }
+
+// Max is the greatest value in a group.
+func (o Operand) Max() Operand { return o.of(FuncMax) }
+
+// AvgLen is the average length of the lists in a group.
+func (o Operand) AvgLen() Operand { return o.of(FuncAvgLen) }
+
+func (o Operand) of(f Func) Operand {
+	o.Func = f
+	return o
+}
+
+// Eq tests for equality with a string, a number, a bool or a time.
+func (o Operand) Eq(v any) Filter { return o.test(Equal, v) }
+
+// Ne tests that there is a value and that it does not equal v.
+func (o Operand) Ne(v any) Filter { return o.test(NotEqual, v) }
+
+// Lt tests for a value of the same kind that is less than v.
+func (o Operand) Lt(v any) Filter { return o.test(Less, v) }
+
+// Le tests for a value of the same kind that is at most v.
+func (o Operand) Le(v any) Filter { return o.test(AtMost, v) }
+
+// Gt tests for a value of the same kind that is greater than v.
+func (o Operand) Gt(v any) Filter { return o.test(Greater, v) }
+
+// Ge tests for a value of the same kind that is at least v.
+func (o Operand) Ge(v any) Filter { return o.test(AtLeast, v) }
+
+// In tests for equality with one of the values.
+func (o Operand) In(values ...any) Filter { return o.test(In, values...) }
+
+// StartsWith tests for a string that begins with s.
+func (o Operand) StartsWith(s string) Filter { return o.test(StartsWith, s) }
+
+// EndsWith tests for a string that ends with s.
+func (o Operand) EndsWith(s string) Filter { return o.test(EndsWith, s) }
+
+// Contains tests for a string that s is part of.
+func (o Operand) Contains(s string) Filter { return o.test(Contains, s) }
+
+// IsNull tests that there is no value.
+func (o Operand) IsNull() Filter { return o.test(IsNull) }
+
+// IsNotNull tests that there is a value.
+func (o Operand) IsNotNull() Filter { return o.test(IsNotNull) }
+
+// IsTrue tests for the bool true.
+func (o Operand) IsTrue() Filter { return o.test(IsTrue) }
+
+// IsFalse tests for the bool false.
+func (o Operand) IsFalse() Filter { return o.test(IsFalse) }
+
+func (o Operand) test(t Test, values ...any) Filter {
+	return Condition{Operand: o, Test: t, Values: values}
+}
+
+// Order sorts by a value: bools, then numbers, then strings, then lists and
+// objects, which are alike. What is missing or null comes last in both
+// directions. Ties are sorted by identity.
+type Order struct {
+	Operand Operand
+	Desc    bool
+}
+
+// Asc sorts by the value, least first.
+func (o Operand) Asc() Order { return Order{Operand: o} }
+
+// Desc sorts by the value, greatest first.
+func (o Operand) Desc() Order { return Order{Operand: o, Desc: true} }

@@ -1,0 +1,37 @@
+package filtertest_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/backend/memory"
+	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/filter/filtertest"
+)
+
+func openMemory(testing.TB, string) backend.Backend { return memory.New(nil).Open() }
+
+func openSQLite(t testing.TB, dir string) backend.Backend {
+	t.Helper()
+	b, err := sqlite.Open(t.Context(), filepath.Join(dir, "store.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestMemory(t *testing.T) { filtertest.Run(t, openMemory) }
+
+func TestSQLite(t *testing.T) { filtertest.Run(t, openSQLite) }
+
+func TestAgree(t *testing.T) { filtertest.Agree(t, questions(), openMemory, openSQLite) }
+
+// questions is how many random questions a test asks.
+func questions() int {
+	if backendtest.Soak() {
+		return 20_000
+	}
+	return 2_000
+}

@@ -1,0 +1,169 @@
+package filtertest
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// The types of the corpus.
+const (
+	typeThing = "Thing"
+	typeTyped = "Typed"
+	typeTie   = "Tie"
+	typeBond  = "Bond"
+
+	keyField = "id"
+	revField = "rev" // tells versions apart that are not the corpus's own
+)
+
+// typedFields returns the fields of Typed, beside its key.
+func typedFields() []onto.Field {
+	return []onto.Field{
+		{Name: "text", Type: onto.String}, {Name: "count", Type: onto.Int}, {Name: "rate", Type: onto.Float}, {Name: "done", Type: onto.Bool},
+		{Name: "made", Type: onto.Time}, {Name: "about", Type: onto.Object}, {Name: "tags", Type: onto.List}, {Name: "free", Type: onto.Any},
+	}
+}
+
+func (g *Group) relation() bool { return g.Type == typeTie || g.Type == typeBond }
+
+// typeOf returns the type of a row.
+func (g *Group) typeOf(r *Row) string {
+	if r.Side == onto.OwnSide {
+		return g.Type
+	}
+	return g.endType(r.Side)
+}
+
+// endType returns the type of an endpoint.
+func (g *Group) endType(side onto.Side) string {
+	if g.Type == typeBond && side == onto.RightSide {
+		return typeTyped
+	}
+	return typeThing
+}
+
+// withKey adds the key of an entity to its fields.
+func (g *Group) withKey(r *Row, members []codec.Member) []codec.Member {
+	if r.Side == onto.OwnSide && g.relation() {
+		return members
+	}
+	return setMember(members, keyField, quote(r.Key))
+}
+
+// setMember sets a member in a sorted list of them.
+func setMember(members []codec.Member, name string, value []byte) []codec.Member {
+	i, found := slices.BinarySearchFunc(members, name, func(m codec.Member, n string) int { return strings.Compare(m.Name, n) })
+	if found {
+		members[i].Value = value
+		return members
+	}
+	return slices.Insert(slices.Clone(members), i, codec.Member{Name: name, Value: value})
+}
+
+// quote writes a text as JSON. The texts are the tests' own, and valid.
+func quote(text string) []byte {
+	quoted, _ := codec.AppendString(nil, text)
+	return quoted
+}
+
+// obeys reports whether a row may be stored: its fields have names that fields
+// can have, and fit the types of Typed.
+func (g *Group) obeys(r *Row) error {
+	kinds := map[onto.FieldType][]codec.ValueKind{
+		onto.String: {codec.String}, onto.Int: {codec.Int}, onto.Float: {codec.Int, codec.Float}, onto.Bool: {codec.Bool},
+		onto.Time: {codec.String}, onto.Object: {codec.Object}, onto.List: {codec.List},
+	}
+	for _, m := range codec.Members(r.Fields) {
+		if err := onto.CheckName("field", m.Name); err != nil {
+			return err
+		}
+		if g.typeOf(r) != typeTyped || m.Name == keyField {
+			continue
+		}
+		i := slices.IndexFunc(typedFields(), func(f onto.Field) bool { return f.Name == m.Name })
+		if i < 0 {
+			return fmt.Errorf("%s has no field %s", typeTyped, m.Name)
+		}
+		f, kind := typedFields()[i], codec.KindOf(m.Value)
+		if f.Type != onto.Any && kind != codec.Null && !slices.Contains(kinds[f.Type], kind) {
+			return fmt.Errorf("field %s is %s, not %s", f.Name, f.Type, kind)
+		}
+		if f.Type == onto.Time && kind == codec.String {
+			if t, err := codec.ParseTime(codec.Unquote(m.Value)); err != nil || codec.FormatTime(t) != codec.Unquote(m.Value) {
+				return fmt.Errorf("field %s: %s is no time in its stored form", f.Name, m.Value)
+			}
+		}
+	}
+	return nil
+}
+
+var fieldOfPath = regexp.MustCompile(`\$\.([A-Za-z_][A-Za-z0-9_]*)`)
+
+// names returns the names of the fields that the rows and cases of a group use.
+func (g *Group) names() []string {
+	names := []string{revField}
+	for _, r := range slices.Concat(g.Rows, g.Ends) {
+		if r.Deleted {
+			continue
+		}
+		for _, m := range codec.Members(r.Fields) {
+			names = append(names, m.Name)
+		}
+	}
+	for _, c := range g.Cases {
+		for _, m := range fieldOfPath.FindAllStringSubmatch(c.Text, -1) {
+			if c.Refused == "" {
+				names = append(names, m[1])
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == keyField })
+}
+
+// schema returns a type of the group. Its name ends as the suffix says, which
+// keeps the groups of one store apart.
+func (g *Group) schema(typ, suffix string, index bool) *onto.Schema {
+	s := &onto.Schema{Kind: onto.KindEntity, Name: typ + suffix, Key: keyField}
+	if typ == typeTie || typ == typeBond {
+		s.Kind, s.Key = onto.KindRelation, ""
+		s.Left, s.Right = g.endType(onto.LeftSide)+suffix, g.endType(onto.RightSide)+suffix
+	}
+	if typ == typeBond {
+		s.InstanceKey = "slot"
+	}
+	if typ == typeTyped {
+		s.Fields = append(typedFields(), onto.Field{Name: revField, Type: onto.Int})
+	} else {
+		for _, name := range g.names() {
+			s.Fields = append(s.Fields, onto.Field{Name: name, Type: onto.Any})
+		}
+	}
+	for i := range s.Fields {
+		s.Fields[i].Optional, s.Fields[i].Index = true, index
+	}
+	if s.Kind == onto.KindEntity {
+		s.Fields = append(s.Fields, onto.Field{Name: keyField, Type: onto.String})
+	}
+	s.SortFields()
+	return s
+}
+
+// Scope returns what the filters of a group may refer to, with or without
+// indexed fields.
+func (g *Group) Scope(index bool) *filter.Scope { return g.scope("", index) }
+
+func (g *Group) scope(suffix string, index bool) *filter.Scope {
+	s := &filter.Scope{Schema: g.schema(g.Type, suffix, index)}
+	if g.relation() {
+		s.Left = g.schema(g.endType(onto.LeftSide), suffix, index)
+		s.Right = g.schema(g.endType(onto.RightSide), suffix, index)
+	}
+	return s
+}

@@ -1,0 +1,83 @@
+package filter
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ontologia/onto"
+)
+
+// CheckOperand fits an operand to a schema: one to sort or group by, or an
+// aggregate to compute.
+func CheckOperand(o onto.Operand, s *Scope) (onto.Operand, error) {
+	if o.Any {
+		return onto.Operand{}, fault(o.Column, "%s: any belongs into conditions, a list has many elements", FormatOperand(o))
+	}
+	if _, err := s.aggregateType(o); err != nil {
+		return onto.Operand{}, err
+	}
+	return clone(o), nil
+}
+
+// aggregateType checks an operand that may be an aggregate, and tells what its
+// value is.
+func (s *Scope) aggregateType(o onto.Operand) (onto.FieldType, error) {
+	if o.Func == onto.FuncCount {
+		if len(o.Path) > 0 || o.Side != onto.OwnSide {
+			return "", fault(o.Column, "count takes no path").WithHint("use onto.Count()")
+		}
+		return onto.Int, nil
+	}
+	if o.Func != "" && !slices.Contains(funcs(), o.Func) {
+		return "", fault(o.Column, "the aggregate %q is unknown", o.Func).WithHint("use count, sum, avg, min, max or avg_len")
+	}
+	t, err := s.typeOf(o)
+	if err != nil || o.Func == "" {
+		return t, err
+	}
+	takes, gives := aggregates(o.Func, t)
+	if takes != "" {
+		return "", fault(o.Column, "%s: the field is %s, and %s takes %s", FormatOperand(o), t, o.Func, takes)
+	}
+	return gives, nil
+}
+
+// aggregates tells what an aggregate gives for values of type t, or, if it
+// takes none of them, what it takes.
+func aggregates(f onto.Func, t onto.FieldType) (takes string, gives onto.FieldType) {
+	switch {
+	case f == onto.FuncMin || f == onto.FuncMax:
+		if t == onto.List || t == onto.Object {
+			return "numbers, strings, bools and times", ""
+		}
+		return "", t
+	case f == onto.FuncAvgLen && t != onto.List && t != onto.Any:
+		return "lists", ""
+	case f != onto.FuncAvgLen && t != onto.Int && t != onto.Float && t != onto.Any:
+		return "numbers", ""
+	}
+	return "", onto.Float
+}
+
+// CheckHaving fits a filter on groups to what they are grouped by and what is
+// computed of them, and returns it with clean values.
+func CheckHaving(f onto.Filter, s *Scope, by, compute []onto.Operand) (onto.Filter, error) {
+	var known []string
+	for _, o := range slices.Concat(by, compute) {
+		known = append(known, FormatOperand(o))
+	}
+	return check(f, func(o onto.Operand) (onto.FieldType, error) {
+		if name := FormatOperand(o); !slices.Contains(known, name) {
+			return "", notInGroups(o, name, known)
+		}
+		return s.aggregateType(o)
+	})
+}
+
+func notInGroups(o onto.Operand, name string, known []string) error {
+	err := fault(o.Column, "%s is neither grouped by nor computed", shorten(name))
+	if len(known) == 0 {
+		return err.WithHint("the groups have no values")
+	}
+	return err.WithHint("there are %s", shorten(strings.Join(known, ", ")))
+}

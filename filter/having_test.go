@@ -1,0 +1,97 @@
+package filter_test
+
+import (
+	"testing"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/filter"
+)
+
+func TestCheckOperand(t *testing.T) {
+	cases := []struct{ text, message, hint string }{
+		{`$.seats`, ``, ``},
+		{`left.$.profile.city`, ``, ``},
+		{`left.$.events`, ``, ``},
+		{`count`, ``, ``},
+		{`sum:$.seats`, ``, ``},
+		{`avg:left.$.score`, ``, ``},
+		{`sum:left.$.extra`, ``, ``},
+		{`avg:left.$.profile.n`, ``, ``},
+		{`min:left.$.joined`, ``, ``},
+		{`max:left.$.active`, ``, ``},
+		{`avg_len:left.$.events`, ``, ``},
+		{`avg_len:left.$.extra.list`, ``, ``},
+
+		{`$.seat`, `column 1: Subscription has no field seat`, `did you mean seats?`},
+		{`sum:$.seat`, `column 1: Subscription has no field seat`, `did you mean seats?`},
+		{`left.$.events.any()`, `column 1: left.$.events.any(): any belongs into conditions, a list has many elements`, ``},
+		{`left.$.events.kind`, `column 1: left.$.events is a list, which has elements and no names`, `for some element, write left.$.events.any_path("kind")`},
+		{`sum:left.$.tier`, `column 1: sum:left.$.tier: the field is string, and sum takes numbers`, ``},
+		{`avg:left.$.joined`, `column 1: avg:left.$.joined: the field is time, and avg takes numbers`, ``},
+		{`max:left.$.profile`, `column 1: max:left.$.profile: the field is object, and max takes numbers, strings, bools and times`, ``},
+		{`avg_len:left.$.tier`, `column 1: avg_len:left.$.tier: the field is string, and avg_len takes lists`, ``},
+	}
+	for _, c := range cases {
+		o, err := filter.ParseOperand(c.text)
+		if err != nil {
+			t.Errorf("ParseOperand(%s): %v", c.text, err)
+			continue
+		}
+		got, err := filter.CheckOperand(o, subscriptions())
+		expect(t, c.text, err, c.message, c.hint)
+		if text := filter.FormatOperand(got); err == nil && text != c.text {
+			t.Errorf("%s came back as %s", c.text, text)
+		}
+	}
+	built := []struct {
+		o             onto.Operand
+		message, hint string
+	}{
+		{onto.Operand{}, `a path has no names`, `name a field: onto.Path("name")`},
+		{onto.Path().Sum(), `a path has no names`, `name a field: onto.Path("name")`},
+		{onto.Operand{Func: onto.FuncCount, Path: []string{"seats"}}, `count takes no path`, `use onto.Count()`},
+		{onto.Operand{Func: onto.FuncCount, Side: onto.LeftSide}, `count takes no path`, `use onto.Count()`},
+		{onto.Operand{Func: "median", Path: []string{"seats"}}, `the aggregate "median" is unknown`, `use count, sum, avg, min, max or avg_len`},
+	}
+	for _, c := range built {
+		_, err := filter.CheckOperand(c.o, subscriptions())
+		expect(t, filter.FormatOperand(c.o), err, c.message, c.hint)
+	}
+}
+
+func TestCheckHaving(t *testing.T) {
+	by := []onto.Operand{onto.Path("plan"), onto.Left("joined")}
+	compute := []onto.Operand{onto.Count(), onto.Path("seats").Sum(), onto.Left("joined").Max()}
+	cases := []struct{ text, want, message, hint string }{
+		{`count > 3 & sum:$.seats >= 1.5 | $.plan == "pro"`, ``, ``, ``},
+		{`$."plan".startswith("p") & sum:$.seats.is_null()`, `$.plan.startswith("p") & sum:$.seats.is_null()`, ``, ``},
+		{
+			`left.$.joined > "2026-01-01" & max:left.$.joined < "2026-02-01"`,
+			`left.$.joined > "2026-01-01T00:00:00.000000+00:00" & max:left.$.joined < "2026-02-01T00:00:00.000000+00:00"`, ``, ``,
+		},
+		{`count == 1 & $.seats == 1`, ``, `column 14: $.seats is neither grouped by nor computed`, `there are $.plan, left.$.joined, count, sum:$.seats, max:left.$.joined`},
+		{`avg:$.seats == 1`, ``, `column 1: avg:$.seats is neither grouped by nor computed`, `there are $.plan, left.$.joined, count, sum:$.seats, max:left.$.joined`},
+		{`$.plan.any() == "x"`, ``, `column 1: $.plan.any() is neither grouped by nor computed`, `there are $.plan, left.$.joined, count, sum:$.seats, max:left.$.joined`},
+		{`count == "3"`, ``, `column 10: "3" does not fit count, which is int`, ``},
+		{`sum:$.seats.startswith("3")`, ``, `column 1: sum:$.seats is float, and startswith() is for strings`, ``},
+		{`$.plan == 3`, ``, `column 11: 3 does not fit $.plan, which is string`, ``},
+		{`max:left.$.joined == "soon"`, ``, `column 22: "soon" does not fit max:left.$.joined, which is time`, `write a time like 2026-02-10T12:34:56Z or a date like 2026-02-10`},
+	}
+	for _, c := range cases {
+		f, err := filter.ParseHaving(c.text)
+		if err != nil {
+			t.Errorf("ParseHaving(%s): %v", c.text, err)
+			continue
+		}
+		got, err := filter.CheckHaving(f, subscriptions(), by, compute)
+		expect(t, c.text, err, c.message, c.hint)
+		if c.want == "" {
+			c.want = c.text
+		}
+		if text := filter.Format(got); err == nil && text != c.want {
+			t.Errorf("%s: got %s, want %s", c.text, text, c.want)
+		}
+	}
+	_, err := filter.CheckHaving(onto.Count().Gt(1), subscriptions(), nil, nil)
+	expect(t, "no groups", err, "count is neither grouped by nor computed", "the groups have no values")
+}

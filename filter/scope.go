@@ -1,0 +1,187 @@
+package filter
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ontologia/onto"
+)
+
+// Scope is what a filter may refer to. Without a schema, anything.
+type Scope struct {
+	Schema      *onto.Schema
+	Left, Right *onto.Schema // of a relation's endpoints; nil otherwise
+}
+
+// typeOf checks the path of an operand and tells what the value there is
+// declared to be; Any if nothing is known about it. It does not look at Func.
+func (s *Scope) typeOf(o onto.Operand) (onto.FieldType, error) {
+	if err := wellFormed(o); err != nil {
+		return "", err
+	}
+	if s == nil || s.Schema == nil {
+		return onto.Any, nil
+	}
+	schema, err := s.schemaOf(o)
+	if err != nil {
+		return "", err
+	}
+	f, ok := schema.Field(o.Path[0])
+	if !ok {
+		return "", s.unknownField(o, schema)
+	}
+	return typeInside(f, o)
+}
+
+// wellFormed checks what needs no schema.
+func wellFormed(o onto.Operand) error {
+	o.Func = "" // not what is wrong
+	switch {
+	case o.Side != onto.OwnSide && o.Side != onto.LeftSide && o.Side != onto.RightSide:
+		return fault(o.Column, "%s: the side %q is unknown", FormatOperand(o), o.Side).WithHint("use left or right")
+	case len(o.Path) == 0:
+		return fault(o.Column, "a path has no names").WithHint(`name a field: onto.Path("name")`)
+	case len(o.Path) > maxNames || len(o.Under) > maxNames:
+		return tooManyNames(o.Column)
+	case !o.Any && len(o.Under) > 0:
+		return fault(o.Column, "%s: Under is set without Any", FormatOperand(o)).WithHint("use Some")
+	}
+	for _, name := range slices.Concat(o.Path, o.Under) {
+		if !utf8.ValidString(name) || strings.Contains(name, "\x00") {
+			return fault(o.Column, "the name %s in a path is not valid UTF-8 without U+0000", strconv.QuoteToASCII(shorten(name)))
+		}
+	}
+	return nil
+}
+
+// schemaOf finds the schema that a path leads into.
+func (s *Scope) schemaOf(o onto.Operand) (*onto.Schema, error) {
+	if o.Side == onto.OwnSide {
+		return s.Schema, nil
+	}
+	schema, name := s.Left, s.Schema.Left
+	if o.Side == onto.RightSide {
+		schema, name = s.Right, s.Schema.Right
+	}
+	switch {
+	case s.Schema.Kind != onto.KindRelation:
+		return nil, fault(o.Column, "%s: %s is an entity and has no endpoints", FormatOperand(o), s.Schema.Name).
+			WithHint("%s belongs into queries for relations", o.Side)
+	case schema == nil:
+		return nil, fault(o.Column, "%s: the %s endpoint of %s is %s, which is not a type of this store",
+			FormatOperand(o), o.Side, s.Schema.Name, name)
+	}
+	return schema, nil
+}
+
+func (s *Scope) unknownField(o onto.Operand, schema *onto.Schema) error {
+	name := shorten(o.Path[0])
+	err := fault(o.Column, "%s has no field %s", schema.Name, segment(name))
+	if o.Side != onto.OwnSide {
+		err = fault(o.Column, "%s, the %s endpoint of %s, has no field %s", schema.Name, o.Side, s.Schema.Name, segment(name))
+	}
+	if split := dotted(o, schema); split != nil {
+		return err.WithHint("write %s", spell(*split))
+	}
+	if o.Side == onto.OwnSide {
+		if end := s.endpointWith(o); end != nil {
+			return err.WithHint("an endpoint has it: write %s", spell(*end))
+		}
+	}
+	if len(o.Path[0]) <= onto.MaxName {
+		if near := onto.Suggest(o.Path[0], schema.FieldNames()); near != "" {
+			return err.WithHint("did you mean %s?", near)
+		}
+	}
+	if len(schema.Fields) == 0 {
+		return err.WithHint("it has no fields")
+	}
+	return err.WithHint("its fields are %s", shorten(strings.Join(schema.FieldNames(), ", ")))
+}
+
+// dotted is the operand that was meant if one name holds a whole path.
+func dotted(o onto.Operand, schema *onto.Schema) *onto.Operand {
+	names := strings.Split(o.Path[0], ".")
+	if _, ok := schema.Field(names[0]); !ok || len(names) == 1 || len(names) > maxNames || slices.Contains(names, "") {
+		return nil
+	}
+	o.Path = slices.Concat(names, o.Path[1:])
+	return &o
+}
+
+// endpointWith is the operand that was meant if an endpoint has the field.
+func (s *Scope) endpointWith(o onto.Operand) *onto.Operand {
+	has := func(schema *onto.Schema) bool {
+		if schema == nil {
+			return false
+		}
+		_, ok := schema.Field(o.Path[0])
+		return ok
+	}
+	switch {
+	case has(s.Left):
+		o.Side = onto.LeftSide
+	case has(s.Right):
+		o.Side = onto.RightSide
+	default:
+		return nil
+	}
+	return &o
+}
+
+// typeInside tells what is known about the value that an operand leads to in a
+// field.
+func typeInside(f onto.Field, o onto.Operand) (onto.FieldType, error) {
+	field := o
+	field.Func, field.Path, field.Any, field.Under = "", o.Path[:1], false, nil
+	deeper := len(o.Path) > 1
+	switch {
+	case f.Type == onto.Any, f.Type == onto.Object && deeper, f.Type == onto.List && o.Any && !deeper:
+		return onto.Any, nil
+	case f.Type == onto.List && deeper:
+		field.Any, field.Under = true, o.Path[1:]
+		return "", fault(o.Column, "%s is a list, which has elements and no names", FormatOperand(plain(field))).
+			WithHint("for some element, write %s", spell(field))
+	case deeper:
+		return "", fault(o.Column, "%s is %s and has nothing inside", FormatOperand(field), f.Type)
+	case o.Any:
+		return "", fault(o.Column, "%s is %s, and only a list has elements", FormatOperand(field), f.Type)
+	}
+	return f.Type, nil
+}
+
+// plain is an operand without what any adds.
+func plain(o onto.Operand) onto.Operand {
+	o.Any, o.Under = false, nil
+	return o
+}
+
+// spell writes an operand for a hint, as text or as Go, like the original.
+func spell(o onto.Operand) string {
+	o.Func = ""
+	if o.Column > 0 {
+		return FormatOperand(o)
+	}
+	function := "Path"
+	switch o.Side {
+	case onto.LeftSide:
+		function = "Left"
+	case onto.RightSide:
+		function = "Right"
+	}
+	call := function + "(" + quoteAll(o.Path) + ")"
+	if o.Any {
+		call += ".Some(" + quoteAll(o.Under) + ")"
+	}
+	return call
+}
+
+func quoteAll(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
+	return strings.Join(quoted, ", ")
+}

@@ -1,0 +1,94 @@
+package codec
+
+import (
+	"bytes"
+	"iter"
+	"strings"
+)
+
+// Find returns the value that the names lead to in a canonical JSON value, from
+// the outside in, or nil if they lead nowhere. It aliases its argument, which
+// it returns if there are no names.
+func Find(canonical []byte, names []string) []byte {
+	for _, name := range names {
+		if len(canonical) == 0 || canonical[0] != '{' {
+			return nil
+		}
+		if canonical = member(canonical, name); canonical == nil {
+			return nil
+		}
+	}
+	return canonical
+}
+
+// member returns the value of a member of an object, or nil.
+func member(object []byte, name string) []byte {
+	raw := name
+	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) {
+		quoted := string(appendQuoted(nil, name))
+		raw = quoted[1 : len(quoted)-1]
+	}
+	for i := 1; i < len(object) && object[i] != '}'; {
+		if object[i] == ',' {
+			i++
+		}
+		start := i + 1
+		i += skipText(object[i:])
+		found := object[start : i-1]
+		end := i + 1 + skip(object[i+1:])
+		if string(found) == raw {
+			return object[i+1 : end : end]
+		}
+		if string(found) > name && bytes.IndexByte(found, '\\') < 0 {
+			return nil // names are sorted
+		}
+		i = end
+	}
+	return nil
+}
+
+// skip is skipValue with less work for what is not nested.
+func skip(s []byte) int {
+	switch s[0] {
+	case '"':
+		return skipText(s)
+	case '{', '[':
+		return skipValue(s)
+	}
+	i := 1
+	for i < len(s) && s[i] != ',' && s[i] != '}' && s[i] != ']' {
+		i++
+	}
+	return i
+}
+
+// skipText is skip for a string. A quote ends it unless an odd number of
+// backslashes stands before it.
+func skipText(s []byte) int {
+	for i := 1; ; i++ {
+		i += bytes.IndexByte(s[i:], '"')
+		before := i
+		for s[before-1] == '\\' {
+			before--
+		}
+		if (i-before)%2 == 0 {
+			return i + 1
+		}
+	}
+}
+
+// Elements yields the elements of a canonical JSON list. They alias it.
+func Elements(canonical []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for i := 1; i < len(canonical) && canonical[i] != ']'; {
+			if canonical[i] == ',' {
+				i++
+			}
+			end := i + skip(canonical[i:])
+			if !yield(canonical[i:end:end]) {
+				return
+			}
+			i = end
+		}
+	}
+}
