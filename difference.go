@@ -13,9 +13,11 @@ type Difference struct {
 	Added   []string // fields that are not stored
 	Removed []string // fields that are only stored
 	Changed []string // what changed, as "name: stored → given"
+	Flags   []string // fields of which only index and search changed, in the same form
 }
 
-// Empty reports whether there is no difference.
+// Empty reports whether both are the same version of the type. Flags make no
+// new version: they change how fast a type is read, not what is in it.
 func (d Difference) Empty() bool {
 	return len(d.Added)+len(d.Removed)+len(d.Changed) == 0
 }
@@ -40,7 +42,7 @@ func (d Difference) changes() []string {
 	for _, part := range []struct {
 		sign  string
 		names []string
-	}{{"+ ", d.Added}, {"- ", d.Removed}, {"~ ", d.Changed}} {
+	}{{"+ ", d.Added}, {"- ", d.Removed}, {"~ ", d.Changed}, {"* ", d.Flags}} {
 		for _, name := range part.names {
 			list = append(list, part.sign+name)
 		}
@@ -69,6 +71,8 @@ func Compare(stored, given Schema) Difference {
 		}
 		if !sameField(s, g) {
 			change(g.Name, s.describe(), g.describe())
+		} else if s.Index != g.Index || s.Search != g.Search {
+			d.Flags = append(d.Flags, fmt.Sprintf("%s: %s → %s", g.Name, s.describe(), g.describe()))
 		}
 	}
 	for _, s := range stored.Fields {
@@ -79,9 +83,9 @@ func Compare(stored, given Schema) Difference {
 	return d
 }
 
+// sameField reports whether two fields hold the same, flags aside.
 func sameField(a, b Field) bool {
-	return a.Type == b.Type && a.Optional == b.Optional && a.Index == b.Index &&
-		a.Search == b.Search && bytes.Equal(a.Default, b.Default)
+	return a.Type == b.Type && a.Optional == b.Optional && bytes.Equal(a.Default, b.Default)
 }
 
 // describe is the field's declaration in words.

@@ -39,8 +39,8 @@ func TestCompareFields(t *testing.T) {
 			"age: int optional → float",
 			"name: string search → string optional index search",
 			"score: float default 0.5 → float",
-			"tier: string index → string",
 		},
+		Flags: []string{"tier: string index → string"},
 	}
 	if !reflect.DeepEqual(d, want) {
 		t.Errorf("got  %+v\nwant %+v", d, want)
@@ -49,9 +49,27 @@ func TestCompareFields(t *testing.T) {
 		t.Error("Empty: got true, want false")
 	}
 	line := "Customer: + email, - extra, ~ active: bool default true → bool default false, ~ age: int optional → float, " +
-		"~ name: string search → string optional index search, ~ score: float default 0.5 → float, ~ tier: string index → string"
+		"~ name: string search → string optional index search, ~ score: float default 0.5 → float, * tier: string index → string"
 	if got := d.String(); got != line {
 		t.Errorf("got  %s\nwant %s", got, line)
+	}
+}
+
+func TestFlagsAreNoNewVersion(t *testing.T) {
+	stored, given := customer(), customer()
+	for i := range given.Fields {
+		given.Fields[i].Index = !given.Fields[i].Index
+		given.Fields[i].Search = false
+	}
+	d := onto.Compare(stored, given)
+	if !d.Empty() || len(d.Flags) != len(stored.Fields) {
+		t.Errorf("flags alone: got %+v, want them listed and nothing else", d)
+	}
+	if back := given.WithFlags(stored); !reflect.DeepEqual(back, stored) {
+		t.Errorf("with the stored flags: got %+v, want %+v", back, stored)
+	}
+	if given.Fields[0].Index == stored.Fields[0].Index {
+		t.Error("WithFlags has changed the schema it was called on")
 	}
 }
 

@@ -85,6 +85,18 @@ func (s Schema) FieldNames() []string {
 	return names
 }
 
+// WithFlags returns the schema with the index and search flags that its fields
+// have in the other.
+func (s Schema) WithFlags(from Schema) Schema {
+	s.Fields = slices.Clone(s.Fields)
+	for i, f := range s.Fields {
+		if other, ok := from.Field(f.Name); ok {
+			s.Fields[i].Index, s.Fields[i].Search = other.Index, other.Search
+		}
+	}
+	return s
+}
+
 // Check reports whether the schema is well formed.
 func (s Schema) Check() error {
 	if err := CheckName("type", s.Name); err != nil {

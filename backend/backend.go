@@ -59,6 +59,11 @@ type Backend interface {
 	// Scan yields the versions a query asks for, as of one moment.
 	Scan(ctx context.Context, q *Query) iter.Seq2[onto.Version, error]
 
+	// Aggregate yields the groups that an aggregation asks for, in the order
+	// of what they are grouped by. Grouped by nothing, it yields one group,
+	// also over no versions. A sum of integers beyond int64 is an error.
+	Aggregate(ctx context.Context, a *Aggregation) iter.Seq2[onto.Group, error]
+
 	// Diff yields, in order of identity, each identity whose state as of
 	// commit To differs from its state as of commit From.
 	Diff(ctx context.Context, q *DiffQuery) iter.Seq2[onto.Change, error]
@@ -86,6 +91,11 @@ type Draft struct {
 	Metadata json.RawMessage // canonical JSON object; nil for none
 	Writes   []Write         // sorted by identity, each once
 	Expect   []onto.Expectation
+
+	// Admit, if not nil, is asked by AppendStream under the write lock about
+	// each write, with the identity's newest version, or nil if it has none.
+	// False drops the write; an error fails the commit.
+	Admit func(w *Write, newest *onto.Version) (bool, error)
 }
 
 // Write is one identity's wanted state.
@@ -106,18 +116,52 @@ const (
 	History
 )
 
-// Query selects versions of one type.
+// Query selects versions of one type. Filters and orders were checked against
+// the schemas: their values are string, int64, float64 and bool.
 type Query struct {
 	Kind onto.Kind
 	Type string
 	Mode Mode
 	At   int64 // as of this commit; Head for the newest
 
+	// What is known of the type and of a relation's endpoints. It never
+	// changes an answer, except that Search looks at the fields that Schema
+	// marks, and that Left and Right tell the types of the endpoints.
+	Schema, Left, Right *onto.Schema
+
 	Since    int64          // History: only what later commits made
 	Identity *onto.Identity // History: only this identity
 
-	After *onto.Identity // State: only identities after this one
-	Limit int            // at most so many; 0 for all
+	Keys                []string // entities: only these keys; nil for all
+	LeftKeys, RightKeys []string // relations: only those with one of these keys at that end; nil for all
+
+	Where  onto.Filter  // only versions for which it is true; nil for all
+	Search []Word       // only versions with all these words in their search fields
+	Order  []onto.Order // before the order of the mode
+
+	After  *Place // only what comes after it
+	Offset int    // leave out so many of the first
+	Limit  int    // at most so many; 0 for all
+}
+
+// Word is a word to search for, in the form that package words gives it.
+type Word struct {
+	Text   string
+	Prefix bool // or any word that begins with it
+}
+
+// Place is the place of a version in an answer.
+type Place struct {
+	Values   []json.RawMessage // of each Order; nil for null
+	Commit   int64             // History
+	Identity onto.Identity
+}
+
+// Aggregation computes aggregates over the versions of a query.
+type Aggregation struct {
+	Query                  // without Order, After, Offset and Limit
+	By      []onto.Operand // one group for each combination of their values; a null is a value too
+	Compute []onto.Operand // each with its Func
 }
 
 // DiffQuery selects changes between two commits, From not after To.
@@ -153,6 +197,19 @@ type Rebuilder interface {
 	// RebuildProjection returns how many identities the projection holds.
 	// Progress, if not nil, is called now and then.
 	RebuildProjection(ctx context.Context, progress func(done, total int64)) (int64, error)
+}
+
+// Explainer is a backend that can tell how it answers a query or an aggregation
+// without answering it. One of the two is nil.
+type Explainer interface {
+	Explain(ctx context.Context, q *Query, a *Aggregation) (Explanation, error)
+}
+
+// Explanation is how a question is answered.
+type Explanation struct {
+	Statement string   // what the engine is asked, with ? for values
+	Plan      []string // what the engine will do, in its own words, indented by depth
+	Process   []string // what is done in process afterwards: filter, sort, page, …
 }
 
 // Describer is a backend that can tell about its storage.

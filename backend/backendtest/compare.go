@@ -22,8 +22,14 @@ func (h *history) compare() {
 		h.askVersions(at)
 		h.askChanges(at, head)
 		h.askTimes(at)
+		for i := range 3 {
+			h.askInquiry(h.inquiries[(3*int(at)+i)%len(h.inquiries)], at)
+		}
 	}
 	h.askVersions(backend.Head)
+	for _, i := range h.inquiries {
+		h.askInquiry(i, backend.Head)
+	}
 	if err := check(h.handles[1]); err != nil {
 		h.Fatalf("check: %v", err)
 	}
@@ -35,6 +41,15 @@ func (h *history) same(what string, at int64, ask func(context.Context, backend.
 	got, want := h.both(h.handles[h.counts.questions%2], ask)
 	if got != want {
 		h.Fatalf("%s as of %d\n got: %s\nwant: %s", what, at, got, want)
+	}
+}
+
+// askInquiry asks a random question.
+func (h *history) askInquiry(i inquiry, at int64) {
+	h.counts.questions++
+	got, want := h.inquire(h.handles[h.counts.questions%2], i, at)
+	if got != want {
+		h.Fatalf("%s as of %d\n got: %s\nwant: %s", i, at, got, want)
 	}
 }
 
@@ -105,14 +120,14 @@ func pages(ctx context.Context, b backend.Backend, q backend.Query, size int) it
 		for n := size; n == size; {
 			n = 0
 			for v, err := range b.Scan(ctx, &q) {
-				if err == nil && q.After != nil && v.Identity.Compare(*q.After) <= 0 {
-					err = fmt.Errorf("%s comes after %s", v.Identity, q.After)
+				if err == nil && q.After != nil && v.Identity.Compare(q.After.Identity) <= 0 {
+					err = fmt.Errorf("%s comes after %s", v.Identity, q.After.Identity)
 				}
 				if !yield(v, err) || err != nil {
 					return
 				}
 				n++
-				q.After = &v.Identity
+				q.After = &backend.Place{Identity: v.Identity}
 			}
 			if size == 0 {
 				return

@@ -24,6 +24,7 @@ const (
 	restart      action = "restart"  // close both handles and open them again
 	register     action = "register" // register types
 	giveUp       action = "give up"  // append with a cancelled context
+	ask          action = "ask"      // ask a question
 )
 
 // step is one operation of a random history. It is plain data: what depends on
@@ -42,8 +43,10 @@ type step struct {
 	Twice bool // stream: the first write comes once more at the end
 	Clash bool // stream: and differs
 	Break bool // stream: an error comes at the end
+	Admit int  // stream: which of admissions; 0 for none
 
-	Which int // repeat: which draft; register: which types
+	Which int // repeat: which draft; register: which types; ask: as of which commit
+	Ask   inquiry
 }
 
 // plan is a random history.
@@ -68,7 +71,7 @@ func (s step) String() string {
 		value any
 	}{
 		{"clock", s.Clock}, {"writes", s.Writes}, {"still", s.Still}, {"header", s.Header}, {"key", s.Key}, {"expect", s.Expect},
-		{"twice", s.Twice}, {"clash", s.Clash}, {"break", s.Break}, {"which", s.Which},
+		{"twice", s.Twice}, {"clash", s.Clash}, {"break", s.Break}, {"admit", s.Admit}, {"which", s.Which}, {"question", s.Ask},
 	} {
 		if !reflect.ValueOf(part.value).IsZero() {
 			text += fmt.Sprintf(", %s %+v", part.name, part.value)
@@ -80,7 +83,7 @@ func (s step) String() string {
 // wish is a write of a random history.
 type wish struct {
 	Identity int // in pool
-	Value    int // in values; 0 deletes
+	Value    int // in fieldsOf, from 1 on; 0 deletes
 	Stamp    int
 }
 
@@ -105,7 +108,7 @@ func pool() []onto.Identity {
 }
 
 // registrations returns what random histories register: what is there, a new
-// type, a type that differs, and a name that is taken.
+// type, a type that differs, a name that is taken, and other flags.
 func registrations() [][]onto.Schema {
 	different := testSchemas()[0]
 	different.Fields = different.Fields[:1]
@@ -114,6 +117,10 @@ func registrations() [][]onto.Schema {
 		{tagged(tLate), testSchemas()[1]},
 		{tagged("Later"), different},
 		{tagged("Latest"), tagged(tKnows)},
+		searchable(),
+		flagged(func(_ string, f *onto.Field) { f.Index = true }),
+		flagged(func(_ string, f *onto.Field) { f.Index, f.Search = f.Name == "v", f.Type == onto.String }),
+		{different, searchable()[1]},
 	}
 }
 
@@ -126,7 +133,7 @@ func plans() *rapid.Generator[plan] {
 func drawStep(t *rapid.T) step {
 	s := step{
 		Do: oneOf(t, "do", look, appendDraft, appendDraft, appendDraft, appendDraft, appendStream, appendStream,
-			repeat, reopen, restart, register, giveUp, appendDraft, appendDraft, appendDraft, appendDraft),
+			repeat, reopen, restart, register, giveUp, ask, ask, register, appendDraft, appendDraft, appendDraft, appendDraft),
 		Handle: oneOf(t, "handle", 0, 0, 1),
 		Clock:  oneOf(t, "clock", 0, 0, time.Microsecond, 999, time.Second, -time.Second, -time.Hour, time.Hour),
 	}
@@ -135,6 +142,9 @@ func drawStep(t *rapid.T) step {
 		s.drawDraft(t)
 	case repeat, register:
 		s.Which = rapid.IntRange(0, 999).Draw(t, "which")
+	case ask:
+		s.Which = rapid.IntRange(0, 999).Draw(t, "which")
+		s.Ask = drawInquiry(t)
 	}
 	return s
 }
@@ -146,6 +156,9 @@ func (s *step) drawDraft(t *rapid.T) {
 	s.Header = rapid.IntRange(0, 3).Draw(t, "header")
 	if oneOf(t, "keyed", false, false, true, false, false) {
 		s.Key = rapid.IntRange(1, 12).Draw(t, "key")
+	}
+	if s.Do == appendStream {
+		s.Admit = oneOf(t, "admit", 0, 0, 1, 2)
 	}
 	ending := oneOf(t, "ending", "", "", "", "twice", "clash", "break", "", "")
 	if s.Do == appendStream && s.accepted() {
@@ -175,7 +188,7 @@ func (s *step) accepted() bool {
 func drawWish(t *rapid.T) wish {
 	return wish{
 		Identity: oneOf(t, "identity", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
-		Value:    oneOf(t, "value", 1, 2, 3, 0, 0, 4),
+		Value:    oneOf(t, "value", 1, 2, 3, 0, 0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 0),
 		Stamp:    oneOf(t, "stamp", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
 	}
 }
@@ -196,8 +209,10 @@ func oneOf[T any](t *rapid.T, label string, values ...T) T {
 // write makes the write that is wished for.
 func (w wish) write() backend.Write {
 	id := pool()[w.Identity]
-	made := []backend.Write{remove(id), put(id, 1), put(id, 2), putValue(id, `{"k":["é",null]}`), putValue(id, `"1"`)}[w.Value]
-	return stamped(made, w.Stamp)
+	if w.Value == 0 {
+		return stamped(remove(id), w.Stamp)
+	}
+	return stamped(set(id, fieldsOf()[w.Value-1]), w.Stamp)
 }
 
 // present tells how a store is when a draft is made.

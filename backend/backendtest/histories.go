@@ -28,6 +28,7 @@ func runHistories(t *testing.T, target Target) {
 			for i, s := range plans().Draw(rt, "plan") {
 				h.take(i, s)
 			}
+			h.inquiries = rapid.SliceOfN(rapid.Custom(drawInquiry), 6, 12).Draw(rt, "inquiries")
 			h.compare()
 		})
 	}
@@ -49,6 +50,7 @@ type history struct {
 	reference *memory.Backend
 	handles   [2]backend.Backend // both on the store under test
 	sent      []sending
+	inquiries []inquiry // what is asked at the end
 }
 
 // sending is a draft as it was sent.
@@ -97,6 +99,12 @@ func (h *history) take(i int, s step) {
 		h.reopen(0, 1)
 	case register:
 		got, want = h.register(b, registrations()[s.Which%len(registrations())])
+	case ask:
+		at := int64(s.Which) % (h.head() + 2)
+		if at > h.head() || s.Which%3 == 0 {
+			at = backend.Head
+		}
+		got, want = h.inquire(b, s.Ask, at)
 	default:
 		got, want = h.append(b, s)
 	}
@@ -182,6 +190,7 @@ func (h *history) newest(id onto.Identity) onto.Version {
 func (h *history) prepare(s step) sending {
 	d := sending{stream: s.Do == appendStream}
 	d.draft = s.draft(h)
+	d.draft.Admit = admissions()[s.Admit]
 	if !d.stream {
 		return d
 	}

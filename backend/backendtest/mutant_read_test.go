@@ -92,7 +92,7 @@ func (b inclusive) Scan(ctx context.Context, q *backend.Query) versions {
 	whole := *q
 	whole.After, whole.Limit = nil, 0
 	list, err := all(b.Backend.Scan(ctx, &whole))
-	list = slices.DeleteFunc(list, func(v onto.Version) bool { return v.Identity.Compare(*q.After) < 0 })
+	list = slices.DeleteFunc(list, func(v onto.Version) bool { return v.Identity.Compare(q.After.Identity) < 0 })
 	if q.Limit > 0 {
 		list = list[:min(q.Limit, len(list))]
 	}

@@ -17,8 +17,11 @@ import (
 type mutant struct {
 	name   string
 	caught string // the parts of the suite that must each notice
-	plant  func(backendtest.Target) backendtest.Target
+	plant  planting
 }
+
+// planting puts a mistake into a target.
+type planting = func(backendtest.Target) backendtest.Target
 
 const (
 	childMutant = "BACKENDTEST_MUTANT" // set in a child process, names the mutant to run
@@ -28,7 +31,7 @@ const (
 // TestMutants runs the suite against each mutant, in a child process since it
 // has to fail there.
 func TestMutants(t *testing.T) {
-	list := mutants()
+	list := slices.Concat(mutants(), queryMutants(), endMutants(), searchMutants(), aggregateMutants(), admitMutants())
 	if name := os.Getenv(childMutant); name == soundName {
 		backendtest.Run(t, reference())
 		return
@@ -92,7 +95,7 @@ func reference() backendtest.Target {
 }
 
 // wrapped plants a mistake by putting something around each handle.
-func wrapped(wrap func(b backend.Backend, p *backendtest.Place) backend.Backend) func(backendtest.Target) backendtest.Target {
+func wrapped(wrap func(b backend.Backend, p *backendtest.Place) backend.Backend) planting {
 	return func(t backendtest.Target) backendtest.Target {
 		open := t.Open
 		t.Open = func(tb testing.TB, p *backendtest.Place) backend.Backend { return wrap(open(tb, p), p) }
@@ -101,7 +104,7 @@ func wrapped(wrap func(b backend.Backend, p *backendtest.Place) backend.Backend)
 }
 
 // around is wrapped for what needs only the handle.
-func around[T backend.Backend](wrap func(b backend.Backend) T) func(backendtest.Target) backendtest.Target {
+func around[T backend.Backend](wrap func(b backend.Backend) T) planting {
 	return wrapped(func(b backend.Backend, _ *backendtest.Place) backend.Backend { return wrap(b) })
 }
 

@@ -14,7 +14,42 @@ func optionalStories() []tale {
 		{"a check notices relations to what does not exist", checkEndpoints},
 		{"a store tells what it holds", describe},
 		{"a projection made anew says the same", rebuild},
+		{"a store tells how it answers", explains},
 	}
+}
+
+// explains asks how questions would be answered, which answers none of them
+// and fails for none.
+func explains(s *story) {
+	if _, ok := backend.As[backend.Explainer](s.Backend); !ok {
+		return
+	}
+	s.lively()
+	s.register(searchable()...)
+	before := s.everything()
+	n := onto.Path("n")
+	visits := backend.Query{Kind: onto.KindRelation, Type: tVisit, LeftKeys: []string{"ada"}}
+	visits.Where, visits.Order = onto.Left("n").Gt(1), []onto.Order{onto.Right("t").Desc()}
+	found := persons(0)
+	found.Search, found.Where, found.Limit, found.Offset = wordsOf("ada b*"), onto.Not{Of: n.Eq(1)}, 3, 1
+	for _, mode := range []backend.Mode{backend.State, backend.History} {
+		for _, at := range []int64{backend.Head, 2, 0} {
+			for _, q := range []backend.Query{persons(0), found, visits} {
+				q.Mode, q.At = mode, at
+				for _, compute := range [][]onto.Operand{nil, {onto.Count(), n.Sum()}} {
+					a := backend.Aggregation{Query: q, Compute: compute}
+					if compute != nil {
+						a.By, a.Order, a.Offset, a.Limit = []onto.Operand{onto.Path("t")}, nil, 0, 0
+					}
+					c := cleanAggregation(s.T, a, searchable())
+					if err := explain(s.ctx, s.Backend, c); err != nil {
+						s.Errorf("explain %s: %v", describeAggregation(c), err)
+					}
+				}
+			}
+		}
+	}
+	s.wantLines("the store", s.everything(), before)
 }
 
 // lively fills a store with a bit of everything.

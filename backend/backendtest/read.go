@@ -151,8 +151,7 @@ func statePages(s *story) {
 	for _, test := range tests {
 		q := backend.Query{Kind: onto.KindEntity, Type: tPerson, At: test.at, Limit: test.limit}
 		if test.after != "" {
-			after := person(test.after)
-			q.After = &after
+			q.After = &backend.Place{Identity: person(test.after)}
 		}
 		s.wantLines(fmt.Sprintf("after %q as of %d, %d at most", test.after, test.at, test.limit), s.page(q), test.want)
 	}
@@ -171,12 +170,12 @@ func relationPages(s *story) {
 	}
 	s.commit(writes...)
 	for i, id := range all {
-		q := backend.Query{Kind: onto.KindRelation, Type: tVisit, At: backend.Head, After: &id}
+		q := backend.Query{Kind: onto.KindRelation, Type: tVisit, At: backend.Head, After: &backend.Place{Identity: id}}
 		s.wantLines("after "+id.String(), s.page(q), want[i+1:])
 		q.Limit = 1
 		s.wantLines("next after "+id.String(), s.page(q), want[i+1:min(i+2, len(all))])
 	}
 	between := visit("a", "b", "1x")
-	q := backend.Query{Kind: onto.KindRelation, Type: tVisit, At: 1, After: &between, Limit: 2}
+	q := backend.Query{Kind: onto.KindRelation, Type: tVisit, At: 1, After: &backend.Place{Identity: between}, Limit: 2}
 	s.wantLines("after what was never there", s.page(q), want[3:5])
 }

@@ -78,7 +78,8 @@ func schemasAreOrdered(s *story) {
 func registerDifferent(s *story) {
 	before := s.schemas()
 	given := testSchemas()
-	given[0].Fields[1].Index = true
+	given[0].Fields[1].Index = true // which alone would be no difference
+	given[0].Fields[2].Optional = false
 	given[1].Fields = slices.Delete(given[1].Fields, 1, 2)
 	given[1].Fields = append(given[1].Fields, onto.Field{Name: "zip", Type: onto.String})
 	given[3].InstanceKey = ""
@@ -93,7 +94,7 @@ func registerDifferent(s *story) {
 		got = append(got, d.String())
 	}
 	s.wantLines("differences", got, []string{
-		"Person: ~ n: int optional → int optional index",
+		"Person: ~ t: string optional → string, * n: int optional → int optional index",
 		"City: + zip, - n",
 		"Visit: ~ instance key: trip → none",
 	})

@@ -33,6 +33,15 @@ func questions() []question {
 		{"history", func(ctx context.Context, b backend.Backend) iter.Seq2[string, error] {
 			return words(b.Scan(ctx, historyOf(onto.KindEntity, tPerson, backend.Head)), showVersion)
 		}},
+		{"state in an order", func(ctx context.Context, b backend.Backend) iter.Seq2[string, error] {
+			q := persons(backend.Head)
+			q.Where, q.Order = onto.Path("id").Gt(""), []onto.Order{onto.Path("t").Asc(), onto.Path("id").Desc()}
+			return words(b.Scan(ctx, &q), showVersion)
+		}},
+		{"groups", func(ctx context.Context, b backend.Backend) iter.Seq2[string, error] {
+			a := personsBy([]onto.Operand{onto.Path("id")}, onto.Count(), onto.Path("n").Sum())
+			return words(b.Aggregate(ctx, &a), showGroup)
+		}},
 		{"diff", func(ctx context.Context, b backend.Backend) iter.Seq2[string, error] {
 			return words(b.Diff(ctx, &backend.DiffQuery{From: 0, To: backend.Head}), showChange)
 		}},

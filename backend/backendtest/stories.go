@@ -7,6 +7,7 @@ func stories() []tale {
 	return slices.Concat(
 		appendStories(), expectationStories(), idempotencyStories(), streamStories(),
 		schemaStories(), timeStories(), readStories(), historyStories(), diffStories(),
-		commitStories(), valueStories(), sequenceStories(), panicStories(), closeStories(),
+		commitStories(), valueStories(), whereStories(), orderStories(), endpointStories(),
+		searchStories(), aggregateStories(), admitStories(), flagStories(), sequenceStories(), panicStories(), closeStories(),
 	)
 }

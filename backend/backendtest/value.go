@@ -79,7 +79,7 @@ func (s *story) tellOdd(ids []onto.Identity) {
 		history.Identity = &id
 		s.wantLines("history", s.scan(history), want[i:i+1])
 		page := stateOf(id.Kind, id.Type, backend.Head)
-		page.After, page.Limit = &id, 1
+		page.After, page.Limit = &backend.Place{Identity: id}, 1
 		s.wantLines("the next one", s.scan(page), want[i+1:min(i+2, len(want))])
 		s.do(expecting([]onto.Expectation{isAt(id, 1)}, remove(id)))
 		s.want("get what is gone", s.get(id, backend.Head), fmt.Sprintf("%s @%d deleted", id, i+2))

@@ -30,7 +30,11 @@ func visit(left, right, trip string) onto.Identity {
 // testSchemas returns the types of the tests.
 func testSchemas() []onto.Schema {
 	fields := func(key bool) []onto.Field {
-		list := []onto.Field{{Name: "n", Type: onto.Int, Optional: true}, {Name: "v", Type: onto.Any, Optional: true}}
+		list := []onto.Field{
+			{Name: "n", Type: onto.Int, Optional: true},
+			{Name: "t", Type: onto.String, Optional: true},
+			{Name: "v", Type: onto.Any, Optional: true},
+		}
 		if key {
 			list = slices.Insert(list, 0, onto.Field{Name: "id", Type: onto.String})
 		}
@@ -51,7 +55,21 @@ func put(id onto.Identity, n int) backend.Write { return putField(id, "n", fmt.S
 func putValue(id onto.Identity, value string) backend.Write { return putField(id, "v", value) }
 
 func putField(id onto.Identity, name, value string) backend.Write {
-	members := []codec.Member{{Name: name, Value: []byte(value)}}
+	return putMembers(id, []codec.Member{{Name: name, Value: []byte(value)}})
+}
+
+// set wants an identity to have these fields, given as JSON.
+func set(id onto.Identity, fields string) backend.Write {
+	members, err := codec.ParseObject([]byte(fields))
+	if err != nil {
+		panic(err) // the tests' own fields are JSON
+	}
+	return putMembers(id, members)
+}
+
+// putMembers wants an identity to have these fields, and an entity its key
+// before them.
+func putMembers(id onto.Identity, members []codec.Member) backend.Write {
 	if id.Kind == onto.KindEntity {
 		key, err := codec.AppendString(nil, id.Key)
 		if err != nil {

@@ -30,7 +30,7 @@ func (r record) handOut() onto.Commit {
 
 // Append implements [backend.Backend].
 func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, error) {
-	return b.append(ctx, d, d.Hash(), d.Writes)
+	return b.append(ctx, d, d.Hash(), d.Writes, nil)
 }
 
 // AppendStream implements [backend.Backend]. It reads the whole sequence
@@ -56,11 +56,14 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	if err != nil {
 		return onto.Result{}, err
 	}
-	return b.append(ctx, d, hash.Sum(), list)
+	return b.append(ctx, d, hash.Sum(), list, d.Admit)
 }
 
+// admission is the type of Draft.Admit.
+type admission = func(*backend.Write, *onto.Version) (bool, error)
+
 // append decides what a draft means and keeps it, all under the lock.
-func (b *Backend) append(ctx context.Context, d *backend.Draft, hash string, writes []backend.Write) (onto.Result, error) {
+func (b *Backend) append(ctx context.Context, d *backend.Draft, hash string, writes []backend.Write, admit admission) (onto.Result, error) {
 	s := b.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +77,7 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, hash string, wri
 		}
 		return onto.Result{Commit: used.handOut(), Repeated: true}, nil
 	}
-	changes, err := s.log.changes(d.Expect, writes)
+	changes, err := s.log.changes(d.Expect, writes, admit)
 	if err != nil || len(changes) == 0 {
 		return onto.Result{}, err
 	}
@@ -85,7 +88,7 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, hash string, wri
 }
 
 // changes returns the writes that make a version, or why the draft is refused.
-func (l log) changes(expect []onto.Expectation, writes []backend.Write) ([]backend.Write, error) {
+func (l log) changes(expect []onto.Expectation, writes []backend.Write, admit admission) ([]backend.Write, error) {
 	if err := backend.CheckHead(expect, l.head()); err != nil {
 		return nil, err
 	}
@@ -105,11 +108,29 @@ func (l log) changes(expect []onto.Expectation, writes []backend.Write) ([]backe
 	}
 	var changes []backend.Write
 	for _, w := range writes {
-		if backend.Changes(&w, current[w.Identity]) {
+		newest := current[w.Identity]
+		admitted, err := admits(admit, w, newest)
+		if err != nil {
+			return nil, err
+		}
+		if admitted && backend.Changes(&w, newest) {
 			changes = append(changes, w)
 		}
 	}
 	return changes, nil
+}
+
+// admits asks about a write, with copies that the asked may keep.
+func admits(admit admission, w backend.Write, newest *onto.Version) (bool, error) {
+	if admit == nil {
+		return true, nil
+	}
+	w.Fields = bytes.Clone(w.Fields)
+	if newest != nil {
+		v := handOut(*newest)
+		newest = &v
+	}
+	return admit(&w, newest)
 }
 
 // keep adds a commit to the log. The store is locked.
@@ -194,7 +215,7 @@ func (l log) lastUntil(t time.Time) int64 {
 
 // Commits implements [backend.Backend].
 func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2[onto.Commit, error] {
-	return each(ctx, b, func(l log) []onto.Commit {
+	return each(ctx, b, func(l log) ([]onto.Commit, error) {
 		var list []onto.Commit
 		for _, r := range l.commits {
 			if r.commit.ID > q.Since && r.commit.ID <= l.reach(q.Until) {
@@ -204,6 +225,6 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 		if q.Newest {
 			slices.Reverse(list)
 		}
-		return first(list, q.Limit)
+		return first(list, q.Limit), nil
 	})
 }

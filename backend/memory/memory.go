@@ -97,7 +97,7 @@ func (b *Backend) usable(ctx context.Context) error {
 }
 
 // each yields what list finds in the log at the moment when iteration starts.
-func each[T any](ctx context.Context, b *Backend, list func(log) []T) iter.Seq2[T, error] {
+func each[T any](ctx context.Context, b *Backend, list func(log) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		now, err := b.moment(ctx)
@@ -105,7 +105,12 @@ func each[T any](ctx context.Context, b *Backend, list func(log) []T) iter.Seq2[
 			yield(none, err)
 			return
 		}
-		for _, item := range list(now) {
+		items, err := list(now)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		for _, item := range items {
 			if _, err := b.moment(ctx); err != nil {
 				yield(none, err)
 				return

@@ -34,11 +34,7 @@ func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto
 	s.log.schemas = all
 	list := make([]onto.SchemaVersion, len(r.Schemas))
 	for i, given := range r.Schemas {
-		for _, v := range backend.Newest(all) {
-			if v.Schema.Kind == given.Kind && v.Schema.Name == given.Name {
-				list[i] = v
-			}
-		}
+		list[i] = all[newestOf(all, given.Kind, given.Name)]
 	}
 	return schemasOut(list), nil
 }
@@ -62,8 +58,23 @@ func (s *Store) withSchemas(r *backend.Registration) ([]onto.SchemaVersion, erro
 			})
 		}
 		slices.SortFunc(all, compareSchemas)
+		for _, schema := range backend.Retuned(backend.Newest(all), []onto.Schema{given}) {
+			i := newestOf(all, schema.Kind, schema.Name)
+			all[i].Schema = all[i].Schema.WithFlags(schema) // its JSON and Hash stay as stored
+		}
 	}
 	return all, nil
+}
+
+// newestOf returns where the newest version of a type is, or -1.
+func newestOf(all []onto.SchemaVersion, kind onto.Kind, name string) int {
+	newest := -1
+	for i, v := range all {
+		if v.Schema.Kind == kind && v.Schema.Name == name {
+			newest = i
+		}
+	}
+	return newest
 }
 
 func compareSchemas(a, b onto.SchemaVersion) int {
@@ -76,13 +87,10 @@ func compareSchemas(a, b onto.SchemaVersion) int {
 
 // newestSchema returns the newest version of a type, or 0 if there is none.
 func (l log) newestSchema(kind onto.Kind, name string) int {
-	newest := 0
-	for _, v := range l.schemas {
-		if v.Schema.Kind == kind && v.Schema.Name == name {
-			newest = v.Version
-		}
+	if i := newestOf(l.schemas, kind, name); i >= 0 {
+		return l.schemas[i].Version
 	}
-	return newest
+	return 0
 }
 
 // schemasOut returns copies that share nothing with the list.

@@ -27,12 +27,11 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	if err != nil {
 		return onto.Version{}, err
 	}
-	for _, v := range slices.Backward(now.versions) {
-		if v.Identity == id && v.Commit <= now.reach(at) {
-			return handOut(v), nil
-		}
+	v, ok := now.newest(id, now.reach(at))
+	if !ok {
+		return onto.Version{}, backend.NoVersion(id)
 	}
-	return onto.Version{}, backend.NoVersion(id)
+	return handOut(v), nil
 }
 
 // handOut returns the version with fields of its own.
@@ -41,50 +40,9 @@ func handOut(v onto.Version) onto.Version {
 	return v
 }
 
-// Scan implements [backend.Backend].
-func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
-	return each(ctx, b, func(l log) []onto.Version {
-		if q.Mode == backend.History {
-			return first(l.history(q), q.Limit)
-		}
-		return first(l.state(q), q.Limit)
-	})
-}
-
-// state returns the live versions a query asks for, in order of identity.
-func (l log) state(q *backend.Query) []onto.Version {
-	var list []onto.Version
-	for id, v := range l.current(l.reach(q.At)) {
-		if !v.Live() || id.Kind != q.Kind || id.Type != q.Type {
-			continue
-		}
-		if q.After != nil && id.Compare(*q.After) <= 0 {
-			continue
-		}
-		list = append(list, handOut(*v))
-	}
-	slices.SortFunc(list, func(a, b onto.Version) int { return a.Identity.Compare(b.Identity) })
-	return list
-}
-
-// history returns all versions a query asks for, in the order of the log.
-func (l log) history(q *backend.Query) []onto.Version {
-	var list []onto.Version
-	for _, v := range l.versions {
-		if v.Kind != q.Kind || v.Type != q.Type || v.Commit <= q.Since || v.Commit > l.reach(q.At) {
-			continue
-		}
-		if q.Identity != nil && v.Identity != *q.Identity {
-			continue
-		}
-		list = append(list, handOut(v))
-	}
-	return list
-}
-
 // Diff implements [backend.Backend].
 func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto.Change, error] {
-	return each(ctx, b, func(l log) []onto.Change {
+	return each(ctx, b, func(l log) ([]onto.Change, error) {
 		before, after := l.current(l.reach(q.From)), l.current(l.reach(q.To))
 		var list []onto.Change
 		for id, v := range after {
@@ -96,7 +54,7 @@ func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 			}
 		}
 		slices.SortFunc(list, func(a, b onto.Change) int { return a.Identity.Compare(b.Identity) })
-		return list
+		return list, nil
 	})
 }
 

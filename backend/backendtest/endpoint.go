@@ -1,0 +1,144 @@
+package backendtest
+
+import (
+	"fmt"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+func endpointStories() []tale {
+	return []tale{
+		{"filters on endpoints as of each commit", func(s *story) { s.travels(); s.tellEndpoints() }},
+		{"filters on indexed endpoints", func(s *story) { s.indexAll(); s.travels(); s.tellEndpoints() }},
+		{"filters on endpoints in a history", endpointsInHistory},
+		{"orders by endpoints", endpointOrder},
+		{"endpoints of one type", endpointsOfOneType},
+	}
+}
+
+// travels tells of visits whose travellers and cities change, go, come back or
+// were never there. There are cities with the keys of persons.
+func (s *story) travels() {
+	s.Helper()
+	s.commit(
+		set(person("ada"), `{"n":1,"t":"x"}`), set(person("bob"), `{"n":2,"v":true}`),
+		set(city("rome"), `{"n":10}`), set(city("ada"), `{"n":77}`),
+		set(visit("ada", "rome", "1"), `{"n":1}`), set(visit("bob", "rome", "1"), `{"n":1}`),
+		set(visit("ada", "oslo", "1"), `{"n":3}`), set(visit("zed", "rome", "1"), `{"n":4}`),
+	)
+	s.commit(set(person("ada"), `{"n":5,"t":"x"}`))
+	s.commit(remove(city("rome")))
+	s.commit(set(city("rome"), `{"n":20}`), remove(person("bob")), set(person("rome"), `{"n":99}`))
+	s.commit(set(visit("ada", "rome", "1"), `{"n":2}`))
+	s.commit(remove(visit("bob", "rome", "1")), set(city("oslo"), `{"n":1,"v":true}`))
+}
+
+// tellEndpoints asks about travels.
+func (s *story) tellEndpoints() {
+	const everyone, later = "ada>oslo/1 ada>rome/1 bob>rome/1 zed>rome/1", "ada>oslo/1 ada>rome/1 zed>rome/1"
+	left, right := onto.Left("n"), onto.Right("n")
+	for _, test := range []struct {
+		where onto.Filter
+		want  map[int64]string
+	}{
+		{left.Eq(1), map[int64]string{1: "ada>oslo/1 ada>rome/1", 2: "", 6: ""}},
+		{left.Eq(5), map[int64]string{1: "", 2: "ada>oslo/1 ada>rome/1", 6: "ada>oslo/1 ada>rome/1"}},
+		{left.Ne(1), map[int64]string{0: "", 1: "bob>rome/1", 2: "ada>oslo/1 ada>rome/1 bob>rome/1", 4: "ada>oslo/1 ada>rome/1"}},
+		{right.Eq(10), map[int64]string{1: "ada>rome/1 bob>rome/1 zed>rome/1", 3: "", 4: ""}},
+		{right.Ge(20), map[int64]string{1: "", 3: "", 4: "ada>rome/1 bob>rome/1 zed>rome/1", 6: "ada>rome/1 zed>rome/1"}},
+		{right.IsNull(), map[int64]string{1: "ada>oslo/1", 3: everyone, 4: "ada>oslo/1", 6: ""}},
+		{onto.Not{Of: right.Eq(10)}, map[int64]string{1: "ada>oslo/1", 3: everyone, 4: everyone, 6: later}},
+		{onto.Left("id").IsNull(), map[int64]string{1: "zed>rome/1", 4: "bob>rome/1 zed>rome/1", 6: "zed>rome/1"}},
+		{onto.Right("id").IsNotNull(), map[int64]string{1: "ada>rome/1 bob>rome/1 zed>rome/1", 3: "", 6: later}},
+		{onto.Left("v").IsTrue(), map[int64]string{1: "bob>rome/1", 4: ""}},
+		{onto.Right("v").Eq(true), map[int64]string{5: "", 6: "ada>oslo/1"}},
+		{onto.And{left.Ge(1), right.Ge(1), onto.Path("n").Le(2)}, map[int64]string{1: "ada>rome/1 bob>rome/1", 3: "", 5: "ada>rome/1"}},
+		{onto.Or{left.IsNull(), right.IsNull()}, map[int64]string{1: "ada>oslo/1 zed>rome/1", 3: everyone, 6: "zed>rome/1"}},
+		{onto.Not{Of: onto.Or{left.Eq(5), onto.Right("t").Eq("x")}}, map[int64]string{1: everyone, 2: "bob>rome/1 zed>rome/1"}},
+	} {
+		for at, want := range test.want {
+			q := backend.Query{Kind: onto.KindRelation, Type: tVisit, At: at, Where: test.where}
+			s.askAll([]asking{{q, want}})
+			if at == 6 {
+				q.At = backend.Head
+				s.askAll([]asking{{q, want}})
+			}
+		}
+	}
+	q := backend.Query{Kind: onto.KindRelation, Type: tVisit, At: 1, Where: right.Eq(10), LeftKeys: []string{"bob", "zed"}}
+	s.askAll([]asking{{q, "bob>rome/1 zed>rome/1"}})
+	q.RightKeys, q.Limit, q.Offset = []string{"rome"}, 1, 1
+	s.askAll([]asking{{q, "zed>rome/1"}})
+}
+
+// endpointsInHistory looks at the endpoints as of each version's own commit.
+func endpointsInHistory(s *story) {
+	s.travels()
+	left, right := onto.Left("n"), onto.Right("n")
+	history := func(where onto.Filter) backend.Query {
+		q := *historyOf(onto.KindRelation, tVisit, backend.Head)
+		q.Where = where
+		return q
+	}
+	early := history(right.Eq(10))
+	early.At = 4
+	late := history(right.IsNotNull())
+	late.Since = 4
+	ordered := history(nil)
+	ordered.Order = []onto.Order{right.Desc(), left.Asc()}
+	s.askAll([]asking{
+		{history(left.Eq(1)), "ada>oslo/1@1 ada>rome/1@1"},
+		{history(left.Eq(5)), "ada>rome/1@5"},
+		{history(right.Eq(10)), "ada>rome/1@1 bob>rome/1@1 zed>rome/1@1"},
+		{history(right.Eq(20)), "ada>rome/1@5 -bob>rome/1@6"},
+		{history(left.IsNull()), "zed>rome/1@1 -bob>rome/1@6"},
+		{history(onto.And{onto.Path("n").IsNull(), right.Gt(1)}), "-bob>rome/1@6"},
+		{early, "ada>rome/1@1 bob>rome/1@1 zed>rome/1@1"},
+		{late, "ada>rome/1@5 -bob>rome/1@6"},
+		{ordered, "ada>rome/1@5 -bob>rome/1@6 ada>rome/1@1 bob>rome/1@1 zed>rome/1@1 ada>oslo/1@1"},
+	})
+	s.wantPages(ordered, 1, 2, 4)
+}
+
+func endpointOrder(s *story) {
+	s.travels()
+	left, right := onto.Left("n"), onto.Right("n")
+	for _, test := range []struct {
+		at    int64
+		order []onto.Order
+		want  string
+	}{
+		{1, []onto.Order{left.Asc()}, "ada>oslo/1 ada>rome/1 bob>rome/1 zed>rome/1"},
+		{1, []onto.Order{left.Desc()}, "bob>rome/1 ada>oslo/1 ada>rome/1 zed>rome/1"},
+		{2, []onto.Order{left.Asc()}, "bob>rome/1 ada>oslo/1 ada>rome/1 zed>rome/1"},
+		{1, []onto.Order{right.Asc(), left.Desc()}, "bob>rome/1 ada>rome/1 zed>rome/1 ada>oslo/1"},
+		{6, []onto.Order{right.Asc()}, "ada>oslo/1 ada>rome/1 zed>rome/1"},
+		{6, []onto.Order{onto.Right("id").Desc(), onto.Path("n").Desc()}, "zed>rome/1 ada>rome/1 ada>oslo/1"},
+	} {
+		q := backend.Query{Kind: onto.KindRelation, Type: tVisit, At: test.at, Order: test.order}
+		s.askAll([]asking{{q, test.want}})
+		s.wantPages(q, 1, 2, 3)
+	}
+}
+
+// endpointsOfOneType tells left and right apart where both are persons.
+func endpointsOfOneType(s *story) {
+	s.commit(put(person("a"), 1), put(person("b"), 2), put(knows("a", "b"), 1), put(knows("b", "a"), 1), put(knows("a", "a"), 1), put(knows("b", "c"), 1))
+	s.commit(put(person("a"), 3))
+	for i, test := range []struct {
+		at    int64
+		where onto.Filter
+		want  string
+	}{
+		{1, onto.And{onto.Left("n").Eq(1), onto.Right("n").Eq(2)}, "a>b"},
+		{1, onto.And{onto.Left("n").Eq(1), onto.Right("n").Eq(1)}, "a>a"},
+		{1, onto.And{onto.Left("n").Eq(2), onto.Right("n").Eq(1)}, "b>a"},
+		{2, onto.And{onto.Left("n").Eq(2), onto.Right("n").Eq(1)}, ""},
+		{2, onto.Left("n").Eq(3), "a>a a>b"},
+		{2, onto.And{onto.Left("n").Eq(2), onto.Right("n").IsNull()}, "b>c"},
+	} {
+		q := backend.Query{Kind: onto.KindRelation, Type: tKnows, At: test.at, Where: test.where}
+		s.want(fmt.Sprint("question ", i), s.ask(q), test.want)
+	}
+}

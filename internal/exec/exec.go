@@ -1,0 +1,128 @@
+// Package exec answers queries in process: it filters, searches, sorts, groups
+// and pages versions that were read one after the other.
+package exec
+
+import (
+	"encoding/json"
+	"iter"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/words"
+)
+
+// Endpoints returns the fields of a relation's endpoints at the moment of the
+// version, nil for one that does not exist. It is asked only if needed.
+type Endpoints func(v *onto.Version) (left, right json.RawMessage, err error)
+
+// Select answers a query. The versions are those of its type, mode, moment and
+// keys, in the order of its mode; Where, Search, Order, After, Offset and Limit
+// are applied here. Nobody may change the fields of a version afterwards.
+//
+// Without Order, versions pass through one at a time. With Order and Limit, no
+// more than twice Offset and Limit together are kept, otherwise all.
+func Select(q *backend.Query, rows iter.Seq2[onto.Version, error], ends Endpoints) iter.Seq2[onto.Version, error] {
+	return func(yield func(onto.Version, error) bool) {
+		s := newSelection(q, nil, ends)
+		if err := s.checkAfter(); err != nil {
+			yield(onto.Version{}, err)
+			return
+		}
+		found := s.beyond(s.matching(rows))
+		if len(q.Order) > 0 {
+			found = sorted(found, s.compare, reach(q.Offset, q.Limit))
+		}
+		for r, err := range page(found, q.Offset, q.Limit) {
+			if !yield(r.version, err) {
+				return
+			}
+		}
+	}
+}
+
+// row is a version and what a query looks at.
+type row struct {
+	version onto.Version
+	fields  filter.Row
+	values  []json.RawMessage // of each Order
+}
+
+// selection is a query made ready to be asked about many rows.
+type selection struct {
+	q      *backend.Query
+	where  *filter.Matcher
+	search []onto.Operand // the fields with words
+	ends   Endpoints      // nil if nobody looks at them
+}
+
+// newSelection prepares a query of which the operands are computed as well.
+func newSelection(q *backend.Query, operands []onto.Operand, ends Endpoints) *selection {
+	s := &selection{q: q, where: filter.Compile(q.Where)}
+	left, right := filter.UsesEndpoints(q.Where)
+	for _, o := range q.Order {
+		operands = append(operands, o.Operand)
+	}
+	for _, o := range operands {
+		left = left || o.Side == onto.LeftSide
+		right = right || o.Side == onto.RightSide
+	}
+	if left || right {
+		s.ends = ends
+	}
+	if q.Schema != nil && len(q.Search) > 0 {
+		for _, f := range q.Schema.Fields {
+			if f.Search {
+				s.search = append(s.search, onto.Path(f.Name))
+			}
+		}
+	}
+	return s
+}
+
+// matching yields the rows that Where and Search let through.
+func (s *selection) matching(versions iter.Seq2[onto.Version, error]) iter.Seq2[row, error] {
+	return func(yield func(row, error) bool) {
+		for v, err := range versions {
+			if err != nil {
+				yield(row{}, err)
+				return
+			}
+			r, err := s.row(v)
+			if err != nil {
+				yield(row{}, err)
+				return
+			}
+			if s.matches(&r) && !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// row reads what the query looks at.
+func (s *selection) row(v onto.Version) (row, error) {
+	r := row{version: v, fields: filter.Row{Own: v.Fields}}
+	if s.ends == nil {
+		return r, nil
+	}
+	var err error
+	r.fields.Left, r.fields.Right, err = s.ends(&v)
+	return r, err
+}
+
+func (s *selection) matches(r *row) bool {
+	return s.where.Match(&r.fields) && (len(s.q.Search) == 0 || words.Match(s.q.Search, s.texts(r)...))
+}
+
+// texts returns the strings that can be searched.
+func (s *selection) texts(r *row) []string {
+	var texts []string
+	for _, o := range s.search {
+		if v := r.fields.Value(o); v != nil && codec.KindOf(v) == codec.String {
+			texts = append(texts, codec.Unquote(v))
+		}
+	}
+	return texts
+}
