@@ -26,12 +26,15 @@ func bulkSize(n int) int {
 	return 1
 }
 
-// insertVersions writes history rows and their projection rows.
-func insertVersions(w *conn, t *table, list []versionRow) error {
+// insertVersions writes history rows, and the rows of the past and of the
+// projection that follow from them. It returns the row id of the first; the
+// others follow it.
+func insertVersions(w *conn, t *table, list []versionRow) (int64, error) {
 	if len(list) == 0 {
-		return nil
+		return 0, nil
 	}
 	var last int64
+	supersedes := false
 	args := make([]any, 0, largeBulk*8)
 	for rest := list; len(rest) > 0; {
 		n := bulkSize(len(rest))
@@ -43,14 +46,21 @@ func insertVersions(w *conn, t *table, list []versionRow) error {
 				fields = string(row.write.Fields)
 			}
 			args = append(args, fields, row.commit, row.write.SchemaVersion, string(row.write.Op))
+			supersedes = supersedes || row.supersedes
 		}
 		var err error
 		if last, err = w.insert(t.inserts[n], args...); err != nil {
-			return err
+			return 0, err
 		}
 		rest = rest[n:]
 	}
-	return w.exec(t.upsertHistory, last-int64(len(list))+1, last)
+	first := last - int64(len(list)) + 1
+	if supersedes {
+		if err := w.exec(t.superseding, first, last); err != nil {
+			return 0, err
+		}
+	}
+	return first, w.exec(t.upsertHistory, first, last)
 }
 
 // The columns of a commit's row. Most commits have only the first few, and a

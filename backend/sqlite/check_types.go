@@ -13,13 +13,23 @@ const registerRemedy = "register the type: onto init --schema FILE"
 
 // indexes finds indexes that reads rely on and that somebody has dropped.
 func (c *checker) indexes() error {
-	for _, name := range []string{
+	names := []string{
 		"idx_entity_history_lookup", "idx_relation_history_lookup",
 		"onto_entity_history_commit", "onto_relation_history_commit", "onto_commits_idempotency",
-	} {
+	}
+	if has, err := c.r.hasDerived(); err != nil {
+		return err
+	} else if has {
+		names = append(names, rightIndex)
+	}
+	for _, name := range names {
 		n, err := c.r.queryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = ?`, name)
 		if err == nil && n == 0 {
-			err = c.report(onto.SeverityError, "index_missing", "create it again as docs/format/sqlite.md says", "the index %s is missing", name)
+			remedy := "create it again as docs/format/sqlite.md says"
+			if name == rightIndex {
+				remedy = rebuildRemedy
+			}
+			err = c.report(onto.SeverityError, "index_missing", remedy, "the index %s is missing", name)
 		}
 		if err != nil {
 			return err

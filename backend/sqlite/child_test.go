@@ -107,7 +107,8 @@ func makeThings(t *testing.T, path string) {
 	defer b.Close()
 	_, err = b.Register(t.Context(), &backend.Registration{Reason: "initial", Schemas: []onto.Schema{
 		{Kind: onto.KindEntity, Name: "Thing", Key: "id", Fields: []onto.Field{
-			{Name: "id", Type: onto.String}, {Name: "last", Type: onto.String, Optional: true}, {Name: "n", Type: onto.Int}}},
+			{Name: "id", Type: onto.String, Search: true}, {Name: "last", Type: onto.String, Optional: true, Search: true},
+			{Name: "n", Type: onto.Int, Index: true}}},
 		{Kind: onto.KindRelation, Name: "Touches", Left: "Thing", Right: "Thing"},
 	}})
 	if err != nil {

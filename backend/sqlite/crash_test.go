@@ -54,7 +54,7 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 
 // A writer is killed at each point of a commit.
 func TestKilledAtEachPoint(t *testing.T) {
-	for _, point := range append(sqlite.Points(), "committed") {
+	for _, point := range append(sqlite.Points(), "words", "committed") {
 		for _, goroutines := range []int{1, 16} {
 			t.Run(fmt.Sprintf("%s, %d callers", point, goroutines), func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "killed.db")

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"container/list"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -45,9 +46,21 @@ const (
 type conn struct {
 	stale func() bool // of an immutable file: whether it has changed; nil otherwise
 	raw   *sqlite3.SQLiteConn
-	stmts map[string]*sqlite3.SQLiteStmt
-	args  []driver.NamedValue // reused between calls
+	stmts map[string]*list.Element // of prepared, by their SQL
+	used  *list.List               // of prepared, the last used first
+	args  []driver.NamedValue      // reused between calls
 }
+
+// prepared is a statement that a connection keeps.
+type prepared struct {
+	*sqlite3.SQLiteStmt
+	sql  string
+	open int // how many queries of it are under way
+}
+
+// maxPrepared is how many statements a connection keeps. Those of filters and
+// orders come in any number.
+const maxPrepared = 200
 
 // dial opens a connection. Waiting for locks is set before anything else.
 // SQLite need not lock a connection that only one goroutine uses at a time.
@@ -58,15 +71,15 @@ func dial(path string, how access, wait time.Duration) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{raw: raw.(*sqlite3.SQLiteConn), stmts: map[string]*sqlite3.SQLiteStmt{}}, nil
+	return &conn{raw: raw.(*sqlite3.SQLiteConn), stmts: map[string]*list.Element{}, used: list.New()}, nil
 }
 
 // isStale reports whether the file has changed under an immutable connection.
 func (c *conn) isStale() bool { return c.stale != nil && c.stale() }
 
 func (c *conn) close() error {
-	for _, s := range c.stmts {
-		s.Close()
+	for e := c.used.Front(); e != nil; e = e.Next() {
+		e.Value.(*prepared).Close()
 	}
 	return c.raw.Close()
 }
@@ -75,16 +88,33 @@ func (c *conn) close() error {
 func (c *conn) inTransaction() bool { return !c.raw.AutoCommit() }
 
 // prepare returns the connection's prepared statement for the SQL text.
-func (c *conn) prepare(sql string) (*sqlite3.SQLiteStmt, error) {
-	if s, ok := c.stmts[sql]; ok {
-		return s, nil
+func (c *conn) prepare(sql string) (*prepared, error) {
+	if e, ok := c.stmts[sql]; ok {
+		c.used.MoveToFront(e)
+		return e.Value.(*prepared), nil
 	}
 	s, err := c.raw.Prepare(sql)
 	if err != nil {
 		return nil, fmt.Errorf("prepare %s: %w", sql, err)
 	}
-	c.stmts[sql] = s.(*sqlite3.SQLiteStmt)
-	return c.stmts[sql], nil
+	p := &prepared{SQLiteStmt: s.(*sqlite3.SQLiteStmt), sql: sql}
+	c.stmts[sql] = c.used.PushFront(p)
+	c.forget()
+	return p, nil
+}
+
+// forget closes the statements that were not used for longest. Those under way
+// stay, whatever their number.
+func (c *conn) forget() {
+	for e := c.used.Back(); e != c.used.Front() && c.used.Len() > maxPrepared; {
+		old, p := e, e.Value.(*prepared)
+		e = e.Prev()
+		if p.open == 0 {
+			c.used.Remove(old)
+			delete(c.stmts, p.sql)
+			p.Close()
+		}
+	}
 }
 
 func (c *conn) bind(args []any) []driver.NamedValue {
@@ -134,7 +164,8 @@ func (c *conn) query(ctx context.Context, sql string, args ...any) (*rows, error
 	if err != nil {
 		return nil, err
 	}
-	return &rows{raw: raw, vals: make([]driver.Value, len(raw.Columns()))}, nil
+	s.open++
+	return &rows{raw: raw, of: s, vals: make([]driver.Value, len(raw.Columns()))}, nil
 }
 
 // queryRow runs a prepared statement and reads its first row, if there is one.
@@ -161,6 +192,7 @@ func (c *conn) queryInt(sql string, args ...any) (int64, error) {
 // rows is a running query.
 type rows struct {
 	raw  driver.Rows
+	of   *prepared
 	vals []driver.Value
 	err  error
 }
@@ -177,6 +209,10 @@ func (r *rows) next() bool {
 // close ends the query and returns what went wrong in it.
 func (r *rows) close() error {
 	err := r.raw.Close()
+	if r.of != nil {
+		r.of.open--
+		r.of = nil
+	}
 	if r.err != nil {
 		return r.err
 	}

@@ -1,5 +1,11 @@
 package sqlite
 
+import (
+	"context"
+
+	"github.com/ontologia/onto"
+)
+
 // Points are the moments of an append where FailAt can make it fail.
 func Points() []string { return []string{"begin", "versions", "commit"} }
 
@@ -14,8 +20,9 @@ func (b *Backend) FailAt(point string, err error) {
 	}
 }
 
-// CallAt calls f whenever an append comes to a point. Besides Points there is
-// "committed", when the commit is durable and not yet acknowledged.
+// CallAt calls f whenever an append comes to a point. Besides Points there are
+// "words", before a search table changes, and "committed", when the commit is
+// durable and not yet acknowledged.
 func (b *Backend) CallAt(point string, f func()) {
 	b.fault = func(at string) error {
 		if at == point {
@@ -33,4 +40,17 @@ func (b *Backend) Waiting() int {
 	b.queue.mu.Lock()
 	defer b.queue.mu.Unlock()
 	return len(b.queue.waiting)
+}
+
+// SearchTable returns the table that a query for words in the fields of a
+// schema would use, or "" if it would use none.
+func (b *Backend) SearchTable(ctx context.Context, s onto.Schema) (name string, err error) {
+	err = b.read(ctx, true, func(r *reading) error {
+		found, ok, err := r.searchTable(&s)
+		if ok {
+			name = found
+		}
+		return err
+	})
+	return name, err
 }

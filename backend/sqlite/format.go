@@ -12,7 +12,7 @@ import (
 )
 
 // Format is the version of what this package adds to the original's tables.
-const Format = 1
+const Format = 2
 
 // fileKind is what a file turns out to be.
 type fileKind uint8
@@ -44,6 +44,9 @@ func inspect(c *conn) (file, error) {
 		return file{kind: fileEmpty}, nil
 	case has("onto_meta"):
 		format, err := c.queryInt(`SELECT format FROM onto_meta`)
+		if format == Format && !has("onto_derived") {
+			format-- // somebody has dropped it: an upgrade brings it back
+		}
 		return file{fileOurs, format}, err
 	case has("storage_meta"):
 		v2, err := isOriginalV2(c)
@@ -102,7 +105,8 @@ func (f file) check(path string) error {
 }
 
 // prepareFile makes the file ours: creates the tables in an empty one, adopts
-// one of the original program, refuses anything else.
+// one of the original program, upgrades one of an older format, refuses
+// anything else.
 func (b *Backend) prepareFile(ctx context.Context, w *conn) error {
 	var found file
 	err := b.retryBusy(ctx, func() (err error) {
@@ -122,7 +126,7 @@ func (b *Backend) prepareFile(ctx context.Context, w *conn) error {
 	if err := b.retryBusy(ctx, func() error { return w.script(`PRAGMA journal_mode = WAL`) }); err != nil {
 		return err
 	}
-	if found.kind == fileOurs {
+	if found.kind == fileOurs && found.format == Format {
 		return nil
 	}
 	return b.transact(ctx, w, func() error {
@@ -130,11 +134,13 @@ func (b *Backend) prepareFile(ctx context.Context, w *conn) error {
 		if err != nil {
 			return err
 		}
-		switch found.kind {
-		case fileEmpty:
+		switch {
+		case found.kind == fileEmpty:
 			return b.create(w)
-		case fileOriginal:
-			return b.adopt(w)
+		case found.kind == fileOriginal:
+			return b.adopt(ctx, w)
+		case found.kind == fileOurs && found.format < Format:
+			return b.upgrade(ctx, w)
 		}
 		return found.check(b.path)
 	})
@@ -157,7 +163,7 @@ func insertMeta(w *conn) error {
 
 // adopt adds to a file of the original program what ours have: columns that
 // its oldest files lack, columns and tables of our own, and the projection.
-func (b *Backend) adopt(w *conn) error {
+func (b *Backend) adopt(ctx context.Context, w *conn) error {
 	for _, add := range []struct{ table, column, declaration string }{
 		{"entity_history", "schema_version_id", "INTEGER"},
 		{"relation_history", "schema_version_id", "INTEGER"},
@@ -200,10 +206,45 @@ func (b *Backend) adopt(w *conn) error {
 	if err == nil {
 		err = b.bootstrapSchemas(w)
 	}
+	if err == nil {
+		err = b.catchUp(w)
+	}
 	if err != nil {
 		return err
 	}
-	return b.catchUp(w)
+	return deriveAll(ctx, w, nil)
+}
+
+// upgrade brings a file of format 1 to format 2: it adds what is derived. If
+// the projection is too damaged for that, it is made anew.
+func (b *Backend) upgrade(ctx context.Context, w *conn) error {
+	_, err := w.addColumn("onto_meta", "derived", "INTEGER NOT NULL DEFAULT 0")
+	if err == nil {
+		err = w.script(createDerived)
+	}
+	if err == nil {
+		err = dropDerived(w)
+	}
+	if err == nil {
+		err = fillPast(ctx, w, b.tables)
+	}
+	if err == nil {
+		err = w.exec(`UPDATE onto_meta SET format = ?`, Format)
+	}
+	if err != nil {
+		return err
+	}
+	s, err := b.readState(w)
+	if err == nil && !s.covered {
+		err = b.catchUp(w)
+	}
+	if err == nil {
+		err = deriveAll(ctx, w, nil)
+	}
+	if onto.CodeOf(wrap(b.path, err)) == onto.Corrupt {
+		_, err = b.rebuild(ctx, w, nil)
+	}
+	return err
 }
 
 // addColumn adds a column unless the table has it.

@@ -24,6 +24,7 @@ type group struct {
 	commits   []commitRow
 	entities  []versionRow
 	relations []versionRow
+	words     map[onto.Identity]*wordChange // of types with search fields
 }
 
 // commitRow is a commit to be written.
@@ -34,8 +35,9 @@ type commitRow struct {
 
 // versionRow is a history row to be written.
 type versionRow struct {
-	write  *backend.Write
-	commit int64
+	write      *backend.Write
+	commit     int64
+	supersedes bool // another version
 }
 
 // usedKey is an idempotency key and the commit that used it.
@@ -178,13 +180,16 @@ func (g *group) apply(d *backend.Draft, hash string) (onto.Result, error) {
 	return onto.Result{Commit: row.Commit}, nil
 }
 
-// add puts a version among what will be written.
+// add puts a version among what will be written. Current does not have it yet.
 func (g *group) add(w *backend.Write, commit int64) {
-	if w.Kind == onto.KindEntity {
-		g.entities = append(g.entities, versionRow{w, commit})
-	} else {
-		g.relations = append(g.relations, versionRow{w, commit})
+	list := &g.entities
+	if w.Kind == onto.KindRelation {
+		list = &g.relations
 	}
+	if len(g.b.types.search) > 0 {
+		g.noteWords(w, len(*list))
+	}
+	*list = append(*list, versionRow{w, commit, g.current[w.Identity] != nil})
 }
 
 // time is the next commit's: now, but not before the head's.
@@ -244,8 +249,13 @@ func (g *group) insertVersions() error {
 	if err := g.b.failAt("versions"); err != nil {
 		return err
 	}
-	if err := insertVersions(g.w, g.b.table(onto.KindEntity), g.entities); err != nil {
+	entity, err := insertVersions(g.w, g.b.table(onto.KindEntity), g.entities)
+	if err != nil {
 		return err
 	}
-	return insertVersions(g.w, g.b.table(onto.KindRelation), g.relations)
+	relation, err := insertVersions(g.w, g.b.table(onto.KindRelation), g.relations)
+	if err != nil || len(g.words) == 0 {
+		return err
+	}
+	return g.writeWords(map[onto.Kind]int64{onto.KindEntity: entity, onto.KindRelation: relation})
 }

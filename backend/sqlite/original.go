@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -20,7 +21,8 @@ type originalSchema struct {
 type originalField struct {
 	PrimaryKey bool          `json:"primary_key"`
 	Index      bool          `json:"index"`
-	Type       string        `json:"type"` // a Python type, as "<class 'str'>"
+	Search     bool          `json:"search"` // ours, see retuneOriginal
+	Type       string        `json:"type"`   // a Python type, as "<class 'str'>"
 	TypeSpec   *originalSpec `json:"type_spec"`
 }
 
@@ -57,7 +59,7 @@ func (s *originalSpec) UnmarshalJSON(data []byte) error {
 // judged on the result, never on the stored text. Kind and name are those of
 // the row; what cannot be understood reads as any.
 func parseSchema(kind onto.Kind, name string, data []byte) onto.Schema {
-	if s, _ := onto.ParseSchema(data); s.Kind == kind && s.Name == name {
+	if s, ok := parseOwn(kind, name, data); ok {
 		return s
 	}
 	s := onto.Schema{Kind: kind, Name: name}
@@ -71,10 +73,38 @@ func parseSchema(kind onto.Kind, name string, data []byte) onto.Schema {
 		if f.PrimaryKey && kind == onto.KindEntity {
 			s.Key, optional = name, false
 		}
-		s.Fields = append(s.Fields, onto.Field{Name: name, Type: typ, Optional: optional, Index: f.Index})
+		s.Fields = append(s.Fields, onto.Field{Name: name, Type: typ, Optional: optional, Index: f.Index, Search: f.Search && typ == onto.String})
 	}
 	s.SortFields()
 	return s
+}
+
+// parseOwn reads a schema in our form, and reports whether it is in that form.
+func parseOwn(kind onto.Kind, name string, data []byte) (onto.Schema, bool) {
+	s, _ := onto.ParseSchema(data)
+	return s, s.Kind == kind && s.Name == name
+}
+
+// retuneOriginal sets the flags of a schema and keeps the original's form, so
+// that the original program still knows its own type.
+func retuneOriginal(data []byte, flags onto.Schema) []byte {
+	var doc map[string]json.RawMessage
+	var fields map[string]map[string]json.RawMessage
+	if json.Unmarshal(data, &doc) != nil || json.Unmarshal(doc["fields"], &fields) != nil {
+		return flags.JSON() // not understood by anybody
+	}
+	for _, f := range flags.Fields {
+		if field := fields[f.Name]; field != nil {
+			field["index"] = strconv.AppendBool(nil, f.Index)
+			delete(field, "search")
+			if f.Search {
+				field["search"] = json.RawMessage("true")
+			}
+		}
+	}
+	doc["fields"], _ = json.Marshal(fields) // was read from JSON a moment ago
+	text, _ := json.Marshal(doc)
+	return text
 }
 
 // fieldType maps a Python type to ours, and tells whether None is allowed.

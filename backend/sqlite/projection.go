@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,15 +36,15 @@ func canonicalFields(text []byte) ([]byte, error) {
 }
 
 // tryCatchUp brings the projection up to the head if nobody holds the write
-// lock. If somebody does, or the file cannot be written, the projection stays
-// behind, and the read answers from history.
+// lock. If somebody does, or the file cannot be written, or what is derived is
+// damaged, the projection stays behind, and the read answers from history.
 func (b *Backend) tryCatchUp(ctx context.Context) error {
 	if b.opts.ReadOnly {
 		return nil
 	}
 	err := b.writeUntil(ctx, time.Now(), func(*conn, state) error { return nil }) // beginWrite does it
 	switch onto.CodeOf(err) {
-	case onto.LockContention, onto.Full, onto.ReadOnly, onto.OutcomeUnknown, onto.Unavailable:
+	case onto.LockContention, onto.Full, onto.ReadOnly, onto.OutcomeUnknown, onto.Unavailable, onto.Corrupt:
 		return nil
 	}
 	return err
@@ -57,48 +58,53 @@ func (b *Backend) catchUp(w *conn) error {
 	if err != nil {
 		return err
 	}
-	head, err := w.queryInt(`SELECT max(id) FROM commits`)
-	if err != nil {
-		return err
-	}
 	for _, t := range b.tables {
-		if _, err := project(context.Background(), w, t, covered, nil); err != nil {
+		err := project(context.Background(), w, t, covered, func(v *onto.Version) error { return b.projectWords(w, v) })
+		if err != nil {
 			return err
 		}
 	}
-	ordered, err := timesOrdered(w, covered)
+	return coverHead(w, covered)
+}
+
+// coverHead notes that the projection covers the head, which is foreign. Since
+// is the last commit that it covered before.
+func coverHead(w *conn, since int64) error {
+	ordered, err := timesOrdered(w, since)
 	if err != nil {
 		return err
 	}
-	return w.exec(`UPDATE onto_meta SET foreign_until = ?, times_ordered = times_ordered AND ?`, head, ordered)
+	return w.exec(`UPDATE onto_meta SET foreign_until = (SELECT max(id) FROM commits), times_ordered = times_ordered AND ?`, ordered)
 }
 
 // project writes a projection row for each identity that a commit after since
-// has touched, and returns how many those are.
-func project(ctx context.Context, w *conn, t *table, since int64, progress func()) (int64, error) {
+// has touched, and then hands over its newest version, whose fields are
+// canonical, or nil if they cannot be read.
+func project(ctx context.Context, w *conn, t *table, since int64, then func(v *onto.Version) error) error {
 	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB),
 			(SELECT min(s.commit_id) FROM %s s WHERE %s)
 		FROM %s h WHERE h.commit_id > ? AND h.id = %s`,
 		t.list("h"), t.history, t.matches("s", "h"), t.history, t.newest("h"))
 	rows, err := w.query(ctx, sql, since)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	var n int64
 	width := len(t.columns)
-	err = each(rows, func() error {
+	return each(rows, func() error {
 		v := version(rows, width, t.identity(rows, 0))
+		canonical, err := canonicalFields(v.Fields)
+		v.Fields = canonical
 		var fields any
-		if canonical, err := canonicalFields(v.Fields); err == nil {
+		if err == nil {
 			fields = string(canonical)
 		}
-		if n++; progress != nil {
-			progress()
-		}
 		args := identityArgs(nil, &v.Identity)
-		return w.exec(t.upsertOne, append(args, v.Commit, rows.int(width+4), string(v.Op), v.SchemaVersion, fields)...)
+		err = w.exec(t.upsertOne, append(args, v.Commit, rows.int(width+4), string(v.Op), v.SchemaVersion, fields)...)
+		if err != nil {
+			return err
+		}
+		return then(&v)
 	})
-	return n, err
 }
 
 // timesOrdered reports whether the times of commits from since on never go
@@ -118,31 +124,60 @@ func timesOrdered(w *conn, since int64) (bool, error) {
 	return ordered, rows.close()
 }
 
-// RebuildProjection makes the projection anew from history.
+// RebuildProjection makes the projection anew from history, and from it what is
+// derived. What it finds may be damaged, so it relies on none of it.
 func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, total int64)) (int64, error) {
 	var identities int64
-	err := b.write(ctx, func(w *conn, _ state) error {
-		total, err := w.queryInt(`SELECT (SELECT count(*) FROM entity_current) + (SELECT count(*) FROM relation_current)`)
-		if err != nil {
-			return err
+	err := b.writeFrom(ctx, b.deadline(), b.beginBehind, func(w *conn, _ state) (err error) {
+		identities, err = b.rebuild(ctx, w, progress)
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
 		}
-		var done int64
-		step := func() {
-			if done++; progress != nil && done%10_000 == 0 {
-				progress(done, max(done, total))
-			}
-		}
-		for _, t := range b.tables {
-			if err := w.exec(`DELETE FROM ` + t.current); err != nil {
-				return err
-			}
-			n, err := project(ctx, w, t, 0, step)
-			if err != nil {
-				return err
-			}
-			identities += n
-		}
-		return nil
+		return err
 	})
 	return identities, err
+}
+
+// rebuild is RebuildProjection in a transaction. An identity is a step of it,
+// and once more when its words are entered.
+func (b *Backend) rebuild(ctx context.Context, w *conn, progress func(done, total int64)) (int64, error) {
+	total, err := w.queryInt(`SELECT (SELECT count(*) FROM entity_current) + (SELECT count(*) FROM relation_current) +
+		(SELECT count(*) FROM onto_derived d JOIN entity_current ON entity_type = type_name WHERE type_kind = 'entity' AND purpose = 'search') +
+		(SELECT count(*) FROM onto_derived d JOIN relation_current ON relation_type = type_name WHERE type_kind = 'relation' AND purpose = 'search')`)
+	if err != nil {
+		return 0, err
+	}
+	var done, identities int64
+	step := func() {
+		if done++; progress != nil && done%10_000 == 0 {
+			progress(done, max(done, total))
+		}
+	}
+	if err := dropDerived(w); err != nil {
+		return 0, err
+	}
+	for _, t := range b.tables {
+		if err := w.exec(`DELETE FROM ` + t.current); err != nil {
+			return 0, err
+		}
+		err := project(ctx, w, t, 0, func(*onto.Version) error { identities++; step(); return nil })
+		if err != nil {
+			return 0, err
+		}
+	}
+	if err := w.script(createRight); err != nil {
+		return 0, err
+	}
+	if err := fillPast(ctx, w, b.tables); err != nil {
+		return 0, err
+	}
+	if err := deriveAll(ctx, w, step); err != nil {
+		return 0, err
+	}
+	// Also if nothing is derived: others must not rely on what there was.
+	err = w.exec(`UPDATE onto_meta SET derived = derived + 1`)
+	if s, stateErr := b.readState(w); stateErr != nil || err != nil || s.covered {
+		return identities, errors.Join(err, stateErr)
+	}
+	return identities, coverHead(w, 0)
 }

@@ -2,13 +2,13 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/exec"
 )
 
 // reading is a read transaction: all its statements see one moment.
@@ -17,6 +17,7 @@ type reading struct {
 	head    int64
 	foreign foreignRows
 	ordered bool // commit times never go back
+	format  int64
 }
 
 // read runs f in a read transaction. With current set, the projection covers
@@ -66,14 +67,14 @@ func (b *Backend) beginRead(c *conn) (*reading, error) {
 	if err := c.exec(`BEGIN`); err != nil {
 		return nil, err
 	}
-	row, ok, err := c.queryRow(`SELECT ` + standing + `, m.times_ordered FROM ` + standingFrom)
+	row, ok, err := c.queryRow(`SELECT ` + standing + `, m.times_ordered, m.format FROM ` + standingFrom)
 	if err == nil && !ok {
 		err = onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", b.path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &reading{conn: c, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1 && readForeign(row).covers()}, nil
+	return &reading{conn: c, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1 && readForeign(row).covers(), format: row.int(4)}, nil
 }
 
 // sequence turns a function that pushes into a sequence. An error of the
@@ -101,106 +102,114 @@ var errStopped = errors.New("the consumer has stopped")
 func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
 	return sequence(func(push func(onto.Version) error) error {
 		return b.read(ctx, q.Mode == backend.State, func(r *reading) error {
-			t := b.table(q.Kind)
-			switch {
-			case q.Mode == backend.History:
-				return r.scanHistory(ctx, t, q, push)
-			case !r.foreign.covers():
-				return r.scanLog(ctx, t, q, push)
-			case q.At == backend.Head || q.At >= r.head:
-				return r.scanCurrent(ctx, t, q, push)
+			a, err := r.question(b.table(q.Kind), q)
+			if err != nil {
+				return err
 			}
-			return r.scanAt(ctx, t, q, push)
+			if a.plain == "" {
+				return r.versions(ctx, a, push)
+			}
+			return pushAll(ctx, exec.Select(q, r.rows(ctx, a), b.endpoints(r, q)), push)
 		})
 	})
 }
 
-// scanCurrent reads the projection.
-func (r *reading) scanCurrent(ctx context.Context, t *table, q *backend.Query, push func(onto.Version) error) error {
-	where, args := t.after("c", q)
-	sql := fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB)
-		FROM %s c WHERE %s AND c.op = 'put' ORDER BY %s LIMIT ?`,
-		t.list("c"), t.current, where, t.list("c"))
-	rows, err := r.query(ctx, sql, append(args, limit(q.Limit))...)
-	if err != nil {
-		return err
-	}
-	return each(rows, func() error {
-		v := version(rows, len(t.columns), t.identity(rows, 0))
-		if err := readable(&v); err != nil {
+// pushAll pushes a sequence that may have been computed before.
+func pushAll[T any](ctx context.Context, seq iter.Seq2[T, error], push func(T) error) error {
+	for v, err := range seq {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = push(v)
+		}
+		if err != nil {
 			return err
 		}
-		return push(v)
-	})
-}
-
-// scanAt takes each identity that existed by then from the projection, and
-// seeks its version of that time in history.
-func (r *reading) scanAt(ctx context.Context, t *table, q *backend.Query, push func(onto.Version) error) error {
-	where, args := t.after("c", q)
-	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB)
-		FROM %s c CROSS JOIN %s h ON h.id = %s
-		WHERE %s AND c.first_commit_id <= ? AND h.op = 'put' ORDER BY %s LIMIT ?`,
-		t.list("c"), t.current, t.history, t.newestAt("c", "?"), where, t.list("c"))
-	args = append([]any{q.At}, append(args, q.At, limit(q.Limit))...)
-	return r.versions(ctx, t, push, sql, args...)
-}
-
-// scanLog reads history alone, for when the projection is behind.
-func (r *reading) scanLog(ctx context.Context, t *table, q *backend.Query, push func(onto.Version) error) error {
-	where, args := t.after("h", q)
-	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB)
-		FROM %s h WHERE %s AND h.op = 'put' AND h.id = %s ORDER BY %s LIMIT ?`,
-		t.list("h"), t.history, where, t.newestAt("h", "?"), t.list("h"))
-	return r.versions(ctx, t, push, sql, append(args, r.commitID(q.At), limit(q.Limit))...)
-}
-
-// versions pushes the history rows that a query finds.
-func (r *reading) versions(ctx context.Context, t *table, push func(onto.Version) error, sql string, args ...any) error {
-	rows, err := r.query(ctx, sql, args...)
-	if err != nil {
-		return err
 	}
-	return each(rows, func() error {
-		v := version(rows, len(t.columns), t.identity(rows, 0))
-		if err := r.foreign.canonical(&v); err != nil {
+	return nil
+}
+
+// rows is the versions that the question's statement finds.
+func (r *reading) rows(ctx context.Context, a *question) iter.Seq2[onto.Version, error] {
+	return sequence(func(push func(onto.Version) error) error { return r.versions(ctx, a, push) })
+}
+
+// versions pushes the versions that the question's statements find.
+func (r *reading) versions(ctx context.Context, a *question, push func(onto.Version) error) error {
+	answer := a.versions()
+	left := answer.take
+	for _, sql := range answer.statements {
+		rows, err := r.query(ctx, sql.SQL, sql.Args...)
+		if err != nil {
 			return err
 		}
-		return push(v)
-	})
+		err = each(rows, func() error {
+			if answer.skip > 0 {
+				answer.skip--
+				return nil
+			}
+			v, err := r.version(a, rows)
+			if err == nil {
+				err = push(v)
+			}
+			if left--; err == nil && left == 0 {
+				err = errFull
+			}
+			return err
+		})
+		if errors.Is(err, errFull) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// scanHistory reads all versions of an identity or of a type. A type's come
-// by commit, so they are found by the index on it.
-func (r *reading) scanHistory(ctx context.Context, t *table, q *backend.Query, push func(onto.Version) error) error {
-	until := q.At
-	if until == backend.Head {
-		until = r.head
+var errFull = errors.New("the page is full")
+
+// version reads a row of the question's statement.
+func (r *reading) version(a *question, rows *rows) (onto.Version, error) {
+	v := version(rows, len(a.t.columns), a.t.identity(rows, 0))
+	if a.isCurrent() {
+		return v, readable(&v)
 	}
-	where, args := "h."+t.columns[0]+" = ?", []any{q.Type}
-	order := "h.commit_id, " + t.list("h") + ", h.id DESC" // the one that counts comes last
-	if q.Identity != nil {
-		where, args = t.matches("h", "?"), identityArgs(nil, q.Identity)
-		order = "h.commit_id, h.id DESC"
-	} else {
-		where = "+" + where // by commit, not by type: no sort of the whole type
-	}
-	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB)
-		FROM %s h WHERE %s AND h.commit_id > ? AND h.commit_id <= ? ORDER BY %s LIMIT ?`,
-		t.list("h"), t.history, where, order)
-	return r.versions(ctx, t, push, sql, append(args, q.Since, until, limit(q.Limit))...)
+	return v, r.foreign.canonical(&v)
 }
 
-// after is the condition of a query's type and of the identity it starts after.
-func (t *table) after(alias string, q *backend.Query) (string, []any) {
-	where := fmt.Sprintf("%s.%s = ?", alias, t.columns[0])
-	args := []any{q.Type}
-	if q.After == nil {
-		return where, args
+// endpoints looks up the fields of a relation's endpoints as of its moment.
+func (b *Backend) endpoints(r *reading, q *backend.Query) exec.Endpoints {
+	if q.Kind != onto.KindRelation {
+		return nil
 	}
-	keys := t.columns[1:]
-	where += fmt.Sprintf(" AND (%s.%s) > (%s?)", alias, strings.Join(keys, ", "+alias+"."), strings.Repeat("?, ", len(keys)-1))
-	return where, append(args, identityArgs(nil, q.After)[1:]...)
+	var leftType, rightType string
+	return func(v *onto.Version) (left, right json.RawMessage, err error) {
+		if leftType == "" {
+			if leftType, rightType, err = r.endTypes(q); err != nil {
+				return nil, nil, err
+			}
+		}
+		at := v.Commit
+		if q.Mode == backend.State {
+			at = r.commitID(q.At)
+		}
+		if left, err = b.fieldsAt(r, onto.EntityID(leftType, v.Left), at); err != nil {
+			return nil, nil, err
+		}
+		right, err = b.fieldsAt(r, onto.EntityID(rightType, v.Right), at)
+		return left, right, err
+	}
+}
+
+// fieldsAt returns the fields of what exists as of a commit, nil otherwise.
+func (b *Backend) fieldsAt(r *reading, id onto.Identity, at int64) (json.RawMessage, error) {
+	v, err := b.getAt(r.conn, id, at)
+	if errors.Is(err, onto.NotFound) || err == nil && !v.Live() {
+		return nil, nil
+	}
+	return v.Fields, err
 }
 
 // limit is a LIMIT that stands for no limit when n is 0.

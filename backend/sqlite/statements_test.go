@@ -160,3 +160,58 @@ func TestStockShellAppends(t *testing.T) {
 	wantFields(t, b, onto.EntityID("Thing", "c"), backend.Head, `{"id":"c","n":7}`)
 	wantScan(t, b, "Thing", "a", "c")
 }
+
+// The page about the format shows what is derived as it is, and its statements
+// work as they stand there.
+func TestDocumentedDerived(t *testing.T) {
+	page := string(read(t, filepath.Join("..", "..", "docs", "format", "sqlite.md")))
+	path := makeDerived(t)
+	for _, name := range []string{"onto_field_1", "onto_search_2"} {
+		if sql := query(t, path, `SELECT sql FROM sqlite_master WHERE name = '`+name+`'`); !strings.Contains(page, "\n"+sql+";\n") {
+			t.Errorf("the page does not show %s", sql)
+		}
+	}
+	_, block, _ := strings.Cut(page, "These statements look at it")
+	_, block, _ = strings.Cut(block, "```sql\n")
+	block, _, _ = strings.Cut(block, "```")
+	statements := strings.Split(strings.TrimSuffix(block, ";\n"), ";\n")
+	wants := []string{"1|Customer|tier|index\n2|Customer|name|search", "c1", "c2", "", "c1", "c1"}
+	if len(statements) != len(wants) {
+		t.Fatalf("got %d statements, want %d", len(statements), len(wants))
+	}
+	shell := stockShell(t)
+	for i, sql := range statements {
+		if got := query(t, path, sql); got != wants[i] {
+			t.Errorf("%s\n got: %s\nwant: %s", sql, got, wants[i])
+		}
+		if shell == "" || strings.Contains(sql, "fields ->>") { // reads JSONB, which a stock shell may not know
+			continue
+		}
+		out, err := exec.Command(shell, path, sql).CombinedOutput()
+		if got := strings.TrimSuffix(string(out), "\n"); err != nil || got != wants[i] {
+			t.Errorf("in the sqlite3 command: %s\n got: %s (error %v)\nwant: %s", sql, got, err, wants[i])
+		}
+	}
+}
+
+// makeDerived makes the store that the page's statements are about.
+func makeDerived(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "derived.db")
+	b := open(t, path, nil)
+	key := onto.Field{Name: "id", Type: onto.String}
+	register(t, b,
+		onto.Schema{Kind: onto.KindEntity, Name: "Customer", Key: "id", Fields: []onto.Field{
+			key, {Name: "name", Type: onto.String, Search: true}, {Name: "tier", Type: onto.String, Index: true}}},
+		onto.Schema{Kind: onto.KindEntity, Name: "Product", Key: "id", Fields: []onto.Field{key}},
+		onto.Schema{Kind: onto.KindRelation, Name: "Subscription", Left: "Customer", Right: "Product"})
+	put := func(id onto.Identity, fields string) backend.Write {
+		return backend.Write{Identity: id, Op: onto.Put, Fields: []byte(fields), SchemaVersion: 1}
+	}
+	commit(t, b, put(onto.EntityID("Product", "p1"), `{"id":"p1"}`))
+	commit(t, b, put(onto.EntityID("Customer", "c1"), `{"id":"c1","name":"Ada","tier":"Silver"}`),
+		put(onto.EntityID("Customer", "c2"), `{"id":"c2","name":"?","tier":"Silver"}`),
+		put(onto.RelationID("Subscription", "c1", "p1"), `{}`))
+	commit(t, b, put(onto.EntityID("Customer", "c1"), `{"id":"c1","name":"Ada","tier":"Gold"}`))
+	return path
+}

@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"iter"
 
 	"github.com/ontologia/onto"
@@ -47,10 +49,10 @@ type stream struct {
 	draft   *backend.Draft
 	hash    *backend.Hash // of the draft, if it has an idempotency key
 	pending []backend.Write
-	same    int // how many writes changed nothing
+	left    int // how many writes were left alone: they changed nothing or were not admitted
 	row     commitRow
 
-	sourceErr error // what the sequence itself failed with
+	sourceErr error // what the sequence itself, or Admit, failed with
 }
 
 func (s *stream) run(writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
@@ -165,10 +167,10 @@ func (s *stream) flush() error {
 	return s.insertVersions()
 }
 
-// decideOne adds a write to the chunk if it changes something. An identity
-// that an earlier chunk had is noticed in one of two ways: what it changed is
-// in the projection under this commit's id, what it left alone is in a
-// temporary table.
+// decideOne adds a write to the chunk if it is admitted and changes something.
+// An identity that an earlier chunk had is noticed in one of two ways: what it
+// changed is in the projection under this commit's id, what it left alone is in
+// a temporary table.
 func (s *stream) decideOne(w *backend.Write) error {
 	current := s.current[w.Identity]
 	if current != nil && current.Commit == s.row.ID {
@@ -178,40 +180,71 @@ func (s *stream) decideOne(w *backend.Write) error {
 		}
 		return backend.SameTwice(&first, w)
 	}
-	if !backend.Changes(w, current) {
-		return s.leaveAlone(w)
-	}
-	if s.same > 0 {
-		n, err := s.w.queryInt(`SELECT count(*) FROM temp.onto_same WHERE type = ? AND a = ? AND b = ? AND c = ?`, sameArgs(w)...)
-		if err != nil {
+	if s.left > 0 && (s.draft.Admit != nil || backend.Changes(w, current)) {
+		if twice, err := s.leftBefore(w); twice || err != nil {
 			return err
 		}
-		if n > 0 {
-			other := backend.Write{Identity: w.Identity}
-			return backend.SameTwice(&other, w)
-		}
+	}
+	admitted, err := s.admit(w, current)
+	if err != nil {
+		return err
+	}
+	if !admitted || !backend.Changes(w, current) {
+		return s.leaveAlone(w)
 	}
 	s.row.Operations++
 	s.add(w, s.row.ID)
 	return nil
 }
 
-// leaveAlone remembers an identity that the stream has and that needs no version.
+// admit asks the draft about a write.
+func (s *stream) admit(w *backend.Write, current *onto.Version) (bool, error) {
+	if s.draft.Admit == nil {
+		return true, nil
+	}
+	ok, err := s.draft.Admit(w, current)
+	s.sourceErr = err
+	return ok, err
+}
+
+// leftBefore reports whether an earlier chunk has left the identity alone. It
+// fails if that wanted something else of it.
+func (s *stream) leftBefore(w *backend.Write) (bool, error) {
+	row, ok, err := s.w.queryRow(`SELECT want FROM temp.onto_left WHERE type = ? AND a = ? AND b = ? AND c = ?`, identityRow(w)...)
+	if err != nil || !ok || s.draft.Admit != nil && bytes.Equal(row.bytes(0), wantHash(w)) {
+		return ok, err
+	}
+	return true, backend.SameTwice(&backend.Write{Identity: w.Identity}, w)
+}
+
+// leaveAlone remembers an identity that the stream has and that gets no
+// version. Without Admit it is as the stream wants it; otherwise what was
+// wanted has to be remembered too.
 func (s *stream) leaveAlone(w *backend.Write) error {
-	if s.same == 0 {
-		err := s.w.script(`CREATE TEMP TABLE IF NOT EXISTS onto_same (type, a, b, c, PRIMARY KEY (type, a, b, c)) WITHOUT ROWID;
-			DELETE FROM temp.onto_same`)
+	if s.left == 0 {
+		err := s.w.script(`CREATE TEMP TABLE IF NOT EXISTS onto_left (type, a, b, c, want, PRIMARY KEY (type, a, b, c)) WITHOUT ROWID;
+			DELETE FROM temp.onto_left`)
 		if err != nil {
 			return err
 		}
 	}
-	s.same++
-	return s.w.exec(`INSERT OR IGNORE INTO temp.onto_same VALUES (?, ?, ?, ?)`, sameArgs(w)...)
+	s.left++
+	var want any
+	if s.draft.Admit != nil {
+		want = wantHash(w)
+	}
+	return s.w.exec(`INSERT OR IGNORE INTO temp.onto_left VALUES (?, ?, ?, ?, ?)`, append(identityRow(w), want)...)
 }
 
-// sameArgs is the identity as a row of onto_same. An entity's empty right key
+// wantHash stands for what a write wants of its identity.
+func wantHash(w *backend.Write) []byte {
+	sum := sha256.Sum256(append([]byte(w.Op), w.Fields...))
+	return sum[:]
+}
+
+// identityRow is the identity as a row of onto_left. An entity's empty right key
 // tells it from a relation, which always has one.
-func sameArgs(w *backend.Write) []any {
+func identityRow(w *backend.Write) []any {
 	if w.Kind == onto.KindEntity {
 		return []any{w.Type, w.Key, "", ""}
 	}

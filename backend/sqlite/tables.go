@@ -122,9 +122,30 @@ CREATE TABLE onto_meta (
     format INTEGER NOT NULL,
     store_id TEXT NOT NULL,
     foreign_until INTEGER NOT NULL,
-    times_ordered INTEGER NOT NULL
+    times_ordered INTEGER NOT NULL,
+    derived INTEGER NOT NULL DEFAULT 0
 );
+` + createDerived
+
+// createDerived makes what format 2 added, but for the column of onto_meta:
+// the list of what is derived from the projection, and the way from a
+// relation's right endpoint, and the tables of the past.
+const createDerived = `
+CREATE TABLE onto_derived (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    type_kind TEXT NOT NULL,
+    type_name TEXT NOT NULL,
+    field TEXT NOT NULL,
+    purpose TEXT NOT NULL,
+    UNIQUE (type_kind, type_name, purpose, field)
+);
+` + createRight + createPast
+
+const (
+	rightIndex  = "onto_relation_current_right"
+	createRight = `CREATE INDEX IF NOT EXISTS ` + rightIndex + ` ON relation_current(relation_type, right_key);
 `
+)
 
 // standing is how far the projection goes, in three columns: the head, the
 // commit that the projection is known to cover, and the last foreign commit.
@@ -140,21 +161,29 @@ const (
 type table struct {
 	kind             onto.Kind
 	history, current string
+	past             string // see createPast
 	columns          []string // type first, then the keys
 
 	get, getAt, lookup string
+	firstRow           string         // the row id of an identity's first version
 	upsertHistory      string         // projection rows out of a range of history rows
+	superseding        string         // rows of the past out of a range of history rows
 	upsertOne          string         // one projection row
 	inserts, lookups   map[int]string // by number of rows
 }
 
-func newTable(kind onto.Kind) *table {
-	t := &table{kind: kind, history: "entity_history", current: "entity_current",
-		columns: []string{"entity_type", "entity_key"}}
-	if kind == onto.KindRelation {
-		t.history, t.current = "relation_history", "relation_current"
-		t.columns = []string{"relation_type", "left_key", "right_key", "instance_key"}
+// newNames returns the names of a kind's tables and columns, without SQL.
+func newNames(kind onto.Kind) *table {
+	if kind == onto.KindEntity {
+		return &table{kind: kind, history: "entity_history", current: "entity_current", past: "onto_entity_past",
+			columns: []string{"entity_type", "entity_key"}}
 	}
+	return &table{kind: kind, history: "relation_history", current: "relation_current", past: "onto_relation_past",
+		columns: []string{"relation_type", "left_key", "right_key", "instance_key"}}
+}
+
+func newTable(kind onto.Kind) *table {
+	t := newNames(kind)
 	same := t.matches("c", "?")
 	t.get = fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB)
 		FROM %s LEFT JOIN %s c ON %s`, standing, standingFrom, t.current, same)
@@ -162,6 +191,7 @@ func newTable(kind onto.Kind) *table {
 		FROM %s LEFT JOIN %s h ON h.id = %s`, standing, standingFrom, t.history, t.newestAt("?", "?"))
 	t.lookup = fmt.Sprintf(`SELECT commit_id, op, schema_version_id, CAST(json(fields) AS BLOB)
 		FROM %s c WHERE %s`, t.current, same)
+	t.firstRow = fmt.Sprintf(`SELECT %s FROM %s c WHERE %s`, t.firstID("c"), t.current, same)
 	columns := strings.Join(t.columns, ", ")
 	onConflict := `ON CONFLICT DO UPDATE SET commit_id = excluded.commit_id, op = excluded.op,
 		schema_version_id = excluded.schema_version_id, fields = excluded.fields`
@@ -170,6 +200,7 @@ func newTable(kind onto.Kind) *table {
 		FROM %[3]s WHERE id BETWEEN ? AND ? ORDER BY id %[4]s`, t.current, columns, t.history, onConflict)
 	t.upsertOne = fmt.Sprintf(`INSERT INTO %s (%s, commit_id, first_commit_id, op, schema_version_id, fields)
 		VALUES (%s?, ?, ?, ?, jsonb(?)) %s`, t.current, columns, strings.Repeat("?, ", len(t.columns)), onConflict)
+	t.superseding = t.supersede()
 	t.inserts = map[int]string{1: t.insertSQL(1), smallBulk: t.insertSQL(smallBulk), largeBulk: t.insertSQL(largeBulk)}
 	t.lookups = map[int]string{smallBulk: t.lookupSQL(smallBulk), largeBulk: t.lookupSQL(largeBulk)}
 	return t
@@ -201,6 +232,14 @@ func (t *table) newestAt(other, commit string) string {
 func (t *table) seek(other, bound string) string {
 	return fmt.Sprintf(`(SELECT s.id FROM %s s WHERE %s%s ORDER BY s.commit_id DESC, s.id LIMIT 1)`,
 		t.history, t.matches("s", other), bound)
+}
+
+// firstID is the row id of the first version of the identity that the
+// projection row called alias has. If another program wrote two versions in
+// that commit, it is the first.
+func (t *table) firstID(alias string) string {
+	return fmt.Sprintf(`(SELECT min(f.id) FROM %s f WHERE %s AND f.commit_id = %s.first_commit_id)`,
+		t.history, t.matches("f", alias), alias)
 }
 
 // list is the identity's columns of alias, separated by commas.

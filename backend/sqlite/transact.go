@@ -120,10 +120,12 @@ type state struct {
 	headTime time.Time
 	covered  bool   // the projection covers the head
 	schemas  int64  // row id of the newest schema version
+	derived  int64  // grows with each change of what is derived
 	holder   string // who holds the lock row, "" if nobody does
 }
 
-const stateSQL = `SELECT ` + standing + `, head.created_at, (SELECT max(id) FROM schema_versions), l.owner_id, l.expires_at
+const stateSQL = `SELECT ` + standing + `, head.created_at, (SELECT max(id) FROM schema_versions), l.owner_id, l.expires_at,
+		m.derived, m.format
 	FROM ` + standingFrom + ` LEFT JOIN locks l ON l.lock_name = 'ontology_write'`
 
 func (b *Backend) readState(c *conn) (state, error) {
@@ -134,11 +136,11 @@ func (b *Backend) readState(c *conn) (state, error) {
 	if !ok {
 		return state{}, onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", b.path)
 	}
-	s := state{head: r.int(0), headTime: storedTime(r.text(3)), covered: readForeign(r).covers(), schemas: r.int(4)}
+	s := state{head: r.int(0), headTime: storedTime(r.text(3)), covered: readForeign(r).covers(), schemas: r.int(4), derived: r.int(7)}
 	if !r.null(5) && b.now().Before(storedTime(r.text(6))) {
 		s.holder = r.text(5)
 	}
-	return s, nil
+	return s, file{fileOurs, r.int(8)}.check(b.path) // a newer program may have come since
 }
 
 // commit ends a write transaction. If it fails, nothing was written, unless
@@ -196,11 +198,16 @@ func (b *Backend) write(ctx context.Context, f func(w *conn, s state) error) err
 
 // writeUntil is write with a deadline for getting the lock.
 func (b *Backend) writeUntil(ctx context.Context, until time.Time, f func(w *conn, s state) error) error {
+	return b.writeFrom(ctx, until, b.beginWrite, f)
+}
+
+// writeFrom is writeUntil with the way to start the transaction.
+func (b *Backend) writeFrom(ctx context.Context, until time.Time, begin beginner, f func(w *conn, s state) error) error {
 	if err := b.writing.acquire(ctx, until, b.path); err != nil {
 		return err
 	}
 	defer b.writing.release()
-	w, s, err := b.beginWrite(ctx, until)
+	w, s, err := begin(ctx, until)
 	if err != nil {
 		return wrap(b.path, err)
 	}
@@ -211,9 +218,24 @@ func (b *Backend) writeUntil(ctx context.Context, until time.Time, f func(w *con
 	return wrap(b.path, b.commit(w))
 }
 
-// beginWrite starts a write transaction with the projection caught up. The
-// caller holds writing.
+// beginner starts a write transaction. Its caller holds writing.
+type beginner func(ctx context.Context, until time.Time) (*conn, state, error)
+
+// beginWrite starts a write transaction with the projection caught up.
 func (b *Backend) beginWrite(ctx context.Context, until time.Time) (*conn, state, error) {
+	w, s, err := b.beginBehind(ctx, until)
+	if err != nil || s.covered {
+		return w, s, err
+	}
+	if err := b.catchUp(w); err != nil {
+		b.rollback(w)
+		return nil, s, err
+	}
+	return w, s, nil
+}
+
+// beginBehind starts a write transaction and leaves the projection as it is.
+func (b *Backend) beginBehind(ctx context.Context, until time.Time) (*conn, state, error) {
 	switch {
 	case b.opts.ReadOnly:
 		return nil, state{}, onto.Errorf(onto.ReadOnly, "%s: opened for reading only", b.path)
@@ -230,14 +252,8 @@ func (b *Backend) beginWrite(ctx context.Context, until time.Time) (*conn, state
 	if err != nil {
 		return nil, s, err
 	}
-	if !s.covered {
-		if err := b.catchUp(w); err != nil {
-			b.rollback(w)
-			return nil, s, err
-		}
-	}
 	if err = b.failAt("begin"); err == nil {
-		err = b.types.refresh(w, s.schemas)
+		err = b.types.refresh(w, s)
 	}
 	if err != nil {
 		b.rollback(w)

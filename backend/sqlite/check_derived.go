@@ -1,0 +1,177 @@
+package sqlite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// damaged reports a line of SQLite's own check. What is derived can be made
+// anew, history cannot.
+func (c *checker) damaged(line string) error {
+	switch {
+	case strings.Contains(line, "onto_search_"):
+		return c.report(onto.SeverityError, "search_damaged", rebuildRemedy, "%s", line)
+	case strings.Contains(line, "index onto_field_"), strings.Contains(line, "index "+rightIndex):
+		return c.report(onto.SeverityError, "derived_damaged", rebuildRemedy, "%s", line)
+	}
+	return c.report(onto.SeverityError, "file_damaged", restoreRemedy, "%s", line)
+}
+
+// derived compares what is derived with what the flags of the types ask for.
+// A file of format 1 that was opened for reading has nothing derived.
+func (c *checker) derived() error {
+	if has, err := c.r.hasDerived(); err != nil {
+		return err
+	} else if !has {
+		return c.derivedUnlisted()
+	}
+	all, err := readSchemas(c.r.conn)
+	if err != nil {
+		return err
+	}
+	listed, err := readDerived(c.r.conn)
+	if err != nil {
+		return err
+	}
+	objects, err := derivedObjects(c.r.conn)
+	if err != nil {
+		return err
+	}
+	var want []derived
+	for _, v := range backend.Newest(all) {
+		want = append(want, wanted(&v.Schema)...)
+	}
+	if err := c.derivedMissing(want, listed); err != nil {
+		return err
+	}
+	for _, d := range listed {
+		if err := c.derivedOne(d, slices.ContainsFunc(want, d.same), objects); err != nil {
+			return err
+		}
+	}
+	return c.leftovers(listed, objects)
+}
+
+// derivedUnlisted is for a file without the list.
+func (c *checker) derivedUnlisted() error {
+	format, err := c.r.queryInt(`SELECT format FROM onto_meta`)
+	if err != nil || format < Format {
+		return err
+	}
+	return c.report(onto.SeverityError, "derived_missing", rebuildRemedy, "the table onto_derived is missing")
+}
+
+// derivedMissing finds what flags ask for and nobody has made.
+func (c *checker) derivedMissing(want, listed []derived) error {
+	for _, d := range want {
+		if !slices.ContainsFunc(listed, d.same) {
+			if err := c.report(onto.SeverityError, "derived_missing", rebuildRemedy, "%s is missing", d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// derivedOne looks at one thing that is listed.
+func (c *checker) derivedOne(d derived, wanted bool, objects []object) error {
+	if !wanted {
+		return c.report(onto.SeverityWarning, "derived_extra", rebuildRemedy, "%s serves nothing", d)
+	}
+	i := slices.IndexFunc(objects, func(o object) bool { return o.name == d.name() })
+	switch {
+	case i < 0:
+		return c.report(onto.SeverityError, "derived_missing", rebuildRemedy, "%s is missing", d)
+	case objects[i].sql != d.create():
+		return c.report(onto.SeverityError, "derived_differs", rebuildRemedy, "%s is %s", d, objects[i].sql)
+	case d.purpose == forSearch && c.r.foreign.covers():
+		return c.words(newWordTable(d))
+	}
+	return nil
+}
+
+// leftovers finds indexes and tables that are not listed. Those that SQLite
+// keeps a search table in go with it.
+func (c *checker) leftovers(listed []derived, objects []object) error {
+	for _, o := range objects {
+		belongs := slices.ContainsFunc(listed, func(d derived) bool {
+			return o.name == d.name() || d.purpose == forSearch && strings.HasPrefix(o.name, d.name()+"_")
+		})
+		if !belongs {
+			if err := c.report(onto.SeverityWarning, "derived_extra", rebuildRemedy, "%s %s serves nothing", o.typ, o.name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// words walks the words that the projection has and a search table side by
+// side, both in the order of docids.
+func (c *checker) words(t *wordTable) error {
+	names := newNames(t.kind)
+	want, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s AS docid, CAST(iif(json_valid(c.fields, 8), json(c.fields), '') AS BLOB), %s
+		FROM %s c WHERE c.%s = ? AND c.op = 'put' ORDER BY docid`,
+		names.firstID("c"), names.list("c"), names.current, names.columns[0]), t.typ)
+	if err != nil {
+		return err
+	}
+	defer want.close()
+	got, err := c.r.query(c.ctx, `SELECT docid, words FROM `+t.name()+` ORDER BY docid`)
+	if err != nil {
+		return c.unreadable(t, err)
+	}
+	defer got.close()
+	err = c.mergeWords(t, names, want, got)
+	switch {
+	case err != nil:
+		return err
+	case want.err != nil:
+		return want.err
+	case got.err != nil:
+		return c.unreadable(t, got.err)
+	}
+	return nil
+}
+
+// unreadable reports a search table that SQLite cannot read.
+func (c *checker) unreadable(t *wordTable, err error) error {
+	if c.ctx.Err() != nil {
+		return err
+	}
+	return c.report(onto.SeverityError, "search_damaged", rebuildRemedy, "%s cannot be read: %v", t.derived, err)
+}
+
+func (c *checker) mergeWords(t *wordTable, names *table, want, got *rows) error {
+	wantOK, gotOK := want.next(), got.next()
+	for wantOK || gotOK {
+		expected := ""
+		if wantOK {
+			expected = t.words(want.bytes(1))
+		}
+		var err error
+		switch {
+		case wantOK && (!gotOK || want.int(0) < got.int(0)):
+			if expected != "" && got.err == nil {
+				err = c.report(onto.SeverityError, "search_missing", rebuildRemedy, "the search table lacks %s", names.identity(want, 2))
+			}
+			wantOK = want.next()
+		case !wantOK || want.int(0) > got.int(0):
+			err = c.report(onto.SeverityError, "search_extra", rebuildRemedy, "%s has a row %d that belongs to nothing", t.derived, got.int(0))
+			gotOK = got.next()
+		default:
+			if got.text(1) != expected {
+				err = c.report(onto.SeverityError, "search_differs", rebuildRemedy, "the search table has other words for %s", names.identity(want, 2))
+			}
+			wantOK, gotOK = want.next(), got.next()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+// TestPreparedStatementsAreBounded asks more different statements than are
+// kept, while some are under way.
+func TestPreparedStatementsAreBounded(t *testing.T) {
+	c, err := dial(filepath.Join(t.TempDir(), "any.db"), accessCreate, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT i FROM n`
+	var open []*rows
+	for i := range 5 {
+		r, err := c.query(context.Background(), fmt.Sprintf("%s WHERE i > %d - 10", numbers, i))
+		if err != nil || !r.next() {
+			t.Fatalf("got no row and error %v", err)
+		}
+		open = append(open, r)
+	}
+	for i := range 5 * maxPrepared {
+		n, err := c.queryInt(fmt.Sprintf("SELECT %d", i))
+		if err != nil || n != int64(i) {
+			t.Fatalf("got %d and error %v, want %d", n, err, i)
+		}
+		if again, err := c.queryInt("SELECT 7"); err != nil || again != 7 {
+			t.Fatalf("got %d and error %v, want 7", again, err)
+		}
+		if len(c.stmts) > maxPrepared || c.used.Len() != len(c.stmts) {
+			t.Fatalf("got %d statements, %d of them in order, want %d at most", len(c.stmts), c.used.Len(), maxPrepared)
+		}
+	}
+	if _, ok := c.stmts["SELECT 7"]; !ok {
+		t.Error("the statement that was used all the time is not kept")
+	}
+	for i, r := range open {
+		if got := r.int(0); got != 1 || !r.next() || r.int(0) != 2 {
+			t.Errorf("query %d: got %d, then %d, want 1, then 2", i, got, r.int(0))
+		}
+		if err := r.close(); err != nil {
+			t.Errorf("query %d: %v", i, err)
+		}
+		if err := r.close(); err != nil || r.of != nil {
+			t.Errorf("query %d, closed twice: %v", i, err)
+		}
+	}
+}
+
+// TestMorePreparedThanKept has more queries under way than statements are kept.
+func TestMorePreparedThanKept(t *testing.T) {
+	c, err := dial(filepath.Join(t.TempDir(), "any.db"), accessCreate, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	var open []*rows
+	for i := range maxPrepared + 10 {
+		r, err := c.query(context.Background(), fmt.Sprintf("SELECT %d", i))
+		if err != nil || !r.next() {
+			t.Fatalf("query %d: error %v", i, err)
+		}
+		open = append(open, r)
+	}
+	for i, r := range open {
+		if r.int(0) != int64(i) || r.close() != nil {
+			t.Errorf("query %d: got %d", i, r.int(0))
+		}
+	}
+	if _, err := c.queryInt("SELECT -1"); err != nil || len(c.stmts) > maxPrepared {
+		t.Errorf("got %d statements and error %v, want %d at most", len(c.stmts), err, maxPrepared)
+	}
+}

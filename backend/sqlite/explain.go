@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/sqlgen"
+)
+
+// Explain tells how a query or an aggregation is answered.
+func (b *Backend) Explain(ctx context.Context, q *backend.Query, a *backend.Aggregation) (backend.Explanation, error) {
+	var e backend.Explanation
+	if q == nil {
+		q = &a.Query
+	}
+	err := b.read(ctx, q.Mode == backend.State, func(r *reading) error {
+		statements, err := b.explained(r, q, a, &e)
+		if err != nil {
+			return err
+		}
+		var texts []string
+		for _, sql := range statements {
+			texts = append(texts, sql.SQL)
+			plan, err := r.queryPlan(ctx, sql)
+			if err != nil {
+				return err
+			}
+			e.Plan = append(e.Plan, plan...)
+		}
+		e.Statement = strings.Join(texts, ";\n")
+		return nil
+	})
+	return e, err
+}
+
+// explained is the statements that are asked, and says what is done after them.
+func (b *Backend) explained(r *reading, q *backend.Query, a *backend.Aggregation, e *backend.Explanation) ([]sqlgen.Part, error) {
+	if a == nil {
+		question, err := r.question(b.table(q.Kind), q)
+		if err != nil {
+			return nil, err
+		}
+		answer := question.versions()
+		e.Process = question.process()
+		if answer.skip > 0 || answer.take > 0 {
+			e.Process = append(e.Process, "page")
+		}
+		return answer.statements, nil
+	}
+	question, err := r.aggregation(b.table(a.Kind), a)
+	if err != nil {
+		return nil, err
+	}
+	e.Process = question.process()
+	if question.plain != "" {
+		e.Process = append(e.Process, "group and compute")
+		return question.versions().statements, nil
+	}
+	if len(a.By) > 0 {
+		e.Process = append(e.Process, "sort the groups")
+	}
+	return []sqlgen.Part{r.groupsSQL(question, question.scope.Aggregates(a.By, a.Compute))}, nil
+}
+
+// process says what is left to be done when the statement only reads.
+func (a *question) process() []string {
+	if a.plain == "" {
+		return nil
+	}
+	list, q := []string{"in process: " + a.plain}, a.q
+	for _, step := range []struct {
+		name string
+		done bool
+	}{
+		{"filter", q.Where != nil},
+		{"search", len(q.Search) > 0},
+		{"sort", len(q.Order) > 0},
+		{"page", q.After != nil || q.Offset > 0 || q.Limit > 0},
+	} {
+		if step.done {
+			list = append(list, step.name)
+		}
+	}
+	return list
+}
+
+// queryPlan is what SQLite will do, indented by depth.
+func (r *reading) queryPlan(ctx context.Context, sql sqlgen.Part) ([]string, error) {
+	rows, err := r.query(ctx, "EXPLAIN QUERY PLAN "+sql.SQL, sql.Args...)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	depth := map[int64]int{}
+	err = each(rows, func() error {
+		depth[rows.int(0)] = depth[rows.int(1)] + 1
+		lines = append(lines, strings.Repeat("  ", depth[rows.int(0)]-1)+rows.text(3))
+		return nil
+	})
+	return lines, err
+}
+
+var _ backend.Explainer = (*Backend)(nil)

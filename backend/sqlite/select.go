@@ -1,0 +1,226 @@
+package sqlite
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/sqlgen"
+)
+
+// question is a query on its way to a statement.
+type question struct {
+	t      *table
+	q      *backend.Query
+	source source
+	scope  sqlgen.Scope
+	where  []sqlgen.Part // all conditions but those of the source and the place to start after
+
+	// plain says why the statement only reads, and filters, orders and pages are
+	// left to the process; "" if it does it all.
+	plain string
+}
+
+// question prepares a query. The operands are computed as well.
+func (r *reading) question(t *table, q *backend.Query, operands ...onto.Operand) (*question, error) {
+	a, err := r.plainQuestion(t, q, "")
+	if err != nil {
+		return nil, err
+	}
+	search, err := r.search(a)
+	if err != nil {
+		return nil, err
+	}
+	if a.plain = r.whyPlain(a, operands, search); a.plain != "" {
+		return a, nil
+	}
+	if err := r.joinEndpoints(a, operands); err != nil {
+		return nil, err
+	}
+	a.scope.Dialect = sqlgen.SQLite{}
+	a.scope.Own = sqlgen.Document{Column: a.source.fields, Schema: q.Schema, Obeyed: r.obeyed(a)}
+	if q.Where != nil {
+		a.where = append(a.where, r.filterTerm(a))
+	}
+	if search != nil {
+		a.where = append(a.where, *search)
+	}
+	return a, nil
+}
+
+// plainQuestion prepares a query of which the statement only reads.
+func (r *reading) plainQuestion(t *table, q *backend.Query, why string) (*question, error) {
+	from, err := r.source(t, q)
+	if err != nil {
+		return nil, err
+	}
+	a := &question{t: t, q: q, source: from, plain: why}
+	a.where = a.keyTerms()
+	return a, nil
+}
+
+// obeyed reports whether all rows have the types of the present schema. Those of
+// the past and those of other programs may not.
+func (r *reading) obeyed(a *question) bool { return a.isCurrent() && r.foreign.until == 0 }
+
+// mayBeUnreadable reports whether there can be rows without JSON.
+func (r *reading) mayBeUnreadable(a *question) bool { return a.isCurrent() && r.foreign.until > 0 }
+
+// isCurrent reports whether the rows are those of the projection.
+func (a *question) isCurrent() bool { return a.source.row == "c" }
+
+// filterTerm is the condition of the filter. A row of another program of which
+// the JSON cannot be read is let through, so that it is noticed.
+func (r *reading) filterTerm(a *question) sqlgen.Part {
+	where := a.scope.Where(a.q.Where)
+	if r.mayBeUnreadable(a) {
+		return sqlgen.Either(where, sqlgen.SQL("c.fields IS NULL"))
+	}
+	return where
+}
+
+// whyPlain says why a question cannot be left to SQL; "" if it can.
+func (r *reading) whyPlain(a *question, operands []onto.Operand, search *sqlgen.Part) string {
+	q := a.q
+	looks := q.Where != nil || len(q.Order) > 0 || len(q.Search) > 0 ||
+		slices.ContainsFunc(operands, func(o onto.Operand) bool { return o.Func != onto.FuncCount })
+	switch {
+	case looks && !a.isCurrent() && !r.canonicalUntil(r.commitID(q.At)):
+		return "rows of another program are made canonical first"
+	case len(q.Search) > 0 && search == nil:
+		return "there is no index of words for this moment"
+	case q.After != nil && len(q.After.Values) != len(q.Order):
+		return "the place to go on from is of another order"
+	}
+	return ""
+}
+
+// canonicalUntil reports whether all rows of history up to a commit are ours.
+func (r *reading) canonicalUntil(commit int64) bool {
+	return r.foreign.until == 0 && (commit <= r.foreign.covered || r.foreign.covers())
+}
+
+// keyTerms narrows down the identities. What the filter says about keys is said
+// again where the primary key can use it.
+func (a *question) keyTerms() []sqlgen.Part {
+	q := a.q
+	var terms []sqlgen.Part
+	add := func(column string, keys []string) {
+		if keys != nil {
+			terms = append(terms, sqlgen.SQL("?.? IN (SELECT value FROM json_each(?))",
+				raw(a.source.keys), raw(column), sqlgen.SQLite{}.Texts(keys)))
+		}
+	}
+	pin := func(column string, side onto.Side, s *onto.Schema) {
+		if s == nil || !hasTextKey(s) {
+			return
+		}
+		if keys, ok := sqlgen.Pinned(q.Where, side, s.Key); ok {
+			if len(keys) == 1 {
+				terms = append(terms, sqlgen.SQL("?.? = ?", raw(a.source.keys), raw(column), keys[0]))
+				return
+			}
+			add(column, keys)
+		}
+	}
+	if q.Kind == onto.KindEntity {
+		add("entity_key", q.Keys)
+		pin("entity_key", onto.OwnSide, q.Schema)
+		return terms
+	}
+	add("left_key", q.LeftKeys)
+	add("right_key", q.RightKeys)
+	pin("left_key", onto.LeftSide, q.Left)
+	pin("right_key", onto.RightSide, q.Right)
+	return terms
+}
+
+func hasTextKey(s *onto.Schema) bool {
+	f, ok := s.Field(s.Key)
+	return ok && s.Kind == onto.KindEntity && f.Type == onto.String
+}
+
+// joinEndpoints adds the endpoints that the question looks at.
+func (r *reading) joinEndpoints(a *question, operands []onto.Operand) error {
+	left, right := filter.UsesEndpoints(a.q.Where)
+	for _, o := range a.q.Order {
+		operands = append(operands, o.Operand)
+	}
+	for _, o := range operands {
+		left = left || o.Side == onto.LeftSide
+		right = right || o.Side == onto.RightSide
+	}
+	if !left && !right || a.q.Kind != onto.KindRelation {
+		return nil
+	}
+	leftType, rightType, err := r.endTypes(a.q)
+	if err != nil {
+		return err
+	}
+	if left {
+		a.scope.Left = r.joinEndpoint(a, onto.LeftSide, leftType, a.q.Left)
+	}
+	if right {
+		a.scope.Right = r.joinEndpoint(a, onto.RightSide, rightType, a.q.Right)
+	}
+	return nil
+}
+
+func (r *reading) joinEndpoint(a *question, side onto.Side, typ string, s *onto.Schema) sqlgen.Document {
+	ends, key, alias := &a.source.ends, a.source.keys+".left_key", "le"
+	if side == onto.RightSide {
+		key, alias = a.source.keys+".right_key", "re"
+	}
+	name, _ := typeInSQL(typ, s)
+	a.source.from = sqlgen.Join("", a.source.from, ends.join(name, key, alias, sqlgen.NeedsEnd(a.q.Where, side)))
+	return sqlgen.Document{Column: alias + "." + ends.fields, Schema: s, Obeyed: r.obeyed(a)}
+}
+
+// endTypes returns the types of a relation's endpoints.
+func (r *reading) endTypes(q *backend.Query) (left, right string, err error) {
+	if q.Left != nil && q.Right != nil {
+		return q.Left.Name, q.Right.Name, nil
+	}
+	if q.Schema != nil {
+		return q.Schema.Left, q.Schema.Right, nil
+	}
+	all, err := readSchemas(r.conn)
+	for _, v := range all {
+		if v.Schema.Kind == onto.KindRelation && v.Schema.Name == q.Type {
+			left, right = v.Schema.Left, v.Schema.Right
+		}
+	}
+	return left, right, err
+}
+
+// search is the condition that a version has the words, by the index of words;
+// nil if there is no such condition or no such index.
+func (r *reading) search(a *question) (*sqlgen.Part, error) {
+	if len(a.q.Search) == 0 || !a.isCurrent() || a.q.Schema == nil {
+		return nil, nil
+	}
+	name, ok, err := r.searchTable(a.q.Schema)
+	if err != nil || !ok {
+		return nil, err
+	}
+	columns := a.t.columns[1:]
+	part := sqlgen.SQL("(?) IN (SELECT ? FROM ? w CROSS JOIN ? f ON f.id = w.docid WHERE w.words MATCH ?)",
+		raw("c."+strings.Join(columns, ", c.")), raw("f."+strings.Join(columns, ", f.")),
+		raw(name), raw(a.t.history), matchText(a.q.Search))
+	return &part, nil
+}
+
+// matchText is words in the language of FTS4. They are letters and digits only,
+// and quoted, so none is an operator.
+func matchText(words []backend.Word) string {
+	terms := make([]string, len(words))
+	for i, w := range words {
+		terms[i] = `"` + w.Text + `"`
+		if w.Prefix {
+			terms[i] = `"` + w.Text + `*"`
+		}
+	}
+	return strings.Join(terms, " ")
+}

@@ -1,0 +1,156 @@
+package sqlite
+
+import (
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/sqlgen"
+)
+
+// source is where the rows of a query come from: one row for each version of
+// its type, mode and moment. Filters, orders and pages are added to it.
+type source struct {
+	from  sqlgen.Part   // the tables
+	where []sqlgen.Part // which of their rows count
+
+	keys   string      // the alias that has the columns of the identity
+	row    string      // the alias that has commit, op and schema version
+	fields string      // the column with the JSON
+	output string      // the same as bytes
+	order  sqlgen.Part // of the mode
+
+	ends endpoints
+}
+
+// endpoints is where a relation's endpoints are found.
+type endpoints struct {
+	table   string                                       // of entities
+	fields  string                                       // the name of the column with the JSON
+	version func(typ any, key, alias string) sqlgen.Part // the condition that alias is the endpoint
+}
+
+// source chooses where to read from.
+func (r *reading) source(t *table, q *backend.Query) (source, error) {
+	switch {
+	case q.Mode == backend.History:
+		return r.fromHistory(t, q), nil
+	case !r.foreign.covers():
+		return r.fromLog(t, q), nil
+	case q.At == backend.Head || q.At >= r.head:
+		return fromCurrent(t, q), nil
+	}
+	past, err := r.prefersPast(t, q)
+	if err != nil || past {
+		return fromPast(t, q), err
+	}
+	return fromSeek(t, q), nil
+}
+
+// fromCurrent reads the projection.
+//
+// SQLite takes any comparison with the first column of a primary key for a good
+// one. Where there are indexes to choose from, it is told that this is not.
+func fromCurrent(t *table, q *backend.Query) source {
+	typ, indexed := typeInSQL(q.Type, q.Schema)
+	isType := sqlgen.SQL("c.? = ?", raw(t.columns[0]), typ)
+	if indexed && q.Keys == nil && q.LeftKeys == nil && q.RightKeys == nil {
+		isType = sqlgen.SQL("likelihood(?, 0.9)", isType)
+	}
+	return source{
+		from:  sqlgen.SQL("? c", raw(t.current)),
+		where: []sqlgen.Part{isType, sqlgen.SQL("c.op = 'put'")},
+		keys:  "c", row: "c",
+		fields: "c.fields", output: "CAST(json(c.fields) AS BLOB)",
+		order: raw(t.list("c")),
+		ends: endpoints{"entity_current", "fields", func(typ any, key, alias string) sqlgen.Part {
+			return sqlgen.SQL("?.entity_type = ? AND ?.entity_key = ?", raw(alias), typ, raw(alias), raw(key))
+		}},
+	}
+}
+
+// fromSeek takes each identity that existed by then from the projection, and
+// seeks its version of that time in history.
+func fromSeek(t *table, q *backend.Query) source {
+	return source{
+		from: sqlgen.SQL("? c CROSS JOIN ? h ON h.id = ?", raw(t.current), raw(t.history), filled(t.newestAt("c", "?"), q.At)),
+		where: []sqlgen.Part{sqlgen.SQL("c.? = ?", raw(t.columns[0]), q.Type),
+			sqlgen.SQL("c.first_commit_id <= ?", q.At), sqlgen.SQL("h.op = 'put'")},
+		keys: "c", row: "h",
+		fields: "h.fields_json", output: "CAST(h.fields_json AS BLOB)",
+		order: raw(t.list("c")),
+		ends:  endsAt(sqlgen.SQL("?", q.At)),
+	}
+}
+
+// fromLog reads history alone, for when the projection is behind.
+func (r *reading) fromLog(t *table, q *backend.Query) source {
+	at := r.commitID(q.At)
+	return source{
+		from: sqlgen.SQL("? h", raw(t.history)),
+		where: []sqlgen.Part{sqlgen.SQL("h.? = ?", raw(t.columns[0]), q.Type), sqlgen.SQL("h.op = 'put'"),
+			sqlgen.SQL("h.id = ?", filled(t.newestAt("h", "?"), at))},
+		keys: "h", row: "h",
+		fields: "h.fields_json", output: "CAST(h.fields_json AS BLOB)",
+		order: raw(t.list("h")),
+		ends:  endsAt(sqlgen.SQL("?", at)),
+	}
+}
+
+// fromHistory reads all versions of an identity or of a type. A type's come by
+// commit, so they are found by the index on it, unless keys are given: then
+// there is less to sort. If an identity has two versions in a commit, the one
+// that counts comes last.
+func (r *reading) fromHistory(t *table, q *backend.Query) source {
+	s := source{
+		from: sqlgen.SQL("? h", raw(t.history)),
+		keys: "h", row: "h",
+		fields: "h.fields_json", output: "CAST(h.fields_json AS BLOB)",
+		order: sqlgen.SQL("h.commit_id, ?, h.id DESC", raw(t.list("h"))),
+		ends:  endsAt(sqlgen.SQL("h.commit_id")),
+	}
+	switch {
+	case q.Identity != nil:
+		s.where = append(s.where, sqlgen.Part{SQL: t.matches("h", "?"), Args: identityArgs(nil, q.Identity)})
+		s.order = sqlgen.SQL("h.commit_id, h.id DESC")
+	case q.Keys != nil || q.LeftKeys != nil:
+		s.where = append(s.where, sqlgen.SQL("h.? = ?", raw(t.columns[0]), q.Type))
+	default:
+		s.where = append(s.where, sqlgen.SQL("+h.? = ?", raw(t.columns[0]), q.Type)) // no sort of the whole type
+	}
+	s.where = append(s.where, sqlgen.SQL("h.commit_id > ?", q.Since), sqlgen.SQL("h.commit_id <= ?", r.commitID(q.At)))
+	return s
+}
+
+// endsAt finds endpoints as of a commit.
+func endsAt(commit sqlgen.Part) endpoints {
+	return endpoints{"entity_history", "fields_json", func(typ any, key, alias string) sqlgen.Part {
+		return sqlgen.SQL(`?.id = (SELECT s.id FROM entity_history s WHERE s.entity_type = ? AND s.entity_key = ?
+			AND s.commit_id <= ? ORDER BY s.commit_id DESC, s.id LIMIT 1)`, raw(alias), typ, raw(key), commit)
+	}}
+}
+
+// join joins an endpoint. If it is not needed, rows stay where it does not exist.
+func (e *endpoints) join(typ any, key, alias string, needed bool) sqlgen.Part {
+	join := sqlgen.SQL("? ? ON ? AND ?.op = 'put'", raw(e.table), raw(alias), e.version(typ, key, alias), raw(alias))
+	if needed {
+		return sqlgen.SQL(" JOIN ?", join)
+	}
+	return sqlgen.SQL(" LEFT JOIN ?", join)
+}
+
+// typeInSQL is a type's name. It is written out if the type has indexes: they
+// are partial, and found only by what is in the statement.
+func typeInSQL(name string, s *onto.Schema) (typ any, written bool) {
+	if s == nil || s.Name != name || onto.CheckName("type", name) != nil ||
+		!slices.ContainsFunc(s.Fields, func(f onto.Field) bool { return f.Index }) {
+		return name, false
+	}
+	return raw("'" + name + "'"), true
+}
+
+// raw is SQL made of names of this package's tables.
+func raw(sql string) sqlgen.Part { return sqlgen.Part{SQL: sql} }
+
+// filled is such SQL with values for its placeholders.
+func filled(sql string, args ...any) sqlgen.Part { return sqlgen.Part{SQL: sql, Args: args} }

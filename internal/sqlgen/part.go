@@ -1,0 +1,79 @@
+// Package sqlgen turns filters, orders and aggregates into SQL. What is the
+// same for all engines is in the compiler; what differs is a [Dialect], one
+// file each.
+//
+// Nothing that a user wrote becomes part of a statement's text: values and
+// paths are bound. The one exception is a name that the schema has, in the place
+// where an index needs to see it.
+package sqlgen
+
+import "strings"
+
+// Part is a piece of SQL with the values of its placeholders, in order.
+type Part struct {
+	SQL  string
+	Args []any
+}
+
+// constant is SQL that stands in the program's source. A variable does not
+// become one without being converted.
+type constant string
+
+// SQL fills the placeholders of a text, which must be a constant: a Part takes
+// the place of its ?, any other value is bound there.
+func SQL(text constant, fill ...any) Part {
+	var b builder
+	for _, f := range fill {
+		before, after, _ := strings.Cut(string(text), "?")
+		b.sql.WriteString(before)
+		b.add(f)
+		text = constant(after)
+	}
+	b.sql.WriteString(string(text))
+	return b.part()
+}
+
+// Join puts parts together with a text between them.
+func Join(between constant, parts ...Part) Part {
+	var b builder
+	for i, p := range parts {
+		if i > 0 {
+			b.sql.WriteString(string(between))
+		}
+		b.add(p)
+	}
+	return b.part()
+}
+
+// All is the condition that each of the parts is true.
+func All(parts ...Part) Part { return combine(" AND ", "TRUE", parts) }
+
+// Either is the condition that one of the parts is true.
+func Either(parts ...Part) Part { return combine(" OR ", "FALSE", parts) }
+
+func combine(between, none constant, parts []Part) Part {
+	switch len(parts) {
+	case 0:
+		return SQL(none)
+	case 1:
+		return parts[0]
+	}
+	return SQL("(?)", Join(between, parts...))
+}
+
+type builder struct {
+	sql  strings.Builder
+	args []any
+}
+
+func (b *builder) add(v any) {
+	if p, ok := v.(Part); ok {
+		b.sql.WriteString(p.SQL)
+		b.args = append(b.args, p.Args...)
+		return
+	}
+	b.sql.WriteByte('?')
+	b.args = append(b.args, v)
+}
+
+func (b *builder) part() Part { return Part{b.sql.String(), b.args} }

@@ -1,0 +1,173 @@
+package sqlgen
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/ontologia/onto"
+)
+
+// Scope is what a filter's operands refer to in a statement.
+type Scope struct {
+	Dialect          Dialect
+	Own, Left, Right Document
+}
+
+// Document is a JSON object in a row of a statement.
+type Document struct {
+	Column string       // where it is, such as c.fields
+	Schema *onto.Schema // whose names may stand in the statement; nil for none
+	Obeyed bool         // all rows have the types of the schema
+}
+
+// Where is the condition that a filter is true; a nil filter always is. It may
+// be NULL in place of false.
+func (s *Scope) Where(f onto.Filter) Part {
+	c := compiler{Scope: s}
+	return c.filter(f)
+}
+
+// compiler compiles one filter.
+type compiler struct {
+	*Scope
+	aliases int // used so far
+}
+
+func (c *compiler) filter(f onto.Filter) Part {
+	switch f := f.(type) {
+	case onto.And:
+		return All(c.filters(f)...)
+	case onto.Or:
+		return Either(c.filters(f)...)
+	case onto.Not:
+		return not(c.filter(f.Of))
+	case onto.Condition:
+		return c.condition(f)
+	}
+	return SQL("TRUE")
+}
+
+func (c *compiler) filters(list []onto.Filter) []Part {
+	parts := make([]Part, len(list))
+	for i, f := range list {
+		parts[i] = c.filter(f)
+	}
+	return parts
+}
+
+// not is true where the condition is false or NULL.
+func not(p Part) Part { return SQL("((?) IS NOT TRUE)", p) }
+
+func (c *compiler) condition(f onto.Condition) Part {
+	v := c.value(f.Operand)
+	if !f.Operand.Any {
+		return c.test(v, f.Test, f.Values)
+	}
+	c.aliases++
+	return c.Dialect.Some(v, "e"+strconv.Itoa(c.aliases), func(element Value) Part {
+		element.Path = f.Operand.Under
+		return c.test(element, f.Test, f.Values)
+	})
+}
+
+// value finds what an operand leads to.
+func (s *Scope) value(o onto.Operand) Value {
+	d := s.document(o.Side)
+	v := Value{Document: Part{SQL: d.Column}, Path: o.Path}
+	if d.Schema == nil || len(o.Path) != 1 {
+		return v
+	}
+	f, ok := d.Schema.Field(o.Path[0])
+	if !ok || onto.CheckName("field", f.Name) != nil {
+		return v
+	}
+	v.Named = true
+	if d.Obeyed {
+		v.Type, v.Required = f.Type, !f.Optional && o.Side == onto.OwnSide
+	}
+	return v
+}
+
+func (s *Scope) document(side onto.Side) *Document {
+	switch side {
+	case onto.LeftSide:
+		return &s.Left
+	case onto.RightSide:
+		return &s.Right
+	}
+	return &s.Own
+}
+
+func (s *Scope) test(v Value, t onto.Test, values []any) Part {
+	switch t {
+	case onto.IsNull, onto.IsNotNull:
+		return s.Dialect.IsNull(v, t == onto.IsNull)
+	case onto.IsTrue, onto.IsFalse:
+		return s.Dialect.Compare(v, onto.Equal, t == onto.IsTrue)
+	case onto.In:
+		return s.in(v, values)
+	}
+	if len(values) != 1 {
+		return SQL("FALSE")
+	}
+	if _, ok := values[0].(bool); ok && t != onto.Equal && t != onto.NotEqual {
+		return SQL("FALSE") // bools have no order
+	}
+	switch t {
+	case onto.Equal, onto.Less, onto.AtMost, onto.Greater, onto.AtLeast:
+		return s.Dialect.Compare(v, t, values[0])
+	case onto.NotEqual:
+		return All(s.Dialect.IsNull(v, false), not(s.Dialect.Compare(v, onto.Equal, values[0])))
+	}
+	if text, ok := values[0].(string); ok {
+		return s.textTest(v, t, text)
+	}
+	return SQL("FALSE")
+}
+
+func (s *Scope) in(v Value, values []any) Part {
+	switch len(values) {
+	case 0:
+		return SQL("FALSE")
+	case 1:
+		return s.Dialect.Compare(v, onto.Equal, values[0])
+	}
+	return s.Dialect.In(v, values)
+}
+
+func (s *Scope) textTest(v Value, t onto.Test, text string) Part {
+	switch {
+	case text == "":
+		return s.Dialect.IsString(v)
+	case t == onto.StartsWith:
+		return s.Dialect.Between(v, text, following(text))
+	case t == onto.EndsWith:
+		return s.Dialect.EndsWith(v, text)
+	case t == onto.Contains:
+		return s.Dialect.Contains(v, text)
+	}
+	return SQL("FALSE")
+}
+
+// following returns the least text, by code point, that is greater than all
+// that begin with the prefix, or "" if there is none.
+func following(prefix string) string {
+	for prefix != "" {
+		r, size := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:len(prefix)-size]
+		switch r {
+		case utf8.MaxRune:
+			continue
+		case surrogates - 1:
+			return prefix + string(rune(afterSurrogates))
+		}
+		return prefix + string(r+1)
+	}
+	return ""
+}
+
+// The code points from surrogates up to afterSurrogates stand in no text.
+const (
+	surrogates      = 0xD800
+	afterSurrogates = 0xE000
+)
