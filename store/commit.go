@@ -37,19 +37,6 @@ func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
 	return s.finish(ctx, res, err)
 }
 
-// CommitStream makes a draft and a sequence of further things true as one
-// commit, with little memory however long the sequence is. Things are as in
-// Draft.Ensure, and onto.Identity values stand for deletes. The write lock is
-// held until the sequence has ended; an error from it leaves nothing stored.
-func (s *Store) CommitStream(ctx context.Context, d onto.Draft, things iter.Seq2[any, error]) (onto.Result, error) {
-	draft, err := s.header(d)
-	if err != nil {
-		return onto.Result{}, err
-	}
-	res, err := s.b.AppendStream(ctx, draft, s.stream(d, things))
-	return s.finish(ctx, res, err)
-}
-
 // stream yields the writes of a draft's intents and of further things, which
 // may be nil.
 func (s *Store) stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {

@@ -1,38 +1,129 @@
 package store
 
 import (
+	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/exec"
 )
 
-// cursor is where a page ended: the moment it showed and its last identity.
+// cursor is where a page ended: the moment it showed, which question it
+// answered, and the place of its last item.
 type cursor struct {
-	Commit   int64
-	Identity onto.Identity
+	Moment   int64             `json:"m"`
+	Question string            `json:"q"`
+	Commit   int64             `json:"c,omitempty"` // of the version, in histories
+	Identity []string          `json:"i"`
+	Values   []json.RawMessage `json:"v,omitempty"` // what it was sorted by
 }
 
-// String is the form that callers keep.
-func (c cursor) String() string {
-	text, _ := json.Marshal(c) // numbers and text
-	return base64.RawURLEncoding.EncodeToString(text)
+// cursorAfter is the cursor for what follows a version.
+func (q *question) cursorAfter(ctx context.Context, ask *backend.Query, last *onto.Version) (string, error) {
+	place, err := exec.PlaceOf(ask, last, q.endpoints(ctx, ask))
+	if err != nil {
+		return "", err
+	}
+	c := cursor{Moment: ask.At, Question: fingerprint(ask), Identity: parts(last.Identity)}
+	for _, v := range place.Values {
+		if v != nil && codec.KindOf(v) >= codec.List {
+			v = json.RawMessage("[]") // lists and objects sort alike
+		}
+		c.Values = append(c.Values, v)
+	}
+	if ask.Mode == backend.History {
+		c.Commit = last.Commit
+	}
+	text, err := json.Marshal(c)
+	return base64.RawURLEncoding.EncodeToString(text), err
 }
 
-// parseCursor reads a cursor that a caller kept. Anything may come back.
-func parseCursor(s string, q *backend.Query) (cursor, error) {
+func parts(id onto.Identity) []string {
+	if id.Kind == onto.KindEntity {
+		return []string{id.Key}
+	}
+	return []string{id.Left, id.Right, id.Instance}
+}
+
+// fingerprint tells one question from another, whatever its page and moment.
+func fingerprint(ask *backend.Query) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s %s %d %d", ask.Kind, ask.Type, ask.Mode, ask.Since)
+	if ask.Where != nil {
+		fmt.Fprintf(&text, " where %s", filter.Format(ask.Where))
+	}
+	for _, w := range ask.Search {
+		fmt.Fprintf(&text, " search %s %t", w.Text, w.Prefix)
+	}
+	for _, o := range ask.Order {
+		fmt.Fprintf(&text, " by %s %t", filter.FormatOperand(o.Operand), o.Desc)
+	}
+	if ask.Identity != nil {
+		fmt.Fprintf(&text, " of %q", parts(*ask.Identity))
+	}
+	sum := sha256.Sum256([]byte(text.String()))
+	return base64.RawURLEncoding.EncodeToString(sum[:9])
+}
+
+// goOn fills in the place and the moment of the cursor that a caller kept.
+// Anything may come back.
+func (q *question) goOn(ctx context.Context, ask *backend.Query) error {
 	var c cursor
-	text, err := base64.RawURLEncoding.DecodeString(s)
+	text, err := base64.RawURLEncoding.DecodeString(q.cursor)
 	if err == nil {
 		err = json.Unmarshal(text, &c)
 	}
-	if err != nil || c.Commit < 0 || c.Identity.Check() != nil {
-		return c, onto.Errorf(onto.Invalid, "the cursor %.40q is damaged", s).WithHint("take it unchanged from the page before")
+	damaged := onto.Errorf(onto.Invalid, "the cursor %.40q is damaged", q.cursor).WithHint("take it unchanged from the page before")
+	if err != nil || c.Question == "" {
+		return damaged
 	}
-	if c.Identity.Kind != q.Kind || c.Identity.Type != q.Type {
-		return c, onto.Errorf(onto.Invalid, "the cursor is from a query of %s, not %s", c.Identity.Type, q.Type).
-			WithHint("start the query without a cursor")
+	if c.Question != fingerprint(ask) {
+		return onto.Errorf(onto.Invalid, "the cursor is from another query than this one of %s", ask.Type).
+			WithHint("keep filter, search and order as they were, or start without a cursor")
 	}
-	return c, nil
+	place, ok := c.place(ask)
+	if !ok {
+		return damaged
+	}
+	if ask.At != backend.Head && ask.At != c.Moment {
+		return onto.Errorf(onto.Invalid, "the cursor is from commit %d, not %d", c.Moment, ask.At).
+			WithHint("leave out the moment: the cursor remembers it")
+	}
+	ask.At, ask.After = c.Moment, place
+	_, err = q.v.s.At(c.Moment).resolve(ctx)
+	return err
+}
+
+// place is the place in an answer, if the cursor holds one.
+func (c *cursor) place(ask *backend.Query) (*backend.Place, bool) {
+	id := onto.Identity{Kind: ask.Kind, Type: ask.Type}
+	switch {
+	case c.Moment < 0 || c.Commit < 0:
+		return nil, false
+	case ask.Kind == onto.KindEntity && len(c.Identity) == 1:
+		id.Key = c.Identity[0]
+	case ask.Kind == onto.KindRelation && len(c.Identity) == 3:
+		id.Left, id.Right, id.Instance = c.Identity[0], c.Identity[1], c.Identity[2]
+	default:
+		return nil, false
+	}
+	place := &backend.Place{Commit: c.Commit, Identity: id}
+	for _, v := range c.Values {
+		canonical, err := codec.AppendCanonical(nil, v)
+		if err != nil {
+			return nil, false
+		}
+		if codec.KindOf(canonical) == codec.Null {
+			canonical = nil
+		}
+		place.Values = append(place.Values, canonical)
+	}
+	return place, id.Check() == nil && len(place.Values) == len(ask.Order)
 }

@@ -1,31 +1,78 @@
 package store
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"testing"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/memory"
 )
 
-// FuzzCursor feeds cursors from outside: each is refused as Invalid, or is one
-// that could have been given out.
+type part struct {
+	ID   string `json:"id" onto:"key"`
+	Size any    `json:"size"`
+}
+
+// FuzzCursor feeds cursors from outside: each is refused as Invalid or
+// NotFound, or gives a page.
 func FuzzCursor(f *testing.F) {
-	q := &backend.Query{Kind: onto.KindEntity, Type: "Product"}
-	good := cursor{7, onto.EntityID("Product", "p\x01\"é")}
-	for _, s := range []string{"", "e30", "bnVsbA", good.String(), good.String()[:9], cursor{1, onto.RelationID("R", "a", "b")}.String()} {
-		f.Add(s)
+	s, err := Open(f.Context(), memory.New(nil).Open(), onto.TypeOf[part]().As("Part"))
+	if err != nil {
+		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, s string) {
-		c, err := parseCursor(s, q)
+	f.Cleanup(func() { s.Close() })
+	draft := onto.Draft{}
+	for _, p := range []part{{"a", 1}, {"b", "x"}, {"c", nil}, {"d", true}, {"e", []int{1}}, {"f", 1.5}} {
+		draft = draft.Ensure(p)
+	}
+	if _, err := s.Commit(f.Context(), draft); err != nil {
+		f.Fatal(err)
+	}
+	q := Find[part](s.Now()).OrderBy(onto.Path("size").Desc()).Limit(2)
+	for next := ""; ; {
+		page, err := q.After(next).Page(f.Context())
 		if err != nil {
-			if !errors.Is(err, onto.Invalid) {
-				t.Errorf("%q: got %v, want Invalid", s, err)
-			}
-			return
+			f.Fatal(err)
 		}
-		if again, err := parseCursor(c.String(), q); err != nil || again != c {
-			t.Errorf("%q: got %+v, error %v; want %+v", s, again, err, c)
+		if next = page.Next; next == "" {
+			break
+		}
+		text, _ := base64.RawURLEncoding.DecodeString(next)
+		f.Add(string(text))
+	}
+	for _, text := range []string{"", "{}", "null", `{"q":"x"}`, `{"m":1,"i":["a"]}`} {
+		f.Add(text)
+	}
+	ask, err := q.ask(f.Context())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, text := range []string{text, withQuestion(text, fingerprint(ask))} {
+			page, err := q.After("").After(base64.RawURLEncoding.EncodeToString([]byte(text))).Page(t.Context())
+			if err != nil && !errors.Is(err, onto.Invalid) && !errors.Is(err, onto.NotFound) {
+				t.Errorf("%q: got %v, want Invalid or NotFound", text, err)
+			}
+			if len(page.Items) > 2 {
+				t.Errorf("%q: got %d items, want 2 at most", text, len(page.Items))
+			}
 		}
 	})
+}
+
+// withQuestion makes the cursor one of this question, so that what follows is
+// reached, too.
+func withQuestion(text, question string) string {
+	var c cursor
+	if json.Unmarshal([]byte(text), &c) != nil {
+		return text
+	}
+	c.Question = question
+	made, err := json.Marshal(c)
+	if err != nil {
+		return text
+	}
+	return string(made)
 }

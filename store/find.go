@@ -3,94 +3,126 @@ package store
 import (
 	"context"
 	"iter"
-	"math"
 	"reflect"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 )
 
-// Query is a question for the versions of one type that a view shows, in
-// order of identity. Its methods return a changed copy.
-type Query struct {
-	v      View
-	t      *typ
-	err    error // what is wrong with the question; told when it is asked
-	cursor string
-	limit  int
+// Query is a question for the things of one type that a view shows. Its
+// methods return a changed copy, and nothing is asked before one of those that
+// take a context is called; what is wrong with the question is told then.
+//
+// T is a Go struct, or onto.Version for types known only at run time.
+type Query[T any] struct {
+	question
+	convert func(t *typ, v *onto.Version) (T, error)
 }
 
-// QueryOf is a Query whose answers are Go structs.
-type QueryOf[T any] struct{ q Query }
-
-// Find asks for the live versions of a type.
-func (v View) Find(name string) Query {
+// Find asks for the live versions of a type, in order of identity.
+func (v View) Find(name string) Query[onto.Version] {
 	schema, err := v.s.Type(name)
 	if err != nil {
-		return Query{v: v, err: err}
+		return Query[onto.Version]{question: question{v: v, err: err}}
 	}
 	return v.FindKind(schema.Kind, name)
 }
 
 // FindKind is Find for a type of the given kind.
-func (v View) FindKind(kind onto.Kind, name string) Query {
+func (v View) FindKind(kind onto.Kind, name string) Query[onto.Version] {
 	t, err := v.s.typ(kind, name)
-	return Query{v: v, t: t, err: err}
+	return Query[onto.Version]{
+		question{v: v, t: t, err: err},
+		func(_ *typ, v *onto.Version) (onto.Version, error) { return *v, nil },
+	}
 }
 
 // Find asks for the live T that a view shows, in order of identity.
-func Find[T any](v View) QueryOf[T] {
+func Find[T any](v View) Query[T] {
 	t, err := v.s.structType(reflect.TypeFor[T]())
-	return QueryOf[T]{Query{v: v, t: t, err: err}}
+	return Query[T]{question{v: v, t: t, err: err}, decode[T]}
+}
+
+func decode[T any](t *typ, v *onto.Version) (T, error) {
+	var value T
+	return value, t.decode(v, &value)
+}
+
+// Where asks only for those for which all the filters are true. It adds to
+// earlier ones.
+func (q Query[T]) Where(filters ...onto.Filter) Query[T] {
+	q.where = append(q.where[:len(q.where):len(q.where)], filters...)
+	return q
+}
+
+// Search asks only for those whose searchable fields have all the words of the
+// text. A star after a word stands for any ending.
+func (q Query[T]) Search(text string) Query[T] {
+	q.search, q.searched = text, true
+	return q
+}
+
+// OrderBy sorts by these values, and by identity where they are equal.
+func (q Query[T]) OrderBy(order ...onto.Order) Query[T] {
+	q.order = append(q.order[:len(q.order):len(q.order)], order...)
+	return q
 }
 
 // After continues where the page that gave this cursor ended. The cursor
 // remembers its moment, so pages fit together whatever is committed meanwhile.
-// With a view of another moment than the cursor's, the query fails.
-func (q Query) After(cursor string) Query {
+// With a view of another moment, or for another question, the query fails.
+func (q Query[T]) After(cursor string) Query[T] {
 	q.cursor = cursor
 	return q
 }
 
-// After continues where the page that gave this cursor ended, as in Query.
-func (q QueryOf[T]) After(cursor string) QueryOf[T] { return QueryOf[T]{q.q.After(cursor)} }
-
-// Limit asks for at most n. 0 means all.
-func (q Query) Limit(n int) Query {
-	if n < 0 && q.err == nil {
-		q.err = onto.Errorf(onto.Invalid, "limit %d is negative", n)
-	}
-	q.limit = n
+// Offset leaves out the first n. A cursor is cheaper than a large offset.
+func (q Query[T]) Offset(n int) Query[T] {
+	q.offset = n
 	return q
 }
 
 // Limit asks for at most n. 0 means all.
-func (q QueryOf[T]) Limit(n int) QueryOf[T] { return QueryOf[T]{q.q.Limit(n)} }
-
-// All yields the versions.
-func (q Query) All(ctx context.Context) iter.Seq2[onto.Version, error] {
-	return later(func() (iter.Seq2[onto.Version, error], error) {
-		ask, err := q.ask(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return q.v.s.b.Scan(ctx, ask), nil
-	})
+func (q Query[T]) Limit(n int) Query[T] {
+	q.limit = n
+	return q
 }
 
-// All yields the values.
-func (q QueryOf[T]) All(ctx context.Context) iter.Seq2[T, error] {
+// All yields the answers.
+func (q Query[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for v, err := range q.q.All(ctx) {
+		for v, err := range q.versions(ctx) {
 			var value T
 			if err == nil {
-				err = q.q.t.decode(&v, &value)
+				value, err = q.convert(q.t, &v)
 			}
 			if !yield(value, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// First returns the first answer, and whether there is one.
+func (q Query[T]) First(ctx context.Context) (T, bool, error) {
+	for value, err := range q.Limit(1).All(ctx) {
+		return value, err == nil, err
+	}
+	var none T
+	return none, false, nil
+}
+
+// Exists reports whether there is an answer.
+func (q Query[T]) Exists(ctx context.Context) (bool, error) {
+	q.order, q.limit = nil, 1
+	for _, err := range q.versions(ctx) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// Count returns how many answers there are, whatever the limit and the offset.
+func (q Query[T]) Count(ctx context.Context) (int64, error) {
+	return q.count(ctx)
 }
 
 // Page is one page of an answer.
@@ -100,79 +132,44 @@ type Page[T any] struct {
 }
 
 // Page returns up to the limit and the cursor to go on with.
-func (q Query) Page(ctx context.Context) (Page[onto.Version], error) {
-	return page(ctx, q, func(v *onto.Version) (onto.Version, error) { return *v, nil })
+func (q Query[T]) Page(ctx context.Context) (Page[T], error) {
+	return page(ctx, q.question, q.convert)
 }
 
-// Page returns up to the limit and the cursor to go on with.
-func (q QueryOf[T]) Page(ctx context.Context) (Page[T], error) {
-	return page(ctx, q.q, func(v *onto.Version) (T, error) {
-		var value T
-		return value, q.q.t.decode(v, &value)
-	})
-}
-
-// ask is the backend's form of the question.
-func (q Query) ask(ctx context.Context) (*backend.Query, error) {
-	if q.err != nil {
-		return nil, q.err
-	}
-	ask := &backend.Query{Kind: q.t.schema.Kind, Type: q.t.schema.Name, Limit: q.limit}
-	at, err := q.v.resolve(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ask.At = at
-	if q.cursor == "" {
-		return ask, nil
-	}
-	c, err := parseCursor(q.cursor, ask)
-	if err != nil {
-		return nil, err
-	}
-	if at != backend.Head && at != c.Commit {
-		return nil, onto.Errorf(onto.Invalid, "the cursor is from commit %d, not %d", c.Commit, at).
-			WithHint("leave out the moment: the cursor remembers it")
-	}
-	ask.At, ask.After = c.Commit, &c.Identity
-	_, err = q.v.s.At(c.Commit).resolve(ctx)
-	return ask, err
-}
-
-// page reads one more than the limit to learn whether there is a next page.
-func page[T any](ctx context.Context, q Query, convert func(*onto.Version) (T, error)) (Page[T], error) {
-	var p Page[T]
-	ask, err := q.ask(ctx)
-	if err != nil {
-		return p, err
-	}
-	if q.limit > 0 && q.limit < math.MaxInt {
-		ask.Limit = q.limit + 1
-		if ask.At == backend.Head { // pin the moment for the pages that follow
-			head, err := q.v.s.Head(ctx)
-			if err != nil {
-				return p, err
+// Past yields all versions up to the view's moment that commits after since
+// made, deletes included, with their commits: by commit, then identity. Value
+// is zero for a delete, unless T is onto.Version. Filters see no fields in a
+// delete, and endpoints as they were at the version's commit.
+func (q Query[T]) Past(ctx context.Context, since int64) iter.Seq2[Past[T], error] {
+	q.history, q.since = true, since
+	return func(yield func(Past[T], error) bool) {
+		commits := commitCache{s: q.v.s}
+		for v, err := range q.versions(ctx) {
+			var p Past[T]
+			if err == nil {
+				p, err = q.past(ctx, &commits, &v)
 			}
-			ask.At = head.ID
+			if !yield(p, err) || err != nil {
+				return
+			}
 		}
 	}
-	var last onto.Identity
-	for v, err := range q.v.s.b.Scan(ctx, ask) {
-		if err != nil {
-			return Page[T]{}, err
-		}
-		if q.limit > 0 && len(p.Items) == q.limit {
-			p.Next = cursor{Commit: ask.At, Identity: last}.String()
-			break
-		}
-		item, err := convert(&v)
-		if err != nil {
-			return Page[T]{}, err
-		}
-		p.Items = append(p.Items, item)
-		last = v.Identity
+}
+
+// PastPage is Past up to the limit, and the cursor to go on with.
+func (q Query[T]) PastPage(ctx context.Context, since int64) (Page[Past[T]], error) {
+	q.history, q.since = true, since
+	commits := commitCache{s: q.v.s}
+	return page(ctx, q.question, func(_ *typ, v *onto.Version) (Past[T], error) { return q.past(ctx, &commits, v) })
+}
+
+func (q Query[T]) past(ctx context.Context, commits *commitCache, v *onto.Version) (Past[T], error) {
+	commit, err := commits.get(ctx, v.Commit)
+	p := Past[T]{Entry: Entry{*v, commit}}
+	if _, untyped := any(p.Value).(onto.Version); err == nil && (v.Live() || untyped) {
+		p.Value, err = q.convert(q.t, v)
 	}
-	return p, nil
+	return p, err
 }
 
 // later is a sequence that is made when its iteration starts, so that it shows

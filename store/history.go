@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -23,9 +24,9 @@ type Past[T any] struct {
 	Entry
 }
 
-// History yields the versions of an identity, oldest first, deletes included.
-// It yields NotFound if there are none.
-func (s *Store) History(ctx context.Context, id onto.Identity) iter.Seq2[Entry, error] {
+// History yields the versions of an identity for which the filters are true,
+// oldest first, deletes included. It yields NotFound if the identity has none.
+func (s *Store) History(ctx context.Context, id onto.Identity, where ...onto.Filter) iter.Seq2[Entry, error] {
 	t, err := s.typ(id.Kind, id.Type)
 	if err == nil {
 		err = t.checkIdentity(id)
@@ -33,7 +34,35 @@ func (s *Store) History(ctx context.Context, id onto.Identity) iter.Seq2[Entry, 
 	if err != nil {
 		return failed[Entry](err)
 	}
-	return s.entries(ctx, &backend.Query{Kind: id.Kind, Type: id.Type, Mode: backend.History, At: backend.Head, Identity: &id})
+	q := s.Now().FindKind(id.Kind, id.Type).Where(where...)
+	q.identity = &id
+	return func(yield func(Entry, error) bool) {
+		none := true
+		for p, err := range q.Past(ctx, 0) {
+			none = false
+			if !yield(p.Entry, err) || err != nil {
+				return
+			}
+		}
+		if none {
+			s.noHistory(ctx, id, where, yield)
+		}
+	}
+}
+
+// noHistory tells an identity without versions from one whose versions the
+// filters leave out.
+func (s *Store) noHistory(ctx context.Context, id onto.Identity, where []onto.Filter, yield func(Entry, error) bool) {
+	if len(where) > 0 {
+		_, err := s.b.Get(ctx, id, backend.Head)
+		if onto.CodeOf(err) != onto.NotFound {
+			if err != nil {
+				yield(Entry{}, err)
+			}
+			return
+		}
+	}
+	yield(Entry{}, onto.Errorf(onto.NotFound, "%s does not exist and never did", id))
 }
 
 // History yields the versions of the T with this key, oldest first. The key is
@@ -60,70 +89,9 @@ func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Past
 	}
 }
 
-// HistoryQuery selects versions of a type.
-type HistoryQuery struct {
-	Kind  onto.Kind  // may be left out if the name tells
-	Type  string     // the type's name
-	Since int64      // only versions that later commits made
-	Until onto.Point // only versions up to this moment; the zero Point is the head
-	Limit int        // at most so many; 0 for all
-}
-
-// Versions yields the versions of a type, deletes included, by commit and then
-// identity.
-func (s *Store) Versions(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, error] {
-	return later(func() (iter.Seq2[Entry, error], error) {
-		kind := q.Kind
-		if kind == "" {
-			schema, err := s.Type(q.Type)
-			if err != nil {
-				return nil, err
-			}
-			kind = schema.Kind
-		}
-		if _, err := s.typ(kind, q.Type); err != nil {
-			return nil, err
-		}
-		if q.Since < 0 || q.Limit < 0 {
-			return nil, onto.Errorf(onto.Invalid, "commit %d or limit %d is negative", q.Since, q.Limit)
-		}
-		if _, err := s.At(q.Since).resolve(ctx); err != nil {
-			return nil, err
-		}
-		until, err := s.View(q.Until).resolve(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return s.entries(ctx, &backend.Query{
-			Kind: kind, Type: q.Type, Mode: backend.History, At: until, Since: q.Since, Limit: q.Limit,
-		}), nil
-	})
-}
-
 // failed is a sequence that has only an error.
 func failed[T any](err error) iter.Seq2[T, error] {
 	return later(func() (iter.Seq2[T, error], error) { return nil, err })
-}
-
-// entries adds the commits to versions. Versions come by commit, so the last
-// commit is the one to remember.
-func (s *Store) entries(ctx context.Context, q *backend.Query) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		var commit onto.Commit
-		none := true
-		for v, err := range s.b.Scan(ctx, q) {
-			none = false
-			if err == nil && v.Commit != commit.ID {
-				commit, err = s.b.Resolve(ctx, onto.AtCommit(v.Commit))
-			}
-			if !yield(Entry{v, commit}, err) || err != nil {
-				return
-			}
-		}
-		if none && q.Identity != nil {
-			yield(Entry{}, onto.Errorf(onto.NotFound, "%s does not exist and never did", q.Identity))
-		}
-	}
 }
 
 // CommitQuery selects commits. The zero value is all of them, oldest first.
@@ -158,18 +126,58 @@ func (s *Store) Changes(ctx context.Context, commit int64) iter.Seq2[onto.Change
 // DiffQuery selects changes between two moments, From not after To.
 type DiffQuery struct {
 	From, To onto.Point
-	Type     string // only this type; "" for all
+	Type     string      // only this type; "" for all
+	Where    onto.Filter // only what it is true for before or after; it needs Type, and sees no endpoints
 }
 
 // Diff yields, in order of identity, what differs between two moments.
 func (s *Store) Diff(ctx context.Context, q DiffQuery) iter.Seq2[onto.Change, error] {
 	return later(func() (iter.Seq2[onto.Change, error], error) {
 		ask, err := s.diffQuery(ctx, q.From, q.To, q.Type)
+		if err != nil || q.Where == nil {
+			return s.b.Diff(ctx, ask), err
+		}
+		where, err := s.diffFilter(ask, q.Where)
 		if err != nil {
 			return nil, err
 		}
-		return s.b.Diff(ctx, ask), nil
+		return matching(s.b.Diff(ctx, ask), where), nil
 	})
+}
+
+// diffFilter checks the filter of a diff.
+func (s *Store) diffFilter(ask *backend.DiffQuery, where onto.Filter) (*filter.Matcher, error) {
+	if ask.Type == "" {
+		return nil, onto.Errorf(onto.Invalid, "a filter on differences needs a type").WithHint("say which type the filter is about")
+	}
+	t, err := s.typ(ask.Kind, ask.Type)
+	if err != nil {
+		return nil, err
+	}
+	checked, err := filter.Check(where, s.scope(t))
+	if err != nil {
+		return nil, err
+	}
+	if left, right := filter.UsesEndpoints(checked); left || right {
+		return nil, onto.Errorf(onto.Invalid, "a filter on differences sees no endpoints").
+			WithHint("query the relations as of either moment instead")
+	}
+	return filter.Compile(checked), nil
+}
+
+// matching yields the changes that a filter is true for before or after.
+func matching(changes iter.Seq2[onto.Change, error], where *filter.Matcher) iter.Seq2[onto.Change, error] {
+	live := func(v *onto.Version) bool { return v != nil && v.Live() && where.Match(&filter.Row{Own: v.Fields}) }
+	return func(yield func(onto.Change, error) bool) {
+		for c, err := range changes {
+			if err == nil && !live(c.Before) && !live(c.After) {
+				continue
+			}
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 func (s *Store) diffQuery(ctx context.Context, from, to onto.Point, typ string) (*backend.DiffQuery, error) {

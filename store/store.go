@@ -69,6 +69,8 @@ type typeName struct {
 
 // Open opens the store that a backend keeps. The given types are registered if
 // they are new; if one is stored differently, Open fails with SchemaOutdated.
+// Marking other fields for index or search is no difference: what the marks are
+// for is made or removed, which takes a while if there is much data.
 // Types that are stored but not given can be used by name; those that another
 // program registers later are known after the next Open. The store owns the
 // backend from then on, also when Open fails.
@@ -153,22 +155,30 @@ func (s *Store) load(ctx context.Context, types []onto.Type) error {
 	return nil
 }
 
-// Unregistered returns which of the types a backend has not stored yet, without
-// changing anything. It fails with SchemaOutdated if one is stored differently.
-func Unregistered(ctx context.Context, b backend.Backend, types ...onto.Type) ([]onto.Schema, error) {
+// TypePlan is what opening a store with types would change.
+type TypePlan struct {
+	New     []onto.Schema // types that are not stored yet
+	Retuned []onto.Schema // types of which fields are marked otherwise for index or search
+}
+
+// PlanTypes returns what opening the store that a backend keeps with these types
+// would change, and changes nothing. It fails with SchemaOutdated if one is
+// stored differently.
+func PlanTypes(ctx context.Context, b backend.Backend, types ...onto.Type) (TypePlan, error) {
 	schemas, err := schemasOf(types)
 	if err != nil {
-		return nil, err
+		return TypePlan{}, err
 	}
 	stored, err := b.Schemas(ctx)
 	if err != nil {
-		return nil, err
+		return TypePlan{}, err
 	}
 	newest := backend.Newest(stored)
 	if err := checkEndpoints(newest, schemas); err != nil {
-		return nil, err
+		return TypePlan{}, err
 	}
-	return backend.Missing(newest, schemas)
+	missing, err := backend.Missing(newest, schemas)
+	return TypePlan{missing, backend.Retuned(newest, schemas)}, err
 }
 
 // schemasOf returns the schemas of types, each once.

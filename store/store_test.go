@@ -100,7 +100,7 @@ func TestChangedTypeIsRefused(t *testing.T) {
 		{Name: "id", Type: onto.String}, {Name: "level", Type: onto.Int}, {Name: "name", Type: onto.String},
 		{Name: "tier", Type: onto.String, Index: true}}})
 	_, err := tryOpen(t.Context(), path, changed)
-	wantError(t, err, onto.SchemaOutdated, "+ level", "~ name: string search → string")
+	wantError(t, err, onto.SchemaOutdated, "+ level", "* name: string search → string")
 	var e *onto.Error
 	if !errors.As(err, &e) || len(e.Differences) != 1 || e.Differences[0].Added[0] != "level" {
 		t.Errorf("got differences %+v, want the added field level", e)

@@ -1,0 +1,98 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
+)
+
+func showGroup(g onto.Group) string {
+	var cells []string
+	for _, v := range append(g.By, g.Values...) {
+		if v == nil {
+			v = []byte("-")
+		}
+		cells = append(cells, string(v))
+	}
+	return strings.Join(cells, ":")
+}
+
+func TestGroups(t *testing.T) {
+	s := shop(t)
+	seats := onto.Path("seats")
+	tier := onto.Left("tier")
+	subs := func(v store.View) store.Query[onto.Version] { return v.Find("Subscription") }
+	for _, c := range []struct {
+		name string
+		g    store.Groups
+		want string
+	}{
+		{"count", subs(s.Now()).GroupBy(tier).Compute(onto.Count()), `"Gold":3`},
+		{"in the past", subs(s.At(1)).GroupBy(tier).Compute(onto.Count(), seats.Sum()), `"Gold":2:13 "Silver":1:2`},
+		{"all functions", subs(s.Now()).GroupBy().Compute(onto.Count(), seats.Sum(), seats.Avg(), seats.Min(), seats.Max()), `3:16:5.333333333333333:2:9`},
+		{"missing values", subs(s.Now()).GroupBy(onto.Right("title")).Compute(onto.Count()), `"Lamp":2 -:1`},
+		{"having", subs(s.Now()).GroupBy(onto.Right("title")).Compute(onto.Count()).Having(onto.Count().Gt(1)), `"Lamp":2`},
+		{"having what is grouped by", subs(s.At(1)).GroupBy(tier).Compute(onto.Count()).Having(tier.Eq("Silver")), `"Silver":1`},
+		{"order", subs(s.At(1)).GroupBy(tier).Compute(seats.Sum()).OrderBy(seats.Sum().Asc()), `"Silver":2 "Gold":13`},
+		{"page", subs(s.At(1)).GroupBy(tier).Compute(seats.Sum()).Offset(1).Limit(1), `"Silver":2`},
+		{"versions", subs(s.Now()).GroupBy().Compute(onto.Count()).Past(0), `4`},
+		{"later versions", subs(s.Now()).GroupBy().Compute(onto.Count(), seats.Max()).Past(1), `1:5`},
+		{"nothing", subs(s.At(0)).GroupBy().Compute(onto.Count(), seats.Sum()), `0:-`},
+		{"no groups", subs(s.At(0)).GroupBy(tier).Compute(onto.Count()), ``},
+		{"filtered", subs(s.Now()).Where(seats.Gt(3)).GroupBy().Compute(onto.Count()), `2`},
+	} {
+		if got := list(t, c.g.All(t.Context()), showGroup); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+	g, err := store.Find[Subscription](s.Now()).Compute(t.Context(), seats.Sum(), onto.Count())
+	if err != nil || fmt.Sprintf("%s", g.Values) != "[16 3]" {
+		t.Errorf("got %s, error %v; want 16 and 3", g.Values, err)
+	}
+}
+
+func TestGroupMistakes(t *testing.T) {
+	s := shop(t)
+	q := s.Now().Find("Subscription")
+	seats := onto.Path("seats")
+	for _, c := range []struct {
+		g    store.Groups
+		want []string
+	}{
+		{q.GroupBy(onto.Path("saets")).Compute(onto.Count()), []string{"saets", "seats"}},
+		{q.GroupBy(), []string{"nothing to compute"}},
+		{q.GroupBy().Compute(seats), []string{"$.seats is not an aggregate"}},
+		{q.GroupBy(seats.Sum()), []string{"sum:$.seats is an aggregate"}},
+		{q.GroupBy(seats).Compute(onto.Count()).Having(seats.Sum().Gt(1)), []string{"sum:$.seats"}},
+		{q.GroupBy(seats).Compute(onto.Count()).OrderBy(seats.Sum().Desc()), []string{"sum:$.seats", "compute it"}},
+		{q.GroupBy(seats).Compute(onto.Count()).Limit(-1), []string{"negative"}},
+		{q.After("x").GroupBy(seats).Compute(onto.Count()), []string{"cursor"}},
+		{q.GroupBy().Compute(onto.Path("seats").Some().Sum()), []string{"seats"}},
+		{q.GroupBy().Compute(onto.Path("seats").AvgLen()), []string{"avg_len takes lists"}},
+	} {
+		for _, err := range c.g.All(t.Context()) {
+			wantError(t, err, onto.Invalid, c.want...)
+		}
+	}
+}
+
+func TestSumOverflow(t *testing.T) {
+	type Big struct {
+		ID string `json:"id" onto:"key"`
+		N  int64  `json:"n"`
+	}
+	s := newStore(t, onto.TypeOf[Big]())
+	mustCommit(t, s, onto.Draft{}.Ensure(Big{"a", 1<<63 - 1}, Big{"b", 1}, Big{"c", -1}))
+	sum := func(keys ...any) (onto.Group, error) {
+		return store.Find[Big](s.Now()).Where(onto.Path("id").In(keys...)).Compute(t.Context(), onto.Path("n").Sum())
+	}
+	if _, err := sum("a", "b"); err == nil {
+		t.Error("got no error beyond int64")
+	}
+	if g, err := sum("a", "b", "c"); err != nil || string(g.Values[0]) != "9223372036854775807" {
+		t.Errorf("got %s, error %v; want the exact sum", g.Values, err)
+	}
+}

@@ -1,0 +1,281 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"math"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/exec"
+	"github.com/ontologia/onto/internal/words"
+)
+
+// question is what a query asks, as the caller has put it.
+type question struct {
+	v   View
+	t   *typ
+	err error
+
+	where         []onto.Filter
+	search        string
+	searched      bool
+	order         []onto.Order
+	cursor        string
+	offset, limit int
+
+	history  bool // all versions, not only live ones
+	since    int64
+	identity *onto.Identity // history: only of this one
+}
+
+// ask checks the question and returns the backend's form of it.
+func (q *question) ask(ctx context.Context) (*backend.Query, error) {
+	ask, err := q.form()
+	if err != nil {
+		return nil, err
+	}
+	if err := q.moment(ctx, ask); err != nil {
+		return nil, err
+	}
+	if q.cursor == "" {
+		return ask, nil
+	}
+	return ask, q.goOn(ctx, ask)
+}
+
+// form is all of the question but its moment and place.
+func (q *question) form() (*backend.Query, error) {
+	switch {
+	case q.err != nil:
+		return nil, q.err
+	case q.limit < 0:
+		return nil, onto.Errorf(onto.Invalid, "limit %d is negative", q.limit).WithHint("0 means all")
+	case q.offset < 0:
+		return nil, onto.Errorf(onto.Invalid, "offset %d is negative", q.offset)
+	case q.offset > 0 && q.cursor != "":
+		return nil, onto.Errorf(onto.Invalid, "offset %d and a cursor do not go together", q.offset).
+			WithHint("leave out the offset: the cursor tells where to go on")
+	}
+	ask := &backend.Query{
+		Kind: q.t.schema.Kind, Type: q.t.schema.Name, Schema: &q.t.schema, Limit: q.limit, Offset: q.offset,
+		Identity: q.identity, Since: q.since,
+	}
+	if q.history {
+		ask.Mode = backend.History
+	}
+	scope := q.v.s.scope(q.t)
+	ask.Left, ask.Right = scope.Left, scope.Right
+	if err := q.conditions(ask, scope); err != nil {
+		return nil, err
+	}
+	for _, o := range q.order {
+		operand, err := filter.CheckOperand(o.Operand, scope)
+		if err == nil && operand.Func != "" {
+			err = onto.Errorf(onto.Invalid, "%s is an aggregate; only groups are sorted by it", filter.FormatOperand(operand))
+		}
+		if err != nil {
+			return nil, err
+		}
+		ask.Order = append(ask.Order, onto.Order{Operand: operand, Desc: o.Desc})
+	}
+	return ask, nil
+}
+
+// scope is what filters on a type may refer to.
+func (s *Store) scope(t *typ) *filter.Scope {
+	scope := &filter.Scope{Schema: &t.schema}
+	if t.schema.Kind == onto.KindRelation {
+		if left, ok := s.types[typeName{onto.KindEntity, t.schema.Left}]; ok {
+			scope.Left = &left.schema
+		}
+		if right, ok := s.types[typeName{onto.KindEntity, t.schema.Right}]; ok {
+			scope.Right = &right.schema
+		}
+	}
+	return scope
+}
+
+// conditions checks the filters and the words to search for.
+func (q *question) conditions(ask *backend.Query, scope *filter.Scope) error {
+	if len(q.where) > 0 {
+		var all onto.Filter = onto.And(q.where)
+		if len(q.where) == 1 {
+			all = q.where[0]
+		}
+		checked, err := filter.Check(all, scope)
+		if err != nil {
+			return err
+		}
+		ask.Where = checked
+	}
+	if !q.searched {
+		return nil
+	}
+	if ask.Search = words.Query(q.search); len(ask.Search) == 0 {
+		return onto.Errorf(onto.Invalid, "there is no word to search for in %.80q", q.search).WithHint("words are letters and digits")
+	}
+	for _, f := range q.t.schema.Fields {
+		if f.Search {
+			return nil
+		}
+	}
+	return onto.Errorf(onto.Invalid, "no field of %s can be searched", q.t.schema.Name).
+		WithHint(`mark a string field with onto:"search", or search: true in the schema file`)
+}
+
+// moment fills in what the view and the history's start refer to.
+func (q *question) moment(ctx context.Context, ask *backend.Query) error {
+	if q.since < 0 {
+		return onto.Errorf(onto.Invalid, "commit %d is negative", q.since)
+	}
+	if q.since > 0 {
+		if _, err := q.v.s.At(q.since).resolve(ctx); err != nil {
+			return err
+		}
+	}
+	at, err := q.v.resolve(ctx)
+	ask.At = at
+	return err
+}
+
+// pin replaces the head by the commit that it is now, for what takes several
+// questions.
+func (q *question) pin(ctx context.Context, ask *backend.Query) error {
+	if ask.At != backend.Head {
+		return nil
+	}
+	head, err := q.v.s.Head(ctx)
+	ask.At = head.ID
+	return err
+}
+
+// versions yields the answers as versions.
+func (q *question) versions(ctx context.Context) iter.Seq2[onto.Version, error] {
+	return later(func() (iter.Seq2[onto.Version, error], error) {
+		ask, err := q.ask(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return q.v.s.b.Scan(ctx, ask), nil
+	})
+}
+
+// count returns how many versions the question is about.
+func (q question) count(ctx context.Context) (int64, error) {
+	q.order, q.offset, q.limit = nil, 0, 0
+	ask, err := q.ask(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if ask.After != nil { // a group has no place
+		return 0, onto.Errorf(onto.Invalid, "a count has no cursor")
+	}
+	a := &backend.Aggregation{Query: *ask, Compute: []onto.Operand{onto.Count()}}
+	for g, err := range q.v.s.b.Aggregate(ctx, a) {
+		if err != nil {
+			return 0, err
+		}
+		var n int64
+		if err := json.Unmarshal(g.Values[0], &n); err != nil {
+			return 0, onto.Errorf(onto.Corrupt, "the backend counts %s", g.Values[0])
+		}
+		return n, nil
+	}
+	return 0, nil
+}
+
+// page reads one more than the limit to learn whether there is a next page.
+func page[T any](ctx context.Context, q question, convert func(*typ, *onto.Version) (T, error)) (Page[T], error) {
+	var p Page[T]
+	ask, err := q.ask(ctx)
+	if err != nil {
+		return p, err
+	}
+	if q.limit > 0 && q.limit < math.MaxInt {
+		ask.Limit = q.limit + 1
+		if err := q.pin(ctx, ask); err != nil {
+			return p, err
+		}
+	}
+	var last onto.Version
+	for v, err := range q.v.s.b.Scan(ctx, ask) {
+		if err != nil {
+			return Page[T]{}, err
+		}
+		if q.limit > 0 && len(p.Items) == q.limit {
+			p.Next, err = q.cursorAfter(ctx, ask, &last)
+			return p, err
+		}
+		item, err := convert(q.t, &v)
+		if err != nil {
+			return Page[T]{}, err
+		}
+		p.Items = append(p.Items, item)
+		last = v
+	}
+	return p, nil
+}
+
+// endpoints returns how the fields of a relation's endpoints are found.
+func (q *question) endpoints(ctx context.Context, ask *backend.Query) exec.Endpoints {
+	return func(v *onto.Version) (left, right json.RawMessage, err error) {
+		at := ask.At
+		if ask.Mode == backend.History {
+			at = v.Commit
+		}
+		if left, err = q.endpoint(ctx, onto.EntityID(q.t.schema.Left, v.Left), at); err == nil {
+			right, err = q.endpoint(ctx, onto.EntityID(q.t.schema.Right, v.Right), at)
+		}
+		return left, right, err
+	}
+}
+
+// endpoint returns the fields of an entity as of a commit, nil if it does not
+// exist then.
+func (q *question) endpoint(ctx context.Context, id onto.Identity, at int64) (json.RawMessage, error) {
+	v, err := q.v.s.b.Get(ctx, id, at)
+	if onto.CodeOf(err) == onto.NotFound || err == nil && !v.Live() {
+		return nil, nil
+	}
+	return v.Fields, err
+}
+
+// Explain tells how the question will be answered, if the backend can.
+func (q Query[T]) Explain(ctx context.Context) (backend.Explanation, error) {
+	ask, err := q.ask(ctx)
+	if err != nil {
+		return backend.Explanation{}, err
+	}
+	return q.v.s.explain(ctx, ask, nil)
+}
+
+// ExplainPast is Explain for Past.
+func (q Query[T]) ExplainPast(ctx context.Context, since int64) (backend.Explanation, error) {
+	q.history, q.since = true, since
+	return q.Explain(ctx)
+}
+
+func (s *Store) explain(ctx context.Context, q *backend.Query, a *backend.Aggregation) (backend.Explanation, error) {
+	explainer, ok := backend.As[backend.Explainer](s.b)
+	if !ok {
+		return backend.Explanation{}, onto.Errorf(onto.Unsupported, "this backend cannot explain its answers")
+	}
+	return explainer.Explain(ctx, q, a)
+}
+
+// commitCache remembers the last commit: versions come by commit.
+type commitCache struct {
+	s    *Store
+	last onto.Commit
+}
+
+func (c *commitCache) get(ctx context.Context, id int64) (onto.Commit, error) {
+	var err error
+	if c.last.ID != id {
+		c.last, err = c.s.b.Resolve(ctx, onto.AtCommit(id))
+	}
+	return c.last, err
+}

@@ -1,0 +1,90 @@
+package records
+
+import (
+	"bytes"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// appendCellValue appends the canonical JSON that a cell stands for in a
+// field, or nothing if the cell stands for no value.
+func appendCellValue(dst []byte, f *onto.Field, cell []byte) ([]byte, error) {
+	if len(cell) == 0 {
+		switch {
+		case !required(f):
+			return dst, nil
+		case f.Type == onto.String:
+			return append(dst, `""`...), nil
+		}
+		return dst, onto.Errorf(onto.Invalid, "there is no value").WithHint("write a value of type %s", f.Type)
+	}
+	start := len(dst)
+	dst, err := appendCellJSON(dst, f.Type, cell)
+	if err != nil {
+		return dst, err
+	}
+	if _, err := f.Type.Fit(dst[start:]); err != nil {
+		return dst, err
+	}
+	return dst, nil
+}
+
+// appendCellJSON appends the JSON that a cell which is not empty stands for.
+func appendCellJSON(dst []byte, t onto.FieldType, cell []byte) ([]byte, error) {
+	switch t {
+	case onto.String:
+		text, err := cellText(cell)
+		if err != nil {
+			return dst, err
+		}
+		return codec.AppendString(dst, text)
+	case onto.Time:
+		return codec.AppendString(dst, string(cell))
+	case onto.Int, onto.Float, onto.Bool:
+		if bytes.ContainsAny(cell, " \t\r\n\"[{") {
+			return dst, onto.Errorf(onto.Invalid, "expected %s, found %.80q", t, cell)
+		}
+	}
+	value, err := codec.AppendCanonical(dst, cell)
+	if err != nil {
+		return dst, onto.Errorf(onto.Invalid, "expected %s, found %.80q: %w", t, cell, err).
+			WithHint("values of type object, list and any are written as JSON, so text among them has quotes")
+	}
+	return value, nil
+}
+
+// cellText is the text that a cell stands for.
+func cellText(cell []byte) (string, error) {
+	if len(cell) == 0 || cell[0] != '"' {
+		return string(cell), nil
+	}
+	canonical, err := codec.AppendCanonical(nil, cell)
+	if err != nil {
+		return "", onto.Errorf(onto.Invalid, "%w", err).WithHint("text that starts with a quote is written as a JSON string")
+	}
+	return codec.Unquote(canonical), nil // it starts with a quote, so it is text
+}
+
+// cellOf is the cell for a field's value, which is canonical JSON.
+func cellOf(dst []byte, f *onto.Field, value []byte) []byte {
+	switch f.Type {
+	case onto.String:
+		return appendTextCell(dst, codec.Unquote(value), !required(f))
+	case onto.Time:
+		return appendCell(dst, codec.Unquote(value))
+	}
+	return appendCell(dst, string(value))
+}
+
+// appendTextCell appends text as a cell. It is written as a JSON string where
+// it would be taken for something else: absent if it is empty, or JSON.
+func appendTextCell(dst []byte, text string, absent bool) []byte {
+	if text == "" && absent || text != "" && text[0] == '"' {
+		quoted, err := codec.AppendString(nil, text)
+		if err == nil { // it came out of a canonical string
+			text = string(quoted)
+		}
+	}
+	return appendCell(dst, text)
+}

@@ -1,0 +1,230 @@
+package records
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// csvReader reads records of one type from CSV.
+type csvReader struct {
+	rows    *rowReader
+	schema  *onto.Schema
+	columns []csvColumn // in the order of the file
+	order   []int       // the columns that are fields, by name
+
+	members      []codec.Member // of the record
+	room, object []byte         // for their values, and for all of them
+}
+
+// csvColumn is a column: a field, or a part of the identity or of the metadata.
+type csvColumn struct {
+	name  string
+	field *onto.Field // nil if it is no field
+	role  string      // if it is no field: its name without a prefix
+}
+
+// newCSVReader reads the header.
+func newCSVReader(lines *lineReader, types catalogue, name string) (*csvReader, error) {
+	if name == "" {
+		return nil, onto.Errorf(onto.Invalid, "CSV does not say of which type its rows are").WithHint("name the type, as --type T")
+	}
+	schema, err := types.find("", []byte(name))
+	if err != nil {
+		return nil, err
+	}
+	r := &csvReader{rows: &rowReader{lines: lines}, schema: schema}
+	err = r.rows.next()
+	if errors.Is(err, io.EOF) {
+		return nil, onto.Errorf(onto.Invalid, "line 1: there is no header").WithHint("the first row names the columns: %s", columnList(schema))
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range r.rows.count() {
+		if err := r.addColumn(string(r.rows.cell(i))); err != nil {
+			return nil, atLine(r.rows.line, err)
+		}
+	}
+	if err := r.checkColumns(); err != nil {
+		return nil, atLine(r.rows.line, err)
+	}
+	slices.SortFunc(r.order, func(a, b int) int { return strings.Compare(r.columns[a].name, r.columns[b].name) })
+	r.rows.want = len(r.columns)
+	return r, nil
+}
+
+// csvColumns is the columns that a type has in CSV, with those of the
+// metadata that are asked for.
+func csvColumns(schema *onto.Schema, metadata ...string) []csvColumn {
+	var list []csvColumn
+	system := func(roles ...string) {
+		for _, role := range roles {
+			list = append(list, csvColumn{name: systemColumn(schema, role), role: role})
+		}
+	}
+	field := func(f onto.Field) { list = append(list, csvColumn{name: f.Name, field: &f}) }
+	if schema.Kind == onto.KindEntity {
+		key, _ := schema.Field(schema.Key)
+		field(key)
+	} else {
+		system(leftKey, rightKey)
+		if schema.InstanceKey != "" {
+			system(instanceKey)
+		}
+	}
+	for _, f := range schema.Fields {
+		if f.Name != schema.Key {
+			field(f)
+		}
+	}
+	system(metadata...)
+	return list
+}
+
+func columnNames(columns []csvColumn) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.name
+	}
+	return names
+}
+
+func columnList(schema *onto.Schema) string {
+	return strings.Join(columnNames(csvColumns(schema)), ",")
+}
+
+// addColumn takes the next column of the header.
+func (r *csvReader) addColumn(name string) error {
+	known := csvColumns(r.schema, commitID, schemaVersion, opName)
+	i := slices.IndexFunc(known, func(c csvColumn) bool { return c.name == name })
+	if i < 0 {
+		err := onto.Errorf(onto.Invalid, "type %s has no column %.80q", r.schema.Name, name)
+		if near := onto.Suggest(name, columnNames(known)); near != "" && len(name) <= onto.MaxName {
+			return err.WithHint("did you mean %s?", near)
+		}
+		return err.WithHint("its columns are %s", columnList(r.schema))
+	}
+	if r.has(name) {
+		return onto.Errorf(onto.Invalid, "column %s comes twice", name)
+	}
+	if known[i].field != nil {
+		r.order = append(r.order, len(r.columns))
+	}
+	r.columns = append(r.columns, known[i])
+	return nil
+}
+
+func (r *csvReader) has(name string) bool {
+	return slices.ContainsFunc(r.columns, func(c csvColumn) bool { return c.name == name })
+}
+
+// checkColumns refuses a header without a column that every record needs.
+func (r *csvReader) checkColumns() error {
+	for _, c := range csvColumns(r.schema) {
+		if r.needs(&c) && !r.has(c.name) {
+			return onto.Errorf(onto.Invalid, "column %s is missing", c.name).
+				WithHint("the columns of %s are %s", r.schema.Name, columnList(r.schema))
+		}
+	}
+	return nil
+}
+
+// needs reports whether there must be a column. If the instance key is among
+// the fields, one of its two columns is enough.
+func (r *csvReader) needs(c *csvColumn) bool {
+	switch {
+	case c.role == instanceKey:
+		return !r.has(r.schema.InstanceKey)
+	case c.field == nil:
+		return true
+	}
+	return required(c.field) && c.name != r.schema.InstanceKey
+}
+
+// next returns the record of the next row.
+func (r *csvReader) next() (record, error) {
+	if err := r.rows.next(); err != nil {
+		return record{}, err
+	}
+	rec := record{
+		schema: r.schema, id: onto.Identity{Kind: r.schema.Kind, Type: r.schema.Name}, op: onto.Put, line: r.rows.line,
+	}
+	err := r.system(&rec)
+	if err == nil {
+		err = r.fields(&rec)
+	}
+	if err != nil {
+		return rec, atLine(rec.line, err)
+	}
+	rec.completeIdentity()
+	if rec.op == onto.Delete {
+		rec.fields = nil
+	}
+	return rec, nil
+}
+
+// system reads the cells that are no fields.
+func (r *csvReader) system(rec *record) error {
+	for i, c := range r.columns {
+		var part *string
+		var op string
+		switch c.role {
+		case leftKey:
+			part = &rec.id.Left
+		case rightKey:
+			part = &rec.id.Right
+		case instanceKey:
+			part = &rec.id.Instance
+		case opName:
+			part = &op
+		default:
+			continue
+		}
+		text, err := cellText(r.rows.cell(i))
+		if err == nil {
+			*part = text
+		}
+		if err == nil && part == &op {
+			rec.op, err = parseOp(op)
+		}
+		if err != nil {
+			return inColumn(c.name, err)
+		}
+	}
+	return nil
+}
+
+// fields reads the cells that are fields and puts them together.
+func (r *csvReader) fields(rec *record) error {
+	r.room, r.members = r.room[:0], r.members[:0]
+	for _, i := range r.order {
+		c, cell := r.columns[i], r.rows.cell(i)
+		instance := c.name == r.schema.InstanceKey
+		if len(cell) == 0 && (instance || rec.op == onto.Delete) {
+			continue
+		}
+		if rec.op == onto.Delete && !instance && c.name != r.schema.Key {
+			return onto.Errorf(onto.Invalid, "column %s: the row deletes, but has a value here", c.name).WithHint("leave the cell empty, or the op")
+		}
+		start := len(r.room)
+		room, err := appendCellValue(r.room, c.field, cell)
+		if err != nil {
+			return inColumn(c.name, err)
+		}
+		if r.room = room; len(room) > start {
+			r.members = append(r.members, codec.Member{Name: c.name, Value: room[start:len(room):len(room)]})
+		}
+	}
+	r.object = codec.AppendObject(r.object[:0], r.members)
+	rec.fields = r.object
+	return nil
+}
+
+func inColumn(name string, err error) error {
+	return onto.Errorf(onto.Invalid, "column %s: %w", name, err)
+}

@@ -1,0 +1,190 @@
+package records
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// jsonlEncoder writes versions as JSON Lines.
+type jsonlEncoder struct{ metadata []string }
+
+func (jsonlEncoder) header(dst []byte) []byte { return dst }
+
+func (e jsonlEncoder) record(dst []byte, v *onto.Version) ([]byte, error) {
+	w := jsonWriter{dst: append(dst, '{')}
+	w.text("kind", string(v.Kind))
+	w.text("type", v.Type)
+	if v.Kind == onto.KindEntity {
+		w.text("key", v.Key)
+	} else {
+		w.text(leftKey, v.Left)
+		w.text(rightKey, v.Right)
+		w.text(instanceKey, v.Instance)
+	}
+	if v.Live() {
+		w.name("fields")
+		w.object(v.Fields)
+	}
+	for _, name := range e.metadata {
+		if name == opName {
+			w.text(name, string(v.Op))
+			continue
+		}
+		w.name(name)
+		w.dst = strconv.AppendInt(w.dst, metadataNumber(v, name), 10)
+	}
+	if w.err != nil {
+		return w.dst, unreadable(v, w.err)
+	}
+	return append(w.dst, '}', '\n'), nil
+}
+
+func metadataNumber(v *onto.Version, name string) int64 {
+	if name == commitID {
+		return v.Commit
+	}
+	return int64(v.SchemaVersion)
+}
+
+// unreadable is the error for a version that somebody has changed.
+func unreadable(v *onto.Version, err error) error {
+	return onto.Errorf(onto.Corrupt, "%s at commit %d: %w", v.Identity, v.Commit, err).WithHint("a new put replaces it")
+}
+
+// jsonWriter appends the members of an object.
+type jsonWriter struct {
+	dst []byte
+	err error // the first
+}
+
+func (w *jsonWriter) name(name string) {
+	if w.dst[len(w.dst)-1] != '{' {
+		w.dst = append(w.dst, ',')
+	}
+	w.dst = append(append(append(w.dst, '"'), name...), '"', ':')
+}
+
+func (w *jsonWriter) text(name, text string) {
+	w.name(name)
+	var err error
+	if w.dst, err = codec.AppendString(w.dst, text); err != nil && w.err == nil {
+		w.err = err
+	}
+}
+
+// object appends an object that may have been changed by somebody.
+func (w *jsonWriter) object(text []byte) {
+	start := len(w.dst)
+	dst, err := codec.AppendCanonical(w.dst, text)
+	if err == nil && dst[start] != '{' {
+		_, err = codec.ParseObject(text) // which says what it is instead
+	}
+	w.dst = dst
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+}
+
+// csvEncoder writes versions of one type as CSV.
+type csvEncoder struct {
+	schema  *onto.Schema
+	columns []csvColumn
+}
+
+func newCSVEncoder(schema *onto.Schema, metadata []string) *csvEncoder {
+	return &csvEncoder{schema, csvColumns(schema, metadata...)}
+}
+
+func (e *csvEncoder) header(dst []byte) []byte {
+	for i, c := range e.columns {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, c.name...)
+	}
+	return append(dst, '\n')
+}
+
+func (e *csvEncoder) record(dst []byte, v *onto.Version) ([]byte, error) {
+	members, err := e.members(v)
+	if err != nil {
+		return dst, err
+	}
+	for i, c := range e.columns {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		switch {
+		case c.field == nil:
+			dst = appendSystemCell(dst, c.role, v)
+		case !v.Live() && c.name == e.schema.Key:
+			dst = appendTextCell(dst, v.Key, false)
+		default:
+			dst = e.cell(dst, c, members)
+		}
+	}
+	return append(dst, '\n'), nil
+}
+
+// cell appends the cell of a field.
+func (e *csvEncoder) cell(dst []byte, c csvColumn, members []codec.Member) []byte {
+	for _, m := range members {
+		if m.Name == c.name && codec.KindOf(m.Value) != codec.Null {
+			return cellOf(dst, c.field, m.Value)
+		}
+	}
+	return dst
+}
+
+// members returns the fields of a version, which must be those of the type: an
+// old version can have been written for another one.
+func (e *csvEncoder) members(v *onto.Version) ([]codec.Member, error) {
+	if !v.Live() {
+		return nil, nil
+	}
+	members, err := codec.ParseObject(v.Fields)
+	if err != nil {
+		return nil, unreadable(v, err)
+	}
+	for _, m := range members {
+		f, ok := e.schema.Field(m.Name)
+		if !ok {
+			return nil, e.otherType(v, "field "+m.Name+" is unknown")
+		}
+		if codec.KindOf(m.Value) == codec.Null {
+			continue
+		}
+		if _, err := f.Type.Fit(m.Value); err != nil {
+			return nil, e.otherType(v, "field "+m.Name+": "+err.Error())
+		}
+	}
+	for _, f := range e.schema.Fields {
+		has := slices.ContainsFunc(members, func(m codec.Member) bool { return m.Name == f.Name })
+		if required(&f) && !has {
+			return nil, e.otherType(v, "field "+f.Name+" is missing")
+		}
+	}
+	return members, nil
+}
+
+func (e *csvEncoder) otherType(v *onto.Version, what string) error {
+	return onto.Errorf(onto.Invalid, "%s at commit %d does not fit the columns of %s: %s", v.Identity, v.Commit, e.schema.Name, what).
+		WithHint("it was written for another version of the type; use --format jsonl, which has no columns")
+}
+
+func appendSystemCell(dst []byte, role string, v *onto.Version) []byte {
+	switch role {
+	case leftKey:
+		return appendTextCell(dst, v.Left, false)
+	case rightKey:
+		return appendTextCell(dst, v.Right, false)
+	case instanceKey:
+		return appendTextCell(dst, v.Instance, false)
+	case opName:
+		return append(dst, v.Op...)
+	}
+	return strconv.AppendInt(dst, metadataNumber(v, role), 10)
+}

@@ -1,0 +1,202 @@
+package records
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
+)
+
+// record is one record of an import.
+type record struct {
+	schema *onto.Schema
+	id     onto.Identity
+	op     onto.Op
+	fields []byte // canonical JSON object; valid until the next record is read
+	line   int64  // where it starts
+}
+
+// source reads records. Its errors carry the line.
+type source interface {
+	// next returns io.EOF after the last record.
+	next() (record, error)
+}
+
+// feed gives records to a store and keeps account of them.
+type feed struct {
+	opts  ImportOptions
+	src   source
+	input *cancellable
+	seen  *seen
+	out   Outcome
+	line  int64 // of the record that was read last
+	given bool  // the store has that record and has not asked for the next
+}
+
+func newFeed(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (*feed, error) {
+	opts, err := o.check()
+	if err != nil {
+		return nil, err
+	}
+	f := &feed{opts: opts, input: &cancellable{tally{r: r}, ctx.Err}, seen: newSeen(maxSeen)}
+	types := newCatalogue(s)
+	text, err := skipMark(f.input)
+	if err != nil {
+		return nil, err
+	}
+	lines := &lineReader{r: text, limit: maxRecord}
+	if opts.Format == JSONL {
+		if opts.Type != "" {
+			return nil, onto.Errorf(onto.Invalid, "a type is given, but each line of JSON Lines names its own").
+				WithHint("leave out the type %s, or say --format csv", opts.Type)
+		}
+		f.src = &jsonlReader{lines: lines, types: types}
+		return f, nil
+	}
+	f.src, err = newCSVReader(lines, types, opts.Type)
+	return f, err
+}
+
+// skipMark buffers a reader and skips the byte order mark that some programs
+// put in front of UTF-8.
+func skipMark(r io.Reader) (*bufio.Reader, error) {
+	const mark = "\ufeff"
+	text := bufio.NewReaderSize(r, 64<<10)
+	start, err := text.Peek(len(mark))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, atLine(1, err)
+	}
+	if string(start) == mark {
+		_, err = text.Discard(len(mark))
+		return text, err
+	}
+	return text, nil
+}
+
+// cancellable is a tally that ends when its context does.
+type cancellable struct {
+	tally
+	ended func() error
+}
+
+func (c *cancellable) Read(p []byte) (int, error) {
+	if err := c.ended(); err != nil {
+		return 0, err
+	}
+	return c.tally.Read(p)
+}
+
+// things yields the records as a store takes them.
+func (f *feed) things() iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		for {
+			rec, err := f.next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			f.given = true
+			if !yield(rec.thing(), nil) {
+				return
+			}
+			f.given = false
+		}
+	}
+}
+
+// next returns the next record that does not repeat an earlier one.
+func (f *feed) next() (record, error) {
+	for {
+		rec, err := f.src.next()
+		if err != nil {
+			return rec, err
+		}
+		f.line = rec.line
+		f.out.Records++
+		if f.opts.Progress != nil && f.out.Records%progressStep == 0 {
+			f.opts.Progress(f.out.Records, f.input.n)
+		}
+		first, err := f.seen.add(&rec)
+		switch {
+		case err != nil:
+			return rec, err
+		case first == untracked:
+			f.out.Untracked++
+		case first != 0:
+			f.out.Repeated++
+			continue
+		}
+		return rec, nil
+	}
+}
+
+// thing is the record as a store takes it.
+func (r *record) thing() any {
+	switch {
+	case r.op == onto.Delete:
+		return r.id
+	case r.id.Kind == onto.KindEntity:
+		return onto.Entity{Type: r.id.Type, Key: r.id.Key, Fields: json.RawMessage(r.fields)}
+	}
+	return onto.Relation{
+		Type: r.id.Type, Left: r.id.Left, Right: r.id.Right, Instance: r.id.Instance, Fields: json.RawMessage(r.fields),
+	}
+}
+
+// explain adds the line to what the store says about a record. Other errors
+// have it, or have none.
+func (f *feed) explain(err error) error {
+	switch onto.CodeOf(err) {
+	case onto.Invalid, onto.TooLarge:
+		if f.given {
+			return atLine(f.line, err)
+		}
+	}
+	return err
+}
+
+// atLine puts a line in front of an error.
+func atLine(line int64, err error) error {
+	if code := onto.CodeOf(err); code != "" {
+		return onto.Errorf(code, "line %d: %w", line, err)
+	}
+	return fmt.Errorf("line %d: %w", line, err)
+}
+
+// catalogue finds the types of a store.
+type catalogue struct {
+	s     *store.Store
+	types map[onto.Kind]map[string]*onto.Schema
+}
+
+func newCatalogue(s *store.Store) catalogue {
+	c := catalogue{s, map[onto.Kind]map[string]*onto.Schema{onto.KindEntity: {}, onto.KindRelation: {}}}
+	for _, schema := range s.Types() {
+		c.types[schema.Kind][schema.Name] = &schema
+	}
+	return c
+}
+
+// find returns a type by its name and, unless that is empty, its kind.
+func (c catalogue) find(kind onto.Kind, name []byte) (*onto.Schema, error) {
+	if schema, ok := c.types[kind][string(name)]; ok {
+		return schema, nil
+	}
+	schema, err := c.s.Type(string(name))
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == "":
+		return c.types[schema.Kind][schema.Name], nil
+	}
+	return nil, onto.Errorf(onto.Invalid, "%s is of kind %s, not %s", name, schema.Kind, kind)
+}

@@ -1,0 +1,200 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
+)
+
+// Policy says what happens to an identity that exists with other fields than
+// its record has. A record that deletes is carried out under every policy.
+type Policy string
+
+// The policies. None means Abort.
+const (
+	Abort  Policy = "abort"  // store nothing at all
+	Skip   Policy = "skip"   // leave the identity as it is
+	Upsert Policy = "upsert" // replace its fields
+)
+
+// Precondition is what every identity of an import must fulfil.
+type Precondition string
+
+// The preconditions.
+const (
+	NoPrecondition Precondition = ""
+	MustExist      Precondition = "must_exist"
+	MustNotExist   Precondition = "must_not_exist"
+)
+
+// ImportOptions say what is imported and how. Nil and the zero value import
+// JSON Lines and abort at a conflict.
+type ImportOptions struct {
+	Format       Format
+	Type         string // CSV: what the rows are; JSON Lines: must be empty
+	OnConflict   Policy
+	Precondition Precondition
+
+	// Draft has what is said about the commit, and expectations. It has no
+	// intents: the records are.
+	Draft onto.Draft
+
+	// Progress, if not nil, is called now and then with how many records and
+	// bytes of text were read.
+	Progress func(records, bytes int64)
+}
+
+// Outcome tells what an import did, or would do. Each record is counted once
+// among inserts, updates, unchanged, deletes, skipped, conflicts and repeated;
+// only Records is counted when an idempotency key is used again.
+type Outcome struct {
+	Records   int64
+	Inserts   int64
+	Updates   int64
+	Unchanged int64 // what is there already
+	Deletes   int64
+	Skipped   int64 // left alone because of the policy
+	Conflicts int64 // refused because of the policy or the precondition
+	Repeated  int64 // the same as an earlier record
+
+	// First has the first conflicts of a plan, at most MaxConflicts.
+	First []Conflict
+
+	// Untracked counts the records of a very long import that were not
+	// compared with earlier ones. A commit does that even so.
+	Untracked int64
+
+	Result onto.Result // of a plan: zero
+}
+
+// MaxConflicts is how many conflicts an outcome lists.
+const MaxConflicts = 20
+
+// Conflict is a record that cannot be imported.
+type Conflict struct {
+	Identity onto.Identity
+	Line     int64 // 0 if it is not known
+	Reason   string
+}
+
+// String describes the conflict with its line.
+func (c Conflict) String() string {
+	if c.Line == 0 {
+		return fmt.Sprintf("%s %s", c.Identity, c.Reason)
+	}
+	return fmt.Sprintf("line %d: %s %s", c.Line, c.Identity, c.Reason)
+}
+
+// Import reads records and makes them true as one commit, or none if they
+// change nothing. What is wrong with a record is said with its line, and then
+// nothing is stored. The write lock is held until the reader has ended.
+func Import(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (Outcome, error) {
+	f, err := newFeed(ctx, s, r, o)
+	if err != nil {
+		return Outcome{}, err
+	}
+	res, err := s.CommitStreamWith(ctx, f.opts.Draft, f.things(), &store.StreamOptions{Admit: f.admit})
+	if err != nil {
+		return Outcome{}, f.explain(err)
+	}
+	f.out.Result = res
+	return f.out, nil
+}
+
+// Plan reads records and tells what Import would do with them at this moment.
+// It changes nothing. Conflicts are counted, not returned as an error.
+func Plan(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (Outcome, error) {
+	f, err := newFeed(ctx, s, r, o)
+	if err == nil {
+		err = f.opts.Draft.Check()
+	}
+	if err == nil {
+		err = checkExpectations(ctx, s, f.opts.Draft.Expectations())
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	for p, err := range s.Preview(ctx, f.things()) {
+		if err != nil {
+			return Outcome{}, f.explain(err)
+		}
+		if v := f.opts.judge(&p); !f.out.count(v) {
+			f.out.note(Conflict{p.Identity, f.line, v.reason})
+		}
+	}
+	return f.out, nil
+}
+
+// checkExpectations holds a draft's expectations against the head.
+func checkExpectations(ctx context.Context, s *store.Store, expect []onto.Expectation) error {
+	if len(expect) == 0 {
+		return nil
+	}
+	head, err := s.Head(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range expect {
+		if e.Head && e.Commit != head.ID {
+			return onto.Errorf(onto.HeadMismatch, "expected head %d, but the head is %d", e.Commit, head.ID).
+				WithHint("look at what changed, then try again with the new head")
+		}
+		if e.Head {
+			continue
+		}
+		v, err := s.At(head.ID).Get(ctx, e.Identity)
+		if err != nil && onto.CodeOf(err) != onto.NotFound {
+			return err
+		}
+		if v.Commit != e.Commit {
+			return onto.Errorf(onto.VersionMismatch, "expected %s at commit %d, but it is at %d", e.Identity, e.Commit, v.Commit).
+				WithHint("0 means that it does not exist; read it again")
+		}
+	}
+	return nil
+}
+
+// check returns the options with their defaults, or what is wrong with them.
+func (o *ImportOptions) check() (ImportOptions, error) {
+	var opts ImportOptions
+	if o != nil {
+		opts = *o
+	}
+	var err error
+	if opts.Format, err = opts.Format.check(); err != nil {
+		return opts, err
+	}
+	if opts.OnConflict == "" {
+		opts.OnConflict = Abort
+	}
+	err = oneOf("conflict policy", opts.OnConflict, Abort, Skip, Upsert)
+	if err == nil && opts.Precondition != NoPrecondition {
+		err = oneOf("precondition", opts.Precondition, MustExist, MustNotExist)
+	}
+	if err != nil {
+		return opts, err
+	}
+	for range opts.Draft.Intents() {
+		return opts, onto.Errorf(onto.Invalid, "the draft of an import has intents of its own").WithHint("commit them apart from the import")
+	}
+	return opts, nil
+}
+
+// oneOf refuses a word that is not among those known.
+func oneOf[W ~string](what string, word W, known ...W) error {
+	names := make([]string, len(known))
+	for i, k := range known {
+		if k == word {
+			return nil
+		}
+		names[i] = string(k)
+	}
+	err := onto.Errorf(onto.Invalid, "%s %.80q is unknown", what, string(word))
+	if near := onto.Suggest(string(word), names); near != "" {
+		return err.WithHint("did you mean %s?", near)
+	}
+	return err.WithHint("use one of %q", names)
+}

@@ -1,0 +1,81 @@
+package records
+
+import (
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
+)
+
+// verdict is what becomes of one record.
+type verdict struct {
+	effect effect
+	reason string // why it is refused
+}
+
+type effect uint8
+
+const (
+	inserts effect = iota
+	updates
+	unchanged
+	deletes
+	skips
+	refuses
+)
+
+// judge decides on a record, given what there is of its identity.
+func (o *ImportOptions) judge(p *store.Proposal) verdict {
+	live := p.Live()
+	switch {
+	case o.Precondition == MustExist && !live:
+		return verdict{refuses, "does not exist"}
+	case o.Precondition == MustNotExist && live:
+		return verdict{refuses, "exists already"}
+	case !p.Changes:
+		return verdict{effect: unchanged}
+	case p.Op == onto.Delete:
+		return verdict{effect: deletes}
+	case !live:
+		return verdict{effect: inserts}
+	case o.OnConflict == Upsert:
+		return verdict{effect: updates}
+	case o.OnConflict == Skip:
+		return verdict{effect: skips}
+	}
+	return verdict{refuses, "exists with other fields"}
+}
+
+// hint tells what to do about a refused record.
+func (o *ImportOptions) hint() string {
+	const nothing, list = "nothing was stored: ", "; a dry run lists such records"
+	if o.Precondition != NoPrecondition {
+		return nothing + "take the record out, or leave out the precondition " + string(o.Precondition) + list
+	}
+	return nothing + "take the record out, or choose --on-conflict skip to leave such things as they are, or upsert to replace them" + list
+}
+
+// count adds a verdict to the outcome. It reports false if the record is refused.
+func (out *Outcome) count(v verdict) bool {
+	counters := [...]*int64{
+		inserts: &out.Inserts, updates: &out.Updates, unchanged: &out.Unchanged,
+		deletes: &out.Deletes, skips: &out.Skipped, refuses: &out.Conflicts,
+	}
+	*counters[v.effect]++
+	return v.effect != refuses
+}
+
+// note lists one of the first conflicts.
+func (out *Outcome) note(c Conflict) {
+	if len(out.First) < MaxConflicts {
+		out.First = append(out.First, c)
+	}
+}
+
+// admit is the verdict on one record under the write lock.
+func (f *feed) admit(p store.Proposal) (bool, error) {
+	v := f.opts.judge(&p)
+	if f.out.count(v) {
+		return v.effect != skips, nil
+	}
+	c := Conflict{p.Identity, f.seen.line(p.Identity), v.reason}
+	return false, onto.Errorf(onto.Conflict, "%s", c).WithHint("%s", f.opts.hint())
+}

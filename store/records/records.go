@@ -1,0 +1,113 @@
+// Package records moves entities and relations into and out of a store as text.
+//
+// A record is one identity and the fields it should have, or has. Imports also
+// know records with the op delete, which say that the identity should be gone.
+//
+// As JSON Lines, each line is a record:
+//
+//	{"kind":"entity","type":"Customer","key":"c1","fields":{"id":"c1","name":"Ada"}}
+//	{"kind":"relation","type":"Subscription","left_key":"c1","right_key":"p1","instance_key":"","fields":{}}
+//
+// As CSV, a file holds one type and its first row names the columns: the fields
+// of an entity; left_key, right_key, instance_key if the type is keyed, and the
+// fields of a relation. An empty cell is an absent value, or the empty text in a
+// text field that must be there. Objects, lists and values of any type are JSON.
+// In a text column, a cell that starts with a double quote is a JSON string. A
+// column that is no field is called onto.left_key where a field is called
+// left_key, and so on.
+//
+// With metadata, records also have commit_id, schema_version_id and op.
+//
+// Both directions stream: they need little memory, however many records there
+// are. An import is one commit or none.
+package records
+
+import (
+	"strings"
+
+	"github.com/ontologia/onto"
+)
+
+// Format is how records are written.
+type Format string
+
+// The formats.
+const (
+	JSONL Format = "jsonl"
+	CSV   Format = "csv"
+)
+
+// maxRecord bounds the text of one record: twice what its canonical fields may
+// have, since they may stand there with spaces, escapes and doubled quotes.
+const maxRecord = 2*onto.MaxFields + 64<<10
+
+// progressStep is after how many records progress is reported.
+const progressStep = 1000
+
+// ParseFormat reads the name of a format.
+func ParseFormat(name string) (Format, error) {
+	switch f := Format(name); f {
+	case JSONL, CSV:
+		return f, nil
+	case "parquet":
+		return "", noParquet()
+	}
+	err := onto.Errorf(onto.Invalid, "format %.80q is unknown", name)
+	if near := onto.Suggest(name, []string{string(JSONL), string(CSV)}); near != "" {
+		return "", err.WithHint("did you mean %s?", near)
+	}
+	return "", err.WithHint("use jsonl or csv")
+}
+
+// FormatOf tells the format from the name of a file, with or without .gz.
+func FormatOf(file string) (Format, error) {
+	name := strings.TrimSuffix(strings.ToLower(file), packed)
+	for _, known := range []struct {
+		suffix string
+		format Format
+	}{{".jsonl", JSONL}, {".ndjson", JSONL}, {".json", JSONL}, {".csv", CSV}} {
+		if strings.HasSuffix(name, known.suffix) {
+			return known.format, nil
+		}
+	}
+	if strings.HasSuffix(name, ".parquet") {
+		return "", noParquet()
+	}
+	return "", onto.Errorf(onto.Invalid, "%s: the name does not tell the format", file).
+		WithHint("say --format jsonl or --format csv, or use a name that ends in .jsonl, .csv, .jsonl.gz or .csv.gz")
+}
+
+func noParquet() error {
+	return onto.Errorf(onto.Unsupported, "Parquet is the format of lakes; records are JSON Lines or CSV").
+		WithHint("use --format jsonl or --format csv; most tools for Parquet read both")
+}
+
+// check refuses a format that does not exist. None means JSON Lines.
+func (f Format) check() (Format, error) {
+	if f == "" {
+		return JSONL, nil
+	}
+	return ParseFormat(string(f))
+}
+
+// The columns and members that are no fields.
+const (
+	leftKey       = "left_key"
+	rightKey      = "right_key"
+	instanceKey   = "instance_key"
+	commitID      = "commit_id"
+	schemaVersion = "schema_version_id"
+	opName        = "op"
+)
+
+// systemColumn is the name of a column that is no field. Where a field has its
+// name it gets a prefix that no field can have.
+func systemColumn(schema *onto.Schema, name string) string {
+	if _, taken := schema.Field(name); taken {
+		return "onto." + name
+	}
+	return name
+}
+
+// required reports whether a field must have a value in a record.
+func required(f *onto.Field) bool { return !f.Optional && f.Default == nil }

@@ -1,0 +1,140 @@
+package records
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/ontologia/onto"
+)
+
+// rowReader reads rows of CSV as RFC 4180 has them. What stands in a quoted
+// cell is kept as it is, line ends included.
+type rowReader struct {
+	lines *lineReader
+	want  int    // how many cells each row must have; 0 for any
+	line  int64  // where the row starts
+	text  []byte // of all cells of the row
+	ends  []int  // where each of them ends
+}
+
+func (r *rowReader) count() int { return len(r.ends) }
+
+// cell returns a cell of the row, valid until the next row is read.
+func (r *rowReader) cell(i int) []byte {
+	start := 0
+	if i > 0 {
+		start = r.ends[i-1]
+	}
+	return r.text[start:r.ends[i]]
+}
+
+// next reads a row, or returns io.EOF. Blank lines are skipped.
+func (r *rowReader) next() error {
+	line, err := r.lines.next()
+	for err == nil && len(trimEnd(line)) == 0 {
+		line, err = r.lines.next()
+	}
+	if err != nil {
+		return err
+	}
+	r.line, r.ends = r.lines.n, r.ends[:0]
+	if r.text = r.text[:0]; cap(r.text) > keptRoom {
+		r.text = nil
+	}
+	for more := true; more; {
+		if line, more, err = r.take(line); err != nil {
+			return err
+		}
+		r.ends = append(r.ends, len(r.text))
+	}
+	if r.want > 0 && len(r.ends) != r.want {
+		return onto.Errorf(onto.Invalid, "line %d: the row has %d cells, but the header has %d", r.line, len(r.ends), r.want).
+			WithHint("cells with a comma, a quote or a line end stand in double quotes")
+	}
+	return nil
+}
+
+// take reads one cell and returns what follows its comma, and whether there
+// was one.
+func (r *rowReader) take(line []byte) ([]byte, bool, error) {
+	if len(line) > 0 && line[0] == '"' {
+		return r.quoted(line[1:])
+	}
+	cell, rest, more := bytes.Cut(line, []byte(","))
+	if !more {
+		cell = trimEnd(cell)
+	}
+	if bytes.IndexByte(cell, '"') >= 0 {
+		return nil, false, onto.Errorf(onto.Invalid, "line %d: there is a quote inside the cell %.80q", r.lines.n, cell).
+			WithHint("put the whole cell in double quotes, and write its own quotes twice")
+	}
+	r.text = append(r.text, cell...)
+	return rest, more, nil
+}
+
+// quoted reads the rest of a cell that starts with a quote. It may go on over
+// many lines.
+func (r *rowReader) quoted(line []byte) ([]byte, bool, error) {
+	for {
+		i := bytes.IndexByte(line, '"')
+		if i < 0 {
+			r.text = append(r.text, line...)
+			var err error
+			if line, err = r.another(); err != nil {
+				return nil, false, err
+			}
+			continue
+		}
+		r.text = append(r.text, line[:i]...)
+		line = line[i+1:]
+		if len(line) > 0 && line[0] == '"' {
+			r.text = append(r.text, '"')
+			line = line[1:]
+			continue
+		}
+		if rest, more := bytes.CutPrefix(line, []byte(",")); more {
+			return rest, true, nil
+		}
+		if len(trimEnd(line)) > 0 {
+			return nil, false, onto.Errorf(onto.Invalid, "line %d: after the quoted cell comes %.20q, not a comma", r.lines.n, trimEnd(line)).
+				WithHint("write a quote inside a quoted cell twice")
+		}
+		return nil, false, nil
+	}
+}
+
+// another reads a further line of the row.
+func (r *rowReader) another() ([]byte, error) {
+	if len(r.text) > maxRecord {
+		return nil, tooLong(r.line)
+	}
+	line, err := r.lines.next()
+	if errors.Is(err, io.EOF) {
+		return nil, onto.Errorf(onto.Invalid, "line %d: a quoted cell of this row has no end", r.line).
+			WithHint("each quote that opens a cell needs one that closes it")
+	}
+	return line, err
+}
+
+// trimEnd takes the line's end off.
+func trimEnd(line []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+}
+
+// appendCell appends a cell, in quotes if it needs them.
+func appendCell(dst []byte, text string) []byte {
+	const space = " \t"
+	if !strings.ContainsAny(text, ",\"\r\n") && text == strings.Trim(text, space) {
+		return append(dst, text...)
+	}
+	dst = append(dst, '"')
+	for i := range len(text) {
+		if text[i] == '"' {
+			dst = append(dst, '"')
+		}
+		dst = append(dst, text[i])
+	}
+	return append(dst, '"')
+}

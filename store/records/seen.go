@@ -1,0 +1,121 @@
+package records
+
+import (
+	"hash/maphash"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// maxSeen is how many identities an import remembers: about 100 MB.
+const maxSeen = 2_000_000
+
+// untracked stands for a line that is not remembered.
+const untracked = -1
+
+// seen remembers on which line each identity was, and what it was to look
+// like. Identities and contents are kept as hashes with secret seeds.
+type seen struct {
+	seeds [3]maphash.Seed
+	known map[hashed]sighting
+	limit int
+	text  []byte // room for what is hashed
+}
+
+type hashed [2]uint64
+
+type sighting struct {
+	content uint64
+	line    int64
+}
+
+func newSeen(limit int) *seen {
+	return &seen{
+		seeds: [3]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed(), maphash.MakeSeed()},
+		known: map[hashed]sighting{}, limit: limit,
+	}
+}
+
+// add remembers a record. It returns the line of an equal one that came
+// before, 0 if there was none, or untracked if there is no room to remember
+// it. It fails if an earlier one differs.
+func (s *seen) add(r *record) (int64, error) {
+	key := s.hash(r.id)
+	now := sighting{s.content(r), r.line}
+	first, ok := s.known[key]
+	switch {
+	case ok && first.content == now.content:
+		return first.line, nil
+	case ok:
+		return 0, onto.Errorf(onto.Conflict, "line %d: %s was on line %d already, with other contents", r.line, r.id, first.line).
+			WithHint("keep one of the two lines")
+	case len(s.known) >= s.limit:
+		return untracked, nil
+	}
+	s.known[key] = now
+	return 0, nil
+}
+
+// line returns the line of an identity, or 0 if it is not remembered.
+func (s *seen) line(id onto.Identity) int64 { return s.known[s.hash(id)].line }
+
+func (s *seen) hash(id onto.Identity) hashed {
+	s.text = append(s.text[:0], id.Kind...)
+	for _, part := range [...]string{id.Type, id.Key, id.Left, id.Right, id.Instance} {
+		s.text = append(append(s.text, 0), part...)
+	}
+	return hashed{maphash.Bytes(s.seeds[0], s.text), maphash.Bytes(s.seeds[1], s.text)}
+}
+
+func (s *seen) content(r *record) uint64 {
+	s.text = append(append(s.text[:0], r.op...), 0)
+	s.text = appendMeaning(s.text, r)
+	return maphash.Bytes(s.seeds[2], s.text)
+}
+
+// appendMeaning appends what the store will make of a record's fields, but for
+// those that repeat the identity, so that two records that mean the same give
+// the same text. What does not fit is refused by the store.
+func appendMeaning(dst []byte, r *record) []byte {
+	if r.op == onto.Delete {
+		return dst
+	}
+	fields := r.schema.Fields
+	split := splitter{rest: r.fields}
+	split.object(func(name, value []byte) bool {
+		for len(fields) > 0 && fields[0].Name < string(name) {
+			dst = appendFieldMeaning(dst, r.schema, &fields[0], nil)
+			fields = fields[1:]
+		}
+		if len(fields) > 0 && fields[0].Name == string(name) {
+			dst = appendFieldMeaning(dst, r.schema, &fields[0], value)
+			fields = fields[1:]
+		}
+		return true
+	})
+	for i := range fields {
+		dst = appendFieldMeaning(dst, r.schema, &fields[i], nil)
+	}
+	return dst
+}
+
+// appendFieldMeaning appends one field and its value, which is nil if it is
+// absent.
+func appendFieldMeaning(dst []byte, schema *onto.Schema, f *onto.Field, value []byte) []byte {
+	if f.Name == schema.Key || f.Name == schema.InstanceKey {
+		return dst
+	}
+	if value == nil || codec.KindOf(value) == codec.Null {
+		value = f.Default
+	}
+	if value == nil {
+		return dst
+	}
+	if f.Type == onto.Time {
+		if fitted, err := f.Type.Fit(value); err == nil {
+			value = fitted
+		}
+	}
+	dst = append(append(dst, f.Name...), 0)
+	return append(append(dst, value...), 0)
+}

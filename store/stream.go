@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"iter"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// StreamOptions change how a stream is committed. The zero value is the
+// default.
+type StreamOptions struct {
+	// Admit decides on each thing of the stream, under the write lock. False
+	// leaves the thing out; an error leaves nothing stored.
+	Admit func(Proposal) (bool, error)
+}
+
+// Proposal is what a stream wants of one identity, and what there is of it.
+type Proposal struct {
+	Identity onto.Identity
+	Op       onto.Op
+	Newest   *onto.Version // nil if there never was one; it may be a delete
+	Changes  bool          // the present state is not what is wanted
+}
+
+// Live reports whether the identity exists.
+func (p *Proposal) Live() bool { return p.Newest != nil && p.Newest.Live() }
+
+// CommitStream makes a draft and a sequence of further things true as one
+// commit, with little memory however long the sequence is. Things are as in
+// Draft.Ensure, and onto.Identity values stand for deletes. The write lock is
+// held until the sequence has ended; an error from it leaves nothing stored.
+func (s *Store) CommitStream(ctx context.Context, d onto.Draft, things iter.Seq2[any, error]) (onto.Result, error) {
+	return s.CommitStreamWith(ctx, d, things, nil)
+}
+
+// CommitStreamWith is CommitStream with options.
+func (s *Store) CommitStreamWith(ctx context.Context, d onto.Draft, things iter.Seq2[any, error], opts *StreamOptions) (onto.Result, error) {
+	draft, err := s.header(d)
+	if err != nil {
+		return onto.Result{}, err
+	}
+	if opts != nil && opts.Admit != nil {
+		draft.Admit = func(w *backend.Write, newest *onto.Version) (bool, error) {
+			return opts.Admit(proposal(w, newest))
+		}
+	}
+	res, err := s.b.AppendStream(ctx, draft, s.stream(d, things))
+	return s.finish(ctx, res, err)
+}
+
+func proposal(w *backend.Write, newest *onto.Version) Proposal {
+	return Proposal{w.Identity, w.Op, newest, backend.Changes(w, newest)}
+}
+
+// Preview compares things, as in CommitStream, with the newest state, all at
+// one moment, and changes nothing. Things are checked as for a commit, except
+// that an identity may come twice.
+func (s *Store) Preview(ctx context.Context, things iter.Seq2[any, error]) iter.Seq2[Proposal, error] {
+	return func(yield func(Proposal, error) bool) {
+		head, err := s.Head(ctx)
+		if err != nil {
+			yield(Proposal{}, err)
+			return
+		}
+		for w, err := range s.stream(onto.Draft{}, things) {
+			var p Proposal
+			if err == nil {
+				p, err = s.compare(ctx, &w, head.ID)
+			}
+			if !yield(p, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// compare holds a write against the state as of a commit.
+func (s *Store) compare(ctx context.Context, w *backend.Write, at int64) (Proposal, error) {
+	newest, err := s.b.Get(ctx, w.Identity, at)
+	if onto.CodeOf(err) == onto.NotFound {
+		return proposal(w, nil), nil
+	}
+	return proposal(w, &newest), err
+}
