@@ -79,8 +79,8 @@ func (e *env) randomKeys(w workload, n int) []string {
 // getAsOf is B6.
 func getAsOf(e *env) []row {
 	return []row{
-		e.asOfRow(e.pick(100_000, 20_000), 10, atLeast(0.65)),
-		e.asOfRow(e.pick(1000, 200), 1000, atLeast(0.35)),
+		e.asOfRow(e.keysOf(10), 10, atLeast(0.65)),
+		e.asOfRow(e.keysOf(1000), 1000, atLeast(0.35)),
 	}
 }
 
@@ -97,7 +97,7 @@ func (e *env) asOfRow(keys, versions int, g goal) row {
 func (e *env) asOfGets(name string, s *store.Store, w workload, keys int) side {
 	head, err := s.Head(e.ctx)
 	e.must(err)
-	first := (keys + commitSize - 1) / commitSize
+	first := commitsPerVersion(keys)
 	return side{name, func() (int, func()) {
 		list := e.randomKeys(w, keys)
 		commits := series(len(list), func(int) int64 { return int64(first + e.random.IntN(int(head.ID)-first+1)) })

@@ -6,9 +6,12 @@
 //	go run ./bench -only B1,B3         # by number, or by group: -only sqlite
 //	go run ./bench -dir /mnt/disk      # where the database files go
 //	go run ./bench -only B5 -cpuprofile cpu.out
+//	go run ./bench -chart docs/growth.svg
 //
 // It prints a Markdown table and writes the same as JSON, with the spread of
-// every ratio and a description of the machine. Progress goes to stderr.
+// every ratio and a description of the machine. Progress goes to stderr. With
+// -chart it measures nothing but how times grow with the log, draws that as SVG
+// and prints the times behind it.
 //
 // # How to read it
 //
@@ -23,18 +26,22 @@
 //
 // Subject and control take short turns, in one process and on one disk, and
 // the order is swapped every time. Several turns of each make a round, each
-// round gives one ratio, and the row shows the median. Both sides have the same driver, pragmas and
-// bytes: WAL, synchronous=FULL, 64 MB of cache. What a control writes is made
-// ready before its clock starts; what the subject writes is not, since turning
-// structs into bytes is its work. Rounds of commits are long enough to hold
-// checkpoints, so that these are paid for.
+// round gives one ratio, and the row shows the median. Both sides have the same
+// driver, pragmas and bytes: WAL, synchronous=FULL, 64 MB of cache. What a
+// control writes is made ready before its clock starts; what the subject writes
+// is not, since turning structs into bytes is its work. Rounds of commits are
+// long enough to hold checkpoints, so that these are paid for. Before scans are
+// measured, the answers of both sides are compared; while they are, their number
+// is. Both sides decode every answer into the same struct.
 //
-// In a CPU profile the label side tells subject from control:
+// In a CPU profile the label id tells the benchmark, and side tells subject from
+// control:
 //
-//	go tool pprof -tagfocus=side=subject cpu.out
+//	go tool pprof -tagfocus=id=B9 -tagfocus=side=subject cpu.out
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -49,33 +56,55 @@ func main() {
 	}
 }
 
-func run() (err error) {
-	short := flag.Bool("short", false, "smaller sizes, within two minutes")
-	only := flag.String("only", "", "numbers and groups to run, separated by commas")
-	dir := flag.String("dir", "", "where to put database files (default a temporary directory)")
-	out := flag.String("json", "bench.json", "where to write the results as JSON; empty writes none")
-	profile := flag.String("cpuprofile", "", "where to write a CPU profile")
-	flag.Parse()
+// settings are what the flags say.
+type settings struct {
+	short                           bool
+	only, dir, json, profile, chart string
+}
 
-	chosen, err := choose(benchmarks(), *only)
+func parseFlags() settings {
+	var s settings
+	flag.BoolVar(&s.short, "short", false, "smaller sizes, within two minutes")
+	flag.StringVar(&s.only, "only", "", "numbers and groups to run, separated by commas")
+	flag.StringVar(&s.dir, "dir", "", "where to put database files (default a temporary directory)")
+	flag.StringVar(&s.json, "json", "bench.json", "where to write the results as JSON; empty writes none")
+	flag.StringVar(&s.profile, "cpuprofile", "", "where to write a CPU profile")
+	flag.StringVar(&s.chart, "chart", "", "measure how times grow, and where to draw that as SVG")
+	flag.Parse()
+	return s
+}
+
+func run() error {
+	s := parseFlags()
+	chosen, err := choose(benchmarks(), s.only)
 	if err != nil {
 		return err
 	}
-	work, err := os.MkdirTemp(*dir, "onto-bench-")
+	work, err := os.MkdirTemp(s.dir, "onto-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	if *profile != "" {
-		stop, err := startProfile(*profile)
+	if s.profile != "" {
+		stop, err := startProfile(s.profile)
 		if err != nil {
 			return err
 		}
 		defer stop()
 	}
-	rep, err := runAll(newEnv(work, *short), chosen)
-	if *out != "" && err == nil {
-		err = rep.writeJSON(*out)
+	e := newEnv(work, s.short)
+	if s.chart != "" {
+		return drawGrowth(e, s.chart)
+	}
+	return runTable(e, chosen, s.json)
+}
+
+// runTable runs benchmarks and reports them. What was measured before one of
+// them fails is printed all the same.
+func runTable(e *env, chosen []benchmark, json string) error {
+	rep, err := runAll(e, chosen)
+	if json != "" && err == nil {
+		err = rep.writeJSON(json)
 	}
 	rep.writeTable(os.Stdout)
 	return err
@@ -105,8 +134,11 @@ func benchmarks() []benchmark {
 	all = append(all, commitBenchmarks()...)
 	all = append(all, ensureBenchmarks()...)
 	all = append(all, getBenchmarks()...)
+	all = append(all, scanBenchmarks()...)
+	all = append(all, indexBenchmarks()...)
 	all = append(all, growthBenchmarks()...)
 	all = append(all, memoryBenchmarks()...)
+	all = append(all, recordBenchmarks()...)
 	return all
 }
 
@@ -141,6 +173,7 @@ func runAll(e *env, chosen []benchmark) (*report, error) {
 	rep := newReport(e.short)
 	for _, b := range chosen {
 		e.logf("%s %s", b.ID, b.What)
+		e.ctx = pprof.WithLabels(context.Background(), pprof.Labels("id", b.ID))
 		rows, err := e.runOne(b)
 		if err != nil {
 			return rep, fmt.Errorf("%s: %w", b.ID, err)

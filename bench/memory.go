@@ -20,11 +20,11 @@ func streaming(e *env) []row {
 	s := e.openStore(e.fresh("stream.db"))
 	writing := watch(func() { e.commitStream(s, n) })
 	finding := watch(func() { e.assert(e.findAll(s) == n, "Find did not yield %d rows", n) })
-	history := watch(func() { e.assert(e.historyAll(s) == n, "Versions did not yield %d rows", n) })
+	history := watch(func() { e.assert(e.historyAll(s) == n, "Past did not yield %d rows", n) })
 	rows := thousands(int64(n)) + " rows"
 	return []row{
 		finding.row("heap growth: reading "+rows+" by Find", n, atMost(32, " MB")),
-		history.row("heap growth: reading "+rows+" by Versions", n, noGoal()),
+		history.row("heap growth: reading "+rows+" by Past", n, noGoal()),
 		writing.row("heap growth: writing "+rows+" by CommitStream", n, noGoal()),
 	}
 }
@@ -52,7 +52,7 @@ func (e *env) findAll(s *store.Store) (n int) {
 }
 
 func (e *env) historyAll(s *store.Store) (n int) {
-	for _, err := range s.Versions(e.ctx, store.HistoryQuery{Type: typeName}) {
+	for _, err := range s.Now().Find(typeName).Past(e.ctx, 0) {
 		e.must(err)
 		n++
 	}

@@ -36,11 +36,27 @@ type figure struct {
 
 // perOp is the time of an operation, and how many that makes in a second.
 func perOp(d time.Duration) figure {
-	text := fmt.Sprintf("%.1f µs", float64(d)/1e3)
-	if d >= 100*time.Microsecond {
-		text = thousands(d.Microseconds()) + " µs"
+	rate := fmt.Sprintf("%.1f/s", float64(time.Second)/float64(d))
+	if d <= time.Second/10 {
+		rate = thousands(int64(time.Second/d)) + "/s"
 	}
-	return figure{float64(d.Nanoseconds()), "ns", fmt.Sprintf("%s (%s/s)", text, thousands(int64(time.Second/d)))}
+	return figure{float64(d.Nanoseconds()), "ns", fmt.Sprintf("%s (%s)", brief(d), rate)}
+}
+
+// brief writes a time with about three digits.
+func brief(d time.Duration) string {
+	micros := float64(d) / 1e3
+	switch {
+	case micros < 10:
+		return fmt.Sprintf("%.2f µs", micros)
+	case micros < 100:
+		return fmt.Sprintf("%.1f µs", micros)
+	case micros < 10_000:
+		return thousands(d.Microseconds()) + " µs"
+	case micros < 100_000:
+		return fmt.Sprintf("%.1f ms", micros/1e3)
+	}
+	return thousands(d.Milliseconds()) + " ms"
 }
 
 func megabytes(bytes int64) figure {

@@ -60,20 +60,40 @@ func scattered() workload {
 	}}
 }
 
+// districts is how many cities with their districts there are, all equally
+// frequent.
+const districts = 1000
+
+// city is a city with one of its districts.
+func city(district int) string {
+	cities := [...]string{"Lisbon", "Nairobi", "Osaka", "Quito", "Bergen", "Tbilisi", "Hobart"}
+	return fmt.Sprintf("%s %03d", cities[district%len(cities)], district)
+}
+
+// tier is Gold for one in ten, Silver for three, Bronze for the others. Each
+// version moves on by one.
+func tier(i, version int) string {
+	switch (i + version) % 10 {
+	case 0:
+		return "Gold"
+	case 1, 2, 3:
+		return "Silver"
+	}
+	return "Bronze"
+}
+
 // customer makes the i-th customer as it is in a version.
 func (w workload) customer(i, version int) Customer {
-	cities := [...]string{"Lisbon", "Nairobi", "Osaka", "Quito", "Bergen", "Tbilisi", "Hobart"}
-	tiers := [...]string{"Bronze", "Silver", "Gold"}
 	key := w.key(i)
 	return Customer{
 		Active:  i%5 != 0,
 		Balance: float64(i*37%100_000)/100 + float64(version),
-		City:    cities[i%len(cities)],
+		City:    city(i % districts),
 		Email:   "customer." + key + "@example.org",
 		ID:      key,
 		Name:    fmt.Sprintf("Ada Lovelace-%05d", i%77_777),
 		Note:    fmt.Sprintf("prefers delivery before noon, last call in week %02d, revision %05d", i%52, version),
-		Tier:    tiers[(i+version)%len(tiers)],
+		Tier:    tier(i, version),
 	}
 }
 
@@ -139,8 +159,14 @@ func (e *env) store(path string) *store.Store {
 // entities is how many rows the stores of most benchmarks start with.
 func (e *env) entities() int { return e.pick(100_000, 20_000) }
 
+// keysOf is how many keys a history with so many versions of each has.
+func (e *env) keysOf(versions int) int { return e.pick(1_000_000, 100_000) / versions }
+
 // commitSize is how many rows a fixture's commits have.
 const commitSize = 1000
+
+// commitsPerVersion is how many commits a fixture has for a version of all keys.
+func commitsPerVersion(keys int) int { return (keys + commitSize - 1) / commitSize }
 
 // history is a fixture: a store with so many keys and versions of each. Each
 // commit changes up to commitSize keys; a version of all keys is written

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -118,7 +119,7 @@ func (t *teller) tell(ctx context.Context) error {
 	for _, q := range questions() {
 		t.line("")
 		t.line("%s", t.c.out.paint(bold, q.text))
-		t.line("  %s", t.command(q.args))
+		t.line("  %s", t.command(shellWords(q.args)))
 		if err := t.answer(ctx, q.args); err != nil {
 			return err
 		}
@@ -154,11 +155,11 @@ func programName() string {
 }
 
 // answer runs a command, for the story to show what it really prints.
-func (t *teller) answer(ctx context.Context, args string) error {
+func (t *teller) answer(ctx context.Context, args []string) error {
 	var text strings.Builder
 	sub := &command{in: strings.NewReader(""), out: newOutput(&text), err: t.c.err}
 	sub.out.colour = t.c.out.colour
-	if err := sub.execute(ctx, append(strings.Fields(args), "--db", t.path)); err != nil {
+	if err := sub.execute(ctx, append(slices.Clip(args), "--db", t.path)); err != nil {
 		return err
 	}
 	if err := sub.out.Flush(); err != nil {

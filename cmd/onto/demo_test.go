@@ -98,8 +98,8 @@ func TestDemosAtOnce(t *testing.T) {
 	for _, name := range []string{"demo.db", "demo-2.db", "demo-3.db", "demo-4.db"} {
 		var stdout, stderr bytes.Buffer
 		run(context.Background(), []string{"commits", "--json", "--db", name}, strings.NewReader(""), &stdout, &stderr)
-		if n := strings.Count(stdout.String(), `"commit_id"`); n != 4 {
-			t.Errorf("%s: got %d commits, want 4 (%s)", name, n, &stderr)
+		if n := strings.Count(stdout.String(), `"commit_id"`); n != len(story()) {
+			t.Errorf("%s: got %d commits, want %d (%s)", name, n, len(story()), &stderr)
 		}
 	}
 }

@@ -13,23 +13,27 @@ import (
 )
 
 func (c *command) diffCommand() *cobra.Command {
-	var typ string
+	var typ, where string
 	cmd := &cobra.Command{
 		Use:   "diff FROM TO",
 		Short: "Show what changed between two moments",
 		Long: `Show what differs between two moments, the earlier first. A moment is a commit
-id, head, or a time. What changed and changed back does not differ.`,
+id, head, or a time. What changed and changed back does not differ.
+
+--where, which needs --type, shows only what the filter is true for before or
+after. How filters are written: onto query --help`,
 		Example: `  onto diff 12 head
-  onto diff 2026-02-01 2026-03-01 --type Customer
+  onto diff 2026-02-01 2026-03-01 --type Customer --where '$.tier == "Gold"'
   onto diff 0 1 --json`,
 		Args: argCount(2),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.diff(cmd.Context(), args[0], args[1], typ) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.diff(cmd.Context(), args[0], args[1], typ, where) },
 	}
 	cmd.Flags().StringVar(&typ, "type", "", "only this type")
+	cmd.Flags().StringVar(&where, "where", "", "only what this `FILTER` is true for before or after; needs --type")
 	return cmd
 }
 
-func (c *command) diff(ctx context.Context, first, second, typ string) error {
+func (c *command) diff(ctx context.Context, first, second, typ, where string) error {
 	from, err := parsePoint(first)
 	if err != nil {
 		return err
@@ -38,8 +42,17 @@ func (c *command) diff(ctx context.Context, first, second, typ string) error {
 	if err != nil {
 		return err
 	}
+	q := store.DiffQuery{From: from, To: to, Type: typ}
+	if where != "" {
+		if q.Where, err = parseWhere(where); err != nil {
+			return err
+		}
+		if typ == "" {
+			return onto.Errorf(onto.Invalid, "--where needs --type").WithHint("say which type the filter is about")
+		}
+	}
 	return c.withStore(ctx, reading, func(s *store.Store) error {
-		changes := s.Diff(ctx, store.DiffQuery{From: from, To: to, Type: typ})
+		changes := s.Diff(ctx, q)
 		if !c.json {
 			return c.printChanges(changes)
 		}

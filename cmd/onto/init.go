@@ -24,6 +24,10 @@ func (c *command) initCommand() *cobra.Command {
 file. It makes no commit. Again with the same schema changes nothing; a type
 that is stored differently is refused, and nothing is registered then.
 
+Marks on fields can change at any time: index makes filters on a field fast,
+search lets --search find its words. Marking a field builds what it needs, and
+taking the mark away removes it.
+
 A schema file is YAML like this, or the same as JSON:
 ` + exampleSchema + `
 Types of fields: ` + fieldTypes() + `.
@@ -80,7 +84,7 @@ func (c *command) initialise(ctx context.Context, schema string, dryRun bool) er
 		return err
 	}
 	doc.DryRun = dryRun
-	if !dryRun && (doc.Created || len(doc.Registered) > 0) {
+	if !dryRun && doc.changes() {
 		if err := c.applyInit(ctx, types); err != nil {
 			return err
 		}
@@ -114,8 +118,11 @@ type initDoc struct {
 	Created    bool       `json:"created"` // the storage is new
 	DryRun     bool       `json:"dry_run"`
 	Registered []typeName `json:"registered"`
+	Retuned    []typeName `json:"retuned"` // other marks for index or search
 	Unchanged  []typeName `json:"unchanged"`
 }
+
+func (d *initDoc) changes() bool { return d.Created || len(d.Registered)+len(d.Retuned) > 0 }
 
 type typeName struct {
 	Kind onto.Kind `json:"type_kind"`
@@ -133,7 +140,7 @@ func (c *command) planInit(ctx context.Context, types []onto.Type) (initDoc, err
 	if err != nil {
 		return initDoc{}, err
 	}
-	doc := initDoc{Location: loc.path, Registered: []typeName{}, Unchanged: []typeName{}}
+	doc := initDoc{Location: loc.path, Registered: []typeName{}, Retuned: []typeName{}, Unchanged: []typeName{}}
 	b, _, err := c.openBackend(ctx, reading)
 	if onto.CodeOf(err) == onto.Uninitialized {
 		if err := checkFolder(loc); err != nil {
@@ -146,7 +153,7 @@ func (c *command) planInit(ctx context.Context, types []onto.Type) (initDoc, err
 		return doc, err
 	}
 	defer b.Close()
-	missing, err := store.Unregistered(ctx, b, types...)
+	found, err := store.PlanTypes(ctx, b, types...)
 	if err != nil {
 		return doc, err
 	}
@@ -156,9 +163,13 @@ func (c *command) planInit(ctx context.Context, types []onto.Type) (initDoc, err
 			return doc, err
 		}
 		name := typeName{schema.Kind, schema.Name}
-		if slices.ContainsFunc(missing, func(m onto.Schema) bool { return m.Name == schema.Name }) {
+		named := func(s onto.Schema) bool { return s.Name == schema.Name }
+		switch {
+		case slices.ContainsFunc(found.New, named):
 			doc.Registered = append(doc.Registered, name)
-		} else {
+		case slices.ContainsFunc(found.Retuned, named):
+			doc.Retuned = append(doc.Retuned, name)
+		default:
 			doc.Unchanged = append(doc.Unchanged, name)
 		}
 	}
@@ -191,9 +202,9 @@ func (c *command) printInit(doc initDoc) error {
 	if c.json {
 		return c.document(doc)
 	}
-	made, registered := "made %s", "registered %s %s"
+	made, registered, retuned := "made %s", "registered %s %s", "changed the indexes of %s %s"
 	if doc.DryRun {
-		made, registered = "would make %s", "would register %s %s"
+		made, registered, retuned = "would make %s", "would register %s %s", "would change the indexes of %s %s"
 	}
 	if doc.Created {
 		if err := c.out.line(made, escape(doc.Location)); err != nil {
@@ -205,10 +216,15 @@ func (c *command) printInit(doc initDoc) error {
 			return err
 		}
 	}
+	for _, t := range doc.Retuned {
+		if err := c.out.line(retuned, t.Kind, t.Name); err != nil {
+			return err
+		}
+	}
 	switch {
 	case doc.Location == memoryPath:
 		c.say("a store in memory is gone when the command ends")
-	case !doc.Created && len(doc.Registered) == 0:
+	case !doc.changes():
 		c.say("%s: nothing to do", doc.Location)
 	}
 	return nil

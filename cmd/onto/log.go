@@ -12,24 +12,38 @@ import (
 )
 
 func (c *command) logCommand() *cobra.Command {
-	return c.onThing(&cobra.Command{
+	var where string
+	cmd := c.onThing(&cobra.Command{
 		Use:   "log",
 		Short: "Show every version of one thing",
-		Long:  "Show every version of one entity or relation, oldest first, deletes included: when, by whom, why and what.",
+		Long: `Show every version of one entity or relation, oldest first, deletes included:
+when, by whom, why and what. With --where, only the versions for which the
+filter is true. How filters are written: onto query --help`,
 		Example: `  onto log Customer c1
+  onto log Customer c1 --where '$.tier == "Gold"'
   onto log Subscription c1 p1 --json
   onto log Employment ada acme --instance 2026`,
-	}, func(cmd *cobra.Command, t thing) error { return c.log(cmd.Context(), t) })
+	}, func(cmd *cobra.Command, t thing) error { return c.log(cmd.Context(), t, where) })
+	cmd.Flags().StringVar(&where, "where", "", "only versions for which this `FILTER` is true")
+	return cmd
 }
 
-func (c *command) log(ctx context.Context, t thing) error {
+func (c *command) log(ctx context.Context, t thing, where string) error {
+	var filters []onto.Filter
+	if where != "" {
+		f, err := parseWhere(where)
+		if err != nil {
+			return err
+		}
+		filters = []onto.Filter{f}
+	}
 	return c.withStore(ctx, reading, func(s *store.Store) error {
 		id, err := t.identity(s)
 		if err != nil {
 			return err
 		}
 		out := c.rows(append(wholeColumns("commit", "time"), columns("op", "actor", "comment", "fields")...))
-		if err := each(s.History(ctx, id), func(e store.Entry) error { return out.add(newLogRow(e)) }); err != nil {
+		if err := each(s.History(ctx, id, filters...), func(e store.Entry) error { return out.add(newLogRow(e)) }); err != nil {
 			return err
 		}
 		return out.close("no versions")

@@ -2,31 +2,65 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/store"
 )
 
-// queryFlags is what a query asks for.
+// queryFlags is what a query asks for, as it was typed.
 type queryFlags struct {
-	limit        int
-	cursor, asOf string
-	history      bool
-	since        int64
-	format       string
-	kind         onto.Kind
-	point        onto.Point
-	resolved     format
+	where, orderBy, groupBy []string
+	search, agg, having     string
+	limit, offset           int
+	cursor, asOf            string
+	history, asStored       bool
+	since                   int64
+	explain                 bool
+	format                  string
+
+	kind onto.Kind
+	via  []string // of a traversal
 }
 
 func (c *command) queryCommand() *cobra.Command {
-	return group("query", "Ask for entities or relations", `  onto query entities Customer
-  onto query relations Subscription --as-of 2026-02-10T12:00:00Z --json`,
+	cmd := group("query", "Ask for entities, relations, or what they lead to", `  onto query entities Customer --where '$.tier == "Gold"'
+  onto query relations Subscription --as-of 2026-02-10 --where 'left.$.tier == "Gold" & $.seats > 3'
+  onto query entities Customer --group-by '$.tier' --agg count
+  onto query traverse Customer --via Subscription`,
 		c.queryKindCommand(onto.KindEntity, "entities", "Customer"),
-		c.queryKindCommand(onto.KindRelation, "relations", "Subscription"))
+		c.queryKindCommand(onto.KindRelation, "relations", "Subscription"),
+		c.traverseCommand())
+	cmd.Long = queryHelp
+	return cmd
 }
+
+// queryHelp is what all queries have in common.
+const queryHelp = `Ask questions about now, or about any earlier moment.
+
+Filters (--where) test values in the fields:
+
+  $.tier == "Gold" & ($.age >= 21 | ~$.email.is_null())
+
+  paths      $.a   $.a.b   $."content-type"
+             left.$.a and right.$.a: a relation's endpoints, at the same moment
+  compare    == != < <= > >=   with a JSON string, number, true or false
+  sets       $.tier.in_(["Gold", "Silver"])
+  text       $.name.startswith("A")   .endswith("z")   .contains("%")
+  nothing    $.email.is_null()   .is_not_null()   missing and null are the same
+  bools      $.active.is_true()   .is_false()
+  lists      $.tags.any() == "new"   $.events.any_path("kind") == "click"
+  logic      & | ~ and parentheses, or: and, or, not
+
+What is missing or of another kind fails a comparison; ~ turns that around.
+Case matters. An endpoint that does not exist has no values, so
+right.$.sku.is_null() finds relations whose right end is gone.
+
+Moments (--as-of) are a commit id, head, a date or a time. A date is its first
+moment: --as-of 2026-02-10 shows the state when that day began.`
 
 func (c *command) queryKindCommand(kind onto.Kind, name, example string) *cobra.Command {
 	q := queryFlags{kind: kind}
@@ -34,86 +68,207 @@ func (c *command) queryKindCommand(kind onto.Kind, name, example string) *cobra.
 		Use:   name + " TYPE",
 		Short: "List the " + name + " of a type",
 		Long: `List the ` + name + ` of a type, now or as of an earlier moment, in order of identity.
-With --with-history, list all their versions instead, deletes included, by commit.
+How filters are written: onto query --help
+
+With --with-history, list all versions instead, deletes included, by commit.
+
+With --agg or --group-by, list groups: one for each combination of the values,
+with what is computed of them. --having filters the groups, by what is computed
+as by what is grouped by: 'count > 3 & sum:$.seats >= 10'.
 
 With --limit, the message on stderr tells the cursor of the next page. A cursor
-remembers its moment: pages fit together whatever is committed meanwhile. A
-history is cut only at the end of a commit, so it may print more than the limit;
-the message tells the --history-since to go on with.`,
-		Example: `  onto query ` + name + ` ` + example + `
-  onto query ` + name + ` ` + example + ` --as-of 12
-  onto query ` + name + ` ` + example + ` --limit 100 --cursor CURSOR
-  onto query ` + name + ` ` + example + ` --history-since 40 --format csv`,
+remembers its moment: pages fit together whatever is committed meanwhile.`,
+		Example:           queryExamples(kind, name, example),
 		Args:              argCount(1),
 		ValidArgsFunction: c.completeType(kind),
-		RunE:              func(cmd *cobra.Command, args []string) error { return c.query(cmd, q, args[0]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return c.query(cmd, &q, args[0]) },
 	}
+	q.register(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&q.limit, "limit", 0, "print at most `N`; of a history, up to the end of the commit that reaches N")
 	flags.StringVar(&q.cursor, "cursor", "", "go on where a page ended")
-	flags.StringVar(&q.asOf, "as-of", "", "the moment: a commit `ID` or a time")
 	flags.BoolVar(&q.history, "with-history", false, "all versions, not only the present ones")
 	flags.Int64Var(&q.since, "history-since", 0, "only versions made after commit `ID`; implies --with-history")
-	flags.StringVar(&q.format, "format", "", "table, json, jsonl or csv (default table)")
+	flags.StringArrayVar(&q.groupBy, "group-by", nil, "one row per value of this `PATH`; may be repeated")
+	flags.StringVar(&q.agg, "agg", "", "compute `LIST`: count, sum:PATH, avg:PATH, min:PATH, max:PATH, avg_len:PATH")
+	flags.StringVar(&q.having, "having", "", "only groups for which this `FILTER` is true")
 	return cmd
 }
 
-func (c *command) query(cmd *cobra.Command, q queryFlags, name string) error {
+func queryExamples(kind onto.Kind, name, typ string) string {
+	where := `'$.tier == "Gold"'`
+	order, group, agg := `'$.name:desc'`, `'$.tier'`, `count`
+	if kind == onto.KindRelation {
+		where = `'left.$.tier == "Gold" & $.seats > 3'`
+		order, group, agg = `'$.seats:desc'`, `'left.$.tier'`, `'count,sum:$.seats'`
+	}
+	prefix := "  onto query " + name + " " + typ
+	lines := []string{
+		prefix,
+		prefix + " --as-of 12 --where " + where,
+		prefix + " --order-by " + order + " --limit 10",
+		prefix + " --group-by " + group + " --agg " + agg + " --having 'count > 1'",
+		prefix + " --limit 100 --cursor CURSOR",
+		prefix + " --history-since 40 --format csv",
+		prefix + " --where " + where + " --explain",
+	}
+	if kind == onto.KindEntity {
+		lines = append(lines, prefix+" --search 'ada love*'")
+	} else {
+		lines = append(lines, prefix+" --where 'right.$.sku.is_null()'")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// register adds the flags that all queries have.
+func (q *queryFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&q.where, "where", nil, "only those for which this `FILTER` is true; may be repeated")
+	flags.StringVar(&q.search, "search", "", "only those with all these `WORDS` in their searchable fields; word* for any ending")
+	flags.StringArrayVar(&q.orderBy, "order-by", nil, "sort by this `PATH[:desc]`; may be repeated")
+	flags.IntVar(&q.limit, "limit", 0, "print at most `N`")
+	flags.IntVar(&q.offset, "offset", 0, "leave out the first `N`")
+	flags.StringVar(&q.asOf, "as-of", "", "the moment: a commit `ID`, a date or a time")
+	flags.BoolVar(&q.asStored, "as-stored", false, "fields as they were written, not brought to the present schema")
+	flags.BoolVar(&q.explain, "explain", false, "show how the question is answered, instead of the answer")
+	flags.StringVar(&q.format, "format", "", "table, json, jsonl or csv (default table)")
+}
+
+// asked is a query whose flags were read.
+type asked struct {
+	*queryFlags
+	name   string
+	format format
+	point  onto.Point
+	where  []onto.Filter
+	order  []onto.Order
+}
+
+// read reads the flags that all queries have.
+func (c *command) read(cmd *cobra.Command, q *queryFlags, name string) (asked, error) {
+	a := asked{queryFlags: q, name: name}
 	var err error
-	if q.resolved, err = c.format(q.format); err != nil {
-		return err
+	if a.format, err = c.format(q.format); err != nil {
+		return a, err
 	}
 	if q.asOf != "" {
-		if q.point, err = parsePoint(q.asOf); err != nil {
-			return err
+		if a.point, err = parsePoint(q.asOf); err != nil {
+			return a, err
 		}
 	}
-	q.history = q.history || cmd.Flags().Changed("history-since")
 	if q.limit < 0 || q.limit == 0 && cmd.Flags().Changed("limit") {
-		return onto.Errorf(onto.Invalid, "--limit %d is too small", q.limit).WithHint("leave it out to get everything")
+		return a, onto.Errorf(onto.Invalid, "--limit %d is too small", q.limit).WithHint("leave it out to get everything")
 	}
+	if q.offset < 0 {
+		return a, onto.Errorf(onto.Invalid, "--offset %d is negative", q.offset).WithHint("leave it out to start at the first")
+	}
+	for _, text := range q.where {
+		f, err := parseWhere(text)
+		if err != nil {
+			return a, err
+		}
+		a.where = append(a.where, f)
+	}
+	for _, text := range q.orderBy {
+		o, err := filter.ParseOrder(text)
+		if err != nil {
+			return a, inFilter("order-by", text, err)
+		}
+		a.order = append(a.order, o)
+	}
+	return a, nil
+}
+
+func parseWhere(text string) (onto.Filter, error) {
+	f, err := filter.Parse(text)
+	if err != nil {
+		return nil, inFilter("where", text, err)
+	}
+	return f, nil
+}
+
+// inFilter says which flag an error about a text is from.
+func inFilter(flag, text string, err error) error {
+	hint := onto.HintOf(err)
+	if hint == "" {
+		hint = "how filters are written: onto query --help"
+	}
+	return onto.Errorf(onto.CodeOf(err), "--%s %.200s: %w", flag, text, err).WithHint("%s", hint)
+}
+
+func (c *command) query(cmd *cobra.Command, q *queryFlags, name string) error {
+	q.history = q.history || cmd.Flags().Changed("history-since")
 	if err := notNegative("history-since", q.since); err != nil {
 		return err
 	}
-	if q.history && q.cursor != "" {
-		return onto.Errorf(onto.Invalid, "--cursor does not go with a history").WithHint("go on with --history-since COMMIT")
+	a, err := c.read(cmd, q, name)
+	if err != nil {
+		return err
 	}
-	return c.withStore(cmd.Context(), reading, func(s *store.Store) error {
-		return c.answer(cmd.Context(), s, q, name)
+	groups, err := q.groups(cmd)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	return c.withStore(ctx, reading, func(s *store.Store) error {
+		shape, err := newShape(s, q.kind, name, q.history)
+		if err != nil {
+			return err
+		}
+		if groups != nil {
+			return c.queryGroups(ctx, a.find(s), groups, a)
+		}
+		return c.queryVersions(ctx, a.find(s), shape, a)
 	})
 }
 
-// answer prints what the query asks for.
-func (c *command) answer(ctx context.Context, s *store.Store, q queryFlags, name string) error {
-	shape, err := newShape(s, q.kind, name, q.history)
-	if err != nil {
-		return err
+// find is the store's form of the question.
+func (a *asked) find(s *store.Store) store.Query[onto.Version] {
+	q := s.View(a.point).FindKind(a.kind, a.name).Where(a.where...).After(a.cursor)
+	if a.search != "" {
+		q = q.Search(a.search)
 	}
-	out := c.list(q.resolved, shape.columns)
+	return q
+}
+
+// queryVersions prints versions: all, or a page of them.
+func (c *command) queryVersions(ctx context.Context, q store.Query[onto.Version], shape *shape, a asked) error {
+	q = q.OrderBy(a.order...).Offset(a.offset).Limit(a.limit)
+	if a.explain {
+		explained, err := q.Explain(ctx)
+		if a.history {
+			explained, err = q.ExplainPast(ctx, a.since)
+		}
+		return c.explain(explained, err)
+	}
+	out := c.list(a.format, shape.columns)
+	var err error
 	switch {
-	case q.history:
-		err = c.queryHistory(ctx, s, q, shape, out)
-	case q.limit > 0:
-		err = c.queryPage(ctx, s, q, shape, out)
+	case a.limit > 0:
+		err = c.queryPage(ctx, q, shape, a, out)
+	case a.history:
+		err = each(q.Past(ctx, a.since), func(p store.Past[onto.Version]) error { return out.add(shape.row(p.Value)) })
 	default:
-		err = queryAll(ctx, s, q, shape, out)
+		err = each(q.All(ctx), func(v onto.Version) error { return out.add(shape.row(v)) })
 	}
 	if err != nil {
 		return err
 	}
-	return out.close("no " + name)
+	return out.close("no " + a.name)
 }
 
-func (q queryFlags) find(s *store.Store, shape *shape) store.Query {
-	return s.View(q.point).FindKind(q.kind, shape.schema.Name).After(q.cursor)
-}
-
-func queryAll(ctx context.Context, s *store.Store, q queryFlags, shape *shape, out *list) error {
-	return each(q.find(s, shape).All(ctx), func(v onto.Version) error { return out.add(shape.row(v)) })
-}
-
-func (c *command) queryPage(ctx context.Context, s *store.Store, q queryFlags, shape *shape, out *list) error {
-	page, err := q.find(s, shape).Limit(q.limit).Page(ctx)
+func (c *command) queryPage(ctx context.Context, q store.Query[onto.Version], shape *shape, a asked, out *list) error {
+	var page store.Page[onto.Version]
+	var err error
+	if a.history {
+		var past store.Page[store.Past[onto.Version]]
+		past, err = q.PastPage(ctx, a.since)
+		page.Next = past.Next
+		for _, p := range past.Items {
+			page.Items = append(page.Items, p.Value)
+		}
+	} else {
+		page, err = q.Page(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -124,27 +279,6 @@ func (c *command) queryPage(ctx context.Context, s *store.Store, q queryFlags, s
 	}
 	if page.Next != "" {
 		c.say("more: --cursor %s", page.Next)
-	}
-	return nil
-}
-
-// queryHistory prints versions up to the moment asked for. It stops only
-// between commits, where going on neither loses nor repeats a version.
-func (c *command) queryHistory(ctx context.Context, s *store.Store, q queryFlags, shape *shape, out *list) error {
-	ask := store.HistoryQuery{Kind: q.kind, Type: shape.schema.Name, Since: q.since, Until: q.point}
-	last := q.since
-	for e, err := range s.Versions(ctx, ask) {
-		if err != nil {
-			return err
-		}
-		if q.limit > 0 && out.n >= q.limit && e.Version.Commit != last {
-			c.say("more: --history-since %d", last)
-			return nil
-		}
-		if err := out.add(shape.row(e.Version)); err != nil {
-			return err
-		}
-		last = e.Version.Commit
 	}
 	return nil
 }

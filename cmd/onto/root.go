@@ -79,7 +79,7 @@ Start with a story:  onto demo`,
 		c.demoCommand(), c.initCommand(), c.infoCommand(),
 		c.putCommand(), c.linkCommand(), c.deleteCommand(),
 		c.queryCommand(), c.logCommand(), c.diffCommand(), c.blameCommand(), c.commitsCommand(),
-		c.schemaCommand(), c.projectionCommand(),
+		c.schemaCommand(), c.importCommand(), c.exportCommand(), c.projectionCommand(),
 	)
 	addCompletion(root)
 	return root
@@ -91,6 +91,7 @@ func (c *command) start(cmd *cobra.Command, _ []string) error {
 	c.started = true
 	for _, name := range []string{
 		"db", "storage-uri", "config", "schema", "as-of", "cursor", "kind", "type", "format", "actor", "idempotency-key",
+		"search", "agg", "having", "input", "output",
 	} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
 			return onto.Errorf(onto.Invalid, "--%s is empty", name).WithHint("give a value, or leave the flag out")

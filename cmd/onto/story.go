@@ -39,8 +39,10 @@ func story() []chapter {
 			Customer{ID: "c2", Name: "Grase", Tier: "Gold"},
 			Customer{ID: "c3", Name: "Linus", Tier: "Silver"},
 			Product{SKU: "p1", Title: "Lamp of the month"},
+			Product{SKU: "p2", Title: "Chair of the month"},
 			Subscription{Link: onto.Between[Customer, Product]("c1", "p1"), Seats: 3},
 			Subscription{Link: onto.Between[Customer, Product]("c2", "p1"), Seats: 1},
+			Subscription{Link: onto.Between[Customer, Product]("c2", "p2"), Seats: 4},
 		), ""},
 		{onto.Draft{Actor: onto.Daemon("billing"), Comment: "paid for a year"}.Ensure(
 			Customer{ID: "c1", Name: "Ada", Tier: "Gold"},
@@ -51,22 +53,31 @@ func story() []chapter {
 		{onto.Draft{Actor: onto.Remote("web"), Comment: "account closed"}.Delete(
 			onto.EntityID("Customer", "c3"),
 		), `delete Customer c3 --actor remote:web --comment "account closed"`},
+		{onto.Draft{Actor: onto.Operator("ana"), Comment: "sold out for good"}.Delete(
+			onto.EntityID("Product", "p2"),
+		), `delete Product p2 --actor operator:ana --comment "sold out for good"`},
 	}
 }
 
 // question is a question with the command that answers it.
 type question struct {
 	text string
-	args string // of the command, without spaces inside one
+	args []string
 }
 
 func questions() []question {
 	return []question{
-		{"Who are the customers now?", "query entities Customer"},
-		{"Who were they on opening day, after commit 1?", "query entities Customer --as-of 1"},
-		{"What happened to Ada?", "log Customer c1"},
-		{"Who is to thank for each field of hers?", "blame Customer c1"},
-		{"What has changed since opening day?", "diff 1 head"},
+		{"Who are the customers now?", []string{"query", "entities", "Customer"}},
+		{"Who were they on opening day, after commit 1?", []string{"query", "entities", "Customer", "--as-of", "1"}},
+		{"Who had more than 2 seats as a Gold customer, after commit 3?", []string{
+			"query", "relations", "Subscription", "--as-of", "3", "--where", `left.$.tier == "Gold" & $.seats > 2`}},
+		{"How many seats were there for each tier?", []string{
+			"query", "relations", "Subscription", "--as-of", "3", "--group-by", "left.$.tier", "--agg", "count,sum:$.seats"}},
+		{"Which subscriptions are for a product that is now gone?", []string{
+			"query", "relations", "Subscription", "--where", "right.$.sku.is_null()"}},
+		{"What happened to Ada?", []string{"log", "Customer", "c1"}},
+		{"Who is to thank for each field of hers?", []string{"blame", "Customer", "c1"}},
+		{"What has changed since opening day?", []string{"diff", "1", "head"}},
 	}
 }
 
@@ -74,7 +85,10 @@ func questions() []question {
 func invitations() []string {
 	return []string{
 		`put Customer '{"id":"c4","name":"Edsger","tier":"Silver"}' --actor operator:me`,
-		`query relations Subscription --as-of 1 --json`,
+		`query entities Customer --search 'ad*'`,
+		`query traverse Customer --via Subscription --as-of 1`,
+		`query entities Customer --where '$.tier == "Gold"' --explain`,
+		`export --output - --type Customer`,
 		`log Customer c3`,
 		`commits --last 3`,
 		`commits examine --id 4`,

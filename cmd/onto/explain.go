@@ -1,0 +1,41 @@
+package main
+
+import "github.com/ontologia/onto/backend"
+
+// explain prints how a question is answered.
+func (c *command) explain(e backend.Explanation, err error) error {
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.document(struct {
+			Statement string   `json:"statement"`
+			Plan      []string `json:"plan"`
+			Process   []string `json:"process"`
+		}{e.Statement, orEmpty(e.Plan), orEmpty(e.Process)})
+	}
+	for _, part := range []struct {
+		title string
+		lines []string
+	}{{"statement", []string{e.Statement}}, {"plan", e.Plan}, {"in process", e.Process}} {
+		if len(part.lines) == 0 {
+			continue
+		}
+		if err := c.out.line("%s", c.out.paint(bold, part.title)); err != nil {
+			return err
+		}
+		for _, l := range part.lines {
+			if err := c.out.line("  %s", l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
+	"github.com/ontologia/onto/store/records"
+)
+
+// exportFlags is what an export is asked for, as it was typed.
+type exportFlags struct {
+	output, format, asOf string
+	types                []string
+	since                int64
+	metadata, force      bool
+}
+
+func (c *command) exportCommand() *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export --output FILE",
+		Short: "Export records as JSON Lines or CSV",
+		Long: `Export writes entities and relations as records that import reads: as JSON Lines,
+or one type as CSV. All show one moment, now or earlier. The same contents always
+give the same bytes. The format is told by the name of the file, which may end in
+.gz to be packed as well.
+
+The file appears when it is complete. One that exists is left alone, unless
+--force says to replace it.
+
+With --history-since, all versions that were made after a commit are written, type
+by type and in order of their commits, deletes included; 0 is the whole history.
+The message on stderr tells the commit to go on after.`,
+		Example: `  onto export --output all.jsonl
+  onto export --output customers.csv.gz --type Customer --as-of 2026-02-10
+  onto export --output changes.jsonl --history-since 120
+  onto export --output - --type Product --with-metadata | jq .`,
+		Args: argCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.export(cmd, &f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.output, "output", "", "the `FILE` to write; - for stdout")
+	flags.StringArrayVar(&f.types, "type", nil, "only this `TYPE`; may be repeated")
+	flags.StringVar(&f.asOf, "as-of", "", "the moment: a commit `ID` or a time")
+	flags.Int64Var(&f.since, "history-since", 0, "all versions made after commit `ID`")
+	flags.BoolVar(&f.metadata, "with-metadata", false, "with commit_id, schema_version_id and op")
+	flags.StringVar(&f.format, "format", "", "jsonl or csv (default by the file's name)")
+	flags.BoolVar(&f.force, "force", false, "replace the file if it exists")
+	_ = cmd.RegisterFlagCompletionFunc("type", c.completeType("")) // the flag exists
+	return cmd
+}
+
+func (c *command) export(cmd *cobra.Command, f *exportFlags) error {
+	opts, err := f.options(cmd)
+	if err != nil {
+		return err
+	}
+	if c.json && f.output == "-" {
+		return onto.Errorf(onto.Invalid, "--json and --output - both want stdout").WithHint("name a file, or leave out --json")
+	}
+	ctx := cmd.Context()
+	return c.withStore(ctx, reading, func(s *store.Store) error {
+		moment, err := s.View(opts.At).Commit(ctx)
+		if err != nil {
+			return err
+		}
+		opts.At = onto.AtCommit(moment.ID)
+		m := c.meter("writing "+f.output, nil)
+		opts.Progress = m.report()
+		n, err := c.exportTo(ctx, s, f, opts)
+		m.done()
+		if err != nil {
+			return err
+		}
+		if c.json {
+			return c.document(exportDoc{f.output, n, moment.ID})
+		}
+		c.say("exported %s as of commit %d", count(n, "record", "records"), moment.ID)
+		return nil
+	})
+}
+
+// exportDoc is what an export did.
+type exportDoc struct {
+	Output   string `json:"output"`
+	Records  int64  `json:"records"`
+	CommitID int64  `json:"commit_id"` // the moment
+}
+
+// options reads the flags.
+func (f *exportFlags) options(cmd *cobra.Command) (*records.ExportOptions, error) {
+	if f.output == "" {
+		return nil, onto.Errorf(onto.Invalid, "--output is missing").WithHint("name the file to write, or - for stdout")
+	}
+	if slices.Contains(f.types, "") {
+		return nil, onto.Errorf(onto.Invalid, "--type is empty").WithHint("give a value, or leave the flag out")
+	}
+	o := &records.ExportOptions{Types: f.types, History: cmd.Flags().Changed("history-since"), Since: f.since, Metadata: f.metadata}
+	var err error
+	if o.Format, err = recordFormat(f.format, f.output); err != nil {
+		return nil, err
+	}
+	if f.asOf != "" {
+		if o.At, err = parsePoint(f.asOf); err != nil {
+			return nil, err
+		}
+	}
+	return o, notNegative("history-since", f.since)
+}
+
+// exportBuffer is how much is written at a time.
+const exportBuffer = 64 << 10
+
+// exportTo writes the records to stdout or to a file, which is there only if
+// all went well.
+func (c *command) exportTo(ctx context.Context, s *store.Store, f *exportFlags, opts *records.ExportOptions) (int64, error) {
+	if f.output == "-" {
+		n, err := records.Export(ctx, s, shown{c.out}, opts)
+		if err == nil {
+			err = c.out.Flush()
+		}
+		return n, err
+	}
+	file, err := records.Create(f.output, f.force)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Discard()
+	n, err := exportPacked(ctx, s, f.output, file, opts)
+	if err == nil {
+		err = file.Keep()
+	}
+	return n, err
+}
+
+// exportPacked writes the records through a buffer, and packed if the name
+// says so.
+func exportPacked(ctx context.Context, s *store.Store, name string, w io.Writer, opts *records.ExportOptions) (int64, error) {
+	packed := records.Pack(name, w)
+	buffer := bufio.NewWriterSize(packed, exportBuffer)
+	n, err := records.Export(ctx, s, buffer, opts)
+	if err == nil {
+		err = buffer.Flush()
+	}
+	if err == nil {
+		err = packed.Close()
+	}
+	return n, err
+}
+
+// shown writes data to an output, safe for a terminal.
+type shown struct{ out *output }
+
+// Write writes a record.
+func (s shown) Write(p []byte) (int, error) {
+	if err := s.out.data(p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

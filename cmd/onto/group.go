@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/store"
+)
+
+// groupFlags is what to group by and to compute.
+type groupFlags struct {
+	by, compute []onto.Operand
+	having      onto.Filter // nil for none
+}
+
+// groups reads the flags of groups; nil if there are none.
+func (q *queryFlags) groups(cmd *cobra.Command) (*groupFlags, error) {
+	if len(q.groupBy) == 0 && !cmd.Flags().Changed("agg") {
+		if q.having != "" {
+			return nil, onto.Errorf(onto.Invalid, "--having is for groups").WithHint("add --agg or --group-by, or use --where")
+		}
+		return nil, nil
+	}
+	if q.cursor != "" {
+		return nil, onto.Errorf(onto.Invalid, "--cursor does not go with groups").WithHint("page them with --limit and --offset")
+	}
+	g := &groupFlags{}
+	for _, text := range q.groupBy {
+		o, err := filter.ParseOperand(text)
+		if err != nil {
+			return nil, inFilter("group-by", text, err)
+		}
+		g.by = append(g.by, o)
+	}
+	agg := q.agg
+	if !cmd.Flags().Changed("agg") {
+		agg = string(onto.FuncCount)
+	}
+	for _, text := range splitList(agg) {
+		o, err := filter.ParseOperand(text)
+		if err != nil {
+			return nil, inFilter("agg", text, err)
+		}
+		g.compute = append(g.compute, o)
+	}
+	if q.having == "" {
+		return g, nil
+	}
+	having, err := filter.ParseHaving(q.having)
+	if err != nil {
+		return nil, inFilter("having", q.having, err)
+	}
+	g.having = having
+	return g, nil
+}
+
+// splitList splits at commas, except inside quotes.
+func splitList(s string) []string {
+	var items []string
+	start, quoted := 0, false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case quoted && s[i] == '\\':
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == ',' && !quoted:
+			items = append(items, strings.TrimSpace(s[start:i]))
+			start = i + 1
+		}
+	}
+	return append(items, strings.TrimSpace(s[start:]))
+}
+
+// queryGroups prints groups.
+func (c *command) queryGroups(ctx context.Context, q store.Query[onto.Version], f *groupFlags, a asked) error {
+	groups := q.GroupBy(f.by...).Compute(f.compute...).OrderBy(a.order...).Offset(a.offset).Limit(a.limit)
+	if a.history {
+		groups = groups.Past(a.since)
+	}
+	if f.having != nil {
+		groups = groups.Having(f.having)
+	}
+	if a.explain {
+		explained, err := groups.Explain(ctx)
+		return c.explain(explained, err)
+	}
+	var names []string
+	for _, list := range [][]onto.Operand{f.by, f.compute} {
+		for _, o := range list {
+			names = append(names, filter.FormatOperand(o))
+		}
+	}
+	out := c.list(a.format, columns(names...))
+	err := each(groups.All(ctx), func(g onto.Group) error { return out.add(groupRow{names, append(g.By, g.Values...)}) })
+	if err != nil {
+		return err
+	}
+	return out.close("no groups")
+}
+
+// groupRow is a group as a row: its values by the names of what they are of.
+type groupRow struct {
+	names  []string
+	values []json.RawMessage
+}
+
+// MarshalJSON writes an object with the members in order.
+func (r groupRow) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	for i, name := range r.names {
+		buf.WriteByte("{,"[min(i, 1)])
+		quoted, err := encode(name)
+		if err != nil {
+			return nil, err
+		}
+		buf.Write(quoted)
+		buf.WriteByte(':')
+		if r.values[i] == nil {
+			buf.WriteString("null")
+		}
+		buf.Write(r.values[i])
+	}
+	buf.WriteByte('}')
+	return buf.Bytes(), nil
+}
+
+func (r groupRow) cells() ([]string, error) {
+	cells := make([]string, len(r.values))
+	for i, v := range r.values {
+		if v != nil {
+			cells[i] = plain(v)
+		}
+	}
+	return cells, nil
+}

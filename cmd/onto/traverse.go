@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
+)
+
+func (c *command) traverseCommand() *cobra.Command {
+	q := queryFlags{kind: onto.KindEntity}
+	cmd := &cobra.Command{
+		Use:   "traverse TYPE",
+		Short: "Follow relations from the entities of a type",
+		Long: `Follow relations from the entities of a type, hop by hop, at one moment. Each
+--via is one hop: --via REL from left to right, --via ~REL from right to left.
+
+--where, --search and --order-by are about the entities to start from. A route
+has every hop, leads through entities that exist and meets nothing twice.
+--limit counts routes. How filters are written: onto query --help`,
+		Example: `  onto query traverse Customer --via Subscription
+  onto query traverse Customer --where '$.tier == "Gold"' --via Subscription --via '~Subscription'
+  onto query traverse Product --via '~Subscription' --as-of 12 --json`,
+		Args:              argCount(1),
+		ValidArgsFunction: c.completeType(onto.KindEntity),
+		RunE:              func(cmd *cobra.Command, args []string) error { return c.traverse(cmd, &q, args[0]) },
+	}
+	q.register(cmd)
+	cmd.Flags().StringArrayVar(&q.via, "via", nil, "follow this `RELATION`; ~RELATION from right to left; may be repeated")
+	return cmd
+}
+
+func (c *command) traverse(cmd *cobra.Command, q *queryFlags, name string) error {
+	a, err := c.read(cmd, q, name)
+	if err != nil {
+		return err
+	}
+	if len(q.via) == 0 {
+		return onto.Errorf(onto.Invalid, "--via is missing").WithHint("say which relation to follow, for example: --via Subscription")
+	}
+	if q.offset > 0 {
+		return onto.Errorf(onto.Invalid, "--offset does not go with a traversal").WithHint("narrow the sources with --where")
+	}
+	var hops []store.Hop
+	for _, via := range q.via {
+		relation, back := strings.CutPrefix(via, "~")
+		hops = append(hops, store.Hop{Relation: relation, Back: back})
+	}
+	ctx := cmd.Context()
+	return c.withStore(ctx, reading, func(s *store.Store) error {
+		return c.routes(ctx, s, a, hops)
+	})
+}
+
+// routes prints the routes of a traversal.
+func (c *command) routes(ctx context.Context, s *store.Store, a asked, hops []store.Hop) error {
+	from, err := newShape(s, onto.KindEntity, a.name, false)
+	if err != nil {
+		return err
+	}
+	q := a.find(s).OrderBy(a.order...)
+	if a.explain {
+		explained, err := q.Explain(ctx)
+		for _, via := range a.via {
+			explained.Process = append(explained.Process, "follow "+via)
+		}
+		return c.explain(explained, err)
+	}
+	r := &routePrinter{s: s, shapes: map[string]*shape{a.name: from}}
+	out := c.list(a.format, routeColumns(s, from, hops))
+	err = each(q.Traverse(hops...).Limit(a.limit).All(ctx), func(route store.Route) error {
+		row, err := r.row(route)
+		if err != nil {
+			return err
+		}
+		return out.add(row)
+	})
+	if err != nil {
+		return err
+	}
+	return out.close("no routes")
+}
+
+// routeColumns has one column for each entity and relation on a route.
+func routeColumns(s *store.Store, from *shape, hops []store.Hop) []column {
+	cols := wholeColumns(from.schema.Name)
+	for _, h := range hops {
+		schema, err := s.Type(h.Relation)
+		if err != nil {
+			return cols // told by the traversal
+		}
+		to := schema.Right
+		if h.Back {
+			to = schema.Left
+		}
+		cols = append(cols, column{name: h.Relation})
+		cols = append(cols, wholeColumns(to)...)
+	}
+	return cols
+}
+
+// routePrinter makes rows of routes.
+type routePrinter struct {
+	s      *store.Store
+	shapes map[string]*shape
+}
+
+// routeRow is a route: relations and entities by turns.
+type routeRow struct {
+	Source versionRow   `json:"source"`
+	Path   []versionRow `json:"path"`
+}
+
+func (r *routePrinter) row(route store.Route) (routeRow, error) {
+	var row routeRow
+	var err error
+	if row.Source, err = r.version(route.Source); err != nil {
+		return row, err
+	}
+	for _, step := range route.Path {
+		for _, v := range []onto.Version{step.Relation, step.Entity} {
+			made, err := r.version(v)
+			if err != nil {
+				return row, err
+			}
+			row.Path = append(row.Path, made)
+		}
+	}
+	return row, nil
+}
+
+func (r *routePrinter) version(v onto.Version) (versionRow, error) {
+	sh := r.shapes[v.Type]
+	if sh == nil {
+		var err error
+		if sh, err = newShape(r.s, v.Kind, v.Type, false); err != nil {
+			return versionRow{}, err
+		}
+		r.shapes[v.Type] = sh
+	}
+	return sh.row(v), nil
+}
+
+// cells shows entities by their keys, relations by their instance and fields.
+func (r routeRow) cells() ([]string, error) {
+	cells := []string{r.Source.identity.Key}
+	for _, v := range r.Path {
+		if v.identity.Kind == onto.KindEntity {
+			cells = append(cells, v.identity.Key)
+			continue
+		}
+		text := string(v.Fields)
+		if v.identity.Instance != "" {
+			text = v.identity.Instance + " " + text
+		}
+		cells = append(cells, text)
+	}
+	return cells, nil
+}
