@@ -153,9 +153,9 @@ func (s *Store) writes(in onto.Intent, yield func(backend.Write, error) bool) bo
 		return yield(s.deletion(in.Identity))
 	}
 	v := reflect.ValueOf(in.Value)
-	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
-		if v.IsNil() {
-			break
+	for hops := 0; (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && !v.IsNil(); hops++ {
+		if hops > codec.MaxDepth {
+			return yield(backend.Write{}, onto.Errorf(onto.Invalid, "the draft has a pointer that leads round in a circle"))
 		}
 		v = v.Elem()
 	}

@@ -181,7 +181,7 @@ func drawOperand(t *rapid.T, schema onto.Schema) drawn {
 		d.kind = "n"
 	}
 	d.Path = []string{d.kind}
-	if d.kind == "v" && oneOf(t, "inside", false, false, true) {
+	if d.kind == "v" && oneOf(t, "inside", false, false, true, false) {
 		d.Path = append(d.Path, "k")
 	}
 	return d
@@ -211,33 +211,37 @@ func drawCondition(t *rapid.T, schema onto.Schema) onto.Filter {
 			d.Under = []string{"k"}
 		}
 	}
-	c := onto.Condition{Operand: d.Operand, Test: oneOf(t, "test", onto.Equal, onto.NotEqual, onto.Less, onto.AtMost,
-		onto.Greater, onto.AtLeast, onto.In, onto.IsNull, onto.IsNotNull, onto.StartsWith, onto.EndsWith, onto.Contains, onto.IsTrue, onto.IsFalse)}
+	c := onto.Condition{Operand: d.Operand, Test: oneOf(t, "test", testsOf(d.kind)...)}
+	n := 1
 	switch c.Test {
-	case onto.IsNull, onto.IsNotNull:
-	case onto.IsTrue, onto.IsFalse:
-		if d.kind != "v" {
-			c.Test = onto.IsNotNull
-		}
-	case onto.StartsWith, onto.EndsWith, onto.Contains:
-		if d.kind == "n" {
-			c.Test = onto.Equal
-		}
-		c.Values = []any{drawValue(t, c.Test, d.kind)}
+	case onto.IsNull, onto.IsNotNull, onto.IsTrue, onto.IsFalse:
+		n = 0
 	case onto.In:
-		for range oneOf(t, "values", 2, 1, 0, 3) {
-			c.Values = append(c.Values, drawValue(t, c.Test, d.kind))
-		}
-	default:
-		c.Values = []any{drawValue(t, c.Test, d.kind)}
+		n = oneOf(t, "values", 2, 1, 0, 3)
+	}
+	for range n {
+		c.Values = append(c.Values, drawValue(t, c.Test, d.kind))
 	}
 	return c
+}
+
+// testsOf returns the tests that fit a field.
+func testsOf(kind string) []onto.Test {
+	values := []onto.Test{onto.Equal, onto.NotEqual, onto.Less, onto.AtMost, onto.Greater, onto.AtLeast, onto.In, onto.IsNull, onto.IsNotNull}
+	texts := []onto.Test{onto.StartsWith, onto.EndsWith, onto.Contains}
+	switch kind {
+	case "n":
+		return values
+	case "v":
+		return slices.Concat(values, texts, []onto.Test{onto.IsTrue, onto.IsFalse})
+	}
+	return slices.Concat(texts, values, texts)
 }
 
 // drawValue draws something that fits a field and a test.
 func drawValue(t *rapid.T, test onto.Test, kind string) any {
 	numbers := []any{int64(1), int64(2), int64(-1), 0.25, 1.5, -2.5, int64(9007199254740992), int64(9007199254740993), 9007199254740992.0}
-	texts := []any{"a", "", "1", "A", "ada", "Ada b", "é", "B", "%", "x", "b", "_"}
+	texts := []any{"a", "b", "1", "A", "ada", "Ada b", "é", "B", "%", "x", "", "_"}
 	switch {
 	case kind == "n":
 		return oneOf(t, "number", numbers...)
@@ -267,7 +271,7 @@ func admissions() []func(w *backend.Write, newest *onto.Version) (bool, error) {
 // numbers in v are exact in any order.
 func fieldsOf() []string {
 	return []string{
-		`{"n":1}`, `{"n":2}`, `{"v":{"k":["é",null]}}`, `{"v":"1"}`,
+		`{"n":1,"v":true}`, `{"n":2,"v":1}`, `{"v":{"k":["é",null]}}`, `{"v":"1"}`,
 		`{"n":2,"t":"Ada b","v":true}`,
 		`{"n":1,"t":"ada","v":1}`,
 		`{"n":9007199254740993,"t":"B","v":0.25}`,

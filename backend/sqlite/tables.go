@@ -161,7 +161,7 @@ const (
 type table struct {
 	kind             onto.Kind
 	history, current string
-	past             string // see createPast
+	past             string   // see createPast
 	columns          []string // type first, then the keys
 
 	get, getAt, lookup string

@@ -26,7 +26,9 @@ after. How filters are written: onto query --help`,
   onto diff 2026-02-01 2026-03-01 --type Customer --where '$.tier == "Gold"'
   onto diff 0 1 --json`,
 		Args: argCount(2),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.diff(cmd.Context(), args[0], args[1], typ, where) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.diff(cmd.Context(), args[0], args[1], typ, where)
+		},
 	}
 	cmd.Flags().StringVar(&typ, "type", "", "only this type")
 	cmd.Flags().StringVar(&where, "where", "", "only what this `FILTER` is true for before or after; needs --type")

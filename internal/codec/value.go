@@ -23,7 +23,10 @@ func AppendValue(dst []byte, v reflect.Value) ([]byte, error) { return appendVal
 func AppendMember(dst []byte, v reflect.Value) ([]byte, error) { return appendValue(dst, v, 1) }
 
 func appendValue(dst []byte, v reflect.Value, depth int) ([]byte, error) {
-	for v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer && (v.IsNil() || !marshals(v.Type()))) {
+	for hops := 0; v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer && (v.IsNil() || !marshals(v.Type()))); hops++ {
+		if hops > MaxDepth {
+			return dst, &SyntaxError{Path: "$", Msg: "a pointer that leads round in a circle"}
+		}
 		v = v.Elem()
 	}
 	if !v.IsValid() {

@@ -62,6 +62,8 @@ func TestAppendValue(t *testing.T) {
 func TestAppendValueRefuses(t *testing.T) {
 	cycle := map[string]any{}
 	cycle["again"] = []any{cycle}
+	circle := new(any)
+	*circle = circle
 	for name, c := range map[string]struct {
 		value any
 		want  string
@@ -72,6 +74,7 @@ func TestAppendValueRefuses(t *testing.T) {
 		"invalid UTF-8":   {[]string{"\xff"}, "not valid UTF-8"},
 		"name with U+0":   {map[string]int{"a\x00": 1}, "U+0000"},
 		"cycle":           {cycle, "nested deeper than 64"},
+		"circle":          {circle, "round in a circle"},
 		"early time":      {time.Time{}.Add(-1), "year 0 is outside 1 to 9999"},
 		"channel":         {make(chan int), "unsupported type"},
 		"raw, duplicates": {json.RawMessage(`{"x":{"a":1,"a":2}}`), `JSON at $.x: duplicate name "a"`},

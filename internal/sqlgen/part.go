@@ -22,7 +22,7 @@ type constant string
 // SQL fills the placeholders of a text, which must be a constant: a Part takes
 // the place of its ?, any other value is bound there.
 func SQL(text constant, fill ...any) Part {
-	var b builder
+	b := newBuilder(len(text), fill)
 	for _, f := range fill {
 		before, after, _ := strings.Cut(string(text), "?")
 		b.sql.WriteString(before)
@@ -35,7 +35,12 @@ func SQL(text constant, fill ...any) Part {
 
 // Join puts parts together with a text between them.
 func Join(between constant, parts ...Part) Part {
-	var b builder
+	size, args := len(parts)*len(between), 0
+	for _, p := range parts {
+		size, args = size+len(p.SQL), args+len(p.Args)
+	}
+	b := builder{args: make([]any, 0, args)}
+	b.sql.Grow(size)
 	for i, p := range parts {
 		if i > 0 {
 			b.sql.WriteString(string(between))
@@ -64,6 +69,21 @@ func combine(between, none constant, parts []Part) Part {
 type builder struct {
 	sql  strings.Builder
 	args []any
+}
+
+// newBuilder makes room for what will be filled in.
+func newBuilder(size int, fill []any) *builder {
+	args := 0
+	for _, f := range fill {
+		if p, ok := f.(Part); ok {
+			size, args = size+len(p.SQL), args+len(p.Args)
+		} else {
+			size, args = size+1, args+1
+		}
+	}
+	b := &builder{args: make([]any, 0, args)}
+	b.sql.Grow(size)
+	return b
 }
 
 func (b *builder) add(v any) {

@@ -15,7 +15,7 @@ type Scope struct {
 
 // Document is a JSON object in a row of a statement.
 type Document struct {
-	Column string       // where it is, such as c.fields
+	Column string       // where it is, such as c.fields; "" if there is none
 	Schema *onto.Schema // whose names may stand in the statement; nil for none
 	Obeyed bool         // all rows have the types of the schema
 }
@@ -73,7 +73,10 @@ func (c *compiler) condition(f onto.Condition) Part {
 // value finds what an operand leads to.
 func (s *Scope) value(o onto.Operand) Value {
 	d := s.document(o.Side)
-	v := Value{Document: Part{SQL: d.Column}, Path: o.Path}
+	v := Value{Document: SQL("NULL"), Path: o.Path}
+	if d.Column != "" {
+		v.Document = Part{SQL: d.Column}
+	}
 	if d.Schema == nil || len(o.Path) != 1 {
 		return v
 	}

@@ -137,9 +137,10 @@ func (r *csvReader) checkColumns() error {
 // needs reports whether there must be a column. If the instance key is among
 // the fields, one of its two columns is enough.
 func (r *csvReader) needs(c *csvColumn) bool {
+	_, among := r.schema.Field(r.schema.InstanceKey)
 	switch {
 	case c.role == instanceKey:
-		return !r.has(r.schema.InstanceKey)
+		return !among || !r.has(r.schema.InstanceKey)
 	case c.field == nil:
 		return true
 	}

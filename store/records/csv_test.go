@@ -29,6 +29,8 @@ func TestRefusedCSV(t *testing.T) {
 		{"instance key of an unkeyed relation", "Likes", "onto.left_key,right_key,instance_key\na,b,c\n", onto.Invalid, `has no column "instance_key"`, ""},
 		{"missing instance key among the fields", "Seat", "left_key,right_key\nc1,1\n", onto.Invalid, "line 1: column instance_key is missing", ""},
 		{"column twice", "Customer", "id,name,id\nc1,Ada,c1\n", onto.Invalid, "line 1: column id comes twice", ""},
+		{"far too many columns", "Customer", "id,name" + strings.Repeat(",", 1<<17) + "\n", onto.TooLarge, "line 1: the header has 131074 columns, the limit is 65536", ""},
+		{"far too many cells", "Customer", "id,name\nc1" + strings.Repeat(",", 1<<17) + "\n", onto.Invalid, "line 2: the row has 131073 cells, but the header has 2", ""},
 		{"short row", "Customer", "id,name\nc1,Ada\nc2\n", onto.Invalid, "line 3: the row has 1 cells, but the header has 2", ""},
 		{"long row", "Customer", "id,name\nc1,Ada,\n", onto.Invalid, "line 2: the row has 3 cells, but the header has 2", ""},
 		{"quote inside", "Customer", "id,name\nc1,A\"da\n", onto.Invalid, `line 2: there is a quote inside the cell "A\"da"`, "write its own quotes twice"},

@@ -19,6 +19,9 @@ type rowReader struct {
 	ends  []int  // where each of them ends
 }
 
+// maxCells bounds what a row of nothing but commas needs.
+const maxCells = 1 << 16
+
 func (r *rowReader) count() int { return len(r.ends) }
 
 // cell returns a cell of the row, valid until the next row is read.
@@ -43,17 +46,27 @@ func (r *rowReader) next() error {
 	if r.text = r.text[:0]; cap(r.text) > keptRoom {
 		r.text = nil
 	}
-	for more := true; more; {
+	cells := 0
+	for more := true; more; cells++ {
 		if line, more, err = r.take(line); err != nil {
 			return err
 		}
-		r.ends = append(r.ends, len(r.text))
+		if cells < maxCells {
+			r.ends = append(r.ends, len(r.text))
+		}
 	}
-	if r.want > 0 && len(r.ends) != r.want {
-		return onto.Errorf(onto.Invalid, "line %d: the row has %d cells, but the header has %d", r.line, len(r.ends), r.want).
-			WithHint("cells with a comma, a quote or a line end stand in double quotes")
+	if r.want > 0 && cells != r.want || cells > maxCells {
+		return r.ragged(cells)
 	}
 	return nil
+}
+
+func (r *rowReader) ragged(cells int) error {
+	if r.want == 0 {
+		return onto.Errorf(onto.TooLarge, "line %d: the header has %d columns, the limit is %d", r.line, cells, maxCells)
+	}
+	return onto.Errorf(onto.Invalid, "line %d: the row has %d cells, but the header has %d", r.line, cells, r.want).
+		WithHint("cells with a comma, a quote or a line end stand in double quotes")
 }
 
 // take reads one cell and returns what follows its comma, and whether there

@@ -63,11 +63,16 @@ func (p *recordParts) splitSlowly(line []byte) error {
 	return unknownMembers(unknown)
 }
 
+// maxUnknown is how many unknown members an error names.
+const maxUnknown = 5
+
 // put notes a member. It reports false if it comes twice.
 func (p *recordParts) put(name string, value []byte, unknown *[]string) bool {
 	i := slices.Index(partNames(), name)
 	if i < 0 {
-		*unknown = append(*unknown, name)
+		if len(*unknown) < maxUnknown {
+			*unknown = append(*unknown, name)
+		}
 		return true
 	}
 	if p[i] != nil {
