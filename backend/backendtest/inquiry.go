@@ -36,7 +36,8 @@ func (i inquiry) String() string {
 	return text
 }
 
-// inquire asks both as of a commit.
+// inquire asks both as of a commit. The reference answers at once what the
+// backend answers page by page.
 func (h *history) inquire(b backend.Backend, i inquiry, at int64) (got, want string) {
 	i.At = at
 	types := h.types()
@@ -51,7 +52,7 @@ func (h *history) inquire(b backend.Backend, i inquiry, at int64) (got, want str
 		switch {
 		case len(a.Compute) > 0:
 			return lines(b.Aggregate(ctx, a), roundedBy(a.Compute))
-		case i.Page > 0:
+		case i.Page > 0 && b != h.reference:
 			found, err := inPages(ctx, b, a.Query, i.Page)
 			var text []string
 			for _, v := range found {

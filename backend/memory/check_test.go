@@ -62,6 +62,9 @@ func TestCheckFindsDamage(t *testing.T) {
 		{"operations_count", func(l *log) { l.versions = l.versions[:2] }},
 		{"schema_order", func(l *log) { l.schemas = append(l.schemas, l.schemas[0]) }},
 		{"schema_hash", func(l *log) { l.schemas[0].Hash = "" }},
+		{"schema_hash", func(l *log) { l.schemas[0].JSON = json.RawMessage(`{}`) }},
+		{"schema_hash", func(l *log) { l.schemas[0].Schema.Fields[0].Optional = true }},
+		{"", func(l *log) { l.schemas[0].Schema.Fields[0].Index = true }},
 	}
 	for _, test := range tests {
 		t.Run(test.want, func(t *testing.T) {

@@ -56,7 +56,7 @@ func (d derived) create() string {
 		return fmt.Sprintf(`CREATE VIRTUAL TABLE %s USING fts4(words, tokenize=simple, matchinfo=fts3)`, d.name())
 	}
 	t := newNames(d.kind)
-	return fmt.Sprintf(`CREATE INDEX %s ON %s(fields ->> '$.%s') WHERE %s = '%s'`, d.name(), t.current, d.field, t.columns[0], d.typ)
+	return fmt.Sprintf(`CREATE INDEX %s ON %s(fields ->> '$.%s') WHERE %s = '%s' AND op = 'put'`, d.name(), t.current, d.field, t.columns[0], d.typ)
 }
 
 // drop is the statement that removes it.

@@ -35,7 +35,11 @@ func Select(q *backend.Query, rows iter.Seq2[onto.Version, error], ends Endpoint
 			found = sorted(found, s.compare, reach(q.Offset, q.Limit))
 		}
 		for r, err := range page(found, q.Offset, q.Limit) {
-			if !yield(r.version, err) {
+			if err != nil {
+				yield(onto.Version{}, err)
+				return
+			}
+			if !yield(r.version, nil) {
 				return
 			}
 		}
@@ -82,34 +86,35 @@ func newSelection(q *backend.Query, operands []onto.Operand, ends Endpoints) *se
 }
 
 // matching yields the rows that Where and Search let through.
-func (s *selection) matching(versions iter.Seq2[onto.Version, error]) iter.Seq2[row, error] {
-	return func(yield func(row, error) bool) {
+func (s *selection) matching(versions iter.Seq2[onto.Version, error]) iter.Seq2[*row, error] {
+	return func(yield func(*row, error) bool) {
+		r := new(row) // used again until it is handed out
 		for v, err := range versions {
+			if err == nil {
+				err = s.read(r, v)
+			}
 			if err != nil {
-				yield(row{}, err)
+				yield(nil, err)
 				return
 			}
-			r, err := s.row(v)
-			if err != nil {
-				yield(row{}, err)
+			if !s.matches(r) {
+				continue
+			}
+			if !yield(r, nil) {
 				return
 			}
-			if s.matches(&r) && !yield(r, nil) {
-				return
-			}
+			r = new(row)
 		}
 	}
 }
 
-// row reads what the query looks at.
-func (s *selection) row(v onto.Version) (row, error) {
-	r := row{version: v, fields: filter.Row{Own: v.Fields}}
-	if s.ends == nil {
-		return r, nil
+// read fills a row with what the query looks at.
+func (s *selection) read(r *row, v onto.Version) (err error) {
+	r.version, r.fields = v, filter.Row{Own: v.Fields}
+	if s.ends != nil {
+		r.fields.Left, r.fields.Right, err = s.ends(&r.version)
 	}
-	var err error
-	r.fields.Left, r.fields.Right, err = s.ends(&v)
-	return r, err
+	return err
 }
 
 func (s *selection) matches(r *row) bool {

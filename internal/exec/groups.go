@@ -26,7 +26,7 @@ func SelectGroups(q *GroupQuery, groups iter.Seq2[onto.Group, error]) iter.Seq2[
 		}
 		found := q.having(groups)
 		if len(places) > 0 {
-			compare := func(a, b *onto.Group) int {
+			compare := func(a, b onto.Group) int {
 				return compareOrdered(q.Order, pick(a, places), pick(b, places))
 			}
 			found = sorted(found, compare, reach(q.Offset, q.Limit))
@@ -73,7 +73,7 @@ func (q *GroupQuery) places() ([]int, error) {
 }
 
 // pick returns the values of a group that it is sorted by.
-func pick(g *onto.Group, places []int) []json.RawMessage {
+func pick(g onto.Group, places []int) []json.RawMessage {
 	values := make([]json.RawMessage, len(places))
 	for i, place := range places {
 		if place < len(g.By) {

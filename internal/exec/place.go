@@ -14,8 +14,8 @@ import (
 // PlaceOf returns the place of a version in the answer to a query.
 func PlaceOf(q *backend.Query, v *onto.Version, ends Endpoints) (backend.Place, error) {
 	s := newSelection(&backend.Query{Order: q.Order}, nil, ends)
-	r, err := s.row(*v)
-	if err != nil {
+	var r row
+	if err := s.read(&r, *v); err != nil {
 		return backend.Place{}, err
 	}
 	p := backend.Place{Values: s.values(&r), Identity: v.Identity}
@@ -42,17 +42,17 @@ func (s *selection) values(r *row) []json.RawMessage {
 
 // beyond yields the rows that come after the place the query starts after,
 // with what they are sorted by.
-func (s *selection) beyond(rows iter.Seq2[row, error]) iter.Seq2[row, error] {
+func (s *selection) beyond(rows iter.Seq2[*row, error]) iter.Seq2[*row, error] {
 	var after *row
 	if p := s.q.After; p != nil {
 		after = &row{version: onto.Version{Identity: p.Identity, Commit: p.Commit}, values: p.Values}
 	}
-	return func(yield func(row, error) bool) {
+	return func(yield func(*row, error) bool) {
 		for r, err := range rows {
 			if err == nil {
-				r.values = s.values(&r)
-				r.fields.Left, r.fields.Right = nil, nil
-				if after != nil && s.compare(&r, after) <= 0 {
+				r.values = s.values(r)
+				r.fields = filter.Row{}
+				if after != nil && s.compare(r, after) <= 0 {
 					continue
 				}
 			}

@@ -16,7 +16,7 @@ func reach(offset, limit int) int {
 
 // sorted yields the first items in the order of compare, keep of them or all
 // if keep is 0. Equal items stay in the order they came in.
-func sorted[T any](items iter.Seq2[T, error], compare func(a, b *T) int, keep int) iter.Seq2[T, error] {
+func sorted[T any](items iter.Seq2[T, error], compare func(a, b T) int, keep int) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		list, err := collect(items, compare, keep)
@@ -35,25 +35,24 @@ func sorted[T any](items iter.Seq2[T, error], compare func(a, b *T) int, keep in
 // collect returns the first items, sorted. It lets the list grow to twice what
 // is kept, then sorts it and drops the rest, so that an item costs a logarithm
 // of keep, and less if it comes after all that is kept.
-func collect[T any](items iter.Seq2[T, error], compare func(a, b *T) int, keep int) ([]T, error) {
-	order := func(a, b T) int { return compare(&a, &b) }
+func collect[T any](items iter.Seq2[T, error], compare func(a, b T) int, keep int) ([]T, error) {
 	var list []T
 	full := false // the first keep items are sorted, and no others than those before the last of them matter
 	for item, err := range items {
 		if err != nil {
 			return nil, err
 		}
-		if full && compare(&item, &list[keep-1]) >= 0 {
+		if full && compare(item, list[keep-1]) >= 0 {
 			continue
 		}
 		list = append(list, item)
 		if keep > 0 && len(list) == 2*keep {
-			slices.SortStableFunc(list, order)
+			slices.SortStableFunc(list, compare)
 			clear(list[keep:])
 			list, full = list[:keep], true
 		}
 	}
-	slices.SortStableFunc(list, order)
+	slices.SortStableFunc(list, compare)
 	if keep > 0 && len(list) > keep {
 		list = list[:keep]
 	}
