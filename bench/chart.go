@@ -30,7 +30,7 @@ func drawGrowth(e *env, path string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s\n\n%s", newReport(e.short).Machine, growthTable(sizes, curves))
+	fmt.Printf("%s\n\n%s", newReport(e).heading(), growthTable(sizes, curves))
 	return os.WriteFile(path, picture, 0o644)
 }
 

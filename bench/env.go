@@ -16,8 +16,10 @@ type env struct {
 	ctx     context.Context // never cancelled: watching a context costs both sides something
 	dir     string
 	short   bool
+	cpu     bool // measure processor time
 	random  *rand.Rand
 	started time.Time
+	running string // the benchmark's number, for profiles
 
 	cleanups []func()
 	fixtures map[string]string // path of each file that was built, by name

@@ -40,7 +40,7 @@ func (e *env) alternate(p plan, sides ...side) []samples {
 		total, ops := make([]time.Duration, len(sides)), make([]int, len(sides))
 		for range p.turns {
 			for _, i := range order {
-				n, took := timed(e.ctx, &sides[i])
+				n, took := e.timed(&sides[i])
 				total[i], ops[i] = total[i]+took, ops[i]+n
 			}
 			slices.Reverse(order)
@@ -55,15 +55,25 @@ func (e *env) alternate(p plan, sides ...side) []samples {
 }
 
 // timed runs one batch and returns how many operations it had.
-func timed(ctx context.Context, s *side) (ops int, took time.Duration) {
+func (e *env) timed(s *side) (ops int, took time.Duration) {
 	ops, run := s.batch()
 	runtime.GC()
-	pprof.Do(ctx, pprof.Labels("side", s.name), func(context.Context) {
-		start := time.Now()
+	pprof.Do(e.ctx, pprof.Labels("side", e.running+" "+s.name), func(context.Context) {
+		start := e.clock()
 		run()
-		took = time.Since(start)
+		took = e.clock() - start
 	})
-	return ops, took
+	return ops, max(took, 1)
+}
+
+// clock is the time that counts: that on the wall, or that of the processors.
+func (e *env) clock() time.Duration {
+	if !e.cpu {
+		return time.Since(e.started)
+	}
+	used, err := processorTime()
+	e.must(err)
+	return used
 }
 
 // median returns what an operation took in the middle of all rounds.

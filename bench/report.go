@@ -135,6 +135,7 @@ func orDash(s string) string {
 type report struct {
 	Machine machine `json:"machine"`
 	Short   bool    `json:"short"`
+	CPU     bool    `json:"cpu"` // processor time was measured
 	Rows    []row   `json:"rows"`
 }
 
@@ -148,9 +149,9 @@ type machine struct {
 	Date   string `json:"date"`
 }
 
-func newReport(short bool) *report {
+func newReport(e *env) *report {
 	version, _, _ := sqlite3.Version()
-	return &report{Short: short, Machine: machine{
+	return &report{Short: e.short, CPU: e.cpu, Machine: machine{
 		CPU: cpuModel(), Cores: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH,
 		Go: runtime.Version(), SQLite: version, Date: time.Now().UTC().Format(time.DateOnly),
 	}}
@@ -176,13 +177,21 @@ func (m machine) String() string {
 	return fmt.Sprintf("%s, %d cores, %s, %s, SQLite %s, %s", m.CPU, m.Cores, m.OS, m.Go, m.SQLite, m.Date)
 }
 
+// heading tells where and how it was measured.
+func (r *report) heading() string {
+	text := r.Machine.String()
+	if r.Short {
+		text += ", short run"
+	}
+	if r.CPU {
+		text += ", processor time"
+	}
+	return text
+}
+
 // writeTable prints the machine and the rows as Markdown.
 func (r *report) writeTable(w io.Writer) {
-	size := ""
-	if r.Short {
-		size = ", short run"
-	}
-	fmt.Fprintf(w, "%s%s\n\n", r.Machine, size)
+	fmt.Fprintf(w, "%s\n\n", r.heading())
 	fmt.Fprintln(w, "| what | subject | control | ratio | goal | met |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")
 	for _, row := range r.Rows {

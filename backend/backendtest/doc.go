@@ -15,7 +15,8 @@
 //
 // The parts are stories (one small test for each sentence of the contract),
 // histories (random operations on the backend and on package memory, which
-// must then answer every question alike), handles (two on one store), cancel,
+// must then answer every question alike, random filters, orders and groups
+// among them), handles (two on one store), cancel,
 // concurrency, linearizable (concurrent calls, judged by porcupine), optional (the optional interfaces the backend has) and faults.
 // Every store a test made is opened once more and checked when the test ends,
 // and no goroutine may be left.

@@ -50,13 +50,14 @@ func (d derived) String() string {
 }
 
 // create is the statement that makes it. Names were checked, so they need no
-// quotes, and a query that says the same expression finds the index.
+// quotes, and a query that says the same expression finds the index. It holds
+// op, though that is always the same, so that a count need not look further.
 func (d derived) create() string {
 	if d.purpose == forSearch {
 		return fmt.Sprintf(`CREATE VIRTUAL TABLE %s USING fts4(words, tokenize=simple, matchinfo=fts3)`, d.name())
 	}
 	t := newNames(d.kind)
-	return fmt.Sprintf(`CREATE INDEX %s ON %s(fields ->> '$.%s') WHERE %s = '%s' AND op = 'put'`, d.name(), t.current, d.field, t.columns[0], d.typ)
+	return fmt.Sprintf(`CREATE INDEX %s ON %s(fields ->> '$.%s', op) WHERE %s = '%s' AND op = 'put'`, d.name(), t.current, d.field, t.columns[0], d.typ)
 }
 
 // drop is the statement that removes it.
