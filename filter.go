@@ -1,5 +1,7 @@
 package onto
 
+import "reflect"
+
 // Filter is a condition on a version. It is a closed set: [Condition], [And],
 // [Or] and [Not]. A filter is either true or false, never unknown.
 //
@@ -108,8 +110,8 @@ func Right(names ...string) Operand { return Operand{Side: RightSide, Path: name
 // Count is the number of versions in a group.
 func Count() Operand { return Operand{Func: FuncCount} }
 
-// Some is some element of the list, or, with names, what they lead to in it. A
-// condition holds if it does for one of the elements, and not for what is no
+// Some is some element of the list, or, with names, what they lead to in it: in
+// text, any() and any_path(). A condition holds if it does for one of the elements, and not for what is no
 // list.
 func (o Operand) Some(names ...string) Operand {
 	o.Any, o.Under = true, names
@@ -154,8 +156,18 @@ func (o Operand) Gt(v any) Filter { return o.test(Greater, v) }
 // Ge tests for a value of the same kind that is at least v.
 func (o Operand) Ge(v any) Filter { return o.test(AtLeast, v) }
 
-// In tests for equality with one of the values.
-func (o Operand) In(values ...any) Filter { return o.test(In, values...) }
+// In tests for equality with one of the values, or of the elements of a slice.
+func (o Operand) In(values ...any) Filter {
+	if len(values) == 1 {
+		if v := reflect.ValueOf(values[0]); v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8 {
+			values = make([]any, v.Len())
+			for i := range values {
+				values[i] = v.Index(i).Interface()
+			}
+		}
+	}
+	return o.test(In, values...)
+}
 
 // StartsWith tests for a string that begins with s.
 func (o Operand) StartsWith(s string) Filter { return o.test(StartsWith, s) }

@@ -52,7 +52,7 @@ func (e *env) findAll(s *store.Store) (n int) {
 }
 
 func (e *env) historyAll(s *store.Store) (n int) {
-	for _, err := range s.Now().Find(typeName).Past(e.ctx, 0) {
+	for _, err := range s.Now().Find(typeName).Versions(e.ctx, 0) {
 		e.must(err)
 		n++
 	}

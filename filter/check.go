@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -21,7 +22,7 @@ func Check(f onto.Filter, s *Scope) (onto.Filter, error) {
 }
 
 func noAggregate(column int, f onto.Func) error {
-	return fault(column, "%s is an aggregate, and a condition on single versions cannot use it", f).WithHint("put it into having")
+	return fault(column, "%s is an aggregate, and a condition on single versions cannot use it", f).WithHint("aggregates are for having: put it there")
 }
 
 // checker checks filters that are within the limits. TypeOf tells what an
@@ -123,6 +124,8 @@ func checkTest(c onto.Condition, t onto.FieldType) error {
 		return fault(c.Operand.Column, "%s is %s, and %s() is for bools", name, t, c.Test)
 	case form == textForm && t == onto.Time:
 		return fault(c.Operand.Column, "%s is time, and %s() is for strings", name, c.Test).WithHint("compare times with >= and <")
+	case form == textForm && t == onto.List:
+		return fault(c.Operand.Column, "%s is list, and %s() is for strings", name, c.Test).WithHint("%s", elementHint(c))
 	case form == textForm && t != onto.String:
 		return fault(c.Operand.Column, "%s is %s, and %s() is for strings", name, t, c.Test)
 	case t == onto.Object:
@@ -135,6 +138,16 @@ func checkTest(c onto.Condition, t onto.FieldType) error {
 	return nil
 }
 
+// elementHint is for a test of strings that has a list.
+func elementHint(c onto.Condition) string {
+	element := spell(c.Operand.Some())
+	if c.Test != onto.Contains {
+		return "test its elements by " + element
+	}
+	value := formatValue(c.Values[0])
+	return "write " + wording(c.Operand.Column, element+" == "+value, element+".Eq("+value+")")
+}
+
 func inside(o onto.Operand, name string) onto.Operand {
 	o.Path = slices.Concat(o.Path, []string{name})
 	return o
@@ -142,9 +155,10 @@ func inside(o onto.Operand, name string) onto.Operand {
 
 // checkValue returns a value of a condition clean.
 func checkValue(c onto.Condition, t onto.FieldType, v any) (any, error) {
+	given := v
 	v, err := clean(v)
 	if err != nil {
-		return nil, fault(c.Column, "%s: %s", FormatOperand(c.Operand), err).WithHint("%s", onto.HintOf(err))
+		return nil, uncleanValue(c, given, err)
 	}
 	if err := refuse(c.Test, v, c.Column); err != nil {
 		return nil, err
@@ -156,11 +170,42 @@ func checkValue(c onto.Condition, t onto.FieldType, v any) (any, error) {
 	if ok {
 		return fitted, nil
 	}
-	misfit := fault(c.Column, "%s does not fit %s, which is %s", formatValue(v), FormatOperand(c.Operand), t)
-	if t == onto.Time {
-		misfit = misfit.WithHint("write a time like 2026-02-10T12:34:56Z or a date like 2026-02-10")
+	return nil, fault(c.Column, "%s does not fit %s, which is %s", formatValue(v), FormatOperand(c.Operand), t).
+		WithHint("%s", misfitHint(t, v))
+}
+
+// uncleanValue is the error that a value is no scalar, or none that JSON has.
+func uncleanValue(c onto.Condition, v any, err error) error {
+	hint := onto.HintOf(err)
+	if kind := reflect.ValueOf(v).Kind(); c.Test == onto.In && !isBytes(v) && (kind == reflect.Slice || kind == reflect.Array) {
+		hint = "give the values one by one"
 	}
-	return nil, misfit
+	return fault(c.Column, "%s: %s", FormatOperand(c.Operand), err).WithHint("%s", hint)
+}
+
+// misfitHint is for a clean value that does not fit a type.
+func misfitHint(t onto.FieldType, v any) string {
+	text, isText := v.(string)
+	switch {
+	case t == onto.Time:
+		return "write a time like 2026-02-10T12:34:56Z or a date like 2026-02-10"
+	case t == onto.String:
+		return `put it in quotes: "` + formatValue(v) + `"`
+	case isText && fitsBare(t, text):
+		return "write " + shorten(text) + " without quotes"
+	}
+	return ""
+}
+
+// fitsBare reports whether a text would fit a type if it had no quotes.
+func fitsBare(t onto.FieldType, text string) bool {
+	canonical, err := codec.AppendCanonical(nil, []byte(text))
+	if err != nil {
+		return false
+	}
+	v := scalar(canonical)
+	_, ok := fit(t, v)
+	return ok && v != nil
 }
 
 // fit returns a clean value in the form that a field of a type can equal.

@@ -67,11 +67,7 @@ func (p *parser) noTest(o onto.Operand) error {
 	if p.tok.kind == ":" && o.Func == onto.FuncCount {
 		return fault(p.tok.column, "count takes no path")
 	}
-	hint := "compare it, as in == 1, or write .is_true() or .is_not_null()"
-	if p.tok.kind == numberToken {
-		hint = `put names that are not plain words in quotes, as in $."content-type"`
-	}
-	return p.unexpected("a test after "+shorten(FormatOperand(o)), hint)
+	return p.unexpected("a test after "+shorten(FormatOperand(o)), p.testHint(o))
 }
 
 // call reads the brackets of a test and what is in them.
@@ -167,12 +163,10 @@ func (p *parser) literal(test onto.Test) (any, error) {
 	case at.kind == "[" || at.kind == "{":
 		return nil, fault(at.column, "a list or an object is no value to compare with").
 			WithHint("for one of several values, use in_([…]); for elements of a list, use any()")
+	case p.atPath():
+		return nil, fault(at.column, "two paths cannot be compared").WithHint("compare each with a value")
 	default:
-		hint := ""
-		if at.kind == nameToken {
-			hint = `put texts in double quotes: "` + at.String() + `"`
-		}
-		return nil, p.unexpected("a value", hint)
+		return nil, p.unexpected("a value", p.valueHint(test))
 	}
 	if err := refuse(test, v, at.column); err != nil {
 		return nil, err

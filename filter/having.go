@@ -29,7 +29,7 @@ func (s *Scope) aggregateType(o onto.Operand) (onto.FieldType, error) {
 		return onto.Int, nil
 	}
 	if o.Func != "" && !slices.Contains(funcs(), o.Func) {
-		return "", fault(o.Column, "the aggregate %q is unknown", o.Func).WithHint("use count, sum, avg, min, max or avg_len")
+		return "", fault(o.Column, "the aggregate %q is unknown", o.Func).WithHint(useAggregates)
 	}
 	t, err := s.typeOf(o)
 	if err != nil || o.Func == "" {
@@ -37,9 +37,29 @@ func (s *Scope) aggregateType(o onto.Operand) (onto.FieldType, error) {
 	}
 	takes, gives := aggregates(o.Func, t)
 	if takes != "" {
-		return "", fault(o.Column, "%s: the field is %s, and %s takes %s", FormatOperand(o), t, o.Func, takes)
+		return "", fault(o.Column, "%s: the field is %s, and %s takes %s", FormatOperand(o), t, o.Func, takes).
+			WithHint("%s", s.takenHint(o))
 	}
 	return gives, nil
+}
+
+// takenHint names the fields that an aggregate takes instead of the one it has.
+func (s *Scope) takenHint(o onto.Operand) string {
+	schema, err := s.schemaOf(o)
+	if err != nil {
+		return ""
+	}
+	var fields []string
+	for _, f := range schema.Fields {
+		if takes, _ := aggregates(o.Func, f.Type); takes == "" {
+			o.Path = []string{f.Name}
+			fields = append(fields, spell(o))
+		}
+	}
+	if len(fields) == 0 {
+		return schema.Name + " has no such field"
+	}
+	return "it can take " + shorten(strings.Join(fields, ", "))
 }
 
 // aggregates tells what an aggregate gives for values of type t, or, if it
@@ -76,6 +96,9 @@ func CheckHaving(f onto.Filter, s *Scope, by, compute []onto.Operand) (onto.Filt
 
 func notInGroups(o onto.Operand, name string, known []string) error {
 	err := fault(o.Column, "%s is neither grouped by nor computed", shorten(name))
+	if o.Func != "" {
+		return err.WithHint("compute it as well")
+	}
 	if len(known) == 0 {
 		return err.WithHint("the groups have no values")
 	}

@@ -71,7 +71,7 @@ func (l *lexer) next() (kind string, length int) {
 		return l.quoted()
 	}
 	for _, s := range []string{
-		"==", "!=", "<=", ">=", "&&", "||", "<", ">", "&", "|", "~", "$", ".", ",", ":", "(", ")", "[", "]", "{", "}",
+		"==", "!=", "<=", ">=", "<>", "&&", "||", "<", ">", "&", "|", "~", "$", ".", ",", ":", "(", ")", "[", "]", "{", "}",
 	} {
 		if strings.HasPrefix(l.rest, s) {
 			return l.sign(s)
@@ -101,10 +101,16 @@ func (l *lexer) quoted() (string, int) {
 }
 
 func (l *lexer) sign(s string) (string, int) {
-	if s == "&&" || s == "||" {
-		return l.bad(fault(l.column, "%s is unknown", s).WithHint("write %s", s[:1]))
+	instead := ""
+	switch s {
+	case "&&", "||":
+		instead = s[:1]
+	case "<>":
+		instead = "!="
+	default:
+		return s, len(s)
 	}
-	return s, len(s)
+	return l.bad(fault(l.column, "%s is unknown", s).WithHint("write %s", instead))
 }
 
 func (l *lexer) unknown() (string, int) {

@@ -13,6 +13,9 @@ func funcs() []onto.Func {
 	return []onto.Func{onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncAvgLen}
 }
 
+// useAggregates is the hint for an unknown one.
+const useAggregates = "use count, sum, avg, min, max or avg_len"
+
 // ParseOperand reads a path, as $.a."b c" or left.$.a, or an aggregate of one,
 // as count or sum:$.a.
 func ParseOperand(text string) (onto.Operand, error) {
@@ -41,9 +44,11 @@ func ParseOrder(text string) (onto.Order, error) {
 	if p.tok.kind == ":" {
 		p.advance()
 		if order.Desc = p.word("desc"); !order.Desc && !p.word("asc") {
-			return onto.Order{}, p.unexpected("asc or desc", "")
+			return onto.Order{}, p.unexpected("asc or desc", p.directionHint(o))
 		}
 		p.advance()
+	} else if p.tok.kind == nameToken {
+		return onto.Order{}, p.unexpected("the end", p.directionHint(o))
 	}
 	return order, p.end(o)
 }
@@ -61,6 +66,8 @@ func (p *parser) end(o onto.Operand) error {
 	switch {
 	case p.tok.kind == ":" && o.Func == onto.FuncCount:
 		return fault(p.tok.column, "count takes no path")
+	case p.tok.kind == ",":
+		return p.unexpected("the end", "give one path at a time; repeat the flag")
 	case p.tok.kind != endToken:
 		return p.unexpected("the end", "")
 	}
@@ -105,7 +112,7 @@ func (p *parser) root(o *onto.Operand) error {
 		p.advance()
 	}
 	if p.tok.kind != "$" {
-		return p.noPath()
+		return p.unexpected("a path like $.name", p.pathHint(o.Side))
 	}
 	p.advance()
 	return nil
@@ -115,7 +122,7 @@ func (p *parser) root(o *onto.Operand) error {
 func (p *parser) aggregate(o *onto.Operand) error {
 	f := onto.Func(p.tok.text)
 	if f != onto.FuncCount && !slices.Contains(funcs(), f) {
-		return nil
+		return p.unknownAggregate()
 	}
 	if !p.having {
 		return noAggregate(p.tok.column, f)
@@ -132,13 +139,20 @@ func (p *parser) aggregate(o *onto.Operand) error {
 	return nil
 }
 
-// noPath is the error that no operand stands here.
-func (p *parser) noPath() error {
-	hint := ""
-	if p.tok.kind == nameToken {
-		hint = "write $." + p.tok.String() + " for the field"
+// unknownAggregate is the error that a name is used like an aggregate, if it is.
+func (p *parser) unknownAggregate() error {
+	q := *p
+	if q.advance(); q.tok.kind != ":" || p.word("left") || p.word("right") {
+		return nil
 	}
-	return p.unexpected("a path like $.name", hint)
+	q.advance()
+	switch sorted := q.tok.fold("asc", "desc"); {
+	case p.having && !sorted:
+		return fault(p.tok.column, "there is no aggregate %s", p.tok).WithHint(useAggregates)
+	case q.atPath():
+		return noAggregate(p.tok.column, onto.Func(p.tok.String()))
+	}
+	return nil
 }
 
 // step reads what follows a dot: a name, any() or any_path(), or the name of a

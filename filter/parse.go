@@ -29,7 +29,7 @@ func parse(text string, having bool) (onto.Filter, error) {
 		return nil, err
 	}
 	if p.tok.kind != endToken {
-		return nil, p.unexpected("& or |", "")
+		return nil, p.unexpected("& or |", p.joinHint(""))
 	}
 	return f, nil
 }
@@ -142,7 +142,7 @@ func (p *parser) nested() (onto.Filter, error) {
 		return nil, err
 	}
 	if p.tok.kind != ")" {
-		return nil, p.unexpected("& or | or )", fmt.Sprintf("the bracket of column %d is open", open.column))
+		return nil, p.unexpected("& or | or )", p.joinHint(fmt.Sprintf("the bracket of column %d is open", open.column)))
 	}
 	p.advance()
 	return f, nil

@@ -65,6 +65,9 @@ func fingerprint(ask *backend.Query) string {
 	for _, o := range ask.Order {
 		fmt.Fprintf(&text, " by %s %t", filter.FormatOperand(o.Operand), o.Desc)
 	}
+	if len(ask.LeftKeys)+len(ask.RightKeys) > 0 {
+		fmt.Fprintf(&text, " from %q to %q", ask.LeftKeys, ask.RightKeys)
+	}
 	if ask.Identity != nil {
 		fmt.Fprintf(&text, " of %q", parts(*ask.Identity))
 	}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 
@@ -57,7 +58,7 @@ func ExampleFind_thenAndNow() {
 			log.Fatal(err)
 		}
 		_, err = store.Get[Product](ctx, s.Now(), sub.Right)
-		if onto.CodeOf(err) == onto.NotFound {
+		if errors.Is(err, onto.NotFound) {
 			fmt.Printf("%s had %d seats on %s\n", sub.Left, sub.Seats, sub.Right)
 		}
 	}

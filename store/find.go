@@ -27,7 +27,8 @@ func (v View) Find(name string) Query[onto.Version] {
 	return v.FindKind(schema.Kind, name)
 }
 
-// FindKind is Find for a type of the given kind.
+// FindKind is Find for a type of the given kind; one of the other kind is
+// refused.
 func (v View) FindKind(kind onto.Kind, name string) Query[onto.Version] {
 	t, err := v.s.typ(kind, name)
 	return Query[onto.Version]{
@@ -58,6 +59,20 @@ func (q Query[T]) Where(filters ...onto.Filter) Query[T] {
 // text. A star after a word stands for any ending.
 func (q Query[T]) Search(text string) Query[T] {
 	q.search, q.searched = text, true
+	return q
+}
+
+// From asks only for relations with one of these keys at their left end,
+// whether it exists or not.
+func (q Query[T]) From(left ...string) Query[T] {
+	q.left = append(q.left[:len(q.left):len(q.left)], left...)
+	return q
+}
+
+// To asks only for relations with one of these keys at their right end, whether
+// it exists or not.
+func (q Query[T]) To(right ...string) Query[T] {
+	q.right = append(q.right[:len(q.right):len(q.right)], right...)
 	return q
 }
 
@@ -131,16 +146,17 @@ type Page[T any] struct {
 	Next  string // the cursor for After; "" if this is the last page
 }
 
-// Page returns up to the limit and the cursor to go on with.
+// Page returns up to the limit, or everything without one, and the cursor to go
+// on with.
 func (q Query[T]) Page(ctx context.Context) (Page[T], error) {
 	return page(ctx, q.question, q.convert)
 }
 
-// Past yields all versions up to the view's moment that commits after since
+// Versions yields all versions up to the view's moment that commits after since
 // made, deletes included, with their commits: by commit, then identity. Value
 // is zero for a delete, unless T is onto.Version. Filters see no fields in a
 // delete, and endpoints as they were at the version's commit.
-func (q Query[T]) Past(ctx context.Context, since int64) iter.Seq2[Past[T], error] {
+func (q Query[T]) Versions(ctx context.Context, since int64) iter.Seq2[Past[T], error] {
 	q.history, q.since = true, since
 	return func(yield func(Past[T], error) bool) {
 		commits := commitCache{s: q.v.s}
@@ -156,8 +172,8 @@ func (q Query[T]) Past(ctx context.Context, since int64) iter.Seq2[Past[T], erro
 	}
 }
 
-// PastPage is Past up to the limit, and the cursor to go on with.
-func (q Query[T]) PastPage(ctx context.Context, since int64) (Page[Past[T]], error) {
+// VersionPage is Versions up to the limit, and the cursor to go on with.
+func (q Query[T]) VersionPage(ctx context.Context, since int64) (Page[Past[T]], error) {
 	q.history, q.since = true, since
 	commits := commitCache{s: q.v.s}
 	return page(ctx, q.question, func(_ *typ, v *onto.Version) (Past[T], error) { return q.past(ctx, &commits, v) })

@@ -33,9 +33,9 @@ func (q Query[T]) Compute(ctx context.Context, aggregates ...onto.Operand) (onto
 	return onto.Group{}, nil
 }
 
-// Past asks for groups of all versions up to the view's moment that commits
-// after since made, as Query.Past does.
-func (g Groups) Past(since int64) Groups {
+// OfVersions asks for groups of all versions up to the view's moment that
+// commits after since made, as Query.Versions does.
+func (g Groups) OfVersions(since int64) Groups {
 	g.q.history, g.q.since = true, since
 	return g
 }

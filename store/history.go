@@ -38,7 +38,7 @@ func (s *Store) History(ctx context.Context, id onto.Identity, where ...onto.Fil
 	q.identity = &id
 	return func(yield func(Entry, error) bool) {
 		none := true
-		for p, err := range q.Past(ctx, 0) {
+		for p, err := range q.Versions(ctx, 0) {
 			none = false
 			if !yield(p.Entry, err) || err != nil {
 				return

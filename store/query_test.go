@@ -115,7 +115,7 @@ func TestTypedQuery(t *testing.T) {
 	if got := list(t, gold.All(t.Context()), func(c Customer) string { return c.Name }); got != "Linus Grace" {
 		t.Errorf("got %q, want Linus Grace", got)
 	}
-	past := store.Find[Customer](s.Now()).Where(onto.Path("id").Eq("c1")).Past(t.Context(), 0)
+	past := store.Find[Customer](s.Now()).Where(onto.Path("id").Eq("c1")).Versions(t.Context(), 0)
 	got := list(t, past, func(p store.Past[Customer]) string { return fmt.Sprint(p.Commit.ID, p.Value.Tier) })
 	if got != "1Silver 2Gold" && got != "1 Silver 2 Gold" {
 		t.Errorf("got %q, want both versions of c1", got)
@@ -129,18 +129,18 @@ func TestPastWithFilter(t *testing.T) {
 	}
 	// The endpoint is seen as it was at the version's commit.
 	q := s.Now().Find("Subscription").Where(where(t, `right.$.title.is_not_null()`))
-	if got := list(t, q.Past(t.Context(), 0), show); got != "c1-p1@1 c2-p1@1 c3-p2@1 c2-p1@4" {
+	if got := list(t, q.Versions(t.Context(), 0), show); got != "c1-p1@1 c2-p1@1 c3-p2@1 c2-p1@4" {
 		t.Errorf("got %q", got)
 	}
 	// A delete has no fields.
 	q = s.Now().Find("Product").Where(where(t, `$.sku.is_null()`))
-	if got := list(t, q.Past(t.Context(), 0), show); got != "p2@3" {
+	if got := list(t, q.Versions(t.Context(), 0), show); got != "p2@3" {
 		t.Errorf("got %q, want the delete of p2", got)
 	}
 	var paged []string
 	q = s.Now().Find("Subscription").OrderBy(onto.Path("seats").Desc()).Limit(1)
 	for next := ""; ; {
-		page, err := q.After(next).PastPage(t.Context(), 0)
+		page, err := q.After(next).VersionPage(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +203,7 @@ func TestCursorsBelongToTheirQuery(t *testing.T) {
 			t.Errorf("%s: got %v, want a refusal", name, err)
 		}
 	}
-	_, err = base.After(page.Next).PastPage(t.Context(), 0)
+	_, err = base.After(page.Next).VersionPage(t.Context(), 0)
 	wantError(t, err, onto.Invalid, "another query")
 	_, err = s.At(1).Find("Customer").Where(onto.Path("tier").Eq("Gold")).OrderBy(onto.Path("name").Asc()).After(page.Next).Page(t.Context())
 	wantError(t, err, onto.Invalid, "commit 4, not 1")

@@ -22,6 +22,7 @@ type question struct {
 	where         []onto.Filter
 	search        string
 	searched      bool
+	left, right   []string // keys of relations' ends
 	order         []onto.Order
 	cursor        string
 	offset, limit int
@@ -58,10 +59,12 @@ func (q *question) form() (*backend.Query, error) {
 	case q.offset > 0 && q.cursor != "":
 		return nil, onto.Errorf(onto.Invalid, "offset %d and a cursor do not go together", q.offset).
 			WithHint("leave out the offset: the cursor tells where to go on")
+	case len(q.left)+len(q.right) > 0 && q.t.schema.Kind != onto.KindRelation:
+		return nil, onto.Errorf(onto.Invalid, "%s is an entity; only relations have ends", q.t.schema.Name)
 	}
 	ask := &backend.Query{
 		Kind: q.t.schema.Kind, Type: q.t.schema.Name, Schema: &q.t.schema, Limit: q.limit, Offset: q.offset,
-		Identity: q.identity, Since: q.since,
+		Identity: q.identity, Since: q.since, LeftKeys: q.left, RightKeys: q.right,
 	}
 	if q.history {
 		ask.Mode = backend.History
@@ -252,8 +255,8 @@ func (q Query[T]) Explain(ctx context.Context) (backend.Explanation, error) {
 	return q.v.s.explain(ctx, ask, nil)
 }
 
-// ExplainPast is Explain for Past.
-func (q Query[T]) ExplainPast(ctx context.Context, since int64) (backend.Explanation, error) {
+// ExplainVersions is Explain for Versions.
+func (q Query[T]) ExplainVersions(ctx context.Context, since int64) (backend.Explanation, error) {
 	q.history, q.since = true, since
 	return q.Explain(ctx)
 }

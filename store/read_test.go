@@ -77,7 +77,7 @@ func TestCommitAfterHead(t *testing.T) {
 	for _, err := range s.Diff(t.Context(), store.DiffQuery{From: onto.AtCommit(3), To: onto.AtCommit(1)}) {
 		wantError(t, err, onto.Invalid, "after the second")
 	}
-	for _, err := range s.Now().Find("Product").Past(t.Context(), 4) {
+	for _, err := range s.Now().Find("Product").Versions(t.Context(), 4) {
 		wantError(t, err, onto.NotFound, "commit 4")
 	}
 }
@@ -98,7 +98,7 @@ func TestDeletedAndUnknown(t *testing.T) {
 func TestVersions(t *testing.T) {
 	s := threeCommits(t)
 	var got []string
-	for e, err := range s.Now().Find("Product").Past(t.Context(), 1) {
+	for e, err := range s.Now().Find("Product").Versions(t.Context(), 1) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,12 +18,17 @@
 // [View.Get] and [View.Find] return versions, for types known only at run time.
 //
 //	ada, err := store.Get[Customer](ctx, s.At(1), "c1")
-//	for c, err := range store.Find[Customer](s.Now()).All(ctx) { … }
+//	for c, err := range store.Find[Customer](s.Now()).Where(onto.Path("tier").Eq("Gold")).All(ctx) { … }
+//
+// A [Query] filters ([Query.Where]), searches ([Query.Search]), sorts
+// ([Query.OrderBy]) and pages ([Query.Page]); it counts and groups
+// ([Query.Count], [Query.GroupBy]), follows relations ([Query.Traverse]), and
+// tells how it is answered ([Query.Explain]). Its versions over time are
+// [Query.Versions].
 //
 // What happened is asked of the store itself: [History] and [Store.History] of
-// one identity, [Store.Versions] of a type, [Store.Commits],
-// [Store.Changes] of a commit, [Store.Diff] of two moments, and [Store.Blame]
-// for who last set each field.
+// one identity, [Store.Commits], [Store.Changes] of a commit, [Store.Diff] of
+// two moments, and [Store.Blame] for who last set each field.
 //
 // Sequences stream: they need little memory however much they yield, and
 // leaving the loop releases everything.

@@ -30,6 +30,7 @@ func (h *history) compare() {
 	for _, i := range h.inquiries {
 		h.askInquiry(i, backend.Head)
 	}
+	h.askMarked()
 	if err := check(h.handles[1]); err != nil {
 		h.Fatalf("check: %v", err)
 	}
@@ -50,6 +51,18 @@ func (h *history) askInquiry(i inquiry, at int64) {
 	got, want := h.inquire(h.handles[h.counts.questions%2], i, at)
 	if got != want {
 		h.Fatalf("%s as of %d\n got: %s\nwant: %s", i, at, got, want)
+	}
+}
+
+// askMarked marks the texts for search and searches them once more.
+func (h *history) askMarked() {
+	if got, want := h.register(h.handles[0], searchable()); got != want {
+		h.Fatalf("register with other flags\n got: %s\nwant: %s", got, want)
+	}
+	for _, i := range h.inquiries {
+		if i.Search != nil {
+			h.askInquiry(i, backend.Head)
+		}
 	}
 }
 

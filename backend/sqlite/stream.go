@@ -10,8 +10,12 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// chunk is how many writes of a stream are decided and written at a time.
-const chunk = 1024
+// A stream's writes are decided and written so many at a time, or so many bytes
+// of them.
+const (
+	chunk      = 1024
+	chunkBytes = 4 << 20
+)
 
 // AppendStream applies writes that need not fit in memory as one commit. It
 // holds the write lock until the stream has ended.
@@ -49,6 +53,7 @@ type stream struct {
 	draft   *backend.Draft
 	hash    *backend.Hash // of the draft, if it has an idempotency key
 	pending []backend.Write
+	bytes   int // of the fields of pending
 	left    int // how many writes were left alone: they changed nothing or were not admitted
 	row     commitRow
 
@@ -131,7 +136,8 @@ func (s *stream) take(w backend.Write) error {
 		return err
 	}
 	s.pending = append(s.pending, w)
-	if len(s.pending) < chunk {
+	s.bytes += len(w.Fields)
+	if len(s.pending) < chunk && s.bytes < chunkBytes {
 		return nil
 	}
 	return s.flush()
@@ -163,7 +169,8 @@ func (s *stream) flush() error {
 			return err
 		}
 	}
-	s.pending = s.pending[:0]
+	clear(s.pending) // so that large fields are not kept
+	s.pending, s.bytes = s.pending[:0], 0
 	return s.insertVersions()
 }
 

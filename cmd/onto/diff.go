@@ -18,7 +18,7 @@ func (c *command) diffCommand() *cobra.Command {
 		Use:   "diff FROM TO",
 		Short: "Show what changed between two moments",
 		Long: `Show what differs between two moments, the earlier first. A moment is a commit
-id, head, or a time. What changed and changed back does not differ.
+id, head, a date or a time, in UTC unless it says otherwise. What changed and changed back does not differ.
 
 --where, which needs --type, shows only what the filter is true for before or
 after. How filters are written: onto query --help`,

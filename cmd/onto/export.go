@@ -47,7 +47,7 @@ The message on stderr tells the commit to go on after.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.output, "output", "", "the `FILE` to write; - for stdout")
 	flags.StringArrayVar(&f.types, "type", nil, "only this `TYPE`; may be repeated")
-	flags.StringVar(&f.asOf, "as-of", "", "the moment: a commit `ID` or a time")
+	flags.StringVar(&f.asOf, "as-of", "", momentUsage)
 	flags.Int64Var(&f.since, "history-since", 0, "all versions made after commit `ID`")
 	flags.BoolVar(&f.metadata, "with-metadata", false, "with commit_id, schema_version_id and op")
 	flags.StringVar(&f.format, "format", "", "jsonl or csv (default by the file's name)")

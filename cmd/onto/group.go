@@ -79,10 +79,13 @@ func splitList(s string) []string {
 }
 
 // queryGroups prints groups.
-func (c *command) queryGroups(ctx context.Context, q store.Query[onto.Version], f *groupFlags, a asked) error {
-	groups := q.GroupBy(f.by...).Compute(f.compute...).OrderBy(a.order...).Offset(a.offset).Limit(a.limit)
+func (c *command) queryGroups(ctx context.Context, s *store.Store, f *groupFlags, a asked) error {
+	groups := a.find(s).GroupBy(f.by...).Compute(f.compute...).OrderBy(a.order...).Offset(a.offset)
+	if a.limit > 0 {
+		groups = groups.Limit(a.limit + 1) // one more tells whether there are more
+	}
 	if a.history {
-		groups = groups.Past(a.since)
+		groups = groups.OfVersions(a.since)
 	}
 	if f.having != nil {
 		groups = groups.Having(f.having)
@@ -97,12 +100,20 @@ func (c *command) queryGroups(ctx context.Context, q store.Query[onto.Version], 
 			names = append(names, filter.FormatOperand(o))
 		}
 	}
-	out := c.list(a.format, columns(names...))
-	err := each(groups.All(ctx), func(g onto.Group) error { return out.add(groupRow{names, append(g.By, g.Values...)}) })
-	if err != nil {
-		return err
+	out, more := c.list(a.format, columns(names...)), false
+	err := each(groups.All(ctx), func(g onto.Group) error {
+		if more = a.limit > 0 && out.n == a.limit; more {
+			return nil
+		}
+		return out.add(groupRow{names, append(g.By, g.Values...)})
+	})
+	if err == nil {
+		err = out.close(a.none(ctx, s, "groups"))
 	}
-	return out.close("no groups")
+	if err == nil && more {
+		c.say("more: --offset %d", a.offset+a.limit)
+	}
+	return err
 }
 
 // groupRow is a group as a row: its values by the names of what they are of.

@@ -224,6 +224,7 @@ type outcomeDoc struct {
 	Skipped   int64         `json:"skipped"`
 	Conflicts int64         `json:"conflicts"`
 	Repeated  int64         `json:"repeated"`
+	Untracked int64         `json:"untracked"` // not compared with earlier ones
 	CommitID  *int64        `json:"commit_id"` // null if none was made
 	First     []conflictDoc `json:"first_conflicts"`
 }
@@ -239,7 +240,8 @@ type conflictDoc struct {
 func newOutcomeDoc(out *records.Outcome, dryRun bool) outcomeDoc {
 	doc := outcomeDoc{
 		DryRun: dryRun, Records: out.Records, Inserts: out.Inserts, Updates: out.Updates, Unchanged: out.Unchanged,
-		Deletes: out.Deletes, Skipped: out.Skipped, Conflicts: out.Conflicts, Repeated: out.Repeated, First: []conflictDoc{},
+		Deletes: out.Deletes, Skipped: out.Skipped, Conflicts: out.Conflicts, Repeated: out.Repeated, Untracked: out.Untracked,
+		First: []conflictDoc{},
 	}
 	if out.Result.Changed() {
 		doc.CommitID = &out.Result.ID
@@ -295,7 +297,6 @@ func (c *command) showOutcome(out *records.Outcome, dryRun bool) error {
 	if err := list.close(""); err != nil {
 		return err
 	}
-	_ = c.out.Flush() // before what is said about it
 	c.explainOutcome(out, dryRun)
 	return nil
 }

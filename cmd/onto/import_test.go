@@ -188,7 +188,7 @@ func TestCommitOfAnImportThatCannotBePrinted(t *testing.T) {
 
 func TestWhatAPlanSaysBesidesNumbers(t *testing.T) {
 	var stderr bytes.Buffer
-	c := &command{err: newOutput(&stderr)}
+	c := &command{out: newOutput(io.Discard), err: newOutput(&stderr)}
 	c.explainOutcome(&records.Outcome{Conflicts: 30, First: make([]records.Conflict, records.MaxConflicts), Untracked: 5}, true)
 	for _, want := range []string{"and 10 more\n", "the last 5 records were not compared with earlier ones; an apply does that\n"} {
 		if !strings.Contains(stderr.String(), want) {

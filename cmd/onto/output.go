@@ -67,6 +67,7 @@ func (o *output) data(text []byte) error {
 
 // say prints a message to stderr. If that fails, there is nowhere to say so.
 func (c *command) say(format string, args ...any) {
+	_ = c.out.Flush() // what it is about comes first; a failure shows again later
 	_ = c.err.line("%s", escape(fmt.Sprintf(format, args...)))
 	_ = c.err.Flush()
 }

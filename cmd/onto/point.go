@@ -25,6 +25,9 @@ func parsePoint(s string) (onto.Point, error) {
 		WithHint("write 12, head, 2026-02-10, or 2026-02-10T12:34:56Z")
 }
 
+// momentUsage is the help of a flag that takes a moment.
+const momentUsage = "the moment: a commit `ID`, head, a date or a time, in UTC unless it says otherwise"
+
 // showTime is a time as tables show it. --as-of reads it back.
 func showTime(t time.Time) string {
 	if t.IsZero() {

@@ -18,7 +18,7 @@ already causes no change. In place of JSON, - reads objects from stdin.
 
 It prints the commit id, or says that nothing changed.`,
 		Example: `  onto put Customer '{"id":"c1","name":"Ada","tier":"Silver"}'
-  onto put Order '{"id":"o1","placed":"2026-02-10T12:34:56Z"}'
+  onto put Customer '{"id":"c2","name":"Grace","tier":"Gold","since":"2026-02-10T12:34:56Z"}'
   onto put Customer - --actor daemon:crm --comment "nightly sync" < customers.jsonl
   onto put Product '{"sku":"p1","title":"Lamp"}' --expect-head 41 --idempotency-key order-7`,
 		Args:              argsFrom(2),

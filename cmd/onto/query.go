@@ -14,6 +14,7 @@ import (
 // queryFlags is what a query asks for, as it was typed.
 type queryFlags struct {
 	where, orderBy, groupBy []string
+	left, right             []string
 	search, agg, having     string
 	limit, offset           int
 	cursor, asOf            string
@@ -57,10 +58,13 @@ Filters (--where) test values in the fields:
 
 What is missing or of another kind fails a comparison; ~ turns that around.
 Case matters. An endpoint that does not exist has no values, so
-right.$.sku.is_null() finds relations whose right end is gone.
+right.$.sku.is_null() finds relations whose right end does not exist. To find
+relations by the key of an end, existing or not, use --left and --right.
 
-Moments (--as-of) are a commit id, head, a date or a time. A date is its first
-moment: --as-of 2026-02-10 shows the state when that day began.`
+Moments (--as-of) are a commit id, head, a date or a time, in UTC unless it says
+otherwise. A date is its first moment: --as-of 2026-02-10 shows the state when
+that day began. A filter sees one moment only: with --as-of, left.$ and right.$
+are the ends as they were then.`
 
 func (c *command) queryKindCommand(kind onto.Kind, name, example string) *cobra.Command {
 	q := queryFlags{kind: kind}
@@ -85,6 +89,10 @@ remembers its moment: pages fit together whatever is committed meanwhile.`,
 	}
 	q.register(cmd)
 	flags := cmd.Flags()
+	if kind == onto.KindRelation {
+		flags.StringArrayVar(&q.left, "left", nil, "only relations from this `KEY`; may be repeated")
+		flags.StringArrayVar(&q.right, "right", nil, "only relations to this `KEY`; may be repeated")
+	}
 	flags.StringVar(&q.cursor, "cursor", "", "go on where a page ended")
 	flags.BoolVar(&q.history, "with-history", false, "all versions, not only the present ones")
 	flags.Int64Var(&q.since, "history-since", 0, "only versions made after commit `ID`; implies --with-history")
@@ -114,7 +122,7 @@ func queryExamples(kind onto.Kind, name, typ string) string {
 	if kind == onto.KindEntity {
 		lines = append(lines, prefix+" --search 'ada love*'")
 	} else {
-		lines = append(lines, prefix+" --where 'right.$.sku.is_null()'")
+		lines = append(lines, prefix+" --right p1 --as-of 12", prefix+" --where 'right.$.sku.is_null()'")
 	}
 	return strings.Join(lines, "\n")
 }
@@ -127,7 +135,7 @@ func (q *queryFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&q.orderBy, "order-by", nil, "sort by this `PATH[:desc]`; may be repeated")
 	flags.IntVar(&q.limit, "limit", 0, "print at most `N`")
 	flags.IntVar(&q.offset, "offset", 0, "leave out the first `N`")
-	flags.StringVar(&q.asOf, "as-of", "", "the moment: a commit `ID`, a date or a time")
+	flags.StringVar(&q.asOf, "as-of", "", momentUsage)
 	flags.BoolVar(&q.asStored, "as-stored", false, "fields as they were written, not brought to the present schema")
 	flags.BoolVar(&q.explain, "explain", false, "show how the question is answered, instead of the answer")
 	flags.StringVar(&q.format, "format", "", "table, json, jsonl or csv (default table)")
@@ -214,16 +222,19 @@ func (c *command) query(cmd *cobra.Command, q *queryFlags, name string) error {
 		if err != nil {
 			return err
 		}
-		if groups != nil {
-			return c.queryGroups(ctx, a.find(s), groups, a)
+		if err := a.check(s, shape.schema, groups); err != nil {
+			return err
 		}
-		return c.queryVersions(ctx, a.find(s), shape, a)
+		if groups != nil {
+			return c.queryGroups(ctx, s, groups, a)
+		}
+		return c.queryVersions(ctx, s, shape, a)
 	})
 }
 
 // find is the store's form of the question.
 func (a *asked) find(s *store.Store) store.Query[onto.Version] {
-	q := s.View(a.point).FindKind(a.kind, a.name).Where(a.where...).After(a.cursor)
+	q := s.View(a.point).FindKind(a.kind, a.name).Where(a.where...).From(a.left...).To(a.right...).After(a.cursor)
 	if a.search != "" {
 		q = q.Search(a.search)
 	}
@@ -231,12 +242,12 @@ func (a *asked) find(s *store.Store) store.Query[onto.Version] {
 }
 
 // queryVersions prints versions: all, or a page of them.
-func (c *command) queryVersions(ctx context.Context, q store.Query[onto.Version], shape *shape, a asked) error {
-	q = q.OrderBy(a.order...).Offset(a.offset).Limit(a.limit)
+func (c *command) queryVersions(ctx context.Context, s *store.Store, shape *shape, a asked) error {
+	q := a.find(s).OrderBy(a.order...).Offset(a.offset).Limit(a.limit)
 	if a.explain {
 		explained, err := q.Explain(ctx)
 		if a.history {
-			explained, err = q.ExplainPast(ctx, a.since)
+			explained, err = q.ExplainVersions(ctx, a.since)
 		}
 		return c.explain(explained, err)
 	}
@@ -246,14 +257,22 @@ func (c *command) queryVersions(ctx context.Context, q store.Query[onto.Version]
 	case a.limit > 0:
 		err = c.queryPage(ctx, q, shape, a, out)
 	case a.history:
-		err = each(q.Past(ctx, a.since), func(p store.Past[onto.Version]) error { return out.add(shape.row(p.Value)) })
+		err = each(q.Versions(ctx, a.since), func(p store.Past[onto.Version]) error { return out.add(shape.row(p.Value)) })
 	default:
 		err = each(q.All(ctx), func(v onto.Version) error { return out.add(shape.row(v)) })
 	}
 	if err != nil {
 		return err
 	}
-	return out.close("no " + a.name)
+	return out.close(a.none(ctx, s, a.name))
+}
+
+// none says that there is no such thing, and if the store was empty then, that.
+func (a *asked) none(ctx context.Context, s *store.Store, what string) string {
+	if commit, err := s.View(a.point).Commit(ctx); a.asOf != "" && err == nil && commit.ID == 0 {
+		return "no " + what + ": the first commit was made after " + a.asOf
+	}
+	return "no " + what
 }
 
 func (c *command) queryPage(ctx context.Context, q store.Query[onto.Version], shape *shape, a asked, out *list) error {
@@ -261,7 +280,7 @@ func (c *command) queryPage(ctx context.Context, q store.Query[onto.Version], sh
 	var err error
 	if a.history {
 		var past store.Page[store.Past[onto.Version]]
-		past, err = q.PastPage(ctx, a.since)
+		past, err = q.VersionPage(ctx, a.since)
 		page.Next = past.Next
 		for _, p := range past.Items {
 			page.Items = append(page.Items, p.Value)

@@ -55,7 +55,12 @@ func (c *command) root() *cobra.Command {
 		Long: `onto keeps typed entities and relations as an append-only log of commits.
 Any state can be read as it was at any commit or time.
 
-Start with a story:  onto demo`,
+Start with a story:  onto demo
+
+Exit status: 0 success, 1 general, 2 usage or a filter that does not fit,
+3 a check failed or a schema differs, 4 interrupted, 5 the storage failed,
+6 a conflict or an expectation that is not met, 8 it is not known whether the
+commit was made, 9 not found.`,
 		Example: `  onto demo
   onto init --schema schema.yaml
   onto put Customer '{"id":"c1","name":"Ada","tier":"Silver"}' --actor operator:ana
@@ -130,6 +135,10 @@ func runGroup(cmd *cobra.Command, args []string) error {
 }
 
 func flagError(cmd *cobra.Command, err error) error {
+	what, why, _ := strings.Cut(err.Error(), " flag: strconv.ParseInt:")
+	if why != "" { // the parser's words are about Go
+		err = onto.Errorf(onto.Invalid, "%s, which takes a whole number", what)
+	}
 	return onto.Errorf(onto.Invalid, "%s", err).WithHint("see: %s --help", cmd.CommandPath())
 }
 
@@ -139,7 +148,7 @@ func argCount(allowed ...int) cobra.PositionalArgs {
 		if slices.Contains(allowed, len(args)) {
 			return nil
 		}
-		return wrongArgs(cmd, len(args))
+		return wrongArgs(cmd, args)
 	}
 }
 
@@ -149,11 +158,20 @@ func argsFrom(n int) cobra.PositionalArgs {
 		if len(args) >= n {
 			return nil
 		}
-		return wrongArgs(cmd, len(args))
+		return wrongArgs(cmd, args)
 	}
 }
 
-func wrongArgs(cmd *cobra.Command, n int) error {
-	return onto.Errorf(onto.Invalid, "%s: got %s", cmd.CommandPath(), count(n, "argument", "arguments")).
-		WithHint("write: %s", cmd.UseLine())
+func wrongArgs(cmd *cobra.Command, args []string) error {
+	err := onto.Errorf(onto.Invalid, "%s: got %s", cmd.CommandPath(), count(len(args), "argument", "arguments"))
+	if cmd.Flags().Lookup("where") != nil && slices.ContainsFunc(args, isOperator) {
+		return err.WithHint(`put the filter in single quotes: --where '$.tier == "Gold"'`)
+	}
+	return err.WithHint("write: %s", cmd.UseLine())
+}
+
+// isOperator reports whether an argument is a piece of a filter that a shell
+// has split.
+func isOperator(arg string) bool {
+	return slices.Contains([]string{"==", "!=", "<", "<=", ">", ">=", "=", "&", "|", "and", "or"}, arg)
 }

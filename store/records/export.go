@@ -148,7 +148,7 @@ func (e *exporter) versions(ctx context.Context, schema *onto.Schema) iter.Seq2[
 		return q.All(ctx)
 	}
 	return func(yield func(onto.Version, error) bool) {
-		for p, err := range q.Past(ctx, e.opts.Since) {
+		for p, err := range q.Versions(ctx, e.opts.Since) {
 			if !yield(p.Version, err) || err != nil {
 				return
 			}

@@ -3,9 +3,11 @@ package records
 import (
 	"crypto/rand"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/ontologia/onto"
@@ -39,6 +41,9 @@ func Create(path string, force bool) (*File, error) {
 	case !force:
 		return nil, taken(path)
 	default:
+		if isDatabase(path) {
+			return nil, onto.Errorf(onto.Invalid, "%s: is a database, which an export never replaces", path).WithHint("name another file")
+		}
 		mode = info.Mode().Perm()
 		if real, err = filepath.EvalSymlinks(path); err != nil { // a link stays one
 			return nil, fileError(path, err)
@@ -50,6 +55,24 @@ func Create(path string, force bool) (*File, error) {
 		return nil, fileError(path, err)
 	}
 	return &File{path: real, temp: temp, force: force, f: f}, nil
+}
+
+// isDatabase reports whether a file is a SQLite database, or one of the two that
+// lie beside it: a store could be lost.
+func isDatabase(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	begin := make([]byte, 16)
+	n, _ := io.ReadFull(f, begin)
+	for _, magic := range []string{"SQLite format 3\x00", "\x37\x7f\x06\x82", "\x37\x7f\x06\x83", "\x18\xe2\x2d\x00"} {
+		if strings.HasPrefix(string(begin[:n]), magic) {
+			return true
+		}
+	}
+	return false
 }
 
 func taken(path string) error {

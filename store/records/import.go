@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/store"
@@ -196,5 +197,5 @@ func oneOf[W ~string](what string, word W, known ...W) error {
 	if near := onto.Suggest(string(word), names); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
-	return err.WithHint("use one of %q", names)
+	return err.WithHint("use %s or %s", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
 }
