@@ -61,9 +61,16 @@ func TestCheckText(t *testing.T) {
 		{`$.age == "old"`, `column 10: "old" does not fit $.age, which is int`, ``},
 		{`$.age.in_([1, "old"])`, `column 11: "old" does not fit $.age, which is int`, ``},
 		{`$.score < "x"`, `column 11: "x" does not fit $.score, which is float`, ``},
-		{`$.tier == 5`, `column 11: 5 does not fit $.tier, which is string`, ``},
-		{`$.tier != true`, `column 11: true does not fit $.tier, which is string`, ``},
+		{`$.tier == 5`, `column 11: 5 does not fit $.tier, which is string`, `put it in quotes: "5"`},
+		{`$.tier != true`, `column 11: true does not fit $.tier, which is string`, `put it in quotes: "true"`},
 		{`$.active == 1`, `column 13: 1 does not fit $.active, which is bool`, ``},
+		{`$.age > "3"`, `column 8: "3" does not fit $.age, which is int`, `write 3 without quotes`},
+		{`$.score.in_([1, "-2.50"])`, `column 13: "-2.50" does not fit $.score, which is float`, `write -2.50 without quotes`},
+		{`$.active == "true"`, `column 13: "true" does not fit $.active, which is bool`, `write true without quotes`},
+		{`$.active == "1"`, `column 13: "1" does not fit $.active, which is bool`, ``},
+		{`$.age == "null"`, `column 10: "null" does not fit $.age, which is int`, ``},
+		{`$.age == "[1]"`, `column 10: "[1]" does not fit $.age, which is int`, ``},
+		{`$.tier.in_(["a", 3])`, `column 12: 3 does not fit $.tier, which is string`, `put it in quotes: "3"`},
 		{`$.joined > 5`, `column 12: 5 does not fit $.joined, which is time`, `write a time like 2026-02-10T12:34:56Z or a date like 2026-02-10`},
 		{`$.joined > "2026-02-30"`, `column 12: "2026-02-30" does not fit $.joined, which is time`, `write a time like 2026-02-10T12:34:56Z or a date like 2026-02-10`},
 		{`$.joined > "0000-01-01"`, `column 12: "0000-01-01" does not fit $.joined, which is time`, `write a time like 2026-02-10T12:34:56Z or a date like 2026-02-10`},
@@ -71,7 +78,8 @@ func TestCheckText(t *testing.T) {
 		{`$.events.in_([1])`, `column 1: $.events is list and cannot be compared with a value`, `compare its elements by $.events.any(), or what is inside them by $.events.any_path("name")`},
 		{`$.age.startswith("2")`, `column 1: $.age is int, and startswith() is for strings`, ``},
 		{`$.joined.startswith("2026")`, `column 1: $.joined is time, and startswith() is for strings`, `compare times with >= and <`},
-		{`$.events.contains("x")`, `column 1: $.events is list, and contains() is for strings`, ``},
+		{`$.events.contains("x")`, `column 1: $.events is list, and contains() is for strings`, `write $.events.any() == "x"`},
+		{`$.events.startswith("x")`, `column 1: $.events is list, and startswith() is for strings`, `test its elements by $.events.any()`},
 		{`$.tier.is_true()`, `column 1: $.tier is string, and is_true() is for bools`, ``},
 		{`$.profile.is_false()`, `column 1: $.profile is object, and is_false() is for bools`, ``},
 	}
@@ -121,11 +129,15 @@ func TestCheckRelation(t *testing.T) {
 		expect(t, c.text, err, c.message, c.hint)
 	}
 	_, err := filter.Check(onto.Right("title").Eq(1), subscriptions())
-	expect(t, "a built filter", err, "1 does not fit right.$.title, which is string", "")
+	expect(t, "a built filter", err, "1 does not fit right.$.title, which is string", `put it in quotes: "1"`)
 	_, err = filter.Check(onto.Left("events", "kind").Eq(1), subscriptions())
 	expect(t, "a built filter", err, "left.$.events is a list, which has elements and no names", `for some element, write Left("events").Some("kind")`)
 	_, err = filter.Check(onto.Path("title", "x").Eq(1), subscriptions())
 	expect(t, "a built filter", err, "Subscription has no field title", `an endpoint has it: write Right("title", "x")`)
+	twins := subscriptions()
+	twins.Right = twins.Left
+	_, err = filter.Check(onto.Path("tier").Eq("x"), twins)
+	expect(t, "both endpoints have it", err, "Subscription has no field tier", `an endpoint has it: write Left("tier")`)
 	lonely := subscriptions()
 	lonely.Right = nil
 	_, err = filter.Check(onto.Right("sku").Eq("x"), lonely)
@@ -138,6 +150,9 @@ func TestCheckRelation(t *testing.T) {
 func TestCheckBuilt(t *testing.T) {
 	type list []string
 	age := onto.Path("age")
+	in := func(values ...any) onto.Filter {
+		return onto.Condition{Operand: onto.Path("tier"), Test: onto.In, Values: values}
+	}
 	cases := []struct {
 		f             onto.Filter
 		message, hint string
@@ -149,6 +164,10 @@ func TestCheckBuilt(t *testing.T) {
 		{onto.Path("active").Lt(true), `true and false have no order`, `use Eq or IsTrue`},
 		{onto.Path("extra").Ge(false), `true and false have no order`, `use Eq or IsTrue`},
 		{age.Eq(list{"x"}), `$.age: a value of type filter_test.list cannot be compared with`, `use a string, a number, a bool or a time`},
+		{in([]string{"a", "b"}), `$.tier: a value of type []string cannot be compared with`, `give the values one by one`},
+		{in("a", [2]any{"b", 1}), `$.tier: a value of type [2]interface {} cannot be compared with`, `give the values one by one`},
+		{in([]byte("a")), `$.tier: a value of type []uint8 cannot be compared with`, `use a string, a number, a bool or a time`},
+		{in(map[string]int{}), `$.tier: a value of type map[string]int cannot be compared with`, `use a string, a number, a bool or a time`},
 		{age.Eq([]byte("x")), `$.age: a value of type []uint8 cannot be compared with`, `use a string, a number, a bool or a time`},
 		{age.Eq(struct{}{}), `$.age: a value of type struct {} cannot be compared with`, `use a string, a number, a bool or a time`},
 		{age.Eq(make(chan int)), `$.age: a value of type chan int cannot be compared with`, `use a string, a number, a bool or a time`},
@@ -169,10 +188,12 @@ func TestCheckBuilt(t *testing.T) {
 		{onto.Path("extra").Some("\x00").Eq(1), `the name "\x00" in a path is not valid UTF-8 without U+0000`, ``},
 		{onto.Path("events", "kind").Eq(1), `$.events is a list, which has elements and no names`, `for some element, write Path("events").Some("kind")`},
 		{onto.Path("events").Eq(1), `$.events is list and cannot be compared with a value`, `compare its elements by Path("events").Some(), or what is inside them by Path("events").Some("name")`},
+		{onto.Path("events").Contains("new"), `$.events is list, and contains() is for strings`, `write Path("events").Some().Eq("new")`},
+		{onto.Path("events").EndsWith("x"), `$.events is list, and endswith() is for strings`, `test its elements by Path("events").Some()`},
 		{onto.Path("profile").Eq(1), `$.profile is object and cannot be compared with a value`, `compare something inside it, as in Path("profile", "name")`},
 		{onto.Path(make([]string, 65)...).Eq(1), `the path has more than 64 names`, `no value lies that deep`},
-		{onto.Count().Gt(1), `count is an aggregate, and a condition on single versions cannot use it`, `put it into having`},
-		{age.Sum().Gt(1), `sum is an aggregate, and a condition on single versions cannot use it`, `put it into having`},
+		{onto.Count().Gt(1), `count is an aggregate, and a condition on single versions cannot use it`, `aggregates are for having: put it there`},
+		{age.Sum().Gt(1), `sum is an aggregate, and a condition on single versions cannot use it`, `aggregates are for having: put it there`},
 
 		{onto.And{nil}, `a part of the filter is nil`, `leave it out`},
 		{onto.Not{}, `a part of the filter is nil`, `leave it out`},

@@ -26,10 +26,12 @@ func TestCheckOperand(t *testing.T) {
 		{`sum:$.seat`, `column 1: Subscription has no field seat`, `did you mean seats?`},
 		{`left.$.events.any()`, `column 1: left.$.events.any(): any belongs into conditions, a list has many elements`, ``},
 		{`left.$.events.kind`, `column 1: left.$.events is a list, which has elements and no names`, `for some element, write left.$.events.any_path("kind")`},
-		{`sum:left.$.tier`, `column 1: sum:left.$.tier: the field is string, and sum takes numbers`, ``},
-		{`avg:left.$.joined`, `column 1: avg:left.$.joined: the field is time, and avg takes numbers`, ``},
-		{`max:left.$.profile`, `column 1: max:left.$.profile: the field is object, and max takes numbers, strings, bools and times`, ``},
-		{`avg_len:left.$.tier`, `column 1: avg_len:left.$.tier: the field is string, and avg_len takes lists`, ``},
+		{`sum:left.$.tier`, `column 1: sum:left.$.tier: the field is string, and sum takes numbers`, `it can take left.$.age, left.$.extra, left.$.score`},
+		{`avg:left.$.joined`, `column 1: avg:left.$.joined: the field is time, and avg takes numbers`, `it can take left.$.age, left.$.extra, left.$.score`},
+		{`max:left.$.profile`, `column 1: max:left.$.profile: the field is object, and max takes numbers, strings, bools and times`, `it can take left.$.active, left.$.age, left.$.extra, left.$.id, left.$.joined, left.$.score,…`},
+		{`avg_len:left.$.tier`, `column 1: avg_len:left.$.tier: the field is string, and avg_len takes lists`, `it can take left.$.events, left.$.extra`},
+		{`sum:$.plan`, `column 1: sum:$.plan: the field is string, and sum takes numbers`, `it can take $.seats`},
+		{`avg_len:$.plan`, `column 1: avg_len:$.plan: the field is string, and avg_len takes lists`, `Subscription has no such field`},
 	}
 	for _, c := range cases {
 		o, err := filter.ParseOperand(c.text)
@@ -49,6 +51,7 @@ func TestCheckOperand(t *testing.T) {
 	}{
 		{onto.Operand{}, `a path has no names`, `name a field: onto.Path("name")`},
 		{onto.Path().Sum(), `a path has no names`, `name a field: onto.Path("name")`},
+		{onto.Left("tier").Sum(), `sum:left.$.tier: the field is string, and sum takes numbers`, `it can take Left("age"), Left("extra"), Left("score")`},
 		{onto.Operand{Func: onto.FuncCount, Path: []string{"seats"}}, `count takes no path`, `use onto.Count()`},
 		{onto.Operand{Func: onto.FuncCount, Side: onto.LeftSide}, `count takes no path`, `use onto.Count()`},
 		{onto.Operand{Func: "median", Path: []string{"seats"}}, `the aggregate "median" is unknown`, `use count, sum, avg, min, max or avg_len`},
@@ -70,11 +73,11 @@ func TestCheckHaving(t *testing.T) {
 			`left.$.joined > "2026-01-01T00:00:00.000000+00:00" & max:left.$.joined < "2026-02-01T00:00:00.000000+00:00"`, ``, ``,
 		},
 		{`count == 1 & $.seats == 1`, ``, `column 14: $.seats is neither grouped by nor computed`, `there are $.plan, left.$.joined, count, sum:$.seats, max:left.$.joined`},
-		{`avg:$.seats == 1`, ``, `column 1: avg:$.seats is neither grouped by nor computed`, `there are $.plan, left.$.joined, count, sum:$.seats, max:left.$.joined`},
+		{`avg:$.seats == 1`, ``, `column 1: avg:$.seats is neither grouped by nor computed`, `compute it as well`},
 		{`$.plan.any() == "x"`, ``, `column 1: $.plan.any() is neither grouped by nor computed`, `there are $.plan, left.$.joined, count, sum:$.seats, max:left.$.joined`},
-		{`count == "3"`, ``, `column 10: "3" does not fit count, which is int`, ``},
+		{`count == "3"`, ``, `column 10: "3" does not fit count, which is int`, `write 3 without quotes`},
 		{`sum:$.seats.startswith("3")`, ``, `column 1: sum:$.seats is float, and startswith() is for strings`, ``},
-		{`$.plan == 3`, ``, `column 11: 3 does not fit $.plan, which is string`, ``},
+		{`$.plan == 3`, ``, `column 11: 3 does not fit $.plan, which is string`, `put it in quotes: "3"`},
 		{`max:left.$.joined == "soon"`, ``, `column 22: "soon" does not fit max:left.$.joined, which is time`, `write a time like 2026-02-10T12:34:56Z or a date like 2026-02-10`},
 	}
 	for _, c := range cases {
@@ -93,5 +96,7 @@ func TestCheckHaving(t *testing.T) {
 		}
 	}
 	_, err := filter.CheckHaving(onto.Count().Gt(1), subscriptions(), nil, nil)
-	expect(t, "no groups", err, "count is neither grouped by nor computed", "the groups have no values")
+	expect(t, "no groups", err, "count is neither grouped by nor computed", "compute it as well")
+	_, err = filter.CheckHaving(onto.Path("plan").Eq("x"), subscriptions(), nil, nil)
+	expect(t, "no groups", err, "$.plan is neither grouped by nor computed", "the groups have no values")
 }

@@ -146,11 +146,8 @@ func (p *parser) unknownAggregate() error {
 		return nil
 	}
 	q.advance()
-	switch sorted := q.tok.fold("asc", "desc"); {
-	case p.having && !sorted:
+	if q.atPath() || p.having && !q.tok.fold("asc", "desc") {
 		return fault(p.tok.column, "there is no aggregate %s", p.tok).WithHint(useAggregates)
-	case q.atPath():
-		return noAggregate(p.tok.column, onto.Func(p.tok.String()))
 	}
 	return nil
 }

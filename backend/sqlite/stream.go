@@ -169,9 +169,10 @@ func (s *stream) flush() error {
 			return err
 		}
 	}
+	err := s.insertVersions()
 	clear(s.pending) // so that large fields are not kept
 	s.pending, s.bytes = s.pending[:0], 0
-	return s.insertVersions()
+	return err
 }
 
 // decideOne adds a write to the chunk if it is admitted and changes something.

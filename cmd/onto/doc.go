@@ -7,6 +7,10 @@
 //	onto link Subscription c1 p1 '{"seats":3}'
 //	onto delete Customer c1
 //	onto query entities Customer --as-of 12         any moment: commit id or time
+//	onto query relations Subscription --where 'left.$.tier == "Gold" & $.seats > 3'
+//	onto query traverse Customer --via Subscription follow relations
+//	onto export --output all.jsonl.gz               records, JSON Lines or CSV
+//	onto import --input all.jsonl.gz --apply        one commit, planned first
 //	onto log Customer c1                            every version of one thing
 //	onto blame Customer c1                          who last set each field
 //	onto diff 12 head                               what changed in between
@@ -50,7 +54,7 @@
 // Data goes to stdout, messages to stderr. --json prints one JSON document: an
 // array for lists, in which absent texts are null. query also has --format
 // table, json, jsonl and csv; with --limit, the cursor of the next page is told
-// on stderr, or for a history the commit to go on after. In CSV and tables, a
+// on stderr. In CSV and tables, a
 // column that is no field is called onto.commit_id where a field is called
 // commit_id, and so on. Tables show control characters escaped. Colour and
 // shortened cells are for terminals only; NO_COLOR turns colour off.
@@ -63,11 +67,12 @@
 //
 //	0  success, also when nothing changed or nobody reads the output any more
 //	1  anything without a status of its own
-//	2  usage: flags, arguments, JSON, or values that do not fit the schema
+//	2  usage: flags, arguments, JSON, filters, or values that do not fit the schema
 //	3  a check found errors, or a type is stored differently
 //	4  execution failed: interrupted by a signal before the end
 //	5  the storage: missing, foreign, damaged, locked, full or read-only
-//	6  conflict: an expectation did not hold, or an idempotency key was reused
+//	6  conflict: an expectation or an import's precondition did not hold, or an
+//	   idempotency key was reused
 //	8  it is not known whether the commit happened
 //	9  not found
 package main
