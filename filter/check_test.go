@@ -64,7 +64,7 @@ func TestCheckText(t *testing.T) {
 		{`$.tier == 5`, `column 11: 5 does not fit $.tier, which is string`, `put it in quotes: "5"`},
 		{`$.tier != true`, `column 11: true does not fit $.tier, which is string`, `put it in quotes: "true"`},
 		{`$.active == 1`, `column 13: 1 does not fit $.active, which is bool`, ``},
-		{`$.age > "3"`, `column 8: "3" does not fit $.age, which is int`, `write 3 without quotes`},
+		{`$.age > "3"`, `column 9: "3" does not fit $.age, which is int`, `write 3 without quotes`},
 		{`$.score.in_([1, "-2.50"])`, `column 13: "-2.50" does not fit $.score, which is float`, `write -2.50 without quotes`},
 		{`$.active == "true"`, `column 13: "true" does not fit $.active, which is bool`, `write true without quotes`},
 		{`$.active == "1"`, `column 13: "1" does not fit $.active, which is bool`, ``},

@@ -54,13 +54,15 @@ func (p *parser) turnedHint() string {
 	if formOf(test) != operatorForm {
 		return ""
 	}
-	if q.advance(); q.atPath() {
+	if q.advance(); q.atOperand() {
 		if o, call, err := q.operand(); err == nil && call.kind == "" {
 			return "put the path first: " + shorten(FormatOperand(o)) + " " + string(turned(test)) + " " + p.tok.String()
 		}
 	}
-	if name, err := p.tok.name(); err == nil && p.tok.kind == textToken {
-		return "write $." + segment(shorten(name)) + " for the field"
+	if p.tok.kind == textToken {
+		if name, err := p.tok.name(); err == nil {
+			return "write $." + segment(shorten(name)) + " for the field"
+		}
 	}
 	return `put a path first, as in $.name == "x"`
 }
@@ -83,6 +85,16 @@ func turned(t onto.Test) onto.Test {
 // atPath reports whether a path begins here.
 func (p *parser) atPath() bool {
 	return p.tok.kind == "$" || (p.word("left") || p.word("right")) && ahead(p.lexer).tok.kind == "."
+}
+
+// atOperand reports whether a path or an aggregate of one begins here.
+func (p *parser) atOperand() bool {
+	q := *p
+	if slices.Contains(funcs(), onto.Func(p.tok.text)) {
+		q.advance() // to the colon
+		q.advance()
+	}
+	return p.word("count") || q.atPath()
 }
 
 // joinHint is for where & or | should stand.
