@@ -32,6 +32,7 @@ func (t *typ) bind(b *onto.Binding) {
 		schema, _ := t.schema.Field(f.Name)
 		t.encode[i] = fieldEncoder{f, schema, append(quoted, ':'), appenderFor(f, schema)}
 	}
+	t.bindDecoders()
 }
 
 // appenderFor picks how values of a struct field are written.
@@ -255,25 +256,6 @@ func plainNumbers(v reflect.Value) {
 			}
 		}
 	}
-}
-
-// decode fills in the struct that dst points to from a version.
-func (t *typ) decode(v *onto.Version, dst any) error {
-	if err := t.unmarshal(v.Fields, dst); err != nil {
-		return onto.Errorf(onto.Invalid, "%s at commit %d does not fit the Go type %v: %w", v.Identity, v.Commit, t.bound.Struct, err).
-			WithHint("read it by name with View.Get, or widen the Go type")
-	}
-	if t.bound.Link == nil {
-		return nil
-	}
-	s := reflect.ValueOf(dst).Elem()
-	link := s.FieldByIndex(t.bound.Link)
-	link.FieldByName("Left").SetString(v.Left)
-	link.FieldByName("Right").SetString(v.Right)
-	if t.bound.Instance != nil {
-		s.FieldByIndex(t.bound.Instance).SetString(v.Instance)
-	}
-	return nil
 }
 
 // decodesItself reports whether encoding/json leaves values of a type to the

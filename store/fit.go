@@ -18,6 +18,8 @@ type typ struct {
 	bound   *onto.Binding
 	encode  []fieldEncoder // of the struct's fields, in the schema's order
 	free    bool           // the struct can hold values of any type
+
+	decoders []fieldDecoder // of the same fields; nil if encoding/json decodes the struct
 }
 
 // write checks untyped fields against the schema and makes a write of them.

@@ -68,7 +68,7 @@ func (a *question) process() []string {
 	if a.plain == "" {
 		return nil
 	}
-	list, q := []string{"in process: " + a.plain}, a.q
+	list, q := []string{a.plain}, a.q
 	for _, step := range []struct {
 		name string
 		done bool

@@ -44,8 +44,8 @@ func inspect(c *conn) (file, error) {
 		return file{kind: fileEmpty}, nil
 	case has("onto_meta"):
 		format, err := c.queryInt(`SELECT format FROM onto_meta`)
-		if format == Format && !has("onto_derived") {
-			format-- // somebody has dropped it: an upgrade brings it back
+		if format == Format && !has("onto_derived", "onto_entity_past", "onto_relation_past") {
+			format-- // somebody has dropped them: an upgrade brings them back
 		}
 		return file{fileOurs, format}, err
 	case has("storage_meta"):

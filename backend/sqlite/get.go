@@ -93,6 +93,11 @@ func (f foreignRows) canonical(v *onto.Version) error {
 	if v.Commit > f.until && v.Commit <= f.covered {
 		return nil
 	}
+	return makeCanonical(v)
+}
+
+// makeCanonical makes the fields of a version canonical, whoever wrote them.
+func makeCanonical(v *onto.Version) error {
 	fields, err := canonicalFields(v.Fields)
 	if err != nil {
 		return onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read: %w", v.Identity, v.Commit, err).

@@ -52,13 +52,15 @@ func (t *table) supersessions() string {
 
 // fillPast makes the tables of the past anew.
 func fillPast(ctx context.Context, w *conn, tables [2]*table) error {
+	for _, t := range tables {
+		if err := w.script(`DROP TABLE IF EXISTS ` + t.past); err != nil {
+			return err
+		}
+	}
 	if err := w.script(createPast); err != nil {
 		return err
 	}
 	for _, t := range tables {
-		if err := w.exec(`DELETE FROM ` + t.past); err != nil {
-			return err
-		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -120,6 +122,13 @@ func (c *checker) past() error {
 		return nil
 	}
 	for _, t := range c.b.tables {
+		n, err := c.r.queryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, t.past)
+		if err == nil && n == 0 {
+			err = c.report(onto.SeverityError, "past_missing", rebuildRemedy, "the table %s is missing", t.past)
+		}
+		if err != nil || n == 0 {
+			return err
+		}
 		for _, side := range []struct{ code, what, sql string }{
 			{"past_missing", "lacks", t.supersessions() + ` EXCEPT SELECT * FROM ` + t.past},
 			{"past_extra", "has a row for", `SELECT * FROM ` + t.past + ` EXCEPT ` + t.supersessions()},

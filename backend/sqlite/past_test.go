@@ -122,3 +122,41 @@ func TestPastFindings(t *testing.T) {
 		}
 	}
 }
+
+// Tables that somebody has dropped or changed are made anew: some when the file
+// is opened, all by a rebuild.
+func TestDroppedTablesComeBack(t *testing.T) {
+	for _, c := range []struct {
+		damage string
+		heals  bool // by opening
+	}{
+		{`DROP TABLE onto_entity_past`, true},
+		{`DROP TABLE onto_relation_past`, true},
+		{`DROP TABLE onto_derived`, true},
+		{`UPDATE onto_meta SET format = 1`, true},
+		{`ALTER TABLE onto_entity_past RENAME COLUMN until TO unto`, false},
+		{`DROP TABLE entity_current`, false},
+	} {
+		path := makeDocumentedFile(t)
+		runSQL(t, path, c.damage)
+		b := open(t, path, nil)
+		if !c.heals {
+			if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+				t.Fatalf("%s: %v", c.damage, err)
+			}
+		}
+		var got []string
+		for v, err := range b.Scan(t.Context(), &backend.Query{Kind: onto.KindEntity, Type: "Thing", At: 1}) {
+			if err != nil {
+				t.Fatalf("%s: %v", c.damage, err)
+			}
+			got = append(got, v.Key)
+		}
+		if !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("%s: got %v as of 1, want a and b", c.damage, got)
+		}
+		if got := findings(t, path); !slices.Equal(got, []string{"endpoint_missing"}) {
+			t.Errorf("%s: got findings %v", c.damage, got)
+		}
+	}
+}

@@ -141,6 +141,9 @@ func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, tot
 // rebuild is RebuildProjection in a transaction. An identity is a step of it,
 // and once more when its words are entered.
 func (b *Backend) rebuild(ctx context.Context, w *conn, progress func(done, total int64)) (int64, error) {
+	if err := w.script(createProjection + createDerived); err != nil {
+		return 0, err
+	}
 	total, err := w.queryInt(`SELECT (SELECT count(*) FROM entity_current) + (SELECT count(*) FROM relation_current) +
 		(SELECT count(*) FROM onto_derived d JOIN entity_current ON entity_type = type_name WHERE type_kind = 'entity' AND purpose = 'search') +
 		(SELECT count(*) FROM onto_derived d JOIN relation_current ON relation_type = type_name WHERE type_kind = 'relation' AND purpose = 'search')`)

@@ -174,7 +174,12 @@ var errFull = errors.New("the page is full")
 func (r *reading) version(a *question, rows *rows) (onto.Version, error) {
 	v := version(rows, len(a.t.columns), a.t.identity(rows, 0))
 	if a.isCurrent() {
-		return v, readable(&v)
+		if err := readable(&v); err != nil || a.plain == "" {
+			return v, err
+		}
+	}
+	if a.plain != "" { // what is looked at in process must not be damaged
+		return v, makeCanonical(&v)
 	}
 	return v, r.foreign.canonical(&v)
 }

@@ -86,16 +86,27 @@ CREATE TABLE IF NOT EXISTS locks (
 `
 
 // createOwn makes what the original program does not have.
-//
-// The projection keeps one row per identity that ever was: tombstones too,
-// since a view of the past starts from it. fields is JSONB, or NULL when the
-// newest version's JSON cannot be read.
 const createOwn = `
 CREATE INDEX onto_entity_history_commit ON entity_history(commit_id);
 CREATE INDEX onto_relation_history_commit ON relation_history(commit_id);
 CREATE UNIQUE INDEX onto_commits_idempotency ON commits(idempotency_key)
     WHERE idempotency_key IS NOT NULL;
-CREATE TABLE entity_current (
+` + createProjection + `
+CREATE TABLE onto_meta (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    format INTEGER NOT NULL,
+    store_id TEXT NOT NULL,
+    foreign_until INTEGER NOT NULL,
+    times_ordered INTEGER NOT NULL,
+    derived INTEGER NOT NULL DEFAULT 0
+);
+` + createDerived
+
+// createProjection makes the tables of the projection. It keeps one row per
+// identity that ever was: tombstones too, since a view of the past starts from
+// it. fields is JSONB, or NULL when the newest version's JSON cannot be read.
+const createProjection = `
+CREATE TABLE IF NOT EXISTS entity_current (
     entity_type TEXT NOT NULL,
     entity_key TEXT NOT NULL,
     commit_id INTEGER NOT NULL,
@@ -105,7 +116,7 @@ CREATE TABLE entity_current (
     fields BLOB,
     PRIMARY KEY (entity_type, entity_key)
 ) WITHOUT ROWID;
-CREATE TABLE relation_current (
+CREATE TABLE IF NOT EXISTS relation_current (
     relation_type TEXT NOT NULL,
     left_key TEXT NOT NULL,
     right_key TEXT NOT NULL,
@@ -117,21 +128,13 @@ CREATE TABLE relation_current (
     fields BLOB,
     PRIMARY KEY (relation_type, left_key, right_key, instance_key)
 ) WITHOUT ROWID;
-CREATE TABLE onto_meta (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    format INTEGER NOT NULL,
-    store_id TEXT NOT NULL,
-    foreign_until INTEGER NOT NULL,
-    times_ordered INTEGER NOT NULL,
-    derived INTEGER NOT NULL DEFAULT 0
-);
-` + createDerived
+`
 
 // createDerived makes what format 2 added, but for the column of onto_meta:
 // the list of what is derived from the projection, and the way from a
 // relation's right endpoint, and the tables of the past.
 const createDerived = `
-CREATE TABLE onto_derived (
+CREATE TABLE IF NOT EXISTS onto_derived (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     type_kind TEXT NOT NULL,
     type_name TEXT NOT NULL,

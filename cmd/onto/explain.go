@@ -1,13 +1,18 @@
 package main
 
-import "github.com/ontologia/onto/backend"
+import (
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
 
 // explain prints how a question is answered.
-func (c *command) explain(e backend.Explanation, err error) error {
-	if err != nil {
+func (c *command) explain(a asked, e backend.Explanation, err error) error {
+	switch {
+	case err != nil:
 		return err
-	}
-	if c.json {
+	case a.format == formatCSV:
+		return onto.Errorf(onto.Invalid, "--explain has no CSV").WithHint("leave out --format csv, or use json")
+	case a.format != formatTable:
 		return c.document(struct {
 			Statement string   `json:"statement"`
 			Plan      []string `json:"plan"`

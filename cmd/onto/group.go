@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,10 +37,10 @@ func (q *queryFlags) groups(cmd *cobra.Command) (*groupFlags, error) {
 		if err != nil {
 			return nil, inFilter("group-by", text, err)
 		}
-		g.by = append(g.by, o)
+		g.by = addOnce(g.by, o)
 	}
-	agg := q.agg
-	if !cmd.Flags().Changed("agg") {
+	agg := strings.Join(q.agg, ",")
+	if len(q.agg) == 0 {
 		agg = string(onto.FuncCount)
 	}
 	for _, text := range splitList(agg) {
@@ -47,7 +48,7 @@ func (q *queryFlags) groups(cmd *cobra.Command) (*groupFlags, error) {
 		if err != nil {
 			return nil, inFilter("agg", text, err)
 		}
-		g.compute = append(g.compute, o)
+		g.compute = addOnce(g.compute, o)
 	}
 	if q.having == "" {
 		return g, nil
@@ -58,6 +59,15 @@ func (q *queryFlags) groups(cmd *cobra.Command) (*groupFlags, error) {
 	}
 	g.having = having
 	return g, nil
+}
+
+// addOnce adds an operand unless the list has it: a row has each name once.
+func addOnce(list []onto.Operand, o onto.Operand) []onto.Operand {
+	name := filter.FormatOperand(o)
+	if slices.ContainsFunc(list, func(has onto.Operand) bool { return filter.FormatOperand(has) == name }) {
+		return list
+	}
+	return append(list, o)
 }
 
 // splitList splits at commas, except inside quotes.
@@ -92,7 +102,7 @@ func (c *command) queryGroups(ctx context.Context, s *store.Store, f *groupFlags
 	}
 	if a.explain {
 		explained, err := groups.Explain(ctx)
-		return c.explain(explained, err)
+		return c.explain(a, explained, err)
 	}
 	var names []string
 	for _, list := range [][]onto.Operand{f.by, f.compute} {

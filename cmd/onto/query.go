@@ -14,8 +14,9 @@ import (
 // queryFlags is what a query asks for, as it was typed.
 type queryFlags struct {
 	where, orderBy, groupBy []string
+	agg                     []string
 	left, right             []string
-	search, agg, having     string
+	search, having          string
 	limit, offset           int
 	cursor, asOf            string
 	history, asStored       bool
@@ -97,7 +98,7 @@ remembers its moment: pages fit together whatever is committed meanwhile.`,
 	flags.BoolVar(&q.history, "with-history", false, "all versions, not only the present ones")
 	flags.Int64Var(&q.since, "history-since", 0, "only versions made after commit `ID`; implies --with-history")
 	flags.StringArrayVar(&q.groupBy, "group-by", nil, "one row per value of this `PATH`; may be repeated")
-	flags.StringVar(&q.agg, "agg", "", "compute `LIST`: count, sum:PATH, avg:PATH, min:PATH, max:PATH, avg_len:PATH")
+	flags.StringArrayVar(&q.agg, "agg", nil, "compute `LIST`: count, sum:PATH, avg:PATH, min:PATH, max:PATH, avg_len:PATH")
 	flags.StringVar(&q.having, "having", "", "only groups for which this `FILTER` is true")
 	return cmd
 }
@@ -249,7 +250,7 @@ func (c *command) queryVersions(ctx context.Context, s *store.Store, shape *shap
 		if a.history {
 			explained, err = q.ExplainVersions(ctx, a.since)
 		}
-		return c.explain(explained, err)
+		return c.explain(a, explained, err)
 	}
 	out := c.list(a.format, shape.columns)
 	var err error

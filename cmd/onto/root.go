@@ -96,7 +96,7 @@ func (c *command) start(cmd *cobra.Command, _ []string) error {
 	c.started = true
 	for _, name := range []string{
 		"db", "storage-uri", "config", "schema", "as-of", "cursor", "kind", "type", "format", "actor", "idempotency-key",
-		"search", "agg", "having", "input", "output",
+		"search", "having", "input", "output",
 	} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
 			return onto.Errorf(onto.Invalid, "--%s is empty", name).WithHint("give a value, or leave the flag out")

@@ -28,9 +28,9 @@ func (a *asked) check(s *store.Store, schema onto.Schema, groups *groupFlags) er
 
 // check is the same for what to group by and to compute.
 func (g *groupFlags) check(q *queryFlags, scope *filter.Scope) error {
-	for i, o := range g.by {
+	for _, o := range g.by {
 		if _, err := filter.CheckOperand(o, scope); err != nil {
-			return inFilter("group-by", q.groupBy[i], err)
+			return inFilter("group-by", filter.FormatOperand(o), err)
 		}
 	}
 	for _, o := range g.compute {

@@ -67,7 +67,7 @@ func (c *command) routes(ctx context.Context, s *store.Store, a asked, hops []st
 		for _, via := range a.via {
 			explained.Process = append(explained.Process, "follow "+via)
 		}
-		return c.explain(explained, err)
+		return c.explain(a, explained, err)
 	}
 	r := &routePrinter{s: s, shapes: map[string]*shape{a.name: from}}
 	out := c.list(a.format, routeColumns(s, from, hops))

@@ -92,3 +92,22 @@ func Elements(canonical []byte) iter.Seq[[]byte] {
 		}
 	}
 }
+
+// Pairs yields the members of a canonical JSON object: the name as it stands
+// between its quotes, and the value. They alias it.
+func Pairs(canonical []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		for i := 1; i < len(canonical) && canonical[i] != '}'; {
+			if canonical[i] == ',' {
+				i++
+			}
+			start := i + 1
+			i += skipText(canonical[i:])
+			end := i + 1 + skip(canonical[i+1:])
+			if !yield(canonical[start:i-1], canonical[i+1:end:end]) {
+				return
+			}
+			i = end
+		}
+	}
+}

@@ -134,7 +134,9 @@ type averageLength struct{ lists, elements int64 }
 func (a *averageLength) add(r *filter.Row, o onto.Operand) {
 	if v := r.Value(o); v != nil && codec.KindOf(v) == codec.List {
 		a.lists++
-		a.elements += int64(length(v))
+		for range codec.Elements(v) {
+			a.elements++
+		}
 	}
 }
 
@@ -143,31 +145,4 @@ func (a *averageLength) result() (json.RawMessage, bool) {
 		return nil, true
 	}
 	return number(float64(a.elements) / float64(a.lists))
-}
-
-// length counts the elements of a canonical list.
-func length(list []byte) int {
-	if len(list) == 2 {
-		return 0
-	}
-	n, depth := 1, 0
-	for i := 0; i < len(list); i++ {
-		switch list[i] {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth--
-		case ',':
-			if depth == 1 {
-				n++
-			}
-		case '"':
-			for i++; list[i] != '"'; i++ {
-				if list[i] == '\\' {
-					i++
-				}
-			}
-		}
-	}
-	return n
 }

@@ -2,6 +2,7 @@ package sqlgen
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
@@ -39,8 +40,15 @@ func (d SQLite) Glance(column string, f onto.Filter) (Part, bool) {
 	return Part{}, false
 }
 
-// maxGlances is for how many values of In it pays.
-const maxGlances = 4
+const (
+	maxGlances = 4    // for how many values of In it pays
+	maxPiece   = 1000 // SQLite limits the length of patterns
+)
+
+// pattern finds a text anywhere. GLOB minds case, and is faster than instr.
+func pattern(piece string) string {
+	return "*" + strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(piece) + "*"
+}
 
 func glance(column string, c *onto.Condition) (Part, bool) {
 	if c.Operand.Side != onto.OwnSide || c.Test == onto.In && len(c.Values) > maxGlances {
@@ -48,7 +56,10 @@ func glance(column string, c *onto.Condition) (Part, bool) {
 	}
 	var parts []Part
 	for _, piece := range pieces(c) {
-		parts = append(parts, SQL("instr(?, ?) > 0", Part{SQL: column}, piece))
+		if len(piece) > maxPiece {
+			return Part{}, false
+		}
+		parts = append(parts, SQL("? GLOB ?", Part{SQL: column}, pattern(piece)))
 	}
 	return Either(parts...), len(parts) > 0
 }

@@ -1,0 +1,116 @@
+package store
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+type tag string
+
+func (t *tag) UnmarshalText(text []byte) error { *t = tag("<" + string(text) + ">"); return nil }
+
+type inner struct {
+	Deep string `json:"deep"`
+}
+
+type everything struct {
+	ID   string  `json:"id" onto:"key"`
+	Text string  `json:"text"`
+	Yes  bool    `json:"yes"`
+	N    int     `json:"n"`
+	N8   int8    `json:"n8"`
+	U    uint16  `json:"u"`
+	F    float64 `json:"f"`
+	F32  float32 `json:"f32"`
+	inner
+	Own     tag               `json:"own"`
+	PText   *string           `json:"ptext"`
+	PN      *int64            `json:"pn"`
+	PP      **int             `json:"pp"`
+	At      time.Time         `json:"at"`
+	PAt     *time.Time        `json:"pat"`
+	List    []int             `json:"list"`
+	Map     map[string]string `json:"map"`
+	Bytes   []byte            `json:"bytes"`
+	Array   [2]bool           `json:"array"`
+	Nested  inner             `json:"nested"`
+	PNested *inner            `json:"pnested"`
+}
+
+// TestDecodesLikeEncodingJSON draws objects with a value of some kind, fitting
+// or not, for some of the fields, and decodes them in both ways.
+func TestDecodesLikeEncodingJSON(t *testing.T) {
+	schema, err := onto.TypeOf[everything]().As("Everything").Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	typ := &typ{schema: schema}
+	typ.bind(onto.TypeOf[everything]().Binding())
+	if typ.decoders == nil {
+		t.Fatal("the struct is left to encoding/json")
+	}
+	values := []string{`"a"`, `"é\n\"\\\u0001"`, `""`, `true`, `false`, `null`, `0`, `-1`, `127`, `128`, `70000`, `9223372036854775807`, `1.5`, `1e+300`, `-0.25`,
+		`[1,2]`, `[]`, `["x"]`, `[true,false]`, `{"deep":"d"}`, `{"a":"b"}`, `{}`, `"2026-02-10T12:34:56.789012+00:00"`, `"YWJj"`}
+	decoded := 0
+	rapid.Check(t, func(t *rapid.T) {
+		object := map[string]json.RawMessage{}
+		names := rapid.SliceOfDistinct(rapid.SampledFrom(append(schema.FieldNames(), "ID", "other")), rapid.ID[string]).Draw(t, "names")
+		for _, name := range names {
+			object[name] = json.RawMessage(rapid.SampledFrom(values).Draw(t, name))
+		}
+		text, err := json.Marshal(object)
+		if err == nil {
+			text, err = codec.AppendCanonical(nil, text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, want everything
+		wantErr := json.Unmarshal(text, &want)
+		if !typ.decodeCanonical(text, reflect.ValueOf(&got).Elem()) {
+			if !reflect.DeepEqual(got, everything{}) {
+				t.Fatalf("%s: left %+v behind", text, got)
+			}
+			return
+		}
+		decoded++
+		if wantErr != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: got %+v, want %+v, error %v", text, got, want, wantErr)
+		}
+	})
+	if decoded == 0 {
+		t.Error("nothing was decoded")
+	}
+}
+
+// Bytes that are no canonical JSON are left to encoding/json, whatever they are.
+func FuzzDecode(f *testing.F) {
+	schema, err := onto.TypeOf[everything]().As("Everything").Schema()
+	if err != nil {
+		f.Fatal(err)
+	}
+	typ := &typ{schema: schema}
+	typ.bind(onto.TypeOf[everything]().Binding())
+	for _, seed := range []string{`{}`, `{"id":"a`, `{"id`, `{"id":}`, `{"text":"\`, `{"text":"\u00"}`, `{"f":1,}`, `{"list":[1}`, `{"n":1 }`, `{ "n":1}`, `{"id":"\x"}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var got, want everything
+		if !typ.decodeCanonical(text, reflect.ValueOf(&got).Elem()) {
+			return
+		}
+		if canonical, err := codec.AppendCanonical(nil, text); err != nil || string(canonical) != string(text) {
+			return // taken for what it is not, and harmless
+		}
+		if err := json.Unmarshal(text, &want); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, want %+v, error %v", text, got, want, err)
+		}
+	})
+}
