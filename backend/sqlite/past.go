@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -74,9 +75,9 @@ func fillPast(ctx context.Context, w *conn, tables [2]*table) error {
 // fromPast reads what was superseded later from the table of the past, and the
 // rest from the projection.
 func fromPast(t *table, q *backend.Query) source {
-	columns := func(alias, fields string) sqlgen.Part {
-		return sqlgen.SQL("?, ?.commit_id, ?.op, ?.schema_version_id, ? AS fields",
-			raw(t.list(alias)), raw(alias), raw(alias), raw(alias), raw(fields))
+	columns := func(alias, fields, text string) sqlgen.Part {
+		return sqlgen.SQL("?, ?.commit_id, ?.op, ?.schema_version_id, ? AS fields, ? AS text",
+			raw(t.list(alias)), raw(alias), raw(alias), raw(alias), raw(fields), raw(text))
 	}
 	superseded := sqlgen.SQL("p.? = ? AND p.until > ? AND p.since <= ? AND h.op = 'put'", raw(t.columns[0]), q.Type, q.At, q.At)
 	if glance, ok := (sqlgen.SQLite{}).Glance("h.fields_json", q.Where); ok {
@@ -84,10 +85,10 @@ func fromPast(t *table, q *backend.Query) source {
 	}
 	return source{
 		from: sqlgen.SQL("(SELECT ? FROM ? c WHERE c.? = ? AND c.commit_id <= ? AND c.op = 'put' UNION ALL SELECT ? FROM ? p CROSS JOIN ? h ON h.id = p.history_id WHERE ?) v",
-			columns("c", "c.fields"), raw(t.current), raw(t.columns[0]), q.Type, q.At,
-			columns("h", "h.fields_json"), raw(t.past), raw(t.history), superseded),
+			columns("c", "c.fields", "NULL"), raw(t.current), raw(t.columns[0]), q.Type, q.At,
+			columns("h", "h.fields_json", "h.fields_json"), raw(t.past), raw(t.history), superseded),
 		keys: "v", row: "v",
-		fields: "v.fields", output: "CAST(json(v.fields) AS BLOB)",
+		fields: "v.fields", output: "CAST(ifnull(v.text, json(v.fields)) AS BLOB)",
 		order: raw(t.list("v")),
 		ends:  endsAt(sqlgen.SQL("?", q.At)),
 	}
@@ -111,9 +112,40 @@ func (r *reading) prefersPast(t *table, q *backend.Query) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	enough := later/pastPays + 1
-	identities, err := r.queryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s WHERE %s = ? LIMIT ?)`, t.current, t.columns[0]), q.Type, enough)
-	return identities >= enough, err
+	return r.hasIdentities(t, q.Type, later/pastPays+1)
+}
+
+// hasIdentities reports whether a type has that many identities. They never
+// become fewer, so what is known stays so.
+func (r *reading) hasIdentities(t *table, typ string, enough int64) (bool, error) {
+	name := typeName{t.kind, typ}
+	if r.counted.atLeast(name, enough) {
+		return true, nil
+	}
+	n, err := r.queryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s WHERE %s = ? LIMIT ?)`, t.current, t.columns[0]), typ, enough)
+	r.counted.note(name, n)
+	return n >= enough, err
+}
+
+// counted is how many identities types are known to have, at least.
+type counted struct {
+	mu    sync.Mutex // guards least
+	least map[typeName]int64
+}
+
+func (c *counted) atLeast(name typeName, n int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.least[name] >= n
+}
+
+func (c *counted) note(name typeName, n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.least == nil {
+		c.least = map[typeName]int64{}
+	}
+	c.least[name] = max(n, c.least[name])
 }
 
 // past compares the tables of the past with history.

@@ -18,6 +18,7 @@ type reading struct {
 	foreign foreignRows
 	ordered bool // commit times never go back
 	format  int64
+	counted *counted
 }
 
 // read runs f in a read transaction. With current set, the projection covers
@@ -74,7 +75,7 @@ func (b *Backend) beginRead(c *conn) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reading{conn: c, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1 && readForeign(row).covers(), format: row.int(4)}, nil
+	return &reading{conn: c, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1 && readForeign(row).covers(), format: row.int(4), counted: &b.counted}, nil
 }
 
 // sequence turns a function that pushes into a sequence. An error of the

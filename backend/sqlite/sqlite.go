@@ -41,6 +41,7 @@ type Backend struct {
 	file    string // the file itself: whole and free of links
 	opts    Options
 	tables  [2]*table
+	counted counted
 	readers pool
 	temp    string      // a directory to remove on Close; "" if there is none
 	inode   os.FileInfo // of the file when it was opened
