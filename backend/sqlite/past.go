@@ -85,7 +85,7 @@ func fromPast(t *table, q *backend.Query) source {
 	}
 	return source{
 		from: sqlgen.SQL("(SELECT ? FROM ? c WHERE c.? = ? AND c.commit_id <= ? AND c.op = 'put' UNION ALL SELECT ? FROM ? p CROSS JOIN ? h ON h.id = p.history_id WHERE ?) v",
-			columns("c", "c.fields", "NULL"), raw(t.current), raw(t.columns[0]), q.Type, q.At,
+			columns("c", "c.fields", "NULL"), raw(t.current), raw(t.columns[0]), boundType(q.Type), q.At,
 			columns("h", "h.fields_json", "h.fields_json"), raw(t.past), raw(t.history), superseded),
 		keys: "v", row: "v",
 		fields: "v.fields", output: "CAST(ifnull(v.text, json(v.fields)) AS BLOB)",
@@ -122,7 +122,7 @@ func (r *reading) hasIdentities(t *table, typ string, enough int64) (bool, error
 	if r.counted.atLeast(name, enough) {
 		return true, nil
 	}
-	n, err := r.queryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s WHERE %s = ? LIMIT ?)`, t.current, t.columns[0]), typ, enough)
+	n, err := r.queryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s WHERE %s = +? LIMIT ?)`, t.current, t.columns[0]), typ, enough)
 	r.counted.note(name, n)
 	return n >= enough, err
 }

@@ -74,7 +74,7 @@ func fromCurrent(t *table, q *backend.Query) source {
 func fromSeek(t *table, q *backend.Query) source {
 	return source{
 		from: sqlgen.SQL("? c CROSS JOIN ? h ON h.id = ?", raw(t.current), raw(t.history), filled(t.newestAt("c", "?"), q.At)),
-		where: []sqlgen.Part{sqlgen.SQL("c.? = ?", raw(t.columns[0]), q.Type),
+		where: []sqlgen.Part{sqlgen.SQL("c.? = ?", raw(t.columns[0]), boundType(q.Type)),
 			sqlgen.SQL("c.first_commit_id <= ?", q.At), sqlgen.SQL("h.op = 'put'")},
 		keys: "c", row: "h",
 		fields: "h.fields_json", output: "CAST(h.fields_json AS BLOB)",
@@ -141,13 +141,16 @@ func (e *endpoints) join(typ any, key, alias string, needed bool) sqlgen.Part {
 
 // typeInSQL is a type's name. It is written out if the type has indexes: they
 // are partial, and found only by what is in the statement.
-func typeInSQL(name string, s *onto.Schema) (typ any, written bool) {
+func typeInSQL(name string, s *onto.Schema) (typ sqlgen.Part, written bool) {
 	if s == nil || s.Name != name || onto.CheckName("type", name) != nil ||
 		!slices.ContainsFunc(s.Fields, func(f onto.Field) bool { return f.Index }) {
-		return name, false
+		return boundType(name), false
 	}
 	return raw("'" + name + "'"), true
 }
+
+// boundType is a type that is bound, as table.matches has it.
+func boundType(name string) sqlgen.Part { return sqlgen.SQL("+?", name) }
 
 // raw is SQL made of names of this package's tables.
 func raw(sql string) sqlgen.Part { return sqlgen.Part{SQL: sql} }

@@ -211,12 +211,17 @@ func newTable(kind onto.Kind) *table {
 
 // matches is the condition that the row called alias has an identity given by
 // parameters, or by the row of that other alias.
+//
+// The plus keeps SQLite from comparing the parameter with the type that an index
+// is partial by: it would prepare the statement anew whenever it is bound.
 func (t *table) matches(alias, other string) string {
 	terms := make([]string, len(t.columns))
 	for i, c := range t.columns {
 		right := other
 		if other != "?" {
 			right = other + "." + c
+		} else if i == 0 {
+			right = "+?"
 		}
 		terms[i] = fmt.Sprintf("%s.%s = %s", alias, c, right)
 	}
