@@ -24,7 +24,7 @@ func streaming(e *env) []row {
 	rows := thousands(int64(n)) + " rows"
 	return []row{
 		finding.row("heap growth: reading "+rows+" by Find", n, atMost(32, " MB")),
-		history.row("heap growth: reading "+rows+" by Past", n, noGoal()),
+		history.row("heap growth: reading "+rows+" by Versions", n, noGoal()),
 		writing.row("heap growth: writing "+rows+" by CommitStream", n, noGoal()),
 	}
 }
