@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // Get returns the newest version of an identity as of a commit.
@@ -93,16 +94,26 @@ func (f foreignRows) canonical(v *onto.Version) error {
 	if v.Commit > f.until && v.Commit <= f.covered {
 		return nil
 	}
-	return makeCanonical(v)
-}
-
-// makeCanonical makes the fields of a version canonical, whoever wrote them.
-func makeCanonical(v *onto.Version) error {
 	fields, err := canonicalFields(v.Fields)
 	if err != nil {
-		return onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read: %w", v.Identity, v.Commit, err).
-			WithHint("a new put replaces it")
+		return damagedJSON(v, err)
 	}
 	v.Fields = json.RawMessage(fields)
 	return nil
+}
+
+// checkJSON makes sure of the fields of a version that is looked at in process:
+// somebody may have changed the file.
+func checkJSON(v *onto.Version) error {
+	fields, err := codec.AppendCanonical(nil, v.Fields)
+	if err != nil {
+		return damagedJSON(v, err)
+	}
+	v.Fields = fields
+	return nil
+}
+
+func damagedJSON(v *onto.Version, err error) error {
+	return onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read: %w", v.Identity, v.Commit, err).
+		WithHint("a new put replaces it")
 }

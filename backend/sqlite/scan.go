@@ -174,15 +174,14 @@ var errFull = errors.New("the page is full")
 // version reads a row of the question's statement.
 func (r *reading) version(a *question, rows *rows) (onto.Version, error) {
 	v := version(rows, len(a.t.columns), a.t.identity(rows, 0))
-	if a.isCurrent() {
-		if err := readable(&v); err != nil || a.plain == "" {
-			return v, err
-		}
+	err := readable(&v)
+	if !a.isCurrent() {
+		err = r.foreign.canonical(&v)
 	}
-	if a.plain != "" { // what is looked at in process must not be damaged
-		return v, makeCanonical(&v)
+	if err == nil && a.plain != "" {
+		err = checkJSON(&v)
 	}
-	return v, r.foreign.canonical(&v)
+	return v, err
 }
 
 // endpoints looks up the fields of a relation's endpoints as of its moment.
