@@ -234,6 +234,20 @@ func near(a, b json.RawMessage, magnitude float64) bool {
 	return errX == nil && errY == nil && math.Abs(x-y) <= tolerance*magnitude
 }
 
+// magnitude returns how large the numbers are that an operand leads to, in
+// whichever version has it, and whether one of them is no integer.
+func (l *ledger) magnitude(o onto.Operand) (size float64, fractions bool) {
+	o.Side = onto.OwnSide
+	for _, v := range l.versions {
+		value := string((&filter.Row{Own: v.Fields}).Value(o))
+		if f, err := strconv.ParseFloat(value, 64); err == nil {
+			size += math.Abs(f)
+			fractions = fractions || strings.ContainsAny(value, ".e")
+		}
+	}
+	return size, fractions
+}
+
 // magnitudes returns for each aggregate how large the numbers are that go into
 // it, 0 if it must be exact.
 func (q *question) magnitudes(l *ledger) []float64 {
@@ -246,12 +260,10 @@ func (q *question) magnitudes(l *ledger) []float64 {
 		case onto.FuncAvgLen:
 			list[i] = 1
 		case onto.FuncSum, onto.FuncAvg:
-			o.Side = onto.OwnSide // whoever has it
-			for _, v := range l.versions {
-				row := filter.Row{Own: v.Fields}
-				if f, err := strconv.ParseFloat(string(row.Value(o)), 64); err == nil {
-					list[i] += math.Abs(f)
-				}
+			var fractions bool
+			list[i], fractions = l.magnitude(o)
+			if o.Func == onto.FuncSum && !fractions {
+				list[i] = 0 // integers add up exactly
 			}
 		}
 	}
