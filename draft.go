@@ -21,6 +21,10 @@ type Draft struct {
 	// another draft is an IdempotencyConflict.
 	IdempotencyKey string
 
+	// Lease, if not nil, must be held when the draft is applied: it fails with
+	// LeaseExpired once somebody else has taken it.
+	Lease *Lease
+
 	last   *intents // newest first, shared between drafts, never changed
 	expect *expectation
 }

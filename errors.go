@@ -25,8 +25,21 @@ const (
 	IdempotencyConflict Code = "idempotency_conflict"
 	// SchemaOutdated: the types of the program differ from those stored.
 	SchemaOutdated Code = "schema_outdated"
+	// MigrationToken: the plan that the token stands for is not the one that
+	// would be applied.
+	MigrationToken Code = "migration_token"
+	// UpgraderMissing: fields of an older schema version cannot be upgraded,
+	// since a step is not known.
+	UpgraderMissing Code = "upgrader_missing"
+	// UpgraderFailed: an upgrader failed, took too long, or returned what does
+	// not fit.
+	UpgraderFailed Code = "upgrader_failed"
 	// LockContention: someone else held the write lock for too long.
 	LockContention Code = "lock_contention"
+	// LeaseExpired: the lease ran out and somebody else has it or had it.
+	LeaseExpired Code = "lease_expired"
+	// Refused: it would destroy something, and was not told to.
+	Refused Code = "refused"
 	// TooLarge: a limit was exceeded.
 	TooLarge Code = "too_large"
 	// Uninitialized: there is no store at that place yet.
@@ -51,7 +64,7 @@ const (
 func Codes() []Code {
 	return []Code{
 		Invalid, NotFound, Conflict, HeadMismatch, VersionMismatch, IdempotencyConflict,
-		SchemaOutdated, LockContention, TooLarge, Uninitialized, Unsupported, Corrupt,
+		SchemaOutdated, MigrationToken, UpgraderMissing, UpgraderFailed, LockContention, LeaseExpired, Refused, TooLarge, Uninitialized, Unsupported, Corrupt,
 		ReadOnly, Full, OutcomeUnknown, Unavailable, Closed,
 	}
 }

@@ -17,6 +17,8 @@ type Finding struct {
 	Severity Severity // how bad
 	Message  string   // names the thing
 	Remedy   string   // names the next step
+
+	Explanation string // why it matters; package upkeep fills it in
 }
 
 // String puts the finding on one line.

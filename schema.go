@@ -63,6 +63,37 @@ type SchemaVersion struct {
 	Created time.Time
 	Runtime string
 	Reason  string // initial, migration, bootstrap
+
+	Since    int64     // the first commit that can hold rows of it
+	Upgrader *Upgrader // how fields of the version before become this one's; nil if nothing is known
+	End      *End      // newest version only: the type exists no more; nil while it does
+}
+
+// Upgrader tells how fields become those of the schema version that it is kept
+// with.
+type Upgrader struct {
+	// Program is the jq program that does it. "" means that the fields are
+	// taken over as they are, with defaults for what is absent, or, with
+	// Func, that a Go function does it.
+	Program string `json:"program,omitempty"`
+	// Func tells that a Go function does it, which each program that reads
+	// older versions has to bring along.
+	Func bool `json:"func,omitempty"`
+	// RenamedFrom is the type whose fields they are, if the type has been
+	// renamed, and FromVersion its last version.
+	RenamedFrom string `json:"renamed_from,omitempty"`
+	FromVersion int    `json:"from_version,omitempty"`
+}
+
+// End tells how a type came to its end. Its name may be used again: the numbers
+// of its versions go on.
+type End struct {
+	Commit    int64     `json:"commit"`               // the first commit without it
+	RenamedTo string    `json:"renamed_to,omitempty"` // "" if it was dropped
+	Purged    bool      `json:"purged,omitempty"`     // its history is gone too
+	Versions  int64     `json:"versions,omitempty"`   // how many versions were purged
+	Time      time.Time `json:"time"`
+	Runtime   string    `json:"runtime,omitempty"`
 }
 
 // Field returns the field of that name.

@@ -15,6 +15,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"time"
 
 	"github.com/ontologia/onto"
 )
@@ -32,8 +33,9 @@ type Backend interface {
 	// Append applies a draft as one commit, or none if it changes nothing.
 	// When it returns without error the commit is durable. Under the write
 	// lock and in this order: a repeated idempotency key returns the first
-	// result or fails with IdempotencyConflict; expectations fail with
-	// HeadMismatch or VersionMismatch; a write whose SchemaVersion is not
+	// result or fails with IdempotencyConflict; a lease that is not held fails
+	// with LeaseExpired; expectations fail with HeadMismatch or
+	// VersionMismatch; a write whose SchemaVersion is not
 	// the type's newest fails with SchemaOutdated; unchanged writes and
 	// deletes of what does not exist are dropped. After an error nothing of
 	// the draft is visible.
@@ -44,7 +46,7 @@ type Backend interface {
 	// may read the store. An identity that comes twice is taken once if
 	// equal and is a Conflict otherwise. An error from the sequence fails
 	// the commit and is returned as it is. When there are several reasons
-	// to fail, any of them is given.
+	// to fail, any of them is given. Only here a draft may Evolve the types.
 	AppendStream(ctx context.Context, d *Draft, writes iter.Seq2[Write, error]) (onto.Result, error)
 
 	// Resolve returns the commit a point refers to: the newest; the one with
@@ -72,12 +74,13 @@ type Backend interface {
 	Commits(ctx context.Context, q *CommitQuery) iter.Seq2[onto.Commit, error]
 
 	// Schemas returns every version of every type, ordered by kind, name and
-	// version.
+	// version, also of types that have ended.
 	Schemas(ctx context.Context) ([]onto.SchemaVersion, error)
 
 	// Register makes sure the types exist as given, all or none, and returns
 	// their newest versions in the same order. A type that is stored
-	// differently fails with SchemaOutdated.
+	// differently fails with SchemaOutdated. A type that has ended begins
+	// again with its next version.
 	Register(ctx context.Context, r *Registration) ([]onto.SchemaVersion, error)
 
 	// Close releases everything. Calls that are under way end first or fail
@@ -91,6 +94,8 @@ type Draft struct {
 	Metadata json.RawMessage // canonical JSON object; nil for none
 	Writes   []Write         // sorted by identity, each once
 	Expect   []onto.Expectation
+	Lease    *onto.Lease // must be held; nil for none
+	Evolve   *Evolution  // what becomes of the types; nil for nothing
 
 	// Admit, if not nil, is asked by AppendStream under the write lock about
 	// each write, with the identity's newest version, or nil if it has none.
@@ -186,10 +191,91 @@ type Registration struct {
 	Reason  string
 }
 
+// Evolution changes types in the same commit as the writes of its draft. The
+// writes are stamped for the versions that it adds; those of types that it ends
+// are deletes. If the writes change nothing, no commit is made and the types
+// change all the same.
+type Evolution struct {
+	Base    string         // TypesHash of what it was planned for; fails with MigrationToken otherwise
+	Add     []NewVersion   // versions to add
+	Learn   []TypeUpgrader // upgraders for versions that are stored without one
+	End     []EndedType    // types that exist no more
+	Runtime string
+	Reason  string
+}
+
+// NewVersion is a version of a type to be added. Its number is the next one of
+// the type.
+type NewVersion struct {
+	Schema   onto.Schema
+	Upgrader *onto.Upgrader
+}
+
+// TypeUpgrader is an upgrader for a stored version.
+type TypeUpgrader struct {
+	Kind     onto.Kind
+	Type     string
+	Version  int // the version that it makes
+	Upgrader onto.Upgrader
+}
+
+// EndedType is a type to be ended.
+type EndedType struct {
+	Kind      onto.Kind
+	Type      string
+	RenamedTo string // "" if it is dropped
+	Purge     bool   // remove every version of it, as if it had never been; commits stay
+}
+
+// Leaser is a backend that keeps leases. What a lease protects is checked by
+// whoever uses it, or by the backend for drafts that carry one.
+type Leaser interface {
+	// Acquire takes a lease. While somebody else holds it, Acquire waits, then
+	// fails with LockContention. It never extends a lease that is held, not
+	// even its own.
+	Acquire(ctx context.Context, r *LeaseRequest) (onto.Lease, error)
+	// Renew lets a lease end ttl from now. It fails with LeaseExpired if the
+	// lease is not held any more.
+	Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (onto.Lease, error)
+	// Release ends a lease. It fails with LeaseExpired if the lease is not
+	// held any more.
+	Release(ctx context.Context, l onto.Lease) error
+	// Leases returns those that were taken and not released, by name, also
+	// those that have run out.
+	Leases(ctx context.Context) ([]onto.Lease, error)
+	// Break ends a lease whoever holds it and keeps a record of that. Time and
+	// Lease of the record are filled in, but for Lease.Name. It fails with
+	// NotFound if nobody holds the lease.
+	Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error)
+	// Breaks returns the records, oldest first.
+	Breaks(ctx context.Context) ([]onto.LeaseBreak, error)
+}
+
+// LeaseRequest asks for a lease.
+type LeaseRequest struct {
+	Name, Owner string
+	TTL         time.Duration // how long it lasts unless it is renewed
+	Wait        time.Duration // how long to wait for its holder
+}
+
 // Checker is a backend that can examine itself. The check covers the
 // structure and compares what is derived with the history it derives from.
 type Checker interface {
 	Check(ctx context.Context) iter.Seq2[onto.Finding, error]
+}
+
+// Surveyor is a backend that can look at its circumstances: room, locks, the
+// clock, how questions are answered. Unlike a check it judges nothing that is
+// stored.
+type Surveyor interface {
+	Survey(ctx context.Context) iter.Seq2[onto.Finding, error]
+}
+
+// Copier is a backend that can copy itself while it is used.
+type Copier interface {
+	// CopyTo writes one moment of the store to a new file and returns the head
+	// of that moment. A file that exists is refused.
+	CopyTo(ctx context.Context, path string, progress func(done, total int64)) (onto.Commit, error)
 }
 
 // Rebuilder is a backend with a projection that can be made anew from history.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ontologia/onto"
 )
@@ -137,98 +136,4 @@ func NoCommit(id, head int64) error {
 // NoVersion is the error for an identity that has no version.
 func NoVersion(id onto.Identity) error {
 	return onto.Errorf(onto.NotFound, "%s does not exist", id)
-}
-
-// storedTypes is the newest version of each type, by kind and name.
-type storedTypes map[storedName]onto.Schema
-
-type storedName struct {
-	kind onto.Kind
-	name string
-}
-
-func newStoredTypes(newest []onto.SchemaVersion) storedTypes {
-	stored := make(storedTypes, len(newest))
-	for _, v := range newest {
-		stored[storedName{v.Schema.Kind, v.Schema.Name}] = v.Schema
-	}
-	return stored
-}
-
-// get returns the stored schema of a given type.
-func (t storedTypes) get(s onto.Schema) (onto.Schema, bool) {
-	stored, ok := t[storedName{s.Kind, s.Name}]
-	return stored, ok
-}
-
-func (t storedTypes) put(s onto.Schema) { t[storedName{s.Kind, s.Name}] = s }
-
-// kindOf returns the kind of the type that has the name.
-func (t storedTypes) kindOf(name string) (onto.Kind, bool) {
-	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
-		if _, ok := t[storedName{kind, name}]; ok {
-			return kind, true
-		}
-	}
-	return "", false
-}
-
-// Missing returns which of the given schemas are not stored yet. It fails with
-// SchemaOutdated if one is stored differently; other flags are no difference,
-// see [Retuned]. Newest holds the newest version of each stored type.
-func Missing(newest []onto.SchemaVersion, given []onto.Schema) ([]onto.Schema, error) {
-	stored := newStoredTypes(newest)
-	var missing []onto.Schema
-	var diffs []onto.Difference
-	for _, g := range given {
-		if s, ok := stored.get(g); ok {
-			if d := onto.Compare(s, g); !d.Empty() {
-				diffs = append(diffs, d)
-			}
-			continue
-		}
-		if kind, taken := stored.kindOf(g.Name); taken {
-			return nil, onto.Errorf(onto.Conflict, "the name %s is taken by a type of kind %s", g.Name, kind)
-		}
-		stored.put(g) // so that it is not registered twice
-		missing = append(missing, g)
-	}
-	if diffs == nil {
-		return missing, nil
-	}
-	lines := make([]string, len(diffs))
-	for i, d := range diffs {
-		lines[i] = d.String()
-	}
-	err := onto.Errorf(onto.SchemaOutdated, "the stored types differ: %s", strings.Join(lines, "; "))
-	err.Differences = diffs
-	return nil, err.WithHint("see the stored types with: onto schema export")
-}
-
-// Retuned returns which of the given schemas are stored with other index and
-// search flags. Registering them changes the flags of the newest version in
-// place: what Schemas returns has the new flags, and its JSON and hash stay. A
-// type that is given twice has the flags of the last.
-func Retuned(newest []onto.SchemaVersion, given []onto.Schema) []onto.Schema {
-	stored := newStoredTypes(newest)
-	var retuned []onto.Schema
-	for _, g := range given {
-		s, ok := stored.get(g)
-		if d := onto.Compare(s, g); ok && d.Empty() && len(d.Flags) > 0 {
-			retuned = append(retuned, g)
-		}
-		stored.put(g)
-	}
-	return retuned
-}
-
-// Newest picks the newest version of each type out of what Schemas returns.
-func Newest(all []onto.SchemaVersion) []onto.SchemaVersion {
-	var newest []onto.SchemaVersion
-	for i, v := range all {
-		if i+1 == len(all) || all[i+1].Schema.Kind != v.Schema.Kind || all[i+1].Schema.Name != v.Schema.Name {
-			newest = append(newest, v)
-		}
-	}
-	return newest
 }

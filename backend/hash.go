@@ -31,7 +31,23 @@ func NewHash(d *Draft) *Hash {
 		}
 		h.number(e.Commit)
 	}
+	if d.Evolve != nil {
+		h.evolution(d.Evolve)
+	}
 	return h
+}
+
+func (h *Hash) evolution(e *Evolution) {
+	for _, a := range e.Add {
+		h.texts("add", a.Schema.Hash())
+	}
+	for _, t := range e.End {
+		h.texts("end", string(t.Kind), t.Type, t.RenamedTo)
+	}
+	for _, l := range e.Learn {
+		h.texts("learn", string(l.Kind), l.Type, l.Upgrader.Program)
+		h.number(int64(l.Version))
+	}
 }
 
 // Add includes a write.

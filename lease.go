@@ -1,0 +1,52 @@
+package onto
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// WriteLease is the name of the lease that keeps everybody else from
+// committing. Its holder commits with drafts that carry it.
+const WriteLease = "ontology_write"
+
+// Lease is a right that ends by itself unless it is renewed. Of one name there
+// is at most one at a time. After it has run out it stays its holder's until
+// somebody else takes it.
+type Lease struct {
+	Name     string
+	Owner    string // who holds it; one word of a program about itself
+	Epoch    int64  // grows whenever the name changes hands; 0 if another program holds it
+	Acquired time.Time
+	Expires  time.Time
+}
+
+// Expired reports whether somebody else may take the lease.
+func (l Lease) Expired(now time.Time) bool { return !now.Before(l.Expires) }
+
+// String describes the lease for messages.
+func (l Lease) String() string {
+	return fmt.Sprintf("lease %s, epoch %d, of %s", l.Name, l.Epoch, l.Owner)
+}
+
+// LeaseBreak is the record of a lease that was ended by force.
+type LeaseBreak struct {
+	Lease   Lease // as it was
+	Time    time.Time
+	Runtime string // the program run that broke it
+	Actor   Actor  // on whose behalf
+	Reason  string
+}
+
+const leaseRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+
+// CheckLeaseName reports whether a lease can have the name.
+func CheckLeaseName(name string) error {
+	if len(name) == 0 || len(name) > 64 {
+		return Errorf(Invalid, "the lease name %.80q has %d bytes, not 1 to 64", name, len(name))
+	}
+	if !strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune(leaseRunes, r) }) {
+		return nil
+	}
+	return Errorf(Invalid, "the lease name %q is not allowed", name).WithHint("use letters, digits, _, . and -")
+}
