@@ -56,7 +56,13 @@ func (h *history) askInquiry(i inquiry, at int64) {
 
 // askMarked marks the texts for search and searches them once more.
 func (h *history) askMarked() {
-	if got, want := h.register(h.handles[0], searchable()); got != want {
+	types := h.comeback()
+	for _, t := range types {
+		for i, f := range t.Fields {
+			t.Fields[i].Search = f.Name == "t"
+		}
+	}
+	if got, want := h.register(h.handles[0], types); got != want {
 		h.Fatalf("register with other flags\n got: %s\nwant: %s", got, want)
 	}
 	for _, i := range h.inquiries {
@@ -85,14 +91,17 @@ func (h *history) askLog(head int64) {
 			return lines(b.Commits(ctx, &q), showCommit)
 		})
 	}
-	h.same("schemas", 0, func(ctx context.Context, b backend.Backend) string {
-		list, err := b.Schemas(ctx)
-		var text []string
-		for _, v := range list {
-			text = append(text, showSchema(v))
-		}
-		return outcome(strings.Join(text, "\n"), err)
-	})
+	h.same("schemas", 0, showTypes)
+}
+
+// showTypes puts all versions of all types into words.
+func showTypes(ctx context.Context, b backend.Backend) string {
+	list, err := b.Schemas(ctx)
+	var text []string
+	for _, v := range list {
+		text = append(text, showSchema(v))
+	}
+	return outcome(strings.Join(text, "\n"), err)
 }
 
 // askVersions asks for every identity, state and history as of a commit.

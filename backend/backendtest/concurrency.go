@@ -22,6 +22,7 @@ func concurrencyStories() []tale {
 		{"one key raced", func(s *story) { s.raceKey(s) }},
 		{"registering at once", registerAtOnce},
 		{"streams and drafts at once", streamsAndDrafts},
+		{"types evolve while others write", evolveWhileWriting},
 	}
 }
 
@@ -291,5 +292,46 @@ func streamsAndDrafts(s *story) {
 	}
 	if len(at) != 1 {
 		s.Errorf("persons by commit: got %v, want all 200 at one commit", at)
+	}
+}
+
+// evolveWhileWriting lets types evolve while others write, who look at the types
+// again when theirs are outdated: each row has the version of its time.
+func evolveWhileWriting(s *story) {
+	rounds := times(5)
+	s.together(4, []backend.Backend{s, s.open()}, func(worker int, b backend.Backend) error {
+		for n := 0; n < rounds; {
+			stored, err := b.Schemas(s.ctx)
+			if err != nil {
+				return err
+			}
+			version := backend.NextVersion(stored, onto.KindEntity, tPerson) - 1
+			if worker > 0 {
+				_, err = b.Append(s.ctx, draft(stamped(put(person(fmt.Sprint(worker)), n), version)))
+			} else {
+				e := adding(grown(tPerson, onto.Field{Name: fmt.Sprint("zip", n), Type: onto.Int, Optional: true}))
+				e.Base = backend.TypesHash(stored)
+				w := stamped(put(person("evolver"), n/2), version+1) // every other one makes no commit
+				_, err = b.AppendStream(s.ctx, &backend.Draft{Evolve: &e}, sequence([]backend.Write{w}, nil))
+			}
+			switch {
+			case err == nil:
+				n++
+			case worker == 0 || !errors.Is(err, onto.SchemaOutdated):
+				return err
+			}
+		}
+		return nil
+	})
+	stored := slices.DeleteFunc(s.schemaVersions(), func(v onto.SchemaVersion) bool { return v.Schema.Name != tPerson })
+	if len(stored) != rounds+1 {
+		s.Fatalf("versions: got %s, want %d", s.versionsOf(tPerson), rounds+1)
+	}
+	for v, err := range s.Scan(s.ctx, historyOf(onto.KindEntity, tPerson, backend.Head)) {
+		s.must(err)
+		i := v.SchemaVersion - 1
+		if v.Commit < stored[i].Since || i < rounds && v.Commit >= stored[i+1].Since {
+			s.Errorf("%s does not go with %s", showVersion(v), s.versionsOf(tPerson))
+		}
 	}
 }

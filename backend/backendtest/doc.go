@@ -4,7 +4,7 @@
 //	func TestContract(t *testing.T) {
 //		backendtest.Run(t, backendtest.Target{
 //			Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
-//				b, err := sqlite.Open(t.Context(), filepath.Join(p.Dir, "store.db"), &sqlite.Options{Now: p.Now})
+//				b, err := sqlite.Open(t.Context(), filepath.Join(p.Dir, "store.db"), &sqlite.Options{Now: p.Now, LockTimeout: p.LockTimeout})
 //				if err != nil {
 //					t.Fatal(err)
 //				}
@@ -16,8 +16,8 @@
 // The parts are stories (one small test for each sentence of the contract),
 // histories (random operations on the backend and on package memory, which
 // must then answer every question alike, random filters, orders and groups
-// among them), handles (two on one store), cancel,
-// concurrency, linearizable (concurrent calls, judged by porcupine), optional (the optional interfaces the backend has) and faults.
+// among them, while types evolve, end and begin again), handles (two on one
+// store), cancel, concurrency, linearizable (concurrent calls, judged by porcupine), optional (the optional interfaces the backend has) and faults.
 // Every store a test made is opened once more and checked when the test ends,
 // and no goroutine may be left.
 //

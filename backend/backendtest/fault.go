@@ -15,6 +15,7 @@ func runFaults(t *testing.T, target Target) {
 			runStories(t, target, []tale{
 				{"draft", func(s *story) { s.survives(point, s.sendDraft) }},
 				{"stream", func(s *story) { s.survives(point, s.sendStream) }},
+				{"evolution", func(s *story) { s.survivesEvolving(point) }},
 			})
 		})
 	}
@@ -59,4 +60,37 @@ func (s *story) survives(point string, apply func(backend.Backend, *backend.Draf
 	if head := other.resolve(onto.Point{}); r.Repeated || r.ID != 7 || r.Operations != 3 || head.ID != 7 {
 		s.Errorf("afterwards: got %s, repeated %v, head %d; want commit 7 with 3 operations", showCommit(r.Commit), r.Repeated, head.ID)
 	}
+}
+
+// survivesEvolving lets a stream that evolves types fail: types and rows are as
+// they were, for everybody, and the same stream is accepted afterwards.
+func (s *story) survivesEvolving(point string) {
+	s.lively()
+	other := s.through(s.open())
+	before := s.whole()
+	e := adding(grown(tPerson, levelField()), tagged("New"))
+	e.End = []backend.EndedType{{Kind: onto.KindEntity, Type: tCity, Purge: true}, {Kind: onto.KindRelation, Type: tKnows}}
+	d := s.evolving(e)
+	writes := []backend.Write{
+		stamped(set(person("ada"), `{"level":1}`), 2), remove(knows("ada", "bob")), put(onto.EntityID("New", "x"), 1),
+	}
+	planted := errors.New("planted at " + point)
+	for range 2 {
+		s.target.Fault(s.T, s.Backend, point, planted)
+		r, err := s.AppendStream(s.ctx, d, sequence(writes, nil))
+		if !errors.Is(err, planted) || r.Changed() {
+			s.Fatalf("got %s and error %v, want an error that wraps the planted one", showCommit(r.Commit), err)
+		}
+		s.wantLines("through the same handle", s.whole(), before)
+		s.wantLines("through another handle", other.whole(), before)
+		Check(s.T, s.Backend)
+		s.refused(onto.SchemaOutdated, draft(stamped(put(person("ada"), 8), 2)))
+		s.reopen()
+		s.wantLines("after reopening", s.whole(), before)
+	}
+	if r := s.stream(d, writes...); r.ID != 7 || r.Operations != 3 {
+		s.Errorf("afterwards: got %s, want commit 7 with 3 operations", showCommit(r.Commit))
+	}
+	other.want("persons", other.versionsOf(tPerson), "v1 since 1, v2 since 7")
+	other.wantNever(tCity, 7, "rome", "oslo")
 }

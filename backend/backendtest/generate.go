@@ -16,7 +16,7 @@ import (
 type action string
 
 const (
-	look         action = "look"     // ask for the head
+	look         action = "look"     // ask for the head and the types
 	appendDraft  action = "append"   // append a draft
 	appendStream action = "stream"   // append a stream
 	repeat       action = "repeat"   // send an earlier draft again
@@ -25,6 +25,7 @@ const (
 	register     action = "register" // register types
 	giveUp       action = "give up"  // append with a cancelled context
 	ask          action = "ask"      // ask a question
+	evolve       action = "evolve"   // change types
 )
 
 // step is one operation of a random history. It is plain data: what depends on
@@ -47,6 +48,8 @@ type step struct {
 
 	Which int // repeat: which draft; register: which types; ask: as of which commit
 	Ask   inquiry
+
+	Change change // evolve
 }
 
 // plan is a random history.
@@ -72,6 +75,7 @@ func (s step) String() string {
 	}{
 		{"clock", s.Clock}, {"writes", s.Writes}, {"still", s.Still}, {"header", s.Header}, {"key", s.Key}, {"expect", s.Expect},
 		{"twice", s.Twice}, {"clash", s.Clash}, {"break", s.Break}, {"admit", s.Admit}, {"which", s.Which}, {"question", s.Ask},
+		{"change", s.Change},
 	} {
 		if !reflect.ValueOf(part.value).IsZero() {
 			text += fmt.Sprintf(", %s %+v", part.name, part.value)
@@ -84,7 +88,7 @@ func (s step) String() string {
 type wish struct {
 	Identity int // in pool
 	Value    int // in fieldsOf, from 1 on; 0 deletes
-	Stamp    int
+	Stamp    int // 1 for the last version of the type, 2 for the one after it, 0 for the one before it
 }
 
 // hope is an expectation of a random history.
@@ -133,7 +137,7 @@ func plans() *rapid.Generator[plan] {
 func drawStep(t *rapid.T) step {
 	s := step{
 		Do: oneOf(t, "do", look, appendDraft, appendDraft, appendDraft, appendDraft, appendStream, appendStream,
-			repeat, reopen, restart, register, giveUp, ask, ask, register, appendDraft, appendDraft, appendDraft, appendDraft),
+			repeat, reopen, restart, register, giveUp, ask, ask, register, evolve, evolve, appendDraft, appendDraft, appendDraft, appendDraft),
 		Handle: oneOf(t, "handle", 0, 0, 1),
 		Clock:  oneOf(t, "clock", 0, 0, time.Microsecond, 999, time.Second, -time.Second, -time.Hour, time.Hour),
 	}
@@ -145,6 +149,12 @@ func drawStep(t *rapid.T) step {
 	case ask:
 		s.Which = rapid.IntRange(0, 999).Draw(t, "which")
 		s.Ask = drawInquiry(t)
+	case evolve:
+		s.drawDraft(t)
+		s.Expect, s.Still, s.Change, s.Key = nil, false, drawChange(t), 0
+		if s.Change.Spoil == "" {
+			s.Key = rapid.IntRange(0, 60).Draw(t, "key") // mostly one that no draft has
+		}
 	}
 	return s
 }
@@ -189,7 +199,7 @@ func drawWish(t *rapid.T) wish {
 	return wish{
 		Identity: oneOf(t, "identity", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
 		Value:    oneOf(t, "value", 1, 2, 3, 0, 0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 0),
-		Stamp:    oneOf(t, "stamp", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
+		Stamp:    oneOf(t, "stamp", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
 	}
 }
 
@@ -207,25 +217,27 @@ func oneOf[T any](t *rapid.T, label string, values ...T) T {
 }
 
 // write makes the write that is wished for.
-func (w wish) write() backend.Write {
+func (w wish) write(now present) backend.Write {
 	id := pool()[w.Identity]
+	stamp := now.version(id) + w.Stamp - 1
 	if w.Value == 0 {
-		return stamped(remove(id), w.Stamp)
+		return stamped(remove(id), stamp)
 	}
-	return stamped(set(id, fieldsOf()[w.Value-1]), w.Stamp)
+	return stamped(set(id, fieldsOf()[w.Value-1]), stamp)
 }
 
 // present tells how a store is when a draft is made.
 type present interface {
 	head() int64
 	newest(id onto.Identity) onto.Version // zero if there is none
+	version(id onto.Identity) int         // the last of the type; 1 if there is none
 }
 
 // draft makes the draft of a step.
 func (s step) draft(now present) *backend.Draft {
 	var writes []backend.Write
 	for _, wish := range s.Writes {
-		w := wish.write()
+		w := wish.write(now)
 		if s.Still {
 			w.Op, w.Fields = onto.Delete, nil
 			if v := now.newest(w.Identity); v.Live() {

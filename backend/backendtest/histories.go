@@ -32,12 +32,12 @@ func runHistories(t *testing.T, target Target) {
 			h.compare()
 		})
 	}
-	t.Logf("%d operations in %d histories made %d commits; %d questions were answered alike",
-		counts.operations, counts.histories, counts.commits, counts.questions)
+	t.Logf("%d operations in %d histories made %d commits and %d evolutions; %d questions were answered alike",
+		counts.operations, counts.histories, counts.commits, counts.evolutions, counts.questions)
 }
 
 // tally counts what random histories did.
-type tally struct{ histories, operations, commits, questions int }
+type tally struct{ histories, operations, evolutions, commits, questions int }
 
 // history runs one random history.
 type history struct {
@@ -59,6 +59,7 @@ type sending struct {
 	stream bool
 	writes []backend.Write // of the stream
 	end    error           // of the stream
+	breaks bool            // the stream must have no second reason to fail
 }
 
 func newHistory(t *testing.T, rt *rapid.T, target Target, p *Place) *history {
@@ -91,14 +92,15 @@ func (h *history) take(i int, s step) {
 	case look:
 		got, want = h.both(b, func(ctx context.Context, b backend.Backend) string {
 			c, err := b.Resolve(ctx, onto.Point{})
-			return outcome(showCommit(c), err)
+			return outcome(showCommit(c), err) + "\n" + showTypes(ctx, b)
 		})
 	case reopen:
 		h.reopen(s.Handle)
 	case restart:
 		h.reopen(0, 1)
 	case register:
-		got, want = h.register(b, registrations()[s.Which%len(registrations())])
+		given := append(registrations(), h.comeback(), h.comeback(), h.comeback())
+		got, want = h.register(b, given[s.Which%len(given)])
 	case ask:
 		at := int64(s.Which) % (h.head() + 2)
 		if at > h.head() || s.Which%3 == 0 {
@@ -144,13 +146,17 @@ func (h *history) register(b backend.Backend, schemas []onto.Schema) (got, want 
 // append sends the draft of a step, or an earlier one.
 func (h *history) append(b backend.Backend, s step) (got, want string) {
 	var d sending
-	if s.Do != repeat {
+	switch {
+	case s.Do == evolve:
+		d = h.evolution(s)
+	case s.Do != repeat:
 		d = h.prepare(s)
 		h.sent = append(h.sent, d)
-	} else if len(h.sent) > 0 {
+	case len(h.sent) > 0:
 		d = h.sent[s.Which%len(h.sent)]
-	} else {
-		return "", ""
+	}
+	if d.draft == nil || d.breaks && slices.ContainsFunc(d.writes, func(w backend.Write) bool { return !h.current(w) }) {
+		return "", "" // nothing to repeat, or what has a second reason to fail by now
 	}
 	hash := d.draft.Hash()
 	got, want = h.both(b, func(ctx context.Context, b backend.Backend) string {
@@ -160,6 +166,10 @@ func (h *history) append(b backend.Backend, s step) (got, want string) {
 			cancel()
 		}
 		r, err := d.send(ctx, b)
+		if s.Do == evolve && b == h.reference && err == nil && (r.Changed() || d.draft.Commit.IdempotencyKey == "") {
+			h.sent = append(h.sent, d) // others could fail for several reasons when they are repeated
+			h.counts.evolutions++
+		}
 		return outcome(fmt.Sprintf("%s, repeated %v", showCommit(r.Commit), r.Repeated), err)
 	})
 	if d.draft.Hash() != hash {
@@ -196,13 +206,17 @@ func (h *history) prepare(s step) sending {
 	}
 	d.writes, d.draft.Writes = d.draft.Writes, nil
 	slices.Reverse(d.writes)
+	if slices.ContainsFunc(d.writes, func(w backend.Write) bool { return !h.current(w) }) {
+		s.Break, s.Clash = false, false
+	}
+	d.breaks = s.Break || s.Clash
 	if s.Break {
 		d.end = errBroken
 	}
 	if s.Twice || s.Clash {
 		w := d.writes[0]
 		if s.Clash {
-			w = putValue(w.Identity, `"another"`)
+			w = stamped(putValue(w.Identity, `"another"`), w.SchemaVersion)
 		}
 		d.writes = append(d.writes, w)
 	}

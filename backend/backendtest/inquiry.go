@@ -79,15 +79,16 @@ func explain(ctx context.Context, b backend.Backend, a *backend.Aggregation) err
 	return err
 }
 
-// types returns the types of the tests with their present flags.
+// types returns the types of the tests with their present flags. Whatever else
+// has become of them, the fields that are asked about are theirs.
 func (h *history) types() []onto.Schema {
-	all, err := h.reference.Schemas(h.Context())
-	if err != nil {
-		h.Fatal(err)
-	}
-	var types []onto.Schema
-	for _, v := range backend.Newest(all) {
-		types = append(types, v.Schema)
+	types := testSchemas()
+	for _, v := range backend.Last(h.schemas()) {
+		for i, t := range types {
+			if t.Kind == v.Schema.Kind && t.Name == v.Schema.Name {
+				types[i] = t.WithFlags(v.Schema)
+			}
+		}
 	}
 	return types
 }

@@ -31,7 +31,7 @@ const (
 // TestMutants runs the suite against each mutant, in a child process since it
 // has to fail there.
 func TestMutants(t *testing.T) {
-	list := slices.Concat(mutants(), queryMutants(), endMutants(), searchMutants(), aggregateMutants(), admitMutants())
+	list := slices.Concat(mutants(), queryMutants(), endMutants(), searchMutants(), aggregateMutants(), admitMutants(), evolveMutants(), leaseMutants())
 	if name := os.Getenv(childMutant); name == soundName {
 		backendtest.Run(t, reference())
 		return
@@ -83,7 +83,7 @@ func reference() backendtest.Target {
 	var stores sync.Map // from the name of a place to its *memory.Store
 	return backendtest.Target{
 		Open: func(_ testing.TB, p *backendtest.Place) backend.Backend {
-			s, _ := stores.LoadOrStore(p.Name, memory.New(&memory.Options{Now: p.Now}))
+			s, _ := stores.LoadOrStore(p.Name, memory.New(&memory.Options{Now: p.Now, LockTimeout: p.LockTimeout}))
 			return &faulty{Backend: s.(*memory.Store).Open()}
 		},
 		Points: []string{"before"},

@@ -9,13 +9,13 @@ import (
 )
 
 func optionalStories() []tale {
-	return []tale{
+	return append(leaseStories(), []tale{
 		{"a check of a sound store finds nothing", checkSound},
 		{"a check notices relations to what does not exist", checkEndpoints},
 		{"a store tells what it holds", describe},
 		{"a projection made anew says the same", rebuild},
 		{"a store tells how it answers", explains},
-	}
+	}...)
 }
 
 // explains asks how questions would be answered, which answers none of them

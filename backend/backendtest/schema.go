@@ -35,7 +35,7 @@ func registerNew(s *story) {
 	s.must(err)
 	want := showSchema(onto.SchemaVersion{
 		Schema: given, Version: 1, JSON: given.JSON(), Hash: given.Hash(),
-		Created: time.Date(2027, 1, 2, 2, 4, 5, 678901000, time.UTC), Runtime: "run-9", Reason: "initial",
+		Created: time.Date(2027, 1, 2, 2, 4, 5, 678901000, time.UTC), Runtime: "run-9", Reason: "initial", Since: 1,
 	})
 	s.want("registered", showSchema(list[0]), want)
 	if all := s.schemas(); !slices.Contains(all, want) {

@@ -52,8 +52,14 @@ func tell(t *testing.T, target Target, tale func(*story)) {
 // store is opened once more and checked.
 func (s *story) another() *story {
 	s.Helper()
+	return s.at(newPlace(s.T, s.TempDir()))
+}
+
+// at is another for a store at a certain place.
+func (s *story) at(p *Place) *story {
+	s.Helper()
 	other := *s
-	other.place = newPlace(s.T, s.TempDir())
+	other.place = p
 	s.finally(func() {
 		b := s.target.Open(s.T, other.place)
 		Check(s.T, b)

@@ -39,6 +39,10 @@ type Place struct {
 	Name string           // of lower case letters and digits; no other place has it
 	Now  func() time.Time // the clock of the store
 
+	// LockTimeout is how long a write waits for others; 0 for the backend's own
+	// idea. A backend that cannot be told is waited for.
+	LockTimeout time.Duration
+
 	clock *clock
 }
 
@@ -106,17 +110,26 @@ func newPlace(t testing.TB, dir string) *Place {
 	return &Place{Dir: dir, Name: name, Now: c.Now, clock: c}
 }
 
-// clock stands still until it is moved.
+// clock stands still until it is moved, unless it runs.
 type clock struct {
-	mu  sync.Mutex // guards now
-	now time.Time
+	mu   sync.Mutex // guards now and tick
+	now  time.Time
+	tick time.Duration // how far it moves whenever it is looked at
 }
 
 // Now returns the time.
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.now = c.now.Add(c.tick)
 	return c.now
+}
+
+// run lets the clock move whenever it is looked at; 0 stops it.
+func (c *clock) run(tick time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tick = tick
 }
 
 // move sets the clock forward, or back if d is negative.

@@ -188,6 +188,26 @@ func showMap(m map[string]any) string {
 }
 
 func showSchema(v onto.SchemaVersion) string {
-	return fmt.Sprintf("%s v%d %s %s created %s by %q for %q, read as %s",
-		v.Schema.Name, v.Version, v.JSON, v.Hash, codec.FormatTime(v.Created), v.Runtime, v.Reason, v.Schema.JSON())
+	line := fmt.Sprintf("%s %s v%d since %d %s %s created %s by %q for %q, read as %s", v.Schema.Kind,
+		v.Schema.Name, v.Version, v.Since, v.JSON, v.Hash, codec.FormatTime(v.Created), v.Runtime, v.Reason, v.Schema.JSON())
+	if v.Upgrader != nil {
+		line += fmt.Sprintf(", upgrader %+v", *v.Upgrader)
+	}
+	if v.End != nil {
+		line += ", " + showEnd(*v.End)
+	}
+	return line
+}
+
+func showEnd(e onto.End) string {
+	return fmt.Sprintf("ended at %d on %s by %q, renamed to %q, purged %v with %d versions",
+		e.Commit, codec.FormatTime(e.Time), e.Runtime, e.RenamedTo, e.Purged, e.Versions)
+}
+
+func showLease(l onto.Lease) string {
+	return fmt.Sprintf("%s from %s until %s", l, codec.FormatTime(l.Acquired), codec.FormatTime(l.Expires))
+}
+
+func showBreak(b onto.LeaseBreak) string {
+	return fmt.Sprintf("%s broken on %s by %q for %q because %q", showLease(b.Lease), codec.FormatTime(b.Time), b.Runtime, b.Actor, b.Reason)
 }

@@ -35,6 +35,27 @@ func damaged(t *testing.T, damage func(*log)) *Backend {
 	return b
 }
 
+// evolved does something to a log whose type has a second version, with one row
+// of it, and another type that was renamed and purged.
+func evolved(damage func(*log)) func(*log) {
+	return func(l *log) {
+		now := l.commits[1].commit.Time
+		second := schemasOut(l.schemas)[0]
+		second.Version, second.Since, second.Upgrader = 2, 3, &onto.Upgrader{Program: "."}
+		town := second
+		town.Schema.Name = "Town"
+		town.JSON, town.Hash = town.Schema.JSON(), town.Schema.Hash()
+		town.Version, town.Since, town.Upgrader = 1, 1, nil
+		town.End = &onto.End{Commit: 3, RenamedTo: "Person", Purged: true, Versions: 2, Time: now}
+		l.schemas = append(l.schemas, second, town)
+		v := l.versions[2]
+		v.Commit, v.SchemaVersion, v.Fields = 3, 2, json.RawMessage(`{"id":"ada","n":3}`)
+		l.versions = append(l.versions, v)
+		l.commits = append(l.commits, record{commit: onto.Commit{ID: 3, Time: now, Operations: 1}})
+		damage(l)
+	}
+}
+
 func TestCheckFindsDamage(t *testing.T) {
 	tests := []struct {
 		want   string // the code of the finding; none if empty
@@ -65,6 +86,30 @@ func TestCheckFindsDamage(t *testing.T) {
 		{"schema_hash", func(l *log) { l.schemas[0].JSON = json.RawMessage(`{}`) }},
 		{"schema_hash", func(l *log) { l.schemas[0].Schema.Fields[0].Optional = true }},
 		{"", func(l *log) { l.schemas[0].Schema.Fields[0].Index = true }},
+		{"", evolved(func(*log) {})},
+		{"", evolved(func(l *log) { l.versions, l.commits[0].commit.Operations = l.versions[2:], 0 })},
+		{"operations_count", evolved(func(l *log) {
+			l.versions, l.commits[0].commit.Operations = l.versions[2:], 0
+			l.schemas[2].End.Purged, l.schemas[2].End.Versions = false, 0
+		})},
+		{"operations_count", evolved(func(l *log) { l.versions, l.commits[2].commit.Operations = l.versions[:4], 0 })},
+		{"schema_since", evolved(func(l *log) { l.versions[4].SchemaVersion = 1 })},
+		{"schema_since", evolved(func(l *log) { l.versions[3].SchemaVersion = 2 })},
+		{"schema_since", evolved(func(l *log) { l.schemas[1].Since = 4 })},
+		{"schema_since", evolved(func(l *log) { l.schemas[1].Since = 5 })},
+		{"schema_since", evolved(func(l *log) { l.schemas[2].Since = 0 })},
+		{"schema_since", evolved(func(l *log) { l.schemas[0].Since = 4 })},
+		{"schema_purged", evolved(func(l *log) { l.versions[0].Type = "Town" })},
+		{"schema_ended", evolved(func(l *log) { l.versions[4].Type, l.versions[4].SchemaVersion = "Town", 1 })},
+		{"schema_ended", evolved(func(l *log) { l.schemas[1].End = &onto.End{Commit: 3, Time: l.commits[0].commit.Time} })},
+		{"schema_end", evolved(func(l *log) { l.schemas[2].End.Commit = 5 })},
+		{"schema_end", evolved(func(l *log) { l.schemas[2].End.Commit = 0 })},
+		{"schema_end", evolved(func(l *log) { l.schemas[2].End.Purged = false })},
+		{"schema_end", evolved(func(l *log) { l.schemas[0].End = &onto.End{Commit: 4, Time: l.commits[0].commit.Time} })},
+		{"time_form", evolved(func(l *log) { l.schemas[2].End.Time = l.schemas[2].End.Time.Add(1) })},
+		{"upgrader_form", evolved(func(l *log) { l.schemas[1].Upgrader.Func = true })},
+		{"upgrader_unknown", evolved(func(l *log) { l.schemas[1].Upgrader = &onto.Upgrader{RenamedFrom: "Town", FromVersion: 2} })},
+		{"", evolved(func(l *log) { l.schemas[1].Upgrader = &onto.Upgrader{RenamedFrom: "Town", FromVersion: 1} })},
 	}
 	for _, test := range tests {
 		t.Run(test.want, func(t *testing.T) {

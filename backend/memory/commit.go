@@ -30,6 +30,9 @@ func (r record) handOut() onto.Commit {
 
 // Append implements [backend.Backend].
 func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, error) {
+	if d.Evolve != nil {
+		return onto.Result{}, onto.Errorf(onto.Invalid, "only a stream can evolve types").WithHint("append the draft as a stream")
+	}
 	return b.append(ctx, d, d.Hash(), d.Writes, nil)
 }
 
@@ -64,12 +67,11 @@ type admission = func(*backend.Write, *onto.Version) (bool, error)
 
 // append decides what a draft means and keeps it, all under the lock.
 func (b *Backend) append(ctx context.Context, d *backend.Draft, hash string, writes []backend.Write, admit admission) (onto.Result, error) {
-	s := b.store
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := b.usable(ctx); err != nil {
+	if err := b.lockWrite(ctx, d.Lease); err != nil {
 		return onto.Result{}, err
 	}
+	s := b.store
+	defer s.mu.Unlock()
 	if used, ok := s.log.keyed(d.Commit.IdempotencyKey); ok {
 		err := backend.CheckRepeat(d.Commit.IdempotencyKey, used.hash, hash, used.commit.ID)
 		if err != nil {
@@ -77,35 +79,62 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, hash string, wri
 		}
 		return onto.Result{Commit: used.handOut(), Repeated: true}, nil
 	}
-	changes, err := s.log.changes(d.Expect, writes, admit)
-	if err != nil || len(changes) == 0 {
+	if err := s.checkLease(d.Lease); err != nil {
+		return onto.Result{}, err
+	}
+	if err := s.log.checkExpectations(d.Expect); err != nil {
+		return onto.Result{}, err
+	}
+	next := s.log // what it becomes if nothing fails
+	if d.Evolve != nil {
+		var err error
+		if next, err = next.evolved(d.Evolve, s.stamp()); err != nil {
+			return onto.Result{}, err
+		}
+	}
+	changes, err := next.changes(d.Evolve, writes, admit)
+	if err != nil {
 		return onto.Result{}, err
 	}
 	if _, err := onto.DecodeObject(d.Metadata); err != nil {
 		return onto.Result{}, err
 	}
+	s.log = next
+	if len(changes) == 0 {
+		return onto.Result{}, nil
+	}
 	return onto.Result{Commit: s.keep(d, hash, changes).handOut()}, nil
 }
 
-// changes returns the writes that make a version, or why the draft is refused.
-func (l log) changes(expect []onto.Expectation, writes []backend.Write, admit admission) ([]backend.Write, error) {
+// checkExpectations fails if one does not hold.
+func (l log) checkExpectations(expect []onto.Expectation) error {
 	if err := backend.CheckHead(expect, l.head()); err != nil {
-		return nil, err
+		return err
 	}
-	current := l.current(l.head())
 	for _, e := range expect {
 		if e.Head {
 			continue
 		}
-		if err := backend.CheckVersion(e, current[e.Identity]); err != nil {
-			return nil, err
+		var current *onto.Version
+		if v, ok := l.newest(e.Identity, l.head()); ok {
+			current = &v
+		}
+		if err := backend.CheckVersion(e, current); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// changes returns the writes that make a version, or why the draft is refused.
+// The log has the types that the draft leaves behind.
+func (l log) changes(e *backend.Evolution, writes []backend.Write, admit admission) ([]backend.Write, error) {
 	for _, w := range writes {
-		if err := backend.CheckStamp(&w, l.newestSchema(w.Kind, w.Type)); err != nil {
+		if err := l.checkStamp(&w, e); err != nil {
 			return nil, err
 		}
 	}
+	current := l.current(l.head())
 	var changes []backend.Write
 	for _, w := range writes {
 		newest := current[w.Identity]

@@ -4,6 +4,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"iter"
@@ -16,24 +17,32 @@ import (
 
 // Options are the settings of a store. Nil and the zero value are fine.
 type Options struct {
-	Now func() time.Time // the clock; nil for time.Now
+	Now         func() time.Time // the clock; nil for time.Now
+	LockTimeout time.Duration    // how long a write waits for the holder of the write lease; 0 for DefaultLockTimeout
 }
 
 // Store is what its handles share. It lasts as long as someone refers to it.
 type Store struct {
-	id  string
-	now func() time.Time
+	id          string
+	now         func() time.Time
+	lockTimeout time.Duration
 
-	mu  sync.Mutex // guards log, and closed of every handle
-	log log
+	mu     sync.Mutex // guards log and leases, and closed of every handle
+	log    log
+	leases leases
 }
 
 // New makes an empty store.
 func New(o *Options) *Store {
-	s := &Store{id: rand.Text(), now: time.Now}
-	if o != nil && o.Now != nil {
+	s := &Store{id: rand.Text(), now: time.Now, lockTimeout: DefaultLockTimeout}
+	s.leases = leases{held: map[string]onto.Lease{}, epochs: map[string]int64{}}
+	if o == nil {
+		return s
+	}
+	if o.Now != nil {
 		s.now = o.Now
 	}
+	s.lockTimeout = cmp.Or(o.LockTimeout, s.lockTimeout)
 	return s
 }
 
@@ -51,6 +60,7 @@ var (
 	_ backend.Backend   = (*Backend)(nil)
 	_ backend.Checker   = (*Backend)(nil)
 	_ backend.Describer = (*Backend)(nil)
+	_ backend.Leaser    = (*Backend)(nil)
 )
 
 // Close makes every later call on the handle fail with Closed.
@@ -61,9 +71,9 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// log is all that a store holds. What is in it never changes: commits and
-// versions only grow at their ends and schemas are replaced as a whole, so a
-// copy of a log is one moment of the store.
+// log is all that a store holds but for leases. What is in it never changes:
+// commits and versions only grow at their ends, and a purge and schemas replace
+// lists as a whole, so a copy of a log is one moment of the store.
 type log struct {
 	commits  []record       // commit n is at n-1
 	versions []onto.Version // by commit, then identity

@@ -15,7 +15,7 @@ func TestContract(t *testing.T) {
 	var stores sync.Map // from the name of a place to its *memory.Store
 	backendtest.Run(t, backendtest.Target{
 		Open: func(_ testing.TB, p *backendtest.Place) backend.Backend {
-			s, _ := stores.LoadOrStore(p.Name, memory.New(&memory.Options{Now: p.Now}))
+			s, _ := stores.LoadOrStore(p.Name, memory.New(&memory.Options{Now: p.Now, LockTimeout: p.LockTimeout}))
 			return s.(*memory.Store).Open()
 		},
 	})

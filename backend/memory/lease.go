@@ -1,0 +1,188 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// DefaultLockTimeout is how long a write waits for the holder of the write
+// lease.
+const DefaultLockTimeout = 5 * time.Second
+
+// pace is how often a waiting call looks again. The clock of a store may be
+// moved by hand, so there is no better moment to wait for.
+const pace = 5 * time.Millisecond
+
+// leases is what a store knows about leases.
+type leases struct {
+	held   map[string]onto.Lease // by name, also those that have run out
+	epochs map[string]int64      // by name: of the last lease, one more once it was broken
+	breaks []onto.LeaseBreak
+}
+
+// lockFree locks the store as soon as nobody holds a lease. After an error it
+// is not locked. A lease that has run out counts as free.
+func (b *Backend) lockFree(ctx context.Context, name string, wait time.Duration) error {
+	end := time.Now().Add(wait)
+	for {
+		b.store.mu.Lock()
+		err := b.usable(ctx)
+		held, taken := b.store.leases.held[name]
+		if err == nil && (!taken || held.Expired(b.store.now())) {
+			return nil
+		}
+		b.store.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		left := time.Until(end)
+		if left <= 0 {
+			return contention(held)
+		}
+		if err := pause(ctx, min(left, pace)); err != nil {
+			return err
+		}
+	}
+}
+
+// lockWrite locks the store for a change of types or data. The holder of the
+// write lease keeps everybody else from it; whether a draft that carries that
+// lease holds it is checked later.
+func (b *Backend) lockWrite(ctx context.Context, carried *onto.Lease) error {
+	if carried == nil || carried.Name != onto.WriteLease {
+		return b.lockFree(ctx, onto.WriteLease, b.store.lockTimeout)
+	}
+	b.store.mu.Lock()
+	err := b.usable(ctx)
+	if err != nil {
+		b.store.mu.Unlock()
+	}
+	return err
+}
+
+func contention(held onto.Lease) error {
+	return onto.Errorf(onto.LockContention, "%s holds the lease %s until %s", held.Owner, held.Name, codec.FormatTime(held.Expires)).
+		WithHint("try again later, or see who holds it with: onto lock show")
+}
+
+// pause waits unless the context ends.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// checkLease fails if a lease is not held. The store is locked.
+func (s *Store) checkLease(want *onto.Lease) error {
+	if want == nil {
+		return nil
+	}
+	held, ok := s.leases.held[want.Name]
+	if !ok {
+		return backend.CheckLease(*want, nil)
+	}
+	return backend.CheckLease(*want, &held)
+}
+
+// Acquire implements [backend.Leaser].
+func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
+	if err := b.lockFree(ctx, r.Name, r.Wait); err != nil {
+		return onto.Lease{}, err
+	}
+	s := b.store
+	defer s.mu.Unlock()
+	s.leases.epochs[r.Name]++
+	now := s.stamp()
+	l := onto.Lease{
+		Name: r.Name, Owner: r.Owner, Epoch: s.leases.epochs[r.Name],
+		Acquired: now, Expires: until(now, r.TTL),
+	}
+	s.leases.held[r.Name] = l
+	return l, nil
+}
+
+// until returns when something ends, as it is stored.
+func until(now time.Time, ttl time.Duration) time.Time {
+	return now.Add(ttl).Truncate(time.Microsecond)
+}
+
+// Renew implements [backend.Leaser].
+func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (onto.Lease, error) {
+	s := b.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := cmp.Or(b.usable(ctx), s.checkLease(&l)); err != nil {
+		return onto.Lease{}, err
+	}
+	renewed := s.leases.held[l.Name]
+	renewed.Expires = until(s.stamp(), ttl)
+	s.leases.held[l.Name] = renewed
+	return renewed, nil
+}
+
+// Release implements [backend.Leaser].
+func (b *Backend) Release(ctx context.Context, l onto.Lease) error {
+	s := b.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := cmp.Or(b.usable(ctx), s.checkLease(&l)); err != nil {
+		return err
+	}
+	delete(s.leases.held, l.Name)
+	return nil
+}
+
+// Leases implements [backend.Leaser].
+func (b *Backend) Leases(ctx context.Context) ([]onto.Lease, error) {
+	s := b.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := b.usable(ctx); err != nil {
+		return nil, err
+	}
+	return slices.SortedFunc(maps.Values(s.leases.held), func(a, b onto.Lease) int { return cmp.Compare(a.Name, b.Name) }), nil
+}
+
+// Break implements [backend.Leaser].
+func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
+	s := b.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := b.usable(ctx); err != nil {
+		return onto.LeaseBreak{}, err
+	}
+	name := record.Lease.Name
+	held, ok := s.leases.held[name]
+	if !ok {
+		return onto.LeaseBreak{}, onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).
+			WithHint("see who holds what with: onto lock show")
+	}
+	record.Lease, record.Time = held, s.stamp()
+	delete(s.leases.held, name)
+	s.leases.epochs[name]++
+	s.leases.breaks = append(s.leases.breaks, record)
+	return record, nil
+}
+
+// Breaks implements [backend.Leaser].
+func (b *Backend) Breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
+	s := b.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := b.usable(ctx); err != nil {
+		return nil, err
+	}
+	return slices.Clone(s.leases.breaks), nil
+}
