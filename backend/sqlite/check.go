@@ -14,20 +14,72 @@ import (
 // Check examines the file: its structure, the log, and the projection against
 // history. It reads one moment and needs little memory.
 func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
+	return b.CheckSteps(ctx, func(string) {})
+}
+
+// CheckSteps is Check that tells before each step what it looks at. A step that
+// damage ends early does not keep the others from being taken.
+func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error] {
 	return sequence(func(push func(onto.Finding) error) error {
 		return b.read(ctx, false, func(r *reading) error {
 			c := &checker{ctx: ctx, b: b, r: r, push: push}
-			for _, step := range []func() error{
-				c.file, c.indexes, c.foreignKeys, c.schemas, c.unregistered, c.commits, c.versions, c.fields, c.projections,
-				c.derived, c.past, c.endpoints,
-			} {
-				if err := step(); err != nil {
+			for _, s := range c.steps() {
+				step(s.name)
+				if err := c.take(s); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 	})
+}
+
+// checkStep is one part of the check.
+type checkStep struct {
+	name string // of what is looked at
+	run  func() error
+}
+
+func (c *checker) steps() []checkStep {
+	return []checkStep{
+		{"the pages of the file", c.file},
+		{"indexes", c.indexes},
+		{"the commits of versions", c.foreignKeys},
+		{"types", c.schemas},
+		{"types without a schema", c.unregistered},
+		{"the log", c.commits},
+		{"versions", c.versions},
+		{"the JSON of versions", c.fields},
+		{"the projection", c.projections},
+		{"the checksum", c.checksum},
+		{"what is derived from the projection", c.derived},
+		{"the tables of the past", c.past},
+		{"rows of older schema versions", c.outdated},
+		{"the endpoints of relations", c.endpoints},
+	}
+}
+
+// take takes a step. Damage that ends it is a finding of its own.
+func (c *checker) take(s checkStep) error {
+	err := s.run()
+	if err == nil || c.ctx.Err() != nil {
+		return err
+	}
+	wrapped := wrap(c.b.path, err)
+	if onto.CodeOf(wrapped) != onto.Corrupt && !lacksTable(err) {
+		return err
+	}
+	remedy := onto.HintOf(wrapped)
+	if remedy == "" {
+		remedy = restoreRemedy
+	}
+	return c.report(onto.SeverityError, "check_stopped", remedy, "%s could not be checked to the end: %v", s.name, err)
+}
+
+// lacksTable reports whether a statement failed since somebody has dropped what
+// it reads.
+func lacksTable(err error) bool {
+	return strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "no such column")
 }
 
 type checker struct {
@@ -100,7 +152,8 @@ func (c *checker) commits() error {
 	}
 	var lastID int64
 	var lastTime time.Time
-	return each(rows, func() error {
+	future := laterCommits{now: c.b.now()}
+	err = each(rows, func() error {
 		id, at := rows.int(0), storedTime(rows.text(1))
 		severity := onto.SeverityError
 		if id <= c.r.foreign.until {
@@ -120,8 +173,29 @@ func (c *checker) commits() error {
 			err = c.report(onto.SeverityError, "commit_incomplete", restoreRemedy, "commit %d should hold %d versions and holds %d", id, rows.int(2), rows.int(3))
 		}
 		lastID, lastTime = id, at
+		future.note(id, at)
 		return err
 	})
+	if err != nil || future.count == 0 || lastTime.After(future.now) {
+		return err // a head that is later than now is what a survey reports
+	}
+	return c.report(onto.SeverityWarning, "commit_time_future", "none needed: reads by time look at every commit",
+		"%d commits are later than now though the newest is not, the first of them commit %d", future.count, future.first)
+}
+
+// laterCommits counts commits whose time has not come yet.
+type laterCommits struct {
+	now          time.Time
+	count, first int64
+}
+
+func (l *laterCommits) note(id int64, at time.Time) {
+	if !at.After(l.now) {
+		return
+	}
+	if l.count++; l.count == 1 {
+		l.first = id
+	}
 }
 
 // versions finds identities with two versions in one commit.
@@ -135,35 +209,6 @@ func (c *checker) versions() error {
 		err = each(rows, func() error {
 			return c.report(onto.SeverityWarning, "version_twice", "none needed: the first one counts",
 				"%s has %d versions in commit %d", t.identity(rows, 0), rows.int(len(t.columns)+1), rows.int(len(t.columns)))
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fields looks at the JSON of every version. Ours is canonical.
-func (c *checker) fields() error {
-	for _, t := range c.b.tables {
-		rows, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB) FROM %s h`,
-			t.list("h"), t.history))
-		if err != nil {
-			return err
-		}
-		err = each(rows, func() error {
-			v := version(rows, len(t.columns), t.identity(rows, 0))
-			fields, err := canonicalFields(v.Fields)
-			switch ours := v.Commit > c.r.foreign.until && v.Commit <= c.r.foreign.covered; {
-			case err != nil && !ours:
-				return c.report(onto.SeverityWarning, "fields_unreadable", "put it again to replace it", "%s at commit %d: %v", v.Identity, v.Commit, err)
-			case err != nil || ours && !bytes.Equal(fields, v.Fields):
-				return c.report(onto.SeverityError, "fields_not_canonical", restoreRemedy, "%s at commit %d: its JSON is not as it was written", v.Identity, v.Commit)
-			}
-			if v.Op != onto.Put && v.Op != onto.Delete {
-				return c.report(onto.SeverityError, "op_unknown", restoreRemedy, "%s at commit %d: op %q is unknown", v.Identity, v.Commit, v.Op)
-			}
-			return nil
 		})
 		if err != nil {
 			return err
@@ -189,17 +234,12 @@ func (c *checker) projections() error {
 // projection walks history's newest versions and the projection side by side,
 // both in order of identity.
 func (c *checker) projection(t *table) error {
-	want, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB),
-			(SELECT min(s.commit_id) FROM %s s WHERE %s)
-		FROM %s h WHERE h.id = %s
-		ORDER BY %s`, t.list("h"), t.history, t.matches("s", "h"), t.history, t.newest("h"), t.list("h")))
+	want, err := c.r.query(c.ctx, t.stateSQL(), lastPossible, lastPossible)
 	if err != nil {
 		return err
 	}
 	defer want.close()
-	got, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id,
-			CAST(iif(json_valid(c.fields, 8), json(c.fields), '') AS BLOB), c.first_commit_id
-		FROM %s c ORDER BY %s`, t.list("c"), t.current, t.list("c")))
+	got, err := c.r.query(c.ctx, t.projectedSQL())
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,21 @@ type derivedPlan struct{ remove, add []derived }
 
 func (p derivedPlan) empty() bool { return len(p.remove)+len(p.add) == 0 }
 
-// planDerived compares what is listed for some types with their flags.
+// drop removes what the flags do not ask for any more.
+func (p derivedPlan) drop(w *conn) error {
+	for _, d := range p.remove {
+		if err := w.script(d.drop()); err != nil {
+			return err
+		}
+		if err := w.exec(`DELETE FROM onto_derived WHERE id = ?`, d.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// planDerived compares what is listed for some types with their flags. A type
+// that has ended asks for nothing.
 func planDerived(c *conn, types []onto.SchemaVersion) (derivedPlan, error) {
 	listed, err := readDerived(c)
 	if err != nil {
@@ -132,7 +146,10 @@ func planDerived(c *conn, types []onto.SchemaVersion) (derivedPlan, error) {
 			continue
 		}
 		seen[name] = true
-		want := wanted(&v.Schema)
+		var want []derived
+		if v.End == nil {
+			want = wanted(&v.Schema)
+		}
 		for _, d := range want {
 			if !slices.ContainsFunc(listed, d.same) {
 				plan.add = append(plan.add, d)
@@ -154,13 +171,8 @@ func derive(ctx context.Context, w *conn, types []onto.SchemaVersion, step func(
 	if err != nil || plan.empty() {
 		return err
 	}
-	for _, d := range plan.remove {
-		if err := w.script(d.drop()); err != nil {
-			return err
-		}
-		if err := w.exec(`DELETE FROM onto_derived WHERE id = ?`, d.id); err != nil {
-			return err
-		}
+	if err := plan.drop(w); err != nil {
+		return err
 	}
 	for _, d := range plan.add {
 		if err := d.make(ctx, w, step); err != nil {
@@ -176,7 +188,7 @@ func deriveAll(ctx context.Context, w *conn, step func()) error {
 	if err != nil {
 		return err
 	}
-	return derive(ctx, w, backend.Newest(all), step)
+	return derive(ctx, w, backend.Last(all), step)
 }
 
 // make lists it, makes it and fills it.

@@ -140,3 +140,52 @@ func appendAsOriginal(db *sql.DB, i int) (int64, error) {
 	}
 	return id, tx.Commit()
 }
+
+// Commits of the other program are not counted, so a purge leaves their count
+// open.
+func TestEvolvePurgesForeignRows(t *testing.T) {
+	path := makeFile(t, originalTables, originalRows)
+	b := open(t, path, nil)
+	evolve(t, b, ending(backend.EndedType{Kind: onto.KindEntity, Type: "Customer", Purge: true}))
+	wantTypes(t, b, "Customer 1 since 1 until 3 purged 3; Likes 1 since 1")
+	if got := query(t, path, `SELECT count(*) FROM commits WHERE operations IS NULL`); got != "2" {
+		t.Errorf("got %s commits that are not counted, want 2", got)
+	}
+	if c, err := b.Resolve(t.Context(), onto.AtCommit(1)); err != nil || c.Operations != 0 {
+		t.Errorf("got %d operations, error %v; want none left", c.Operations, err)
+	}
+	wantFields(t, b, onto.RelationID("Likes", "c1", "c2"), backend.Head, `{}`)
+}
+
+// Another program adds versions without telling when they begin: the first rows
+// tell, or the next commit, and that is kept with the next write.
+func TestForeignVersionsBegin(t *testing.T) {
+	path, b := noted(t)
+	addVersion := func(version int) {
+		runSQL(t, path, fmt.Sprintf(`INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at)
+			SELECT type_kind, type_name, %d, schema_json, 'x', created_at FROM schema_versions WHERE type_name = 'Note' AND schema_version_id = 1;
+			UPDATE schema_versions SET schema_hash = (SELECT schema_hash FROM schema_versions WHERE type_name = 'Note' AND schema_version_id = 1) WHERE type_name = 'Note'`, version))
+	}
+	kept := func(want string) {
+		t.Helper()
+		if got := query(t, path, `SELECT group_concat(ifnull(onto_since, '?'), ' ') FROM (SELECT onto_since FROM schema_versions WHERE type_name = 'Note' ORDER BY schema_version_id)`); got != want {
+			t.Errorf("kept: got %s, want %s", got, want)
+		}
+	}
+	addVersion(2)
+	wantTypes(t, b, "Note 1 since 1; Note 2 since 3; Cites 1 since 1")
+	kept("1 ?")
+	wantRefused(t, b, onto.SchemaOutdated, putNote("a", ""))
+	kept("1 ?") // it was rolled back
+	commit(t, b, cite("b", "a"))
+	kept("1 3")
+	addVersion(3)
+	runSQL(t, path, `INSERT INTO commits (created_at) VALUES ('2099-01-01T00:00:00+00:00');
+		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Note', 'c', '{"id": "c"}', 4, 2);
+		INSERT INTO commits (created_at) VALUES ('2099-01-01T00:00:00+00:00');
+		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Note', 'c', '{"id": "c", "n": 1}', 5, 3)`)
+	wantTypes(t, b, "Note 1 since 1; Note 2 since 3; Note 3 since 5; Cites 1 since 1")
+	commit(t, b, at(3, putNote("c", `,"n":2`)))
+	kept("1 3 5")
+	wantTypes(t, b, "Note 1 since 1; Note 2 since 3; Note 3 since 5; Cites 1 since 1")
+}

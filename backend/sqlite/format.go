@@ -12,7 +12,7 @@ import (
 )
 
 // Format is the version of what this package adds to the original's tables.
-const Format = 2
+const Format = 3
 
 // fileKind is what a file turns out to be.
 type fileKind uint8
@@ -43,10 +43,7 @@ func inspect(c *conn) (file, error) {
 	case len(names) == 0:
 		return file{kind: fileEmpty}, nil
 	case has("onto_meta"):
-		format, err := c.queryInt(`SELECT format FROM onto_meta`)
-		if format == Format && !has("onto_derived", "onto_entity_past", "onto_relation_past") {
-			format-- // somebody has dropped them: an upgrade brings them back
-		}
+		format, err := presentFormat(c, has)
 		return file{fileOurs, format}, err
 	case has("storage_meta"):
 		v2, err := isOriginalV2(c)
@@ -58,6 +55,30 @@ func inspect(c *conn) (file, error) {
 		return file{kind: fileOriginal}, nil
 	}
 	return file{kind: fileForeign}, nil
+}
+
+// presentFormat is the format of a file of ours. If somebody has dropped what a
+// format added, it is the one before: an upgrade brings it back.
+func presentFormat(c *conn, has func(tables ...string) bool) (int64, error) {
+	format, err := c.queryInt(`SELECT format FROM onto_meta`)
+	if err != nil || format > Format {
+		return format, err
+	}
+	if !has("onto_derived", "onto_entity_past", "onto_relation_past") {
+		return min(format, 1), nil
+	}
+	whole := has("onto_leases", "onto_lease_breaks")
+	for _, add := range evolvingColumns() {
+		found, err := c.hasColumns(add.table, add.column)
+		if err != nil {
+			return 0, err
+		}
+		whole = whole && found
+	}
+	if !whole {
+		return min(format, 2), nil
+	}
+	return format, nil
 }
 
 func (c *conn) tableNames() ([]string, error) {
@@ -140,7 +161,7 @@ func (b *Backend) prepareFile(ctx context.Context, w *conn) error {
 		case found.kind == fileOriginal:
 			return b.adopt(ctx, w)
 		case found.kind == fileOurs && found.format < Format:
-			return b.upgrade(ctx, w)
+			return b.upgrade(ctx, w, found.format)
 		}
 		return found.check(b.path)
 	})
@@ -164,7 +185,7 @@ func insertMeta(w *conn) error {
 // adopt adds to a file of the original program what ours have: columns that
 // its oldest files lack, columns and tables of our own, and the projection.
 func (b *Backend) adopt(ctx context.Context, w *conn) error {
-	for _, add := range []struct{ table, column, declaration string }{
+	err := w.addColumns([]column{
 		{"entity_history", "schema_version_id", "INTEGER"},
 		{"relation_history", "schema_version_id", "INTEGER"},
 		{"entity_history", "op", "TEXT NOT NULL DEFAULT 'put'"},
@@ -180,10 +201,9 @@ func (b *Backend) adopt(ctx context.Context, w *conn) error {
 		{"commits", "idempotency_key", "TEXT"},
 		{"commits", "draft_hash", "TEXT"},
 		{"commits", "operations", "INTEGER"},
-	} {
-		if _, err := w.addColumn(add.table, add.column, add.declaration); err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
 	}
 	added, err := w.addColumn("relation_history", "instance_key", "TEXT NOT NULL DEFAULT ''")
 	if err != nil {
@@ -201,10 +221,16 @@ func (b *Backend) adopt(ctx context.Context, w *conn) error {
 			createSchemas + createOwn)
 	}
 	if err == nil {
+		err = w.addColumns(evolvingColumns())
+	}
+	if err == nil {
 		err = insertMeta(w)
 	}
 	if err == nil {
 		err = b.bootstrapSchemas(w)
+	}
+	if err == nil {
+		err = fillSince(w)
 	}
 	if err == nil {
 		err = b.catchUp(w)
@@ -215,9 +241,27 @@ func (b *Backend) adopt(ctx context.Context, w *conn) error {
 	return deriveAll(ctx, w, nil)
 }
 
-// upgrade brings a file of format 1 to format 2: it adds what is derived. If
-// the projection is too damaged for that, it is made anew.
-func (b *Backend) upgrade(ctx context.Context, w *conn) error {
+// upgrade brings a file of an older format to ours.
+func (b *Backend) upgrade(ctx context.Context, w *conn, from int64) error {
+	err := w.addColumns(evolvingColumns())
+	if err == nil {
+		err = w.script(createLeases)
+	}
+	if err == nil {
+		err = fillSince(w)
+	}
+	if err == nil {
+		err = w.exec(`UPDATE onto_meta SET format = ?`, Format)
+	}
+	if err == nil && from < 2 {
+		err = b.upgradeDerived(ctx, w)
+	}
+	return err
+}
+
+// upgradeDerived adds what format 2 added: what is derived. If the projection is
+// too damaged for that, it is made anew.
+func (b *Backend) upgradeDerived(ctx context.Context, w *conn) error {
 	_, err := w.addColumn("onto_meta", "derived", "INTEGER NOT NULL DEFAULT 0")
 	if err == nil {
 		err = w.script(createDerived)
@@ -227,9 +271,6 @@ func (b *Backend) upgrade(ctx context.Context, w *conn) error {
 	}
 	if err == nil {
 		err = fillPast(ctx, w, b.tables)
-	}
-	if err == nil {
-		err = w.exec(`UPDATE onto_meta SET format = ?`, Format)
 	}
 	if err != nil {
 		return err
@@ -247,13 +288,48 @@ func (b *Backend) upgrade(ctx context.Context, w *conn) error {
 	return err
 }
 
+// column is a column that older files lack.
+type column struct{ table, column, declaration string }
+
+// evolvingColumns are the columns that format 3 added.
+func evolvingColumns() []column {
+	return []column{
+		{"schema_versions", "onto_since", "INTEGER"},
+		{"schema_versions", "onto_upgrader", "TEXT"},
+		{"schema_versions", "onto_end", "TEXT"},
+		{"onto_meta", "checksum", "TEXT"},
+		{"onto_meta", "checksum_commit", "INTEGER"},
+	}
+}
+
+// addColumns adds those columns that the tables lack.
+func (c *conn) addColumns(list []column) error {
+	for _, add := range list {
+		if _, err := c.addColumn(add.table, add.column, add.declaration); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // addColumn adds a column unless the table has it.
 func (c *conn) addColumn(table, column, declaration string) (bool, error) {
-	n, err := c.queryInt(`SELECT count(*) FROM pragma_table_info(?) WHERE name = ?`, table, column)
-	if err != nil || n > 0 {
+	has, err := c.hasColumns(table, column)
+	if err != nil || has {
 		return false, err
 	}
 	return true, c.script(fmt.Sprintf(`ALTER TABLE %s ADD COLUMN %s %s`, table, column, declaration))
+}
+
+// hasColumns reports whether the table has all these columns.
+func (c *conn) hasColumns(table string, columns ...string) (bool, error) {
+	for _, name := range columns {
+		n, err := c.queryInt(`SELECT count(*) FROM pragma_table_info(?) WHERE name = ?`, table, name)
+		if err != nil || n == 0 {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // now is the wall clock in the precision that is stored.

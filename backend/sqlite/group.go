@@ -133,8 +133,11 @@ func (g *group) decide(d *backend.Draft, hash string) (onto.Result, error) {
 	return g.apply(d, hash)
 }
 
-// check judges expectations and schema stamps.
+// check judges the lease, expectations and schema stamps.
 func (g *group) check(d *backend.Draft) error {
+	if err := checkLease(g.w, d.Lease); err != nil {
+		return err
+	}
 	if err := backend.CheckHead(d.Expect, g.head); err != nil {
 		return err
 	}

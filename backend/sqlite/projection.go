@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -125,7 +124,8 @@ func timesOrdered(w *conn, since int64) (bool, error) {
 }
 
 // RebuildProjection makes the projection anew from history, and from it what is
-// derived. What it finds may be damaged, so it relies on none of it.
+// derived. What it finds may be damaged, so it relies on none of it. It keeps
+// the checksum of what it made, see [Backend.Checksum].
 func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, total int64)) (int64, error) {
 	var identities int64
 	err := b.writeFrom(ctx, b.deadline(), b.beginBehind, func(w *conn, _ state) (err error) {
@@ -178,9 +178,15 @@ func (b *Backend) rebuild(ctx context.Context, w *conn, progress func(done, tota
 		return 0, err
 	}
 	// Also if nothing is derived: others must not rely on what there was.
-	err = w.exec(`UPDATE onto_meta SET derived = derived + 1`)
-	if s, stateErr := b.readState(w); stateErr != nil || err != nil || s.covered {
-		return identities, errors.Join(err, stateErr)
+	if err := w.exec(`UPDATE onto_meta SET derived = derived + 1`); err != nil {
+		return 0, err
 	}
-	return identities, coverHead(w, 0)
+	s, err := b.readState(w)
+	if err == nil && !s.covered {
+		err = coverHead(w, 0)
+	}
+	if err == nil {
+		err = b.keepChecksum(ctx, w, s.head)
+	}
+	return identities, err
 }

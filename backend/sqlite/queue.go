@@ -71,9 +71,16 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 	if err := ctx.Err(); err != nil {
 		return onto.Result{}, err
 	}
+	if d.Evolve != nil {
+		return onto.Result{}, onto.Errorf(onto.Invalid, "only a stream can evolve types").WithHint("append the draft as a stream")
+	}
 	m := &member{ctx: ctx, draft: d, until: b.deadline(), lead: make(chan struct{}), done: make(chan struct{})}
 	if d.Commit.IdempotencyKey != "" {
 		m.hash = d.Hash()
+	}
+	if carriesWriteLease(d.Lease) {
+		b.appendAlone(m)
+		return m.result, m.err
 	}
 	leads, err := b.queue.join(m)
 	if err != nil {
@@ -172,19 +179,31 @@ func (b *Backend) leadGroup(leader *member) {
 	if b.queue.crowded() {
 		runtime.Gosched() // those who were just served may want to join
 	}
-	if err := b.writing.acquire(leader.ctx, leader.until, b.path); err != nil {
-		b.giveUp(leader, err)
-		return
-	}
-	defer b.writing.release()
 	w, s, err := b.beginWrite(leader.ctx, leader.until)
 	if err != nil {
 		b.giveUp(leader, wrap(b.path, err))
 		return
 	}
-	group := b.queue.take()
+	defer b.writing.release()
+	b.settle(w, s, b.queue.take())
+}
+
+// appendAlone commits the draft of whoever holds the write lease. He does not
+// queue, since everybody there may be waiting for him.
+func (b *Backend) appendAlone(m *member) {
+	w, s, err := b.beginFor(m.ctx, m.until, m.draft.Lease)
+	if err != nil {
+		m.finish(onto.Result{}, wrap(b.path, err))
+		return
+	}
+	defer b.writing.release()
+	b.settle(w, s, []*member{m})
+}
+
+// settle commits a group and gives each member its verdict.
+func (b *Backend) settle(w *conn, s state, group []*member) {
 	g := newGroup(b, w, s)
-	err = g.run(group)
+	err := g.run(group)
 	for _, m := range group {
 		switch {
 		case m.turn.Load() == left:

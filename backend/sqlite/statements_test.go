@@ -215,3 +215,32 @@ func makeDerived(t *testing.T) string {
 	commit(t, b, put(onto.EntityID("Customer", "c1"), `{"id":"c1","name":"Ada","tier":"Gold"}`))
 	return path
 }
+
+// What the page says about types works on a store whose types have evolved, and
+// so do the statements of the original program.
+func TestDocumentedTypes(t *testing.T) {
+	path := makeDerived(t)
+	b := open(t, path, nil)
+	customer := onto.Schema{Kind: onto.KindEntity, Name: "Customer", Key: "id", Fields: []onto.Field{
+		{Name: "id", Type: onto.String}, {Name: "name", Type: onto.String, Optional: true}, {Name: "tier", Type: onto.String}}}
+	evolve(t, b, backend.Evolution{Add: []backend.NewVersion{{Schema: customer, Upgrader: &onto.Upgrader{Program: "."}}},
+		End: []backend.EndedType{{Kind: onto.KindRelation, Type: "Subscription", RenamedTo: "Order"}}},
+		backend.Write{Identity: onto.EntityID("Customer", "c2"), Op: onto.Put, Fields: []byte(`{"id":"c2","tier":"Gold"}`), SchemaVersion: 2})
+	page := string(read(t, filepath.Join("..", "..", "docs", "format", "sqlite.md")))
+	_, block, _ := strings.Cut(page, "Types evolve in the transaction")
+	_, block, _ = strings.Cut(block, "```sql\n")
+	block, _, _ = strings.Cut(block, "```")
+	statements := strings.Split(strings.TrimSuffix(block, ";\n"), ";\n")
+	wants := []string{"1|1|\n2|4|{\"program\":\".\"}", `relation|Subscription|{"commit":4,"renamed_to":"Order","runtime":"run","time":"`}
+	if len(statements) != len(wants) {
+		t.Fatalf("got %d statements, want %d", len(statements), len(wants))
+	}
+	for i, sql := range statements {
+		if got := query(t, path, sql); !strings.HasPrefix(got, wants[i]) {
+			t.Errorf("%s\n got: %s\nwant: %s", sql, got, wants[i])
+		}
+	}
+	for _, s := range documented() {
+		query(t, path, s.sql) // fails if SQLite refuses it
+	}
+}

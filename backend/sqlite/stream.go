@@ -20,24 +20,21 @@ const (
 // AppendStream applies writes that need not fit in memory as one commit. It
 // holds the write lock until the stream has ended.
 func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
-	until := b.deadline()
-	if err := b.writing.acquire(ctx, until, b.path); err != nil {
-		return onto.Result{}, err
-	}
-	defer b.writing.release()
-	w, s, err := b.beginWrite(ctx, until)
+	w, s, err := b.beginFor(ctx, b.deadline(), d.Lease)
 	if err != nil {
 		return onto.Result{}, wrap(b.path, err)
 	}
+	defer b.writing.release()
 	defer b.rollbackOpen(w) // also when the sequence panics
 	st := &stream{ctx: ctx, draft: d, group: newGroup(b, w, s)}
+	defer st.forget()
 	res, err := st.run(writes)
 	switch {
 	case st.sourceErr != nil:
 		return onto.Result{}, st.sourceErr
 	case err != nil:
 		return onto.Result{}, wrap(b.path, err)
-	case !res.Changed() || res.Repeated:
+	case !st.evolved && (!res.Changed() || res.Repeated):
 		return res, nil
 	}
 	if err := b.commit(w); err != nil {
@@ -56,6 +53,11 @@ type stream struct {
 	bytes   int // of the fields of pending
 	left    int // how many writes were left alone: they changed nothing or were not admitted
 	row     commitRow
+	written bool // the commit's row
+
+	evolved bool                 // the types were changed
+	changed []onto.SchemaVersion // the newest versions of those types
+	ended   map[typeName]int     // the last version of types that are no more
 
 	sourceErr error // what the sequence itself, or Admit, failed with
 }
@@ -73,6 +75,11 @@ func (s *stream) run(writes iter.Seq2[backend.Write, error]) (onto.Result, error
 	}
 	if err := s.begin(); err != nil {
 		return onto.Result{}, err
+	}
+	if s.draft.Evolve != nil {
+		if err := s.evolve(); err != nil {
+			return onto.Result{}, err
+		}
 	}
 	if err := s.each(writes, s.take); err != nil {
 		return onto.Result{}, err
@@ -111,8 +118,7 @@ func (s *stream) repeat(writes iter.Seq2[backend.Write, error], used usedKey) (o
 	return onto.Result{Commit: used.commit, Repeated: true}, nil
 }
 
-// begin judges the expectations and writes the commit's row, which the
-// versions refer to.
+// begin judges the expectations and prepares the commit's row.
 func (s *stream) begin() error {
 	var ids identities
 	ids.addExpected(s.draft.Expect)
@@ -127,12 +133,22 @@ func (s *stream) begin() error {
 		return err
 	}
 	s.row = row
+	return nil
+}
+
+// insertCommit writes the commit's row before the first versions, which refer
+// to it. Without any it is not written: SQLite would skip its id.
+func (s *stream) insertCommit() error {
+	if s.written || len(s.entities)+len(s.relations) == 0 {
+		return nil
+	}
+	s.written = true
 	return insertCommits(s.w, []commitRow{s.row})
 }
 
 // take accepts one write.
 func (s *stream) take(w backend.Write) error {
-	if err := s.b.types.checkStamp(&w); err != nil {
+	if err := s.checkStamp(&w); err != nil {
 		return err
 	}
 	s.pending = append(s.pending, w)
@@ -169,7 +185,10 @@ func (s *stream) flush() error {
 			return err
 		}
 	}
-	err := s.insertVersions()
+	err := s.insertCommit()
+	if err == nil {
+		err = s.insertVersions()
+	}
 	clear(s.pending) // so that large fields are not kept
 	s.pending, s.bytes = s.pending[:0], 0
 	return err
@@ -267,8 +286,8 @@ func (s *stream) end() (onto.Result, error) {
 	if err := s.ctx.Err(); err != nil {
 		return onto.Result{}, err
 	}
-	if s.row.Operations == 0 {
-		return onto.Result{}, nil
+	if err := s.finish(); err != nil || s.row.Operations == 0 {
+		return onto.Result{}, err
 	}
 	if s.hash != nil {
 		s.row.hash = s.hash.Sum()

@@ -75,6 +75,9 @@ CREATE TABLE IF NOT EXISTS schema_versions (
     created_at TEXT NOT NULL,
     runtime_id TEXT,
     reason TEXT,
+    onto_since INTEGER,
+    onto_upgrader TEXT,
+    onto_end TEXT,
     UNIQUE(type_kind, type_name, schema_version_id)
 );
 CREATE TABLE IF NOT EXISTS locks (
@@ -98,9 +101,11 @@ CREATE TABLE onto_meta (
     store_id TEXT NOT NULL,
     foreign_until INTEGER NOT NULL,
     times_ordered INTEGER NOT NULL,
-    derived INTEGER NOT NULL DEFAULT 0
+    derived INTEGER NOT NULL DEFAULT 0,
+    checksum TEXT,
+    checksum_commit INTEGER
 );
-` + createDerived
+` + createDerived + createLeases
 
 // createProjection makes the tables of the projection. It keeps one row per
 // identity that ever was: tombstones too, since a view of the past starts from
@@ -143,6 +148,28 @@ CREATE TABLE IF NOT EXISTS onto_derived (
     UNIQUE (type_kind, type_name, purpose, field)
 );
 ` + createRight + createPast
+
+// createLeases makes what format 3 added, but for columns: the epochs of leases,
+// whose rows stand in locks, and the records of those that were broken.
+const createLeases = `
+CREATE TABLE IF NOT EXISTS onto_leases (
+    name TEXT PRIMARY KEY,
+    epoch INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS onto_lease_breaks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    owner_id TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    acquired_at TEXT NOT NULL,
+    expires_at TEXT NOT NULL,
+    broken_at TEXT NOT NULL,
+    runtime_id TEXT,
+    actor_kind TEXT,
+    actor_id TEXT,
+    reason TEXT
+);
+`
 
 const (
 	rightIndex  = "onto_relation_current_right"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // deadline is when a write that starts now stops waiting for others. Local
@@ -44,6 +45,12 @@ func contention(path, holder string) error {
 		WithHint("wait for the other writer and try again, or raise the lock timeout")
 }
 
+// heldError is for a lease that somebody else has.
+func heldError(path, name, owner string, until time.Time) error {
+	return onto.Errorf(onto.LockContention, "%s: the lease %s is held by %s until %s", path, name, owner, codec.FormatTime(until)).
+		WithHint("wait for that and try again, or look at it with: onto lock show")
+}
+
 // retryBusy repeats f while another process has the lock.
 func (b *Backend) retryBusy(ctx context.Context, f func() error) error {
 	wait := waiter{until: b.deadline()}
@@ -52,11 +59,14 @@ func (b *Backend) retryBusy(ctx context.Context, f func() error) error {
 		if !isBusy(err) {
 			return err
 		}
-		if err := wait.pause(ctx, b.path, "another process"); err != nil {
+		if err := wait.pause(ctx, b.busyError); err != nil {
 			return err
 		}
 	}
 }
+
+// busyError is for a wait for another process that took too long.
+func (b *Backend) busyError() error { return contention(b.path, "another process") }
 
 // waiter paces the attempts to get a lock. Short random pauses let processes
 // that compete take turns; SQLite's own handler lets some of them starve.
@@ -65,12 +75,14 @@ type waiter struct {
 	tries int
 }
 
-func (w *waiter) pause(ctx context.Context, path, holder string) error {
+// pause waits a moment before the next attempt. After the deadline it fails
+// with what late returns.
+func (w *waiter) pause(ctx context.Context, late func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if !time.Now().Before(w.until) {
-		return contention(path, holder)
+		return late()
 	}
 	w.tries++
 	longest := min(100*time.Microsecond<<min(w.tries, 6), 5*time.Millisecond)
@@ -83,45 +95,95 @@ func (w *waiter) pause(ctx context.Context, path, holder string) error {
 	return ctx.Err()
 }
 
-// begin starts a write transaction and reads where the store stands. It waits
-// for other processes and for a holder of the lock row until the deadline.
-func (b *Backend) begin(ctx context.Context, w *conn, until time.Time) (state, error) {
-	if b.broken != nil {
-		return state{}, onto.Errorf(onto.Unavailable, "%s: the outcome of an earlier commit is not known, so this one was not tried: %w", b.path, b.broken).
-			WithHint("%s", reopenHint)
+// take takes the writer and starts a write transaction. Until the deadline it
+// waits for other processes and for a holder of the write lease, unless the
+// caller has a draft that carries that lease: either it is the holder, or the
+// draft is refused. While it waits for the holder others may use the writer, or
+// the holder could not. After an error the writer is free.
+func (b *Backend) take(ctx context.Context, until time.Time, l *onto.Lease) (state, error) {
+	wait := waiter{until: until}
+	var held func() error
+	for {
+		if err := b.writing.acquire(ctx, until, b.path); err != nil {
+			if held != nil && onto.CodeOf(err) == onto.LockContention {
+				err = held()
+			}
+			return state{}, err
+		}
+		s, err := b.begin(ctx, until)
+		if err == nil && (s.heldUntil.IsZero() || carriesWriteLease(l)) {
+			return s, nil
+		}
+		if err == nil {
+			b.rollback(b.writer)
+			held = b.heldBy(s)
+		}
+		b.writing.release()
+		if err == nil {
+			err = wait.pause(ctx, held)
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+}
+
+// heldBy makes the error for a wait for the holder that took too long.
+func (b *Backend) heldBy(s state) func() error {
+	return func() error { return heldError(b.path, onto.WriteLease, s.holder, s.heldUntil) }
+}
+
+// begin starts a write transaction and reads where the store stands. Its caller
+// holds writing.
+func (b *Backend) begin(ctx context.Context, until time.Time) (state, error) {
+	if err := b.canWrite(ctx); err != nil {
+		return state{}, err
 	}
 	wait := waiter{until: until}
 	for {
-		holder := "another process"
-		err := w.exec(`BEGIN IMMEDIATE`)
+		err := b.writer.exec(`BEGIN IMMEDIATE`)
 		if err == nil {
-			s, err := b.readState(w)
+			s, err := b.readState(b.writer)
 			if err != nil {
-				b.rollback(w)
-				return s, err
+				b.rollback(b.writer)
 			}
-			if s.holder == "" {
-				return s, nil
-			}
-			holder = s.holder
-			b.rollback(w)
-		} else if !isBusy(err) {
+			return s, err
+		}
+		if !isBusy(err) {
 			return state{}, err
 		}
-		if err := wait.pause(ctx, b.path, holder); err != nil {
+		if err := wait.pause(ctx, b.busyError); err != nil {
 			return state{}, err
 		}
 	}
+}
+
+// canWrite fails if no write can be begun.
+func (b *Backend) canWrite(ctx context.Context) error {
+	switch {
+	case b.opts.ReadOnly:
+		return onto.Errorf(onto.ReadOnly, "%s: opened for reading only", b.path)
+	case b.writer == nil:
+		return b.closedError()
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case b.broken != nil:
+		return onto.Errorf(onto.Unavailable, "%s: the outcome of an earlier commit is not known, so this one was not tried: %w", b.path, b.broken).
+			WithHint("%s", reopenHint)
+	}
+	return b.sameFile()
 }
 
 // state is where the store stands at the start of a transaction.
 type state struct {
 	head     int64
 	headTime time.Time
-	covered  bool   // the projection covers the head
-	schemas  int64  // row id of the newest schema version
-	derived  int64  // grows with each change of what is derived
-	holder   string // who holds the lock row, "" if nobody does
+	covered  bool  // the projection covers the head
+	schemas  int64 // row id of the newest schema version
+	derived  int64 // grows with each change of what is derived
+
+	holder    string    // who holds the write lease
+	heldUntil time.Time // zero if nobody does
 }
 
 const stateSQL = `SELECT ` + standing + `, head.created_at, (SELECT max(id) FROM schema_versions), l.owner_id, l.expires_at,
@@ -137,8 +199,10 @@ func (b *Backend) readState(c *conn) (state, error) {
 		return state{}, onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", b.path)
 	}
 	s := state{head: r.int(0), headTime: storedTime(r.text(3)), covered: readForeign(r).covers(), schemas: r.int(4), derived: r.int(7)}
-	if !r.null(5) && b.now().Before(storedTime(r.text(6))) {
-		s.holder = r.text(5)
+	if !r.null(5) {
+		if until := storedTime(r.text(6)); b.now().Before(until) {
+			s.holder, s.heldUntil = r.text(5), until
+		}
 	}
 	return s, file{fileOurs, r.int(8)}.check(b.path) // a newer program may have come since
 }
@@ -203,14 +267,11 @@ func (b *Backend) writeUntil(ctx context.Context, until time.Time, f func(w *con
 
 // writeFrom is writeUntil with the way to start the transaction.
 func (b *Backend) writeFrom(ctx context.Context, until time.Time, begin beginner, f func(w *conn, s state) error) error {
-	if err := b.writing.acquire(ctx, until, b.path); err != nil {
-		return err
-	}
-	defer b.writing.release()
 	w, s, err := begin(ctx, until)
 	if err != nil {
 		return wrap(b.path, err)
 	}
+	defer b.writing.release()
 	defer b.rollbackOpen(w) // also when progress panics
 	if err := f(w, s); err != nil {
 		return wrap(b.path, err)
@@ -218,17 +279,24 @@ func (b *Backend) writeFrom(ctx context.Context, until time.Time, begin beginner
 	return wrap(b.path, b.commit(w))
 }
 
-// beginner starts a write transaction. Its caller holds writing.
+// beginner takes the writer, which its caller has to release, and starts a
+// write transaction. After an error the writer is free.
 type beginner func(ctx context.Context, until time.Time) (*conn, state, error)
 
 // beginWrite starts a write transaction with the projection caught up.
 func (b *Backend) beginWrite(ctx context.Context, until time.Time) (*conn, state, error) {
-	w, s, err := b.beginBehind(ctx, until)
+	return b.beginFor(ctx, until, nil)
+}
+
+// beginFor is beginWrite for a draft that carries a lease, or nil.
+func (b *Backend) beginFor(ctx context.Context, until time.Time, l *onto.Lease) (*conn, state, error) {
+	w, s, err := b.beginBehindFor(ctx, until, l)
 	if err != nil || s.covered {
 		return w, s, err
 	}
 	if err := b.catchUp(w); err != nil {
 		b.rollback(w)
+		b.writing.release()
 		return nil, s, err
 	}
 	return w, s, nil
@@ -236,27 +304,21 @@ func (b *Backend) beginWrite(ctx context.Context, until time.Time) (*conn, state
 
 // beginBehind starts a write transaction and leaves the projection as it is.
 func (b *Backend) beginBehind(ctx context.Context, until time.Time) (*conn, state, error) {
-	switch {
-	case b.opts.ReadOnly:
-		return nil, state{}, onto.Errorf(onto.ReadOnly, "%s: opened for reading only", b.path)
-	case b.writer == nil:
-		return nil, state{}, b.closedError()
-	case ctx.Err() != nil:
-		return nil, state{}, ctx.Err()
-	}
-	if err := b.sameFile(); err != nil {
-		return nil, state{}, err
-	}
-	w := b.writer
-	s, err := b.begin(ctx, w, until)
+	return b.beginBehindFor(ctx, until, nil)
+}
+
+func (b *Backend) beginBehindFor(ctx context.Context, until time.Time, l *onto.Lease) (*conn, state, error) {
+	s, err := b.take(ctx, until, l)
 	if err != nil {
 		return nil, s, err
 	}
+	w := b.writer
 	if err = b.failAt("begin"); err == nil {
 		err = b.types.refresh(w, s)
 	}
 	if err != nil {
 		b.rollback(w)
+		b.writing.release()
 		return nil, s, err
 	}
 	return w, s, nil

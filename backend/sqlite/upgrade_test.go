@@ -167,3 +167,91 @@ func TestUpgradedByANewerProgram(t *testing.T) {
 	runSQL(t, path, `UPDATE onto_meta SET format = 2`)
 	wantScan(t, open(t, path, nil), "Note", "a")
 }
+
+// makeFormat2 makes a file as format 2 was, with two versions of a type that
+// another program has added to, one of them without rows.
+func makeFormat2(t *testing.T) string {
+	t.Helper()
+	path := makeFormat1(t, "title")
+	func() {
+		b, err := sqlite.Open(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+	}()
+	runSQL(t, path, `ALTER TABLE schema_versions DROP COLUMN onto_since; ALTER TABLE schema_versions DROP COLUMN onto_upgrader;
+		ALTER TABLE schema_versions DROP COLUMN onto_end; ALTER TABLE onto_meta DROP COLUMN checksum; ALTER TABLE onto_meta DROP COLUMN checksum_commit;
+		DROP TABLE onto_leases; DROP TABLE onto_lease_breaks; UPDATE onto_meta SET format = 2`)
+	for _, version := range []string{"2", "3"} {
+		runSQL(t, path, `INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at)
+			SELECT type_kind, type_name, `+version+`, schema_json, schema_hash, created_at FROM schema_versions WHERE type_name = 'Note' AND schema_version_id = 1`)
+	}
+	runSQL(t, path, `INSERT INTO commits (created_at) VALUES ('2026-02-02T03:04:06.000000+00:00');
+		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Note', 'c', '{"title": "Theirs", "id": "c"}', 3, 2)`)
+	return path
+}
+
+// A file of format 2 can be read as it is, with versions that begin by the rule,
+// and is upgraded when it is opened for writing, without deriving anything anew.
+func TestUpgradeFromFormat2(t *testing.T) {
+	const types = "Note 1 since 1; Note 2 since 3; Note 3 since 4; Cites 1 since 1"
+	path := makeFormat2(t)
+	reader := open(t, path, &sqlite.Options{ReadOnly: true})
+	if info, err := reader.Describe(t.Context(), true); err != nil || info.Format != 2 {
+		t.Errorf("opened for reading: got format %d, error %v; want 2", info.Format, err)
+	}
+	wantTypes(t, reader, types)
+	wantScan(t, reader, "Note", "a", "c")
+	b := open(t, path, nil)
+	if info, err := b.Describe(t.Context(), true); err != nil || info.Format != sqlite.Format || info.StoreID != "a-store" {
+		t.Errorf("opened for writing: got %+v, error %v; want format %d of the same store", info, err, sqlite.Format)
+	}
+	wantTypes(t, b, types)
+	wantTypes(t, reader, types)
+	if got := query(t, path, `SELECT derived FROM onto_meta`); got != "1" {
+		t.Errorf("got %s changes of what is derived, want only the first", got)
+	}
+	wantWords(t, path, b, note("title"), "a: second try; c: theirs")
+	evolve(t, b, adding(rated("title")), at(4, putNote("a", `,"stars":1,"title":"Third"`)))
+	wantTypes(t, b, "Note 1 since 1; Note 2 since 3; Note 3 since 4; Note 4 since 4; Cites 1 since 1")
+	wantWords(t, path, reader, rated("title"), "a: third; c: theirs")
+}
+
+// Somebody has dropped what format 3 added: opening the file brings it back, and
+// nothing else is touched.
+func TestDroppedColumns(t *testing.T) {
+	for _, drop := range []string{
+		`ALTER TABLE schema_versions DROP COLUMN onto_since`, `ALTER TABLE schema_versions DROP COLUMN onto_upgrader`,
+		`ALTER TABLE schema_versions DROP COLUMN onto_end`, `ALTER TABLE onto_meta DROP COLUMN checksum`,
+		`ALTER TABLE onto_meta DROP COLUMN checksum_commit`, `DROP TABLE onto_leases`, `DROP TABLE onto_lease_breaks`,
+	} {
+		path := makeDocumentedFile(t)
+		runSQL(t, path, drop)
+		b := open(t, path, nil)
+		wantTypes(t, b, "Thing 1 since 1; Touches 1 since 1")
+		wantDerived(t, path, "Thing.id,last search; Thing.n index")
+		if _, err := b.Append(t.Context(), thingDraft("after", 1)); err != nil {
+			t.Errorf("%s: %v", drop, err)
+		}
+	}
+}
+
+// The other program's file gets the columns too, at the end, where its
+// statements do not see them.
+func TestAdoptedVersionsBegin(t *testing.T) {
+	path := makeFile(t, originalTables, originalRows, `INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at)
+			SELECT type_kind, type_name, column1, schema_json, 'theirs', '2025-01-02T03:04:05+00:00' FROM schema_registry, (VALUES (1), (2), (3)) WHERE type_name = 'Customer';
+		UPDATE entity_history SET schema_version_id = 2 WHERE commit_id = 2`)
+	b := open(t, path, nil)
+	wantTypes(t, b, "Customer 1 since 1; Customer 2 since 2; Customer 3 since 3; Likes 1 since 1")
+	if got := query(t, path, `SELECT group_concat(name) FROM (SELECT name FROM pragma_table_info('schema_versions') ORDER BY cid DESC LIMIT 3)`); got != "onto_end,onto_upgrader,onto_since" {
+		t.Errorf("the last columns are %s", got)
+	}
+	if got := query(t, path, `SELECT count(*) FROM schema_versions WHERE onto_since IS NULL`); got != "0" {
+		t.Errorf("%s versions have no first commit", got)
+	}
+	if got := query(t, path, `SELECT count(*) FROM sqlite_master WHERE name IN ('onto_leases', 'onto_lease_breaks')`); got != "2" {
+		t.Errorf("got %s tables of leases, want 2", got)
+	}
+}

@@ -1,0 +1,158 @@
+package sqlite_test
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite"
+)
+
+func wantChecksum(t *testing.T, b *sqlite.Backend, sum string, commit int64) {
+	t.Helper()
+	gotSum, gotCommit, err := b.Checksum(t.Context())
+	if err != nil || gotSum != sum || gotCommit != commit {
+		t.Errorf("checksum: got %q of commit %d and error %v, want %q of commit %d", gotSum, gotCommit, err, sum, commit)
+	}
+}
+
+func rebuilt(t *testing.T, b *sqlite.Backend) string {
+	t.Helper()
+	if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	sum, _, err := b.Checksum(t.Context())
+	if err != nil || sum == "" {
+		t.Fatalf("after a rebuild: got the checksum %q and error %v", sum, err)
+	}
+	return sum
+}
+
+// A rebuild makes the same rows each time, whatever it found.
+func TestRebuildIsDeterministic(t *testing.T) {
+	path := makeHealthy(t)
+	b := opened(t, path, nil)
+	first := rebuilt(t, b)
+	rows := func() string {
+		return query(t, path, `SELECT *, hex(fields) FROM entity_current`) + query(t, path, `SELECT *, hex(fields) FROM relation_current`)
+	}
+	want := rows()
+	for _, damage := range []string{``, `DELETE FROM entity_current`, `UPDATE relation_current SET op = 'delete', first_commit_id = 4`} {
+		runSQL(t, path, damage)
+		if sum := rebuilt(t, b); sum != first || rows() != want {
+			t.Errorf("after %q: got another projection, with the checksum %s; want %s", damage, sum, first)
+		}
+	}
+	wantChecksum(t, b, first, 5)
+}
+
+// The checksum is the one that the format describes, computed from the rows of
+// a small store by hand.
+func TestChecksumIsAsDescribed(t *testing.T) {
+	b := opened(t, makeDocumentedFile(t), nil)
+	sum := sha256.New()
+	add := func(parts ...any) {
+		for _, p := range parts {
+			text := fmt.Sprint(p)
+			sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text))))
+			sum.Write([]byte(text))
+		}
+	}
+	add("entity", "Thing", "a", 2, 1, "put", 1, `{"id":"a","n":2}`)
+	add("entity", "Thing", "b", 3, 1, "delete", 1, `{}`)
+	add("relation", "Touches", "a", "b", "", 1, 1, "put", 1, `{}`)
+	if got, want := rebuilt(t, b), hex.EncodeToString(sum.Sum(nil)); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A checksum holds for its commit, whatever comes later. Where none is kept,
+// nothing is compared.
+func TestChecksumOfAnOlderCommit(t *testing.T) {
+	path := makeHealthy(t)
+	b := opened(t, path, nil)
+	sum, _, err := b.Checksum(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		writes := []backend.Write{person("a", 60+i), person(fmt.Sprint("new", i), 1), removed(person(fmt.Sprintf("p%02d", i), 1))}
+		if _, err := b.Append(t.Context(), &backend.Draft{Writes: writes}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantChecksum(t, b, sum, 5)
+	if got := examined(t, b, false); len(got) != 0 {
+		t.Errorf("got %v, want nothing", got)
+	}
+	alter := `UPDATE entity_history SET fields_json = '{"age":99,"id":"p02","name":"Ada p02"}' WHERE entity_key = 'p02' AND op = 'put'`
+	runSQL(t, path, alter) // no longer the newest: the projection does not show it
+	if got := codesOf(examined(t, b, false)); !slices.Equal(got, []string{"history_changed"}) {
+		t.Errorf("got %v, want only history_changed", got)
+	}
+	runSQL(t, path, `UPDATE onto_meta SET checksum = NULL, checksum_commit = NULL`)
+	wantChecksum(t, b, "", 0)
+	if got := examined(t, b, false); len(got) != 0 {
+		t.Errorf("without a checksum: got %v, want nothing", got)
+	}
+}
+
+// Nothing is found about sound stores of other kinds.
+func TestSoundStores(t *testing.T) {
+	analyzed := makeDocumentedFile(t)
+	runSQL(t, analyzed, `ANALYZE`)
+	for _, c := range []struct {
+		name, path string
+		opts       *sqlite.Options
+		want       []string
+	}{
+		{"empty", t.TempDir() + "/empty.db", nil, nil},
+		{"in memory", ":memory:", nil, nil},
+		{"analyzed", analyzed, nil, []string{"endpoint_missing"}},
+		{"of the original program", makeFile(t, originalTables, originalRows), nil, nil},
+		{"of the oldest program", makeFile(t, oldestTables, originalRows), nil, nil},
+		{"format 1, upgraded", makeFormat1(t, "title", "n"), nil, []string{"endpoint_missing"}},
+		{"format 1, for reading", makeFormat1(t, "title", "n"), &sqlite.Options{ReadOnly: true}, []string{"endpoint_missing"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := opened(t, c.path, c.opts)
+			if got := codesOf(examined(t, b, false)); !slices.Equal(got, c.want) && len(got)+len(c.want) > 0 {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+			wantChecksum(t, b, "", 0)
+			if c.opts != nil {
+				return
+			}
+			rebuilt(t, b)
+			if got := codesOf(examined(t, b, false)); !slices.Equal(got, c.want) && len(got)+len(c.want) > 0 {
+				t.Errorf("after a rebuild: got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// What another program appends later does not matter to the checksum, and what
+// it changes up to then does.
+func TestChecksumAndAnotherProgram(t *testing.T) {
+	path := makeFile(t, originalTables, originalRows)
+	b := opened(t, path, nil)
+	rebuilt(t, b)
+	runSQL(t, path, `INSERT INTO commits (created_at) VALUES ('2026-01-01T00:00:00+00:00');
+		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Customer', 'c1', '{"id": "c1", "name": "Eve"}', 3)`)
+	if got := codesOf(examined(t, b, false)); !slices.Equal(got, []string{"projection_behind"}) {
+		t.Errorf("got %v, want only projection_behind", got)
+	}
+	wantFields(t, b, onto.EntityID("Customer", "c1"), backend.Head, `{"id":"c1","name":"Eve"}`)
+	if got := examined(t, b, false); len(got) != 0 {
+		t.Errorf("brought up to date: got %v, want nothing", got)
+	}
+	runSQL(t, path, `INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Customer', 'c9', '{"id": "c9", "name": "Eve"}', 2)`)
+	if got := codesOf(examined(t, b, false)); !slices.Contains(got, "history_changed") {
+		t.Errorf("got %v, want history_changed", got)
+	}
+}

@@ -1,0 +1,314 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// A copy is made with SQLite's backup API, page by page out of one read
+// transaction, so writers go on and the copy is of one moment. VACUUM INTO makes
+// a slightly denser file (447 MB of 467 MB) in a little more time (2.7 s against
+// 2.3 s), but it cannot tell how far it is, nor run in a transaction that knows
+// the head of its moment.
+
+var _ backend.Copier = (*Backend)(nil)
+
+// stepPages is how many pages are copied between two looks at the context.
+const stepPages = 1024
+
+// report is told how many bytes are copied; an error ends the copy.
+type report func(done, total int64) error
+
+// CopyTo writes one moment of the store to a new file and returns the head of
+// that moment. Others may go on writing. In the copy nobody holds a lease.
+// Progress, if not nil, is called now and then with numbers of bytes. After an
+// error there is no file.
+func (b *Backend) CopyTo(ctx context.Context, path string, progress func(done, total int64)) (onto.Commit, error) {
+	return b.copyTo(ctx, path, func(done, total int64) error {
+		if progress != nil {
+			progress(done, total)
+		}
+		return b.failAt("copy")
+	})
+}
+
+func (b *Backend) copyTo(ctx context.Context, path string, told report) (onto.Commit, error) {
+	st, err := stage(path)
+	if err != nil {
+		return onto.Commit{}, err
+	}
+	defer st.discard()
+	var head onto.Commit
+	err = b.read(ctx, false, func(r *reading) (err error) {
+		if head, err = newestCommit(r.conn); err != nil {
+			return err
+		}
+		return st.fill(ctx, r.conn, told)
+	})
+	if err == nil {
+		err = st.publish(b.file)
+	}
+	if err != nil {
+		return onto.Commit{}, err
+	}
+	return head, nil
+}
+
+// newestCommit returns the head, or the zero Commit.
+func newestCommit(c *conn) (onto.Commit, error) {
+	r, ok, err := c.queryRow(`SELECT ` + commitList + ` FROM commits c ORDER BY c.id DESC LIMIT 1`)
+	if err != nil || !ok {
+		return onto.Commit{}, err
+	}
+	return readCommit(r)
+}
+
+// staged is a copy in the making. It has a name of its own beside the place
+// where it will be, so that nobody sees half of it there.
+type staged struct {
+	path   string // of the copy in the making
+	target string
+}
+
+// companions are the files that SQLite keeps beside its own.
+func companions() []string { return []string{"-wal", "-shm", "-journal"} }
+
+// stage begins a copy. A target that exists is refused, and so are companions
+// without it: SQLite would mix what they hold into the copy.
+func stage(target string) (*staged, error) {
+	for _, suffix := range append([]string{""}, companions()...) {
+		_, err := os.Lstat(target + suffix)
+		if err == nil {
+			return nil, existsError(target + suffix)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, fileError(target, err)
+		}
+	}
+	return newStaged(target)
+}
+
+// newStaged makes an empty file beside a target.
+func newStaged(target string) (*staged, error) {
+	f, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*.tmp")
+	if err != nil {
+		return nil, fileError(target, err)
+	}
+	return &staged{f.Name(), target}, f.Close()
+}
+
+func existsError(path string) error {
+	return onto.Errorf(onto.Refused, "%s exists and is not overwritten", path).WithHint("name another file, or move that one away")
+}
+
+// fileError gives an error of the file system its code.
+func fileError(path string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		return onto.Errorf(onto.Full, "%s: no room left to write: %w", path, err).WithHint("free disk space; nothing was kept")
+	case errors.Is(err, fs.ErrNotExist):
+		return onto.Errorf(onto.Uninitialized, "%s: the directory does not exist: %w", path, err).WithHint("make the directory first")
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return onto.Errorf(onto.ReadOnly, "%s: %w", path, err).WithHint("check the permissions of the directory")
+	}
+	return onto.Errorf(onto.Unavailable, "%s: %w", path, err)
+}
+
+// fill copies what a connection sees. Its transaction, if it is in one, holds
+// the moment. Until the file is published it need not survive a crash.
+func (s *staged) fill(ctx context.Context, src *conn, told report) error {
+	err := s.with(func(dst *conn) error {
+		if err := dst.script(`PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF`); err != nil {
+			return err
+		}
+		t, err := newTransfer(dst, src)
+		if err != nil {
+			return err
+		}
+		return t.run(ctx, time.Now().Add(DefaultLockTimeout), told)
+	})
+	if err == nil {
+		err = s.with(settleCopy)
+	}
+	if err = wrap(s.target, err); onto.CodeOf(err) == onto.Unavailable {
+		err = s.roomError(err)
+	}
+	return err
+}
+
+// with runs f with a connection to the copy.
+func (s *staged) with(f func(c *conn) error) error {
+	c, err := dial(s.path, accessWrite, busyReader)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(c), c.close())
+}
+
+// settleCopy makes a copy one file that needs no companions, in which nobody
+// holds anything. Epochs stay.
+func settleCopy(c *conn) error {
+	row, ok, err := c.queryRow(`PRAGMA journal_mode = DELETE`)
+	if err == nil && (!ok || row.text(0) != "delete") {
+		err = onto.Errorf(onto.Unavailable, "the copy stays in journal mode %s", row.text(0))
+	}
+	if err != nil {
+		return err
+	}
+	return c.script(`PRAGMA synchronous = OFF; DELETE FROM locks`)
+}
+
+// roomError finds out whether an error means that there is no room: the backup
+// API does not say what the operating system said.
+func (s *staged) roomError(err error) error {
+	f, openErr := os.OpenFile(s.path, os.O_WRONLY|os.O_APPEND, 0)
+	if openErr != nil {
+		return err
+	}
+	_, writeErr := f.Write(make([]byte, 1<<16))
+	f.Close()
+	if full := fileError(s.target, writeErr); onto.CodeOf(full) == onto.Full {
+		return full
+	}
+	return err
+}
+
+// publish makes the copy durable and gives it its name, unless that is taken by
+// now. It may be read by whoever may read the original.
+func (s *staged) publish(original string) error {
+	if info, err := os.Stat(original); err == nil {
+		if err := os.Chmod(s.path, info.Mode().Perm()); err != nil {
+			return fileError(s.target, err)
+		}
+	}
+	if err := syncFile(s.path); err != nil {
+		return fileError(s.target, err)
+	}
+	err := os.Link(s.path, s.target) // unlike a rename it never replaces
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = s.rename()
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return existsError(s.target)
+	case err != nil:
+		return fileError(s.target, err)
+	}
+	if err := syncFile(filepath.Dir(s.target)); err != nil {
+		return errors.Join(fileError(s.target, err), os.Remove(s.target))
+	}
+	return nil
+}
+
+// rename is for file systems without links. The empty file reserves the name.
+func (s *staged) rename() error {
+	f, err := os.OpenFile(s.target, os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	f.Close()
+	if err := os.Rename(s.path, s.target); err != nil {
+		return errors.Join(err, os.Remove(s.target))
+	}
+	return nil
+}
+
+// discard removes what is left of the copy in the making.
+func (s *staged) discard() {
+	for _, suffix := range append([]string{""}, companions()...) {
+		_ = os.Remove(s.path + suffix) // it may be published, or never have been
+	}
+}
+
+// syncFile makes a file or a directory durable.
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// transfer copies all pages of one database over those of another, in one
+// transaction of the latter.
+type transfer struct {
+	dst, src *conn
+	size     int64 // of a page
+	backup   interface {
+		Step(pages int) (bool, error)
+		Remaining() int
+		PageCount() int
+		Close() error
+	}
+}
+
+// newTransfer begins a transfer, which has to be run or closed.
+func newTransfer(dst, src *conn) (*transfer, error) {
+	size, err := src.queryInt(`PRAGMA page_size`)
+	if err != nil {
+		return nil, err
+	}
+	b, err := dst.raw.Backup("main", src.raw, "main")
+	if err != nil {
+		return nil, err
+	}
+	return &transfer{dst, src, size, b}, nil
+}
+
+// lock takes the write lock of the destination.
+func (t *transfer) lock(ctx context.Context, until time.Time) error {
+	_, err := t.step(ctx, until, 1)
+	return err
+}
+
+// step copies so many pages and reports whether that was the end. While others
+// hold a lock, the backup API says neither so nor that it failed: no page is
+// known, or no fewer remain.
+func (t *transfer) step(ctx context.Context, until time.Time, pages int) (bool, error) {
+	wait := waiter{until: until}
+	for {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		before := t.backup.Remaining()
+		done, err := t.backup.Step(pages)
+		if done || err != nil || t.backup.PageCount() > 0 && t.backup.Remaining() != before {
+			return done, err
+		}
+		err = wait.pause(ctx, func() error {
+			return onto.Errorf(onto.LockContention, "another program holds a lock of the file").
+				WithHint("close the other programs and try again")
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+// run copies to the end. After an error the destination is as it was.
+func (t *transfer) run(ctx context.Context, until time.Time, told report) error {
+	for {
+		done, err := t.step(ctx, until, stepPages)
+		if err == nil {
+			total := int64(t.backup.PageCount())
+			err = told((total-int64(t.backup.Remaining()))*t.size, total*t.size)
+		}
+		if err != nil {
+			t.backup.Close()
+			return err
+		}
+		if done {
+			return t.backup.Close()
+		}
+	}
+}

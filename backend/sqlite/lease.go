@@ -1,0 +1,226 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// A lease is a row of locks, the original program's table, and an epoch in
+// onto_leases. That program knows no epochs: it deletes rows that have run out
+// and inserts its own. So a lease is held while its row has its owner and the
+// epoch of its name is its epoch; the epoch alone would not show that another
+// program has come, the owner alone not that the same owner has come again.
+
+var _ backend.Leaser = (*Backend)(nil)
+
+// carriesWriteLease reports whether the lease of a draft is the one that keeps
+// everybody else from committing.
+func carriesWriteLease(l *onto.Lease) bool { return l != nil && l.Name == onto.WriteLease }
+
+// checkLease fails if a draft's lease, which may be nil, is not held.
+func checkLease(c *conn, l *onto.Lease) error {
+	if l == nil {
+		return nil
+	}
+	held, err := readLease(c, l.Name)
+	if err != nil {
+		return err
+	}
+	return backend.CheckLease(*l, held)
+}
+
+const (
+	leaseList = `l.lock_name, l.owner_id, coalesce(e.epoch, 0), l.acquired_at, l.expires_at`
+	leaseFrom = `locks l LEFT JOIN onto_leases e ON e.name = l.lock_name`
+)
+
+// leaseAt reads the columns of a lease, which start at column i.
+func leaseAt(r *rows, i int) onto.Lease {
+	return onto.Lease{
+		Name: r.text(i), Owner: r.text(i + 1), Epoch: r.int(i + 2),
+		Acquired: storedTime(r.text(i + 3)), Expires: storedTime(r.text(i + 4)),
+	}
+}
+
+// readLease returns what is kept of a name, or nil if nobody has taken it.
+func readLease(c *conn, name string) (*onto.Lease, error) {
+	r, ok, err := c.queryRow(`SELECT `+leaseList+` FROM `+leaseFrom+` WHERE l.lock_name = ?`, name)
+	if err != nil || !ok {
+		return nil, err
+	}
+	l := leaseAt(r, 0)
+	return &l, nil
+}
+
+// nextEpoch makes the epoch of a name grow and returns it.
+func nextEpoch(w *conn, name string) (int64, error) {
+	err := w.exec(`INSERT INTO onto_leases (name, epoch) VALUES (?, 1) ON CONFLICT DO UPDATE SET epoch = epoch + 1`, name)
+	if err != nil {
+		return 0, err
+	}
+	return w.queryInt(`SELECT epoch FROM onto_leases WHERE name = ?`, name)
+}
+
+// changeLeases runs f in a write transaction. Nobody's lease is in its way.
+func (b *Backend) changeLeases(ctx context.Context, until time.Time, f func(w *conn) error) error {
+	begin := func(ctx context.Context, until time.Time) (*conn, state, error) {
+		return b.beginBehindFor(ctx, until, &onto.Lease{Name: onto.WriteLease})
+	}
+	return b.writeFrom(ctx, until, begin, func(w *conn, _ state) error { return f(w) })
+}
+
+// Acquire takes a lease that is free or has run out.
+func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
+	wait := waiter{until: time.Now().Add(r.Wait)}
+	until := b.deadline() // for the write lock, which a request that does not wait needs too
+	if until.Before(wait.until) {
+		until = wait.until
+	}
+	for {
+		var lease onto.Lease
+		var holder *onto.Lease
+		err := b.changeLeases(ctx, until, func(w *conn) (err error) {
+			lease, holder, err = b.acquire(w, r)
+			return err
+		})
+		if err != nil || holder == nil {
+			return lease, err
+		}
+		err = wait.pause(ctx, func() error { return heldError(b.path, r.Name, holder.Owner, holder.Expires) })
+		if err != nil {
+			return onto.Lease{}, err
+		}
+	}
+}
+
+// acquire takes the lease, or returns its holder.
+func (b *Backend) acquire(w *conn, r *backend.LeaseRequest) (lease onto.Lease, holder *onto.Lease, err error) {
+	held, err := readLease(w, r.Name)
+	if err != nil {
+		return onto.Lease{}, nil, err
+	}
+	now := b.now()
+	if held != nil && !held.Expired(now) {
+		return onto.Lease{}, held, nil
+	}
+	lease = onto.Lease{Name: r.Name, Owner: r.Owner, Acquired: now, Expires: endOf(now, r.TTL)}
+	if lease.Epoch, err = nextEpoch(w, r.Name); err != nil {
+		return onto.Lease{}, nil, err
+	}
+	err = w.exec(`INSERT OR REPLACE INTO locks (lock_name, owner_id, acquired_at, expires_at) VALUES (?, ?, ?, ?)`,
+		lease.Name, lease.Owner, codec.FormatTime(lease.Acquired), codec.FormatTime(lease.Expires))
+	return lease, nil, err
+}
+
+// endOf is when a lease that begins now ends, in the precision that is stored.
+func endOf(now time.Time, ttl time.Duration) time.Time {
+	return now.Add(ttl).Truncate(time.Microsecond)
+}
+
+// Renew lets a lease end ttl from now.
+func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (onto.Lease, error) {
+	var renewed onto.Lease
+	err := b.changeLeases(ctx, b.deadline(), func(w *conn) error {
+		held, err := readLease(w, l.Name)
+		if err == nil {
+			err = backend.CheckLease(l, held)
+		}
+		if err != nil {
+			return err
+		}
+		renewed = *held
+		renewed.Expires = endOf(b.now(), ttl)
+		return w.exec(`UPDATE locks SET expires_at = ? WHERE lock_name = ?`, codec.FormatTime(renewed.Expires), l.Name)
+	})
+	if err != nil {
+		return onto.Lease{}, err
+	}
+	return renewed, nil
+}
+
+// Release ends a lease.
+func (b *Backend) Release(ctx context.Context, l onto.Lease) error {
+	return b.changeLeases(ctx, b.deadline(), func(w *conn) error {
+		if err := checkLease(w, &l); err != nil {
+			return err
+		}
+		return w.exec(`DELETE FROM locks WHERE lock_name = ?`, l.Name)
+	})
+}
+
+// Leases returns those that were taken and not released, by name.
+func (b *Backend) Leases(ctx context.Context) ([]onto.Lease, error) {
+	var list []onto.Lease
+	err := b.readLeases(ctx, `SELECT `+leaseList+` FROM `+leaseFrom+` ORDER BY l.lock_name`, func(r *rows) {
+		list = append(list, leaseAt(r, 0))
+	})
+	return list, err
+}
+
+// readLeases hands over each row of a query about leases. A file of an older
+// format that is opened for reading only has none.
+func (b *Backend) readLeases(ctx context.Context, sql string, f func(r *rows)) error {
+	return b.read(ctx, false, func(r *reading) error {
+		n, err := r.queryInt(`SELECT count(*) FROM sqlite_master WHERE name IN ('locks', 'onto_leases', 'onto_lease_breaks')`)
+		if err != nil || n < 3 {
+			return err
+		}
+		rows, err := r.query(ctx, sql)
+		if err != nil {
+			return err
+		}
+		return each(rows, func() error { f(rows); return nil })
+	})
+}
+
+// Break ends a lease whoever holds it and keeps a record of that. The epoch
+// grows, so that the holder cannot take a later lease of his own for it.
+func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
+	err := b.changeLeases(ctx, b.deadline(), func(w *conn) error {
+		held, err := readLease(w, record.Lease.Name)
+		if err != nil {
+			return err
+		}
+		if held == nil {
+			return onto.Errorf(onto.NotFound, "%s: nobody holds the lease %s", b.path, record.Lease.Name).
+				WithHint("see the leases with: onto lock show")
+		}
+		record.Lease, record.Time = *held, b.now()
+		if _, err := nextEpoch(w, held.Name); err != nil {
+			return err
+		}
+		if err := w.exec(`DELETE FROM locks WHERE lock_name = ?`, held.Name); err != nil {
+			return err
+		}
+		return insertBreak(w, &record)
+	})
+	if err != nil {
+		return onto.LeaseBreak{}, err
+	}
+	return record, nil
+}
+
+func insertBreak(w *conn, r *onto.LeaseBreak) error {
+	return w.exec(`INSERT INTO onto_lease_breaks
+			(name, owner_id, epoch, acquired_at, expires_at, broken_at, runtime_id, actor_kind, actor_id, reason)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.Lease.Name, r.Lease.Owner, r.Lease.Epoch, codec.FormatTime(r.Lease.Acquired), codec.FormatTime(r.Lease.Expires),
+		codec.FormatTime(r.Time), orNull(r.Runtime), orNull(string(r.Actor.Kind)), orNull(r.Actor.ID), orNull(r.Reason))
+}
+
+// Breaks returns the records of leases that were ended by force, oldest first.
+func (b *Backend) Breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
+	var list []onto.LeaseBreak
+	err := b.readLeases(ctx, `SELECT name, owner_id, epoch, acquired_at, expires_at, broken_at, runtime_id, actor_kind, actor_id, reason
+		FROM onto_lease_breaks ORDER BY id`, func(r *rows) {
+		list = append(list, onto.LeaseBreak{
+			Lease: leaseAt(r, 0), Time: storedTime(r.text(5)), Runtime: r.text(6),
+			Actor: onto.Actor{Kind: onto.ActorKind(r.text(7)), ID: r.text(8)}, Reason: r.text(9),
+		})
+	})
+	return list, err
+}

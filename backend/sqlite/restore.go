@@ -1,0 +1,371 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sort"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// StoreMoment is a store and how far it goes.
+type StoreMoment struct {
+	StoreID string
+	Head    onto.Commit // its ID is 0 if the store is empty
+}
+
+// RestorePlan is what a restore would do.
+type RestorePlan struct {
+	Backup  StoreMoment
+	Present *StoreMoment // what the backup would replace; nil if there is no store yet
+	Shared  int64        // the last commit that both have
+	Lost    int64        // how many commits only the present store has
+}
+
+// RestoreOptions change how a backup is restored. The zero value is the default.
+type RestoreOptions struct {
+	Owner       string           // who takes the write lease meanwhile; "" for "restore"
+	LockTimeout time.Duration    // how long to wait for others; 0 for DefaultLockTimeout
+	Now         func() time.Time // the clock; nil for time.Now
+	Progress    func(done, total int64)
+}
+
+// Restored is what a restore has done.
+type Restored struct {
+	RestorePlan
+	Kept string // a copy of what was there before; "" if nothing was
+}
+
+// restoreTTL is how long the write lease lasts while a restore does not get on.
+const restoreTTL = 30 * time.Second
+
+// PlanRestore tells what restoring the backup in file from as the store in file
+// to would do, and changes nothing.
+func PlanRestore(ctx context.Context, from, to string) (RestorePlan, error) {
+	source, err := Open(ctx, from, &Options{ReadOnly: true})
+	if err != nil {
+		return RestorePlan{}, err
+	}
+	defer source.Close()
+	if err := differentFiles(from, to); err != nil {
+		return RestorePlan{}, err
+	}
+	var plan RestorePlan
+	err = source.read(ctx, false, func(r *reading) (err error) {
+		if plan.Backup, err = moment(r.conn); err != nil {
+			return err
+		}
+		if _, err := os.Stat(to); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return plan.compare(ctx, r, to)
+	})
+	return plan, err
+}
+
+func differentFiles(from, to string) error {
+	a, errA := os.Stat(from)
+	b, errB := os.Stat(to)
+	if errA == nil && errB == nil && os.SameFile(a, b) {
+		return onto.Errorf(onto.Invalid, "%s is the store itself", from).WithHint("name a backup of it")
+	}
+	return nil
+}
+
+func moment(c *conn) (StoreMoment, error) {
+	row, ok, err := c.queryRow(`SELECT store_id FROM onto_meta`)
+	if err != nil || !ok {
+		return StoreMoment{}, err
+	}
+	head, err := newestCommit(c)
+	return StoreMoment{row.text(0), head}, err
+}
+
+// compare looks at the store that is there.
+func (p *RestorePlan) compare(ctx context.Context, source *reading, to string) error {
+	present, err := Open(ctx, to, &Options{ReadOnly: true})
+	if err != nil {
+		return damagedTarget(to, err)
+	}
+	defer present.Close()
+	return present.read(ctx, false, func(r *reading) error {
+		m, err := moment(r.conn)
+		if err != nil {
+			return err
+		}
+		p.Present = &m
+		if m.StoreID == p.Backup.StoreID {
+			p.Shared, err = sharedCommits(source.conn, r.conn, min(m.Head.ID, p.Backup.Head.ID))
+		}
+		p.Lost = m.Head.ID - p.Shared
+		return err
+	})
+}
+
+// damagedTarget tells what to do if what is there cannot even be read.
+func damagedTarget(to string, err error) error {
+	if code := onto.CodeOf(err); code != onto.Corrupt && code != onto.Unsupported {
+		return err
+	}
+	return onto.Errorf(onto.CodeOf(err), "what is there cannot be kept: %w", err).
+		WithHint("move %s away, and %[1]s-wal and %[1]s-shm with it, then restore again", to)
+}
+
+// sharedCommits returns the last commit up to a limit that is the same in both.
+// Logs that once differ stay different.
+func sharedCommits(a, b *conn, limit int64) (int64, error) {
+	const sql = `SELECT created_at, runtime_id, metadata_json, comment, draft_hash, operations FROM commits WHERE id = ?`
+	var failed error
+	first := sort.Search(int(limit), func(i int) bool {
+		rowA, okA, errA := a.queryRow(sql, i+1)
+		rowB, okB, errB := b.queryRow(sql, i+1)
+		if failed = errors.Join(failed, errA, errB); failed != nil || !okA || !okB {
+			return true
+		}
+		for i := range rowA.vals {
+			if rowA.null(i) != rowB.null(i) || rowA.text(i) != rowB.text(i) || rowA.int(i) != rowB.int(i) {
+				return true
+			}
+		}
+		return false
+	})
+	return int64(first), failed
+}
+
+// Restore puts the backup in file from in the place of the store in file to. If
+// there is no store yet, the backup is copied there. Otherwise what is there is
+// copied first, to a file beside it, and then replaced in one transaction, under
+// the write lease: programs that have the store open go on with the restored
+// one. Afterwards nobody holds a lease, and no lease of before is worth anything.
+func Restore(ctx context.Context, from, to string, opts *RestoreOptions) (Restored, error) {
+	plan, err := PlanRestore(ctx, from, to)
+	if err != nil {
+		return Restored{}, err
+	}
+	r := &restore{from: from, to: to, plan: plan}
+	if opts != nil {
+		r.opts = *opts
+	}
+	if r.opts.Owner == "" {
+		r.opts.Owner = "restore"
+	}
+	var kept string
+	if plan.Present == nil {
+		err = r.create(ctx)
+	} else {
+		kept, err = r.replace(ctx)
+	}
+	if err != nil {
+		return Restored{}, err
+	}
+	return Restored{r.plan, kept}, nil
+}
+
+// restore is a restore under way.
+type restore struct {
+	from, to string
+	opts     RestoreOptions
+	plan     RestorePlan
+
+	b       *Backend // the store that is replaced
+	lease   onto.Lease
+	renewed time.Time // when the lease was last known to be held
+}
+
+// create copies the backup to where no store is.
+func (r *restore) create(ctx context.Context) error {
+	source, err := Open(ctx, r.from, &Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	_, err = source.copyTo(ctx, r.to, r.told)
+	return err
+}
+
+// told passes on how far a copy is. Under the lease it keeps the lease.
+func (r *restore) told(done, total int64) error {
+	if r.opts.Progress != nil {
+		r.opts.Progress(done, total)
+	}
+	if r.b == nil || time.Since(r.renewed) < restoreTTL/3 {
+		return nil
+	}
+	_, err := r.b.Renew(context.Background(), r.lease, restoreTTL)
+	r.renewed = time.Now()
+	return err
+}
+
+// replace keeps a copy of the present store and puts the backup in its place.
+func (r *restore) replace(ctx context.Context) (kept string, err error) {
+	b, err := Open(ctx, r.to, &Options{MustExist: true, LockTimeout: r.opts.LockTimeout, Now: r.opts.Now})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	lease, err := b.Acquire(ctx, &backend.LeaseRequest{Name: onto.WriteLease, Owner: r.opts.Owner, TTL: restoreTTL, Wait: b.opts.LockTimeout})
+	if err != nil {
+		return "", err
+	}
+	r.b, r.lease, r.renewed = b, lease, time.Now()
+	defer func() {
+		if err != nil { // otherwise it went with what was there
+			_ = b.Release(context.WithoutCancel(ctx), lease)
+		}
+	}()
+	st, err := r.prepare(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer st.discard()
+	kept, err = r.keep(ctx)
+	if err != nil {
+		return "", err
+	}
+	err = st.with(func(src *conn) error { return r.overwrite(ctx, src) })
+	if err != nil {
+		_ = os.Remove(kept) // nothing was replaced
+	}
+	return kept, wrap(r.to, err)
+}
+
+// keep copies the present store to a file beside it.
+func (r *restore) keep(ctx context.Context) (string, error) {
+	head, err := r.b.Resolve(ctx, onto.Point{})
+	if err != nil {
+		return "", err
+	}
+	name := fmt.Sprintf("%s.before-restore-%d", r.to, head.ID)
+	path := name
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(path); err != nil {
+			break
+		}
+		path = fmt.Sprintf("%s-%d", name, n)
+	}
+	r.plan.Present.Head, err = r.b.copyTo(ctx, path, r.told)
+	r.plan.Lost = r.plan.Present.Head.ID - r.plan.Shared
+	return path, err
+}
+
+// prepare makes a copy of the backup that fits the present file: of our format
+// and with pages of the same size. The backup itself stays as it is.
+func (r *restore) prepare(ctx context.Context) (*staged, error) {
+	source, err := Open(ctx, r.from, &Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	st, err := newStaged(r.to)
+	if err != nil {
+		return nil, err
+	}
+	err = source.read(ctx, false, func(c *reading) error { return st.fill(ctx, c.conn, r.told) })
+	if err == nil {
+		err = upgradeCopy(ctx, st.path)
+	}
+	if err == nil {
+		err = r.b.read(ctx, false, func(c *reading) error {
+			size, err := c.queryInt(`PRAGMA page_size`)
+			if err != nil {
+				return err
+			}
+			return st.with(func(c *conn) error { return resize(c, size) })
+		})
+	}
+	if err != nil {
+		st.discard()
+		return nil, err
+	}
+	return st, nil
+}
+
+// upgradeCopy brings a copy to our format, as opening any store does.
+func upgradeCopy(ctx context.Context, path string) error {
+	b, err := Open(ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	return b.Close()
+}
+
+// resize gives a copy pages of another size, if they are not of that size.
+func resize(c *conn, size int64) error {
+	if err := settleCopy(c); err != nil {
+		return err
+	}
+	now, err := c.queryInt(`PRAGMA page_size`)
+	if err != nil || now == size {
+		return err
+	}
+	return c.script(fmt.Sprintf(`PRAGMA page_size = %d; VACUUM`, size))
+}
+
+// overwrite replaces the contents of the present file in one transaction. Once
+// that has the write lock, nothing there changes any more: the lease is looked
+// at for the last time, and the copy learns what others may know of the present
+// store, so that they notice. What the source's own connection writes goes into
+// a transfer that is under way.
+func (r *restore) overwrite(ctx context.Context, src *conn) error {
+	b, until := r.b, r.b.deadline()
+	if err := b.writing.acquire(ctx, until, b.path); err != nil {
+		return err
+	}
+	defer b.writing.release()
+	if err := b.canWrite(ctx); err != nil {
+		return err
+	}
+	t, err := newTransfer(b.writer, src)
+	if err != nil {
+		return err
+	}
+	err = t.lock(ctx, until)
+	if err == nil {
+		err = b.failAt("restore")
+	}
+	if err == nil {
+		err = b.read(ctx, false, func(now *reading) error { return r.outdo(now, src) })
+	}
+	if err != nil {
+		t.backup.Close()
+		return err
+	}
+	r.b = nil // from here on the lock keeps others out, and the lease cannot be renewed
+	return t.run(ctx, until, r.told)
+}
+
+// outdo makes the epochs of the copy, and the number by which others notice that
+// what they know is outdated, larger than those of the present store.
+func (r *restore) outdo(now *reading, src *conn) error {
+	if err := checkLease(now.conn, &r.lease); err != nil {
+		return err
+	}
+	if now.head != r.plan.Present.Head.ID {
+		return onto.Errorf(onto.HeadMismatch, "%s: somebody has made commit %d meanwhile", r.to, now.head).
+			WithHint("look at it and restore again")
+	}
+	derived, err := now.queryInt(`SELECT derived FROM onto_meta`)
+	if err != nil {
+		return err
+	}
+	if err := src.exec(`UPDATE onto_meta SET derived = max(derived, ?) + 1`, derived); err != nil {
+		return err
+	}
+	rows, err := now.query(context.Background(), `SELECT name, epoch FROM onto_leases`)
+	if err != nil {
+		return err
+	}
+	err = each(rows, func() error {
+		return src.exec(`INSERT INTO onto_leases (name, epoch) VALUES (?, ?)
+			ON CONFLICT DO UPDATE SET epoch = max(epoch, excluded.epoch)`, rows.text(0), rows.int(1))
+	})
+	if err != nil {
+		return err
+	}
+	return src.exec(`UPDATE onto_leases SET epoch = epoch + 1`)
+}

@@ -1,0 +1,181 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// limits are what a survey judges by.
+type limits struct {
+	wal   int64                           // bytes of the WAL that are too many
+	room  int64                           // bytes that should be free at least
+	pages int64                           // a file with fewer pages may have any number of free ones
+	rows  int64                           // a type with no more live rows may have any index
+	clock time.Duration                   // how far the head may be ahead of the clock
+	free  func(path string) (int64, bool) // how many bytes the volume of a file has free, if that is known
+}
+
+func usualLimits() limits {
+	return limits{wal: 100 << 20, room: 64 << 20, pages: 1024, rows: 1000, clock: time.Second, free: freeBytes}
+}
+
+// Survey looks at the circumstances of the file: room, locks, the clock, and
+// how statements are answered. It writes nothing and reads little.
+func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
+	return b.survey(ctx, usualLimits())
+}
+
+func (b *Backend) survey(ctx context.Context, l limits) iter.Seq2[onto.Finding, error] {
+	return sequence(func(push func(onto.Finding) error) error {
+		return b.read(ctx, false, func(r *reading) error {
+			s := &surveyor{checker{ctx: ctx, b: b, r: r, push: push}, l}
+			for _, step := range []checkStep{
+				{"the WAL", s.wal}, {"the journal mode", s.journal}, {"free pages", s.freePages}, {"free space", s.room},
+				{"locks", s.locks}, {"the clock", s.clock}, {"plans", s.plans}, {"the use of indexes", s.indexUse},
+			} {
+				if err := s.take(step); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// surveyor is a survey under way. It reports as a check does.
+type surveyor struct {
+	checker
+	limits limits
+}
+
+func (s *surveyor) warn(code, remedy, format string, args ...any) error {
+	return s.push(onto.Finding{Code: code, Severity: onto.SeverityWarning, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+// fileSize is the size of one of the store's files; 0 if there is none.
+func (b *Backend) fileSize(suffix string) (int64, error) {
+	info, err := os.Stat(b.file + suffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (s *surveyor) wal() error {
+	size, err := s.b.fileSize("-wal")
+	if err != nil || size <= s.limits.wal {
+		return err
+	}
+	return s.warn("wal_large", "end reads that go on for long, then: onto doctor --checkpoint",
+		"the WAL has %s, more than %s", megabytes(size), megabytes(s.limits.wal))
+}
+
+// journal finds a file that somebody has taken out of WAL mode. Opening it for
+// writing brings it back. SQLite does not tell the mode of a file that is read as
+// it lies.
+func (s *surveyor) journal() error {
+	if s.r.stale != nil {
+		return nil
+	}
+	row, ok, err := s.r.queryRow(`PRAGMA journal_mode`)
+	if err != nil || !ok || row.text(0) == "wal" {
+		return err
+	}
+	return s.warn("journal_mode", "open the store once where it can be written", "the journal mode is %s, not wal", row.text(0))
+}
+
+func (s *surveyor) freePages() error {
+	pages, err := s.r.queryInt(`PRAGMA page_count`)
+	if err != nil {
+		return err
+	}
+	free, err := s.r.queryInt(`PRAGMA freelist_count`)
+	if err != nil || pages < s.limits.pages || free*2 <= pages {
+		return err
+	}
+	return s.warn("freelist_large", "give the room back while nobody else uses the store: sqlite3 FILE VACUUM",
+		"%d of the file's %d pages are free", free, pages)
+}
+
+// room finds a volume that is almost full: what is free should hold a twentieth
+// of the file, and 64 MB at least, which is what the WAL may take before it is
+// reset.
+func (s *surveyor) room() error {
+	size, err := s.b.fileSize("")
+	if err != nil {
+		return err
+	}
+	free, known := s.limits.free(s.b.file)
+	need := max(s.limits.room, size/20)
+	if !known || free >= need {
+		return nil
+	}
+	return s.warn("disk_low", "free disk space, or move the store to a larger volume",
+		"the volume has %s free, less than the %s that the store may need soon", megabytes(free), megabytes(need))
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }
+
+// locks finds a write lock that somebody holds, and leases that nobody has
+// renewed or released. Other leases that are held are at work.
+func (s *surveyor) locks() error {
+	rows, err := s.r.query(s.ctx, `SELECT lock_name, owner_id, expires_at FROM locks ORDER BY lock_name`)
+	if err != nil {
+		return err
+	}
+	now := s.b.now()
+	return each(rows, func() error {
+		name, owner, expires := rows.text(0), rows.text(1), rows.text(2)
+		switch held := now.Before(storedTime(expires)); {
+		case !held:
+			return s.warn("lock_expired", releaseRemedy(name), "the lease %s of %s ran out at %s and was not released", name, owner, expires)
+		case name == onto.WriteLease:
+			return s.warn("lock_held", "wait for its holder; if that has died: "+releaseRemedy(name),
+				"the write lock is held by %s until %s: others cannot commit", owner, expires)
+		}
+		return nil
+	})
+}
+
+// releaseRemedy is the command that ends a lease. Names of other programs may
+// not be fit for a command line.
+func releaseRemedy(name string) string {
+	switch {
+	case name == onto.WriteLease:
+		return "onto lock release --force --reason TEXT"
+	case onto.CheckLeaseName(name) == nil:
+		return "onto lock release --name " + name + " --force --reason TEXT"
+	}
+	return "delete its row from the table locks"
+}
+
+// clock finds a head that is later than now.
+func (s *surveyor) clock() error {
+	row, ok, err := s.r.queryRow(`SELECT id, created_at FROM commits ORDER BY id DESC LIMIT 1`)
+	if err != nil || !ok {
+		return err
+	}
+	ahead := storedTime(row.text(1)).Sub(s.b.now())
+	if ahead <= s.limits.clock {
+		return nil
+	}
+	remedy := "set the clock of this machine"
+	if ahead > 24*time.Hour {
+		remedy += ", and its date; if they are right, the machine that made the commit had them wrong"
+	}
+	return s.warn("clock_ahead", remedy, "commit %d is of %s, which is %s from now: until then new commits get its time",
+		row.int(0), row.text(1), ahead.Round(time.Second))
+}
+
+var _ backend.Surveyor = (*Backend)(nil)

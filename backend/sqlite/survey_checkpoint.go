@@ -1,0 +1,70 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/ontologia/onto"
+)
+
+// Checkpointed is what a checkpoint did.
+type Checkpointed struct {
+	Before, After int64          // bytes of the WAL
+	Findings      []onto.Finding // wal_stuck, if a reader kept the WAL from being emptied
+}
+
+// Checkpoint copies what is in the WAL into the file and empties the WAL. It
+// waits for readers and writers as a write does, then does what it can without
+// them.
+func (b *Backend) Checkpoint(ctx context.Context) (Checkpointed, error) {
+	var done Checkpointed
+	if b.opts.ReadOnly {
+		return done, onto.Errorf(onto.ReadOnly, "%s: opened for reading only", b.path).
+			WithHint("checkpoint where the file can be written")
+	}
+	until := b.deadline()
+	if err := b.writing.acquire(ctx, until, b.path); err != nil {
+		return done, err
+	}
+	defer b.writing.release()
+	if b.writer == nil {
+		return done, b.closedError()
+	}
+	err := b.sameFile()
+	if err == nil {
+		done.Before, err = b.fileSize("-wal")
+	}
+	busy := false
+	if err == nil {
+		busy, err = b.emptyWAL(ctx, waiter{until: until})
+	}
+	if err == nil {
+		done.After, err = b.fileSize("-wal")
+	}
+	if busy {
+		done.Findings = []onto.Finding{{Code: "wal_stuck", Severity: onto.SeverityWarning,
+			Message: "another reader or writer keeps the WAL from being emptied: it has " + megabytes(done.After),
+			Remedy:  "end reads that go on for long, then: onto doctor --checkpoint"}}
+	}
+	return done, wrap(b.path, err)
+}
+
+// emptyWAL reports whether others kept it from doing so until the waiter gave
+// up.
+func (b *Backend) emptyWAL(ctx context.Context, wait waiter) (busy bool, err error) {
+	for {
+		row, ok, err := b.writer.queryRow(`PRAGMA wal_checkpoint(TRUNCATE)`)
+		if err != nil && !isBusy(err) {
+			return false, err
+		}
+		if err == nil && (!ok || row.int(0) == 0) {
+			return false, nil
+		}
+		err = wait.pause(ctx, b.busyError)
+		if onto.CodeOf(err) == onto.LockContention {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}

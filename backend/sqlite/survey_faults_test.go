@@ -1,0 +1,191 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite"
+)
+
+// fault is something that is wrong with a file, and the code that says so.
+type fault struct {
+	name, code string
+	sql        string                                            // plants it in the file
+	plant      func(t *testing.T, path string)                   // plants it in another way
+	opts       *sqlite.Options                                   // to open the file with
+	around     func(*testing.T, *sqlite.Backend) backend.Backend // plants it around the open file
+}
+
+// Each fault that is planted in a real file is found with its code, and nothing
+// is found where none is planted.
+func TestPlantedFaults(t *testing.T) {
+	template := read(t, makeHealthy(t))
+	for _, f := range slices.Concat(logFaults(), typeFaults(), projectionFaults(), derivedFaults(), surveyFaults(),
+		[]fault{{name: "none"}}) {
+		t.Run(f.name, func(t *testing.T) {
+			path := t.TempDir() + "/faulty.db"
+			write(t, path, template)
+			if f.sql != "" {
+				runSQL(t, path, `PRAGMA foreign_keys = OFF; `+f.sql)
+			}
+			if f.plant != nil {
+				f.plant(t, path)
+			}
+			b := opened(t, path, f.opts)
+			var around backend.Backend = b
+			if f.around != nil {
+				around = f.around(t, b)
+			}
+			got := codesOf(examined(t, around, false))
+			if f.code == "" && len(got) > 0 || f.code != "" && !slices.Contains(got, f.code) {
+				t.Errorf("got findings %v, want %q", got, f.code)
+			}
+		})
+	}
+}
+
+func logFaults() []fault {
+	return []fault{
+		{name: "deleted commit", code: "version_without_commit", sql: `DELETE FROM commits WHERE id = 3`},
+		{name: "gap in the log", code: "commit_gap", sql: `DELETE FROM commits WHERE id = 3`},
+		{name: "orphaned relation rows", code: "version_without_commit", sql: `UPDATE relation_history SET commit_id = 99 WHERE id = 1`},
+		{name: "row removed from history", code: "commit_incomplete", sql: `DELETE FROM entity_history WHERE id = 10`},
+		{name: "time that goes back", code: "commit_time_back", sql: `UPDATE commits SET created_at = '2001-01-01T00:00:00.000000+00:00' WHERE id = 3`},
+		{name: "time in the future", code: "commit_time_future", sql: `UPDATE commits SET created_at = '2999-01-01T00:00:00.000000+00:00' WHERE id = 3`},
+		{name: "time that cannot be read", code: "commit_time_unreadable", sql: `UPDATE commits SET created_at = 'noon' WHERE id = 3`},
+		{name: "duplicate version", code: "version_twice", sql: `INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id, op)
+			SELECT entity_type, entity_key, fields_json, commit_id, schema_version_id, op FROM entity_history WHERE id = 1`},
+		{name: "edited JSON", code: "fields_not_canonical", sql: `UPDATE entity_history SET fields_json = '{"id": "a"}' WHERE id = 1`},
+		{name: "unreadable JSON", code: "fields_not_canonical", sql: `UPDATE entity_history SET fields_json = '{' WHERE id = 1`},
+		{name: "unreadable JSON of another program", code: "fields_unreadable", sql: `INSERT INTO commits (created_at) VALUES ('2026-01-01T00:00:00+00:00');
+			INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Person', 'z', '{', 6)`},
+		{name: "unknown op", code: "op_unknown", sql: `UPDATE entity_history SET op = 'merge' WHERE id = 1`},
+		{name: "relation without its endpoint", code: "endpoint_missing", sql: `DELETE FROM entity_history WHERE entity_key = 'b'; DELETE FROM entity_current WHERE entity_key = 'b'`},
+		{name: "damaged page", code: "file_damaged", plant: damagePage},
+		{name: "history and projection edited alike", code: "history_changed", sql: `
+			UPDATE entity_history SET fields_json = '{"age":99,"id":"p07","name":"Ada p07"}' WHERE entity_key = 'p07';
+			UPDATE entity_current SET fields = jsonb('{"age":99,"id":"p07","name":"Ada p07"}') WHERE entity_key = 'p07'`},
+		{name: "commit moved in history and projection", code: "history_changed", sql: `
+			UPDATE entity_history SET commit_id = 4 WHERE entity_key = 'p07'; UPDATE entity_current SET commit_id = 4, first_commit_id = 4 WHERE entity_key = 'p07';
+			UPDATE commits SET operations = operations - 1 WHERE id = 3; UPDATE commits SET operations = operations + 1 WHERE id = 4`},
+		{name: "dropped index of the log", code: "index_missing", sql: `DROP INDEX onto_relation_history_commit`},
+	}
+}
+
+// damagePage overwrites the middle of the first page of history.
+func damagePage(t *testing.T, path string) {
+	t.Helper()
+	root, err := strconv.Atoi(query(t, path, `SELECT rootpage FROM sqlite_master WHERE name = 'idx_entity_history_lookup'`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, err := strconv.Atoi(query(t, path, `PRAGMA page_size`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := read(t, path)
+	for i := (root - 1) * size; i < root*size; i++ {
+		if i >= (root-1)*size+100 {
+			data[i] ^= 0x5a
+		}
+	}
+	write(t, path, data)
+}
+
+func typeFaults() []fault {
+	next := personSchema()
+	next.Fields = append(slices.Clone(next.Fields), onto.Field{Name: "rank", Type: onto.Int})
+	next.SortFields()
+	return []fault{
+		{name: "wrong hash of a schema", code: "schema_hash", sql: `UPDATE schema_versions SET schema_hash = 'x' WHERE type_name = 'Person'`},
+		{name: "gap in schema versions", code: "schema_gap", sql: `UPDATE schema_versions SET schema_version_id = 3 WHERE type_name = 'Person'`},
+		{name: "rows of an unknown schema version", code: "schema_unknown", sql: `UPDATE entity_history SET schema_version_id = 5 WHERE id = 1`},
+		{name: "type without a schema", code: "type_unregistered", sql: `DELETE FROM schema_versions WHERE type_name = 'Person'; DELETE FROM schema_registry WHERE type_name = 'Person'`},
+		{name: "type that is not registered", code: "schema_registry", sql: `DELETE FROM schema_registry WHERE type_name = 'Person'`},
+		{name: "rows of an older schema version", code: "rows_outdated", sql: addVersion(next)},
+		{name: "rows to be given a default", code: "rows_outdated", sql: addVersion(withDefault(next))},
+		{name: "rows that stay as they are", sql: addVersion(withOptional(next))},
+	}
+}
+
+func withDefault(s onto.Schema) onto.Schema {
+	s.Fields = slices.Clone(s.Fields)
+	s.Fields[len(s.Fields)-1].Default = []byte(`1`)
+	return s
+}
+
+func withOptional(s onto.Schema) onto.Schema {
+	s.Fields = slices.Clone(s.Fields)
+	s.Fields[len(s.Fields)-1].Optional = true
+	return s
+}
+
+// addVersion is the SQL that makes a schema the second version of its type.
+func addVersion(s onto.Schema) string {
+	return fmt.Sprintf(`INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, onto_since)
+		VALUES ('entity', '%[1]s', 2, '%[2]s', '%[3]s', '2026-01-01T00:00:00.000000+00:00', 6);
+		UPDATE schema_registry SET schema_json = '%[2]s' WHERE type_name = '%[1]s'`, s.Name, s.JSON(), s.Hash())
+}
+
+func projectionFaults() []fault {
+	return []fault{
+		{name: "edited projection row", code: "projection_differs", sql: `UPDATE entity_current SET commit_id = 1 WHERE entity_key = 'a'`},
+		{name: "checksum of an edited projection", code: "projection_checksum", sql: `UPDATE entity_current SET commit_id = 1 WHERE entity_key = 'a'`},
+		{name: "missing projection row", code: "projection_missing", sql: `DELETE FROM entity_current WHERE entity_key = 'a'`},
+		{name: "extra projection row", code: "projection_extra", sql: `INSERT INTO relation_current VALUES ('Knows', 'a', 'c', 'x', 1, 1, 'put', 1, jsonb('{"since":1}'))`},
+		{name: "JSON of the projection", code: "projection_differs", sql: `UPDATE relation_current SET fields = x'ff00ff' WHERE left_key = 'a'`},
+		{name: "another program has appended", code: "projection_behind", sql: `INSERT INTO commits (created_at) VALUES ('2026-01-01T00:00:00+00:00')`},
+		{name: "dropped projection", code: "check_stopped", sql: `DROP TABLE relation_current`},
+	}
+}
+
+// derivedFaults name what is derived as the rebuild of makeHealthy did.
+func derivedFaults() []fault {
+	return []fault{
+		{name: "dropped index of a field", code: "derived_missing", sql: `DROP INDEX onto_field_3`},
+		{name: "index of a field made otherwise", code: "derived_differs", sql: `DROP INDEX onto_field_3; CREATE INDEX onto_field_3 ON entity_current(op)`},
+		{name: "index that serves nothing", code: "derived_extra", sql: `CREATE INDEX onto_field_99 ON entity_current(op)`},
+		{name: "words removed", code: "search_missing", sql: `DELETE FROM onto_search_4 WHERE docid = 1`},
+		{name: "words changed", code: "search_differs", sql: `UPDATE onto_search_4 SET words = 'eve' WHERE docid = 1`},
+		{name: "words added", code: "search_extra", sql: `INSERT INTO onto_search_4 (docid, words) VALUES (999, 'eve')`},
+		{name: "damaged search table", code: "search_damaged", sql: `DELETE FROM onto_search_4_segdir; UPDATE onto_search_4_segments SET block = x'00'; DROP TABLE onto_search_4_content`},
+		{name: "row of the past removed", code: "past_missing", sql: `DELETE FROM onto_entity_past WHERE until = 2`},
+		{name: "row of the past added", code: "past_extra", sql: `INSERT INTO onto_entity_past VALUES ('Person', 5, 1, 3)`},
+	}
+}
+
+func surveyFaults() []fault {
+	const lock = `INSERT INTO locks VALUES ('ontology_write', 'importer', '2001-01-01T00:00:00.000000+00:00', '%s-01-01T00:00:00.000000+00:00')`
+	early := func() time.Time { return time.Now().Add(-48 * time.Hour) }
+	return []fault{
+		{name: "held lock", code: "lock_held", sql: fmt.Sprintf(lock, "2999")},
+		{name: "expired lock", code: "lock_expired", sql: fmt.Sprintf(lock, "2002")},
+		{name: "clock ahead", code: "clock_ahead", opts: &sqlite.Options{Now: early}},
+		{name: "low disk", code: "disk_low", around: func(_ *testing.T, b *sqlite.Backend) backend.Backend { return b.WithFree(64<<20 - 1) }},
+		{name: "enough disk", around: func(_ *testing.T, b *sqlite.Backend) backend.Backend { return b.WithFree(64 << 20) }},
+		{name: "huge WAL", code: "wal_large", around: growWAL},
+		{name: "full scan of entities", code: "plan_scan", sql: `DROP INDEX idx_entity_history_lookup`},
+		{name: "full scan of relations", code: "plan_scan", sql: `DROP INDEX idx_relation_history_lookup`},
+		{name: "full scan for a commit", code: "plan_scan", sql: `DROP INDEX onto_entity_history_commit`},
+		{name: "statistics of a store that has grown", code: "plan_scan", sql: `ANALYZE; DELETE FROM sqlite_stat1; INSERT INTO sqlite_stat1 VALUES ('onto_meta', NULL, '1'), ('commits', 'onto_commits_idempotency', '0 0'), ('commits', NULL, '1');
+			WITH RECURSIVE n(i) AS (SELECT 6 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
+			INSERT INTO commits (id, created_at, operations) SELECT i, (SELECT created_at FROM commits WHERE id = 5), 0 FROM n`},
+		{name: "statistics of a small store", sql: `ANALYZE; DELETE FROM sqlite_stat1; INSERT INTO sqlite_stat1 VALUES ('onto_meta', NULL, '1'), ('commits', 'onto_commits_idempotency', '0 0'), ('commits', NULL, '1')`},
+		{name: "journal mode", code: "journal_mode", sql: `PRAGMA journal_mode = DELETE`, opts: &sqlite.Options{ReadOnly: true}},
+		{name: "free pages", code: "freelist_large", sql: `CREATE TABLE filler (x); INSERT INTO filler VALUES (zeroblob(8000000)); DROP TABLE filler`},
+	}
+}
+
+// growWAL writes something and then says that less would have been enough.
+func growWAL(t *testing.T, b *sqlite.Backend) backend.Backend {
+	t.Helper()
+	if _, err := b.Append(t.Context(), &backend.Draft{Writes: []backend.Write{person("a", 50)}}); err != nil {
+		t.Fatal(err)
+	}
+	return b.WithWALLimit(4096)
+}

@@ -1,0 +1,175 @@
+package sqlite
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ontologia/onto/internal/sqlgen"
+)
+
+// planned is a statement whose plan must not go through a whole table.
+type planned struct {
+	name   string
+	sql    string
+	tables map[string]string // the tables that grow, by their names in the statement
+	wide   bool              // it reads all of a type, which can be almost all of a table
+}
+
+// plans finds statements that go through a whole table where an index should
+// lead to the rows: an index is missing, or SQLite has been told by ANALYZE that
+// the table is small, which it no longer is.
+func (s *surveyor) plans() error {
+	analyzed, err := s.analyzed()
+	if err != nil {
+		return err
+	}
+	scans := map[string][]string{} // the names of statements, by table
+	for _, t := range s.b.tables {
+		for _, p := range append(t.ownStatements(), t.documentedStatements()...) {
+			if p.wide && analyzed {
+				continue
+			}
+			table, err := s.scanned(p)
+			if err != nil {
+				return err
+			}
+			if table != "" {
+				scans[table] = append(scans[table], p.name)
+			}
+		}
+	}
+	for _, table := range slices.Sorted(maps.Keys(scans)) {
+		if err := s.reportScan(table, scans[table], analyzed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportScan reports a table that is read whole. While statistics say that it is
+// small, and it is, that is the best way to read it.
+func (s *surveyor) reportScan(table string, names []string, analyzed bool) error {
+	remedy := "create the indexes of " + table + " again as docs/format/sqlite.md says"
+	if analyzed {
+		remedy = "if no index of " + table + " is missing, renew the statistics: sqlite3 FILE ANALYZE"
+	}
+	if analyzed || table == commitsTable {
+		n, err := s.r.queryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s LIMIT ?)`, table), s.limits.rows+1)
+		if err != nil || n <= s.limits.rows {
+			return err
+		}
+	}
+	return s.warn("plan_scan", remedy, "the whole table %s is read for: %s", table, strings.Join(names, ", "))
+}
+
+const commitsTable = "commits"
+
+// analyzed reports whether somebody has made statistics.
+func (s *surveyor) analyzed() (bool, error) {
+	n, err := s.r.queryInt(`SELECT count(*) FROM sqlite_master WHERE name = 'sqlite_stat1'`)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	n, err = s.r.queryInt(`SELECT count(*) FROM sqlite_stat1`)
+	return n > 0, err
+}
+
+// scanned returns the table that a statement goes through, or "". It may go
+// through an index instead, or make one first, which is no better.
+func (s *surveyor) scanned(p planned) (string, error) {
+	args := make([]any, strings.Count(p.sql, "?"))
+	lines, err := s.r.queryPlan(s.ctx, sqlgen.Part{SQL: p.sql, Args: args})
+	if err != nil {
+		return "", err
+	}
+	for _, line := range lines {
+		words := strings.Fields(line)
+		if len(words) < 2 {
+			continue
+		}
+		table, grows := p.tables[words[1]]
+		if grows && (words[0] == "SCAN" || strings.Contains(line, "AUTOMATIC")) {
+			return table, nil
+		}
+	}
+	return "", nil
+}
+
+// ownStatements are those that most reads and writes come down to.
+func (t *table) ownStatements() []planned {
+	names := map[string]string{"c": t.current, "h": t.history, "s": t.history, "f": t.history, "head": commitsTable}
+	commit := fmt.Sprintf(`SELECT count(*) FROM %s h WHERE h.commit_id = ?`, t.history)
+	return []planned{
+		{"get", t.get, names, false},
+		{"get as of a commit", t.getAt, names, false},
+		{"lookup", t.lookup, names, false},
+		{"newest version", `SELECT ` + t.newest("?"), names, false},
+		{"first version", t.firstRow, names, false},
+		{"the versions of a commit", commit, names, false},
+	}
+}
+
+// documentedStatements are those that the original program documents.
+func (t *table) documentedStatements() []planned {
+	typ, keys := t.columns[0], t.columns[1:]
+	on, same := make([]string, len(keys)), make([]string, len(keys))
+	for i, k := range keys {
+		on[i] = fmt.Sprintf("v.%[1]s = latest.%[1]s", k)
+		same[i] = k + " = ?"
+	}
+	list := strings.Join(keys, ", ")
+	latest := func(bound string) string {
+		return fmt.Sprintf(`SELECT v.%s, v.fields_json, v.commit_id FROM %s v INNER JOIN (
+				SELECT %s, MAX(commit_id) AS max_cid FROM %[2]s i WHERE %[4]s = ?%[5]s GROUP BY %[3]s
+			) latest ON %[6]s AND v.commit_id = latest.max_cid WHERE v.%[4]s = ?`,
+			strings.Join(keys, ", v."), t.history, list, typ, bound, strings.Join(on, " AND "))
+	}
+	names := map[string]string{"v": t.history, "i": t.history}
+	return []planned{
+		{"documented: latest of one", fmt.Sprintf(`SELECT fields_json, commit_id FROM %s v WHERE %s = ? AND %s ORDER BY commit_id DESC LIMIT 1`,
+			t.history, typ, strings.Join(same, " AND ")), names, false},
+		{"documented: latest of all", latest(""), names, true},
+		{"documented: as of a commit", latest(" AND commit_id <= ?"), names, true},
+		{"documented: full history", fmt.Sprintf(`SELECT %s, fields_json, commit_id FROM %s v WHERE %s = ? ORDER BY commit_id ASC`, list, t.history, typ), names, true},
+	}
+}
+
+// indexUse finds indexes on fields that have the same value in every row, or
+// are absent in every row: no filter gains anything by them.
+func (s *surveyor) indexUse() error {
+	if has, err := s.r.hasDerived(); err != nil || !has {
+		return err
+	}
+	listed, err := readDerived(s.r.conn)
+	if err != nil {
+		return err
+	}
+	for _, d := range listed {
+		if d.purpose != forIndex {
+			continue
+		}
+		if err := s.indexUseOf(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indexUseOf looks at both ends of an index.
+func (s *surveyor) indexUseOf(d derived) error {
+	t := newNames(d.kind)
+	live := fmt.Sprintf(`FROM %s WHERE %s = '%s' AND op = 'put'`, t.current, t.columns[0], d.typ)
+	n, err := s.r.queryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 %s LIMIT ?)`, live), s.limits.rows+1)
+	if err != nil || n <= s.limits.rows {
+		return err
+	}
+	value := fmt.Sprintf(`fields ->> '$.%s'`, d.field)
+	same, err := s.r.queryInt(fmt.Sprintf(`SELECT (SELECT %[1]s %[2]s ORDER BY %[1]s LIMIT 1) IS (SELECT %[1]s %[2]s ORDER BY %[1]s DESC LIMIT 1)`, value, live))
+	if err != nil || same == 0 {
+		return err
+	}
+	return s.warn("index_unused", "take the index mark from the field in the schema file, then: onto init --schema FILE",
+		"%s finds nothing faster: every row of %s has the same value there", d, d.typ)
+}
