@@ -87,7 +87,7 @@ func (s *Store) header(d onto.Draft) (*backend.Draft, error) {
 			Runtime: s.opts.Runtime, Actor: d.Actor, Causation: d.Causation, Correlation: d.Correlation,
 			Signature: d.Signature, Comment: d.Comment, IdempotencyKey: d.IdempotencyKey,
 		},
-		Expect: d.Expectations(),
+		Expect: d.Expectations(), Lease: d.Lease,
 	}
 	if len(d.Metadata) > 0 {
 		text, err := codec.AppendValue(nil, reflect.ValueOf(d.Metadata))

@@ -27,7 +27,7 @@ type cursor struct {
 
 // cursorAfter is the cursor for what follows a version.
 func (q *question) cursorAfter(ctx context.Context, ask *backend.Query, last *onto.Version) (string, error) {
-	place, err := exec.PlaceOf(ask, last, q.endpoints(ctx, ask))
+	place, err := exec.PlaceOf(ask, last, q.reader().endpoints(ctx, ask))
 	if err != nil {
 		return "", err
 	}

@@ -20,31 +20,35 @@ type Query[T any] struct {
 
 // Find asks for the live versions of a type, in order of identity.
 func (v View) Find(name string) Query[onto.Version] {
-	schema, err := v.s.Type(name)
-	if err != nil {
-		return Query[onto.Version]{question: question{v: v, err: err}}
+	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
+		if _, err := v.s.readable(kind, name); err == nil {
+			return v.FindKind(kind, name)
+		}
 	}
-	return v.FindKind(schema.Kind, name)
+	return Query[onto.Version]{question: question{v: v, err: v.s.unknownType("", name)}}
 }
 
 // FindKind is Find for a type of the given kind; one of the other kind is
 // refused.
 func (v View) FindKind(kind onto.Kind, name string) Query[onto.Version] {
-	t, err := v.s.typ(kind, name)
+	t, err := v.typ(kind, name)
 	return Query[onto.Version]{
 		question{v: v, t: t, err: err},
-		func(_ *typ, v *onto.Version) (onto.Version, error) { return *v, nil },
+		func(t *typ, v *onto.Version) (onto.Version, error) { return *v, t.outdated(v) },
 	}
 }
 
 // Find asks for the live T that a view shows, in order of identity.
 func Find[T any](v View) Query[T] {
-	t, err := v.s.structType(reflect.TypeFor[T]())
+	t, err := v.structType(reflect.TypeFor[T]())
 	return Query[T]{question{v: v, t: t, err: err}, decode[T]}
 }
 
 func decode[T any](t *typ, v *onto.Version) (T, error) {
 	var value T
+	if err := t.outdated(v); err != nil {
+		return value, err
+	}
 	return value, t.decode(v, &value)
 }
 

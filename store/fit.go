@@ -20,6 +20,9 @@ type typ struct {
 	free    bool           // the struct can hold values of any type
 
 	decoders []fieldDecoder // of the same fields; nil if encoding/json decodes the struct
+
+	chain *chain    // its versions; nil if there is only one
+	end   *onto.End // it exists no more; nil while it does
 }
 
 // write checks untyped fields against the schema and makes a write of them.

@@ -79,7 +79,7 @@ func (g Groups) All(ctx context.Context) iter.Seq2[onto.Group, error] {
 		if err != nil {
 			return nil, err
 		}
-		return exec.SelectGroups(sel, g.q.v.s.b.Aggregate(ctx, a)), nil
+		return exec.SelectGroups(sel, g.q.reader().aggregate(ctx, a)), nil
 	})
 }
 
@@ -89,7 +89,7 @@ func (g Groups) Explain(ctx context.Context) (backend.Explanation, error) {
 	if err != nil {
 		return backend.Explanation{}, err
 	}
-	e, err := g.q.v.s.explain(ctx, nil, a)
+	e, err := g.q.reader().explain(ctx, nil, a)
 	if sel.Having != nil {
 		e.Process = append(e.Process, "having "+filter.Format(sel.Having))
 	}
@@ -114,7 +114,7 @@ func (g Groups) ask(ctx context.Context) (*backend.Aggregation, *exec.GroupQuery
 		return nil, nil, err
 	}
 	a := &backend.Aggregation{Query: *ask}
-	scope := g.q.v.s.scope(g.q.t)
+	scope := g.q.v.scope(g.q.t)
 	if a.By, err = checkOperands(scope, g.by, false); err != nil {
 		return nil, nil, err
 	}

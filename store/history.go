@@ -8,7 +8,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -27,14 +26,19 @@ type Past[T any] struct {
 // History yields the versions of an identity for which the filters are true,
 // oldest first, deletes included. It yields NotFound if the identity has none.
 func (s *Store) History(ctx context.Context, id onto.Identity, where ...onto.Filter) iter.Seq2[Entry, error] {
-	t, err := s.typ(id.Kind, id.Type)
+	return s.Now().History(ctx, id, where...)
+}
+
+// History is Store.History up to the view's moment.
+func (v View) History(ctx context.Context, id onto.Identity, where ...onto.Filter) iter.Seq2[Entry, error] {
+	t, err := v.typ(id.Kind, id.Type)
 	if err == nil {
 		err = t.checkIdentity(id)
 	}
 	if err != nil {
 		return failed[Entry](err)
 	}
-	q := s.Now().FindKind(id.Kind, id.Type).Where(where...)
+	q := v.FindKind(id.Kind, id.Type).Where(where...)
 	q.identity = &id
 	return func(yield func(Entry, error) bool) {
 		none := true
@@ -45,16 +49,17 @@ func (s *Store) History(ctx context.Context, id onto.Identity, where ...onto.Fil
 			}
 		}
 		if none {
-			s.noHistory(ctx, id, where, yield)
+			v.noHistory(ctx, t, id, where, yield)
 		}
 	}
 }
 
 // noHistory tells an identity without versions from one whose versions the
 // filters leave out.
-func (s *Store) noHistory(ctx context.Context, id onto.Identity, where []onto.Filter, yield func(Entry, error) bool) {
-	if len(where) > 0 {
-		_, err := s.b.Get(ctx, id, backend.Head)
+func (v View) noHistory(ctx context.Context, t *typ, id onto.Identity, where []onto.Filter, yield func(Entry, error) bool) {
+	at, err := v.resolve(ctx)
+	if len(where) > 0 && err == nil {
+		_, err = reader{v.s, t, v.stored}.get(ctx, id, at)
 		if onto.CodeOf(err) != onto.NotFound {
 			if err != nil {
 				yield(Entry{}, err)
@@ -121,89 +126,6 @@ func (s *Store) Changes(ctx context.Context, commit int64) iter.Seq2[onto.Change
 		}
 		return s.b.Diff(ctx, &backend.DiffQuery{From: commit - 1, To: commit}), nil
 	})
-}
-
-// DiffQuery selects changes between two moments, From not after To.
-type DiffQuery struct {
-	From, To onto.Point
-	Type     string      // only this type; "" for all
-	Where    onto.Filter // only what it is true for before or after; it needs Type, and sees no endpoints
-}
-
-// Diff yields, in order of identity, what differs between two moments.
-func (s *Store) Diff(ctx context.Context, q DiffQuery) iter.Seq2[onto.Change, error] {
-	return later(func() (iter.Seq2[onto.Change, error], error) {
-		ask, err := s.diffQuery(ctx, q.From, q.To, q.Type)
-		if err != nil || q.Where == nil {
-			return s.b.Diff(ctx, ask), err
-		}
-		where, err := s.diffFilter(ask, q.Where)
-		if err != nil {
-			return nil, err
-		}
-		return matching(s.b.Diff(ctx, ask), where), nil
-	})
-}
-
-// diffFilter checks the filter of a diff.
-func (s *Store) diffFilter(ask *backend.DiffQuery, where onto.Filter) (*filter.Matcher, error) {
-	if ask.Type == "" {
-		return nil, onto.Errorf(onto.Invalid, "a filter on differences needs a type").WithHint("say which type the filter is about")
-	}
-	t, err := s.typ(ask.Kind, ask.Type)
-	if err != nil {
-		return nil, err
-	}
-	checked, err := filter.Check(where, s.scope(t))
-	if err != nil {
-		return nil, err
-	}
-	if left, right := filter.UsesEndpoints(checked); left || right {
-		return nil, onto.Errorf(onto.Invalid, "a filter on differences sees no endpoints").
-			WithHint("query the relations as of either moment instead")
-	}
-	return filter.Compile(checked), nil
-}
-
-// matching yields the changes that a filter is true for before or after.
-func matching(changes iter.Seq2[onto.Change, error], where *filter.Matcher) iter.Seq2[onto.Change, error] {
-	live := func(v *onto.Version) bool { return v != nil && v.Live() && where.Match(&filter.Row{Own: v.Fields}) }
-	return func(yield func(onto.Change, error) bool) {
-		for c, err := range changes {
-			if err == nil && !live(c.Before) && !live(c.After) {
-				continue
-			}
-			if !yield(c, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-func (s *Store) diffQuery(ctx context.Context, from, to onto.Point, typ string) (*backend.DiffQuery, error) {
-	q := &backend.DiffQuery{}
-	if typ != "" {
-		schema, err := s.Type(typ)
-		if err != nil {
-			return nil, err
-		}
-		q.Kind, q.Type = schema.Kind, schema.Name
-	}
-	for _, end := range []struct {
-		point onto.Point
-		id    *int64
-	}{{from, &q.From}, {to, &q.To}} {
-		c, err := s.View(end.point).Commit(ctx)
-		if err != nil {
-			return nil, err
-		}
-		*end.id = c.ID
-	}
-	if q.From > q.To {
-		return nil, onto.Errorf(onto.Invalid, "the first commit, %d, is after the second, %d", q.From, q.To).
-			WithHint("give the earlier one first")
-	}
-	return q, nil
 }
 
 // Blame returns, for each top-level field that an identity has at the head,

@@ -9,7 +9,6 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/filter"
-	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/words"
 )
 
@@ -69,7 +68,7 @@ func (q *question) form() (*backend.Query, error) {
 	if q.history {
 		ask.Mode = backend.History
 	}
-	scope := q.v.s.scope(q.t)
+	scope := q.v.scope(q.t)
 	ask.Left, ask.Right = scope.Left, scope.Right
 	if err := q.conditions(ask, scope); err != nil {
 		return nil, err
@@ -88,13 +87,13 @@ func (q *question) form() (*backend.Query, error) {
 }
 
 // scope is what filters on a type may refer to.
-func (s *Store) scope(t *typ) *filter.Scope {
+func (v View) scope(t *typ) *filter.Scope {
 	scope := &filter.Scope{Schema: &t.schema}
 	if t.schema.Kind == onto.KindRelation {
-		if left, ok := s.types[typeName{onto.KindEntity, t.schema.Left}]; ok {
+		if left, err := v.typ(onto.KindEntity, t.schema.Left); err == nil {
 			scope.Left = &left.schema
 		}
-		if right, ok := s.types[typeName{onto.KindEntity, t.schema.Right}]; ok {
+		if right, err := v.typ(onto.KindEntity, t.schema.Right); err == nil {
 			scope.Right = &right.schema
 		}
 	}
@@ -141,8 +140,14 @@ func (q *question) moment(ctx context.Context, ask *backend.Query) error {
 	}
 	at, err := q.v.resolve(ctx)
 	ask.At = at
-	return err
+	if err != nil || q.history {
+		return err
+	}
+	return q.v.exists(q.t, at)
 }
+
+// reader reads what the question is about.
+func (q *question) reader() reader { return reader{q.v.s, q.t, q.v.stored} }
 
 // pin replaces the head by the commit that it is now, for what takes several
 // questions.
@@ -162,7 +167,7 @@ func (q *question) versions(ctx context.Context) iter.Seq2[onto.Version, error] 
 		if err != nil {
 			return nil, err
 		}
-		return q.v.s.b.Scan(ctx, ask), nil
+		return q.reader().scan(ctx, ask), nil
 	})
 }
 
@@ -177,7 +182,7 @@ func (q question) count(ctx context.Context) (int64, error) {
 		return 0, onto.Errorf(onto.Invalid, "a count has no cursor")
 	}
 	a := &backend.Aggregation{Query: *ask, Compute: []onto.Operand{onto.Count()}}
-	for g, err := range q.v.s.b.Aggregate(ctx, a) {
+	for g, err := range q.reader().aggregate(ctx, a) {
 		if err != nil {
 			return 0, err
 		}
@@ -204,7 +209,7 @@ func page[T any](ctx context.Context, q question, convert func(*typ, *onto.Versi
 		}
 	}
 	var last onto.Version
-	for v, err := range q.v.s.b.Scan(ctx, ask) {
+	for v, err := range q.reader().scan(ctx, ask) {
 		if err != nil {
 			return Page[T]{}, err
 		}
@@ -222,51 +227,19 @@ func page[T any](ctx context.Context, q question, convert func(*typ, *onto.Versi
 	return p, nil
 }
 
-// endpoints returns how the fields of a relation's endpoints are found.
-func (q *question) endpoints(ctx context.Context, ask *backend.Query) exec.Endpoints {
-	return func(v *onto.Version) (left, right json.RawMessage, err error) {
-		at := ask.At
-		if ask.Mode == backend.History {
-			at = v.Commit
-		}
-		if left, err = q.endpoint(ctx, onto.EntityID(q.t.schema.Left, v.Left), at); err == nil {
-			right, err = q.endpoint(ctx, onto.EntityID(q.t.schema.Right, v.Right), at)
-		}
-		return left, right, err
-	}
-}
-
-// endpoint returns the fields of an entity as of a commit, nil if it does not
-// exist then.
-func (q *question) endpoint(ctx context.Context, id onto.Identity, at int64) (json.RawMessage, error) {
-	v, err := q.v.s.b.Get(ctx, id, at)
-	if onto.CodeOf(err) == onto.NotFound || err == nil && !v.Live() {
-		return nil, nil
-	}
-	return v.Fields, err
-}
-
 // Explain tells how the question will be answered, if the backend can.
 func (q Query[T]) Explain(ctx context.Context) (backend.Explanation, error) {
 	ask, err := q.ask(ctx)
 	if err != nil {
 		return backend.Explanation{}, err
 	}
-	return q.v.s.explain(ctx, ask, nil)
+	return q.reader().explain(ctx, ask, nil)
 }
 
 // ExplainVersions is Explain for Versions.
 func (q Query[T]) ExplainVersions(ctx context.Context, since int64) (backend.Explanation, error) {
 	q.history, q.since = true, since
 	return q.Explain(ctx)
-}
-
-func (s *Store) explain(ctx context.Context, q *backend.Query, a *backend.Aggregation) (backend.Explanation, error) {
-	explainer, ok := backend.As[backend.Explainer](s.b)
-	if !ok {
-		return backend.Explanation{}, onto.Errorf(onto.Unsupported, "this backend cannot explain its answers")
-	}
-	return explainer.Explain(ctx, q, a)
 }
 
 // commitCache remembers the last commit: versions come by commit.

@@ -30,6 +30,13 @@
 // one identity, [Store.Commits], [Store.Changes] of a commit, [Store.Diff] of
 // two moments, and [Store.Blame] for who last set each field.
 //
+// # Changing types
+//
+// [PlanMigration] and [Migrate] bring a store to other types, [PlanDrop] and
+// [DropType] end one. What was stored before is read as the present types have
+// it, by the upgraders that came with each migration; [View.AsStored] shows it
+// as it was written.
+//
 // Sequences stream: they need little memory however much they yield, and
 // leaving the loop releases everything.
 package store
@@ -38,11 +45,13 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"iter"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ontologia/onto"
@@ -56,6 +65,11 @@ const DefaultMaxBatch = 10_000
 type Options struct {
 	MaxBatch int    // most intents in a draft; 0 for DefaultMaxBatch
 	Runtime  string // names this run of the program in commits; "" for host, process and a random part
+
+	// Upgraders are the Go functions that bring fields of older versions of
+	// types to the present. Those that are programs are kept in the store.
+	Upgraders      []Upgrader
+	UpgradeTimeout time.Duration // how long an upgrader may take for one thing; 0 for DefaultUpgradeTimeout
 }
 
 // Store is one log, open for reading and writing. It may be used concurrently.
@@ -63,6 +77,7 @@ type Store struct {
 	b       backend.Backend
 	opts    Options
 	types   map[typeName]*typ
+	ended   map[typeName]*typ // types that exist no more
 	structs map[reflect.Type]*typ
 	head    atomic.Int64 // a commit that is known to exist; the log never shrinks
 }
@@ -85,16 +100,7 @@ func Open(ctx context.Context, b backend.Backend, types ...onto.Type) (*Store, e
 
 // OpenWith is Open with options.
 func OpenWith(ctx context.Context, b backend.Backend, opts *Options, types ...onto.Type) (*Store, error) {
-	s := &Store{b: b, types: map[typeName]*typ{}, structs: map[reflect.Type]*typ{}}
-	if opts != nil {
-		s.opts = *opts
-	}
-	if s.opts.MaxBatch <= 0 {
-		s.opts.MaxBatch = DefaultMaxBatch
-	}
-	if s.opts.Runtime == "" {
-		s.opts.Runtime = runtimeName()
-	}
+	s := newStore(b, opts)
 	err := s.checkOptions()
 	if err == nil {
 		err = s.load(ctx, types)
@@ -104,6 +110,24 @@ func OpenWith(ctx context.Context, b backend.Backend, opts *Options, types ...on
 		return nil, err
 	}
 	return s, nil
+}
+
+// newStore makes a store with its options filled in. It knows no types yet.
+func newStore(b backend.Backend, opts *Options) *Store {
+	s := &Store{b: b, types: map[typeName]*typ{}, ended: map[typeName]*typ{}, structs: map[reflect.Type]*typ{}}
+	if opts != nil {
+		s.opts = *opts
+	}
+	if s.opts.MaxBatch <= 0 {
+		s.opts.MaxBatch = DefaultMaxBatch
+	}
+	if s.opts.Runtime == "" {
+		s.opts.Runtime = runtimeName()
+	}
+	if s.opts.UpgradeTimeout <= 0 {
+		s.opts.UpgradeTimeout = DefaultUpgradeTimeout
+	}
+	return s
 }
 
 // checkOptions refuses a runtime that could not be stored.
@@ -132,20 +156,49 @@ func (s *Store) load(ctx context.Context, types []onto.Type) error {
 	if err != nil {
 		return err
 	}
-	newest := backend.Newest(stored)
-	if err := checkEndpoints(newest, schemas); err != nil {
+	if err := checkEndpoints(backend.Newest(stored), schemas); err != nil {
 		return err
 	}
 	if len(schemas) > 0 {
-		registered, err := s.b.Register(ctx, &backend.Registration{Schemas: schemas, Runtime: s.opts.Runtime, Reason: "initial"})
+		if _, err := s.b.Register(ctx, &backend.Registration{Schemas: schemas, Runtime: s.opts.Runtime, Reason: "initial"}); err != nil {
+			return err
+		}
+		if stored, err = s.b.Schemas(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.learn(stored); err != nil {
+		return err
+	}
+	return s.bind(types, schemas)
+}
+
+// learn takes over the stored types.
+func (s *Store) learn(stored []onto.SchemaVersion) error {
+	given, err := newUpgraders(s.opts.Upgraders)
+	if err != nil {
+		return err
+	}
+	for _, v := range backend.Last(stored) {
+		t := &typ{schema: v.Schema, version: v.Version, end: v.End}
+		c, err := newChain(stored, v, given)
 		if err != nil {
 			return err
 		}
-		newest = append(newest, registered...)
+		if len(c.stages) > 1 {
+			t.chain = c
+		}
+		if v.End != nil {
+			s.ended[typeName{v.Schema.Kind, v.Schema.Name}] = t
+		} else {
+			s.types[typeName{v.Schema.Kind, v.Schema.Name}] = t
+		}
 	}
-	for _, v := range newest {
-		s.types[typeName{v.Schema.Kind, v.Schema.Name}] = &typ{schema: v.Schema, version: v.Version}
-	}
+	return nil
+}
+
+// bind lets Go structs stand for the types they were given for.
+func (s *Store) bind(types []onto.Type, schemas []onto.Schema) error {
 	for i, g := range types {
 		if b := g.Binding(); b != nil {
 			if other, twice := s.structs[b.Struct]; twice {
@@ -252,10 +305,27 @@ func (s *Store) Types() []onto.Schema {
 	for _, t := range s.types {
 		list = append(list, t.schema)
 	}
+	sortTypes(list)
+	return list
+}
+
+func sortTypes(list []onto.Schema) {
 	slices.SortFunc(list, func(a, b onto.Schema) int {
 		return onto.Identity{Kind: a.Kind, Type: a.Name}.Compare(onto.Identity{Kind: b.Kind, Type: b.Name})
 	})
-	return list
+}
+
+// everyName yields the types by name, also those that exist no more.
+func (s *Store) everyName() iter.Seq2[typeName, *typ] {
+	return func(yield func(typeName, *typ) bool) {
+		for _, types := range []map[typeName]*typ{s.types, s.ended} {
+			for name, t := range types {
+				if !yield(name, t) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Type returns the schema of a type by its name.
@@ -276,7 +346,31 @@ func (s *Store) typ(kind onto.Kind, name string) (*typ, error) {
 	return nil, s.unknownType(kind, name)
 }
 
+// readable returns a type by kind and name, also one that exists no more: it
+// can be read as of a time when it did.
+func (s *Store) readable(kind onto.Kind, name string) (*typ, error) {
+	if t, ok := s.ended[typeName{kind, name}]; ok {
+		return t, nil
+	}
+	return s.typ(kind, name)
+}
+
+// gone tells that a type exists no more.
+func (t *typ) gone() error {
+	if t.end.RenamedTo != "" {
+		return onto.Errorf(onto.Invalid, "type %s was renamed to %s by commit %d", t.schema.Name, t.end.RenamedTo, t.end.Commit).
+			WithHint("use %s, also for the time before", t.end.RenamedTo)
+	}
+	return onto.Errorf(onto.Invalid, "type %s was dropped by commit %d", t.schema.Name, t.end.Commit).
+		WithHint("read it as of an earlier commit")
+}
+
 func (s *Store) unknownType(kind onto.Kind, name string) error {
+	for _, k := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
+		if t, ok := s.ended[typeName{k, name}]; ok && (kind == "" || kind == k) {
+			return t.gone()
+		}
+	}
 	var names []string
 	for t := range s.types {
 		if t.name == name {

@@ -80,10 +80,10 @@ func (t Traversal) start(ctx context.Context) (*walk, *backend.Query, error) {
 	if len(t.hops) == 0 {
 		return nil, nil, onto.Errorf(onto.Invalid, "the traversal has no hop").WithHint("say which relation to follow")
 	}
-	w := &walk{ctx: ctx, s: t.q.v.s, at: ask.At, left: t.limit}
+	w := &walk{ctx: ctx, v: t.q.v, source: t.q.reader(), at: ask.At, left: t.limit}
 	from := ask.Type
 	for _, h := range t.hops {
-		leg, err := w.s.leg(h, from)
+		leg, err := w.v.leg(h, from)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -100,8 +100,8 @@ type leg struct {
 	to       string
 }
 
-func (s *Store) leg(h Hop, from string) (leg, error) {
-	t, err := s.typ(onto.KindRelation, h.Relation)
+func (v View) leg(h Hop, from string) (leg, error) {
+	t, err := v.typ(onto.KindRelation, h.Relation)
 	if err != nil {
 		return leg{}, err
 	}
@@ -131,10 +131,12 @@ func (l leg) ends(id onto.Identity) (start, end string) {
 // backend is about the ends of up to batch routes.
 type walk struct {
 	ctx  context.Context
-	s    *Store
+	v    View
 	at   int64
 	legs []leg
 	left int // routes still wanted; 0 for all
+
+	source reader // of where routes start
 }
 
 const batch = 256
@@ -142,7 +144,7 @@ const batch = 256
 // run yields the routes from the sources that ask finds.
 func (w *walk) run(ask *backend.Query, yield func(Route, error) bool) {
 	var pending []Route
-	for v, err := range w.s.b.Scan(w.ctx, ask) {
+	for v, err := range w.source.scan(w.ctx, ask) {
 		if err != nil {
 			yield(Route{}, err)
 			return
@@ -219,7 +221,7 @@ func (w *walk) next(l leg, routes []Route) (relations map[string][]onto.Version,
 		ask.LeftKeys = distinct(starts)
 	}
 	relations = map[string][]onto.Version{}
-	for v, err := range w.s.b.Scan(w.ctx, ask) {
+	for v, err := range w.reader(l.relation).scan(w.ctx, ask) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -227,10 +229,14 @@ func (w *walk) next(l leg, routes []Route) (relations map[string][]onto.Version,
 		relations[start] = append(relations[start], v)
 		ends = append(ends, end)
 	}
+	to, err := w.v.typ(onto.KindEntity, l.to)
+	if err != nil {
+		return nil, nil, err
+	}
 	entities = map[string]onto.Version{}
 	for keys := range slices.Chunk(distinct(ends), 4*batch) {
 		ask := &backend.Query{Kind: onto.KindEntity, Type: l.to, At: w.at, Keys: keys}
-		for v, err := range w.s.b.Scan(w.ctx, ask) {
+		for v, err := range w.reader(to).scan(w.ctx, ask) {
 			if err != nil {
 				return nil, nil, err
 			}
@@ -239,6 +245,9 @@ func (w *walk) next(l leg, routes []Route) (relations map[string][]onto.Version,
 	}
 	return relations, entities, nil
 }
+
+// reader reads a type at the moment of the walk.
+func (w *walk) reader(t *typ) reader { return reader{w.v.s, t, w.v.stored} }
 
 func distinct(keys []string) []string {
 	slices.Sort(keys)

@@ -13,23 +13,31 @@ import (
 // View is a moment of a store's log. Reads hang off it. Making one costs
 // nothing; whether the moment exists shows when it is read.
 type View struct {
-	s     *Store
-	point onto.Point
+	s      *Store
+	point  onto.Point
+	stored bool // fields as they were written
 }
 
 // Now views the newest state, whatever that is when a question is asked. For
 // several questions about one moment, ask Head first and use At.
-func (s *Store) Now() View { return View{s, onto.Point{}} }
+func (s *Store) Now() View { return View{s: s} }
 
 // At views the state right after a commit. Commit 0 is the empty store.
-func (s *Store) At(commit int64) View { return View{s, onto.AtCommit(commit)} }
+func (s *Store) At(commit int64) View { return View{s: s, point: onto.AtCommit(commit)} }
 
 // AsOf views the state at a time: after the last commit that is not later. A
 // time after the head views the head.
-func (s *Store) AsOf(t time.Time) View { return View{s, onto.AtTime(t)} }
+func (s *Store) AsOf(t time.Time) View { return View{s: s, point: onto.AtTime(t)} }
 
 // View views a point.
-func (s *Store) View(p onto.Point) View { return View{s, p} }
+func (s *Store) View(p onto.Point) View { return View{s: s, point: p} }
+
+// AsStored is the same view of things as they were written, whatever their
+// types are now. It shows versions, not Go structs.
+func (v View) AsStored() View {
+	v.stored = true
+	return v
+}
 
 // Head returns the newest commit; its ID is 0 if there is none.
 func (s *Store) Head(ctx context.Context) (onto.Commit, error) { return s.Now().Commit(ctx) }
@@ -61,11 +69,90 @@ func (v View) resolve(ctx context.Context) (int64, error) {
 
 // Get returns the version of an identity that the view shows, or NotFound.
 func (v View) Get(ctx context.Context, id onto.Identity) (onto.Version, error) {
-	t, err := v.s.typ(id.Kind, id.Type)
+	t, err := v.typ(id.Kind, id.Type)
 	if err != nil {
 		return onto.Version{}, err
 	}
 	return v.get(ctx, t, id)
+}
+
+// typ returns a type as the view shows it.
+func (v View) typ(kind onto.Kind, name string) (*typ, error) {
+	t, err := v.s.readable(kind, name)
+	if err != nil || !v.stored || t.chain == nil {
+		return t, err
+	}
+	stored := &typ{schema: t.chain.union(), version: t.version, chain: t.chain, end: t.end}
+	return stored, nil
+}
+
+// Type returns the schema that the view shows a type with: the present one, or,
+// as stored, one that has the fields of all its versions. A type that exists no
+// more has one as well, for views of the time when it did.
+func (v View) Type(name string) (onto.Schema, error) {
+	q := v.Find(name)
+	if q.err != nil {
+		return onto.Schema{}, q.err
+	}
+	return q.t.schema, nil
+}
+
+// Types returns the schemas of the types that there is something to see of in
+// the view, ordered by kind and name: the present ones, and those that came to
+// their end later. As stored they have the names that they had then.
+func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
+	at, err := v.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []onto.Schema
+	for name := range v.s.everyName() {
+		t, err := v.typ(name.kind, name.name)
+		if err == nil && v.exists(t, at) == nil && (v.stored || t.end == nil || t.end.RenamedTo == "") {
+			list = append(list, t.schema)
+		}
+	}
+	sortTypes(list)
+	return list, nil
+}
+
+// EveryType is Types for histories: with those that exist no more at the view's
+// moment, since their versions do.
+func (v View) EveryType() []onto.Schema {
+	var list []onto.Schema
+	for name, t := range v.s.everyName() {
+		if !v.stored && t.end != nil && t.end.RenamedTo != "" {
+			continue // goes on under its new name
+		}
+		if shown, err := v.typ(name.kind, name.name); err == nil {
+			list = append(list, shown.schema)
+		}
+	}
+	sortTypes(list)
+	return list
+}
+
+// exists fails if the type is not one as of a commit: it has come to its end,
+// or, as stored, had another name then.
+func (v View) exists(t *typ, at int64) error {
+	if t.end != nil && (at == backend.Head || at >= t.end.Commit) {
+		return t.gone()
+	}
+	if v.stored && t.chain != nil {
+		if name := t.chain.source(at); name != t.schema.Name {
+			return onto.Errorf(onto.Invalid, "at commit %d type %s was called %s", at, t.schema.Name, name).
+				WithHint("ask for %s to see it as stored", name)
+		}
+	}
+	return nil
+}
+
+// structType is the type of a Go struct, which a view as stored has none of.
+func (v View) structType(t reflect.Type) (*typ, error) {
+	if v.stored {
+		return nil, onto.Errorf(onto.Invalid, "a view as stored shows versions, not %v", t).WithHint("use View.Get and View.Find")
+	}
+	return v.s.structType(t)
 }
 
 func (v View) get(ctx context.Context, t *typ, id onto.Identity) (onto.Version, error) {
@@ -76,12 +163,28 @@ func (v View) get(ctx context.Context, t *typ, id onto.Identity) (onto.Version, 
 	if err != nil {
 		return onto.Version{}, err
 	}
-	found, err := v.s.b.Get(ctx, id, at)
+	if err := v.exists(t, at); err != nil {
+		return onto.Version{}, err
+	}
+	found, err := reader{v.s, t, v.stored}.get(ctx, id, at)
+	if err == nil {
+		err = t.outdated(&found)
+	}
 	if err == nil && !found.Live() {
 		return onto.Version{}, onto.Errorf(onto.NotFound, "%s was deleted by commit %d", id, found.Commit).
 			WithHint("see its versions with: onto log %s", commandArgs(id))
 	}
 	return found, err
+}
+
+// outdated fails if a version is of a newer version of the type than is known
+// here: another program has migrated the store.
+func (t *typ) outdated(v *onto.Version) error {
+	if v.SchemaVersion <= t.version {
+		return nil
+	}
+	return onto.Errorf(onto.SchemaOutdated, "%s is stored with version %d of its type, this program knows %d", v.Identity, v.SchemaVersion, t.version).
+		WithHint("open the store again with the present types")
 }
 
 // commandArgs is an identity as arguments of the command, quoted for a shell.
@@ -111,7 +214,7 @@ func shellWord(s string) string {
 // instance key if it has one.
 func Get[T any](ctx context.Context, v View, key ...string) (T, error) {
 	var value T
-	t, err := v.s.structType(reflect.TypeFor[T]())
+	t, err := v.structType(reflect.TypeFor[T]())
 	if err != nil {
 		return value, err
 	}

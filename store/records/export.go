@@ -18,6 +18,10 @@ type ExportOptions struct {
 	Types  []string   // nil for all; CSV needs exactly one
 	At     onto.Point // the moment
 
+	// AsStored exports fields as they were written, under the names that types
+	// had then, and not as the present types have them.
+	AsStored bool
+
 	// History exports all versions that commits after Since made, deletes
 	// included, each with its commit_id and op.
 	History bool
@@ -45,15 +49,18 @@ func Export(ctx context.Context, s *store.Store, w io.Writer, o *ExportOptions) 
 	if opts.Format, err = opts.Format.check(); err != nil {
 		return 0, err
 	}
-	schemas, err := chosen(s, &opts)
-	if err != nil {
-		return 0, err
-	}
 	moment, err := s.View(opts.At).Commit(ctx)
 	if err != nil {
 		return 0, err
 	}
 	e := &exporter{w: w, opts: opts, view: s.At(moment.ID)}
+	if opts.AsStored {
+		e.view = e.view.AsStored()
+	}
+	schemas, err := chosen(ctx, e.view, &opts)
+	if err != nil {
+		return 0, err
+	}
 	for i := range schemas {
 		if err := e.export(ctx, &schemas[i]); err != nil {
 			return e.records, err
@@ -63,26 +70,40 @@ func Export(ctx context.Context, s *store.Store, w io.Writer, o *ExportOptions) 
 }
 
 // chosen returns the types to export, in order.
-func chosen(s *store.Store, o *ExportOptions) ([]onto.Schema, error) {
+func chosen(ctx context.Context, v store.View, o *ExportOptions) ([]onto.Schema, error) {
 	for _, name := range o.Types {
-		if _, err := s.Type(name); err != nil {
+		if _, err := v.Type(name); err != nil {
 			return nil, err
 		}
 	}
-	list := s.Types()
+	list := v.EveryType()
+	if !o.History {
+		var err error
+		if list, err = v.Types(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range o.Types {
+		if slices.ContainsFunc(list, func(t onto.Schema) bool { return t.Name == name }) {
+			continue
+		}
+		if _, err := v.Find(name).Exists(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if o.Types != nil {
 		list = slices.DeleteFunc(list, func(t onto.Schema) bool { return !slices.Contains(o.Types, t.Name) })
 	}
 	if o.Format == CSV && len(list) != 1 {
 		return nil, onto.Errorf(onto.Invalid, "CSV holds one type, not %d", len(list)).
-			WithHint("name one, as --type T, or use --format jsonl; the types are %s", typeNames(s))
+			WithHint("name one, as --type T, or use --format jsonl; the types are %s", typeNames(list))
 	}
 	return list, nil
 }
 
-func typeNames(s *store.Store) string {
+func typeNames(list []onto.Schema) string {
 	var names []string
-	for _, t := range s.Types() {
+	for _, t := range list {
 		names = append(names, t.Name)
 	}
 	return strings.Join(names, ", ")

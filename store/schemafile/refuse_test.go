@@ -30,9 +30,9 @@ func (c refusal) check(t *testing.T) {
 
 func TestParseRefusesShape(t *testing.T) {
 	for _, c := range []refusal{
-		{"empty", "", "the schema file is empty", "declare types under entities: and relations:"},
-		{"only space", " \n  \n", "the schema file is empty", "declare types under entities: and relations:"},
-		{"only a comment", "# later\n---\n", "the schema file is empty", "declare types under entities: and relations:"},
+		{"empty", "", "the file is empty", "declare types under entities: and relations:"},
+		{"only space", " \n  \n", "the file is empty", "declare types under entities: and relations:"},
+		{"only a comment", "# later\n---\n", "the file is empty", "declare types under entities: and relations:"},
 		{"a list", "- a\n- b\n", "line 1, column 1: expected keys with values, found a value of type list", ""},
 		{"a word", "hello", "line 1, column 1: expected keys with values, found a value of type string", ""},
 		{"unknown top key", "entities:\n  A: {key: id, fields: {id: {type: int}}}\nentitys: {}\n",

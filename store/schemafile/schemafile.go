@@ -64,7 +64,7 @@ func Read(r io.Reader) ([]onto.Type, error) {
 
 func parseTree(data []byte) (*node, error) {
 	if len(data) > MaxSize {
-		return nil, onto.Errorf(onto.TooLarge, "the schema file is larger than %d MiB", MaxSize>>20)
+		return nil, onto.Errorf(onto.TooLarge, "the file is larger than %d MiB", MaxSize>>20)
 	}
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if i := invalidUTF8(data); i >= 0 {
@@ -72,7 +72,7 @@ func parseTree(data []byte) (*node, error) {
 	}
 	root, err := parseText(data, bytes.TrimSpace(data))
 	if err == nil && root.kind == codec.Null {
-		return nil, onto.Errorf(onto.Invalid, "the schema file is empty").
+		return nil, onto.Errorf(onto.Invalid, "the file is empty").
 			WithHint("declare types under entities: and relations:")
 	}
 	return root, err

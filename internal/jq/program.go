@@ -1,0 +1,142 @@
+// Package jq runs jq programs that turn one JSON object into another.
+//
+// A program is a pure function of its input: whatever depends on the clock, the
+// time zone, the environment or further input is refused when it is compiled.
+// Only the last digit of functions such as pow and sin may differ between
+// processors.
+//
+// A program that does not end is stopped with its context, and one that piles
+// up memory is stopped soon after it has taken [MaxMemory]. Both are looked at
+// between the steps of a program, never inside one: a single built-in function
+// can take a gigabyte ("x" * 1e9) or long ([.,.] forty times, then tojson), and
+// one that descends into a value nested millions deep can exhaust the stack.
+// The limits are for mistakes; programs of strangers need a process of their own.
+package jq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/itchyny/gojq"
+)
+
+// MaxProgram is how many bytes a program may have.
+const MaxProgram = 64 << 10
+
+// Program is a compiled program. It may be used concurrently.
+type Program struct {
+	code *gojq.Code
+}
+
+// Compile reads a program. The error says what is wrong, and where if it can be
+// told: at which line and column, or at which name.
+func Compile(text string) (*Program, error) {
+	switch {
+	case len(text) > MaxProgram:
+		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(text), MaxProgram)
+	case !utf8.ValidString(text):
+		return nil, errors.New("the program is not valid UTF-8")
+	case strings.TrimSpace(text) == "":
+		return nil, errors.New("the program is empty")
+	}
+	query, err := gojq.Parse(text)
+	if err != nil {
+		return nil, located(text, err)
+	}
+	if query.Term == nil && query.Right == nil {
+		return nil, errors.New("the program has no expression, only comments or definitions")
+	}
+	if err := checkPure(query); err != nil {
+		return nil, err
+	}
+	code, err := gojq.Compile(query)
+	if err != nil {
+		return nil, err
+	}
+	return &Program{code}, nil
+}
+
+// located says at which line and column a program cannot be parsed.
+func located(text string, err error) error {
+	var parse *gojq.ParseError
+	if !errors.As(err, &parse) {
+		return err
+	}
+	offset := min(max(parse.Offset-len(parse.Token), 0), len(text))
+	if !strings.HasPrefix(text[offset:], parse.Token) { // a token that was read in another form
+		offset = min(parse.Offset, len(text))
+	}
+	before := text[:offset]
+	line := strings.Count(before, "\n") + 1
+	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
+	what := err.Error()
+	if what == "unexpected EOF" {
+		what = "the program ends too early"
+	}
+	return fmt.Errorf("line %d, column %d: %s", line, column, what)
+}
+
+// Run applies the program to a canonical JSON object and returns what it makes
+// of it, which must be one object, as canonical JSON. Integers are exact. An
+// error of a context that has ended is in the chain of the error.
+func (p *Program) Run(ctx context.Context, fields []byte) (out []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil { // a fault of the interpreter is no reason to end the process
+			out, err = nil, fmt.Errorf("the program cannot be run: %v", r)
+		}
+	}()
+	w := watch{Context: ctx, done: ctx.Done()}
+	results := p.code.RunWithContext(&w, decode(fields))
+	first, ok := results.Next()
+	if !ok {
+		return nil, errors.New("the program returned nothing, not an object")
+	}
+	if err, failed := first.(error); failed {
+		return nil, w.explain(err)
+	}
+	second, more := results.Next()
+	if err, failed := second.(error); more && failed {
+		return nil, w.explain(err)
+	}
+	if more {
+		return nil, fmt.Errorf("the program returned more than one value: %s, then %s", gojq.Preview(first), gojq.Preview(second))
+	}
+	object, ok := first.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("the program returned %s %s, not an object", gojq.TypeOf(first), gojq.Preview(first))
+	}
+	return encode(object, len(fields))
+}
+
+// explain puts an error of a run into words.
+func (w *watch) explain(err error) error {
+	if w.Err() != nil && errors.Is(err, w.Err()) {
+		return fmt.Errorf("the program was stopped: %w", err)
+	}
+	text := ""
+	if raised, ok := err.(gojq.ValueError); ok { // its text can be of any size
+		if text, ok = raised.Value().(string); !ok {
+			text = gojq.Preview(raised.Value())
+		}
+	} else {
+		text = err.Error()
+	}
+	return fmt.Errorf("the program failed: %s", shorten(text))
+}
+
+// shorten cuts a text that is long for a message.
+func shorten(text string) string {
+	const most = 300
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	cut := most
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}

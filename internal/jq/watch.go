@@ -1,0 +1,72 @@
+package jq
+
+import (
+	"context"
+	"fmt"
+	"runtime/metrics"
+	"time"
+)
+
+// MaxMemory is how many bytes the heap may grow while a program runs on one
+// object. The heap is the whole process's, so what others allocate meanwhile
+// counts too; runs of less than a few milliseconds are never measured.
+const MaxMemory = 256 << 20
+
+const (
+	lookEvery = 8                     // steps between looks at the clock: in fewer, no value can double twice
+	lookAfter = 2 * time.Millisecond  // how long a run takes before the heap is measured first
+	measure   = 10 * time.Millisecond // and how long between measurements
+)
+
+// watch is a context that also ends when memory runs short. The interpreter
+// asks it before each step, which is when it looks.
+type watch struct {
+	context.Context
+	done  <-chan struct{}
+	steps int
+
+	start, last time.Time
+	heap        uint64 // at the first measurement
+	err         error  // why the run has to stop, apart from the context
+}
+
+// Done is asked before each step.
+func (w *watch) Done() <-chan struct{} {
+	if w.steps++; w.steps%lookEvery == 0 {
+		w.look()
+	}
+	return w.done
+}
+
+// Err tells why the run has to stop.
+func (w *watch) Err() error {
+	if w.err != nil {
+		return w.err
+	}
+	return w.Context.Err()
+}
+
+func (w *watch) look() {
+	now := time.Now()
+	switch {
+	case w.start.IsZero():
+		w.start = now
+	case w.last.IsZero() && now.Sub(w.start) > lookAfter:
+		w.last, w.heap = now, heapSize()
+	case !w.last.IsZero() && now.Sub(w.last) > measure:
+		w.last = now
+		if size := heapSize(); w.err == nil && size > w.heap+MaxMemory {
+			w.err = fmt.Errorf("it took more than %d MiB of memory", MaxMemory>>20)
+			ended := make(chan struct{})
+			close(ended)
+			w.done = ended
+		}
+	}
+}
+
+// heapSize is how many bytes the objects on the heap take, garbage included.
+func heapSize() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}

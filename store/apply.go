@@ -1,0 +1,303 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// DefaultMigrationWait is how long a migration waits for others to stop
+// writing.
+const DefaultMigrationWait = 10 * time.Second
+
+// ApplyOptions say how a plan is applied. It needs a token or Force.
+type ApplyOptions struct {
+	Token string     // of the plan that was looked at: fails with MigrationToken if the plan or the head is another now
+	Force bool       // whatever the plan is by then
+	Draft onto.Draft // what is said about the commit; it has no intents
+
+	Runtime        string        // as in Options
+	UpgradeTimeout time.Duration // as in Options
+	Wait           time.Duration // how long to wait for others to stop writing; 0 for DefaultMigrationWait
+	LeaseTTL       time.Duration // of the lease that stops them; 0 for DefaultLeaseTTL
+
+	// Progress, if not nil, is called now and then with how many things were
+	// done.
+	Progress func(done, total int64)
+}
+
+// Migrate applies a migration to the store that a backend keeps: all types or
+// none, in one commit. Until it is done, readers see the old state; programs
+// that were opened with the old types cannot write afterwards. Open the store
+// anew when it is done.
+//
+// If no thing has to be written anew, no commit is made, and the result's ID is
+// 0.
+func Migrate(ctx context.Context, b backend.Backend, m *Migration, o *ApplyOptions) (onto.Result, *MigrationPlan, error) {
+	s, err := peek(ctx, b, m.Upgraders, o)
+	if err != nil {
+		return onto.Result{}, nil, err
+	}
+	var plan *migrationPlan
+	res, err := s.apply(ctx, o, func(ctx context.Context) (*evolving, error) {
+		var err error
+		if plan, err = s.planMigration(ctx, m); err != nil {
+			return nil, err
+		}
+		if missing := plan.Missing(); len(missing) > 0 {
+			return nil, onto.Errorf(onto.UpgraderMissing, "upgraders are missing: %s", strings.Join(missing, "; ")).
+				WithHint("give one for each step, in Migration.Upgraders or with --upgraders")
+		}
+		e := &evolving{head: plan.Head, token: plan.Token, writes: plan.writes, comment: plan.comment()}
+		if !plan.Empty() {
+			e.change = plan.evolution()
+		}
+		for _, t := range plan.Types {
+			if t.Rewrite {
+				e.total += t.Live
+			}
+		}
+		return e, nil
+	})
+	if plan == nil || err != nil {
+		return onto.Result{}, nil, err
+	}
+	return res, &plan.MigrationPlan, nil
+}
+
+// comment says what the migration does.
+func (p *migrationPlan) comment() string {
+	var list []string
+	for _, t := range p.Types {
+		if t.Rewrite {
+			list = append(list, t.Steps[len(t.Steps)-1].Name)
+		}
+	}
+	return "migrate " + strings.Join(list, ", ")
+}
+
+// Try runs the upgraders of a migration over everything that lives and throws
+// away what comes out: what fails is found without changing anything. It
+// returns how many things it tried.
+func Try(ctx context.Context, b backend.Backend, m *Migration, o *ApplyOptions) (int64, error) {
+	s, err := peek(ctx, b, m.Upgraders, o)
+	if err != nil {
+		return 0, err
+	}
+	plan, err := s.planMigration(ctx, m)
+	if err != nil {
+		return 0, err
+	}
+	var total, done int64
+	for _, t := range plan.Types {
+		if t.Rewrite {
+			total += t.Live
+		}
+	}
+	for _, err := range plan.writes(ctx, counter(o, &done, total)) {
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// counter counts things and tells about it.
+func counter(o *ApplyOptions, done *int64, total int64) func() {
+	return func() {
+		if *done++; o != nil && o.Progress != nil && *done%1000 == 0 {
+			o.Progress(*done, max(*done, total))
+		}
+	}
+}
+
+// peek opens a backend that somebody else owns, for what is done to its types.
+func peek(ctx context.Context, b backend.Backend, given []Upgrader, o *ApplyOptions) (*Store, error) {
+	s := newStore(b, nil)
+	if o != nil {
+		s = newStore(b, &Options{Runtime: o.Runtime, UpgradeTimeout: o.UpgradeTimeout})
+	}
+	if err := s.checkOptions(); err != nil {
+		return nil, err
+	}
+	if _, err := newUpgraders(given); err != nil {
+		return nil, err
+	}
+	stored, err := b.Schemas(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.learn(stored)
+}
+
+// evolving is a plan ready to be applied.
+type evolving struct {
+	head    int64
+	token   string
+	change  *backend.Evolution // nil if there is nothing to do
+	total   int64              // how many things are written anew
+	comment string             // of the commit, unless the draft has one
+	writes  func(ctx context.Context, step func()) iter.Seq2[backend.Write, error]
+}
+
+// apply makes a plan under the lease that keeps others from writing, and then
+// applies it.
+func (s *Store) apply(ctx context.Context, o *ApplyOptions, plan func(context.Context) (*evolving, error)) (onto.Result, error) {
+	if o == nil || o.Token == "" && !o.Force {
+		return onto.Result{}, onto.Errorf(onto.Invalid, "there is no token").
+			WithHint("plan it first, look at the plan, and give its token")
+	}
+	if o.Force && o.Token != "" {
+		return onto.Result{}, onto.Errorf(onto.Invalid, "a token and force contradict each other").WithHint("give one of them")
+	}
+	if _, _, err := parseToken(o.Token); err != nil && !o.Force {
+		return onto.Result{}, err
+	}
+	draft, err := s.header(o.Draft)
+	if err != nil {
+		return onto.Result{}, err
+	}
+	for range o.Draft.Intents() {
+		return onto.Result{}, onto.Errorf(onto.Invalid, "the draft of a migration has no intents of its own")
+	}
+	wait := o.Wait
+	if wait <= 0 {
+		wait = DefaultMigrationWait
+	}
+	lease, err := s.Lease(ctx, onto.WriteLease, &LeaseOptions{Wait: wait, TTL: o.LeaseTTL})
+	if err != nil {
+		return onto.Result{}, err
+	}
+	defer func() { // also when the caller has given up: others wait for it
+		_ = lease.Release(context.WithoutCancel(ctx))
+	}()
+	var e *evolving
+	err = keeping(ctx, lease, func(ctx context.Context) error {
+		e, err = plan(ctx)
+		return err
+	})
+	if err != nil {
+		return onto.Result{}, err
+	}
+	if err := checkToken(o, e); err != nil {
+		return onto.Result{}, err
+	}
+	if e.change == nil {
+		return onto.Result{}, nil
+	}
+	if draft.Commit.Comment == "" {
+		draft.Commit.Comment = e.comment
+	}
+	held := lease.Current()
+	draft.Lease, draft.Evolve = &held, e.change
+	draft.Expect = append(draft.Expect, onto.Expectation{Head: true, Commit: e.head})
+	var done int64
+	res, err := s.b.AppendStream(ctx, draft, e.writes(ctx, counter(o, &done, e.total)))
+	if onto.CodeOf(err) == onto.HeadMismatch {
+		err = staleToken(o.Token, e)
+	}
+	if err == nil {
+		s.seen(res.ID)
+	}
+	return res, err
+}
+
+// keeping runs f while the lease is renewed, and ends it if the lease is lost.
+func keeping(ctx context.Context, lease *Lease, f func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	lost := make(chan error, 1)
+	go func() {
+		err := lease.Keep(ctx)
+		cancel()
+		lost <- err
+	}()
+	err := f(ctx)
+	cancel()
+	if keep := <-lost; keep != nil {
+		return errors.Join(keep, err)
+	}
+	return err
+}
+
+// token is base64url of the hash of what a plan does, and the head it is for.
+func token(hash string, head int64) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(hash + ":" + strconv.FormatInt(head, 10)))
+}
+
+// parseToken takes a token apart. Anything may come.
+func parseToken(text string) (hash string, head int64, err error) {
+	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(strings.TrimSpace(text), "="))
+	hash, number, ok := strings.Cut(string(raw), ":")
+	if err == nil {
+		head, err = strconv.ParseInt(number, 10, 64)
+	}
+	if sum, hexErr := hex.DecodeString(hash); err != nil || !ok || hexErr != nil || len(sum) != sha256.Size || head < 0 {
+		return "", 0, onto.Errorf(onto.Invalid, "%.80q is not a token", text).WithHint("take it unchanged from the plan")
+	}
+	return hash, head, nil
+}
+
+// checkToken fails if the token is not that of the plan.
+func checkToken(o *ApplyOptions, e *evolving) error {
+	if o.Force || strings.TrimRight(strings.TrimSpace(o.Token), "=") == e.token {
+		return nil
+	}
+	return staleToken(o.Token, e)
+}
+
+// staleToken tells in what the token differs from the plan.
+func staleToken(text string, e *evolving) error {
+	hash, head, err := parseToken(text)
+	now, _, _ := parseToken(e.token)
+	msg := "the plan is another than the one this token is for"
+	if err == nil && hash == now {
+		msg = fmt.Sprintf("the token is for head %d, and the head is another now", head)
+	}
+	return onto.Errorf(onto.MigrationToken, "%s", msg).WithHint("plan it again, look at the plan, and give its token")
+}
+
+// hashOf is the hash of a document that stands for a plan.
+func hashOf(doc any) string {
+	text, err := json.Marshal(doc)
+	if err != nil {
+		panic("store: a plan is not JSON: " + err.Error()) // plans hold texts and numbers only
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// token stands for what the migration does at its head.
+func (p *migrationPlan) token() string {
+	type typeDoc struct {
+		Kind     onto.Kind     `json:"kind"`
+		Name     string        `json:"name"`
+		From     int           `json:"from"`
+		To       int           `json:"to"`
+		Hash     string        `json:"hash"`
+		Upgrader onto.Upgrader `json:"upgrader"`
+	}
+	doc := struct {
+		Base  string                 `json:"base"`
+		Types []typeDoc              `json:"types"`
+		Learn []backend.TypeUpgrader `json:"learn"`
+	}{Base: backend.TypesHash(p.stored), Learn: p.learn}
+	for _, t := range p.Types {
+		d := typeDoc{Kind: t.Kind, Name: t.Name, From: t.From, To: t.To, Upgrader: t.upgrader}
+		if t.changed != nil {
+			d.Hash = t.changed.Hash()
+		}
+		doc.Types = append(doc.Types, d)
+	}
+	return token(hashOf(doc), p.Head)
+}

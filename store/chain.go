@@ -1,0 +1,163 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// stage is one version of a type on its way to the present one.
+type stage struct {
+	typ   *typ  // of that version: what the step into it makes must fit
+	since int64 // the first commit that can hold rows of it
+	step  step  // from the stage before; the first stage has none
+}
+
+// chain is the versions of a type, oldest first. The versions of a type that it
+// was renamed from stand in front of its own.
+//
+// A migration rewrites whatever lives and does not fit the new version as it
+// is. So all that lives at a commit fits the version that was the newest then,
+// whatever version it was written for.
+type chain struct {
+	stages []stage
+	ready  int // from this stage on, fields stay as they are until the last
+}
+
+// newChain puts the versions of a type together. All is what is stored of every
+// type.
+func newChain(all []onto.SchemaVersion, last onto.SchemaVersion, given upgraders) (*chain, error) {
+	c := &chain{}
+	for _, v := range ancestry(all, last) {
+		s := stage{typ: &typ{schema: v.Schema, version: v.Version}, since: v.Since}
+		if n := len(c.stages); n > 0 {
+			var err error
+			if s.step, err = newStep(c.stages[n-1].typ, &v, given); err != nil {
+				return nil, err
+			}
+		}
+		c.stages = append(c.stages, s)
+	}
+	c.settle()
+	return c, nil
+}
+
+// settle finds from where on fields stay as they are.
+func (c *chain) settle() {
+	c.ready = len(c.stages) - 1
+	for c.ready > 0 && c.stages[c.ready].step.plain {
+		c.ready--
+	}
+}
+
+// ancestry returns the versions that lead to the last one of a type, oldest
+// first.
+func ancestry(all []onto.SchemaVersion, last onto.SchemaVersion) []onto.SchemaVersion {
+	var list []onto.SchemaVersion
+	kind, name, version := last.Schema.Kind, last.Schema.Name, last.Version
+	for i := len(all) - 1; i >= 0 && version > 0; i-- {
+		v := all[i]
+		if v.Schema.Kind != kind || v.Schema.Name != name || v.Version != version {
+			continue
+		}
+		list = append(list, v)
+		version--
+		if u := v.Upgrader; u != nil && u.RenamedFrom != "" {
+			name, version = u.RenamedFrom, u.FromVersion
+			i = len(all) // the other name may stand anywhere
+		}
+		if len(list) > len(all) {
+			break // a circle, which no migration makes
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// at returns the stage that was the newest as of a commit.
+func (c *chain) at(commit int64) int {
+	if commit == backend.Head {
+		return len(c.stages) - 1
+	}
+	i := len(c.stages) - 1
+	for i > 0 && c.stages[i].since > commit {
+		i--
+	}
+	return i
+}
+
+// of returns the stage that a version's fields fit, as of a commit.
+func (c *chain) of(v *onto.Version, commit int64) int {
+	i := c.at(commit)
+	if v.Commit < c.stages[i].since {
+		return i
+	}
+	for j := i; j >= 0; j-- { // an older one only if another program wrote it
+		if t := c.stages[j].typ; t.version == v.SchemaVersion && t.schema.Name == v.Type {
+			return j
+		}
+	}
+	return i
+}
+
+// native reports whether all that a query reads is stored as the last stage has
+// it, under its name.
+func (c *chain) native(q *backend.Query) bool {
+	if q.Mode == backend.History {
+		return c.ready == 0 || q.Since+1 >= c.stages[c.ready].since
+	}
+	return c.at(q.At) >= c.ready
+}
+
+// source returns the name that the type had as of a commit.
+func (c *chain) source(commit int64) string { return c.stages[c.at(commit)].typ.schema.Name }
+
+// span is a range of commits, both ends included, in which a type had one name.
+type span struct {
+	name        string
+	first, last int64 // last may be backend.Head
+}
+
+// spans splits the commits by the name that the type had.
+func (c *chain) spans() []span {
+	var list []span
+	for i, s := range c.stages {
+		name := s.typ.schema.Name
+		switch n := len(list); {
+		case i == 0:
+			list = append(list, span{name, 0, backend.Head})
+		case list[n-1].name != name:
+			list[n-1].last = s.since - 1
+			list = append(list, span{name, s.since, backend.Head})
+		}
+	}
+	return list
+}
+
+// union is the schema that every stage of the type's own name fits: for reading
+// fields as they were stored.
+func (c *chain) union() onto.Schema {
+	last := c.stages[len(c.stages)-1].typ.schema
+	union := last
+	union.Fields = nil
+	for _, s := range c.stages {
+		if s.typ.schema.Name != last.Name {
+			continue
+		}
+		for _, f := range s.typ.schema.Fields {
+			f.Optional, f.Default = true, nil
+			i := slices.IndexFunc(union.Fields, func(o onto.Field) bool { return o.Name == f.Name })
+			switch {
+			case i < 0:
+				union.Fields = append(union.Fields, f)
+			case union.Fields[i].Type != f.Type:
+				union.Fields[i].Type, union.Fields[i].Search = onto.Any, false
+			default:
+				union.Fields[i].Search, union.Fields[i].Index = f.Search, f.Index
+			}
+		}
+	}
+	union.SortFields()
+	return union
+}

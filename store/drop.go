@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// Drop is the end of a type.
+type Drop struct {
+	Kind onto.Kind
+	Type string
+
+	// Relations are relation types that have it as an endpoint and end with
+	// it. With Cascade all that have it do.
+	Relations []string
+	Cascade   bool
+
+	// Purge removes every version of the types for good, as if they had never
+	// been. Without it, everything is deleted by one commit and can be read as
+	// of the time before.
+	Purge bool
+}
+
+// DropPlan is what dropping a type would do.
+type DropPlan struct {
+	Head       int64
+	Types      []DropType // those that end
+	Dependents []string   // relation types that have one of them as an endpoint and would stay: they keep it from being dropped
+	Purge      bool
+	Token      string // stands for this plan at this head
+}
+
+// DropType is a type that would end.
+type DropType struct {
+	Kind     onto.Kind
+	Name     string
+	Version  int
+	Live     int64 // things that exist now and are deleted
+	Versions int64 // versions in history, which a purge removes
+}
+
+// PlanDrop returns what dropping a type would do, and changes nothing.
+func PlanDrop(ctx context.Context, b backend.Backend, d *Drop) (*DropPlan, error) {
+	s, err := peek(ctx, b, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.planDrop(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return &p.DropPlan, nil
+}
+
+// DropTypes applies what PlanDrop plans. The result's ID is 0 if no commit was
+// made: there was nothing to delete, or history was purged. It fails with
+// Refused if a relation type depends on the type and is not dropped with it.
+func DropTypes(ctx context.Context, b backend.Backend, d *Drop, o *ApplyOptions) (onto.Result, *DropPlan, error) {
+	s, err := peek(ctx, b, nil, o)
+	if err != nil {
+		return onto.Result{}, nil, err
+	}
+	var plan *dropPlan
+	res, err := s.apply(ctx, o, func(ctx context.Context) (*evolving, error) {
+		if plan, err = s.planDrop(ctx, d); err != nil {
+			return nil, err
+		}
+		if err := plan.Refusal(); err != nil {
+			return nil, err
+		}
+		e := &evolving{head: plan.Head, token: plan.Token, change: plan.evolution(), writes: plan.writes, comment: plan.comment()}
+		for _, t := range plan.Types {
+			e.total += t.Live
+		}
+		return e, nil
+	})
+	if plan == nil || err != nil {
+		return onto.Result{}, nil, err
+	}
+	return res, &plan.DropPlan, nil
+}
+
+// comment says what the drop does.
+func (p *dropPlan) comment() string {
+	var names []string
+	for _, t := range p.Types {
+		names = append(names, t.Name)
+	}
+	return "drop " + strings.Join(names, ", ")
+}
+
+// Refusal is why the plan cannot be applied; nil if it can.
+func (p *DropPlan) Refusal() error {
+	if len(p.Dependents) == 0 {
+		return nil
+	}
+	return onto.Errorf(onto.Refused, "%s cannot be dropped: %s would have an endpoint of a type that does not exist", p.Types[0].Name, strings.Join(p.Dependents, ", ")).
+		WithHint("drop them as well: --cascade-relations, or --drop-relation for each")
+}
+
+type dropPlan struct {
+	DropPlan
+	s      *Store
+	stored []onto.SchemaVersion
+}
+
+func (s *Store) planDrop(ctx context.Context, d *Drop) (*dropPlan, error) {
+	t, err := s.typ(d.Kind, d.Type)
+	if err != nil {
+		return nil, err
+	}
+	p := &dropPlan{DropPlan: DropPlan{Purge: d.Purge}, s: s}
+	if p.stored, p.Head, err = s.standing(ctx); err != nil {
+		return nil, err
+	}
+	ending := []*typ{t}
+	for _, name := range d.Relations {
+		r, err := s.typ(onto.KindRelation, name)
+		if err != nil {
+			return nil, err
+		}
+		if d.Kind != onto.KindEntity || r.schema.Left != d.Type && r.schema.Right != d.Type {
+			return nil, onto.Errorf(onto.Invalid, "%s does not have %s as an endpoint", name, d.Type).WithHint("drop it by itself")
+		}
+		if !slices.Contains(ending, r) {
+			ending = append(ending, r)
+		}
+	}
+	for _, r := range s.everyType() {
+		if r.end != nil || d.Kind != onto.KindEntity || r.schema.Kind != onto.KindRelation ||
+			r.schema.Left != d.Type && r.schema.Right != d.Type || slices.Contains(ending, r) {
+			continue
+		}
+		if d.Cascade {
+			ending = append(ending, r)
+		} else {
+			p.Dependents = append(p.Dependents, r.schema.Name)
+		}
+	}
+	return p, p.count(ctx, ending)
+}
+
+// count fills in the types and how much there is of them.
+func (p *dropPlan) count(ctx context.Context, ending []*typ) error {
+	for _, t := range ending {
+		d := DropType{Kind: t.schema.Kind, Name: t.schema.Name, Version: t.version}
+		q := View{s: p.s, stored: true}.FindKind(d.Kind, d.Name)
+		var err error
+		if d.Live, err = q.Count(ctx); err != nil {
+			return err
+		}
+		q.history = true
+		if d.Versions, err = q.Count(ctx); err != nil {
+			return err
+		}
+		p.Types = append(p.Types, d)
+	}
+	p.Token = token(hashOf(struct {
+		Base  string     `json:"base"`
+		Drop  []DropType `json:"drop"`
+		Purge bool       `json:"purge"`
+	}{backend.TypesHash(p.stored), p.Types, p.Purge}), p.Head)
+	return nil
+}
+
+func (p *dropPlan) evolution() *backend.Evolution {
+	e := &backend.Evolution{Base: backend.TypesHash(p.stored), Runtime: p.s.opts.Runtime, Reason: "drop"}
+	for _, t := range p.Types {
+		e.End = append(e.End, backend.EndedType{Kind: t.Kind, Type: t.Name, Purge: p.Purge})
+	}
+	return e
+}
+
+// writes yields the deletes of what lives. A purge leaves nothing to delete.
+func (p *dropPlan) writes(ctx context.Context, step func()) iter.Seq2[backend.Write, error] {
+	return func(yield func(backend.Write, error) bool) {
+		if p.Purge {
+			return
+		}
+		for _, t := range p.Types {
+			for v, err := range p.s.b.Scan(ctx, &backend.Query{Kind: t.Kind, Type: t.Name, At: p.Head}) {
+				if err != nil {
+					yield(backend.Write{}, err)
+					return
+				}
+				step()
+				if !yield(backend.Write{Identity: v.Identity, Op: onto.Delete, SchemaVersion: t.Version}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// String describes the type for messages.
+func (t DropType) String() string {
+	return fmt.Sprintf("%s %s: %d live, %d versions", t.Kind, t.Name, t.Live, t.Versions)
+}

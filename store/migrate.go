@@ -1,0 +1,318 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// Migration is what the types of a store should become. Types that it does not
+// name stay as they are; those that are not stored yet are new.
+type Migration struct {
+	Types     []onto.Type
+	Upgraders []Upgrader
+}
+
+// MigrationPlan is what a migration would do.
+type MigrationPlan struct {
+	Head  int64
+	Types []TypeMigration // those that change
+	Token string          // stands for this plan at this head
+}
+
+// Empty reports whether there is nothing to do.
+func (p *MigrationPlan) Empty() bool { return len(p.Types) == 0 }
+
+// Missing lists the steps that have no upgrader and need one.
+func (p *MigrationPlan) Missing() []string {
+	var list []string
+	for _, t := range p.Types {
+		for _, s := range t.Steps {
+			if s.Missing != "" {
+				list = append(list, s.Name+" ("+s.Missing+")")
+			}
+		}
+	}
+	return list
+}
+
+// TypeMigration is what a migration does to one type.
+type TypeMigration struct {
+	Kind        onto.Kind
+	Name        string
+	RenamedFrom string // the name it has now, if that changes
+	From, To    int    // versions; From is 0 for a new type
+	Difference  onto.Difference
+	Live        int64      // things of the type that exist now
+	Rewrite     bool       // they are written anew; otherwise only the schema changes
+	Steps       []StepPlan // what is done with them, one version after the other
+	Learned     []int      // earlier versions whose upgrader is kept from now on
+
+	changed  *onto.Schema  // the new version; nil if only upgraders are kept
+	chain    *chain        // ends with the new version
+	source   *typ          // the type as it is; nil if it is new
+	upgrader onto.Upgrader // of the new version
+}
+
+// StepPlan is one step of an upgrade.
+type StepPlan struct {
+	Name    string // Customer 1 → 2
+	How     string // as it is, fill defaults, jq, Go function, …
+	Missing string // why an upgrader is needed; "" if there is one or none is needed
+	Suggest string // an upgrader that could do, if one is missing
+}
+
+// SchemaOnly reports whether only the schema changes.
+func (t *TypeMigration) SchemaOnly() bool { return !t.Rewrite }
+
+// PlanMigration returns what a migration of the store that a backend keeps
+// would do, and changes nothing. It fails if the types cannot be migrated at
+// all; upgraders that are missing are part of the plan.
+func PlanMigration(ctx context.Context, b backend.Backend, m *Migration) (*MigrationPlan, error) {
+	s, err := peek(ctx, b, m.Upgraders, nil)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.planMigration(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return &p.MigrationPlan, nil
+}
+
+// migrationPlan is a plan with what is needed to apply it.
+type migrationPlan struct {
+	MigrationPlan
+	s      *Store
+	stored []onto.SchemaVersion
+	learn  []backend.TypeUpgrader
+}
+
+func (s *Store) planMigration(ctx context.Context, m *Migration) (*migrationPlan, error) {
+	schemas, err := schemasOf(m.Types)
+	if err != nil {
+		return nil, err
+	}
+	given, err := newUpgraders(m.Upgraders)
+	if err != nil {
+		return nil, err
+	}
+	p := &migrationPlan{s: s}
+	if p.stored, p.Head, err = s.standing(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.checkMigration(p.stored, schemas, given); err != nil {
+		return nil, err
+	}
+	for i := range schemas {
+		t, err := p.planType(ctx, &schemas[i], given)
+		if err != nil {
+			return nil, err
+		}
+		if t != nil {
+			p.Types = append(p.Types, *t)
+		}
+	}
+	if err := checkUsed(given, p, schemas); err != nil {
+		return nil, err
+	}
+	p.Token = p.token()
+	return p, nil
+}
+
+// standing reads the stored types and the head, which belong together.
+func (s *Store) standing(ctx context.Context) ([]onto.SchemaVersion, int64, error) {
+	head, err := s.Head(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	stored, err := s.b.Schemas(ctx)
+	return stored, head.ID, err
+}
+
+// planType plans the migration of one type; nil if it stays as it is.
+func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgraders) (*TypeMigration, error) {
+	rename := given[upgraderName{g.Name, 0}]
+	t := &TypeMigration{Kind: g.Kind, Name: g.Name, RenamedFrom: rename.RenamedFrom}
+	old := typeName{g.Kind, g.Name}
+	if t.RenamedFrom != "" {
+		old.name = t.RenamedFrom
+	}
+	t.source = p.s.types[old]
+	if t.source == nil {
+		t.To = backend.NextVersion(p.stored, g.Kind, g.Name)
+		t.Difference = onto.Compare(onto.Schema{Kind: g.Kind, Name: g.Name, Key: g.Key, Left: g.Left, Right: g.Right, InstanceKey: g.InstanceKey}, *g)
+		t.changed = g
+		return t, nil
+	}
+	t.From = t.source.version
+	if err := p.learned(t, given); err != nil {
+		return nil, err
+	}
+	t.Difference = onto.Compare(t.source.schema, *g)
+	if t.Difference.Empty() && t.RenamedFrom == "" {
+		if len(t.Learned) == 0 {
+			return nil, nil
+		}
+		t.To = t.From
+		return t, nil
+	}
+	t.To, t.changed = backend.NextVersion(p.stored, g.Kind, g.Name), g
+	if err := p.way(t, given); err != nil {
+		return nil, err
+	}
+	count, err := View{s: p.s}.FindKind(old.kind, old.name).Count(ctx)
+	t.Live = count
+	for _, s := range t.chain.stages[t.chain.at(p.Head)+1:] {
+		t.Rewrite = t.Rewrite || !s.step.plain && count > 0
+	}
+	return t, err
+}
+
+// way finds the steps from what is stored to the new version.
+func (p *migrationPlan) way(t *TypeMigration, given upgraders) error {
+	name := upgraderName{t.Name, t.To}
+	if t.RenamedFrom != "" {
+		name.version = 0
+		t.upgrader.RenamedFrom, t.upgrader.FromVersion = t.RenamedFrom, t.From
+	}
+	u := given[name]
+	t.upgrader.Program, t.upgrader.Func = u.Program, u.Func != nil
+	next := onto.SchemaVersion{Schema: *t.changed, Version: t.To, Since: p.Head + 1, Upgrader: &t.upgrader}
+	c, err := newChain(append(p.stored[:len(p.stored):len(p.stored)], next), next, given)
+	if err != nil {
+		return err
+	}
+	t.chain = c
+	for i := c.at(p.Head) + 1; i < len(c.stages); i++ {
+		t.Steps = append(t.Steps, planStep(c, i, u))
+	}
+	return nil
+}
+
+// planStep describes the step into a stage.
+func planStep(c *chain, i int, u Upgrader) StepPlan {
+	s := &c.stages[i].step
+	plan := StepPlan{Name: s.name, Missing: s.missing}
+	switch {
+	case s.missing != "":
+		plan.How = "missing"
+		plan.Suggest = suggestUpgrader(&c.stages[i-1].typ.schema, &c.stages[i].typ.schema)
+	case s.plain:
+		plan.How = "as it is"
+	case s.fill && u.RenamedFrom != "":
+		plan.How = fmt.Sprintf("rename type %s to %s", u.RenamedFrom, u.Type)
+	case s.fill:
+		carry := onto.CarryOver(c.stages[i-1].typ.schema, c.stages[i].typ.schema)
+		plan.How = "fill defaults of " + strings.Join(carry.Fill, ", ")
+	case s.call != nil:
+		plan.How = "Go function"
+	case u.Note != "":
+		plan.How = u.Note
+	default:
+		plan.How = "jq: " + u.Program
+	}
+	return plan
+}
+
+// suggestUpgrader is a program that leaves out what is gone and moves what has
+// most likely got another name; "" if that would not be enough.
+func suggestUpgrader(from, to *onto.Schema) string {
+	d := onto.Compare(*from, *to)
+	var parts []string
+	gone := d.Removed
+	for _, name := range d.Added {
+		f, _ := to.Field(name)
+		i := slices.IndexFunc(gone, func(g string) bool {
+			was, _ := from.Field(g)
+			return was.Type == f.Type && was.Optional == f.Optional
+		})
+		if i < 0 {
+			continue
+		}
+		parts = append(parts, fmt.Sprintf(".%s = .%s | del(.%s)", name, gone[i], gone[i]))
+		gone = slices.Delete(slices.Clone(gone), i, i+1)
+	}
+	for _, name := range gone {
+		parts = append(parts, "del(."+name+")")
+	}
+	return strings.Join(parts, " | ")
+}
+
+// learned finds given programs for versions that are stored without one.
+func (p *migrationPlan) learned(t *TypeMigration, given upgraders) error {
+	for _, v := range p.stored {
+		u, ok := given[upgraderName{v.Schema.Name, v.Version}]
+		if !ok || u.Program == "" || v.Schema.Kind != t.Kind || v.Schema.Name != t.source.schema.Name {
+			continue
+		}
+		switch {
+		case v.Upgrader == nil:
+			t.Learned = append(t.Learned, v.Version)
+			p.learn = append(p.learn, backend.TypeUpgrader{Kind: t.Kind, Type: v.Schema.Name, Version: v.Version, Upgrader: onto.Upgrader{Program: u.Program}})
+		case v.Upgrader.Program != u.Program:
+			return onto.Errorf(onto.Conflict, "%s is done otherwise already, and what was read by it must not change", u.step()).
+				WithHint("leave out this upgrader; see what is kept with: onto schema history --type %s", v.Schema.Name)
+		}
+	}
+	return nil
+}
+
+// writes yields what lives, as the new types have it.
+func (p *migrationPlan) writes(ctx context.Context, step func()) iter.Seq2[backend.Write, error] {
+	return func(yield func(backend.Write, error) bool) {
+		for i := range p.Types {
+			if t := &p.Types[i]; t.Rewrite && !p.rewrite(ctx, t, step, yield) {
+				return
+			}
+		}
+	}
+}
+
+// rewrite yields the things of one type and reports whether to go on.
+func (p *migrationPlan) rewrite(ctx context.Context, t *TypeMigration, step func(), yield func(backend.Write, error) bool) bool {
+	old := &t.source.schema
+	for v, err := range p.s.b.Scan(ctx, &backend.Query{Kind: old.Kind, Type: old.Name, At: p.Head}) {
+		was := v.Identity
+		if err == nil {
+			err = t.chain.upgrade(ctx, &v, t.chain.of(&v, p.Head), p.s.opts.UpgradeTimeout)
+		}
+		if err != nil {
+			yield(backend.Write{}, err)
+			return false
+		}
+		step()
+		if was != v.Identity && !yield(backend.Write{Identity: was, Op: onto.Delete, SchemaVersion: t.From}, nil) {
+			return false
+		}
+		if !yield(backend.Write{Identity: v.Identity, Op: onto.Put, Fields: v.Fields, SchemaVersion: t.To}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// evolution is the plan in the form that a backend applies.
+func (p *migrationPlan) evolution() *backend.Evolution {
+	e := &backend.Evolution{Base: backend.TypesHash(p.stored), Learn: p.learn, Runtime: p.s.opts.Runtime, Reason: "migration"}
+	for i := range p.Types {
+		t := &p.Types[i]
+		if t.changed == nil {
+			continue
+		}
+		add := backend.NewVersion{Schema: *t.changed}
+		if t.source != nil {
+			add.Upgrader = &t.upgrader
+		}
+		e.Add = append(e.Add, add)
+		if t.RenamedFrom != "" {
+			e.End = append(e.End, backend.EndedType{Kind: t.Kind, Type: t.RenamedFrom, RenamedTo: t.Name})
+		}
+	}
+	return e
+}

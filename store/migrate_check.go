@@ -1,0 +1,176 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// checkMigration refuses types that no upgrader could lead to, and what looks
+// like a mistake.
+func (s *Store) checkMigration(stored []onto.SchemaVersion, schemas []onto.Schema, given upgraders) error {
+	renamed := map[string]string{} // from the old name to the new one
+	for name, u := range given {
+		if name.version != 0 {
+			continue
+		}
+		if err := s.checkRename(&u, schemas); err != nil {
+			return err
+		}
+		if other, twice := renamed[u.RenamedFrom]; twice {
+			return onto.Errorf(onto.Invalid, "%s is renamed to %s and to %s", u.RenamedFrom, other, u.Type)
+		}
+		renamed[u.RenamedFrom] = u.Type
+	}
+	left := slices.DeleteFunc(backend.Newest(stored), func(v onto.SchemaVersion) bool { return renamed[v.Schema.Name] != "" })
+	if err := checkEndpoints(left, schemas); err != nil {
+		return err
+	}
+	if err := s.checkLeftBehind(left, schemas, renamed); err != nil {
+		return err
+	}
+	for i := range schemas {
+		g := &schemas[i]
+		old, ok := s.types[typeName{g.Kind, g.Name}]
+		if from := given[upgraderName{g.Name, 0}].RenamedFrom; from != "" {
+			old, ok = s.types[typeName{g.Kind, from}]
+		}
+		var err error
+		if ok {
+			err = checkIdentityKept(&old.schema, g, renamed)
+		} else {
+			err = s.checkNew(g, schemas, renamed)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRename checks the renaming of a type.
+func (s *Store) checkRename(u *Upgrader, schemas []onto.Schema) error {
+	i := slices.IndexFunc(schemas, func(g onto.Schema) bool { return g.Name == u.Type })
+	switch {
+	case i < 0:
+		return onto.Errorf(onto.Invalid, "%s: the new name is not among the given types", u.step()).WithHint("give the type %s", u.Type)
+	case slices.ContainsFunc(schemas, func(g onto.Schema) bool { return g.Name == u.RenamedFrom }):
+		return onto.Errorf(onto.Invalid, "%s: the old name is among the given types", u.step()).WithHint("leave out the type %s", u.RenamedFrom)
+	}
+	if _, err := s.typ(schemas[i].Kind, u.RenamedFrom); err != nil {
+		return err
+	}
+	if _, taken := s.types[typeName{schemas[i].Kind, u.Type}]; taken {
+		return onto.Errorf(onto.Conflict, "%s: there is a type %s already", u.step(), u.Type).
+			WithHint("two types cannot become one; write an upgrade program of your own that moves the data")
+	}
+	return nil
+}
+
+// checkLeftBehind finds stored relations that would point at a renamed type
+// under its old name.
+func (s *Store) checkLeftBehind(left []onto.SchemaVersion, schemas []onto.Schema, renamed map[string]string) error {
+	for _, v := range left {
+		r := &v.Schema
+		if r.Kind != onto.KindRelation || slices.ContainsFunc(schemas, func(g onto.Schema) bool { return g.Name == r.Name }) {
+			continue
+		}
+		for _, end := range []string{r.Left, r.Right} {
+			if to := renamed[end]; to != "" {
+				return onto.Errorf(onto.Invalid, "relation %s has the endpoint %s, which is renamed to %s", r.Name, end, to).
+					WithHint("give %s as well, with the endpoint %s", r.Name, to)
+			}
+		}
+	}
+	return nil
+}
+
+// checkIdentityKept refuses what would make other identities of the stored
+// ones: an upgrader changes fields, never who somebody is.
+func checkIdentityKept(old, g *onto.Schema, renamed map[string]string) error {
+	hint := "make a new type and move the data to it"
+	for _, end := range []struct{ name, was, is string }{{"left", old.Left, g.Left}, {"right", old.Right, g.Right}} {
+		if end.was != end.is && renamed[end.was] != end.is {
+			return onto.Errorf(onto.Invalid, "%s: the %s endpoint is %s and was %s", g.Name, end.name, end.is, end.was).
+				WithHint("if %s got a new name, say that it is renamed; otherwise %s", end.was, hint)
+		}
+	}
+	if (old.InstanceKey == "") != (g.InstanceKey == "") {
+		return onto.Errorf(onto.Invalid, "%s: relations with an instance key cannot become ones without, nor the other way round", g.Name).
+			WithHint("%s", hint)
+	}
+	was, _ := old.Field(old.Key)
+	is, _ := g.Field(g.Key)
+	if old.Kind == onto.KindEntity && was.Type == onto.String && is.Type == onto.Int {
+		return onto.Errorf(onto.Invalid, "%s: the key %s is an int and was a string, which not every key can become", g.Name, g.Key).
+			WithHint("%s", hint)
+	}
+	return nil
+}
+
+// checkNew refuses a new type that looks like a stored one under another name,
+// which then is not given: it may have been renamed by mistake.
+func (s *Store) checkNew(g *onto.Schema, schemas []onto.Schema, renamed map[string]string) error {
+	for _, t := range s.everyType() {
+		o := &t.schema
+		given := slices.ContainsFunc(schemas, func(other onto.Schema) bool { return other.Name == o.Name })
+		if t.end != nil || o.Kind != g.Kind || given || renamed[o.Name] != "" || !alike(o, g) {
+			continue
+		}
+		return onto.Errorf(onto.Conflict, "%s is not stored, and %s, which is much like it, is not among the given types", g.Name, o.Name).
+			WithHint("if %s got a new name, say so: renamed_from: %s; if both are wanted, give both", o.Name, o.Name)
+	}
+	return nil
+}
+
+// alike reports whether two types could be the same one under two names.
+func alike(a, b *onto.Schema) bool {
+	if onto.Suggest(a.Name, []string{b.Name}) != "" && len(common(a, b)) > 1 {
+		return true
+	}
+	most := max(len(a.Fields), len(b.Fields))
+	return most > 1 && 4*len(common(a, b)) >= 3*most
+}
+
+// common returns the fields that two types share.
+func common(a, b *onto.Schema) []string {
+	return slices.DeleteFunc(a.FieldNames(), func(name string) bool {
+		was, _ := a.Field(name)
+		is, ok := b.Field(name)
+		return !ok || was.Type != is.Type
+	})
+}
+
+// checkUsed refuses upgraders that nothing is done with.
+func checkUsed(given upgraders, p *migrationPlan, schemas []onto.Schema) error {
+	for name, u := range given {
+		if name.version == 0 {
+			continue // checked as a renaming
+		}
+		i := slices.IndexFunc(schemas, func(g onto.Schema) bool { return g.Name == name.typ })
+		if i < 0 {
+			return unknownName(onto.Errorf(onto.Invalid, "there is an upgrader for %s, which is not among the given types", name.typ),
+				name.typ, namesOf(schemas), "give the type as well")
+		}
+		known := backend.NextVersion(p.stored, schemas[i].Kind, name.typ)
+		for _, t := range p.Types {
+			if t.Name == name.typ && t.changed != nil {
+				known = t.To + 1
+			}
+		}
+		if name.version >= known {
+			return onto.Errorf(onto.Invalid, "there is an upgrader for %s, but %s has only %d versions", u.step(), name.typ, known-1).
+				WithHint("an upgrader stands under the number of the version whose fields it takes")
+		}
+	}
+	return nil
+}
+
+func namesOf(schemas []onto.Schema) []string {
+	names := make([]string, len(schemas))
+	for i, s := range schemas {
+		names[i] = s.Name
+	}
+	return names
+}

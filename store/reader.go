@@ -1,0 +1,226 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/exec"
+)
+
+// reader reads versions from the backend as the present types have them, or as
+// they are stored.
+type reader struct {
+	s      *Store
+	t      *typ
+	stored bool
+}
+
+// scan answers a query. Where all it reads is stored as the type is now, the
+// backend answers alone; otherwise rows are upgraded first, and the rest is done
+// in process.
+func (r reader) scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
+	if r.native(q, nil) {
+		return r.s.b.Scan(ctx, q)
+	}
+	return exec.Select(q, r.rows(ctx, q), r.endpoints(ctx, q))
+}
+
+// aggregate answers an aggregation.
+func (r reader) aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
+	if r.native(&a.Query, append(a.By[:len(a.By):len(a.By)], a.Compute...)) {
+		return r.s.b.Aggregate(ctx, a)
+	}
+	return exec.Aggregate(a, r.rows(ctx, &a.Query), r.endpoints(ctx, &a.Query))
+}
+
+// get returns the version of an identity as of a commit.
+func (r reader) get(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
+	c := r.t.chain
+	if r.stored || c == nil || c.at(at) >= c.ready {
+		return r.s.b.Get(ctx, id, at)
+	}
+	source := id
+	source.Type = c.source(at)
+	v, err := r.s.b.Get(ctx, source, at)
+	if err != nil {
+		if onto.CodeOf(err) == onto.NotFound {
+			err = backend.NoVersion(id)
+		}
+		return v, err
+	}
+	return v, c.upgrade(ctx, &v, c.of(&v, at), r.s.opts.UpgradeTimeout)
+}
+
+// native reports whether the backend can answer alone. Operands are looked at
+// besides the query's own.
+func (r reader) native(q *backend.Query, operands []onto.Operand) bool {
+	if r.stored {
+		return true
+	}
+	if c := r.t.chain; c != nil && !c.native(q) {
+		return false
+	}
+	if r.t.schema.Kind != onto.KindRelation {
+		return true
+	}
+	left, right := filter.UsesEndpoints(q.Where)
+	for _, o := range q.Order {
+		left, right = left || o.Operand.Side == onto.LeftSide, right || o.Operand.Side == onto.RightSide
+	}
+	for _, o := range operands {
+		left, right = left || o.Side == onto.LeftSide, right || o.Side == onto.RightSide
+	}
+	return (!left || r.s.nativeEnd(r.t.schema.Left, q)) && (!right || r.s.nativeEnd(r.t.schema.Right, q))
+}
+
+// nativeEnd reports whether the endpoints that a query sees are stored as their
+// type is now.
+func (s *Store) nativeEnd(name string, q *backend.Query) bool {
+	t, ok := s.types[typeName{onto.KindEntity, name}]
+	return !ok || t.chain == nil || t.chain.native(q)
+}
+
+// rows yields the versions that a query is about, upgraded, in the order of its
+// mode: what the backend cannot select by itself is not applied yet.
+func (r reader) rows(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
+	return func(yield func(onto.Version, error) bool) {
+		for _, raw := range r.raw(q) {
+			for v, err := range r.s.b.Scan(ctx, &raw) {
+				if err == nil {
+					err = r.upgrade(ctx, &v, q)
+				}
+				if !yield(v, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// upgrade brings a version that a query found to the present.
+func (r reader) upgrade(ctx context.Context, v *onto.Version, q *backend.Query) error {
+	c := r.t.chain
+	if c == nil {
+		return nil
+	}
+	at := q.At
+	if q.Mode == backend.History {
+		at = v.Commit
+	}
+	if c.at(at) >= c.ready {
+		return nil
+	}
+	return c.upgrade(ctx, v, c.of(v, at), r.s.opts.UpgradeTimeout)
+}
+
+// raw is what the backend is asked instead of a query: one question for each
+// name that the type had in the commits that the query looks at.
+func (r reader) raw(q *backend.Query) []backend.Query {
+	base := backend.Query{
+		Kind: q.Kind, Type: q.Type, Mode: q.Mode, At: q.At, Since: q.Since, Identity: q.Identity,
+		Keys: q.Keys, LeftKeys: q.LeftKeys, RightKeys: q.RightKeys,
+	}
+	c := r.t.chain
+	if c == nil {
+		return []backend.Query{base}
+	}
+	if q.Mode == backend.State {
+		base.Type = c.source(q.At)
+		return []backend.Query{base}
+	}
+	var list []backend.Query
+	for _, p := range c.spans() {
+		part := base
+		part.Type = p.name
+		if q.Identity != nil {
+			id := *q.Identity
+			id.Type = p.name
+			part.Identity = &id
+		}
+		part.Since = max(part.Since, p.first-1)
+		if p.last != backend.Head && (part.At == backend.Head || part.At > p.last) {
+			part.At = p.last
+		}
+		if part.At == backend.Head || part.At > part.Since {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+// endpoints returns how the fields of a relation's endpoints are found.
+func (r reader) endpoints(ctx context.Context, q *backend.Query) exec.Endpoints {
+	return func(v *onto.Version) (left, right json.RawMessage, err error) {
+		at := q.At
+		if q.Mode == backend.History {
+			at = v.Commit
+		}
+		if left, err = r.endpoint(ctx, onto.EntityID(r.t.schema.Left, v.Left), at); err == nil {
+			right, err = r.endpoint(ctx, onto.EntityID(r.t.schema.Right, v.Right), at)
+		}
+		return left, right, err
+	}
+}
+
+// endpoint returns the fields of an entity as of a commit, nil if it does not
+// exist then.
+func (r reader) endpoint(ctx context.Context, id onto.Identity, at int64) (json.RawMessage, error) {
+	t, ok := r.s.types[typeName{id.Kind, id.Type}]
+	if !ok {
+		t = &typ{}
+	}
+	v, err := reader{r.s, t, r.stored}.get(ctx, id, at)
+	if onto.CodeOf(err) == onto.NotFound || err == nil && !v.Live() {
+		return nil, nil
+	}
+	return v.Fields, err
+}
+
+// explain tells how a query or an aggregation is answered.
+func (r reader) explain(ctx context.Context, q *backend.Query, a *backend.Aggregation) (backend.Explanation, error) {
+	explainer, ok := backend.As[backend.Explainer](r.s.b)
+	if !ok {
+		return backend.Explanation{}, onto.Errorf(onto.Unsupported, "this backend cannot explain its answers")
+	}
+	asked, operands := q, []onto.Operand(nil)
+	if a != nil {
+		asked, operands = &a.Query, append(a.By[:len(a.By):len(a.By)], a.Compute...)
+	}
+	if r.native(asked, operands) {
+		return explainer.Explain(ctx, q, a)
+	}
+	var e backend.Explanation
+	for _, raw := range r.raw(asked) {
+		part, err := explainer.Explain(ctx, &raw, nil)
+		if err != nil {
+			return e, err
+		}
+		if e.Statement != "" {
+			e.Statement += ";\n"
+		}
+		e.Statement += part.Statement
+		e.Plan = append(e.Plan, part.Plan...)
+		e.Process = append(e.Process, part.Process...)
+	}
+	e.Process = append(e.Process, r.upgrading(asked))
+	return e, nil
+}
+
+// upgrading says what is done with rows of older versions.
+func (r reader) upgrading(q *backend.Query) string {
+	c := r.t.chain
+	if c == nil {
+		return "upgrade the endpoints, then filter, group, sort and page"
+	}
+	first, last := c.stages[c.at(q.At)].typ, c.stages[len(c.stages)-1].typ
+	if q.Mode == backend.History {
+		first = c.stages[c.at(q.Since+1)].typ
+	}
+	return fmt.Sprintf("upgrade from %s version %d to %s version %d, then filter, group, sort and page",
+		first.schema.Name, first.version, last.schema.Name, last.version)
+}

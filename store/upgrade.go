@@ -1,0 +1,297 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/jq"
+)
+
+// DefaultUpgradeTimeout is how long an upgrader may take for one thing.
+const DefaultUpgradeTimeout = 5 * time.Second
+
+// Upgrader turns fields of one version of a type into those of the next. It is
+// a jq program, which is kept in the store, or a Go function, which each
+// program that reads older versions gives to Options.Upgraders.
+//
+// An upgrader depends on nothing but its input and leaves the key alone.
+type Upgrader struct {
+	Type string
+	From int // the version whose fields it takes; it makes those of the next
+
+	// RenamedFrom is the name that the type had before, if this upgrader is
+	// for its renaming; From is ignored then.
+	RenamedFrom string
+
+	Program string
+	Func    func(fields map[string]any) (map[string]any, error)
+
+	// Note says in a plan what the upgrader does; "" to show the program.
+	Note string
+}
+
+// RenameField is the upgrader that moves a field to another name.
+func RenameField(typ string, from int, old, to string) Upgrader {
+	o, n := jqName(old), jqName(to)
+	return Upgrader{
+		Type: typ, From: from, Note: "rename field " + old + " to " + to,
+		Program: fmt.Sprintf("if has(%s) then .[%s] = .[%s] | del(.[%s]) else . end", o, n, o, o),
+	}
+}
+
+// DropField is the upgrader that leaves out a field. History keeps its values.
+func DropField(typ string, from int, field string) Upgrader {
+	return Upgrader{Type: typ, From: from, Note: "drop field " + field, Program: "del(.[" + jqName(field) + "])"}
+}
+
+// RenameType is the upgrader that gives a type another name: what was stored
+// under the old one is read, and goes on, under the new one.
+func RenameType(old, to string) Upgrader { return Upgrader{Type: to, RenamedFrom: old} }
+
+func jqName(s string) string {
+	text, _ := json.Marshal(s) // a string always marshals
+	return string(text)
+}
+
+// upgraders are the given ones by the version that they make; renaming ones are
+// under version 0.
+type upgraders map[upgraderName]Upgrader
+
+type upgraderName struct {
+	typ     string
+	version int
+}
+
+// newUpgraders checks upgraders and joins those for the same step.
+func newUpgraders(list []Upgrader) (upgraders, error) {
+	all := upgraders{}
+	for _, u := range list {
+		name := upgraderName{u.Type, u.From + 1}
+		if u.RenamedFrom != "" {
+			name.version = 0
+		}
+		switch {
+		case u.Program != "" && u.Func != nil:
+			return nil, onto.Errorf(onto.Invalid, "the upgrader of %s has a program and a function", u.step()).WithHint("give one of them")
+		case u.RenamedFrom == "" && u.From < 1:
+			return nil, onto.Errorf(onto.Invalid, "the upgrader of %s is for version %d", u.Type, u.From).WithHint("versions start at 1")
+		case u.RenamedFrom == "" && u.Program == "" && u.Func == nil:
+			return nil, onto.Errorf(onto.Invalid, "the upgrader of %s has neither a program nor a function", u.step())
+		}
+		if u.Program != "" {
+			if _, err := jq.Compile(u.Program); err != nil {
+				return nil, onto.Errorf(onto.Invalid, "the upgrader of %s: %w", u.step(), err)
+			}
+		}
+		first, twice := all[name]
+		if twice {
+			var err error
+			if u, err = join(first, u); err != nil {
+				return nil, err
+			}
+		}
+		all[name] = u
+	}
+	return all, nil
+}
+
+// join is one upgrader that does what two do.
+func join(a, b Upgrader) (Upgrader, error) {
+	if a.Func != nil || b.Func != nil || a.RenamedFrom != b.RenamedFrom {
+		return a, onto.Errorf(onto.Invalid, "there are two upgraders for %s", a.step()).WithHint("only programs can be put together")
+	}
+	programs := []string{a.Program, b.Program}
+	notes := []string{a.Note, b.Note}
+	for i, p := range programs {
+		if p != "" && notes[i] == "" {
+			notes[i] = p
+		}
+	}
+	a.Program, a.Note = joinTexts(programs, " | "), joinTexts(notes, ", ")
+	return a, nil
+}
+
+func joinTexts(list []string, sep string) string {
+	var full []string
+	for _, s := range list {
+		if s != "" {
+			full = append(full, s)
+		}
+	}
+	return strings.Join(full, sep)
+}
+
+// step names what the upgrader does, for messages.
+func (u *Upgrader) step() string {
+	if u.RenamedFrom != "" {
+		return fmt.Sprintf("%s, renamed to %s", u.RenamedFrom, u.Type)
+	}
+	return stepName(u.Type, u.From)
+}
+
+func stepName(typ string, from int) string { return fmt.Sprintf("%s %d → %d", typ, from, from+1) }
+
+// step is the way from one stage to the next.
+type step struct {
+	name    string // for messages
+	plain   bool   // fields and name stay as they are
+	fill    bool   // defaults are filled in, nothing else
+	program *jq.Program
+	call    func(fields map[string]any) (map[string]any, error)
+	missing string // why the step cannot be taken; "" if it can
+}
+
+// newStep finds the way from a stage into a version.
+func newStep(from *typ, to *onto.SchemaVersion, given upgraders) (step, error) {
+	s := step{name: stepName(to.Schema.Name, to.Version-1)}
+	u := to.Upgrader
+	if u == nil {
+		u = &onto.Upgrader{}
+	}
+	name := upgraderName{to.Schema.Name, to.Version}
+	if u.RenamedFrom != "" {
+		s.name = fmt.Sprintf("%s %d → %s %d", u.RenamedFrom, u.FromVersion, to.Schema.Name, to.Version)
+		name.version = 0
+	}
+	function := given[name].Func
+	carry := onto.CarryOver(from.schema, to.Schema)
+	switch {
+	case u.Program != "":
+		program, err := jq.Compile(u.Program)
+		if err != nil {
+			s.missing = "the program that is kept for it cannot be read: " + err.Error()
+		}
+		s.program = program
+	case function != nil && (u.Func || to.Upgrader == nil):
+		s.call = function
+	case u.Func:
+		s.missing = "it is a Go function"
+	case len(carry.Needs) > 0:
+		s.missing = strings.Join(carry.Needs, ", ")
+	default:
+		s.fill = true
+		s.plain = carry.Plain() && u.RenamedFrom == ""
+	}
+	if function != nil && s.call == nil {
+		return s, onto.Errorf(onto.Invalid, "%s needs no Go function: how it is done is kept in the store", s.name).
+			WithHint("leave out the upgrader")
+	}
+	return s, nil
+}
+
+// error tells that the step cannot be taken.
+func (s *step) error() error {
+	return onto.Errorf(onto.UpgraderMissing, "there is no upgrader for %s: %s", s.name, s.missing).
+		WithHint("give it to store.Options.Upgraders, keep it in the store with onto migrate --upgraders, or read as stored")
+}
+
+// upgrade brings a version from a stage to the last one. Deletes have no fields
+// and change their name only.
+func (c *chain) upgrade(ctx context.Context, v *onto.Version, from int, timeout time.Duration) error {
+	last := c.stages[len(c.stages)-1].typ
+	if !v.Live() {
+		v.Type, v.SchemaVersion = last.schema.Name, last.version
+		return nil
+	}
+	for i := from + 1; i < len(c.stages); i++ {
+		s := &c.stages[i]
+		if s.step.missing != "" {
+			return s.step.error()
+		}
+		id := v.Identity
+		id.Type = s.typ.schema.Name
+		fields, err := s.step.run(ctx, s.typ, id, v.Fields, timeout)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return onto.Errorf(onto.UpgraderFailed, "%s, %s, commit %d: %w; its fields are %s", s.step.name, v.Identity, v.Commit, err, shorten(v.Fields)).
+				WithHint("mend the upgrader or the thing; nothing has changed")
+		}
+		v.Identity, v.Fields, v.SchemaVersion = id, fields, s.typ.version
+	}
+	return nil
+}
+
+// shorten keeps messages readable.
+func shorten(fields []byte) string {
+	const most = 500
+	if len(fields) <= most {
+		return string(fields)
+	}
+	return strings.ToValidUTF8(string(fields[:most]), "") + fmt.Sprintf("… (%d bytes)", len(fields))
+}
+
+// run takes the step with one thing's fields. What comes out fits the stage.
+func (s *step) run(ctx context.Context, to *typ, id onto.Identity, fields json.RawMessage, timeout time.Duration) (json.RawMessage, error) {
+	if s.plain {
+		return fields, nil
+	}
+	var result any = fields
+	var err error
+	switch {
+	case s.program != nil:
+		limited, cancel := context.WithTimeout(ctx, timeout)
+		result, err = s.runProgram(limited, fields)
+		if limited.Err() != nil && ctx.Err() == nil {
+			err = overtime(timeout)
+		}
+		cancel()
+	case s.call != nil:
+		result, err = s.runFunc(ctx, fields, timeout)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w, err := to.write(id, result)
+	return w.Fields, err
+}
+
+func (s *step) runProgram(ctx context.Context, fields json.RawMessage) (json.RawMessage, error) {
+	return s.program.Run(ctx, fields)
+}
+
+func overtime(timeout time.Duration) error {
+	return onto.Errorf(onto.UpgraderFailed, "the upgrader did not end within %v", timeout)
+}
+
+// runFunc calls a Go function. One that does not end in time is left behind: Go
+// cannot stop it.
+func (s *step) runFunc(ctx context.Context, fields json.RawMessage, timeout time.Duration) (any, error) {
+	given, err := onto.DecodeObject(fields)
+	if err != nil {
+		return nil, err
+	}
+	type outcome struct {
+		fields map[string]any
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil {
+				o.err = onto.Errorf(onto.UpgraderFailed, "the upgrader panicked: %v", p)
+			}
+			done <- o
+		}()
+		o.fields, o.err = s.call(given)
+		if o.fields == nil && o.err == nil {
+			o.err = onto.Errorf(onto.UpgraderFailed, "the upgrader returned nothing")
+		}
+	}()
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case o := <-done:
+		return o.fields, o.err
+	case <-timer.C:
+		return nil, overtime(timeout)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
