@@ -1,0 +1,178 @@
+package upkeep
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ontologia/onto"
+)
+
+// Entry is what is known in general about one kind of finding.
+type Entry struct {
+	Code        string        // stable, for programs
+	Severity    onto.Severity // the worst that it is reported with
+	Explanation string        // what it means for answers
+	Remedy      string        // what to do, in general; a finding may know better
+}
+
+// The remedies that many findings share.
+const (
+	none     = "None needed."
+	rebuild  = "Make the projection anew: onto projection rebuild."
+	restore  = "Restore a backup: history cannot be derived from anything else."
+	bug      = "The store is lost with its process; report this as a bug."
+	register = "Register the type: onto init --schema FILE."
+)
+
+// Codes returns every code that a backend reports, sorted.
+func Codes() []Entry {
+	var list []Entry
+	for _, part := range [][]Entry{logEntries(), versionEntries(), typeEntries(), projectionEntries(), derivedEntries(), surveyEntries(), memoryEntries()} {
+		list = append(list, part...)
+	}
+	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Code, b.Code) })
+	return list
+}
+
+// Lookup returns the entry of a code.
+func Lookup(code string) (Entry, bool) {
+	list := Codes()
+	i, ok := slices.BinarySearchFunc(list, code, func(e Entry, c string) int { return strings.Compare(e.Code, c) })
+	if !ok {
+		return Entry{}, false
+	}
+	return list[i], true
+}
+
+func failure(code, explanation, remedy string) Entry {
+	return Entry{code, onto.SeverityError, explanation, remedy}
+}
+
+func notice(code, explanation, remedy string) Entry {
+	return Entry{code, onto.SeverityWarning, explanation, remedy}
+}
+
+// logEntries are about the file and its commits.
+func logEntries() []Entry {
+	return []Entry{
+		failure("check_stopped", "Damage kept a part of the examination from going on, so that part may have more faults than were found.",
+			"Mend what the other findings name, then examine the store again."),
+		failure("commit_gap", "Commit ids go 1, 2, 3, … without gaps. One is missing, so a part of the log was removed or renumbered. A warning if another program wrote the commits.", restore),
+		failure("commit_incomplete", "A commit does not hold as many versions as it was made with: rows of history were removed or added afterwards.", restore),
+		failure("commit_time_back", "A commit is earlier than the one it follows. A view as of a time is the last commit that is not later, and is found by looking at every commit. A warning if another program wrote the commit.",
+			"None needed if another program wrote it; otherwise restore a backup."),
+		notice("commit_time_future", "Commits in the middle of the log are later than now. A view as of a time before them leaves them out, though later commits are in it.", none),
+		failure("commit_time_unreadable", "The time of a commit cannot be read, so views as of a time may leave it out or take it in wrongly. A warning if another program wrote the commit.", restore),
+		failure("file_damaged", "SQLite finds pages or indexes of the file damaged. Answers can be wrong, and reads can fail.",
+			"Restore a backup, or save what is readable with: sqlite3 FILE .recover"),
+		failure("index_missing", "An index that reads rely on was dropped. Answers stay right and become slow; repeated idempotency keys are no longer refused if it is theirs.",
+			"Create it again as docs/format/sqlite.md says."),
+	}
+}
+
+// versionEntries are about the rows of history.
+func versionEntries() []Entry {
+	return []Entry{
+		notice("endpoint_missing", "A relation leads to an entity that does not exist. That is allowed, and often a mistake: traversals end there, and filters on that end are false.",
+			"Put the entity, or delete the relation."),
+		failure("fields_not_canonical", "The JSON of a version is not as it was written: somebody has edited history. Views that show this version show the edit, or fail.", restore),
+		notice("fields_unreadable", "Another program has written JSON that cannot be read. Reads of that version fail.", "Put it again to replace it."),
+		failure("history_changed", "History up to the last rebuild no longer leads to the state it led to then: it was altered after the fact. Another rebuild would hide that, since it keeps a new checksum.", restore),
+		failure("op_unknown", "A version is neither a put nor a delete, so it is not known whether the identity exists.", restore),
+		notice("version_twice", "Another program wrote two versions of an identity in one commit. The first one counts; statements of the original program show both.", none),
+		failure("version_without_commit", "A version belongs to a commit that does not exist: it has neither a time nor an actor, and views by commit may still show it.", restore),
+	}
+}
+
+// typeEntries are about types and their versions.
+func typeEntries() []Entry {
+	return []Entry{
+		notice("rows_outdated", "Live rows were written with an older version of their type and cannot be taken as they are for the newest. Reads upgrade each of them, which is slow, and fail where no upgrader is known.",
+			"Rewrite them: onto migrate --schema FILE --upgraders FILE."),
+		failure("schema_end", "It is recorded that a type ended at a commit that does not go with its versions, so it is unclear which commits may hold it.", restore),
+		failure("schema_ended", "History holds versions of a type from after its end. Views of that time do not show them.", restore),
+		failure("schema_gap", "The versions of a type go 1, 2, 3, … without gaps. One is missing, and rows that were written with it cannot be upgraded.", restore),
+		failure("schema_hash", "The stored schema is not the one its hash was computed from: somebody has edited it, and rows may be read as other than what they are.", restore),
+		failure("schema_purged", "History holds versions of a type that was purged. What should be forgotten is still there.", restore),
+		failure("schema_registry", "The registered schema of a type is not that of its newest version. Values are checked against the one and read with the other.",
+			"Register the type as it should be: onto init --schema FILE, or restore a backup."),
+		failure("schema_since", "Commits hold rows of a version of a type that was not the newest then, or the record of that is wrong. Such rows may be upgraded from the wrong version.", restore),
+		failure("schema_unknown", "Rows say that they are of a version of their type that does not exist, so they cannot be upgraded. A warning if another program wrote them.", restore),
+		notice("type_unregistered", "There are versions of a type that has no schema. They are kept, but cannot be queried by their type.", register),
+	}
+}
+
+// projectionEntries are about the projection, from which the present is read.
+func projectionEntries() []Entry {
+	return []Entry{
+		notice("projection_behind", "Another program has appended commits that are not in the projection yet. Reads answer from history until it is brought up to date.",
+			"None needed: the next read or write brings it up to date."),
+		failure("projection_checksum", "The projection is not what the last rebuild made, though history is. Reads of the present can be wrong.", rebuild),
+		failure("projection_differs", "The projection shows another version of an identity than the newest in history. Reads of the present are wrong for it.", rebuild),
+		failure("projection_extra", "The projection has an identity that history does not know. Reads of the present show what never was.", rebuild),
+		failure("projection_missing", "The projection lacks an identity that history has. Reads of the present do not show it.", rebuild),
+	}
+}
+
+// derivedEntries are about what is derived from the projection and from
+// history.
+func derivedEntries() []Entry {
+	return []Entry{
+		failure("derived_damaged", "An index on a field is damaged. Filters on that field can leave rows out.", rebuild),
+		failure("derived_differs", "An index or a search table is not defined as this program defines it. Filters or searches that use it can be wrong.", rebuild),
+		notice("derived_extra", "An index or a search table serves no field any more. It costs room and time when something is written.", rebuild),
+		failure("derived_missing", "An index or a search table that a field is marked for does not exist. Filters become slow, and searches or writes can fail.", rebuild),
+		failure("past_extra", "A table of the past has a row that history does not lead to. Views of the past can show a version that was not the newest then.", rebuild),
+		failure("past_missing", "A table of the past lacks a row. Views of the past can leave an identity out.", rebuild),
+		failure("search_damaged", "A search table cannot be read. Searches fail or leave rows out, and writes to the type can fail.", rebuild),
+		failure("search_differs", "A search table has other words for an identity than its fields have. Searches can find it by mistake or not at all.", rebuild),
+		failure("search_extra", "A search table has words that belong to no live identity. Writes can fail when they come upon them.", rebuild),
+		failure("search_missing", "A search table lacks the words of an identity. Searches do not find it.", rebuild),
+	}
+}
+
+// surveyEntries are about circumstances. Answers are right in spite of them.
+func surveyEntries() []Entry {
+	return []Entry{
+		notice("clock_ahead", "The newest commit is later than now. Times never go back, so new commits get its time until the clock has caught up, and views by time cannot tell them apart.",
+			"Set the clock. If it is right, the machine that made the commit had it wrong, and waiting is all there is to do."),
+		notice("disk_low", "The volume has less free space than a twentieth of the file, or than 64 MB. When it is full, commits are refused; nothing that was acknowledged is lost.",
+			"Free disk space, or move the store to a larger volume."),
+		notice("freelist_large", "More than half of the file is free pages. Later commits use them again; until then the file and its copies are larger than need be.",
+			"Give the room back while nobody else uses the store: sqlite3 FILE VACUUM."),
+		notice("index_unused", "Every row has the same value in a field that is marked for an index, so no filter gains by it, while each write pays for it.",
+			"Take the mark from the field in the schema file, then: onto init --schema FILE."),
+		notice("journal_mode", "The file is not in WAL mode, so that readers and writers wait for each other.", "Open the store once where it can be written; that brings it back."),
+		notice("lock_expired", "A lease has run out and its holder has neither renewed nor released it; it has probably died. Nobody waits for it any more.",
+			"Clear it away: onto lock release --force --reason TEXT."),
+		notice("lock_held", "Somebody holds the write lock, for a migration for example. Commits of others wait for it, and fail if that takes too long.",
+			"Wait for its holder. If that has died: onto lock release --force --reason TEXT."),
+		notice("plan_scan", "SQLite reads a whole table where an index should lead to a few rows. Answers are right and take longer the more there is.",
+			"Create the missing indexes again as docs/format/sqlite.md says. If none is missing, ANALYZE was run when the store was small: run it again with sqlite3 FILE ANALYZE."),
+		notice("wal_large", "The WAL has more than 100 MB. Reads become slower and the next start takes longer. Mostly a read that goes on for very long keeps it from being reset.",
+			"End such reads, then: onto doctor --checkpoint, which runs PRAGMA wal_checkpoint(TRUNCATE)."),
+		notice("wal_stuck", "A checkpoint could not empty the WAL, since somebody was reading or writing all the while. What could be copied into the file was.",
+			"End reads that go on for long, then: onto doctor --checkpoint."),
+	}
+}
+
+// memoryEntries are about a store in memory. Nobody but the program itself can
+// have done that.
+func memoryEntries() []Entry {
+	return []Entry{
+		failure("delete_fields", "A delete has fields, which histories would show.", bug),
+		failure("delete_of_nothing", "A commit deletes what does not exist, which histories would show as a change.", bug),
+		failure("fields_form", "The fields of a version are not a canonical JSON object, so versions that are equal may seem to differ.", bug),
+		failure("key_twice", "Two commits have the same idempotency key, so a draft was applied twice.", bug),
+		failure("metadata_form", "The metadata of a commit is not a canonical JSON object.", bug),
+		failure("operations_count", "A commit does not hold as many versions as it says.", bug),
+		failure("schema_order", "The versions of types are out of order, so another one than the newest may be taken for it.", bug),
+		failure("time_backwards", "A commit is earlier than the one it follows, so views by time can be wrong.", bug),
+		failure("time_form", "A time is not in UTC and microseconds, so that it changes when it is stored elsewhere.", bug),
+		failure("upgrader_form", "An upgrader is both a program and a function, so it is open which of them counts.", bug),
+		failure("upgrader_unknown", "A type was renamed from a version that does not exist, so its older rows cannot be upgraded.", bug),
+		failure("version_order", "The versions of the log are out of order, so another one than the newest may be shown.", bug),
+		failure("version_orphan", "A version belongs to a commit that does not exist.", bug),
+		failure("version_unchanged", "A version repeats the one before it, so histories show a change that was none.", bug),
+	}
+}

@@ -1,0 +1,102 @@
+package upkeep
+
+import (
+	"context"
+	"iter"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// Options change an examination. The zero value is the default.
+type Options struct {
+	Quick    bool              // only the survey, which reads little; what is stored is not checked
+	Progress func(step string) // called with what is looked at next; nil for nobody
+}
+
+// stepper is a checker that tells what it looks at.
+type stepper interface {
+	CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error]
+}
+
+// Examine looks for everything that is wrong or unusual about a store: first its
+// circumstances, then, unless it is to be quick, what is stored. It changes
+// nothing. Each finding comes with its explanation. A part that fails does not
+// keep the other from being examined: its error comes last. A backend that can
+// neither survey nor check itself fails with Unsupported.
+func Examine(ctx context.Context, b backend.Backend, opts *Options) iter.Seq2[onto.Finding, error] {
+	if opts == nil {
+		opts = &Options{}
+	}
+	return func(yield func(onto.Finding, error) bool) {
+		if !able(b) {
+			yield(onto.Finding{}, onto.Errorf(onto.Unsupported, "this storage cannot examine itself").
+				WithHint("use one that can, such as SQLite"))
+			return
+		}
+		var failures []error
+		for _, part := range partsOf(ctx, b, opts) {
+			for f, err := range part {
+				if err != nil {
+					failures = append(failures, err)
+				} else if !yield(Explain(f), nil) {
+					return
+				}
+			}
+		}
+		if len(failures) > 0 {
+			yield(onto.Finding{}, failures[0])
+		}
+	}
+}
+
+// able reports whether there is anything that a backend can find out.
+func able(b backend.Backend) bool {
+	_, surveys := backend.As[backend.Surveyor](b)
+	_, checks := backend.As[backend.Checker](b)
+	return surveys || checks
+}
+
+// partsOf is what the backend can find out, in order.
+func partsOf(ctx context.Context, b backend.Backend, opts *Options) []iter.Seq2[onto.Finding, error] {
+	step := opts.Progress
+	if step == nil {
+		step = func(string) {}
+	}
+	var parts []iter.Seq2[onto.Finding, error]
+	if s, ok := backend.As[backend.Surveyor](b); ok {
+		parts = append(parts, announced("circumstances", step, s.Survey(ctx)))
+	}
+	if opts.Quick {
+		return parts
+	}
+	if s, ok := backend.As[stepper](b); ok {
+		return append(parts, s.CheckSteps(ctx, step))
+	}
+	if c, ok := backend.As[backend.Checker](b); ok {
+		parts = append(parts, announced("what is stored", step, c.Check(ctx)))
+	}
+	return parts
+}
+
+// announced is a sequence whose start is told.
+func announced(name string, step func(string), findings iter.Seq2[onto.Finding, error]) iter.Seq2[onto.Finding, error] {
+	return func(yield func(onto.Finding, error) bool) {
+		step(name)
+		findings(yield)
+	}
+}
+
+// Explain returns a finding with the explanation of its code, and with the
+// code's general remedy if it has none of its own.
+func Explain(f onto.Finding) onto.Finding {
+	e, ok := Lookup(f.Code)
+	if !ok {
+		return f
+	}
+	f.Explanation = e.Explanation
+	if f.Remedy == "" {
+		f.Remedy = e.Remedy
+	}
+	return f
+}
