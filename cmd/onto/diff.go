@@ -14,11 +14,15 @@ import (
 
 func (c *command) diffCommand() *cobra.Command {
 	var typ, where string
+	var asStored bool
 	cmd := &cobra.Command{
 		Use:   "diff FROM TO",
 		Short: "Show what changed between two moments",
 		Long: `Show what differs between two moments, the earlier first. A moment is a commit
-id, head, a date or a time, in UTC unless it says otherwise. What changed and changed back does not differ.
+id, head, a date or a time, in UTC unless it says otherwise. What changed and
+changed back does not differ, and neither does what only a migration changed:
+both moments are shown as the present types have them, or with --as-stored as
+they were written.
 
 --where, which needs --type, shows only what the filter is true for before or
 after. How filters are written: onto query --help`,
@@ -27,15 +31,16 @@ after. How filters are written: onto query --help`,
   onto diff 0 1 --json`,
 		Args: argCount(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.diff(cmd.Context(), args[0], args[1], typ, where)
+			return c.diff(cmd.Context(), args[0], args[1], store.DiffQuery{Type: typ, AsStored: asStored}, where)
 		},
 	}
 	cmd.Flags().StringVar(&typ, "type", "", "only this type")
 	cmd.Flags().StringVar(&where, "where", "", "only what this `FILTER` is true for before or after; needs --type")
+	cmd.Flags().BoolVar(&asStored, "as-stored", false, asStoredUsage)
 	return cmd
 }
 
-func (c *command) diff(ctx context.Context, first, second, typ, where string) error {
+func (c *command) diff(ctx context.Context, first, second string, q store.DiffQuery, where string) error {
 	from, err := parsePoint(first)
 	if err != nil {
 		return err
@@ -44,12 +49,12 @@ func (c *command) diff(ctx context.Context, first, second, typ, where string) er
 	if err != nil {
 		return err
 	}
-	q := store.DiffQuery{From: from, To: to, Type: typ}
+	q.From, q.To = from, to
 	if where != "" {
 		if q.Where, err = parseWhere(where); err != nil {
 			return err
 		}
-		if typ == "" {
+		if q.Type == "" {
 			return onto.Errorf(onto.Invalid, "--where needs --type").WithHint("say which type the filter is about")
 		}
 	}

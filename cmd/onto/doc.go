@@ -19,8 +19,16 @@
 //	onto info --stats                               where, how much
 //	onto schema export > schema.yaml                the types as a schema file
 //	onto schema history --type Customer             the versions of a type
+//	onto verify --schema schema.yaml                the stored types against a file
+//	onto migrate --schema schema.yaml               change types; planned first, with a token
+//	onto schema drop entity Customer                end a type; planned first, with a token
+//	onto revert --commit 12                         undo; shown first
+//	onto doctor                                     what is wrong, and how to mend it
 //	onto projection verify                          check what is derived from history
 //	onto projection rebuild                         and make it anew
+//	onto lock show                                  who holds a lease
+//	onto backup crm-monday.db                       a copy of a store in use, checked
+//	onto restore crm-monday.db                      and back
 //	onto completion bash                            completions for a shell
 //
 // Every command has --help with examples.
@@ -40,7 +48,7 @@
 // ONTO_CONFIG, names another file in place of ./onto.yaml. The files are YAML
 // with one setting per key; an unknown key is an error. db and storage_uri are
 // settings, too; where one place gives both, they must agree. Of the others,
-// max_batch_size and lock_timeout_ms matter for SQLite.
+// max_batch_size, lock_timeout_ms and lease_ttl_ms matter for SQLite.
 //
 // # Writing
 //
@@ -68,11 +76,12 @@
 //	0  success, also when nothing changed or nobody reads the output any more
 //	1  anything without a status of its own
 //	2  usage: flags, arguments, JSON, filters, or values that do not fit the schema
-//	3  a check found errors, or a type is stored differently
-//	4  execution failed: interrupted by a signal before the end
+//	3  a check found errors, a type is stored differently, or a token is stale
+//	4  execution failed: interrupted by a signal, or an upgrader failed
 //	5  the storage: missing, foreign, damaged, locked, full or read-only
 //	6  conflict: an expectation or an import's precondition did not hold, or an
 //	   idempotency key was reused
+//	7  refused: it would destroy something and was not told to
 //	8  it is not known whether the commit happened
 //	9  not found
 package main

@@ -18,6 +18,7 @@ const (
 	exitStopped  = 4 // execution failed: interrupted
 	exitStorage  = 5
 	exitConflict = 6
+	exitRefused  = 7
 	exitUnknown  = 8 // it is not known whether the commit happened
 	exitNotFound = 9
 )
@@ -27,15 +28,17 @@ func exitOf(code onto.Code) int {
 	switch code {
 	case onto.Invalid, onto.TooLarge:
 		return exitUsage
-	case onto.SchemaOutdated, checkFailed:
+	case onto.SchemaOutdated, onto.MigrationToken, checkFailed:
 		return exitMismatch
-	case interrupted:
+	case interrupted, onto.UpgraderFailed, onto.UpgraderMissing:
 		return exitStopped
 	case onto.Uninitialized, onto.Unsupported, onto.Corrupt, onto.ReadOnly, onto.Full,
-		onto.LockContention, onto.Unavailable, onto.Closed:
+		onto.LockContention, onto.LeaseExpired, onto.Unavailable, onto.Closed:
 		return exitStorage
 	case onto.Conflict, onto.HeadMismatch, onto.VersionMismatch, onto.IdempotencyConflict:
 		return exitConflict
+	case onto.Refused:
+		return exitRefused
 	case onto.OutcomeUnknown:
 		return exitUnknown
 	case onto.NotFound:

@@ -38,9 +38,9 @@ func (c *command) explain(a asked, e backend.Explanation, err error) error {
 	return nil
 }
 
-func orEmpty(list []string) []string {
+func orEmpty[T any](list []T) []T {
 	if list == nil {
-		return []string{}
+		return []T{}
 	}
 	return list
 }

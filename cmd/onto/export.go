@@ -19,6 +19,7 @@ type exportFlags struct {
 	types                []string
 	since                int64
 	metadata, force      bool
+	asStored             bool
 }
 
 func (c *command) exportCommand() *cobra.Command {
@@ -50,6 +51,7 @@ The message on stderr tells the commit to go on after.`,
 	flags.StringVar(&f.asOf, "as-of", "", momentUsage)
 	flags.Int64Var(&f.since, "history-since", 0, "all versions made after commit `ID`")
 	flags.BoolVar(&f.metadata, "with-metadata", false, "with commit_id, schema_version_id and op")
+	flags.BoolVar(&f.asStored, "as-stored", false, asStoredUsage)
 	flags.StringVar(&f.format, "format", "", "jsonl or csv (default by the file's name)")
 	flags.BoolVar(&f.force, "force", false, "replace the file if it exists")
 	_ = cmd.RegisterFlagCompletionFunc("type", c.completeType("")) // the flag exists
@@ -101,7 +103,7 @@ func (f *exportFlags) options(cmd *cobra.Command) (*records.ExportOptions, error
 	if slices.Contains(f.types, "") {
 		return nil, onto.Errorf(onto.Invalid, "--type is empty").WithHint("give a value, or leave the flag out")
 	}
-	o := &records.ExportOptions{Types: f.types, History: cmd.Flags().Changed("history-since"), Since: f.since, Metadata: f.metadata}
+	o := &records.ExportOptions{Types: f.types, History: cmd.Flags().Changed("history-since"), Since: f.since, Metadata: f.metadata, AsStored: f.asStored}
 	var err error
 	if o.Format, err = recordFormat(f.format, f.output); err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func (t *thing) register(cmd *cobra.Command) {
 // identity reads the arguments as the type asks for.
 func (t thing) identity(s *store.Store) (onto.Identity, error) {
 	args, instance := t.args, t.instance
-	schema, err := s.Type(args[0])
+	schema, err := s.Now().Type(args[0])
 	if err != nil {
 		return onto.Identity{}, err
 	}

@@ -13,6 +13,7 @@ import (
 
 func (c *command) logCommand() *cobra.Command {
 	var where string
+	var asStored bool
 	cmd := c.onThing(&cobra.Command{
 		Use:   "log",
 		Short: "Show every version of one thing",
@@ -23,12 +24,13 @@ filter is true. How filters are written: onto query --help`,
   onto log Customer c1 --where '$.tier == "Gold"'
   onto log Subscription c1 p1 --json
   onto log Employment ada acme --instance 2026`,
-	}, func(cmd *cobra.Command, t thing) error { return c.log(cmd.Context(), t, where) })
+	}, func(cmd *cobra.Command, t thing) error { return c.log(cmd.Context(), t, where, asStored) })
 	cmd.Flags().StringVar(&where, "where", "", "only versions for which this `FILTER` is true")
+	cmd.Flags().BoolVar(&asStored, "as-stored", false, asStoredUsage)
 	return cmd
 }
 
-func (c *command) log(ctx context.Context, t thing, where string) error {
+func (c *command) log(ctx context.Context, t thing, where string, asStored bool) error {
 	var filters []onto.Filter
 	if where != "" {
 		f, err := parseWhere(where)
@@ -43,7 +45,7 @@ func (c *command) log(ctx context.Context, t thing, where string) error {
 			return err
 		}
 		out := c.rows(append(wholeColumns("commit", "time"), columns("op", "actor", "comment", "fields")...))
-		if err := each(s.History(ctx, id, filters...), func(e store.Entry) error { return out.add(newLogRow(e)) }); err != nil {
+		if err := each(viewOf(s, onto.Point{}, asStored).History(ctx, id, filters...), func(e store.Entry) error { return out.add(newLogRow(e)) }); err != nil {
 			return err
 		}
 		return out.close("no versions")

@@ -18,7 +18,8 @@ func (c *command) projectionCommand() *cobra.Command {
 			Use:   "verify",
 			Short: "Compare the projection with history",
 			Long: `Check the storage and compare the projection, from which the present is read,
-with the history it is derived from. Exit status 3 if a finding is an error.`,
+with the history it is derived from, and both with the checksum that the last
+rebuild has kept. Exit status 3 if a finding is an error.`,
 			Example: `  onto projection verify
   onto projection verify --json`,
 			Args: argCount(0),
@@ -27,7 +28,7 @@ with the history it is derived from. Exit status 3 if a finding is an error.`,
 		&cobra.Command{
 			Use:     "rebuild",
 			Short:   "Make the projection anew from history",
-			Long:    "Make the projection anew from history. No commit is made, and history does not change.",
+			Long:    "Make the projection anew from history and keep its checksum. No commit is made, and history does not change.",
 			Example: `  onto projection rebuild --db crm.db`,
 			Args:    argCount(0),
 			RunE:    func(cmd *cobra.Command, _ []string) error { return c.rebuildProjection(cmd.Context()) },
@@ -46,31 +47,81 @@ func (r findingRow) cells() ([]string, error) {
 	return []string{string(r.Severity), r.Code, r.Message, r.Remedy}, nil
 }
 
+// keptSum is the checksum that the last rebuild has kept.
+type keptSum struct {
+	SHA256   string
+	CommitID int64
+	Compared string // with what: history, or history and projection
+}
+
+// keeper is a backend that keeps a checksum of its projection.
+type keeper interface {
+	Checksum(ctx context.Context) (sum string, commit int64, err error)
+}
+
+// checksum is what is kept, and what a check compares it with; nil for nothing.
+func checksum(ctx context.Context, s *store.Store) (*keptSum, error) {
+	k, ok := backend.As[keeper](s.Backend())
+	if !ok {
+		return nil, nil
+	}
+	sum, commit, err := k.Checksum(ctx)
+	if err != nil || sum == "" {
+		return nil, err
+	}
+	head, err := s.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	doc := &keptSum{sum, commit, "history"}
+	if head.ID == commit {
+		doc.Compared = "history and projection"
+	}
+	return doc, nil
+}
+
 func (c *command) verifyProjection(ctx context.Context) error {
 	return c.withStore(ctx, reading, func(s *store.Store) error {
 		checker, ok := backend.As[backend.Checker](s.Backend())
 		if !ok {
 			return missingAbility("check itself")
 		}
+		kept, err := checksum(ctx, s)
+		if err != nil {
+			return err
+		}
 		out := c.rows(wholeColumns("severity", "code", "message", "remedy"))
 		here := c.place()
 		bad := 0
-		for f, err := range checker.Check(ctx) {
-			if err != nil {
-				return err
-			}
+		err = each(checker.Check(ctx), func(f onto.Finding) error {
 			if f.Severity == onto.SeverityError {
 				bad++
 			}
-			if err := out.add(findingRow{f.Code, f.Severity, f.Message, here.nameIn(f.Remedy)}); err != nil {
-				return err
-			}
+			return out.add(findingRow{f.Code, f.Severity, f.Message, here.nameIn(f.Remedy)})
+		})
+		if err == nil {
+			err = out.close("no findings: the projection is what history says")
 		}
-		if err := out.close("no findings: the projection is what history says"); err != nil || bad == 0 {
+		if err != nil {
 			return err
+		}
+		if !c.json {
+			c.sayChecksum(kept)
+		}
+		if bad == 0 {
+			return nil
 		}
 		return onto.Errorf(checkFailed, "the check found %s", count(bad, "error", "errors"))
 	})
+}
+
+// sayChecksum tells what the check compared with, besides history.
+func (c *command) sayChecksum(kept *keptSum) {
+	if kept == nil {
+		c.say("%s", c.place().nameIn("no checksum is kept to compare with; keep one with: onto projection rebuild"))
+		return
+	}
+	c.say("checksum %s of commit %d, compared with %s", kept.SHA256, kept.CommitID, kept.Compared)
 }
 
 func (c *command) rebuildProjection(ctx context.Context) error {
@@ -85,11 +136,32 @@ func (c *command) rebuildProjection(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if c.json {
-			return c.document(map[string]int64{"identities": n})
+		kept, err := checksum(ctx, s)
+		if err != nil {
+			return err
 		}
-		return c.out.line("rebuilt %s", count(n, "identity", "identities"))
+		if c.json {
+			return c.document(newRebuilt(n, kept))
+		}
+		if err := c.out.line("rebuilt %s", count(n, "identity", "identities")); err != nil || kept == nil {
+			return err
+		}
+		return c.out.line("checksum %s of commit %d", kept.SHA256, kept.CommitID)
 	})
+}
+
+// rebuilt is the outcome of a rebuild, as --json prints it.
+type rebuilt struct {
+	Identities int64   `json:"identities"`
+	Checksum   *string `json:"checksum"` // null if none is kept
+	CommitID   *int64  `json:"commit_id"`
+}
+
+func newRebuilt(identities int64, kept *keptSum) rebuilt {
+	if kept == nil {
+		return rebuilt{Identities: identities}
+	}
+	return rebuilt{identities, &kept.SHA256, &kept.CommitID}
 }
 
 // progress shows how far a long task is, on a terminal only, in a line that

@@ -137,10 +137,12 @@ func (q *queryFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&q.limit, "limit", 0, "print at most `N`")
 	flags.IntVar(&q.offset, "offset", 0, "leave out the first `N`")
 	flags.StringVar(&q.asOf, "as-of", "", momentUsage)
-	flags.BoolVar(&q.asStored, "as-stored", false, "fields as they were written, not brought to the present schema")
+	flags.BoolVar(&q.asStored, "as-stored", false, asStoredUsage)
 	flags.BoolVar(&q.explain, "explain", false, "show how the question is answered, instead of the answer")
 	flags.StringVar(&q.format, "format", "", "table, json, jsonl or csv (default table)")
 }
+
+const asStoredUsage = "fields as they were written, not as the present types have them"
 
 // asked is a query whose flags were read.
 type asked struct {
@@ -219,7 +221,7 @@ func (c *command) query(cmd *cobra.Command, q *queryFlags, name string) error {
 	}
 	ctx := cmd.Context()
 	return c.withStore(ctx, reading, func(s *store.Store) error {
-		shape, err := newShape(s, q.kind, name, q.history)
+		shape, err := newShape(a.view(s), q.kind, name, q.history)
 		if err != nil {
 			return err
 		}
@@ -233,9 +235,20 @@ func (c *command) query(cmd *cobra.Command, q *queryFlags, name string) error {
 	})
 }
 
+// view is the moment of the question.
+func (a *asked) view(s *store.Store) store.View { return viewOf(s, a.point, a.asStored) }
+
+// viewOf views a point, as stored if that is wanted.
+func viewOf(s *store.Store, p onto.Point, asStored bool) store.View {
+	if asStored {
+		return s.View(p).AsStored()
+	}
+	return s.View(p)
+}
+
 // find is the store's form of the question.
 func (a *asked) find(s *store.Store) store.Query[onto.Version] {
-	q := s.View(a.point).FindKind(a.kind, a.name).Where(a.where...).From(a.left...).To(a.right...).After(a.cursor)
+	q := a.view(s).FindKind(a.kind, a.name).Where(a.where...).From(a.left...).To(a.right...).After(a.cursor)
 	if a.search != "" {
 		q = q.Search(a.search)
 	}

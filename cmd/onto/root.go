@@ -58,8 +58,9 @@ Any state can be read as it was at any commit or time.
 Start with a story:  onto demo
 
 Exit status: 0 success, 1 general, 2 usage or a filter that does not fit,
-3 a check failed or a schema differs, 4 interrupted, 5 the storage failed,
-6 a conflict or an expectation that is not met, 8 it is not known whether the
+3 a check failed, a schema differs or a token is stale, 4 interrupted or an
+upgrader failed, 5 the storage failed, 6 a conflict or an expectation that is not
+met, 7 refused because it would destroy something, 8 it is not known whether the
 commit was made, 9 not found.`,
 		Example: `  onto demo
   onto init --schema schema.yaml
@@ -82,9 +83,10 @@ commit was made, 9 not found.`,
 	flags.BoolVar(&c.json, "json", false, "print one JSON document")
 	root.AddCommand(
 		c.demoCommand(), c.initCommand(), c.infoCommand(),
-		c.putCommand(), c.linkCommand(), c.deleteCommand(),
+		c.putCommand(), c.linkCommand(), c.deleteCommand(), c.revertCommand(),
 		c.queryCommand(), c.logCommand(), c.diffCommand(), c.blameCommand(), c.commitsCommand(),
-		c.schemaCommand(), c.importCommand(), c.exportCommand(), c.projectionCommand(),
+		c.schemaCommand(), c.migrateCommand(), c.verifyCommand(), c.importCommand(), c.exportCommand(), c.projectionCommand(), c.doctorCommand(),
+		c.lockCommand(), c.backupCommand(), c.restoreCommand(),
 	)
 	addCompletion(root)
 	return root
@@ -96,7 +98,7 @@ func (c *command) start(cmd *cobra.Command, _ []string) error {
 	c.started = true
 	for _, name := range []string{
 		"db", "storage-uri", "config", "schema", "as-of", "cursor", "kind", "type", "format", "actor", "idempotency-key",
-		"search", "having", "input", "output",
+		"search", "having", "input", "output", "upgraders", "token",
 	} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
 			return onto.Errorf(onto.Invalid, "--%s is empty", name).WithHint("give a value, or leave the flag out")

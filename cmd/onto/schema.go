@@ -14,9 +14,9 @@ import (
 )
 
 func (c *command) schemaCommand() *cobra.Command {
-	return group("schema", "Show the types and their versions", `  onto schema export > schema.yaml
+	return group("schema", "Show the types and their versions, and end a type", `  onto schema export > schema.yaml
   onto schema history --type Customer`,
-		c.schemaExportCommand(), c.schemaHistoryCommand())
+		c.schemaExportCommand(), c.schemaHistoryCommand(), c.schemaDropCommand())
 }
 
 // schemaFlags selects versions of types.
@@ -38,7 +38,7 @@ func (f *schemaFlags) pick(s *store.Store, all []onto.SchemaVersion) ([]onto.Sch
 		return nil, onto.Errorf(onto.Invalid, "kind %q is unknown", f.kind).WithHint("use entity or relation")
 	}
 	if f.typ != "" {
-		schema, err := s.Type(f.typ)
+		schema, err := s.Now().Type(f.typ)
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +172,7 @@ func (c *command) schemaHistory(ctx context.Context, f *schemaFlags) error {
 		if err != nil {
 			return err
 		}
-		out := c.rows(wholeColumns("kind", "type", "version", "hash", "time", "runtime", "reason"))
+		out := c.rows(wholeColumns("kind", "type", "version", "hash", "time", "runtime", "reason", "since", "upgrader", "end"))
 		for _, v := range versions {
 			if err := out.add(newSchemaHistoryRow(v)); err != nil {
 				return err
@@ -191,6 +191,9 @@ type schemaHistoryRow struct {
 	CreatedAt string    `json:"created_at"`
 	RuntimeID *string   `json:"runtime_id"`
 	Reason    *string   `json:"reason"`
+	Since     int64     `json:"since_commit"` // the first commit that can hold rows of it
+	Upgrader  *string   `json:"upgrader"`     // how fields of the version before become its own
+	End       *string   `json:"end"`          // how the type came to its end
 
 	of onto.SchemaVersion
 }
@@ -199,12 +202,44 @@ func newSchemaHistoryRow(v onto.SchemaVersion) schemaHistoryRow {
 	return schemaHistoryRow{
 		Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version, Hash: v.Hash,
 		CreatedAt: codec.FormatTime(v.Created), RuntimeID: orNull(v.Runtime), Reason: orNull(v.Reason), of: v,
+		Since: v.Since, Upgrader: orNull(upgraderText(v.Upgrader)), End: orNull(endText(v.End)),
 	}
+}
+
+// upgraderText says how fields became those of a version.
+func upgraderText(u *onto.Upgrader) string {
+	switch {
+	case u == nil:
+		return ""
+	case u.Func:
+		return "a Go function"
+	case u.RenamedFrom != "" && u.Program != "":
+		return "renamed from " + u.RenamedFrom + ", then " + u.Program
+	case u.RenamedFrom != "":
+		return "renamed from " + u.RenamedFrom
+	case u.Program == "":
+		return "as they are"
+	}
+	return u.Program
+}
+
+// endText says how a type came to its end.
+func endText(e *onto.End) string {
+	switch {
+	case e == nil:
+		return ""
+	case e.RenamedTo != "":
+		return "renamed to " + e.RenamedTo + " by commit " + strconv.FormatInt(e.Commit, 10)
+	case e.Purged:
+		return "purged before commit " + strconv.FormatInt(e.Commit, 10)
+	}
+	return "dropped by commit " + strconv.FormatInt(e.Commit, 10)
 }
 
 func (r schemaHistoryRow) cells() ([]string, error) {
 	return []string{
 		string(r.Kind), r.Name, strconv.Itoa(r.Version), r.Hash,
 		showTime(r.of.Created), r.of.Runtime, r.of.Reason,
+		strconv.FormatInt(r.Since, 10), upgraderText(r.of.Upgrader), endText(r.of.End),
 	}, nil
 }

@@ -9,7 +9,7 @@ import (
 // check fits the texts of a query to the schema, each by itself, so that an
 // error names the flag it is about.
 func (a *asked) check(s *store.Store, schema onto.Schema, groups *groupFlags) error {
-	scope := scopeOf(s, schema)
+	scope := scopeOf(a.view(s), schema)
 	for i, f := range a.where {
 		if _, err := filter.Check(f, scope); err != nil {
 			return inFilter("where", a.queryFlags.where[i], err)
@@ -45,15 +45,15 @@ func (g *groupFlags) check(q *queryFlags, scope *filter.Scope) error {
 }
 
 // scopeOf is what the texts of a query may refer to.
-func scopeOf(s *store.Store, schema onto.Schema) *filter.Scope {
+func scopeOf(v store.View, schema onto.Schema) *filter.Scope {
 	scope := &filter.Scope{Schema: &schema}
 	if schema.Kind != onto.KindRelation {
 		return scope
 	}
-	if left, err := s.Type(schema.Left); err == nil {
+	if left, err := v.Type(schema.Left); err == nil {
 		scope.Left = &left
 	}
-	if right, err := s.Type(schema.Right); err == nil {
+	if right, err := v.Type(schema.Right); err == nil {
 		scope.Right = &right
 	}
 	return scope

@@ -18,8 +18,8 @@ type shape struct {
 	history bool
 }
 
-func newShape(s *store.Store, kind onto.Kind, name string, history bool) (*shape, error) {
-	schema, err := s.Type(name)
+func newShape(v store.View, kind onto.Kind, name string, history bool) (*shape, error) {
+	schema, err := v.Type(name)
 	if err != nil {
 		return nil, err
 	}

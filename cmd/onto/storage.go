@@ -156,7 +156,12 @@ func (c *command) withStore(ctx context.Context, how access, f func(*store.Store
 }
 
 func (cfg configuration) sqliteOptions() *sqlite.Options {
-	return &sqlite.Options{LockTimeout: time.Duration(cfg.number("lock_timeout_ms")) * time.Millisecond}
+	return &sqlite.Options{LockTimeout: cfg.milliseconds("lock_timeout_ms")}
+}
+
+// milliseconds is a setting that is a length of time.
+func (cfg configuration) milliseconds(name string) time.Duration {
+	return time.Duration(cfg.number(name)) * time.Millisecond
 }
 
 func (cfg configuration) storeOptions() *store.Options {

@@ -57,7 +57,7 @@ func (c *command) traverse(cmd *cobra.Command, q *queryFlags, name string) error
 
 // routes prints the routes of a traversal.
 func (c *command) routes(ctx context.Context, s *store.Store, a asked, hops []store.Hop) error {
-	from, err := newShape(s, onto.KindEntity, a.name, false)
+	from, err := newShape(a.view(s), onto.KindEntity, a.name, false)
 	if err != nil {
 		return err
 	}
@@ -69,8 +69,8 @@ func (c *command) routes(ctx context.Context, s *store.Store, a asked, hops []st
 		}
 		return c.explain(a, explained, err)
 	}
-	r := &routePrinter{s: s, shapes: map[string]*shape{a.name: from}}
-	out := c.list(a.format, routeColumns(s, from, hops))
+	r := &routePrinter{v: a.view(s), shapes: map[string]*shape{a.name: from}}
+	out := c.list(a.format, routeColumns(a.view(s), from, hops))
 	err = each(q.Traverse(hops...).Limit(a.limit).All(ctx), func(route store.Route) error {
 		row, err := r.row(route)
 		if err != nil {
@@ -85,10 +85,10 @@ func (c *command) routes(ctx context.Context, s *store.Store, a asked, hops []st
 }
 
 // routeColumns has one column for each entity and relation on a route.
-func routeColumns(s *store.Store, from *shape, hops []store.Hop) []column {
+func routeColumns(v store.View, from *shape, hops []store.Hop) []column {
 	cols := wholeColumns(from.schema.Name)
 	for _, h := range hops {
-		schema, err := s.Type(h.Relation)
+		schema, err := v.Type(h.Relation)
 		if err != nil {
 			return cols // told by the traversal
 		}
@@ -104,7 +104,7 @@ func routeColumns(s *store.Store, from *shape, hops []store.Hop) []column {
 
 // routePrinter makes rows of routes.
 type routePrinter struct {
-	s      *store.Store
+	v      store.View
 	shapes map[string]*shape
 }
 
@@ -136,7 +136,7 @@ func (r *routePrinter) version(v onto.Version) (versionRow, error) {
 	sh := r.shapes[v.Type]
 	if sh == nil {
 		var err error
-		if sh, err = newShape(r.s, v.Kind, v.Type, false); err != nil {
+		if sh, err = newShape(r.v, v.Kind, v.Type, false); err != nil {
 			return versionRow{}, err
 		}
 		r.shapes[v.Type] = sh

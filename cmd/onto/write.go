@@ -109,14 +109,18 @@ type resultDoc struct {
 	Repeated   bool   `json:"repeated"`
 }
 
+func newResultDoc(r onto.Result) resultDoc {
+	doc := resultDoc{Changed: r.Changed(), Operations: r.Operations, Repeated: r.Repeated}
+	if r.Changed() {
+		doc.CommitID = &r.ID
+	}
+	return doc
+}
+
 // printResult prints the commit id, alone so that scripts can use it.
 func (c *command) printResult(r onto.Result) error {
 	if c.json {
-		doc := resultDoc{Changed: r.Changed(), Operations: r.Operations, Repeated: r.Repeated}
-		if r.Changed() {
-			doc.CommitID = &r.ID
-		}
-		return c.document(doc)
+		return c.document(newResultDoc(r))
 	}
 	if !r.Changed() {
 		c.say("nothing changed")

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite"
+)
+
+func (c *command) backupCommand() *cobra.Command {
+	var noCheck bool
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Copy one moment of the store to a new file",
+		Long: `Copy one moment of the store to a new file, while others go on writing, and
+check the copy. A file that exists is not overwritten. In the copy nobody holds
+a lease. Exit status 3 if the check finds an error; the copy stays.`,
+		Example: `  onto backup monday.db
+  onto backup /mnt/backups/crm.db --db crm.db --json
+  onto backup quick.db --no-check`,
+		Args: argCount(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.backup(cmd.Context(), args[0], !noCheck) },
+	}
+	cmd.Flags().BoolVar(&noCheck, "no-check", false, "do not check the copy")
+	return cmd
+}
+
+// backupDoc is what is told about a backup.
+type backupDoc struct {
+	File    string  `json:"file"`
+	Head    headDoc `json:"head"`
+	Bytes   int64   `json:"bytes"`
+	SHA256  string  `json:"sha256"`
+	Checked bool    `json:"checked"`
+}
+
+func (c *command) backup(ctx context.Context, file string, check bool) error {
+	head, err := c.copyStore(ctx, file)
+	if err != nil {
+		return err
+	}
+	doc := backupDoc{File: file, Head: newHeadDoc(head), Checked: check}
+	bad := 0
+	if check {
+		var copied onto.Commit
+		if copied, bad, err = checkFile(ctx, file); err != nil {
+			return err
+		}
+		if copied.ID != head.ID || !copied.Time.Equal(head.Time) {
+			return onto.Errorf(checkFailed, "the copy ends at commit %d, not at commit %d", copied.ID, head.ID)
+		}
+	}
+	if doc.SHA256, doc.Bytes, err = hashFile(file); err != nil {
+		return err
+	}
+	if c.json {
+		err = c.document(doc)
+	} else {
+		err = c.printBackup(doc, head)
+	}
+	if err != nil || bad == 0 {
+		return err
+	}
+	return onto.Errorf(checkFailed, "the check of the copy found %s", count(bad, "error", "errors")).
+		WithHint("see them with: onto doctor --db %s", shellWord(file))
+}
+
+// copyStore copies the store to a new file and returns the head of the copy.
+func (c *command) copyStore(ctx context.Context, file string) (head onto.Commit, err error) {
+	b, _, err := c.openBackend(ctx, reading)
+	if err != nil {
+		return onto.Commit{}, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	copier, ok := backend.As[backend.Copier](b)
+	if !ok {
+		return onto.Commit{}, missingAbility("copy itself")
+	}
+	progress, done := c.progress("copying")
+	defer done()
+	return copier.CopyTo(ctx, file, progress)
+}
+
+// checkFile checks a file that is not changed by that, and returns its head and
+// how many errors there are.
+func checkFile(ctx context.Context, file string) (head onto.Commit, bad int, err error) {
+	b, err := sqlite.Open(ctx, file, &sqlite.Options{ReadOnly: true})
+	if err != nil {
+		return onto.Commit{}, 0, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	err = each(b.Check(ctx), func(f onto.Finding) error {
+		if f.Severity == onto.SeverityError {
+			bad++
+		}
+		return nil
+	})
+	if err == nil {
+		head, err = b.Resolve(ctx, onto.Point{})
+	}
+	return head, bad, err
+}
+
+// hashFile returns the SHA-256 of a file and its size. Nobody has it open:
+// closing it here would let go of SQLite's locks.
+func hashFile(path string) (string, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	n, err := io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), n, err
+}
+
+func newHeadDoc(head onto.Commit) headDoc { return headDoc{head.ID, storedTime(head.Time)} }
+
+func showHead(head onto.Commit) string {
+	if head.ID == 0 {
+		return "none, the store is empty"
+	}
+	return fmt.Sprintf("commit %d at %s", head.ID, showTime(head.Time))
+}
+
+func (c *command) printBackup(doc backupDoc, head onto.Commit) error {
+	checked := "no"
+	if doc.Checked {
+		checked = "yes"
+	}
+	return c.pairs([][2]string{
+		{"file", doc.File}, {"head", showHead(head)}, {"size", showBytes(doc.Bytes)}, {"sha256", doc.SHA256}, {"checked", checked},
+	})
+}

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/upkeep"
+)
+
+// doctor is one examination.
+type doctor struct {
+	*command
+	quick, checkpoint bool
+}
+
+func (c *command) doctorCommand() *cobra.Command {
+	d := doctor{command: c}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Find out what is wrong with a store and how to mend it",
+		Long: `Examine a store: room, locks, the clock and how statements are answered, then
+everything that is stored. Each finding has a stable code, a severity, what it
+means and what to do. It mends nothing by itself; with --checkpoint the WAL is
+emptied first. Exit status 3 if a finding is an error.`,
+		Example: `  onto doctor
+  onto doctor --quick --json
+  onto doctor --checkpoint --db crm.db
+  onto doctor explain projection_differs`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return runGroup(cmd, args)
+			}
+			return d.run(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&d.quick, "quick", false, "look at circumstances only, not at what is stored")
+	cmd.Flags().BoolVar(&d.checkpoint, "checkpoint", false, "copy the WAL into the file and empty it first")
+	cmd.AddCommand(&cobra.Command{
+		Use:   "explain CODE",
+		Short: "Say what a finding means and what to do",
+		Example: `  onto doctor explain projection_differs
+  onto doctor explain wal_large --json`,
+		Args:              argCount(1),
+		ValidArgsFunction: completeCodes,
+		RunE:              func(_ *cobra.Command, args []string) error { return c.explainCode(args[0]) },
+	})
+	return cmd
+}
+
+func completeCodes(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return codeNames(), cobra.ShellCompDirectiveNoFileComp
+}
+
+func codeNames() []string {
+	var names []string
+	for _, e := range upkeep.Codes() {
+		names = append(names, e.Code)
+	}
+	return names
+}
+
+// explainCode prints what is known in general about a finding.
+func (c *command) explainCode(code string) error {
+	e, ok := upkeep.Lookup(code)
+	if !ok {
+		err := onto.Errorf(onto.NotFound, "there is no finding with the code %q", code)
+		if near := onto.Suggest(code, codeNames()); near != "" {
+			return err.WithHint("did you mean %s?", near)
+		}
+		return err.WithHint("docs/findings.md lists them all")
+	}
+	if c.json {
+		return c.document(struct {
+			Code        string        `json:"code"`
+			Severity    onto.Severity `json:"severity"`
+			Explanation string        `json:"explanation"`
+			Remedy      string        `json:"remedy"`
+		}(e))
+	}
+	return c.pairs([][2]string{{"code", e.Code}, {"severity", string(e.Severity)}, {"meaning", e.Explanation}, {"remedy", e.Remedy}})
+}
+
+// examined is what an examination has come to so far.
+type examined struct {
+	rows   *array // with --json
+	errors int
+	known  map[string]string // the codes so far, with the remedy that was told last
+}
+
+// lookedAt is how much there was. What is not known is nil.
+type lookedAt struct{ commits, versions, types, bytes *int64 }
+
+// explainedRow is a finding with its explanation.
+type explainedRow struct {
+	findingRow
+	Explanation string `json:"explanation"`
+}
+
+func (d *doctor) run(ctx context.Context) (err error) {
+	how := reading
+	if d.checkpoint {
+		how = writing
+	}
+	b, _, err := d.openBackend(ctx, how)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := b.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	doc := &examined{rows: d.array(), known: map[string]string{}}
+	if d.checkpoint {
+		if err := d.empty(ctx, b, doc); err != nil {
+			return err
+		}
+	}
+	if err := d.examine(ctx, b, doc); err != nil {
+		return err
+	}
+	return d.conclude(doc, d.lookAt(ctx, b))
+}
+
+// empty runs a checkpoint.
+func (d *doctor) empty(ctx context.Context, b backend.Backend, doc *examined) error {
+	checkpointer, ok := backend.As[interface {
+		Checkpoint(context.Context) (sqlite.Checkpointed, error)
+	}](b)
+	if !ok {
+		return missingAbility("run a checkpoint")
+	}
+	done, err := checkpointer.Checkpoint(ctx)
+	if err != nil {
+		return err
+	}
+	d.say("checkpoint: the WAL had %s and has %s", showBytes(done.Before), showBytes(done.After))
+	for _, f := range done.Findings {
+		if err := d.add(doc, upkeep.Explain(f)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *doctor) examine(ctx context.Context, b backend.Backend, doc *examined) error {
+	show, done := d.steps()
+	defer done()
+	for f, err := range upkeep.Examine(ctx, b, &upkeep.Options{Quick: d.quick, Progress: show}) {
+		if err != nil {
+			return err
+		}
+		done()
+		if err := d.add(doc, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// steps shows what is looked at, on a terminal only, in a line that done takes
+// away again.
+func (d *doctor) steps() (show func(string), done func()) {
+	if !d.err.terminal {
+		return nil, func() {}
+	}
+	m := &meter{c: d.command}
+	return func(step string) { m.show("looking at " + step) }, m.done
+}
+
+// add notes a finding, or prints it at once. A code is explained when it comes
+// for the first time, and a remedy is told when it is another than before.
+func (d *doctor) add(doc *examined, f onto.Finding) error {
+	if f.Severity == onto.SeverityError {
+		doc.errors++
+	}
+	row := explainedRow{findingRow{f.Code, f.Severity, f.Message, d.place().nameIn(f.Remedy)}, f.Explanation}
+	told, known := doc.known[f.Code]
+	doc.known[f.Code] = row.Remedy
+	if d.json {
+		return doc.rows.add(row)
+	}
+	return d.print(row, !known, !known || told != row.Remedy)
+}
+
+// print prints a finding, with what has not been told yet.
+func (d *doctor) print(row explainedRow, meaning, remedy bool) error {
+	colour := yellow
+	if row.Severity == onto.SeverityError {
+		colour = red
+	}
+	lines := []string{d.out.paint(colour, string(row.Severity)) + " " + d.out.paint(bold, row.Code) + ": " + escape(row.Message)}
+	if meaning {
+		lines = append(lines, "  meaning: "+row.Explanation)
+	}
+	if remedy {
+		lines = append(lines, "  remedy: "+escape(row.Remedy))
+	}
+	for _, line := range lines {
+		if err := d.out.line("%s", line); err != nil {
+			return err
+		}
+	}
+	return d.out.Flush()
+}
+
+// lookAt counts what there is. A damaged store may not tell.
+func (d *doctor) lookAt(ctx context.Context, b backend.Backend) lookedAt {
+	var l lookedAt
+	if head, err := b.Resolve(ctx, onto.Point{}); err == nil {
+		l.commits = &head.ID
+	}
+	describer, ok := backend.As[backend.Describer](b)
+	if !ok {
+		return l
+	}
+	info, err := describer.Describe(ctx, !d.quick)
+	if err != nil {
+		return l
+	}
+	var versions int64
+	for _, t := range info.Types {
+		versions += t.Versions
+	}
+	types := int64(len(info.Types))
+	l.types, l.bytes = &types, &info.Bytes
+	if !d.quick {
+		l.versions = &versions
+	}
+	return l
+}
+
+// String tells what is known.
+func (l lookedAt) String() string {
+	text := ""
+	for _, part := range []struct {
+		n         *int64
+		one, many string
+	}{{l.commits, "commit", "commits"}, {l.versions, "version", "versions"}, {l.types, "type", "types"}} {
+		if part.n != nil {
+			text += count(*part.n, part.one, part.many) + ", "
+		}
+	}
+	if l.bytes != nil {
+		return text + showBytes(*l.bytes)
+	}
+	return text + "size unknown"
+}
+
+// conclude prints the rest and fails if there were errors.
+func (d *doctor) conclude(doc *examined, l lookedAt) error {
+	what := "looked at"
+	if d.quick {
+		what = "looked at the circumstances of"
+	}
+	if d.json {
+		if err := doc.rows.close(); err != nil {
+			return err
+		}
+	}
+	if len(doc.known) == 0 {
+		what = "no findings; " + what
+	}
+	d.say("%s %s", what, l)
+	if doc.errors == 0 {
+		return nil
+	}
+	return onto.Errorf(checkFailed, "the examination found %s", count(doc.errors, "error", "errors"))
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/store"
+)
+
+type dropFlags struct {
+	drop store.Drop
+	applyFlags
+}
+
+func (c *command) schemaDropCommand() *cobra.Command {
+	var f dropFlags
+	cmd := &cobra.Command{
+		Use:   "drop KIND TYPE",
+		Short: "End a type",
+		Long: `Drop ends a type: everything of it is deleted by one commit, and nothing can be
+written of it any more. It can still be read as of the time before, and its name
+can be used again. Without --apply only the plan is shown, with a token.
+
+An entity type that relations have as an endpoint is refused, unless they are
+dropped with it.
+
+With --purge-history every version of it is removed for good, also from the past.
+Nothing brings that back but a backup.`,
+		Example: `  onto schema drop relation Subscription
+  onto schema drop entity Product --cascade-relations
+  onto schema drop entity Product --drop-relation Subscription --apply --token TOKEN`,
+		Args: argCount(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.drop.Kind, f.drop.Type = onto.Kind(args[0]), args[1]
+			return c.dropType(cmd, &f)
+		},
+	}
+	f.register(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.drop.Cascade, "cascade-relations", false, "with all relations that have it as an endpoint")
+	flags.StringArrayVar(&f.drop.Relations, "drop-relation", nil, "with this relation `TYPE`; may be repeated")
+	flags.BoolVar(&f.drop.Purge, "purge-history", false, "remove every version for good")
+	return cmd
+}
+
+func (c *command) dropType(cmd *cobra.Command, f *dropFlags) error {
+	if f.drop.Kind != onto.KindEntity && f.drop.Kind != onto.KindRelation {
+		return onto.Errorf(onto.Invalid, "kind %q is unknown", f.drop.Kind).WithHint("use entity or relation")
+	}
+	if f.drop.Cascade && len(f.drop.Relations) > 0 {
+		return onto.Errorf(onto.Invalid, "--cascade-relations and --drop-relation contradict each other").WithHint("give one of them")
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	how := reading
+	if f.apply {
+		how = writing
+	}
+	b, cfg, err := c.openBackend(ctx, how)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if !f.apply {
+		return c.planDrop(ctx, b, &f.drop)
+	}
+	opts, done, err := f.options(cmd, c, cfg, "dropping")
+	if err != nil {
+		return err
+	}
+	res, plan, err := store.DropTypes(ctx, b, &f.drop, opts)
+	done()
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.document(struct {
+			resultDoc
+			dropDoc
+		}{newResultDoc(res), newDropDoc(plan)})
+	}
+	for _, t := range plan.Types {
+		c.say("dropped %s %s", t.Kind, t.Name)
+	}
+	if !res.Changed() {
+		c.say("no commit was needed")
+		return nil
+	}
+	return c.printResult(res)
+}
+
+// dropDoc is the plan of a drop.
+type dropDoc struct {
+	Head       int64         `json:"head"`
+	Types      []dropTypeDoc `json:"types"`
+	Dependents []string      `json:"dependents"` // relation types that keep it from being dropped
+	Purge      bool          `json:"purge_history"`
+	Token      string        `json:"token"`
+}
+
+type dropTypeDoc struct {
+	Kind     onto.Kind `json:"type_kind"`
+	Name     string    `json:"type_name"`
+	Live     int64     `json:"live"`
+	Versions int64     `json:"versions"`
+}
+
+func newDropDoc(p *store.DropPlan) dropDoc {
+	doc := dropDoc{Head: p.Head, Types: []dropTypeDoc{}, Dependents: orEmpty(p.Dependents), Purge: p.Purge, Token: p.Token}
+	for _, t := range p.Types {
+		doc.Types = append(doc.Types, dropTypeDoc{t.Kind, t.Name, t.Live, t.Versions})
+	}
+	return doc
+}
+
+func (c *command) planDrop(ctx context.Context, b backend.Backend, d *store.Drop) error {
+	plan, err := store.PlanDrop(ctx, b, d)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		err = c.document(newDropDoc(plan))
+	} else {
+		err = c.printDrop(plan)
+	}
+	if refusal := plan.Refusal(); err == nil && refusal != nil {
+		return refusal
+	}
+	if err == nil && !c.json {
+		c.say("apply it with: --apply --token %s", plan.Token)
+	}
+	return err
+}
+
+func (c *command) printDrop(plan *store.DropPlan) error {
+	for _, t := range plan.Types {
+		what := count(t.Live, "thing is", "things are") + " deleted, " + count(t.Versions, "version stays", "versions stay") + " in history"
+		if plan.Purge {
+			what = count(t.Versions, "version is", "versions are") + " removed for good"
+		}
+		if err := c.out.line("%s %s: %s", t.Kind, escape(t.Name), what); err != nil {
+			return err
+		}
+	}
+	for _, name := range plan.Dependents {
+		if err := c.out.line("relation %s has it as an endpoint", escape(name)); err != nil {
+			return err
+		}
+	}
+	if len(plan.Dependents) > 0 {
+		return nil
+	}
+	return c.out.line("token %s", plan.Token)
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite"
+)
+
+func (c *command) restoreCommand() *cobra.Command {
+	var apply, noCheck bool
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Put a backup in the place of the store",
+		Long: `Check a backup and copy it to where the store belongs. If a store is there
+already, this only shows what would be lost, with exit status 7. With --apply
+the present store is kept beside its file as FILE.before-restore-HEAD, and
+replaced in one transaction; programs that have it open go on with what was
+restored.`,
+		Example: `  onto restore monday.db --db new.db
+  onto restore monday.db
+  onto restore monday.db --apply`,
+		Args: argCount(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.restore(cmd.Context(), args[0], apply, !noCheck)
+		},
+	}
+	cmd.Flags().BoolVar(&apply, "apply", false, "replace the store that is there")
+	cmd.Flags().BoolVar(&noCheck, "no-check", false, "do not check the backup first")
+	return cmd
+}
+
+// restoreDoc is what a restore has done or would do.
+type restoreDoc struct {
+	File     string     `json:"file"`
+	Location string     `json:"location"`
+	Applied  bool       `json:"applied"`
+	Backup   momentDoc  `json:"backup"`
+	Present  *momentDoc `json:"present"` // null if there was no store
+	Shared   int64      `json:"shared_commit_id"`
+	Lost     int64      `json:"lost_commits"`
+	Kept     *string    `json:"kept"` // where the present store is kept
+}
+
+type momentDoc struct {
+	StoreID string  `json:"store_id"`
+	Head    headDoc `json:"head"`
+}
+
+func newMomentDoc(m sqlite.StoreMoment) momentDoc { return momentDoc{m.StoreID, newHeadDoc(m.Head)} }
+
+func newRestoreDoc(file, location string, plan sqlite.RestorePlan) restoreDoc {
+	doc := restoreDoc{File: file, Location: location, Backup: newMomentDoc(plan.Backup), Shared: plan.Shared, Lost: plan.Lost}
+	if plan.Present != nil {
+		present := newMomentDoc(*plan.Present)
+		doc.Present = &present
+	}
+	return doc
+}
+
+func (c *command) restore(ctx context.Context, file string, apply, check bool) error {
+	cfg, err := c.configure()
+	if err != nil {
+		return err
+	}
+	loc, err := cfg.location()
+	if err != nil {
+		return err
+	}
+	if loc.inMemory() {
+		return onto.Errorf(onto.Invalid, "a store in memory cannot be restored").WithHint("name a file with --db")
+	}
+	plan, err := sqlite.PlanRestore(ctx, file, loc.path)
+	if err != nil {
+		return err
+	}
+	if check {
+		if err := sound(ctx, file); err != nil {
+			return err
+		}
+	}
+	if plan.Present != nil && !apply {
+		return c.refuseRestore(file, loc.path, plan)
+	}
+	progress, done := c.progress("restoring")
+	restored, err := sqlite.Restore(ctx, file, loc.path, &sqlite.RestoreOptions{
+		Owner:       fmt.Sprintf("onto-restore-%d", os.Getpid()),
+		LockTimeout: time.Duration(cfg.number("lock_timeout_ms")) * time.Millisecond,
+		Progress:    progress,
+	})
+	done()
+	if err != nil {
+		return err
+	}
+	return c.printRestored(file, loc.path, restored)
+}
+
+// sound fails if the check of a backup finds errors.
+func sound(ctx context.Context, file string) error {
+	_, bad, err := checkFile(ctx, file)
+	if err != nil || bad == 0 {
+		return err
+	}
+	return onto.Errorf(checkFailed, "the check of %s found %s", file, count(bad, "error", "errors")).
+		WithHint("take another backup; --no-check restores this one as it is")
+}
+
+// refuseRestore shows what would be lost.
+func (c *command) refuseRestore(file, location string, plan sqlite.RestorePlan) error {
+	var err error
+	if c.json {
+		err = c.document(newRestoreDoc(file, location, plan))
+	} else {
+		err = c.printPlan(plan)
+	}
+	if err != nil {
+		return err
+	}
+	return onto.Errorf(onto.Refused, "%s: a store is there, and restoring would lose %s", location, count(plan.Lost, "commit", "commits")).
+		WithHint("keep a copy of it and replace it with: onto restore %s --apply", shellWord(file))
+}
+
+func (c *command) printPlan(plan sqlite.RestorePlan) error {
+	shared := "up to commit " + strconv.FormatInt(plan.Shared, 10)
+	if plan.Shared == 0 {
+		shared = "nothing"
+	}
+	if plan.Present.StoreID != plan.Backup.StoreID {
+		shared = "nothing, the backup is of another store"
+	}
+	return c.pairs([][2]string{
+		{"present", showHead(plan.Present.Head)},
+		{"  store id", plan.Present.StoreID},
+		{"backup", showHead(plan.Backup.Head)},
+		{"  store id", plan.Backup.StoreID},
+		{"shared", shared},
+		{"lost", count(plan.Lost, "commit", "commits")},
+	})
+}
+
+func (c *command) printRestored(file, location string, restored sqlite.Restored) error {
+	if c.json {
+		doc := newRestoreDoc(file, location, restored.RestorePlan)
+		doc.Applied, doc.Kept = true, orNull(restored.Kept)
+		return c.document(doc)
+	}
+	pairs := [][2]string{{"restored", location}, {"head", showHead(restored.Backup.Head)}}
+	if restored.Kept != "" {
+		pairs = append(pairs, [2]string{"lost", count(restored.Lost, "commit", "commits")}, [2]string{"kept", restored.Kept})
+	}
+	if err := c.pairs(pairs); err != nil || restored.Kept == "" {
+		return err
+	}
+	c.say("%s", c.place().nameIn("undo it with: onto restore "+shellWord(restored.Kept)+" --apply"))
+	return nil
+}
