@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
 )
 
 // evolveMutants lists mistakes with types that evolve.
@@ -77,8 +78,8 @@ func evolveMutants() []mutant {
 				e.End[i].Purge = false
 			}
 		}))},
-		{"a purge leaves past rows", "stories histories", around(func(b backend.Backend) *reluctant { return &reluctant{through: through{b}} })},
-		{"a purge leaves the counts of commits", "stories histories", around(func(b backend.Backend) *miscounting { return &miscounting{through: through{b}} })},
+		{"a purge leaves past rows", "stories histories", inCommon(func(b backend.Backend, rows *purgedRows) backend.Backend { return reluctant{through{b}, rows} })},
+		{"a purge leaves the counts of commits", "stories histories", inCommon(func(b backend.Backend, c *oldCounts) backend.Backend { return miscounting{through{b}, c} })},
 	}
 }
 
@@ -337,14 +338,27 @@ func (b *settled) forget() {
 	b.known = nil
 }
 
-// reluctant still finds purged rows when it is asked for the past.
-type reluctant struct {
-	through
+// inCommon plants a mistake that all handles on a store have in common.
+func inCommon[T any](wrap func(b backend.Backend, common *T) backend.Backend) planting {
+	var stores sync.Map // from the name of a place to its *T
+	return wrapped(func(b backend.Backend, p *backendtest.Place) backend.Backend {
+		common, _ := stores.LoadOrStore(p.Name, new(T))
+		return wrap(b, common.(*T))
+	})
+}
+
+type purgedRows struct {
 	mu     sync.Mutex // guards purged
 	purged []onto.Version
 }
 
-func (b *reluctant) AppendStream(ctx context.Context, d *backend.Draft, w writes) (result, error) {
+// reluctant still finds purged rows when it is asked for the past.
+type reluctant struct {
+	through
+	*purgedRows
+}
+
+func (b reluctant) AppendStream(ctx context.Context, d *backend.Draft, w writes) (result, error) {
 	var found []onto.Version
 	if d.Evolve != nil {
 		for _, t := range d.Evolve.End {
@@ -363,7 +377,7 @@ func (b *reluctant) AppendStream(ctx context.Context, d *backend.Draft, w writes
 	return r, err
 }
 
-func (b *reluctant) Get(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
+func (b reluctant) Get(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
 	v, err := b.Backend.Get(ctx, id, at)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -375,14 +389,18 @@ func (b *reluctant) Get(ctx context.Context, id onto.Identity, at int64) (onto.V
 	return v, err
 }
 
-// miscounting remembers how many operations commits had.
-type miscounting struct {
-	through
+type oldCounts struct {
 	mu     sync.Mutex // guards counts
 	counts map[int64]int
 }
 
-func (b *miscounting) AppendStream(ctx context.Context, d *backend.Draft, w writes) (result, error) {
+// miscounting remembers how many operations commits had.
+type miscounting struct {
+	through
+	*oldCounts
+}
+
+func (b miscounting) AppendStream(ctx context.Context, d *backend.Draft, w writes) (result, error) {
 	before, _ := all(b.Backend.Commits(ctx, &backend.CommitQuery{Until: backend.Head}))
 	r, err := b.Backend.AppendStream(ctx, d, w)
 	if d.Evolve != nil && err == nil && !r.Repeated {
@@ -398,7 +416,7 @@ func (b *miscounting) AppendStream(ctx context.Context, d *backend.Draft, w writ
 	return r, err
 }
 
-func (b *miscounting) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2[onto.Commit, error] {
+func (b miscounting) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2[onto.Commit, error] {
 	return edit(b.Backend.Commits(ctx, q), func(c *onto.Commit) {
 		b.mu.Lock()
 		defer b.mu.Unlock()

@@ -91,7 +91,7 @@ func (c *command) dropType(cmd *cobra.Command, f *dropFlags) error {
 		c.say("no commit was needed")
 		return nil
 	}
-	return c.printResult(res)
+	return c.printCommitted(res)
 }
 
 // dropDoc is the plan of a drop.

@@ -91,5 +91,5 @@ func (c *command) printMigrated(res onto.Result, plan *store.MigrationPlan) erro
 		c.say("no commit was needed")
 		return nil
 	}
-	return c.printResult(res)
+	return c.printCommitted(res)
 }

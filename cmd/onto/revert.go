@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -199,14 +196,7 @@ func (c *command) applyRevert(ctx context.Context, s *store.Store, d onto.Draft,
 	if err != nil {
 		return err
 	}
-	err = c.printResult(result)
-	if err == nil {
-		err = c.out.Flush()
-	}
-	if err != nil && result.Changed() && !errors.Is(err, syscall.EPIPE) {
-		return fmt.Errorf("commit %d was made, but this could not be printed: %w", result.ID, err)
-	}
-	return err
+	return c.printCommitted(result)
 }
 
 // revertRow is one change of a revert.

@@ -90,15 +90,21 @@ func (c *command) commit(ctx context.Context, d onto.Draft, build func(*store.St
 		if err != nil {
 			return err
 		}
-		err = c.printResult(result)
-		if err == nil {
-			err = c.out.Flush()
-		}
-		if err != nil && result.Changed() && !errors.Is(err, syscall.EPIPE) {
-			return fmt.Errorf("commit %d was made, but this could not be printed: %w", result.ID, err)
-		}
-		return err
+		return c.printCommitted(result)
 	})
+}
+
+// printCommitted is printResult for what cannot be undone: if it fails, the
+// error says what was done.
+func (c *command) printCommitted(r onto.Result) error {
+	err := c.printResult(r)
+	if err == nil {
+		err = c.out.Flush()
+	}
+	if err != nil && r.Changed() && !errors.Is(err, syscall.EPIPE) {
+		return fmt.Errorf("commit %d was made, but this could not be printed: %w", r.ID, err)
+	}
+	return err
 }
 
 // resultDoc is what a writing verb prints with --json.

@@ -120,6 +120,9 @@ func (u *Upgrader) readStep(v *node, path string) error {
 			return err
 		}
 	}
+	if u.Program == "" && len(u.Rename)+len(u.Drop) == 0 {
+		return v.fail(path, "the step does nothing").WithHint("leave it out, or write a jq program")
+	}
 	return nil
 }
 
@@ -143,6 +146,8 @@ func (u *Upgrader) read(m member, path string, renaming bool) error {
 		return u.checkProgram(m.value, inner)
 	case m.name == "renamed_from" && renaming:
 		return name("type", &u.RenamedFrom)(m.value, inner)
+	case m.name == "renamed_from":
+		return m.fail(path, "a type is not renamed by a version").WithHint("put renamed_from beside the versions, directly under the type")
 	}
 	return m.fail(path, "unknown key %.80q", m.name).WithHint("%s", suggestion(m.name, known))
 }
