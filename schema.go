@@ -66,7 +66,7 @@ type SchemaVersion struct {
 
 	Since    int64     // the first commit that can hold rows of it
 	Upgrader *Upgrader // how fields of the version before become this one's; nil if nothing is known
-	End      *End      // newest version only: the type exists no more; nil while it does
+	End      *End      // the type came to its end with this version; nil if it did not
 }
 
 // Upgrader tells how fields become those of the schema version that it is kept

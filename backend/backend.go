@@ -198,7 +198,7 @@ type Registration struct {
 type Evolution struct {
 	Base    string         // TypesHash of what it was planned for; fails with MigrationToken otherwise
 	Add     []NewVersion   // versions to add
-	Learn   []TypeUpgrader // upgraders for versions that are stored without one
+	Learn   []TypeUpgrader // programs for versions that are stored without one
 	End     []EndedType    // types that exist no more
 	Runtime string
 	Reason  string
@@ -312,6 +312,7 @@ type Info struct {
 	Format   int
 	Bytes    int64
 	Types    []TypeInfo
+	Versions int64 // of all types, also of those that have ended; counted only if asked for
 	Warnings []string
 }
 

@@ -71,7 +71,7 @@ func CheckRepeat(key, usedHash, hash string, commit int64) error {
 func CheckStamp(w *Write, newest int) error {
 	switch newest {
 	case 0:
-		return onto.Errorf(onto.SchemaOutdated, "%s: type %s is not registered", w.Identity, w.Type).WithHint("register the type first")
+		return onto.Errorf(onto.SchemaOutdated, "%s: there is no type %s, or no more", w.Identity, w.Type).WithHint("register the type, or open the store again with the present types")
 	case w.SchemaVersion:
 		return nil
 	}

@@ -73,7 +73,7 @@ func Missing(newest []onto.SchemaVersion, given []onto.Schema) ([]onto.Schema, e
 	}
 	err := onto.Errorf(onto.SchemaOutdated, "the stored types differ: %s", strings.Join(lines, "; "))
 	err.Differences = diffs
-	return nil, err.WithHint("see the stored types with: onto schema export")
+	return nil, err.WithHint("see what a migration would do: onto migrate --schema FILE, or store.PlanMigration")
 }
 
 // Retuned returns which of the given schemas are stored with other index and
@@ -163,7 +163,7 @@ func CheckEvolution(all []onto.SchemaVersion, e *Evolution) error {
 		i := slices.IndexFunc(all, func(v onto.SchemaVersion) bool {
 			return v.Schema.Kind == l.Kind && v.Schema.Name == l.Type && v.Version == l.Version
 		})
-		if i < 0 || all[i].Upgrader != nil {
+		if i < 0 || all[i].Upgrader != nil && !all[i].Upgrader.Func {
 			return onto.Errorf(onto.Conflict, "version %d of %s does not exist or has an upgrader already", l.Version, l.Type)
 		}
 	}

@@ -57,7 +57,7 @@ func (s *Scope) takenHint(o onto.Operand) string {
 		}
 	}
 	if len(fields) == 0 {
-		return schema.Name + " has no such field"
+		return "no field of " + schema.Name + " can be taken"
 	}
 	return "it can take " + shorten(strings.Join(fields, ", "))
 }

@@ -27,20 +27,17 @@ type chain struct {
 
 // newChain puts the versions of a type together. All is what is stored of every
 // type.
-func newChain(all []onto.SchemaVersion, last onto.SchemaVersion, given upgraders) (*chain, error) {
+func newChain(all []onto.SchemaVersion, last onto.SchemaVersion, given upgraders) *chain {
 	c := &chain{}
 	for _, v := range ancestry(all, last) {
 		s := stage{typ: &typ{schema: v.Schema, version: v.Version}, since: v.Since}
 		if n := len(c.stages); n > 0 {
-			var err error
-			if s.step, err = newStep(c.stages[n-1].typ, &v, given); err != nil {
-				return nil, err
-			}
+			s.step = newStep(c.stages[n-1].typ, &v, given)
 		}
 		c.stages = append(c.stages, s)
 	}
 	c.settle()
-	return c, nil
+	return c
 }
 
 // settle finds from where on fields stay as they are.
@@ -135,14 +132,20 @@ func (c *chain) spans() []span {
 	return list
 }
 
-// union is the schema that every stage of the type's own name fits: for reading
-// fields as they were stored.
-func (c *chain) union() onto.Schema {
-	last := c.stages[len(c.stages)-1].typ.schema
-	union := last
+// union is the schema that every stage of the type's own name up to a commit
+// fits: for reading fields as they were stored. Endpoints have the names that
+// they had then.
+func (c *chain) union(commit int64) onto.Schema {
+	own := c.stages[len(c.stages)-1].typ.schema.Name
+	last := c.at(commit)
+	union := c.stages[last].typ.schema
+	if union.Name != own { // it had another name then
+		last = len(c.stages) - 1
+		union = c.stages[last].typ.schema
+	}
 	union.Fields = nil
-	for _, s := range c.stages {
-		if s.typ.schema.Name != last.Name {
+	for _, s := range c.stages[:last+1] {
+		if s.typ.schema.Name != own {
 			continue
 		}
 		for _, f := range s.typ.schema.Fields {

@@ -112,6 +112,9 @@ func (s *Store) finish(ctx context.Context, res onto.Result, err error) (onto.Re
 	if errors.As(err, &e) && e.Code == onto.SchemaOutdated && e.Differences == nil {
 		explained := *e
 		explained.Differences = s.drift(ctx)
+		for _, d := range explained.Differences {
+			explained.Message += "; " + d.String()
+		}
 		err = &explained
 	}
 	return onto.Result{}, err

@@ -182,12 +182,12 @@ func (p *migrationPlan) way(t *TypeMigration, given upgraders) error {
 		t.upgrader.RenamedFrom, t.upgrader.FromVersion = t.RenamedFrom, t.From
 	}
 	u := given[name]
-	t.upgrader.Program, t.upgrader.Func = u.Program, u.Func != nil
-	next := onto.SchemaVersion{Schema: *t.changed, Version: t.To, Since: p.Head + 1, Upgrader: &t.upgrader}
-	c, err := newChain(append(p.stored[:len(p.stored):len(p.stored)], next), next, given)
-	if err != nil {
+	if err := u.checkEdits(&t.source.schema); err != nil {
 		return err
 	}
+	t.upgrader.Program, t.upgrader.Func = u.Program, u.Func != nil
+	next := onto.SchemaVersion{Schema: *t.changed, Version: t.To, Since: p.Head + 1, Upgrader: &t.upgrader}
+	c := newChain(append(p.stored[:len(p.stored):len(p.stored)], next), next, given)
 	t.chain = c
 	for i := c.at(p.Head) + 1; i < len(c.stages); i++ {
 		t.Steps = append(t.Steps, planStep(c, i, u))
@@ -223,6 +223,9 @@ func planStep(c *chain, i int, u Upgrader) StepPlan {
 // suggestUpgrader is a program that leaves out what is gone and moves what has
 // most likely got another name; "" if that would not be enough.
 func suggestUpgrader(from, to *onto.Schema) string {
+	if from.Key != to.Key {
+		return "" // whoever has another key is somebody else
+	}
 	d := onto.Compare(*from, *to)
 	var parts []string
 	gone := d.Removed
@@ -252,9 +255,13 @@ func (p *migrationPlan) learned(t *TypeMigration, given upgraders) error {
 			continue
 		}
 		switch {
-		case v.Upgrader == nil:
+		case v.Upgrader == nil || v.Upgrader.Func:
+			learned := onto.Upgrader{Program: u.Program}
+			if v.Upgrader != nil {
+				learned.RenamedFrom, learned.FromVersion = v.Upgrader.RenamedFrom, v.Upgrader.FromVersion
+			}
 			t.Learned = append(t.Learned, v.Version)
-			p.learn = append(p.learn, backend.TypeUpgrader{Kind: t.Kind, Type: v.Schema.Name, Version: v.Version, Upgrader: onto.Upgrader{Program: u.Program}})
+			p.learn = append(p.learn, backend.TypeUpgrader{Kind: t.Kind, Type: v.Schema.Name, Version: v.Version, Upgrader: learned})
 		case v.Upgrader.Program != u.Program:
 			return onto.Errorf(onto.Conflict, "%s is done otherwise already, and what was read by it must not change", u.step()).
 				WithHint("leave out this upgrader; see what is kept with: onto schema history --type %s", v.Schema.Name)

@@ -119,7 +119,7 @@ func (s *Store) checkNew(g *onto.Schema, schemas []onto.Schema, renamed map[stri
 			continue
 		}
 		return onto.Errorf(onto.Conflict, "%s is not stored, and %s, which is much like it, is not among the given types", g.Name, o.Name).
-			WithHint("if %s got a new name, say so: renamed_from: %s; if both are wanted, give both", o.Name, o.Name)
+			WithHint("if it is a slip, write %s; if %s got a new name, say renamed_from: %s under %s in the upgraders file; if both are wanted, give both", o.Name, o.Name, o.Name, g.Name)
 	}
 	return nil
 }

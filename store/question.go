@@ -33,6 +33,9 @@ type question struct {
 
 // ask checks the question and returns the backend's form of it.
 func (q *question) ask(ctx context.Context) (*backend.Query, error) {
+	if err := q.settle(ctx); err != nil {
+		return nil, err
+	}
 	ask, err := q.form()
 	if err != nil {
 		return nil, err
@@ -44,6 +47,20 @@ func (q *question) ask(ctx context.Context) (*backend.Query, error) {
 		return ask, nil
 	}
 	return ask, q.goOn(ctx, ask)
+}
+
+// settle finds out what the type was like at the moment of a view as stored.
+func (q *question) settle(ctx context.Context) error {
+	if q.err != nil || !q.v.stored {
+		return q.err
+	}
+	v, err := q.v.pin(ctx)
+	if err != nil {
+		return err
+	}
+	q.v = v
+	q.t, err = v.typ(q.t.schema.Kind, q.t.schema.Name)
+	return err
 }
 
 // form is all of the question but its moment and place.

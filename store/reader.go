@@ -24,6 +24,9 @@ type reader struct {
 // backend answers alone; otherwise rows are upgraded first, and the rest is done
 // in process.
 func (r reader) scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
+	if err := r.checkEnds(q, nil); err != nil {
+		return failed[onto.Version](err)
+	}
 	if r.native(q, nil) {
 		return r.s.b.Scan(ctx, q)
 	}
@@ -32,7 +35,11 @@ func (r reader) scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Versi
 
 // aggregate answers an aggregation.
 func (r reader) aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
-	if r.native(&a.Query, append(a.By[:len(a.By):len(a.By)], a.Compute...)) {
+	operands := append(a.By[:len(a.By):len(a.By)], a.Compute...)
+	if err := r.checkEnds(&a.Query, operands); err != nil {
+		return failed[onto.Group](err)
+	}
+	if r.native(&a.Query, operands) {
 		return r.s.b.Aggregate(ctx, a)
 	}
 	return exec.Aggregate(a, r.rows(ctx, &a.Query), r.endpoints(ctx, &a.Query))
@@ -65,17 +72,41 @@ func (r reader) native(q *backend.Query, operands []onto.Operand) bool {
 	if c := r.t.chain; c != nil && !c.native(q) {
 		return false
 	}
+	left, right := r.ends(q, operands)
+	return (!left || r.s.nativeEnd(r.t.schema.Left, q)) && (!right || r.s.nativeEnd(r.t.schema.Right, q))
+}
+
+// ends reports which endpoints a query and operands look at.
+func (r reader) ends(q *backend.Query, operands []onto.Operand) (left, right bool) {
 	if r.t.schema.Kind != onto.KindRelation {
-		return true
+		return false, false
 	}
-	left, right := filter.UsesEndpoints(q.Where)
+	left, right = filter.UsesEndpoints(q.Where)
 	for _, o := range q.Order {
 		left, right = left || o.Operand.Side == onto.LeftSide, right || o.Operand.Side == onto.RightSide
 	}
 	for _, o := range operands {
 		left, right = left || o.Side == onto.LeftSide, right || o.Side == onto.RightSide
 	}
-	return (!left || r.s.nativeEnd(r.t.schema.Left, q)) && (!right || r.s.nativeEnd(r.t.schema.Right, q))
+	return left, right
+}
+
+// checkEnds refuses a history as stored whose endpoints had several names: one
+// question cannot be about both.
+func (r reader) checkEnds(q *backend.Query, operands []onto.Operand) error {
+	if !r.stored || q.Mode != backend.History || r.t.chain == nil {
+		return nil
+	}
+	if left, right := r.ends(q, operands); !left && !right {
+		return nil
+	}
+	for _, s := range r.t.chain.stages {
+		if was := &s.typ.schema; was.Left != r.t.schema.Left || was.Right != r.t.schema.Right {
+			return onto.Errorf(onto.Invalid, "the endpoints of %s were renamed, so a history as stored cannot look at them", r.t.schema.Name).
+				WithHint("look at the history as the types are now, or at one moment as stored")
+		}
+	}
+	return nil
 }
 
 // nativeEnd reports whether the endpoints that a query sees are stored as their
@@ -170,8 +201,8 @@ func (r reader) endpoints(ctx context.Context, q *backend.Query) exec.Endpoints 
 // endpoint returns the fields of an entity as of a commit, nil if it does not
 // exist then.
 func (r reader) endpoint(ctx context.Context, id onto.Identity, at int64) (json.RawMessage, error) {
-	t, ok := r.s.types[typeName{id.Kind, id.Type}]
-	if !ok {
+	t, err := r.s.readable(id.Kind, id.Type)
+	if err != nil {
 		t = &typ{}
 	}
 	v, err := reader{r.s, t, r.stored}.get(ctx, id, at)

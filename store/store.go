@@ -33,7 +33,7 @@
 // # Changing types
 //
 // [PlanMigration] and [Migrate] bring a store to other types, [PlanDrop] and
-// [DropType] end one. What was stored before is read as the present types have
+// [DropTypes] end one. What was stored before is read as the present types have
 // it, by the upgraders that came with each migration; [View.AsStored] shows it
 // as it was written.
 //
@@ -181,11 +181,7 @@ func (s *Store) learn(stored []onto.SchemaVersion) error {
 	}
 	for _, v := range backend.Last(stored) {
 		t := &typ{schema: v.Schema, version: v.Version, end: v.End}
-		c, err := newChain(stored, v, given)
-		if err != nil {
-			return err
-		}
-		if len(c.stages) > 1 {
+		if c := newChain(stored, v, given); len(c.stages) > 1 {
 			t.chain = c
 		}
 		if v.End != nil {
@@ -362,7 +358,7 @@ func (t *typ) gone() error {
 			WithHint("use %s, also for the time before", t.end.RenamedTo)
 	}
 	return onto.Errorf(onto.Invalid, "type %s was dropped by commit %d", t.schema.Name, t.end.Commit).
-		WithHint("read it as of an earlier commit")
+		WithHint("read it as of an earlier commit, or register it again with: onto init --schema FILE")
 }
 
 func (s *Store) unknownType(kind onto.Kind, name string) error {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/jq"
 )
 
@@ -16,7 +18,8 @@ const DefaultUpgradeTimeout = 5 * time.Second
 
 // Upgrader turns fields of one version of a type into those of the next. It is
 // a jq program, which is kept in the store, or a Go function, which each
-// program that reads older versions gives to Options.Upgraders.
+// program that reads older versions gives to Options.Upgraders. What is kept in
+// the store counts: a function for the same step is not called.
 //
 // An upgrader depends on nothing but its input and leaves the key alone.
 type Upgrader struct {
@@ -32,7 +35,12 @@ type Upgrader struct {
 
 	// Note says in a plan what the upgrader does; "" to show the program.
 	Note string
+
+	edits []edit // what it does to single fields, in this order
 }
+
+// edit moves a field to another name, or drops it.
+type edit struct{ field, to string }
 
 // RenameField is the upgrader that moves a field to another name.
 func RenameField(typ string, from int, old, to string) Upgrader {
@@ -40,12 +48,13 @@ func RenameField(typ string, from int, old, to string) Upgrader {
 	return Upgrader{
 		Type: typ, From: from, Note: "rename field " + old + " to " + to,
 		Program: fmt.Sprintf("if has(%s) then .[%s] = .[%s] | del(.[%s]) else . end", o, n, o, o),
+		edits:   []edit{{old, to}},
 	}
 }
 
 // DropField is the upgrader that leaves out a field. History keeps its values.
 func DropField(typ string, from int, field string) Upgrader {
-	return Upgrader{Type: typ, From: from, Note: "drop field " + field, Program: "del(.[" + jqName(field) + "])"}
+	return Upgrader{Type: typ, From: from, Note: "drop field " + field, Program: "del(.[" + jqName(field) + "])", edits: []edit{{field: field}}}
 }
 
 // RenameType is the upgrader that gives a type another name: what was stored
@@ -112,7 +121,29 @@ func join(a, b Upgrader) (Upgrader, error) {
 		}
 	}
 	a.Program, a.Note = joinTexts(programs, " | "), joinTexts(notes, ", ")
+	a.edits = append(a.edits[:len(a.edits):len(a.edits)], b.edits...)
 	return a, nil
+}
+
+// checkEdits refuses a renaming or dropping that the type cannot have meant.
+func (u *Upgrader) checkEdits(from *onto.Schema) error {
+	fields := from.FieldNames()
+	for _, e := range u.edits {
+		i := slices.Index(fields, e.field)
+		switch {
+		case i < 0:
+			return unknownName(onto.Errorf(onto.Invalid, "%s: there is no field %s", u.step(), e.field), e.field, fields,
+				"the fields are "+strings.Join(fields, ", "))
+		case slices.Contains(fields, e.to):
+			return onto.Errorf(onto.Invalid, "%s: %s cannot be renamed to %s, which is there already", u.step(), e.field, e.to).
+				WithHint("drop %s first, or write a program that puts both together", e.to)
+		case e.to == "":
+			fields = slices.Delete(fields, i, i+1)
+		default:
+			fields[i] = e.to
+		}
+	}
+	return nil
 }
 
 func joinTexts(list []string, sep string) string {
@@ -146,7 +177,7 @@ type step struct {
 }
 
 // newStep finds the way from a stage into a version.
-func newStep(from *typ, to *onto.SchemaVersion, given upgraders) (step, error) {
+func newStep(from *typ, to *onto.SchemaVersion, given upgraders) step {
 	s := step{name: stepName(to.Schema.Name, to.Version-1)}
 	u := to.Upgrader
 	if u == nil {
@@ -176,11 +207,7 @@ func newStep(from *typ, to *onto.SchemaVersion, given upgraders) (step, error) {
 		s.fill = true
 		s.plain = carry.Plain() && u.RenamedFrom == ""
 	}
-	if function != nil && s.call == nil {
-		return s, onto.Errorf(onto.Invalid, "%s needs no Go function: how it is done is kept in the store", s.name).
-			WithHint("leave out the upgrader")
-	}
-	return s, nil
+	return s
 }
 
 // error tells that the step cannot be taken.
@@ -196,6 +223,10 @@ func (c *chain) upgrade(ctx context.Context, v *onto.Version, from int, timeout 
 	if !v.Live() {
 		v.Type, v.SchemaVersion = last.schema.Name, last.version
 		return nil
+	}
+	if _, err := codec.ParseObject(v.Fields); err != nil {
+		return onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read: %w", v.Identity, v.Commit, err).
+			WithHint("examine the store with: onto doctor")
 	}
 	for i := from + 1; i < len(c.stages); i++ {
 		s := &c.stages[i]

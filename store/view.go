@@ -69,6 +69,10 @@ func (v View) resolve(ctx context.Context) (int64, error) {
 
 // Get returns the version of an identity that the view shows, or NotFound.
 func (v View) Get(ctx context.Context, id onto.Identity) (onto.Version, error) {
+	v, err := v.pin(ctx)
+	if err != nil {
+		return onto.Version{}, err
+	}
 	t, err := v.typ(id.Kind, id.Type)
 	if err != nil {
 		return onto.Version{}, err
@@ -82,8 +86,23 @@ func (v View) typ(kind onto.Kind, name string) (*typ, error) {
 	if err != nil || !v.stored || t.chain == nil {
 		return t, err
 	}
-	stored := &typ{schema: t.chain.union(), version: t.version, chain: t.chain, end: t.end}
+	at := backend.Head
+	if commit, ok := v.point.Commit(); ok {
+		at = commit
+	}
+	stored := &typ{schema: t.chain.union(at), version: t.version, chain: t.chain, end: t.end}
 	return stored, nil
+}
+
+// pin replaces a time by the commit that it refers to, if it matters what types
+// were like then.
+func (v View) pin(ctx context.Context) (View, error) {
+	if _, timed := v.point.Time(); !v.stored || !timed {
+		return v, nil
+	}
+	c, err := v.Commit(ctx)
+	v.point = onto.AtCommit(c.ID)
+	return v, err
 }
 
 // Type returns the schema that the view shows a type with: the present one, or,
@@ -101,6 +120,10 @@ func (v View) Type(name string) (onto.Schema, error) {
 // the view, ordered by kind and name: the present ones, and those that came to
 // their end later. As stored they have the names that they had then.
 func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
+	v, err := v.pin(ctx)
+	if err != nil {
+		return nil, err
+	}
 	at, err := v.resolve(ctx)
 	if err != nil {
 		return nil, err

@@ -66,14 +66,14 @@ func logEntries() []Entry {
 		failure("file_damaged", "SQLite finds pages or indexes of the file damaged. Answers can be wrong, and reads can fail.",
 			"Restore a backup, or save what is readable with: sqlite3 FILE .recover"),
 		failure("index_missing", "An index that reads rely on was dropped. Answers stay right and become slow; repeated idempotency keys are no longer refused if it is theirs.",
-			"Create it again as docs/format/sqlite.md says."),
+			rebuild),
 	}
 }
 
 // versionEntries are about the rows of history.
 func versionEntries() []Entry {
 	return []Entry{
-		notice("endpoint_missing", "A relation leads to an entity that does not exist. That is allowed, and often a mistake: traversals end there, and filters on that end are false.",
+		notice("endpoint_missing", "A relation leads to an entity that does not exist. That is allowed, and often a mistake: traversals end there, and filters find no values at that end.",
 			"Put the entity, or delete the relation."),
 		failure("fields_not_canonical", "The JSON of a version is not as it was written: somebody has edited history. Views that show this version show the edit, or fail.", restore),
 		notice("fields_unreadable", "Another program has written JSON that cannot be read. Reads of that version fail.", "Put it again to replace it."),

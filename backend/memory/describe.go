@@ -19,6 +19,9 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 	for _, v := range now.versions {
 		info.Bytes += int64(len(v.Fields))
 	}
+	if stats {
+		info.Versions = int64(len(now.versions))
+	}
 	for _, s := range backend.Newest(now.schemas) {
 		t := backend.TypeInfo{Kind: s.Schema.Kind, Name: s.Schema.Name, Version: s.Version}
 		if stats {

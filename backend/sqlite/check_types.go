@@ -25,11 +25,7 @@ func (c *checker) indexes() error {
 	for _, name := range names {
 		n, err := c.r.queryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = ?`, name)
 		if err == nil && n == 0 {
-			remedy := "create it again as docs/format/sqlite.md says"
-			if name == rightIndex {
-				remedy = rebuildRemedy
-			}
-			err = c.report(onto.SeverityError, "index_missing", remedy, "the index %s is missing", name)
+			err = c.report(onto.SeverityError, "index_missing", rebuildRemedy, "the index %s is missing", name)
 		}
 		if err != nil {
 			return err
@@ -211,8 +207,9 @@ func (c *checker) endpoints() error {
 			continue
 		}
 		for _, end := range []struct{ column, typ string }{{"left_key", v.Schema.Left}, {"right_key", v.Schema.Right}} {
-			rows, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, c.%s FROM %s c WHERE c.relation_type = ? AND c.op = 'put' AND NOT EXISTS (
-				SELECT 1 FROM entity_current e WHERE e.entity_type = ? AND e.entity_key = c.%[2]s AND e.op = 'put')`,
+			rows, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, c.%s FROM %s c WHERE c.relation_type = ?1 AND c.op = 'put' AND NOT EXISTS (
+				SELECT 1 FROM entity_current e WHERE e.entity_type = ?2 AND e.entity_key = c.%[2]s AND e.op = 'put')
+				AND 'put' IS NOT (SELECT h.op FROM entity_history h WHERE h.entity_type = ?2 AND h.entity_key = c.%[2]s ORDER BY h.commit_id DESC, h.id LIMIT 1)`,
 				t.list("c"), end.column, t.current), v.Schema.Name, end.typ)
 			if err != nil {
 				return err

@@ -32,7 +32,10 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 			}
 			info.Types = append(info.Types, t)
 		}
-		return nil
+		if stats {
+			info.Versions, err = r.queryInt(`SELECT (SELECT count(*) FROM entity_history) + (SELECT count(*) FROM relation_history)`)
+		}
+		return err
 	})
 	for _, suffix := range []string{"", "-wal"} {
 		if f, err := os.Stat(b.file + suffix); err == nil {

@@ -288,6 +288,10 @@ func wrap(path string, err error) error {
 		return onto.Errorf(onto.Corrupt, "%s: the projection is damaged: %w", path, err).
 			WithHint("make it anew with: onto projection rebuild")
 	}
+	if e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no such table: onto_search_") {
+		return onto.Errorf(onto.Corrupt, "%s: a search table is missing: %w", path, err).
+			WithHint("make it anew with: onto projection rebuild")
+	}
 	switch e.Code {
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
 		return onto.Errorf(onto.LockContention, "%s: the database is locked: %w", path, err).

@@ -213,12 +213,7 @@ func (b *Backend) adopt(ctx context.Context, w *conn) error {
 		err = w.script(`DROP INDEX IF EXISTS idx_relation_history_lookup`)
 	}
 	if err == nil {
-		err = w.script(`
-			CREATE INDEX IF NOT EXISTS idx_entity_history_lookup
-				ON entity_history(entity_type, entity_key, commit_id DESC);
-			CREATE INDEX IF NOT EXISTS idx_relation_history_lookup
-				ON relation_history(relation_type, left_key, right_key, instance_key, commit_id DESC);` +
-			createSchemas + createOwn)
+		err = w.script(createLookup + createSchemas + createOwn)
 	}
 	if err == nil {
 		err = w.addColumns(evolvingColumns())

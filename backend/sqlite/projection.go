@@ -141,7 +141,7 @@ func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, tot
 // rebuild is RebuildProjection in a transaction. An identity is a step of it,
 // and once more when its words are entered.
 func (b *Backend) rebuild(ctx context.Context, w *conn, progress func(done, total int64)) (int64, error) {
-	if err := w.script(createProjection + createDerived); err != nil {
+	if err := w.script(createLookup + createIndexes + createProjection + createDerived); err != nil {
 		return 0, err
 	}
 	total, err := w.queryInt(`SELECT (SELECT count(*) FROM entity_current) + (SELECT count(*) FROM relation_current) +

@@ -48,6 +48,9 @@ const restoreTTL = 30 * time.Second
 // to would do, and changes nothing.
 func PlanRestore(ctx context.Context, from, to string) (RestorePlan, error) {
 	source, err := Open(ctx, from, &Options{ReadOnly: true})
+	if code := onto.CodeOf(err); code == onto.Uninitialized || code == onto.Unsupported {
+		return RestorePlan{}, onto.Errorf(code, "no backup to restore: %w", err).WithHint("name a file that onto backup has made")
+	}
 	if err != nil {
 		return RestorePlan{}, err
 	}

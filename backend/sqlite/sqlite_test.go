@@ -12,7 +12,7 @@ import (
 func TestContract(t *testing.T) {
 	backendtest.Run(t, backendtest.Target{
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
-			b, err := sqlite.Open(t.Context(), filepath.Join(p.Dir, "store.db"), &sqlite.Options{Now: p.Now})
+			b, err := sqlite.Open(t.Context(), filepath.Join(p.Dir, "store.db"), &sqlite.Options{Now: p.Now, LockTimeout: p.LockTimeout})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -107,9 +107,10 @@ func typeFaults() []fault {
 		{name: "rows of an unknown schema version", code: "schema_unknown", sql: `UPDATE entity_history SET schema_version_id = 5 WHERE id = 1`},
 		{name: "type without a schema", code: "type_unregistered", sql: `DELETE FROM schema_versions WHERE type_name = 'Person'; DELETE FROM schema_registry WHERE type_name = 'Person'`},
 		{name: "type that is not registered", code: "schema_registry", sql: `DELETE FROM schema_registry WHERE type_name = 'Person'`},
-		{name: "rows of an older schema version", code: "rows_outdated", sql: addVersion(next)},
-		{name: "rows to be given a default", code: "rows_outdated", sql: addVersion(withDefault(next))},
-		{name: "rows that stay as they are", sql: addVersion(withOptional(next))},
+		{name: "rows of an older schema version", code: "rows_outdated", sql: addVersion(next, 1)},
+		{name: "rows to be given a default", code: "rows_outdated", sql: addVersion(withDefault(next), 1)},
+		{name: "rows that stay as they are", sql: addVersion(withOptional(next), 1)},
+		{name: "rows from before a version", sql: addVersion(next, 6)},
 	}
 }
 
@@ -126,10 +127,10 @@ func withOptional(s onto.Schema) onto.Schema {
 }
 
 // addVersion is the SQL that makes a schema the second version of its type.
-func addVersion(s onto.Schema) string {
+func addVersion(s onto.Schema, since int) string {
 	return fmt.Sprintf(`INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, onto_since)
-		VALUES ('entity', '%[1]s', 2, '%[2]s', '%[3]s', '2026-01-01T00:00:00.000000+00:00', 6);
-		UPDATE schema_registry SET schema_json = '%[2]s' WHERE type_name = '%[1]s'`, s.Name, s.JSON(), s.Hash())
+		VALUES ('entity', '%[1]s', 2, '%[2]s', '%[3]s', '2026-01-01T00:00:00.000000+00:00', %[4]d);
+		UPDATE schema_registry SET schema_json = '%[2]s' WHERE type_name = '%[1]s'`, s.Name, s.JSON(), s.Hash(), since)
 }
 
 func projectionFaults() []fault {

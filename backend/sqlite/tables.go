@@ -39,11 +39,15 @@ CREATE TABLE relation_history (
     op TEXT NOT NULL DEFAULT 'put',
     FOREIGN KEY (commit_id) REFERENCES commits(id)
 );
-CREATE INDEX idx_entity_history_lookup
+` + createLookup + createSchemas + createOwn
+
+// createLookup makes the indexes of the original program.
+const createLookup = `
+CREATE INDEX IF NOT EXISTS idx_entity_history_lookup
     ON entity_history(entity_type, entity_key, commit_id DESC);
-CREATE INDEX idx_relation_history_lookup
+CREATE INDEX IF NOT EXISTS idx_relation_history_lookup
     ON relation_history(relation_type, left_key, right_key, instance_key, commit_id DESC);
-` + createSchemas + createOwn
+`
 
 const commitColumns = `,
     runtime_id TEXT,
@@ -89,12 +93,7 @@ CREATE TABLE IF NOT EXISTS locks (
 `
 
 // createOwn makes what the original program does not have.
-const createOwn = `
-CREATE INDEX onto_entity_history_commit ON entity_history(commit_id);
-CREATE INDEX onto_relation_history_commit ON relation_history(commit_id);
-CREATE UNIQUE INDEX onto_commits_idempotency ON commits(idempotency_key)
-    WHERE idempotency_key IS NOT NULL;
-` + createProjection + `
+const createOwn = createIndexes + createProjection + `
 CREATE TABLE onto_meta (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     format INTEGER NOT NULL,
@@ -106,6 +105,14 @@ CREATE TABLE onto_meta (
     checksum_commit INTEGER
 );
 ` + createDerived + createLeases
+
+// createIndexes makes our indexes of the original's tables.
+const createIndexes = `
+CREATE INDEX IF NOT EXISTS onto_entity_history_commit ON entity_history(commit_id);
+CREATE INDEX IF NOT EXISTS onto_relation_history_commit ON relation_history(commit_id);
+CREATE UNIQUE INDEX IF NOT EXISTS onto_commits_idempotency ON commits(idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
+`
 
 // createProjection makes the tables of the projection. It keeps one row per
 // identity that ever was: tombstones too, since a view of the past starts from

@@ -223,14 +223,10 @@ func (d *doctor) lookAt(ctx context.Context, b backend.Backend) lookedAt {
 	if err != nil {
 		return l
 	}
-	var versions int64
-	for _, t := range info.Types {
-		versions += t.Versions
-	}
 	types := int64(len(info.Types))
 	l.types, l.bytes = &types, &info.Bytes
 	if !d.quick {
-		l.versions = &versions
+		l.versions = &info.Versions
 	}
 	return l
 }

@@ -132,9 +132,24 @@ func (c *command) planDrop(ctx context.Context, b backend.Backend, d *store.Drop
 		return refusal
 	}
 	if err == nil && !c.json {
-		c.say("apply it with: --apply --token %s", plan.Token)
+		c.sayApply(words(d), plan.Token)
 	}
 	return err
+}
+
+// words is the command that plans the drop, as it can be given again.
+func words(d *store.Drop) []string {
+	words := []string{"onto", "schema", "drop", string(d.Kind), d.Type}
+	if d.Cascade {
+		words = append(words, "--cascade-relations")
+	}
+	for _, r := range d.Relations {
+		words = append(words, "--drop-relation", r)
+	}
+	if d.Purge {
+		words = append(words, "--purge-history")
+	}
+	return words
 }
 
 func (c *command) printDrop(plan *store.DropPlan) error {

@@ -218,8 +218,23 @@ func (c *command) planMigration(ctx context.Context, b backend.Backend, m *store
 	if err := c.out.line("token %s", plan.Token); err != nil {
 		return err
 	}
-	c.say("apply it with: --apply --token %s", plan.Token)
+	c.sayApply(f.words(), plan.Token)
 	return nil
+}
+
+// words is the command that plans the migration, as it can be given again.
+func (f *migrateFlags) words() []string {
+	words := []string{"onto", "migrate", "--schema", f.schema}
+	if f.upgraders != "" {
+		words = append(words, "--upgraders", f.upgraders)
+	}
+	return words
+}
+
+// sayApply tells how to apply a plan.
+func (c *command) sayApply(words []string, token string) {
+	command := shellWords(append(words, "--apply", "--token", token))
+	c.say("nothing was changed; apply it with: %s", strings.TrimPrefix(c.place().nameIn(": "+command), ": "))
 }
 
 // printTypePlan shows what becomes of one type.

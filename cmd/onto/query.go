@@ -221,6 +221,9 @@ func (c *command) query(cmd *cobra.Command, q *queryFlags, name string) error {
 	}
 	ctx := cmd.Context()
 	return c.withStore(ctx, reading, func(s *store.Store) error {
+		if err := a.pin(ctx, s); err != nil {
+			return err
+		}
 		shape, err := newShape(a.view(s), q.kind, name, q.history)
 		if err != nil {
 			return err
@@ -237,6 +240,17 @@ func (c *command) query(cmd *cobra.Command, q *queryFlags, name string) error {
 
 // view is the moment of the question.
 func (a *asked) view(s *store.Store) store.View { return viewOf(s, a.point, a.asStored) }
+
+// pin finds the commit that the question is about, if it is about types as they
+// were then.
+func (a *asked) pin(ctx context.Context, s *store.Store) error {
+	if !a.asStored || a.point.IsHead() {
+		return nil
+	}
+	c, err := s.View(a.point).Commit(ctx)
+	a.point = onto.AtCommit(c.ID)
+	return err
+}
 
 // viewOf views a point, as stored if that is wanted.
 func viewOf(s *store.Store, p onto.Point, asStored bool) store.View {

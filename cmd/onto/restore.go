@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -91,7 +90,7 @@ func (c *command) restore(ctx context.Context, file string, apply, check bool) e
 	progress, done := c.progress("restoring")
 	restored, err := sqlite.Restore(ctx, file, loc.path, &sqlite.RestoreOptions{
 		Owner:       fmt.Sprintf("onto-restore-%d", os.Getpid()),
-		LockTimeout: time.Duration(cfg.number("lock_timeout_ms")) * time.Millisecond,
+		LockTimeout: cfg.milliseconds("lock_timeout_ms"),
 		Progress:    progress,
 	})
 	done()

@@ -104,8 +104,24 @@ func (c *command) revert(cmd *cobra.Command, w *writeFlags, f *revertFlags, args
 		if c.json {
 			return c.revertDocument(plan)
 		}
-		return c.showRevert(plan, f.over, append(f.words(cmd), args...))
+		migrated, err := migratedBy(ctx, s, r.Commit)
+		if err != nil {
+			return err
+		}
+		return c.showRevert(plan, f.over, append(f.words(cmd), args...), migrated)
 	})
+}
+
+// migratedBy says what a commit did besides what a revert undoes.
+func migratedBy(ctx context.Context, s *store.Store, commit int64) (string, error) {
+	all, err := s.Schemas(ctx)
+	for _, v := range all {
+		if commit > 0 && v.Since == commit && v.Upgrader != nil {
+			return "; the commit brought " + v.Schema.Name + " to version " + versionText(v.Version) +
+				", which only a migration to the former type takes back", err
+		}
+	}
+	return "", err
 }
 
 // checkPlannedHead holds a plan to what the draft expects of the head.
@@ -244,23 +260,21 @@ func (c *command) revertDocument(plan store.RevertPlan) error {
 }
 
 // showRevert prints a plan for people, and how to apply it.
-func (c *command) showRevert(plan store.RevertPlan, over bool, words []string) error {
-	out, n, blocked := newTable(c.out, wholeColumns("operation", "identity", "blocked by")), 0, 0
+func (c *command) showRevert(plan store.RevertPlan, over bool, words []string, migrated string) error {
+	n, blocked := 0, 0
 	err := each(plan.Changes, func(change store.RevertChange) error {
 		n++
-		if len(change.Blocked) > 0 {
-			blocked++
+		if err := c.printChange(change.Change()); err != nil || len(change.Blocked) == 0 {
+			return err
 		}
-		return out.add([]string{string(change.Change().Operation()), showIdentity(change.Identity), showCommits(change.Blocked)})
+		blocked++
+		return c.out.line("    changed since by commit %s", showCommits(change.Blocked))
 	})
-	if err == nil {
-		err = out.close()
-	}
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		c.say("nothing to revert: all is as it was")
+		c.say("nothing to revert: all is as it was%s", migrated)
 		return nil
 	}
 	if blocked > 0 && !over {

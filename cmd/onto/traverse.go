@@ -51,6 +51,9 @@ func (c *command) traverse(cmd *cobra.Command, q *queryFlags, name string) error
 	}
 	ctx := cmd.Context()
 	return c.withStore(ctx, reading, func(s *store.Store) error {
+		if err := a.pin(ctx, s); err != nil {
+			return err
+		}
 		return c.routes(ctx, s, a, hops)
 	})
 }
