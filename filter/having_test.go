@@ -31,7 +31,7 @@ func TestCheckOperand(t *testing.T) {
 		{`max:left.$.profile`, `column 1: max:left.$.profile: the field is object, and max takes numbers, strings, bools and times`, `it can take left.$.active, left.$.age, left.$.extra, left.$.id, left.$.joined, left.$.score,…`},
 		{`avg_len:left.$.tier`, `column 1: avg_len:left.$.tier: the field is string, and avg_len takes lists`, `it can take left.$.events, left.$.extra`},
 		{`sum:$.plan`, `column 1: sum:$.plan: the field is string, and sum takes numbers`, `it can take $.seats`},
-		{`avg_len:$.plan`, `column 1: avg_len:$.plan: the field is string, and avg_len takes lists`, `Subscription has no such field`},
+		{`avg_len:$.plan`, `column 1: avg_len:$.plan: the field is string, and avg_len takes lists`, `no field of Subscription can be taken`},
 	}
 	for _, c := range cases {
 		o, err := filter.ParseOperand(c.text)

@@ -87,8 +87,6 @@ func versionEntries() []Entry {
 // typeEntries are about types and their versions.
 func typeEntries() []Entry {
 	return []Entry{
-		notice("rows_outdated", "Live rows were written with an older version of their type and cannot be taken as they are for the newest. Reads upgrade each of them, which is slow, and fail where no upgrader is known.",
-			"Rewrite them: onto migrate --schema FILE --upgraders FILE."),
 		failure("schema_end", "It is recorded that a type ended at a commit that does not go with its versions, so it is unclear which commits may hold it.", restore),
 		failure("schema_ended", "History holds versions of a type from after its end. Views of that time do not show them.", restore),
 		failure("schema_gap", "The versions of a type go 1, 2, 3, … without gaps. One is missing, and rows that were written with it cannot be upgraded.", restore),

@@ -54,7 +54,6 @@ func (c *checker) steps() []checkStep {
 		{"the checksum", c.checksum},
 		{"what is derived from the projection", c.derived},
 		{"the tables of the past", c.past},
-		{"rows of older schema versions", c.outdated},
 		{"the endpoints of relations", c.endpoints},
 	}
 }

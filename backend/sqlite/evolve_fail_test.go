@@ -69,7 +69,7 @@ func TestEvolveFails(t *testing.T) {
 		{"put of an ended type", ending(notes()), nil, []backend.Write{removeNote("b"), putNote("a", "")}, onto.Invalid},
 		{"other stamp of an ended type", ending(notes()), nil, []backend.Write{at(2, removeNote("a"))}, onto.Invalid},
 		{"unknown type", ending(notes(), backend.EndedType{Kind: onto.KindEntity, Type: "Nobody"}), nil, nil, onto.NotFound},
-		{"name of another kind", adding(rated("n"), onto.Schema{Kind: onto.KindRelation, Name: "Note", Left: "Note", Right: "Note"}), nil, nil, onto.Conflict},
+		{"name of another kind", adding(rated("n"), onto.Schema{Kind: onto.KindRelation, Name: "Note", Left: "Note", Right: "Note"}), nil, nil, onto.Invalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path, b := noted(t)

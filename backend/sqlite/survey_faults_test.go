@@ -107,23 +107,9 @@ func typeFaults() []fault {
 		{name: "rows of an unknown schema version", code: "schema_unknown", sql: `UPDATE entity_history SET schema_version_id = 5 WHERE id = 1`},
 		{name: "type without a schema", code: "type_unregistered", sql: `DELETE FROM schema_versions WHERE type_name = 'Person'; DELETE FROM schema_registry WHERE type_name = 'Person'`},
 		{name: "type that is not registered", code: "schema_registry", sql: `DELETE FROM schema_registry WHERE type_name = 'Person'`},
-		{name: "rows of an older schema version", code: "rows_outdated", sql: addVersion(next, 1)},
-		{name: "rows to be given a default", code: "rows_outdated", sql: addVersion(withDefault(next), 1)},
-		{name: "rows that stay as they are", sql: addVersion(withOptional(next), 1)},
+		{name: "rows of an older schema version", code: "schema_since", sql: addVersion(next, 1)},
 		{name: "rows from before a version", sql: addVersion(next, 6)},
 	}
-}
-
-func withDefault(s onto.Schema) onto.Schema {
-	s.Fields = slices.Clone(s.Fields)
-	s.Fields[len(s.Fields)-1].Default = []byte(`1`)
-	return s
-}
-
-func withOptional(s onto.Schema) onto.Schema {
-	s.Fields = slices.Clone(s.Fields)
-	s.Fields[len(s.Fields)-1].Optional = true
-	return s
 }
 
 // addVersion is the SQL that makes a schema the second version of its type.
