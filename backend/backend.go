@@ -224,7 +224,14 @@ type EndedType struct {
 	Kind      onto.Kind
 	Type      string
 	RenamedTo string // "" if it is dropped
-	Purge     bool   // remove every version of it, as if it had never been; commits stay
+	Purge     bool   // remove every version under its name, as if there had never been one; commits stay. Also of a type that has ended before
+}
+
+// TypeWatcher is a backend that notices when somebody changes the types.
+type TypeWatcher interface {
+	// TypesSeen returns a number that grows whenever types change, as of the
+	// newest moment that a call on this handle has looked at.
+	TypesSeen() int64
 }
 
 // Leaser is a backend that keeps leases. What a lease protects is checked by

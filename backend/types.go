@@ -146,7 +146,7 @@ func CheckEvolution(all []onto.SchemaVersion, e *Evolution) error {
 	}
 	newest := newStoredTypes(Newest(all))
 	for _, t := range e.End {
-		if _, ok := newest[storedName{t.Kind, t.Type}]; !ok {
+		if _, ok := newest[storedName{t.Kind, t.Type}]; !ok && !(t.Purge && NextVersion(all, t.Kind, t.Type) > 1) {
 			return onto.Errorf(onto.NotFound, "%s %s does not exist, so it cannot end", t.Kind, t.Type)
 		}
 		delete(newest, storedName{t.Kind, t.Type})

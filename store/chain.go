@@ -22,14 +22,18 @@ type stage struct {
 // whatever version it was written for.
 type chain struct {
 	stages []stage
-	ready  int // from this stage on, fields stay as they are until the last
+	ready  int   // from this stage on, fields stay as they are until the last
+	start  int64 // what earlier commits hold under the first name is another type's; 0 if there was none
 }
 
 // newChain puts the versions of a type together. All is what is stored of every
 // type.
 func newChain(all []onto.SchemaVersion, last onto.SchemaVersion, given upgraders) *chain {
 	c := &chain{}
-	for _, v := range ancestry(all, last) {
+	for i, v := range ancestry(all, last) {
+		if i == 0 && v.Version > 1 {
+			c.start = v.Since
+		}
 		s := stage{typ: &typ{schema: v.Schema, version: v.Version}, since: v.Since}
 		if n := len(c.stages); n > 0 {
 			s.step = newStep(c.stages[n-1].typ, &v, given)
@@ -48,8 +52,14 @@ func (c *chain) settle() {
 	}
 }
 
+// plain reports whether there is nothing to know about the past.
+func (c *chain) plain() bool { return len(c.stages) == 1 && c.start == 0 }
+
+// begun reports whether the type was there as of a commit.
+func (c *chain) begun(commit int64) bool { return commit == backend.Head || commit >= c.start }
+
 // ancestry returns the versions that lead to the last one of a type, oldest
-// first.
+// first. What was called the same before and came to an end is another type.
 func ancestry(all []onto.SchemaVersion, last onto.SchemaVersion) []onto.SchemaVersion {
 	var list []onto.SchemaVersion
 	kind, name, version := last.Schema.Kind, last.Schema.Name, last.Version
@@ -57,6 +67,9 @@ func ancestry(all []onto.SchemaVersion, last onto.SchemaVersion) []onto.SchemaVe
 		v := all[i]
 		if v.Schema.Kind != kind || v.Schema.Name != name || v.Version != version {
 			continue
+		}
+		if n := len(list); n > 0 && v.End != nil && !renamedFrom(&list[n-1], name) {
+			break
 		}
 		list = append(list, v)
 		version--
@@ -70,6 +83,11 @@ func ancestry(all []onto.SchemaVersion, last onto.SchemaVersion) []onto.SchemaVe
 	}
 	slices.Reverse(list)
 	return list
+}
+
+// renamedFrom reports whether a version is what the type of that name became.
+func renamedFrom(v *onto.SchemaVersion, name string) bool {
+	return v.Upgrader != nil && v.Upgrader.RenamedFrom == name
 }
 
 // at returns the stage that was the newest as of a commit.
@@ -102,9 +120,9 @@ func (c *chain) of(v *onto.Version, commit int64) int {
 // it, under its name.
 func (c *chain) native(q *backend.Query) bool {
 	if q.Mode == backend.History {
-		return c.ready == 0 || q.Since+1 >= c.stages[c.ready].since
+		return (c.ready == 0 || q.Since+1 >= c.stages[c.ready].since) && (c.start == 0 || q.Since+1 >= c.start)
 	}
-	return c.at(q.At) >= c.ready
+	return c.at(q.At) >= c.ready && c.begun(q.At)
 }
 
 // source returns the name that the type had as of a commit.
@@ -123,44 +141,11 @@ func (c *chain) spans() []span {
 		name := s.typ.schema.Name
 		switch n := len(list); {
 		case i == 0:
-			list = append(list, span{name, 0, backend.Head})
+			list = append(list, span{name, c.start, backend.Head})
 		case list[n-1].name != name:
 			list[n-1].last = s.since - 1
 			list = append(list, span{name, s.since, backend.Head})
 		}
 	}
 	return list
-}
-
-// union is the schema that every stage of the type's own name up to a commit
-// fits: for reading fields as they were stored. Endpoints have the names that
-// they had then.
-func (c *chain) union(commit int64) onto.Schema {
-	own := c.stages[len(c.stages)-1].typ.schema.Name
-	last := c.at(commit)
-	union := c.stages[last].typ.schema
-	if union.Name != own { // it had another name then
-		last = len(c.stages) - 1
-		union = c.stages[last].typ.schema
-	}
-	union.Fields = nil
-	for _, s := range c.stages[:last+1] {
-		if s.typ.schema.Name != own {
-			continue
-		}
-		for _, f := range s.typ.schema.Fields {
-			f.Optional, f.Default = true, nil
-			i := slices.IndexFunc(union.Fields, func(o onto.Field) bool { return o.Name == f.Name })
-			switch {
-			case i < 0:
-				union.Fields = append(union.Fields, f)
-			case union.Fields[i].Type != f.Type:
-				union.Fields[i].Type, union.Fields[i].Search = onto.Any, false
-			default:
-				union.Fields[i].Search, union.Fields[i].Index = f.Search, f.Index
-			}
-		}
-	}
-	union.SortFields()
-	return union
 }

@@ -31,7 +31,7 @@ func (q *question) cursorAfter(ctx context.Context, ask *backend.Query, last *on
 	if err != nil {
 		return "", err
 	}
-	c := cursor{Moment: ask.At, Question: fingerprint(ask), Identity: parts(last.Identity)}
+	c := cursor{Moment: ask.At, Question: q.fingerprint(ask), Identity: parts(last.Identity)}
 	for _, v := range place.Values {
 		if v != nil && codec.KindOf(v) >= codec.List {
 			v = json.RawMessage("[]") // lists and objects sort alike
@@ -53,9 +53,9 @@ func parts(id onto.Identity) []string {
 }
 
 // fingerprint tells one question from another, whatever its page and moment.
-func fingerprint(ask *backend.Query) string {
+func (q *question) fingerprint(ask *backend.Query) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s %s %d %d", ask.Kind, ask.Type, ask.Mode, ask.Since)
+	fmt.Fprintf(&text, "%s %s %d %d %d %t", ask.Kind, ask.Type, q.t.version, ask.Mode, ask.Since, q.v.stored)
 	if ask.Where != nil {
 		fmt.Fprintf(&text, " where %s", filter.Format(ask.Where))
 	}
@@ -87,9 +87,9 @@ func (q *question) goOn(ctx context.Context, ask *backend.Query) error {
 	if err != nil || c.Question == "" {
 		return damaged
 	}
-	if c.Question != fingerprint(ask) {
+	if c.Question != q.fingerprint(ask) {
 		return onto.Errorf(onto.Invalid, "the cursor is from another query than this one of %s", ask.Type).
-			WithHint("keep filter, search and order as they were, or start without a cursor")
+			WithHint("keep filter, search and order as they were, or start without a cursor; a migration ends it too")
 	}
 	place, ok := c.place(ask)
 	if !ok {

@@ -50,7 +50,7 @@ func FuzzCursor(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, text := range []string{text, withQuestion(text, fingerprint(ask))} {
+		for _, text := range []string{text, withQuestion(text, q.fingerprint(ask))} {
 			page, err := q.After("").After(base64.RawURLEncoding.EncodeToString([]byte(text))).Page(t.Context())
 			if err != nil && !errors.Is(err, onto.Invalid) && !errors.Is(err, onto.NotFound) {
 				t.Errorf("%q: got %v, want Invalid or NotFound", text, err)

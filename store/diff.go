@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -107,11 +106,11 @@ func (s *Store) changes(ctx context.Context, q *backend.DiffQuery, t *typ, store
 	case stored || t == nil && s.settled(q.From):
 		return s.b.Diff(ctx, q)
 	case t != nil:
-		return s.changesOf(ctx, q, t)
+		return freshly(ctx, s, t, s.changesOf(ctx, q, t))
 	}
 	return func(yield func(onto.Change, error) bool) {
 		for _, t := range s.everyType() {
-			for c, err := range s.changesOf(ctx, q, t) {
+			for c, err := range freshly(ctx, s, t, s.changesOf(ctx, q, t)) {
 				if !yield(c, err) || err != nil {
 					return
 				}
@@ -124,40 +123,32 @@ func (s *Store) changes(ctx context.Context, q *backend.DiffQuery, t *typ, store
 // present types have it.
 func (s *Store) settled(since int64) bool {
 	for _, t := range s.everyType() {
-		if t.chain != nil && t.chain.at(since) < t.chain.ready {
+		if t.chain != nil && (t.chain.at(since) < t.chain.ready || t.chain.start > 0) {
 			return false
 		}
 	}
 	return true
 }
 
-// everyType returns all types in order, also those that were dropped. Those
-// that were renamed go on under their new name.
-func (s *Store) everyType() []*typ {
-	var list []*typ
-	for _, t := range s.everyName() {
-		if t.end == nil || t.end.RenamedTo == "" {
-			list = append(list, t)
-		}
-	}
-	slices.SortFunc(list, func(a, b *typ) int { return a.name().Compare(b.name()) })
-	return list
-}
-
-// name is the type's name in the form that has an order.
-func (t *typ) name() onto.Identity { return onto.Identity{Kind: t.schema.Kind, Type: t.schema.Name} }
-
 // changesOf compares two moments of one type.
 func (s *Store) changesOf(ctx context.Context, q *backend.DiffQuery, t *typ) iter.Seq2[onto.Change, error] {
 	ask := &backend.DiffQuery{From: q.From, To: q.To, Kind: t.schema.Kind, Type: t.schema.Name}
 	c := t.chain
-	if c == nil || c.at(q.From) >= c.ready {
-		return s.b.Diff(ctx, ask)
+	if c != nil { // before its start, what has the name is another type's, and all gone
+		ask.From = max(ask.From, c.start-1)
 	}
-	if c.source(q.From) != c.source(q.To) {
+	if t.end != nil { // and so it is after its end
+		ask.To = min(ask.To, s.lastOf(t))
+	}
+	switch {
+	case ask.From >= ask.To:
+		return func(func(onto.Change, error) bool) {}
+	case c == nil || c.at(ask.From) >= c.ready:
+		return s.b.Diff(ctx, ask)
+	case c.source(ask.From) != c.source(ask.To):
 		return s.changesOfRenamed(ctx, ask, t)
 	}
-	ask.Type = c.source(q.From)
+	ask.Type = c.source(ask.From)
 	return func(yield func(onto.Change, error) bool) {
 		for change, err := range s.b.Diff(ctx, ask) {
 			same := false

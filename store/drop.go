@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -41,8 +42,9 @@ type DropType struct {
 	Kind     onto.Kind
 	Name     string
 	Version  int
-	Live     int64 // things that exist now and are deleted
-	Versions int64 // versions in history, which a purge removes
+	Former   []string // names that it had before
+	Live     int64    // things that exist now and are deleted
+	Versions int64    // versions in history under all its names, which a purge removes
 }
 
 // PlanDrop returns what dropping a type would do, and changes nothing.
@@ -112,6 +114,9 @@ type dropPlan struct {
 
 func (s *Store) planDrop(ctx context.Context, d *Drop) (*dropPlan, error) {
 	t, err := s.typ(d.Kind, d.Type)
+	if lives := s.former[typeName{d.Kind, d.Type}]; err != nil && d.Purge && lives != nil {
+		t, err = lives[len(lives)-1], nil // it has ended before, and its history is to go now
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -143,20 +148,66 @@ func (s *Store) planDrop(ctx context.Context, d *Drop) (*dropPlan, error) {
 			p.Dependents = append(p.Dependents, r.schema.Name)
 		}
 	}
-	return p, p.count(ctx, ending)
+	if err := p.count(ctx, ending); err != nil {
+		return nil, err
+	}
+	return p, p.checkShared(ending)
+}
+
+// names returns the names that a type had, oldest first, the present one last.
+func (t *typ) names() []string {
+	if t.chain == nil {
+		return []string{t.schema.Name}
+	}
+	var names []string
+	for _, s := range t.chain.spans() {
+		if !slices.Contains(names, s.name) {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
+// checkShared refuses a purge under a name that other types have had as well:
+// what is stored under it is their history too.
+func (p *dropPlan) checkShared(ending []*typ) error {
+	if !p.Purge {
+		return nil
+	}
+	for _, n := range p.s.everyName() {
+		if slices.Contains(ending, n.typ) || n.typ.end != nil && n.typ.end.RenamedTo != "" || n.typ.end != nil && n.typ.end.Purged {
+			continue
+		}
+		for _, t := range ending {
+			for _, name := range t.names() {
+				if n.typ.schema.Kind == t.schema.Kind && slices.Contains(n.typ.names(), name) {
+					return onto.Errorf(onto.Refused, "what is stored under %s is also the history of %s, so it cannot be purged", name, n.name).
+						WithHint("purge %s as well, or drop %s without purging", n.name, t.schema.Name)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // count fills in the types and how much there is of them.
 func (p *dropPlan) count(ctx context.Context, ending []*typ) error {
 	for _, t := range ending {
-		d := DropType{Kind: t.schema.Kind, Name: t.schema.Name, Version: t.version}
-		q := View{s: p.s, stored: true}.FindKind(d.Kind, d.Name)
+		d := DropType{Kind: t.schema.Kind, Name: t.schema.Name, Version: t.version, Former: t.names()}
+		d.Former = d.Former[:len(d.Former)-1]
 		var err error
-		if d.Live, err = q.Count(ctx); err != nil {
-			return err
+		if t.end == nil {
+			d.Live, err = p.s.tally(ctx, &backend.Query{Kind: d.Kind, Type: d.Name, At: p.Head})
 		}
-		q.history = true
-		if d.Versions, err = q.Count(ctx); err != nil {
+		for _, name := range t.names() {
+			if err != nil {
+				break
+			}
+			var n int64
+			n, err = p.s.tally(ctx, &backend.Query{Kind: d.Kind, Type: name, Mode: backend.History, At: p.Head})
+			d.Versions += n
+		}
+		if err != nil {
 			return err
 		}
 		p.Types = append(p.Types, d)
@@ -169,9 +220,25 @@ func (p *dropPlan) count(ctx context.Context, ending []*typ) error {
 	return nil
 }
 
+// tally counts the versions that a query is about.
+func (s *Store) tally(ctx context.Context, q *backend.Query) (int64, error) {
+	for g, err := range s.b.Aggregate(ctx, &backend.Aggregation{Query: *q, Compute: []onto.Operand{onto.Count()}}) {
+		if err != nil {
+			return 0, err
+		}
+		return strconv.ParseInt(string(g.Values[0]), 10, 64)
+	}
+	return 0, nil
+}
+
 func (p *dropPlan) evolution() *backend.Evolution {
 	e := &backend.Evolution{Base: backend.TypesHash(p.stored), Runtime: p.s.opts.Runtime, Reason: "drop"}
 	for _, t := range p.Types {
+		if p.Purge {
+			for _, name := range t.Former {
+				e.End = append(e.End, backend.EndedType{Kind: t.Kind, Type: name, Purge: true})
+			}
+		}
 		e.End = append(e.End, backend.EndedType{Kind: t.Kind, Type: t.Name, Purge: p.Purge})
 	}
 	return e

@@ -20,8 +20,14 @@ type Query[T any] struct {
 
 // Find asks for the live versions of a type, in order of identity.
 func (v View) Find(name string) Query[onto.Version] {
-	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
-		if _, err := v.s.readable(kind, name); err == nil {
+	kinds := []onto.Kind{onto.KindEntity, onto.KindRelation}
+	for _, kind := range kinds { // what exists comes first
+		if _, ok := v.s.types[typeName{kind, name}]; ok {
+			return v.FindKind(kind, name)
+		}
+	}
+	for _, kind := range kinds {
+		if _, ok := v.s.former[typeName{kind, name}]; ok {
 			return v.FindKind(kind, name)
 		}
 	}
@@ -34,7 +40,7 @@ func (v View) FindKind(kind onto.Kind, name string) Query[onto.Version] {
 	t, err := v.typ(kind, name)
 	return Query[onto.Version]{
 		question{v: v, t: t, err: err},
-		func(t *typ, v *onto.Version) (onto.Version, error) { return *v, t.outdated(v) },
+		func(_ *typ, v *onto.Version) (onto.Version, error) { return *v, nil },
 	}
 }
 
@@ -46,9 +52,6 @@ func Find[T any](v View) Query[T] {
 
 func decode[T any](t *typ, v *onto.Version) (T, error) {
 	var value T
-	if err := t.outdated(v); err != nil {
-		return value, err
-	}
 	return value, t.decode(v, &value)
 }
 

@@ -21,8 +21,11 @@ type typ struct {
 
 	decoders []fieldDecoder // of the same fields; nil if encoding/json decodes the struct
 
-	chain *chain    // its versions; nil if there is only one
+	chain *chain    // its versions; nil if there is only one, and never was another
 	end   *onto.End // it exists no more; nil while it does
+
+	asStored bool        // for reading whatever is stored under its name
+	ends     [][2]string // as stored: the names its endpoints had, left and right
 }
 
 // write checks untyped fields against the schema and makes a write of them.

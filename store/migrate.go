@@ -190,13 +190,17 @@ func (p *migrationPlan) way(t *TypeMigration, given upgraders) error {
 	c := newChain(append(p.stored[:len(p.stored):len(p.stored)], next), next, given)
 	t.chain = c
 	for i := c.at(p.Head) + 1; i < len(c.stages); i++ {
-		t.Steps = append(t.Steps, planStep(c, i, u))
+		note := ""
+		if i == len(c.stages)-1 {
+			note = u.Note
+		}
+		t.Steps = append(t.Steps, planStep(c, i, note))
 	}
 	return nil
 }
 
 // planStep describes the step into a stage.
-func planStep(c *chain, i int, u Upgrader) StepPlan {
+func planStep(c *chain, i int, note string) StepPlan {
 	s := &c.stages[i].step
 	plan := StepPlan{Name: s.name, Missing: s.missing}
 	switch {
@@ -205,17 +209,17 @@ func planStep(c *chain, i int, u Upgrader) StepPlan {
 		plan.Suggest = suggestUpgrader(&c.stages[i-1].typ.schema, &c.stages[i].typ.schema)
 	case s.plain:
 		plan.How = "as it is"
-	case s.fill && u.RenamedFrom != "":
-		plan.How = fmt.Sprintf("rename type %s to %s", u.RenamedFrom, u.Type)
+	case s.fill && s.renamed != "":
+		plan.How = fmt.Sprintf("rename type %s to %s", s.renamed, c.stages[i].typ.schema.Name)
 	case s.fill:
 		carry := onto.CarryOver(c.stages[i-1].typ.schema, c.stages[i].typ.schema)
 		plan.How = "fill defaults of " + strings.Join(carry.Fill, ", ")
 	case s.call != nil:
 		plan.How = "Go function"
-	case u.Note != "":
-		plan.How = u.Note
+	case note != "":
+		plan.How = note
 	default:
-		plan.How = "jq: " + u.Program
+		plan.How = "jq: " + s.text
 	}
 	return plan
 }

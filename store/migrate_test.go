@@ -281,7 +281,32 @@ func TestMigrationBesideAnOldProgram(t *testing.T) {
 		t.Errorf("got differences %v, want Person: - tier", e)
 	}
 	_, err = old.Now().Get(t.Context(), onto.EntityID("Person", "ada"))
-	wantError(t, err, onto.SchemaOutdated, "version 2", "knows 1")
+	wantError(t, err, onto.SchemaOutdated, "type Person has changed", "Person: - tier")
+	for name, ask := range map[string]func() error{
+		"count": func() error { _, err := old.Now().Find("Person").Count(t.Context()); return err },
+		"exists": func() error {
+			_, err := old.At(1).Find("Person").Where(onto.Path("name").Eq("Nobody")).Exists(t.Context())
+			return err
+		},
+		"group": func() error {
+			_, err := old.Now().Find("Person").Compute(t.Context(), onto.Path("age").Sum())
+			return err
+		},
+		"endpoint": func() error {
+			_, err := old.Now().Find("Knows").Where(onto.Left("name").Eq("Ada")).Count(t.Context())
+			return err
+		},
+		"diff": func() error {
+			for _, err := range old.Diff(t.Context(), store.DiffQuery{From: onto.AtCommit(1), Type: "Person"}) {
+				return err
+			}
+			return nil
+		},
+	} {
+		if err := ask(); onto.CodeOf(err) != onto.SchemaOutdated {
+			t.Errorf("%s: got %v, want SchemaOutdated", name, err)
+		}
+	}
 }
 
 // Go functions belong to programs: one without them is told so, and can still

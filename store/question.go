@@ -49,9 +49,10 @@ func (q *question) ask(ctx context.Context) (*backend.Query, error) {
 	return ask, q.goOn(ctx, ask)
 }
 
-// settle finds out what the type was like at the moment of a view as stored.
+// settle finds out which type had the name at the moment of the view, unless it
+// stands for a Go struct.
 func (q *question) settle(ctx context.Context) error {
-	if q.err != nil || !q.v.stored {
+	if _, timed := q.v.point.Time(); q.err != nil || !timed || q.t.bound != nil {
 		return q.err
 	}
 	v, err := q.v.pin(ctx)

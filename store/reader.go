@@ -28,9 +28,9 @@ func (r reader) scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Versi
 		return failed[onto.Version](err)
 	}
 	if r.native(q, nil) {
-		return r.s.b.Scan(ctx, q)
+		return freshly(ctx, r.s, r.t, r.s.b.Scan(ctx, q))
 	}
-	return exec.Select(q, r.rows(ctx, q), r.endpoints(ctx, q))
+	return freshly(ctx, r.s, r.t, exec.Select(q, r.rows(ctx, q), r.endpoints(ctx, q)))
 }
 
 // aggregate answers an aggregation.
@@ -40,14 +40,25 @@ func (r reader) aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2
 		return failed[onto.Group](err)
 	}
 	if r.native(&a.Query, operands) {
-		return r.s.b.Aggregate(ctx, a)
+		return freshly(ctx, r.s, r.t, r.s.b.Aggregate(ctx, a))
 	}
-	return exec.Aggregate(a, r.rows(ctx, &a.Query), r.endpoints(ctx, &a.Query))
+	return freshly(ctx, r.s, r.t, exec.Aggregate(a, r.rows(ctx, &a.Query), r.endpoints(ctx, &a.Query)))
 }
 
 // get returns the version of an identity as of a commit.
 func (r reader) get(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
+	v, err := r.find(ctx, id, at)
+	if stale := r.s.fresh(ctx, r.t); stale != nil {
+		return onto.Version{}, stale
+	}
+	return v, err
+}
+
+func (r reader) find(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
 	c := r.t.chain
+	if !r.stored && c != nil && !c.begun(at) {
+		return onto.Version{}, backend.NoVersion(id)
+	}
 	if r.stored || c == nil || c.at(at) >= c.ready {
 		return r.s.b.Get(ctx, id, at)
 	}
@@ -94,14 +105,14 @@ func (r reader) ends(q *backend.Query, operands []onto.Operand) (left, right boo
 // checkEnds refuses a history as stored whose endpoints had several names: one
 // question cannot be about both.
 func (r reader) checkEnds(q *backend.Query, operands []onto.Operand) error {
-	if !r.stored || q.Mode != backend.History || r.t.chain == nil {
+	if !r.stored || q.Mode != backend.History {
 		return nil
 	}
 	if left, right := r.ends(q, operands); !left && !right {
 		return nil
 	}
-	for _, s := range r.t.chain.stages {
-		if was := &s.typ.schema; was.Left != r.t.schema.Left || was.Right != r.t.schema.Right {
+	for _, was := range r.t.ends {
+		if was != [2]string{r.t.schema.Left, r.t.schema.Right} {
 			return onto.Errorf(onto.Invalid, "the endpoints of %s were renamed, so a history as stored cannot look at them", r.t.schema.Name).
 				WithHint("look at the history as the types are now, or at one moment as stored")
 		}
@@ -112,8 +123,8 @@ func (r reader) checkEnds(q *backend.Query, operands []onto.Operand) error {
 // nativeEnd reports whether the endpoints that a query sees are stored as their
 // type is now.
 func (s *Store) nativeEnd(name string, q *backend.Query) bool {
-	t, ok := s.types[typeName{onto.KindEntity, name}]
-	return !ok || t.chain == nil || t.chain.native(q)
+	t, err := s.life(onto.KindEntity, name, q.At)
+	return err != nil || t.chain == nil || t.chain.native(q)
 }
 
 // rows yields the versions that a query is about, upgraded, in the order of its
@@ -161,6 +172,9 @@ func (r reader) raw(q *backend.Query) []backend.Query {
 		return []backend.Query{base}
 	}
 	if q.Mode == backend.State {
+		if !c.begun(q.At) {
+			return nil
+		}
 		base.Type = c.source(q.At)
 		return []backend.Query{base}
 	}
@@ -201,7 +215,7 @@ func (r reader) endpoints(ctx context.Context, q *backend.Query) exec.Endpoints 
 // endpoint returns the fields of an entity as of a commit, nil if it does not
 // exist then.
 func (r reader) endpoint(ctx context.Context, id onto.Identity, at int64) (json.RawMessage, error) {
-	t, err := r.s.readable(id.Kind, id.Type)
+	t, err := r.s.life(id.Kind, id.Type, at)
 	if err != nil {
 		t = &typ{}
 	}

@@ -250,7 +250,10 @@ func (s *Store) planCommit(ctx context.Context, commit int64, plan *RevertPlan) 
 	plan.Commits = []int64{commit}
 	plan.all = func(yield func(target, error) bool) {
 		for c, err := range s.Changes(ctx, commit) {
-			g := target{RevertChange: RevertChange{Identity: c.Identity}, to: commit - 1}
+			g := target{to: commit - 1}
+			if err == nil {
+				g.Identity, err = s.changed(&c, commit)
+			}
 			if err == nil {
 				err = s.aim(ctx, &g, plan)
 			}
@@ -281,7 +284,10 @@ func (s *Store) planCorrelation(ctx context.Context, correlation string, plan *R
 			if err != nil {
 				return err
 			}
-			present := s.presentName(c.Identity)
+			present, err := s.changed(&c, id)
+			if err != nil {
+				return err
+			}
 			if _, known := first[present]; !known {
 				first[present] = id
 			}
@@ -328,7 +334,6 @@ func (s *Store) planIdentity(ctx context.Context, r Revert, plan *RevertPlan) er
 
 // aim fills in what a target is, what it was, and what is in between.
 func (s *Store) aim(ctx context.Context, g *target, plan *RevertPlan) error {
-	g.Identity = s.presentName(g.Identity)
 	t, err := s.typ(g.Kind, g.Type)
 	if err != nil {
 		return onto.Errorf(onto.Invalid, "%s cannot be reverted: %w", g.Identity, err)
@@ -385,16 +390,17 @@ func live(v *onto.Version) *onto.Version {
 	return v
 }
 
-// presentName is the identity under the name that its type has now.
-func (s *Store) presentName(id onto.Identity) onto.Identity {
-	for range len(s.ended) {
-		t, ok := s.ended[typeName{id.Kind, id.Type}]
-		if !ok || t.end.RenamedTo == "" {
-			break
-		}
-		id.Type = t.end.RenamedTo
+// changed is the identity that a commit changed, under the name that its type
+// has now.
+func (s *Store) changed(c *onto.Change, commit int64) (onto.Identity, error) {
+	if c.Before != nil {
+		commit-- // it may have been the end of the type
 	}
-	return id
+	id, err := s.presentName(c.Identity, commit)
+	if err != nil {
+		return id, onto.Errorf(onto.Invalid, "%s cannot be reverted: %w", c.Identity, err)
+	}
+	return id, nil
 }
 
 // versionAt is the newest version of an identity as of a commit, as its type is
@@ -403,9 +409,6 @@ func (s *Store) versionAt(ctx context.Context, t *typ, id onto.Identity, at int6
 	v, err := reader{s: s, t: t}.get(ctx, id, at)
 	if onto.CodeOf(err) == onto.NotFound {
 		return nil, nil
-	}
-	if err == nil {
-		err = t.outdated(&v)
 	}
 	return &v, err
 }

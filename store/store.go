@@ -45,7 +45,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"iter"
 	"os"
 	"reflect"
 	"slices"
@@ -77,9 +76,14 @@ type Store struct {
 	b       backend.Backend
 	opts    Options
 	types   map[typeName]*typ
-	ended   map[typeName]*typ // types that exist no more
+	former  map[typeName][]*typ // types that exist no more, oldest first
+	stored  []onto.SchemaVersion
 	structs map[reflect.Type]*typ
 	head    atomic.Int64 // a commit that is known to exist; the log never shrinks
+
+	watcher backend.TypeWatcher               // nil if the backend is none
+	turn    atomic.Int64                      // the change of types that the store has looked at
+	strange atomic.Pointer[map[typeName]bool] // types that are others than the store knows; nil for none
 }
 
 type typeName struct {
@@ -114,7 +118,7 @@ func OpenWith(ctx context.Context, b backend.Backend, opts *Options, types ...on
 
 // newStore makes a store with its options filled in. It knows no types yet.
 func newStore(b backend.Backend, opts *Options) *Store {
-	s := &Store{b: b, types: map[typeName]*typ{}, ended: map[typeName]*typ{}, structs: map[reflect.Type]*typ{}}
+	s := &Store{b: b, types: map[typeName]*typ{}, former: map[typeName][]*typ{}, structs: map[reflect.Type]*typ{}}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -170,27 +174,8 @@ func (s *Store) load(ctx context.Context, types []onto.Type) error {
 	if err := s.learn(stored); err != nil {
 		return err
 	}
+	s.seenTypes()
 	return s.bind(types, schemas)
-}
-
-// learn takes over the stored types.
-func (s *Store) learn(stored []onto.SchemaVersion) error {
-	given, err := newUpgraders(s.opts.Upgraders)
-	if err != nil {
-		return err
-	}
-	for _, v := range backend.Last(stored) {
-		t := &typ{schema: v.Schema, version: v.Version, end: v.End}
-		if c := newChain(stored, v, given); len(c.stages) > 1 {
-			t.chain = c
-		}
-		if v.End != nil {
-			s.ended[typeName{v.Schema.Kind, v.Schema.Name}] = t
-		} else {
-			s.types[typeName{v.Schema.Kind, v.Schema.Name}] = t
-		}
-	}
-	return nil
 }
 
 // bind lets Go structs stand for the types they were given for.
@@ -311,19 +296,6 @@ func sortTypes(list []onto.Schema) {
 	})
 }
 
-// everyName yields the types by name, also those that exist no more.
-func (s *Store) everyName() iter.Seq2[typeName, *typ] {
-	return func(yield func(typeName, *typ) bool) {
-		for _, types := range []map[typeName]*typ{s.types, s.ended} {
-			for name, t := range types {
-				if !yield(name, t) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // Type returns the schema of a type by its name.
 func (s *Store) Type(name string) (onto.Schema, error) {
 	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
@@ -342,15 +314,6 @@ func (s *Store) typ(kind onto.Kind, name string) (*typ, error) {
 	return nil, s.unknownType(kind, name)
 }
 
-// readable returns a type by kind and name, also one that exists no more: it
-// can be read as of a time when it did.
-func (s *Store) readable(kind onto.Kind, name string) (*typ, error) {
-	if t, ok := s.ended[typeName{kind, name}]; ok {
-		return t, nil
-	}
-	return s.typ(kind, name)
-}
-
 // gone tells that a type exists no more.
 func (t *typ) gone() error {
 	if t.end.RenamedTo != "" {
@@ -363,8 +326,8 @@ func (t *typ) gone() error {
 
 func (s *Store) unknownType(kind onto.Kind, name string) error {
 	for _, k := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
-		if t, ok := s.ended[typeName{k, name}]; ok && (kind == "" || kind == k) {
-			return t.gone()
+		if lives := s.former[typeName{k, name}]; lives != nil && (kind == "" || kind == k) {
+			return lives[len(lives)-1].gone()
 		}
 	}
 	var names []string

@@ -174,6 +174,8 @@ type step struct {
 	program *jq.Program
 	call    func(fields map[string]any) (map[string]any, error)
 	missing string // why the step cannot be taken; "" if it can
+
+	text, renamed string // of the program; the former name of the type
 }
 
 // newStep finds the way from a stage into a version.
@@ -190,6 +192,7 @@ func newStep(from *typ, to *onto.SchemaVersion, given upgraders) step {
 	}
 	function := given[name].Func
 	carry := onto.CarryOver(from.schema, to.Schema)
+	s.text, s.renamed = u.Program, u.RenamedFrom
 	switch {
 	case u.Program != "":
 		program, err := jq.Compile(u.Program)
@@ -266,14 +269,9 @@ func (s *step) run(ctx context.Context, to *typ, id onto.Identity, fields json.R
 	var err error
 	switch {
 	case s.program != nil:
-		limited, cancel := context.WithTimeout(ctx, timeout)
-		result, err = s.runProgram(limited, fields)
-		if limited.Err() != nil && ctx.Err() == nil {
-			err = overtime(timeout)
-		}
-		cancel()
+		result, err = within(ctx, timeout, func(ctx context.Context) (any, error) { return s.runProgram(ctx, fields) })
 	case s.call != nil:
-		result, err = s.runFunc(ctx, fields, timeout)
+		result, err = within(ctx, timeout, func(context.Context) (any, error) { return s.runFunc(fields) })
 	}
 	if err != nil {
 		return nil, err
@@ -282,24 +280,35 @@ func (s *step) run(ctx context.Context, to *typ, id onto.Identity, fields json.R
 	return w.Fields, err
 }
 
-func (s *step) runProgram(ctx context.Context, fields json.RawMessage) (json.RawMessage, error) {
-	return s.program.Run(ctx, fields)
+func (s *step) runProgram(ctx context.Context, fields json.RawMessage) (any, error) {
+	out, err := s.program.Run(ctx, fields)
+	return json.RawMessage(out), err
+}
+
+func (s *step) runFunc(fields json.RawMessage) (any, error) {
+	given, err := onto.DecodeObject(fields)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.call(given)
+	if made == nil && err == nil {
+		err = onto.Errorf(onto.UpgraderFailed, "the upgrader returned nothing")
+	}
+	return made, err
 }
 
 func overtime(timeout time.Duration) error {
 	return onto.Errorf(onto.UpgraderFailed, "the upgrader did not end within %v", timeout)
 }
 
-// runFunc calls a Go function. One that does not end in time is left behind: Go
-// cannot stop it.
-func (s *step) runFunc(ctx context.Context, fields json.RawMessage, timeout time.Duration) (any, error) {
-	given, err := onto.DecodeObject(fields)
-	if err != nil {
-		return nil, err
-	}
+// within runs an upgrader. One that does not end in time is left behind: Go
+// cannot stop a function, nor a single step of a program.
+func within(ctx context.Context, timeout time.Duration, run func(context.Context) (any, error)) (any, error) {
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	type outcome struct {
-		fields map[string]any
-		err    error
+		made any
+		err  error
 	}
 	done := make(chan outcome, 1)
 	go func() {
@@ -310,19 +319,18 @@ func (s *step) runFunc(ctx context.Context, fields json.RawMessage, timeout time
 			}
 			done <- o
 		}()
-		o.fields, o.err = s.call(given)
-		if o.fields == nil && o.err == nil {
-			o.err = onto.Errorf(onto.UpgraderFailed, "the upgrader returned nothing")
-		}
+		o.made, o.err = run(limited)
 	}()
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
 	select {
 	case o := <-done:
-		return o.fields, o.err
-	case <-timer.C:
+		if limited.Err() != nil && ctx.Err() == nil && o.err != nil {
+			return nil, overtime(timeout)
+		}
+		return o.made, o.err
+	case <-limited.Done():
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		return nil, overtime(timeout)
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }

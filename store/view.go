@@ -80,24 +80,22 @@ func (v View) Get(ctx context.Context, id onto.Identity) (onto.Version, error) {
 	return v.get(ctx, t, id)
 }
 
-// typ returns a type as the view shows it.
+// typ returns a type as the view shows it: the one that had the name then.
 func (v View) typ(kind onto.Kind, name string) (*typ, error) {
-	t, err := v.s.readable(kind, name)
-	if err != nil || !v.stored || t.chain == nil {
-		return t, err
-	}
 	at := backend.Head
 	if commit, ok := v.point.Commit(); ok {
 		at = commit
 	}
-	stored := &typ{schema: t.chain.union(at), version: t.version, chain: t.chain, end: t.end}
-	return stored, nil
+	if v.stored {
+		return v.s.storedType(kind, name, at)
+	}
+	return v.s.life(kind, name, at)
 }
 
 // pin replaces a time by the commit that it refers to, if it matters what types
 // were like then.
 func (v View) pin(ctx context.Context) (View, error) {
-	if _, timed := v.point.Time(); !v.stored || !timed {
+	if _, timed := v.point.Time(); !timed || !v.stored && len(v.s.former) == 0 {
 		return v, nil
 	}
 	c, err := v.Commit(ctx)
@@ -129,13 +127,15 @@ func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
 		return nil, err
 	}
 	var list []onto.Schema
-	for name := range v.s.everyName() {
-		t, err := v.typ(name.kind, name.name)
-		if err == nil && v.exists(t, at) == nil && (v.stored || t.end == nil || t.end.RenamedTo == "") {
+	for _, n := range v.s.everyName() {
+		t, err := v.typ(n.kind, n.name)
+		if err != nil || v.exists(t, at) != nil || !v.stored && t.end != nil && t.end.RenamedTo != "" {
+			continue
+		}
+		if k := len(list); k == 0 || list[k-1].Name != t.schema.Name || list[k-1].Kind != t.schema.Kind {
 			list = append(list, t.schema)
 		}
 	}
-	sortTypes(list)
 	return list, nil
 }
 
@@ -143,26 +143,36 @@ func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
 // moment, since their versions do.
 func (v View) EveryType() []onto.Schema {
 	var list []onto.Schema
-	for name, t := range v.s.everyName() {
-		if !v.stored && t.end != nil && t.end.RenamedTo != "" {
+	for _, n := range v.s.everyName() {
+		if !v.stored && n.typ.end != nil && n.typ.end.RenamedTo != "" {
 			continue // goes on under its new name
 		}
-		if shown, err := v.typ(name.kind, name.name); err == nil {
-			list = append(list, shown.schema)
+		t, err := v.typ(n.kind, n.name)
+		if k := len(list); err == nil && (k == 0 || list[k-1].Name != t.schema.Name || list[k-1].Kind != t.schema.Kind) {
+			list = append(list, t.schema)
 		}
 	}
-	sortTypes(list)
 	return list
 }
 
 // exists fails if the type is not one as of a commit: it has come to its end,
 // or, as stored, had another name then.
 func (v View) exists(t *typ, at int64) error {
-	if t.end != nil && (at == backend.Head || at >= t.end.Commit) {
-		return t.gone()
+	if !v.stored {
+		if t.end != nil && !t.covers(at) {
+			return t.gone()
+		}
+		return nil
 	}
-	if v.stored && t.chain != nil {
-		if name := t.chain.source(at); name != t.schema.Name {
+	life, err := v.s.life(t.schema.Kind, t.schema.Name, at)
+	if err != nil {
+		return err
+	}
+	if life.end != nil && !life.covers(at) {
+		return life.gone()
+	}
+	if life.chain != nil && life.chain.begun(at) {
+		if name := life.chain.source(at); name != t.schema.Name {
 			return onto.Errorf(onto.Invalid, "at commit %d type %s was called %s", at, t.schema.Name, name).
 				WithHint("ask for %s to see it as stored", name)
 		}
@@ -190,24 +200,11 @@ func (v View) get(ctx context.Context, t *typ, id onto.Identity) (onto.Version, 
 		return onto.Version{}, err
 	}
 	found, err := reader{v.s, t, v.stored}.get(ctx, id, at)
-	if err == nil {
-		err = t.outdated(&found)
-	}
 	if err == nil && !found.Live() {
 		return onto.Version{}, onto.Errorf(onto.NotFound, "%s was deleted by commit %d", id, found.Commit).
 			WithHint("see its versions with: onto log %s", commandArgs(id))
 	}
 	return found, err
-}
-
-// outdated fails if a version is of a newer version of the type than is known
-// here: another program has migrated the store.
-func (t *typ) outdated(v *onto.Version) error {
-	if v.SchemaVersion <= t.version {
-		return nil
-	}
-	return onto.Errorf(onto.SchemaOutdated, "%s is stored with version %d of its type, this program knows %d", v.Identity, v.SchemaVersion, t.version).
-		WithHint("open the store again with the present types")
 }
 
 // commandArgs is an identity as arguments of the command, quoted for a shell.

@@ -16,12 +16,18 @@ func (l log) evolved(e *backend.Evolution, now time.Time) (log, error) {
 	}
 	next := l.head() + 1
 	l.schemas = schemasOut(l.schemas)
+	l.turns++
 	for _, t := range e.End {
 		end := onto.End{Commit: next, RenamedTo: t.RenamedTo, Purged: t.Purge, Time: now, Runtime: e.Runtime}
 		if t.Purge {
 			l, end.Versions = l.without(t.Kind, t.Type)
 		}
 		last := &l.schemas[lastOf(l.schemas, t.Kind, t.Type)]
+		if last.End != nil { // it has ended before
+			before := *last.End
+			before.Purged, before.Versions = true, before.Versions+end.Versions
+			end = before
+		}
 		last.Schema, last.End = asStored(*last), &end
 	}
 	for _, a := range e.Add {

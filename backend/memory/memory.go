@@ -78,6 +78,7 @@ type log struct {
 	commits  []record       // commit n is at n-1
 	versions []onto.Version // by commit, then identity
 	schemas  []onto.SchemaVersion
+	turns    int64 // how often types have evolved
 }
 
 // head returns the id of the newest commit, or 0.
@@ -96,6 +97,13 @@ func (b *Backend) moment(ctx context.Context) (log, error) {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
 	return b.store.log, b.usable(ctx)
+}
+
+// TypesSeen implements [backend.TypeWatcher].
+func (b *Backend) TypesSeen() int64 {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	return b.store.log.turns
 }
 
 // usable tells whether a call may go on. The store is locked.

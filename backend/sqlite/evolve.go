@@ -80,7 +80,13 @@ func (s *stream) writeTypes(all []onto.SchemaVersion, e *backend.Evolution) erro
 	s.ended = map[typeName]int{}
 	for _, t := range e.End {
 		last := backend.NextVersion(all, t.Kind, t.Type) - 1
-		if err := s.endType(t, last); err != nil {
+		var before *onto.End
+		for _, v := range all {
+			if v.Schema.Kind == t.Kind && v.Schema.Name == t.Type && v.Version == last {
+				before = v.End
+			}
+		}
+		if err := s.endType(t, last, before); err != nil {
 			return err
 		}
 		s.ended[typeName{t.Kind, t.Type}] = last
@@ -104,16 +110,21 @@ func (s *stream) writeTypes(all []onto.SchemaVersion, e *backend.Evolution) erro
 	return nil
 }
 
-// endType ends a type, whose last version is given.
-func (s *stream) endType(t backend.EndedType, last int) error {
+// endType ends a type, whose last version is given, with its end if it had
+// ended before.
+func (s *stream) endType(t backend.EndedType, last int, before *onto.End) error {
 	end := onto.End{Commit: s.head + 1, RenamedTo: t.RenamedTo, Purged: t.Purge, Time: s.now, Runtime: s.draft.Evolve.Runtime}
+	if before != nil { // it has ended before
+		end = *before
+		end.Purged = true
+	}
 	if t.Purge {
-		var err error
 		rows := s.b.table(t.Kind)
-		end.Versions, err = s.w.queryInt(fmt.Sprintf(`SELECT count(*) FROM %s WHERE %s = ?`, rows.history, rows.columns[0]), t.Type)
+		n, err := s.w.queryInt(fmt.Sprintf(`SELECT count(*) FROM %s WHERE %s = ?`, rows.history, rows.columns[0]), t.Type)
 		if err != nil {
 			return err
 		}
+		end.Versions += n
 	}
 	err := s.w.exec(`DELETE FROM schema_registry WHERE type_kind = ? AND type_name = ?`, string(t.Kind), t.Type)
 	if err != nil {
@@ -150,6 +161,11 @@ func changedTypes(last []onto.SchemaVersion, e *backend.Evolution) []onto.Schema
 // history that is gone.
 func (s *stream) purge(of backend.EndedType) error {
 	t := s.b.table(of.Kind)
+	// What is removed is overwritten, not only unlinked.
+	if err := s.w.script(`PRAGMA secure_delete = ON`); err != nil {
+		return err
+	}
+	defer func() { _ = s.w.script(`PRAGMA secure_delete = OFF`) }()
 	err := s.w.exec(fmt.Sprintf(`UPDATE commits SET operations = operations - h.n
 		FROM (SELECT commit_id, count(*) AS n FROM %s WHERE %s = ? GROUP BY commit_id) h
 		WHERE commits.id = h.commit_id AND commits.operations IS NOT NULL`, t.history, t.columns[0]), of.Type)

@@ -45,6 +45,9 @@ func (b *Backend) get(ctx context.Context, c *conn, id onto.Identity, at int64) 
 	if err != nil {
 		return onto.Version{}, err
 	}
+	if ok {
+		b.sees(r.int(7))
+	}
 	if !ok || r.null(3) {
 		return onto.Version{}, backend.NoVersion(id)
 	}
@@ -58,6 +61,9 @@ func (b *Backend) getAt(c *conn, id onto.Identity, at int64) (onto.Version, erro
 	r, ok, err := c.queryRow(b.table(id.Kind).getAt, append(identityArgs(buf[:0], &id), at)...)
 	if err != nil {
 		return onto.Version{}, err
+	}
+	if ok {
+		b.sees(r.int(7))
 	}
 	if !ok || r.null(3) {
 		return onto.Version{}, backend.NoVersion(id)

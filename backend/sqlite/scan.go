@@ -68,13 +68,14 @@ func (b *Backend) beginRead(c *conn) (*reading, error) {
 	if err := c.exec(`BEGIN`); err != nil {
 		return nil, err
 	}
-	row, ok, err := c.queryRow(`SELECT ` + standing + `, m.times_ordered, m.format FROM ` + standingFrom)
+	row, ok, err := c.queryRow(`SELECT ` + standing + `, m.times_ordered, m.format, ` + b.changes + ` FROM ` + standingFrom)
 	if err == nil && !ok {
 		err = onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", b.path)
 	}
 	if err != nil {
 		return nil, err
 	}
+	b.sees(row.int(5))
 	return &reading{conn: c, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1 && readForeign(row).covers(), format: row.int(4), counted: &b.counted}, nil
 }
 

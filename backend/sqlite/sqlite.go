@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -41,6 +42,8 @@ type Backend struct {
 	file    string // the file itself: whole and free of links
 	opts    Options
 	tables  [2]*table
+	changes string       // the column that tells how often types have changed
+	seen    atomic.Int64 // how often they had, as of the newest moment that was looked at
 	counted counted
 	readers pool
 	temp    string      // a directory to remove on Close; "" if there is none
@@ -63,7 +66,7 @@ const memoryPath = ":memory:"
 // The path ":memory:" gives a new store in a temporary file, which is gone
 // after Close.
 func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
-	b := &Backend{path: path, writing: make(turn, 1), tables: [2]*table{newTable(onto.KindEntity), newTable(onto.KindRelation)}}
+	b := &Backend{path: path, writing: make(turn, 1), changes: typeChanges}
 	if opts != nil {
 		b.opts = *opts
 	}
@@ -81,6 +84,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
 }
 
 func (b *Backend) open(ctx context.Context) error {
+	b.makeTables()
 	if err := checkLibrary(); err != nil {
 		return err
 	}
@@ -102,6 +106,11 @@ func (b *Backend) open(ctx context.Context) error {
 		return b.openReadOnly()
 	}
 	return b.openWriter(ctx)
+}
+
+// makeTables makes the SQL of both kinds.
+func (b *Backend) makeTables() {
+	b.tables = [2]*table{newTable(onto.KindEntity, b.changes), newTable(onto.KindRelation, b.changes)}
 }
 
 // findFile finds the file itself. Readers open it later, when the process may
@@ -192,7 +201,24 @@ func (b *Backend) openReadOnly() error {
 		return onto.Errorf(onto.ReadOnly, "%s: a file of the original Ontologia needs to be opened for writing once", b.path).
 			WithHint("copy it to where it can be written and open it there")
 	}
+	if found.format == 1 {
+		b.changes = "0"
+		b.makeTables()
+	}
 	return found.check(b.path)
+}
+
+// TypesSeen implements [backend.TypeWatcher].
+func (b *Backend) TypesSeen() int64 { return b.seen.Load() }
+
+// sees notes how often types have changed.
+func (b *Backend) sees(changes int64) {
+	for {
+		known := b.seen.Load()
+		if changes <= known || b.seen.CompareAndSwap(known, changes) {
+			return
+		}
+	}
 }
 
 func (b *Backend) dialReader() (*conn, error) {

@@ -190,6 +190,7 @@ const (
 // the same transaction, after bringing in whatever others had appended. So a
 // head of ours is covered; a foreign one is if it was the last brought in.
 const (
+	typeChanges  = `m.derived` // files of format 1 do not have it
 	standing     = `head.id, iif(head.operations IS NULL, m.foreign_until, head.id), m.foreign_until`
 	standingFrom = `onto_meta m LEFT JOIN commits head ON head.id = (SELECT max(id) FROM commits)`
 )
@@ -219,13 +220,15 @@ func newNames(kind onto.Kind) *table {
 		columns: []string{"relation_type", "left_key", "right_key", "instance_key"}}
 }
 
-func newTable(kind onto.Kind) *table {
+// newTable makes the SQL of a kind. Changes is the column that tells how often
+// types have changed.
+func newTable(kind onto.Kind, changes string) *table {
 	t := newNames(kind)
 	same := t.matches("c", "?")
-	t.get = fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB)
-		FROM %s LEFT JOIN %s c ON %s`, standing, standingFrom, t.current, same)
-	t.getAt = fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB)
-		FROM %s LEFT JOIN %s h ON h.id = %s`, standing, standingFrom, t.history, t.newestAt("?", "?"))
+	t.get = fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB), %s
+		FROM %s LEFT JOIN %s c ON %s`, standing, changes, standingFrom, t.current, same)
+	t.getAt = fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s
+		FROM %s LEFT JOIN %s h ON h.id = %s`, standing, changes, standingFrom, t.history, t.newestAt("?", "?"))
 	t.lookup = fmt.Sprintf(`SELECT commit_id, op, schema_version_id, CAST(json(fields) AS BLOB)
 		FROM %s c WHERE %s`, t.current, same)
 	t.firstRow = fmt.Sprintf(`SELECT %s FROM %s c WHERE %s`, t.firstID("c"), t.current, same)

@@ -204,6 +204,7 @@ func (b *Backend) readState(c *conn) (state, error) {
 			s.holder, s.heldUntil = r.text(5), until
 		}
 	}
+	b.sees(s.derived)
 	return s, file{fileOurs, r.int(8)}.check(b.path) // a newer program may have come since
 }
 
