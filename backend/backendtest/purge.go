@@ -129,7 +129,8 @@ func endPurgesRenamed(s *story) {
 func endPurgesAgain(s *story) {
 	s.commit(put(city("rome"), 1))
 	s.evolve(ending(tCity), remove(city("rome")))
-	s.refusedEvolution(onto.NotFound, s.evolving(purging("")))
+	s.evolve(purging("")) // it has ended, and its history goes now
+	s.wantNever(tCity, 2, "rome")
 	s.register(testSchemas()...)
 	s.commit(stamped(put(city("rome"), 1), 2), put(person("ada"), 1))
 	expected := s.evolving(purging(""))
@@ -141,9 +142,9 @@ func endPurgesAgain(s *story) {
 	s.want("operations", s.operations(), "0 0 1 1")
 	s.want("versions", s.versionsOf(tCity), "v1 since 1 until 2, v2 since 3 until 4")
 	s.want("the first end", s.endOf(tCity, 1),
-		`ended at 2 on 2026-02-10T12:00:00.000000+00:00 by "evolver", renamed to "", purged false with 0 versions`)
+		`ended at 2 on 2026-02-10T12:00:00.000000+00:00 by "evolver", renamed to "", purged true with 2 versions`)
 	s.want("the second end", s.endOf(tCity, 2),
-		`ended at 4 on 2026-02-10T12:00:00.000000+00:00 by "evolver", renamed to "", purged true with 3 versions`)
+		`ended at 4 on 2026-02-10T12:00:00.000000+00:00 by "evolver", renamed to "", purged true with 1 versions`)
 }
 
 func endPurgesMany(s *story) {

@@ -117,6 +117,8 @@ func (b *Backend) take(ctx context.Context, until time.Time, l *onto.Lease) (sta
 		if err == nil {
 			b.rollback(b.writer)
 			held = b.heldBy(s)
+		} else if onto.CodeOf(err) == onto.LockContention {
+			err = b.namedHolder(err, held)
 		}
 		b.writing.release()
 		if err == nil {
@@ -126,6 +128,18 @@ func (b *Backend) take(ctx context.Context, until time.Time, l *onto.Lease) (sta
 			return s, err
 		}
 	}
+}
+
+// namedHolder is the error for a wait that others, who were in the way for a
+// moment each, have made too long: if somebody holds the lease, it names him.
+func (b *Backend) namedHolder(err error, held func() error) error {
+	if held != nil {
+		return held()
+	}
+	if s, stateErr := b.readState(b.writer); stateErr == nil && !s.heldUntil.IsZero() {
+		return b.heldBy(s)()
+	}
+	return err
 }
 
 // heldBy makes the error for a wait for the holder that took too long.
