@@ -1,0 +1,111 @@
+// Package lake keeps a store on object storage: immutable objects, and one head
+// that is replaced by compare-and-swap.
+//
+// The head is the root. It names the newest manifest, which tells the commits
+// of one round and their files, and the catalog, which tells the types. Whoever
+// swaps the head has published; nothing else counts. docs/format/lake.md has
+// every key and field.
+//
+// This package holds the protocol. It is written over [bucket.Bucket] alone and
+// takes time and chance from outside, so that a scheduler with a seed can drive
+// many writers through every order of events.
+package lake
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// Format is the version of the layout.
+const Format = 1
+
+// headKey is where the head is.
+const headKey = "meta/head.json"
+
+// recentAttempts is how many attempts a head remembers.
+const recentAttempts = 64
+
+// head is the root of a lake. Its bytes are never the same twice, since each has
+// an attempt of its own.
+type head struct {
+	CommitID     int64   `json:"commit_id"`     // 0 if there is no commit
+	ManifestPath *string `json:"manifest_path"` // null if there is no commit
+	UpdatedAt    string  `json:"updated_at"`
+	RuntimeID    string  `json:"runtime_id"`
+
+	Format   int      `json:"format"`
+	StoreID  string   `json:"store_id"`
+	Sequence int64    `json:"sequence"`        // of heads; the first has 1
+	Attempt  string   `json:"attempt"`         // that made it
+	Previous string   `json:"previous_sha256"` // of the head before; "" for the first
+	Recent   []string `json:"recent_attempts"` // that made the heads before, newest first
+	Catalog  string   `json:"catalog_path"`
+}
+
+// made reports whether an attempt made this head or one of those before. It is
+// sure of the answer if known; otherwise the attempt may be too long ago.
+func (h *head) made(attempt string, sequence int64) (made, known bool) {
+	if h.Attempt == attempt || slices.Contains(h.Recent, attempt) {
+		return true, true
+	}
+	return false, h.Sequence-sequence <= int64(len(h.Recent))
+}
+
+// next is the head that follows, but for what it points at.
+func (h *head) next(body []byte, attempt, runtime, now string) *head {
+	n := *h
+	n.Sequence, n.Attempt, n.Previous = h.Sequence+1, attempt, hashOf(body)
+	n.Recent = append([]string{h.Attempt}, h.Recent[:min(len(h.Recent), recentAttempts-1)]...)
+	n.RuntimeID, n.UpdatedAt = runtime, now
+	return &n
+}
+
+func hashOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// parseHead reads a head. Anything may stand there.
+func parseHead(body []byte) (*head, error) {
+	h := new(head)
+	if err := json.Unmarshal(body, h); err != nil {
+		return nil, damaged(headKey, "it is not JSON: %w", err)
+	}
+	switch {
+	case h.Format > Format:
+		return nil, onto.Errorf(onto.Unsupported, "%s: format %d, this program reads up to %d", headKey, h.Format, Format).
+			WithHint("use a newer onto")
+	case h.Format < 1 || h.StoreID == "":
+		return nil, onto.Errorf(onto.Unsupported, "%s: it is not the head of a lake of this program", headKey).
+			WithHint("name another bucket or prefix")
+	case h.Sequence < 1 || h.Attempt == "" || h.Catalog == "" || h.CommitID < 0 || len(h.Recent) > recentAttempts:
+		return nil, damaged(headKey, "a member is missing or out of range")
+	case (h.CommitID == 0) != (h.ManifestPath == nil):
+		return nil, damaged(headKey, "commit %d and its manifest do not go together", h.CommitID)
+	}
+	return h, nil
+}
+
+// damaged is the error for an object that is not as it was written.
+func damaged(key, format string, args ...any) error {
+	return onto.Errorf(onto.Corrupt, "%s: %w", key, onto.Errorf(onto.Corrupt, format, args...)).
+		WithHint("restore the object, or the whole bucket, from a backup")
+}
+
+// encode writes a document as one line of JSON.
+func encode(doc any) []byte {
+	text, err := json.Marshal(doc)
+	if err != nil {
+		panic("lake: a document is not JSON: " + err.Error()) // they hold texts and numbers only
+	}
+	canonical, err := codec.AppendCanonical(nil, text)
+	if err != nil {
+		panic("lake: a document is not canonical: " + err.Error())
+	}
+	return canonical
+}

@@ -1,0 +1,141 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ontologia/onto/backend/lake/bucket"
+)
+
+// orphan is an object that no head leads to.
+type orphan struct {
+	bucket.Entry
+	age time.Duration // by the bucket's own clock
+}
+
+// orphanPlan is what a janitor would remove.
+type orphanPlan struct {
+	sequence int64 // of the head that was looked at
+	orphans  []orphan
+	bytes    int64
+}
+
+// listed is how many objects one listing returns.
+const listed = 1000
+
+// planOrphans finds objects that no head leads to and that are older than a
+// grace period, which must be longer than any attempt can last. Age is judged by
+// the newest object in the listing: clocks of this and other machines do not
+// matter. Listings only tell what could be removed; what is needed is told by the
+// head.
+func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*orphanPlan, error) {
+	if l.planted(noGrace) {
+		grace = -1
+	}
+	before, err := l.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var entries []bucket.Entry
+	for _, prefix := range []string{"commits/", "meta/catalog/"} {
+		for after := ""; ; {
+			page, err := l.b.List(ctx, prefix, after, listed)
+			if err != nil {
+				return nil, err
+			}
+			entries = append(entries, page...)
+			if len(page) < listed {
+				break
+			}
+			after = page[len(page)-1].Key
+		}
+	}
+	t, err := l.load(ctx) // after the listing: what was published before it is known now
+	if err != nil {
+		return nil, err
+	}
+	if l.planted(headBeforeList) {
+		t, grace = before, -1
+	}
+	needed, err := l.needed(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	plan := &orphanPlan{sequence: t.head.Sequence}
+	newest := time.Time{}
+	for _, e := range entries {
+		if e.Modified.After(newest) {
+			newest = e.Modified
+		}
+	}
+	for _, e := range entries {
+		if age := newest.Sub(e.Modified); !needed[attemptOf(e.Key)] && age > grace {
+			plan.orphans = append(plan.orphans, orphan{e, age})
+			plan.bytes += e.Size
+		}
+	}
+	slices.SortFunc(plan.orphans, func(a, b orphan) int { return strings.Compare(a.Key, b.Key) })
+	return plan, nil
+}
+
+// needed is the attempts that a head leads to: those of all rounds and of the
+// catalog.
+func (l *log) needed(ctx context.Context, t *tip) (map[string]bool, error) {
+	needed := map[string]bool{t.head.Attempt: true, t.catalog.Attempt: true}
+	if l.planted(forgetCatalog) {
+		delete(needed, t.catalog.Attempt)
+	}
+	for m, err := range l.rounds(ctx, t) {
+		if err != nil {
+			return nil, err
+		}
+		needed[m.Attempt] = true
+		if l.planted(forgetAncestors) {
+			break
+		}
+	}
+	return needed, nil
+}
+
+// attemptOf is the attempt that wrote an object, as its key tells.
+func attemptOf(key string) string {
+	part := strings.Split(key, "/")
+	name := part[len(part)-1]
+	if strings.HasPrefix(key, "commits/") {
+		name = part[1]
+	}
+	_, attempt, _ := strings.Cut(strings.TrimSuffix(name, ".json"), "-")
+	return attempt
+}
+
+// sweep removes what a plan names, after making sure once more that no head
+// leads to it. It returns how many objects it removed.
+func (l *log) sweep(ctx context.Context, plan *orphanPlan) (int, error) {
+	t, err := l.load(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if l.planted(headBeforeList) {
+		t = &tip{head: t.head, catalog: t.catalog}
+	}
+	needed, err := l.needed(ctx, t)
+	if err != nil {
+		return 0, err
+	}
+	removed := 0
+	var errs []error
+	for _, o := range plan.orphans {
+		if needed[attemptOf(o.Key)] {
+			continue
+		}
+		if err := l.b.Delete(ctx, o.Key); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed++
+	}
+	return removed, errors.Join(errs...)
+}

@@ -1,0 +1,236 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
+)
+
+// settings are what the protocol takes from outside.
+type settings struct {
+	now      func() time.Time
+	attempt  func() string       // a new one at each call, never the same as anybody's
+	jitter   func(n int64) int64 // a number from 0 on and below n
+	runtime  string
+	patience time.Duration // how long an attempt looks for the outcome of its swap
+	mistake  mistake       // planted by a test
+}
+
+// log is the log of one lake, as one process sees it.
+type log struct {
+	b   bucket.Bucket
+	set settings
+
+	mu  sync.Mutex // guards tip
+	tip *tip       // the newest head that was seen; nil before the first
+}
+
+// tip is a head as it was read or written, with what it names. It is never
+// changed.
+type tip struct {
+	head     *head
+	body     []byte
+	tag      bucket.Tag // "" if another head has come since
+	manifest *manifest  // nil if there is no commit
+	catalog  *catalog
+}
+
+// last returns the newest tip that was seen.
+func (l *log) last() *tip {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tip
+}
+
+// advance notes a tip, unless a newer one was seen.
+func (l *log) advance(t *tip) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tip == nil || t.head.Sequence >= l.tip.head.Sequence || l.planted(headGoesBack) {
+		l.tip = t
+	}
+}
+
+// current returns the tip to go on from. It asks the bucket only if there is
+// reason to think that the head is another one.
+func (l *log) current(ctx context.Context) (*tip, error) {
+	if t := l.last(); t != nil && t.tag != "" {
+		return t, nil
+	}
+	return l.load(ctx)
+}
+
+// load reads the head, and what it names and is not known yet.
+func (l *log) load(ctx context.Context) (*tip, error) {
+	h, body, tag, err := l.readHead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := l.last()
+	if known != nil && known.head.Attempt == h.Attempt {
+		t := *known
+		t.tag = tag
+		l.advance(&t)
+		return &t, nil
+	}
+	t := &tip{head: h, body: body, tag: tag}
+	if t.manifest, err = l.manifestOf(ctx, h, known); err != nil {
+		return nil, err
+	}
+	if t.catalog, err = l.catalogOf(ctx, h, known); err != nil {
+		return nil, err
+	}
+	l.advance(t)
+	return t, nil
+}
+
+// readHead reads the head until it is not older than what was seen before. A
+// head that stays older means that the bucket has gone back in time.
+func (l *log) readHead(ctx context.Context) (*head, []byte, bucket.Tag, error) {
+	wait := l.waiter()
+	for {
+		h, body, tag, err := l.readHeadOnce(ctx)
+		if err == nil {
+			err = l.follows(h, body)
+		}
+		if err == nil || onto.CodeOf(err) == onto.Unsupported || onto.CodeOf(err) == onto.Uninitialized {
+			return h, body, tag, err
+		}
+		if late := wait.pause(ctx); late != nil {
+			return nil, nil, "", errors.Join(err, late)
+		}
+	}
+}
+
+func (l *log) readHeadOnce(ctx context.Context) (*head, []byte, bucket.Tag, error) {
+	object, err := l.b.Get(ctx, headKey, bucket.Range{}, "")
+	if errors.Is(err, bucket.ErrNotFound) {
+		if l.last() != nil {
+			return nil, nil, "", onto.Errorf(onto.Corrupt, "%s is gone", headKey).WithHint("restore it from a backup before anybody writes")
+		}
+		return nil, nil, "", onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one with: onto init")
+	}
+	if err != nil {
+		return nil, nil, "", err
+	}
+	h, err := parseHead(object.Data)
+	return h, object.Data, object.Tag, err
+}
+
+// follows fails unless a head is the one that was seen last or comes after it.
+func (l *log) follows(h *head, body []byte) error {
+	known := l.last()
+	if known == nil || l.planted(headGoesBack) {
+		return nil
+	}
+	k := known.head
+	switch {
+	case h.StoreID != k.StoreID:
+		return rewritten("the bucket holds another store now: %s, not %s", h.StoreID, k.StoreID)
+	case h.Sequence < k.Sequence:
+		return rewritten("the head has gone back from %d to %d", k.Sequence, h.Sequence)
+	case h.Sequence == k.Sequence && h.Attempt != k.Attempt:
+		return rewritten("there are two heads with the number %d", h.Sequence)
+	case h.Sequence == k.Sequence+1 && h.Previous != hashOf(known.body):
+		return rewritten("head %d does not follow the one that was there before", h.Sequence)
+	}
+	if made, sure := h.made(k.Attempt, k.Sequence); sure && !made {
+		return rewritten("head %d does not come after head %d, which was there before", h.Sequence, k.Sequence)
+	}
+	return nil
+}
+
+// rewritten tells that the bucket does not hold what it held before.
+func rewritten(format string, args ...any) error {
+	return onto.Errorf(onto.Corrupt, "history was rewound: %w", onto.Errorf(onto.Corrupt, format, args...)).
+		WithHint("somebody has restored or replaced the bucket; open the store again if that is right")
+}
+
+// manifestOf reads the manifest that a head names.
+func (l *log) manifestOf(ctx context.Context, h *head, known *tip) (*manifest, error) {
+	if h.ManifestPath == nil {
+		return nil, nil
+	}
+	if known != nil && known.head.ManifestPath != nil && *known.head.ManifestPath == *h.ManifestPath {
+		return known.manifest, nil
+	}
+	return l.readManifest(ctx, *h.ManifestPath, h.StoreID)
+}
+
+// readManifest reads a manifest that a head or a manifest names. It is there.
+func (l *log) readManifest(ctx context.Context, path, store string) (*manifest, error) {
+	var m *manifest
+	err := l.readWhole(ctx, path, func(body []byte) (err error) {
+		if m, err = parseManifest(path, body); err == nil && m.StoreID != store {
+			err = damaged(path, "it belongs to another store")
+		}
+		return err
+	})
+	return m, err
+}
+
+func (l *log) catalogOf(ctx context.Context, h *head, known *tip) (*catalog, error) {
+	if known != nil && known.head.Catalog == h.Catalog {
+		return known.catalog, nil
+	}
+	var c *catalog
+	err := l.readWhole(ctx, h.Catalog, func(body []byte) (err error) {
+		if c, err = parseCatalog(h.Catalog, body); err == nil && c.StoreID != h.StoreID {
+			err = damaged(h.Catalog, "it belongs to another store")
+		}
+		return err
+	})
+	return c, err
+}
+
+// readWhole reads an immutable object until it is as it was written. What stays
+// missing or damaged is reported by its name.
+func (l *log) readWhole(ctx context.Context, key string, parse func(body []byte) error) error {
+	wait := l.waiter()
+	for {
+		object, err := l.b.Get(ctx, key, bucket.Range{}, "")
+		if err == nil {
+			err = parse(object.Data)
+		}
+		if err == nil {
+			return nil
+		}
+		if late := wait.pause(ctx); late != nil {
+			if errors.Is(err, bucket.ErrNotFound) {
+				err = damaged(key, "it is missing")
+			}
+			return errors.Join(err, late)
+		}
+	}
+}
+
+// waiter paces attempts until the patience is over.
+type waiter struct {
+	l     *log
+	until time.Time
+	tries int
+}
+
+func (l *log) waiter() waiter { return waiter{l: l, until: time.Now().Add(l.set.patience)} }
+
+// pause waits a moment, longer each time. It fails when time is over.
+func (w *waiter) pause(ctx context.Context) error {
+	if !time.Now().Before(w.until) {
+		return onto.Errorf(onto.Unavailable, "the storage did not answer as it should for %v", w.l.set.patience).
+			WithHint("check the storage and try again")
+	}
+	w.tries++
+	longest := int64(10*time.Millisecond) << min(w.tries, 7)
+	timer := time.NewTimer(time.Duration(longest/2 + w.l.set.jitter(longest/2)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,126 @@
+package lake
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/ontologia/onto"
+)
+
+// ancestors is how many rounds before its own a manifest lists.
+const ancestors = 64
+
+// manifest tells one round: the commits that one swap of the head has published,
+// and the files that hold their versions. It is never changed.
+type manifest struct {
+	CommitID    int64           `json:"commit_id"`            // the last commit of the round
+	First       int64           `json:"first_commit_id"`      // the first one
+	Parent      *int64          `json:"parent_commit_id"`     // the last commit of the round before; null for none
+	ParentPath  *string         `json:"parent_manifest_path"` // null for none
+	CreatedAt   string          `json:"created_at"`
+	RuntimeID   string          `json:"runtime_id"`
+	Metadata    json.RawMessage `json:"metadata"` // of the last commit
+	Files       []fileEntry     `json:"files"`
+	StoreID     string          `json:"store_id"`
+	Attempt     string          `json:"attempt"`
+	Round       int64           `json:"round"` // of all; the first is 1
+	Commits     []commitEntry   `json:"commits"`
+	Ancestors   []roundEntry    `json:"ancestors"` // newest first
+	LastTouched []touchedEntry  `json:"last_touched"`
+	Encoding    string          `json:"encoding"` // of the files
+}
+
+// fileEntry is a file with versions of one type.
+type fileEntry struct {
+	Kind    onto.Kind `json:"kind"`
+	Type    string    `json:"type_name"`
+	Path    string    `json:"path"`
+	Rows    int64     `json:"row_count"`
+	Version int       `json:"schema_version_id"`
+	SHA256  string    `json:"content_sha256"`
+	Bytes   int64     `json:"bytes"`
+}
+
+// commitEntry is what is said about one commit.
+type commitEntry struct {
+	ID         int64           `json:"commit_id"`
+	Time       string          `json:"created_at"`
+	Runtime    string          `json:"runtime_id,omitempty"`
+	ActorKind  string          `json:"actor_kind,omitempty"`
+	ActorID    string          `json:"actor_id,omitempty"`
+	Causation  int64           `json:"causation_id,omitempty"`
+	Correl     string          `json:"correlation_id,omitempty"`
+	Signature  string          `json:"signature_ref,omitempty"`
+	Comment    string          `json:"comment,omitempty"`
+	Metadata   json.RawMessage `json:"metadata,omitempty"`
+	Operations int             `json:"operations"`
+	Key        string          `json:"idempotency_key,omitempty"`
+	DraftHash  string          `json:"draft_hash,omitempty"`
+}
+
+// roundEntry names an earlier round.
+type roundEntry struct {
+	First   int64  `json:"first_commit_id"`
+	Last    int64  `json:"commit_id"`
+	Time    string `json:"created_at"` // of its last commit
+	Path    string `json:"path"`
+	Attempt string `json:"attempt"`
+}
+
+// touchedEntry is the last commit that made versions of a type.
+type touchedEntry struct {
+	Kind   onto.Kind `json:"kind"`
+	Type   string    `json:"type_name"`
+	Commit int64     `json:"commit_id"`
+}
+
+// manifestPath is where the manifest of an attempt is.
+func manifestPath(commit int64, attempt string) string {
+	return fmt.Sprintf("commits/%d-%s/manifest.json", commit, attempt)
+}
+
+// parseManifest reads a manifest that a head or another manifest names.
+func parseManifest(path string, body []byte) (*manifest, error) {
+	m := new(manifest)
+	if err := json.Unmarshal(body, m); err != nil {
+		return nil, damaged(path, "it is not JSON: %w", err)
+	}
+	n := int64(len(m.Commits))
+	switch {
+	case m.CommitID < 1 || m.First < 1 || m.First > m.CommitID || n != m.CommitID-m.First+1:
+		return nil, damaged(path, "commits %d to %d and %d entries do not go together", m.First, m.CommitID, n)
+	case manifestPath(m.CommitID, m.Attempt) != path:
+		return nil, damaged(path, "it is that of commit %d, attempt %s", m.CommitID, m.Attempt)
+	case (m.Parent == nil) != (m.First == 1) || m.Parent != nil && *m.Parent != m.First-1:
+		return nil, damaged(path, "its parent is not commit %d", m.First-1)
+	}
+	for i, c := range m.Commits {
+		if c.ID != m.First+int64(i) {
+			return nil, damaged(path, "commit %d stands where %d is due", c.ID, m.First+int64(i))
+		}
+	}
+	return m, nil
+}
+
+// entry is how later manifests name this one.
+func (m *manifest) entry() roundEntry {
+	return roundEntry{m.First, m.CommitID, m.Commits[len(m.Commits)-1].Time, manifestPath(m.CommitID, m.Attempt), m.Attempt}
+}
+
+// touch returns what was last touched after a round.
+func touch(before []touchedEntry, files []fileEntry, commit int64) []touchedEntry {
+	list := slices.Clone(before)
+	for _, f := range files {
+		i := slices.IndexFunc(list, func(t touchedEntry) bool { return t.Kind == f.Kind && t.Type == f.Type })
+		if i < 0 {
+			list = append(list, touchedEntry{f.Kind, f.Type, commit})
+		} else {
+			list[i].Commit = commit
+		}
+	}
+	slices.SortFunc(list, func(a, b touchedEntry) int {
+		return onto.Identity{Kind: a.Kind, Type: a.Type}.Compare(onto.Identity{Kind: b.Kind, Type: b.Type})
+	})
+	return list
+}

@@ -1,0 +1,35 @@
+package lake
+
+// mistake is a way to get the protocol wrong. Tests plant each of them to see
+// that the simulation catches it.
+type mistake string
+
+const (
+	noMistake       mistake = ""
+	changedIsLost   mistake = "a swap that was sent twice is lost when the second finds the head changed"
+	unknownIsLost   mistake = "a swap without an answer is lost"
+	unknownIsWon    mistake = "a swap without an answer is published"
+	discardUnknown  mistake = "the objects of an attempt are removed although it may be published"
+	samePlan        mistake = "an attempt that lost is published again as it was decided"
+	sameCatalog     mistake = "a catalog that lost is published again as it was edited"
+	newerTag        mistake = "who finds a later head that he is part of goes on from its tag"
+	headGoesBack    mistake = "an older head is believed"
+	noGrace         mistake = "the janitor does not wait"
+	headBeforeList  mistake = "the janitor reads the head before it lists, and not again"
+	forgetCatalog   mistake = "the janitor forgets the catalog"
+	forgetAncestors mistake = "the janitor knows the newest round only"
+	unverifiedFiles mistake = "files are not compared with their hashes"
+	timesGoBack     mistake = "commits take the time of a clock that is behind"
+	ownExistingHead mistake = "who makes a lake overwrites the head that somebody else has made"
+)
+
+// mistakes lists them all.
+func mistakes() []mistake {
+	return []mistake{
+		changedIsLost, unknownIsLost, unknownIsWon, discardUnknown, samePlan, sameCatalog, newerTag, headGoesBack,
+		noGrace, headBeforeList, forgetCatalog, forgetAncestors, unverifiedFiles, timesGoBack, ownExistingHead,
+	}
+}
+
+// planted reports whether a test has planted the mistake.
+func (l *log) planted(m mistake) bool { return l.set.mistake == m }

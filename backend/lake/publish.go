@@ -1,0 +1,184 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
+)
+
+// proposal is what an attempt wants to publish: objects that nobody else writes,
+// and the head that names them.
+type proposal struct {
+	objects []object
+	next    *tip // without its tag, and with its head's body still to be made
+}
+
+type object struct {
+	key  string
+	body []byte
+}
+
+// planner makes a proposal on top of a tip, or nil if there is nothing to
+// publish. It is asked again, with another attempt, when somebody else was
+// faster: whatever it decided may be different then.
+type planner func(t *tip, attempt string) (*proposal, error)
+
+// publish publishes what a planner proposes. The swap of the head decides. After
+// it has succeeded nothing can turn it into an error; if it cannot be found out
+// whether it has, the error is OutcomeUnknown.
+func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
+	t, err := l.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wait := l.waiter()
+	for {
+		attempt := l.set.attempt()
+		p, err := plan(t, attempt)
+		if err != nil || p == nil {
+			return t, err
+		}
+		p.next.body = encode(p.next.head)
+		if err := l.upload(ctx, p.objects); err != nil {
+			return nil, err // the janitor finds what is left
+		}
+		switch l.swap(ctx, t, p) {
+		case published:
+			return p.next, nil
+		case gone:
+			return nil, onto.Errorf(onto.Corrupt, "%s is gone", headKey).WithHint("restore it from a backup before anybody writes")
+		case unknown:
+			if l.planted(discardUnknown) {
+				l.discard(ctx, p.objects)
+			}
+			return nil, onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s)", attempt).
+				WithHint("look for the commit before you try again")
+		}
+		l.discard(ctx, p.objects)
+		if late := wait.pause(ctx); late != nil {
+			return nil, onto.Errorf(onto.LockContention, "others were faster %d times: %w", wait.tries, late).
+				WithHint("try again, or let fewer programs write")
+		}
+		if t, err = l.load(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// upload writes the objects of an attempt side by side. Their keys hold the
+// attempt, so one that exists after a try with an unknown outcome is its own.
+func (l *log) upload(ctx context.Context, objects []object) error {
+	errs := make([]error, len(objects))
+	var wg sync.WaitGroup
+	for i, o := range objects {
+		wg.Go(func() { errs[i] = l.create(ctx, o) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func (l *log) create(ctx context.Context, o object) error {
+	wait, unsure := l.waiter(), false
+	for {
+		_, err := l.b.Create(ctx, o.key, o.body)
+		switch {
+		case err == nil || unsure && errors.Is(err, bucket.ErrExists):
+			return nil
+		case errors.Is(err, bucket.ErrExists):
+			return onto.Errorf(onto.Conflict, "%s exists already: two attempts have the same name", o.key)
+		case !errors.Is(err, bucket.ErrConflict) && !errors.Is(err, bucket.ErrThrottled):
+			unsure = true
+		}
+		if late := wait.pause(ctx); late != nil {
+			return errors.Join(err, late)
+		}
+	}
+}
+
+// verdict is what became of a swap.
+type verdict uint8
+
+const (
+	published verdict = iota
+	lost              // somebody else was faster; it never will be published
+	unknown           // it may be, or may become so
+	gone              // there is no head any more
+)
+
+// swap tries to replace the head. It repeats the same swap, byte for byte, until
+// the answer is certain or its patience is over. It does not end with the
+// caller's context: a swap that was sent has to be followed up.
+func (l *log) swap(ctx context.Context, t *tip, p *proposal) verdict {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*l.set.patience)
+	defer cancel()
+	wait, unsure := l.waiter(), false
+	for {
+		tag, err := l.b.Swap(ctx, headKey, p.next.body, t.tag)
+		switch {
+		case err == nil:
+			return l.won(p, tag)
+		case errors.Is(err, bucket.ErrConflict) || errors.Is(err, bucket.ErrThrottled): // nothing happened
+		case errors.Is(err, bucket.ErrNotFound):
+			return gone
+		case errors.Is(err, bucket.ErrChanged) && (!unsure || l.planted(changedIsLost)):
+			return lost
+		case l.planted(unknownIsLost):
+			return lost
+		case l.planted(unknownIsWon):
+			return l.won(p, "")
+		default:
+			unsure = true
+			if v := l.lookFor(ctx, t, p); v != unknown {
+				return v
+			}
+		}
+		if wait.pause(ctx) != nil {
+			if unsure {
+				return unknown
+			}
+			return lost
+		}
+	}
+}
+
+// won notes that the proposal is published. Without a tag another head has come
+// since.
+func (l *log) won(p *proposal, tag bucket.Tag) verdict {
+	p.next.tag = tag
+	l.advance(p.next)
+	return published
+}
+
+// lookFor finds out by reading what became of a swap. Only one head has the
+// number after the tip's, so a later one tells for certain, if it remembers far
+// enough.
+func (l *log) lookFor(ctx context.Context, t *tip, p *proposal) verdict {
+	h, _, tag, err := l.readHeadOnce(ctx)
+	switch {
+	case err != nil || h.StoreID != t.head.StoreID || h.Sequence <= t.head.Sequence:
+		return unknown // not readable, not yet, or an older head
+	case h.Attempt == p.next.head.Attempt:
+		return l.won(p, tag)
+	}
+	made, sure := h.made(p.next.head.Attempt, p.next.head.Sequence)
+	switch {
+	case made && l.planted(newerTag):
+		return l.won(p, tag)
+	case made:
+		return l.won(p, "")
+	case sure:
+		return lost
+	}
+	return unknown
+}
+
+// discard removes the objects of an attempt that has lost for certain. What it
+// cannot remove is left to the janitor.
+func (l *log) discard(ctx context.Context, objects []object) {
+	for _, o := range objects {
+		_ = l.b.Delete(context.WithoutCancel(ctx), o.key)
+	}
+}

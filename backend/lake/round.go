@@ -1,0 +1,163 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// round is commits to be published together, decided on top of one tip.
+type round struct {
+	commits []commitEntry // without ids and times
+	files   []dataFile
+}
+
+// dataFile is the versions of one type, encoded. Its rows carry commit ids, so it
+// is good for one tip only.
+type dataFile struct {
+	kind    onto.Kind
+	typ     string
+	version int
+	rows    int64
+	body    []byte
+}
+
+// path is where a data file of an attempt is.
+func (f *dataFile) path(commit int64, attempt string) string {
+	folder := map[onto.Kind]string{onto.KindEntity: "entities", onto.KindRelation: "relations"}[f.kind]
+	return fmt.Sprintf("commits/%d-%s/%s/%s.rows", commit, attempt, folder, bucket.Escape(f.typ))
+}
+
+// decider decides what a round holds, given the tip it comes after. Nil means
+// that nothing changes.
+type decider func(t *tip) (*round, error)
+
+// commit publishes a round and returns its manifest, or nil if nothing changed.
+// If another round was published first, it is decided anew.
+func (l *log) commit(ctx context.Context, decide decider) (*manifest, error) {
+	var made *manifest
+	var r *round
+	_, err := l.publish(ctx, func(t *tip, attempt string) (*proposal, error) {
+		var err error
+		if r == nil || !l.planted(samePlan) {
+			r, err = decide(t)
+		}
+		if made = nil; err != nil || r == nil {
+			return nil, err
+		}
+		p := l.proposeRound(t, r, attempt)
+		made = p.next.manifest
+		return p, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return made, nil
+}
+
+// proposeRound puts a round on top of a tip.
+func (l *log) proposeRound(t *tip, r *round, attempt string) *proposal {
+	now := l.now()
+	first := t.head.CommitID + 1
+	m := &manifest{
+		First: first, CommitID: t.head.CommitID + int64(len(r.commits)), CreatedAt: now, RuntimeID: l.set.runtime,
+		StoreID: t.head.StoreID, Attempt: attempt, Round: 1, Encoding: "rows", Metadata: []byte("{}"), Files: []fileEntry{}, Ancestors: []roundEntry{},
+	}
+	if before := t.manifest; before != nil {
+		path := manifestPath(before.CommitID, before.Attempt)
+		m.Parent, m.ParentPath, m.Round = &before.CommitID, &path, before.Round+1
+		m.Ancestors = append([]roundEntry{before.entry()}, before.Ancestors[:min(len(before.Ancestors), ancestors-1)]...)
+		m.LastTouched = before.LastTouched
+		if last := before.Commits[len(before.Commits)-1].Time; last > now && !l.planted(timesGoBack) { // a clock may go back
+			now = last
+		}
+	}
+	for i, c := range r.commits {
+		c.ID, c.Time = first+int64(i), now
+		m.Commits = append(m.Commits, c)
+		if c.Metadata != nil {
+			m.Metadata = c.Metadata
+		}
+	}
+	p := &proposal{}
+	for i := range r.files {
+		f := &r.files[i]
+		path := f.path(m.CommitID, attempt)
+		m.Files = append(m.Files, fileEntry{f.kind, f.typ, path, f.rows, f.version, hashOf(f.body), int64(len(f.body))})
+		p.objects = append(p.objects, object{path, f.body})
+	}
+	m.LastTouched = touch(m.LastTouched, m.Files, m.CommitID)
+	path := manifestPath(m.CommitID, attempt)
+	p.objects = append(p.objects, object{path, encode(m)})
+	h := t.head.next(t.body, attempt, l.set.runtime, l.now())
+	h.CommitID, h.ManifestPath = m.CommitID, &path
+	p.next = &tip{head: h, manifest: m, catalog: t.catalog}
+	return p
+}
+
+// now is the time as it is stored.
+func (l *log) now() string { return codec.FormatTime(l.set.now().UTC().Truncate(time.Microsecond)) }
+
+// change publishes another catalog. The commits stay as they are. Edit is given
+// a copy and returns false if nothing is to be changed.
+func (l *log) change(ctx context.Context, edit func(c *catalog, commit int64) (bool, error)) (*catalog, error) {
+	var first *catalog
+	t, err := l.publish(ctx, func(t *tip, attempt string) (*proposal, error) {
+		if first == nil || !l.planted(sameCatalog) {
+			first = t.catalog
+		}
+		c := *first
+		c.Types = append([]schemaEntry(nil), c.Types...)
+		c.Attempt = attempt
+		changed, err := edit(&c, t.head.CommitID)
+		if err != nil || !changed {
+			return nil, err
+		}
+		h := t.head.next(t.body, attempt, l.set.runtime, l.now())
+		h.Catalog = catalogPath(h.Sequence, attempt)
+		return &proposal{
+			objects: []object{{h.Catalog, encode(&c)}},
+			next:    &tip{head: h, manifest: t.manifest, catalog: &c},
+		}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t.catalog, nil
+}
+
+// makeLake makes a lake where there is none. If somebody else makes one first,
+// that one is taken.
+func (l *log) makeLake(ctx context.Context, store string) (*tip, error) {
+	if t, err := l.load(ctx); onto.CodeOf(err) != onto.Uninitialized {
+		return t, err
+	}
+	attempt := l.set.attempt()
+	h := &head{
+		Format: Format, StoreID: store, Sequence: 1, Attempt: attempt, Recent: []string{},
+		UpdatedAt: l.now(), RuntimeID: l.set.runtime, Catalog: catalogPath(1, attempt),
+	}
+	c := &catalog{StoreID: store, Attempt: attempt, Types: []schemaEntry{}}
+	if err := l.create(ctx, object{h.Catalog, encode(c)}); err != nil {
+		return nil, err
+	}
+	wait := l.waiter()
+	for {
+		_, err := l.b.Create(ctx, headKey, encode(h))
+		if l.planted(ownExistingHead) && errors.Is(err, bucket.ErrExists) {
+			_ = l.b.Delete(ctx, headKey)
+			continue
+		}
+		if err == nil || errors.Is(err, bucket.ErrExists) {
+			return l.load(ctx) // whoever made it
+		}
+		if late := wait.pause(ctx); late != nil {
+			return nil, errors.Join(err, late)
+		}
+	}
+}

@@ -1,0 +1,363 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ontologia/onto"
+)
+
+var soak = flag.Bool("soak", false, "run the long version of the tests")
+
+// simulation is one run: four writers, two who change the catalog, a janitor and
+// two readers, all with clocks of their own, on one world.
+type simulation struct {
+	w       *world
+	seed    uint64
+	mistake mistake
+
+	mu        sync.Mutex // guards what follows
+	acked     map[string]int64
+	unsure    map[string]bool
+	refused   map[string]bool
+	types     map[string]bool // acknowledged
+	maybe     map[string]bool // types whose outcome is not known
+	complaint []string
+}
+
+func (s *simulation) complain(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.complaint = append(s.complaint, fmt.Sprintf(format, args...))
+}
+
+// open is the log as a client sees it. Its clock is wrong by up to an hour.
+func (s *simulation) open(name string, index int) *log {
+	attempts := 0
+	skew := time.Duration(index-3) * 20 * time.Minute
+	return &log{b: client{s.w, name}, set: settings{
+		now: func() time.Time { return s.w.clock.Add(skew) },
+		attempt: func() string {
+			attempts++
+			return fmt.Sprintf("%s%03d", name, attempts)
+		},
+		jitter:  func(n int64) int64 { return n * int64(index) / 16 },
+		runtime: name, patience: []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second}[s.seed%3],
+		mistake: s.mistake,
+	}}
+}
+
+// simulate runs a seed and returns what went wrong.
+func simulate(seed uint64, m mistake) *simulation {
+	s := &simulation{
+		w: newWorld(seed), seed: seed, mistake: m, acked: map[string]int64{}, unsure: map[string]bool{}, refused: map[string]bool{},
+		types: map[string]bool{}, maybe: map[string]bool{},
+	}
+	ctx := context.Background()
+	var wg sync.WaitGroup
+	running := 0
+	start := func(name string, job func(ctx context.Context, l *log)) {
+		running++
+		l := s.open(name, running)
+		wg.Go(func() {
+			job(ctx, l)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			running--
+		})
+	}
+	for i := range 4 {
+		start(fmt.Sprintf("w%d", i), func(ctx context.Context, l *log) { s.write(ctx, l, i) })
+	}
+	for i := range 2 {
+		start(fmt.Sprintf("c%d", i), func(ctx context.Context, l *log) { s.register(ctx, l, i) })
+		start(fmt.Sprintf("r%d", i), func(ctx context.Context, l *log) { s.read(ctx, l) })
+	}
+	start("j", s.clean)
+	s.w.run(func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return running == 0
+	})
+	wg.Wait()
+	s.w.calm = true
+	for len(s.w.late) > 0 {
+		s.w.applyLate()
+	}
+	var end sync.WaitGroup
+	finished := false
+	end.Go(func() {
+		s.verify(ctx, s.open("v", 8))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		finished = true
+	})
+	s.w.run(func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return finished
+	})
+	end.Wait()
+	return s
+}
+
+// write publishes rounds of one to three commits, each with a key of its own.
+func (s *simulation) write(ctx context.Context, l *log, writer int) {
+	if !s.begin(ctx, l) {
+		return
+	}
+	for n := range 5 {
+		var keys []string
+		for c := range 1 + n%3 {
+			keys = append(keys, fmt.Sprintf("w%d-%d-%d", writer, n, c))
+		}
+		time.Sleep(time.Duration(n*(writer+1)) * 300 * time.Millisecond)
+		m, err := l.commit(ctx, func(t *tip) (*round, error) { return roundOf(t, keys), nil })
+		s.outcome(keys, m, err)
+	}
+}
+
+// begin makes the lake, or finds it.
+func (s *simulation) begin(ctx context.Context, l *log) bool {
+	for range 20 {
+		if _, err := l.makeLake(ctx, "store"); err == nil {
+			return true
+		}
+		time.Sleep(time.Second)
+	}
+	s.complain("%s could not open the lake", l.set.runtime)
+	return false
+}
+
+// roundOf is a round of commits with a file whose rows carry the commit ids.
+func roundOf(t *tip, keys []string) *round {
+	r := &round{}
+	body := ""
+	for i, key := range keys {
+		r.commits = append(r.commits, commitEntry{Key: key, Operations: 1})
+		body += fmt.Sprintf("%d %s\n", t.head.CommitID+1+int64(i), key)
+	}
+	r.files = []dataFile{{kind: onto.KindEntity, typ: "T", version: 1, rows: int64(len(keys)), body: []byte(body)}}
+	return r
+}
+
+// outcome notes what a writer was told.
+func (s *simulation) outcome(keys []string, m *manifest, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, key := range keys {
+		switch {
+		case err == nil:
+			s.acked[key] = m.First + int64(i)
+		case onto.CodeOf(err) == onto.OutcomeUnknown:
+			s.unsure[key] = true
+		default:
+			s.refused[key] = true
+		}
+	}
+}
+
+// register adds types to the catalog.
+func (s *simulation) register(ctx context.Context, l *log, changer int) {
+	if !s.begin(ctx, l) {
+		return
+	}
+	for n := range 4 {
+		name := fmt.Sprintf("T%d_%d", changer, n)
+		_, err := l.change(ctx, func(c *catalog, commit int64) (bool, error) {
+			c.Types = append(c.Types, schemaEntry{Kind: onto.KindEntity, Name: name, Version: 1, Since: commit + 1})
+			return true, nil
+		})
+		s.mu.Lock()
+		switch {
+		case err == nil:
+			s.types[name] = true
+		case onto.CodeOf(err) == onto.OutcomeUnknown:
+			s.maybe[name] = true
+		}
+		s.mu.Unlock()
+	}
+}
+
+// read looks at what is there now and then: it must be whole.
+func (s *simulation) read(ctx context.Context, l *log) {
+	if !s.begin(ctx, l) {
+		return
+	}
+	var seen int64
+	for range 4 {
+		time.Sleep(50 * time.Millisecond)
+		t, err := l.load(ctx)
+		if err == nil {
+			if t.head.Sequence < seen {
+				s.complain("%s: the head went back from %d to %d", l.set.runtime, seen, t.head.Sequence)
+			}
+			seen = t.head.Sequence
+			_, err = readAll(ctx, l, t)
+		}
+		if err != nil && !errors.Is(err, onto.Unavailable) { // the storage was as bad as that
+			s.complain("%s reads: %v", l.set.runtime, err)
+		}
+	}
+}
+
+// clean removes orphans now and then.
+func (s *simulation) clean(ctx context.Context, l *log) {
+	if !s.begin(ctx, l) {
+		return
+	}
+	for range 12 {
+		time.Sleep(700 * time.Millisecond)
+		plan, err := l.planOrphans(ctx, 6*l.set.patience)
+		if err == nil {
+			_, _ = l.sweep(ctx, plan)
+		}
+	}
+}
+
+// readAll reads every round and every file that a tip leads to, and returns the
+// keys by commit.
+func readAll(ctx context.Context, l *log, t *tip) (map[int64]string, error) {
+	keys := map[int64]string{}
+	for m, err := range l.rounds(ctx, t) {
+		if err != nil {
+			return nil, err
+		}
+		var want []string
+		for i, c := range m.Commits {
+			if i > 0 && c.Time < m.Commits[i-1].Time || len(m.Ancestors) > 0 && c.Time < m.Ancestors[0].Time {
+				return nil, onto.Errorf(onto.Corrupt, "commit %d is earlier than the one before", c.ID)
+			}
+			keys[c.ID] = c.Key
+			want = append(want, fmt.Sprintf("%d %s\n", c.ID, c.Key))
+		}
+		for i := range m.Files {
+			body, err := l.file(ctx, &m.Files[i])
+			if err != nil {
+				return nil, err
+			}
+			if string(body) != strings.Join(want, "") {
+				return nil, onto.Errorf(onto.Corrupt, "%s holds %q, want %q", m.Files[i].Path, body, want)
+			}
+		}
+	}
+	return keys, nil
+}
+
+// verify compares the lake at the end with what everybody was told.
+func (s *simulation) verify(ctx context.Context, l *log) {
+	t, err := l.load(ctx)
+	if err != nil {
+		s.complain("the end: %v", err)
+		return
+	}
+	keys, err := readAll(ctx, l, t)
+	if err != nil {
+		s.complain("the end: %v", err)
+		return
+	}
+	at := map[string]int64{}
+	for id := int64(1); id <= t.head.CommitID; id++ {
+		key, ok := keys[id]
+		if !ok {
+			s.complain("commit %d is missing", id)
+		}
+		if before, twice := at[key]; twice {
+			s.complain("%s was applied twice, as %d and %d", key, before, id)
+		}
+		at[key] = id
+	}
+	for key, id := range s.acked {
+		if at[key] != id {
+			s.complain("%s was acknowledged as commit %d and is %d", key, id, at[key])
+		}
+	}
+	for key := range s.refused {
+		if at[key] != 0 {
+			s.complain("%s was refused and is commit %d", key, at[key])
+		}
+	}
+	var names []string
+	for _, e := range t.catalog.Types {
+		if slices.Contains(names, e.Name) {
+			s.complain("type %s is there twice", e.Name)
+		}
+		names = append(names, e.Name)
+	}
+	for name := range s.types {
+		if !slices.Contains(names, name) {
+			s.complain("type %s was acknowledged and is not there", name)
+		}
+	}
+}
+
+func TestSimulation(t *testing.T) {
+	seeds := uint64(60)
+	if *soak {
+		seeds = 5000
+	}
+	active, acked, unsure, refused := map[string]int{}, 0, 0, 0
+	for seed := range seeds {
+		synctest.Test(t, func(t *testing.T) {
+			s := simulate(seed, noMistake)
+			for _, c := range s.complaint {
+				t.Errorf("seed %d: %s", seed, c)
+			}
+			for f := range s.w.fault {
+				active[f]++
+			}
+			acked, unsure, refused = acked+len(s.acked), unsure+len(s.unsure), refused+len(s.refused)
+		})
+		if t.Failed() {
+			break
+		}
+	}
+	t.Logf("%d seeds: %d commits acknowledged, %d unknown, %d refused; faults active in runs: %v", seeds, acked, unsure, refused, active)
+}
+
+// Every mistake is caught by some seed.
+func TestSimulationCatchesMistakes(t *testing.T) {
+	for _, m := range mistakes() {
+		t.Run(string(m), func(t *testing.T) {
+			for seed := range uint64(1000) {
+				caught := ""
+				synctest.Test(t, func(*testing.T) {
+					if s := simulate(seed, m); len(s.complaint) > 0 {
+						caught = s.complaint[0]
+					}
+				})
+				if caught != "" {
+					t.Logf("seed %d: %s", seed, caught)
+					return
+				}
+			}
+			t.Error("no seed has caught it")
+		})
+	}
+}
+
+// The same seed gives the same trace.
+func TestSimulationIsDeterministic(t *testing.T) {
+	for seed := range uint64(5) {
+		var traces [2][]string
+		for i := range traces {
+			synctest.Test(t, func(*testing.T) { traces[i] = simulate(seed, noMistake).w.trace })
+		}
+		for i := range min(len(traces[0]), len(traces[1])) {
+			if traces[0][i] != traces[1][i] {
+				t.Fatalf("seed %d, step %d: %s, then %s", seed, i, traces[0][i], traces[1][i])
+			}
+		}
+		if len(traces[0]) != len(traces[1]) || len(traces[0]) == 0 {
+			t.Fatalf("seed %d: %d steps, then %d", seed, len(traces[0]), len(traces[1]))
+		}
+	}
+}
