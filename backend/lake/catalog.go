@@ -7,12 +7,15 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// catalog tells what a lake has besides its commits: the versions of every type.
+// catalog tells what a lake has besides its commits: the versions of every type,
+// and where the log is listed.
 // It is never changed; another one takes its place when a head names it.
 type catalog struct {
 	StoreID string        `json:"store_id"`
 	Attempt string        `json:"attempt"`
 	Types   []schemaEntry `json:"types"` // ordered by kind, name and version
+
+	Checkpoints []checkpointEntry `json:"checkpoints"` // oldest first, without gaps
 }
 
 // schemaEntry is one version of a type.
@@ -28,6 +31,7 @@ type schemaEntry struct {
 	Since    int64           `json:"since_commit"`
 	Upgrader *onto.Upgrader  `json:"upgrader,omitempty"`
 	End      *onto.End       `json:"end,omitempty"`
+	Flags    json.RawMessage `json:"flags,omitempty"` // the schema with index and search as they are now, if they are others
 }
 
 // catalogPath is where the catalog of an attempt is.

@@ -40,7 +40,7 @@ func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*orphanPlan
 		return nil, err
 	}
 	var entries []bucket.Entry
-	for _, prefix := range []string{"commits/", "meta/catalog/"} {
+	for _, prefix := range []string{"commits/", "meta/catalog/", "meta/checkpoints/"} {
 		for after := ""; ; {
 			page, err := l.b.List(ctx, prefix, after, listed)
 			if err != nil {
@@ -85,6 +85,9 @@ func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*orphanPlan
 // catalog.
 func (l *log) needed(ctx context.Context, t *tip) (map[string]bool, error) {
 	needed := map[string]bool{t.head.Attempt: true, t.catalog.Attempt: true}
+	for _, c := range t.catalog.Checkpoints {
+		needed[attemptOf(c.Path)] = true
+	}
 	if l.planted(forgetCatalog) {
 		delete(needed, t.catalog.Attempt)
 	}

@@ -97,7 +97,7 @@ func (l *log) readHead(ctx context.Context) (*head, []byte, bucket.Tag, error) {
 		if err == nil {
 			err = l.follows(h, body)
 		}
-		if err == nil || onto.CodeOf(err) == onto.Unsupported || onto.CodeOf(err) == onto.Uninitialized {
+		if err == nil || definite(err) {
 			return h, body, tag, err
 		}
 		if late := wait.pause(ctx); late != nil {
@@ -196,8 +196,8 @@ func (l *log) readWhole(ctx context.Context, key string, parse func(body []byte)
 		if err == nil {
 			err = parse(object.Data)
 		}
-		if err == nil {
-			return nil
+		if err == nil || definite(err) {
+			return err
 		}
 		if late := wait.pause(ctx); late != nil {
 			if errors.Is(err, bucket.ErrNotFound) {
@@ -206,6 +206,16 @@ func (l *log) readWhole(ctx context.Context, key string, parse func(body []byte)
 			return errors.Join(err, late)
 		}
 	}
+}
+
+// definite reports whether trying again would lead to the same error: the storage
+// refuses, or is not what it should be.
+func definite(err error) bool {
+	switch onto.CodeOf(err) {
+	case onto.Unsupported, onto.Uninitialized, onto.ReadOnly, onto.Invalid, onto.NotFound:
+		return true
+	}
+	return false
 }
 
 // waiter paces attempts until the patience is over.

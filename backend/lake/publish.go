@@ -14,6 +14,7 @@ import (
 type proposal struct {
 	objects []object
 	next    *tip // without its tag, and with its head's body still to be made
+	refusal error
 }
 
 type object struct {
@@ -38,8 +39,22 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 	for {
 		attempt := l.set.attempt()
 		p, err := plan(t, attempt)
-		if err != nil || p == nil {
-			return t, err
+		if errors.Is(err, errStale) {
+			if t, err = l.load(ctx); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if p == nil { // no swap tells whether the tip is the newest
+			now, err := l.refresh(ctx)
+			if err != nil || now.head.Sequence == t.head.Sequence {
+				return t, err
+			}
+			t = now
+			continue
 		}
 		p.next.body = encode(p.next.head)
 		if err := l.upload(ctx, p.objects); err != nil {
@@ -48,6 +63,9 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 		switch l.swap(ctx, t, p) {
 		case published:
 			return p.next, nil
+		case refused:
+			l.discard(ctx, p.objects)
+			return nil, p.refusal
 		case gone:
 			return nil, onto.Errorf(onto.Corrupt, "%s is gone", headKey).WithHint("restore it from a backup before anybody writes")
 		case unknown:
@@ -87,6 +105,8 @@ func (l *log) create(ctx context.Context, o object) error {
 		switch {
 		case err == nil || unsure && errors.Is(err, bucket.ErrExists):
 			return nil
+		case definite(err):
+			return err
 		case errors.Is(err, bucket.ErrExists):
 			return onto.Errorf(onto.Conflict, "%s exists already: two attempts have the same name", o.key)
 		case !errors.Is(err, bucket.ErrConflict) && !errors.Is(err, bucket.ErrThrottled):
@@ -106,6 +126,7 @@ const (
 	lost              // somebody else was faster; it never will be published
 	unknown           // it may be, or may become so
 	gone              // there is no head any more
+	refused           // the storage does not let it
 )
 
 // swap tries to replace the head. It repeats the same swap, byte for byte, until
@@ -123,6 +144,9 @@ func (l *log) swap(ctx context.Context, t *tip, p *proposal) verdict {
 		case errors.Is(err, bucket.ErrConflict) || errors.Is(err, bucket.ErrThrottled): // nothing happened
 		case errors.Is(err, bucket.ErrNotFound):
 			return gone
+		case definite(err) && !unsure:
+			p.refusal = err
+			return refused
 		case errors.Is(err, bucket.ErrChanged) && (!unsure || l.planted(changedIsLost)):
 			return lost
 		case l.planted(unknownIsLost):

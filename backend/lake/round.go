@@ -78,7 +78,9 @@ func (l *log) proposeRound(t *tip, r *round, attempt string) *proposal {
 		}
 	}
 	for i, c := range r.commits {
-		c.ID, c.Time = first+int64(i), now
+		if c.ID = first + int64(i); c.Time == "" {
+			c.Time = now
+		}
 		m.Commits = append(m.Commits, c)
 		if c.Metadata != nil {
 			m.Metadata = c.Metadata
@@ -142,7 +144,7 @@ func (l *log) makeLake(ctx context.Context, store string) (*tip, error) {
 		Format: Format, StoreID: store, Sequence: 1, Attempt: attempt, Recent: []string{},
 		UpdatedAt: l.now(), RuntimeID: l.set.runtime, Catalog: catalogPath(1, attempt),
 	}
-	c := &catalog{StoreID: store, Attempt: attempt, Types: []schemaEntry{}}
+	c := &catalog{StoreID: store, Attempt: attempt, Types: []schemaEntry{}, Checkpoints: []checkpointEntry{}}
 	if err := l.create(ctx, object{h.Catalog, encode(c)}); err != nil {
 		return nil, err
 	}
@@ -155,6 +157,9 @@ func (l *log) makeLake(ctx context.Context, store string) (*tip, error) {
 		}
 		if err == nil || errors.Is(err, bucket.ErrExists) {
 			return l.load(ctx) // whoever made it
+		}
+		if definite(err) {
+			return nil, err
 		}
 		if late := wait.pause(ctx); late != nil {
 			return nil, errors.Join(err, late)

@@ -3,7 +3,6 @@ package lake
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,9 +12,8 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/backendtest"
 )
-
-var soak = flag.Bool("soak", false, "run the long version of the tests")
 
 // simulation is one run: four writers, two who change the catalog, a janitor and
 // two readers, all with clocks of their own, on one world.
@@ -301,7 +299,7 @@ func (s *simulation) verify(ctx context.Context, l *log) {
 
 func TestSimulation(t *testing.T) {
 	seeds := uint64(60)
-	if *soak {
+	if backendtest.Soak() {
 		seeds = 5000
 	}
 	active, acked, unsure, refused := map[string]int{}, 0, 0, 0

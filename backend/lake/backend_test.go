@@ -1,0 +1,49 @@
+package lake_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/bucket/file"
+	"github.com/ontologia/onto/backend/lake/bucket/memory"
+)
+
+// kept is a bucket that is not closed with its lake.
+type kept struct{ bucket.Bucket }
+
+func (kept) Close() error { return nil }
+
+func TestContractInMemory(t *testing.T) {
+	var buckets sync.Map // from the name of a place to its bucket
+	backendtest.Run(t, backendtest.Target{
+		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
+			b, _ := buckets.LoadOrStore(p.Name, memory.New(nil))
+			return open(t, kept{b.(bucket.Bucket)}, p)
+		},
+	})
+}
+
+func TestContractOnFiles(t *testing.T) {
+	backendtest.Run(t, backendtest.Target{
+		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
+			b, err := file.Open(p.Dir, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return open(t, b, p)
+		},
+	})
+}
+
+func open(t testing.TB, b bucket.Bucket, p *backendtest.Place) backend.Backend {
+	t.Helper()
+	l, err := lake.Open(t.Context(), b, &lake.Options{Now: p.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}

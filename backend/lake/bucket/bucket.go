@@ -1,0 +1,105 @@
+// Package bucket is object storage with compare-and-swap: what a lake needs from
+// whatever keeps its objects.
+//
+// A [Bucket] is kept small on purpose. Nothing rests on listings, on conditional
+// deletes or on clocks. Every write of an object is conditional: it must not
+// exist ([Bucket.Create]), or be the one that was read ([Bucket.Swap]).
+//
+// Package file keeps objects in a directory, s3 in a bucket of an S3 service,
+// memory in the process; faulty breaks another bucket on purpose, for tests.
+// Package buckettest is this contract as tests, and probe asks a bucket in use
+// whether it keeps the part of it on which a lake rests.
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Bucket keeps objects. Its methods may be called concurrently.
+//
+// A key is as [CheckKey] wants it; another one is an error and changes nothing.
+// Keys are the paths of a tree: no key is the folder of another, as a would be
+// of a/b. A bucket may refuse such a key. Data that is given or returned
+// belongs to the caller.
+//
+// An error is one of those below, or of the context, or anything else. What a
+// write did when it returned [ErrUnknown], an error of the context or anything
+// else is not known: it may have happened, may happen yet, or not.
+type Bucket interface {
+	// Get returns an object, or a part of it. It fails with ErrNotFound if
+	// there is none. If ifNot is not "" and is the object's tag, it fails with
+	// ErrNotModified, whatever the part. A part that reaches beyond the end is
+	// what there is of it; one that begins there is empty and no error.
+	Get(ctx context.Context, key string, r Range, ifNot Tag) (Object, error)
+
+	// Create writes an object where there is none, and fails with ErrExists if
+	// there is one.
+	Create(ctx context.Context, key string, data []byte) (Tag, error)
+
+	// Swap replaces the object that has the tag. It fails with ErrChanged if
+	// the object has another one, and with ErrNotFound if there is none. The
+	// tag "" is an error: it must never become a write without a condition.
+	Swap(ctx context.Context, key string, data []byte, old Tag) (Tag, error)
+
+	// Delete removes an object. That there is none is no error.
+	Delete(ctx context.Context, key string) error
+
+	// List returns up to limit objects whose keys begin with prefix and come
+	// after a text, in order of the keys' bytes. The prefix is as CheckPrefix
+	// wants it. A limit below 1 is an error.
+	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
+
+	// Close releases what the bucket holds in this process.
+	Close() error
+}
+
+// Tag stands for the contents of an object at one moment. It is opaque: what a
+// bucket gave is given back as it is.
+type Tag string
+
+// Range is a part of an object. The zero Range is all of it.
+type Range struct {
+	Offset int64
+	Length int64 // 0 for all that follows the offset
+}
+
+// Cut returns where the range begins and ends in an object of a size. It fails
+// if the offset or the length is negative.
+func (r Range) Cut(size int64) (from, to int64, err error) {
+	if r.Offset < 0 || r.Length < 0 {
+		return 0, 0, fmt.Errorf("the range of %d bytes from %d is negative", r.Length, r.Offset)
+	}
+	from, to = min(r.Offset, size), size
+	if r.Length > 0 && r.Length < size-from {
+		to = from + r.Length
+	}
+	return from, to, nil
+}
+
+// Object is an object, or the part that was asked for.
+type Object struct {
+	Data []byte
+	Tag  Tag
+	Size int64 // of the whole object
+}
+
+// Entry is an object in a listing.
+type Entry struct {
+	Key      string
+	Size     int64
+	Modified time.Time
+}
+
+// The errors that have a meaning of their own.
+var (
+	ErrNotFound    = errors.New("there is no such object")
+	ErrNotModified = errors.New("the object is still the same")
+	ErrExists      = errors.New("the object exists already")
+	ErrChanged     = errors.New("the object has changed")
+	ErrConflict    = errors.New("another write was under way") // nothing happened; try again
+	ErrThrottled   = errors.New("too many requests")           // nothing happened; slow down
+	ErrUnknown     = errors.New("it is not known whether it happened")
+)

@@ -1,0 +1,59 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Waiting for another process begins short and grows to the longest pause.
+const (
+	firstPause   = 100 * time.Microsecond
+	longestPause = 5 * time.Millisecond
+)
+
+// lock excludes the other writers of this handle, and then those of other
+// handles and processes. It waits until it has both or the context is done.
+func (b *Bucket) lock(ctx context.Context) (unlock func(), err error) {
+	select {
+	case <-b.turn:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := b.lockFiles(ctx); err != nil {
+		b.turn <- struct{}{}
+		return nil, err
+	}
+	return func() {
+		release(b.lockFile)
+		b.turn <- struct{}{}
+	}, nil
+}
+
+func (b *Bucket) lockFiles(ctx context.Context) error {
+	if err := b.running(ctx); err != nil {
+		return err
+	}
+	if b.lockFile == nil {
+		f, err := b.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, fileMode)
+		if err != nil {
+			return fmt.Errorf("open the bucket's lock: %w", err)
+		}
+		b.lockFile = f
+	}
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		done, err := acquire(b.lockFile)
+		if err != nil {
+			return fmt.Errorf("take the bucket's lock: %w", err)
+		}
+		if done {
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package file
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+)
+
+// tempAge is how old a temporary file must be to be removed: older than any
+// write that is still under way. Nothing rests on the clock being right; a
+// writer whose file is removed fails.
+const tempAge = 24 * time.Hour
+
+// sweep removes old temporary files. It looks through the whole bucket, so it
+// does that once a day only. What it cannot remove stays: a bucket that can be
+// read only is fine.
+//
+// A bucket that was never written has no mark and nothing to remove: opening a
+// wrong directory leaves it as it is.
+func (b *Bucket) sweep() {
+	info, err := b.root.Lstat(sweptName)
+	if err != nil || !b.old(info) {
+		return
+	}
+	now := b.now()
+	if err := b.root.Chtimes(sweptName, now, now); err != nil {
+		return
+	}
+	fs.WalkDir(b.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasPrefix(path.Base(name), tempPrefix) {
+			return nil // the next one
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() && b.old(info) {
+			b.root.Remove(name)
+		}
+		return nil
+	})
+}
+
+func (b *Bucket) old(info fs.FileInfo) bool {
+	return b.now().Sub(info.ModTime()) > tempAge
+}
+
+// markSwept makes the mark from which the days are counted.
+func (b *Bucket) markSwept() {
+	f, err := b.root.OpenFile(sweptName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err == nil { // else it is there, or the write that follows fails too
+		f.Close()
+	}
+}
