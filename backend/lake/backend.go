@@ -14,6 +14,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/bucket/probe"
 	"github.com/ontologia/onto/backend/memory"
 )
 
@@ -23,6 +24,7 @@ const DefaultPatience = 10 * time.Second
 // Options change how a lake is opened. The zero value is the default.
 type Options struct {
 	MustExist bool             // fail with Uninitialized instead of making a lake
+	Trusted   bool             // the bucket is known to keep its promises: it is not probed before a lake is made
 	Location  string           // for messages
 	Runtime   string           // names this run of the program in heads and manifests
 	Patience  time.Duration    // how long to wait for the storage and for others; 0 for DefaultPatience
@@ -75,12 +77,31 @@ func Open(ctx context.Context, b bucket.Bucket, opts *Options) (*Backend, error)
 func (b *Backend) open(ctx context.Context) error {
 	t, err := b.log.load(ctx)
 	if onto.CodeOf(err) == onto.Uninitialized && !b.opts.MustExist {
-		t, err = b.log.makeLake(ctx, rand.Text())
+		if err = b.probe(ctx); err == nil {
+			t, err = b.log.makeLake(ctx, rand.Text())
+		}
 	}
 	if err != nil {
 		return err
 	}
 	return b.sync(ctx, t)
+}
+
+// probe refuses a bucket that does not keep its promises: commits could be lost
+// there.
+func (b *Backend) probe(ctx context.Context) error {
+	if b.opts.Trusted {
+		return nil
+	}
+	report, err := probe.Probe(ctx, b.log.b, "meta/probe-"+newAttempt())
+	if err == nil {
+		err = report.Err()
+	}
+	if err != nil {
+		return onto.Errorf(onto.Unsupported, "no lake can be kept here: %w", err).
+			WithHint("use storage with conditional writes that can be relied on")
+	}
+	return nil
 }
 
 // newAttempt is a name that nobody else has.

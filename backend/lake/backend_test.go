@@ -41,7 +41,7 @@ func TestContractOnFiles(t *testing.T) {
 
 func open(t testing.TB, b bucket.Bucket, p *backendtest.Place) backend.Backend {
 	t.Helper()
-	l, err := lake.Open(t.Context(), b, &lake.Options{Now: p.Now})
+	l, err := lake.Open(t.Context(), b, &lake.Options{Now: p.Now, Trusted: true})
 	if err != nil {
 		t.Fatal(err)
 	}

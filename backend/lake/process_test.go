@@ -17,7 +17,9 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/file"
+	"github.com/ontologia/onto/backend/lake/bucket/s3"
 )
 
 // childEnv makes the test binary a child that writes: the directory, a name, and
@@ -82,8 +84,16 @@ func writeForever(dir, name, callers string) error {
 	return nil
 }
 
-func openLake(ctx context.Context, dir string) (*lake.Backend, error) {
-	b, err := file.Open(dir, nil)
+// openLake opens the lake in a directory, or in a bucket of a service on this
+// machine.
+func openLake(ctx context.Context, place string) (*lake.Backend, error) {
+	var b bucket.Bucket
+	var err error
+	if strings.HasPrefix(place, "http://") {
+		b, err = s3.Open(ctx, s3.Options{Bucket: "things", Endpoint: place, AccessKey: accessKey, SecretKey: secretKey})
+	} else {
+		b, err = file.Open(place, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -97,9 +107,8 @@ func thing(key string) *backend.Draft {
 }
 
 // newThings is a lake on disk with the type that children write.
-func newThings(t *testing.T) string {
+func newThings(t *testing.T, dir string) string {
 	t.Helper()
-	dir := t.TempDir()
 	l, err := openLake(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
@@ -195,12 +204,16 @@ func wantAll(t *testing.T, dir string, acked map[string]int64) int64 {
 
 // Processes share a lake on disk: ids have no gaps, and what was acknowledged is
 // there.
-func TestProcesses(t *testing.T) {
+func TestProcesses(t *testing.T) { shareLake(t, t.TempDir()) }
+
+// shareLake lets processes write to one lake.
+func shareLake(t *testing.T, dir string) {
+	t.Helper()
 	processes, length := 2, 2*time.Second
 	if backendtest.Soak() {
 		processes, length = 4, time.Minute
 	}
-	dir := newThings(t)
+	newThings(t, dir)
 	var writers []*writer
 	for i := range processes {
 		writers = append(writers, startWriter(t, dir, fmt.Sprint("p", i), 8))
@@ -230,7 +243,7 @@ func TestKilled(t *testing.T) {
 	if backendtest.Soak() {
 		kills = 200
 	}
-	dir, acked := newThings(t), map[string]int64{}
+	dir, acked := newThings(t, t.TempDir()), map[string]int64{}
 	for i := range kills {
 		w := startWriter(t, dir, fmt.Sprint("k", i), 1+i%4)
 		time.AfterFunc(20*time.Millisecond+rand.N(150*time.Millisecond), func() { _ = w.cmd.Process.Kill() })

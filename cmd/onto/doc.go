@@ -24,6 +24,7 @@
 //	onto schema drop entity Customer                end a type; planned first, with a token
 //	onto revert --commit 12                         undo; shown first
 //	onto doctor                                     what is wrong, and how to mend it
+//	onto doctor s3 s3://my-bucket/crm               can this bucket be trusted with a lake?
 //	onto projection verify                          check what is derived from history
 //	onto projection rebuild                         and make it anew
 //	onto lock show                                  who holds a lease

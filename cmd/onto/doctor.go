@@ -40,7 +40,7 @@ emptied first. Exit status 3 if a finding is an error.`,
 	}
 	cmd.Flags().BoolVar(&d.quick, "quick", false, "look at circumstances only, not at what is stored")
 	cmd.Flags().BoolVar(&d.checkpoint, "checkpoint", false, "copy the WAL into the file and empty it first")
-	cmd.AddCommand(&cobra.Command{
+	cmd.AddCommand(c.doctorS3Command(), &cobra.Command{
 		Use:   "explain CODE",
 		Short: "Say what a finding means and what to do",
 		Example: `  onto doctor explain projection_differs

@@ -37,7 +37,7 @@ func may() map[string][]string {
 		"internal/sqlgen":                {".", "backend", "filter", "internal/codec"},
 		"backend/memory":                 {".", "backend", "filter", "internal/codec", "internal/exec"},
 		"backend/sqlite":                 {".", "backend", "filter", "internal/codec", "internal/exec", "internal/sqlgen", "internal/words", "github.com/mattn/go-sqlite3"},
-		"backend/lake":                   {".", "backend", "backend/lake/bucket", "backend/memory", "internal/codec"},
+		"backend/lake":                   {".", "backend", "backend/lake/bucket", "backend/lake/bucket/probe", "backend/memory", "internal/codec"},
 		"backend/lake/bucket":            {},
 		"backend/lake/bucket/buckettest": {"backend/lake/bucket", "pgregory.net/rapid"},
 		"backend/lake/bucket/faulty":     {"backend/lake/bucket"},
@@ -51,7 +51,7 @@ func may() map[string][]string {
 		"store/records":    {".", "store", "internal/codec"},
 		"store/schemafile": {".", "internal/codec", "go.yaml.in/yaml/v3"},
 		"upkeep":           {".", "backend"},
-		"cmd/onto": {".", "backend", "backend/sqlite", "filter", "store", "upkeep", "store/records", "store/schemafile", "internal/codec",
+		"cmd/onto": {".", "backend", "backend/sqlite", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "filter", "store", "upkeep", "store/records", "store/schemafile", "internal/codec",
 			"github.com/spf13/cobra", "go.yaml.in/yaml/v3", "golang.org/x/term"},
 		"bench": {".", "backend", "backend/sqlite", "filter", "store", "store/records", "internal/codec", "github.com/mattn/go-sqlite3"},
 	}
