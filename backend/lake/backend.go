@@ -39,7 +39,8 @@ type Backend struct {
 	enc  encoding
 	opts Options
 
-	group group // of callers that want to write
+	group group          // of callers that want to write
+	aside sync.WaitGroup // what is written beside commits
 
 	mu       sync.Mutex // guards what follows
 	replica  *memory.Store
@@ -178,21 +179,24 @@ func (b *Backend) tail(ctx context.Context, t *tip) (memory.Tail, error) {
 	if err != nil || t.head.CommitID == known.ID {
 		return tail, err
 	}
-	rounds, err := b.log.since(ctx, t, known.ID)
+	parts, err := b.log.since(ctx, t, known.ID)
 	if err != nil {
 		return tail, err
 	}
-	for _, m := range rounds {
-		for i := range m.Commits {
-			r, err := m.Commits[i].record()
+	if tail.Versions, err = b.versions(ctx, parts, t.head.StoreID); err == nil {
+		err = follow(parts, known.ID)
+	}
+	if err != nil {
+		return tail, err
+	}
+	for _, p := range parts {
+		for i := range p.manifest.Commits {
+			r, err := p.manifest.Commits[i].record()
 			if err != nil {
-				return tail, damaged(manifestPath(m.CommitID, m.Attempt), "%w", err)
+				return tail, damaged(p.path, "%w", err)
 			}
 			tail.Commits = append(tail.Commits, r)
 		}
-	}
-	if tail.Versions, err = b.versions(ctx, rounds); err != nil {
-		return tail, err
 	}
 	leaveOut(&tail)
 	return tail, nil
@@ -224,26 +228,31 @@ func leaveOut(tail *memory.Tail) {
 	}
 }
 
-// versions reads the files of rounds, side by side.
-func (b *Backend) versions(ctx context.Context, rounds []*manifest) ([]onto.Version, error) {
+// versions reads the files of rounds, and the manifests that are missing, side by
+// side.
+func (b *Backend) versions(ctx context.Context, parts []part, store string) ([]onto.Version, error) {
 	var files []*fileEntry
-	for _, m := range rounds {
-		for i := range m.Files {
-			files = append(files, &m.Files[i])
+	for i := range parts {
+		for j := range parts[i].files {
+			files = append(files, &parts[i].files[j])
 		}
 	}
-	parts := make([][]onto.Version, len(files))
-	err := sideBySide(len(files), func(i int) error {
+	found := make([][]onto.Version, len(files))
+	err := sideBySide(len(parts)+len(files), func(i int) (err error) {
+		if i < len(parts) {
+			if parts[i].manifest == nil {
+				parts[i].manifest, err = b.log.readManifest(ctx, parts[i].path, store)
+			}
+			return err
+		}
+		i -= len(parts)
 		body, err := b.log.file(ctx, files[i])
 		if err == nil {
-			parts[i], err = b.enc.decode(files[i], body)
+			found[i], err = b.enc.decode(files[i], body)
 		}
 		return err
 	})
-	var list []onto.Version
-	for _, p := range parts {
-		list = append(list, p...)
-	}
+	list := slices.Concat(found...)
 	sortVersions(list)
 	return list, err
 }
@@ -339,6 +348,7 @@ func (b *Backend) TypesSeen() int64 { return b.handle.TypesSeen() }
 func (b *Backend) Close() error {
 	b.group.turn <- struct{}{} // a round under way ends first
 	defer func() { <-b.group.turn }()
+	b.aside.Wait()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {

@@ -86,17 +86,17 @@ func (l *log) checkpoint(ctx context.Context) error {
 
 // uncovered returns the rounds that no checkpoint covers, oldest first.
 func (l *log) uncovered(ctx context.Context, t *tip) ([]roundFull, error) {
-	var list []roundFull
-	for m, err := range l.rounds(ctx, t) {
-		if err != nil {
-			return nil, err
-		}
-		if m.CommitID <= t.catalog.covered() {
-			break
-		}
-		list = append(list, m.full())
+	if t.head.CommitID == t.catalog.covered() {
+		return nil, nil
 	}
-	slices.Reverse(list)
+	parts, err := l.since(ctx, t, t.catalog.covered())
+	if err != nil {
+		return nil, err
+	}
+	list := make([]roundFull, len(parts))
+	for i, p := range parts {
+		list[i] = p.manifest.full()
+	}
 	return list, nil
 }
 

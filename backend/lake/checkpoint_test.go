@@ -3,6 +3,7 @@ package lake
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,21 +14,30 @@ import (
 // counting is a bucket that counts its requests.
 type counting struct {
 	bucket.Bucket
-	n map[string]int
+	mu *sync.Mutex // guards n
+	n  map[string]int
+}
+
+func newCounting(b bucket.Bucket) counting { return counting{b, new(sync.Mutex), map[string]int{}} }
+
+func (c counting) count(op string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n[op]++
 }
 
 func (c counting) Get(ctx context.Context, key string, r bucket.Range, ifNot bucket.Tag) (bucket.Object, error) {
-	c.n["get"]++
+	c.count("get")
 	return c.Bucket.Get(ctx, key, r, ifNot)
 }
 
 func (c counting) Swap(ctx context.Context, key string, data []byte, old bucket.Tag) (bucket.Tag, error) {
-	c.n["swap"]++
+	c.count("swap")
 	return c.Bucket.Swap(ctx, key, data, old)
 }
 
 func (c counting) List(ctx context.Context, prefix, after string, limit int) ([]bucket.Entry, error) {
-	c.n["list"]++
+	c.count("list")
 	return c.Bucket.List(ctx, prefix, after, limit)
 }
 
@@ -47,7 +57,7 @@ func plainLog(b bucket.Bucket, name string) *log {
 func TestLogIsNotWalked(t *testing.T) {
 	ctx := t.Context()
 	b := memory.New(nil)
-	w := counting{b, map[string]int{}}
+	w := newCounting(b)
 	l := plainLog(w, "w")
 	if _, err := l.makeLake(ctx, "store"); err != nil {
 		t.Fatal(err)
@@ -65,7 +75,7 @@ func TestLogIsNotWalked(t *testing.T) {
 	if err := l.checkpoint(ctx); err != nil {
 		t.Fatal(err)
 	}
-	r := counting{b, map[string]int{}}
+	r := newCounting(b)
 	fresh := plainLog(r, "r")
 	tip, err := fresh.load(ctx)
 	if err != nil {

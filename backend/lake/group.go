@@ -96,6 +96,9 @@ func (b *Backend) publish(members []*member) {
 		}
 		close(m.done)
 	}
+	if t := b.log.last(); err == nil && t.manifest != nil && t.manifest.Round%checkpointRounds == 0 {
+		b.aside.Go(func() { _ = b.log.checkpoint(ctx) }) // if it fails, the next one does more
+	}
 }
 
 // propose decides what members want on top of a tip.

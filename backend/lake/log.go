@@ -78,10 +78,15 @@ func (l *log) load(ctx context.Context) (*tip, error) {
 		return &t, nil
 	}
 	t := &tip{head: h, body: body, tag: tag}
-	if t.manifest, err = l.manifestOf(ctx, h, known); err != nil {
-		return nil, err
-	}
-	if t.catalog, err = l.catalogOf(ctx, h, known); err != nil {
+	err = sideBySide(2, func(i int) (err error) {
+		if i == 0 {
+			t.manifest, err = l.manifestOf(ctx, h, known)
+		} else {
+			t.catalog, err = l.catalogOf(ctx, h, known)
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	l.advance(t)

@@ -30,89 +30,81 @@ func (l *log) rounds(ctx context.Context, t *tip) iter.Seq2[*manifest, error] {
 	}
 }
 
-// since returns the manifests of the rounds after a commit, oldest first. Their
-// paths are found in lists, so that they can be read side by side.
-func (l *log) since(ctx context.Context, t *tip, commit int64) ([]*manifest, error) {
-	paths, err := l.paths(ctx, t, commit)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]*manifest, len(paths)+1)
-	list[len(paths)] = t.manifest
-	err = sideBySide(len(paths), func(i int) (err error) {
-		list[i], err = l.readManifest(ctx, paths[i], t.head.StoreID)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	for i, m := range list {
-		if want := commit + 1; i == 0 && m.First != want || i > 0 && m.First != list[i-1].CommitID+1 {
-			return nil, damaged(manifestPath(m.CommitID, m.Attempt), "its first commit is %d, which does not follow the round before", m.First)
-		}
-	}
-	return list, nil
+// part is a round whose manifest or only whose files are known.
+type part struct {
+	path     string
+	manifest *manifest // nil if it has not been read
+	files    []fileEntry
 }
 
-// paths returns where the manifests of the rounds after a commit are, oldest
-// first, without the newest one.
-func (l *log) paths(ctx context.Context, t *tip, commit int64) ([]string, error) {
-	var newest []string // newest first
-	m := t.manifest
-	for first := m.First; first > commit+1; {
-		if first-1 == t.catalog.covered() || len(m.Ancestors) == 0 {
-			listed, err := l.listed(ctx, t, commit, first)
-			if err != nil {
-				return nil, err
-			}
-			slices.Reverse(newest)
-			return append(listed, newest...), nil
-		}
-		for _, a := range m.Ancestors {
-			if a.First >= first || first <= commit+1 || first-1 == t.catalog.covered() {
-				continue
-			}
-			newest = append(newest, a.Path)
-			first = a.First
-		}
-		if first > commit+1 && first-1 != t.catalog.covered() {
-			before, err := l.readManifest(ctx, newest[len(newest)-1], t.head.StoreID)
-			if err != nil {
-				return nil, err
-			}
-			m = before
-		}
-	}
-	slices.Reverse(newest)
-	return newest, nil
-}
-
-// listed returns the paths that checkpoints list, of rounds after a commit and
-// before another.
-func (l *log) listed(ctx context.Context, t *tip, commit, before int64) ([]string, error) {
-	var wanted []*checkpointEntry
+// since returns the rounds after a commit, oldest first. What the newest manifest
+// and the checkpoints list is read side by side, so that it takes one wait, and
+// more only where checkpoints are behind.
+func (l *log) since(ctx context.Context, t *tip, commit int64) ([]part, error) {
+	floor := max(commit, t.catalog.covered())
+	recent := []part{{manifestPath(t.manifest.CommitID, t.manifest.Attempt), t.manifest, t.manifest.Files}} // newest first
+	var checkpoints []*checkpointEntry
 	for i := range t.catalog.Checkpoints {
-		if e := &t.catalog.Checkpoints[i]; e.Last > commit && e.First < before {
-			wanted = append(wanted, e)
+		if e := &t.catalog.Checkpoints[i]; e.Last > commit {
+			checkpoints = append(checkpoints, e)
 		}
 	}
-	docs := make([]*checkpoint, len(wanted))
-	err := sideBySide(len(wanted), func(i int) (err error) {
-		docs[i], err = l.readCheckpoint(ctx, wanted[i])
-		return err
-	})
-	if err != nil {
-		return nil, err
+	docs := make([]*checkpoint, len(checkpoints))
+	for m := t.manifest; ; {
+		var next []part
+		for _, a := range m.Ancestors {
+			if a.Last > floor {
+				next = append(next, part{path: a.Path})
+			}
+		}
+		err := sideBySide(len(next)+len(docs), func(i int) (err error) {
+			switch {
+			case i < len(next):
+				if next[i].manifest, err = l.readManifest(ctx, next[i].path, t.head.StoreID); err == nil {
+					next[i].files = next[i].manifest.Files
+				}
+			case docs[i-len(next)] == nil:
+				docs[i-len(next)], err = l.readCheckpoint(ctx, checkpoints[i-len(next)])
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		recent = append(recent, next...)
+		if m = recent[len(recent)-1].manifest; len(next) == 0 || m.First <= floor+1 {
+			break
+		}
 	}
-	var paths []string
+	if t.manifest.CommitID <= floor { // a checkpoint lists it, too
+		recent = nil
+	}
+	slices.Reverse(recent)
+	return append(listedAfter(docs, commit), recent...), nil
+}
+
+// listedAfter returns the rounds after a commit that checkpoints list.
+func listedAfter(docs []*checkpoint, commit int64) []part {
+	var list []part
 	for _, doc := range docs {
 		for _, r := range doc.Rounds {
-			if r.Last > commit && r.First < before {
-				paths = append(paths, r.Path)
+			if r.Last > commit {
+				list = append(list, part{path: r.Path, files: r.Files})
 			}
 		}
 	}
-	return paths, nil
+	return list
+}
+
+// follow fails unless rounds follow each other, the first after a commit.
+func follow(parts []part, commit int64) error {
+	for _, p := range parts {
+		if p.manifest.First != commit+1 {
+			return damaged(p.path, "its first commit is %d, which does not follow commit %d", p.manifest.First, commit)
+		}
+		commit = p.manifest.CommitID
+	}
+	return nil
 }
 
 // file reads a data file and makes sure that it is as it was written.

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/anishathalye/porcupine"
+
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/backendtest"
 )
@@ -29,6 +31,29 @@ type simulation struct {
 	types     map[string]bool // acknowledged
 	maybe     map[string]bool // types whose outcome is not known
 	complaint []string
+	history   []porcupine.Operation
+	tick      int64 // a moment of the history
+}
+
+// began notes that an operation begins.
+func (s *simulation) began() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tick++
+	return s.tick
+}
+
+// ended notes what an operation came to. One whose outcome is not known may
+// happen at any time after.
+func (s *simulation) ended(client int, call int64, in step, out came) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tick++
+	end := s.tick
+	if out.unknown {
+		end = 1 << 40
+	}
+	s.history = append(s.history, porcupine.Operation{ClientId: client, Input: in, Call: call, Output: out, Return: end})
 }
 
 func (s *simulation) complain(format string, args ...any) {
@@ -54,9 +79,11 @@ func (s *simulation) open(name string, index int) *log {
 }
 
 // simulate runs a seed and returns what went wrong.
-func simulate(seed uint64, m mistake) *simulation {
+func simulate(seed uint64, m mistake) *simulation { return simulateOn(newWorld(seed), seed, m) }
+
+func simulateOn(w *world, seed uint64, m mistake) *simulation {
 	s := &simulation{
-		w: newWorld(seed), seed: seed, mistake: m, acked: map[string]int64{}, unsure: map[string]bool{}, refused: map[string]bool{},
+		w: w, seed: seed, mistake: m, acked: map[string]int64{}, unsure: map[string]bool{}, refused: map[string]bool{},
 		types: map[string]bool{}, maybe: map[string]bool{},
 	}
 	ctx := context.Background()
@@ -77,7 +104,7 @@ func simulate(seed uint64, m mistake) *simulation {
 	}
 	for i := range 2 {
 		start(fmt.Sprintf("c%d", i), func(ctx context.Context, l *log) { s.register(ctx, l, i) })
-		start(fmt.Sprintf("r%d", i), func(ctx context.Context, l *log) { s.read(ctx, l) })
+		start(fmt.Sprintf("r%d", i), func(ctx context.Context, l *log) { s.read(ctx, l, 10+i) })
 	}
 	start("j", s.clean)
 	s.w.run(func() bool {
@@ -118,8 +145,15 @@ func (s *simulation) write(ctx context.Context, l *log, writer int) {
 			keys = append(keys, fmt.Sprintf("w%d-%d-%d", writer, n, c))
 		}
 		time.Sleep(time.Duration(n*(writer+1)) * 300 * time.Millisecond)
+		call := s.began()
 		m, err := l.commit(ctx, func(t *tip) (*round, error) { return roundOf(t, keys), nil })
 		s.outcome(keys, m, err)
+		switch {
+		case err == nil:
+			s.ended(writer, call, step{keys}, came{commit: m.CommitID, key: keys[len(keys)-1]})
+		case onto.CodeOf(err) == onto.OutcomeUnknown:
+			s.ended(writer+100*(n+1), call, step{keys}, came{unknown: true})
+		}
 	}
 }
 
@@ -186,15 +220,21 @@ func (s *simulation) register(ctx context.Context, l *log, changer int) {
 }
 
 // read looks at what is there now and then: it must be whole.
-func (s *simulation) read(ctx context.Context, l *log) {
+func (s *simulation) read(ctx context.Context, l *log, client int) {
 	if !s.begin(ctx, l) {
 		return
 	}
 	var seen int64
-	for range 4 {
+	for range 12 {
 		time.Sleep(50 * time.Millisecond)
+		call := s.began()
 		t, err := l.load(ctx)
 		if err == nil {
+			out := came{commit: t.head.CommitID}
+			if t.manifest != nil {
+				out.key = t.manifest.Commits[len(t.manifest.Commits)-1].Key
+			}
+			s.ended(client, call, step{}, out)
 			if t.head.Sequence < seen {
 				s.complain("%s: the head went back from %d to %d", l.set.runtime, seen, t.head.Sequence)
 			}
@@ -298,7 +338,7 @@ func (s *simulation) verify(ctx context.Context, l *log) {
 }
 
 func TestSimulation(t *testing.T) {
-	seeds := uint64(60)
+	seeds := uint64(500)
 	if backendtest.Soak() {
 		seeds = 5000
 	}
@@ -316,6 +356,13 @@ func TestSimulation(t *testing.T) {
 		})
 		if t.Failed() {
 			break
+		}
+	}
+	for _, op := range []string{"get", "list", "delete", "swap"} {
+		for _, f := range faults(op) {
+			if uint64(active[f]) < seeds*2/5 {
+				t.Errorf("the fault %q was active in %d of %d runs only", f, active[f], seeds)
+			}
 		}
 	}
 	t.Logf("%d seeds: %d commits acknowledged, %d unknown, %d refused; faults active in runs: %v", seeds, acked, unsure, refused, active)

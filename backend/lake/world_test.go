@@ -22,6 +22,7 @@ type world struct {
 	fault map[string]int // how often each kind of fault was active
 	trace []string
 	calm  bool // no more faults
+	exact bool // no stale reads: the storage is linearizable, as S3 is
 
 	objects map[string][]stored  // versions of each object, oldest first; a deleted one has a nil body last
 	late    []*call              // writes that were called lost and come yet
@@ -194,7 +195,9 @@ func (w *world) decide(k *call) answer {
 	case "throttled":
 		a.err = bucket.ErrThrottled
 	case "stale":
-		a = w.stale(k)
+		if a = w.apply(k); !w.exact {
+			a = w.stale(k)
+		}
 	case "truncated":
 		if a = w.apply(k); a.err == nil {
 			a.object.Data = a.object.Data[:len(a.object.Data)/2]
