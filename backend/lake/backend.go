@@ -146,12 +146,7 @@ func (b *Backend) sync(ctx context.Context, t *tip) error {
 	if t.head.Sequence <= b.sequence {
 		return nil
 	}
-	var purged []string
-	for _, e := range t.catalog.Types {
-		if e.End != nil && e.End.Purged {
-			purged = append(purged, fmt.Sprint(e.Kind, " ", e.Name, " ", e.Version))
-		}
-	}
+	purged := purgedTypes(t.catalog)
 	if !slices.Equal(purged, b.purged) { // what the replica has may be gone
 		b.replica.Reset()
 	}
@@ -163,6 +158,17 @@ func (b *Backend) sync(ctx context.Context, t *tip) error {
 		b.sequence, b.purged = t.head.Sequence, purged
 	}
 	return err
+}
+
+// purgedTypes names the types whose history is left out.
+func purgedTypes(c *catalog) []string {
+	var purged []string
+	for _, e := range c.Types {
+		if e.End != nil && e.End.Purged {
+			purged = append(purged, fmt.Sprint(e.Kind, " ", e.Name, " ", e.Version))
+		}
+	}
+	return purged
 }
 
 // tail reads what the replica does not have yet.

@@ -88,7 +88,15 @@ func (b *Backend) publish(members []*member) {
 	ctx := context.Background() // a round is nobody's own
 	err := b.usable(ctx)
 	if err == nil {
-		_, err = b.log.publish(ctx, func(t *tip, attempt string) (*proposal, error) { return b.propose(ctx, members, t, attempt) })
+		var t *tip
+		var tail memory.Tail
+		t, err = b.log.publish(ctx, func(t *tip, attempt string) (p *proposal, err error) {
+			p, tail, err = b.propose(ctx, members, t, attempt)
+			return p, err
+		})
+		if err == nil {
+			b.adopt(t, tail)
+		}
 	}
 	for _, m := range members {
 		if m.err == nil {
@@ -101,14 +109,27 @@ func (b *Backend) publish(members []*member) {
 	}
 }
 
+// adopt lets the replica follow a round of its own, which need not be read. It
+// does so only if the round comes right after what the replica has.
+func (b *Backend) adopt(t *tip, tail memory.Tail) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t.head.Sequence != b.sequence+1 || len(tail.Schemas) == 0 || !slices.Equal(purgedTypes(t.catalog), b.purged) {
+		return // the next sync reads it
+	}
+	if b.replica.Extend(tail) == nil {
+		b.sequence = t.head.Sequence
+	}
+}
+
 // propose decides what members want on top of a tip.
-func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attempt string) (*proposal, error) {
+func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attempt string) (*proposal, memory.Tail, error) {
 	if err := b.sync(ctx, t); err != nil {
-		return nil, err
+		return nil, memory.Tail{}, err
 	}
 	fork, err := b.fork(t)
 	if err != nil {
-		return nil, err
+		return nil, memory.Tail{}, err
 	}
 	h := fork.Open()
 	for _, m := range members {
@@ -122,9 +143,9 @@ func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attemp
 	}
 	evolved := !sameJSON(c.Types, t.catalog.Types)
 	if len(tail.Commits) == 0 && !evolved {
-		return nil, nil
+		return nil, memory.Tail{}, nil
 	}
-	return b.proposal(t, &tail, &c, evolved, attempt), nil
+	return b.proposal(t, &tail, &c, evolved, attempt), tail, nil
 }
 
 // fork returns a copy of the replica, which must be as of the tip.

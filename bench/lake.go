@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/bucket/memory"
+)
+
+func lakeBenchmarks() []benchmark {
+	return []benchmark{
+		{"B16", "commits on a lake by many callers", "lake", lakeCommits},
+		{"B17", "requests of a round on a lake", "lake", lakeRequests},
+	}
+}
+
+// slowBucket is a bucket that takes its time, as S3 does, and counts.
+type slowBucket struct {
+	bucket.Bucket
+	write, read          time.Duration
+	creates, swaps       atomic.Int64
+	gets, lists, deletes atomic.Int64
+}
+
+func (s *slowBucket) Get(ctx context.Context, key string, r bucket.Range, ifNot bucket.Tag) (bucket.Object, error) {
+	s.gets.Add(1)
+	time.Sleep(s.read)
+	return s.Bucket.Get(ctx, key, r, ifNot)
+}
+
+func (s *slowBucket) Create(ctx context.Context, key string, data []byte) (bucket.Tag, error) {
+	s.creates.Add(1)
+	time.Sleep(s.write)
+	return s.Bucket.Create(ctx, key, data)
+}
+
+func (s *slowBucket) Swap(ctx context.Context, key string, data []byte, old bucket.Tag) (bucket.Tag, error) {
+	s.swaps.Add(1)
+	time.Sleep(s.write)
+	return s.Bucket.Swap(ctx, key, data, old)
+}
+
+func (s *slowBucket) List(ctx context.Context, prefix, after string, limit int) ([]bucket.Entry, error) {
+	s.lists.Add(1)
+	return s.Bucket.List(ctx, prefix, after, limit)
+}
+
+func (s *slowBucket) Delete(ctx context.Context, key string) error {
+	s.deletes.Add(1)
+	return s.Bucket.Delete(ctx, key)
+}
+
+// openLake opens a lake on a bucket that is slow from then on.
+func (e *env) openLake() (*lake.Backend, *slowBucket) {
+	s := &slowBucket{Bucket: memory.New(nil)}
+	l, err := lake.Open(e.ctx, s, &lake.Options{Trusted: true})
+	e.must(err)
+	_, err = l.Register(e.ctx, &backend.Registration{Schemas: []onto.Schema{
+		{Kind: onto.KindEntity, Name: "Thing", Key: "id", Fields: []onto.Field{{Name: "id", Type: onto.String}}},
+		{Kind: onto.KindEntity, Name: "Other", Key: "id", Fields: []onto.Field{{Name: "id", Type: onto.String}}},
+	}})
+	e.must(err)
+	s.write, s.read = 60*time.Millisecond, 25*time.Millisecond
+	return l, s
+}
+
+func (e *env) appendThing(l *lake.Backend, types []string, key string) {
+	d := &backend.Draft{}
+	for _, t := range types {
+		d.Writes = append(d.Writes, backend.Write{
+			Identity: onto.EntityID(t, key), Op: onto.Put, Fields: fmt.Appendf(nil, `{"id":%q}`, key), SchemaVersion: 1,
+		})
+	}
+	_, err := l.Append(e.ctx, d)
+	e.must(err)
+}
+
+// lakeCommits is B16: callers share rounds.
+func lakeCommits(e *env) []row {
+	const callers = 256
+	rate := func(callers int) time.Duration {
+		l, _ := e.openLake()
+		defer l.Close()
+		length := time.Duration(e.pick(4, 2)) * time.Second
+		var n atomic.Int64
+		var wg sync.WaitGroup
+		start := time.Now()
+		for c := range callers {
+			wg.Go(func() {
+				for i := 0; time.Since(start) < length; i++ {
+					e.appendThing(l, []string{"Thing"}, fmt.Sprintf("%d-%d", c, i))
+					n.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		return time.Since(start) / time.Duration(n.Load())
+	}
+	many, one := rate(callers), rate(1)
+	ratio := float64(one) / float64(many)
+	return []row{row{
+		What:    fmt.Sprintf("commits by %d callers, 60 ms a write / one swap per commit", callers),
+		Subject: perOp(many), Control: perOp(one), Ratio: &spread{ratio, ratio, ratio}, Rounds: 1,
+	}.judge(ratio, atLeast(50))}
+}
+
+// lakeRequests is B17: what a round of a writer that is alone costs.
+func lakeRequests(e *env) []row {
+	l, s := e.openLake()
+	defer l.Close()
+	s.write, s.read = 0, 0
+	s.creates.Store(0)
+	s.swaps.Store(0)
+	s.gets.Store(0)
+	const rounds = 50 // fewer than a checkpoint takes
+	types := []string{"Other", "Thing"}
+	for i := range rounds {
+		e.appendThing(l, types, fmt.Sprint(i))
+	}
+	e.assert(s.gets.Load()+s.lists.Load() == 0, "a round took %d gets and %d lists", s.gets.Load(), s.lists.Load())
+	per := float64(s.creates.Load()+s.swaps.Load()+s.gets.Load()+s.lists.Load()+s.deletes.Load()) / rounds
+	return []row{row{
+		What:    fmt.Sprintf("requests of a round that touches %d types, sole writer", len(types)),
+		Subject: figure{Value: per, Unit: "requests", Text: fmt.Sprintf("%.2f, no get, no list", per)},
+	}.judge(per, atMost(float64(2+len(types)), ""))}
+}
