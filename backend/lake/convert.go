@@ -1,9 +1,9 @@
 package lake
 
 import (
-	"encoding/json"
+	"bytes"
+	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/memory"
@@ -94,16 +94,9 @@ func filesOf(enc encoding, versions []onto.Version) []dataFile {
 // sortVersions brings versions of several files into the order of the log.
 func sortVersions(list []onto.Version) {
 	slices.SortFunc(list, func(a, b onto.Version) int {
-		if a.Commit != b.Commit {
-			return int(min(1, max(-1, a.Commit-b.Commit)))
-		}
-		return a.Identity.Compare(b.Identity)
+		return cmp.Or(cmp.Compare(a.Commit, b.Commit), a.Identity.Compare(b.Identity))
 	})
 }
 
-// sameJSON compares two documents by their bytes.
-func sameJSON(a, b any) bool {
-	x, _ := json.Marshal(a)
-	y, _ := json.Marshal(b)
-	return strings.Compare(string(x), string(y)) == 0
-}
+// sameTypes compares the types of two catalogs.
+func sameTypes(a, b []schemaEntry) bool { return bytes.Equal(encode(a), encode(b)) }

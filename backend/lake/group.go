@@ -141,7 +141,7 @@ func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attemp
 	for i := range tail.Schemas {
 		c.Types = append(c.Types, newSchemaEntry(&tail.Schemas[i]))
 	}
-	evolved := !sameJSON(c.Types, t.catalog.Types)
+	evolved := !sameTypes(c.Types, t.catalog.Types)
 	if len(tail.Commits) == 0 && !evolved {
 		return nil, memory.Tail{}, nil
 	}

@@ -7,20 +7,50 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// orphan is an object that no head leads to.
-type orphan struct {
+// DefaultGrace is how old an object must be before a janitor takes it for one that
+// nobody will publish any more.
+const DefaultGrace = time.Hour
+
+// Orphan is an object that no head leads to.
+type Orphan struct {
 	bucket.Entry
-	age time.Duration // by the bucket's own clock
+	Age time.Duration // by the bucket's own clock
 }
 
-// orphanPlan is what a janitor would remove.
-type orphanPlan struct {
-	sequence int64 // of the head that was looked at
-	orphans  []orphan
-	bytes    int64
+// OrphanPlan is what a janitor would remove.
+type OrphanPlan struct {
+	Orphans []Orphan // by key
+	Bytes   int64
+}
+
+// PlanJanitor finds objects that attempts have left behind which lost or were
+// killed, and that are older than a grace period; 0 for DefaultGrace. It removes
+// nothing.
+func (b *Backend) PlanJanitor(ctx context.Context, grace time.Duration) (*OrphanPlan, error) {
+	if err := b.usable(ctx); err != nil {
+		return nil, err
+	}
+	if grace <= 0 {
+		grace = DefaultGrace
+	}
+	if least := 6 * b.opts.Patience; grace < least {
+		return nil, onto.Errorf(onto.Invalid, "a grace period of %v is shorter than an attempt can last", grace).
+			WithHint("let it be %v or more", least)
+	}
+	return b.log.planOrphans(ctx, grace)
+}
+
+// Sweep removes what a plan names, unless a head leads to it by now. It returns
+// how many objects it removed.
+func (b *Backend) Sweep(ctx context.Context, plan *OrphanPlan) (int, error) {
+	if err := b.usable(ctx); err != nil {
+		return 0, err
+	}
+	return b.log.sweep(ctx, plan)
 }
 
 // listed is how many objects one listing returns.
@@ -31,7 +61,7 @@ const listed = 1000
 // the newest object in the listing: clocks of this and other machines do not
 // matter. Listings only tell what could be removed; what is needed is told by the
 // head.
-func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*orphanPlan, error) {
+func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*OrphanPlan, error) {
 	if l.planted(noGrace) {
 		grace = -1
 	}
@@ -64,7 +94,7 @@ func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*orphanPlan
 	if err != nil {
 		return nil, err
 	}
-	plan := &orphanPlan{sequence: t.head.Sequence}
+	plan := &OrphanPlan{}
 	newest := time.Time{}
 	for _, e := range entries {
 		if e.Modified.After(newest) {
@@ -73,11 +103,11 @@ func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*orphanPlan
 	}
 	for _, e := range entries {
 		if age := newest.Sub(e.Modified); !needed[attemptOf(e.Key)] && age > grace {
-			plan.orphans = append(plan.orphans, orphan{e, age})
-			plan.bytes += e.Size
+			plan.Orphans = append(plan.Orphans, Orphan{e, age})
+			plan.Bytes += e.Size
 		}
 	}
-	slices.SortFunc(plan.orphans, func(a, b orphan) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(plan.Orphans, func(a, b Orphan) int { return strings.Compare(a.Key, b.Key) })
 	return plan, nil
 }
 
@@ -116,7 +146,7 @@ func attemptOf(key string) string {
 
 // sweep removes what a plan names, after making sure once more that no head
 // leads to it. It returns how many objects it removed.
-func (l *log) sweep(ctx context.Context, plan *orphanPlan) (int, error) {
+func (l *log) sweep(ctx context.Context, plan *OrphanPlan) (int, error) {
 	t, err := l.load(ctx)
 	if err != nil {
 		return 0, err
@@ -130,7 +160,7 @@ func (l *log) sweep(ctx context.Context, plan *orphanPlan) (int, error) {
 	}
 	removed := 0
 	var errs []error
-	for _, o := range plan.orphans {
+	for _, o := range plan.Orphans {
 		if needed[attemptOf(o.Key)] {
 			continue
 		}

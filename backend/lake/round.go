@@ -33,33 +33,6 @@ func (f *dataFile) path(commit int64, attempt string) string {
 	return fmt.Sprintf("commits/%d-%s/%s/%s.rows", commit, attempt, folder, bucket.Escape(f.typ))
 }
 
-// decider decides what a round holds, given the tip it comes after. Nil means
-// that nothing changes.
-type decider func(t *tip) (*round, error)
-
-// commit publishes a round and returns its manifest, or nil if nothing changed.
-// If another round was published first, it is decided anew.
-func (l *log) commit(ctx context.Context, decide decider) (*manifest, error) {
-	var made *manifest
-	var r *round
-	_, err := l.publish(ctx, func(t *tip, attempt string) (*proposal, error) {
-		var err error
-		if r == nil || !l.planted(samePlan) {
-			r, err = decide(t)
-		}
-		if made = nil; err != nil || r == nil {
-			return nil, err
-		}
-		p := l.proposeRound(t, r, attempt)
-		made = p.next.manifest
-		return p, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return made, nil
-}
-
 // proposeRound puts a round on top of a tip.
 func (l *log) proposeRound(t *tip, r *round, attempt string) *proposal {
 	now := l.now()

@@ -1,0 +1,70 @@
+package lake_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/bucket/memory"
+)
+
+// A janitor removes what no head leads to, when it is old enough, and nothing
+// else.
+func TestJanitor(t *testing.T) {
+	ctx, now := t.Context(), time.Date(2026, 2, 10, 12, 0, 0, 0, time.UTC)
+	b := memory.New(&memory.Options{Now: func() time.Time { return now }})
+	l, err := lake.Open(ctx, b, &lake.Options{Trusted: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, err = l.Register(ctx, &backend.Registration{Schemas: []onto.Schema{
+		{Kind: onto.KindEntity, Name: "Thing", Key: "id", Fields: []onto.Field{{Name: "id", Type: onto.String}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	orphan := func(key string) {
+		t.Helper()
+		if _, err := b.Create(ctx, key, []byte("left behind")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	orphan("commits/1-old/manifest.json")
+	now = now.Add(2 * time.Hour)
+	orphan("commits/2-young/manifest.json")
+	for _, key := range []string{"a", "b"} {
+		if _, err := l.Append(ctx, thing(key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.PlanJanitor(ctx, time.Second); onto.CodeOf(err) != onto.Invalid {
+		t.Errorf("a short grace period: got %v, want Invalid", err)
+	}
+	plan, err := l.PlanJanitor(ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, o := range plan.Orphans {
+		keys = append(keys, o.Key)
+	}
+	if len(keys) != 2 || keys[0] != "commits/1-old/manifest.json" {
+		t.Errorf("got %q, want the old attempt and the catalog that was replaced", keys)
+	}
+	if n, err := l.Sweep(ctx, plan); n != len(keys) || err != nil {
+		t.Errorf("removed %d, %v; want %d", n, err, len(keys))
+	}
+	if _, err := b.Get(ctx, "commits/2-young/manifest.json", bucket.Range{}, ""); err != nil {
+		t.Errorf("the young attempt: %v", err)
+	}
+	again, err := lake.Open(ctx, kept{b}, &lake.Options{MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	backendtest.Check(t, again)
+}
