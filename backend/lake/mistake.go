@@ -31,5 +31,13 @@ func mistakes() []mistake {
 	}
 }
 
+// plantedTimes is how often a planted mistake is made; never, if it is not.
+func (l *log) plantedTimes(m mistake) int {
+	if l.planted(m) {
+		return 50
+	}
+	return 0
+}
+
 // planted reports whether a test has planted the mistake.
 func (l *log) planted(m mistake) bool { return l.set.mistake == m }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
@@ -69,8 +70,9 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 		case gone:
 			return nil, onto.Errorf(onto.Corrupt, "%s is gone", headKey).WithHint("restore it from a backup before anybody writes")
 		case unknown:
-			if l.planted(discardUnknown) {
+			for range l.plantedTimes(discardUnknown) {
 				l.discard(ctx, p.objects)
+				time.Sleep(300 * time.Millisecond)
 			}
 			return nil, onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s)", attempt).
 				WithHint("look for the commit before you try again")
