@@ -27,7 +27,6 @@ type world struct {
 	objects map[string][]stored  // versions of each object, oldest first; a deleted one has a nil body last
 	late    []*call              // writes that were called lost and come yet
 	cut     map[string]time.Time // clients that nothing reaches until then
-	clock   time.Time            // of the bucket
 	tags    int
 
 	mu      sync.Mutex // guards pending
@@ -62,7 +61,7 @@ type answer struct {
 func newWorld(seed uint64) *world {
 	return &world{
 		r: rand.New(rand.NewPCG(seed, 5)), fault: map[string]int{}, objects: map[string][]stored{},
-		cut: map[string]time.Time{}, clock: time.Date(2026, 2, 10, 12, 0, 0, 0, time.UTC),
+		cut: map[string]time.Time{},
 	}
 }
 
@@ -123,7 +122,6 @@ func (w *world) run(done func() bool) {
 		}
 		k := w.pick()
 		if k != nil {
-			w.clock = w.clock.Add(time.Millisecond)
 			k.answer <- w.decide(k)
 			continue
 		}
@@ -131,7 +129,6 @@ func (w *world) run(done func() bool) {
 			return
 		}
 		time.Sleep(5 * time.Millisecond) // everybody waits for time to pass
-		w.clock = w.clock.Add(5 * time.Millisecond)
 	}
 }
 
@@ -235,7 +232,7 @@ func (w *world) newest(key string) (stored, bool) {
 func (w *world) put(key string, body []byte) bucket.Tag {
 	w.tags++
 	tag := bucket.Tag(fmt.Sprintf("%q", hashOf(body)))
-	w.objects[key] = append(w.objects[key], stored{slices.Clone(body), tag, w.clock})
+	w.objects[key] = append(w.objects[key], stored{slices.Clone(body), tag, time.Now()})
 	return tag
 }
 
