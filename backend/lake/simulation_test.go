@@ -159,7 +159,7 @@ func (s *simulation) write(ctx context.Context, l *log, writer int) {
 
 // begin makes the lake, or finds it.
 func (s *simulation) begin(ctx context.Context, l *log) bool {
-	for range 20 {
+	for range 200 {
 		if _, err := l.makeLake(ctx, "store"); err == nil {
 			return true
 		}
