@@ -3,6 +3,7 @@ package lake_test
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
@@ -22,7 +23,18 @@ func TestContractInMemory(t *testing.T) {
 	backendtest.Run(t, backendtest.Target{
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
 			b, _ := buckets.LoadOrStore(p.Name, memory.New(nil))
-			return open(t, kept{b.(bucket.Bucket)}, p)
+			return open(t, kept{b.(bucket.Bucket)}, p, 0)
+		},
+	})
+}
+
+// What a little data is read in process for, DuckDB answers alike.
+func TestContractWithDuckDB(t *testing.T) {
+	var buckets sync.Map
+	backendtest.Run(t, backendtest.Target{
+		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
+			b, _ := buckets.LoadOrStore(p.Name, memory.New(nil))
+			return open(t, kept{b.(bucket.Bucket)}, p, -1)
 		},
 	})
 }
@@ -34,14 +46,14 @@ func TestContractOnFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return open(t, b, p)
+			return open(t, b, p, 0)
 		},
 	})
 }
 
-func open(t testing.TB, b bucket.Bucket, p *backendtest.Place) backend.Backend {
+func open(t testing.TB, b bucket.Bucket, p *backendtest.Place, inProcess int64) backend.Backend {
 	t.Helper()
-	l, err := lake.Open(t.Context(), b, &lake.Options{Now: p.Now, Trusted: true})
+	l, err := lake.Open(t.Context(), b, &lake.Options{Now: p.Now, Trusted: true, LockTimeout: time.Second, InProcess: inProcess})
 	if err != nil {
 		t.Fatal(err)
 	}

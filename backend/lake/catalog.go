@@ -16,6 +16,17 @@ type catalog struct {
 	Types   []schemaEntry `json:"types"` // ordered by kind, name and version
 
 	Checkpoints []checkpointEntry `json:"checkpoints"` // oldest first, without gaps
+
+	// The files of every type up to a commit, as compactions have left them.
+	Through int64        `json:"files_through"`
+	Tables  []tableEntry `json:"tables,omitempty"`
+}
+
+// tableEntry is the files of one type.
+type tableEntry struct {
+	Kind  onto.Kind   `json:"kind"`
+	Type  string      `json:"type_name"`
+	Files []fileEntry `json:"files"` // oldest first; their ranges do not overlap
 }
 
 // schemaEntry is one version of a type.

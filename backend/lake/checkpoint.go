@@ -7,28 +7,34 @@ import (
 	"slices"
 )
 
-// checkpointRounds is how many rounds a checkpoint covers.
-const checkpointRounds = 64
+const (
+	// checkpointRounds is how many rounds a checkpoint of the lowest level lists.
+	checkpointRounds = 64
+	// checkpointBranches is how many checkpoints of one level become one of the next.
+	checkpointBranches = 256
+)
 
 // checkpoint lists rounds, so that the log need not be walked. It is derived from
-// manifests and never changed. The catalog names the checkpoints.
+// manifests and never changed. The catalog names the checkpoints; one of a higher
+// level names others.
 type checkpoint struct {
-	StoreID string      `json:"store_id"`
-	First   int64       `json:"first_commit_id"`
-	Last    int64       `json:"commit_id"`
-	Rounds  []roundFull `json:"rounds"` // oldest first
+	StoreID  string            `json:"store_id"`
+	First    int64             `json:"first_commit_id"`
+	Last     int64             `json:"commit_id"`
+	Rounds   []roundFull       `json:"rounds,omitempty"`      // oldest first; at the lowest level
+	Children []checkpointEntry `json:"checkpoints,omitempty"` // oldest first; at higher levels
+	Keys     []keyEntry        `json:"idempotency,omitempty"` // of all its rounds
 }
 
 // roundFull is what a checkpoint tells about a round.
 type roundFull struct {
 	roundEntry
 	Files []fileEntry `json:"files"`
-	Keys  []keyEntry  `json:"idempotency,omitempty"`
 }
 
 // keyEntry is an idempotency key, as a hash, and the commit that used it.
 type keyEntry struct {
-	Hash   string `json:"key_sha256"`
+	Hash   string `json:"key_hash"`
 	Commit int64  `json:"commit_id"`
 }
 
@@ -39,21 +45,27 @@ type checkpointEntry struct {
 	From   string `json:"first_created_at"` // of its first round
 	Path   string `json:"path"`
 	SHA256 string `json:"content_sha256"`
+	Level  int    `json:"level,omitempty"`
 }
+
+func (e *checkpointEntry) holds(commit int64) bool { return e.First <= commit && commit <= e.Last }
 
 func checkpointPath(last int64, attempt string) string {
 	return fmt.Sprintf("meta/checkpoints/%d-%s.json", last, attempt)
 }
 
-// full is what a checkpoint tells about a round.
-func (m *manifest) full() roundFull {
-	r := roundFull{roundEntry: m.entry(), Files: m.Files}
+// keyHash is how checkpoints name an idempotency key. Two keys may share one.
+func keyHash(key string) string { return hashOf([]byte(key))[:16] }
+
+// keys are the idempotency keys of a round.
+func (m *manifest) keys() []keyEntry {
+	var list []keyEntry
 	for _, c := range m.Commits {
 		if c.Key != "" {
-			r.Keys = append(r.Keys, keyEntry{hashOf([]byte(c.Key)), c.ID})
+			list = append(list, keyEntry{keyHash(c.Key), c.ID})
 		}
 	}
-	return r
+	return list
 }
 
 // covered is the last commit that checkpoints cover.
@@ -72,55 +84,98 @@ func (l *log) checkpoint(ctx context.Context) error {
 		if err != nil || t.manifest == nil {
 			return err
 		}
-		batch, err := l.uncovered(ctx, t)
-		if err != nil || len(batch) < checkpointRounds {
+		doc, level, err := l.nextCheckpoint(ctx, t)
+		if err != nil || doc == nil {
 			return err
 		}
-		batch = batch[:checkpointRounds]
-		doc := &checkpoint{StoreID: t.head.StoreID, First: batch[0].First, Last: batch[len(batch)-1].Last, Rounds: batch}
-		if err := l.addCheckpoint(ctx, doc); err != nil {
+		if err := l.addCheckpoint(ctx, doc, level); err != nil {
 			return err
 		}
 	}
 }
 
-// uncovered returns the rounds that no checkpoint covers, oldest first.
-func (l *log) uncovered(ctx context.Context, t *tip) ([]roundFull, error) {
-	if t.head.CommitID == t.catalog.covered() {
-		return nil, nil
+// nextCheckpoint returns the checkpoint that is due, and its level; nil if none
+// is.
+func (l *log) nextCheckpoint(ctx context.Context, t *tip) (*checkpoint, int, error) {
+	if level, ok := t.catalog.fullLevel(); ok {
+		doc, err := l.branch(ctx, t, t.catalog.Checkpoints[len(t.catalog.Checkpoints)-checkpointBranches:])
+		return doc, level + 1, err
+	}
+	if t.head.CommitID-t.catalog.covered() < checkpointRounds { // there are no more rounds than commits
+		return nil, 0, nil
 	}
 	parts, err := l.since(ctx, t, t.catalog.covered())
-	if err != nil {
-		return nil, err
+	if err != nil || len(parts) < checkpointRounds {
+		return nil, 0, err
 	}
-	list := make([]roundFull, len(parts))
-	for i, p := range parts {
-		list[i] = p.manifest.full()
+	parts = parts[:checkpointRounds]
+	doc := &checkpoint{StoreID: t.head.StoreID, First: parts[0].manifest.First, Last: parts[len(parts)-1].manifest.CommitID}
+	for _, p := range parts {
+		doc.Rounds = append(doc.Rounds, roundFull{p.manifest.entry(), p.manifest.Files})
+		doc.Keys = append(doc.Keys, p.manifest.keys()...)
 	}
-	return list, nil
+	return doc, 0, nil
+}
+
+// fullLevel reports whether the newest checkpoints are enough for one of the next
+// level, and which level they have.
+func (c *catalog) fullLevel() (int, bool) {
+	n := len(c.Checkpoints)
+	if n < checkpointBranches {
+		return 0, false
+	}
+	newest, oldest := c.Checkpoints[n-1], c.Checkpoints[n-checkpointBranches]
+	return newest.Level, newest.Level == oldest.Level
+}
+
+// branch is the checkpoint of the next level that stands for others.
+func (l *log) branch(ctx context.Context, t *tip, children []checkpointEntry) (*checkpoint, error) {
+	docs := make([]*checkpoint, len(children))
+	err := sideBySide(len(docs), func(i int) (err error) {
+		docs[i], err = l.readCheckpoint(ctx, &children[i])
+		return err
+	})
+	doc := &checkpoint{StoreID: t.head.StoreID, First: children[0].First, Last: children[len(children)-1].Last, Children: slices.Clone(children)}
+	for _, d := range docs {
+		if err == nil {
+			doc.Keys = append(doc.Keys, d.Keys...)
+		}
+	}
+	return doc, err
 }
 
 // addCheckpoint writes a checkpoint and lets the catalog name it, unless somebody
 // else was faster.
-func (l *log) addCheckpoint(ctx context.Context, doc *checkpoint) error {
+func (l *log) addCheckpoint(ctx context.Context, doc *checkpoint, level int) error {
 	body := encode(doc)
 	entry := checkpointEntry{
-		First: doc.First, Last: doc.Last, From: doc.Rounds[0].Time, Path: checkpointPath(doc.Last, l.set.attempt()), SHA256: hashOf(body),
+		First: doc.First, Last: doc.Last, Path: checkpointPath(doc.Last, l.set.attempt()), SHA256: hashOf(body), Level: level,
+	}
+	if level == 0 {
+		entry.From = doc.Rounds[0].Time
+	} else {
+		entry.From = doc.Children[0].From
 	}
 	if err := l.create(ctx, object{entry.Path, body}); err != nil {
 		return err
 	}
 	_, err := l.change(ctx, func(c *catalog, _ int64) (bool, error) {
-		if c.covered() != doc.First-1 {
+		keep := len(c.Checkpoints)
+		if level > 0 {
+			keep -= checkpointBranches
+			if got, full := c.fullLevel(); !full || got != level-1 || c.Checkpoints[keep].First != doc.First {
+				return false, nil
+			}
+		} else if c.covered() != doc.First-1 {
 			return false, nil
 		}
-		c.Checkpoints = append(slices.Clone(c.Checkpoints), entry)
+		c.Checkpoints = append(slices.Clone(c.Checkpoints[:keep]), entry)
 		return true, nil
 	})
 	return err
 }
 
-// readCheckpoint reads a checkpoint that the catalog names.
+// readCheckpoint reads a checkpoint that the catalog or another checkpoint names.
 func (l *log) readCheckpoint(ctx context.Context, e *checkpointEntry) (*checkpoint, error) {
 	var doc *checkpoint
 	err := l.readWhole(ctx, e.Path, func(body []byte) error {
@@ -136,39 +191,41 @@ func (l *log) readCheckpoint(ctx context.Context, e *checkpointEntry) (*checkpoi
 	return doc, err
 }
 
-// roundOf returns the round that holds a commit: out of the newest manifest, out
-// of what it lists, or out of a checkpoint; else it walks back from there. That
-// is at most two requests after the tip, and fewer than checkpointRounds more
-// where checkpoints are behind.
-func (l *log) roundOf(ctx context.Context, t *tip, commit int64) (*manifest, error) {
-	m := t.manifest
-	if commit >= m.First {
-		return m, nil
-	}
-	holds := func(e roundEntry) bool { return e.First <= commit && commit <= e.Last }
-	for m != nil {
-		if i := slices.IndexFunc(m.Ancestors, holds); i >= 0 {
-			return l.readManifest(ctx, m.Ancestors[i].Path, m.StoreID)
-		}
-		if i := slices.IndexFunc(t.catalog.Checkpoints, func(e checkpointEntry) bool { return e.First <= commit && commit <= e.Last }); i >= 0 {
-			doc, err := l.readCheckpoint(ctx, &t.catalog.Checkpoints[i])
-			if err != nil {
-				return nil, err
-			}
-			j := slices.IndexFunc(doc.Rounds, func(r roundFull) bool { return holds(r.roundEntry) })
-			if j < 0 {
-				return nil, damaged(t.catalog.Checkpoints[i].Path, "commit %d is not in it", commit)
-			}
-			return l.readManifest(ctx, doc.Rounds[j].Path, m.StoreID)
-		}
-		if len(m.Ancestors) == 0 {
-			break
-		}
-		oldest := m.Ancestors[len(m.Ancestors)-1]
-		var err error
-		if m, err = l.readManifest(ctx, oldest.Path, m.StoreID); err != nil {
-			return nil, err
+// leaves returns the checkpoints of the lowest level that list rounds after a
+// commit, oldest first, each level with one wait.
+func (l *log) leaves(ctx context.Context, entries []checkpointEntry, commit int64) ([]*checkpoint, error) {
+	var wanted []checkpointEntry
+	for _, e := range entries {
+		if e.Last > commit {
+			wanted = append(wanted, e)
 		}
 	}
-	return nil, damaged(headKey, "no round leads to commit %d", commit)
+	docs := make([][]*checkpoint, len(wanted))
+	err := sideBySide(len(wanted), func(i int) error {
+		doc, err := l.readCheckpoint(ctx, &wanted[i])
+		switch {
+		case err != nil:
+			return err
+		case len(doc.Children) == 0:
+			docs[i] = []*checkpoint{doc}
+		default:
+			docs[i], err = l.leaves(ctx, doc.Children, commit)
+		}
+		return err
+	})
+	return slices.Concat(docs...), err
+}
+
+// leaf returns the checkpoint of the lowest level that lists the round of a
+// commit, or nil if none does.
+func (l *log) leaf(ctx context.Context, entries []checkpointEntry, commit int64) (*checkpoint, error) {
+	i := slices.IndexFunc(entries, func(e checkpointEntry) bool { return e.holds(commit) })
+	if i < 0 {
+		return nil, nil
+	}
+	doc, err := l.readCheckpoint(ctx, &entries[i])
+	if err != nil || len(doc.Children) == 0 {
+		return doc, err
+	}
+	return l.leaf(ctx, doc.Children, commit)
 }

@@ -1,36 +1,47 @@
 package lake
 
 import (
-	"bytes"
 	"cmp"
+	"encoding/json"
 	"slices"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/memory"
+	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// newCommitEntry is a commit as a manifest keeps it.
-func newCommitEntry(r *memory.Record) commitEntry {
-	c := &r.Commit
-	return commitEntry{
-		ID: c.ID, Time: codec.FormatTime(c.Time), Runtime: c.Runtime, ActorKind: string(c.Actor.Kind), ActorID: c.Actor.ID,
-		Causation: c.Causation, Correl: c.Correlation, Signature: c.Signature, Comment: c.Comment,
-		Metadata: r.Metadata, Operations: c.Operations, Key: c.IdempotencyKey, DraftHash: r.Hash,
+// commit is the commit of an entry. Versions that were purged since do not count.
+func (e *commitEntry) commit(purged map[typeName]int) (onto.Commit, error) {
+	at, err := codec.ParseTime(e.Time)
+	c := onto.Commit{
+		ID: e.ID, Time: at, Runtime: e.Runtime, Actor: onto.Actor{Kind: onto.ActorKind(e.ActorKind), ID: e.ActorID},
+		Causation: e.Causation, Correlation: e.Correl, Signature: e.Signature, Comment: e.Comment,
+		Operations: e.Operations, IdempotencyKey: e.Key,
 	}
+	for _, t := range e.Touched {
+		if t.Version <= purged[typeName{t.Kind, t.Type}] {
+			c.Operations -= t.Operations
+		}
+	}
+	if err == nil && e.Metadata != nil {
+		c.Metadata, err = onto.DecodeObject(e.Metadata)
+	}
+	return c, err
 }
 
-// record is the commit of an entry.
-func (e *commitEntry) record() (memory.Record, error) {
-	at, err := codec.ParseTime(e.Time)
-	return memory.Record{
-		Commit: onto.Commit{
-			ID: e.ID, Time: at, Runtime: e.Runtime, Actor: onto.Actor{Kind: onto.ActorKind(e.ActorKind), ID: e.ActorID},
-			Causation: e.Causation, Correlation: e.Correl, Signature: e.Signature, Comment: e.Comment,
-			Operations: e.Operations, IdempotencyKey: e.Key,
-		},
-		Metadata: slices.Clone(e.Metadata), Hash: e.DraftHash,
-	}, err
+// touched counts versions by type, in the order of types.
+func touched(versions []onto.Version) []opsEntry {
+	var list []opsEntry
+	for i := range versions {
+		v := &versions[i]
+		j := slices.IndexFunc(list, func(e opsEntry) bool { return e.Kind == v.Kind && e.Type == v.Type && e.Version == v.SchemaVersion })
+		if j < 0 {
+			j = len(list)
+			list = append(list, opsEntry{Kind: v.Kind, Type: v.Type, Version: v.SchemaVersion})
+		}
+		list[j].Operations++
+	}
+	return list
 }
 
 // newSchemaEntry is a version of a type as the catalog keeps it. Flags may have
@@ -66,37 +77,38 @@ func (e *schemaEntry) schema() (onto.SchemaVersion, error) {
 	}, err
 }
 
-// filesOf splits versions into one file for each type.
-func filesOf(enc encoding, versions []onto.Version) []dataFile {
-	byType := map[onto.Identity][]onto.Version{}
-	var types []onto.Identity
+// sameTypes reports whether two lists of types say the same.
+func sameTypes(a, b []schemaEntry) bool {
+	return slices.EqualFunc(a, b, func(x, y schemaEntry) bool {
+		one, _ := json.Marshal(x)
+		two, _ := json.Marshal(y)
+		return string(one) == string(two)
+	})
+}
+
+// filesOf splits the versions of a round into one file for each type, each sorted
+// by identity, then commit.
+func filesOf(types *types, versions []onto.Version) ([]dataFile, error) {
+	byType := map[typeName][]onto.Version{}
 	for _, v := range versions {
-		t := onto.Identity{Kind: v.Kind, Type: v.Type}
-		if byType[t] == nil {
-			types = append(types, t)
-		}
+		t := typeName{v.Kind, v.Type}
 		byType[t] = append(byType[t], v)
 	}
-	slices.SortFunc(types, onto.Identity.Compare)
 	var files []dataFile
-	for _, t := range types {
-		list := byType[t]
-		slices.SortStableFunc(list, func(a, b onto.Version) int { return a.Identity.Compare(b.Identity) })
+	for t, list := range byType {
+		slices.SortStableFunc(list, func(a, b onto.Version) int {
+			return cmp.Or(a.Identity.Compare(b.Identity), cmp.Compare(a.Commit, b.Commit))
+		})
 		newest := 0
 		for _, v := range list {
 			newest = max(newest, v.SchemaVersion)
 		}
-		files = append(files, dataFile{t.Kind, t.Type, newest, int64(len(list)), enc.encode(list)})
+		body, sum, err := parquet.Encode(types.layout(t), list)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, dataFile{t.Kind, t.Name, newest, sum.Rows, sum.Typed, sum.Unique, body})
 	}
-	return files
+	slices.SortFunc(files, func(a, b dataFile) int { return typeName{a.kind, a.typ}.compare(typeName{b.kind, b.typ}) })
+	return files, nil
 }
-
-// sortVersions brings versions of several files into the order of the log.
-func sortVersions(list []onto.Version) {
-	slices.SortFunc(list, func(a, b onto.Version) int {
-		return cmp.Or(cmp.Compare(a.Commit, b.Commit), a.Identity.Compare(b.Identity))
-	})
-}
-
-// sameTypes compares the types of two catalogs.
-func sameTypes(a, b []schemaEntry) bool { return bytes.Equal(encode(a), encode(b)) }

@@ -3,14 +3,13 @@ package lake
 import (
 	"bytes"
 	"context"
-	"errors"
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/memory"
 )
 
 // Group commit: callers that want to write stand in a group. Whoever gets the
@@ -24,22 +23,37 @@ type group struct {
 	waiting []*member
 }
 
-// member is one caller.
+// member is one caller. It wants a draft or a registration.
 type member struct {
-	write func(h *memory.Backend) error // what it wants, done to a fork of the replica
-	err   error                         // why it is refused
-	done  chan struct{}                 // closed when it has its verdict
+	draft        *draft
+	registration *backend.Registration
+
+	result onto.Result
+	named  []onto.SchemaVersion
+	err    error         // why it is refused
+	lease  error         // why it may not write, or not with the lease that it carries
+	done   chan struct{} // closed when it has its verdict
 }
 
-// errStale is a planner's: the replica is beyond the tip.
-var errStale = errors.New("the head is another by now")
+// decide gives a member its verdict on the ground.
+func (m *member) decide(g *ground) {
+	m.result, m.named = onto.Result{}, nil
+	switch {
+	case m.draft != nil:
+		m.result, m.err = g.append(m.draft, m.lease)
+	case m.lease != nil:
+		m.err = m.lease
+	default:
+		m.named, m.err = g.register(m.registration)
+	}
+}
 
 // submit lets a caller write and returns when it is published or refused.
-func (b *Backend) submit(ctx context.Context, write func(h *memory.Backend) error) error {
+func (b *Backend) submit(ctx context.Context, m *member) error {
 	if err := b.usable(ctx); err != nil {
 		return err
 	}
-	m := &member{write: write, done: make(chan struct{})}
+	m.done = make(chan struct{})
 	b.group.mu.Lock()
 	b.group.waiting = append(b.group.waiting, m)
 	b.group.mu.Unlock()
@@ -88,14 +102,15 @@ func (b *Backend) publish(members []*member) {
 	ctx := context.Background() // a round is nobody's own
 	err := b.usable(ctx)
 	if err == nil {
+		var g *ground
+		var files []dataFile
 		var t *tip
-		var tail memory.Tail
 		t, err = b.log.publish(ctx, func(t *tip, attempt string) (p *proposal, err error) {
-			p, tail, err = b.propose(ctx, members, t, attempt)
+			p, g, files, err = b.propose(ctx, members, t, attempt)
 			return p, err
 		})
-		if err == nil {
-			b.adopt(t, tail)
+		if err == nil && g != nil {
+			b.adopt(ctx, t, g, files)
 		}
 	}
 	for _, m := range members {
@@ -104,69 +119,49 @@ func (b *Backend) publish(members []*member) {
 		}
 		close(m.done)
 	}
-	if t := b.log.last(); err == nil && t.manifest != nil && t.manifest.Round%checkpointRounds == 0 {
-		b.aside.Go(func() { _ = b.log.checkpoint(ctx) }) // if it fails, the next one does more
-	}
-}
-
-// adopt lets the replica follow a round of its own, which need not be read. It
-// does so only if the round comes right after what the replica has.
-func (b *Backend) adopt(t *tip, tail memory.Tail) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if t.head.Sequence != b.sequence+1 || len(tail.Schemas) == 0 || !slices.Equal(purgedTypes(t.catalog), b.purged) {
-		return // the next sync reads it
-	}
-	if b.replica.Extend(tail) == nil {
-		b.sequence = t.head.Sequence
-	}
 }
 
 // propose decides what members want on top of a tip.
-func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attempt string) (*proposal, memory.Tail, error) {
-	if err := b.sync(ctx, t); err != nil {
-		return nil, memory.Tail{}, err
-	}
-	fork, err := b.fork(t)
+func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attempt string) (*proposal, *ground, []dataFile, error) {
+	s, err := b.shelve(ctx, t)
 	if err != nil {
-		return nil, memory.Tail{}, err
+		return nil, nil, nil, err
 	}
-	h := fork.Open()
+	b.recent.follow(s)
+	g, err := b.groundOn(ctx, s, members)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	for _, m := range members {
-		m.err = m.write(h)
+		m.decide(g)
 	}
-	tail := fork.Tail(t.head.CommitID)
 	c := *t.catalog
 	c.Types = []schemaEntry{}
-	for i := range tail.Schemas {
-		c.Types = append(c.Types, newSchemaEntry(&tail.Schemas[i]))
+	for i := range g.types {
+		c.Types = append(c.Types, newSchemaEntry(&g.types[i]))
 	}
 	evolved := !sameTypes(c.Types, t.catalog.Types)
-	if len(tail.Commits) == 0 && !evolved {
-		return nil, memory.Tail{}, nil
+	if len(g.commits) == 0 && !evolved {
+		return nil, nil, nil, nil
 	}
-	return b.proposal(t, &tail, &c, evolved, attempt), tail, nil
-}
-
-// fork returns a copy of the replica, which must be as of the tip.
-func (b *Backend) fork(t *tip) (*memory.Store, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.sequence != t.head.Sequence {
-		return nil, errStale
+	types := s.types
+	if evolved {
+		if types, err = newTypes(&c); err != nil {
+			return nil, nil, nil, err
+		}
 	}
-	return b.replica.Fork(), nil
+	files, err := filesOf(types, g.versions)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return b.proposal(t, g, files, &c, evolved, attempt), g, files, nil
 }
 
 // proposal puts commits and types on top of a tip, in one head.
-func (b *Backend) proposal(t *tip, tail *memory.Tail, c *catalog, evolved bool, attempt string) *proposal {
+func (b *Backend) proposal(t *tip, g *ground, files []dataFile, c *catalog, evolved bool, attempt string) *proposal {
 	p := &proposal{next: &tip{head: t.head.next(t.body, attempt, b.log.set.runtime, b.log.now()), manifest: t.manifest, catalog: t.catalog}}
-	if len(tail.Commits) > 0 {
-		r := &round{files: filesOf(b.enc, tail.Versions)}
-		for i := range tail.Commits {
-			r.commits = append(r.commits, newCommitEntry(&tail.Commits[i]))
-		}
-		p = b.log.proposeRound(t, r, attempt)
+	if len(g.commits) > 0 {
+		p = b.log.proposeRound(t, &round{commits: g.commits, files: files}, attempt)
 	}
 	if evolved {
 		h := p.next.head
@@ -177,17 +172,31 @@ func (b *Backend) proposal(t *tip, tail *memory.Tail, c *catalog, evolved bool, 
 	return p
 }
 
+// adopt notes what a round of its own has published, so that it need not be read.
+func (b *Backend) adopt(ctx context.Context, t *tip, g *ground, files []dataFile) {
+	if len(g.commits) > 0 {
+		for i := range files {
+			b.files.cache.Put(t.manifest.Files[i].object(), files[i].body)
+		}
+	}
+	s, err := b.shelve(ctx, t)
+	if err != nil {
+		return // whoever asks next finds out
+	}
+	b.recent.adopt(s, g)
+	if m := t.manifest; m != nil && m.Round%checkpointRounds == 0 {
+		b.aside.Go(func() { _ = b.log.checkpoint(ctx) }) // if it fails, the next one does more
+	}
+}
+
 // Append implements [backend.Backend].
 func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, error) {
 	if d.Evolve != nil {
 		return onto.Result{}, onto.Errorf(onto.Invalid, "only a stream can evolve types").WithHint("append the draft as a stream")
 	}
-	var res onto.Result
-	err := b.submitDraft(ctx, d, func(h *memory.Backend) (err error) {
-		res, err = h.Append(context.Background(), d)
-		return err
-	})
-	return res, err
+	m := &member{draft: &draft{Draft: d, writes: d.Writes, hash: d.Hash()}}
+	err := b.submitFree(ctx, m)
+	return m.result, err
 }
 
 // AppendStream implements [backend.Backend]. It reads the whole sequence first:
@@ -196,6 +205,7 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	if err := b.usable(ctx); err != nil {
 		return onto.Result{}, err
 	}
+	hash := backend.NewHash(d)
 	var list []backend.Write
 	for w, err := range writes {
 		if err == nil {
@@ -204,37 +214,45 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 		if err != nil {
 			return onto.Result{}, err
 		}
+		hash.Add(&w)
 		w.Fields = bytes.Clone(w.Fields)
 		list = append(list, w)
 	}
-	var res onto.Result
-	err := b.submitDraft(ctx, d, func(h *memory.Backend) (err error) {
-		res, err = h.AppendStream(context.Background(), d, func(yield func(backend.Write, error) bool) {
-			for _, w := range list {
-				if !yield(w, nil) {
-					return
-				}
-			}
-		})
-		return err
-	})
-	return res, err
+	list, err := backend.SortWrites(list)
+	if err != nil {
+		return onto.Result{}, err
+	}
+	m := &member{draft: &draft{Draft: d, writes: list, hash: hash.Sum()}}
+	err = b.submitFree(ctx, m)
+	return m.result, err
 }
 
-// submitDraft refuses what a lake cannot do yet, then submits.
-func (b *Backend) submitDraft(ctx context.Context, d *backend.Draft, write func(h *memory.Backend) error) error {
-	if d.Lease != nil {
-		return onto.Errorf(onto.Unsupported, "a lake keeps no leases").WithHint("leave out the lease")
+// submitFree submits, and again for as long as somebody else holds the write
+// lease and there is time.
+func (b *Backend) submitFree(ctx context.Context, m *member) error {
+	end := time.Now().Add(b.opts.LockTimeout)
+	for {
+		err := b.submit(ctx, m)
+		left := time.Until(end)
+		if err == nil || err != m.lease || onto.CodeOf(err) != onto.LockContention || left <= 0 {
+			return err
+		}
+		if err := b.log.awaitWrite(ctx, b.log.last(), left); err != nil {
+			return err
+		}
 	}
-	return b.submit(ctx, write)
 }
 
 // Register implements [backend.Backend].
 func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto.SchemaVersion, error) {
-	var list []onto.SchemaVersion
-	err := b.submit(ctx, func(h *memory.Backend) (err error) {
-		list, err = h.Register(context.Background(), r)
-		return err
-	})
-	return list, err
+	s, err := b.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if backend.Registered(s.types.all, r) {
+		return backend.Named(s.types.all, r), nil
+	}
+	m := &member{registration: r}
+	err = b.submitFree(ctx, m)
+	return m.named, err
 }

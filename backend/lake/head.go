@@ -45,6 +45,10 @@ type head struct {
 	Previous string   `json:"previous_sha256"` // of the head before; "" for the first
 	Recent   []string `json:"recent_attempts"` // that made the heads before, newest first
 	Catalog  string   `json:"catalog_path"`
+
+	Locks map[string]int64 `json:"locks,omitempty"` // leases that were taken, with their epochs; never changed in place
+
+	Turn int64 `json:"turn_ms,omitempty"` // who has published this asks the others to hold back that long
 }
 
 // made reports whether an attempt made this head or one of those before. It is
@@ -61,7 +65,7 @@ func (h *head) next(body []byte, attempt, runtime, now string) *head {
 	n := *h
 	n.Sequence, n.Attempt, n.Previous = h.Sequence+1, attempt, hashOf(body)
 	n.Recent = append([]string{h.Attempt}, h.Recent[:min(len(h.Recent), recentAttempts-1)]...)
-	n.RuntimeID, n.UpdatedAt = runtime, now
+	n.RuntimeID, n.UpdatedAt, n.Turn = runtime, now, 0
 	return &n
 }
 

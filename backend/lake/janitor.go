@@ -70,7 +70,7 @@ func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*OrphanPlan
 		return nil, err
 	}
 	var entries []bucket.Entry
-	for _, prefix := range []string{"commits/", "meta/catalog/", "meta/checkpoints/"} {
+	for _, prefix := range []string{"commits/", "meta/catalog/", "meta/checkpoints/", "snapshots/"} {
 		for after := ""; ; {
 			page, err := l.b.List(ctx, prefix, after, listed)
 			if err != nil {
@@ -115,33 +115,55 @@ func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*OrphanPlan
 // catalog.
 func (l *log) needed(ctx context.Context, t *tip) (map[string]bool, error) {
 	needed := map[string]bool{t.head.Attempt: true, t.catalog.Attempt: true}
-	for _, c := range t.catalog.Checkpoints {
-		needed[attemptOf(c.Path)] = true
-	}
 	if l.planted(forgetCatalog) {
 		delete(needed, t.catalog.Attempt)
 	}
-	for m, err := range l.rounds(ctx, t) {
-		if err != nil {
-			return nil, err
-		}
-		needed[m.Attempt] = true
-		if l.planted(forgetAncestors) {
-			break
+	if t.manifest != nil {
+		needed[t.manifest.Attempt] = true
+	}
+	for _, table := range t.catalog.Tables {
+		for _, f := range table.Files {
+			needed[attemptOf(f.Path)] = true
 		}
 	}
-	return needed, nil
+	if t.manifest == nil || l.planted(forgetAncestors) {
+		return needed, nil
+	}
+	parts, err := l.since(ctx, t, 0)
+	for _, p := range parts {
+		needed[attemptOf(p.path)] = true
+	}
+	return needed, errors.Join(err, l.eachCheckpoint(ctx, t.catalog.Checkpoints, func(e *checkpointEntry) { needed[attemptOf(e.Path)] = true }))
 }
 
-// attemptOf is the attempt that wrote an object, as its key tells.
+// eachCheckpoint names all checkpoints, of every level.
+func (l *log) eachCheckpoint(ctx context.Context, entries []checkpointEntry, name func(*checkpointEntry)) error {
+	for i := range entries {
+		name(&entries[i])
+		if entries[i].Level == 0 {
+			continue
+		}
+		doc, err := l.readCheckpoint(ctx, &entries[i])
+		if err == nil {
+			err = l.eachCheckpoint(ctx, doc.Children, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attemptOf is the attempt that wrote an object, as its key tells: what stands
+// after the last dash, without the ending.
 func attemptOf(key string) string {
 	part := strings.Split(key, "/")
 	name := part[len(part)-1]
 	if strings.HasPrefix(key, "commits/") {
 		name = part[1]
 	}
-	_, attempt, _ := strings.Cut(strings.TrimSuffix(name, ".json"), "-")
-	return attempt
+	name, _, _ = strings.Cut(name[strings.LastIndexByte(name, '-')+1:], ".")
+	return name
 }
 
 // sweep removes what a plan names, after making sure once more that no head

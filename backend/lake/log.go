@@ -22,8 +22,9 @@ type settings struct {
 
 // log is the log of one lake, as one process sees it.
 type log struct {
-	b   bucket.Bucket
-	set settings
+	b     bucket.Bucket
+	set   settings
+	locks watch
 
 	mu  sync.Mutex // guards tip
 	tip *tip       // the newest head that was seen; nil before the first
@@ -70,6 +71,11 @@ func (l *log) load(ctx context.Context) (*tip, error) {
 	if err != nil {
 		return nil, err
 	}
+	return l.tipOf(ctx, h, body, tag)
+}
+
+// tipOf reads what a head names and is not known yet.
+func (l *log) tipOf(ctx context.Context, h *head, body []byte, tag bucket.Tag) (*tip, error) {
 	known := l.last()
 	if known != nil && known.head.Attempt == h.Attempt {
 		t := *known
@@ -78,7 +84,7 @@ func (l *log) load(ctx context.Context) (*tip, error) {
 		return &t, nil
 	}
 	t := &tip{head: h, body: body, tag: tag}
-	err = sideBySide(2, func(i int) (err error) {
+	err := sideBySide(2, func(i int) (err error) {
 		if i == 0 {
 			t.manifest, err = l.manifestOf(ctx, h, known)
 		} else {

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -31,16 +32,33 @@ type manifest struct {
 	Encoding    string          `json:"encoding"` // of the files
 }
 
-// fileEntry is a file with versions of one type.
+// fileEntry is a file with versions of one type: all that a range of commits made.
 type fileEntry struct {
 	Kind    onto.Kind `json:"kind"`
 	Type    string    `json:"type_name"`
 	Path    string    `json:"path"`
 	Rows    int64     `json:"row_count"`
-	Version int       `json:"schema_version_id"`
+	Version int       `json:"schema_version_id"` // the newest of its rows
 	SHA256  string    `json:"content_sha256"`
 	Bytes   int64     `json:"bytes"`
+	First   int64     `json:"min_commit_id"` // of the range
+	Last    int64     `json:"max_commit_id"`
+	Typed   bool      `json:"typed,omitempty"`  // its typed columns say the same as its fields
+	Unique  bool      `json:"unique,omitempty"` // no identity comes twice, and none is deleted
+	Level   int       `json:"level,omitempty"`  // how often its rows were compacted
 }
+
+// typeName names a type.
+type typeName struct {
+	Kind onto.Kind
+	Name string
+}
+
+func (t typeName) compare(o typeName) int {
+	return cmp.Or(cmp.Compare(t.Kind, o.Kind), cmp.Compare(t.Name, o.Name))
+}
+
+func (f *fileEntry) typeName() typeName { return typeName{f.Kind, f.Type} }
 
 // commitEntry is what is said about one commit.
 type commitEntry struct {
@@ -55,8 +73,17 @@ type commitEntry struct {
 	Comment    string          `json:"comment,omitempty"`
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
 	Operations int             `json:"operations"`
+	Touched    []opsEntry      `json:"touched"` // what its operations are about, by type
 	Key        string          `json:"idempotency_key,omitempty"`
 	DraftHash  string          `json:"draft_hash,omitempty"`
+}
+
+// opsEntry is how many versions of a type a commit made.
+type opsEntry struct {
+	Kind       onto.Kind `json:"kind"`
+	Type       string    `json:"type_name"`
+	Version    int       `json:"schema_version_id"`
+	Operations int       `json:"operations"`
 }
 
 // roundEntry names an earlier round.

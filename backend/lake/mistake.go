@@ -21,6 +21,15 @@ const (
 	unverifiedFiles mistake = "files are not compared with their hashes"
 	timesGoBack     mistake = "commits take the time of a clock that is behind"
 	ownExistingHead mistake = "who makes a lake overwrites the head that somebody else has made"
+	staleHolder     mistake = "a lease is not looked at again after a lost swap"
+	silentLease     mistake = "who takes a lease publishes no head"
+	ownClock        mistake = "whether a lease has run out is judged by its holder's clock alone"
+	ignoreLease     mistake = "writers do not look whether somebody holds the write lease"
+	sameEpoch       mistake = "a lease that is taken over keeps its epoch"
+	silentRenewal   mistake = "a lease that is renewed late is not published"
+	oldLock         mistake = "an old copy of a lock is believed"
+	freeForever     mistake = "a lease that was free once is dropped from later heads"
+	lockIsMine      mistake = "a lock that was written without an answer is taken for one's own"
 )
 
 // mistakes lists them all.
@@ -28,6 +37,7 @@ func mistakes() []mistake {
 	return []mistake{
 		changedIsLost, unknownIsLost, unknownIsWon, discardUnknown, samePlan, sameCatalog, newerTag, headGoesBack,
 		noGrace, headBeforeList, forgetCatalog, forgetAncestors, unverifiedFiles, timesGoBack, ownExistingHead,
+		staleHolder, silentLease, ownClock, ignoreLease, sameEpoch, silentRenewal, oldLock, freeForever, lockIsMine,
 	}
 }
 

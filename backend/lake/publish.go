@@ -36,8 +36,9 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 	if err != nil {
 		return nil, err
 	}
-	wait := l.waiter()
+	wait, turn := l.waiter(), l.newTurn()
 	for {
+		t = turn.holdBack(ctx, t)
 		attempt := l.set.attempt()
 		p, err := plan(t, attempt)
 		if errors.Is(err, errStale) {
@@ -57,6 +58,7 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 			t = now
 			continue
 		}
+		l.forgetFree(t, p.next.head)
 		p.next.body = encode(p.next.head)
 		if err := l.upload(ctx, p.objects); err != nil {
 			return nil, err // the janitor finds what is left
@@ -78,11 +80,12 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 				WithHint("look for the commit before you try again")
 		}
 		l.discard(ctx, p.objects)
+		wait.tries = min(wait.tries, turnAfter) // turns do the rest
 		if late := wait.pause(ctx); late != nil {
-			return nil, onto.Errorf(onto.LockContention, "others were faster %d times: %w", wait.tries, late).
+			return nil, onto.Errorf(onto.LockContention, "others were faster %d times: %w", turn.lost+1, late).
 				WithHint("try again, or let fewer programs write")
 		}
-		if t, err = l.load(ctx); err != nil {
+		if t, err = turn.again(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -204,7 +207,5 @@ func (l *log) lookFor(ctx context.Context, t *tip, p *proposal) verdict {
 // discard removes the objects of an attempt that has lost for certain. What it
 // cannot remove is left to the janitor.
 func (l *log) discard(ctx context.Context, objects []object) {
-	for _, o := range objects {
-		_ = l.b.Delete(context.WithoutCancel(ctx), o.key)
-	}
+	_ = sideBySide(len(objects), func(i int) error { return l.b.Delete(context.WithoutCancel(ctx), objects[i].key) })
 }

@@ -20,17 +20,33 @@ type round struct {
 // dataFile is the versions of one type, encoded. Its rows carry commit ids, so it
 // is good for one tip only.
 type dataFile struct {
-	kind    onto.Kind
-	typ     string
-	version int
-	rows    int64
-	body    []byte
+	kind          onto.Kind
+	typ           string
+	version       int
+	rows          int64
+	typed, unique bool
+	body          []byte
 }
 
 // path is where a data file of an attempt is.
 func (f *dataFile) path(commit int64, attempt string) string {
-	folder := map[onto.Kind]string{onto.KindEntity: "entities", onto.KindRelation: "relations"}[f.kind]
-	return fmt.Sprintf("commits/%d-%s/%s/%s.rows", commit, attempt, folder, bucket.Escape(f.typ))
+	return fmt.Sprintf("commits/%d-%s/%s/%s.parquet", commit, attempt, folderOf(f.kind), bucket.Escape(f.typ))
+}
+
+// entry is how a manifest names the file, for a range of commits.
+func (f *dataFile) entry(path string, first, last int64) fileEntry {
+	return fileEntry{
+		Kind: f.kind, Type: f.typ, Path: path, Rows: f.rows, Version: f.version, SHA256: hashOf(f.body), Bytes: int64(len(f.body)),
+		First: first, Last: last, Typed: f.typed, Unique: f.unique,
+	}
+}
+
+// folderOf is what the folder of a kind is called.
+func folderOf(k onto.Kind) string {
+	if k == onto.KindRelation {
+		return "relations"
+	}
+	return "entities"
 }
 
 // proposeRound puts a round on top of a tip.
@@ -39,7 +55,7 @@ func (l *log) proposeRound(t *tip, r *round, attempt string) *proposal {
 	first := t.head.CommitID + 1
 	m := &manifest{
 		First: first, CommitID: t.head.CommitID + int64(len(r.commits)), CreatedAt: now, RuntimeID: l.set.runtime,
-		StoreID: t.head.StoreID, Attempt: attempt, Round: 1, Encoding: "rows", Metadata: []byte("{}"), Files: []fileEntry{}, Ancestors: []roundEntry{},
+		StoreID: t.head.StoreID, Attempt: attempt, Round: 1, Encoding: "parquet", Metadata: []byte("{}"), Files: []fileEntry{}, Ancestors: []roundEntry{},
 	}
 	if before := t.manifest; before != nil {
 		path := manifestPath(before.CommitID, before.Attempt)
@@ -63,7 +79,7 @@ func (l *log) proposeRound(t *tip, r *round, attempt string) *proposal {
 	for i := range r.files {
 		f := &r.files[i]
 		path := f.path(m.CommitID, attempt)
-		m.Files = append(m.Files, fileEntry{f.kind, f.typ, path, f.rows, f.version, hashOf(f.body), int64(len(f.body))})
+		m.Files = append(m.Files, f.entry(path, m.First, m.CommitID))
 		p.objects = append(p.objects, object{path, f.body})
 	}
 	m.LastTouched = touch(m.LastTouched, m.Files, m.CommitID)

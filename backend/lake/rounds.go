@@ -6,15 +6,13 @@ import (
 	"slices"
 )
 
-// rounds yields the manifests that a tip leads to, newest first.
+// rounds yields the manifests that a tip leads to, newest first, one by one. It
+// trusts nothing but the parents.
 func (l *log) rounds(ctx context.Context, t *tip) iter.Seq2[*manifest, error] {
 	return func(yield func(*manifest, error) bool) {
 		m := t.manifest
 		for m != nil {
-			if !yield(m, nil) {
-				return
-			}
-			if m.ParentPath == nil {
+			if !yield(m, nil) || m.ParentPath == nil {
 				return
 			}
 			before, err := l.readManifest(ctx, *m.ParentPath, m.StoreID)
@@ -39,32 +37,55 @@ type part struct {
 
 // since returns the rounds after a commit, oldest first. What the newest manifest
 // and the checkpoints list is read side by side, so that it takes one wait, and
-// more only where checkpoints are behind.
+// more only where checkpoints are behind or of several levels. The manifests of
+// rounds that checkpoints list are not read.
 func (l *log) since(ctx context.Context, t *tip, commit int64) ([]part, error) {
-	floor := max(commit, t.catalog.covered())
-	recent := []part{{manifestPath(t.manifest.CommitID, t.manifest.Attempt), t.manifest, t.manifest.Files}} // newest first
-	var checkpoints []*checkpointEntry
-	for i := range t.catalog.Checkpoints {
-		if e := &t.catalog.Checkpoints[i]; e.Last > commit {
-			checkpoints = append(checkpoints, e)
+	var recent []part // newest first
+	var leaves []*checkpoint
+	err := sideBySide(2, func(i int) (err error) {
+		if i == 0 {
+			recent, err = l.uncovered(ctx, t, commit)
+		} else {
+			leaves, err = l.leaves(ctx, t.catalog.Checkpoints, commit)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var parts []part
+	for _, doc := range leaves {
+		for _, r := range doc.Rounds {
+			if r.Last > commit {
+				parts = append(parts, part{path: r.Path, files: r.Files})
+			}
 		}
 	}
-	docs := make([]*checkpoint, len(checkpoints))
-	for m := t.manifest; ; {
+	slices.Reverse(recent)
+	return append(parts, recent...), nil
+}
+
+// uncovered returns the rounds after a commit that no checkpoint lists, newest
+// first.
+func (l *log) uncovered(ctx context.Context, t *tip, commit int64) ([]part, error) {
+	floor := max(commit, t.catalog.covered())
+	if t.manifest == nil || t.manifest.CommitID <= floor {
+		return nil, nil
+	}
+	recent := []part{{t.manifest.entry().Path, t.manifest, t.manifest.Files}}
+	for m := t.manifest; m.First > floor+1; {
 		var next []part
 		for _, a := range m.Ancestors {
 			if a.Last > floor {
 				next = append(next, part{path: a.Path})
 			}
 		}
-		err := sideBySide(len(next)+len(docs), func(i int) (err error) {
-			switch {
-			case i < len(next):
-				if next[i].manifest, err = l.readManifest(ctx, next[i].path, t.head.StoreID); err == nil {
-					next[i].files = next[i].manifest.Files
-				}
-			case docs[i-len(next)] == nil:
-				docs[i-len(next)], err = l.readCheckpoint(ctx, checkpoints[i-len(next)])
+		if len(next) == 0 {
+			return nil, damaged(m.entry().Path, "nothing leads from it to commit %d", m.First-1)
+		}
+		err := sideBySide(len(next), func(i int) (err error) {
+			if next[i].manifest, err = l.readManifest(ctx, next[i].path, t.head.StoreID); err == nil {
+				next[i].files = next[i].manifest.Files
 			}
 			return err
 		})
@@ -72,39 +93,58 @@ func (l *log) since(ctx context.Context, t *tip, commit int64) ([]part, error) {
 			return nil, err
 		}
 		recent = append(recent, next...)
-		if m = recent[len(recent)-1].manifest; len(next) == 0 || m.First <= floor+1 {
+		m = recent[len(recent)-1].manifest
+	}
+	for i := 1; i < len(recent); i++ {
+		if after := recent[i-1].manifest; recent[i].manifest.CommitID != after.First-1 {
+			return nil, damaged(recent[i].path, "it ends with commit %d, and the round after it begins with %d", recent[i].manifest.CommitID, after.First)
+		}
+	}
+	return recent, nil
+}
+
+// roundOf returns the round that holds a commit: out of the newest manifest, out
+// of what it lists, or out of a checkpoint; else it goes back from there. That
+// is a few requests after the tip, however long the log is.
+func (l *log) roundOf(ctx context.Context, t *tip, commit int64) (*manifest, error) {
+	entry, m, err := l.entryOf(ctx, t, commit)
+	if err != nil || m != nil {
+		return m, err
+	}
+	if m, err = l.readManifest(ctx, entry.Path, t.head.StoreID); err == nil && (m.First > commit || m.CommitID < commit) {
+		err = damaged(entry.Path, "commit %d is not in it", commit)
+	}
+	return m, err
+}
+
+// entryOf finds the round that holds a commit, with its manifest if it was read.
+func (l *log) entryOf(ctx context.Context, t *tip, commit int64) (roundEntry, *manifest, error) {
+	holds := func(e roundEntry) bool { return e.First <= commit && commit <= e.Last }
+	for m := t.manifest; m != nil; {
+		if commit >= m.First {
+			return m.entry(), m, nil
+		}
+		if i := slices.IndexFunc(m.Ancestors, holds); i >= 0 {
+			return m.Ancestors[i], nil, nil
+		}
+		doc, err := l.leaf(ctx, t.catalog.Checkpoints, commit)
+		if err != nil {
+			return roundEntry{}, nil, err
+		}
+		if doc != nil {
+			if i := slices.IndexFunc(doc.Rounds, func(r roundFull) bool { return holds(r.roundEntry) }); i >= 0 {
+				return doc.Rounds[i].roundEntry, nil, nil
+			}
 			break
 		}
-	}
-	if t.manifest.CommitID <= floor { // a checkpoint lists it, too
-		recent = nil
-	}
-	slices.Reverse(recent)
-	return append(listedAfter(docs, commit), recent...), nil
-}
-
-// listedAfter returns the rounds after a commit that checkpoints list.
-func listedAfter(docs []*checkpoint, commit int64) []part {
-	var list []part
-	for _, doc := range docs {
-		for _, r := range doc.Rounds {
-			if r.Last > commit {
-				list = append(list, part{path: r.Path, files: r.Files})
-			}
+		if len(m.Ancestors) == 0 {
+			break
+		}
+		if m, err = l.readManifest(ctx, m.Ancestors[len(m.Ancestors)-1].Path, m.StoreID); err != nil {
+			return roundEntry{}, nil, err
 		}
 	}
-	return list
-}
-
-// follow fails unless rounds follow each other, the first after a commit.
-func follow(parts []part, commit int64) error {
-	for _, p := range parts {
-		if p.manifest.First != commit+1 {
-			return damaged(p.path, "its first commit is %d, which does not follow commit %d", p.manifest.First, commit)
-		}
-		commit = p.manifest.CommitID
-	}
-	return nil
+	return roundEntry{}, nil, damaged(headKey, "no round leads to commit %d", commit)
 }
 
 // file reads a data file and makes sure that it is as it was written.

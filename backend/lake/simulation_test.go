@@ -17,8 +17,9 @@ import (
 	"github.com/ontologia/onto/backend/backendtest"
 )
 
-// simulation is one run: four writers, two who change the catalog, a janitor and
-// two readers, all with clocks of their own, on one world.
+// simulation is one run: four writers, two who change the catalog, a janitor, two
+// readers and two who take the write lease, all with clocks of their own, on one
+// world.
 type simulation struct {
 	w       *world
 	seed    uint64
@@ -31,6 +32,7 @@ type simulation struct {
 	types     map[string]bool // acknowledged
 	maybe     map[string]bool // types whose outcome is not known
 	complaint []string
+	tenures   []tenure
 	history   []porcupine.Operation
 	tick      int64 // a moment of the history
 }
@@ -62,10 +64,10 @@ func (s *simulation) complain(format string, args ...any) {
 	s.complaint = append(s.complaint, fmt.Sprintf(format, args...))
 }
 
-// open is the log as a client sees it. Its clock is wrong by up to an hour.
+// open is the log as a client sees it. Its clock is wrong.
 func (s *simulation) open(name string, index int) *log {
 	attempts := 0
-	skew := time.Duration(index-3) * 20 * time.Minute
+	skew := s.skew(index)
 	return &log{b: client{s.w, name}, set: settings{
 		now: func() time.Time { return time.Now().Add(skew) },
 		attempt: func() string {
@@ -79,7 +81,11 @@ func (s *simulation) open(name string, index int) *log {
 }
 
 // simulate runs a seed and returns what went wrong.
-func simulate(seed uint64, m mistake) *simulation { return simulateOn(newWorld(seed), seed, m) }
+func simulate(seed uint64, m mistake) *simulation {
+	w := newWorld(seed)
+	w.exact = seed%4 == 3
+	return simulateOn(w, seed, m)
+}
 
 func simulateOn(w *world, seed uint64, m mistake) *simulation {
 	s := &simulation{
@@ -107,6 +113,9 @@ func simulateOn(w *world, seed uint64, m mistake) *simulation {
 		start(fmt.Sprintf("r%d", i), func(ctx context.Context, l *log) { s.read(ctx, l, 10+i) })
 	}
 	start("j", s.clean)
+	for i := range 2 {
+		start(fmt.Sprintf("l%d", i), func(ctx context.Context, l *log) { s.hold(ctx, l, i) })
+	}
 	s.w.run(func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -121,6 +130,7 @@ func simulateOn(w *world, seed uint64, m mistake) *simulation {
 	finished := false
 	end.Go(func() {
 		s.verify(ctx, s.open("v", 8))
+		s.judgeLeases()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		finished = true
@@ -146,14 +156,19 @@ func (s *simulation) write(ctx context.Context, l *log, writer int) {
 		}
 		time.Sleep(time.Duration(n*(writer+1)) * 300 * time.Millisecond)
 		call := s.began()
-		m, err := l.commit(ctx, func(t *tip) (*round, error) { return roundOf(t, keys), nil })
+		m, err := s.patient(ctx, l, keys)
 		s.outcome(keys, m, err)
-		switch {
-		case err == nil:
-			s.ended(writer, call, step{keys}, came{commit: m.CommitID, key: keys[len(keys)-1]})
-		case onto.CodeOf(err) == onto.OutcomeUnknown:
-			s.ended(writer+100*(n+1), call, step{keys}, came{unknown: true})
-		}
+		s.noted(writer, call, keys, m, err)
+	}
+}
+
+// noted notes in the history what a round came to.
+func (s *simulation) noted(client int, call int64, keys []string, m *manifest, err error) {
+	switch {
+	case err == nil:
+		s.ended(client, call, step{keys}, came{commit: m.CommitID, key: keys[len(keys)-1]})
+	case onto.CodeOf(err) == onto.OutcomeUnknown:
+		s.ended(100+int(call), call, step{keys}, came{unknown: true}) // it may go on beside what the client does next
 	}
 }
 
@@ -342,7 +357,7 @@ func TestSimulation(t *testing.T) {
 	if backendtest.Soak() {
 		seeds = 5000
 	}
-	active, acked, unsure, refused := map[string]int{}, 0, 0, 0
+	active, acked, unsure, refused, leases := map[string]int{}, 0, 0, 0, 0
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			s := simulate(seed, noMistake)
@@ -353,6 +368,7 @@ func TestSimulation(t *testing.T) {
 				active[f]++
 			}
 			acked, unsure, refused = acked+len(s.acked), unsure+len(s.unsure), refused+len(s.refused)
+			leases += len(s.tenures)
 		})
 		if t.Failed() {
 			break
@@ -365,7 +381,7 @@ func TestSimulation(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d seeds: %d commits acknowledged, %d unknown, %d refused; faults active in runs: %v", seeds, acked, unsure, refused, active)
+	t.Logf("%d seeds: %d commits acknowledged, %d unknown, %d refused; %d leases; faults active in runs: %v", seeds, acked, unsure, refused, leases, active)
 }
 
 // Every mistake is caught by some seed.
@@ -414,10 +430,20 @@ type decider func(t *tip) (*round, error)
 // commit publishes a round and returns its manifest, or nil if nothing changed.
 // If another round was published first, it is decided anew.
 func (l *log) commit(ctx context.Context, decide decider) (*manifest, error) {
+	return l.commitAs(ctx, nil, decide)
+}
+
+// commitAs commits with a lease, or with none.
+func (l *log) commitAs(ctx context.Context, carried *onto.Lease, decide decider) (*manifest, error) {
 	var made *manifest
 	var r *round
 	_, err := l.publish(ctx, func(t *tip, attempt string) (*proposal, error) {
 		var err error
+		if r == nil || !l.planted(staleHolder) {
+			if err := l.mayWrite(ctx, t, carried); err != nil {
+				return nil, err
+			}
+		}
 		if r == nil || !l.planted(samePlan) {
 			r, err = decide(t)
 		}

@@ -40,7 +40,7 @@ func damaged(t *testing.T, damage func(*log)) *Backend {
 func evolved(damage func(*log)) func(*log) {
 	return func(l *log) {
 		now := l.commits[1].commit.Time
-		second := schemasOut(l.schemas)[0]
+		second := backend.CopySchemas(l.schemas)[0]
 		second.Version, second.Since, second.Upgrader = 2, 3, &onto.Upgrader{Program: "."}
 		town := second
 		town.Schema.Name = "Town"

@@ -130,7 +130,7 @@ func (l log) checkExpectations(expect []onto.Expectation) error {
 // The log has the types that the draft leaves behind.
 func (l log) changes(e *backend.Evolution, writes []backend.Write, admit admission) ([]backend.Write, error) {
 	for _, w := range writes {
-		if err := l.checkStamp(&w, e); err != nil {
+		if err := backend.CheckWrite(l.schemas, &w, e); err != nil {
 			return nil, err
 		}
 	}

@@ -32,7 +32,7 @@ func (s *Store) Fork() *Store {
 	f.id = s.id
 	f.log = s.log
 	f.log.commits, f.log.versions = slices.Clip(f.log.commits), slices.Clip(f.log.versions)
-	f.log.schemas = schemasOut(f.log.schemas)
+	f.log.schemas = backend.CopySchemas(f.log.schemas)
 	return f
 }
 
@@ -47,7 +47,7 @@ func (s *Store) Reset() {
 func (s *Store) Tail(since int64) Tail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := Tail{Schemas: schemasOut(s.log.schemas)}
+	t := Tail{Schemas: backend.CopySchemas(s.log.schemas)}
 	for _, r := range s.log.commits[min(since, s.log.head()):] {
 		t.Commits = append(t.Commits, Record{r.commit, r.metadata, r.hash})
 	}
@@ -73,7 +73,7 @@ func (s *Store) Extend(t Tail) error {
 	if backend.TypesHash(s.log.schemas) != backend.TypesHash(t.Schemas) {
 		s.log.turns++
 	}
-	s.log.schemas = schemasOut(t.Schemas)
+	s.log.schemas = backend.CopySchemas(t.Schemas)
 	for _, c := range t.Commits {
 		s.log.commits = append(s.log.commits, record{c.Commit, c.Metadata, c.Hash})
 	}

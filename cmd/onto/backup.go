@@ -83,7 +83,8 @@ func (c *command) copyStore(ctx context.Context, file string) (head onto.Commit,
 	defer func() { err = errors.Join(err, b.Close()) }()
 	copier, ok := backend.As[backend.Copier](b)
 	if !ok {
-		return onto.Commit{}, missingAbility("copy itself")
+		return onto.Commit{}, c.unsupported("backup", "cannot copy itself to a file",
+			"copy the bucket with its own tools, meta/head.json first, or keep the records with: onto export --output FILE")
 	}
 	progress, done := c.progress("copying")
 	defer done()

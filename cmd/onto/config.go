@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -143,11 +144,14 @@ func (l *layer) takeKey(key, value *yaml.Node) error {
 	if _, twice := l.values[s.name]; twice {
 		return onto.Errorf(onto.Invalid, "%s: %s is given twice", origin, s.name)
 	}
-	want, tag := "text", "!!str"
-	if s.number {
-		want, tag = "a whole number", "!!int"
+	want, tags := "text", []string{"!!str"}
+	switch s.kind {
+	case wholeCount:
+		want, tags = "a whole number", []string{"!!int"}
+	case byteSize:
+		want, tags = "a size such as 256MB", []string{"!!str", "!!int"}
 	}
-	if value.Kind != yaml.ScalarNode || value.Tag != tag {
+	if value.Kind != yaml.ScalarNode || !slices.Contains(tags, value.Tag) {
 		return onto.Errorf(onto.Invalid, "%s: %s should be %s", origin, s.name, want)
 	}
 	if value.Value == "" {
@@ -170,4 +174,21 @@ func (cfg configuration) number(name string) int64 {
 	}
 	s, _ := settingOf("", name)
 	return s.fallback
+}
+
+// bytes returns the value of a setting that is a size, 0 for none.
+func (cfg configuration) bytes(name string) int64 {
+	n, _ := parseSize(cfg.text(name)) // checked when it was read
+	return n
+}
+
+// text returns the value of a setting that is text.
+func (cfg configuration) text(name string) string {
+	for _, l := range cfg {
+		if text, ok := l.values[name]; ok {
+			return text
+		}
+	}
+	s, _ := settingOf("", name)
+	return s.text
 }

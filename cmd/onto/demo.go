@@ -54,6 +54,8 @@ func (c *command) demoPath() (string, error) {
 	switch {
 	case err != nil:
 		return "", err
+	case loc.isLake():
+		return "", onto.Errorf(onto.Invalid, "the demo leaves a SQLite file, and a lake is none").WithHint("name a file with --db, or none")
 	case loc.inMemory():
 		return "", onto.Errorf(onto.Invalid, "the demo leaves a file, which :memory: cannot")
 	case named && !vacant(loc.path):
@@ -90,7 +92,7 @@ type teller struct {
 
 // live makes the commits of the story.
 func (t *teller) live(ctx context.Context) error {
-	b, err := location{path: t.path}.open(ctx, creating, configuration{}.sqliteOptions())
+	b, err := location{path: t.path}.open(ctx, creating, configuration{})
 	if err != nil {
 		return err
 	}

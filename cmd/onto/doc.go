@@ -30,6 +30,7 @@
 //	onto lock show                                  who holds a lease
 //	onto backup crm-monday.db                       a copy of a store in use, checked
 //	onto restore crm-monday.db                      and back
+//	onto janitor                                    what killed writers left in a lake
 //	onto completion bash                            completions for a shell
 //
 // Every command has --help with examples.
@@ -37,9 +38,13 @@
 // # Where the store is
 //
 // --db names a SQLite file, --storage-uri a URI: sqlite:///rel.db,
-// sqlite:////abs.db or sqlite:///:memory:. Without either it is onto.db in the
-// current directory. Verbs that read never make a file, and work on a copy that
-// cannot be written.
+// sqlite:////abs.db or sqlite:///:memory: for SQLite, file:///directory or
+// s3://bucket/prefix for a lake. Without either it is onto.db in the current
+// directory. Verbs that read never make a store, and work on a copy that cannot
+// be written. Characters in a URI stand for themselves; credentials are never
+// part of one, but are found where the tools of S3 services find them: in the
+// environment (AWS_PROFILE, AWS_ACCESS_KEY_ID, …), in ~/.aws, or in the machine's
+// role.
 //
 // # Settings
 //
@@ -49,7 +54,10 @@
 // ONTO_CONFIG, names another file in place of ./onto.yaml. The files are YAML
 // with one setting per key; an unknown key is an error. db and storage_uri are
 // settings, too; where one place gives both, they must agree. Of the others,
-// max_batch_size, lock_timeout_ms and lease_ttl_ms matter for SQLite.
+// max_batch_size, lock_timeout_ms and lease_ttl_ms matter for SQLite; for lakes
+// max_batch_size, s3_region, s3_endpoint_url, s3_request_timeout_s,
+// s3_lock_timeout_ms, s3_lease_ttl_ms, s3_duckdb_memory_limit, cache_dir and
+// cache_bytes.
 //
 // # Writing
 //

@@ -133,7 +133,7 @@ func (d *doctor) empty(ctx context.Context, b backend.Backend, doc *examined) er
 		Checkpoint(context.Context) (sqlite.Checkpointed, error)
 	}](b)
 	if !ok {
-		return missingAbility("run a checkpoint")
+		return d.unsupported("doctor --checkpoint", "has no WAL to empty", "leave out --checkpoint")
 	}
 	done, err := checkpointer.Checkpoint(ctx)
 	if err != nil {
@@ -215,16 +215,15 @@ func (d *doctor) lookAt(ctx context.Context, b backend.Backend) lookedAt {
 	if head, err := b.Resolve(ctx, onto.Point{}); err == nil {
 		l.commits = &head.ID
 	}
-	describer, ok := backend.As[backend.Describer](b)
-	if !ok {
-		return l
-	}
-	info, err := describer.Describe(ctx, !d.quick)
+	info, err := describeBackend(ctx, b, d.place(), !d.quick)
 	if err != nil {
 		return l
 	}
 	types := int64(len(info.Types))
-	l.types, l.bytes = &types, &info.Bytes
+	l.types = &types
+	if info.Bytes != 0 {
+		l.bytes = &info.Bytes
+	}
 	if !d.quick {
 		l.versions = &info.Versions
 	}

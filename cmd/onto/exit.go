@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"syscall"
 
 	"github.com/ontologia/onto"
@@ -114,6 +115,10 @@ func message(err error) string {
 	}
 	if len(differences(err)) > 0 {
 		return "types are stored differently"
+	}
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) { // with one line for each
+		return strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
 	return err.Error()
 }

@@ -57,6 +57,7 @@ func TestReport(t *testing.T) {
 		{"interrupted", fmt.Errorf("read: %w", context.Canceled), false, 4, "onto: interrupted\n"},
 		{"late", context.DeadlineExceeded, false, 1, "onto: context deadline exceeded\n"},
 		{"control characters", onto.Errorf(onto.Invalid, "type \x1b[31m\u202e\n"), false, 2, `onto: type \u001b[31m\u202e\n` + "\n"},
+		{"two errors", errors.Join(onto.Errorf(onto.Corrupt, "the one"), errors.New("the other")), false, 5, "onto: the one; the other\n"},
 		{"differences", outdated, false, 3,
 			"onto: types are stored differently\n  T: + a\n  T: - b\n  T: ~ c: int → bool\nhint: look\n"},
 		{"differences as JSON", outdated, true, 3,

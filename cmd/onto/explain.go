@@ -19,10 +19,14 @@ func (c *command) explain(a asked, e backend.Explanation, err error) error {
 			Process   []string `json:"process"`
 		}{e.Statement, orEmpty(e.Plan), orEmpty(e.Process)})
 	}
+	var statement []string
+	if e.Statement != "" {
+		statement = []string{e.Statement}
+	}
 	for _, part := range []struct {
 		title string
 		lines []string
-	}{{"statement", []string{e.Statement}}, {"plan", e.Plan}, {"in process", e.Process}} {
+	}{{"statement", statement}, {"plan", e.Plan}, {"in process", e.Process}} {
 		if len(part.lines) == 0 {
 			continue
 		}

@@ -16,9 +16,9 @@ func (c *command) place() location {
 	return loc
 }
 
-// nameIn completes a hint that ends in a command, or has one in parentheses, with
-// the flag that names the store, so that it can be pasted. What shows usage
-// needs no store.
+// nameIn completes a hint that ends in a command, or has one in parentheses or
+// before another way, with the flag that names the store, so that it can be
+// pasted. What shows usage needs no store.
 func (l location) nameIn(hint string) string {
 	before, command, ok := strings.Cut(hint, "onto ")
 	inside := strings.HasSuffix(before, "(")
@@ -26,7 +26,11 @@ func (l location) nameIn(hint string) string {
 		return hint
 	}
 	after := ""
-	if end := strings.IndexByte(command, ')'); inside && end >= 0 {
+	end := strings.Index(command, ", or ")
+	if inside {
+		end = strings.IndexByte(command, ')')
+	}
+	if end >= 0 {
 		command, after = command[:end], command[end:]
 	}
 	if strings.HasSuffix(command, " --help") || strings.HasSuffix(command, " [flags]") {

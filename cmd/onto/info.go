@@ -70,7 +70,7 @@ func (r typeRow) cells() ([]string, error) {
 
 func (c *command) info(ctx context.Context, stats, schema bool) error {
 	return c.withStore(ctx, reading, func(s *store.Store) error {
-		doc, err := describe(ctx, s, stats)
+		doc, err := describe(ctx, s, c.place(), stats)
 		if err != nil {
 			return err
 		}
@@ -101,12 +101,8 @@ func newestSchemas(ctx context.Context, s *store.Store) ([]onto.SchemaVersion, e
 	return backend.Newest(all), err
 }
 
-func describe(ctx context.Context, s *store.Store, stats bool) (infoDoc, error) {
-	d, ok := backend.As[backend.Describer](s.Backend())
-	if !ok {
-		return infoDoc{}, missingAbility("describe itself")
-	}
-	info, err := d.Describe(ctx, stats)
+func describe(ctx context.Context, s *store.Store, where location, stats bool) (infoDoc, error) {
+	info, err := describeBackend(ctx, s.Backend(), where, stats)
 	if err != nil {
 		return infoDoc{}, err
 	}
@@ -137,10 +133,10 @@ func (c *command) printInfo(doc infoDoc, stats bool) error {
 	err := c.pairs([][2]string{
 		{"backend", doc.Backend},
 		{"location", doc.Location},
-		{"format", strconv.Itoa(doc.Format)},
+		{"format", known(doc.Format != 0, strconv.Itoa(doc.Format))},
 		{"store id", doc.StoreID},
 		{"head", head},
-		{"size", showBytes(doc.Bytes)},
+		{"size", known(doc.Bytes != 0, showBytes(doc.Bytes))},
 	})
 	if err != nil {
 		return err
@@ -166,6 +162,14 @@ func (c *command) printInfo(doc infoDoc, stats bool) error {
 		}
 	}
 	return out.close("")
+}
+
+// known is a text, or "" if what it tells is not known.
+func known(is bool, text string) string {
+	if is {
+		return text
+	}
+	return ""
 }
 
 // showBytes is a size for people.

@@ -22,7 +22,9 @@ func (c *command) initCommand() *cobra.Command {
 		Short: "Make a store and register types",
 		Long: `Init makes the storage if there is none, and registers the types of a schema
 file. It makes no commit. Again with the same schema changes nothing; a type
-that is stored differently is refused, and nothing is registered then.
+that is stored differently is refused, and nothing is registered then. A lake is
+made only in an empty place, and only where writers can rely on the storage, which
+is tried out first.
 
 Marks on fields can change at any time: index makes filters on a field fast,
 search lets --search find its words. Marking a field builds what it needs, and
@@ -35,7 +37,8 @@ A time is text like 2026-02-10T12:34:56Z. Fields are required unless they are
 optional or have a default.`,
 		Example: `  onto init
   onto init --schema schema.yaml
-  onto init --schema schema.yaml --dry-run --db crm.db`,
+  onto init --schema schema.yaml --dry-run --db crm.db
+  onto init --schema schema.yaml --storage-uri s3://my-bucket/crm`,
 		Args: argCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.initialise(cmd.Context(), schema, dryRun) },
 	}
@@ -140,14 +143,14 @@ func (c *command) planInit(ctx context.Context, types []onto.Type) (initDoc, err
 	if err != nil {
 		return initDoc{}, err
 	}
-	doc := initDoc{Location: loc.path, Registered: []typeName{}, Retuned: []typeName{}, Unchanged: []typeName{}}
+	doc := initDoc{Location: loc.String(), Registered: []typeName{}, Retuned: []typeName{}, Unchanged: []typeName{}}
 	b, _, err := c.openBackend(ctx, reading)
 	if onto.CodeOf(err) == onto.Uninitialized {
 		if err := checkFolder(loc); err != nil {
 			return doc, err
 		}
 		doc.Created = true
-		b, err = location{path: memoryPath}.open(ctx, reading, cfg.sqliteOptions())
+		b, err = location{path: memoryPath}.open(ctx, reading, cfg)
 	}
 	if err != nil {
 		return doc, err
@@ -176,11 +179,18 @@ func (c *command) planInit(ctx context.Context, types []onto.Type) (initDoc, err
 	return doc, nil
 }
 
-// checkFolder reports whether a file can be made at a location.
+// checkFolder reports whether a file, or a directory for a lake, can be made at
+// a location.
 func checkFolder(loc location) error {
 	folder := filepath.Dir(loc.path)
+	switch {
+	case loc.lake.dir != "":
+		folder = filepath.Dir(loc.lake.dir)
+	case loc.isLake():
+		return nil
+	}
 	if _, err := os.Stat(folder); err != nil {
-		return onto.Errorf(onto.Uninitialized, "%s: the directory does not exist: %w", loc.path, err).
+		return onto.Errorf(onto.Uninitialized, "%s: the directory does not exist: %w", loc, err).
 			WithHint("make it with: mkdir -p %s", shellWord(folder))
 	}
 	return nil

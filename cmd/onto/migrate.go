@@ -58,10 +58,13 @@ func (f *applyFlags) options(cmd *cobra.Command, c *command, cfg configuration, 
 		return nil, nil, err
 	}
 	progress, done := c.progress(what)
-	return &store.ApplyOptions{
-		Token: f.token, Force: f.force, Draft: draft, Progress: progress,
-		LeaseTTL: cfg.milliseconds("lease_ttl_ms"),
-	}, done, nil
+	opts := &store.ApplyOptions{
+		Token: f.token, Force: f.force, Draft: draft, Progress: progress, LeaseTTL: cfg.milliseconds("lease_ttl_ms"),
+	}
+	if c.place().isLake() {
+		opts.LeaseTTL, opts.Wait = cfg.milliseconds("s3_lease_ttl_ms"), cfg.milliseconds("s3_lock_timeout_ms")
+	}
+	return opts, done, nil
 }
 
 func (c *command) migrateCommand() *cobra.Command {

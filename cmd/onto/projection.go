@@ -83,8 +83,8 @@ func checksum(ctx context.Context, s *store.Store) (*keptSum, error) {
 func (c *command) verifyProjection(ctx context.Context) error {
 	return c.withStore(ctx, reading, func(s *store.Store) error {
 		checker, ok := backend.As[backend.Checker](s.Backend())
-		if !ok {
-			return missingAbility("check itself")
+		if _, projects := backend.As[backend.Rebuilder](s.Backend()); !ok || !projects {
+			return c.unsupported("projection verify", "has no projection", "check what is stored with: onto doctor")
 		}
 		kept, err := checksum(ctx, s)
 		if err != nil {
@@ -128,7 +128,7 @@ func (c *command) rebuildProjection(ctx context.Context) error {
 	return c.withStore(ctx, writing, func(s *store.Store) error {
 		rebuilder, ok := backend.As[backend.Rebuilder](s.Backend())
 		if !ok {
-			return missingAbility("rebuild a projection: it has none")
+			return c.unsupported("projection rebuild", "has no projection", "check what is stored with: onto doctor")
 		}
 		progress, done := c.progress("rebuilding")
 		n, err := rebuilder.RebuildProjection(ctx, progress)

@@ -72,6 +72,10 @@ func (c *command) restore(ctx context.Context, file string, apply, check bool) e
 	if err != nil {
 		return err
 	}
+	if loc.isLake() {
+		return c.unsupported("restore", "cannot take the place of a backup, which is a SQLite file",
+			"restore it to a file and bring its records here: onto export --db FILE --output all.jsonl, then onto import")
+	}
 	if loc.inMemory() {
 		return onto.Errorf(onto.Invalid, "a store in memory cannot be restored").WithHint("name a file with --db")
 	}

@@ -78,7 +78,7 @@ commit was made, 9 not found.`,
 	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.db, "db", "", "SQLite file (default onto.db)")
-	flags.StringVar(&c.storageURI, "storage-uri", "", "where the store is, as sqlite:///rel.db or sqlite:////abs.db")
+	flags.StringVar(&c.storageURI, "storage-uri", "", "where the store is: sqlite:///rel.db, sqlite:////abs.db, file:///directory or s3://bucket/prefix")
 	flags.StringVar(&c.config, "config", "", "configuration file (default ./onto.yaml)")
 	flags.BoolVar(&c.json, "json", false, "print one JSON document")
 	root.AddCommand(
@@ -86,7 +86,7 @@ commit was made, 9 not found.`,
 		c.putCommand(), c.linkCommand(), c.deleteCommand(), c.revertCommand(),
 		c.queryCommand(), c.logCommand(), c.diffCommand(), c.blameCommand(), c.commitsCommand(),
 		c.schemaCommand(), c.migrateCommand(), c.verifyCommand(), c.importCommand(), c.exportCommand(), c.projectionCommand(), c.doctorCommand(),
-		c.lockCommand(), c.backupCommand(), c.restoreCommand(),
+		c.lockCommand(), c.backupCommand(), c.restoreCommand(), c.janitorCommand(),
 	)
 	addCompletion(root)
 	return root

@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -35,6 +37,10 @@ func TestStories(t *testing.T) {
 			"normal":    normal,
 			"repeat":    repeat,
 			"shell":     shell,
+			"serve-s3":  serveS3,
+			"spoil":     spoil,
+			"age":       age,
+			"hold":      hold,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[remembered{}] = map[string]string{}
@@ -79,14 +85,27 @@ func runSQL(ts *testscript.TestScript, neg bool, args []string) {
 
 type remembered struct{}
 
-// fingerprint tells one state of a file from another, also that it is missing.
+// fingerprint tells one state of a file, or of all that is in a directory, from
+// another, also that it is missing.
 func fingerprint(ts *testscript.TestScript, file string) string {
-	data, err := os.ReadFile(ts.MkAbs(file))
+	sum := sha256.New()
+	err := filepath.WalkDir(ts.MkAbs(file), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%q %v\n", path, d.IsDir())
+		if d.IsDir() {
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		fmt.Fprintf(sum, "%d\n%s\n", len(data), data)
+		return err
+	})
 	if errors.Is(err, os.ErrNotExist) {
 		return "missing"
 	}
 	ts.Check(err)
-	return fmt.Sprintf("%x", sha256.Sum256(data))
+	return fmt.Sprintf("%x", sum.Sum(nil))
 }
 
 // remember FILE… notes the state of files for unchanged.

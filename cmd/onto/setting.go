@@ -1,20 +1,35 @@
 package main
 
 import (
+	"fmt"
+	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
 // setting is a key of the configuration.
 type setting struct {
 	name     string
-	number   bool  // a positive integer; text otherwise
-	fallback int64 // of a number; 0 for none
-	text     string
+	kind     settingKind
+	fallback int64  // of a number; 0 for none
+	text     string // the fallback of anything else; "" for none
 }
+
+// settingKind is what a setting can be.
+type settingKind uint8
+
+const (
+	anyText    settingKind = iota
+	wholeCount             // a positive integer
+	byteSize               // a number of bytes, or one with a unit: 256MB
+	webAddress             // http or https, without credentials
+	plainWord              // letters, digits, dots, hyphens and underscores
+)
 
 // maxNumber keeps every setting, also one in milliseconds, far from overflow.
 const maxNumber = 1 << 42
@@ -24,29 +39,29 @@ func settings() []setting {
 	return []setting{
 		{name: "storage_uri"},
 		{name: "db", text: "onto.db"},
-		{name: "max_batch_size", number: true, fallback: 10_000},
-		{name: "lock_timeout_ms", number: true, fallback: 5_000},
-		{name: "lease_ttl_ms", number: true, fallback: 30_000},
-		{name: "s3_region"},
-		{name: "s3_endpoint_url"},
-		{name: "s3_lock_timeout_ms", number: true, fallback: 5_000},
-		{name: "s3_lease_ttl_ms", number: true, fallback: 30_000},
-		{name: "s3_request_timeout_s", number: true, fallback: 10},
-		{name: "s3_duckdb_memory_limit", text: "256MB"},
+		{name: "max_batch_size", kind: wholeCount, fallback: 10_000},
+		{name: "lock_timeout_ms", kind: wholeCount, fallback: 5_000},
+		{name: "lease_ttl_ms", kind: wholeCount, fallback: 30_000},
+		{name: "s3_region", kind: plainWord},
+		{name: "s3_endpoint_url", kind: webAddress},
+		{name: "s3_lock_timeout_ms", kind: wholeCount, fallback: 5_000},
+		{name: "s3_lease_ttl_ms", kind: wholeCount, fallback: 30_000},
+		{name: "s3_request_timeout_s", kind: wholeCount, fallback: 10},
+		{name: "s3_duckdb_memory_limit", kind: byteSize, text: "256MB"},
 		{name: "cache_dir"},
-		{name: "cache_bytes", number: true},
+		{name: "cache_bytes", kind: byteSize},
 		{name: "default_namespace", text: "default"},
-		{name: "event_claim_lease_ms", number: true, fallback: 30_000},
-		{name: "event_claim_limit", number: true, fallback: 100},
-		{name: "max_events_per_iteration", number: true, fallback: 1_000},
-		{name: "event_max_attempts", number: true, fallback: 10},
-		{name: "event_backoff_base_ms", number: true, fallback: 250},
-		{name: "event_backoff_max_ms", number: true, fallback: 30_000},
-		{name: "event_poll_interval_ms", number: true, fallback: 1_000},
-		{name: "event_retention_ms", number: true, fallback: 604_800_000},
-		{name: "session_heartbeat_interval_ms", number: true, fallback: 5_000},
-		{name: "session_ttl_ms", number: true, fallback: 60_000},
-		{name: "max_event_chain_depth", number: true, fallback: 20},
+		{name: "event_claim_lease_ms", kind: wholeCount, fallback: 30_000},
+		{name: "event_claim_limit", kind: wholeCount, fallback: 100},
+		{name: "max_events_per_iteration", kind: wholeCount, fallback: 1_000},
+		{name: "event_max_attempts", kind: wholeCount, fallback: 10},
+		{name: "event_backoff_base_ms", kind: wholeCount, fallback: 250},
+		{name: "event_backoff_max_ms", kind: wholeCount, fallback: 30_000},
+		{name: "event_poll_interval_ms", kind: wholeCount, fallback: 1_000},
+		{name: "event_retention_ms", kind: wholeCount, fallback: 604_800_000},
+		{name: "session_heartbeat_interval_ms", kind: wholeCount, fallback: 5_000},
+		{name: "session_ttl_ms", kind: wholeCount, fallback: 60_000},
+		{name: "max_event_chain_depth", kind: wholeCount, fallback: 20},
 	}
 }
 
@@ -70,11 +85,43 @@ func settingOf(origin, name string) (setting, error) {
 
 // check reports whether a text is a value for the setting.
 func (s setting) check(origin, value string) error {
-	if !s.number {
-		return nil
+	wrong := func(expected string) error {
+		return onto.Errorf(onto.Invalid, "%s: %s is %.80q, expected %s", origin, s.name, value, expected)
 	}
-	if n, err := strconv.ParseInt(value, 10, 64); err != nil || n < 1 || n > maxNumber {
-		return onto.Errorf(onto.Invalid, "%s: %s is %.80q, expected a whole number from 1 to %d", origin, s.name, value, int64(maxNumber))
+	switch s.kind {
+	case wholeCount:
+		if n, err := strconv.ParseInt(value, 10, 64); err != nil || n < 1 || n > maxNumber {
+			return wrong(fmt.Sprintf("a whole number from 1 to %d", int64(maxNumber)))
+		}
+	case byteSize:
+		if _, ok := parseSize(value); !ok {
+			return wrong("a size such as 256MB, 1GiB or 1048576")
+		}
+	case plainWord:
+		if bucket.CheckKey(value) != nil || strings.ContainsAny(value, "/%") {
+			return wrong("a name such as eu-central-1")
+		}
+	case webAddress:
+		u, err := url.Parse(value)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			// The address may hold a password, so it is not shown.
+			return onto.Errorf(onto.Invalid, "%s: %s is not an address such as https://host:port", origin, s.name).
+				WithHint("credentials and parameters do not belong into it")
+		}
 	}
 	return nil
+}
+
+// parseSize reads a number of bytes: KB, MB, GB and TB are powers of 1000, KiB,
+// MiB, GiB and TiB of 1024.
+func parseSize(text string) (int64, bool) {
+	digits := strings.TrimRight(text, "BKMGTi ")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	unit, known := map[string]int64{
+		"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+	}[strings.TrimLeft(text[len(digits):], " ")]
+	if err != nil || !known || n < 1 || n > math.MaxInt64/unit {
+		return 0, false
+	}
+	return n * unit, true
 }

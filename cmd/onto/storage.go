@@ -14,13 +14,24 @@ import (
 
 // location is where a store is kept.
 type location struct {
-	path string // of a SQLite file
-	flag string // that names it on a command line; "" for the default
+	path string      // of a SQLite file; "" for a lake
+	flag string      // that names it on a command line; "" for the default
+	lake lakeAddress // of a lake; zero for a SQLite file
 }
 
 const memoryPath = ":memory:"
 
 func (l location) inMemory() bool { return l.path == memoryPath }
+
+func (l location) isLake() bool { return l.lake != lakeAddress{} }
+
+// String is the path, or the URI of a lake.
+func (l location) String() string {
+	if l.isLake() {
+		return l.lake.String()
+	}
+	return l.path
+}
 
 // location is what the strongest layer says that says anything.
 func (cfg configuration) location() (location, error) {
@@ -50,7 +61,7 @@ func (l layer) location() (location, bool, error) {
 		}
 	}
 	if hasDB && hasURI && !file.same(named) {
-		return file, false, onto.Errorf(onto.Invalid, "db and storage_uri, both from %s, name different stores: %s and %s", l.origin, file.path, named.path).
+		return file, false, onto.Errorf(onto.Invalid, "db and storage_uri, both from %s, name different stores: %s and %s", l.origin, file, named).
 			WithHint("give one of them")
 	}
 	if hasURI {
@@ -61,6 +72,9 @@ func (l layer) location() (location, bool, error) {
 
 // same reports whether both are the same place.
 func (l location) same(other location) bool {
+	if l.isLake() || other.isLake() {
+		return l.lake == other.lake
+	}
 	a, errA := filepath.Abs(l.path)
 	b, errB := filepath.Abs(other.path)
 	return errA == nil && errB == nil && a == b
@@ -74,40 +88,16 @@ func parsePath(path string) (location, error) {
 	if path != memoryPath {
 		path = filepath.Clean(path)
 	}
-	return location{path, "--db " + shellWord(path)}, nil
-}
-
-// parseURI reads a storage URI. Messages repeat no more of it than the scheme,
-// since the rest may hold a password.
-func parseURI(uri string) (location, error) {
-	const supported = "this build supports sqlite:///rel.db, sqlite:////abs.db and sqlite:///:memory:"
-	scheme, rest, ok := strings.Cut(uri, "://")
-	switch {
-	case !ok:
-		return location{}, onto.Errorf(onto.Invalid, "the storage URI has no scheme").WithHint(supported)
-	case scheme != "sqlite":
-		return location{}, onto.Errorf(onto.Invalid, "storage URIs with %.20q are not supported", scheme+"://").WithHint(supported)
-	}
-	path, ok := strings.CutPrefix(rest, "/")
-	switch {
-	case !ok || path == "":
-		return location{}, onto.Errorf(onto.Invalid, "the storage URI names no file").WithHint("sqlite:// is followed by a slash and the path: sqlite:///rel.db or sqlite:////abs.db")
-	case strings.ContainsAny(path, "?#"):
-		return location{}, onto.Errorf(onto.Invalid, "the storage URI has parameters, which sqlite:// does not take").
-			WithHint("name a file with ? or # in its path with --db")
-	}
-	loc, err := parsePath(path)
-	loc.flag = "--storage-uri " + shellWord(uri) // nothing in it is secret
-	return loc, err
+	return location{path: path, flag: "--db " + shellWord(path)}, nil
 }
 
 // access is what a verb does with a store.
 type access uint8
 
 const (
-	reading  access = iota // never makes a file; works where nothing can be written
-	writing                // never makes a file
-	creating               // makes the file if there is none
+	reading  access = iota // never makes a store; works where nothing can be written
+	writing                // never makes a store
+	creating               // makes the store if there is none
 )
 
 // openBackend opens what keeps the store.
@@ -120,11 +110,15 @@ func (c *command) openBackend(ctx context.Context, how access) (backend.Backend,
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := loc.open(ctx, how, cfg.sqliteOptions())
+	b, err := loc.open(ctx, how, cfg)
 	return b, cfg, err
 }
 
-func (l location) open(ctx context.Context, how access, opts *sqlite.Options) (backend.Backend, error) {
+func (l location) open(ctx context.Context, how access, cfg configuration) (backend.Backend, error) {
+	if l.isLake() {
+		return l.lake.open(ctx, how, cfg)
+	}
+	opts := &sqlite.Options{LockTimeout: cfg.milliseconds("lock_timeout_ms")}
 	opts.MustExist = how != creating && !l.inMemory()
 	b, err := sqlite.Open(ctx, l.path, opts)
 	if code := onto.CodeOf(err); how == reading && (code == onto.ReadOnly || code == onto.Full) {
@@ -155,10 +149,6 @@ func (c *command) withStore(ctx context.Context, how access, f func(*store.Store
 	return f(s)
 }
 
-func (cfg configuration) sqliteOptions() *sqlite.Options {
-	return &sqlite.Options{LockTimeout: cfg.milliseconds("lock_timeout_ms")}
-}
-
 // milliseconds is a setting that is a length of time.
 func (cfg configuration) milliseconds(name string) time.Duration {
 	return time.Duration(cfg.number(name)) * time.Millisecond
@@ -168,7 +158,11 @@ func (cfg configuration) storeOptions() *store.Options {
 	return &store.Options{MaxBatch: int(cfg.number("max_batch_size"))}
 }
 
-// missingAbility is the error for a backend that cannot do what a verb needs.
-func missingAbility(what string) error {
-	return onto.Errorf(onto.Unsupported, "this storage cannot %s", what)
+// unsupported is the error for a verb that the kind of storage has no answer to.
+func (c *command) unsupported(verb, why, instead string) error {
+	kind := "a SQLite file"
+	if c.place().isLake() {
+		kind = "a lake"
+	}
+	return onto.Errorf(onto.Unsupported, "%s: %s %s", verb, kind, why).WithHint("%s", instead)
 }

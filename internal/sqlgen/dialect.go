@@ -63,11 +63,15 @@ type Value struct {
 	Named    bool           // the path is one name, which the schema has
 	Type     onto.FieldType // what the value has if it is not null; "" if that is not known
 	Required bool           // it is never missing and never null
+	Column   Part           // a column of that type that holds the same; the zero Part if there is none
 
 	// Element is the alias of a list's element, which is the value itself if
 	// there is no Path.
 	Element string
 }
+
+// typed reports whether there is a column that holds the value.
+func (v Value) typed() bool { return v.Column.SQL != "" }
 
 // holds reports whether a value is known to be of a kind, if it is not null.
 func (v Value) holds(k kind) bool {

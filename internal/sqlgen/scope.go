@@ -18,6 +18,10 @@ type Document struct {
 	Column string       // where it is, such as c.fields; "" if there is none
 	Schema *onto.Schema // whose names may stand in the statement; nil for none
 	Obeyed bool         // all rows have the types of the schema
+
+	// Typed, if not nil, gives the column that says the same as a field of the
+	// document, and its type. It reports false if there is none.
+	Typed func(field string) (column string, t onto.FieldType, ok bool)
 }
 
 // Where is the condition that a filter is true; a nil filter always is. It may
@@ -70,6 +74,9 @@ func (c *compiler) condition(f onto.Condition) Part {
 	})
 }
 
+// Value finds what an operand leads to.
+func (s *Scope) Value(o onto.Operand) Value { return s.value(o) }
+
 // value finds what an operand leads to.
 func (s *Scope) value(o onto.Operand) Value {
 	d := s.document(o.Side)
@@ -77,7 +84,16 @@ func (s *Scope) value(o onto.Operand) Value {
 	if d.Column != "" {
 		v.Document = Part{SQL: d.Column}
 	}
-	if d.Schema == nil || len(o.Path) != 1 {
+	if len(o.Path) != 1 {
+		return v
+	}
+	if d.Typed != nil && !o.Any {
+		if column, t, ok := d.Typed(o.Path[0]); ok {
+			v.Column, v.Type = Part{SQL: column}, t
+			return v
+		}
+	}
+	if d.Schema == nil {
 		return v
 	}
 	f, ok := d.Schema.Field(o.Path[0])

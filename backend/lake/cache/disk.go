@@ -1,0 +1,192 @@
+package cache
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"github.com/ontologia/onto"
+)
+
+// check refuses what cannot be a file's name, or an object.
+func (o Object) check() error {
+	if !isSum(o.SHA256) || o.Bytes < 0 {
+		return onto.Errorf(onto.Invalid, "%s: SHA-256 %q and %d bytes name no object; 64 lower-case hex digits and a length are needed", o.Key, o.SHA256, o.Bytes).
+			WithHint("check the manifest that names the object")
+	}
+	return nil
+}
+
+// isSum tells whether a text is a SHA-256 as this package writes it.
+func isSum(text string) bool {
+	for _, b := range []byte(text) {
+		if (b < '0' || b > '9') && (b < 'a' || b > 'f') {
+			return false
+		}
+	}
+	return len(text) == 2*sha256.Size
+}
+
+// verify tells whether the data is the object.
+func (o Object) verify(data []byte) error {
+	if int64(len(data)) != o.Bytes {
+		return o.corrupt(int64(len(data)), "")
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != o.SHA256 {
+		return o.corrupt(o.Bytes, fmt.Sprintf(", with SHA-256 %x instead of %s", sum, o.SHA256))
+	}
+	return nil
+}
+
+func (o Object) corrupt(came int64, more string) error {
+	return onto.Errorf(onto.Corrupt, "%s is not what was written: %d bytes came, %d were expected%s", o.Key, came, o.Bytes, more).
+		WithHint("restore the object %s from a backup", o.Key)
+}
+
+func ownName(sum string) string    { return sum + suffix }
+func sharedName(sum string) string { return path.Join(objectsFolder, sum[:2], sum+suffix) }
+
+func (c *Cache) inFolder(name string) string { return path.Join(c.folder, name) }
+
+// adopt brings a copy from the shared folder into the own one and verifies it.
+// A copy that is damaged is removed from both.
+func (c *Cache) adopt(o Object, now time.Time) (found, copied bool) {
+	own, shared := c.inFolder(ownName(o.SHA256)), sharedName(o.SHA256)
+	c.root.Remove(own) // what an earlier failure left
+	switch err := c.link(shared, own); {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, false
+	case err != nil:
+		if c.copyFile(shared, own) != nil {
+			return false, false
+		}
+		copied = true
+	}
+	if c.intact(o, own) {
+		c.root.Chtimes(shared, now, now)
+		return true, copied
+	}
+	linked, err := c.root.Lstat(own)
+	there, thereErr := c.root.Lstat(shared)
+	if copied || err == nil && thereErr == nil && os.SameFile(linked, there) {
+		c.root.Remove(shared) // else another process has replaced it
+	}
+	c.root.Remove(own)
+	return false, false
+}
+
+// intact tells whether a file holds the object. A symbolic link does not: the
+// path is given to others, who would follow it.
+func (c *Cache) intact(o Object, name string) bool {
+	info, err := c.root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != o.Bytes {
+		return false
+	}
+	f, err := c.root.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.CopyBuffer(h, f, make([]byte, 128<<10)); err != nil {
+		return false
+	}
+	return hex.EncodeToString(h.Sum(nil)) == o.SHA256
+}
+
+// keep writes the data, which was verified, to the own folder and publishes it
+// in the shared one. If it fails, nothing is left.
+func (c *Cache) keep(o Object, data []byte, now time.Time) (shared, copied bool, err error) {
+	own := c.inFolder(ownName(o.SHA256))
+	err = c.writeFile(own, data)
+	if noRoom(err) && c.makeRoom(2*o.Bytes) {
+		err = c.writeFile(own, data)
+	}
+	if err != nil {
+		return false, false, c.diskError("keep a copy of "+o.Key, err)
+	}
+	c.root.Chtimes(own, now, now) // order of use does not rest on the system's coarse clock
+	if o.Bytes > c.limit {
+		return false, false, nil
+	}
+	copied, err = c.publish(own, o.SHA256)
+	if err != nil {
+		c.root.Remove(own)
+		return false, false, c.diskError("keep a copy of "+o.Key, err)
+	}
+	return true, copied, nil
+}
+
+// publish puts the own file into the shared folder. One that is there already,
+// from another process, stays: whoever uses it verifies it.
+func (c *Cache) publish(own, sum string) (copied bool, err error) {
+	shared := sharedName(sum)
+	if err := c.root.MkdirAll(path.Dir(shared), dirMode); err != nil {
+		return false, err
+	}
+	err = c.link(own, shared)
+	if err == nil {
+		return false, nil
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return true, nil
+	}
+	return true, c.copyFile(own, shared)
+}
+
+// copyFile copies a file under a temporary name and renames it.
+func (c *Cache) copyFile(from, to string) error {
+	info, err := c.root.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file", from)
+	}
+	data, err := c.root.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := c.writeFile(to, data); err != nil {
+		return err
+	}
+	c.root.Chtimes(to, info.ModTime(), info.ModTime()) // another process may have removed it already
+	return nil
+}
+
+// writeFile writes a temporary file in the own folder, where the next sweep
+// finds it if this process dies, and renames it.
+func (c *Cache) writeFile(name string, data []byte) error {
+	temp := c.inFolder(fmt.Sprint(tempPrefix, c.temps.Add(1)))
+	f, err := c.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if errors.Is(err, fs.ErrNotExist) { // somebody has emptied the directory
+		if err = c.root.MkdirAll(c.folder, dirMode); err == nil {
+			f, err = c.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	err = c.write(f, data)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = c.root.Rename(temp, name)
+	}
+	if err != nil {
+		c.root.Remove(temp)
+	}
+	return err
+}
+
+func writeAll(f *os.File, data []byte) error {
+	_, err := f.Write(data)
+	return err
+}

@@ -1,0 +1,250 @@
+package lake
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// Resolve implements [backend.Backend].
+func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error) {
+	s, err := b.view(ctx)
+	if err != nil {
+		return onto.Commit{}, err
+	}
+	head := s.tip.head.CommitID
+	id := head
+	if c, ok := p.Commit(); ok {
+		if c < 0 || c > head {
+			return onto.Commit{}, backend.NoCommit(c, head)
+		}
+		id = c
+	}
+	if at, ok := p.Time(); ok {
+		if id, err = b.log.lastUntil(ctx, s.tip, at); err != nil {
+			return onto.Commit{}, err
+		}
+	}
+	if id == 0 {
+		return onto.Commit{}, nil
+	}
+	m, err := b.log.roundOf(ctx, s.tip, id)
+	if err != nil {
+		return onto.Commit{}, err
+	}
+	return m.commit(id, s)
+}
+
+// commit returns one of a round's commits.
+func (m *manifest) commit(id int64, s *shelf) (onto.Commit, error) {
+	c, err := m.Commits[id-m.First].commit(s.types.purged)
+	if err != nil {
+		return c, damaged(m.entry().Path, "commit %d: %w", id, err)
+	}
+	return c, nil
+}
+
+// lastUntil returns the last commit whose time is not after a time, or 0. It
+// finds the first round that ends after that time: the commit is in it, or is the
+// one before it.
+func (l *log) lastUntil(ctx context.Context, t *tip, at time.Time) (int64, error) {
+	if t.manifest == nil {
+		return 0, nil
+	}
+	limit := codec.FormatTime(at.UTC())
+	if at.UTC().Nanosecond()%1000 != 0 { // what is stored has no more than microseconds
+		limit = codec.FormatTime(at.UTC().Truncate(time.Microsecond))
+	}
+	if t.manifest.entry().Time <= limit {
+		return t.manifest.CommitID, nil
+	}
+	first, err := l.firstAfter(ctx, t, limit)
+	if err != nil {
+		return 0, err
+	}
+	m, err := l.roundOf(ctx, t, first)
+	if err != nil {
+		return 0, err
+	}
+	id := m.First - 1
+	for _, c := range m.Commits {
+		if c.Time <= limit {
+			id = c.ID
+		}
+	}
+	return id, nil
+}
+
+// firstAfter returns a commit of the first round that ends after a time. There is
+// one.
+func (l *log) firstAfter(ctx context.Context, t *tip, limit string) (int64, error) {
+	m, found := t.manifest, t.manifest.CommitID
+	for {
+		for _, a := range m.Ancestors { // newest first
+			if a.Time <= limit {
+				return found, nil
+			}
+			found = a.Last
+		}
+		if len(m.Ancestors) == 0 {
+			return found, nil
+		}
+		if found-1 <= t.catalog.covered() {
+			return l.firstListed(ctx, t.catalog.Checkpoints, limit, found)
+		}
+		var err error
+		if m, err = l.readManifest(ctx, m.Ancestors[len(m.Ancestors)-1].Path, m.StoreID); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// firstListed looks for the same in checkpoints. Found is what was found after
+// them.
+func (l *log) firstListed(ctx context.Context, entries []checkpointEntry, limit string, found int64) (int64, error) {
+	i, _ := slices.BinarySearchFunc(entries, limit, func(e checkpointEntry, limit string) int {
+		if e.From <= limit {
+			return -1
+		}
+		return 1
+	})
+	if i < len(entries) { // the first round of this one ends after the time
+		found = entries[i].First
+	}
+	if i == 0 {
+		return found, nil
+	}
+	doc, err := l.readCheckpoint(ctx, &entries[i-1])
+	if err != nil {
+		return 0, err
+	}
+	if len(doc.Children) > 0 {
+		return l.firstListed(ctx, doc.Children, limit, found)
+	}
+	for _, r := range doc.Rounds {
+		if r.Time > limit {
+			return r.Last, nil
+		}
+	}
+	return found, nil
+}
+
+// Commits implements [backend.Backend].
+func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2[onto.Commit, error] {
+	return func(yield func(onto.Commit, error) bool) {
+		s, err := b.view(ctx)
+		if err != nil {
+			yield(onto.Commit{}, err)
+			return
+		}
+		until := s.tip.head.CommitID
+		if q.Until != backend.Head {
+			until = min(until, q.Until)
+		}
+		n := 0
+		for id, m := range commitsOf(ctx, b.log, s.tip, q.Since, until, q.Newest, &err) {
+			c, err := m.commit(id, s)
+			if err == nil {
+				err = b.usable(ctx)
+			}
+			if err != nil {
+				yield(onto.Commit{}, err)
+				return
+			}
+			if n++; !yield(c, nil) || n == q.Limit {
+				return
+			}
+		}
+		if err != nil {
+			yield(onto.Commit{}, err)
+		}
+	}
+}
+
+// commitsOf yields commits after one and up to another, with their rounds. The
+// manifests of several rounds are read at a time.
+func commitsOf(ctx context.Context, l *log, t *tip, since, until int64, newest bool, failed *error) iter.Seq2[int64, *manifest] {
+	return func(yield func(int64, *manifest) bool) {
+		for since < until {
+			from := since + 1
+			if newest {
+				from = until
+			}
+			rounds, err := l.roundsAt(ctx, t, from, newest)
+			if err != nil {
+				*failed = err
+				return
+			}
+			for _, m := range rounds {
+				low, high := max(m.First, since+1), min(m.CommitID, until)
+				for i := low; i <= high; i++ {
+					id := i
+					if newest {
+						id = high - (i - low)
+					}
+					if !yield(id, m) {
+						return
+					}
+				}
+				if newest {
+					until = m.First - 1
+				} else {
+					since = m.CommitID
+				}
+			}
+		}
+	}
+}
+
+// roundsAt returns the round of a commit and some that come before it, newest
+// first, or after it.
+func (l *log) roundsAt(ctx context.Context, t *tip, commit int64, newest bool) ([]*manifest, error) {
+	m, err := l.roundOf(ctx, t, commit)
+	if err != nil {
+		return nil, err
+	}
+	list := []*manifest{m}
+	var more []roundEntry
+	if newest {
+		more = m.Ancestors
+	} else if more, err = l.following(ctx, t, m.CommitID); err != nil {
+		return nil, err
+	}
+	rest := make([]*manifest, min(len(more), atOnce))
+	err = sideBySide(len(rest), func(i int) (err error) {
+		rest[i], err = l.readManifest(ctx, more[i].Path, m.StoreID)
+		return err
+	})
+	return append(list, rest...), err
+}
+
+// following lists some rounds that come after a commit, oldest first.
+func (l *log) following(ctx context.Context, t *tip, commit int64) ([]roundEntry, error) {
+	var list []roundEntry
+	doc, err := l.leaf(ctx, t.catalog.Checkpoints, commit+1)
+	if err != nil {
+		return nil, err
+	}
+	if doc != nil {
+		for _, r := range doc.Rounds {
+			if r.Last > commit {
+				list = append(list, r.roundEntry)
+			}
+		}
+		return list, nil
+	}
+	for _, a := range slices.Backward(t.manifest.Ancestors) {
+		if a.Last > commit {
+			list = append(list, a)
+		}
+	}
+	if len(list) > 0 && list[0].First == commit+1 {
+		return list, nil
+	}
+	return nil, nil // one by one until the newest manifest lists them
+}

@@ -1,0 +1,79 @@
+package lake
+
+import (
+	"context"
+	"iter"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/duck"
+)
+
+// database is the engine for much data: DuckDB on local copies of the files.
+type database struct{ *Backend }
+
+// start returns DuckDB, which is started when it is first needed.
+func (b *Backend) start() (*duck.Engine, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.engine != nil {
+		return b.engine, nil
+	}
+	var err error
+	b.engine, err = duck.Open(&duck.Options{Directory: b.files.cache.Directory(), Memory: b.opts.Memory})
+	return b.engine, err
+}
+
+// ask fetches what a question is about, then lets DuckDB answer it.
+func ask[T any](ctx context.Context, d database, c *scope, question func(e *duck.Engine, own, left, right *duck.Source) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		e, own, left, right, err := d.sources(ctx, c)
+		if err != nil {
+			var none T
+			yield(none, err)
+			return
+		}
+		question(e, own, left, right)(yield)
+	}
+}
+
+// sources fetches what a question is about.
+func (d database) sources(ctx context.Context, c *scope) (e *duck.Engine, own, left, right *duck.Source, err error) {
+	if e, err = d.start(); err != nil {
+		return
+	}
+	if own, err = d.fetch(ctx, c, c.own); err != nil {
+		return
+	}
+	if left, err = d.fetch(ctx, c, c.left); err != nil {
+		return
+	}
+	right, err = d.fetch(ctx, c, c.right)
+	return
+}
+
+func (d database) scan(ctx context.Context, q *backend.Query, c *scope) iter.Seq2[onto.Version, error] {
+	return ask(ctx, d, c, func(e *duck.Engine, own, left, right *duck.Source) iter.Seq2[onto.Version, error] {
+		return e.Scan(ctx, q, own, left, right)
+	})
+}
+
+func (d database) aggregate(ctx context.Context, a *backend.Aggregation, c *scope) iter.Seq2[onto.Group, error] {
+	return ask(ctx, d, c, func(e *duck.Engine, own, left, right *duck.Source) iter.Seq2[onto.Group, error] {
+		return e.Aggregate(ctx, a, own, left, right)
+	})
+}
+
+func (d database) diff(ctx context.Context, from, to int64, c *scope) iter.Seq2[onto.Change, error] {
+	return ask(ctx, d, c, func(e *duck.Engine, own, _, _ *duck.Source) iter.Seq2[onto.Change, error] {
+		return e.Diff(ctx, from, to, own)
+	})
+}
+
+func (d database) explain(ctx context.Context, q *backend.Query, a *backend.Aggregation, c *scope) (backend.Explanation, error) {
+	e, own, left, right, err := d.sources(ctx, c)
+	if err != nil {
+		return backend.Explanation{}, err
+	}
+	return e.Explain(ctx, q, a, own, left, right)
+}

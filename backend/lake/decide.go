@@ -1,0 +1,318 @@
+package lake
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// ground is what the drafts of a round are decided on: a tip, what was looked up
+// there, and what drafts before them in the round have added.
+type ground struct {
+	head  int64
+	last  time.Time // of the newest commit
+	now   func() time.Time
+	types []onto.SchemaVersion
+
+	newest map[onto.Identity]*onto.Version // of all that drafts name; nil if it has none
+	keyed  map[string]commitEntry          // by idempotency key
+	counts map[typeName]int64              // versions of types to be purged
+
+	commits  []commitEntry
+	versions []onto.Version
+}
+
+// draft is what one caller wants.
+type draft struct {
+	*backend.Draft
+	writes []backend.Write // sorted
+	hash   string
+}
+
+// append decides what a draft means and adds it to the round. Lease is why it may
+// not write, if it may not.
+func (g *ground) append(d *draft, lease error) (onto.Result, error) {
+	if used, ok := g.keyed[d.Commit.IdempotencyKey]; ok {
+		if err := backend.CheckRepeat(d.Commit.IdempotencyKey, used.DraftHash, d.hash, used.ID); err != nil {
+			return onto.Result{}, err
+		}
+		c, err := used.commit(purgedTypes(g.types))
+		return onto.Result{Commit: c, Repeated: true}, err
+	}
+	if lease != nil {
+		return onto.Result{}, lease
+	}
+	if err := g.checkExpectations(d.Expect); err != nil {
+		return onto.Result{}, err
+	}
+	types, purged := g.types, []typeName(nil)
+	if d.Evolve != nil {
+		var err error
+		types, err = backend.Evolve(types, d.Evolve, g.head+1, g.stamp(), func(kind onto.Kind, name string) int64 {
+			purged = append(purged, typeName{kind, name})
+			return g.counts[typeName{kind, name}] + g.added(typeName{kind, name})
+		})
+		if err != nil {
+			return onto.Result{}, err
+		}
+	}
+	changes, err := g.changes(d, types, purged)
+	if err != nil {
+		return onto.Result{}, err
+	}
+	var metadata map[string]any
+	if len(d.Metadata) > 0 {
+		if metadata, err = onto.DecodeObject(d.Metadata); err != nil {
+			return onto.Result{}, err
+		}
+	}
+	g.types = types
+	g.purge(purged)
+	if len(changes) == 0 {
+		return onto.Result{}, nil
+	}
+	return onto.Result{Commit: g.keep(d, changes, metadata)}, nil
+}
+
+func (g *ground) checkExpectations(expect []onto.Expectation) error {
+	if err := backend.CheckHead(expect, g.head); err != nil {
+		return err
+	}
+	for _, e := range expect {
+		if e.Head {
+			continue
+		}
+		if err := backend.CheckVersion(e, g.newest[e.Identity]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changes returns the writes that make a version, or why the draft is refused.
+func (g *ground) changes(d *draft, types []onto.SchemaVersion, purged []typeName) ([]backend.Write, error) {
+	for i := range d.writes {
+		if err := backend.CheckWrite(types, &d.writes[i], d.Evolve); err != nil {
+			return nil, err
+		}
+	}
+	var changes []backend.Write
+	for _, w := range d.writes {
+		newest := g.newest[w.Identity]
+		if slices.Contains(purged, typeName{w.Kind, w.Type}) {
+			newest = nil
+		}
+		admitted, err := admits(d.Admit, w, newest)
+		if err != nil {
+			return nil, err
+		}
+		if admitted && backend.Changes(&w, newest) {
+			changes = append(changes, w)
+		}
+	}
+	return changes, nil
+}
+
+// admits asks about a write, with copies that the asked may keep.
+func admits(admit func(*backend.Write, *onto.Version) (bool, error), w backend.Write, newest *onto.Version) (bool, error) {
+	if admit == nil {
+		return true, nil
+	}
+	w.Fields = bytes.Clone(w.Fields)
+	if newest != nil {
+		v := *newest
+		v.Fields = bytes.Clone(v.Fields)
+		newest = &v
+	}
+	return admit(&w, newest)
+}
+
+// keep adds a commit to the round.
+func (g *ground) keep(d *draft, changes []backend.Write, metadata map[string]any) onto.Commit {
+	c := d.Commit
+	c.ID, c.Operations, c.Metadata = g.head+1, len(changes), metadata
+	if c.Time = g.stamp(); c.Time.Before(g.last) {
+		c.Time = g.last
+	}
+	begin := len(g.versions)
+	for _, w := range changes {
+		v := onto.Version{Identity: w.Identity, Op: w.Op, Commit: c.ID, SchemaVersion: w.SchemaVersion, Fields: bytes.Clone(w.Fields)}
+		if w.Op == onto.Delete {
+			v.Fields = json.RawMessage("{}")
+		}
+		g.versions = append(g.versions, v)
+	}
+	for i := begin; i < len(g.versions); i++ {
+		g.newest[g.versions[i].Identity] = &g.versions[i]
+	}
+	e := commitEntry{
+		ID: c.ID, Time: codec.FormatTime(c.Time), Runtime: c.Runtime, ActorKind: string(c.Actor.Kind), ActorID: c.Actor.ID,
+		Causation: c.Causation, Correl: c.Correlation, Signature: c.Signature, Comment: c.Comment,
+		Operations: len(changes), Touched: touched(g.versions[begin:]), Key: c.IdempotencyKey, DraftHash: d.hash,
+	}
+	if len(d.Metadata) > 0 {
+		e.Metadata = bytes.Clone(d.Metadata)
+	}
+	g.commits = append(g.commits, e)
+	if e.Key != "" {
+		g.keyed[e.Key] = e
+	}
+	g.head, g.last = c.ID, c.Time
+	return c
+}
+
+// added counts the versions of a type in the round.
+func (g *ground) added(t typeName) int64 {
+	var n int64
+	for i := range g.versions {
+		if g.versions[i].Kind == t.Kind && g.versions[i].Type == t.Name {
+			n++
+		}
+	}
+	return n
+}
+
+// purge forgets versions of types that exist no more.
+func (g *ground) purge(purged []typeName) {
+	for _, t := range purged {
+		for id := range g.newest {
+			if id.Kind == t.Kind && id.Type == t.Name {
+				g.newest[id] = nil
+			}
+		}
+		g.counts[t] = 0
+	}
+}
+
+// stamp returns the present time as it is stored.
+func (g *ground) stamp() time.Time { return g.now().UTC().Truncate(time.Microsecond) }
+
+// register adds what is missing of a registration.
+func (g *ground) register(r *backend.Registration) ([]onto.SchemaVersion, error) {
+	all, err := backend.Register(g.types, r, g.head+1, g.stamp())
+	if err != nil {
+		return nil, err
+	}
+	g.types = all
+	return backend.Named(all, r), nil
+}
+
+// groundOn looks up all that members name, on top of a shelf.
+func (b *Backend) groundOn(ctx context.Context, s *shelf, members []*member) (*ground, error) {
+	g := &ground{
+		head: s.tip.head.CommitID, now: b.opts.Now, types: s.types.all,
+		newest: map[onto.Identity]*onto.Version{}, keyed: map[string]commitEntry{}, counts: map[typeName]int64{},
+	}
+	if m := s.tip.manifest; m != nil {
+		var err error
+		if g.last, err = codec.ParseTime(m.Commits[len(m.Commits)-1].Time); err != nil {
+			return nil, damaged(m.entry().Path, "%w", err)
+		}
+	}
+	wanted := map[typeName][]onto.Identity{}
+	for _, m := range members {
+		if m.draft == nil {
+			m.lease = b.log.mayWrite(ctx, s.tip, nil)
+			continue
+		}
+		m.lease = b.log.mayWrite(ctx, s.tip, m.draft.Lease)
+		for i := range m.draft.writes {
+			b.want(g, wanted, m.draft.writes[i].Identity)
+		}
+		for _, e := range m.draft.Expect {
+			if !e.Head {
+				b.want(g, wanted, e.Identity)
+			}
+		}
+		if err := b.wantRest(ctx, s, g, m.draft); err != nil {
+			return nil, err
+		}
+	}
+	return g, b.lookUp(ctx, s, g, wanted)
+}
+
+// want notes an identity to be looked up, unless it is known.
+func (b *Backend) want(g *ground, wanted map[typeName][]onto.Identity, id onto.Identity) {
+	if _, ok := g.newest[id]; ok {
+		return
+	}
+	v, ok := b.recent.get(id)
+	g.newest[id] = v
+	if !ok {
+		t := typeName{id.Kind, id.Type}
+		wanted[t] = append(wanted[t], id)
+	}
+}
+
+// wantRest finds what a draft needs besides versions.
+func (b *Backend) wantRest(ctx context.Context, s *shelf, g *ground, d *draft) error {
+	if key := d.Commit.IdempotencyKey; key != "" {
+		e, err := b.keys.find(ctx, s.tip, key)
+		if err != nil {
+			return err
+		}
+		if e != nil {
+			g.keyed[key] = *e
+		}
+	}
+	if d.Evolve == nil {
+		return nil
+	}
+	for _, end := range d.Evolve.End {
+		if !end.Purge {
+			continue
+		}
+		n, err := b.count(ctx, s, typeName{end.Kind, end.Type})
+		if err != nil {
+			return err
+		}
+		g.counts[typeName{end.Kind, end.Type}] = n
+	}
+	return nil
+}
+
+// lookUp finds the newest versions of identities, with one question for each type.
+func (b *Backend) lookUp(ctx context.Context, s *shelf, g *ground, wanted map[typeName][]onto.Identity) error {
+	for t, ids := range wanted {
+		slices.SortFunc(ids, onto.Identity.Compare)
+		found, err := b.files.find(ctx, s, t, ids, s.tip.head.CommitID)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			g.newest[found[i].Identity] = &found[i]
+		}
+		for _, id := range ids {
+			b.recent.put(id, g.newest[id])
+		}
+	}
+	return nil
+}
+
+// count counts the versions of a type.
+func (b *Backend) count(ctx context.Context, s *shelf, t typeName) (int64, error) {
+	var n int64
+	for _, f := range s.of(t, 0, s.tip.head.CommitID) {
+		file, done, err := b.files.use(ctx, &f)
+		if err != nil {
+			return 0, err
+		}
+		for v, err := range file.All(ctx) {
+			if err != nil {
+				done()
+				return 0, onto.Errorf(onto.CodeOf(err), "%s: %w", f.Path, err)
+			}
+			if v.SchemaVersion > s.types.purged[t] {
+				n++
+			}
+		}
+		done()
+	}
+	return n, nil
+}

@@ -1,0 +1,132 @@
+package duck
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/exec"
+	"github.com/ontologia/onto/internal/sqlgen"
+)
+
+// Aggregate yields the groups that an aggregation asks for. It means what
+// Aggregate of backend.Backend means.
+func (e *Engine) Aggregate(ctx context.Context, a *backend.Aggregation, own, left, right *Source) iter.Seq2[onto.Group, error] {
+	return sequence(func(push func(onto.Group) error) error {
+		return e.use(ctx, func(c *conn) error {
+			question := newAggregation(a, own, left, right)
+			if question.computes(a) {
+				list, err := question.computed(ctx, c, a)
+				if err == nil {
+					return pushResults(ctx, list, push)
+				}
+				if !errors.Is(err, errRange) { // then the process finds out which number it is
+					return err
+				}
+			}
+			rest := *a
+			rest.Query = *question.rest()
+			return pushAll(ctx, exec.Aggregate(&rest, question.rows(ctx, c), question.endpoints()), push)
+		})
+	})
+}
+
+// newAggregation prepares an aggregation.
+func newAggregation(a *backend.Aggregation, own, left, right *Source) *question {
+	q := a.Query
+	q.Order, q.After, q.Offset, q.Limit = nil, nil, 0, 0
+	question := newQuestion(&q, own, left, right, slices.Concat(a.By, a.Compute))
+	question.ends, question.unordered = true, true
+	return question
+}
+
+// computes reports whether SQL can compute all that an aggregation asks for.
+func (a *question) computes(want *backend.Aggregation) bool {
+	if !a.filters || !a.own.exists() {
+		return false
+	}
+	for _, o := range want.By {
+		if !a.dialect.Knows(o) {
+			return false
+		}
+	}
+	for _, o := range want.Compute {
+		switch o.Func {
+		case onto.FuncCount:
+			continue
+		case onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncAvgLen:
+		default:
+			return false
+		}
+		if !a.dialect.Knows(o) || !a.dialect.Computes(a.scope.Value(o), o.Func) {
+			return false
+		}
+	}
+	return true
+}
+
+// result is a group, or why there is none.
+type result struct {
+	onto.Group
+	err error
+}
+
+func pushResults(ctx context.Context, list []result, push func(onto.Group) error) error {
+	for _, r := range list {
+		if err := cmp.Or(ctx.Err(), r.err); err != nil {
+			return err
+		}
+		if err := push(r.Group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// computed lets SQL compute the groups, and sorts them.
+func (a *question) computed(ctx context.Context, c *conn, want *backend.Aggregation) ([]result, error) {
+	columns := a.scope.Aggregates(want.By, want.Compute)
+	var list []result
+	err := c.each(ctx, a.groups(columns), func(r *rows) error {
+		row := make([]any, len(r.columns))
+		for i := range row {
+			row[i] = r.value(i)
+		}
+		g, err := columns.Read(row, exec.Overflow)
+		list = append(list, result{g, err})
+		return nil
+	})
+	slices.SortFunc(list, func(a, b result) int { return compareGroups(a.By, b.By) })
+	return list, err
+}
+
+// groups is the statement that computes aggregates.
+func (a *question) groups(columns *sqlgen.Aggregates) sqlgen.Part {
+	from := sqlgen.SQL("? WHERE ?", a.from(), sqlgen.All(a.where...))
+	if len(columns.Inputs) > 0 {
+		from = sqlgen.SQL("(SELECT ? FROM ?)", sqlgen.Join(", ", columns.Inputs...), from)
+	}
+	sql := sqlgen.SQL("SELECT ? FROM ?", sqlgen.Join(", ", columns.Columns...), from)
+	if len(columns.GroupBy) > 0 {
+		sql = sqlgen.SQL("? GROUP BY ?", sql, sqlgen.Join(", ", columns.GroupBy...))
+	}
+	return sql
+}
+
+// compareGroups is the order of groups. Lists and objects, which are alike in
+// the order of versions, are sorted by their text.
+func compareGroups(a, b []json.RawMessage) int {
+	for i := range a {
+		if c := cmp.Or(filter.Compare(a[i], b[i]), bytes.Compare(a[i], b[i])); c != 0 {
+			return c
+		}
+	}
+	return 0
+}

@@ -1,0 +1,67 @@
+package duck
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/sqlgen"
+)
+
+// Explain tells how a query or an aggregation is answered. One of the two is
+// nil.
+func (e *Engine) Explain(ctx context.Context, q *backend.Query, a *backend.Aggregation, own, left, right *Source) (backend.Explanation, error) {
+	var x backend.Explanation
+	err := e.use(ctx, func(c *conn) error {
+		sql, exists := explained(q, a, own, left, right, &x)
+		if !exists {
+			return nil
+		}
+		x.Statement = sql.SQL
+		return c.each(ctx, sqlgen.SQL("EXPLAIN ?", sql), func(r *rows) error {
+			x.Plan = append(x.Plan, strings.Split(strings.TrimRight(r.text(1), "\n"), "\n")...)
+			return nil
+		})
+	})
+	return x, err
+}
+
+// explained is the statement that is asked, and says what is done after it. It
+// reports false if there are no rows to ask about.
+func explained(q *backend.Query, a *backend.Aggregation, own, left, right *Source, x *backend.Explanation) (sqlgen.Part, bool) {
+	if a == nil {
+		question := newQuestion(q, own, left, right, nil)
+		x.Process = question.process()
+		return question.statement(), question.own.exists()
+	}
+	question := newAggregation(a, own, left, right)
+	x.Process = question.process()
+	if question.computes(a) {
+		if len(a.By) > 0 {
+			x.Process = append(x.Process, "sort the groups")
+		}
+		return question.groups(question.scope.Aggregates(a.By, a.Compute)), true
+	}
+	x.Process = append(x.Process, "group and compute")
+	return question.statement(), question.own.exists()
+}
+
+// process says what is left to be done after the statement.
+func (a *question) process() []string {
+	var list []string
+	q := a.q
+	for _, step := range []struct {
+		name string
+		done bool
+	}{
+		{"filter", q.Where != nil && !a.filters},
+		{"search", len(q.Search) > 0},
+		{"sort", len(q.Order) > 0 && !a.sorts},
+		{"page", !a.whole() && (q.After != nil && !a.sorts || q.Offset > 0 || q.Limit > 0)},
+	} {
+		if step.done {
+			list = append(list, step.name)
+		}
+	}
+	return list
+}

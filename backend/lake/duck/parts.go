@@ -1,0 +1,97 @@
+package duck
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/sqlgen"
+)
+
+// DuckDB sorts no fewer than some hundred thousand rows at a time, and must hold
+// them in memory, fields and all, whether or not it may spill. An answer in the
+// order of its mode for which there is not the memory is asked for in parts, one
+// after the other.
+
+// maxDivisions is how often a part is divided again.
+const maxDivisions = 3
+
+// divisible reports whether an answer can be asked for in parts.
+func (a *question) divisible() bool {
+	return a.sorts && !a.unordered && len(a.q.Order) == 0 && a.divisions < maxDivisions
+}
+
+// versions pushes the versions that the statement finds, and notes their
+// endpoints.
+func (a *question) versions(ctx context.Context, c *conn, ends *ended, push func(onto.Version) error) error {
+	if !a.own.exists() {
+		return nil
+	}
+	pushed := false
+	err := a.ask(ctx, c, ends, func(v onto.Version) error {
+		pushed = true
+		return push(v)
+	})
+	if pushed || !errors.Is(err, onto.TooLarge) || !a.divisible() {
+		return err
+	}
+	if a.whole() && a.divisions == 0 {
+		push = paged(a.q, push)
+	}
+	if err = a.divided(ctx, c, ends, push); errors.Is(err, errFull) {
+		return nil
+	}
+	return err
+}
+
+var errFull = errors.New("the page is full")
+
+// paged cuts a page out of what is pushed.
+func paged(q *backend.Query, push func(onto.Version) error) func(onto.Version) error {
+	skip, take := max(0, q.Offset), q.Limit
+	return func(v onto.Version) error {
+		if skip > 0 {
+			skip--
+			return nil
+		}
+		err := push(v)
+		if take--; err == nil && take == 0 {
+			err = errFull
+		}
+		return err
+	}
+}
+
+// divided asks for one part after the other.
+func (a *question) divided(ctx context.Context, c *conn, ends *ended, push func(onto.Version) error) error {
+	column := a.tie()[0]
+	parts, err := c.divide(ctx, column, sqlgen.SQL("SELECT v.? FROM ? WHERE ?", raw(column), a.from(), sqlgen.All(append(a.after(), a.where...)...)))
+	if err != nil {
+		return err
+	}
+	for _, within := range parts {
+		part := *a
+		part.divisions++
+		part.own.keys = append([]sqlgen.Part{within}, a.own.keys...)
+		if err := part.versions(ctx, c, ends, push); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// divide is conditions on a column that cut what a SELECT finds of it into parts
+// of much the same number of rows, in their order.
+func (c *conn) divide(ctx context.Context, column string, rowsOf sqlgen.Part) ([]sqlgen.Part, error) {
+	sql := sqlgen.SQL("SELECT DISTINCT unnest(quantile_disc(?, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])) AS b FROM (?) ORDER BY b", raw(column), rowsOf)
+	var parts []sqlgen.Part
+	above, name := sqlgen.SQL("TRUE"), raw(column)
+	err := c.each(ctx, sql, func(r *rows) error {
+		bound := r.value(0)
+		parts = append(parts, sqlgen.SQL("(? AND ? <= ?)", above, name, bound))
+		above = sqlgen.SQL("? > ?", name, bound)
+		return nil
+	})
+	return append(parts, above), err
+}

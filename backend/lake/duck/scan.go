@@ -1,0 +1,158 @@
+package duck
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/exec"
+	"github.com/ontologia/onto/internal/sqlgen"
+)
+
+// sequence turns a function that pushes into a sequence. An error of the
+// function is yielded last. When the consumer stops, push fails and the
+// function ends with whatever error that leads to.
+func sequence[T any](run func(push func(T) error) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		stopped := false
+		err := run(func(v T) error {
+			if stopped = !yield(v, nil); stopped {
+				return errStopped
+			}
+			return nil
+		})
+		if err != nil && !stopped {
+			var none T
+			yield(none, err)
+		}
+	}
+}
+
+var errStopped = errors.New("the consumer has stopped")
+
+// pushAll pushes a sequence.
+func pushAll[T any](ctx context.Context, seq iter.Seq2[T, error], push func(T) error) error {
+	for v, err := range seq {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = push(v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Scan yields the versions a query asks for. It means what Scan of
+// backend.Backend means. Left and right are the sources of a relation's
+// endpoints; nil if nobody looks at them.
+func (e *Engine) Scan(ctx context.Context, q *backend.Query, own, left, right *Source) iter.Seq2[onto.Version, error] {
+	return sequence(func(push func(onto.Version) error) error {
+		return e.use(ctx, func(c *conn) error {
+			a := newQuestion(q, own, left, right, nil)
+			if a.whole() {
+				return a.versions(ctx, c, nil, push)
+			}
+			return pushAll(ctx, exec.Select(a.rest(), a.rows(ctx, c), a.endpoints()), push)
+		})
+	})
+}
+
+// rest is what is left to the process: where SQL has sorted, the rows come in
+// their order after the place.
+func (a *question) rest() *backend.Query {
+	q := *a.q
+	if a.filters {
+		q.Where = nil
+	}
+	if a.sorts {
+		q.Order, q.After = nil, nil
+	}
+	return &q
+}
+
+// ended is the fields of the endpoints of the last version that was read.
+type ended struct{ left, right json.RawMessage }
+
+// rows is the versions that the statement finds.
+func (a *question) rows(ctx context.Context, c *conn) iter.Seq2[onto.Version, error] {
+	return sequence(func(push func(onto.Version) error) error { return a.versions(ctx, c, &a.last, push) })
+}
+
+// endpoints is the endpoints of the last version that rows has yielded, which is
+// the one that is asked about.
+func (a *question) endpoints() exec.Endpoints {
+	return func(*onto.Version) (left, right json.RawMessage, err error) { return a.last.left, a.last.right, nil }
+}
+
+// ask asks the statement.
+func (a *question) ask(ctx context.Context, c *conn, ends *ended, push func(onto.Version) error) error {
+	return c.each(ctx, a.statement(), func(r *rows) error {
+		v := readVersion(r, 0, a.q.Kind, a.q.Type)
+		if ends != nil {
+			i := len(keyColumns(a.q.Kind)) + versionWidth
+			*ends = ended{fieldsOf(r, i), fieldsOf(r, i+1)}
+		}
+		return push(v)
+	})
+}
+
+// each calls f for every row of an answer.
+func (c *conn) each(ctx context.Context, sql sqlgen.Part, f func(r *rows) error) error {
+	r, err := c.query(sql.SQL, sql.Args)
+	if err != nil {
+		return err
+	}
+	defer r.close() // also when f panics
+	for {
+		ok, err := r.next()
+		if err == nil {
+			err = ctx.Err()
+		}
+		if !ok || err != nil {
+			return err
+		}
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+}
+
+// versionWidth is how many columns a version has after those of its keys.
+const versionWidth = 4
+
+// readVersion reads a version from column i on.
+func readVersion(r *rows, i int, kind onto.Kind, typ string) onto.Version {
+	v := onto.Version{Identity: onto.Identity{Kind: kind, Type: typ}}
+	if kind == onto.KindRelation {
+		v.Left, v.Right, v.Instance = r.text(i), r.text(i+1), r.text(i+2)
+	} else {
+		v.Key = r.text(i)
+	}
+	readState(r, i+len(keyColumns(kind)), &v)
+	return v
+}
+
+// readState reads what follows the keys.
+func readState(r *rows, i int, v *onto.Version) {
+	v.Commit, v.SchemaVersion, v.Op = r.int(i), int(r.int(i+2)), onto.Put
+	if string(r.bytes(i+1)) == string(onto.Delete) {
+		v.Op = onto.Delete
+	}
+	v.Fields = fieldsOf(r, i+3)
+}
+
+// fieldsOf is a copy of the fields in a column; nil if there are none.
+func fieldsOf(r *rows, i int) json.RawMessage {
+	if r.null(i) {
+		return nil
+	}
+	return bytes.Clone(r.bytes(i))
+}

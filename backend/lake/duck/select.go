@@ -1,0 +1,207 @@
+package duck
+
+import (
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/sqlgen"
+)
+
+// question is a query on its way to a statement.
+type question struct {
+	q                *backend.Query
+	own, left, right view
+	scope            sqlgen.Scope
+	dialect          sqlgen.DuckDB
+	where            []sqlgen.Part // what the filter says, as far as SQL can tell
+	keys             []sqlgen.Key  // what the order sorts by, if SQL sorts
+
+	filters bool // SQL lets through exactly what the filter does
+	sorts   bool // SQL puts the rows in order, and starts after the place
+	ends    bool // the process looks at the endpoints
+	last    ended
+
+	unordered bool // nobody minds the order
+	divisions int  // how often the answer was divided to be asked for in parts
+}
+
+// newQuestion prepares a query. The operands are computed as well.
+func newQuestion(q *backend.Query, own, left, right *Source, operands []onto.Operand) *question {
+	a := &question{q: q}
+	a.own = view{Source: own, at: own.reach(q.At), fields: map[string]bool{}}
+	if q.Mode == backend.History {
+		a.own.since = q.Since
+	}
+	a.narrow()
+	a.lookAtEnds(left, right, operands)
+	a.scope = sqlgen.Scope{Dialect: a.dialect, Own: a.own.document("v", q.Schema)}
+	if a.left.exists() {
+		a.scope.Left = a.left.document("le", q.Left)
+	}
+	if a.right.exists() {
+		a.scope.Right = a.right.document("re", q.Right)
+	}
+	a.filter()
+	a.sort()
+	a.ends = !a.filters || !a.sorts
+	return a
+}
+
+// lookAtEnds notes which endpoints the question looks at.
+func (a *question) lookAtEnds(left, right *Source, operands []onto.Operand) {
+	needLeft, needRight := filter.UsesEndpoints(a.q.Where)
+	for _, o := range a.q.Order {
+		operands = append(operands, o.Operand)
+	}
+	for _, o := range operands {
+		needLeft = needLeft || o.Side == onto.LeftSide
+		needRight = needRight || o.Side == onto.RightSide
+	}
+	if a.q.Kind != onto.KindRelation {
+		return
+	}
+	if needLeft && left != nil {
+		a.left = a.end(left, a.q.LeftKeys)
+	}
+	if needRight && right != nil {
+		a.right = a.end(right, a.q.RightKeys)
+	}
+}
+
+func (a *question) end(s *Source, keys []string) view {
+	v := view{Source: s, at: min(a.own.at, s.Head), fields: map[string]bool{}}
+	if keys != nil {
+		v.narrow("entity_key", keys)
+	}
+	return v
+}
+
+// narrow narrows down the identities. What the filter says about keys is said
+// again where the newest commits are looked for.
+func (a *question) narrow() {
+	q := a.q
+	add := func(column string, keys []string) {
+		if keys != nil {
+			a.own.narrow(column, keys)
+		}
+	}
+	pin := func(column string, side onto.Side, s *onto.Schema) {
+		if s == nil || s.Kind != onto.KindEntity {
+			return
+		}
+		if f, ok := s.Field(s.Key); ok && f.Type == onto.String {
+			if keys, ok := sqlgen.Pinned(q.Where, side, s.Key); ok {
+				add(column, keys)
+			}
+		}
+	}
+	if q.Kind == onto.KindEntity {
+		add("entity_key", q.Keys)
+		pin("entity_key", onto.OwnSide, q.Schema)
+	} else {
+		add("left_key", q.LeftKeys)
+		add("right_key", q.RightKeys)
+		pin("left_key", onto.LeftSide, q.Left)
+		pin("right_key", onto.RightSide, q.Right)
+	}
+	if q.Mode == backend.History && q.Identity != nil {
+		a.own.keys = append(a.own.keys, a.identityTerm(q.Identity))
+	}
+}
+
+// identityTerm is the condition that a row is about an identity.
+func (a *question) identityTerm(id *onto.Identity) sqlgen.Part {
+	if id.Kind != a.q.Kind || id.Type != a.q.Type {
+		return sqlgen.SQL("FALSE")
+	}
+	if id.Kind == onto.KindEntity {
+		return sqlgen.SQL("entity_key = ?", id.Key)
+	}
+	return sqlgen.SQL("left_key = ? AND right_key = ? AND instance_key = ?", id.Left, id.Right, id.Instance)
+}
+
+// filter compiles the filter. What SQL cannot say is left out, which lets more
+// rows through, and then the process filters.
+func (a *question) filter() {
+	a.filters = len(a.q.Search) == 0
+	for _, f := range conjuncts(a.q.Where) {
+		if a.says(f) {
+			a.where = append(a.where, a.scope.Where(f))
+		} else {
+			a.filters = false
+		}
+	}
+}
+
+// conjuncts is the filters that must all be true for a filter to be true.
+func conjuncts(f onto.Filter) []onto.Filter {
+	and, ok := f.(onto.And)
+	if !ok {
+		if f == nil {
+			return nil
+		}
+		return []onto.Filter{f}
+	}
+	var list []onto.Filter
+	for _, each := range and {
+		list = append(list, conjuncts(each)...)
+	}
+	return list
+}
+
+// says reports whether SQL can say a filter exactly.
+func (a *question) says(f onto.Filter) bool {
+	says := func(list []onto.Filter) bool {
+		return !slices.ContainsFunc(list, func(f onto.Filter) bool { return !a.says(f) })
+	}
+	switch f := f.(type) {
+	case onto.And:
+		return says(f)
+	case onto.Or:
+		return says(f)
+	case onto.Not:
+		return a.says(f.Of)
+	case onto.Condition:
+		return a.dialect.Knows(f.Operand)
+	}
+	return false
+}
+
+// sort leaves the order to SQL if all of it is about typed columns.
+func (a *question) sort() {
+	q := a.q
+	if q.After != nil && len(q.After.Values) != len(q.Order) {
+		return
+	}
+	for i, o := range q.Order {
+		v := a.scope.Value(o.Operand)
+		if !a.dialect.Sorts(v) || q.After != nil && !comparable(v.Type, q.After.Values[i]) {
+			return
+		}
+	}
+	a.sorts, a.keys = true, a.scope.Keys(q.Order)
+}
+
+// comparable reports whether a canonical value of a place can be compared with
+// a column of a type exactly.
+func comparable(t onto.FieldType, canonical []byte) bool {
+	if len(canonical) == 0 || canonical[0] == 'n' {
+		return true
+	}
+	kind := codec.KindOf(canonical)
+	switch t {
+	case onto.Int:
+		return kind == codec.Int
+	case onto.Float:
+		return kind == codec.Float || kind == codec.Int && len(canonical) <= exactDigits
+	case onto.Bool:
+		return kind == codec.Bool
+	}
+	return kind == codec.String
+}
+
+// exactDigits is how long an integer is that every float64 can be.
+const exactDigits = 15

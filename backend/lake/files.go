@@ -1,0 +1,275 @@
+package lake
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/cache"
+	"github.com/ontologia/onto/backend/lake/parquet"
+)
+
+// openFiles is how many files are kept open for lookups.
+const openFiles = 256
+
+// reader finds versions in data files: local copies that are fetched when they
+// are needed.
+type reader struct {
+	log   *log
+	cache *cache.Cache
+
+	mu    sync.Mutex // guards what follows
+	open  map[string]*openFile
+	order []string // of open, least recently used first
+}
+
+// openFile is a local copy that is open.
+type openFile struct {
+	*parquet.File
+	entry   fileEntry
+	users   int
+	evicted bool
+	close   func()
+
+	mu      sync.Mutex     // guards decoded, and is held while it is read
+	decoded []onto.Version // all of a small file; nil until it is needed
+}
+
+// smallFile is up to how many bytes a file is decoded once and kept so.
+const smallFile = 16 << 10
+
+// versions returns all versions of the file. Nobody may change them.
+func (o *openFile) versions(ctx context.Context) ([]onto.Version, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.decoded != nil {
+		return o.decoded, nil
+	}
+	list := make([]onto.Version, 0, o.entry.Rows)
+	for v, err := range o.All(ctx) {
+		if err != nil {
+			return nil, onto.Errorf(onto.CodeOf(err), "%s: %w", o.entry.Path, err)
+		}
+		list = append(list, v)
+	}
+	if o.entry.Bytes <= smallFile {
+		o.decoded = list
+	}
+	return list, nil
+}
+
+func newReader(l *log, c *cache.Cache) *reader {
+	return &reader{log: l, cache: c, open: map[string]*openFile{}}
+}
+
+// object is a file as the cache knows it.
+func (f *fileEntry) object() cache.Object {
+	return cache.Object{Key: f.Path, SHA256: f.SHA256, Bytes: f.Bytes}
+}
+
+// local returns the path of a local copy, which stays until it is released.
+func (r *reader) local(ctx context.Context, f *fileEntry) (string, func(), error) {
+	return r.cache.Get(ctx, f.object(), func(ctx context.Context) ([]byte, error) { return r.log.file(ctx, f) })
+}
+
+// locals returns the paths of local copies of files, fetched side by side.
+func (r *reader) locals(ctx context.Context, files []fileEntry) (paths []string, release func(), err error) {
+	paths = make([]string, len(files))
+	releases := make([]func(), len(files))
+	release = func() {
+		for _, f := range releases {
+			if f != nil {
+				f()
+			}
+		}
+	}
+	err = sideBySide(len(files), func(i int) (err error) {
+		paths[i], releases[i], err = r.local(ctx, &files[i])
+		return err
+	})
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return paths, release, nil
+}
+
+// use opens a file, or finds it open, and keeps it so until it is done.
+func (r *reader) use(ctx context.Context, f *fileEntry) (o *openFile, done func(), err error) {
+	if o := r.pick(f.Path); o != nil {
+		return o, func() { r.put(o) }, nil
+	}
+	path, release, err := r.local(ctx, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o, err = openLocal(path, release, f); err != nil {
+		return nil, nil, err
+	}
+	r.keep(f.Path, o)
+	return o, func() { r.put(o) }, nil
+}
+
+func openLocal(path string, release func(), f *fileEntry) (*openFile, error) {
+	h, err := os.Open(path)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	o := &openFile{entry: *f, users: 1, close: func() { h.Close(); release() }}
+	o.File, err = parquet.Open(h, f.Bytes, f.Kind, f.Type)
+	if err == nil && o.File.Rows() != f.Rows {
+		err = damaged(f.Path, "it has %d rows, not %d", o.File.Rows(), f.Rows)
+	}
+	if err != nil {
+		o.close()
+		return nil, onto.Errorf(onto.CodeOf(err), "%s: %w", f.Path, err)
+	}
+	return o, nil
+}
+
+// find returns the newest version up to a commit of each identity that the file
+// has one of.
+func (o *openFile) find(ctx context.Context, ids []onto.Identity, at int64) ([]onto.Version, error) {
+	if o.entry.Bytes > smallFile {
+		list, err := o.Find(ctx, ids, at)
+		if err != nil {
+			return nil, onto.Errorf(onto.CodeOf(err), "%s: %w", o.entry.Path, err)
+		}
+		return list, nil
+	}
+	all, err := o.versions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []onto.Version
+	for _, id := range ids {
+		i, _ := slices.BinarySearchFunc(all, at+1, func(v onto.Version, commit int64) int {
+			return cmp.Or(v.Identity.Compare(id), cmp.Compare(v.Commit, commit))
+		})
+		if i > 0 && all[i-1].Identity == id {
+			list = append(list, *copyOf(&all[i-1]))
+		}
+	}
+	return list, nil
+}
+
+// pick takes an open file into use.
+func (r *reader) pick(path string) *openFile {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o := r.open[path]
+	if o == nil {
+		return nil
+	}
+	o.users++
+	i := slices.Index(r.order, path)
+	r.order = append(slices.Delete(r.order, i, i+1), path)
+	return o
+}
+
+// keep keeps a file open, and closes the ones that were not used for longest.
+func (r *reader) keep(path string, o *openFile) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open[path] != nil { // somebody else was faster
+		o.evicted = true
+		return
+	}
+	r.open[path] = o
+	r.order = append(r.order, path)
+	for len(r.order) > openFiles {
+		r.drop(r.order[0])
+	}
+}
+
+// drop takes a file out of those that are open. The reader is locked.
+func (r *reader) drop(path string) {
+	o := r.open[path]
+	delete(r.open, path)
+	r.order = slices.DeleteFunc(r.order, func(p string) bool { return p == path })
+	if o.evicted = true; o.users == 0 {
+		o.close()
+	}
+}
+
+// put gives a file back.
+func (r *reader) put(o *openFile) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if o.users--; o.users == 0 && o.evicted {
+		o.close()
+	}
+}
+
+// closeAll closes what is open.
+func (r *reader) closeAll() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.order) > 0 {
+		r.drop(r.order[0])
+	}
+	return r.cache.Close()
+}
+
+// find returns the newest version up to a commit of each identity of a type that
+// has one. The newest files are asked first, so that few need to be. The ids are
+// sorted, each once.
+func (r *reader) find(ctx context.Context, s *shelf, t typeName, ids []onto.Identity, at int64) ([]onto.Version, error) {
+	var found []onto.Version
+	files := s.of(t, 0, at)
+	if err := r.fetch(ctx, files, len(ids)); err != nil {
+		return nil, err
+	}
+	for i := len(files) - 1; i >= 0 && len(ids) > 0; i-- {
+		file, done, err := r.use(ctx, &files[i])
+		if err != nil {
+			return nil, err
+		}
+		list, err := file.find(ctx, ids, at)
+		done()
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			continue
+		}
+		has := make(map[onto.Identity]bool, len(list))
+		for _, v := range list {
+			has[v.Identity] = true
+			if v.SchemaVersion > s.types.purged[t] {
+				found = append(found, v)
+			}
+		}
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id onto.Identity) bool { return has[id] })
+	}
+	return found, nil
+}
+
+// fetch gets the files that are not here yet side by side, so that asking one
+// after the other does not wait for each.
+func (r *reader) fetch(ctx context.Context, files []fileEntry, ids int) error {
+	if ids == 0 || len(files) < 2 {
+		return nil
+	}
+	var missing []fileEntry
+	r.mu.Lock()
+	for _, f := range files {
+		if r.open[f.Path] == nil {
+			missing = append(missing, f)
+		}
+	}
+	r.mu.Unlock()
+	if len(missing) == 0 {
+		return nil
+	}
+	_, release, err := r.locals(ctx, missing)
+	if err == nil {
+		release()
+	}
+	return errors.Join(err)
+}

@@ -1,0 +1,75 @@
+package lake
+
+import (
+	"context"
+	"sync"
+)
+
+// keyring knows which commits have used idempotency keys. It reads what the log
+// says about keys once, when a key is first asked for, and follows the head from
+// then on.
+type keyring struct {
+	log *log
+
+	mu     sync.Mutex         // guards what follows
+	commit int64              // the keys of commits up to this one are known
+	byHash map[string][]int64 // commits; two keys may share a hash
+}
+
+// find returns the commit that has used a key, or nil.
+func (k *keyring) find(ctx context.Context, t *tip, key string) (*commitEntry, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.follow(ctx, t); err != nil {
+		return nil, err
+	}
+	for _, commit := range k.byHash[keyHash(key)] {
+		m, err := k.log.roundOf(ctx, t, commit)
+		if err != nil {
+			return nil, err
+		}
+		if e := &m.Commits[commit-m.First]; e.Key == key {
+			return e, nil
+		}
+	}
+	return nil, nil
+}
+
+// follow learns the keys that a tip has and the keyring has not.
+func (k *keyring) follow(ctx context.Context, t *tip) error {
+	if k.byHash == nil {
+		k.byHash = map[string][]int64{}
+	}
+	if t.head.CommitID <= k.commit {
+		return nil
+	}
+	for _, e := range t.catalog.Checkpoints {
+		if e.Last <= k.commit {
+			continue
+		}
+		doc, err := k.log.readCheckpoint(ctx, &e)
+		if err != nil {
+			return err
+		}
+		k.learn(doc.Keys)
+		k.commit = e.Last
+	}
+	parts, err := k.log.uncovered(ctx, t, k.commit)
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		k.learn(p.manifest.keys())
+	}
+	k.commit = t.head.CommitID
+	return nil
+}
+
+// learn adds keys of commits that are not known yet.
+func (k *keyring) learn(keys []keyEntry) {
+	for _, e := range keys {
+		if e.Commit > k.commit {
+			k.byHash[e.Hash] = append(k.byHash[e.Hash], e.Commit)
+		}
+	}
+}

@@ -1,0 +1,285 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// Acquire implements [backend.Leaser].
+func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
+	if err := b.usable(ctx); err != nil {
+		return onto.Lease{}, err
+	}
+	return b.log.acquire(ctx, r)
+}
+
+// Renew implements [backend.Leaser].
+func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (onto.Lease, error) {
+	if err := b.usable(ctx); err != nil {
+		return onto.Lease{}, err
+	}
+	return b.log.renew(ctx, l, ttl)
+}
+
+// Release implements [backend.Leaser].
+func (b *Backend) Release(ctx context.Context, l onto.Lease) error {
+	if err := b.usable(ctx); err != nil {
+		return err
+	}
+	return b.log.release(ctx, l)
+}
+
+// Leases implements [backend.Leaser].
+func (b *Backend) Leases(ctx context.Context) ([]onto.Lease, error) {
+	if err := b.usable(ctx); err != nil {
+		return nil, err
+	}
+	return b.log.leases(ctx)
+}
+
+// Break implements [backend.Leaser].
+func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
+	if err := b.usable(ctx); err != nil {
+		return onto.LeaseBreak{}, err
+	}
+	return b.log.breakLease(ctx, record)
+}
+
+// Breaks implements [backend.Leaser].
+func (b *Backend) Breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
+	if err := b.usable(ctx); err != nil {
+		return nil, err
+	}
+	return b.log.breaks(ctx)
+}
+
+// acquire takes a lease as soon as it is free: first its lock, then a head that
+// names it. The head makes every swap lose that was prepared before.
+func (l *log) acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
+	look := l.looker(r.Wait)
+	for {
+		h, err := l.readLock(ctx, r.Name, 0)
+		if err != nil {
+			return onto.Lease{}, err
+		}
+		if !l.free(h) {
+			if more, late := look.again(ctx); late != nil {
+				return onto.Lease{}, late
+			} else if !more {
+				return onto.Lease{}, contention(h.lease)
+			}
+			continue
+		}
+		lease, done, err := l.take(ctx, r, h)
+		if done || err != nil {
+			return lease, err
+		}
+	}
+}
+
+// take takes a lease that is free. It reports false if somebody else was faster.
+func (l *log) take(ctx context.Context, r *backend.LeaseRequest, h *holding) (onto.Lease, bool, error) {
+	epoch, err := l.nextEpoch(ctx, r.Name, h)
+	if err != nil {
+		return onto.Lease{}, false, err
+	}
+	now := l.stamp()
+	lease := onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: epoch, Acquired: now, Expires: until(now, r.TTL)}
+	k := l.newLock(&lease, r.TTL)
+	done, err := l.writeLock(ctx, h, k)
+	if err == nil && !done {
+		return onto.Lease{}, false, nil
+	}
+	if err == nil {
+		err = l.announce(ctx, r.Name, epoch)
+	}
+	if err != nil {
+		l.abandon(ctx, r.Name, k)
+		return onto.Lease{}, false, err
+	}
+	return lease, true, nil
+}
+
+// newLock is the lock of a lease.
+func (l *log) newLock(lease *onto.Lease, ttl time.Duration) *lock {
+	return &lock{
+		Owner: lease.Owner, Acquired: codec.FormatTime(lease.Acquired), Expires: codec.FormatTime(lease.Expires),
+		TTL: max(1, ttl.Milliseconds()), Epoch: lease.Epoch, Attempt: l.set.attempt(),
+	}
+}
+
+// stamp is the time as leases keep it.
+func (l *log) stamp() time.Time { return l.set.now().UTC().Truncate(time.Microsecond) }
+
+func until(now time.Time, ttl time.Duration) time.Time {
+	return now.Add(ttl).Truncate(time.Microsecond)
+}
+
+// nextEpoch is the epoch of the next holder: larger than any before. If the lock
+// was removed, the time makes it so.
+func (l *log) nextEpoch(ctx context.Context, name string, h *holding) (int64, error) {
+	epoch := max(h.epoch, l.locks.of(h.key).epoch)
+	if h.epoch == 0 {
+		t, err := l.refresh(ctx)
+		if err != nil {
+			return 0, err
+		}
+		epoch = max(epoch, t.head.Locks[name], l.stamp().UnixMicro()-1)
+	}
+	if l.planted(sameEpoch) && h.epoch > 0 {
+		return h.epoch, nil
+	}
+	return epoch + 1, nil
+}
+
+// announce publishes a head that names a lease and its epoch.
+func (l *log) announce(ctx context.Context, name string, epoch int64) error {
+	if l.planted(silentLease) {
+		return nil
+	}
+	_, err := l.publish(ctx, func(t *tip, attempt string) (*proposal, error) {
+		if t.head.Locks[name] > epoch {
+			return nil, onto.Errorf(onto.LeaseExpired, "the lease %s ran out before it could be published, and somebody has taken it", name).
+				WithHint("take it for longer")
+		}
+		return l.proposeLock(t, attempt, name, epoch), nil
+	})
+	return err
+}
+
+// retract publishes a head without a lease that was ended, up to an epoch.
+func (l *log) retract(ctx context.Context, name string, epoch int64) error {
+	_, err := l.publish(ctx, func(t *tip, attempt string) (*proposal, error) {
+		if t.head.Locks[name] > epoch {
+			return nil, errTaken
+		}
+		return l.proposeLock(t, attempt, name, 0), nil
+	})
+	if errors.Is(err, errTaken) {
+		return nil
+	}
+	return err
+}
+
+// errTaken is a planner's: somebody else has the lease by now.
+var errTaken = errors.New("the lease was taken again")
+
+// proposeLock is a head with another epoch of a lease; 0 if it is free. What it
+// leads to stays as it is.
+func (l *log) proposeLock(t *tip, attempt, name string, epoch int64) *proposal {
+	h := t.head.next(t.body, attempt, l.set.runtime, l.now())
+	h.Locks = maps.Clone(h.Locks)
+	if h.Locks == nil {
+		h.Locks = map[string]int64{}
+	}
+	if h.Locks[name] = epoch; epoch == 0 {
+		delete(h.Locks, name)
+	}
+	return &proposal{next: &tip{head: h, manifest: t.manifest, catalog: t.catalog}}
+}
+
+// abandon frees a lock that was written for a lease that could not be taken. If
+// that fails, too, the lock runs out.
+func (l *log) abandon(ctx context.Context, name string, k *lock) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.set.patience)
+	defer cancel()
+	h, err := l.readLock(ctx, name, 0)
+	if err == nil && h.attempt == k.Attempt {
+		_, _ = l.writeLock(ctx, h, l.freed(k, k.Epoch))
+	}
+}
+
+// freed is the lock after a lease has ended.
+func (l *log) freed(k *lock, epoch int64) *lock {
+	f := *k
+	f.Epoch, f.Attempt, f.Released = epoch, l.set.attempt(), l.now()
+	return &f
+}
+
+// renew lets a lease end later. Others are told by a head if they may have found
+// it expired already: clocks are taken to agree within a third of the time that a
+// lease lasts.
+func (l *log) renew(ctx context.Context, want onto.Lease, ttl time.Duration) (onto.Lease, error) {
+	for {
+		h, err := l.readLock(ctx, want.Name, 0)
+		if err == nil {
+			err = backend.CheckLease(want, h.lease)
+		}
+		if err != nil {
+			return onto.Lease{}, err
+		}
+		lease, now := *h.lease, l.stamp()
+		lease.Expires = until(now, ttl)
+		done, err := l.writeLock(ctx, h, l.newLock(&lease, ttl))
+		if err == nil && !done {
+			continue
+		}
+		if late := h.lease.Expires.Add(-h.ttl / 3); err == nil && !now.Before(late) && !l.planted(silentRenewal) {
+			err = l.announce(ctx, want.Name, want.Epoch)
+		}
+		if err != nil {
+			return onto.Lease{}, err
+		}
+		return lease, nil
+	}
+}
+
+// release ends a lease. That the head still names it does no harm, so it is no
+// error if that cannot be changed.
+func (l *log) release(ctx context.Context, want onto.Lease) error {
+	for tried := false; ; tried = true {
+		h, err := l.readLock(ctx, want.Name, 0)
+		if err != nil {
+			return err
+		}
+		if tried && h.lease == nil && h.epoch == want.Epoch {
+			break // by this call, or by another that had the same lease
+		}
+		if err := backend.CheckLease(want, h.lease); err != nil {
+			return err
+		}
+		done, err := l.writeLock(ctx, h, l.freed(l.newLock(h.lease, h.ttl), want.Epoch))
+		if err != nil {
+			return err
+		}
+		if done {
+			break
+		}
+	}
+	_ = l.retract(ctx, want.Name, want.Epoch)
+	return nil
+}
+
+// leases returns the leases that the head names and that were not released, by
+// name. One that another program has taken is not named there.
+func (l *log) leases(ctx context.Context) ([]onto.Lease, error) {
+	t, err := l.refresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]int64{onto.WriteLease: 0}
+	maps.Copy(names, t.head.Locks)
+	sorted := slices.Sorted(maps.Keys(names))
+	found := make([]*holding, len(sorted))
+	err = sideBySide(len(sorted), func(i int) (err error) {
+		found[i], err = l.readLock(ctx, sorted[i], names[sorted[i]])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var list []onto.Lease
+	for _, h := range found {
+		if h.lease != nil {
+			list = append(list, *h.lease)
+		}
+	}
+	return list, nil
+}

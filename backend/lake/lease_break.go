@@ -1,0 +1,126 @@
+package lake
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// breaksFolder has a record of each lease that was ended by force.
+const breaksFolder = locksFolder + "breaks/"
+
+// breakEntry is such a record.
+type breakEntry struct {
+	Name      string `json:"lease_name"`
+	Owner     string `json:"owner_id"`
+	Epoch     int64  `json:"epoch"`
+	Acquired  string `json:"acquired_at"`
+	Expires   string `json:"expires_at"`
+	Time      string `json:"broken_at"`
+	Runtime   string `json:"runtime_id"`
+	ActorKind string `json:"actor_kind,omitempty"`
+	ActorID   string `json:"actor_id,omitempty"`
+	Reason    string `json:"reason"`
+	Attempt   string `json:"attempt"`
+}
+
+// breakLease ends a lease whoever holds it. The record is written first, so that
+// no lease is broken without one. When it returns, no swap that was prepared with
+// the lease can succeed any more.
+func (l *log) breakLease(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
+	name := record.Lease.Name
+	for {
+		h, err := l.readLock(ctx, name, 0)
+		if err != nil {
+			return onto.LeaseBreak{}, err
+		}
+		if h.lease == nil {
+			return onto.LeaseBreak{}, onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).
+				WithHint("see who holds what with: onto lock show")
+		}
+		record.Lease, record.Time = *h.lease, l.stamp()
+		o := newBreak(&record, l.set.attempt())
+		if err := l.create(ctx, o); err != nil {
+			return onto.LeaseBreak{}, err
+		}
+		done, err := l.writeLock(ctx, h, l.freed(l.newLock(h.lease, h.ttl), h.epoch+1))
+		if err != nil {
+			return onto.LeaseBreak{}, err // it may be broken: the record stays
+		}
+		if !done {
+			l.discard(ctx, []object{o})
+			continue
+		}
+		if err := l.retract(ctx, name, h.epoch); err != nil {
+			return onto.LeaseBreak{}, onto.Errorf(onto.CodeOf(err), "the lease %s is broken, but who held it may still commit what is under way: %w", name, err).
+				WithHint("take the lease and release it")
+		}
+		return record, nil
+	}
+}
+
+// newBreak is the object of a record. Its name tells lease and time.
+func newBreak(r *onto.LeaseBreak, attempt string) object {
+	key := breaksFolder + r.Lease.Name + "-" + r.Time.Format("20060102T150405.000000Z") + "-" + attempt + ".json"
+	return object{key, encode(&breakEntry{
+		Name: r.Lease.Name, Owner: r.Lease.Owner, Epoch: r.Lease.Epoch,
+		Acquired: codec.FormatTime(r.Lease.Acquired), Expires: codec.FormatTime(r.Lease.Expires),
+		Time: codec.FormatTime(r.Time), Runtime: r.Runtime, ActorKind: string(r.Actor.Kind), ActorID: r.Actor.ID, Reason: r.Reason,
+		Attempt: attempt,
+	})}
+}
+
+// parseBreak reads a record.
+func parseBreak(key string, body []byte) (onto.LeaseBreak, error) {
+	e := new(breakEntry)
+	if err := json.Unmarshal(body, e); err != nil {
+		return onto.LeaseBreak{}, damaged(key, "it is not JSON: %w", err)
+	}
+	r := onto.LeaseBreak{
+		Lease:   onto.Lease{Name: e.Name, Owner: e.Owner, Epoch: e.Epoch},
+		Runtime: e.Runtime, Actor: onto.Actor{Kind: onto.ActorKind(e.ActorKind), ID: e.ActorID}, Reason: e.Reason,
+	}
+	var errs [3]error
+	r.Lease.Acquired, errs[0] = codec.ParseTime(e.Acquired)
+	r.Lease.Expires, errs[1] = codec.ParseTime(e.Expires)
+	r.Time, errs[2] = codec.ParseTime(e.Time)
+	if err := cmp.Or(errs[:]...); err != nil {
+		return onto.LeaseBreak{}, damaged(key, "%w", err)
+	}
+	return r, nil
+}
+
+// breaks returns the records of leases that were broken, oldest first.
+func (l *log) breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
+	var entries []bucket.Entry
+	for after := ""; ; {
+		page, err := l.b.List(ctx, breaksFolder, after, listed)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, page...)
+		if len(page) < listed {
+			break
+		}
+		after = page[len(page)-1].Key
+	}
+	list := make([]onto.LeaseBreak, len(entries))
+	err := sideBySide(len(entries), func(i int) error {
+		return l.readWhole(ctx, entries[i].Key, func(body []byte) (err error) {
+			list[i], err = parseBreak(entries[i].Key, body)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(list, func(a, b onto.LeaseBreak) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Lease.Epoch, b.Lease.Epoch))
+	})
+	return list, nil
+}

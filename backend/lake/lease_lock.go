@@ -1,0 +1,208 @@
+package lake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// locksFolder has an object for each lease that was ever taken.
+const locksFolder = "meta/locks/"
+
+func lockKey(name string) string { return locksFolder + name + ".json" }
+
+// lock is the object of a lease. Its bytes are never the same twice.
+type lock struct {
+	Owner    string `json:"owner_id"`
+	Acquired string `json:"acquired_at"`
+	Expires  string `json:"expires_at"`
+	TTL      int64  `json:"lease_ttl_ms"`
+	Epoch    int64  `json:"epoch"`
+	Attempt  string `json:"attempt"`
+	Released string `json:"released_at,omitempty"` // when it ended; a lock that has ended is free
+}
+
+// holding is a lock as it was read.
+type holding struct {
+	key     string
+	lease   *onto.Lease // nil if it is free
+	epoch   int64       // also of one that is free; 0 if another program has written it
+	attempt string
+	ttl     time.Duration
+	tag     bucket.Tag // "" if there is no object
+}
+
+// parseLock reads a lock. Another program may have written it, without epoch and
+// attempt.
+func parseLock(key, name string, body []byte) (*holding, error) {
+	k := new(lock)
+	if err := json.Unmarshal(body, k); err != nil {
+		return nil, badLock(key, "it is not JSON: %w", err)
+	}
+	h := &holding{key: key, epoch: k.Epoch, attempt: k.Attempt, ttl: time.Duration(k.TTL) * time.Millisecond}
+	if k.Released != "" {
+		return h, nil
+	}
+	acquired, err := codec.ParseTime(k.Acquired)
+	if err != nil {
+		return nil, badLock(key, "acquired_at: %w", err)
+	}
+	expires, err := codec.ParseTime(k.Expires)
+	if err != nil {
+		return nil, badLock(key, "expires_at: %w", err)
+	}
+	h.lease = &onto.Lease{Name: name, Owner: k.Owner, Epoch: k.Epoch, Acquired: acquired, Expires: expires}
+	return h, nil
+}
+
+// badLock is the error for a lock that cannot be read. Unlike other objects it
+// may simply be removed.
+func badLock(key, format string, args ...any) error {
+	return onto.Errorf(onto.Corrupt, "%s: %w", key, onto.Errorf(onto.Corrupt, format, args...)).
+		WithHint("remove the object if nobody writes: the lease is free then")
+}
+
+// watch remembers the locks as they were last seen.
+type watch struct {
+	mu   sync.Mutex // guards what follows
+	seen map[string]sighting
+	free map[string]int64 // by name: the head after which it was found free
+}
+
+// sighting is a lock that was seen.
+type sighting struct {
+	tag   bucket.Tag
+	since time.Time // by the monotonic clock of this process
+	epoch int64     // the largest that was seen
+}
+
+// see notes a lock. It reports false if the lock is older than one that was seen
+// before, or than an epoch that is known from elsewhere.
+func (w *watch) see(h *holding, least int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, known := w.seen[h.key]
+	if h.epoch != 0 && h.epoch < max(s.epoch, least) {
+		return false
+	}
+	if !known || s.tag != h.tag {
+		s.tag, s.since = h.tag, time.Now()
+	}
+	s.epoch = max(s.epoch, h.epoch)
+	if w.seen == nil {
+		w.seen = map[string]sighting{}
+	}
+	w.seen[h.key] = s
+	return true
+}
+
+// of returns how a lock was last seen.
+func (w *watch) of(key string) sighting {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen[key]
+}
+
+// expired reports whether a lease has run out: its time is over by the clock, or
+// it was watched for as long as it lasts and was not renewed. The second holds
+// also if the holder's clock is ahead.
+func (l *log) expired(h *holding) bool {
+	if h.lease.Expired(l.set.now()) {
+		return true
+	}
+	s := l.locks.of(h.key)
+	return h.ttl > 0 && s.tag == h.tag && time.Since(s.since) >= h.ttl
+}
+
+// free reports whether anybody may take the lease.
+func (l *log) free(h *holding) bool { return h.lease == nil || l.expired(h) }
+
+// readLock reads the lock of a lease, which is free if there is none. A lock with
+// a smaller epoch than a known one is an old copy and is read again.
+func (l *log) readLock(ctx context.Context, name string, least int64) (*holding, error) {
+	if err := onto.CheckLeaseName(name); err != nil {
+		return nil, err
+	}
+	wait := l.waiter()
+	for {
+		h, err := l.readLockOnce(ctx, lockKey(name), name)
+		if err == nil && !l.locks.see(h, least) && !l.planted(oldLock) {
+			err = badLock(h.key, "it is older than the lease that was there before")
+		}
+		if err == nil || definite(err) {
+			return h, err
+		}
+		if late := wait.pause(ctx); late != nil {
+			return nil, errors.Join(err, late)
+		}
+	}
+}
+
+func (l *log) readLockOnce(ctx context.Context, key, name string) (*holding, error) {
+	o, err := l.b.Get(ctx, key, bucket.Range{}, "")
+	if errors.Is(err, bucket.ErrNotFound) {
+		return &holding{key: key}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	h, err := parseLock(key, name, o.Data)
+	if err == nil {
+		h.tag = o.Tag
+	}
+	return h, err
+}
+
+// writeLock replaces a lock by another one. It reports false if somebody else has
+// changed it first.
+func (l *log) writeLock(ctx context.Context, old *holding, k *lock) (bool, error) {
+	body := encode(k)
+	wait, unsure := l.waiter(), false
+	for {
+		tag, err := l.writeLockOnce(ctx, old, body)
+		switch {
+		case err == nil:
+			l.locks.see(&holding{key: old.key, epoch: k.Epoch, tag: tag}, 0)
+			return true, nil
+		case errors.Is(err, bucket.ErrConflict) || errors.Is(err, bucket.ErrThrottled): // nothing happened
+		case !unsure && overtaken(err):
+			return false, nil
+		case !unsure && definite(err):
+			return false, err
+		case l.planted(lockIsMine):
+			return true, nil
+		default:
+			unsure = true
+			if now, err := l.readLockOnce(ctx, old.key, ""); err == nil && now.tag != old.tag {
+				return now.attempt == k.Attempt, nil
+			}
+		}
+		if late := wait.pause(ctx); late != nil {
+			err = errors.Join(err, late)
+			if unsure {
+				err = onto.Errorf(onto.OutcomeUnknown, "it is not known whether %s was written: %w", old.key, err).
+					WithHint("see who holds what with: onto lock show")
+			}
+			return false, err
+		}
+	}
+}
+
+func (l *log) writeLockOnce(ctx context.Context, old *holding, body []byte) (bucket.Tag, error) {
+	if old.tag == "" {
+		return l.b.Create(ctx, old.key, body)
+	}
+	return l.b.Swap(ctx, old.key, body, old.tag)
+}
+
+// overtaken reports whether a write did not happen because the object is another
+// one by now.
+func overtaken(err error) bool {
+	return errors.Is(err, bucket.ErrExists) || errors.Is(err, bucket.ErrChanged) || errors.Is(err, bucket.ErrNotFound)
+}

@@ -1,0 +1,230 @@
+package parquet
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
+
+	"github.com/ontologia/onto"
+)
+
+// File reads a file of one type. It is safe for concurrent use.
+type File struct {
+	kind   onto.Kind
+	typ    string
+	rows   int64
+	groups []*group
+	parts  *file.Reader // makes the readers of pages
+}
+
+// group is one row group of a file.
+type group struct {
+	rows     int64
+	whole    *file.RowGroupReader // reads whole columns
+	bounded  bool                 // min and max are known
+	min, max string               // of the first part of the keys
+
+	mu    sync.Mutex           // is held while index and part are made; they are never changed then
+	index *index               // nil until it is needed
+	part  *file.RowGroupReader // reads the pages it is asked for
+}
+
+// Open opens a file of one type. It is safe for concurrent use. Damage that shows
+// is an error of code Corrupt here or in later calls; only the hash of the whole
+// file shows all of it.
+func Open(r io.ReaderAt, size int64, kind onto.Kind, typ string) (f *File, err error) {
+	f = &File{kind: kind, typ: typ}
+	defer func() {
+		if err != nil {
+			f = nil
+		}
+	}()
+	defer f.guard(&err)
+	return f, f.open(r, size)
+}
+
+// Rows is how many versions the file has.
+func (f *File) Rows() int64 { return f.rows }
+
+// open reads the end of the file, which tells where everything is.
+func (f *File) open(r io.ReaderAt, size int64) error {
+	source := source{io.NewSectionReader(faults{r}, 0, size)}
+	whole := parquet.NewReaderProperties(memory.NewGoAllocator())
+	whole.MaxCompressedPageSize, whole.MaxUncompressedPageSize = maxPageBytes, maxPageBytes
+	reader, err := file.NewParquetReader(source, file.WithReadProps(whole))
+	if err != nil {
+		return f.damaged("it is not Parquet: %w", err)
+	}
+	meta := reader.MetaData()
+	meta.WriterVersion() // it is made at the first call, which must not be a concurrent one
+	if err := f.checkColumns(meta); err != nil {
+		return err
+	}
+	part := *whole
+	part.BufferedStreamEnabled, part.BufferSize = true, 16<<10 // what is looked at for the head of a page
+	f.parts, err = file.NewParquetReader(source, file.WithReadProps(&part), file.WithMetadata(meta))
+	if err != nil {
+		return f.damaged("it is not Parquet: %w", err)
+	}
+	for i := range reader.NumRowGroups() {
+		g := &group{whole: reader.RowGroup(i)}
+		if err := f.openGroup(g, i, size); err != nil {
+			return err
+		}
+		f.groups = append(f.groups, g)
+		f.rows += g.rows
+	}
+	if f.rows != meta.GetNumRows() {
+		return f.damaged("its row groups have %d rows, not %d", f.rows, meta.GetNumRows())
+	}
+	return nil
+}
+
+// checkColumns reports whether the file has the system columns.
+func (f *File) checkColumns(meta *metadata.FileMetaData) error {
+	names := System(f.kind)
+	for i := range meta.Schema.NumColumns() {
+		c := meta.Schema.Column(i)
+		switch {
+		case c.MaxRepetitionLevel() > 0 || len(c.ColumnPath()) != 1:
+			return f.damaged("column %s is nested", c.Path())
+		case i >= len(names):
+			if slices.Contains(names, c.Name()) {
+				return f.damaged("column %s is there twice", c.Name())
+			}
+		case c.Name() != names[i]:
+			return f.damaged("column %d is %s, not %s", i+1, c.Name(), names[i])
+		case c.PhysicalType() != physicalType(systemType(names[i])):
+			return f.damaged("column %s is of type %s", c.Name(), c.PhysicalType())
+		case c.MaxDefinitionLevel() > 0:
+			return f.damaged("column %s may be NULL", c.Name())
+		}
+	}
+	if n := meta.Schema.NumColumns(); n < len(names) {
+		return f.damaged("column %s is missing", names[n])
+	}
+	return nil
+}
+
+// openGroup checks a row group against the limits of the file.
+func (f *File) openGroup(g *group, number int, size int64) error {
+	meta := g.whole.MetaData()
+	g.rows = meta.NumRows()
+	if g.rows <= 0 || g.rows > maxGroupRows {
+		return f.damaged("row group %d has %d rows", number+1, g.rows)
+	}
+	names := System(f.kind)
+	if meta.NumColumns() < len(names) {
+		return f.damaged("row group %d has %d columns", number+1, meta.NumColumns())
+	}
+	for i, name := range names {
+		chunk, err := meta.ColumnChunk(i)
+		if err != nil {
+			return f.damaged("column %s of row group %d: %w", name, number+1, err)
+		}
+		start, length := chunk.DataPageOffset(), chunk.TotalCompressedSize()
+		if chunk.HasDictionaryPage() && chunk.DictionaryPageOffset() > 0 {
+			start = min(start, chunk.DictionaryPageOffset())
+		}
+		switch {
+		case chunk.NumValues() != g.rows:
+			return f.damaged("column %s of row group %d has %d values in %d rows", name, number+1, chunk.NumValues(), g.rows)
+		case start < 0 || length < 0 || start > size || length > size-start:
+			return f.damaged("column %s of row group %d is outside the file", name, number+1)
+		}
+		if err := f.statistics(g, i, chunk); err != nil {
+			return err
+		}
+	}
+	return f.indexWithin(meta, number, size)
+}
+
+// indexWithin reports whether the places of pages are inside the file.
+func (f *File) indexWithin(meta *metadata.RowGroupMetaData, number int, size int64) error {
+	for i := range meta.NumColumns() {
+		for _, locate := range []func(int) (metadata.IndexLocation, bool){meta.OffsetIndexLocation, meta.ColumnIndexLocation} {
+			if at, ok := locate(i); ok && (at.Offset < 0 || at.Length <= 0 || at.Offset > size || int64(at.Length) > size-at.Offset) {
+				return f.damaged("the page index of column %d of row group %d is outside the file", i+1, number+1)
+			}
+		}
+	}
+	return nil
+}
+
+// statistics takes what the file says of the type and the first part of the keys.
+func (f *File) statistics(g *group, column int, chunk *metadata.ColumnChunkMetaData) error {
+	if column != typeColumn && column != keyColumn {
+		return nil
+	}
+	stats, err := chunk.Statistics()
+	if err != nil {
+		return f.damaged("statistics: %w", err)
+	}
+	texts, ok := stats.(*metadata.ByteArrayStatistics)
+	if !ok || !texts.HasMinMax() {
+		return nil
+	}
+	low, high := string(texts.Min()), string(texts.Max())
+	if column == keyColumn {
+		g.bounded, g.min, g.max = true, low, high
+	} else if low == high && low != f.typ {
+		return f.damaged("it has rows of %s", low)
+	}
+	return nil
+}
+
+// damaged says what is wrong with the file.
+func (f *File) damaged(format string, args ...any) error {
+	cause := onto.Errorf(onto.Corrupt, format, args...)
+	var fault *fault
+	if errors.As(cause, &fault) {
+		var known *onto.Error
+		if errors.As(fault.err, &known) {
+			return fault.err
+		}
+		return onto.Errorf(onto.Unavailable, "read a file of %s %s: %w", f.kind, f.typ, fault.err)
+	}
+	return onto.Errorf(onto.Corrupt, "a file of %s %s is damaged: %w", f.kind, f.typ, cause).
+		WithHint("check the store with onto doctor")
+}
+
+// guard turns a panic of the decoder into an error. Damaged files can cause
+// one anywhere.
+func (f *File) guard(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case error:
+		*err = f.damaged("it cannot be decoded: %w", r)
+	default:
+		*err = f.damaged("it cannot be decoded: %v", r)
+	}
+}
+
+// source is a section that nobody can close.
+type source struct{ *io.SectionReader }
+
+// faults marks the errors of what the file is read from, to tell them from
+// damage.
+type faults struct{ io.ReaderAt }
+
+// fault is an error of the storage.
+type fault struct{ err error }
+
+func (f *fault) Error() string { return f.err.Error() }
+
+func (f *fault) Unwrap() error { return f.err }
+
+// ReadAt reads, and marks any error but the end of the file.
+func (f faults) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.ReaderAt.ReadAt(p, off)
+	if err != nil && err != io.EOF {
+		err = &fault{err}
+	}
+	return n, err
+}

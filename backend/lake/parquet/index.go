@@ -1,0 +1,146 @@
+package parquet
+
+import (
+	"context"
+	"hash/maphash"
+	"math/bits"
+
+	"github.com/apache/arrow-go/v18/parquet/file"
+
+	"github.com/ontologia/onto"
+)
+
+// index finds the rows of an identity in a row group: a hash table of rows, 20
+// to 24 bytes for each. A row that it finds must be compared, since only a hash
+// of its identity is kept.
+type index struct {
+	seed    maphash.Seed
+	heads   []uint32 // by the low bits of the hash: the last of its rows, from 1 on; 0 is none
+	next    []uint32 // by row: the row before with the same low bits
+	tags    []uint32 // by row: the high bits of the hash
+	commits []int64  // by row
+}
+
+// newIndex makes the index of rows with these hashes and commits.
+func newIndex(seed maphash.Seed, hashes []uint64, commits []int64) *index {
+	x := &index{
+		seed: seed, commits: commits,
+		heads: make([]uint32, 1<<bits.Len(uint(len(hashes)))), next: make([]uint32, len(hashes)), tags: make([]uint32, len(hashes)),
+	}
+	for row, hash := range hashes {
+		slot := &x.heads[hash&uint64(len(x.heads)-1)]
+		x.next[row], x.tags[row] = *slot, uint32(hash>>32)
+		*slot = uint32(row + 1)
+	}
+	return x
+}
+
+// rows calls a function with each row up to a commit that may be of an identity.
+func (x *index) rows(id *onto.Identity, at int64, do func(row int, commit int64)) {
+	hash := hashOf(x.seed, id)
+	for i := x.heads[hash&uint64(len(x.heads)-1)]; i > 0; i = x.next[i-1] {
+		if x.tags[i-1] == uint32(hash>>32) && x.commits[i-1] <= at {
+			do(int(i-1), x.commits[i-1])
+		}
+	}
+}
+
+// hashOf is the hash of an identity within its type.
+func hashOf(seed maphash.Seed, id *onto.Identity) uint64 {
+	if id.Kind != onto.KindRelation {
+		return addHash(0, maphash.String(seed, id.Key))
+	}
+	hash := addHash(0, maphash.String(seed, id.Left))
+	hash = addHash(hash, maphash.String(seed, id.Right))
+	return addHash(hash, maphash.String(seed, id.Instance))
+}
+
+// addHash adds the hash of a part to the hash of the parts before it.
+func addHash(hash, part uint64) uint64 {
+	return (bits.RotateLeft64(hash, 29) ^ part) * 0x9e3779b97f4a7c15
+}
+
+// indexOf returns the index of a row group, and builds it at the first call.
+func (f *File) indexOf(ctx context.Context, number int) (*index, error) {
+	g := f.groups[number]
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.index == nil {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		x, err := f.buildIndex(number)
+		if err != nil {
+			return nil, err
+		}
+		part, err := f.openPart(number)
+		if err != nil {
+			return nil, err
+		}
+		g.index, g.part = x, part
+	}
+	return g.index, nil
+}
+
+// buildIndex reads the commits, types and keys of a row group.
+func (f *File) buildIndex(number int) (x *index, err error) {
+	defer f.guard(&err)
+	b := &batches{file: f, number: number}
+	defer b.close()
+	g := f.groups[number]
+	open := func(i int) (file.ColumnChunkReader, error) {
+		c, err := g.whole.Column(i)
+		if err != nil {
+			return nil, f.damaged("row group %d: %w", number+1, err)
+		}
+		b.columns = append(b.columns, c)
+		return c, nil
+	}
+	c, err := open(commitColumn)
+	if err != nil {
+		return nil, err
+	}
+	commits, err := b.integers(c, nil, g.rows)
+	if err != nil {
+		return nil, err
+	}
+	if c, err = open(typeColumn); err != nil {
+		return nil, err
+	}
+	if err := b.each(c, g.rows, f.checkType); err != nil {
+		return nil, err
+	}
+	seed, hashes := maphash.MakeSeed(), make([]uint64, g.rows)
+	for part := range keyColumns(f.kind) {
+		if c, err = open(keyColumn + part); err != nil {
+			return nil, err
+		}
+		row := 0
+		err = b.each(c, g.rows, func(key []byte) error {
+			hashes[row] = addHash(hashes[row], maphash.Bytes(seed, key))
+			row++
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return newIndex(seed, hashes, commits), nil
+}
+
+// openPart makes the reader of the pages of a row group. It has it read where
+// they are: a reader that failed to do so takes what it has for damage from then
+// on.
+func (f *File) openPart(number int) (part *file.RowGroupReader, err error) {
+	defer f.guard(&err)
+	part = f.parts.RowGroup(number)
+	c, err := part.Column(keyColumn)
+	if err == nil {
+		defer c.Close()
+		err = c.SeekToRow(0)
+	}
+	if err != nil {
+		return nil, f.damaged("row group %d: %w", number+1, err)
+	}
+	return part, nil
+}

@@ -1,0 +1,249 @@
+package parquet
+
+import (
+	"context"
+	"iter"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+
+	"github.com/ontologia/onto"
+)
+
+// readRows is how many rows are decoded at a time. Versions of one batch share
+// memory, so it also bounds what one that is kept keeps alive.
+const readRows = 256
+
+// All yields the versions in the file's order. It holds no more than the
+// columns of one row group, and reads no typed ones.
+func (f *File) All(ctx context.Context) iter.Seq2[onto.Version, error] {
+	return func(yield func(onto.Version, error) bool) {
+		for number, g := range f.groups {
+			if !f.allOf(ctx, number, g, yield) {
+				return
+			}
+		}
+	}
+}
+
+// allOf yields the versions of a row group, and reports whether to go on.
+func (f *File) allOf(ctx context.Context, number int, g *group, yield func(onto.Version, error) bool) bool {
+	b := &batches{file: f, number: number, left: g.rows, keys: make([][]string, keyColumns(f.kind))}
+	defer b.close()
+	for b.left > 0 {
+		err := ctx.Err()
+		if err == nil {
+			err = b.next(g)
+		}
+		if err != nil {
+			yield(onto.Version{}, err)
+			return false
+		}
+		for i := range b.commits {
+			if !yield(b.version(i), nil) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// batches reads a row group batch by batch.
+type batches struct {
+	file    *File
+	number  int // of the row group, for messages
+	left    int64
+	columns []file.ColumnChunkReader // nil before the first batch
+
+	commits, schemas []int64
+	keys             [][]string
+	ops              []onto.Op
+	fields           [][]byte
+
+	texts [readRows]parquet.ByteArray
+	blob  []byte
+	ends  []int
+	room  int // for the fields, going by the batch before
+}
+
+func (b *batches) close() {
+	for _, c := range b.columns {
+		_ = c.Close() // nothing was written
+	}
+}
+
+// version is a row of the batch.
+func (b *batches) version(i int) onto.Version {
+	v := onto.Version{
+		Identity: onto.Identity{Kind: b.file.kind, Type: b.file.typ}, Op: b.ops[i], Commit: b.commits[i],
+		SchemaVersion: int(b.schemas[i]), Fields: b.fields[i],
+	}
+	for part, list := range b.keys {
+		setKey(&v.Identity, part, list[i])
+	}
+	return v
+}
+
+// next reads a batch.
+func (b *batches) next(g *group) (err error) {
+	defer b.file.guard(&err)
+	if b.columns == nil {
+		for i := range System(b.file.kind) {
+			c, err := g.whole.Column(i)
+			if err != nil {
+				return b.file.damaged("row group %d: %w", b.number+1, err)
+			}
+			b.columns = append(b.columns, c)
+		}
+	}
+	n := min(b.left, readRows)
+	b.left -= n
+	after := keyColumn + len(b.keys)
+	if b.commits, err = b.integers(b.columns[commitColumn], b.commits, n); err != nil {
+		return err
+	}
+	if b.schemas, err = b.integers(b.columns[after], b.schemas, n); err != nil {
+		return err
+	}
+	for part := range b.keys {
+		if err := b.readKeys(part, n); err != nil {
+			return err
+		}
+	}
+	if err := b.checkTypes(n); err != nil {
+		return err
+	}
+	if err := b.readOps(b.columns[after+1], n); err != nil {
+		return err
+	}
+	return b.readFields(b.columns[after+2], n)
+}
+
+// integers reads values of a column.
+func (b *batches) integers(c file.ColumnChunkReader, list []int64, n int64) ([]int64, error) {
+	if int64(cap(list)) < n {
+		list = make([]int64, n)
+	}
+	list = list[:n]
+	got, _, err := c.(*file.Int64ColumnChunkReader).ReadBatch(n, list, nil, nil)
+	return list, b.complete(c, got, n, err)
+}
+
+// complete reports whether a column had as many values as there are rows.
+func (b *batches) complete(c file.ColumnChunkReader, got, want int64, err error) error {
+	if err == nil {
+		err = c.Err()
+	}
+	if err != nil {
+		return b.file.damaged("column %s of row group %d: %w", c.Descriptor().Name(), b.number+1, err)
+	}
+	if got != want {
+		return b.file.damaged("column %s of row group %d ends too early", c.Descriptor().Name(), b.number+1)
+	}
+	return nil
+}
+
+// each calls a function with the values of a column. They are only good until
+// it returns.
+func (b *batches) each(c file.ColumnChunkReader, n int64, do func(value []byte) error) error {
+	texts := c.(*file.ByteArrayColumnChunkReader)
+	for left := n; left > 0; {
+		got, _, err := texts.ReadBatchInPage(min(left, readRows), b.texts[:], nil, nil)
+		if err != nil || got <= 0 {
+			return b.complete(c, n-left, n, err)
+		}
+		for _, value := range b.texts[:got] {
+			if err := do(value); err != nil {
+				return err
+			}
+		}
+		left -= got
+	}
+	return nil
+}
+
+// gather appends the values of a column to the blob, and their ends to ends.
+func (b *batches) gather(c file.ColumnChunkReader, n int64) error {
+	b.ends = b.ends[:0]
+	return b.each(c, n, func(value []byte) error {
+		b.blob = append(b.blob, value...)
+		b.ends = append(b.ends, len(b.blob))
+		return nil
+	})
+}
+
+// readKeys reads a part of the keys into one text, which they share.
+func (b *batches) readKeys(part int, n int64) error {
+	b.blob = b.blob[:0]
+	if err := b.gather(b.columns[keyColumn+part], n); err != nil {
+		return err
+	}
+	text, start := string(b.blob), 0
+	b.keys[part] = b.keys[part][:0]
+	for _, end := range b.ends {
+		b.keys[part] = append(b.keys[part], text[start:end])
+		start = end
+	}
+	return nil
+}
+
+// checkTypes reports whether all rows are of the type.
+func (b *batches) checkTypes(n int64) error {
+	return b.each(b.columns[typeColumn], n, b.file.checkType)
+}
+
+func (f *File) checkType(value []byte) error {
+	if string(value) != f.typ {
+		return f.damaged("it has a row of %q", value)
+	}
+	return nil
+}
+
+func (b *batches) readOps(c file.ColumnChunkReader, n int64) error {
+	b.ops = b.ops[:0]
+	return b.each(c, n, func(value []byte) error {
+		op, err := b.file.op(value)
+		b.ops = append(b.ops, op)
+		return err
+	})
+}
+
+func (f *File) op(value []byte) (onto.Op, error) {
+	switch string(value) {
+	case string(onto.Put):
+		return onto.Put, nil
+	case string(onto.Delete):
+		return onto.Delete, nil
+	}
+	return "", f.damaged("it has a row with the op %q", value)
+}
+
+// readFields reads fields into memory of their own, since they are given away.
+func (b *batches) readFields(c file.ColumnChunkReader, n int64) error {
+	keys := b.blob
+	defer func() { b.blob = keys }()
+	b.blob = make([]byte, 0, b.room)
+	if err := b.gather(c, n); err != nil {
+		return err
+	}
+	b.room = len(b.blob) + len(b.blob)/8
+	start := 0
+	b.fields = b.fields[:0]
+	for _, end := range b.ends {
+		fields := b.blob[start:end:end]
+		if err := b.file.checkFields(fields); err != nil {
+			return err
+		}
+		b.fields = append(b.fields, fields)
+		start = end
+	}
+	return nil
+}
+
+// checkFields is a cheap test, not a proof.
+func (f *File) checkFields(fields []byte) error {
+	if n := len(fields); n < 2 || fields[0] != '{' || fields[n-1] != '}' {
+		return f.damaged("it has a row whose fields are not an object")
+	}
+	return nil
+}

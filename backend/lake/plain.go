@@ -1,0 +1,200 @@
+package lake
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/exec"
+)
+
+// DefaultInProcess is how many bytes of files are read without starting DuckDB.
+const DefaultInProcess = 128 << 10
+
+// plain is the engine for a little data: it reads files in process.
+type plain struct{ *reader }
+
+// versions returns the versions of a table up to a commit, by identity, then
+// commit.
+func (p plain) versions(ctx context.Context, s *shelf, t *table, at int64) ([]onto.Version, error) {
+	if t == nil {
+		return nil, nil
+	}
+	found := make([][]onto.Version, len(t.files))
+	err := sideBySide(len(t.files), func(i int) (err error) {
+		found[i], err = p.read(ctx, &t.files[i], at, s.types.purged[t.typeName])
+		return err
+	})
+	list := slices.Concat(found...)
+	slices.SortFunc(list, func(a, b onto.Version) int {
+		return cmp.Or(a.Identity.Compare(b.Identity), cmp.Compare(a.Commit, b.Commit))
+	})
+	return list, err
+}
+
+// read returns the versions of a file up to a commit, without those of schema
+// versions that were purged.
+func (p plain) read(ctx context.Context, f *fileEntry, at int64, purged int) ([]onto.Version, error) {
+	file, done, err := p.use(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	all, err := file.versions(ctx)
+	list := make([]onto.Version, 0, len(all))
+	for _, v := range all {
+		if v.Commit <= at && v.SchemaVersion > purged {
+			list = append(list, v)
+		}
+	}
+	return list, err
+}
+
+// rows are the versions of a query's type, mode, moment and keys, in the order of
+// its mode.
+func (p plain) rows(ctx context.Context, q *backend.Query, c *scope) ([]onto.Version, error) {
+	list, err := p.versions(ctx, c.shelf, c.own, c.reach(q.At))
+	if err != nil {
+		return nil, err
+	}
+	if q.Mode == backend.State {
+		list = newestOf(list)
+	}
+	list = slices.DeleteFunc(list, func(v onto.Version) bool { return !about(q, &v) })
+	if q.Mode == backend.History {
+		slices.SortStableFunc(list, func(a, b onto.Version) int { return cmp.Compare(a.Commit, b.Commit) })
+	}
+	return list, nil
+}
+
+// newestOf keeps the last version of each identity. It changes the list.
+func newestOf(list []onto.Version) []onto.Version {
+	kept := list[:0]
+	for i := range list {
+		if i+1 == len(list) || list[i+1].Identity != list[i].Identity {
+			kept = append(kept, list[i])
+		}
+	}
+	return kept
+}
+
+// about reports whether a version has a query's mode, window and keys.
+func about(q *backend.Query, v *onto.Version) bool {
+	if q.Mode == backend.State && !v.Live() || q.Mode == backend.History && v.Commit <= q.Since {
+		return false
+	}
+	if q.Mode == backend.History && q.Identity != nil && v.Identity != *q.Identity {
+		return false
+	}
+	return (q.Keys == nil || slices.Contains(q.Keys, v.Key)) &&
+		(q.LeftKeys == nil || slices.Contains(q.LeftKeys, v.Left)) &&
+		(q.RightKeys == nil || slices.Contains(q.RightKeys, v.Right))
+}
+
+// ends returns how to find the endpoints of a query's relations: as of the query's
+// moment, in a history as of each version's own commit.
+func (p plain) ends(ctx context.Context, q *backend.Query, c *scope) (exec.Endpoints, error) {
+	left, err := p.versions(ctx, c.shelf, c.left, c.reach(q.At))
+	if err != nil {
+		return nil, err
+	}
+	right, err := p.versions(ctx, c.shelf, c.right, c.reach(q.At))
+	return func(v *onto.Version) (json.RawMessage, json.RawMessage, error) {
+		at := c.reach(q.At)
+		if q.Mode == backend.History {
+			at = v.Commit
+		}
+		return fieldsAt(left, v.Left, at), fieldsAt(right, v.Right, at), nil
+	}, err
+}
+
+// fieldsAt returns the fields of an entity as of a commit, or nil if it did not
+// exist. The list is sorted by identity, then commit.
+func fieldsAt(list []onto.Version, key string, at int64) json.RawMessage {
+	i, _ := slices.BinarySearchFunc(list, at+1, func(v onto.Version, commit int64) int {
+		return cmp.Or(cmp.Compare(v.Key, key), cmp.Compare(v.Commit, commit))
+	})
+	if i == 0 || list[i-1].Key != key || !list[i-1].Live() {
+		return nil
+	}
+	return list[i-1].Fields
+}
+
+// sequence reads what a question is about when its iteration starts.
+func sequence[T any](p plain, ctx context.Context, q *backend.Query, c *scope,
+	answer func(rows iter.Seq2[onto.Version, error], ends exec.Endpoints) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var ends exec.Endpoints
+		list, err := p.rows(ctx, q, c)
+		if err == nil {
+			ends, err = p.ends(ctx, q, c)
+		}
+		if err != nil {
+			var none T
+			yield(none, err)
+			return
+		}
+		answer(func(yield func(onto.Version, error) bool) {
+			for _, v := range list {
+				v.Fields = bytes.Clone(v.Fields) // who gets it may change it
+				if !yield(v, nil) {
+					return
+				}
+			}
+		}, ends)(yield)
+	}
+}
+
+func (p plain) scan(ctx context.Context, q *backend.Query, c *scope) iter.Seq2[onto.Version, error] {
+	return sequence(p, ctx, q, c, func(rows iter.Seq2[onto.Version, error], ends exec.Endpoints) iter.Seq2[onto.Version, error] {
+		return exec.Select(q, rows, ends)
+	})
+}
+
+func (p plain) aggregate(ctx context.Context, a *backend.Aggregation, c *scope) iter.Seq2[onto.Group, error] {
+	return sequence(p, ctx, &a.Query, c, func(rows iter.Seq2[onto.Version, error], ends exec.Endpoints) iter.Seq2[onto.Group, error] {
+		return exec.Aggregate(a, rows, ends)
+	})
+}
+
+func (p plain) diff(ctx context.Context, from, to int64, c *scope) iter.Seq2[onto.Change, error] {
+	return func(yield func(onto.Change, error) bool) {
+		list, err := p.versions(ctx, c.shelf, c.own, to)
+		if err != nil {
+			yield(onto.Change{}, err)
+			return
+		}
+		for i := 0; i < len(list); {
+			var before, after *onto.Version
+			for id := list[i].Identity; i < len(list) && list[i].Identity == id; i++ {
+				if list[i].Commit <= from {
+					before = &list[i]
+				}
+				after = &list[i]
+			}
+			change, differs := backend.Difference(copyOf(before), copyOf(after))
+			if differs && !yield(change, nil) {
+				return
+			}
+		}
+	}
+}
+
+// copyOf returns a version that its receiver may change.
+func copyOf(v *onto.Version) *onto.Version {
+	if v == nil {
+		return nil
+	}
+	c := *v
+	c.Fields = bytes.Clone(v.Fields)
+	return &c
+}
+
+func (plain) explain(context.Context, *backend.Query, *backend.Aggregation, *scope) (backend.Explanation, error) {
+	return backend.Explanation{Process: []string{"read all rows, filter, sort and page in process: there is little to read"}}, nil
+}

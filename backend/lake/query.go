@@ -1,0 +1,270 @@
+package lake
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/duck"
+)
+
+// Get implements [backend.Backend].
+func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
+	s, err := b.view(ctx)
+	if err != nil {
+		return onto.Version{}, err
+	}
+	found, err := b.files.find(ctx, s, typeName{id.Kind, id.Type}, []onto.Identity{id}, s.reach(at))
+	if err != nil {
+		return onto.Version{}, err
+	}
+	if len(found) == 0 {
+		return onto.Version{}, backend.NoVersion(id)
+	}
+	found[0].Fields = bytes.Clone(found[0].Fields)
+	return found[0], nil
+}
+
+// reach returns the commit that a question as of at is about.
+func (s *shelf) reach(at int64) int64 {
+	if head := s.tip.head.CommitID; at == backend.Head || at > head {
+		return head
+	}
+	return at
+}
+
+// scope is what a question is about: the files of its type, and of endpoints that
+// it looks at.
+type scope struct {
+	*shelf
+	own, left, right *table
+	release          []func()
+}
+
+// table is files of one type.
+type table struct {
+	typeName
+	files []fileEntry
+}
+
+// scopeOf finds the files that a query is about.
+func (s *shelf) scopeOf(q *backend.Query, operands []onto.Operand) *scope {
+	at, since := s.reach(q.At), int64(0)
+	if q.Mode == backend.History {
+		since = q.Since
+	}
+	c := &scope{shelf: s, own: s.table(typeName{q.Kind, q.Type}, since, at)}
+	if q.Kind != onto.KindRelation {
+		return c
+	}
+	left, right := s.endpoints(q)
+	if looksAt(q, operands, onto.LeftSide) {
+		c.left = s.table(typeName{onto.KindEntity, left}, 0, at)
+	}
+	if looksAt(q, operands, onto.RightSide) {
+		c.right = s.table(typeName{onto.KindEntity, right}, 0, at)
+	}
+	return c
+}
+
+func (s *shelf) table(t typeName, since, at int64) *table { return &table{t, s.of(t, since, at)} }
+
+// bytes is how much there is to read.
+func (c *scope) bytes() int64 {
+	var n int64
+	for _, t := range []*table{c.own, c.left, c.right} {
+		if t == nil {
+			continue
+		}
+		for _, f := range t.files {
+			n += f.Bytes
+		}
+	}
+	return n
+}
+
+// fetch makes a source of a table, for the engine. It is nil for none.
+func (b *Backend) fetch(ctx context.Context, c *scope, t *table) (*duck.Source, error) {
+	if t == nil {
+		return nil, nil
+	}
+	paths, release, err := b.files.locals(ctx, t.files)
+	if err != nil {
+		return nil, err
+	}
+	c.release = append(c.release, release)
+	return &duck.Source{
+		Kind: t.Kind, Type: t.Name, Layout: c.types.layout(t.typeName), Files: paths,
+		Purged: c.types.purged[t.typeName], Head: c.tip.head.CommitID,
+		Typed:  !slices.ContainsFunc(t.files, func(f fileEntry) bool { return !f.Typed }),
+		Unique: len(t.files) == 1 && t.files[0].Unique,
+	}, nil
+}
+
+// close releases what was fetched.
+func (c *scope) close() {
+	for _, f := range c.release {
+		f()
+	}
+}
+
+// endpoints returns the types of a relation's endpoints: those a query tells,
+// otherwise those the relation's type was registered with.
+func (s *shelf) endpoints(q *backend.Query) (left, right string) {
+	if v := s.types.newest(typeName{q.Kind, q.Type}); v != nil {
+		left, right = v.Schema.Left, v.Schema.Right
+	}
+	if q.Left != nil {
+		left = q.Left.Name
+	}
+	if q.Right != nil {
+		right = q.Right.Name
+	}
+	return left, right
+}
+
+// looksAt reports whether a question is about an endpoint.
+func looksAt(q *backend.Query, operands []onto.Operand, side onto.Side) bool {
+	for _, o := range q.Order {
+		operands = append(operands, o.Operand)
+	}
+	return filterLooksAt(q.Where, side) || slices.ContainsFunc(operands, func(o onto.Operand) bool { return o.Side == side })
+}
+
+func filterLooksAt(f onto.Filter, side onto.Side) bool {
+	looks := func(f onto.Filter) bool { return filterLooksAt(f, side) }
+	switch f := f.(type) {
+	case onto.And:
+		return slices.ContainsFunc(f, looks)
+	case onto.Or:
+		return slices.ContainsFunc(f, looks)
+	case onto.Not:
+		return looks(f.Of)
+	case onto.Condition:
+		return f.Operand.Side == side
+	}
+	return false
+}
+
+// engine answers questions about files.
+type engine interface {
+	scan(ctx context.Context, q *backend.Query, c *scope) iter.Seq2[onto.Version, error]
+	aggregate(ctx context.Context, a *backend.Aggregation, c *scope) iter.Seq2[onto.Group, error]
+	diff(ctx context.Context, from, to int64, c *scope) iter.Seq2[onto.Change, error]
+	explain(ctx context.Context, q *backend.Query, a *backend.Aggregation, c *scope) (backend.Explanation, error)
+}
+
+// choose returns what answers a question: a little is read in process, more than
+// that by DuckDB.
+func (b *Backend) choose(c *scope) engine {
+	if c.bytes() <= b.opts.InProcess {
+		return plain{b.files}
+	}
+	return database{b}
+}
+
+// question answers a question as of the moment when iteration starts.
+func question[T any](ctx context.Context, b *Backend, ask func(s *shelf) (*scope, iter.Seq2[T, error])) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		s, err := b.view(ctx)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		c, answers := ask(s)
+		defer c.close()
+		for answer, err := range answers {
+			if err == nil {
+				err = b.usable(ctx)
+			}
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			if !yield(answer, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Scan implements [backend.Backend].
+func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
+	return question(ctx, b, func(s *shelf) (*scope, iter.Seq2[onto.Version, error]) {
+		c := s.scopeOf(q, nil)
+		return c, b.choose(c).scan(ctx, q, c)
+	})
+}
+
+// Aggregate implements [backend.Backend].
+func (b *Backend) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
+	return question(ctx, b, func(s *shelf) (*scope, iter.Seq2[onto.Group, error]) {
+		c := s.scopeOf(&a.Query, slices.Concat(a.By, a.Compute))
+		return c, b.choose(c).aggregate(ctx, a, c)
+	})
+}
+
+// Diff implements [backend.Backend]. It goes through the types one by one.
+func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto.Change, error] {
+	return question(ctx, b, func(s *shelf) (*scope, iter.Seq2[onto.Change, error]) {
+		whole := &scope{shelf: s}
+		from, to := s.reach(q.From), s.reach(q.To)
+		return whole, func(yield func(onto.Change, error) bool) {
+			for _, t := range s.names() {
+				if q.Kind != "" && (t != typeName{q.Kind, q.Type}) || len(s.of(t, from, to)) == 0 {
+					continue
+				}
+				c := &scope{shelf: s, own: s.table(t, 0, to)}
+				for change, err := range b.choose(c).diff(ctx, from, to, c) {
+					if !yield(change, err) || err != nil {
+						c.close()
+						return
+					}
+				}
+				c.close()
+			}
+		}
+	})
+}
+
+// names are the types that have files, in their order.
+func (s *shelf) names() []typeName {
+	var names []typeName
+	for t, files := range s.files {
+		if len(files) > 0 {
+			names = append(names, t)
+		}
+	}
+	slices.SortFunc(names, typeName.compare)
+	return names
+}
+
+// Explain implements [backend.Explainer].
+func (b *Backend) Explain(ctx context.Context, q *backend.Query, a *backend.Aggregation) (backend.Explanation, error) {
+	s, err := b.view(ctx)
+	if err != nil {
+		return backend.Explanation{}, err
+	}
+	var c *scope
+	if a != nil {
+		c = s.scopeOf(&a.Query, slices.Concat(a.By, a.Compute))
+	} else {
+		c = s.scopeOf(q, nil)
+	}
+	defer c.close()
+	x, err := b.choose(c).explain(ctx, q, a, c)
+	for _, t := range []*table{c.own, c.left, c.right} {
+		if t == nil {
+			continue
+		}
+		for _, f := range t.files {
+			x.Plan = append(x.Plan, fmt.Sprintf("%s (commits %d to %d, %d rows, %d bytes)", f.Path, f.First, f.Last, f.Rows, f.Bytes))
+		}
+	}
+	return x, err
+}

@@ -1,0 +1,111 @@
+package lake
+
+import (
+	"container/list"
+	"unsafe"
+
+	"github.com/ontologia/onto"
+)
+
+// recentBytes is how much the versions that were written last may take.
+const recentBytes = 32 << 20
+
+// recent is the newest versions of identities that were written or looked up
+// lately, as of one head. It spares a writer the lookup of what it has just
+// written.
+type recent struct {
+	sequence int64
+	commit   int64
+	types    string // hash of the types
+	byID     map[onto.Identity]*list.Element
+	used     *list.List // of *known, least recently used first
+	bytes    int64
+}
+
+// known is what is known about an identity.
+type known struct {
+	id      onto.Identity
+	version *onto.Version // nil if it has none
+}
+
+func (k *known) size() int64 {
+	n := int64(unsafe.Sizeof(*k)) + int64(len(k.id.Type)+len(k.id.Key)+len(k.id.Left)+len(k.id.Right)+len(k.id.Instance)) + 128
+	if k.version != nil {
+		n += int64(unsafe.Sizeof(*k.version)) + int64(len(k.version.Fields))
+	}
+	return n
+}
+
+func newRecent() *recent { return &recent{byID: map[onto.Identity]*list.Element{}, used: list.New()} }
+
+// get returns what is known of an identity's newest version.
+func (r *recent) get(id onto.Identity) (v *onto.Version, ok bool) {
+	e := r.byID[id]
+	if e == nil {
+		return nil, false
+	}
+	r.used.MoveToBack(e)
+	return e.Value.(*known).version, true
+}
+
+// put notes the newest version of an identity; nil if it has none.
+func (r *recent) put(id onto.Identity, v *onto.Version) {
+	if e := r.byID[id]; e != nil {
+		r.remove(e)
+	}
+	k := &known{id, v}
+	r.byID[id] = r.used.PushBack(k)
+	r.bytes += k.size()
+	for r.bytes > recentBytes {
+		r.remove(r.used.Front())
+	}
+}
+
+func (r *recent) remove(e *list.Element) {
+	k := r.used.Remove(e).(*known)
+	delete(r.byID, k.id)
+	r.bytes -= k.size()
+}
+
+// follow brings it to a shelf: types that others have touched are forgotten, and
+// all of them if types were changed.
+func (r *recent) follow(s *shelf) {
+	if r.sequence == s.tip.head.Sequence {
+		return
+	}
+	if r.types != s.types.hash {
+		*r = *newRecent()
+	}
+	if m := s.tip.manifest; m != nil {
+		for _, t := range m.LastTouched {
+			if t.Commit > r.commit {
+				r.forget(typeName{t.Kind, t.Type})
+			}
+		}
+	}
+	r.note(s)
+}
+
+// adopt brings it to the shelf of a round that was decided on what it knows.
+func (r *recent) adopt(s *shelf, g *ground) {
+	if r.sequence+1 != s.tip.head.Sequence || r.types != s.types.hash {
+		return // it follows when it is asked next
+	}
+	for i := range g.versions {
+		r.put(g.versions[i].Identity, &g.versions[i])
+	}
+	r.note(s)
+}
+
+func (r *recent) note(s *shelf) {
+	r.sequence, r.commit, r.types = s.tip.head.Sequence, s.tip.head.CommitID, s.types.hash
+}
+
+// forget drops what is known of a type.
+func (r *recent) forget(t typeName) {
+	for id, e := range r.byID {
+		if id.Kind == t.Kind && id.Type == t.Name {
+			r.remove(e)
+		}
+	}
+}

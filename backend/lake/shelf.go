@@ -1,0 +1,71 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// errStale is a planner's: the tip is not the newest that is known.
+var errStale = errors.New("the head is another by now")
+
+// shelf is the files of every type as of one tip. It is never changed.
+type shelf struct {
+	tip   *tip
+	types *types
+	files map[typeName][]fileEntry // oldest first; their ranges do not overlap
+}
+
+// shelve returns the shelf of a tip. What an older shelf knows is not read again;
+// it may be nil.
+func (l *log) shelve(ctx context.Context, t *tip, old *shelf) (*shelf, error) {
+	s := &shelf{tip: t, files: map[typeName][]fileEntry{}}
+	var err error
+	if old != nil && old.tip.catalog == t.catalog {
+		s.types = old.types
+	} else if s.types, err = newTypes(t.catalog); err != nil {
+		return nil, err
+	}
+	since := t.catalog.Through
+	for _, table := range t.catalog.Tables {
+		s.files[typeName{table.Kind, table.Type}] = slices.Clip(table.Files)
+	}
+	if old != nil && old.tip.head.CommitID > since && old.tip.head.Sequence <= t.head.Sequence {
+		since = old.tip.head.CommitID
+		for name, files := range old.files {
+			i, _ := slices.BinarySearchFunc(files, t.catalog.Through+1, func(f fileEntry, c int64) int { return int(f.First - c) })
+			if len(s.files[name]) == 0 {
+				s.files[name] = slices.Clip(files[i:])
+			} else {
+				s.files[name] = append(s.files[name], files[i:]...)
+			}
+		}
+	}
+	if t.manifest == nil || t.head.CommitID == since {
+		return s, nil
+	}
+	parts, err := l.since(ctx, t, since)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
+		for _, f := range p.files {
+			if f.Last > since {
+				s.files[f.typeName()] = append(s.files[f.typeName()], f)
+			}
+		}
+	}
+	return s, nil
+}
+
+// of returns the files of a type that hold versions up to a commit and after
+// another, oldest first.
+func (s *shelf) of(t typeName, since, at int64) []fileEntry {
+	var list []fileEntry
+	for _, f := range s.files[t] {
+		if f.First <= at && f.Last > since && f.Version > s.types.purged[t] {
+			list = append(list, f)
+		}
+	}
+	return list
+}

@@ -1,0 +1,75 @@
+package lake
+
+import (
+	"context"
+	"time"
+)
+
+// A turn is a courtesy among writers. Who keeps losing publishes a head that
+// changes nothing but asks the others to hold back: that takes no reading of
+// manifests and no upload, so it succeeds where a whole attempt is too slow. Then
+// he publishes in peace. A turn saves work and decides nothing: who does not hold
+// back, or does not wait long enough, is as right as anybody whose swap succeeds.
+
+const (
+	turnAfter = 3 // lost swaps in a row
+	turnTries = 4 // swaps for the turn before it is left be
+	turnTime  = 2 * time.Second
+)
+
+// turn is the courtesy of one publication.
+type turn struct {
+	l    *log
+	lost int           // swaps in a row
+	mine string        // the attempt whose head asks for the own turn
+	left time.Duration // to hold back for others
+}
+
+func (l *log) newTurn() *turn { return &turn{l: l, left: l.set.patience / 4} }
+
+// holdBack waits until whoever has the turn has published, for a while. It returns
+// the tip to go on from. That something fails is no reason not to go on.
+func (c *turn) holdBack(ctx context.Context, t *tip) *tip {
+	began := time.Now()
+	for t.head.Turn > 0 && t.head.Attempt != c.mine && ctx.Err() == nil {
+		look := c.l.looker(min(c.left, time.Duration(t.head.Turn)*time.Millisecond))
+		now := t
+		for more := true; more && now.head.Attempt == t.head.Attempt; {
+			if more, _ = look.again(ctx); more {
+				if newer, err := c.l.refresh(ctx); err == nil {
+					now = newer
+				}
+			}
+		}
+		c.left -= time.Since(began)
+		if began = time.Now(); now.head.Attempt == t.head.Attempt {
+			break
+		}
+		t = now
+	}
+	return t
+}
+
+// again returns the tip to go on from after a lost swap: after some of them, one
+// with the own turn if that can be had.
+func (c *turn) again(ctx context.Context) (*tip, error) {
+	if c.lost++; c.lost < turnAfter {
+		return c.l.load(ctx)
+	}
+	for range turnTries {
+		h, body, tag, err := c.l.readHead(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if h.Turn == 0 {
+			h = h.next(body, c.l.set.attempt(), c.l.set.runtime, c.l.now())
+			h.Turn, c.mine = turnTime.Milliseconds(), h.Attempt
+			body = encode(h)
+			if tag, err = c.l.b.Swap(ctx, headKey, body, tag); err != nil {
+				continue // if it was swapped all the same, the head tells
+			}
+		}
+		return c.l.tipOf(ctx, h, body, tag)
+	}
+	return c.l.load(ctx)
+}

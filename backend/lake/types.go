@@ -1,0 +1,65 @@
+package lake
+
+import (
+	"sync"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/parquet"
+)
+
+// types is what a catalog tells about types. It is never changed.
+type types struct {
+	catalog *catalog
+	all     []onto.SchemaVersion
+	hash    string
+	purged  map[typeName]int // rows of schema versions up to this one do not exist
+
+	mu      sync.Mutex // guards layouts
+	layouts map[typeName]*parquet.Layout
+}
+
+// newTypes reads the types of a catalog.
+func newTypes(c *catalog) (*types, error) {
+	t := &types{catalog: c, layouts: map[typeName]*parquet.Layout{}}
+	for i := range c.Types {
+		v, err := c.Types[i].schema()
+		if err != nil {
+			return nil, damaged("meta/catalog", "type %s: %w", c.Types[i].Name, err)
+		}
+		t.all = append(t.all, v)
+	}
+	t.hash, t.purged = backend.TypesHash(t.all), purgedTypes(t.all)
+	return t, nil
+}
+
+// purgedTypes tells for types that were purged up to which schema version rows do
+// not exist.
+func purgedTypes(all []onto.SchemaVersion) map[typeName]int {
+	purged := map[typeName]int{}
+	for _, v := range all {
+		if v.End != nil && v.End.Purged {
+			purged[typeName{v.Schema.Kind, v.Schema.Name}] = v.Version
+		}
+	}
+	return purged
+}
+
+// layout is the columns of a type's files.
+func (t *types) layout(name typeName) *parquet.Layout {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.layouts[name] == nil {
+		t.layouts[name] = parquet.NewLayout(name.Kind, name.Name, t.all)
+	}
+	return t.layouts[name]
+}
+
+// newest is the newest version of a type, also if it has ended; nil if there is
+// none.
+func (t *types) newest(name typeName) *onto.SchemaVersion {
+	if i := backend.LastOf(t.all, name.Kind, name.Name); i >= 0 {
+		return &t.all[i]
+	}
+	return nil
+}

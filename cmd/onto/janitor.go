@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake"
+)
+
+func (c *command) janitorCommand() *cobra.Command {
+	var apply bool
+	var grace time.Duration
+	cmd := &cobra.Command{
+		Use:   "janitor",
+		Short: "Remove what lost or killed writers left in a lake",
+		Long: `List the objects of a lake that nothing leads to: attempts to commit that lost
+against another, or whose writer was killed, leave them. They are harmless and
+only take room. With --apply they are removed, after making sure once more that
+nothing leads to them. Objects younger than the grace period stay, since an
+attempt may be under way; age is by the bucket's own clock.`,
+		Example: `  onto janitor --storage-uri s3://my-bucket/crm
+  onto janitor --grace 24h --json --storage-uri s3://my-bucket/crm
+  onto janitor --apply --storage-uri file:///var/lib/crm`,
+		Args: argCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if grace <= 0 {
+				return onto.Errorf(onto.Invalid, "a grace period of %v is none", grace).WithHint("give a length of time such as 1h")
+			}
+			return c.janitor(cmd.Context(), grace, apply)
+		},
+	}
+	cmd.Flags().BoolVar(&apply, "apply", false, "remove them")
+	cmd.Flags().DurationVar(&grace, "grace", lake.DefaultGrace, "spare what is younger than `TIME`, such as 90m or 24h")
+	return cmd
+}
+
+// sweeper is a backend on which writers can leave objects behind.
+type sweeper interface {
+	PlanJanitor(ctx context.Context, grace time.Duration) (*lake.OrphanPlan, error)
+	Sweep(ctx context.Context, plan *lake.OrphanPlan) (removed int, err error)
+}
+
+// orphanRow is an object that nothing leads to.
+type orphanRow struct {
+	Key   string `json:"key"`
+	Age   int64  `json:"age_s"`
+	Bytes int64  `json:"bytes"`
+}
+
+func (r orphanRow) cells() ([]string, error) {
+	return []string{r.Key, (time.Duration(r.Age) * time.Second).String(), strconv.FormatInt(r.Bytes, 10)}, nil
+}
+
+// janitorDoc is what a janitor would remove, or has.
+type janitorDoc struct {
+	Orphans []orphanRow `json:"orphans"`
+	Bytes   int64       `json:"bytes"`
+	Applied bool        `json:"applied"`
+	Removed int         `json:"removed"`
+}
+
+func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) (err error) {
+	how := reading
+	if apply {
+		how = writing
+	}
+	b, _, err := c.openBackend(ctx, how)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := b.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	s, ok := backend.As[sweeper](b)
+	if !ok {
+		return c.unsupported("janitor", "has no objects that writers could leave behind", "name a lake with --storage-uri")
+	}
+	plan, err := s.PlanJanitor(ctx, grace)
+	if err != nil {
+		return err
+	}
+	doc := janitorDoc{Orphans: []orphanRow{}, Bytes: plan.Bytes, Applied: apply}
+	for _, o := range plan.Orphans {
+		doc.Orphans = append(doc.Orphans, orphanRow{o.Key, int64(o.Age / time.Second), o.Size})
+	}
+	if apply && len(plan.Orphans) > 0 {
+		if doc.Removed, err = s.Sweep(ctx, plan); err != nil {
+			return onto.Errorf(onto.Unavailable, "%d of %s removed: %w", doc.Removed, count(len(plan.Orphans), "object", "objects"), err).
+				WithHint("what is left is harmless; try again later")
+		}
+	}
+	return c.printJanitor(doc)
+}
+
+func (c *command) printJanitor(doc janitorDoc) error {
+	if c.json {
+		return c.document(doc)
+	}
+	out := c.rows(wholeColumns("key", "age", "bytes"))
+	for _, r := range doc.Orphans {
+		if err := out.add(r); err != nil {
+			return err
+		}
+	}
+	if err := out.close("nothing is left behind"); err != nil || len(doc.Orphans) == 0 {
+		return err
+	}
+	total := count(len(doc.Orphans), "object", "objects") + ", " + showBytes(doc.Bytes)
+	if doc.Applied {
+		c.say("removed %d of %s", doc.Removed, total)
+		return nil
+	}
+	c.say("%s", c.place().nameIn(total+"; remove them with: onto janitor --apply"))
+	return nil
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/bucket/file"
+	"github.com/ontologia/onto/backend/lake/bucket/s3"
+)
+
+// open opens the lake. Only a verb that creates makes one, and only where
+// nothing else is.
+func (a lakeAddress) open(ctx context.Context, how access, cfg configuration) (backend.Backend, error) {
+	b, err := a.openLake(ctx, cfg, false)
+	if onto.CodeOf(err) != onto.Uninitialized {
+		return b, err
+	}
+	foreign := a.vacant(ctx, cfg)
+	switch {
+	case foreign != nil && (how == creating || onto.CodeOf(foreign) == onto.Unsupported):
+		return nil, foreign
+	case how == creating:
+		return a.openLake(ctx, cfg, true)
+	}
+	return nil, err
+}
+
+// openLake opens the lake, and makes it if it is to and there is none.
+func (a lakeAddress) openLake(ctx context.Context, cfg configuration, create bool) (backend.Backend, error) {
+	b, err := a.openBucket(ctx, cfg, create)
+	if err != nil {
+		return nil, err
+	}
+	l, err := lake.Open(ctx, b, &lake.Options{
+		MustExist: !create, Location: a.String(), Patience: cfg.requestTimeout(), LockTimeout: cfg.milliseconds("s3_lock_timeout_ms"),
+		CacheDir: cfg.text("cache_dir"), CacheBytes: cfg.bytes("cache_bytes"),
+		Memory: strconv.FormatInt(cfg.bytes("s3_duckdb_memory_limit"), 10) + "B",
+	})
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	return l, nil
+}
+
+// openBucket opens what holds the objects.
+func (a lakeAddress) openBucket(ctx context.Context, cfg configuration, create bool) (bucket.Bucket, error) {
+	if a.dir == "" {
+		b, err := s3.Open(ctx, s3.Options{
+			Bucket: a.bucket, Prefix: a.prefix, Region: cfg.text("s3_region"), Endpoint: cfg.text("s3_endpoint_url"),
+			RequestTimeout: cfg.requestTimeout(),
+		})
+		switch {
+		case onto.CodeOf(err) == onto.NotFound: // the bucket, and not what a verb looks for
+			return nil, onto.Errorf(onto.Unavailable, "%w", err)
+		case err != nil:
+			return nil, err // names the bucket
+		}
+		return b, nil
+	}
+	b, err := file.Open(a.dir, &file.Options{Create: create})
+	switch {
+	case err == nil:
+		return b, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, onto.Errorf(onto.Uninitialized, "%s: there is no lake here", a).WithHint("make one with: onto init")
+	case a.isFile():
+		return nil, onto.Errorf(onto.Unsupported, "%s: this is a file, and a lake is a directory", a).
+			WithHint("name a directory, or a SQLite file with --db")
+	}
+	return nil, a.failed(err)
+}
+
+// isFile reports whether there is a file where the directory should be.
+func (a lakeAddress) isFile() bool {
+	info, err := os.Stat(a.dir)
+	return err == nil && !info.IsDir()
+}
+
+func (cfg configuration) requestTimeout() time.Duration {
+	return time.Duration(cfg.number("s3_request_timeout_s")) * time.Second
+}
+
+// failed names the lake in an error. What has no code is the storage's.
+func (a lakeAddress) failed(err error) error {
+	code := onto.CodeOf(err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case code == "" && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)):
+		code = onto.ReadOnly
+	case code == "":
+		code = onto.Unavailable
+	}
+	return onto.Errorf(code, "%s: %w", a, err)
+}
+
+// vacant fails if something else is where a lake would be made, or if that is
+// inside a lake.
+func (a lakeAddress) vacant(ctx context.Context, cfg configuration) error {
+	found, above := a.foreignFile, a.lakeAboveDirectory
+	if a.dir == "" {
+		found, above = a.foreignObject, a.lakeAbovePrefix
+	}
+	if outer, err := above(ctx, cfg); err != nil || outer != (lakeAddress{}) {
+		if err != nil {
+			return err
+		}
+		return onto.Errorf(onto.Unsupported, "%s: this is inside the lake %s", a, outer).
+			WithHint("name that lake, or a place outside of it")
+	}
+	name, err := found(ctx, cfg)
+	if err != nil || name == "" {
+		return err
+	}
+	return onto.Errorf(onto.Unsupported, "%s: there is no lake here but something else: %s", a, name).
+		WithHint("name an empty place, or one that does not exist yet")
+}
+
+// lakeHead is the object that every lake has.
+const lakeHead = "meta/head.json"
+
+// leftover reports whether an object may have been left where a lake or a probe
+// was begun.
+func leftover(key string) bool {
+	for _, begin := range []string{"meta/catalog/", "meta/probe-", "onto-probe-"} {
+		if strings.HasPrefix(key, begin) {
+			return true
+		}
+	}
+	return strings.HasPrefix(path.Base(key), "~") // a directory's own
+}
+
+// foreignFile names a file in the directory that is not a lake's. Folders
+// without files do not count.
+func (a lakeAddress) foreignFile(ctx context.Context, _ configuration) (string, error) {
+	found := ""
+	err := fs.WalkDir(os.DirFS(a.dir), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case d.IsDir() || leftover(name):
+			return nil
+		}
+		found = name
+		return fs.SkipAll
+	})
+	if err != nil {
+		return "", a.failed(err)
+	}
+	return found, nil
+}
+
+// lakeAboveDirectory is the nearest lake in whose directory this one is.
+func (a lakeAddress) lakeAboveDirectory(context.Context, configuration) (lakeAddress, error) {
+	for dir := filepath.Dir(a.dir); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(lakeHead))); err == nil {
+			return lakeAddress{dir: dir}, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return lakeAddress{}, nil
+		}
+	}
+}
+
+// foreignObject names an object under the prefix that is not a lake's.
+func (a lakeAddress) foreignObject(ctx context.Context, cfg configuration) (string, error) {
+	b, err := a.openBucket(ctx, cfg, false)
+	if err != nil {
+		return "", err
+	}
+	defer b.Close()
+	const page = 100
+	for after := ""; ; {
+		entries, err := b.List(ctx, "", after, page)
+		if err != nil {
+			return "", a.failed(err)
+		}
+		for _, e := range entries {
+			if after = e.Key; !leftover(e.Key) {
+				return e.Key, nil
+			}
+		}
+		if len(entries) < page {
+			return "", nil
+		}
+	}
+}
+
+// lakeAbovePrefix is the nearest lake under whose prefix this one is. What the
+// credentials may not read is not looked at.
+func (a lakeAddress) lakeAbovePrefix(ctx context.Context, cfg configuration) (lakeAddress, error) {
+	whole := lakeAddress{bucket: a.bucket}
+	b, err := whole.openBucket(ctx, cfg, false)
+	if err != nil {
+		return lakeAddress{}, err
+	}
+	defer b.Close()
+	for prefix := a.prefix; prefix != ""; {
+		prefix = strings.TrimSuffix(path.Dir(prefix), ".")
+		if _, err := b.Get(ctx, path.Join(prefix, lakeHead), bucket.Range{Length: 1}, ""); err == nil {
+			return lakeAddress{bucket: a.bucket, prefix: prefix}, nil
+		}
+	}
+	return lakeAddress{}, ctx.Err()
+}

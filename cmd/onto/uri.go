@@ -1,0 +1,111 @@
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
+)
+
+// uriForms is every storage URI, for hints.
+const uriForms = "sqlite:///rel.db, sqlite:////abs.db, sqlite:///:memory:, file:///directory and s3://bucket/prefix"
+
+// parseURI reads a storage URI. Messages repeat no more of one that is wrong than
+// the scheme, since the rest may hold a password.
+func parseURI(uri string) (location, error) {
+	const supported = "this build supports " + uriForms
+	scheme, rest, ok := strings.Cut(uri, "://")
+	if !ok {
+		return location{}, onto.Errorf(onto.Invalid, "the storage URI has no scheme").WithHint(supported)
+	}
+	var loc location
+	var err error
+	switch scheme {
+	case "sqlite":
+		loc, err = parseSQLite(rest)
+	case "file", "s3":
+		loc.lake, err = parseLake(scheme, rest)
+	default:
+		return location{}, onto.Errorf(onto.Invalid, "storage URIs with %.20q are not supported", scheme+"://").WithHint(supported)
+	}
+	if err != nil {
+		return location{}, err
+	}
+	loc.flag = "--storage-uri " + shellWord(uri) // nothing in it is secret
+	return loc, nil
+}
+
+func parseSQLite(rest string) (location, error) {
+	path, ok := strings.CutPrefix(rest, "/")
+	switch {
+	case !ok || path == "":
+		return location{}, onto.Errorf(onto.Invalid, "the storage URI names no file").WithHint("sqlite:// is followed by a slash and the path: sqlite:///rel.db or sqlite:////abs.db")
+	case strings.ContainsAny(path, "?#"):
+		return location{}, onto.Errorf(onto.Invalid, "the storage URI has parameters, which sqlite:// does not take").
+			WithHint("name a file with ? or # in its path with --db")
+	}
+	return parsePath(path)
+}
+
+// lakeAddress is where the objects of a lake are: a directory, or a bucket of an
+// S3 service with a prefix. The zero value is nowhere.
+type lakeAddress struct {
+	dir            string
+	bucket, prefix string
+}
+
+// String is the address as a storage URI.
+func (a lakeAddress) String() string {
+	switch {
+	case a.dir != "":
+		return "file://" + filepath.ToSlash(a.dir)
+	case a.prefix != "":
+		return "s3://" + a.bucket + "/" + a.prefix
+	}
+	return "s3://" + a.bucket
+}
+
+// parseLake reads what follows the scheme in the URI of a lake.
+func parseLake(scheme, rest string) (lakeAddress, error) {
+	form := map[string]string{"file": "write file:///directory", "s3": "write s3://bucket/prefix"}[scheme]
+	wrong := func(what string) (lakeAddress, error) {
+		return lakeAddress{}, onto.Errorf(onto.Invalid, "the storage URI with %s:// %s", scheme, what).WithHint("%s", form)
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	switch {
+	case strings.Contains(host, "@"):
+		return lakeAddress{}, onto.Errorf(onto.Invalid, "the storage URI holds credentials, which do not belong into it").
+			WithHint("%s; credentials are found where the tools of S3 services find them, such as AWS_PROFILE", form)
+	case strings.ContainsAny(rest, "?#"):
+		return wrong("has parameters, which it does not take")
+	case escaped(rest):
+		return wrong("has an escape such as %20: characters stand for themselves")
+	case strings.ContainsFunc(rest, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return wrong("holds a control character")
+	case scheme == "s3":
+		return parseBucket(host, path, wrong)
+	case host != "":
+		return wrong("names a host or a relative path; the directory is absolute, after three slashes")
+	case strings.Trim(path, "/.") == "":
+		return wrong("names no directory")
+	}
+	return lakeAddress{dir: filepath.Clean(filepath.FromSlash("/" + path))}, nil
+}
+
+func parseBucket(name, path string, wrong func(string) (lakeAddress, error)) (lakeAddress, error) {
+	a := lakeAddress{bucket: name, prefix: strings.Trim(path, "/")}
+	switch {
+	case name == "":
+		return wrong("names no bucket")
+	case bucket.CheckKey(name) != nil || strings.Contains(name, "%"):
+		return wrong("has a bucket whose name is not one: letters, digits, dots, hyphens and underscores")
+	case a.prefix != "" && bucket.CheckKey(a.prefix) != nil:
+		return wrong("has a prefix that cannot be one: words of letters, digits, dots, hyphens and underscores, with single slashes between them")
+	}
+	return a, nil
+}
+
+// escaped reports whether a text holds a character as URIs write it.
+func escaped(text string) bool { return regexp.MustCompile("%[0-9A-Fa-f]{2}").MatchString(text) }
