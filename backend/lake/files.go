@@ -73,7 +73,7 @@ func (f *fileEntry) object() cache.Object {
 
 // local returns the path of a local copy, which stays until it is released.
 func (r *reader) local(ctx context.Context, f *fileEntry) (string, func(), error) {
-	return r.cache.Get(ctx, f.object(), func(ctx context.Context) ([]byte, error) { return r.log.file(ctx, f) })
+	return r.cache.Get(ctx, f.object(), func(ctx context.Context) ([]byte, error) { return r.log.data(ctx, f) })
 }
 
 // locals returns the paths of local copies of files, fetched side by side.

@@ -3,6 +3,7 @@ package lake
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"sync"
@@ -129,6 +130,9 @@ func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attemp
 	}
 	b.recent.follow(s)
 	g, err := b.groundOn(ctx, s, members)
+	if errors.Is(err, errReplaced) {
+		err = errStale
+	}
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -15,10 +15,11 @@ import (
 // nobody will publish any more.
 const DefaultGrace = time.Hour
 
-// Orphan is an object that no head leads to.
+// Orphan is an object that no head leads to, or a file that was replaced.
 type Orphan struct {
 	bucket.Entry
-	Age time.Duration // by the bucket's own clock
+	Age    time.Duration // by the bucket's own clock
+	Reason string        // abandoned, or replaced by a compaction
 }
 
 // OrphanPlan is what a janitor would remove.
@@ -101,9 +102,14 @@ func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*OrphanPlan
 			newest = e.Modified
 		}
 	}
+	age := map[string]time.Duration{}
 	for _, e := range entries {
-		if age := newest.Sub(e.Modified); !needed[attemptOf(e.Key)] && age > grace {
-			plan.Orphans = append(plan.Orphans, Orphan{e, age})
+		age[e.Key] = newest.Sub(e.Modified)
+	}
+	for _, e := range entries {
+		reason := needed.unneeded(e.Key, age, grace)
+		if reason != "" && age[e.Key] > grace {
+			plan.Orphans = append(plan.Orphans, Orphan{e, age[e.Key], reason})
 			plan.Bytes += e.Size
 		}
 	}
@@ -111,29 +117,78 @@ func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*OrphanPlan
 	return plan, nil
 }
 
-// needed is the attempts that a head leads to: those of all rounds and of the
-// catalog.
-func (l *log) needed(ctx context.Context, t *tip) (map[string]bool, error) {
-	needed := map[string]bool{t.head.Attempt: true, t.catalog.Attempt: true}
-	if l.planted(forgetCatalog) {
-		delete(needed, t.catalog.Attempt)
+// need is what a head leads to.
+type need struct {
+	attempts map[string]bool // of all rounds, checkpoints, files and of the catalog
+	live     map[string]bool // data files
+	tables   map[typeName][]fileEntry
+	replaced map[string]fileEntry // data files of rounds that are not live any more
+}
+
+// unneeded tells why an object may be removed; "" if it may not. A file that was
+// replaced is kept until what has replaced it is older than the grace period: a
+// reader may still be about to read it.
+func (n *need) unneeded(key string, age map[string]time.Duration, grace time.Duration) string {
+	if n.live[key] {
+		return ""
 	}
-	if t.manifest != nil {
-		needed[t.manifest.Attempt] = true
+	old, replaced := n.replaced[key]
+	if !replaced {
+		if n.attempts[attemptOf(key)] {
+			return ""
+		}
+		old, replaced = parseSnapshotPath(key)
 	}
-	for _, table := range t.catalog.Tables {
-		for _, f := range table.Files {
-			needed[attemptOf(f.Path)] = true
+	if !replaced {
+		return "abandoned"
+	}
+	for _, f := range n.tables[old.typeName()] {
+		if f.First <= old.First && old.Last <= f.Last {
+			if since, ok := age[f.Path]; !ok || since <= grace {
+				return ""
+			}
+			return "replaced"
 		}
 	}
-	if t.manifest == nil || l.planted(forgetAncestors) {
-		return needed, nil
+	return "abandoned"
+}
+
+// needed is what a head leads to.
+func (l *log) needed(ctx context.Context, t *tip) (*need, error) {
+	n := &need{
+		attempts: map[string]bool{t.head.Attempt: true, t.catalog.Attempt: true},
+		live:     map[string]bool{}, replaced: map[string]fileEntry{},
+	}
+	if l.planted(forgetCatalog) {
+		delete(n.attempts, t.catalog.Attempt)
+	}
+	if t.manifest == nil {
+		return n, nil
+	}
+	n.attempts[t.manifest.Attempt] = true
+	if l.planted(forgetAncestors) {
+		return n, nil
+	}
+	s, err := l.shelve(ctx, t, nil)
+	if err != nil {
+		return nil, err
+	}
+	n.tables = s.files
+	for _, files := range s.files {
+		for _, f := range files {
+			n.live[f.Path], n.attempts[attemptOf(f.Path)] = true, true
+		}
 	}
 	parts, err := l.since(ctx, t, 0)
 	for _, p := range parts {
-		needed[attemptOf(p.path)] = true
+		n.attempts[attemptOf(p.path)] = true
+		for _, f := range p.files {
+			if !n.live[f.Path] {
+				n.replaced[f.Path] = f
+			}
+		}
 	}
-	return needed, errors.Join(err, l.eachCheckpoint(ctx, t.catalog.Checkpoints, func(e *checkpointEntry) { needed[attemptOf(e.Path)] = true }))
+	return n, errors.Join(err, l.eachCheckpoint(ctx, t.catalog.Checkpoints, func(e *checkpointEntry) { n.attempts[attemptOf(e.Path)] = true }))
 }
 
 // eachCheckpoint names all checkpoints, of every level.
@@ -183,7 +238,7 @@ func (l *log) sweep(ctx context.Context, plan *OrphanPlan) (int, error) {
 	removed := 0
 	var errs []error
 	for _, o := range plan.Orphans {
-		if needed[attemptOf(o.Key)] {
+		if _, replaced := needed.replaced[o.Key]; needed.live[o.Key] || !replaced && needed.attempts[attemptOf(o.Key)] {
 			continue
 		}
 		if err := l.b.Delete(ctx, o.Key); err != nil {

@@ -36,7 +36,7 @@ func (s *simulation) skew(index int) time.Duration {
 func (s *simulation) tame() bool { return s.seed%2 == 1 }
 
 // furthest is the index of the client whose clock is ahead of all.
-const furthest = 11
+const furthest = 13
 
 // hold takes the write lease now and then, commits with it, and releases it or
 // leaves it to run out.

@@ -30,6 +30,8 @@ const (
 	oldLock         mistake = "an old copy of a lock is believed"
 	freeForever     mistake = "a lease that was free once is dropped from later heads"
 	lockIsMine      mistake = "a lock that was written without an answer is taken for one's own"
+	staleTables     mistake = "a compaction that lost publishes the files as it knew them"
+	blindCompaction mistake = "a compaction does not see that another has replaced its files"
 )
 
 // mistakes lists them all.
@@ -38,6 +40,7 @@ func mistakes() []mistake {
 		changedIsLost, unknownIsLost, unknownIsWon, discardUnknown, samePlan, sameCatalog, newerTag, headGoesBack,
 		noGrace, headBeforeList, forgetCatalog, forgetAncestors, unverifiedFiles, timesGoBack, ownExistingHead,
 		staleHolder, silentLease, ownClock, ignoreLease, sameEpoch, silentRenewal, oldLock, freeForever, lockIsMine,
+		staleTables, blindCompaction,
 	}
 }
 

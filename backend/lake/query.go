@@ -3,6 +3,7 @@ package lake
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -19,6 +20,9 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 		return onto.Version{}, err
 	}
 	found, err := b.files.find(ctx, s, typeName{id.Kind, id.Type}, []onto.Identity{id}, s.reach(at))
+	if errors.Is(err, errReplaced) {
+		return b.Get(ctx, id, at)
+	}
 	if err != nil {
 		return onto.Version{}, err
 	}
@@ -171,24 +175,26 @@ func (b *Backend) choose(c *scope) engine {
 func question[T any](ctx context.Context, b *Backend, ask func(s *shelf) (*scope, iter.Seq2[T, error])) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		s, err := b.view(ctx)
-		if err != nil {
-			yield(none, err)
-			return
-		}
-		c, answers := ask(s)
-		defer c.close()
-		for answer, err := range answers {
-			if err == nil {
-				err = b.usable(ctx)
-			}
+		for again := true; again; {
+			again = false
+			s, err := b.view(ctx)
 			if err != nil {
 				yield(none, err)
 				return
 			}
-			if !yield(answer, nil) {
-				return
+			c, answers := ask(s)
+			for answer, err := range answers {
+				if err == nil {
+					err = b.usable(ctx)
+				}
+				if again = errors.Is(err, errReplaced); again { // nothing was answered yet
+					break
+				}
+				if !yield(answer, err) || err != nil {
+					break
+				}
 			}
+			c.close()
 		}
 	}
 }

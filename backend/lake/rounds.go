@@ -2,8 +2,12 @@ package lake
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
 // rounds yields the manifests that a tip leads to, newest first, one by one. It
@@ -147,15 +151,49 @@ func (l *log) entryOf(ctx context.Context, t *tip, commit int64) (roundEntry, *m
 	return roundEntry{}, nil, damaged(headKey, "no round leads to commit %d", commit)
 }
 
+// errReplaced tells that a file is gone because a compaction has replaced it.
+var errReplaced = onto.Errorf(onto.Unavailable, "a compaction has replaced the file")
+
+// data reads a data file. If it is gone because a compaction has replaced it, the
+// error is errReplaced: whoever asks goes by the newest head then.
+func (l *log) data(ctx context.Context, f *fileEntry) ([]byte, error) {
+	object, err := l.b.Get(ctx, f.Path, bucket.Range{}, "")
+	if err == nil && l.whole(f, object.Data) {
+		return object.Data, nil
+	}
+	if errors.Is(err, bucket.ErrNotFound) {
+		t, err := l.load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if t.catalog.Through >= f.Last && !t.catalog.names(f) {
+			return nil, errReplaced
+		}
+	}
+	return l.file(ctx, f)
+}
+
+// names reports whether a catalog lists a file.
+func (c *catalog) names(f *fileEntry) bool {
+	return slices.ContainsFunc(c.Tables, func(t tableEntry) bool {
+		return t.Kind == f.Kind && t.Type == f.Type && slices.ContainsFunc(t.Files, func(o fileEntry) bool { return o.Path == f.Path })
+	})
+}
+
 // file reads a data file and makes sure that it is as it was written.
 func (l *log) file(ctx context.Context, f *fileEntry) ([]byte, error) {
 	var body []byte
 	err := l.readWhole(ctx, f.Path, func(data []byte) error {
-		if (int64(len(data)) != f.Bytes || hashOf(data) != f.SHA256) && !l.planted(unverifiedFiles) {
+		if !l.whole(f, data) {
 			return damaged(f.Path, "it has %d bytes that are not those that were written", len(data))
 		}
 		body = data
 		return nil
 	})
 	return body, err
+}
+
+// whole reports whether data is a file as it was written.
+func (l *log) whole(f *fileEntry, data []byte) bool {
+	return int64(len(data)) == f.Bytes && hashOf(data) == f.SHA256 || l.planted(unverifiedFiles)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,7 +17,7 @@ import (
 )
 
 // simulation is one run: four writers, two who change the catalog, a janitor, two
-// readers and two who take the write lease, all with clocks of their own, on one
+// readers, two who compact and two who take the write lease, all with clocks of their own, on one
 // world.
 type simulation struct {
 	w       *world
@@ -35,6 +34,7 @@ type simulation struct {
 	tenures   []tenure
 	history   []porcupine.Operation
 	tick      int64 // a moment of the history
+	compacted int
 }
 
 // began notes that an operation begins.
@@ -116,6 +116,9 @@ func simulateOn(w *world, seed uint64, m mistake) *simulation {
 	for i := range 2 {
 		start(fmt.Sprintf("l%d", i), func(ctx context.Context, l *log) { s.hold(ctx, l, i) })
 	}
+	for i := range 2 {
+		start(fmt.Sprintf("m%d", i), func(ctx context.Context, l *log) { s.compact(ctx, l, i) })
+	}
 	s.w.run(func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -187,12 +190,14 @@ func (s *simulation) begin(ctx context.Context, l *log) bool {
 // roundOf is a round of commits with a file whose rows carry the commit ids.
 func roundOf(t *tip, keys []string) *round {
 	r := &round{}
-	body := ""
+	var versions []onto.Version
 	for i, key := range keys {
 		r.commits = append(r.commits, commitEntry{Key: key, Operations: 1})
-		body += fmt.Sprintf("%d %s\n", t.head.CommitID+1+int64(i), key)
+		versions = append(versions, onto.Version{
+			Identity: onto.EntityID("T", key), Op: onto.Put, Commit: t.head.CommitID + 1 + int64(i), SchemaVersion: 1, Fields: []byte("{}"),
+		})
 	}
-	r.files = []dataFile{{kind: onto.KindEntity, typ: "T", version: 1, rows: int64(len(keys)), body: []byte(body)}}
+	r.files = []dataFile{encoded(versions)}
 	return r
 }
 
@@ -220,7 +225,9 @@ func (s *simulation) register(ctx context.Context, l *log, changer int) {
 	for n := range 4 {
 		name := fmt.Sprintf("T%d_%d", changer, n)
 		_, err := l.change(ctx, func(c *catalog, commit int64) (bool, error) {
-			c.Types = append(c.Types, schemaEntry{Kind: onto.KindEntity, Name: name, Version: 1, Since: commit + 1})
+			schema := onto.Schema{Kind: onto.KindEntity, Name: name, Key: "id", Fields: []onto.Field{{Name: "id", Type: onto.String}}}
+			v := onto.SchemaVersion{Schema: schema, Version: 1, JSON: schema.JSON(), Hash: schema.Hash(), Since: commit + 1}
+			c.Types = append(c.Types, newSchemaEntry(&v))
 			return true, nil
 		})
 		s.mu.Lock()
@@ -256,7 +263,7 @@ func (s *simulation) read(ctx context.Context, l *log, client int) {
 			seen = t.head.Sequence
 			_, err = readAll(ctx, l, t)
 		}
-		if err != nil && !errors.Is(err, onto.Unavailable) { // the storage was as bad as that
+		if err != nil && !errors.Is(err, onto.Unavailable) { // the storage was as bad as that, or a compaction was faster
 			s.complain("%s reads: %v", l.set.runtime, err)
 		}
 	}
@@ -277,30 +284,43 @@ func (s *simulation) clean(ctx context.Context, l *log) {
 }
 
 // readAll reads every round and every file that a tip leads to, and returns the
-// keys by commit.
+// keys by commit. Each version must be there once.
 func readAll(ctx context.Context, l *log, t *tip) (map[int64]string, error) {
 	keys := map[int64]string{}
 	for m, err := range l.rounds(ctx, t) {
 		if err != nil {
 			return nil, err
 		}
-		var want []string
 		for i, c := range m.Commits {
 			if i > 0 && c.Time < m.Commits[i-1].Time || len(m.Ancestors) > 0 && c.Time < m.Ancestors[0].Time {
 				return nil, onto.Errorf(onto.Corrupt, "commit %d is earlier than the one before", c.ID)
 			}
 			keys[c.ID] = c.Key
-			want = append(want, fmt.Sprintf("%d %s\n", c.ID, c.Key))
 		}
-		for i := range m.Files {
-			body, err := l.file(ctx, &m.Files[i])
-			if err != nil {
-				return nil, err
-			}
-			if string(body) != strings.Join(want, "") {
-				return nil, onto.Errorf(onto.Corrupt, "%s holds %q, want %q", m.Files[i].Path, body, want)
-			}
+	}
+	s, err := l.shelve(ctx, t, nil)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[int64]bool{}
+	for _, f := range s.files[typeName{onto.KindEntity, "T"}] {
+		body, err := l.data(ctx, &f)
+		if err != nil {
+			return nil, err
 		}
+		versions, err := decoded(body)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range versions {
+			if seen[v.Commit] || keys[v.Commit] != v.Key || v.Commit < f.First || v.Commit > f.Last {
+				return nil, onto.Errorf(onto.Corrupt, "%s holds %s as of %d, where %s is due, or twice", f.Path, v.Key, v.Commit, keys[v.Commit])
+			}
+			seen[v.Commit] = true
+		}
+	}
+	if len(seen) != len(keys) {
+		return nil, onto.Errorf(onto.Corrupt, "there are %d versions of %d commits", len(seen), len(keys))
 	}
 	return keys, nil
 }
@@ -357,7 +377,7 @@ func TestSimulation(t *testing.T) {
 	if backendtest.Soak() {
 		seeds = 5000
 	}
-	active, acked, unsure, refused, leases := map[string]int{}, 0, 0, 0, 0
+	active, acked, unsure, refused, leases, compacted := map[string]int{}, 0, 0, 0, 0, 0
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			s := simulate(seed, noMistake)
@@ -367,7 +387,7 @@ func TestSimulation(t *testing.T) {
 			for f := range s.w.fault {
 				active[f]++
 			}
-			acked, unsure, refused = acked+len(s.acked), unsure+len(s.unsure), refused+len(s.refused)
+			acked, unsure, refused, compacted = acked+len(s.acked), unsure+len(s.unsure), refused+len(s.refused), compacted+s.compacted
 			leases += len(s.tenures)
 		})
 		if t.Failed() {
@@ -381,7 +401,7 @@ func TestSimulation(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d seeds: %d commits acknowledged, %d unknown, %d refused; %d leases; faults active in runs: %v", seeds, acked, unsure, refused, leases, active)
+	t.Logf("%d seeds: %d commits acknowledged, %d unknown, %d refused; %d leases; %d compactions; faults active in runs: %v", seeds, acked, unsure, refused, leases, compacted, active)
 }
 
 // Every mistake is caught by some seed.

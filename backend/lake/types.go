@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/ontologia/onto"
@@ -62,4 +63,9 @@ func (t *types) newest(name typeName) *onto.SchemaVersion {
 		return &t.all[i]
 	}
 	return nil
+}
+
+// has reports whether there is, or was, a type with a name.
+func (t *types) has(name string) bool {
+	return slices.ContainsFunc(t.all, func(v onto.SchemaVersion) bool { return v.Schema.Name == name })
 }

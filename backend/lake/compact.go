@@ -1,0 +1,296 @@
+package lake
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
+)
+
+// Compaction merges files of a type whose commits follow each other into one. It
+// loses nothing: every version keeps its commit. It is published as everything
+// else is, by a head that names another catalog.
+
+const (
+	// compactFan is how many files of one level become one of the next. With it
+	// ten thousand rounds leave about forty files, and a row is written again
+	// less than four times.
+	compactFan = 12
+	// compactBytes is how large a file may become.
+	compactBytes = 256 << 20
+)
+
+// CompactionOptions tell what to compact. Nil and the zero value mean what is due.
+type CompactionOptions struct {
+	Type string // only this type; "" for all
+	All  bool   // all files of a type into one, due or not
+}
+
+// CompactionPlan is what a compaction would do.
+type CompactionPlan struct {
+	Items []CompactionItem // by kind and type
+}
+
+// CompactionItem is files of one type that become one.
+type CompactionItem struct {
+	Kind        onto.Kind
+	Type        string
+	Files       int
+	First, Last int64 // commits
+	Rows, Bytes int64
+
+	entries []fileEntry
+}
+
+// PlanCompaction tells what a compaction would do. It changes nothing.
+func (b *Backend) PlanCompaction(ctx context.Context, o *CompactionOptions) (*CompactionPlan, error) {
+	if o == nil {
+		o = &CompactionOptions{}
+	}
+	s, err := b.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	plan := &CompactionPlan{}
+	known := o.Type == ""
+	for _, t := range s.names() {
+		if o.Type != "" && t.Name != o.Type {
+			continue
+		}
+		known = true
+		files := s.files[t]
+		if !o.All {
+			files = due(files)
+		}
+		if len(files) > 1 {
+			plan.Items = append(plan.Items, newItem(files))
+		}
+	}
+	if !known && !s.types.has(o.Type) {
+		return nil, onto.Errorf(onto.NotFound, "there is no type %s", o.Type).WithHint("list the types with: onto info")
+	}
+	return plan, nil
+}
+
+func newItem(files []fileEntry) CompactionItem {
+	first, last := files[0], files[len(files)-1]
+	item := CompactionItem{Kind: first.Kind, Type: first.Type, Files: len(files), First: first.First, Last: last.Last, entries: files}
+	for _, f := range files {
+		item.Rows += f.Rows
+		item.Bytes += f.Bytes
+	}
+	return item
+}
+
+// due returns the newest files of a type that are to be merged, or none. The
+// levels of files fall from the oldest to the newest, like the digits of a
+// number: enough of the lowest level become one of the next, which may then be
+// enough there.
+func due(files []fileEntry) []fileEntry {
+	begin, bytes := len(files), int64(0)
+	for level := 0; ; level++ {
+		i := begin
+		for i > 0 && files[i-1].Level <= level && bytes+files[i-1].Bytes <= compactBytes {
+			i--
+			bytes += files[i].Bytes
+		}
+		have := begin - i
+		if begin < len(files) {
+			have++ // what the lower levels become
+		}
+		if have < compactFan {
+			return files[begin:]
+		}
+		begin = i
+	}
+}
+
+// levelOf is the level of what files become.
+func levelOf(files []fileEntry) int {
+	level := 0
+	for _, f := range files {
+		level = max(level, f.Level)
+	}
+	for n := len(files); n >= compactFan*compactFan; n /= compactFan { // a backlog counts as if it had been merged in time
+		level++
+	}
+	return level + 1
+}
+
+// Compact does what a plan tells, type by type. Writers and readers go on
+// meanwhile. What another compaction has done since is left out. Progress, if not
+// nil, is called with the rows that are done.
+func (b *Backend) Compact(ctx context.Context, plan *CompactionPlan, progress func(done, total int64)) (merged int, err error) {
+	var done, total int64
+	for _, item := range plan.Items {
+		total += item.Rows
+	}
+	for i := range plan.Items {
+		item := &plan.Items[i]
+		if err := b.usable(ctx); err != nil {
+			return merged, err
+		}
+		replaced, err := b.compactItem(ctx, item)
+		if err != nil {
+			return merged, onto.Errorf(onto.CodeOf(err), "compaction of %s: %w", item.Type, err)
+		}
+		if replaced {
+			merged++
+		}
+		if done += item.Rows; progress != nil {
+			progress(done, total)
+		}
+	}
+	return merged, nil
+}
+
+func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, error) {
+	s, err := b.view(ctx)
+	if err != nil {
+		return false, err
+	}
+	file, err := b.merge(ctx, s, item.entries)
+	if err != nil {
+		return false, err
+	}
+	entry, err := b.log.replace(ctx, item.entries, file, s)
+	if err != nil || entry == nil {
+		return false, err
+	}
+	if file != nil {
+		b.files.cache.Put(entry.object(), file.body)
+	}
+	return true, nil
+}
+
+// CompactEvery compacts what is due, again and again until the context ends, for
+// programs that run for long. Failed, if not nil, is told what went wrong; the
+// next turn tries again.
+func (b *Backend) CompactEvery(ctx context.Context, interval time.Duration, failed func(error)) {
+	for {
+		plan, err := b.PlanCompaction(ctx, nil)
+		if err == nil && len(plan.Items) > 0 {
+			_, err = b.Compact(ctx, plan, nil)
+		}
+		if ctx.Err() != nil || onto.CodeOf(err) == onto.Closed {
+			return
+		}
+		if err != nil && failed != nil {
+			failed(err)
+		}
+		timer := time.NewTimer(interval)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// snapshotPath is where the file is that others became.
+func snapshotPath(t typeName, first, last int64, attempt string) string {
+	return fmt.Sprintf("snapshots/%s/%s-%d-%d-%s.parquet", folderOf(t.Kind), bucket.Escape(t.Name), first, last, attempt)
+}
+
+// parseSnapshotPath reads what the key of such a file tells.
+func parseSnapshotPath(key string) (fileEntry, bool) {
+	folder, name, ok := strings.Cut(strings.TrimPrefix(key, "snapshots/"), "/")
+	parts := strings.Split(name, "-")
+	if n := len(parts); ok && n >= 4 && strings.HasPrefix(key, "snapshots/") {
+		f := fileEntry{Kind: onto.KindEntity, Path: key}
+		if folder == folderOf(onto.KindRelation) {
+			f.Kind = onto.KindRelation
+		}
+		var err error
+		if f.Type, err = bucket.Unescape(strings.Join(parts[:n-3], "-")); err != nil {
+			return f, false
+		}
+		f.First, _ = strconv.ParseInt(parts[n-3], 10, 64)
+		f.Last, _ = strconv.ParseInt(parts[n-2], 10, 64)
+		return f, f.First > 0 && f.Last >= f.First
+	}
+	return fileEntry{}, false
+}
+
+// replace publishes that a file has taken the place of others; nil if they held
+// nothing that still exists. It returns nil if somebody else has replaced them
+// before.
+func (l *log) replace(ctx context.Context, old []fileEntry, file *dataFile, s *shelf) (*fileEntry, error) {
+	t, first, last := old[0].typeName(), old[0].First, old[len(old)-1].Last
+	entry := &fileEntry{}
+	var replacement []fileEntry
+	if file != nil {
+		path := snapshotPath(t, first, last, l.set.attempt())
+		*entry = file.entry(path, first, last)
+		entry.Level = levelOf(old)
+		replacement = []fileEntry{*entry}
+		if err := l.create(ctx, object{path, file.body}); err != nil {
+			return nil, err
+		}
+	}
+	replaced := false
+	_, err := l.publish(ctx, func(now *tip, attempt string) (_ *proposal, err error) {
+		if !l.planted(staleTables) {
+			if s, err = l.shelve(ctx, now, s); err != nil {
+				return nil, err
+			}
+		}
+		var i int
+		if i, replaced = l.place(s.files[t], old); !replaced {
+			return nil, nil
+		}
+		c := *now.catalog
+		c.Attempt, c.Through = attempt, now.head.CommitID
+		c.Tables = s.tables(t, slices.Replace(slices.Clone(s.files[t]), i, min(i+len(old), len(s.files[t])), replacement...))
+		h := now.head.next(now.body, attempt, l.set.runtime, l.now())
+		h.Catalog = catalogPath(h.Sequence, attempt)
+		return &proposal{
+			objects: []object{{h.Catalog, encode(&c)}},
+			next:    &tip{head: h, manifest: now.manifest, catalog: &c},
+		}, nil
+	})
+	if err == nil && !replaced {
+		if file != nil {
+			l.discard(ctx, []object{{key: entry.Path}})
+		}
+		return nil, nil
+	}
+	return entry, err
+}
+
+// place finds where files stand among those of their type. It reports false if
+// they are not all there any more.
+func (l *log) place(files, old []fileEntry) (int, bool) {
+	if l.planted(blindCompaction) {
+		i, _ := slices.BinarySearchFunc(files, old[0].First, func(f fileEntry, first int64) int { return cmp.Compare(f.First, first) })
+		return i, true
+	}
+	i := slices.IndexFunc(files, func(f fileEntry) bool { return f.Path == old[0].Path })
+	if i < 0 || len(files) < i+len(old) {
+		return 0, false
+	}
+	return i, slices.EqualFunc(files[i:i+len(old)], old, func(a, b fileEntry) bool { return a.Path == b.Path })
+}
+
+// tables lists the files of all types, those of one as given.
+func (s *shelf) tables(name typeName, files []fileEntry) []tableEntry {
+	var list []tableEntry
+	for _, t := range s.names() {
+		entry := tableEntry{t.Kind, t.Name, s.files[t]}
+		if t == name {
+			entry.Files = files
+		}
+		entry.Files = slices.DeleteFunc(slices.Clone(entry.Files), func(f fileEntry) bool { return f.Version <= s.types.purged[t] })
+		if len(entry.Files) > 0 {
+			list = append(list, entry)
+		}
+	}
+	return list
+}
