@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 // runHistories applies random operations to the backend and to the reference
 // until there were enough.
 func runHistories(t *testing.T, target Target) {
-	want := times(10_000)
+	want := times(cmp.Or(target.Operations, 10_000))
 	dir := t.TempDir()
 	counts := tally{}
 	for counts.operations < want {

@@ -24,6 +24,9 @@ type Target struct {
 	// opened after its handles were closed gives the data back.
 	Open func(t testing.TB, p *Place) backend.Backend
 
+	// Operations is how many operations random histories have; 0 for 10,000.
+	Operations int
+
 	// Points names where an append can be made to fail: any moment before the
 	// commit is there. None leaves out the part about faults.
 	Points []string

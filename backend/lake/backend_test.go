@@ -3,7 +3,6 @@ package lake_test
 import (
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
@@ -32,6 +31,7 @@ func TestContractInMemory(t *testing.T) {
 func TestContractWithDuckDB(t *testing.T) {
 	var buckets sync.Map
 	backendtest.Run(t, backendtest.Target{
+		Operations: 200,
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
 			b, _ := buckets.LoadOrStore(p.Name, memory.New(nil))
 			return open(t, kept{b.(bucket.Bucket)}, p, -1)
@@ -53,7 +53,7 @@ func TestContractOnFiles(t *testing.T) {
 
 func open(t testing.TB, b bucket.Bucket, p *backendtest.Place, inProcess int64) backend.Backend {
 	t.Helper()
-	l, err := lake.Open(t.Context(), b, &lake.Options{Now: p.Now, Trusted: true, LockTimeout: time.Second, InProcess: inProcess})
+	l, err := lake.Open(t.Context(), b, &lake.Options{Now: p.Now, Trusted: true, LockTimeout: p.LockTimeout, InProcess: inProcess})
 	if err != nil {
 		t.Fatal(err)
 	}
