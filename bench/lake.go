@@ -18,6 +18,9 @@ func lakeBenchmarks() []benchmark {
 	return []benchmark{
 		{"B16", "commits on a lake by many callers", "lake", lakeCommits},
 		{"B17", "requests of a round on a lake", "lake", lakeRequests},
+		{"B18", "latest scan of a lake", "lake", lakeScans},
+		{"B19", "point get on a lake", "lake", lakeGets},
+		{"B20", "cold open of a lake", "lake", lakeColdOpen},
 	}
 }
 

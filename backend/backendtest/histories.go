@@ -23,6 +23,9 @@ func runHistories(t *testing.T, target Target) {
 	counts := tally{}
 	for counts.operations < want {
 		rapid.Check(t, func(rt *rapid.T) {
+			if counts.operations >= want {
+				return
+			}
 			h := newHistory(t, rt, target, newPlace(t, dir))
 			defer h.end()
 			h.counts = &counts

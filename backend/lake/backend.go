@@ -145,7 +145,7 @@ func (b *Backend) view(ctx context.Context) (*shelf, error) {
 	if err := b.usable(ctx); err != nil {
 		return nil, err
 	}
-	t, err := b.log.refresh(ctx)
+	t, err := b.newest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -156,6 +156,27 @@ func (b *Backend) view(ctx context.Context) (*shelf, error) {
 		return b.shelf, nil
 	}
 	return s, err
+}
+
+// newest returns the newest tip. The first time the files of the one that is known
+// are looked up meanwhile: mostly it is the newest.
+func (b *Backend) newest(ctx context.Context) (t *tip, err error) {
+	b.mu.Lock()
+	cold := b.shelf == nil
+	b.mu.Unlock()
+	known := b.log.last()
+	if !cold || known == nil {
+		return b.log.refresh(ctx)
+	}
+	err = sideBySide(2, func(i int) (err error) {
+		if i == 0 {
+			t, err = b.log.refresh(ctx)
+		} else {
+			_, _ = b.shelve(ctx, known) // if it fails, whoever asks next finds out
+		}
+		return err
+	})
+	return t, err
 }
 
 // refresh returns the newest tip, with one request if it has not changed.
@@ -196,7 +217,7 @@ func (b *Backend) shelve(ctx context.Context, t *tip) (*shelf, error) {
 }
 
 // atOnce is how many objects are read side by side.
-const atOnce = 32
+const atOnce = 128
 
 // sideBySide calls f for each number, several at a time.
 func sideBySide(n int, f func(i int) error) error {

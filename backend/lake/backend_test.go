@@ -31,7 +31,7 @@ func TestContractInMemory(t *testing.T) {
 func TestContractWithDuckDB(t *testing.T) {
 	var buckets sync.Map
 	backendtest.Run(t, backendtest.Target{
-		Operations: 200,
+		Operations: 100,
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
 			b, _ := buckets.LoadOrStore(p.Name, memory.New(nil))
 			return open(t, kept{b.(bucket.Bucket)}, p, -1)
@@ -41,6 +41,7 @@ func TestContractWithDuckDB(t *testing.T) {
 
 func TestContractOnFiles(t *testing.T) {
 	backendtest.Run(t, backendtest.Target{
+		Operations: 2_000,
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
 			b, err := file.Open(p.Dir, nil)
 			if err != nil {

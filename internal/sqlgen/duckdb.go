@@ -361,6 +361,6 @@ func (d DuckDB) IsNull(v Value, so bool) Part {
 // no list.
 func (d DuckDB) Some(v Value, alias string, condition func(element Value) Part) Part {
 	name := Part{SQL: alias}
-	return SQL("len(list_filter(json_extract(?, ?), lambda ?: coalesce(?, FALSE))) > 0",
+	return SQL("len(list_filter(json_extract(?, ?)::JSON[], lambda ?: coalesce(?, FALSE))) > 0",
 		v.Document, d.path(v, "[*]"), name, condition(Value{Element: alias, Document: name}))
 }

@@ -1,6 +1,7 @@
 package duck
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -125,8 +126,12 @@ func (v *view) files() sqlgen.Part {
 	return raw("(SELECT " + strings.Join(nulls, ", ") + " WHERE FALSE UNION ALL BY NAME SELECT * FROM " + read + ")")
 }
 
-// literalPath writes a path so that none of its characters is a pattern.
+// literalPath writes a path so that none of its characters is a pattern, and so
+// that it can be compared with that of the directory.
 func literalPath(path string) string {
+	if absolute, err := filepath.Abs(path); err == nil && !filepath.IsAbs(path) {
+		path = absolute
+	}
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
 }
 
