@@ -17,11 +17,11 @@ func (c *command) janitorCommand() *cobra.Command {
 	var grace time.Duration
 	cmd := &cobra.Command{
 		Use:   "janitor",
-		Short: "Remove what lost or killed writers left in a lake",
+		Short: "Remove what nothing in a lake leads to any more",
 		Long: `List the objects of a lake that nothing leads to: attempts to commit that lost
-against another, or whose writer was killed, leave them. They are harmless and
-only take room. With --apply they are removed, after making sure once more that
-nothing leads to them. Objects younger than the grace period stay, since an
+against another, or whose writer was killed, abandon them, and a compaction leaves
+files behind that it has replaced. They are harmless and only take room. With
+--apply they are removed, after making sure once more that nothing leads to them. Objects younger than the grace period stay, since an
 attempt may be under way; age is by the bucket's own clock.`,
 		Example: `  onto janitor --storage-uri s3://my-bucket/crm
   onto janitor --grace 24h --json --storage-uri s3://my-bucket/crm
@@ -47,13 +47,14 @@ type sweeper interface {
 
 // orphanRow is an object that nothing leads to.
 type orphanRow struct {
-	Key   string `json:"key"`
-	Age   int64  `json:"age_s"`
-	Bytes int64  `json:"bytes"`
+	Key    string `json:"key"`
+	Reason string `json:"reason"` // abandoned or replaced
+	Age    int64  `json:"age_s"`
+	Bytes  int64  `json:"bytes"`
 }
 
 func (r orphanRow) cells() ([]string, error) {
-	return []string{r.Key, (time.Duration(r.Age) * time.Second).String(), strconv.FormatInt(r.Bytes, 10)}, nil
+	return []string{r.Key, r.Reason, (time.Duration(r.Age) * time.Second).String(), strconv.FormatInt(r.Bytes, 10)}, nil
 }
 
 // janitorDoc is what a janitor would remove, or has.
@@ -88,7 +89,7 @@ func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) 
 	}
 	doc := janitorDoc{Orphans: []orphanRow{}, Bytes: plan.Bytes, Applied: apply}
 	for _, o := range plan.Orphans {
-		doc.Orphans = append(doc.Orphans, orphanRow{o.Key, int64(o.Age / time.Second), o.Size})
+		doc.Orphans = append(doc.Orphans, orphanRow{o.Key, o.Reason, int64(o.Age / time.Second), o.Size})
 	}
 	if apply && len(plan.Orphans) > 0 {
 		if doc.Removed, err = s.Sweep(ctx, plan); err != nil {
@@ -103,7 +104,7 @@ func (c *command) printJanitor(doc janitorDoc) error {
 	if c.json {
 		return c.document(doc)
 	}
-	out := c.rows(wholeColumns("key", "age", "bytes"))
+	out := c.rows(wholeColumns("key", "reason", "age", "bytes"))
 	for _, r := range doc.Orphans {
 		if err := out.add(r); err != nil {
 			return err

@@ -86,7 +86,7 @@ commit was made, 9 not found.`,
 		c.putCommand(), c.linkCommand(), c.deleteCommand(), c.revertCommand(),
 		c.queryCommand(), c.logCommand(), c.diffCommand(), c.blameCommand(), c.commitsCommand(),
 		c.schemaCommand(), c.migrateCommand(), c.verifyCommand(), c.importCommand(), c.exportCommand(), c.projectionCommand(), c.doctorCommand(),
-		c.lockCommand(), c.backupCommand(), c.restoreCommand(), c.janitorCommand(),
+		c.lockCommand(), c.backupCommand(), c.restoreCommand(), c.compactCommand(), c.janitorCommand(), c.indexCommand(),
 	)
 	addCompletion(root)
 	return root

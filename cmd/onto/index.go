@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake"
+)
+
+func (c *command) indexCommand() *cobra.Command {
+	return group("index", "Check or repair the indexes of a lake", `  onto index verify --storage-uri s3://my-bucket/crm
+  onto index repair --apply --storage-uri s3://my-bucket/crm`,
+		c.indexVerifyCommand(), c.indexRepairCommand())
+}
+
+func (c *command) indexVerifyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify",
+		Short: "Compare the indexes with what is stored",
+		Long: `Compare the index of each type, and what is told about types beside the catalog,
+with the files and types that the head leads to. Answers of onto do not depend on
+them; other programs that read the bucket may. While others commit, an index can
+lag for a moment. Exit status 3 if there is a finding.`,
+		Example: `  onto index verify --storage-uri s3://my-bucket/crm
+  onto index verify --json --storage-uri file:///var/lib/crm`,
+		Args: argCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.verifyIndex(cmd.Context()) },
+	}
+}
+
+func (c *command) indexRepairCommand() *cobra.Command {
+	var apply bool
+	cmd := &cobra.Command{
+		Use:   "repair",
+		Short: "Write indexes anew that are not as they should be",
+		Long: `List the indexes of types, and the objects about types beside the catalog, that
+are not as they should be, each with the reason. With --apply they are written
+anew from the files and types that the head leads to. No commit is made.`,
+		Example: `  onto index repair --storage-uri s3://my-bucket/crm
+  onto index repair --apply --json --storage-uri file:///var/lib/crm`,
+		Args: argCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.repairIndex(cmd.Context(), apply) },
+	}
+	cmd.Flags().BoolVar(&apply, "apply", false, "write them")
+	return cmd
+}
+
+// indexer is a backend with indexes that other programs may read.
+type indexer interface {
+	VerifyIndex(ctx context.Context) ([]onto.Finding, error)
+	RepairIndex(ctx context.Context, apply bool) ([]lake.IndexRepair, error)
+}
+
+// warner is a backend that tells why indexes could not be written.
+type warner interface {
+	LastIndexWarning() string
+}
+
+// withIndexer opens the store, runs f and closes the store.
+func (c *command) withIndexer(ctx context.Context, verb string, how access, f func(indexer) error) (err error) {
+	b, _, err := c.openBackend(ctx, how)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := b.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	x, ok := backend.As[indexer](b)
+	if !ok {
+		return c.unsupported(verb, "has no indexes of its files", "name a lake with --storage-uri")
+	}
+	return f(x)
+}
+
+func (c *command) verifyIndex(ctx context.Context) error {
+	return c.withIndexer(ctx, "index verify", reading, func(x indexer) error {
+		findings, err := x.VerifyIndex(ctx)
+		if err != nil {
+			return err
+		}
+		out, here := c.rows(wholeColumns("severity", "code", "message", "remedy")), c.place()
+		for _, f := range findings {
+			if err := out.add(findingRow{f.Code, f.Severity, f.Message, here.nameIn(f.Remedy)}); err != nil {
+				return err
+			}
+		}
+		if err := out.close("no findings: the indexes are what the head leads to"); err != nil || len(findings) == 0 {
+			return err
+		}
+		return onto.Errorf(checkFailed, "the check found %s", count(len(findings), "warning", "warnings")).
+			WithHint("repair what it found with: onto index repair --apply")
+	})
+}
+
+// repairRow is an object that is not as it should be.
+type repairRow struct {
+	Key     string     `json:"key"`
+	Kind    *onto.Kind `json:"type_kind"` // null if it is about all types
+	Type    *string    `json:"type_name"`
+	Before  int        `json:"entries_before"`
+	After   int        `json:"entries_after"`
+	Reason  string     `json:"reason"`
+	Applied bool       `json:"applied"`
+}
+
+func newRepairRow(r lake.IndexRepair) repairRow {
+	row := repairRow{Key: r.Key, Type: orNull(r.Type), Before: r.Before, After: r.After, Reason: r.Reason, Applied: r.Applied}
+	if r.Kind != "" {
+		row.Kind = &r.Kind
+	}
+	return row
+}
+
+func (r repairRow) cells() ([]string, error) {
+	return []string{r.Key, strconv.Itoa(r.Before), strconv.Itoa(r.After), r.Reason}, nil
+}
+
+func (c *command) repairIndex(ctx context.Context, apply bool) error {
+	how := reading
+	if apply {
+		how = writing
+	}
+	return c.withIndexer(ctx, "index repair", how, func(x indexer) error {
+		repairs, failed := x.RepairIndex(ctx, apply)
+		out, written := c.rows(wholeColumns("key", "before", "after", "reason")), 0
+		for _, r := range repairs {
+			if r.Applied {
+				written++
+			}
+			if err := out.add(newRepairRow(r)); err != nil {
+				return err
+			}
+		}
+		if failed != nil {
+			return failed
+		}
+		if err := out.close("nothing to repair: the indexes are what the head leads to"); err != nil || len(repairs) == 0 || c.json {
+			return err
+		}
+		total := count(len(repairs), "object", "objects")
+		if apply {
+			c.say("wrote %d of %s", written, total)
+			return nil
+		}
+		c.say("%s", c.place().nameIn(total+" to write; write them with: onto index repair --apply"))
+		return nil
+	})
+}
