@@ -20,14 +20,16 @@ const (
 	none     = "None needed."
 	rebuild  = "Make the projection anew: onto projection rebuild."
 	restore  = "Restore a backup: history cannot be derived from anything else."
-	bug      = "The store is lost with its process; report this as a bug."
+	bug      = "Restore a backup. A store in memory is lost with its process: report this as a bug."
+	object   = "Restore the object, or the whole bucket, from a backup or from an older version that the storage keeps."
+	indexes  = "Write them anew: onto index repair --apply."
 	register = "Register the type: onto init --schema FILE."
 )
 
 // Codes returns every code that a backend reports, sorted.
 func Codes() []Entry {
 	var list []Entry
-	for _, part := range [][]Entry{logEntries(), versionEntries(), typeEntries(), projectionEntries(), derivedEntries(), surveyEntries(), memoryEntries()} {
+	for _, part := range [][]Entry{logEntries(), versionEntries(), typeEntries(), projectionEntries(), derivedEntries(), surveyEntries(), plainEntries(), lakeEntries()} {
 		list = append(list, part...)
 	}
 	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Code, b.Code) })
@@ -154,9 +156,10 @@ func surveyEntries() []Entry {
 	}
 }
 
-// memoryEntries are about a store in memory. Nobody but the program itself can
-// have done that.
-func memoryEntries() []Entry {
+// plainEntries are about what every version and commit must be, where nothing but
+// history is kept: in memory and in a lake. Nobody but the program itself, or who
+// has edited objects, can have done that.
+func plainEntries() []Entry {
 	return []Entry{
 		failure("delete_fields", "A delete has fields, which histories would show.", bug),
 		failure("delete_of_nothing", "A commit deletes what does not exist, which histories would show as a change.", bug),
@@ -172,5 +175,31 @@ func memoryEntries() []Entry {
 		failure("version_order", "The versions of the log are out of order, so another one than the newest may be shown.", bug),
 		failure("version_orphan", "A version belongs to a commit that does not exist.", bug),
 		failure("version_unchanged", "A version repeats the one before it, so histories show a change that was none.", bug),
+	}
+}
+
+// lakeEntries are about the objects of a lake.
+func lakeEntries() []Entry {
+	return []Entry{
+		failure("catalog_differs", "The catalog says of files what cannot be: their commits overlap or do not exist. Reads can leave versions out or show them twice.", object),
+		failure("chain_broken", "A manifest or the head does not go with the round before it. Commits may have been removed or put in between, and views of the past can be wrong.", object),
+		failure("checkpoint_differs", "A checkpoint lists rounds otherwise than their manifests do. Who reads the log through it gets wrong answers, and repeated idempotency keys may not be refused.", object),
+		notice("checkpoints_behind", "Many rounds are not listed by any checkpoint. Answers are right; opening the lake takes longer with each round. Whoever commits writes checkpoints, so mostly it was not allowed to.",
+			"Make some commits with credentials that may write below meta/checkpoints."),
+		failure("file_differs", "A data file is as it was written, but holds other rows than is said of it. Reads that rely on that can leave versions out.", object),
+		notice("files_many", "A type has more than 100 files. Answers are right and take longer with each file.", "Merge them: onto compact --apply."),
+		failure("head_rewound", "The head is older than one that was seen before, or does not come after it: the bucket was restored or replaced. Commits that were acknowledged since are lost.",
+			"Find out who has restored the bucket. If that was right, open the store again."),
+		failure("object_damaged", "An object is not what was written: its length, its hash or its form is another. Reads that need it fail. A warning if nobody needs it any more.", object),
+		failure("object_foreign", "An object belongs to another store. Two lakes were mixed, or a backup was restored into the wrong place.", object),
+		failure("object_missing", "An object that the head leads to does not exist. Reads that need it fail.", object),
+		notice("index_damaged", "The index of a type cannot be read, or is not about it. Other programs that go by it are led astray; this one does not read it.", indexes),
+		notice("index_entry_missing", "The index of a type does not list one of its files, so other programs that go by it leave versions out.", indexes),
+		notice("index_lag", "The index of a type is older than the last commit that touched it. Other programs that go by it see the past.", indexes),
+		notice("index_object_missing", "A type has no index, so other programs have to go by the manifests.", indexes),
+		notice("index_path_mismatch", "The index of a type lists another file than the head leads to, so other programs that go by it read what was replaced.", indexes),
+		notice("schema_object_stale", "What is told about types under meta/schema is not what the catalog says. Other programs that go by it have wrong types.", indexes),
+		notice("objects_orphaned", "Attempts that lost or were killed have left objects behind, or others have taken their place. They cost room and nothing else.",
+			"Remove them: onto janitor shows what it would remove, onto janitor --apply does it."),
 	}
 }

@@ -48,10 +48,11 @@ type Backend struct {
 	opts  Options
 	files *reader
 
-	group  group          // of callers that want to write
-	recent *recent        // used by whoever has the turn
-	keys   keyring        // likewise
-	aside  sync.WaitGroup // what is written beside commits
+	group   group          // of callers that want to write
+	recent  *recent        // used by whoever has the turn
+	keys    keyring        // likewise
+	aside   sync.WaitGroup // what is written beside commits
+	deriver                // of what is derived from commits
 
 	mu        sync.Mutex // guards what follows
 	shelf     *shelf     // the newest that was needed
@@ -71,7 +72,7 @@ func Open(ctx context.Context, b bucket.Bucket, opts *Options) (*Backend, error)
 	l.log = &log{b: b, set: settings{
 		now: l.opts.Now, attempt: newAttempt, jitter: mathrand.Int64N, runtime: l.opts.Runtime, patience: l.opts.Patience,
 	}}
-	l.keys.log = l.log
+	l.keys.log, l.origin = l.log, l.log
 	if err := l.open(ctx); err != nil {
 		b.Close()
 		return nil, err
@@ -264,6 +265,7 @@ func (b *Backend) Close() error {
 	b.closed = true
 	engine := b.engine
 	b.mu.Unlock()
+	b.settle()
 	b.aside.Wait()
 	var err error
 	if engine != nil {

@@ -166,6 +166,10 @@ func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, 
 	if file != nil {
 		b.files.cache.Put(entry.object(), file.body)
 	}
+	if s, err := b.view(ctx); err == nil {
+		b.announce()
+		b.aside.Go(func() { b.derive(context.WithoutCancel(ctx), s, []typeName{{item.Kind, item.Type}}, false) })
+	}
 	return true, nil
 }
 

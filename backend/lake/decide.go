@@ -56,7 +56,7 @@ func (g *ground) append(d *draft, lease error) (onto.Result, error) {
 		var err error
 		types, err = backend.Evolve(types, d.Evolve, g.head+1, g.stamp(), func(kind onto.Kind, name string) int64 {
 			purged = append(purged, typeName{kind, name})
-			return g.counts[typeName{kind, name}] + g.added(typeName{kind, name})
+			return g.counts[typeName{kind, name}] + int64(len(g.of(typeName{kind, name})))
 		})
 		if err != nil {
 			return onto.Result{}, err
@@ -167,15 +167,15 @@ func (g *ground) keep(d *draft, changes []backend.Write, metadata map[string]any
 	return c
 }
 
-// added counts the versions of a type in the round.
-func (g *ground) added(t typeName) int64 {
-	var n int64
-	for i := range g.versions {
-		if g.versions[i].Kind == t.Kind && g.versions[i].Type == t.Name {
-			n++
+// of returns the versions of a type in the round.
+func (g *ground) of(t typeName) []onto.Version {
+	var list []onto.Version
+	for _, v := range g.versions {
+		if v.Kind == t.Kind && v.Type == t.Name {
+			list = append(list, v)
 		}
 	}
-	return n
+	return list
 }
 
 // purge forgets versions of types that exist no more.

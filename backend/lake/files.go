@@ -22,9 +22,10 @@ type reader struct {
 	log   *log
 	cache *cache.Cache
 
-	mu    sync.Mutex // guards what follows
-	open  map[string]*openFile
-	order []string // of open, least recently used first
+	mu     sync.Mutex // guards what follows
+	open   map[string]*openFile
+	order  []string // of open, least recently used first
+	prints prints
 }
 
 // openFile is a local copy that is open.
@@ -63,7 +64,7 @@ func (o *openFile) versions(ctx context.Context) ([]onto.Version, error) {
 }
 
 func newReader(l *log, c *cache.Cache) *reader {
-	return &reader{log: l, cache: c, open: map[string]*openFile{}}
+	return &reader{log: l, cache: c, open: map[string]*openFile{}, prints: newPrints()}
 }
 
 // object is a file as the cache knows it.
@@ -221,7 +222,7 @@ func (r *reader) closeAll() error {
 // sorted, each once.
 func (r *reader) find(ctx context.Context, s *shelf, t typeName, ids []onto.Identity, at int64) ([]onto.Version, error) {
 	var found []onto.Version
-	files := s.of(t, 0, at)
+	files := r.likely(s.of(t, 0, at), ids)
 	if err := r.fetch(ctx, files, len(ids)); err != nil {
 		return nil, err
 	}
@@ -231,6 +232,7 @@ func (r *reader) find(ctx context.Context, s *shelf, t typeName, ids []onto.Iden
 			return nil, err
 		}
 		list, err := file.find(ctx, ids, at)
+		r.learn(file)
 		done()
 		if err != nil {
 			return nil, err

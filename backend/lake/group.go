@@ -180,10 +180,15 @@ func (b *Backend) proposal(t *tip, g *ground, files []dataFile, c *catalog, evol
 func (b *Backend) adopt(ctx context.Context, t *tip, g *ground, files []dataFile) {
 	if len(g.commits) > 0 {
 		for i := range files {
-			b.files.cache.Put(t.manifest.Files[i].object(), files[i].body)
+			f := &t.manifest.Files[i]
+			b.files.cache.Put(f.object(), files[i].body)
+			if f.Bytes <= smallFile {
+				b.files.note(f.Path, g.of(f.typeName()))
+			}
 		}
 	}
 	s, err := b.shelve(ctx, t)
+	b.deriveAside(ctx, t)
 	if err != nil {
 		return // whoever asks next finds out
 	}
@@ -191,6 +196,16 @@ func (b *Backend) adopt(ctx context.Context, t *tip, g *ground, files []dataFile
 	if m := t.manifest; m != nil && m.Round%checkpointRounds == 0 {
 		b.aside.Go(func() { _ = b.log.checkpoint(ctx) }) // if it fails, the next one does more
 	}
+}
+
+// deriveAside lets the derived objects follow what was published.
+func (b *Backend) deriveAside(ctx context.Context, t *tip) {
+	b.mu.Lock()
+	s := b.shelf // of the tip, or of a later one
+	b.mu.Unlock()
+	touched, schemaChanged := touchedBy(t)
+	b.announce()
+	b.aside.Go(func() { b.derive(ctx, s, touched, schemaChanged) })
 }
 
 // Append implements [backend.Backend].

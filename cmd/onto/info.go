@@ -43,6 +43,8 @@ type infoDoc struct {
 	Schemas  []schemaRow `json:"schemas,omitempty"`
 	Warnings []string    `json:"warnings"`
 
+	IndexWarning string `json:"last_index_warning,omitempty"` // why indexes of a lake could not be written
+
 	head onto.Commit
 }
 
@@ -117,6 +119,9 @@ func describe(ctx context.Context, s *store.Store, where location, stats bool) (
 		}
 		doc.Types = append(doc.Types, r)
 	}
+	if w, ok := backend.As[warner](s.Backend()); ok {
+		doc.IndexWarning = w.LastIndexWarning()
+	}
 	if doc.head, err = s.Head(ctx); err != nil || doc.head.ID == 0 {
 		return doc, err
 	}
@@ -137,6 +142,7 @@ func (c *command) printInfo(doc infoDoc, stats bool) error {
 		{"store id", doc.StoreID},
 		{"head", head},
 		{"size", known(doc.Bytes != 0, showBytes(doc.Bytes))},
+		{"index", doc.IndexWarning},
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,163 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/bucket"
+)
+
+var _ backend.Checker = (*Backend)(nil)
+
+// Check examines the lake: the log, the checkpoints and the catalog against it,
+// and every data file. It reads the objects themselves, not local copies, as one
+// head leads to them. It holds a few bytes for each commit and for each identity
+// of one type.
+func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
+	return b.CheckSteps(ctx, func(string) {})
+}
+
+// CheckSteps is Check that tells before each step what it looks at. What is
+// damaged or missing is a finding and does not end the check; a storage that does
+// not answer does.
+func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error] {
+	return findings(func(push func(onto.Finding) error) error {
+		c := &checker{ctx: ctx, b: b, push: push, step: step}
+		return c.run()
+	})
+}
+
+// errEnough ends a sequence whose reader wants no more.
+var errEnough = errors.New("no more findings are wanted")
+
+// findings is what a function pushes. It may push on after errEnough; nobody sees
+// that.
+func findings(run func(push func(onto.Finding) error) error) iter.Seq2[onto.Finding, error] {
+	return func(yield func(onto.Finding, error) bool) {
+		enough := false
+		err := run(func(f onto.Finding) error {
+			if enough = enough || !yield(f, nil); enough {
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(onto.Finding{}, err)
+		}
+	}
+}
+
+// checker is a check under way.
+type checker struct {
+	ctx  context.Context
+	b    *Backend
+	push func(onto.Finding) error
+	step func(name string)
+
+	head    *head
+	catalog *catalog // nil if it cannot be read
+	schemas []onto.SchemaVersion
+	purged  map[typeName]int
+
+	files  map[typeName][]fileEntry // those that readers use, oldest first
+	keys   map[[16]byte]int64       // by the hash of an idempotency key: the commit that used it
+	left   tally                    // versions that were not found yet
+	broken bool                     // a part of the log cannot be read, so that versions may be missing
+	lists  *listing                 // what checkpoints say of the rounds
+}
+
+func (c *checker) run() error {
+	c.step("the head")
+	if ok, err := c.root(); err != nil || !ok {
+		return err
+	}
+	for _, s := range []struct {
+		name string
+		run  func() error
+	}{
+		{"types", c.types}, {"checkpoints", c.checkpoints}, {"the log", c.log}, {"files", c.tables},
+		{"versions", c.versions}, {"the commits of versions", c.operations},
+	} {
+		c.step(s.name)
+		if err := s.run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const restoreObject = "restore the object, or the whole bucket, from a backup"
+
+// report reports what makes answers wrong.
+func (c *checker) report(code, format string, args ...any) error {
+	return c.push(onto.Finding{Code: code, Severity: onto.SeverityError, Message: fmt.Sprintf(format, args...), Remedy: restoreObject})
+}
+
+// warn reports what is unusual.
+func (c *checker) warn(code, remedy, format string, args ...any) error {
+	return c.push(onto.Finding{Code: code, Severity: onto.SeverityWarning, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+// secondLooks is how often an object that is missing or damaged is read again:
+// the way from the storage may be at fault.
+const secondLooks = 2
+
+// read reads an object that should be there. Nil means that it is missing. Fit, if
+// not nil, tells whether it is as it was written; if not it is read again.
+func (c *checker) read(key string, fit func(body []byte) bool) ([]byte, error) {
+	wait, looks := c.b.log.waiter(), 0
+	for {
+		if err := c.b.usable(c.ctx); err != nil {
+			return nil, err
+		}
+		object, err := c.b.log.b.Get(c.ctx, key, bucket.Range{}, "")
+		missing := errors.Is(err, bucket.ErrNotFound)
+		seen := err == nil || missing
+		switch {
+		case err == nil && (fit == nil || fit(object.Data)):
+			return object.Data, nil
+		case seen:
+			looks++
+		case definite(err):
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		late := error(nil)
+		if looks <= secondLooks {
+			late = wait.pause(c.ctx)
+		}
+		switch {
+		case seen && c.ctx.Err() == nil && (late != nil || looks > secondLooks):
+			if !missing && object.Data == nil {
+				return []byte{}, nil
+			}
+			return object.Data, nil // nil if it is missing
+		case late != nil:
+			return nil, fmt.Errorf("%s: %w", key, errors.Join(err, late))
+		}
+	}
+}
+
+// firstLine is an error without what was tried in vain besides.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// missing reports an object that is not there.
+func (c *checker) missing(key string) error {
+	return c.report("object_missing", "%s: it is missing", key)
+}
+
+// flawed reports an object that cannot be what was written.
+func (c *checker) flawed(key string, err error) error {
+	var e *onto.Error
+	if errors.As(err, &e) && e.Code == onto.Corrupt && e.Err != nil {
+		err = e.Err // without the key
+	}
+	return c.report("object_damaged", "%s: %s", key, firstLine(err))
+}

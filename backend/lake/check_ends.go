@@ -1,0 +1,92 @@
+package lake
+
+import (
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// endBatch is how many relations are looked at together.
+const endBatch = 4096
+
+// endpoints notices live relations of a type whose endpoints do not exist, which
+// is allowed and often a mistake. It says nothing where the entities of an endpoint
+// cannot all be read.
+func (c *checker) endpoints(h *history, damaged map[typeName]bool) error {
+	i := backend.LastOf(c.schemas, h.name.Kind, h.name.Name)
+	if i < 0 {
+		return nil // which was reported
+	}
+	schema := &c.schemas[i].Schema
+	if damaged[typeName{onto.KindEntity, schema.Left}] || damaged[typeName{onto.KindEntity, schema.Right}] {
+		return nil
+	}
+	err := c.eachLive(h, func(batch []onto.Identity) error { return c.lookUp(schema, batch) })
+	if onto.CodeOf(err) == onto.Corrupt { // an object was removed since it was checked
+		return c.report("check_stopped", "the endpoints of %s could not be checked to the end: %s", h.name.Name, firstLine(err))
+	}
+	return err
+}
+
+// eachLive goes through the live identities of a type in batches.
+func (c *checker) eachLive(h *history, do func(batch []onto.Identity) error) error {
+	var batch []onto.Identity
+	for i := range h.read {
+		file, done, err := c.b.files.use(c.ctx, &h.read[i])
+		if err != nil {
+			return err
+		}
+		for v, err := range file.All(c.ctx) {
+			if err == nil && h.newest[h.hash(v.Identity)] == h.stateOf(&v) && v.Live() {
+				batch = append(batch, v.Identity)
+			}
+			if err == nil && len(batch) == endBatch {
+				err = do(batch)
+				batch = batch[:0]
+			}
+			if err != nil {
+				done()
+				return err
+			}
+		}
+		done()
+	}
+	return do(batch)
+}
+
+// lookUp reports the relations whose endpoints do not exist.
+func (c *checker) lookUp(schema *onto.Schema, relations []onto.Identity) error {
+	s := &shelf{tip: &tip{head: c.head, catalog: c.catalog}, types: &types{purged: c.purged}, files: c.files}
+	exists := map[onto.Identity]bool{}
+	wanted := map[string][]onto.Identity{}
+	for _, id := range relations {
+		for _, end := range []onto.Identity{onto.EntityID(schema.Left, id.Left), onto.EntityID(schema.Right, id.Right)} {
+			if _, known := exists[end]; !known {
+				exists[end] = false
+				wanted[end.Type] = append(wanted[end.Type], end)
+			}
+		}
+	}
+	for typ, ids := range wanted {
+		slices.SortFunc(ids, onto.Identity.Compare)
+		found, err := c.b.files.find(c.ctx, s, typeName{onto.KindEntity, typ}, ids, c.head.CommitID)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			exists[found[i].Identity] = found[i].Live()
+		}
+	}
+	for _, id := range relations {
+		for _, end := range []onto.Identity{onto.EntityID(schema.Left, id.Left), onto.EntityID(schema.Right, id.Right)} {
+			if exists[end] {
+				continue
+			}
+			if err := c.warn("endpoint_missing", "put the entity, or delete the relation", "%s: there is no %s", id, end); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package lake
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
+)
+
+// livePaths are the paths of files that the catalog names.
+func (c *checker) livePaths() map[string]bool {
+	live := map[string]bool{}
+	if c.catalog != nil {
+		for _, t := range c.catalog.Tables {
+			for _, f := range t.Files {
+				live[f.Path] = true
+			}
+		}
+	}
+	return live
+}
+
+// through is the commit up to which the catalog names the files.
+func (c *checker) through() int64 {
+	if c.catalog == nil {
+		return 0
+	}
+	return c.catalog.Through
+}
+
+// own looks at the files that a round has written. Those that a compaction has
+// replaced may be gone.
+func (w *walk) own(m *manifest) error {
+	path := m.entry().Path
+	rows := map[typeName]int64{}
+	for i := range m.Commits {
+		for _, t := range m.Commits[i].Touched {
+			rows[typeName{t.Kind, t.Type}] += int64(t.Operations)
+		}
+	}
+	for _, f := range m.Files {
+		t := f.typeName()
+		if f.First != m.First || f.Last != m.CommitID || !strings.HasPrefix(f.Path, strings.TrimSuffix(path, "manifest.json")) || rows[t] != f.Rows {
+			w.left.hide(m.First, m.CommitID)
+			err := w.report("file_differs", "%s: what it says of %s (%d rows of commits %d to %d) does not go with its commits", path, f.Path, f.Rows, f.First, f.Last)
+			if err != nil {
+				return err
+			}
+		}
+		delete(rows, t)
+		switch {
+		case f.Version <= w.purged[t]: // nobody reads it
+		case f.Last > w.through():
+			w.files[t] = append(w.files[t], f)
+		case !w.live[f.Path]:
+			w.old = append(w.old, f)
+		}
+	}
+	for t, n := range rows {
+		w.left.hide(m.First, m.CommitID)
+		if err := w.report("file_differs", "%s: its commits have %d versions of %s %s and no file", path, n, t.Kind, t.Name); err != nil {
+			return err
+		}
+	}
+	if len(w.old) < atOnce {
+		return nil
+	}
+	return w.replaced()
+}
+
+// replaced looks at files that a compaction has replaced and that are still
+// there, several at a time.
+func (w *walk) replaced() error {
+	bad := make([]bool, len(w.old))
+	err := sideBySide(len(w.old), func(i int) error {
+		f := &w.old[i]
+		if _, err := w.b.log.b.Get(w.ctx, f.Path, bucket.Range{Length: 1}, ""); errors.Is(err, bucket.ErrNotFound) {
+			return nil
+		}
+		body, err := w.read(f.Path, f.fits)
+		bad[i] = err == nil && body != nil && !f.fits(body)
+		return err
+	})
+	for i, f := range w.old {
+		if err == nil && bad[i] {
+			err = w.warn("object_damaged", "none needed: another file has taken its place", "%s: it is not what was written; it was compacted before", f.Path)
+		}
+	}
+	w.old = w.old[:0]
+	return err
+}
+
+// fits reports whether a body is that of the file.
+func (f *fileEntry) fits(body []byte) bool {
+	return int64(len(body)) == f.Bytes && hashOf(body) == f.SHA256
+}
+
+// bodies reads files side by side. One that is missing is nil.
+func (c *checker) bodies(files []fileEntry) ([][]byte, error) {
+	list := make([][]byte, len(files))
+	err := sideBySide(len(files), func(i int) (err error) {
+		list[i], err = c.read(files[i].Path, files[i].fits)
+		return err
+	})
+	return list, err
+}
+
+// tables checks what the catalog says of files, and puts those before what the
+// rounds since then have written.
+func (c *checker) tables() error {
+	if c.catalog == nil {
+		return c.report("check_stopped", "files and versions could not be checked without the catalog")
+	}
+	if c.catalog.Through > c.head.CommitID {
+		err := c.report("catalog_differs", "%s: it names the files up to commit %d, and the newest commit is %d", c.head.Catalog, c.catalog.Through, c.head.CommitID)
+		if err != nil {
+			return err
+		}
+	}
+	for _, t := range c.catalog.Tables {
+		name, last := typeName{t.Kind, t.Type}, int64(0)
+		var files []fileEntry
+		for _, f := range t.Files {
+			if f.typeName() != name || f.First <= last || f.Last < f.First || f.Last > c.catalog.Through {
+				c.left.hide(min(f.First, last), max(f.Last, last))
+				err := c.report("catalog_differs", "%s: %s with commits %d to %d does not go with the other files of %s", c.head.Catalog, f.Path, f.First, f.Last, t.Type)
+				if err != nil {
+					return err
+				}
+			}
+			if last = f.Last; f.Version > c.purged[name] {
+				files = append(files, f)
+			}
+		}
+		c.files[name] = append(files, c.files[name]...)
+	}
+	return nil
+}
+
+// versions checks every version, type by type.
+func (c *checker) versions() error {
+	if c.catalog == nil {
+		c.left.hide(1, c.head.CommitID)
+		return nil
+	}
+	damaged := map[typeName]bool{}
+	for _, t := range slices.SortedFunc(maps.Keys(c.files), typeName.compare) {
+		c.step(fmt.Sprintf("%s %s", t.Kind, t.Name))
+		h := newHistory(c, t)
+		if err := h.run(); err != nil {
+			return err
+		}
+		damaged[t] = h.loose
+		if t.Kind != onto.KindRelation || h.loose {
+			continue
+		}
+		if err := c.endpoints(h, damaged); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// batchBytes is how much of files is read side by side.
+const batchBytes = 64 << 20
+
+// run reads the files of a type, oldest first, several at a time.
+func (h *history) run() error {
+	for len(h.files) > 0 {
+		n, size := 0, int64(0)
+		for n < min(len(h.files), atOnce) && (n == 0 || size+h.files[n].Bytes <= batchBytes) {
+			size += h.files[n].Bytes
+			n++
+		}
+		batch := h.files[:n]
+		bodies, err := h.bodies(batch)
+		if err != nil {
+			return err
+		}
+		h.files = h.files[n:]
+		for i := range batch {
+			again, err := h.take(&batch[i], bodies[i])
+			if err != nil {
+				return err
+			}
+			if again {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// take looks at a file. It reports true if a compaction has changed the files of
+// the type meanwhile, so that others are to be read.
+func (h *history) take(f *fileEntry, body []byte) (bool, error) {
+	switch {
+	case body == nil:
+		if again, err := h.resume(f); err != nil || again {
+			return again, err
+		}
+		h.lose(f)
+		return false, h.missing(f.Path)
+	case !f.fits(body):
+		h.lose(f)
+		return false, h.report("object_damaged", "%s: it has %d bytes that are not the %d that were written", f.Path, len(body), f.Bytes)
+	}
+	err := h.file(f, body)
+	h.done = max(h.done, f.Last)
+	h.read = append(h.read, *f)
+	if onto.CodeOf(err) == onto.Corrupt && !errors.Is(err, errEnough) {
+		h.lose(f)
+		return false, h.report("file_differs", "%s: %s", f.Path, firstLine(err))
+	}
+	return false, err
+}
+
+// lose notes that the versions of a file are not known.
+func (h *history) lose(f *fileEntry) {
+	h.left.hide(f.First, f.Last)
+	h.loose, h.done = true, max(h.done, f.Last)
+}
+
+// resume finds other files that have taken the place of one that is gone.
+func (h *history) resume(gone *fileEntry) (bool, error) {
+	s, err := h.b.view(h.ctx)
+	if err != nil {
+		if onto.CodeOf(err) == onto.Corrupt {
+			err = nil // it is reported where it is found
+		}
+		return false, err
+	}
+	files := s.of(h.name, h.done, h.head.CommitID) // all that was there before is there
+	if slices.ContainsFunc(files, func(f fileEntry) bool { return f.Path == gone.Path }) {
+		return false, nil
+	}
+	h.files = files
+	return true, nil
+}

@@ -1,0 +1,337 @@
+package lake
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// root reads the head and the catalog that it names. It reports false if there is
+// nothing to go on from.
+func (c *checker) root() (bool, error) {
+	for tries := 0; ; tries++ {
+		h, _, _, err := c.b.log.readHead(c.ctx)
+		if code := onto.CodeOf(err); code == onto.Corrupt || code == onto.Uninitialized {
+			return false, c.headFlaw(err)
+		}
+		if err != nil {
+			return false, err
+		}
+		c.head = h
+		body, err := c.read(h.Catalog, nil)
+		if err != nil {
+			return false, err
+		}
+		if body == nil && tries < secondLooks { // a head that is newer may have replaced it
+			continue
+		}
+		return true, errors.Join(c.headMembers(), c.openCatalog(body))
+	}
+}
+
+// headFlaw reports a head that is gone, damaged, or older than one that was seen.
+func (c *checker) headFlaw(err error) error {
+	if body, again := c.read(headKey, nil); again != nil || body == nil {
+		return errors.Join(again, c.missing(headKey))
+	} else if _, bad := parseHead(body); bad != nil {
+		return c.flawed(headKey, bad)
+	}
+	return c.report("head_rewound", "%s: %s", headKey, firstLine(err))
+}
+
+// headMembers compares what the head says with itself.
+func (c *checker) headMembers() error {
+	h := c.head
+	if want := min(h.Sequence-1, recentAttempts); int64(len(h.Recent)) != want || slices.Contains(h.Recent, h.Attempt) {
+		return c.report("chain_broken", "%s: number %d of the heads names %d attempts before its own, not %d", headKey, h.Sequence, len(h.Recent), want)
+	}
+	return nil
+}
+
+// openCatalog takes the catalog as far as it can be read.
+func (c *checker) openCatalog(body []byte) error {
+	c.files = map[typeName][]fileEntry{}
+	c.keys = map[[16]byte]int64{}
+	if body == nil {
+		c.broken = true
+		return c.missing(c.head.Catalog)
+	}
+	k, err := parseCatalog(c.head.Catalog, body)
+	if err != nil {
+		c.broken = true
+		return c.flawed(c.head.Catalog, err)
+	}
+	c.catalog = k
+	if k.StoreID != c.head.StoreID {
+		return c.foreign(c.head.Catalog, k.StoreID)
+	}
+	if k.Attempt != attemptOf(c.head.Catalog) {
+		return c.report("catalog_differs", "%s: it is that of attempt %s", c.head.Catalog, k.Attempt)
+	}
+	return nil
+}
+
+func (c *checker) foreign(key, store string) error {
+	return c.report("object_foreign", "%s: it belongs to store %s, not %s", key, store, c.head.StoreID)
+}
+
+// link is where the log goes on: a manifest that should be there.
+type link struct {
+	path string
+	last int64 // its last commit
+}
+
+// log walks the log from the newest round to the first.
+func (c *checker) log() error {
+	if c.head.ManifestPath == nil {
+		return c.lists.rest(c)
+	}
+	w := &walk{checker: c, ahead: map[string][]byte{}, live: c.livePaths()}
+	next := &link{*c.head.ManifestPath, c.head.CommitID}
+	for next != nil {
+		m, err := w.open(next)
+		if err != nil {
+			return err
+		}
+		if next, err = w.round(next, m); err != nil {
+			return err
+		}
+	}
+	if err := w.replaced(); err != nil {
+		return err
+	}
+	for _, files := range c.files { // they were found newest first
+		slices.Reverse(files)
+	}
+	return c.lists.rest(c)
+}
+
+// walk is a walk through the log.
+type walk struct {
+	*checker
+	after *manifest         // the round that was looked at before; nil if it could not be read
+	known []roundEntry      // rounds before it that manifests name, newest first
+	ahead map[string][]byte // manifests that were read ahead, by path
+	live  map[string]bool   // paths of files that the catalog names
+	old   []fileEntry       // that a compaction has replaced, still to be looked at
+	tried int64             // the commit whose round was looked for at another path
+}
+
+// open reads a manifest. It is nil if it cannot be used, which was reported.
+func (w *walk) open(at *link) (*manifest, error) {
+	body, ok := w.ahead[at.path]
+	delete(w.ahead, at.path)
+	if !ok {
+		if err := w.readAhead(at); err != nil {
+			return nil, err
+		}
+		body = w.ahead[at.path]
+		delete(w.ahead, at.path)
+	}
+	if body == nil {
+		return nil, w.missing(at.path)
+	}
+	m, err := parseManifest(at.path, body)
+	if err != nil {
+		return nil, w.misfit(at, body, err)
+	}
+	switch {
+	case m.StoreID != w.head.StoreID:
+		return nil, w.foreign(at.path, m.StoreID)
+	case m.CommitID != at.last:
+		return nil, w.report("chain_broken", "%s: it ends with commit %d, where %d is due", at.path, m.CommitID, at.last)
+	}
+	return m, nil
+}
+
+// misfit reports a manifest that contradicts itself, or is none.
+func (w *walk) misfit(at *link, body []byte, err error) error {
+	m := new(manifest)
+	if json.Unmarshal(body, m) != nil {
+		return w.flawed(at.path, err)
+	}
+	for i, e := range m.Commits {
+		if e.ID != m.First+int64(i) {
+			return w.report("commit_gap", "%s: commit %d stands where %d is due", at.path, e.ID, m.First+int64(i))
+		}
+	}
+	if n := int64(len(m.Commits)); n != m.CommitID-m.First+1 {
+		return w.report("commit_gap", "%s: it has %d commits from %d to %d", at.path, n, m.First, m.CommitID)
+	}
+	return w.report("chain_broken", "%s: %v", at.path, errors.Unwrap(err))
+}
+
+// readAhead reads a manifest and those that are named before it, side by side.
+func (w *walk) readAhead(at *link) error {
+	clear(w.ahead)
+	paths := []string{at.path}
+	for _, e := range w.known {
+		if e.Path != at.path && e.Last < at.last {
+			paths = append(paths, e.Path)
+		}
+	}
+	paths = paths[:min(len(paths), atOnce)]
+	bodies := make([][]byte, len(paths))
+	err := sideBySide(len(paths), func(i int) (err error) {
+		bodies[i], err = w.read(paths[i], func(body []byte) bool {
+			_, bad := parseManifest(paths[i], body)
+			return bad == nil
+		})
+		return err
+	})
+	for i, path := range paths {
+		w.ahead[path] = bodies[i]
+	}
+	return err
+}
+
+// round looks at one round and returns where the log goes on; nil at its end.
+func (w *walk) round(at *link, m *manifest) (*link, error) {
+	if m == nil {
+		return w.leap(at)
+	}
+	if err := errors.Join(w.follow(m), w.commits(m), w.own(m), w.lists.compare(w.checker, m)); err != nil {
+		return nil, err
+	}
+	w.after, w.known = m, m.Ancestors
+	switch {
+	case m.First == 1 && m.ParentPath == nil:
+		return nil, w.first(m)
+	case m.First == 1:
+		return nil, w.report("chain_broken", "%s: it is the first round and names %s before it", at.path, *m.ParentPath)
+	case m.ParentPath == nil:
+		if err := w.report("chain_broken", "%s: it names no round before it", at.path); err != nil {
+			return nil, err
+		}
+		return w.leap(&link{"", m.First - 1})
+	}
+	return &link{*m.ParentPath, m.First - 1}, nil
+}
+
+// leap goes on after a round that cannot be used, with the next one that is known
+// from elsewhere.
+func (w *walk) leap(at *link) (*link, error) {
+	w.broken, w.after = true, nil
+	listed, err := w.lists.rounds(w.checker, at.last)
+	if err != nil {
+		return nil, err
+	}
+	var next link
+	begin := at.last + 1 // of the round, if that is known
+	for _, e := range slices.Concat(w.known, listed) {
+		if (e.Last < at.last || e.Last == at.last && e.Path != at.path && w.tried != at.last) && e.Last > next.last {
+			next = link{e.Path, e.Last}
+		}
+		if e.Last == at.last {
+			begin = e.First
+		}
+	}
+	if next.last == at.last { // there may be two paths for one round
+		w.tried, begin = at.last, at.last+1
+	}
+	w.left.hide(next.last+1, at.last)
+	if next.last+1 != begin {
+		err = w.report("check_stopped", "the log from commit %d to %d could not be checked: nothing leads there", next.last+1, begin-1)
+	}
+	if err != nil || next.last == 0 {
+		return nil, err
+	}
+	return &next, nil
+}
+
+// follow compares a round with the one that comes after it.
+func (w *walk) follow(m *manifest) error {
+	n := w.after
+	if n == nil {
+		return nil
+	}
+	path := n.entry().Path
+	want := append([]roundEntry{m.entry()}, m.Ancestors[:min(len(m.Ancestors), ancestors-1)]...)
+	var errs []error
+	if !slices.Equal(n.Ancestors, want) {
+		errs = append(errs, w.report("chain_broken", "%s: the rounds that it names before it are not those that %s follows", path, m.entry().Path))
+	}
+	if n.Round != m.Round+1 {
+		errs = append(errs, w.report("chain_broken", "%s: it is round %d, and the one before it is %d", path, n.Round, m.Round))
+	}
+	if !reflect.DeepEqual(n.LastTouched, touch(m.LastTouched, n.Files, n.CommitID)) {
+		errs = append(errs, w.report("chain_broken", "%s: what it says was last touched does not follow from the round before", path))
+	}
+	if first := n.Commits[0]; first.Time < m.entry().Time {
+		errs = append(errs, w.report("time_backwards", "%s: commit %d is before the one it follows", path, first.ID))
+	}
+	return errors.Join(errs...)
+}
+
+// first looks at what only the first round has.
+func (w *walk) first(m *manifest) error {
+	if len(m.Ancestors) > 0 || m.Round != 1 {
+		return w.report("chain_broken", "%s: it is the first round, says that it is round %d and names %d before it", m.entry().Path, m.Round, len(m.Ancestors))
+	}
+	if !reflect.DeepEqual(m.LastTouched, touch(nil, m.Files, m.CommitID)) {
+		return w.report("chain_broken", "%s: what it says was last touched is not what it has files of", m.entry().Path)
+	}
+	return nil
+}
+
+// commits looks at the commits of a round.
+func (w *walk) commits(m *manifest) error {
+	path := m.entry().Path
+	var errs []error
+	for i := range m.Commits {
+		e := &m.Commits[i]
+		if t, err := codec.ParseTime(e.Time); err != nil || codec.FormatTime(t) != e.Time {
+			errs = append(errs, w.report("time_form", "%s: the time of commit %d is not in UTC and microseconds: %q", path, e.ID, e.Time))
+		} else if i > 0 && e.Time < m.Commits[i-1].Time {
+			errs = append(errs, w.report("time_backwards", "%s: commit %d is before the one it follows", path, e.ID))
+		}
+		if e.Metadata != nil && !canonicalObject(e.Metadata) {
+			errs = append(errs, w.report("metadata_form", "%s: the metadata of commit %d is not a canonical JSON object", path, e.ID))
+		}
+		errs = append(errs, w.key(path, e), w.count(path, e))
+	}
+	return errors.Join(errs...)
+}
+
+// key finds idempotency keys that were used twice.
+func (w *walk) key(path string, e *commitEntry) error {
+	if e.Key == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(e.Key))
+	hash := [16]byte(sum[:])
+	if used := w.keys[hash]; used != 0 {
+		return w.report("key_twice", "%s: commits %d and %d have the idempotency key %q", path, e.ID, used, e.Key)
+	}
+	w.keys[hash] = e.ID
+	return nil
+}
+
+// count notes how many versions a commit should have.
+func (w *walk) count(path string, e *commitEntry) error {
+	all, n := 0, 0
+	for _, t := range e.Touched {
+		all += t.Operations
+		if t.Version > w.purged[typeName{t.Kind, t.Type}] {
+			n += t.Operations
+		}
+	}
+	if all != e.Operations || all == 0 {
+		w.left.hide(e.ID, e.ID)
+		return w.report("operations_count", "%s: commit %d says %d operations, and %d by type", path, e.ID, e.Operations, all)
+	}
+	w.left.add(e.ID, n)
+	return nil
+}
+
+// canonicalObject reports whether data is a JSON object in its canonical form.
+func canonicalObject(data []byte) bool {
+	text, err := codec.AppendCanonical(nil, data)
+	return err == nil && bytes.Equal(text, data) && codec.KindOf(text) == codec.Object
+}

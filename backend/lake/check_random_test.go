@@ -1,0 +1,86 @@
+package lake
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/bucket/memory"
+)
+
+// Whatever several handles write, drop, purge, begin again and compact, a check
+// finds nothing but endpoints that are missing.
+func TestCheckOfRandomHistories(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			b := memory.New(nil)
+			handles := []*sample{openSample(t, b, 10*time.Second), openSample(t, b, 10*time.Second), openSample(t, b, 10*time.Second)}
+			for step := range 90 {
+				s := handles[random.IntN(len(handles))]
+				switch n := random.IntN(20); {
+				case step == 0 || n == 0:
+					_, err := s.lake.Register(t.Context(), &backend.Registration{Schemas: sampleSchemas()})
+					s.must(err)
+				case n == 1:
+					s.drop([]string{"City", "Ghost"}[random.IntN(2)], random.IntN(2) == 0)
+				case n == 2:
+					plan, err := s.lake.PlanCompaction(t.Context(), &CompactionOptions{All: random.IntN(2) == 0})
+					s.must(err)
+					_, err = s.lake.Compact(t.Context(), plan, nil)
+					s.must(err)
+				default:
+					s.commit("", s.randomWrites(random)...)
+				}
+			}
+			for _, s := range handles {
+				s.lake.aside.Wait()
+				for _, f := range checked(t, s.lake) {
+					if f.Code != "endpoint_missing" {
+						t.Errorf("got %v", f)
+					}
+				}
+			}
+		})
+	}
+}
+
+// drop ends a type if it exists.
+func (s *sample) drop(name string, purge bool) {
+	s.Helper()
+	all, err := s.lake.Schemas(s.Context())
+	s.must(err)
+	for _, v := range backend.Newest(all) {
+		if v.Schema.Name == name {
+			s.evolve(backend.Evolution{End: []backend.EndedType{{Kind: v.Schema.Kind, Type: name, Purge: purge}}})
+		}
+	}
+}
+
+// randomWrites are puts and deletes of the types that there are.
+func (s *sample) randomWrites(random *rand.Rand) []backend.Write {
+	s.Helper()
+	all, err := s.lake.Schemas(s.Context())
+	s.must(err)
+	byID := map[onto.Identity]backend.Write{}
+	for _, v := range backend.Newest(all) {
+		for range random.IntN(4) {
+			w := entityPut(v.Schema.Name, fmt.Sprint(random.IntN(6)), v.Version, random.IntN(3))
+			if v.Schema.Kind == onto.KindRelation {
+				w = knowsPut(fmt.Sprint(random.IntN(3)), fmt.Sprint(random.IntN(3)), random.IntN(3))
+			}
+			if random.IntN(3) == 0 {
+				w = ended(w)
+			}
+			byID[w.Identity] = w
+		}
+	}
+	var list []backend.Write
+	for _, w := range byID {
+		list = append(list, w)
+	}
+	return list
+}

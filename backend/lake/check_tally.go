@@ -1,0 +1,73 @@
+package lake
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// tallyPage is how many commits a page of a tally is about.
+const tallyPage = 1024
+
+// tally is a number for each commit. It holds pages for those that were added to.
+type tally struct {
+	pages  map[int64]*[tallyPage]int32
+	hidden []span // commits whose numbers damage hides
+}
+
+// span is a range of commits.
+type span struct{ first, last int64 }
+
+// add adds to the number of a commit.
+func (t *tally) add(commit int64, n int) {
+	if t.pages == nil {
+		t.pages = map[int64]*[tallyPage]int32{}
+	}
+	page := t.pages[commit/tallyPage]
+	if page == nil {
+		page = new([tallyPage]int32)
+		t.pages[commit/tallyPage] = page
+	}
+	page[commit%tallyPage] += int32(n)
+}
+
+// hide notes that the numbers of commits cannot be told.
+func (t *tally) hide(first, last int64) {
+	if first <= last {
+		t.hidden = append(t.hidden, span{first, last})
+	}
+}
+
+// each calls a function with every commit whose number is known and not 0, in
+// their order.
+func (t *tally) each(do func(commit int64, n int) error) error {
+	slices.SortFunc(t.hidden, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+	hidden, end := t.hidden, int64(0)
+	for _, number := range slices.Sorted(maps.Keys(t.pages)) {
+		for i, n := range t.pages[number] {
+			commit := number*tallyPage + int64(i)
+			for len(hidden) > 0 && hidden[0].first <= commit {
+				end = max(end, hidden[0].last)
+				hidden = hidden[1:]
+			}
+			if n == 0 || commit <= end {
+				continue
+			}
+			if err := do(commit, int(n)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// operations finds commits that do not have as many versions as they say.
+func (c *checker) operations() error {
+	return c.left.each(func(commit int64, n int) error {
+		what := "too few"
+		if n < 0 {
+			what, n = "too many", -n
+		}
+		return c.report("operations_count", "commit %d: its files have %d versions %s", commit, n, what)
+	})
+}

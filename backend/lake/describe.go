@@ -1,0 +1,96 @@
+package lake
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+var _ backend.Describer = (*Backend)(nil)
+
+// Describe implements [backend.Describer]. The size is that of the files that
+// answers are read from; with stats it is that of all objects, also of those that
+// nobody needs any more.
+func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error) {
+	s, err := b.view(ctx)
+	if err != nil {
+		return backend.Info{}, err
+	}
+	head := s.tip.head
+	info := backend.Info{Backend: "lake", Location: b.opts.Location, StoreID: head.StoreID, Format: head.Format, Warnings: []string{}}
+	for _, t := range s.names() {
+		for _, f := range s.of(t, 0, head.CommitID) {
+			info.Bytes += f.Bytes
+		}
+	}
+	for _, v := range backend.Newest(s.types.all) {
+		info.Types = append(info.Types, backend.TypeInfo{Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version})
+	}
+	if !stats {
+		return info, nil
+	}
+	if info.Bytes, err = b.log.listedBytes(ctx); err != nil {
+		return info, err
+	}
+	return info, b.countAll(ctx, s, &info)
+}
+
+// countAll counts what there is of each type, as of one head.
+func (b *Backend) countAll(ctx context.Context, s *shelf, info *backend.Info) error {
+	counts := map[typeName]int64{}
+	for _, t := range s.names() {
+		n, err := b.countMode(ctx, s, t, backend.History)
+		if err != nil {
+			return err
+		}
+		counts[t] = n
+		info.Versions += n
+	}
+	for i := range info.Types {
+		t := &info.Types[i]
+		name := typeName{t.Kind, t.Name}
+		t.Versions = counts[name]
+		var err error
+		if t.Live, err = b.countMode(ctx, s, name, backend.State); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countMode counts the versions of a type that a mode selects.
+func (b *Backend) countMode(ctx context.Context, s *shelf, t typeName, mode backend.Mode) (int64, error) {
+	a := &backend.Aggregation{
+		Query:   backend.Query{Kind: t.Kind, Type: t.Name, Mode: mode, At: s.tip.head.CommitID},
+		Compute: []onto.Operand{onto.Count()},
+	}
+	c := s.scopeOf(&a.Query, a.Compute)
+	defer c.close()
+	for g, err := range b.choose(c).aggregate(ctx, a, c) {
+		if err != nil {
+			return 0, err
+		}
+		return strconv.ParseInt(string(g.Values[0]), 10, 64)
+	}
+	return 0, nil
+}
+
+// listedBytes is how large all objects are together.
+func (l *log) listedBytes(ctx context.Context) (int64, error) {
+	var n int64
+	for after := ""; ; {
+		page, err := l.b.List(ctx, "", after, listed)
+		if err != nil {
+			return 0, err
+		}
+		for _, e := range page {
+			n += e.Size
+			after = e.Key
+		}
+		if len(page) < listed {
+			return n, nil
+		}
+	}
+}

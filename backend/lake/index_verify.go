@@ -1,0 +1,317 @@
+package lake
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
+)
+
+// repairIndexes is what to do about any of them.
+const repairIndexes = "onto index repair --apply"
+
+// IndexRepair is a derived object that is not as it should be.
+type IndexRepair struct {
+	Key     string    // of the object
+	Kind    onto.Kind // "" if it is about all types
+	Type    string    // likewise
+	Reason  string
+	Before  int  // entries that it has; 0 if it cannot be read
+	After   int  // entries that it should have
+	Applied bool // it was written
+}
+
+// indexFault is something that is wrong with a derived object.
+type indexFault struct {
+	code, message string
+}
+
+// indexFaults is a derived object with what is wrong with it.
+type indexFaults struct {
+	repair IndexRepair
+	faults []indexFault
+}
+
+// VerifyIndex compares the index of every type, and what is told about types
+// beside the catalog, with what the head leads to. All findings are warnings:
+// answers do not depend on these objects. On a lake that is written to, an index
+// that is about to be written is found to lag.
+func (b *Backend) VerifyIndex(ctx context.Context) ([]onto.Finding, error) {
+	list, err := b.surveyDerived(ctx)
+	var findings []onto.Finding
+	for _, o := range list {
+		for _, f := range o.faults {
+			findings = append(findings, onto.Finding{
+				Code: f.code, Severity: onto.SeverityWarning, Message: o.repair.Key + ": " + f.message, Remedy: repairIndexes,
+			})
+		}
+	}
+	return findings, err
+}
+
+// RepairIndex returns the derived objects that are not as they should be, and
+// writes them anew if it is to apply that. What is fine is left alone. An error
+// comes with what was written before it.
+func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, error) {
+	list, err := b.surveyDerived(ctx)
+	if err != nil {
+		return nil, err
+	}
+	repairs := make([]IndexRepair, len(list))
+	w := &schemaWriter{log: b.log}
+	err = sideBySide(len(list), func(i int) error {
+		o := &list[i].repair
+		for j, f := range list[i].faults {
+			if j > 0 {
+				o.Reason += "; "
+			}
+			o.Reason += f.message
+		}
+		var err error
+		switch t := (typeName{o.Kind, o.Type}); {
+		case !apply:
+		case t != (typeName{}) && o.Key == indexKey(t):
+			err = b.repairIndex(ctx, t)
+		default:
+			err = w.write(ctx, o.Key)
+		}
+		o.Applied = apply && err == nil
+		repairs[i] = *o
+		return err
+	})
+	return repairs, err
+}
+
+// repairIndex writes the index of a type, whatever is there.
+func (b *Backend) repairIndex(ctx context.Context, t typeName) error {
+	_, err := b.log.amend(ctx, indexKey(t), func([]byte) ([]byte, error) {
+		s, err := b.view(ctx) // after the index was read: one that is newer than this is wrong
+		if err != nil {
+			return nil, err
+		}
+		return encode(indexOf(s, t)), nil
+	})
+	return unwritten(indexKey(t), err)
+}
+
+// unwritten is the error for a derived object that could not be written.
+func unwritten(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	code := onto.CodeOf(err)
+	if code == "" {
+		code = onto.Unavailable
+	}
+	return onto.Errorf(code, "%s could not be written: %w", key, err)
+}
+
+// surveyDerived returns the derived objects that are not as they should be, first
+// those of types, in their order.
+func (b *Backend) surveyDerived(ctx context.Context) ([]indexFaults, error) {
+	s, err := b.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []typeName
+	if m := s.tip.manifest; m != nil {
+		for _, e := range m.LastTouched {
+			names = append(names, typeName{e.Kind, e.Type})
+		}
+	}
+	objects := schemaObjects(s.types.all)
+	list := make([]indexFaults, len(names)+len(objects))
+	err = sideBySide(len(list), func(i int) (err error) {
+		if i < len(names) {
+			list[i], err = b.surveyIndex(ctx, s, names[i])
+		} else {
+			list[i], err = b.surveySchema(ctx, objects[i-len(names)])
+		}
+		return err
+	})
+	return slices.DeleteFunc(list, func(o indexFaults) bool { return len(o.faults) == 0 }), err
+}
+
+// surveyTries is how often an index is looked at again since the head is another
+// one by then.
+const surveyTries = 5
+
+// surveyIndex judges the index of one type. What is wrong with it is told only if
+// the head has not moved meanwhile, or moves all the time.
+func (b *Backend) surveyIndex(ctx context.Context, s *shelf, t typeName) (indexFaults, error) {
+	for try := 1; ; try++ {
+		body, err := b.readDerived(ctx, indexKey(t))
+		if err != nil {
+			return indexFaults{}, err
+		}
+		found := judgeIndex(s, t, body)
+		if len(found.faults) == 0 || try == surveyTries {
+			return found, nil
+		}
+		now, err := b.view(ctx)
+		if err != nil || now.tip.head.Sequence == s.tip.head.Sequence {
+			return found, err
+		}
+		s = now
+	}
+}
+
+// surveySchema judges one object about types.
+func (b *Backend) surveySchema(ctx context.Context, o schemaObject) (indexFaults, error) {
+	found := indexFaults{repair: IndexRepair{Key: o.key, Kind: o.name.Kind, Type: o.name.Name, After: o.count}}
+	body, err := b.readDerived(ctx, o.key)
+	switch {
+	case err != nil:
+	case body == nil:
+		found.warn("schema_object_stale", "it is missing")
+	case bytes.Equal(body, o.body):
+	case !json.Valid(body):
+		found.warn("schema_object_stale", "it is not JSON")
+	default:
+		var list []json.RawMessage
+		if json.Unmarshal(body, &list) == nil {
+			found.repair.Before = len(list)
+		}
+		found.warn("schema_object_stale", "it is not what the catalog says")
+	}
+	return found, err
+}
+
+// readDerived reads a derived object; nil if there is none.
+func (b *Backend) readDerived(ctx context.Context, key string) ([]byte, error) {
+	wait := b.log.waiter()
+	for {
+		o, err := b.log.b.Get(ctx, key, bucket.Range{}, "")
+		switch {
+		case err == nil && o.Data == nil:
+			return []byte{}, nil
+		case err == nil:
+			return o.Data, nil
+		case errors.Is(err, bucket.ErrNotFound):
+			return nil, nil
+		case definite(err):
+			return nil, err
+		}
+		if late := wait.pause(ctx); late != nil {
+			return nil, errors.Join(err, late)
+		}
+	}
+}
+
+func (f *indexFaults) warn(code, format string, args ...any) {
+	if !slices.ContainsFunc(f.faults, func(o indexFault) bool { return o.code == code }) {
+		f.faults = append(f.faults, indexFault{code, fmt.Sprintf(format, args...)})
+	}
+}
+
+// judgeIndex compares an index with the one that a shelf leads to. Body is nil if
+// there is none.
+func judgeIndex(s *shelf, t typeName, body []byte) indexFaults {
+	want := indexOf(s, t)
+	found := indexFaults{repair: IndexRepair{Key: indexKey(t), Kind: t.Kind, Type: t.Name, After: len(want.Entries)}}
+	switch {
+	case body == nil && len(want.Entries) == 0: // it was purged
+		return found
+	case body == nil:
+		found.warn("index_object_missing", "it is missing")
+		return found
+	}
+	x := new(index)
+	if err := json.Unmarshal(body, x); err != nil {
+		found.warn("index_damaged", "it cannot be read: %v", err)
+		return found
+	}
+	found.repair.Before = len(x.Entries)
+	if wrong := x.wrong(want); wrong != "" {
+		found.warn("index_damaged", "%s", wrong)
+		return found
+	}
+	last := s.lastTouched(t)
+	if x.Max < last {
+		found.warn("index_lag", "it covers commits up to %d, and commit %d has touched the type", x.Max, last)
+		return found // its entries are of another time
+	}
+	found.compare(x, want)
+	return found
+}
+
+// lastTouched is the last commit that made versions of a type.
+func (s *shelf) lastTouched(t typeName) int64 {
+	if s.tip.manifest != nil {
+		for _, e := range s.tip.manifest.LastTouched {
+			if e.Kind == t.Kind && e.Type == t.Name {
+				return e.Commit
+			}
+		}
+	}
+	return 0
+}
+
+// wrong tells what no index of the type can say; "" for nothing. Kind and store are
+// left out by programs that do not know them.
+func (x *index) wrong(want *index) string {
+	switch {
+	case x.StoreID != "" && x.StoreID != want.StoreID:
+		return "it belongs to another store, " + x.StoreID
+	case x.Type != want.Type || x.Kind != "" && x.Kind != want.Kind:
+		return fmt.Sprintf("it is that of the %s %s", x.Kind, x.Type)
+	case x.Max > want.Max || x.Sequence > want.Sequence:
+		return fmt.Sprintf("it covers commits up to %d of head %d, and the newest are commit %d and head %d", x.Max, x.Sequence, want.Max, want.Sequence)
+	}
+	before := int64(0)
+	for _, e := range x.Entries {
+		switch {
+		case e.First < 1 || e.First > e.Last || e.Last > x.Max:
+			return fmt.Sprintf("its entry of commits %d to %d is out of range", e.First, e.Last)
+		case e.First <= before:
+			return fmt.Sprintf("its entry of commits %d to %d overlaps another or is out of order", e.First, e.Last)
+		}
+		before = e.Last
+	}
+	return ""
+}
+
+// compare adds how the entries of an index differ from those that it should have.
+// Of each kind of difference one is told, the newest.
+func (f *indexFaults) compare(x, want *index) {
+	for _, e := range slices.Backward(want.Entries) {
+		others := x.overlapping(e)
+		switch {
+		case len(others) == 0:
+			f.warn("index_entry_missing", "no entry covers commits %d to %d", e.First, e.Last)
+		case others[0].Path != e.Path || len(others) > 1:
+			f.warn("index_path_mismatch", "commits %d to %d are in %s, not in %s", e.First, e.Last, e.Path, others[0].Path)
+		case !others[0].tells(e):
+			f.warn("index_damaged", "its entry of %s tells another range, size or hash", e.Path)
+		}
+	}
+	for _, e := range slices.Backward(x.Entries) {
+		if len(want.overlapping(e)) == 0 {
+			f.warn("index_damaged", "commits %d to %d have made nothing that is in %s", e.First, e.Last, e.Path)
+		}
+	}
+}
+
+// overlapping returns the entries that share commits with another.
+func (x *index) overlapping(e indexEntry) []indexEntry {
+	from, _ := slices.BinarySearchFunc(x.Entries, e.First, func(o indexEntry, first int64) int { return int(o.Last - first) })
+	to := from
+	for to < len(x.Entries) && x.Entries[to].First <= e.Last {
+		to++
+	}
+	return x.Entries[from:to]
+}
+
+// tells reports whether an entry says the same as another. What a program leaves
+// out that does not know it is not compared.
+func (e indexEntry) tells(want indexEntry) bool {
+	if e.SHA256 == "" && e.Rows == 0 && e.Bytes == 0 {
+		e.Rows, e.Bytes, e.SHA256 = want.Rows, want.Bytes, want.SHA256
+	}
+	return e == want
+}

@@ -1,0 +1,87 @@
+package lake
+
+import (
+	"hash/maphash"
+	"slices"
+
+	"github.com/ontologia/onto"
+)
+
+// printBytes is how much the prints of small files may take.
+const printBytes = 64 << 20
+
+// prints tells which identities small files may hold, by a hash of 8 bytes each. A
+// writer of new identities is then spared to open all the files that do not have
+// them.
+type prints struct {
+	seed   maphash.Seed
+	byPath map[string][]uint64 // sorted
+	order  []string            // oldest first
+	bytes  int
+}
+
+func newPrints() prints { return prints{seed: maphash.MakeSeed(), byPath: map[string][]uint64{}} }
+
+// of returns the hashes of identities, sorted.
+func (p *prints) of(n int, id func(i int) onto.Identity) []uint64 {
+	list := make([]uint64, n)
+	for i := range list {
+		list[i] = maphash.Comparable(p.seed, id(i))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// keep notes what a file holds.
+func (p *prints) keep(path string, list []uint64) {
+	if _, known := p.byPath[path]; known {
+		return
+	}
+	p.byPath[path] = list
+	p.order = append(p.order, path)
+	for p.bytes += 8 * len(list); p.bytes > printBytes && len(p.order) > 1; {
+		p.bytes -= 8 * len(p.byPath[p.order[0]])
+		delete(p.byPath, p.order[0])
+		p.order = p.order[1:]
+	}
+}
+
+// may reports whether a file may hold one of some identities.
+func (p *prints) may(path string, wanted []uint64) bool {
+	list, known := p.byPath[path]
+	if !known {
+		return true
+	}
+	for _, w := range wanted {
+		if _, ok := slices.BinarySearch(list, w); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// likely returns the files that may hold one of some identities.
+func (r *reader) likely(files []fileEntry, ids []onto.Identity) []fileEntry {
+	wanted := r.prints.of(len(ids), func(i int) onto.Identity { return ids[i] })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(files, func(f fileEntry) bool { return !r.prints.may(f.Path, wanted) })
+}
+
+// learn notes what a small file that was decoded holds.
+func (r *reader) learn(o *openFile) {
+	o.mu.Lock()
+	decoded := o.decoded
+	o.mu.Unlock()
+	if decoded != nil {
+		r.note(o.entry.Path, decoded)
+	}
+}
+
+// note notes what a file holds.
+func (r *reader) note(path string, versions []onto.Version) {
+	list := r.prints.of(len(versions), func(i int) onto.Identity { return versions[i].Identity })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.prints.keep(path, list)
+}

@@ -1,0 +1,169 @@
+package lake
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// typesDoc names the types that exist.
+type typesDoc struct {
+	Entities  []string `json:"entities"`
+	Relations []string `json:"relations"`
+	UpdatedAt string   `json:"updated_at"` // when a type was registered or ended last
+}
+
+// droppedDoc is a type that came to its end.
+type droppedDoc struct {
+	Kind      onto.Kind `json:"type_kind"`
+	Name      string    `json:"type_name"`
+	Version   int       `json:"schema_version_id"` // its last
+	Commit    int64     `json:"commit_id"`         // the first one without it
+	DroppedAt string    `json:"dropped_at"`
+	RenamedTo *string   `json:"renamed_to"` // null if it was dropped
+	Purged    bool      `json:"purged"`
+}
+
+// versionDoc is one version of a type.
+type versionDoc struct {
+	Kind     onto.Kind       `json:"type_kind"`
+	Name     string          `json:"type_name"`
+	Version  int             `json:"schema_version_id"`
+	Schema   json.RawMessage `json:"schema"` // as it was registered
+	Hash     string          `json:"schema_hash"`
+	Created  string          `json:"created_at"`
+	Runtime  *string         `json:"runtime_id"`
+	Reason   *string         `json:"reason"`
+	Since    int64           `json:"since_commit"`
+	Upgrader *onto.Upgrader  `json:"upgrader"`
+	End      *onto.End       `json:"end"`
+}
+
+// schemaObject is a derived object about types. Its body depends on the types
+// alone.
+type schemaObject struct {
+	object
+	name  typeName // zero if it is about all types
+	count int      // of what it lists
+}
+
+// schemaObjects are the derived objects about types. There are none as long as
+// there was never a type.
+func schemaObjects(all []onto.SchemaVersion) []schemaObject {
+	if len(all) == 0 {
+		return nil
+	}
+	types, registry := typesDoc{Entities: []string{}, Relations: []string{}}, map[onto.Kind]map[string]json.RawMessage{onto.KindEntity: {}, onto.KindRelation: {}}
+	existing := backend.Newest(all)
+	for _, v := range existing {
+		registry[v.Schema.Kind][v.Schema.Name] = v.Schema.JSON()
+		if v.Schema.Kind == onto.KindRelation {
+			types.Relations = append(types.Relations, v.Schema.Name)
+		} else {
+			types.Entities = append(types.Entities, v.Schema.Name)
+		}
+	}
+	dropped := []droppedDoc{}
+	versions := map[typeName][]versionDoc{}
+	for i := range all {
+		v := &all[i]
+		name := typeName{v.Schema.Kind, v.Schema.Name}
+		versions[name] = append(versions[name], newVersionDoc(v))
+		types.UpdatedAt = max(types.UpdatedAt, codec.FormatTime(v.Created))
+		if e := v.End; e != nil {
+			at := codec.FormatTime(e.Time)
+			types.UpdatedAt = max(types.UpdatedAt, at)
+			dropped = append(dropped, droppedDoc{name.Kind, name.Name, v.Version, e.Commit, at, orNull(e.RenamedTo), e.Purged})
+		}
+	}
+	list := []schemaObject{
+		{object: object{"meta/schema/dropped.json", encode(dropped)}, count: len(dropped)},
+		{object: object{"meta/schema/registry.json", encode(registry)}, count: len(existing)},
+		{object: object{"meta/schema/types.json", encode(types)}, count: len(existing)},
+	}
+	for name, docs := range versions {
+		list = append(list, schemaObject{object{versionsKey(name), encode(docs)}, name, len(docs)})
+	}
+	slices.SortFunc(list[3:], func(a, b schemaObject) int { return a.name.compare(b.name) })
+	return list
+}
+
+// versionsKey is where the versions of a type are listed.
+func versionsKey(t typeName) string {
+	return "meta/schema/versions/" + string(t.Kind) + "/" + bucket.Escape(t.Name) + ".json"
+}
+
+func newVersionDoc(v *onto.SchemaVersion) versionDoc {
+	return versionDoc{
+		Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version, Schema: v.JSON, Hash: v.Hash, Created: codec.FormatTime(v.Created),
+		Runtime: orNull(v.Runtime), Reason: orNull(v.Reason), Since: v.Since, Upgrader: v.Upgrader, End: v.End,
+	}
+}
+
+// orNull is a text, or null if there is none.
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// schemaWriter writes objects about types.
+type schemaWriter struct {
+	log *log
+
+	mu      sync.Mutex // guards what follows
+	catalog *catalog   // that the objects are made from
+	objects map[string]schemaObject
+}
+
+// writeSchemas brings all objects about types up to date with the newest head.
+func (l *log) writeSchemas(ctx context.Context) error {
+	w := &schemaWriter{log: l}
+	objects, err := w.newest(ctx)
+	if err != nil {
+		return err
+	}
+	keys := slices.Sorted(maps.Keys(objects))
+	return sideBySide(len(keys), func(i int) error { return w.write(ctx, keys[i]) })
+}
+
+// newest is the objects as they should be by the newest head.
+func (w *schemaWriter) newest(ctx context.Context) (map[string]schemaObject, error) {
+	t, err := w.log.refresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.catalog == t.catalog {
+		return w.objects, nil
+	}
+	types, err := newTypes(t.catalog)
+	if err != nil {
+		return nil, err
+	}
+	w.catalog, w.objects = t.catalog, map[string]schemaObject{}
+	for _, o := range schemaObjects(types.all) {
+		w.objects[o.key] = o
+	}
+	return w.objects, nil
+}
+
+// write brings one object up to date. These objects do not tell which head they
+// were made from. So the head is read after the object: whoever swaps last has
+// read it after everybody else has swapped, and knows all heads that they knew.
+func (w *schemaWriter) write(ctx context.Context, key string) error {
+	_, err := w.log.amend(ctx, key, func([]byte) ([]byte, error) {
+		objects, err := w.newest(ctx)
+		return objects[key].body, err
+	})
+	return unwritten(key, err)
+}

@@ -1,0 +1,179 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+var _ backend.Surveyor = (*Backend)(nil)
+
+const (
+	manyFiles    = 100                  // of one type; reads take longer with more
+	behindRounds = 2 * checkpointRounds // that no checkpoint lists
+	clockAhead   = time.Hour            // that a head may be later than now
+)
+
+// Survey looks at the circumstances of the lake: objects that nobody needs, many
+// files, checkpoints, leases and the clock. It writes nothing and reads no data
+// file.
+func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
+	return findings(func(push func(onto.Finding) error) error {
+		s := &surveyor{ctx: ctx, b: b, push: push}
+		for _, look := range []struct {
+			name string
+			at   func() error
+		}{
+			{"the clock", s.clock}, {"leases", s.leases}, {"checkpoints", s.checkpoints}, {"the number of files", s.files}, {"what was left behind", s.orphans},
+			{"what is derived for others", s.derived},
+		} {
+			if err := b.usable(ctx); err != nil {
+				return err
+			}
+			if err := s.take(look.name, look.at()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// surveyor is a survey under way.
+type surveyor struct {
+	ctx  context.Context
+	b    *Backend
+	push func(onto.Finding) error
+}
+
+func (s *surveyor) warn(code, remedy, format string, args ...any) error {
+	return s.push(onto.Finding{Code: code, Severity: onto.SeverityWarning, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+// take turns damage that kept the survey from looking at something into a
+// finding.
+func (s *surveyor) take(name string, err error) error {
+	if onto.CodeOf(err) != onto.Corrupt || errors.Is(err, errEnough) {
+		return err
+	}
+	remedy := onto.HintOf(err)
+	if remedy == "" {
+		remedy = restoreObject
+	}
+	return s.push(onto.Finding{Code: "check_stopped", Severity: onto.SeverityError, Message: fmt.Sprintf("%s could not be looked at: %s", name, firstLine(err)), Remedy: remedy})
+}
+
+// clock finds a head that is later than now.
+func (s *surveyor) clock() error {
+	t, err := s.b.log.refresh(s.ctx)
+	if err != nil {
+		return err
+	}
+	what, newest := headKey, t.head.UpdatedAt
+	if m := t.manifest; m != nil && m.entry().Time > newest {
+		what, newest = fmt.Sprintf("commit %d", m.CommitID), m.entry().Time
+	}
+	at, err := codec.ParseTime(newest)
+	if err != nil {
+		return damaged(headKey, "updated_at: %w", err)
+	}
+	ahead := at.Sub(s.b.opts.Now())
+	if ahead <= clockAhead {
+		return nil
+	}
+	return s.warn("clock_ahead", "set the clock of this machine; if it is right, the machine that wrote there had it wrong",
+		"%s is of %s, which is %s from now: until then new commits get the time of the last one", what, newest, ahead.Round(time.Second))
+}
+
+// leases finds a write lease that somebody holds, and leases that nobody has
+// renewed or released. Other leases that are held are at work.
+func (s *surveyor) leases() error {
+	list, err := s.b.log.leases(s.ctx)
+	if err != nil {
+		return err
+	}
+	for _, l := range list {
+		release := "onto lock release --force --reason TEXT"
+		if l.Name != onto.WriteLease {
+			release = "onto lock release --name " + l.Name + " --force --reason TEXT"
+		}
+		switch until := codec.FormatTime(l.Expires); {
+		case l.Expired(s.b.opts.Now()):
+			err = s.warn("lock_expired", release, "the lease %s of %s ran out at %s and was not released", l.Name, l.Owner, until)
+		case l.Name == onto.WriteLease:
+			err = s.warn("lock_held", "wait for its holder; if that has died: "+release, "the write lock is held by %s until %s: others cannot commit", l.Owner, until)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkpoints finds many rounds that no checkpoint lists.
+func (s *surveyor) checkpoints() error {
+	t, err := s.b.log.refresh(s.ctx)
+	if err != nil || t.manifest == nil {
+		return err
+	}
+	behind := t.manifest.Round
+	for _, e := range t.catalog.Checkpoints {
+		n := int64(checkpointRounds)
+		for range e.Level {
+			n *= checkpointBranches
+		}
+		behind -= n
+	}
+	if behind <= behindRounds {
+		return nil
+	}
+	return s.warn("checkpoints_behind", "make some commits with credentials that may write below meta/checkpoints",
+		"no checkpoint lists the newest %d rounds", behind)
+}
+
+// files finds types with many files.
+func (s *surveyor) files() error {
+	shelf, err := s.b.view(s.ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range shelf.names() {
+		n := len(shelf.of(t, 0, shelf.tip.head.CommitID))
+		if n <= manyFiles {
+			continue
+		}
+		if err := s.warn("files_many", "onto compact --apply", "%s %s has %d files", t.Kind, t.Name, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orphans finds objects that attempts have left behind.
+func (s *surveyor) orphans() error {
+	plan, err := s.b.log.planOrphans(s.ctx, max(DefaultGrace, 6*s.b.opts.Patience))
+	if err != nil || len(plan.Orphans) == 0 {
+		return err
+	}
+	return s.warn("objects_orphaned", "onto janitor", "no head leads to %d objects of %d bytes, the first of which is %s", len(plan.Orphans), plan.Bytes, plan.Orphans[0].Key)
+}
+
+// derived compares the objects that are derived for other programs with what the
+// head leads to.
+func (s *surveyor) derived() error {
+	if err := s.b.rest(s.ctx); err != nil { // what this handle has committed is about to be there
+		return err
+	}
+	found, err := s.b.VerifyIndex(s.ctx)
+	for _, f := range found {
+		if err == nil {
+			err = s.push(f)
+		}
+	}
+	return err
+}
