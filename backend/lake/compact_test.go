@@ -64,7 +64,7 @@ func (c *compacting) AppendStream(ctx context.Context, d *backend.Draft, writes 
 func TestContractWithCompaction(t *testing.T) {
 	var buckets sync.Map
 	backendtest.Run(t, backendtest.Target{
-		Operations: 2_000,
+		Operations: 500,
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
 			b, _ := buckets.LoadOrStore(p.Name, memory.New(nil))
 			return &compacting{Backend: open(t, kept{b.(bucket.Bucket)}, p, 0).(*lake.Backend)}

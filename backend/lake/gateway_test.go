@@ -1,31 +1,141 @@
 package lake_test
 
 import (
+	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/bucket/s3"
+	"github.com/ontologia/onto/filter/filtertest"
 )
 
 const accessKey, secretKey = "things-access", "things-secret"
 
-// Processes share a lake on a real S3 server. ONTO_VERSITYGW names its program,
-// which tools/README.md says how to build. Without it this is left out, unless
-// ONTO_REQUIRE names versitygw.
+// Processes share a lake on a real S3 server.
 func TestProcessesOnVersitygw(t *testing.T) {
+	if endpoint := gateway(t); endpoint != "" {
+		shareLake(t, endpoint)
+	}
+}
+
+// A lake on a real S3 server keeps the contract.
+func TestContractOnVersitygw(t *testing.T) {
+	endpoint := gateway(t)
+	if endpoint == "" {
+		return
+	}
+	fewHistories(t, 2)
+	backendtest.Run(t, backendtest.Target{
+		Operations: 1_000,
+		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
+			return open(t, openBucket(t, endpoint, p.Name), p, 0)
+		},
+	})
+}
+
+// A lake on an S3 server in this process keeps the contract too, in short.
+func TestContractOnFake(t *testing.T) {
+	memory := exact{s3mem.New(), &sync.Mutex{}}
+	if err := memory.CreateBucket("things"); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(gofakes3.New(memory).Server())
+	defer server.Close()
+	fewHistories(t, 1)
+	backendtest.Run(t, backendtest.Target{
+		Operations: 100,
+		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
+			return open(t, openBucket(t, server.URL, p.Name), p, 0)
+		},
+	})
+}
+
+// exact is the fake's memory with S3's answer to an If-Match on an object that
+// does not exist: 404 and not 412.
+type exact struct {
+	*s3mem.Backend
+	mu *sync.Mutex // makes the look and the write one
+}
+
+func (e exact) PutObject(name, key string, meta map[string]string, in io.Reader, size int64, c *gofakes3.PutConditions) (gofakes3.PutObjectResult, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c != nil && c.IfMatch != nil {
+		if o, err := e.HeadObject(name, key); err != nil {
+			return gofakes3.PutObjectResult{}, err
+		} else if o.IsDeleteMarker {
+			return gofakes3.PutObjectResult{}, gofakes3.KeyNotFound(key)
+		}
+	}
+	return e.Backend.PutObject(name, key, meta, in, size, c)
+}
+
+func (e exact) DeleteObject(name, key string) (gofakes3.ObjectDeleteResult, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.Backend.DeleteObject(name, key)
+}
+
+// What a lake on a real S3 server answers is right.
+func TestQuestionsOnVersitygw(t *testing.T) {
+	endpoint := gateway(t)
+	if endpoint == "" {
+		return
+	}
+	fewHistories(t, 5)
+	lakes := 0
+	onGateway := func(t testing.TB, _ string) backend.Backend {
+		lakes++
+		prefix := fmt.Sprint("lake-", lakes)
+		return newDivided(17, func(inProcess int64) backend.Backend {
+			return openTrusted(t, openBucket(t, endpoint, prefix), inProcess)
+		})
+	}
+	t.Run("corpus", func(t *testing.T) { filtertest.Run(t, onGateway) })
+	t.Run("random", func(t *testing.T) { agree(t, 1_000, onGateway) })
+}
+
+// gateway starts a real S3 server and returns its address. ONTO_VERSITYGW names
+// its program, which tools/README.md says how to build. Without it the address is
+// empty and the test is left out, unless ONTO_REQUIRE names versitygw.
+func gateway(t *testing.T) string {
+	t.Helper()
 	program := os.Getenv("ONTO_VERSITYGW")
 	if program == "" {
 		if strings.Contains(os.Getenv("ONTO_REQUIRE"), "versitygw") {
 			t.Fatal("ONTO_REQUIRE names versitygw, but ONTO_VERSITYGW does not say where it is")
 		}
 		t.Log("left out: ONTO_VERSITYGW does not name the program")
-		return
+		return ""
 	}
-	shareLake(t, startGateway(t, program))
+	return startGateway(t, program)
+}
+
+// openBucket opens a prefix of the server's bucket.
+func openBucket(t testing.TB, endpoint, prefix string) bucket.Bucket {
+	t.Helper()
+	b, err := s3.Open(t.Context(), s3.Options{
+		Bucket: "things", Prefix: prefix, Endpoint: endpoint, AccessKey: accessKey, SecretKey: secretKey,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // startGateway runs the server on a free port of the loopback interface until the

@@ -213,6 +213,9 @@ func (b *Bucket) unsent(r *request, verb, key string, err error) error {
 	if ctxErr := r.caller.Err(); ctxErr != nil {
 		return fmt.Errorf("%s %s: %w", verb, b.where(key), ctxErr)
 	}
+	if errors.Is(context.Cause(r.ctx), errClosed) {
+		return onto.Errorf(onto.Closed, "%s %s: %w", verb, b.where(key), errClosed)
+	}
 	var invalid smithy.InvalidParamsError
 	if errors.As(err, &invalid) {
 		return onto.Errorf(onto.Invalid, "%s %s: it is no valid request", verb, b.where(key)).

@@ -18,6 +18,7 @@ const bytesPerSecond = 1 << 20
 
 // request is one exchange with the service.
 type request struct {
+	bucket *Bucket
 	ctx    context.Context // of this exchange alone
 	caller context.Context
 	sent   atomic.Bool // the request was given to the network
@@ -28,13 +29,21 @@ type request struct {
 
 type requestKey struct{}
 
-var errNoAnswer = errors.New("no answer")
+var (
+	errNoAnswer = errors.New("no answer")
+	errClosed   = errors.New("the bucket was closed")
+)
 
 // begin starts the clock for one exchange that sends size bytes.
 func (b *Bucket) begin(ctx context.Context, size int) *request {
-	r := &request{caller: ctx, limit: b.timeout + transferTime(int64(size))}
+	r := &request{bucket: b, caller: ctx, limit: b.timeout + transferTime(int64(size))}
 	inner, cancel := context.WithCancelCause(ctx)
 	r.cancel = cancel
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.calls++; b.closed {
+		cancel(errClosed)
+	}
 	r.ctx = context.WithValue(inner, requestKey{}, r)
 	r.timer = time.AfterFunc(r.limit, func() { cancel(errNoAnswer) })
 	return r
@@ -50,6 +59,12 @@ func (r *request) expect(size int64) {
 func (r *request) end() {
 	r.timer.Stop()
 	r.cancel(nil)
+	b := r.bucket
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.calls--; b.closed && b.calls == 0 {
+		b.dropIdle() // it may have come between Close and its last connection
+	}
 }
 
 // timedOut returns the error of an exchange that took too long, or nil. It is

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -78,6 +79,10 @@ type Bucket struct {
 	endpoint string // as shown in errors
 	timeout  time.Duration
 	pause    func(ctx context.Context, attempt int) error
+
+	mu     sync.Mutex // guards what follows
+	calls  int        // exchanges under way
+	closed bool
 }
 
 var _ bucket.Bucket = (*Bucket)(nil)
@@ -111,12 +116,20 @@ func Open(ctx context.Context, o Options) (*Bucket, error) {
 	return b, nil
 }
 
-// Close drops idle connections.
+// Close drops idle connections, and those of exchanges under way when they end.
+// Later ones fail with Closed.
 func (b *Bucket) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	b.dropIdle()
+	return nil
+}
+
+func (b *Bucket) dropIdle() {
 	if b.owned {
 		b.web.CloseIdleConnections()
 	}
-	return nil
 }
 
 func (o Options) check() error {

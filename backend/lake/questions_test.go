@@ -1,0 +1,230 @@
+package lake_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"iter"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/bucket/file"
+	reference "github.com/ontologia/onto/backend/memory"
+	"github.com/ontologia/onto/filter/filtertest"
+)
+
+// What a lake on disk answers is right, whoever answers and over however many
+// rounds the data is spread. A short run asks DuckDB some cases of each group of
+// the corpus.
+func TestQuestions(t *testing.T) {
+	fewHistories(t, 5)
+	at := func(name string, test func(t *testing.T)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
+	at("corpus in process", func(t *testing.T) {
+		filtertest.Run(t, func(t testing.TB, dir string) backend.Backend { return openFiles(t, dir, 0) })
+	})
+	at("corpus with DuckDB", func(t *testing.T) { filtertest.Run(t, onFiles(31)) })
+	at("random with DuckDB", func(t *testing.T) { agree(t, 2_000, onFiles(1)) })
+	at("random over many rounds", func(t *testing.T) {
+		agree(t, 1_000, func(t testing.TB, dir string) backend.Backend {
+			return &scattered{Backend: onFiles(2)(t, dir), last: []int64{0}}
+		})
+	})
+}
+
+// agree asks a lake and the reference so many random questions; 20,000 in a long
+// run.
+func agree(t *testing.T, questions int, open filtertest.Open) {
+	t.Helper()
+	if backendtest.Soak() {
+		questions = 20_000
+	}
+	filtertest.Agree(t, questions, openReference, open)
+}
+
+// fewHistories lets tests of random histories try so many of them before they look
+// whether that was enough, until the test ends. Otherwise the shortest of them tries
+// 100.
+func fewHistories(t *testing.T, n int) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks").Value
+	before := checks.String()
+	set := func(n string) {
+		if err := checks.Set(n); err != nil {
+			t.Error(err)
+		}
+	}
+	set(strconv.Itoa(n))
+	t.Cleanup(func() { set(before) })
+}
+
+func openReference(testing.TB, string) backend.Backend { return reference.New(nil).Open() }
+
+// onFiles opens lakes on disk. DuckDB answers one question of so many, in a long
+// run all.
+func onFiles(every int) filtertest.Open {
+	return func(t testing.TB, dir string) backend.Backend {
+		t.Helper()
+		return newDivided(every, func(inProcess int64) backend.Backend { return openFiles(t, dir, inProcess) })
+	}
+}
+
+// openFiles opens the lake in a directory. Questions about more than so many bytes
+// go to DuckDB; less than 0 for all.
+func openFiles(t testing.TB, dir string, inProcess int64) backend.Backend {
+	t.Helper()
+	b, err := file.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openTrusted(t, b, inProcess)
+}
+
+func openTrusted(t testing.TB, b bucket.Bucket, inProcess int64) backend.Backend {
+	t.Helper()
+	l, err := lake.Open(t.Context(), b, &lake.Options{Trusted: true, InProcess: inProcess})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// divided is two handles on one lake: one answers in process, the other with
+// DuckDB.
+type divided struct {
+	backend.Backend // writes, and answers in process
+	duckdb          backend.Backend
+	every           int // so many questions have one that DuckDB is asked
+	asked           int
+}
+
+func newDivided(every int, open func(inProcess int64) backend.Backend) *divided {
+	if backendtest.Soak() {
+		every = 1
+	}
+	return &divided{Backend: open(0), duckdb: open(-1), every: every}
+}
+
+// next is who answers the next question.
+func (d *divided) next() backend.Backend {
+	if d.asked++; d.asked%d.every == 0 {
+		return d.duckdb
+	}
+	return d.Backend
+}
+
+func (d *divided) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
+	return d.next().Scan(ctx, q)
+}
+
+func (d *divided) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
+	return d.next().Aggregate(ctx, a)
+}
+
+func (d *divided) Close() error { return errors.Join(d.Backend.Close(), d.duckdb.Close()) }
+
+// Unwrap implements what [backend.As] looks for.
+func (d *divided) Unwrap() backend.Backend { return d.duckdb }
+
+// scattered is a backend that makes several commits of each draft, and tells and
+// understands the numbers that the drafts would have had. Only Append, Register,
+// Scan, Aggregate and Close may be called.
+type scattered struct {
+	backend.Backend
+	last  []int64 // the last commit of each draft, by its number; 0 is that of none
+	made  []part  // by commit
+	piece int     // how many writes a commit has
+}
+
+// part is one of the commits of a draft: those of its identities from this one on.
+type part struct {
+	first onto.Identity
+	draft int64
+}
+
+// Append makes commits of one, three or seven writes. The writes are sorted, so
+// that entities come before the relations between them.
+func (s *scattered) Append(ctx context.Context, d *backend.Draft) (onto.Result, error) {
+	if s.piece == 0 {
+		s.piece = []int{1, 3, 7}[len(d.Writes)%3]
+	}
+	draft, head := int64(len(s.last)), s.last[len(s.last)-1]
+	var all onto.Result
+	for writes := range slices.Chunk(d.Writes, s.piece) {
+		piece := *d
+		piece.Writes = writes
+		res, err := s.Backend.Append(ctx, &piece)
+		if err != nil {
+			return res, err
+		}
+		if res.Changed() {
+			s.made = append(s.made, part{writes[0].Identity, draft})
+			all, head = res, res.ID
+		}
+	}
+	if all.Changed() {
+		s.last, all.ID = append(s.last, head), draft
+	}
+	return all, nil
+}
+
+// inner is the last commit of a draft, and a later one for what is no draft yet.
+func (s *scattered) inner(draft int64) int64 {
+	if draft < int64(len(s.last)) && draft >= 0 {
+		return s.last[draft]
+	}
+	if draft == backend.Head {
+		return backend.Head
+	}
+	return s.last[len(s.last)-1] + 1
+}
+
+// query asks the same in the numbers of commits.
+func (s *scattered) query(q backend.Query) backend.Query {
+	q.At, q.Since = s.inner(q.At), s.inner(q.Since)
+	if q.After == nil || q.Mode != backend.History || q.After.Commit == 0 {
+		return q
+	}
+	after := *q.After
+	after.Commit = s.inner(q.After.Commit-1) + 1
+	for i, p := range s.made {
+		if p.draft == q.After.Commit && p.first.Compare(after.Identity) <= 0 {
+			after.Commit = int64(i) + 1
+		}
+	}
+	q.After = &after
+	return q
+}
+
+func (s *scattered) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
+	asked := s.query(*q)
+	return func(yield func(onto.Version, error) bool) {
+		for v, err := range s.Backend.Scan(ctx, &asked) {
+			if err == nil {
+				v.Commit = s.made[v.Commit-1].draft
+			}
+			if !yield(v, err) {
+				return
+			}
+		}
+	}
+}
+
+func (s *scattered) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
+	asked := *a
+	asked.Query = s.query(a.Query)
+	return s.Backend.Aggregate(ctx, &asked)
+}
+
+// Unwrap implements what [backend.As] looks for.
+func (s *scattered) Unwrap() backend.Backend { return s.Backend }
