@@ -7,6 +7,7 @@ import (
 	mathrand "math/rand/v2"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -96,9 +97,15 @@ func (o *Options) setDefaults() {
 }
 
 func (b *Backend) open(ctx context.Context) error {
+	if !utf8.ValidString(b.opts.CacheDir) {
+		return onto.Errorf(onto.Invalid, "the cache directory %q is not UTF-8", b.opts.CacheDir).WithHint("name another one with cache_dir")
+	}
 	_, err := b.log.load(ctx)
 	if onto.CodeOf(err) == onto.Uninitialized && !b.opts.MustExist {
-		if err = b.probe(ctx); err == nil {
+		if err = b.vacant(ctx); err == nil {
+			err = b.probe(ctx)
+		}
+		if err == nil {
 			_, err = b.log.makeLake(ctx, rand.Text())
 		}
 	}
@@ -110,6 +117,19 @@ func (b *Backend) open(ctx context.Context) error {
 		b.files = newReader(b.log, c)
 	}
 	return err
+}
+
+// vacant fails where there are commits without a head: a new lake would take their
+// place, and a janitor would remove them.
+func (b *Backend) vacant(ctx context.Context) error {
+	found, err := b.log.b.List(ctx, "commits/", "", 1)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	if _, err := b.log.load(ctx); onto.CodeOf(err) != onto.Uninitialized {
+		return err // somebody has made one meanwhile
+	}
+	return damaged(headKey, "it is missing, and there are commits")
 }
 
 // probe refuses a bucket that does not keep its promises: commits could be lost

@@ -56,10 +56,13 @@ func (l *log) lastUntil(ctx context.Context, t *tip, at time.Time) (int64, error
 	if t.manifest == nil {
 		return 0, nil
 	}
-	limit := codec.FormatTime(at.UTC())
-	if at.UTC().Nanosecond()%1000 != 0 { // what is stored has no more than microseconds
-		limit = codec.FormatTime(at.UTC().Truncate(time.Microsecond))
+	switch year := at.UTC().Year(); { // no stored time is beyond these
+	case year > 9999:
+		return t.manifest.CommitID, nil
+	case year < 0:
+		return 0, nil
 	}
+	limit := codec.FormatTime(at.UTC().Truncate(time.Microsecond)) // what is stored has no more
 	if t.manifest.entry().Time <= limit {
 		return t.manifest.CommitID, nil
 	}

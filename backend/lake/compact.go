@@ -3,6 +3,7 @@ package lake
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -92,7 +93,25 @@ func newItem(files []fileEntry) CompactionItem {
 // levels of files fall from the oldest to the newest, like the digits of a
 // number: enough of the lowest level become one of the next, which may then be
 // enough there.
+//
+// A file that is too large to be merged parts those before it from those after it.
 func due(files []fileEntry) []fileEntry {
+	for len(files) > 0 {
+		if group := dueAtEnd(files); len(group) > 0 {
+			return group
+		}
+		for len(files) > 0 && files[len(files)-1].Bytes <= compactBytes/compactFan {
+			files = files[:len(files)-1]
+		}
+		if len(files) > 0 {
+			files = files[:len(files)-1]
+		}
+	}
+	return nil
+}
+
+// dueAtEnd returns those of the newest files that are to be merged, or none.
+func dueAtEnd(files []fileEntry) []fileEntry {
 	begin, bytes := len(files), int64(0)
 	for level := 0; ; level++ {
 		i := begin
@@ -156,6 +175,9 @@ func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, 
 		return false, err
 	}
 	file, err := b.merge(ctx, s, item.entries)
+	if errors.Is(err, errReplaced) { // another compaction was faster
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}

@@ -16,6 +16,9 @@ type database struct{ *Backend }
 func (b *Backend) start() (*duck.Engine, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.closed {
+		return nil, onto.Errorf(onto.Closed, "the store was closed")
+	}
 	if b.engine != nil {
 		return b.engine, nil
 	}

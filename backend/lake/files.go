@@ -198,6 +198,15 @@ func (r *reader) drop(path string) {
 	}
 }
 
+// shut takes a file out of those that are open, if it is among them.
+func (r *reader) shut(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open[path] != nil {
+		r.drop(path)
+	}
+}
+
 // put gives a file back.
 func (r *reader) put(o *openFile) {
 	r.mu.Lock()

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -112,8 +113,11 @@ func (l *log) create(ctx context.Context, o object) error {
 			return nil
 		case definite(err):
 			return err
-		case errors.Is(err, bucket.ErrExists):
-			return onto.Errorf(onto.Conflict, "%s exists already: two attempts have the same name", o.key)
+		case errors.Is(err, bucket.ErrExists): // our own, if somebody on the way has sent it twice
+			if l.holds(ctx, o) {
+				return nil
+			}
+			return onto.Errorf(onto.Unavailable, "%s exists already, with other contents", o.key).WithHint("try again; if it stays so, the storage does not keep its promises: onto doctor s3")
 		case !errors.Is(err, bucket.ErrConflict) && !errors.Is(err, bucket.ErrThrottled):
 			unsure = true
 		}
@@ -121,6 +125,12 @@ func (l *log) create(ctx context.Context, o object) error {
 			return errors.Join(err, late)
 		}
 	}
+}
+
+// holds reports whether the storage has an object as it is to be written.
+func (l *log) holds(ctx context.Context, o object) bool {
+	found, err := l.b.Get(ctx, o.key, bucket.Range{}, "")
+	return err == nil && bytes.Equal(found.Data, o.body)
 }
 
 // verdict is what became of a swap.
@@ -152,13 +162,13 @@ func (l *log) swap(ctx context.Context, t *tip, p *proposal) verdict {
 		case definite(err) && !unsure:
 			p.refusal = err
 			return refused
-		case errors.Is(err, bucket.ErrChanged) && (!unsure || l.planted(changedIsLost)):
+		case errors.Is(err, bucket.ErrChanged) && l.planted(changedIsLost):
 			return lost
 		case l.planted(unknownIsLost):
 			return lost
 		case l.planted(unknownIsWon):
 			return l.won(p, "")
-		default:
+		default: // also a head that has changed: somebody on the way may have sent the swap twice
 			unsure = true
 			if v := l.lookFor(ctx, t, p); v != unknown {
 				return v

@@ -19,9 +19,13 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	if err != nil {
 		return onto.Version{}, err
 	}
-	found, err := b.files.find(ctx, s, typeName{id.Kind, id.Type}, []onto.Identity{id}, s.reach(at))
+	t := typeName{id.Kind, id.Type}
+	found, err := b.files.find(ctx, s, t, []onto.Identity{id}, s.reach(at))
 	if errors.Is(err, errReplaced) {
 		return b.Get(ctx, id, at)
+	}
+	if err != nil && b.files.doubt(&scope{own: s.table(t, 0, s.reach(at))}, err) {
+		found, err = b.files.find(ctx, s, t, []onto.Identity{id}, s.reach(at))
 	}
 	if err != nil {
 		return onto.Version{}, err
@@ -175,6 +179,7 @@ func (b *Backend) choose(c *scope) engine {
 func question[T any](ctx context.Context, b *Backend, ask func(s *shelf) (*scope, iter.Seq2[T, error])) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
+		answered, doubted := false, false
 		for again := true; again; {
 			again = false
 			s, err := b.view(ctx)
@@ -187,16 +192,36 @@ func question[T any](ctx context.Context, b *Backend, ask func(s *shelf) (*scope
 				if err == nil {
 					err = b.usable(ctx)
 				}
-				if again = errors.Is(err, errReplaced); again { // nothing was answered yet
+				if err != nil && !answered && (errors.Is(err, errReplaced) || !doubted && b.files.doubt(c, err)) {
+					again, doubted = true, !errors.Is(err, errReplaced)
 					break
 				}
 				if !yield(answer, err) || err != nil {
 					break
 				}
+				answered = true
 			}
 			c.close()
 		}
 	}
+}
+
+// doubt reports whether an error comes of a local copy that was damaged or
+// removed. Such copies are fetched again by whoever asks next.
+func (r *reader) doubt(c *scope, err error) bool {
+	if code := onto.CodeOf(err); code != onto.Unavailable && code != onto.Corrupt {
+		return false
+	}
+	damaged := false
+	for _, t := range []*table{c.own, c.left, c.right} {
+		for i := 0; t != nil && i < len(t.files); i++ {
+			if r.cache.Doubt(t.files[i].object()) {
+				r.shut(t.files[i].Path)
+				damaged = true
+			}
+		}
+	}
+	return damaged
 }
 
 // Scan implements [backend.Backend].
@@ -225,17 +250,40 @@ func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 				if q.Kind != "" && (t != typeName{q.Kind, q.Type}) || len(s.of(t, from, to)) == 0 {
 					continue
 				}
-				c := &scope{shelf: s, own: s.table(t, 0, to)}
-				for change, err := range b.choose(c).diff(ctx, from, to, c) {
-					if !yield(change, err) || err != nil {
-						c.close()
-						return
-					}
+				if !b.diffOf(ctx, s, t, from, to, yield) {
+					return
 				}
-				c.close()
 			}
 		}
 	})
+}
+
+// diffOf yields the changes of one type. It reports whether to go on. All files
+// are there before the first change is yielded; if one was replaced meanwhile, those
+// of the newest head hold the same versions.
+func (b *Backend) diffOf(ctx context.Context, s *shelf, t typeName, from, to int64, yield func(onto.Change, error) bool) bool {
+	for {
+		c := &scope{shelf: s, own: s.table(t, 0, to)}
+		replaced := false
+		for change, err := range b.choose(c).diff(ctx, from, to, c) {
+			if replaced = errors.Is(err, errReplaced); replaced {
+				break
+			}
+			if !yield(change, err) || err != nil {
+				c.close()
+				return false
+			}
+		}
+		c.close()
+		if !replaced {
+			return true
+		}
+		var err error
+		if s, err = b.view(ctx); err != nil {
+			yield(onto.Change{}, err)
+			return false
+		}
+	}
 }
 
 // names are the types that have files, in their order.

@@ -182,9 +182,11 @@ func (w *world) decide(k *call) answer {
 		a = w.apply(k)
 	case "response lost":
 		w.apply(k)
-	case "duplicate":
+	case "duplicate": // by somebody on the way, who passes on the first or the last answer
 		a = w.apply(k)
-		w.apply(k)
+		if again := w.apply(k); w.tags%2 == 0 {
+			a = again
+		}
 	case "late":
 		w.late = append(w.late, k)
 	case "conflict":

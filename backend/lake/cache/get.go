@@ -200,6 +200,24 @@ func (c *Cache) give(o Object, e *entry) (string, func(), error) {
 	return c.paths + string(filepath.Separator) + ownName(o.SHA256), release, nil
 }
 
+// Doubt looks at a copy that could not be read. It reports whether it was damaged
+// or gone; then the next Get fetches it again.
+func (c *Cache) Doubt(o Object) bool {
+	if o.check() != nil || c.intact(o, c.inFolder(ownName(o.SHA256))) {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[o.SHA256]
+	if e == nil || !e.own || c.closed {
+		return false
+	}
+	c.held -= e.size()
+	e.own = false
+	c.held += e.size()
+	return true
+}
+
 // Put keeps what was just written elsewhere, so that it need not be fetched.
 // Failing is no reason to fail a commit: it returns no error.
 func (c *Cache) Put(o Object, data []byte) {
