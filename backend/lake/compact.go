@@ -74,7 +74,7 @@ func (b *Backend) PlanCompaction(ctx context.Context, o *CompactionOptions) (*Co
 		}
 	}
 	if !known && !s.types.has(o.Type) {
-		return nil, onto.Errorf(onto.NotFound, "there is no type %s", o.Type).WithHint("list the types with: onto info")
+		return nil, onto.Errorf(onto.Invalid, "type %s does not exist in this store", o.Type).WithHint("see the types with: onto info --schema")
 	}
 	return plan, nil
 }

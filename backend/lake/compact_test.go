@@ -248,7 +248,7 @@ func TestPlanCompaction(t *testing.T) {
 	if got := plan(&lake.CompactionOptions{Type: "Thing"}); len(got) != 1 || got[0].Files != 12 {
 		t.Errorf("got %+v", got)
 	}
-	if _, err := l.PlanCompaction(t.Context(), &lake.CompactionOptions{Type: "Thin"}); !errors.Is(err, onto.NotFound) {
+	if _, err := l.PlanCompaction(t.Context(), &lake.CompactionOptions{Type: "Thin"}); !errors.Is(err, onto.Invalid) {
 		t.Errorf("got %v", err)
 	}
 	keys := slices.Collect(func(yield func(string) bool) {

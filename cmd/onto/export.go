@@ -26,11 +26,13 @@ func (c *command) exportCommand() *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:   "export --output FILE",
-		Short: "Export records as JSON Lines or CSV",
+		Short: "Export records as JSON Lines, CSV or Parquet",
 		Long: `Export writes entities and relations as records that import reads: as JSON Lines,
 or one type as CSV. All show one moment, now or earlier. The same contents always
 give the same bytes. The format is told by the name of the file, which may end in
-.gz to be packed as well.
+.gz to be packed as well. One type can also be written as Parquet, for programs
+that analyse it: a column for each field, fields_json with all of them, and
+commit_id, schema_version_id and op.
 
 The file appears when it is complete. One that exists is left alone, unless
 --force says to replace it.
@@ -41,6 +43,7 @@ The message on stderr tells the commit to go on after.`,
 		Example: `  onto export --output all.jsonl
   onto export --output customers.csv.gz --type Customer --as-of 2026-02-10
   onto export --output changes.jsonl --history-since 120
+  onto export --output customers.parquet --type Customer
   onto export --output - --type Product --with-metadata | jq .`,
 		Args: argCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.export(cmd, &f) },
@@ -52,7 +55,7 @@ The message on stderr tells the commit to go on after.`,
 	flags.Int64Var(&f.since, "history-since", 0, "all versions made after commit `ID`")
 	flags.BoolVar(&f.metadata, "with-metadata", false, "with commit_id, schema_version_id and op")
 	flags.BoolVar(&f.asStored, "as-stored", false, asStoredUsage)
-	flags.StringVar(&f.format, "format", "", "jsonl or csv (default by the file's name)")
+	flags.StringVar(&f.format, "format", "", "jsonl, csv or parquet (default by the file's name)")
 	flags.BoolVar(&f.force, "force", false, "replace the file if it exists")
 	_ = cmd.RegisterFlagCompletionFunc("type", c.completeType("")) // the flag exists
 	return cmd
@@ -105,8 +108,10 @@ func (f *exportFlags) options(cmd *cobra.Command) (*records.ExportOptions, error
 	}
 	o := &records.ExportOptions{Types: f.types, History: cmd.Flags().Changed("history-since"), Since: f.since, Metadata: f.metadata, AsStored: f.asStored}
 	var err error
-	if o.Format, err = recordFormat(f.format, f.output); err != nil {
-		return nil, err
+	if !f.inParquet() {
+		if o.Format, err = recordFormat(f.format, f.output); err != nil {
+			return nil, err
+		}
 	}
 	if f.asOf != "" {
 		if o.At, err = parsePoint(f.asOf); err != nil {
@@ -122,6 +127,9 @@ const exportBuffer = 64 << 10
 // exportTo writes the records to stdout or to a file, which is there only if
 // all went well.
 func (c *command) exportTo(ctx context.Context, s *store.Store, f *exportFlags, opts *records.ExportOptions) (int64, error) {
+	if f.inParquet() {
+		return c.exportParquet(ctx, s, f, opts)
+	}
 	if f.output == "-" {
 		n, err := records.Export(ctx, s, shown{c.out}, opts)
 		if err == nil {

@@ -55,7 +55,7 @@ func may() map[string][]string {
 		"store/records":    {".", "store", "internal/codec"},
 		"store/schemafile": {".", "internal/codec", "go.yaml.in/yaml/v3"},
 		"upkeep":           {".", "backend"},
-		"cmd/onto": {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "filter", "store", "upkeep", "store/records", "store/schemafile", "internal/codec",
+		"cmd/onto": {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/parquet", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "filter", "store", "upkeep", "store/records", "store/schemafile", "internal/codec",
 			"github.com/spf13/cobra", "go.yaml.in/yaml/v3", "golang.org/x/term"},
 		"bench": {".", "backend", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/memory", "backend/lake/duck", "backend/lake/parquet", "backend/sqlite", "filter", "store", "store/records", "internal/codec", "github.com/mattn/go-sqlite3"},
 	}
