@@ -1,10 +1,13 @@
 package backend
 
 import (
+	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
+	"iter"
 
 	"github.com/ontologia/onto"
 )
@@ -66,6 +69,26 @@ func (d *Draft) Hash() string {
 		h.Add(&d.Writes[i])
 	}
 	return h.Sum()
+}
+
+// ReadWrites reads the writes of a stream into memory, for a backend that decides
+// on all of them at once. They come back sorted, with the hash of the draft.
+func ReadWrites(ctx context.Context, d *Draft, writes iter.Seq2[Write, error]) ([]Write, string, error) {
+	hash := NewHash(d)
+	var list []Write
+	for w, err := range writes {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		hash.Add(&w)
+		w.Fields = bytes.Clone(w.Fields)
+		list = append(list, w)
+	}
+	list, err := SortWrites(list)
+	return list, hash.Sum(), err
 }
 
 func (h *Hash) identity(id onto.Identity) {

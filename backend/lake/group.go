@@ -1,7 +1,6 @@
 package lake
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -224,24 +223,11 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	if err := b.usable(ctx); err != nil {
 		return onto.Result{}, err
 	}
-	hash := backend.NewHash(d)
-	var list []backend.Write
-	for w, err := range writes {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return onto.Result{}, err
-		}
-		hash.Add(&w)
-		w.Fields = bytes.Clone(w.Fields)
-		list = append(list, w)
-	}
-	list, err := backend.SortWrites(list)
+	list, hash, err := backend.ReadWrites(ctx, d, writes)
 	if err != nil {
 		return onto.Result{}, err
 	}
-	m := &member{draft: &draft{Draft: d, writes: list, hash: hash.Sum()}}
+	m := &member{draft: &draft{Draft: d, writes: list, hash: hash}}
 	err = b.submitFree(ctx, m)
 	return m.result, err
 }

@@ -42,24 +42,11 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	if _, err := b.moment(ctx); err != nil {
 		return onto.Result{}, err
 	}
-	hash := backend.NewHash(d)
-	var list []backend.Write
-	for w, err := range writes {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return onto.Result{}, err
-		}
-		hash.Add(&w)
-		w.Fields = bytes.Clone(w.Fields)
-		list = append(list, w)
-	}
-	list, err := backend.SortWrites(list)
+	list, hash, err := backend.ReadWrites(ctx, d, writes)
 	if err != nil {
 		return onto.Result{}, err
 	}
-	return b.append(ctx, d, hash.Sum(), list, d.Admit)
+	return b.append(ctx, d, hash, list, d.Admit)
 }
 
 // admission is the type of Draft.Admit.

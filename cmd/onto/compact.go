@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake"
 )
 
@@ -65,40 +64,25 @@ type compactionDoc struct {
 	Merged  int             `json:"merged"` // types; fewer than planned if somebody else was faster
 }
 
-func (c *command) compact(ctx context.Context, o *lake.CompactionOptions, apply bool) (err error) {
-	how := reading
-	if apply {
-		how = writing
-	}
-	b, _, err := c.openBackend(ctx, how)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := b.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	l, ok := backend.As[compactor](b)
-	if !ok {
-		return c.unsupported("compact", "has no files that could be merged", "name a lake with --storage-uri")
-	}
-	plan, err := l.PlanCompaction(ctx, o)
-	if err != nil {
-		return err
-	}
-	doc := compactionDoc{Planned: []compactionRow{}, Applied: apply}
-	for _, i := range plan.Items {
-		doc.Planned = append(doc.Planned, compactionRow{i.Kind, i.Type, i.Files, i.First, i.Last, i.Rows, i.Bytes})
-	}
-	if apply && len(plan.Items) > 0 {
-		progress, done := c.progress("compacting")
-		doc.Merged, err = l.Compact(ctx, plan, progress)
-		if done(); err != nil {
+func (c *command) compact(ctx context.Context, o *lake.CompactionOptions, apply bool) error {
+	return withLake(ctx, c, "compact", "has no files that could be merged", whether(apply), func(l compactor) error {
+		plan, err := l.PlanCompaction(ctx, o)
+		if err != nil {
 			return err
 		}
-	}
-	return c.printCompaction(doc)
+		doc := compactionDoc{Planned: []compactionRow{}, Applied: apply}
+		for _, i := range plan.Items {
+			doc.Planned = append(doc.Planned, compactionRow{i.Kind, i.Type, i.Files, i.First, i.Last, i.Rows, i.Bytes})
+		}
+		if apply && len(plan.Items) > 0 {
+			progress, done := c.progress("compacting")
+			doc.Merged, err = l.Compact(ctx, plan, progress)
+			if done(); err != nil {
+				return err
+			}
+		}
+		return c.printCompaction(doc)
+	})
 }
 
 func (c *command) printCompaction(doc compactionDoc) error {

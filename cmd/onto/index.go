@@ -60,8 +60,9 @@ type warner interface {
 	LastIndexWarning() string
 }
 
-// withIndexer opens the store, runs f and closes the store.
-func (c *command) withIndexer(ctx context.Context, verb string, how access, f func(indexer) error) (err error) {
+// withLake opens a backend that can do what a verb needs, runs f and closes it.
+// Lacks is what other backends have not.
+func withLake[T any](ctx context.Context, c *command, verb, lacks string, how access, f func(T) error) (err error) {
 	b, _, err := c.openBackend(ctx, how)
 	if err != nil {
 		return err
@@ -71,15 +72,26 @@ func (c *command) withIndexer(ctx context.Context, verb string, how access, f fu
 			err = closeErr
 		}
 	}()
-	x, ok := backend.As[indexer](b)
+	able, ok := backend.As[T](b)
 	if !ok {
-		return c.unsupported(verb, "has no indexes of its files", "name a lake with --storage-uri")
+		return c.unsupported(verb, lacks, "name a lake with --storage-uri")
 	}
-	return f(x)
+	return f(able)
 }
 
+// whether is how a verb opens a store that plans by default.
+func whether(apply bool) access {
+	if apply {
+		return writing
+	}
+	return reading
+}
+
+// noIndexes is what other backends lack.
+const noIndexes = "has no indexes of its files"
+
 func (c *command) verifyIndex(ctx context.Context) error {
-	return c.withIndexer(ctx, "index verify", reading, func(x indexer) error {
+	return withLake(ctx, c, "index verify", noIndexes, reading, func(x indexer) error {
 		findings, err := x.VerifyIndex(ctx)
 		if err != nil {
 			return err
@@ -122,11 +134,7 @@ func (r repairRow) cells() ([]string, error) {
 }
 
 func (c *command) repairIndex(ctx context.Context, apply bool) error {
-	how := reading
-	if apply {
-		how = writing
-	}
-	return c.withIndexer(ctx, "index repair", how, func(x indexer) error {
+	return withLake(ctx, c, "index repair", noIndexes, whether(apply), func(x indexer) error {
 		repairs, failed := x.RepairIndex(ctx, apply)
 		out, written := c.rows(wholeColumns("key", "before", "after", "reason")), 0
 		for _, r := range repairs {

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake"
 )
 
@@ -65,39 +64,24 @@ type janitorDoc struct {
 	Removed int         `json:"removed"`
 }
 
-func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) (err error) {
-	how := reading
-	if apply {
-		how = writing
-	}
-	b, _, err := c.openBackend(ctx, how)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := b.Close(); err == nil {
-			err = closeErr
+func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) error {
+	return withLake(ctx, c, "janitor", "has no objects that writers could leave behind", whether(apply), func(s sweeper) error {
+		plan, err := s.PlanJanitor(ctx, grace)
+		if err != nil {
+			return err
 		}
-	}()
-	s, ok := backend.As[sweeper](b)
-	if !ok {
-		return c.unsupported("janitor", "has no objects that writers could leave behind", "name a lake with --storage-uri")
-	}
-	plan, err := s.PlanJanitor(ctx, grace)
-	if err != nil {
-		return err
-	}
-	doc := janitorDoc{Orphans: []orphanRow{}, Bytes: plan.Bytes, Applied: apply}
-	for _, o := range plan.Orphans {
-		doc.Orphans = append(doc.Orphans, orphanRow{o.Key, o.Reason, int64(o.Age / time.Second), o.Size})
-	}
-	if apply && len(plan.Orphans) > 0 {
-		if doc.Removed, err = s.Sweep(ctx, plan); err != nil {
-			return onto.Errorf(onto.Unavailable, "%d of %s removed: %w", doc.Removed, count(len(plan.Orphans), "object", "objects"), err).
-				WithHint("what is left is harmless; try again later")
+		doc := janitorDoc{Orphans: []orphanRow{}, Bytes: plan.Bytes, Applied: apply}
+		for _, o := range plan.Orphans {
+			doc.Orphans = append(doc.Orphans, orphanRow{o.Key, o.Reason, int64(o.Age / time.Second), o.Size})
 		}
-	}
-	return c.printJanitor(doc)
+		if apply && len(plan.Orphans) > 0 {
+			if doc.Removed, err = s.Sweep(ctx, plan); err != nil {
+				return onto.Errorf(onto.Unavailable, "%d of %s removed: %w", doc.Removed, count(len(plan.Orphans), "object", "objects"), err).
+					WithHint("what is left is harmless; try again later")
+			}
+		}
+		return c.printJanitor(doc)
+	})
 }
 
 func (c *command) printJanitor(doc janitorDoc) error {
