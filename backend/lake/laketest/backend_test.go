@@ -1,4 +1,4 @@
-package lake_test
+package laketest
 
 import (
 	"sync"
