@@ -54,6 +54,9 @@ func (l *log) carries(ctx context.Context, t *tip, carried *onto.Lease) error {
 	if err != nil {
 		return err
 	}
+	if t.head.Locks[carried.Name] != carried.Epoch && !l.planted(unnamedLease) && h.lease != nil && h.lease.Epoch == carried.Epoch {
+		h.lease = nil // an old copy: who holds a lease is named by the head
+	}
 	return backend.CheckLease(*carried, h.lease)
 }
 

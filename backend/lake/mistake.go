@@ -29,6 +29,7 @@ const (
 	silentRenewal   mistake = "a lease that is renewed late is not published"
 	oldLock         mistake = "an old copy of a lock is believed"
 	freeForever     mistake = "a lease that was free once is dropped from later heads"
+	unnamedLease    mistake = "a lease counts although the head does not name it any more"
 	lockIsMine      mistake = "a lock that was written without an answer is taken for one's own"
 	staleTables     mistake = "a compaction that lost publishes the files as it knew them"
 	blindCompaction mistake = "a compaction does not see that another has replaced its files"
@@ -39,7 +40,7 @@ func mistakes() []mistake {
 	return []mistake{
 		changedIsLost, unknownIsLost, unknownIsWon, discardUnknown, samePlan, sameCatalog, newerTag, headGoesBack,
 		noGrace, headBeforeList, forgetCatalog, forgetAncestors, unverifiedFiles, timesGoBack, ownExistingHead,
-		staleHolder, silentLease, ownClock, ignoreLease, sameEpoch, silentRenewal, oldLock, freeForever, lockIsMine,
+		staleHolder, silentLease, ownClock, ignoreLease, sameEpoch, silentRenewal, oldLock, freeForever, unnamedLease, lockIsMine,
 		staleTables, blindCompaction,
 	}
 }
