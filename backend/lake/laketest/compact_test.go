@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -116,12 +117,21 @@ func count(t *testing.T, l *lake.Backend) int {
 	return n
 }
 
+// hours is a clock that is moved by hand, also beside whoever reads it.
+type hours struct{ passed atomic.Int64 }
+
+func (h *hours) now() time.Time {
+	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(h.passed.Load()) * time.Hour)
+}
+
+func (h *hours) pass(n int64) { h.passed.Add(n) }
+
 // A reader that knows files which a compaction has replaced and a janitor has
 // removed goes by the newest head. The janitor waits until nobody can be about to
 // read them.
 func TestReplacedFiles(t *testing.T) {
-	var hours time.Duration
-	b := memory.New(&memory.Options{Now: func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(hours) }})
+	clock := &hours{}
+	b := memory.New(&memory.Options{Now: clock.now})
 	w := openThings(t, b, lake.Options{})
 	for i := range 30 {
 		if _, err := w.Append(t.Context(), putThings(fmt.Sprint("k", i))); err != nil {
@@ -133,7 +143,7 @@ func TestReplacedFiles(t *testing.T) {
 		if got, err := r.Resolve(t.Context(), onto.Point{}); err != nil || got.ID < 30 { // now it knows the files
 			t.Fatalf("got %v, %v", got, err)
 		}
-		hours += 2 * time.Hour
+		clock.pass(2)
 		plan, err := w.PlanCompaction(t.Context(), &lake.CompactionOptions{All: true})
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +154,7 @@ func TestReplacedFiles(t *testing.T) {
 		if early := replacedKeys(t, w); inProcess == 0 && len(early) > 0 {
 			t.Errorf("removed at once: %v", early)
 		}
-		hours += 2 * time.Hour
+		clock.pass(2)
 		if _, err := w.Append(t.Context(), putThings("late")); err != nil { // tells the bucket's time
 			t.Fatal(err)
 		}

@@ -48,8 +48,8 @@ func TestWritesSentTwice(t *testing.T) {
 // A diff goes on, and repeats nothing, when files of a type that is yet to come are
 // replaced and removed.
 func TestDiffWhileFilesAreReplaced(t *testing.T) {
-	var hours time.Duration
-	b := memory.New(&memory.Options{Now: func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(hours) }})
+	clock := &hours{}
+	b := memory.New(&memory.Options{Now: clock.now})
 	w := openThings(t, b, lake.Options{})
 	other := things()
 	other.Schemas[0].Name = "Zebra"
@@ -73,8 +73,8 @@ func TestDiffWhileFilesAreReplaced(t *testing.T) {
 				t.Fatal(err)
 			}
 			if seen[c.Identity]++; len(seen) == 1 {
-				hours += 2 * time.Hour
-				compactAndSweep(t, w, &hours)
+				clock.pass(2)
+				compactAndSweep(t, w, clock)
 			}
 		}
 		if len(seen) != 10 {
@@ -88,7 +88,7 @@ func TestDiffWhileFilesAreReplaced(t *testing.T) {
 	}
 }
 
-func compactAndSweep(t *testing.T, l *lake.Backend, hours *time.Duration) {
+func compactAndSweep(t *testing.T, l *lake.Backend, clock *hours) {
 	t.Helper()
 	plan, err := l.PlanCompaction(t.Context(), &lake.CompactionOptions{All: true})
 	if err == nil {
@@ -97,8 +97,8 @@ func compactAndSweep(t *testing.T, l *lake.Backend, hours *time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	*hours += 2 * time.Hour
-	if _, err := l.Append(t.Context(), putThings(fmt.Sprint("at ", *hours))); err != nil { // tells the bucket's time
+	clock.pass(2)
+	if _, err := l.Append(t.Context(), putThings(fmt.Sprint("at ", clock.now()))); err != nil { // tells the bucket's time
 		t.Fatal(err)
 	}
 	orphans, err := l.PlanJanitor(t.Context(), 0)
