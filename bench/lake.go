@@ -134,9 +134,12 @@ func lakeRequests(e *env) []row {
 	l, s := e.openLake()
 	defer l.Close()
 	s.write, s.read = 0, 0
-	s.creates.Store(0)
-	s.swaps.Store(0)
-	s.gets.Store(0)
+	for _, err := range l.Survey(e.ctx) { // waits for what is derived from the types
+		e.must(err)
+	}
+	for _, n := range []*atomic.Int64{&s.creates, &s.swaps, &s.gets, &s.lists, &s.deletes} {
+		n.Store(0)
+	}
 	const rounds = 50 // fewer than a checkpoint takes
 	types := []string{"Other", "Thing"}
 	for i := range rounds {
