@@ -57,7 +57,9 @@ func (h *history) evolution(s step) sending {
 	case "base":
 		e.Base = backend.TypesHash(all[1:])
 	case "break":
-		d.end = errBroken
+		if !taken(all, typ) { // a second reason to fail
+			d.end = errBroken
+		}
 	case "head":
 		d.draft.Expect = []onto.Expectation{headIs(h.head() + 1)}
 	case "stamp":
@@ -65,6 +67,13 @@ func (h *history) evolution(s step) sending {
 		d.writes = append(d.writes, nobody)
 	}
 	return d
+}
+
+// taken reports whether a type of the other kind has the name.
+func taken(all []onto.SchemaVersion, typ onto.Schema) bool {
+	return slices.ContainsFunc(backend.Newest(all), func(v onto.SchemaVersion) bool {
+		return v.Schema.Name == typ.Name && v.Schema.Kind != typ.Kind
+	})
 }
 
 // change adds to an evolution what becomes of a type, and returns the rows that

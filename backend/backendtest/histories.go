@@ -20,10 +20,10 @@ import (
 func runHistories(t *testing.T, target Target) {
 	want := times(cmp.Or(target.Operations, 10_000))
 	dir := t.TempDir()
-	counts := tally{}
-	for counts.operations < want {
+	counts, enough := tally{}, false
+	for !enough {
 		rapid.Check(t, func(rt *rapid.T) {
-			if counts.operations >= want {
+			if enough {
 				return
 			}
 			h := newHistory(t, rt, target, newPlace(t, dir))
@@ -34,6 +34,7 @@ func runHistories(t *testing.T, target Target) {
 			}
 			h.inquiries = rapid.SliceOfN(rapid.Custom(drawInquiry), 6, 12).Draw(rt, "inquiries")
 			h.compare()
+			enough = counts.operations >= want // not after a failure, which runs again
 		})
 	}
 	t.Logf("%d operations in %d histories made %d commits and %d evolutions; %d questions were answered alike",

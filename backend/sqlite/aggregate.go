@@ -1,23 +1,19 @@
 package sqlite
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"iter"
 	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
 // Aggregate yields the groups that an aggregation asks for.
 func (b *Backend) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
-	return sequence(func(push func(onto.Group) error) error {
+	return exec.Pushed(func(push func(onto.Group) error) error {
 		return b.read(ctx, a.Mode == backend.State, func(r *reading) error {
 			groups, err := b.groups(ctx, r, a)
 			if err != nil {
@@ -102,7 +98,7 @@ func (r *reading) computed(ctx context.Context, a *question, want *backend.Aggre
 		list = append(list, result{g, err})
 		return nil
 	})
-	slices.SortFunc(list, func(a, b result) int { return compareGroups(a.By, b.By) })
+	slices.SortFunc(list, func(a, b result) int { return exec.CompareGroups(a.By, b.By) })
 	return list, readable, err
 }
 
@@ -125,15 +121,4 @@ func (r *reading) groupsSQL(a *question, columns *sqlgen.Aggregates) sqlgen.Part
 		sql = sqlgen.SQL("? GROUP BY ?", sql, sqlgen.Join(", ", columns.GroupBy...))
 	}
 	return sql
-}
-
-// compareGroups is the order of groups. Lists and objects, which are alike in
-// the order of versions, are sorted by their text.
-func compareGroups(a, b []json.RawMessage) int {
-	for i := range a {
-		if c := cmp.Or(filter.Compare(a[i], b[i]), bytes.Compare(a[i], b[i])); c != 0 {
-			return c
-		}
-	}
-	return 0
 }

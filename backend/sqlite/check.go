@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/exec"
 )
 
 // Check examines the file: its structure, the log, and the projection against
@@ -20,7 +21,7 @@ func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 // CheckSteps is Check that tells before each step what it looks at. A step that
 // damage ends early does not keep the others from being taken.
 func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error] {
-	return sequence(func(push func(onto.Finding) error) error {
+	return exec.Pushed(func(push func(onto.Finding) error) error {
 		return b.read(ctx, false, func(r *reading) error {
 			c := &checker{ctx: ctx, b: b, r: r, push: push}
 			for _, s := range c.steps() {

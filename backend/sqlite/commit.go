@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/exec"
 )
 
 // commitList is the columns that readCommit reads; commitWidth is their number.
@@ -104,7 +105,7 @@ func (r *reading) commitAtUnordered(ctx context.Context, t time.Time) (int64, er
 
 // Commits yields commits.
 func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2[onto.Commit, error] {
-	return sequence(func(push func(onto.Commit) error) error {
+	return exec.Pushed(func(push func(onto.Commit) error) error {
 		return b.read(ctx, false, func(r *reading) error {
 			order := "ASC"
 			if q.Newest {

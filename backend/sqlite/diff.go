@@ -7,11 +7,12 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/exec"
 )
 
 // Diff yields each identity whose state differs between two commits.
 func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto.Change, error] {
-	return sequence(func(push func(onto.Change) error) error {
+	return exec.Pushed(func(push func(onto.Change) error) error {
 		return b.read(ctx, false, func(r *reading) error {
 			from, to := r.commitID(q.From), r.commitID(q.To)
 			for _, t := range b.tables {

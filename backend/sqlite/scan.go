@@ -79,30 +79,9 @@ func (b *Backend) beginRead(c *conn) (*reading, error) {
 	return &reading{conn: c, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1 && readForeign(row).covers(), format: row.int(4), counted: &b.counted}, nil
 }
 
-// sequence turns a function that pushes into a sequence. An error of the
-// function is yielded last. When the consumer stops, push fails and the
-// function ends with whatever error that leads to.
-func sequence[T any](run func(push func(T) error) error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		stopped := false
-		err := run(func(v T) error {
-			if stopped = !yield(v, nil); stopped {
-				return errStopped
-			}
-			return nil
-		})
-		if err != nil && !stopped {
-			var none T
-			yield(none, err)
-		}
-	}
-}
-
-var errStopped = errors.New("the consumer has stopped")
-
 // Scan yields the versions a query asks for.
 func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
-	return sequence(func(push func(onto.Version) error) error {
+	return exec.Pushed(func(push func(onto.Version) error) error {
 		return b.read(ctx, q.Mode == backend.State, func(r *reading) error {
 			a, err := r.question(b.table(q.Kind), q)
 			if err != nil {
@@ -134,7 +113,7 @@ func pushAll[T any](ctx context.Context, seq iter.Seq2[T, error], push func(T) e
 
 // rows is the versions that the question's statement finds.
 func (r *reading) rows(ctx context.Context, a *question) iter.Seq2[onto.Version, error] {
-	return sequence(func(push func(onto.Version) error) error { return r.versions(ctx, a, push) })
+	return exec.Pushed(func(push func(onto.Version) error) error { return r.versions(ctx, a, push) })
 }
 
 // versions pushes the versions that the question's statements find.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/exec"
 )
 
 // limits are what a survey judges by.
@@ -34,7 +35,7 @@ func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 }
 
 func (b *Backend) survey(ctx context.Context, l limits) iter.Seq2[onto.Finding, error] {
-	return sequence(func(push func(onto.Finding) error) error {
+	return exec.Pushed(func(push func(onto.Finding) error) error {
 		return b.read(ctx, false, func(r *reading) error {
 			s := &surveyor{checker{ctx: ctx, b: b, r: r, push: push}, l}
 			for _, step := range []checkStep{

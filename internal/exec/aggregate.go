@@ -65,7 +65,7 @@ func gather(a *backend.Aggregation, versions iter.Seq2[onto.Version, error], end
 	for _, g := range groups {
 		list = append(list, g)
 	}
-	slices.SortFunc(list, func(a, b *group) int { return compareGroups(a.by, b.by) })
+	slices.SortFunc(list, func(a, b *group) int { return CompareGroups(a.by, b.by) })
 	return list, nil
 }
 
@@ -125,9 +125,9 @@ func Overflow(o onto.Operand) error {
 		WithHint("compute the avg instead, or filter so that less is added")
 }
 
-// compareGroups is the order of groups. Lists and objects, which are alike in
+// CompareGroups is the order of groups. Lists and objects, which are alike in
 // the order of versions, are sorted by their text.
-func compareGroups(a, b []json.RawMessage) int {
+func CompareGroups(a, b []json.RawMessage) int {
 	for i := range a {
 		if c := cmp.Or(filter.Compare(a[i], b[i]), bytes.Compare(a[i], b[i])); c != 0 {
 			return c

@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/ontologia/onto/internal/flock"
 )
 
 // staleAge is how old a folder must be to count as left behind where no lock can
@@ -43,7 +45,7 @@ func (c *Cache) tryOwn() error {
 		c.root.Remove(folder)
 		return err
 	}
-	taken, err := acquire(lock)
+	taken, err := flock.Try(lock)
 	if err == nil && !taken || !c.same(lock, path.Join(folder, lockName)) {
 		lock.Close()
 		return errSwept
@@ -135,4 +137,14 @@ func namesIn(root *os.Root, folder string) []string {
 	defer f.Close()
 	names, _ := f.Readdirnames(-1)
 	return names
+}
+
+// abandoned tells whether the process that holds the lock file has ended; by its
+// age where there are no locks that end with it.
+func abandoned(f *os.File, now time.Time) bool {
+	taken, err := flock.Try(f)
+	if err != nil {
+		return oldFile(f, now)
+	}
+	return taken
 }

@@ -1,17 +1,14 @@
 package duck
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
@@ -19,7 +16,7 @@ import (
 // Aggregate yields the groups that an aggregation asks for. It means what
 // Aggregate of backend.Backend means.
 func (e *Engine) Aggregate(ctx context.Context, a *backend.Aggregation, own, left, right *Source) iter.Seq2[onto.Group, error] {
-	return sequence(func(push func(onto.Group) error) error {
+	return exec.Pushed(func(push func(onto.Group) error) error {
 		return e.use(ctx, func(c *conn) error {
 			question := newAggregation(a, own, left, right)
 			if question.computes(a) {
@@ -103,7 +100,7 @@ func (a *question) computed(ctx context.Context, c *conn, want *backend.Aggregat
 		list = append(list, result{g, err})
 		return nil
 	})
-	slices.SortFunc(list, func(a, b result) int { return compareGroups(a.By, b.By) })
+	slices.SortFunc(list, func(a, b result) int { return exec.CompareGroups(a.By, b.By) })
 	return list, err
 }
 
@@ -118,15 +115,4 @@ func (a *question) groups(columns *sqlgen.Aggregates) sqlgen.Part {
 		sql = sqlgen.SQL("? GROUP BY ?", sql, sqlgen.Join(", ", columns.GroupBy...))
 	}
 	return sql
-}
-
-// compareGroups is the order of groups. Lists and objects, which are alike in
-// the order of versions, are sorted by their text.
-func compareGroups(a, b []json.RawMessage) int {
-	for i := range a {
-		if c := cmp.Or(filter.Compare(a[i], b[i]), bytes.Compare(a[i], b[i])); c != 0 {
-			return c
-		}
-	}
-	return 0
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
 // Diff yields, in order of identity, each identity of a type whose state as of
 // commit to differs from its state as of commit from.
 func (e *Engine) Diff(ctx context.Context, from, to int64, s *Source) iter.Seq2[onto.Change, error] {
-	return sequence(func(push func(onto.Change) error) error {
+	return exec.Pushed(func(push func(onto.Change) error) error {
 		return e.use(ctx, func(c *conn) error {
 			if len(s.Files) == 0 {
 				return nil

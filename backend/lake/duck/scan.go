@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"iter"
 
 	"github.com/ontologia/onto"
@@ -12,27 +11,6 @@ import (
 	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
-
-// sequence turns a function that pushes into a sequence. An error of the
-// function is yielded last. When the consumer stops, push fails and the
-// function ends with whatever error that leads to.
-func sequence[T any](run func(push func(T) error) error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		stopped := false
-		err := run(func(v T) error {
-			if stopped = !yield(v, nil); stopped {
-				return errStopped
-			}
-			return nil
-		})
-		if err != nil && !stopped {
-			var none T
-			yield(none, err)
-		}
-	}
-}
-
-var errStopped = errors.New("the consumer has stopped")
 
 // pushAll pushes a sequence.
 func pushAll[T any](ctx context.Context, seq iter.Seq2[T, error], push func(T) error) error {
@@ -54,7 +32,7 @@ func pushAll[T any](ctx context.Context, seq iter.Seq2[T, error], push func(T) e
 // backend.Backend means. Left and right are the sources of a relation's
 // endpoints; nil if nobody looks at them.
 func (e *Engine) Scan(ctx context.Context, q *backend.Query, own, left, right *Source) iter.Seq2[onto.Version, error] {
-	return sequence(func(push func(onto.Version) error) error {
+	return exec.Pushed(func(push func(onto.Version) error) error {
 		return e.use(ctx, func(c *conn) error {
 			a := newQuestion(q, own, left, right, nil)
 			if a.whole() {
@@ -83,7 +61,7 @@ type ended struct{ left, right json.RawMessage }
 
 // rows is the versions that the statement finds.
 func (a *question) rows(ctx context.Context, c *conn) iter.Seq2[onto.Version, error] {
-	return sequence(func(push func(onto.Version) error) error { return a.versions(ctx, c, &a.last, push) })
+	return exec.Pushed(func(push func(onto.Version) error) error { return a.versions(ctx, c, &a.last, push) })
 }
 
 // endpoints is the endpoints of the last version that rows has yielded, which is

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/ontologia/onto/internal/flock"
 )
 
 // Waiting for another process begins short and grows to the longest pause.
@@ -26,7 +28,7 @@ func (b *Bucket) lock(ctx context.Context) (unlock func(), err error) {
 		return nil, err
 	}
 	return func() {
-		release(b.lockFile)
+		flock.Release(b.lockFile)
 		b.turn <- struct{}{}
 	}, nil
 }
@@ -43,7 +45,7 @@ func (b *Bucket) lockFiles(ctx context.Context) error {
 		b.lockFile = f
 	}
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		done, err := acquire(b.lockFile)
+		done, err := flock.Try(b.lockFile)
 		if err != nil {
 			return fmt.Errorf("take the bucket's lock: %w", err)
 		}

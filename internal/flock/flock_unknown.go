@@ -1,6 +1,6 @@
 //go:build !(linux || darwin || freebsd || dragonfly || netbsd || openbsd)
 
-package file
+package flock
 
 import (
 	"errors"
@@ -8,9 +8,10 @@ import (
 	"os"
 )
 
-// acquire fails: without a lock between processes nothing may be swapped.
-func acquire(*os.File) (bool, error) {
+// Try fails.
+func Try(*os.File) (bool, error) {
 	return false, fmt.Errorf("lock a file on this system: %w", errors.ErrUnsupported)
 }
 
-func release(*os.File) {}
+// Release does nothing.
+func Release(*os.File) {}

@@ -1,0 +1,27 @@
+package exec
+
+import (
+	"errors"
+	"iter"
+)
+
+// Pushed turns a function that pushes into a sequence. An error of the function is
+// yielded last. When the consumer stops, push fails and the function ends with
+// whatever error that leads to.
+func Pushed[T any](run func(push func(T) error) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		stopped := false
+		err := run(func(v T) error {
+			if stopped = stopped || !yield(v, nil); stopped {
+				return errStopped
+			}
+			return nil
+		})
+		if err != nil && !stopped {
+			var none T
+			yield(none, err)
+		}
+	}
+}
+
+var errStopped = errors.New("the consumer has stopped")
