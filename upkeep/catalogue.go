@@ -186,7 +186,7 @@ func lakeEntries() []Entry {
 		failure("checkpoint_differs", "A checkpoint lists rounds otherwise than their manifests do. Who reads the log through it gets wrong answers, and repeated idempotency keys may not be refused.", object),
 		notice("checkpoints_behind", "Many rounds are not listed by any checkpoint. Answers are right; opening the lake takes longer with each round. Whoever commits writes checkpoints, so mostly it was not allowed to.",
 			"Make some commits with credentials that may write below meta/checkpoints."),
-		failure("file_differs", "A data file is as it was written, but holds other rows than is said of it. Reads that rely on that can leave versions out.", object),
+		failure("file_differs", "A data file is as it was written, but holds other rows than is said of it, or typed columns that contradict its fields. Reads that rely on that can leave versions out.", object),
 		notice("files_many", "A type has more than 100 files. Answers are right and take longer with each file.", "Merge them: onto compact --apply."),
 		failure("head_rewound", "The head is older than one that was seen before, or does not come after it: the bucket was restored or replaced. Commits that were acknowledged since are lost.",
 			"Find out who has restored the bucket. If that was right, open the store again."),

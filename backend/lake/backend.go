@@ -35,10 +35,14 @@ type Options struct {
 	Now       func() time.Time // the clock; nil for time.Now
 
 	LockTimeout time.Duration // how long a write waits for the holder of the write lease; 0 for DefaultLockTimeout
+	StreamBytes int64         // how much of a stream is held in memory; 0 for DefaultStreamBytes
+	FileBytes   int64         // how large a file may become when others are merged into it; 0 for DefaultFileBytes
 	CacheDir    string        // for local copies of files; "" for a temporary one
 	CacheBytes  int64         // that local copies may take; 0 for the cache's default
 	Memory      string        // that the query engine may take, such as 256MB; "" for its default
 	InProcess   int64         // questions about so many bytes of files are answered without it; 0 for DefaultInProcess, less for none
+
+	unread bool // nothing is read when the lake is opened: it is for a check
 }
 
 // Backend is a store on a bucket. What is committed is published by swapping the
@@ -88,6 +92,12 @@ func (o *Options) setDefaults() {
 	if o.LockTimeout <= 0 {
 		o.LockTimeout = DefaultLockTimeout
 	}
+	if o.StreamBytes <= 0 {
+		o.StreamBytes = DefaultStreamBytes
+	}
+	if o.FileBytes <= 0 {
+		o.FileBytes = DefaultFileBytes
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -100,6 +110,23 @@ func (b *Backend) open(ctx context.Context) error {
 	if !utf8.ValidString(b.opts.CacheDir) {
 		return onto.Errorf(onto.Invalid, "the cache directory %q is not UTF-8", b.opts.CacheDir).WithHint("name another one with cache_dir")
 	}
+	c, err := cache.Open(&cache.Options{Directory: b.opts.CacheDir, Limit: b.opts.CacheBytes})
+	if err != nil {
+		return err
+	}
+	if err = b.find(ctx); err != nil {
+		c.Close()
+		return err
+	}
+	b.files = newReader(b.log, c)
+	return nil
+}
+
+// find finds the lake, and makes one if there is none and one may be made.
+func (b *Backend) find(ctx context.Context) error {
+	if b.opts.unread {
+		return nil
+	}
 	_, err := b.log.load(ctx)
 	if onto.CodeOf(err) == onto.Uninitialized && !b.opts.MustExist {
 		if err = b.vacant(ctx); err == nil {
@@ -108,13 +135,6 @@ func (b *Backend) open(ctx context.Context) error {
 		if err == nil {
 			_, err = b.log.makeLake(ctx, rand.Text())
 		}
-	}
-	if err != nil {
-		return err
-	}
-	c, err := cache.Open(&cache.Options{Directory: b.opts.CacheDir, Limit: b.opts.CacheBytes})
-	if err == nil {
-		b.files = newReader(b.log, c)
 	}
 	return err
 }
@@ -241,9 +261,12 @@ func (b *Backend) shelve(ctx context.Context, t *tip) (*shelf, error) {
 const atOnce = 128
 
 // sideBySide calls f for each number, several at a time.
-func sideBySide(n int, f func(i int) error) error {
+func sideBySide(n int, f func(i int) error) error { return atMost(atOnce, n, f) }
+
+// atMost calls f for each number, so many at a time.
+func atMost(limit, n int, f func(i int) error) error {
 	errs := make([]error, n)
-	free := make(chan struct{}, atOnce)
+	free := make(chan struct{}, limit)
 	var wg sync.WaitGroup
 	for i := range n {
 		free <- struct{}{}

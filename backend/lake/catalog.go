@@ -26,7 +26,7 @@ type catalog struct {
 type tableEntry struct {
 	Kind  onto.Kind   `json:"kind"`
 	Type  string      `json:"type_name"`
-	Files []fileEntry `json:"files"` // oldest first; their ranges do not overlap
+	Files []fileEntry `json:"files"` // oldest first; ranges follow each other, or are the same for parts of one file
 }
 
 // schemaEntry is one version of a type.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -63,12 +64,17 @@ type checker struct {
 	catalog *catalog // nil if it cannot be read
 	schemas []onto.SchemaVersion
 	purged  map[typeName]int
+	doubts  map[typeName]bool // types whose schemas are not what they should be
 
 	files  map[typeName][]fileEntry // those that readers use, oldest first
 	keys   map[[16]byte]int64       // by the hash of an idempotency key: the commit that used it
 	left   tally                    // versions that were not found yet
 	broken bool                     // a part of the log cannot be read, so that versions may be missing
 	lists  *listing                 // what checkpoints say of the rounds
+	listed []roundEntry             // all manifests, newest first; nil until they are needed
+
+	quick bool            // only the head and what it names
+	seen  map[string]bool // attempts of rounds that the log leads to; nil if nobody wants to know
 }
 
 func (c *checker) run() error {
@@ -76,12 +82,16 @@ func (c *checker) run() error {
 	if ok, err := c.root(); err != nil || !ok {
 		return err
 	}
+	if c.quick {
+		return c.newestRound()
+	}
 	for _, s := range []struct {
 		name string
 		run  func() error
 	}{
 		{"types", c.types}, {"checkpoints", c.checkpoints}, {"the log", c.log}, {"files", c.tables},
 		{"versions", c.versions}, {"the commits of versions", c.operations},
+		{"what was left behind", c.unseen},
 	} {
 		c.step(s.name)
 		if err := s.run(); err != nil {
@@ -110,6 +120,9 @@ const secondLooks = 2
 // read reads an object that should be there. Nil means that it is missing. Fit, if
 // not nil, tells whether it is as it was written; if not it is read again.
 func (c *checker) read(key string, fit func(body []byte) bool) ([]byte, error) {
+	if bucket.CheckKey(key) != nil {
+		return nil, nil // no object can have that name
+	}
 	wait, looks := c.b.log.waiter(), 0
 	for {
 		if err := c.b.usable(c.ctx); err != nil {
@@ -150,14 +163,18 @@ func firstLine(err error) string {
 
 // missing reports an object that is not there.
 func (c *checker) missing(key string) error {
-	return c.report("object_missing", "%s: it is missing", key)
+	return c.report("object_missing", "%s: it is missing", shown(key))
+}
+
+// shown is a key as it is told: in quotes if it cannot be one.
+func shown(key string) string {
+	if bucket.CheckKey(key) != nil {
+		return strconv.Quote(key)
+	}
+	return key
 }
 
 // flawed reports an object that cannot be what was written.
 func (c *checker) flawed(key string, err error) error {
-	var e *onto.Error
-	if errors.As(err, &e) && e.Code == onto.Corrupt && e.Err != nil {
-		err = e.Err // without the key
-	}
-	return c.report("object_damaged", "%s: %s", key, firstLine(err))
+	return c.report("object_damaged", "%s: %s", key, firstLine(withoutKey(err)))
 }

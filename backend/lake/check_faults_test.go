@@ -12,8 +12,8 @@ import (
 func logFaults() []fault {
 	later := "2999-01-01T00:00:00.000000+00:00"
 	return []fault{
-		{"a head that is gone", "object_missing", func(s *sample) string { s.remove(headKey); return headKey }},
-		{"a head that is no JSON", "object_damaged", func(s *sample) string { s.write(headKey, []byte("{")); return headKey }},
+		{"a head that is gone", "object_missing check_stopped", func(s *sample) string { s.remove(headKey); return headKey }},
+		{"a head that is no JSON", "object_damaged check_stopped", func(s *sample) string { s.write(headKey, []byte("{")); return headKey }},
 		{"a head that is older", "head_rewound", func(s *sample) string { return s.editHead(func(h *head) { h.Sequence-- }) }},
 		{"a head of another store", "head_rewound", func(s *sample) string { return s.editHead(func(h *head) { h.StoreID = "X" }) }},
 		{"a head with another number of attempts", "chain_broken", func(s *sample) string { return s.editHead(func(h *head) { h.Recent = h.Recent[1:] }) }},

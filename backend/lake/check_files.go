@@ -35,8 +35,11 @@ func (c *checker) through() int64 {
 // own looks at the files that a round has written. Those that a compaction has
 // replaced may be gone.
 func (w *walk) own(m *manifest) error {
-	path := m.entry().Path
-	rows := map[typeName]int64{}
+	path, folder := m.entry().Path, fmt.Sprintf("commits/%d-", m.CommitID)
+	rows, held := map[typeName]int64{}, map[typeName]int64{}
+	for _, f := range m.Files {
+		held[f.typeName()] += f.Rows
+	}
 	for i := range m.Commits {
 		for _, t := range m.Commits[i].Touched {
 			rows[typeName{t.Kind, t.Type}] += int64(t.Operations)
@@ -44,14 +47,13 @@ func (w *walk) own(m *manifest) error {
 	}
 	for _, f := range m.Files {
 		t := f.typeName()
-		if f.First != m.First || f.Last != m.CommitID || !strings.HasPrefix(f.Path, strings.TrimSuffix(path, "manifest.json")) || rows[t] != f.Rows {
+		if f.First != m.First || f.Last != m.CommitID || !strings.HasPrefix(f.Path, folder) || rows[t] != held[t] {
 			w.left.hide(m.First, m.CommitID)
 			err := w.report("file_differs", "%s: what it says of %s (%d rows of commits %d to %d) does not go with its commits", path, f.Path, f.Rows, f.First, f.Last)
 			if err != nil {
 				return err
 			}
 		}
-		delete(rows, t)
 		switch {
 		case f.Version <= w.purged[t]: // nobody reads it
 		case f.Last > w.through():
@@ -61,6 +63,9 @@ func (w *walk) own(m *manifest) error {
 		}
 	}
 	for t, n := range rows {
+		if held[t] > 0 {
+			continue
+		}
 		w.left.hide(m.First, m.CommitID)
 		if err := w.report("file_differs", "%s: its commits have %d versions of %s %s and no file", path, n, t.Kind, t.Name); err != nil {
 			return err
@@ -113,7 +118,11 @@ func (c *checker) bodies(files []fileEntry) ([][]byte, error) {
 // rounds since then have written.
 func (c *checker) tables() error {
 	if c.catalog == nil {
-		return c.report("check_stopped", "files and versions could not be checked without the catalog")
+		what := "catalog"
+		if c.head.Catalog == "" {
+			what = "head"
+		}
+		return c.report("check_stopped", "files and versions could not be checked without the %s", what)
 	}
 	if c.catalog.Through > c.head.CommitID {
 		err := c.report("catalog_differs", "%s: it names the files up to commit %d, and the newest commit is %d", c.head.Catalog, c.catalog.Through, c.head.CommitID)
@@ -122,19 +131,21 @@ func (c *checker) tables() error {
 		}
 	}
 	for _, t := range c.catalog.Tables {
-		name, last := typeName{t.Kind, t.Type}, int64(0)
+		name, last := typeName{t.Kind, t.Type}, fileEntry{}
 		var files []fileEntry
 		for _, f := range t.Files {
-			if f.typeName() != name || f.First <= last || f.Last < f.First || f.Last > c.catalog.Through {
-				c.left.hide(min(f.First, last), max(f.Last, last))
+			part := f.First == last.First && f.Last == last.Last && f.Path != last.Path
+			if f.typeName() != name || f.First <= last.Last && !part || f.Last < f.First || f.Last > c.catalog.Through {
+				c.left.hide(min(f.First, last.Last), max(f.Last, last.Last))
 				err := c.report("catalog_differs", "%s: %s with commits %d to %d does not go with the other files of %s", c.head.Catalog, f.Path, f.First, f.Last, t.Type)
 				if err != nil {
 					return err
 				}
 			}
-			if last = f.Last; f.Version > c.purged[name] {
+			if f.Version > c.purged[name] && f.Path != last.Path {
 				files = append(files, f)
 			}
+			last = f
 		}
 		c.files[name] = append(files, c.files[name]...)
 	}
@@ -198,6 +209,9 @@ func (h *history) run() error {
 // take looks at a file. It reports true if a compaction has changed the files of
 // the type meanwhile, so that others are to be read.
 func (h *history) take(f *fileEntry, body []byte) (bool, error) {
+	if at := (span{f.First, f.Last}); at != h.at { // those of one range are parts of one file
+		h.done, h.at = max(h.done, h.at.last), at
+	}
 	switch {
 	case body == nil:
 		if again, err := h.resume(f); err != nil || again {
@@ -210,7 +224,6 @@ func (h *history) take(f *fileEntry, body []byte) (bool, error) {
 		return false, h.report("object_damaged", "%s: it has %d bytes that are not the %d that were written", f.Path, len(body), f.Bytes)
 	}
 	err := h.file(f, body)
-	h.done = max(h.done, f.Last)
 	h.read = append(h.read, *f)
 	if onto.CodeOf(err) == onto.Corrupt && !errors.Is(err, errEnough) {
 		h.lose(f)
@@ -222,11 +235,14 @@ func (h *history) take(f *fileEntry, body []byte) (bool, error) {
 // lose notes that the versions of a file are not known.
 func (h *history) lose(f *fileEntry) {
 	h.left.hide(f.First, f.Last)
-	h.loose, h.done = true, max(h.done, f.Last)
+	h.loose = true
 }
 
 // resume finds other files that have taken the place of one that is gone.
 func (h *history) resume(gone *fileEntry) (bool, error) {
+	if h.b.log.last() == nil {
+		return false, nil // the lake cannot be opened, so nobody compacts it
+	}
 	s, err := h.b.view(h.ctx)
 	if err != nil {
 		if onto.CodeOf(err) == onto.Corrupt {
@@ -239,5 +255,11 @@ func (h *history) resume(gone *fileEntry) (bool, error) {
 		return false, nil
 	}
 	h.files = files
+	others := len(h.read)
+	h.read = slices.DeleteFunc(h.read, func(f fileEntry) bool { return span{f.First, f.Last} == h.at })
+	if len(h.read) < others { // their rows come again
+		h.again = h.at.last
+	}
+	h.at = span{}
 	return true, nil
 }

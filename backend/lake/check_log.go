@@ -8,20 +8,22 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
 )
 
 // root reads the head and the catalog that it names. It reports false if there is
 // nothing to go on from.
 func (c *checker) root() (bool, error) {
+	c.files = map[typeName][]fileEntry{}
+	c.keys = map[[16]byte]int64{}
 	for tries := 0; ; tries++ {
-		h, _, _, err := c.b.log.readHead(c.ctx)
-		if code := onto.CodeOf(err); code == onto.Corrupt || code == onto.Uninitialized {
-			return false, c.headFlaw(err)
-		}
+		h, err := c.readHead()
 		if err != nil {
 			return false, err
+		}
+		if h == nil { // which was reported
+			c.broken = true
+			return c.head != nil, nil
 		}
 		c.head = h
 		body, err := c.read(h.Catalog, nil)
@@ -35,16 +37,6 @@ func (c *checker) root() (bool, error) {
 	}
 }
 
-// headFlaw reports a head that is gone, damaged, or older than one that was seen.
-func (c *checker) headFlaw(err error) error {
-	if body, again := c.read(headKey, nil); again != nil || body == nil {
-		return errors.Join(again, c.missing(headKey))
-	} else if _, bad := parseHead(body); bad != nil {
-		return c.flawed(headKey, bad)
-	}
-	return c.report("head_rewound", "%s: %s", headKey, firstLine(err))
-}
-
 // headMembers compares what the head says with itself.
 func (c *checker) headMembers() error {
 	h := c.head
@@ -56,11 +48,13 @@ func (c *checker) headMembers() error {
 
 // openCatalog takes the catalog as far as it can be read.
 func (c *checker) openCatalog(body []byte) error {
-	c.files = map[typeName][]fileEntry{}
-	c.keys = map[[16]byte]int64{}
 	if body == nil {
 		c.broken = true
-		return c.missing(c.head.Catalog)
+		other, err := c.otherCatalog()
+		if err != nil {
+			return err
+		}
+		return c.report("object_missing", "%s: the head names it as the catalog, and it is missing%s", shown(c.head.Catalog), other)
 	}
 	k, err := parseCatalog(c.head.Catalog, body)
 	if err != nil {
@@ -135,7 +129,7 @@ func (w *walk) open(at *link) (*manifest, error) {
 		delete(w.ahead, at.path)
 	}
 	if body == nil {
-		return nil, w.missing(at.path)
+		return nil, w.lostRound(at)
 	}
 	m, err := parseManifest(at.path, body)
 	if err != nil {
@@ -148,6 +142,15 @@ func (w *walk) open(at *link) (*manifest, error) {
 		return nil, w.report("chain_broken", "%s: it ends with commit %d, where %d is due", at.path, m.CommitID, at.last)
 	}
 	return m, nil
+}
+
+// lostRound reports a manifest that is missing.
+func (w *walk) lostRound(at *link) error {
+	by := "a later round"
+	if w.head.Catalog != "" && *w.head.ManifestPath == at.path {
+		by = "the head"
+	}
+	return w.report("object_missing", "%s: %s names it, and it is missing: commit %d cannot be read, nor can those of the same round", shown(at.path), by, at.last)
 }
 
 // misfit reports a manifest that contradicts itself, or is none.
@@ -164,7 +167,7 @@ func (w *walk) misfit(at *link, body []byte, err error) error {
 	if n := int64(len(m.Commits)); n != m.CommitID-m.First+1 {
 		return w.report("commit_gap", "%s: it has %d commits from %d to %d", at.path, n, m.First, m.CommitID)
 	}
-	return w.report("chain_broken", "%s: %v", at.path, errors.Unwrap(err))
+	return w.report("chain_broken", "%s: %v", at.path, withoutKey(err))
 }
 
 // readAhead reads a manifest and those that are named before it, side by side.
@@ -200,6 +203,7 @@ func (w *walk) round(at *link, m *manifest) (*link, error) {
 		return nil, err
 	}
 	w.after, w.known = m, m.Ancestors
+	w.note(at.path)
 	switch {
 	case m.First == 1 && m.ParentPath == nil:
 		return nil, w.first(m)
@@ -214,11 +218,24 @@ func (w *walk) round(at *link, m *manifest) (*link, error) {
 	return &link{*m.ParentPath, m.First - 1}, nil
 }
 
+// note notes that the log leads to a round.
+func (c *checker) note(path string) {
+	if c.seen != nil && path != "" {
+		c.seen[attemptOf(path)] = true
+	}
+}
+
 // leap goes on after a round that cannot be used, with the next one that is known
 // from elsewhere.
 func (w *walk) leap(at *link) (*link, error) {
 	w.broken, w.after = true, nil
+	w.note(at.path)
 	listed, err := w.lists.rounds(w.checker, at.last)
+	if err == nil && len(w.known) == 0 {
+		var more []roundEntry
+		more, err = w.published(at.last)
+		listed = append(listed, more...)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +254,7 @@ func (w *walk) leap(at *link) (*link, error) {
 	}
 	w.left.hide(next.last+1, at.last)
 	if next.last+1 != begin {
-		err = w.report("check_stopped", "the log from commit %d to %d could not be checked: nothing leads there", next.last+1, begin-1)
+		err = w.report("check_stopped", "the log from commit %d to %d could not be checked: nothing that can be read leads there", next.last+1, begin-1)
 	}
 	if err != nil || next.last == 0 {
 		return nil, err

@@ -3,11 +3,13 @@ package lake
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
 )
 
@@ -83,4 +85,51 @@ func (s *sample) randomWrites(random *rand.Rand) []backend.Write {
 		list = append(list, w)
 	}
 	return list
+}
+
+// Whatever is removed, cut off or changed, a check of the bucket comes to its end,
+// and finds an error where the lake cannot be opened.
+func TestCheckBucketOfRandomDamage(t *testing.T) {
+	healthy := makeSample(t)
+	for seed := range uint64(30) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		s := openSample(t, copyBucket(t, healthy), time.Second)
+		what := ""
+		for range 1 + random.IntN(3) {
+			what += s.damage(random) + "; "
+		}
+		found, err := bucketChecked(t, s.bucket, nil)
+		if err != nil {
+			t.Errorf("seed %d, %s: %v", seed, what, err)
+		}
+		_, err = Open(t.Context(), unclosed{s.bucket}, &Options{Patience: 20 * time.Millisecond, MustExist: true})
+		if onto.CodeOf(err) == onto.Corrupt && !slices.ContainsFunc(found, func(f onto.Finding) bool { return f.Severity == onto.SeverityError }) {
+			t.Errorf("seed %d, %s: it cannot be opened (%v), and nothing was found: %v", seed, what, err, found)
+		}
+	}
+}
+
+// damage damages an object that a lake needs, and tells how.
+func (s *sample) damage(random *rand.Rand) string {
+	s.Helper()
+	m := s.tip().manifest
+	keys := []string{headKey, s.tip().head.Catalog, m.entry().Path, m.Ancestors[0].Path, s.tip().catalog.Checkpoints[0].Path, m.Files[0].Path}
+	key := keys[random.IntN(len(keys))]
+	object, err := s.bucket.Get(s.Context(), key, bucket.Range{}, "")
+	if err != nil || len(object.Data) == 0 {
+		return key + " is gone already"
+	}
+	body := slices.Clone(object.Data)
+	at := random.IntN(len(body))
+	switch n := random.IntN(3); {
+	case n == 0:
+		s.remove(key)
+		return key + " removed"
+	case n == 1 || key == headKey:
+		s.write(key, body[:at])
+		return fmt.Sprintf("%s cut off at %d", key, at)
+	}
+	body[at] ^= 1 << random.IntN(8)
+	s.write(key, body)
+	return fmt.Sprintf("%s changed at %d", key, at)
 }

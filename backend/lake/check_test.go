@@ -244,6 +244,12 @@ func (s *sample) editCheckpoint(edit func(d *checkpoint)) string {
 // so that it is what was written.
 func (s *sample) editRows(edit func(list []onto.Version) []onto.Version) string {
 	s.Helper()
+	return s.editFile(edit, func(l *parquet.Layout) *parquet.Layout { return l })
+}
+
+// editFile is editRows with other columns.
+func (s *sample) editFile(edit func(list []onto.Version) []onto.Version, columns func(l *parquet.Layout) *parquet.Layout) string {
+	s.Helper()
 	var path string
 	s.editRound(0, func(m *manifest) {
 		f := &m.Files[0]
@@ -257,7 +263,7 @@ func (s *sample) editRows(edit func(list []onto.Version) []onto.Version) string 
 		}
 		types, err := newTypes(s.tip().catalog)
 		s.must(err)
-		body, sum, err := parquet.Encode(types.layout(f.typeName()), edit(list))
+		body, sum, err := parquet.Encode(columns(types.layout(f.typeName())), edit(list))
 		s.must(err)
 		s.write(path, body)
 		m.Commits[0].Operations, m.Commits[0].Touched[0].Operations = int(sum.Rows), int(sum.Rows)
@@ -303,7 +309,7 @@ func TestCheckFindsFaults(t *testing.T) {
 	if found := checked(t, openSample(t, healthy, time.Second).lake); len(found) != 0 {
 		t.Fatalf("the sample has findings: %v", found)
 	}
-	for _, f := range slices.Concat(logFaults(), checkpointFaults(), fileFaults(), versionFaults(), typeFaults()) {
+	for _, f := range slices.Concat(logFaults(), checkpointFaults(), fileFaults(), versionFaults(), columnFaults(), typeFaults()) {
 		t.Run(f.name, func(t *testing.T) {
 			s := openSample(t, copyBucket(t, healthy), time.Second)
 			name := f.plant(s)

@@ -32,9 +32,18 @@ func (c *checker) types() error {
 	return nil
 }
 
+// doubt notes that it is not known which fields a type has.
+func (c *checker) doubt(kind onto.Kind, name string) {
+	if c.doubts == nil {
+		c.doubts = map[typeName]bool{}
+	}
+	c.doubts[typeName{kind, name}] = true
+}
+
 func (c *checker) schemaOrder(i int) error {
 	s := &c.schemas[i]
 	if i > 0 && backend.CompareSchemas(c.schemas[i-1], *s) >= 0 {
+		c.doubt(s.Schema.Kind, s.Schema.Name)
 		return c.report("schema_order", "%s: version %d of %s is out of order", c.head.Catalog, s.Version, s.Schema.Name)
 	}
 	want := 1
@@ -42,6 +51,7 @@ func (c *checker) schemaOrder(i int) error {
 		want = c.schemas[i-1].Version + 1
 	}
 	if s.Version != want {
+		c.doubt(s.Schema.Kind, s.Schema.Name)
 		return c.report("schema_gap", "%s: version %d of %s stands where %d is due", c.head.Catalog, s.Version, s.Schema.Name, want)
 	}
 	return nil
@@ -58,6 +68,7 @@ func (c *checker) schemaHash(i int) error {
 		fits = stored.WithFlags(flags).Hash() == flags.Hash()
 	}
 	if !fits {
+		c.doubt(e.Kind, e.Name)
 		return c.report("schema_hash", "%s: version %d of %s is not what its hash says", c.head.Catalog, e.Version, e.Name)
 	}
 	return nil

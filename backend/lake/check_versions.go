@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"hash/maphash"
 
 	"github.com/ontologia/onto"
@@ -17,7 +18,11 @@ type history struct {
 	files []fileEntry // still to be read
 	read  []fileEntry // that were read
 	done  int64       // versions up to this commit were looked at
+	at    span        // the range of the file that is looked at, or of its parts
+	again int64       // some versions up to this commit were looked at, and come again
 	loose bool        // some cannot be read, so it is not known what follows from what
+
+	layout *parquet.Layout // without columns if it is not known which fields there are
 
 	seeds  [2]maphash.Seed
 	newest map[[2]uint64]newestState // by the hash of an identity
@@ -31,8 +36,12 @@ type newestState struct {
 }
 
 func newHistory(c *checker, t typeName) *history {
+	schemas := c.schemas
+	if c.doubts[t] {
+		schemas = nil
+	}
 	return &history{
-		checker: c, name: t, files: c.files[t], loose: c.broken,
+		checker: c, name: t, files: c.files[t], loose: c.broken, layout: parquet.NewLayout(t.Kind, t.Name, schemas),
 		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, newest: map[[2]uint64]newestState{},
 	}
 }
@@ -50,8 +59,9 @@ func (h *history) stateOf(v *onto.Version) newestState {
 type contents struct {
 	rows     int64
 	version  int
-	repeated bool // an identity comes twice or is deleted
+	repeated string // an identity that comes twice, out of order or is deleted
 	before   onto.Version
+	columns  []columnFlaw
 }
 
 // file looks at all versions of a file that is as it was written.
@@ -61,37 +71,60 @@ func (h *history) file(f *fileEntry, body []byte) error {
 		return err
 	}
 	var seen contents
-	for v, err := range file.All(h.ctx) {
+	for row, err := range file.Check(h.ctx, h.layout) {
 		if err != nil {
 			return err
 		}
-		if err := h.row(f, &seen, &v); err != nil {
+		if err := h.row(f, &seen, &row); err != nil {
 			return err
 		}
 	}
 	if err := h.b.usable(h.ctx); err != nil {
 		return err
 	}
+	return errors.Join(h.claims(f, &seen), h.columns(f, &seen))
+}
+
+// claims compares what was seen of a file with what is said of it.
+func (h *history) claims(f *fileEntry, seen *contents) error {
 	switch {
 	case seen.rows != f.Rows:
 		return h.report("file_differs", "%s: it has %d rows, not %d", f.Path, seen.rows, f.Rows)
 	case seen.version != f.Version:
 		return h.report("file_differs", "%s: its newest rows are of schema version %d, not %d", f.Path, seen.version, f.Version)
-	case f.Unique && seen.repeated:
-		return h.report("file_differs", "%s: an identity comes twice or is deleted, though it says that none is", f.Path)
+	case f.Unique && seen.repeated != "":
+		return h.report("file_differs", "%s: %s, though it is said that no identity comes twice and none is deleted", f.Path, seen.repeated)
 	}
 	return nil
 }
 
+// repetition tells what keeps a file from being unique in a row; "" for nothing.
+func repetition(before, v *onto.Version) string {
+	switch {
+	case v.Op == onto.Delete:
+		return fmt.Sprintf("%s is deleted by commit %d", v.Identity, v.Commit)
+	case before.Identity == v.Identity:
+		return fmt.Sprintf("%s comes twice, with commits %d and %d", v.Identity, before.Commit, v.Commit)
+	case before.Commit != 0 && before.Identity.Compare(v.Identity) > 0:
+		return fmt.Sprintf("%s comes after %s", v.Identity, before.Identity)
+	}
+	return ""
+}
+
 // row looks at one version.
-func (h *history) row(f *fileEntry, seen *contents, v *onto.Version) error {
-	before := seen.before
+func (h *history) row(f *fileEntry, seen *contents, row *parquet.Checked) error {
+	v, before := &row.Version, seen.before
 	seen.rows++
 	seen.version = max(seen.version, v.SchemaVersion)
-	seen.repeated = seen.repeated || v.Op == onto.Delete || before.Identity == v.Identity
+	if seen.repeated == "" {
+		seen.repeated = repetition(&before, v)
+	}
 	seen.before = onto.Version{Identity: v.Identity, Commit: v.Commit}
 	if v.SchemaVersion <= h.purged[h.name] || v.Commit <= h.done && f.First <= h.done || v.Commit > h.head.CommitID && f.Last > h.head.CommitID {
 		return nil // it does not exist, was looked at before, or came later
+	}
+	if v.Commit <= h.again && v.Commit <= h.newest[h.hash(v.Identity)].commit {
+		return nil
 	}
 	var errs []error
 	if seen.rows > 1 && cmp.Or(before.Identity.Compare(v.Identity), cmp.Compare(before.Commit, v.Commit)) >= 0 {
@@ -105,6 +138,8 @@ func (h *history) row(f *fileEntry, seen *contents, v *onto.Version) error {
 	h.left.add(v.Commit, -1)
 	if !canonicalObject(v.Fields) {
 		errs = append(errs, h.report("fields_form", "%s: the fields of %s of commit %d are not a canonical JSON object", f.Path, v.Identity, v.Commit))
+	} else {
+		seen.compare(f, row)
 	}
 	return errors.Join(append(errs, h.stamp(f.Path, v), h.follows(f.Path, v))...)
 }

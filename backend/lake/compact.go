@@ -19,12 +19,13 @@ import (
 // else is, by a head that names another catalog.
 
 const (
+	// DefaultFileBytes is how large a file may become when others are merged into
+	// it.
+	DefaultFileBytes = 256 << 20
 	// compactFan is how many files of one level become one of the next. With it
 	// ten thousand rounds leave about forty files, and a row is written again
 	// less than four times.
 	compactFan = 12
-	// compactBytes is how large a file may become.
-	compactBytes = 256 << 20
 )
 
 // CompactionOptions tell what to compact. Nil and the zero value mean what is due.
@@ -67,9 +68,9 @@ func (b *Backend) PlanCompaction(ctx context.Context, o *CompactionOptions) (*Co
 		known = true
 		files := s.files[t]
 		if !o.All {
-			files = due(files)
+			files = due(files, b.opts.FileBytes)
 		}
-		if len(files) > 1 {
+		if len(files) > 1 && !sameRange(files) {
 			plan.Items = append(plan.Items, newItem(files))
 		}
 	}
@@ -77,6 +78,11 @@ func (b *Backend) PlanCompaction(ctx context.Context, o *CompactionOptions) (*Co
 		return nil, onto.Errorf(onto.Invalid, "type %s does not exist in this store", o.Type).WithHint("see the types with: onto info --schema")
 	}
 	return plan, nil
+}
+
+// sameRange reports whether files are the parts of one.
+func sameRange(files []fileEntry) bool {
+	return files[0].First == files[len(files)-1].First
 }
 
 func newItem(files []fileEntry) CompactionItem {
@@ -95,12 +101,12 @@ func newItem(files []fileEntry) CompactionItem {
 // enough there.
 //
 // A file that is too large to be merged parts those before it from those after it.
-func due(files []fileEntry) []fileEntry {
+func due(files []fileEntry, limit int64) []fileEntry {
 	for len(files) > 0 {
-		if group := dueAtEnd(files); len(group) > 0 {
+		if group := dueAtEnd(files, limit); len(group) > 0 {
 			return group
 		}
-		for len(files) > 0 && files[len(files)-1].Bytes <= compactBytes/compactFan {
+		for len(files) > 0 && files[len(files)-1].Bytes <= limit/compactFan {
 			files = files[:len(files)-1]
 		}
 		if len(files) > 0 {
@@ -111,11 +117,11 @@ func due(files []fileEntry) []fileEntry {
 }
 
 // dueAtEnd returns those of the newest files that are to be merged, or none.
-func dueAtEnd(files []fileEntry) []fileEntry {
+func dueAtEnd(files []fileEntry, limit int64) []fileEntry {
 	begin, bytes := len(files), int64(0)
 	for level := 0; ; level++ {
 		i := begin
-		for i > 0 && files[i-1].Level <= level && bytes+files[i-1].Bytes <= compactBytes {
+		for i > 0 && files[i-1].Level <= level && bytes+files[i-1].Bytes <= limit {
 			i--
 			bytes += files[i].Bytes
 		}
@@ -124,10 +130,22 @@ func dueAtEnd(files []fileEntry) []fileEntry {
 			have++ // what the lower levels become
 		}
 		if have < compactFan {
-			return files[begin:]
+			return wholeRanges(files, begin)
 		}
 		begin = i
 	}
+}
+
+// wholeRanges returns the files from one on. Parts of a file before it are left
+// out, so that ranges stay the same or follow each other.
+func wholeRanges(files []fileEntry, begin int) []fileEntry {
+	for begin > 0 && begin < len(files) && files[begin-1].First == files[begin].First {
+		begin++
+	}
+	if len(files)-begin < 2 {
+		return nil
+	}
+	return files[begin:]
 }
 
 // levelOf is the level of what files become.
@@ -174,19 +192,22 @@ func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, 
 	if err != nil {
 		return false, err
 	}
-	file, err := b.merge(ctx, s, item.entries)
+	merged, err := b.merge(ctx, s, item.entries)
 	if errors.Is(err, errReplaced) { // another compaction was faster
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	entry, err := b.log.replace(ctx, item.entries, file, s)
-	if err != nil || entry == nil {
+	defer closeFiles(merged)
+	entries, replaced, err := b.log.replace(ctx, item.entries, merged, s)
+	if err != nil || !replaced {
 		return false, err
 	}
-	if file != nil {
-		b.files.cache.Put(entry.object(), file.body)
+	for i := range merged {
+		if body, err := merged[i].content(); err == nil {
+			b.files.cache.Put(entries[i].object(), body)
+		}
 	}
 	if s, err := b.view(ctx); err == nil {
 		b.announce()
@@ -220,8 +241,12 @@ func (b *Backend) CompactEvery(ctx context.Context, interval time.Duration, fail
 	}
 }
 
-// snapshotPath is where the file is that others became.
-func snapshotPath(t typeName, first, last int64, attempt string) string {
+// snapshotPath is where the file is that others became, or a part of it, which
+// count from 0 on.
+func snapshotPath(t typeName, first, last int64, attempt string, part int) string {
+	if part > 0 {
+		attempt = fmt.Sprintf("%s.%d", attempt, part+1)
+	}
 	return fmt.Sprintf("snapshots/%s/%s-%d-%d-%s.parquet", folderOf(t.Kind), bucket.Escape(t.Name), first, last, attempt)
 }
 
@@ -245,24 +270,26 @@ func parseSnapshotPath(key string) (fileEntry, bool) {
 	return fileEntry{}, false
 }
 
-// replace publishes that a file has taken the place of others; nil if they held
-// nothing that still exists. It returns nil if somebody else has replaced them
+// replace publishes that files have taken the place of others; none, if those held
+// nothing that still exists. It reports false if somebody else has replaced them
 // before.
-func (l *log) replace(ctx context.Context, old []fileEntry, file *dataFile, s *shelf) (*fileEntry, error) {
+func (l *log) replace(ctx context.Context, old []fileEntry, files []dataFile, s *shelf) (entries []fileEntry, replaced bool, err error) {
 	t, first, last := old[0].typeName(), old[0].First, old[len(old)-1].Last
-	entry := &fileEntry{}
-	var replacement []fileEntry
-	if file != nil {
-		path := snapshotPath(t, first, last, l.set.attempt())
-		*entry = file.entry(path, first, last)
-		entry.Level = levelOf(old)
-		replacement = []fileEntry{*entry}
-		if err := l.create(ctx, object{path, file.body}); err != nil {
-			return nil, err
+	var written []object
+	attempt := l.set.attempt()
+	for i := range files {
+		body, err := files[i].content()
+		if err != nil {
+			return nil, false, err
 		}
+		entry := files[i].entry(snapshotPath(t, first, last, attempt, i), first, last)
+		entry.Level = levelOf(old)
+		if err := l.create(ctx, object{entry.Path, body}); err != nil {
+			return nil, false, err
+		}
+		entries, written = append(entries, entry), append(written, object{key: entry.Path})
 	}
-	replaced := false
-	_, err := l.publish(ctx, func(now *tip, attempt string) (_ *proposal, err error) {
+	_, err = l.publish(ctx, func(now *tip, attempt string) (_ *proposal, err error) {
 		if !l.planted(staleTables) {
 			if s, err = l.shelve(ctx, now, s); err != nil {
 				return nil, err
@@ -274,7 +301,7 @@ func (l *log) replace(ctx context.Context, old []fileEntry, file *dataFile, s *s
 		}
 		c := *now.catalog
 		c.Attempt, c.Through = attempt, now.head.CommitID
-		c.Tables = s.tables(t, slices.Replace(slices.Clone(s.files[t]), i, min(i+len(old), len(s.files[t])), replacement...))
+		c.Tables = s.tables(t, slices.Replace(slices.Clone(s.files[t]), i, min(i+len(old), len(s.files[t])), entries...))
 		h := now.head.next(now.body, attempt, l.set.runtime, l.now())
 		h.Catalog = catalogPath(h.Sequence, attempt)
 		return &proposal{
@@ -283,12 +310,9 @@ func (l *log) replace(ctx context.Context, old []fileEntry, file *dataFile, s *s
 		}, nil
 	})
 	if err == nil && !replaced {
-		if file != nil {
-			l.discard(ctx, []object{{key: entry.Path}})
-		}
-		return nil, nil
+		l.discard(ctx, written)
 	}
-	return entry, err
+	return entries, replaced, err
 }
 
 // place finds where files stand among those of their type. It reports false if

@@ -50,7 +50,7 @@ func (s *simulation) merge(ctx context.Context, l *log, shelf *shelf, files []fi
 	}
 	slices.SortFunc(versions, func(a, b onto.Version) int { return a.Identity.Compare(b.Identity) })
 	file := encoded(versions)
-	if entry, err := l.replace(ctx, files, &file, shelf); err == nil && entry != nil {
+	if _, replaced, err := l.replace(ctx, files, []dataFile{file}, shelf); err == nil && replaced {
 		s.mu.Lock()
 		s.compacted++
 		s.mu.Unlock()

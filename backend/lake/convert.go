@@ -29,9 +29,9 @@ func (e *commitEntry) commit(purged map[typeName]int) (onto.Commit, error) {
 	return c, err
 }
 
-// touched counts versions by type, in the order of types.
-func touched(versions []onto.Version) []opsEntry {
-	var list []opsEntry
+// countVersions counts versions by type, in the order in which types come, on top of what
+// was counted before.
+func countVersions(list []opsEntry, versions []onto.Version) []opsEntry {
 	for i := range versions {
 		v := &versions[i]
 		j := slices.IndexFunc(list, func(e opsEntry) bool { return e.Kind == v.Kind && e.Type == v.Type && e.Version == v.SchemaVersion })
@@ -77,6 +77,15 @@ func (e *schemaEntry) schema() (onto.SchemaVersion, error) {
 	}, err
 }
 
+// typeEntries is types as the catalog keeps them.
+func typeEntries(all []onto.SchemaVersion) []schemaEntry {
+	list := []schemaEntry{}
+	for i := range all {
+		list = append(list, newSchemaEntry(&all[i]))
+	}
+	return list
+}
+
 // sameTypes reports whether two lists of types say the same.
 func sameTypes(a, b []schemaEntry) bool {
 	return slices.EqualFunc(a, b, func(x, y schemaEntry) bool {
@@ -107,7 +116,9 @@ func filesOf(types *types, versions []onto.Version) ([]dataFile, error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, dataFile{t.Kind, t.Name, newest, sum.Rows, sum.Typed, sum.Unique, body})
+		files = append(files, dataFile{
+			kind: t.Kind, typ: t.Name, version: newest, rows: sum.Rows, typed: sum.Typed, unique: sum.Unique, body: body,
+		})
 	}
 	slices.SortFunc(files, func(a, b dataFile) int { return typeName{a.kind, a.typ}.compare(typeName{b.kind, b.typ}) })
 	return files, nil

@@ -3,6 +3,7 @@ package lake
 import (
 	"context"
 	"iter"
+	"path/filepath"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -23,7 +24,8 @@ func (b *Backend) start() (*duck.Engine, error) {
 		return b.engine, nil
 	}
 	var err error
-	b.engine, err = duck.Open(&duck.Options{Directory: b.files.cache.Directory(), Memory: b.opts.Memory})
+	directory := b.files.cache.Directory()
+	b.engine, err = duck.Open(&duck.Options{Directory: directory, Memory: b.opts.Memory, Spill: filepath.Join(directory, "spill")})
 	return b.engine, err
 }
 

@@ -38,46 +38,66 @@ type draft struct {
 // append decides what a draft means and adds it to the round. Lease is why it may
 // not write, if it may not.
 func (g *ground) append(d *draft, lease error) (onto.Result, error) {
-	if used, ok := g.keyed[d.Commit.IdempotencyKey]; ok {
-		if err := backend.CheckRepeat(d.Commit.IdempotencyKey, used.DraftHash, d.hash, used.ID); err != nil {
-			return onto.Result{}, err
-		}
-		c, err := used.commit(purgedTypes(g.types))
-		return onto.Result{Commit: c, Repeated: true}, err
+	c, repeated, err := g.begin(d, lease)
+	if c == nil {
+		return repeated, err
 	}
-	if lease != nil {
-		return onto.Result{}, lease
-	}
-	if err := g.checkExpectations(d.Expect); err != nil {
-		return onto.Result{}, err
-	}
-	types, purged := g.types, []typeName(nil)
-	if d.Evolve != nil {
-		var err error
-		types, err = backend.Evolve(types, d.Evolve, g.head+1, g.stamp(), func(kind onto.Kind, name string) int64 {
-			purged = append(purged, typeName{kind, name})
-			return g.counts[typeName{kind, name}] + int64(len(g.of(typeName{kind, name})))
-		})
-		if err != nil {
-			return onto.Result{}, err
-		}
-	}
-	changes, err := g.changes(d, types, purged)
+	changes, err := c.changes(d.writes)
 	if err != nil {
 		return onto.Result{}, err
 	}
-	var metadata map[string]any
-	if len(d.Metadata) > 0 {
-		if metadata, err = onto.DecodeObject(d.Metadata); err != nil {
-			return onto.Result{}, err
-		}
-	}
-	g.types = types
-	g.purge(purged)
+	c.evolve()
 	if len(changes) == 0 {
 		return onto.Result{}, nil
 	}
-	return onto.Result{Commit: g.keep(d, changes, metadata)}, nil
+	versions := c.versions(changes)
+	begin := len(g.versions)
+	g.versions = append(g.versions, versions...)
+	for i := begin; i < len(g.versions); i++ {
+		g.newest[g.versions[i].Identity] = &g.versions[i]
+	}
+	return onto.Result{Commit: c.keep(countVersions(nil, versions))}, nil
+}
+
+// candidate is a draft whose writes are being decided.
+type candidate struct {
+	*draft
+	ground   *ground
+	types    []onto.SchemaVersion // that it leaves behind
+	purged   []typeName
+	metadata map[string]any
+}
+
+// begin decides everything about a draft but its writes. It returns nil if that
+// ends it: the draft is refused, or was committed before.
+func (g *ground) begin(d *draft, lease error) (c *candidate, repeated onto.Result, err error) {
+	if used, ok := g.keyed[d.Commit.IdempotencyKey]; ok {
+		if err := backend.CheckRepeat(d.Commit.IdempotencyKey, used.DraftHash, d.hash, used.ID); err != nil {
+			return nil, onto.Result{}, err
+		}
+		commit, err := used.commit(purgedTypes(g.types))
+		return nil, onto.Result{Commit: commit, Repeated: true}, err
+	}
+	if lease != nil {
+		return nil, onto.Result{}, lease
+	}
+	if err := g.checkExpectations(d.Expect); err != nil {
+		return nil, onto.Result{}, err
+	}
+	c = &candidate{draft: d, ground: g, types: g.types}
+	if d.Evolve != nil {
+		c.types, err = backend.Evolve(g.types, d.Evolve, g.head+1, g.stamp(), func(kind onto.Kind, name string) int64 {
+			c.purged = append(c.purged, typeName{kind, name})
+			return g.counts[typeName{kind, name}] + int64(len(g.of(typeName{kind, name})))
+		})
+	}
+	if err == nil && len(d.Metadata) > 0 {
+		c.metadata, err = onto.DecodeObject(d.Metadata)
+	}
+	if err != nil {
+		return nil, onto.Result{}, err
+	}
+	return c, onto.Result{}, nil
 }
 
 func (g *ground) checkExpectations(expect []onto.Expectation) error {
@@ -95,20 +115,21 @@ func (g *ground) checkExpectations(expect []onto.Expectation) error {
 	return nil
 }
 
-// changes returns the writes that make a version, or why the draft is refused.
-func (g *ground) changes(d *draft, types []onto.SchemaVersion, purged []typeName) ([]backend.Write, error) {
-	for i := range d.writes {
-		if err := backend.CheckWrite(types, &d.writes[i], d.Evolve); err != nil {
+// changes returns those of some writes that make a version, or why the draft is
+// refused.
+func (c *candidate) changes(writes []backend.Write) ([]backend.Write, error) {
+	for i := range writes {
+		if err := backend.CheckWrite(c.types, &writes[i], c.Evolve); err != nil {
 			return nil, err
 		}
 	}
 	var changes []backend.Write
-	for _, w := range d.writes {
-		newest := g.newest[w.Identity]
-		if slices.Contains(purged, typeName{w.Kind, w.Type}) {
+	for _, w := range writes {
+		newest := c.ground.newest[w.Identity]
+		if slices.Contains(c.purged, typeName{w.Kind, w.Type}) {
 			newest = nil
 		}
-		admitted, err := admits(d.Admit, w, newest)
+		admitted, err := admits(c.Admit, w, newest)
 		if err != nil {
 			return nil, err
 		}
@@ -133,38 +154,48 @@ func admits(admit func(*backend.Write, *onto.Version) (bool, error), w backend.W
 	return admit(&w, newest)
 }
 
-// keep adds a commit to the round.
-func (g *ground) keep(d *draft, changes []backend.Write, metadata map[string]any) onto.Commit {
-	c := d.Commit
-	c.ID, c.Operations, c.Metadata = g.head+1, len(changes), metadata
-	if c.Time = g.stamp(); c.Time.Before(g.last) {
-		c.Time = g.last
-	}
-	begin := len(g.versions)
-	for _, w := range changes {
-		v := onto.Version{Identity: w.Identity, Op: w.Op, Commit: c.ID, SchemaVersion: w.SchemaVersion, Fields: bytes.Clone(w.Fields)}
+// versions is what writes make.
+func (c *candidate) versions(changes []backend.Write) []onto.Version {
+	list := make([]onto.Version, len(changes))
+	for i, w := range changes {
+		list[i] = onto.Version{Identity: w.Identity, Op: w.Op, Commit: c.ground.head + 1, SchemaVersion: w.SchemaVersion, Fields: bytes.Clone(w.Fields)}
 		if w.Op == onto.Delete {
-			v.Fields = json.RawMessage("{}")
+			list[i].Fields = json.RawMessage("{}")
 		}
-		g.versions = append(g.versions, v)
 	}
-	for i := begin; i < len(g.versions); i++ {
-		g.newest[g.versions[i].Identity] = &g.versions[i]
+	return list
+}
+
+// evolve lets the ground have the types that the draft leaves behind.
+func (c *candidate) evolve() {
+	c.ground.types = c.types
+	c.ground.purge(c.purged)
+}
+
+// keep adds the commit to the round, with the number of versions by type.
+func (c *candidate) keep(touched []opsEntry) onto.Commit {
+	g, made := c.ground, c.Commit
+	made.ID, made.Operations, made.Metadata = g.head+1, 0, c.metadata
+	for _, t := range touched {
+		made.Operations += t.Operations
+	}
+	if made.Time = g.stamp(); made.Time.Before(g.last) {
+		made.Time = g.last
 	}
 	e := commitEntry{
-		ID: c.ID, Time: codec.FormatTime(c.Time), Runtime: c.Runtime, ActorKind: string(c.Actor.Kind), ActorID: c.Actor.ID,
-		Causation: c.Causation, Correl: c.Correlation, Signature: c.Signature, Comment: c.Comment,
-		Operations: len(changes), Touched: touched(g.versions[begin:]), Key: c.IdempotencyKey, DraftHash: d.hash,
+		ID: made.ID, Time: codec.FormatTime(made.Time), Runtime: made.Runtime, ActorKind: string(made.Actor.Kind), ActorID: made.Actor.ID,
+		Causation: made.Causation, Correl: made.Correlation, Signature: made.Signature, Comment: made.Comment,
+		Operations: made.Operations, Touched: touched, Key: made.IdempotencyKey, DraftHash: c.hash,
 	}
-	if len(d.Metadata) > 0 {
-		e.Metadata = bytes.Clone(d.Metadata)
+	if len(c.Metadata) > 0 {
+		e.Metadata = bytes.Clone(c.Metadata)
 	}
 	g.commits = append(g.commits, e)
 	if e.Key != "" {
 		g.keyed[e.Key] = e
 	}
-	g.head, g.last = c.ID, c.Time
-	return c
+	g.head, g.last = made.ID, made.Time
+	return made
 }
 
 // of returns the versions of a type in the round.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/cache"
 	"github.com/ontologia/onto/backend/lake/parquet"
@@ -21,6 +23,7 @@ const openFiles = 256
 type reader struct {
 	log   *log
 	cache *cache.Cache
+	room  *semaphore.Weighted // bytes that are being fetched
 
 	mu     sync.Mutex // guards what follows
 	open   map[string]*openFile
@@ -39,6 +42,10 @@ type openFile struct {
 	mu      sync.Mutex     // guards decoded, and is held while it is read
 	decoded []onto.Version // all of a small file; nil until it is needed
 }
+
+// fetchBytes is how much is fetched at the same time; a file that is larger is
+// fetched alone.
+const fetchBytes = 128 << 20
 
 // smallFile is up to how many bytes a file is decoded once and kept so.
 const smallFile = 16 << 10
@@ -64,7 +71,7 @@ func (o *openFile) versions(ctx context.Context) ([]onto.Version, error) {
 }
 
 func newReader(l *log, c *cache.Cache) *reader {
-	return &reader{log: l, cache: c, open: map[string]*openFile{}, prints: newPrints()}
+	return &reader{log: l, cache: c, room: semaphore.NewWeighted(fetchBytes), open: map[string]*openFile{}, prints: newPrints()}
 }
 
 // object is a file as the cache knows it.
@@ -74,7 +81,14 @@ func (f *fileEntry) object() cache.Object {
 
 // local returns the path of a local copy, which stays until it is released.
 func (r *reader) local(ctx context.Context, f *fileEntry) (string, func(), error) {
-	return r.cache.Get(ctx, f.object(), func(ctx context.Context) ([]byte, error) { return r.log.data(ctx, f) })
+	return r.cache.Get(ctx, f.object(), func(ctx context.Context) ([]byte, error) {
+		bytes := min(f.Bytes, fetchBytes)
+		if err := r.room.Acquire(ctx, bytes); err != nil {
+			return nil, err
+		}
+		defer r.room.Release(bytes)
+		return r.log.data(ctx, f)
+	})
 }
 
 // locals returns the paths of local copies of files, fetched side by side.
@@ -123,12 +137,13 @@ func openLocal(path string, release func(), f *fileEntry) (*openFile, error) {
 	}
 	o := &openFile{entry: *f, users: 1, close: func() { h.Close(); release() }}
 	o.File, err = parquet.Open(h, f.Bytes, f.Kind, f.Type)
-	if err == nil && o.File.Rows() != f.Rows {
-		err = damaged(f.Path, "it has %d rows, not %d", o.File.Rows(), f.Rows)
-	}
 	if err != nil {
 		o.close()
 		return nil, onto.Errorf(onto.CodeOf(err), "%s: %w", f.Path, err)
+	}
+	if n := o.File.Rows(); n != f.Rows {
+		o.close()
+		return nil, damaged(f.Path, "it has %d rows, not %d", n, f.Rows)
 	}
 	return o, nil
 }

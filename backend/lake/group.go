@@ -3,7 +3,6 @@ package lake
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -139,10 +138,7 @@ func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attemp
 		m.decide(g)
 	}
 	c := *t.catalog
-	c.Types = []schemaEntry{}
-	for i := range g.types {
-		c.Types = append(c.Types, newSchemaEntry(&g.types[i]))
-	}
+	c.Types = typeEntries(g.types)
 	evolved := !sameTypes(c.Types, t.catalog.Types)
 	if len(g.commits) == 0 && !evolved {
 		return nil, nil, nil, nil
@@ -178,23 +174,40 @@ func (b *Backend) proposal(t *tip, g *ground, files []dataFile, c *catalog, evol
 // adopt notes what a round of its own has published, so that it need not be read.
 func (b *Backend) adopt(ctx context.Context, t *tip, g *ground, files []dataFile) {
 	if len(g.commits) > 0 {
+		b.adoptFiles(t, files)
 		for i := range files {
-			f := &t.manifest.Files[i]
-			b.files.cache.Put(f.object(), files[i].body)
-			if f.Bytes <= smallFile {
+			if f := &t.manifest.Files[i]; f.Bytes <= smallFile {
 				b.files.note(f.Path, g.of(f.typeName()))
 			}
 		}
 	}
+	if s := b.deriveAfter(ctx, t); s != nil {
+		b.recent.adopt(s, g)
+	}
+}
+
+// adoptFiles keeps local copies of the files of a round of its own.
+func (b *Backend) adoptFiles(t *tip, files []dataFile) {
+	for i := range files {
+		if body, err := files[i].content(); err == nil { // else it is fetched when it is needed
+			b.files.cache.Put(t.manifest.Files[i].object(), body)
+		}
+	}
+}
+
+// deriveAfter lets all follow that is derived from what was published: the shelf,
+// which it returns if there is one, the derived objects, and at times a checkpoint.
+func (b *Backend) deriveAfter(ctx context.Context, t *tip) *shelf {
+	ctx = context.WithoutCancel(ctx)
 	s, err := b.shelve(ctx, t)
 	b.deriveAside(ctx, t)
 	if err != nil {
-		return // whoever asks next finds out
+		return nil // whoever asks next finds out
 	}
-	b.recent.adopt(s, g)
 	if m := t.manifest; m != nil && m.Round%checkpointRounds == 0 {
 		b.aside.Go(func() { _ = b.log.checkpoint(ctx) }) // if it fails, the next one does more
 	}
+	return s
 }
 
 // deriveAside lets the derived objects follow what was published.
@@ -213,31 +226,16 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 		return onto.Result{}, onto.Errorf(onto.Invalid, "only a stream can evolve types").WithHint("append the draft as a stream")
 	}
 	m := &member{draft: &draft{Draft: d, writes: d.Writes, hash: d.Hash()}}
-	err := b.submitFree(ctx, m)
+	err := b.submitFree(ctx, m, b.submit)
 	return m.result, err
 }
 
-// AppendStream implements [backend.Backend]. It reads the whole sequence first:
-// what others publish meanwhile may mean that it is decided more than once.
-func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
-	if err := b.usable(ctx); err != nil {
-		return onto.Result{}, err
-	}
-	list, hash, err := backend.ReadWrites(ctx, d, writes)
-	if err != nil {
-		return onto.Result{}, err
-	}
-	m := &member{draft: &draft{Draft: d, writes: list, hash: hash}}
-	err = b.submitFree(ctx, m)
-	return m.result, err
-}
-
-// submitFree submits, and again for as long as somebody else holds the write
-// lease and there is time.
-func (b *Backend) submitFree(ctx context.Context, m *member) error {
+// submitFree lets a caller write with a function such as submit, and again for as
+// long as somebody else holds the write lease and there is time.
+func (b *Backend) submitFree(ctx context.Context, m *member, submit func(context.Context, *member) error) error {
 	end := time.Now().Add(b.opts.LockTimeout)
 	for {
-		err := b.submit(ctx, m)
+		err := submit(ctx, m)
 		left := time.Until(end)
 		if err == nil || err != m.lease || onto.CodeOf(err) != onto.LockContention || left <= 0 {
 			return err
@@ -258,6 +256,6 @@ func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto
 		return backend.Named(s.types.all, r), nil
 	}
 	m := &member{registration: r}
-	err = b.submitFree(ctx, m)
+	err = b.submitFree(ctx, m, b.submit)
 	return m.named, err
 }

@@ -23,7 +23,7 @@ import (
 type index struct {
 	Type     string       `json:"type_name"`
 	Max      int64        `json:"max_indexed_commit"` // the head when it was made
-	Entries  []indexEntry `json:"entries"`            // oldest first; their ranges do not overlap
+	Entries  []indexEntry `json:"entries"`            // oldest first; ranges follow each other, or are the same for parts of one file
 	Kind     onto.Kind    `json:"kind"`
 	StoreID  string       `json:"store_id"`
 	Sequence int64        `json:"sequence"` // of that head, since a compaction keeps the commit

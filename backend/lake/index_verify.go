@@ -263,15 +263,15 @@ func (x *index) wrong(want *index) string {
 	case x.Max > want.Max || x.Sequence > want.Sequence:
 		return fmt.Sprintf("it covers commits up to %d of head %d, and the newest are commit %d and head %d", x.Max, x.Sequence, want.Max, want.Sequence)
 	}
-	before := int64(0)
+	var before indexEntry
 	for _, e := range x.Entries {
 		switch {
 		case e.First < 1 || e.First > e.Last || e.Last > x.Max:
 			return fmt.Sprintf("its entry of commits %d to %d is out of range", e.First, e.Last)
-		case e.First <= before:
+		case e.First <= before.Last && (e.First != before.First || e.Last != before.Last):
 			return fmt.Sprintf("its entry of commits %d to %d overlaps another or is out of order", e.First, e.Last)
 		}
-		before = e.Last
+		before = e
 	}
 	return ""
 }
@@ -281,18 +281,23 @@ func (x *index) wrong(want *index) string {
 func (f *indexFaults) compare(x, want *index) {
 	for _, e := range slices.Backward(want.Entries) {
 		others := x.overlapping(e)
+		i := slices.IndexFunc(others, func(o indexEntry) bool { return o.Path == e.Path })
 		switch {
 		case len(others) == 0:
 			f.warn("index_entry_missing", "no entry covers commits %d to %d", e.First, e.Last)
-		case others[0].Path != e.Path || len(others) > 1:
+		case i < 0:
 			f.warn("index_path_mismatch", "commits %d to %d are in %s, not in %s", e.First, e.Last, e.Path, others[0].Path)
-		case !others[0].tells(e):
+		case !others[i].tells(e):
 			f.warn("index_damaged", "its entry of %s tells another range, size or hash", e.Path)
 		}
 	}
 	for _, e := range slices.Backward(x.Entries) {
-		if len(want.overlapping(e)) == 0 {
+		others := want.overlapping(e)
+		switch {
+		case len(others) == 0:
 			f.warn("index_damaged", "commits %d to %d have made nothing that is in %s", e.First, e.Last, e.Path)
+		case !slices.ContainsFunc(others, func(o indexEntry) bool { return o.Path == e.Path }):
+			f.warn("index_path_mismatch", "commits %d to %d are in %s, not in %s", e.First, e.Last, others[0].Path, e.Path)
 		}
 	}
 }

@@ -15,6 +15,10 @@ import (
 // nobody will publish any more.
 const DefaultGrace = time.Hour
 
+// graceTimes is how many times its patience an attempt can last from one object
+// that it writes to the next, and to its end.
+const graceTimes = 90
+
 // Orphan is an object that no head leads to, or a file that was replaced.
 type Orphan struct {
 	bucket.Entry
@@ -35,10 +39,11 @@ func (b *Backend) PlanJanitor(ctx context.Context, grace time.Duration) (*Orphan
 	if err := b.usable(ctx); err != nil {
 		return nil, err
 	}
+	least := graceTimes * b.opts.Patience
 	if grace <= 0 {
-		grace = DefaultGrace
+		grace = max(DefaultGrace, least)
 	}
-	if least := 6 * b.opts.Patience; grace < least {
+	if grace < least {
 		return nil, onto.Errorf(onto.Invalid, "a grace period of %v is shorter than an attempt can last", grace).
 			WithHint("let it be %v or more", least)
 	}
@@ -102,10 +107,7 @@ func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*OrphanPlan
 			newest = e.Modified
 		}
 	}
-	age := map[string]time.Duration{}
-	for _, e := range entries {
-		age[e.Key] = newest.Sub(e.Modified)
-	}
+	age := ages(entries, newest)
 	for _, e := range entries {
 		reason := needed.unneeded(e.Key, age, grace)
 		if reason != "" && age[e.Key] > grace {
@@ -115,6 +117,23 @@ func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*OrphanPlan
 	}
 	slices.SortFunc(plan.Orphans, func(a, b Orphan) int { return strings.Compare(a.Key, b.Key) })
 	return plan, nil
+}
+
+// ages tells how old objects are. What one attempt has written is as old as the
+// last of it: a long commit may still be adding to it.
+func ages(entries []bucket.Entry, newest time.Time) map[string]time.Duration {
+	attempts := map[string]time.Duration{}
+	for _, e := range entries {
+		name, age := attemptOf(e.Key), newest.Sub(e.Modified)
+		if known, ok := attempts[name]; !ok || age < known {
+			attempts[name] = age
+		}
+	}
+	list := make(map[string]time.Duration, len(entries))
+	for _, e := range entries {
+		list[e.Key] = attempts[attemptOf(e.Key)]
+	}
+	return list
 }
 
 // need is what a head leads to.

@@ -201,6 +201,9 @@ func (l *log) catalogOf(ctx context.Context, h *head, known *tip) (*catalog, err
 // readWhole reads an immutable object until it is as it was written. What stays
 // missing or damaged is reported by its name.
 func (l *log) readWhole(ctx context.Context, key string, parse func(body []byte) error) error {
+	if err := bucket.CheckKey(key); err != nil {
+		return damaged(key, "no object can have this name")
+	}
 	wait := l.waiter()
 	for {
 		object, err := l.b.Get(ctx, key, bucket.Range{}, "")

@@ -1,19 +1,18 @@
 package lake
 
 import (
-	"bytes"
 	"cmp"
 	"container/heap"
 	"context"
 	"iter"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/lake/parquet"
 )
 
 // merge reads files of a type and writes their rows into one, sorted by identity,
-// then commit. Rows that were purged are left out; nil if none is left.
-func (b *Backend) merge(ctx context.Context, s *shelf, files []fileEntry) (*dataFile, error) {
+// then commit, or into several if one would be too large. Rows that were purged are
+// left out. The caller closes what is returned.
+func (b *Backend) merge(ctx context.Context, s *shelf, files []fileEntry) ([]dataFile, error) {
 	t := files[0].typeName()
 	_, release, err := b.files.locals(ctx, files) // side by side, before they are read one by one
 	if err != nil {
@@ -28,12 +27,8 @@ func (b *Backend) merge(ctx context.Context, s *shelf, files []fileEntry) (*data
 		}
 	}
 	heap.Init(m)
-	out := &dataFile{kind: t.Kind, typ: t.Name}
-	var body bytes.Buffer
-	w, err := parquet.NewWriter(&body, s.types.layout(t))
-	if err != nil {
-		return nil, err
-	}
+	out := &partWriter{cache: b.files.cache, layout: s.types.layout(t), limit: b.opts.FileBytes + b.opts.FileBytes/4}
+	defer out.abandon()
 	var last onto.Version
 	for {
 		v, ok, err := m.next()
@@ -47,17 +42,11 @@ func (b *Backend) merge(ctx context.Context, s *shelf, files []fileEntry) (*data
 			continue // a version is kept once
 		}
 		last = v
-		out.version = max(out.version, v.SchemaVersion)
-		if err := w.Write(&v); err != nil {
+		if err := out.write(&v); err != nil {
 			return nil, err
 		}
 	}
-	sum, err := w.Close()
-	if err != nil || sum.Rows == 0 {
-		return nil, err
-	}
-	out.rows, out.typed, out.unique, out.body = sum.Rows, sum.Typed, sum.Unique, body.Bytes()
-	return out, nil
+	return out.end()
 }
 
 // merger yields the rows of files in order. It is a heap of the next row of each.

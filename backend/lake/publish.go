@@ -40,8 +40,9 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 	wait, turn := l.waiter(), l.newTurn()
 	for {
 		t = turn.holdBack(ctx, t)
-		attempt := l.set.attempt()
+		attempt, began := l.set.attempt(), time.Now()
 		p, err := plan(t, attempt)
+		wait.until = wait.until.Add(time.Since(began)) // a long commit is not out of patience before it was tried
 		if errors.Is(err, errStale) {
 			if t, err = l.load(ctx); err != nil {
 				return nil, err
@@ -92,6 +93,10 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 	}
 }
 
+// createTimes is how many times the patience an object may take to be written. A
+// janitor counts on it.
+const createTimes = 30
+
 // upload writes the objects of an attempt side by side. Their keys hold the
 // attempt, so one that exists after a try with an unknown outcome is its own.
 func (l *log) upload(ctx context.Context, objects []object) error {
@@ -104,7 +109,10 @@ func (l *log) upload(ctx context.Context, objects []object) error {
 	return errors.Join(errs...)
 }
 
+// create writes an object that nobody else writes.
 func (l *log) create(ctx context.Context, o object) error {
+	ctx, cancel := context.WithTimeout(ctx, createTimes*l.set.patience)
+	defer cancel()
 	wait, unsure := l.waiter(), false
 	for {
 		_, err := l.b.Create(ctx, o.key, o.body)

@@ -109,8 +109,14 @@ func (b *Backend) fetch(ctx context.Context, c *scope, t *table) (*duck.Source, 
 		Kind: t.Kind, Type: t.Name, Layout: c.types.layout(t.typeName), Files: paths,
 		Purged: c.types.purged[t.typeName], Head: c.tip.head.CommitID,
 		Typed:  !slices.ContainsFunc(t.files, func(f fileEntry) bool { return !f.Typed }),
-		Unique: len(t.files) == 1 && t.files[0].Unique,
+		Unique: unique(t.files),
 	}, nil
+}
+
+// unique reports whether no identity comes twice in files and none is deleted. That
+// is known of a file and of the parts of one.
+func unique(files []fileEntry) bool {
+	return len(files) > 0 && sameRange(files) && !slices.ContainsFunc(files, func(f fileEntry) bool { return !f.Unique })
 }
 
 // close releases what was fetched.

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,20 +26,40 @@ type dataFile struct {
 	version       int
 	rows          int64
 	typed, unique bool
-	body          []byte
+	part          int       // of those that its type has in the round, from 0 on
+	key           string    // where it was written before; "" if it is written with the round
+	body          []byte    // nil if it is on disk
+	disk          *diskFile // nil if it is in memory
+}
+
+// content returns the body, wherever it is.
+func (f *dataFile) content() ([]byte, error) {
+	if f.disk != nil {
+		return f.disk.read()
+	}
+	return f.body, nil
 }
 
 // path is where a data file of an attempt is.
 func (f *dataFile) path(commit int64, attempt string) string {
-	return fmt.Sprintf("commits/%d-%s/%s/%s.parquet", commit, attempt, folderOf(f.kind), bucket.Escape(f.typ))
+	var part string
+	if f.part > 0 {
+		part = fmt.Sprintf("%d/", f.part+1)
+	}
+	return fmt.Sprintf("commits/%d-%s/%s%s/%s.parquet", commit, attempt, part, folderOf(f.kind), bucket.Escape(f.typ))
 }
 
 // entry is how a manifest names the file, for a range of commits.
 func (f *dataFile) entry(path string, first, last int64) fileEntry {
-	return fileEntry{
-		Kind: f.kind, Type: f.typ, Path: path, Rows: f.rows, Version: f.version, SHA256: hashOf(f.body), Bytes: int64(len(f.body)),
-		First: first, Last: last, Typed: f.typed, Unique: f.unique,
+	e := fileEntry{
+		Kind: f.kind, Type: f.typ, Path: path, Rows: f.rows, Version: f.version, First: first, Last: last, Typed: f.typed, Unique: f.unique,
 	}
+	if f.disk != nil {
+		e.SHA256, e.Bytes = f.disk.sha256(), f.disk.bytes
+	} else {
+		e.SHA256, e.Bytes = hashOf(f.body), int64(len(f.body))
+	}
+	return e
 }
 
 // folderOf is what the folder of a kind is called.
@@ -78,9 +99,11 @@ func (l *log) proposeRound(t *tip, r *round, attempt string) *proposal {
 	p := &proposal{}
 	for i := range r.files {
 		f := &r.files[i]
-		path := f.path(m.CommitID, attempt)
+		path := cmp.Or(f.key, f.path(m.CommitID, attempt))
 		m.Files = append(m.Files, f.entry(path, m.First, m.CommitID))
-		p.objects = append(p.objects, object{path, f.body})
+		if f.key == "" {
+			p.objects = append(p.objects, object{path, f.body})
+		}
 	}
 	m.LastTouched = touch(m.LastTouched, m.Files, m.CommitID)
 	path := manifestPath(m.CommitID, attempt)

@@ -13,7 +13,7 @@ var errStale = errors.New("the head is another by now")
 type shelf struct {
 	tip   *tip
 	types *types
-	files map[typeName][]fileEntry // oldest first; their ranges do not overlap
+	files map[typeName][]fileEntry // oldest first; ranges follow each other, or are the same for parts of one file
 }
 
 // shelve returns the shelf of a tip. What an older shelf knows is not read again;

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,8 @@ func (c *command) doctorCommand() *cobra.Command {
 		Long: `Examine a store: room, locks, the clock and how statements are answered, then
 everything that is stored. Each finding has a stable code, a severity, what it
 means and what to do. It mends nothing by itself; with --checkpoint the WAL is
-emptied first. Exit status 3 if a finding is an error.`,
+emptied first. A lake that cannot be opened is examined as far as its objects
+tell. Exit status 3 if a finding is an error.`,
 		Example: `  onto doctor
   onto doctor --quick --json
   onto doctor --checkpoint --db crm.db
@@ -106,16 +108,16 @@ func (d *doctor) run(ctx context.Context) (err error) {
 	if d.checkpoint {
 		how = writing
 	}
-	b, _, err := d.openBackend(ctx, how)
+	doc := &examined{rows: d.array(), known: map[string]string{}}
+	b, cfg, err := d.openBackend(ctx, how)
 	if err != nil {
-		return err
+		return d.examineUnopened(ctx, cfg, doc, err)
 	}
 	defer func() {
 		if closeErr := b.Close(); err == nil {
 			err = closeErr
 		}
 	}()
-	doc := &examined{rows: d.array(), known: map[string]string{}}
 	if d.checkpoint {
 		if err := d.empty(ctx, b, doc); err != nil {
 			return err
@@ -248,7 +250,7 @@ func (l lookedAt) String() string {
 }
 
 // conclude prints the rest and fails if there were errors.
-func (d *doctor) conclude(doc *examined, l lookedAt) error {
+func (d *doctor) conclude(doc *examined, l fmt.Stringer) error {
 	what := "looked at"
 	if d.quick {
 		what = "looked at the circumstances of"

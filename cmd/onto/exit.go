@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 
@@ -53,6 +53,7 @@ const (
 	checkFailed onto.Code = "check_failed"
 	interrupted onto.Code = "interrupted"
 	general     onto.Code = "general"
+	indexBehind onto.Code = "index_behind" // of a warning
 )
 
 // codeOf is the code to report for an error.
@@ -91,16 +92,21 @@ func (c *command) report(err error) {
 	}
 }
 
+// reportBody is an error or a warning with --json.
+type reportBody struct {
+	Code        onto.Code `json:"code"`
+	Message     string    `json:"message"`
+	Hint        string    `json:"hint"`
+	Differences []string  `json:"differences,omitempty"`
+}
+
 func (c *command) reportJSON(err error) {
-	type body struct {
-		Code        onto.Code `json:"code"`
-		Message     string    `json:"message"`
-		Hint        string    `json:"hint"`
-		Differences []string  `json:"differences,omitempty"`
-	}
-	doc, _ := json.Marshal(map[string]body{"error": { // texts only
-		codeOf(err), message(err), c.hint(err), differences(err),
-	}})
+	c.sayJSON("error", reportBody{codeOf(err), message(err), c.hint(err), differences(err)})
+}
+
+// sayJSON prints an error or a warning to stderr, on one line.
+func (c *command) sayJSON(kind string, body reportBody) {
+	doc, _ := encode(map[string]reportBody{kind: body}) // texts only
 	c.say("%s", doc)
 }
 
@@ -117,11 +123,19 @@ func message(err error) string {
 		return "types are stored differently"
 	}
 	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) { // with one line for each
-		return strings.ReplaceAll(err.Error(), "\n", "; ")
+	if !errors.As(err, &joined) {
+		return err.Error()
 	}
-	return err.Error()
+	lines := strings.Split(err.Error(), "\n") // one for each
+	if more := len(lines) - maxJoined; more > 1 {
+		lines = append(lines[:maxJoined], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "; ")
 }
+
+// maxJoined is how many errors that happened side by side are told: a directory
+// that is full fails every read.
+const maxJoined = 5
 
 // differences lists what a SchemaOutdated error tells about types, one per line.
 func differences(err error) []string {

@@ -37,6 +37,14 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 	}
 }
 
+func manyErrors(n int) error {
+	var list []error
+	for i := range n {
+		list = append(list, onto.Errorf(onto.Full, "error %d", i+1))
+	}
+	return errors.Join(list...)
+}
+
 func TestReport(t *testing.T) {
 	outdated := onto.Errorf(onto.SchemaOutdated, "differ: all on one line").WithHint("look")
 	outdated.Differences = []onto.Difference{{Type: "T", Added: []string{"a"}, Removed: []string{"b"}, Changed: []string{"c: int → bool"}}}
@@ -58,6 +66,9 @@ func TestReport(t *testing.T) {
 		{"late", context.DeadlineExceeded, false, 1, "onto: context deadline exceeded\n"},
 		{"control characters", onto.Errorf(onto.Invalid, "type \x1b[31m\u202e\n"), false, 2, `onto: type \u001b[31m\u202e\n` + "\n"},
 		{"two errors", errors.Join(onto.Errorf(onto.Corrupt, "the one"), errors.New("the other")), false, 5, "onto: the one; the other\n"},
+		{"six errors", manyErrors(6), false, 5, "onto: error 1; error 2; error 3; error 4; error 5; error 6\n"},
+		{"many errors", manyErrors(5000), false, 5, "onto: error 1; error 2; error 3; error 4; error 5; and 4995 more\n"},
+		{"a comparison as JSON", onto.Errorf(onto.Invalid, "a < b"), true, 2, `{"error":{"code":"invalid","message":"a < b","hint":""}}` + "\n"},
 		{"differences", outdated, false, 3,
 			"onto: types are stored differently\n  T: + a\n  T: - b\n  T: ~ c: int → bool\nhint: look\n"},
 		{"differences as JSON", outdated, true, 3,

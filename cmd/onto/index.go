@@ -60,6 +60,26 @@ type warner interface {
 	LastIndexWarning() string
 }
 
+// warnOfIndexes tells what lakes that were opened could not write beside their
+// commits, which stand. It is called after they were closed: until then they may
+// be writing.
+func (c *command) warnOfIndexes(asJSON bool) {
+	for _, b := range c.opened {
+		w, ok := backend.As[warner](b)
+		if !ok || w.LastIndexWarning() == "" {
+			continue
+		}
+		text := "indexes of the lake are behind its commits: " + w.LastIndexWarning()
+		hint := c.place().nameIn("write them when the cause is gone, with: onto index repair --apply")
+		if asJSON {
+			c.sayJSON("warning", reportBody{Code: indexBehind, Message: text, Hint: hint})
+			continue
+		}
+		c.say("warning: %s", text)
+		c.say("hint: %s", hint)
+	}
+}
+
 // withLake opens a backend that can do what a verb needs, runs f and closes it.
 // Lacks is what other backends have not.
 func withLake[T any](ctx context.Context, c *command, verb, lacks string, how access, f func(T) error) (err error) {
@@ -145,10 +165,14 @@ func (c *command) repairIndex(ctx context.Context, apply bool) error {
 				return err
 			}
 		}
-		if failed != nil {
+		if failed != nil && len(repairs) == 0 {
 			return failed
 		}
-		if err := out.close("nothing to repair: the indexes are what the head leads to"); err != nil || len(repairs) == 0 || c.json {
+		err := out.close("nothing to repair: the indexes are what the head leads to")
+		if failed != nil {
+			return unrepaired(failed, written, len(repairs))
+		}
+		if err != nil || len(repairs) == 0 || c.json {
 			return err
 		}
 		total := count(len(repairs), "object", "objects")
@@ -159,4 +183,14 @@ func (c *command) repairIndex(ctx context.Context, apply bool) error {
 		c.say("%s", c.place().nameIn(total+" to write; write them with: onto index repair --apply"))
 		return nil
 	})
+}
+
+// unrepaired is the error for indexes that could not be written. Those that were
+// stay.
+func unrepaired(err error, written, total int) error {
+	if onto.HintOf(err) != "" {
+		return err
+	}
+	return onto.Errorf(codeOf(err), "wrote %d of %s: %w", written, count(total, "object", "objects"), err).
+		WithHint("remove what is in the way, then again: onto index repair --apply")
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,7 +31,7 @@ func (a lakeAddress) open(ctx context.Context, how access, cfg configuration) (b
 	}
 	foreign := a.vacant(ctx, cfg)
 	switch {
-	case foreign != nil && (how == creating || onto.CodeOf(foreign) == onto.Unsupported):
+	case foreign != nil && (how == creating || onto.CodeOf(foreign) == onto.Unsupported || onto.CodeOf(foreign) == onto.Corrupt):
 		return nil, foreign
 	case how == creating:
 		return a.openLake(ctx, cfg, true)
@@ -75,17 +77,50 @@ func (a lakeAddress) openBucket(ctx context.Context, cfg configuration, create b
 		return b, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, onto.Errorf(onto.Uninitialized, "%s: there is no lake here", a).WithHint("make one with: onto init")
-	case a.isFile():
+	case a.fileAt() == a.dir:
 		return nil, onto.Errorf(onto.Unsupported, "%s: this is a file, and a lake is a directory", a).
 			WithHint("name a directory, or a SQLite file with --db")
+	case a.fileAt() != "":
+		return nil, onto.Errorf(onto.Unsupported, "%s: %s is a file, and not a directory with a lake in it", a, a.fileAt()).
+			WithHint("name another directory")
 	}
 	return nil, a.failed(err)
 }
 
-// isFile reports whether there is a file where the directory should be.
-func (a lakeAddress) isFile() bool {
-	info, err := os.Stat(a.dir)
-	return err == nil && !info.IsDir()
+// fileAt is the path of a file where the directory, or one above it, should be; ""
+// if there is none.
+func (a lakeAddress) fileAt() string {
+	for dir := a.dir; ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+			return dir
+		} else if err == nil || dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// misnamed improves the error for a lake that was named as if it were a SQLite file.
+func (l location) misnamed(err error) error {
+	dir, abs := filepath.Abs(l.path)
+	if _, stat := os.Stat(filepath.Join(l.path, filepath.FromSlash(lakeHead))); stat != nil || abs != nil {
+		return err
+	}
+	return onto.Errorf(onto.Unsupported, "%s: this is the directory of a lake, not a SQLite file", l.path).
+		WithHint("name it with --storage-uri %s", shellWord(lakeAddress{dir: dir}.String()))
+}
+
+// nameLake names the lake in an error that came from its storage after it was
+// opened. Those of opening it name it already.
+func (c *command) nameLake(err error) error {
+	here := c.place()
+	code := onto.CodeOf(err)
+	if len(c.opened) == 0 || !here.isLake() || code != onto.Corrupt && code != onto.Unavailable && code != onto.OutcomeUnknown {
+		return err
+	}
+	if strings.Contains(err.Error(), here.String()) {
+		return err
+	}
+	return here.lake.failed(err)
 }
 
 func (cfg configuration) requestTimeout() time.Duration {
@@ -123,6 +158,14 @@ func (a lakeAddress) vacant(ctx context.Context, cfg configuration) error {
 	name, err := found(ctx, cfg)
 	if err != nil || name == "" {
 		return err
+	}
+	if regexp.MustCompile("^commits/[0-9]+-[A-Z0-9]+/").MatchString(name) {
+		return onto.Errorf(onto.Corrupt, "%s: %s: it is missing, and there are commits", a, lakeHead).
+			WithHint("restore the object, or the whole bucket, from a backup")
+	}
+	if inner := a.lakeAround(ctx, cfg, name); inner != (lakeAddress{}) {
+		return onto.Errorf(onto.Unsupported, "%s: the lake %s is inside of this", a, inner).
+			WithHint("name that lake, or a place beside it")
 	}
 	return onto.Errorf(onto.Unsupported, "%s: there is no lake here but something else: %s", a, name).
 		WithHint("name an empty place, or one that does not exist yet")
@@ -166,9 +209,48 @@ func (a lakeAddress) foreignFile(ctx context.Context, _ configuration) (string, 
 	return found, nil
 }
 
-// lakeAboveDirectory is the nearest lake in whose directory this one is.
+// lakeAround is the lake below this place that an object in it belongs to, if
+// there is one.
+func (a lakeAddress) lakeAround(ctx context.Context, cfg configuration, name string) lakeAddress {
+	has := func(folder string) bool {
+		_, err := os.Stat(filepath.Join(a.dir, filepath.FromSlash(path.Join(folder, lakeHead))))
+		return err == nil
+	}
+	if a.dir == "" {
+		b, err := a.openBucket(ctx, cfg, false)
+		if err != nil {
+			return lakeAddress{}
+		}
+		defer b.Close()
+		has = func(folder string) bool {
+			_, err := b.Get(ctx, path.Join(folder, lakeHead), bucket.Range{Length: 1}, "")
+			return err == nil
+		}
+	}
+	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+		if !has(folder) {
+			continue
+		}
+		if a.dir != "" {
+			return lakeAddress{dir: filepath.Join(a.dir, filepath.FromSlash(folder))}
+		}
+		return lakeAddress{bucket: a.bucket, prefix: path.Join(a.prefix, folder)}
+	}
+	return lakeAddress{}
+}
+
+// resolved is a directory without symbolic links, as far as it is there.
+func resolved(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil || dir == filepath.Dir(dir) {
+		return cmp.Or(real, dir)
+	}
+	return filepath.Join(resolved(filepath.Dir(dir)), filepath.Base(dir))
+}
+
+// lakeAboveDirectory is the nearest lake in whose directory this one is, also if
+// a symbolic link leads there.
 func (a lakeAddress) lakeAboveDirectory(context.Context, configuration) (lakeAddress, error) {
-	for dir := filepath.Dir(a.dir); ; dir = filepath.Dir(dir) {
+	for dir := filepath.Dir(resolved(a.dir)); ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(lakeHead))); err == nil {
 			return lakeAddress{dir: dir}, nil
 		}

@@ -3,10 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"io/fs"
+	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,18 +24,146 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// serveS3 BUCKET starts an S3 service with a bucket, and sets the environment so
-// that the command finds it.
+// served is where the script keeps the objects of its S3 services.
+type served struct{}
+
+// serveS3 BUCKET [WAY] starts an S3 service with a bucket, and sets the environment
+// so that the command finds it. The way is how the service gets requests wrong.
 func serveS3(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: serve-s3 BUCKET")
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: serve-s3 BUCKET [careless|refusing|guarded]")
 	}
-	memory := s3mem.New()
-	ts.Check(memory.CreateBucket(args[0]))
-	server := httptest.NewServer(gofakes3.New(memory).Server())
+	memory := ts.Value(served{}).(*s3mem.Backend)
+	if there, err := memory.BucketExists(args[0]); err != nil || !there {
+		ts.Check(memory.CreateBucket(args[0]))
+	}
+	handler := gofakes3.New(memory).Server()
+	if len(args) == 2 {
+		handler = spoilRequests(ts, args[1], handler)
+	}
+	server := httptest.NewServer(handler)
 	ts.Defer(server.Close)
 	ts.Setenv("ONTO_S3_ENDPOINT_URL", server.URL)
 	ts.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+}
+
+// spoilRequests is a service that ignores the conditions of writes, that has none,
+// or that knows the credentials of nobody but AKIAHUNTER.
+func spoilRequests(ts *testscript.TestScript, way string, next http.Handler) http.Handler {
+	fail := func(w http.ResponseWriter, status int, code string) {
+		w.Header().Set("Content-Type", "application/xml")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, "<Error><Code>%s</Code><Message>hunter2hunter2</Message></Error>", code)
+	}
+	conditions := []string{"If-Match", "If-None-Match"}
+	switch way {
+	case "careless":
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for _, name := range conditions {
+				if r.Method == http.MethodPut {
+					r.Header.Del(name)
+				}
+			}
+			next.ServeHTTP(w, r)
+		})
+	case "refusing":
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut && r.Header.Get(conditions[0])+r.Header.Get(conditions[1]) != "" {
+				fail(w, http.StatusNotImplemented, "NotImplemented")
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	case "guarded":
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.Contains(r.Header.Get("Authorization"), "Credential=AKIAHUNTER/") {
+				fail(w, http.StatusForbidden, "InvalidAccessKeyId")
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+	ts.Fatalf("serve-s3: no way %q", way)
+	return nil
+}
+
+// objectsOf tells one state of a bucket from another.
+func objectsOf(ts *testscript.TestScript, name string) string {
+	memory := ts.Value(served{}).(*s3mem.Backend)
+	list, err := memory.ListBucket(name, &gofakes3.Prefix{}, gofakes3.ListBucketPage{})
+	ts.Check(err)
+	sum := sha256.New()
+	for _, o := range list.Contents {
+		fmt.Fprintf(sum, "%q %s %d\n", o.Key, o.ETag, o.Size)
+	}
+	return fmt.Sprintf("%d objects, %x", len(list.Contents), sum.Sum(nil))
+}
+
+// changeObject BUCKET PATTERN [FILE] makes an object what is in a file, and without a file
+// removes it. The pattern must match one object.
+func changeObject(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: object BUCKET PATTERN [FILE]")
+	}
+	memory := ts.Value(served{}).(*s3mem.Backend)
+	list, err := memory.ListBucket(args[0], &gofakes3.Prefix{}, gofakes3.ListBucketPage{})
+	ts.Check(err)
+	var keys []string
+	for _, o := range list.Contents {
+		if match, err := path.Match(args[1], o.Key); err == nil && match {
+			keys = append(keys, o.Key)
+		}
+	}
+	if len(keys) != 1 {
+		ts.Fatalf("%d objects match %s", len(keys), args[1])
+	}
+	if len(args) == 2 {
+		_, err = memory.DeleteObject(args[0], keys[0])
+		ts.Check(err)
+		return
+	}
+	text := ts.ReadFile(args[2])
+	_, err = memory.PutObject(args[0], keys[0], map[string]string{}, strings.NewReader(text), int64(len(text)), nil)
+	ts.Check(err)
+}
+
+// flip PATTERN changes one bit in the middle of files, and cut-short PATTERN removes
+// their second half.
+func flip(ts *testscript.TestScript, neg bool, args []string) {
+	damage(ts, args, func(data []byte) []byte {
+		data[len(data)/2] ^= 1
+		return data
+	})
+}
+
+func cutShort(ts *testscript.TestScript, neg bool, args []string) {
+	damage(ts, args, func(data []byte) []byte { return data[:len(data)/2] })
+}
+
+func damage(ts *testscript.TestScript, args []string, change func([]byte) []byte) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: flip PATTERN, or cut-short PATTERN")
+	}
+	for _, name := range matches(ts, args[0]) {
+		data, err := os.ReadFile(name)
+		ts.Check(err)
+		ts.Check(os.WriteFile(name, change(data), 0o666))
+	}
+}
+
+// noise N FILE writes N records of type T, whose texts do not compress.
+func noise(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: noise N FILE")
+	}
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	var text bytes.Buffer
+	for i := range n {
+		id := fmt.Sprintf("%x", sha256.Sum256([]byte(strconv.Itoa(i))))
+		fmt.Fprintf(&text, `{"kind":"entity","type":"T","key":"%s","fields":{"id":"%s","n":%d}}`+"\n", id, id, i)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), text.Bytes(), 0o666))
 }
 
 // spoil PATTERN TEXT writes a text into the files that match a pattern, of which

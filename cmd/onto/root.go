@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 )
 
 // command is one run of onto: where it reads and writes, and its global flags.
@@ -20,7 +21,8 @@ type command struct {
 	db, storageURI, config string
 	json                   bool
 
-	started bool // flags and arguments were fine
+	started bool              // flags and arguments were fine
+	opened  []backend.Backend // by this run, closed or not
 }
 
 // run runs the command and returns its exit status.
@@ -30,9 +32,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if flushErr := c.out.Flush(); err == nil {
 		err = flushErr
 	}
+	err = c.nameLake(err)
 	_ = c.err.Flush() // what cobra wrote
 	// Flags that do not parse leave c.json unset.
-	return c.finish(err, c.json || slices.Contains(args, "--json"))
+	asJSON := c.json || slices.Contains(args, "--json")
+	c.warnOfIndexes(asJSON)
+	return c.finish(err, asJSON)
 }
 
 func (c *command) execute(ctx context.Context, args []string) error {

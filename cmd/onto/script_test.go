@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	_ "github.com/mattn/go-sqlite3"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -38,12 +39,17 @@ func TestStories(t *testing.T) {
 			"repeat":    repeat,
 			"shell":     shell,
 			"serve-s3":  serveS3,
+			"object":    changeObject,
+			"flip":      flip,
+			"cut-short": cutShort,
+			"noise":     noise,
 			"spoil":     spoil,
 			"age":       age,
 			"hold":      hold,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[remembered{}] = map[string]string{}
+			env.Values[served{}] = s3mem.New()
 			return nil
 		},
 	})
@@ -85,9 +91,12 @@ func runSQL(ts *testscript.TestScript, neg bool, args []string) {
 
 type remembered struct{}
 
-// fingerprint tells one state of a file, or of all that is in a directory, from
-// another, also that it is missing.
+// fingerprint tells one state of a file, or of all that is in a directory or in
+// the bucket s3:NAME, from another, also that it is missing.
 func fingerprint(ts *testscript.TestScript, file string) string {
+	if name, ok := strings.CutPrefix(file, "s3:"); ok {
+		return objectsOf(ts, name)
+	}
 	sum := sha256.New()
 	err := filepath.WalkDir(ts.MkAbs(file), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

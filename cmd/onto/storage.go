@@ -111,6 +111,9 @@ func (c *command) openBackend(ctx context.Context, how access) (backend.Backend,
 		return nil, nil, err
 	}
 	b, err := loc.open(ctx, how, cfg)
+	if err == nil {
+		c.opened = append(c.opened, b)
+	}
 	return b, cfg, err
 }
 
@@ -126,7 +129,7 @@ func (l location) open(ctx context.Context, how access, cfg configuration) (back
 		b, err = sqlite.Open(ctx, l.path, opts)
 	}
 	if err != nil {
-		return nil, err
+		return nil, l.misnamed(err)
 	}
 	return b, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -18,7 +19,7 @@ func parseURI(uri string) (location, error) {
 	const supported = "this build supports " + uriForms
 	scheme, rest, ok := strings.Cut(uri, "://")
 	if !ok {
-		return location{}, onto.Errorf(onto.Invalid, "the storage URI has no scheme").WithHint(supported)
+		return location{}, onto.Errorf(onto.Invalid, "the storage URI has no scheme with :// after it").WithHint(supported)
 	}
 	var loc location
 	var err error
@@ -28,13 +29,27 @@ func parseURI(uri string) (location, error) {
 	case "file", "s3":
 		loc.lake, err = parseLake(scheme, rest)
 	default:
-		return location{}, onto.Errorf(onto.Invalid, "storage URIs with %.20q are not supported", scheme+"://").WithHint(supported)
+		err := onto.Errorf(onto.Invalid, "storage URIs with %s are not supported", shownScheme(scheme))
+		if near := onto.Suggest(scheme, []string{"sqlite", "file", "s3"}); near != "" {
+			return location{}, err.WithHint("did you mean %s://? %s", near, supported)
+		}
+		return location{}, err.WithHint(supported)
 	}
 	if err != nil {
 		return location{}, err
 	}
 	loc.flag = "--storage-uri " + shellWord(uri) // nothing in it is secret
 	return loc, nil
+}
+
+// shownScheme is a scheme as messages show it. What is long is no scheme, and may
+// be a password.
+func shownScheme(scheme string) string {
+	const longest = 10
+	if len(scheme) > longest {
+		return "this scheme"
+	}
+	return strconv.Quote(scheme + "://")
 }
 
 func parseSQLite(rest string) (location, error) {

@@ -45,6 +45,7 @@ func TestWrongStorageURIs(t *testing.T) {
 		{"file:/hunter2", "no scheme"},
 		{"postgres://ana:hunter2@localhost/crm", `"postgres://" are not supported`},
 		{"S3://hunter2", `"S3://" are not supported`},
+		{"hunter2hunter2://x", "with this scheme are not supported"},
 		{"sqlite://hunter2", "names no file"},
 		{"file://", "names no directory"},
 		{"file:///", "names no directory"},
@@ -80,6 +81,17 @@ func TestWrongStorageURIs(t *testing.T) {
 		}
 		if text := err.Error() + onto.HintOf(err); strings.Contains(text, "hunter2") || onto.HintOf(err) == "" {
 			t.Errorf("%s: says %q, hint %q", c.uri, err, onto.HintOf(err))
+		}
+	}
+}
+
+func TestMisspeltSchemes(t *testing.T) {
+	for uri, want := range map[string]string{
+		"S3://bucket/x": "did you mean s3://?", "s2://bucket/x": "did you mean s3://?", "fil:///x": "did you mean file://?",
+		"sqlite3:///a.db": "did you mean sqlite://?", "ftp://host/x": "this build supports",
+	} {
+		if _, err := parseURI(uri); !strings.HasPrefix(onto.HintOf(err), want) {
+			t.Errorf("%s: the hint is %q, want %q", uri, onto.HintOf(err), want)
 		}
 	}
 }

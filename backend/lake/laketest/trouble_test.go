@@ -183,3 +183,20 @@ func TestDamagedCopies(t *testing.T) {
 		}
 	}
 }
+
+// Where copies cannot be kept no lake is made.
+func TestNoCacheNoLake(t *testing.T) {
+	b := kept{memory.New(nil)}
+	dir := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := lake.Open(t.Context(), b, &lake.Options{Trusted: true, CacheDir: dir}); err == nil {
+		l.Close()
+		t.Fatal("a lake was opened with a file as its cache directory")
+	}
+	found, err := b.List(t.Context(), "", "", 10)
+	if err != nil || len(found) > 0 {
+		t.Errorf("the bucket has %v, %v", found, err)
+	}
+}

@@ -18,6 +18,7 @@ import (
 type File struct {
 	kind   onto.Kind
 	typ    string
+	size   int64
 	rows   int64
 	groups []*group
 	parts  *file.Reader // makes the readers of pages
@@ -39,7 +40,7 @@ type group struct {
 // is an error of code Corrupt here or in later calls; only the hash of the whole
 // file shows all of it.
 func Open(r io.ReaderAt, size int64, kind onto.Kind, typ string) (f *File, err error) {
-	f = &File{kind: kind, typ: typ}
+	f = &File{kind: kind, typ: typ, size: size}
 	defer func() {
 		if err != nil {
 			f = nil
@@ -74,7 +75,7 @@ func (f *File) open(r io.ReaderAt, size int64) error {
 	}
 	for i := range reader.NumRowGroups() {
 		g := &group{whole: reader.RowGroup(i)}
-		if err := f.openGroup(g, i, size); err != nil {
+		if err := f.openGroup(g, i); err != nil {
 			return err
 		}
 		f.groups = append(f.groups, g)
@@ -113,7 +114,7 @@ func (f *File) checkColumns(meta *metadata.FileMetaData) error {
 }
 
 // openGroup checks a row group against the limits of the file.
-func (f *File) openGroup(g *group, number int, size int64) error {
+func (f *File) openGroup(g *group, number int) error {
 	meta := g.whole.MetaData()
 	g.rows = meta.NumRows()
 	if g.rows <= 0 || g.rows > maxGroupRows {
@@ -128,28 +129,37 @@ func (f *File) openGroup(g *group, number int, size int64) error {
 		if err != nil {
 			return f.damaged("column %s of row group %d: %w", name, number+1, err)
 		}
-		start, length := chunk.DataPageOffset(), chunk.TotalCompressedSize()
-		if chunk.HasDictionaryPage() && chunk.DictionaryPageOffset() > 0 {
-			start = min(start, chunk.DictionaryPageOffset())
-		}
-		switch {
-		case chunk.NumValues() != g.rows:
-			return f.damaged("column %s of row group %d has %d values in %d rows", name, number+1, chunk.NumValues(), g.rows)
-		case start < 0 || length < 0 || start > size || length > size-start:
-			return f.damaged("column %s of row group %d is outside the file", name, number+1)
+		if err := f.chunkWithin(chunk, name, number, g.rows); err != nil {
+			return err
 		}
 		if err := f.statistics(g, i, chunk); err != nil {
 			return err
 		}
 	}
-	return f.indexWithin(meta, number, size)
+	return f.indexWithin(meta, number)
+}
+
+// chunkWithin reports whether a column of a row group has a value for each row and
+// is inside the file.
+func (f *File) chunkWithin(chunk *metadata.ColumnChunkMetaData, name string, number int, rows int64) error {
+	start, length := chunk.DataPageOffset(), chunk.TotalCompressedSize()
+	if chunk.HasDictionaryPage() && chunk.DictionaryPageOffset() > 0 {
+		start = min(start, chunk.DictionaryPageOffset())
+	}
+	switch {
+	case chunk.NumValues() != rows:
+		return f.damaged("column %s of row group %d has %d values in %d rows", name, number+1, chunk.NumValues(), rows)
+	case start < 0 || length < 0 || start > f.size || length > f.size-start:
+		return f.damaged("column %s of row group %d is outside the file", name, number+1)
+	}
+	return nil
 }
 
 // indexWithin reports whether the places of pages are inside the file.
-func (f *File) indexWithin(meta *metadata.RowGroupMetaData, number int, size int64) error {
+func (f *File) indexWithin(meta *metadata.RowGroupMetaData, number int) error {
 	for i := range meta.NumColumns() {
 		for _, locate := range []func(int) (metadata.IndexLocation, bool){meta.OffsetIndexLocation, meta.ColumnIndexLocation} {
-			if at, ok := locate(i); ok && (at.Offset < 0 || at.Length <= 0 || at.Offset > size || int64(at.Length) > size-at.Offset) {
+			if at, ok := locate(i); ok && (at.Offset < 0 || at.Length <= 0 || at.Offset > f.size || int64(at.Length) > f.size-at.Offset) {
 				return f.damaged("the page index of column %d of row group %d is outside the file", i+1, number+1)
 			}
 		}

@@ -15,7 +15,8 @@ import (
 // an item per row, 0 for NULL; the values of the others are in one of the lists.
 type typedColumn struct {
 	Column
-	sole bool // the field never had another type
+	number int  // in the layout
+	sole   bool // the field never had another type
 
 	filled bool // the row at hand has its level
 	levels []int16
@@ -23,6 +24,19 @@ type typedColumn struct {
 	ints   []int64
 	floats []float64
 	bools  []bool
+}
+
+// newTypedColumns returns the columns of a layout without values, also by the name
+// of the field.
+func newTypedColumns(l *Layout) (list []*typedColumn, byField map[string][]*typedColumn) {
+	byField = map[string][]*typedColumn{}
+	for i, c := range l.Columns {
+		_, sole := l.Column(c.Field)
+		column := &typedColumn{Column: c, number: i, sole: sole}
+		list = append(list, column)
+		byField[c.Field] = append(byField[c.Field], column)
+	}
+	return list, byField
 }
 
 // begin begins a row.
@@ -111,7 +125,12 @@ func (c *typedColumn) flush(to file.ColumnChunkWriter) error {
 	case *file.BooleanColumnChunkWriter:
 		_, err = to.WriteBatch(c.bools, c.levels, nil)
 	}
+	c.forget()
+	return err
+}
+
+// forget drops the values.
+func (c *typedColumn) forget() {
 	clear(c.texts)
 	c.levels, c.texts, c.ints, c.floats, c.bools = c.levels[:0], c.texts[:0], c.ints[:0], c.floats[:0], c.bools[:0]
-	return err
 }

@@ -50,15 +50,10 @@ func NewWriter(w io.Writer, l *Layout) (*Writer, error) {
 		return nil, onto.Errorf(onto.Unavailable, "begin a file of %s %s: %w", l.Kind, l.Type, err)
 	}
 	writer := &Writer{
-		layout: l, out: out, fields: map[string][]*typedColumn{}, sum: Summary{Typed: true, Unique: true},
+		layout: l, out: out, sum: Summary{Typed: true, Unique: true},
 		keys: make([][]parquet.ByteArray, keyColumns(l.Kind)),
 	}
-	for _, c := range l.Columns {
-		_, sole := l.Column(c.Field)
-		column := &typedColumn{Column: c, sole: sole}
-		writer.typed = append(writer.typed, column)
-		writer.fields[c.Field] = append(writer.fields[c.Field], column)
-	}
+	writer.typed, writer.fields = newTypedColumns(l)
 	return writer, nil
 }
 

@@ -24,6 +24,14 @@ func failed(format string, args ...any) (Verdict, string) {
 	return Failed, fmt.Sprintf(format, args...)
 }
 
+// became tells what came of a request.
+func became(err error) string {
+	if err == nil {
+		return "it succeeded"
+	}
+	return "error: " + err.Error()
+}
+
 func (p *probe) readBack(ctx context.Context) (Verdict, string) {
 	for _, size := range []int{0, 1, 4096, 1 << 20} {
 		name, data := fmt.Sprintf("read-%d", size), pattern(size)
@@ -69,10 +77,10 @@ func (p *probe) createTwice(ctx context.Context) (Verdict, string) {
 	}
 	_, err := p.create(ctx, "twice", []byte("second"))
 	if wrong := p.holds(ctx, "twice", []byte("first")); wrong != "" {
-		return failed("after the second create (error: %v), %s", err, wrong)
+		return failed("after the second create (%s), %s", became(err), wrong)
 	}
 	if !errors.Is(err, bucket.ErrExists) {
-		return failed("the second create should fail since the object exists: got %v", err)
+		return failed("the second create should fail since the object exists: %s", became(err))
 	}
 	return OK, "the second create was refused and changed nothing"
 }
@@ -105,10 +113,10 @@ func (p *probe) staleSwap(ctx context.Context) (Verdict, string) {
 	for range 2 {
 		_, err = p.swap(ctx, "stale", []byte("third"), first)
 		if wrong := p.holds(ctx, "stale", []byte("second")); wrong != "" {
-			return failed("after a swap with a stale tag (error: %v), %s", err, wrong)
+			return failed("after a swap with a stale tag (%s), %s", became(err), wrong)
 		}
 		if !errors.Is(err, bucket.ErrChanged) {
-			return failed("a swap with a stale tag should fail since the object has changed: got %v", err)
+			return failed("a swap with a stale tag should fail since the object has changed: %s", became(err))
 		}
 	}
 	return OK, "a swap with a stale tag was refused and changed nothing"
@@ -123,7 +131,7 @@ func (p *probe) missingSwap(ctx context.Context) (Verdict, string) {
 	}
 	_, err = p.swap(ctx, "missing", []byte("second"), tag)
 	if _, found := p.get(ctx, "missing", bucket.Range{}, ""); !errors.Is(found, bucket.ErrNotFound) {
-		return failed("a swap of a missing object (error: %v) left one: the read should find none: got %v", err, found)
+		return failed("a swap of a missing object (%s) left one: the read should find none: %s", became(err), became(found))
 	}
 	switch {
 	case errors.Is(err, bucket.ErrNotFound):
@@ -131,7 +139,7 @@ func (p *probe) missingSwap(ctx context.Context) (Verdict, string) {
 	case errors.Is(err, bucket.ErrChanged):
 		return Reported, "a swap of a missing object was refused as if it had changed"
 	}
-	return failed("a swap of a missing object should fail since there is none: got %v", err)
+	return failed("a swap of a missing object should fail since there is none: %s", became(err))
 }
 
 func (p *probe) parts(ctx context.Context) (Verdict, string) {
@@ -166,7 +174,7 @@ func (p *probe) conditionalGet(ctx context.Context) (Verdict, string) {
 	}
 	_, same := p.get(ctx, "get", bucket.Range{}, first)
 	if same != nil && !errors.Is(same, bucket.ErrNotModified) {
-		return failed("a get of what has not changed should say so: got %v", same)
+		return failed("a get of what has not changed should say so: %s", became(same))
 	}
 	if _, err = p.swap(ctx, "get", []byte("second"), first); err != nil {
 		return failed("the swap with the right tag failed: %v", err)
@@ -193,7 +201,7 @@ func (p *probe) recreate(ctx context.Context) (Verdict, string) {
 			return failed("the delete failed: %v", err)
 		}
 		if _, err := p.get(ctx, "deleted", bucket.Range{}, ""); !errors.Is(err, bucket.ErrNotFound) {
-			return failed("right after a delete, the read should find nothing: got %v", err)
+			return failed("right after a delete, the read should find nothing: %s", became(err))
 		}
 	}
 	return OK, "what was deleted was gone, and what was created then stayed"

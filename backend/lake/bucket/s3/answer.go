@@ -87,11 +87,15 @@ func (a *answer) throttled() bool {
 // for which it has several statuses.
 func (a *answer) badCredentials() bool {
 	switch a.code {
-	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired":
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "XAdminUserNotFound":
 		return true
 	}
 	return false
 }
+
+// errCredentials is within the error for credentials that the service does not
+// accept.
+var errCredentials = errors.New("the credentials were not accepted")
 
 // wrote explains a failed conditional write; failed is what a condition that
 // does not hold means.
@@ -140,7 +144,7 @@ func (b *Bucket) read(r *request, verb, key string, err error) error {
 		return b.broken(r, verb, key, err)
 	case a.status == http.StatusNotModified:
 		return fmt.Errorf("%s: %w", what, bucket.ErrNotModified)
-	case a.status == http.StatusNotFound && a.code != "NoSuchBucket":
+	case a.status == http.StatusNotFound && a.code != "NoSuchBucket" && !a.badCredentials():
 		return fmt.Errorf("%s: %w", what, bucket.ErrNotFound)
 	case a.throttled():
 		return &transient{fmt.Errorf("%s: %w (%w)", what, bucket.ErrThrottled, a)}
@@ -194,7 +198,7 @@ func (b *Bucket) denied(what string, a *answer, write bool) error {
 		"without the last a missing object looks forbidden"
 	switch {
 	case a.badCredentials():
-		return onto.Errorf(onto.Unavailable, "%s: the credentials were not accepted: %w", what, a).
+		return onto.Errorf(onto.Unavailable, "%s: %w: %w", what, errCredentials, a).
 			WithHint("check the access key and the secret key, or renew the session")
 	case a.code == "RequestTimeTooSkewed":
 		return onto.Errorf(onto.Unavailable, "%s: the clock differs from the service's: %w", what, a).

@@ -39,6 +39,10 @@ func (b *Bucket) present(ctx context.Context) error {
 		return nil
 	})
 	if errors.Is(err, bucket.ErrNotFound) {
+		// The answer has no text. Some services say so of who they do not know.
+		if _, err := b.List(ctx, "", "", 1); errors.Is(err, errCredentials) {
+			return err
+		}
 		return onto.Errorf(onto.NotFound, "there is no bucket %s at %s", b.name, b.endpoint).
 			WithHint("create the bucket, or correct the storage URI or s3_endpoint_url")
 	}

@@ -1,0 +1,78 @@
+package lake
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/parquet"
+)
+
+// columnFlaw is the first row of a file where a typed column does not say what the
+// fields say, and how many there are.
+type columnFlaw struct {
+	parquet.Flaw
+	id     onto.Identity
+	commit int64
+	rows   int
+}
+
+// compare notes the flaws of a row, one for each column and reason. That a column
+// cannot hold what the fields have is none unless the file says that it can.
+func (s *contents) compare(f *fileEntry, row *parquet.Checked) {
+	for _, flaw := range row.Flaws {
+		if flaw.Unfit && !f.Typed {
+			continue
+		}
+		i := slices.IndexFunc(s.columns, func(c columnFlaw) bool { return c.Column == flaw.Column && c.Unfit == flaw.Unfit })
+		if i < 0 {
+			i = len(s.columns)
+			s.columns = append(s.columns, columnFlaw{Flaw: flaw, id: row.Identity, commit: row.Commit})
+		}
+		s.columns[i].rows++
+	}
+}
+
+// columns reports the typed columns of a file that do not say what the fields say.
+// Where they are not used for answers that is a warning: other programs may use
+// them.
+func (h *history) columns(f *fileEntry, seen *contents) error {
+	remedy := fmt.Sprintf("write the columns anew, since the fields are what counts: onto compact --all --apply --type %s, or restore the object from a backup if the type has no other file", f.Type)
+	for i := range seen.columns {
+		c := &seen.columns[i]
+		severity := onto.SeverityError
+		if !f.Typed {
+			severity = onto.SeverityWarning
+		}
+		err := h.push(onto.Finding{Code: "file_differs", Severity: severity, Message: f.Path + ": " + c.String(), Remedy: remedy})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// String names the row and what is wrong there.
+func (c *columnFlaw) String() string {
+	text := fmt.Sprintf("%s of commit %d: field %s is ", c.id, c.commit, c.Column.Field)
+	if c.Fields == "" {
+		text += "not in fields_json"
+	} else {
+		text += c.Fields + " in fields_json"
+	}
+	switch {
+	case c.Unfit:
+		text += fmt.Sprintf(", which column %s (%s) does not say, though the file is said to be typed", c.Column.Name, c.Column.Type)
+	case c.Stored == "":
+		text += fmt.Sprintf(" and NULL in column %s", c.Column.Name)
+	default:
+		text += fmt.Sprintf(" and %s in column %s", c.Stored, c.Column.Name)
+	}
+	switch c.rows {
+	case 1:
+		return text
+	case 2:
+		return text + "; likewise in another row"
+	}
+	return text + fmt.Sprintf("; likewise in %d other rows", c.rows-1)
+}

@@ -1,0 +1,291 @@
+package parquet
+
+import (
+	"context"
+	"iter"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// Checked is a row with what its typed columns say otherwise than its fields.
+type Checked struct {
+	onto.Version
+	Flaws []Flaw
+}
+
+// Flaw is a typed column that does not say in a row what the fields say.
+type Flaw struct {
+	Column Column
+	Fields string // the value in the fields, as JSON; "" if there is none
+	Stored string // the value in the column, as JSON; "" for NULL
+
+	// Unfit says that the column is as it was written, but cannot say what the fields
+	// have there, or that the file has no such column. It is no flaw of a file that
+	// does not say that it is typed.
+	Unfit bool
+}
+
+// Check yields the versions in the file's order, each with the columns of a layout
+// that are not what a writer would have made of its fields. The fields should be
+// canonical: those of others are compared as well as they can be. It holds no more
+// than the columns of one row group.
+//
+// Files of older layouts are taken as they are: they may lack columns, and a field
+// that has had one type may have been written before it had another.
+func (f *File) Check(ctx context.Context, l *Layout) iter.Seq2[Checked, error] {
+	return func(yield func(Checked, error) bool) {
+		places, err := f.typedPlaces(l)
+		if err != nil {
+			yield(Checked{}, err)
+			return
+		}
+		for number, g := range f.groups {
+			if !f.checkGroup(ctx, l, places, number, g, yield) {
+				return
+			}
+		}
+	}
+}
+
+// typedPlaces returns the number of each column of a layout in the file; -1 if it
+// has none.
+func (f *File) typedPlaces(l *Layout) (places []int, err error) {
+	defer f.guard(&err)
+	schema := f.parts.MetaData().Schema
+	seen := map[string]int{}
+	for i := len(System(f.kind)); i < schema.NumColumns(); i++ {
+		name := strings.ToLower(schema.Column(i).Name()) // engines do not tell the case apart
+		if seen[name] > 0 {
+			return nil, f.damaged("column %s is there twice", schema.Column(i).Name())
+		}
+		seen[name] = i
+	}
+	for _, c := range l.Columns {
+		i := seen[strings.ToLower(c.Name)]
+		if i == 0 {
+			places = append(places, -1)
+			continue
+		}
+		switch found := schema.Column(i); {
+		case found.Name() != c.Name:
+			return nil, f.damaged("column %s is called %s", c.Name, found.Name())
+		case found.PhysicalType() != physicalType(c.Type):
+			return nil, f.damaged("column %s is of type %s, and the field of type %s", c.Name, found.PhysicalType(), c.Type)
+		case found.MaxDefinitionLevel() != 1:
+			return nil, f.damaged("column %s cannot be NULL", c.Name)
+		}
+		places = append(places, i)
+	}
+	return places, nil
+}
+
+// checkGroup is Check for a row group, and reports whether to go on.
+func (f *File) checkGroup(ctx context.Context, l *Layout, places []int, number int, g *group, yield func(Checked, error) bool) bool {
+	b := &batches{file: f, number: number, left: g.rows, keys: make([][]string, keyColumns(f.kind))}
+	defer b.close()
+	k := newComparison(b, l)
+	defer k.close()
+	for b.left > 0 {
+		err := ctx.Err()
+		if err == nil {
+			err = b.next(g)
+		}
+		if err == nil {
+			err = k.next(g, places)
+		}
+		if err != nil {
+			yield(Checked{}, err)
+			return false
+		}
+		for i := range b.commits {
+			if !yield(Checked{b.version(i), k.flaws[i]}, nil) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// comparison compares the typed columns of a row group with the fields, batch by
+// batch.
+type comparison struct {
+	*batches
+	layout *Layout
+	typed  []*typedColumn // what a writer would have made of the batch
+	fields map[string][]*typedColumn
+	stored []file.ColumnChunkReader // by column; nil for those that the file has not
+
+	values [][readRows][]byte // by column and row: what the fields have there
+	spare  [][readRows]bool   // by column and row: NULL is as good
+	flaws  [readRows][]Flaw
+}
+
+func newComparison(b *batches, l *Layout) *comparison {
+	k := &comparison{batches: b, layout: l, values: make([][readRows][]byte, len(l.Columns)), spare: make([][readRows]bool, len(l.Columns))}
+	k.typed, k.fields = newTypedColumns(l)
+	return k
+}
+
+func (k *comparison) close() {
+	for _, c := range k.stored {
+		if c != nil {
+			_ = c.Close() // nothing was written
+		}
+	}
+}
+
+// next compares the batch that was read.
+func (k *comparison) next(g *group, places []int) (err error) {
+	defer k.file.guard(&err)
+	if k.stored == nil {
+		if err := k.open(g, places); err != nil {
+			return err
+		}
+	}
+	clear(k.flaws[:])
+	for i := range k.typed {
+		k.typed[i].forget()
+		clear(k.values[i][:])
+		clear(k.spare[i][:])
+	}
+	for row := range k.batches.fields {
+		k.expect(row)
+	}
+	for i := range k.typed {
+		if err := k.compare(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open begins to read the columns that the file has.
+func (k *comparison) open(g *group, places []int) error {
+	k.stored = make([]file.ColumnChunkReader, len(places))
+	for i, place := range places {
+		if place < 0 {
+			continue
+		}
+		name := k.layout.Columns[i].Name
+		chunk, err := g.whole.MetaData().ColumnChunk(place)
+		if err != nil {
+			return k.file.damaged("column %s of row group %d: %w", name, k.number+1, err)
+		}
+		if err := k.file.chunkWithin(chunk, name, k.number, g.rows); err != nil {
+			return err
+		}
+		if k.stored[i], err = g.whole.Column(place); err != nil {
+			return k.file.damaged("column %s of row group %d: %w", name, k.number+1, err)
+		}
+	}
+	return nil
+}
+
+// expect fills the columns with what a writer makes of the fields of a row.
+func (k *comparison) expect(row int) {
+	for _, c := range k.typed {
+		c.begin()
+	}
+	defer func() {
+		_ = recover() // the fields are not JSON; what was found of them so far is compared
+		for _, c := range k.typed {
+			c.end()
+		}
+	}()
+	version := int(k.schemas[row])
+	for name, value := range codec.Pairs(k.batches.fields[row]) {
+		for _, c := range k.fields[string(name)] {
+			if k.values[c.number][row] != nil {
+				continue // the fields are not canonical: the name is there twice
+			}
+			k.values[c.number][row] = value
+			fits := c.put(value)
+			k.spare[c.number][row] = !c.sole && k.layout.types[version][c.Field] != c.Type
+			if c.sole && (!fits || k.stored[c.number] == nil && codec.KindOf(value) != codec.Null) {
+				k.flaws[row] = append(k.flaws[row], Flaw{Column: c.Column, Fields: brief(value), Unfit: true})
+			}
+		}
+	}
+}
+
+// compare reads a column and notes where it is not as expected.
+func (k *comparison) compare(i int) error {
+	want := k.typed[i]
+	switch c := k.stored[i].(type) {
+	case *file.ByteArrayColumnChunkReader:
+		same := func(a, b parquet.ByteArray) bool { return string(a) == string(b) }
+		show := func(v parquet.ByteArray) string { return strconv.Quote(string(v)) }
+		return compare(k, want, &storedColumn[parquet.ByteArray]{c, c.ReadBatchInPage, want.texts, same, show})
+	case *file.Int64ColumnChunkReader:
+		show := func(v int64) string { return strconv.FormatInt(v, 10) }
+		return compare(k, want, &storedColumn[int64]{c, c.ReadBatchInPage, want.ints, equal[int64], show})
+	case *file.Float64ColumnChunkReader:
+		show := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+		return compare(k, want, &storedColumn[float64]{c, c.ReadBatchInPage, want.floats, equal[float64], show})
+	case *file.BooleanColumnChunkReader:
+		return compare(k, want, &storedColumn[bool]{c, c.ReadBatchInPage, want.bools, equal[bool], strconv.FormatBool})
+	}
+	return nil // the file has no such column
+}
+
+func equal[T comparable](a, b T) bool { return a == b }
+
+// storedColumn is a column of values of one type.
+type storedColumn[T any] struct {
+	reader file.ColumnChunkReader
+	read   func(n int64, values []T, levels, repetitions []int16) (int64, int, error) // within a page: values are only good until the next
+	want   []T                                                                        // those that are not NULL, for the rows to come
+	same   func(a, b T) bool
+	show   func(T) string
+}
+
+// compare reads the rows of a batch.
+func compare[T any](k *comparison, want *typedColumn, c *storedColumn[T]) error {
+	var page [readRows]T
+	var levels [readRows]int16
+	rows := int64(len(want.levels))
+	for row := int64(0); row < rows; {
+		got, found, err := c.read(rows-row, page[:], levels[:], nil)
+		if err != nil || got <= 0 {
+			return k.complete(c.reader, row, rows, err)
+		}
+		stored := page[:found]
+		for _, level := range levels[:got] {
+			flawed, text := level != want.levels[row], ""
+			if level == 1 {
+				if flawed = flawed || !c.same(stored[0], c.want[0]); flawed {
+					text = brief([]byte(c.show(stored[0])))
+				}
+				stored = stored[1:]
+			}
+			c.want = c.want[want.levels[row]:]
+			if flawed && !(level == 0 && k.spare[want.number][row]) {
+				k.flaws[row] = append(k.flaws[row], Flaw{Column: want.Column, Fields: brief(k.values[want.number][row]), Stored: text})
+			}
+			row++
+		}
+	}
+	return nil
+}
+
+// briefBytes is how much of a value a message tells.
+const briefBytes = 64
+
+// brief is a value without what would make a message too long.
+func brief(value []byte) string {
+	if len(value) <= briefBytes {
+		return string(value)
+	}
+	n := briefBytes
+	for n > 0 && !utf8.RuneStart(value[n]) {
+		n--
+	}
+	return string(value[:n]) + "…"
+}

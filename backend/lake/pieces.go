@@ -1,0 +1,130 @@
+package lake
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// pieces decides a long draft piece by piece and writes what it makes to data
+// files on disk. Writes come in the order of identity, so types come one after the
+// other.
+type pieces struct {
+	*candidate
+	backend *Backend
+	shelf   *shelf
+	types   *types // that the draft leaves behind
+
+	piece   []backend.Write
+	bytes   int64 // of piece
+	out     *partWriter
+	files   []dataFile
+	touched []opsEntry
+	refusal error // why the draft is refused
+}
+
+// run decides all writes.
+func (p *pieces) run(ctx context.Context, writes *spool) error {
+	for w, err := range writes.sorted(ctx) {
+		if err != nil {
+			return err
+		}
+		if len(p.piece) > 0 && p.full(w) {
+			if err := p.decide(ctx); err != nil {
+				return err
+			}
+		}
+		p.piece = append(p.piece, *w)
+		p.bytes += sizeOf(w)
+	}
+	if err := p.decide(ctx); err != nil {
+		return err
+	}
+	return p.endType()
+}
+
+// full reports whether a piece ends before a write: it is large, or of another
+// type.
+func (p *pieces) full(next *backend.Write) bool {
+	last := &p.piece[len(p.piece)-1]
+	return p.bytes >= p.backend.opts.StreamBytes/4 || last.Type != next.Type || last.Kind != next.Kind
+}
+
+// decide decides a piece and writes what it makes.
+func (p *pieces) decide(ctx context.Context) error {
+	if len(p.piece) == 0 {
+		return nil
+	}
+	if err := p.lookUp(ctx); err != nil {
+		return err
+	}
+	changes, err := p.changes(p.piece)
+	if err != nil {
+		p.refusal = err
+		return err
+	}
+	made := p.versions(changes)
+	p.touched = countVersions(p.touched, made)
+	for i := range made {
+		if err := p.write(&made[i]); err != nil {
+			return err
+		}
+	}
+	clear(p.piece)
+	p.piece, p.bytes = p.piece[:0], 0
+	return nil
+}
+
+// lookUp finds the newest versions of what the piece names.
+func (p *pieces) lookUp(ctx context.Context) error {
+	ids := make([]onto.Identity, len(p.piece))
+	for i := range p.piece {
+		ids[i] = p.piece[i].Identity
+	}
+	found, err := p.backend.files.find(ctx, p.shelf, typeName{ids[0].Kind, ids[0].Type}, ids, p.shelf.tip.head.CommitID)
+	if err != nil {
+		return err
+	}
+	clear(p.ground.newest)
+	for i := range found {
+		p.ground.newest[found[i].Identity] = &found[i]
+	}
+	return nil
+}
+
+func (p *pieces) write(v *onto.Version) error {
+	t := typeName{v.Kind, v.Type}
+	if p.out != nil && (p.out.layout.Kind != t.Kind || p.out.layout.Type != t.Name) {
+		if err := p.endType(); err != nil {
+			return err
+		}
+	}
+	if p.out == nil {
+		p.out = &partWriter{cache: p.backend.files.cache, layout: p.types.layout(t), limit: 2 * p.backend.opts.StreamBytes}
+	}
+	return p.out.write(v)
+}
+
+// endType completes the files of a type.
+func (p *pieces) endType() error {
+	if p.out == nil {
+		return nil
+	}
+	parts, err := p.out.end()
+	if err != nil {
+		return err
+	}
+	p.files = slices.Concat(p.files, parts)
+	p.out = nil
+	return nil
+}
+
+// abandon closes what nobody has taken.
+func (p *pieces) abandon() {
+	if p.out != nil {
+		p.out.abandon()
+	}
+	closeFiles(p.files)
+}

@@ -1,0 +1,190 @@
+package lake
+
+import (
+	"bufio"
+	"cmp"
+	"container/heap"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/cache"
+)
+
+// spool holds writes on disk that come in any order and are read in the order of
+// identity, as often as needed. Each run is sorted in memory; reading merges them.
+type spool struct {
+	file *cache.Scratch
+	runs []run
+	size int64
+}
+
+// run is where sorted writes lie in the file.
+type run struct{ offset, bytes int64 }
+
+// add appends a run. The writes are sorted.
+func (s *spool) add(writes []backend.Write) error {
+	out := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.size), 1<<20)
+	var buf []byte
+	begin := s.size
+	for i := range writes {
+		buf = appendWrite(buf[:0], &writes[i])
+		if _, err := out.Write(buf); err != nil {
+			return err
+		}
+		s.size += int64(len(buf))
+	}
+	s.runs = append(s.runs, run{begin, s.size - begin})
+	return out.Flush()
+}
+
+func (s *spool) close() { s.file.Close() }
+
+// appendWrite encodes a write: each text after its length.
+func appendWrite(buf []byte, w *backend.Write) []byte {
+	for _, text := range []string{string(w.Kind), w.Type, w.Key, w.Left, w.Right, w.Instance, string(w.Op)} {
+		buf = append(binary.AppendUvarint(buf, uint64(len(text))), text...)
+	}
+	buf = binary.AppendUvarint(buf, uint64(w.SchemaVersion))
+	return append(binary.AppendUvarint(buf, uint64(len(w.Fields))), w.Fields...)
+}
+
+// readWrite decodes a write. At the end of a run it fails with io.EOF.
+func readWrite(in *bufio.Reader) (w backend.Write, err error) {
+	var kind, op []byte
+	var key [5][]byte
+	if kind, err = readText(in); err != nil {
+		return w, err
+	}
+	for i := range key {
+		if key[i], err = readText(in); err != nil {
+			return w, cutShort(err)
+		}
+	}
+	if op, err = readText(in); err != nil {
+		return w, cutShort(err)
+	}
+	version, err := binary.ReadUvarint(in)
+	if err == nil {
+		w.Fields, err = readText(in)
+	}
+	w.Identity = onto.Identity{
+		Kind: onto.Kind(kind), Type: string(key[0]), Key: string(key[1]), Left: string(key[2]), Right: string(key[3]), Instance: string(key[4]),
+	}
+	w.Op, w.SchemaVersion = onto.Op(op), int(version)
+	return w, cutShort(err)
+}
+
+func readText(in *bufio.Reader) ([]byte, error) {
+	n, err := binary.ReadUvarint(in)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	text := make([]byte, n)
+	_, err = io.ReadFull(in, text)
+	return text, cutShort(err)
+}
+
+// cutShort is the error for a write that ends too early.
+func cutShort(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// sorted yields all writes in the order of identity. One that comes twice is
+// yielded once if both are equal; otherwise the sequence ends with a Conflict.
+func (s *spool) sorted(ctx context.Context) iter.Seq2[*backend.Write, error] {
+	return func(yield func(*backend.Write, error) bool) {
+		m := &runMerger{}
+		for i, r := range s.runs {
+			h := runHead{order: i, in: bufio.NewReaderSize(io.NewSectionReader(s.file, r.offset, r.bytes), 64<<10)}
+			if err := m.add(h); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		heap.Init(m)
+		var last *backend.Write
+		for {
+			w, err := m.next()
+			if err == nil {
+				err = ctx.Err()
+			}
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err == nil && last != nil && last.Identity == w.Identity {
+				if err = backend.SameTwice(last, &w); err == nil {
+					continue
+				}
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			last = &w
+			if !yield(last, nil) {
+				return
+			}
+		}
+	}
+}
+
+// runMerger is a heap of the next write of each run.
+type runMerger struct{ heads []runHead }
+
+type runHead struct {
+	write backend.Write
+	order int // of the run, so that equal identities stay in the order they came
+	in    *bufio.Reader
+}
+
+func (m *runMerger) add(h runHead) (err error) {
+	if h.write, err = readWrite(h.in); err == nil {
+		m.heads = append(m.heads, h)
+	}
+	return err
+}
+
+// next returns the write that comes next, or io.EOF.
+func (m *runMerger) next() (backend.Write, error) {
+	if len(m.heads) == 0 {
+		return backend.Write{}, io.EOF
+	}
+	top := &m.heads[0]
+	w := top.write
+	var err error
+	switch top.write, err = readWrite(top.in); {
+	case err == nil:
+		heap.Fix(m, 0)
+	case errors.Is(err, io.EOF):
+		heap.Pop(m)
+	default:
+		return w, err
+	}
+	return w, nil
+}
+
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
+func (m *runMerger) Len() int { return len(m.heads) }
+
+func (m *runMerger) Less(i, j int) bool {
+	a, b := &m.heads[i], &m.heads[j]
+	return cmp.Or(a.write.Identity.Compare(b.write.Identity), cmp.Compare(a.order, b.order)) < 0
+}
+
+func (m *runMerger) Swap(i, j int) { m.heads[i], m.heads[j] = m.heads[j], m.heads[i] }
+
+func (m *runMerger) Push(x any) { m.heads = append(m.heads, x.(runHead)) }
+
+func (m *runMerger) Pop() any {
+	h := m.heads[len(m.heads)-1]
+	m.heads = m.heads[:len(m.heads)-1]
+	return h
+}

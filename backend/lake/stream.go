@@ -1,0 +1,333 @@
+package lake
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// DefaultStreamBytes is how much of a stream is held in memory.
+const DefaultStreamBytes = 16 << 20
+
+// A stream is read to its end before it is decided: what others publish meanwhile
+// may mean that it is decided more than once. A short one stands in the group with
+// other drafts. A long one is put on disk, is decided piece by piece into data
+// files on disk, and is published alone.
+
+// AppendStream implements [backend.Backend].
+func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
+	if err := b.usable(ctx); err != nil {
+		return onto.Result{}, err
+	}
+	in := &intake{ctx: ctx, backend: b, hash: backend.NewHash(d)}
+	defer in.close()
+	if err := in.read(writes); err != nil {
+		return onto.Result{}, err
+	}
+	m := &member{draft: &draft{Draft: d, writes: in.list, hash: in.hash.Sum()}}
+	if in.spool == nil {
+		err := b.submitFree(ctx, m, b.submit)
+		return m.result, err
+	}
+	s := &stream{backend: b, member: m, spool: in.spool}
+	defer s.forget()
+	err := s.append(ctx)
+	return m.result, err
+}
+
+// intake reads a stream, on disk if it is long.
+type intake struct {
+	ctx     context.Context
+	backend *Backend
+	hash    *backend.Hash
+	list    []backend.Write // that are not on disk
+	bytes   int64           // of list
+	spool   *spool          // nil while all is in memory
+}
+
+// writeOverhead is what a write takes in memory besides its texts.
+const writeOverhead = 160
+
+func (in *intake) read(writes iter.Seq2[backend.Write, error]) error {
+	for w, err := range writes {
+		if err == nil {
+			err = in.ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		in.hash.Add(&w)
+		w.Fields = bytes.Clone(w.Fields)
+		in.list = append(in.list, w)
+		in.bytes += sizeOf(&w)
+		if in.bytes > in.backend.opts.StreamBytes {
+			if err := in.spill(); err != nil {
+				return err
+			}
+		}
+	}
+	if in.spool != nil && len(in.list) > 0 {
+		return in.spill()
+	}
+	var err error
+	in.list, err = backend.SortWrites(in.list)
+	return err
+}
+
+func sizeOf(w *backend.Write) int64 {
+	return int64(len(w.Key)+len(w.Left)+len(w.Right)+len(w.Instance)+len(w.Fields)) + writeOverhead
+}
+
+// spill puts on disk what is in memory.
+func (in *intake) spill() error {
+	if in.spool == nil {
+		file, err := in.backend.files.cache.Scratch()
+		if err != nil {
+			return err
+		}
+		in.spool = &spool{file: file}
+	}
+	list, err := backend.SortWrites(in.list)
+	if err == nil {
+		err = in.spool.add(list)
+	}
+	clear(in.list)
+	in.list, in.bytes = in.list[:0], 0
+	return err
+}
+
+func (in *intake) close() {
+	if in.spool != nil {
+		in.spool.close()
+	}
+}
+
+// stream is a long stream that is being appended.
+type stream struct {
+	*member
+	backend *Backend
+	spool   *spool
+	decided bool // at least once
+	ready   *readyStream
+}
+
+// readyStream is a stream as it was decided on one tip. It is good for others as
+// well that have the same commits and types, such as after a compaction.
+type readyStream struct {
+	on     *shelf
+	ground *ground
+	types  *types // that it leaves behind
+	files  []dataFile
+
+	uploaded time.Time // when the last of them was; zero before
+}
+
+// readyTimes is how many times the patience files may lie in the bucket before they
+// are published. A janitor leaves them for longer.
+const readyTimes = 60
+
+// errOutrun is a planner's: others commit while a long stream is decided.
+var errOutrun = errors.New("others were faster than the stream")
+
+// append publishes the stream. If others are faster it is done again, with the
+// write lease so that they wait.
+func (s *stream) append(ctx context.Context) error {
+	err := s.backend.submitFree(ctx, s.member, s.publish)
+	if !errors.Is(err, errOutrun) {
+		return err
+	}
+	lease, release, err := s.backend.keepOut(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	carrying := *s.draft.Draft
+	carrying.Lease = &lease
+	s.draft.Draft = &carrying
+	return s.backend.submitFree(ctx, s.member, s.publish)
+}
+
+// publish decides and publishes the stream.
+func (s *stream) publish(ctx context.Context, m *member) error {
+	b := s.backend
+	select {
+	case b.group.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-b.group.turn }()
+	if err := b.usable(ctx); err != nil {
+		return err
+	}
+	t, err := b.log.publish(ctx, func(t *tip, attempt string) (*proposal, error) { return s.propose(ctx, t, attempt) })
+	if err == nil {
+		err = m.err
+	}
+	switch {
+	case err == nil && s.ready != nil:
+		b.adoptFiles(t, s.ready.files)
+		b.deriveAfter(ctx, t)
+	case err != nil && onto.CodeOf(err) != onto.OutcomeUnknown:
+		s.discard(ctx)
+	}
+	return err
+}
+
+// propose decides the stream on top of a tip.
+func (s *stream) propose(ctx context.Context, t *tip, attempt string) (*proposal, error) {
+	b := s.backend
+	sh, err := b.shelve(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	s.err = nil
+	if !s.ready.goodFor(sh) {
+		s.discard(ctx)
+		if s.decided && s.draft.Lease == nil {
+			return nil, errOutrun
+		}
+		if err := s.decide(ctx, sh); err != nil || s.ready == nil {
+			return nil, err
+		}
+	} else if s.lease = b.log.mayWrite(ctx, t, s.draft.Lease); s.lease != nil {
+		s.err = s.lease
+		return nil, nil
+	}
+	if err := s.upload(ctx); err != nil {
+		return nil, err
+	}
+	c := *t.catalog
+	c.Types = s.ready.types.catalog.Types
+	evolved := !sameTypes(c.Types, t.catalog.Types)
+	return b.proposal(t, s.ready.ground, s.ready.files, &c, evolved, attempt), nil
+}
+
+// goodFor reports whether what is ready can be published on top of a shelf.
+func (r *readyStream) goodFor(sh *shelf) bool {
+	return r != nil && r.on.tip.head.CommitID == sh.tip.head.CommitID && sameTypes(r.on.tip.catalog.Types, sh.tip.catalog.Types)
+}
+
+// upload writes the files that are ready, unless they were written lately.
+func (s *stream) upload(ctx context.Context) error {
+	l := s.backend.log
+	if !s.ready.uploaded.IsZero() && time.Since(s.ready.uploaded) < readyTimes*l.set.patience {
+		return nil
+	}
+	err := l.uploadFiles(ctx, s.ready.files, s.ready.on.tip.head.CommitID+1, l.set.attempt())
+	s.ready.uploaded = time.Now()
+	return err
+}
+
+// discard forgets what is ready, and removes it where it was uploaded. It was not
+// published, for certain.
+func (s *stream) discard(ctx context.Context) {
+	if s.ready == nil {
+		return
+	}
+	var objects []object
+	for _, f := range s.ready.files {
+		if f.key != "" {
+			objects = append(objects, object{key: f.key})
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.backend.opts.Patience)
+	defer cancel()
+	s.backend.log.discard(ctx, objects)
+	s.forget()
+}
+
+// decide makes ready what is to be published on top of a shelf; nothing, if the
+// stream changes nothing or is refused.
+func (s *stream) decide(ctx context.Context, sh *shelf) error {
+	b := s.backend
+	b.recent.follow(sh)
+	g, err := b.groundOn(ctx, sh, []*member{s.member})
+	if errors.Is(err, errReplaced) {
+		err = errStale
+	}
+	if err != nil {
+		return err
+	}
+	c, repeated, err := g.begin(s.draft, s.member.lease)
+	if c == nil {
+		s.result, s.err = repeated, err
+		return nil
+	}
+	catalog := *sh.tip.catalog
+	catalog.Types = typeEntries(c.types)
+	ready := &readyStream{on: sh, ground: g}
+	if ready.types, err = newTypes(&catalog); err != nil {
+		return err
+	}
+	p := &pieces{candidate: c, backend: b, shelf: sh, types: ready.types}
+	defer p.abandon()
+	err = p.run(ctx, s.spool)
+	switch {
+	case p.refusal != nil: // for certain only if the tip is the newest
+		s.result, s.err = onto.Result{}, p.refusal
+		return nil
+	case errors.Is(err, errReplaced):
+		return errStale
+	case err != nil:
+		return err
+	}
+	s.decided = true
+	c.evolve()
+	s.result = onto.Result{}
+	if len(p.touched) > 0 {
+		s.result.Commit = c.keep(p.touched)
+	}
+	if len(p.touched) > 0 || !sameTypes(catalog.Types, sh.tip.catalog.Types) {
+		ready.files, p.files = p.files, nil
+		s.ready = ready
+	}
+	return nil
+}
+
+// forget gives back what the decided stream takes on disk.
+func (s *stream) forget() {
+	if s.ready != nil {
+		closeFiles(s.ready.files)
+		s.ready = nil
+	}
+}
+
+// keepOut takes the write lease and renews it until it is released.
+func (b *Backend) keepOut(ctx context.Context) (lease onto.Lease, release func(), err error) {
+	lease, err = b.log.acquire(ctx, &backend.LeaseRequest{
+		Name: onto.WriteLease, Owner: "a long commit of " + b.opts.Runtime, TTL: keepOutTime, Wait: b.opts.LockTimeout,
+	})
+	if err != nil {
+		return lease, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		again := time.NewTicker(keepOutTime / 4)
+		defer again.Stop()
+		for {
+			select {
+			case <-again.C:
+				_, _ = b.log.renew(ctx, lease, keepOutTime) // if it is lost, so is the commit
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return lease, func() {
+		cancel()
+		<-ended
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.opts.Patience)
+		defer cancel()
+		_ = b.log.release(ctx, lease) // if it fails, the lease runs out
+	}, nil
+}
+
+// keepOutTime is how long others wait if the program is killed that keeps them out.
+const keepOutTime = time.Minute

@@ -1,0 +1,50 @@
+package arch
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// heavyModules is what a program gets for a lake or a shared database only.
+func heavyModules() []string {
+	return []string{"github.com/duckdb", "github.com/apache/arrow-go", "github.com/aws", "github.com/jackc/pgx"}
+}
+
+// TestLinkedModules follows imports to their ends, other modules' too: whoever uses
+// the words, the core or the embedded default does not link DuckDB, Arrow, the AWS
+// SDK or pgx.
+func TestLinkedModules(t *testing.T) {
+	for _, folder := range []string{
+		"", "/filter", "/store", "/store/records", "/store/schemafile", "/upkeep",
+		"/backend", "/backend/memory", "/backend/sqlite", "/backend/lake/bucket/file",
+	} {
+		if found := linked(t, module+folder); len(found) > 0 {
+			t.Errorf("%s links %s", module+folder, found)
+		}
+	}
+	lake := []string{"github.com/duckdb", "github.com/apache/arrow-go"}
+	if found := linked(t, module+"/backend/lake"); !slices.Equal(found, lake) {
+		t.Errorf("a lake links %s of these modules, want %s", found, lake)
+	}
+}
+
+// linked lists the heavy modules that a package needs, directly or not.
+func linked(t *testing.T, name string) []string {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", name)
+	var problem strings.Builder
+	cmd.Stderr = &problem
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list -deps %s: %v: %s", name, err, &problem)
+	}
+	var found []string
+	for _, m := range heavyModules() {
+		if strings.Contains("\n"+string(out), "\n"+m+"/") {
+			found = append(found, m)
+		}
+	}
+	return found
+}
