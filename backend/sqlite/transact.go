@@ -105,10 +105,7 @@ func (b *Backend) take(ctx context.Context, until time.Time, l *onto.Lease) (sta
 	var held func() error
 	for {
 		if err := b.writing.acquire(ctx, until, b.path); err != nil {
-			if held != nil && onto.CodeOf(err) == onto.LockContention {
-				err = held()
-			}
-			return state{}, err
+			return state{}, b.namedHolder(err, held)
 		}
 		s, err := b.begin(ctx, until)
 		if err == nil && (s.heldUntil.IsZero() || carriesWriteLease(l)) {
@@ -117,10 +114,9 @@ func (b *Backend) take(ctx context.Context, until time.Time, l *onto.Lease) (sta
 		if err == nil {
 			b.rollback(b.writer)
 			held = b.heldBy(s)
-		} else if onto.CodeOf(err) == onto.LockContention {
-			err = b.namedHolder(err, held)
 		}
 		b.writing.release()
+		err = b.namedHolder(err, held)
 		if err == nil {
 			err = wait.pause(ctx, held)
 		}
@@ -133,10 +129,18 @@ func (b *Backend) take(ctx context.Context, until time.Time, l *onto.Lease) (sta
 // namedHolder is the error for a wait that others, who were in the way for a
 // moment each, have made too long: if somebody holds the lease, it names him.
 func (b *Backend) namedHolder(err error, held func() error) error {
+	if onto.CodeOf(err) != onto.LockContention {
+		return err
+	}
 	if held != nil {
 		return held()
 	}
-	if s, stateErr := b.readState(b.writer); stateErr == nil && !s.heldUntil.IsZero() {
+	c, readErr := b.readers.get()
+	if readErr != nil {
+		return err
+	}
+	defer b.readers.put(c)
+	if s, readErr := b.readState(c); readErr == nil && !s.heldUntil.IsZero() {
 		return b.heldBy(s)()
 	}
 	return err

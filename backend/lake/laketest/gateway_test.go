@@ -41,7 +41,7 @@ func TestContractOnVersitygw(t *testing.T) {
 	}
 	fewHistories(t, 2)
 	backendtest.Run(t, backendtest.Target{
-		Operations: 1_000,
+		Operations: 300,
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
 			return open(t, openBucket(t, endpoint, p.Name), p, 0)
 		},

@@ -27,6 +27,11 @@ func readEverything(data []byte, kind onto.Kind, ids []onto.Identity) error {
 	if _, err := all(f); err != nil {
 		return err
 	}
+	for _, err := range f.Check(context.Background(), people(kind)) {
+		if err != nil {
+			return err
+		}
+	}
 	return err
 }
 
