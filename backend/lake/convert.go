@@ -1,7 +1,6 @@
 package lake
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -105,9 +104,7 @@ func filesOf(types *types, versions []onto.Version) ([]dataFile, error) {
 	}
 	var files []dataFile
 	for t, list := range byType {
-		slices.SortStableFunc(list, func(a, b onto.Version) int {
-			return cmp.Or(a.Identity.Compare(b.Identity), cmp.Compare(a.Commit, b.Commit))
-		})
+		slices.SortStableFunc(list, func(a, b onto.Version) int { return compareVersions(&a, &b) })
 		newest := 0
 		for _, v := range list {
 			newest = max(newest, v.SchemaVersion)

@@ -330,20 +330,12 @@ func (b *Backend) lookUp(ctx context.Context, s *shelf, g *ground, wanted map[ty
 func (b *Backend) count(ctx context.Context, s *shelf, t typeName) (int64, error) {
 	var n int64
 	for _, f := range s.of(t, 0, s.tip.head.CommitID) {
-		file, done, err := b.files.use(ctx, &f)
-		if err != nil {
-			return 0, err
-		}
-		for v, err := range file.All(ctx) {
+		for _, err := range b.files.all(ctx, &f, s.types.purged[t]) {
 			if err != nil {
-				done()
-				return 0, onto.Errorf(onto.CodeOf(err), "%s: %w", f.Path, err)
+				return 0, err
 			}
-			if v.SchemaVersion > s.types.purged[t] {
-				n++
-			}
+			n++
 		}
-		done()
 	}
 	return n, nil
 }

@@ -2,7 +2,6 @@ package lake
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"iter"
 
@@ -19,24 +18,16 @@ func (b *Backend) merge(ctx context.Context, s *shelf, files []fileEntry) ([]dat
 		return nil, err
 	}
 	defer release()
-	m := &merger{purged: s.types.purged[t]}
-	defer m.close()
+	rows := make([]iter.Seq2[onto.Version, error], len(files))
 	for i := range files {
-		if err := m.add(ctx, b.files, &files[i]); err != nil {
-			return nil, err
-		}
+		rows[i] = b.files.all(ctx, &files[i], s.types.purged[t])
 	}
-	heap.Init(m)
 	out := &partWriter{cache: b.files.cache, layout: s.types.layout(t), limit: b.opts.FileBytes + b.opts.FileBytes/4}
 	defer out.abandon()
 	var last onto.Version
-	for {
-		v, ok, err := m.next()
+	for v, err := range inOrder(rows, compareVersions) {
 		if err != nil {
 			return nil, err
-		}
-		if !ok {
-			break
 		}
 		if v.Identity == last.Identity && v.Commit == last.Commit {
 			continue // a version is kept once
@@ -49,85 +40,28 @@ func (b *Backend) merge(ctx context.Context, s *shelf, files []fileEntry) ([]dat
 	return out.end()
 }
 
-// merger yields the rows of files in order. It is a heap of the next row of each.
-type merger struct {
-	purged int
-	heads  []mergeHead
-	stops  []func()
+// compareVersions is the order of the rows of a file.
+func compareVersions(a, b *onto.Version) int {
+	return cmp.Or(a.Identity.Compare(b.Identity), cmp.Compare(a.Commit, b.Commit))
 }
 
-// mergeHead is the next row of a file.
-type mergeHead struct {
-	version onto.Version
-	path    string
-	next    func() (onto.Version, error, bool)
-}
-
-// add begins to read a file.
-func (m *merger) add(ctx context.Context, r *reader, f *fileEntry) error {
-	file, done, err := r.use(ctx, f)
-	if err != nil {
-		return err
-	}
-	next, stop := iter.Pull2(file.All(ctx))
-	m.stops = append(m.stops, stop, done)
-	h := mergeHead{path: f.Path, next: next}
-	ok, err := m.advance(&h)
-	if ok {
-		m.heads = append(m.heads, h)
-	}
-	return err
-}
-
-// advance reads the next row that still exists.
-func (m *merger) advance(h *mergeHead) (bool, error) {
-	for {
-		v, err, ok := h.next()
+// all yields the rows of a file, but for those of schema versions that were purged.
+func (r *reader) all(ctx context.Context, f *fileEntry, purged int) iter.Seq2[onto.Version, error] {
+	return func(yield func(onto.Version, error) bool) {
+		file, done, err := r.use(ctx, f)
 		if err != nil {
-			return false, onto.Errorf(onto.CodeOf(err), "%s: %w", h.path, err)
+			yield(onto.Version{}, err)
+			return
 		}
-		if !ok || v.SchemaVersion > m.purged {
-			h.version = v
-			return ok, nil
+		defer done()
+		for v, err := range file.All(ctx) {
+			if err != nil {
+				yield(onto.Version{}, onto.Errorf(onto.CodeOf(err), "%s: %w", f.Path, err))
+				return
+			}
+			if v.SchemaVersion > purged && !yield(v, nil) {
+				return
+			}
 		}
 	}
-}
-
-// next returns the row that comes next of all.
-func (m *merger) next() (onto.Version, bool, error) {
-	if len(m.heads) == 0 {
-		return onto.Version{}, false, nil
-	}
-	v := m.heads[0].version
-	ok, err := m.advance(&m.heads[0])
-	if ok {
-		heap.Fix(m, 0)
-	} else {
-		heap.Pop(m)
-	}
-	return v, true, err
-}
-
-func (m *merger) close() {
-	for _, stop := range m.stops {
-		stop()
-	}
-}
-
-// Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (m *merger) Len() int { return len(m.heads) }
-
-func (m *merger) Less(i, j int) bool {
-	a, b := &m.heads[i].version, &m.heads[j].version
-	return cmp.Or(a.Identity.Compare(b.Identity), cmp.Compare(a.Commit, b.Commit)) < 0
-}
-
-func (m *merger) Swap(i, j int) { m.heads[i], m.heads[j] = m.heads[j], m.heads[i] }
-
-func (m *merger) Push(x any) { m.heads = append(m.heads, x.(mergeHead)) }
-
-func (m *merger) Pop() any {
-	h := m.heads[len(m.heads)-1]
-	m.heads = m.heads[:len(m.heads)-1]
-	return h
 }

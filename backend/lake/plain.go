@@ -31,9 +31,7 @@ func (p plain) versions(ctx context.Context, s *shelf, t *table, at int64) ([]on
 		return err
 	})
 	list := slices.Concat(found...)
-	slices.SortFunc(list, func(a, b onto.Version) int {
-		return cmp.Or(a.Identity.Compare(b.Identity), cmp.Compare(a.Commit, b.Commit))
-	})
+	slices.SortFunc(list, func(a, b onto.Version) int { return compareVersions(&a, &b) })
 	return list, err
 }
 

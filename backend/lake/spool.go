@@ -2,8 +2,6 @@ package lake
 
 import (
 	"bufio"
-	"cmp"
-	"container/heap"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -101,23 +99,14 @@ func cutShort(err error) error {
 // yielded once if both are equal; otherwise the sequence ends with a Conflict.
 func (s *spool) sorted(ctx context.Context) iter.Seq2[*backend.Write, error] {
 	return func(yield func(*backend.Write, error) bool) {
-		m := &runMerger{}
-		for i, r := range s.runs {
-			h := runHead{order: i, in: bufio.NewReaderSize(io.NewSectionReader(s.file, r.offset, r.bytes), 64<<10)}
-			if err := m.add(h); err != nil {
-				yield(nil, err)
-				return
-			}
+		runs := make([]iter.Seq2[backend.Write, error], len(s.runs))
+		for i := range s.runs {
+			runs[i] = s.read(s.runs[i])
 		}
-		heap.Init(m)
 		var last *backend.Write
-		for {
-			w, err := m.next()
+		for w, err := range inOrder(runs, func(a, b *backend.Write) int { return a.Identity.Compare(b.Identity) }) {
 			if err == nil {
 				err = ctx.Err()
-			}
-			if errors.Is(err, io.EOF) {
-				return
 			}
 			if err == nil && last != nil && last.Identity == w.Identity {
 				if err = backend.SameTwice(last, &w); err == nil {
@@ -136,55 +125,15 @@ func (s *spool) sorted(ctx context.Context) iter.Seq2[*backend.Write, error] {
 	}
 }
 
-// runMerger is a heap of the next write of each run.
-type runMerger struct{ heads []runHead }
-
-type runHead struct {
-	write backend.Write
-	order int // of the run, so that equal identities stay in the order they came
-	in    *bufio.Reader
-}
-
-func (m *runMerger) add(h runHead) (err error) {
-	if h.write, err = readWrite(h.in); err == nil {
-		m.heads = append(m.heads, h)
+// read yields the writes of a run.
+func (s *spool) read(r run) iter.Seq2[backend.Write, error] {
+	return func(yield func(backend.Write, error) bool) {
+		in := bufio.NewReaderSize(io.NewSectionReader(s.file, r.offset, r.bytes), 64<<10)
+		for {
+			w, err := readWrite(in)
+			if errors.Is(err, io.EOF) || !yield(w, err) || err != nil {
+				return
+			}
+		}
 	}
-	return err
-}
-
-// next returns the write that comes next, or io.EOF.
-func (m *runMerger) next() (backend.Write, error) {
-	if len(m.heads) == 0 {
-		return backend.Write{}, io.EOF
-	}
-	top := &m.heads[0]
-	w := top.write
-	var err error
-	switch top.write, err = readWrite(top.in); {
-	case err == nil:
-		heap.Fix(m, 0)
-	case errors.Is(err, io.EOF):
-		heap.Pop(m)
-	default:
-		return w, err
-	}
-	return w, nil
-}
-
-// Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (m *runMerger) Len() int { return len(m.heads) }
-
-func (m *runMerger) Less(i, j int) bool {
-	a, b := &m.heads[i], &m.heads[j]
-	return cmp.Or(a.write.Identity.Compare(b.write.Identity), cmp.Compare(a.order, b.order)) < 0
-}
-
-func (m *runMerger) Swap(i, j int) { m.heads[i], m.heads[j] = m.heads[j], m.heads[i] }
-
-func (m *runMerger) Push(x any) { m.heads = append(m.heads, x.(runHead)) }
-
-func (m *runMerger) Pop() any {
-	h := m.heads[len(m.heads)-1]
-	m.heads = m.heads[:len(m.heads)-1]
-	return h
 }
