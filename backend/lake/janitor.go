@@ -19,11 +19,11 @@ const DefaultGrace = time.Hour
 // that it writes to the next, and to its end.
 const graceTimes = 90
 
-// Orphan is an object that no head leads to, or a file that was replaced.
+// Orphan is an object that no head leads to, or a file that nobody reads any more.
 type Orphan struct {
 	bucket.Entry
 	Age    time.Duration // by the bucket's own clock
-	Reason string        // abandoned, or replaced by a compaction
+	Reason string        // abandoned, replaced by a compaction, or purged with its type
 }
 
 // OrphanPlan is what a janitor would remove.
@@ -32,16 +32,17 @@ type OrphanPlan struct {
 	Bytes   int64
 }
 
-// PlanJanitor finds objects that attempts have left behind which lost or were
-// killed, and that are older than a grace period; 0 for DefaultGrace. It removes
-// nothing.
+// PlanJanitor finds what can be removed of the objects that are older than a grace
+// period, 0 for DefaultGrace: those that attempts have left behind which lost or were
+// killed, files that a compaction has replaced, and those of types that were purged.
+// It removes nothing.
 func (b *Backend) PlanJanitor(ctx context.Context, grace time.Duration) (*OrphanPlan, error) {
 	if err := b.usable(ctx); err != nil {
 		return nil, err
 	}
 	least := graceTimes * b.opts.Patience
 	if grace <= 0 {
-		grace = max(DefaultGrace, least)
+		grace = b.grace()
 	}
 	if grace < least {
 		return nil, onto.Errorf(onto.Invalid, "a grace period of %v is shorter than an attempt can last", grace).
@@ -49,6 +50,9 @@ func (b *Backend) PlanJanitor(ctx context.Context, grace time.Duration) (*Orphan
 	}
 	return b.log.planOrphans(ctx, grace)
 }
+
+// grace is how old an object must be unless somebody says otherwise.
+func (b *Backend) grace() time.Duration { return max(DefaultGrace, graceTimes*b.opts.Patience) }
 
 // Sweep removes what a plan names, unless a head leads to it by now. It returns
 // how many objects it removed.
@@ -142,14 +146,18 @@ type need struct {
 	live     map[string]bool // data files
 	tables   map[typeName][]fileEntry
 	replaced map[string]fileEntry // data files of rounds that are not live any more
+	purged   map[string]bool      // data files of which no row exists any more
 }
 
 // unneeded tells why an object may be removed; "" if it may not. A file that was
 // replaced is kept until what has replaced it is older than the grace period: a
 // reader may still be about to read it.
 func (n *need) unneeded(key string, age map[string]time.Duration, grace time.Duration) string {
-	if n.live[key] {
+	switch {
+	case n.live[key]:
 		return ""
+	case n.purged[key]:
+		return "purged"
 	}
 	old, replaced := n.replaced[key]
 	if !replaced {
@@ -172,11 +180,20 @@ func (n *need) unneeded(key string, age map[string]time.Duration, grace time.Dur
 	return "abandoned"
 }
 
+// keeps reports whether an object must stay.
+func (n *need) keeps(key string) bool {
+	if n.live[key] || n.purged[key] {
+		return n.live[key]
+	}
+	_, replaced := n.replaced[key]
+	return !replaced && n.attempts[attemptOf(key)]
+}
+
 // needed is what a head leads to.
 func (l *log) needed(ctx context.Context, t *tip) (*need, error) {
 	n := &need{
 		attempts: map[string]bool{t.head.Attempt: true, t.catalog.Attempt: true},
-		live:     map[string]bool{}, replaced: map[string]fileEntry{},
+		live:     map[string]bool{}, replaced: map[string]fileEntry{}, purged: map[string]bool{},
 	}
 	if l.planted(forgetCatalog) {
 		delete(n.attempts, t.catalog.Attempt)
@@ -193,18 +210,26 @@ func (l *log) needed(ctx context.Context, t *tip) (*need, error) {
 		return nil, err
 	}
 	n.tables = s.files
+	add := func(f fileEntry, live bool) {
+		switch {
+		case f.Version <= s.types.purged[f.typeName()]:
+			n.purged[f.Path] = true
+		case live:
+			n.live[f.Path], n.attempts[attemptOf(f.Path)] = true, true
+		case !n.live[f.Path]:
+			n.replaced[f.Path] = f
+		}
+	}
 	for _, files := range s.files {
 		for _, f := range files {
-			n.live[f.Path], n.attempts[attemptOf(f.Path)] = true, true
+			add(f, true)
 		}
 	}
 	parts, err := l.since(ctx, t, 0)
 	for _, p := range parts {
 		n.attempts[attemptOf(p.path)] = true
 		for _, f := range p.files {
-			if !n.live[f.Path] {
-				n.replaced[f.Path] = f
-			}
+			add(f, false)
 		}
 	}
 	return n, errors.Join(err, l.eachCheckpoint(ctx, t.catalog.Checkpoints, func(e *checkpointEntry) { n.attempts[attemptOf(e.Path)] = true }))
@@ -257,7 +282,7 @@ func (l *log) sweep(ctx context.Context, plan *OrphanPlan) (int, error) {
 	removed := 0
 	var errs []error
 	for _, o := range plan.Orphans {
-		if _, replaced := needed.replaced[o.Key]; needed.live[o.Key] || !replaced && needed.attempts[attemptOf(o.Key)] {
+		if needed.keeps(o.Key) {
 			continue
 		}
 		if err := l.b.Delete(ctx, o.Key); err != nil {

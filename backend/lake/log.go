@@ -214,8 +214,13 @@ func (l *log) readWhole(ctx context.Context, key string, parse func(body []byte)
 			return err
 		}
 		if late := wait.pause(ctx); late != nil {
-			if errors.Is(err, bucket.ErrNotFound) {
-				err = damaged(key, "it is missing")
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case errors.Is(err, bucket.ErrNotFound):
+				return damaged(key, "it is missing")
+			case onto.CodeOf(err) == onto.Corrupt:
+				return err
 			}
 			return errors.Join(err, late)
 		}

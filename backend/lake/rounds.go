@@ -151,11 +151,12 @@ func (l *log) entryOf(ctx context.Context, t *tip, commit int64) (roundEntry, *m
 	return roundEntry{}, nil, damaged(headKey, "no round leads to commit %d", commit)
 }
 
-// errReplaced tells that a file is gone because a compaction has replaced it.
-var errReplaced = onto.Errorf(onto.Unavailable, "a compaction has replaced the file")
+// errReplaced tells that a file is gone because a compaction has replaced it, or
+// because its type was purged.
+var errReplaced = onto.Errorf(onto.Unavailable, "nobody needs the file any more")
 
-// data reads a data file. If it is gone because a compaction has replaced it, the
-// error is errReplaced: whoever asks goes by the newest head then.
+// data reads a data file. If it is gone because nobody needs it any more, the error
+// is errReplaced: whoever asks goes by the newest head then.
 func (l *log) data(ctx context.Context, f *fileEntry) ([]byte, error) {
 	object, err := l.b.Get(ctx, f.Path, bucket.Range{}, "")
 	if err == nil && l.whole(f, object.Data) {
@@ -166,11 +167,18 @@ func (l *log) data(ctx context.Context, f *fileEntry) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.catalog.Through >= f.Last && !t.catalog.names(f) {
+		if t.catalog.Through >= f.Last && !t.catalog.names(f) || t.catalog.purged(f) {
 			return nil, errReplaced
 		}
 	}
 	return l.file(ctx, f)
+}
+
+// purged reports whether no row of a file exists any more.
+func (c *catalog) purged(f *fileEntry) bool {
+	return slices.ContainsFunc(c.Types, func(e schemaEntry) bool {
+		return e.Kind == f.Kind && e.Name == f.Type && e.End != nil && e.End.Purged && f.Version <= e.Version
+	})
 }
 
 // names reports whether a catalog lists a file.

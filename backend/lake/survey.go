@@ -156,7 +156,7 @@ func (s *surveyor) files() error {
 
 // orphans finds objects that attempts have left behind.
 func (s *surveyor) orphans() error {
-	plan, err := s.b.log.planOrphans(s.ctx, max(DefaultGrace, 6*s.b.opts.Patience))
+	plan, err := s.b.log.planOrphans(s.ctx, s.b.grace())
 	if err != nil || len(plan.Orphans) == 0 {
 		return err
 	}

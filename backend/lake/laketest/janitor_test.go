@@ -1,6 +1,7 @@
 package laketest
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
@@ -67,4 +68,69 @@ func TestJanitor(t *testing.T) {
 		t.Fatal(err)
 	}
 	backendtest.Check(t, again)
+}
+
+// What was purged goes for good: no object of the bucket has its text any more. A
+// reader who was about to read it goes by the newest head.
+func TestJanitorPurges(t *testing.T) {
+	clock := &hours{}
+	b := memory.New(&memory.Options{Now: clock.now})
+	w := openThings(t, b, lake.Options{})
+	for _, key := range []string{"secret-one", "secret-two"} {
+		if _, err := w.Append(t.Context(), putThings(key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := openThings(t, b, lake.Options{})
+	schemas, err := w.Schemas(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.AppendStream(t.Context(), &backend.Draft{Evolve: &backend.Evolution{
+		Base: backend.TypesHash(schemas), End: []backend.EndedType{{Kind: onto.KindEntity, Type: "Thing", Purge: true}},
+	}}, func(func(backend.Write, error) bool) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.pass(2)
+	if _, err := w.Register(t.Context(), things()); err != nil { // tells the bucket's time
+		t.Fatal(err)
+	}
+	plan, err := w.PlanJanitor(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	purged := 0
+	for _, o := range plan.Orphans {
+		if o.Reason == "purged" {
+			purged++
+		}
+	}
+	if purged != 2 {
+		t.Errorf("got %d purged files, want 2: %v", purged, plan.Orphans)
+	}
+	if _, err := w.Sweep(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	if got := count(t, r); got != 0 {
+		t.Errorf("a reader finds %d things, want none", got)
+	}
+	if _, err := w.Append(t.Context(), &backend.Draft{Writes: []backend.Write{{
+		Identity: onto.EntityID("Thing", "new"), Op: onto.Put, Fields: []byte(`{"id":"new"}`), SchemaVersion: 2,
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := count(t, r); got != 1 {
+		t.Errorf("a reader finds %d things, want 1", got)
+	}
+	found, err := b.List(t.Context(), "", "", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range found {
+		if o, err := b.Get(t.Context(), e.Key, bucket.Range{}, ""); err != nil || bytes.Contains(o.Data, []byte("secret-")) {
+			t.Errorf("%s: %v, or it still holds what was purged", e.Key, err)
+		}
+	}
+	backendtest.Check(t, w)
 }
