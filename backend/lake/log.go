@@ -214,13 +214,11 @@ func (l *log) readWhole(ctx context.Context, key string, parse func(body []byte)
 			return err
 		}
 		if late := wait.pause(ctx); late != nil {
-			switch {
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case errors.Is(err, bucket.ErrNotFound):
-				return damaged(key, "it is missing")
-			case onto.CodeOf(err) == onto.Corrupt:
-				return err
+			if errors.Is(err, bucket.ErrNotFound) {
+				err = damaged(key, "it is missing")
+			}
+			if onto.CodeOf(err) == onto.Corrupt && ctx.Err() == nil {
+				late = onto.Errorf(onto.Unavailable, "it stayed so for %v", l.set.patience)
 			}
 			return errors.Join(err, late)
 		}
