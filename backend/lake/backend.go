@@ -54,10 +54,10 @@ type Backend struct {
 	files *reader
 
 	group   group          // of callers that want to write
-	recent  *recent        // used by whoever has the turn
+	recent  *recent        // used by whoever has the lead
 	keys    keyring        // likewise
 	aside   sync.WaitGroup // what is written beside commits
-	deriver                // of what is derived from commits
+	deriver deriver        // of what is derived from commits
 
 	mu        sync.Mutex // guards what follows
 	shelf     *shelf     // the newest that was needed
@@ -69,7 +69,7 @@ type Backend struct {
 // Open opens the lake in a bucket, and makes one if there is none. The lake owns
 // the bucket from then on, also when Open fails.
 func Open(ctx context.Context, b bucket.Bucket, opts *Options) (*Backend, error) {
-	l := &Backend{group: group{turn: make(chan struct{}, 1)}, recent: newRecent()}
+	l := &Backend{group: group{lead: make(chan struct{}, 1)}, recent: newRecent()}
 	if opts != nil {
 		l.opts = *opts
 	}
@@ -77,7 +77,7 @@ func Open(ctx context.Context, b bucket.Bucket, opts *Options) (*Backend, error)
 	l.log = &log{b: b, set: settings{
 		now: l.opts.Now, attempt: newAttempt, jitter: mathrand.Int64N, runtime: l.opts.Runtime, patience: l.opts.Patience,
 	}}
-	l.keys.log, l.origin = l.log, l.log
+	l.keys.log, l.deriver.origin = l.log, l.log
 	if err := l.open(ctx); err != nil {
 		b.Close()
 		return nil, err
@@ -181,8 +181,8 @@ func (b *Backend) usable(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// view returns the shelf of the newest head.
-func (b *Backend) view(ctx context.Context) (*shelf, error) {
+// newestShelf returns the shelf of the newest head.
+func (b *Backend) newestShelf(ctx context.Context) (*shelf, error) {
 	if err := b.usable(ctx); err != nil {
 		return nil, err
 	}
@@ -281,7 +281,7 @@ func atMost(limit, n int, f func(i int) error) error {
 
 // Schemas implements [backend.Backend].
 func (b *Backend) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {
-	s, err := b.view(ctx)
+	s, err := b.newestShelf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -298,8 +298,8 @@ func (b *Backend) TypesSeen() int64 {
 // Close implements [backend.Backend]. A round under way ends first; questions fail
 // with Closed when they go on.
 func (b *Backend) Close() error {
-	b.group.turn <- struct{}{}
-	defer func() { <-b.group.turn }()
+	b.group.lead <- struct{}{}
+	defer func() { <-b.group.lead }()
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
@@ -308,7 +308,7 @@ func (b *Backend) Close() error {
 	b.closed = true
 	engine := b.engine
 	b.mu.Unlock()
-	b.settle()
+	b.deriver.settle()
 	b.aside.Wait()
 	var err error
 	if engine != nil {

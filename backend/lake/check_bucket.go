@@ -86,20 +86,17 @@ func (c *checker) unseen() error {
 
 // eachListed calls a function with every object below a prefix.
 func (c *checker) eachListed(prefix string, do func(e bucket.Entry)) error {
-	for after := ""; ; {
-		if err := c.b.usable(c.ctx); err != nil {
-			return err
+	if err := c.b.usable(c.ctx); err != nil {
+		return err
+	}
+	for e, err := range c.b.log.each(c.ctx, prefix) {
+		if err == nil {
+			err = c.b.usable(c.ctx)
 		}
-		page, err := c.b.log.b.List(c.ctx, prefix, after, listed)
 		if err != nil {
 			return err
 		}
-		for _, e := range page {
-			do(e)
-			after = e.Key
-		}
-		if len(page) < listed {
-			return nil
-		}
+		do(e)
 	}
+	return nil
 }

@@ -243,7 +243,7 @@ func (h *history) resume(gone *fileEntry) (bool, error) {
 	if h.b.log.last() == nil {
 		return false, nil // the lake cannot be opened, so nobody compacts it
 	}
-	s, err := h.b.view(h.ctx)
+	s, err := h.b.newestShelf(h.ctx)
 	if err != nil {
 		if onto.CodeOf(err) == onto.Corrupt {
 			err = nil // it is reported where it is found

@@ -93,7 +93,7 @@ func TestCheckDuringCompaction(t *testing.T) {
 
 func (s *sample) liveFiles() []string {
 	s.Helper()
-	shelf, err := s.lake.view(s.Context())
+	shelf, err := s.lake.newestShelf(s.Context())
 	s.must(err)
 	var paths []string
 	for _, files := range shelf.files {

@@ -104,15 +104,15 @@ func (l *log) nextCheckpoint(ctx context.Context, t *tip) (*checkpoint, int, err
 	if t.head.CommitID-t.catalog.covered() < checkpointRounds { // there are no more rounds than commits
 		return nil, 0, nil
 	}
-	parts, err := l.since(ctx, t, t.catalog.covered())
-	if err != nil || len(parts) < checkpointRounds {
+	rounds, err := l.since(ctx, t, t.catalog.covered())
+	if err != nil || len(rounds) < checkpointRounds {
 		return nil, 0, err
 	}
-	parts = parts[:checkpointRounds]
-	doc := &checkpoint{StoreID: t.head.StoreID, First: parts[0].manifest.First, Last: parts[len(parts)-1].manifest.CommitID}
-	for _, p := range parts {
-		doc.Rounds = append(doc.Rounds, roundFull{p.manifest.entry(), p.manifest.Files})
-		doc.Keys = append(doc.Keys, p.manifest.keys()...)
+	rounds = rounds[:checkpointRounds]
+	doc := &checkpoint{StoreID: t.head.StoreID, First: rounds[0].manifest.First, Last: rounds[len(rounds)-1].manifest.CommitID}
+	for _, r := range rounds {
+		doc.Rounds = append(doc.Rounds, roundFull{r.manifest.entry(), r.manifest.Files})
+		doc.Keys = append(doc.Keys, r.manifest.keys()...)
 	}
 	return doc, 0, nil
 }

@@ -13,7 +13,7 @@ import (
 
 // Resolve implements [backend.Backend].
 func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error) {
-	s, err := b.view(ctx)
+	s, err := b.newestShelf(ctx)
 	if err != nil {
 		return onto.Commit{}, err
 	}
@@ -140,7 +140,7 @@ func (l *log) firstListed(ctx context.Context, entries []checkpointEntry, limit 
 // Commits implements [backend.Backend].
 func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2[onto.Commit, error] {
 	return func(yield func(onto.Commit, error) bool) {
-		s, err := b.view(ctx)
+		s, err := b.newestShelf(ctx)
 		if err != nil {
 			yield(onto.Commit{}, err)
 			return

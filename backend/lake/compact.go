@@ -24,7 +24,7 @@ const (
 	DefaultFileBytes = 256 << 20
 	// compactFan is how many files of one level become one of the next. With it
 	// ten thousand rounds leave about forty files, and a row is written again
-	// less than four times.
+	// about three times.
 	compactFan = 12
 )
 
@@ -55,7 +55,7 @@ func (b *Backend) PlanCompaction(ctx context.Context, o *CompactionOptions) (*Co
 	if o == nil {
 		o = &CompactionOptions{}
 	}
-	s, err := b.view(ctx)
+	s, err := b.newestShelf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (b *Backend) Compact(ctx context.Context, plan *CompactionPlan, progress fu
 }
 
 func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, error) {
-	s, err := b.view(ctx)
+	s, err := b.newestShelf(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -209,9 +209,9 @@ func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, 
 			b.files.cache.Put(entries[i].object(), body)
 		}
 	}
-	if s, err := b.view(ctx); err == nil {
-		b.announce()
-		b.aside.Go(func() { b.derive(context.WithoutCancel(ctx), s, []typeName{{item.Kind, item.Type}}, false) })
+	if s, err := b.newestShelf(ctx); err == nil {
+		b.deriver.announce()
+		b.aside.Go(func() { b.deriver.derive(context.WithoutCancel(ctx), s, []typeName{{item.Kind, item.Type}}, false) })
 	}
 	return true, nil
 }

@@ -35,10 +35,10 @@ type draft struct {
 	hash   string
 }
 
-// append decides what a draft means and adds it to the round. Lease is why it may
-// not write, if it may not.
-func (g *ground) append(d *draft, lease error) (onto.Result, error) {
-	c, repeated, err := g.begin(d, lease)
+// append decides what a draft means and adds it to the round. Barred is why it
+// may not write, if it may not.
+func (g *ground) append(d *draft, barred error) (onto.Result, error) {
+	c, repeated, err := g.begin(d, barred)
 	if c == nil {
 		return repeated, err
 	}
@@ -70,7 +70,7 @@ type candidate struct {
 
 // begin decides everything about a draft but its writes. It returns nil if that
 // ends it: the draft is refused, or was committed before.
-func (g *ground) begin(d *draft, lease error) (c *candidate, repeated onto.Result, err error) {
+func (g *ground) begin(d *draft, barred error) (c *candidate, repeated onto.Result, err error) {
 	if used, ok := g.keyed[d.Commit.IdempotencyKey]; ok {
 		if err := backend.CheckRepeat(d.Commit.IdempotencyKey, used.DraftHash, d.hash, used.ID); err != nil {
 			return nil, onto.Result{}, err
@@ -78,8 +78,8 @@ func (g *ground) begin(d *draft, lease error) (c *candidate, repeated onto.Resul
 		commit, err := used.commit(purgedTypes(g.types))
 		return nil, onto.Result{Commit: commit, Repeated: true}, err
 	}
-	if lease != nil {
-		return nil, onto.Result{}, lease
+	if barred != nil {
+		return nil, onto.Result{}, barred
 	}
 	if err := g.checkExpectations(d.Expect); err != nil {
 		return nil, onto.Result{}, err
@@ -249,10 +249,10 @@ func (b *Backend) groundOn(ctx context.Context, s *shelf, members []*member) (*g
 	wanted := map[typeName][]onto.Identity{}
 	for _, m := range members {
 		if m.draft == nil {
-			m.lease = b.log.mayWrite(ctx, s.tip, nil)
+			m.barred = b.log.mayWrite(ctx, s.tip, nil)
 			continue
 		}
-		m.lease = b.log.mayWrite(ctx, s.tip, m.draft.Lease)
+		m.barred = b.log.mayWrite(ctx, s.tip, m.draft.Lease)
 		for i := range m.draft.writes {
 			b.want(g, wanted, m.draft.writes[i].Identity)
 		}

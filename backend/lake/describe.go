@@ -14,7 +14,7 @@ var _ backend.Describer = (*Backend)(nil)
 // answers are read from; with stats it is that of all objects, also of those that
 // nobody needs any more.
 func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error) {
-	s, err := b.view(ctx)
+	s, err := b.newestShelf(ctx)
 	if err != nil {
 		return backend.Info{}, err
 	}
@@ -80,17 +80,11 @@ func (b *Backend) countMode(ctx context.Context, s *shelf, t typeName, mode back
 // listedBytes is how large all objects are together.
 func (l *log) listedBytes(ctx context.Context) (int64, error) {
 	var n int64
-	for after := ""; ; {
-		page, err := l.b.List(ctx, "", after, listed)
+	for e, err := range l.each(ctx, "") {
 		if err != nil {
 			return 0, err
 		}
-		for _, e := range page {
-			n += e.Size
-			after = e.Key
-		}
-		if len(page) < listed {
-			return n, nil
-		}
+		n += e.Size
 	}
+	return n, nil
 }

@@ -3,7 +3,6 @@ package lake
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
 	"slices"
 	"sync"
@@ -297,5 +296,5 @@ func (r *reader) fetch(ctx context.Context, files []fileEntry, ids int) error {
 	if err == nil {
 		release()
 	}
-	return errors.Join(err)
+	return err
 }

@@ -12,11 +12,11 @@ import (
 )
 
 // Group commit: callers that want to write stand in a group. Whoever gets the
-// turn publishes for all who stand there by then: one round, one swap.
+// lead publishes for all who stand there by then: one round, one swap.
 
 // group is the callers that want to write.
 type group struct {
-	turn chan struct{} // held by whoever publishes
+	lead chan struct{} // held by whoever publishes
 
 	mu      sync.Mutex // guards waiting
 	waiting []*member
@@ -30,7 +30,7 @@ type member struct {
 	result onto.Result
 	named  []onto.SchemaVersion
 	err    error         // why it is refused
-	lease  error         // why it may not write, or not with the lease that it carries
+	barred error         // why it may not write, or not with the lease that it carries
 	done   chan struct{} // closed when it has its verdict
 }
 
@@ -39,9 +39,9 @@ func (m *member) decide(g *ground) {
 	m.result, m.named = onto.Result{}, nil
 	switch {
 	case m.draft != nil:
-		m.result, m.err = g.append(m.draft, m.lease)
-	case m.lease != nil:
-		m.err = m.lease
+		m.result, m.err = g.append(m.draft, m.barred)
+	case m.barred != nil:
+		m.err = m.barred
 	default:
 		m.named, m.err = g.register(m.registration)
 	}
@@ -63,11 +63,11 @@ func (b *Backend) submit(ctx context.Context, m *member) error {
 		if b.group.leave(m) {
 			return ctx.Err()
 		}
-		<-m.done // its turn has come: it stays to the end
+		<-m.done // it is being published: it stays to the end
 		return m.err
-	case b.group.turn <- struct{}{}:
+	case b.group.lead <- struct{}{}:
 	}
-	defer func() { <-b.group.turn }()
+	defer func() { <-b.group.lead }()
 	if members := b.group.take(); len(members) > 0 {
 		b.publish(members)
 	}
@@ -75,7 +75,8 @@ func (b *Backend) submit(ctx context.Context, m *member) error {
 	return m.err
 }
 
-// leave takes a member out of the group. It reports false if its turn has come.
+// leave takes a member out of the group. It reports false if somebody is
+// publishing for it.
 func (g *group) leave(m *member) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -216,8 +217,8 @@ func (b *Backend) deriveAside(ctx context.Context, t *tip) {
 	s := b.shelf // of the tip, or of a later one
 	b.mu.Unlock()
 	touched, schemaChanged := touchedBy(t)
-	b.announce()
-	b.aside.Go(func() { b.derive(ctx, s, touched, schemaChanged) })
+	b.deriver.announce()
+	b.aside.Go(func() { b.deriver.derive(ctx, s, touched, schemaChanged) })
 }
 
 // Append implements [backend.Backend].
@@ -237,7 +238,7 @@ func (b *Backend) submitFree(ctx context.Context, m *member, submit func(context
 	for {
 		err := submit(ctx, m)
 		left := time.Until(end)
-		if err == nil || err != m.lease || onto.CodeOf(err) != onto.LockContention || left <= 0 {
+		if err == nil || err != m.barred || onto.CodeOf(err) != onto.LockContention || left <= 0 {
 			return err
 		}
 		if err := b.log.awaitWrite(ctx, b.log.last(), left); err != nil {
@@ -248,7 +249,7 @@ func (b *Backend) submitFree(ctx context.Context, m *member, submit func(context
 
 // Register implements [backend.Backend].
 func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto.SchemaVersion, error) {
-	s, err := b.view(ctx)
+	s, err := b.newestShelf(ctx)
 	if err != nil {
 		return nil, err
 	}

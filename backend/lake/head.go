@@ -1,14 +1,3 @@
-// Package lake keeps a store on object storage: immutable objects, and one head
-// that is replaced by compare-and-swap.
-//
-// The head is the root. It names the newest manifest, which tells the commits
-// of one round and their files, and the catalog, which tells the types. Whoever
-// swaps the head has published; nothing else counts. docs/format/lake.md has
-// every key and field.
-//
-// This package holds the protocol. It is written over [bucket.Bucket] alone and
-// takes time and chance from outside, so that a scheduler with a seed can drive
-// many writers through every order of events.
 package lake
 
 import (

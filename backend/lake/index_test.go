@@ -174,7 +174,7 @@ func TestIndexesMatchTheShelf(t *testing.T) {
 	b := newDerivedBucket()
 	l := openDeriving(t, b)
 	l.fill(t)
-	s, err := l.view(t.Context())
+	s, err := l.newestShelf(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +310,7 @@ func TestIndexFaults(t *testing.T) {
 	l := openDeriving(t, b)
 	l.fill(t)
 	for _, want := range []string{"meta/", "could not be written", "the derived objects cannot be reached"} {
-		if got := l.deriver.LastIndexWarning(); !strings.Contains(got, want) {
+		if got := l.deriver.warning(); !strings.Contains(got, want) {
 			t.Errorf("the warning is %q, want it to tell %q", got, want)
 		}
 	}
@@ -326,7 +326,7 @@ func TestIndexFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.aside.Wait()
-	if got := l.deriver.LastIndexWarning(); got != "" {
+	if got := l.deriver.warning(); got != "" {
 		t.Errorf("the warning is %q, want none", got)
 	}
 	wantSound(t, b)
@@ -360,7 +360,7 @@ func TestIndexNeverGoesBack(t *testing.T) {
 	b := newDerivedBucket()
 	l := openDeriving(t, b)
 	l.fill(t)
-	old, err := l.view(t.Context())
+	old, err := l.newestShelf(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -400,7 +400,7 @@ func TestIndexRace(t *testing.T) {
 		if err := errors.Join(errs[i], l.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if w := l.deriver.LastIndexWarning(); w != "" {
+		if w := l.deriver.warning(); w != "" {
 			t.Errorf("the warning is %q, want none", w)
 		}
 	}

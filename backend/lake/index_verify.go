@@ -90,7 +90,7 @@ func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, e
 // repairIndex writes the index of a type, whatever is there.
 func (b *Backend) repairIndex(ctx context.Context, t typeName) error {
 	_, err := b.log.amend(ctx, indexKey(t), func([]byte) ([]byte, error) {
-		s, err := b.view(ctx) // after the index was read: one that is newer than this is wrong
+		s, err := b.newestShelf(ctx) // after the index was read: one that is newer than this is wrong
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func unwritten(key string, err error) error {
 // surveyDerived returns the derived objects that are not as they should be, first
 // those of types, in their order.
 func (b *Backend) surveyDerived(ctx context.Context) ([]indexFaults, error) {
-	s, err := b.view(ctx)
+	s, err := b.newestShelf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (b *Backend) surveyIndex(ctx context.Context, s *shelf, t typeName) (indexF
 		if len(found.faults) == 0 || try == surveyTries {
 			return found, nil
 		}
-		now, err := b.view(ctx)
+		now, err := b.newestShelf(ctx)
 		if err != nil || now.tip.head.Sequence == s.tip.head.Sequence {
 			return found, err
 		}

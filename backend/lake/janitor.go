@@ -63,14 +63,9 @@ func (b *Backend) Sweep(ctx context.Context, plan *OrphanPlan) (int, error) {
 	return b.log.sweep(ctx, plan)
 }
 
-// listed is how many objects one listing returns.
-const listed = 1000
-
 // planOrphans finds objects that no head leads to and that are older than a
-// grace period, which must be longer than any attempt can last. Age is judged by
-// the newest object in the listing: clocks of this and other machines do not
-// matter. Listings only tell what could be removed; what is needed is told by the
-// head.
+// grace period, which must be longer than any attempt can last. Listings only tell
+// what could be removed; what is needed is told by the head.
 func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*OrphanPlan, error) {
 	if l.planted(noGrace) {
 		grace = -1
@@ -79,19 +74,9 @@ func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*OrphanPlan
 	if err != nil {
 		return nil, err
 	}
-	var entries []bucket.Entry
-	for _, prefix := range []string{"commits/", "meta/catalog/", "meta/checkpoints/", "snapshots/"} {
-		for after := ""; ; {
-			page, err := l.b.List(ctx, prefix, after, listed)
-			if err != nil {
-				return nil, err
-			}
-			entries = append(entries, page...)
-			if len(page) < listed {
-				break
-			}
-			after = page[len(page)-1].Key
-		}
+	entries, err := l.removable(ctx)
+	if err != nil {
+		return nil, err
 	}
 	t, err := l.load(ctx) // after the listing: what was published before it is known now
 	if err != nil {
@@ -104,28 +89,49 @@ func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*OrphanPlan
 	if err != nil {
 		return nil, err
 	}
-	plan := &OrphanPlan{}
-	newest := time.Time{}
-	for _, e := range entries {
-		if e.Modified.After(newest) {
-			newest = e.Modified
+	return needed.orphans(entries, grace), nil
+}
+
+// removable lists the objects that attempts and probes write, needed or not.
+func (l *log) removable(ctx context.Context) ([]bucket.Entry, error) {
+	var entries []bucket.Entry
+	for _, prefix := range []string{"commits/", "meta/catalog/", "meta/checkpoints/", "meta/probe-", "snapshots/"} {
+		for e, err := range l.each(ctx, prefix) {
+			if err != nil {
+				return nil, err
+			}
+			entries = append(entries, e)
 		}
 	}
-	age := ages(entries, newest)
+	return entries, nil
+}
+
+// orphans is those of the listed objects that nobody needs and that are older than
+// a grace period.
+func (n *need) orphans(entries []bucket.Entry, grace time.Duration) *OrphanPlan {
+	plan := &OrphanPlan{}
+	age := ages(entries)
 	for _, e := range entries {
-		reason := needed.unneeded(e.Key, age, grace)
+		reason := n.unneeded(e.Key, age, grace)
 		if reason != "" && age[e.Key] > grace {
 			plan.Orphans = append(plan.Orphans, Orphan{e, age[e.Key], reason})
 			plan.Bytes += e.Size
 		}
 	}
 	slices.SortFunc(plan.Orphans, func(a, b Orphan) int { return strings.Compare(a.Key, b.Key) })
-	return plan, nil
+	return plan
 }
 
-// ages tells how old objects are. What one attempt has written is as old as the
-// last of it: a long commit may still be adding to it.
-func ages(entries []bucket.Entry, newest time.Time) map[string]time.Duration {
+// ages tells how old objects are, by the newest of them: clocks of this and other
+// machines do not matter. What one attempt has written is as old as the last of it:
+// a long commit may still be adding to it.
+func ages(entries []bucket.Entry) map[string]time.Duration {
+	newest := time.Time{}
+	for _, e := range entries {
+		if e.Modified.After(newest) {
+			newest = e.Modified
+		}
+	}
 	attempts := map[string]time.Duration{}
 	for _, e := range entries {
 		name, age := attemptOf(e.Key), newest.Sub(e.Modified)
@@ -225,10 +231,10 @@ func (l *log) needed(ctx context.Context, t *tip) (*need, error) {
 			add(f, true)
 		}
 	}
-	parts, err := l.since(ctx, t, 0)
-	for _, p := range parts {
-		n.attempts[attemptOf(p.path)] = true
-		for _, f := range p.files {
+	rounds, err := l.since(ctx, t, 0)
+	for _, r := range rounds {
+		n.attempts[attemptOf(r.path)] = true
+		for _, f := range r.files {
 			add(f, false)
 		}
 	}

@@ -54,12 +54,12 @@ func (k *keyring) follow(ctx context.Context, t *tip) error {
 		k.learn(doc.Keys)
 		k.commit = e.Last
 	}
-	parts, err := k.log.uncovered(ctx, t, k.commit)
+	rounds, err := k.log.uncovered(ctx, t, k.commit)
 	if err != nil {
 		return err
 	}
-	for _, p := range parts {
-		k.learn(p.manifest.keys())
+	for _, r := range rounds {
+		k.learn(r.manifest.keys())
 	}
 	k.commit = t.head.CommitID
 	return nil

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -97,22 +96,17 @@ func parseBreak(key string, body []byte) (onto.LeaseBreak, error) {
 
 // breaks returns the records of leases that were broken, oldest first.
 func (l *log) breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
-	var entries []bucket.Entry
-	for after := ""; ; {
-		page, err := l.b.List(ctx, breaksFolder, after, listed)
+	var keys []string
+	for e, err := range l.each(ctx, breaksFolder) {
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, page...)
-		if len(page) < listed {
-			break
-		}
-		after = page[len(page)-1].Key
+		keys = append(keys, e.Key)
 	}
-	list := make([]onto.LeaseBreak, len(entries))
-	err := sideBySide(len(entries), func(i int) error {
-		return l.readWhole(ctx, entries[i].Key, func(body []byte) (err error) {
-			list[i], err = parseBreak(entries[i].Key, body)
+	list := make([]onto.LeaseBreak, len(keys))
+	err := sideBySide(len(keys), func(i int) error {
+		return l.readWhole(ctx, keys[i], func(body []byte) (err error) {
+			list[i], err = parseBreak(keys[i], body)
 			return err
 		})
 	})

@@ -3,6 +3,7 @@ package lake
 import (
 	"context"
 	"errors"
+	"iter"
 	"sync"
 	"time"
 
@@ -221,6 +222,32 @@ func (l *log) readWhole(ctx context.Context, key string, parse func(body []byte)
 				late = onto.Errorf(onto.Unavailable, "it stayed so for %v", l.set.patience)
 			}
 			return errors.Join(err, late)
+		}
+	}
+}
+
+// listed is how many objects one listing returns.
+const listed = 1000
+
+// each yields the objects below a prefix, by key, as they are listed page by page.
+// After an error it ends.
+func (l *log) each(ctx context.Context, prefix string) iter.Seq2[bucket.Entry, error] {
+	return func(yield func(bucket.Entry, error) bool) {
+		for after := ""; ; {
+			page, err := l.b.List(ctx, prefix, after, listed)
+			if err != nil {
+				yield(bucket.Entry{}, err)
+				return
+			}
+			for _, e := range page {
+				if !yield(e, nil) {
+					return
+				}
+				after = e.Key
+			}
+			if len(page) < listed {
+				return
+			}
 		}
 	}
 }

@@ -43,16 +43,15 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 		attempt, began := l.set.attempt(), time.Now()
 		p, err := plan(t, attempt)
 		wait.until = wait.until.Add(time.Since(began)) // a long commit is not out of patience before it was tried
-		if errors.Is(err, errStale) {
+		switch {
+		case errors.Is(err, errStale):
 			if t, err = l.load(ctx); err != nil {
 				return nil, err
 			}
 			continue
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
-		}
-		if p == nil { // no swap tells whether the tip is the newest
+		case p == nil: // no swap tells whether the tip is the newest
 			now, err := l.refresh(ctx)
 			if err != nil || now.head.Sequence == t.head.Sequence {
 				return t, err
@@ -60,28 +59,13 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 			t = now
 			continue
 		}
-		l.forgetFree(t, p.next.head)
-		p.next.body = encode(p.next.head)
-		if err := l.upload(ctx, p.objects); err != nil {
-			return nil, err // the janitor finds what is left
-		}
-		switch l.swap(ctx, t, p) {
-		case published:
+		done, err := l.try(ctx, t, p)
+		switch {
+		case err != nil:
+			return nil, err
+		case done:
 			return p.next, nil
-		case refused:
-			l.discard(ctx, p.objects)
-			return nil, p.refusal
-		case gone:
-			return nil, onto.Errorf(onto.Corrupt, "%s is gone", headKey).WithHint("restore it from a backup before anybody writes")
-		case unknown:
-			for range l.plantedTimes(discardUnknown) {
-				l.discard(ctx, p.objects)
-				time.Sleep(300 * time.Millisecond)
-			}
-			return nil, onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s)", attempt).
-				WithHint("look for the commit before you try again")
 		}
-		l.discard(ctx, p.objects)
 		wait.tries = min(wait.tries, turnAfter) // turns do the rest
 		if late := wait.pause(ctx); late != nil {
 			return nil, onto.Errorf(onto.LockContention, "others were faster %d times: %w", turn.lost+1, late).
@@ -91,6 +75,35 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 			return nil, err
 		}
 	}
+}
+
+// try uploads the objects of a proposal and then swaps the head. It reports false,
+// without an error, if somebody else was faster: the proposal never will be
+// published.
+func (l *log) try(ctx context.Context, t *tip, p *proposal) (done bool, err error) {
+	l.forgetFree(t, p.next.head)
+	p.next.body = encode(p.next.head)
+	if err := l.upload(ctx, p.objects); err != nil {
+		return false, err // the janitor finds what is left
+	}
+	switch l.swap(ctx, t, p) {
+	case published:
+		return true, nil
+	case refused:
+		l.discard(ctx, p.objects)
+		return false, p.refusal
+	case gone:
+		return false, onto.Errorf(onto.Corrupt, "%s is gone", headKey).WithHint("restore it from a backup before anybody writes")
+	case unknown:
+		for range l.plantedTimes(discardUnknown) {
+			l.discard(ctx, p.objects)
+			time.Sleep(300 * time.Millisecond)
+		}
+		return false, onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s)", p.next.head.Attempt).
+			WithHint("look for the commit before you try again")
+	}
+	l.discard(ctx, p.objects)
+	return false, nil
 }
 
 // createTimes is how many times the patience an object may take to be written. A
@@ -121,7 +134,7 @@ func (l *log) create(ctx context.Context, o object) error {
 			return nil
 		case definite(err):
 			return err
-		case errors.Is(err, bucket.ErrExists): // our own, if somebody on the way has sent it twice
+		case errors.Is(err, bucket.ErrExists): // its own, if somebody on the way has sent it twice
 			if l.holds(ctx, o) {
 				return nil
 			}

@@ -11,11 +11,12 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/duck"
+	"github.com/ontologia/onto/filter"
 )
 
 // Get implements [backend.Backend].
 func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
-	s, err := b.view(ctx)
+	s, err := b.newestShelf(ctx)
 	if err != nil {
 		return onto.Version{}, err
 	}
@@ -70,10 +71,11 @@ func (s *shelf) scopeOf(q *backend.Query, operands []onto.Operand) *scope {
 		return c
 	}
 	left, right := s.endpoints(q)
-	if looksAt(q, operands, onto.LeftSide) {
+	atLeft, atRight := looksAt(q, operands)
+	if atLeft {
 		c.left = s.table(typeName{onto.KindEntity, left}, 0, at)
 	}
-	if looksAt(q, operands, onto.RightSide) {
+	if atRight {
 		c.right = s.table(typeName{onto.KindEntity, right}, 0, at)
 	}
 	return c
@@ -141,27 +143,20 @@ func (s *shelf) endpoints(q *backend.Query) (left, right string) {
 	return left, right
 }
 
-// looksAt reports whether a question is about an endpoint.
-func looksAt(q *backend.Query, operands []onto.Operand, side onto.Side) bool {
+// looksAt reports whether a question is about the left or the right endpoint.
+func looksAt(q *backend.Query, operands []onto.Operand) (left, right bool) {
+	left, right = filter.UsesEndpoints(q.Where)
+	look := func(o onto.Operand) {
+		left = left || o.Side == onto.LeftSide
+		right = right || o.Side == onto.RightSide
+	}
 	for _, o := range q.Order {
-		operands = append(operands, o.Operand)
+		look(o.Operand)
 	}
-	return filterLooksAt(q.Where, side) || slices.ContainsFunc(operands, func(o onto.Operand) bool { return o.Side == side })
-}
-
-func filterLooksAt(f onto.Filter, side onto.Side) bool {
-	looks := func(f onto.Filter) bool { return filterLooksAt(f, side) }
-	switch f := f.(type) {
-	case onto.And:
-		return slices.ContainsFunc(f, looks)
-	case onto.Or:
-		return slices.ContainsFunc(f, looks)
-	case onto.Not:
-		return looks(f.Of)
-	case onto.Condition:
-		return f.Operand.Side == side
+	for _, o := range operands {
+		look(o)
 	}
-	return false
+	return left, right
 }
 
 // engine answers questions about files.
@@ -188,7 +183,7 @@ func question[T any](ctx context.Context, b *Backend, ask func(s *shelf) (*scope
 		answered, doubted := false, false
 		for again := true; again; {
 			again = false
-			s, err := b.view(ctx)
+			s, err := b.newestShelf(ctx)
 			if err != nil {
 				yield(none, err)
 				return
@@ -285,7 +280,7 @@ func (b *Backend) diffOf(ctx context.Context, s *shelf, t typeName, from, to int
 			return true
 		}
 		var err error
-		if s, err = b.view(ctx); err != nil {
+		if s, err = b.newestShelf(ctx); err != nil {
 			yield(onto.Change{}, err)
 			return false
 		}
@@ -306,7 +301,7 @@ func (s *shelf) names() []typeName {
 
 // Explain implements [backend.Explainer].
 func (b *Backend) Explain(ctx context.Context, q *backend.Query, a *backend.Aggregation) (backend.Explanation, error) {
-	s, err := b.view(ctx)
+	s, err := b.newestShelf(ctx)
 	if err != nil {
 		return backend.Explanation{}, err
 	}

@@ -14,7 +14,7 @@ import (
 
 // round is commits to be published together, decided on top of one tip.
 type round struct {
-	commits []commitEntry // without ids and times
+	commits []commitEntry // with the ids and times that they were decided with; proposeRound adds those that are missing
 	files   []dataFile
 }
 

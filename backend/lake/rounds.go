@@ -3,37 +3,14 @@ package lake
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// rounds yields the manifests that a tip leads to, newest first, one by one. It
-// trusts nothing but the parents.
-func (l *log) rounds(ctx context.Context, t *tip) iter.Seq2[*manifest, error] {
-	return func(yield func(*manifest, error) bool) {
-		m := t.manifest
-		for m != nil {
-			if !yield(m, nil) || m.ParentPath == nil {
-				return
-			}
-			before, err := l.readManifest(ctx, *m.ParentPath, m.StoreID)
-			if err == nil && before.CommitID != m.First-1 {
-				err = damaged(*m.ParentPath, "it ends with commit %d, and the round after it begins with %d", before.CommitID, m.First)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			m = before
-		}
-	}
-}
-
-// part is a round whose manifest or only whose files are known.
-type part struct {
+// listedRound is a round whose manifest or only whose files are known.
+type listedRound struct {
 	path     string
 	manifest *manifest // nil if it has not been read
 	files    []fileEntry
@@ -43,8 +20,8 @@ type part struct {
 // and the checkpoints list is read side by side, so that it takes one wait, and
 // more only where checkpoints are behind or of several levels. The manifests of
 // rounds that checkpoints list are not read.
-func (l *log) since(ctx context.Context, t *tip, commit int64) ([]part, error) {
-	var recent []part // newest first
+func (l *log) since(ctx context.Context, t *tip, commit int64) ([]listedRound, error) {
+	var recent []listedRound // newest first
 	var leaves []*checkpoint
 	err := sideBySide(2, func(i int) (err error) {
 		if i == 0 {
@@ -57,31 +34,31 @@ func (l *log) since(ctx context.Context, t *tip, commit int64) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	var parts []part
+	var rounds []listedRound
 	for _, doc := range leaves {
 		for _, r := range doc.Rounds {
 			if r.Last > commit {
-				parts = append(parts, part{path: r.Path, files: r.Files})
+				rounds = append(rounds, listedRound{path: r.Path, files: r.Files})
 			}
 		}
 	}
 	slices.Reverse(recent)
-	return append(parts, recent...), nil
+	return append(rounds, recent...), nil
 }
 
 // uncovered returns the rounds after a commit that no checkpoint lists, newest
 // first.
-func (l *log) uncovered(ctx context.Context, t *tip, commit int64) ([]part, error) {
+func (l *log) uncovered(ctx context.Context, t *tip, commit int64) ([]listedRound, error) {
 	floor := max(commit, t.catalog.covered())
 	if t.manifest == nil || t.manifest.CommitID <= floor {
 		return nil, nil
 	}
-	recent := []part{{t.manifest.entry().Path, t.manifest, t.manifest.Files}}
+	recent := []listedRound{{t.manifest.entry().Path, t.manifest, t.manifest.Files}}
 	for m := t.manifest; m.First > floor+1; {
-		var next []part
+		var next []listedRound
 		for _, a := range m.Ancestors {
 			if a.Last > floor {
-				next = append(next, part{path: a.Path})
+				next = append(next, listedRound{path: a.Path})
 			}
 		}
 		if len(next) == 0 {

@@ -75,7 +75,7 @@ func TestSchemaObjectsOfPurgedType(t *testing.T) {
 func TestSchemaObjectsOfNothing(t *testing.T) {
 	b := newDerivedBucket()
 	l := openDeriving(t, b)
-	if _, err := l.view(t.Context()); err != nil {
+	if _, err := l.newestShelf(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	l.derived(nil, true)

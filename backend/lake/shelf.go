@@ -44,12 +44,12 @@ func (l *log) shelve(ctx context.Context, t *tip, old *shelf) (*shelf, error) {
 	if t.manifest == nil || t.head.CommitID == since {
 		return s, nil
 	}
-	parts, err := l.since(ctx, t, since)
+	rounds, err := l.since(ctx, t, since)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range parts {
-		for _, f := range p.files {
+	for _, r := range rounds {
+		for _, f := range r.files {
 			if f.Last > since {
 				s.files[f.typeName()] = append(s.files[f.typeName()], f)
 			}

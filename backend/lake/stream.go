@@ -156,11 +156,11 @@ func (s *stream) append(ctx context.Context) error {
 func (s *stream) publish(ctx context.Context, m *member) error {
 	b := s.backend
 	select {
-	case b.group.turn <- struct{}{}:
+	case b.group.lead <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-b.group.turn }()
+	defer func() { <-b.group.lead }()
 	if err := b.usable(ctx); err != nil {
 		return err
 	}
@@ -194,8 +194,8 @@ func (s *stream) propose(ctx context.Context, t *tip, attempt string) (*proposal
 		if err := s.decide(ctx, sh); err != nil || s.ready == nil {
 			return nil, err
 		}
-	} else if s.lease = b.log.mayWrite(ctx, t, s.draft.Lease); s.lease != nil {
-		s.err = s.lease
+	} else if s.barred = b.log.mayWrite(ctx, t, s.draft.Lease); s.barred != nil {
+		s.err = s.barred
 		return nil, nil
 	}
 	if err := s.upload(ctx); err != nil {
@@ -253,7 +253,7 @@ func (s *stream) decide(ctx context.Context, sh *shelf) error {
 	if err != nil {
 		return err
 	}
-	c, repeated, err := g.begin(s.draft, s.member.lease)
+	c, repeated, err := g.begin(s.draft, s.member.barred)
 	if c == nil {
 		s.result, s.err = repeated, err
 		return nil

@@ -138,7 +138,7 @@ func (s *surveyor) checkpoints() error {
 
 // files finds types with many files.
 func (s *surveyor) files() error {
-	shelf, err := s.b.view(s.ctx)
+	shelf, err := s.b.newestShelf(s.ctx)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (s *surveyor) orphans() error {
 // derived compares the objects that are derived for other programs with what the
 // head leads to.
 func (s *surveyor) derived() error {
-	if err := s.b.rest(s.ctx); err != nil { // what this handle has committed is about to be there
+	if err := s.b.deriver.rest(s.ctx); err != nil { // what this handle has committed is about to be there
 		return err
 	}
 	found, err := s.b.VerifyIndex(s.ctx)

@@ -20,10 +20,12 @@ func (c *command) backupCommand() *cobra.Command {
 	var noCheck bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Copy one moment of the store to a new file",
+		Short: "Copy one moment of a SQLite store to a new file",
 		Long: `Copy one moment of the store to a new file, while others go on writing, and
 check the copy. A file that exists is not overwritten. In the copy nobody holds
-a lease. Exit status 3 if the check finds an error; the copy stays.`,
+a lease. Exit status 3 if the check finds an error; the copy stays.
+
+SQLite only: a lake is copied with the tools of its bucket, meta/head.json first.`,
 		Example: `  onto backup monday.db
   onto backup /mnt/backups/crm.db --db crm.db --json
   onto backup quick.db --no-check`,
@@ -84,7 +86,7 @@ func (c *command) copyStore(ctx context.Context, file string) (head onto.Commit,
 	copier, ok := backend.As[backend.Copier](b)
 	if !ok {
 		return onto.Commit{}, c.unsupported("backup", "cannot copy itself to a file",
-			"copy the bucket with its own tools, meta/head.json first, or keep the records with: onto export --output FILE")
+			"copy the bucket with its own tools, meta/head.json before the rest, or keep the records with: onto export --output FILE")
 	}
 	progress, done := c.progress("copying")
 	defer done()

@@ -92,7 +92,7 @@ type teller struct {
 
 // live makes the commits of the story.
 func (t *teller) live(ctx context.Context) error {
-	b, err := location{path: t.path}.open(ctx, creating, configuration{})
+	b, err := location{path: t.path}.open(ctx, creating, configuration{}, "")
 	if err != nil {
 		return err
 	}

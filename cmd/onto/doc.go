@@ -87,7 +87,8 @@
 //	2  usage: flags, arguments, JSON, filters, or values that do not fit the schema
 //	3  a check found errors, a type is stored differently, or a token is stale
 //	4  execution failed: interrupted by a signal, or an upgrader failed
-//	5  the storage: missing, foreign, damaged, locked, full or read-only
+//	5  the storage: missing, foreign, damaged, locked, full or read-only, or it
+//	   cannot do this
 //	6  conflict: an expectation or an import's precondition did not hold, or an
 //	   idempotency key was reused
 //	7  refused: it would destroy something and was not told to

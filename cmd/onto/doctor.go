@@ -25,8 +25,8 @@ func (c *command) doctorCommand() *cobra.Command {
 		Short: "Find out what is wrong with a store and how to mend it",
 		Long: `Examine a store: room, locks, the clock and how statements are answered, then
 everything that is stored. Each finding has a stable code, a severity, what it
-means and what to do. It mends nothing by itself; with --checkpoint the WAL is
-emptied first. A lake that cannot be opened is examined as far as its objects
+means and what to do. It mends nothing by itself; with --checkpoint the WAL of a
+SQLite file is emptied first. A lake that cannot be opened is examined as far as its objects
 tell. Exit status 3 if a finding is an error.`,
 		Example: `  onto doctor
   onto doctor --quick --json
@@ -41,7 +41,7 @@ tell. Exit status 3 if a finding is an error.`,
 		},
 	}
 	cmd.Flags().BoolVar(&d.quick, "quick", false, "look at circumstances only, not at what is stored")
-	cmd.Flags().BoolVar(&d.checkpoint, "checkpoint", false, "copy the WAL into the file and empty it first")
+	cmd.Flags().BoolVar(&d.checkpoint, "checkpoint", false, "copy the WAL into the file and empty it first; SQLite only")
 	cmd.AddCommand(c.doctorS3Command(), &cobra.Command{
 		Use:   "explain CODE",
 		Short: "Say what a finding means and what to do",

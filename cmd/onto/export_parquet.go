@@ -25,7 +25,11 @@ func (f *exportFlags) inParquet() bool {
 // exportParquet writes one type as Parquet, with the columns that the files of a
 // lake have.
 func (c *command) exportParquet(ctx context.Context, s *store.Store, f *exportFlags, o *records.ExportOptions) (int64, error) {
-	if len(o.Types) != 1 {
+	switch len(o.Types) {
+	case 0:
+		return 0, onto.Errorf(onto.Invalid, "Parquet holds one type; none was named").WithHint("name one, as --type T")
+	case 1:
+	default:
 		return 0, onto.Errorf(onto.Invalid, "Parquet holds one type, not %d", len(o.Types)).WithHint("name one, as --type T")
 	}
 	if f.output == "-" {

@@ -52,8 +52,10 @@ stores nothing at all, skip leaves it as it is, upsert replaces it. --preconditi
 must_exist or must_not_exist is for every identity of the file; if_commit_id:N
 wants the head to be commit N.
 
-While an apply reads, others cannot write. It prints what it did, and a dry run
-what it would do; exit status 6 if that is to refuse.`,
+While an apply reads, others cannot write to a SQLite file. To a lake they can; if
+somebody commits meanwhile, a long import is decided once more, and others wait
+until that is done. It prints what it did, and a dry run what it would do; exit
+status 6 if that is to refuse.`,
 		Example: `  onto import --input customers.jsonl
   onto import --input customers.jsonl --apply --on-conflict upsert --actor daemon:crm
   onto import --input products.csv.gz --type Product --apply --precondition must_not_exist

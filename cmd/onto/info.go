@@ -19,7 +19,9 @@ func (c *command) infoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info",
 		Short: "Show where the store is and what it holds",
-		Long:  "Show backend, location, head, size and types; with --stats how much there is of each type, with --schema the types themselves.",
+		Long: `Show backend, location, head, size and types; with --stats how much there is of
+each type, with --schema the types themselves. The size of a lake is that of the
+files which answers are read from, with --stats that of all its objects.`,
 		Example: `  onto info
   onto info --stats --json
   onto info --schema --db crm.db`,
@@ -141,7 +143,7 @@ func (c *command) printInfo(doc infoDoc, stats bool) error {
 		{"format", known(doc.Format != 0, strconv.Itoa(doc.Format))},
 		{"store id", doc.StoreID},
 		{"head", head},
-		{"size", known(doc.Bytes != 0, showBytes(doc.Bytes))},
+		{"size", known(doc.Bytes != 0, showBytes(doc.Bytes)+sizeOf(c.place(), stats))},
 		{"index", doc.IndexWarning},
 	})
 	if err != nil {
@@ -168,6 +170,17 @@ func (c *command) printInfo(doc infoDoc, stats bool) error {
 		}
 	}
 	return out.close("")
+}
+
+// sizeOf tells what the size of a lake is the size of.
+func sizeOf(where location, stats bool) string {
+	switch {
+	case !where.isLake():
+		return ""
+	case stats:
+		return " (all objects)"
+	}
+	return " (files)"
 }
 
 // known is a text, or "" if what it tells is not known.

@@ -150,7 +150,7 @@ func (c *command) planInit(ctx context.Context, types []onto.Type) (initDoc, err
 			return doc, err
 		}
 		doc.Created = true
-		b, err = location{path: memoryPath}.open(ctx, reading, cfg)
+		b, err = location{path: memoryPath}.open(ctx, reading, cfg, c.runtime)
 	}
 	if err != nil {
 		return doc, err
@@ -201,7 +201,7 @@ func (c *command) applyInit(ctx context.Context, types []onto.Type) error {
 	if err != nil {
 		return err
 	}
-	s, err := store.OpenWith(ctx, b, cfg.storeOptions(), types...)
+	s, err := store.OpenWith(ctx, b, c.storeOptions(cfg), types...)
 	if err != nil {
 		return err
 	}

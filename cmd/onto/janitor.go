@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,10 +19,11 @@ func (c *command) janitorCommand() *cobra.Command {
 		Use:   "janitor",
 		Short: "Remove what nothing in a lake leads to any more",
 		Long: `List the objects of a lake that nothing leads to: attempts to commit that lost
-against another, or whose writer was killed, abandon them, and a compaction leaves
-files behind that it has replaced. They are harmless and only take room. With
---apply they are removed, after making sure once more that nothing leads to them. Objects younger than the grace period stay, since an
-attempt may be under way; age is by the bucket's own clock.`,
+against another, or whose writer was killed, abandon them, a compaction leaves
+files behind that it has replaced, and a type that was purged leaves its own. They
+are harmless and only take room. With --apply they are removed, after making sure
+once more that nothing leads to them. Objects younger than the grace period stay,
+since an attempt may be under way; age is by the bucket's own clock.`,
 		Example: `  onto janitor --storage-uri s3://my-bucket/crm
   onto janitor --grace 24h --json --storage-uri s3://my-bucket/crm
   onto janitor --apply --storage-uri file:///var/lib/crm`,
@@ -35,7 +37,19 @@ attempt may be under way; age is by the bucket's own clock.`,
 	}
 	cmd.Flags().BoolVar(&apply, "apply", false, "remove them")
 	cmd.Flags().DurationVar(&grace, "grace", lake.DefaultGrace, "spare what is younger than `TIME`, such as 90m or 24h")
+	cmd.Flags().Lookup("grace").DefValue = showDuration(lake.DefaultGrace)
 	return cmd
+}
+
+// showDuration is a length of time for people: 1h, and not 1h0m0s.
+func showDuration(d time.Duration) string {
+	text := d.String()
+	for _, unit := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, unit) {
+			text = text[:len(text)-len("0s")]
+		}
+	}
+	return text
 }
 
 // sweeper is a backend on which writers can leave objects behind.
@@ -47,13 +61,13 @@ type sweeper interface {
 // orphanRow is an object that nothing leads to.
 type orphanRow struct {
 	Key    string `json:"key"`
-	Reason string `json:"reason"` // abandoned or replaced
+	Reason string `json:"reason"` // abandoned, replaced or purged
 	Age    int64  `json:"age_s"`
 	Bytes  int64  `json:"bytes"`
 }
 
 func (r orphanRow) cells() ([]string, error) {
-	return []string{r.Key, r.Reason, (time.Duration(r.Age) * time.Second).String(), strconv.FormatInt(r.Bytes, 10)}, nil
+	return []string{r.Key, r.Reason, showDuration(time.Duration(r.Age) * time.Second), strconv.FormatInt(r.Bytes, 10)}, nil
 }
 
 // janitorDoc is what a janitor would remove, or has.
@@ -62,6 +76,8 @@ type janitorDoc struct {
 	Bytes   int64       `json:"bytes"`
 	Applied bool        `json:"applied"`
 	Removed int         `json:"removed"`
+
+	grace time.Duration
 }
 
 func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) error {
@@ -70,7 +86,7 @@ func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) 
 		if err != nil {
 			return err
 		}
-		doc := janitorDoc{Orphans: []orphanRow{}, Bytes: plan.Bytes, Applied: apply}
+		doc := janitorDoc{Orphans: []orphanRow{}, Bytes: plan.Bytes, Applied: apply, grace: grace}
 		for _, o := range plan.Orphans {
 			doc.Orphans = append(doc.Orphans, orphanRow{o.Key, o.Reason, int64(o.Age / time.Second), o.Size})
 		}
@@ -94,7 +110,7 @@ func (c *command) printJanitor(doc janitorDoc) error {
 			return err
 		}
 	}
-	if err := out.close("nothing is left behind"); err != nil || len(doc.Orphans) == 0 {
+	if err := out.close("nothing older than " + showDuration(doc.grace) + " is left behind"); err != nil || len(doc.Orphans) == 0 {
 		return err
 	}
 	total := count(len(doc.Orphans), "object", "objects") + ", " + showBytes(doc.Bytes)

@@ -24,8 +24,8 @@ import (
 
 // open opens the lake. Only a verb that creates makes one, and only where
 // nothing else is.
-func (a lakeAddress) open(ctx context.Context, how access, cfg configuration) (backend.Backend, error) {
-	b, err := a.openLake(ctx, cfg, false)
+func (a lakeAddress) open(ctx context.Context, how access, cfg configuration, runtime string) (backend.Backend, error) {
+	b, err := a.openLake(ctx, cfg, runtime, false)
 	if onto.CodeOf(err) != onto.Uninitialized {
 		return b, err
 	}
@@ -34,19 +34,20 @@ func (a lakeAddress) open(ctx context.Context, how access, cfg configuration) (b
 	case foreign != nil && (how == creating || onto.CodeOf(foreign) == onto.Unsupported || onto.CodeOf(foreign) == onto.Corrupt):
 		return nil, foreign
 	case how == creating:
-		return a.openLake(ctx, cfg, true)
+		return a.openLake(ctx, cfg, runtime, true)
 	}
 	return nil, err
 }
 
 // openLake opens the lake, and makes it if it is to and there is none.
-func (a lakeAddress) openLake(ctx context.Context, cfg configuration, create bool) (backend.Backend, error) {
+func (a lakeAddress) openLake(ctx context.Context, cfg configuration, runtime string, create bool) (backend.Backend, error) {
 	b, err := a.openBucket(ctx, cfg, create)
 	if err != nil {
 		return nil, err
 	}
 	l, err := lake.Open(ctx, b, &lake.Options{
-		MustExist: !create, Location: a.String(), Patience: cfg.requestTimeout(), LockTimeout: cfg.milliseconds("s3_lock_timeout_ms"),
+		MustExist: !create, Location: a.String(), Runtime: runtime,
+		Patience: cfg.requestTimeout(), LockTimeout: cfg.milliseconds("s3_lock_timeout_ms"),
 		CacheDir: cfg.text("cache_dir"), CacheBytes: cfg.bytes("cache_bytes"),
 		Memory: strconv.FormatInt(cfg.bytes("s3_duckdb_memory_limit"), 10) + "B",
 	})

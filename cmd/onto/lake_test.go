@@ -197,7 +197,7 @@ func hold(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	loc, err := parseURI(args[0])
 	ts.Check(err)
-	b, err := loc.open(context.Background(), writing, configuration{})
+	b, err := loc.open(context.Background(), writing, configuration{}, "")
 	ts.Check(err)
 	defer b.Close()
 	leaser, ok := backend.As[backend.Leaser](b)

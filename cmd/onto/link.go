@@ -20,7 +20,7 @@ func (c *command) linkCommand() *cobra.Command {
 		Long: `Link makes a relation between the entities with keys LEFT and RIGHT look as
 given. A relation that exists is replaced as a whole. Where a type allows
 several relations between the same two, --instance tells them apart. The two
-entities need not exist; projection verify reports those that do not.
+entities need not exist; onto doctor reports those that do not.
 
 It prints the commit id, or says that nothing changed.`,
 		Example: `  onto link Subscription c1 p1 '{"seats":3}'

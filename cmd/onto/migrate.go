@@ -59,7 +59,7 @@ func (f *applyFlags) options(cmd *cobra.Command, c *command, cfg configuration, 
 	}
 	progress, done := c.progress(what)
 	opts := &store.ApplyOptions{
-		Token: f.token, Force: f.force, Draft: draft, Progress: progress, LeaseTTL: cfg.milliseconds("lease_ttl_ms"),
+		Token: f.token, Force: f.force, Draft: draft, Runtime: c.runtime, Progress: progress, LeaseTTL: cfg.milliseconds("lease_ttl_ms"),
 	}
 	if c.place().isLake() {
 		opts.LeaseTTL, opts.Wait = cfg.milliseconds("s3_lease_ttl_ms"), cfg.milliseconds("s3_lock_timeout_ms")

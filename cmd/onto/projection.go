@@ -12,14 +12,14 @@ import (
 )
 
 func (c *command) projectionCommand() *cobra.Command {
-	return group("projection", "Check or rebuild what is derived from history", `  onto projection verify
+	return group("projection", "Check or rebuild what a SQLite store derives from history", `  onto projection verify
   onto projection rebuild`,
 		&cobra.Command{
 			Use:   "verify",
 			Short: "Compare the projection with history",
 			Long: `Check the storage and compare the projection, from which the present is read,
 with the history it is derived from, and both with the checksum that the last
-rebuild has kept. Exit status 3 if a finding is an error.`,
+rebuild has kept. Exit status 3 if a finding is an error. SQLite only.`,
 			Example: `  onto projection verify
   onto projection verify --json`,
 			Args: argCount(0),
@@ -28,7 +28,7 @@ rebuild has kept. Exit status 3 if a finding is an error.`,
 		&cobra.Command{
 			Use:     "rebuild",
 			Short:   "Make the projection anew from history",
-			Long:    "Make the projection anew from history and keep its checksum. No commit is made, and history does not change.",
+			Long:    "Make the projection anew from history and keep its checksum. No commit is made, and history does not change. SQLite only.",
 			Example: `  onto projection rebuild --db crm.db`,
 			Args:    argCount(0),
 			RunE:    func(cmd *cobra.Command, _ []string) error { return c.rebuildProjection(cmd.Context()) },

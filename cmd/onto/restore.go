@@ -16,12 +16,14 @@ func (c *command) restoreCommand() *cobra.Command {
 	var apply, noCheck bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Put a backup in the place of the store",
+		Short: "Put a backup in the place of a SQLite store",
 		Long: `Check a backup and copy it to where the store belongs. If a store is there
 already, this only shows what would be lost, with exit status 7. With --apply
 the present store is kept beside its file as FILE.before-restore-HEAD, and
 replaced in one transaction; programs that have it open go on with what was
-restored.`,
+restored.
+
+SQLite only: a lake is restored with the tools of its bucket, meta/head.json last.`,
 		Example: `  onto restore monday.db --db new.db
   onto restore monday.db
   onto restore monday.db --apply`,
@@ -73,8 +75,8 @@ func (c *command) restore(ctx context.Context, file string, apply, check bool) e
 		return err
 	}
 	if loc.isLake() {
-		return c.unsupported("restore", "cannot take the place of a backup, which is a SQLite file",
-			"restore it to a file and bring its records here: onto export --db FILE --output all.jsonl, then onto import")
+		return onto.Errorf(onto.Unsupported, "restore: a backup, which is a SQLite file, cannot take the place of a lake").
+			WithHint("restore it to a file and bring its records here: onto export --db FILE --output all.jsonl, then onto import")
 	}
 	if loc.inMemory() {
 		return onto.Errorf(onto.Invalid, "a store in memory cannot be restored").WithHint("name a file with --db")

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -21,13 +24,14 @@ type command struct {
 	db, storageURI, config string
 	json                   bool
 
+	runtime string            // names this run in commits, heads and manifests
 	started bool              // flags and arguments were fine
 	opened  []backend.Backend // by this run, closed or not
 }
 
 // run runs the command and returns its exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c := &command{in: stdin, out: newOutput(stdout), err: newOutput(stderr)}
+	c := &command{in: stdin, out: newOutput(stdout), err: newOutput(stderr), runtime: runtimeName()}
 	err := c.execute(ctx, args)
 	if flushErr := c.out.Flush(); err == nil {
 		err = flushErr
@@ -38,6 +42,15 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	asJSON := c.json || slices.Contains(args, "--json")
 	c.warnOfIndexes(asJSON)
 	return c.finish(err, asJSON)
+}
+
+// runtimeName is a name that no other run has: host, process and a random part.
+func runtimeName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6])
 }
 
 func (c *command) execute(ctx context.Context, args []string) error {
@@ -64,9 +77,9 @@ Start with a story:  onto demo
 
 Exit status: 0 success, 1 general, 2 usage or a filter that does not fit,
 3 a check failed, a schema differs or a token is stale, 4 interrupted or an
-upgrader failed, 5 the storage failed, 6 a conflict or an expectation that is not
-met, 7 refused because it would destroy something, 8 it is not known whether the
-commit was made, 9 not found.`,
+upgrader failed, 5 the storage failed or cannot do this, 6 a conflict or an
+expectation that is not met, 7 refused because it would destroy something, 8 it is
+not known whether the commit was made, 9 not found.`,
 		Example: `  onto demo
   onto init --schema schema.yaml
   onto put Customer '{"id":"c1","name":"Ada","tier":"Silver"}' --actor operator:ana

@@ -110,16 +110,18 @@ func (c *command) openBackend(ctx context.Context, how access) (backend.Backend,
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := loc.open(ctx, how, cfg)
+	b, err := loc.open(ctx, how, cfg, c.runtime)
 	if err == nil {
 		c.opened = append(c.opened, b)
 	}
 	return b, cfg, err
 }
 
-func (l location) open(ctx context.Context, how access, cfg configuration) (backend.Backend, error) {
+// open opens what is kept here. The runtime names this run of the program in the
+// heads and manifests of a lake.
+func (l location) open(ctx context.Context, how access, cfg configuration, runtime string) (backend.Backend, error) {
 	if l.isLake() {
-		return l.lake.open(ctx, how, cfg)
+		return l.lake.open(ctx, how, cfg, runtime)
 	}
 	opts := &sqlite.Options{LockTimeout: cfg.milliseconds("lock_timeout_ms")}
 	opts.MustExist = how != creating && !l.inMemory()
@@ -140,7 +142,7 @@ func (c *command) withStore(ctx context.Context, how access, f func(*store.Store
 	if err != nil {
 		return err
 	}
-	s, err := store.OpenWith(ctx, b, cfg.storeOptions())
+	s, err := store.OpenWith(ctx, b, c.storeOptions(cfg))
 	if err != nil {
 		return err
 	}
@@ -157,8 +159,8 @@ func (cfg configuration) milliseconds(name string) time.Duration {
 	return time.Duration(cfg.number(name)) * time.Millisecond
 }
 
-func (cfg configuration) storeOptions() *store.Options {
-	return &store.Options{MaxBatch: int(cfg.number("max_batch_size"))}
+func (c *command) storeOptions(cfg configuration) *store.Options {
+	return &store.Options{MaxBatch: int(cfg.number("max_batch_size")), Runtime: c.runtime}
 }
 
 // unsupported is the error for a verb that the kind of storage has no answer to.

@@ -39,7 +39,7 @@ func may() map[string][]string {
 		"backend/memory":    {".", "backend", "filter", "internal/codec", "internal/exec"},
 		"backend/sqlite":    {".", "backend", "filter", "internal/codec", "internal/exec", "internal/sqlgen", "internal/words", "github.com/mattn/go-sqlite3"},
 		"backend/lake": {".", "backend", "backend/lake/bucket", "backend/lake/bucket/probe", "backend/lake/cache", "backend/lake/duck", "backend/lake/parquet",
-			"internal/codec", "internal/exec", "golang.org/x/sync"},
+			"filter", "internal/codec", "internal/exec", "golang.org/x/sync"},
 		"backend/lake/laketest":          {},
 		"backend/lake/cache":             {".", "internal/flock"},
 		"backend/lake/duck":              {".", "backend", "backend/lake/parquet", "filter", "internal/codec", "internal/exec", "internal/sqlgen", "internal/words", "github.com/duckdb"},

@@ -13,7 +13,7 @@ func failure(message string) error {
 	message, _, _ = strings.Cut(strings.TrimSpace(message), "\n")
 	switch {
 	case strings.Contains(message, "Out of Memory Error"):
-		return onto.Errorf(onto.TooLarge, "DuckDB: %s", message).WithHint("allow more memory, or give a directory to spill to")
+		return onto.Errorf(onto.TooLarge, "DuckDB: %s", message).WithHint("raise s3_duckdb_memory_limit, or Options.Memory in a program")
 	case strings.Contains(message, "No magic bytes found"), strings.Contains(message, "Invalid Input Error: File"),
 		strings.Contains(message, "too small to be a Parquet file"), strings.Contains(message, "Failed to read Parquet file"):
 		return onto.Errorf(onto.Corrupt, "DuckDB: %s", message).WithHint("fetch the file again")

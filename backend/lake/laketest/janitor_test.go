@@ -36,6 +36,7 @@ func TestJanitor(t *testing.T) {
 		}
 	}
 	orphan("commits/1-old/manifest.json")
+	orphan("meta/probe-old/read-0")
 	now = now.Add(2 * time.Hour)
 	orphan("commits/2-young/manifest.json")
 	for _, key := range []string{"a", "b"} {
@@ -54,8 +55,8 @@ func TestJanitor(t *testing.T) {
 	for _, o := range plan.Orphans {
 		keys = append(keys, o.Key)
 	}
-	if len(keys) != 2 || keys[0] != "commits/1-old/manifest.json" {
-		t.Errorf("got %q, want the old attempt and the catalog that was replaced", keys)
+	if len(keys) != 3 || keys[0] != "commits/1-old/manifest.json" || keys[2] != "meta/probe-old/read-0" {
+		t.Errorf("got %q, want the old attempt, the catalog that was replaced and what a probe left", keys)
 	}
 	if n, err := l.Sweep(ctx, plan); n != len(keys) || err != nil {
 		t.Errorf("removed %d, %v; want %d", n, err, len(keys))

@@ -164,7 +164,7 @@ func (p *probe) parts(ctx context.Context) (Verdict, string) {
 			return failed("the read of a part says size %d and tag %q of an object of size %d and tag %q", o.Size, o.Tag, size, tag)
 		}
 	}
-	return OK, "parts from the begin, the middle and the end were right"
+	return OK, "parts from the beginning, the middle and the end were right"
 }
 
 func (p *probe) conditionalGet(ctx context.Context) (Verdict, string) {

@@ -1,0 +1,325 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
+)
+
+// Derived objects: the index of each type, and what is told about types besides
+// the catalog. They are for others who look at the bucket. They are never truth:
+// they are written beside commits, may lag or be missing, and whoever writes one
+// makes it from a shelf, so that writing is repairing.
+
+// touchedBy is what the publication that has made a tip has touched, for derive.
+// It does not know the types whose files a compaction has replaced.
+func touchedBy(t *tip) (touched []typeName, schemaChanged bool) {
+	if m := t.manifest; m != nil && m.Attempt == t.head.Attempt {
+		for i := range m.Files {
+			touched = append(touched, m.Files[i].typeName())
+		}
+	}
+	return touched, t.catalog.Attempt == t.head.Attempt
+}
+
+const (
+	// deriveGrowth is the part of an index that is new when it is written again
+	// within a burst: rounds by the thousand cost writes by the dozen.
+	deriveGrowth = 16
+	// deriveQuiet is how long nobody asks after a burst.
+	deriveQuiet = 200 * time.Millisecond
+)
+
+// deriver writes derived objects. One call at a time does so, from the newest
+// shelf that it knows. In a burst of rounds it waits until there is enough to
+// write, or the burst is over; the first round is not kept waiting.
+type deriver struct {
+	origin *log
+
+	asked   sync.Mutex // guards what follows
+	job     derivation // what is wanted and not begun
+	left    derivation // what has failed; it is tried again with whatever is wanted next
+	queued  int        // calls that were announced and have not come
+	busy    bool
+	hurry   bool                  // somebody waits until all is written
+	settled bool                  // nothing is put off any more
+	more    chan struct{}         // told that more is wanted, or nothing is put off; nil until somebody waits
+	rested  time.Time             // when something was written last
+	fault   string                // what went wrong last; "" once it was made good
+	tags    map[string]bucket.Tag // of indexes as this deriver wrote them
+}
+
+// derivation is objects that are to be written.
+type derivation struct {
+	shelf   *shelf
+	types   map[typeName]bool
+	schemas bool
+	rounds  int // that want it
+}
+
+func (j *derivation) empty() bool { return len(j.types) == 0 && !j.schemas }
+
+// add adds what another one wants. The newer shelf counts.
+func (j *derivation) add(o derivation) {
+	if j.shelf == nil || o.shelf != nil && o.shelf.tip.head.Sequence > j.shelf.tip.head.Sequence {
+		j.shelf = o.shelf
+	}
+	if j.types == nil {
+		j.types = map[typeName]bool{}
+	}
+	maps.Copy(j.types, o.types)
+	j.schemas = j.schemas || o.schemas
+	j.rounds += o.rounds
+}
+
+// remove removes what another one wants.
+func (j *derivation) remove(o derivation) {
+	maps.DeleteFunc(j.types, func(t typeName, _ bool) bool { return o.types[t] })
+	j.schemas = j.schemas && !o.schemas
+}
+
+// enough reports whether so much is new that it is worth writing.
+func (j *derivation) enough() bool {
+	files := 0
+	for t := range j.types {
+		files = max(files, len(j.shelf.files[t]))
+	}
+	return j.schemas || j.rounds >= files/deriveGrowth
+}
+
+// derive brings the derived objects of the types that were touched up to date
+// with a shelf, and those about types if these have changed. It is called beside
+// commits and returns at once if another call is at work, which then does this
+// too. An error is remembered as the last index warning and nothing else.
+func (d *deriver) derive(ctx context.Context, s *shelf, touched []typeName, schemaChanged bool) {
+	d.asked.Lock()
+	defer d.asked.Unlock()
+	want := derivation{s, map[typeName]bool{}, schemaChanged, 1}
+	for _, t := range touched {
+		want.types[t] = true
+	}
+	if schemaChanged { // what was purged is not listed any more
+		for t := range s.types.purged {
+			want.types[t] = true
+		}
+	}
+	d.queued = max(0, d.queued-1)
+	d.job.add(want)
+	d.tell()
+	if d.busy {
+		return
+	}
+	d.busy = true
+	d.job.add(d.left)
+	d.left = derivation{}
+	for !d.job.empty() {
+		d.gather()
+		job := d.job
+		d.job = derivation{shelf: job.shelf}
+		d.asked.Unlock()
+		failed, err := d.write(ctx, job)
+		d.asked.Lock()
+		d.left.remove(job)
+		d.left.add(failed)
+		d.rested = time.Now()
+		if err != nil {
+			d.fault = strings.ReplaceAll(err.Error(), "\n", "; ")
+		}
+	}
+	d.busy = false
+	if d.left.empty() {
+		d.fault = ""
+	}
+}
+
+// gather lets others ask, after something was written a moment ago, until there
+// is enough to write or nobody asks any more. It is called and returns with the
+// lock.
+func (d *deriver) gather() {
+	for time.Since(d.rested) < deriveQuiet && !d.settled && !d.hurry && !d.job.enough() {
+		if d.more == nil {
+			d.more = make(chan struct{}, 1)
+		}
+		quiet := time.NewTimer(deriveQuiet)
+		d.asked.Unlock()
+		over := false
+		select {
+		case <-d.more:
+			quiet.Stop()
+		case <-quiet.C:
+			over = true
+		}
+		d.asked.Lock()
+		if over {
+			return
+		}
+		d.rested = time.Now() // the burst goes on
+	}
+}
+
+// tell wakes who gathers. It is called with the lock.
+func (d *deriver) tell() {
+	select {
+	case d.more <- struct{}{}:
+	default:
+	}
+}
+
+// announce tells that a call is about to come.
+func (d *deriver) announce() {
+	d.asked.Lock()
+	defer d.asked.Unlock()
+	d.queued++
+}
+
+// rest waits until all that this handle wants written is.
+func (d *deriver) rest(ctx context.Context) error {
+	for {
+		d.asked.Lock()
+		d.hurry = d.busy || d.queued > 0
+		hurry := d.hurry
+		d.tell()
+		d.asked.Unlock()
+		if !hurry {
+			return nil
+		}
+		timer := time.NewTimer(time.Millisecond)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// settle lets everything that is wanted be written at once, now and from now on.
+// It is called when the lake is closed, before what is written beside commits is
+// waited for.
+func (d *deriver) settle() {
+	d.asked.Lock()
+	defer d.asked.Unlock()
+	d.settled = true
+	d.tell()
+}
+
+// LastIndexWarning tells why derived objects of this handle's last commits could
+// not be written; "" if they were. Answers do not depend on them.
+func (b *Backend) LastIndexWarning() string { return b.deriver.warning() }
+
+// warning tells why something could not be written; "" if all was.
+func (d *deriver) warning() string {
+	d.asked.Lock()
+	defer d.asked.Unlock()
+	return d.fault
+}
+
+// write writes what is wanted and returns what could not be.
+func (d *deriver) write(ctx context.Context, job derivation) (derivation, error) {
+	names := slices.SortedFunc(maps.Keys(job.types), typeName.compare)
+	errs := make([]error, len(names)+1)
+	failed := derivation{types: map[typeName]bool{}}
+	_ = sideBySide(len(errs), func(i int) error {
+		switch {
+		case i < len(names):
+			errs[i] = d.writeIndex(ctx, job.shelf, names[i])
+		case job.schemas:
+			errs[i] = d.origin.writeSchemas(ctx)
+		}
+		return nil
+	})
+	var told []error
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			continue
+		case i < len(names):
+			failed.types[names[i]] = true
+		default:
+			failed.schemas = true
+		}
+		if told = append(told, err); len(told) > 3 {
+			told[3] = onto.Errorf(onto.Unavailable, "and others")
+		}
+	}
+	return failed, errors.Join(told[:min(len(told), 4)]...)
+}
+
+// writeIndex writes the index of one type. One that this deriver wrote and nobody
+// has touched since need not be read again.
+func (d *deriver) writeIndex(ctx context.Context, s *shelf, t typeName) error {
+	key := indexKey(t)
+	d.asked.Lock()
+	tag := d.tags[key]
+	delete(d.tags, key)
+	d.asked.Unlock()
+	var err error
+	if tag != "" {
+		tag, err = d.origin.b.Swap(ctx, key, encode(indexOf(s, t)), tag)
+	}
+	if tag == "" || err != nil {
+		tag, err = d.origin.amend(ctx, key, func(old []byte) ([]byte, error) { return d.origin.nextIndex(ctx, s, t, old) })
+	}
+	if err != nil {
+		return unwritten(key, err)
+	}
+	d.asked.Lock()
+	defer d.asked.Unlock()
+	if d.tags == nil {
+		d.tags = map[string]bucket.Tag{}
+	}
+	d.tags[key] = tag
+	return nil
+}
+
+// amendTries is how often a derived object is tried for when the storage fails.
+// Who loses to others tries for as long as there is patience.
+const amendTries = 3
+
+// amend makes a derived object what it should be. Should is asked after the
+// object was read, with nil if there is none, and returns nil if it is to stay.
+// The tag is "" then.
+func (l *log) amend(ctx context.Context, key string, should func(old []byte) ([]byte, error)) (bucket.Tag, error) {
+	wait := l.waiter()
+	for failures := 0; ; {
+		tag, err := l.amendOnce(ctx, key, should)
+		switch {
+		case err == nil || definite(err):
+			return tag, err
+		case errors.Is(err, bucket.ErrChanged), errors.Is(err, bucket.ErrExists), errors.Is(err, bucket.ErrNotFound), errors.Is(err, bucket.ErrConflict):
+		default:
+			if failures++; failures == amendTries {
+				return "", err
+			}
+		}
+		if late := wait.pause(ctx); late != nil {
+			return "", errors.Join(err, late)
+		}
+	}
+}
+
+func (l *log) amendOnce(ctx context.Context, key string, should func(old []byte) ([]byte, error)) (bucket.Tag, error) {
+	o, err := l.b.Get(ctx, key, bucket.Range{}, "")
+	missing := errors.Is(err, bucket.ErrNotFound)
+	if err != nil && !missing {
+		return "", err
+	}
+	if !missing && o.Data == nil {
+		o.Data = []byte{} // it is there
+	}
+	body, err := should(o.Data)
+	switch {
+	case err != nil || body == nil || !missing && string(body) == string(o.Data):
+		return "", err
+	case missing:
+		return l.b.Create(ctx, key, body)
+	}
+	return l.b.Swap(ctx, key, body, o.Tag)
+}

@@ -1,0 +1,28 @@
+package lake
+
+import (
+	"context"
+	"iter"
+)
+
+// rounds yields the manifests that a tip leads to, newest first, one by one. It
+// trusts nothing but the parents.
+func (l *log) rounds(ctx context.Context, t *tip) iter.Seq2[*manifest, error] {
+	return func(yield func(*manifest, error) bool) {
+		m := t.manifest
+		for m != nil {
+			if !yield(m, nil) || m.ParentPath == nil {
+				return
+			}
+			before, err := l.readManifest(ctx, *m.ParentPath, m.StoreID)
+			if err == nil && before.CommitID != m.First-1 {
+				err = damaged(*m.ParentPath, "it ends with commit %d, and the round after it begins with %d", before.CommitID, m.First)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			m = before
+		}
+	}
+}
