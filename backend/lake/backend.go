@@ -53,11 +53,13 @@ type Backend struct {
 	opts  Options
 	files *reader
 
-	group   group          // of callers that want to write
-	recent  *recent        // used by whoever has the lead
-	keys    keyring        // likewise
-	aside   sync.WaitGroup // what is written beside commits
-	deriver deriver        // of what is derived from commits
+	group   group           // of callers that want to write
+	recent  *recent         // used by whoever has the lead
+	keys    keyring         // likewise
+	aside   sync.WaitGroup  // what is written beside commits, and long streams
+	life    context.Context // ends with Close
+	end     context.CancelFunc
+	deriver deriver // of what is derived from commits
 
 	mu        sync.Mutex // guards what follows
 	shelf     *shelf     // the newest that was needed
@@ -70,6 +72,7 @@ type Backend struct {
 // the bucket from then on, also when Open fails.
 func Open(ctx context.Context, b bucket.Bucket, opts *Options) (*Backend, error) {
 	l := &Backend{group: group{lead: make(chan struct{}, 1)}, recent: newRecent()}
+	l.life, l.end = context.WithCancel(context.Background())
 	if opts != nil {
 		l.opts = *opts
 	}
@@ -79,6 +82,7 @@ func Open(ctx context.Context, b bucket.Bucket, opts *Options) (*Backend, error)
 	}}
 	l.keys.log, l.deriver.origin = l.log, l.log
 	if err := l.open(ctx); err != nil {
+		l.end()
 		b.Close()
 		return nil, err
 	}
@@ -176,7 +180,7 @@ func (b *Backend) usable(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return onto.Errorf(onto.Closed, "the store was closed")
+		return closedError()
 	}
 	return ctx.Err()
 }
@@ -295,8 +299,8 @@ func (b *Backend) TypesSeen() int64 {
 	return b.typesSeen
 }
 
-// Close implements [backend.Backend]. A round under way ends first; questions fail
-// with Closed when they go on.
+// Close implements [backend.Backend]. What is being published ends first; questions
+// and long streams fail with Closed when they go on.
 func (b *Backend) Close() error {
 	b.group.lead <- struct{}{}
 	defer func() { <-b.group.lead }()
@@ -308,6 +312,7 @@ func (b *Backend) Close() error {
 	b.closed = true
 	engine := b.engine
 	b.mu.Unlock()
+	b.end()
 	b.deriver.settle()
 	b.aside.Wait()
 	var err error
@@ -316,6 +321,29 @@ func (b *Backend) Close() error {
 	}
 	return errors.Join(err, b.files.closeAll(), b.log.b.Close())
 }
+
+// whileOpen calls f with a context that ends when the lake is closed, which waits
+// for it.
+func (b *Backend) whileOpen(ctx context.Context, f func(context.Context) error) error {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return closedError()
+	}
+	b.aside.Add(1)
+	b.mu.Unlock()
+	defer b.aside.Done()
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(b.life, cancel)()
+	err := f(inner)
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		return closedError()
+	}
+	return err
+}
+
+func closedError() error { return onto.Errorf(onto.Closed, "the store was closed") }
 
 var (
 	_ backend.Backend     = (*Backend)(nil)

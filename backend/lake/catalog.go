@@ -56,6 +56,9 @@ func parseCatalog(path string, body []byte) (*catalog, error) {
 	if err := json.Unmarshal(body, c); err != nil {
 		return nil, damaged(path, "it is not JSON: %w", err)
 	}
+	if err := checkSeal(path, body); err != nil {
+		return nil, err
+	}
 	if c.StoreID == "" || c.Attempt == "" {
 		return nil, damaged(path, "a member is missing")
 	}

@@ -31,6 +31,16 @@ func logFaults() []fault {
 			return path
 		}},
 		{"a manifest that is no JSON", "object_damaged", func(s *sample) string { path, _ := s.round(4); s.write(path, []byte("{")); return path }},
+		{"a manifest that was changed", "object_damaged", func(s *sample) string {
+			path, _ := s.round(4)
+			s.write(path, bytes.Replace(s.read(path), []byte(`"created_at":"2`), []byte(`"created_at":"3`), 1))
+			return path
+		}},
+		{"a catalog that was changed", "object_damaged check_stopped", func(s *sample) string {
+			path := s.tip().head.Catalog
+			s.write(path, bytes.Replace(s.read(path), []byte(`"created_at":"2`), []byte(`"created_at":"3`), 1))
+			return path
+		}},
 		{"a manifest of another store", "object_foreign", func(s *sample) string { return s.editRound(4, func(m *manifest) { m.StoreID = "X" }) }},
 		{"a manifest with another commit", "commit_gap", func(s *sample) string { return s.editRound(4, func(m *manifest) { m.Commits[0].ID++ }) }},
 		{"a manifest with a commit too many", "commit_gap", func(s *sample) string {

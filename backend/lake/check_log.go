@@ -156,7 +156,7 @@ func (w *walk) lostRound(at *link) error {
 // misfit reports a manifest that contradicts itself, or is none.
 func (w *walk) misfit(at *link, body []byte, err error) error {
 	m := new(manifest)
-	if json.Unmarshal(body, m) != nil {
+	if json.Unmarshal(body, m) != nil || sealBroken(body) {
 		return w.flawed(at.path, err)
 	}
 	for i, e := range m.Commits {
@@ -204,6 +204,9 @@ func (w *walk) round(at *link, m *manifest) (*link, error) {
 	}
 	w.after, w.known = m, m.Ancestors
 	w.note(at.path)
+	for i := range m.Files { // those of a long commit have an attempt of their own
+		w.note(m.Files[i].Path)
+	}
 	switch {
 	case m.First == 1 && m.ParentPath == nil:
 		return nil, w.first(m)

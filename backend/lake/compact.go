@@ -109,11 +109,18 @@ func due(files []fileEntry, limit int64) []fileEntry {
 		for len(files) > 0 && files[len(files)-1].Bytes <= limit/compactFan {
 			files = files[:len(files)-1]
 		}
-		if len(files) > 0 {
-			files = files[:len(files)-1]
-		}
+		files = withoutLast(files)
 	}
 	return nil
+}
+
+// withoutLast leaves out the last file and all parts of it.
+func withoutLast(files []fileEntry) []fileEntry {
+	n := len(files)
+	for n > 0 && files[n-1].First == files[len(files)-1].First {
+		n--
+	}
+	return files[:n]
 }
 
 // dueAtEnd returns those of the newest files that are to be merged, or none.
@@ -192,14 +199,18 @@ func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, 
 	if err != nil {
 		return false, err
 	}
-	merged, err := b.merge(ctx, s, item.entries)
+	disk, err := newDisk(b.files.cache)
+	if err != nil {
+		return false, err
+	}
+	defer disk.close()
+	merged, err := b.merge(ctx, s, item.entries, disk)
 	if errors.Is(err, errReplaced) { // another compaction was faster
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	defer closeFiles(merged)
 	entries, replaced, err := b.log.replace(ctx, item.entries, merged, s)
 	if err != nil || !replaced {
 		return false, err
@@ -305,7 +316,7 @@ func (l *log) replace(ctx context.Context, old []fileEntry, files []dataFile, s 
 		h := now.head.next(now.body, attempt, l.set.runtime, l.now())
 		h.Catalog = catalogPath(h.Sequence, attempt)
 		return &proposal{
-			objects: []object{{h.Catalog, encode(&c)}},
+			objects: []object{{h.Catalog, encodeSealed(&c)}},
 			next:    &tip{head: h, manifest: now.manifest, catalog: &c},
 		}, nil
 	})

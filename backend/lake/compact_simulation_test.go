@@ -18,18 +18,22 @@ func (s *simulation) compact(ctx context.Context, l *log, client int) {
 	}
 	for n := range 6 {
 		time.Sleep(time.Duration(400+300*client) * time.Millisecond)
-		t, err := l.load(ctx)
-		if err != nil {
-			continue
-		}
-		shelf, err := l.shelve(ctx, t, nil)
-		if err != nil {
-			continue
-		}
-		files := shelf.files[typeName{onto.KindEntity, "T"}]
-		if files = files[min(len(files), n%3):]; len(files) < 2 {
-			continue
-		}
+		s.compactOnce(ctx, l, n%3)
+	}
+}
+
+// compactOnce merges all files but some of the oldest.
+func (s *simulation) compactOnce(ctx context.Context, l *log, but int) {
+	t, err := l.load(ctx)
+	if err != nil {
+		return
+	}
+	shelf, err := l.shelve(ctx, t, nil)
+	if err != nil {
+		return
+	}
+	files := shelf.files[typeName{onto.KindEntity, "T"}]
+	if files = files[min(len(files), but):]; len(files) >= 2 {
 		s.merge(ctx, l, shelf, files)
 	}
 }

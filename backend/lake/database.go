@@ -18,7 +18,7 @@ func (b *Backend) start() (*duck.Engine, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return nil, onto.Errorf(onto.Closed, "the store was closed")
+		return nil, closedError()
 	}
 	if b.engine != nil {
 		return b.engine, nil

@@ -248,11 +248,9 @@ func (b *Backend) groundOn(ctx context.Context, s *shelf, members []*member) (*g
 	}
 	wanted := map[typeName][]onto.Identity{}
 	for _, m := range members {
-		if m.draft == nil {
-			m.barred = b.log.mayWrite(ctx, s.tip, nil)
+		if m.barred = m.mayWrite(ctx, b.log, s.tip); m.draft == nil {
 			continue
 		}
-		m.barred = b.log.mayWrite(ctx, s.tip, m.draft.Lease)
 		for i := range m.draft.writes {
 			b.want(g, wanted, m.draft.writes[i].Identity)
 		}

@@ -30,13 +30,20 @@ type member struct {
 	result onto.Result
 	named  []onto.SchemaVersion
 	err    error         // why it is refused
+	panic  any           // what its Admit panicked with; nil if it did not
 	barred error         // why it may not write, or not with the lease that it carries
+	kept   *onto.Lease   // the write lease, if it was taken for the member; nil otherwise
 	done   chan struct{} // closed when it has its verdict
 }
 
 // decide gives a member its verdict on the ground.
 func (m *member) decide(g *ground) {
-	m.result, m.named = onto.Result{}, nil
+	m.result, m.named, m.panic = onto.Result{}, nil, nil
+	defer func() {
+		if m.panic = recover(); m.panic != nil { // it is the caller's own
+			m.err = errPanicked
+		}
+	}()
 	switch {
 	case m.draft != nil:
 		m.result, m.err = g.append(m.draft, m.barred)
@@ -45,6 +52,29 @@ func (m *member) decide(g *ground) {
 	default:
 		m.named, m.err = g.register(m.registration)
 	}
+}
+
+// verdict is what the caller of a draft is told.
+func (m *member) verdict(err error) (onto.Result, error) {
+	if err != nil {
+		return onto.Result{}, err
+	}
+	return m.result, nil
+}
+
+// mayWrite tells why a member may not write on top of a tip; nil if it may.
+func (m *member) mayWrite(ctx context.Context, l *log, t *tip) error {
+	var carried *onto.Lease
+	if m.draft != nil {
+		carried = m.draft.Lease
+	}
+	if m.kept == nil {
+		return l.mayWrite(ctx, t, carried)
+	}
+	if err := l.mayWrite(ctx, t, m.kept); err != nil {
+		return err
+	}
+	return l.carries(ctx, t, carried)
 }
 
 // submit lets a caller write and returns when it is published or refused.
@@ -58,22 +88,25 @@ func (b *Backend) submit(ctx context.Context, m *member) error {
 	b.group.mu.Unlock()
 	select {
 	case <-m.done:
-		return m.err
 	case <-ctx.Done():
 		if b.group.leave(m) {
 			return ctx.Err()
 		}
-		<-m.done // it is being published: it stays to the end
-		return m.err
 	case b.group.lead <- struct{}{}:
+		defer func() { <-b.group.lead }()
+		if members := b.group.take(); len(members) > 0 {
+			b.publish(members)
+		}
 	}
-	defer func() { <-b.group.lead }()
-	if members := b.group.take(); len(members) > 0 {
-		b.publish(members)
+	<-m.done // if it is being published it stays to the end
+	if m.panic != nil {
+		panic(m.panic)
 	}
-	<-m.done
 	return m.err
 }
+
+// errPanicked is the verdict of a member whose Admit has panicked.
+var errPanicked = errors.New("the caller panicked")
 
 // leave takes a member out of the group. It reports false if somebody is
 // publishing for it.
@@ -166,7 +199,7 @@ func (b *Backend) proposal(t *tip, g *ground, files []dataFile, c *catalog, evol
 	if evolved {
 		h := p.next.head
 		c.Attempt, h.Catalog = attempt, catalogPath(h.Sequence, attempt)
-		p.objects = append(p.objects, object{h.Catalog, encode(c)})
+		p.objects = append(p.objects, object{h.Catalog, encodeSealed(c)})
 		p.next.catalog = c
 	}
 	return p
@@ -227,8 +260,7 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 		return onto.Result{}, onto.Errorf(onto.Invalid, "only a stream can evolve types").WithHint("append the draft as a stream")
 	}
 	m := &member{draft: &draft{Draft: d, writes: d.Writes, hash: d.Hash()}}
-	err := b.submitFree(ctx, m, b.submit)
-	return m.result, err
+	return m.verdict(b.submitFree(ctx, m, b.submit))
 }
 
 // submitFree lets a caller write with a function such as submit, and again for as

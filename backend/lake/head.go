@@ -69,10 +69,14 @@ func parseHead(body []byte) (*head, error) {
 	if err := json.Unmarshal(body, h); err != nil {
 		return nil, damaged(headKey, "it is not JSON: %w", err)
 	}
-	switch {
-	case h.Format > Format:
+	if h.Format > Format {
 		return nil, onto.Errorf(onto.Unsupported, "%s: format %d, this program reads up to %d", headKey, h.Format, Format).
 			WithHint("use a newer onto")
+	}
+	if err := checkSeal(headKey, body); err != nil {
+		return nil, err
+	}
+	switch {
 	case h.Format < 1 || h.StoreID == "":
 		return nil, onto.Errorf(onto.Unsupported, "%s: it is not the head of a lake of this program", headKey).
 			WithHint("name another bucket or prefix")

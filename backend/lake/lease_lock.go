@@ -171,8 +171,11 @@ func (l *log) writeLock(ctx context.Context, old *holding, k *lock) (bool, error
 			l.locks.see(&holding{key: old.key, epoch: k.Epoch, tag: tag}, 0)
 			return true, nil
 		case errors.Is(err, bucket.ErrConflict) || errors.Is(err, bucket.ErrThrottled): // nothing happened
-		case !unsure && overtaken(err):
-			return false, nil
+		case !unsure && overtaken(err): // if by itself, somebody on the way has sent it twice
+			if now, err := l.readLockOnce(ctx, old.key, ""); err == nil {
+				return now.attempt == k.Attempt, nil
+			}
+			unsure = true
 		case !unsure && definite(err):
 			return false, err
 		case l.planted(lockIsMine):

@@ -113,6 +113,9 @@ func parseManifest(path string, body []byte) (*manifest, error) {
 	if err := json.Unmarshal(body, m); err != nil {
 		return nil, damaged(path, "it is not JSON: %w", err)
 	}
+	if err := checkSeal(path, body); err != nil {
+		return nil, err
+	}
 	n := int64(len(m.Commits))
 	switch {
 	case m.CommitID < 1 || m.First < 1 || m.First > m.CommitID || n != m.CommitID-m.First+1:

@@ -10,8 +10,8 @@ import (
 
 // merge reads files of a type and writes their rows into one, sorted by identity,
 // then commit, or into several if one would be too large. Rows that were purged are
-// left out. The caller closes what is returned.
-func (b *Backend) merge(ctx context.Context, s *shelf, files []fileEntry) ([]dataFile, error) {
+// left out.
+func (b *Backend) merge(ctx context.Context, s *shelf, files []fileEntry, disk *disk) ([]dataFile, error) {
 	t := files[0].typeName()
 	_, release, err := b.files.locals(ctx, files) // side by side, before they are read one by one
 	if err != nil {
@@ -22,8 +22,7 @@ func (b *Backend) merge(ctx context.Context, s *shelf, files []fileEntry) ([]dat
 	for i := range files {
 		rows[i] = b.files.all(ctx, &files[i], s.types.purged[t])
 	}
-	out := &partWriter{cache: b.files.cache, layout: s.types.layout(t), limit: b.opts.FileBytes + b.opts.FileBytes/4}
-	defer out.abandon()
+	out := &partWriter{disk: disk, layout: s.types.layout(t), limit: b.opts.FileBytes + b.opts.FileBytes/4}
 	var last onto.Version
 	for v, err := range inOrder(rows, compareVersions) {
 		if err != nil {

@@ -14,49 +14,64 @@ import (
 	"github.com/ontologia/onto/backend/lake/parquet"
 )
 
-// diskFile is the body of a data file that is too large to be held for long. The
-// file has no name: it is gone when it is closed.
-type diskFile struct {
-	file  *cache.Scratch
-	out   *bufio.Writer
-	sum   hash.Hash
-	bytes int64
-	err   error // of the disk
+// disk holds the bodies of data files that are too large to be held in memory, one
+// after the other in a file without a name: it is gone when it is closed.
+type disk struct {
+	file *cache.Scratch
+	size int64
 }
 
-func newDiskFile(c *cache.Cache) (*diskFile, error) {
+func newDisk(c *cache.Cache) (*disk, error) {
 	f, err := c.Scratch()
-	if err != nil {
-		return nil, err
-	}
-	return &diskFile{file: f, out: bufio.NewWriterSize(io.NewOffsetWriter(f, 0), 1<<20), sum: sha256.New()}, nil
+	return &disk{file: f}, err
+}
+
+func (d *disk) close() { d.file.Close() }
+
+// begin begins a body after the last one, which has ended.
+func (d *disk) begin() *diskFile {
+	out := bufio.NewWriterSize(io.NewOffsetWriter(d.file, d.size), 1<<20)
+	return &diskFile{disk: d, offset: d.size, out: out, sum: sha256.New()}
+}
+
+// diskFile is the body of a data file on disk.
+type diskFile struct {
+	disk          *disk
+	offset, bytes int64
+	out           *bufio.Writer // nil when it has ended
+	sum           hash.Hash
+	err           error // of the disk
 }
 
 // Write implements [io.Writer].
-func (d *diskFile) Write(p []byte) (int, error) {
-	d.sum.Write(p)
-	d.bytes += int64(len(p))
-	var n int
-	n, d.err = d.out.Write(p)
-	return n, d.err
+func (f *diskFile) Write(p []byte) (n int, err error) {
+	f.sum.Write(p)
+	f.bytes += int64(len(p))
+	n, f.err = f.out.Write(p)
+	return n, f.err
 }
 
-func (d *diskFile) sha256() string { return hex.EncodeToString(d.sum.Sum(nil)) }
+// end completes the body.
+func (f *diskFile) end() error {
+	f.err = f.out.Flush()
+	f.disk.size, f.out = f.disk.size+f.bytes, nil
+	return f.err
+}
+
+func (f *diskFile) sha256() string { return hex.EncodeToString(f.sum.Sum(nil)) }
 
 // read returns the body.
-func (d *diskFile) read() ([]byte, error) {
-	body := make([]byte, d.bytes)
-	_, err := io.ReadFull(io.NewSectionReader(d.file, 0, d.bytes), body)
+func (f *diskFile) read() ([]byte, error) {
+	body := make([]byte, f.bytes)
+	_, err := io.ReadFull(io.NewSectionReader(f.disk.file, f.offset, f.bytes), body)
 	return body, err
 }
-
-func (d *diskFile) close() { d.file.Close() }
 
 // partWriter writes versions of one type, which come in the order of identity,
 // then commit, to data files on disk. It begins another part where one has grown
 // large enough, between two identities.
 type partWriter struct {
-	cache  *cache.Cache
+	disk   *disk
 	layout *parquet.Layout
 	limit  int64 // bytes of a part
 
@@ -93,10 +108,7 @@ func (p *partWriter) write(v *onto.Version) error {
 }
 
 func (p *partWriter) beginPart() (err error) {
-	if p.out, err = newDiskFile(p.cache); err != nil {
-		return err
-	}
-	p.newest, p.written, p.pending = 0, 0, 0
+	p.out, p.newest, p.written, p.pending = p.disk.begin(), 0, 0, 0
 	p.rows, err = parquet.NewWriter(p.out, p.layout)
 	return err
 }
@@ -104,7 +116,7 @@ func (p *partWriter) beginPart() (err error) {
 func (p *partWriter) endPart() error {
 	sum, err := p.rows.Close()
 	if err == nil {
-		err = p.out.out.Flush()
+		err = p.out.end()
 	}
 	if err != nil {
 		return cmp.Or(p.out.err, err)
@@ -113,55 +125,43 @@ func (p *partWriter) endPart() error {
 		kind: p.layout.Kind, typ: p.layout.Type, version: p.newest, rows: sum.Rows, typed: sum.Typed, unique: sum.Unique,
 		disk: p.out, part: len(p.parts),
 	})
-	p.out.out = nil // its buffer
 	p.out, p.rows = nil, nil
 	return nil
 }
 
-// end returns the parts, which the caller closes.
+// end completes the last part and returns them all.
 func (p *partWriter) end() ([]dataFile, error) {
-	if p.out != nil {
-		if err := p.endPart(); err != nil {
-			return nil, err
-		}
+	if p.out == nil {
+		return p.parts, nil
 	}
-	parts := p.parts
-	p.parts = nil
-	return parts, nil
-}
-
-// abandon closes what end has not returned.
-func (p *partWriter) abandon() {
-	if p.out != nil {
-		p.out.close()
-	}
-	closeFiles(p.parts)
-}
-
-// closeFiles gives back what files take on disk.
-func closeFiles(files []dataFile) {
-	for i := range files {
-		if d := files[i].disk; d != nil {
-			d.close()
-		}
-	}
+	err := p.endPart()
+	return p.parts, err
 }
 
 // uploadsAtOnce is how many bodies are read from disk at the same time.
 const uploadsAtOnce = 2
 
-// uploadFiles writes data files before the round that they are for.
+// uploadFiles writes data files before the round that they are for. It ends with
+// the first that fails.
 func (l *log) uploadFiles(ctx context.Context, files []dataFile, commit int64, attempt string) error {
-	return atMost(uploadsAtOnce, len(files), func(i int) error {
-		f := &files[i]
-		if err := ctx.Err(); err != nil {
-			return err
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	_ = atMost(uploadsAtOnce, len(files), func(i int) error {
+		if ctx.Err() != nil {
+			return nil
 		}
+		f := &files[i]
+		f.key = f.path(commit, attempt)
 		body, err := f.content()
 		if err != nil {
-			return onto.Errorf(onto.Unavailable, "read back %s from the cache directory: %w", f.path(commit, attempt), err)
+			err = onto.Errorf(onto.Unavailable, "read back %s from the cache directory: %w", f.key, err)
+		} else {
+			err = l.create(ctx, object{f.key, body})
 		}
-		f.key = f.path(commit, attempt)
-		return l.create(ctx, object{f.key, body})
+		if err != nil {
+			cancel(err)
+		}
+		return err
 	})
+	return context.Cause(ctx)
 }

@@ -16,6 +16,7 @@ type pieces struct {
 	backend *Backend
 	shelf   *shelf
 	types   *types // that the draft leaves behind
+	disk    *disk
 
 	piece   []backend.Write
 	bytes   int64 // of piece
@@ -102,7 +103,7 @@ func (p *pieces) write(v *onto.Version) error {
 		}
 	}
 	if p.out == nil {
-		p.out = &partWriter{cache: p.backend.files.cache, layout: p.types.layout(t), limit: 2 * p.backend.opts.StreamBytes}
+		p.out = &partWriter{disk: p.disk, layout: p.types.layout(t), limit: 2 * p.backend.opts.StreamBytes}
 	}
 	return p.out.write(v)
 }
@@ -119,12 +120,4 @@ func (p *pieces) endType() error {
 	p.files = slices.Concat(p.files, parts)
 	p.out = nil
 	return nil
-}
-
-// abandon closes what nobody has taken.
-func (p *pieces) abandon() {
-	if p.out != nil {
-		p.out.abandon()
-	}
-	closeFiles(p.files)
 }

@@ -82,7 +82,7 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 // published.
 func (l *log) try(ctx context.Context, t *tip, p *proposal) (done bool, err error) {
 	l.forgetFree(t, p.next.head)
-	p.next.body = encode(p.next.head)
+	p.next.body = encodeSealed(p.next.head)
 	if err := l.upload(ctx, p.objects); err != nil {
 		return false, err // the janitor finds what is left
 	}

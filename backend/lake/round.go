@@ -107,7 +107,7 @@ func (l *log) proposeRound(t *tip, r *round, attempt string) *proposal {
 	}
 	m.LastTouched = touch(m.LastTouched, m.Files, m.CommitID)
 	path := manifestPath(m.CommitID, attempt)
-	p.objects = append(p.objects, object{path, encode(m)})
+	p.objects = append(p.objects, object{path, encodeSealed(m)})
 	h := t.head.next(t.body, attempt, l.set.runtime, l.now())
 	h.CommitID, h.ManifestPath = m.CommitID, &path
 	p.next = &tip{head: h, manifest: m, catalog: t.catalog}
@@ -135,7 +135,7 @@ func (l *log) change(ctx context.Context, edit func(c *catalog, commit int64) (b
 		h := t.head.next(t.body, attempt, l.set.runtime, l.now())
 		h.Catalog = catalogPath(h.Sequence, attempt)
 		return &proposal{
-			objects: []object{{h.Catalog, encode(&c)}},
+			objects: []object{{h.Catalog, encodeSealed(&c)}},
 			next:    &tip{head: h, manifest: t.manifest, catalog: &c},
 		}, nil
 	})
@@ -157,12 +157,12 @@ func (l *log) makeLake(ctx context.Context, store string) (*tip, error) {
 		UpdatedAt: l.now(), RuntimeID: l.set.runtime, Catalog: catalogPath(1, attempt),
 	}
 	c := &catalog{StoreID: store, Attempt: attempt, Types: []schemaEntry{}, Checkpoints: []checkpointEntry{}}
-	if err := l.create(ctx, object{h.Catalog, encode(c)}); err != nil {
+	if err := l.create(ctx, object{h.Catalog, encodeSealed(c)}); err != nil {
 		return nil, err
 	}
 	wait := l.waiter()
 	for {
-		_, err := l.b.Create(ctx, headKey, encode(h))
+		_, err := l.b.Create(ctx, headKey, encodeSealed(h))
 		if l.planted(ownExistingHead) && errors.Is(err, bucket.ErrExists) {
 			_ = l.b.Delete(ctx, headKey)
 			continue

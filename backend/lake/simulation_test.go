@@ -147,7 +147,8 @@ func simulateOn(w *world, seed uint64, m mistake) *simulation {
 	return s
 }
 
-// write publishes rounds of one to three commits, each with a key of its own.
+// write publishes rounds of one to three commits, each with a key of its own. One
+// of the writers compacts as well, whoever holds a lease.
 func (s *simulation) write(ctx context.Context, l *log, writer int) {
 	if !s.begin(ctx, l) {
 		return
@@ -162,6 +163,9 @@ func (s *simulation) write(ctx context.Context, l *log, writer int) {
 		m, err := s.patient(ctx, l, keys)
 		s.outcome(keys, m, err)
 		s.noted(writer, call, keys, m, err)
+		if writer == 3 {
+			s.compactOnce(ctx, l, n%2)
+		}
 	}
 }
 
@@ -404,12 +408,13 @@ func TestSimulation(t *testing.T) {
 	t.Logf("%d seeds: %d commits acknowledged, %d unknown, %d refused; %d leases; %d compactions; faults active in runs: %v", seeds, acked, unsure, refused, leases, compacted, active)
 }
 
-// caughtBy are seeds that are known to catch mistakes which few do. The search
-// begins there.
+// caughtBy are seeds that are known to catch mistakes which few do, one in hundreds
+// or thousands. The search begins there. Any change of the order of requests makes
+// them others.
 func caughtBy() map[mistake]uint64 {
 	return map[mistake]uint64{
-		silentRenewal: 835, unnamedLease: 693, freeForever: 507, oldLock: 329, blindCompaction: 214, noGrace: 63,
-		headBeforeList: 74,
+		silentRenewal: 2279, unnamedLease: 4333, freeForever: 811, oldLock: 701, blindCompaction: 269, noGrace: 91,
+		headBeforeList: 92,
 	}
 }
 
@@ -418,7 +423,7 @@ func TestSimulationCatchesMistakes(t *testing.T) {
 	for _, m := range mistakes() {
 		t.Run(string(m), func(t *testing.T) {
 			for n := range uint64(1000) {
-				seed := (caughtBy()[m] + n) % 1000
+				seed := caughtBy()[m] + n
 				caught := ""
 				synctest.Test(t, func(*testing.T) {
 					if s := simulate(seed, m); len(s.complaint) > 0 {

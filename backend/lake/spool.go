@@ -26,7 +26,7 @@ type run struct{ offset, bytes int64 }
 
 // add appends a run. The writes are sorted.
 func (s *spool) add(writes []backend.Write) error {
-	out := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.size), 1<<20)
+	out := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.size), 256<<10)
 	var buf []byte
 	begin := s.size
 	for i := range writes {
@@ -128,7 +128,7 @@ func (s *spool) sorted(ctx context.Context) iter.Seq2[*backend.Write, error] {
 // read yields the writes of a run.
 func (s *spool) read(r run) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
-		in := bufio.NewReaderSize(io.NewSectionReader(s.file, r.offset, r.bytes), 64<<10)
+		in := bufio.NewReaderSize(io.NewSectionReader(s.file, r.offset, r.bytes), int(min(r.bytes, 64<<10)))
 		for {
 			w, err := readWrite(in)
 			if errors.Is(err, io.EOF) || !yield(w, err) || err != nil {

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -31,13 +32,11 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	}
 	m := &member{draft: &draft{Draft: d, writes: in.list, hash: in.hash.Sum()}}
 	if in.spool == nil {
-		err := b.submitFree(ctx, m, b.submit)
-		return m.result, err
+		return m.verdict(b.submitFree(ctx, m, b.submit))
 	}
 	s := &stream{backend: b, member: m, spool: in.spool}
 	defer s.forget()
-	err := s.append(ctx)
-	return m.result, err
+	return m.verdict(b.whileOpen(ctx, s.append))
 }
 
 // intake reads a stream, on disk if it is long.
@@ -88,7 +87,7 @@ func (in *intake) spill() error {
 	if in.spool == nil {
 		file, err := in.backend.files.cache.Scratch()
 		if err != nil {
-			return err
+			return cmp.Or(in.backend.usable(in.ctx), err)
 		}
 		in.spool = &spool{file: file}
 	}
@@ -123,6 +122,7 @@ type readyStream struct {
 	ground *ground
 	types  *types // that it leaves behind
 	files  []dataFile
+	disk   *disk // with the files
 
 	uploaded time.Time // when the last of them was; zero before
 }
@@ -146,9 +146,7 @@ func (s *stream) append(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	carrying := *s.draft.Draft
-	carrying.Lease = &lease
-	s.draft.Draft = &carrying
+	s.kept = &lease
 	return s.backend.submitFree(ctx, s.member, s.publish)
 }
 
@@ -188,13 +186,13 @@ func (s *stream) propose(ctx context.Context, t *tip, attempt string) (*proposal
 	s.err = nil
 	if !s.ready.goodFor(sh) {
 		s.discard(ctx)
-		if s.decided && s.draft.Lease == nil {
+		if s.decided && !s.keepsOut() {
 			return nil, errOutrun
 		}
 		if err := s.decide(ctx, sh); err != nil || s.ready == nil {
 			return nil, err
 		}
-	} else if s.barred = b.log.mayWrite(ctx, t, s.draft.Lease); s.barred != nil {
+	} else if s.barred = s.mayWrite(ctx, b.log, t); s.barred != nil {
 		s.err = s.barred
 		return nil, nil
 	}
@@ -264,8 +262,15 @@ func (s *stream) decide(ctx context.Context, sh *shelf) error {
 	if ready.types, err = newTypes(&catalog); err != nil {
 		return err
 	}
-	p := &pieces{candidate: c, backend: b, shelf: sh, types: ready.types}
-	defer p.abandon()
+	if ready.disk, err = newDisk(b.files.cache); err != nil {
+		return err
+	}
+	defer func() {
+		if s.ready == nil {
+			ready.disk.close()
+		}
+	}()
+	p := &pieces{candidate: c, backend: b, shelf: sh, types: ready.types, disk: ready.disk}
 	err = p.run(ctx, s.spool)
 	switch {
 	case p.refusal != nil: // for certain only if the tip is the newest
@@ -283,8 +288,7 @@ func (s *stream) decide(ctx context.Context, sh *shelf) error {
 		s.result.Commit = c.keep(p.touched)
 	}
 	if len(p.touched) > 0 || !sameTypes(catalog.Types, sh.tip.catalog.Types) {
-		ready.files, p.files = p.files, nil
-		s.ready = ready
+		ready.files, s.ready = p.files, ready
 	}
 	return nil
 }
@@ -292,9 +296,14 @@ func (s *stream) decide(ctx context.Context, sh *shelf) error {
 // forget gives back what the decided stream takes on disk.
 func (s *stream) forget() {
 	if s.ready != nil {
-		closeFiles(s.ready.files)
+		s.ready.disk.close()
 		s.ready = nil
 	}
+}
+
+// keepsOut reports whether nobody else can commit: the stream has the write lease.
+func (s *stream) keepsOut() bool {
+	return s.kept != nil || s.draft.Lease != nil && s.draft.Lease.Name == onto.WriteLease
 }
 
 // keepOut takes the write lease and renews it until it is released.

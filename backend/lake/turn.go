@@ -64,7 +64,7 @@ func (c *turn) again(ctx context.Context) (*tip, error) {
 		if h.Turn == 0 {
 			h = h.next(body, c.l.set.attempt(), c.l.set.runtime, c.l.now())
 			h.Turn, c.mine = turnTime.Milliseconds(), h.Attempt
-			body = encode(h)
+			body = encodeSealed(h)
 			if tag, err = c.l.b.Swap(ctx, headKey, body, tag); err != nil {
 				continue // if it was swapped all the same, the head tells
 			}

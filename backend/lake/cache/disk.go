@@ -163,13 +163,7 @@ func (c *Cache) copyFile(from, to string) error {
 // writeFile writes a temporary file in the own folder, where the next sweep
 // finds it if this process dies, and renames it.
 func (c *Cache) writeFile(name string, data []byte) error {
-	temp := c.inFolder(fmt.Sprint(tempPrefix, c.temps.Add(1)))
-	f, err := c.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-	if errors.Is(err, fs.ErrNotExist) { // somebody has emptied the directory
-		if err = c.root.MkdirAll(c.folder, dirMode); err == nil {
-			f, err = c.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-		}
-	}
+	temp, f, err := c.openTemp()
 	if err != nil {
 		return err
 	}
@@ -184,6 +178,18 @@ func (c *Cache) writeFile(name string, data []byte) error {
 		c.root.Remove(temp)
 	}
 	return err
+}
+
+// openTemp makes a temporary file in the own folder.
+func (c *Cache) openTemp() (name string, f *os.File, err error) {
+	name = c.inFolder(fmt.Sprint(tempPrefix, c.temps.Add(1)))
+	f, err = c.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
+	if errors.Is(err, fs.ErrNotExist) { // somebody has emptied the directory
+		if err = c.root.MkdirAll(c.folder, dirMode); err == nil {
+			f, err = c.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
+		}
+	}
+	return name, f, err
 }
 
 func writeAll(f *os.File, data []byte) error {

@@ -1,9 +1,6 @@
 package cache
 
-import (
-	"fmt"
-	"os"
-)
+import "os"
 
 // Scratch is a file in the cache's directory for what is too large to be held in
 // memory. No Get returns it, and it is gone when it is closed.
@@ -14,8 +11,7 @@ type Scratch struct {
 
 // Scratch makes a file.
 func (c *Cache) Scratch() (*Scratch, error) {
-	temp := c.inFolder(fmt.Sprint(tempPrefix, c.temps.Add(1)))
-	f, err := c.root.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
+	temp, f, err := c.openTemp()
 	if err != nil {
 		return nil, c.diskError("make a file", err)
 	}

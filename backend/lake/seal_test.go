@@ -1,0 +1,38 @@
+package lake
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// Whatever byte of a sealed document changes, it is refused, or says the same.
+func TestSeal(t *testing.T) {
+	h := &head{Format: Format, StoreID: "S", Sequence: 3, Attempt: "A", Recent: []string{"B"}, Catalog: "meta/catalog/3-A.json"}
+	body := encodeSealed(h)
+	if sealBroken(body) || sealBroken(append(body, '\n')) || sealBroken(encode(h)) {
+		t.Fatal("a document that nobody has changed is refused")
+	}
+	if _, err := parseHead(body); err != nil {
+		t.Fatal(err)
+	}
+	same := encode(h)
+	for i := range body {
+		for bit := range 8 {
+			flipped := append([]byte(nil), body...)
+			flipped[i] ^= 1 << bit
+			got, err := parseHead(flipped)
+			if err == nil && string(encode(got)) != string(same) {
+				t.Fatalf("byte %d, bit %d: %s is taken for whole", i, bit, flipped)
+			}
+		}
+	}
+	var members map[string]any
+	if err := json.Unmarshal(body, &members); err != nil {
+		t.Fatal(err)
+	}
+	members["sequence"] = 4
+	edited, _ := json.Marshal(members)
+	if _, err := parseHead(edited); err != nil { // its checksum is not the last member: another program wrote it
+		t.Error(err)
+	}
+}
