@@ -12,7 +12,7 @@ import (
 // DuckDB sorts no fewer than some hundred thousand rows at a time, and must hold
 // them in memory, fields and all, whether or not it may spill. An answer in the
 // order of its mode for which there is not the memory is asked for in parts, one
-// after the other.
+// after the other. For other orders see late.
 
 // maxDivisions is how often a part is divided again.
 const maxDivisions = 3
@@ -33,7 +33,12 @@ func (a *question) versions(ctx context.Context, c *conn, ends *ended, push func
 		pushed = true
 		return push(v)
 	})
-	if pushed || !errors.Is(err, onto.TooLarge) || !a.divisible() {
+	switch {
+	case pushed || !errors.Is(err, onto.TooLarge):
+		return err
+	case a.canBeLate():
+		return a.late(ctx, c, ends, push)
+	case !a.divisible():
 		return err
 	}
 	if a.whole() && a.divisions == 0 {

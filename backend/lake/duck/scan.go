@@ -35,6 +35,7 @@ func (e *Engine) Scan(ctx context.Context, q *backend.Query, own, left, right *S
 	return exec.Pushed(func(push func(onto.Version) error) error {
 		return e.use(ctx, func(c *conn) error {
 			a := newQuestion(q, own, left, right, nil)
+			a.engine = e
 			if a.whole() {
 				return a.versions(ctx, c, nil, push)
 			}
@@ -108,14 +109,17 @@ const versionWidth = 4
 
 // readVersion reads a version from column i on.
 func readVersion(r *rows, i int, kind onto.Kind, typ string) onto.Version {
-	v := onto.Version{Identity: onto.Identity{Kind: kind, Type: typ}}
-	if kind == onto.KindRelation {
-		v.Left, v.Right, v.Instance = r.text(i), r.text(i+1), r.text(i+2)
-	} else {
-		v.Key = r.text(i)
-	}
+	v := onto.Version{Identity: readIdentity(r, i, kind, typ)}
 	readState(r, i+len(keyColumns(kind)), &v)
 	return v
+}
+
+// readIdentity reads the keys from column i on.
+func readIdentity(r *rows, i int, kind onto.Kind, typ string) onto.Identity {
+	if kind == onto.KindRelation {
+		return onto.Identity{Kind: kind, Type: typ, Left: r.text(i), Right: r.text(i + 1), Instance: r.text(i + 2)}
+	}
+	return onto.EntityID(typ, r.text(i))
 }
 
 // readState reads what follows the keys.

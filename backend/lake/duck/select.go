@@ -12,6 +12,7 @@ import (
 
 // question is a query on its way to a statement.
 type question struct {
+	engine           *Engine // for another connection; nil for none
 	q                *backend.Query
 	own, left, right view
 	scope            sqlgen.Scope

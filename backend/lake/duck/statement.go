@@ -37,7 +37,10 @@ func (a *question) join(end *view, alias, key string) sqlgen.Part {
 
 // statement selects versions, in the order of the answer unless the process
 // sorts. The page is cut out here if nothing is left to do.
-func (a *question) statement() sqlgen.Part {
+func (a *question) statement() sqlgen.Part { return a.selecting(a.output()) }
+
+// selecting is the statement with other columns.
+func (a *question) selecting(output sqlgen.Part) sqlgen.Part {
 	q := a.q
 	where := a.where
 	order := raw(prefixed("v.", a.tie()))
@@ -47,7 +50,7 @@ func (a *question) statement() sqlgen.Part {
 			order = sqlgen.Join(", ", sqlgen.OrderBy(a.keys), order)
 		}
 	}
-	sql := sqlgen.SQL("SELECT ? FROM ? WHERE ?", a.output(), a.from(), sqlgen.All(where...))
+	sql := sqlgen.SQL("SELECT ? FROM ? WHERE ?", output, a.from(), sqlgen.All(where...))
 	if a.sorts && !a.unordered {
 		sql = sqlgen.SQL("? ORDER BY ?", sql, order)
 	}
