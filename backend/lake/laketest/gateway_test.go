@@ -17,6 +17,7 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
+	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/lake/bucket"
@@ -169,4 +170,21 @@ func startGateway(t *testing.T, program string) string {
 	}
 	t.Fatal("the server does not answer")
 	return ""
+}
+
+// Who the server does not know is told so, not that there is no bucket.
+func TestCredentialsOnVersitygw(t *testing.T) {
+	endpoint := gateway(t)
+	if endpoint == "" {
+		return
+	}
+	for _, keys := range [][2]string{{accessKey, "wrong-secret"}, {"nobody", secretKey}} {
+		_, err := s3.Open(t.Context(), s3.Options{Bucket: "things", Endpoint: endpoint, AccessKey: keys[0], SecretKey: keys[1]})
+		if err == nil || !strings.Contains(err.Error(), "credentials") || strings.Contains(err.Error(), keys[1]) {
+			t.Errorf("%s: got %v, want a word about credentials", keys[0], err)
+		}
+	}
+	if _, err := s3.Open(t.Context(), s3.Options{Bucket: "nothing", Endpoint: endpoint, AccessKey: accessKey, SecretKey: secretKey}); onto.CodeOf(err) != onto.NotFound {
+		t.Errorf("got %v, want that there is no such bucket", err)
+	}
 }
