@@ -2,26 +2,21 @@ package laketest
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/s3"
+	"github.com/ontologia/onto/backend/lake/bucket/s3/s3fake"
 	"github.com/ontologia/onto/filter/filtertest"
 )
 
@@ -51,45 +46,14 @@ func TestContractOnVersitygw(t *testing.T) {
 
 // A lake on an S3 server in this process keeps the contract too, in short.
 func TestContractOnFake(t *testing.T) {
-	memory := exact{s3mem.New(), &sync.Mutex{}}
-	if err := memory.CreateBucket("things"); err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(gofakes3.New(memory).Server())
-	defer server.Close()
+	endpoint := s3fake.Serve(t, "things")
 	fewHistories(t, 1)
 	backendtest.Run(t, backendtest.Target{
 		Operations: 100,
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
-			return open(t, openBucket(t, server.URL, p.Name), p, 0)
+			return open(t, openBucket(t, endpoint, p.Name), p, 0)
 		},
 	})
-}
-
-// exact is the fake's memory with S3's answer to an If-Match on an object that
-// does not exist: 404 and not 412.
-type exact struct {
-	*s3mem.Backend
-	mu *sync.Mutex // makes the look and the write one
-}
-
-func (e exact) PutObject(name, key string, meta map[string]string, in io.Reader, size int64, c *gofakes3.PutConditions) (gofakes3.PutObjectResult, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if c != nil && c.IfMatch != nil {
-		if o, err := e.HeadObject(name, key); err != nil {
-			return gofakes3.PutObjectResult{}, err
-		} else if o.IsDeleteMarker {
-			return gofakes3.PutObjectResult{}, gofakes3.KeyNotFound(key)
-		}
-	}
-	return e.Backend.PutObject(name, key, meta, in, size, c)
-}
-
-func (e exact) DeleteObject(name, key string) (gofakes3.ObjectDeleteResult, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.Backend.DeleteObject(name, key)
 }
 
 // What a lake on a real S3 server answers is right.
