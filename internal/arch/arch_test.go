@@ -28,6 +28,7 @@ func may() map[string][]string {
 		".":                 {"internal/codec"},
 		"internal/arch":     {},
 		"internal/flock":    {},
+		"internal/iofault":  {},
 		"internal/codec":    {},
 		"backend":           {"."},
 		"filter":            {".", "internal/codec"},
