@@ -82,7 +82,7 @@ func (c *command) copyStore(ctx context.Context, file string) (head onto.Commit,
 	if err != nil {
 		return onto.Commit{}, err
 	}
-	defer func() { err = errors.Join(err, b.Close()) }()
+	defer c.shut(b)
 	copier, ok := backend.As[backend.Copier](b)
 	if !ok {
 		return onto.Commit{}, c.unsupported("backup", "cannot copy itself to a file",

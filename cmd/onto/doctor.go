@@ -103,7 +103,7 @@ type explainedRow struct {
 	Explanation string `json:"explanation"`
 }
 
-func (d *doctor) run(ctx context.Context) (err error) {
+func (d *doctor) run(ctx context.Context) error {
 	how := reading
 	if d.checkpoint {
 		how = writing
@@ -113,11 +113,7 @@ func (d *doctor) run(ctx context.Context) (err error) {
 	if err != nil {
 		return d.examineUnopened(ctx, cfg, doc, err)
 	}
-	defer func() {
-		if closeErr := b.Close(); err == nil {
-			err = closeErr
-		}
-	}()
+	defer d.shut(b)
 	if d.checkpoint {
 		if err := d.empty(ctx, b, doc); err != nil {
 			return err

@@ -104,6 +104,18 @@ func (c *command) reportJSON(err error) {
 	c.sayJSON("error", reportBody{codeOf(err), message(err), c.hint(err), differences(err)})
 }
 
+// warn reports what does not change what the verb did or answered.
+func (c *command) warn(code onto.Code, text, hint string, asJSON bool) {
+	if asJSON {
+		c.sayJSON("warning", reportBody{Code: code, Message: text, Hint: hint})
+		return
+	}
+	c.say("warning: %s", text)
+	if hint != "" {
+		c.say("hint: %s", hint)
+	}
+}
+
 // sayJSON prints an error or a warning to stderr, on one line.
 func (c *command) sayJSON(kind string, body reportBody) {
 	doc, _ := encode(map[string]reportBody{kind: body}) // texts only

@@ -71,27 +71,18 @@ func (c *command) warnOfIndexes(asJSON bool) {
 		}
 		text := "indexes of the lake are behind its commits: " + w.LastIndexWarning()
 		hint := c.place().nameIn("write them when the cause is gone, with: onto index repair --apply")
-		if asJSON {
-			c.sayJSON("warning", reportBody{Code: indexBehind, Message: text, Hint: hint})
-			continue
-		}
-		c.say("warning: %s", text)
-		c.say("hint: %s", hint)
+		c.warn(indexBehind, text, hint, asJSON)
 	}
 }
 
 // withLake opens a backend that can do what a verb needs, runs f and closes it.
 // Lacks is what other backends have not.
-func withLake[T any](ctx context.Context, c *command, verb, lacks string, how access, f func(T) error) (err error) {
+func withLake[T any](ctx context.Context, c *command, verb, lacks string, how access, f func(T) error) error {
 	b, _, err := c.openBackend(ctx, how)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := b.Close(); err == nil {
-			err = closeErr
-		}
-	}()
+	defer c.shut(b)
 	able, ok := backend.As[T](b)
 	if !ok {
 		return c.unsupported(verb, lacks, "name a lake with --storage-uri")

@@ -205,7 +205,8 @@ func (c *command) applyInit(ctx context.Context, types []onto.Type) error {
 	if err != nil {
 		return err
 	}
-	return s.Close()
+	c.shut(s)
+	return nil
 }
 
 func (c *command) printInit(doc initDoc) error {

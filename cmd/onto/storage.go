@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -137,7 +138,7 @@ func (l location) open(ctx context.Context, how access, cfg configuration, runti
 }
 
 // withStore opens the store, runs f and closes the store.
-func (c *command) withStore(ctx context.Context, how access, f func(*store.Store) error) (err error) {
+func (c *command) withStore(ctx context.Context, how access, f func(*store.Store) error) error {
 	b, cfg, err := c.openBackend(ctx, how)
 	if err != nil {
 		return err
@@ -146,12 +147,16 @@ func (c *command) withStore(ctx context.Context, how access, f func(*store.Store
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := s.Close(); err == nil {
-			err = closeErr
-		}
-	}()
+	defer c.shut(s)
 	return f(s)
+}
+
+// shut closes what a verb has opened. What the verb did or answered is so even if
+// that fails: a commit is durable by then.
+func (c *command) shut(opened io.Closer) {
+	if err := opened.Close(); err != nil {
+		c.warn(codeOf(err), "what was opened could not be closed: "+message(err), c.hint(err), c.json)
+	}
 }
 
 // milliseconds is a setting that is a length of time.
