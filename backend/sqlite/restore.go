@@ -31,6 +31,7 @@ type RestorePlan struct {
 type RestoreOptions struct {
 	Owner       string           // who takes the write lease meanwhile; "" for "restore"
 	LockTimeout time.Duration    // how long to wait for others; 0 for DefaultLockTimeout
+	LeaseTTL    time.Duration    // how long the lease lasts unless it is renewed; 0 for DefaultRestoreTTL
 	Now         func() time.Time // the clock; nil for time.Now
 	Progress    func(done, total int64)
 }
@@ -41,8 +42,9 @@ type Restored struct {
 	Kept string // a copy of what was there before; "" if nothing was
 }
 
-// restoreTTL is how long the write lease lasts while a restore does not get on.
-const restoreTTL = 30 * time.Second
+// DefaultRestoreTTL is how long the write lease of a restore lasts unless it is
+// renewed. A restore that is killed keeps others from writing until then.
+const DefaultRestoreTTL = 30 * time.Second
 
 // PlanRestore tells what restoring the backup in file from as the store in file
 // to would do, and changes nothing.
@@ -157,6 +159,9 @@ func Restore(ctx context.Context, from, to string, opts *RestoreOptions) (Restor
 	if r.opts.Owner == "" {
 		r.opts.Owner = "restore"
 	}
+	if r.opts.LeaseTTL <= 0 {
+		r.opts.LeaseTTL = DefaultRestoreTTL
+	}
 	var kept string
 	if plan.Present == nil {
 		err = r.create(ctx)
@@ -196,10 +201,10 @@ func (r *restore) told(done, total int64) error {
 	if r.opts.Progress != nil {
 		r.opts.Progress(done, total)
 	}
-	if r.b == nil || time.Since(r.renewed) < restoreTTL/3 {
+	if r.b == nil || time.Since(r.renewed) < r.opts.LeaseTTL/3 {
 		return nil
 	}
-	_, err := r.b.Renew(context.Background(), r.lease, restoreTTL)
+	_, err := r.b.Renew(context.Background(), r.lease, r.opts.LeaseTTL)
 	r.renewed = time.Now()
 	return err
 }
@@ -211,7 +216,7 @@ func (r *restore) replace(ctx context.Context) (kept string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	lease, err := b.Acquire(ctx, &backend.LeaseRequest{Name: onto.WriteLease, Owner: r.opts.Owner, TTL: restoreTTL, Wait: b.opts.LockTimeout})
+	lease, err := b.Acquire(ctx, &backend.LeaseRequest{Name: onto.WriteLease, Owner: r.opts.Owner, TTL: r.opts.LeaseTTL, Wait: b.opts.LockTimeout})
 	if err != nil {
 		return "", err
 	}

@@ -97,6 +97,7 @@ func (c *command) restore(ctx context.Context, file string, apply, check bool) e
 	restored, err := sqlite.Restore(ctx, file, loc.path, &sqlite.RestoreOptions{
 		Owner:       fmt.Sprintf("onto-restore-%d", os.Getpid()),
 		LockTimeout: cfg.milliseconds("lock_timeout_ms"),
+		LeaseTTL:    cfg.milliseconds("lease_ttl_ms"),
 		Progress:    progress,
 	})
 	done()

@@ -1,0 +1,332 @@
+//go:build linux && amd64
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ontologia/onto/internal/iofault"
+)
+
+var soak = flag.Bool("soak", false, "run the long tests at full length")
+
+// A sweep runs a verb again and again, each time with another of its I/O calls
+// going wrong, on a copy of the same store. What the verb says must be so: done is
+// done, refused is not, unknown is one of both. The store stays whole, and the next
+// one can write.
+
+// TestFaultSweep tries every fault at every call with -soak, and a part of them
+// without.
+func TestFaultSweep(t *testing.T) {
+	if err := iofault.Available(); err != nil {
+		if strings.Contains(os.Getenv("ONTO_REQUIRE"), "ptrace") {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	for _, on := range []struct {
+		name  string
+		verbs []verb
+	}{
+		{"sqlite", []verb{initVerb, putVerb, importVerb, migrateVerb, rebuildVerb, backupVerb, restoreVerb}},
+		{"lake", []verb{initVerb, putVerb, importVerb, migrateVerb, compactVerb}},
+	} {
+		t.Run(on.name, func(t *testing.T) {
+			for _, v := range on.verbs {
+				t.Run(v.name, func(t *testing.T) {
+					t.Parallel()
+					newSweep(t, on.name == "lake", v).run(t)
+				})
+			}
+		})
+	}
+}
+
+// verb is a command line to sweep.
+type verb struct {
+	name string
+	args []string
+
+	fresh   bool   // there is no store before it
+	between string // a state on the way that is right as well, unless the verb was acknowledged
+	again   bool   // it can be run again, so it may fail after all was done
+	target  string // the state to judge is that of this file and not of the store
+	kept    string // if the outcome is unknown, the store as it was is in a file that this matches
+	sparse  int    // at full length one of so many calls is tried; 0 for all
+}
+
+var (
+	initVerb    = verb{name: "init", args: []string{"init", "--schema", "v1.yaml"}, fresh: true, between: "[]\nentities: {}\n", again: true, sparse: 40}
+	putVerb     = verb{name: "put", args: []string{"put", "Thing", `{"id":"new","name":"a new one","n":7}`}}
+	importVerb  = verb{name: "import", args: []string{"import", "--input", "in.jsonl", "--on-conflict", "upsert", "--apply"}}
+	migrateVerb = verb{name: "migrate", args: []string{"migrate", "--schema", "v2.yaml", "--apply", "--force"}}
+	rebuildVerb = verb{name: "rebuild", args: []string{"projection", "rebuild"}, sparse: 7}
+	backupVerb  = verb{name: "backup", args: []string{"backup", "store/copy.db"}, target: "store/copy.db", again: true}
+	restoreVerb = verb{name: "restore", args: []string{"restore", "monday.db", "--apply"}, kept: "store/s.db.before-restore-*"}
+	compactVerb = verb{name: "compact", args: []string{"compact", "--all", "--apply"}}
+)
+
+const sweepTypes = `
+entities:
+  Thing:
+    key: id
+    fields:
+      id: {type: string}
+      name: {type: string, search: true}
+      n: {type: int, index: true}
+`
+
+// sweep is a verb and the store that it is tried on.
+type sweep struct {
+	verb
+	lake          bool
+	template      string // a directory to copy
+	before, after string // the states that are right; "" is no store
+	counts        map[string]int
+}
+
+func newSweep(t *testing.T, lake bool, v verb) *sweep {
+	t.Helper()
+	s := &sweep{verb: v, lake: lake, template: t.TempDir(), counts: map[string]int{}}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(s.template, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var records strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&records, `{"kind":"entity","type":"Thing","key":"t%d","fields":{"name":"imported %d","n":%d}}`+"\n", i*2, i, i)
+	}
+	write("v1.yaml", sweepTypes)
+	write("v2.yaml", sweepTypes+"      size: {type: int, default: 1}\n")
+	write("in.jsonl", records.String())
+	for _, dir := range []string{"store", "tmp"} {
+		if err := os.Mkdir(filepath.Join(s.template, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !v.fresh {
+		s.fill(t)
+		s.before = s.state(t, s.template)
+	}
+	done := s.copy(t)
+	if o, out := s.start(t, done, iofault.Plan{}); o.Status != 0 {
+		t.Fatalf("without a fault: %v: %s", o.Status, out)
+	}
+	s.after = s.state(t, done)
+	return s
+}
+
+// fill makes a store with some history, and a backup of an earlier moment.
+func (s *sweep) fill(t *testing.T) {
+	t.Helper()
+	do := func(stdin string, args ...string) { must(t, stdin, append(args, s.location(s.template)...)...) }
+	do("", "init", "--schema", filepath.Join(s.template, "v1.yaml"))
+	for c := range 5 {
+		var things strings.Builder
+		for i := range 20 {
+			fmt.Fprintf(&things, `{"id":"t%d","name":"thing %d of %d","n":%d}`+"\n", c*10+i, i, c, i)
+		}
+		do(things.String(), "put", "Thing", "-")
+		if c == 2 && !s.lake {
+			do("", "backup", filepath.Join(s.template, "monday.db"))
+		}
+	}
+}
+
+// location is the argument that names the store in a directory.
+func (s *sweep) location(dir string) []string {
+	if s.lake {
+		return []string{"--storage-uri", "file://" + filepath.Join(dir, "store", "lake")}
+	}
+	return []string{"--db", filepath.Join(dir, "store", "s.db")}
+}
+
+func (s *sweep) copy(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err == nil {
+		err = os.CopyFS(filepath.Join(dir, "case"), os.DirFS(s.template))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "case")
+}
+
+// start runs the verb on the store in a directory, with a plan, and returns what it
+// printed.
+func (s *sweep) start(t *testing.T, dir string, plan iofault.Plan) (*iofault.Outcome, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := os.Create(filepath.Join(dir, "..", "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := exec.Command("onto", append(slices.Clone(s.args), s.location(dir)...)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
+	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(dir, "tmp"), "HOME="+dir, "ONTO_S3_REQUEST_TIMEOUT_S=1", "ONTO_LEASE_TTL_MS=200", "ONTO_S3_LEASE_TTL_MS=200")
+	plan.Below = dir
+	o, err := iofault.Run(ctx, cmd, plan)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	text, err := os.ReadFile(out.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o, string(text)
+}
+
+// state is all that can be asked for in a directory's store, or in the file that
+// the verb makes: types, commits and everything that lives. "" stands for no store.
+func (s *sweep) state(t *testing.T, dir string) string {
+	t.Helper()
+	where := s.location(dir)
+	if s.target != "" {
+		if _, err := os.Stat(filepath.Join(dir, s.target)); err != nil {
+			return ""
+		}
+		where = []string{"--db", filepath.Join(dir, s.target)}
+	}
+	var stdout, stderr bytes.Buffer
+	if status := run(t.Context(), append([]string{"info"}, where...), strings.NewReader(""), &stdout, &stderr); status == exitStorage && strings.Contains(stderr.String(), "onto init") {
+		return ""
+	}
+	var commits []struct {
+		ID         int64 `json:"commit_id"`
+		Operations int   `json:"operations"`
+	}
+	if err := json.Unmarshal([]byte(must(t, "", append([]string{"commits", "--json"}, where...)...)), &commits); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(commits) + "\n" + must(t, "", append([]string{"schema", "export"}, where...)...) +
+		must(t, "", append([]string{"export", "--output", "-"}, where...)...)
+}
+
+// run tries every fault at the calls it fits.
+func (s *sweep) run(t *testing.T) {
+	step, tries := max(1, s.sparse), 0
+	if !*soak {
+		step *= 23
+	}
+	for _, fault := range iofault.Faults() {
+		for call := 1 + tries%step; ; call += step { // without -soak, other calls with each fault
+			tries++
+			if !s.try(t, iofault.Plan{Call: call, Fault: fault}) {
+				break
+			}
+		}
+	}
+	t.Logf("%s: %d faults tried, outcomes %v", s.name, tries, s.counts)
+}
+
+// try runs the verb with one fault and judges what came of it. It reports false if
+// there is no such call.
+func (s *sweep) try(t *testing.T, plan iofault.Plan) bool {
+	t.Helper()
+	dir := s.copy(t)
+	defer os.RemoveAll(filepath.Dir(dir))
+	o, out := s.start(t, dir, plan)
+	status, exited := o.Exited()
+	at := "the end"
+	if o.Reached {
+		at = faultAt(o, plan)
+	}
+	fail := func(format string, args ...any) {
+		t.Errorf("%s, %v at call %d (%s), exit status %d: %s\nit said: %s", s.name, plan.Fault, plan.Call,
+			strings.ReplaceAll(at, dir+"/", ""), status, fmt.Sprintf(format, args...), out)
+	}
+	if !exited && plan.Fault != iofault.Kill || strings.Contains(out, "panic:") {
+		fail("it ended by %v", o.Status.Signal())
+		return true
+	}
+	if !s.sound(dir, fail) {
+		return true
+	}
+	state := s.state(t, dir)
+	done := state == s.after
+	switch {
+	case !done && state != s.before && (s.between == "" || state != s.between):
+		fail("the state is neither that before nor that after:\n%s", state)
+	case exited && status == exitOK && !done:
+		fail("it was acknowledged and is not there")
+	case exited && status != exitOK && status != exitUnknown && done && s.before != s.after && !s.again:
+		fail("it was refused and is there")
+	}
+	if status == exitUnknown && s.kept != "" {
+		if kept, _ := filepath.Glob(filepath.Join(dir, s.kept)); len(kept) == 0 {
+			fail("the store as it was is not kept")
+		}
+	}
+	s.next(dir, fail)
+	s.counts[outcome(exited, status)]++
+	return o.Reached
+}
+
+func outcome(exited bool, status int) string {
+	switch {
+	case !exited:
+		return "killed"
+	case status == exitOK:
+		return "done"
+	case status == exitUnknown:
+		return "unknown"
+	}
+	return "refused"
+}
+
+// faultAt names the call that went wrong.
+func faultAt(o *iofault.Outcome, plan iofault.Plan) string {
+	n := 0
+	for _, c := range o.Calls {
+		if plan.Fault.Fits(c.Effect) {
+			if n++; n == plan.Call {
+				return c.String()
+			}
+		}
+	}
+	return ""
+}
+
+// sound examines what is there.
+func (s *sweep) sound(dir string, fail func(string, ...any)) bool {
+	var stdout, stderr bytes.Buffer
+	status := run(context.Background(), append([]string{"doctor"}, s.location(dir)...), strings.NewReader(""), &stdout, &stderr)
+	if status == exitStorage && s.fresh && strings.Contains(stderr.String(), "onto init") {
+		return true
+	}
+	if status != exitOK {
+		fail("doctor: status %d: %s%s", status, &stdout, &stderr)
+	}
+	return status == exitOK
+}
+
+// next writes once more, as the next process would.
+func (s *sweep) next(dir string, fail func(string, ...any)) {
+	var stderr bytes.Buffer
+	if s.fresh {
+		args := append([]string{"init", "--schema", filepath.Join(dir, "v1.yaml")}, s.location(dir)...)
+		if status := run(context.Background(), args, strings.NewReader(""), &bytes.Buffer{}, &stderr); status != exitOK {
+			fail("the next init: status %d: %s", status, &stderr)
+			return
+		}
+	}
+	args := append([]string{"put", "Thing", `{"id":"next","name":"the next one","n":8}`}, s.location(dir)...)
+	if status := run(context.Background(), args, strings.NewReader(""), &bytes.Buffer{}, &stderr); status != exitOK {
+		fail("the next put: status %d: %s", status, &stderr)
+	}
+}
