@@ -242,9 +242,11 @@ func syncFile(path string) error {
 // transfer copies all pages of one database over those of another, in one
 // transaction of the latter.
 type transfer struct {
-	dst, src *conn
-	size     int64 // of a page
-	backup   interface {
+	dst, src   *conn
+	size       int64 // of a page
+	committing bool  // the step that commits was begun
+	committed  bool  // and has ended
+	backup     interface {
 		Step(pages int) (bool, error)
 		Remaining() int
 		PageCount() int
@@ -262,10 +264,11 @@ func newTransfer(dst, src *conn) (*transfer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &transfer{dst, src, size, b}, nil
+	return &transfer{dst: dst, src: src, size: size, backup: b}, nil
 }
 
-// lock takes the write lock of the destination.
+// lock takes the write lock of the destination. It copies one page, which is not
+// the last.
 func (t *transfer) lock(ctx context.Context, until time.Time) error {
 	_, err := t.step(ctx, until, 1)
 	return err
@@ -283,7 +286,7 @@ func (t *transfer) step(ctx context.Context, until time.Time, pages int) (bool, 
 		before := t.backup.Remaining()
 		done, err := t.backup.Step(pages)
 		if done || err != nil || t.backup.PageCount() > 0 && t.backup.Remaining() != before {
-			return done, err
+			return done, stepError(err)
 		}
 		err = wait.pause(ctx, func() error {
 			return onto.Errorf(onto.LockContention, "another program holds a lock of the file").
@@ -295,10 +298,13 @@ func (t *transfer) step(ctx context.Context, until time.Time, pages int) (bool, 
 	}
 }
 
-// run copies to the end. After an error the destination is as it was.
+// run copies to the end. After an error the destination is as it was, unless
+// the transfer has committed or is unsure.
 func (t *transfer) run(ctx context.Context, until time.Time, told report) error {
 	for {
+		t.committing = t.backup.Remaining() <= stepPages
 		done, err := t.step(ctx, until, stepPages)
+		t.committed = done
 		if err == nil {
 			total := int64(t.backup.PageCount())
 			err = told((total-int64(t.backup.Remaining()))*t.size, total*t.size)
@@ -312,3 +318,7 @@ func (t *transfer) run(ctx context.Context, until time.Time, told report) error 
 		}
 	}
 }
+
+// unsure reports whether after a run that failed with err the pages may still
+// appear in the destination.
+func (t *transfer) unsure(err error) bool { return t.committing && !t.committed && isUnsure(err) }

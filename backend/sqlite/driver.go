@@ -260,10 +260,36 @@ func noRoom(e sqlite3.Error) bool {
 	return e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EFBIG || e.SystemErrno == syscall.EDQUOT
 }
 
-// isUnsure reports whether after err it is open what reached the disk.
+// isUnsure reports whether after a COMMIT that failed with err the commit may
+// still appear. SQLite writes the frames of a commit to the WAL, syncs the WAL
+// and then lists the frames in the index of the WAL. If the sync or the index
+// fails, others go on without the commit, but the next recovery reads the WAL
+// and finds it. So the refusal is certain only where no sync was tried: when a
+// write found no room, or before anything was written.
 func isUnsure(err error) bool {
 	var e sqlite3.Error
-	return errors.As(err, &e) && e.Code == sqlite3.ErrIoErr && !noRoom(e)
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case sqlite3.ErrIoErr:
+		return e.ExtendedCode != sqlite3.ErrIoErrWrite || !noRoom(e)
+	case sqlite3.ErrNomem, sqlite3.ErrCorrupt, sqlite3.ErrCantOpen, sqlite3.ErrProtocol:
+		return true
+	}
+	return false
+}
+
+// stepError gives an error of the backup API the form of all others: the driver
+// puts the extended code where the code belongs.
+func stepError(err error) error {
+	var e sqlite3.Error
+	if errors.As(err, &e) && e.ExtendedCode == 0 {
+		e.ExtendedCode = sqlite3.ErrNoExtended(e.Code)
+		e.Code &= 0xff
+		return e
+	}
+	return err
 }
 
 // wrap gives a driver's error its code, message and hint. Errors that have a

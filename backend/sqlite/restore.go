@@ -36,7 +36,8 @@ type RestoreOptions struct {
 	Progress    func(done, total int64)
 }
 
-// Restored is what a restore has done.
+// Restored is what a restore has done. After an error with the code
+// [onto.OutcomeUnknown] it is what the restore may have done.
 type Restored struct {
 	RestorePlan
 	Kept string // a copy of what was there before; "" if nothing was
@@ -147,6 +148,8 @@ func sharedCommits(a, b *conn, limit int64) (int64, error) {
 // copied first, to a file beside it, and then replaced in one transaction, under
 // the write lease: programs that have the store open go on with the restored
 // one. Afterwards nobody holds a lease, and no lease of before is worth anything.
+// After an error nothing is replaced and no copy is left, unless the outcome of
+// the transaction is unknown: then the copy stays.
 func Restore(ctx context.Context, from, to string, opts *RestoreOptions) (Restored, error) {
 	plan, err := PlanRestore(ctx, from, to)
 	if err != nil {
@@ -168,10 +171,13 @@ func Restore(ctx context.Context, from, to string, opts *RestoreOptions) (Restor
 	} else {
 		kept, err = r.replace(ctx)
 	}
-	if err != nil {
-		return Restored{}, err
+	switch {
+	case err == nil || kept != "":
+		return Restored{r.plan, kept}, err
+	case onto.CodeOf(err) == onto.OutcomeUnknown: // that of a lease or an upgrade
+		err = onto.Errorf(onto.Unavailable, "nothing was replaced: %w", err).WithHint("check the disk and restore again")
 	}
-	return Restored{r.plan, kept}, nil
+	return Restored{}, err
 }
 
 // restore is a restore under way.
@@ -180,9 +186,10 @@ type restore struct {
 	opts     RestoreOptions
 	plan     RestorePlan
 
-	b       *Backend // the store that is replaced
-	lease   onto.Lease
-	renewed time.Time // when the lease was last known to be held
+	b        *Backend // the store that is replaced
+	lease    onto.Lease
+	renewed  time.Time // when the lease was last known to be held
+	replaced bool
 }
 
 // create copies the backup to where no store is.
@@ -209,13 +216,14 @@ func (r *restore) told(done, total int64) error {
 	return err
 }
 
-// replace keeps a copy of the present store and puts the backup in its place.
+// replace keeps a copy of the present store and puts the backup in its place. It
+// names the copy as long as that is there.
 func (r *restore) replace(ctx context.Context) (kept string, err error) {
 	b, err := Open(ctx, r.to, &Options{MustExist: true, LockTimeout: r.opts.LockTimeout, Now: r.opts.Now})
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, b.Close()) }()
+	defer b.Close() // the outcome is settled by then, or it stays unknown
 	lease, err := b.Acquire(ctx, &backend.LeaseRequest{Name: onto.WriteLease, Owner: r.opts.Owner, TTL: r.opts.LeaseTTL, Wait: b.opts.LockTimeout})
 	if err != nil {
 		return "", err
@@ -236,10 +244,15 @@ func (r *restore) replace(ctx context.Context) (kept string, err error) {
 		return "", err
 	}
 	err = st.with(func(src *conn) error { return r.overwrite(ctx, src) })
-	if err != nil {
-		_ = os.Remove(kept) // nothing was replaced
+	switch {
+	case r.replaced: // whatever failed since then concerns what is thrown away
+		return kept, nil
+	case onto.CodeOf(err) == onto.OutcomeUnknown:
+		return kept, onto.Errorf(onto.OutcomeUnknown, "what was there is kept in %s: %w", kept, err).
+			WithHint("check the disk, then look at the store; go back with: onto restore %s --apply", kept)
 	}
-	return kept, wrap(r.to, err)
+	_ = os.Remove(kept) // the present store has all of it
+	return "", wrap(r.to, err)
 }
 
 // keep copies the present store to a file beside it.
@@ -344,7 +357,13 @@ func (r *restore) overwrite(ctx context.Context, src *conn) error {
 		return err
 	}
 	r.b = nil // from here on the lock keeps others out, and the lease cannot be renewed
-	return t.run(ctx, until, r.told)
+	err = t.run(ctx, until, r.told)
+	r.replaced = t.committed
+	if t.unsure(err) {
+		b.broken = err // the file has to be opened again, also to release the lease
+		err = onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether the backup has taken its place: %w", b.path, err)
+	}
+	return err
 }
 
 // outdo makes the epochs of the copy, and the number by which others notice that

@@ -21,7 +21,8 @@ func (c *command) restoreCommand() *cobra.Command {
 already, this only shows what would be lost, with exit status 7. With --apply
 the present store is kept beside its file as FILE.before-restore-HEAD, and
 replaced in one transaction; programs that have it open go on with what was
-restored.
+restored. Exit status 8 if the disk fails so that nobody knows whether the store
+was replaced: then the kept file has what was there.
 
 SQLite only: a lake is restored with the tools of its bucket, meta/head.json last.`,
 		Example: `  onto restore monday.db --db new.db
@@ -101,6 +102,10 @@ func (c *command) restore(ctx context.Context, file string, apply, check bool) e
 		Progress:    progress,
 	})
 	done()
+	if err != nil && restored.Kept != "" {
+		return onto.Errorf(onto.CodeOf(err), "%w", err).
+			WithHint("check the disk, then look at the store; go back to what was there with: onto restore %s --apply", shellWord(restored.Kept))
+	}
 	if err != nil {
 		return err
 	}
