@@ -35,6 +35,9 @@ func (b *Backend) CallAt(point string, f func()) {
 // Exec runs SQL on the writer connection.
 func (b *Backend) Exec(sql string) error { return b.writer.script(sql) }
 
+// OnSync lets f sync files and directories.
+func (b *Backend) OnSync(f func(path string) error) { b.durable.sync = f }
+
 // Waiting returns how many callers stand in the queue.
 func (b *Backend) Waiting() int {
 	b.queue.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,6 +37,8 @@ func runFaulty(job []string) {
 		var r onto.Result
 		r, err = appendFaulty(job[1], keyedDraft(job[2]))
 		told = fmt.Sprint(r.ID)
+	case "open":
+		_, err = sqlite.Open(context.Background(), job[1], nil)
 	case "append large":
 		var r onto.Result
 		r, err = appendFaulty(job[1], keyedDraft(strings.Repeat("x", 2<<20)))
@@ -136,7 +139,8 @@ func exists(path string) bool {
 }
 
 // From each write and sync of the WAL on, all fail. What a commit is said to be
-// is what the next process finds: a refusal never turns into a commit.
+// is what the next process finds: a refusal never turns into a commit. The next
+// process repeats the draft, and syncs what it finds before it vouches for it.
 func TestFailingCommit(t *testing.T) {
 	library := faultyLibrary(t)
 	seed := filepath.Join(t.TempDir(), "seed.db")
@@ -165,6 +169,9 @@ func TestFailingCommit(t *testing.T) {
 						}
 					}
 					seen[code]++
+					if err := repeatFaulty(t, path, head); err != nil {
+						t.Errorf("after %d calls: %s: repeated: %v", after, code, err)
+					}
 				}
 				t.Logf("outcomes: %v", seen)
 				if strings.Contains(calls, "sync") && errno != 0 && seen[string(onto.OutcomeUnknown)] == 0 {
@@ -175,6 +182,31 @@ func TestFailingCommit(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// repeatFaulty appends the draft of the child once more.
+func repeatFaulty(t *testing.T, path string, head int64) error {
+	t.Helper()
+	b := open(t, path, nil)
+	synced := syncs(b, nil)
+	r, err := b.Append(t.Context(), keyedDraft("k"))
+	if err != nil || r.ID != 1 || r.Repeated != (head == 1) {
+		return fmt.Errorf("got commit %d, repeated %v, error %v; the head was %d", r.ID, r.Repeated, err, head)
+	}
+	if r.Repeated && !slices.Equal(*synced, []string{path + "-wal", filepath.Dir(path)}) {
+		return fmt.Errorf("vouched for a commit after syncs of %v", *synced)
+	}
+	return nil
+}
+
+// A store that was made is on disk.
+func TestFailingCreation(t *testing.T) {
+	library := faultyLibrary(t)
+	path := filepath.Join(t.TempDir(), "store.db")
+	// The first sync is that of the head of the WAL.
+	if code, _ := (faults{library, "-wal", "sync", 1, syscall.EIO}).run(t, "open", path); code != string(onto.OutcomeUnknown) {
+		t.Errorf("got %s, want %s", code, onto.OutcomeUnknown)
 	}
 }
 
@@ -205,12 +237,13 @@ func TestFailingRestore(t *testing.T) {
 		calls string
 		errno syscall.Errno
 	}{{"sync", syscall.EIO}, {"sync", syscall.ENOSPC}, {"sync", 0}, {"sync,write", syscall.EIO}, {"write", syscall.ENOSPC}} {
-		if c.calls == "write" && !backendtest.Soak() {
-			continue
+		step := 1
+		if c.calls != "sync" && !backendtest.Soak() {
+			step = 10
 		}
 		t.Run(fmt.Sprintf("%s, %v", c.calls, c.errno), func(t *testing.T) {
 			seen := map[string]int{}
-			for after := 0; seen["ok"] == 0; after++ {
+			for after := 0; seen["ok"] == 0; after += step {
 				path := copyStore(t, seed)
 				code, kept := faults{library, "store.db-wal", c.calls, after, c.errno}.run(t, "restore", backup, path)
 				seen[code]++

@@ -12,8 +12,9 @@ import (
 // then is anything written. So a member that is refused leaves no trace, and
 // no savepoints are needed.
 type group struct {
-	b *Backend
-	w *conn
+	b    *Backend
+	w    *conn
+	from state // where the store stood
 
 	head     int64
 	headTime time.Time
@@ -48,7 +49,7 @@ type usedKey struct {
 
 func newGroup(b *Backend, w *conn, s state) *group {
 	return &group{
-		b: b, w: w, head: s.head, headTime: s.headTime, now: b.now(),
+		b: b, w: w, from: s, head: s.head, headTime: s.headTime, now: b.now(),
 		current: make(map[onto.Identity]*onto.Version), keys: make(map[string]commitRow),
 	}
 }
@@ -67,11 +68,35 @@ func (g *group) run(members []*member) error {
 	if err == nil && len(g.commits) > 0 {
 		err = g.write()
 	}
-	if err != nil || len(g.commits) == 0 {
+	if err != nil {
 		g.b.rollback(g.w)
 		return err
 	}
-	return g.b.commit(g.w)
+	if len(g.commits) == 0 {
+		g.b.rollback(g.w)
+		g.vouch(members)
+		return nil
+	}
+	return g.commit()
+}
+
+// vouch makes durable what verdicts without a commit rest on. Refusals promise
+// nothing.
+func (g *group) vouch(members []*member) {
+	for _, m := range members {
+		if m.turn.Load() == runs && m.err == nil {
+			m.err = g.b.vouch(g.from)
+		}
+	}
+}
+
+// commit ends the transaction. Types stay as they were.
+func (g *group) commit() error {
+	if err := g.b.commit(g.w); err != nil {
+		return err
+	}
+	g.b.durable.reached(standpoint{g.head, g.from.schemas, g.from.derived})
+	return nil
 }
 
 // fetch reads the present versions of every identity that the members name.

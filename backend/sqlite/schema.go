@@ -209,6 +209,7 @@ func (b *Backend) register(w *conn, all []onto.SchemaVersion, head int64, reg *b
 // but that of a search.
 func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]onto.SchemaVersion, error) {
 	var list []onto.SchemaVersion
+	var found state
 	err := b.read(ctx, false, func(r *reading) error {
 		all, err := readSchemas(r.conn)
 		if err != nil {
@@ -225,11 +226,20 @@ func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]
 			if err != nil || !plan.empty() || len(backend.Retuned(newest, reg.Schemas)) > 0 {
 				return err
 			}
+			if found, err = b.readState(r.conn); err != nil {
+				return err
+			}
 		}
 		list = known
 		return nil
 	})
-	return list, err
+	if err == nil && list != nil && !b.opts.ReadOnly {
+		err = b.vouch(found)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
 }
 
 // pick returns the versions of the given types, in their order.

@@ -49,6 +49,8 @@ type Backend struct {
 	temp    string      // a directory to remove on Close; "" if there is none
 	inode   os.FileInfo // of the file when it was opened
 
+	durable durability
+
 	queue queue // of callers that want to append
 
 	writing turn  // guards what follows: held by whoever uses the writer
@@ -66,7 +68,7 @@ const memoryPath = ":memory:"
 // The path ":memory:" gives a new store in a temporary file, which is gone
 // after Close.
 func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
-	b := &Backend{path: path, writing: make(turn, 1), changes: typeChanges}
+	b := &Backend{path: path, writing: make(turn, 1), changes: typeChanges, durable: durability{sync: syncFile}}
 	if opts != nil {
 		b.opts = *opts
 	}
@@ -170,6 +172,10 @@ func (b *Backend) openWriter(ctx context.Context) error {
 		return err
 	}
 	w := b.writer
+	// Before anything is committed: the driver's default leaves out the sync.
+	if err := b.retryBusy(ctx, func() error { return w.script(`PRAGMA synchronous = FULL`) }); err != nil {
+		return err
+	}
 	if err := b.prepareFile(ctx, w); err != nil {
 		return err
 	}
@@ -179,7 +185,7 @@ func (b *Backend) openWriter(ctx context.Context) error {
 	// A commit rewrites a few hot pages, so checkpoints that come less often
 	// than SQLite's default copy much less.
 	return b.retryBusy(ctx, func() error {
-		return w.script(`PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;
+		return w.script(`PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;
 			PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 67108864`)
 	})
 }

@@ -35,10 +35,17 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	case err != nil:
 		return onto.Result{}, wrap(b.path, err)
 	case !st.evolved && (!res.Changed() || res.Repeated):
+		b.rollback(w)
+		if err := b.vouch(s); err != nil {
+			return onto.Result{}, err
+		}
 		return res, nil
 	}
 	if err := b.commit(w); err != nil {
 		return onto.Result{}, wrap(b.path, err)
+	}
+	if !st.evolved {
+		b.durable.reached(standpoint{res.ID, s.schemas, s.derived})
 	}
 	return res, nil
 }

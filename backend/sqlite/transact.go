@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -185,8 +186,9 @@ func (b *Backend) canWrite(ctx context.Context) error {
 		return b.closedError()
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case b.broken != nil:
-		return onto.Errorf(onto.Unavailable, "%s: the outcome of an earlier commit is not known, so this one was not tried: %w", b.path, b.broken).
+	}
+	if err := errors.Join(b.broken, b.durable.failure()); err != nil {
+		return onto.Errorf(onto.Unavailable, "%s: the outcome of an earlier commit is not known, so this one was not tried: %w", b.path, err).
 			WithHint("%s", reopenHint)
 	}
 	return b.sameFile()
