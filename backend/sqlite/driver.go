@@ -39,7 +39,8 @@ const (
 	accessCreate    access = "rwc"
 	accessWrite     access = "rw"
 	accessRead      access = "ro"
-	accessImmutable access = "ro&immutable=1" // no other process writes; no WAL is read
+	accessIndexless access = "ro&readonly_shm=1" // the index of the WAL is in memory, unless a writer shares its own
+	accessImmutable access = "ro&immutable=1"    // no other process writes; no WAL is read
 )
 
 // conn is one connection. It serves one goroutine at a time.

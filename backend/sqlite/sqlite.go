@@ -107,6 +107,9 @@ func (b *Backend) open(ctx context.Context) error {
 	if b.opts.ReadOnly {
 		return b.openReadOnly()
 	}
+	if err := b.companionsFit(); err != nil {
+		return err
+	}
 	return b.openWriter(ctx)
 }
 
@@ -190,9 +193,7 @@ func (b *Backend) openWriter(ctx context.Context) error {
 	})
 }
 
-// openReadOnly opens a file that must be ours already. If SQLite cannot make
-// its two companion files there, the file is read as it lies, provided that no
-// companion exists.
+// openReadOnly opens a file that must be ours already.
 func (b *Backend) openReadOnly() error {
 	c, err := b.dialReader()
 	if err != nil {
@@ -248,31 +249,6 @@ func (b *Backend) dialReader() (*conn, error) {
 // busyReader is how long a reader waits in the rare moments when SQLite makes
 // it wait at all: while the WAL is recovered or removed.
 const busyReader = 5 * time.Second
-
-func (b *Backend) dialReadOnly() (*conn, error) {
-	c, err := dialTried(b.file, accessRead)
-	if err == nil {
-		return c, nil
-	}
-	before, statErr := os.Stat(b.file)
-	if statErr != nil || b.hasWAL() {
-		return nil, err
-	}
-	c, immutableErr := dialTried(b.file, accessImmutable)
-	if immutableErr != nil {
-		return nil, err
-	}
-	c.stale = func() bool {
-		now, err := os.Stat(b.file)
-		return err != nil || b.hasWAL() || !os.SameFile(before, now) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
-	}
-	return c, nil
-}
-
-func (b *Backend) hasWAL() bool {
-	_, err := os.Stat(b.file + "-wal")
-	return !errors.Is(err, fs.ErrNotExist)
-}
 
 // dialTried opens a connection and reads something with it.
 func dialTried(path string, how access) (*conn, error) {

@@ -1,0 +1,123 @@
+package sqlite
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/ontologia/onto"
+)
+
+// SQLite keeps two companions beside a file: the WAL, and its index, which other
+// connections share. Even a reader makes both if they are missing. On a full
+// disk that fails half way and leaves an index of three bytes. So it is tried
+// only where they fit. Otherwise a file is read without them.
+
+// indexSize is what the first part of the index takes.
+const indexSize = 32 << 10
+
+// companionsFit fails with Full if there is no room for the companions. An index
+// that has its size stays as it is, or has at least taken the room.
+func (b *Backend) companionsFit() error {
+	if size, err := b.fileSize("-shm"); err != nil || size >= indexSize {
+		return nil // whatever is wrong, SQLite says it better
+	}
+	err := tryRoom(b.file, indexSize)
+	if err = fileError(b.path, err); onto.CodeOf(err) != onto.Full {
+		return nil
+	}
+	return onto.Errorf(onto.Full, "the files that SQLite keeps beside the store do not fit: %w", err).
+		WithHint("free disk space; until then the store can be read, but not written")
+}
+
+// tryRoom writes so many bytes to a file that has no name.
+func tryRoom(beside string, size int) error {
+	f, err := os.CreateTemp(filepath.Dir(beside), "."+filepath.Base(beside)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	_, err = f.Write(make([]byte, size))
+	return errors.Join(err, f.Close())
+}
+
+// dialReadOnly opens a connection that never writes to the file. If SQLite
+// cannot make the companions, because there is no room or the directory cannot
+// be written, the file is read without them.
+func (b *Backend) dialReadOnly() (*conn, error) {
+	err := b.companionsFit()
+	if err == nil {
+		var c *conn
+		if c, err = dialTried(b.file, accessRead); err == nil {
+			return c, nil
+		}
+	}
+	c, plainErr := b.dialWithout()
+	if plainErr != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// dialWithout opens a file without making companions. If the WAL holds
+// something, SQLite makes an index of it in memory for each connection, provided
+// that the file of the index is there, whatever it holds. Otherwise the file is
+// read as it lies.
+func (b *Backend) dialWithout() (*conn, error) {
+	if b.holds("-wal") {
+		if err := b.touchIndex(); err != nil {
+			return nil, err
+		}
+		return dialTried(b.file, accessIndexless)
+	}
+	before, err := os.Stat(b.file)
+	if err != nil {
+		return nil, err
+	}
+	if b.holds("-journal") {
+		return nil, onto.Unavailable // SQLite has to undo a transaction first
+	}
+	c, err := dialTried(b.file, accessImmutable)
+	if err != nil {
+		return nil, err
+	}
+	c.stale = func() bool {
+		now, err := os.Stat(b.file)
+		return err != nil || b.holds("-wal") || !os.SameFile(before, now) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
+	}
+	return c, nil
+}
+
+// holds reports whether a companion exists and is not empty.
+func (b *Backend) holds(suffix string) bool {
+	size, err := b.fileSize(suffix)
+	return err != nil || size > 0
+}
+
+// touchIndex makes an empty file of the index if there is none. It stays: another
+// process may have it open by now, and all have to share one. It gets its name
+// when it is closed: closing it later would end locks that this process has.
+func (b *Backend) touchIndex() error {
+	if _, err := os.Lstat(b.file + "-shm"); err == nil {
+		return nil
+	}
+	info, err := os.Stat(b.file)
+	if err != nil {
+		return err
+	}
+	st, err := newStaged(b.file)
+	if err != nil {
+		return err
+	}
+	defer st.discard()
+	if err := os.Chmod(st.path, info.Mode().Perm()); err != nil {
+		return err
+	}
+	if err := os.Link(st.path, b.file+"-shm"); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
