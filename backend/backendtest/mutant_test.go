@@ -133,6 +133,7 @@ func mutants() []mutant {
 		{"a time means before it", "stories histories", around(func(b backend.Backend) early { return early{b} })},
 		{"of equal times the first counts", "stories histories", around(func(b backend.Backend) hasty { return hasty{b} })},
 		{"times go back with the clock", "stories histories", wrapped(newUnsteady)},
+		{"a clock that cannot be right is believed", "stories", credulous},
 		{"diff shows what is the same again", "stories histories", around(func(b backend.Backend) restating { return restating{b} })},
 		{"diff does not show the delete", "stories histories", around(func(b backend.Backend) reticent { return reticent{b} })},
 		{"metadata loses its integers", "stories", around(func(b backend.Backend) imprecise { return imprecise{b} })},

@@ -16,6 +16,8 @@ func timeStories() []tale {
 		{"resolve the head and ids", resolveIDs},
 		{"resolve times", resolveTimes},
 		{"of equal times the last counts", resolveEqualTimes},
+		{"a clock that cannot be right is refused", clockRefused},
+		{"the last moment of all", lastMoment},
 	}
 }
 
@@ -134,4 +136,92 @@ func resolveEqualTimes(s *story) {
 	}
 	s.want("ada at the start", s.get(person("ada"), s.resolve(onto.AtTime(start)).ID), `Person "ada" @3 {"id":"ada","n":2}`)
 	s.want("ada now", s.get(person("ada"), backend.Head), `Person "ada" @3 {"id":"ada","n":2}`)
+}
+
+// wrongClocks are times that cannot be stored: years have four digits.
+func wrongClocks() []time.Time {
+	return []time.Time{
+		time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3600)),
+		time.Date(292277026596, 12, 4, 0, 0, 0, 0, time.UTC), time.Date(0, 12, 31, 23, 59, 59, 999999999, time.UTC), time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
+}
+
+// clockRefused wants everything that writes to be refused, whole, and reads to go
+// on.
+func clockRefused(s *story) {
+	s.lively()
+	right, before := s.place.clock.Now(), s.everything()
+	leaser, leases := backend.As[backend.Leaser](s.Backend)
+	var held onto.Lease
+	if leases {
+		var err error
+		held, err = leaser.Acquire(s.ctx, &backend.LeaseRequest{Name: "nightly", Owner: "ana", TTL: time.Hour})
+		s.must(err)
+	}
+	d := draft(put(person("ada"), 4711))
+	header := *d
+	header.Writes = nil
+	tries := map[string]func() error{
+		"append": func() error { _, err := s.Append(s.ctx, d); return err },
+		"stream": func() error { _, err := s.AppendStream(s.ctx, &header, sequence(d.Writes, nil)); return err },
+		"evolution": func() error {
+			_, err := s.AppendStream(s.ctx, s.evolving(adding(tagged("New"))), sequence(nil, nil))
+			return err
+		},
+		"register": func() error {
+			_, err := s.Register(s.ctx, &backend.Registration{Schemas: []onto.Schema{tagged("New")}})
+			return err
+		},
+	}
+	if leases {
+		tries["acquire"] = func() error {
+			_, err := leaser.Acquire(s.ctx, &backend.LeaseRequest{Name: "other", Owner: "ana", TTL: time.Minute})
+			return err
+		}
+		tries["renew"] = func() error { _, err := leaser.Renew(s.ctx, held, time.Minute); return err }
+		tries["release"] = func() error { return leaser.Release(s.ctx, held) }
+		tries["break"] = func() error { _, err := leaser.Break(s.ctx, onto.LeaseBreak{Lease: held}); return err }
+	}
+	for _, wrong := range wrongClocks() {
+		s.place.clock.set(wrong)
+		for name, try := range tries {
+			err := try()
+			s.wantCode(fmt.Sprintf("%s in the year %d", name, wrong.UTC().Year()), err, onto.Invalid)
+			if onto.HintOf(err) == "" {
+				s.Errorf("%s: %v has no hint", name, err)
+			}
+		}
+		s.wantLines("with the wrong clock", s.everything(), before)
+	}
+	s.place.clock.set(right)
+	s.reopen()
+	s.wantLines("with the right clock", s.everything(), before)
+	s.commit(d.Writes...)
+}
+
+// lastMoment writes at the last time that can be stored. A lease cannot end
+// later.
+func lastMoment(s *story) {
+	last := time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
+	s.place.clock.set(last)
+	s.commit(put(person("ada"), 1))
+	if leaser, ok := backend.As[backend.Leaser](s.Backend); ok {
+		_, err := leaser.Acquire(s.ctx, &backend.LeaseRequest{Name: "nightly", Owner: "ana", TTL: time.Second})
+		s.wantCode("acquire", err, onto.Invalid)
+		held, err := leaser.Leases(s.ctx)
+		if err != nil || len(held) != 0 {
+			s.Errorf("got leases %v, error %v; want none", held, err)
+		}
+	}
+	s.reopen()
+	s.place.clock.set(time.Date(2026, 2, 10, 12, 0, 0, 0, time.UTC)) // it went back
+	c := s.commit(put(person("ada"), 2))
+	if want := last.Truncate(time.Microsecond); !c.Time.Equal(want) {
+		s.Errorf("got %v, want %v", c.Time, want)
+	}
+	for at, want := range map[int]int64{-3: 0, 9999: 0, 12000: 2} {
+		if got := s.resolve(onto.AtTime(time.Date(at, 6, 1, 0, 0, 0, 0, time.UTC))); got.ID != want {
+			s.Errorf("in the year %d: got commit %d, want %d", at, got.ID, want)
+		}
+	}
 }

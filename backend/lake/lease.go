@@ -90,8 +90,10 @@ func (l *log) take(ctx context.Context, r *backend.LeaseRequest, h *holding) (on
 	if err != nil {
 		return onto.Lease{}, false, err
 	}
-	now := l.stamp()
-	lease := onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: epoch, Acquired: now, Expires: until(now, r.TTL)}
+	lease := onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: epoch, Acquired: l.stamp()}
+	if lease.Expires, err = backend.LeaseEnd(lease.Acquired, r.TTL); err != nil {
+		return onto.Lease{}, false, err
+	}
 	k := l.newLock(&lease, r.TTL)
 	done, err := l.writeLock(ctx, h, k)
 	if err == nil && !done {
@@ -117,10 +119,6 @@ func (l *log) newLock(lease *onto.Lease, ttl time.Duration) *lock {
 
 // stamp is the time as leases keep it.
 func (l *log) stamp() time.Time { return l.set.now().UTC().Truncate(time.Microsecond) }
-
-func until(now time.Time, ttl time.Duration) time.Time {
-	return now.Add(ttl).Truncate(time.Microsecond)
-}
 
 // nextEpoch is the epoch of the next holder: larger than any before. If the lock
 // was removed, the time makes it so.
@@ -216,7 +214,9 @@ func (l *log) renew(ctx context.Context, want onto.Lease, ttl time.Duration) (on
 			return onto.Lease{}, err
 		}
 		lease, now := *h.lease, l.stamp()
-		lease.Expires = until(now, ttl)
+		if lease.Expires, err = backend.LeaseEnd(now, ttl); err != nil {
+			return onto.Lease{}, err
+		}
 		done, err := l.writeLock(ctx, h, l.newLock(&lease, ttl))
 		if err == nil && !done {
 			continue

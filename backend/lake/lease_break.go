@@ -33,6 +33,9 @@ type breakEntry struct {
 // the lease can succeed any more.
 func (l *log) breakLease(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
 	name := record.Lease.Name
+	if err := l.checkClock(); err != nil {
+		return onto.LeaseBreak{}, err
+	}
 	for {
 		h, err := l.readLock(ctx, name, 0)
 		if err != nil {

@@ -162,6 +162,9 @@ func (l *log) readLockOnce(ctx context.Context, key, name string) (*holding, err
 // writeLock replaces a lock by another one. It reports false if somebody else has
 // changed it first.
 func (l *log) writeLock(ctx context.Context, old *holding, k *lock) (bool, error) {
+	if err := l.checkClock(); err != nil {
+		return false, err
+	}
 	body := encode(k)
 	wait, unsure := l.waiter(), false
 	for {

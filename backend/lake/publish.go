@@ -39,6 +39,9 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 	}
 	wait, turn := l.waiter(), l.newTurn()
 	for {
+		if err := l.checkClock(); err != nil {
+			return nil, err
+		}
 		t = turn.holdBack(ctx, t)
 		attempt, began := l.set.attempt(), time.Now()
 		p, err := plan(t, attempt)

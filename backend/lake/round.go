@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/codec"
 )
@@ -117,6 +118,9 @@ func (l *log) proposeRound(t *tip, r *round, attempt string) *proposal {
 // now is the time as it is stored.
 func (l *log) now() string { return codec.FormatTime(l.set.now().UTC().Truncate(time.Microsecond)) }
 
+// checkClock fails if the time cannot be stored.
+func (l *log) checkClock() error { return backend.CheckClock(l.set.now()) }
+
 // change publishes another catalog. The commits stay as they are. Edit is given
 // a copy and returns false if nothing is to be changed.
 func (l *log) change(ctx context.Context, edit func(c *catalog, commit int64) (bool, error)) (*catalog, error) {
@@ -150,6 +154,9 @@ func (l *log) change(ctx context.Context, edit func(c *catalog, commit int64) (b
 func (l *log) makeLake(ctx context.Context, store string) (*tip, error) {
 	if t, err := l.load(ctx); onto.CodeOf(err) != onto.Uninitialized {
 		return t, err
+	}
+	if err := l.checkClock(); err != nil {
+		return nil, err
 	}
 	attempt := l.set.attempt()
 	h := &head{

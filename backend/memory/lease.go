@@ -33,7 +33,7 @@ func (b *Backend) lockFree(ctx context.Context, name string, wait time.Duration)
 	end := time.Now().Add(wait)
 	for {
 		b.store.mu.Lock()
-		err := b.usable(ctx)
+		err := b.writable(ctx)
 		held, taken := b.store.leases.held[name]
 		if err == nil && (!taken || held.Expired(b.store.now())) {
 			return nil
@@ -60,7 +60,7 @@ func (b *Backend) lockWrite(ctx context.Context, carried *onto.Lease) error {
 		return b.lockFree(ctx, onto.WriteLease, b.store.lockTimeout)
 	}
 	b.store.mu.Lock()
-	err := b.usable(ctx)
+	err := b.writable(ctx)
 	if err != nil {
 		b.store.mu.Unlock()
 	}
@@ -103,19 +103,15 @@ func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Le
 	}
 	s := b.store
 	defer s.mu.Unlock()
-	s.leases.epochs[r.Name]++
 	now := s.stamp()
-	l := onto.Lease{
-		Name: r.Name, Owner: r.Owner, Epoch: s.leases.epochs[r.Name],
-		Acquired: now, Expires: until(now, r.TTL),
+	end, err := backend.LeaseEnd(now, r.TTL)
+	if err != nil {
+		return onto.Lease{}, err
 	}
+	s.leases.epochs[r.Name]++
+	l := onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: s.leases.epochs[r.Name], Acquired: now, Expires: end}
 	s.leases.held[r.Name] = l
 	return l, nil
-}
-
-// until returns when something ends, as it is stored.
-func until(now time.Time, ttl time.Duration) time.Time {
-	return now.Add(ttl).Truncate(time.Microsecond)
 }
 
 // Renew implements [backend.Leaser].
@@ -123,11 +119,15 @@ func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (o
 	s := b.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := cmp.Or(b.usable(ctx), s.checkLease(&l)); err != nil {
+	if err := cmp.Or(b.writable(ctx), s.checkLease(&l)); err != nil {
+		return onto.Lease{}, err
+	}
+	end, err := backend.LeaseEnd(s.stamp(), ttl)
+	if err != nil {
 		return onto.Lease{}, err
 	}
 	renewed := s.leases.held[l.Name]
-	renewed.Expires = until(s.stamp(), ttl)
+	renewed.Expires = end
 	s.leases.held[l.Name] = renewed
 	return renewed, nil
 }
@@ -137,7 +137,7 @@ func (b *Backend) Release(ctx context.Context, l onto.Lease) error {
 	s := b.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := cmp.Or(b.usable(ctx), s.checkLease(&l)); err != nil {
+	if err := cmp.Or(b.writable(ctx), s.checkLease(&l)); err != nil {
 		return err
 	}
 	delete(s.leases.held, l.Name)
@@ -160,7 +160,7 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 	s := b.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := b.usable(ctx); err != nil {
+	if err := b.writable(ctx); err != nil {
 		return onto.LeaseBreak{}, err
 	}
 	name := record.Lease.Name

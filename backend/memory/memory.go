@@ -106,6 +106,14 @@ func (b *Backend) TypesSeen() int64 {
 	return b.store.log.turns
 }
 
+// writable tells whether a call may write. The store is locked.
+func (b *Backend) writable(ctx context.Context) error {
+	if err := b.usable(ctx); err != nil {
+		return err
+	}
+	return backend.CheckClock(b.store.now())
+}
+
 // usable tells whether a call may go on. The store is locked.
 func (b *Backend) usable(ctx context.Context) error {
 	if b.closed {

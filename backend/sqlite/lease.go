@@ -107,18 +107,16 @@ func (b *Backend) acquire(w *conn, r *backend.LeaseRequest) (lease onto.Lease, h
 	if held != nil && !held.Expired(now) {
 		return onto.Lease{}, held, nil
 	}
-	lease = onto.Lease{Name: r.Name, Owner: r.Owner, Acquired: now, Expires: endOf(now, r.TTL)}
+	lease = onto.Lease{Name: r.Name, Owner: r.Owner, Acquired: now}
+	if lease.Expires, err = backend.LeaseEnd(now, r.TTL); err != nil {
+		return onto.Lease{}, nil, err
+	}
 	if lease.Epoch, err = nextEpoch(w, r.Name); err != nil {
 		return onto.Lease{}, nil, err
 	}
 	err = w.exec(`INSERT OR REPLACE INTO locks (lock_name, owner_id, acquired_at, expires_at) VALUES (?, ?, ?, ?)`,
 		lease.Name, lease.Owner, codec.FormatTime(lease.Acquired), codec.FormatTime(lease.Expires))
 	return lease, nil, err
-}
-
-// endOf is when a lease that begins now ends, in the precision that is stored.
-func endOf(now time.Time, ttl time.Duration) time.Time {
-	return now.Add(ttl).Truncate(time.Microsecond)
 }
 
 // Renew lets a lease end ttl from now.
@@ -133,7 +131,9 @@ func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (o
 			return err
 		}
 		renewed = *held
-		renewed.Expires = endOf(b.now(), ttl)
+		if renewed.Expires, err = backend.LeaseEnd(b.now(), ttl); err != nil {
+			return err
+		}
 		return w.exec(`UPDATE locks SET expires_at = ? WHERE lock_name = ?`, codec.FormatTime(renewed.Expires), l.Name)
 	})
 	if err != nil {

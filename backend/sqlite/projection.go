@@ -36,14 +36,15 @@ func canonicalFields(text []byte) ([]byte, error) {
 
 // tryCatchUp brings the projection up to the head if nobody holds the write
 // lock. If somebody does, or the file cannot be written, or what is derived is
-// damaged, the projection stays behind, and the read answers from history.
+// damaged, or the clock is wrong, the projection stays behind, and the read
+// answers from history.
 func (b *Backend) tryCatchUp(ctx context.Context) error {
 	if b.opts.ReadOnly {
 		return nil
 	}
 	err := b.writeUntil(ctx, time.Now(), func(*conn, state) error { return nil }) // beginWrite does it
 	switch onto.CodeOf(err) {
-	case onto.LockContention, onto.Full, onto.ReadOnly, onto.OutcomeUnknown, onto.Unavailable, onto.Corrupt:
+	case onto.LockContention, onto.Full, onto.ReadOnly, onto.OutcomeUnknown, onto.Unavailable, onto.Corrupt, onto.Invalid:
 		return nil
 	}
 	return err

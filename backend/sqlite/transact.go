@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -191,6 +192,9 @@ func (b *Backend) canWrite(ctx context.Context) error {
 		return onto.Errorf(onto.Unavailable, "%s: the outcome of an earlier commit is not known, so this one was not tried: %w", b.path, err).
 			WithHint("%s", reopenHint)
 	}
+	if err := backend.CheckClock(b.opts.Now()); err != nil {
+		return err
+	}
 	return b.sameFile()
 }
 
@@ -265,6 +269,9 @@ func (b *Backend) rollback(w *conn) { _ = w.exec(`ROLLBACK`) }
 // transact runs f in a write transaction of its own, before the file is known
 // to be ours.
 func (b *Backend) transact(ctx context.Context, w *conn, f func() error) error {
+	if err := backend.CheckClock(b.opts.Now()); err != nil {
+		return err
+	}
 	if err := b.retryBusy(ctx, func() error { return w.script(`BEGIN IMMEDIATE`) }); err != nil {
 		return err
 	}

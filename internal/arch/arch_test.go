@@ -30,7 +30,7 @@ func may() map[string][]string {
 		"internal/flock":    {},
 		"internal/iofault":  {},
 		"internal/codec":    {},
-		"backend":           {"."},
+		"backend":           {".", "internal/codec"},
 		"filter":            {".", "internal/codec"},
 		"filter/filtertest": {".", "backend", "filter", "internal/codec", "pgregory.net/rapid"},
 		"internal/jq":       {"internal/codec", "github.com/itchyny/gojq"},
