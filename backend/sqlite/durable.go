@@ -18,8 +18,12 @@ import (
 // process follows, first makes the WAL durable. Once is enough for a state.
 //
 // The database file needs no sync: a checkpoint syncs it before the WAL is
-// reused or removed, and recovery begins with the whole WAL. The directory does,
-// since the killed process may have made the WAL, or the store.
+// reused or removed, and recovery begins with the whole WAL.
+//
+// The directory is synced once, before the first write or verdict: this process
+// or one that was killed may have made the WAL, or the store. SQLite does that
+// too, when it first syncs a WAL that it has made, but takes no notice of a
+// failure.
 //
 // The sync uses a descriptor of its own. Closing a descriptor ends all POSIX
 // locks that the process has on that file, but SQLite locks the database file
@@ -48,13 +52,6 @@ func (d *durability) reached(p standpoint) {
 	d.known, d.state = true, p
 }
 
-// failure is what a sync has failed with, or nil.
-func (d *durability) failure() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.failed
-}
-
 // ensure makes a state of the store in a file durable. After a failed sync the
 // system may have dropped what was to be written, and a later sync succeeds
 // without it: so the failure is final.
@@ -64,27 +61,38 @@ func (d *durability) ensure(file string, p standpoint) error {
 	if d.failed != nil || d.known && d.state == p {
 		return d.failed
 	}
-	err := d.sync(file + "-wal")
-	if errors.Is(err, fs.ErrNotExist) { // the file is not in WAL mode
-		err = nil
+	d.failed = d.syncFolder(file)
+	if d.failed == nil {
+		if err := d.sync(file + "-wal"); !errors.Is(err, fs.ErrNotExist) { // otherwise the file is not in WAL mode
+			d.failed = err
+		}
 	}
-	if err == nil && !d.folder {
-		err = d.syncFolder(filepath.Dir(file))
-	}
-	if err != nil {
-		d.failed = err
-		return err
-	}
-	d.known, d.state, d.folder = true, p, true
-	return nil
+	d.known, d.state = d.failed == nil, p
+	return d.failed
 }
 
-// syncFolder leaves out file systems that cannot sync a directory.
-func (d *durability) syncFolder(path string) error {
-	err := d.sync(path)
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+// ensureNames makes the names of the store and of its WAL durable. It fails if
+// any sync has failed.
+func (d *durability) ensureNames(file string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.failed == nil {
+		d.failed = d.syncFolder(file)
+	}
+	return d.failed
+}
+
+// syncFolder syncs the directory, unless that was done. Some file systems cannot,
+// and who may use a directory may not always read it.
+func (d *durability) syncFolder(file string) error {
+	if d.folder {
 		return nil
 	}
+	err := d.sync(filepath.Dir(file))
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
+		err = nil
+	}
+	d.folder = err == nil
 	return err
 }
 

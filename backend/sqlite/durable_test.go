@@ -84,7 +84,7 @@ func TestVerdictsAreDurable(t *testing.T) {
 
 			b := open(t, path, nil)
 			list := syncs(b, nil)
-			want := []string{path + "-wal", filepath.Dir(path)}
+			want := []string{filepath.Dir(path), path + "-wal"}
 			for range 2 {
 				if _, err := v.ask(t, b); err != nil || !slices.Equal(*list, want) {
 					t.Fatalf("got syncs %v, error %v; want %v", *list, err, want)
@@ -97,12 +97,17 @@ func TestVerdictsAreDurable(t *testing.T) {
 				t.Errorf("after a commit of its own: got syncs %v, error %v; want no more", *list, err)
 			}
 			commit("k2")
-			if _, err := v.ask(t, b); err != nil || !slices.Equal((*list)[2:], want[:1]) {
+			if _, err := v.ask(t, b); err != nil || !slices.Equal((*list)[2:], want[1:]) {
 				t.Errorf("after another commit: got syncs %v, error %v; want one more of the WAL", *list, err)
 			}
 
 			failing := open(t, path, nil)
-			syncs(failing, syscall.EIO)
+			failing.OnSync(func(path string) error {
+				if path == want[0] {
+					return nil
+				}
+				return syscall.EIO
+			})
 			for range 2 {
 				if r, err := v.ask(t, failing); onto.CodeOf(err) != onto.OutcomeUnknown && onto.CodeOf(err) != onto.Unavailable || r.Repeated {
 					t.Errorf("without a sync: got repeated %v, error %v", r.Repeated, err)
@@ -115,7 +120,29 @@ func TestVerdictsAreDurable(t *testing.T) {
 	}
 }
 
-// A refusal promises nothing, and needs no sync.
+// A write needs the names of the files on disk: without them nothing is tried.
+// Once they are, they need no more syncs.
+func TestNamesAreDurable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	makeThings(t, path)
+	b := open(t, path, nil)
+	list := syncs(b, nil)
+	for i := range 3 {
+		if _, err := b.Append(t.Context(), thingDraft("k", i)); err != nil || !slices.Equal(*list, []string{filepath.Dir(path)}) {
+			t.Errorf("commit %d: got syncs %v, error %v; want one of the directory", i, *list, err)
+		}
+	}
+	failing := open(t, path, nil)
+	syncs(failing, syscall.EIO)
+	for range 2 {
+		if _, err := failing.Append(t.Context(), thingDraft("late", 1)); !errors.Is(err, onto.Unavailable) || onto.HintOf(err) == "" {
+			t.Errorf("without a sync: got %v, want Unavailable with a hint", err)
+		}
+	}
+	wantNotFound(t, failing, "late")
+}
+
+// A refusal promises nothing, and needs no sync of the WAL.
 func TestRefusalsAreNotSynced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	makeThings(t, path)
@@ -126,7 +153,7 @@ func TestRefusalsAreNotSynced(t *testing.T) {
 	list := syncs(b, nil)
 	d := thingDraft("k", 2)
 	d.Expect = []onto.Expectation{{Head: true, Commit: 7}}
-	if _, err := b.Append(t.Context(), d); !errors.Is(err, onto.HeadMismatch) || len(*list) != 0 {
-		t.Errorf("got syncs %v, error %v; want HeadMismatch and none", *list, err)
+	if _, err := b.Append(t.Context(), d); !errors.Is(err, onto.HeadMismatch) || slices.Contains(*list, path+"-wal") {
+		t.Errorf("got syncs %v, error %v; want HeadMismatch and none of the WAL", *list, err)
 	}
 }

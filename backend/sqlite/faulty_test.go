@@ -194,7 +194,7 @@ func repeatFaulty(t *testing.T, path string, head int64) error {
 	if err != nil || r.ID != 1 || r.Repeated != (head == 1) {
 		return fmt.Errorf("got commit %d, repeated %v, error %v; the head was %d", r.ID, r.Repeated, err, head)
 	}
-	if r.Repeated && !slices.Equal(*synced, []string{path + "-wal", filepath.Dir(path)}) {
+	if r.Repeated && !slices.Equal(*synced, []string{filepath.Dir(path), path + "-wal"}) {
 		return fmt.Errorf("vouched for a commit after syncs of %v", *synced)
 	}
 	return nil

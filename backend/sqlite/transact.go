@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -187,9 +186,12 @@ func (b *Backend) canWrite(ctx context.Context) error {
 		return b.closedError()
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case b.broken != nil:
+		return onto.Errorf(onto.Unavailable, "%s: the outcome of an earlier commit is not known, so this one was not tried: %w", b.path, b.broken).
+			WithHint("%s", reopenHint)
 	}
-	if err := errors.Join(b.broken, b.durable.failure()); err != nil {
-		return onto.Errorf(onto.Unavailable, "%s: the outcome of an earlier commit is not known, so this one was not tried: %w", b.path, err).
+	if err := b.durable.ensureNames(b.file); err != nil {
+		return onto.Errorf(onto.Unavailable, "%s: it is not known what reached the disk, so nothing more is written: %w", b.path, err).
 			WithHint("%s", reopenHint)
 	}
 	if err := backend.CheckClock(b.opts.Now()); err != nil {
