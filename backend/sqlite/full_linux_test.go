@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -181,9 +180,6 @@ const noVolume = "no volume can be mounted"
 // nothing is left behind. That needs a small volume; where none can be mounted
 // this is left out, unless ONTO_REQUIRE names tmpfs.
 func TestReadOnAFullDisk(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("mount namespaces are of Linux")
-	}
 	dir := os.Getenv(volumeEnv)
 	if dir == "" {
 		inNamespace(t)
