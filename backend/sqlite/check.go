@@ -100,14 +100,25 @@ const (
 
 // file runs SQLite's own check of pages and indexes. It gives up at a projection
 // row whose JSON an index cannot read; such a row is found further below, and
-// the rest is checked table by table.
+// the rest is checked table by table. So are files with tables of others: what
+// those say about their rows is not run here.
 func (c *checker) file() error {
-	err := c.integrity(`PRAGMA integrity_check(100)`)
-	if err == nil || !isMalformedJSON(err) {
+	s, err := readShape(c.r.conn, c.b.path)
+	if err != nil {
 		return err
 	}
-	for _, name := range []string{"commits", "entity_history", "relation_history", "schema_registry", "schema_versions", "locks", "onto_meta", "onto_derived"} {
-		if err := c.integrity(`PRAGMA integrity_check(` + name + `)`); err != nil {
+	tables := []string{"commits", "entity_history", "relation_history", "schema_registry", "schema_versions", "locks", "onto_meta", "onto_derived"}
+	if s.alien || len(s.extras) > 0 {
+		tables = s.ours()
+	} else if err := c.integrity(`PRAGMA integrity_check(100)`); err == nil || !isMalformedJSON(err) {
+		return err
+	}
+	check := "integrity_check"
+	if len(s.extras) > 0 {
+		check = "quick_check" // does not compute what the indexes of others hold
+	}
+	for _, name := range tables {
+		if err := c.integrity(`PRAGMA ` + check + `(` + name + `)`); err != nil && !isMalformedJSON(err) {
 			return err
 		}
 	}
@@ -131,14 +142,20 @@ func isMalformedJSON(err error) bool { return strings.Contains(err.Error(), "mal
 
 // foreignKeys finds versions whose commit is missing.
 func (c *checker) foreignKeys() error {
-	rows, err := c.r.query(c.ctx, `PRAGMA foreign_key_check`)
-	if err != nil {
-		return err
+	for _, t := range c.b.tables {
+		rows, err := c.r.query(c.ctx, `PRAGMA foreign_key_check(`+t.history+`)`)
+		if err != nil {
+			return err
+		}
+		err = each(rows, func() error {
+			return c.report(onto.SeverityError, "version_without_commit", restoreRemedy,
+				"row %d of %s belongs to a commit that does not exist", rows.int(1), rows.text(0))
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return each(rows, func() error {
-		return c.report(onto.SeverityError, "version_without_commit", restoreRemedy,
-			"row %d of %s belongs to a commit that does not exist", rows.int(1), rows.text(0))
-	})
+	return nil
 }
 
 // commits looks at ids, times and counts of the log.

@@ -72,7 +72,27 @@ func dial(path string, how access, wait time.Duration) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{raw: raw.(*sqlite3.SQLiteConn), stmts: map[string]*list.Element{}, used: list.New()}, nil
+	c := &conn{raw: raw.(*sqlite3.SQLiteConn), stmts: map[string]*list.Element{}, used: list.New()}
+	if err := c.guard(); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// maxValue is how many bytes a value or a row may have. The largest of ours are
+// the fields of a version, the keys that a query names, and a search table's list
+// of the rows that have a word.
+const maxValue = 128 << 20
+
+// guard bounds what a file from elsewhere can make SQLite do: its schema calls
+// only functions without side effects, its CHECKs do not run, its pages are
+// looked at before they are used, and its values are of limited length. The
+// driver cannot set SQLITE_DBCONFIG_DEFENSIVE, which is against statements that
+// come from elsewhere; all of ours are our own.
+func (c *conn) guard() error {
+	c.raw.SetLimit(sqlite3.SQLITE_LIMIT_LENGTH, maxValue)
+	return c.script(`PRAGMA trusted_schema = OFF; PRAGMA ignore_check_constraints = ON; PRAGMA cell_size_check = ON`)
 }
 
 // isStale reports whether the file has changed under an immutable connection.
@@ -319,7 +339,14 @@ func wrap(path string, err error) error {
 		return onto.Errorf(onto.Corrupt, "%s: a search table is missing: %w", path, err).
 			WithHint("make it anew with: onto projection rebuild")
 	}
+	if e.Code == sqlite3.ErrError && lacksTable(err) {
+		return onto.Errorf(onto.Corrupt, "%s: a table or a column of the store is missing: %w", path, err).
+			WithHint("find out what is missing with: onto doctor")
+	}
 	switch e.Code {
+	case sqlite3.ErrTooBig:
+		return onto.Errorf(onto.Corrupt, "%s: a value has more than %d bytes, which nothing of ours has: %w", path, maxValue, err).
+			WithHint("find it with: sqlite3 FILE, or restore a backup")
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
 		return onto.Errorf(onto.LockContention, "%s: the database is locked: %w", path, err).
 			WithHint("another process is writing; try again")

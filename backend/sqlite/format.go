@@ -28,23 +28,32 @@ const (
 type file struct {
 	kind   fileKind
 	format int64
+	shape  *shape // nil where only the format is judged
 }
 
-// inspect finds out what a file is. It writes nothing.
-func inspect(c *conn) (file, error) {
-	names, err := c.tableNames()
+// inspect finds out what a file is. It writes nothing, and reads no table before
+// it knows that it is one.
+func inspect(c *conn, path string) (file, error) {
+	s, err := readShape(c, path)
 	if err != nil {
 		return file{}, err
 	}
+	found, err := s.kind(c)
+	found.shape = s
+	return found, err
+}
+
+// kind tells by the tables of a file what it is.
+func (s *shape) kind(c *conn) (file, error) {
 	has := func(all ...string) bool {
-		return !slices.ContainsFunc(all, func(n string) bool { return !slices.Contains(names, n) })
+		return !slices.ContainsFunc(all, func(n string) bool { return !slices.Contains(s.names, n) })
 	}
 	switch {
-	case len(names) == 0:
+	case len(s.names) == 0:
 		return file{kind: fileEmpty}, nil
 	case has("onto_meta"):
 		format, err := presentFormat(c, has)
-		return file{fileOurs, format}, err
+		return file{kind: fileOurs, format: format}, err
 	case has("storage_meta"):
 		v2, err := isOriginalV2(c)
 		if v2 || err != nil {
@@ -81,22 +90,10 @@ func presentFormat(c *conn, has func(tables ...string) bool) (int64, error) {
 	return format, nil
 }
 
-func (c *conn) tableNames() ([]string, error) {
-	r, err := c.query(context.Background(), `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for r.next() {
-		names = append(names, r.text(0))
-	}
-	return names, r.close()
-}
-
 // isOriginalV2 looks for the engine version, whichever way the table keeps it:
 // as a column of that name or as a row with that key.
 func isOriginalV2(c *conn) (bool, error) {
-	r, err := c.query(context.Background(), `SELECT * FROM storage_meta`)
+	r, err := c.query(context.Background(), `SELECT * FROM storage_meta LIMIT 100`)
 	if err != nil {
 		return false, err
 	}
@@ -131,7 +128,7 @@ func (f file) check(path string) error {
 func (b *Backend) prepareFile(ctx context.Context, w *conn) error {
 	var found file
 	err := b.retryBusy(ctx, func() (err error) {
-		found, err = inspect(w)
+		found, err = inspect(w, b.path)
 		return err
 	})
 	if err != nil {
@@ -151,7 +148,10 @@ func (b *Backend) prepareFile(ctx context.Context, w *conn) error {
 		return nil
 	}
 	return b.transact(ctx, w, func() error {
-		found, err := inspect(w) // again: another process may have been faster
+		found, err := inspect(w, b.path) // again: another process may have been faster
+		if err == nil {
+			err = found.shape.writable(b.path)
+		}
 		if err != nil {
 			return err
 		}

@@ -306,13 +306,18 @@ func (r *restore) prepare(ctx context.Context) (*staged, error) {
 	return st, nil
 }
 
-// upgradeCopy brings a copy to our format, as opening any store does.
+// upgradeCopy brings a copy to our format, as opening any store does. It is
+// written later on, so nothing of others may run then.
 func upgradeCopy(ctx context.Context, path string) error {
 	b, err := Open(ctx, path, nil)
 	if err != nil {
 		return err
 	}
-	return b.Close()
+	s, err := readShape(b.writer, path)
+	if err == nil {
+		err = s.writable("the backup")
+	}
+	return errors.Join(err, b.Close())
 }
 
 // resize gives a copy pages of another size, if they are not of that size.

@@ -57,6 +57,7 @@ type Backend struct {
 	writer  *conn // nil when read only
 	broken  error // set when it is not known what the last commit left on disk
 	types   typeCache
+	schema  schemaState
 
 	fault func(point string) error // set by tests to fail at a named point
 }
@@ -199,7 +200,7 @@ func (b *Backend) openReadOnly() error {
 	if err != nil {
 		return err
 	}
-	found, err := inspect(c)
+	found, err := inspect(c, b.path)
 	b.readers.put(c)
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func (b *Backend) survey(ctx context.Context, l limits) iter.Seq2[onto.Finding, 
 			s := &surveyor{checker{ctx: ctx, b: b, r: r, push: push}, l}
 			for _, step := range []checkStep{
 				{"the WAL", s.wal}, {"the journal mode", s.journal}, {"free pages", s.freePages}, {"free space", s.room},
-				{"locks", s.locks}, {"the clock", s.clock}, {"plans", s.plans}, {"the use of indexes", s.indexUse},
+				{"what others have put on the tables", s.extras}, {"locks", s.locks}, {"the clock", s.clock}, {"plans", s.plans}, {"the use of indexes", s.indexUse},
 			} {
 				if err := s.take(step); err != nil {
 					return err
@@ -124,6 +124,20 @@ func (s *surveyor) room() error {
 	}
 	return s.warn("disk_low", "free disk space, or move the store to a larger volume",
 		"the volume has %s free, less than the %s that the store may need soon", megabytes(free), megabytes(need))
+}
+
+// extras finds what others have put on our tables, which keeps us from writing.
+func (s *surveyor) extras() error {
+	found, err := readShape(s.r.conn, s.b.path)
+	if err != nil {
+		return err
+	}
+	for _, o := range found.extras {
+		if err := s.report(onto.SeverityError, "table_extra", o.remedy(), "%s", o.refusal()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }

@@ -164,6 +164,12 @@ func surveyFaults() []fault {
 			INSERT INTO commits (id, created_at, operations) SELECT i, (SELECT created_at FROM commits WHERE id = 5), 0 FROM n`},
 		{name: "statistics of a small store", sql: `ANALYZE; DELETE FROM sqlite_stat1; INSERT INTO sqlite_stat1 VALUES ('onto_meta', NULL, '1'), ('commits', 'onto_commits_idempotency', '0 0'), ('commits', NULL, '1')`},
 		{name: "journal mode", code: "journal_mode", sql: `PRAGMA journal_mode = DELETE`, opts: &sqlite.Options{ReadOnly: true}},
+		{name: "trigger of others", code: "table_extra", sql: `CREATE TRIGGER t AFTER INSERT ON commits BEGIN SELECT 1; END`},
+		{name: "index of others on an expression", code: "table_extra", sql: `CREATE INDEX i ON entity_history(length(fields_json))`},
+		{name: "index of others on some rows", code: "table_extra", sql: `CREATE INDEX i ON locks(owner_id) WHERE owner_id > 7`},
+		{name: "plain index of others", sql: `CREATE INDEX i ON entity_history(entity_key)`},
+		{name: "trigger of a table that follows ours", code: "table_extra", sql: `CREATE TABLE mine (x REFERENCES locks(lock_name) ON DELETE CASCADE); CREATE TRIGGER t AFTER DELETE ON mine BEGIN SELECT 1; END`},
+		{name: "trigger of a table that is not ours", sql: `CREATE TABLE mine (x); CREATE TRIGGER t AFTER DELETE ON mine BEGIN SELECT 1; END`},
 		{name: "free pages", code: "freelist_large", sql: `CREATE TABLE filler (x); INSERT INTO filler VALUES (zeroblob(8000000)); DROP TABLE filler`},
 	}
 }

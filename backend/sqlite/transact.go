@@ -162,7 +162,10 @@ func (b *Backend) begin(ctx context.Context, until time.Time) (state, error) {
 	for {
 		err := b.writer.exec(`BEGIN IMMEDIATE`)
 		if err == nil {
-			s, err := b.readState(b.writer)
+			var s state
+			if err = b.checkSchema(b.writer); err == nil {
+				s, err = b.readState(b.writer)
+			}
 			if err != nil {
 				b.rollback(b.writer)
 			}
@@ -231,7 +234,7 @@ func (b *Backend) readState(c *conn) (state, error) {
 		}
 	}
 	b.sees(s.derived)
-	return s, file{fileOurs, r.int(8)}.check(b.path) // a newer program may have come since
+	return s, file{kind: fileOurs, format: r.int(8)}.check(b.path) // a newer program may have come since
 }
 
 // commit ends a write transaction. If it fails, nothing was written, unless

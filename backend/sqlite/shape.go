@@ -1,0 +1,320 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ontologia/onto"
+)
+
+// A file may come from elsewhere. SQLite runs what its schema says: a view in
+// the place of a table is a query of any length, and a trigger, a default or an
+// index on an expression runs with every write. So before a statement names one
+// of our tables, the schema is read as text: tables have to be plain tables with
+// the columns that we declare, and whatever else would run on a write is named,
+// and refuses writes.
+
+// shape is what a file has under our names.
+type shape struct {
+	names  []string       // of its tables
+	extras []schemaObject // what others have put on our tables and would run when those are written
+	alien  bool           // it has tables that neither we nor the original program have made
+}
+
+// schemaObject is a row of sqlite_schema.
+type schemaObject struct{ typ, name, table, sql string }
+
+// drop is the statement that removes it.
+func (o schemaObject) drop() string {
+	return `DROP ` + strings.ToUpper(o.typ) + ` "` + strings.ReplaceAll(o.name, `"`, `""`) + `"`
+}
+
+// maxDefinition is how many bytes of SQL an object of ours may be defined by.
+const maxDefinition = 64 << 10
+
+// readShape reads the schema, and refuses a file in which something else than a
+// plain table has the name of a table of ours. It runs nothing that the file
+// brings along.
+func readShape(c *conn, path string) (*shape, error) {
+	objects, err := c.schemaObjects()
+	if err != nil {
+		return nil, err
+	}
+	s, tables := &shape{}, declaredTables()
+	var plain []string
+	for _, o := range objects {
+		if o.typ == "table" && !strings.HasPrefix(o.name, "sqlite_") {
+			s.names = append(s.names, o.name)
+			s.alien = s.alien || !isKnown(tables, o.name)
+		}
+		if o.typ != "table" && o.typ != "view" || !isOurs(tables, o.name) {
+			continue
+		}
+		ok, err := o.isPlain(tables, path)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			plain = append(plain, o.name)
+		}
+	}
+	if err := c.checkColumns(tables, plain, path); err != nil {
+		return nil, err
+	}
+	s.extras, err = c.extras(tables, objects)
+	return s, err
+}
+
+// schemaObjects reads the schema. SQLite itself makes sure that type and name
+// are those of the SQL.
+func (c *conn) schemaObjects() ([]schemaObject, error) {
+	r, err := c.query(context.Background(), `SELECT type, name, tbl_name, iif(length(sql) > ?, '-', sql) FROM sqlite_schema`, maxDefinition)
+	if err != nil {
+		return nil, err
+	}
+	var list []schemaObject
+	err = each(r, func() error {
+		list = append(list, schemaObject{r.text(0), r.text(1), r.text(2), r.text(3)})
+		return nil
+	})
+	return list, err
+}
+
+// isOurs reports whether a table of that name is one that statements of ours
+// name, or that SQLite reads and writes for them.
+func isOurs(tables map[string]declaredTable, name string) bool {
+	name = strings.ToLower(name)
+	_, declared := tables[name]
+	return declared || name == "storage_meta" || name == "sqlite_sequence" || strings.HasPrefix(name, "onto_search_")
+}
+
+// isKnown reports whether we or the original program make tables of that name.
+func isKnown(tables map[string]declaredTable, name string) bool {
+	return isOurs(tables, name) || slices.Contains([]string{"events", "event_claims", "dead_letters", "sessions", "type_layout_catalog"}, name)
+}
+
+// isPlain reports whether an object under one of our names is a plain table. A
+// search table is none; anything else that is none is refused.
+func (o schemaObject) isPlain(tables map[string]declaredTable, path string) (bool, error) {
+	name := strings.ToLower(o.name)
+	switch {
+	case o.typ == "view":
+		return false, shapeError(path, o.name, "is a view, not a table")
+	case searchPattern.MatchString(o.sql):
+		return false, nil
+	case strings.HasPrefix(o.sql, "CREATE VIRTUAL TABLE"):
+		return false, shapeError(path, o.name, "is a virtual table that this program does not make")
+	case !strings.HasPrefix(o.sql, "CREATE TABLE "):
+		return false, shapeError(path, o.name, "is not defined as a table")
+	case collatePattern.MatchString(o.sql):
+		return false, shapeError(path, o.name, "has a column with a collation")
+	}
+	want, declared := tables[name]
+	if declared && want.withoutRowID != rowIDPattern.MatchString(o.sql) {
+		return false, shapeError(path, o.name, "has another kind of primary key")
+	}
+	return true, nil
+}
+
+// Search tables and indexes of fields are what derived.create makes, in this
+// version or in another: nothing that takes long to compute, and no table beside.
+var (
+	searchPattern = regexp.MustCompile(`^CREATE VIRTUAL TABLE onto_search_[0-9]+ USING fts4\(words(, tokenize=simple|, matchinfo=fts3)*\)$`)
+	fieldPattern  = regexp.MustCompile(`^CREATE INDEX onto_field_[0-9]+ ON (entity|relation)_current\(fields ->> '\$\.[A-Za-z_][A-Za-z0-9_]*'(, op)?\)` +
+		`( WHERE (entity|relation)_type = '[A-Za-z_][A-Za-z0-9_]*' AND op = 'put')?$`)
+	collatePattern = regexp.MustCompile(`(?i)\bcollate\b`)
+	rowIDPattern   = regexp.MustCompile(`(?is)\)[^)]*\bwithout\s+rowid\b[^)]*$`)
+	constant       = regexp.MustCompile(`(?i)^('[^']*'|[-+]?[0-9.]{1,20}|null|true|false)$`)
+)
+
+func shapeError(path, name, format string, args ...any) error {
+	return onto.Errorf(onto.Unsupported, "%s: %s %s", path, name, fmt.Sprintf(format, args...)).
+		WithHint("somebody has changed the tables of the file: look with: sqlite3 FILE .schema")
+}
+
+// checkColumns refuses plain tables with columns that are computed, or that are
+// not of the type that we declare.
+func (c *conn) checkColumns(tables map[string]declaredTable, names []string, path string) error {
+	list, err := json.Marshal(names)
+	if err != nil {
+		return err
+	}
+	r, err := c.query(context.Background(), `SELECT j.value, x.name, x.type, x.pk > 0, x.hidden, iif(length(x.dflt_value) > 100, '()', x.dflt_value)
+		FROM json_each(?) j JOIN pragma_table_xinfo(j.value) x`, string(list))
+	if err != nil {
+		return err
+	}
+	return each(r, func() error {
+		table, column := r.text(0), r.text(1)
+		if r.int(4) != 0 {
+			return shapeError(path, table, "computes its column %s", column)
+		}
+		if !r.null(5) && !constant.MatchString(r.text(5)) {
+			return shapeError(path, table, "computes the default of its column %s", column)
+		}
+		want, ok := tables[strings.ToLower(table)].columns[strings.ToLower(column)]
+		if ok && (!strings.EqualFold(want.typ, r.text(2)) || want.key != (r.int(3) == 1)) {
+			return shapeError(path, table, "has a column %s of another kind: %s", column, r.text(2))
+		}
+		return nil
+	})
+}
+
+// extras finds what others have put on our tables and what SQLite would run when
+// they are written: triggers, also those of tables that refer to ours, and
+// indexes on expressions or on some rows only.
+func (c *conn) extras(tables map[string]declaredTable, objects []schemaObject) ([]schemaObject, error) {
+	known := strings.Fields(createLookup + createIndexes + createRight)
+	ours := normalized(known)
+	var list []schemaObject
+	for _, o := range objects {
+		runs, err := false, error(nil)
+		switch {
+		case o.typ == "trigger":
+			runs, err = c.reaches(tables, o.table)
+		case o.typ == "index" && isOurs(tables, o.table) && o.sql != "" && !fieldPattern.MatchString(o.sql) &&
+			!strings.Contains(ours, strings.Join(strings.Fields(o.sql), " ")+" ;"):
+			runs, err = c.isComputed(o)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if runs {
+			list = append(list, o)
+		}
+	}
+	return list, nil
+}
+
+// normalized is our statements as SQLite keeps them, with single spaces.
+func normalized(words []string) string {
+	text := strings.Join(words, " ")
+	return strings.ReplaceAll(strings.ReplaceAll(text, " IF NOT EXISTS", ""), ";", " ;")
+}
+
+// reaches reports whether writes of ours can fire the triggers of a table: if it
+// is ours, or if its rows follow ours.
+func (c *conn) reaches(tables map[string]declaredTable, table string) (bool, error) {
+	if isOurs(tables, table) {
+		return true, nil
+	}
+	r, err := c.query(context.Background(), `SELECT "table" FROM pragma_foreign_key_list(?)`, table)
+	if err != nil {
+		return false, err
+	}
+	found := false
+	err = each(r, func() error {
+		found = found || isOurs(tables, r.text(0))
+		return nil
+	})
+	return found, err
+}
+
+// isComputed reports whether SQLite computes something to keep an index.
+func (c *conn) isComputed(o schemaObject) (bool, error) {
+	n, err := c.queryInt(`SELECT (SELECT count(*) FROM pragma_index_xinfo(?1) WHERE cid = -2) +
+		(SELECT count(*) FROM pragma_index_list(?2) WHERE name = ?1 AND partial)`, o.name, o.table)
+	return n > 0, err
+}
+
+// ours are the tables of the file that we declare.
+func (s *shape) ours() []string {
+	tables := declaredTables()
+	return slices.DeleteFunc(slices.Clone(s.names), func(name string) bool {
+		_, declared := tables[name]
+		return !declared
+	})
+}
+
+// writable fails if something that others have put on our tables would run when
+// they are written.
+func (s *shape) writable(path string) error {
+	if len(s.extras) == 0 {
+		return nil
+	}
+	o := s.extras[0]
+	return onto.Errorf(onto.ReadOnly, "%s: %s", path, o.refusal()).WithHint("%s", o.remedy())
+}
+
+// refusal says why there are no writes.
+func (o schemaObject) refusal() string {
+	return fmt.Sprintf("the %s %s on %s is not of this program and would run with every write, so nothing is written", o.typ, o.name, o.table)
+}
+
+func (o schemaObject) remedy() string { return `if nobody needs it: sqlite3 FILE '` + o.drop() + `'` }
+
+// checkSchema makes sure that nothing of others runs in the write transaction
+// that w is in. The schema is read again only if it has changed.
+func (b *Backend) checkSchema(w *conn) error {
+	version, err := w.queryInt(`PRAGMA schema_version`)
+	if err != nil {
+		return err
+	}
+	if b.schema.known && version == b.schema.version {
+		return b.schema.refused
+	}
+	s, err := readShape(w, b.path)
+	if err != nil {
+		return err
+	}
+	b.schema = schemaState{true, version, s.writable(b.path)}
+	return b.schema.refused
+}
+
+// schemaState is what is known about the file's schema.
+type schemaState struct {
+	known   bool
+	version int64 // of SQLite's own counter
+	refused error // why nothing is written
+}
+
+// declaredTable is what we declare of a table.
+type declaredTable struct {
+	columns      map[string]declaredColumn
+	withoutRowID bool
+}
+
+type declaredColumn struct {
+	typ string
+	key bool // a part of the primary key
+}
+
+// declaredTables reads our own statements. Each column has a line.
+func declaredTables() map[string]declaredTable {
+	tables := map[string]declaredTable{}
+	for statement := range strings.SplitSeq(createTables, ";") {
+		head, body, ok := strings.Cut(statement, " (\n")
+		head, isTable := strings.CutPrefix(strings.TrimSpace(head), "CREATE TABLE ")
+		if !ok || !isTable {
+			continue
+		}
+		t := declaredTable{columns: map[string]declaredColumn{}, withoutRowID: strings.HasSuffix(body, ") WITHOUT ROWID")}
+		for line := range strings.Lines(body) {
+			t.declare(strings.TrimSpace(line))
+		}
+		tables[strings.TrimPrefix(head, "IF NOT EXISTS ")] = t
+	}
+	return tables
+}
+
+// declare adds what one line says.
+func (t declaredTable) declare(line string) {
+	name, rest, _ := strings.Cut(strings.TrimSuffix(line, ","), " ")
+	switch name {
+	case "PRIMARY":
+		for key := range strings.SplitSeq(strings.Trim(rest, "KEY ()"), ", ") {
+			t.columns[key] = declaredColumn{t.columns[key].typ, true}
+		}
+	case "FOREIGN", "UNIQUE", ")", "":
+	default:
+		if strings.HasPrefix(name, "UNIQUE(") {
+			return
+		}
+		typ, rest, _ := strings.Cut(rest, " ")
+		t.columns[name] = declaredColumn{typ, strings.Contains(rest, "PRIMARY KEY")}
+	}
+}
