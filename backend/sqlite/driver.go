@@ -83,7 +83,7 @@ func dial(path string, how access, wait time.Duration) (*conn, error) {
 // maxValue is how many bytes a value or a row may have. The largest of ours are
 // the fields of a version, the keys that a query names, and a search table's list
 // of the rows that have a word.
-const maxValue = 128 << 20
+const maxValue = 64 << 20
 
 // guard bounds what a file from elsewhere can make SQLite do: its schema calls
 // only functions without side effects, its CHECKs do not run, its pages are
@@ -345,8 +345,8 @@ func wrap(path string, err error) error {
 	}
 	switch e.Code {
 	case sqlite3.ErrTooBig:
-		return onto.Errorf(onto.Corrupt, "%s: a value has more than %d bytes, which nothing of ours has: %w", path, maxValue, err).
-			WithHint("find it with: sqlite3 FILE, or restore a backup")
+		return onto.Errorf(onto.Corrupt, "%s: a value has more than %d MiB, more than anything that is stored here: %w", path, maxValue>>20, err).
+			WithHint("see which rows other programs have written with: onto doctor")
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
 		return onto.Errorf(onto.LockContention, "%s: the database is locked: %w", path, err).
 			WithHint("another process is writing; try again")

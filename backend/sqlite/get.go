@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 
 	"github.com/ontologia/onto"
@@ -52,6 +53,9 @@ func (b *Backend) get(ctx context.Context, c *conn, id onto.Identity, at int64) 
 		return onto.Version{}, backend.NoVersion(id)
 	}
 	v := version(r, 3, id)
+	if err := readForeign(r).sound(&v); err != nil {
+		return onto.Version{}, err
+	}
 	return v, readable(&v)
 }
 
@@ -69,6 +73,9 @@ func (b *Backend) getAt(c *conn, id onto.Identity, at int64) (onto.Version, erro
 		return onto.Version{}, backend.NoVersion(id)
 	}
 	v := version(r, 3, id)
+	if err := readForeign(r).sound(&v); err != nil {
+		return onto.Version{}, err
+	}
 	return v, readForeign(r).canonical(&v)
 }
 
@@ -94,6 +101,30 @@ func readForeign(r *rows) foreignRows { return foreignRows{r.int(0), r.int(1), r
 
 // covers reports whether the projection covers the head.
 func (f foreignRows) covers() bool { return f.head == f.covered || f.head == 0 }
+
+// maxStored is how many bytes of JSON a version may have. Other programs need not
+// write it in the shortest form.
+const maxStored = 2*onto.MaxFields + 64<<10
+
+// sound fails if a row is none that a program has written.
+func (f foreignRows) sound(v *onto.Version) error {
+	switch {
+	case v.Op != onto.Put && v.Op != onto.Delete:
+		return damagedRow(v, "its op is %q", v.Op)
+	case v.Commit < 1 || v.Commit > f.head:
+		return damagedRow(v, "there is no such commit")
+	case v.SchemaVersion < 1 || v.SchemaVersion > math.MaxInt32:
+		return damagedRow(v, "its schema version is %d", v.SchemaVersion)
+	case len(v.Fields) > maxStored:
+		return damagedRow(v, "it has %d bytes of fields, more than the %d that are read", len(v.Fields), maxStored)
+	}
+	return nil
+}
+
+func damagedRow(v *onto.Version, format string, args ...any) error {
+	return onto.Errorf(onto.Corrupt, "%s at commit %d: %s", v.Identity, v.Commit, fmt.Sprintf(format, args...)).
+		WithHint("find out what is damaged with: onto doctor")
+}
 
 // canonical makes the fields of a history row canonical if they may not be.
 func (f foreignRows) canonical(v *onto.Version) error {

@@ -154,6 +154,9 @@ var errFull = errors.New("the page is full")
 // version reads a row of the question's statement.
 func (r *reading) version(a *question, rows *rows) (onto.Version, error) {
 	v := version(rows, len(a.t.columns), a.t.identity(rows, 0))
+	if err := r.foreign.sound(&v); err != nil {
+		return v, err
+	}
 	err := readable(&v)
 	if !a.isCurrent() {
 		err = r.foreign.canonical(&v)

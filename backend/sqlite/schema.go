@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -136,6 +137,10 @@ func readSchema(rows *rows) (onto.SchemaVersion, error) {
 	v := onto.SchemaVersion{
 		Schema: schema, Version: int(rows.int(2)), JSON: data, Hash: rows.text(4),
 		Created: storedTime(rows.text(5)), Runtime: rows.text(6), Reason: rows.text(7), Since: rows.int(9),
+	}
+	if v.Version < 1 || v.Version > math.MaxInt32 || v.Since < 0 {
+		return v, onto.Errorf(onto.Corrupt, "%s %s: there is a schema version %d that begins with commit %d", kind, name, v.Version, v.Since).
+			WithHint("%s", restoreRemedy)
 	}
 	var err error
 	if !rows.null(10) {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -228,6 +229,9 @@ func (b *Backend) readState(c *conn) (state, error) {
 		return state{}, onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", b.path)
 	}
 	s := state{head: r.int(0), headTime: storedTime(r.text(3)), covered: readForeign(r).covers(), schemas: r.int(4), derived: r.int(7)}
+	if s.head < 0 || s.head == math.MaxInt64 {
+		return s, onto.Errorf(onto.Corrupt, "%s: the newest commit is %d, after which there is none", b.path, s.head).WithHint("%s", restoreRemedy)
+	}
 	if !r.null(5) {
 		if until := storedTime(r.text(6)); b.now().Before(until) {
 			s.holder, s.heldUntil = r.text(5), until
