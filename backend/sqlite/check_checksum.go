@@ -32,10 +32,13 @@ func (t *table) stateSQL() string {
 // projectedSQL is the same columns from the projection. Fields that cannot be
 // read are empty.
 func (t *table) projectedSQL() string {
-	return fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id,
-			CAST(iif(json_valid(c.fields, 8), json(c.fields), '') AS BLOB), c.first_commit_id
-		FROM %s c ORDER BY %s`, t.list("c"), t.current, t.list("c"))
+	return fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, %s, c.first_commit_id
+		FROM %s c ORDER BY %s`, t.list("c"), soundFields, t.current, t.list("c"))
 }
+
+// soundFields is the JSON of the projection row c; empty if it cannot be read,
+// or is longer than any that is read.
+var soundFields = fmt.Sprintf(`CAST(iif(length(c.fields) <= %d AND json_valid(c.fields, 8), json(c.fields), '') AS BLOB)`, maxStored)
 
 // digest computes the checksum: SHA-256 over the rows, entities before
 // relations. Of each row it takes kind, type, keys, commit, first commit, op,

@@ -114,9 +114,9 @@ func (c *checker) leftovers(listed []derived, objects []object) error {
 // side, both in the order of docids.
 func (c *checker) words(t *wordTable) error {
 	names := newNames(t.kind)
-	want, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s AS docid, CAST(iif(json_valid(c.fields, 8), json(c.fields), '') AS BLOB), %s
+	want, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s AS docid, %s, %s
 		FROM %s c WHERE c.%s = ? AND c.op = 'put' ORDER BY docid`,
-		names.firstID("c"), names.list("c"), names.current, names.columns[0]), t.typ)
+		names.firstID("c"), soundFields, names.list("c"), names.current, names.columns[0]), t.typ)
 	if err != nil {
 		return err
 	}

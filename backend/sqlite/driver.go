@@ -155,6 +155,16 @@ func (c *conn) exec(sql string, args ...any) error {
 	return err
 }
 
+// execContext runs a statement that may take long. The end of ctx interrupts it.
+func (c *conn) execContext(ctx context.Context, sql string, args ...any) error {
+	s, err := c.prepare(sql)
+	if err != nil {
+		return err
+	}
+	_, err = s.ExecContext(ctx, c.bind(args))
+	return err
+}
+
 // insert runs a prepared statement and returns the last row id it made.
 func (c *conn) insert(sql string, args ...any) (int64, error) {
 	s, err := c.prepare(sql)
@@ -192,7 +202,13 @@ func (c *conn) query(ctx context.Context, sql string, args ...any) (*rows, error
 // queryRow runs a prepared statement and reads its first row, if there is one.
 // It cannot be interrupted.
 func (c *conn) queryRow(sql string, args ...any) (*rows, bool, error) {
-	r, err := c.query(context.Background(), sql, args...)
+	return c.queryRowContext(context.Background(), sql, args...)
+}
+
+// queryRowContext is queryRow that the end of ctx interrupts, which costs more
+// than a seek does.
+func (c *conn) queryRowContext(ctx context.Context, sql string, args ...any) (*rows, bool, error) {
+	r, err := c.query(ctx, sql, args...)
 	if err != nil {
 		return nil, false, err
 	}
@@ -203,7 +219,12 @@ func (c *conn) queryRow(sql string, args ...any) (*rows, bool, error) {
 // queryInt runs a prepared statement whose only value is a number; 0 stands
 // for no row and for NULL.
 func (c *conn) queryInt(sql string, args ...any) (int64, error) {
-	r, ok, err := c.queryRow(sql, args...)
+	return c.queryIntContext(context.Background(), sql, args...)
+}
+
+// queryIntContext is queryInt that the end of ctx interrupts.
+func (c *conn) queryIntContext(ctx context.Context, sql string, args ...any) (int64, error) {
+	r, ok, err := c.queryRowContext(ctx, sql, args...)
 	if err != nil || !ok {
 		return 0, err
 	}

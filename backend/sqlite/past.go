@@ -62,10 +62,7 @@ func fillPast(ctx context.Context, w *conn, tables [2]*table) error {
 		return err
 	}
 	for _, t := range tables {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := w.exec(fmt.Sprintf(`INSERT INTO %s %s ORDER BY 1, 2, 3, 4`, t.past, t.supersessions())); err != nil {
+		if err := w.execContext(ctx, fmt.Sprintf(`INSERT INTO %s %s ORDER BY 1, 2, 3, 4`, t.past, t.supersessions())); err != nil {
 			return err
 		}
 	}

@@ -145,7 +145,7 @@ func (b *Backend) rebuild(ctx context.Context, w *conn, progress func(done, tota
 	if err := w.script(createLookup + createIndexes + createProjection + createDerived); err != nil {
 		return 0, err
 	}
-	total, err := w.queryInt(`SELECT (SELECT count(*) FROM entity_current) + (SELECT count(*) FROM relation_current) +
+	total, err := w.queryIntContext(ctx, `SELECT (SELECT count(*) FROM entity_current) + (SELECT count(*) FROM relation_current) +
 		(SELECT count(*) FROM onto_derived d JOIN entity_current ON entity_type = type_name WHERE type_kind = 'entity' AND purpose = 'search') +
 		(SELECT count(*) FROM onto_derived d JOIN relation_current ON relation_type = type_name WHERE type_kind = 'relation' AND purpose = 'search')`)
 	if err != nil {
@@ -161,7 +161,7 @@ func (b *Backend) rebuild(ctx context.Context, w *conn, progress func(done, tota
 		return 0, err
 	}
 	for _, t := range b.tables {
-		if err := w.exec(`DELETE FROM ` + t.current); err != nil {
+		if err := w.execContext(ctx, `DELETE FROM `+t.current); err != nil {
 			return 0, err
 		}
 		err := project(ctx, w, t, 0, func(*onto.Version) error { identities++; step(); return nil })

@@ -14,6 +14,7 @@ import (
 // reading is a read transaction: all its statements see one moment.
 type reading struct {
 	*conn
+	ctx     context.Context // of the read: its end interrupts every statement
 	head    int64
 	foreign foreignRows
 	ordered bool // commit times never go back
@@ -39,11 +40,11 @@ func (b *Backend) read(ctx context.Context, current bool, f func(r *reading) err
 			c.close()
 		}
 	}()
-	r, err := b.beginRead(c)
+	r, err := b.beginRead(ctx, c)
 	if err == nil && current && !r.foreign.covers() {
 		_ = c.exec(`ROLLBACK`)
 		if err = b.tryCatchUp(ctx); err == nil {
-			r, err = b.beginRead(c)
+			r, err = b.beginRead(ctx, c)
 		}
 	}
 	if err == nil {
@@ -57,6 +58,16 @@ func (b *Backend) read(ctx context.Context, current bool, f func(r *reading) err
 	return wrap(b.path, err)
 }
 
+// queryRow is that of the connection. The end of the read interrupts it.
+func (r *reading) queryRow(sql string, args ...any) (*rows, bool, error) {
+	return r.queryRowContext(r.ctx, sql, args...)
+}
+
+// queryInt is that of the connection. The end of the read interrupts it.
+func (r *reading) queryInt(sql string, args ...any) (int64, error) {
+	return r.queryIntContext(r.ctx, sql, args...)
+}
+
 // changedError is for a file that was read as it lay, and did not lie still:
 // what was read may be of two moments.
 func (b *Backend) changedError() error {
@@ -64,11 +75,11 @@ func (b *Backend) changedError() error {
 		WithHint("read again")
 }
 
-func (b *Backend) beginRead(c *conn) (*reading, error) {
+func (b *Backend) beginRead(ctx context.Context, c *conn) (*reading, error) {
 	if err := c.exec(`BEGIN`); err != nil {
 		return nil, err
 	}
-	row, ok, err := c.queryRow(`SELECT ` + standing + `, m.times_ordered, m.format, ` + b.changes + ` FROM ` + standingFrom)
+	row, ok, err := c.queryRowContext(ctx, `SELECT ` + standing + `, m.times_ordered, m.format, ` + b.changes + ` FROM ` + standingFrom)
 	if err == nil && !ok {
 		err = onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", b.path)
 	}
@@ -76,7 +87,7 @@ func (b *Backend) beginRead(c *conn) (*reading, error) {
 		return nil, err
 	}
 	b.sees(row.int(5))
-	return &reading{conn: c, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1 && readForeign(row).covers(), format: row.int(4), counted: &b.counted}, nil
+	return &reading{conn: c, ctx: ctx, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1 && readForeign(row).covers(), format: row.int(4), counted: &b.counted}, nil
 }
 
 // Scan yields the versions a query asks for.

@@ -52,7 +52,7 @@ func (b *Backend) Checkpoint(ctx context.Context) (Checkpointed, error) {
 // up.
 func (b *Backend) emptyWAL(ctx context.Context, wait waiter) (busy bool, err error) {
 	for {
-		row, ok, err := b.writer.queryRow(`PRAGMA wal_checkpoint(TRUNCATE)`)
+		row, ok, err := b.writer.queryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 		if err != nil && !isBusy(err) {
 			return false, err
 		}
