@@ -79,7 +79,7 @@ func (b *Backend) beginRead(ctx context.Context, c *conn) (*reading, error) {
 	if err := c.exec(`BEGIN`); err != nil {
 		return nil, err
 	}
-	row, ok, err := c.queryRowContext(ctx, `SELECT ` + standing + `, m.times_ordered, m.format, ` + b.changes + ` FROM ` + standingFrom)
+	row, ok, err := c.queryRowContext(ctx, `SELECT `+standing+`, m.times_ordered, m.format, `+b.changes+` FROM `+standingFrom)
 	if err == nil && !ok {
 		err = onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", b.path)
 	}

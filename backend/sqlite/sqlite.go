@@ -154,12 +154,40 @@ func (b *Backend) checkPath() error {
 		return onto.Errorf(onto.Unsupported, "%s: this is a directory, not a file", b.path).
 			WithHint("name a file in it")
 	case !info.Mode().IsRegular():
-		return onto.Errorf(onto.Unsupported, "%s: this is not a regular file", b.path).WithHint("name another file")
+		return onto.Errorf(onto.Unsupported, "%s: this is not a regular file but %s", b.path, fileType(info.Mode())).WithHint("name another file")
 	case info.Size() == 0 && (b.opts.MustExist || b.opts.ReadOnly):
 		return onto.Errorf(onto.Uninitialized, "%s: the file is empty", b.path).
 			WithHint("make a store in it with: onto init --db %s", b.path)
 	}
+	return b.checkCompanions()
+}
+
+// checkCompanions refuses files beside the store that SQLite would wait for, or
+// that lead it elsewhere.
+func (b *Backend) checkCompanions() error {
+	for _, suffix := range companions() {
+		info, err := os.Lstat(b.file + suffix)
+		if err == nil && !info.Mode().IsRegular() {
+			return onto.Errorf(onto.Unsupported, "%s: this is not a regular file but %s", b.path+suffix, fileType(info.Mode())).
+				WithHint("SQLite keeps a file of its own there: find out who has put that in its place")
+		}
+	}
 	return nil
+}
+
+// fileType names what is not a regular file.
+func fileType(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
 }
 
 // openWriter opens the writer connection and brings the file to our format.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"syscall"
 
@@ -79,6 +80,18 @@ func (c *command) finish(err error, asJSON bool) int {
 		c.report(err)
 	}
 	return exitOf(codeOf(err))
+}
+
+// abandon reports that the command was told to stop and did not, and returns the
+// exit status. It is called while the command goes on.
+func (c *command) abandon(stderr io.Writer, asJSON bool) int {
+	var err error = onto.Errorf(interrupted, "interrupted")
+	if c.writes.Load() {
+		err = onto.Errorf(onto.OutcomeUnknown, "interrupted while the storage did not answer: it is not known whether anything was stored").
+			WithHint("look at the newest commits with: onto commits")
+	}
+	other := &command{out: newOutput(io.Discard), err: newOutput(stderr), db: c.db, storageURI: c.storageURI, config: c.config}
+	return other.finish(err, asJSON)
 }
 
 // report prints an error for people: what, each difference, what to do.

@@ -50,7 +50,7 @@ func TestHostileFiles(t *testing.T) {
 				h.bytes(t, path)
 			}
 			for _, verb := range hostileVerbs {
-				status, stderr := runBounded(t, path, verb)
+				status, stderr := runBounded(t, verb+" --db "+path)
 				if h.want == nil {
 					continue
 				}
@@ -281,12 +281,12 @@ const (
 
 // runBounded runs a verb in a process of its own. It has to end by itself, and
 // not because something broke.
-func runBounded(t *testing.T, path, verb string) (status int, stderr string) {
+func runBounded(t *testing.T, verb string) (status int, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), boundedTime)
 	defer cancel()
 	args := append([]string{"-c", "ulimit -d " + strconv.Itoa(boundedMemory<<10) + `; exec "$@"`, "sh", "onto"}, strings.Fields(verb)...)
-	cmd := exec.CommandContext(ctx, "sh", append(args, "--db", path)...)
+	cmd := exec.CommandContext(ctx, "sh", args...)
 	cmd.Dir = t.TempDir()
 	var said bytes.Buffer
 	cmd.Stderr = &said

@@ -181,7 +181,10 @@ func (c *command) openInput(ctx context.Context, path string) (*input, error) {
 	if path == "-" {
 		return &input{Reader: c.stdin(ctx)}, nil
 	}
-	file, err := os.Open(path)
+	file, err := openWaiting(ctx, path)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, onto.Errorf(onto.Invalid, "input: %w", err)
 	}
@@ -204,6 +207,24 @@ func (c *command) openInput(ctx context.Context, path string) (*input, error) {
 		return nil, err
 	}
 	return in, nil
+}
+
+// openWaiting opens a file until ctx ends. A pipe opens when something writes to
+// it, which may never be; the wait is left behind then, since the process ends.
+func openWaiting(ctx context.Context, path string) (*os.File, error) {
+	var file *os.File
+	var err error
+	opened := make(chan struct{})
+	go func() {
+		file, err = os.Open(path)
+		close(opened)
+	}()
+	select {
+	case <-opened:
+		return file, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // share is how much of the file was read.

@@ -4,12 +4,42 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
+	"time"
 )
 
 func main() {
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe shows as an error of the write
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal kills
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	args := os.Args[1:]
+	c := newCommand(os.Stdin, os.Stdout, os.Stderr)
+	os.Exit(untilStopped(ctx, stopPatience,
+		func() int { return c.run(ctx, args) },
+		func() int { return c.abandon(os.Stderr, slices.Contains(args, "--json")) }))
+}
+
+// stopPatience is how long a command that was told to stop may take to do so.
+const stopPatience = 5 * time.Second
+
+// untilStopped returns the status of run. If ctx ends and run goes on for longer
+// than patience, it returns that of abandon, and run is left behind: the process
+// ends. A call that never returns, of a disk for example, cannot keep it.
+func untilStopped(ctx context.Context, patience time.Duration, run, abandon func() int) int {
+	done := make(chan int, 1)
+	go func() { done <- run() }()
+	select {
+	case status := <-done:
+		return status
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case status := <-done:
+		return status
+	case <-late.C:
+		return abandon()
+	}
 }

@@ -95,6 +95,7 @@ func (c *command) restore(ctx context.Context, file string, apply, check bool) e
 		return c.refuseRestore(file, loc.path, plan)
 	}
 	progress, done := c.progress("restoring")
+	c.writes.Store(true)
 	restored, err := sqlite.Restore(ctx, file, loc.path, &sqlite.RestoreOptions{
 		Owner:       fmt.Sprintf("onto-restore-%d", os.Getpid()),
 		LockTimeout: cfg.milliseconds("lock_timeout_ms"),

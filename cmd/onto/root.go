@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -27,11 +28,19 @@ type command struct {
 	runtime string            // names this run in commits, heads and manifests
 	started bool              // flags and arguments were fine
 	opened  []backend.Backend // by this run, closed or not
+	writes  atomic.Bool       // something may have been stored
+}
+
+func newCommand(stdin io.Reader, stdout, stderr io.Writer) *command {
+	return &command{in: stdin, out: newOutput(stdout), err: newOutput(stderr), runtime: runtimeName()}
 }
 
 // run runs the command and returns its exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c := &command{in: stdin, out: newOutput(stdout), err: newOutput(stderr), runtime: runtimeName()}
+	return newCommand(stdin, stdout, stderr).run(ctx, args)
+}
+
+func (c *command) run(ctx context.Context, args []string) int {
 	err := c.execute(ctx, args)
 	if flushErr := c.out.Flush(); err == nil {
 		err = flushErr

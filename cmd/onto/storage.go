@@ -111,6 +111,9 @@ func (c *command) openBackend(ctx context.Context, how access) (backend.Backend,
 	if err != nil {
 		return nil, nil, err
 	}
+	if how != reading {
+		c.writes.Store(true)
+	}
 	b, err := loc.open(ctx, how, cfg, c.runtime)
 	if err == nil {
 		c.opened = append(c.opened, b)
