@@ -151,6 +151,8 @@ func surveyEntries() []Entry {
 			"Create the missing indexes again as docs/format/sqlite.md says. If none is missing, ANALYZE was run when the store was small: run it again with sqlite3 FILE ANALYZE."),
 		failure("table_extra", "A trigger, or an index on an expression or on some rows only, is on a table of the store and was not made by this program. SQLite would run it with every write, and it could change, hide or hold up what is written. Reads go on, writes are refused.",
 			"Look at it with: sqlite3 FILE .schema, and if nobody needs it, drop it as the finding says."),
+		failure("wal_cut_off", "The WAL that a crash has left behind is damaged, and SQLite takes over only what comes before the damage. Commits that were acknowledged are cut off. The store can be read as it was before them, and is not written.",
+			"Copy FILE and FILE-wal to a safe place first. Then restore a backup, or go on without what is cut off: onto doctor --accept-loss, which keeps a copy of the WAL."),
 		notice("wal_large", "The WAL has more than 100 MB. Reads become slower and the next start takes longer. Mostly a read that goes on for very long keeps it from being reset.",
 			"End such reads, then: onto doctor --checkpoint, which runs PRAGMA wal_checkpoint(TRUNCATE)."),
 		notice("wal_stuck", "A checkpoint could not empty the WAL, since somebody was reading or writing all the while. What could be copied into the file was.",

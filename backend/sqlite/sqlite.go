@@ -32,6 +32,7 @@ const DefaultLockTimeout = 5 * time.Second
 type Options struct {
 	MustExist   bool             // fail with Uninitialized instead of making the file
 	ReadOnly    bool             // never write; also opens files that cannot be written
+	AcceptLoss  bool             // go on although a damaged WAL cuts commits off; the WAL is copied first
 	LockTimeout time.Duration    // how long a write waits for others; 0 for DefaultLockTimeout
 	Now         func() time.Time // the clock; nil for time.Now
 }
@@ -47,6 +48,8 @@ type Backend struct {
 	counted counted
 	readers pool
 	temp    string      // a directory to remove on Close; "" if there is none
+	cut     cutOff      // what a store that is only read does not show
+	keptWAL string      // a copy of the WAL, if its loss was accepted
 	inode   os.FileInfo // of the file when it was opened
 
 	durable durability
@@ -86,7 +89,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
 	return b, nil
 }
 
-func (b *Backend) open(ctx context.Context) error {
+func (b *Backend) open(ctx context.Context) (err error) {
 	b.makeTables()
 	if err := checkLibrary(); err != nil {
 		return err
@@ -106,12 +109,22 @@ func (b *Backend) open(ctx context.Context) error {
 	}
 	b.readers.dial = b.dialReader
 	if b.opts.ReadOnly {
+		if b.cut, err = findCutOff(b.file + "-wal"); err != nil {
+			return err
+		}
 		return b.openReadOnly()
+	}
+	if err := b.checkWAL(); err != nil {
+		return err
 	}
 	if err := b.companionsFit(); err != nil {
 		return err
 	}
-	return b.openWriter(ctx)
+	if err := b.openWriter(ctx); err != nil || b.keptWAL == "" {
+		return err
+	}
+	_, err = b.Checkpoint(ctx) // what is cut off must not come to light again
+	return err
 }
 
 // makeTables makes the SQL of both kinds.

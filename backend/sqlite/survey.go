@@ -39,7 +39,7 @@ func (b *Backend) survey(ctx context.Context, l limits) iter.Seq2[onto.Finding, 
 		return b.read(ctx, false, func(r *reading) error {
 			s := &surveyor{checker{ctx: ctx, b: b, r: r, push: push}, l}
 			for _, step := range []checkStep{
-				{"the WAL", s.wal}, {"the journal mode", s.journal}, {"free pages", s.freePages}, {"free space", s.room},
+				{"the WAL", s.wal}, {"the frames of the WAL", s.frames}, {"the journal mode", s.journal}, {"free pages", s.freePages}, {"free space", s.room},
 				{"what others have put on the tables", s.extras}, {"locks", s.locks}, {"the clock", s.clock}, {"plans", s.plans}, {"the use of indexes", s.indexUse},
 			} {
 				if err := s.take(step); err != nil {
@@ -80,6 +80,15 @@ func (s *surveyor) wal() error {
 	}
 	return s.warn("wal_large", "end reads that go on for long, then: onto doctor --checkpoint",
 		"the WAL has %s, more than %s", megabytes(size), megabytes(s.limits.wal))
+}
+
+// frames finds commits that a damaged WAL cuts off.
+func (s *surveyor) frames() error {
+	found, err := findCutOff(s.b.file + "-wal")
+	if err != nil || found.commits == 0 {
+		return err
+	}
+	return s.report(onto.SeverityError, "wal_cut_off", cutOffRemedy, "%s", found)
 }
 
 // journal finds a file that somebody has taken out of WAL mode. Opening it for

@@ -15,7 +15,7 @@ import (
 // doctor is one examination.
 type doctor struct {
 	*command
-	quick, checkpoint bool
+	quick, checkpoint, acceptLoss bool
 }
 
 func (c *command) doctorCommand() *cobra.Command {
@@ -26,7 +26,8 @@ func (c *command) doctorCommand() *cobra.Command {
 		Long: `Examine a store: room, locks, the clock and how statements are answered, then
 everything that is stored. Each finding has a stable code, a severity, what it
 means and what to do. It mends nothing by itself; with --checkpoint the WAL of a
-SQLite file is emptied first. A lake that cannot be opened is examined as far as its objects
+SQLite file is emptied first. With --accept-loss a store whose WAL is damaged goes on
+without the commits that are cut off, and the WAL is kept beside it. A lake that cannot be opened is examined as far as its objects
 tell. Exit status 3 if a finding is an error.`,
 		Example: `  onto doctor
   onto doctor --quick --json
@@ -41,6 +42,7 @@ tell. Exit status 3 if a finding is an error.`,
 		},
 	}
 	cmd.Flags().BoolVar(&d.quick, "quick", false, "look at circumstances only, not at what is stored")
+	cmd.Flags().BoolVar(&d.acceptLoss, "accept-loss", false, "go on without commits that a damaged WAL cuts off; SQLite only")
 	cmd.Flags().BoolVar(&d.checkpoint, "checkpoint", false, "copy the WAL into the file and empty it first; SQLite only")
 	cmd.AddCommand(c.doctorS3Command(), &cobra.Command{
 		Use:   "explain CODE",
@@ -109,6 +111,11 @@ func (d *doctor) run(ctx context.Context) error {
 		how = writing
 	}
 	doc := &examined{rows: d.array(), known: map[string]string{}}
+	if d.acceptLoss {
+		if err := d.accept(ctx); err != nil {
+			return err
+		}
+	}
 	b, cfg, err := d.openBackend(ctx, how)
 	if err != nil {
 		return d.examineUnopened(ctx, cfg, doc, err)
@@ -123,6 +130,29 @@ func (d *doctor) run(ctx context.Context) error {
 		return err
 	}
 	return d.conclude(doc, d.lookAt(ctx, b))
+}
+
+// accept opens a store whose WAL is cut off, so that it can be written again.
+func (d *doctor) accept(ctx context.Context) error {
+	loc := d.place()
+	if loc.isLake() {
+		return d.unsupported("doctor --accept-loss", "has no WAL", "leave out --accept-loss")
+	}
+	d.writes.Store(true)
+	b, err := sqlite.Open(ctx, loc.path, &sqlite.Options{MustExist: true, AcceptLoss: true})
+	if err != nil {
+		return err
+	}
+	kept := b.KeptWAL()
+	if err := b.Close(); err != nil {
+		return err
+	}
+	if kept == "" {
+		d.say("no commits are cut off")
+		return nil
+	}
+	d.say("what was cut off is kept in %s", kept)
+	return nil
 }
 
 // empty runs a checkpoint.

@@ -118,7 +118,8 @@ func (c *command) reportJSON(err error) {
 }
 
 // warn reports what does not change what the verb did or answered.
-func (c *command) warn(code onto.Code, text, hint string, asJSON bool) {
+func (c *command) warn(asJSON bool, code onto.Code, text, hint string) {
+	hint = c.place().nameIn(hint)
 	if asJSON {
 		c.sayJSON("warning", reportBody{Code: code, Message: text, Hint: hint})
 		return

@@ -69,9 +69,8 @@ func (c *command) warnOfIndexes(asJSON bool) {
 		if !ok || w.LastIndexWarning() == "" {
 			continue
 		}
-		text := "indexes of the lake are behind its commits: " + w.LastIndexWarning()
-		hint := c.place().nameIn("write them when the cause is gone, with: onto index repair --apply")
-		c.warn(indexBehind, text, hint, asJSON)
+		c.warn(asJSON, indexBehind, "indexes of the lake are behind its commits: "+w.LastIndexWarning(),
+			"write them when the cause is gone, with: onto index repair --apply")
 	}
 }
 

@@ -50,6 +50,7 @@ func (c *command) run(ctx context.Context, args []string) int {
 	// Flags that do not parse leave c.json unset.
 	asJSON := c.json || slices.Contains(args, "--json")
 	c.warnOfIndexes(asJSON)
+	c.warnOfDamage(asJSON)
 	return c.finish(err, asJSON)
 }
 

@@ -130,7 +130,7 @@ func (l location) open(ctx context.Context, how access, cfg configuration, runti
 	opts := &sqlite.Options{LockTimeout: cfg.milliseconds("lock_timeout_ms")}
 	opts.MustExist = how != creating && !l.inMemory()
 	b, err := sqlite.Open(ctx, l.path, opts)
-	if code := onto.CodeOf(err); how == reading && (code == onto.ReadOnly || code == onto.Full) {
+	if code := onto.CodeOf(err); how == reading && (code == onto.ReadOnly || code == onto.Full || code == onto.Corrupt) {
 		opts.ReadOnly = true
 		b, err = sqlite.Open(ctx, l.path, opts)
 	}
@@ -138,6 +138,19 @@ func (l location) open(ctx context.Context, how access, cfg configuration, runti
 		return nil, l.misnamed(err)
 	}
 	return b, nil
+}
+
+// warnOfDamage tells what stores that were opened do not show.
+func (c *command) warnOfDamage(asJSON bool) {
+	for _, b := range c.opened {
+		w, ok := backend.As[interface{ Warning() (text, remedy string) }](b)
+		if !ok {
+			continue
+		}
+		if text, remedy := w.Warning(); text != "" {
+			c.warn(asJSON, onto.Corrupt, text, remedy)
+		}
+	}
 }
 
 // withStore opens the store, runs f and closes the store.
@@ -158,7 +171,7 @@ func (c *command) withStore(ctx context.Context, how access, f func(*store.Store
 // that fails: a commit is durable by then.
 func (c *command) shut(opened io.Closer) {
 	if err := opened.Close(); err != nil {
-		c.warn(codeOf(err), "what was opened could not be closed: "+message(err), c.hint(err), c.json)
+		c.warn(c.json, codeOf(err), "what was opened could not be closed: "+message(err), onto.HintOf(err))
 	}
 }
 

@@ -1,0 +1,179 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/backend/sqlite"
+)
+
+// makeWorn makes a store of several hundred versions in a file without
+// companions.
+func makeWorn(t *testing.T) string {
+	t.Helper()
+	path := makeHealthy(t)
+	b, err := sqlite.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 5 {
+		var writes []backend.Write
+		for i := range 100 {
+			if (i+round)%3 > 0 {
+				writes = append(writes, person(fmt.Sprintf("q%03d", i), i*round), knows(fmt.Sprintf("q%03d", i), "a", "oslo"))
+			}
+		}
+		d := &backend.Draft{Commit: onto.Commit{Comment: "round", Actor: onto.Operator("ana")}, Metadata: []byte(`{"why":"test"}`), Writes: writes}
+		if _, err := b.Append(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// flips is how a flipped bit showed.
+type flips struct {
+	total, silent, noticed, found, missed int
+}
+
+// A flipped bit in the file changes no answer, or it is noticed: by the read
+// itself, as Corrupt, or by an examination. What neither notices is counted, and
+// must stay little.
+func TestFlippedBits(t *testing.T) {
+	path := makeWorn(t)
+	whole := read(t, path)
+	want, err := answers(t, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 40
+	if backendtest.Soak() {
+		n = 350
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	var seen flips
+	for range n {
+		bit := random.IntN(len(whole) * 8)
+		damaged := bytes.Clone(whole)
+		damaged[bit/8] ^= 1 << (bit % 8)
+		copied := filepath.Join(t.TempDir(), "copy.db")
+		write(t, copied, damaged)
+		got, err := answers(t, copied)
+		seen.total++
+		found := examinationFails(t, copied)
+		switch {
+		case err != nil:
+			seen.noticed++
+			if onto.CodeOf(err) == "" {
+				t.Errorf("bit %d: %v has no code", bit, err)
+			}
+		case got != want:
+			seen.silent++
+			if !found {
+				seen.missed++
+				t.Logf("bit %d of byte %d, page %d: an answer changes, and nothing is found: %s", bit%8, bit/8, bit/8/4096+1, firstDifference(got, want))
+			}
+		}
+		if found {
+			seen.found++
+		}
+	}
+	t.Logf("%d flipped bits: reads noticed %d, %d changed an answer silently, examinations found %d in all and missed %d that change an answer",
+		seen.total, seen.noticed, seen.silent, seen.found, seen.missed)
+}
+
+func firstDifference(a, b string) string {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	cut := func(s string) string { return s[max(0, min(i-40, len(s))):min(len(s), i+40)] }
+	return fmt.Sprintf("%q, was %q", cut(a), cut(b))
+}
+
+// examinationFails reports whether an examination finds an error.
+func examinationFails(t *testing.T, path string) bool {
+	b, err := sqlite.Open(t.Context(), path, &sqlite.Options{LockTimeout: 10 * time.Millisecond})
+	if err != nil {
+		return true
+	}
+	defer b.Close()
+	for f, err := range b.Check(t.Context()) {
+		if err != nil || f.Severity == onto.SeverityError {
+			return true
+		}
+	}
+	return false
+}
+
+// answers reads everything in every way.
+func answers(t *testing.T, path string) (string, error) {
+	b, err := sqlite.Open(t.Context(), path, &sqlite.Options{LockTimeout: 10 * time.Millisecond, ReadOnly: true})
+	if err != nil {
+		return "", err
+	}
+	defer b.Close()
+	var all bytes.Buffer
+	say := func(v onto.Version) {
+		fmt.Fprintln(&all, v.Identity, v.Op, v.Commit, v.SchemaVersion, string(v.Fields))
+	}
+	person, knows := personSchema(), onto.Schema{Kind: onto.KindRelation, Name: "Knows", Left: "Person", Right: "Person"}
+	var ids []onto.Identity
+	for _, q := range []backend.Query{
+		{Kind: onto.KindEntity, Type: "Person", At: backend.Head, Schema: &person},
+		{Kind: onto.KindRelation, Type: "Knows", At: backend.Head, Schema: &knows},
+		{Kind: onto.KindEntity, Type: "Person", Mode: backend.History, At: backend.Head},
+		{Kind: onto.KindRelation, Type: "Knows", Mode: backend.History, At: backend.Head},
+		{Kind: onto.KindEntity, Type: "Person", At: 7},
+		{Kind: onto.KindEntity, Type: "Person", At: 7, Limit: 50},
+		{Kind: onto.KindEntity, Type: "Person", At: backend.Head, Schema: &person, Where: onto.Path("age").Gt(20)},
+		{Kind: onto.KindEntity, Type: "Person", At: backend.Head, Schema: &person, Search: []backend.Word{{Text: "q007"}}},
+	} {
+		for v, err := range b.Scan(t.Context(), &q) {
+			if err != nil {
+				return "", err
+			}
+			say(v)
+			if q.Mode == backend.State && q.At == backend.Head && q.Where == nil && q.Search == nil {
+				ids = append(ids, v.Identity)
+			}
+		}
+	}
+	for _, id := range ids {
+		for _, at := range []int64{backend.Head, 7} {
+			v, err := b.Get(t.Context(), id, at)
+			if errors.Is(err, onto.NotFound) {
+				fmt.Fprintln(&all, id, "not found")
+			} else if err != nil {
+				return "", err
+			} else {
+				say(v)
+			}
+		}
+	}
+	for c, err := range b.Commits(t.Context(), &backend.CommitQuery{Until: backend.Head}) {
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(&all, c)
+	}
+	schemas, err := b.Schemas(t.Context())
+	if err != nil {
+		return "", err
+	}
+	for _, s := range schemas {
+		fmt.Fprintln(&all, s.Version, s.Since, s.Reason, s.Created, string(s.JSON), s.Schema)
+	}
+	return all.String(), nil
+}

@@ -1,0 +1,198 @@
+package sqlite
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/ontologia/onto"
+)
+
+// After a crash SQLite takes over the WAL up to the first frame that is not as it
+// was written, and forgets the rest without a word. That is right for the frames
+// of a commit that was not finished. But a writer goes on behind a commit only
+// when that has been synced: a whole frame that was written behind a commit
+// proves that the commit was acknowledged. So before SQLite looks at a WAL that
+// was left behind, we do; if such commits are cut off, nothing is written until
+// somebody has decided about them.
+
+// cutOff is what a damaged frame keeps SQLite from seeing.
+type cutOff struct {
+	frame   int // the damaged one; the first is 1
+	commits int // transactions behind it that were acknowledged, at least
+}
+
+func (c cutOff) String() string {
+	return fmt.Sprintf("frame %d of the WAL is damaged, so SQLite does not see what comes after it: at least %d transactions that were acknowledged", c.frame, c.commits)
+}
+
+const (
+	walHeader   = 32
+	frameHeader = 24
+	walMagic    = 0x377f0682 // the lowest bit tells the byte order of checksums
+	maxPage     = 64 << 10
+)
+
+// findCutOff looks for commits that are cut off. A writer may be at work, so
+// what is found has to be found twice.
+func findCutOff(path string) (cutOff, error) {
+	found, err := scanWAL(path)
+	for found.commits > 0 && err == nil {
+		again, err := scanWAL(path)
+		if err != nil || again == found {
+			return again, err
+		}
+		found = again
+	}
+	return found, err
+}
+
+// scanWAL reads the WAL once. SQLite takes no locks on it, so that it can be
+// opened beside.
+func scanWAL(path string) (cutOff, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return cutOff{}, nil
+	}
+	if err != nil {
+		return cutOff{}, err
+	}
+	defer f.Close()
+	found, err := scanFrames(bufio.NewReaderSize(f, 1<<20))
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return found, err
+}
+
+// sums is a checksum of the WAL. That of a frame goes on from that of the one
+// before.
+type sums struct{ a, b uint32 }
+
+func (s sums) add(order binary.ByteOrder, data []byte) sums {
+	for ; len(data) >= 8; data = data[8:] {
+		s.a += order.Uint32(data) + s.b
+		s.b += order.Uint32(data[4:]) + s.a
+	}
+	return s
+}
+
+// storedSums reads a checksum.
+func storedSums(data []byte) sums {
+	return sums{binary.BigEndian.Uint32(data), binary.BigEndian.Uint32(data[4:])}
+}
+
+// scanFrames reads frames to the end of what was written since the WAL was last
+// reset: until two in a row have other salts. If it is the header that is
+// damaged, every frame is cut off.
+func scanFrames(r io.Reader) (found cutOff, err error) {
+	var header [walHeader]byte
+	if _, err := io.ReadFull(r, header[:]); err != nil {
+		return found, err
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if header[3]&1 == 1 {
+		order = binary.BigEndian
+	}
+	size := int(binary.BigEndian.Uint32(header[8:]))
+	if size < 512 || size > maxPage || size&(size-1) != 0 {
+		size = 4096
+	}
+	last := storedSums(header[24:])
+	whole := binary.BigEndian.Uint32(header[:])&^1 == walMagic && sums{}.add(order, header[:24]) == last
+	if !whole {
+		found.frame = 1
+	}
+	salts := string(header[16:24])
+	frame := make([]byte, frameHeader+size)
+	others, committed := 0, uint32(0)
+	for n := 1; others < 2; n++ {
+		if _, err := io.ReadFull(r, frame); err != nil {
+			return found, err
+		}
+		same := sameSalts(salts, string(frame[8:16]), whole)
+		follows := same && last.add(order, frame[:8]).add(order, frame[frameHeader:]) == storedSums(frame[16:])
+		switch {
+		case !same:
+			others++
+		case follows:
+			others = 0
+		}
+		if !follows && found.frame == 0 {
+			found.frame = n
+		}
+		page, ends := binary.BigEndian.Uint32(frame), binary.BigEndian.Uint32(frame[4:]) != 0
+		if follows && committed != 0 && !(ends && page == committed) { // a repeated one only fills a sector
+			found.commits++ // the one before: it was synced when this one was written
+		}
+		if committed = 0; ends && found.frame > 0 {
+			committed = page
+		}
+		last = storedSums(frame[16:])
+	}
+	return found, nil
+}
+
+// sameSalts reports whether a frame was written since the last reset. If the
+// header is damaged, one half of its salts may be.
+func sameSalts(header, frame string, whole bool) bool {
+	return header == frame || !whole && (header[:4] == frame[:4] || header[4:] == frame[4:])
+}
+
+// checkWAL refuses a file of which the WAL is cut off. With AcceptLoss the WAL is
+// copied to a file beside it first.
+func (b *Backend) checkWAL() error {
+	found, err := findCutOff(b.file + "-wal")
+	if err != nil || found.commits == 0 {
+		return err
+	}
+	if b.opts.AcceptLoss {
+		b.keptWAL, err = keepWAL(b.file + "-wal")
+		return err
+	}
+	return onto.Errorf(onto.Corrupt, "%s: %s", b.path, found).WithHint("%s", cutOffRemedy)
+}
+
+const cutOffRemedy = "copy FILE and FILE-wal to a safe place first; then restore a backup, or go on without what is cut off: onto doctor --accept-loss"
+
+// keepWAL copies the WAL to a name of its own.
+func keepWAL(path string) (string, error) {
+	data, err := os.Open(path)
+	if err != nil {
+		return "", fileError(path, err)
+	}
+	defer data.Close()
+	kept := ""
+	var out *os.File
+	for n := 1; ; n++ {
+		kept = fmt.Sprintf("%s.cut-off-%d", path, n)
+		out, err = os.OpenFile(kept, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	if err != nil {
+		return "", fileError(kept, err)
+	}
+	_, err = io.Copy(out, data)
+	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
+		return "", fileError(kept, errors.Join(err, os.Remove(kept)))
+	}
+	return kept, nil
+}
+
+// Warning says what is wrong with a store that can only be read, and what to do;
+// "" if nothing is.
+func (b *Backend) Warning() (text, remedy string) {
+	if b.cut.commits == 0 {
+		return "", ""
+	}
+	return b.cut.String(), cutOffRemedy
+}
+
+// KeptWAL returns where the WAL was copied to when its loss was accepted, or "".
+func (b *Backend) KeptWAL() string { return b.keptWAL }
