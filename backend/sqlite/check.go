@@ -103,7 +103,7 @@ const (
 // the rest is checked table by table. So are files with tables of others: what
 // those say about their rows is not run here.
 func (c *checker) file() error {
-	s, err := readShape(c.r.conn, c.b.path)
+	s, err := soundShape(c.r.conn, c.b.path)
 	if err != nil {
 		return err
 	}

@@ -165,7 +165,7 @@ func settleCopy(c *conn) error {
 	if err != nil {
 		return err
 	}
-	s, err := readShape(c, "the copy")
+	s, err := soundShape(c, "the copy")
 	if err != nil || len(s.extras) > 0 {
 		return err // a trigger could run: leases stay, and end by themselves
 	}

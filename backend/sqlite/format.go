@@ -52,16 +52,22 @@ func (s *shape) kind(c *conn) (file, error) {
 	case len(s.names) == 0:
 		return file{kind: fileEmpty}, nil
 	case has("onto_meta"):
+		if err := s.sound(); err != nil {
+			return file{}, err
+		}
 		format, err := presentFormat(c, has)
 		return file{kind: fileOurs, format: format}, err
 	case has("storage_meta"):
-		v2, err := isOriginalV2(c)
+		v2, err := false, s.odd["storage_meta"]
+		if err == nil {
+			v2, err = isOriginalV2(c)
+		}
 		if v2 || err != nil {
 			return file{kind: fileOriginalV2}, err
 		}
 	}
 	if has("commits", "entity_history", "relation_history") {
-		return file{kind: fileOriginal}, nil
+		return file{kind: fileOriginal}, s.sound()
 	}
 	return file{kind: fileForeign}, nil
 }

@@ -313,7 +313,7 @@ func upgradeCopy(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	s, err := readShape(b.writer, path)
+	s, err := soundShape(b.writer, path)
 	if err == nil {
 		err = s.writable("the backup")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,9 +21,10 @@ import (
 
 // shape is what a file has under our names.
 type shape struct {
-	names  []string       // of its tables
-	extras []schemaObject // what others have put on our tables and would run when those are written
-	alien  bool           // it has tables that neither we nor the original program have made
+	names  []string         // of its tables, and of whatever else has the name of one of ours
+	odd    map[string]error // why what has the name of a table of ours is none
+	extras []schemaObject   // what others have put on our tables and would run when those are written
+	alien  bool             // it has tables that neither we nor the original program have made
 }
 
 // schemaObject is a row of sqlite_schema.
@@ -36,37 +38,54 @@ func (o schemaObject) drop() string {
 // maxDefinition is how many bytes of SQL an object of ours may be defined by.
 const maxDefinition = 64 << 10
 
-// readShape reads the schema, and refuses a file in which something else than a
-// plain table has the name of a table of ours. It runs nothing that the file
-// brings along.
+// readShape reads the schema. It runs nothing that the file brings along.
 func readShape(c *conn, path string) (*shape, error) {
 	objects, err := c.schemaObjects()
 	if err != nil {
 		return nil, err
 	}
-	s, tables := &shape{}, declaredTables()
+	s, tables := &shape{odd: map[string]error{}}, declaredTables()
 	var plain []string
 	for _, o := range objects {
-		if o.typ == "table" && !strings.HasPrefix(o.name, "sqlite_") {
-			s.names = append(s.names, o.name)
+		ours := isOurs(tables, o.name)
+		if o.typ == "table" && !strings.HasPrefix(o.name, "sqlite_") || o.typ == "view" && ours {
+			s.names = append(s.names, strings.ToLower(o.name))
 			s.alien = s.alien || !isKnown(tables, o.name)
 		}
-		if o.typ != "table" && o.typ != "view" || !isOurs(tables, o.name) {
+		if o.typ != "table" && o.typ != "view" || !ours {
 			continue
 		}
 		ok, err := o.isPlain(tables, path)
 		if err != nil {
-			return nil, err
+			s.odd[strings.ToLower(o.name)] = err
 		}
 		if ok {
 			plain = append(plain, o.name)
 		}
 	}
-	if err := c.checkColumns(tables, plain, path); err != nil {
+	if err := c.checkColumns(s, tables, plain, path); err != nil {
 		return nil, err
 	}
 	s.extras, err = c.extras(tables, objects)
 	return s, err
+}
+
+// soundShape is readShape for a file that is known to be ours: it fails if
+// something else than a plain table has the name of a table of ours.
+func soundShape(c *conn, path string) (*shape, error) {
+	s, err := readShape(c, path)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.sound()
+}
+
+// sound returns the first oddity, by name.
+func (s *shape) sound() error {
+	for _, name := range slices.Sorted(maps.Keys(s.odd)) {
+		return s.odd[name]
+	}
+	return nil
 }
 
 // schemaObjects reads the schema. SQLite itself makes sure that type and name
@@ -136,9 +155,9 @@ func shapeError(path, name, format string, args ...any) error {
 		WithHint("somebody has changed the tables of the file: look with: sqlite3 FILE .schema")
 }
 
-// checkColumns refuses plain tables with columns that are computed, or that are
-// not of the type that we declare.
-func (c *conn) checkColumns(tables map[string]declaredTable, names []string, path string) error {
+// checkColumns finds plain tables with columns that are computed, or that are not
+// of the type that we declare.
+func (c *conn) checkColumns(s *shape, tables map[string]declaredTable, names []string, path string) error {
 	list, err := json.Marshal(names)
 	if err != nil {
 		return err
@@ -150,16 +169,19 @@ func (c *conn) checkColumns(tables map[string]declaredTable, names []string, pat
 	}
 	return each(r, func() error {
 		table, column := r.text(0), r.text(1)
-		if r.int(4) != 0 {
-			return shapeError(path, table, "computes its column %s", column)
-		}
-		if !r.null(5) && !constant.MatchString(r.text(5)) {
-			return shapeError(path, table, "computes the default of its column %s", column)
-		}
 		want, ok := tables[strings.ToLower(table)].columns[strings.ToLower(column)]
-		if ok && (!strings.EqualFold(want.typ, r.text(2)) || want.key != (r.int(3) == 1)) {
-			return shapeError(path, table, "has a column %s of another kind: %s", column, r.text(2))
+		var odd error
+		switch {
+		case r.int(4) != 0:
+			odd = shapeError(path, table, "computes its column %s", column)
+		case !r.null(5) && !constant.MatchString(r.text(5)):
+			odd = shapeError(path, table, "computes the default of its column %s", column)
+		case ok && (!strings.EqualFold(want.typ, r.text(2)) || want.key != (r.int(3) == 1)):
+			odd = shapeError(path, table, "has a column %s of another kind: %s", column, r.text(2))
+		default:
+			return nil
 		}
+		s.odd[strings.ToLower(table)] = odd
 		return nil
 	})
 }
@@ -257,7 +279,7 @@ func (b *Backend) checkSchema(w *conn) error {
 	if b.schema.known && version == b.schema.version {
 		return b.schema.refused
 	}
-	s, err := readShape(w, b.path)
+	s, err := soundShape(w, b.path)
 	if err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func (s *surveyor) room() error {
 
 // extras finds what others have put on our tables, which keeps us from writing.
 func (s *surveyor) extras() error {
-	found, err := readShape(s.r.conn, s.b.path)
+	found, err := soundShape(s.r.conn, s.b.path)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite"
+)
+
+// crashedStore makes a store as a crash leaves it, with a bit flipped in the
+// middle of its WAL.
+func crashedStore(t *testing.T) string {
+	t.Helper()
+	path := newStore(t, t.TempDir(), 1)
+	b, err := sqlite.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for i := range 20 {
+		w := backend.Write{Identity: onto.EntityID("Thing", fmt.Sprint("k", i)), Op: onto.Put, SchemaVersion: 1, Fields: fmt.Appendf(nil, `{"id":"k%d"}`, i)}
+		if _, err := b.Append(t.Context(), &backend.Draft{Writes: []backend.Write{w}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	crashed := filepath.Join(t.TempDir(), "crashed.db")
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if suffix != "" {
+			data[len(data)/2] ^= 4
+		}
+		if err := os.WriteFile(crashed+suffix, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return crashed
+}
+
+// The story of a WAL that has rotted after a crash: reads go on and warn, writes
+// are refused, the doctor knows, and the operator decides.
+func TestCutOffCommits(t *testing.T) {
+	path := crashedStore(t)
+	tell := func(wantStatus int, want string, args ...string) {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		status := run(t.Context(), append(args, "--db", path), strings.NewReader(""), &stdout, &stderr)
+		if status != wantStatus || !strings.Contains(stdout.String()+stderr.String(), want) {
+			t.Errorf("%v: got status %d, stdout %q and stderr %q; want %d and %q", args, status, &stdout, &stderr, wantStatus, want)
+		}
+	}
+	tell(exitOK, "warning: frame ", "query", "entities", "Thing")
+	tell(exitOK, `{"warning":{"code":"corrupt"`, "commits", "--json")
+	tell(exitStorage, "doctor --accept-loss --db "+path, "put", "Thing", `{"id":"new"}`)
+	tell(exitMismatch, "wal_cut_off", "doctor", "--quick")
+	tell(exitMismatch, "wal_cut_off", "doctor")
+	tell(exitOK, "is kept in "+path+"-wal.cut-off-1", "doctor", "--accept-loss")
+	tell(exitOK, "no commits are cut off", "doctor", "--accept-loss", "--quick")
+	tell(exitOK, "", "put", "Thing", `{"id":"new"}`)
+	tell(exitOK, "no findings", "doctor")
+}
