@@ -89,6 +89,7 @@ func versionEntries() []Entry {
 // typeEntries are about types and their versions.
 func typeEntries() []Entry {
 	return []Entry{
+		failure("version_damaged", "A version in history has another checksum than when it was written: a bit has flipped on its way to the disk or there, or somebody has edited it. Reads of it fail.", restore),
 		failure("schema_end", "It is recorded that a type ended at a commit that does not go with its versions, so it is unclear which commits may hold it.", restore),
 		failure("schema_ended", "History holds versions of a type from after its end. Views of that time do not show them.", restore),
 		failure("schema_gap", "The versions of a type go 1, 2, 3, … without gaps. One is missing, and rows that were written with it cannot be upgraded.", restore),

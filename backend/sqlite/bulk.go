@@ -35,17 +35,16 @@ func insertVersions(w *conn, t *table, list []versionRow) (int64, error) {
 	}
 	var last int64
 	supersedes := false
-	args := make([]any, 0, largeBulk*8)
+	args := make([]any, 0, largeBulk*9)
 	for rest := list; len(rest) > 0; {
 		n := bulkSize(len(rest))
 		args = args[:0]
 		for _, row := range rest[:n] {
 			args = identityArgs(args, &row.write.Identity)
-			fields := "{}"
-			if row.write.Op == onto.Put {
-				fields = string(row.write.Fields)
-			}
-			args = append(args, fields, row.commit, row.write.SchemaVersion, string(row.write.Op))
+			v := asVersion(row.write, row.commit)
+			var sum int64
+			sum, w.scratch = rowSum(v, w.scratch)
+			args = append(args, string(v.Fields), row.commit, row.write.SchemaVersion, string(row.write.Op), sum)
 			supersedes = supersedes || row.supersedes
 		}
 		var err error

@@ -28,8 +28,8 @@ type stamped struct {
 func (c *checker) fields() error {
 	stamps := map[stamp]*stamped{}
 	for _, t := range c.b.tables {
-		rows, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB) FROM %s h`,
-			t.list("h"), t.history))
+		rows, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s FROM %s h`,
+			t.list("h"), t.sum("h"), t.history))
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (c *checker) fields() error {
 			v := version(rows, len(t.columns), t.identity(rows, 0))
 			ours := v.Commit > c.r.foreign.until && v.Commit <= c.r.foreign.covered
 			countStamp(stamps, &v, ours)
-			return c.fieldsOf(&v, ours)
+			return c.fieldsOf(&v, ours, rows.intact(len(t.columns)+4, &v, false))
 		})
 		if err != nil {
 			return err
@@ -47,7 +47,7 @@ func (c *checker) fields() error {
 }
 
 // fieldsOf looks at one version.
-func (c *checker) fieldsOf(v *onto.Version, ours bool) error {
+func (c *checker) fieldsOf(v *onto.Version, ours, intact bool) error {
 	fields, err := canonicalFields(v.Fields)
 	switch {
 	case err != nil && !ours:
@@ -56,6 +56,8 @@ func (c *checker) fieldsOf(v *onto.Version, ours bool) error {
 		return c.report(onto.SeverityError, "fields_not_canonical", restoreRemedy, "%s at commit %d: its JSON is not as it was written", v.Identity, v.Commit)
 	case v.Op != onto.Put && v.Op != onto.Delete:
 		return c.report(onto.SeverityError, "op_unknown", restoreRemedy, "%s at commit %d: op %q is unknown", v.Identity, v.Commit, v.Op)
+	case !intact:
+		return c.report(onto.SeverityError, "version_damaged", restoreRemedy, "%s at commit %d: its checksum is another than when it was written", v.Identity, v.Commit)
 	}
 	return nil
 }

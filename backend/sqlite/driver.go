@@ -50,6 +50,8 @@ type conn struct {
 	stmts map[string]*list.Element // of prepared, by their SQL
 	used  *list.List               // of prepared, the last used first
 	args  []driver.NamedValue      // reused between calls
+
+	scratch []byte // for checksums, reused between rows
 }
 
 // prepared is a statement that a connection keeps.
@@ -196,7 +198,7 @@ func (c *conn) query(ctx context.Context, sql string, args ...any) (*rows, error
 		return nil, err
 	}
 	s.open++
-	return &rows{raw: raw, of: s, vals: make([]driver.Value, len(raw.Columns()))}, nil
+	return &rows{raw: raw, of: s, scratch: &c.scratch, vals: make([]driver.Value, len(raw.Columns()))}, nil
 }
 
 // queryRow runs a prepared statement and reads its first row, if there is one.
@@ -237,6 +239,8 @@ type rows struct {
 	of   *prepared
 	vals []driver.Value
 	err  error
+
+	scratch *[]byte // the connection's
 }
 
 // next reads the next row and reports whether there was one.

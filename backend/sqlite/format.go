@@ -55,7 +55,7 @@ func (s *shape) kind(c *conn) (file, error) {
 		if err := s.sound(); err != nil {
 			return file{}, err
 		}
-		format, err := presentFormat(c, has)
+		format, err := presentFormat(c, has, sumColumns(s.names))
 		return file{kind: fileOurs, format: format}, err
 	case has("storage_meta"):
 		v2, err := false, s.odd["storage_meta"]
@@ -74,7 +74,7 @@ func (s *shape) kind(c *conn) (file, error) {
 
 // presentFormat is the format of a file of ours. If somebody has dropped what a
 // format added, it is the one before: an upgrade brings it back.
-func presentFormat(c *conn, has func(tables ...string) bool) (int64, error) {
+func presentFormat(c *conn, has func(tables ...string) bool, sums []column) (int64, error) {
 	format, err := c.queryInt(`SELECT format FROM onto_meta`)
 	if err != nil || format > Format {
 		return format, err
@@ -83,7 +83,7 @@ func presentFormat(c *conn, has func(tables ...string) bool) (int64, error) {
 		return min(format, 1), nil
 	}
 	whole := has("onto_leases", "onto_lease_breaks")
-	for _, add := range evolvingColumns() {
+	for _, add := range slices.Concat(evolvingColumns(), sums) {
 		found, err := c.hasColumns(add.table, add.column)
 		if err != nil {
 			return 0, err
@@ -165,9 +165,9 @@ func (b *Backend) prepareFile(ctx context.Context, w *conn) error {
 		case found.kind == fileEmpty:
 			return b.create(w)
 		case found.kind == fileOriginal:
-			return b.adopt(ctx, w)
+			return b.adopt(ctx, w, found)
 		case found.kind == fileOurs && found.format < Format:
-			return b.upgrade(ctx, w, found.format)
+			return b.upgrade(ctx, w, found)
 		}
 		return found.check(b.path)
 	})
@@ -190,7 +190,7 @@ func insertMeta(w *conn) error {
 
 // adopt adds to a file of the original program what ours have: columns that
 // its oldest files lack, columns and tables of our own, and the projection.
-func (b *Backend) adopt(ctx context.Context, w *conn) error {
+func (b *Backend) adopt(ctx context.Context, w *conn, found file) error {
 	err := w.addColumns([]column{
 		{"entity_history", "schema_version_id", "INTEGER"},
 		{"relation_history", "schema_version_id", "INTEGER"},
@@ -222,7 +222,7 @@ func (b *Backend) adopt(ctx context.Context, w *conn) error {
 		err = w.script(createLookup + createSchemas + createOwn)
 	}
 	if err == nil {
-		err = w.addColumns(evolvingColumns())
+		err = w.addColumns(slices.Concat(evolvingColumns(), sumColumns(found.shape.names)))
 	}
 	if err == nil {
 		err = insertMeta(w)
@@ -243,8 +243,8 @@ func (b *Backend) adopt(ctx context.Context, w *conn) error {
 }
 
 // upgrade brings a file of an older format to ours.
-func (b *Backend) upgrade(ctx context.Context, w *conn, from int64) error {
-	err := w.addColumns(evolvingColumns())
+func (b *Backend) upgrade(ctx context.Context, w *conn, found file) error {
+	err := w.addColumns(slices.Concat(evolvingColumns(), sumColumns(found.shape.names)))
 	if err == nil {
 		err = w.script(createLeases)
 	}
@@ -254,7 +254,7 @@ func (b *Backend) upgrade(ctx context.Context, w *conn, from int64) error {
 	if err == nil {
 		err = w.exec(`UPDATE onto_meta SET format = ?`, Format)
 	}
-	if err == nil && from < 2 {
+	if err == nil && found.format < 2 {
 		err = b.upgradeDerived(ctx, w)
 	}
 	return err

@@ -56,7 +56,10 @@ func (b *Backend) get(ctx context.Context, c *conn, id onto.Identity, at int64) 
 	if err := readForeign(r).sound(&v); err != nil {
 		return onto.Version{}, err
 	}
-	return v, readable(&v)
+	if err := readable(&v); err != nil {
+		return v, err
+	}
+	return v, r.checkIntact(8, &v, true)
 }
 
 // getAt reads history, which needs no projection.
@@ -74,6 +77,9 @@ func (b *Backend) getAt(c *conn, id onto.Identity, at int64) (onto.Version, erro
 	}
 	v := version(r, 3, id)
 	if err := readForeign(r).sound(&v); err != nil {
+		return onto.Version{}, err
+	}
+	if err := r.checkIntact(8, &v, false); err != nil {
 		return onto.Version{}, err
 	}
 	return v, readForeign(r).canonical(&v)

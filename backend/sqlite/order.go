@@ -52,8 +52,8 @@ func (a *question) statement(further []sqlgen.Part, keys []sqlgen.Key, skip, tak
 	if len(keys) > 0 {
 		order = sqlgen.Join(", ", sqlgen.OrderBy(keys), order)
 	}
-	sql := sqlgen.SQL("SELECT ?, ?.commit_id, ?.op, ?.schema_version_id, ? FROM ? WHERE ? ORDER BY ?",
-		raw(a.t.list(s.keys)), raw(s.row), raw(s.row), raw(s.row), raw(s.output),
+	sql := sqlgen.SQL("SELECT ?, ?.commit_id, ?.op, ?.schema_version_id, ?, ? FROM ? WHERE ? ORDER BY ?",
+		raw(a.t.list(s.keys)), raw(s.row), raw(s.row), raw(s.row), raw(s.output), raw(a.t.sum(s.row)),
 		s.from, sqlgen.All(where...), order)
 	if take > 0 || skip > 0 {
 		sql = sqlgen.SQL("? LIMIT ? OFFSET ?", sql, limit(take), int64(skip))

@@ -73,8 +73,8 @@ func fillPast(ctx context.Context, w *conn, tables [2]*table) error {
 // rest from the projection.
 func fromPast(t *table, q *backend.Query) source {
 	columns := func(alias, fields, text string) sqlgen.Part {
-		return sqlgen.SQL("?, ?.commit_id, ?.op, ?.schema_version_id, ? AS fields, ? AS text",
-			raw(t.list(alias)), raw(alias), raw(alias), raw(alias), raw(fields), raw(text))
+		return sqlgen.SQL("?, ?.commit_id, ?.op, ?.schema_version_id, ? AS fields, ? AS text, ? AS onto_sum",
+			raw(t.list(alias)), raw(alias), raw(alias), raw(alias), raw(fields), raw(text), raw(t.sum(alias)))
 	}
 	superseded := sqlgen.SQL("p.? = ? AND p.until > ? AND p.since <= ? AND h.op = 'put'", raw(t.columns[0]), q.Type, q.At, q.At)
 	if glance, ok := (sqlgen.SQLite{}).Glance("h.fields_json", q.Where); ok {

@@ -169,7 +169,10 @@ func (r *reading) version(a *question, rows *rows) (onto.Version, error) {
 		return v, err
 	}
 	err := readable(&v)
-	if !a.isCurrent() {
+	if err == nil {
+		err = rows.checkIntact(len(a.t.columns)+4, &v, a.source.row != "h")
+	}
+	if err == nil && !a.isCurrent() {
 		err = r.foreign.canonical(&v)
 	}
 	if err == nil && a.plain != "" {

@@ -44,6 +44,7 @@ type Backend struct {
 	opts    Options
 	tables  [2]*table
 	changes string       // the column that tells how often types have changed
+	sums    bool         // rows have checksums
 	seen    atomic.Int64 // how often they had, as of the newest moment that was looked at
 	counted counted
 	readers pool
@@ -72,7 +73,7 @@ const memoryPath = ":memory:"
 // The path ":memory:" gives a new store in a temporary file, which is gone
 // after Close.
 func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
-	b := &Backend{path: path, writing: make(turn, 1), changes: typeChanges, durable: durability{sync: syncFile}}
+	b := &Backend{path: path, writing: make(turn, 1), changes: typeChanges, sums: true, durable: durability{sync: syncFile}}
 	if opts != nil {
 		b.opts = *opts
 	}
@@ -129,7 +130,7 @@ func (b *Backend) open(ctx context.Context) (err error) {
 
 // makeTables makes the SQL of both kinds.
 func (b *Backend) makeTables() {
-	b.tables = [2]*table{newTable(onto.KindEntity, b.changes), newTable(onto.KindRelation, b.changes)}
+	b.tables = [2]*table{newTable(onto.KindEntity, b.changes, b.sums), newTable(onto.KindRelation, b.changes, b.sums)}
 }
 
 // findFile finds the file itself. Readers open it later, when the process may
@@ -252,8 +253,9 @@ func (b *Backend) openReadOnly() error {
 	}
 	if found.format == 1 {
 		b.changes = "0"
-		b.makeTables()
 	}
+	b.sums = found.format >= Format
+	b.makeTables()
 	return found.check(b.path)
 }
 

@@ -25,6 +25,7 @@ CREATE TABLE entity_history (
     commit_id INTEGER NOT NULL,
     schema_version_id INTEGER,
     op TEXT NOT NULL DEFAULT 'put',
+    onto_sum INTEGER,
     FOREIGN KEY (commit_id) REFERENCES commits(id)
 );
 CREATE TABLE relation_history (
@@ -37,6 +38,7 @@ CREATE TABLE relation_history (
     commit_id INTEGER NOT NULL,
     schema_version_id INTEGER,
     op TEXT NOT NULL DEFAULT 'put',
+    onto_sum INTEGER,
     FOREIGN KEY (commit_id) REFERENCES commits(id)
 );
 ` + createLookup + createSchemas + createOwn
@@ -126,6 +128,7 @@ CREATE TABLE IF NOT EXISTS entity_current (
     op TEXT NOT NULL,
     schema_version_id INTEGER NOT NULL,
     fields BLOB,
+    onto_sum INTEGER,
     PRIMARY KEY (entity_type, entity_key)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS relation_current (
@@ -138,6 +141,7 @@ CREATE TABLE IF NOT EXISTS relation_current (
     op TEXT NOT NULL,
     schema_version_id INTEGER NOT NULL,
     fields BLOB,
+    onto_sum INTEGER,
     PRIMARY KEY (relation_type, left_key, right_key, instance_key)
 ) WITHOUT ROWID;
 `
@@ -200,6 +204,7 @@ type table struct {
 	kind             onto.Kind
 	history, current string
 	past             string   // see createPast
+	sums             bool     // it has checksums
 	columns          []string // type first, then the keys
 
 	get, getAt, lookup string
@@ -221,25 +226,26 @@ func newNames(kind onto.Kind) *table {
 }
 
 // newTable makes the SQL of a kind. Changes is the column that tells how often
-// types have changed.
-func newTable(kind onto.Kind, changes string) *table {
+// types have changed. Older files that are only read have no checksums.
+func newTable(kind onto.Kind, changes string, sums bool) *table {
 	t := newNames(kind)
+	t.sums = sums
 	same := t.matches("c", "?")
-	t.get = fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB), %s
-		FROM %s LEFT JOIN %s c ON %s`, standing, changes, standingFrom, t.current, same)
-	t.getAt = fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s
-		FROM %s LEFT JOIN %s h ON h.id = %s`, standing, changes, standingFrom, t.history, t.newestAt("?", "?"))
+	t.get = fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB), %s, %s
+		FROM %s LEFT JOIN %s c ON %s`, standing, changes, t.sum("c"), standingFrom, t.current, same)
+	t.getAt = fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s, %s
+		FROM %s LEFT JOIN %s h ON h.id = %s`, standing, changes, t.sum("h"), standingFrom, t.history, t.newestAt("?", "?"))
 	t.lookup = fmt.Sprintf(`SELECT commit_id, op, schema_version_id, CAST(json(fields) AS BLOB)
 		FROM %s c WHERE %s`, t.current, same)
 	t.firstRow = fmt.Sprintf(`SELECT %s FROM %s c WHERE %s`, t.firstID("c"), t.current, same)
 	columns := strings.Join(t.columns, ", ")
 	onConflict := `ON CONFLICT DO UPDATE SET commit_id = excluded.commit_id, op = excluded.op,
-		schema_version_id = excluded.schema_version_id, fields = excluded.fields`
-	t.upsertHistory = fmt.Sprintf(`INSERT INTO %s (%[2]s, commit_id, first_commit_id, op, schema_version_id, fields)
-		SELECT %[2]s, commit_id, commit_id, op, schema_version_id, jsonb(fields_json)
+		schema_version_id = excluded.schema_version_id, fields = excluded.fields, onto_sum = excluded.onto_sum`
+	t.upsertHistory = fmt.Sprintf(`INSERT INTO %s (%[2]s, commit_id, first_commit_id, op, schema_version_id, fields, onto_sum)
+		SELECT %[2]s, commit_id, commit_id, op, schema_version_id, jsonb(fields_json), onto_sum
 		FROM %[3]s WHERE id BETWEEN ? AND ? ORDER BY id %[4]s`, t.current, columns, t.history, onConflict)
-	t.upsertOne = fmt.Sprintf(`INSERT INTO %s (%s, commit_id, first_commit_id, op, schema_version_id, fields)
-		VALUES (%s?, ?, ?, ?, jsonb(?)) %s`, t.current, columns, strings.Repeat("?, ", len(t.columns)), onConflict)
+	t.upsertOne = fmt.Sprintf(`INSERT INTO %s (%s, commit_id, first_commit_id, op, schema_version_id, fields, onto_sum)
+		VALUES (%s?, ?, ?, ?, jsonb(?), ?) %s`, t.current, columns, strings.Repeat("?, ", len(t.columns)), onConflict)
 	t.superseding = t.supersede()
 	t.inserts = map[int]string{1: t.insertSQL(1), smallBulk: t.insertSQL(smallBulk), largeBulk: t.insertSQL(largeBulk)}
 	t.lookups = map[int]string{smallBulk: t.lookupSQL(smallBulk), largeBulk: t.lookupSQL(largeBulk)}
@@ -287,6 +293,14 @@ func (t *table) firstID(alias string) string {
 		t.history, t.matches("f", alias), alias)
 }
 
+// sum is the checksum of the row called alias, or NULL.
+func (t *table) sum(alias string) string {
+	if !t.sums {
+		return "NULL"
+	}
+	return alias + ".onto_sum"
+}
+
 // list is the identity's columns of alias, separated by commas.
 func (t *table) list(alias string) string {
 	return alias + "." + strings.Join(t.columns, ", "+alias+".")
@@ -294,8 +308,8 @@ func (t *table) list(alias string) string {
 
 // insertSQL is an insert of n history rows.
 func (t *table) insertSQL(n int) string {
-	row := "(" + strings.Repeat("?, ", len(t.columns)+3) + "?)"
-	return fmt.Sprintf("INSERT INTO %s (%s, fields_json, commit_id, schema_version_id, op) VALUES %s%s",
+	row := "(" + strings.Repeat("?, ", len(t.columns)+4) + "?)"
+	return fmt.Sprintf("INSERT INTO %s (%s, fields_json, commit_id, schema_version_id, op, onto_sum) VALUES %s%s",
 		t.history, strings.Join(t.columns, ", "), strings.Repeat(row+", ", n-1), row)
 }
 
