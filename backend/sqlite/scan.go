@@ -131,6 +131,7 @@ func (r *reading) rows(ctx context.Context, a *question) iter.Seq2[onto.Version,
 func (r *reading) versions(ctx context.Context, a *question, push func(onto.Version) error) error {
 	answer := a.versions()
 	left := answer.take
+	var last sequence
 	for _, sql := range answer.statements {
 		rows, err := r.query(ctx, sql.SQL, sql.Args...)
 		if err != nil {
@@ -142,6 +143,9 @@ func (r *reading) versions(ctx context.Context, a *question, push func(onto.Vers
 				return nil
 			}
 			v, err := r.version(a, rows)
+			if err == nil {
+				err = last.follow(a, &v)
+			}
 			if err == nil {
 				err = push(v)
 			}
@@ -157,6 +161,27 @@ func (r *reading) versions(ctx context.Context, a *question, push func(onto.Vers
 			return err
 		}
 	}
+	return nil
+}
+
+// sequence watches over the order in which a statement yields versions. SQLite
+// goes by the order of its pages: if that is another, they are damaged, and may
+// lead in circles.
+type sequence struct {
+	identity onto.Identity
+	commit   int64
+}
+
+// follow fails if a version does not come after the one before.
+func (s *sequence) follow(a *question, v *onto.Version) error {
+	if len(a.q.Order) > 0 && a.plain == "" {
+		return nil // sorted by SQLite
+	}
+	state := a.q.Mode == backend.State
+	if s.commit > 0 && (state && v.Identity.Compare(s.identity) <= 0 || !state && v.Commit < s.commit) || v.Type != a.q.Type && a.q.Identity == nil {
+		return damagedRow(v, "it is not in its place")
+	}
+	s.identity, s.commit = v.Identity, v.Commit
 	return nil
 }
 
