@@ -29,6 +29,9 @@ func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.S
 				if err := c.take(s); err != nil {
 					return err
 				}
+				if c.tangled {
+					return c.report(onto.SeverityError, "check_stopped", restoreRemedy, "what is stored was not checked: pages of the file lead to the same pages, so that reading it may never end")
+				}
 			}
 			return nil
 		})
@@ -87,6 +90,8 @@ type checker struct {
 	b    *Backend
 	r    *reading
 	push func(onto.Finding) error
+
+	tangled bool // pages are part of two things, or of one thing twice
 }
 
 func (c *checker) report(severity onto.Severity, code, remedy, format string, args ...any) error {

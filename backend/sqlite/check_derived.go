@@ -12,6 +12,7 @@ import (
 // damaged reports a line of SQLite's own check. What is derived can be made
 // anew, history cannot.
 func (c *checker) damaged(line string) error {
+	c.tangled = c.tangled || strings.Contains(line, "2nd reference to page")
 	switch {
 	case strings.Contains(line, "onto_search_"):
 		return c.report(onto.SeverityError, "search_damaged", rebuildRemedy, "%s", line)

@@ -2,10 +2,15 @@ package sqlite_test
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,8 +53,8 @@ type flips struct {
 }
 
 // A flipped bit in the file changes no answer, or it is noticed: by the read
-// itself, as Corrupt, or by an examination. What neither notices is counted, and
-// must stay little.
+// itself, as Corrupt, or by an examination. An examination misses no version that
+// has changed; commits and types have no checksums.
 func TestFlippedBits(t *testing.T) {
 	path := makeWorn(t)
 	whole := read(t, path)
@@ -57,6 +62,7 @@ func TestFlippedBits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	wantVersions, _, _ := strings.Cut(want, endOfVersions)
 	n := 40
 	if backendtest.Soak() {
 		n = 350
@@ -82,6 +88,9 @@ func TestFlippedBits(t *testing.T) {
 			seen.silent++
 			if !found {
 				seen.missed++
+				if versions, _, _ := strings.Cut(got, endOfVersions); versions != wantVersions {
+					t.Errorf("bit %d of byte %d: a version changes, and an examination does not find it", bit%8, bit/8)
+				}
 			}
 			if testing.Verbose() {
 				t.Logf("bit %d of byte %d, page %d: an answer changes, found by an examination: %t: %s", bit%8, bit/8, bit/8/4096+1, found, firstDifference(got, want))
@@ -118,6 +127,9 @@ func examinationFails(t *testing.T, path string) bool {
 	}
 	return false
 }
+
+// endOfVersions stands between what has checksums and what has none.
+const endOfVersions = "commits and types\n"
 
 // answers reads everything in every way.
 func answers(t *testing.T, path string) (string, error) {
@@ -164,6 +176,7 @@ func answers(t *testing.T, path string) (string, error) {
 			}
 		}
 	}
+	fmt.Fprint(&all, endOfVersions)
 	for c, err := range b.Commits(t.Context(), &backend.CommitQuery{Until: backend.Head}) {
 		if err != nil {
 			return "", err
@@ -178,4 +191,76 @@ func answers(t *testing.T, path string) (string, error) {
 		fmt.Fprintln(&all, s.Version, s.Since, s.Reason, s.Created, string(s.JSON), s.Schema)
 	}
 	return all.String(), nil
+}
+
+// tangle makes the tree of a table deep by pages of which all children are the
+// same page: a few of them stand for more rows than can ever be read.
+func tangle(t *testing.T, path, table string) {
+	t.Helper()
+	root, err := strconv.Atoi(query(t, path, `SELECT rootpage FROM sqlite_master WHERE name = '`+table+`'`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 4096
+	data := read(t, path)
+	top := data[(root-1)*size : root*size]
+	if top[0] != 2 && top[0] != 5 {
+		t.Fatalf("the root of %s is of kind %d: the table is too small", table, top[0])
+	}
+	lead := func(page []byte, child uint32) {
+		binary.BigEndian.PutUint32(page[8:], child)
+		for i := range int(binary.BigEndian.Uint16(page[3:])) {
+			cell := binary.BigEndian.Uint16(page[12+2*i:])
+			binary.BigEndian.PutUint32(page[cell:], child)
+		}
+	}
+	leaf := binary.BigEndian.Uint32(top[8:])
+	pages := uint32(len(data) / size)
+	const depth = 12
+	for i := range uint32(depth) {
+		page := bytes.Clone(top)
+		lead(page, pages+i+2)
+		if i == depth-1 {
+			lead(page, leaf)
+		}
+		data = append(data, page...)
+	}
+	lead(data[(root-1)*size:root*size], pages+1)
+	binary.BigEndian.PutUint32(data[28:], pages+depth)
+	write(t, path, data)
+}
+
+// A file whose pages lead to the same pages over and over does not keep a scan or
+// an examination for ever, and a count ends with its context.
+func TestTangledPages(t *testing.T) {
+	path := makeWorn(t)
+	tangle(t, path, "entity_current")
+	b := opened(t, path, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := error(nil)
+	for _, err = range b.Scan(ctx, &backend.Query{Kind: onto.KindEntity, Type: "Person", At: backend.Head}) {
+		if err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, onto.Corrupt) {
+		t.Errorf("scan: got %v, want Corrupt", err)
+	}
+	var codes []string
+	for f, err := range b.Check(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes = append(codes, f.Code)
+	}
+	if !slices.Contains(codes, "file_damaged") || codes[len(codes)-1] != "check_stopped" {
+		t.Errorf("got findings %v, want file_damaged and check_stopped", codes)
+	}
+	short, end := context.WithCancel(ctx)
+	context.AfterFunc(ctx, end)
+	time.AfterFunc(50*time.Millisecond, end)
+	if _, err := b.Describe(short, true); !errors.Is(err, context.Canceled) || ctx.Err() != nil {
+		t.Errorf("a count that was cancelled: got %v, want that it was", err)
+	}
 }
