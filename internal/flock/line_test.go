@@ -1,0 +1,342 @@
+//go:build linux
+
+package flock_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/ontologia/onto/internal/flock"
+)
+
+// childEnv makes the test binary a process that stands in the line at this path
+// until it is killed.
+const childEnv = "ONTO_TEST_LINE"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childEnv); path != "" {
+		p, err := (&flock.Line{Path: path}).Join(time.Now(), time.Hour)
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("joined")
+		for {
+			time.Sleep(time.Hour)
+			runtime.KeepAlive(p)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const patience = 10 * time.Second
+
+func newLine(t *testing.T) *flock.Line {
+	t.Helper()
+	return &flock.Line{Path: filepath.Join(t.TempDir(), "line")}
+}
+
+func join(t *testing.T, l *flock.Line) *flock.Place {
+	t.Helper()
+	p, err := l.Join(time.Now().Add(patience), patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func wantEmpty(t *testing.T, l *flock.Line) {
+	t.Helper()
+	if l.Formed() {
+		t.Errorf("%s is still there", l.Path)
+	}
+}
+
+// Everybody is served in the order in which they came, one at a time.
+func TestLineKeepsOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const waiters = 200
+		l := newLine(t)
+		var mu sync.Mutex // guards served; the race detector does not know about lines
+		var served []int
+		var wg sync.WaitGroup
+		for i := range waiters {
+			p := join(t, l)
+			wg.Go(func() {
+				defer p.Leave()
+				if err := p.Wait(t.Context()); err != nil {
+					t.Errorf("waiter %d: %v", i, err)
+				}
+				mu.Lock()
+				served = append(served, i)
+				mu.Unlock()
+				p.Served()
+				time.Sleep(time.Duration(rand.N(20)) * time.Millisecond)
+			})
+		}
+		wg.Wait()
+		if len(served) != waiters || !slices.IsSorted(served) {
+			t.Errorf("got the order %v", served)
+		}
+		wantEmpty(t, l)
+	})
+}
+
+// Places are taken and given up all the time, also the only one, with which the file
+// goes. At no time two are first.
+func TestLineComesAndGoes(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLine(t)
+			l.Keep = keep
+			var first atomic.Int32
+			var turns atomic.Int64
+			var wg sync.WaitGroup
+			for i := range 8 {
+				wg.Go(func() {
+					r := rand.New(rand.NewPCG(1, uint64(i)))
+					for range 500 {
+						p := join(t, l)
+						if err := p.Wait(t.Context()); err != nil {
+							t.Error(err)
+						}
+						if n := first.Add(1); n != 1 {
+							t.Errorf("%d are first", n)
+						}
+						time.Sleep(time.Duration(r.IntN(2)) * time.Microsecond)
+						first.Add(-1)
+						turns.Add(1)
+						p.Leave()
+						time.Sleep(time.Duration(r.IntN(2)) * time.Millisecond)
+					}
+				})
+			}
+			wg.Wait()
+			t.Logf("%d turns", turns.Load())
+			if l.Formed() != keep {
+				t.Errorf("the file is there: got %t, want %t", l.Formed(), keep)
+			}
+		})
+	}
+}
+
+// A waiter whose context ends leaves at once, and the others move up.
+func TestLineIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t)
+		first, second, third := join(t, l), join(t, l), join(t, l)
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error)
+		go func() { left <- second.Wait(ctx) }()
+		time.Sleep(time.Second)
+		began := time.Now()
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) || !time.Now().Equal(began) {
+			t.Errorf("got %v after %v, want the end of the context at once", err, time.Since(began))
+		}
+		second.Leave()
+		first.Leave()
+		if err := third.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		third.Leave()
+		wantEmpty(t, l)
+	})
+}
+
+// A first that does not move is passed after a part of the patience: a stopped
+// process does not stop the others. It stays the first of those that come later.
+func TestLinePassesTheStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t)
+		stopped := join(t, l)
+		for range 3 {
+			p, began := join(t, l), time.Now()
+			if err := p.Wait(t.Context()); err != nil || time.Since(began) > patience/2 {
+				t.Errorf("got %v after %v, want to be the first", err, time.Since(began))
+			}
+			p.Leave()
+		}
+		stopped.Leave()
+		wantEmpty(t, l)
+	})
+}
+
+// While the line moves its waiters stay. The one that leaves all the same is told
+// what happened meanwhile.
+func TestLineThatMovesIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t)
+		const ahead = 300
+		var wg sync.WaitGroup
+		for range ahead {
+			p := join(t, l)
+			wg.Go(func() {
+				defer p.Leave()
+				if p.Wait(t.Context()) == nil {
+					time.Sleep(time.Second)
+					p.Served()
+				}
+			})
+		}
+		p, began := join(t, l), time.Now()
+		err := p.Wait(t.Context())
+		var late *flock.LateError
+		if !errors.As(err, &late) {
+			t.Fatalf("got %v, want a late error", err)
+		}
+		t.Log(err)
+		if stood := time.Since(began); stood != flock.Patiences*patience || late.Stood != stood {
+			t.Errorf("stood %v, and the error says %v; want %v", stood, late.Stood, flock.Patiences*patience)
+		}
+		if late.Served < 95 || late.Served > 100 || late.Ahead < 1 || late.First != os.Getpid() || late.Last != os.Getpid() {
+			t.Errorf("got %+v", late)
+		}
+		p.Leave()
+		wg.Wait()
+		wantEmpty(t, l)
+	})
+}
+
+// Others that give up do not make a line move: nobody waits longer for their sake.
+func TestLineThatStandsIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t)
+		var wg sync.WaitGroup
+		for range 20 {
+			p := join(t, l)
+			wg.Go(func() {
+				defer p.Leave()
+				began := time.Now()
+				err := p.Wait(t.Context())
+				for ; err == nil; err = p.Late() { // it is first, and does not get what it waits for
+					time.Sleep(time.Millisecond)
+				}
+				var late *flock.LateError
+				if !errors.As(err, &late) || late.Served != 0 || time.Since(began) > patience+time.Second {
+					t.Errorf("got %v after %v, want a late error after %v", err, time.Since(began), patience)
+				}
+			})
+			time.Sleep(time.Millisecond)
+		}
+		wg.Wait()
+		wantEmpty(t, l)
+	})
+}
+
+// startChild starts a process that joins the line.
+func startChild(t *testing.T, l *flock.Line) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+l.Path)
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "joined\n" {
+		t.Fatalf("the process says %q, %v", line, err)
+	}
+	return cmd
+}
+
+// Killed processes leave no places behind, and their file is removed by the next.
+func TestLineOfKilledProcesses(t *testing.T) {
+	l := newLine(t)
+	first, second := startChild(t, l), startChild(t, l)
+	p, err := l.Join(time.Now(), patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var late *flock.LateError
+	if err := p.Wait(t.Context()); !errors.As(err, &late) || late.Ahead != 2 || late.First != first.Process.Pid {
+		t.Errorf("got %v, want 2 ahead, the first of them process %d", err, first.Process.Pid)
+	}
+	for _, cmd := range []*exec.Cmd{second, first} {
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+	}
+	if err := p.Wait(t.Context()); err != nil {
+		t.Errorf("both are dead: %v", err)
+	}
+	p.Leave()
+	wantEmpty(t, l)
+
+	last := startChild(t, l)
+	_ = last.Process.Kill()
+	_ = last.Wait()
+	if !l.Formed() {
+		t.Errorf("a killed process has removed its line")
+	}
+	join(t, l).Leave()
+	wantEmpty(t, l)
+}
+
+// What lies where the file should be is not opened, followed, or written.
+func TestLineIsAPlainFile(t *testing.T) {
+	for what, put := range map[string]func(path, other string) error{
+		"link":      func(path, other string) error { return os.Symlink(other, path) },
+		"pipe":      func(path, _ string) error { return syscall.Mkfifo(path, 0o666) },
+		"directory": func(path, _ string) error { return os.Mkdir(path, 0o777) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			l := newLine(t)
+			other := filepath.Join(t.TempDir(), "other")
+			if err := os.WriteFile(other, []byte("precious"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(l.Path, other); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.Join(time.Now(), patience); err == nil || !strings.Contains(err.Error(), l.Path) {
+				t.Errorf("got %v, want an error that names the file", err)
+			}
+			if text, err := os.ReadFile(other); err != nil || string(text) != "precious" {
+				t.Errorf("got %q, %v", text, err)
+			}
+		})
+	}
+}
+
+// A record that makes no sense counts as none.
+func TestLineIgnoresDamage(t *testing.T) {
+	for _, text := range []string{"", "x", strings.Repeat("9", 1000), "-3 served, the last was process 99999999999999999999\n"} {
+		l := newLine(t)
+		if err := os.WriteFile(l.Path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		p := join(t, l)
+		p.Served()
+		p.Served()
+		if err := p.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		p.Leave()
+		wantEmpty(t, l)
+	}
+}
