@@ -43,9 +43,10 @@ func (t turn) acquire(ctx context.Context, until time.Time, path string) error {
 }
 
 func contention(path, holder string) error {
-	return onto.Errorf(onto.LockContention, "%s: the write lock is held by %s", path, holder).
-		WithHint("wait for the other writer and try again, or raise the lock timeout")
+	return onto.Errorf(onto.LockContention, "%s: the write lock is held by %s", path, holder).WithHint(contentionHint)
 }
+
+const contentionHint = "wait for the other writer and try again, or raise the lock timeout"
 
 // heldError is for a lease that somebody else has.
 func heldError(path, name, owner string, until time.Time) error {
@@ -103,14 +104,16 @@ func (w *waiter) pause(ctx context.Context, late func() error) error {
 // draft is refused. While it waits for the holder others may use the writer, or
 // the holder could not. After an error the writer is free.
 func (b *Backend) take(ctx context.Context, until time.Time, l *onto.Lease) (state, error) {
-	wait := waiter{until: until}
+	wait := b.waitForLock(until, l)
+	defer wait.end()
 	var held func() error
 	for {
-		if err := b.writing.acquire(ctx, until, b.path); err != nil {
+		if err := wait.turn(ctx); err != nil {
 			return state{}, b.namedHolder(err, held)
 		}
-		s, err := b.begin(ctx, until)
+		s, err := b.begin(ctx)
 		if err == nil && (s.heldUntil.IsZero() || carriesWriteLease(l)) {
+			wait.served()
 			return s, nil
 		}
 		if err == nil {
@@ -118,12 +121,11 @@ func (b *Backend) take(ctx context.Context, until time.Time, l *onto.Lease) (sta
 			held = b.heldBy(s)
 		}
 		b.writing.release()
-		err = b.namedHolder(err, held)
-		if err == nil {
-			err = wait.pause(ctx, held)
+		if err == nil || isBusy(err) {
+			err = wait.refused(ctx, b.busyError)
 		}
 		if err != nil {
-			return s, err
+			return s, b.namedHolder(err, held)
 		}
 	}
 }
@@ -153,32 +155,24 @@ func (b *Backend) heldBy(s state) func() error {
 	return func() error { return heldError(b.path, onto.WriteLease, s.holder, s.heldUntil) }
 }
 
-// begin starts a write transaction and reads where the store stands. Its caller
-// holds writing.
-func (b *Backend) begin(ctx context.Context, until time.Time) (state, error) {
+// begin starts a write transaction, if nobody else has one, and reads where the
+// store stands. Its caller holds writing.
+func (b *Backend) begin(ctx context.Context) (state, error) {
 	if err := b.canWrite(ctx); err != nil {
 		return state{}, err
 	}
-	wait := waiter{until: until}
-	for {
-		err := b.writer.exec(`BEGIN IMMEDIATE`)
-		if err == nil {
-			var s state
-			if err = b.checkSchema(b.writer); err == nil {
-				s, err = b.readState(b.writer)
-			}
-			if err != nil {
-				b.rollback(b.writer)
-			}
-			return s, err
-		}
-		if !isBusy(err) {
-			return state{}, err
-		}
-		if err := wait.pause(ctx, b.busyError); err != nil {
-			return state{}, err
-		}
+	if err := b.writer.exec(`BEGIN IMMEDIATE`); err != nil {
+		return state{}, err
 	}
+	var s state
+	err := b.checkSchema(b.writer)
+	if err == nil {
+		s, err = b.readState(b.writer)
+	}
+	if err != nil {
+		b.rollback(b.writer)
+	}
+	return s, err
 }
 
 // canWrite fails if no write can be begun.

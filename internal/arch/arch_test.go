@@ -38,7 +38,7 @@ func may() map[string][]string {
 		"internal/exec":     {".", "backend", "filter", "internal/codec", "internal/words"},
 		"internal/sqlgen":   {".", "backend", "filter", "internal/codec"},
 		"backend/memory":    {".", "backend", "filter", "internal/codec", "internal/exec"},
-		"backend/sqlite":    {".", "backend", "filter", "internal/codec", "internal/exec", "internal/sqlgen", "internal/words", "github.com/mattn/go-sqlite3"},
+		"backend/sqlite":    {".", "backend", "filter", "internal/codec", "internal/exec", "internal/flock", "internal/sqlgen", "internal/words", "github.com/mattn/go-sqlite3"},
 		"backend/lake": {".", "backend", "backend/lake/bucket", "backend/lake/bucket/probe", "backend/lake/cache", "backend/lake/duck", "backend/lake/parquet",
 			"filter", "internal/codec", "internal/exec", "golang.org/x/sync"},
 		"backend/lake/laketest":          {},

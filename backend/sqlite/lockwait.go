@@ -1,0 +1,125 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/flock"
+)
+
+// Writers of several processes exclude each other by SQLite's lock, which knows no
+// order. So a writer that is refused joins a line beside the file, and only the
+// first in the line asks SQLite. While there is a line, a writer that comes joins it
+// without asking first. Programs that do not know the line, and the holder of the
+// write lease, for which those in the line may be waiting, compete with its first.
+
+// lineSuffix is what the name of the line's file adds to the store's.
+const lineSuffix = "-queue"
+
+// lockWait is how one write waits for SQLite's lock and for the write lease.
+type lockWait struct {
+	waiter
+	b     *Backend
+	line  *flock.Line  // nil if the write does not stand in line
+	place *flock.Place // nil while it does not
+	tries int          // of the first in the line
+}
+
+// waitForLock begins the wait of a write, which may carry a lease. A write that does
+// not wait has a deadline that is over.
+func (b *Backend) waitForLock(until time.Time, l *onto.Lease) *lockWait {
+	w := &lockWait{waiter: waiter{until: until}, b: b}
+	if carriesWriteLease(l) || !time.Now().Before(until) || b.inode == nil {
+		return w
+	}
+	w.line = &flock.Line{Path: b.file + lineSuffix, Mode: b.inode.Mode().Perm()}
+	if w.line.Formed() {
+		w.join()
+	}
+	return w
+}
+
+// join joins the line. Where there can be none, writers try at random times.
+func (w *lockWait) join() {
+	place, err := w.line.Join(w.until, w.b.opts.LockTimeout)
+	if err != nil {
+		w.line = nil
+		return
+	}
+	w.place = place
+}
+
+// turn waits until it is the writer's turn to ask for the lock, and takes the
+// connection.
+func (w *lockWait) turn(ctx context.Context) error {
+	until := w.until
+	if w.place != nil {
+		if err := w.place.Wait(ctx); err != nil {
+			return w.late(err)
+		}
+		until = time.Now().Add(w.b.opts.LockTimeout)
+	}
+	return w.b.writing.acquire(ctx, until, w.b.path)
+}
+
+// late is the error for a place in the line that was left. What ended the wait may
+// also be the context.
+func (w *lockWait) late(err error) error {
+	if late := new(flock.LateError); errors.As(err, &late) {
+		return onto.Errorf(onto.LockContention, "%s: the write lock is held by others: %w", w.b.path, late).WithHint("%s", contentionHint)
+	}
+	return err
+}
+
+// refused waits a moment after the lock was refused. It fails with what late returns
+// when patience is over.
+func (w *lockWait) refused(ctx context.Context, late func() error) error {
+	if w.place == nil && w.line != nil {
+		w.join()
+		if w.place != nil {
+			return ctx.Err()
+		}
+	}
+	if w.place == nil {
+		return w.pause(ctx, late)
+	}
+	if err := w.place.Late(); err != nil {
+		return w.late(err)
+	}
+	return w.pauseFirst(ctx)
+}
+
+// pauseFirst is the pause of the first in the line. It competes with few, so for a
+// while it asks more often than many that wait without an order could.
+func (w *lockWait) pauseFirst(ctx context.Context) error {
+	const often = 100 // tries
+	longest := min(100*time.Microsecond<<min(w.tries, 3), time.Millisecond)
+	if w.tries++; w.tries > often {
+		longest = 5 * time.Millisecond
+	}
+	timer := time.NewTimer(longest/2 + rand.N(longest/2))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// served ends the wait with the lock. The next in the line may ask for it.
+func (w *lockWait) served() {
+	if w.place != nil {
+		w.place.Served()
+	}
+}
+
+// end ends the wait.
+func (w *lockWait) end() {
+	if w.place != nil {
+		w.place.Leave()
+		w.place = nil
+	}
+}
