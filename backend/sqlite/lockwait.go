@@ -12,9 +12,14 @@ import (
 
 // Writers of several processes exclude each other by SQLite's lock, which knows no
 // order. So a writer that is refused joins a line beside the file, and only the
-// first in the line asks SQLite. While there is a line, a writer that comes joins it
-// without asking first. Programs that do not know the line, and the holder of the
-// write lease, for which those in the line may be waiting, compete with its first.
+// first in the line asks SQLite again. It competes with writers that just come: one
+// of them gets the lock while it is awake, which is faster than waking another. When
+// that has kept the first waiting for insistAfter, those that come have to join the
+// line. Programs that do not know the line always compete, and so does the holder of
+// the write lease, for which those in the line may be waiting.
+
+// insistAfter is how long the first in the line may be overtaken.
+const insistAfter = 50 * time.Millisecond
 
 // lineSuffix is what the name of the line's file adds to the store's.
 const lineSuffix = "-queue"
@@ -26,6 +31,7 @@ type lockWait struct {
 	line  *flock.Line  // nil if the write does not stand in line
 	place *flock.Place // nil while it does not
 	tries int          // of the first in the line
+	first time.Time    // when it was first and refused
 }
 
 // waitForLock begins the wait of a write, which may carry a lease. A write that does
@@ -36,7 +42,7 @@ func (b *Backend) waitForLock(until time.Time, l *onto.Lease) *lockWait {
 		return w
 	}
 	w.line = &flock.Line{Path: b.file + lineSuffix, Mode: b.inode.Mode().Perm()}
-	if w.line.Formed() {
+	if w.line.Strict() {
 		w.join()
 	}
 	return w
@@ -96,6 +102,12 @@ func (w *lockWait) refused(ctx context.Context, late func() error) error {
 // while it asks more often than many that wait without an order could.
 func (w *lockWait) pauseFirst(ctx context.Context) error {
 	const often = 100 // tries
+	switch {
+	case w.first.IsZero():
+		w.first = time.Now()
+	case time.Since(w.first) > insistAfter && !w.line.Strict():
+		w.place.Insist()
+	}
 	longest := min(100*time.Microsecond<<min(w.tries, 3), time.Millisecond)
 	if w.tries++; w.tries > often {
 		longest = 5 * time.Millisecond

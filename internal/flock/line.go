@@ -64,11 +64,19 @@ type Place struct {
 	origin int64 // the first that was seen first
 }
 
-// Formed reports whether there are processes in the line. It may be wrong after one
-// was killed: then the next process that joins removes the file.
-func (l *Line) Formed() bool {
-	_, err := os.Lstat(l.Path)
-	return err == nil
+// Strict reports whether the first in the line insists on its turn. Then a process
+// that comes joins the line; otherwise it may try for the thing at once, since handing
+// each turn to a process that sleeps would cost much of the time in which the thing
+// is of use. After the first was killed the line may stay strict until the next is
+// served.
+func (l *Line) Strict() bool {
+	info, err := os.Lstat(l.Path)
+	return err == nil && info.Size() > recordSize
+}
+
+// Insist makes the line strict until the next is served.
+func (p *Place) Insist() {
+	_, _ = p.f.WriteAt([]byte("!"), recordSize) // without it the first waits longer
 }
 
 // Join takes the last place. It is late after until, and that is put off by the
@@ -277,6 +285,7 @@ func earlier(a, b time.Time) time.Time {
 func (p *Place) Served() {
 	now := p.read()
 	_, _ = p.f.WriteAt(record{now.served + 1, os.Getpid()}.encode(), 0) // without it the others have less patience
+	_ = p.f.Truncate(recordSize)                                        // the line is not strict any more
 }
 
 // Leave gives up the place.

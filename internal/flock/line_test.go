@@ -64,9 +64,14 @@ func join(t *testing.T, l *flock.Line) *flock.Place {
 
 func wantEmpty(t *testing.T, l *flock.Line) {
 	t.Helper()
-	if l.Formed() {
+	if formed(l) {
 		t.Errorf("%s is still there", l.Path)
 	}
+}
+
+func formed(l *flock.Line) bool {
+	_, err := os.Lstat(l.Path)
+	return err == nil
 }
 
 // Everybody is served in the order in which they came, one at a time.
@@ -130,11 +135,33 @@ func TestLineComesAndGoes(t *testing.T) {
 			}
 			wg.Wait()
 			t.Logf("%d turns", turns.Load())
-			if l.Formed() != keep {
-				t.Errorf("the file is there: got %t, want %t", l.Formed(), keep)
+			if formed(l) != keep {
+				t.Errorf("the file is there: got %t, want %t", formed(l), keep)
 			}
 		})
 	}
+}
+
+// A first that insists is not overtaken, until it is served.
+func TestLineIsStrict(t *testing.T) {
+	l := newLine(t)
+	if l.Strict() {
+		t.Errorf("no line is strict")
+	}
+	p := join(t, l)
+	if l.Strict() {
+		t.Errorf("nobody insists, and the line is strict")
+	}
+	p.Insist()
+	if !l.Strict() {
+		t.Errorf("the first insists, and the line is not strict")
+	}
+	p.Served()
+	if l.Strict() {
+		t.Errorf("the first was served, and the line is strict")
+	}
+	p.Leave()
+	wantEmpty(t, l)
 }
 
 // A waiter whose context ends leaves at once, and the others move up.
@@ -290,7 +317,7 @@ func TestLineOfKilledProcesses(t *testing.T) {
 	last := startChild(t, l)
 	_ = last.Process.Kill()
 	_ = last.Wait()
-	if !l.Formed() {
+	if !formed(l) {
 		t.Errorf("a killed process has removed its line")
 	}
 	join(t, l).Leave()
