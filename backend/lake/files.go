@@ -1,8 +1,10 @@
 package lake
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"io"
 	"os"
 	"slices"
 	"sync"
@@ -10,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/cache"
 	"github.com/ontologia/onto/backend/lake/parquet"
 )
@@ -22,6 +25,7 @@ const openFiles = 256
 type reader struct {
 	log   *log
 	cache *cache.Cache
+	near  bool                // objects are as near as copies: small ones are not copied to be looked into
 	room  *semaphore.Weighted // bytes that are being fetched
 
 	mu     sync.Mutex // guards what follows
@@ -70,7 +74,8 @@ func (o *openFile) versions(ctx context.Context) ([]onto.Version, error) {
 }
 
 func newReader(l *log, c *cache.Cache) *reader {
-	return &reader{log: l, cache: c, room: semaphore.NewWeighted(fetchBytes), open: map[string]*openFile{}, prints: newPrints()}
+	_, near := l.b.(bucket.Local)
+	return &reader{log: l, cache: c, near: near, room: semaphore.NewWeighted(fetchBytes), open: map[string]*openFile{}, prints: newPrints()}
 }
 
 // object is a file as the cache knows it.
@@ -117,16 +122,31 @@ func (r *reader) use(ctx context.Context, f *fileEntry) (o *openFile, done func(
 	if o := r.pick(f.Path); o != nil {
 		return o, func() { r.put(o) }, nil
 	}
-	path, release, err := r.local(ctx, f)
-	if err != nil {
-		return nil, nil, err
-	}
-	if o, err = openLocal(path, release, f); err != nil {
+	if o, err = r.openFile(ctx, f); err != nil {
 		return nil, nil, err
 	}
 	r.keep(f.Path, o)
 	return o, func() { r.put(o) }, nil
 }
+
+// openFile opens a local copy of a file, or the file where that is as near.
+func (r *reader) openFile(ctx context.Context, f *fileEntry) (*openFile, error) {
+	if r.direct(f) {
+		data, err := r.log.data(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		return newOpenFile(bytes.NewReader(data), func() {}, f)
+	}
+	path, release, err := r.local(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return openLocal(path, release, f)
+}
+
+// direct reports whether a file is looked into without a copy of it.
+func (r *reader) direct(f *fileEntry) bool { return r.near && f.Bytes <= smallFile }
 
 func openLocal(path string, release func(), f *fileEntry) (*openFile, error) {
 	h, err := os.Open(path)
@@ -134,7 +154,12 @@ func openLocal(path string, release func(), f *fileEntry) (*openFile, error) {
 		release()
 		return nil, err
 	}
-	o := &openFile{entry: *f, users: 1, close: func() { h.Close(); release() }}
+	return newOpenFile(h, func() { h.Close(); release() }, f)
+}
+
+// newOpenFile is an open file. Close gives back what it is read from.
+func newOpenFile(h io.ReaderAt, close func(), f *fileEntry) (o *openFile, err error) {
+	o = &openFile{entry: *f, users: 1, close: close}
 	o.File, err = parquet.Open(h, f.Bytes, f.Kind, f.Type)
 	if err != nil {
 		o.close()
@@ -284,7 +309,7 @@ func (r *reader) fetch(ctx context.Context, files []fileEntry, ids int) error {
 	var missing []fileEntry
 	r.mu.Lock()
 	for _, f := range files {
-		if r.open[f.Path] == nil {
+		if r.open[f.Path] == nil && !r.direct(&f) {
 			missing = append(missing, f)
 		}
 	}

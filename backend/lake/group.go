@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
 // Group commit: callers that want to write stand in a group. Whoever gets the
@@ -94,8 +95,8 @@ func (b *Backend) submit(ctx context.Context, m *member) error {
 		}
 	case b.group.lead <- struct{}{}:
 		defer func() { <-b.group.lead }()
-		if members := b.group.take(); len(members) > 0 {
-			b.publish(members)
+		if err := b.leadGroup(ctx, m); err != nil {
+			return err
 		}
 	}
 	<-m.done // if it is being published it stays to the end
@@ -103,6 +104,74 @@ func (b *Backend) submit(ctx context.Context, m *member) error {
 		panic(m.panic)
 	}
 	return m.err
+}
+
+// leadGroup publishes for all who stand in the group when it is this process's turn.
+// It fails if the turn does not come; then only its own member, the leader, leaves
+// the group.
+func (b *Backend) leadGroup(ctx context.Context, m *member) error {
+	done, err := b.turn(ctx, m)
+	if err != nil {
+		b.group.leave(m) // nobody else can be publishing for it
+		return err
+	}
+	defer done()
+	if members := b.group.take(); len(members) > 0 {
+		b.publish(members)
+	}
+	return nil
+}
+
+// turn waits for the turn of this process where processes take turns. Meanwhile it
+// looks up what the member needs, and in the end what others have published: without
+// that the swap would be lost. The holder of the write lease does not wait, since the
+// others may be waiting for it.
+func (b *Backend) turn(ctx context.Context, m *member) (done func(), err error) {
+	local, ok := b.log.b.(bucket.Local)
+	if !ok || m.isDone() || m.keepsOut() {
+		return func() {}, nil
+	}
+	done, err = local.Turn(ctx, b.opts.Patience, func() { b.prepare(ctx, m) })
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, onto.Errorf(onto.LockContention, "it was not this writer's turn in time: %w", err).
+			WithHint("try again, or let fewer programs write")
+	}
+	_, _ = b.log.refresh(ctx) // if it fails, so will the publication
+	return done, nil
+}
+
+// prepare reads what a member is decided on, so that less is left to be read when it
+// is its turn.
+func (b *Backend) prepare(ctx context.Context, m *member) {
+	t, err := b.log.refresh(ctx)
+	if err != nil {
+		return // whoever publishes finds out
+	}
+	s, err := b.shelve(ctx, t)
+	if err != nil {
+		return
+	}
+	b.recent.follow(s)
+	_, _ = b.groundOn(ctx, s, []*member{m})
+}
+
+// isDone reports whether the member has its verdict.
+func (m *member) isDone() bool {
+	select {
+	case <-m.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// keepsOut reports whether the member has the write lease, so that nobody else can
+// commit.
+func (m *member) keepsOut() bool {
+	return m.kept != nil || m.draft != nil && m.draft.Lease != nil && m.draft.Lease.Name == onto.WriteLease
 }
 
 // errPanicked is the verdict of a member whose Admit has panicked.

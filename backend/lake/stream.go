@@ -301,11 +301,6 @@ func (s *stream) forget() {
 	}
 }
 
-// keepsOut reports whether nobody else can commit: the stream has the write lease.
-func (s *stream) keepsOut() bool {
-	return s.kept != nil || s.draft.Lease != nil && s.draft.Lease.Name == onto.WriteLease
-}
-
 // keepOut takes the write lease and renews it until it is released.
 func (b *Backend) keepOut(ctx context.Context) (lease onto.Lease, release func(), err error) {
 	lease, err = b.log.acquire(ctx, &backend.LeaseRequest{

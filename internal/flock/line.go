@@ -204,6 +204,12 @@ func (p *Place) ahead() (first taken, found bool) {
 	}
 }
 
+// First reports whether the place is the first.
+func (p *Place) First() bool {
+	_, found := p.ahead()
+	return !found
+}
+
 // Wait waits until the place is the first. It fails when the context ends, and with
 // a [*LateError] when patience does.
 func (p *Place) Wait(ctx context.Context) error {

@@ -56,6 +56,19 @@ type Bucket interface {
 	Close() error
 }
 
+// Local is what a bucket may be besides: one on this machine. Reading one of its
+// objects takes no longer than reading a local copy.
+type Local interface {
+	// Turn waits until the writers of other processes that came before have had
+	// their turns. Before it waits it calls meanwhile. It fails when the context
+	// ends, or when it took too long: more than the patience while nobody had a
+	// turn, or many times that. Done ends the turn.
+	//
+	// A turn saves work and excludes nobody. Where processes cannot take turns it
+	// is everybody's at once.
+	Turn(ctx context.Context, patience time.Duration, meanwhile func()) (done func(), err error)
+}
+
 // Tag stands for the contents of an object at one moment. It is opaque: what a
 // bucket gave is given back as it is.
 type Tag string
