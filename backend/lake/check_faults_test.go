@@ -262,6 +262,10 @@ func versionFaults() []fault {
 			s.editRound(0, func(m *manifest) { m.Files[0].Unique = true })
 			return path
 		}},
+		{"a file that says that it holds another identity", "file_differs", func(s *sample) string {
+			s.editRound(0, func(m *manifest) { m.Files[0].Identities = strings.Repeat("0", hashDigits) })
+			return "the identities whose hashes are given"
+		}},
 		{"an endpoint that is missing", "endpoint_missing", func(s *sample) string {
 			s.commit("", knowsPut("a", "nobody", 1), knowsPut("a", "c", 1))
 			return `there is no Person "nobody"`

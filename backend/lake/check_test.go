@@ -263,11 +263,13 @@ func (s *sample) editFile(edit func(list []onto.Version) []onto.Version, columns
 		}
 		types, err := newTypes(s.tip().catalog)
 		s.must(err)
-		body, sum, err := parquet.Encode(columns(types.layout(f.typeName())), edit(list))
+		list = edit(list)
+		body, sum, err := parquet.Encode(columns(types.layout(f.typeName())), list)
 		s.must(err)
 		s.write(path, body)
 		m.Commits[0].Operations, m.Commits[0].Touched[0].Operations = int(sum.Rows), int(sum.Rows)
 		f.Rows, f.SHA256, f.Bytes, f.Typed, f.Unique = sum.Rows, hashOf(body), int64(len(body)), sum.Typed, sum.Unique
+		f.Identities = identityHashes(list)
 	})
 	return path
 }

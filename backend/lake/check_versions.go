@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
@@ -62,6 +63,7 @@ type contents struct {
 	repeated string // an identity that comes twice, out of order or is deleted
 	before   onto.Version
 	columns  []columnFlaw
+	hashes   strings.Builder // of the identities, if the entry has them
 }
 
 // file looks at all versions of a file that is as it was written.
@@ -94,6 +96,8 @@ func (h *history) claims(f *fileEntry, seen *contents) error {
 		return h.report("file_differs", "%s: its newest rows are of schema version %d, not %d", f.Path, seen.version, f.Version)
 	case f.Unique && seen.repeated != "":
 		return h.report("file_differs", "%s: %s, though it is said that no identity comes twice and none is deleted", f.Path, seen.repeated)
+	case f.Identities != seen.hashes.String():
+		return h.report("file_differs", "%s: it does not hold the identities whose hashes are given", f.Path)
 	}
 	return nil
 }
@@ -116,6 +120,9 @@ func (h *history) row(f *fileEntry, seen *contents, row *parquet.Checked) error 
 	v, before := &row.Version, seen.before
 	seen.rows++
 	seen.version = max(seen.version, v.SchemaVersion)
+	if f.Identities != "" && (seen.rows == 1 || before.Identity != v.Identity) {
+		seen.hashes.WriteString(identityHash(&v.Identity))
+	}
 	if seen.repeated == "" {
 		seen.repeated = repetition(&before, v)
 	}

@@ -115,6 +115,7 @@ func filesOf(types *types, versions []onto.Version) ([]dataFile, error) {
 		}
 		files = append(files, dataFile{
 			kind: t.Kind, typ: t.Name, version: newest, rows: sum.Rows, typed: sum.Typed, unique: sum.Unique, body: body,
+			identities: identityHashes(list),
 		})
 	}
 	slices.SortFunc(files, func(a, b dataFile) int { return typeName{a.kind, a.typ}.compare(typeName{b.kind, b.typ}) })

@@ -46,6 +46,8 @@ type fileEntry struct {
 	Typed   bool      `json:"typed,omitempty"`  // its typed columns say the same as its fields
 	Unique  bool      `json:"unique,omitempty"` // no identity comes twice, and none is deleted
 	Level   int       `json:"level,omitempty"`  // how often its rows were compacted
+
+	Identities string `json:"identity_hashes,omitempty"` // of a file with few rows; see identityHashes
 }
 
 // typeName names a type.

@@ -3,6 +3,7 @@ package lake
 import (
 	"hash/maphash"
 	"slices"
+	"strings"
 
 	"github.com/ontologia/onto"
 )
@@ -46,26 +47,74 @@ func (p *prints) keep(path string, list []uint64) {
 	}
 }
 
-// may reports whether a file may hold one of some identities.
-func (p *prints) may(path string, wanted []uint64) bool {
+// may reports whether a file may hold one of some identities, if that is known.
+func (p *prints) may(path string, wanted []uint64) (may, known bool) {
 	list, known := p.byPath[path]
-	if !known {
-		return true
-	}
 	for _, w := range wanted {
 		if _, ok := slices.BinarySearch(list, w); ok {
+			return true, known
+		}
+	}
+	return !known, known
+}
+
+const (
+	// hashedRows is up to how many rows a file may have whose entry tells which
+	// identities it holds. A process that has just started is then spared to read
+	// one file for each commit before it can write a new identity.
+	hashedRows = 16
+	hashDigits = 16 // of each identity
+)
+
+// identityHash is the hash of an identity in the entries of files of its type.
+func identityHash(id *onto.Identity) string {
+	return hashOf([]byte(id.Key + "\x00" + id.Left + "\x00" + id.Right + "\x00" + id.Instance + "\x00"))[:hashDigits]
+}
+
+// identityHashes is what the entry of a file says about the identities in it, which
+// are in order; "" if they are many.
+func identityHashes(versions []onto.Version) string {
+	if len(versions) > hashedRows {
+		return ""
+	}
+	var all strings.Builder
+	for i := range versions {
+		if i == 0 || versions[i].Identity != versions[i-1].Identity {
+			all.WriteString(identityHash(&versions[i].Identity))
+		}
+	}
+	return all.String()
+}
+
+// mayHold reports whether a file may hold an identity with one of some hashes.
+func (f *fileEntry) mayHold(hashes map[string]bool) bool {
+	for i := 0; i+hashDigits <= len(f.Identities); i += hashDigits {
+		if hashes[f.Identities[i:i+hashDigits]] {
 			return true
 		}
 	}
-	return false
+	return f.Identities == ""
 }
 
 // likely returns the files that may hold one of some identities.
 func (r *reader) likely(files []fileEntry, ids []onto.Identity) []fileEntry {
 	wanted := r.prints.of(len(ids), func(i int) onto.Identity { return ids[i] })
+	var hashes map[string]bool // made when it is needed
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.DeleteFunc(files, func(f fileEntry) bool { return !r.prints.may(f.Path, wanted) })
+	return slices.DeleteFunc(files, func(f fileEntry) bool {
+		may, known := r.prints.may(f.Path, wanted)
+		if known || f.Identities == "" {
+			return !may
+		}
+		if hashes == nil {
+			hashes = make(map[string]bool, len(ids))
+			for i := range ids {
+				hashes[identityHash(&ids[i])] = true
+			}
+		}
+		return !f.mayHold(hashes)
+	})
 }
 
 // learn notes what a small file that was decoded holds.

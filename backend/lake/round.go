@@ -27,6 +27,7 @@ type dataFile struct {
 	version       int
 	rows          int64
 	typed, unique bool
+	identities    string    // as its entry has it
 	part          int       // of those that its type has in the round, from 0 on
 	key           string    // where it was written before; "" if it is written with the round
 	body          []byte    // nil if it is on disk
@@ -54,6 +55,7 @@ func (f *dataFile) path(commit int64, attempt string) string {
 func (f *dataFile) entry(path string, first, last int64) fileEntry {
 	e := fileEntry{
 		Kind: f.kind, Type: f.typ, Path: path, Rows: f.rows, Version: f.version, First: first, Last: last, Typed: f.typed, Unique: f.unique,
+		Identities: f.identities,
 	}
 	if f.disk != nil {
 		e.SHA256, e.Bytes = f.disk.sha256(), f.disk.bytes

@@ -37,7 +37,7 @@ const (
 
 	joinTries   = 100 // each of which fails only if the file is just being removed
 	shortPause  = 250 * time.Microsecond
-	longPause   = 250 * time.Millisecond
+	longPause   = 100 * time.Millisecond
 	pauseGrowth = 4 // how often the pause of the second doubles while the first stays
 )
 
