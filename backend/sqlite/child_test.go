@@ -14,6 +14,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
 )
 
@@ -22,6 +23,7 @@ import (
 const childEnv = "ONTO_TEST_WRITER"
 
 func TestMain(m *testing.M) {
+	backendtest.PutAsChild(func(ctx context.Context, path string) (backend.Backend, error) { return sqlite.Open(ctx, path, nil) })
 	if job := os.Getenv(childEnv); job != "" {
 		if err := writeForever(strings.Split(job, "\n")); err != nil {
 			fmt.Fprintln(os.Stderr, err)

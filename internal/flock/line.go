@@ -194,11 +194,15 @@ type taken struct {
 }
 
 // ahead returns the first place before this one, but for those that were passed.
-func (p *Place) ahead() (first taken, found bool) {
+func (p *Place) ahead() (first taken, found bool) { return p.firstFrom(p.passed + 1) }
+
+// firstFrom returns the first place from a number on and before this one. Without an
+// answer of the system there is none: nothing keeps the place from being first.
+func (p *Place) firstFrom(number int64) (first taken, found bool) {
 	for before := p.number; ; {
-		other, ok, err := placeIn(p.f, p.passed+1, before)
+		other, ok, err := placeIn(p.f, number, before)
 		if err != nil || !ok {
-			return first, found // without an answer nothing keeps it from being first
+			return first, found
 		}
 		first, found, before = other, true, other.number
 	}
@@ -335,7 +339,7 @@ func (p *Place) read() (r record) {
 // LateError tells why a process has left a line before its turn.
 type LateError struct {
 	Stood  time.Duration // how long it was in the line
-	Ahead  int64         // how many places were before its own, at most
+	Ahead  int           // how many places were before its own
 	First  int           // the process in the first of them, if there is one
 	Served int64         // how many were served meanwhile
 	Last   int           // the process that was served last; 0 if that is not known
@@ -344,9 +348,10 @@ type LateError struct {
 func (p *Place) late() *LateError {
 	last := p.read()
 	e := &LateError{Stood: time.Since(p.joined), Served: last.served - p.began.served, Last: last.pid}
-	p.passed = 0
-	if first, found := p.ahead(); found {
-		e.Ahead, e.First = p.number-first.number, first.pid
+	for other, found := p.firstFrom(1); found; other, found = p.firstFrom(other.number + 1) {
+		if e.Ahead++; e.Ahead == 1 {
+			e.First = other.pid
+		}
 	}
 	return e
 }

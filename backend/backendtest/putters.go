@@ -1,0 +1,147 @@
+package backendtest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// putEnv makes a test binary a process that puts one thing: the place of the store
+// and the key.
+const putEnv = "ONTO_TEST_PUT"
+
+// PutAsChild is for the TestMain of a package that uses [StartPutters]. In a process
+// that was started so it puts one entity of the type Thing, prints its commit and
+// exits; in any other it returns at once.
+func PutAsChild(open func(ctx context.Context, place string) (backend.Backend, error)) {
+	place, key, ok := strings.Cut(os.Getenv(putEnv), "\n")
+	if !ok {
+		return
+	}
+	if err := putOne(place, key, open); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func putOne(place, key string, open func(ctx context.Context, place string) (backend.Backend, error)) error {
+	fmt.Println("ready")
+	_, _ = io.Copy(io.Discard, os.Stdin) // until all are
+	b, err := open(context.Background(), place)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	r, err := b.Append(context.Background(), &backend.Draft{Writes: []backend.Write{{
+		Identity: onto.EntityID("Thing", key), Op: onto.Put, Fields: fmt.Appendf(nil, `{"id":%q,"n":1}`, key), SchemaVersion: 1,
+	}}})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Println(r.ID)
+	return err
+}
+
+// Putter is a process that puts one entity.
+type Putter struct {
+	Key     string
+	Process *os.Process
+	Commit  int64  // 0 if it was not acknowledged; known after [Putters.Wait]
+	Failure string // what it complained about
+
+	cmd    *exec.Cmd
+	lines  *bufio.Reader
+	errors bytes.Buffer
+}
+
+// Putters are processes that put one entity each, all at the same moment.
+type Putters struct {
+	All   []*Putter
+	begin *os.File // closed when they may
+}
+
+// StartPutters starts processes that are ready to put. Their keys begin with a name.
+func StartPutters(t *testing.T, place, name string, n int) *Putters {
+	t.Helper()
+	wait, begin, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer wait.Close()
+	all := &Putters{begin: begin}
+	t.Cleanup(func() { begin.Close() })
+	for i := range n {
+		p := &Putter{Key: fmt.Sprintf("%s%d", name, i), cmd: exec.Command(os.Args[0])}
+		p.cmd.Env = append(os.Environ(), putEnv+"="+place+"\n"+p.Key)
+		p.cmd.Stdin, p.cmd.Stderr = wait, &p.errors
+		stdout, err := p.cmd.StdoutPipe()
+		if err == nil {
+			err = p.cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Process, p.lines = p.cmd.Process, bufio.NewReader(stdout)
+		all.All = append(all.All, p)
+		t.Cleanup(func() { _ = p.Process.Kill() })
+	}
+	for _, p := range all.All {
+		if line, err := p.lines.ReadString('\n'); line != "ready\n" {
+			t.Fatalf("process %s: got %q, %v, %s", p.Key, line, err, p.errors.String())
+		}
+	}
+	return all
+}
+
+// Begin lets them put.
+func (p *Putters) Begin() { p.begin.Close() }
+
+// Wait waits until all have ended, and returns how many were acknowledged.
+func (p *Putters) Wait() (acknowledged int) {
+	var wg sync.WaitGroup
+	for _, o := range p.All {
+		wg.Go(func() {
+			_, _ = fmt.Fscan(o.lines, &o.Commit)
+			_ = o.cmd.Wait() // what it complained about tells more
+			o.Failure = o.errors.String()
+		})
+	}
+	wg.Wait()
+	for _, o := range p.All {
+		if o.Commit > 0 {
+			acknowledged++
+		}
+	}
+	return acknowledged
+}
+
+// WantPut fails unless each of the acknowledged entities is there under its commit,
+// and there are no other commits than theirs. The check of the store is clean.
+func WantPut(t *testing.T, b backend.Backend, all *Putters) {
+	t.Helper()
+	acknowledged := int64(0)
+	for _, p := range all.All {
+		if p.Commit == 0 {
+			continue
+		}
+		acknowledged++
+		if v, err := b.Get(t.Context(), onto.EntityID("Thing", p.Key), backend.Head); err != nil || v.Commit != p.Commit {
+			t.Errorf("%s was acknowledged as commit %d: got %d, %v", p.Key, p.Commit, v.Commit, err)
+		}
+	}
+	if head, err := b.Resolve(t.Context(), onto.Point{}); err != nil || head.ID != acknowledged {
+		t.Errorf("the head: got commit %d, %v; want %d, one for each acknowledgement", head.ID, err, acknowledged)
+	}
+	Check(t, b)
+}
