@@ -27,6 +27,13 @@ import (
 const childEnv = "ONTO_TEST_LAKE"
 
 func TestMain(m *testing.M) {
+	backendtest.PutAsChild(func(ctx context.Context, dir string) (backend.Backend, error) {
+		b, err := file.Open(dir, nil)
+		if err != nil {
+			return nil, err
+		}
+		return lake.Open(ctx, b, nil)
+	})
 	job := strings.Split(os.Getenv(childEnv), "\n")
 	if len(job) != 3 {
 		os.Exit(m.Run())
@@ -115,7 +122,7 @@ func newThings(t *testing.T, dir string) string {
 	}
 	defer l.Close()
 	_, err = l.Register(t.Context(), &backend.Registration{Schemas: []onto.Schema{
-		{Kind: onto.KindEntity, Name: "Thing", Key: "id", Fields: []onto.Field{{Name: "id", Type: onto.String}}},
+		{Kind: onto.KindEntity, Name: "Thing", Key: "id", Fields: []onto.Field{{Name: "id", Type: onto.String}, {Name: "n", Type: onto.Int, Optional: true}}},
 	}})
 	if err != nil {
 		t.Fatal(err)
