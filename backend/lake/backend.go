@@ -26,6 +26,9 @@ const (
 )
 
 // Options change how a lake is opened. The zero value is the default.
+//
+// On a directory, processes take turns to publish. One of them gives up when nobody
+// had a turn for the patience, and after ten times that in any case.
 type Options struct {
 	MustExist bool             // fail with Uninitialized instead of making a lake
 	Trusted   bool             // the bucket is known to keep its promises: it is not probed before a lake is made

@@ -8,7 +8,7 @@
 //
 // A file has one writer connection per process and as many readers as there
 // are reads under way. Writers of several processes exclude each other by
-// SQLite's own lock; readers never wait. Commits are acknowledged after fsync,
+// SQLite's own lock, for which they wait in a line; readers never wait. Commits are acknowledged after fsync,
 // and concurrent callers share one.
 package sqlite
 
@@ -29,11 +29,14 @@ import (
 const DefaultLockTimeout = 5 * time.Second
 
 // Options change how a file is opened. The zero value is the default.
+//
+// Writers of several processes wait in a line. One of them gives up when nobody was
+// served for LockTimeout, and after ten times that in any case.
 type Options struct {
 	MustExist   bool             // fail with Uninitialized instead of making the file
 	ReadOnly    bool             // never write; also opens files that cannot be written
 	AcceptLoss  bool             // go on although a damaged WAL cuts commits off; the WAL is copied first
-	LockTimeout time.Duration    // how long a write waits for others; 0 for DefaultLockTimeout
+	LockTimeout time.Duration    // how long a write waits for others, see below; 0 for DefaultLockTimeout
 	Now         func() time.Time // the clock; nil for time.Now
 }
 

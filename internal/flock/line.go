@@ -291,11 +291,19 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
+// Followed reports whether there are places behind this one.
+func (p *Place) Followed() bool {
+	_, found, err := placeIn(p.f, p.number+1, maxNumber)
+	return found && err == nil
+}
+
 // Served tells the others that the process has what it stood in line for.
 func (p *Place) Served() {
 	now := p.read()
 	_, _ = p.f.WriteAt(record{now.served + 1, os.Getpid()}.encode(), 0) // without it the others have less patience
-	_ = p.f.Truncate(recordSize)                                        // the line is not strict any more
+	if info, err := p.f.Stat(); err == nil && info.Size() > recordSize {
+		_ = p.f.Truncate(recordSize) // the line is not strict any more
+	}
 }
 
 // Leave gives up the place.
@@ -330,6 +338,9 @@ func (r record) encode() []byte {
 func (p *Place) read() (r record) {
 	text := make([]byte, recordSize)
 	n, _ := p.f.ReadAt(text, 0)
+	if n == 0 {
+		return record{}
+	}
 	if _, err := fmt.Sscanf(strings.TrimLeft(string(text[:n]), " "), recordForm, &r.served, &r.pid); err != nil {
 		return record{}
 	}

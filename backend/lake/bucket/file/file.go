@@ -4,7 +4,7 @@
 // temporary file beside it, synced, and then linked or renamed to its name, so
 // that a reader sees a whole object or none. What was acknowledged has been
 // synced, with its directory. Processes on one machine exclude each other by a
-// lock on a file in the bucket's root. The directory must be on a local file
+// lock on a file in the bucket's root, and may take turns in a line. The directory must be on a local file
 // system that tells upper from lower case and knows hard links.
 //
 // Names that begin with ~ are the package's own: no key has that character.

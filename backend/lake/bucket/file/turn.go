@@ -30,7 +30,9 @@ func (b *Bucket) Turn(ctx context.Context, patience time.Duration, meanwhile fun
 		return nil, err
 	}
 	return func() {
-		place.Served()
+		if place.Followed() {
+			place.Served()
+		}
 		place.Leave()
 	}, nil
 }
