@@ -223,3 +223,43 @@ func TestStoppedInLine(t *testing.T) {
 	backendtest.WantPut(t, open(t, path, nil), all)
 	wantNoLine(t, path)
 }
+
+// The holder of the write lease does not stand in the line, in which others wait for
+// it: it commits, renews and releases, and then they are served.
+func TestLeaseHolderIsNotInLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	makeThings(t, path)
+	holder := open(t, path, nil)
+	l := acquire(t, holder, onto.WriteLease, "migration")
+	const writers = 12
+	got := make(chan int64, writers)
+	for i := range writers {
+		b := open(t, path, &sqlite.Options{LockTimeout: time.Minute})
+		go func() {
+			r, err := b.Append(t.Context(), thingDraft(fmt.Sprint(i), i))
+			if err != nil {
+				t.Errorf("writer %d: %v", i, err)
+			}
+			got <- r.ID
+		}()
+	}
+	waitInLine(t, path, writers)
+	for i := range 3 {
+		if r, err := holder.Append(t.Context(), leased(fmt.Sprint("h", i), l)); err != nil || r.ID != int64(i+1) {
+			t.Errorf("the holder: got commit %d, error %v; want %d", r.ID, err, i+1)
+		}
+	}
+	l, err := holder.Renew(t.Context(), l, time.Hour)
+	if err == nil {
+		err = holder.Release(t.Context(), l)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	for range writers {
+		if id := <-got; id <= 3 {
+			t.Errorf("got commit %d before the lease was released", id)
+		}
+	}
+	wantNoLine(t, path)
+}
