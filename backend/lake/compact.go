@@ -300,6 +300,7 @@ func (l *log) replace(ctx context.Context, old []fileEntry, files []dataFile, s 
 		}
 		entries, written = append(entries, entry), append(written, object{key: entry.Path})
 	}
+	proposed := false
 	_, err = l.publish(ctx, func(now *tip, attempt string) (_ *proposal, err error) {
 		if !l.planted(staleTables) {
 			if s, err = l.shelve(ctx, now, s); err != nil {
@@ -308,8 +309,10 @@ func (l *log) replace(ctx context.Context, old []fileEntry, files []dataFile, s 
 		}
 		var i int
 		if i, replaced = l.place(s.files[t], old); !replaced {
-			return nil, nil
+			replaced = len(entries) > 0 && slices.ContainsFunc(s.files[t], func(f fileEntry) bool { return f.Path == entries[0].Path }) && !l.planted(forgottenMerge)
+			return nil, nil // by another compaction, or by a proposal of this one that no head remembers
 		}
+		proposed = true
 		c := *now.catalog
 		c.Attempt, c.Through = attempt, now.head.CommitID
 		c.Tables = s.tables(t, slices.Replace(slices.Clone(s.files[t]), i, min(i+len(old), len(s.files[t])), entries...))
@@ -320,7 +323,7 @@ func (l *log) replace(ctx context.Context, old []fileEntry, files []dataFile, s 
 			next:    &tip{head: h, manifest: now.manifest, catalog: &c},
 		}, nil
 	})
-	if err == nil && !replaced {
+	if err == nil && !replaced && (!proposed || l.planted(forgottenMerge)) { // else a proposal may have named them
 		l.discard(ctx, written)
 	}
 	return entries, replaced, err

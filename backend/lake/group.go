@@ -256,7 +256,9 @@ func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attemp
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return b.proposal(t, g, files, &c, evolved, attempt), g, files, nil
+	p := b.proposal(t, g, files, &c, evolved, attempt)
+	p.once = slices.ContainsFunc(members, func(m *member) bool { return m.draft != nil && m.draft.Evolve != nil })
+	return p, g, files, nil
 }
 
 // proposal puts commits and types on top of a tip, in one head.

@@ -167,7 +167,7 @@ func (l *log) retract(ctx context.Context, name string, epoch int64) error {
 }
 
 // errTaken is a planner's: somebody else has the lease by now.
-var errTaken = errors.New("the lease was taken again")
+var errTaken = onto.Errorf(onto.LeaseExpired, "the lease was taken again")
 
 // proposeLock is a head with another epoch of a lease; 0 if it is free. What it
 // leads to stays as it is.
@@ -221,7 +221,7 @@ func (l *log) renew(ctx context.Context, want onto.Lease, ttl time.Duration) (on
 		if err == nil && !done {
 			continue
 		}
-		if late := h.lease.Expires.Add(-h.ttl / 3); err == nil && !now.Before(late) && !l.planted(silentRenewal) {
+		if late := h.lease.Expires.Add(-h.ttl / 3); err == nil && !l.stamp().Before(late) && !l.planted(silentRenewal) {
 			err = l.announce(ctx, want.Name, want.Epoch)
 		}
 		if err != nil {

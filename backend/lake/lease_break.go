@@ -36,10 +36,17 @@ func (l *log) breakLease(ctx context.Context, record onto.LeaseBreak) (onto.Leas
 	if err := l.checkClock(); err != nil {
 		return onto.LeaseBreak{}, err
 	}
+	var left *object // the record of a try that somebody was faster than
 	for {
 		h, err := l.readLock(ctx, name, 0)
 		if err != nil {
 			return onto.LeaseBreak{}, err
+		}
+		if left != nil && h.epoch > record.Lease.Epoch { // it has ended, by that try or otherwise, and another may be held
+			return l.broken(ctx, record)
+		}
+		if left != nil { // the epoch tells that it was not by that try
+			l.discard(ctx, []object{*left})
 		}
 		if h.lease == nil {
 			return onto.LeaseBreak{}, onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).
@@ -54,16 +61,20 @@ func (l *log) breakLease(ctx context.Context, record onto.LeaseBreak) (onto.Leas
 		if err != nil {
 			return onto.LeaseBreak{}, err // it may be broken: the record stays
 		}
-		if !done {
-			l.discard(ctx, []object{o})
-			continue
+		if done {
+			return l.broken(ctx, record)
 		}
-		if err := l.retract(ctx, name, h.epoch); err != nil {
-			return onto.LeaseBreak{}, onto.Errorf(onto.CodeOf(err), "the lease %s is broken, but who held it may still commit what is under way: %w", name, err).
-				WithHint("take the lease and release it")
-		}
-		return record, nil
+		left = &o
 	}
+}
+
+// broken publishes a head without a lease whose lock was ended.
+func (l *log) broken(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
+	if err := l.retract(ctx, record.Lease.Name, record.Lease.Epoch); err != nil {
+		return onto.LeaseBreak{}, onto.Errorf(onto.CodeOf(err), "the lease %s is broken, but who held it may still commit what is under way: %w", record.Lease.Name, err).
+			WithHint("take the lease and release it")
+	}
+	return record, nil
 }
 
 // newBreak is the object of a record. Its name tells lease and time.

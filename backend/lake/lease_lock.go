@@ -160,55 +160,50 @@ func (l *log) readLockOnce(ctx context.Context, key, name string) (*holding, err
 }
 
 // writeLock replaces a lock by another one. It reports false if somebody else has
-// changed it first.
+// changed it first. Success is the only answer that is believed: after any other
+// the lock is read back.
 func (l *log) writeLock(ctx context.Context, old *holding, k *lock) (bool, error) {
 	if err := l.checkClock(); err != nil {
 		return false, err
 	}
 	body := encode(k)
-	wait, unsure := l.waiter(), false
-	for {
-		tag, err := l.writeLockOnce(ctx, old, body)
+	wait, tag := l.waiter(), old.tag
+	for first := true; ; first = false {
+		made, err := l.writeLockOnce(ctx, old.key, body, tag)
 		switch {
 		case err == nil:
-			l.locks.see(&holding{key: old.key, epoch: k.Epoch, tag: tag}, 0)
+			l.locks.see(&holding{key: old.key, epoch: k.Epoch, tag: made}, 0)
 			return true, nil
-		case errors.Is(err, bucket.ErrConflict) || errors.Is(err, bucket.ErrThrottled): // nothing happened
-		case !unsure && overtaken(err): // if by itself, somebody on the way has sent it twice
-			if now, err := l.readLockOnce(ctx, old.key, ""); err == nil {
-				return now.attempt == k.Attempt, nil
-			}
-			unsure = true
-		case !unsure && definite(err):
+		case l.planted(lockIsMine) && errors.Is(err, bucket.ErrUnknown):
+			return true, nil
+		}
+		now, failed := l.readLockOnce(ctx, old.key, "")
+		switch {
+		case failed == nil && now.attempt == k.Attempt:
+			return true, nil
+		case failed == nil && !now.same(old):
+			return false, nil
+		case first && definite(err):
 			return false, err
-		case l.planted(lockIsMine):
-			return true, nil
-		default:
-			unsure = true
-			if now, err := l.readLockOnce(ctx, old.key, ""); err == nil && now.tag != old.tag {
-				return now.attempt == k.Attempt, nil
-			}
+		case failed == nil:
+			tag = now.tag // if it was given a wrong one
 		}
 		if late := wait.pause(ctx); late != nil {
-			err = errors.Join(err, late)
-			if unsure {
-				err = onto.Errorf(onto.OutcomeUnknown, "it is not known whether %s was written: %w", old.key, err).
-					WithHint("see who holds what with: onto lock show")
-			}
-			return false, err
+			return false, onto.Errorf(onto.OutcomeUnknown, "it is not known whether %s was written: %w", old.key, errors.Join(err, late)).
+				WithHint("see who holds what with: onto lock show")
 		}
 	}
 }
 
-func (l *log) writeLockOnce(ctx context.Context, old *holding, body []byte) (bucket.Tag, error) {
-	if old.tag == "" {
-		return l.b.Create(ctx, old.key, body)
-	}
-	return l.b.Swap(ctx, old.key, body, old.tag)
+// same reports whether two holdings are of the same lock. Those of this program
+// differ in their attempts, those of others in their tags.
+func (h *holding) same(o *holding) bool {
+	return h.attempt == o.attempt && (h.attempt != "" || h.tag == o.tag)
 }
 
-// overtaken reports whether a write did not happen because the object is another
-// one by now.
-func overtaken(err error) bool {
-	return errors.Is(err, bucket.ErrExists) || errors.Is(err, bucket.ErrChanged) || errors.Is(err, bucket.ErrNotFound)
+func (l *log) writeLockOnce(ctx context.Context, key string, body []byte, old bucket.Tag) (bucket.Tag, error) {
+	if old == "" {
+		return l.b.Create(ctx, key, body)
+	}
+	return l.b.Swap(ctx, key, body, old)
 }

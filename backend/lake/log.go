@@ -122,7 +122,7 @@ func (l *log) readHeadOnce(ctx context.Context) (*head, []byte, bucket.Tag, erro
 	object, err := l.b.Get(ctx, headKey, bucket.Range{}, "")
 	if errors.Is(err, bucket.ErrNotFound) {
 		if l.last() != nil {
-			return nil, nil, "", onto.Errorf(onto.Corrupt, "%s is gone", headKey).WithHint("restore it from a backup before anybody writes")
+			return nil, nil, "", headGone(err)
 		}
 		return nil, nil, "", onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one with: onto init")
 	}
@@ -131,6 +131,11 @@ func (l *log) readHeadOnce(ctx context.Context) (*head, []byte, bucket.Tag, erro
 	}
 	h, err := parseHead(object.Data)
 	return h, object.Data, object.Tag, err
+}
+
+// headGone is the error for a head that was there and is not.
+func headGone(cause error) error {
+	return onto.Errorf(onto.Corrupt, "%s is gone: %w", headKey, cause).WithHint("restore it from a backup before anybody writes")
 }
 
 // follows fails unless a head is the one that was seen last or comes after it.

@@ -16,6 +16,7 @@ import (
 type proposal struct {
 	objects []object
 	next    *tip // without its tag, and with its head's body still to be made
+	once    bool // a planner would not recognise its effect: it is not to be planned again if it may be published
 	refusal error
 }
 
@@ -24,20 +25,32 @@ type object struct {
 	body []byte
 }
 
+// round is the manifest of the round that a proposal adds to the log, or nil.
+func (p *proposal) round() *manifest {
+	if m := p.next.manifest; m != nil && m.Attempt == p.next.head.Attempt {
+		return m
+	}
+	return nil
+}
+
 // planner makes a proposal on top of a tip, or nil if there is nothing to
 // publish. It is asked again, with another attempt, when somebody else was
-// faster: whatever it decided may be different then.
+// faster: whatever it decided may be different then. If its last proposal was no
+// round and not once, that one may have been published after all, many heads ago:
+// then its effect is there already, or may be had again.
 type planner func(t *tip, attempt string) (*proposal, error)
 
 // publish publishes what a planner proposes. The swap of the head decides. After
 // it has succeeded nothing can turn it into an error; if it cannot be found out
-// whether it has, the error is OutcomeUnknown.
+// whether it has, the error is OutcomeUnknown. With any other error nothing of the
+// planner's was or will be published.
 func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 	t, err := l.current(ctx)
 	if err != nil {
 		return nil, err
 	}
 	wait, turn := l.waiter(), l.newTurn()
+	var doubt *proposal // the last that may be published, many heads ago
 	for {
 		if err := l.checkClock(); err != nil {
 			return nil, err
@@ -49,64 +62,84 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 		switch {
 		case errors.Is(err, errStale):
 			if t, err = l.load(ctx); err != nil {
-				return nil, err
+				return nil, doubted(doubt, err)
 			}
 			continue
 		case err != nil:
-			return nil, err
+			return nil, doubted(doubt, err)
 		case p == nil: // no swap tells whether the tip is the newest
 			now, err := l.refresh(ctx)
 			if err != nil || now.head.Sequence == t.head.Sequence {
-				return t, err
+				return t, doubted(doubt, err)
 			}
 			t = now
 			continue
 		}
-		done, err := l.try(ctx, t, p)
+		became, err := l.try(ctx, t, p)
 		switch {
 		case err != nil:
-			return nil, err
-		case done:
+			return nil, doubted(doubt, err)
+		case became == published:
 			return p.next, nil
+		case became == overrun:
+			doubt = p
 		}
 		wait.tries = min(wait.tries, turnAfter) // turns do the rest
 		if late := wait.pause(ctx); late != nil {
-			return nil, onto.Errorf(onto.LockContention, "others were faster %d times: %w", turn.lost+1, late).
+			late = onto.Errorf(onto.LockContention, "others were faster %d times: %w", turn.lost+1, late).
 				WithHint("try again, or let fewer programs write")
+			if doubt != nil {
+				late = doubt.unsettled()
+			}
+			return nil, late
 		}
 		if t, err = turn.again(ctx); err != nil {
-			return nil, err
+			return nil, doubted(doubt, err)
 		}
 	}
 }
 
-// try uploads the objects of a proposal and then swaps the head. It reports false,
-// without an error, if somebody else was faster: the proposal never will be
+// doubted is the error of a publication of which a proposal may be published. A
+// planner's refusal stands; that the storage failed does not.
+func doubted(p *proposal, err error) error {
+	if code := onto.CodeOf(err); p == nil || err == nil || code != "" && code != onto.Unavailable {
+		return err
+	}
+	return p.unsettled()
+}
+
+// unsettled is the error for a proposal of which nobody knows whether it is
 // published.
-func (l *log) try(ctx context.Context, t *tip, p *proposal) (done bool, err error) {
+func (p *proposal) unsettled() error {
+	return onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s)", p.next.head.Attempt).
+		WithHint("look for the commit before you try again")
+}
+
+// try uploads the objects of a proposal and then swaps the head. Without an error
+// it is published, lost or overrun. Objects are discarded only if a head that was
+// read back has shown that the proposal is lost; otherwise the janitor finds them.
+func (l *log) try(ctx context.Context, t *tip, p *proposal) (verdict, error) {
 	l.forgetFree(t, p.next.head)
 	p.next.body = encodeSealed(p.next.head)
 	if err := l.upload(ctx, p.objects); err != nil {
-		return false, err // the janitor finds what is left
+		return lost, err
 	}
-	switch l.swap(ctx, t, p) {
-	case published:
-		return true, nil
-	case refused:
+	v := l.swap(ctx, t, p)
+	switch {
+	case v == lost:
 		l.discard(ctx, p.objects)
-		return false, p.refusal
-	case gone:
-		return false, onto.Errorf(onto.Corrupt, "%s is gone", headKey).WithHint("restore it from a backup before anybody writes")
-	case unknown:
+	case v == refused:
+		return v, p.refusal
+	case v == gone:
+		return v, headGone(bucket.ErrNotFound)
+	case v == unknown || v == overrun && p.once:
 		for range l.plantedTimes(discardUnknown) {
 			l.discard(ctx, p.objects)
 			time.Sleep(300 * time.Millisecond)
 		}
-		return false, onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s)", p.next.head.Attempt).
-			WithHint("look for the commit before you try again")
+		return v, p.unsettled()
 	}
-	l.discard(ctx, p.objects)
-	return false, nil
+	return v, nil
 }
 
 // createTimes is how many times the patience an object may take to be written. A
@@ -125,25 +158,26 @@ func (l *log) upload(ctx context.Context, objects []object) error {
 	return errors.Join(errs...)
 }
 
-// create writes an object that nobody else writes.
+// create writes an object that nobody else writes. If the storage says that it
+// exists, or says nothing, it is read back.
 func (l *log) create(ctx context.Context, o object) error {
 	ctx, cancel := context.WithTimeout(ctx, createTimes*l.set.patience)
 	defer cancel()
-	wait, unsure := l.waiter(), false
+	wait := l.waiter()
 	for {
 		_, err := l.b.Create(ctx, o.key, o.body)
-		switch {
-		case err == nil || unsure && errors.Is(err, bucket.ErrExists):
-			return nil
-		case definite(err):
+		if err == nil || definite(err) {
 			return err
-		case errors.Is(err, bucket.ErrExists): // its own, if somebody on the way has sent it twice
-			if l.holds(ctx, o) {
+		}
+		if errors.Is(err, bucket.ErrExists) {
+			found, failed := l.b.Get(ctx, o.key, bucket.Range{}, "")
+			switch {
+			case failed == nil && bytes.Equal(found.Data, o.body):
 				return nil
+			case failed == nil:
+				err = onto.Errorf(onto.Unavailable, "%s exists already, with other contents", o.key).
+					WithHint("try again; if it stays so, the storage does not keep its promises: onto doctor s3")
 			}
-			return onto.Errorf(onto.Unavailable, "%s exists already, with other contents", o.key).WithHint("try again; if it stays so, the storage does not keep its promises: onto doctor s3")
-		case !errors.Is(err, bucket.ErrConflict) && !errors.Is(err, bucket.ErrThrottled):
-			unsure = true
 		}
 		if late := wait.pause(ctx); late != nil {
 			return errors.Join(err, late)
@@ -151,58 +185,54 @@ func (l *log) create(ctx context.Context, o object) error {
 	}
 }
 
-// holds reports whether the storage has an object as it is to be written.
-func (l *log) holds(ctx context.Context, o object) bool {
-	found, err := l.b.Get(ctx, o.key, bucket.Range{}, "")
-	return err == nil && bytes.Equal(found.Data, o.body)
-}
-
 // verdict is what became of a swap.
 type verdict uint8
 
 const (
 	published verdict = iota
-	lost              // somebody else was faster; it never will be published
-	unknown           // it may be, or may become so
-	gone              // there is no head any more
+	lost              // another attempt made the head of its number: it never will be published
+	overrun           // it never will be published, but may have been, and no head remembers
 	refused           // the storage does not let it
+	gone              // there is no head any more
+	pending           // the head is still the one before: it may be published yet
+	unknown           // it may be published, or become so
 )
 
 // swap tries to replace the head. It repeats the same swap, byte for byte, until
-// the answer is certain or its patience is over. It does not end with the
-// caller's context: a swap that was sent has to be followed up.
+// its patience is over. Success is the only answer that is believed. Any other may
+// come from a proxy, may be that of a request which was sent twice, and may come
+// after the fact, whether it is 404, 409, 412 or 503: the head that is read back
+// tells. It does not end with the caller's context: a swap that was sent has to be
+// followed up.
 func (l *log) swap(ctx context.Context, t *tip, p *proposal) verdict {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*l.set.patience)
+	ctx = context.WithoutCancel(ctx)
+	sending, cancel := context.WithTimeout(ctx, 2*l.set.patience)
 	defer cancel()
-	wait, unsure := l.waiter(), false
-	for {
-		tag, err := l.b.Swap(ctx, headKey, p.next.body, t.tag)
+	wait, old, corrected := l.waiter(), t.tag, false
+	for first := true; ; first = false {
+		made, err := l.b.Swap(sending, headKey, p.next.body, old)
+		if err == nil {
+			return l.won(p, made)
+		}
+		if v := l.misjudge(err, p); v != unknown {
+			return v
+		}
+		v, tag := l.lookFor(ctx, t, p)
 		switch {
-		case err == nil:
-			return l.won(p, tag)
-		case errors.Is(err, bucket.ErrConflict) || errors.Is(err, bucket.ErrThrottled): // nothing happened
-		case errors.Is(err, bucket.ErrNotFound):
-			return gone
-		case definite(err) && !unsure:
+		case v != pending && v != unknown && v != gone:
+			return v
+		case first && definite(err):
 			p.refusal = err
 			return refused
-		case errors.Is(err, bucket.ErrChanged) && l.planted(changedIsLost):
-			return lost
-		case l.planted(unknownIsLost):
-			return lost
-		case l.planted(unknownIsWon):
-			return l.won(p, "")
-		default: // also a head that has changed: somebody on the way may have sent the swap twice
-			unsure = true
-			if v := l.lookFor(ctx, t, p); v != unknown {
-				return v
-			}
+		case v == pending && tag != old && !corrected && !l.planted(tagForever): // it was given a wrong tag
+			old, corrected = tag, true
+			continue
 		}
-		if wait.pause(ctx) != nil {
-			if unsure {
-				return unknown
+		if wait.pause(sending) != nil {
+			if v != gone {
+				v = unknown
 			}
-			return lost
+			return v
 		}
 	}
 }
@@ -217,29 +247,64 @@ func (l *log) won(p *proposal, tag bucket.Tag) verdict {
 
 // lookFor finds out by reading what became of a swap. Only one head has the
 // number after the tip's, so a later one tells for certain, if it remembers far
-// enough.
-func (l *log) lookFor(ctx context.Context, t *tip, p *proposal) verdict {
-	h, _, tag, err := l.readHeadOnce(ctx)
+// enough; otherwise the log does. If the head is still the tip's, its tag is
+// returned.
+func (l *log) lookFor(ctx context.Context, t *tip, p *proposal) (verdict, bucket.Tag) {
+	ctx, cancel := context.WithTimeout(ctx, l.set.patience)
+	defer cancel()
+	h, body, tag, err := l.readHeadOnce(ctx)
 	switch {
-	case err != nil || h.StoreID != t.head.StoreID || h.Sequence <= t.head.Sequence:
-		return unknown // not readable, not yet, or an older head
+	case errors.Is(err, bucket.ErrNotFound):
+		return gone, ""
+	case err != nil || h.StoreID != t.head.StoreID || h.Sequence < t.head.Sequence:
+		return unknown, "" // not readable, or an older head
+	case h.Attempt == t.head.Attempt:
+		return pending, tag
+	case h.Sequence == t.head.Sequence:
+		return unknown, "" // of another history
 	case h.Attempt == p.next.head.Attempt:
-		return l.won(p, tag)
+		return l.won(p, tag), ""
 	}
 	made, sure := h.made(p.next.head.Attempt, p.next.head.Sequence)
 	switch {
 	case made && l.planted(newerTag):
-		return l.won(p, tag)
+		return l.won(p, tag), ""
 	case made:
-		return l.won(p, "")
+		return l.won(p, ""), ""
 	case sure:
-		return lost
+		return lost, ""
+	case l.planted(forgottenIsUnknown):
+		return unknown, ""
 	}
-	return unknown
+	return l.settle(ctx, p, h, body, tag), ""
 }
 
-// discard removes the objects of an attempt that has lost for certain. What it
-// cannot remove is left to the janitor.
+// settle finds out what became of a swap that is too long ago for a head to
+// remember it. A round is told by the log: a commit is in one round only.
+func (l *log) settle(ctx context.Context, p *proposal, h *head, body []byte, tag bucket.Tag) verdict {
+	m := p.round()
+	if m == nil {
+		return overrun
+	}
+	now, err := l.tipOf(ctx, h, body, tag)
+	switch {
+	case err != nil:
+		return unknown
+	case now.head.CommitID < m.First:
+		return lost
+	}
+	e, _, err := l.entryOf(ctx, now, m.First)
+	switch {
+	case err != nil:
+		return unknown
+	case e.Path == m.entry().Path:
+		return l.won(p, "")
+	}
+	return lost
+}
+
+// discard removes the objects of an attempt that has lost for certain: a head was
+// read back that says so. What it cannot remove is left to the janitor.
 func (l *log) discard(ctx context.Context, objects []object) {
 	_ = sideBySide(len(objects), func(i int) error { return l.b.Delete(context.WithoutCancel(ctx), objects[i].key) })
 }

@@ -177,9 +177,11 @@ func (l *log) makeLake(ctx context.Context, store string) (*tip, error) {
 			continue
 		}
 		if err == nil || errors.Is(err, bucket.ErrExists) {
-			return l.load(ctx) // whoever made it
-		}
-		if definite(err) {
+			var t *tip
+			if t, err = l.load(ctx); onto.CodeOf(err) != onto.Uninitialized {
+				return t, err // whoever made it
+			}
+		} else if definite(err) {
 			return nil, err
 		}
 		if late := wait.pause(ctx); late != nil {

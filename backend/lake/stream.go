@@ -202,7 +202,9 @@ func (s *stream) propose(ctx context.Context, t *tip, attempt string) (*proposal
 	c := *t.catalog
 	c.Types = s.ready.types.catalog.Types
 	evolved := !sameTypes(c.Types, t.catalog.Types)
-	return b.proposal(t, s.ready.ground, s.ready.files, &c, evolved, attempt), nil
+	p := b.proposal(t, s.ready.ground, s.ready.files, &c, evolved, attempt)
+	p.once = s.draft.Evolve != nil
+	return p, nil
 }
 
 // goodFor reports whether what is ready can be published on top of a shelf.

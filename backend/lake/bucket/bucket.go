@@ -25,9 +25,11 @@ import (
 // of a/b. A bucket may refuse such a key. Data that is given or returned
 // belongs to the caller.
 //
-// An error is one of those below, or of the context, or anything else. What a
-// write did when it returned [ErrUnknown], an error of the context or anything
-// else is not known: it may have happened, may happen yet, or not.
+// An error is one of those below, or of the context, or anything else. A write that
+// returned an error may have happened, may happen yet, or not, whatever the error
+// says: a proxy may answer for the storage, or send a request twice and pass on the
+// second answer, and both may come long after the fact. Where it matters the object
+// is read back.
 type Bucket interface {
 	// Get returns an object, or a part of it. It fails with ErrNotFound if
 	// there is none. If ifNot is not "" and is the object's tag, it fails with
@@ -112,7 +114,7 @@ var (
 	ErrNotModified = errors.New("the object is still the same")
 	ErrExists      = errors.New("the object exists already")
 	ErrChanged     = errors.New("the object has changed")
-	ErrConflict    = errors.New("another write was under way") // nothing happened; try again
-	ErrThrottled   = errors.New("too many requests")           // nothing happened; slow down
+	ErrConflict    = errors.New("another write was under way") // try again
+	ErrThrottled   = errors.New("too many requests")           // slow down, and try again
 	ErrUnknown     = errors.New("it is not known whether it happened")
 )

@@ -81,7 +81,8 @@ const (
 	maxPause    = 500 * time.Millisecond
 )
 
-// retry repeats a call while the bucket says that nothing happened.
+// retry repeats a call while the bucket asks for it. If it was done all the same,
+// the next answer shows that, and the check fails.
 func retry(ctx context.Context, call func() error) error {
 	pause := firstPause
 	for attempt := 1; ; attempt++ {

@@ -69,8 +69,8 @@ func word(s string) string {
 	return s
 }
 
-// throttled reports whether the service did nothing but ask for patience. Any
-// other 503 can come from something between here and there, after the fact.
+// throttled reports whether the service asks for patience. Any other 503 says
+// nothing about what was done.
 func (a *answer) throttled() bool {
 	if a.status == http.StatusTooManyRequests {
 		return true
