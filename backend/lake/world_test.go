@@ -29,6 +29,11 @@ type world struct {
 	cut     map[string]time.Time // clients that nothing reaches until then
 	tags    int
 
+	patience time.Duration // of the clients
+	held     []heldAnswer
+	wrong    bool // the next swap of the head is answered with a wrong tag
+	passed   int  // times that heads of others passed
+
 	mu      sync.Mutex // guards pending
 	pending []*call
 }
@@ -120,9 +125,13 @@ func (w *world) run(done func() bool) {
 		if len(w.late) > 0 && w.r.IntN(4) == 0 {
 			w.applyLate()
 		}
+		if !w.calm && w.r.IntN(700) == 0 {
+			w.leap()
+		}
+		w.deliver()
 		k := w.pick()
 		if k != nil {
-			k.answer <- w.decide(k)
+			w.send(k, w.decide(k))
 			continue
 		}
 		if done() {
@@ -189,10 +198,9 @@ func (w *world) decide(k *call) answer {
 		}
 	case "late":
 		w.late = append(w.late, k)
-	case "conflict":
-		a.err = bucket.ErrConflict
-	case "throttled":
-		a.err = bucket.ErrThrottled
+	case "wrong tag":
+		a = w.apply(k)
+		a.tag, a.object.Tag = "wrong", "wrong"
 	case "stale":
 		if a = w.apply(k); !w.exact {
 			a = w.stale(k)
@@ -205,6 +213,13 @@ func (w *world) decide(k *call) answer {
 		if a = w.apply(k); len(a.entries) > 0 {
 			a.entries = a.entries[:len(a.entries)/2]
 		}
+	default:
+		if r, ok := w.refuse(k, how); ok {
+			a = r
+		}
+	}
+	if w.wrong && k.key == headKey && a.tag != "" {
+		a.tag, w.wrong = "wrong", false
 	}
 	w.note(k, how, a.err)
 	return a
@@ -214,13 +229,13 @@ func (w *world) decide(k *call) answer {
 func faults(op string) []string {
 	switch op {
 	case "get":
-		return []string{"request lost", "throttled", "stale", "truncated"}
+		return []string{"request lost", "throttled", "stale", "truncated", "wrong tag"}
 	case "list":
 		return []string{"request lost", "throttled", "old listing"}
 	case "delete":
 		return []string{"request lost", "response lost", "late"}
 	}
-	return []string{"request lost", "response lost", "late", "duplicate", "conflict", "throttled"}
+	return append(refusals(), "request lost", "response lost", "late", "duplicate", "wrong tag")
 }
 
 func (w *world) newest(key string) (stored, bool) {
