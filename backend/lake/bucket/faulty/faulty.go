@@ -1,6 +1,7 @@
 // Package faulty breaks another bucket on purpose, by a plan: calls fail, are
-// applied without an answer, late or twice, and reads return what is damaged or
-// old. It is for tests of what rests on a bucket.
+// applied without an answer, late or twice, are refused although they were applied,
+// and reads return what is damaged or old. It is for tests of what rests on a
+// bucket.
 //
 // Everything that is left to chance comes from the plan's seed, and everything
 // that is decided is in [Bucket.Trace]: calls that come in the same order have
@@ -67,6 +68,7 @@ func New(b bucket.Bucket, plan Plan) *Bucket {
 // decision is what becomes of one call.
 type decision struct {
 	call   int // its number
+	verb   string
 	what   string
 	fault  Fault // or ""
 	n      int
@@ -77,7 +79,7 @@ type decision struct {
 func (b *Bucket) begin(ctx context.Context, call, key string) decision {
 	b.mu.Lock()
 	b.calls++
-	d := decision{call: b.calls, what: call + " " + key}
+	d := decision{call: b.calls, verb: call, what: call + " " + key}
 	for i, r := range b.plan.Rules {
 		if r.covers(call, key) && b.fires(i, r) && d.fault == "" {
 			d.fault, d.n = r.Fault, r.number()
@@ -213,10 +215,8 @@ func (b *Bucket) refused(ctx context.Context, d decision, isWrite bool) error {
 	switch d.fault {
 	case Fail:
 		err = ErrInjected
-	case Throttled:
-		err = bucket.ErrThrottled
-	case Conflict:
-		err = bucket.ErrConflict
+	case Throttled, Conflict, Changed, Missing:
+		err = refusal(d)
 	case Cut:
 		if err = ErrInjected; isWrite {
 			err = fmt.Errorf("%w: %w", bucket.ErrUnknown, ErrInjected)
@@ -231,6 +231,32 @@ func (b *Bucket) refused(ctx context.Context, d decision, isWrite bool) error {
 	}
 	return nil
 }
+
+// refusal is what a call is refused with, applied or not.
+func refusal(d decision) error {
+	switch d.fault {
+	case Throttled, DoneThrottled:
+		return bucket.ErrThrottled
+	case Changed, DoneChanged:
+		if d.verb == callCreate {
+			return bucket.ErrExists
+		}
+		return bucket.ErrChanged
+	case Missing, DoneMissing:
+		return bucket.ErrNotFound
+	}
+	return bucket.ErrConflict
+}
+
+// dawdle waits before an answer that comes late. The call was applied.
+func (b *Bucket) dawdle(ctx context.Context, d decision) {
+	if d.fault == Slow && b.plan.Sleep != nil {
+		_ = b.plan.Sleep(ctx, time.Duration(d.n)*time.Millisecond)
+	}
+}
+
+// wrongTag is a tag that no object has.
+const wrongTag bucket.Tag = "no object has this tag"
 
 // Create writes an object where there is none.
 func (b *Bucket) Create(ctx context.Context, key string, data []byte) (bucket.Tag, error) {
@@ -271,7 +297,14 @@ func (b *Bucket) write(ctx context.Context, w write) (bucket.Tag, error) {
 		b.apply(ctx, w)
 	case Again:
 		tag, err = b.apply(ctx, w)
+	case DoneConflict, DoneThrottled, DoneChanged, DoneMissing:
+		return "", fmt.Errorf("%s: %w", d.what, refusal(d))
+	case Mistag:
+		if err == nil {
+			tag = wrongTag
+		}
 	}
+	b.dawdle(ctx, d)
 	return tag, err
 }
 
@@ -308,6 +341,10 @@ func (b *Bucket) Get(ctx context.Context, key string, r bucket.Range, ifNot buck
 		b.noteRead(d, "nothing is older")
 	}
 	o, err := b.inner.Get(ctx, key, r, ifNot)
+	b.dawdle(ctx, d)
+	if d.fault == Mistag && err == nil {
+		o.Tag = wrongTag
+	}
 	if d.fault != Short && d.fault != Flip {
 		return o, err
 	}
@@ -338,7 +375,9 @@ func (b *Bucket) List(ctx context.Context, prefix, after string, limit int) ([]b
 		if d.fault == Old {
 			b.noteRead(d, "nothing to break")
 		}
-		return b.inner.List(ctx, prefix, after, limit)
+		list, err := b.inner.List(ctx, prefix, after, limit)
+		b.dawdle(ctx, d)
+		return list, err
 	}
 	recent := b.past.recent(prefix, after, d)
 	list, err := b.inner.List(ctx, prefix, after, limit+len(recent))

@@ -66,7 +66,7 @@ func wantError(t *testing.T, what string, err, want error) {
 }
 
 func TestContract(t *testing.T) {
-	for _, text := range []string{"", "get[never-this-key]:stale,list[never-this-key]:old", "any:delay", "write:twice", "any:throttled%20,write:conflict%20"} {
+	for _, text := range []string{"", "get[never-this-key]:stale,list[never-this-key]:old", "any:delay", "any:slow", "write:twice", "any:throttled%20,write:conflict%20"} {
 		t.Run("plan "+text, func(t *testing.T) {
 			buckettest.Run(t, func(tb testing.TB) bucket.Bucket {
 				plan, err := faulty.ParsePlan(text)
@@ -98,6 +98,70 @@ func TestNotApplied(t *testing.T) {
 	wantError(t, "get", err, faulty.ErrInjected)
 	_, err = b.List(t.Context(), "", "", 1)
 	wantError(t, "list", err, bucket.ErrThrottled)
+}
+
+// A refusal says nothing about what was done.
+func TestRefused(t *testing.T) {
+	for text, causes := range map[string][2]error{
+		"conflict": {bucket.ErrConflict, bucket.ErrConflict}, "throttled": {bucket.ErrThrottled, bucket.ErrThrottled},
+		"changed": {bucket.ErrExists, bucket.ErrChanged}, "missing": {nil, bucket.ErrNotFound},
+	} {
+		for prefix, now := range map[string][2]string{"": {"none", "one"}, "done": {"two", "two"}} {
+			fault := prefix + text
+			plan := "swap:" + fault
+			if causes[0] != nil {
+				plan += ",create:" + fault
+			}
+			b, inner := broken(t, plan)
+			tag := create(t, inner, "a", "one")
+			if causes[0] != nil {
+				_, err := b.Create(t.Context(), "b", []byte("two"))
+				wantError(t, fault+" create", err, causes[0])
+				want(t, fault+" b", read(t, inner, "b"), now[0])
+			}
+			_, err := b.Swap(t.Context(), "a", []byte("two"), tag)
+			wantError(t, fault+" swap", err, causes[1])
+			want(t, fault+" a", read(t, inner, "a"), now[1])
+		}
+	}
+}
+
+// A wrong tag is no object's; the next read has the right one.
+func TestMistag(t *testing.T) {
+	b, inner := broken(t, "create:mistag,get:mistag@1")
+	wrong, err := b.Create(t.Context(), "a", []byte("one"))
+	wantError(t, "create", err, nil)
+	_, err = b.Swap(t.Context(), "a", []byte("two"), wrong)
+	wantError(t, "swap", err, bucket.ErrChanged)
+	if o, err := b.Get(t.Context(), "a", bucket.Range{}, ""); err != nil || o.Tag != wrong || string(o.Data) != "one" {
+		t.Errorf("the first read: got %q, tag %s, error %v", o.Data, o.Tag, err)
+	}
+	o, err := b.Get(t.Context(), "a", bucket.Range{}, "")
+	wantError(t, "the second read", err, nil)
+	_, err = b.Swap(t.Context(), "a", []byte("two"), o.Tag)
+	wantError(t, "swap with the right tag", err, nil)
+	want(t, "a", read(t, inner, "a"), "two")
+}
+
+// A slow call is applied before it is answered.
+func TestSlow(t *testing.T) {
+	plan, err := faulty.ParsePlan("swap:slow+50")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := memory.New(nil)
+	slept := 0
+	plan.Sleep = func(_ context.Context, d time.Duration) error {
+		slept++
+		want(t, "while it sleeps", read(t, inner, "a"), "two")
+		want(t, "sleep", d, 50*time.Millisecond)
+		return context.DeadlineExceeded
+	}
+	b := faulty.New(inner, plan)
+	tag := create(t, b, "a", "one")
+	_, err = b.Swap(t.Context(), "a", []byte("two"), tag)
+	wantError(t, "swap", err, nil)
+	want(t, "sleeps", slept, 1)
 }
 
 func TestLost(t *testing.T) {
@@ -293,7 +357,8 @@ func TestDelay(t *testing.T) {
 func story(t *testing.T, seed uint64) *faulty.Bucket {
 	t.Helper()
 	b, _ := broken(t, fmt.Sprintf("seed=%d,any:fail%%5,any:cut%%1+3,write:lost%%10,write:late%%10+4,swap:twice%%5,swap:again%%5,any:throttled%%5,"+
-		"write:conflict%%5,get:short%%10,get:flip%%10,get:stale%%20,list:old%%30,any:delay%%5", seed))
+		"write:conflict%%5,create:changed%%5,swap:changed%%5,swap:missing%%5,write:doneconflict%%5,write:donethrottled%%5,create:donechanged%%5,"+
+		"swap:donechanged%%5,swap:donemissing%%5,get:mistag%%5,any:slow%%5,get:short%%10,get:flip%%10,get:stale%%20,list:old%%30,any:delay%%5", seed))
 	for i := range 600 {
 		key := fmt.Sprintf("k%d", i%5)
 		o, err := b.Get(t.Context(), key, bucket.Range{}, "")

@@ -27,8 +27,20 @@ const (
 	Again     Fault = "again"     // a write is applied twice; the second answer is returned, as by a client that repeats by itself
 	Short     Fault = "short"     // a read ends too early
 	Flip      Fault = "flip"      // a read has a bit that is wrong
+	Slow      Fault = "slow"      // is applied at once and answered after N milliseconds (1) of Plan.Sleep
+	Changed   Fault = "changed"   // a create or swap is not applied: bucket.ErrExists or bucket.ErrChanged
+	Missing   Fault = "missing"   // a swap is not applied: bucket.ErrNotFound
+	Mistag    Fault = "mistag"    // the answer to a create, swap or read has a tag that no object has
 	Stale     Fault = "stale"     // a read returns what was replaced at most N calls (16) ago
 	Old       Fault = "old"       // a listing lacks what happened in the last N calls (16)
+)
+
+// Refusals of what was applied all the same.
+const (
+	DoneConflict  Fault = "doneconflict"  // a write: bucket.ErrConflict
+	DoneThrottled Fault = "donethrottled" // a write: bucket.ErrThrottled
+	DoneChanged   Fault = "donechanged"   // a create or swap: bucket.ErrExists or bucket.ErrChanged
+	DoneMissing   Fault = "donemissing"   // a swap: bucket.ErrNotFound
 )
 
 // Calls by their names in a plan.
@@ -44,14 +56,23 @@ const (
 
 // Faults lists every fault.
 func Faults() []Fault {
-	return []Fault{Fail, Throttled, Cut, Delay, Conflict, Lost, Late, Twice, Again, Short, Flip, Stale, Old}
+	return []Fault{
+		Fail, Throttled, Cut, Delay, Slow, Conflict, Changed, Missing, DoneConflict, DoneThrottled, DoneChanged, DoneMissing,
+		Lost, Late, Twice, Again, Mistag, Short, Flip, Stale, Old,
+	}
 }
 
 // fits reports whether a call can go wrong in this way.
 func (f Fault) fits(call string) bool {
 	switch f {
-	case Conflict, Lost, Late, Twice, Again:
+	case Conflict, Lost, Late, Twice, Again, DoneConflict, DoneThrottled:
 		return isWrite(call)
+	case Changed, DoneChanged:
+		return call == callCreate || call == callSwap
+	case Missing, DoneMissing:
+		return call == callSwap
+	case Mistag:
+		return call == callCreate || call == callSwap || call == callGet
 	case Short, Flip, Stale:
 		return call == callGet
 	case Old:
@@ -86,7 +107,7 @@ func (r Rule) number() int {
 		return r.N
 	}
 	switch r.Fault {
-	case Delay:
+	case Delay, Slow:
 		return 1
 	case Late:
 		return 3
