@@ -36,6 +36,7 @@ type Bucket struct {
 	random  *rand.Rand
 	calls   int
 	matched []int // per rule
+	calm    bool  // nothing goes wrong any more
 	cut     bool
 	cutTo   int // the last call that is cut off; 0 until Heal
 	flying  []flight
@@ -81,7 +82,7 @@ func (b *Bucket) begin(ctx context.Context, call, key string) decision {
 	b.calls++
 	d := decision{call: b.calls, verb: call, what: call + " " + key}
 	for i, r := range b.plan.Rules {
-		if r.covers(call, key) && b.fires(i, r) && d.fault == "" {
+		if !b.calm && r.covers(call, key) && b.fires(i, r) && d.fault == "" {
 			d.fault, d.n = r.Fault, r.number()
 		}
 	}
@@ -193,6 +194,14 @@ func (b *Bucket) Heal() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.cut = false
+}
+
+// Calm lets nothing go wrong from now on, and what is on its way arrive.
+func (b *Bucket) Calm(ctx context.Context) {
+	b.mu.Lock()
+	b.calm, b.cut = true, false
+	b.mu.Unlock()
+	b.Land(ctx)
 }
 
 // Trace returns what was decided, one line per call and per late write.

@@ -329,6 +329,16 @@ func TestCut(t *testing.T) {
 	want(t, "calls cut off", b.Count()[faulty.Cut], 8)
 }
 
+func TestCalm(t *testing.T) {
+	b, inner := broken(t, "get:cut,create:late@1")
+	_, err := b.Create(t.Context(), "a", []byte("one"))
+	wantError(t, "create", err, bucket.ErrUnknown)
+	want(t, "before", read(t, b, "a"), "error")
+	b.Calm(t.Context())
+	want(t, "after", read(t, b, "a"), "one")
+	want(t, "within", read(t, inner, "a"), "one")
+}
+
 func TestDelay(t *testing.T) {
 	plan, err := faulty.ParsePlan("swap:delay+50")
 	if err != nil {

@@ -1,0 +1,221 @@
+package laketest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/bucket/s3/s3fake"
+)
+
+// lie is how a proxy answers a PUT.
+type lie struct {
+	status  int // 0 for the server's answer
+	code    string
+	applied bool          // the server has done it
+	late    time.Duration // the answer comes so much later, or never if the client gives up before
+	tag     bool          // the server's answer with a wrong ETag
+}
+
+func (l lie) String() string {
+	text := l.code
+	if l.status == 0 {
+		text = "true answer"
+	}
+	if l.status != 0 && l.applied {
+		text += " although applied"
+	}
+	if l.tag {
+		text += " with a wrong ETag"
+	}
+	if l.late > 0 {
+		text += ", late"
+	}
+	return text
+}
+
+// lies are what a proxy may say about a PUT.
+func lies() []lie {
+	const patience = stormPatience
+	list := []lie{{tag: true}, {late: 3 * patience}}
+	for _, l := range []lie{{status: 409, code: "ConditionalRequestConflict"}, {status: 503, code: "SlowDown"}, {status: 404, code: "NoSuchKey"}, {status: 412, code: "PreconditionFailed"}} {
+		list = append(list, l)
+		l.applied = true
+		list = append(list, l)
+		l.late = patience * 9 / 10
+		list = append(list, l)
+	}
+	return list
+}
+
+// liar is a proxy before an S3 server. It lies about PUTs.
+type liar struct {
+	server http.Handler // the way to the server
+
+	mu       sync.Mutex // guards what follows
+	r        *rand.Rand
+	head     int   // of a hundred swaps of heads, so many are lied about
+	others   int   // likewise, of other PUTs
+	script   []lie // about the next swaps of heads; before chance
+	requests int
+	told     map[string]int // lies by their names
+}
+
+// startLiar starts a proxy before a server, until the test ends, and returns its
+// address.
+func startLiar(t *testing.T, endpoint string) (*liar, string) {
+	t.Helper()
+	to, err := url.Parse(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: 16}
+	t.Cleanup(transport.CloseIdleConnections)
+	p := &liar{r: rand.New(rand.NewPCG(12, 1)), told: map[string]int{}}
+	p.server = &httputil.ReverseProxy{
+		Transport: transport,
+		Rewrite: func(r *httputil.ProxyRequest) { // the host is signed, so it stays
+			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = to.Scheme, to.Host, r.In.Host
+		},
+	}
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	return p, server.URL
+}
+
+// ServeHTTP passes a request on, or lies about it.
+func (p *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l, lying := p.pick(r)
+	if !lying {
+		p.server.ServeHTTP(w, r)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // it never arrived
+	}
+	answer := httptest.NewRecorder()
+	if l.applied || l.status == 0 {
+		sent := r.Clone(r.Context())
+		sent.Body = io.NopCloser(bytes.NewReader(body))
+		p.server.ServeHTTP(answer, sent)
+	}
+	if l.late > 0 && wait(r.Context(), l.late) != nil {
+		return // the client has given up
+	}
+	if l.status != 0 {
+		w.Header().Set("Content-Type", "application/xml")
+		w.WriteHeader(l.status)
+		fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>%s</Code><Message>so the proxy says</Message></Error>`, l.code)
+		return
+	}
+	for name, values := range answer.Header() {
+		w.Header()[name] = values
+	}
+	if l.tag && w.Header().Get("ETag") != "" {
+		w.Header().Set("ETag", `"00000000000000000000000000000000"`)
+	}
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
+}
+
+// pick decides about a request. It reports false if it is passed on.
+func (p *liar) pick(r *http.Request) (lie, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.requests++
+	if r.Method != http.MethodPut {
+		return lie{}, false
+	}
+	swap := strings.HasSuffix(r.URL.Path, "meta/head.json") && r.Header.Get("If-Match") != ""
+	var l lie
+	switch all := lies(); {
+	case swap && len(p.script) > 0:
+		l, p.script = p.script[0], p.script[1:]
+	case swap && p.r.IntN(100) < p.head, !swap && p.r.IntN(100) < p.others:
+		l = all[p.r.IntN(len(all))]
+	default:
+		return lie{}, false
+	}
+	p.told[l.String()]++
+	return l, true
+}
+
+// lieAbout sets how many of a hundred PUTs the proxy lies about.
+func (p *liar) lieAbout(head, others int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.head, p.others, p.script = head, others, nil
+}
+
+// plan sets what the proxy says about the next swaps of heads.
+func (p *liar) plan(script ...lie) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.script = script
+}
+
+// A proxy that lies about what a real S3 server has done loses nothing.
+func TestLyingProxyOnVersitygw(t *testing.T) {
+	if endpoint := gateway(t); endpoint != "" {
+		lieOver(t, endpoint)
+	}
+}
+
+// The same before a server in this process.
+func TestLyingProxyOnFake(t *testing.T) { lieOver(t, s3fake.Serve(t, "things")) }
+
+func lieOver(t *testing.T, endpoint string) {
+	p, proxy := startLiar(t, endpoint)
+	t.Run("one by one", func(t *testing.T) { lieOneByOne(t, p, endpoint, proxy) })
+	t.Run("storm", func(t *testing.T) {
+		each := 12
+		if backendtest.Soak() {
+			each = 300
+		}
+		p.lieAbout(30, 8)
+		plain := openBucket(t, endpoint, "storm")
+		storm(t, plain, func(int) bucket.Bucket { return openBucket(t, proxy, "storm") }, func() { p.lieAbout(0, 0) }, each)
+	})
+	t.Logf("%d requests; lies: %v", p.requests, p.told)
+}
+
+// lieOneByOne tells each lie about one swap, also after a true 409 that has taken
+// half of the patience. The first commit afterwards must succeed.
+func lieOneByOne(t *testing.T, p *liar, endpoint, proxy string) {
+	plain := openBucket(t, endpoint, "one-by-one")
+	openThings(t, plain, lake.Options{})
+	l, err := lake.Open(t.Context(), kept{openBucket(t, proxy, "one-by-one")}, &lake.Options{MustExist: true, Patience: stormPatience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	g := newLedger()
+	honest := lie{status: 409, code: "ConditionalRequestConflict", late: stormPatience / 2}
+	for i, what := range lies() {
+		for _, script := range [][]lie{{what}, {honest, what}} {
+			p.plan(script...)
+			key := fmt.Sprintf("%d %v after %d", i, what, len(script)-1)
+			err := g.put(t.Context(), l, key)
+			if err != nil && onto.CodeOf(err) != onto.OutcomeUnknown {
+				t.Errorf("%s: got %v, want it done or not known", key, err)
+			}
+			p.plan()
+			g.mustPut(t, l, key+", then")
+		}
+	}
+	g.judge(t, plain)
+}
