@@ -17,7 +17,7 @@ const DefaultGrace = time.Hour
 
 // graceTimes is how many times its patience an attempt can last from one object
 // that it writes to the next, and to its end.
-const graceTimes = 90
+const graceTimes = readyTimes + createTimes + swapTimes
 
 // Orphan is an object that no head leads to, or a file that nobody reads any more.
 type Orphan struct {

@@ -198,6 +198,10 @@ const (
 	unknown           // it may be published, or become so
 )
 
+// swapTimes is how many times the patience a swap may take, with the look at what
+// became of it.
+const swapTimes = 3
+
 // swap tries to replace the head. It repeats the same swap, byte for byte, until
 // its patience is over. Success is the only answer that is believed. Any other may
 // come from a proxy, may be that of a request which was sent twice, and may come
@@ -206,7 +210,7 @@ const (
 // followed up.
 func (l *log) swap(ctx context.Context, t *tip, p *proposal) verdict {
 	ctx = context.WithoutCancel(ctx)
-	sending, cancel := context.WithTimeout(ctx, 2*l.set.patience)
+	sending, cancel := context.WithTimeout(ctx, (swapTimes-1)*l.set.patience)
 	defer cancel()
 	wait, old, corrected := l.waiter(), t.tag, false
 	for first := true; ; first = false {

@@ -43,8 +43,10 @@ func (s *simulation) doze(ctx context.Context, l *log) {
 		return
 	}
 	keys := []string{"z"}
+	call := s.began()
 	m, err := s.patient(ctx, l, keys)
 	s.outcome(keys, m, err)
+	s.noted(30, call, keys, m, err)
 }
 
 // wake lets the writer go on that has slept through 1,000 heads, again and again.
