@@ -379,7 +379,11 @@ func TestSimulation(t *testing.T) {
 		}
 	}
 	for _, f := range slices.Concat(faults("get"), faults("list"), faults("delete"), faults("swap"), []string{"late answer", "forgotten heads"}) {
-		if least := seeds / 2; uint64(active[f]) < least && f != "old listing" {
+		least := seeds / 2
+		if f == "old listing" { // there are few listings
+			least = seeds * 2 / 5
+		}
+		if uint64(active[f]) < least {
 			t.Errorf("the fault %q was active in %d of %d runs only, want %d", f, active[f], seeds, least)
 		}
 	}
@@ -391,8 +395,7 @@ func TestSimulation(t *testing.T) {
 // them others.
 func caughtBy() map[mistake]uint64 {
 	return map[mistake]uint64{
-		silentRenewal: 2279, unnamedLease: 4333, freeForever: 811, oldLock: 701, blindCompaction: 269, noGrace: 91,
-		headBeforeList: 92,
+		silentRenewal: 2537, freeForever: 1597, oldLock: 717, blindCompaction: 274, noGrace: 120, headBeforeList: 95, forgottenMerge: 31,
 	}
 }
 

@@ -99,6 +99,28 @@ func (s *simulation) wake(ctx context.Context, l *log) {
 	if t := l.last(); t.head.Locks["nap"] != 0 {
 		s.complain("after 1000 heads: the head still names the lease that was released")
 	}
-	_, err = l.change(ctx, func(c *catalog, _ int64) (bool, error) { return true, nil })
-	must("changing the catalog", err)
+	if _, err = l.change(ctx, func(c *catalog, _ int64) (bool, error) { return true, nil }); must("changing the catalog", err) {
+		s.lose(ctx, l, s.open("y", 7))
+	}
+}
+
+// lose lets a lease be broken while its holder sleeps, and wake up to a copy of the
+// lock from before: the head does not name the lease any more.
+func (s *simulation) lose(ctx context.Context, l, other *log) {
+	r := &backend.LeaseRequest{Name: "nap", Owner: "z", TTL: simulatedTTL}
+	lease, err := l.acquire(ctx, r)
+	if err == nil {
+		_, err = other.breakLease(ctx, onto.LeaseBreak{Lease: lease})
+	}
+	if err != nil {
+		s.complain("a lease that is to be broken: %v", err)
+		return
+	}
+	s.w.old = lockKey(r.Name)
+	keys := []string{"z-without-lease"}
+	m, err := l.commitAs(ctx, &lease, func(t *tip) (*round, error) { return roundOf(t, keys), nil })
+	s.outcome(keys, m, err)
+	if onto.CodeOf(err) != onto.LeaseExpired {
+		s.complain("a commit with a lease that was broken: %v", err)
+	}
 }

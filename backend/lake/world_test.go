@@ -31,8 +31,9 @@ type world struct {
 
 	patience time.Duration // of the clients
 	held     []heldAnswer
-	wrong    bool // the next swap of the head is answered with a wrong tag
-	passed   int  // times that heads of others passed
+	wrong    bool   // the next swap of the head is answered with a wrong tag
+	old      string // reads of this object have it as it was before
+	passed   int    // times that heads of others passed
 
 	mu      sync.Mutex // guards pending
 	pending []*call
@@ -174,6 +175,8 @@ func (w *world) note(k *call, how string, err error) {
 func (w *world) decide(k *call) answer {
 	how := "ok"
 	switch {
+	case k.op == "get" && k.key == w.old:
+		how = "stale"
 	case w.calm:
 	case time.Now().Before(w.cut[k.client]):
 		how = "request lost"
@@ -202,7 +205,7 @@ func (w *world) decide(k *call) answer {
 		a = w.apply(k)
 		a.tag, a.object.Tag = "wrong", "wrong"
 	case "stale":
-		if a = w.apply(k); !w.exact {
+		if a = w.apply(k); !w.exact || k.key == w.old {
 			a = w.stale(k)
 		}
 	case "truncated":
@@ -297,7 +300,11 @@ func (w *world) stale(k *call) answer {
 	if len(versions) < 2 {
 		return w.apply(k)
 	}
-	v := versions[max(0, len(versions)-2-w.r.IntN(2))]
+	back := 2
+	if k.key != w.old {
+		back += w.r.IntN(2)
+	}
+	v := versions[max(0, len(versions)-back)]
 	if v.body == nil {
 		return answer{err: bucket.ErrNotFound}
 	}
