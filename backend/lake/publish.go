@@ -15,9 +15,9 @@ import (
 // and the head that names them.
 type proposal struct {
 	objects []object
-	next    *tip // without its tag, and with its head's body still to be made
-	once    bool // a planner would not recognise its effect: it is not to be planned again if it may be published
-	refusal error
+	next    *tip  // without its tag, and with its head's body still to be made
+	once    bool  // a planner would not recognise its effect: it is not to be planned again if it may be published
+	refusal error // the storage's, if it was refused; what was written stays, since refusals may lie
 }
 
 type object struct {

@@ -113,6 +113,7 @@ type stream struct {
 	spool   *spool
 	decided bool // at least once
 	ready   *readyStream
+	last    *proposal // nil before the first
 }
 
 // readyStream is a stream as it was decided on one tip. It is good for others as
@@ -170,7 +171,7 @@ func (s *stream) publish(ctx context.Context, m *member) error {
 	case err == nil && s.ready != nil:
 		b.adoptFiles(t, s.ready.files)
 		b.deriveAfter(ctx, t)
-	case err != nil && onto.CodeOf(err) != onto.OutcomeUnknown:
+	case err != nil && onto.CodeOf(err) != onto.OutcomeUnknown && (s.last == nil || s.last.refusal == nil):
 		s.discard(ctx)
 	}
 	return err
@@ -204,6 +205,7 @@ func (s *stream) propose(ctx context.Context, t *tip, attempt string) (*proposal
 	evolved := !sameTypes(c.Types, t.catalog.Types)
 	p := b.proposal(t, s.ready.ground, s.ready.files, &c, evolved, attempt)
 	p.once = s.draft.Evolve != nil
+	s.last = p
 	return p, nil
 }
 
@@ -224,7 +226,7 @@ func (s *stream) upload(ctx context.Context) error {
 }
 
 // discard forgets what is ready, and removes it where it was uploaded. It was not
-// published, for certain.
+// published, for certain: a head was read that says so, or no swap was sent.
 func (s *stream) discard(ctx context.Context) {
 	if s.ready == nil {
 		return

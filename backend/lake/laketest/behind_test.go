@@ -28,10 +28,10 @@ func appendMany(t *testing.T, l *lake.Backend, from int) {
 	}
 }
 
-// twoLakes opens a lake of notes twice.
-func twoLakes(t *testing.T, b bucket.Bucket, o lake.Options) (l, other *lake.Backend) {
+// twoLakes opens a lake of notes twice, through two buckets.
+func twoLakes(t *testing.T, b, plain bucket.Bucket, o lake.Options) (l, other *lake.Backend) {
 	t.Helper()
-	l, other = openPieces(t, kept{b}, &o), openPieces(t, kept{b}, &lake.Options{})
+	l, other = openPieces(t, kept{b}, &o), openPieces(t, kept{plain}, &lake.Options{})
 	t.Cleanup(func() {
 		l.Close()
 		other.Close()
@@ -45,7 +45,8 @@ func twoLakes(t *testing.T, b bucket.Bucket, o lake.Options) (l, other *lake.Bac
 func TestSleeper(t *testing.T) {
 	ctx := t.Context()
 	now := time.Now()
-	l, other := twoLakes(t, memory.New(nil), lake.Options{Now: func() time.Time { return now }})
+	b := memory.New(nil)
+	l, other := twoLakes(t, b, b, lake.Options{Now: func() time.Time { return now }})
 	next := 1_000
 	sleep := func() {
 		appendMany(t, other, next)
@@ -91,7 +92,8 @@ func TestSleeper(t *testing.T) {
 // A long stream that more heads have passed than a head remembers is decided once
 // more, under the write lease.
 func TestStreamBesideManyCommits(t *testing.T) {
-	l, other := twoLakes(t, memory.New(nil), lake.Options{StreamBytes: 3000})
+	b := memory.New(nil)
+	l, other := twoLakes(t, b, b, lake.Options{StreamBytes: 3000})
 	for _, lease := range []string{"", "import"} {
 		d := streamDraft("")
 		if lease != "" {
@@ -122,15 +124,20 @@ func TestImportBesideWriter(t *testing.T) {
 	if backendtest.Soak() {
 		rows = 200_000
 	}
-	l, other := twoLakes(t, memory.New(nil), lake.Options{StreamBytes: 256 << 10})
-	var commits atomic.Int64
+	b := memory.New(nil)
+	l, other := twoLakes(t, b, b, lake.Options{StreamBytes: 256 << 10})
+	commits, committed := 0, make(chan struct{})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
 		for n := 0; ; n++ {
 			switch _, err := other.Append(ctx, oneNote(8_000_000+n)); {
 			case err == nil:
-				commits.Add(1)
+				commits++
+				select {
+				case committed <- struct{}{}:
+				default:
+				}
 			case ctx.Err() != nil:
 				ended <- nil
 				return
@@ -144,8 +151,8 @@ func TestImportBesideWriter(t *testing.T) {
 	asked := 0
 	d.Admit = func(*backend.Write, *onto.Version) (bool, error) {
 		if asked++; asked == rows/2 { // the first time it is decided, nobody keeps the writer out
-			for before := commits.Load(); commits.Load() < before+many; {
-				time.Sleep(time.Millisecond)
+			for range many {
+				<-committed
 			}
 		}
 		return true, nil
@@ -158,7 +165,7 @@ func TestImportBesideWriter(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("the writer: %v", err)
 	}
-	t.Logf("%d rows beside %d commits", rows, commits.Load())
+	t.Logf("%d rows beside %d commits", rows, commits)
 	backendtest.Check(t, l)
 }
 
@@ -166,14 +173,16 @@ func TestImportBesideWriter(t *testing.T) {
 // then denies it.
 type denier struct {
 	bucket.Bucket
-	meanwhile func() // nil if nothing is denied
+	meanwhile atomic.Pointer[func()] // nil if nothing is denied
 }
 
 func (d *denier) Swap(ctx context.Context, key string, data []byte, old bucket.Tag) (bucket.Tag, error) {
 	tag, err := d.Bucket.Swap(ctx, key, data, old)
-	if meanwhile := d.meanwhile; meanwhile != nil && key == "meta/head.json" {
-		d.meanwhile = nil
-		meanwhile()
+	if key != "meta/head.json" {
+		return tag, err
+	}
+	if meanwhile := d.meanwhile.Swap(nil); meanwhile != nil {
+		(*meanwhile)()
 		return "", bucket.ErrChanged
 	}
 	return tag, err
@@ -185,15 +194,15 @@ func noWrites() iter.Seq2[backend.Write, error] { return func(func(backend.Write
 // that changes nothing. Where neither can be, nobody knows.
 func TestDeniedAndForgotten(t *testing.T) {
 	ctx := t.Context()
-	d := &denier{Bucket: memory.New(nil)}
-	l, other := twoLakes(t, d, lake.Options{StreamBytes: 3000})
+	b := memory.New(nil)
+	d := &denier{Bucket: b}
+	l, other := twoLakes(t, d, b, lake.Options{StreamBytes: 3000})
 	next := 1_000_000
-	deny := func() {
-		d.meanwhile = func() {
-			appendMany(t, other, next)
-			next += many
-		}
+	meanwhile := func() {
+		appendMany(t, other, next)
+		next += many
 	}
+	deny := func() { d.meanwhile.Store(&meanwhile) }
 	deny()
 	if res, err := l.Append(ctx, oneNote(0)); err != nil || res.Commit.ID != 1 {
 		t.Errorf("a draft: got commit %d, %v; want 1", res.Commit.ID, err)

@@ -190,6 +190,8 @@ func lieOver(t *testing.T, endpoint string) {
 		plain := openBucket(t, endpoint, "storm")
 		storm(t, plain, func(int) bucket.Bucket { return openBucket(t, proxy, "storm") }, func() { p.lieAbout(0, 0) }, each)
 	})
+	p.mu.Lock() // an answer may still be on its way
+	defer p.mu.Unlock()
 	t.Logf("%d requests; lies: %v", p.requests, p.told)
 }
 

@@ -71,8 +71,8 @@ type tester struct {
 // attempts is how often a call is repeated that was told to come again.
 const attempts = 1000
 
-// again repeats a call while the bucket says that nothing happened and to try
-// once more.
+// again repeats a call while the bucket says to try once more. If it was done all
+// the same, the test fails by what comes next.
 func again(call func() error) error {
 	var err error
 	for range attempts {
