@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,11 +48,21 @@ func (l lie) String() string {
 	return text
 }
 
+// refusals are what a proxy may say about a PUT that was not done.
+func refusals() []lie {
+	return []lie{
+		{status: 409, code: "ConditionalRequestConflict"}, slowDown,
+		{status: 404, code: "NoSuchKey"}, {status: 412, code: "PreconditionFailed"},
+	}
+}
+
+var slowDown = lie{status: 503, code: "SlowDown"}
+
 // lies are what a proxy may say about a PUT.
 func lies() []lie {
 	const patience = stormPatience
 	list := []lie{{tag: true}, {late: 3 * patience}}
-	for _, l := range []lie{{status: 409, code: "ConditionalRequestConflict"}, {status: 503, code: "SlowDown"}, {status: 404, code: "NoSuchKey"}, {status: 412, code: "PreconditionFailed"}} {
+	for _, l := range refusals() {
 		list = append(list, l)
 		l.applied = true
 		list = append(list, l)
@@ -70,6 +81,7 @@ type liar struct {
 	head     int   // of a hundred swaps of heads, so many are lied about
 	others   int   // likewise, of other PUTs
 	script   []lie // about the next swaps of heads; before chance
+	blind    bool  // heads cannot be read
 	requests int
 	told     map[string]int // lies by their names
 }
@@ -137,10 +149,11 @@ func (p *liar) pick(r *http.Request) (lie, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.requests++
+	head := strings.HasSuffix(r.URL.Path, "meta/head.json")
 	if r.Method != http.MethodPut {
-		return lie{}, false
+		return slowDown, p.blind && head
 	}
-	swap := strings.HasSuffix(r.URL.Path, "meta/head.json") && r.Header.Get("If-Match") != ""
+	swap := head && r.Header.Get("If-Match") != ""
 	var l lie
 	switch all := lies(); {
 	case swap && len(p.script) > 0:
@@ -161,11 +174,12 @@ func (p *liar) lieAbout(head, others int) {
 	p.head, p.others, p.script = head, others, nil
 }
 
-// plan sets what the proxy says about the next swaps of heads.
-func (p *liar) plan(script ...lie) {
+// plan sets what the proxy says about the next swaps of heads, and whether they
+// can be read.
+func (p *liar) plan(blind bool, script ...lie) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.script = script
+	p.blind, p.script = blind, script
 }
 
 // A proxy that lies about what a real S3 server has done loses nothing.
@@ -196,7 +210,8 @@ func lieOver(t *testing.T, endpoint string) {
 }
 
 // lieOneByOne tells each lie about one swap, also after a true 409 that has taken
-// half of the patience. The first commit afterwards must succeed.
+// half of the patience; then each refusal until the patience ends. The commit
+// afterwards must succeed.
 func lieOneByOne(t *testing.T, p *liar, endpoint, proxy string) {
 	plain := openBucket(t, endpoint, "one-by-one")
 	openThings(t, plain, lake.Options{})
@@ -209,13 +224,25 @@ func lieOneByOne(t *testing.T, p *liar, endpoint, proxy string) {
 	honest := lie{status: 409, code: "ConditionalRequestConflict", late: stormPatience / 2}
 	for i, what := range lies() {
 		for _, script := range [][]lie{{what}, {honest, what}} {
-			p.plan(script...)
+			p.plan(false, script...)
 			key := fmt.Sprintf("%d %v after %d", i, what, len(script)-1)
 			err := g.put(t.Context(), l, key)
 			if err != nil && onto.CodeOf(err) != onto.OutcomeUnknown {
 				t.Errorf("%s: got %v, want it done or not known", key, err)
 			}
-			p.plan()
+			p.plan(false)
+			g.mustPut(t, l, key+", then")
+		}
+	}
+	for _, what := range refusals() {
+		for _, applied := range []bool{true, false} { // and nothing tells until the patience ends
+			what.applied = applied
+			p.plan(applied, slices.Repeat([]lie{what}, 100)...)
+			key := fmt.Sprintf("%v, again and again", what)
+			if err := g.put(t.Context(), l, key); onto.CodeOf(err) != onto.OutcomeUnknown {
+				t.Errorf("%s: got %v, want that nobody knows", key, err)
+			}
+			p.plan(false)
 			g.mustPut(t, l, key+", then")
 		}
 	}
