@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,10 @@ type holding struct {
 	ttl     time.Duration
 	tag     bucket.Tag // "" if there is no object
 }
+
+// id tells locks apart. Those of this program have an attempt; a tag would do, too,
+// if storage never gave a wrong one.
+func (h *holding) id() string { return cmp.Or(h.attempt, string(h.tag)) }
 
 // parseLock reads a lock. Another program may have written it, without epoch and
 // attempt.
@@ -77,7 +82,7 @@ type watch struct {
 
 // sighting is a lock that was seen.
 type sighting struct {
-	tag   bucket.Tag
+	id    string
 	since time.Time // by the monotonic clock of this process
 	epoch int64     // the largest that was seen
 }
@@ -91,8 +96,8 @@ func (w *watch) see(h *holding, least int64) bool {
 	if h.epoch != 0 && h.epoch < max(s.epoch, least) {
 		return false
 	}
-	if !known || s.tag != h.tag {
-		s.tag, s.since = h.tag, time.Now()
+	if !known || s.id != h.id() {
+		s.id, s.since = h.id(), time.Now()
 	}
 	s.epoch = max(s.epoch, h.epoch)
 	if w.seen == nil {
@@ -117,7 +122,7 @@ func (l *log) expired(h *holding) bool {
 		return true
 	}
 	s := l.locks.of(h.key)
-	return h.ttl > 0 && s.tag == h.tag && time.Since(s.since) >= h.ttl
+	return h.ttl > 0 && s.id == h.id() && time.Since(s.since) >= h.ttl
 }
 
 // free reports whether anybody may take the lease.
@@ -172,7 +177,7 @@ func (l *log) writeLock(ctx context.Context, old *holding, k *lock) (bool, error
 		made, err := l.writeLockOnce(ctx, old.key, body, tag)
 		switch {
 		case err == nil:
-			l.locks.see(&holding{key: old.key, epoch: k.Epoch, tag: made}, 0)
+			l.locks.see(&holding{key: old.key, epoch: k.Epoch, attempt: k.Attempt, tag: made}, 0)
 			return true, nil
 		case l.planted(lockIsMine) && errors.Is(err, bucket.ErrUnknown):
 			return true, nil
@@ -181,7 +186,7 @@ func (l *log) writeLock(ctx context.Context, old *holding, k *lock) (bool, error
 		switch {
 		case failed == nil && now.attempt == k.Attempt:
 			return true, nil
-		case failed == nil && !now.same(old):
+		case failed == nil && now.id() != old.id():
 			return false, nil
 		case first && definite(err):
 			return false, err
@@ -193,12 +198,6 @@ func (l *log) writeLock(ctx context.Context, old *holding, k *lock) (bool, error
 				WithHint("see who holds what with: onto lock show")
 		}
 	}
-}
-
-// same reports whether two holdings are of the same lock. Those of this program
-// differ in their attempts, those of others in their tags.
-func (h *holding) same(o *holding) bool {
-	return h.attempt == o.attempt && (h.attempt != "" || h.tag == o.tag)
 }
 
 func (l *log) writeLockOnce(ctx context.Context, key string, body []byte, old bucket.Tag) (bucket.Tag, error) {
