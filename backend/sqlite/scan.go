@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -168,8 +169,8 @@ func (r *reading) versions(ctx context.Context, a *question, push func(onto.Vers
 // goes by the order of its pages: if that is another, they are damaged, and may
 // lead in circles.
 type sequence struct {
-	identity onto.Identity
-	commit   int64
+	keys   [4]string // of the identity
+	commit int64
 }
 
 // follow fails if a version does not come after the one before.
@@ -177,11 +178,18 @@ func (s *sequence) follow(a *question, v *onto.Version) error {
 	if len(a.q.Order) > 0 && a.plain == "" {
 		return nil // sorted by SQLite
 	}
-	state := a.q.Mode == backend.State
-	if s.commit > 0 && (state && v.Identity.Compare(s.identity) <= 0 || !state && v.Commit < s.commit) || v.Type != a.q.Type && a.q.Identity == nil {
+	if a.q.Mode != backend.State {
+		if v.Commit < s.commit {
+			return damagedRow(v, "it is not in its place")
+		}
+		s.commit = v.Commit
+		return nil
+	}
+	keys := [4]string{v.Key, v.Left, v.Right, v.Instance}
+	if s.commit > 0 && slices.Compare(keys[:], s.keys[:]) <= 0 {
 		return damagedRow(v, "it is not in its place")
 	}
-	s.identity, s.commit = v.Identity, v.Commit
+	s.keys, s.commit = keys, v.Commit
 	return nil
 }
 

@@ -29,8 +29,8 @@ func rowSum(v *onto.Version, buf []byte) (int64, []byte) {
 		buf = append(buf, part...)
 	}
 	buf = binary.AppendUvarint(buf, uint64(v.SchemaVersion))
-	buf = append(buf, v.Fields...)
-	return sumCommit(v.Commit)<<32 | int64(crc32.Checksum(buf, crcTable)), buf
+	crc := crc32.Update(crc32.Checksum(buf, crcTable), crcTable, v.Fields)
+	return sumCommit(v.Commit)<<32 | int64(crc), buf
 }
 
 // sumCommit is the part of a commit's id that a checksum has.
