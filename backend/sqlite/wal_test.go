@@ -48,7 +48,7 @@ func TestFlippedBitInTheWAL(t *testing.T) {
 	file, wal := leftBehind(t, commits)
 	n := 60
 	if backendtest.Soak() {
-		n = 1000
+		n = 300
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	whole, last, refused := 0, 0, 0
