@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -200,9 +199,7 @@ func TestStoppedInLine(t *testing.T) {
 	waitInLine(t, path, 6)
 	stopped := &backendtest.Putters{All: all.All[:2]}
 	for _, p := range stopped.All {
-		if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		backendtest.Stop(t, p.Process)
 	}
 	release()
 	others := &backendtest.Putters{All: all.All[2:]}
@@ -213,9 +210,7 @@ func TestStoppedInLine(t *testing.T) {
 		t.Errorf("%d of 4 were served beside stopped processes", n)
 	}
 	for _, p := range stopped.All {
-		if err := p.Process.Signal(syscall.SIGCONT); err != nil {
-			t.Fatal(err)
-		}
+		backendtest.Continue(t, p.Process)
 	}
 	if n := stopped.Wait(); n != 2 {
 		t.Errorf("%d of 2 were served after they went on: %s%s", n, stopped.All[0].Failure, stopped.All[1].Failure)
@@ -261,5 +256,37 @@ func TestLeaseHolderIsNotInLine(t *testing.T) {
 			t.Errorf("got commit %d before the lease was released", id)
 		}
 	}
+	wantNoLine(t, path)
+}
+
+// A process is stopped while it has the lock. The others give up after their
+// patience. When it goes on, so do they.
+func TestStoppedHolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	makeThings(t, path)
+	writer := startChild(t, path, "w", 1, "")
+	<-writer.first
+	b := open(t, path, &sqlite.Options{LockTimeout: 50 * time.Millisecond})
+	for tries := 1; ; tries++ {
+		backendtest.Stop(t, writer.cmd.Process)
+		_, err := b.Append(t.Context(), thingDraft(fmt.Sprint("stopped", tries), 1))
+		backendtest.Continue(t, writer.cmd.Process)
+		if err == nil { // it was stopped between two commits
+			continue
+		}
+		if !errors.Is(err, onto.LockContention) || !strings.Contains(err.Error(), "first in line") {
+			t.Errorf("got %v, want LockContention", err)
+		}
+		t.Logf("try %d: %v", tries, err)
+		break
+	}
+	patient := open(t, path, nil)
+	if _, err := patient.Append(t.Context(), thingDraft("goes on", 1)); err != nil {
+		t.Error(err)
+	}
+	if err := writer.stop(); err != nil {
+		t.Error(err)
+	}
+	wantAcknowledged(t, b, writer.acks)
 	wantNoLine(t, path)
 }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -209,9 +208,7 @@ func TestStoppedInLine(t *testing.T) {
 	all.Begin()
 	waitInLine(t, dir, 7)
 	stopped := &backendtest.Putters{All: all.All[:1]}
-	if err := stopped.All[0].Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	backendtest.Stop(t, stopped.All[0].Process)
 	over()
 	others := &backendtest.Putters{All: all.All[1:]}
 	if n := others.Wait(); n != 5 {
@@ -220,9 +217,7 @@ func TestStoppedInLine(t *testing.T) {
 		}
 		t.Errorf("%d of 5 were published beside a stopped process", n)
 	}
-	if err := stopped.All[0].Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	backendtest.Continue(t, stopped.All[0].Process)
 	if n := stopped.Wait(); n != 1 {
 		t.Errorf("the process that went on: %s", stopped.All[0].Failure)
 	}
