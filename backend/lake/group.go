@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -142,8 +143,14 @@ func (b *Backend) publish(members []*member) {
 			p, g, files, err = b.propose(ctx, members, t, attempt)
 			return p, err
 		})
-		if err == nil && g != nil {
+		switch {
+		case err != nil:
+		case g != nil:
 			b.adopt(ctx, t, g, files)
+		default:
+			for _, m := range members {
+				m.err = cmp.Or(m.err, m.vouch(ctx, b.log, t))
+			}
 		}
 	}
 	for _, m := range members {

@@ -170,6 +170,8 @@ func (l *log) writeLock(ctx context.Context, old *holding, k *lock) (bool, error
 		case err == nil:
 			l.locks.see(&holding{key: old.key, epoch: k.Epoch, tag: tag}, 0)
 			return true, nil
+		case errors.Is(err, bucket.ErrUnsynced): // reading would show what a power failure may undo
+			return false, onto.Errorf(onto.OutcomeUnknown, "%s is not known to survive a power failure: %w", old.key, err)
 		case errors.Is(err, bucket.ErrConflict) || errors.Is(err, bucket.ErrThrottled): // nothing happened
 		case !unsure && overtaken(err): // if by itself, somebody on the way has sent it twice
 			if now, err := l.readLockOnce(ctx, old.key, ""); err == nil {

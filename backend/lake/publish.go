@@ -15,8 +15,8 @@ import (
 // and the head that names them.
 type proposal struct {
 	objects []object
-	next    *tip // without its tag, and with its head's body still to be made
-	refusal error
+	next    *tip  // without its tag, and with its head's body still to be made
+	refusal error // why it was not published, or may not have been
 }
 
 type object struct {
@@ -84,6 +84,9 @@ func (l *log) try(ctx context.Context, t *tip, p *proposal) (done bool, err erro
 	l.forgetFree(t, p.next.head)
 	p.next.body = encodeSealed(p.next.head)
 	if err := l.upload(ctx, p.objects); err != nil {
+		if onto.CodeOf(err) == onto.Full {
+			l.discard(ctx, p.objects) // they would take the room that is missing; no head was sent that names them
+		}
 		return false, err // the janitor finds what is left
 	}
 	switch l.swap(ctx, t, p) {
@@ -99,11 +102,22 @@ func (l *log) try(ctx context.Context, t *tip, p *proposal) (done bool, err erro
 			l.discard(ctx, p.objects)
 			time.Sleep(300 * time.Millisecond)
 		}
-		return false, onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s)", p.next.head.Attempt).
-			WithHint("look for the commit before you try again")
+		return false, p.unsure()
 	}
 	l.discard(ctx, p.objects)
 	return false, nil
+}
+
+// unsure is the error for a proposal that may have been published.
+func (p *proposal) unsure() error {
+	err := onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s)", p.next.head.Attempt)
+	if p.refusal != nil {
+		err = onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s): %w", p.next.head.Attempt, p.refusal)
+	}
+	if errors.Is(p.refusal, bucket.ErrUnsynced) {
+		return err.WithHint("check the disk and its file system, start the program again, and try again with the same idempotency key")
+	}
+	return err.WithHint("look for the commit before you try again")
 }
 
 // createTimes is how many times the patience an object may take to be written. A
@@ -130,13 +144,15 @@ func (l *log) create(ctx context.Context, o object) error {
 	for {
 		_, err := l.b.Create(ctx, o.key, o.body)
 		switch {
-		case err == nil || unsure && errors.Is(err, bucket.ErrExists):
+		case err == nil:
 			return nil
+		case unsure && errors.Is(err, bucket.ErrExists):
+			return l.b.Sync(ctx, o.key)
 		case definite(err):
 			return err
 		case errors.Is(err, bucket.ErrExists): // its own, if somebody on the way has sent it twice
 			if l.holds(ctx, o) {
-				return nil
+				return l.b.Sync(ctx, o.key)
 			}
 			return onto.Errorf(onto.Unavailable, "%s exists already, with other contents", o.key).WithHint("try again; if it stays so, the storage does not keep its promises: onto doctor s3")
 		case !errors.Is(err, bucket.ErrConflict) && !errors.Is(err, bucket.ErrThrottled):
@@ -176,7 +192,11 @@ func (l *log) swap(ctx context.Context, t *tip, p *proposal) verdict {
 		tag, err := l.b.Swap(ctx, headKey, p.next.body, t.tag)
 		switch {
 		case err == nil:
+			l.kept.add(p.next.head)
 			return l.won(p, tag)
+		case errors.Is(err, bucket.ErrUnsynced): // reading would show what a power failure may undo
+			p.refusal = err
+			return unknown
 		case errors.Is(err, bucket.ErrConflict) || errors.Is(err, bucket.ErrThrottled): // nothing happened
 		case errors.Is(err, bucket.ErrNotFound):
 			return gone
@@ -191,7 +211,14 @@ func (l *log) swap(ctx context.Context, t *tip, p *proposal) verdict {
 			return l.won(p, "")
 		default: // also a head that has changed: somebody on the way may have sent the swap twice
 			unsure = true
-			if v := l.lookFor(ctx, t, p); v != unknown {
+			if v := l.lookFor(ctx, t, p); v == published {
+				switch p.refusal = l.durable(ctx, p.next); {
+				case p.refusal == nil:
+					return published
+				case definite(p.refusal):
+					return unknown
+				}
+			} else if v != unknown {
 				return v
 			}
 		}

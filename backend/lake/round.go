@@ -167,8 +167,11 @@ func (l *log) makeLake(ctx context.Context, store string) (*tip, error) {
 			_ = l.b.Delete(ctx, headKey)
 			continue
 		}
-		if err == nil || errors.Is(err, bucket.ErrExists) {
-			return l.load(ctx) // whoever made it
+		if errors.Is(err, bucket.ErrExists) { // whoever made it may not have synced it
+			err = l.b.Sync(ctx, headKey)
+		}
+		if err == nil {
+			return l.load(ctx)
 		}
 		if definite(err) {
 			return nil, err

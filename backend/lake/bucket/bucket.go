@@ -25,6 +25,8 @@ import (
 // of a/b. A bucket may refuse such a key. Data that is given or returned
 // belongs to the caller.
 //
+// What a write has acknowledged survives a power failure.
+//
 // An error is one of those below, or of the context, or anything else. What a
 // write did when it returned [ErrUnknown], an error of the context or anything
 // else is not known: it may have happened, may happen yet, or not.
@@ -51,6 +53,12 @@ type Bucket interface {
 	// after a text, in order of the keys' bytes. The prefix is as CheckPrefix
 	// wants it. A limit below 1 is an error.
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
+
+	// Sync makes durable what a Get of the key has shown, or a later object in its
+	// place. Another process may have written it and not have synced it yet, so it
+	// is called before anything is said that rests on such an object alone. It
+	// need not notice that there is no object.
+	Sync(ctx context.Context, key string) error
 
 	// Close releases what the bucket holds in this process.
 	Close() error
@@ -101,5 +109,12 @@ var (
 	ErrChanged     = errors.New("the object has changed")
 	ErrConflict    = errors.New("another write was under way") // nothing happened; try again
 	ErrThrottled   = errors.New("too many requests")           // nothing happened; slow down
+	ErrRefused     = errors.New("the storage refuses")         // nothing happened; trying again is of no use
 	ErrUnknown     = errors.New("it is not known whether it happened")
+
+	// ErrUnsynced is an unknown outcome that reading cannot settle: the write
+	// happened, but it could not be made durable. What is read comes from the
+	// cache of the system and may be gone after a power failure. A bucket that
+	// has returned it refuses further writes and Sync with ErrRefused.
+	ErrUnsynced = errors.New("it could not be made durable")
 )

@@ -22,6 +22,7 @@ const (
 	Delay     Fault = "delay"     // is applied after N milliseconds (1) of Plan.Sleep
 	Conflict  Fault = "conflict"  // a write is not applied: bucket.ErrConflict
 	Lost      Fault = "lost"      // a write is applied, the response is lost: bucket.ErrUnknown
+	Unsynced  Fault = "unsynced"  // a write is applied, but not durable: bucket.ErrUnsynced; so is a sync
 	Late      Fault = "late"      // a write is applied when N further calls (3) have come; bucket.ErrUnknown at once
 	Twice     Fault = "twice"     // a write is applied twice; the first answer is returned
 	Again     Fault = "again"     // a write is applied twice; the second answer is returned, as by a client that repeats by itself
@@ -38,13 +39,14 @@ const (
 	callSwap   = "swap"
 	callDelete = "delete"
 	callList   = "list"
+	callSync   = "sync"
 	callWrite  = "write" // create, swap and delete
 	callAny    = "any"
 )
 
 // Faults lists every fault.
 func Faults() []Fault {
-	return []Fault{Fail, Throttled, Cut, Delay, Conflict, Lost, Late, Twice, Again, Short, Flip, Stale, Old}
+	return []Fault{Fail, Throttled, Cut, Delay, Conflict, Lost, Unsynced, Late, Twice, Again, Short, Flip, Stale, Old}
 }
 
 // fits reports whether a call can go wrong in this way.
@@ -52,6 +54,8 @@ func (f Fault) fits(call string) bool {
 	switch f {
 	case Conflict, Lost, Late, Twice, Again:
 		return isWrite(call)
+	case Unsynced:
+		return isWrite(call) || call == callSync
 	case Short, Flip, Stale:
 		return call == callGet
 	case Old:
@@ -66,7 +70,7 @@ func isWrite(call string) bool {
 
 // Rule says which calls go wrong, and how.
 type Rule struct {
-	Call    string  // get, create, swap, delete, list, write or any
+	Call    string  // get, create, swap, delete, list, sync, write or any
 	Key     string  // only calls whose key (the prefix of a list) contains it
 	Fault   Fault   // how
 	At      int     // only the call of this number, from 1, of those that the rule is about
@@ -149,7 +153,7 @@ func parseRule(pattern *regexp.Regexp, item string) (Rule, error) {
 		return Rule{}, fmt.Errorf("the plan's item %q is not call[key]:fault@number%%percent+N", item)
 	}
 	r := Rule{Call: m[1], Key: m[2], Fault: Fault(m[3])}
-	calls := []string{callGet, callCreate, callSwap, callDelete, callList}
+	calls := []string{callGet, callCreate, callSwap, callDelete, callList, callSync}
 	if !slices.Contains(append(calls, callWrite, callAny), r.Call) {
 		return Rule{}, fmt.Errorf("the plan's item %q: there is no call %s", item, r.Call)
 	}

@@ -1,0 +1,52 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
+)
+
+// refusal says of an error that no object has changed, and whether trying again
+// is of use.
+func refusal(err error) error {
+	switch {
+	case noRoom(err):
+		return onto.Errorf(onto.Full, "no room left to write: %w: %w", bucket.ErrRefused, err).
+			WithHint("free disk space; what was committed before is not affected")
+	case readOnly(err):
+		return onto.Errorf(onto.ReadOnly, "it cannot be written: %w: %w", bucket.ErrRefused, err).
+			WithHint("let this user write there, or name another directory")
+	case anyOf(err, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.EINTR, syscall.EBUSY):
+		return fmt.Errorf("%w: %w", bucket.ErrThrottled, err)
+	case errors.Is(err, bucket.ErrRefused):
+		return err
+	}
+	return fmt.Errorf("%w: %w", bucket.ErrRefused, err)
+}
+
+// unnamed says what it means that an object could not be given its name, or be
+// deprived of it. Only errors that come before the change say for certain that
+// there was none.
+func unnamed(err error) error {
+	if noRoom(err) || readOnly(err) {
+		return refusal(err)
+	}
+	return err
+}
+
+func noRoom(err error) bool { return anyOf(err, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG) }
+
+func readOnly(err error) bool { return anyOf(err, syscall.EROFS, fs.ErrPermission) }
+
+func anyOf(err error, targets ...error) bool {
+	for _, t := range targets {
+		if errors.Is(err, t) {
+			return true
+		}
+	}
+	return false
+}
