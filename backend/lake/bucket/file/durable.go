@@ -33,7 +33,7 @@ func (b *Bucket) stop(cause error) {
 		b.halted.cause = cause
 	}
 	b.halted.mu.Unlock()
-	if f, _, err := openRegular(b.root, unsyncedName, os.O_WRONLY|os.O_CREATE); err == nil { // else they go by what they sync themselves
+	if f, err := b.disk.Create(b.root, unsyncedName); err == nil { // else it is there, or they go by what they sync themselves
 		f.Close()
 	}
 }

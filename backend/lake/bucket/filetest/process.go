@@ -33,6 +33,7 @@ type Plan struct {
 	At    int   // which one, from 1 on; 0 for none
 	Fault Fault // how
 	Err   error // its error, but for Kill
+	Stays bool  // later calls go wrong as well
 
 	// On, if not nil, picks the calls that count; a call is named as in Trace.
 	On func(call string) bool
@@ -79,15 +80,15 @@ func (p *Process) next(call, path string) (Fault, error) {
 	defer p.mu.Unlock()
 	line := call + " " + path
 	p.trace = append(p.trace, line)
-	if p.plan.On == nil || p.plan.On(line) {
+	counts := p.plan.On == nil || p.plan.On(line)
+	if counts {
 		p.count++
 	}
-	killed := p.plan.Fault == Kill && p.hit != ""
-	if !killed && (p.hit != "" || p.plan.At == 0 || p.count != p.plan.At) {
-		return "", nil
-	}
-	if !killed {
+	switch first := p.hit == ""; {
+	case first && counts && p.count == p.plan.At:
 		p.hit = line
+	case first, p.plan.Fault != Kill && !(p.plan.Stays && counts):
+		return "", nil
 	}
 	if p.plan.Fault == Kill {
 		return Kill, fmt.Errorf("%s: %w", line, ErrKilled)
