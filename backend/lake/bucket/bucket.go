@@ -64,6 +64,11 @@ type Bucket interface {
 	Close() error
 }
 
+// Volume is a bucket that knows how much room is left for it.
+type Volume interface {
+	Free() (bytes int64, known bool)
+}
+
 // Tag stands for the contents of an object at one moment. It is opaque: what a
 // bucket gave is given back as it is.
 type Tag string

@@ -34,6 +34,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/volume"
 )
 
 const (
@@ -242,6 +243,11 @@ func (b *Bucket) running(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
+
+// Free returns how many bytes the directory's volume has free.
+func (b *Bucket) Free() (bytes int64, known bool) { return volume.Free(b.dir) }
+
+var _ bucket.Volume = (*Bucket)(nil)
 
 // Close waits for the write that holds the lock, and gives it back.
 func (b *Bucket) Close() error {

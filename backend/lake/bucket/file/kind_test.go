@@ -139,7 +139,10 @@ func TestPlaceOfAnotherKind(t *testing.T) {
 			"unlock": func() error { return b.Delete(t.Context(), "a") },
 			"open":   func() error { _, err := file.Open(filepath.Join(dir, "root"), nil); return err },
 			"make":   func() error { _, err := file.Open(filepath.Join(dir, "root"), &file.Options{Create: true}); return err },
-			"below":  func() error { _, err := file.Open(filepath.Join(dir, "root", "x"), &file.Options{Create: true}); return err },
+			"below": func() error {
+				_, err := file.Open(filepath.Join(dir, "root", "x"), &file.Options{Create: true})
+				return err
+			},
 		} {
 			if err := returns(t, call+" beside a "+kind, do); err == nil {
 				t.Errorf("%s beside a %s: got no error", call, kind)
