@@ -20,6 +20,7 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -197,8 +198,11 @@ func (b *Bucket) get(key string, r bucket.Range, ifNot bucket.Tag) (bucket.Objec
 // open opens an object's file.
 func (b *Bucket) open(key string) (*os.File, fs.FileInfo, error) {
 	f, info, err := openRegular(b.root, key, os.O_RDONLY)
-	if errors.Is(err, errFolder) {
+	switch {
+	case errors.Is(err, errFolder):
 		err = bucket.ErrNotFound
+	case errors.Is(err, syscall.ENOTDIR):
+		err = cmp.Or(blocked(b.root, key), bucket.ErrNotFound)
 	}
 	return f, info, absent(err)
 }

@@ -2,12 +2,13 @@ package file
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"syscall"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
 // openRegular opens a regular file. Anything else that may lie there, such as a
@@ -29,6 +30,17 @@ func openRegular(root *os.Root, name string, flag int) (*os.File, fs.FileInfo, e
 		return nil, nil, err
 	}
 	return f, info, nil
+}
+
+// blocked fails if something on the way to a name is neither a directory nor a
+// file, which could be an object.
+func blocked(root *os.Root, name string) error {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if info, err := root.Stat(dir); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s: %w", dir, irregular(info))
+		}
+	}
+	return nil
 }
 
 // openDir opens a directory, and refuses anything else in the same way.
@@ -69,6 +81,6 @@ func irregular(info fs.FileInfo) error {
 	case mode&fs.ModeDevice != 0:
 		kind = "a device, no regular file"
 	}
-	return onto.Errorf(onto.Corrupt, "it is %s: %w", kind, bucket.ErrRefused).
+	return onto.Errorf(onto.Corrupt, "%w", refused{errors.New("it is " + kind)}).
 		WithHint("remove it; if it stands for an object of the lake, restore that from a backup")
 }

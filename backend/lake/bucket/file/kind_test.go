@@ -91,10 +91,6 @@ func TestObjectOfAnotherKind(t *testing.T) {
 				if !errors.Is(err, bucket.ErrExists) {
 					t.Errorf("%s of a %s: got %v, want %v", call, kind, err, bucket.ErrExists)
 				}
-			case "get below":
-				if !errors.Is(err, bucket.ErrNotFound) {
-					t.Errorf("%s of a %s: got %v, want %v", call, kind, err, bucket.ErrNotFound)
-				}
 			case "create over":
 				if !errors.Is(err, bucket.ErrRefused) || !strings.Contains(err.Error(), "a/x/y") {
 					t.Errorf("%s of a %s: got %v, want %v", call, kind, err, bucket.ErrRefused)

@@ -15,10 +15,10 @@ import (
 func refusal(err error) error {
 	switch {
 	case noRoom(err):
-		return onto.Errorf(onto.Full, "no room left to write: %w: %w", bucket.ErrRefused, err).
+		return onto.Errorf(onto.Full, "no room left to write: %w", refused{err}).
 			WithHint("free disk space; what was committed before is not affected")
 	case readOnly(err):
-		return onto.Errorf(onto.ReadOnly, "it cannot be written: %w: %w", bucket.ErrRefused, err).
+		return onto.Errorf(onto.ReadOnly, "it cannot be written: %w", refused{err}).
 			WithHint("let this user write there, or name another directory")
 	case anyOf(err, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.EINTR, syscall.EBUSY):
 		return fmt.Errorf("%w: %w", bucket.ErrThrottled, err)
@@ -27,6 +27,14 @@ func refusal(err error) error {
 	}
 	return fmt.Errorf("%w: %w", bucket.ErrRefused, err)
 }
+
+// refused is an error that says in its own words that nothing has changed.
+type refused struct{ error }
+
+func (r refused) Unwrap() error { return r.error }
+
+// Is makes it bucket.ErrRefused.
+func (r refused) Is(target error) bool { return target == bucket.ErrRefused }
 
 // unnamed says what it means that an object could not be given its name, or be
 // deprived of it. Only errors that come before the change say for certain that
