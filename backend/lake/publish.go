@@ -93,7 +93,9 @@ func (l *log) try(ctx context.Context, t *tip, p *proposal) (done bool, err erro
 	case published:
 		return true, nil
 	case refused:
-		l.discard(ctx, p.objects)
+		if !errors.Is(p.refusal, context.Canceled) && !errors.Is(p.refusal, context.DeadlineExceeded) { // else the time is over for this, too
+			l.discard(ctx, p.objects)
+		}
 		return false, p.refusal
 	case gone:
 		return false, onto.Errorf(onto.Corrupt, "%s is gone", headKey).WithHint("restore it from a backup before anybody writes")
@@ -182,14 +184,19 @@ const (
 )
 
 // swap tries to replace the head. It repeats the same swap, byte for byte, until
-// the answer is certain or its patience is over. It does not end with the
-// caller's context: a swap that was sent has to be followed up.
-func (l *log) swap(ctx context.Context, t *tip, p *proposal) verdict {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*l.set.patience)
+// the answer is certain or its patience is over. The caller's context ends it only
+// while nothing was sent: a swap that was sent has to be followed up.
+func (l *log) swap(caller context.Context, t *tip, p *proposal) verdict {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), 2*l.set.patience)
 	defer cancel()
-	wait, unsure := l.waiter(), false
+	first, cancel := context.WithTimeout(caller, 2*l.set.patience)
+	defer cancel()
+	if p.refusal = caller.Err(); p.refusal != nil {
+		return refused
+	}
+	wait, unsure, send := l.waiter(), false, first
 	for {
-		tag, err := l.b.Swap(ctx, headKey, p.next.body, t.tag)
+		tag, err := l.b.Swap(send, headKey, p.next.body, t.tag)
 		switch {
 		case err == nil:
 			l.kept.add(p.next.head)
@@ -210,7 +217,7 @@ func (l *log) swap(ctx context.Context, t *tip, p *proposal) verdict {
 		case l.planted(unknownIsWon):
 			return l.won(p, "")
 		default: // also a head that has changed: somebody on the way may have sent the swap twice
-			unsure = true
+			unsure, send = true, ctx
 			if v := l.lookFor(ctx, t, p); v == published {
 				switch p.refusal = l.durable(ctx, p.next); {
 				case p.refusal == nil:
@@ -263,7 +270,9 @@ func (l *log) lookFor(ctx context.Context, t *tip, p *proposal) verdict {
 }
 
 // discard removes the objects of an attempt that has lost for certain. What it
-// cannot remove is left to the janitor.
+// cannot remove in time is left to the janitor.
 func (l *log) discard(ctx context.Context, objects []object) {
-	_ = sideBySide(len(objects), func(i int) error { return l.b.Delete(context.WithoutCancel(ctx), objects[i].key) })
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.set.patience)
+	defer cancel()
+	_ = sideBySide(len(objects), func(i int) error { return l.b.Delete(ctx, objects[i].key) })
 }

@@ -2,9 +2,11 @@ package laketest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +21,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/file"
 	"github.com/ontologia/onto/backend/lake/bucket/filetest"
+	"github.com/ontologia/onto/internal/flock"
 )
 
 // diskPlace is where the lake is on a disk: in a directory that is missing, too.
@@ -367,4 +370,51 @@ func TestFullDisk(t *testing.T) {
 type filling struct {
 	file.Disk
 	roomy file.Disk
+}
+
+// A process that hangs holds the bucket's lock. A commit that waits for it ends
+// with its context, and was not made; nor was one that ran out of patience.
+func TestWaitForLockEnds(t *testing.T) {
+	dir := newThings(t, t.TempDir())
+	held, err := os.OpenFile(filepath.Join(dir, "~lock"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if ok, err := flock.Try(held); err != nil || !ok {
+		t.Fatalf("the lock: got %v, %v", ok, err)
+	}
+	for _, code := range []onto.Code{"", onto.LockContention} {
+		patience := time.Hour
+		if code != "" {
+			patience = 30 * time.Millisecond
+		}
+		b, err := onDisk(t.Context(), dir, file.System{}, patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if code == "" {
+			uploaded := func() bool {
+				left, err := filepath.Glob(filepath.Join(dir, "commits", "*", "manifest.json"))
+				return err == nil && len(left) > 0
+			}
+			go func() {
+				for !uploaded() {
+					time.Sleep(time.Millisecond)
+				}
+				cancel()
+			}()
+		}
+		_, err = b.Append(ctx, keyed("one"))
+		if cancel(); onto.CodeOf(err) != code || code == "" && !errors.Is(err, context.Canceled) {
+			t.Errorf("with the patience %v: got %v (%s), want the code %q", patience, err, onto.CodeOf(err), code)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if wrong := (ledger{"one": refused}).compare(t.Context(), dir); wrong != nil {
+			t.Error(wrong)
+		}
+	}
 }

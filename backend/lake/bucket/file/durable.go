@@ -112,7 +112,7 @@ func (b *Bucket) syncObject(key string) error {
 func (b *Bucket) rewrite(ctx context.Context, key string) error {
 	unlock, err := b.lock(ctx)
 	if err != nil {
-		return err
+		return unlocked(err)
 	}
 	defer unlock()
 	o, err := b.get(key, bucket.Range{}, "")

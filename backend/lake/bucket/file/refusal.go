@@ -1,6 +1,7 @@
 package file
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,6 +43,26 @@ func (r refused) Is(target error) bool { return target == bucket.ErrRefused }
 func unnamed(err error) error {
 	if noRoom(err) || readOnly(err) {
 		return refusal(err)
+	}
+	return err
+}
+
+// begins fails if the context has ended before an object has changed.
+func begins(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return refused{err}
+	}
+	return nil
+}
+
+// unlocked is the error of a write that did not get the lock: it has not begun.
+func unlocked(err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return onto.Errorf(onto.LockContention, "another process kept the bucket locked: %w", refused{err}).
+			WithHint("try again; if a process hangs that writes there, end it")
+	case errors.Is(err, context.Canceled), errors.Is(err, errClosed):
+		return refused{err}
 	}
 	return err
 }

@@ -36,7 +36,7 @@ func (b *Bucket) create(ctx context.Context, key string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err = ctx.Err(); err == nil {
+	if err = begins(ctx); err == nil {
 		err = b.disk.Link(b.root, temp, key)
 	}
 	b.disk.Remove(b.root, temp) // if it stays, a later Open removes it
@@ -75,7 +75,7 @@ func (b *Bucket) Swap(ctx context.Context, key string, data []byte, old bucket.T
 	}
 	unlock, err := b.lock(ctx)
 	if err != nil {
-		return "", fmt.Errorf("swap %s: %w", key, err)
+		return "", fmt.Errorf("swap %s: %w", key, unlocked(err))
 	}
 	defer unlock()
 	if err := b.swap(ctx, key, data, old); err != nil {
@@ -106,7 +106,7 @@ func (b *Bucket) swap(ctx context.Context, key string, data []byte, old bucket.T
 	if err != nil {
 		return err
 	}
-	if err = ctx.Err(); err == nil {
+	if err = begins(ctx); err == nil {
 		err = b.disk.Rename(b.root, temp, key)
 	}
 	if err != nil {
@@ -124,7 +124,7 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	}
 	unlock, err := b.lock(ctx)
 	if err != nil {
-		return fmt.Errorf("delete %s: %w", key, err)
+		return fmt.Errorf("delete %s: %w", key, unlocked(err))
 	}
 	defer unlock()
 	if err := b.remove(key); err != nil {
