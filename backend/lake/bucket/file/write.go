@@ -97,9 +97,9 @@ func (b *Bucket) swap(ctx context.Context, key string, data []byte, old bucket.T
 	if present != old {
 		return bucket.ErrChanged
 	}
-	dir, err := b.madeDir(path.Dir(key))
+	dir, err := openDir(b.root, path.Dir(key)) // it was synced before the object was put there
 	if err != nil {
-		return err
+		return refusal(err)
 	}
 	defer dir.Close()
 	temp, err := b.writeTemp(path.Dir(key), data)
