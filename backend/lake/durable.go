@@ -7,11 +7,11 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// A head that was read may be one that another process has not synced yet. Who
-// builds on it makes it durable by the swap of the next one. Who answers from it
-// without a swap, as for a repeated draft or one that changes nothing, syncs it
-// first. A draft that is refused rests on nothing that could be lost; nor does a
-// type that is registered already, since only a commit makes use of it.
+// A head that was read may be one that another process has not synced yet. A
+// commit on top of it makes it durable by its own swap. An answer without a swap,
+// to a repeated draft or one that changes nothing, is given after a sync. A draft
+// that is refused rests on nothing that could be lost; nor does a type that is
+// registered already, since only a commit makes use of it.
 
 // durableHeads remembers up to which head all is known to be durable.
 type durableHeads struct {

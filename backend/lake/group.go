@@ -165,7 +165,7 @@ func (b *Backend) publish(members []*member) {
 }
 
 // wanted is a context that ends when the callers of all members have given up: a
-// round is nobody's own.
+// round belongs to all of them.
 func wanted(members []*member) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var waiting atomic.Int64

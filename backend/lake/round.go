@@ -167,7 +167,7 @@ func (l *log) makeLake(ctx context.Context, store string) (*tip, error) {
 			_ = l.b.Delete(ctx, headKey)
 			continue
 		}
-		if errors.Is(err, bucket.ErrExists) { // whoever made it may not have synced it
+		if errors.Is(err, bucket.ErrExists) { // another process has made it, and may not have synced it
 			err = l.b.Sync(ctx, headKey)
 		}
 		if err == nil {

@@ -288,8 +288,8 @@ type trusting struct{ bucket.Bucket }
 func (trusting) Sync(context.Context, string) error { return nil }
 
 // A process is killed after it has given the head its name and before it has
-// synced it. Whoever sends the draft again, or one that changes nothing, is told
-// so after it is durable. Without that it would be lost, which the disk shows.
+// synced it. A client that sends the draft again, or one that changes nothing, is
+// told so after it is durable. Without that it would be lost, which the disk shows.
 func TestAnswersAreDurable(t *testing.T) {
 	for name, draft := range map[string]*backend.Draft{"repeated": keyed("one"), "unchanged": thing("one")} {
 		for _, trusts := range []bool{false, true} {

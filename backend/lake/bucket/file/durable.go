@@ -33,7 +33,7 @@ func (b *Bucket) stop(cause error) {
 		b.halted.cause = cause
 	}
 	b.halted.mu.Unlock()
-	if f, err := b.disk.Create(b.root, unsyncedName); err == nil { // else it is there, or they go by what they sync themselves
+	if f, err := b.disk.Create(b.root, unsyncedName); err == nil { // if there is none, their own syncs are all they have
 		f.Close()
 	}
 }
@@ -175,8 +175,8 @@ func (b *Bucket) makeDirs(dir string) error {
 }
 
 // keepRoot syncs the entries of the root and of the directories above it, before
-// anything in a new bucket is acknowledged: nobody may have done so yet. The mark
-// tells that it is done.
+// anything in a new bucket is acknowledged: they may be as new. The mark tells
+// that it is done.
 func (b *Bucket) keepRoot() error {
 	if b.rooted.Load() {
 		return nil

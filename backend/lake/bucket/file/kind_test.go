@@ -47,7 +47,7 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// returns fails the test if a call does not return: nobody will ever write to the
+// returns fails the test if a call does not return: nothing ever writes to the
 // pipe.
 func returns(t *testing.T, what string, call func() error) error {
 	t.Helper()
