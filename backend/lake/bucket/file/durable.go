@@ -49,12 +49,17 @@ func (b *Bucket) writable(ctx context.Context, key string) error {
 	if err := b.usable(ctx, key); err != nil {
 		return err
 	}
-	b.halted.mu.Lock()
-	defer b.halted.mu.Unlock()
-	if b.halted.cause != nil {
-		return unavailable("%s: %w, since an earlier write could not be made durable: %w", b.dir, bucket.ErrRefused, b.halted.cause)
+	return b.halted.err(b.dir)
+}
+
+// err is the error of writes to a directory after it was halted.
+func (h *halt) err(dir string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.cause == nil {
+		return nil
 	}
-	return nil
+	return unavailable("%s: %w, since an earlier write could not be made durable: %w", dir, bucket.ErrRefused, h.cause)
 }
 
 func unavailable(format string, args ...any) error {
@@ -126,9 +131,6 @@ func (b *Bucket) rewrite(ctx context.Context, key string) error {
 // it survive a power failure. It is opened before anything in it changes, so that
 // a failure to write the change is reported to the sync that follows.
 func (b *Bucket) madeDir(dir string) (*os.File, error) {
-	if err := b.keepRoot(); err != nil {
-		return nil, err
-	}
 	if err := b.makeDirs(dir); err != nil {
 		return nil, err
 	}
@@ -143,15 +145,38 @@ func (b *Bucket) madeDir(dir string) (*os.File, error) {
 // one, also of those it finds: the process that made them may have been killed
 // before. If it fails, nothing lies in them yet.
 func (b *Bucket) makeDirs(dir string) error {
-	if dir == "." {
+	if b.rooted.Load() && b.isKept(dir) {
 		return nil
 	}
-	if b.kept.has(dir) {
-		if info, err := b.root.Stat(dir); err == nil && info.IsDir() {
-			return nil
-		}
+	b.making.Lock() // what one call has made and failed to sync, no other takes for synced
+	defer b.making.Unlock()
+	if err := b.halted.err(b.dir); err != nil {
+		return err
 	}
-	if err := b.makeDirs(path.Dir(dir)); err != nil {
+	if err := b.keepRoot(); err != nil {
+		return err
+	}
+	return b.makeEach(dir)
+}
+
+// isKept reports whether a directory is there and known to survive a power
+// failure.
+func (b *Bucket) isKept(dir string) bool {
+	if dir == "." {
+		return true
+	}
+	if !b.kept.has(dir) {
+		return false
+	}
+	info, err := b.root.Stat(dir)
+	return err == nil && info.IsDir()
+}
+
+func (b *Bucket) makeEach(dir string) error {
+	if b.isKept(dir) {
+		return nil
+	}
+	if err := b.makeEach(path.Dir(dir)); err != nil {
 		return err
 	}
 	above, err := openDir(b.root, path.Dir(dir))

@@ -63,6 +63,7 @@ type Bucket struct {
 	now    func() time.Time
 	disk   Disk
 	tags   tagMemory
+	making sync.Mutex // held while directories are made
 	kept   synced
 	rooted atomic.Bool // the root itself is known to survive a power failure
 	halted halt
