@@ -39,10 +39,11 @@ type node struct {
 	names   map[string]*node // of a directory; nil for a file
 	kept    map[string]*node // those on the platter
 	givenUp map[string]*node // changes that a failed sync was to write; nil for a removed name
+	author  map[string]*Process
 }
 
 func newDir() *node {
-	return &node{names: map[string]*node{}, kept: map[string]*node{}, givenUp: map[string]*node{}}
+	return &node{names: map[string]*node{}, kept: map[string]*node{}, givenUp: map[string]*node{}, author: map[string]*Process{}}
 }
 
 // New returns the disk that has a directory. What is in it already is durable.
@@ -110,6 +111,17 @@ func (n *node) sync() {
 			delete(n.kept, name)
 		}
 	}
+}
+
+// failed reports whether a change of a process was given up. It has the directory
+// open since before the change, so the system tells it, too.
+func (n *node) failed(p *Process) bool {
+	for name, given := range n.givenUp {
+		if given == n.names[name] && n.author[name] == p {
+			return true
+		}
+	}
+	return false
 }
 
 // failSync gives up what is not on the platter.

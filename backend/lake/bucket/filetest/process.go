@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/ontologia/onto/backend/lake/bucket/file"
 )
@@ -117,7 +118,7 @@ func (p *Process) Create(root *os.Root, name string) (f *os.File, err error) {
 			return err
 		}
 		dir, base := p.disk.entry(root, name)
-		dir.names[base] = &node{}
+		dir.names[base], dir.author[base] = &node{}, p
 		return nil
 	})
 	if err != nil && f != nil {
@@ -157,6 +158,8 @@ func (p *Process) Sync(f *os.File) error {
 	case fault == Kill:
 	case failure != nil:
 		n.failSync()
+	case n.failed(p):
+		return fmt.Errorf("sync %s: %w", f.Name(), syscall.EIO)
 	default:
 		n.sync()
 	}
@@ -170,7 +173,7 @@ func (p *Process) Mkdir(root *os.Root, name string) error {
 			return err
 		}
 		dir, base := p.disk.entry(root, name)
-		dir.names[base] = newDir()
+		dir.names[base], dir.author[base] = newDir(), p
 		return nil
 	})
 }
@@ -181,7 +184,7 @@ func (p *Process) Link(root *os.Root, name, as string) error {
 		if err := (file.System{}).Link(root, name, as); err != nil {
 			return err
 		}
-		p.disk.name(root, name, as)
+		p.name(root, name, as)
 		return nil
 	})
 }
@@ -192,18 +195,24 @@ func (p *Process) Rename(root *os.Root, name, as string) error {
 		if err := (file.System{}).Rename(root, name, as); err != nil {
 			return err
 		}
-		p.disk.name(root, name, as)
-		dir, base := p.disk.entry(root, name)
-		delete(dir.names, base)
+		p.name(root, name, as)
+		p.unname(root, name)
 		return nil
 	})
 }
 
 // name gives a file another name.
-func (d *Disk) name(root *os.Root, name, as string) {
-	from, base := d.entry(root, name)
-	to, last := d.entry(root, as)
-	to.names[last] = from.names[base]
+func (p *Process) name(root *os.Root, name, as string) {
+	from, base := p.disk.entry(root, name)
+	to, last := p.disk.entry(root, as)
+	to.names[last], to.author[last] = from.names[base], p
+}
+
+// unname removes a name.
+func (p *Process) unname(root *os.Root, name string) {
+	dir, base := p.disk.entry(root, name)
+	delete(dir.names, base)
+	dir.author[base] = p
 }
 
 // Remove implements [file.Disk].
@@ -212,8 +221,7 @@ func (p *Process) Remove(root *os.Root, name string) error {
 		if err := (file.System{}).Remove(root, name); err != nil {
 			return err
 		}
-		dir, base := p.disk.entry(root, name)
-		delete(dir.names, base)
+		p.unname(root, name)
 		return nil
 	})
 }
