@@ -137,7 +137,7 @@ func surveyEntries() []Entry {
 	return []Entry{
 		notice("clock_ahead", "The newest commit is later than now. Times never go back, so new commits get its time until the clock has caught up, and views by time cannot tell them apart.",
 			"Set the clock. If it is right, the machine that made the commit had it wrong, and waiting is all there is to do."),
-		notice("disk_low", "The volume has less free space than a twentieth of the file, or than 64 MB. When it is full, commits are refused; nothing that was acknowledged is lost.",
+		notice("disk_low", "The volume has less free space than a twentieth of the store, or than 64 MB. When it is full, commits are refused; nothing that was acknowledged is lost.",
 			"Free disk space, or move the store to a larger volume."),
 		notice("freelist_large", "More than half of the file is free pages. Later commits use them again; until then the file and its copies are larger than need be.",
 			"Give the room back while nobody else uses the store: sqlite3 FILE VACUUM."),

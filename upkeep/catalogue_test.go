@@ -30,9 +30,9 @@ type report struct {
 // else.
 func TestCatalogueIsComplete(t *testing.T) {
 	worst := map[string]onto.Severity{}
-	for _, folder := range []string{"../backend/sqlite", "../backend/memory", "../backend/lake"} {
+	for folder, least := range map[string]int{"../backend/sqlite": 10, "../backend/memory": 10, "../backend/lake": 10, "../internal/volume": 1} {
 		reports := reportsOf(t, folder)
-		if len(reports) < 10 {
+		if len(reports) < least {
 			t.Errorf("%s: found only %d reports; does the search still know how findings are reported?", folder, len(reports))
 		}
 		for _, r := range reports {

@@ -77,7 +77,9 @@ type checker struct {
 	seen  map[string]bool // attempts of rounds that the log leads to; nil if nobody wants to know
 }
 
-func (c *checker) run() error {
+func (c *checker) run() error { return c.stopped(c.look()) }
+
+func (c *checker) look() error {
 	c.step("the head")
 	if ok, err := c.root(); err != nil || !ok {
 		return err
@@ -99,6 +101,15 @@ func (c *checker) run() error {
 		}
 	}
 	return nil
+}
+
+// stopped turns an object that cannot even be read, such as a named pipe, into a
+// finding. What rests on it is not looked at.
+func (c *checker) stopped(err error) error {
+	if onto.CodeOf(err) != onto.Corrupt || !errors.Is(err, bucket.ErrRefused) {
+		return err
+	}
+	return c.push(onto.Finding{Code: "check_stopped", Severity: onto.SeverityError, Message: firstLine(err), Remedy: onto.HintOf(err)})
 }
 
 const restoreObject = "restore the object, or the whole bucket, from a backup"
@@ -136,6 +147,8 @@ func (c *checker) read(key string, fit func(body []byte) bool) ([]byte, error) {
 			return object.Data, nil
 		case seen:
 			looks++
+		case errors.Is(err, bucket.ErrRefused):
+			return nil, err // it names the object
 		case definite(err):
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}

@@ -296,6 +296,7 @@ func (l *log) replace(ctx context.Context, old []fileEntry, files []dataFile, s 
 		entry := files[i].entry(snapshotPath(t, first, last, attempt, i), first, last)
 		entry.Level = levelOf(old)
 		if err := l.create(ctx, object{entry.Path, body}); err != nil {
+			l.discard(ctx, written)
 			return nil, false, err
 		}
 		entries, written = append(entries, entry), append(written, object{key: entry.Path})

@@ -1,10 +1,12 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -25,6 +27,7 @@ type group struct {
 
 // member is one caller. It wants a draft or a registration.
 type member struct {
+	ctx          context.Context // of the caller
 	draft        *draft
 	registration *backend.Registration
 
@@ -83,7 +86,7 @@ func (b *Backend) submit(ctx context.Context, m *member) error {
 	if err := b.usable(ctx); err != nil {
 		return err
 	}
-	m.done = make(chan struct{})
+	m.ctx, m.done = ctx, make(chan struct{})
 	b.group.mu.Lock()
 	b.group.waiting = append(b.group.waiting, m)
 	b.group.mu.Unlock()
@@ -201,7 +204,8 @@ func (g *group) take() []*member {
 // publish publishes what members want as one round and gives each its verdict.
 // If the head is swapped by somebody else first, all verdicts are reached anew.
 func (b *Backend) publish(members []*member) {
-	ctx := context.Background() // a round is nobody's own
+	ctx, end := wanted(members)
+	defer end()
 	err := b.usable(ctx)
 	if err == nil {
 		var g *ground
@@ -211,8 +215,14 @@ func (b *Backend) publish(members []*member) {
 			p, g, files, err = b.propose(ctx, members, t, attempt)
 			return p, err
 		})
-		if err == nil && g != nil {
+		switch {
+		case err != nil:
+		case g != nil:
 			b.adopt(ctx, t, g, files)
+		default:
+			for _, m := range members {
+				m.err = cmp.Or(m.err, m.vouch(ctx, b.log, t))
+			}
 		}
 	}
 	for _, m := range members {
@@ -220,6 +230,28 @@ func (b *Backend) publish(members []*member) {
 			m.err = err
 		}
 		close(m.done)
+	}
+}
+
+// wanted is a context that ends when the callers of all members have given up: a
+// round belongs to all of them.
+func wanted(members []*member) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var waiting atomic.Int64
+	waiting.Store(int64(len(members)))
+	stops := make([]func() bool, len(members))
+	for i, m := range members {
+		stops[i] = context.AfterFunc(m.ctx, func() {
+			if waiting.Add(-1) == 0 {
+				cancel()
+			}
+		})
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel()
 	}
 }
 

@@ -179,6 +179,8 @@ func (l *log) writeLock(ctx context.Context, old *holding, k *lock) (bool, error
 		case err == nil:
 			l.locks.see(&holding{key: old.key, epoch: k.Epoch, attempt: k.Attempt, tag: made}, 0)
 			return true, nil
+		case errors.Is(err, bucket.ErrUnsynced): // reading would show what a power failure may undo
+			return false, onto.Errorf(onto.OutcomeUnknown, "%s is not known to survive a power failure: %w", old.key, err)
 		case l.planted(lockIsMine) && errors.Is(err, bucket.ErrUnknown):
 			return true, nil
 		}

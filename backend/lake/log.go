@@ -26,6 +26,7 @@ type log struct {
 	b     bucket.Bucket
 	set   settings
 	locks watch
+	kept  durableHeads
 
 	mu  sync.Mutex // guards tip
 	tip *tip       // the newest head that was seen; nil before the first
@@ -261,10 +262,10 @@ func (l *log) each(ctx context.Context, prefix string) iter.Seq2[bucket.Entry, e
 // refuses, or is not what it should be.
 func definite(err error) bool {
 	switch onto.CodeOf(err) {
-	case onto.Unsupported, onto.Uninitialized, onto.ReadOnly, onto.Invalid, onto.NotFound:
+	case onto.Unsupported, onto.Uninitialized, onto.ReadOnly, onto.Full, onto.Invalid, onto.NotFound:
 		return true
 	}
-	return false
+	return errors.Is(err, bucket.ErrRefused) || errors.Is(err, bucket.ErrUnsynced)
 }
 
 // waiter paces attempts until the patience is over.

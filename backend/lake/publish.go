@@ -17,7 +17,7 @@ type proposal struct {
 	objects []object
 	next    *tip  // without its tag, and with its head's body still to be made
 	once    bool  // a planner would not recognise its effect: it is not to be planned again if it may be published
-	refusal error // the storage's, if it was refused; what was written stays, since refusals may lie
+	refusal error // why it was not published, or may not have been
 }
 
 type object struct {
@@ -111,8 +111,14 @@ func doubted(p *proposal, err error) error {
 // unsettled is the error for a proposal of which nobody knows whether it is
 // published.
 func (p *proposal) unsettled() error {
-	return onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s)", p.next.head.Attempt).
-		WithHint("look for the commit before you try again")
+	err := onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s)", p.next.head.Attempt)
+	if p.refusal != nil {
+		err = onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s): %w", p.next.head.Attempt, p.refusal)
+	}
+	if errors.Is(p.refusal, bucket.ErrUnsynced) {
+		return err.WithHint("check the disk and its file system, start the program again, and try again with the same idempotency key")
+	}
+	return err.WithHint("look for the commit before you try again")
 }
 
 // try uploads the objects of a proposal and then swaps the head. Without an error
@@ -122,6 +128,9 @@ func (l *log) try(ctx context.Context, t *tip, p *proposal) (verdict, error) {
 	l.forgetFree(t, p.next.head)
 	p.next.body = encodeSealed(p.next.head)
 	if err := l.upload(ctx, p.objects); err != nil {
+		if onto.CodeOf(err) == onto.Full {
+			l.discard(ctx, p.objects) // they would take the room that is missing; no head was sent that names them
+		}
 		return lost, err
 	}
 	v := l.swap(ctx, t, p)
@@ -129,6 +138,9 @@ func (l *log) try(ctx context.Context, t *tip, p *proposal) (verdict, error) {
 	case v == lost:
 		l.discard(ctx, p.objects)
 	case v == refused:
+		if onto.CodeOf(p.refusal) == onto.Full { // a local disk says so, and does not lie
+			l.discard(ctx, p.objects)
+		}
 		return v, p.refusal
 	case v == gone:
 		return v, headGone(bucket.ErrNotFound)
@@ -173,7 +185,7 @@ func (l *log) create(ctx context.Context, o object) error {
 			found, failed := l.b.Get(ctx, o.key, bucket.Range{}, "")
 			switch {
 			case failed == nil && bytes.Equal(found.Data, o.body):
-				return nil
+				return l.b.Sync(ctx, o.key)
 			case failed == nil:
 				err = onto.Errorf(onto.Unavailable, "%s exists already, with other contents", o.key).
 					WithHint("try again; if it stays so, the storage does not keep its promises: onto doctor s3")
@@ -206,24 +218,39 @@ const swapTimes = 3
 // its patience is over. Success is the only answer that is believed. Any other may
 // come from a proxy, may be that of a request which was sent twice, and may come
 // after the fact, whether it is 404, 409, 412 or 503: the head that is read back
-// tells. It does not end with the caller's context: a swap that was sent has to be
-// followed up.
-func (l *log) swap(ctx context.Context, t *tip, p *proposal) verdict {
-	ctx = context.WithoutCancel(ctx)
-	sending, cancel := context.WithTimeout(ctx, (swapTimes-1)*l.set.patience)
+// tells, unless the disk has failed to sync it. The caller's context ends it only
+// while nothing was sent: a swap that was sent has to be followed up.
+func (l *log) swap(caller context.Context, t *tip, p *proposal) verdict {
+	if p.refusal = caller.Err(); p.refusal != nil {
+		return refused
+	}
+	ctx := context.WithoutCancel(caller)
+	again, cancel := context.WithTimeout(ctx, (swapTimes-1)*l.set.patience)
+	defer cancel()
+	send, cancel := context.WithTimeout(caller, (swapTimes-1)*l.set.patience)
 	defer cancel()
 	wait, old, corrected := l.waiter(), t.tag, false
-	for first := true; ; first = false {
-		made, err := l.b.Swap(sending, headKey, p.next.body, old)
-		if err == nil {
+	for first := true; ; first, send = false, again {
+		made, err := l.b.Swap(send, headKey, p.next.body, old)
+		switch {
+		case err == nil:
+			l.kept.add(p.next.head)
 			return l.won(p, made)
+		case errors.Is(err, bucket.ErrUnsynced): // reading would show what a power failure may undo
+			p.refusal = err
+			return unknown
 		}
 		if v := l.misjudge(err, p); v != unknown {
 			return v
 		}
 		v, tag := l.lookFor(ctx, t, p)
+		if v == published {
+			if p.refusal = l.durable(ctx, p.next); p.refusal != nil {
+				v = unknown
+			}
+		}
 		switch {
-		case v != pending && v != unknown && v != gone:
+		case v != pending && v != unknown && v != gone || definite(p.refusal):
 			return v
 		case first && definite(err):
 			p.refusal = err
@@ -232,7 +259,7 @@ func (l *log) swap(ctx context.Context, t *tip, p *proposal) verdict {
 			old, corrected = tag, true
 			continue
 		}
-		if wait.pause(sending) != nil {
+		if wait.pause(again) != nil {
 			if v != gone {
 				v = unknown
 			}
@@ -308,7 +335,9 @@ func (l *log) settle(ctx context.Context, p *proposal, h *head, body []byte, tag
 }
 
 // discard removes the objects of an attempt that has lost for certain: a head was
-// read back that says so. What it cannot remove is left to the janitor.
+// read back that says so. What it cannot remove in time is left to the janitor.
 func (l *log) discard(ctx context.Context, objects []object) {
-	_ = sideBySide(len(objects), func(i int) error { return l.b.Delete(context.WithoutCancel(ctx), objects[i].key) })
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.set.patience)
+	defer cancel()
+	_ = sideBySide(len(objects), func(i int) error { return l.b.Delete(ctx, objects[i].key) })
 }

@@ -176,7 +176,10 @@ func (l *log) makeLake(ctx context.Context, store string) (*tip, error) {
 			_ = l.b.Delete(ctx, headKey)
 			continue
 		}
-		if err == nil || errors.Is(err, bucket.ErrExists) {
+		if errors.Is(err, bucket.ErrExists) { // another process has made it, and may not have synced it
+			err = l.b.Sync(ctx, headKey)
+		}
+		if err == nil {
 			var t *tip
 			if t, err = l.load(ctx); onto.CodeOf(err) != onto.Uninitialized {
 				return t, err // whoever made it

@@ -167,6 +167,9 @@ func (s *stream) publish(ctx context.Context, m *member) error {
 	if err == nil {
 		err = m.err
 	}
+	if err == nil && s.ready == nil {
+		err = m.vouch(ctx, b.log, t)
+	}
 	switch {
 	case err == nil && s.ready != nil:
 		b.adoptFiles(t, s.ready.files)

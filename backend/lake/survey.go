@@ -9,7 +9,9 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/volume"
 )
 
 var _ backend.Surveyor = (*Backend)(nil)
@@ -21,7 +23,7 @@ const (
 )
 
 // Survey looks at the circumstances of the lake: objects that nobody needs, many
-// files, checkpoints, leases and the clock. It writes nothing and reads no data
+// files, room, checkpoints, leases and the clock. It writes nothing and reads no data
 // file.
 func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 	return findings(func(push func(onto.Finding) error) error {
@@ -30,7 +32,7 @@ func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 			name string
 			at   func() error
 		}{
-			{"the clock", s.clock}, {"leases", s.leases}, {"checkpoints", s.checkpoints}, {"the number of files", s.files}, {"what was left behind", s.orphans},
+			{"the clock", s.clock}, {"leases", s.leases}, {"checkpoints", s.checkpoints}, {"the number of files", s.files}, {"free space", s.room}, {"what was left behind", s.orphans},
 			{"what is derived for others", s.derived},
 		} {
 			if err := b.usable(ctx); err != nil {
@@ -150,6 +152,29 @@ func (s *surveyor) files() error {
 		if err := s.warn("files_many", "onto compact --apply", "%s %s has %d files", t.Kind, t.Name, n); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// room finds a volume that is almost full, where the bucket knows.
+func (s *surveyor) room() error {
+	v, knows := s.b.log.b.(bucket.Volume)
+	if !knows {
+		return nil
+	}
+	shelf, err := s.b.newestShelf(s.ctx)
+	if err != nil {
+		return err
+	}
+	var size int64
+	for _, files := range shelf.files {
+		for _, f := range files {
+			size += f.Bytes
+		}
+	}
+	free, known := v.Free()
+	if f, low := volume.Low(free, size); known && low {
+		return s.push(f)
 	}
 	return nil
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/exec"
+	"github.com/ontologia/onto/internal/volume"
 )
 
 // limits are what a survey judges by.
 type limits struct {
 	wal   int64                           // bytes of the WAL that are too many
-	room  int64                           // bytes that should be free at least
 	pages int64                           // a file with fewer pages may have any number of free ones
 	rows  int64                           // a type with no more live rows may have any index
 	clock time.Duration                   // how far the head may be ahead of the clock
@@ -25,7 +25,7 @@ type limits struct {
 }
 
 func usualLimits() limits {
-	return limits{wal: 100 << 20, room: 64 << 20, pages: 1024, rows: 1000, clock: time.Second, free: freeBytes}
+	return limits{wal: 100 << 20, pages: 1024, rows: 1000, clock: time.Second, free: volume.Free}
 }
 
 // Survey looks at the circumstances of the file: room, locks, the clock, and
@@ -118,21 +118,18 @@ func (s *surveyor) freePages() error {
 		"%d of the file's %d pages are free", free, pages)
 }
 
-// room finds a volume that is almost full: what is free should hold a twentieth
-// of the file, and 64 MB at least, which is what the WAL may take before it is
-// reset.
+// room finds a volume that is almost full. The WAL may take as much as should be
+// free before it is reset.
 func (s *surveyor) room() error {
 	size, err := s.b.fileSize("")
 	if err != nil {
 		return err
 	}
 	free, known := s.limits.free(s.b.file)
-	need := max(s.limits.room, size/20)
-	if !known || free >= need {
-		return nil
+	if f, low := volume.Low(free, size); known && low {
+		return s.push(f)
 	}
-	return s.warn("disk_low", "free disk space, or move the store to a larger volume",
-		"the volume has %s free, less than the %s that the store may need soon", megabytes(free), megabytes(need))
+	return nil
 }
 
 // extras finds what others have put on our tables, which keeps us from writing.

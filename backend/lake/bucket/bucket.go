@@ -25,11 +25,13 @@ import (
 // of a/b. A bucket may refuse such a key. Data that is given or returned
 // belongs to the caller.
 //
+// What a write has acknowledged survives a power failure.
+//
 // An error is one of those below, or of the context, or anything else. A write that
 // returned an error may have happened, may happen yet, or not, whatever the error
 // says: a proxy may answer for the storage, or send a request twice and pass on the
 // second answer, and both may come long after the fact. Where it matters the object
-// is read back.
+// is read back; after [ErrUnsynced] that tells nothing.
 type Bucket interface {
 	// Get returns an object, or a part of it. It fails with ErrNotFound if
 	// there is none. If ifNot is not "" and is the object's tag, it fails with
@@ -54,6 +56,12 @@ type Bucket interface {
 	// wants it. A limit below 1 is an error.
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
 
+	// Sync makes durable what a Get of the key has shown, or a later object in its
+	// place. Another process may have written it and not have synced it yet, so it
+	// is called before anything is said that rests on such an object alone. It
+	// need not notice that there is no object.
+	Sync(ctx context.Context, key string) error
+
 	// Close releases what the bucket holds in this process.
 	Close() error
 }
@@ -69,6 +77,11 @@ type Local interface {
 	// A turn saves work and excludes nobody. Where processes cannot take turns it
 	// is everybody's at once.
 	Turn(ctx context.Context, patience time.Duration, meanwhile func()) (done func(), err error)
+}
+
+// Volume is a bucket that knows how much room is left for it.
+type Volume interface {
+	Free() (bytes int64, known bool)
 }
 
 // Tag stands for the contents of an object at one moment. It is opaque: what a
@@ -116,5 +129,12 @@ var (
 	ErrChanged     = errors.New("the object has changed")
 	ErrConflict    = errors.New("another write was under way") // try again
 	ErrThrottled   = errors.New("too many requests")           // slow down, and try again
+	ErrRefused     = errors.New("the storage refuses")         // trying again is of no use
 	ErrUnknown     = errors.New("it is not known whether it happened")
+
+	// ErrUnsynced is an unknown outcome that reading cannot settle: the write
+	// happened, but it could not be made durable. What is read comes from the
+	// cache of the system and may be gone after a power failure. A bucket that
+	// has returned it refuses further writes and Sync with ErrRefused.
+	ErrUnsynced = errors.New("it could not be made durable")
 )

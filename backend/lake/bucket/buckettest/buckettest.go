@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(t testing.TB) bucket.Bucket) {
 		{"not modified", notModified},
 		{"delete", remove},
 		{"create again", createAgain},
+		{"sync", syncObjects},
 		{"empty objects", emptyObjects},
 		{"large objects", largeObjects},
 		{"all bytes", allBytes},

@@ -250,6 +250,19 @@ func ownData(t *tester) {
 	t.wantObject("a", "two", tag)
 }
 
+// syncObjects makes durable what is there, which changes nothing.
+func syncObjects(t *tester) {
+	tag := t.mustCreate("deep/down/a", "one")
+	for range 2 {
+		if err := t.b.Sync(t.Context(), t.folder+"deep/down/a"); err != nil {
+			t.Errorf("sync: %v", err)
+		}
+		t.wantObject("deep/down/a", "one", tag)
+		tag = t.mustSwap("deep/down/a", "two", tag)
+		tag = t.mustSwap("deep/down/a", "one", tag)
+	}
+}
+
 func badKeys(t *tester) {
 	tag := t.mustCreate("a", "one")
 	for _, key := range []string{"", "/", "/a", t.folder, t.folder + "/a", t.folder + "./a", t.folder + "b/../a", "../a", t.folder + "a b",
@@ -257,8 +270,8 @@ func badKeys(t *tester) {
 		_, getErr := t.b.Get(t.Context(), key, bucket.Range{}, "")
 		_, createErr := t.b.Create(t.Context(), key, []byte("two"))
 		_, swapErr := t.b.Swap(t.Context(), key, []byte("two"), tag)
-		deleteErr := t.b.Delete(t.Context(), key)
-		for call, err := range map[string]error{"get": getErr, "create": createErr, "swap": swapErr, "delete": deleteErr} {
+		deleteErr, syncErr := t.b.Delete(t.Context(), key), t.b.Sync(t.Context(), key)
+		for call, err := range map[string]error{"get": getErr, "create": createErr, "swap": swapErr, "delete": deleteErr, "sync": syncErr} {
 			if err == nil {
 				t.Errorf("%s %q: got no error", call, key)
 			} else {
@@ -283,6 +296,7 @@ func cancelled(t *tester) {
 	t.wantCancelled("delete", t.b.Delete(ctx, t.folder+"a"))
 	_, err = t.b.List(ctx, t.folder, "", 10)
 	t.wantError("list", err, context.Canceled)
+	t.wantError("sync", t.b.Sync(ctx, t.folder+"a"), context.Canceled)
 	t.wantObject("a", "one", tag)
 	t.wantNone("b")
 }

@@ -302,6 +302,8 @@ func (b *Bucket) write(ctx context.Context, w write) (bucket.Tag, error) {
 	switch d.fault {
 	case Lost:
 		return "", fmt.Errorf("%s: %w: %w", d.what, bucket.ErrUnknown, ErrInjected)
+	case Unsynced:
+		return "", fmt.Errorf("%s: %w: %w", d.what, bucket.ErrUnsynced, ErrInjected)
 	case Twice:
 		b.apply(ctx, w)
 	case Again:
@@ -397,6 +399,21 @@ func (b *Bucket) List(ctx context.Context, prefix, after string, limit int) ([]b
 	b.noteRead(d, "")
 	list = before(list, recent)
 	return list[:min(limit, len(list))], nil
+}
+
+// Sync makes an object durable.
+func (b *Bucket) Sync(ctx context.Context, key string) error {
+	if err := errors.Join(ctx.Err(), bucket.CheckKey(key)); err != nil {
+		return err
+	}
+	d := b.begin(ctx, callSync, key)
+	if err := b.refused(ctx, d, false); err != nil {
+		return err
+	}
+	if d.fault == Unsynced {
+		return fmt.Errorf("%s: %w: %w", d.what, bucket.ErrUnsynced, ErrInjected)
+	}
+	return b.inner.Sync(ctx, key)
 }
 
 // Close drops what is on its way and closes the bucket within.

@@ -164,6 +164,19 @@ func TestSlow(t *testing.T) {
 	want(t, "sleeps", slept, 1)
 }
 
+// What could not be made durable is applied; a sync says the same.
+func TestUnsynced(t *testing.T) {
+	b, inner := broken(t, "swap:unsynced@1,sync:unsynced@2,sync:fail@3")
+	tag := create(t, b, "a", "one")
+	_, err := b.Swap(t.Context(), "a", []byte("two"), tag)
+	wantError(t, "swap", err, bucket.ErrUnsynced)
+	want(t, "a", read(t, inner, "a"), "two")
+	wantError(t, "the first sync", b.Sync(t.Context(), "a"), nil)
+	wantError(t, "the second sync", b.Sync(t.Context(), "a"), bucket.ErrUnsynced)
+	wantError(t, "the third sync", b.Sync(t.Context(), "a"), faulty.ErrInjected)
+	want(t, "how many were not synced", b.Count()[faulty.Unsynced], 2)
+}
+
 func TestLost(t *testing.T) {
 	b, inner := broken(t, "swap:lost@2,create:lost@2,delete:lost")
 	one := create(t, b, "a", "one")
@@ -366,7 +379,7 @@ func TestDelay(t *testing.T) {
 // story makes many calls with much that can go wrong.
 func story(t *testing.T, seed uint64) *faulty.Bucket {
 	t.Helper()
-	b, _ := broken(t, fmt.Sprintf("seed=%d,any:fail%%5,any:cut%%1+3,write:lost%%10,write:late%%10+4,swap:twice%%5,swap:again%%5,any:throttled%%5,"+
+	b, _ := broken(t, fmt.Sprintf("seed=%d,any:fail%%5,any:cut%%1+3,write:lost%%10,write:unsynced%%5,write:late%%10+4,swap:twice%%5,swap:again%%5,any:throttled%%5,"+
 		"write:conflict%%5,create:changed%%5,swap:changed%%5,swap:missing%%5,write:doneconflict%%5,write:donethrottled%%5,create:donechanged%%5,"+
 		"swap:donechanged%%5,swap:donemissing%%5,get:mistag%%5,any:slow%%5,get:short%%10,get:flip%%10,get:stale%%20,list:old%%30,any:delay%%5", seed))
 	for i := range 600 {

@@ -22,6 +22,7 @@ const (
 	Delay     Fault = "delay"     // is applied after N milliseconds (1) of Plan.Sleep
 	Conflict  Fault = "conflict"  // a write is not applied: bucket.ErrConflict
 	Lost      Fault = "lost"      // a write is applied, the response is lost: bucket.ErrUnknown
+	Unsynced  Fault = "unsynced"  // a write is applied, but not durable: bucket.ErrUnsynced; so is a sync
 	Late      Fault = "late"      // a write is applied when N further calls (3) have come; bucket.ErrUnknown at once
 	Twice     Fault = "twice"     // a write is applied twice; the first answer is returned
 	Again     Fault = "again"     // a write is applied twice; the second answer is returned, as by a client that repeats by itself
@@ -50,6 +51,7 @@ const (
 	callSwap   = "swap"
 	callDelete = "delete"
 	callList   = "list"
+	callSync   = "sync"
 	callWrite  = "write" // create, swap and delete
 	callAny    = "any"
 )
@@ -58,7 +60,7 @@ const (
 func Faults() []Fault {
 	return []Fault{
 		Fail, Throttled, Cut, Delay, Slow, Conflict, Changed, Missing, DoneConflict, DoneThrottled, DoneChanged, DoneMissing,
-		Lost, Late, Twice, Again, Mistag, Short, Flip, Stale, Old,
+		Lost, Unsynced, Late, Twice, Again, Mistag, Short, Flip, Stale, Old,
 	}
 }
 
@@ -73,6 +75,8 @@ func (f Fault) fits(call string) bool {
 		return call == callSwap
 	case Mistag:
 		return call == callCreate || call == callSwap || call == callGet
+	case Unsynced:
+		return isWrite(call) || call == callSync
 	case Short, Flip, Stale:
 		return call == callGet
 	case Old:
@@ -87,7 +91,7 @@ func isWrite(call string) bool {
 
 // Rule says which calls go wrong, and how.
 type Rule struct {
-	Call    string  // get, create, swap, delete, list, write or any
+	Call    string  // get, create, swap, delete, list, sync, write or any
 	Key     string  // only calls whose key (the prefix of a list) contains it
 	Fault   Fault   // how
 	At      int     // only the call of this number, from 1, of those that the rule is about
@@ -170,7 +174,7 @@ func parseRule(pattern *regexp.Regexp, item string) (Rule, error) {
 		return Rule{}, fmt.Errorf("the plan's item %q is not call[key]:fault@number%%percent+N", item)
 	}
 	r := Rule{Call: m[1], Key: m[2], Fault: Fault(m[3])}
-	calls := []string{callGet, callCreate, callSwap, callDelete, callList}
+	calls := []string{callGet, callCreate, callSwap, callDelete, callList, callSync}
 	if !slices.Contains(append(calls, callWrite, callAny), r.Call) {
 		return Rule{}, fmt.Errorf("the plan's item %q: there is no call %s", item, r.Call)
 	}

@@ -3,8 +3,12 @@
 // An object is a file; its key is the path. A new object is written to a
 // temporary file beside it, synced, and then linked or renamed to its name, so
 // that a reader sees a whole object or none. What was acknowledged has been
-// synced, with its directory. Processes on one machine exclude each other by a
-// lock on a file in the bucket's root, and may take turns in a line. The directory must be on a local file
+// synced, with its directory and those above it. If a directory cannot be
+// synced, nothing that is read afterwards tells what is on disk: the write has
+// the outcome [bucket.ErrUnsynced], and the bucket takes no further ones until
+// it is opened again. Processes on one machine exclude each other by a
+// lock on a file in the bucket's root, and may take turns in a line. The
+// directory must be on a local file
 // system that tells upper from lower case and knows hard links.
 //
 // Names that begin with ~ are the package's own: no key has that character.
@@ -17,6 +21,7 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -26,18 +31,18 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/volume"
 )
 
 const (
 	tempPrefix = "~tmp-"
 	lockName   = "~lock"
 	sweptName  = "~swept" // when it was written, the bucket was last swept
-	dirMode    = 0o777    // less the umask
-	fileMode   = 0o666
 )
 
 // Options changes how a bucket is opened. The zero value is the default.
@@ -47,16 +52,22 @@ type Options struct {
 
 	// Now tells the time by which temporary files are old; time.Now if nil.
 	Now func() time.Time
+
+	// Disk does the writing; System if nil.
+	Disk Disk
 }
 
 // Bucket is a bucket in a directory.
 type Bucket struct {
-	root *os.Root
-	now  func() time.Time
-	sync func(*os.File) error // replaced by tests
-	tags tagMemory
-	kept synced
-	mark sync.Once // before the first temporary file of this handle
+	root   *os.Root
+	dir    string // where the root is; absolute
+	now    func() time.Time
+	disk   Disk
+	tags   tagMemory
+	making sync.Mutex // held while directories are made
+	kept   synced
+	rooted atomic.Bool // the root itself is known to survive a power failure
+	halted halt
 
 	turn     chan struct{} // holds one token: whose turn it is to lock; guards lockFile
 	lockFile *os.File
@@ -70,44 +81,75 @@ func Open(dir string, opts *Options) (*Bucket, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
+	b := &Bucket{now: opts.Now, disk: opts.Disk, turn: make(chan struct{}, 1), closed: make(chan struct{})}
+	if b.now == nil {
+		b.now = time.Now
+	}
+	if b.disk == nil {
+		b.disk = System{}
+	}
 	if opts.Create {
-		if err := makeRoot(filepath.Clean(dir)); err != nil {
+		if err := b.makeRoot(filepath.Clean(dir)); err != nil {
 			return nil, fmt.Errorf("make the directory of the bucket: %w", err)
 		}
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
+	if err := b.openRoot(dir); err != nil {
 		return nil, fmt.Errorf("open the directory of the bucket: %w", err)
-	}
-	b := &Bucket{root: root, now: opts.Now, sync: (*os.File).Sync, turn: make(chan struct{}, 1), closed: make(chan struct{})}
-	if b.now == nil {
-		b.now = time.Now
 	}
 	b.turn <- struct{}{}
 	b.sweep()
 	return b, nil
 }
 
-// makeRoot makes a directory and those above it, each with a synced entry.
-func makeRoot(dir string) error {
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return nil
-	}
-	above := filepath.Dir(dir)
-	if above != dir {
-		if err := makeRoot(above); err != nil {
-			return err
-		}
-	}
-	if err := os.Mkdir(dir, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	f, err := os.Open(above)
+// openRoot opens the directory. It looks first: opening a named pipe would wait.
+func (b *Bucket) openRoot(dir string) error {
+	info, err := os.Stat(dir)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return f.Sync()
+	if err := mustBeDir(dir, info); err != nil {
+		return err
+	}
+	if b.dir = dir; !filepath.IsAbs(dir) {
+		here, err := os.Getwd()
+		if err != nil {
+			return err
+		}
+		b.dir = here + string(filepath.Separator) + dir // not cleaned: .. follows links
+	}
+	b.root, err = os.OpenRoot(dir)
+	return err
+}
+
+func mustBeDir(dir string, info fs.FileInfo) error {
+	if info.IsDir() {
+		return nil
+	}
+	return &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+}
+
+// makeRoot makes a directory and those above it. They are synced before the
+// first write.
+func (b *Bucket) makeRoot(dir string) error {
+	if info, err := os.Stat(dir); err == nil {
+		return mustBeDir(dir, info)
+	}
+	above := filepath.Dir(dir)
+	if above == dir {
+		return &fs.PathError{Op: "mkdir", Path: dir, Err: fs.ErrNotExist}
+	}
+	if err := b.makeRoot(above); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(above)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := b.disk.Mkdir(root, filepath.Base(dir)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // Get returns an object or a part of it.
@@ -157,22 +199,14 @@ func (b *Bucket) get(key string, r bucket.Range, ifNot bucket.Tag) (bucket.Objec
 
 // open opens an object's file.
 func (b *Bucket) open(key string) (*os.File, fs.FileInfo, error) {
-	f, err := b.root.Open(key)
-	if err != nil {
-		return nil, nil, absent(err)
+	f, info, err := openRegular(b.root, key, os.O_RDONLY)
+	switch {
+	case errors.Is(err, errFolder):
+		err = bucket.ErrNotFound
+	case errors.Is(err, syscall.ENOTDIR):
+		err = cmp.Or(blocked(b.root, key), bucket.ErrNotFound)
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = bucket.ErrNotFound // a folder of other keys
-		if !info.IsDir() {
-			err = fmt.Errorf("it is no regular file: %v", info.Mode().Type())
-		}
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, info, nil
+	return f, info, absent(err)
 }
 
 // absent turns the system's words for a missing file into the bucket's.
@@ -205,14 +239,21 @@ func (b *Bucket) usable(ctx context.Context, key string) error {
 	return b.running(ctx)
 }
 
+var errClosed = errors.New("the bucket is closed")
+
 func (b *Bucket) running(ctx context.Context) error {
 	select {
 	case <-b.closed:
-		return errors.New("the bucket is closed")
+		return errClosed
 	default:
 		return ctx.Err()
 	}
 }
+
+// Free returns how many bytes the directory's volume has free.
+func (b *Bucket) Free() (bytes int64, known bool) { return volume.Free(b.dir) }
+
+var _ bucket.Volume = (*Bucket)(nil)
 
 // Close waits for the write that holds the lock, and gives it back.
 func (b *Bucket) Close() error {

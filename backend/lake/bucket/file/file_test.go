@@ -193,60 +193,6 @@ func TestFolderAndObject(t *testing.T) {
 	wantData(t, b, "a/b", "one")
 }
 
-// A failed sync of the data is a plain error and nothing has happened. One of
-// the directory comes too late to say so.
-func TestFailedSync(t *testing.T) {
-	broken := errors.New("the disk is broken")
-	for _, c := range []struct {
-		name    string
-		sync    int // which one fails
-		call    func(*testing.T, *file.Bucket, bucket.Tag) error
-		unknown bool
-		want    string // what a reader finds afterwards
-	}{
-		{"create, data", 1, func(t *testing.T, b *file.Bucket, _ bucket.Tag) error {
-			_, err := b.Create(t.Context(), "new", []byte("two"))
-			return err
-		}, false, "one"},
-		{"create, directory", 2, func(t *testing.T, b *file.Bucket, _ bucket.Tag) error {
-			_, err := b.Create(t.Context(), "new", []byte("two"))
-			return err
-		}, true, "one"},
-		{"swap, data", 1, func(t *testing.T, b *file.Bucket, tag bucket.Tag) error {
-			_, err := b.Swap(t.Context(), "a", []byte("two"), tag)
-			return err
-		}, false, "one"},
-		{"swap, directory", 2, func(t *testing.T, b *file.Bucket, tag bucket.Tag) error {
-			_, err := b.Swap(t.Context(), "a", []byte("two"), tag)
-			return err
-		}, true, "two"},
-		{"delete, directory", 1, func(t *testing.T, b *file.Bucket, _ bucket.Tag) error {
-			return b.Delete(t.Context(), "a")
-		}, true, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			b := openBucket(t, dir, nil)
-			tag := mustCreate(t, b, "a", "one")
-			b.FailSync(c.sync, broken)
-			err := c.call(t, b, tag)
-			if !errors.Is(err, broken) || errors.Is(err, bucket.ErrUnknown) != c.unknown {
-				t.Errorf("got error %v, want the disk's, unknown %v", err, c.unknown)
-			}
-			if c.want != "" {
-				wantData(t, b, "a", c.want)
-			}
-			_, err = b.Get(t.Context(), "new", bucket.Range{}, "")
-			if there := err == nil; there != (c.unknown && strings.HasPrefix(c.name, "create")) {
-				t.Errorf("get new: got error %v", err)
-			}
-			if left := temps(t, dir); len(left) > 0 {
-				t.Errorf("temporary files are left: %v", left)
-			}
-		})
-	}
-}
-
 // A remembered tag is of the file that is there now, also if that has the size
 // of an earlier one and its number in the file system, as every second one may.
 func TestTagsAreNotStale(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
@@ -56,8 +57,8 @@ func writeTooMuch(t *testing.T, dir string) {
 	_, createErr := b.Create(t.Context(), "folder/b", large)
 	_, swapErr := b.Swap(t.Context(), "a", large, o.Tag)
 	for key, err := range map[string]error{"folder/b": createErr, "a": swapErr} {
-		if !errors.Is(err, syscall.EFBIG) || errors.Is(err, bucket.ErrUnknown) || !strings.Contains(err.Error(), key) {
-			t.Errorf("write %s: got %v, want the system's error with the key", key, err)
+		if !errors.Is(err, syscall.EFBIG) || !errors.Is(err, bucket.ErrRefused) || onto.CodeOf(err) != onto.Full || onto.HintOf(err) == "" || !strings.Contains(err.Error(), key) {
+			t.Errorf("write %s: got %v, want Full with the system's error, the key and a hint", key, err)
 		}
 	}
 	if _, err := b.Create(t.Context(), "folder/small", []byte("fits")); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // List returns objects in order of their keys. It holds the names of one
 // directory per level in memory, and enters only directories in which there can
-// be an answer.
+// be an answer. What is no regular file is no object.
 func (b *Bucket) List(ctx context.Context, prefix, after string, limit int) ([]bucket.Entry, error) {
 	if err := bucket.CheckPrefix(prefix); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (l *listing) add(key string) error {
 // that can hold such, each with a slash at the end: so their order is that of
 // all the keys in them.
 func (l *listing) names(dir string) ([]string, error) {
-	f, err := l.b.root.Open(dir)
+	f, err := openDir(l.b.root, dir)
 	if err != nil {
 		return nil, absentOr(err)
 	}

@@ -38,9 +38,9 @@ func (b *Bucket) lockFiles(ctx context.Context) error {
 		return err
 	}
 	if b.lockFile == nil {
-		f, err := b.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, fileMode)
+		f, _, err := openRegular(b.root, lockName, os.O_RDWR|os.O_CREATE)
 		if err != nil {
-			return fmt.Errorf("open the bucket's lock: %w", err)
+			return fmt.Errorf("open the bucket's lock %s: %w", lockName, refusal(err))
 		}
 		b.lockFile = f
 	}
@@ -54,6 +54,8 @@ func (b *Bucket) lockFiles(ctx context.Context) error {
 		}
 		select {
 		case <-time.After(pause):
+		case <-b.closed:
+			return errClosed
 		case <-ctx.Done():
 			return ctx.Err()
 		}

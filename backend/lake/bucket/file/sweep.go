@@ -2,7 +2,6 @@ package file
 
 import (
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 	"time"
@@ -45,7 +44,7 @@ func (b *Bucket) old(info fs.FileInfo) bool {
 
 // markSwept makes the mark from which the days are counted.
 func (b *Bucket) markSwept() {
-	f, err := b.root.OpenFile(sweptName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	f, err := b.disk.Create(b.root, sweptName)
 	if err == nil { // else it is there, or the write that follows fails too
 		f.Close()
 	}

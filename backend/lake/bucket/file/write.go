@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"sync"
 
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
@@ -16,7 +14,7 @@ import (
 // Create writes an object where there is none. It takes no lock: of several
 // links to one name, the file system lets one be the first.
 func (b *Bucket) Create(ctx context.Context, key string, data []byte) (bucket.Tag, error) {
-	if err := b.usable(ctx, key); err != nil {
+	if err := b.writable(ctx, key); err != nil {
 		return "", err
 	}
 	if err := b.create(ctx, key, data); err != nil {
@@ -29,17 +27,19 @@ func (b *Bucket) create(ctx context.Context, key string, data []byte) error {
 	if err := b.occupied(key); err != nil {
 		return err
 	}
-	if err := b.makeDirs(path.Dir(key)); err != nil {
+	dir, err := b.madeDir(path.Dir(key))
+	if err != nil {
 		return err
 	}
+	defer dir.Close()
 	temp, err := b.writeTemp(path.Dir(key), data)
 	if err != nil {
 		return err
 	}
-	if err = ctx.Err(); err == nil {
-		err = b.root.Link(temp, key)
+	if err = begins(ctx); err == nil {
+		err = b.disk.Link(b.root, temp, key)
 	}
-	b.root.Remove(temp) // if it stays, a later Open removes it
+	b.disk.Remove(b.root, temp) // if it stays, a later Open removes it
 	if errors.Is(err, fs.ErrExist) {
 		if found := b.occupied(key); found != nil {
 			return found
@@ -47,9 +47,9 @@ func (b *Bucket) create(ctx context.Context, key string, data []byte) error {
 		return bucket.ErrExists // and was deleted since
 	}
 	if err != nil {
-		return err
+		return unnamed(err)
 	}
-	return b.published(key)
+	return b.published(dir)
 }
 
 // occupied says why nothing can be created under the key.
@@ -67,7 +67,7 @@ func (b *Bucket) occupied(key string) error {
 // Swap replaces the object that has the tag. Under the lock nobody else swaps
 // or deletes, and nobody can create since the object is there.
 func (b *Bucket) Swap(ctx context.Context, key string, data []byte, old bucket.Tag) (bucket.Tag, error) {
-	if err := b.usable(ctx, key); err != nil {
+	if err := b.writable(ctx, key); err != nil {
 		return "", err
 	}
 	if old == "" {
@@ -75,7 +75,7 @@ func (b *Bucket) Swap(ctx context.Context, key string, data []byte, old bucket.T
 	}
 	unlock, err := b.lock(ctx)
 	if err != nil {
-		return "", fmt.Errorf("swap %s: %w", key, err)
+		return "", fmt.Errorf("swap %s: %w", key, unlocked(err))
 	}
 	defer unlock()
 	if err := b.swap(ctx, key, data, old); err != nil {
@@ -97,29 +97,34 @@ func (b *Bucket) swap(ctx context.Context, key string, data []byte, old bucket.T
 	if present != old {
 		return bucket.ErrChanged
 	}
+	dir, err := openDir(b.root, path.Dir(key)) // it was synced before the object was put there
+	if err != nil {
+		return refusal(err)
+	}
+	defer dir.Close()
 	temp, err := b.writeTemp(path.Dir(key), data)
 	if err != nil {
 		return err
 	}
-	if err = ctx.Err(); err == nil {
-		err = b.root.Rename(temp, key)
+	if err = begins(ctx); err == nil {
+		err = b.disk.Rename(b.root, temp, key)
 	}
 	if err != nil {
-		b.root.Remove(temp)
-		return err
+		b.disk.Remove(b.root, temp)
+		return unnamed(err)
 	}
-	return b.published(key)
+	return b.published(dir)
 }
 
 // Delete removes an object. It takes the lock, so that no swap brings back what
 // was deleted meanwhile.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
-	if err := b.usable(ctx, key); err != nil {
+	if err := b.writable(ctx, key); err != nil {
 		return err
 	}
 	unlock, err := b.lock(ctx)
 	if err != nil {
-		return fmt.Errorf("delete %s: %w", key, err)
+		return fmt.Errorf("delete %s: %w", key, unlocked(err))
 	}
 	defer unlock()
 	if err := b.remove(key); err != nil {
@@ -130,19 +135,24 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 
 func (b *Bucket) remove(key string) error {
 	info, err := b.root.Lstat(key)
-	if err == nil && info.IsDir() {
+	if err != nil {
+		return absentOr(err)
+	}
+	if info.IsDir() {
 		return nil // a folder is no object
 	}
-	if err == nil {
-		err = b.root.Remove(key)
+	if !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0 {
+		return irregular(info)
 	}
-	if err = absentOr(err); err != nil {
+	dir, err := openDir(b.root, path.Dir(key))
+	if err != nil {
 		return err
 	}
-	if info == nil {
-		return nil
+	defer dir.Close()
+	if err := b.disk.Remove(b.root, key); err != nil {
+		return unnamed(absentOr(err))
 	}
-	return b.published(key)
+	return b.published(dir)
 }
 
 // absentOr is err, unless it says that there is no such object.
@@ -153,84 +163,21 @@ func absentOr(err error) error {
 	return err
 }
 
-// writeTemp writes a synced temporary file and returns its name.
+// writeTemp writes a synced temporary file and returns its name. If that fails,
+// no object has changed.
 func (b *Bucket) writeTemp(dir string, data []byte) (string, error) {
-	b.mark.Do(b.markSwept)
 	name := path.Join(dir, tempPrefix+rand.Text())
-	f, err := b.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	f, err := b.disk.Create(b.root, name)
 	if err != nil {
-		return "", err
+		return "", refusal(err)
 	}
-	_, err = f.Write(data)
+	err = b.disk.Write(f, data)
 	if err == nil {
-		err = b.sync(f)
+		err = b.disk.Sync(f)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		b.root.Remove(name)
-		return "", err
+		b.disk.Remove(b.root, name)
+		return "", refusal(err)
 	}
 	return name, nil
-}
-
-// published syncs the directory of a key whose entry has just changed. Others
-// may have seen the change, so a failure leaves the outcome unknown.
-func (b *Bucket) published(key string) error {
-	if err := b.syncDir(path.Dir(key)); err != nil {
-		return fmt.Errorf("%w: %w", bucket.ErrUnknown, err)
-	}
-	return nil
-}
-
-func (b *Bucket) syncDir(dir string) error {
-	f, err := b.root.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return b.sync(f)
-}
-
-// makeDirs makes a directory and those above it, and syncs the entry of each
-// one, also of those it finds: whoever made them may have been killed before.
-func (b *Bucket) makeDirs(dir string) error {
-	if dir == "." {
-		return nil
-	}
-	if info, err := b.root.Stat(dir); err == nil && info.IsDir() && b.kept.has(dir) {
-		return nil
-	}
-	if err := b.makeDirs(path.Dir(dir)); err != nil {
-		return err
-	}
-	if err := b.root.Mkdir(dir, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if err := b.syncDir(path.Dir(dir)); err != nil {
-		return err
-	}
-	b.kept.add(dir)
-	return nil
-}
-
-// synced remembers which directories are known to survive a power failure.
-type synced struct {
-	mu   sync.Mutex // guards dirs
-	dirs map[string]bool
-}
-
-const maxSynced = 10000 // remembered at most; those forgotten are synced again
-
-func (s *synced) has(dir string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.dirs[dir]
-}
-
-func (s *synced) add(dir string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dirs == nil || len(s.dirs) >= maxSynced {
-		s.dirs = map[string]bool{}
-	}
-	s.dirs[dir] = true
 }

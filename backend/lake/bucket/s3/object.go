@@ -214,6 +214,15 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	return err
 }
 
+// Sync implements [bucket.Bucket]. It sends nothing: an S3 service shows an object
+// only after it has stored it durably.
+func (b *Bucket) Sync(ctx context.Context, key string) error {
+	if err := b.checkKey("sync", key); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
 func (b *Bucket) untagged(verb, key string) error {
 	return onto.Errorf(onto.Unsupported, "%s %s: the service gave no ETag", verb, b.where(key)).
 		WithHint("use an S3 service with ETags; `onto doctor s3` tries it")

@@ -1,12 +1,12 @@
 //go:build linux || darwin || freebsd || dragonfly
 
-package sqlite
+package volume
 
 import "syscall"
 
-// freeBytes is how many bytes the volume of a file has free for users. It
+// Free is how many bytes the volume of a path has free for users. It
 // reports false if the system does not tell.
-func freeBytes(path string) (int64, bool) {
+func Free(path string) (int64, bool) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {
 		return 0, false

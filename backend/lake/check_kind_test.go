@@ -1,0 +1,49 @@
+package lake
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
+)
+
+// pipes is a bucket in which an object is something else than a file.
+type pipes struct {
+	bucket.Bucket
+	key string
+}
+
+func (b pipes) Get(ctx context.Context, key string, r bucket.Range, ifNot bucket.Tag) (bucket.Object, error) {
+	if key == b.key {
+		return bucket.Object{}, onto.Errorf(onto.Corrupt, "get %s: it is a named pipe: %w", key, bucket.ErrRefused).WithHint("remove it")
+	}
+	return b.Bucket.Get(ctx, key, r, ifNot)
+}
+
+// An object that the storage refuses to read is refused at once by whatever needs
+// it, and the doctor names it.
+func TestObjectThatCannotBeRead(t *testing.T) {
+	s := openSample(t, makeSample(t), time.Second)
+	manifest := s.tip().manifest
+	for _, key := range []string{headKey, s.tip().head.Catalog, *s.tip().head.ManifestPath, manifest.Files[0].Path} {
+		b := pipes{s.bucket, key}
+		l, err := Open(t.Context(), unclosed{b}, &Options{Trusted: true, Patience: time.Hour, unread: true}) // nothing waits that long
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.newestShelf(t.Context())
+		if key != manifest.Files[0].Path && (onto.CodeOf(err) != onto.Corrupt || !strings.Contains(err.Error(), key)) {
+			t.Errorf("reading: got %v, want an error that names %s", err, key)
+		}
+		found := checked(t, l)
+		if codesOf(found) != "check_stopped" || !strings.Contains(found[0].Message, key) || found[0].Remedy != "remove it" {
+			t.Errorf("%s: got %v, want check_stopped with its name", key, found)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+// Package volume tells how much room there is where a store is kept, and when that
+// is little.
+package volume
+
+import (
+	"fmt"
+
+	"github.com/ontologia/onto"
+)
+
+// enough is how many bytes should be free at least.
+const enough = 64 << 20
+
+// Low finds a volume that is almost full: what is free should hold a twentieth of
+// the store, and 64 MB at least. It reports false if there is enough room.
+func Low(free, size int64) (onto.Finding, bool) {
+	need := max(enough, size/20)
+	if free >= need {
+		return onto.Finding{}, false
+	}
+	return onto.Finding{
+		Code: "disk_low", Severity: onto.SeverityWarning,
+		Message: fmt.Sprintf("the volume has %.1f MB free, less than the %.1f MB that the store may need soon", megabytes(free), megabytes(need)),
+		Remedy:  "free disk space, or move the store to a larger volume",
+	}, true
+}
+
+func megabytes(n int64) float64 { return float64(n) / (1 << 20) }
