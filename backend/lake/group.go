@@ -54,6 +54,16 @@ func (m *member) decide(g *ground) {
 	}
 }
 
+// decided reports whether a member has its verdict.
+func (m *member) decided() bool {
+	select {
+	case <-m.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // verdict is what the caller of a draft is told.
 func (m *member) verdict(err error) (onto.Result, error) {
 	if err != nil {
@@ -94,7 +104,11 @@ func (b *Backend) submit(ctx context.Context, m *member) error {
 		}
 	case b.group.lead <- struct{}{}:
 		defer func() { <-b.group.lead }()
-		if members := b.group.take(); len(members) > 0 {
+		for !m.decided() { // a round may not have room for all who wait
+			members := b.group.take()
+			if len(members) == 0 {
+				break
+			}
 			b.publish(members)
 		}
 	}
@@ -120,12 +134,23 @@ func (g *group) leave(m *member) bool {
 	return i >= 0
 }
 
-// take takes everybody who waits.
+// takenBytes is how many bytes of metadata and comments one round has room for, so
+// that its manifest can be read again.
+const takenBytes = maxDocument / 4
+
+// take takes those who wait, as many as one round has room for, in their order.
 func (g *group) take() []*member {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	members := g.waiting
-	g.waiting = nil
+	n, bytes := 0, 0
+	for n < len(g.waiting) && (n == 0 || bytes <= takenBytes) {
+		if d := g.waiting[n].draft; d != nil {
+			bytes += len(d.Metadata) + len(d.Commit.Comment) + 1<<10
+		}
+		n++
+	}
+	members := g.waiting[:n:n]
+	g.waiting = slices.Clone(g.waiting[n:])
 	return members
 }
 

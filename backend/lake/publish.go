@@ -124,6 +124,9 @@ func (l *log) upload(ctx context.Context, objects []object) error {
 
 // create writes an object that nobody else writes.
 func (l *log) create(ctx context.Context, o object) error {
+	if err := o.readable(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, createTimes*l.set.patience)
 	defer cancel()
 	wait, unsure := l.waiter(), false
@@ -150,7 +153,7 @@ func (l *log) create(ctx context.Context, o object) error {
 
 // holds reports whether the storage has an object as it is to be written.
 func (l *log) holds(ctx context.Context, o object) bool {
-	found, err := l.b.Get(ctx, o.key, bucket.Range{}, "")
+	found, err := l.b.Get(ctx, o.key, bucket.Range{Max: max(1, int64(len(o.body)))}, "")
 	return err == nil && bytes.Equal(found.Data, o.body)
 }
 
