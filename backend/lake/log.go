@@ -131,6 +131,9 @@ func (l *log) readHeadOnce(ctx context.Context) (*head, []byte, bucket.Tag, erro
 		return nil, nil, "", oversized(headKey, err)
 	}
 	h, err := parseHead(object.Data)
+	if err != nil && int64(len(object.Data)) < object.Size {
+		object.Data = nil // it has come in part
+	}
 	return h, object.Data, object.Tag, err
 }
 
@@ -246,6 +249,9 @@ func (l *log) readAtMost(ctx context.Context, key string, size int64, parse func
 		}
 		if err == nil || definite(err) {
 			return err
+		}
+		if int64(len(object.Data)) < object.Size {
+			object.Data = nil // it has come in part
 		}
 		if err = oversized(key, err); looks.stays(object.Data, err) {
 			return err
