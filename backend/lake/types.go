@@ -55,6 +55,7 @@ func (t *types) layout(name typeName) *parquet.Layout {
 	defer t.mu.Unlock()
 	if t.layouts[name] == nil {
 		t.layouts[name] = parquet.NewLayout(name.Kind, name.Name, t.all)
+		t.layouts[name].Store = t.catalog.StoreID
 	}
 	return t.layouts[name]
 }

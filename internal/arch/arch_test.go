@@ -45,6 +45,7 @@ func may() map[string][]string {
 		"backend/lake/duck":              {".", "backend", "backend/lake/parquet", "filter", "internal/codec", "internal/exec", "internal/sqlgen", "internal/words", "github.com/duckdb"},
 		"backend/lake/parquet":           {".", "internal/codec", "github.com/apache/arrow-go"},
 		"backend/lake/bucket":            {},
+		"backend/lake/parquet/parquettest": {"github.com/apache/arrow-go/v18"},
 		"backend/lake/bucket/buckettest": {"backend/lake/bucket", "pgregory.net/rapid"},
 		"backend/lake/bucket/faulty":     {"backend/lake/bucket"},
 		"backend/lake/bucket/file":       {"backend/lake/bucket", "internal/flock"},
