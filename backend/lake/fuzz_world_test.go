@@ -229,7 +229,7 @@ func sealText(text []byte) []byte {
 // memory.
 func endure(t testing.TB, b bucket.Bucket) {
 	t.Helper()
-	for _, err := range useAll(t, b, 10*time.Millisecond, 0) {
+	for _, err := range useAll(t, b, time.Nanosecond, 0) {
 		if errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("it does not end: %v", err)
 		}

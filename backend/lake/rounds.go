@@ -170,7 +170,7 @@ func (l *log) file(ctx context.Context, f *fileEntry) ([]byte, error) {
 	var body []byte
 	err := l.readAtMost(ctx, f.Path, max(1, f.Bytes), func(data []byte) error {
 		if !l.whole(f, data) {
-			return damaged(f.Path, "it has %d bytes that are not the %d that were written", len(data), f.Bytes)
+			return damaged(f.Path, "it has %d bytes that are not those that were written: %d were", len(data), f.Bytes)
 		}
 		body = data
 		return nil
