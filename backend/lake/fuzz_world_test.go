@@ -192,7 +192,7 @@ func (m *mutation) change() {
 			at.cut()
 		}
 	case 2:
-		at.set(m.nodes[m.next(len(m.nodes))].get()) // of another place
+		at.set(copied(m.nodes[m.next(len(m.nodes))].get())) // of another place
 	case 3:
 		at.set(texts[m.next(len(texts))])
 	case 4:
@@ -214,6 +214,25 @@ func (m *mutation) change() {
 			}
 		}
 	}
+}
+
+// copied is a value that shares nothing with another one, which may hold it.
+func copied(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		c := map[string]any{}
+		for key, value := range v {
+			c[key] = copied(value)
+		}
+		return c
+	case []any:
+		c := make([]any, len(v))
+		for i := range v {
+			c[i] = copied(v[i])
+		}
+		return c
+	}
+	return v
 }
 
 // sealText gives a document the checksum that it would have.
