@@ -58,7 +58,7 @@ func (d document) try(t testing.TB, members bool, how []byte) {
 // fuzzDocument changes a document as the fuzzer likes.
 func fuzzDocument(f *testing.F, name string) {
 	d := documents()[name]
-	for seed := range byte(12) {
+	for seed := range byte(4) {
 		how := make([]byte, 24)
 		for i := range how {
 			how[i] = seed*37 + byte(i)*(seed+1)
@@ -88,7 +88,7 @@ func FuzzLock(f *testing.F)       { fuzzDocument(f, "lock") }
 // Documents that were changed at random, and have the checksum that they would have,
 // are refused or used: nothing panics, hangs or takes much memory.
 func TestRandomDocuments(t *testing.T) {
-	times := 12
+	times := 8
 	if backendtest.Soak() {
 		times = 400
 	}
