@@ -206,5 +206,7 @@ func lakeEntries() []Entry {
 		notice("schema_object_stale", "What is told about types under meta/schema is not what the catalog says. Other programs that go by it have wrong types.", indexes),
 		notice("objects_orphaned", "Attempts that lost or were killed have left objects behind, or others have taken their place. They cost room and nothing else.",
 			"Remove them: onto janitor shows what it would remove, onto janitor --apply does it."),
+		notice("objects_unknown", "Below the folders of a lake there are objects that it has not written: their names are not those of its writers, or another store or program has written them. Answers do not depend on them, and no janitor removes them.",
+			"Find out who wrote them, and move them elsewhere."),
 	}
 }

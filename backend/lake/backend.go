@@ -230,7 +230,7 @@ func (b *Backend) newest(ctx context.Context) (t *tip, err error) {
 // refresh returns the newest tip, with one request if it has not changed.
 func (l *log) refresh(ctx context.Context) (*tip, error) {
 	if t := l.last(); t != nil && t.tag != "" {
-		if _, err := l.b.Get(ctx, headKey, bucket.Range{}, t.tag); errors.Is(err, bucket.ErrNotModified) {
+		if _, err := l.b.Get(ctx, headKey, bucket.Range{Max: maxSmall}, t.tag); errors.Is(err, bucket.ErrNotModified) {
 			return t, nil
 		}
 	}

@@ -1,8 +1,11 @@
 package lake
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/ontologia/onto"
 )
@@ -53,14 +56,73 @@ func catalogPath(sequence int64, attempt string) string {
 // parseCatalog reads a catalog that a head names.
 func parseCatalog(path string, body []byte) (*catalog, error) {
 	c := new(catalog)
-	if err := json.Unmarshal(body, c); err != nil {
-		return nil, damaged(path, "it is not JSON: %w", err)
-	}
-	if err := checkSeal(path, body); err != nil {
+	if err := decode(path, body, c); err != nil {
 		return nil, err
 	}
-	if c.StoreID == "" || c.Attempt == "" {
-		return nil, damaged(path, "a member is missing")
+	if err := checkSeal(path, body, true); err != nil {
+		return nil, err
+	}
+	if c.StoreID == "" || c.Attempt == "" || !inRange(c.Through) {
+		return nil, damaged(path, "a member is missing or out of range")
+	}
+	for i := range c.Types {
+		if err := c.Types[i].check(); err != nil {
+			return nil, damaged(path, "the %s %.80q: %w", c.Types[i].Kind, c.Types[i].Name, err)
+		}
+	}
+	for i := range c.Checkpoints {
+		if err := c.Checkpoints[i].check(maxLevel); err != nil {
+			return nil, damaged(path, "%w", err)
+		}
+	}
+	for _, t := range c.Tables {
+		for i := range t.Files {
+			if err := t.Files[i].check(); err != nil {
+				return nil, damaged(path, "%w", err)
+			}
+		}
 	}
 	return c, nil
+}
+
+// leastField is how many bytes of a schema a field takes at least.
+const leastField = 12
+
+// check tells what no version of a type can say; nil for nothing.
+func (e *schemaEntry) check() error {
+	switch {
+	case !isKind(e.Kind) || e.Name == "":
+		return errors.New("it is no type")
+	case bytes.Count(e.Schema, []byte("{"))*leastField > len(e.Schema)+shortList || len(e.Flags) > 2*len(e.Schema)+shortList:
+		return fmt.Errorf("version %d has %d bytes of fields that are too short to be any", e.Version, len(e.Schema))
+	case e.Version < 1 || e.Version > math.MaxInt32:
+		return fmt.Errorf("it has a version %d", e.Version)
+	case !inRange(e.Since):
+		return fmt.Errorf("version %d begins with commit %d", e.Version, e.Since)
+	case e.End != nil && !inRange(e.End.Commit, e.End.Versions):
+		return fmt.Errorf("version %d ended with commit %d, and %d versions of it", e.Version, e.End.Commit, e.End.Versions)
+	case e.Upgrader != nil && !inRange(int64(e.Upgrader.FromVersion)):
+		return fmt.Errorf("version %d comes from version %d", e.Version, e.Upgrader.FromVersion)
+	}
+	return nil
+}
+
+// fits tells what keeps a catalog from being that of a head; nil for nothing.
+func (c *catalog) fits(h *head) error {
+	switch n, _ := parseKey(h.Catalog); {
+	case c.StoreID != h.StoreID:
+		return errors.New("it belongs to another store")
+	case c.Attempt != n.attempt:
+		return fmt.Errorf("it is that of attempt %.40q", c.Attempt)
+	case c.Through > h.CommitID || c.covered() > h.CommitID:
+		return fmt.Errorf("it names files up to commit %d and checkpoints up to %d, and the newest commit is %d", c.Through, c.covered(), h.CommitID)
+	}
+	next := int64(1)
+	for _, e := range c.Checkpoints {
+		if e.First != next {
+			return fmt.Errorf("the checkpoint of commits %d to %d does not follow the one before", e.First, e.Last)
+		}
+		next = e.Last + 1
+	}
+	return nil
 }

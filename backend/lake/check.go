@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -73,6 +74,8 @@ type checker struct {
 	lists  *listing                 // what checkpoints say of the rounds
 	listed []roundEntry             // all manifests, newest first; nil until they are needed
 
+	oversized sync.Map // by key: what the error said of an object that is larger than it can be
+
 	quick bool            // only the head and what it names
 	seen  map[string]bool // attempts of rounds that the log leads to; nil if nobody wants to know
 }
@@ -128,9 +131,14 @@ func (c *checker) warn(code, remedy, format string, args ...any) error {
 // the way from the storage may be at fault.
 const secondLooks = 2
 
-// read reads an object that should be there. Nil means that it is missing. Fit, if
+// read reads a document that should be there. Nil means that it is missing. Fit, if
 // not nil, tells whether it is as it was written; if not it is read again.
 func (c *checker) read(key string, fit func(body []byte) bool) ([]byte, error) {
+	return c.readAtMost(key, maxDocument, fit)
+}
+
+// readAtMost is read for objects of a size. One that is larger is empty; why says so.
+func (c *checker) readAtMost(key string, size int64, fit func(body []byte) bool) ([]byte, error) {
 	if bucket.CheckKey(key) != nil {
 		return nil, nil // no object can have that name
 	}
@@ -139,7 +147,11 @@ func (c *checker) read(key string, fit func(body []byte) bool) ([]byte, error) {
 		if err := c.b.usable(c.ctx); err != nil {
 			return nil, err
 		}
-		object, err := c.b.log.b.Get(c.ctx, key, bucket.Range{}, "")
+		object, err := c.b.log.b.Get(c.ctx, key, bucket.Range{Max: max(1, size)}, "")
+		if errors.Is(err, bucket.ErrTooLarge) {
+			c.oversized.Store(key, firstLine(err))
+			return []byte{}, nil
+		}
 		missing := errors.Is(err, bucket.ErrNotFound)
 		seen := err == nil || missing
 		switch {
@@ -189,5 +201,14 @@ func shown(key string) string {
 
 // flawed reports an object that cannot be what was written.
 func (c *checker) flawed(key string, err error) error {
-	return c.report("object_damaged", "%s: %s", key, firstLine(withoutKey(err)))
+	return c.report("object_damaged", "%s: %s", key, c.why(key, firstLine(withoutKey(err))))
+}
+
+// why tells that an object was not read since it is too large; otherwise what else
+// is wrong with it.
+func (c *checker) why(key, otherwise string) string {
+	if text, ok := c.oversized.Load(key); ok {
+		return text.(string)
+	}
+	return otherwise
 }

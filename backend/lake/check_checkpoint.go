@@ -2,7 +2,7 @@ package lake
 
 import (
 	"cmp"
-	"encoding/json"
+	"errors"
 	"hash/maphash"
 	"slices"
 )
@@ -90,11 +90,13 @@ func (c *checker) readCheckpoint(e *checkpointEntry) (*checkpoint, error) {
 	case body == nil:
 		return nil, c.missing(e.Path)
 	case hashOf(body) != e.SHA256:
-		return nil, c.report("object_damaged", "%s: it is not what was written", e.Path)
-	case json.Unmarshal(body, doc) != nil:
+		return nil, c.flawed(e.Path, errors.New("it is not what was written"))
+	case decode(e.Path, body, doc) != nil:
 		return nil, c.report("object_damaged", "%s: it is not a checkpoint", e.Path)
 	case doc.StoreID != c.head.StoreID:
 		return nil, c.foreign(e.Path, doc.StoreID)
+	case slices.ContainsFunc(doc.Children, func(k checkpointEntry) bool { return k.Level < 0 || k.Level >= e.Level }):
+		return nil, c.report("checkpoint_differs", "%s: it is of level %d and names a checkpoint that cannot be below it", e.Path, e.Level)
 	case doc.First != e.First || doc.Last != e.Last:
 		return nil, c.report("checkpoint_differs", "%s: it lists commits %d to %d, where %d to %d are due", e.Path, doc.First, doc.Last, e.First, e.Last)
 	}

@@ -316,7 +316,7 @@ func typeFaults() []fault {
 			edit("City", 1, func(e *schemaEntry) { e.End.Commit-- })(s)
 			return s.tip().catalog.Tables[0].Files[0].Path
 		}},
-		{"an end before the beginning", "schema_end", edit("Ghost", 1, func(e *schemaEntry) { e.End.Commit = -1 })},
+		{"an end before the beginning", "schema_end", edit("Ghost", 1, func(e *schemaEntry) { e.End.Commit = 0 })},
 		{"versions that were not purged", "schema_end", edit("City", 1, func(e *schemaEntry) { e.End.Versions = 3 })},
 		{"an upgrader of two kinds", "upgrader_form", edit("Person", 2, func(e *schemaEntry) { e.Upgrader = &onto.Upgrader{Func: true, Program: "."} })},
 		{"an upgrader from nowhere", "upgrader_unknown", edit("Person", 2, func(e *schemaEntry) { e.Upgrader = &onto.Upgrader{RenamedFrom: "Nobody", FromVersion: 1} })},

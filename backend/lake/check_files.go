@@ -83,10 +83,10 @@ func (w *walk) replaced() error {
 	bad := make([]bool, len(w.old))
 	err := sideBySide(len(w.old), func(i int) error {
 		f := &w.old[i]
-		if _, err := w.b.log.b.Get(w.ctx, f.Path, bucket.Range{Length: 1}, ""); errors.Is(err, bucket.ErrNotFound) {
+		if _, err := w.b.log.b.Get(w.ctx, f.Path, bucket.Range{Length: 1, Max: max(1, f.Bytes)}, ""); errors.Is(err, bucket.ErrNotFound) {
 			return nil
 		}
-		body, err := w.read(f.Path, f.fits)
+		body, err := w.readAtMost(f.Path, f.Bytes, f.fits)
 		bad[i] = err == nil && body != nil && !f.fits(body)
 		return err
 	})
@@ -108,7 +108,7 @@ func (f *fileEntry) fits(body []byte) bool {
 func (c *checker) bodies(files []fileEntry) ([][]byte, error) {
 	list := make([][]byte, len(files))
 	err := sideBySide(len(files), func(i int) (err error) {
-		list[i], err = c.read(files[i].Path, files[i].fits)
+		list[i], err = c.readAtMost(files[i].Path, files[i].Bytes, files[i].fits)
 		return err
 	})
 	return list, err
@@ -221,7 +221,7 @@ func (h *history) take(f *fileEntry, body []byte) (bool, error) {
 		return false, h.missing(f.Path)
 	case !f.fits(body):
 		h.lose(f)
-		return false, h.report("object_damaged", "%s: it has %d bytes that are not the %d that were written", f.Path, len(body), f.Bytes)
+		return false, h.flawed(f.Path, fmt.Errorf("it has %d bytes that are not the %d that were written", len(body), f.Bytes))
 	}
 	err := h.file(f, body)
 	h.read = append(h.read, *f)

@@ -30,7 +30,7 @@ func (c *checker) readHead() (*head, error) {
 		}
 		return h, err
 	}
-	body, err := c.read(headKey, func(body []byte) bool { _, bad := parseHead(body); return bad == nil })
+	body, err := c.readAtMost(headKey, maxSmall, func(body []byte) bool { _, bad := parseHead(body); return bad == nil })
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (c *checker) readHead() (*head, error) {
 
 // headFlaw reports a head that is gone, damaged, or older than one that was seen.
 func (c *checker) headFlaw(err error) error {
-	body, again := c.read(headKey, nil)
+	body, again := c.readAtMost(headKey, maxSmall, nil)
 	if again != nil {
 		return again
 	}
@@ -59,7 +59,7 @@ func (c *checker) headFlaw(err error) error {
 		case bad == nil:
 			return c.report("head_rewound", "%s: %s", headKey, firstLine(err))
 		}
-		code, what = "object_damaged", firstLine(withoutKey(bad))
+		code, what = "object_damaged", c.why(headKey, firstLine(withoutKey(bad)))
 	}
 	t, err := c.traces()
 	switch {

@@ -9,9 +9,13 @@ import (
 // tallyPage is how many commits a page of a tally is about.
 const tallyPage = 1024
 
+// tallyLone is how many versions of commits that do not exist are told apart.
+const tallyLone = 1024
+
 // tally is a number for each commit. It holds pages for those that were added to.
 type tally struct {
 	pages  map[int64]*[tallyPage]int32
+	lone   int    // pages that were made for versions, and not for commits
 	hidden []span // commits whose numbers damage hides
 }
 
@@ -24,6 +28,11 @@ func (t *tally) add(commit int64, n int) {
 		t.pages = map[int64]*[tallyPage]int32{}
 	}
 	page := t.pages[commit/tallyPage]
+	if page == nil && n < 0 { // no commit that the log leads to is near
+		if t.lone++; t.lone > tallyLone {
+			return
+		}
+	}
 	if page == nil {
 		page = new([tallyPage]int32)
 		t.pages[commit/tallyPage] = page

@@ -212,7 +212,7 @@ func (s *sample) editRound(n int, edit func(m *manifest)) string {
 func (s *sample) editHead(edit func(h *head)) string {
 	h := *s.tip().head
 	edit(&h)
-	s.write(headKey, encode(&h))
+	s.write(headKey, encodeSealed(&h))
 	return headKey
 }
 
@@ -222,7 +222,7 @@ func (s *sample) editCatalog(edit func(c *catalog)) string {
 	c, err := parseCatalog(path, s.read(path))
 	s.must(err)
 	edit(c)
-	s.write(path, encode(c))
+	s.write(path, encodeSealed(c))
 	return path
 }
 

@@ -186,7 +186,7 @@ func TestSurvey(t *testing.T) {
 	s.must(err)
 	want("", "", "")
 
-	_, err = b.Create(t.Context(), "commits/9-lost/manifest.json", []byte("left behind"))
+	_, err = b.Create(t.Context(), "commits/9-LOSTLOSTLOSTLOST/manifest.json", encode(&manifest{StoreID: s.tip().head.StoreID}))
 	s.must(err)
 	lease, err := l.Acquire(t.Context(), &backend.LeaseRequest{Name: onto.WriteLease, Owner: "me", TTL: time.Minute})
 	s.must(err)

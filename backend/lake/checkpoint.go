@@ -2,7 +2,6 @@ package lake
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -46,6 +45,67 @@ type checkpointEntry struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"content_sha256"`
 	Level  int    `json:"level,omitempty"`
+}
+
+// maxLevel is more levels than there are commits for.
+const maxLevel = 8
+
+// check tells what is wrong with the entry of a checkpoint of up to a level; nil for
+// nothing.
+func (e *checkpointEntry) check(level int) error {
+	n, ok := parseKey(e.Path)
+	switch {
+	case !isRange(e.First, e.Last) || e.Level < 0 || e.Level > level || !isHex(e.SHA256, 64):
+		return fmt.Errorf("the checkpoint of commits %d to %d has the level %d, or a hash that is none", e.First, e.Last, e.Level)
+	case !ok || n.role != checkpointRole || n.number != e.Last:
+		return fmt.Errorf("%.200q is not where the checkpoint of commits %d to %d can be", e.Path, e.First, e.Last)
+	}
+	return nil
+}
+
+// fits tells what keeps a checkpoint from being the one that an entry names; nil for
+// nothing. What it lists follows each other, and levels fall, so that whoever goes
+// down comes to an end.
+func (d *checkpoint) fits(e *checkpointEntry) error {
+	if d.First != e.First || d.Last != e.Last || (e.Level == 0) != (len(d.Children) == 0) || (e.Level > 0) != (len(d.Rounds) == 0) {
+		return fmt.Errorf("it lists commits %d to %d with %d rounds and %d checkpoints, where %d to %d of level %d are due",
+			d.First, d.Last, len(d.Rounds), len(d.Children), e.First, e.Last, e.Level)
+	}
+	next := d.First
+	for i := range d.Rounds {
+		r := &d.Rounds[i]
+		if err := r.check(); err != nil {
+			return err
+		}
+		for j := range r.Files {
+			if err := r.Files[j].check(); err != nil {
+				return err
+			}
+		}
+		if r.First != next {
+			return fmt.Errorf("the round of commits %d to %d does not follow the one before", r.First, r.Last)
+		}
+		next = r.Last + 1
+	}
+	for i := range d.Children {
+		c := &d.Children[i]
+		if err := c.check(e.Level - 1); err != nil {
+			return err
+		}
+		if c.First != next {
+			return fmt.Errorf("the checkpoint of commits %d to %d does not follow the one before", c.First, c.Last)
+		}
+		next = c.Last + 1
+	}
+	if next != d.Last+1 {
+		return fmt.Errorf("what it lists ends with commit %d, not %d", next-1, d.Last)
+	}
+	for _, k := range d.Keys {
+		if k.Commit < d.First || k.Commit > d.Last || !isHex(k.Hash, 16) {
+			return fmt.Errorf("it has an idempotency key of commit %d", k.Commit)
+		}
+	}
+	return nil
 }
 
 func (e *checkpointEntry) holds(commit int64) bool { return e.First <= commit && commit <= e.Last }
@@ -99,7 +159,9 @@ func (l *log) checkpoint(ctx context.Context) error {
 func (l *log) nextCheckpoint(ctx context.Context, t *tip) (*checkpoint, int, error) {
 	if level, ok := t.catalog.fullLevel(); ok {
 		doc, err := l.branch(ctx, t, t.catalog.Checkpoints[len(t.catalog.Checkpoints)-checkpointBranches:])
-		return doc, level + 1, err
+		if err != nil || len(doc.Keys) <= maxKeys {
+			return doc, level + 1, err
+		}
 	}
 	if t.head.CommitID-t.catalog.covered() < checkpointRounds { // there are no more rounds than commits
 		return nil, 0, nil
@@ -116,6 +178,10 @@ func (l *log) nextCheckpoint(ctx context.Context, t *tip) (*checkpoint, int, err
 	}
 	return doc, 0, nil
 }
+
+// maxKeys is how many idempotency keys a checkpoint has room for. Those that have
+// more between them stay as they are.
+const maxKeys = maxDocument / 96
 
 // fullLevel reports whether the newest checkpoints are enough for one of the next
 // level, and which level they have.
@@ -183,8 +249,14 @@ func (l *log) readCheckpoint(ctx context.Context, e *checkpointEntry) (*checkpoi
 			return damaged(e.Path, "it is not what was written")
 		}
 		doc = new(checkpoint)
-		if err := json.Unmarshal(body, doc); err != nil {
-			return damaged(e.Path, "it is not JSON: %w", err)
+		if err := decode(e.Path, body, doc); err != nil {
+			return err
+		}
+		if err := doc.fits(e); err != nil {
+			return damaged(e.Path, "%w", err)
+		}
+		if t := l.last(); t != nil && doc.StoreID != t.head.StoreID {
+			return damaged(e.Path, "it belongs to another store")
 		}
 		return nil
 	})

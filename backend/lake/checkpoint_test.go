@@ -3,6 +3,7 @@ package lake
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func plainLog(b bucket.Bucket, name string) *log {
 	n := 0
 	return &log{b: b, set: settings{
 		now:     time.Now,
-		attempt: func() string { n++; return fmt.Sprintf("%s%06d", name, n) },
+		attempt: func() string { n++; return fmt.Sprintf("%s%0*d", strings.ToUpper(name), attemptDigits-len(name), n) },
 		jitter:  func(int64) int64 { return 0 },
 		runtime: name, patience: time.Second,
 	}}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -259,26 +257,6 @@ func snapshotPath(t typeName, first, last int64, attempt string, part int) strin
 		attempt = fmt.Sprintf("%s.%d", attempt, part+1)
 	}
 	return fmt.Sprintf("snapshots/%s/%s-%d-%d-%s.parquet", folderOf(t.Kind), bucket.Escape(t.Name), first, last, attempt)
-}
-
-// parseSnapshotPath reads what the key of such a file tells.
-func parseSnapshotPath(key string) (fileEntry, bool) {
-	folder, name, ok := strings.Cut(strings.TrimPrefix(key, "snapshots/"), "/")
-	parts := strings.Split(name, "-")
-	if n := len(parts); ok && n >= 4 && strings.HasPrefix(key, "snapshots/") {
-		f := fileEntry{Kind: onto.KindEntity, Path: key}
-		if folder == folderOf(onto.KindRelation) {
-			f.Kind = onto.KindRelation
-		}
-		var err error
-		if f.Type, err = bucket.Unescape(strings.Join(parts[:n-3], "-")); err != nil {
-			return f, false
-		}
-		f.First, _ = strconv.ParseInt(parts[n-3], 10, 64)
-		f.Last, _ = strconv.ParseInt(parts[n-2], 10, 64)
-		return f, f.First > 0 && f.Last >= f.First
-	}
-	return fileEntry{}, false
 }
 
 // replace publishes that files have taken the place of others; none, if those held

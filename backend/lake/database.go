@@ -2,8 +2,10 @@ package lake
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"path/filepath"
+	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -38,8 +40,31 @@ func ask[T any](ctx context.Context, d database, c *scope, question func(e *duck
 			yield(none, err)
 			return
 		}
-		question(e, own, left, right)(yield)
+		question(e, own, left, right)(func(v T, err error) bool { return yield(v, c.named(err)) })
 	}
+}
+
+// named tells which objects an error of DuckDB is about: it knows only local copies,
+// or none.
+func (c *scope) named(err error) error {
+	if code := onto.CodeOf(err); err == nil || code != onto.TooLarge && code != onto.Corrupt && code != onto.Unavailable {
+		return err
+	}
+	n, first := 0, ""
+	for _, t := range []*table{c.own, c.left, c.right} {
+		for i := 0; t != nil && i < len(t.files); i++ {
+			if f := &t.files[i]; f.SHA256 != "" && strings.Contains(err.Error(), f.SHA256) {
+				return onto.Errorf(onto.CodeOf(err), "%s: %w", f.Path, err)
+			}
+			if n++; n == 1 {
+				first = t.files[i].Path
+			}
+		}
+	}
+	if n > 1 {
+		first = fmt.Sprintf("%s and %d other files", first, n-1)
+	}
+	return onto.Errorf(onto.CodeOf(err), "%s: %w", first, err)
 }
 
 // sources fetches what a question is about.

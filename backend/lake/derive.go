@@ -306,10 +306,10 @@ func (l *log) amend(ctx context.Context, key string, should func(old []byte) ([]
 }
 
 func (l *log) amendOnce(ctx context.Context, key string, should func(old []byte) ([]byte, error)) (bucket.Tag, error) {
-	o, err := l.b.Get(ctx, key, bucket.Range{}, "")
+	o, err := l.b.Get(ctx, key, bucket.Range{Max: maxDocument}, "")
 	missing := errors.Is(err, bucket.ErrNotFound)
 	if err != nil && !missing {
-		return "", err
+		return "", oversized(key, err)
 	}
 	if !missing && o.Data == nil {
 		o.Data = []byte{} // it is there

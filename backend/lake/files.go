@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -32,6 +33,7 @@ type reader struct {
 	open   map[string]*openFile
 	order  []string // of open, least recently used first
 	prints prints
+	vetted map[string]fileEntry // by hash: that were looked at
 }
 
 // openFile is a local copy that is open.
@@ -42,40 +44,65 @@ type openFile struct {
 	evicted bool
 	close   func()
 
-	mu      sync.Mutex     // guards decoded, and is held while it is read
+	mu      sync.Mutex     // guards what follows, and is held while it is read
 	decoded []onto.Version // all of a small file; nil until it is needed
+	bytes   int64          // that they take
+	wide    bool           // it is small and takes too much memory for that
 }
 
 // fetchBytes is how much is fetched at the same time; a file that is larger is
 // fetched alone.
 const fetchBytes = 128 << 20
 
-// smallFile is up to how many bytes a file is decoded once and kept so.
-const smallFile = 16 << 10
+const (
+	// smallFile is up to how many bytes a file is decoded once and kept so.
+	smallFile = 16 << 10
+	// keptBytes is how much memory such a file may take then.
+	keptBytes = 4 << 20
+	// plainBytes is how much memory the versions may take that a question reads in
+	// process.
+	plainBytes = 64 << 20
+	// versionBytes is what a version takes besides its key and its fields.
+	versionBytes = 192
+)
 
-// versions returns all versions of the file. Nobody may change them.
-func (o *openFile) versions(ctx context.Context) ([]onto.Version, error) {
+// errUnfolds tells that a file takes more memory than there is for it. It is read in
+// another way then, a bit at a time.
+var errUnfolds = errors.New("the file unfolds to more than is read at once")
+
+// versions returns all versions of the file, and how much memory they take. Nobody
+// may change them. It fails with errUnfolds if that is more than a limit.
+func (o *openFile) versions(ctx context.Context, limit int64) (list []onto.Version, bytes int64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.decoded != nil {
-		return o.decoded, nil
+	if o.decoded != nil && o.bytes <= limit {
+		return o.decoded, o.bytes, nil
 	}
-	list := make([]onto.Version, 0, o.entry.Rows)
+	if bytes = o.entry.Rows * versionBytes; bytes > limit {
+		return nil, bytes, errUnfolds
+	}
+	list = make([]onto.Version, 0, o.entry.Rows)
 	for v, err := range o.All(ctx) {
 		if err != nil {
-			return nil, onto.Errorf(onto.CodeOf(err), "%s: %w", o.entry.Path, err)
+			return nil, bytes, onto.Errorf(onto.CodeOf(err), "%s: %w", o.entry.Path, err)
+		}
+		if bytes += int64(len(v.Key) + len(v.Left) + len(v.Right) + len(v.Instance) + len(v.Fields)); bytes > limit {
+			return nil, bytes, errUnfolds
 		}
 		list = append(list, v)
 	}
-	if o.entry.Bytes <= smallFile {
-		o.decoded = list
+	if o.entry.Bytes <= smallFile && bytes <= keptBytes {
+		o.decoded, o.bytes = list, bytes
 	}
-	return list, nil
+	return list, bytes, nil
 }
 
 func newReader(l *log, c *cache.Cache) *reader {
 	_, near := l.b.(bucket.Local)
-	return &reader{log: l, cache: c, near: near, room: semaphore.NewWeighted(fetchBytes), open: map[string]*openFile{}, prints: newPrints()}
+	return &reader{
+		log: l, cache: c, near: near, room: semaphore.NewWeighted(fetchBytes),
+		open: map[string]*openFile{}, prints: newPrints(), vetted: map[string]fileEntry{},
+	}
 }
 
 // object is a file as the cache knows it.
@@ -175,16 +202,16 @@ func newOpenFile(h io.ReaderAt, close func(), f *fileEntry) (o *openFile, err er
 // find returns the newest version up to a commit of each identity that the file
 // has one of.
 func (o *openFile) find(ctx context.Context, ids []onto.Identity, at int64) ([]onto.Version, error) {
-	if o.entry.Bytes > smallFile {
+	all, small, err := o.small(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !small {
 		list, err := o.Find(ctx, ids, at)
 		if err != nil {
 			return nil, onto.Errorf(onto.CodeOf(err), "%s: %w", o.entry.Path, err)
 		}
 		return list, nil
-	}
-	all, err := o.versions(ctx)
-	if err != nil {
-		return nil, err
 	}
 	var list []onto.Version
 	for _, id := range ids {
@@ -197,6 +224,59 @@ func (o *openFile) find(ctx context.Context, ids []onto.Identity, at int64) ([]o
 	}
 	return list, nil
 }
+
+// small returns all versions of a file that is decoded once and kept so. It reports
+// false if it is none.
+func (o *openFile) small(ctx context.Context) ([]onto.Version, bool, error) {
+	o.mu.Lock()
+	wide := o.wide || o.entry.Bytes > smallFile
+	o.mu.Unlock()
+	if wide {
+		return nil, false, nil
+	}
+	all, _, err := o.versions(ctx, keptBytes)
+	if errors.Is(err, errUnfolds) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.wide = true
+		return nil, false, nil
+	}
+	return all, err == nil, err
+}
+
+// vet makes sure that files which another engine is about to read are what is said of
+// them, as far as that shows without reading their rows. Files never change, so each
+// is looked at once.
+func (r *reader) vet(files []fileEntry, paths []string) error {
+	for i := range files {
+		f := &files[i]
+		r.mu.Lock()
+		known := r.vetted[f.SHA256] == *f
+		r.mu.Unlock()
+		if known {
+			continue
+		}
+		o, err := openLocal(paths[i], func() {}, f)
+		if err != nil {
+			return err
+		}
+		err = o.CheckTyped()
+		o.close()
+		if err != nil {
+			return onto.Errorf(onto.CodeOf(err), "%s: %w", f.Path, err)
+		}
+		r.mu.Lock()
+		if len(r.vetted) >= vettedFiles {
+			clear(r.vetted)
+		}
+		r.vetted[f.SHA256] = *f
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+// vettedFiles is how many files are remembered that were looked at.
+const vettedFiles = 64 << 10
 
 // pick takes an open file into use.
 func (r *reader) pick(path string) *openFile {

@@ -58,6 +58,16 @@ func (m *member) decide(g *ground) {
 	}
 }
 
+// decided reports whether a member has its verdict.
+func (m *member) decided() bool {
+	select {
+	case <-m.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // verdict is what the caller of a draft is told.
 func (m *member) verdict(err error) (onto.Result, error) {
 	if err != nil {
@@ -119,7 +129,11 @@ func (b *Backend) leadGroup(ctx context.Context, m *member) error {
 		return err
 	}
 	defer done()
-	if members := b.group.take(); len(members) > 0 {
+	for !m.decided() { // a round may not have room for all who wait
+		members := b.group.take()
+		if len(members) == 0 {
+			break
+		}
 		b.publish(members)
 	}
 	return nil
@@ -131,7 +145,7 @@ func (b *Backend) leadGroup(ctx context.Context, m *member) error {
 // others may be waiting for it.
 func (b *Backend) turn(ctx context.Context, m *member) (done func(), err error) {
 	local, ok := b.log.b.(bucket.Local)
-	if !ok || m.isDone() || m.keepsOut() {
+	if !ok || m.decided() || m.keepsOut() {
 		return func() {}, nil
 	}
 	done, err = local.Turn(ctx, b.opts.Patience, func() { b.prepare(ctx, m) })
@@ -161,16 +175,6 @@ func (b *Backend) prepare(ctx context.Context, m *member) {
 	_, _ = b.groundOn(ctx, s, []*member{m})
 }
 
-// isDone reports whether the member has its verdict.
-func (m *member) isDone() bool {
-	select {
-	case <-m.done:
-		return true
-	default:
-		return false
-	}
-}
-
 // keepsOut reports whether the member has the write lease, so that nobody else can
 // commit.
 func (m *member) keepsOut() bool {
@@ -192,12 +196,23 @@ func (g *group) leave(m *member) bool {
 	return i >= 0
 }
 
-// take takes everybody who waits.
+// takenBytes is how many bytes of metadata and comments one round has room for, so
+// that its manifest can be read again.
+const takenBytes = maxDocument / 4
+
+// take takes those who wait, as many as one round has room for, in their order.
 func (g *group) take() []*member {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	members := g.waiting
-	g.waiting = nil
+	n, bytes := 0, 0
+	for n < len(g.waiting) && (n == 0 || bytes <= takenBytes) {
+		if d := g.waiting[n].draft; d != nil {
+			bytes += len(d.Metadata) + len(d.Commit.Comment) + 1<<10
+		}
+		n++
+	}
+	members := g.waiting[:n:n]
+	g.waiting = slices.Clone(g.waiting[n:])
 	return members
 }
 

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/ontologia/onto"
@@ -66,26 +68,51 @@ func hashOf(body []byte) string {
 // parseHead reads a head. Anything may stand there.
 func parseHead(body []byte) (*head, error) {
 	h := new(head)
-	if err := json.Unmarshal(body, h); err != nil {
-		return nil, damaged(headKey, "it is not JSON: %w", err)
+	if err := decode(headKey, body, h); err != nil {
+		return nil, err
 	}
 	if h.Format > Format {
 		return nil, onto.Errorf(onto.Unsupported, "%s: format %d, this program reads up to %d", headKey, h.Format, Format).
 			WithHint("use a newer onto")
 	}
-	if err := checkSeal(headKey, body); err != nil {
-		return nil, err
-	}
-	switch {
-	case h.Format < 1 || h.StoreID == "":
+	if h.Format < 1 || h.StoreID == "" {
 		return nil, onto.Errorf(onto.Unsupported, "%s: it is not the head of a lake of this program", headKey).
 			WithHint("name another bucket or prefix")
-	case h.Sequence < 1 || h.Attempt == "" || h.Catalog == "" || h.CommitID < 0 || len(h.Recent) > recentAttempts:
-		return nil, damaged(headKey, "a member is missing or out of range")
-	case (h.CommitID == 0) != (h.ManifestPath == nil):
-		return nil, damaged(headKey, "commit %d and its manifest do not go together", h.CommitID)
+	}
+	if err := checkSeal(headKey, body, true); err != nil {
+		return nil, err
+	}
+	if err := h.check(); err != nil {
+		return nil, damaged(headKey, "%w", err)
 	}
 	return h, nil
+}
+
+// check tells what no head can say; nil for nothing.
+func (h *head) check() error {
+	catalog, ok := parseKey(h.Catalog)
+	switch {
+	case h.Sequence < 1 || h.Attempt == "" || h.Catalog == "" || len(h.Recent) > recentAttempts || !inRange(h.Sequence, h.CommitID, h.Turn):
+		return errors.New("a member is missing or out of range")
+	case !ok || catalog.role != catalogRole || catalog.number > h.Sequence:
+		return fmt.Errorf("%q is no catalog of head %d", h.Catalog, h.Sequence)
+	case (h.CommitID == 0) != (h.ManifestPath == nil):
+		return fmt.Errorf("commit %d and its manifest do not go together", h.CommitID)
+	}
+	if h.ManifestPath != nil {
+		if n, ok := parseKey(*h.ManifestPath); !ok || n.role != manifestRole || n.number != h.CommitID {
+			return fmt.Errorf("%q is not the manifest of commit %d", *h.ManifestPath, h.CommitID)
+		}
+	}
+	if _, err := codec.ParseTime(h.UpdatedAt); err != nil {
+		return fmt.Errorf("updated_at: %w", err)
+	}
+	for name, epoch := range h.Locks {
+		if err := onto.CheckLeaseName(name); err != nil || epoch < 1 || epoch > maxNumber {
+			return fmt.Errorf("the lease %.80q with the epoch %d cannot be", name, epoch)
+		}
+	}
+	return nil
 }
 
 // damaged is the error for an object that is not as it was written.

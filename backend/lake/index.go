@@ -2,7 +2,6 @@ package lake
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
@@ -54,7 +53,7 @@ func (x *index) ahead(s *shelf) bool {
 // index that was made from a later head stays, if there is such a head.
 func (l *log) nextIndex(ctx context.Context, s *shelf, t typeName, old []byte) ([]byte, error) {
 	x := new(index)
-	if old == nil || json.Unmarshal(old, x) != nil || !x.ahead(s) {
+	if old == nil || decode(indexKey(t), old, x) != nil || !x.ahead(s) {
 		return encode(indexOf(s, t)), nil
 	}
 	now, err := l.refresh(ctx)

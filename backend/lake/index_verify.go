@@ -186,7 +186,7 @@ func (b *Backend) surveySchema(ctx context.Context, o schemaObject) (indexFaults
 func (b *Backend) readDerived(ctx context.Context, key string) ([]byte, error) {
 	wait := b.log.waiter()
 	for {
-		o, err := b.log.b.Get(ctx, key, bucket.Range{}, "")
+		o, err := b.log.b.Get(ctx, key, bucket.Range{Max: maxDocument}, "")
 		switch {
 		case err == nil && o.Data == nil:
 			return []byte{}, nil
@@ -194,6 +194,8 @@ func (b *Backend) readDerived(ctx context.Context, key string) ([]byte, error) {
 			return o.Data, nil
 		case errors.Is(err, bucket.ErrNotFound):
 			return nil, nil
+		case errors.Is(err, bucket.ErrTooLarge):
+			return []byte{}, nil // no object of its name is so large
 		case definite(err):
 			return nil, err
 		}
@@ -222,8 +224,8 @@ func judgeIndex(s *shelf, t typeName, body []byte) indexFaults {
 		return found
 	}
 	x := new(index)
-	if err := json.Unmarshal(body, x); err != nil {
-		found.warn("index_damaged", "it cannot be read: %v", err)
+	if err := decode(indexKey(t), body, x); err != nil {
+		found.warn("index_damaged", "it cannot be read: %v", withoutKey(err))
 		return found
 	}
 	found.repair.Before = len(x.Entries)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -30,6 +31,7 @@ type Orphan struct {
 type OrphanPlan struct {
 	Orphans []Orphan // by key
 	Bytes   int64
+	Foreign []Foreign // that the store has not written, by key: they stay
 }
 
 // PlanJanitor finds what can be removed of the objects that are older than a grace
@@ -89,13 +91,42 @@ func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*OrphanPlan
 	if err != nil {
 		return nil, err
 	}
-	return needed.orphans(entries, grace), nil
+	plan := needed.orphans(entries, grace)
+	return plan, l.spare(ctx, plan, needed, t.head.StoreID)
 }
+
+// spare takes out of a plan what the store has not written.
+func (l *log) spare(ctx context.Context, plan *OrphanPlan, n *need, store string) error {
+	why := make([]string, len(plan.Orphans))
+	err := atMost(sweptAtOnce, len(why), func(i int) (err error) {
+		why[i], err = l.foreign(ctx, plan.Orphans[i].Entry, n, store)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	own := plan.Orphans[:0]
+	plan.Bytes = 0
+	for i, o := range plan.Orphans {
+		if why[i] != "" {
+			plan.Foreign = append(plan.Foreign, Foreign{o.Entry, why[i]})
+			continue
+		}
+		own = append(own, o)
+		plan.Bytes += o.Size
+	}
+	plan.Orphans = own
+	slices.SortFunc(plan.Foreign, func(a, b Foreign) int { return strings.Compare(a.Key, b.Key) })
+	return nil
+}
+
+// sweptAtOnce is how many objects are looked at, or removed, at the same time.
+const sweptAtOnce = 16
 
 // removable lists the objects that attempts and probes write, needed or not.
 func (l *log) removable(ctx context.Context) ([]bucket.Entry, error) {
 	var entries []bucket.Entry
-	for _, prefix := range []string{"commits/", "meta/catalog/", "meta/checkpoints/", "meta/probe-", "snapshots/"} {
+	for _, prefix := range []string{"commits/", "meta/catalog/", "meta/checkpoints/", probeFolder, "snapshots/"} {
 		for e, err := range l.each(ctx, prefix) {
 			if err != nil {
 				return nil, err
@@ -107,15 +138,18 @@ func (l *log) removable(ctx context.Context) ([]bucket.Entry, error) {
 }
 
 // orphans is those of the listed objects that nobody needs and that are older than
-// a grace period.
+// a grace period. Those whose names no writer gives are foreign, of any age.
 func (n *need) orphans(entries []bucket.Entry, grace time.Duration) *OrphanPlan {
 	plan := &OrphanPlan{}
 	age := ages(entries)
 	for _, e := range entries {
+		if why := formed(e.Key); why != "" && !n.live[e.Key] {
+			plan.Foreign = append(plan.Foreign, Foreign{e, why})
+			continue
+		}
 		reason := n.unneeded(e.Key, age, grace)
 		if reason != "" && age[e.Key] > grace {
 			plan.Orphans = append(plan.Orphans, Orphan{e, age[e.Key], reason})
-			plan.Bytes += e.Size
 		}
 	}
 	slices.SortFunc(plan.Orphans, func(a, b Orphan) int { return strings.Compare(a.Key, b.Key) })
@@ -170,7 +204,10 @@ func (n *need) unneeded(key string, age map[string]time.Duration, grace time.Dur
 		if n.attempts[attemptOf(key)] {
 			return ""
 		}
-		old, replaced = parseSnapshotPath(key)
+		var snapshot name
+		snapshot, replaced = parseKey(key)
+		replaced = replaced && snapshot.role == snapshotRole
+		old = fileEntry{Kind: snapshot.Kind, Type: snapshot.Name, First: snapshot.first, Last: snapshot.number}
 	}
 	if !replaced {
 		return "abandoned"
@@ -272,7 +309,8 @@ func attemptOf(key string) string {
 }
 
 // sweep removes what a plan names, after making sure once more that no head
-// leads to it. It returns how many objects it removed.
+// leads to it and that the store has written it. It returns how many objects it
+// removed.
 func (l *log) sweep(ctx context.Context, plan *OrphanPlan) (int, error) {
 	t, err := l.load(ctx)
 	if err != nil {
@@ -285,17 +323,20 @@ func (l *log) sweep(ctx context.Context, plan *OrphanPlan) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	removed := 0
-	var errs []error
-	for _, o := range plan.Orphans {
+	var removed atomic.Int64
+	err = atMost(sweptAtOnce, len(plan.Orphans), func(i int) error {
+		o := &plan.Orphans[i]
 		if needed.keeps(o.Key) {
-			continue
+			return nil
+		}
+		if why, err := l.foreign(ctx, o.Entry, needed, t.head.StoreID); why != "" || err != nil {
+			return err
 		}
 		if err := l.b.Delete(ctx, o.Key); err != nil {
-			errs = append(errs, err)
-			continue
+			return err
 		}
-		removed++
-	}
-	return removed, errors.Join(errs...)
+		removed.Add(1)
+		return nil
+	})
+	return int(removed.Load()), err
 }

@@ -94,6 +94,9 @@ func parseBreak(key string, body []byte) (onto.LeaseBreak, error) {
 	if err := json.Unmarshal(body, e); err != nil {
 		return onto.LeaseBreak{}, damaged(key, "it is not JSON: %w", err)
 	}
+	if !inRange(e.Epoch) {
+		return onto.LeaseBreak{}, damaged(key, "the epoch %d is out of range", e.Epoch)
+	}
 	r := onto.LeaseBreak{
 		Lease:   onto.Lease{Name: e.Name, Owner: e.Owner, Epoch: e.Epoch},
 		Runtime: e.Runtime, Actor: onto.Actor{Kind: onto.ActorKind(e.ActorKind), ID: e.ActorID}, Reason: e.Reason,
@@ -119,7 +122,7 @@ func (l *log) breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
 	}
 	list := make([]onto.LeaseBreak, len(keys))
 	err := sideBySide(len(keys), func(i int) error {
-		return l.readWhole(ctx, keys[i], func(body []byte) (err error) {
+		return l.readAtMost(ctx, keys[i], maxSmall, func(body []byte) (err error) {
 			list[i], err = parseBreak(keys[i], body)
 			return err
 		})

@@ -50,6 +50,9 @@ func parseLock(key, name string, body []byte) (*holding, error) {
 	if err := json.Unmarshal(body, k); err != nil {
 		return nil, badLock(key, "it is not JSON: %w", err)
 	}
+	if !inRange(k.Epoch) || k.TTL < 0 || k.TTL > maxTTL.Milliseconds() || len(k.Owner) > onto.MaxComment {
+		return nil, badLock(key, "the epoch %d, the time of %d ms or the owner is out of range", k.Epoch, k.TTL)
+	}
 	h := &holding{key: key, epoch: k.Epoch, attempt: k.Attempt, ttl: time.Duration(k.TTL) * time.Millisecond}
 	if k.Released != "" {
 		return h, nil
@@ -65,6 +68,9 @@ func parseLock(key, name string, body []byte) (*holding, error) {
 	h.lease = &onto.Lease{Name: name, Owner: k.Owner, Epoch: k.Epoch, Acquired: acquired, Expires: expires}
 	return h, nil
 }
+
+// maxTTL is longer than a lease lasts.
+const maxTTL = 100 * 365 * 24 * time.Hour
 
 // badLock is the error for a lock that cannot be read. Unlike other objects it
 // may simply be removed.
@@ -134,9 +140,12 @@ func (l *log) readLock(ctx context.Context, name string, least int64) (*holding,
 	if err := onto.CheckLeaseName(name); err != nil {
 		return nil, err
 	}
-	wait := l.waiter()
+	wait, looks := l.waiter(), looks{}
 	for {
 		h, err := l.readLockOnce(ctx, lockKey(name), name)
+		if err != nil && looks.stays([]byte(err.Error()), err) {
+			return nil, err
+		}
 		if err == nil && !l.locks.see(h, least) && !l.planted(oldLock) {
 			err = badLock(h.key, "it is older than the lease that was there before")
 		}
@@ -150,9 +159,12 @@ func (l *log) readLock(ctx context.Context, name string, least int64) (*holding,
 }
 
 func (l *log) readLockOnce(ctx context.Context, key, name string) (*holding, error) {
-	o, err := l.b.Get(ctx, key, bucket.Range{}, "")
+	o, err := l.b.Get(ctx, key, bucket.Range{Max: maxSmall}, "")
 	if errors.Is(err, bucket.ErrNotFound) {
 		return &holding{key: key}, nil
+	}
+	if errors.Is(err, bucket.ErrTooLarge) {
+		return nil, badLock(key, "%w", err)
 	}
 	if err != nil {
 		return nil, err

@@ -104,13 +104,14 @@ func (l *log) tipOf(ctx context.Context, h *head, body []byte, tag bucket.Tag) (
 // readHead reads the head until it is not older than what was seen before. A
 // head that stays older means that the bucket has gone back in time.
 func (l *log) readHead(ctx context.Context) (*head, []byte, bucket.Tag, error) {
-	wait := l.waiter()
+	wait, looks := l.waiter(), looks{}
 	for {
 		h, body, tag, err := l.readHeadOnce(ctx)
+		stays := err != nil && looks.stays(body, err)
 		if err == nil {
 			err = l.follows(h, body)
 		}
-		if err == nil || definite(err) {
+		if err == nil || definite(err) || stays {
 			return h, body, tag, err
 		}
 		if late := wait.pause(ctx); late != nil {
@@ -120,7 +121,7 @@ func (l *log) readHead(ctx context.Context) (*head, []byte, bucket.Tag, error) {
 }
 
 func (l *log) readHeadOnce(ctx context.Context) (*head, []byte, bucket.Tag, error) {
-	object, err := l.b.Get(ctx, headKey, bucket.Range{}, "")
+	object, err := l.b.Get(ctx, headKey, bucket.Range{Max: maxSmall}, "")
 	if errors.Is(err, bucket.ErrNotFound) {
 		if l.last() != nil {
 			return nil, nil, "", headGone(err)
@@ -128,9 +129,12 @@ func (l *log) readHeadOnce(ctx context.Context) (*head, []byte, bucket.Tag, erro
 		return nil, nil, "", onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one with: onto init")
 	}
 	if err != nil {
-		return nil, nil, "", err
+		return nil, nil, "", oversized(headKey, err)
 	}
 	h, err := parseHead(object.Data)
+	if err != nil && int64(len(object.Data)) < object.Size {
+		object.Data = nil // it has come in part
+	}
 	return h, object.Data, object.Tag, err
 }
 
@@ -197,27 +201,65 @@ func (l *log) catalogOf(ctx context.Context, h *head, known *tip) (*catalog, err
 	}
 	var c *catalog
 	err := l.readWhole(ctx, h.Catalog, func(body []byte) (err error) {
-		if c, err = parseCatalog(h.Catalog, body); err == nil && c.StoreID != h.StoreID {
-			err = damaged(h.Catalog, "it belongs to another store")
+		if c, err = parseCatalog(h.Catalog, body); err == nil {
+			if wrong := c.fits(h); wrong != nil {
+				err = damaged(h.Catalog, "%w", wrong)
+			}
 		}
 		return err
 	})
 	return c, err
 }
 
-// readWhole reads an immutable object until it is as it was written. What stays
+// sameLooks is how often damaged bytes come before they are what the storage holds,
+// and no fault of the way from there.
+const sameLooks = 3
+
+// looks counts how often the same bytes came.
+type looks struct {
+	sum   string
+	times int
+}
+
+// stays reports whether reading again would bring the same damage.
+func (k *looks) stays(body []byte, err error) bool {
+	if errors.Is(err, bucket.ErrTooLarge) {
+		return true
+	}
+	if onto.CodeOf(err) != onto.Corrupt || body == nil {
+		return false
+	}
+	if sum := hashOf(body); sum != k.sum {
+		*k = looks{sum: sum}
+	}
+	k.times++
+	return k.times >= sameLooks
+}
+
+// readWhole reads an immutable document until it is as it was written. What stays
 // missing or damaged is reported by its name.
 func (l *log) readWhole(ctx context.Context, key string, parse func(body []byte) error) error {
+	return l.readAtMost(ctx, key, maxDocument, parse)
+}
+
+// readAtMost is readWhole for objects of a size.
+func (l *log) readAtMost(ctx context.Context, key string, size int64, parse func(body []byte) error) error {
 	if err := bucket.CheckKey(key); err != nil {
 		return damaged(key, "no object can have this name")
 	}
-	wait := l.waiter()
+	wait, looks := l.waiter(), looks{}
 	for {
-		object, err := l.b.Get(ctx, key, bucket.Range{}, "")
+		object, err := l.b.Get(ctx, key, bucket.Range{Max: size}, "")
 		if err == nil {
 			err = parse(object.Data)
 		}
 		if err == nil || definite(err) {
+			return err
+		}
+		if int64(len(object.Data)) < object.Size {
+			object.Data = nil // it has come in part
+		}
+		if err = oversized(key, err); looks.stays(object.Data, err) {
 			return err
 		}
 		if late := wait.pause(ctx); late != nil {

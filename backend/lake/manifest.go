@@ -112,15 +112,15 @@ func manifestPath(commit int64, attempt string) string {
 // parseManifest reads a manifest that a head or another manifest names.
 func parseManifest(path string, body []byte) (*manifest, error) {
 	m := new(manifest)
-	if err := json.Unmarshal(body, m); err != nil {
-		return nil, damaged(path, "it is not JSON: %w", err)
+	if err := decode(path, body, m); err != nil {
+		return nil, err
 	}
-	if err := checkSeal(path, body); err != nil {
+	if err := checkSeal(path, body, false); err != nil {
 		return nil, err
 	}
 	n := int64(len(m.Commits))
 	switch {
-	case m.CommitID < 1 || m.First < 1 || m.First > m.CommitID || n != m.CommitID-m.First+1:
+	case !isRange(m.First, m.CommitID) || n != m.CommitID-m.First+1:
 		return nil, damaged(path, "commits %d to %d and %d entries do not go together", m.First, m.CommitID, n)
 	case manifestPath(m.CommitID, m.Attempt) != path:
 		return nil, damaged(path, "it is that of commit %d, attempt %s", m.CommitID, m.Attempt)
@@ -132,7 +132,70 @@ func parseManifest(path string, body []byte) (*manifest, error) {
 			return nil, damaged(path, "commit %d stands where %d is due", c.ID, m.First+int64(i))
 		}
 	}
+	if err := m.check(); err != nil {
+		return nil, damaged(path, "%w", err)
+	}
 	return m, nil
+}
+
+// check tells what no manifest can say besides; nil for nothing.
+func (m *manifest) check() error {
+	if !inRange(m.Round) || len(m.Ancestors) > ancestors || !isWord(m.Attempt) {
+		return fmt.Errorf("the round %d, its %d ancestors or the attempt %.40q is out of range", m.Round, len(m.Ancestors), m.Attempt)
+	}
+	if m.ParentPath != nil {
+		if n, ok := parseKey(*m.ParentPath); !ok || n.role != manifestRole || n.number != m.First-1 {
+			return fmt.Errorf("%q is not the round before commit %d", *m.ParentPath, m.First)
+		}
+	}
+	after := m.First
+	for i := range m.Ancestors {
+		a := &m.Ancestors[i]
+		if err := a.check(); err != nil {
+			return err
+		}
+		if a.Last >= after {
+			return fmt.Errorf("the ancestor with commits %d to %d is out of order", a.First, a.Last)
+		}
+		after = a.First
+	}
+	for i := range m.Files {
+		if err := m.Files[i].check(); err != nil {
+			return err
+		}
+	}
+	for _, t := range m.LastTouched {
+		if !isKind(t.Kind) || t.Type == "" || !inRange(t.Commit) {
+			return fmt.Errorf("the %s %q cannot have been touched by commit %d", t.Kind, t.Type, t.Commit)
+		}
+	}
+	for i := range m.Commits {
+		if err := m.Commits[i].check(); err != nil {
+			return fmt.Errorf("commit %d: %w", m.Commits[i].ID, err)
+		}
+	}
+	return nil
+}
+
+// check tells what no commit can say; nil for nothing.
+func (e *commitEntry) check() error {
+	if !inRange(int64(e.Operations), e.Causation) {
+		return fmt.Errorf("%d operations or the cause %d is out of range", e.Operations, e.Causation)
+	}
+	for _, t := range e.Touched {
+		if !isKind(t.Kind) || t.Type == "" || !inRange(int64(t.Version), int64(t.Operations)) {
+			return fmt.Errorf("it cannot have made %d versions of the %s %q with schema version %d", t.Operations, t.Kind, t.Type, t.Version)
+		}
+	}
+	return nil
+}
+
+// check tells what is wrong with the entry of a round; nil for nothing.
+func (e *roundEntry) check() error {
+	if !isRange(e.First, e.Last) || !isWord(e.Attempt) || e.Path != manifestPath(e.Last, e.Attempt) {
+		return fmt.Errorf("commits %d to %d of attempt %.40q do not go with %.200q", e.First, e.Last, e.Attempt, e.Path)
+	}
+	return nil
 }
 
 // entry is how later manifests name this one.

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"slices"
+	"sync/atomic"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -26,8 +28,9 @@ func (p plain) versions(ctx context.Context, s *shelf, t *table, at int64) ([]on
 		return nil, nil
 	}
 	found := make([][]onto.Version, len(t.files))
+	var taken atomic.Int64
 	err := sideBySide(len(t.files), func(i int) (err error) {
-		found[i], err = p.read(ctx, &t.files[i], at, s.types.purged[t.typeName])
+		found[i], err = p.read(ctx, &t.files[i], at, s.types.purged[t.typeName], &taken)
 		return err
 	})
 	list := slices.Concat(found...)
@@ -36,14 +39,20 @@ func (p plain) versions(ctx context.Context, s *shelf, t *table, at int64) ([]on
 }
 
 // read returns the versions of a file up to a commit, without those of schema
-// versions that were purged.
-func (p plain) read(ctx context.Context, f *fileEntry, at int64, purged int) ([]onto.Version, error) {
+// versions that were purged. It adds the memory that they take.
+func (p plain) read(ctx context.Context, f *fileEntry, at int64, purged int, taken *atomic.Int64) ([]onto.Version, error) {
 	file, done, err := p.use(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	all, err := file.versions(ctx)
+	all, bytes, err := file.versions(ctx, plainBytes-taken.Load())
+	if err == nil && taken.Add(bytes) > plainBytes {
+		err = errUnfolds
+	}
+	if err != nil {
+		return nil, err
+	}
 	list := make([]onto.Version, 0, len(all))
 	for _, v := range all {
 		if v.Commit <= at && v.SchemaVersion > purged {
@@ -195,4 +204,38 @@ func copyOf(v *onto.Version) *onto.Version {
 
 func (plain) explain(context.Context, *backend.Query, *backend.Aggregation, *scope) (backend.Explanation, error) {
 	return backend.Explanation{Process: []string{"read all rows, filter, sort and page in process: there is little to read"}}, nil
+}
+
+// either reads in process, and leaves to another engine what unfolds to too much for
+// that.
+type either struct {
+	plain
+	other engine
+}
+
+// orElse is the answer of the other engine if the first one found, before it gave
+// anything, that there is too much to read.
+func orElse[T any](first iter.Seq2[T, error], other func() iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		unfolds := false
+		first(func(v T, err error) bool {
+			unfolds = errors.Is(err, errUnfolds)
+			return !unfolds && yield(v, err)
+		})
+		if unfolds {
+			other()(yield)
+		}
+	}
+}
+
+func (e either) scan(ctx context.Context, q *backend.Query, c *scope) iter.Seq2[onto.Version, error] {
+	return orElse(e.plain.scan(ctx, q, c), func() iter.Seq2[onto.Version, error] { return e.other.scan(ctx, q, c) })
+}
+
+func (e either) aggregate(ctx context.Context, a *backend.Aggregation, c *scope) iter.Seq2[onto.Group, error] {
+	return orElse(e.plain.aggregate(ctx, a, c), func() iter.Seq2[onto.Group, error] { return e.other.aggregate(ctx, a, c) })
+}
+
+func (e either) diff(ctx context.Context, from, to int64, c *scope) iter.Seq2[onto.Change, error] {
+	return orElse(e.plain.diff(ctx, from, to, c), func() iter.Seq2[onto.Change, error] { return e.other.diff(ctx, from, to, c) })
 }

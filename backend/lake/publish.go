@@ -173,6 +173,9 @@ func (l *log) upload(ctx context.Context, objects []object) error {
 // create writes an object that nobody else writes. If the storage says that it
 // exists, or says nothing, it is read back.
 func (l *log) create(ctx context.Context, o object) error {
+	if err := o.readable(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, createTimes*l.set.patience)
 	defer cancel()
 	wait := l.waiter()
@@ -182,7 +185,7 @@ func (l *log) create(ctx context.Context, o object) error {
 			return err
 		}
 		if errors.Is(err, bucket.ErrExists) {
-			found, failed := l.b.Get(ctx, o.key, bucket.Range{}, "")
+			found, failed := l.b.Get(ctx, o.key, bucket.Range{Max: max(1, int64(len(o.body)))}, "")
 			switch {
 			case failed == nil && bytes.Equal(found.Data, o.body):
 				return l.b.Sync(ctx, o.key)

@@ -107,6 +107,9 @@ func (b *Backend) fetch(ctx context.Context, c *scope, t *table) (*duck.Source, 
 		return nil, err
 	}
 	c.release = append(c.release, release)
+	if err := b.files.vet(t.files, paths); err != nil {
+		return nil, err
+	}
 	return &duck.Source{
 		Kind: t.Kind, Type: t.Name, Layout: c.types.layout(t.typeName), Files: paths,
 		Purged: c.types.purged[t.typeName], Head: c.tip.head.CommitID,
@@ -171,7 +174,7 @@ type engine interface {
 // that by DuckDB.
 func (b *Backend) choose(c *scope) engine {
 	if c.bytes() <= b.opts.InProcess {
-		return plain{b.files}
+		return either{plain{b.files}, database{b}}
 	}
 	return database{b}
 }

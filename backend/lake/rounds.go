@@ -135,7 +135,7 @@ var errReplaced = onto.Errorf(onto.Unavailable, "nobody needs the file any more"
 // data reads a data file. If it is gone because nobody needs it any more, the error
 // is errReplaced: whoever asks goes by the newest head then.
 func (l *log) data(ctx context.Context, f *fileEntry) ([]byte, error) {
-	object, err := l.b.Get(ctx, f.Path, bucket.Range{}, "")
+	object, err := l.b.Get(ctx, f.Path, bucket.Range{Max: max(1, f.Bytes)}, "")
 	if err == nil && l.whole(f, object.Data) {
 		return object.Data, nil
 	}
@@ -168,9 +168,9 @@ func (c *catalog) names(f *fileEntry) bool {
 // file reads a data file and makes sure that it is as it was written.
 func (l *log) file(ctx context.Context, f *fileEntry) ([]byte, error) {
 	var body []byte
-	err := l.readWhole(ctx, f.Path, func(data []byte) error {
+	err := l.readAtMost(ctx, f.Path, max(1, f.Bytes), func(data []byte) error {
 		if !l.whole(f, data) {
-			return damaged(f.Path, "it has %d bytes that are not those that were written", len(data))
+			return damaged(f.Path, "it has %d bytes that are not those that were written: %d were", len(data), f.Bytes)
 		}
 		body = data
 		return nil

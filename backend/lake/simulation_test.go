@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -72,7 +73,7 @@ func (s *simulation) open(name string, index int) *log {
 		now: func() time.Time { return time.Now().Add(skew) },
 		attempt: func() string {
 			attempts++
-			return fmt.Sprintf("%s%03d", name, attempts)
+			return fmt.Sprintf("%s%0*d", strings.ToUpper(name), attemptDigits-len(name), attempts)
 		},
 		jitter:  func(n int64) int64 { return n * int64(index) / 16 },
 		runtime: name, patience: []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second}[s.seed%3],

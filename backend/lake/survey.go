@@ -182,6 +182,14 @@ func (s *surveyor) room() error {
 // orphans finds objects that attempts have left behind.
 func (s *surveyor) orphans() error {
 	plan, err := s.b.log.planOrphans(s.ctx, s.b.grace())
+	if err != nil {
+		return err
+	}
+	if n := len(plan.Foreign); n > 0 {
+		first := plan.Foreign[0]
+		err = s.warn("objects_unknown", "find out who wrote them, and move them elsewhere; no janitor removes them",
+			"below the folders of the lake there are %d objects that it has not written, the first of which is %s: %s", n, first.Key, first.Reason)
+	}
 	if err != nil || len(plan.Orphans) == 0 {
 		return err
 	}

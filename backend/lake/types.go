@@ -28,6 +28,9 @@ func newTypes(c *catalog) (*types, error) {
 		if err != nil {
 			return nil, damaged("meta/catalog", "type %s: %w", c.Types[i].Name, err)
 		}
+		if v.Schema.Kind != c.Types[i].Kind || v.Schema.Name != c.Types[i].Name {
+			return nil, damaged("meta/catalog", "the %s %s has the schema of the %s %s", c.Types[i].Kind, c.Types[i].Name, v.Schema.Kind, v.Schema.Name)
+		}
 		t.all = append(t.all, v)
 	}
 	t.hash, t.purged = backend.TypesHash(t.all), purgedTypes(t.all)
@@ -52,6 +55,7 @@ func (t *types) layout(name typeName) *parquet.Layout {
 	defer t.mu.Unlock()
 	if t.layouts[name] == nil {
 		t.layouts[name] = parquet.NewLayout(name.Kind, name.Name, t.all)
+		t.layouts[name].Store = t.catalog.StoreID
 	}
 	return t.layouts[name]
 }

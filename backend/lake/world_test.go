@@ -93,9 +93,17 @@ func (c client) do(ctx context.Context, k *call) answer {
 	}
 }
 
-func (c client) Get(ctx context.Context, key string, _ bucket.Range, _ bucket.Tag) (bucket.Object, error) {
+func (c client) Get(ctx context.Context, key string, r bucket.Range, _ bucket.Tag) (bucket.Object, error) {
 	a := c.do(ctx, &call{op: "get", key: key})
-	return a.object, a.err
+	if a.err == nil {
+		a.err = r.Allows(a.object.Size)
+	}
+	if a.err != nil {
+		return bucket.Object{}, a.err
+	}
+	from, to, err := r.Cut(int64(len(a.object.Data))) // it may be truncated
+	a.object.Data = a.object.Data[from:to]
+	return a.object, err
 }
 
 func (c client) Create(ctx context.Context, key string, data []byte) (bucket.Tag, error) {

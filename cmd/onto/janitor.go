@@ -23,7 +23,8 @@ against another, or whose writer was killed, abandon them, a compaction leaves
 files behind that it has replaced, and a type that was purged leaves its own. They
 are harmless and only take room. With --apply they are removed, after making sure
 once more that nothing leads to them. Objects younger than the grace period stay,
-since an attempt may be under way; age is by the bucket's own clock.`,
+since an attempt may be under way; age is by the bucket's own clock. Objects that
+this store has not written are counted, and stay.`,
 		Example: `  onto janitor --storage-uri s3://my-bucket/crm
   onto janitor --grace 24h --json --storage-uri s3://my-bucket/crm
   onto janitor --apply --storage-uri file:///var/lib/crm`,
@@ -70,12 +71,21 @@ func (r orphanRow) cells() ([]string, error) {
 	return []string{r.Key, r.Reason, showDuration(time.Duration(r.Age) * time.Second), strconv.FormatInt(r.Bytes, 10)}, nil
 }
 
+// foreignRow is an object that the store has not written.
+type foreignRow struct {
+	Key    string `json:"key"`
+	Reason string `json:"reason"`
+	Bytes  int64  `json:"bytes"`
+}
+
 // janitorDoc is what a janitor would remove, or has.
 type janitorDoc struct {
 	Orphans []orphanRow `json:"orphans"`
 	Bytes   int64       `json:"bytes"`
 	Applied bool        `json:"applied"`
 	Removed int         `json:"removed"`
+
+	Foreign []foreignRow `json:"foreign,omitempty"` // what the store has not written
 
 	grace time.Duration
 }
@@ -90,6 +100,9 @@ func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) 
 		for _, o := range plan.Orphans {
 			doc.Orphans = append(doc.Orphans, orphanRow{o.Key, o.Reason, int64(o.Age / time.Second), o.Size})
 		}
+		for _, f := range plan.Foreign {
+			doc.Foreign = append(doc.Foreign, foreignRow{f.Key, f.Reason, f.Size})
+		}
 		if apply && len(plan.Orphans) > 0 {
 			if doc.Removed, err = s.Sweep(ctx, plan); err != nil {
 				return onto.Errorf(onto.Unavailable, "%d of %s removed: %w", doc.Removed, count(len(plan.Orphans), "object", "objects"), err).
@@ -103,6 +116,11 @@ func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) 
 func (c *command) printJanitor(doc janitorDoc) error {
 	if c.json {
 		return c.document(doc)
+	}
+	if n := len(doc.Foreign); n > 0 {
+		first := doc.Foreign[0]
+		c.say("%s that this store has not written %s left alone, the first of which is %s: %s",
+			count(n, "object", "objects"), map[bool]string{true: "is", false: "are"}[n == 1], first.Key, first.Reason)
 	}
 	out := c.rows(wholeColumns("key", "reason", "age", "bytes"))
 	for _, r := range doc.Orphans {

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,8 +17,6 @@ import (
 
 	"github.com/ontologia/onto/internal/iofault"
 )
-
-var soak = flag.Bool("soak", false, "run the long tests at full length")
 
 // A sweep runs a verb again and again, each time with another of its I/O calls
 // going wrong, on a copy of the same store. What the verb says must be so: done is

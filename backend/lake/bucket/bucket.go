@@ -36,7 +36,9 @@ type Bucket interface {
 	// Get returns an object, or a part of it. It fails with ErrNotFound if
 	// there is none. If ifNot is not "" and is the object's tag, it fails with
 	// ErrNotModified, whatever the part. A part that reaches beyond the end is
-	// what there is of it; one that begins there is empty and no error.
+	// what there is of it; one that begins there is empty and no error. If the
+	// object has more bytes than the range allows, it fails with ErrTooLarge and
+	// holds none of them.
 	Get(ctx context.Context, key string, r Range, ifNot Tag) (Object, error)
 
 	// Create writes an object where there is none, and fails with ErrExists if
@@ -92,13 +94,25 @@ type Tag string
 type Range struct {
 	Offset int64
 	Length int64 // 0 for all that follows the offset
+	Max    int64 // bytes that the whole object may have; 0 for any number
+}
+
+// Whole reports whether the range is all of an object.
+func (r Range) Whole() bool { return r.Offset == 0 && r.Length == 0 }
+
+// Allows fails with ErrTooLarge if an object of a size is larger than Max.
+func (r Range) Allows(size int64) error {
+	if r.Max > 0 && size > r.Max {
+		return fmt.Errorf("%w: it has %d bytes, and at most %d were expected", ErrTooLarge, size, r.Max)
+	}
+	return nil
 }
 
 // Cut returns where the range begins and ends in an object of a size. It fails
 // if the offset or the length is negative.
 func (r Range) Cut(size int64) (from, to int64, err error) {
-	if r.Offset < 0 || r.Length < 0 {
-		return 0, 0, fmt.Errorf("the range of %d bytes from %d is negative", r.Length, r.Offset)
+	if r.Offset < 0 || r.Length < 0 || r.Max < 0 {
+		return 0, 0, fmt.Errorf("the range of %d bytes from %d, at most %d, is negative", r.Length, r.Offset, r.Max)
 	}
 	from, to = min(r.Offset, size), size
 	if r.Length > 0 && r.Length < size-from {
@@ -127,6 +141,7 @@ var (
 	ErrNotModified = errors.New("the object is still the same")
 	ErrExists      = errors.New("the object exists already")
 	ErrChanged     = errors.New("the object has changed")
+	ErrTooLarge    = errors.New("the object is too large")
 	ErrConflict    = errors.New("another write was under way") // try again
 	ErrThrottled   = errors.New("too many requests")           // slow down, and try again
 	ErrRefused     = errors.New("the storage refuses")         // trying again is of no use

@@ -17,12 +17,13 @@ import (
 // Aggregate of backend.Backend means.
 func (e *Engine) Aggregate(ctx context.Context, a *backend.Aggregation, own, left, right *Source) iter.Seq2[onto.Group, error] {
 	return exec.Pushed(func(push func(onto.Group) error) error {
-		return e.use(ctx, func(c *conn) error {
+		var list []result
+		err := e.finish(ctx, func(c *conn) error {
 			question := newAggregation(a, own, left, right)
 			if question.computes(a) {
-				list, err := question.computed(ctx, c, a)
+				found, err := question.computed(ctx, c, a)
 				if err == nil {
-					return pushResults(ctx, list, push)
+					list = found
 				}
 				if !errors.Is(err, errRange) { // then the process finds out which number it is
 					return err
@@ -30,8 +31,15 @@ func (e *Engine) Aggregate(ctx context.Context, a *backend.Aggregation, own, lef
 			}
 			rest := *a
 			rest.Query = *question.rest()
-			return pushAll(ctx, exec.Aggregate(&rest, question.rows(ctx, c), question.endpoints()), push)
+			return pushAll(ctx, exec.Aggregate(&rest, question.rows(ctx, c), question.endpoints()), func(g onto.Group) error {
+				list = append(list, result{g, nil})
+				return nil
+			})
 		})
+		if stopped := pushResults(ctx, list, push); stopped != nil {
+			return stopped
+		}
+		return err
 	})
 }
 

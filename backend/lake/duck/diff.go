@@ -16,13 +16,13 @@ import (
 // commit to differs from its state as of commit from.
 func (e *Engine) Diff(ctx context.Context, from, to int64, s *Source) iter.Seq2[onto.Change, error] {
 	return exec.Pushed(func(push func(onto.Change) error) error {
-		return e.use(ctx, func(c *conn) error {
+		return answer(ctx, e, changeForm(), func(c *conn, push func(onto.Change) error) error {
 			if len(s.Files) == 0 {
 				return nil
 			}
 			d := difference{Source: s, from: s.reach(from), to: s.reach(to)}
 			return d.changes(ctx, c, push)
-		})
+		}, push)
 	})
 }
 

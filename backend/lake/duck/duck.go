@@ -39,6 +39,9 @@ type Source struct {
 // Engine answers questions. Its methods may be called concurrently.
 type Engine struct {
 	closed chan struct{} // closed by Close
+	memory string        // the limit
+	spill  string        // directory for answers that are complete before they are read; "" for none
+	places places
 
 	mu   sync.Mutex // guards what follows
 	db   *instance  // nil once closed
@@ -68,7 +71,9 @@ func Open(o *Options) (*Engine, error) {
 		db.close()
 		return nil, err
 	}
-	return &Engine{closed: make(chan struct{}), db: db, idle: []*conn{c}}, nil
+	e := &Engine{closed: make(chan struct{}), memory: settings(o)["memory_limit"], spill: o.Spill, db: db, idle: []*conn{c}}
+	e.places = newPlaces(bytesOf(e.memory))
+	return e, nil
 }
 
 const defaultMemory = "256MB"
@@ -169,7 +174,7 @@ func (e *Engine) use(ctx context.Context, f func(c *conn) error) error {
 	defer e.release(c)
 	stop := c.watch(ctx, e.closed)
 	defer stop() // before the connection is released
-	return e.why(ctx, f(c))
+	return e.tooLarge(e.why(ctx, f(c)))
 }
 
 // why gives the reason in place of the error of what was interrupted.

@@ -33,14 +33,14 @@ func pushAll[T any](ctx context.Context, seq iter.Seq2[T, error], push func(T) e
 // endpoints; nil if nobody looks at them.
 func (e *Engine) Scan(ctx context.Context, q *backend.Query, own, left, right *Source) iter.Seq2[onto.Version, error] {
 	return exec.Pushed(func(push func(onto.Version) error) error {
-		return e.use(ctx, func(c *conn) error {
+		return answer(ctx, e, versionForm(), func(c *conn, push func(onto.Version) error) error {
 			a := newQuestion(q, own, left, right, nil)
 			a.engine = e
 			if a.whole() {
 				return a.versions(ctx, c, nil, push)
 			}
 			return pushAll(ctx, exec.Select(a.rest(), a.rows(ctx, c), a.endpoints()), push)
-		})
+		}, push)
 	})
 }
 

@@ -31,14 +31,19 @@ func TestJanitor(t *testing.T) {
 	}
 	orphan := func(key string) {
 		t.Helper()
-		if _, err := b.Create(ctx, key, []byte("left behind")); err != nil {
+		if _, err := b.Create(ctx, key, leftBy(t, l)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	orphan("commits/1-old/manifest.json")
-	orphan("meta/probe-old/read-0")
+	const (
+		old   = "commits/1-OLDOLDOLDOLDOLD0/manifest.json"
+		young = "commits/2-YOUNGYOUNGYOUNG0/manifest.json"
+		probe = "meta/probe-OLDOLDOLDOLDOLD0/probe-ABCDEFGHIJKLMNOPQRSTUVWXYZ/read-0"
+	)
+	orphan(old)
+	orphan(probe)
 	now = now.Add(2 * time.Hour)
-	orphan("commits/2-young/manifest.json")
+	orphan(young)
 	for _, key := range []string{"a", "b"} {
 		if _, err := l.Append(ctx, thing(key)); err != nil {
 			t.Fatal(err)
@@ -55,13 +60,13 @@ func TestJanitor(t *testing.T) {
 	for _, o := range plan.Orphans {
 		keys = append(keys, o.Key)
 	}
-	if len(keys) != 3 || keys[0] != "commits/1-old/manifest.json" || keys[2] != "meta/probe-old/read-0" {
+	if len(keys) != 3 || keys[0] != old || keys[2] != probe {
 		t.Errorf("got %q, want the old attempt, the catalog that was replaced and what a probe left", keys)
 	}
 	if n, err := l.Sweep(ctx, plan); n != len(keys) || err != nil {
 		t.Errorf("removed %d, %v; want %d", n, err, len(keys))
 	}
-	if _, err := b.Get(ctx, "commits/2-young/manifest.json", bucket.Range{}, ""); err != nil {
+	if _, err := b.Get(ctx, young, bucket.Range{}, ""); err != nil {
 		t.Errorf("the young attempt: %v", err)
 	}
 	again, err := lake.Open(ctx, kept{b}, &lake.Options{MustExist: true})

@@ -58,7 +58,7 @@ func (f *File) Check(ctx context.Context, l *Layout) iter.Seq2[Checked, error] {
 // has none.
 func (f *File) typedPlaces(l *Layout) (places []int, err error) {
 	defer f.guard(&err)
-	schema := f.parts.MetaData().Schema
+	schema := f.meta.Schema
 	seen := map[string]int{}
 	for i := len(System(f.kind)); i < schema.NumColumns(); i++ {
 		name := strings.ToLower(schema.Column(i).Name()) // engines do not tell the case apart
@@ -169,19 +169,26 @@ func (k *comparison) next(g *group, places []int) (err error) {
 // open begins to read the columns that the file has.
 func (k *comparison) open(g *group, places []int) error {
 	k.stored = make([]file.ColumnChunkReader, len(places))
+	left := int64(maxGroupBytes)
 	for i, place := range places {
 		if place < 0 {
 			continue
 		}
 		name := k.layout.Columns[i].Name
-		chunk, err := g.whole.MetaData().ColumnChunk(place)
+		chunk, err := g.meta.ColumnChunk(place)
 		if err != nil {
 			return k.file.damaged("column %s of row group %d: %w", name, k.number+1, err)
 		}
-		if err := k.file.chunkWithin(chunk, name, k.number, g.rows); err != nil {
+		if err := k.file.chunkWithin(chunk, name, k.number, g.rows, &left); err != nil {
 			return err
 		}
-		if k.stored[i], err = g.whole.Column(place); err != nil {
+		pages := k.file.small
+		if bytes := chunk.TotalUncompressedSize(); bytes > pages.limit {
+			if pages, err = k.file.newReaders(min(bytes, maxPageBytes)); err != nil {
+				return err
+			}
+		}
+		if k.stored[i], err = pages.whole.RowGroup(k.number).Column(place); err != nil {
 			return k.file.damaged("column %s of row group %d: %w", name, k.number+1, err)
 		}
 	}

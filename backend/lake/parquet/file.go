@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -21,19 +22,30 @@ type File struct {
 	size   int64
 	rows   int64
 	groups []*group
-	parts  *file.Reader // makes the readers of pages
+	source source
+	meta   *metadata.FileMetaData
+	small  readers         // for columns of small pages
+	large  map[int]readers // by column: for the others
+}
+
+// readers makes readers of columns whose pages have up to so many bytes.
+type readers struct {
+	limit int64
+	whole *file.Reader // of whole columns
+	parts *file.Reader // of single pages
 }
 
 // group is one row group of a file.
 type group struct {
 	rows     int64
-	whole    *file.RowGroupReader // reads whole columns
-	bounded  bool                 // min and max are known
-	min, max string               // of the first part of the keys
+	meta     *metadata.RowGroupMetaData
+	whole    []*file.RowGroupReader // by system column: reads it whole
+	bounded  bool                   // min and max are known
+	min, max string                 // of the first part of the keys
 
-	mu    sync.Mutex           // is held while index and part are made; they are never changed then
-	index *index               // nil until it is needed
-	part  *file.RowGroupReader // reads the pages it is asked for
+	mu    sync.Mutex             // is held while index and part are made; they are never changed then
+	index *index                 // nil until it is needed
+	part  []*file.RowGroupReader // by system column: reads the pages it is asked for
 }
 
 // Open opens a file of one type. It is safe for concurrent use. Damage that shows
@@ -50,41 +62,92 @@ func Open(r io.ReaderAt, size int64, kind onto.Kind, typ string) (f *File, err e
 	return f, f.open(r, size)
 }
 
+// Store is the id of the store that the file was written for, and whether this
+// program has written it. Files of its first versions have no id.
+func (f *File) Store() (id string, own bool) {
+	if list := f.meta.KeyValueMetadata(); list != nil {
+		if value := list.FindValue(storeKey); value != nil {
+			id = *value
+		}
+	}
+	return id, strings.HasPrefix(f.meta.GetCreatedBy(), createdBy+" ")
+}
+
 // Rows is how many versions the file has.
 func (f *File) Rows() int64 { return f.rows }
 
 // open reads the end of the file, which tells where everything is.
 func (f *File) open(r io.ReaderAt, size int64) error {
-	source := source{io.NewSectionReader(faults{r}, 0, size)}
-	whole := parquet.NewReaderProperties(memory.NewGoAllocator())
-	whole.MaxCompressedPageSize, whole.MaxUncompressedPageSize = maxPageBytes, maxPageBytes
-	reader, err := file.NewParquetReader(source, file.WithReadProps(whole))
-	if err != nil {
-		return f.damaged("it is not Parquet: %w", err)
-	}
-	meta := reader.MetaData()
-	meta.WriterVersion() // it is made at the first call, which must not be a concurrent one
-	if err := f.checkColumns(meta); err != nil {
+	f.source = source{io.NewSectionReader(faults{r}, 0, size)}
+	var err error
+	if f.small, err = f.newReaders(smallPages); err != nil {
 		return err
 	}
-	part := *whole
-	part.BufferedStreamEnabled, part.BufferSize = true, 16<<10 // what is looked at for the head of a page
-	f.parts, err = file.NewParquetReader(source, file.WithReadProps(&part), file.WithMetadata(meta))
-	if err != nil {
-		return f.damaged("it is not Parquet: %w", err)
+	f.meta = f.small.whole.MetaData()
+	f.meta.WriterVersion() // it is made at the first call, which must not be a concurrent one
+	if err := f.checkColumns(f.meta); err != nil {
+		return err
 	}
-	for i := range reader.NumRowGroups() {
-		g := &group{whole: reader.RowGroup(i)}
+	for i := range f.small.whole.NumRowGroups() {
+		g := &group{meta: f.meta.RowGroup(i)}
 		if err := f.openGroup(g, i); err != nil {
 			return err
 		}
 		f.groups = append(f.groups, g)
 		f.rows += g.rows
 	}
-	if f.rows != meta.GetNumRows() {
-		return f.damaged("its row groups have %d rows, not %d", f.rows, meta.GetNumRows())
+	if f.rows != f.meta.GetNumRows() {
+		return f.damaged("its row groups have %d rows, not %d", f.rows, f.meta.GetNumRows())
+	}
+	for i, g := range f.groups {
+		for column := range System(f.kind) {
+			g.whole = append(g.whole, f.readersOf(column).whole.RowGroup(i))
+		}
 	}
 	return nil
+}
+
+// newReaders makes readers of pages up to a size.
+func (f *File) newReaders(limit int64) (readers, error) {
+	whole := parquet.NewReaderProperties(memory.NewGoAllocator())
+	whole.MaxCompressedPageSize, whole.MaxUncompressedPageSize = limit, limit
+	part := *whole
+	part.BufferedStreamEnabled, part.BufferSize = true, 16<<10 // what is looked at for the head of a page
+	with := []file.ReadOption{file.WithReadProps(whole)}
+	if f.meta != nil {
+		with = append(with, file.WithMetadata(f.meta))
+	}
+	r := readers{limit: limit}
+	var err error
+	if r.whole, err = file.NewParquetReader(f.source, with...); err == nil {
+		r.parts, err = file.NewParquetReader(f.source, file.WithReadProps(&part), file.WithMetadata(r.whole.MetaData()))
+	}
+	if err != nil {
+		return r, f.damaged("it is not Parquet: %w", err)
+	}
+	return r, nil
+}
+
+// readersOf returns the readers of a column.
+func (f *File) readersOf(column int) readers {
+	if r, ok := f.large[column]; ok {
+		return r
+	}
+	return f.small
+}
+
+// unfolds notes how many bytes a column has in a row group, so that its pages can be
+// read: no page has more.
+func (f *File) unfolds(column int, bytes int64) error {
+	if bytes <= f.readersOf(column).limit {
+		return nil
+	}
+	r, err := f.newReaders(min(bytes, maxPageBytes))
+	if f.large == nil {
+		f.large = map[int]readers{}
+	}
+	f.large[column] = r
+	return err
 }
 
 // checkColumns reports whether the file has the system columns.
@@ -115,7 +178,7 @@ func (f *File) checkColumns(meta *metadata.FileMetaData) error {
 
 // openGroup checks a row group against the limits of the file.
 func (f *File) openGroup(g *group, number int) error {
-	meta := g.whole.MetaData()
+	meta := g.meta
 	g.rows = meta.NumRows()
 	if g.rows <= 0 || g.rows > maxGroupRows {
 		return f.damaged("row group %d has %d rows", number+1, g.rows)
@@ -124,12 +187,19 @@ func (f *File) openGroup(g *group, number int) error {
 	if meta.NumColumns() < len(names) {
 		return f.damaged("row group %d has %d columns", number+1, meta.NumColumns())
 	}
+	left := int64(maxGroupBytes)
 	for i, name := range names {
 		chunk, err := meta.ColumnChunk(i)
 		if err != nil {
 			return f.damaged("column %s of row group %d: %w", name, number+1, err)
 		}
-		if err := f.chunkWithin(chunk, name, number, g.rows); err != nil {
+		if err := f.chunkWithin(chunk, name, number, g.rows, &left); err != nil {
+			return err
+		}
+		if plainColumn(f.kind, i) && folded(chunk) {
+			return f.damaged("column %s of row group %d has a dictionary, which no writer gives it", name, number+1)
+		}
+		if err := f.unfolds(i, chunk.TotalUncompressedSize()); err != nil {
 			return err
 		}
 		if err := f.statistics(g, i, chunk); err != nil {
@@ -139,9 +209,23 @@ func (f *File) openGroup(g *group, number int) error {
 	return f.indexWithin(meta, number)
 }
 
-// chunkWithin reports whether a column of a row group has a value for each row and
-// is inside the file.
-func (f *File) chunkWithin(chunk *metadata.ColumnChunkMetaData, name string, number int, rows int64) error {
+// plainColumn reports whether a writer gives a column no dictionary. With one, few
+// bytes could stand for any number of long keys or fields.
+func plainColumn(kind onto.Kind, column int) bool {
+	keys := keyColumns(kind)
+	return column == commitColumn || column >= keyColumn && column < keyColumn+keys || column == keyColumn+keys+2
+}
+
+// folded reports whether a column has a dictionary.
+func folded(chunk *metadata.ColumnChunkMetaData) bool {
+	return chunk.HasDictionaryPage() || slices.ContainsFunc(chunk.Encodings(), func(e parquet.Encoding) bool {
+		return e == parquet.Encodings.PlainDict || e == parquet.Encodings.RLEDict
+	})
+}
+
+// chunkWithin reports whether a column of a row group has a value for each row, is
+// inside the file, and unfolds to no more than what is left for its row group.
+func (f *File) chunkWithin(chunk *metadata.ColumnChunkMetaData, name string, number int, rows int64, left *int64) error {
 	start, length := chunk.DataPageOffset(), chunk.TotalCompressedSize()
 	if chunk.HasDictionaryPage() && chunk.DictionaryPageOffset() > 0 {
 		start = min(start, chunk.DictionaryPageOffset())
@@ -151,6 +235,35 @@ func (f *File) chunkWithin(chunk *metadata.ColumnChunkMetaData, name string, num
 		return f.damaged("column %s of row group %d has %d values in %d rows", name, number+1, chunk.NumValues(), rows)
 	case start < 0 || length < 0 || start > f.size || length > f.size-start:
 		return f.damaged("column %s of row group %d is outside the file", name, number+1)
+	case chunk.TotalUncompressedSize() < 0 || chunk.TotalUncompressedSize() > *left:
+		return f.unfolded(number)
+	}
+	*left -= chunk.TotalUncompressedSize()
+	return nil
+}
+
+// unfolded is the error for a row group that takes more memory than any that was
+// written.
+func (f *File) unfolded(number int) error {
+	return f.damaged("row group %d unfolds to more than %d bytes", number+1, maxGroupBytes)
+}
+
+// CheckTyped reports whether the typed columns are inside the file and within the
+// limits, too. Open looks only at the columns that this package reads for answers.
+func (f *File) CheckTyped() (err error) {
+	defer f.guard(&err)
+	for number, g := range f.groups {
+		left := int64(maxGroupBytes)
+		for i := len(System(f.kind)); i < f.meta.Schema.NumColumns(); i++ {
+			name := f.meta.Schema.Column(i).Name()
+			chunk, err := g.meta.ColumnChunk(i)
+			if err != nil {
+				return f.damaged("column %s of row group %d: %w", name, number+1, err)
+			}
+			if err := f.chunkWithin(chunk, name, number, g.rows, &left); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -229,7 +229,7 @@ type skipper interface{ Skip(n int64) (int64, error) }
 // each puts a column to each row in turn and reads a value there.
 func (r *rowReader) each(column int, rows []candidate, read func(c file.ColumnChunkReader, i int) (int64, error)) error {
 	name := System(r.file.kind)[column]
-	c, err := r.group.part.Column(column)
+	c, err := r.group.part[column].Column(column)
 	if err != nil {
 		return r.file.damaged("column %s: %w", name, err)
 	}

@@ -89,7 +89,7 @@ func (f *File) buildIndex(number int) (x *index, err error) {
 	defer b.close()
 	g := f.groups[number]
 	open := func(i int) (file.ColumnChunkReader, error) {
-		c, err := g.whole.Column(i)
+		c, err := g.whole[i].Column(i)
 		if err != nil {
 			return nil, f.damaged("row group %d: %w", number+1, err)
 		}
@@ -117,6 +117,9 @@ func (f *File) buildIndex(number int) (x *index, err error) {
 		}
 		row := 0
 		err = b.each(c, g.rows, func(key []byte) error {
+			if err := b.unfold(len(key)); err != nil {
+				return err
+			}
 			hashes[row] = addHash(hashes[row], maphash.Bytes(seed, key))
 			row++
 			return nil
@@ -128,19 +131,31 @@ func (f *File) buildIndex(number int) (x *index, err error) {
 	return newIndex(seed, hashes, commits), nil
 }
 
-// openPart makes the reader of the pages of a row group. It has it read where
+// openPart makes the readers of the pages of a row group. It has them read where
 // they are: a reader that failed to do so takes what it has for damage from then
 // on.
-func (f *File) openPart(number int) (part *file.RowGroupReader, err error) {
+func (f *File) openPart(number int) (parts []*file.RowGroupReader, err error) {
 	defer f.guard(&err)
-	part = f.parts.RowGroup(number)
-	c, err := part.Column(keyColumn)
-	if err == nil {
-		defer c.Close()
-		err = c.SeekToRow(0)
+	seeking := map[*file.Reader]*file.RowGroupReader{}
+	for column := range System(f.kind) {
+		reader := f.readersOf(column).parts
+		if seeking[reader] == nil {
+			seeking[reader] = reader.RowGroup(number)
+			if err := seek(seeking[reader], column); err != nil {
+				return nil, f.damaged("row group %d: %w", number+1, err)
+			}
+		}
+		parts = append(parts, seeking[reader])
 	}
+	return parts, nil
+}
+
+// seek has a reader find the pages of a column.
+func seek(part *file.RowGroupReader, column int) error {
+	c, err := part.Column(column)
 	if err != nil {
-		return nil, f.damaged("row group %d: %w", number+1, err)
+		return err
 	}
-	return part, nil
+	defer c.Close()
+	return c.SeekToRow(0)
 }

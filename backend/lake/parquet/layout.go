@@ -17,6 +17,7 @@ type Layout struct {
 	Kind    onto.Kind
 	Type    string
 	Columns []Column // the typed ones, by name
+	Store   string   // the id of the store that the files belong to; "" for none
 
 	types map[int]map[string]onto.FieldType // of the fields of each schema version
 }

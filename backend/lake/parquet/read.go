@@ -53,6 +53,7 @@ type batches struct {
 	file    *File
 	number  int // of the row group, for messages
 	left    int64
+	bytes   int64                    // of keys and fields that were read
 	columns []file.ColumnChunkReader // nil before the first batch
 
 	commits, schemas []int64
@@ -89,7 +90,7 @@ func (b *batches) next(g *group) (err error) {
 	defer b.file.guard(&err)
 	if b.columns == nil {
 		for i := range System(b.file.kind) {
-			c, err := g.whole.Column(i)
+			c, err := g.whole[i].Column(i)
 			if err != nil {
 				return b.file.damaged("row group %d: %w", b.number+1, err)
 			}
@@ -166,10 +167,21 @@ func (b *batches) each(c file.ColumnChunkReader, n int64, do func(value []byte) 
 func (b *batches) gather(c file.ColumnChunkReader, n int64) error {
 	b.ends = b.ends[:0]
 	return b.each(c, n, func(value []byte) error {
+		if err := b.unfold(len(value)); err != nil {
+			return err
+		}
 		b.blob = append(b.blob, value...)
 		b.ends = append(b.ends, len(b.blob))
 		return nil
 	})
+}
+
+// unfold counts the bytes of values, whatever the file says how many there are.
+func (b *batches) unfold(bytes int) error {
+	if b.bytes += int64(bytes); b.bytes > maxGroupBytes {
+		return b.file.unfolded(b.number)
+	}
+	return nil
 }
 
 // readKeys reads a part of the keys into one text, which they share.

@@ -17,10 +17,20 @@ const (
 	batchRows  = 32       // rows after which a page may end
 )
 
-// The limits on files that somebody else may have written.
+// What the footer of a file tells besides its columns.
 const (
-	maxGroupRows = 1 << 20  // rows in a row group
-	maxPageBytes = 64 << 20 // bytes in a page
+	createdBy = "ontologia"
+	storeKey  = "ontologia.store_id"
+)
+
+// The limits on files that somebody else may have written. A file of few bytes can
+// unfold to many: pages are compressed, and a dictionary repeats a value for each row.
+// What the limits allow is several times what a writer makes.
+const (
+	maxGroupRows  = 1 << 20   // rows in a row group
+	maxGroupBytes = 128 << 20 // bytes in a row group, unfolded: of the system columns, and of the typed ones
+	maxPageBytes  = 64 << 20  // bytes in a page
+	smallPages    = 1 << 20   // bytes that a page of any column may have
 )
 
 // The numbers of the columns that come before the keys.
@@ -117,7 +127,7 @@ func newSchema(l *Layout) (*schema.GroupNode, error) {
 // them depends on when or where that is.
 func writerProperties(l *Layout) *parquet.WriterProperties {
 	options := []parquet.WriterProperty{
-		parquet.WithCreatedBy("ontologia version 1.0.0"),
+		parquet.WithCreatedBy(createdBy + " version 1.0.0"),
 		parquet.WithVersion(parquet.V2_LATEST),
 		parquet.WithDataPageVersion(parquet.DataPageV1),
 		parquet.WithCompression(compress.Codecs.Zstd),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
@@ -45,7 +46,15 @@ func NewWriter(w io.Writer, l *Layout) (*Writer, error) {
 		return nil, onto.Errorf(onto.Invalid, "the columns of %s %s: %w", l.Kind, l.Type, err)
 	}
 	sink := struct{ io.Writer }{w} // hides Close
-	out, err := file.NewParquetWriterWithError(sink, root, file.WithWriterProps(writerProperties(l)))
+	with := []file.WriteOption{file.WithWriterProps(writerProperties(l))}
+	if l.Store != "" {
+		belongs := metadata.NewKeyValueMetadata()
+		if err := belongs.Append(storeKey, l.Store); err != nil {
+			return nil, onto.Errorf(onto.Invalid, "the store of %s %s: %w", l.Kind, l.Type, err)
+		}
+		with = append(with, file.WithWriteMetadata(belongs))
+	}
+	out, err := file.NewParquetWriterWithError(sink, root, with...)
 	if err != nil {
 		return nil, onto.Errorf(onto.Unavailable, "begin a file of %s %s: %w", l.Kind, l.Type, err)
 	}

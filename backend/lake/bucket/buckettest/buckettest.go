@@ -29,6 +29,7 @@ func Run(t *testing.T, open func(t testing.TB) bucket.Bucket) {
 		{"swap what is missing", swapMissing},
 		{"a tag is of one object", tagOfAnother},
 		{"parts", parts},
+		{"too large", tooLarge},
 		{"not modified", notModified},
 		{"delete", remove},
 		{"create again", createAgain},

@@ -123,6 +123,31 @@ func parts(t *tester) {
 	t.wantError("get a part of what is missing", err, bucket.ErrNotFound)
 }
 
+// tooLarge reads with a limit on the size of the whole object.
+func tooLarge(t *tester) {
+	const text = "0123456789"
+	tag := t.mustCreate("a", text)
+	for _, r := range []bucket.Range{{Max: 10}, {Max: 11}, {Max: 1 << 40}, {Offset: 2, Length: 3, Max: 10}} {
+		from, to, _ := r.Cut(10)
+		if o, err := t.get("a", r, ""); err != nil || string(o.Data) != text[from:to] || o.Size != 10 || o.Tag != tag {
+			t.Errorf("get %+v: got %q, size %d, tag %q, error %v, want %q", r, o.Data, o.Size, o.Tag, err, text[from:to])
+		}
+	}
+	for _, r := range []bucket.Range{{Max: 9}, {Max: 1}, {Offset: 2, Length: 3, Max: 9}} {
+		o, err := t.get("a", r, "")
+		t.wantError("get what is too large", err, bucket.ErrTooLarge)
+		if err != nil && !strings.Contains(err.Error(), "10 bytes") || o.Data != nil {
+			t.Errorf("get %+v: got %q, error %v, want no data and an error that tells the size", r, o.Data, err)
+		}
+	}
+	if _, err := t.get("a", bucket.Range{Max: -1}, ""); err == nil {
+		t.Error("get at most -1 bytes: got no error")
+	}
+	_, err := t.get("b", bucket.Range{Max: 1}, "")
+	t.wantError("get what is missing, with a limit", err, bucket.ErrNotFound)
+	t.wantObject("a", text, tag)
+}
+
 func notModified(t *tester) {
 	first := t.mustCreate("a", "one")
 	for _, r := range []bucket.Range{{}, {Offset: 1, Length: 1}} {

@@ -84,6 +84,8 @@ func (v version) get(what string, r bucket.Range, ifNot bucket.Tag) (bucket.Obje
 		err = bucket.ErrNotFound
 	case ifNot == v.tag:
 		err = bucket.ErrNotModified
+	default:
+		err = r.Allows(int64(len(v.data)))
 	}
 	if err != nil {
 		return bucket.Object{}, fmt.Errorf("%s: %w", what, err)

@@ -173,10 +173,13 @@ func (b *Bucket) get(key string, r bucket.Range, ifNot bucket.Tag) (bucket.Objec
 		return bucket.Object{}, err
 	}
 	defer f.Close()
+	if err := r.Allows(info.Size()); err != nil {
+		return bucket.Object{}, err
+	}
 	o := bucket.Object{Size: info.Size()}
 	if tag, known := b.tags.get(key, info); known {
 		o.Tag = tag
-	} else if r != (bucket.Range{}) || ifNot != "" {
+	} else if !r.Whole() || ifNot != "" {
 		if o.Tag, err = tagOfFile(f, info); err != nil {
 			return bucket.Object{}, err
 		}

@@ -90,6 +90,9 @@ func (b *Bucket) Get(ctx context.Context, key string, r bucket.Range, ifNot buck
 	case ifNot == o.tag:
 		return bucket.Object{}, fmt.Errorf("get %s: %w", key, bucket.ErrNotModified)
 	}
+	if err := r.Allows(int64(len(o.data))); err != nil {
+		return bucket.Object{}, fmt.Errorf("get %s: %w", key, err)
+	}
 	return bucket.Object{Data: bytes.Clone(o.data[from:to]), Tag: o.tag, Size: int64(len(o.data))}, nil
 }
 

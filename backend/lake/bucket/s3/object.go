@@ -99,9 +99,15 @@ func (b *Bucket) receive(r *request, key string, part bucket.Range, out *s3.GetO
 		length = *out.ContentLength
 		r.expect(length)
 	}
-	data, err := io.ReadAll(out.Body)
+	if err := part.Allows(announced(out)); err != nil {
+		return o, fmt.Errorf("%s %s: %w", verbRead, b.where(key), err)
+	}
+	data, err := io.ReadAll(bounded(out.Body, part))
 	if err == nil && length >= 0 && int64(len(data)) != length {
 		err = io.ErrUnexpectedEOF
+	}
+	if tooLarge := part.Allows(int64(len(data))); tooLarge != nil { // more came than was announced, or nothing was
+		return o, fmt.Errorf("%s %s: %w", verbRead, b.where(key), tooLarge)
 	}
 	if err != nil {
 		return o, b.read(r, verbRead, key, err)
@@ -112,6 +118,26 @@ func (b *Bucket) receive(r *request, key string, part bucket.Range, out *s3.GetO
 			WithHint("use an S3 service that honours Range; `onto doctor s3` tries it")
 	}
 	return o, nil
+}
+
+// announced is the size of the whole object as the headers of an answer tell it;
+// -1 if they do not.
+func announced(out *s3.GetObjectOutput) int64 {
+	if _, _, size, err := parseContentRange(aws.ToString(out.ContentRange)); err == nil {
+		return size
+	}
+	if out.ContentLength != nil {
+		return *out.ContentLength
+	}
+	return -1
+}
+
+// bounded is a body of which one byte more is read than the range allows.
+func bounded(body io.Reader, part bucket.Range) io.Reader {
+	if part.Max == 0 {
+		return body
+	}
+	return io.LimitReader(body, part.Max+1)
 }
 
 // chosen returns the part of an object that was asked for, and the object's
@@ -244,7 +270,7 @@ func (b *Bucket) checkKey(verb, key string) error {
 
 func rangeHeader(part bucket.Range) *string {
 	switch {
-	case part == bucket.Range{}:
+	case part.Whole():
 		return nil
 	case part.Length == 0:
 		return aws.String(fmt.Sprintf("bytes=%d-", part.Offset))

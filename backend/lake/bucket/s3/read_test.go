@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ontologia/onto"
@@ -52,6 +53,37 @@ func TestReadAnswers(t *testing.T) {
 				t.Errorf("an error came with the object %+v", o)
 			}
 		})
+	}
+}
+
+// An object that is larger than expected is not read: neither one whose size is
+// announced, nor one whose body does not end.
+func TestReadOfMoreThanExpected(t *testing.T) {
+	var sent atomic.Int64
+	endless := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("ETag", `"1"`)
+		piece := make([]byte, 64<<10)
+		for {
+			n, err := w.Write(piece)
+			if sent.Add(int64(n)); err != nil {
+				return
+			}
+		}
+	}
+	for name, answer := range map[string]http.HandlerFunc{
+		"announced":               raw("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 6000000000\r\n\r\nsome", false),
+		"announced beside a part": raw("HTTP/1.1 206 Partial Content\r\nETag: \"1\"\r\nContent-Length: 4\r\nContent-Range: bytes 0-3/6000000000\r\n\r\nsome", false),
+		"endless":                 endless,
+	} {
+		s := newService(t, answer)
+		o, err := s.open().Get(t.Context(), "a", bucket.Range{Max: 2000}, "")
+		if !errors.Is(err, bucket.ErrTooLarge) || !strings.Contains(err.Error(), "lake/a") || !strings.Contains(err.Error(), "at most 2000") || o.Data != nil {
+			t.Errorf("%s: got %d bytes, error %v, want ErrTooLarge that names the object", name, len(o.Data), err)
+		}
+		wantCount(t, s, 1)
+	}
+	if n := sent.Load(); n > 64<<20 {
+		t.Errorf("the endless body was read for %d bytes", n)
 	}
 }
 

@@ -1,0 +1,62 @@
+package lake
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/bucket/memory"
+)
+
+// Callers with much metadata who commit at the same moment become several rounds, so
+// that each manifest can be read again.
+func TestRoundsHaveRoom(t *testing.T) {
+	b := memory.New(nil)
+	l, err := Open(t.Context(), unclosed{b}, &Options{Trusted: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := &sample{t, b, l}
+	_, err = l.Register(t.Context(), &backend.Registration{Schemas: sampleSchemas()})
+	s.must(err)
+	const callers = 40
+	long := append(append([]byte(`{"m":"`), bytes.Repeat([]byte("x"), 900<<10)...), `"}`...)
+	l.group.lead <- struct{}{} // until all stand in the group
+	var wg sync.WaitGroup
+	errs := make([]error, callers)
+	for i := range callers {
+		wg.Go(func() {
+			_, errs[i] = l.Append(t.Context(), &backend.Draft{Metadata: long, Writes: []backend.Write{entityPut("Person", fmt.Sprint(i), 1, i)}})
+		})
+	}
+	for standing := 0; standing < callers; {
+		l.group.mu.Lock()
+		standing = len(l.group.waiting)
+		l.group.mu.Unlock()
+	}
+	<-l.group.lead
+	wg.Wait()
+	for _, err := range errs {
+		s.must(err)
+	}
+	list, err := b.List(t.Context(), "commits/", "", 1000)
+	s.must(err)
+	rounds := 0
+	for _, e := range list {
+		if strings.HasSuffix(e.Key, "/manifest.json") {
+			if rounds++; e.Size > maxDocument/2 {
+				t.Errorf("%s has %d bytes", e.Key, e.Size)
+			}
+		}
+	}
+	if s.tip().head.CommitID != callers || rounds < 2 {
+		t.Errorf("got %d commits in %d rounds, want %d in several", s.tip().head.CommitID, rounds, callers)
+	}
+	if found := checked(t, l); len(found) != 0 {
+		t.Errorf("check: %v", found)
+	}
+}
