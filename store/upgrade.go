@@ -244,7 +244,7 @@ func (c *chain) upgrade(ctx context.Context, v *onto.Version, from int, timeout 
 				return ctx.Err()
 			}
 			return onto.Errorf(onto.UpgraderFailed, "%s, %s, commit %d: %w; its fields are %s", s.step.name, v.Identity, v.Commit, err, shorten(v.Fields)).
-				WithHint("mend the upgrader or the thing; nothing has changed")
+				WithHint("mend the upgrader or the thing, or read as stored; nothing has changed")
 		}
 		v.Identity, v.Fields, v.SchemaVersion = id, fields, s.typ.version
 	}
@@ -302,7 +302,7 @@ func overtime(timeout time.Duration) error {
 }
 
 // within runs an upgrader. One that does not end in time is left behind: Go
-// cannot stop a function, nor a single step of a program.
+// cannot stop a function. A program ends by itself soon after the context.
 func within(ctx context.Context, timeout time.Duration, run func(context.Context) (any, error)) (any, error) {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -5,12 +5,16 @@
 // Only the last digit of functions such as pow and sin may differ between
 // processors.
 //
-// A program that does not end is stopped with its context, and one that piles
-// up memory is stopped soon after it has taken [MaxMemory]. Both are looked at
-// between the steps of a program, never inside one: a single built-in function
-// can take a gigabyte ("x" * 1e9) or long ([.,.] forty times, then tojson), and
-// one that descends into a value nested millions deep can exhaust the stack.
-// The limits are for mistakes; programs of strangers need a process of their own.
+// Programs are kept in stores, and a store may come from somebody else: a program
+// must not take the process with it. What one operator or function handles is
+// limited in size and depth (limits.go). The interpreter has no such limits, so
+// the program's operators are replaced by functions that have (bound.go), and so
+// are the functions that it calls (bounded.jq, library.jq). Other functions of jq
+// are not defined here: tostream, fromstream, truncate_stream, JOIN, SQL style
+// operators apart from IN and INDEX. Between the steps of
+// the interpreter, a program that does not end is stopped with its context, and
+// one that piles up memory soon after it has taken [MaxMemory] (watch.go). What
+// stops a program cannot be caught by it.
 package jq
 
 import (
@@ -49,10 +53,16 @@ func Compile(text string) (*Program, error) {
 	if query.Term == nil && query.Right == nil {
 		return nil, errors.New("the program has no expression, only comments or definitions")
 	}
-	if err := checkPure(query); err != nil {
+	for _, check := range []func(*gojq.Query) error{checkDepth, checkPure, checkCalls} {
+		if err := check(query); err != nil {
+			return nil, err
+		}
+	}
+	bound(query)
+	if err := link(query); err != nil {
 		return nil, err
 	}
-	code, err := gojq.Compile(query)
+	code, err := gojq.Compile(query, options()...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +99,7 @@ func (p *Program) Run(ctx context.Context, fields []byte) (out []byte, err error
 		}
 	}()
 	w := watch{Context: ctx, done: ctx.Done()}
-	results := p.code.RunWithContext(&w, decode(fields))
+	results := p.code.RunWithContext(&w, decode(fields), &w)
 	first, ok := results.Next()
 	if !ok {
 		return nil, errors.New("the program returned nothing, not an object")
@@ -113,8 +123,8 @@ func (p *Program) Run(ctx context.Context, fields []byte) (out []byte, err error
 
 // explain puts an error of a run into words.
 func (w *watch) explain(err error) error {
-	if w.Err() != nil && errors.Is(err, w.Err()) {
-		return fmt.Errorf("the program was stopped: %w", err)
+	if cause := w.Err(); cause != nil && (errors.Is(err, cause) || errors.Is(err, stopped{})) {
+		return fmt.Errorf("the program was stopped: %w", cause)
 	}
 	text := ""
 	if raised, ok := err.(gojq.ValueError); ok { // its text can be of any size

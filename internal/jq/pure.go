@@ -31,34 +31,84 @@ func impure(name string) string {
 
 // checkPure refuses what makes a program depend on more than its input. A name
 // is refused even where the program defines it itself.
-func checkPure(query *gojq.Query) error { return visit(reflect.ValueOf(query)) }
+func checkPure(query *gojq.Query) (err error) {
+	visit(query, func(node any) {
+		if err == nil {
+			err = checkNode(node)
+		}
+	})
+	return err
+}
 
-// visit looks at each node of a syntax tree. It goes by reflection, so that no
-// place where an expression can stand is forgotten.
-func visit(v reflect.Value) error {
+// visit looks at each node of a syntax tree, which the function may change before
+// what it holds is visited. It goes by reflection, so that no place where an
+// expression can stand is forgotten.
+func visit(node any, f func(node any)) { visitValue(reflect.ValueOf(node), f) }
+
+func visitValue(v reflect.Value, f func(node any)) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if v.IsNil() {
-			return nil
+		if !v.IsNil() {
+			f(v.Interface())
+			visitValue(v.Elem(), f)
 		}
-		if err := checkNode(v.Interface()); err != nil {
-			return err
-		}
-		return visit(v.Elem())
 	case reflect.Slice:
 		for i := range v.Len() {
-			if err := visit(v.Index(i)); err != nil {
-				return err
-			}
+			visitValue(v.Index(i), f)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if err := visit(v.Field(i)); err != nil {
-				return err
-			}
+			visitValue(v.Field(i), f)
 		}
 	}
+}
+
+// maxDepth is how deep a program may be nested. The time to compile it grows with
+// the square.
+const maxDepth = 1000
+
+// checkDepth refuses a program that is nested too deep. Lists of any length, with
+// commas, pipes, and, or, are not counted as nested.
+func checkDepth(query *gojq.Query) error {
+	if depth(reflect.ValueOf(query), 0) > maxDepth {
+		return fmt.Errorf("the program is nested deeper than %d", maxDepth)
+	}
 	return nil
+}
+
+// depth returns how deep a node is nested that is as deep as given itself, or
+// anything above maxDepth.
+func depth(v reflect.Value, from int) int {
+	deepest := from
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return from
+		}
+		switch node := v.Interface().(type) {
+		case *gojq.Term:
+			from++
+		case *gojq.Query:
+			switch node.Op {
+			case gojq.Operator(0), gojq.OpPipe, gojq.OpComma, gojq.OpAnd, gojq.OpOr, gojq.OpAlt:
+			default:
+				from++
+			}
+		}
+		if from > maxDepth {
+			return from
+		}
+		return depth(v.Elem(), from)
+	case reflect.Slice:
+		for i := range v.Len() {
+			deepest = max(deepest, depth(v.Index(i), from))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			deepest = max(deepest, depth(v.Field(i), from))
+		}
+	}
+	return deepest
 }
 
 func checkNode(node any) error {

@@ -14,8 +14,9 @@ const MaxMemory = 256 << 20
 
 const (
 	lookEvery = 8                     // steps between looks at the clock: in fewer, no value can double twice
+	tickEvery = 1 << 14               // the same for small steps in Go
 	lookAfter = 2 * time.Millisecond  // how long a run takes before the heap is measured first
-	measure   = 10 * time.Millisecond // and how long between measurements
+	lookAgain = 10 * time.Millisecond // and how long between measurements
 )
 
 // watch is a context that also ends when memory runs short. The interpreter
@@ -24,6 +25,7 @@ type watch struct {
 	context.Context
 	done  <-chan struct{}
 	steps int
+	ticks int
 
 	start, last time.Time
 	heap        uint64 // at the first measurement
@@ -37,6 +39,38 @@ func (w *watch) Done() <-chan struct{} {
 	}
 	return w.done
 }
+
+// tick is called by Go functions in each round of a long loop, with the number
+// of small steps that the round takes. It panics with stopped when the run has to
+// stop.
+func (w *watch) tick(steps int) {
+	if w.ticks += steps; w.ticks < tickEvery {
+		return
+	}
+	w.ticks = 0
+	w.look()
+	select {
+	case <-w.done:
+		panic(stopped{})
+	default:
+	}
+}
+
+// stop ends the run, whatever the program would do about an error.
+func (w *watch) stop(format string, args ...any) {
+	if w.err == nil {
+		w.err = fmt.Errorf(format, args...)
+		ended := make(chan struct{})
+		close(ended)
+		w.done = ended
+	}
+	panic(stopped{})
+}
+
+// stopped ends a Go function; the interpreter then finds that the run is over.
+type stopped struct{}
+
+func (stopped) Error() string { return "stopped" }
 
 // Err tells why the run has to stop.
 func (w *watch) Err() error {
@@ -53,7 +87,7 @@ func (w *watch) look() {
 		w.start = now
 	case w.last.IsZero() && now.Sub(w.start) > lookAfter:
 		w.last, w.heap = now, heapSize()
-	case !w.last.IsZero() && now.Sub(w.last) > measure:
+	case !w.last.IsZero() && now.Sub(w.last) > lookAgain:
 		w.last = now
 		if size := heapSize(); w.err == nil && size > w.heap+MaxMemory {
 			w.err = fmt.Errorf("it took more than %d MiB of memory", MaxMemory>>20)
