@@ -18,10 +18,29 @@ type editor struct {
 	value any
 	owned map[uintptr]any // copies that can be changed in place; what holds one is one
 	drops []any           // paths to remove in the end, since removing changes indices
+	trail []place         // the way to what is changed, kept for its memory
 }
 
 // gone stands where something is to be removed.
 type gone struct{}
+
+// place is where one step of a path leads.
+type place struct {
+	kind       placeKind
+	holder     any    // the object or list that it is in, or nil
+	name       string // of a member
+	start, end int    // of a part; start is the index of an element, negative if it is before the list
+	value      any    // what is there
+	found      bool   // whether something is there
+}
+
+type placeKind int
+
+const (
+	member  placeKind = iota // of an object
+	element                  // of a list
+	part                     // of a list, any number of elements
+)
 
 // maxIndex is how far a list can be filled up with null.
 const maxIndex = MaxValue / 4
@@ -39,7 +58,9 @@ func (e *editor) owns(v any) bool {
 // own keeps the copy, so that nothing else gets its address, in place of what it is
 // a copy of.
 func (e *editor) own(copied, of any) {
-	delete(e.owned, reflect.ValueOf(of).Pointer())
+	if of != nil {
+		delete(e.owned, reflect.ValueOf(of).Pointer())
+	}
 	e.owned[reflect.ValueOf(copied).Pointer()] = copied
 }
 
@@ -49,20 +70,15 @@ func (e *editor) current(w *watch, path any) any {
 	w.path(path)
 	v := e.value
 	for _, step := range path.([]any) {
-		switch step := step.(type) {
-		case string:
-			object, _ := v.(map[string]any)
-			v = object[step]
-		case int:
-			list, _ := v.([]any)
-			v = nil
-			if i := clamp(step, -1, len(list)); i >= 0 && i < len(list) {
-				v = list[i]
-			}
-		default: // a part of a list, which shares its memory
+		p, err := lookup(v, step)
+		if err != nil {
+			return e.value
+		}
+		if p.kind == part { // shares its memory with the list
 			clear(e.owned)
 			return e.value
 		}
+		v = p.value
 	}
 	if e.owns(v) {
 		clear(e.owned)
@@ -113,35 +129,28 @@ func (e *editor) remove(w *watch, paths any) any {
 			return fmt.Errorf("delpaths(%s) cannot be applied to %s: %w", gojq.Preview(paths), gojq.Preview(e.value), err)
 		}
 	}
+	if v == (gone{}) {
+		return nil
+	}
 	return e.sweep(v)
 }
 
 // sweep takes out what is gone, which is in copies only.
 func (e *editor) sweep(v any) any {
-	if v == (gone{}) {
-		return nil
-	}
 	if !e.owns(v) {
 		return v
 	}
 	switch v := v.(type) {
 	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, m any) bool { return m == (gone{}) })
 		for name, m := range v {
-			if m == (gone{}) {
-				delete(v, name)
-			} else if e.owns(m) {
-				v[name] = e.sweep(m)
-			}
+			v[name] = e.sweep(m)
 		}
-		return v
 	case []any:
-		left := v[:0]
-		for _, m := range v {
-			if m != (gone{}) {
-				left = append(left, e.sweep(m))
-			}
+		left := slices.DeleteFunc(v, func(m any) bool { return m == (gone{}) })
+		for i, m := range left {
+			left[i] = e.sweep(m)
 		}
-		clear(v[len(left):])
 		return left
 	}
 	return v
@@ -157,193 +166,191 @@ func setPath(w *watch, v, path, n any) any {
 
 func deletePaths(w *watch, v, paths any) any { return newEditor(v).remove(w, paths) }
 
-// set returns a value with another one at a path. It descends as deep as the path
-// is long.
+// set returns a value with another one at a path. All places on the way are looked
+// up before the first is written to, which is the last one.
 func (e *editor) set(w *watch, v any, path []any, n any) (any, error) {
-	if len(path) == 0 {
-		return n, nil
+	e.trail = slices.Grow(e.trail[:0], len(path))
+	at := v
+	for _, step := range path {
+		if at == (gone{}) {
+			return v, nil
+		}
+		p, err := lookup(at, step)
+		switch {
+		case err != nil:
+			return nil, err
+		case !p.found && n == (gone{}):
+			return v, nil
+		case p.start < 0:
+			return nil, fmt.Errorf("array index should not be negative: %d", index(step))
+		case !p.found && p.start > maxIndex:
+			w.stop("a list is filled up to index %d, the limit is %d", p.start, maxIndex)
+		}
+		e.trail = append(e.trail, p)
+		at = p.value
 	}
-	if v == (gone{}) {
-		return v, nil
+	for _, p := range slices.Backward(e.trail) {
+		var err error
+		if n, err = e.write(w, p, n); err != nil {
+			return nil, err
+		}
 	}
-	switch step := path[0].(type) {
+	return n, nil
+}
+
+// lookup finds where a step leads from a value.
+func lookup(v, step any) (place, error) {
+	object, isObject := v.(map[string]any)
+	list, isList := v.([]any)
+	switch step := step.(type) {
 	case string:
-		if object, ok := v.(map[string]any); ok || v == nil {
-			return e.setMember(w, object, step, path[1:], n)
+		if !isObject && v != nil {
+			return place{}, expected("an object", v)
 		}
-		return nil, expected("an object", v)
+		inside, found := object[step]
+		return place{kind: member, holder: v, name: step, value: inside, found: found}, nil
 	case int, float64, *big.Int, json.Number:
-		if list, ok := v.([]any); ok || v == nil {
-			return e.setElement(w, list, index(step), path[1:], n)
+		if !isList && v != nil {
+			return place{}, expected("an array", v)
 		}
-		return nil, expected("an array", v)
+		p := place{kind: element, holder: v, start: fromStart(step, len(list))}
+		if p.found = p.start >= 0 && p.start < len(list); p.found {
+			p.value = list[p.start]
+		}
+		return p, nil
 	case map[string]any:
-		if list, ok := v.([]any); ok || v == nil {
-			return e.setSlice(w, list, step, path[1:], n)
+		if !isList && v != nil {
+			return place{}, expected("an array", v)
 		}
-		return nil, expected("an array", v)
-	default:
-		if _, ok := v.([]any); ok {
-			return nil, expected("a number for indexing an array", step)
-		}
-		return nil, expected("a string for object key", step)
+		return lookupPart(v, list, step)
 	}
+	if isList {
+		return place{}, expected("a number for indexing an array", step)
+	}
+	return place{}, expected("a string for object key", step)
 }
 
-func (e *editor) setMember(w *watch, object map[string]any, name string, path []any, n any) (any, error) {
-	old, ok := object[name]
-	if !ok && n == (gone{}) {
-		return orNil(object), nil
-	}
-	v, err := e.set(w, old, path, n)
-	if err != nil {
-		return nil, err
-	}
-	if !e.owns(object) {
-		copied := make(map[string]any, len(object)+1)
-		maps.Copy(copied, object)
-		e.own(copied, object)
-		object = copied
-	}
-	object[name] = v
-	return object, nil
-}
-
-func (e *editor) setElement(w *watch, list []any, i int, path []any, n any) (any, error) {
-	at := clamp(i, -1, len(list))
-	var old any
-	switch {
-	case at >= 0 && at < len(list):
-		i, old = at, list[at]
-	case n == (gone{}):
-		return orNil(list), nil
-	case at < 0:
-		return nil, fmt.Errorf("array index should not be negative: %d", i)
-	case i > maxIndex:
-		w.stop("a list is filled up to index %d, the limit is %d", i, maxIndex)
-	}
-	v, err := e.set(w, old, path, n)
-	if err != nil {
-		return nil, err
-	}
-	switch owned := e.owns(list); {
-	case owned && i < len(list):
-	case owned && i < cap(list):
-		list = list[:i+1]
-	default:
-		room := 0
-		if owned {
-			room = 2 * cap(list)
-		}
-		size := max(len(list), i+1)
-		copied := make([]any, size, max(size, room))
-		copy(copied, list)
-		e.own(copied, list)
-		list = copied
-	}
-	list[i] = v
-	return list, nil
-}
-
-func (e *editor) setSlice(w *watch, list []any, bounds map[string]any, path []any, n any) (any, error) {
-	start, end, err := slice(list, bounds)
-	if err != nil {
-		return nil, err
-	}
-	if start == end && n == (gone{}) {
-		return orNil(list), nil
-	}
-	v, err := e.set(w, list[start:end:end], path, n)
-	if err != nil {
-		return nil, err
-	}
-	switch v := v.(type) {
-	case []any:
-		if e.owns(list) && len(v) == end-start {
-			copy(list[start:], v)
-			return list, nil
-		}
-		w.sum(list, v)
-		joined := slices.Concat(list[:start], v, list[end:])
-		e.own(joined, list)
-		return joined, nil
-	case gone:
-		if !e.owns(list) {
-			copied := slices.Clone(list)
-			e.own(copied, list)
-			list = copied
-		}
-		for i := start; i < end; i++ {
-			list[i] = v
-		}
-		return list, nil
-	default:
-		return nil, expected("an array", v)
-	}
-}
-
-// slice returns the bounds of a part of a list.
-func slice(list []any, bounds map[string]any) (start, end int, err error) {
-	s, hasStart := bounds["start"]
-	n, hasEnd := bounds["end"]
+// lookupPart finds the part of a list between bounds, null being those of the list.
+func lookupPart(holder any, list []any, bounds map[string]any) (place, error) {
+	from, hasStart := bounds["start"]
+	to, hasEnd := bounds["end"]
 	if !hasStart || !hasEnd {
-		return 0, 0, expected(`"start" and "end" for slicing`, bounds)
+		return place{}, expected(`"start" and "end" for slicing`, bounds)
 	}
-	for _, v := range []any{s, n} {
-		if v != nil && gojq.TypeOf(v) != "number" {
-			return 0, 0, expected("a number for indexing an array", v)
+	for _, bound := range []any{from, to} {
+		if bound != nil && gojq.TypeOf(bound) != "number" {
+			return place{}, expected("a number for indexing an array", bound)
 		}
 	}
-	end = len(list)
-	if s != nil {
-		start = clamp(index(s), 0, len(list))
+	p := place{kind: part, holder: holder, end: len(list)}
+	if from != nil {
+		p.start = min(max(fromStart(from, len(list)), 0), len(list))
 	}
-	if n != nil {
-		if f, ok := n.(float64); ok {
-			n = math.Ceil(f)
-		}
-		end = clamp(index(n), start, len(list))
+	if f, ok := to.(float64); ok {
+		to = math.Ceil(f)
 	}
-	return start, end, nil
+	if to != nil {
+		p.end = min(max(fromStart(to, len(list)), p.start), len(list))
+	}
+	p.value, p.found = list[p.start:p.end:p.end], p.start < p.end
+	return p, nil
 }
 
-// clamp turns an index that may count from the end into one between limits.
-func clamp(i, least, most int) int {
+// fromStart turns a number into an index that counts from the start of a list; one
+// that is negative counts from the end.
+func fromStart(number any, length int) int {
+	i := index(number)
 	if i < 0 {
-		i += most
+		i += length
 	}
-	return min(max(i, least), most)
+	return i
 }
 
-// index turns a number into an index, as near as possible.
+// index is a number without its fraction, or the nearest that is an int.
 func index(v any) int {
-	switch v := v.(type) {
-	case int:
-		return v
-	case *big.Int:
-		if v.IsInt64() {
-			return int(v.Int64())
-		}
-	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return int(n)
-		}
+	if i, ok := v.(int); ok {
+		return i
 	}
 	switch f, _ := number(v); {
-	case f >= math.MinInt && f < math.MaxInt:
-		return int(f)
-	case f > 0:
+	case f >= math.MaxInt:
 		return math.MaxInt
+	case f > math.MinInt:
+		return int(f)
+	default: // or not a number
+		return math.MinInt
 	}
-	return math.MinInt
 }
 
-// orNil is nil for a list or an object that is not there.
-func orNil[T []any | map[string]any](v T) any {
-	if v == nil {
-		return nil
+// write returns the list or object of a place with another value there.
+func (e *editor) write(w *watch, p place, v any) (any, error) {
+	switch p.kind {
+	case member:
+		holder := e.writableObject(p.holder)
+		holder.(map[string]any)[p.name] = v
+		return holder, nil
+	case element:
+		holder := e.writableList(p.holder, p.start+1)
+		holder.([]any)[p.start] = v
+		return holder, nil
+	default:
+		return e.writePart(w, p, v)
 	}
-	return v
+}
+
+func (e *editor) writePart(w *watch, p place, v any) (any, error) {
+	if v == (gone{}) {
+		holder := e.writableList(p.holder, p.end)
+		for i := p.start; i < p.end; i++ {
+			holder.([]any)[i] = v
+		}
+		return holder, nil
+	}
+	elements, ok := v.([]any)
+	if !ok {
+		return nil, expected("an array", v)
+	}
+	list, _ := p.holder.([]any)
+	if e.owns(p.holder) && len(elements) == p.end-p.start {
+		copy(list[p.start:], elements)
+		return p.holder, nil
+	}
+	w.sum(list, elements)
+	joined := make([]any, 0, len(list)-(p.end-p.start)+len(elements))
+	joined = append(append(append(joined, list[:p.start]...), elements...), list[p.end:]...)
+	e.own(joined, p.holder)
+	return joined, nil
+}
+
+// writableObject returns an object that can be changed in place.
+func (e *editor) writableObject(v any) any {
+	if e.owns(v) {
+		return v
+	}
+	object, _ := v.(map[string]any)
+	copied := make(map[string]any, len(object)+1)
+	maps.Copy(copied, object)
+	e.own(copied, v)
+	return copied
+}
+
+// writableList returns a list that can be changed in place, filled up to a length.
+func (e *editor) writableList(v any, length int) any {
+	list, _ := v.([]any)
+	missing := max(length-len(list), 0)
+	owned := e.owns(v)
+	switch {
+	case owned && missing == 0:
+		return v
+	case owned:
+		list = append(list, make([]any, missing)...)
+	default:
+		copied := make([]any, len(list)+missing)
+		copy(copied, list)
+		list = copied
+	}
+	longer := any(list)
+	e.own(longer, v)
+	return longer
 }
 
 func expected(what string, v any) error {

@@ -244,9 +244,7 @@ func TestLibrary(t *testing.T) {
 				called[signature(f.Name, len(f.Args))] = true
 			}
 		})
-		w := watch{Context: t.Context(), done: t.Context().Done()}
-		got := outputs(compile(t, program).code.RunWithContext(&w, nil, &w))
-		want := outputs(query.RunWithContext(t.Context(), nil))
+		got, want := limited(t, program), plain(t, program)
 		if !slices.Equal(got, want) {
 			t.Errorf("%s\n got %q\nwant %q", program, got, want)
 		}

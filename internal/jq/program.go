@@ -9,12 +9,14 @@
 // must not take the process with it. What one operator or function handles is
 // limited in size and depth (limits.go). The interpreter has no such limits, so
 // the program's operators are replaced by functions that have (bound.go), and so
-// are the functions that it calls (bounded.jq, library.jq). Other functions of jq
-// are not defined here: tostream, fromstream, truncate_stream, JOIN, SQL style
-// operators apart from IN and INDEX. Between the steps of
+// are the functions that it calls (bounded.jq, library.jq). Between the steps of
 // the interpreter, a program that does not end is stopped with its context, and
 // one that piles up memory soon after it has taken [MaxMemory] (watch.go). What
 // stops a program cannot be caught by it.
+//
+// Of the functions of jq that are pure, only tostream, fromstream, truncate_stream
+// and JOIN are not defined: they are for streams of input and for tables, not for
+// one object.
 package jq
 
 import (
