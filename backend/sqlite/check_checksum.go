@@ -24,16 +24,16 @@ import (
 // schema_version_id, fields and the identity's first commit.
 func (t *table) stateSQL() string {
 	return fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB),
-			(SELECT min(s.commit_id) FROM %s s WHERE %s), %s
+			(SELECT min(s.commit_id) FROM %s s WHERE %s)
 		FROM %s h WHERE h.commit_id <= ? AND h.id = %s
-		ORDER BY %s`, t.list("h"), t.history, t.matches("s", "h"), t.sum("h"), t.history, t.newestAt("h", "?"), t.list("h"))
+		ORDER BY %s`, t.list("h"), t.history, t.matches("s", "h"), t.history, t.newestAt("h", "?"), t.list("h"))
 }
 
 // projectedSQL is the same columns from the projection. Fields that cannot be
 // read are empty.
 func (t *table) projectedSQL() string {
-	return fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, %s, c.first_commit_id, %s
-		FROM %s c ORDER BY %s`, t.list("c"), soundFields, t.sum("c"), t.current, t.list("c"))
+	return fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, %s, c.first_commit_id
+		FROM %s c ORDER BY %s`, t.list("c"), soundFields, t.current, t.list("c"))
 }
 
 // soundFields is the JSON of the projection row c; empty if it cannot be read,

@@ -37,7 +37,7 @@ func (c *checker) fields() error {
 			v := version(rows, len(t.columns), t.identity(rows, 0))
 			ours := v.Commit > c.r.foreign.until && v.Commit <= c.r.foreign.covered
 			countStamp(stamps, &v, ours)
-			return c.fieldsOf(&v, ours, rows.intact(len(t.columns)+4, &v, false))
+			return c.fieldsOf(&v, ours, rows.intact(len(t.columns)+4, &v))
 		})
 		if err != nil {
 			return err

@@ -56,10 +56,7 @@ func (b *Backend) get(ctx context.Context, c *conn, id onto.Identity, at int64) 
 	if err := readForeign(r).sound(&v); err != nil {
 		return onto.Version{}, err
 	}
-	if err := readable(&v); err != nil {
-		return v, err
-	}
-	return v, r.checkIntact(8, &v, true)
+	return v, readable(&v)
 }
 
 // getAt reads history, which needs no projection.
@@ -79,7 +76,7 @@ func (b *Backend) getAt(c *conn, id onto.Identity, at int64) (onto.Version, erro
 	if err := readForeign(r).sound(&v); err != nil {
 		return onto.Version{}, err
 	}
-	if err := r.checkIntact(8, &v, false); err != nil {
+	if err := r.checkIntact(8, &v); err != nil {
 		return onto.Version{}, err
 	}
 	return v, readForeign(r).canonical(&v)

@@ -82,7 +82,7 @@ func coverHead(w *conn, since int64) error {
 // canonical, or nil if they cannot be read.
 func project(ctx context.Context, w *conn, t *table, since int64, then func(v *onto.Version) error) error {
 	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB),
-			(SELECT min(s.commit_id) FROM %s s WHERE %s), h.onto_sum
+			(SELECT min(s.commit_id) FROM %s s WHERE %s)
 		FROM %s h WHERE h.commit_id > ? AND h.id = %s`,
 		t.list("h"), t.history, t.matches("s", "h"), t.history, t.newest("h"))
 	rows, err := w.query(ctx, sql, since)
@@ -94,16 +94,12 @@ func project(ctx context.Context, w *conn, t *table, since int64, then func(v *o
 		v := version(rows, width, t.identity(rows, 0))
 		canonical, err := canonicalFields(v.Fields)
 		v.Fields = canonical
-		var fields, sum any
+		var fields any
 		if err == nil {
 			fields = string(canonical)
-			sum, w.scratch = rowSum(&v, w.scratch)
-		}
-		if !rows.null(width + 5) {
-			sum = rows.int(width + 5) // also if history is damaged: that must stay visible
 		}
 		args := identityArgs(nil, &v.Identity)
-		err = w.exec(t.upsertOne, append(args, v.Commit, rows.int(width+4), string(v.Op), v.SchemaVersion, fields, sum)...)
+		err = w.exec(t.upsertOne, append(args, v.Commit, rows.int(width+4), string(v.Op), v.SchemaVersion, fields)...)
 		if err != nil {
 			return err
 		}

@@ -216,7 +216,7 @@ func tangle(t *testing.T, path, table string) {
 	}
 	leaf := binary.BigEndian.Uint32(top[8:])
 	pages := uint32(len(data) / size)
-	const depth = 12
+	const depth = 17 // SQLite takes no more than 20
 	for i := range uint32(depth) {
 		page := bytes.Clone(top)
 		lead(page, pages+i+2)

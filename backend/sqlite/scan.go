@@ -203,7 +203,7 @@ func (r *reading) version(a *question, rows *rows) (onto.Version, error) {
 	}
 	err := readable(&v)
 	if err == nil {
-		err = rows.checkIntact(len(a.t.columns)+4, &v, a.source.row != "h")
+		err = rows.checkIntact(len(a.t.columns)+4, &v)
 	}
 	if err == nil && !a.isCurrent() {
 		err = r.foreign.canonical(&v)

@@ -128,7 +128,6 @@ CREATE TABLE IF NOT EXISTS entity_current (
     op TEXT NOT NULL,
     schema_version_id INTEGER NOT NULL,
     fields BLOB,
-    onto_sum INTEGER,
     PRIMARY KEY (entity_type, entity_key)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS relation_current (
@@ -141,7 +140,6 @@ CREATE TABLE IF NOT EXISTS relation_current (
     op TEXT NOT NULL,
     schema_version_id INTEGER NOT NULL,
     fields BLOB,
-    onto_sum INTEGER,
     PRIMARY KEY (relation_type, left_key, right_key, instance_key)
 ) WITHOUT ROWID;
 `
@@ -231,8 +229,8 @@ func newTable(kind onto.Kind, changes string, sums bool) *table {
 	t := newNames(kind)
 	t.sums = sums
 	same := t.matches("c", "?")
-	t.get = fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB), %s, %s
-		FROM %s LEFT JOIN %s c ON %s`, standing, changes, t.sum("c"), standingFrom, t.current, same)
+	t.get = fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB), %s
+		FROM %s LEFT JOIN %s c ON %s`, standing, changes, standingFrom, t.current, same)
 	t.getAt = fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s, %s
 		FROM %s LEFT JOIN %s h ON h.id = %s`, standing, changes, t.sum("h"), standingFrom, t.history, t.newestAt("?", "?"))
 	t.lookup = fmt.Sprintf(`SELECT commit_id, op, schema_version_id, CAST(json(fields) AS BLOB)
@@ -240,12 +238,12 @@ func newTable(kind onto.Kind, changes string, sums bool) *table {
 	t.firstRow = fmt.Sprintf(`SELECT %s FROM %s c WHERE %s`, t.firstID("c"), t.current, same)
 	columns := strings.Join(t.columns, ", ")
 	onConflict := `ON CONFLICT DO UPDATE SET commit_id = excluded.commit_id, op = excluded.op,
-		schema_version_id = excluded.schema_version_id, fields = excluded.fields, onto_sum = excluded.onto_sum`
-	t.upsertHistory = fmt.Sprintf(`INSERT INTO %s (%[2]s, commit_id, first_commit_id, op, schema_version_id, fields, onto_sum)
-		SELECT %[2]s, commit_id, commit_id, op, schema_version_id, jsonb(fields_json), onto_sum
+		schema_version_id = excluded.schema_version_id, fields = excluded.fields`
+	t.upsertHistory = fmt.Sprintf(`INSERT INTO %s (%[2]s, commit_id, first_commit_id, op, schema_version_id, fields)
+		SELECT %[2]s, commit_id, commit_id, op, schema_version_id, jsonb(fields_json)
 		FROM %[3]s WHERE id BETWEEN ? AND ? ORDER BY id %[4]s`, t.current, columns, t.history, onConflict)
-	t.upsertOne = fmt.Sprintf(`INSERT INTO %s (%s, commit_id, first_commit_id, op, schema_version_id, fields, onto_sum)
-		VALUES (%s?, ?, ?, ?, jsonb(?), ?) %s`, t.current, columns, strings.Repeat("?, ", len(t.columns)), onConflict)
+	t.upsertOne = fmt.Sprintf(`INSERT INTO %s (%s, commit_id, first_commit_id, op, schema_version_id, fields)
+		VALUES (%s?, ?, ?, ?, jsonb(?)) %s`, t.current, columns, strings.Repeat("?, ", len(t.columns)), onConflict)
 	t.superseding = t.supersede()
 	t.inserts = map[int]string{1: t.insertSQL(1), smallBulk: t.insertSQL(smallBulk), largeBulk: t.insertSQL(largeBulk)}
 	t.lookups = map[int]string{smallBulk: t.lookupSQL(smallBulk), largeBulk: t.lookupSQL(largeBulk)}
@@ -293,9 +291,10 @@ func (t *table) firstID(alias string) string {
 		t.history, t.matches("f", alias), alias)
 }
 
-// sum is the checksum of the row called alias, or NULL.
+// sum is the checksum of the row called alias, or NULL: the projection, which is
+// always called c, has none.
 func (t *table) sum(alias string) string {
-	if !t.sums {
+	if !t.sums || alias == "c" {
 		return "NULL"
 	}
 	return alias + ".onto_sum"
