@@ -44,6 +44,8 @@ func (l *log) durable(ctx context.Context, t *tip) error {
 	return nil
 }
 
+const unsyncedHint = "check the disk and its file system, start the program again, and try again with the same idempotency key"
+
 // vouch makes durable what a member is told without a commit of its own.
 func (m *member) vouch(ctx context.Context, l *log, t *tip) error {
 	if m.draft == nil || m.err != nil {
@@ -54,7 +56,9 @@ func (m *member) vouch(ctx context.Context, l *log, t *tip) error {
 	case err == nil:
 		return nil
 	case m.result.Repeated:
-		return onto.Errorf(onto.OutcomeUnknown, "commit %d has this idempotency key, and is not known to survive a power failure: %w", m.result.ID, err)
+		return onto.Errorf(onto.OutcomeUnknown, "commit %d has this idempotency key, and is not known to survive a power failure: %w", m.result.ID, err).
+			WithHint("%s", unsyncedHint)
 	}
-	return onto.Errorf(onto.Unavailable, "nothing changed, but what is stored is not known to survive a power failure: %w", err)
+	return onto.Errorf(onto.Unavailable, "nothing changed, but what is stored is not known to survive a power failure: %w", err).
+		WithHint("%s", unsyncedHint)
 }

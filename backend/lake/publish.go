@@ -116,7 +116,7 @@ func (p *proposal) unsettled() error {
 		err = onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s): %w", p.next.head.Attempt, p.refusal)
 	}
 	if errors.Is(p.refusal, bucket.ErrUnsynced) {
-		return err.WithHint("check the disk and its file system, start the program again, and try again with the same idempotency key")
+		return err.WithHint("%s", unsyncedHint)
 	}
 	return err.WithHint("look for the commit before you try again")
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,13 +19,15 @@ import (
 	"github.com/ontologia/onto/internal/iofault"
 )
 
+var sweepStep = flag.Int("step", 23, "the sweep tries one of so many calls; -soak tries all")
+
 // A sweep runs a verb again and again, each time with another of its I/O calls
 // going wrong, on a copy of the same store. What the verb says must be so: done is
 // done, refused is not, unknown is one of both. The store stays whole, and the next
 // one can write.
 
 // TestFaultSweep tries every fault at every call with -soak, and a part of them
-// without.
+// without: other calls with each fault.
 func TestFaultSweep(t *testing.T) {
 	if err := iofault.Available(); err != nil {
 		if strings.Contains(os.Getenv("ONTO_REQUIRE"), "ptrace") {
@@ -218,10 +221,10 @@ func (s *sweep) state(t *testing.T, dir string) string {
 func (s *sweep) run(t *testing.T) {
 	step, tries := max(1, s.sparse), 0
 	if !*soak {
-		step *= 23
+		step *= *sweepStep
 	}
 	for _, fault := range iofault.Faults() {
-		for call := 1 + tries%step; ; call += step { // without -soak, other calls with each fault
+		for call := 1 + tries%step; ; call += step {
 			tries++
 			if !s.try(t, iofault.Plan{Call: call, Fault: fault}) {
 				break

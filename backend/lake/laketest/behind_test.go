@@ -2,6 +2,7 @@ package laketest
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"sync/atomic"
 	"testing"
@@ -188,6 +189,22 @@ func (d *denier) Swap(ctx context.Context, key string, data []byte, old bucket.T
 	return tag, err
 }
 
+// catalogPath is the catalog that the head names.
+func catalogPath(t *testing.T, b bucket.Bucket) string {
+	t.Helper()
+	o, err := b.Get(t.Context(), "meta/head.json", bucket.Range{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var head struct {
+		Catalog string `json:"catalog_path"`
+	}
+	if err := json.Unmarshal(o.Data, &head); err != nil {
+		t.Fatal(err)
+	}
+	return head.Catalog
+}
+
 func noWrites() iter.Seq2[backend.Write, error] { return func(func(backend.Write, error) bool) {} }
 
 // What was published, denied and forgotten is found again, or done once more where
@@ -199,8 +216,12 @@ func TestDeniedAndForgotten(t *testing.T) {
 	l, other := twoLakes(t, d, b, lake.Options{StreamBytes: 3000})
 	next := 1_000_000
 	meanwhile := func() {
+		before := catalogPath(t, b)
 		appendMany(t, other, next)
 		next += many
+		for catalogPath(t, b) == before && t.Context().Err() == nil { // its checkpoint swaps the head, too
+			time.Sleep(time.Millisecond)
+		}
 	}
 	deny := func() { d.meanwhile.Store(&meanwhile) }
 	deny()
