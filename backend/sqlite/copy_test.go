@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/ontologia/onto"
@@ -149,33 +148,6 @@ func TestCopyRefused(t *testing.T) {
 	wantFiles(t, dir, "store.db", "taken", "there")
 	if got := read(t, there); string(got) != "precious" {
 		t.Errorf("the file that was there holds %q", got)
-	}
-}
-
-// Without room for it there is no copy.
-func TestCopyWithoutRoom(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "store.db")
-	b := storeWith(t, path, 300)
-	var old syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
-		t.Fatal(err)
-	}
-	limit := old
-	limit.Cur = 100 << 10
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	_, err := b.CopyTo(t.Context(), filepath.Join(dir, "copy.db"), nil)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
-		t.Fatal(err)
-	}
-	if !errors.Is(err, onto.Full) || onto.HintOf(err) == "" {
-		t.Errorf("got %v, want Full with a hint", err)
-	}
-	wantFiles(t, dir, "store.db")
-	if _, err := b.CopyTo(t.Context(), filepath.Join(dir, "copy.db"), nil); err != nil {
-		t.Errorf("with room again: %v", err)
 	}
 }
 

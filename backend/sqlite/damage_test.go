@@ -52,39 +52,6 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// The operating system refuses to let the files grow.
-func TestFileSizeLimit(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "limited.db")
-	makeThings(t, path)
-	var old syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
-		t.Fatal(err)
-	}
-	b := open(t, path, nil)
-	limit := old
-	limit.Cur = 200 << 10
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	kept := int64(0)
-	for i := 0; err == nil && i < 1000; i++ {
-		var r onto.Result
-		if r, err = b.Append(t.Context(), thingDraft(fmt.Sprintf("k%d-%s", i, strings.Repeat("x", 500)), i)); err == nil {
-			kept = r.ID
-		}
-	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
-		t.Fatal(err)
-	}
-	if !errors.Is(err, onto.Full) {
-		t.Fatalf("got %v, want Full", err)
-	}
-	if r, err := b.Append(t.Context(), thingDraft("after", 1)); err != nil || r.ID != kept+1 {
-		t.Errorf("without the limit: got commit %d, error %v; want %d", r.ID, err, kept+1)
-	}
-}
-
 // A WAL that breaks off anywhere loses only what was not finished: the store
 // is whole at some commit.
 func TestTornWAL(t *testing.T) {

@@ -132,14 +132,25 @@ func readFull(t *testing.T, path, elsewhere string, fill func(t *testing.T) (fre
 	}
 }
 
-// limitEnv makes the test binary limit the size of files for good.
+// limitEnv tells the test binary that it is a process of its own, where files may be
+// limited: the testing package writes files as well.
 const limitEnv = "ONTO_TEST_LIMIT"
+
+// alone reports whether this is a process for this test alone. If not, it has run in
+// one.
+func alone(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(limitEnv) != "" {
+		return true
+	}
+	cmd := thisTest(t, limitEnv+"=1")
+	wantPassed(t, cmd.Start(), cmd)
+	return false
+}
 
 // Where no file can grow, a store is read all the same.
 func TestReadWithFileSizeLimit(t *testing.T) {
-	if os.Getenv(limitEnv) == "" {
-		cmd := thisTest(t, limitEnv+"=1")
-		wantPassed(t, cmd.Start(), cmd)
+	if !alone(t) {
 		return
 	}
 	for name, files := range layouts() {
@@ -147,6 +158,51 @@ func TestReadWithFileSizeLimit(t *testing.T) {
 			path := layOut(t, t.TempDir(), files)
 			readFull(t, path, "", func(t *testing.T) func() { return limitFiles(t, 4096) })
 		})
+	}
+}
+
+// The operating system refuses to let the files grow.
+func TestFileSizeLimit(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	path := filepath.Join(t.TempDir(), "limited.db")
+	makeThings(t, path)
+	b := open(t, path, nil)
+	free := limitFiles(t, 200<<10)
+	var err error
+	kept := int64(0)
+	for i := 0; err == nil && i < 1000; i++ {
+		var r onto.Result
+		if r, err = b.Append(t.Context(), thingDraft(fmt.Sprintf("k%d-%s", i, strings.Repeat("x", 500)), i)); err == nil {
+			kept = r.ID
+		}
+	}
+	free()
+	if !errors.Is(err, onto.Full) {
+		t.Fatalf("got %v, want Full", err)
+	}
+	if r, err := b.Append(t.Context(), thingDraft("after", 1)); err != nil || r.ID != kept+1 {
+		t.Errorf("without the limit: got commit %d, error %v; want %d", r.ID, err, kept+1)
+	}
+}
+
+// Without room for it there is no copy.
+func TestCopyWithoutRoom(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	dir := t.TempDir()
+	b := storeWith(t, filepath.Join(dir, "store.db"), 300)
+	free := limitFiles(t, 100<<10)
+	_, err := b.CopyTo(t.Context(), filepath.Join(dir, "copy.db"), nil)
+	free()
+	if !errors.Is(err, onto.Full) || onto.HintOf(err) == "" {
+		t.Errorf("got %v, want Full with a hint", err)
+	}
+	wantFiles(t, dir, "store.db")
+	if _, err := b.CopyTo(t.Context(), filepath.Join(dir, "copy.db"), nil); err != nil {
+		t.Errorf("with room again: %v", err)
 	}
 }
 
