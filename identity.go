@@ -1,6 +1,7 @@
 package onto
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -24,6 +25,21 @@ const (
 	MaxMetadata = 1 << 20  // bytes of canonical JSON in a commit's metadata
 )
 
+// TypeName names a type: entities and relations have names of their own. It is
+// comparable.
+type TypeName struct {
+	Kind Kind
+	Name string
+}
+
+// String describes the type for messages.
+func (t TypeName) String() string { return string(t.Kind) + " " + t.Name }
+
+// Compare orders types by kind, then by name.
+func (t TypeName) Compare(other TypeName) int {
+	return cmp.Or(strings.Compare(string(t.Kind), string(other.Kind)), strings.Compare(t.Name, other.Name))
+}
+
 // Identity names one entity or one relation. It is comparable.
 type Identity struct {
 	Kind Kind
@@ -34,6 +50,9 @@ type Identity struct {
 	Left, Right string // of a relation: the keys of its endpoints
 	Instance    string // of a relation: "" when it is unkeyed
 }
+
+// TypeName returns the type that the identity is of.
+func (id Identity) TypeName() TypeName { return TypeName{id.Kind, id.Type} }
 
 // EntityID is the identity of an entity.
 func EntityID(typ, key string) Identity {

@@ -96,6 +96,9 @@ type End struct {
 	Runtime   string    `json:"runtime,omitempty"`
 }
 
+// TypeName returns the type that the schema describes.
+func (s Schema) TypeName() TypeName { return TypeName{s.Kind, s.Name} }
+
 // Field returns the field of that name.
 func (s Schema) Field(name string) (Field, bool) {
 	i, ok := slices.BinarySearchFunc(s.Fields, name, func(f Field, n string) int {

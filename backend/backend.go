@@ -149,6 +149,9 @@ type Query struct {
 	Limit  int    // at most so many; 0 for all
 }
 
+// TypeName returns the type that the query is about.
+func (q *Query) TypeName() onto.TypeName { return onto.TypeName{Kind: q.Kind, Name: q.Type} }
+
 // Word is a word to search for, in the form that package words gives it.
 type Word struct {
 	Text   string
@@ -175,6 +178,9 @@ type DiffQuery struct {
 	Kind     onto.Kind // only this kind and type; both empty for all
 	Type     string
 }
+
+// TypeName returns the type; the zero TypeName for all.
+func (q *DiffQuery) TypeName() onto.TypeName { return onto.TypeName{Kind: q.Kind, Name: q.Type} }
 
 // CommitQuery selects commits.
 type CommitQuery struct {
@@ -219,6 +225,9 @@ type TypeUpgrader struct {
 	Upgrader onto.Upgrader
 }
 
+// TypeName returns the type.
+func (t *TypeUpgrader) TypeName() onto.TypeName { return onto.TypeName{Kind: t.Kind, Name: t.Type} }
+
 // EndedType is a type to be ended.
 type EndedType struct {
 	Kind      onto.Kind
@@ -226,6 +235,9 @@ type EndedType struct {
 	RenamedTo string // "" if it is dropped
 	Purge     bool   // remove every version under its name, as if there had never been one; commits stay. Also of a type that has ended before
 }
+
+// TypeName returns the type.
+func (t *EndedType) TypeName() onto.TypeName { return onto.TypeName{Kind: t.Kind, Name: t.Type} }
 
 // TypeWatcher is a backend that notices when somebody changes the types.
 type TypeWatcher interface {

@@ -91,7 +91,7 @@ func Evolve(all []onto.SchemaVersion, e *Evolution, next int64, now time.Time, p
 	}
 	for _, t := range e.Learn {
 		i := slices.IndexFunc(all, func(v onto.SchemaVersion) bool {
-			return v.Schema.Kind == t.Kind && v.Schema.Name == t.Type && v.Version == t.Version
+			return v.Schema.TypeName() == t.TypeName() && v.Version == t.Version
 		})
 		all[i].Upgrader = copied(&t.Upgrader)
 	}
@@ -115,7 +115,7 @@ func CheckWrite(all []onto.SchemaVersion, w *Write, e *Evolution) error {
 	if i >= 0 && all[i].End == nil {
 		newest = all[i].Version
 	}
-	if newest > 0 || e == nil || !slices.ContainsFunc(e.End, func(t EndedType) bool { return t.Kind == w.Kind && t.Type == w.Type }) {
+	if newest > 0 || e == nil || !slices.ContainsFunc(e.End, func(t EndedType) bool { return t.TypeName() == w.TypeName() }) {
 		return CheckStamp(w, newest)
 	}
 	if last := all[i].Version; w.Op != onto.Delete || w.SchemaVersion != last {

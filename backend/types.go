@@ -11,33 +11,28 @@ import (
 )
 
 // storedTypes is the newest version of each type, by kind and name.
-type storedTypes map[storedName]onto.Schema
-
-type storedName struct {
-	kind onto.Kind
-	name string
-}
+type storedTypes map[onto.TypeName]onto.Schema
 
 func newStoredTypes(newest []onto.SchemaVersion) storedTypes {
 	stored := make(storedTypes, len(newest))
 	for _, v := range newest {
-		stored[storedName{v.Schema.Kind, v.Schema.Name}] = v.Schema
+		stored[v.Schema.TypeName()] = v.Schema
 	}
 	return stored
 }
 
 // get returns the stored schema of a given type.
 func (t storedTypes) get(s onto.Schema) (onto.Schema, bool) {
-	stored, ok := t[storedName{s.Kind, s.Name}]
+	stored, ok := t[onto.TypeName{Kind: s.Kind, Name: s.Name}]
 	return stored, ok
 }
 
-func (t storedTypes) put(s onto.Schema) { t[storedName{s.Kind, s.Name}] = s }
+func (t storedTypes) put(s onto.Schema) { t[onto.TypeName{Kind: s.Kind, Name: s.Name}] = s }
 
 // kindOf returns the kind of the type that has the name.
 func (t storedTypes) kindOf(name string) (onto.Kind, bool) {
 	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
-		if _, ok := t[storedName{kind, name}]; ok {
+		if _, ok := t[onto.TypeName{Kind: kind, Name: name}]; ok {
 			return kind, true
 		}
 	}
@@ -104,7 +99,7 @@ func Newest(all []onto.SchemaVersion) []onto.SchemaVersion {
 func Last(all []onto.SchemaVersion) []onto.SchemaVersion {
 	var last []onto.SchemaVersion
 	for i, v := range all {
-		if i+1 == len(all) || all[i+1].Schema.Kind != v.Schema.Kind || all[i+1].Schema.Name != v.Schema.Name {
+		if i+1 == len(all) || all[i+1].Schema.TypeName() != v.Schema.TypeName() {
 			last = append(last, v)
 		}
 	}
@@ -146,10 +141,10 @@ func CheckEvolution(all []onto.SchemaVersion, e *Evolution) error {
 	}
 	newest := newStoredTypes(Newest(all))
 	for _, t := range e.End {
-		if _, ok := newest[storedName{t.Kind, t.Type}]; !ok && !(t.Purge && NextVersion(all, t.Kind, t.Type) > 1) {
+		if _, ok := newest[t.TypeName()]; !ok && !(t.Purge && NextVersion(all, t.Kind, t.Type) > 1) {
 			return onto.Errorf(onto.NotFound, "%s %s does not exist, so it cannot end", t.Kind, t.Type)
 		}
-		delete(newest, storedName{t.Kind, t.Type})
+		delete(newest, t.TypeName())
 	}
 	for i, a := range e.Add {
 		if slices.ContainsFunc(e.Add[:i], func(o NewVersion) bool { return o.Schema.Name == a.Schema.Name }) {
@@ -161,7 +156,7 @@ func CheckEvolution(all []onto.SchemaVersion, e *Evolution) error {
 	}
 	for _, l := range e.Learn {
 		i := slices.IndexFunc(all, func(v onto.SchemaVersion) bool {
-			return v.Schema.Kind == l.Kind && v.Schema.Name == l.Type && v.Version == l.Version
+			return v.Schema.TypeName() == l.TypeName() && v.Version == l.Version
 		})
 		if i < 0 || all[i].Upgrader != nil && !all[i].Upgrader.Func {
 			return onto.Errorf(onto.Conflict, "version %d of %s does not exist or has an upgrader already", l.Version, l.Type)

@@ -128,7 +128,7 @@ func (s *Store) drift(ctx context.Context) []onto.Difference {
 	}
 	var diffs []onto.Difference
 	for _, v := range backend.Newest(stored) {
-		t, ok := s.types[typeName{v.Schema.Kind, v.Schema.Name}]
+		t, ok := s.types[v.Schema.TypeName()]
 		if !ok {
 			continue
 		}

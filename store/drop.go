@@ -114,7 +114,7 @@ type dropPlan struct {
 
 func (s *Store) planDrop(ctx context.Context, d *Drop) (*dropPlan, error) {
 	t, err := s.typ(d.Kind, d.Type)
-	if lives := s.former[typeName{d.Kind, d.Type}]; err != nil && d.Purge && lives != nil {
+	if lives := s.former[onto.TypeName{Kind: d.Kind, Name: d.Type}]; err != nil && d.Purge && lives != nil {
 		t, err = lives[len(lives)-1], nil // it has ended before, and its history is to go now
 	}
 	if err != nil {
@@ -181,8 +181,8 @@ func (p *dropPlan) checkShared(ending []*typ) error {
 		for _, t := range ending {
 			for _, name := range t.names() {
 				if n.typ.schema.Kind == t.schema.Kind && slices.Contains(n.typ.names(), name) {
-					return onto.Errorf(onto.Refused, "what is stored under %s is also the history of %s, so it cannot be purged", name, n.name).
-						WithHint("purge %s as well, or drop %s without purging", n.name, t.schema.Name)
+					return onto.Errorf(onto.Refused, "what is stored under %s is also the history of %s, so it cannot be purged", name, n.Name).
+						WithHint("purge %s as well, or drop %s without purging", n.Name, t.schema.Name)
 				}
 			}
 		}

@@ -22,12 +22,12 @@ type Query[T any] struct {
 func (v View) Find(name string) Query[onto.Version] {
 	kinds := []onto.Kind{onto.KindEntity, onto.KindRelation}
 	for _, kind := range kinds { // what exists comes first
-		if _, ok := v.s.types[typeName{kind, name}]; ok {
+		if _, ok := v.s.types[onto.TypeName{Kind: kind, Name: name}]; ok {
 			return v.FindKind(kind, name)
 		}
 	}
 	for _, kind := range kinds {
-		if _, ok := v.s.former[typeName{kind, name}]; ok {
+		if _, ok := v.s.former[onto.TypeName{Kind: kind, Name: name}]; ok {
 			return v.FindKind(kind, name)
 		}
 	}

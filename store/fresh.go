@@ -36,10 +36,10 @@ func (s *Store) fresh(ctx context.Context, t *typ) error {
 	if changed == nil {
 		return nil
 	}
-	names := []typeName{{t.schema.Kind, t.schema.Name}, {onto.KindEntity, t.schema.Left}, {onto.KindEntity, t.schema.Right}}
+	names := []onto.TypeName{t.schema.TypeName(), {Kind: onto.KindEntity, Name: t.schema.Left}, {Kind: onto.KindEntity, Name: t.schema.Right}}
 	for _, name := range names {
 		if (*changed)[name] {
-			e := onto.Errorf(onto.SchemaOutdated, "type %s has changed since this program opened the store", name.name)
+			e := onto.Errorf(onto.SchemaOutdated, "type %s has changed since this program opened the store", name.Name)
 			e.Differences = s.drift(ctx)
 			for _, d := range e.Differences {
 				e.Message += "; " + d.String()
@@ -56,15 +56,15 @@ func (s *Store) recheck(ctx context.Context, turn int64) error {
 	if err != nil {
 		return err
 	}
-	now := map[typeName]string{}
+	now := map[onto.TypeName]string{}
 	for _, v := range stored {
-		now[typeName{v.Schema.Kind, v.Schema.Name}] += backend.TypesHash([]onto.SchemaVersion{v})
+		now[v.Schema.TypeName()] += backend.TypesHash([]onto.SchemaVersion{v})
 	}
-	known := map[typeName]string{}
+	known := map[onto.TypeName]string{}
 	for _, v := range s.stored {
-		known[typeName{v.Schema.Kind, v.Schema.Name}] += backend.TypesHash([]onto.SchemaVersion{v})
+		known[v.Schema.TypeName()] += backend.TypesHash([]onto.SchemaVersion{v})
 	}
-	changed := map[typeName]bool{}
+	changed := map[onto.TypeName]bool{}
 	for name, hash := range known {
 		if now[name] != hash {
 			changed[name] = true

@@ -21,7 +21,7 @@ func (s *Store) learn(stored []onto.SchemaVersion) error {
 	newest := backend.Newest(stored)
 	for _, v := range stored {
 		last := slices.ContainsFunc(newest, func(n onto.SchemaVersion) bool {
-			return n.Schema.Kind == v.Schema.Kind && n.Schema.Name == v.Schema.Name && n.Version == v.Version
+			return n.Schema.TypeName() == v.Schema.TypeName() && n.Version == v.Version
 		})
 		if v.End == nil && !last {
 			continue
@@ -30,7 +30,7 @@ func (s *Store) learn(stored []onto.SchemaVersion) error {
 		if c := newChain(stored, v, given); !c.plain() {
 			t.chain = c
 		}
-		name := typeName{v.Schema.Kind, v.Schema.Name}
+		name := v.Schema.TypeName()
 		if v.End != nil {
 			s.former[name] = append(s.former[name], t)
 		} else {
@@ -51,7 +51,7 @@ func (t *typ) covers(commit int64) bool {
 // life returns the type that had a name as of a commit, or the last one that had
 // it if none had then.
 func (s *Store) life(kind onto.Kind, name string, commit int64) (*typ, error) {
-	n := typeName{kind, name}
+	n := onto.TypeName{Kind: kind, Name: name}
 	lives := s.former[n]
 	if t, ok := s.types[n]; ok {
 		lives = append(lives[:len(lives):len(lives)], t)
@@ -71,7 +71,7 @@ func (s *Store) life(kind onto.Kind, name string, commit int64) (*typ, error) {
 // deleted what there was of it. If there was nothing, no such commit was made,
 // and the next one may be about another type of that name.
 func (s *Store) lastOf(t *typ) int64 {
-	name := typeName{t.schema.Kind, t.schema.Name}
+	name := t.schema.TypeName()
 	lives := s.former[name]
 	if now, ok := s.types[name]; ok {
 		lives = append(lives[:len(lives):len(lives)], now)
@@ -151,13 +151,13 @@ func (s *Store) everyName() []namedType {
 		}
 	}
 	slices.SortFunc(list, func(a, b namedType) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name), cmp.Compare(a.typ.version, b.typ.version))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.typ.version, b.typ.version))
 	})
 	return list
 }
 
 type namedType struct {
-	typeName
+	onto.TypeName
 	typ *typ
 }
 

@@ -139,9 +139,9 @@ func (s *Store) standing(ctx context.Context) ([]onto.SchemaVersion, int64, erro
 func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgraders) (*TypeMigration, error) {
 	rename := given[upgraderName{g.Name, 0}]
 	t := &TypeMigration{Kind: g.Kind, Name: g.Name, RenamedFrom: rename.RenamedFrom}
-	old := typeName{g.Kind, g.Name}
+	old := onto.TypeName{Kind: g.Kind, Name: g.Name}
 	if t.RenamedFrom != "" {
-		old.name = t.RenamedFrom
+		old.Name = t.RenamedFrom
 	}
 	t.source = p.s.types[old]
 	if t.source == nil {
@@ -166,7 +166,7 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 	if err := p.way(t, given); err != nil {
 		return nil, err
 	}
-	count, err := View{s: p.s}.FindKind(old.kind, old.name).Count(ctx)
+	count, err := View{s: p.s}.FindKind(old.Kind, old.Name).Count(ctx)
 	t.Live = count
 	for _, s := range t.chain.stages[t.chain.at(p.Head)+1:] {
 		t.Rewrite = t.Rewrite || !s.step.plain && count > 0

@@ -32,9 +32,9 @@ func (s *Store) checkMigration(stored []onto.SchemaVersion, schemas []onto.Schem
 	}
 	for i := range schemas {
 		g := &schemas[i]
-		old, ok := s.types[typeName{g.Kind, g.Name}]
+		old, ok := s.types[onto.TypeName{Kind: g.Kind, Name: g.Name}]
 		if from := given[upgraderName{g.Name, 0}].RenamedFrom; from != "" {
-			old, ok = s.types[typeName{g.Kind, from}]
+			old, ok = s.types[onto.TypeName{Kind: g.Kind, Name: from}]
 		}
 		var err error
 		if ok {
@@ -61,7 +61,7 @@ func (s *Store) checkRename(u *Upgrader, schemas []onto.Schema) error {
 	if _, err := s.typ(schemas[i].Kind, u.RenamedFrom); err != nil {
 		return err
 	}
-	if _, taken := s.types[typeName{schemas[i].Kind, u.Type}]; taken {
+	if _, taken := s.types[onto.TypeName{Kind: schemas[i].Kind, Name: u.Type}]; taken {
 		return onto.Errorf(onto.Conflict, "%s: there is a type %s already", u.step(), u.Type).
 			WithHint("two types cannot become one; write an upgrade program of your own that moves the data")
 	}

@@ -75,20 +75,15 @@ type Options struct {
 type Store struct {
 	b       backend.Backend
 	opts    Options
-	types   map[typeName]*typ
-	former  map[typeName][]*typ // types that exist no more, oldest first
+	types   map[onto.TypeName]*typ
+	former  map[onto.TypeName][]*typ // types that exist no more, oldest first
 	stored  []onto.SchemaVersion
 	structs map[reflect.Type]*typ
 	head    atomic.Int64 // a commit that is known to exist; the log never shrinks
 
-	watcher backend.TypeWatcher               // nil if the backend is none
-	turn    atomic.Int64                      // the change of types that the store has looked at
-	strange atomic.Pointer[map[typeName]bool] // types that are others than the store knows; nil for none
-}
-
-type typeName struct {
-	kind onto.Kind
-	name string
+	watcher backend.TypeWatcher                    // nil if the backend is none
+	turn    atomic.Int64                           // the change of types that the store has looked at
+	strange atomic.Pointer[map[onto.TypeName]bool] // types that are others than the store knows; nil for none
 }
 
 // Open opens the store that a backend keeps. The given types are registered if
@@ -118,7 +113,7 @@ func OpenWith(ctx context.Context, b backend.Backend, opts *Options, types ...on
 
 // newStore makes a store with its options filled in. It knows no types yet.
 func newStore(b backend.Backend, opts *Options) *Store {
-	s := &Store{b: b, types: map[typeName]*typ{}, former: map[typeName][]*typ{}, structs: map[reflect.Type]*typ{}}
+	s := &Store{b: b, types: map[onto.TypeName]*typ{}, former: map[onto.TypeName][]*typ{}, structs: map[reflect.Type]*typ{}}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -186,7 +181,7 @@ func (s *Store) bind(types []onto.Type, schemas []onto.Schema) error {
 				return onto.Errorf(onto.Invalid, "Go type %v is given as %s and as %s", b.Struct, other.schema.Name, schemas[i].Name).
 					WithHint("declare a Go type for each")
 			}
-			t := s.types[typeName{schemas[i].Kind, schemas[i].Name}]
+			t := s.types[onto.TypeName{Kind: schemas[i].Kind, Name: schemas[i].Name}]
 			t.bind(b)
 			s.structs[b.Struct] = t
 		}
@@ -299,7 +294,7 @@ func sortTypes(list []onto.Schema) {
 // Type returns the schema of a type by its name.
 func (s *Store) Type(name string) (onto.Schema, error) {
 	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
-		if t, ok := s.types[typeName{kind, name}]; ok {
+		if t, ok := s.types[onto.TypeName{Kind: kind, Name: name}]; ok {
 			return t.schema, nil
 		}
 	}
@@ -308,7 +303,7 @@ func (s *Store) Type(name string) (onto.Schema, error) {
 
 // typ returns a type by kind and name.
 func (s *Store) typ(kind onto.Kind, name string) (*typ, error) {
-	if t, ok := s.types[typeName{kind, name}]; ok {
+	if t, ok := s.types[onto.TypeName{Kind: kind, Name: name}]; ok {
 		return t, nil
 	}
 	return nil, s.unknownType(kind, name)
@@ -326,17 +321,17 @@ func (t *typ) gone() error {
 
 func (s *Store) unknownType(kind onto.Kind, name string) error {
 	for _, k := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
-		if lives := s.former[typeName{k, name}]; lives != nil && (kind == "" || kind == k) {
+		if lives := s.former[onto.TypeName{Kind: k, Name: name}]; lives != nil && (kind == "" || kind == k) {
 			return lives[len(lives)-1].gone()
 		}
 	}
 	var names []string
 	for t := range s.types {
-		if t.name == name {
-			return onto.Errorf(onto.Invalid, "%s is of kind %s, not %s", name, t.kind, kind)
+		if t.Name == name {
+			return onto.Errorf(onto.Invalid, "%s is of kind %s, not %s", name, t.Kind, kind)
 		}
-		if kind == "" || t.kind == kind {
-			names = append(names, t.name)
+		if kind == "" || t.Kind == kind {
+			names = append(names, t.Name)
 		}
 	}
 	slices.Sort(names)

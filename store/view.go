@@ -128,7 +128,7 @@ func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
 	}
 	var list []onto.Schema
 	for _, n := range v.s.everyName() {
-		t, err := v.typ(n.kind, n.name)
+		t, err := v.typ(n.Kind, n.Name)
 		if err != nil || v.exists(t, at) != nil || !v.stored && t.end != nil && t.end.RenamedTo != "" {
 			continue
 		}
@@ -147,7 +147,7 @@ func (v View) EveryType() []onto.Schema {
 		if !v.stored && n.typ.end != nil && n.typ.end.RenamedTo != "" {
 			continue // goes on under its new name
 		}
-		t, err := v.typ(n.kind, n.name)
+		t, err := v.typ(n.Kind, n.Name)
 		if k := len(list); err == nil && (k == 0 || list[k-1].Name != t.schema.Name || list[k-1].Kind != t.schema.Kind) {
 			list = append(list, t.schema)
 		}

@@ -80,7 +80,7 @@ func taken(all []onto.SchemaVersion, typ onto.Schema) bool {
 // go with it.
 func (h *history) change(e *backend.Evolution, what string, typ onto.Schema) []backend.Write {
 	all := backend.Last(h.schemas())
-	i := slices.IndexFunc(all, func(v onto.SchemaVersion) bool { return v.Schema.Kind == typ.Kind && v.Schema.Name == typ.Name })
+	i := slices.IndexFunc(all, func(v onto.SchemaVersion) bool { return v.Schema.TypeName() == typ.TypeName() })
 	if i < 0 || all[i].End != nil {
 		e.Add = []backend.NewVersion{{Schema: typ}}
 		return nil
@@ -173,7 +173,7 @@ func (h *history) version(id onto.Identity) int {
 // current reports whether a write is stamped with the newest version of its type.
 func (h *history) current(w backend.Write) bool {
 	return slices.ContainsFunc(backend.Newest(h.schemas()), func(v onto.SchemaVersion) bool {
-		return v.Schema.Kind == w.Kind && v.Schema.Name == w.Type && v.Version == w.SchemaVersion
+		return v.Schema.TypeName() == w.TypeName() && v.Version == w.SchemaVersion
 	})
 }
 
@@ -183,7 +183,7 @@ func (h *history) comeback() []onto.Schema {
 	types := testSchemas()
 	for _, v := range backend.Newest(h.schemas()) {
 		for i, t := range types {
-			if t.Kind == v.Schema.Kind && t.Name == v.Schema.Name {
+			if t.TypeName() == v.Schema.TypeName() {
 				types[i] = v.Schema
 			}
 		}

@@ -85,7 +85,7 @@ func (h *history) types() []onto.Schema {
 	types := testSchemas()
 	for _, v := range backend.Last(h.schemas()) {
 		for i, t := range types {
-			if t.Kind == v.Schema.Kind && t.Name == v.Schema.Name {
+			if t.TypeName() == v.Schema.TypeName() {
 				types[i] = t.WithFlags(v.Schema)
 			}
 		}

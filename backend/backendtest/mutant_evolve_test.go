@@ -49,7 +49,7 @@ func evolveMutants() []mutant {
 		})},
 		{"a type that begins again has no past", "stories histories", listing(func(all []onto.SchemaVersion) {
 			for i := range all {
-				if i > 0 && all[i-1].Schema.Name == all[i].Schema.Name && all[i-1].Schema.Kind == all[i].Schema.Kind {
+				if i > 0 && all[i-1].Schema.TypeName() == all[i].Schema.TypeName() {
 					all[i-1].End = nil
 				}
 			}
@@ -256,7 +256,7 @@ func (b revived) Append(ctx context.Context, d *backend.Draft) (result, error) {
 	stored, _ := b.Schemas(ctx)
 	for _, v := range backend.Last(stored) {
 		for i, w := range c.Writes {
-			if v.End == nil || w.Kind != v.Schema.Kind || w.Type != v.Schema.Name {
+			if v.End == nil || w.TypeName() != v.Schema.TypeName() {
 				continue
 			}
 			if _, err := b.Register(ctx, &backend.Registration{Schemas: []onto.Schema{v.Schema}}); err != nil {

@@ -202,7 +202,7 @@ func TestForgottenCompaction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files := shelf.files[typeName{onto.KindEntity, "T"}]
+		files := shelf.files[onto.TypeName{Kind: onto.KindEntity, Name: "T"}]
 		var versions []onto.Version
 		for i := range files {
 			body, err := behind.data(ctx, &files[i])

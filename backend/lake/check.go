@@ -64,15 +64,15 @@ type checker struct {
 	head    *head
 	catalog *catalog // nil if it cannot be read
 	schemas []onto.SchemaVersion
-	purged  map[typeName]int
-	doubts  map[typeName]bool // types whose schemas are not what they should be
+	purged  map[onto.TypeName]int
+	doubts  map[onto.TypeName]bool // types whose schemas are not what they should be
 
-	files  map[typeName][]fileEntry // those that readers use, oldest first
-	keys   map[[16]byte]int64       // by the hash of an idempotency key: the commit that used it
-	left   tally                    // versions that were not found yet
-	broken bool                     // a part of the log cannot be read, so that versions may be missing
-	lists  *listing                 // what checkpoints say of the rounds
-	listed []roundEntry             // all manifests, newest first; nil until they are needed
+	files  map[onto.TypeName][]fileEntry // those that readers use, oldest first
+	keys   map[[16]byte]int64            // by the hash of an idempotency key: the commit that used it
+	left   tally                         // versions that were not found yet
+	broken bool                          // a part of the log cannot be read, so that versions may be missing
+	lists  *listing                      // what checkpoints say of the rounds
+	listed []roundEntry                  // all manifests, newest first; nil until they are needed
 
 	oversized sync.Map // by key: what the error said of an object that is larger than it can be
 

@@ -13,13 +13,13 @@ const endBatch = 4096
 // endpoints notices live relations of a type whose endpoints do not exist, which
 // is allowed and often a mistake. It says nothing where the entities of an endpoint
 // cannot all be read.
-func (c *checker) endpoints(h *history, damaged map[typeName]bool) error {
+func (c *checker) endpoints(h *history, damaged map[onto.TypeName]bool) error {
 	i := backend.LastOf(c.schemas, h.name.Kind, h.name.Name)
 	if i < 0 {
 		return nil // which was reported
 	}
 	schema := &c.schemas[i].Schema
-	if damaged[typeName{onto.KindEntity, schema.Left}] || damaged[typeName{onto.KindEntity, schema.Right}] {
+	if damaged[onto.TypeName{Kind: onto.KindEntity, Name: schema.Left}] || damaged[onto.TypeName{Kind: onto.KindEntity, Name: schema.Right}] {
 		return nil
 	}
 	err := c.eachLive(h, func(batch []onto.Identity) error { return c.lookUp(schema, batch) })
@@ -70,7 +70,7 @@ func (c *checker) lookUp(schema *onto.Schema, relations []onto.Identity) error {
 	}
 	for typ, ids := range wanted {
 		slices.SortFunc(ids, onto.Identity.Compare)
-		found, err := c.b.files.find(c.ctx, s, typeName{onto.KindEntity, typ}, ids, c.head.CommitID)
+		found, err := c.b.files.find(c.ctx, s, onto.TypeName{Kind: onto.KindEntity, Name: typ}, ids, c.head.CommitID)
 		if err != nil {
 			return err
 		}

@@ -36,17 +36,17 @@ func (c *checker) through() int64 {
 // replaced may be gone.
 func (w *walk) own(m *manifest) error {
 	path, folder := m.entry().Path, fmt.Sprintf("commits/%d-", m.CommitID)
-	rows, held := map[typeName]int64{}, map[typeName]int64{}
+	rows, held := map[onto.TypeName]int64{}, map[onto.TypeName]int64{}
 	for _, f := range m.Files {
-		held[f.typeName()] += f.Rows
+		held[f.TypeName()] += f.Rows
 	}
 	for i := range m.Commits {
 		for _, t := range m.Commits[i].Touched {
-			rows[typeName{t.Kind, t.Type}] += int64(t.Operations)
+			rows[t.TypeName()] += int64(t.Operations)
 		}
 	}
 	for _, f := range m.Files {
-		t := f.typeName()
+		t := f.TypeName()
 		if f.First != m.First || f.Last != m.CommitID || !strings.HasPrefix(f.Path, folder) || rows[t] != held[t] {
 			w.left.hide(m.First, m.CommitID)
 			err := w.report("file_differs", "%s: what it says of %s (%d rows of commits %d to %d) does not go with its commits", path, f.Path, f.Rows, f.First, f.Last)
@@ -131,11 +131,11 @@ func (c *checker) tables() error {
 		}
 	}
 	for _, t := range c.catalog.Tables {
-		name, last := typeName{t.Kind, t.Type}, fileEntry{}
+		name, last := t.TypeName(), fileEntry{}
 		var files []fileEntry
 		for _, f := range t.Files {
 			part := f.First == last.First && f.Last == last.Last && f.Path != last.Path
-			if f.typeName() != name || f.First <= last.Last && !part || f.Last < f.First || f.Last > c.catalog.Through {
+			if f.TypeName() != name || f.First <= last.Last && !part || f.Last < f.First || f.Last > c.catalog.Through {
 				c.left.hide(min(f.First, last.Last), max(f.Last, last.Last))
 				err := c.report("catalog_differs", "%s: %s with commits %d to %d does not go with the other files of %s", c.head.Catalog, f.Path, f.First, f.Last, t.Type)
 				if err != nil {
@@ -158,8 +158,8 @@ func (c *checker) versions() error {
 		c.left.hide(1, c.head.CommitID)
 		return nil
 	}
-	damaged := map[typeName]bool{}
-	for _, t := range slices.SortedFunc(maps.Keys(c.files), typeName.compare) {
+	damaged := map[onto.TypeName]bool{}
+	for _, t := range slices.SortedFunc(maps.Keys(c.files), onto.TypeName.Compare) {
 		c.step(fmt.Sprintf("%s %s", t.Kind, t.Name))
 		h := newHistory(c, t)
 		if err := h.run(); err != nil {

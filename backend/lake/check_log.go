@@ -8,13 +8,14 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
 )
 
 // root reads the head and the catalog that it names. It reports false if there is
 // nothing to go on from.
 func (c *checker) root() (bool, error) {
-	c.files = map[typeName][]fileEntry{}
+	c.files = map[onto.TypeName][]fileEntry{}
 	c.keys = map[[16]byte]int64{}
 	for tries := 0; ; tries++ {
 		h, err := c.readHead()
@@ -338,7 +339,7 @@ func (w *walk) count(path string, e *commitEntry) error {
 	all, n := 0, 0
 	for _, t := range e.Touched {
 		all += t.Operations
-		if t.Version > w.purged[typeName{t.Kind, t.Type}] {
+		if t.Version > w.purged[t.TypeName()] {
 			n += t.Operations
 		}
 	}

@@ -264,7 +264,7 @@ func (s *sample) editFile(edit func(list []onto.Version) []onto.Version, columns
 		types, err := newTypes(s.tip().catalog)
 		s.must(err)
 		list = edit(list)
-		body, sum, err := parquet.Encode(columns(types.layout(f.typeName())), list)
+		body, sum, err := parquet.Encode(columns(types.layout(f.TypeName())), list)
 		s.must(err)
 		s.write(path, body)
 		m.Commits[0].Operations, m.Commits[0].Touched[0].Operations = int(sum.Rows), int(sum.Rows)

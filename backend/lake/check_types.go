@@ -35,9 +35,9 @@ func (c *checker) types() error {
 // doubt notes that it is not known which fields a type has.
 func (c *checker) doubt(kind onto.Kind, name string) {
 	if c.doubts == nil {
-		c.doubts = map[typeName]bool{}
+		c.doubts = map[onto.TypeName]bool{}
 	}
-	c.doubts[typeName{kind, name}] = true
+	c.doubts[onto.TypeName{Kind: kind, Name: name}] = true
 }
 
 func (c *checker) schemaOrder(i int) error {
@@ -47,7 +47,7 @@ func (c *checker) schemaOrder(i int) error {
 		return c.report("schema_order", "%s: version %d of %s is out of order", c.head.Catalog, s.Version, s.Schema.Name)
 	}
 	want := 1
-	if i > 0 && c.schemas[i-1].Schema.Kind == s.Schema.Kind && c.schemas[i-1].Schema.Name == s.Schema.Name {
+	if i > 0 && c.schemas[i-1].Schema.TypeName() == s.Schema.TypeName() {
 		want = c.schemas[i-1].Version + 1
 	}
 	if s.Version != want {
@@ -77,7 +77,7 @@ func (c *checker) schemaHash(i int) error {
 // next returns the version of a type that follows the one at i.
 func (c *checker) next(i int) (onto.SchemaVersion, bool) {
 	s := c.schemas[i].Schema
-	if i+1 == len(c.schemas) || c.schemas[i+1].Schema.Kind != s.Kind || c.schemas[i+1].Schema.Name != s.Name {
+	if i+1 == len(c.schemas) || c.schemas[i+1].Schema.TypeName() != s.TypeName() {
 		return onto.SchemaVersion{}, false
 	}
 	return c.schemas[i+1], true

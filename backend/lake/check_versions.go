@@ -15,7 +15,7 @@ import (
 // history is a walk through the versions of a type, oldest file first.
 type history struct {
 	*checker
-	name  typeName
+	name  onto.TypeName
 	files []fileEntry // still to be read
 	read  []fileEntry // that were read
 	done  int64       // versions up to this commit were looked at
@@ -36,7 +36,7 @@ type newestState struct {
 	live   bool
 }
 
-func newHistory(c *checker, t typeName) *history {
+func newHistory(c *checker, t onto.TypeName) *history {
 	schemas := c.schemas
 	if c.doubts[t] {
 		schemas = nil

@@ -220,7 +220,9 @@ func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, 
 	}
 	if s, err := b.newestShelf(ctx); err == nil {
 		b.deriver.announce()
-		b.aside.Go(func() { b.deriver.derive(context.WithoutCancel(ctx), s, []typeName{{item.Kind, item.Type}}, false) })
+		b.aside.Go(func() {
+			b.deriver.derive(context.WithoutCancel(ctx), s, []onto.TypeName{{Kind: item.Kind, Name: item.Type}}, false)
+		})
 	}
 	return true, nil
 }
@@ -252,7 +254,7 @@ func (b *Backend) CompactEvery(ctx context.Context, interval time.Duration, fail
 
 // snapshotPath is where the file is that others became, or a part of it, which
 // count from 0 on.
-func snapshotPath(t typeName, first, last int64, attempt string, part int) string {
+func snapshotPath(t onto.TypeName, first, last int64, attempt string, part int) string {
 	if part > 0 {
 		attempt = fmt.Sprintf("%s.%d", attempt, part+1)
 	}
@@ -263,7 +265,7 @@ func snapshotPath(t typeName, first, last int64, attempt string, part int) strin
 // nothing that still exists. It reports false if somebody else has replaced them
 // before.
 func (l *log) replace(ctx context.Context, old []fileEntry, files []dataFile, s *shelf) (entries []fileEntry, replaced bool, err error) {
-	t, first, last := old[0].typeName(), old[0].First, old[len(old)-1].Last
+	t, first, last := old[0].TypeName(), old[0].First, old[len(old)-1].Last
 	var written []object
 	attempt := l.set.attempt()
 	for i := range files {
@@ -323,7 +325,7 @@ func (l *log) place(files, old []fileEntry) (int, bool) {
 }
 
 // tables lists the files of all types, those of one as given.
-func (s *shelf) tables(name typeName, files []fileEntry) []tableEntry {
+func (s *shelf) tables(name onto.TypeName, files []fileEntry) []tableEntry {
 	var list []tableEntry
 	for _, t := range s.names() {
 		entry := tableEntry{t.Kind, t.Name, s.files[t]}

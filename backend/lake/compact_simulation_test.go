@@ -32,7 +32,7 @@ func (s *simulation) compactOnce(ctx context.Context, l *log, but int) {
 	if err != nil {
 		return
 	}
-	files := shelf.files[typeName{onto.KindEntity, "T"}]
+	files := shelf.files[onto.TypeName{Kind: onto.KindEntity, Name: "T"}]
 	if files = files[min(len(files), but):]; len(files) >= 2 {
 		s.merge(ctx, l, shelf, files)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // commit is the commit of an entry. Versions that were purged since do not count.
-func (e *commitEntry) commit(purged map[typeName]int) (onto.Commit, error) {
+func (e *commitEntry) commit(purged map[onto.TypeName]int) (onto.Commit, error) {
 	at, err := codec.ParseTime(e.Time)
 	c := onto.Commit{
 		ID: e.ID, Time: at, Runtime: e.Runtime, Actor: onto.Actor{Kind: onto.ActorKind(e.ActorKind), ID: e.ActorID},
@@ -18,7 +18,7 @@ func (e *commitEntry) commit(purged map[typeName]int) (onto.Commit, error) {
 		Operations: e.Operations, IdempotencyKey: e.Key,
 	}
 	for _, t := range e.Touched {
-		if t.Version <= purged[typeName{t.Kind, t.Type}] {
+		if t.Version <= purged[t.TypeName()] {
 			c.Operations -= t.Operations
 		}
 	}
@@ -33,7 +33,7 @@ func (e *commitEntry) commit(purged map[typeName]int) (onto.Commit, error) {
 func countVersions(list []opsEntry, versions []onto.Version) []opsEntry {
 	for i := range versions {
 		v := &versions[i]
-		j := slices.IndexFunc(list, func(e opsEntry) bool { return e.Kind == v.Kind && e.Type == v.Type && e.Version == v.SchemaVersion })
+		j := slices.IndexFunc(list, func(e opsEntry) bool { return e.TypeName() == v.TypeName() && e.Version == v.SchemaVersion })
 		if j < 0 {
 			j = len(list)
 			list = append(list, opsEntry{Kind: v.Kind, Type: v.Type, Version: v.SchemaVersion})
@@ -97,9 +97,9 @@ func sameTypes(a, b []schemaEntry) bool {
 // filesOf splits the versions of a round into one file for each type, each sorted
 // by identity, then commit.
 func filesOf(types *types, versions []onto.Version) ([]dataFile, error) {
-	byType := map[typeName][]onto.Version{}
+	byType := map[onto.TypeName][]onto.Version{}
 	for _, v := range versions {
-		t := typeName{v.Kind, v.Type}
+		t := v.TypeName()
 		byType[t] = append(byType[t], v)
 	}
 	var files []dataFile
@@ -118,6 +118,8 @@ func filesOf(types *types, versions []onto.Version) ([]dataFile, error) {
 			identities: identityHashes(list),
 		})
 	}
-	slices.SortFunc(files, func(a, b dataFile) int { return typeName{a.kind, a.typ}.compare(typeName{b.kind, b.typ}) })
+	slices.SortFunc(files, func(a, b dataFile) int {
+		return onto.TypeName{Kind: a.kind, Name: a.typ}.Compare(onto.TypeName{Kind: b.kind, Name: b.typ})
+	})
 	return files, nil
 }

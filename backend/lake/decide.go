@@ -22,7 +22,7 @@ type ground struct {
 
 	newest map[onto.Identity]*onto.Version // of all that drafts name; nil if it has none
 	keyed  map[string]commitEntry          // by idempotency key
-	counts map[typeName]int64              // versions of types to be purged
+	counts map[onto.TypeName]int64         // versions of types to be purged
 
 	commits  []commitEntry
 	versions []onto.Version
@@ -64,7 +64,7 @@ type candidate struct {
 	*draft
 	ground   *ground
 	types    []onto.SchemaVersion // that it leaves behind
-	purged   []typeName
+	purged   []onto.TypeName
 	metadata map[string]any
 }
 
@@ -87,8 +87,8 @@ func (g *ground) begin(d *draft, barred error) (c *candidate, repeated onto.Resu
 	c = &candidate{draft: d, ground: g, types: g.types}
 	if d.Evolve != nil {
 		c.types, err = backend.Evolve(g.types, d.Evolve, g.head+1, g.stamp(), func(kind onto.Kind, name string) int64 {
-			c.purged = append(c.purged, typeName{kind, name})
-			return g.counts[typeName{kind, name}] + int64(len(g.of(typeName{kind, name})))
+			c.purged = append(c.purged, onto.TypeName{Kind: kind, Name: name})
+			return g.counts[onto.TypeName{Kind: kind, Name: name}] + int64(len(g.of(onto.TypeName{Kind: kind, Name: name})))
 		})
 	}
 	if err == nil && len(d.Metadata) > 0 {
@@ -126,7 +126,7 @@ func (c *candidate) changes(writes []backend.Write) ([]backend.Write, error) {
 	var changes []backend.Write
 	for _, w := range writes {
 		newest := c.ground.newest[w.Identity]
-		if slices.Contains(c.purged, typeName{w.Kind, w.Type}) {
+		if slices.Contains(c.purged, w.TypeName()) {
 			newest = nil
 		}
 		admitted, err := admits(c.Admit, w, newest)
@@ -199,10 +199,10 @@ func (c *candidate) keep(touched []opsEntry) onto.Commit {
 }
 
 // of returns the versions of a type in the round.
-func (g *ground) of(t typeName) []onto.Version {
+func (g *ground) of(t onto.TypeName) []onto.Version {
 	var list []onto.Version
 	for _, v := range g.versions {
-		if v.Kind == t.Kind && v.Type == t.Name {
+		if v.TypeName() == t {
 			list = append(list, v)
 		}
 	}
@@ -210,10 +210,10 @@ func (g *ground) of(t typeName) []onto.Version {
 }
 
 // purge forgets versions of types that exist no more.
-func (g *ground) purge(purged []typeName) {
+func (g *ground) purge(purged []onto.TypeName) {
 	for _, t := range purged {
 		for id := range g.newest {
-			if id.Kind == t.Kind && id.Type == t.Name {
+			if id.TypeName() == t {
 				g.newest[id] = nil
 			}
 		}
@@ -238,7 +238,7 @@ func (g *ground) register(r *backend.Registration) ([]onto.SchemaVersion, error)
 func (b *Backend) groundOn(ctx context.Context, s *shelf, members []*member) (*ground, error) {
 	g := &ground{
 		head: s.tip.head.CommitID, now: b.opts.Now, types: s.types.all,
-		newest: map[onto.Identity]*onto.Version{}, keyed: map[string]commitEntry{}, counts: map[typeName]int64{},
+		newest: map[onto.Identity]*onto.Version{}, keyed: map[string]commitEntry{}, counts: map[onto.TypeName]int64{},
 	}
 	if m := s.tip.manifest; m != nil {
 		var err error
@@ -246,7 +246,7 @@ func (b *Backend) groundOn(ctx context.Context, s *shelf, members []*member) (*g
 			return nil, damaged(m.entry().Path, "%w", err)
 		}
 	}
-	wanted := map[typeName][]onto.Identity{}
+	wanted := map[onto.TypeName][]onto.Identity{}
 	for _, m := range members {
 		if m.barred = m.mayWrite(ctx, b.log, s.tip); m.draft == nil {
 			continue
@@ -267,14 +267,14 @@ func (b *Backend) groundOn(ctx context.Context, s *shelf, members []*member) (*g
 }
 
 // want notes an identity to be looked up, unless it is known.
-func (b *Backend) want(g *ground, wanted map[typeName][]onto.Identity, id onto.Identity) {
+func (b *Backend) want(g *ground, wanted map[onto.TypeName][]onto.Identity, id onto.Identity) {
 	if _, ok := g.newest[id]; ok {
 		return
 	}
 	v, ok := b.recent.get(id)
 	g.newest[id] = v
 	if !ok {
-		t := typeName{id.Kind, id.Type}
+		t := id.TypeName()
 		wanted[t] = append(wanted[t], id)
 	}
 }
@@ -297,17 +297,17 @@ func (b *Backend) wantRest(ctx context.Context, s *shelf, g *ground, d *draft) e
 		if !end.Purge {
 			continue
 		}
-		n, err := b.count(ctx, s, typeName{end.Kind, end.Type})
+		n, err := b.count(ctx, s, end.TypeName())
 		if err != nil {
 			return err
 		}
-		g.counts[typeName{end.Kind, end.Type}] = n
+		g.counts[end.TypeName()] = n
 	}
 	return nil
 }
 
 // lookUp finds the newest versions of identities, with one question for each type.
-func (b *Backend) lookUp(ctx context.Context, s *shelf, g *ground, wanted map[typeName][]onto.Identity) error {
+func (b *Backend) lookUp(ctx context.Context, s *shelf, g *ground, wanted map[onto.TypeName][]onto.Identity) error {
 	for t, ids := range wanted {
 		slices.SortFunc(ids, onto.Identity.Compare)
 		found, err := b.files.find(ctx, s, t, ids, s.tip.head.CommitID)
@@ -325,7 +325,7 @@ func (b *Backend) lookUp(ctx context.Context, s *shelf, g *ground, wanted map[ty
 }
 
 // count counts the versions of a type.
-func (b *Backend) count(ctx context.Context, s *shelf, t typeName) (int64, error) {
+func (b *Backend) count(ctx context.Context, s *shelf, t onto.TypeName) (int64, error) {
 	var n int64
 	for _, f := range s.of(t, 0, s.tip.head.CommitID) {
 		for _, err := range b.files.all(ctx, &f, s.types.purged[t]) {

@@ -20,10 +20,10 @@ import (
 
 // touchedBy is what the publication that has made a tip has touched, for derive.
 // It does not know the types whose files a compaction has replaced.
-func touchedBy(t *tip) (touched []typeName, schemaChanged bool) {
+func touchedBy(t *tip) (touched []onto.TypeName, schemaChanged bool) {
 	if m := t.manifest; m != nil && m.Attempt == t.head.Attempt {
 		for i := range m.Files {
-			touched = append(touched, m.Files[i].typeName())
+			touched = append(touched, m.Files[i].TypeName())
 		}
 	}
 	return touched, t.catalog.Attempt == t.head.Attempt
@@ -59,7 +59,7 @@ type deriver struct {
 // derivation is objects that are to be written.
 type derivation struct {
 	shelf   *shelf
-	types   map[typeName]bool
+	types   map[onto.TypeName]bool
 	schemas bool
 	rounds  int // that want it
 }
@@ -72,7 +72,7 @@ func (j *derivation) add(o derivation) {
 		j.shelf = o.shelf
 	}
 	if j.types == nil {
-		j.types = map[typeName]bool{}
+		j.types = map[onto.TypeName]bool{}
 	}
 	maps.Copy(j.types, o.types)
 	j.schemas = j.schemas || o.schemas
@@ -81,7 +81,7 @@ func (j *derivation) add(o derivation) {
 
 // remove removes what another one wants.
 func (j *derivation) remove(o derivation) {
-	maps.DeleteFunc(j.types, func(t typeName, _ bool) bool { return o.types[t] })
+	maps.DeleteFunc(j.types, func(t onto.TypeName, _ bool) bool { return o.types[t] })
 	j.schemas = j.schemas && !o.schemas
 }
 
@@ -98,10 +98,10 @@ func (j *derivation) enough() bool {
 // with a shelf, and those about types if these have changed. It is called beside
 // commits and returns at once if another call is at work, which then does this
 // too. An error is remembered as the last index warning and nothing else.
-func (d *deriver) derive(ctx context.Context, s *shelf, touched []typeName, schemaChanged bool) {
+func (d *deriver) derive(ctx context.Context, s *shelf, touched []onto.TypeName, schemaChanged bool) {
 	d.asked.Lock()
 	defer d.asked.Unlock()
-	want := derivation{s, map[typeName]bool{}, schemaChanged, 1}
+	want := derivation{s, map[onto.TypeName]bool{}, schemaChanged, 1}
 	for _, t := range touched {
 		want.types[t] = true
 	}
@@ -223,9 +223,9 @@ func (d *deriver) warning() string {
 
 // write writes what is wanted and returns what could not be.
 func (d *deriver) write(ctx context.Context, job derivation) (derivation, error) {
-	names := slices.SortedFunc(maps.Keys(job.types), typeName.compare)
+	names := slices.SortedFunc(maps.Keys(job.types), onto.TypeName.Compare)
 	errs := make([]error, len(names)+1)
-	failed := derivation{types: map[typeName]bool{}}
+	failed := derivation{types: map[onto.TypeName]bool{}}
 	_ = sideBySide(len(errs), func(i int) error {
 		switch {
 		case i < len(names):
@@ -254,7 +254,7 @@ func (d *deriver) write(ctx context.Context, job derivation) (derivation, error)
 
 // writeIndex writes the index of one type. One that this deriver wrote and nobody
 // has touched since need not be read again.
-func (d *deriver) writeIndex(ctx context.Context, s *shelf, t typeName) error {
+func (d *deriver) writeIndex(ctx context.Context, s *shelf, t onto.TypeName) error {
 	key := indexKey(t)
 	d.asked.Lock()
 	tag := d.tags[key]

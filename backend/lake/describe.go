@@ -39,7 +39,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 
 // countAll counts what there is of each type, as of one head.
 func (b *Backend) countAll(ctx context.Context, s *shelf, info *backend.Info) error {
-	counts := map[typeName]int64{}
+	counts := map[onto.TypeName]int64{}
 	for _, t := range s.names() {
 		n, err := b.countMode(ctx, s, t, backend.History)
 		if err != nil {
@@ -50,7 +50,7 @@ func (b *Backend) countAll(ctx context.Context, s *shelf, info *backend.Info) er
 	}
 	for i := range info.Types {
 		t := &info.Types[i]
-		name := typeName{t.Kind, t.Name}
+		name := onto.TypeName{Kind: t.Kind, Name: t.Name}
 		t.Versions = counts[name]
 		var err error
 		if t.Live, err = b.countMode(ctx, s, name, backend.State); err != nil {
@@ -61,7 +61,7 @@ func (b *Backend) countAll(ctx context.Context, s *shelf, info *backend.Info) er
 }
 
 // countMode counts the versions of a type that a mode selects.
-func (b *Backend) countMode(ctx context.Context, s *shelf, t typeName, mode backend.Mode) (int64, error) {
+func (b *Backend) countMode(ctx context.Context, s *shelf, t onto.TypeName, mode backend.Mode) (int64, error) {
 	a := &backend.Aggregation{
 		Query:   backend.Query{Kind: t.Kind, Type: t.Name, Mode: mode, At: s.tip.head.CommitID},
 		Compute: []onto.Operand{onto.Count()},

@@ -348,7 +348,7 @@ func (r *reader) closeAll() error {
 // find returns the newest version up to a commit of each identity of a type that
 // has one. The newest files are asked first, so that few need to be. The ids are
 // sorted, each once.
-func (r *reader) find(ctx context.Context, s *shelf, t typeName, ids []onto.Identity, at int64) ([]onto.Version, error) {
+func (r *reader) find(ctx context.Context, s *shelf, t onto.TypeName, ids []onto.Identity, at int64) ([]onto.Version, error) {
 	var found []onto.Version
 	files := r.likely(s.of(t, 0, at), ids)
 	if err := r.fetch(ctx, files, len(ids)); err != nil {

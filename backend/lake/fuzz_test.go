@@ -25,7 +25,7 @@ func documents() map[string]document {
 		"manifest":   {func(s *sample) string { return *s.tip().head.ManifestPath }, sealed},
 		"catalog":    {func(s *sample) string { return s.tip().head.Catalog }, sealed},
 		"checkpoint": {func(s *sample) string { return s.tip().catalog.Checkpoints[0].Path }, placeCheckpoint},
-		"index":      {func(*sample) string { return indexKey(typeName{onto.KindEntity, "Person"}) }, overwrite},
+		"index":      {func(*sample) string { return indexKey(onto.TypeName{Kind: onto.KindEntity, Name: "Person"}) }, overwrite},
 		"lock":       {func(*sample) string { return lockKey(onto.WriteLease) }, overwrite},
 	}
 }

@@ -329,7 +329,7 @@ func (b *Backend) adopt(ctx context.Context, t *tip, g *ground, files []dataFile
 		b.adoptFiles(t, files)
 		for i := range files {
 			if f := &t.manifest.Files[i]; f.Bytes <= smallFile {
-				b.files.note(f.Path, g.of(f.typeName()))
+				b.files.note(f.Path, g.of(f.TypeName()))
 			}
 		}
 	}

@@ -28,12 +28,12 @@ type indexEntry struct {
 }
 
 // indexKey is where the index of a type is.
-func indexKey(t typeName) string {
+func indexKey(t onto.TypeName) string {
 	return "meta/indices/" + folderOf(t.Kind) + "/" + bucket.Escape(t.Name) + ".json"
 }
 
 // indexOf is what the index of a type should be.
-func indexOf(s *shelf, t typeName) *index {
+func indexOf(s *shelf, t onto.TypeName) *index {
 	h := s.tip.head
 	x := &index{Type: t.Name, Kind: t.Kind, Max: h.CommitID, StoreID: h.StoreID, Sequence: h.Sequence, Entries: []indexEntry{}}
 	for _, f := range s.of(t, 0, h.CommitID) {
@@ -51,7 +51,7 @@ func (x *index) ahead(s *shelf) bool {
 
 // nextIndex is what the index of a type should become, or nil if it is to stay. An
 // index that was made from a later head stays, if there is such a head.
-func (l *log) nextIndex(ctx context.Context, s *shelf, t typeName, old []byte) ([]byte, error) {
+func (l *log) nextIndex(ctx context.Context, s *shelf, t onto.TypeName, old []byte) ([]byte, error) {
 	x := new(index)
 	if old == nil || decode(indexKey(t), old, x) != nil || !x.ahead(s) {
 		return encode(indexOf(s, t)), nil

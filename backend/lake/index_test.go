@@ -88,16 +88,16 @@ func openDeriving(t *testing.T, b bucket.Bucket) *derivingLake {
 }
 
 // derived lets the deriver follow what was published last.
-func (l *derivingLake) derived(touched []typeName, schemaChanged bool) {
+func (l *derivingLake) derived(touched []onto.TypeName, schemaChanged bool) {
 	l.mu.Lock()
 	s := l.shelf
 	l.mu.Unlock()
 	l.aside.Go(func() { l.deriver.derive(context.Background(), s, touched, schemaChanged) })
 }
 
-func thingType() typeName { return typeName{onto.KindEntity, "Thing"} }
+func thingType() onto.TypeName { return onto.TypeName{Kind: onto.KindEntity, Name: "Thing"} }
 
-func likesType() typeName { return typeName{onto.KindRelation, "Likes"} }
+func likesType() onto.TypeName { return onto.TypeName{Kind: onto.KindRelation, Name: "Likes"} }
 
 func (l *derivingLake) register(t *testing.T) {
 	t.Helper()
@@ -116,7 +116,7 @@ func (l *derivingLake) put(ctx context.Context, key string) error {
 	_, err := l.Append(ctx, &backend.Draft{Writes: []backend.Write{{
 		Identity: onto.EntityID("Thing", key), Op: onto.Put, Fields: fmt.Appendf(nil, `{"id":%q}`, key), SchemaVersion: 1,
 	}}})
-	l.derived([]typeName{thingType()}, false)
+	l.derived([]onto.TypeName{thingType()}, false)
 	return err
 }
 
@@ -125,7 +125,7 @@ func (l *derivingLake) link(ctx context.Context, left, right string) error {
 	_, err := l.Append(ctx, &backend.Draft{Writes: []backend.Write{{
 		Identity: onto.RelationID("Likes", left, right), Op: onto.Put, Fields: []byte(`{}`), SchemaVersion: 1,
 	}}})
-	l.derived([]typeName{likesType()}, false)
+	l.derived([]onto.TypeName{likesType()}, false)
 	return err
 }
 
@@ -178,7 +178,7 @@ func TestIndexesMatchTheShelf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, key := range map[typeName]string{thingType(): "meta/indices/entities/Thing.json", likesType(): "meta/indices/relations/Likes.json"} {
+	for name, key := range map[onto.TypeName]string{thingType(): "meta/indices/entities/Thing.json", likesType(): "meta/indices/relations/Likes.json"} {
 		doc := readJSON[map[string]any](t, b, key)
 		if doc["type_name"] != name.Name || doc["max_indexed_commit"].(float64) < float64(s.lastTouched(name)) {
 			t.Errorf("%s: got %v, want the type and commit %d", key, doc, s.lastTouched(name))
@@ -279,9 +279,9 @@ func TestIndexIsPaced(t *testing.T) {
 			var wg sync.WaitGroup
 			for i := range int64(1000) {
 				files := append(s.files[thingType()], fileEntry{Kind: onto.KindEntity, Type: "Thing", Version: 1, First: i + 1, Last: i + 1})
-				s = &shelf{tip: &tip{head: &head{StoreID: "s", CommitID: i + 1, Sequence: i + 1}}, types: s.types, files: map[typeName][]fileEntry{thingType(): files}}
+				s = &shelf{tip: &tip{head: &head{StoreID: "s", CommitID: i + 1, Sequence: i + 1}}, types: s.types, files: map[onto.TypeName][]fileEntry{thingType(): files}}
 				now := s
-				wg.Go(func() { d.derive(t.Context(), now, []typeName{thingType()}, false) })
+				wg.Go(func() { d.derive(t.Context(), now, []onto.TypeName{thingType()}, false) })
 				time.Sleep(10 * time.Millisecond)
 			}
 			start := time.Now()
@@ -335,7 +335,7 @@ func TestIndexFaults(t *testing.T) {
 // A tip tells what its publication has touched, and nothing that others have.
 func TestTouchedBy(t *testing.T) {
 	l := openDeriving(t, newDerivedBucket())
-	want := func(types []typeName, schemaChanged bool) {
+	want := func(types []onto.TypeName, schemaChanged bool) {
 		t.Helper()
 		if got, changed := touchedBy(l.log.last()); !slices.Equal(got, types) || changed != schemaChanged {
 			t.Errorf("got %v, %v; want %v, %v", got, changed, types, schemaChanged)
@@ -346,7 +346,7 @@ func TestTouchedBy(t *testing.T) {
 	if err := l.put(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	want([]typeName{thingType()}, false)
+	want([]onto.TypeName{thingType()}, false)
 	if _, err := l.Register(t.Context(), &backend.Registration{Schemas: []onto.Schema{
 		{Kind: onto.KindEntity, Name: "Other", Key: "id", Fields: []onto.Field{{Name: "id", Type: onto.String}}},
 	}}); err != nil {
@@ -369,13 +369,13 @@ func TestIndexNeverGoesBack(t *testing.T) {
 	}
 	l.aside.Wait()
 	late := &deriver{origin: l.log}
-	late.derive(t.Context(), old, []typeName{thingType()}, false)
+	late.derive(t.Context(), old, []onto.TypeName{thingType()}, false)
 	if x := readJSON[index](t, b, indexKey(thingType())); x.Max != 5 || len(x.Entries) != 4 {
 		t.Errorf("the index covers commit %d with %d entries, want 5 and 4", x.Max, len(x.Entries))
 	}
 	replaceJSON(t, b, indexKey(thingType()), func(x *index) { x.Max, x.Sequence = 1000, 1000 })
 	late.tags = nil
-	late.derive(t.Context(), old, []typeName{thingType()}, false)
+	late.derive(t.Context(), old, []onto.TypeName{thingType()}, false)
 	wantSound(t, b)
 }
 

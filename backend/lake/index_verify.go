@@ -73,9 +73,9 @@ func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, e
 			o.Reason += f.message
 		}
 		var err error
-		switch t := (typeName{o.Kind, o.Type}); {
+		switch t := (onto.TypeName{Kind: o.Kind, Name: o.Type}); {
 		case !apply:
-		case t != (typeName{}) && o.Key == indexKey(t):
+		case t != (onto.TypeName{}) && o.Key == indexKey(t):
 			err = b.repairIndex(ctx, t)
 		default:
 			err = w.write(ctx, o.Key)
@@ -88,7 +88,7 @@ func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, e
 }
 
 // repairIndex writes the index of a type, whatever is there.
-func (b *Backend) repairIndex(ctx context.Context, t typeName) error {
+func (b *Backend) repairIndex(ctx context.Context, t onto.TypeName) error {
 	_, err := b.log.amend(ctx, indexKey(t), func([]byte) ([]byte, error) {
 		s, err := b.newestShelf(ctx) // after the index was read: one that is newer than this is wrong
 		if err != nil {
@@ -118,10 +118,10 @@ func (b *Backend) surveyDerived(ctx context.Context) ([]indexFaults, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []typeName
+	var names []onto.TypeName
 	if m := s.tip.manifest; m != nil {
 		for _, e := range m.LastTouched {
-			names = append(names, typeName{e.Kind, e.Type})
+			names = append(names, e.TypeName())
 		}
 	}
 	objects := schemaObjects(s.types.all)
@@ -143,7 +143,7 @@ const surveyTries = 5
 
 // surveyIndex judges the index of one type. What is wrong with it is told only if
 // the head has not moved meanwhile, or moves all the time.
-func (b *Backend) surveyIndex(ctx context.Context, s *shelf, t typeName) (indexFaults, error) {
+func (b *Backend) surveyIndex(ctx context.Context, s *shelf, t onto.TypeName) (indexFaults, error) {
 	for try := 1; ; try++ {
 		body, err := b.readDerived(ctx, indexKey(t))
 		if err != nil {
@@ -213,7 +213,7 @@ func (f *indexFaults) warn(code, format string, args ...any) {
 
 // judgeIndex compares an index with the one that a shelf leads to. Body is nil if
 // there is none.
-func judgeIndex(s *shelf, t typeName, body []byte) indexFaults {
+func judgeIndex(s *shelf, t onto.TypeName, body []byte) indexFaults {
 	want := indexOf(s, t)
 	found := indexFaults{repair: IndexRepair{Key: indexKey(t), Kind: t.Kind, Type: t.Name, After: len(want.Entries)}}
 	switch {
@@ -243,10 +243,10 @@ func judgeIndex(s *shelf, t typeName, body []byte) indexFaults {
 }
 
 // lastTouched is the last commit that made versions of a type.
-func (s *shelf) lastTouched(t typeName) int64 {
+func (s *shelf) lastTouched(t onto.TypeName) int64 {
 	if s.tip.manifest != nil {
 		for _, e := range s.tip.manifest.LastTouched {
-			if e.Kind == t.Kind && e.Type == t.Name {
+			if e.TypeName() == t {
 				return e.Commit
 			}
 		}

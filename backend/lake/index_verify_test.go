@@ -134,7 +134,7 @@ func TestIndexAfterCompaction(t *testing.T) {
 	if err != nil || len(findings) != 1 || findings[0].Code != "index_path_mismatch" {
 		t.Errorf("got findings %v, error %v; want index_path_mismatch", findings, err)
 	}
-	l.derived([]typeName{thingType()}, false)
+	l.derived([]onto.TypeName{thingType()}, false)
 	l.aside.Wait()
 	x := readJSON[index](t, b, indexKey(thingType()))
 	if len(x.Entries) != 1 || x.Entries[0].Path != snapshot.Path || x.Max != 4 {

@@ -184,7 +184,7 @@ func ages(entries []bucket.Entry) map[string]time.Duration {
 type need struct {
 	attempts map[string]bool // of all rounds, checkpoints, files and of the catalog
 	live     map[string]bool // data files
-	tables   map[typeName][]fileEntry
+	tables   map[onto.TypeName][]fileEntry
 	replaced map[string]fileEntry // data files of rounds that are not live any more
 	purged   map[string]bool      // data files of which no row exists any more
 }
@@ -212,7 +212,7 @@ func (n *need) unneeded(key string, age map[string]time.Duration, grace time.Dur
 	if !replaced {
 		return "abandoned"
 	}
-	for _, f := range n.tables[old.typeName()] {
+	for _, f := range n.tables[old.TypeName()] {
 		if f.First <= old.First && old.Last <= f.Last {
 			if since, ok := age[f.Path]; !ok || since <= grace {
 				return ""
@@ -255,7 +255,7 @@ func (l *log) needed(ctx context.Context, t *tip) (*need, error) {
 	n.tables = s.files
 	add := func(f fileEntry, live bool) {
 		switch {
-		case f.Version <= s.types.purged[f.typeName()]:
+		case f.Version <= s.types.purged[f.TypeName()]:
 			n.purged[f.Path] = true
 		case live:
 			n.live[f.Path], n.attempts[attemptOf(f.Path)] = true, true

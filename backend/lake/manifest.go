@@ -1,7 +1,6 @@
 package lake
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -50,17 +49,14 @@ type fileEntry struct {
 	Identities string `json:"identity_hashes,omitempty"` // of a file with few rows; see identityHashes
 }
 
-// typeName names a type.
-type typeName struct {
-	Kind onto.Kind
-	Name string
-}
+// onto.TypeName names a type.
+func (f *fileEntry) TypeName() onto.TypeName { return onto.TypeName{Kind: f.Kind, Name: f.Type} }
 
-func (t typeName) compare(o typeName) int {
-	return cmp.Or(cmp.Compare(t.Kind, o.Kind), cmp.Compare(t.Name, o.Name))
-}
+func (e *opsEntry) TypeName() onto.TypeName { return onto.TypeName{Kind: e.Kind, Name: e.Type} }
 
-func (f *fileEntry) typeName() typeName { return typeName{f.Kind, f.Type} }
+func (e *tableEntry) TypeName() onto.TypeName { return onto.TypeName{Kind: e.Kind, Name: e.Type} }
+
+func (e *touchedEntry) TypeName() onto.TypeName { return onto.TypeName{Kind: e.Kind, Name: e.Type} }
 
 // commitEntry is what is said about one commit.
 type commitEntry struct {
@@ -207,7 +203,7 @@ func (m *manifest) entry() roundEntry {
 func touch(before []touchedEntry, files []fileEntry, commit int64) []touchedEntry {
 	list := slices.Clone(before)
 	for _, f := range files {
-		i := slices.IndexFunc(list, func(t touchedEntry) bool { return t.Kind == f.Kind && t.Type == f.Type })
+		i := slices.IndexFunc(list, func(t touchedEntry) bool { return t.TypeName() == f.TypeName() })
 		if i < 0 {
 			list = append(list, touchedEntry{f.Kind, f.Type, commit})
 		} else {

@@ -12,7 +12,7 @@ import (
 // then commit, or into several if one would be too large. Rows that were purged are
 // left out.
 func (b *Backend) merge(ctx context.Context, s *shelf, files []fileEntry, disk *disk) ([]dataFile, error) {
-	t := files[0].typeName()
+	t := files[0].TypeName()
 	_, release, err := b.files.locals(ctx, files) // side by side, before they are read one by one
 	if err != nil {
 		return nil, err

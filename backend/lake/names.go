@@ -24,11 +24,11 @@ const (
 // name is what the key of an object tells that an attempt has written.
 type name struct {
 	role
-	typeName        // of files
-	first    int64  // the first commit of a snapshot
-	number   int64  // the last commit; the sequence of a catalog
-	part     int    // of files of one type, from 0 on
-	attempt  string // that wrote it
+	onto.TypeName        // of files
+	first         int64  // the first commit of a snapshot
+	number        int64  // the last commit; the sequence of a catalog
+	part          int    // of files of one type, from 0 on
+	attempt       string // that wrote it
 }
 
 // parseKey reads the key of an object that an attempt has written. It reports false
@@ -47,7 +47,7 @@ func (n name) String() string {
 		f := dataFile{kind: n.Kind, typ: n.Name, part: n.part}
 		return f.path(n.number, n.attempt)
 	case snapshotRole:
-		return snapshotPath(n.typeName, n.first, n.number, n.attempt, n.part)
+		return snapshotPath(n.TypeName, n.first, n.number, n.attempt, n.part)
 	case catalogRole:
 		return catalogPath(n.number, n.attempt)
 	case checkpointRole:
@@ -153,7 +153,7 @@ func (f *fileEntry) check() error {
 	switch {
 	case !isKind(f.Kind) || f.Type == "":
 		return fmt.Errorf("%q is a file of the %s %q", f.Path, f.Kind, f.Type)
-	case !ok || n.role != roundFileRole && n.role != snapshotRole || n.typeName != f.typeName():
+	case !ok || n.role != roundFileRole && n.role != snapshotRole || n.TypeName != f.TypeName():
 		return fmt.Errorf("%q is not where a file of the %s %s can be", f.Path, f.Kind, f.Type)
 	case !isRange(f.First, f.Last) || n.number != f.Last || n.role == snapshotRole && n.first != f.First:
 		return fmt.Errorf("%s does not go with commits %d to %d", f.Path, f.First, f.Last)

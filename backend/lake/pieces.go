@@ -50,7 +50,7 @@ func (p *pieces) run(ctx context.Context, writes *spool) error {
 // type.
 func (p *pieces) full(next *backend.Write) bool {
 	last := &p.piece[len(p.piece)-1]
-	return p.bytes >= p.backend.opts.StreamBytes/4 || last.Type != next.Type || last.Kind != next.Kind
+	return p.bytes >= p.backend.opts.StreamBytes/4 || last.TypeName() != next.TypeName()
 }
 
 // decide decides a piece and writes what it makes.
@@ -84,7 +84,7 @@ func (p *pieces) lookUp(ctx context.Context) error {
 	for i := range p.piece {
 		ids[i] = p.piece[i].Identity
 	}
-	found, err := p.backend.files.find(ctx, p.shelf, typeName{ids[0].Kind, ids[0].Type}, ids, p.shelf.tip.head.CommitID)
+	found, err := p.backend.files.find(ctx, p.shelf, ids[0].TypeName(), ids, p.shelf.tip.head.CommitID)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (p *pieces) lookUp(ctx context.Context) error {
 }
 
 func (p *pieces) write(v *onto.Version) error {
-	t := typeName{v.Kind, v.Type}
+	t := v.TypeName()
 	if p.out != nil && (p.out.layout.Kind != t.Kind || p.out.layout.Type != t.Name) {
 		if err := p.endType(); err != nil {
 			return err

@@ -20,7 +20,7 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	if err != nil {
 		return onto.Version{}, err
 	}
-	t := typeName{id.Kind, id.Type}
+	t := id.TypeName()
 	found, err := b.files.find(ctx, s, t, []onto.Identity{id}, s.reach(at))
 	if errors.Is(err, errReplaced) {
 		return b.Get(ctx, id, at)
@@ -56,7 +56,7 @@ type scope struct {
 
 // table is files of one type.
 type table struct {
-	typeName
+	onto.TypeName
 	files []fileEntry
 }
 
@@ -66,22 +66,22 @@ func (s *shelf) scopeOf(q *backend.Query, operands []onto.Operand) *scope {
 	if q.Mode == backend.History {
 		since = q.Since
 	}
-	c := &scope{shelf: s, own: s.table(typeName{q.Kind, q.Type}, since, at)}
+	c := &scope{shelf: s, own: s.table(q.TypeName(), since, at)}
 	if q.Kind != onto.KindRelation {
 		return c
 	}
 	left, right := s.endpoints(q)
 	atLeft, atRight := looksAt(q, operands)
 	if atLeft {
-		c.left = s.table(typeName{onto.KindEntity, left}, 0, at)
+		c.left = s.table(onto.TypeName{Kind: onto.KindEntity, Name: left}, 0, at)
 	}
 	if atRight {
-		c.right = s.table(typeName{onto.KindEntity, right}, 0, at)
+		c.right = s.table(onto.TypeName{Kind: onto.KindEntity, Name: right}, 0, at)
 	}
 	return c
 }
 
-func (s *shelf) table(t typeName, since, at int64) *table { return &table{t, s.of(t, since, at)} }
+func (s *shelf) table(t onto.TypeName, since, at int64) *table { return &table{t, s.of(t, since, at)} }
 
 // bytes is how much there is to read.
 func (c *scope) bytes() int64 {
@@ -111,8 +111,8 @@ func (b *Backend) fetch(ctx context.Context, c *scope, t *table) (*duck.Source, 
 		return nil, err
 	}
 	return &duck.Source{
-		Kind: t.Kind, Type: t.Name, Layout: c.types.layout(t.typeName), Files: paths,
-		Purged: c.types.purged[t.typeName], Head: c.tip.head.CommitID,
+		Kind: t.Kind, Type: t.Name, Layout: c.types.layout(t.TypeName), Files: paths,
+		Purged: c.types.purged[t.TypeName], Head: c.tip.head.CommitID,
 		Typed:  !slices.ContainsFunc(t.files, func(f fileEntry) bool { return !f.Typed }),
 		Unique: unique(t.files),
 	}, nil
@@ -134,7 +134,7 @@ func (c *scope) close() {
 // endpoints returns the types of a relation's endpoints: those a query tells,
 // otherwise those the relation's type was registered with.
 func (s *shelf) endpoints(q *backend.Query) (left, right string) {
-	if v := s.types.newest(typeName{q.Kind, q.Type}); v != nil {
+	if v := s.types.newest(q.TypeName()); v != nil {
 		left, right = v.Schema.Left, v.Schema.Right
 	}
 	if q.Left != nil {
@@ -251,7 +251,7 @@ func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 		from, to := s.reach(q.From), s.reach(q.To)
 		return whole, func(yield func(onto.Change, error) bool) {
 			for _, t := range s.names() {
-				if q.Kind != "" && (t != typeName{q.Kind, q.Type}) || len(s.of(t, from, to)) == 0 {
+				if q.Kind != "" && (t != q.TypeName()) || len(s.of(t, from, to)) == 0 {
 					continue
 				}
 				if !b.diffOf(ctx, s, t, from, to, yield) {
@@ -265,7 +265,7 @@ func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 // diffOf yields the changes of one type. It reports whether to go on. All files
 // are there before the first change is yielded; if one was replaced meanwhile, those
 // of the newest head hold the same versions.
-func (b *Backend) diffOf(ctx context.Context, s *shelf, t typeName, from, to int64, yield func(onto.Change, error) bool) bool {
+func (b *Backend) diffOf(ctx context.Context, s *shelf, t onto.TypeName, from, to int64, yield func(onto.Change, error) bool) bool {
 	for {
 		c := &scope{shelf: s, own: s.table(t, 0, to)}
 		replaced := false
@@ -291,14 +291,14 @@ func (b *Backend) diffOf(ctx context.Context, s *shelf, t typeName, from, to int
 }
 
 // names are the types that have files, in their order.
-func (s *shelf) names() []typeName {
-	var names []typeName
+func (s *shelf) names() []onto.TypeName {
+	var names []onto.TypeName
 	for t, files := range s.files {
 		if len(files) > 0 {
 			names = append(names, t)
 		}
 	}
-	slices.SortFunc(names, typeName.compare)
+	slices.SortFunc(names, onto.TypeName.Compare)
 	return names
 }
 

@@ -79,7 +79,7 @@ func (r *recent) follow(s *shelf) {
 	if m := s.tip.manifest; m != nil {
 		for _, t := range m.LastTouched {
 			if t.Commit > r.commit {
-				r.forget(typeName{t.Kind, t.Type})
+				r.forget(t.TypeName())
 			}
 		}
 	}
@@ -102,9 +102,9 @@ func (r *recent) note(s *shelf) {
 }
 
 // forget drops what is known of a type.
-func (r *recent) forget(t typeName) {
+func (r *recent) forget(t onto.TypeName) {
 	for id, e := range r.byID {
-		if id.Kind == t.Kind && id.Type == t.Name {
+		if id.TypeName() == t {
 			r.remove(e)
 		}
 	}

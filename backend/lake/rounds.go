@@ -161,7 +161,7 @@ func (c *catalog) purged(f *fileEntry) bool {
 // names reports whether a catalog lists a file.
 func (c *catalog) names(f *fileEntry) bool {
 	return slices.ContainsFunc(c.Tables, func(t tableEntry) bool {
-		return t.Kind == f.Kind && t.Type == f.Type && slices.ContainsFunc(t.Files, func(o fileEntry) bool { return o.Path == f.Path })
+		return t.TypeName() == f.TypeName() && slices.ContainsFunc(t.Files, func(o fileEntry) bool { return o.Path == f.Path })
 	})
 }
 

@@ -50,8 +50,8 @@ type versionDoc struct {
 // alone.
 type schemaObject struct {
 	object
-	name  typeName // zero if it is about all types
-	count int      // of what it lists
+	name  onto.TypeName // zero if it is about all types
+	count int           // of what it lists
 }
 
 // schemaObjects are the derived objects about types. There are none as long as
@@ -71,10 +71,10 @@ func schemaObjects(all []onto.SchemaVersion) []schemaObject {
 		}
 	}
 	dropped := []droppedDoc{}
-	versions := map[typeName][]versionDoc{}
+	versions := map[onto.TypeName][]versionDoc{}
 	for i := range all {
 		v := &all[i]
-		name := typeName{v.Schema.Kind, v.Schema.Name}
+		name := v.Schema.TypeName()
 		versions[name] = append(versions[name], newVersionDoc(v))
 		types.UpdatedAt = max(types.UpdatedAt, codec.FormatTime(v.Created))
 		if e := v.End; e != nil {
@@ -91,12 +91,12 @@ func schemaObjects(all []onto.SchemaVersion) []schemaObject {
 	for name, docs := range versions {
 		list = append(list, schemaObject{object{versionsKey(name), encode(docs)}, name, len(docs)})
 	}
-	slices.SortFunc(list[3:], func(a, b schemaObject) int { return a.name.compare(b.name) })
+	slices.SortFunc(list[3:], func(a, b schemaObject) int { return a.name.Compare(b.name) })
 	return list
 }
 
 // versionsKey is where the versions of a type are listed.
-func versionsKey(t typeName) string {
+func versionsKey(t onto.TypeName) string {
 	return "meta/schema/versions/" + string(t.Kind) + "/" + bucket.Escape(t.Name) + ".json"
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/ontologia/onto"
 )
 
 // errStale is a planner's: the tip is not the newest that is known.
@@ -13,13 +15,13 @@ var errStale = errors.New("the head is another by now")
 type shelf struct {
 	tip   *tip
 	types *types
-	files map[typeName][]fileEntry // oldest first; ranges follow each other, or are the same for parts of one file
+	files map[onto.TypeName][]fileEntry // oldest first; ranges follow each other, or are the same for parts of one file
 }
 
 // shelve returns the shelf of a tip. What an older shelf knows is not read again;
 // it may be nil.
 func (l *log) shelve(ctx context.Context, t *tip, old *shelf) (*shelf, error) {
-	s := &shelf{tip: t, files: map[typeName][]fileEntry{}}
+	s := &shelf{tip: t, files: map[onto.TypeName][]fileEntry{}}
 	var err error
 	if old != nil && old.tip.catalog == t.catalog {
 		s.types = old.types
@@ -28,7 +30,7 @@ func (l *log) shelve(ctx context.Context, t *tip, old *shelf) (*shelf, error) {
 	}
 	since := t.catalog.Through
 	for _, table := range t.catalog.Tables {
-		s.files[typeName{table.Kind, table.Type}] = slices.Clip(table.Files)
+		s.files[table.TypeName()] = slices.Clip(table.Files)
 	}
 	if old != nil && old.tip.head.CommitID > since && old.tip.head.Sequence <= t.head.Sequence {
 		since = old.tip.head.CommitID
@@ -51,7 +53,7 @@ func (l *log) shelve(ctx context.Context, t *tip, old *shelf) (*shelf, error) {
 	for _, r := range rounds {
 		for _, f := range r.files {
 			if f.Last > since {
-				s.files[f.typeName()] = append(s.files[f.typeName()], f)
+				s.files[f.TypeName()] = append(s.files[f.TypeName()], f)
 			}
 		}
 	}
@@ -60,7 +62,7 @@ func (l *log) shelve(ctx context.Context, t *tip, old *shelf) (*shelf, error) {
 
 // of returns the files of a type that hold versions up to a commit and after
 // another, oldest first.
-func (s *shelf) of(t typeName, since, at int64) []fileEntry {
+func (s *shelf) of(t onto.TypeName, since, at int64) []fileEntry {
 	var list []fileEntry
 	for _, f := range s.files[t] {
 		if f.First <= at && f.Last > since && f.Version > s.types.purged[t] {

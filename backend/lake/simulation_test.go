@@ -288,7 +288,7 @@ func readAll(ctx context.Context, l *log, t *tip) (map[int64]string, error) {
 		return nil, err
 	}
 	seen := map[int64]bool{}
-	for _, f := range s.files[typeName{onto.KindEntity, "T"}] {
+	for _, f := range s.files[onto.TypeName{Kind: onto.KindEntity, Name: "T"}] {
 		body, err := l.data(ctx, &f)
 		if err != nil {
 			return nil, err

@@ -14,21 +14,21 @@ type types struct {
 	catalog *catalog
 	all     []onto.SchemaVersion
 	hash    string
-	purged  map[typeName]int // rows of schema versions up to this one do not exist
+	purged  map[onto.TypeName]int // rows of schema versions up to this one do not exist
 
 	mu      sync.Mutex // guards layouts
-	layouts map[typeName]*parquet.Layout
+	layouts map[onto.TypeName]*parquet.Layout
 }
 
 // newTypes reads the types of a catalog.
 func newTypes(c *catalog) (*types, error) {
-	t := &types{catalog: c, layouts: map[typeName]*parquet.Layout{}}
+	t := &types{catalog: c, layouts: map[onto.TypeName]*parquet.Layout{}}
 	for i := range c.Types {
 		v, err := c.Types[i].schema()
 		if err != nil {
 			return nil, damaged("meta/catalog", "type %s: %w", c.Types[i].Name, err)
 		}
-		if v.Schema.Kind != c.Types[i].Kind || v.Schema.Name != c.Types[i].Name {
+		if v.Schema.TypeName() != (onto.TypeName{Kind: c.Types[i].Kind, Name: c.Types[i].Name}) {
 			return nil, damaged("meta/catalog", "the %s %s has the schema of the %s %s", c.Types[i].Kind, c.Types[i].Name, v.Schema.Kind, v.Schema.Name)
 		}
 		t.all = append(t.all, v)
@@ -39,18 +39,18 @@ func newTypes(c *catalog) (*types, error) {
 
 // purgedTypes tells for types that were purged up to which schema version rows do
 // not exist.
-func purgedTypes(all []onto.SchemaVersion) map[typeName]int {
-	purged := map[typeName]int{}
+func purgedTypes(all []onto.SchemaVersion) map[onto.TypeName]int {
+	purged := map[onto.TypeName]int{}
 	for _, v := range all {
 		if v.End != nil && v.End.Purged {
-			purged[typeName{v.Schema.Kind, v.Schema.Name}] = v.Version
+			purged[v.Schema.TypeName()] = v.Version
 		}
 	}
 	return purged
 }
 
 // layout is the columns of a type's files.
-func (t *types) layout(name typeName) *parquet.Layout {
+func (t *types) layout(name onto.TypeName) *parquet.Layout {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.layouts[name] == nil {
@@ -62,7 +62,7 @@ func (t *types) layout(name typeName) *parquet.Layout {
 
 // newest is the newest version of a type, also if it has ended; nil if there is
 // none.
-func (t *types) newest(name typeName) *onto.SchemaVersion {
+func (t *types) newest(name onto.TypeName) *onto.SchemaVersion {
 	if i := backend.LastOf(t.all, name.Kind, name.Name); i >= 0 {
 		return &t.all[i]
 	}

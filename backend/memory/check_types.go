@@ -17,7 +17,7 @@ func (l log) purgedFrom(commit int64) bool {
 // purgedOf reports whether the type of a version was purged after it was made.
 func (l log) purgedOf(v onto.Version) bool {
 	return slices.ContainsFunc(l.schemas, func(s onto.SchemaVersion) bool {
-		return s.Schema.Kind == v.Kind && s.Schema.Name == v.Type && s.End != nil && s.End.Purged && s.End.Commit > v.Commit
+		return s.Schema.TypeName() == v.TypeName() && s.End != nil && s.End.Purged && s.End.Commit > v.Commit
 	})
 }
 
@@ -25,7 +25,7 @@ func (l log) purgedOf(v onto.Version) bool {
 // one at its commit.
 func (c *checker) stamp(v onto.Version) {
 	i := slices.IndexFunc(c.log.schemas, func(s onto.SchemaVersion) bool {
-		return s.Schema.Kind == v.Kind && s.Schema.Name == v.Type && s.Version == v.SchemaVersion
+		return s.Schema.TypeName() == v.TypeName() && s.Version == v.SchemaVersion
 	})
 	if i < 0 {
 		c.report("schema_unknown", "%s of commit %d has schema version %d, which does not exist", v.Identity, v.Commit, v.SchemaVersion)
@@ -50,7 +50,7 @@ func (c *checker) stamp(v onto.Version) {
 // following returns the next version of the type whose version is at i.
 func (l log) following(i int) (onto.SchemaVersion, bool) {
 	s := l.schemas[i].Schema
-	if i+1 == len(l.schemas) || l.schemas[i+1].Schema.Kind != s.Kind || l.schemas[i+1].Schema.Name != s.Name {
+	if i+1 == len(l.schemas) || l.schemas[i+1].Schema.TypeName() != s.TypeName() {
 		return onto.SchemaVersion{}, false
 	}
 	return l.schemas[i+1], true

@@ -82,7 +82,7 @@ func (l log) history(q *backend.Query) []onto.Version {
 
 // about reports whether an identity has a query's type and keys.
 func about(q *backend.Query, id onto.Identity) bool {
-	return id.Kind == q.Kind && id.Type == q.Type &&
+	return id.TypeName() == q.TypeName() &&
 		(q.Keys == nil || slices.Contains(q.Keys, id.Key)) &&
 		(q.LeftKeys == nil || slices.Contains(q.LeftKeys, id.Left)) &&
 		(q.RightKeys == nil || slices.Contains(q.RightKeys, id.Right))

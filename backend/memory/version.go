@@ -46,7 +46,7 @@ func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 		before, after := l.current(l.reach(q.From)), l.current(l.reach(q.To))
 		var list []onto.Change
 		for id, v := range after {
-			if q.Kind != "" && (id.Kind != q.Kind || id.Type != q.Type) {
+			if q.Kind != "" && id.TypeName() != q.TypeName() {
 				continue
 			}
 			if c, differs := change(before[id], v); differs {

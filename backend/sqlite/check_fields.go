@@ -12,7 +12,7 @@ import (
 
 // stamp is a version of a type that rows say they are of.
 type stamp struct {
-	typeName
+	onto.TypeName
 	version int
 }
 
@@ -63,7 +63,7 @@ func (c *checker) fieldsOf(v *onto.Version, ours, intact bool) error {
 }
 
 func countStamp(stamps map[stamp]*stamped, v *onto.Version, ours bool) {
-	key := stamp{typeName{v.Kind, v.Type}, v.SchemaVersion}
+	key := stamp{v.TypeName(), v.SchemaVersion}
 	s := stamps[key]
 	if s == nil {
 		s = &stamped{first: v.Commit}
@@ -81,16 +81,16 @@ func (c *checker) stamps(stamps map[stamp]*stamped) error {
 	if err != nil {
 		return err
 	}
-	types, known := map[typeName]bool{}, map[stamp]bool{}
+	types, known := map[onto.TypeName]bool{}, map[stamp]bool{}
 	for _, v := range all {
-		name := typeName{v.Schema.Kind, v.Schema.Name}
+		name := v.Schema.TypeName()
 		types[name], known[stamp{name, v.Version}] = true, true
 	}
 	order := func(a, b stamp) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name), cmp.Compare(a.version, b.version))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.version, b.version))
 	}
 	for _, s := range slices.SortedFunc(maps.Keys(stamps), order) {
-		if known[s] || !types[s.typeName] {
+		if known[s] || !types[s.TypeName] {
 			continue
 		}
 		severity := onto.SeverityWarning // not ours to answer for
@@ -98,7 +98,7 @@ func (c *checker) stamps(stamps map[stamp]*stamped) error {
 			severity = onto.SeverityError
 		}
 		err := c.report(severity, "schema_unknown", restoreRemedy, "%s %s: rows of schema version %d, which does not exist; there are %d, the first in commit %d",
-			s.kind, s.name, s.version, stamps[s].rows, stamps[s].first)
+			s.Kind, s.Name, s.version, stamps[s].rows, stamps[s].first)
 		if err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ func (c *checker) schemas() error {
 	last := onto.SchemaVersion{}
 	for _, v := range all {
 		want := 1
-		if last.Schema.Kind == v.Schema.Kind && last.Schema.Name == v.Schema.Name {
+		if last.Schema.TypeName() == v.Schema.TypeName() {
 			want = last.Version + 1
 		}
 		if v.Version != want {
@@ -110,8 +110,8 @@ type span struct{ first, last, lastPut int64 }
 
 // spans finds them by type and version. Another program does not keep to the
 // types.
-func (c *checker) spans() (map[typeName]map[int]span, error) {
-	found := map[typeName]map[int]span{}
+func (c *checker) spans() (map[onto.TypeName]map[int]span, error) {
+	found := map[onto.TypeName]map[int]span{}
 	for _, t := range c.b.tables {
 		rows, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, ifnull(schema_version_id, 1), min(commit_id), max(commit_id), max(iif(op = 'put', commit_id, 0))
 			FROM %s WHERE commit_id > ? AND commit_id <= ? GROUP BY 1, 2`, t.columns[0], t.history), c.r.foreign.until, c.r.foreign.covered)
@@ -119,7 +119,7 @@ func (c *checker) spans() (map[typeName]map[int]span, error) {
 			return nil, err
 		}
 		err = each(rows, func() error {
-			name := typeName{t.kind, rows.text(0)}
+			name := onto.TypeName{Kind: t.kind, Name: rows.text(0)}
 			if found[name] == nil {
 				found[name] = map[int]span{}
 			}
@@ -141,9 +141,9 @@ func (c *checker) lives(all []onto.SchemaVersion) error {
 		return err
 	}
 	for i, v := range all {
-		name := typeName{v.Schema.Kind, v.Schema.Name}
+		name := v.Schema.TypeName()
 		var next *onto.SchemaVersion
-		if i+1 < len(all) && name == (typeName{all[i+1].Schema.Kind, all[i+1].Schema.Name}) {
+		if i+1 < len(all) && name == (all[i+1].Schema.TypeName()) {
 			next = &all[i+1]
 		}
 		if err := c.life(v, next); err != nil {

@@ -139,9 +139,9 @@ func planDerived(c *conn, types []onto.SchemaVersion) (derivedPlan, error) {
 		return derivedPlan{}, err
 	}
 	var plan derivedPlan
-	seen := map[typeName]bool{} // a type may be given twice
+	seen := map[onto.TypeName]bool{} // a type may be given twice
 	for _, v := range types {
-		name := typeName{v.Schema.Kind, v.Schema.Name}
+		name := v.Schema.TypeName()
 		if seen[name] {
 			continue
 		}
@@ -156,7 +156,7 @@ func planDerived(c *conn, types []onto.SchemaVersion) (derivedPlan, error) {
 			}
 		}
 		for _, d := range listed {
-			if (typeName{d.kind, d.typ}) == name && !slices.ContainsFunc(want, d.same) {
+			if (onto.TypeName{Kind: d.kind, Name: d.typ}) == name && !slices.ContainsFunc(want, d.same) {
 				plan.remove = append(plan.remove, d)
 			}
 		}

@@ -59,8 +59,8 @@ func (s *stream) dropDerived() error {
 	s.changed = changedTypes(backend.Last(all), s.draft.Evolve)
 	types := slices.Clone(s.changed)
 	for i, v := range types {
-		name := typeName{v.Schema.Kind, v.Schema.Name}
-		if slices.ContainsFunc(s.draft.Evolve.End, func(t backend.EndedType) bool { return t.Purge && name == typeName{t.Kind, t.Type} }) {
+		name := v.Schema.TypeName()
+		if slices.ContainsFunc(s.draft.Evolve.End, func(t backend.EndedType) bool { return t.Purge && name == t.TypeName() }) {
 			types[i].End = &onto.End{Purged: true}
 		}
 	}
@@ -77,19 +77,19 @@ func (s *stream) dropDerived() error {
 // writeTypes writes the rows of the types: first those that end, since one of
 // that name may begin anew. All is what is stored.
 func (s *stream) writeTypes(all []onto.SchemaVersion, e *backend.Evolution) error {
-	s.ended = map[typeName]int{}
+	s.ended = map[onto.TypeName]int{}
 	for _, t := range e.End {
 		last := backend.NextVersion(all, t.Kind, t.Type) - 1
 		var before *onto.End
 		for _, v := range all {
-			if v.Schema.Kind == t.Kind && v.Schema.Name == t.Type && v.Version == last {
+			if v.Schema.TypeName() == t.TypeName() && v.Version == last {
 				before = v.End
 			}
 		}
 		if err := s.endType(t, last, before); err != nil {
 			return err
 		}
-		s.ended[typeName{t.Kind, t.Type}] = last
+		s.ended[t.TypeName()] = last
 	}
 	for _, a := range e.Add {
 		row := s.b.newSchemaRow(a.Schema, s.head+1, e.Runtime, e.Reason)
@@ -100,7 +100,7 @@ func (s *stream) writeTypes(all []onto.SchemaVersion, e *backend.Evolution) erro
 		if err := s.w.exec(setRegistry, string(row.kind), row.name, string(row.text)); err != nil {
 			return err
 		}
-		delete(s.ended, typeName{row.kind, row.name})
+		delete(s.ended, onto.TypeName{Kind: row.kind, Name: row.name})
 	}
 	for _, l := range e.Learn {
 		if err := keep(s.w, "onto_upgrader", &l.Upgrader, l.Kind, l.Type, l.Version); err != nil {
@@ -145,14 +145,14 @@ func keep[T onto.Upgrader | onto.End](w *conn, column string, v *T, kind onto.Ki
 
 // changedTypes picks the types that an evolution adds a version to or ends.
 func changedTypes(last []onto.SchemaVersion, e *backend.Evolution) []onto.SchemaVersion {
-	named := map[typeName]bool{}
+	named := map[onto.TypeName]bool{}
 	for _, a := range e.Add {
-		named[typeName{a.Schema.Kind, a.Schema.Name}] = true
+		named[a.Schema.TypeName()] = true
 	}
 	for _, t := range e.End {
-		named[typeName{t.Kind, t.Type}] = true
+		named[t.TypeName()] = true
 	}
-	return slices.DeleteFunc(last, func(v onto.SchemaVersion) bool { return !named[typeName{v.Schema.Kind, v.Schema.Name}] })
+	return slices.DeleteFunc(last, func(v onto.SchemaVersion) bool { return !named[v.Schema.TypeName()] })
 }
 
 // purge removes every version of a type, and what the projection and the tables
@@ -206,7 +206,7 @@ func (s *stream) purgeHistory(t *table, typ string) error {
 // checkStamp judges the version that a write was made for. What is left of a
 // type that ends can only be deleted.
 func (s *stream) checkStamp(w *backend.Write) error {
-	last, ends := s.ended[typeName{w.Kind, w.Type}]
+	last, ends := s.ended[w.TypeName()]
 	switch {
 	case !ends:
 		return s.b.types.checkStamp(w)

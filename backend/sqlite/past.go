@@ -115,7 +115,7 @@ func (r *reading) prefersPast(t *table, q *backend.Query) (bool, error) {
 // hasIdentities reports whether a type has that many identities. They never
 // become fewer, so what is known stays so.
 func (r *reading) hasIdentities(t *table, typ string, enough int64) (bool, error) {
-	name := typeName{t.kind, typ}
+	name := onto.TypeName{Kind: t.kind, Name: typ}
 	if r.counted.atLeast(name, enough) {
 		return true, nil
 	}
@@ -127,20 +127,20 @@ func (r *reading) hasIdentities(t *table, typ string, enough int64) (bool, error
 // counted is how many identities types are known to have, at least.
 type counted struct {
 	mu    sync.Mutex // guards least
-	least map[typeName]int64
+	least map[onto.TypeName]int64
 }
 
-func (c *counted) atLeast(name typeName, n int64) bool {
+func (c *counted) atLeast(name onto.TypeName, n int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.least[name] >= n
 }
 
-func (c *counted) note(name typeName, n int64) {
+func (c *counted) note(name onto.TypeName, n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.least == nil {
-		c.least = map[typeName]int64{}
+		c.least = map[onto.TypeName]int64{}
 	}
 	c.least[name] = max(n, c.least[name])
 }

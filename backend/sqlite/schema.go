@@ -19,13 +19,8 @@ import (
 type typeCache struct {
 	row, derived int64
 	loaded       bool
-	newest       map[typeName]int
-	search       map[typeName]*wordTable // of the types that have one
-}
-
-type typeName struct {
-	kind onto.Kind
-	name string
+	newest       map[onto.TypeName]int
+	search       map[onto.TypeName]*wordTable // of the types that have one
 }
 
 func (c *typeCache) refresh(w *conn, s state) error {
@@ -52,17 +47,17 @@ func (c *typeCache) refresh(w *conn, s state) error {
 
 // readNewest returns the newest version of each type that exists, and whether
 // every version of every type has its first commit.
-func readNewest(w *conn) (newest map[typeName]int, dated bool, err error) {
+func readNewest(w *conn) (newest map[onto.TypeName]int, dated bool, err error) {
 	r, err := w.query(context.Background(), `SELECT type_kind, type_name, max(schema_version_id), onto_end IS NULL,
 			(SELECT count(*) FROM schema_versions WHERE onto_since IS NULL)
 		FROM schema_versions GROUP BY 1, 2`) // the row of the maximum
 	if err != nil {
 		return nil, false, err
 	}
-	newest, dated = map[typeName]int{}, true
+	newest, dated = map[onto.TypeName]int{}, true
 	err = each(r, func() error {
 		if r.int(3) == 1 {
-			newest[typeName{onto.Kind(r.text(0)), r.text(1)}] = int(r.int(2))
+			newest[onto.TypeName{Kind: onto.Kind(r.text(0)), Name: r.text(1)}] = int(r.int(2))
 		}
 		dated = r.int(4) == 0
 		return nil
@@ -71,7 +66,7 @@ func readNewest(w *conn) (newest map[typeName]int, dated bool, err error) {
 }
 
 func (c *typeCache) checkStamp(w *backend.Write) error {
-	return backend.CheckStamp(w, c.newest[typeName{w.Kind, w.Type}])
+	return backend.CheckStamp(w, c.newest[w.TypeName()])
 }
 
 // Schemas returns every version of every type.
@@ -252,7 +247,7 @@ func pick(newest []onto.SchemaVersion, given []onto.Schema) []onto.SchemaVersion
 	list := make([]onto.SchemaVersion, 0, len(given))
 	for _, g := range given {
 		for _, v := range newest {
-			if v.Schema.Kind == g.Kind && v.Schema.Name == g.Name {
+			if v.Schema.TypeName() == g.TypeName() {
 				list = append(list, v)
 			}
 		}

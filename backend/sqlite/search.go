@@ -77,15 +77,15 @@ func newWordTable(d derived) *wordTable {
 }
 
 // readWordTables returns the search tables by type.
-func readWordTables(c *conn) (map[typeName]*wordTable, error) {
+func readWordTables(c *conn) (map[onto.TypeName]*wordTable, error) {
 	listed, err := readDerived(c)
 	if err != nil {
 		return nil, err
 	}
-	tables := map[typeName]*wordTable{}
+	tables := map[onto.TypeName]*wordTable{}
 	for _, d := range listed {
 		if d.purpose == forSearch {
-			tables[typeName{d.kind, d.typ}] = newWordTable(d)
+			tables[onto.TypeName{Kind: d.kind, Name: d.typ}] = newWordTable(d)
 		}
 	}
 	return tables, nil
@@ -130,7 +130,7 @@ type wordChange struct {
 // write is added to its list, where it will stand in the given row, and before
 // current has it.
 func (g *group) noteWords(w *backend.Write, row int) {
-	t := g.b.types.search[typeName{w.Kind, w.Type}]
+	t := g.b.types.search[w.TypeName()]
 	if t == nil {
 		return
 	}
@@ -258,7 +258,7 @@ func (t *wordTable) failed(err error) error {
 // projectWords brings the words of one version along that another program has
 // written. Its fields are canonical, or nil if they cannot be read.
 func (b *Backend) projectWords(w *conn, v *onto.Version) error {
-	t := b.types.search[typeName{v.Kind, v.Type}]
+	t := b.types.search[v.TypeName()]
 	if t == nil {
 		return nil
 	}

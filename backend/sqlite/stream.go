@@ -62,9 +62,9 @@ type stream struct {
 	row     commitRow
 	written bool // the commit's row
 
-	evolved bool                 // the types were changed
-	changed []onto.SchemaVersion // the newest versions of those types
-	ended   map[typeName]int     // the last version of types that are no more
+	evolved bool                  // the types were changed
+	changed []onto.SchemaVersion  // the newest versions of those types
+	ended   map[onto.TypeName]int // the last version of types that are no more
 
 	sourceErr error // what the sequence itself, or Admit, failed with
 }

@@ -112,7 +112,7 @@ func compareTypes(ctx context.Context, s *store.Store, types []onto.Type) ([]ver
 			return nil, err
 		}
 		r := newVerifyRow(g, "only in the file")
-		i := slices.IndexFunc(present, func(o onto.Schema) bool { return o.Kind == g.Kind && o.Name == g.Name })
+		i := slices.IndexFunc(present, func(o onto.Schema) bool { return o.TypeName() == g.TypeName() })
 		if i >= 0 {
 			d := onto.Compare(present[i], g)
 			r.Status, r.lines = "same", d.Lines()

@@ -102,7 +102,7 @@ func (l *ledger) answer(q *backend.Query) []*onto.Version {
 	for i := range l.versions {
 		v := &l.versions[i]
 		switch {
-		case v.Kind != q.Kind || v.Type != q.Type, q.At != backend.Head && v.Commit > q.At:
+		case v.TypeName() != q.TypeName(), q.At != backend.Head && v.Commit > q.At:
 		case q.Mode == backend.History && v.Commit <= q.Since, !among(q, v.Identity):
 		case q.Mode == backend.State && (!v.Live() || l.newest(v.Identity, q.At) != v):
 		case q.Where != nil && !filter.Match(q.Where, l.row(q, v)):

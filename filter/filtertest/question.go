@@ -216,7 +216,7 @@ func (in *inquirer) operand(some bool) onto.Operand {
 func (in *inquirer) example(s *onto.Schema) onto.Version {
 	var list []onto.Version
 	for _, v := range in.ledger.versions {
-		if v.Kind == s.Kind && v.Type == s.Name && v.Live() {
+		if v.TypeName() == s.TypeName() && v.Live() {
 			list = append(list, v)
 		}
 	}

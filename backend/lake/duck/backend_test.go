@@ -133,7 +133,7 @@ func (b *mirrored) asked(ctx context.Context, q *backend.Query) (own, left, righ
 func (b *mirrored) endTypes(ctx context.Context, q *backend.Query) (left, right string, err error) {
 	schemas, err := b.Backend.Schemas(ctx)
 	for _, v := range schemas {
-		if v.Schema.Kind == q.Kind && v.Schema.Name == q.Type {
+		if v.Schema.TypeName() == q.TypeName() {
 			left, right = v.Schema.Left, v.Schema.Right
 		}
 	}

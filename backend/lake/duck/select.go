@@ -115,7 +115,7 @@ func (a *question) narrow() {
 
 // identityTerm is the condition that a row is about an identity.
 func (a *question) identityTerm(id *onto.Identity) sqlgen.Part {
-	if id.Kind != a.q.Kind || id.Type != a.q.Type {
+	if id.TypeName() != a.q.TypeName() {
 		return sqlgen.SQL("FALSE")
 	}
 	if id.Kind == onto.KindEntity {

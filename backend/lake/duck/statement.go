@@ -106,7 +106,7 @@ func (a *question) after() []sqlgen.Part {
 // files.
 func (a *question) afterTie(place *backend.Place) sqlgen.Part {
 	columns, values := a.tie(), identityArgs(&place.Identity)
-	if a.q.Kind != place.Identity.Kind || a.q.Type != place.Identity.Type {
+	if a.q.TypeName() != place.Identity.TypeName() {
 		values = nil
 	}
 	if a.q.Mode == backend.History {
