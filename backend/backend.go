@@ -42,11 +42,13 @@ type Backend interface {
 	Append(ctx context.Context, d *Draft) (onto.Result, error)
 
 	// AppendStream does the same for writes that need not fit in memory.
-	// Draft.Writes is empty; writes may be in any order, and the sequence
-	// may read the store. An identity that comes twice is taken once if
-	// equal and is a Conflict otherwise. An error from the sequence fails
-	// the commit and is returned as it is. When there are several reasons
-	// to fail, any of them is given. Only here a draft may Evolve the types.
+	// Draft.Writes is empty; the writes come in order of identity, each
+	// identity once, and the sequence can be read again: a backend that is
+	// overtaken by another commit decides anew. What it has yielded does not
+	// change. The sequence may read the
+	// store. An error from it fails the commit and is returned as it is. When
+	// there are several reasons to fail, any of them is given. Only here a
+	// draft may Evolve the types.
 	AppendStream(ctx context.Context, d *Draft, writes iter.Seq2[Write, error]) (onto.Result, error)
 
 	// Resolve returns the commit a point refers to: the newest; the one with
@@ -90,17 +92,47 @@ type Backend interface {
 
 // Draft is a commit to be made.
 type Draft struct {
-	Commit   onto.Commit     // what is said about it; ID, Time, Metadata and Operations are ignored
-	Metadata json.RawMessage // canonical JSON object; nil for none
-	Writes   []Write         // sorted by identity, each once
-	Expect   []onto.Expectation
-	Lease    *onto.Lease // must be held; nil for none
-	Evolve   *Evolution  // what becomes of the types; nil for nothing
+	Header
+	Digest string             // stands for what the caller asked for, see [DigestOf]; needed with an idempotency key
+	Writes []Write            // sorted by identity, each once
+	Expect []onto.Expectation // what must hold
+	Fence  []onto.Expectation // what must hold besides, and is no part of what the caller asked for
+	Lease  *onto.Lease        // must be held; nil for none
+	Evolve *Evolution         // what becomes of the types; nil for nothing
 
 	// Admit, if not nil, is asked by AppendStream under the write lock about
 	// each write, with the identity's newest version, or nil if it has none.
-	// False drops the write; an error fails the commit.
+	// False drops the write; an error fails the commit. A backend that is
+	// overtaken asks about all writes again: Begin, if not nil, is called each
+	// time before the first of them.
 	Admit func(w *Write, newest *onto.Version) (bool, error)
+	Begin func()
+}
+
+// Header is what a draft says about its commit.
+type Header struct {
+	Runtime        string
+	Actor          onto.Actor
+	Causation      int64
+	Correlation    string
+	Signature      string
+	Comment        string
+	Metadata       json.RawMessage // canonical JSON object; nil for none
+	IdempotencyKey string
+}
+
+// Commit is the commit that a header begins: without id, time and operations. It
+// fails if the metadata is no object.
+func (h *Header) Commit() (onto.Commit, error) {
+	c := onto.Commit{
+		Runtime: h.Runtime, Actor: h.Actor, Causation: h.Causation, Correlation: h.Correlation,
+		Signature: h.Signature, Comment: h.Comment, IdempotencyKey: h.IdempotencyKey,
+	}
+	var err error
+	if len(h.Metadata) > 0 {
+		c.Metadata, err = onto.DecodeObject(h.Metadata)
+	}
+	return c, err
 }
 
 // Write is one identity's wanted state.
@@ -184,10 +216,11 @@ func (q *DiffQuery) TypeName() onto.TypeName { return onto.TypeName{Kind: q.Kind
 
 // CommitQuery selects commits.
 type CommitQuery struct {
-	Since  int64 // only commits after this one
-	Until  int64 // only commits up to this one; Head for all
-	Newest bool  // newest first; oldest first otherwise
-	Limit  int   // at most so many; 0 for all
+	Since  int64  // only commits after this one
+	Until  int64  // only commits up to this one; Head for all
+	Newest bool   // newest first; oldest first otherwise
+	Limit  int    // at most so many; 0 for all
+	Key    string // only the one that used this idempotency key; "" for all
 }
 
 // Registration asks for types to exist.

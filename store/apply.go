@@ -15,6 +15,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/spool"
 )
 
 // DefaultMigrationWait is how long a migration waits for others to stop
@@ -196,14 +197,24 @@ func (s *Store) apply(ctx context.Context, o *ApplyOptions, plan func(context.Co
 	if e.change == nil {
 		return onto.Result{}, nil
 	}
-	if draft.Commit.Comment == "" {
-		draft.Commit.Comment = e.comment
+	if draft.Comment == "" {
+		draft.Comment = e.comment
 	}
-	held := lease.Current()
-	draft.Lease, draft.Evolve = &held, e.change
+	draft.Evolve = e.change
 	draft.Expect = append(draft.Expect, onto.Expectation{Head: true, Commit: e.head})
 	var done int64
-	res, err := s.b.AppendStream(ctx, draft, e.writes(ctx, counter(o, &done, e.total)))
+	var writes *spool.Spool
+	err = keeping(ctx, lease, func(ctx context.Context) error {
+		writes, err = spool.Fill(ctx, draft, e.writes(ctx, counter(o, &done, e.total)), spool.Options{Directory: s.opts.ScratchDir})
+		return err
+	})
+	if err != nil {
+		return onto.Result{}, err
+	}
+	defer writes.Close()
+	held := lease.Current()
+	draft.Lease = &held
+	res, err := writes.AppendTo(ctx, s.b, draft)
 	if onto.CodeOf(err) == onto.HeadMismatch {
 		err = staleToken(o.Token, e)
 	}

@@ -33,6 +33,9 @@ func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
 	if draft.Writes, err = backend.SortWrites(draft.Writes); err != nil {
 		return onto.Result{}, err
 	}
+	if draft.IdempotencyKey != "" {
+		draft.Digest = backend.DigestOf(draft)
+	}
 	res, err := s.b.Append(ctx, draft)
 	return s.finish(ctx, res, err)
 }
@@ -83,7 +86,7 @@ func (s *Store) header(d onto.Draft) (*backend.Draft, error) {
 		}
 	}
 	draft := &backend.Draft{
-		Commit: onto.Commit{
+		Header: backend.Header{
 			Runtime: s.opts.Runtime, Actor: d.Actor, Causation: d.Causation, Correlation: d.Correlation,
 			Signature: d.Signature, Comment: d.Comment, IdempotencyKey: d.IdempotencyKey,
 		},

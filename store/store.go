@@ -65,6 +65,10 @@ type Options struct {
 	MaxBatch int    // most intents in a draft; 0 for DefaultMaxBatch
 	Runtime  string // names this run of the program in commits; "" for host, process and a random part
 
+	// ScratchDir is where streams are sorted that do not fit in memory; "" for
+	// the system's directory for temporary files.
+	ScratchDir string
+
 	// Upgraders are the Go functions that bring fields of older versions of
 	// types to the present. Those that are programs are kept in the store.
 	Upgraders      []Upgrader

@@ -6,14 +6,18 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/spool"
 )
 
 // StreamOptions change how a stream is committed. The zero value is the
 // default.
 type StreamOptions struct {
 	// Admit decides on each thing of the stream, under the write lock. False
-	// leaves the thing out; an error leaves nothing stored.
+	// leaves the thing out; an error leaves nothing stored. A store that is
+	// overtaken by another commit asks about all things again; Begin, if not
+	// nil, is called each time before the first.
 	Admit func(Proposal) (bool, error)
+	Begin func()
 }
 
 // Proposal is what a stream wants of one identity, and what there is of it.
@@ -29,8 +33,9 @@ func (p *Proposal) Live() bool { return p.Newest != nil && p.Newest.Live() }
 
 // CommitStream makes a draft and a sequence of further things true as one
 // commit, with little memory however long the sequence is. Things are as in
-// Draft.Ensure, and onto.Identity values stand for deletes. The write lock is
-// held until the sequence has ended; an error from it leaves nothing stored.
+// Draft.Ensure, in any order, and onto.Identity values stand for deletes. The
+// sequence is read to its end before anything is locked, into a temporary file if
+// it is long; an error from it leaves nothing stored.
 func (s *Store) CommitStream(ctx context.Context, d onto.Draft, things iter.Seq2[any, error]) (onto.Result, error) {
 	return s.CommitStreamWith(ctx, d, things, nil)
 }
@@ -45,8 +50,9 @@ func (s *Store) CommitStreamWith(ctx context.Context, d onto.Draft, things iter.
 		draft.Admit = func(w *backend.Write, newest *onto.Version) (bool, error) {
 			return opts.Admit(proposal(w, newest))
 		}
+		draft.Begin = opts.Begin
 	}
-	res, err := s.b.AppendStream(ctx, draft, s.stream(d, things))
+	res, err := spool.Append(ctx, s.b, draft, s.stream(d, things), spool.Options{Directory: s.opts.ScratchDir})
 	return s.finish(ctx, res, err)
 }
 

@@ -18,6 +18,7 @@ func admitStories() []tale {
 		{"an error of admission fails the stream", admitFails},
 		{"verdicts come before admission", admitVerdicts},
 		{"admission knows one winner", admitOnce},
+		{"verdicts that begin anew are asked for anew", admitBegins},
 	}
 }
 
@@ -81,7 +82,7 @@ func admitDrops(s *story) {
 		`Person "a" @2 {"id":"a","n":2}`, `Person "b" @1 {"id":"b","n":5}`, `Person "c" @2 {"id":"c","n":2}`, `Person "d" @2 {"id":"d","n":1}`)
 	before := s.everything()
 	d := admitting(older)
-	d.Commit.IdempotencyKey = "k"
+	d.IdempotencyKey = "k"
 	if r := s.stream(d, put(person("a"), 1), remove(person("b"))); r.Changed() || r.Repeated {
 		s.Errorf("nothing admitted: got %s, repeated %v; want no commit", showCommit(r.Commit), r.Repeated)
 	}
@@ -114,10 +115,10 @@ func admitFails(s *story) {
 
 // admitVerdicts asks about nothing that was decided already.
 func admitVerdicts(s *story) {
-	s.stream(&backend.Draft{Commit: onto.Commit{IdempotencyKey: "k"}}, put(person("a"), 1))
+	s.stream(&backend.Draft{Header: backend.Header{IdempotencyKey: "k"}}, put(person("a"), 1))
 	refuse := func(*backend.Write, *onto.Version) (bool, error) { return false, errors.New("asked") }
 	d := admitting(refuse)
-	d.Commit.IdempotencyKey = "k"
+	d.IdempotencyKey = "k"
 	if r := s.stream(d, put(person("a"), 1)); !r.Repeated || r.ID != 1 {
 		s.Errorf("with a used key: got commit %d, repeated %v; want commit 1 repeated", r.ID, r.Repeated)
 	}
@@ -126,6 +127,29 @@ func admitVerdicts(s *story) {
 	s.refusedStream(onto.HeadMismatch, d, put(person("a"), 2))
 	d.Expect = []onto.Expectation{isAt(person("a"), 0)}
 	s.refusedStream(onto.VersionMismatch, d, put(person("a"), 2))
+}
+
+// admitBegins counts what was asked since the last Begin: once for each write,
+// however often the backend had to begin.
+func admitBegins(s *story) {
+	handles := []*story{s, s.through(s.open())}
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			begun, asked := 0, 0
+			d := admitting(func(*backend.Write, *onto.Version) (bool, error) {
+				asked++
+				return true, nil
+			})
+			d.Begin = func() { begun, asked = begun+1, 0 }
+			_, err := handles[i%2].AppendStream(s.ctx, d, sequence(rows(100, i+1), nil))
+			if err != nil || begun == 0 || asked != 100 {
+				s.Errorf("stream %d: error %v, begun %d times, asked %d times since; want 100", i, err, begun, asked)
+			}
+		})
+	}
+	group.Wait()
+	s.wantHead(8)
 }
 
 // admitOnce lets many streams race to be the first.

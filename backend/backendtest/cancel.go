@@ -100,7 +100,7 @@ func cancelStream(s *story) {
 	for _, after := range []int{0, 1, 1500} {
 		ctx, cancel := context.WithCancel(s.ctx)
 		asked := 0
-		_, err := s.AppendStream(ctx, keyed("k"), numbered(n, func(i int) {
+		_, err := s.port().AppendStream(ctx, keyed("k"), numbered(n, func(i int) {
 			asked = i
 			if i == after {
 				cancel()
@@ -127,7 +127,7 @@ func cancelWaiting(s *story) {
 	defer cancel()
 	reading, goOn, streamed := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() {
-		_, err := s.AppendStream(s.ctx, draft(), numbered(10, func(i int) {
+		_, err := s.port().AppendStream(s.ctx, draft(), numbered(10, func(i int) {
 			if i == 5 {
 				close(reading)
 				<-goOn

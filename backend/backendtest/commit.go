@@ -16,7 +16,7 @@ func commitStories() []tale {
 	return []tale{
 		{"commits in both directions", commitsBothWays},
 		{"all that is said about a commit is kept", headerRoundTrip},
-		{"what a draft cannot say is ignored", headerIgnored},
+		{"an idempotency key finds its commit", keyFindsCommit},
 		{"metadata comes back as it was given", metadataRoundTrip},
 	}
 }
@@ -70,7 +70,10 @@ func headerRoundTrip(s *story) {
 	}
 	for i, want := range headers {
 		d := draft(put(person("ada"), i+1), put(person("bob"), i+1))
-		d.Commit = want
+		d.Header = backend.Header{
+			Runtime: want.Runtime, Actor: want.Actor, Causation: want.Causation, Correlation: want.Correlation,
+			Signature: want.Signature, Comment: want.Comment, IdempotencyKey: want.IdempotencyKey,
+		}
 		want.ID, want.Time, want.Operations = int64(i+2), s.place.clock.Now(), 2
 		got := s.do(d).Commit
 		s.want("result", showCommit(got), showCommit(want))
@@ -84,12 +87,34 @@ func headerRoundTrip(s *story) {
 	s.wantLines("after reopening", s.everything(), before)
 }
 
-func headerIgnored(s *story) {
-	d := draft(put(person("ada"), 1))
-	d.Commit = onto.Commit{ID: 77, Time: time.Unix(0, 0), Operations: 9, Metadata: map[string]any{"no": true}}
-	want := showCommit(onto.Commit{ID: 1, Time: s.place.clock.Now(), Operations: 1})
-	s.want("result", showCommit(s.do(d).Commit), want)
-	s.want("head", showCommit(s.resolve(onto.Point{})), want)
+func keyFindsCommit(s *story) {
+	s.commit(put(person("ada"), 0))
+	s.do(keyed("k", put(person("ada"), 1)))
+	s.commit(put(person("ada"), 2))
+	s.do(keyed("other", put(person("ada"), 3)))
+	tests := []struct {
+		q    backend.CommitQuery
+		want string
+	}{
+		{backend.CommitQuery{Key: "k", Until: backend.Head}, "2"},
+		{backend.CommitQuery{Key: "other", Until: backend.Head, Newest: true, Limit: 1}, "4"},
+		{backend.CommitQuery{Key: "k", Until: 1}, ""},
+		{backend.CommitQuery{Key: "k", Since: 1, Until: 2}, "2"},
+		{backend.CommitQuery{Key: "k", Since: 2, Until: backend.Head}, ""},
+		{backend.CommitQuery{Key: "K", Until: backend.Head}, ""},
+	}
+	for range 2 {
+		for _, test := range tests {
+			var ids []string
+			for c, err := range s.Commits(s.ctx, &test.q) {
+				s.must(err)
+				ids = append(ids, fmt.Sprint(c.ID))
+				s.want("found", showCommit(c), showCommit(s.resolve(onto.AtCommit(c.ID))))
+			}
+			s.want(fmt.Sprintf("%+v", test.q), strings.Join(ids, " "), test.want)
+		}
+		s.reopen()
+	}
 }
 
 func metadataRoundTrip(s *story) {

@@ -191,7 +191,7 @@ func endKeepsPast(s *story) {
 func evolveMany(s *story) {
 	const n = 3000
 	s.stream(draft(), rows(n, 1)...)
-	r, err := s.AppendStream(s.ctx, s.evolving(adding(grown(tPerson, levelField()))), func(yield func(backend.Write, error) bool) {
+	r, err := s.port().AppendStream(s.ctx, s.evolving(adding(grown(tPerson, levelField()))), func(yield func(backend.Write, error) bool) {
 		for v, err := range s.Scan(s.ctx, stateOf(onto.KindEntity, tPerson, backend.Head)) {
 			if !yield(stamped(set(v.Identity, `{"level":1,"n":1}`), 2), err) {
 				return

@@ -114,7 +114,7 @@ func evolveWithRows(s *story) {
 	s.place.clock.set(time.Date(2027, 1, 2, 3, 4, 5, 678901999, time.FixedZone("", 3600)))
 	schema, upgrader := grown(tPerson, levelField()), onto.Upgrader{Program: ".level = 1"}
 	d := s.evolving(backend.Evolution{Add: []backend.NewVersion{{Schema: schema, Upgrader: &upgrader}}})
-	d.Commit.Comment = "levels"
+	d.Comment = "levels"
 	r := s.stream(d,
 		stamped(set(person("ada"), `{"level":1,"n":3}`), 2), stamped(set(person("bob"), `{"level":1,"n":2}`), 2), put(city("oslo"), 1))
 	if r.ID != 3 || r.Operations != 3 || r.Repeated || r.Comment != "levels" {
@@ -148,7 +148,7 @@ func evolveTypesOnly(s *story) {
 		version := i + 2
 		same := stamped(put(person("ada"), 1), version)
 		d := s.evolving(adding(grown(tPerson, fields...)))
-		d.Commit.IdempotencyKey = "free"
+		d.IdempotencyKey = "free"
 		if r := s.stream(d, same, stamped(remove(person("bob")), version)); r.Changed() || r.Repeated || r.Operations != 0 {
 			s.Errorf("got %s, repeated %v; want no commit", showCommit(r.Commit), r.Repeated)
 		}
@@ -274,7 +274,7 @@ func evolvePanics(s *story) {
 	for name, exit := range exits() {
 		d := s.evolving(adding(grown(tPerson, zipField())))
 		survive(func() {
-			s.AppendStream(s.ctx, d, func(yield func(backend.Write, error) bool) {
+			s.port().AppendStream(s.ctx, d, func(yield func(backend.Write, error) bool) {
 				if yield(stamped(put(person("ada"), 2), 2), nil) {
 					exit()
 				}
@@ -322,7 +322,7 @@ func evolveReadsBefore(s *story) {
 	e := adding(grown(tPerson, levelField()))
 	e.End = []backend.EndedType{{Kind: onto.KindEntity, Type: tCity, Purge: true}}
 	before := s.whole()
-	r, err := s.AppendStream(s.ctx, s.evolving(e), func(yield func(backend.Write, error) bool) {
+	r, err := s.port().AppendStream(s.ctx, s.evolving(e), func(yield func(backend.Write, error) bool) {
 		for v, err := range s.Scan(s.ctx, stateOf(onto.KindEntity, tPerson, backend.Head)) {
 			w := stamped(set(v.Identity, fmt.Sprintf(`{"level":%d}`, v.SchemaVersion)), 2)
 			s.wantLines("the store as the stream sees it", s.whole(), before)
@@ -342,7 +342,7 @@ func evolveReadsBefore(s *story) {
 func evolveRepeated(s *story) {
 	s.commit(put(person("ada"), 1))
 	d := s.evolving(adding(grown(tPerson, zipField())))
-	d.Commit.IdempotencyKey = "k"
+	d.IdempotencyKey = "k"
 	write := stamped(put(person("ada"), 2), 2)
 	first := s.stream(d, write).Commit
 	before := s.whole()
@@ -351,13 +351,13 @@ func evolveRepeated(s *story) {
 		s.wantLines("the store", s.whole(), before)
 		// Also if the evolution would be accepted now.
 		again := s.evolving(*d.Evolve)
-		again.Commit.IdempotencyKey = "k"
+		again.IdempotencyKey = "k"
 		s.wantRepeat(s.stream(again, write), first)
 		s.wantLines("the store", s.whole(), before)
 		s.reopen()
 	}
 	again := s.evolving(*d.Evolve)
-	again.Commit.IdempotencyKey = "k"
+	again.IdempotencyKey = "k"
 	s.refusedEvolution(onto.IdempotencyConflict, again, stamped(put(person("ada"), 3), 2))
 }
 

@@ -12,6 +12,7 @@ func expectationStories() []tale {
 		{"expectations see the state before the draft", expectationsSeeBefore},
 		{"expectations count without changes", expectationsWithoutChanges},
 		{"expectations come before stamps", expectationsBeforeStamps},
+		{"a fence is an expectation that is no part of the draft", fence},
 	}
 }
 
@@ -90,4 +91,26 @@ func expectationsBeforeStamps(s *story) {
 	s.refused(onto.SchemaOutdated, expecting([]onto.Expectation{headIs(0)}, stale))
 	s.wantState(onto.KindEntity, tPerson)
 	s.wantLines("commits", s.commits(backend.CommitQuery{Until: backend.Head}), nil)
+}
+
+func fence(s *story) {
+	ada := person("ada")
+	s.commit(put(ada, 1))
+	fenced := func(value int, fence ...onto.Expectation) *backend.Draft {
+		d := keyed("k", put(ada, value))
+		d.Fence = fence
+		return d
+	}
+	s.refused(onto.HeadMismatch, fenced(2, headIs(0)))
+	s.refused(onto.VersionMismatch, fenced(2, isAt(ada, 0)))
+	s.refused(onto.VersionMismatch, fenced(2, headIs(1), isAt(person("bob"), 1)))
+	d := fenced(2)
+	d.Expect, d.Fence = []onto.Expectation{headIs(1)}, []onto.Expectation{headIs(0)}
+	s.refused(onto.HeadMismatch, d)
+	d = fenced(2, headIs(0))
+	d.Writes = nil
+	s.refusedStream(onto.HeadMismatch, d, put(ada, 2))
+	first := s.do(fenced(2, headIs(1), isAt(ada, 1))).Commit
+	s.repeats(fenced(2, headIs(7)), first)
+	s.repeats(fenced(2), first)
 }

@@ -248,15 +248,15 @@ func (s step) draft(now present) *backend.Draft {
 	}
 	d := draft(writes...)
 	if s.Key > 0 {
-		d.Commit.IdempotencyKey = fmt.Sprint("key ", s.Key)
+		d.IdempotencyKey = fmt.Sprint("key ", s.Key)
 	}
-	d.Commit.Runtime = fmt.Sprint("handle ", s.Handle)
+	d.Runtime = fmt.Sprint("handle ", s.Handle)
 	if s.Header > 0 {
-		d.Commit.Actor = onto.Component(strings.Repeat("x", s.Header))
-		d.Commit.Comment = fmt.Sprint("header ", s.Header)
+		d.Actor = onto.Component(strings.Repeat("x", s.Header))
+		d.Comment = fmt.Sprint("header ", s.Header)
 		d.Metadata = fmt.Appendf(nil, `{"header":[%d,{"é":null}]}`, s.Header)
-		d.Commit.Causation = int64(s.Header - 1)
-		d.Commit.Correlation = d.Commit.Comment
+		d.Causation = int64(s.Header - 1)
+		d.Correlation = d.Comment
 	}
 	for _, h := range s.Expect {
 		e := headIs(now.head())

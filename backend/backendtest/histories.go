@@ -52,7 +52,7 @@ type history struct {
 	place  *Place
 	counts *tally
 
-	reference *memory.Backend
+	reference caller
 	handles   [2]backend.Backend // both on the store under test
 	sent      []sending
 	inquiries []inquiry // what is asked at the end
@@ -69,7 +69,7 @@ type sending struct {
 
 func newHistory(t *testing.T, rt *rapid.T, target Target, p *Place) *history {
 	h := &history{T: rt, outer: t, target: target, place: p}
-	h.reference = memory.New(&memory.Options{Now: p.Now}).Open()
+	h.reference = caller{memory.New(&memory.Options{Now: p.Now}).Open()}
 	for i := range h.handles {
 		h.handles[i] = target.Open(t, p)
 	}
@@ -163,7 +163,7 @@ func (h *history) append(b backend.Backend, s step) (got, want string) {
 	if d.draft == nil || d.breaks && slices.ContainsFunc(d.writes, func(w backend.Write) bool { return !h.current(w) }) {
 		return "", "" // nothing to repeat, or what has a second reason to fail by now
 	}
-	hash := d.draft.Hash()
+	digest := backend.DigestOf(d.draft)
 	got, want = h.both(b, func(ctx context.Context, b backend.Backend) string {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -171,13 +171,13 @@ func (h *history) append(b backend.Backend, s step) (got, want string) {
 			cancel()
 		}
 		r, err := d.send(ctx, b)
-		if s.Do == evolve && b == h.reference && err == nil && (r.Changed() || d.draft.Commit.IdempotencyKey == "") {
+		if s.Do == evolve && b == h.reference && err == nil && (r.Changed() || d.draft.IdempotencyKey == "") {
 			h.sent = append(h.sent, d) // others could fail for several reasons when they are repeated
 			h.counts.evolutions++
 		}
 		return outcome(fmt.Sprintf("%s, repeated %v", showCommit(r.Commit), r.Repeated), err)
 	})
-	if d.draft.Hash() != hash {
+	if backend.DigestOf(d.draft) != digest {
 		h.Fatalf("%s: the draft was changed", s)
 	}
 	return got, want

@@ -39,12 +39,12 @@ func (s *story) wantRepeat(r onto.Result, first onto.Commit) {
 // rich makes a keyed draft that says all that can be said.
 func rich(key string, writes ...backend.Write) *backend.Draft {
 	d := keyed(key, writes...)
-	d.Commit.Runtime = "run-1"
-	d.Commit.Actor = onto.Operator("ana")
-	d.Commit.Causation = 1
-	d.Commit.Correlation = "order-17"
-	d.Commit.Signature = "sig:abc"
-	d.Commit.Comment = "because"
+	d.Runtime = "run-1"
+	d.Actor = onto.Operator("ana")
+	d.Causation = 1
+	d.Correlation = "order-17"
+	d.Signature = "sig:abc"
+	d.Comment = "because"
 	d.Metadata = []byte(`{"n":1}`)
 	return d
 }
@@ -73,12 +73,12 @@ func repeatAfterReopen(s *story) {
 
 func repeatComesFirst(s *story) {
 	d := expecting([]onto.Expectation{headIs(0), isAt(person("ada"), 0)}, put(person("ada"), 1))
-	d.Commit.IdempotencyKey = "k"
+	d.IdempotencyKey = "k"
 	first := s.do(d).Commit
 	s.repeats(d, first)
 
 	other := expecting([]onto.Expectation{headIs(7)}, stamped(put(person("ada"), 2), 2))
-	other.Commit.IdempotencyKey = "k"
+	other.IdempotencyKey = "k"
 	s.refused(onto.IdempotencyConflict, other)
 }
 
@@ -94,8 +94,8 @@ func keyConflict(s *story) {
 		{"op", func(d *backend.Draft) { d.Writes[0] = remove(person("ada")) }},
 		{"number of writes", func(d *backend.Draft) { d.Writes = append(d.Writes, put(person("cy"), 1)) }},
 		{"emptiness", func(d *backend.Draft) { d.Writes = nil }},
-		{"comment", func(d *backend.Draft) { d.Commit.Comment = "other" }},
-		{"actor", func(d *backend.Draft) { d.Commit.Actor = onto.Daemon("ana") }},
+		{"comment", func(d *backend.Draft) { d.Comment = "other" }},
+		{"actor", func(d *backend.Draft) { d.Actor = onto.Daemon("ana") }},
 		{"metadata", func(d *backend.Draft) { d.Metadata = nil }},
 		{"expectation", func(d *backend.Draft) { d.Expect = []onto.Expectation{headIs(2)} }},
 	}
@@ -121,7 +121,7 @@ func unchangedLeavesKeyFree(s *story) {
 
 func refusedLeavesKeyFree(s *story) {
 	d := expecting([]onto.Expectation{headIs(5)}, put(person("ada"), 1))
-	d.Commit.IdempotencyKey = "k"
+	d.IdempotencyKey = "k"
 	s.refused(onto.HeadMismatch, d)
 	s.refused(onto.SchemaOutdated, keyed("k", stamped(put(person("ada"), 1), 3)))
 	if r := s.do(keyed("k", put(person("ada"), 1))); r.ID != 1 || r.Repeated {
@@ -133,7 +133,7 @@ func runtimeIsNoPart(s *story) {
 	s.commit(put(person("bob"), 1))
 	first := s.do(rich("k", put(person("ada"), 1))).Commit
 	d := rich("k", put(person("ada"), 1))
-	d.Commit.Runtime = "run-2"
+	d.Runtime = "run-2"
 	s.repeats(d, first)
 }
 

@@ -87,10 +87,10 @@ func leaseLost(s *leasing) {
 func leaseOrder(s *leasing) {
 	l := s.take("import", "one")
 	d := carrying(l, put(person("ada"), 1))
-	d.Commit.IdempotencyKey = "k"
+	d.IdempotencyKey = "k"
 	first := s.do(d).Commit
 	keyed := carrying(l)
-	keyed.Commit.IdempotencyKey = "k2"
+	keyed.IdempotencyKey = "k2"
 	second := s.stream(keyed, put(person("ada"), 2)).Commit
 	s.must(s.Release(s.ctx, l))
 	s.repeats(d, first)

@@ -183,7 +183,7 @@ type keyless struct{ backend.Backend }
 
 func (b keyless) Append(ctx context.Context, d *backend.Draft) (result, error) {
 	c := *d
-	c.Commit.IdempotencyKey = ""
+	c.IdempotencyKey = ""
 	return b.Backend.Append(ctx, &c)
 }
 
@@ -196,7 +196,7 @@ type forgetful struct {
 func newForgetful(b backend.Backend) forgetful { return forgetful{b, new(sync.Map)} }
 
 func (b forgetful) Append(ctx context.Context, d *backend.Draft) (result, error) {
-	key := d.Commit.IdempotencyKey
+	key := d.IdempotencyKey
 	if _, ok := b.mine.Load(key); !ok && b.used(ctx, key) != nil {
 		return keyless{b.Backend}.Append(ctx, d)
 	}
@@ -222,7 +222,7 @@ type gullible struct{ backend.Backend }
 func (b gullible) Append(ctx context.Context, d *backend.Draft) (result, error) {
 	r, err := b.Backend.Append(ctx, d)
 	if errors.Is(err, onto.IdempotencyConflict) {
-		return result{Commit: *forgetful{Backend: b.Backend}.used(ctx, d.Commit.IdempotencyKey), Repeated: true}, nil
+		return result{Commit: *forgetful{Backend: b.Backend}.used(ctx, d.IdempotencyKey), Repeated: true}, nil
 	}
 	return r, err
 }
@@ -236,7 +236,7 @@ type greedy struct {
 func newGreedy(b backend.Backend) greedy { return greedy{b, new(sync.Map)} }
 
 func (b greedy) Append(ctx context.Context, d *backend.Draft) (result, error) {
-	key := d.Commit.IdempotencyKey
+	key := d.IdempotencyKey
 	if _, ok := b.taken.Load(key); ok {
 		return result{}, onto.Errorf(onto.IdempotencyConflict, "key %q is taken", key)
 	}

@@ -57,7 +57,7 @@ func streamPanics(s *story) {
 	for name, exit := range exits() {
 		for _, n := range []int{0, 3000} {
 			survive(func() {
-				s.AppendStream(s.ctx, draft(), func(yield func(backend.Write, error) bool) {
+				s.port().AppendStream(s.ctx, draft(), func(yield func(backend.Write, error) bool) {
 					for _, w := range rows(n, 1) {
 						if !yield(w, nil) {
 							return

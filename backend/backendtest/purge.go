@@ -102,7 +102,7 @@ func endPurgesRenamed(s *story) {
 	s.commit(put(city("rome"), 2))
 	e := purging("Town")
 	e.Add = []backend.NewVersion{{Schema: town, Upgrader: &onto.Upgrader{RenamedFrom: tCity, FromVersion: 1}}}
-	r, err := s.AppendStream(s.ctx, s.evolving(e), func(yield func(backend.Write, error) bool) {
+	r, err := s.port().AppendStream(s.ctx, s.evolving(e), func(yield func(backend.Write, error) bool) {
 		for v, err := range s.Scan(s.ctx, stateOf(onto.KindEntity, tCity, backend.Head)) {
 			moved := v.Identity
 			moved.Type = "Town"

@@ -101,9 +101,11 @@ func streamError(s *story) {
 	before := s.everything()
 	planted := errors.New("the source broke")
 	for _, n := range []int{0, 1, 3000} {
-		_, err := s.AppendStream(s.ctx, keyed("k"), sequence(rows(n, 1), planted))
-		if err != planted {
-			s.Fatalf("after %d rows: got error %v, want the one of the sequence as it is", n, err)
+		for _, b := range []backend.Backend{s, s.port()} {
+			_, err := b.AppendStream(s.ctx, keyed("k"), sequence(rows(n, 1), planted))
+			if err != planted {
+				s.Fatalf("after %d rows: got error %v, want the one of the sequence as it is", n, err)
+			}
 		}
 		s.wantLines(fmt.Sprintf("the store after %d rows and an error", n), s.everything(), before)
 	}
@@ -116,7 +118,7 @@ func streamError(s *story) {
 // streamReadsStore writes what it reads, as a migration does.
 func streamReadsStore(s *story) {
 	s.stream(draft(), rows(50, 1)...)
-	r, err := s.AppendStream(s.ctx, draft(), func(yield func(backend.Write, error) bool) {
+	r, err := s.port().AppendStream(s.ctx, draft(), func(yield func(backend.Write, error) bool) {
 		for v, err := range s.Scan(s.ctx, stateOf(onto.KindEntity, tPerson, backend.Head)) {
 			if err == nil {
 				_, err = s.Get(s.ctx, v.Identity, backend.Head)

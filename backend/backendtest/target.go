@@ -53,6 +53,7 @@ type Place struct {
 // goroutines would look like leaks.
 func Run(t *testing.T, target Target) {
 	before := goleak.IgnoreCurrent()
+	target = target.called()
 	t.Run("stories", func(t *testing.T) { runStories(t, target, stories()) })
 	t.Run("histories", func(t *testing.T) { runHistories(t, target) })
 	t.Run("handles", func(t *testing.T) { runStories(t, target, handleStories()) })

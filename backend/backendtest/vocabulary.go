@@ -101,7 +101,7 @@ func draft(writes ...backend.Write) *backend.Draft {
 // keyed makes a draft with an idempotency key.
 func keyed(key string, writes ...backend.Write) *backend.Draft {
 	d := draft(writes...)
-	d.Commit.IdempotencyKey = key
+	d.IdempotencyKey = key
 	return d
 }
 

@@ -76,7 +76,7 @@ func (s *sample) commit(key string, writes ...backend.Write) {
 	s.Helper()
 	sorted, err := backend.SortWrites(writes)
 	s.must(err)
-	d := &backend.Draft{Commit: onto.Commit{IdempotencyKey: key}, Metadata: []byte(`{"m":1}`), Writes: sorted}
+	d := &backend.Draft{Header: backend.Header{IdempotencyKey: key, Metadata: []byte(`{"m":1}`)}, Writes: sorted}
 	_, err = s.lake.Append(s.Context(), d)
 	s.must(err)
 }

@@ -149,6 +149,13 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 		if q.Until != backend.Head {
 			until = min(until, q.Until)
 		}
+		if q.Key != "" {
+			c, err := b.keyed(ctx, s, q.Key)
+			if err != nil || c.ID > q.Since && c.ID <= until {
+				yield(c, err)
+			}
+			return
+		}
 		n := 0
 		for id, m := range commitsOf(ctx, b.log, s.tip, q.Since, until, q.Newest, &err) {
 			c, err := m.commit(id, s)
@@ -167,6 +174,15 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 			yield(onto.Commit{}, err)
 		}
 	}
+}
+
+// keyed returns the commit that used an idempotency key, the zero Commit if none did.
+func (b *Backend) keyed(ctx context.Context, s *shelf, key string) (onto.Commit, error) {
+	e, err := b.keys.find(ctx, s.tip, key)
+	if err != nil || e == nil {
+		return onto.Commit{}, err
+	}
+	return e.commit(s.types.purged)
 }
 
 // commitsOf yields commits after one and up to another, with their rounds. The

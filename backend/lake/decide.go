@@ -32,7 +32,6 @@ type ground struct {
 type draft struct {
 	*backend.Draft
 	writes []backend.Write // sorted
-	hash   string
 }
 
 // append decides what a draft means and adds it to the round. Barred is why it
@@ -41,6 +40,9 @@ func (g *ground) append(d *draft, barred error) (onto.Result, error) {
 	c, repeated, err := g.begin(d, barred)
 	if c == nil {
 		return repeated, err
+	}
+	if d.Begin != nil {
+		d.Begin()
 	}
 	changes, err := c.changes(d.writes)
 	if err != nil {
@@ -62,17 +64,17 @@ func (g *ground) append(d *draft, barred error) (onto.Result, error) {
 // candidate is a draft whose writes are being decided.
 type candidate struct {
 	*draft
-	ground   *ground
-	types    []onto.SchemaVersion // that it leaves behind
-	purged   []onto.TypeName
-	metadata map[string]any
+	ground *ground
+	types  []onto.SchemaVersion // that it leaves behind
+	purged []onto.TypeName
+	commit onto.Commit // without id, time and operations
 }
 
 // begin decides everything about a draft but its writes. It returns nil if that
 // ends it: the draft is refused, or was committed before.
 func (g *ground) begin(d *draft, barred error) (c *candidate, repeated onto.Result, err error) {
-	if used, ok := g.keyed[d.Commit.IdempotencyKey]; ok {
-		if err := backend.CheckRepeat(d.Commit.IdempotencyKey, used.DraftHash, d.hash, used.ID); err != nil {
+	if used, ok := g.keyed[d.IdempotencyKey]; ok {
+		if err := backend.CheckRepeat(d.IdempotencyKey, used.DraftHash, d.Digest, used.ID); err != nil {
 			return nil, onto.Result{}, err
 		}
 		commit, err := used.commit(purgedTypes(g.types))
@@ -81,8 +83,10 @@ func (g *ground) begin(d *draft, barred error) (c *candidate, repeated onto.Resu
 	if barred != nil {
 		return nil, onto.Result{}, barred
 	}
-	if err := g.checkExpectations(d.Expect); err != nil {
-		return nil, onto.Result{}, err
+	for _, expect := range [][]onto.Expectation{d.Expect, d.Fence} {
+		if err := g.checkExpectations(expect); err != nil {
+			return nil, onto.Result{}, err
+		}
 	}
 	c = &candidate{draft: d, ground: g, types: g.types}
 	if d.Evolve != nil {
@@ -91,8 +95,8 @@ func (g *ground) begin(d *draft, barred error) (c *candidate, repeated onto.Resu
 			return g.counts[onto.TypeName{Kind: kind, Name: name}] + int64(len(g.of(onto.TypeName{Kind: kind, Name: name})))
 		})
 	}
-	if err == nil && len(d.Metadata) > 0 {
-		c.metadata, err = onto.DecodeObject(d.Metadata)
+	if err == nil {
+		c.commit, err = d.Header.Commit()
 	}
 	if err != nil {
 		return nil, onto.Result{}, err
@@ -174,8 +178,8 @@ func (c *candidate) evolve() {
 
 // keep adds the commit to the round, with the number of versions by type.
 func (c *candidate) keep(touched []opsEntry) onto.Commit {
-	g, made := c.ground, c.Commit
-	made.ID, made.Operations, made.Metadata = g.head+1, 0, c.metadata
+	g, made := c.ground, c.commit
+	made.ID = g.head + 1
 	for _, t := range touched {
 		made.Operations += t.Operations
 	}
@@ -185,7 +189,7 @@ func (c *candidate) keep(touched []opsEntry) onto.Commit {
 	e := commitEntry{
 		ID: made.ID, Time: codec.FormatTime(made.Time), Runtime: made.Runtime, ActorKind: string(made.Actor.Kind), ActorID: made.Actor.ID,
 		Causation: made.Causation, Correl: made.Correlation, Signature: made.Signature, Comment: made.Comment,
-		Operations: made.Operations, Touched: touched, Key: made.IdempotencyKey, DraftHash: c.hash,
+		Operations: made.Operations, Touched: touched, Key: made.IdempotencyKey, DraftHash: c.Digest,
 	}
 	if len(c.Metadata) > 0 {
 		e.Metadata = bytes.Clone(c.Metadata)
@@ -254,9 +258,11 @@ func (b *Backend) groundOn(ctx context.Context, s *shelf, members []*member) (*g
 		for i := range m.draft.writes {
 			b.want(g, wanted, m.draft.writes[i].Identity)
 		}
-		for _, e := range m.draft.Expect {
-			if !e.Head {
-				b.want(g, wanted, e.Identity)
+		for _, expect := range [][]onto.Expectation{m.draft.Expect, m.draft.Fence} {
+			for _, e := range expect {
+				if !e.Head {
+					b.want(g, wanted, e.Identity)
+				}
 			}
 		}
 		if err := b.wantRest(ctx, s, g, m.draft); err != nil {
@@ -281,7 +287,7 @@ func (b *Backend) want(g *ground, wanted map[onto.TypeName][]onto.Identity, id o
 
 // wantRest finds what a draft needs besides versions.
 func (b *Backend) wantRest(ctx context.Context, s *shelf, g *ground, d *draft) error {
-	if key := d.Commit.IdempotencyKey; key != "" {
+	if key := d.IdempotencyKey; key != "" {
 		e, err := b.keys.find(ctx, s.tip, key)
 		if err != nil {
 			return err

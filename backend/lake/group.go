@@ -207,7 +207,7 @@ func (g *group) take() []*member {
 	n, bytes := 0, 0
 	for n < len(g.waiting) && (n == 0 || bytes <= takenBytes) {
 		if d := g.waiting[n].draft; d != nil {
-			bytes += len(d.Metadata) + len(d.Commit.Comment) + 1<<10
+			bytes += len(d.Metadata) + len(d.Comment) + 1<<10
 		}
 		n++
 	}
@@ -377,7 +377,7 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 	if d.Evolve != nil {
 		return onto.Result{}, onto.Errorf(onto.Invalid, "only a stream can evolve types").WithHint("append the draft as a stream")
 	}
-	m := &member{draft: &draft{Draft: d, writes: d.Writes, hash: d.Hash()}}
+	m := &member{draft: &draft{d, d.Writes}}
 	return m.verdict(b.submitFree(ctx, m, b.submit))
 }
 

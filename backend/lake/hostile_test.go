@@ -92,7 +92,7 @@ func useAll(t testing.TB, b bucket.Bucket, patience time.Duration, inProcess int
 	note(err)
 	_, err = l.PlanCompaction(ctx, nil)
 	note(err)
-	_, err = l.Append(ctx, &backend.Draft{Commit: onto.Commit{IdempotencyKey: "once"}, Writes: []backend.Write{entityPut("Person", "new", 2, 1)}})
+	_, err = l.Append(ctx, &backend.Draft{Header: backend.Header{IdempotencyKey: "once"}, Writes: []backend.Write{entityPut("Person", "new", 2, 1)}})
 	note(err)
 	return failed
 }

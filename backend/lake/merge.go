@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/exec"
 )
 
 // merge reads files of a type and writes their rows into one, sorted by identity,
@@ -24,7 +25,7 @@ func (b *Backend) merge(ctx context.Context, s *shelf, files []fileEntry, disk *
 	}
 	out := &partWriter{disk: disk, layout: s.types.layout(t), limit: b.opts.FileBytes + b.opts.FileBytes/4}
 	var last onto.Version
-	for v, err := range inOrder(rows, compareVersions) {
+	for v, err := range exec.Merge(rows, compareVersions) {
 		if err != nil {
 			return nil, err
 		}

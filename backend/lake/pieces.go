@@ -2,6 +2,7 @@ package lake
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/ontologia/onto"
@@ -27,18 +28,24 @@ type pieces struct {
 }
 
 // run decides all writes.
-func (p *pieces) run(ctx context.Context, writes *spool) error {
-	for w, err := range writes.sorted(ctx) {
+func (p *pieces) run(ctx context.Context, writes iter.Seq2[backend.Write, error]) error {
+	if p.Begin != nil {
+		p.Begin()
+	}
+	for w, err := range writes {
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return err
 		}
-		if len(p.piece) > 0 && p.full(w) {
+		if len(p.piece) > 0 && p.full(&w) {
 			if err := p.decide(ctx); err != nil {
 				return err
 			}
 		}
-		p.piece = append(p.piece, *w)
-		p.bytes += sizeOf(w)
+		p.piece = append(p.piece, w)
+		p.bytes += sizeOf(&w)
 	}
 	if err := p.decide(ctx); err != nil {
 		return err

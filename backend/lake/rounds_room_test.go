@@ -30,7 +30,7 @@ func TestRoundsHaveRoom(t *testing.T) {
 	errs := make([]error, callers)
 	for i := range callers {
 		wg.Go(func() {
-			_, errs[i] = l.Append(t.Context(), &backend.Draft{Metadata: long, Writes: []backend.Write{entityPut("Person", fmt.Sprint(i), 1, i)}})
+			_, errs[i] = l.Append(t.Context(), &backend.Draft{Header: backend.Header{Metadata: long}, Writes: []backend.Write{entityPut("Person", fmt.Sprint(i), 1, i)}})
 		})
 	}
 	for standing := 0; standing < callers; {

@@ -1,8 +1,6 @@
 package lake
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -15,102 +13,60 @@ import (
 // DefaultStreamBytes is how much of a stream is held in memory.
 const DefaultStreamBytes = 16 << 20
 
-// A stream is read to its end before it is decided: what others publish meanwhile
-// may mean that it is decided more than once. A short one stands in the group with
-// other drafts. A long one is put on disk, is decided piece by piece into data
-// files on disk, and is published alone.
+// A short stream stands in the group with other drafts. A long one is decided piece
+// by piece into data files on disk, and is published alone. What others publish
+// meanwhile may mean that either is decided more than once.
 
 // AppendStream implements [backend.Backend].
 func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
 	if err := b.usable(ctx); err != nil {
 		return onto.Result{}, err
 	}
-	in := &intake{ctx: ctx, backend: b, hash: backend.NewHash(d)}
-	defer in.close()
-	if err := in.read(writes); err != nil {
+	list, all, err := b.readShort(ctx, writes)
+	if err != nil {
 		return onto.Result{}, err
 	}
-	m := &member{draft: &draft{Draft: d, writes: in.list, hash: in.hash.Sum()}}
-	if in.spool == nil {
+	m := &member{draft: &draft{d, list}}
+	if all {
 		return m.verdict(b.submitFree(ctx, m, b.submit))
 	}
-	s := &stream{backend: b, member: m, spool: in.spool}
+	m.draft.writes = nil
+	s := &stream{backend: b, member: m, writes: writes}
 	defer s.forget()
 	return m.verdict(b.whileOpen(ctx, s.append))
 }
 
-// intake reads a stream, on disk if it is long.
-type intake struct {
-	ctx     context.Context
-	backend *Backend
-	hash    *backend.Hash
-	list    []backend.Write // that are not on disk
-	bytes   int64           // of list
-	spool   *spool          // nil while all is in memory
+// readShort reads a stream into memory if it fits there, and reports whether that
+// is all of it.
+func (b *Backend) readShort(ctx context.Context, writes iter.Seq2[backend.Write, error]) (list []backend.Write, all bool, err error) {
+	bytes := int64(0)
+	for w, err := range writes {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		list = append(list, w)
+		if bytes += sizeOf(&w); bytes > b.opts.StreamBytes {
+			return nil, false, nil
+		}
+	}
+	return list, true, nil
 }
 
 // writeOverhead is what a write takes in memory besides its texts.
 const writeOverhead = 160
 
-func (in *intake) read(writes iter.Seq2[backend.Write, error]) error {
-	for w, err := range writes {
-		if err == nil {
-			err = in.ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		in.hash.Add(&w)
-		w.Fields = bytes.Clone(w.Fields)
-		in.list = append(in.list, w)
-		in.bytes += sizeOf(&w)
-		if in.bytes > in.backend.opts.StreamBytes {
-			if err := in.spill(); err != nil {
-				return err
-			}
-		}
-	}
-	if in.spool != nil && len(in.list) > 0 {
-		return in.spill()
-	}
-	var err error
-	in.list, err = backend.SortWrites(in.list)
-	return err
-}
-
 func sizeOf(w *backend.Write) int64 {
 	return int64(len(w.Key)+len(w.Left)+len(w.Right)+len(w.Instance)+len(w.Fields)) + writeOverhead
-}
-
-// spill puts on disk what is in memory.
-func (in *intake) spill() error {
-	if in.spool == nil {
-		file, err := in.backend.files.cache.Scratch()
-		if err != nil {
-			return cmp.Or(in.backend.usable(in.ctx), err)
-		}
-		in.spool = &spool{file: file}
-	}
-	list, err := backend.SortWrites(in.list)
-	if err == nil {
-		err = in.spool.add(list)
-	}
-	clear(in.list)
-	in.list, in.bytes = in.list[:0], 0
-	return err
-}
-
-func (in *intake) close() {
-	if in.spool != nil {
-		in.spool.close()
-	}
 }
 
 // stream is a long stream that is being appended.
 type stream struct {
 	*member
 	backend *Backend
-	spool   *spool
+	writes  iter.Seq2[backend.Write, error]
 	decided bool // at least once
 	ready   *readyStream
 	last    *proposal // nil before the first
@@ -278,7 +234,7 @@ func (s *stream) decide(ctx context.Context, sh *shelf) error {
 		}
 	}()
 	p := &pieces{candidate: c, backend: b, shelf: sh, types: ready.types, disk: ready.disk}
-	err = p.run(ctx, s.spool)
+	err = p.run(ctx, s.writes)
 	switch {
 	case p.refusal != nil: // for certain only if the tip is the newest
 		s.result, s.err = onto.Result{}, p.refusal

@@ -22,7 +22,7 @@ func damaged(t *testing.T, damage func(*log)) *Backend {
 		t.Fatal(err)
 	}
 	for i, key := range []string{"first", "second"} {
-		d := backend.Draft{Commit: onto.Commit{IdempotencyKey: key}, Metadata: json.RawMessage(`{"n":1}`)}
+		d := backend.Draft{Header: backend.Header{IdempotencyKey: key, Metadata: json.RawMessage(`{"n":1}`)}}
 		for _, id := range []string{"ada", "bob"} {
 			fields := json.RawMessage(`{"id":"` + id + `","n":` + string(rune('1'+i)) + `}`)
 			d.Writes = append(d.Writes, backend.Write{Identity: onto.EntityID("Person", id), Op: onto.Put, Fields: fields, SchemaVersion: 1})

@@ -16,7 +16,7 @@ import (
 type record struct {
 	commit   onto.Commit     // without metadata
 	metadata json.RawMessage // nil for none
-	hash     string          // of the draft
+	digest   string          // of the draft
 }
 
 // handOut returns the commit with metadata of its own.
@@ -33,7 +33,7 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 	if d.Evolve != nil {
 		return onto.Result{}, onto.Errorf(onto.Invalid, "only a stream can evolve types").WithHint("append the draft as a stream")
 	}
-	return b.append(ctx, d, d.Hash(), d.Writes, nil)
+	return b.append(ctx, d, d.Writes, nil)
 }
 
 // AppendStream implements [backend.Backend]. It reads the whole sequence
@@ -42,25 +42,31 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	if _, err := b.moment(ctx); err != nil {
 		return onto.Result{}, err
 	}
-	list, hash, err := backend.ReadWrites(ctx, d, writes)
-	if err != nil {
-		return onto.Result{}, err
+	var list []backend.Write
+	for w, err := range writes {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return onto.Result{}, err
+		}
+		list = append(list, w)
 	}
-	return b.append(ctx, d, hash, list, d.Admit)
+	return b.append(ctx, d, list, d.Admit)
 }
 
 // admission is the type of Draft.Admit.
 type admission = func(*backend.Write, *onto.Version) (bool, error)
 
 // append decides what a draft means and keeps it, all under the lock.
-func (b *Backend) append(ctx context.Context, d *backend.Draft, hash string, writes []backend.Write, admit admission) (onto.Result, error) {
+func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend.Write, admit admission) (onto.Result, error) {
 	if err := b.lockWrite(ctx, d.Lease); err != nil {
 		return onto.Result{}, err
 	}
 	s := b.store
 	defer s.mu.Unlock()
-	if used, ok := s.log.keyed(d.Commit.IdempotencyKey); ok {
-		err := backend.CheckRepeat(d.Commit.IdempotencyKey, used.hash, hash, used.commit.ID)
+	if used, ok := s.log.keyed(d.IdempotencyKey); ok {
+		err := backend.CheckRepeat(d.IdempotencyKey, used.digest, d.Digest, used.commit.ID)
 		if err != nil {
 			return onto.Result{}, err
 		}
@@ -69,7 +75,7 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, hash string, wri
 	if err := s.checkLease(d.Lease); err != nil {
 		return onto.Result{}, err
 	}
-	if err := s.log.checkExpectations(d.Expect); err != nil {
+	if err := s.log.checkExpectations(append(d.Expect[:len(d.Expect):len(d.Expect)], d.Fence...)); err != nil {
 		return onto.Result{}, err
 	}
 	next := s.log // what it becomes if nothing fails
@@ -79,18 +85,22 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, hash string, wri
 			return onto.Result{}, err
 		}
 	}
+	if d.Begin != nil {
+		d.Begin()
+	}
 	changes, err := next.changes(d.Evolve, writes, admit)
 	if err != nil {
 		return onto.Result{}, err
 	}
-	if _, err := onto.DecodeObject(d.Metadata); err != nil {
+	said, err := d.Header.Commit()
+	if err != nil {
 		return onto.Result{}, err
 	}
 	s.log = next
 	if len(changes) == 0 {
 		return onto.Result{}, nil
 	}
-	return onto.Result{Commit: s.keep(d, hash, changes).handOut()}, nil
+	return onto.Result{Commit: s.keep(d, said, changes).handOut()}, nil
 }
 
 // checkExpectations fails if one does not hold.
@@ -150,8 +160,8 @@ func admits(admit admission, w backend.Write, newest *onto.Version) (bool, error
 }
 
 // keep adds a commit to the log. The store is locked.
-func (s *Store) keep(d *backend.Draft, hash string, changes []backend.Write) record {
-	r := record{commit: d.Commit, hash: hash}
+func (s *Store) keep(d *backend.Draft, said onto.Commit, changes []backend.Write) record {
+	r := record{commit: said, digest: d.Digest}
 	if len(d.Metadata) > 0 {
 		r.metadata = bytes.Clone(d.Metadata)
 	}
@@ -234,7 +244,7 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 	return each(ctx, b, func(l log) ([]onto.Commit, error) {
 		var list []onto.Commit
 		for _, r := range l.commits {
-			if r.commit.ID > q.Since && r.commit.ID <= l.reach(q.Until) {
+			if r.commit.ID > q.Since && r.commit.ID <= l.reach(q.Until) && (q.Key == "" || q.Key == r.commit.IdempotencyKey) {
 				list = append(list, r.handOut())
 			}
 		}

@@ -111,8 +111,12 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 			if q.Newest {
 				order = "DESC"
 			}
-			sql := fmt.Sprintf(`SELECT %s FROM commits c WHERE c.id > ? AND c.id <= ? ORDER BY c.id %s LIMIT ?`, commitList, order)
-			rows, err := r.query(ctx, sql, q.Since, r.commitID(q.Until), limit(q.Limit))
+			where, args := `c.id > ? AND c.id <= ?`, []any{q.Since, r.commitID(q.Until)}
+			if q.Key != "" {
+				where, args = where+` AND c.idempotency_key = ?`, append(args, q.Key)
+			}
+			sql := fmt.Sprintf(`SELECT %s FROM commits c WHERE %s ORDER BY c.id %s LIMIT ?`, commitList, where, order)
+			rows, err := r.query(ctx, sql, append(args, limit(q.Limit))...)
 			if err != nil {
 				return err
 			}

@@ -78,7 +78,7 @@ func TestEvolveFails(t *testing.T) {
 			if c.before != nil {
 				c.before(b, d)
 			}
-			_, err := b.AppendStream(t.Context(), d, seq(c.writes...))
+			_, err := spooled{b}.AppendStream(t.Context(), d, seq(c.writes...))
 			if c.code != "" && onto.CodeOf(err) != c.code || c.code == "" && !errors.Is(err, planted) {
 				t.Errorf("got %v, want %q", err, c.code)
 			}
@@ -192,6 +192,6 @@ func evolveAndDie(t *testing.T, path, point string) {
 	e.End = []backend.EndedType{purged(citations())}
 	d := planned(t, b, e)
 	b.CallAt(point, func() { syscall.Kill(os.Getpid(), syscall.SIGKILL) })
-	_, err = b.AppendStream(t.Context(), d, seq(at(2, putNote("a", `,"stars":1`)), at(2, putNote("b", `,"stars":1`))))
+	_, err = spooled{b}.AppendStream(t.Context(), d, seq(at(2, putNote("a", `,"stars":1`)), at(2, putNote("b", `,"stars":1`))))
 	t.Fatalf("still alive, error %v", err)
 }

@@ -59,7 +59,7 @@ func planned(t *testing.T, b backend.Backend, e backend.Evolution) *backend.Draf
 
 func evolve(t *testing.T, b backend.Backend, e backend.Evolution, writes ...backend.Write) onto.Result {
 	t.Helper()
-	res, err := b.AppendStream(t.Context(), planned(t, b, e), seq(writes...))
+	res, err := spooled{b}.AppendStream(t.Context(), planned(t, b, e), seq(writes...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestEvolveReadsTheFormerState(t *testing.T) {
 		big = append(big, putNote(fmt.Sprintf("k%04d", i), `,"title":"Filler"`))
 	}
 	commit(t, b, big...)
-	res, err := b.AppendStream(t.Context(), planned(t, b, e), renameAll(t, b))
+	res, err := spooled{b}.AppendStream(t.Context(), planned(t, b, e), renameAll(t, b))
 	if err != nil || res.ID != 4 || res.Operations != 2*2502 {
 		t.Errorf("got commit %d with %d operations, error %v; want commit 4 with %d", res.ID, res.Operations, err, 2*2502)
 	}
@@ -356,7 +356,7 @@ func TestEvolveBesideAnotherHandle(t *testing.T) {
 	wantWords(t, path, other, rated("body"), "c: words")
 	evolve(t, b, ending(citations()))
 	wantRefused(t, other, onto.SchemaOutdated, cite("b", "a"))
-	_, err := other.AppendStream(t.Context(), &backend.Draft{}, seq(cite("b", "a")))
+	_, err := spooled{other}.AppendStream(t.Context(), &backend.Draft{}, seq(cite("b", "a")))
 	if !errors.Is(err, onto.SchemaOutdated) {
 		t.Errorf("a stream: got %v, want SchemaOutdated", err)
 	}
@@ -387,30 +387,30 @@ func TestEvolveOnce(t *testing.T) {
 	path, b := noted(t)
 	write := at(2, putNote("a", `,"stars":1`))
 	d := planned(t, b, adding(rated("title")))
-	d.Commit.IdempotencyKey = "once"
-	first, err := b.AppendStream(t.Context(), d, seq(write))
+	d.IdempotencyKey = "once"
+	first, err := spooled{b}.AppendStream(t.Context(), d, seq(write))
 	if err != nil || first.ID != 3 {
 		t.Fatalf("got commit %d, error %v; want 3", first.ID, err)
 	}
 	before := everything(t, path)
-	res, err := b.AppendStream(t.Context(), d, seq(write))
+	res, err := spooled{b}.AppendStream(t.Context(), d, seq(write))
 	if err != nil || res.ID != 3 || !res.Repeated {
 		t.Errorf("again: got %+v, error %v; want commit 3, repeated", res, err)
 	}
 	other := planned(t, b, adding(memo()))
-	other.Commit.IdempotencyKey = "once"
-	if _, err := b.AppendStream(t.Context(), other, seq(write)); onto.CodeOf(err) != onto.IdempotencyConflict {
+	other.IdempotencyKey = "once"
+	if _, err := (spooled{b}).AppendStream(t.Context(), other, seq(write)); onto.CodeOf(err) != onto.IdempotencyConflict {
 		t.Errorf("another evolution with the key: got %v, want a conflict", err)
 	}
 	if after := everything(t, path); after != before {
 		t.Errorf("the file has changed\n got: %s\nwant: %s", after, before)
 	}
 	d = planned(t, b, adding(memo()))
-	d.Commit.IdempotencyKey = "free"
-	if res, err := b.AppendStream(t.Context(), d, seq(write)); err != nil || res.Changed() {
+	d.IdempotencyKey = "free"
+	if res, err := (spooled{b}).AppendStream(t.Context(), d, seq(write)); err != nil || res.Changed() {
 		t.Errorf("got commit %d, error %v; want none", res.ID, err)
 	}
-	if _, err := b.AppendStream(t.Context(), d, seq(write)); !errors.Is(err, onto.MigrationToken) {
+	if _, err := (spooled{b}).AppendStream(t.Context(), d, seq(write)); !errors.Is(err, onto.MigrationToken) {
 		t.Errorf("again: got %v, want MigrationToken", err)
 	}
 }

@@ -69,7 +69,7 @@ func appendFaulty(path string, d *backend.Draft) (onto.Result, error) {
 // keyedDraft is a draft that can be repeated.
 func keyedDraft(key string) *backend.Draft {
 	d := thingDraft(key, 1)
-	d.Commit.IdempotencyKey = key
+	d.IdempotencyKey = key
 	return d
 }
 

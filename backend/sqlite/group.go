@@ -62,7 +62,7 @@ func (g *group) run(members []*member) error {
 			break
 		}
 		if m.start() {
-			m.result, m.err = g.decide(m.draft, m.hash)
+			m.result, m.err = g.decide(m.draft)
 		}
 	}
 	if err == nil && len(g.commits) > 0 {
@@ -106,7 +106,7 @@ func (g *group) fetch(members []*member) error {
 		for i := range m.draft.Writes {
 			ids.add(&m.draft.Writes[i].Identity)
 		}
-		ids.addExpected(m.draft.Expect)
+		ids.addExpected(m.draft)
 	}
 	return g.lookup(ids)
 }
@@ -122,10 +122,12 @@ func (ids *identities) add(id *onto.Identity) {
 	}
 }
 
-func (ids *identities) addExpected(expect []onto.Expectation) {
-	for i, e := range expect {
-		if !e.Head {
-			ids.add(&expect[i].Identity)
+func (ids *identities) addExpected(d *backend.Draft) {
+	for _, expect := range [][]onto.Expectation{d.Expect, d.Fence} {
+		for i, e := range expect {
+			if !e.Head {
+				ids.add(&expect[i].Identity)
+			}
 		}
 	}
 }
@@ -139,14 +141,14 @@ func (g *group) lookup(ids identities) error {
 }
 
 // decide reaches the verdict on one draft, in the order the port prescribes.
-func (g *group) decide(d *backend.Draft, hash string) (onto.Result, error) {
-	if key := d.Commit.IdempotencyKey; key != "" {
+func (g *group) decide(d *backend.Draft) (onto.Result, error) {
+	if key := d.IdempotencyKey; key != "" {
 		used, ok, err := g.keyUsed(key)
 		if err != nil {
 			return onto.Result{}, err
 		}
 		if ok {
-			if err := backend.CheckRepeat(key, used.hash, hash, used.commit.ID); err != nil {
+			if err := backend.CheckRepeat(key, used.hash, d.Digest, used.commit.ID); err != nil {
 				return onto.Result{}, err
 			}
 			return onto.Result{Commit: used.commit, Repeated: true}, nil
@@ -155,7 +157,7 @@ func (g *group) decide(d *backend.Draft, hash string) (onto.Result, error) {
 	if err := g.check(d); err != nil {
 		return onto.Result{}, err
 	}
-	return g.apply(d, hash)
+	return g.apply(d)
 }
 
 // check judges the lease, expectations and schema stamps.
@@ -163,14 +165,8 @@ func (g *group) check(d *backend.Draft) error {
 	if err := checkLease(g.w, d.Lease); err != nil {
 		return err
 	}
-	if err := backend.CheckHead(d.Expect, g.head); err != nil {
-		return err
-	}
-	for _, e := range d.Expect {
-		if e.Head {
-			continue
-		}
-		if err := backend.CheckVersion(e, g.current[e.Identity]); err != nil {
+	for _, expect := range [][]onto.Expectation{d.Expect, d.Fence} {
+		if err := g.checkExpected(expect); err != nil {
 			return err
 		}
 	}
@@ -182,9 +178,24 @@ func (g *group) check(d *backend.Draft) error {
 	return nil
 }
 
+func (g *group) checkExpected(expect []onto.Expectation) error {
+	if err := backend.CheckHead(expect, g.head); err != nil {
+		return err
+	}
+	for _, e := range expect {
+		if e.Head {
+			continue
+		}
+		if err := backend.CheckVersion(e, g.current[e.Identity]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // apply adds the draft's changes to what will be written.
-func (g *group) apply(d *backend.Draft, hash string) (onto.Result, error) {
-	row, err := newCommitRow(d, hash, g.head+1, g.time())
+func (g *group) apply(d *backend.Draft) (onto.Result, error) {
+	row, err := newCommitRow(d, g.head+1, g.time())
 	if err != nil {
 		return onto.Result{}, err
 	}
@@ -228,10 +239,10 @@ func (g *group) time() time.Time {
 	return g.now
 }
 
-func newCommitRow(d *backend.Draft, hash string, id int64, at time.Time) (commitRow, error) {
-	row := commitRow{Commit: d.Commit, metadata: string(d.Metadata), hash: hash}
-	row.ID, row.Time, row.Metadata, row.Operations = id, at, nil, 0
-	return row, row.readMetadata()
+func newCommitRow(d *backend.Draft, id int64, at time.Time) (commitRow, error) {
+	c, err := d.Header.Commit()
+	c.ID, c.Time = id, at
+	return commitRow{Commit: c, metadata: string(d.Metadata), hash: d.Digest}, err
 }
 
 // readMetadata decodes the metadata for whoever the commit is handed to.

@@ -83,7 +83,7 @@ func TestLeaseIsTakenOver(t *testing.T) {
 	}
 	_, renewErr := a.Renew(t.Context(), first, time.Minute)
 	_, appendErr := a.Append(t.Context(), leased("k", first))
-	_, streamErr := a.AppendStream(t.Context(), &backend.Draft{Lease: &first}, seq(thingDraft("k", 1).Writes...))
+	_, streamErr := spooled{a}.AppendStream(t.Context(), &backend.Draft{Lease: &first}, seq(thingDraft("k", 1).Writes...))
 	for what, err := range map[string]error{
 		"renew": renewErr, "release": a.Release(t.Context(), first), "append": appendErr, "stream": streamErr,
 	} {
@@ -133,7 +133,7 @@ func TestWriteLeaseKeepsOthersOut(t *testing.T) {
 	if r, err := a.Append(t.Context(), leased("k", l)); err != nil || r.ID != 1 {
 		t.Errorf("the holder: got commit %d, error %v", r.ID, err)
 	}
-	if r, err := b.AppendStream(t.Context(), &backend.Draft{Lease: &l}, seq(thingDraft("s", 1).Writes...)); err != nil || r.ID != 2 {
+	if r, err := (spooled{b}).AppendStream(t.Context(), &backend.Draft{Lease: &l}, seq(thingDraft("s", 1).Writes...)); err != nil || r.ID != 2 {
 		t.Errorf("the holder's stream: got commit %d, error %v", r.ID, err)
 	}
 	if held, err := a.Leases(t.Context()); err != nil || len(held) != 2 || held[0] != l || held[1] != other {
@@ -196,7 +196,7 @@ func TestOrderOfVerdictsWithALease(t *testing.T) {
 	_, a, _ := twoHandles(t, newHandClock(), time.Second)
 	l := acquire(t, a, onto.WriteLease, "job")
 	d := leased("k", l)
-	d.Commit.IdempotencyKey = "once"
+	d.IdempotencyKey = "once"
 	if _, err := a.Append(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,6 @@ type queue struct {
 type member struct {
 	ctx   context.Context
 	draft *backend.Draft
-	hash  string    // of the draft, if it has an idempotency key
 	until time.Time // when to stop waiting for the lock
 
 	turn atomic.Int32  // waits, or runs, or has left; see below
@@ -75,9 +74,6 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 		return onto.Result{}, onto.Errorf(onto.Invalid, "only a stream can evolve types").WithHint("append the draft as a stream")
 	}
 	m := &member{ctx: ctx, draft: d, until: b.deadline(), lead: make(chan struct{}), done: make(chan struct{})}
-	if d.Commit.IdempotencyKey != "" {
-		m.hash = d.Hash()
-	}
 	if carriesWriteLease(d.Lease) {
 		b.appendAlone(m)
 		return m.result, m.err

@@ -36,7 +36,7 @@ func makeWorn(t *testing.T) string {
 				writes = append(writes, person(fmt.Sprintf("q%03d", i), i*round), knows(fmt.Sprintf("q%03d", i), "a", "oslo"))
 			}
 		}
-		d := &backend.Draft{Commit: onto.Commit{Comment: "round", Actor: onto.Operator("ana")}, Metadata: []byte(`{"why":"test"}`), Writes: writes}
+		d := &backend.Draft{Header: backend.Header{Comment: "round", Actor: onto.Operator("ana"), Metadata: []byte(`{"why":"test"}`)}, Writes: writes}
 		if _, err := b.Append(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}

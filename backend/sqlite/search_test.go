@@ -125,7 +125,7 @@ func TestWordsFollow(t *testing.T) {
 	commit(t, b, putNote("a", `,"title":"Again"`), putNote("b", `,"title":"Bee"`), cite("a", "b", `{"why":"Anew"}`))
 	want("a: again; b: bee", "a>b: anew")
 
-	if _, err := b.AppendStream(t.Context(), &backend.Draft{}, seq(
+	if _, err := (spooled{b}).AppendStream(t.Context(), &backend.Draft{}, seq(
 		putNote("z", `,"title":"Stream"`), putNote("a", `,"title":"Again"`), removeNote("b"), putNote("z", `,"title":"Stream"`))); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestFlagsForExistingData(t *testing.T) {
 	for i := range many { // keys and row ids are in different orders
 		writes = append(writes, putNote(fmt.Sprintf("k%04d", i*7919%many), fmt.Sprintf(`,"title":"number %d","n":%d`, i, i)))
 	}
-	if _, err := b.AppendStream(t.Context(), &backend.Draft{}, seq(writes...)); err != nil {
+	if _, err := (spooled{b}).AppendStream(t.Context(), &backend.Draft{}, seq(writes...)); err != nil {
 		t.Fatal(err)
 	}
 	commit(t, b, removeNote("k0000"), putNote("k0001", `,"title":"changed"`))

@@ -1,14 +1,17 @@
 package sqlite_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"testing"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/spool"
 )
 
 // streamed makes a store with a note that exists and one that was deleted.
@@ -49,7 +52,7 @@ func TestAdmitIsAskedOnce(t *testing.T) {
 	writes = append(writes, between(putNote("gone", `,"n":2`), removeNote("never"))...)
 	writes = append(writes, putNote("refused", ""), putNote("refused", ""), removeNote("never"))
 	writes = append(writes, between(putNote("refused", ""), removeNote("never"))...)
-	res, err := b.AppendStream(t.Context(), d, seq(writes...))
+	res, err := spooled{b}.AppendStream(t.Context(), d, seq(writes...))
 	if err != nil || res.ID != 3 || res.Operations != 3002 {
 		t.Errorf("got commit %d with %d operations, error %v; want commit 3 with 3002", res.ID, res.Operations, err)
 	}
@@ -68,7 +71,7 @@ func TestAdmitIsAskedOnce(t *testing.T) {
 func TestAdmitNothing(t *testing.T) {
 	b := streamed(t)
 	d := &backend.Draft{Admit: func(*backend.Write, *onto.Version) (bool, error) { return false, nil }}
-	res, err := b.AppendStream(t.Context(), d, seq(between(putNote("here", `,"n":2`), removeNote("gone"))...))
+	res, err := spooled{b}.AppendStream(t.Context(), d, seq(between(putNote("here", `,"n":2`), removeNote("gone"))...))
 	if err != nil || res.Changed() {
 		t.Errorf("got commit %d, error %v; want none", res.ID, err)
 	}
@@ -98,7 +101,7 @@ func TestAdmitConflicts(t *testing.T) {
 			b := streamed(t)
 			d := &backend.Draft{Admit: func(*backend.Write, *onto.Version) (bool, error) { return c.admit, nil }}
 			for _, writes := range [][]backend.Write{between(c.first, c.last), {c.first, c.last}} {
-				if _, err := b.AppendStream(t.Context(), d, seq(writes...)); onto.CodeOf(err) != c.want {
+				if _, err := (spooled{b}).AppendStream(t.Context(), d, seq(writes...)); onto.CodeOf(err) != c.want {
 					t.Errorf("%d writes: got %v, want %q", len(writes), err, c.want)
 				}
 			}
@@ -116,10 +119,17 @@ func TestAdmitFails(t *testing.T) {
 		}
 		return true, nil
 	}}
-	_, err := b.AppendStream(t.Context(), d, seq(between(putNote("here", `,"n":2`), putNote("last", ""))...))
+	_, err := spooled{b}.AppendStream(t.Context(), d, seq(between(putNote("here", `,"n":2`), putNote("last", ""))...))
 	if err != planted {
 		t.Errorf("got %v, want what Admit returned", err)
 	}
 	wantFields(t, b, onto.EntityID("Note", "here"), backend.Head, `{"id":"here","n":1}`)
 	commit(t, b, putNote("here", `,"n":3`))
+}
+
+// spooled appends streams as a store does: sorted, each identity once, with a digest.
+type spooled struct{ backend.Backend }
+
+func (s spooled) AppendStream(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
+	return spool.Append(ctx, s.Backend, d, writes, spool.Options{})
 }

@@ -181,7 +181,7 @@ func (cfg configuration) milliseconds(name string) time.Duration {
 }
 
 func (c *command) storeOptions(cfg configuration) *store.Options {
-	return &store.Options{MaxBatch: int(cfg.number("max_batch_size")), Runtime: c.runtime}
+	return &store.Options{MaxBatch: int(cfg.number("max_batch_size")), Runtime: c.runtime, ScratchDir: cfg.text("cache_dir")}
 }
 
 // unsupported is the error for a verb that the kind of storage has no answer to.

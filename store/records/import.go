@@ -91,13 +91,13 @@ func (c Conflict) String() string {
 
 // Import reads records and makes them true as one commit, or none if they
 // change nothing. What is wrong with a record is said with its line, and then
-// nothing is stored. The write lock is held until the reader has ended.
+// nothing is stored. The reader is read to its end before anything is locked.
 func Import(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (Outcome, error) {
 	f, err := newFeed(ctx, s, r, o)
 	if err != nil {
 		return Outcome{}, err
 	}
-	res, err := s.CommitStreamWith(ctx, f.opts.Draft, f.things(), &store.StreamOptions{Admit: f.admit})
+	res, err := s.CommitStreamWith(ctx, f.opts.Draft, f.things(), &store.StreamOptions{Admit: f.admit, Begin: f.out.restart})
 	if err != nil {
 		return Outcome{}, f.explain(err)
 	}

@@ -63,6 +63,11 @@ func (out *Outcome) count(v verdict) bool {
 	return v.effect != refuses
 }
 
+// restart forgets verdicts: all records are judged anew.
+func (out *Outcome) restart() {
+	out.Inserts, out.Updates, out.Unchanged, out.Deletes, out.Skipped, out.Conflicts = 0, 0, 0, 0, 0, 0
+}
+
 // note lists one of the first conflicts.
 func (out *Outcome) note(c Conflict) {
 	if len(out.First) < MaxConflicts {

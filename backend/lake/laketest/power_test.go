@@ -64,7 +64,7 @@ func onDisk(ctx context.Context, dir string, disk file.Disk, patience time.Durat
 // keyed is a draft that a client can send again.
 func keyed(key string) *backend.Draft {
 	d := thing(key)
-	d.Commit.IdempotencyKey = key
+	d.IdempotencyKey = key
 	return d
 }
 

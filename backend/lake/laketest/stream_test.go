@@ -69,7 +69,7 @@ func registerNotes(t *testing.T, l *lake.Backend) {
 }
 
 func streamDraft(key string) *backend.Draft {
-	return &backend.Draft{Commit: onto.Commit{Actor: onto.Component("test"), IdempotencyKey: key}}
+	return &backend.Draft{Header: backend.Header{Actor: onto.Component("test"), IdempotencyKey: key}}
 }
 
 // wantNotes makes sure that the keys up to a number are there, each once.
@@ -148,7 +148,7 @@ func TestStreamOutrun(t *testing.T) {
 		if asked++; asked%100 != 0 {
 			return true, nil
 		}
-		_, err := other.Append(t.Context(), &backend.Draft{Commit: onto.Commit{Actor: onto.Component("other")}, Writes: []backend.Write{{
+		_, err := other.Append(t.Context(), &backend.Draft{Header: backend.Header{Actor: onto.Component("other")}, Writes: []backend.Write{{
 			Identity: onto.EntityID("Note", fmt.Sprintf("k%07d", 300+asked/100)), Op: onto.Put, SchemaVersion: 1, Fields: []byte(`{"n":1,"text":""}`),
 		}}})
 		if onto.CodeOf(err) == onto.LockContention {

@@ -1,4 +1,4 @@
-package lake
+package exec
 
 import (
 	"cmp"
@@ -6,9 +6,9 @@ import (
 	"iter"
 )
 
-// inOrder merges sequences, each of which is in order. Of values that are equal the
+// Merge merges sequences, each of which is in order. Of values that are equal the
 // one of the earlier sequence comes first. An error of any of them ends it.
-func inOrder[T any](sequences []iter.Seq2[T, error], compare func(a, b *T) int) iter.Seq2[T, error] {
+func Merge[T any](sequences []iter.Seq2[T, error], compare func(a, b *T) int) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		h := &nextValues[T]{compare: compare}
 		defer h.stop()
