@@ -115,7 +115,7 @@ func commitConcurrent(e *env) []row {
 			return many, func() { e.must(commitAtOnce(e.ctx, s, things)) }
 		}},
 		e.singleCommits(s, func() []any { return next(one) }).as("control"))
-	return []row{faster("durable commits by 64 callers / by one caller", taken[0], taken[1], atLeast(10))}
+	return []row{faster("durable commits by 64 callers / by one caller", taken[0], taken[1], atLeast(11))}
 }
 
 // commitAtOnce lets the callers commit things, each one thing at a time.
@@ -136,7 +136,7 @@ func commitAtOnce(ctx context.Context, s *store.Store, things []any) error {
 
 // commitMany is B3.
 func commitMany(e *env) []row {
-	plainRows := e.bulkRows(plain(), "commit of 1,000 new entities", atLeast(0.33))
+	plainRows := e.bulkRows(plain(), "commit of 1,000 new entities", atLeast(0.40))
 	taggedRows := e.bulkRows(tagged(), "with index and search fields", noGoal())
 	return []row{plainRows[0], plainRows[1], taggedRows[0], e.bulkUpdateRow(plain())}
 }

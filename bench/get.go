@@ -25,7 +25,7 @@ func getLatest(e *env) []row {
 		e.rawGets(r, w, n),
 		e.rawGets(tight, w, n))
 	return []row{
-		faster("latest get, typed / raw primary-key select + json.Unmarshal", taken[0], taken[1], atLeast(0.70)),
+		faster("latest get, typed / raw primary-key select + json.Unmarshal", taken[0], taken[1], atLeast(1.0)),
 		faster("latest get, typed / the same on a WITHOUT ROWID table", taken[0], taken[2], noGoal()),
 	}
 }

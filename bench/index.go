@@ -36,14 +36,10 @@ func findIndexed(e *env) []row {
 	const spread = districts / 50
 	cities := lookups(w, n, func(i int) criterion { return inCity(i * spread) })
 	ranges := lookups(w, n, func(i int) criterion { return between(float64(i*spread), float64(i*spread+1)) })
-	golden := lookups(w, n, func(int) criterion { return ofTier("Gold") })
 
 	find := func(f onto.Filter) int { return found(e, store.Find[TaggedCustomer](s.Now()).Where(f)) }
-	count := func(f onto.Filter) int { return e.countTagged(s, f) }
 	byCity := e.lookupByHand(r, "SELECT key, fields FROM raw WHERE "+inCity(0).sql)
 	byBalance := e.lookupByHand(r, "SELECT key, fields FROM raw WHERE "+between(0, 0).sql+" ORDER BY key")
-	inOneCity := e.lookupByHand(r, "SELECT count(*) FROM raw WHERE "+inCity(0).sql)
-	inOneTier := e.lookupByHand(r, "SELECT count(*) FROM raw WHERE "+ofTier("").sql)
 	e.checkSame(e.untagged(s, cities[1].filter), e.decoded(byCity, cities[1].args...))
 	e.checkSame(e.untagged(s, ranges[1].filter), e.decoded(byBalance, ranges[1].args...))
 	return []row{
@@ -51,10 +47,6 @@ func findIndexed(e *env) []row {
 			func(args ...any) int { return length(e.decoded(byCity, args...)) }, atLeast(0.70)}),
 		e.lookupRow(lookupRace{"range of an indexed number, 0.1% match / the same by hand", ranges, find,
 			func(args ...any) int { return length(e.decoded(byBalance, args...)) }, noGoal()}),
-		e.lookupRow(lookupRace{"count of 0.1% by an index / select count(*)", cities, count,
-			func(args ...any) int { return e.counted(inOneCity, args...) }, noGoal()}),
-		e.lookupRow(lookupRace{"count of 10% by an index / select count(*)", golden, count,
-			func(args ...any) int { return e.counted(inOneTier, args...) }, noGoal()}),
 	}
 }
 

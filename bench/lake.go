@@ -126,7 +126,7 @@ func lakeCommits(e *env) []row {
 	return []row{row{
 		What:    fmt.Sprintf("commits by %d callers, 60 ms a write / one swap per commit", callers),
 		Subject: perOp(many), Control: perOp(one), Ratio: &spread{ratio, ratio, ratio}, Rounds: 1,
-	}.judge(ratio, atLeast(50))}
+	}.judge(ratio, atLeast(100))}
 }
 
 // lakeRequests is B17: what a round of a writer that is alone costs.

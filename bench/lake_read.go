@@ -117,10 +117,10 @@ func lakeScans(e *env) []row {
 		l := e.newCustomerLake(commits)
 		control := e.oneFile(l)
 		what := fmt.Sprintf("latest scan, %s commits compacted as they come / DuckDB on one sorted file", thousands(int64(commits)))
-		rows = append(rows, e.lakeScanRow(l, control, what, atMost(3, "x")))
+		rows = append(rows, e.lakeScanRow(l, control, what, atMost(1.5, "x")))
 		e.compact(l, &lake.CompactionOptions{All: true})
 		what = fmt.Sprintf("the same after full compaction, %s commits", thousands(int64(commits)))
-		rows = append(rows, e.lakeScanRow(l, control, what, atMost(1.2, "x")))
+		rows = append(rows, e.lakeScanRow(l, control, what, atMost(1.1, "x")))
 	}
 	return rows
 }
@@ -150,7 +150,7 @@ func lakeGets(e *env) []row {
 	}
 	taken := e.alternate(e.getPlan(), gets("subject", many), gets("control", one))
 	what := fmt.Sprintf("point get, %s commits compacted as they come / in one file", thousands(int64(commits)))
-	return []row{slower(what, taken[0], taken[1], atMost(3, "x"))}
+	return []row{slower(what, taken[0], taken[1], atMost(2, "x"))}
 }
 
 // lakeColdOpen is B20: how many requests wait for each other until the first row.

@@ -145,6 +145,7 @@ func benchmarks() []benchmark {
 	all = append(all, memoryBenchmarks()...)
 	all = append(all, recordBenchmarks()...)
 	all = append(all, lakeBenchmarks()...)
+	all = append(all, byHandBenchmarks()...)
 	return all
 }
 

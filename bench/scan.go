@@ -60,9 +60,9 @@ func scanLatest(e *env) []row {
 	s := e.openStore(e.history(w, n, 1))
 	r := e.openRaw(e.rawRows(w, n, indexed), indexed)
 	rows := []row{
-		e.filterRow(s, r, w, n, "latest scan, 10% match / raw scan with json_extract", ofTier("Gold"), atLeast(0.85)),
+		e.filterRow(s, r, w, n, "latest scan, 10% match / raw scan with json_extract", ofTier("Gold"), atLeast(1.4)),
 		e.naiveRow(w, e.keysOf(10), 10, atLeast(4)),
-		e.naiveRow(w, e.keysOf(1000), 1000, atLeast(80)),
+		e.naiveRow(w, e.keysOf(1000), 1000, atLeast(100)),
 		e.filterRow(s, r, w, n, "latest scan, 1% match / raw scan with json_extract", below(10), noGoal()),
 		e.filterRow(s, r, w, n, "latest scan, all match / raw scan with json_extract", below(1000), noGoal()),
 	}
