@@ -43,11 +43,11 @@ func openPieces(t testing.TB, b bucket.Bucket, o *lake.Options) *lake.Backend {
 	return l
 }
 
-// notes yields so many writes, in no order, with fields of about so many bytes.
+// notes yields so many writes, in order of identity, with fields of about so many bytes.
 func notes(from, n, bytes int) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
 		for i := range n {
-			k := from + i*7919%n
+			k := from + i
 			text := strings.Repeat(fmt.Sprintf("%08x", k*2654435761), bytes/8+1)[:bytes]
 			w := backend.Write{
 				Identity: onto.EntityID("Note", fmt.Sprintf("k%07d", k)), Op: onto.Put, SchemaVersion: 1,

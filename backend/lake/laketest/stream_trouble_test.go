@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -178,7 +179,8 @@ func TestStreamWithOwnLease(t *testing.T) {
 	}
 }
 
-// Closing ends a stream that is being read, or that others were faster than.
+// Closing ends a stream that is being read, or that others were faster than; one that
+// is being published is finished.
 func TestCloseEndsStream(t *testing.T) {
 	b := kept{memory.New(nil)}
 	other := openPieces(t, b, &lake.Options{})
@@ -186,21 +188,24 @@ func TestCloseEndsStream(t *testing.T) {
 	registerNotes(t, other)
 	for _, at := range []int{0, 5, 150, 299} {
 		l := openPieces(t, b, &lake.Options{StreamBytes: 2000})
+		closed := make(chan error, 1)
+		var once sync.Once
 		_, err := l.AppendStream(t.Context(), streamDraft(""), func(yield func(backend.Write, error) bool) {
 			i := 0
 			for w := range notes(0, 300, 20) {
 				if i == at {
-					if err := l.Close(); err != nil {
-						t.Error(err)
-					}
+					once.Do(func() { go func() { closed <- l.Close() }() })
 				}
 				if i++; !yield(w, nil) {
 					return
 				}
 			}
 		})
-		if onto.CodeOf(err) != onto.Closed {
+		if err != nil && onto.CodeOf(err) != onto.Closed {
 			t.Errorf("closed at %d: %v", at, err)
+		}
+		if err := <-closed; err != nil {
+			t.Error(err)
 		}
 	}
 	l := openPieces(t, b, &lake.Options{StreamBytes: 2000})
