@@ -85,8 +85,10 @@ func parseCatalog(path string, body []byte) (*catalog, error) {
 	return c, nil
 }
 
-// leastField is how many bytes of a schema a field takes at least.
-const leastField = 12
+const (
+	leastField = 12   // bytes of a schema that a field takes at least
+	shortList  = 4096 // bytes of fields however short they are
+)
 
 // check tells what no version of a type can say; nil for nothing.
 func (e *schemaEntry) check() error {

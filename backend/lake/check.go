@@ -139,30 +139,49 @@ func (c *checker) read(key string, fit func(body []byte) bool) ([]byte, error) {
 
 // readAtMost is read for objects of a size. One that is larger is empty; why says so.
 func (c *checker) readAtMost(key string, size int64, fit func(body []byte) bool) ([]byte, error) {
+	var object bucket.Object
+	there, err := c.settle(key, func() (bool, error) {
+		var err error
+		object, err = c.b.log.b.Get(c.ctx, key, bucket.Range{Max: max(1, size)}, "")
+		return err == nil && (fit == nil || fit(object.Data)), err
+	})
+	switch {
+	case err != nil || !there:
+		return nil, err
+	case object.Data == nil:
+		return []byte{}, nil
+	}
+	return object.Data, nil
+}
+
+// settle reads an object, and reads it again if it is missing or once reports that this
+// is worth trying. It reports false if it is missing. One that is larger than it may be is
+// there; why says so.
+func (c *checker) settle(key string, once func() (done bool, err error)) (there bool, err error) {
 	if bucket.CheckKey(key) != nil {
-		return nil, nil // no object can have that name
+		return false, nil // no object can have that name
 	}
 	wait, looks := c.b.log.waiter(), 0
 	for {
 		if err := c.b.usable(c.ctx); err != nil {
-			return nil, err
+			return false, err
 		}
-		object, err := c.b.log.b.Get(c.ctx, key, bucket.Range{Max: max(1, size)}, "")
+		done, err := once()
 		if errors.Is(err, bucket.ErrTooLarge) {
 			c.oversized.Store(key, firstLine(err))
-			return []byte{}, nil
+			return true, nil
 		}
 		missing := errors.Is(err, bucket.ErrNotFound)
 		seen := err == nil || missing
 		switch {
-		case err == nil && (fit == nil || fit(object.Data)):
-			return object.Data, nil
+		case err == nil && done:
+			return true, nil
 		case seen:
 			looks++
 		case errors.Is(err, bucket.ErrRefused):
-			return nil, err // it names the object
+			return false, err // it names the object
 		case definite(err):
-			return nil, fmt.Errorf("%s: %w", key, err)
+			return false, fmt.Errorf("%s: %w", key, err)
 		}
 		late := error(nil)
 		if looks <= secondLooks {
@@ -170,12 +189,9 @@ func (c *checker) readAtMost(key string, size int64, fit func(body []byte) bool)
 		}
 		switch {
 		case seen && c.ctx.Err() == nil && (late != nil || looks > secondLooks):
-			if !missing && object.Data == nil {
-				return []byte{}, nil
-			}
-			return object.Data, nil // nil if it is missing
+			return !missing, nil
 		case late != nil:
-			return nil, fmt.Errorf("%s: %w", key, errors.Join(err, late))
+			return false, fmt.Errorf("%s: %w", key, errors.Join(err, late))
 		}
 	}
 }

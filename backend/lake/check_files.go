@@ -3,6 +3,7 @@ package lake
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -86,8 +87,8 @@ func (w *walk) replaced() error {
 		if _, err := w.b.log.b.Get(w.ctx, f.Path, bucket.Range{Length: 1, Max: max(1, f.Bytes)}, ""); errors.Is(err, bucket.ErrNotFound) {
 			return nil
 		}
-		body, err := w.readAtMost(f.Path, f.Bytes, f.fits)
-		bad[i] = err == nil && body != nil && !f.fits(body)
+		there, fits, err := w.fetch(f, unkept{io.Discard})
+		bad[i] = there && !fits
 		return err
 	})
 	for i, f := range w.old {
@@ -97,21 +98,6 @@ func (w *walk) replaced() error {
 	}
 	w.old = w.old[:0]
 	return err
-}
-
-// fits reports whether a body is that of the file.
-func (f *fileEntry) fits(body []byte) bool {
-	return int64(len(body)) == f.Bytes && hashOf(body) == f.SHA256
-}
-
-// bodies reads files side by side. One that is missing is nil.
-func (c *checker) bodies(files []fileEntry) ([][]byte, error) {
-	list := make([][]byte, len(files))
-	err := sideBySide(len(files), func(i int) (err error) {
-		list[i], err = c.readAtMost(files[i].Path, files[i].Bytes, files[i].fits)
-		return err
-	})
-	return list, err
 }
 
 // tables checks what the catalog says of files, and puts those before what the
@@ -188,42 +174,55 @@ func (h *history) run() error {
 			n++
 		}
 		batch := h.files[:n]
-		bodies, err := h.bodies(batch)
-		if err != nil {
-			return err
-		}
 		h.files = h.files[n:]
-		for i := range batch {
-			again, err := h.take(&batch[i], bodies[i])
-			if err != nil {
-				return err
-			}
-			if again {
-				break
-			}
+		if err := h.batch(batch); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// batch looks at files that are read side by side.
+func (h *history) batch(files []fileEntry) error {
+	bodies, err := h.bodies(files)
+	defer func() {
+		for _, b := range bodies {
+			b.close()
+		}
+	}()
+	for i := range files {
+		if err != nil {
+			return err
+		}
+		var again bool
+		if again, err = h.take(&files[i], &bodies[i]); again {
+			break
+		}
+	}
+	return err
+}
+
 // take looks at a file. It reports true if a compaction has changed the files of
 // the type meanwhile, so that others are to be read.
-func (h *history) take(f *fileEntry, body []byte) (bool, error) {
+func (h *history) take(f *fileEntry, b *body) (bool, error) {
 	if at := (span{f.First, f.Last}); at != h.at { // those of one range are parts of one file
 		h.done, h.at = max(h.done, h.at.last), at
 	}
 	switch {
-	case body == nil:
+	case b.refused != nil:
+		h.lose(f)
+		return false, h.push(onto.Finding{Code: "check_stopped", Severity: onto.SeverityError, Message: firstLine(b.refused), Remedy: onto.HintOf(b.refused)})
+	case !b.there:
 		if again, err := h.resume(f); err != nil || again {
 			return again, err
 		}
 		h.lose(f)
 		return false, h.missing(f.Path)
-	case !f.fits(body):
+	case !b.fits:
 		h.lose(f)
-		return false, h.flawed(f.Path, fmt.Errorf("it has %d bytes that are not the %d that were written", len(body), f.Bytes))
+		return false, h.flawed(f.Path, fmt.Errorf("it has %d bytes that are not the %d that were written", b.came, f.Bytes))
 	}
-	err := h.file(f, body)
+	err := h.file(f, b.data)
 	h.read = append(h.read, *f)
 	if onto.CodeOf(err) == onto.Corrupt && !errors.Is(err, errEnough) {
 		h.lose(f)

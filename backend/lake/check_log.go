@@ -3,7 +3,6 @@ package lake
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
@@ -157,7 +156,7 @@ func (w *walk) lostRound(at *link) error {
 // misfit reports a manifest that contradicts itself, or is none.
 func (w *walk) misfit(at *link, body []byte, err error) error {
 	m := new(manifest)
-	if json.Unmarshal(body, m) != nil || sealBroken(body) {
+	if decode(at.path, body, m) != nil || sealBroken(body) {
 		return w.flawed(at.path, err)
 	}
 	for i, e := range m.Commits {

@@ -1,11 +1,11 @@
 package lake
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"io"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -67,8 +67,8 @@ type contents struct {
 }
 
 // file looks at all versions of a file that is as it was written.
-func (h *history) file(f *fileEntry, body []byte) error {
-	file, err := parquet.Open(bytes.NewReader(body), int64(len(body)), f.Kind, f.Type)
+func (h *history) file(f *fileEntry, data io.ReaderAt) error {
+	file, err := parquet.Open(data, f.Bytes, f.Kind, f.Type)
 	if err != nil {
 		return err
 	}

@@ -23,17 +23,32 @@ const (
 	maxNumber = 1 << 53
 )
 
-// Lists of documents have few bytes of memory for each byte of text, unless their
-// elements are so short that no writer has made them.
+// Decoded, a document takes a few times the memory of its text, unless its lists have
+// elements that are so short that no writer has made them.
 const (
-	shortList   = 4096 // elements that a list may have however short they are
-	leastMember = 16   // bytes that the elements of a longer list have on average
+	foldedMost = 3       // bytes of memory for each byte of text
+	foldedFree = 1 << 20 // bytes of memory that a document may take however short it is
+	deepest    = 10_000  // levels that package json reads
 )
+
+// elementBytes is how much memory an element of a list takes; more than any for lists
+// of other names.
+func elementBytes(name string) int {
+	switch name {
+	case "files", "rounds":
+		return 144
+	case "ancestors", "checkpoints", "entries":
+		return 80
+	case "touched", "last_touched", "idempotency", "tables":
+		return 56
+	}
+	return 224
+}
 
 // decode reads a document.
 func decode(key string, body []byte, doc any) error {
 	if n := crowded(body); n > 0 {
-		return damaged(key, "it has a list of %d elements that are too short to be any", n)
+		return damaged(key, "it has lists with %d elements that are too short to be any", n)
 	}
 	if err := json.Unmarshal(body, doc); err != nil {
 		return damaged(key, "it is not JSON: %w", err)
@@ -44,16 +59,12 @@ func decode(key string, body []byte, doc any) error {
 // free are the members that hold what users have written, in any form.
 var free = map[string]bool{"metadata": true, "schema": true, "flags": true}
 
-// crowded returns the number of elements of a list whose elements are too short to
-// be any of a lake's; 0 if there is none. It is the memory that a document takes
-// when it is decoded, found out before. The text need not be JSON.
+// crowded returns the number of elements of all lists if they take more memory than
+// those of a lake could; otherwise 0. It is the memory that a document takes when it is
+// decoded, found out before. The text need not be JSON.
 func crowded(text []byte) int {
-	type level struct {
-		list  bool
-		begin int
-		count int // commas
-	}
-	var open []level
+	var open []int // what an element takes at each level; 0 for objects
+	count, folded := 0, 0
 	skip := 0         // the depth of what users have written; 0 outside of it
 	word, at := "", 0 // the last text that may be a member's name, and where it ended
 	for i := 0; i < len(text); i++ {
@@ -71,28 +82,42 @@ func crowded(text []byte) int {
 			}
 			i = end
 		case '{', '[':
-			open = append(open, level{list: c == '[', begin: i})
-			if skip == 0 && free[word] && i == at+1 && text[at] == ':' {
+			name := ""
+			if i == at+1 && text[at] == ':' {
+				name = word
+			}
+			element := 0
+			if c == '[' {
+				element = elementBytes(name)
+			}
+			open = append(open, element)
+			if skip == 0 && free[name] {
 				skip = len(open)
 			}
+			if skip == 0 && element > 0 {
+				count, folded = count+1, folded+element
+			}
+			if len(open) > deepest {
+				return 0 // not JSON
+			}
 		case ',':
-			if n := len(open); n > 0 {
-				open[n-1].count++
+			if n := len(open); n > 0 && open[n-1] > 0 && skip == 0 {
+				count, folded = count+1, folded+open[n-1]
 			}
 		case '}', ']':
 			n := len(open)
 			if n == 0 {
 				return 0 // not JSON
 			}
-			l := open[n-1]
 			if open = open[:n-1]; skip >= n {
 				skip = 0
-			} else if skip == 0 && l.list && l.count >= shortList && (i-l.begin)/(l.count+1) < leastMember {
-				return l.count + 1
 			}
 		}
 	}
-	return 0
+	if folded <= foldedMost*len(text)+foldedFree {
+		return 0
+	}
+	return count
 }
 
 // inRange reports whether numbers are not negative and not beyond maxNumber.

@@ -50,8 +50,7 @@ type openFile struct {
 	wide    bool           // it is small and takes too much memory for that
 }
 
-// fetchBytes is how much is fetched at the same time; a file that is larger is
-// fetched alone.
+// fetchBytes is how much is fetched at the same time.
 const fetchBytes = 128 << 20
 
 const (
@@ -112,14 +111,17 @@ func (f *fileEntry) object() cache.Object {
 
 // local returns the path of a local copy, which stays until it is released.
 func (r *reader) local(ctx context.Context, f *fileEntry) (string, func(), error) {
-	return r.cache.Get(ctx, f.object(), func(ctx context.Context) ([]byte, error) {
-		bytes := min(f.Bytes, fetchBytes)
-		if err := r.room.Acquire(ctx, bytes); err != nil {
-			return nil, err
-		}
-		defer r.room.Release(bytes)
-		return r.log.data(ctx, f)
-	})
+	return r.cache.Get(ctx, f.object(), func(ctx context.Context, to *cache.Copy) error { return r.fetch(ctx, f, to) })
+}
+
+// fetch reads a file when there is memory for a piece of it.
+func (r *reader) fetch(ctx context.Context, f *fileEntry, to sink) error {
+	bytes := min(f.Bytes, pieceBytes)
+	if err := r.room.Acquire(ctx, bytes); err != nil {
+		return err
+	}
+	defer r.room.Release(bytes)
+	return r.log.fetch(ctx, f, to)
 }
 
 // locals returns the paths of local copies of files, fetched side by side.
@@ -351,7 +353,7 @@ func (r *reader) closeAll() error {
 func (r *reader) find(ctx context.Context, s *shelf, t onto.TypeName, ids []onto.Identity, at int64) ([]onto.Version, error) {
 	var found []onto.Version
 	files := r.likely(s.of(t, 0, at), ids)
-	if err := r.fetch(ctx, files, len(ids)); err != nil {
+	if err := r.fetchAll(ctx, files, len(ids)); err != nil {
 		return nil, err
 	}
 	for i := len(files) - 1; i >= 0 && len(ids) > 0; i-- {
@@ -380,9 +382,9 @@ func (r *reader) find(ctx context.Context, s *shelf, t onto.TypeName, ids []onto
 	return found, nil
 }
 
-// fetch gets the files that are not here yet side by side, so that asking one
+// fetchAll gets the files that are not here yet side by side, so that asking one
 // after the other does not wait for each.
-func (r *reader) fetch(ctx context.Context, files []fileEntry, ids int) error {
+func (r *reader) fetchAll(ctx context.Context, files []fileEntry, ids int) error {
 	if ids == 0 || len(files) < 2 {
 		return nil
 	}

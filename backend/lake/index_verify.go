@@ -174,7 +174,7 @@ func (b *Backend) surveySchema(ctx context.Context, o schemaObject) (indexFaults
 		found.warn("schema_object_stale", "it is not JSON")
 	default:
 		var list []json.RawMessage
-		if json.Unmarshal(body, &list) == nil {
+		if decode(o.key, body, &list) == nil {
 			found.repair.Before = len(list)
 		}
 		found.warn("schema_object_stale", "it is not what the catalog says")

@@ -143,7 +143,7 @@ func (l *log) readLock(ctx context.Context, name string, least int64) (*holding,
 	wait, looks := l.waiter(), looks{}
 	for {
 		h, err := l.readLockOnce(ctx, lockKey(name), name)
-		if err != nil && looks.stays([]byte(err.Error()), err) {
+		if err != nil && looks.stays(err.Error(), err) {
 			return nil, err
 		}
 		if err == nil && !l.locks.see(h, least) && !l.planted(oldLock) {

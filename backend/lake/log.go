@@ -23,10 +23,11 @@ type settings struct {
 
 // log is the log of one lake, as one process sees it.
 type log struct {
-	b     bucket.Bucket
-	set   settings
-	locks watch
-	kept  durableHeads
+	b       bucket.Bucket
+	set     settings
+	locks   watch
+	kept    durableHeads
+	missing absent
 
 	mu  sync.Mutex // guards tip
 	tip *tip       // the newest head that was seen; nil before the first
@@ -106,8 +107,8 @@ func (l *log) tipOf(ctx context.Context, h *head, body []byte, tag bucket.Tag) (
 func (l *log) readHead(ctx context.Context) (*head, []byte, bucket.Tag, error) {
 	wait, looks := l.waiter(), looks{}
 	for {
-		h, body, tag, err := l.readHeadOnce(ctx)
-		stays := err != nil && looks.stays(body, err)
+		h, body, tag, came, err := l.readHeadOnce(ctx)
+		stays := err != nil && looks.stays(came, err)
 		if err == nil {
 			err = l.follows(h, body)
 		}
@@ -120,22 +121,20 @@ func (l *log) readHead(ctx context.Context) (*head, []byte, bucket.Tag, error) {
 	}
 }
 
-func (l *log) readHeadOnce(ctx context.Context) (*head, []byte, bucket.Tag, error) {
+// readHeadOnce also returns the hash of a head that is damaged.
+func (l *log) readHeadOnce(ctx context.Context) (h *head, body []byte, tag bucket.Tag, came string, err error) {
 	object, err := l.b.Get(ctx, headKey, bucket.Range{Max: maxSmall}, "")
 	if errors.Is(err, bucket.ErrNotFound) {
 		if l.last() != nil {
-			return nil, nil, "", headGone(err)
+			return nil, nil, "", "", headGone(err)
 		}
-		return nil, nil, "", onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one with: onto init")
+		return nil, nil, "", "", onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one with: onto init")
 	}
 	if err != nil {
-		return nil, nil, "", oversized(headKey, err)
+		return nil, nil, "", "", oversized(headKey, err)
 	}
-	h, err := parseHead(object.Data)
-	if err != nil && int64(len(object.Data)) < object.Size {
-		object.Data = nil // it has come in part
-	}
-	return h, object.Data, object.Tag, err
+	h, err = parseHead(object.Data)
+	return h, object.Data, object.Tag, wholeHash(&object, err), err
 }
 
 // headGone is the error for a head that was there and is not.
@@ -213,7 +212,7 @@ func (l *log) catalogOf(ctx context.Context, h *head, known *tip) (*catalog, err
 
 // sameLooks is how often damaged bytes come before they are what the storage holds,
 // and no fault of the way from there.
-const sameLooks = 3
+const sameLooks = 2
 
 // looks counts how often the same bytes came.
 type looks struct {
@@ -221,16 +220,17 @@ type looks struct {
 	times int
 }
 
-// stays reports whether reading again would bring the same damage.
-func (k *looks) stays(body []byte, err error) bool {
+// stays reports whether reading again would bring the same damage. Came is the hash of
+// all bytes of the object; "" if they did not come.
+func (k *looks) stays(came string, err error) bool {
 	if errors.Is(err, bucket.ErrTooLarge) {
 		return true
 	}
-	if onto.CodeOf(err) != onto.Corrupt || body == nil {
+	if onto.CodeOf(err) != onto.Corrupt || came == "" {
 		return false
 	}
-	if sum := hashOf(body); sum != k.sum {
-		*k = looks{sum: sum}
+	if came != k.sum {
+		*k = looks{sum: came}
 	}
 	k.times++
 	return k.times >= sameLooks
@@ -242,36 +242,102 @@ func (l *log) readWhole(ctx context.Context, key string, parse func(body []byte)
 	return l.readAtMost(ctx, key, maxDocument, parse)
 }
 
-// readAtMost is readWhole for objects of a size.
+// readAtMost is readWhole for documents of a size.
 func (l *log) readAtMost(ctx context.Context, key string, size int64, parse func(body []byte) error) error {
 	if err := bucket.CheckKey(key); err != nil {
 		return damaged(key, "no object can have this name")
 	}
-	wait, looks := l.waiter(), looks{}
-	for {
+	return l.persist(ctx, key, func() (came string, err error) {
 		object, err := l.b.Get(ctx, key, bucket.Range{Max: size}, "")
 		if err == nil {
 			err = parse(object.Data)
 		}
+		return wholeHash(&object, err), err
+	})
+}
+
+// wholeHash is the hash of an object that is damaged, for looks; "" if it has come in
+// part, or is not.
+func wholeHash(o *bucket.Object, err error) string {
+	if onto.CodeOf(err) != onto.Corrupt || int64(len(o.Data)) < o.Size {
+		return ""
+	}
+	return hashOf(o.Data)
+}
+
+// missingPatience is how long an object that the log names may be missing before it is
+// lost. Objects are written before they are named, so only storage that shows them in
+// another order, or behind a cache, lets them come later.
+const missingPatience = 2 * time.Second
+
+// persist reads an immutable object that the log names, until it is as it was written.
+// Once returns the hash of what came if that is damaged. What stays missing or damaged
+// is reported by its name.
+func (l *log) persist(ctx context.Context, key string, once func() (came string, err error)) error {
+	wait, looks := l.waiter(), looks{}
+	for {
+		came, err := once()
+		if err == nil {
+			l.missing.forget(key)
+		}
 		if err == nil || definite(err) {
 			return err
 		}
-		if int64(len(object.Data)) < object.Size {
-			object.Data = nil // it has come in part
-		}
-		if err = oversized(key, err); looks.stays(object.Data, err) {
+		if err = oversized(key, err); looks.stays(came, err) {
 			return err
 		}
-		if late := wait.pause(ctx); late != nil {
-			if errors.Is(err, bucket.ErrNotFound) {
-				err = damaged(key, "it is missing")
-			}
-			if onto.CodeOf(err) == onto.Corrupt && ctx.Err() == nil {
-				late = onto.Errorf(onto.Unavailable, "it stayed so for %v", l.set.patience)
-			}
-			return errors.Join(err, late)
+		waited := l.set.patience
+		var late error
+		if errors.Is(err, bucket.ErrNotFound) && l.missing.since(key) >= missingPatience {
+			waited, late = missingPatience, errOver
+		} else {
+			late = wait.pause(ctx)
 		}
+		if late == nil {
+			continue
+		}
+		if errors.Is(err, bucket.ErrNotFound) {
+			err = damaged(key, "it is missing")
+		}
+		if onto.CodeOf(err) == onto.Corrupt && ctx.Err() == nil {
+			late = onto.Errorf(onto.Unavailable, "it stayed so for %v", waited)
+		}
+		return errors.Join(err, late)
 	}
+}
+
+// errOver tells that time is over.
+var errOver = errors.New("time is over")
+
+// absent remembers since when objects are missing that the log names, so that a process
+// waits for each of them once.
+type absent struct {
+	mu    sync.Mutex // guards first
+	first map[string]time.Time
+}
+
+// maxAbsent is how many objects are remembered.
+const maxAbsent = 4096
+
+func (a *absent) forget(key string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.first, key)
+}
+
+// since notes that an object is missing, and returns for how long it has been.
+func (a *absent) since(key string) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	if first, known := a.first[key]; known {
+		return now.Sub(first)
+	}
+	if a.first == nil || len(a.first) >= maxAbsent {
+		a.first = map[string]time.Time{}
+	}
+	a.first[key] = now
+	return 0
 }
 
 // listed is how many objects one listing returns.

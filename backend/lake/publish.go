@@ -286,7 +286,7 @@ func (l *log) won(p *proposal, tag bucket.Tag) verdict {
 func (l *log) lookFor(ctx context.Context, t *tip, p *proposal) (verdict, bucket.Tag) {
 	ctx, cancel := context.WithTimeout(ctx, l.set.patience)
 	defer cancel()
-	h, body, tag, err := l.readHeadOnce(ctx)
+	h, body, tag, _, err := l.readHeadOnce(ctx)
 	switch {
 	case errors.Is(err, bucket.ErrNotFound):
 		return gone, ""

@@ -2,11 +2,7 @@ package lake
 
 import (
 	"context"
-	"errors"
 	"slices"
-
-	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
 // listedRound is a round whose manifest or only whose files are known.
@@ -128,29 +124,6 @@ func (l *log) entryOf(ctx context.Context, t *tip, commit int64) (roundEntry, *m
 	return roundEntry{}, nil, damaged(headKey, "no round leads to commit %d", commit)
 }
 
-// errReplaced tells that a file is gone because a compaction has replaced it, or
-// because its type was purged.
-var errReplaced = onto.Errorf(onto.Unavailable, "nobody needs the file any more")
-
-// data reads a data file. If it is gone because nobody needs it any more, the error
-// is errReplaced: whoever asks goes by the newest head then.
-func (l *log) data(ctx context.Context, f *fileEntry) ([]byte, error) {
-	object, err := l.b.Get(ctx, f.Path, bucket.Range{Max: max(1, f.Bytes)}, "")
-	if err == nil && l.whole(f, object.Data) {
-		return object.Data, nil
-	}
-	if errors.Is(err, bucket.ErrNotFound) {
-		t, err := l.load(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if t.catalog.Through >= f.Last && !t.catalog.names(f) || t.catalog.purged(f) {
-			return nil, errReplaced
-		}
-	}
-	return l.file(ctx, f)
-}
-
 // purged reports whether no row of a file exists any more.
 func (c *catalog) purged(f *fileEntry) bool {
 	return slices.ContainsFunc(c.Types, func(e schemaEntry) bool {
@@ -163,22 +136,4 @@ func (c *catalog) names(f *fileEntry) bool {
 	return slices.ContainsFunc(c.Tables, func(t tableEntry) bool {
 		return t.TypeName() == f.TypeName() && slices.ContainsFunc(t.Files, func(o fileEntry) bool { return o.Path == f.Path })
 	})
-}
-
-// file reads a data file and makes sure that it is as it was written.
-func (l *log) file(ctx context.Context, f *fileEntry) ([]byte, error) {
-	var body []byte
-	err := l.readAtMost(ctx, f.Path, max(1, f.Bytes), func(data []byte) error {
-		if !l.whole(f, data) {
-			return damaged(f.Path, "it has %d bytes that are not those that were written: %d were", len(data), f.Bytes)
-		}
-		body = data
-		return nil
-	})
-	return body, err
-}
-
-// whole reports whether data is a file as it was written.
-func (l *log) whole(f *fileEntry, data []byte) bool {
-	return int64(len(data)) == f.Bytes && hashOf(data) == f.SHA256 || l.planted(unverifiedFiles)
 }

@@ -95,6 +95,10 @@ type Range struct {
 	Offset int64
 	Length int64 // 0 for all that follows the offset
 	Max    int64 // bytes that the whole object may have; 0 for any number
+
+	// Untagged says that the tag is of no use. A bucket that would have to read more
+	// than the part for it leaves it out.
+	Untagged bool
 }
 
 // Whole reports whether the range is all of an object.

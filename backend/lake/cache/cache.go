@@ -54,7 +54,8 @@ type Options struct {
 	Directory string
 
 	// Limit is how many bytes the copies may take, DefaultLimit if it is 0. Copies
-	// that are in use are kept, also above it.
+	// that are in use are kept, also above it. An object that is larger than the
+	// limit and DefaultLimit is refused.
 	Limit int64
 }
 
@@ -79,9 +80,9 @@ type Cache struct {
 	temps     atomic.Int64
 	work      sync.WaitGroup // flights
 
-	now   func() time.Time                    // replaced by tests
-	link  func(oldname, newname string) error // replaced by tests
-	write func(*os.File, []byte) error        // replaced by tests
+	now   func() time.Time                           // replaced by tests
+	link  func(oldname, newname string) error        // replaced by tests
+	write func(f *os.File, p []byte, at int64) error // replaced by tests
 
 	trimming sync.Mutex // one trim at a time; taken before mu
 
@@ -134,7 +135,7 @@ func Open(o *Options) (*Cache, error) {
 		return nil, onto.Errorf(onto.Invalid, "the limit of the cache is %d bytes", o.Limit).WithHint("give a positive number, or 0 for %d", int64(DefaultLimit))
 	}
 	c := &Cache{
-		dir: o.Directory, limit: o.Limit, now: time.Now, write: writeAll,
+		dir: o.Directory, limit: o.Limit, now: time.Now, write: writeAt,
 		entries: map[string]*entry{}, order: list.New(), flights: map[string]*flight{},
 	}
 	if c.limit == 0 {
@@ -243,7 +244,7 @@ func closedError() error {
 
 // diskError tells what was wrong with the directory.
 func (c *Cache) diskError(doing string, err error) error {
-	if noRoom(err) || errors.Is(err, syscall.EFBIG) {
+	if noRoom(err) || errors.Is(err, syscall.EFBIG) || onto.CodeOf(err) == onto.Full {
 		return onto.Errorf(onto.Full, "%s in the cache directory %s: no room left: %w", doing, c.dir, err).
 			WithHint("free disk space, or let the setting cache_dir name a directory with more of it")
 	}

@@ -45,15 +45,26 @@ func objectOf(n int, data []byte) cache.Object {
 	return cache.Object{Key: fmt.Sprintf("data/%d.parquet", n), SHA256: fmt.Sprintf("%x", sha256.Sum256(data)), Bytes: int64(len(data))}
 }
 
-func giving(data []byte) func(context.Context) ([]byte, error) {
-	return func(context.Context) ([]byte, error) { return data, nil }
+func giving(data []byte) func(context.Context, *cache.Copy) error {
+	return fetching(func(context.Context) ([]byte, error) { return data, nil })
 }
 
-func noFetch(context.Context) ([]byte, error) { return nil, errors.New("fetched") }
+// fetching is a fetch that has the whole object at once.
+func fetching(f func(context.Context) ([]byte, error)) func(context.Context, *cache.Copy) error {
+	return func(ctx context.Context, w *cache.Copy) error {
+		data, err := f(ctx)
+		if err == nil {
+			_, err = w.Write(data)
+		}
+		return err
+	}
+}
+
+func noFetch(context.Context, *cache.Copy) error { return errors.New("fetched") }
 
 // get returns the path of the nth object and its release. It fails unless the
 // file holds the object.
-func get(t testing.TB, c *cache.Cache, n, size int, fetch func(context.Context) ([]byte, error)) (string, func()) {
+func get(t testing.TB, c *cache.Cache, n, size int, fetch func(context.Context, *cache.Copy) error) (string, func()) {
 	t.Helper()
 	data := body(n, size)
 	name, release, err := c.Get(t.Context(), objectOf(n, data), fetch)
@@ -227,7 +238,7 @@ func TestLengthOfAKnownCopy(t *testing.T) {
 func TestFetchErrorIsPassedOn(t *testing.T) {
 	c := open(t, t.TempDir(), 0)
 	broken := onto.Errorf(onto.NotFound, "no such object")
-	_, _, err := c.Get(t.Context(), objectOf(1, nil), func(context.Context) ([]byte, error) { return nil, broken })
+	_, _, err := c.Get(t.Context(), objectOf(1, nil), func(context.Context, *cache.Copy) error { return broken })
 	if err != error(broken) {
 		t.Errorf("got %v, want the error of fetch", err)
 	}
@@ -263,10 +274,10 @@ func TestCloseEndsFetches(t *testing.T) {
 	c := open(t, t.TempDir(), 0)
 	started, result := make(chan struct{}), make(chan error)
 	go func() {
-		_, _, err := c.Get(context.Background(), objectOf(1, nil), func(ctx context.Context) ([]byte, error) {
+		_, _, err := c.Get(context.Background(), objectOf(1, nil), func(ctx context.Context, _ *cache.Copy) error {
 			close(started)
 			<-ctx.Done()
-			return nil, ctx.Err()
+			return ctx.Err()
 		})
 		result <- err
 	}()

@@ -33,17 +33,6 @@ func isSum(text string) bool {
 	return len(text) == 2*sha256.Size
 }
 
-// verify tells whether the data is the object.
-func (o Object) verify(data []byte) error {
-	if int64(len(data)) != o.Bytes {
-		return o.corrupt(int64(len(data)), "")
-	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != o.SHA256 {
-		return o.corrupt(o.Bytes, fmt.Sprintf(", with SHA-256 %x instead of %s", sum, o.SHA256))
-	}
-	return nil
-}
-
 func (o Object) corrupt(came int64, more string) error {
 	return onto.Errorf(onto.Corrupt, "%s is not what was written: %d bytes came, %d were expected%s", o.Key, came, o.Bytes, more).
 		WithHint("restore the object %s from a backup", o.Key)
@@ -100,16 +89,13 @@ func (c *Cache) intact(o Object, name string) bool {
 	return hex.EncodeToString(h.Sum(nil)) == o.SHA256
 }
 
-// keep writes the data, which was verified, to the own folder and publishes it
+// keep verifies a copy that was written, puts it into the own folder and publishes it
 // in the shared one. If it fails, nothing is left.
-func (c *Cache) keep(o Object, data []byte, now time.Time) (shared, copied bool, err error) {
+func (c *Cache) keep(w *Copy, now time.Time) (shared, copied bool, err error) {
+	o := w.object
 	own := c.inFolder(ownName(o.SHA256))
-	err = c.writeFile(own, data)
-	if noRoom(err) && c.makeRoom(2*o.Bytes) {
-		err = c.writeFile(own, data)
-	}
-	if err != nil {
-		return false, false, c.diskError("keep a copy of "+o.Key, err)
+	if err := w.keep(own); err != nil {
+		return false, false, err
 	}
 	c.root.Chtimes(own, now, now) // order of use does not rest on the system's coarse clock
 	if o.Bytes > c.limit {
@@ -118,7 +104,7 @@ func (c *Cache) keep(o Object, data []byte, now time.Time) (shared, copied bool,
 	copied, err = c.publish(own, o.SHA256)
 	if err != nil {
 		c.root.Remove(own)
-		return false, false, c.diskError("keep a copy of "+o.Key, err)
+		return false, false, w.failed(err)
 	}
 	return true, copied, nil
 }
@@ -140,46 +126,6 @@ func (c *Cache) publish(own, sum string) (copied bool, err error) {
 	return true, c.copyFile(own, shared)
 }
 
-// copyFile copies a file under a temporary name and renames it.
-func (c *Cache) copyFile(from, to string) error {
-	info, err := c.root.Lstat(from)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file", from)
-	}
-	data, err := c.root.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	if err := c.writeFile(to, data); err != nil {
-		return err
-	}
-	c.root.Chtimes(to, info.ModTime(), info.ModTime()) // another process may have removed it already
-	return nil
-}
-
-// writeFile writes a temporary file in the own folder, where the next sweep
-// finds it if this process dies, and renames it.
-func (c *Cache) writeFile(name string, data []byte) error {
-	temp, f, err := c.openTemp()
-	if err != nil {
-		return err
-	}
-	err = c.write(f, data)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = c.root.Rename(temp, name)
-	}
-	if err != nil {
-		c.root.Remove(temp)
-	}
-	return err
-}
-
 // openTemp makes a temporary file in the own folder.
 func (c *Cache) openTemp() (name string, f *os.File, err error) {
 	name = c.inFolder(fmt.Sprint(tempPrefix, c.temps.Add(1)))
@@ -192,7 +138,7 @@ func (c *Cache) openTemp() (name string, f *os.File, err error) {
 	return name, f, err
 }
 
-func writeAll(f *os.File, data []byte) error {
-	_, err := f.Write(data)
+func writeAt(f *os.File, data []byte, at int64) error {
+	_, err := f.WriteAt(data, at)
 	return err
 }

@@ -16,11 +16,11 @@ func (c *Cache) ForbidLinks() {
 
 // FailWrites makes the next n writes fail after half of the data.
 func (c *Cache) FailWrites(n int, err error) {
-	c.write = func(f *os.File, data []byte) error {
+	c.write = func(f *os.File, data []byte, at int64) error {
 		if n--; n >= 0 {
-			f.Write(data[:len(data)/2])
+			f.WriteAt(data[:len(data)/2], at)
 			return err
 		}
-		return writeAll(f, data)
+		return writeAt(f, data, at)
 	}
 }

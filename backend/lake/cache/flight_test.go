@@ -31,11 +31,11 @@ func TestOneFetchForAll(t *testing.T) {
 	c := open(t, t.TempDir(), 0)
 	data, asked, goOn := body(1, 100), make(chan struct{}, 100), make(chan struct{})
 	var fetches atomic.Int64
-	fetch := func(context.Context) ([]byte, error) {
+	fetch := fetching(func(context.Context) ([]byte, error) {
 		fetches.Add(1)
 		<-goOn
 		return data, nil
-	}
+	})
 	var wg sync.WaitGroup
 	for range callers {
 		wg.Go(func() {
@@ -64,14 +64,14 @@ func TestOneFetchForAll(t *testing.T) {
 func TestWhoGivesUpFailsAlone(t *testing.T) {
 	c := open(t, t.TempDir(), 0)
 	data, goOn := body(1, 100), make(chan struct{})
-	fetch := func(ctx context.Context) ([]byte, error) {
+	fetch := fetching(func(ctx context.Context) ([]byte, error) {
 		select {
 		case <-goOn:
 			return data, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-	}
+	})
 	first, cancel := context.WithCancel(t.Context())
 	results := [2]chan error{make(chan error), make(chan error)}
 	for i, ctx := range []context.Context{first, t.Context()} {
@@ -106,7 +106,7 @@ func allGiveUp(t *testing.T, late []byte) {
 	c := open(t, t.TempDir(), 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancelled, goOn := make(chan struct{}), make(chan struct{})
-	_, _, err := c.Get(ctx, objectOf(1, body(1, 100)), func(ctx context.Context) ([]byte, error) {
+	_, _, err := c.Get(ctx, objectOf(1, body(1, 100)), fetching(func(ctx context.Context) ([]byte, error) {
 		cancel()
 		<-ctx.Done()
 		close(cancelled)
@@ -115,7 +115,7 @@ func allGiveUp(t *testing.T, late []byte) {
 			return late, nil
 		}
 		return nil, ctx.Err()
-	})
+	}))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

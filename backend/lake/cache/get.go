@@ -23,13 +23,17 @@ type flight struct {
 }
 
 // Get returns a copy's path. Without one it calls fetch, once for all who ask
-// at the same time, verifies length and SHA-256 and keeps the copy. The file
-// stays until release is called.
+// at the same time, verifies length and SHA-256 of what it writes and keeps the
+// copy. The file stays until release is called. It fails with TooLarge or Full if
+// there is no room for the object.
 //
 // Fetch has a context that ends when all who wait have given up, with the values
 // of the first one's.
-func (c *Cache) Get(ctx context.Context, o Object, fetch func(context.Context) ([]byte, error)) (path string, release func(), err error) {
+func (c *Cache) Get(ctx context.Context, o Object, fetch func(context.Context, *Copy) error) (path string, release func(), err error) {
 	if err := o.check(); err != nil {
+		return "", nil, err
+	}
+	if err := c.Fits(o); err != nil {
 		return "", nil, err
 	}
 	for {
@@ -52,7 +56,7 @@ func (c *Cache) Get(ctx context.Context, o Object, fetch func(context.Context) (
 }
 
 // ask returns the entry, with one user more, or the flight to wait for.
-func (c *Cache) ask(ctx context.Context, o Object, fetch func(context.Context) ([]byte, error)) (*entry, *flight, error) {
+func (c *Cache) ask(ctx context.Context, o Object, fetch func(context.Context, *Copy) error) (*entry, *flight, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -109,20 +113,18 @@ func (c *Cache) wait(ctx context.Context, o Object, f *flight) (*entry, error) {
 }
 
 // fly looks for a copy in the shared folder, and fetches one otherwise.
-func (c *Cache) fly(ctx context.Context, f *flight, o Object, fetch func(context.Context) ([]byte, error)) {
+func (c *Cache) fly(ctx context.Context, f *flight, o Object, fetch func(context.Context, *Copy) error) {
 	now := c.now()
 	got := entry{sum: o.SHA256, bytes: o.Bytes, used: now, seen: now, marked: now, own: true}
 	fetched := false
 	var err error
 	if got.shared, got.copied = c.adopt(o, now); !got.shared {
 		fetched = true
-		var data []byte
-		if data, err = fetch(ctx); err == nil {
-			err = o.verify(data)
+		w := c.newCopy(o)
+		if err = fetch(ctx, w); err == nil {
+			got.shared, got.copied, err = c.keep(w, now)
 		}
-		if err == nil {
-			got.shared, got.copied, err = c.keep(o, data, now)
-		}
+		w.drop()
 	}
 	c.land(f, &got, fetched, err)
 }
@@ -221,7 +223,7 @@ func (c *Cache) Doubt(o Object) bool {
 // Put keeps what was just written elsewhere, so that it need not be fetched.
 // Failing is no reason to fail a commit: it returns no error.
 func (c *Cache) Put(o Object, data []byte) {
-	if o.check() != nil || o.Bytes > c.limit || o.verify(data) != nil {
+	if o.check() != nil || o.Bytes > c.limit || o.Bytes != int64(len(data)) {
 		return
 	}
 	c.mu.Lock()
@@ -234,7 +236,11 @@ func (c *Cache) Put(o Object, data []byte) {
 	c.mu.Unlock()
 	now := c.now()
 	got := entry{sum: o.SHA256, bytes: o.Bytes, used: now, seen: now, marked: now, own: true}
-	var err error
-	got.shared, got.copied, err = c.keep(o, data, now)
+	w := c.newCopy(o)
+	_, err := w.Write(data)
+	if err == nil {
+		got.shared, got.copied, err = c.keep(w, now)
+	}
+	w.drop()
 	c.land(f, &got, false, err)
 }

@@ -77,7 +77,7 @@ func runModel(t *testing.T, r *rand.Rand) {
 		switch held := slices.Contains(m.order, n); r.IntN(4) {
 		case 0, 1:
 			fetched := false
-			name, release := get(t, c, n, m.sizes[n], func(context.Context) ([]byte, error) { fetched = true; return data, nil })
+			name, release := get(t, c, n, m.sizes[n], fetching(func(context.Context) ([]byte, error) { fetched = true; return data, nil }))
 			if fetched == held {
 				t.Fatalf("step %d, get %d: fetched %v, held %v", step, n, fetched, held)
 			}

@@ -179,7 +179,7 @@ func (b *Bucket) get(key string, r bucket.Range, ifNot bucket.Tag) (bucket.Objec
 	o := bucket.Object{Size: info.Size()}
 	if tag, known := b.tags.get(key, info); known {
 		o.Tag = tag
-	} else if !r.Whole() || ifNot != "" {
+	} else if !r.Whole() && !r.Untagged || ifNot != "" {
 		if o.Tag, err = tagOfFile(f, info); err != nil {
 			return bucket.Object{}, err
 		}
@@ -193,7 +193,7 @@ func (b *Bucket) get(key string, r bucket.Range, ifNot bucket.Tag) (bucket.Objec
 	if _, err := f.ReadAt(o.Data, from); err != nil && !(err == io.EOF && from == to) {
 		return bucket.Object{}, fmt.Errorf("read %d bytes from %d: %w", to-from, from, err)
 	}
-	if o.Tag == "" {
+	if o.Tag == "" && r.Whole() {
 		o.Tag = tagOf(o.Data)
 		b.tags.put(key, info, o.Tag, b.now())
 	}

@@ -1,0 +1,97 @@
+package lake
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/cache"
+)
+
+// body is a data file that a check has read.
+type body struct {
+	there   bool
+	fits    bool           // it is as it was written
+	came    int64          // bytes
+	data    io.ReaderAt    // of one that fits
+	refused error          // why it was not read
+	file    *cache.Scratch // that holds it; nil if memory does
+}
+
+func (b *body) close() {
+	if b.file != nil {
+		b.file.Close() // nothing else can be done
+	}
+}
+
+// bodies reads files side by side: small ones into memory, large ones onto local disk.
+// Those that are returned are to be closed, also after an error.
+func (c *checker) bodies(files []fileEntry) ([]body, error) {
+	list := make([]body, len(files))
+	err := sideBySide(len(files), func(i int) error { return c.body(&files[i], &list[i]) })
+	return list, err
+}
+
+func (c *checker) body(f *fileEntry, b *body) (err error) {
+	if f.Bytes <= pieceBytes {
+		var m inMemory
+		b.there, b.fits, err = c.fetch(f, &m)
+		b.data, b.came = bytes.NewReader(m.Bytes()), int64(m.Len())
+		return err
+	}
+	if err := c.b.files.cache.Fits(f.object()); err != nil {
+		b.refused = err
+		return nil
+	}
+	if b.file, err = c.b.files.cache.Scratch(); err != nil {
+		return err
+	}
+	disk := &onDisk{Scratch: b.file}
+	b.there, b.fits, err = c.fetch(f, disk)
+	b.data, b.came = b.file, disk.at
+	return err
+}
+
+// onDisk is a sink that writes a file.
+type onDisk struct {
+	*cache.Scratch
+	at int64
+}
+
+func (d *onDisk) Write(p []byte) (int, error) {
+	n, err := d.WriteAt(p, d.at)
+	d.at += int64(n)
+	return n, err
+}
+
+func (d *onDisk) Restart() { d.at = 0 }
+
+// fetch reads a data file, and reads it again if it is missing or damaged.
+func (c *checker) fetch(f *fileEntry, to sink) (there, fits bool, err error) {
+	size := min(f.Bytes, pieceBytes)
+	if err := c.b.files.room.Acquire(c.ctx, size); err != nil {
+		return false, false, err
+	}
+	defer c.b.files.room.Release(size)
+	var seen looks
+	var broken error // the sink
+	there, err = c.settle(f.Path, func() (done bool, err error) {
+		came, err := c.b.log.fetchOnce(c.ctx, f, to, &broken)
+		if broken != nil {
+			return false, bucket.ErrRefused // trying again is of no use
+		}
+		fits = err == nil
+		switch {
+		case came != "":
+			return seen.stays(came, err), nil
+		case errors.Is(err, errPartly):
+			return false, nil
+		}
+		return fits, err
+	})
+	if broken != nil {
+		err = broken
+	}
+	return there, fits, err
+}
