@@ -56,10 +56,7 @@ func catalogPath(sequence int64, attempt string) string {
 // parseCatalog reads a catalog that a head names.
 func parseCatalog(path string, body []byte) (*catalog, error) {
 	c := new(catalog)
-	if err := decode(path, body, c); err != nil {
-		return nil, err
-	}
-	if err := checkSeal(path, body, true); err != nil {
+	if err := decodeSealed(path, body, c, true); err != nil {
 		return nil, err
 	}
 	if c.StoreID == "" || c.Attempt == "" || !inRange(c.Through) {

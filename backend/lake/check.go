@@ -140,10 +140,19 @@ func (c *checker) read(key string, fit func(body []byte) bool) ([]byte, error) {
 // readAtMost is read for objects of a size. One that is larger is empty; why says so.
 func (c *checker) readAtMost(key string, size int64, fit func(body []byte) bool) ([]byte, error) {
 	var object bucket.Object
-	there, err := c.settle(key, func() (bool, error) {
-		var err error
+	there, err := c.settle(key, func() (done bool, err error) {
 		object, err = c.b.log.b.Get(c.ctx, key, bucket.Range{Max: max(1, size)}, "")
-		return err == nil && (fit == nil || fit(object.Data)), err
+		if err != nil || fit == nil {
+			return true, err
+		}
+		known := c.b.log.bad.of(key).hash
+		if (known == "" || known != hashOf(object.Data)) && fit(object.Data) {
+			return true, nil
+		}
+		if int64(len(object.Data)) < object.Size {
+			return false, nil // it has come in part
+		}
+		return c.b.log.bad.damaged(key, hashOf(object.Data), nil) >= sameLooks, nil
 	})
 	switch {
 	case err != nil || !there:

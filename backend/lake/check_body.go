@@ -47,7 +47,7 @@ func (c *checker) body(f *fileEntry, b *body) (err error) {
 	if b.file, err = c.b.files.cache.Scratch(); err != nil {
 		return err
 	}
-	disk := &onDisk{Scratch: b.file}
+	disk := &onDisk{unkept: newUnkept(), file: b.file}
 	b.there, b.fits, err = c.fetch(f, disk)
 	b.data, b.came = b.file, disk.at
 	return err
@@ -55,17 +55,22 @@ func (c *checker) body(f *fileEntry, b *body) (err error) {
 
 // onDisk is a sink that writes a file.
 type onDisk struct {
-	*cache.Scratch
-	at int64
+	unkept
+	file *cache.Scratch
+	at   int64
 }
 
 func (d *onDisk) Write(p []byte) (int, error) {
-	n, err := d.WriteAt(p, d.at)
+	n, err := d.file.WriteAt(p, d.at)
 	d.at += int64(n)
+	d.unkept.Write(p[:n])
 	return n, err
 }
 
-func (d *onDisk) Restart() { d.at = 0 }
+func (d *onDisk) Restart() {
+	d.unkept.Restart()
+	d.at = 0
+}
 
 // fetch reads a data file, and reads it again if it is missing or damaged.
 func (c *checker) fetch(f *fileEntry, to sink) (there, fits bool, err error) {

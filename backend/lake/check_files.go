@@ -3,7 +3,6 @@ package lake
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -87,7 +86,7 @@ func (w *walk) replaced() error {
 		if _, err := w.b.log.b.Get(w.ctx, f.Path, bucket.Range{Length: 1, Max: max(1, f.Bytes)}, ""); errors.Is(err, bucket.ErrNotFound) {
 			return nil
 		}
-		there, fits, err := w.fetch(f, unkept{io.Discard})
+		there, fits, err := w.fetch(f, newUnkept())
 		bad[i] = there && !fits
 		return err
 	})

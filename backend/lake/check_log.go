@@ -156,7 +156,7 @@ func (w *walk) lostRound(at *link) error {
 // misfit reports a manifest that contradicts itself, or is none.
 func (w *walk) misfit(at *link, body []byte, err error) error {
 	m := new(manifest)
-	if decode(at.path, body, m) != nil || sealBroken(body) {
+	if sealBroken(body) || decode(at.path, body, m) != nil {
 		return w.flawed(at.path, err)
 	}
 	for i, e := range m.Commits {

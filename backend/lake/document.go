@@ -33,8 +33,8 @@ const (
 
 // elementBytes is how much memory an element of a list takes; more than any for lists
 // of other names.
-func elementBytes(name string) int {
-	switch name {
+func elementBytes(name []byte) int {
+	switch string(name) {
 	case "files", "rounds":
 		return 144
 	case "ancestors", "checkpoints", "entries":
@@ -48,7 +48,7 @@ func elementBytes(name string) int {
 // decode reads a document.
 func decode(key string, body []byte, doc any) error {
 	if n := crowded(body); n > 0 {
-		return damaged(key, "it has lists with %d elements that are too short to be any", n)
+		return damaged(key, "it has lists with %d elements and more that are too short to be any", n)
 	}
 	if err := json.Unmarshal(body, doc); err != nil {
 		return damaged(key, "it is not JSON: %w", err)
@@ -59,50 +59,51 @@ func decode(key string, body []byte, doc any) error {
 // free are the members that hold what users have written, in any form.
 var free = map[string]bool{"metadata": true, "schema": true, "flags": true}
 
-// crowded returns the number of elements of all lists if they take more memory than
-// those of a lake could; otherwise 0. It is the memory that a document takes when it is
+// crowded returns the number of elements of lists that take more memory than those of
+// a lake could; 0 if they do not. It is the memory that a document takes when it is
 // decoded, found out before. The text need not be JSON.
 func crowded(text []byte) int {
 	var open []int // what an element takes at each level; 0 for objects
+	most := foldedMost*len(text) + foldedFree
 	count, folded := 0, 0
-	skip := 0         // the depth of what users have written; 0 outside of it
-	word, at := "", 0 // the last text that may be a member's name, and where it ended
+	skip := 0       // the depth of what users have written; 0 outside of it
+	var name []byte // the last text
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
 		case '"':
-			end := i + 1
-			for end < len(text) && text[end] != '"' {
-				if text[end] == '\\' {
-					end++
+			begin := i + 1
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
 				}
-				end++
 			}
-			if word = ""; end < len(text) && end-i < 16 {
-				word, at = string(text[i+1:end]), end+1
+			name = text[begin:min(i, len(text))]
+			if i+2 < len(text) && text[i+1] == ':' && (text[i+2] == '{' || text[i+2] == '[') {
+				i++ // what follows has this name
+			} else {
+				name = nil
 			}
-			i = end
 		case '{', '[':
-			name := ""
-			if i == at+1 && text[at] == ':' {
-				name = word
-			}
 			element := 0
 			if c == '[' {
 				element = elementBytes(name)
 			}
-			open = append(open, element)
-			if skip == 0 && free[name] {
+			if open = append(open, element); len(open) > deepest {
+				return 0 // not JSON
+			}
+			if skip == 0 && free[string(name)] {
 				skip = len(open)
 			}
 			if skip == 0 && element > 0 {
 				count, folded = count+1, folded+element
 			}
-			if len(open) > deepest {
-				return 0 // not JSON
-			}
+			name = nil
 		case ',':
 			if n := len(open); n > 0 && open[n-1] > 0 && skip == 0 {
 				count, folded = count+1, folded+open[n-1]
+			}
+			if folded > most {
+				return count
 			}
 		case '}', ']':
 			n := len(open)
@@ -114,10 +115,7 @@ func crowded(text []byte) int {
 			}
 		}
 	}
-	if folded <= foldedMost*len(text)+foldedFree {
-		return 0
-	}
-	return count
+	return 0
 }
 
 // inRange reports whether numbers are not negative and not beyond maxNumber.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"hash"
 	"io"
 
 	"github.com/ontologia/onto"
@@ -17,21 +18,26 @@ import (
 const pieceBytes = 8 << 20
 
 // sink takes a data file, from beginning to end. Restart forgets what came: the file
-// comes again.
+// comes again. Sum is the SHA-256 of what came.
 type sink interface {
 	io.Writer
 	Restart()
+	Sum() string
 }
+
+// unkept is a sink that keeps nothing but the hash.
+type unkept struct{ hash.Hash }
+
+func newUnkept() unkept { return unkept{sha256.New()} }
+
+func (u unkept) Restart()    { u.Reset() }
+func (u unkept) Sum() string { return hex.EncodeToString(u.Hash.Sum(nil)) }
 
 // inMemory is a sink for a small file.
 type inMemory struct{ bytes.Buffer }
 
-func (m *inMemory) Restart() { m.Reset() }
-
-// unkept is a sink that keeps nothing, for who wants to know whether a file is there.
-type unkept struct{ io.Writer }
-
-func (unkept) Restart() {}
+func (m *inMemory) Restart()    { m.Reset() }
+func (m *inMemory) Sum() string { return hashOf(m.Bytes()) }
 
 // errReplaced tells that a file is gone because a compaction has replaced it, or
 // because its type was purged.
@@ -79,7 +85,6 @@ func (l *log) fetch(ctx context.Context, f *fileEntry, to sink) error {
 // sink is told besides.
 func (l *log) fetchOnce(ctx context.Context, f *fileEntry, to sink, broken *error) (came string, err error) {
 	to.Restart()
-	hash := sha256.New()
 	part := bucket.Range{Max: max(1, f.Bytes), Untagged: true}
 	if f.Bytes > pieceBytes {
 		part.Length = pieceBytes
@@ -90,12 +95,11 @@ func (l *log) fetchOnce(ctx context.Context, f *fileEntry, to sink, broken *erro
 			return "", err
 		}
 		part.Offset += int64(len(object.Data))
-		hash.Write(object.Data)
 		if _, *broken = to.Write(object.Data); *broken != nil {
 			return "", nil
 		}
 		if part.Offset >= object.Size || int64(len(object.Data)) < part.Length || part.Length == 0 {
-			return l.judge(f, part.Offset, object.Size, hex.EncodeToString(hash.Sum(nil)))
+			return l.judge(f, part.Offset, object.Size, to.Sum())
 		}
 	}
 }

@@ -79,8 +79,11 @@ func parseHead(body []byte) (*head, error) {
 		return nil, onto.Errorf(onto.Unsupported, "%s: it is not the head of a lake of this program", headKey).
 			WithHint("name another bucket or prefix")
 	}
-	if err := checkSeal(headKey, body, true); err != nil {
-		return nil, err
+	switch sealed, whole := sealOf(body); {
+	case !sealed:
+		return nil, unsealed(headKey, "it does not end with a checksum")
+	case !whole:
+		return nil, unsealed(headKey, "it is not as it was written: its checksum is another")
 	}
 	if err := h.check(); err != nil {
 		return nil, damaged(headKey, "%w", err)

@@ -23,11 +23,11 @@ type settings struct {
 
 // log is the log of one lake, as one process sees it.
 type log struct {
-	b       bucket.Bucket
-	set     settings
-	locks   watch
-	kept    durableHeads
-	missing absent
+	b     bucket.Bucket
+	set   settings
+	locks watch
+	kept  durableHeads
+	bad   badObjects
 
 	mu  sync.Mutex // guards tip
 	tip *tip       // the newest head that was seen; nil before the first
@@ -249,9 +249,13 @@ func (l *log) readAtMost(ctx context.Context, key string, size int64, parse func
 	}
 	return l.persist(ctx, key, func() (came string, err error) {
 		object, err := l.b.Get(ctx, key, bucket.Range{Max: size}, "")
-		if err == nil {
-			err = parse(object.Data)
+		if err != nil {
+			return "", err
 		}
+		if known := l.bad.of(key); known.err != nil && hashOf(object.Data) == known.hash {
+			return known.hash, known.err // it is not parsed once more
+		}
+		err = parse(object.Data)
 		return wholeHash(&object, err), err
 	})
 }
@@ -263,81 +267,6 @@ func wholeHash(o *bucket.Object, err error) string {
 		return ""
 	}
 	return hashOf(o.Data)
-}
-
-// missingPatience is how long an object that the log names may be missing before it is
-// lost. Objects are written before they are named, so only storage that shows them in
-// another order, or behind a cache, lets them come later.
-const missingPatience = 2 * time.Second
-
-// persist reads an immutable object that the log names, until it is as it was written.
-// Once returns the hash of what came if that is damaged. What stays missing or damaged
-// is reported by its name.
-func (l *log) persist(ctx context.Context, key string, once func() (came string, err error)) error {
-	wait, looks := l.waiter(), looks{}
-	for {
-		came, err := once()
-		if err == nil {
-			l.missing.forget(key)
-		}
-		if err == nil || definite(err) {
-			return err
-		}
-		if err = oversized(key, err); looks.stays(came, err) {
-			return err
-		}
-		waited := l.set.patience
-		var late error
-		if errors.Is(err, bucket.ErrNotFound) && l.missing.since(key) >= missingPatience {
-			waited, late = missingPatience, errOver
-		} else {
-			late = wait.pause(ctx)
-		}
-		if late == nil {
-			continue
-		}
-		if errors.Is(err, bucket.ErrNotFound) {
-			err = damaged(key, "it is missing")
-		}
-		if onto.CodeOf(err) == onto.Corrupt && ctx.Err() == nil {
-			late = onto.Errorf(onto.Unavailable, "it stayed so for %v", waited)
-		}
-		return errors.Join(err, late)
-	}
-}
-
-// errOver tells that time is over.
-var errOver = errors.New("time is over")
-
-// absent remembers since when objects are missing that the log names, so that a process
-// waits for each of them once.
-type absent struct {
-	mu    sync.Mutex // guards first
-	first map[string]time.Time
-}
-
-// maxAbsent is how many objects are remembered.
-const maxAbsent = 4096
-
-func (a *absent) forget(key string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.first, key)
-}
-
-// since notes that an object is missing, and returns for how long it has been.
-func (a *absent) since(key string) time.Duration {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	now := time.Now()
-	if first, known := a.first[key]; known {
-		return now.Sub(first)
-	}
-	if a.first == nil || len(a.first) >= maxAbsent {
-		a.first = map[string]time.Time{}
-	}
-	a.first[key] = now
-	return 0
 }
 
 // listed is how many objects one listing returns.

@@ -108,10 +108,7 @@ func manifestPath(commit int64, attempt string) string {
 // parseManifest reads a manifest that a head or another manifest names.
 func parseManifest(path string, body []byte) (*manifest, error) {
 	m := new(manifest)
-	if err := decode(path, body, m); err != nil {
-		return nil, err
-	}
-	if err := checkSeal(path, body, false); err != nil {
+	if err := decodeSealed(path, body, m, false); err != nil {
 		return nil, err
 	}
 	n := int64(len(m.Commits))

@@ -2,6 +2,8 @@ package lake
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 
 	"github.com/ontologia/onto"
 )
@@ -33,7 +35,10 @@ func sealOf(body []byte) (sealed, whole bool) {
 		return false, false
 	}
 	sum := body[begin+len(sealBegin):][:sealDigits]
-	return true, hashOf(append(bytes.Clone(body[:begin]), '}'))[:sealDigits] == string(sum)
+	h := sha256.New()
+	h.Write(body[:begin])
+	h.Write([]byte("}"))
+	return true, hex.EncodeToString(h.Sum(nil))[:sealDigits] == string(sum)
 }
 
 // sealBroken reports whether a document has a checksum that is not its own.
@@ -42,17 +47,23 @@ func sealBroken(body []byte) bool {
 	return sealed && !whole
 }
 
-// checkSeal fails if a document has a checksum that is not its own, or none where
-// there must be one.
-func checkSeal(key string, body []byte, must bool) error {
+// decodeSealed reads a document. It fails if it has a checksum that is not its own, or
+// none where there must be one.
+func decodeSealed(key string, body []byte, doc any, must bool) error {
 	sealed, whole := sealOf(body)
-	what := "it is not as it was written: its checksum is another"
-	switch {
-	case whole || !sealed && !must:
-		return nil
-	case !sealed:
-		what = "it does not end with a checksum"
+	if sealed && !whole {
+		return unsealed(key, "it is not as it was written: its checksum is another")
 	}
+	if err := decode(key, body, doc); err != nil {
+		return err
+	}
+	if must && !sealed {
+		return unsealed(key, "it does not end with a checksum")
+	}
+	return nil
+}
+
+func unsealed(key, what string) error {
 	return onto.Errorf(onto.Corrupt, "%s: %w", key, onto.Errorf(onto.Corrupt, "%s", what)).
 		WithHint("restore the object from a backup; if it was changed on purpose, docs/format/lake.md tells how to make the checksum")
 }

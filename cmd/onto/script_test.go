@@ -20,9 +20,9 @@ import (
 )
 
 // TestMain lets the test binary stand in for the command: run under the name
-// onto, it is onto.
+// onto, it is onto; as weigh it measures onto.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"onto": main})
+	testscript.Main(m, map[string]func(){"onto": main, "weigh": weigh})
 }
 
 // TestStories runs the scripts, each a story told with the command.

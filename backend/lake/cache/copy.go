@@ -52,13 +52,16 @@ func (w *Copy) Restart() {
 	w.sum.Reset()
 }
 
-// Verify fails with Corrupt unless all of the object was written, and nothing else.
-func (w *Copy) Verify() error {
+// Sum is the SHA-256 of what was written, in hex.
+func (w *Copy) Sum() string { return hex.EncodeToString(w.sum.Sum(nil)) }
+
+// verify fails with Corrupt unless all of the object was written, and nothing else.
+func (w *Copy) verify() error {
 	if w.at != w.object.Bytes {
 		return w.object.corrupt(w.at, "")
 	}
-	if sum := w.sum.Sum(nil); hex.EncodeToString(sum) != w.object.SHA256 {
-		return w.object.corrupt(w.at, fmt.Sprintf(", with SHA-256 %x instead of %s", sum, w.object.SHA256))
+	if sum := w.Sum(); sum != w.object.SHA256 {
+		return w.object.corrupt(w.at, fmt.Sprintf(", with SHA-256 %s instead of %s", sum, w.object.SHA256))
 	}
 	return nil
 }
@@ -81,7 +84,7 @@ func (w *Copy) open() (err error) {
 
 // keep verifies the copy and gives it a name.
 func (w *Copy) keep(name string) error {
-	err := w.Verify()
+	err := w.verify()
 	if err == nil {
 		if err = w.open(); err == nil { // an object without bytes
 			err = w.rename(name)

@@ -102,6 +102,9 @@ func (b *Bucket) receive(r *request, key string, part bucket.Range, out *s3.GetO
 	if err := part.Allows(announced(out)); err != nil {
 		return o, fmt.Errorf("%s %s: %w", verbRead, b.where(key), err)
 	}
+	if part.Length > 0 && aws.ToString(out.ContentRange) == "" {
+		return b.pick(r, key, part, o, out.Body, length)
+	}
 	data, err := io.ReadAll(bounded(out.Body, part))
 	if err == nil && length >= 0 && int64(len(data)) != length {
 		err = io.ErrUnexpectedEOF
@@ -134,10 +137,41 @@ func announced(out *s3.GetObjectOutput) int64 {
 
 // bounded is a body of which one byte more is read than the range allows.
 func bounded(body io.Reader, part bucket.Range) io.Reader {
-	if part.Max == 0 {
+	most := part.Length
+	if part.Max > 0 && (most == 0 || part.Max < most) {
+		most = part.Max
+	}
+	if most == 0 {
 		return body
 	}
-	return io.LimitReader(body, part.Max+1)
+	return io.LimitReader(body, most+1)
+}
+
+// pick reads a part of an object of which a service sends all. It holds no more than
+// the part.
+func (b *Bucket) pick(r *request, key string, part bucket.Range, o bucket.Object, body io.Reader, length int64) (bucket.Object, error) {
+	came, err := io.CopyN(io.Discard, body, part.Offset)
+	if err == nil {
+		o.Data, err = io.ReadAll(io.LimitReader(body, part.Length))
+		came += int64(len(o.Data))
+	} else if err == io.EOF {
+		o.Data, err = []byte{}, nil
+	}
+	if o.Size = length; length < 0 && err == nil { // it is as long as what comes
+		var rest int64
+		rest, err = io.Copy(io.Discard, bounded(body, bucket.Range{Max: part.Max}))
+		o.Size = came + rest
+	}
+	if _, to, _ := part.Cut(o.Size); err == nil && came < to {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return bucket.Object{}, b.read(r, verbRead, key, err)
+	}
+	if err := part.Allows(o.Size); err != nil {
+		return bucket.Object{}, fmt.Errorf("%s %s: %w", verbRead, b.where(key), err)
+	}
+	return o, nil
 }
 
 // chosen returns the part of an object that was asked for, and the object's
