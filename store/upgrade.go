@@ -14,7 +14,7 @@ import (
 )
 
 // DefaultUpgradeTimeout is how long an upgrader may take for one thing.
-const DefaultUpgradeTimeout = 5 * time.Second
+const DefaultUpgradeTimeout = 3 * time.Second
 
 // Upgrader turns fields of one version of a type into those of the next. It is
 // a jq program, which is kept in the store, or a Go function, which each

@@ -119,6 +119,9 @@ func parts(t *tester) {
 			t.Errorf("get %+v: got %q, want an error", r, o.Data)
 		}
 	}
+	if o, err := t.get("a", bucket.Range{Offset: 3, Length: 4, Untagged: true}, ""); err != nil || string(o.Data) != "3456" || o.Size != int64(len(text)) {
+		t.Errorf("a part without its tag: got %q of %d, %v", o.Data, o.Size, err)
+	}
 	_, err := t.get("b", bucket.Range{Offset: 3, Length: 4}, "")
 	t.wantError("get a part of what is missing", err, bucket.ErrNotFound)
 }

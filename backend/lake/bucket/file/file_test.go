@@ -259,3 +259,25 @@ func TestOldTemporariesAreRemoved(t *testing.T) {
 	}
 	wantData(t, openBucket(t, dir, nil), "a/b/c", "one")
 }
+
+// A part whose tag is of no use is read alone, however large the object is.
+func TestPartOfALargeObject(t *testing.T) {
+	dir := t.TempDir()
+	b, err := file.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	const size = 1 << 40
+	f, err := os.Create(filepath.Join(dir, "a"))
+	if err == nil {
+		err = errors.Join(f.Truncate(size), f.Close())
+	}
+	if err != nil {
+		t.Skip("no file can be so large here:", err)
+	}
+	o, err := b.Get(t.Context(), "a", bucket.Range{Offset: size - 3, Length: 8, Max: size, Untagged: true}, "")
+	if err != nil || string(o.Data) != "\x00\x00\x00" || o.Size != size {
+		t.Errorf("got %q of %d, %v", o.Data, o.Size, err)
+	}
+}

@@ -1,11 +1,14 @@
 package s3_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -196,6 +199,36 @@ func TestRanges(t *testing.T) {
 			if got := s.seen()[0].Header.Get("Range"); got != test.header {
 				t.Errorf("%s %+v: Range is %q, want %q", name, test.part, got, test.header)
 			}
+		}
+	}
+}
+
+// A service that ignores Range sends all of a large object, with or without its length.
+// No more than the part is held.
+func TestPartOfALargeObject(t *testing.T) {
+	const size, offset = 64 << 20, 40 << 20
+	all := bytes.Repeat([]byte("0123456789abcdef"), size/16)
+	for name, announce := range map[string]bool{"announced": true, "not announced": false} {
+		s := newService(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("ETag", `"1"`)
+			if announce {
+				w.Header().Set("Content-Length", strconv.Itoa(size))
+			}
+			w.Write(all)
+		})
+		b := s.open()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		o, err := b.Get(t.Context(), "a", bucket.Range{Offset: offset, Length: 4, Max: size}, "")
+		runtime.ReadMemStats(&after)
+		if err != nil || string(o.Data) != "0123" || o.Size != size {
+			t.Errorf("%s: got %q of %d, %v", name, o.Data, o.Size, err)
+		}
+		if grown := after.TotalAlloc - before.TotalAlloc; grown > 8<<20 {
+			t.Errorf("%s: it took %d bytes of memory", name, grown)
+		}
+		if _, err := b.Get(t.Context(), "a", bucket.Range{Length: 4, Max: size - 1}, ""); !errors.Is(err, bucket.ErrTooLarge) {
+			t.Errorf("%s: got %v, want that it is too large", name, err)
 		}
 	}
 }
