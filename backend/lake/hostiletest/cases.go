@@ -13,6 +13,7 @@ type Case struct {
 	Name  string
 	Plant func(l Lake) string // returns the key that an error must name
 	Want  string              // what else it says
+	Fits  bool                // it is not larger than such an object may be, so it is read
 }
 
 // Large is how many bytes the objects have that are large.
@@ -29,27 +30,27 @@ func files() []Case {
 			path := l.File()
 			l.Write(path, append(l.Read(path), make([]byte, Large)...))
 			return path
-		}, "at most"},
+		}, "at most", false},
 		{"a dictionary that unfolds to a gigabyte", func(l Lake) string {
 			return l.Plant(l.parquet(parquettest.Entities{Rows: 16 << 10, Fields: long, SameKey: true, Dictionary: true}), 16<<10)
-		}, "has a dictionary"},
+		}, "has a dictionary", false},
 		{"pages that unfold to a gigabyte", func(l Lake) string {
 			return l.Plant(l.parquet(parquettest.Entities{Rows: 16 << 10, Fields: long}), 16<<10)
-		}, "unfolds to more than"},
+		}, "unfolds to more than", false},
 		{"few bytes that are said to hold ten million rows", func(l Lake) string {
 			return l.Plant(l.parquet(parquettest.Entities{Rows: 1 << 20, Fields: "{}", SameKey: true}), 10_000_000)
-		}, "cannot hold 10000000 rows"},
+		}, "cannot hold 10000000 rows", false},
 		{"another number of rows than there are", func(l Lake) string {
 			return l.Plant(l.parquet(parquettest.Entities{Rows: 100, Fields: `{"id":"k"}`}), 101)
-		}, "it has 100 rows, not 101"},
+		}, "it has 100 rows, not 101", false},
 		{"a file that is not what its manifest says", func(l Lake) string {
 			path := l.File()
 			body := l.Read(path)
 			body[len(body)/2] ^= 1
 			l.Write(path, body)
 			return path
-		}, "bytes that are not"},
-		{"a file that is missing", func(l Lake) string { return l.drop(l.File()) }, "it is missing"},
+		}, "bytes that are not", false},
+		{"a file that is missing", func(l Lake) string { return l.drop(l.File()) }, "it is missing", false},
 	}
 }
 
@@ -59,6 +60,17 @@ func (l Lake) parquet(e parquettest.Entities) []byte {
 	data, err := e.File()
 	l.must(err)
 	return data
+}
+
+// stuff puts many elements at the beginning of a list of the newest manifest.
+func (l Lake) stuff(list, element string, times int) (path string) {
+	l.Helper()
+	path = l.Manifest()
+	body, _, _ := bytes.Cut(l.Read(path), []byte(`,"checksum"`))
+	body = append(bytes.TrimSuffix(body, []byte("}")), '}')
+	begin := []byte(`"` + list + `":[`)
+	l.Write(path, seal(bytes.Replace(body, begin, append(bytes.Clone(begin), strings.Repeat(element, times)...), 1)))
+	return path
 }
 
 func (l Lake) drop(key string) string {
@@ -78,51 +90,36 @@ func documents() []Case {
 	}
 	head := func(Lake) string { return HeadKey }
 	return []Case{
-		{"a head that is large", large(head), fmt.Sprint(Large)},
-		{"a manifest that is large", large(Lake.Manifest), fmt.Sprint(Large)},
-		{"a catalog that is large", large(Lake.Catalog), fmt.Sprint(Large)},
-		{"a list of nothing", func(l Lake) string {
-			path := l.Manifest()
-			l.Write(path, bytes.Replace(l.Read(path), []byte(`"commits":[`), append([]byte(`"commits":[`), bytes.Repeat([]byte("{},"), 1<<20)...), 1))
-			return path
-		}, "too short to be any"},
-		{"a list of files that say next to nothing", func(l Lake) string {
-			path := l.Manifest()
-			l.Write(path, bytes.Replace(l.Read(path), []byte(`"files":[`), append([]byte(`"files":[`), bytes.Repeat([]byte(`{"path":"1234"},`), 60<<16)...), 1))
-			return path
-		}, "too short to be any"},
+		{"a head that is large", large(head), fmt.Sprint(Large), false},
+		{"a manifest that is large", large(Lake.Manifest), fmt.Sprint(Large), false},
+		{"a catalog that is large", large(Lake.Catalog), fmt.Sprint(Large), false},
+		{"a list of nothing", func(l Lake) string { return l.stuff("commits", "{},", 1<<20) }, "too short to be any", true},
+		{"a list of files that say next to nothing", func(l Lake) string { return l.stuff("files", `{"path":"1234"},`, 60<<16) }, "too short to be any", true},
 		{"many lists of nothing", func(l Lake) string {
-			path := l.Manifest()
-			touched := append([]byte(`{"touched":[`), append(bytes.Repeat([]byte("{},"), 4000), "{}]},"...)...)
-			l.Write(path, bytes.Replace(l.Read(path), []byte(`"commits":[`), append([]byte(`"commits":[`), bytes.Repeat(touched, 5<<10)...), 1))
-			return path
-		}, "too short to be any"},
+			return l.stuff("commits", `{"touched":[`+strings.Repeat("{},", 4000)+"{}]},", 5<<10)
+		}, "too short to be any", true},
 		{"lists in lists", func(l Lake) string {
 			path := l.Manifest()
 			l.Write(path, bytes.Repeat([]byte("["), 60<<20))
 			return path
-		}, "it is not JSON"},
+		}, "it is not JSON", true},
 		{"files as long as real ones", func(l Lake) string {
-			path := l.Manifest()
 			file := fmt.Sprintf(`{"content_sha256":"%064d","path":"commits/%0100d"},`, 0, 0)
-			body, _, _ := bytes.Cut(l.Read(path), []byte(`,"checksum"`))
-			body = bytes.Replace(body, []byte(`"files":[`), append([]byte(`"files":[`), bytes.Repeat([]byte(file), (60<<20)/len(file))...), 1)
-			l.Write(path, seal(append(body, '}')))
-			return path
-		}, "is a file of"},
+			return l.stuff("files", file, (60<<20)/len(file))
+		}, "is a file of", true},
 		{"a head without a checksum and with another commit", func(l Lake) string {
 			l.Edit(HeadKey, func(h Document) { h["commit_id"] = 99 })
 			body := l.Read(HeadKey)
 			l.Write(HeadKey, append(bytes.Clone(body[:bytes.LastIndex(body, []byte(`,"checksum"`))]), '}'))
 			return HeadKey
-		}, "checksum"},
+		}, "checksum", false},
 		{"a head with another commit", func(l Lake) string {
 			return l.Edit(HeadKey, func(h Document) { h["commit_id"] = 99 })
-		}, "commit 99"},
+		}, "commit 99", false},
 		{"a catalog with a version below zero", func(l Lake) string {
 			return l.Edit(l.Catalog(), func(c Document) { c.First("types")["schema_version_id"] = -1 })
-		}, "version -1"},
-		{"a manifest that is missing", func(l Lake) string { return l.drop(l.Manifest()) }, "it is missing"},
-		{"a catalog that is missing", func(l Lake) string { return l.drop(l.Catalog()) }, "it is missing"},
+		}, "version -1", false},
+		{"a manifest that is missing", func(l Lake) string { return l.drop(l.Manifest()) }, "it is missing", false},
+		{"a catalog that is missing", func(l Lake) string { return l.drop(l.Catalog()) }, "it is missing", false},
 	}
 }
