@@ -79,7 +79,6 @@ func (c *checker) fetch(f *fileEntry, to sink) (there, fits bool, err error) {
 		return false, false, err
 	}
 	defer c.b.files.room.Release(size)
-	var seen looks
 	var broken error // the sink
 	there, err = c.settle(f.Path, func() (done bool, err error) {
 		came, err := c.b.log.fetchOnce(c.ctx, f, to, &broken)
@@ -89,7 +88,7 @@ func (c *checker) fetch(f *fileEntry, to sink) (there, fits bool, err error) {
 		fits = err == nil
 		switch {
 		case came != "":
-			return seen.stays(came, err), nil
+			return c.b.log.bad.damaged(f.Path, came, err) >= sameLooks, nil
 		case errors.Is(err, errPartly):
 			return false, nil
 		}
