@@ -8,7 +8,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/exec"
 )
 
@@ -24,10 +23,10 @@ type reader struct {
 // backend answers alone; otherwise rows are upgraded first, and the rest is done
 // in process.
 func (r reader) scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
-	if err := r.checkEnds(q, nil); err != nil {
+	if err := r.checkEnds(q, q.Ends()); err != nil {
 		return failed[onto.Version](err)
 	}
-	if r.native(q, nil) {
+	if r.native(q, q.Ends()) {
 		return freshly(ctx, r.s, r.t, r.s.b.Scan(ctx, q))
 	}
 	return freshly(ctx, r.s, r.t, exec.Select(q, r.rows(ctx, q), r.endpoints(ctx, q)))
@@ -35,11 +34,10 @@ func (r reader) scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Versi
 
 // aggregate answers an aggregation.
 func (r reader) aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
-	operands := append(a.By[:len(a.By):len(a.By)], a.Compute...)
-	if err := r.checkEnds(&a.Query, operands); err != nil {
+	if err := r.checkEnds(&a.Query, a.Ends()); err != nil {
 		return failed[onto.Group](err)
 	}
-	if r.native(&a.Query, operands) {
+	if r.native(&a.Query, a.Ends()) {
 		return freshly(ctx, r.s, r.t, r.s.b.Aggregate(ctx, a))
 	}
 	return freshly(ctx, r.s, r.t, exec.Aggregate(a, r.rows(ctx, &a.Query), r.endpoints(ctx, &a.Query)))
@@ -74,41 +72,22 @@ func (r reader) find(ctx context.Context, id onto.Identity, at int64) (onto.Vers
 	return v, c.upgrade(ctx, &v, c.of(&v, at), r.s.opts.UpgradeTimeout)
 }
 
-// native reports whether the backend can answer alone. Operands are looked at
-// besides the query's own.
-func (r reader) native(q *backend.Query, operands []onto.Operand) bool {
+// native reports whether the backend can answer a question alone that looks at
+// these endpoints.
+func (r reader) native(q *backend.Query, ends backend.Ends) bool {
 	if r.stored {
 		return true
 	}
 	if c := r.t.chain; c != nil && !c.native(q) {
 		return false
 	}
-	left, right := r.ends(q, operands)
-	return (!left || r.s.nativeEnd(r.t.schema.Left, q)) && (!right || r.s.nativeEnd(r.t.schema.Right, q))
-}
-
-// ends reports which endpoints a query and operands look at.
-func (r reader) ends(q *backend.Query, operands []onto.Operand) (left, right bool) {
-	if r.t.schema.Kind != onto.KindRelation {
-		return false, false
-	}
-	left, right = filter.UsesEndpoints(q.Where)
-	for _, o := range q.Order {
-		left, right = left || o.Operand.Side == onto.LeftSide, right || o.Operand.Side == onto.RightSide
-	}
-	for _, o := range operands {
-		left, right = left || o.Side == onto.LeftSide, right || o.Side == onto.RightSide
-	}
-	return left, right
+	return (!ends.Left || r.s.nativeEnd(r.t.schema.Left, q)) && (!ends.Right || r.s.nativeEnd(r.t.schema.Right, q))
 }
 
 // checkEnds refuses a history as stored whose endpoints had several names: one
 // question cannot be about both.
-func (r reader) checkEnds(q *backend.Query, operands []onto.Operand) error {
-	if !r.stored || q.Mode != backend.History {
-		return nil
-	}
-	if left, right := r.ends(q, operands); !left && !right {
+func (r reader) checkEnds(q *backend.Query, ends backend.Ends) error {
+	if !r.stored || q.Mode != backend.History || !ends.Any() {
 		return nil
 	}
 	for _, was := range r.t.ends {
@@ -232,11 +211,14 @@ func (r reader) explain(ctx context.Context, q *backend.Query, a *backend.Aggreg
 	if !ok {
 		return backend.Explanation{}, onto.Errorf(onto.Unsupported, "this backend cannot explain its answers")
 	}
-	asked, operands := q, []onto.Operand(nil)
+	asked := q
+	var ends backend.Ends
 	if a != nil {
-		asked, operands = &a.Query, append(a.By[:len(a.By):len(a.By)], a.Compute...)
+		asked, ends = &a.Query, a.Ends()
+	} else {
+		ends = q.Ends()
 	}
-	if r.native(asked, operands) {
+	if r.native(asked, ends) {
 		return explainer.Explain(ctx, q, a)
 	}
 	var e backend.Explanation

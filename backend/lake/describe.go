@@ -66,7 +66,7 @@ func (b *Backend) countMode(ctx context.Context, s *shelf, t onto.TypeName, mode
 		Query:   backend.Query{Kind: t.Kind, Type: t.Name, Mode: mode, At: s.tip.head.CommitID},
 		Compute: []onto.Operand{onto.Count()},
 	}
-	c := s.scopeOf(&a.Query, a.Compute)
+	c := s.scopeOf(&a.Query, a.Ends())
 	defer c.close()
 	for g, err := range b.choose(c).aggregate(ctx, a, c) {
 		if err != nil {

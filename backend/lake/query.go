@@ -11,7 +11,6 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/duck"
-	"github.com/ontologia/onto/filter"
 )
 
 // Get implements [backend.Backend].
@@ -61,21 +60,17 @@ type table struct {
 }
 
 // scopeOf finds the files that a query is about.
-func (s *shelf) scopeOf(q *backend.Query, operands []onto.Operand) *scope {
+func (s *shelf) scopeOf(q *backend.Query, ends backend.Ends) *scope {
 	at, since := s.reach(q.At), int64(0)
 	if q.Mode == backend.History {
 		since = q.Since
 	}
 	c := &scope{shelf: s, own: s.table(q.TypeName(), since, at)}
-	if q.Kind != onto.KindRelation {
-		return c
-	}
-	left, right := s.endpoints(q)
-	atLeft, atRight := looksAt(q, operands)
-	if atLeft {
+	left, right := s.endTypes(q)
+	if ends.Left {
 		c.left = s.table(onto.TypeName{Kind: onto.KindEntity, Name: left}, 0, at)
 	}
-	if atRight {
+	if ends.Right {
 		c.right = s.table(onto.TypeName{Kind: onto.KindEntity, Name: right}, 0, at)
 	}
 	return c
@@ -131,35 +126,12 @@ func (c *scope) close() {
 	}
 }
 
-// endpoints returns the types of a relation's endpoints: those a query tells,
-// otherwise those the relation's type was registered with.
-func (s *shelf) endpoints(q *backend.Query) (left, right string) {
+// endTypes returns the types of a relation's endpoints.
+func (s *shelf) endTypes(q *backend.Query) (left, right string) {
 	if v := s.types.newest(q.TypeName()); v != nil {
-		left, right = v.Schema.Left, v.Schema.Right
+		return q.EndTypes(&v.Schema)
 	}
-	if q.Left != nil {
-		left = q.Left.Name
-	}
-	if q.Right != nil {
-		right = q.Right.Name
-	}
-	return left, right
-}
-
-// looksAt reports whether a question is about the left or the right endpoint.
-func looksAt(q *backend.Query, operands []onto.Operand) (left, right bool) {
-	left, right = filter.UsesEndpoints(q.Where)
-	look := func(o onto.Operand) {
-		left = left || o.Side == onto.LeftSide
-		right = right || o.Side == onto.RightSide
-	}
-	for _, o := range q.Order {
-		look(o.Operand)
-	}
-	for _, o := range operands {
-		look(o)
-	}
-	return left, right
+	return q.EndTypes(nil)
 }
 
 // engine answers questions about files.
@@ -231,7 +203,7 @@ func (r *reader) doubt(c *scope, err error) bool {
 // Scan implements [backend.Backend].
 func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
 	return question(ctx, b, func(s *shelf) (*scope, iter.Seq2[onto.Version, error]) {
-		c := s.scopeOf(q, nil)
+		c := s.scopeOf(q, q.Ends())
 		return c, b.choose(c).scan(ctx, q, c)
 	})
 }
@@ -239,7 +211,7 @@ func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Ver
 // Aggregate implements [backend.Backend].
 func (b *Backend) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
 	return question(ctx, b, func(s *shelf) (*scope, iter.Seq2[onto.Group, error]) {
-		c := s.scopeOf(&a.Query, slices.Concat(a.By, a.Compute))
+		c := s.scopeOf(&a.Query, a.Ends())
 		return c, b.choose(c).aggregate(ctx, a, c)
 	})
 }
@@ -310,9 +282,9 @@ func (b *Backend) Explain(ctx context.Context, q *backend.Query, a *backend.Aggr
 	}
 	var c *scope
 	if a != nil {
-		c = s.scopeOf(&a.Query, slices.Concat(a.By, a.Compute))
+		c = s.scopeOf(&a.Query, a.Ends())
 	} else {
-		c = s.scopeOf(q, nil)
+		c = s.scopeOf(q, q.Ends())
 	}
 	defer c.close()
 	x, err := b.choose(c).explain(ctx, q, a, c)

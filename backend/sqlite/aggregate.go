@@ -66,7 +66,7 @@ func (r *reading) aggregation(t *table, a *backend.Aggregation) (*question, erro
 	if slices.ContainsFunc(a.Compute, unknownFunc) {
 		return r.plainQuestion(t, &q, "an unknown aggregate")
 	}
-	return r.question(t, &q, slices.Concat(a.By, a.Compute)...)
+	return r.question(t, &q, a.Ends(), slices.Concat(a.By, a.Compute)...)
 }
 
 func unknownFunc(o onto.Operand) bool {

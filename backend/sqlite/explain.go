@@ -37,7 +37,7 @@ func (b *Backend) Explain(ctx context.Context, q *backend.Query, a *backend.Aggr
 // explained is the statements that are asked, and says what is done after them.
 func (b *Backend) explained(r *reading, q *backend.Query, a *backend.Aggregation, e *backend.Explanation) ([]sqlgen.Part, error) {
 	if a == nil {
-		question, err := r.question(b.table(q.Kind), q)
+		question, err := r.question(b.table(q.Kind), q, q.Ends())
 		if err != nil {
 			return nil, err
 		}

@@ -95,7 +95,7 @@ func (b *Backend) beginRead(ctx context.Context, c *conn) (*reading, error) {
 func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
 	return exec.Pushed(func(push func(onto.Version) error) error {
 		return b.read(ctx, q.Mode == backend.State, func(r *reading) error {
-			a, err := r.question(b.table(q.Kind), q)
+			a, err := r.question(b.table(q.Kind), q, q.Ends())
 			if err != nil {
 				return err
 			}

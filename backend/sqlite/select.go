@@ -6,7 +6,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
@@ -23,8 +22,9 @@ type question struct {
 	plain string
 }
 
-// question prepares a query. The operands are computed as well.
-func (r *reading) question(t *table, q *backend.Query, operands ...onto.Operand) (*question, error) {
+// question prepares a query that looks at these endpoints. The operands are
+// computed as well.
+func (r *reading) question(t *table, q *backend.Query, ends backend.Ends, operands ...onto.Operand) (*question, error) {
 	a, err := r.plainQuestion(t, q, "")
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (r *reading) question(t *table, q *backend.Query, operands ...onto.Operand)
 	if a.plain = r.whyPlain(a, operands, search); a.plain != "" {
 		return a, nil
 	}
-	if err := r.joinEndpoints(a, operands); err != nil {
+	if err := r.joinEndpoints(a, ends); err != nil {
 		return nil, err
 	}
 	a.scope.Dialect = sqlgen.SQLite{}
@@ -143,26 +143,18 @@ func hasTextKey(s *onto.Schema) bool {
 }
 
 // joinEndpoints adds the endpoints that the question looks at.
-func (r *reading) joinEndpoints(a *question, operands []onto.Operand) error {
-	left, right := filter.UsesEndpoints(a.q.Where)
-	for _, o := range a.q.Order {
-		operands = append(operands, o.Operand)
-	}
-	for _, o := range operands {
-		left = left || o.Side == onto.LeftSide
-		right = right || o.Side == onto.RightSide
-	}
-	if !left && !right || a.q.Kind != onto.KindRelation {
+func (r *reading) joinEndpoints(a *question, ends backend.Ends) error {
+	if !ends.Any() {
 		return nil
 	}
 	leftType, rightType, err := r.endTypes(a.q)
 	if err != nil {
 		return err
 	}
-	if left {
+	if ends.Left {
 		a.scope.Left = r.joinEndpoint(a, onto.LeftSide, leftType, a.q.Left)
 	}
-	if right {
+	if ends.Right {
 		a.scope.Right = r.joinEndpoint(a, onto.RightSide, rightType, a.q.Right)
 	}
 	return nil
@@ -180,19 +172,20 @@ func (r *reading) joinEndpoint(a *question, side onto.Side, typ string, s *onto.
 
 // endTypes returns the types of a relation's endpoints.
 func (r *reading) endTypes(q *backend.Query) (left, right string, err error) {
-	if q.Left != nil && q.Right != nil {
-		return q.Left.Name, q.Right.Name, nil
-	}
-	if q.Schema != nil {
-		return q.Schema.Left, q.Schema.Right, nil
-	}
-	all, err := readSchemas(r.conn)
-	for _, v := range all {
-		if v.Schema.Kind == onto.KindRelation && v.Schema.Name == q.Type {
-			left, right = v.Schema.Left, v.Schema.Right
+	relation := q.Schema
+	if relation == nil && (q.Left == nil || q.Right == nil) {
+		all, err := readSchemas(r.conn)
+		if err != nil {
+			return "", "", err
+		}
+		for _, v := range all {
+			if v.Schema.TypeName() == q.TypeName() {
+				relation = &v.Schema
+			}
 		}
 	}
-	return left, right, err
+	left, right = q.EndTypes(relation)
+	return left, right, nil
 }
 
 // search is the condition that a version has the words, by the index of words;

@@ -31,7 +31,7 @@ func may() map[string][]string {
 		"internal/iofault":  {},
 		"internal/volume":   {"."},
 		"internal/codec":    {},
-		"backend":           {".", "internal/codec"},
+		"backend":           {".", "filter", "internal/codec"},
 		"filter":            {".", "internal/codec"},
 		"filter/filtertest": {".", "backend", "filter", "internal/codec", "pgregory.net/rapid"},
 		"internal/jq":       {"internal/codec", "github.com/itchyny/gojq"},

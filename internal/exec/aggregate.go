@@ -41,7 +41,7 @@ func gather(a *backend.Aggregation, versions iter.Seq2[onto.Version, error], end
 	if err := checkCompute(a.Compute); err != nil {
 		return nil, err
 	}
-	s := newSelection(&a.Query, slices.Concat(a.By, a.Compute), ends)
+	s := newSelection(&a.Query, a.Ends(), ends)
 	groups := map[string]*group{}
 	if len(a.By) == 0 {
 		groups[""] = newGroup(nil, a.Compute)

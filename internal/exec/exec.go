@@ -25,7 +25,7 @@ type Endpoints func(v *onto.Version) (left, right json.RawMessage, err error)
 // more than twice Offset and Limit together are kept, otherwise all.
 func Select(q *backend.Query, rows iter.Seq2[onto.Version, error], ends Endpoints) iter.Seq2[onto.Version, error] {
 	return func(yield func(onto.Version, error) bool) {
-		s := newSelection(q, nil, ends)
+		s := newSelection(q, q.Ends(), ends)
 		if err := s.checkAfter(); err != nil {
 			yield(onto.Version{}, err)
 			return
@@ -58,21 +58,14 @@ type selection struct {
 	q      *backend.Query
 	where  *filter.Matcher
 	search []onto.Operand // the fields with words
-	ends   Endpoints      // nil if nobody looks at them
+	ends   Endpoints      // nil if the question does not look at them
 }
 
-// newSelection prepares a query of which the operands are computed as well.
-func newSelection(q *backend.Query, operands []onto.Operand, ends Endpoints) *selection {
+// newSelection prepares a query. Looked is the endpoints that the question looks
+// at.
+func newSelection(q *backend.Query, looked backend.Ends, ends Endpoints) *selection {
 	s := &selection{q: q, where: filter.Compile(q.Where)}
-	left, right := filter.UsesEndpoints(q.Where)
-	for _, o := range q.Order {
-		operands = append(operands, o.Operand)
-	}
-	for _, o := range operands {
-		left = left || o.Side == onto.LeftSide
-		right = right || o.Side == onto.RightSide
-	}
-	if left || right {
+	if looked.Any() {
 		s.ends = ends
 	}
 	if q.Schema != nil && len(q.Search) > 0 {

@@ -13,7 +13,8 @@ import (
 
 // PlaceOf returns the place of a version in the answer to a query.
 func PlaceOf(q *backend.Query, v *onto.Version, ends Endpoints) (backend.Place, error) {
-	s := newSelection(&backend.Query{Order: q.Order}, nil, ends)
+	order := &backend.Query{Kind: q.Kind, Order: q.Order}
+	s := newSelection(order, order.Ends(), ends)
 	var r row
 	if err := s.read(&r, *v); err != nil {
 		return backend.Place{}, err

@@ -47,7 +47,7 @@ func (e *Engine) Aggregate(ctx context.Context, a *backend.Aggregation, own, lef
 func newAggregation(a *backend.Aggregation, own, left, right *Source) *question {
 	q := a.Query
 	q.Order, q.After, q.Offset, q.Limit = nil, nil, 0, 0
-	question := newQuestion(&q, own, left, right, slices.Concat(a.By, a.Compute))
+	question := newQuestion(&q, a.Ends(), own, left, right)
 	question.ends, question.unordered = true, true
 	return question
 }

@@ -30,7 +30,7 @@ func (e *Engine) Explain(ctx context.Context, q *backend.Query, a *backend.Aggre
 // reports false if there are no rows to ask about.
 func explained(q *backend.Query, a *backend.Aggregation, own, left, right *Source, x *backend.Explanation) (sqlgen.Part, bool) {
 	if a == nil {
-		question := newQuestion(q, own, left, right, nil)
+		question := newQuestion(q, q.Ends(), own, left, right)
 		x.Process = question.process()
 		return question.statement(), question.own.exists()
 	}

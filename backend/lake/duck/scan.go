@@ -30,11 +30,11 @@ func pushAll[T any](ctx context.Context, seq iter.Seq2[T, error], push func(T) e
 
 // Scan yields the versions a query asks for. It means what Scan of
 // backend.Backend means. Left and right are the sources of a relation's
-// endpoints; nil if nobody looks at them.
+// endpoints; nil if the query does not look at them.
 func (e *Engine) Scan(ctx context.Context, q *backend.Query, own, left, right *Source) iter.Seq2[onto.Version, error] {
 	return exec.Pushed(func(push func(onto.Version) error) error {
 		return answer(ctx, e, versionForm(), func(c *conn, push func(onto.Version) error) error {
-			a := newQuestion(q, own, left, right, nil)
+			a := newQuestion(q, q.Ends(), own, left, right)
 			a.engine = e
 			if a.whole() {
 				return a.versions(ctx, c, nil, push)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
@@ -29,15 +28,20 @@ type question struct {
 	divisions int  // how often the answer was divided to be asked for in parts
 }
 
-// newQuestion prepares a query. The operands are computed as well.
-func newQuestion(q *backend.Query, own, left, right *Source, operands []onto.Operand) *question {
+// newQuestion prepares a query that looks at these endpoints.
+func newQuestion(q *backend.Query, ends backend.Ends, own, left, right *Source) *question {
 	a := &question{q: q}
 	a.own = view{Source: own, at: own.reach(q.At), fields: map[string]bool{}}
 	if q.Mode == backend.History {
 		a.own.since = q.Since
 	}
 	a.narrow()
-	a.lookAtEnds(left, right, operands)
+	if ends.Left && left != nil {
+		a.left = a.end(left, q.LeftKeys)
+	}
+	if ends.Right && right != nil {
+		a.right = a.end(right, q.RightKeys)
+	}
 	a.scope = sqlgen.Scope{Dialect: a.dialect, Own: a.own.document("v", q.Schema)}
 	if a.left.exists() {
 		a.scope.Left = a.left.document("le", q.Left)
@@ -49,27 +53,6 @@ func newQuestion(q *backend.Query, own, left, right *Source, operands []onto.Ope
 	a.sort()
 	a.ends = !a.filters || !a.sorts
 	return a
-}
-
-// lookAtEnds notes which endpoints the question looks at.
-func (a *question) lookAtEnds(left, right *Source, operands []onto.Operand) {
-	needLeft, needRight := filter.UsesEndpoints(a.q.Where)
-	for _, o := range a.q.Order {
-		operands = append(operands, o.Operand)
-	}
-	for _, o := range operands {
-		needLeft = needLeft || o.Side == onto.LeftSide
-		needRight = needRight || o.Side == onto.RightSide
-	}
-	if a.q.Kind != onto.KindRelation {
-		return
-	}
-	if needLeft && left != nil {
-		a.left = a.end(left, a.q.LeftKeys)
-	}
-	if needRight && right != nil {
-		a.right = a.end(right, a.q.RightKeys)
-	}
 }
 
 func (a *question) end(s *Source, keys []string) view {
