@@ -99,8 +99,7 @@ const pastPays = 20
 // if there are many identities for each version that came later. Rows of other
 // programs are not told apart there.
 func (r *reading) prefersPast(t *table, q *backend.Query) (bool, error) {
-	byKey := &question{t: t, q: q, source: source{keys: "c"}}
-	few := len(byKey.keyTerms()) > 0 || q.Limit > 0 && q.Where == nil && len(q.Order) == 0
+	few := len(sqlgen.Narrow(q)) > 0 || q.Limit > 0 && q.Where == nil && len(q.Order) == 0
 	if few || r.foreign.until > 0 || r.format < 2 {
 		return false, nil
 	}

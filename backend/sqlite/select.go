@@ -102,44 +102,13 @@ func (r *reading) canonicalUntil(commit int64) bool {
 	return r.foreign.until == 0 && (commit <= r.foreign.covered || r.foreign.covers())
 }
 
-// keyTerms narrows down the identities. What the filter says about keys is said
-// again where the primary key can use it.
+// keyTerms narrows down the identities.
 func (a *question) keyTerms() []sqlgen.Part {
-	q := a.q
 	var terms []sqlgen.Part
-	add := func(column string, keys []string) {
-		if keys != nil {
-			terms = append(terms, sqlgen.SQL("?.? IN (SELECT value FROM json_each(?))",
-				raw(a.source.keys), raw(column), sqlgen.SQLite{}.Texts(keys)))
-		}
+	for _, n := range sqlgen.Narrow(a.q) {
+		terms = append(terms, sqlgen.SQLite{}.Among(raw(a.source.keys+"."+n.Column), n.Keys))
 	}
-	pin := func(column string, side onto.Side, s *onto.Schema) {
-		if s == nil || !hasTextKey(s) {
-			return
-		}
-		if keys, ok := sqlgen.Pinned(q.Where, side, s.Key); ok {
-			if len(keys) == 1 {
-				terms = append(terms, sqlgen.SQL("?.? = ?", raw(a.source.keys), raw(column), keys[0]))
-				return
-			}
-			add(column, keys)
-		}
-	}
-	if q.Kind == onto.KindEntity {
-		add("entity_key", q.Keys)
-		pin("entity_key", onto.OwnSide, q.Schema)
-		return terms
-	}
-	add("left_key", q.LeftKeys)
-	add("right_key", q.RightKeys)
-	pin("left_key", onto.LeftSide, q.Left)
-	pin("right_key", onto.RightSide, q.Right)
 	return terms
-}
-
-func hasTextKey(s *onto.Schema) bool {
-	f, ok := s.Field(s.Key)
-	return ok && s.Kind == onto.KindEntity && f.Type == onto.String
 }
 
 // joinEndpoints adds the endpoints that the question looks at.

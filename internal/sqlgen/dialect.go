@@ -31,6 +31,10 @@ type Dialect interface {
 	// fulfils a condition. The alias is free to be used.
 	Some(v Value, alias string, condition func(element Value) Part) Part
 
+	// Among is the condition that a column of text, which is not part of a JSON
+	// document, holds one of the texts.
+	Among(column Part, texts []string) Part
+
 	// Sort is what to sort by, one column after the other, so that values come
 	// in the order of onto.Order. What is null comes last if NULL does.
 	Sort(v Value) []Key

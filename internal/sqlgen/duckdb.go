@@ -284,7 +284,7 @@ func among[T any](v Value, expression Part, values []T) Part {
 	return SQL("? IN (SELECT unnest(?))", expression, values)
 }
 
-// Among is the condition that a column holds one of the texts.
+// Among implements [Dialect].
 func (DuckDB) Among(column Part, texts []string) Part {
 	if len(texts) == 0 {
 		return SQL("FALSE")

@@ -160,14 +160,17 @@ func appendElement(array []byte, v any) ([]byte, bool) {
 	return next, true
 }
 
-// Texts is a list of texts as the value of one placeholder, to be used as
-// IN (SELECT value FROM json_each(?)).
-func (SQLite) Texts(texts []string) string {
+// Among implements [Dialect]. Any number of texts takes one placeholder, and so
+// the statements are few.
+func (SQLite) Among(column Part, texts []string) Part {
+	if len(texts) == 1 {
+		return SQL("? = ?", column, texts[0])
+	}
 	array := []byte{'['}
 	for _, t := range texts {
 		array, _ = appendElement(array, t)
 	}
-	return string(append(array, ']'))
+	return SQL("? IN (SELECT value FROM json_each(?))", column, string(append(array, ']')))
 }
 
 // IsString implements [Dialect].

@@ -53,7 +53,7 @@ func (d *difference) changes(ctx context.Context, c *conn, push func(onto.Change
 // divided asks for one part after the other.
 func (d *difference) divided(ctx context.Context, c *conn, push func(onto.Change) error) error {
 	touched := view{Source: d.Source, since: d.from, at: d.to, keys: d.within}
-	parts, err := c.divide(ctx, keyColumns(d.Kind)[0], touched.history())
+	parts, err := c.divide(ctx, sqlgen.KeyColumns(d.Kind)[0], touched.history())
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (d *difference) divided(ctx context.Context, c *conn, push func(onto.Change
 // change reads a row.
 func (d *difference) change(r *rows) (onto.Change, bool) {
 	after := readVersion(r, 0, d.Kind, d.Type)
-	i := len(keyColumns(d.Kind)) + versionWidth
+	i := len(sqlgen.KeyColumns(d.Kind)) + versionWidth
 	if r.null(i) {
 		return backend.Difference(nil, &after)
 	}
@@ -85,7 +85,7 @@ func (d *difference) change(r *rows) (onto.Change, bool) {
 func (d *difference) statement() sqlgen.Part {
 	before := view{Source: d.Source, at: d.from, keys: d.within}
 	after := view{Source: d.Source, since: d.from, at: d.to, keys: d.within}
-	keys := keyColumns(d.Kind)
+	keys := sqlgen.KeyColumns(d.Kind)
 	state := []string{"commit_id", "op", "schema_version_id", "fields_json"}
 	return sqlgen.SQL("SELECT ?, ?, ? FROM (?) z LEFT JOIN (?) a USING (?) ORDER BY ?",
 		raw(prefixed("z.", keys)), raw(prefixed("z.", state)), raw(prefixed("a.", state)),

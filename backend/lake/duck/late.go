@@ -27,7 +27,7 @@ type place struct {
 
 // late pushes the versions in the order of the question, their fields later.
 func (a *question) late(ctx context.Context, c *conn, ends *ended, push func(onto.Version) error) error {
-	columns := append(keyColumns(a.q.Kind), "commit_id")
+	columns := append(sqlgen.KeyColumns(a.q.Kind), "commit_id")
 	var places []place
 	limit := fewRows
 	fetch := func() error {
@@ -103,10 +103,10 @@ func (a *question) at(places []place) *question {
 	q.After = nil
 	part.q, part.where, part.unordered, part.divisions, part.ends = &q, nil, true, 1, true
 	part.own.keys = slices.Clone(a.own.keys)
-	for i, column := range keyColumns(q.Kind) {
+	for i, column := range sqlgen.KeyColumns(q.Kind) {
 		keys := make([]string, len(places))
 		for n := range places {
-			keys[n] = identityArgs(&places[n].Identity)[i].(string)
+			keys[n] = sqlgen.KeyValues(&places[n].Identity)[i].(string)
 		}
 		slices.Sort(keys)
 		part.own.narrow(column, slices.Compact(keys))

@@ -76,7 +76,7 @@ func (a *question) ask(ctx context.Context, c *conn, ends *ended, push func(onto
 	return c.each(ctx, a.statement(), func(r *rows) error {
 		v := readVersion(r, 0, a.q.Kind, a.q.Type)
 		if ends != nil {
-			i := len(keyColumns(a.q.Kind)) + versionWidth
+			i := len(sqlgen.KeyColumns(a.q.Kind)) + versionWidth
 			*ends = ended{fieldsOf(r, i), fieldsOf(r, i+1)}
 		}
 		return push(v)
@@ -110,7 +110,7 @@ const versionWidth = 4
 // readVersion reads a version from column i on.
 func readVersion(r *rows, i int, kind onto.Kind, typ string) onto.Version {
 	v := onto.Version{Identity: readIdentity(r, i, kind, typ)}
-	readState(r, i+len(keyColumns(kind)), &v)
+	readState(r, i+len(sqlgen.KeyColumns(kind)), &v)
 	return v
 }
 

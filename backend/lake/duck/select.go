@@ -63,36 +63,13 @@ func (a *question) end(s *Source, keys []string) view {
 	return v
 }
 
-// narrow narrows down the identities. What the filter says about keys is said
-// again where the newest commits are looked for.
+// narrow narrows down the identities.
 func (a *question) narrow() {
-	q := a.q
-	add := func(column string, keys []string) {
-		if keys != nil {
-			a.own.narrow(column, keys)
-		}
+	for _, n := range sqlgen.Narrow(a.q) {
+		a.own.narrow(n.Column, n.Keys)
 	}
-	pin := func(column string, side onto.Side, s *onto.Schema) {
-		if s == nil || s.Kind != onto.KindEntity {
-			return
-		}
-		if f, ok := s.Field(s.Key); ok && f.Type == onto.String {
-			if keys, ok := sqlgen.Pinned(q.Where, side, s.Key); ok {
-				add(column, keys)
-			}
-		}
-	}
-	if q.Kind == onto.KindEntity {
-		add("entity_key", q.Keys)
-		pin("entity_key", onto.OwnSide, q.Schema)
-	} else {
-		add("left_key", q.LeftKeys)
-		add("right_key", q.RightKeys)
-		pin("left_key", onto.LeftSide, q.Left)
-		pin("right_key", onto.RightSide, q.Right)
-	}
-	if q.Mode == backend.History && q.Identity != nil {
-		a.own.keys = append(a.own.keys, a.identityTerm(q.Identity))
+	if a.q.Mode == backend.History && a.q.Identity != nil {
+		a.own.keys = append(a.own.keys, a.identityTerm(a.q.Identity))
 	}
 }
 

@@ -14,14 +14,6 @@ import (
 // raw is SQL that is made of names from the layout and of what is written here.
 func raw(sql string) sqlgen.Part { return sqlgen.Part{SQL: sql} }
 
-// keyColumns is the columns of an identity within its type, in its order.
-func keyColumns(kind onto.Kind) []string {
-	if kind == onto.KindRelation {
-		return []string{"left_key", "right_key", "instance_key"}
-	}
-	return []string{"entity_key"}
-}
-
 // view is the part of a source that a question looks at.
 type view struct {
 	*Source
@@ -137,7 +129,7 @@ func literalPath(path string) string {
 
 // list is the columns that a question reads, with an alias before each.
 func (v *view) list(alias string) sqlgen.Part {
-	names := append(keyColumns(v.Kind), "commit_id", "op", "schema_version_id", "fields_json")
+	names := append(sqlgen.KeyColumns(v.Kind), "commit_id", "op", "schema_version_id", "fields_json")
 	for _, c := range v.typedColumns() {
 		names = append(names, quoteName(c.Name))
 	}
@@ -174,7 +166,7 @@ func (v *view) state() sqlgen.Part {
 // again for the rest, which is faster than to carry it along. Few rows are read
 // once.
 func (v *view) newest() sqlgen.Part {
-	keys := raw(strings.Join(keyColumns(v.Kind), ", "))
+	keys := raw(strings.Join(sqlgen.KeyColumns(v.Kind), ", "))
 	switch {
 	case v.Unique:
 		return v.history()

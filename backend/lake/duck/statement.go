@@ -68,7 +68,7 @@ func (a *question) whole() bool { return a.filters && a.sorts }
 
 // output is the columns of a version, and what the process needs of endpoints.
 func (a *question) output() sqlgen.Part {
-	columns := prefixed("v.", append(keyColumns(a.q.Kind), "commit_id", "op", "schema_version_id", "fields_json"))
+	columns := prefixed("v.", append(sqlgen.KeyColumns(a.q.Kind), "commit_id", "op", "schema_version_id", "fields_json"))
 	if !a.ends {
 		return raw(columns)
 	}
@@ -87,9 +87,9 @@ func prefixed(prefix string, names []string) string { return prefix + strings.Jo
 // tie is the columns of the order of the mode.
 func (a *question) tie() []string {
 	if a.q.Mode == backend.History {
-		return append([]string{"commit_id"}, keyColumns(a.q.Kind)...)
+		return append([]string{"commit_id"}, sqlgen.KeyColumns(a.q.Kind)...)
 	}
-	return keyColumns(a.q.Kind)
+	return sqlgen.KeyColumns(a.q.Kind)
 }
 
 // after is the condition that a row comes after the place, if there is one.
@@ -105,7 +105,7 @@ func (a *question) after() []sqlgen.Part {
 // mode: one column after the other, since a row is not compared as a whole in
 // files.
 func (a *question) afterTie(place *backend.Place) sqlgen.Part {
-	columns, values := a.tie(), identityArgs(&place.Identity)
+	columns, values := a.tie(), sqlgen.KeyValues(&place.Identity)
 	if a.q.TypeName() != place.Identity.TypeName() {
 		values = nil
 	}
@@ -128,12 +128,4 @@ func (a *question) beyondType(place *backend.Place) sqlgen.Part {
 		return sqlgen.SQL("TRUE")
 	}
 	return sqlgen.SQL("FALSE")
-}
-
-// identityArgs is the values of keyColumns.
-func identityArgs(id *onto.Identity) []any {
-	if id.Kind == onto.KindRelation {
-		return []any{id.Left, id.Right, id.Instance}
-	}
-	return []any{id.Key}
 }

@@ -1,0 +1,92 @@
+package sqlgen
+
+import (
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// KeyColumns is the columns of an identity within its type, in its order. They
+// are never NULL.
+func KeyColumns(k onto.Kind) []string {
+	if k == onto.KindRelation {
+		return []string{"left_key", "right_key", "instance_key"}
+	}
+	return []string{"entity_key"}
+}
+
+// KeyValues is what the columns hold for an identity.
+func KeyValues(id *onto.Identity) []any {
+	if id.Kind == onto.KindRelation {
+		return []any{id.Left, id.Right, id.Instance}
+	}
+	return []any{id.Key}
+}
+
+// Narrowed is a column of which the keys are known that it can hold.
+type Narrowed struct {
+	Column string
+	Keys   []string
+}
+
+// Narrow returns what a query says about keys. What its filter says about them
+// is said again, since the keys are what rows are found by.
+func Narrow(q *backend.Query) []Narrowed {
+	var list []Narrowed
+	listed := func(column string, keys []string) {
+		if keys != nil {
+			list = append(list, Narrowed{column, keys})
+		}
+	}
+	pinned := func(column string, side onto.Side, s *onto.Schema) {
+		if s == nil || s.Kind != onto.KindEntity {
+			return
+		}
+		if f, ok := s.Field(s.Key); ok && f.Type == onto.String {
+			if keys, ok := Pinned(q.Where, side, s.Key); ok {
+				listed(column, keys)
+			}
+		}
+	}
+	if q.Kind == onto.KindEntity {
+		listed("entity_key", q.Keys)
+		pinned("entity_key", onto.OwnSide, q.Schema)
+		return list
+	}
+	listed("left_key", q.LeftKeys)
+	listed("right_key", q.RightKeys)
+	pinned("left_key", onto.LeftSide, q.Left)
+	pinned("right_key", onto.RightSide, q.Right)
+	return list
+}
+
+// Pinned returns the strings of which a field must have one for a filter to be
+// true, as far as its outermost And tells. It reports false if that leaves the
+// field open.
+func Pinned(f onto.Filter, side onto.Side, field string) ([]string, bool) {
+	switch f := f.(type) {
+	case onto.And:
+		for _, each := range f {
+			if values, ok := Pinned(each, side, field); ok {
+				return values, true
+			}
+		}
+	case onto.Condition:
+		o := f.Operand
+		if o.Any || o.Side != side || len(o.Path) != 1 || o.Path[0] != field || f.Test != onto.Equal && f.Test != onto.In {
+			return nil, false
+		}
+		return textsAmong(f.Values), true
+	}
+	return nil, false
+}
+
+// textsAmong returns the strings among values. No string field has the others.
+func textsAmong(values []any) []string {
+	list := []string{}
+	for _, v := range values {
+		if s, ok := v.(string); ok {
+			list = append(list, s)
+		}
+	}
+	return list
+}
