@@ -112,31 +112,21 @@ func (a *question) keyTerms() []sqlgen.Part {
 }
 
 // joinEndpoints adds the endpoints that the question looks at.
-func (r *reading) joinEndpoints(a *question, ends backend.Ends) error {
-	if !ends.Any() {
+func (r *reading) joinEndpoints(a *question, looked backend.Ends) error {
+	if !looked.Any() {
 		return nil
 	}
-	leftType, rightType, err := r.endTypes(a.q)
+	left, right, err := r.endTypes(a.q)
 	if err != nil {
 		return err
 	}
-	if ends.Left {
-		a.scope.Left = r.joinEndpoint(a, onto.LeftSide, leftType, a.q.Left)
-	}
-	if ends.Right {
-		a.scope.Right = r.joinEndpoint(a, onto.RightSide, rightType, a.q.Right)
+	types := map[onto.Side]string{onto.LeftSide: left, onto.RightSide: right}
+	for _, e := range sqlgen.Ends(a.q, looked) {
+		name, _ := typeInSQL(types[e.Side], e.Schema)
+		a.source.from = sqlgen.Join("", a.source.from, a.source.ends.join(&e, name, a.source.keys+"."+e.Key))
+		*a.scope.Document(e.Side) = sqlgen.Document{Column: e.Alias + "." + a.source.ends.fields, Schema: e.Schema, Obeyed: r.obeyed(a)}
 	}
 	return nil
-}
-
-func (r *reading) joinEndpoint(a *question, side onto.Side, typ string, s *onto.Schema) sqlgen.Document {
-	ends, key, alias := &a.source.ends, a.source.keys+".left_key", "le"
-	if side == onto.RightSide {
-		key, alias = a.source.keys+".right_key", "re"
-	}
-	name, _ := typeInSQL(typ, s)
-	a.source.from = sqlgen.Join("", a.source.from, ends.join(name, key, alias, sqlgen.NeedsEnd(a.q.Where, side)))
-	return sqlgen.Document{Column: alias + "." + ends.fields, Schema: s, Obeyed: r.obeyed(a)}
 }
 
 // endTypes returns the types of a relation's endpoints.

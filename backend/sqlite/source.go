@@ -130,10 +130,11 @@ func endsAt(commit sqlgen.Part) endpoints {
 	}}
 }
 
-// join joins an endpoint. If it is not needed, rows stay where it does not exist.
-func (e *endpoints) join(typ any, key, alias string, needed bool) sqlgen.Part {
-	join := sqlgen.SQL("? ? ON ? AND ?.op = 'put'", raw(e.table), raw(alias), e.version(typ, key, alias), raw(alias))
-	if needed {
+// join joins an endpoint of a type by its key. If it is not needed, rows stay
+// where it does not exist.
+func (e *endpoints) join(end *sqlgen.End, typ sqlgen.Part, key string) sqlgen.Part {
+	join := sqlgen.SQL("? ? ON ? AND ?.op = 'put'", raw(e.table), raw(end.Alias), e.version(typ, key, end.Alias), raw(end.Alias))
+	if end.Needed {
 		return sqlgen.SQL(" JOIN ?", join)
 	}
 	return sqlgen.SQL(" LEFT JOIN ?", join)

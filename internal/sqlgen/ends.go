@@ -4,7 +4,30 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 )
+
+// End is an endpoint that is joined to the rows of a relation.
+type End struct {
+	Side   onto.Side
+	Alias  string       // its own
+	Key    string       // the relation's column with its key
+	Keys   []string     // only these keys; nil for all
+	Schema *onto.Schema // of its type; nil if that is not known
+	Needed bool         // rows for which it does not exist are not let through
+}
+
+// Ends returns the endpoints to join for a question that looks at some.
+func Ends(q *backend.Query, looked backend.Ends) []End {
+	var list []End
+	if looked.Left {
+		list = append(list, End{onto.LeftSide, "le", "left_key", q.LeftKeys, q.Left, NeedsEnd(q.Where, onto.LeftSide)})
+	}
+	if looked.Right {
+		list = append(list, End{onto.RightSide, "re", "right_key", q.RightKeys, q.Right, NeedsEnd(q.Where, onto.RightSide)})
+	}
+	return list
+}
 
 // NeedsEnd reports whether a filter, which may be nil, is false wherever the
 // endpoint does not exist.

@@ -79,7 +79,7 @@ func (s *Scope) Value(o onto.Operand) Value { return s.value(o) }
 
 // value finds what an operand leads to.
 func (s *Scope) value(o onto.Operand) Value {
-	d := s.document(o.Side)
+	d := s.Document(o.Side)
 	v := Value{Document: SQL("NULL"), Path: o.Path}
 	if d.Column != "" {
 		v.Document = Part{SQL: d.Column}
@@ -107,7 +107,8 @@ func (s *Scope) value(o onto.Operand) Value {
 	return v
 }
 
-func (s *Scope) document(side onto.Side) *Document {
+// Document is the document of a side.
+func (s *Scope) Document(side onto.Side) *Document {
 	switch side {
 	case onto.LeftSide:
 		return &s.Left

@@ -48,7 +48,7 @@ func newAggregation(a *backend.Aggregation, own, left, right *Source) *question 
 	q := a.Query
 	q.Order, q.After, q.Offset, q.Limit = nil, nil, 0, 0
 	question := newQuestion(&q, a.Ends(), own, left, right)
-	question.ends, question.unordered = true, true
+	question.withEnds, question.unordered = true, true
 	return question
 }
 

@@ -101,7 +101,7 @@ func (a *question) fetch(ctx context.Context, c *conn, places []place, ends *end
 func (a *question) at(places []place) *question {
 	part, q := *a, *a.q
 	q.After = nil
-	part.q, part.where, part.unordered, part.divisions, part.ends = &q, nil, true, 1, true
+	part.q, part.where, part.unordered, part.divisions, part.withEnds = &q, nil, true, 1, true
 	part.own.keys = slices.Clone(a.own.keys)
 	for i, column := range sqlgen.KeyColumns(q.Kind) {
 		keys := make([]string, len(places))

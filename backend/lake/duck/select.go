@@ -11,56 +11,61 @@ import (
 
 // question is a query on its way to a statement.
 type question struct {
-	engine           *Engine // for another connection; nil for none
-	q                *backend.Query
-	own, left, right view
-	scope            sqlgen.Scope
-	dialect          sqlgen.DuckDB
-	where            []sqlgen.Part // what the filter says, as far as SQL can tell
-	keys             []sqlgen.Key  // what the order sorts by, if SQL sorts
+	engine  *Engine // for another connection; nil for none
+	q       *backend.Query
+	own     view
+	ends    []end // that exist
+	scope   sqlgen.Scope
+	dialect sqlgen.DuckDB
+	where   []sqlgen.Part // what the filter says, as far as SQL can tell
+	keys    []sqlgen.Key  // what the order sorts by, if SQL sorts
 
-	filters bool // SQL lets through exactly what the filter does
-	sorts   bool // SQL puts the rows in order, and starts after the place
-	ends    bool // the process looks at the endpoints
-	last    ended
+	filters  bool // SQL lets through exactly what the filter does
+	sorts    bool // SQL puts the rows in order, and starts after the place
+	withEnds bool // the rows have the fields of endpoints, for the process
+	last     ended
 
 	unordered bool // nobody minds the order
 	divisions int  // how often the answer was divided to be asked for in parts
 }
 
 // newQuestion prepares a query that looks at these endpoints.
-func newQuestion(q *backend.Query, ends backend.Ends, own, left, right *Source) *question {
+func newQuestion(q *backend.Query, looked backend.Ends, own, left, right *Source) *question {
 	a := &question{q: q}
 	a.own = view{Source: own, at: own.reach(q.At), fields: map[string]bool{}}
 	if q.Mode == backend.History {
 		a.own.since = q.Since
 	}
 	a.narrow()
-	if ends.Left && left != nil {
-		a.left = a.end(left, q.LeftKeys)
-	}
-	if ends.Right && right != nil {
-		a.right = a.end(right, q.RightKeys)
-	}
 	a.scope = sqlgen.Scope{Dialect: a.dialect, Own: a.own.document("v", q.Schema)}
-	if a.left.exists() {
-		a.scope.Left = a.left.document("le", q.Left)
-	}
-	if a.right.exists() {
-		a.scope.Right = a.right.document("re", q.Right)
+	sources := map[onto.Side]*Source{onto.LeftSide: left, onto.RightSide: right}
+	for _, e := range sqlgen.Ends(q, looked) {
+		a.lookAt(e, sources[e.Side])
 	}
 	a.filter()
 	a.sort()
-	a.ends = !a.filters || !a.sorts
+	a.withEnds = !a.filters || !a.sorts
 	return a
 }
 
-func (a *question) end(s *Source, keys []string) view {
-	v := view{Source: s, at: min(a.own.at, s.Head), fields: map[string]bool{}}
-	if keys != nil {
-		v.narrow("entity_key", keys)
+// end is an endpoint that the question looks at.
+type end struct {
+	sqlgen.End
+	*view
+}
+
+// lookAt adds an endpoint, if it has any rows.
+func (a *question) lookAt(e sqlgen.End, s *Source) {
+	v := &view{Source: s, fields: map[string]bool{}}
+	if !v.exists() {
+		return
 	}
-	return v
+	v.at = min(a.own.at, s.Head)
+	if e.Keys != nil {
+		v.narrow("entity_key", e.Keys)
+	}
+	a.ends = append(a.ends, end{e, v})
+	*a.scope.Document(e.Side) = v.document(e.Alias, e.Schema)
 }
 
 // narrow narrows down the identities.

@@ -15,11 +15,8 @@ func (a *question) from() sqlgen.Part {
 		rows = a.own.history
 	}
 	from := sqlgen.SQL("(?) v", rows())
-	if a.left.exists() {
-		from = sqlgen.Join("", from, a.join(&a.left, "le", "left_key"))
-	}
-	if a.right.exists() {
-		from = sqlgen.Join("", from, a.join(&a.right, "re", "right_key"))
+	for _, e := range a.ends {
+		from = sqlgen.Join("", from, a.join(e))
 	}
 	return from
 }
@@ -27,12 +24,13 @@ func (a *question) from() sqlgen.Part {
 // join joins an endpoint: its state as of the moment of the question, in a
 // history that as of each version's own commit. What was deleted has no fields,
 // which looks the same as what does not exist.
-func (a *question) join(end *view, alias, key string) sqlgen.Part {
+func (a *question) join(e end) sqlgen.Part {
+	alias, key := raw(e.Alias), raw(e.Key)
 	if a.q.Mode == backend.History {
 		return sqlgen.SQL(" ASOF LEFT JOIN (?) ? ON v.? = ?.entity_key AND v.commit_id >= ?.commit_id",
-			end.history(), raw(alias), raw(key), raw(alias), raw(alias))
+			e.history(), alias, key, alias, alias)
 	}
-	return sqlgen.SQL(" LEFT JOIN (?) ? ON v.? = ?.entity_key", end.state(), raw(alias), raw(key), raw(alias))
+	return sqlgen.SQL(" LEFT JOIN (?) ? ON v.? = ?.entity_key", e.state(), alias, key, alias)
 }
 
 // statement selects versions, in the order of the answer unless the process
@@ -69,7 +67,7 @@ func (a *question) whole() bool { return a.filters && a.sorts }
 // output is the columns of a version, and what the process needs of endpoints.
 func (a *question) output() sqlgen.Part {
 	columns := prefixed("v.", append(sqlgen.KeyColumns(a.q.Kind), "commit_id", "op", "schema_version_id", "fields_json"))
-	if !a.ends {
+	if !a.withEnds {
 		return raw(columns)
 	}
 	for _, end := range []*sqlgen.Document{&a.scope.Left, &a.scope.Right} {
