@@ -36,7 +36,7 @@ func (b *Backend) groups(ctx context.Context, r *reading, a *backend.Aggregation
 		if ok || err != nil {
 			return yieldAll(list), err
 		}
-		if question, err = r.plainQuestion(question.t, question.q, "rows that cannot be read"); err != nil {
+		if question, err = r.plainQuestion(question.t, question.Query, "rows that cannot be read"); err != nil {
 			return nil, err
 		}
 	}
@@ -80,7 +80,7 @@ func unknownFunc(o onto.Operand) bool {
 // computed lets SQL compute the groups, and sorts them. It reports false if rows
 // are among them of which the JSON cannot be read.
 func (r *reading) computed(ctx context.Context, a *question, want *backend.Aggregation) ([]result, bool, error) {
-	columns := a.scope.Aggregates(want.By, want.Compute)
+	columns := a.Scope.Aggregates(want.By, want.Compute)
 	sql := r.groupsSQL(a, columns)
 	rows, err := r.query(ctx, sql.SQL, sql.Args...)
 	if err != nil {
@@ -107,7 +107,7 @@ func (r *reading) computed(ctx context.Context, a *question, want *backend.Aggre
 // SQLite from merging the two SELECTs: then JSON is looked into once for each
 // row, and what is sorted to form groups is short.
 func (r *reading) groupsSQL(a *question, columns *sqlgen.Aggregates) sqlgen.Part {
-	from := sqlgen.SQL("? WHERE ?", a.source.from, sqlgen.All(slices.Concat(a.source.where, a.where)...))
+	from := sqlgen.SQL("? WHERE ?", a.source.from, sqlgen.All(slices.Concat(a.source.where, a.Where)...))
 	inputs, unreadable := columns.Inputs, sqlgen.SQL("count(NULL)")
 	if r.mayBeUnreadable(a) {
 		inputs = append(inputs, sqlgen.SQL("c.fields IS NULL AS unreadable"))

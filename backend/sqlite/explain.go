@@ -42,7 +42,7 @@ func (b *Backend) explained(r *reading, q *backend.Query, a *backend.Aggregation
 			return nil, err
 		}
 		answer := question.versions()
-		e.Process = question.process()
+		e.Process = question.left()
 		if answer.skip > 0 || answer.take > 0 {
 			e.Process = append(e.Process, "page")
 		}
@@ -52,7 +52,7 @@ func (b *Backend) explained(r *reading, q *backend.Query, a *backend.Aggregation
 	if err != nil {
 		return nil, err
 	}
-	e.Process = question.process()
+	e.Process = question.left()
 	if question.plain != "" {
 		e.Process = append(e.Process, "group and compute")
 		return question.versions().statements, nil
@@ -60,29 +60,15 @@ func (b *Backend) explained(r *reading, q *backend.Query, a *backend.Aggregation
 	if len(a.By) > 0 {
 		e.Process = append(e.Process, "sort the groups")
 	}
-	return []sqlgen.Part{r.groupsSQL(question, question.scope.Aggregates(a.By, a.Compute))}, nil
+	return []sqlgen.Part{r.groupsSQL(question, question.Scope.Aggregates(a.By, a.Compute))}, nil
 }
 
-// process says what is left to be done when the statement only reads.
-func (a *question) process() []string {
+// left says what is left for the process, and why.
+func (a *question) left() []string {
 	if a.plain == "" {
 		return nil
 	}
-	list, q := []string{a.plain}, a.q
-	for _, step := range []struct {
-		name string
-		done bool
-	}{
-		{"filter", q.Where != nil},
-		{"search", len(q.Search) > 0},
-		{"sort", len(q.Order) > 0},
-		{"page", q.After != nil || q.Offset > 0 || q.Limit > 0},
-	} {
-		if step.done {
-			list = append(list, step.name)
-		}
-	}
-	return list
+	return append([]string{a.plain}, a.Process()...)
 }
 
 // queryPlan is what SQLite will do, indented by depth.

@@ -3,10 +3,8 @@ package sqlite
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
@@ -25,68 +23,39 @@ type answer struct {
 
 // versions is how the versions of a question are found.
 func (a *question) versions() answer {
-	q := a.q
+	q := a.Query
 	if a.plain != "" {
 		return answer{statements: []sqlgen.Part{a.statement(nil, nil, 0, 0)}}
 	}
-	keys := a.scope.Keys(q.Order)
-	var places []any
-	if q.After != nil {
-		places = a.scope.Places(q.Order, q.After.Values)
-	}
-	offset := max(0, q.Offset)
+	keys, places, offset := a.Keys, a.Places(), max(0, q.Offset)
 	switch {
 	case a.followsIndex():
 		return answer{a.alongIndex(keys, places, offset+q.Limit), offset, q.Limit}
 	case len(keys) > 0 && (q.Limit <= 0 || q.Limit+offset > smallPage):
-		return answer{[]sqlgen.Part{a.statement(a.after(keys, places), keys, 0, 0)}, offset, q.Limit}
+		return answer{[]sqlgen.Part{a.statement(a.After(keys, places), keys, 0, 0)}, offset, q.Limit}
 	}
-	return answer{statements: []sqlgen.Part{a.statement(a.after(keys, places), keys, offset, q.Limit)}}
+	return answer{statements: []sqlgen.Part{a.statement(a.After(keys, places), keys, offset, q.Limit)}}
 }
 
 // statement selects versions, sorted by the keys and then in the order of the
 // mode.
 func (a *question) statement(further []sqlgen.Part, keys []sqlgen.Key, skip, take int) sqlgen.Part {
 	s := &a.source
-	where, order := slices.Concat(s.where, a.where, further), s.order
-	if len(keys) > 0 {
-		order = sqlgen.Join(", ", sqlgen.OrderBy(keys), order)
+	statement := sqlgen.Select{
+		Columns: sqlgen.SQL("?, ?.commit_id, ?.op, ?.schema_version_id, ?, ?",
+			raw(a.t.list(s.keys)), raw(s.row), raw(s.row), raw(s.row), raw(s.output), raw(a.t.sum(s.row))),
+		From: s.from, Where: slices.Concat(s.where, a.Where, further),
+		Keys: keys, Order: s.order, Skip: skip, Take: take,
 	}
-	sql := sqlgen.SQL("SELECT ?, ?.commit_id, ?.op, ?.schema_version_id, ?, ? FROM ? WHERE ? ORDER BY ?",
-		raw(a.t.list(s.keys)), raw(s.row), raw(s.row), raw(s.row), raw(s.output), raw(a.t.sum(s.row)),
-		s.from, sqlgen.All(where...), order)
-	if take > 0 || skip > 0 {
-		sql = sqlgen.SQL("? LIMIT ? OFFSET ?", sql, limit(take), int64(skip))
-	}
-	return sql
-}
-
-// after is the condition that a row comes after the place, if there is one.
-func (a *question) after(keys []sqlgen.Key, places []any) []sqlgen.Part {
-	if a.q.After == nil {
-		return nil
-	}
-	return []sqlgen.Part{sqlgen.After(keys, places, a.afterTie())}
-}
-
-// afterTie is the condition that a row comes after the place in the order of the
-// mode.
-func (a *question) afterTie() sqlgen.Part {
-	alias, place := a.source.keys+".", a.q.After
-	columns, args := a.t.columns[1:], identityArgs(nil, &place.Identity)[1:]
-	if a.q.Mode == backend.History {
-		columns, args = append([]string{"commit_id"}, columns...), append([]any{place.Commit}, args...)
-	}
-	values := filled(strings.Repeat("?, ", len(columns)-1)+"?", args...)
-	return sqlgen.SQL("(?) > (?)", raw(alias+strings.Join(columns, ", "+alias)), values)
+	return statement.Statement(a.Scope.Dialect)
 }
 
 // followsIndex reports whether the page is found by going along an index until
 // it is full. With a filter that could mean to fetch every row in the order of
 // the index, which is slower than to sort.
 func (a *question) followsIndex() bool {
-	q, s := a.q, a.scope.Own.Schema
-	if len(a.where) > 0 || len(q.Order) == 0 || q.Limit <= 0 || q.Limit+q.Offset > smallPage || !a.scope.Own.Obeyed || s == nil {
+	q, s := a.Query, a.Scope.Own.Schema
+	if a.source.narrowed || len(a.Where) > 0 || len(q.Order) == 0 || q.Limit <= 0 || q.Limit+q.Offset > smallPage || !a.Scope.Own.Obeyed || s == nil {
 		return false
 	}
 	o := q.Order[0].Operand
@@ -106,13 +75,13 @@ func (a *question) alongIndex(keys []sqlgen.Key, places []any, most int) []sqlge
 	present.Nullable = false
 	var list []sqlgen.Part
 	if places == nil || places[0] != nil {
-		f, _ := a.scope.Own.Schema.Field(a.q.Order[0].Operand.Path[0])
+		f, _ := a.Scope.Own.Schema.Field(a.Query.Order[0].Operand.Path[0])
 		from, _ := least(f.Type)
 		further := []sqlgen.Part{sqlgen.SQL("? >= ?", first.Expression, from)}
 		there := append([]sqlgen.Key{present}, keys[1:]...)
-		list = append(list, a.statement(append(further, a.after(there, places)...), there, 0, most))
+		list = append(list, a.statement(append(further, a.After(there, places)...), there, 0, most))
 	} else {
-		absent = append(absent, a.after(keys[1:], places[1:])...)
+		absent = append(absent, a.After(keys[1:], places[1:])...)
 	}
 	if !first.Nullable {
 		return list

@@ -175,10 +175,10 @@ type sequence struct {
 
 // follow fails if a version does not come after the one before.
 func (s *sequence) follow(a *question, v *onto.Version) error {
-	if len(a.q.Order) > 0 && a.plain == "" {
+	if len(a.Query.Order) > 0 && a.plain == "" {
 		return nil // sorted by SQLite
 	}
-	if a.q.Mode != backend.State {
+	if a.Query.Mode != backend.State {
 		if v.Commit < s.commit {
 			return damagedRow(v, "it is not in its place")
 		}

@@ -11,14 +11,12 @@ import (
 
 // question is a query on its way to a statement.
 type question struct {
+	sqlgen.Question
 	t      *table
-	q      *backend.Query
 	source source
-	scope  sqlgen.Scope
-	where  []sqlgen.Part // all conditions but those of the source and the place to start after
 
-	// plain says why the statement only reads, and filters, orders and pages are
-	// left to the process; "" if it does it all.
+	// plain says why the statement only reads, and all else is left for the
+	// process; "" if SQL does everything.
 	plain string
 }
 
@@ -39,13 +37,13 @@ func (r *reading) question(t *table, q *backend.Query, ends backend.Ends, operan
 	if err := r.joinEndpoints(a, ends); err != nil {
 		return nil, err
 	}
-	a.scope.Dialect = sqlgen.SQLite{}
-	a.scope.Own = sqlgen.Document{Column: a.source.fields, Schema: q.Schema, Obeyed: r.obeyed(a)}
-	if q.Where != nil {
-		a.where = append(a.where, r.filterTerm(a))
+	a.Scope.Own = sqlgen.Document{Column: a.source.fields, Schema: q.Schema, Obeyed: r.obeyed(a)}
+	a.Compile()
+	if len(a.Where) > 0 && r.mayBeUnreadable(a) { // such a row is let through, so that it is noticed
+		a.Where = []sqlgen.Part{sqlgen.Either(sqlgen.All(a.Where...), sqlgen.SQL("c.fields IS NULL"))}
 	}
 	if search != nil {
-		a.where = append(a.where, *search)
+		a.Where, a.Searches = append(a.Where, *search), true
 	}
 	return a, nil
 }
@@ -56,8 +54,12 @@ func (r *reading) plainQuestion(t *table, q *backend.Query, why string) (*questi
 	if err != nil {
 		return nil, err
 	}
-	a := &question{t: t, q: q, source: from, plain: why}
-	a.where = a.keyTerms()
+	a := &question{t: t, source: from, plain: why}
+	a.Query, a.Rows, a.Scope.Dialect = q, from.keys, sqlgen.SQLite{}
+	for _, n := range sqlgen.Narrow(q) {
+		a.source.narrowed = true
+		a.source.where = append(a.source.where, a.Scope.Dialect.Among(raw(from.keys+"."+n.Column), n.Keys))
+	}
 	return a, nil
 }
 
@@ -71,19 +73,9 @@ func (r *reading) mayBeUnreadable(a *question) bool { return a.isCurrent() && r.
 // isCurrent reports whether the rows are those of the projection.
 func (a *question) isCurrent() bool { return a.source.row == "c" }
 
-// filterTerm is the condition of the filter. A row of another program of which
-// the JSON cannot be read is let through, so that it is noticed.
-func (r *reading) filterTerm(a *question) sqlgen.Part {
-	where := a.scope.Where(a.q.Where)
-	if r.mayBeUnreadable(a) {
-		return sqlgen.Either(where, sqlgen.SQL("c.fields IS NULL"))
-	}
-	return where
-}
-
 // whyPlain says why a question cannot be left to SQL; "" if it can.
 func (r *reading) whyPlain(a *question, operands []onto.Operand, search *sqlgen.Part) string {
-	q := a.q
+	q := a.Query
 	looks := q.Where != nil || len(q.Order) > 0 || len(q.Search) > 0 ||
 		slices.ContainsFunc(operands, func(o onto.Operand) bool { return o.Func != onto.FuncCount })
 	switch {
@@ -102,29 +94,20 @@ func (r *reading) canonicalUntil(commit int64) bool {
 	return r.foreign.until == 0 && (commit <= r.foreign.covered || r.foreign.covers())
 }
 
-// keyTerms narrows down the identities.
-func (a *question) keyTerms() []sqlgen.Part {
-	var terms []sqlgen.Part
-	for _, n := range sqlgen.Narrow(a.q) {
-		terms = append(terms, sqlgen.SQLite{}.Among(raw(a.source.keys+"."+n.Column), n.Keys))
-	}
-	return terms
-}
-
 // joinEndpoints adds the endpoints that the question looks at.
 func (r *reading) joinEndpoints(a *question, looked backend.Ends) error {
 	if !looked.Any() {
 		return nil
 	}
-	left, right, err := r.endTypes(a.q)
+	left, right, err := r.endTypes(a.Query)
 	if err != nil {
 		return err
 	}
 	types := map[onto.Side]string{onto.LeftSide: left, onto.RightSide: right}
-	for _, e := range sqlgen.Ends(a.q, looked) {
+	for _, e := range sqlgen.Ends(a.Query, looked) {
 		name, _ := typeInSQL(types[e.Side], e.Schema)
 		a.source.from = sqlgen.Join("", a.source.from, a.source.ends.join(&e, name, a.source.keys+"."+e.Key))
-		*a.scope.Document(e.Side) = sqlgen.Document{Column: e.Alias + "." + a.source.ends.fields, Schema: e.Schema, Obeyed: r.obeyed(a)}
+		*a.Scope.Document(e.Side) = sqlgen.Document{Column: e.Alias + "." + a.source.ends.fields, Schema: e.Schema, Obeyed: r.obeyed(a)}
 	}
 	return nil
 }
@@ -150,17 +133,17 @@ func (r *reading) endTypes(q *backend.Query) (left, right string, err error) {
 // search is the condition that a version has the words, by the index of words;
 // nil if there is no such condition or no such index.
 func (r *reading) search(a *question) (*sqlgen.Part, error) {
-	if len(a.q.Search) == 0 || !a.isCurrent() || a.q.Schema == nil {
+	if len(a.Query.Search) == 0 || !a.isCurrent() || a.Query.Schema == nil {
 		return nil, nil
 	}
-	name, ok, err := r.searchTable(a.q.Schema)
+	name, ok, err := r.searchTable(a.Query.Schema)
 	if err != nil || !ok {
 		return nil, err
 	}
 	columns := a.t.columns[1:]
 	part := sqlgen.SQL("(?) IN (SELECT ? FROM ? w CROSS JOIN ? f ON f.id = w.docid WHERE w.words MATCH ?)",
 		raw("c."+strings.Join(columns, ", c.")), raw("f."+strings.Join(columns, ", f.")),
-		raw(name), raw(a.t.history), matchText(a.q.Search))
+		raw(name), raw(a.t.history), matchText(a.Query.Search))
 	return &part, nil
 }
 

@@ -14,6 +14,8 @@ type source struct {
 	from  sqlgen.Part   // the tables
 	where []sqlgen.Part // which of their rows count
 
+	narrowed bool // to some keys
+
 	keys   string      // the alias that has the columns of the identity
 	row    string      // the alias that has commit, op and schema version
 	fields string      // the column with the JSON

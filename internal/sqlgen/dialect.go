@@ -10,6 +10,9 @@ import (
 // may be NULL in place of false, except that of IsNull. Values to compare with
 // are string, int64, float64 and bool.
 type Dialect interface {
+	// Knows reports whether conditions and groups can look at what an operand
+	// refers to. Otherwise they are left for the process.
+	Knows(o onto.Operand) bool
 	// Compare is the condition that a value is of the same kind as the other
 	// and stands in the relation to it: onto.Equal, Less, AtMost, Greater or
 	// AtLeast.
@@ -35,12 +38,23 @@ type Dialect interface {
 	// document, holds one of the texts.
 	Among(column Part, texts []string) Part
 
+	// Sorts reports whether the rows can be sorted by a value exactly, and compared
+	// with a place of which the canonical value is given, if there is one.
+	Sorts(v Value, place json.RawMessage) bool
 	// Sort is what to sort by, one column after the other, so that values come
 	// in the order of onto.Order. What is null comes last if NULL does.
 	Sort(v Value) []Key
 	// Place is what the columns of Sort hold for a canonical value.
 	Place(v Value, canonical json.RawMessage) []any
+	// Beyond is the condition that columns, which are never NULL, hold more than
+	// these values, the first ones first.
+	Beyond(columns []Part, values []any) Part
+	// Page adds to a statement that its first rows are left out, and that at most
+	// so many are taken after them, or all for 0.
+	Page(statement Part, skip, take int) Part
 
+	// Computes reports whether an aggregate of a value can be computed exactly.
+	Computes(v Value, f onto.Func) bool
 	// Group is an expression that is equal for equal values and NULL for null.
 	Group(v Value) Part
 	// GroupValue is the canonical form of what Group gave.

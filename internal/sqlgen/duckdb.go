@@ -21,8 +21,8 @@ type DuckDB struct{}
 
 var _ Dialect = DuckDB{}
 
-// Knows reports whether the dialect has a path for an operand. There is none
-// for empty names and for those that it takes for a pattern.
+// Knows implements [Dialect]. There is no path for empty names and for those that
+// the engine takes for a pattern.
 func (DuckDB) Knows(o onto.Operand) bool {
 	for _, names := range [][]string{o.Path, o.Under} {
 		for _, name := range names {

@@ -8,16 +8,36 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// Sorts reports whether the rows can be sorted by a value. Only columns are:
-// numbers of two types in one have no key that tells all of them apart.
-func (DuckDB) Sorts(v Value) bool { return v.typed() }
+// Sorts implements [Dialect]. Rows are sorted by columns only: numbers of two types
+// in one have no key that tells all of them apart.
+func (DuckDB) Sorts(v Value, place json.RawMessage) bool {
+	return v.typed() && (isNull(place) || v.comparable(place))
+}
 
-// Computes reports whether an aggregate of a value can be computed.
+// comparable reports whether a canonical value can be compared with a column of
+// the value's type exactly.
+func (v Value) comparable(canonical json.RawMessage) bool {
+	kind := codec.KindOf(canonical)
+	switch v.Type {
+	case onto.Int:
+		return kind == codec.Int
+	case onto.Float:
+		return kind == codec.Float || kind == codec.Int && len(canonical) <= exactDigits
+	case onto.Bool:
+		return kind == codec.Bool
+	}
+	return kind == codec.String
+}
+
+// exactDigits is how long an integer is that every float64 can be.
+const exactDigits = 15
+
+// Computes implements [Dialect].
 func (DuckDB) Computes(v Value, f onto.Func) bool {
 	return v.typed() || f != onto.FuncMin && f != onto.FuncMax
 }
 
-// Sort implements [Dialect], for what [DuckDB.Sorts] admits.
+// Sort implements [Dialect].
 func (DuckDB) Sort(v Value) []Key { return []Key{{Expression: v.Column, Nullable: true}} }
 
 // Place implements [Dialect].
@@ -41,6 +61,24 @@ func (DuckDB) Place(v Value, canonical json.RawMessage) []any {
 		return []any{codec.Unquote(canonical)}
 	}
 	return []any{nil}
+}
+
+// Beyond implements [Dialect]: one column after the other, since a row is not
+// compared as a whole in files.
+func (DuckDB) Beyond(columns []Part, values []any) Part {
+	keys := make([]Key, len(columns))
+	for i, c := range columns {
+		keys[i] = Key{Expression: c}
+	}
+	return After(keys, values, SQL("FALSE"))
+}
+
+// Page implements [Dialect].
+func (DuckDB) Page(statement Part, skip, take int) Part {
+	if take > 0 {
+		statement = SQL("? LIMIT ?", statement, int64(take))
+	}
+	return SQL("? OFFSET ?", statement, int64(skip))
 }
 
 // Group implements [Dialect].

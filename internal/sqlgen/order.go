@@ -31,13 +31,16 @@ func (s *Scope) Places(orders []onto.Order, values []json.RawMessage) []any {
 	var places []any
 	for i, o := range orders {
 		v := values[i]
-		if len(v) > 0 && v[0] == 'n' {
+		if isNull(v) {
 			v = nil
 		}
 		places = append(places, s.Dialect.Place(s.value(o.Operand), v)...)
 	}
 	return places
 }
+
+// isNull reports whether a canonical value is missing or null.
+func isNull(v json.RawMessage) bool { return len(v) == 0 || v[0] == 'n' }
 
 // OrderBy is the list that follows ORDER BY.
 func OrderBy(keys []Key) Part {

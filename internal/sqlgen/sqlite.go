@@ -19,6 +19,9 @@ type SQLite struct{}
 
 var _ Dialect = SQLite{}
 
+// Knows implements [Dialect].
+func (SQLite) Knows(onto.Operand) bool { return true }
+
 // scalar is the value for SQL.
 func (d SQLite) scalar(v Value) Part {
 	if v.Element != "" && len(v.Path) == 0 {

@@ -8,6 +8,12 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
+// Sorts implements [Dialect].
+func (SQLite) Sorts(Value, json.RawMessage) bool { return true }
+
+// Computes implements [Dialect].
+func (SQLite) Computes(Value, onto.Func) bool { return true }
+
 // Sort implements [Dialect]. A value of any kind is sorted by the rank of its
 // kind first.
 func (d SQLite) Sort(v Value) []Key {
@@ -46,6 +52,24 @@ func (d SQLite) Place(v Value, canonical json.RawMessage) []any {
 		return []any{value}
 	}
 	return []any{rank, value}
+}
+
+// Beyond implements [Dialect]. An index can start at a row that is compared as a
+// whole.
+func (SQLite) Beyond(columns []Part, values []any) Part {
+	bound := make([]Part, len(values))
+	for i, v := range values {
+		bound[i] = SQL("?", v)
+	}
+	return SQL("(?) > (?)", Join(", ", columns...), Join(", ", bound...))
+}
+
+// Page implements [Dialect]. There is no OFFSET without a LIMIT.
+func (SQLite) Page(statement Part, skip, take int) Part {
+	if take == 0 {
+		take = -1
+	}
+	return SQL("? LIMIT ? OFFSET ?", statement, int64(take), int64(skip))
 }
 
 // Group implements [Dialect]. The JSON of a value tells true from 1.

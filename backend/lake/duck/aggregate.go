@@ -30,7 +30,7 @@ func (e *Engine) Aggregate(ctx context.Context, a *backend.Aggregation, own, lef
 				}
 			}
 			rest := *a
-			rest.Query = *question.rest()
+			rest.Query = *question.Rest()
 			return pushAll(ctx, exec.Aggregate(&rest, question.rows(ctx, c), question.endpoints()), func(g onto.Group) error {
 				list = append(list, result{g, nil})
 				return nil
@@ -54,27 +54,7 @@ func newAggregation(a *backend.Aggregation, own, left, right *Source) *question 
 
 // computes reports whether SQL can compute all that an aggregation asks for.
 func (a *question) computes(want *backend.Aggregation) bool {
-	if !a.filters || !a.own.exists() {
-		return false
-	}
-	for _, o := range want.By {
-		if !a.dialect.Knows(o) {
-			return false
-		}
-	}
-	for _, o := range want.Compute {
-		switch o.Func {
-		case onto.FuncCount:
-			continue
-		case onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncAvgLen:
-		default:
-			return false
-		}
-		if !a.dialect.Knows(o) || !a.dialect.Computes(a.scope.Value(o), o.Func) {
-			return false
-		}
-	}
-	return true
+	return a.own.exists() && a.Computes(want)
 }
 
 // result is a group, or why there is none.
@@ -97,7 +77,7 @@ func pushResults(ctx context.Context, list []result, push func(onto.Group) error
 
 // computed lets SQL compute the groups, and sorts them.
 func (a *question) computed(ctx context.Context, c *conn, want *backend.Aggregation) ([]result, error) {
-	columns := a.scope.Aggregates(want.By, want.Compute)
+	columns := a.Scope.Aggregates(want.By, want.Compute)
 	var list []result
 	err := c.each(ctx, a.groups(columns), func(r *rows) error {
 		row := make([]any, len(r.columns))
@@ -114,7 +94,7 @@ func (a *question) computed(ctx context.Context, c *conn, want *backend.Aggregat
 
 // groups is the statement that computes aggregates.
 func (a *question) groups(columns *sqlgen.Aggregates) sqlgen.Part {
-	from := sqlgen.SQL("? WHERE ?", a.from(), sqlgen.All(a.where...))
+	from := sqlgen.SQL("? WHERE ?", a.from(), sqlgen.All(a.Where...))
 	if len(columns.Inputs) > 0 {
 		from = sqlgen.SQL("(SELECT ? FROM ?)", sqlgen.Join(", ", columns.Inputs...), from)
 	}

@@ -31,37 +31,17 @@ func (e *Engine) Explain(ctx context.Context, q *backend.Query, a *backend.Aggre
 func explained(q *backend.Query, a *backend.Aggregation, own, left, right *Source, x *backend.Explanation) (sqlgen.Part, bool) {
 	if a == nil {
 		question := newQuestion(q, q.Ends(), own, left, right)
-		x.Process = question.process()
+		x.Process = question.Process()
 		return question.statement(), question.own.exists()
 	}
 	question := newAggregation(a, own, left, right)
-	x.Process = question.process()
+	x.Process = question.Process()
 	if question.computes(a) {
 		if len(a.By) > 0 {
 			x.Process = append(x.Process, "sort the groups")
 		}
-		return question.groups(question.scope.Aggregates(a.By, a.Compute)), true
+		return question.groups(question.Scope.Aggregates(a.By, a.Compute)), true
 	}
 	x.Process = append(x.Process, "group and compute")
 	return question.statement(), question.own.exists()
-}
-
-// process says what is left to be done after the statement.
-func (a *question) process() []string {
-	var list []string
-	q := a.q
-	for _, step := range []struct {
-		name string
-		done bool
-	}{
-		{"filter", q.Where != nil && !a.filters},
-		{"search", len(q.Search) > 0},
-		{"sort", len(q.Order) > 0 && !a.sorts},
-		{"page", !a.whole() && (q.After != nil && !a.sorts || q.Offset > 0 || q.Limit > 0)},
-	} {
-		if step.done {
-			list = append(list, step.name)
-		}
-	}
-	return list
 }

@@ -27,7 +27,7 @@ type place struct {
 
 // late pushes the versions in the order of the question, their fields later.
 func (a *question) late(ctx context.Context, c *conn, ends *ended, push func(onto.Version) error) error {
-	columns := append(sqlgen.KeyColumns(a.q.Kind), "commit_id")
+	columns := append(sqlgen.KeyColumns(a.Query.Kind), "commit_id")
 	var places []place
 	limit := fewRows
 	fetch := func() error {
@@ -43,7 +43,7 @@ func (a *question) late(ctx context.Context, c *conn, ends *ended, push func(ont
 		return err
 	}
 	err := c.each(ctx, a.selecting(raw(prefixed("v.", columns))), func(r *rows) error {
-		id := readIdentity(r, 0, a.q.Kind, a.q.Type)
+		id := readIdentity(r, 0, a.Query.Kind, a.Query.Type)
 		if places = append(places, place{id, r.int(len(columns) - 1)}); len(places) < limit {
 			return nil
 		}
@@ -57,7 +57,7 @@ func (a *question) late(ctx context.Context, c *conn, ends *ended, push func(ont
 
 // canBeLate reports whether the fields can be fetched later.
 func (a *question) canBeLate() bool {
-	return a.engine != nil && a.sorts && len(a.q.Order) > 0 && a.divisions == 0
+	return a.engine != nil && a.Sorts && len(a.Query.Order) > 0 && a.divisions == 0
 }
 
 // fetch pushes the versions at some places, in their order.
@@ -99,9 +99,9 @@ func (a *question) fetch(ctx context.Context, c *conn, places []place, ends *end
 // at is the question for all versions at some places, and perhaps others, in any
 // order.
 func (a *question) at(places []place) *question {
-	part, q := *a, *a.q
+	part, q := *a, *a.Query
 	q.After = nil
-	part.q, part.where, part.unordered, part.divisions, part.withEnds = &q, nil, true, 1, true
+	part.Query, part.Where, part.unordered, part.divisions, part.withEnds = &q, nil, true, 1, true
 	part.own.keys = slices.Clone(a.own.keys)
 	for i, column := range sqlgen.KeyColumns(q.Kind) {
 		keys := make([]string, len(places))
@@ -116,7 +116,7 @@ func (a *question) at(places []place) *question {
 		for _, p := range places {
 			first, last = min(first, p.commit), max(last, p.commit)
 		}
-		part.where = []sqlgen.Part{sqlgen.SQL("v.commit_id BETWEEN ? AND ?", first, last)}
+		part.Where = []sqlgen.Part{sqlgen.SQL("v.commit_id BETWEEN ? AND ?", first, last)}
 	}
 	return &part
 }

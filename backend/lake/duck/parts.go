@@ -19,7 +19,7 @@ const maxDivisions = 3
 
 // divisible reports whether an answer can be asked for in parts.
 func (a *question) divisible() bool {
-	return a.sorts && !a.unordered && len(a.q.Order) == 0 && a.divisions < maxDivisions
+	return a.Sorts && !a.unordered && len(a.Query.Order) == 0 && a.divisions < maxDivisions
 }
 
 // versions pushes the versions that the statement finds, and notes their
@@ -41,8 +41,8 @@ func (a *question) versions(ctx context.Context, c *conn, ends *ended, push func
 	case !a.divisible():
 		return err
 	}
-	if a.whole() && a.divisions == 0 {
-		push = paged(a.q, push)
+	if a.Whole() && a.divisions == 0 {
+		push = paged(a.Query, push)
 	}
 	if err = a.divided(ctx, c, ends, push); errors.Is(err, errFull) {
 		return nil
@@ -70,8 +70,8 @@ func paged(q *backend.Query, push func(onto.Version) error) func(onto.Version) e
 
 // divided asks for one part after the other.
 func (a *question) divided(ctx context.Context, c *conn, ends *ended, push func(onto.Version) error) error {
-	column := a.tie()[0]
-	parts, err := c.divide(ctx, column, sqlgen.SQL("SELECT v.? FROM ? WHERE ?", raw(column), a.from(), sqlgen.All(append(a.after(), a.where...)...)))
+	column := a.Tie()[0]
+	parts, err := c.divide(ctx, column, sqlgen.SQL("SELECT v.? FROM ? WHERE ?", raw(column), a.from(), sqlgen.All(append(a.after(), a.Where...)...)))
 	if err != nil {
 		return err
 	}

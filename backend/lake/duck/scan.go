@@ -36,25 +36,12 @@ func (e *Engine) Scan(ctx context.Context, q *backend.Query, own, left, right *S
 		return answer(ctx, e, versionForm(), func(c *conn, push func(onto.Version) error) error {
 			a := newQuestion(q, q.Ends(), own, left, right)
 			a.engine = e
-			if a.whole() {
+			if a.Whole() {
 				return a.versions(ctx, c, nil, push)
 			}
-			return pushAll(ctx, exec.Select(a.rest(), a.rows(ctx, c), a.endpoints()), push)
+			return pushAll(ctx, exec.Select(a.Rest(), a.rows(ctx, c), a.endpoints()), push)
 		}, push)
 	})
-}
-
-// rest is what is left to the process: where SQL has sorted, the rows come in
-// their order after the place.
-func (a *question) rest() *backend.Query {
-	q := *a.q
-	if a.filters {
-		q.Where = nil
-	}
-	if a.sorts {
-		q.Order, q.After = nil, nil
-	}
-	return &q
 }
 
 // ended is the fields of the endpoints of the last version that was read.
@@ -74,9 +61,9 @@ func (a *question) endpoints() exec.Endpoints {
 // ask asks the statement.
 func (a *question) ask(ctx context.Context, c *conn, ends *ended, push func(onto.Version) error) error {
 	return c.each(ctx, a.statement(), func(r *rows) error {
-		v := readVersion(r, 0, a.q.Kind, a.q.Type)
+		v := readVersion(r, 0, a.Query.Kind, a.Query.Type)
 		if ends != nil {
-			i := len(sqlgen.KeyColumns(a.q.Kind)) + versionWidth
+			i := len(sqlgen.KeyColumns(a.Query.Kind)) + versionWidth
 			*ends = ended{fieldsOf(r, i), fieldsOf(r, i+1)}
 		}
 		return push(v)
