@@ -60,7 +60,8 @@ func (b *Backend) explained(r *reading, q *backend.Query, a *backend.Aggregation
 	if len(a.By) > 0 {
 		e.Process = append(e.Process, "sort the groups")
 	}
-	return []sqlgen.Part{r.groupsSQL(question, question.Scope.Aggregates(a.By, a.Compute))}, nil
+	_, sql := r.groupsSQL(question, a)
+	return []sqlgen.Part{sql}, nil
 }
 
 // left says what is left for the process, and why.

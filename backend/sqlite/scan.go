@@ -102,25 +102,9 @@ func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Ver
 			if a.plain == "" {
 				return r.versions(ctx, a, push)
 			}
-			return pushAll(ctx, exec.Select(q, r.rows(ctx, a), b.endpoints(r, q)), push)
+			return exec.PushAll(ctx, exec.Select(q, r.rows(ctx, a), b.endpoints(r, q)), push)
 		})
 	})
-}
-
-// pushAll pushes a sequence that may have been computed before.
-func pushAll[T any](ctx context.Context, seq iter.Seq2[T, error], push func(T) error) error {
-	for v, err := range seq {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil {
-			err = push(v)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // rows is the versions that the question's statement finds.

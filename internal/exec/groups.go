@@ -3,10 +3,35 @@ package exec
 import (
 	"encoding/json"
 	"iter"
+	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/filter"
 )
+
+// Computed is groups that another engine has computed, in any order.
+type Computed []computed
+
+// computed is a group, or why there is none.
+type computed struct {
+	onto.Group
+	err error
+}
+
+// Add adds a group. With an error it has only By.
+func (c *Computed) Add(g onto.Group, err error) { *c = append(*c, computed{g, err}) }
+
+// Sorted yields the groups in the order of what they are grouped by.
+func (c Computed) Sorted() iter.Seq2[onto.Group, error] {
+	slices.SortFunc(c, func(a, b computed) int { return CompareGroups(a.By, b.By) })
+	return func(yield func(onto.Group, error) bool) {
+		for _, g := range c {
+			if !yield(g.Group, g.err) || g.err != nil {
+				return
+			}
+		}
+	}
+}
 
 // GroupQuery selects among groups.
 type GroupQuery struct {

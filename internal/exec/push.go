@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"iter"
 )
@@ -22,6 +23,22 @@ func Pushed[T any](run func(push func(T) error) error) iter.Seq2[T, error] {
 			yield(none, err)
 		}
 	}
+}
+
+// PushAll pushes a sequence, until the context ends.
+func PushAll[T any](ctx context.Context, seq iter.Seq2[T, error], push func(T) error) error {
+	for v, err := range seq {
+		if err == nil {
+			err = ctx.Err() // what the sequence reads may have been read before
+		}
+		if err == nil {
+			err = push(v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var errStopped = errors.New("the consumer has stopped")

@@ -15,7 +15,8 @@ import (
 //	SELECT Columns FROM (SELECT Inputs FROM … WHERE …) GROUP BY GroupBy
 //
 // Without Inputs there are only counts, and one SELECT is enough. Columns are
-// first what is grouped by, then those of each aggregate.
+// first what is grouped by, then those of each aggregate. More of both may be
+// added.
 type Aggregates struct {
 	Inputs, Columns, GroupBy []Part
 
@@ -69,6 +70,19 @@ func (a *Aggregates) input(expressions ...Part) []Part {
 	}
 	a.names[same] = names
 	return names
+}
+
+// Statement groups and computes the rows of tables that fulfil conditions.
+func (a *Aggregates) Statement(from Part, where []Part) Part {
+	from = SQL("? WHERE ?", from, All(where...))
+	if len(a.Inputs) > 0 {
+		from = a.dialect.Apart(SQL("SELECT ? FROM ?", Join(", ", a.Inputs...), from))
+	}
+	sql := SQL("SELECT ? FROM ?", Join(", ", a.Columns...), from)
+	if len(a.GroupBy) > 0 {
+		sql = SQL("? GROUP BY ?", sql, Join(", ", a.GroupBy...))
+	}
+	return sql
 }
 
 // Read makes a group out of a row's columns. Overflow gives the error for an

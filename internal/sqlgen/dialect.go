@@ -62,6 +62,9 @@ type Dialect interface {
 
 	// Inputs is what an aggregate looks at in each row, computed once.
 	Inputs(v Value, f onto.Func) []Part
+	// Apart is the SELECT of all inputs as a table, so that they are computed once
+	// for each row.
+	Apart(inputs Part) Part
 	// Sums is the columns of sum and avg, given the names of the inputs: of the
 	// integers the sum of the upper halves (n >> 32), that of the lower 32 bits,
 	// and how many there are; of the other numbers the sum, and how many.

@@ -118,6 +118,9 @@ func (d DuckDB) Inputs(v Value, f onto.Func) []Part {
 	return []Part{d.text(v), d.kind(v)}
 }
 
+// Apart implements [Dialect].
+func (DuckDB) Apart(inputs Part) Part { return SQL("(?)", inputs) }
+
 // Sums implements [Dialect]. A sum of BIGINT is a HUGEINT.
 func (d DuckDB) Sums(v Value, inputs []Part) []Part {
 	n := inputs[0]

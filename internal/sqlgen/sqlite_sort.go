@@ -109,6 +109,11 @@ func (d SQLite) Inputs(v Value, f onto.Func) []Part {
 	return []Part{d.scalar(v), d.kind(v)}
 }
 
+// Apart implements [Dialect]. The limit, which is none, keeps SQLite from merging
+// the SELECT into the one around it: then JSON is looked into once for each row,
+// and what is sorted to form groups is short.
+func (SQLite) Apart(inputs Part) Part { return SQL("(? LIMIT -1)", inputs) }
+
 // Sums implements [Dialect].
 func (d SQLite) Sums(v Value, inputs []Part) []Part {
 	n := inputs[0]

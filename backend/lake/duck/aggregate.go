@@ -1,11 +1,9 @@
 package duck
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
-	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -17,13 +15,13 @@ import (
 // Aggregate of backend.Backend means.
 func (e *Engine) Aggregate(ctx context.Context, a *backend.Aggregation, own, left, right *Source) iter.Seq2[onto.Group, error] {
 	return exec.Pushed(func(push func(onto.Group) error) error {
-		var list []result
+		var groups exec.Computed
 		err := e.finish(ctx, func(c *conn) error {
 			question := newAggregation(a, own, left, right)
 			if question.computes(a) {
 				found, err := question.computed(ctx, c, a)
 				if err == nil {
-					list = found
+					groups = found
 				}
 				if !errors.Is(err, errRange) { // then the process finds out which number it is
 					return err
@@ -31,12 +29,12 @@ func (e *Engine) Aggregate(ctx context.Context, a *backend.Aggregation, own, lef
 			}
 			rest := *a
 			rest.Query = *question.Rest()
-			return pushAll(ctx, exec.Aggregate(&rest, question.rows(ctx, c), question.endpoints()), func(g onto.Group) error {
-				list = append(list, result{g, nil})
+			return exec.PushAll(ctx, exec.Aggregate(&rest, question.rows(ctx, c), question.endpoints()), func(g onto.Group) error {
+				groups.Add(g, nil)
 				return nil
 			})
 		})
-		if stopped := pushResults(ctx, list, push); stopped != nil {
+		if stopped := exec.PushAll(ctx, groups.Sorted(), push); stopped != nil {
 			return stopped
 		}
 		return err
@@ -57,50 +55,22 @@ func (a *question) computes(want *backend.Aggregation) bool {
 	return a.own.exists() && a.Computes(want)
 }
 
-// result is a group, or why there is none.
-type result struct {
-	onto.Group
-	err error
-}
-
-func pushResults(ctx context.Context, list []result, push func(onto.Group) error) error {
-	for _, r := range list {
-		if err := cmp.Or(ctx.Err(), r.err); err != nil {
-			return err
-		}
-		if err := push(r.Group); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// computed lets SQL compute the groups, and sorts them.
-func (a *question) computed(ctx context.Context, c *conn, want *backend.Aggregation) ([]result, error) {
+// computed lets SQL compute the groups.
+func (a *question) computed(ctx context.Context, c *conn, want *backend.Aggregation) (exec.Computed, error) {
 	columns := a.Scope.Aggregates(want.By, want.Compute)
-	var list []result
+	var groups exec.Computed
 	err := c.each(ctx, a.groups(columns), func(r *rows) error {
 		row := make([]any, len(r.columns))
 		for i := range row {
 			row[i] = r.value(i)
 		}
-		g, err := columns.Read(row, exec.Overflow)
-		list = append(list, result{g, err})
+		groups.Add(columns.Read(row, exec.Overflow))
 		return nil
 	})
-	slices.SortFunc(list, func(a, b result) int { return exec.CompareGroups(a.By, b.By) })
-	return list, err
+	return groups, err
 }
 
 // groups is the statement that computes aggregates.
 func (a *question) groups(columns *sqlgen.Aggregates) sqlgen.Part {
-	from := sqlgen.SQL("? WHERE ?", a.from(), sqlgen.All(a.Where...))
-	if len(columns.Inputs) > 0 {
-		from = sqlgen.SQL("(SELECT ? FROM ?)", sqlgen.Join(", ", columns.Inputs...), from)
-	}
-	sql := sqlgen.SQL("SELECT ? FROM ?", sqlgen.Join(", ", columns.Columns...), from)
-	if len(columns.GroupBy) > 0 {
-		sql = sqlgen.SQL("? GROUP BY ?", sql, sqlgen.Join(", ", columns.GroupBy...))
-	}
-	return sql
+	return columns.Statement(a.from(), a.Where)
 }

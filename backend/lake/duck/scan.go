@@ -12,22 +12,6 @@ import (
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
-// pushAll pushes a sequence.
-func pushAll[T any](ctx context.Context, seq iter.Seq2[T, error], push func(T) error) error {
-	for v, err := range seq {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil {
-			err = push(v)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Scan yields the versions a query asks for. It means what Scan of
 // backend.Backend means. Left and right are the sources of a relation's
 // endpoints; nil if the query does not look at them.
@@ -39,7 +23,7 @@ func (e *Engine) Scan(ctx context.Context, q *backend.Query, own, left, right *S
 			if a.Whole() {
 				return a.versions(ctx, c, nil, push)
 			}
-			return pushAll(ctx, exec.Select(a.Rest(), a.rows(ctx, c), a.endpoints()), push)
+			return exec.PushAll(ctx, exec.Select(a.Rest(), a.rows(ctx, c), a.endpoints()), push)
 		}, push)
 	})
 }
