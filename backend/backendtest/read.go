@@ -17,6 +17,7 @@ func readStories() []tale {
 		{"relations are in order of left, right and instance key", relationOrder},
 		{"state page by page", statePages},
 		{"pages of relations", relationPages},
+		{"pages after the place of another type", foreignPages},
 	}
 }
 
@@ -178,4 +179,28 @@ func relationPages(s *story) {
 	between := visit("a", "b", "1x")
 	q := backend.Query{Kind: onto.KindRelation, Type: tVisit, At: 1, After: &backend.Place{Identity: between}, Limit: 2}
 	s.wantLines("after what was never there", s.page(q), want[3:5])
+}
+
+// foreignPages starts after places that no version of the type has: types come
+// one after the other in the order of identity, and entities before relations.
+func foreignPages(s *story) {
+	s.commit(put(person("a"), 1), put(person("b"), 1), put(visit("a", "a", "1"), 1))
+	s.commit(put(person("a"), 2))
+	for _, test := range []struct {
+		after            onto.Identity
+		people, versions []string
+		visits           []string
+	}{
+		{onto.EntityID("A", "z"), []string{"a", "b"}, []string{"a", "b", "a"}, []string{"aa1"}},
+		{onto.EntityID("Z", ""), nil, []string{"a"}, []string{"aa1"}},
+		{onto.RelationID("A", "z", "z"), nil, []string{"a"}, []string{"aa1"}},
+		{onto.RelationID("Z", "", ""), nil, []string{"a"}, nil},
+	} {
+		q := backend.Query{Kind: onto.KindEntity, Type: tPerson, At: backend.Head, After: &backend.Place{Identity: test.after, Commit: 1}}
+		s.wantLines("people after "+test.after.String(), s.page(q), test.people)
+		q.Mode = backend.History
+		s.wantLines("versions of people after "+test.after.String(), s.page(q), test.versions)
+		q.Mode, q.Kind, q.Type = backend.State, onto.KindRelation, tVisit
+		s.wantLines("visits after "+test.after.String(), s.page(q), test.visits)
+	}
 }

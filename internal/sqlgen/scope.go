@@ -74,9 +74,6 @@ func (c *compiler) condition(f onto.Condition) Part {
 	})
 }
 
-// Value finds what an operand leads to.
-func (s *Scope) Value(o onto.Operand) Value { return s.value(o) }
-
 // value finds what an operand leads to.
 func (s *Scope) value(o onto.Operand) Value {
 	d := s.Document(o.Side)

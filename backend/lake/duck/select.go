@@ -15,7 +15,7 @@ type question struct {
 	last   ended
 
 	withEnds  bool // the rows have the fields of endpoints, for the process
-	unordered bool // nobody minds the order
+	unordered bool // the order does not matter
 	divisions int  // how often the answer was divided to be asked for in parts
 }
 
