@@ -2,13 +2,16 @@ package sqlite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/exec"
 )
 
@@ -23,14 +26,14 @@ func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error] {
 	return exec.Pushed(func(push func(onto.Finding) error) error {
 		return b.read(ctx, false, func(r *reading) error {
-			c := &checker{ctx: ctx, b: b, r: r, push: push}
+			c := newChecker(ctx, b, r, push)
 			for _, s := range c.steps() {
 				step(s.name)
 				if err := c.take(s); err != nil {
 					return err
 				}
 				if c.tangled {
-					return c.report(onto.SeverityError, "check_stopped", restoreRemedy, "what is stored was not checked: pages of the file lead to the same pages, so that reading it may never end")
+					return c.report(audit.CheckStopped, "what is stored was not checked: pages of the file lead to the same pages, so that reading it may never end")
 				}
 			}
 			return nil
@@ -72,11 +75,7 @@ func (c *checker) take(s checkStep) error {
 	if onto.CodeOf(wrapped) != onto.Corrupt && !lacksTable(err) {
 		return err
 	}
-	remedy := onto.HintOf(wrapped)
-	if remedy == "" {
-		remedy = restoreRemedy
-	}
-	return c.report(onto.SeverityError, "check_stopped", remedy, "%s could not be checked to the end: %v", s.name, err)
+	return c.history(audit.CheckStopped.Finding(onto.HintOf(wrapped), "%s could not be checked to the end: %v", s.name, err))
 }
 
 // lacksTable reports whether a statement failed since somebody has dropped what
@@ -90,18 +89,45 @@ type checker struct {
 	b    *Backend
 	r    *reading
 	push func(onto.Finding) error
+	log  audit.Log // the rules that history is held to
 
 	tangled bool // pages are part of two things, or of one thing twice
 }
 
-func (c *checker) report(severity onto.Severity, code, remedy, format string, args ...any) error {
-	return c.push(onto.Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+const (
+	rebuildRemedy  = "make the projection anew: onto projection rebuild"
+	restoreRemedy  = "restore a backup; history cannot be derived from anything else"
+	registerRemedy = "register the type: onto init --schema FILE"
+)
+
+func newChecker(ctx context.Context, b *Backend, r *reading, push func(onto.Finding) error) *checker {
+	c := &checker{ctx: ctx, b: b, r: r, push: push}
+	c.log = audit.New(c.history)
+	c.log.Canonical = canonicalFields
+	return c
 }
 
-const (
-	rebuildRemedy = "make the projection anew: onto projection rebuild"
-	restoreRemedy = "restore a backup; history cannot be derived from anything else"
-)
+// history pushes a finding about history.
+func (c *checker) history(f onto.Finding) error {
+	f.Remedy = cmp.Or(f.Remedy, restoreRemedy)
+	return c.push(f)
+}
+
+// report reports what a backup is needed for.
+func (c *checker) report(code audit.Code, format string, args ...any) error {
+	return c.push(code.Finding(restoreRemedy, format, args...))
+}
+
+// stale reports something that is derived from history, and is made anew with the
+// projection.
+func (c *checker) stale(code audit.Code, format string, args ...any) error {
+	return c.push(code.Finding(rebuildRemedy, format, args...))
+}
+
+// foreign reports whether another program may have written a commit.
+func (c *checker) foreign(commit int64) bool {
+	return commit <= c.r.foreign.until || commit > c.r.foreign.covered
+}
 
 // file runs SQLite's own check of pages and indexes. It gives up at a projection
 // row whose JSON an index cannot read; such a row is found further below, and
@@ -153,8 +179,7 @@ func (c *checker) foreignKeys() error {
 			return err
 		}
 		err = each(rows, func() error {
-			return c.report(onto.SeverityError, "version_without_commit", restoreRemedy,
-				"row %d of %s belongs to a commit that does not exist", rows.int(1), rows.text(0))
+			return c.report(audit.VersionWithoutCommit, "row %d of %s belongs to a commit that does not exist", rows.int(1), rows.text(0))
 		})
 		if err != nil {
 			return err
@@ -172,37 +197,24 @@ func (c *checker) commits() error {
 	if err != nil {
 		return err
 	}
-	var lastID int64
-	var lastTime time.Time
+	var last audit.Commit
 	future := laterCommits{now: c.b.now()}
 	err = each(rows, func() error {
-		id, at := rows.int(0), storedTime(rows.text(1))
-		severity := onto.SeverityError
-		if id <= c.r.foreign.until {
-			severity = onto.SeverityWarning // not ours to answer for
+		// The keys are held apart by their index.
+		at := audit.Commit{ID: rows.int(0), Time: storedTime(rows.text(1)), Stored: rows.text(1), Foreign: c.foreign(rows.int(0))}
+		err := errors.Join(c.log.Follows(&last, &at), c.log.Commit(&at))
+		if err == nil && !rows.null(2) {
+			err = c.log.Operations(at.ID, rows.int(2), rows.int(3))
 		}
-		var err error
-		if id != lastID+1 {
-			err = c.report(severity, "commit_gap", restoreRemedy, "commit %d follows commit %d", id, lastID)
-		}
-		if err == nil && at.Before(lastTime) {
-			err = c.report(severity, "commit_time_back", "none needed: reads by time look at every commit", "commit %d is earlier than commit %d", id, lastID)
-		}
-		if err == nil && at.IsZero() {
-			err = c.report(severity, "commit_time_unreadable", restoreRemedy, "commit %d has the time %q", id, rows.text(1))
-		}
-		if err == nil && !rows.null(2) && rows.int(2) != rows.int(3) {
-			err = c.report(onto.SeverityError, "commit_incomplete", restoreRemedy, "commit %d should hold %d versions and holds %d", id, rows.int(2), rows.int(3))
-		}
-		lastID, lastTime = id, at
-		future.note(id, at)
+		last = at
+		future.note(at.ID, at.Time)
 		return err
 	})
-	if err != nil || future.count == 0 || lastTime.After(future.now) {
+	if err != nil || future.count == 0 || last.Time.After(future.now) {
 		return err // a head that is later than now is what a survey reports
 	}
-	return c.report(onto.SeverityWarning, "commit_time_future", "none needed: reads by time look at every commit",
-		"%d commits are later than now though the newest is not, the first of them commit %d", future.count, future.first)
+	return c.push(audit.CommitTimeFuture.Finding("none needed: reads by time look at every commit",
+		"%d commits are later than now though the newest is not, the first of them commit %d", future.count, future.first))
 }
 
 // laterCommits counts commits whose time has not come yet.
@@ -229,8 +241,8 @@ func (c *checker) versions() error {
 			return err
 		}
 		err = each(rows, func() error {
-			return c.report(onto.SeverityWarning, "version_twice", "none needed: the first one counts",
-				"%s has %d versions in commit %d", t.identity(rows, 0), rows.int(len(t.columns)+1), rows.int(len(t.columns)))
+			commit := rows.int(len(t.columns))
+			return c.log.Twice(t.identity(rows, 0), commit, rows.int(len(t.columns)+1), c.foreign(commit))
 		})
 		if err != nil {
 			return err
@@ -242,8 +254,8 @@ func (c *checker) versions() error {
 // projections compares each projection with what history says.
 func (c *checker) projections() error {
 	if !c.r.foreign.covers() {
-		return c.report(onto.SeverityWarning, "projection_behind", "none needed: the next read or write brings it up to date",
-			"another program has appended: the newest commit, %d, is not in the projection yet", c.r.head)
+		return c.push(audit.ProjectionBehind.Finding("none needed: the next read or write brings it up to date",
+			"another program has appended: the newest commit, %d, is not in the projection yet", c.r.head))
 	}
 	for _, t := range c.b.tables {
 		if err := c.projection(t); err != nil {
@@ -290,9 +302,9 @@ func (c *checker) merge(t *table, want, got *rows) error {
 		var err error
 		switch {
 		case order < 0:
-			err = c.report(onto.SeverityError, "projection_missing", rebuildRemedy, "the projection lacks %s", t.identity(want, 0))
+			err = c.stale(audit.ProjectionMissing, "the projection lacks %s", t.identity(want, 0))
 		case order > 0:
-			err = c.report(onto.SeverityError, "projection_extra", rebuildRemedy, "the projection has %s, history does not", t.identity(got, 0))
+			err = c.stale(audit.ProjectionExtra, "the projection has %s, history does not", t.identity(got, 0))
 		default:
 			err = c.compare(t, want, got)
 		}
@@ -320,8 +332,7 @@ func (c *checker) compare(t *table, want, got *rows) error {
 	}
 	if w.Commit != g.Commit || w.Op != g.Op || w.SchemaVersion != g.SchemaVersion ||
 		want.int(n+4) != got.int(n+4) || !bytes.Equal(fields, g.Fields) {
-		return c.report(onto.SeverityError, "projection_differs", rebuildRemedy,
-			"%s: the projection has commit %d, history has commit %d with other contents", id, g.Commit, w.Commit)
+		return c.stale(audit.ProjectionDiffers, "%s: the projection has commit %d, history has commit %d with other contents", id, g.Commit, w.Commit)
 	}
 	return nil
 }

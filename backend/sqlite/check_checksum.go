@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/audit"
 )
 
 // A rebuild keeps the checksum of the projection that it made, and the commit
@@ -146,8 +147,7 @@ func (c *checker) checksum() error {
 		return err
 	}
 	if was != kept {
-		return c.report(onto.SeverityError, "history_changed", restoreRemedy,
-			"history up to commit %d has the checksum %.12s…, and had %.12s… when the projection was rebuilt", commit, was, kept)
+		return c.report(audit.HistoryChanged, "history up to commit %d has the checksum %.12s…, and had %.12s… when the projection was rebuilt", commit, was, kept)
 	}
 	if commit != c.r.head || !c.r.foreign.covers() {
 		return nil
@@ -156,8 +156,7 @@ func (c *checker) checksum() error {
 	if err != nil || is == kept {
 		return err
 	}
-	return c.report(onto.SeverityError, "projection_checksum", rebuildRemedy,
-		"the projection has the checksum %.12s…, and had %.12s… when it was rebuilt at commit %d", is, kept, commit)
+	return c.stale(audit.ProjectionChecksum, "the projection has the checksum %.12s…, and had %.12s… when it was rebuilt at commit %d", is, kept, commit)
 }
 
 // lastPossible stands for the newest commit in stateSQL.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/audit"
 )
 
 // damaged reports a line of SQLite's own check. What is derived can be made
@@ -15,11 +15,11 @@ func (c *checker) damaged(line string) error {
 	c.tangled = c.tangled || strings.Contains(line, "2nd reference to page")
 	switch {
 	case strings.Contains(line, "onto_search_"):
-		return c.report(onto.SeverityError, "search_damaged", rebuildRemedy, "%s", line)
+		return c.stale(audit.SearchDamaged, "%s", line)
 	case strings.Contains(line, "index onto_field_"), strings.Contains(line, "index "+rightIndex):
-		return c.report(onto.SeverityError, "derived_damaged", rebuildRemedy, "%s", line)
+		return c.stale(audit.DerivedDamaged, "%s", line)
 	}
-	return c.report(onto.SeverityError, "file_damaged", restoreRemedy, "%s", line)
+	return c.report(audit.FileDamaged, "%s", line)
 }
 
 // derived compares what is derived with what the flags of the types ask for.
@@ -63,14 +63,14 @@ func (c *checker) derivedUnlisted() error {
 	if err != nil || format < Format {
 		return err
 	}
-	return c.report(onto.SeverityError, "derived_missing", rebuildRemedy, "the table onto_derived is missing")
+	return c.stale(audit.DerivedMissing, "the table onto_derived is missing")
 }
 
 // derivedMissing finds what flags ask for and nobody has made.
 func (c *checker) derivedMissing(want, listed []derived) error {
 	for _, d := range want {
 		if !slices.ContainsFunc(listed, d.same) {
-			if err := c.report(onto.SeverityError, "derived_missing", rebuildRemedy, "%s is missing", d); err != nil {
+			if err := c.stale(audit.DerivedMissing, "%s is missing", d); err != nil {
 				return err
 			}
 		}
@@ -81,14 +81,14 @@ func (c *checker) derivedMissing(want, listed []derived) error {
 // derivedOne looks at one thing that is listed.
 func (c *checker) derivedOne(d derived, wanted bool, objects []object) error {
 	if !wanted {
-		return c.report(onto.SeverityWarning, "derived_extra", rebuildRemedy, "%s serves nothing", d)
+		return c.stale(audit.DerivedExtra, "%s serves nothing", d)
 	}
 	i := slices.IndexFunc(objects, func(o object) bool { return o.name == d.name() })
 	switch {
 	case i < 0:
-		return c.report(onto.SeverityError, "derived_missing", rebuildRemedy, "%s is missing", d)
+		return c.stale(audit.DerivedMissing, "%s is missing", d)
 	case objects[i].sql != d.create():
-		return c.report(onto.SeverityError, "derived_differs", rebuildRemedy, "%s is %s", d, objects[i].sql)
+		return c.stale(audit.DerivedDiffers, "%s is %s", d, objects[i].sql)
 	case d.purpose == forSearch && c.r.foreign.covers():
 		return c.words(newWordTable(d))
 	}
@@ -103,7 +103,7 @@ func (c *checker) leftovers(listed []derived, objects []object) error {
 			return o.name == d.name() || d.purpose == forSearch && strings.HasPrefix(o.name, d.name()+"_")
 		})
 		if !belongs {
-			if err := c.report(onto.SeverityWarning, "derived_extra", rebuildRemedy, "%s %s serves nothing", o.typ, o.name); err != nil {
+			if err := c.stale(audit.DerivedExtra, "%s %s serves nothing", o.typ, o.name); err != nil {
 				return err
 			}
 		}
@@ -144,7 +144,7 @@ func (c *checker) unreadable(t *wordTable, err error) error {
 	if c.ctx.Err() != nil {
 		return err
 	}
-	return c.report(onto.SeverityError, "search_damaged", rebuildRemedy, "%s cannot be read: %v", t.derived, err)
+	return c.stale(audit.SearchDamaged, "%s cannot be read: %v", t.derived, err)
 }
 
 func (c *checker) mergeWords(t *wordTable, names *table, want, got *rows) error {
@@ -158,15 +158,15 @@ func (c *checker) mergeWords(t *wordTable, names *table, want, got *rows) error 
 		switch {
 		case wantOK && (!gotOK || want.int(0) < got.int(0)):
 			if expected != "" && got.err == nil {
-				err = c.report(onto.SeverityError, "search_missing", rebuildRemedy, "the search table lacks %s", names.identity(want, 2))
+				err = c.stale(audit.SearchMissing, "the search table lacks %s", names.identity(want, 2))
 			}
 			wantOK = want.next()
 		case !wantOK || want.int(0) > got.int(0):
-			err = c.report(onto.SeverityError, "search_extra", rebuildRemedy, "%s has a row %d that belongs to nothing", t.derived, got.int(0))
+			err = c.stale(audit.SearchExtra, "%s has a row %d that belongs to nothing", t.derived, got.int(0))
 			gotOK = got.next()
 		default:
 			if got.text(1) != expected {
-				err = c.report(onto.SeverityError, "search_differs", rebuildRemedy, "the search table has other words for %s", names.identity(want, 2))
+				err = c.stale(audit.SearchDiffers, "the search table has other words for %s", names.identity(want, 2))
 			}
 			wantOK, gotOK = want.next(), got.next()
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
@@ -152,21 +153,24 @@ func (c *checker) past() error {
 	for _, t := range c.b.tables {
 		n, err := c.r.queryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, t.past)
 		if err == nil && n == 0 {
-			err = c.report(onto.SeverityError, "past_missing", rebuildRemedy, "the table %s is missing", t.past)
+			err = c.stale(audit.PastMissing, "the table %s is missing", t.past)
 		}
 		if err != nil || n == 0 {
 			return err
 		}
-		for _, side := range []struct{ code, what, sql string }{
-			{"past_missing", "lacks", t.supersessions() + ` EXCEPT SELECT * FROM ` + t.past},
-			{"past_extra", "has a row for", `SELECT * FROM ` + t.past + ` EXCEPT ` + t.supersessions()},
+		for _, side := range []struct {
+			code      audit.Fault
+			what, sql string
+		}{
+			{audit.PastMissing, "lacks", t.supersessions() + ` EXCEPT SELECT * FROM ` + t.past},
+			{audit.PastExtra, "has a row for", `SELECT * FROM ` + t.past + ` EXCEPT ` + t.supersessions()},
 		} {
 			rows, err := c.r.query(c.ctx, side.sql)
 			if err != nil {
 				return err
 			}
 			err = each(rows, func() error {
-				return c.report(onto.SeverityError, side.code, rebuildRemedy, "%s %s the version of %s in row %d of %s, superseded by commit %d",
+				return c.stale(side.code, "%s %s the version of %s in row %d of %s, superseded by commit %d",
 					t.past, side.what, rows.text(0), rows.int(3), t.history, rows.int(1))
 			})
 			if err != nil {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/volume"
 )
@@ -37,7 +39,7 @@ func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 func (b *Backend) survey(ctx context.Context, l limits) iter.Seq2[onto.Finding, error] {
 	return exec.Pushed(func(push func(onto.Finding) error) error {
 		return b.read(ctx, false, func(r *reading) error {
-			s := &surveyor{checker{ctx: ctx, b: b, r: r, push: push}, l}
+			s := &surveyor{newChecker(ctx, b, r, push), l}
 			for _, step := range []checkStep{
 				{"the WAL", s.wal}, {"the frames of the WAL", s.frames}, {"the journal mode", s.journal}, {"free pages", s.freePages}, {"free space", s.room},
 				{"what others have put on the tables", s.extras}, {"locks", s.locks}, {"the clock", s.clock}, {"plans", s.plans}, {"the use of indexes", s.indexUse},
@@ -53,12 +55,12 @@ func (b *Backend) survey(ctx context.Context, l limits) iter.Seq2[onto.Finding, 
 
 // surveyor is a survey under way. It reports as a check does.
 type surveyor struct {
-	checker
+	*checker
 	limits limits
 }
 
-func (s *surveyor) warn(code, remedy, format string, args ...any) error {
-	return s.push(onto.Finding{Code: code, Severity: onto.SeverityWarning, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+func (s *surveyor) warn(code audit.Notice, remedy, format string, args ...any) error {
+	return s.push(code.Finding(remedy, format, args...))
 }
 
 // fileSize is the size of one of the store's files; 0 if there is none.
@@ -78,7 +80,7 @@ func (s *surveyor) wal() error {
 	if err != nil || size <= s.limits.wal {
 		return err
 	}
-	return s.warn("wal_large", "end reads that go on for long, then: onto doctor --checkpoint",
+	return s.warn(audit.WALLarge, "end reads that go on for long, then: onto doctor --checkpoint",
 		"the WAL has %s, more than %s", megabytes(size), megabytes(s.limits.wal))
 }
 
@@ -88,7 +90,7 @@ func (s *surveyor) frames() error {
 	if err != nil || found.commits == 0 {
 		return err
 	}
-	return s.report(onto.SeverityError, "wal_cut_off", cutOffRemedy, "%s", found)
+	return s.push(audit.WALCutOff.Finding(cutOffRemedy, "%s", found))
 }
 
 // journal finds a file that somebody has taken out of WAL mode. Opening it for
@@ -102,7 +104,7 @@ func (s *surveyor) journal() error {
 	if err != nil || !ok || row.text(0) == "wal" {
 		return err
 	}
-	return s.warn("journal_mode", "open the store once where it can be written", "the journal mode is %s, not wal", row.text(0))
+	return s.warn(audit.JournalMode, "open the store once where it can be written", "the journal mode is %s, not wal", row.text(0))
 }
 
 func (s *surveyor) freePages() error {
@@ -114,7 +116,7 @@ func (s *surveyor) freePages() error {
 	if err != nil || pages < s.limits.pages || free*2 <= pages {
 		return err
 	}
-	return s.warn("freelist_large", "give the room back while nobody else uses the store: sqlite3 FILE VACUUM",
+	return s.warn(audit.FreelistLarge, "give the room back while nobody else uses the store: sqlite3 FILE VACUUM",
 		"%d of the file's %d pages are free", free, pages)
 }
 
@@ -139,7 +141,7 @@ func (s *surveyor) extras() error {
 		return err
 	}
 	for _, o := range found.extras {
-		if err := s.report(onto.SeverityError, "table_extra", o.remedy(), "%s", o.refusal()); err != nil {
+		if err := s.push(audit.TableExtra.Finding(o.remedy(), "%s", o.refusal())); err != nil {
 			return err
 		}
 	}
@@ -148,8 +150,7 @@ func (s *surveyor) extras() error {
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }
 
-// locks finds a write lock that somebody holds, and leases that nobody has
-// renewed or released. Other leases that are held are at work.
+// locks finds leases that keep others waiting, or that nobody has released.
 func (s *surveyor) locks() error {
 	rows, err := s.r.query(s.ctx, `SELECT lock_name, owner_id, expires_at FROM locks ORDER BY lock_name`)
 	if err != nil {
@@ -157,28 +158,13 @@ func (s *surveyor) locks() error {
 	}
 	now := s.b.now()
 	return each(rows, func() error {
-		name, owner, expires := rows.text(0), rows.text(1), rows.text(2)
-		switch held := now.Before(storedTime(expires)); {
-		case !held:
-			return s.warn("lock_expired", releaseRemedy(name), "the lease %s of %s ran out at %s and was not released", name, owner, expires)
-		case name == onto.WriteLease:
-			return s.warn("lock_held", "wait for its holder; if that has died: "+releaseRemedy(name),
-				"the write lock is held by %s until %s: others cannot commit", owner, expires)
+		f, found := audit.Lease(onto.Lease{Name: rows.text(0), Owner: rows.text(1), Expires: storedTime(rows.text(2))}, now)
+		if !found {
+			return nil
 		}
-		return nil
+		f.Remedy = cmp.Or(f.Remedy, "delete its row from the table locks")
+		return s.push(f)
 	})
-}
-
-// releaseRemedy is the command that ends a lease. Names of other programs may
-// not be fit for a command line.
-func releaseRemedy(name string) string {
-	switch {
-	case name == onto.WriteLease:
-		return "onto lock release --force --reason TEXT"
-	case onto.CheckLeaseName(name) == nil:
-		return "onto lock release --name " + name + " --force --reason TEXT"
-	}
-	return "delete its row from the table locks"
 }
 
 // clock finds a head that is later than now.
@@ -187,16 +173,10 @@ func (s *surveyor) clock() error {
 	if err != nil || !ok {
 		return err
 	}
-	ahead := storedTime(row.text(1)).Sub(s.b.now())
-	if ahead <= s.limits.clock {
-		return nil
+	if f, ahead := audit.Clock(fmt.Sprintf("commit %d", row.int(0)), storedTime(row.text(1)), s.b.now(), s.limits.clock); ahead {
+		return s.push(f)
 	}
-	remedy := "set the clock of this machine"
-	if ahead > 24*time.Hour {
-		remedy += ", and its date; if they are right, the machine that made the commit had them wrong"
-	}
-	return s.warn("clock_ahead", remedy, "commit %d is of %s, which is %s from now: until then new commits get its time",
-		row.int(0), row.text(1), ahead.Round(time.Second))
+	return nil
 }
 
 var _ backend.Surveyor = (*Backend)(nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/audit"
 )
 
 // Checkpointed is what a checkpoint did.
@@ -41,9 +42,8 @@ func (b *Backend) Checkpoint(ctx context.Context) (Checkpointed, error) {
 		done.After, err = b.fileSize("-wal")
 	}
 	if busy {
-		done.Findings = []onto.Finding{{Code: "wal_stuck", Severity: onto.SeverityWarning,
-			Message: "another reader or writer keeps the WAL from being emptied: it has " + megabytes(done.After),
-			Remedy:  "end reads that go on for long, then: onto doctor --checkpoint"}}
+		done.Findings = []onto.Finding{audit.WALStuck.Finding("end reads that go on for long, then: onto doctor --checkpoint",
+			"another reader or writer keeps the WAL from being emptied: it has %s", megabytes(done.After))}
 	}
 	return done, wrap(b.path, err)
 }

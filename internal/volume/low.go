@@ -3,9 +3,8 @@
 package volume
 
 import (
-	"fmt"
-
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/audit"
 )
 
 // enough is how many bytes should be free at least.
@@ -18,11 +17,8 @@ func Low(free, size int64) (onto.Finding, bool) {
 	if free >= need {
 		return onto.Finding{}, false
 	}
-	return onto.Finding{
-		Code: "disk_low", Severity: onto.SeverityWarning,
-		Message: fmt.Sprintf("the volume has %.1f MB free, less than the %.1f MB that the store may need soon", megabytes(free), megabytes(need)),
-		Remedy:  "free disk space, or move the store to a larger volume",
-	}, true
+	return audit.DiskLow.Finding("free disk space, or move the store to a larger volume",
+		"the volume has %.1f MB free, less than the %.1f MB that the store may need soon", megabytes(free), megabytes(need)), true
 }
 
 func megabytes(n int64) float64 { return float64(n) / (1 << 20) }

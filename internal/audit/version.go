@@ -1,0 +1,150 @@
+package audit
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/ontologia/onto"
+)
+
+// Version looks at a version by itself: its fields are a canonical JSON object, and
+// none after a delete. It reports whether nothing was found. Another program writes
+// JSON in its own form.
+func (l Log) Version(v *onto.Version, foreign bool) (sound bool, err error) {
+	canonical := l.Canonical
+	if canonical == nil {
+		canonical = canonicalObject
+	}
+	fields, bad := canonical(v.Fields)
+	switch {
+	case bad != nil && foreign:
+		err = l.push(FieldsUnreadable.Finding("put it again to replace it", "%s at commit %d: %v", v.Identity, v.Commit, bad))
+	case bad != nil || !foreign && !bytes.Equal(fields, v.Fields):
+		err = l.found(FieldsNotCanonical, "%s at commit %d: its JSON is not as it was written", v.Identity, v.Commit)
+	case v.Op != onto.Put && v.Op != onto.Delete:
+		err = l.found(OpUnknown, "%s at commit %d: op %q is unknown", v.Identity, v.Commit, v.Op)
+	case v.Op == onto.Delete && !foreign && string(v.Fields) != "{}":
+		err = l.found(DeleteFields, "commit %d deletes %s and leaves fields", v.Commit, v.Identity)
+	default:
+		return true, nil
+	}
+	return false, err
+}
+
+// Twice reports an identity that has several versions in one commit.
+func (l Log) Twice(id onto.Identity, commit, versions int64, foreign bool) error {
+	return l.foundIn(foreign, VersionTwice, "none needed: the first one counts", "%s has %d versions in commit %d", id, versions, commit)
+}
+
+// Rows are versions that say they are of one version of their type: a single one, or
+// all that the store has.
+type Rows struct {
+	onto.TypeName
+	Version  int
+	Identity onto.Identity // of a single version; zero for several
+
+	First, Last int64 // commits
+	LastPut     int64 // the last commit that puts one; 0 if none does
+	Foreign     bool  // all are of another program, which does not keep to the types
+}
+
+// Stamp is Rows for one version.
+func (l Log) Stamp(v *onto.Version) error {
+	r := Rows{TypeName: v.TypeName(), Version: v.SchemaVersion, Identity: v.Identity, First: v.Commit, Last: v.Commit}
+	if v.Op == onto.Put {
+		r.LastPut = v.Commit
+	}
+	return l.Rows(&r)
+}
+
+// Rows looks at whether the version of their type existed and was the newest when
+// rows were written. The commit that ends a type deletes what there is of it.
+func (l Log) Rows(r *Rows) error {
+	i := l.types.find(r.TypeName, r.Version)
+	if i < 0 {
+		return l.foundIn(r.Foreign, SchemaUnknown, "", "%s: schema version %d does not exist", r.String(), r.Version)
+	}
+	s, next := &l.types.all[i], l.types.next(i)
+	switch end := s.End; {
+	case r.Foreign:
+		return nil
+	case r.First < s.Since:
+		return l.found(SchemaSince, "%s: schema version %d begins with commit %d", r.String(), r.Version, s.Since)
+	case end != nil && end.Purged:
+		return l.found(SchemaPurged, "%s: the type was purged", r.String())
+	case end != nil && (r.LastPut >= end.Commit || r.Last > end.Commit):
+		return l.found(SchemaEnded, "%s: the type ended with commit %d", r.String(), end.Commit)
+	case end == nil && next != nil && r.Last >= next.Since:
+		return l.found(SchemaSince, "%s: schema version %d was no longer the newest, since version %d begins with commit %d", r.String(), r.Version, next.Version, next.Since)
+	}
+	return nil
+}
+
+// String names the rows.
+func (r *Rows) String() string {
+	if r.Identity != (onto.Identity{}) {
+		return fmt.Sprintf("%s of commit %d", r.Identity, r.First)
+	}
+	return fmt.Sprintf("rows of %s %s in commits %d to %d", r.Kind, r.Name, r.First, r.Last)
+}
+
+// Endpoint is a live relation that leads to an entity which does not exist. That is
+// allowed, and often a mistake.
+func Endpoint(relation, end onto.Identity) onto.Finding {
+	return EndpointMissing.Finding("put the entity, or delete the relation", "%s: there is no %s", relation, end)
+}
+
+// History is the newest version of each identity of a type, in a few bytes for each.
+type History struct {
+	// Loose tells that some versions cannot be read, so that it is not known what
+	// follows from what.
+	Loose bool
+
+	seeds  [2]maphash.Seed
+	newest map[[2]uint64]state // by the hash of an identity
+}
+
+// state is what is known of a version.
+type state struct {
+	commit int64
+	fields uint64 // the hash of its fields
+	live   bool
+}
+
+// NewHistory returns a history without versions.
+func NewHistory() *History {
+	return &History{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, newest: map[[2]uint64]state{}}
+}
+
+func (h *History) hash(id onto.Identity) [2]uint64 {
+	return [2]uint64{maphash.Comparable(h.seeds[0], id), maphash.Comparable(h.seeds[1], id)}
+}
+
+func (h *History) stateOf(v *onto.Version) state {
+	return state{commit: v.Commit, fields: maphash.Bytes(h.seeds[0], v.Fields), live: v.Live()}
+}
+
+// Newest is the commit of an identity's newest version; 0 if there is none.
+func (h *History) Newest(id onto.Identity) int64 { return h.newest[h.hash(id)].commit }
+
+// Live reports whether a version is the newest of its identity and no delete.
+func (h *History) Live(v *onto.Version) bool {
+	return v.Live() && h.newest[h.hash(v.Identity)] == h.stateOf(v)
+}
+
+// Change takes the next version of an identity: each changes something.
+func (l Log) Change(h *History, v *onto.Version) error {
+	key := h.hash(v.Identity)
+	before, now := h.newest[key], h.stateOf(v)
+	h.newest[key] = now
+	switch {
+	case h.Loose:
+		return nil
+	case v.Op == onto.Put && before.live && before.fields == now.fields:
+		return l.found(VersionUnchanged, "%s of commit %d repeats the version of commit %d", v.Identity, v.Commit, before.commit)
+	case v.Op == onto.Delete && !before.live:
+		return l.found(DeleteOfNothing, "commit %d deletes %s, which does not exist", v.Commit, v.Identity)
+	}
+	return nil
+}
