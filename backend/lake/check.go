@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/audit"
 )
 
 var _ backend.Checker = (*Backend)(nil)
@@ -29,8 +31,7 @@ func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 // not answer does.
 func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error] {
 	return findings(func(push func(onto.Finding) error) error {
-		c := &checker{ctx: ctx, b: b, push: push, step: step}
-		return c.run()
+		return newChecker(ctx, b, push, step).run()
 	})
 }
 
@@ -65,10 +66,9 @@ type checker struct {
 	catalog *catalog // nil if it cannot be read
 	schemas []onto.SchemaVersion
 	purged  map[onto.TypeName]int
-	doubts  map[onto.TypeName]bool // types whose schemas are not what they should be
+	rules   audit.Log // that the log is held to
 
 	files  map[onto.TypeName][]fileEntry // those that readers use, oldest first
-	keys   map[[16]byte]int64            // by the hash of an idempotency key: the commit that used it
 	left   tally                         // versions that were not found yet
 	broken bool                          // a part of the log cannot be read, so that versions may be missing
 	lists  *listing                      // what checkpoints say of the rounds
@@ -78,6 +78,12 @@ type checker struct {
 
 	quick bool            // only the head and what it names
 	seen  map[string]bool // attempts of rounds that the log leads to; nil if nobody wants to know
+}
+
+func newChecker(ctx context.Context, b *Backend, push func(onto.Finding) error, step func(name string)) *checker {
+	c := &checker{ctx: ctx, b: b, push: push, step: step}
+	c.rules = audit.New(c.broke)
+	return c
 }
 
 func (c *checker) run() error { return c.stopped(c.look()) }
@@ -112,19 +118,20 @@ func (c *checker) stopped(err error) error {
 	if onto.CodeOf(err) != onto.Corrupt || !errors.Is(err, bucket.ErrRefused) {
 		return err
 	}
-	return c.push(onto.Finding{Code: "check_stopped", Severity: onto.SeverityError, Message: firstLine(err), Remedy: onto.HintOf(err)})
+	return c.push(audit.CheckStopped.Finding(onto.HintOf(err), "%s", firstLine(err)))
 }
 
 const restoreObject = "restore the object, or the whole bucket, from a backup"
 
 // report reports what makes answers wrong.
-func (c *checker) report(code, format string, args ...any) error {
-	return c.push(onto.Finding{Code: code, Severity: onto.SeverityError, Message: fmt.Sprintf(format, args...), Remedy: restoreObject})
+func (c *checker) report(code audit.Fault, format string, args ...any) error {
+	return c.push(code.Finding(restoreObject, format, args...))
 }
 
-// warn reports what is unusual.
-func (c *checker) warn(code, remedy, format string, args ...any) error {
-	return c.push(onto.Finding{Code: code, Severity: onto.SeverityWarning, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+// broke takes a finding of the rules.
+func (c *checker) broke(f onto.Finding) error {
+	f.Remedy = cmp.Or(f.Remedy, restoreObject)
+	return c.push(f)
 }
 
 // secondLooks is how often an object that is missing or damaged is read again:
@@ -213,7 +220,7 @@ func firstLine(err error) string {
 
 // missing reports an object that is not there.
 func (c *checker) missing(key string) error {
-	return c.report("object_missing", "%s: it is missing", shown(key))
+	return c.report(audit.ObjectMissing, "%s: it is missing", shown(key))
 }
 
 // shown is a key as it is told: in quotes if it cannot be one.
@@ -226,7 +233,7 @@ func shown(key string) string {
 
 // flawed reports an object that cannot be what was written.
 func (c *checker) flawed(key string, err error) error {
-	return c.report("object_damaged", "%s: %s", key, c.why(key, firstLine(withoutKey(err))))
+	return c.report(audit.ObjectDamaged, "%s: %s", key, c.why(key, firstLine(withoutKey(err))))
 }
 
 // why tells that an object was not read since it is too large; otherwise what else

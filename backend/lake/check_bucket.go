@@ -2,11 +2,11 @@ package lake
 
 import (
 	"context"
-	"fmt"
 	"iter"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/audit"
 )
 
 // CheckOptions change a check. The zero value is the default.
@@ -38,10 +38,12 @@ func CheckBucket(ctx context.Context, b bucket.Bucket, opts *Options, how *Check
 				err = closed
 			}
 		}()
-		c := &checker{ctx: ctx, b: l, push: push, step: how.Step, quick: how.Quick, seen: map[string]bool{}}
-		if c.step == nil {
-			c.step = func(string) {}
+		step := how.Step
+		if step == nil {
+			step = func(string) {}
 		}
+		c := newChecker(ctx, l, push, step)
+		c.quick, c.seen = how.Quick, map[string]bool{}
 		return c.run()
 	})
 }
@@ -76,12 +78,10 @@ func (c *checker) unseen() error {
 	if err != nil || n == 0 {
 		return err
 	}
-	return c.push(onto.Finding{
-		Code: "objects_orphaned", Severity: onto.SeverityWarning,
-		Message:     fmt.Sprintf("nothing that can be read leads to %d objects of %d bytes, the first of which is %s", n, bytes, first),
-		Explanation: "Attempts that lost or were killed may have left these objects behind. What is missing may also have led to them, so they are not to be removed yet.",
-		Remedy:      "keep them until the other findings are mended; then: onto janitor",
-	})
+	f := audit.ObjectsOrphaned.Finding("keep them until the other findings are mended; then: onto janitor",
+		"nothing that can be read leads to %d objects of %d bytes, the first of which is %s", n, bytes, first)
+	f.Explanation = "Attempts that lost or were killed may have left these objects behind. What is missing may also have led to them, so they are not to be removed yet."
+	return c.push(f)
 }
 
 // eachListed calls a function with every object below a prefix.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"hash/maphash"
 	"slices"
+
+	"github.com/ontologia/onto/internal/audit"
 )
 
 // listing is what checkpoints say of the rounds, to be compared with them.
@@ -32,7 +34,7 @@ func (c *checker) checkpoints() error {
 	}
 	list := c.catalog.Checkpoints
 	if n := len(list); n > 0 && (list[0].First != 1 || list[n-1].Last > c.head.CommitID) {
-		err := c.report("checkpoint_differs", "%s: it says that checkpoints list commits %d to %d, and the newest commit is %d",
+		err := c.report(audit.CheckpointDiffers, "%s: it says that checkpoints list commits %d to %d, and the newest commit is %d",
 			c.head.Catalog, list[0].First, list[n-1].Last, c.head.CommitID)
 		if err != nil {
 			return err
@@ -46,7 +48,7 @@ func (l *listing) add(c *checker, by string, entries []checkpointEntry) error {
 	for i := range entries {
 		e := &entries[i]
 		if i > 0 && e.First != entries[i-1].Last+1 || e.First > e.Last {
-			if err := c.report("checkpoint_differs", "%s: the checkpoint of commits %d to %d does not follow the one before", by, e.First, e.Last); err != nil {
+			if err := c.report(audit.CheckpointDiffers, "%s: the checkpoint of commits %d to %d does not follow the one before", by, e.First, e.Last); err != nil {
 				return err
 			}
 		}
@@ -62,7 +64,7 @@ func (l *listing) add(c *checker, by string, entries []checkpointEntry) error {
 			continue
 		}
 		if n := len(doc.Children); n == 0 || doc.Children[0].First != e.First || doc.Children[n-1].Last != e.Last || doc.Children[0].From != e.From {
-			if err := c.report("checkpoint_differs", "%s: the checkpoints that it names do not list commits %d to %d", e.Path, e.First, e.Last); err != nil {
+			if err := c.report(audit.CheckpointDiffers, "%s: the checkpoints that it names do not list commits %d to %d", e.Path, e.First, e.Last); err != nil {
 				return err
 			}
 		}
@@ -92,13 +94,13 @@ func (c *checker) readCheckpoint(e *checkpointEntry) (*checkpoint, error) {
 	case hashOf(body) != e.SHA256:
 		return nil, c.flawed(e.Path, errors.New("it is not what was written"))
 	case decode(e.Path, body, doc) != nil:
-		return nil, c.report("object_damaged", "%s: it is not a checkpoint", e.Path)
+		return nil, c.report(audit.ObjectDamaged, "%s: it is not a checkpoint", e.Path)
 	case doc.StoreID != c.head.StoreID:
 		return nil, c.foreign(e.Path, doc.StoreID)
 	case slices.ContainsFunc(doc.Children, func(k checkpointEntry) bool { return k.Level < 0 || k.Level >= e.Level }):
-		return nil, c.report("checkpoint_differs", "%s: it is of level %d and names a checkpoint that cannot be below it", e.Path, e.Level)
+		return nil, c.report(audit.CheckpointDiffers, "%s: it is of level %d and names a checkpoint that cannot be below it", e.Path, e.Level)
 	case doc.First != e.First || doc.Last != e.Last:
-		return nil, c.report("checkpoint_differs", "%s: it lists commits %d to %d, where %d to %d are due", e.Path, doc.First, doc.Last, e.First, e.Last)
+		return nil, c.report(audit.CheckpointDiffers, "%s: it lists commits %d to %d, where %d to %d are due", e.Path, doc.First, doc.Last, e.First, e.Last)
 	}
 	return doc, nil
 }
@@ -129,7 +131,7 @@ func (l *listing) open(c *checker, commit int64) (*checkpoint, error) {
 	}
 	if !doc.sound(e) {
 		l.doc = nil
-		return nil, c.report("checkpoint_differs", "%s: the rounds that it lists do not make up commits %d to %d", e.Path, e.First, e.Last)
+		return nil, c.report(audit.CheckpointDiffers, "%s: the rounds that it lists do not make up commits %d to %d", e.Path, e.First, e.Last)
 	}
 	return doc, nil
 }
@@ -164,7 +166,7 @@ func (l *listing) compare(c *checker, m *manifest) error {
 	path := l.leaves[l.at].Path
 	i := slices.IndexFunc(doc.Rounds, func(r roundFull) bool { return r.Last == m.CommitID })
 	if i < 0 || doc.Rounds[i].roundEntry != m.entry() || !slices.Equal(doc.Rounds[i].Files, m.Files) {
-		return c.report("checkpoint_differs", "%s: it lists the round that ends with commit %d otherwise than %s does", path, m.CommitID, m.entry().Path)
+		return c.report(audit.CheckpointDiffers, "%s: it lists the round that ends with commit %d otherwise than %s does", path, m.CommitID, m.entry().Path)
 	}
 	var keys []keyEntry
 	for _, k := range doc.Keys {
@@ -173,7 +175,7 @@ func (l *listing) compare(c *checker, m *manifest) error {
 		}
 	}
 	if !slices.Equal(keys, m.keys()) {
-		return c.report("checkpoint_differs", "%s: it lists other idempotency keys than %s has", path, m.entry().Path)
+		return c.report(audit.CheckpointDiffers, "%s: it lists other idempotency keys than %s has", path, m.entry().Path)
 	}
 	return nil
 }
@@ -203,7 +205,7 @@ func (l *listing) rest(c *checker) error {
 		if b.keys == 0 || c.broken {
 			continue
 		}
-		if err := c.report("checkpoint_differs", "%s: it lists other idempotency keys than its rounds have", b.Path); err != nil {
+		if err := c.report(audit.CheckpointDiffers, "%s: it lists other idempotency keys than its rounds have", b.Path); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/internal/audit"
 )
 
 // columnFlaw is the first row of a file where a typed column does not say what the
@@ -40,12 +41,11 @@ func (h *history) columns(f *fileEntry, seen *contents) error {
 	remedy := fmt.Sprintf("write the columns anew, since the fields are what counts: onto compact --all --apply --type %s, or restore the object from a backup if the type has no other file", f.Type)
 	for i := range seen.columns {
 		c := &seen.columns[i]
-		severity := onto.SeverityError
+		finding := audit.FileDiffers.Finding
 		if !f.Typed {
-			severity = onto.SeverityWarning
+			finding = audit.FileDiffers.Mild
 		}
-		err := h.push(onto.Finding{Code: "file_differs", Severity: severity, Message: f.Path + ": " + c.String(), Remedy: remedy})
-		if err != nil {
+		if err := h.push(finding(remedy, "%s: %s", f.Path, c)); err != nil {
 			return err
 		}
 	}

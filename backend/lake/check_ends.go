@@ -5,6 +5,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/audit"
 )
 
 // endBatch is how many relations are looked at together.
@@ -24,7 +25,7 @@ func (c *checker) endpoints(h *history, damaged map[onto.TypeName]bool) error {
 	}
 	err := c.eachLive(h, func(batch []onto.Identity) error { return c.lookUp(schema, batch) })
 	if onto.CodeOf(err) == onto.Corrupt { // an object was removed since it was checked
-		return c.report("check_stopped", "the endpoints of %s could not be checked to the end: %s", h.name.Name, firstLine(err))
+		return c.report(audit.CheckStopped, "the endpoints of %s could not be checked to the end: %s", h.name.Name, firstLine(err))
 	}
 	return err
 }
@@ -38,7 +39,7 @@ func (c *checker) eachLive(h *history, do func(batch []onto.Identity) error) err
 			return err
 		}
 		for v, err := range file.All(c.ctx) {
-			if err == nil && h.newest[h.hash(v.Identity)] == h.stateOf(&v) && v.Live() {
+			if err == nil && h.versions.Live(&v) {
 				batch = append(batch, v.Identity)
 			}
 			if err == nil && len(batch) == endBatch {
@@ -83,7 +84,7 @@ func (c *checker) lookUp(schema *onto.Schema, relations []onto.Identity) error {
 			if exists[end] {
 				continue
 			}
-			if err := c.warn("endpoint_missing", "put the entity, or delete the relation", "%s: there is no %s", id, end); err != nil {
+			if err := c.push(audit.Endpoint(id, end)); err != nil {
 				return err
 			}
 		}

@@ -70,11 +70,14 @@ func logFaults() []fault {
 		{"a manifest with other types touched", "chain_broken", func(s *sample) string {
 			return s.editRound(0, func(m *manifest) { m.LastTouched[0].Commit-- })
 		}},
-		{"a time that goes back", "time_backwards", func(s *sample) string {
+		{"a time that goes back", "commit_time_back", func(s *sample) string {
 			return s.editRound(0, func(m *manifest) { m.Commits[0].Time = "2001-01-01T00:00:00.000000+00:00" })
 		}},
 		{"a time in another form", "time_form", func(s *sample) string {
 			return s.editRound(0, func(m *manifest) { m.Commits[0].Time = strings.Replace(later, "+00:00", "Z", 1) })
+		}},
+		{"a time that cannot be read", "commit_time_unreadable", func(s *sample) string {
+			return s.editRound(0, func(m *manifest) { m.Commits[0].Time = "soon" })
 		}},
 		{"metadata that is no object", "metadata_form", func(s *sample) string {
 			return s.editRound(0, func(m *manifest) { m.Commits[0].Metadata = []byte(`[1]`) })
@@ -83,7 +86,7 @@ func logFaults() []fault {
 			s.editRound(0, func(m *manifest) { m.Commits[0].Key = "k1" })
 			return `"k1"`
 		}},
-		{"other operations than by type", "operations_count", func(s *sample) string {
+		{"other operations than by type", "commit_incomplete", func(s *sample) string {
 			return s.editRound(0, func(m *manifest) { m.Commits[0].Operations++ })
 		}},
 	}
@@ -202,7 +205,7 @@ func fileFaults() []fault {
 			})
 			return path
 		}},
-		{"a table without its file", strings.TrimSpace(strings.Repeat("operations_count ", 3)), func(s *sample) string {
+		{"a table without its file", strings.TrimSpace(strings.Repeat("commit_incomplete ", 3)), func(s *sample) string {
 			s.editCatalog(func(c *catalog) { c.Tables = c.Tables[1:] })
 			return "commit 1:"
 		}},
@@ -233,8 +236,8 @@ func versionFaults() []fault {
 		}
 	}
 	return []fault{
-		{"a row of another commit", "version_orphan", rows(func(v *onto.Version) { v.Commit-- })},
-		{"a row of no commit", "version_orphan", rows(func(v *onto.Version) { v.Commit += 5 })},
+		{"a row of another commit", "file_differs", rows(func(v *onto.Version) { v.Commit-- })},
+		{"a row of no commit", "version_without_commit", rows(func(v *onto.Version) { v.Commit += 5 })},
 		{"rows out of order", "version_order", func(s *sample) string {
 			return s.editRows(func(list []onto.Version) []onto.Version {
 				first := list[0]
@@ -242,7 +245,10 @@ func versionFaults() []fault {
 				return []onto.Version{first, list[0]}
 			})
 		}},
-		{"fields that are not canonical", "fields_form", rows(func(v *onto.Version) { v.Fields = bytes.Replace(v.Fields, []byte(":"), []byte(": "), 1) })},
+		{"a row that comes twice", "version_twice version_unchanged", func(s *sample) string {
+			return s.editRows(func(list []onto.Version) []onto.Version { return append(list, list[0]) })
+		}},
+		{"fields that are not canonical", "fields_not_canonical", rows(func(v *onto.Version) { v.Fields = bytes.Replace(v.Fields, []byte(":"), []byte(": "), 1) })},
 		{"a repetition", "version_unchanged", rows(func(v *onto.Version) { v.Identity, v.Fields = id, []byte(`{"id":"a","n":2}`) })},
 		{"a delete of nothing", "delete_of_nothing", rows(func(v *onto.Version) { v.Op, v.Fields = onto.Delete, []byte("{}") })},
 		{"a delete that leaves fields", "delete_fields", rows(func(v *onto.Version) { v.Identity, v.Op = id, onto.Delete })},
@@ -270,7 +276,7 @@ func versionFaults() []fault {
 			s.commit("", knowsPut("a", "nobody", 1), knowsPut("a", "c", 1))
 			return `there is no Person "nobody"`
 		}},
-		{"more rows than operations", "file_differs operations_count", func(s *sample) string {
+		{"more rows than operations", "file_differs commit_incomplete", func(s *sample) string {
 			path := s.editRows(func(list []onto.Version) []onto.Version {
 				more := list[0]
 				more.Identity = onto.EntityID("Person", "zz")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/audit"
 )
 
 // livePaths are the paths of files that the catalog names.
@@ -49,7 +50,7 @@ func (w *walk) own(m *manifest) error {
 		t := f.TypeName()
 		if f.First != m.First || f.Last != m.CommitID || !strings.HasPrefix(f.Path, folder) || rows[t] != held[t] {
 			w.left.hide(m.First, m.CommitID)
-			err := w.report("file_differs", "%s: what it says of %s (%d rows of commits %d to %d) does not go with its commits", path, f.Path, f.Rows, f.First, f.Last)
+			err := w.report(audit.FileDiffers, "%s: what it says of %s (%d rows of commits %d to %d) does not go with its commits", path, f.Path, f.Rows, f.First, f.Last)
 			if err != nil {
 				return err
 			}
@@ -67,7 +68,7 @@ func (w *walk) own(m *manifest) error {
 			continue
 		}
 		w.left.hide(m.First, m.CommitID)
-		if err := w.report("file_differs", "%s: its commits have %d versions of %s %s and no file", path, n, t.Kind, t.Name); err != nil {
+		if err := w.report(audit.FileDiffers, "%s: its commits have %d versions of %s %s and no file", path, n, t.Kind, t.Name); err != nil {
 			return err
 		}
 	}
@@ -92,7 +93,7 @@ func (w *walk) replaced() error {
 	})
 	for i, f := range w.old {
 		if err == nil && bad[i] {
-			err = w.warn("object_damaged", "none needed: another file has taken its place", "%s: it is not what was written; it was compacted before", f.Path)
+			err = w.push(audit.ObjectDamaged.Mild("none needed: another file has taken its place", "%s: it is not what was written; it was compacted before", f.Path))
 		}
 	}
 	w.old = w.old[:0]
@@ -107,10 +108,10 @@ func (c *checker) tables() error {
 		if c.head.Catalog == "" {
 			what = "head"
 		}
-		return c.report("check_stopped", "files and versions could not be checked without the %s", what)
+		return c.report(audit.CheckStopped, "files and versions could not be checked without the %s", what)
 	}
 	if c.catalog.Through > c.head.CommitID {
-		err := c.report("catalog_differs", "%s: it names the files up to commit %d, and the newest commit is %d", c.head.Catalog, c.catalog.Through, c.head.CommitID)
+		err := c.report(audit.CatalogDiffers, "%s: it names the files up to commit %d, and the newest commit is %d", c.head.Catalog, c.catalog.Through, c.head.CommitID)
 		if err != nil {
 			return err
 		}
@@ -122,7 +123,7 @@ func (c *checker) tables() error {
 			part := f.First == last.First && f.Last == last.Last && f.Path != last.Path
 			if f.TypeName() != name || f.First <= last.Last && !part || f.Last < f.First || f.Last > c.catalog.Through {
 				c.left.hide(min(f.First, last.Last), max(f.Last, last.Last))
-				err := c.report("catalog_differs", "%s: %s with commits %d to %d does not go with the other files of %s", c.head.Catalog, f.Path, f.First, f.Last, t.Type)
+				err := c.report(audit.CatalogDiffers, "%s: %s with commits %d to %d does not go with the other files of %s", c.head.Catalog, f.Path, f.First, f.Last, t.Type)
 				if err != nil {
 					return err
 				}
@@ -150,8 +151,8 @@ func (c *checker) versions() error {
 		if err := h.run(); err != nil {
 			return err
 		}
-		damaged[t] = h.loose
-		if t.Kind != onto.KindRelation || h.loose {
+		damaged[t] = h.versions.Loose
+		if t.Kind != onto.KindRelation || h.versions.Loose {
 			continue
 		}
 		if err := c.endpoints(h, damaged); err != nil {
@@ -225,7 +226,7 @@ func (h *history) take(f *fileEntry, b *body) (bool, error) {
 	h.read = append(h.read, *f)
 	if onto.CodeOf(err) == onto.Corrupt && !errors.Is(err, errEnough) {
 		h.lose(f)
-		return false, h.report("file_differs", "%s: %s", f.Path, firstLine(err))
+		return false, h.report(audit.FileDiffers, "%s: %s", f.Path, firstLine(err))
 	}
 	return false, err
 }
@@ -233,7 +234,7 @@ func (h *history) take(f *fileEntry, b *body) (bool, error) {
 // lose notes that the versions of a file are not known.
 func (h *history) lose(f *fileEntry) {
 	h.left.hide(f.First, f.Last)
-	h.loose = true
+	h.versions.Loose = true
 }
 
 // resume finds other files that have taken the place of one that is gone.

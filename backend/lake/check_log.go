@@ -1,13 +1,12 @@
 package lake
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"errors"
 	"reflect"
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -15,7 +14,6 @@ import (
 // nothing to go on from.
 func (c *checker) root() (bool, error) {
 	c.files = map[onto.TypeName][]fileEntry{}
-	c.keys = map[[16]byte]int64{}
 	for tries := 0; ; tries++ {
 		h, err := c.readHead()
 		if err != nil {
@@ -41,7 +39,7 @@ func (c *checker) root() (bool, error) {
 func (c *checker) headMembers() error {
 	h := c.head
 	if want := min(h.Sequence-1, recentAttempts); int64(len(h.Recent)) != want || slices.Contains(h.Recent, h.Attempt) {
-		return c.report("chain_broken", "%s: number %d of the heads names %d attempts before its own, not %d", headKey, h.Sequence, len(h.Recent), want)
+		return c.report(audit.ChainBroken, "%s: number %d of the heads names %d attempts before its own, not %d", headKey, h.Sequence, len(h.Recent), want)
 	}
 	return nil
 }
@@ -54,7 +52,7 @@ func (c *checker) openCatalog(body []byte) error {
 		if err != nil {
 			return err
 		}
-		return c.report("object_missing", "%s: the head names it as the catalog, and it is missing%s", shown(c.head.Catalog), other)
+		return c.report(audit.ObjectMissing, "%s: the head names it as the catalog, and it is missing%s", shown(c.head.Catalog), other)
 	}
 	k, err := parseCatalog(c.head.Catalog, body)
 	if err != nil {
@@ -66,13 +64,13 @@ func (c *checker) openCatalog(body []byte) error {
 		return c.foreign(c.head.Catalog, k.StoreID)
 	}
 	if k.Attempt != attemptOf(c.head.Catalog) {
-		return c.report("catalog_differs", "%s: it is that of attempt %s", c.head.Catalog, k.Attempt)
+		return c.report(audit.CatalogDiffers, "%s: it is that of attempt %s", c.head.Catalog, k.Attempt)
 	}
 	return nil
 }
 
 func (c *checker) foreign(key, store string) error {
-	return c.report("object_foreign", "%s: it belongs to store %s, not %s", key, store, c.head.StoreID)
+	return c.report(audit.ObjectForeign, "%s: it belongs to store %s, not %s", key, store, c.head.StoreID)
 }
 
 // link is where the log goes on: a manifest that should be there.
@@ -139,7 +137,7 @@ func (w *walk) open(at *link) (*manifest, error) {
 	case m.StoreID != w.head.StoreID:
 		return nil, w.foreign(at.path, m.StoreID)
 	case m.CommitID != at.last:
-		return nil, w.report("chain_broken", "%s: it ends with commit %d, where %d is due", at.path, m.CommitID, at.last)
+		return nil, w.report(audit.ChainBroken, "%s: it ends with commit %d, where %d is due", at.path, m.CommitID, at.last)
 	}
 	return m, nil
 }
@@ -150,7 +148,7 @@ func (w *walk) lostRound(at *link) error {
 	if w.head.Catalog != "" && *w.head.ManifestPath == at.path {
 		by = "the head"
 	}
-	return w.report("object_missing", "%s: %s names it, and it is missing: commit %d cannot be read, nor can those of the same round", shown(at.path), by, at.last)
+	return w.report(audit.ObjectMissing, "%s: %s names it, and it is missing: commit %d cannot be read, nor can those of the same round", shown(at.path), by, at.last)
 }
 
 // misfit reports a manifest that contradicts itself, or is none.
@@ -161,13 +159,13 @@ func (w *walk) misfit(at *link, body []byte, err error) error {
 	}
 	for i, e := range m.Commits {
 		if e.ID != m.First+int64(i) {
-			return w.report("commit_gap", "%s: commit %d stands where %d is due", at.path, e.ID, m.First+int64(i))
+			return w.report(audit.CommitGap, "%s: commit %d stands where %d is due", at.path, e.ID, m.First+int64(i))
 		}
 	}
 	if n := int64(len(m.Commits)); n != m.CommitID-m.First+1 {
-		return w.report("commit_gap", "%s: it has %d commits from %d to %d", at.path, n, m.First, m.CommitID)
+		return w.report(audit.CommitGap, "%s: it has %d commits from %d to %d", at.path, n, m.First, m.CommitID)
 	}
-	return w.report("chain_broken", "%s: %v", at.path, withoutKey(err))
+	return w.report(audit.ChainBroken, "%s: %v", at.path, withoutKey(err))
 }
 
 // readAhead reads a manifest and those that are named before it, side by side.
@@ -211,9 +209,9 @@ func (w *walk) round(at *link, m *manifest) (*link, error) {
 	case m.First == 1 && m.ParentPath == nil:
 		return nil, w.first(m)
 	case m.First == 1:
-		return nil, w.report("chain_broken", "%s: it is the first round and names %s before it", at.path, *m.ParentPath)
+		return nil, w.report(audit.ChainBroken, "%s: it is the first round and names %s before it", at.path, *m.ParentPath)
 	case m.ParentPath == nil:
-		if err := w.report("chain_broken", "%s: it names no round before it", at.path); err != nil {
+		if err := w.report(audit.ChainBroken, "%s: it names no round before it", at.path); err != nil {
 			return nil, err
 		}
 		return w.leap(&link{"", m.First - 1})
@@ -257,7 +255,7 @@ func (w *walk) leap(at *link) (*link, error) {
 	}
 	w.left.hide(next.last+1, at.last)
 	if next.last+1 != begin {
-		err = w.report("check_stopped", "the log from commit %d to %d could not be checked: nothing that can be read leads there", next.last+1, begin-1)
+		err = w.report(audit.CheckStopped, "the log from commit %d to %d could not be checked: nothing that can be read leads there", next.last+1, begin-1)
 	}
 	if err != nil || next.last == 0 {
 		return nil, err
@@ -275,62 +273,49 @@ func (w *walk) follow(m *manifest) error {
 	want := append([]roundEntry{m.entry()}, m.Ancestors[:min(len(m.Ancestors), ancestors-1)]...)
 	var errs []error
 	if !slices.Equal(n.Ancestors, want) {
-		errs = append(errs, w.report("chain_broken", "%s: the rounds that it names before it are not those that %s follows", path, m.entry().Path))
+		errs = append(errs, w.report(audit.ChainBroken, "%s: the rounds that it names before it are not those that %s follows", path, m.entry().Path))
 	}
 	if n.Round != m.Round+1 {
-		errs = append(errs, w.report("chain_broken", "%s: it is round %d, and the one before it is %d", path, n.Round, m.Round))
+		errs = append(errs, w.report(audit.ChainBroken, "%s: it is round %d, and the one before it is %d", path, n.Round, m.Round))
 	}
 	if !reflect.DeepEqual(n.LastTouched, touch(m.LastTouched, n.Files, n.CommitID)) {
-		errs = append(errs, w.report("chain_broken", "%s: what it says was last touched does not follow from the round before", path))
+		errs = append(errs, w.report(audit.ChainBroken, "%s: what it says was last touched does not follow from the round before", path))
 	}
-	if first := n.Commits[0]; first.Time < m.entry().Time {
-		errs = append(errs, w.report("time_backwards", "%s: commit %d is before the one it follows", path, first.ID))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, w.rules.At(path).Follows(m.Commits[len(m.Commits)-1].audited(), n.Commits[0].audited()))...)
 }
 
 // first looks at what only the first round has.
 func (w *walk) first(m *manifest) error {
 	if len(m.Ancestors) > 0 || m.Round != 1 {
-		return w.report("chain_broken", "%s: it is the first round, says that it is round %d and names %d before it", m.entry().Path, m.Round, len(m.Ancestors))
+		return w.report(audit.ChainBroken, "%s: it is the first round, says that it is round %d and names %d before it", m.entry().Path, m.Round, len(m.Ancestors))
 	}
 	if !reflect.DeepEqual(m.LastTouched, touch(nil, m.Files, m.CommitID)) {
-		return w.report("chain_broken", "%s: what it says was last touched is not what it has files of", m.entry().Path)
+		return w.report(audit.ChainBroken, "%s: what it says was last touched is not what it has files of", m.entry().Path)
 	}
 	return nil
+}
+
+// audited is a commit as the rules want it.
+func (e *commitEntry) audited() *audit.Commit {
+	t, _ := codec.ParseTime(e.Time) // zero if it cannot be read
+	return &audit.Commit{ID: e.ID, Time: t, Stored: e.Time, Metadata: e.Metadata, Key: e.Key}
 }
 
 // commits looks at the commits of a round.
 func (w *walk) commits(m *manifest) error {
 	path := m.entry().Path
+	rules := w.rules.At(path)
 	var errs []error
+	var before *audit.Commit // the one before the first is in another round
 	for i := range m.Commits {
-		e := &m.Commits[i]
-		if t, err := codec.ParseTime(e.Time); err != nil || codec.FormatTime(t) != e.Time {
-			errs = append(errs, w.report("time_form", "%s: the time of commit %d is not in UTC and microseconds: %q", path, e.ID, e.Time))
-		} else if i > 0 && e.Time < m.Commits[i-1].Time {
-			errs = append(errs, w.report("time_backwards", "%s: commit %d is before the one it follows", path, e.ID))
+		c := m.Commits[i].audited()
+		if before != nil {
+			errs = append(errs, rules.Follows(before, c))
 		}
-		if e.Metadata != nil && !canonicalObject(e.Metadata) {
-			errs = append(errs, w.report("metadata_form", "%s: the metadata of commit %d is not a canonical JSON object", path, e.ID))
-		}
-		errs = append(errs, w.key(path, e), w.count(path, e))
+		errs = append(errs, rules.Commit(c), w.count(path, &m.Commits[i]))
+		before = c
 	}
 	return errors.Join(errs...)
-}
-
-// key finds idempotency keys that were used twice.
-func (w *walk) key(path string, e *commitEntry) error {
-	if e.Key == "" {
-		return nil
-	}
-	sum := sha256.Sum256([]byte(e.Key))
-	hash := [16]byte(sum[:])
-	if used := w.keys[hash]; used != 0 {
-		return w.report("key_twice", "%s: commits %d and %d have the idempotency key %q", path, e.ID, used, e.Key)
-	}
-	w.keys[hash] = e.ID
-	return nil
 }
 
 // count notes how many versions a commit should have.
@@ -344,14 +329,8 @@ func (w *walk) count(path string, e *commitEntry) error {
 	}
 	if all != e.Operations || all == 0 {
 		w.left.hide(e.ID, e.ID)
-		return w.report("operations_count", "%s: commit %d says %d operations, and %d by type", path, e.ID, e.Operations, all)
+		return w.report(audit.CommitIncomplete, "%s: commit %d says %d operations, and %d by type", path, e.ID, e.Operations, all)
 	}
 	w.left.add(e.ID, n)
 	return nil
-}
-
-// canonicalObject reports whether data is a JSON object in its canonical form.
-func canonicalObject(data []byte) bool {
-	text, err := codec.AppendCanonical(nil, data)
-	return err == nil && bytes.Equal(text, data) && codec.KindOf(text) == codec.Object
 }

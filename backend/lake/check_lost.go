@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/audit"
 )
 
 // Where the head or the newest manifest is lost, the objects themselves tell what
@@ -50,16 +51,16 @@ func (c *checker) headFlaw(err error) error {
 	if again != nil {
 		return again
 	}
-	code, what := "object_missing", "it is missing"
+	code, what := audit.ObjectMissing, "it is missing"
 	if body != nil {
 		_, bad := parseHead(body)
 		switch {
 		case bad == nil && err == nil:
 			return nil // somebody has put it back meanwhile
 		case bad == nil:
-			return c.report("head_rewound", "%s: %s", headKey, firstLine(err))
+			return c.report(audit.HeadRewound, "%s: %s", headKey, firstLine(err))
 		}
-		code, what = "object_damaged", c.why(headKey, firstLine(withoutKey(bad)))
+		code, what = audit.ObjectDamaged, c.why(headKey, firstLine(withoutKey(bad)))
 	}
 	t, err := c.traces()
 	switch {
@@ -68,7 +69,7 @@ func (c *checker) headFlaw(err error) error {
 	case body == nil && len(t.manifests) == 0 && c.b.log.last() == nil:
 		return onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one with: onto init")
 	}
-	err = c.push(onto.Finding{Code: code, Severity: onto.SeverityError, Message: fmt.Sprintf("%s: %s; %s", headKey, what, t), Remedy: restoreHead})
+	err = c.push(code.Finding(restoreHead, "%s: %s; %s", headKey, what, t))
 	c.head = &head{StoreID: t.store, CommitID: t.last}
 	if t.path != "" {
 		c.head.ManifestPath = &t.path

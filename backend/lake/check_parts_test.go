@@ -50,8 +50,8 @@ func TestCheckOfParts(t *testing.T) {
 		t.Errorf("without a part: got %v, want object_missing", found)
 	}
 	s.editCatalog(func(c *catalog) { c.Tables[0].Files = append(files[:1:1], files[2:]...) })
-	if found := checked(t, s.lake); codesOf(found) != "operations_count operations_count operations_count" {
-		t.Errorf("a catalog without a part: got %v, want operations_count for each commit", found)
+	if found := checked(t, s.lake); codesOf(found) != "commit_incomplete commit_incomplete commit_incomplete" {
+		t.Errorf("a catalog without a part: got %v, want commit_incomplete for each commit", found)
 	}
 }
 

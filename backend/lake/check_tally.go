@@ -72,11 +72,5 @@ func (t *tally) each(do func(commit int64, n int) error) error {
 
 // operations finds commits that do not have as many versions as they say.
 func (c *checker) operations() error {
-	return c.left.each(func(commit int64, n int) error {
-		what := "too few"
-		if n < 0 {
-			what, n = "too many", -n
-		}
-		return c.report("operations_count", "commit %d: its files have %d versions %s", commit, n, what)
-	})
+	return c.left.each(func(commit int64, n int) error { return c.rules.Operations(commit, int64(n), 0) })
 }

@@ -1,15 +1,14 @@
 package lake
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/internal/audit"
 )
 
 // history is a walk through the versions of a type, oldest file first.
@@ -21,39 +20,19 @@ type history struct {
 	done  int64       // versions up to this commit were looked at
 	at    span        // the range of the file that is looked at, or of its parts
 	again int64       // some versions up to this commit were looked at, and come again
-	loose bool        // some cannot be read, so it is not known what follows from what
 
-	layout *parquet.Layout // without columns if it is not known which fields there are
-
-	seeds  [2]maphash.Seed
-	newest map[[2]uint64]newestState // by the hash of an identity
-}
-
-// newestState is the newest version of an identity.
-type newestState struct {
-	commit int64
-	fields uint64 // the hash of its fields
-	live   bool
+	layout   *parquet.Layout // without columns if it is not known which fields there are
+	versions *audit.History  // that were looked at
 }
 
 func newHistory(c *checker, t onto.TypeName) *history {
 	schemas := c.schemas
-	if c.doubts[t] {
+	if c.rules.Doubtful(t) {
 		schemas = nil
 	}
-	return &history{
-		checker: c, name: t, files: c.files[t], loose: c.broken, layout: parquet.NewLayout(t.Kind, t.Name, schemas),
-		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, newest: map[[2]uint64]newestState{},
-	}
-}
-
-// hash is how an identity is known.
-func (h *history) hash(id onto.Identity) [2]uint64 {
-	return [2]uint64{maphash.Comparable(h.seeds[0], id), maphash.Comparable(h.seeds[1], id)}
-}
-
-func (h *history) stateOf(v *onto.Version) newestState {
-	return newestState{commit: v.Commit, fields: maphash.Bytes(h.seeds[0], v.Fields), live: v.Live()}
+	h := &history{checker: c, name: t, files: c.files[t], layout: parquet.NewLayout(t.Kind, t.Name, schemas), versions: audit.NewHistory()}
+	h.versions.Loose = c.broken
+	return h
 }
 
 // contents is what was seen of a file.
@@ -91,13 +70,13 @@ func (h *history) file(f *fileEntry, data io.ReaderAt) error {
 func (h *history) claims(f *fileEntry, seen *contents) error {
 	switch {
 	case seen.rows != f.Rows:
-		return h.report("file_differs", "%s: it has %d rows, not %d", f.Path, seen.rows, f.Rows)
+		return h.report(audit.FileDiffers, "%s: it has %d rows, not %d", f.Path, seen.rows, f.Rows)
 	case seen.version != f.Version:
-		return h.report("file_differs", "%s: its newest rows are of schema version %d, not %d", f.Path, seen.version, f.Version)
+		return h.report(audit.FileDiffers, "%s: its newest rows are of schema version %d, not %d", f.Path, seen.version, f.Version)
 	case f.Unique && seen.repeated != "":
-		return h.report("file_differs", "%s: %s, though it is said that no identity comes twice and none is deleted", f.Path, seen.repeated)
+		return h.report(audit.FileDiffers, "%s: %s, though it is said that no identity comes twice and none is deleted", f.Path, seen.repeated)
 	case f.Identities != seen.hashes.String():
-		return h.report("file_differs", "%s: it does not hold the identities whose hashes are given", f.Path)
+		return h.report(audit.FileDiffers, "%s: it does not hold the identities whose hashes are given", f.Path)
 	}
 	return nil
 }
@@ -130,42 +109,27 @@ func (h *history) row(f *fileEntry, seen *contents, row *parquet.Checked) error 
 	if v.SchemaVersion <= h.purged[h.name] || v.Commit <= h.done && f.First <= h.done || v.Commit > h.head.CommitID && f.Last > h.head.CommitID {
 		return nil // it does not exist, was looked at before, or came later
 	}
-	if v.Commit <= h.again && v.Commit <= h.newest[h.hash(v.Identity)].commit {
+	if v.Commit <= h.again && v.Commit <= h.versions.Newest(v.Identity) {
 		return nil
 	}
-	var errs []error
-	if seen.rows > 1 && cmp.Or(before.Identity.Compare(v.Identity), cmp.Compare(before.Commit, v.Commit)) >= 0 {
-		errs = append(errs, h.report("version_order", "%s: %s of commit %d is out of order", f.Path, v.Identity, v.Commit))
+	rules := h.rules.At(f.Path)
+	if seen.rows > 1 {
+		if err := rules.Order(&before, v); err != nil {
+			return err
+		}
 	}
-	if v.Commit < f.First || v.Commit > f.Last {
+	switch {
+	case v.Commit < 1 || v.Commit > h.head.CommitID:
 		h.left.hide(f.First, f.Last)
-		errs = append(errs, h.report("version_orphan", "%s: %s is of commit %d, and the file of commits %d to %d", f.Path, v.Identity, v.Commit, f.First, f.Last))
-		return errors.Join(errs...)
+		return h.report(audit.VersionWithoutCommit, "%s: %s is of commit %d, which does not exist", f.Path, v.Identity, v.Commit)
+	case v.Commit < f.First || v.Commit > f.Last:
+		h.left.hide(f.First, f.Last)
+		return h.report(audit.FileDiffers, "%s: %s is of commit %d, and the file of commits %d to %d", f.Path, v.Identity, v.Commit, f.First, f.Last)
 	}
 	h.left.add(v.Commit, -1)
-	if !canonicalObject(v.Fields) {
-		errs = append(errs, h.report("fields_form", "%s: the fields of %s of commit %d are not a canonical JSON object", f.Path, v.Identity, v.Commit))
-	} else {
+	sound, err := rules.Version(v, false)
+	if sound {
 		seen.compare(f, row)
 	}
-	return errors.Join(append(errs, h.stamp(f.Path, v), h.follows(f.Path, v))...)
-}
-
-// follows checks that a version follows from the one before it.
-func (h *history) follows(path string, v *onto.Version) error {
-	key := h.hash(v.Identity)
-	before := h.newest[key]
-	now := h.stateOf(v)
-	h.newest[key] = now
-	switch {
-	case v.Op == onto.Delete && string(v.Fields) != "{}":
-		return h.report("delete_fields", "%s: commit %d deletes %s and leaves fields", path, v.Commit, v.Identity)
-	case h.loose:
-		return nil
-	case v.Op == onto.Put && before.live && before.fields == now.fields:
-		return h.report("version_unchanged", "%s: %s of commit %d repeats the version of commit %d", path, v.Identity, v.Commit, before.commit)
-	case v.Op == onto.Delete && !before.live:
-		return h.report("delete_of_nothing", "%s: commit %d deletes %s, which does not exist", path, v.Commit, v.Identity)
-	}
-	return nil
+	return errors.Join(err, rules.Stamp(v), rules.Change(h.versions, v))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/audit"
 )
 
 // repairIndexes is what to do about any of them.
@@ -28,7 +29,8 @@ type IndexRepair struct {
 
 // indexFault is something that is wrong with a derived object.
 type indexFault struct {
-	code, message string
+	code    audit.Notice
+	message string
 }
 
 // indexFaults is a derived object with what is wrong with it.
@@ -46,9 +48,7 @@ func (b *Backend) VerifyIndex(ctx context.Context) ([]onto.Finding, error) {
 	var findings []onto.Finding
 	for _, o := range list {
 		for _, f := range o.faults {
-			findings = append(findings, onto.Finding{
-				Code: f.code, Severity: onto.SeverityWarning, Message: o.repair.Key + ": " + f.message, Remedy: repairIndexes,
-			})
+			findings = append(findings, f.code.Finding(repairIndexes, "%s: %s", o.repair.Key, f.message))
 		}
 	}
 	return findings, err
@@ -168,16 +168,16 @@ func (b *Backend) surveySchema(ctx context.Context, o schemaObject) (indexFaults
 	switch {
 	case err != nil:
 	case body == nil:
-		found.warn("schema_object_stale", "it is missing")
+		found.warn(audit.SchemaObjectStale, "it is missing")
 	case bytes.Equal(body, o.body):
 	case !json.Valid(body):
-		found.warn("schema_object_stale", "it is not JSON")
+		found.warn(audit.SchemaObjectStale, "it is not JSON")
 	default:
 		var list []json.RawMessage
 		if decode(o.key, body, &list) == nil {
 			found.repair.Before = len(list)
 		}
-		found.warn("schema_object_stale", "it is not what the catalog says")
+		found.warn(audit.SchemaObjectStale, "it is not what the catalog says")
 	}
 	return found, err
 }
@@ -205,7 +205,7 @@ func (b *Backend) readDerived(ctx context.Context, key string) ([]byte, error) {
 	}
 }
 
-func (f *indexFaults) warn(code, format string, args ...any) {
+func (f *indexFaults) warn(code audit.Notice, format string, args ...any) {
 	if !slices.ContainsFunc(f.faults, func(o indexFault) bool { return o.code == code }) {
 		f.faults = append(f.faults, indexFault{code, fmt.Sprintf(format, args...)})
 	}
@@ -220,22 +220,22 @@ func judgeIndex(s *shelf, t onto.TypeName, body []byte) indexFaults {
 	case body == nil && len(want.Entries) == 0: // it was purged
 		return found
 	case body == nil:
-		found.warn("index_object_missing", "it is missing")
+		found.warn(audit.IndexObjectMissing, "it is missing")
 		return found
 	}
 	x := new(index)
 	if err := decode(indexKey(t), body, x); err != nil {
-		found.warn("index_damaged", "it cannot be read: %v", withoutKey(err))
+		found.warn(audit.IndexDamaged, "it cannot be read: %v", withoutKey(err))
 		return found
 	}
 	found.repair.Before = len(x.Entries)
 	if wrong := x.wrong(want); wrong != "" {
-		found.warn("index_damaged", "%s", wrong)
+		found.warn(audit.IndexDamaged, "%s", wrong)
 		return found
 	}
 	last := s.lastTouched(t)
 	if x.Max < last {
-		found.warn("index_lag", "it covers commits up to %d, and commit %d has touched the type", x.Max, last)
+		found.warn(audit.IndexLag, "it covers commits up to %d, and commit %d has touched the type", x.Max, last)
 		return found // its entries are of another time
 	}
 	found.compare(x, want)
@@ -286,20 +286,20 @@ func (f *indexFaults) compare(x, want *index) {
 		i := slices.IndexFunc(others, func(o indexEntry) bool { return o.Path == e.Path })
 		switch {
 		case len(others) == 0:
-			f.warn("index_entry_missing", "no entry covers commits %d to %d", e.First, e.Last)
+			f.warn(audit.IndexEntryMissing, "no entry covers commits %d to %d", e.First, e.Last)
 		case i < 0:
-			f.warn("index_path_mismatch", "commits %d to %d are in %s, not in %s", e.First, e.Last, e.Path, others[0].Path)
+			f.warn(audit.IndexPathMismatch, "commits %d to %d are in %s, not in %s", e.First, e.Last, e.Path, others[0].Path)
 		case !others[i].tells(e):
-			f.warn("index_damaged", "its entry of %s tells another range, size or hash", e.Path)
+			f.warn(audit.IndexDamaged, "its entry of %s tells another range, size or hash", e.Path)
 		}
 	}
 	for _, e := range slices.Backward(x.Entries) {
 		others := want.overlapping(e)
 		switch {
 		case len(others) == 0:
-			f.warn("index_damaged", "commits %d to %d have made nothing that is in %s", e.First, e.Last, e.Path)
+			f.warn(audit.IndexDamaged, "commits %d to %d have made nothing that is in %s", e.First, e.Last, e.Path)
 		case !slices.ContainsFunc(others, func(o indexEntry) bool { return o.Path == e.Path }):
-			f.warn("index_path_mismatch", "commits %d to %d are in %s, not in %s", e.First, e.Last, others[0].Path, e.Path)
+			f.warn(audit.IndexPathMismatch, "commits %d to %d are in %s, not in %s", e.First, e.Last, others[0].Path, e.Path)
 		}
 	}
 }

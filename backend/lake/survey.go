@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/volume"
 )
@@ -53,8 +55,8 @@ type surveyor struct {
 	push func(onto.Finding) error
 }
 
-func (s *surveyor) warn(code, remedy, format string, args ...any) error {
-	return s.push(onto.Finding{Code: code, Severity: onto.SeverityWarning, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+func (s *surveyor) warn(code audit.Notice, remedy, format string, args ...any) error {
+	return s.push(code.Finding(remedy, format, args...))
 }
 
 // take turns damage that kept the survey from looking at something into a
@@ -63,11 +65,7 @@ func (s *surveyor) take(name string, err error) error {
 	if onto.CodeOf(err) != onto.Corrupt || errors.Is(err, errEnough) {
 		return err
 	}
-	remedy := onto.HintOf(err)
-	if remedy == "" {
-		remedy = restoreObject
-	}
-	return s.push(onto.Finding{Code: "check_stopped", Severity: onto.SeverityError, Message: fmt.Sprintf("%s could not be looked at: %s", name, firstLine(err)), Remedy: remedy})
+	return s.push(audit.CheckStopped.Finding(cmp.Or(onto.HintOf(err), restoreObject), "%s could not be looked at: %s", name, firstLine(err)))
 }
 
 // clock finds a head that is later than now.
@@ -84,34 +82,23 @@ func (s *surveyor) clock() error {
 	if err != nil {
 		return damaged(headKey, "updated_at: %w", err)
 	}
-	ahead := at.Sub(s.b.opts.Now())
-	if ahead <= clockAhead {
-		return nil
+	if f, ahead := audit.Clock(what, at, s.b.opts.Now(), clockAhead); ahead {
+		return s.push(f)
 	}
-	return s.warn("clock_ahead", "set the clock of this machine; if it is right, the machine that wrote there had it wrong",
-		"%s is of %s, which is %s from now: until then new commits get the time of the last one", what, newest, ahead.Round(time.Second))
+	return nil
 }
 
-// leases finds a write lease that somebody holds, and leases that nobody has
-// renewed or released. Other leases that are held are at work.
+// leases finds leases that keep others waiting, or that nobody has released.
 func (s *surveyor) leases() error {
 	list, err := s.b.log.leases(s.ctx)
 	if err != nil {
 		return err
 	}
 	for _, l := range list {
-		release := "onto lock release --force --reason TEXT"
-		if l.Name != onto.WriteLease {
-			release = "onto lock release --name " + l.Name + " --force --reason TEXT"
-		}
-		switch until := codec.FormatTime(l.Expires); {
-		case l.Expired(s.b.opts.Now()):
-			err = s.warn("lock_expired", release, "the lease %s of %s ran out at %s and was not released", l.Name, l.Owner, until)
-		case l.Name == onto.WriteLease:
-			err = s.warn("lock_held", "wait for its holder; if that has died: "+release, "the write lock is held by %s until %s: others cannot commit", l.Owner, until)
-		}
-		if err != nil {
-			return err
+		if f, found := audit.Lease(l, s.b.opts.Now()); found {
+			if err := s.push(f); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -134,7 +121,7 @@ func (s *surveyor) checkpoints() error {
 	if behind <= behindRounds {
 		return nil
 	}
-	return s.warn("checkpoints_behind", "make some commits with credentials that may write below meta/checkpoints",
+	return s.warn(audit.CheckpointsBehind, "make some commits with credentials that may write below meta/checkpoints",
 		"no checkpoint lists the newest %d rounds", behind)
 }
 
@@ -149,7 +136,7 @@ func (s *surveyor) files() error {
 		if n <= manyFiles {
 			continue
 		}
-		if err := s.warn("files_many", "onto compact --apply", "%s %s has %d files", t.Kind, t.Name, n); err != nil {
+		if err := s.warn(audit.FilesMany, "onto compact --apply", "%s %s has %d files", t.Kind, t.Name, n); err != nil {
 			return err
 		}
 	}
@@ -187,13 +174,13 @@ func (s *surveyor) orphans() error {
 	}
 	if n := len(plan.Foreign); n > 0 {
 		first := plan.Foreign[0]
-		err = s.warn("objects_unknown", "find out who wrote them, and move them elsewhere; no janitor removes them",
+		err = s.warn(audit.ObjectsUnknown, "find out who wrote them, and move them elsewhere; no janitor removes them",
 			"below the folders of the lake there are %d objects that it has not written, the first of which is %s: %s", n, first.Key, first.Reason)
 	}
 	if err != nil || len(plan.Orphans) == 0 {
 		return err
 	}
-	return s.warn("objects_orphaned", "onto janitor", "no head leads to %d objects of %d bytes, the first of which is %s", len(plan.Orphans), plan.Bytes, plan.Orphans[0].Key)
+	return s.warn(audit.ObjectsOrphaned, "onto janitor", "no head leads to %d objects of %d bytes, the first of which is %s", len(plan.Orphans), plan.Bytes, plan.Orphans[0].Key)
 }
 
 // derived compares the objects that are derived for other programs with what the

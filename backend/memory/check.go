@@ -3,12 +3,12 @@ package memory
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"iter"
 	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -32,11 +32,8 @@ type checker struct {
 	findings []onto.Finding
 }
 
-func (c *checker) report(code, format string, args ...any) {
-	c.findings = append(c.findings, onto.Finding{
-		Code: code, Severity: onto.SeverityError, Message: fmt.Sprintf(format, args...),
-		Remedy: "the store is lost with its process; report this as a bug",
-	})
+func (c *checker) report(code audit.Fault, format string, args ...any) {
+	c.findings = append(c.findings, code.Finding("the store is lost with its process; report this as a bug", format, args...))
 }
 
 // endpoints notices live relations whose endpoints do not exist, which is
@@ -50,10 +47,7 @@ func (c *checker) endpoints() {
 		schema := c.log.schemaOf(id)
 		for _, end := range []onto.Identity{onto.EntityID(schema.Left, id.Left), onto.EntityID(schema.Right, id.Right)} {
 			if e := current[end]; e == nil || !e.Live() {
-				c.findings = append(c.findings, onto.Finding{
-					Code: "endpoint_missing", Severity: onto.SeverityWarning,
-					Message: fmt.Sprintf("%s: there is no %s", id, end), Remedy: "put the entity, or delete the relation",
-				})
+				c.findings = append(c.findings, audit.EndpointMissing.Finding("put the entity, or delete the relation", "%s: there is no %s", id, end))
 			}
 		}
 	}
@@ -74,21 +68,21 @@ func (c *checker) commits() {
 	for i, r := range c.log.commits {
 		id, t := r.commit.ID, r.commit.Time
 		if id != int64(i)+1 {
-			c.report("commit_gap", "commit %d has the id %d", i+1, id)
+			c.report(audit.CommitGap, "commit %d has the id %d", i+1, id)
 		}
 		if t.Before(last) {
-			c.report("time_backwards", "commit %d is before the one it follows", id)
+			c.report(audit.CommitTimeBack, "commit %d is before the one it follows", id)
 		}
 		last = t
 		if t.Location() != time.UTC || !t.Equal(t.Truncate(time.Microsecond)) {
-			c.report("time_form", "the time of commit %d is not in UTC and microseconds: %v", id, t)
+			c.report(audit.TimeForm, "the time of commit %d is not in UTC and microseconds: %v", id, t)
 		}
 		if r.metadata != nil && !canonical(r.metadata) {
-			c.report("metadata_form", "the metadata of commit %d is not a canonical JSON object", id)
+			c.report(audit.MetadataForm, "the metadata of commit %d is not a canonical JSON object", id)
 		}
 		if key := r.commit.IdempotencyKey; key != "" {
 			if used := keys[key]; used != 0 {
-				c.report("key_twice", "commits %d and %d have the idempotency key %q", used, id, key)
+				c.report(audit.KeyTwice, "commits %d and %d have the idempotency key %q", used, id, key)
 			}
 			keys[key] = id
 		}
@@ -100,14 +94,14 @@ func (c *checker) commits() {
 func (c *checker) versions() {
 	newest := map[onto.Identity]onto.Version{}
 	for i, v := range c.log.versions {
-		if i > 0 && !inOrder(c.log.versions[i-1], v) {
-			c.report("version_order", "%s of commit %d is out of order", v.Identity, v.Commit)
+		if i > 0 {
+			c.order(c.log.versions[i-1], v)
 		}
 		if v.Commit < 1 || v.Commit > c.log.head() {
-			c.report("version_orphan", "%s is of commit %d, which does not exist", v.Identity, v.Commit)
+			c.report(audit.VersionWithoutCommit, "%s is of commit %d, which does not exist", v.Identity, v.Commit)
 		}
 		if !canonical(v.Fields) {
-			c.report("fields_form", "the fields of %s of commit %d are not a canonical JSON object", v.Identity, v.Commit)
+			c.report(audit.FieldsNotCanonical, "the fields of %s of commit %d are not a canonical JSON object", v.Identity, v.Commit)
 		}
 		c.stamp(v)
 		before := newest[v.Identity]
@@ -115,14 +109,14 @@ func (c *checker) versions() {
 		switch {
 		case v.Op == onto.Put:
 			if before.Live() && bytes.Equal(before.Fields, v.Fields) {
-				c.report("version_unchanged", "%s of commit %d repeats the version of commit %d", v.Identity, v.Commit, before.Commit)
+				c.report(audit.VersionUnchanged, "%s of commit %d repeats the version of commit %d", v.Identity, v.Commit, before.Commit)
 			}
 		case v.Op != onto.Delete:
-			c.report("op_unknown", "%s of commit %d has the op %q", v.Identity, v.Commit, v.Op)
+			c.report(audit.OpUnknown, "%s of commit %d has the op %q", v.Identity, v.Commit, v.Op)
 		case !before.Live():
-			c.report("delete_of_nothing", "commit %d deletes %s, which does not exist", v.Commit, v.Identity)
+			c.report(audit.DeleteOfNothing, "commit %d deletes %s, which does not exist", v.Commit, v.Identity)
 		case string(v.Fields) != "{}":
-			c.report("delete_fields", "commit %d deletes %s and leaves fields", v.Commit, v.Identity)
+			c.report(audit.DeleteFields, "commit %d deletes %s and leaves fields", v.Commit, v.Identity)
 		}
 	}
 }
@@ -136,7 +130,7 @@ func (c *checker) operations() {
 	}
 	for _, r := range c.log.commits {
 		if n := counts[r.commit.ID]; n != r.commit.Operations || n == 0 && !c.log.purgedFrom(r.commit.ID) {
-			c.report("operations_count", "commit %d says %d operations and holds %d", r.commit.ID, r.commit.Operations, n)
+			c.report(audit.CommitIncomplete, "commit %d says %d operations and holds %d", r.commit.ID, r.commit.Operations, n)
 		}
 	}
 }
@@ -146,21 +140,23 @@ func (c *checker) operations() {
 func (c *checker) schemas() {
 	for i, s := range c.log.schemas {
 		if i > 0 && backend.CompareSchemas(c.log.schemas[i-1], s) >= 0 {
-			c.report("schema_order", "version %d of %s is out of order", s.Version, s.Schema.Name)
+			c.report(audit.SchemaOrder, "version %d of %s is out of order", s.Version, s.Schema.Name)
 		}
 		stored, _ := onto.ParseSchema(s.JSON) // a damaged one has another hash
 		if s.Hash != stored.Hash() || stored.WithFlags(s.Schema).Hash() != s.Schema.Hash() {
-			c.report("schema_hash", "version %d of %s is not what its hash says", s.Version, s.Schema.Name)
+			c.report(audit.SchemaHash, "version %d of %s is not what its hash says", s.Version, s.Schema.Name)
 		}
 	}
 }
 
-// inOrder reports whether b may follow a in the log.
-func inOrder(a, b onto.Version) bool {
-	if a.Commit != b.Commit {
-		return a.Commit < b.Commit
+// order checks that b may follow a in the log.
+func (c *checker) order(a, b onto.Version) {
+	switch {
+	case a.Commit == b.Commit && a.Identity == b.Identity:
+		c.report(audit.VersionTwice, "%s has two versions in commit %d", b.Identity, b.Commit)
+	case a.Commit > b.Commit || a.Commit == b.Commit && a.Identity.Compare(b.Identity) > 0:
+		c.report(audit.VersionOrder, "%s of commit %d is out of order", b.Identity, b.Commit)
 	}
-	return a.Identity.Compare(b.Identity) < 0
 }
 
 // canonical reports whether data is a JSON object in its canonical form.

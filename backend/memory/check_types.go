@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/audit"
 )
 
 // purgedFrom reports whether a purge came after a commit.
@@ -28,22 +29,22 @@ func (c *checker) stamp(v onto.Version) {
 		return s.Schema.TypeName() == v.TypeName() && s.Version == v.SchemaVersion
 	})
 	if i < 0 {
-		c.report("schema_unknown", "%s of commit %d has schema version %d, which does not exist", v.Identity, v.Commit, v.SchemaVersion)
+		c.report(audit.SchemaUnknown, "%s of commit %d has schema version %d, which does not exist", v.Identity, v.Commit, v.SchemaVersion)
 		return
 	}
 	s := c.log.schemas[i]
 	next, superseded := c.log.following(i)
 	switch {
 	case v.Commit < s.Since:
-		c.report("schema_since", "%s of commit %d has schema version %d, which begins with commit %d", v.Identity, v.Commit, s.Version, s.Since)
+		c.report(audit.SchemaSince, "%s of commit %d has schema version %d, which begins with commit %d", v.Identity, v.Commit, s.Version, s.Since)
 	case s.End != nil && s.End.Commit == v.Commit && v.Op == onto.Delete:
 		// the commit that ends a type deletes what there is of it
 	case s.End != nil && v.Commit >= s.End.Commit:
-		c.report("schema_ended", "%s of commit %d is of a type that ended with commit %d", v.Identity, v.Commit, s.End.Commit)
+		c.report(audit.SchemaEnded, "%s of commit %d is of a type that ended with commit %d", v.Identity, v.Commit, s.End.Commit)
 	case c.log.purgedOf(v):
-		c.report("schema_purged", "%s of commit %d is of a type that was purged", v.Identity, v.Commit)
+		c.report(audit.SchemaPurged, "%s of commit %d is of a type that was purged", v.Identity, v.Commit)
 	case superseded && v.Commit >= next.Since:
-		c.report("schema_since", "%s of commit %d has schema version %d, but version %d begins with commit %d", v.Identity, v.Commit, s.Version, next.Version, next.Since)
+		c.report(audit.SchemaSince, "%s of commit %d has schema version %d, but version %d begins with commit %d", v.Identity, v.Commit, s.Version, next.Version, next.Since)
 	}
 }
 
@@ -62,11 +63,11 @@ func (c *checker) lives() {
 	for i, s := range c.log.schemas {
 		name, next := s.Schema.Name, c.log.head()+1
 		if s.Since < 1 || s.Since > next {
-			c.report("schema_since", "version %d of %s begins with commit %d, but the next commit is %d", s.Version, name, s.Since, next)
+			c.report(audit.SchemaSince, "version %d of %s begins with commit %d, but the next commit is %d", s.Version, name, s.Since, next)
 		}
 		after, superseded := c.log.following(i)
 		if superseded && after.Since < s.Since {
-			c.report("schema_since", "version %d of %s begins before the one it follows", after.Version, name)
+			c.report(audit.SchemaSince, "version %d of %s begins before the one it follows", after.Version, name)
 		}
 		if u := s.Upgrader; u != nil {
 			c.upgrader(s, *u)
@@ -75,13 +76,13 @@ func (c *checker) lives() {
 			continue
 		}
 		if s.End.Commit < s.Since || s.End.Commit > next || superseded && after.Since < s.End.Commit {
-			c.report("schema_end", "%s ended with commit %d, which does not go with its versions", name, s.End.Commit)
+			c.report(audit.SchemaEnd, "%s ended with commit %d, which does not go with its versions", name, s.End.Commit)
 		}
 		if s.End.Versions != 0 && !s.End.Purged {
-			c.report("schema_end", "%s says that %d versions were purged, but it was not purged", name, s.End.Versions)
+			c.report(audit.SchemaEnd, "%s says that %d versions were purged, but it was not purged", name, s.End.Versions)
 		}
 		if s.End.Time.Location() != time.UTC || !s.End.Time.Equal(s.End.Time.Truncate(time.Microsecond)) {
-			c.report("time_form", "the time of the end of %s is not in UTC and microseconds: %v", name, s.End.Time)
+			c.report(audit.TimeForm, "the time of the end of %s is not in UTC and microseconds: %v", name, s.End.Time)
 		}
 	}
 }
@@ -89,7 +90,7 @@ func (c *checker) lives() {
 // upgrader checks an upgrader of a version of a type.
 func (c *checker) upgrader(s onto.SchemaVersion, u onto.Upgrader) {
 	if u.Func && u.Program != "" {
-		c.report("upgrader_form", "the upgrader to version %d of %s is both a program and a function", s.Version, s.Schema.Name)
+		c.report(audit.UpgraderForm, "the upgrader to version %d of %s is both a program and a function", s.Version, s.Schema.Name)
 	}
 	if u.RenamedFrom == "" {
 		return
@@ -97,7 +98,7 @@ func (c *checker) upgrader(s onto.SchemaVersion, u onto.Upgrader) {
 	if !slices.ContainsFunc(c.log.schemas, func(v onto.SchemaVersion) bool {
 		return v.Schema.Kind == s.Schema.Kind && v.Schema.Name == u.RenamedFrom && v.Version == u.FromVersion
 	}) {
-		c.report("upgrader_unknown", "version %d of %s comes from version %d of %s, which does not exist",
+		c.report(audit.UpgraderUnknown, "version %d of %s comes from version %d of %s, which does not exist",
 			s.Version, s.Schema.Name, u.FromVersion, u.RenamedFrom)
 	}
 }

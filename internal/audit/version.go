@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"hash/maphash"
 
@@ -35,6 +36,18 @@ func (l Log) Version(v *onto.Version, foreign bool) (sound bool, err error) {
 // Twice reports an identity that has several versions in one commit.
 func (l Log) Twice(id onto.Identity, commit, versions int64, foreign bool) error {
 	return l.foundIn(foreign, VersionTwice, "none needed: the first one counts", "%s has %d versions in commit %d", id, versions, commit)
+}
+
+// Order looks at two versions that follow each other where they are kept in order of
+// identity, and of commit for each.
+func (l Log) Order(before, v *onto.Version) error {
+	switch order := cmp.Or(before.Identity.Compare(v.Identity), cmp.Compare(before.Commit, v.Commit)); {
+	case order == 0:
+		return l.Twice(v.Identity, v.Commit, 2, false)
+	case order > 0:
+		return l.found(VersionOrder, "%s of commit %d is out of order", v.Identity, v.Commit)
+	}
+	return nil
 }
 
 // Rows are versions that say they are of one version of their type: a single one, or
