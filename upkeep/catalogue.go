@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/audit"
 )
 
 // Entry is what is known in general about one kind of finding.
@@ -18,6 +19,7 @@ type Entry struct {
 // The remedies that many findings share.
 const (
 	none     = "None needed."
+	foreign  = "None needed if another program wrote it; otherwise restore a backup."
 	rebuild  = "Make the projection anew: onto projection rebuild."
 	restore  = "Restore a backup: history cannot be derived from anything else."
 	bug      = "Restore a backup. A store in memory is lost with its process: report this as a bug."
@@ -46,28 +48,23 @@ func Lookup(code string) (Entry, bool) {
 	return list[i], true
 }
 
-func failure(code, explanation, remedy string) Entry {
-	return Entry{code, onto.SeverityError, explanation, remedy}
-}
-
-func notice(code, explanation, remedy string) Entry {
-	return Entry{code, onto.SeverityWarning, explanation, remedy}
+func entry(code audit.Code, explanation, remedy string) Entry {
+	return Entry{code.String(), code.Severity(), explanation, remedy}
 }
 
 // logEntries are about the file and its commits.
 func logEntries() []Entry {
 	return []Entry{
-		failure("check_stopped", "Damage kept a part of the examination from going on, so that part may have more faults than were found.",
+		entry(audit.CheckStopped, "Damage kept a part of the examination from going on, so that part may have more faults than were found.",
 			"Mend what the other findings name, then examine the store again."),
-		failure("commit_gap", "Commit ids go 1, 2, 3, … without gaps. One is missing, so a part of the log was removed or renumbered. A warning if another program wrote the commits.", restore),
-		failure("commit_incomplete", "A commit does not hold as many versions as it was made with: rows of history were removed or added afterwards.", restore),
-		failure("commit_time_back", "A commit is earlier than the one it follows. A view as of a time is the last commit that is not later, and is found by looking at every commit. A warning if another program wrote the commit.",
-			"None needed if another program wrote it; otherwise restore a backup."),
-		notice("commit_time_future", "Commits in the middle of the log are later than now. A view as of a time before them leaves them out, though later commits are in it.", none),
-		failure("commit_time_unreadable", "The time of a commit cannot be read, so views as of a time may leave it out or take it in wrongly. A warning if another program wrote the commit.", restore),
-		failure("file_damaged", "SQLite finds pages or indexes of the file damaged. Answers can be wrong, and reads can fail.",
+		entry(audit.CommitGap, "Commit ids go 1, 2, 3, … without gaps. One is missing, so a part of the log was removed or renumbered. A warning if another program wrote the commits.", restore),
+		entry(audit.CommitIncomplete, "A commit does not hold as many versions as it was made with: some were removed or added afterwards.", restore),
+		entry(audit.CommitTimeBack, "A commit is earlier than the one it follows. A view as of a time is the last commit that is not later: SQLite finds it by looking at every commit, a lake can miss it. A warning if another program wrote the commit.", foreign),
+		entry(audit.CommitTimeFuture, "Commits in the middle of the log are later than now. A view as of a time before them leaves them out, though later commits are in it.", none),
+		entry(audit.CommitTimeUnreadable, "The time of a commit cannot be read, so views as of a time may leave it out or take it in wrongly. A warning if another program wrote the commit.", restore),
+		entry(audit.FileDamaged, "SQLite finds pages or indexes of the file damaged. Answers can be wrong, and reads can fail.",
 			"Restore a backup, or save what is readable with: sqlite3 FILE .recover"),
-		failure("index_missing", "An index that reads rely on was dropped. Answers stay right and become slow; repeated idempotency keys are no longer refused if it is theirs.",
+		entry(audit.IndexMissing, "An index that reads rely on was dropped. Answers stay right and become slow; repeated idempotency keys are no longer refused if it is theirs.",
 			rebuild),
 	}
 }
@@ -75,43 +72,43 @@ func logEntries() []Entry {
 // versionEntries are about the rows of history.
 func versionEntries() []Entry {
 	return []Entry{
-		notice("endpoint_missing", "A relation leads to an entity that does not exist. That is allowed, and often a mistake: traversals end there, and filters find no values at that end.",
+		entry(audit.EndpointMissing, "A relation leads to an entity that does not exist. That is allowed, and often a mistake: traversals end there, and filters find no values at that end.",
 			"Put the entity, or delete the relation."),
-		failure("fields_not_canonical", "The JSON of a version is not as it was written: somebody has edited history. Views that show this version show the edit, or fail.", restore),
-		notice("fields_unreadable", "Another program has written JSON that cannot be read. Reads of that version fail.", "Put it again to replace it."),
-		failure("history_changed", "History up to the last rebuild no longer leads to the state it led to then: it was altered after the fact. Another rebuild would hide that, since it keeps a new checksum.", restore),
-		failure("op_unknown", "A version is neither a put nor a delete, so it is not known whether the identity exists.", restore),
-		notice("version_twice", "Another program wrote two versions of an identity in one commit. The first one counts; statements of the original program show both.", none),
-		failure("version_without_commit", "A version belongs to a commit that does not exist: it has neither a time nor an actor, and views by commit may still show it.", restore),
+		entry(audit.FieldsNotCanonical, "The JSON of a version is not as it was written: somebody has edited history. Views that show this version show the edit, or fail.", restore),
+		entry(audit.FieldsUnreadable, "Another program has written JSON that cannot be read. Reads of that version fail.", "Put it again to replace it."),
+		entry(audit.HistoryChanged, "History up to the last rebuild no longer leads to the state it led to then: it was altered after the fact. Another rebuild would hide that, since it keeps a new checksum.", restore),
+		entry(audit.OpUnknown, "A version is neither a put nor a delete, so it is not known whether the identity exists.", restore),
+		entry(audit.VersionTwice, "A commit has two versions of an identity. The first one counts. A warning if another program wrote the commit: statements of the original program show both.", foreign),
+		entry(audit.VersionWithoutCommit, "A version belongs to a commit that does not exist: it has neither a time nor an actor, and views by commit may still show it.", restore),
 	}
 }
 
 // typeEntries are about types and their versions.
 func typeEntries() []Entry {
 	return []Entry{
-		failure("version_damaged", "A version in history has another checksum than when it was written: a bit has flipped on its way to the disk or there, or somebody has edited it. Reads of it fail.", restore),
-		failure("schema_end", "It is recorded that a type ended at a commit that does not go with its versions, so it is unclear which commits may hold it.", restore),
-		failure("schema_ended", "History holds versions of a type from after its end. Views of that time do not show them.", restore),
-		failure("schema_gap", "The versions of a type go 1, 2, 3, … without gaps. One is missing, and rows that were written with it cannot be upgraded.", restore),
-		failure("schema_hash", "The stored schema is not the one its hash was computed from: somebody has edited it, and rows may be read as other than what they are.", restore),
-		failure("schema_purged", "History holds versions of a type that was purged. What should be forgotten is still there.", restore),
-		failure("schema_registry", "The registered schema of a type is not that of its newest version. Values are checked against the one and read with the other.",
+		entry(audit.VersionDamaged, "A version in history has another checksum than when it was written: a bit has flipped on its way to the disk or there, or somebody has edited it. Reads of it fail.", restore),
+		entry(audit.SchemaEnd, "It is recorded that a type ended at a commit that does not go with its versions, so it is unclear which commits may hold it.", restore),
+		entry(audit.SchemaEnded, "History holds versions of a type from after its end. Views of that time do not show them.", restore),
+		entry(audit.SchemaGap, "The versions of a type go 1, 2, 3, … without gaps. One is missing, and rows that were written with it cannot be upgraded.", restore),
+		entry(audit.SchemaHash, "The stored schema is not the one its hash was computed from: somebody has edited it, and rows may be read as other than what they are.", restore),
+		entry(audit.SchemaPurged, "History holds versions of a type that was purged. What should be forgotten is still there.", restore),
+		entry(audit.SchemaRegistry, "The registered schema of a type is not that of its newest version. Values are checked against the one and read with the other.",
 			"Register the type as it should be: onto init --schema FILE, or restore a backup."),
-		failure("schema_since", "Commits hold rows of a version of a type that was not the newest then, or the record of that is wrong. Such rows may be upgraded from the wrong version.", restore),
-		failure("schema_unknown", "Rows say that they are of a version of their type that does not exist, so they cannot be upgraded. A warning if another program wrote them.", restore),
-		notice("type_unregistered", "There are versions of a type that has no schema. They are kept, but cannot be queried by their type.", register),
+		entry(audit.SchemaSince, "Commits hold rows of a version of a type that was not the newest then, or the record of that is wrong. Such rows may be upgraded from the wrong version.", restore),
+		entry(audit.SchemaUnknown, "Rows say that they are of a version of their type that does not exist, so they cannot be upgraded. A warning if another program wrote them.", restore),
+		entry(audit.TypeUnregistered, "There are versions of a type that has no schema. They are kept, but cannot be queried by their type.", register),
 	}
 }
 
 // projectionEntries are about the projection, from which the present is read.
 func projectionEntries() []Entry {
 	return []Entry{
-		notice("projection_behind", "Another program has appended commits that are not in the projection yet. Reads answer from history until it is brought up to date.",
+		entry(audit.ProjectionBehind, "Another program has appended commits that are not in the projection yet. Reads answer from history until it is brought up to date.",
 			"None needed: the next read or write brings it up to date."),
-		failure("projection_checksum", "The projection is not what the last rebuild made, though history is. Reads of the present can be wrong.", rebuild),
-		failure("projection_differs", "The projection shows another version of an identity than the newest in history. Reads of the present are wrong for it.", rebuild),
-		failure("projection_extra", "The projection has an identity that history does not know. Reads of the present show what never was.", rebuild),
-		failure("projection_missing", "The projection lacks an identity that history has. Reads of the present do not show it.", rebuild),
+		entry(audit.ProjectionChecksum, "The projection is not what the last rebuild made, though history is. Reads of the present can be wrong.", rebuild),
+		entry(audit.ProjectionDiffers, "The projection shows another version of an identity than the newest in history. Reads of the present are wrong for it.", rebuild),
+		entry(audit.ProjectionExtra, "The projection has an identity that history does not know. Reads of the present show what never was.", rebuild),
+		entry(audit.ProjectionMissing, "The projection lacks an identity that history has. Reads of the present do not show it.", rebuild),
 	}
 }
 
@@ -119,94 +116,89 @@ func projectionEntries() []Entry {
 // history.
 func derivedEntries() []Entry {
 	return []Entry{
-		failure("derived_damaged", "An index on a field is damaged. Filters on that field can leave rows out.", rebuild),
-		failure("derived_differs", "An index or a search table is not defined as this program defines it. Filters or searches that use it can be wrong.", rebuild),
-		notice("derived_extra", "An index or a search table serves no field any more. It costs room and time when something is written.", rebuild),
-		failure("derived_missing", "An index or a search table that a field is marked for does not exist. Filters become slow, and searches or writes can fail.", rebuild),
-		failure("past_extra", "A table of the past has a row that history does not lead to. Views of the past can show a version that was not the newest then.", rebuild),
-		failure("past_missing", "A table of the past lacks a row. Views of the past can leave an identity out.", rebuild),
-		failure("search_damaged", "A search table cannot be read. Searches fail or leave rows out, and writes to the type can fail.", rebuild),
-		failure("search_differs", "A search table has other words for an identity than its fields have. Searches can find it by mistake or not at all.", rebuild),
-		failure("search_extra", "A search table has words that belong to no live identity. Writes can fail when they come upon them.", rebuild),
-		failure("search_missing", "A search table lacks the words of an identity. Searches do not find it.", rebuild),
+		entry(audit.DerivedDamaged, "An index on a field is damaged. Filters on that field can leave rows out.", rebuild),
+		entry(audit.DerivedDiffers, "An index or a search table is not defined as this program defines it. Filters or searches that use it can be wrong.", rebuild),
+		entry(audit.DerivedExtra, "An index or a search table serves no field any more. It costs room and time when something is written.", rebuild),
+		entry(audit.DerivedMissing, "An index or a search table that a field is marked for does not exist. Filters become slow, and searches or writes can fail.", rebuild),
+		entry(audit.PastExtra, "A table of the past has a row that history does not lead to. Views of the past can show a version that was not the newest then.", rebuild),
+		entry(audit.PastMissing, "A table of the past lacks a row. Views of the past can leave an identity out.", rebuild),
+		entry(audit.SearchDamaged, "A search table cannot be read. Searches fail or leave rows out, and writes to the type can fail.", rebuild),
+		entry(audit.SearchDiffers, "A search table has other words for an identity than its fields have. Searches can find it by mistake or not at all.", rebuild),
+		entry(audit.SearchExtra, "A search table has words that belong to no live identity. Writes can fail when they come upon them.", rebuild),
+		entry(audit.SearchMissing, "A search table lacks the words of an identity. Searches do not find it.", rebuild),
 	}
 }
 
 // surveyEntries are about circumstances. Answers are right in spite of them.
 func surveyEntries() []Entry {
 	return []Entry{
-		notice("clock_ahead", "The newest commit is later than now. Times never go back, so new commits get its time until the clock has caught up, and views by time cannot tell them apart.",
+		entry(audit.ClockAhead, "The newest commit is later than now. Times never go back, so new commits get its time until the clock has caught up, and views by time cannot tell them apart.",
 			"Set the clock. If it is right, the machine that made the commit had it wrong, and waiting is all there is to do."),
-		notice("disk_low", "The volume has less free space than a twentieth of the store, or than 64 MB. When it is full, commits are refused; nothing that was acknowledged is lost.",
+		entry(audit.DiskLow, "The volume has less free space than a twentieth of the store, or than 64 MB. When it is full, commits are refused; nothing that was acknowledged is lost.",
 			"Free disk space, or move the store to a larger volume."),
-		notice("freelist_large", "More than half of the file is free pages. Later commits use them again; until then the file and its copies are larger than need be.",
+		entry(audit.FreelistLarge, "More than half of the file is free pages. Later commits use them again; until then the file and its copies are larger than need be.",
 			"Give the room back while nobody else uses the store: sqlite3 FILE VACUUM."),
-		notice("index_unused", "Every row has the same value in a field that is marked for an index, so no filter gains by it, while each write pays for it.",
+		entry(audit.IndexUnused, "Every row has the same value in a field that is marked for an index, so no filter gains by it, while each write pays for it.",
 			"Take the mark from the field in the schema file, then: onto init --schema FILE."),
-		notice("journal_mode", "The file is not in WAL mode, so that readers and writers wait for each other.", "Open the store once where it can be written; that brings it back."),
-		notice("lock_expired", "A lease has run out and its holder has neither renewed nor released it; it has probably died. Nobody waits for it any more.",
+		entry(audit.JournalMode, "The file is not in WAL mode, so that readers and writers wait for each other.", "Open the store once where it can be written; that brings it back."),
+		entry(audit.LockExpired, "A lease has run out and its holder has neither renewed nor released it; it has probably died. Nobody waits for it any more.",
 			"Clear it away: onto lock release --force --reason TEXT."),
-		notice("lock_held", "Somebody holds the write lock, for a migration for example. Commits of others wait for it, and fail if that takes too long.",
+		entry(audit.LockHeld, "Somebody holds the write lock, for a migration for example. Commits of others wait for it, and fail if that takes too long.",
 			"Wait for its holder. If that has died: onto lock release --force --reason TEXT."),
-		notice("plan_scan", "SQLite reads a whole table where an index should lead to a few rows. Answers are right and take longer the more there is.",
+		entry(audit.PlanScan, "SQLite reads a whole table where an index should lead to a few rows. Answers are right and take longer the more there is.",
 			"Create the missing indexes again as docs/format/sqlite.md says. If none is missing, ANALYZE was run when the store was small: run it again with sqlite3 FILE ANALYZE."),
-		failure("table_extra", "A trigger, or an index on an expression or on some rows only, is on a table of the store and was not made by this program. SQLite would run it with every write, and it could change, hide or hold up what is written. Reads go on, writes are refused.",
+		entry(audit.TableExtra, "A trigger, or an index on an expression or on some rows only, is on a table of the store and was not made by this program. SQLite would run it with every write, and it could change, hide or hold up what is written. Reads go on, writes are refused.",
 			"Look at it with: sqlite3 FILE .schema, and if nobody needs it, drop it as the finding says."),
-		failure("wal_cut_off", "The WAL that a crash has left behind is damaged, and SQLite takes over only what comes before the damage. Commits that were acknowledged are cut off. The store can be read as it was before them, and is not written.",
+		entry(audit.WALCutOff, "The WAL that a crash has left behind is damaged, and SQLite takes over only what comes before the damage. Commits that were acknowledged are cut off. The store can be read as it was before them, and is not written.",
 			"Copy FILE and FILE-wal to a safe place first. Then restore a backup, or go on without what is cut off: onto doctor --accept-loss, which keeps a copy of the WAL."),
-		notice("wal_large", "The WAL has more than 100 MB. Reads become slower and the next start takes longer. Mostly a read that goes on for very long keeps it from being reset.",
+		entry(audit.WALLarge, "The WAL has more than 100 MB. Reads become slower and the next start takes longer. Mostly a read that goes on for very long keeps it from being reset.",
 			"End such reads, then: onto doctor --checkpoint, which runs PRAGMA wal_checkpoint(TRUNCATE)."),
-		notice("wal_stuck", "A checkpoint could not empty the WAL, since somebody was reading or writing all the while. What could be copied into the file was.",
+		entry(audit.WALStuck, "A checkpoint could not empty the WAL, since somebody was reading or writing all the while. What could be copied into the file was.",
 			"End reads that go on for long, then: onto doctor --checkpoint."),
 	}
 }
 
-// plainEntries are about what every version and commit must be, where nothing but
-// history is kept: in memory and in a lake. Nobody but the program itself, or who
-// has edited objects, can have done that.
+// plainEntries are about what holds in every log: only an edit, or a bug of this
+// program, can break it.
 func plainEntries() []Entry {
 	return []Entry{
-		failure("delete_fields", "A delete has fields, which histories would show.", bug),
-		failure("delete_of_nothing", "A commit deletes what does not exist, which histories would show as a change.", bug),
-		failure("fields_form", "The fields of a version are not a canonical JSON object, so versions that are equal may seem to differ.", bug),
-		failure("key_twice", "Two commits have the same idempotency key, so a draft was applied twice.", bug),
-		failure("metadata_form", "The metadata of a commit is not a canonical JSON object.", bug),
-		failure("operations_count", "A commit does not hold as many versions as it says.", bug),
-		failure("schema_order", "The versions of types are out of order, so another one than the newest may be taken for it.", bug),
-		failure("time_backwards", "A commit is earlier than the one it follows, so views by time can be wrong.", bug),
-		failure("time_form", "A time is not in UTC and microseconds, so that it changes when it is stored elsewhere.", bug),
-		failure("upgrader_form", "An upgrader is both a program and a function, so it is open which of them counts.", bug),
-		failure("upgrader_unknown", "A type was renamed from a version that does not exist, so its older rows cannot be upgraded.", bug),
-		failure("version_order", "The versions of the log are out of order, so another one than the newest may be shown.", bug),
-		failure("version_orphan", "A version belongs to a commit that does not exist.", bug),
-		failure("version_unchanged", "A version repeats the one before it, so histories show a change that was none.", bug),
+		entry(audit.DeleteFields, "A delete has fields, which histories would show.", bug),
+		entry(audit.DeleteOfNothing, "A commit deletes what does not exist, which histories would show as a change.", bug),
+		entry(audit.KeyTwice, "Two commits have the same idempotency key, so a draft was applied twice.", bug),
+		entry(audit.MetadataForm, "The metadata of a commit is not a canonical JSON object.", bug),
+		entry(audit.SchemaOrder, "The versions of types are out of order, so another one than the newest may be taken for it.", bug),
+		entry(audit.TimeForm, "A time is not in UTC and microseconds, so that it changes when it is stored elsewhere.", bug),
+		entry(audit.UpgraderForm, "An upgrader is both a program and a function, so it is open which of them counts.", bug),
+		entry(audit.UpgraderUnknown, "A type was renamed from a version that does not exist, so its older rows cannot be upgraded.", bug),
+		entry(audit.VersionOrder, "The versions of the log are out of order, so another one than the newest may be shown.", bug),
+		entry(audit.VersionUnchanged, "A version repeats the one before it, so histories show a change that was none.", bug),
 	}
 }
 
 // lakeEntries are about the objects of a lake.
 func lakeEntries() []Entry {
 	return []Entry{
-		failure("catalog_differs", "The catalog says of files what cannot be: their commits overlap or do not exist. Reads can leave versions out or show them twice.", object),
-		failure("chain_broken", "A manifest or the head does not go with the round before it. Commits may have been removed or put in between, and views of the past can be wrong.", object),
-		failure("checkpoint_differs", "A checkpoint lists rounds otherwise than their manifests do. Who reads the log through it gets wrong answers, and repeated idempotency keys may not be refused.", object),
-		notice("checkpoints_behind", "Many rounds are not listed by any checkpoint. Answers are right; opening the lake takes longer with each round. Whoever commits writes checkpoints, so mostly it was not allowed to.",
+		entry(audit.CatalogDiffers, "The catalog says of files what cannot be: their commits overlap or do not exist. Reads can leave versions out or show them twice.", object),
+		entry(audit.ChainBroken, "A manifest or the head does not go with the round before it. Commits may have been removed or put in between, and views of the past can be wrong.", object),
+		entry(audit.CheckpointDiffers, "A checkpoint lists rounds otherwise than their manifests do. Who reads the log through it gets wrong answers, and repeated idempotency keys may not be refused.", object),
+		entry(audit.CheckpointsBehind, "Many rounds are not listed by any checkpoint. Answers are right; opening the lake takes longer with each round. Whoever commits writes checkpoints, so mostly it was not allowed to.",
 			"Make some commits with credentials that may write below meta/checkpoints."),
-		failure("file_differs", "A data file is as it was written, but holds other rows than is said of it, or typed columns that contradict its fields. Reads that rely on that can leave versions out.", object),
-		notice("files_many", "A type has more than 100 files. Answers are right and take longer with each file.", "Merge them: onto compact --apply."),
-		failure("head_rewound", "The head is older than one that was seen before, or does not come after it: the bucket was restored or replaced. Commits that were acknowledged since are lost.",
+		entry(audit.FileDiffers, "A data file is as it was written, but holds other rows than is said of it, or typed columns that contradict its fields. Reads that rely on that can leave versions out.", object),
+		entry(audit.FilesMany, "A type has more than 100 files. Answers are right and take longer with each file.", "Merge them: onto compact --apply."),
+		entry(audit.HeadRewound, "The head is older than one that was seen before, or does not come after it: the bucket was restored or replaced. Commits that were acknowledged since are lost.",
 			"Find out who has restored the bucket. If that was right, open the store again."),
-		failure("object_damaged", "An object is not what was written: its length, its hash or its form is another. Reads that need it fail. A warning if nobody needs it any more.", object),
-		failure("object_foreign", "An object belongs to another store. Two lakes were mixed, or a backup was restored into the wrong place.", object),
-		failure("object_missing", "An object that the head leads to does not exist. Reads that need it fail.", object),
-		notice("index_damaged", "The index of a type cannot be read, or is not about it. Other programs that go by it are led astray; this one does not read it.", indexes),
-		notice("index_entry_missing", "The index of a type does not list one of its files, so other programs that go by it leave versions out.", indexes),
-		notice("index_lag", "The index of a type is older than the last commit that touched it. Other programs that go by it see the past.", indexes),
-		notice("index_object_missing", "A type has no index, so other programs have to go by the manifests.", indexes),
-		notice("index_path_mismatch", "The index of a type lists another file than the head leads to, so other programs that go by it read what was replaced.", indexes),
-		notice("schema_object_stale", "What is told about types under meta/schema is not what the catalog says. Other programs that go by it have wrong types.", indexes),
-		notice("objects_orphaned", "Attempts that lost or were killed have left objects behind, or others have taken their place. They cost room and nothing else.",
+		entry(audit.ObjectDamaged, "An object is not what was written: its length, its hash or its form is another. Reads that need it fail. A warning if nobody needs it any more.", object),
+		entry(audit.ObjectForeign, "An object belongs to another store. Two lakes were mixed, or a backup was restored into the wrong place.", object),
+		entry(audit.ObjectMissing, "An object that the head leads to does not exist. Reads that need it fail.", object),
+		entry(audit.IndexDamaged, "The index of a type cannot be read, or is not about it. Other programs that go by it are led astray; this one does not read it.", indexes),
+		entry(audit.IndexEntryMissing, "The index of a type does not list one of its files, so other programs that go by it leave versions out.", indexes),
+		entry(audit.IndexLag, "The index of a type is older than the last commit that touched it. Other programs that go by it see the past.", indexes),
+		entry(audit.IndexObjectMissing, "A type has no index, so other programs have to go by the manifests.", indexes),
+		entry(audit.IndexPathMismatch, "The index of a type lists another file than the head leads to, so other programs that go by it read what was replaced.", indexes),
+		entry(audit.SchemaObjectStale, "What is told about types under meta/schema is not what the catalog says. Other programs that go by it have wrong types.", indexes),
+		entry(audit.ObjectsOrphaned, "Attempts that lost or were killed have left objects behind, or others have taken their place. They cost room and nothing else.",
 			"Remove them: onto janitor shows what it would remove, onto janitor --apply does it."),
-		notice("objects_unknown", "Below the folders of a lake there are objects that it has not written: their names are not those of its writers, or another store or program has written them. Answers do not depend on them, and no janitor removes them.",
+		entry(audit.ObjectsUnknown, "Below the folders of a lake there are objects that it has not written: their names are not those of its writers, or another store or program has written them. Answers do not depend on them, and no janitor removes them.",
 			"Find out who wrote them, and move them elsewhere."),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,191 +20,105 @@ import (
 
 var update = flag.Bool("update", false, "write docs/findings.md instead of comparing it")
 
-// report is where the source reports a code, and how bad it can be there.
-type report struct {
-	code     string
-	severity onto.Severity
-	place    string
+// constant is a code in the source of package audit.
+type constant struct {
+	name, code string
+	severity   onto.Severity
 }
 
-// The catalogue has what backends report, with the worst severity, and nothing
-// else.
+// The catalogue has the codes of package audit, with their severities, and nothing
+// else. Each is reported somewhere, and findings are made nowhere else.
 func TestCatalogueIsComplete(t *testing.T) {
-	worst := map[string]onto.Severity{}
-	for folder, least := range map[string]int{"../backend/sqlite": 10, "../backend/memory": 10, "../backend/lake": 10, "../internal/volume": 1} {
-		reports := reportsOf(t, folder)
-		if len(reports) < least {
-			t.Errorf("%s: found only %d reports; does the search still know how findings are reported?", folder, len(reports))
+	used := map[string]bool{}
+	for _, file := range sources(t, "../backend", "../internal") {
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GenDecl:
+				return n.Tok != token.CONST
+			case *ast.Ident: // the rules name their own codes
+				used[n.Name] = used[n.Name] || file.Name.Name == "audit"
+			case *ast.SelectorExpr:
+				if pkg, ok := n.X.(*ast.Ident); ok && pkg.Name == "audit" {
+					used[n.Sel.Name] = true
+				}
+			case *ast.CompositeLit:
+				if sel, ok := n.Type.(*ast.SelectorExpr); ok && sel.Sel.Name == "Finding" && len(n.Elts) > 0 && file.Name.Name != "audit" {
+					t.Errorf("package %s makes a finding that has no code of package audit", file.Name.Name)
+				}
+			}
+			return true
+		})
+	}
+	known := map[string]bool{}
+	for _, c := range constants(t) {
+		known[c.code] = true
+		if e, ok := upkeep.Lookup(c.code); !ok || e.Severity != c.severity {
+			t.Errorf("the catalogue has %s as %+v, want it with severity %s", c.code, e, c.severity)
 		}
-		for _, r := range reports {
-			if _, ok := upkeep.Lookup(r.code); !ok {
-				t.Errorf("%s reports %s, which the catalogue lacks", r.place, r.code)
-			}
-			if worst[r.code] != onto.SeverityError {
-				worst[r.code] = r.severity
-			}
+		if !used[c.name] {
+			t.Errorf("audit.%s is reported nowhere", c.name)
+		}
+		if strings.ToLower(c.name) != strings.ReplaceAll(c.code, "_", "") {
+			t.Errorf("audit.%s is %q", c.name, c.code)
 		}
 	}
 	for _, e := range upkeep.Codes() {
-		if worst[e.Code] != e.Severity {
-			t.Errorf("the catalogue has %s as %s, it is reported as %q at worst", e.Code, e.Severity, worst[e.Code])
+		if !known[e.Code] {
+			t.Errorf("package audit lacks %s", e.Code)
 		}
 	}
 }
 
-// reportsOf finds what the source of a package reports.
-func reportsOf(t *testing.T, folder string) []report {
+// sources parses the product's source below some folders.
+func sources(t *testing.T, folders ...string) []*ast.File {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var reports []report
-	files := token.NewFileSet()
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
+	var files []*ast.File
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			files = append(files, file)
+			return err
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok {
-				reports = append(reports, reportsIn(t, files, f)...)
-			}
-		}
 	}
-	return reports
+	return files
 }
 
-// reportsIn finds what a function reports: with a code as an argument or from a
-// table with a column called code, or as a finding with a Code.
-func reportsIn(t *testing.T, files *token.FileSet, f *ast.FuncDecl) []report {
-	var reports []report
-	ast.Inspect(f, func(n ast.Node) bool {
-		place := ""
-		if n != nil {
-			place = files.Position(n.Pos()).String()
-		}
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			sel, ok := n.Fun.(*ast.SelectorExpr)
-			if !ok || sel.Sel.Name != "report" && sel.Sel.Name != "warn" {
-				break
+// constants finds the codes of package audit.
+func constants(t *testing.T) []constant {
+	t.Helper()
+	severities := map[string]onto.Severity{"Fault": onto.SeverityError, "Notice": onto.SeverityWarning}
+	var list []constant
+	for _, file := range sources(t, "../internal/audit") {
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
 			}
-			codes := argumentCodes(n, f)
-			if len(codes) == 0 {
-				t.Errorf("%s: which code is reported here?", place)
+			kind, ok := spec.Type.(*ast.Ident)
+			if !ok || severities[kind.Name] == "" {
+				return true
 			}
-			for _, code := range codes {
-				reports = append(reports, report{code, severityOf(n.Args, sel.Sel.Name == "warn"), place})
+			code, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
 			}
-		case *ast.CompositeLit:
-			if code := codeMember(n); code != "" {
-				reports = append(reports, report{code, severityOf(n.Elts, false), place})
-			}
-		}
-		return true
-	})
-	return reports
-}
-
-// severityOf is a warning if one is named among the expressions, or if nothing
-// else is possible. What is decided elsewhere can be an error.
-func severityOf(list []ast.Expr, warning bool) onto.Severity {
-	for _, e := range list {
-		if pair, ok := e.(*ast.KeyValueExpr); ok {
-			e = pair.Value
-		}
-		if sel, ok := e.(*ast.SelectorExpr); ok && sel.Sel.Name == "SeverityWarning" {
-			warning = true
-		}
+			list = append(list, constant{spec.Names[0].Name, code, severities[kind.Name]})
+			return true
+		})
 	}
-	if warning {
-		return onto.SeverityWarning
+	if len(list) < 50 {
+		t.Fatalf("found only %d codes; does the search still know how they are declared?", len(list))
 	}
-	return onto.SeverityError
-}
-
-// codeMember is the Code of a finding.
-func codeMember(lit *ast.CompositeLit) string {
-	for _, e := range lit.Elts {
-		if pair, ok := e.(*ast.KeyValueExpr); ok {
-			if key, ok := pair.Key.(*ast.Ident); ok && key.Name == "Code" {
-				return codeOf(pair.Value)
-			}
-		}
-	}
-	return ""
-}
-
-// argumentCodes is the first argument that looks like a code, or the codes in
-// the tables of the function.
-func argumentCodes(call *ast.CallExpr, f *ast.FuncDecl) []string {
-	for _, arg := range call.Args {
-		if code := codeOf(arg); code != "" {
-			return []string{code}
-		}
-	}
-	return tableCodes(f)
-}
-
-// codeOf is a text in the source that looks like a code, or "".
-func codeOf(e ast.Expr) string {
-	lit, ok := e.(*ast.BasicLit)
-	if !ok || lit.Kind != token.STRING {
-		return ""
-	}
-	text, err := strconv.Unquote(lit.Value)
-	if err != nil || !codeForm().MatchString(text) {
-		return ""
-	}
-	return text
+	return list
 }
 
 func codeForm() *regexp.Regexp { return regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`) }
-
-// tableCodes finds the codes in tables of a function.
-func tableCodes(f *ast.FuncDecl) []string {
-	var codes []string
-	ast.Inspect(f, func(n ast.Node) bool {
-		table, ok := n.(*ast.CompositeLit)
-		if !ok {
-			return true
-		}
-		column := codeColumn(table.Type)
-		for _, row := range table.Elts {
-			if cells, ok := row.(*ast.CompositeLit); ok && column >= 0 && column < len(cells.Elts) {
-				codes = append(codes, codeOf(cells.Elts[column]))
-			}
-		}
-		return true
-	})
-	return codes
-}
-
-// codeColumn is the place of the field called code in a slice of structs, or -1.
-func codeColumn(e ast.Expr) int {
-	list, ok := e.(*ast.ArrayType)
-	if !ok {
-		return -1
-	}
-	row, ok := list.Elt.(*ast.StructType)
-	if !ok {
-		return -1
-	}
-	i := 0
-	for _, field := range row.Fields.List {
-		for _, name := range field.Names {
-			if name.Name == "code" {
-				return i
-			}
-			i++
-		}
-	}
-	return -1
-}
 
 func TestEntries(t *testing.T) {
 	seen := map[string]bool{}

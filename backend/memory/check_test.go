@@ -56,11 +56,14 @@ func evolved(damage func(*log)) func(*log) {
 	}
 }
 
-func TestCheckFindsDamage(t *testing.T) {
-	tests := []struct {
-		want   string // the code of the finding; none if empty
-		damage func(*log)
-	}{
+// damage is something that is done to a log.
+type damage struct {
+	want string // the code of the finding; none if empty
+	do   func(*log)
+}
+
+func damages() []damage {
+	return []damage{
 		{"", func(*log) {}},
 		{"commit_gap", func(l *log) { l.commits[1].commit.ID = 3 }},
 		{"commit_time_back", func(l *log) { l.commits[1].commit.Time = l.commits[0].commit.Time.Add(-time.Second) }},
@@ -111,10 +114,13 @@ func TestCheckFindsDamage(t *testing.T) {
 		{"upgrader_unknown", evolved(func(l *log) { l.schemas[1].Upgrader = &onto.Upgrader{RenamedFrom: "Town", FromVersion: 2} })},
 		{"", evolved(func(l *log) { l.schemas[1].Upgrader = &onto.Upgrader{RenamedFrom: "Town", FromVersion: 1} })},
 	}
-	for _, test := range tests {
+}
+
+func TestCheckFindsDamage(t *testing.T) {
+	for _, test := range damages() {
 		t.Run(test.want, func(t *testing.T) {
 			var got []string
-			for f, err := range damaged(t, test.damage).Check(context.Background()) {
+			for f, err := range damaged(t, test.do).Check(context.Background()) {
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -84,10 +84,10 @@ func (l Log) Rows(r *Rows) error {
 		return nil
 	case r.First < s.Since:
 		return l.found(SchemaSince, "%s: schema version %d begins with commit %d", r.String(), r.Version, s.Since)
-	case end != nil && end.Purged:
-		return l.found(SchemaPurged, "%s: the type was purged", r.String())
 	case end != nil && (r.LastPut >= end.Commit || r.Last > end.Commit):
 		return l.found(SchemaEnded, "%s: the type ended with commit %d", r.String(), end.Commit)
+	case end != nil && end.Purged && r.First < end.Commit:
+		return l.found(SchemaPurged, "%s: the type was purged", r.String())
 	case end == nil && next != nil && r.Last >= next.Since:
 		return l.found(SchemaSince, "%s: schema version %d was no longer the newest, since version %d begins with commit %d", r.String(), r.Version, next.Version, next.Since)
 	}
