@@ -14,6 +14,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/audit"
+	"github.com/ontologia/onto/internal/exec"
 )
 
 var _ backend.Checker = (*Backend)(nil)
@@ -30,29 +31,9 @@ func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 // damaged or missing is a finding and does not end the check; a storage that does
 // not answer does.
 func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error] {
-	return findings(func(push func(onto.Finding) error) error {
+	return exec.Pushed(func(push func(onto.Finding) error) error {
 		return newChecker(ctx, b, push, step).run()
 	})
-}
-
-// errEnough ends a sequence whose reader wants no more.
-var errEnough = errors.New("no more findings are wanted")
-
-// findings is what a function pushes. It may push on after errEnough; nobody sees
-// that.
-func findings(run func(push func(onto.Finding) error) error) iter.Seq2[onto.Finding, error] {
-	return func(yield func(onto.Finding, error) bool) {
-		enough := false
-		err := run(func(f onto.Finding) error {
-			if enough = enough || !yield(f, nil); enough {
-				return errEnough
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errEnough) {
-			yield(onto.Finding{}, err)
-		}
-	}
 }
 
 // checker is a check under way.
@@ -69,7 +50,7 @@ type checker struct {
 	rules   audit.Log // that the log is held to
 
 	files  map[onto.TypeName][]fileEntry // those that readers use, oldest first
-	left   tally                         // versions that were not found yet
+	left   audit.Tally                   // versions that were not found yet
 	broken bool                          // a part of the log cannot be read, so that versions may be missing
 	lists  *listing                      // what checkpoints say of the rounds
 	listed []roundEntry                  // all manifests, newest first; nil until they are needed
@@ -101,7 +82,7 @@ func (c *checker) look() error {
 		run  func() error
 	}{
 		{"types", c.types}, {"checkpoints", c.checkpoints}, {"the log", c.log}, {"files", c.tables},
-		{"versions", c.versions}, {"the commits of versions", c.operations},
+		{"versions", c.versions}, {"the commits of versions", func() error { return c.rules.Tally(&c.left) }},
 		{"what was left behind", c.unseen},
 	} {
 		c.step(s.name)

@@ -7,6 +7,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/audit"
+	"github.com/ontologia/onto/internal/exec"
 )
 
 // CheckOptions change a check. The zero value is the default.
@@ -28,7 +29,7 @@ func CheckBucket(ctx context.Context, b bucket.Bucket, opts *Options, how *Check
 	if how == nil {
 		how = &CheckOptions{}
 	}
-	return findings(func(push func(onto.Finding) error) (err error) {
+	return exec.Pushed(func(push func(onto.Finding) error) (err error) {
 		l, err := Open(ctx, b, &set)
 		if err != nil {
 			return err

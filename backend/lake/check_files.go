@@ -49,7 +49,7 @@ func (w *walk) own(m *manifest) error {
 	for _, f := range m.Files {
 		t := f.TypeName()
 		if f.First != m.First || f.Last != m.CommitID || !strings.HasPrefix(f.Path, folder) || rows[t] != held[t] {
-			w.left.hide(m.First, m.CommitID)
+			w.left.Hide(m.First, m.CommitID)
 			err := w.report(audit.FileDiffers, "%s: what it says of %s (%d rows of commits %d to %d) does not go with its commits", path, f.Path, f.Rows, f.First, f.Last)
 			if err != nil {
 				return err
@@ -67,7 +67,7 @@ func (w *walk) own(m *manifest) error {
 		if held[t] > 0 {
 			continue
 		}
-		w.left.hide(m.First, m.CommitID)
+		w.left.Hide(m.First, m.CommitID)
 		if err := w.report(audit.FileDiffers, "%s: its commits have %d versions of %s %s and no file", path, n, t.Kind, t.Name); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (c *checker) tables() error {
 		for _, f := range t.Files {
 			part := f.First == last.First && f.Last == last.Last && f.Path != last.Path
 			if f.TypeName() != name || f.First <= last.Last && !part || f.Last < f.First || f.Last > c.catalog.Through {
-				c.left.hide(min(f.First, last.Last), max(f.Last, last.Last))
+				c.left.Hide(min(f.First, last.Last), max(f.Last, last.Last))
 				err := c.report(audit.CatalogDiffers, "%s: %s with commits %d to %d does not go with the other files of %s", c.head.Catalog, f.Path, f.First, f.Last, t.Type)
 				if err != nil {
 					return err
@@ -141,7 +141,7 @@ func (c *checker) tables() error {
 // versions checks every version, type by type.
 func (c *checker) versions() error {
 	if c.catalog == nil {
-		c.left.hide(1, c.head.CommitID)
+		c.left.Hide(1, c.head.CommitID)
 		return nil
 	}
 	damaged := map[onto.TypeName]bool{}
@@ -224,7 +224,7 @@ func (h *history) take(f *fileEntry, b *body) (bool, error) {
 	}
 	err := h.file(f, b.data)
 	h.read = append(h.read, *f)
-	if onto.CodeOf(err) == onto.Corrupt && !errors.Is(err, errEnough) {
+	if onto.CodeOf(err) == onto.Corrupt {
 		h.lose(f)
 		return false, h.report(audit.FileDiffers, "%s: %s", f.Path, firstLine(err))
 	}
@@ -233,7 +233,7 @@ func (h *history) take(f *fileEntry, b *body) (bool, error) {
 
 // lose notes that the versions of a file are not known.
 func (h *history) lose(f *fileEntry) {
-	h.left.hide(f.First, f.Last)
+	h.left.Hide(f.First, f.Last)
 	h.versions.Loose = true
 }
 

@@ -253,7 +253,7 @@ func (w *walk) leap(at *link) (*link, error) {
 	if next.last == at.last { // there may be two paths for one round
 		w.tried, begin = at.last, at.last+1
 	}
-	w.left.hide(next.last+1, at.last)
+	w.left.Hide(next.last+1, at.last)
 	if next.last+1 != begin {
 		err = w.report(audit.CheckStopped, "the log from commit %d to %d could not be checked: nothing that can be read leads there", next.last+1, begin-1)
 	}
@@ -328,9 +328,9 @@ func (w *walk) count(path string, e *commitEntry) error {
 		}
 	}
 	if all != e.Operations || all == 0 {
-		w.left.hide(e.ID, e.ID)
+		w.left.Hide(e.ID, e.ID)
 		return w.report(audit.CommitIncomplete, "%s: commit %d says %d operations, and %d by type", path, e.ID, e.Operations, all)
 	}
-	w.left.add(e.ID, n)
+	w.left.Add(e.ID, n)
 	return nil
 }

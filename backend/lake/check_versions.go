@@ -35,6 +35,9 @@ func newHistory(c *checker, t onto.TypeName) *history {
 	return h
 }
 
+// span is a range of commits.
+type span struct{ first, last int64 }
+
 // contents is what was seen of a file.
 type contents struct {
 	rows     int64
@@ -120,13 +123,13 @@ func (h *history) row(f *fileEntry, seen *contents, row *parquet.Checked) error 
 	}
 	switch {
 	case v.Commit < 1 || v.Commit > h.head.CommitID:
-		h.left.hide(f.First, f.Last)
+		h.left.Hide(f.First, f.Last)
 		return h.report(audit.VersionWithoutCommit, "%s: %s is of commit %d, which does not exist", f.Path, v.Identity, v.Commit)
 	case v.Commit < f.First || v.Commit > f.Last:
-		h.left.hide(f.First, f.Last)
+		h.left.Hide(f.First, f.Last)
 		return h.report(audit.FileDiffers, "%s: %s is of commit %d, and the file of commits %d to %d", f.Path, v.Identity, v.Commit, f.First, f.Last)
 	}
-	h.left.add(v.Commit, -1)
+	h.left.Add(v.Commit, -1)
 	sound, err := rules.Version(v, false)
 	if sound {
 		seen.compare(f, row)

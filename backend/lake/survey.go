@@ -3,7 +3,6 @@ package lake
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/volume"
 )
 
@@ -28,7 +28,7 @@ const (
 // files, room, checkpoints, leases and the clock. It writes nothing and reads no data
 // file.
 func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
-	return findings(func(push func(onto.Finding) error) error {
+	return exec.Pushed(func(push func(onto.Finding) error) error {
 		s := &surveyor{ctx: ctx, b: b, push: push}
 		for _, look := range []struct {
 			name string
@@ -62,7 +62,7 @@ func (s *surveyor) warn(code audit.Notice, remedy, format string, args ...any) e
 // take turns damage that kept the survey from looking at something into a
 // finding.
 func (s *surveyor) take(name string, err error) error {
-	if onto.CodeOf(err) != onto.Corrupt || errors.Is(err, errEnough) {
+	if onto.CodeOf(err) != onto.Corrupt {
 		return err
 	}
 	return s.push(audit.CheckStopped.Finding(cmp.Or(onto.HintOf(err), restoreObject), "%s could not be looked at: %s", name, firstLine(err)))

@@ -124,6 +124,15 @@ func (c *checker) stale(code audit.Code, format string, args ...any) error {
 	return c.push(code.Finding(rebuildRemedy, format, args...))
 }
 
+// each calls a function with every row that a statement finds.
+func (c *checker) each(sql string, args []any, do func(*rows) error) error {
+	rows, err := c.r.query(c.ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	return each(rows, func() error { return do(rows) })
+}
+
 // foreign reports whether another program may have written a commit.
 func (c *checker) foreign(commit int64) bool {
 	return commit <= c.r.foreign.until || commit > c.r.foreign.covered
@@ -157,11 +166,7 @@ func (c *checker) file() error {
 }
 
 func (c *checker) integrity(pragma string) error {
-	rows, err := c.r.query(c.ctx, pragma)
-	if err != nil {
-		return err
-	}
-	return each(rows, func() error {
+	return c.each(pragma, nil, func(rows *rows) error {
 		if s := rows.text(0); s != "ok" {
 			return c.damaged(s)
 		}
@@ -174,11 +179,7 @@ func isMalformedJSON(err error) bool { return strings.Contains(err.Error(), "mal
 // foreignKeys finds versions whose commit is missing.
 func (c *checker) foreignKeys() error {
 	for _, t := range c.b.tables {
-		rows, err := c.r.query(c.ctx, `PRAGMA foreign_key_check(`+t.history+`)`)
-		if err != nil {
-			return err
-		}
-		err = each(rows, func() error {
+		err := c.each(`PRAGMA foreign_key_check(`+t.history+`)`, nil, func(rows *rows) error {
 			return c.report(audit.VersionWithoutCommit, "row %d of %s belongs to a commit that does not exist", rows.int(1), rows.text(0))
 		})
 		if err != nil {
@@ -190,16 +191,12 @@ func (c *checker) foreignKeys() error {
 
 // commits looks at ids, times and counts of the log.
 func (c *checker) commits() error {
-	rows, err := c.r.query(c.ctx, `SELECT id, created_at, operations,
-		(SELECT count(*) FROM entity_history h WHERE h.commit_id = c.id) +
-		(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id)
-		FROM commits c ORDER BY id`)
-	if err != nil {
-		return err
-	}
 	var last audit.Commit
 	future := laterCommits{now: c.b.now()}
-	err = each(rows, func() error {
+	err := c.each(`SELECT id, created_at, operations,
+		(SELECT count(*) FROM entity_history h WHERE h.commit_id = c.id) +
+		(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id)
+		FROM commits c ORDER BY id`, nil, func(rows *rows) error {
 		// The keys are held apart by their index.
 		at := audit.Commit{ID: rows.int(0), Time: storedTime(rows.text(1)), Stored: rows.text(1), Foreign: c.foreign(rows.int(0))}
 		err := errors.Join(c.log.Follows(&last, &at), c.log.Commit(&at))
@@ -235,12 +232,8 @@ func (l *laterCommits) note(id int64, at time.Time) {
 // versions finds identities with two versions in one commit.
 func (c *checker) versions() error {
 	for _, t := range c.b.tables {
-		rows, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, h.commit_id, count(*) FROM %s h GROUP BY %s, h.commit_id HAVING count(*) > 1`,
-			t.list("h"), t.history, t.list("h")))
-		if err != nil {
-			return err
-		}
-		err = each(rows, func() error {
+		sql := fmt.Sprintf(`SELECT %s, h.commit_id, count(*) FROM %s h GROUP BY %s, h.commit_id HAVING count(*) > 1`, t.list("h"), t.history, t.list("h"))
+		err := c.each(sql, nil, func(rows *rows) error {
 			commit := rows.int(len(t.columns))
 			return c.log.Twice(t.identity(rows, 0), commit, rows.int(len(t.columns)+1), c.foreign(commit))
 		})
@@ -278,44 +271,42 @@ func (c *checker) projection(t *table) error {
 		return err
 	}
 	defer got.close()
-	if err := c.merge(t, want, got); err != nil {
-		return err
-	}
-	if want.err != nil {
-		return want.err
-	}
-	return got.err
-}
-
-func (c *checker) merge(t *table, want, got *rows) error {
-	wantOK, gotOK := want.next(), got.next()
-	for wantOK || gotOK {
-		order := 0
-		switch {
-		case !gotOK:
-			order = -1
-		case !wantOK:
-			order = 1
-		default:
-			order = t.identity(want, 0).Compare(t.identity(got, 0))
-		}
-		var err error
+	compare := func() int { return t.identity(want, 0).Compare(t.identity(got, 0)) }
+	err = walkBoth(want, got, compare, func(order int) error {
 		switch {
 		case order < 0:
-			err = c.stale(audit.ProjectionMissing, "the projection lacks %s", t.identity(want, 0))
+			return c.stale(audit.ProjectionMissing, "the projection lacks %s", t.identity(want, 0))
 		case order > 0:
-			err = c.stale(audit.ProjectionExtra, "the projection has %s, history does not", t.identity(got, 0))
-		default:
-			err = c.compare(t, want, got)
+			return c.stale(audit.ProjectionExtra, "the projection has %s, history does not", t.identity(got, 0))
 		}
-		if err != nil {
+		return c.compare(t, want, got)
+	})
+	return cmp.Or(err, want.err, got.err)
+}
+
+// walkBoth walks two lists of rows that are in the same order. Judge is called with
+// each row that both have (0) or that only the first (-1) or the second (1) has. The
+// walk ends where one of them cannot be read.
+func walkBoth(first, second *rows, compare func() int, judge func(order int) error) error {
+	one, two := first.next(), second.next()
+	for (one || two) && first.err == nil && second.err == nil {
+		order := 0
+		switch {
+		case !two:
+			order = -1
+		case !one:
+			order = 1
+		default:
+			order = compare()
+		}
+		if err := judge(order); err != nil {
 			return err
 		}
 		if order <= 0 {
-			wantOK = want.next()
+			one = first.next()
 		}
 		if order >= 0 {
-			gotOK = got.next()
+			two = second.next()
 		}
 	}
 	return nil

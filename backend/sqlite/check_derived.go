@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -127,16 +128,22 @@ func (c *checker) words(t *wordTable) error {
 		return c.unreadable(t, err)
 	}
 	defer got.close()
-	err = c.mergeWords(t, names, want, got)
-	switch {
-	case err != nil:
-		return err
-	case want.err != nil:
-		return want.err
-	case got.err != nil:
+	compare := func() int { return cmp.Compare(want.int(0), got.int(0)) }
+	err = walkBoth(want, got, compare, func(order int) error {
+		switch {
+		case order > 0:
+			return c.stale(audit.SearchExtra, "%s has a row %d that belongs to nothing", t.derived, got.int(0))
+		case order == 0 && got.text(1) != t.words(want.bytes(1)):
+			return c.stale(audit.SearchDiffers, "the search table has other words for %s", names.identity(want, 2))
+		case order < 0 && t.words(want.bytes(1)) != "":
+			return c.stale(audit.SearchMissing, "the search table lacks %s", names.identity(want, 2))
+		}
+		return nil
+	})
+	if err = cmp.Or(err, want.err); err == nil && got.err != nil {
 		return c.unreadable(t, got.err)
 	}
-	return nil
+	return err
 }
 
 // unreadable reports a search table that SQLite cannot read.
@@ -145,34 +152,4 @@ func (c *checker) unreadable(t *wordTable, err error) error {
 		return err
 	}
 	return c.stale(audit.SearchDamaged, "%s cannot be read: %v", t.derived, err)
-}
-
-func (c *checker) mergeWords(t *wordTable, names *table, want, got *rows) error {
-	wantOK, gotOK := want.next(), got.next()
-	for wantOK || gotOK {
-		expected := ""
-		if wantOK {
-			expected = t.words(want.bytes(1))
-		}
-		var err error
-		switch {
-		case wantOK && (!gotOK || want.int(0) < got.int(0)):
-			if expected != "" && got.err == nil {
-				err = c.stale(audit.SearchMissing, "the search table lacks %s", names.identity(want, 2))
-			}
-			wantOK = want.next()
-		case !wantOK || want.int(0) > got.int(0):
-			err = c.stale(audit.SearchExtra, "%s has a row %d that belongs to nothing", t.derived, got.int(0))
-			gotOK = got.next()
-		default:
-			if got.text(1) != expected {
-				err = c.stale(audit.SearchDiffers, "the search table has other words for %s", names.identity(want, 2))
-			}
-			wantOK, gotOK = want.next(), got.next()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

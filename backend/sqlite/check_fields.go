@@ -26,12 +26,8 @@ func (s stamp) compare(other stamp) int {
 func (c *checker) fields() error {
 	stamps := map[stamp]*audit.Rows{}
 	for _, t := range c.b.tables {
-		rows, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s FROM %s h`,
-			t.list("h"), t.sum("h"), t.history))
-		if err != nil {
-			return err
-		}
-		err = each(rows, func() error {
+		sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s FROM %s h`, t.list("h"), t.sum("h"), t.history)
+		err := c.each(sql, nil, func(rows *rows) error {
 			v := version(rows, len(t.columns), t.identity(rows, 0))
 			foreign := c.foreign(v.Commit)
 			noteStamp(stamps, &v, foreign)

@@ -98,14 +98,11 @@ func (c *checker) endpoints() error {
 			continue
 		}
 		for _, end := range []struct{ column, typ string }{{"left_key", v.Schema.Left}, {"right_key", v.Schema.Right}} {
-			rows, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s, c.%s FROM %s c WHERE c.relation_type = ?1 AND c.op = 'put' AND NOT EXISTS (
+			sql := fmt.Sprintf(`SELECT %s, c.%s FROM %s c WHERE c.relation_type = ?1 AND c.op = 'put' AND NOT EXISTS (
 				SELECT 1 FROM entity_current e WHERE e.entity_type = ?2 AND e.entity_key = c.%[2]s AND e.op = 'put')
 				AND 'put' IS NOT (SELECT h.op FROM entity_history h WHERE h.entity_type = ?2 AND h.entity_key = c.%[2]s ORDER BY h.commit_id DESC, h.id LIMIT 1)`,
-				t.list("c"), end.column, t.current), v.Schema.Name, end.typ)
-			if err != nil {
-				return err
-			}
-			err = each(rows, func() error {
+				t.list("c"), end.column, t.current)
+			err := c.each(sql, []any{v.Schema.Name, end.typ}, func(rows *rows) error {
 				return c.push(audit.Endpoint(t.identity(rows, 0), onto.EntityID(end.typ, rows.text(len(t.columns)))))
 			})
 			if err != nil {
@@ -119,12 +116,8 @@ func (c *checker) endpoints() error {
 // unregistered finds types that have versions but no schema.
 func (c *checker) unregistered() error {
 	for _, t := range c.b.tables {
-		rows, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT DISTINCT %[1]s FROM %[2]s WHERE %[1]s NOT IN
-			(SELECT type_name FROM schema_versions WHERE type_kind = ?)`, t.columns[0], t.current), string(t.kind))
-		if err != nil {
-			return err
-		}
-		err = each(rows, func() error {
+		sql := fmt.Sprintf(`SELECT DISTINCT %[1]s FROM %[2]s WHERE %[1]s NOT IN (SELECT type_name FROM schema_versions WHERE type_kind = ?)`, t.columns[0], t.current)
+		err := c.each(sql, []any{string(t.kind)}, func(rows *rows) error {
 			return c.push(audit.TypeUnregistered.Finding(registerRemedy, "%s type %s has versions but no schema", t.kind, rows.text(0)))
 		})
 		if err != nil {

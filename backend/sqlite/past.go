@@ -165,11 +165,7 @@ func (c *checker) past() error {
 			{audit.PastMissing, "lacks", t.supersessions() + ` EXCEPT SELECT * FROM ` + t.past},
 			{audit.PastExtra, "has a row for", `SELECT * FROM ` + t.past + ` EXCEPT ` + t.supersessions()},
 		} {
-			rows, err := c.r.query(c.ctx, side.sql)
-			if err != nil {
-				return err
-			}
-			err = each(rows, func() error {
+			err := c.each(side.sql, nil, func(rows *rows) error {
 				return c.stale(side.code, "%s %s the version of %s in row %d of %s, superseded by commit %d",
 					t.past, side.what, rows.text(0), rows.int(3), t.history, rows.int(1))
 			})

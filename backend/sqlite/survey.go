@@ -152,12 +152,8 @@ func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20
 
 // locks finds leases that keep others waiting, or that nobody has released.
 func (s *surveyor) locks() error {
-	rows, err := s.r.query(s.ctx, `SELECT lock_name, owner_id, expires_at FROM locks ORDER BY lock_name`)
-	if err != nil {
-		return err
-	}
 	now := s.b.now()
-	return each(rows, func() error {
+	return s.each(`SELECT lock_name, owner_id, expires_at FROM locks ORDER BY lock_name`, nil, func(rows *rows) error {
 		f, found := audit.Lease(onto.Lease{Name: rows.text(0), Owner: rows.text(1), Expires: storedTime(rows.text(2))}, now)
 		if !found {
 			return nil

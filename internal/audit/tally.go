@@ -1,4 +1,4 @@
-package lake
+package audit
 
 import (
 	"cmp"
@@ -12,8 +12,9 @@ const tallyPage = 1024
 // tallyLone is how many versions of commits that do not exist are told apart.
 const tallyLone = 1024
 
-// tally is a number for each commit. It holds pages for those that were added to.
-type tally struct {
+// Tally is how many versions of each commit were not found yet. It holds pages for
+// the commits that were added to.
+type Tally struct {
 	pages  map[int64]*[tallyPage]int32
 	lone   int    // pages that were made for versions, and not for commits
 	hidden []span // commits whose numbers damage hides
@@ -22,8 +23,8 @@ type tally struct {
 // span is a range of commits.
 type span struct{ first, last int64 }
 
-// add adds to the number of a commit.
-func (t *tally) add(commit int64, n int) {
+// Add adds to the number of a commit.
+func (t *Tally) Add(commit int64, n int) {
 	if t.pages == nil {
 		t.pages = map[int64]*[tallyPage]int32{}
 	}
@@ -40,8 +41,8 @@ func (t *tally) add(commit int64, n int) {
 	page[commit%tallyPage] += int32(n)
 }
 
-// hide notes that the numbers of commits cannot be told.
-func (t *tally) hide(first, last int64) {
+// Hide notes that the numbers of commits cannot be told.
+func (t *Tally) Hide(first, last int64) {
 	if first <= last {
 		t.hidden = append(t.hidden, span{first, last})
 	}
@@ -49,7 +50,7 @@ func (t *tally) hide(first, last int64) {
 
 // each calls a function with every commit whose number is known and not 0, in
 // their order.
-func (t *tally) each(do func(commit int64, n int) error) error {
+func (t *Tally) each(do func(commit int64, n int) error) error {
 	slices.SortFunc(t.hidden, func(a, b span) int { return cmp.Compare(a.first, b.first) })
 	hidden, end := t.hidden, int64(0)
 	for _, number := range slices.Sorted(maps.Keys(t.pages)) {
@@ -70,7 +71,7 @@ func (t *tally) each(do func(commit int64, n int) error) error {
 	return nil
 }
 
-// operations finds commits that do not have as many versions as they say.
-func (c *checker) operations() error {
-	return c.left.each(func(commit int64, n int) error { return c.rules.Operations(commit, int64(n), 0) })
+// Tally finds commits that do not hold as many versions as they were made with.
+func (l Log) Tally(t *Tally) error {
+	return t.each(func(commit int64, n int) error { return l.Operations(commit, int64(n), 0) })
 }
