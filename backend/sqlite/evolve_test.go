@@ -426,6 +426,9 @@ func TestEvolveFindings(t *testing.T) {
 		{"schema_end", `UPDATE schema_versions SET onto_end = json_set(onto_end, '$.commit', 9) WHERE type_name = 'Cites'`},
 		{"schema_end", `UPDATE schema_versions SET onto_end = json_set(onto_end, '$.commit', 0) WHERE type_name = 'Cites'`},
 		{"schema_ended", `UPDATE schema_versions SET onto_end = json_set(onto_end, '$.commit', 1) WHERE type_name = 'Cites'`},
+		{"schema_end", `UPDATE schema_versions SET onto_end = json_set(onto_end, '$.versions', 3) WHERE type_name = 'Cites'`},
+		{"upgrader_form", `UPDATE schema_versions SET onto_upgrader = '{"program":".","func":true}' WHERE type_name = 'Note' AND schema_version_id = 2`},
+		{"upgrader_unknown", `UPDATE schema_versions SET onto_upgrader = '{"renamed_from":"Nobody","from_version":1}' WHERE type_name = 'Note' AND schema_version_id = 2`},
 		{"schema_purged", `UPDATE schema_versions SET onto_end = json_set(onto_end, '$.purged', json('true')) WHERE type_name = 'Cites'`},
 		{"", ``},
 	} {

@@ -58,6 +58,8 @@ func logFaults() []fault {
 		{name: "time that goes back", code: "commit_time_back", sql: `UPDATE commits SET created_at = '2001-01-01T00:00:00.000000+00:00' WHERE id = 3`},
 		{name: "time in the future", code: "commit_time_future", sql: `UPDATE commits SET created_at = '2999-01-01T00:00:00.000000+00:00' WHERE id = 3`},
 		{name: "time that cannot be read", code: "commit_time_unreadable", sql: `UPDATE commits SET created_at = 'noon' WHERE id = 3`},
+		{name: "time in another form", code: "time_form", sql: `UPDATE commits SET created_at = replace(created_at, '+00:00', 'Z') WHERE id = 3`},
+		{name: "delete that leaves fields", code: "delete_fields", sql: `UPDATE entity_history SET op = 'delete' WHERE id = 1`},
 		{name: "duplicate version", code: "version_twice", sql: `INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id, op)
 			SELECT entity_type, entity_key, fields_json, commit_id, schema_version_id, op FROM entity_history WHERE id = 1`},
 		{name: "edited JSON", code: "fields_not_canonical", sql: `UPDATE entity_history SET fields_json = '{"id": "a"}' WHERE id = 1`},
@@ -76,6 +78,26 @@ func logFaults() []fault {
 		{name: "superseded version edited", code: "version_damaged", sql: `UPDATE entity_history SET fields_json = '{"age":9,"id":"a","name":"Ada a"}' WHERE id = 1`},
 		{name: "checksum edited", code: "version_damaged", sql: `UPDATE entity_history SET onto_sum = onto_sum + 1 WHERE id = 1`},
 		{name: "dropped index of the log", code: "index_missing", sql: `DROP INDEX onto_relation_history_commit`},
+	}
+}
+
+// A commit with two versions of an identity is an error if it is ours, and a warning
+// if another program wrote it.
+func TestTwoVersionsInACommit(t *testing.T) {
+	template := read(t, makeHealthy(t))
+	for severity, sql := range map[onto.Severity]string{
+		onto.SeverityError: `INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id, op)
+			SELECT entity_type, entity_key, fields_json, commit_id, schema_version_id, op FROM entity_history WHERE id = 1`,
+		onto.SeverityWarning: `INSERT INTO commits (created_at) VALUES ('2026-01-01T00:00:00+00:00');
+			INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Person', 'z', '{"id":"z"}', 6), ('Person', 'z', '{"id":"z"}', 6)`,
+	} {
+		path := t.TempDir() + "/twice.db"
+		write(t, path, template)
+		runSQL(t, path, sql)
+		found := examined(t, opened(t, path, nil), false)
+		if !slices.ContainsFunc(found, func(f onto.Finding) bool { return f.Code == "version_twice" && f.Severity == severity }) {
+			t.Errorf("got %v, want version_twice as %s", found, severity)
+		}
 	}
 }
 
