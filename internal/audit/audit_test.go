@@ -133,8 +133,8 @@ func TestRows(t *testing.T) {
 
 // A type whose versions are not what they should be is in doubt.
 func TestTypes(t *testing.T) {
-	other := person(1)
-	other.Schema.Name = "City"
+	other, late := person(1), person(1)
+	other.Schema.Name, late.Since = "City", 2
 	for _, c := range []struct {
 		name   string
 		all    []onto.SchemaVersion
@@ -145,6 +145,7 @@ func TestTypes(t *testing.T) {
 		{"two versions", []onto.SchemaVersion{person(1), person(2)}, true, "", false},
 		{"a gap", []onto.SchemaVersion{person(1), person(3)}, true, "error schema_gap", true},
 		{"out of order", []onto.SchemaVersion{person(1), other}, true, "error schema_order", false},
+		{"a version from before the one it follows", []onto.SchemaVersion{late, person(2)}, true, "error schema_since", false},
 		{"twice", []onto.SchemaVersion{person(1), person(1)}, true, "error schema_order", true},
 		{"edited", []onto.SchemaVersion{person(1)}, false, "error schema_hash", true},
 	} {
@@ -189,6 +190,28 @@ func TestVersions(t *testing.T) {
 				t.Errorf("got %q, sound %v, error %v; want %q", f, sound, err, c.want)
 			}
 		})
+	}
+}
+
+// Where versions are in order, each comes after the one before it.
+func TestOrder(t *testing.T) {
+	at := func(key string, commit int64) *onto.Version {
+		return &onto.Version{Identity: onto.EntityID("Person", key), Commit: commit}
+	}
+	for _, c := range []struct {
+		before, v *onto.Version
+		want      string
+	}{
+		{at("a", 1), at("a", 2), ""},
+		{at("a", 2), at("b", 1), ""},
+		{at("a", 2), at("a", 1), "error version_order"},
+		{at("b", 1), at("a", 2), "error version_order"},
+		{at("a", 1), at("a", 1), "error version_twice"},
+	} {
+		var f found
+		if err := audit.New(f.push).Order(c.before, c.v); err != nil || strings.Join(f.lines(), " ") != c.want {
+			t.Errorf("%v after %v: got %v and error %v, want %q", c.v, c.before, f, err, c.want)
+		}
 	}
 }
 
