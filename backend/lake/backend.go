@@ -74,6 +74,17 @@ type Backend struct {
 // Open opens the lake in a bucket, and makes one if there is none. The lake owns
 // the bucket from then on, also when Open fails.
 func Open(ctx context.Context, b bucket.Bucket, opts *Options) (*Backend, error) {
+	l := newBackend(b, opts)
+	if err := l.open(ctx); err != nil {
+		l.end()
+		b.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// newBackend is a lake that nothing was read of yet, and that has no files.
+func newBackend(b bucket.Bucket, opts *Options) *Backend {
 	l := &Backend{group: group{lead: make(chan struct{}, 1)}, recent: newRecent()}
 	l.life, l.end = context.WithCancel(context.Background())
 	if opts != nil {
@@ -84,12 +95,7 @@ func Open(ctx context.Context, b bucket.Bucket, opts *Options) (*Backend, error)
 		now: l.opts.Now, attempt: newAttempt, jitter: mathrand.Int64N, runtime: l.opts.Runtime, patience: l.opts.Patience,
 	}}
 	l.keys.log, l.deriver.origin = l.log, l.log
-	if err := l.open(ctx); err != nil {
-		l.end()
-		b.Close()
-		return nil, err
-	}
-	return l, nil
+	return l
 }
 
 func (o *Options) setDefaults() {

@@ -4,25 +4,49 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"iter"
 	"maps"
+	"math"
+	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/apache/arrow-go/v18/parquet/compress"
+
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/backend/lake/cache"
+	"github.com/ontologia/onto/internal/exec"
 )
 
-// overlay is a bucket over another one that is never changed.
+// overlay is a bucket over another one that is never changed. It counts what is asked of
+// it, and refuses all that comes after a limit.
 type overlay struct {
-	below *memory.Bucket
-	above *memory.Bucket
+	below, above *memory.Bucket
+	asked        *atomic.Int64
+}
+
+// mostAsked is many times what it takes to ask a lake everything.
+const mostAsked = 20_000
+
+func newOverlay(below *memory.Bucket) overlay {
+	later := smallTime.Add(48 * time.Hour)
+	return overlay{below, memory.New(&memory.Options{Now: func() time.Time { return later }}), new(atomic.Int64)}
+}
+
+// count counts a request.
+func (o overlay) count() error {
+	if o.asked.Add(1) > mostAsked {
+		return onto.Errorf(onto.Invalid, "there are too many requests")
+	}
+	return nil
 }
 
 // holder is the bucket that has an object.
@@ -34,10 +58,16 @@ func (o overlay) holder(ctx context.Context, key string) bucket.Bucket {
 }
 
 func (o overlay) Get(ctx context.Context, key string, r bucket.Range, ifNot bucket.Tag) (bucket.Object, error) {
+	if err := o.count(); err != nil {
+		return bucket.Object{}, err
+	}
 	return o.holder(ctx, key).Get(ctx, key, r, ifNot)
 }
 
 func (o overlay) Create(ctx context.Context, key string, data []byte) (bucket.Tag, error) {
+	if err := o.count(); err != nil {
+		return "", err
+	}
 	if _, err := o.below.Get(ctx, key, bucket.Range{Length: 1}, ""); err == nil {
 		return "", bucket.ErrExists
 	}
@@ -68,6 +98,9 @@ func (o overlay) put(ctx context.Context, key string, data []byte) (bucket.Tag, 
 func (o overlay) Delete(ctx context.Context, key string) error { return o.above.Delete(ctx, key) }
 
 func (o overlay) List(ctx context.Context, prefix, after string, limit int) ([]bucket.Entry, error) {
+	if err := o.count(); err != nil {
+		return nil, err
+	}
 	found := map[string]bucket.Entry{}
 	for _, b := range []bucket.Bucket{o.below, o.above} {
 		list, err := b.List(ctx, prefix, after, limit)
@@ -88,31 +121,18 @@ func (o overlay) List(ctx context.Context, prefix, after string, limit int) ([]b
 
 func (o overlay) Close() error { return nil }
 
-// hostile is the sample whose documents are changed, made once.
-var hostile struct {
-	once sync.Once
-	*sample
-}
+// nearby is an overlay whose objects need no local copies.
+type nearby struct{ overlay }
 
-// hostileSample returns the sample. Somebody holds its write lease.
-func hostileSample(t testing.TB) *sample {
-	hostile.once.Do(func() {
-		b := makeSample(t)
-		l, err := Open(context.Background(), unclosed{b}, &Options{Trusted: true})
-		if err == nil {
-			_, err = l.Acquire(context.Background(), &backend.LeaseRequest{Name: onto.WriteLease, Owner: "me", TTL: 24 * time.Hour})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		hostile.sample = &sample{t, b, l}
-	})
-	return &sample{t, hostile.bucket, hostile.lake}
+func (nearby) Turn(_ context.Context, _ time.Duration, meanwhile func()) (func(), error) {
+	meanwhile()
+	return func() {}, nil
 }
 
 // mutation changes a document as bytes tell.
 type mutation struct {
 	left  []byte
+	texts []string // to put in
 	nodes []node
 }
 
@@ -157,15 +177,15 @@ var numbers = []string{"-1", "0", "1", "2", "3", "63", "64", "65", "77", "78", "
 var texts = []string{"", "x", "../../etc/passwd", "meta/head.json", "commits/1-x/manifest.json", "commits/77-/manifest.json", "9999-12-31T23:59:59.999999+00:00",
 	"0000-00-00", "entity", "relation", "Person", "Nobody", strings.Repeat("a", 64), strings.Repeat("[", 3000), "\x00", "é"}
 
-// mutate changes a document a few times.
-func mutate(body, how []byte) []byte {
+// mutate changes a document a few times. It may put in the keys of objects.
+func mutate(body, how []byte, keys []string) []byte {
 	var doc any
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	if d.Decode(&doc) != nil {
 		return body
 	}
-	m := &mutation{left: how}
+	m := &mutation{left: how, texts: slices.Concat(texts, keys)}
 	for range 1 + m.next(4) {
 		m.nodes = nil
 		m.collect(doc, func(x any) { doc = x }, nil)
@@ -186,7 +206,7 @@ func (m *mutation) change() {
 	at := m.nodes[m.next(len(m.nodes))]
 	v := at.get()
 	list, _ := v.([]any)
-	switch m.next(9) {
+	switch m.next(10) {
 	case 0:
 		at.set(json.Number(numbers[m.next(len(numbers))]))
 	case 1:
@@ -196,7 +216,7 @@ func (m *mutation) change() {
 	case 2:
 		at.set(copied(m.nodes[m.next(len(m.nodes))].get())) // of another place
 	case 3:
-		at.set(texts[m.next(len(texts))])
+		at.set(m.texts[m.next(len(m.texts))])
 	case 4:
 		at.set(nil)
 	case 5:
@@ -213,6 +233,15 @@ func (m *mutation) change() {
 		if n, ok := v.(json.Number); ok {
 			if i, err := n.Int64(); err == nil {
 				at.set(json.Number(fmt.Sprint(i + int64(m.next(5)) - 2)))
+			}
+		}
+	case 9: // a number wherever it is
+		if n, ok := v.(json.Number); ok {
+			other := json.Number(numbers[m.next(len(numbers))])
+			for _, o := range m.nodes {
+				if o.get() == any(n) {
+					o.set(other)
+				}
 			}
 		}
 	}
@@ -246,13 +275,106 @@ func sealText(text []byte) []byte {
 	return append(bytes.Clone(text[:len(text)-1]), sealBegin+sum+sealEnd...)
 }
 
-// endure asks a lake everything, and fails if it does not end or takes too much
-// memory.
-func endure(t testing.TB, b bucket.Bucket) {
+// steady is a compression whose encoder is made once. The usual ones come from a pool,
+// and cannot go from one bubble of synctest to the next.
+type steady struct{ compress.Codec }
+
+func (s steady) EncodeLevel(dst, src []byte, _ int) []byte { return s.Encode(dst, src) }
+
+// useSteady lets Parquet files be written in bubbles until a test ends.
+func useSteady(t testing.TB) {
 	t.Helper()
-	for _, err := range useAll(t, b, time.Nanosecond, 0) {
-		if errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("it does not end: %v", err)
-		}
+	usual, err := compress.GetCodec(compress.Codecs.Zstd)
+	if err != nil {
+		t.Fatal(err)
 	}
+	s := steady{usual}
+	s.Decode(nil, s.Encode(nil, nil)) // makes what they use, outside of any bubble
+	compress.RegisterCodec(compress.Codecs.Zstd, s)
+	t.Cleanup(func() { compress.RegisterCodec(compress.Codecs.Zstd, usual) })
+}
+
+// mostBytes is many times the memory that it takes to ask a small lake everything.
+const mostBytes = 256 << 20
+
+// endurance asks lakes everything, many in a second: they share a cache, which holds
+// nothing, and time passes only while everything waits. So it does not matter how fast
+// the machine is, and what waits for ever is found at once.
+type endurance struct{ cache *cache.Cache }
+
+func newEndurance(t testing.TB) *endurance {
+	t.Helper()
+	useSteady(t)
+	c, err := cache.Open(&cache.Options{Directory: t.TempDir(), Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	usual := debug.SetGCPercent(400) // little is held, and much taken
+	t.Cleanup(func() {
+		debug.SetGCPercent(usual)
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &endurance{c}
+}
+
+// test fails if the use of a lake does not end, takes much memory, or loses what was
+// acknowledged.
+func (e *endurance) test(t *testing.T, b overlay) {
+	t.Helper()
+	stuck := time.AfterFunc(time.Minute, func() { panic("it does not end") })
+	defer stuck.Stop()
+	before := allocated()
+	synctest.Test(t, func(t *testing.T) { e.visit(t, nearby{b}).all() })
+	if n := b.asked.Load(); n > mostAsked {
+		t.Errorf("it does not end: there were %d requests", n)
+	}
+	if n := allocated() - before; n > mostBytes {
+		t.Errorf("it took %d bytes of memory", n)
+	}
+}
+
+func (e *endurance) visit(t testing.TB, b bucket.Bucket) *visit {
+	v := &visit{TB: t}
+	v.open = func() (*Backend, error) { return e.open(v.ctx, b, false) }
+	v.close = func(l *Backend) error { e.close(l); return nil }
+	v.check = func() iter.Seq2[onto.Finding, error] {
+		return exec.Pushed(func(push func(onto.Finding) error) error {
+			l, err := e.open(v.ctx, b, true)
+			if err != nil {
+				return err
+			}
+			defer e.close(l)
+			return newChecker(v.ctx, l, push, func(string) {}).run()
+		})
+	}
+	return v
+}
+
+// open is Open with the cache that is there.
+func (e *endurance) open(ctx context.Context, b bucket.Bucket, unread bool) (*Backend, error) {
+	l := newBackend(b, &Options{
+		Trusted: true, MustExist: true, Patience: 50 * time.Millisecond, LockTimeout: 10 * time.Millisecond, InProcess: math.MaxInt64,
+		Now: func() time.Time { return smallTime.Add(48 * time.Hour) }, unread: unread,
+	})
+	if err := l.find(ctx); err != nil {
+		return nil, err
+	}
+	l.files = newReader(l.log, e.cache)
+	return l, nil
+}
+
+// close is Close without that of the cache.
+func (e *endurance) close(l *Backend) {
+	l.end()
+	l.deriver.settle()
+	l.aside.Wait()
+}
+
+// allocated is how many bytes this process has taken so far.
+func allocated() uint64 {
+	read := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(read)
+	return read[0].Value.Uint64()
 }

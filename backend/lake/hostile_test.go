@@ -3,7 +3,9 @@ package lake
 import (
 	"context"
 	"errors"
+	"iter"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -27,41 +29,76 @@ func (m metered) Get(ctx context.Context, key string, r bucket.Range, ifNot buck
 	return o, err
 }
 
-// useAll opens a lake and asks it everything. It returns the errors and the errors
-// among the findings.
-func useAll(t testing.TB, b bucket.Bucket, patience time.Duration, inProcess int64) (failed []error) {
+// visit is a use of a lake that came from somebody else.
+type visit struct {
+	testing.TB
+	ctx    context.Context
+	check  func() iter.Seq2[onto.Finding, error]
+	open   func() (*Backend, error)
+	close  func(*Backend) error
+	failed []error // with the errors among the findings
+}
+
+// useAll asks a lake everything, and writes to it. It returns the errors and the errors
+// among the findings. The bucket must have a Close that does nothing.
+func useAll(t testing.TB, b bucket.Bucket, set Options) []error {
 	t.Helper()
+	set.Trusted, set.MustExist, set.LockTimeout = true, true, 10*time.Millisecond
+	v := &visit{TB: t, close: (*Backend).Close}
+	v.check = func() iter.Seq2[onto.Finding, error] { return CheckBucket(v.ctx, b, &set, nil) }
+	v.open = func() (*Backend, error) { return Open(v.ctx, b, &set) }
+	return v.all()
+}
+
+func (v *visit) note(err error) {
+	if err != nil {
+		v.failed = append(v.failed, err)
+	}
+}
+
+// take notes errors and the errors among findings.
+func (v *visit) take(found iter.Seq2[onto.Finding, error]) {
+	for f, err := range found {
+		if v.note(err); err == nil && f.Severity == onto.SeverityError {
+			v.note(errors.New(f.String()))
+		}
+	}
+}
+
+func (v *visit) all() []error {
+	v.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	note := func(err error) {
-		if err != nil {
-			failed = append(failed, err)
-		}
+	v.ctx = ctx
+	v.take(v.check())
+	if l, err := v.open(); err != nil {
+		v.note(err)
+	} else {
+		v.take(l.Survey(ctx))
+		v.read(l)
+		v.lease(l)
+		v.write(l)
+		_, err = l.RepairIndex(ctx, true)
+		v.note(err)
+		v.note(v.close(l))
 	}
-	set := &Options{Trusted: true, MustExist: true, Patience: patience, LockTimeout: 10 * time.Millisecond, InProcess: inProcess}
-	for f, err := range CheckBucket(ctx, unclosed{b}, set, nil) {
-		if note(err); err == nil && f.Severity == onto.SeverityError {
-			note(errors.New(f.String()))
-		}
+	if ctx.Err() != nil {
+		v.Errorf("it does not end: %v", v.failed)
 	}
-	l, err := Open(ctx, unclosed{b}, set)
-	if err != nil {
-		return append(failed, err)
-	}
-	defer func() { note(l.Close()) }()
-	for f, err := range l.Survey(ctx) {
-		if note(err); err == nil && f.Severity == onto.SeverityError {
-			note(errors.New(f.String()))
-		}
-	}
-	_, err = l.Resolve(ctx, onto.AtTime(time.Date(2026, 2, 10, 0, 0, 0, 0, time.UTC)))
-	note(err)
+	return v.failed
+}
+
+// read asks everything that changes nothing.
+func (v *visit) read(l *Backend) {
+	ctx := v.ctx
+	_, err := l.Resolve(ctx, onto.AtTime(time.Date(2026, 2, 10, 12, 0, 8, 0, time.UTC)))
+	v.note(err)
 	_, err = l.Resolve(ctx, onto.AtCommit(3))
-	note(err)
+	v.note(err)
 	for _, newest := range []bool{false, true} {
 		n := 0
 		for _, err := range l.Commits(ctx, &backend.CommitQuery{Until: backend.Head, Newest: newest}) {
-			note(err)
+			v.note(err)
 			if n++; n == 200 {
 				break
 			}
@@ -69,30 +106,70 @@ func useAll(t testing.TB, b bucket.Bucket, patience time.Duration, inProcess int
 	}
 	for _, id := range []onto.Identity{onto.EntityID("Person", "a"), onto.EntityID("Person", "p76"), onto.EntityID("Ghost", "g"), onto.RelationID("Knows", "a", "b")} {
 		if _, err := l.Get(ctx, id, backend.Head); onto.CodeOf(err) != onto.NotFound {
-			note(err)
+			v.note(err)
 		}
 	}
 	for _, mode := range []backend.Mode{backend.State, backend.History} {
 		q := backend.Query{Kind: onto.KindEntity, Type: "Person", At: backend.Head, Mode: mode}
 		for _, err := range l.Scan(ctx, &q) {
-			note(err)
+			v.note(err)
 		}
 		for _, err := range l.Aggregate(ctx, &backend.Aggregation{Query: q, Compute: []onto.Operand{onto.Count()}}) {
-			note(err)
+			v.note(err)
 		}
 	}
 	for _, err := range l.Diff(ctx, &backend.DiffQuery{From: 1, To: backend.Head}) {
-		note(err)
+		v.note(err)
 	}
 	_, err = l.Leases(ctx)
-	note(err)
+	v.note(err)
 	_, err = l.PlanJanitor(ctx, 0)
-	note(err)
+	v.note(err)
 	_, err = l.PlanCompaction(ctx, nil)
-	note(err)
-	_, err = l.Append(ctx, &backend.Draft{Header: backend.Header{IdempotencyKey: "once"}, Writes: []backend.Write{entityPut("Person", "new", 2, 1)}})
-	note(err)
-	return failed
+	v.note(err)
+	_, err = l.Describe(ctx, true)
+	v.note(err)
+}
+
+// lease takes the write lease and releases it. Others must see that it is held.
+func (v *visit) lease(l *Backend) {
+	v.Helper()
+	lease, err := l.Acquire(v.ctx, &backend.LeaseRequest{Name: onto.WriteLease, Owner: "you", TTL: time.Minute})
+	if err != nil {
+		v.note(err)
+		return
+	}
+	other, err := v.open()
+	if err != nil {
+		v.Errorf("after the lease with the epoch %d was taken: %v", lease.Epoch, err)
+		return
+	}
+	held, err := other.Leases(v.ctx)
+	if err == nil && !slices.ContainsFunc(held, func(h onto.Lease) bool { return h.Name == lease.Name && h.Epoch == lease.Epoch }) {
+		v.Errorf("got %+v, want %+v among them", held, lease)
+	}
+	v.note(errors.Join(err, v.close(other), l.Release(v.ctx, lease)))
+}
+
+// write commits to the lake. What was acknowledged must be there for others.
+func (v *visit) write(l *Backend) {
+	v.Helper()
+	w := entityPut("Person", "new", 2, 1)
+	made, err := l.Append(v.ctx, &backend.Draft{Header: backend.Header{IdempotencyKey: "once"}, Writes: []backend.Write{w}})
+	if err != nil {
+		v.note(err)
+		return
+	}
+	other, err := v.open()
+	if err != nil {
+		v.Errorf("after commit %d was acknowledged: %v", made.Commit.ID, err)
+		return
+	}
+	got, err := other.Get(v.ctx, w.Identity, backend.Head)
+	if err != nil || got.Commit != made.Commit.ID || string(got.Fields) != string(w.Fields) {
+		v.Errorf("commit %d was acknowledged: got %+v, %v", made.Commit.ID, got, err)
+	}
+	v.note(v.close(other))
 }
 
 // Lakes that came from somebody else: each ends with an error that names the object,
@@ -107,7 +184,7 @@ func TestHostileLakes(t *testing.T) {
 				var given atomic.Int64
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				failed := useAll(t, metered{b, &given}, 200*time.Millisecond, inProcess)
+				failed := useAll(t, unclosed{metered{b, &given}}, Options{Patience: 200 * time.Millisecond, InProcess: inProcess})
 				runtime.ReadMemStats(&after)
 				told := false
 				for _, err := range failed {
