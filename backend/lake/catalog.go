@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // catalog tells what a lake has besides its commits: the versions of every type,
@@ -59,27 +60,35 @@ func parseCatalog(path string, body []byte) (*catalog, error) {
 	if err := decodeSealed(path, body, c, true); err != nil {
 		return nil, err
 	}
+	if err := c.check(); err != nil {
+		return nil, damaged(path, "%w", err)
+	}
+	return c, nil
+}
+
+// check tells what no catalog can say; nil for nothing.
+func (c *catalog) check() error {
 	if c.StoreID == "" || c.Attempt == "" || !inRange(c.Through) {
-		return nil, damaged(path, "a member is missing or out of range")
+		return errors.New("a member is missing or out of range")
 	}
 	for i := range c.Types {
 		if err := c.Types[i].check(); err != nil {
-			return nil, damaged(path, "the %s %.80q: %w", c.Types[i].Kind, c.Types[i].Name, err)
+			return fmt.Errorf("the %s %.80q: %w", c.Types[i].Kind, c.Types[i].Name, err)
 		}
 	}
 	for i := range c.Checkpoints {
 		if err := c.Checkpoints[i].check(maxLevel); err != nil {
-			return nil, damaged(path, "%w", err)
+			return err
 		}
 	}
 	for _, t := range c.Tables {
 		for i := range t.Files {
 			if err := t.Files[i].check(); err != nil {
-				return nil, damaged(path, "%w", err)
+				return err
 			}
 		}
 	}
-	return c, nil
+	return nil
 }
 
 const (
@@ -100,10 +109,19 @@ func (e *schemaEntry) check() error {
 		return fmt.Errorf("version %d begins with commit %d", e.Version, e.Since)
 	case e.End != nil && !inRange(e.End.Commit, e.End.Versions):
 		return fmt.Errorf("version %d ended with commit %d, and %d versions of it", e.Version, e.End.Commit, e.End.Versions)
+	case !canonical(e.Schema) || e.Flags != nil && !canonical(e.Flags):
+		return fmt.Errorf("version %d has a schema that no writer stores", e.Version)
 	case e.Upgrader != nil && !inRange(int64(e.Upgrader.FromVersion)):
 		return fmt.Errorf("version %d comes from version %d", e.Version, e.Upgrader.FromVersion)
 	}
 	return nil
+}
+
+// canonical reports whether a value is as writers store it. Any other could not be
+// written again.
+func canonical(value json.RawMessage) bool {
+	_, err := codec.AppendCanonical(nil, value)
+	return err == nil
 }
 
 // fits tells what keeps a catalog from being that of a head; nil for nothing.

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -53,7 +54,30 @@ func decode(key string, body []byte, doc any) error {
 	if err := json.Unmarshal(body, doc); err != nil {
 		return damaged(key, "it is not JSON: %w", err)
 	}
+	if hasNul(body) {
+		return damaged(key, "it has a text with U+0000, which no writer stores")
+	}
 	return nil
+}
+
+// hasNul reports whether a text of a JSON document has the character U+0000. What is
+// read of a document may be written again into another one, which cannot hold it.
+func hasNul(body []byte) bool {
+	escape := []byte(`\u0000`)
+	for from := 0; ; {
+		i := bytes.Index(body[from:], escape)
+		if i < 0 {
+			return false
+		}
+		begin := from + i
+		for begin > 0 && body[begin-1] == '\\' {
+			begin--
+		}
+		if (from+i-begin)%2 == 0 { // else the backslash is one that was escaped
+			return true
+		}
+		from += i + len(escape)
+	}
 }
 
 // free are the members that hold what users have written, in any form.

@@ -156,15 +156,10 @@ func FuzzCheckpoint(f *testing.F) { fuzzDocument(f, "checkpoint") }
 func FuzzIndex(f *testing.F)      { fuzzDocument(f, "index") }
 func FuzzLock(f *testing.F)       { fuzzDocument(f, "lock") }
 
-// Documents that were changed at random, and have the checksum that they would have,
-// are refused or used: nothing panics, hangs or takes much memory. Unlike the fuzz
-// targets this reads local copies, waits and may start DuckDB.
-func TestRandomDocuments(t *testing.T) {
-	times := 4
-	if backendtest.Soak() {
-		times = 400
-	}
-	o := large(t)
+// randomly calls a function with documents of each kind that were changed at random,
+// and have the checksum that they would have.
+func randomly(t *testing.T, o *original, times int, use func(t *testing.T, b overlay)) {
+	t.Helper()
 	for name, d := range documents() {
 		t.Run(name, func(t *testing.T) {
 			for i := range times {
@@ -174,11 +169,31 @@ func TestRandomDocuments(t *testing.T) {
 					how[j] = byte(r.Uint32())
 				}
 				b := d.changed(t, o, how[0], true, how[1:])
-				if useAll(t, b, Options{Patience: time.Millisecond}); t.Failed() {
-					t.Fatalf("seed %d", i)
+				if use(t, b); t.Failed() {
+					t.Fatalf("seed %d: %d, %q", i, how[0], how[1:])
 				}
 			}
 			t.Logf("%d changed documents", times)
 		})
 	}
+}
+
+// Documents that were changed at random are refused or used: nothing panics, hangs or
+// takes much memory, and what was acknowledged is there.
+func TestRandomDocuments(t *testing.T) {
+	times := 60
+	if backendtest.Soak() {
+		times = 5000
+	}
+	e := newEndurance(t)
+	randomly(t, small(t), times, e.test)
+}
+
+// The same with a large lake. It is read from local copies, and may be by DuckDB.
+func TestRandomDocumentsOfLargeLake(t *testing.T) {
+	times := 3
+	if backendtest.Soak() {
+		times = 100
+	}
+	randomly(t, large(t), times, func(t *testing.T, b overlay) { useAll(t, b, Options{Patience: time.Millisecond}) })
 }

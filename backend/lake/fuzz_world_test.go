@@ -297,9 +297,9 @@ func useSteady(t testing.TB) {
 // mostBytes is many times the memory that it takes to ask a small lake everything.
 const mostBytes = 256 << 20
 
-// endurance asks lakes everything, many in a second: they share a cache, which holds
-// nothing, and time passes only while everything waits. So it does not matter how fast
-// the machine is, and what waits for ever is found at once.
+// endurance asks lakes everything, many in a second: they have no disk, since files are
+// small and the cache is closed, and time passes only while everything waits. So it does
+// not matter how fast the machine is, and what waits for ever is found at once.
 type endurance struct{ cache *cache.Cache }
 
 func newEndurance(t testing.TB) *endurance {
@@ -309,13 +309,11 @@ func newEndurance(t testing.TB) *endurance {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
 	usual := debug.SetGCPercent(400) // little is held, and much taken
-	t.Cleanup(func() {
-		debug.SetGCPercent(usual)
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { debug.SetGCPercent(usual) })
 	return &endurance{c}
 }
 

@@ -134,6 +134,14 @@ func (l *log) nextEpoch(ctx context.Context, name string, h *holding) (int64, er
 	if l.planted(sameEpoch) && h.epoch > 0 {
 		return h.epoch, nil
 	}
+	return epochAfter(h.key, epoch)
+}
+
+// epochAfter is the epoch after another one. It fails if it could not be read again.
+func epochAfter(key string, epoch int64) (int64, error) {
+	if epoch >= maxNumber {
+		return 0, badLock(key, "no epoch can follow %d", epoch)
+	}
 	return epoch + 1, nil
 }
 

@@ -52,12 +52,16 @@ func (l *log) breakLease(ctx context.Context, record onto.LeaseBreak) (onto.Leas
 			return onto.LeaseBreak{}, onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).
 				WithHint("see who holds what with: onto lock show")
 		}
+		next, err := epochAfter(h.key, h.epoch)
+		if err != nil {
+			return onto.LeaseBreak{}, err
+		}
 		record.Lease, record.Time = *h.lease, l.stamp()
 		o := newBreak(&record, l.set.attempt())
 		if err := l.create(ctx, o); err != nil {
 			return onto.LeaseBreak{}, err
 		}
-		done, err := l.writeLock(ctx, h, l.freed(l.newLock(h.lease, h.ttl), h.epoch+1))
+		done, err := l.writeLock(ctx, h, l.freed(l.newLock(h.lease, h.ttl), next))
 		if err != nil {
 			return onto.LeaseBreak{}, err // it may be broken: the record stays
 		}

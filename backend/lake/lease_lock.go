@@ -50,6 +50,9 @@ func parseLock(key, name string, body []byte) (*holding, error) {
 	if err := json.Unmarshal(body, k); err != nil {
 		return nil, badLock(key, "it is not JSON: %w", err)
 	}
+	if hasNul(body) {
+		return nil, badLock(key, "it has a text with U+0000, which no writer stores")
+	}
 	if !inRange(k.Epoch) || k.TTL < 0 || k.TTL > maxTTL.Milliseconds() || len(k.Owner) > onto.MaxComment {
 		return nil, badLock(key, "the epoch %d, the time of %d ms or the owner is out of range", k.Epoch, k.TTL)
 	}

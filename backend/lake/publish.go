@@ -33,6 +33,25 @@ func (p *proposal) round() *manifest {
 	return nil
 }
 
+// sound fails if what a proposal publishes could not be read again. The numbers of a
+// damaged lake may leave no room for more.
+func (p *proposal) sound() error {
+	if err := p.next.head.check(); err != nil {
+		return damaged(headKey, "no head can follow it: %w", err)
+	}
+	if m := p.round(); m != nil {
+		if err := m.check(); err != nil {
+			return damaged(m.entry().Path, "it could not be read again: %w", err)
+		}
+	}
+	if c := p.next.catalog; c.Attempt == p.next.head.Attempt {
+		if err := c.check(); err != nil {
+			return damaged(p.next.head.Catalog, "it could not be read again: %w", err)
+		}
+	}
+	return nil
+}
+
 // planner makes a proposal on top of a tip, or nil if there is nothing to
 // publish. It is asked again, with another attempt, when somebody else was
 // faster: whatever it decided may be different then. If its last proposal was no
@@ -126,6 +145,9 @@ func (p *proposal) unsettled() error {
 // read back has shown that the proposal is lost; otherwise the janitor finds them.
 func (l *log) try(ctx context.Context, t *tip, p *proposal) (verdict, error) {
 	l.forgetFree(t, p.next.head)
+	if err := p.sound(); err != nil {
+		return lost, err
+	}
 	p.next.body = encodeSealed(p.next.head)
 	if err := l.upload(ctx, p.objects); err != nil {
 		if onto.CodeOf(err) == onto.Full {

@@ -64,6 +64,9 @@ func (c *turn) again(ctx context.Context) (*tip, error) {
 		if h.Turn == 0 {
 			h = h.next(body, c.l.set.attempt(), c.l.set.runtime, c.l.now())
 			h.Turn, c.mine = turnTime.Milliseconds(), h.Attempt
+			if err := h.check(); err != nil {
+				return nil, damaged(headKey, "no head can follow it: %w", err)
+			}
 			body = encodeSealed(h)
 			if tag, err = c.l.b.Swap(ctx, headKey, body, tag); err != nil {
 				continue // if it was swapped all the same, the head tells
