@@ -75,11 +75,15 @@ func (v *visit) all() []error {
 		v.note(err)
 	} else {
 		v.take(l.Survey(ctx))
-		v.read(l)
 		v.lease(l)
-		v.write(l)
-		_, err = l.RepairIndex(ctx, true)
-		v.note(err)
+		if _, err := l.Schemas(ctx); err == nil {
+			v.read(l)
+			v.write(l)
+			_, err = l.RepairIndex(ctx, true)
+			v.note(err)
+		} else {
+			v.note(err) // as would any other question
+		}
 		v.note(v.close(l))
 	}
 	if ctx.Err() != nil {
