@@ -129,7 +129,12 @@ func (l *log) nextEpoch(ctx context.Context, name string, h *holding) (int64, er
 		if err != nil {
 			return 0, err
 		}
-		epoch = max(epoch, t.head.Locks[name], l.stamp().UnixMicro()-1)
+		now := l.stamp()
+		if now.UnixMicro() > maxNumber {
+			return 0, onto.Errorf(onto.Invalid, "the clock of this machine says %d, and leases are numbered by a time before 2256", now.Year()).
+				WithHint("set the clock and its date; nothing was written")
+		}
+		epoch = max(epoch, t.head.Locks[name], now.UnixMicro()-1)
 	}
 	if l.planted(sameEpoch) && h.epoch > 0 {
 		return h.epoch, nil

@@ -52,17 +52,18 @@ func TestNothingUnreadableIsPublished(t *testing.T) {
 		plant func(s *sample)
 		now   time.Time
 		write func(context.Context, *Backend) error
+		code  onto.Code
 		want  string // what the error names
 	}{
-		{"the last head", func(s *sample) { s.editHead(func(h *head) { h.Sequence = maxNumber }) }, later, add, headKey},
-		{"the last round", func(s *sample) { s.editRound(0, func(m *manifest) { m.Round = maxNumber }) }, later, add, "manifest.json"},
-		{"a lease after the last head", func(s *sample) { s.editHead(func(h *head) { h.Sequence = maxNumber }) }, later, acquire, headKey},
-		{"the last epoch", last, later, acquire, lockKey(onto.WriteLease)},
-		{"the last epoch, by force", last, later, force, lockKey(onto.WriteLease)},
+		{"the last head", func(s *sample) { s.editHead(func(h *head) { h.Sequence = maxNumber }) }, later, add, onto.Corrupt, headKey},
+		{"the last round", func(s *sample) { s.editRound(0, func(m *manifest) { m.Round = maxNumber }) }, later, add, onto.Corrupt, "manifest.json"},
+		{"a lease after the last head", func(s *sample) { s.editHead(func(h *head) { h.Sequence = maxNumber }) }, later, acquire, onto.Corrupt, headKey},
+		{"the last epoch", last, later, acquire, onto.Corrupt, lockKey(onto.WriteLease)},
+		{"the last epoch, by force", last, later, force, onto.Corrupt, lockKey(onto.WriteLease)},
 		{"a clock that is far ahead", func(s *sample) {
 			s.remove(lockKey(onto.WriteLease))
 			s.editHead(func(h *head) { h.Locks = nil })
-		}, late, acquire, lockKey(onto.WriteLease)},
+		}, late, acquire, onto.Invalid, "clock"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := openSmall(t, copyBucket(t, from.bucket), later)
@@ -73,8 +74,8 @@ func TestNothingUnreadableIsPublished(t *testing.T) {
 			if s, err = openSmall(t, s.bucket, c.now); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.write(t.Context(), s.lake); onto.CodeOf(err) != onto.Corrupt || !strings.Contains(err.Error(), c.want) || onto.HintOf(err) == "" {
-				t.Errorf("got %v, want one that names %s and has a hint", err, c.want)
+			if err := c.write(t.Context(), s.lake); onto.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.want) || onto.HintOf(err) == "" {
+				t.Errorf("got %v, want %s that names %s and has a hint", err, c.code, c.want)
 			}
 			again, err := openSmall(t, s.bucket, later)
 			if err != nil {
