@@ -8,37 +8,21 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/child"
 )
 
-// putEnv makes a test binary a process that puts one thing: the place of the store
-// and the key.
-const putEnv = "ONTO_TEST_PUT"
-
-// PutAsChild is for the TestMain of a package that uses [StartPutters]. In a process
-// that was started so it puts one entity of the type Thing, prints its commit and
-// exits; in any other it returns at once.
-func PutAsChild(open func(ctx context.Context, place string) (backend.Backend, error)) {
-	place, key, ok := strings.Cut(os.Getenv(putEnv), "\n")
-	if !ok {
-		return
-	}
-	if err := putOne(place, key, open); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-func putOne(place, key string, open func(ctx context.Context, place string) (backend.Backend, error)) error {
+// putOne puts one entity of the type Thing as soon as its standard input ends, and
+// prints its commit.
+func (c Children) putOne(args []string) error {
+	place, key := args[0], args[1]
 	fmt.Println("ready")
 	_, _ = io.Copy(io.Discard, os.Stdin) // until all are
-	b, err := open(context.Background(), place)
+	b, err := c.Open(context.Background(), place)
 	if err != nil {
 		return err
 	}
@@ -82,8 +66,8 @@ func StartPutters(t *testing.T, place, name string, n int) *Putters {
 	all := &Putters{begin: begin}
 	t.Cleanup(func() { begin.Close() })
 	for i := range n {
-		p := &Putter{Key: fmt.Sprintf("%s%d", name, i), cmd: exec.Command(os.Args[0])}
-		p.cmd.Env = append(os.Environ(), putEnv+"="+place+"\n"+p.Key)
+		key := fmt.Sprintf("%s%d", name, i)
+		p := &Putter{Key: key, cmd: child.Command("put one", place, key)}
 		p.cmd.Stdin, p.cmd.Stderr = wait, &p.errors
 		stdout, err := p.cmd.StdoutPipe()
 		if err == nil {

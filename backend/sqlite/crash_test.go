@@ -30,17 +30,16 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 			makeThings(t, path)
 			acks := map[string]int64{}
 			for i := range kills / 2 {
-				writer := startChild(t, path, time.Now().Format("150405.000000"), c.goroutines, "")
+				writer := backendtest.StartWriter(t, path, time.Now().Format("150405.000000"), c.goroutines)
 				select {
-				case <-writer.first:
-				case <-writer.read:
+				case <-writer.First:
+				case <-writer.Ended:
 					t.Fatalf("the writer ended by itself")
 				}
 				// The moment is the point of the test: nothing waits for it.
 				timer := time.NewTimer(rand.N(40 * time.Millisecond))
 				<-timer.C
-				writer.kill()
-				maps.Copy(acks, writer.acks)
+				maps.Copy(acks, writer.Kill())
 				if i%10 == 9 || i == kills/2-1 {
 					b := open(t, path, nil)
 					wantAcknowledged(t, b, acks)
@@ -61,12 +60,12 @@ func TestKilledAtEachPoint(t *testing.T) {
 				makeThings(t, path)
 				acks := map[string]int64{}
 				for round := range 2 {
-					writer := startChild(t, path, fmt.Sprint(round), goroutines, point)
-					<-writer.read
-					if err := writer.cmd.Wait(); err == nil {
+					writer := backendtest.StartWriter(t, path, fmt.Sprint(round), goroutines, point)
+					acked, err := writer.Wait()
+					if err == nil {
 						t.Errorf("the writer was not killed")
 					}
-					maps.Copy(acks, writer.acks)
+					maps.Copy(acks, acked)
 					wantAcknowledged(t, open(t, path, nil), acks)
 				}
 			})
@@ -89,20 +88,21 @@ func TestManyProcesses(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "shared.db")
 			makeThings(t, path)
 			b := open(t, path, nil)
-			var writers []*child
+			var writers []*backendtest.Writer
 			for i := range c.processes {
-				writers = append(writers, startChild(t, path, string(rune('a'+i)), c.goroutines, ""))
+				writers = append(writers, backendtest.StartWriter(t, path, string(rune('a'+i)), c.goroutines))
 			}
 			reads := readUntil(t, b, time.Now().Add(length))
 			acks := map[string]int64{}
 			for i, w := range writers {
-				if err := w.stop(); err != nil {
+				acked, err := w.Stop()
+				if err != nil {
 					t.Errorf("writer %d: %v", i, err)
 				}
-				if len(w.acks) == 0 {
+				if len(acked) == 0 {
 					t.Errorf("writer %d never came to its turn", i)
 				}
-				maps.Copy(acks, w.acks)
+				maps.Copy(acks, acked)
 			}
 			wantAcknowledged(t, b, acks)
 			head, err := b.Resolve(t.Context(), onto.Point{})

@@ -13,6 +13,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/child"
 )
 
 // everything is all that a file holds.
@@ -145,14 +146,10 @@ func TestEvolveSourceFails(t *testing.T) {
 	}
 }
 
-// evolveEnv makes TestKilledWhileEvolving the one who is killed: path and point.
-const evolveEnv = "ONTO_TEST_EVOLVER"
-
-// Whoever is killed while types evolve leaves all of the old or all of the new.
+// A process that is killed while types evolve leaves all of the old or all of the new.
 func TestKilledWhileEvolving(t *testing.T) {
-	if job := os.Getenv(evolveEnv); job != "" {
-		path, point, _ := strings.Cut(job, "\n")
-		evolveAndDie(t, path, point)
+	if args, ok := child.Args(); ok {
+		evolveAndDie(t, args[0], args[1])
 		return
 	}
 	for point, want := range map[string]string{
@@ -162,9 +159,7 @@ func TestKilledWhileEvolving(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			path, b := noted(t)
 			before := everything(t, path)
-			child := exec.Command(os.Args[0], "-test.run=^TestKilledWhileEvolving$")
-			child.Env = append(os.Environ(), evolveEnv+"="+path+"\n"+point)
-			out, err := child.CombinedOutput()
+			out, err := child.Test("^TestKilledWhileEvolving$", path, point).CombinedOutput()
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 				t.Fatalf("the child was not killed: %v\n%s", err, out)

@@ -2,14 +2,11 @@ package sqlite_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,18 +15,16 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/iofault"
 )
 
-// These tests fail the calls of SQLite itself: a child does one thing with
-// testdata/faulty.c in front of the C library, tells how it ended and is killed.
-// Then the files are looked at without faults, as after a crash of the machine's
-// processes.
-
-// faultyEnv makes the test binary such a child: what to do, and its arguments.
-const faultyEnv = "ONTO_TEST_FAULTY"
+// These tests fail the calls of SQLite itself: a child does one thing while package
+// iofault fails its calls, tells how it ended and is killed. Then the files are looked
+// at without faults, as after a crash of the machine's processes.
 
 // runFaulty prints the code of the outcome, or "ok", and what belongs to it.
-func runFaulty(job []string) {
+func runFaulty(job []string) error {
 	var told string
 	var err error
 	switch job[0] {
@@ -54,7 +49,7 @@ func runFaulty(job []string) {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	fmt.Println(code, told)
-	syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 }
 
 // appendFaulty commits once.
@@ -73,40 +68,51 @@ func keyedDraft(key string) *backend.Draft {
 	return d
 }
 
-// faults is what fails for a child.
+// failing are the calls that fail, by a name for the log.
+func failing(calls string) (list []iofault.Effect) {
+	if strings.Contains(calls, "sync") {
+		list = append(list, iofault.Syncs)
+	}
+	if strings.Contains(calls, "write") {
+		list = append(list, iofault.Writes)
+	}
+	return list
+}
+
+// faults is what fails for a child: from a call on, all of them.
 type faults struct {
-	library string
-	file    string // how the name of the file ends
-	calls   string // sync, write or both
-	after   int    // so many calls succeed first
-	errno   syscall.Errno
+	file  string // how the name of the file ends
+	calls string // sync, write or both
+	after int    // so many calls succeed first
+	fault iofault.Fault
 }
 
-// faultyLibrary compiles the library that fails calls.
-func faultyLibrary(t *testing.T) string {
+// run runs a child to its end and returns what it told; "killed" if nothing. Files are
+// in or below dir.
+func (f faults) run(t *testing.T, dir string, job ...string) (code, told string) {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("the library is for Linux")
-	}
-	library := filepath.Join(t.TempDir(), "faulty.so")
-	out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", library, filepath.Join("testdata", "faulty.c"), "-ldl").CombinedOutput()
+	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		t.Fatalf("gcc: %v: %s", err, out)
+		t.Fatal(err)
 	}
-	return library
-}
-
-// run runs a child to its end and returns what it told; "killed" if nothing.
-func (f faults) run(t *testing.T, job ...string) (code, told string) {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), faultyEnv+"="+strings.Join(job, "\n"), "LD_PRELOAD="+f.library,
-		"FAULTY_FILE="+f.file, "FAULTY_CALLS="+f.calls, "FAULTY_AFTER="+strconv.Itoa(f.after), "FAULTY_ERRNO="+strconv.Itoa(int(f.errno)))
-	var exit *exec.ExitError
-	out, err := cmd.Output()
-	if err != nil && (!errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL) {
-		t.Fatalf("the child: %v: %s", err, exit.Stderr)
+	cmd := child.Command("faulty", job...)
+	output := t.TempDir()
+	for name, to := range map[string]*io.Writer{"stdout": &cmd.Stdout, "stderr": &cmd.Stderr} {
+		f, err := os.Create(filepath.Join(output, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		*to = f
 	}
+	o, err := iofault.Run(t.Context(), cmd, iofault.Plan{Below: dir, Suffix: f.file, Effects: failing(f.calls), Call: f.after + 1, Fault: f.fault})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Status.Signal() != syscall.SIGKILL {
+		t.Fatalf("the child: %v: %s", o.Status, read(t, filepath.Join(output, "stderr")))
+	}
+	out := read(t, filepath.Join(output, "stdout"))
 	if len(out) == 0 {
 		return "killed", ""
 	}
@@ -138,24 +144,33 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// stepOf is how many calls lie between two that are tried: there are many writes, all
+// of which fail in turn with -soak.
+func stepOf(calls string) int {
+	if calls == "sync" || backendtest.Soak() {
+		return 1
+	}
+	return 10
+}
+
 // From each write and sync of the WAL on, all fail. What a commit is said to be
 // is what the next process finds: a refusal never turns into a commit. The next
 // process repeats the draft, and syncs what it finds before it vouches for it.
 func TestFailingCommit(t *testing.T) {
-	library := faultyLibrary(t)
+	iofault.Need(t)
 	seed := filepath.Join(t.TempDir(), "seed.db")
 	makeThings(t, seed)
-	errnos := []syscall.Errno{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, 0}
+	kinds := []iofault.Fault{iofault.EIOFrom, iofault.ENOSPCFrom, iofault.EDQUOTFrom, iofault.EFBIGFrom, iofault.Kill}
 	for _, calls := range []string{"sync", "write", "sync,write"} {
-		for _, errno := range errnos {
-			if calls != "sync" && errno != syscall.ENOSPC && !backendtest.Soak() {
+		for _, fault := range kinds {
+			if calls != "sync" && fault != iofault.ENOSPCFrom && !backendtest.Soak() {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s, %v", calls, errno), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, %v", calls, fault), func(t *testing.T) {
 				seen := map[string]int{}
-				for after := 0; seen["ok"] == 0; after++ {
+				for after := 0; seen["ok"] == 0; after += stepOf(calls) {
 					path := copyStore(t, seed)
-					code, _ := faults{library, "-wal", calls, after, errno}.run(t, "append", path, "k")
+					code, _ := faults{"-wal", calls, after, fault}.run(t, filepath.Dir(path), "append", path, "k")
 					head := headOf(t, path)
 					switch onto.Code(code) {
 					case "ok":
@@ -174,10 +189,10 @@ func TestFailingCommit(t *testing.T) {
 					}
 				}
 				t.Logf("outcomes: %v", seen)
-				if strings.Contains(calls, "sync") && errno != 0 && seen[string(onto.OutcomeUnknown)] == 0 {
+				if strings.Contains(calls, "sync") && fault != iofault.Kill && seen[string(onto.OutcomeUnknown)] == 0 {
 					t.Errorf("no outcome is unknown, although a sync of the WAL fails")
 				}
-				if calls == "write" && errno == syscall.ENOSPC && seen[string(onto.Full)] == 0 {
+				if calls == "write" && fault == iofault.ENOSPCFrom && seen[string(onto.Full)] == 0 {
 					t.Errorf("no outcome is full, although a write of the WAL finds no room")
 				}
 			})
@@ -202,21 +217,21 @@ func repeatFaulty(t *testing.T, path string, head int64) error {
 
 // A store that was made is on disk.
 func TestFailingCreation(t *testing.T) {
-	library := faultyLibrary(t)
+	iofault.Need(t)
 	path := filepath.Join(t.TempDir(), "store.db")
 	// The first sync is that of the head of the WAL.
-	if code, _ := (faults{library, "-wal", "sync", 1, syscall.EIO}).run(t, "open", path); code != string(onto.OutcomeUnknown) {
+	if code, _ := (faults{"-wal", "sync", 1, iofault.EIOFrom}).run(t, filepath.Dir(path), "open", path); code != string(onto.OutcomeUnknown) {
 		t.Errorf("got %s, want %s", code, onto.OutcomeUnknown)
 	}
 }
 
 // The index of the WAL, which grows after the sync, finds no room.
 func TestFailingIndex(t *testing.T) {
-	library := faultyLibrary(t)
+	iofault.Need(t)
 	path := filepath.Join(t.TempDir(), "store.db")
 	makeThings(t, path)
 	// More pages than the first part of the index takes; that has eight writes.
-	code, _ := faults{library, "-shm", "write", 8, syscall.ENOSPC}.run(t, "append large", path)
+	code, _ := faults{"-shm", "write", 8, iofault.ENOSPCFrom}.run(t, filepath.Dir(path), "append large", path)
 	head := headOf(t, path)
 	if code != string(onto.OutcomeUnknown) {
 		t.Errorf("got %s, want %s; the head is %d", code, onto.OutcomeUnknown, head)
@@ -227,7 +242,7 @@ func TestFailingIndex(t *testing.T) {
 // place of the store. Unless that has certainly not happened, the copy of what
 // was there stays.
 func TestFailingRestore(t *testing.T) {
-	library := faultyLibrary(t)
+	iofault.Need(t)
 	dir, b := backedUp(t)
 	backup, seed := filepath.Join(dir, "backup.db"), filepath.Join(dir, "seed.db")
 	if _, err := b.CopyTo(t.Context(), seed, nil); err != nil {
@@ -235,17 +250,16 @@ func TestFailingRestore(t *testing.T) {
 	}
 	for _, c := range []struct {
 		calls string
-		errno syscall.Errno
-	}{{"sync", syscall.EIO}, {"sync", syscall.ENOSPC}, {"sync", 0}, {"sync,write", syscall.EIO}, {"write", syscall.ENOSPC}} {
-		step := 1
-		if c.calls != "sync" && !backendtest.Soak() {
-			step = 10
-		}
-		t.Run(fmt.Sprintf("%s, %v", c.calls, c.errno), func(t *testing.T) {
+		fault iofault.Fault
+	}{
+		{"sync", iofault.EIOFrom}, {"sync", iofault.ENOSPCFrom}, {"sync", iofault.Kill},
+		{"sync,write", iofault.EIOFrom}, {"write", iofault.ENOSPCFrom},
+	} {
+		t.Run(fmt.Sprintf("%s, %v", c.calls, c.fault), func(t *testing.T) {
 			seen := map[string]int{}
-			for after := 0; seen["ok"] == 0; after += step {
+			for after := 0; seen["ok"] == 0; after += stepOf(c.calls) {
 				path := copyStore(t, seed)
-				code, kept := faults{library, "store.db-wal", c.calls, after, c.errno}.run(t, "restore", backup, path)
+				code, kept := faults{"store.db-wal", c.calls, after, c.fault}.run(t, filepath.Dir(path), "restore", backup, path)
 				seen[code]++
 				head := headOf(t, path)
 				if code == "killed" && exists(path+".before-restore-5") {
@@ -265,7 +279,7 @@ func TestFailingRestore(t *testing.T) {
 				}
 			}
 			t.Logf("outcomes: %v", seen)
-			if strings.Contains(c.calls, "sync") && c.errno != 0 && seen[string(onto.OutcomeUnknown)] == 0 {
+			if strings.Contains(c.calls, "sync") && c.fault != iofault.Kill && seen[string(onto.OutcomeUnknown)] == 0 {
 				t.Errorf("no outcome is unknown, although a sync of the WAL fails")
 			}
 		})

@@ -1,11 +1,9 @@
 package sqlite_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -15,6 +13,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/child"
 )
 
 // layouts are files of a store as they may lie on a disk that has become full.
@@ -132,44 +131,28 @@ func readFull(t *testing.T, path, elsewhere string, fill func(t *testing.T) (fre
 	}
 }
 
-// limitEnv tells the test binary that it is a process of its own, where files may be
-// limited: the testing package writes files as well.
-const limitEnv = "ONTO_TEST_LIMIT"
-
-// alone reports whether this is a process for this test alone. If not, it has run in
-// one.
-func alone(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv(limitEnv) != "" {
-		return true
-	}
-	cmd := thisTest(t, limitEnv+"=1")
-	wantPassed(t, cmd.Start(), cmd)
-	return false
-}
-
 // Where no file can grow, a store is read all the same.
 func TestReadWithFileSizeLimit(t *testing.T) {
-	if !alone(t) {
+	if !child.Alone(t) {
 		return
 	}
 	for name, files := range layouts() {
 		t.Run(name, func(t *testing.T) {
 			path := layOut(t, t.TempDir(), files)
-			readFull(t, path, "", func(t *testing.T) func() { return limitFiles(t, 4096) })
+			readFull(t, path, "", func(t *testing.T) func() { return child.LimitFiles(t, 4096) })
 		})
 	}
 }
 
 // The operating system refuses to let the files grow.
 func TestFileSizeLimit(t *testing.T) {
-	if !alone(t) {
+	if !child.Alone(t) {
 		return
 	}
 	path := filepath.Join(t.TempDir(), "limited.db")
 	makeThings(t, path)
 	b := open(t, path, nil)
-	free := limitFiles(t, 200<<10)
+	free := child.LimitFiles(t, 200<<10)
 	var err error
 	kept := int64(0)
 	for i := 0; err == nil && i < 1000; i++ {
@@ -189,12 +172,12 @@ func TestFileSizeLimit(t *testing.T) {
 
 // Without room for it there is no copy.
 func TestCopyWithoutRoom(t *testing.T) {
-	if !alone(t) {
+	if !child.Alone(t) {
 		return
 	}
 	dir := t.TempDir()
 	b := storeWith(t, filepath.Join(dir, "store.db"), 300)
-	free := limitFiles(t, 100<<10)
+	free := child.LimitFiles(t, 100<<10)
 	_, err := b.CopyTo(t.Context(), filepath.Join(dir, "copy.db"), nil)
 	free()
 	if !errors.Is(err, onto.Full) || onto.HintOf(err) == "" {
@@ -206,41 +189,19 @@ func TestCopyWithoutRoom(t *testing.T) {
 	}
 }
 
-// limitFiles lets no file grow beyond a size.
-func limitFiles(t *testing.T, size uint64) (undo func()) {
-	t.Helper()
-	var old syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
-		t.Fatal(err)
-	}
-	limit := old
-	limit.Cur = size
-	set := func(l syscall.Rlimit) {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set(limit)
-	t.Cleanup(func() { set(old) })
-	return func() { set(old) }
-}
-
-// volumeEnv names a directory where the test binary, in a mount namespace of its
-// own, mounts a small volume.
-const volumeEnv = "ONTO_TEST_VOLUME"
-
-// noVolume is what it says if it cannot.
+// noVolume is what a child says that cannot mount a small volume.
 const noVolume = "no volume can be mounted"
 
 // On a full disk a store is read, examined and copied to another one, and
 // nothing is left behind. That needs a small volume; where none can be mounted
 // this is left out, unless ONTO_REQUIRE names tmpfs.
 func TestReadOnAFullDisk(t *testing.T) {
-	dir := os.Getenv(volumeEnv)
-	if dir == "" {
+	args, ok := child.Args()
+	if !ok {
 		inNamespace(t)
 		return
 	}
+	dir := args[0]
 	for name, files := range layouts() {
 		t.Run(name, func(t *testing.T) {
 			if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
@@ -281,45 +242,19 @@ func fillVolume(t *testing.T, dir string) (free func()) {
 // inNamespace runs this test once more, where it can mount a volume.
 func inNamespace(t *testing.T) {
 	t.Helper()
-	cmd := thisTest(t, volumeEnv+"="+t.TempDir())
+	cmd := child.Test("^"+t.Name()+"$", t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	if os.Getuid() != 0 {
 		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
 	}
-	err := cmd.Start()
-	if err != nil && !strings.Contains(os.Getenv("ONTO_REQUIRE"), "tmpfs") {
-		t.Skipf("%s: %v", noVolume, err)
+	text, err := cmd.CombinedOutput()
+	out := string(text)
+	if (cmd.Process == nil || strings.Contains(out, noVolume)) && !strings.Contains(os.Getenv("ONTO_REQUIRE"), "tmpfs") {
+		t.Skipf("%s: %v: %s", noVolume, err, out)
 	}
-	if out := wantPassed(t, err, cmd); strings.Contains(out, noVolume) {
-		if strings.Contains(os.Getenv("ONTO_REQUIRE"), "tmpfs") {
-			t.Fatal(out)
-		}
-		t.Skip(out)
+	if err != nil || !child.Passed(t, out) || strings.Contains(out, noVolume) {
+		t.Errorf("%v:\n%s", err, out)
 	}
-}
-
-// thisTest is a process that runs this test alone.
-func thisTest(t *testing.T, env string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), env)
-	cmd.Stdout, cmd.Stderr = new(bytes.Buffer), new(bytes.Buffer)
-	return cmd
-}
-
-// wantPassed fails unless such a process, which was started, passes the test. It
-// returns what the process says.
-func wantPassed(t *testing.T, started error, cmd *exec.Cmd) string {
-	t.Helper()
-	if started != nil {
-		t.Fatal(started)
-	}
-	err := cmd.Wait()
-	out := fmt.Sprint(cmd.Stdout)
-	if err != nil || !strings.Contains(out, "--- PASS: "+t.Name()) {
-		t.Errorf("%v:\n%s%s", err, out, cmd.Stderr)
-	}
-	return out
 }

@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,33 +13,16 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/child"
 	"github.com/ontologia/onto/internal/flock"
 )
 
-// inLine is how many writers stand in the line of a store.
-func inLine(t *testing.T, path string) int {
-	t.Helper()
-	p, err := (&flock.Line{Path: path + "-queue"}).Join(time.Now(), time.Second)
-	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip(err) // this system has no lines
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Leave()
-	var late *flock.LateError
-	if err := p.Wait(t.Context()); !errors.As(err, &late) {
-		return 0
-	}
-	return late.Ahead
-}
-
-func waitInLine(t *testing.T, path string, n int) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); inLine(t, path) < n; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d writers are in the line, want %d", inLine(t, path), n)
-		}
+// lineOf is the line of a store.
+func lineOf(path string) *backendtest.Line {
+	return &backendtest.Line{
+		Place: path, File: flock.Line{Path: path + "-queue"},
+		Open: func(t *testing.T) backend.Backend { return open(t, path, nil) },
+		Hold: func(t *testing.T) func() { return holdLock(t, path) },
 	}
 }
 
@@ -83,7 +65,7 @@ func TestWritersAreServedInOrder(t *testing.T) {
 			r, err := b.Append(t.Context(), thingDraft(fmt.Sprint(i), i))
 			got <- fmt.Sprintf("writer %d: commit %d, error %v", i, r.ID, err)
 		}()
-		waitInLine(t, path, i+1)
+		lineOf(path).Await(t, i+1)
 	}
 	release()
 	want := map[string]bool{}
@@ -144,81 +126,21 @@ func TestWritersWithoutALine(t *testing.T) {
 }
 
 // Many processes put one thing each at the same moment. All are acknowledged.
-func TestHerd(t *testing.T) {
-	n := 40
-	if backendtest.Soak() {
-		n = 500
-	}
-	path := filepath.Join(t.TempDir(), "store.db")
-	makeThings(t, path)
-	all := backendtest.StartPutters(t, path, "p", n)
-	began := time.Now()
-	all.Begin()
-	acknowledged := all.Wait()
-	t.Logf("%d processes with one put each: %d acknowledged in %v", n, acknowledged, time.Since(began).Round(time.Millisecond))
-	for _, p := range all.All {
-		if p.Commit == 0 {
-			t.Errorf("%s: %s", p.Key, p.Failure)
-		}
-	}
-	backendtest.WantPut(t, open(t, path, nil), all)
-	wantNoLine(t, path)
-}
+func TestHerd(t *testing.T) { onLine(t, (*backendtest.Line).Herd) }
 
 // Processes that stand in line are killed. The others are served.
-func TestKilledInLine(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	makeThings(t, path)
-	release := holdLock(t, path)
-	all := backendtest.StartPutters(t, path, "p", 16)
-	all.Begin()
-	waitInLine(t, path, 16)
-	killed := map[int]bool{}
-	for _, i := range rand.Perm(16)[:8] {
-		killed[i] = true
-		if err := all.All[i].Process.Kill(); err != nil {
-			t.Error(err)
-		}
-	}
-	release()
-	all.Wait()
-	for i, p := range all.All {
-		if (p.Commit == 0) != killed[i] {
-			t.Errorf("%s: commit %d, killed %t: %s", p.Key, p.Commit, killed[i], p.Failure)
-		}
-	}
-	backendtest.WantPut(t, open(t, path, nil), all)
-	wantNoLine(t, path)
-}
+func TestKilledInLine(t *testing.T) { onLine(t, (*backendtest.Line).Killed) }
 
 // A process that is stopped while it stands in line, wherever, holds up the others
 // for a while only. When it goes on it is served too.
 func TestStoppedInLine(t *testing.T) {
+	onLine(t, func(l *backendtest.Line, t *testing.T) { l.Stopped(t, 2) })
+}
+
+func onLine(t *testing.T, test func(*backendtest.Line, *testing.T)) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	makeThings(t, path)
-	release := holdLock(t, path)
-	all := backendtest.StartPutters(t, path, "p", 6)
-	all.Begin()
-	waitInLine(t, path, 6)
-	stopped := &backendtest.Putters{All: all.All[:2]}
-	for _, p := range stopped.All {
-		backendtest.Stop(t, p.Process)
-	}
-	release()
-	others := &backendtest.Putters{All: all.All[2:]}
-	if n := others.Wait(); n != 4 {
-		for _, p := range others.All {
-			t.Log(p.Key, p.Commit, p.Failure)
-		}
-		t.Errorf("%d of 4 were served beside stopped processes", n)
-	}
-	for _, p := range stopped.All {
-		backendtest.Continue(t, p.Process)
-	}
-	if n := stopped.Wait(); n != 2 {
-		t.Errorf("%d of 2 were served after they went on: %s%s", n, stopped.All[0].Failure, stopped.All[1].Failure)
-	}
-	backendtest.WantPut(t, open(t, path, nil), all)
+	test(lineOf(path), t)
 	wantNoLine(t, path)
 }
 
@@ -241,7 +163,7 @@ func TestLeaseHolderIsNotInLine(t *testing.T) {
 			got <- r.ID
 		}()
 	}
-	waitInLine(t, path, writers)
+	lineOf(path).Await(t, writers)
 	for i := range 3 {
 		if r, err := holder.Append(t.Context(), leased(fmt.Sprint("h", i), l)); err != nil || r.ID != int64(i+1) {
 			t.Errorf("the holder: got commit %d, error %v; want %d", r.ID, err, i+1)
@@ -267,13 +189,13 @@ func TestLeaseHolderIsNotInLine(t *testing.T) {
 func TestStoppedHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	makeThings(t, path)
-	writer := startChild(t, path, "w", 1, "")
-	<-writer.first
+	writer := backendtest.StartWriter(t, path, "w", 1)
+	<-writer.First
 	b := open(t, path, &sqlite.Options{LockTimeout: 50 * time.Millisecond})
 	for tries := 1; ; tries++ {
-		backendtest.Stop(t, writer.cmd.Process)
+		child.Stop(t, writer.Process.Process)
 		_, err := b.Append(t.Context(), thingDraft(fmt.Sprint("stopped", tries), 1))
-		backendtest.Continue(t, writer.cmd.Process)
+		child.Continue(t, writer.Process.Process)
 		if err == nil { // it was stopped between two commits
 			continue
 		}
@@ -287,9 +209,10 @@ func TestStoppedHolder(t *testing.T) {
 	if _, err := patient.Append(t.Context(), thingDraft("goes on", 1)); err != nil {
 		t.Error(err)
 	}
-	if err := writer.stop(); err != nil {
+	acked, err := writer.Stop()
+	if err != nil {
 		t.Error(err)
 	}
-	wantAcknowledged(t, b, writer.acks)
+	wantAcknowledged(t, b, acked)
 	wantNoLine(t, path)
 }

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
 )
 
@@ -97,9 +99,9 @@ func TestRestoreUnderOpenStores(t *testing.T) {
 func TestRestoreUnderWritingProcesses(t *testing.T) {
 	dir, b := backedUp(t)
 	to := filepath.Join(dir, "store.db")
-	children := []*child{startChild(t, to, "one", 2, ""), startChild(t, to, "two", 2, "")}
-	for _, c := range children {
-		<-c.first
+	writers := []*backendtest.Writer{backendtest.StartWriter(t, to, "one", 2), backendtest.StartWriter(t, to, "two", 2)}
+	for _, w := range writers {
+		<-w.First
 	}
 	done, err := sqlite.Restore(t.Context(), filepath.Join(dir, "backup.db"), to, nil)
 	if err != nil {
@@ -108,20 +110,21 @@ func TestRestoreUnderWritingProcesses(t *testing.T) {
 	if r, err := b.Append(t.Context(), thingDraft("after", 1)); err != nil || r.ID < 4 {
 		t.Errorf("got commit %d, error %v; want one after the backup's", r.ID, err)
 	}
-	for i, c := range children {
-		if err := c.stop(); err != nil {
-			t.Errorf("child %d: %v", i, err)
+	acks := map[string]int64{}
+	for i, w := range writers {
+		acked, err := w.Stop()
+		if err != nil {
+			t.Errorf("writer %d: %v", i, err)
 		}
+		maps.Copy(acks, acked)
 	}
 	kept := open(t, done.Kept, nil)
-	for _, c := range children {
-		for key, id := range c.acks { // each is in one of the two, or in both
-			at := onto.EntityID("Thing", key)
-			_, before := kept.Get(t.Context(), at, id)
-			_, after := b.Get(t.Context(), at, id)
-			if before != nil && after != nil {
-				t.Errorf("commit %d with %s was acknowledged and is nowhere", id, key)
-			}
+	for key, id := range acks { // each is in one of the two, or in both
+		at := onto.EntityID("Thing", key)
+		_, before := kept.Get(t.Context(), at, id)
+		_, after := b.Get(t.Context(), at, id)
+		if before != nil && after != nil {
+			t.Errorf("commit %d with %s was acknowledged and is nowhere", id, key)
 		}
 	}
 }

@@ -1,29 +1,23 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
+
+	"github.com/ontologia/onto/internal/iofault"
 )
 
 // From each sync of the WAL on, all fail while a backup takes the place of the
 // store. When nobody knows whether it has, the command says where the copy of
 // what was there is, and how to go back.
 func TestRestoreOnAFailingDisk(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("the library that fails calls is for Linux")
-	}
-	dir := t.TempDir()
-	library := filepath.Join(dir, "faulty.so")
-	source := filepath.Join("..", "..", "backend", "sqlite", "testdata", "faulty.c")
-	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", library, source, "-ldl").CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v: %s", err, out)
+	iofault.Need(t)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
 	path, backup := newStore(t, dir, 3), filepath.Join(dir, "backup.db")
 	must(t, "", "backup", backup, "--db", path)
@@ -32,28 +26,40 @@ func TestRestoreOnAFailingDisk(t *testing.T) {
 
 	seen := map[int]int{}
 	for after := 0; seen[exitOK] == 0; after++ {
-		var stderr bytes.Buffer
 		cmd := exec.Command("onto", "restore", backup, "--apply", "--db", path)
-		cmd.Stderr = &stderr
-		cmd.Env = append(os.Environ(), "LD_PRELOAD="+library, "FAULTY_FILE=things.db-wal", "FAULTY_CALLS=sync",
-			"FAULTY_AFTER="+strconv.Itoa(after), "FAULTY_ERRNO="+strconv.Itoa(int(syscall.EIO)))
-		status := exitStatus(t, cmd)
+		said, err := os.Create(filepath.Join(dir, "stderr"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stderr = said
+		o, err := iofault.Run(t.Context(), cmd, iofault.Plan{
+			Below: dir, Suffix: "things.db-wal", Effects: []iofault.Effect{iofault.Syncs}, Call: after + 1, Fault: iofault.EIOFrom,
+		})
+		said.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stderr, err := os.ReadFile(said.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, _ := o.Exited()
 		seen[status]++
-		_, err := os.Stat(kept)
+		_, err = os.Stat(kept)
 		switch status {
 		case exitOK, exitUnknown:
 			if err != nil {
-				t.Fatalf("after %d syncs: status %d, and the copy of what was there is gone: %v: %s", after, status, err, &stderr)
+				t.Fatalf("after %d syncs: status %d, and the copy of what was there is gone: %v: %s", after, status, err, stderr)
 			}
 		default:
 			if err == nil {
-				t.Errorf("after %d syncs: status %d, and a copy is left: %s", after, status, &stderr)
+				t.Errorf("after %d syncs: status %d, and a copy is left: %s", after, status, stderr)
 			}
 		}
 		if status == exitUnknown {
 			for _, want := range []string{kept, "hint: ", "onto restore " + kept + " --apply --db " + path} {
-				if !strings.Contains(stderr.String(), want) {
-					t.Errorf("the command says %q, without %q", &stderr, want)
+				if !strings.Contains(string(stderr), want) {
+					t.Errorf("the command says %q, without %q", stderr, want)
 				}
 			}
 			must(t, "", "restore", kept, "--apply", "--db", path) // go back

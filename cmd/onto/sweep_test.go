@@ -29,12 +29,7 @@ var sweepStep = flag.Int("step", 23, "the sweep tries one of so many calls; -soa
 // TestFaultSweep tries every fault at every call with -soak, and a part of them
 // without: other calls with each fault.
 func TestFaultSweep(t *testing.T) {
-	if err := iofault.Available(); err != nil {
-		if strings.Contains(os.Getenv("ONTO_REQUIRE"), "ptrace") {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	iofault.Need(t)
 	for _, on := range []struct {
 		name  string
 		verbs []verb

@@ -27,6 +27,7 @@ func may() map[string][]string {
 	return map[string][]string{
 		".":                 {"internal/codec"},
 		"internal/arch":     {},
+		"internal/child":    {},
 		"internal/flock":    {},
 		"internal/iofault":  {},
 		"internal/audit":    {".", "internal/codec"},
@@ -59,7 +60,7 @@ func may() map[string][]string {
 		"backend/lake/bucket/probe":        {"backend/lake/bucket"},
 		"backend/lake/bucket/s3/s3fake":    {"github.com/johannesboyne/gofakes3"},
 		"backend/lake/bucket/s3":           {".", "backend/lake/bucket", "github.com/aws"},
-		"backend/backendtest": {".", "backend", "backend/memory", "filter", "internal/codec", "internal/spool", "pgregory.net/rapid", "go.uber.org/goleak",
+		"backend/backendtest": {".", "backend", "backend/memory", "filter", "internal/child", "internal/codec", "internal/flock", "internal/spool", "pgregory.net/rapid", "go.uber.org/goleak",
 			"github.com/anishathalye/porcupine"},
 		"store":            {".", "backend", "filter", "internal/codec", "internal/exec", "internal/jq", "internal/spool", "internal/words"},
 		"store/records":    {".", "store", "internal/codec"},

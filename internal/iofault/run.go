@@ -11,13 +11,6 @@ import (
 	"unsafe"
 )
 
-// Outcome is how a run ended.
-type Outcome struct {
-	Calls   []Call // those that count, up to the end or the kill
-	Reached bool   // the call of the plan was made
-	Status  syscall.WaitStatus
-}
-
 // Run runs a command to its end. Its input and output have to be files, or nil.
 // When ctx ends, the command is killed.
 func Run(ctx context.Context, cmd *exec.Cmd, plan Plan) (*Outcome, error) {
@@ -136,8 +129,8 @@ func (t *tracer) call(tid int) error {
 	if info.op != opEntry {
 		return nil
 	}
-	call, counts := read(tid, info.nr, info.args, t.plan.Below)
-	if !counts {
+	call, ok := read(tid, info.nr, info.args)
+	if !ok || !t.plan.counts(call) {
 		return nil
 	}
 	t.Calls = append(t.Calls, call)
@@ -223,6 +216,3 @@ func callInfo(tid int) (info, error) {
 	}
 	return i, nil
 }
-
-// Exited returns the exit status, or false if a signal ended the process.
-func (o *Outcome) Exited() (int, bool) { return o.Status.ExitStatus(), o.Status.Exited() }

@@ -67,6 +67,9 @@ func TestFaults(t *testing.T) {
 		{iofault.Plan{Call: 4, Fault: iofault.EIO}, 9, 0, "first\n", ""}, // open, write, open, write
 		{iofault.Plan{Call: 3, Fault: iofault.ENOSPC}, 9, 0, "first\n", ""},
 		{iofault.Plan{Call: 2, Fault: iofault.Short}, 9, 0, "first\nsec", ""}, // the rest finds no room
+		{iofault.Plan{Call: 1, Fault: iofault.ENOSPCFrom, Effects: []iofault.Effect{iofault.Writes}}, 9, 0, "", ""},
+		{iofault.Plan{Call: 1, Fault: iofault.EDQUOTFrom, Effects: []iofault.Effect{iofault.Writes}, Suffix: "/b"}, 9, 0, "first\nsecond\n", ""},
+		{iofault.Plan{Call: 2, Fault: iofault.EFBIGFrom, Suffix: "/a"}, 9, 0, "", ""},
 		{iofault.Plan{Call: 4, Fault: iofault.Kill}, -1, syscall.SIGKILL, "first\n", ""},
 		{iofault.Plan{Call: 99, Fault: iofault.Kill}, 0, 0, "first\nsecond\n", "third\n"},
 	} {
