@@ -4,15 +4,12 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"iter"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,42 +17,39 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/child"
 	"github.com/ontologia/onto/store"
 )
 
-// childEnv makes the test binary a child: what to do, and the path of the store.
-const childEnv = "ONTO_TEST_CHILD"
-
 func TestMain(m *testing.M) {
-	job := strings.Split(os.Getenv(childEnv), "\n")
-	if len(job) < 2 {
-		os.Exit(m.Run())
-	}
-	if err := runChild(job[0], job[1], job[2:]); err != nil {
-		fmt.Println("failed", onto.CodeOf(err), err)
-		os.Exit(1)
-	}
-	fmt.Println("done")
+	child.Main(map[string]child.Job{
+		"write": onStore(func(ctx context.Context, b backend.Backend, _ []string) error { return writeForever(ctx, b) }),
+		"migrate": onStore(func(ctx context.Context, b backend.Backend, args []string) error {
+			n, err := strconv.Atoi(args[0])
+			if err != nil {
+				return err
+			}
+			return grow(ctx, pausing{b, args[1], new(int)}, n)
+		}),
+	})
+	os.Exit(m.Run())
 }
 
-func runChild(what, path string, args []string) error {
-	ctx := context.Background()
-	b, err := sqlite.Open(ctx, path, nil)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	switch what {
-	case "write":
-		return writeForever(ctx, b)
-	case "migrate":
-		n, err := strconv.Atoi(args[0])
+// onStore is a job on the store that its first argument names. It prints how it ended.
+func onStore(job func(ctx context.Context, b backend.Backend, args []string) error) child.Job {
+	return func(args []string) error {
+		b, err := sqlite.Open(context.Background(), args[0], nil)
+		if err == nil {
+			defer b.Close()
+			err = job(context.Background(), b, args[1:])
+		}
 		if err != nil {
+			fmt.Println("failed", onto.CodeOf(err), err)
 			return err
 		}
-		return grow(ctx, pausing{b, args[1], new(int)}, n)
+		fmt.Println("done")
+		return nil
 	}
-	return fmt.Errorf("unknown job %s", what)
 }
 
 // writeForever puts new things until it may not any more, and prints the key of
@@ -120,54 +114,6 @@ func (p pausing) AppendStream(ctx context.Context, d *backend.Draft, writes iter
 	return p.Backend.AppendStream(ctx, d, writes)
 }
 
-// process is a running child.
-type process struct {
-	*exec.Cmd
-	stdin io.Writer
-	lines *bufio.Scanner
-}
-
-func startChild(t *testing.T, job ...string) *process {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join(job, "\n"))
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return &process{cmd, stdin, bufio.NewScanner(stdout)}
-}
-
-// until reads lines up to one with the prefix, which must come.
-func (p *process) until(t *testing.T, prefix string) []string {
-	t.Helper()
-	var lines []string
-	for p.lines.Scan() {
-		lines = append(lines, p.lines.Text())
-		if strings.HasPrefix(p.lines.Text(), prefix) {
-			return lines
-		}
-	}
-	t.Fatalf("the child never said %s, only %q", prefix, lines)
-	return nil
-}
-
-func (p *process) signal(t *testing.T, s syscall.Signal) {
-	t.Helper()
-	if err := p.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // manyThings is a file with so many things of a type without fields.
 func manyThings(t *testing.T, n int) string {
 	t.Helper()
@@ -194,16 +140,16 @@ func TestMigrationKilled(t *testing.T) {
 	}
 	path, fields := manyThings(t, rows), 0
 	start := time.Now()
-	if err := startChild(t, "migrate", path, "1", "").Wait(); err != nil {
+	if err := child.Start(t, "migrate", path, "1", "").Wait(); err != nil {
 		t.Fatal(err)
 	}
 	took := time.Since(start)
 	fields++
 	outcomes := map[string]int{}
 	for range kills {
-		child := startChild(t, "migrate", path, strconv.Itoa(fields+1), "")
-		timer := time.AfterFunc(rand.N(took+took/4), func() { _ = child.Process.Kill() })
-		err := child.Wait()
+		migration := child.Start(t, "migrate", path, strconv.Itoa(fields+1), "")
+		timer := time.AfterFunc(rand.N(took+took/4), func() { _ = migration.Process.Kill() })
+		err := migration.Wait()
 		timer.Stop()
 		grown := checkGrown(t, path, fields, rows)
 		switch {
@@ -259,8 +205,8 @@ func checkGrown(t *testing.T, path string, fields, rows int) bool {
 // and what it was acknowledged is there.
 func TestMigrationBesideAWriter(t *testing.T) {
 	path := manyThings(t, 500)
-	writer := startChild(t, "write", path)
-	writer.until(t, "put new20")
+	writer := child.Start(t, "write", path)
+	writer.Until(t, "put new20")
 	b, err := sqlite.Open(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -269,7 +215,7 @@ func TestMigrationBesideAWriter(t *testing.T) {
 	if err := grow(t.Context(), b, 1); err != nil {
 		t.Fatal(err)
 	}
-	lines := writer.until(t, "failed")
+	lines := writer.Until(t, "failed")
 	if last := lines[len(lines)-1]; !strings.HasPrefix(last, "failed schema_outdated") {
 		t.Errorf("the writer said %q, want schema_outdated", last)
 	}
@@ -297,9 +243,9 @@ func TestMigrationStopped(t *testing.T) {
 		for _, released := range []bool{false, true} {
 			t.Run(fmt.Sprint(point, " ", released), func(t *testing.T) {
 				path := manyThings(t, 100)
-				child := startChild(t, "migrate", path, "1", point)
-				child.until(t, "reached "+point)
-				child.signal(t, syscall.SIGSTOP)
+				migration := child.Start(t, "migrate", path, "1", point)
+				migration.Until(t, "reached "+point)
+				child.Stop(t, migration.Process)
 				b, err := sqlite.Open(t.Context(), path, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -315,9 +261,9 @@ func TestMigrationStopped(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				child.signal(t, syscall.SIGCONT)
-				fmt.Fprintln(child.stdin)
-				lines := child.until(t, "failed")
+				child.Continue(t, migration.Process)
+				fmt.Fprintln(migration.Stdin)
+				lines := migration.Until(t, "failed")
 				if last := lines[len(lines)-1]; !strings.HasPrefix(last, "failed lease_expired") {
 					t.Errorf("the migration said %q, want lease_expired", last)
 				}

@@ -21,13 +21,13 @@ type groups = iter.Seq2[onto.Group, error]
 // queryMutants lists the mistakes in answering queries.
 func queryMutants() []mutant {
 	return []mutant{
-		{"not is unknown for what is null", "stories histories", asked(onConditions(threeValued))},
-		{"true is 1", "stories histories", asked(onConditions(looseBools))},
-		{"what is null is unequal", "stories histories", asked(onConditions(unequalNull))},
-		{"prefixes ignore case", "stories histories", asked(onConditions(anyCase))},
-		{"a percent sign stands for anything", "stories histories", asked(onConditions(wildcard))},
-		{"numbers are compared as floats", "stories histories", asked(onConditions(throughFloat))},
-		{"a scalar is a list of one", "stories histories", asked(onConditions(scalarList))},
+		{"not is unknown for what is null", "corpus histories", asked(onConditions(threeValued))},
+		{"true is 1", "corpus histories", asked(onConditions(looseBools))},
+		{"what is null is unequal", "corpus histories", asked(onConditions(unequalNull))},
+		{"prefixes ignore case", "corpus histories", asked(onConditions(anyCase))},
+		{"a percent sign stands for anything", "corpus histories", asked(onConditions(wildcard))},
+		{"numbers are compared as floats", "corpus histories", asked(onConditions(throughFloat))},
+		{"a scalar is a list of one", "corpus histories", asked(onConditions(scalarList))},
 		{"filters are ignored in the past", "stories histories", asked(func(q *backend.Query) {
 			if q.At >= 0 {
 				q.Where = nil
@@ -48,22 +48,22 @@ func queryMutants() []mutant {
 		{"limit comes before the filter", "stories histories", around(func(b backend.Backend) hurried { return hurried{b} })},
 		{"the page of an order starts with the last row of the page before", "stories histories", around(func(b backend.Backend) repeating { return repeating{b} })},
 		{"pages of a history look at the identity alone", "stories histories", around(func(b backend.Backend) timeless { return timeless{b} })},
-		{"null comes first", "stories histories", sortedBy(func(a, b json.RawMessage, desc bool) int {
+		{"null comes first", "corpus histories", sortedBy(func(a, b json.RawMessage, desc bool) int {
 			if (a == nil) != (b == nil) {
 				return map[bool]int{true: -1, false: 1}[a == nil]
 			}
 			return turned(filter.Compare(a, b), desc)
 		})},
-		{"null comes first on the way down", "stories histories", sortedBy(func(a, b json.RawMessage, desc bool) int {
+		{"null comes first on the way down", "corpus histories", sortedBy(func(a, b json.RawMessage, desc bool) int {
 			return turned(filter.Compare(a, b), desc)
 		})},
-		{"lists are sorted by their text", "stories histories", sortedBy(func(a, b json.RawMessage, desc bool) int {
+		{"lists are sorted by their text", "corpus histories", sortedBy(func(a, b json.RawMessage, desc bool) int {
 			if a == nil || b == nil {
 				return filter.Compare(a, b)
 			}
 			return turned(cmp.Or(filter.Compare(a, b), bytes.Compare(a, b)), desc)
 		})},
-		{"texts are sorted by letter", "stories histories", sortedBy(func(a, b json.RawMessage, desc bool) int {
+		{"texts are sorted by letter", "corpus histories", sortedBy(func(a, b json.RawMessage, desc bool) int {
 			if a == nil || b == nil {
 				return filter.Compare(a, b)
 			}

@@ -1,47 +1,52 @@
 package backendtest_test
 
 import (
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/memory"
+	"github.com/ontologia/onto/filter/filtertest"
+	"github.com/ontologia/onto/internal/child"
 )
 
 // mutant is the reference with one mistake planted in it.
 type mutant struct {
 	name   string
-	caught string // the parts of the suite that must each notice
+	caught string // the parts of the suite that must each notice; corpus is that of filters
 	plant  planting
 }
 
 // planting puts a mistake into a target.
 type planting = func(backendtest.Target) backendtest.Target
 
-const (
-	childMutant = "BACKENDTEST_MUTANT" // set in a child process, names the mutant to run
-	soundName   = "no mistake"
-)
+const soundName = "no mistake"
 
 // TestMutants runs the suite against each mutant, in a child process since it
-// has to fail there.
+// has to fail there: the first of the parts that must notice, with -soak all.
 func TestMutants(t *testing.T) {
 	list := slices.Concat(mutants(), queryMutants(), endMutants(), searchMutants(), aggregateMutants(), admitMutants(), evolveMutants(), leaseMutants())
-	if name := os.Getenv(childMutant); name == soundName {
-		backendtest.Run(t, reference())
-		return
-	} else if name != "" {
-		i := slices.IndexFunc(list, func(m mutant) bool { return m.name == name })
-		backendtest.Run(t, list[i].plant(reference()))
+	if args, ok := child.Args(); ok {
+		target := reference()
+		if i := slices.IndexFunc(list, func(m mutant) bool { return m.name == args[0] }); i >= 0 {
+			target = list[i].plant(target)
+		}
+		backendtest.Run(t, target)
+		t.Run("corpus", func(t *testing.T) { filtertest.Run(t, openIn(target)) })
 		return
 	}
+	runs := 0
 	for _, m := range list {
-		for part := range strings.FieldsSeq(m.caught) {
+		parts := strings.Fields(m.caught)
+		if !backendtest.Soak() {
+			parts = parts[:1]
+		}
+		for _, part := range parts {
+			runs++
 			t.Run(m.name+"/"+part, func(t *testing.T) {
 				t.Parallel()
 				out, err := runChild(m.name, part)
@@ -54,12 +59,19 @@ func TestMutants(t *testing.T) {
 			})
 		}
 	}
-	t.Logf("%d mutants", len(list))
+	t.Logf("%d mutants, %d runs", len(list), runs)
+}
+
+// openIn makes stores of a target, as package filtertest wants them.
+func openIn(target backendtest.Target) filtertest.Open {
+	return func(t testing.TB, dir string) backend.Backend {
+		return target.Open(t, &backendtest.Place{Dir: dir, Name: dir, Now: time.Now})
+	}
 }
 
 // TestReference runs what the mutants are made of, without a mistake.
 func TestReference(t *testing.T) {
-	out, err := runChild(soundName, "(stories|handles|cancel|concurrency|optional|faults)")
+	out, err := runChild(soundName, "(stories|handles|cancel|concurrency|optional|faults|corpus)")
 	if err != nil {
 		t.Errorf("got %v, want no failure:\n%s", err, out)
 	}
@@ -67,14 +79,13 @@ func TestReference(t *testing.T) {
 
 // runChild runs one part of the suite against a mutant and returns what it printed.
 func runChild(name, part string) (string, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return "", err
+	cmd := child.Test("^TestMutants$/^"+part+"$", name)
+	cmd.Env = append(cmd.Env, "GOGC=400") // it is over soon
+	if part == "histories" {
+		cmd.Args = append(cmd.Args, "-soak")
 	}
-	child := exec.Command(program, "-test.run=^TestMutants$/^"+part+"$", "-test.failfast", "-test.timeout=60s",
-		"-rapid.nofailfile", "-rapid.shrinktime=0s")
-	child.Env = append(os.Environ(), childMutant+"="+name)
-	out, err := child.CombinedOutput()
+	cmd.Args = append(cmd.Args, "-test.failfast", "-test.timeout=60s", "-rapid.nofailfile", "-rapid.shrinktime=0s")
+	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
@@ -143,8 +154,8 @@ func mutants() []mutant {
 		{"a registration is done in part", "stories histories", around(func(b backend.Backend) piecemeal { return piecemeal{b} })},
 		{"a scan sees later writes", "stories handles", around(func(b backend.Backend) restive { return restive{b} })},
 		{"a commit is seen before it is whole", "handles concurrency", around(func(b backend.Backend) *torn { return &torn{Backend: b} })},
-		{"a handle remembers its head", "histories handles", around(func(b backend.Backend) *stale { return &stale{Backend: b} })},
-		{"cancelling is ignored", "histories cancel", around(func(b backend.Backend) stubborn { return stubborn{b} })},
+		{"a handle remembers its head", "handles histories", around(func(b backend.Backend) *stale { return &stale{Backend: b} })},
+		{"cancelling is ignored", "cancel histories", around(func(b backend.Backend) stubborn { return stubborn{b} })},
 		{"a scan goes on when it is cancelled", "cancel", around(func(b backend.Backend) deaf { return deaf{b} })},
 		{"a stopped scan leaves a goroutine", "stories", around(func(b backend.Backend) leaky { return leaky{b} })},
 		{"a closed handle answers", "stories", around(func(b backend.Backend) open { return open{b} })},

@@ -15,8 +15,8 @@ import (
 
 func orderStories() []tale {
 	return []tale{
-		{"an order sorts values of every kind", func(s *story) { s.disorderly(); s.tellOrder() }},
-		{"an order by indexed fields", func(s *story) { s.indexAll(); s.disorderly(); s.tellOrder() }},
+		{"an order sorts", func(s *story) { s.disorderly(); s.tellOrder() }},
+		{"an order by fields that are indexed later", func(s *story) { s.disorderly(); s.indexAll(); s.tellOrder() }},
 		{"an order as of each commit", orderAsOf},
 		{"offset and limit", offsets},
 		{"page by page in every order", pagesInOrder},
@@ -54,7 +54,8 @@ func (s *story) disorderly() {
 	s.commit(writes...)
 }
 
-// tellOrder asks about disorderly.
+// tellOrder asks about disorderly. How values compare is for the cases of package
+// filtertest to say.
 func (s *story) tellOrder() {
 	n, t, v := onto.Path("n"), onto.Path("t"), onto.Path("v")
 	for _, test := range []struct {
@@ -63,16 +64,8 @@ func (s *story) tellOrder() {
 	}{
 		{nil, "a b c d e f g h i j k l m o p q r s"},
 		{[]onto.Order{v.Asc()}, "j e i s f d o p q r g a l b h m c k"},
-		{[]onto.Order{v.Desc()}, "b h m l a g r q p o d f s i e j c k"},
-		{[]onto.Order{n.Asc()}, "f b e h a c k j d g i l m o p q r s"},
 		{[]onto.Order{n.Desc()}, "j k a c b e h f d g i l m o p q r s"},
-		{[]onto.Order{t.Asc()}, "l d g a b h c f o m e i j k p q r s"},
-		{[]onto.Order{t.Desc()}, "m o f c a b h g d l e i j k p q r s"},
-		{[]onto.Order{t.Asc(), n.Desc()}, "l d g a b h c f o m j k e i p q r s"},
 		{[]onto.Order{t.Desc(), v.Desc(), n.Asc()}, "m o f c b h a g d l r q p s i e j k"},
-		{[]onto.Order{n.Asc(), onto.Path("id").Desc()}, "f h e b c a k j s r q p o m l i g d"},
-		{[]onto.Order{onto.Path("v", "a").Asc()}, "b a c d e f g h i j k l m o p q r s"},
-		{[]onto.Order{onto.Path("v", "a", "b").Desc()}, "a b c d e f g h i j k l m o p q r s"},
 	} {
 		for _, at := range []int64{backend.Head, 1} {
 			q := persons(at)

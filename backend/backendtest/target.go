@@ -24,8 +24,14 @@ type Target struct {
 	// opened after its handles were closed gives the data back.
 	Open func(t testing.TB, p *Place) backend.Backend
 
-	// Operations is how many operations random histories have; 0 for 10,000.
+	// Operations is how many operations random histories have with -soak; 0 for
+	// 10,000. A short run has a tenth of them.
 	Operations int
+
+	// Again says that another target of the package keeps the same sentences of the
+	// contract with other storage. A short run tries only the parts in which handles
+	// and callers meet.
+	Again bool
 
 	// Points names where an append can be made to fail: any moment before the
 	// commit is there. None leaves out the part about faults.
@@ -54,8 +60,10 @@ type Place struct {
 func Run(t *testing.T, target Target) {
 	before := goleak.IgnoreCurrent()
 	target = target.called()
-	t.Run("stories", func(t *testing.T) { runStories(t, target, stories()) })
-	t.Run("histories", func(t *testing.T) { runHistories(t, target) })
+	if !target.Again || Soak() {
+		t.Run("stories", func(t *testing.T) { runStories(t, target, stories()) })
+		t.Run("histories", func(t *testing.T) { runHistories(t, target) })
+	}
 	t.Run("handles", func(t *testing.T) { runStories(t, target, handleStories()) })
 	t.Run("cancel", func(t *testing.T) { runStories(t, target, cancelStories()) })
 	t.Run("concurrency", func(t *testing.T) { runStories(t, target, concurrencyStories()) })

@@ -2,7 +2,6 @@ package backendtest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -11,8 +10,7 @@ import (
 
 func whereStories() []tale {
 	return []tale{
-		{"a filter tells values apart", func(s *story) { s.allKinds(); s.tellWhere() }},
-		{"a filter over indexed fields", func(s *story) { s.indexAll(); s.allKinds(); s.tellWhere() }},
+		{"a filter chooses", func(s *story) { s.allKinds(); s.tellWhere() }},
 		{"a filter over fields that are indexed later", func(s *story) { s.allKinds(); s.indexAll(); s.tellWhere() }},
 		{"a filter as of each commit", whereAsOf},
 		{"a filter in a history", whereHistory},
@@ -65,106 +63,25 @@ func (s *story) allKinds() {
 	s.commit(writes...)
 }
 
-// tellWhere asks about allKinds.
+// tellWhere asks about allKinds, with one filter of each form. What filters mean is for
+// the cases of package filtertest to say.
 func (s *story) tellWhere() {
-	everyone := "a b c d e f g h i j k l m o"
-	but := func(names string) string {
-		gone := strings.Fields(names)
-		return strings.Join(slices.DeleteFunc(strings.Fields(everyone), func(n string) bool { return slices.Contains(gone, n) }), " ")
-	}
 	n, t, v := onto.Path("n"), onto.Path("t"), onto.Path("v")
 	for _, test := range []struct {
 		where onto.Filter
 		want  string
 	}{
 		{v.Eq(true), "a"},
-		{v.Eq(false), "k"},
-		{v.Eq(1), "b"},
-		{v.Eq(1.0), "b"},
-		{v.Eq(0), "l"},
-		{v.Eq("1"), "c"},
-		{v.Eq(""), "i"},
-		{v.Eq("true"), "m"},
 		{v.Eq(9007199254740993), "h"},
-		{v.Eq(9007199254740992), ""},
-		{v.Eq(9007199254740992.0), ""},
-		{v.Ne(1), but("b d o")},
-		{v.Ne(true), but("a d o")},
-		{v.Ne("1"), but("c d o")},
-		{v.Lt(1.5), "b l"},
-		{v.Le(1.5), "b g l"},
-		{v.Gt(1), "g h"},
-		{v.Ge(1), "b g h"},
-		{v.Gt(9007199254740992.0), "h"},
-		{v.Lt(9007199254740994.0), "b g h l"},
-		{v.Lt(9007199254740993), "b g l"},
-		{v.Gt(""), "c m"},
-		{v.Ge(""), "c i m"},
-		{v.Lt("2"), "c i"},
 		{v.In(1, "1", true), "a b c"},
-		{v.In(), ""},
-		{v.StartsWith(""), "c i m"},
-		{v.StartsWith("t"), "m"},
-		{v.Contains("1"), "c"},
 		{v.IsNull(), "d o"},
-		{v.IsNotNull(), but("d o")},
-		{v.IsTrue(), "a"},
-		{v.IsFalse(), "k"},
-		{n.Eq(2), "b"},
 		{n.Ne(2), "a e m"},
-		{n.Lt(2), "a e"},
 		{n.Ge(1), "a b m"},
-		{n.Gt(1.5), "b m"},
-		{n.Gt(9007199254740992), "m"},
-		{n.In(1, 2, 3), "a b"},
-		{n.IsNull(), but("a b e m")},
-		{t.Eq("ada"), "b"},
-		{t.Eq(""), "m"},
-		{t.StartsWith("a"), "b"},
-		{t.StartsWith("A"), "a"},
-		{t.StartsWith("É"), "i"},
-		{t.StartsWith("é"), ""},
-		{t.EndsWith("a"), "a b"},
-		{t.EndsWith("A"), ""},
-		{t.EndsWith(`\`), "c"},
-		{t.Contains("d"), "a b"},
 		{t.Contains("%"), "c"},
-		{t.Contains("_"), "c"},
-		{t.Contains(""), "a b c i m"},
-		{t.StartsWith("50%_"), "c"},
-		{t.Gt("a"), "b i"},
-		{t.Lt("a"), "a c m"},
-		{onto.Path("id").Ge("k"), "k l m o"},
 		{onto.Path("v", "k").Eq("x"), "f"},
-		{onto.Path("v", "k").IsNull(), but("f")},
-		{onto.Path("v", "q", "z").Gt(1), "f"},
-		{onto.Path("v", "k", "deeper").IsNull(), everyone},
-		{onto.Path("v", "w").IsNull(), everyone},
-		{onto.Path("v", "w").Ne(1), ""},
-		{onto.Not{Of: onto.Path("v", "w").Ne(1)}, everyone},
-		{v.Some().Eq(1), "e"},
 		{v.Some().Eq("x"), "e"},
-		{v.Some().Eq("1"), ""},
-		{v.Some().Eq(true), "e"},
-		{v.Some().Ne(1), "e"},
-		{v.Some().Gt(0), "e"},
-		{v.Some().In("x", "y"), "e"},
-		{v.Some().StartsWith("X"), ""},
-		{v.Some("k").Eq("x"), "e"},
-		{v.Some("k").Ne("x"), ""},
-		{onto.Path("v", "k").Some().Eq("x"), ""},
-		{onto.Not{Of: n.Eq(2)}, but("b")},
-		{onto.Not{Of: n.Ne(2)}, but("a e m")},
-		{onto.Not{Of: v.Lt(1.5)}, but("b l")},
-		{onto.Not{Of: v.Some().Eq(1)}, but("e")},
-		{onto.Not{Of: t.Contains("d")}, but("a b")},
-		{onto.Not{Of: v.In(1, "1")}, but("b c")},
 		{onto.Not{Of: n.IsNull()}, "a b e m"},
-		{onto.Not{Of: onto.Not{Of: v.Eq(true)}}, "a"},
-		{onto.And{}, everyone},
 		{onto.Or{}, ""},
-		{onto.And{n.Ge(1), onto.Not{Of: v.Eq(true)}}, "b m"},
-		{onto.Or{v.Eq(true), n.Eq(2), v.IsNull()}, "a b d o"},
 		{onto.And{onto.Or{t.Eq("Ada"), t.Eq("ada")}, onto.Or{n.Gt(1), v.IsFalse()}}, "b"},
 	} {
 		q := persons(backend.Head)

@@ -59,6 +59,7 @@ func may() map[string][]string {
 		"backend/lake/bucket/memory":       {"backend/lake/bucket"},
 		"backend/lake/bucket/probe":        {"backend/lake/bucket"},
 		"backend/lake/bucket/s3/s3fake":    {"github.com/johannesboyne/gofakes3"},
+		"backend/lake/bucket/s3/versitygw": {},
 		"backend/lake/bucket/s3":           {".", "backend/lake/bucket", "github.com/aws"},
 		"backend/backendtest": {".", "backend", "backend/memory", "filter", "internal/child", "internal/codec", "internal/flock", "internal/spool", "pgregory.net/rapid", "go.uber.org/goleak",
 			"github.com/anishathalye/porcupine"},

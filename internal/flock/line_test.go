@@ -3,13 +3,11 @@
 package flock_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -23,27 +21,26 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/ontologia/onto/internal/child"
 	"github.com/ontologia/onto/internal/flock"
 )
 
-// childEnv makes the test binary a process that stands in the line at this path
-// until it is killed.
-const childEnv = "ONTO_TEST_LINE"
-
 func TestMain(m *testing.M) {
-	if path := os.Getenv(childEnv); path != "" {
-		p, err := (&flock.Line{Path: path}).Join(time.Now(), time.Hour)
-		if err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		fmt.Println("joined")
-		for {
-			time.Sleep(time.Hour)
-			runtime.KeepAlive(p)
-		}
-	}
+	child.Main(map[string]child.Job{"join": joinForever})
 	goleak.VerifyTestMain(m)
+}
+
+// joinForever stands in the line at a path until the process is killed.
+func joinForever(args []string) error {
+	p, err := (&flock.Line{Path: args[0]}).Join(time.Now(), time.Hour)
+	if err != nil {
+		return err
+	}
+	fmt.Println("joined")
+	for {
+		time.Sleep(time.Hour)
+		runtime.KeepAlive(p)
+	}
 }
 
 const patience = 10 * time.Second
@@ -269,25 +266,11 @@ func TestLineThatStandsIsLeft(t *testing.T) {
 }
 
 // startChild starts a process that joins the line.
-func startChild(t *testing.T, l *flock.Line) *exec.Cmd {
+func startChild(t *testing.T, l *flock.Line) *child.Process {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+l.Path)
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "joined\n" {
-		t.Fatalf("the process says %q, %v", line, err)
-	}
-	return cmd
+	p := child.Start(t, "join", l.Path)
+	p.Until(t, "joined")
+	return p
 }
 
 // Killed processes leave no places behind, and their file is removed by the next.
@@ -302,7 +285,7 @@ func TestLineOfKilledProcesses(t *testing.T) {
 	if err := p.Wait(t.Context()); !errors.As(err, &late) || late.Ahead != 2 || late.First != first.Process.Pid {
 		t.Errorf("got %v, want 2 ahead, the first of them process %d", err, first.Process.Pid)
 	}
-	for _, cmd := range []*exec.Cmd{second, first} {
+	for _, cmd := range []*child.Process{second, first} {
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}

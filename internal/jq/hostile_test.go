@@ -11,19 +11,19 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ontologia/onto/internal/child"
 )
 
 var soak = flag.Bool("soak", false, "run the long tests at full length")
 
 const (
-	childEnv      = "ONTO_JQ_CHILD"
 	childMemory   = 512 << 20   // what a child may take, beyond what it begins with
 	childPatience = time.Minute // when a child counts as hung; the machine may be busy
 )
@@ -231,11 +231,12 @@ func deep() int {
 	return 20_000
 }
 
+func TestMain(m *testing.M) {
+	child.Main(map[string]child.Job{"run": func([]string) error { return runAll(os.Stdin, os.Stdout) }})
+	os.Exit(m.Run())
+}
+
 func TestKillers(t *testing.T) {
-	if os.Getenv(childEnv) != "" {
-		runAll(os.Stdin, os.Stdout)
-		os.Exit(0)
-	}
 	sizes := strings.NewReplacer("STEPS", fmt.Sprint(3*deep()), "DEEP", fmt.Sprintf("(reduce range(%d) as $i (1; [.]))", deep()))
 	var list []job
 	for _, k := range killers {
@@ -283,10 +284,8 @@ func runChild(t *testing.T, jobs []job, outcomes []string) int {
 	for _, j := range jobs {
 		_ = json.NewEncoder(&input).Encode(j)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestKillers$")
-	cmd.Env = append(os.Environ(), childEnv+"=1", "GOMAXPROCS=2")
+	cmd := child.Command("run")
+	cmd.Env = append(cmd.Env, "GOMAXPROCS=2")
 	cmd.Stdin, cmd.Stderr = &input, &errors
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -296,7 +295,7 @@ func runChild(t *testing.T, jobs []job, outcomes []string) int {
 		t.Fatal(err)
 	}
 	n := 0
-	hung := time.AfterFunc(childPatience, cancel)
+	hung := time.AfterFunc(childPatience, func() { _ = cmd.Process.Kill() })
 	for lines := bufio.NewScanner(out); lines.Scan(); n++ {
 		hung.Reset(childPatience)
 		outcomes[n] = lines.Text()
@@ -312,15 +311,17 @@ func runChild(t *testing.T, jobs []job, outcomes []string) int {
 }
 
 // runAll is what a child does.
-func runAll(in io.Reader, out io.Writer) {
+func runAll(in io.Reader, out io.Writer) error {
 	limit := uint64(addressSpace() + childMemory)
 	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
-		panic(err)
+		return err
 	}
 	for decoder := json.NewDecoder(in); ; debug.FreeOSMemory() {
 		var j job
-		if decoder.Decode(&j) != nil {
-			return
+		if err := decoder.Decode(&j); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
 		}
 		fmt.Fprintf(out, "%.300s\n", strings.ReplaceAll(outcome(j), "\n", " "))
 	}

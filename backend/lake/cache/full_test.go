@@ -6,30 +6,23 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/child"
 )
-
-// fullEnv makes the test a child that may write small files only, in the
-// directory it names.
-const fullEnv = "ONTO_TEST_CACHE_FULL"
 
 // A disk without room fails the write in the middle. The child ends without
 // Close, so that its folder is left for the next Open.
 func TestNoRoom(t *testing.T) {
-	if dir := os.Getenv(fullEnv); dir != "" {
-		keepTooMuch(t, dir)
+	if args, ok := child.Args(); ok {
+		keepTooMuch(t, args[0])
 		return
 	}
 	dir := t.TempDir()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestNoRoom$", "-test.v")
-	cmd.Env = append(os.Environ(), fullEnv+"="+dir)
 	var exit *exec.ExitError
-	if out, err := cmd.CombinedOutput(); !errors.As(err, &exit) || exit.ExitCode() != 3 {
+	if out, err := child.Test("^TestNoRoom$", dir).CombinedOutput(); !errors.As(err, &exit) || exit.ExitCode() != 3 {
 		t.Fatalf("the child: %v\n%s", err, out)
 	}
 	left := files(t, dir)
@@ -46,10 +39,7 @@ func TestNoRoom(t *testing.T) {
 
 func keepTooMuch(t *testing.T, dir string) {
 	c := open(t, dir, 0)
-	signal.Ignore(syscall.SIGXFSZ)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4096, Max: 4096}); err != nil {
-		t.Fatal(err)
-	}
+	child.LimitFiles(t, 4096)
 	o := objectOf(1, body(1, 10000))
 	c.Put(o, body(1, 10000))
 	_, _, err := c.Get(t.Context(), o, giving(body(1, 10000)))

@@ -1,15 +1,12 @@
 package laketest
 
 import (
-	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,75 +17,15 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/file"
 	"github.com/ontologia/onto/backend/lake/bucket/s3"
+	"github.com/ontologia/onto/internal/child"
 )
 
-// childEnv makes the test binary a child that writes: the directory, a name, and
-// how many callers it has.
-const childEnv = "ONTO_TEST_LAKE"
-
 func TestMain(m *testing.M) {
-	backendtest.PutAsChild(func(ctx context.Context, dir string) (backend.Backend, error) {
-		b, err := file.Open(dir, nil)
-		if err != nil {
-			return nil, err
-		}
-		return lake.Open(ctx, b, nil)
-	})
-	job := strings.Split(os.Getenv(childEnv), "\n")
-	if len(job) != 3 {
-		os.Exit(m.Run())
-	}
-	if err := writeForever(job[0], job[1], job[2]); err != nil {
-		fmt.Fprintln(os.Stderr, job[1], err)
-		os.Exit(1)
-	}
-}
-
-// writeForever commits new things, and prints each that was acknowledged, until
-// its standard input ends.
-func writeForever(dir, name, callers string) error {
-	ctx := context.Background()
-	l, err := openLake(ctx, dir)
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	stop := make(chan struct{})
-	go func() {
-		_, _ = bufio.NewReader(os.Stdin).ReadByte()
-		close(stop)
-	}()
-	n, err := strconv.Atoi(callers)
-	if err != nil {
-		return err
-	}
-	errs := make([]error, n)
-	var wg sync.WaitGroup
-	for c := range n {
-		wg.Go(func() {
-			for i := 0; ; i++ {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				key := fmt.Sprintf("%s-%d-%d", name, c, i)
-				res, err := l.Append(ctx, thing(key))
-				if err != nil {
-					errs[c] = err
-					return
-				}
-				fmt.Println(res.ID, key)
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	child.Main(backendtest.Children{
+		Open:  func(ctx context.Context, place string) (backend.Backend, error) { return openLake(ctx, place) },
+		Draft: func(key string, _ int) *backend.Draft { return thing(key) },
+	}.Jobs())
+	os.Exit(m.Run())
 }
 
 // openLake opens the lake in a directory, or in a bucket of a service on this
@@ -128,54 +65,6 @@ func newThings(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// writer is a child that writes.
-type writer struct {
-	cmd   *exec.Cmd
-	stop  func() error
-	acked chan map[string]int64 // gets what was acknowledged when the child has ended
-}
-
-func startWriter(t *testing.T, dir, name string, callers int) *writer {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s\n%s\n%d", childEnv, dir, name, callers))
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w := &writer{cmd, stdin.Close, make(chan map[string]int64, 1)}
-	go func() {
-		acked := map[string]int64{}
-		for lines := bufio.NewScanner(stdout); lines.Scan(); {
-			var id int64
-			var key string
-			if n, _ := fmt.Sscan(lines.Text(), &id, &key); n == 2 {
-				acked[key] = id
-			}
-		}
-		w.acked <- acked
-	}()
-	return w
-}
-
-// end waits for the child and returns what it was acknowledged.
-func (w *writer) end(t *testing.T, killed bool) map[string]int64 {
-	t.Helper()
-	acked := <-w.acked
-	if err := w.cmd.Wait(); err != nil && !killed {
-		t.Errorf("the writer failed: %v", err)
-	}
-	return acked
 }
 
 // wantAll fails unless everything acknowledged is there under its commit, and
@@ -221,24 +110,22 @@ func shareLake(t *testing.T, dir string) {
 		processes, length = 4, time.Minute
 	}
 	newThings(t, dir)
-	var writers []*writer
+	var writers []*backendtest.Writer
 	for i := range processes {
-		writers = append(writers, startWriter(t, dir, fmt.Sprint("p", i), 8))
+		writers = append(writers, backendtest.StartWriter(t, dir, fmt.Sprint("p", i), 8))
 	}
 	time.AfterFunc(length, func() {
 		for _, w := range writers {
-			_ = w.stop()
+			_ = w.Stdin.Close()
 		}
 	})
 	acked := map[string]int64{}
 	for i, w := range writers {
-		mine := w.end(t, false)
-		if len(mine) == 0 {
-			t.Errorf("process %d was never acknowledged", i)
+		mine, err := w.Wait()
+		if err != nil || len(mine) == 0 {
+			t.Errorf("process %d: %d acknowledged, %v", i, len(mine), err)
 		}
-		for key, id := range mine {
-			acked[key] = id
-		}
+		maps.Copy(acked, mine)
 	}
 	t.Logf("%d processes, %v: %d commits, %d acknowledged", processes, length, wantAll(t, dir, acked), len(acked))
 }
@@ -252,11 +139,10 @@ func TestKilled(t *testing.T) {
 	}
 	dir, acked := newThings(t, t.TempDir()), map[string]int64{}
 	for i := range kills {
-		w := startWriter(t, dir, fmt.Sprint("k", i), 1+i%4)
-		time.AfterFunc(20*time.Millisecond+rand.N(150*time.Millisecond), func() { _ = w.cmd.Process.Kill() })
-		for key, id := range w.end(t, true) {
-			acked[key] = id
-		}
+		w := backendtest.StartWriter(t, dir, fmt.Sprint("k", i), 1+i%4)
+		time.AfterFunc(20*time.Millisecond+rand.N(150*time.Millisecond), func() { _ = w.Process.Process.Kill() })
+		mine, _ := w.Wait()
+		maps.Copy(acked, mine)
 	}
 	t.Logf("%d kills: %d commits, %d acknowledged", kills, wantAll(t, dir, acked), len(acked))
 }

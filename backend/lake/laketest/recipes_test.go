@@ -41,9 +41,6 @@ func newPlace(t *testing.T) *place {
 		return nil
 	}
 	endpoint := gateway(t)
-	if endpoint == "" {
-		return nil
-	}
 	p := &place{t, endpoint, t.TempDir()}
 	l := p.open(nil)
 	text := func(name string) onto.Field { return onto.Field{Name: name, Type: onto.String} }

@@ -4,43 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/lake/bucket/file"
 	"github.com/ontologia/onto/internal/flock"
 )
 
-// inLine is how many processes and handles wait for their turn, or have it.
-func inLine(t *testing.T, dir string) int {
-	t.Helper()
-	p, err := (&flock.Line{Path: filepath.Join(dir, "~line"), Keep: true}).Join(time.Now(), time.Second)
-	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip(err) // this system has no lines
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Leave()
-	var late *flock.LateError
-	if err := p.Wait(t.Context()); !errors.As(err, &late) {
-		return 0
-	}
-	return late.Ahead
-}
-
-func waitInLine(t *testing.T, dir string, n int) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); inLine(t, dir) < n; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d are in the line, want %d", inLine(t, dir), n)
-		}
+// lineOf is the line of a lake on disk, in which the holder of the turn stands too.
+func lineOf(dir string) *backendtest.Line {
+	return &backendtest.Line{
+		Place: dir, File: flock.Line{Path: filepath.Join(dir, "~line"), Keep: true},
+		Open: func(t *testing.T) backend.Backend { return openPatient(t, dir, time.Minute) },
+		Hold: func(t *testing.T) func() { return holdTurn(t, dir) }, Holds: 1,
 	}
 }
 
@@ -86,7 +68,7 @@ func TestWritersTakeTurns(t *testing.T) {
 			r, err := l.Append(t.Context(), thing(fmt.Sprint("k", i)))
 			got <- fmt.Sprintf("writer %d: commit %d, error %v", i, r.ID, err)
 		}()
-		waitInLine(t, dir, i+2)
+		lineOf(dir).Await(t, i+1)
 	}
 	over()
 	want := map[string]bool{}
@@ -112,7 +94,7 @@ func TestCallerLeavesBeforeItsTurn(t *testing.T) {
 		_, err := l.Append(ctx, thing("leaves"))
 		left <- err
 	}()
-	waitInLine(t, dir, 2)
+	lineOf(dir).Await(t, 1)
 	go func() {
 		_, err := l.Append(t.Context(), thing("stays"))
 		stays <- err
@@ -161,71 +143,12 @@ func TestTurnThatDoesNotCome(t *testing.T) {
 }
 
 // Many processes put one thing each at the same moment. All are acknowledged.
-func TestHerd(t *testing.T) {
-	n := 40
-	if backendtest.Soak() {
-		n = 500
-	}
-	dir := newThings(t, t.TempDir())
-	all := backendtest.StartPutters(t, dir, "p", n)
-	began := time.Now()
-	all.Begin()
-	acknowledged := all.Wait()
-	t.Logf("%d processes with one put each: %d acknowledged in %v", n, acknowledged, time.Since(began).Round(time.Millisecond))
-	for _, p := range all.All {
-		if p.Commit == 0 {
-			t.Errorf("%s: %s", p.Key, p.Failure)
-		}
-	}
-	backendtest.WantPut(t, openPatient(t, dir, time.Minute), all)
-}
+func TestHerd(t *testing.T) { lineOf(newThings(t, t.TempDir())).Herd(t) }
 
 // Processes that wait for their turn are killed, and so is the one that may have it.
 // The others are published.
-func TestKilledInLine(t *testing.T) {
-	dir := newThings(t, t.TempDir())
-	over := holdTurn(t, dir)
-	all := backendtest.StartPutters(t, dir, "p", 16)
-	all.Begin()
-	waitInLine(t, dir, 17)
-	killed := map[int]bool{}
-	for _, i := range rand.Perm(16)[:8] {
-		killed[i] = true
-		if err := all.All[i].Process.Kill(); err != nil {
-			t.Error(err)
-		}
-	}
-	over()
-	all.Wait()
-	for i, p := range all.All {
-		if (p.Commit == 0) != killed[i] {
-			t.Errorf("%s: commit %d, killed %t: %s", p.Key, p.Commit, killed[i], p.Failure)
-		}
-	}
-	backendtest.WantPut(t, openPatient(t, dir, time.Minute), all)
-}
+func TestKilledInLine(t *testing.T) { lineOf(newThings(t, t.TempDir())).Killed(t) }
 
 // A process that is stopped while it waits for its turn, wherever, holds up the
 // others for a while only. When it goes on it is published too.
-func TestStoppedInLine(t *testing.T) {
-	dir := newThings(t, t.TempDir())
-	over := holdTurn(t, dir)
-	all := backendtest.StartPutters(t, dir, "p", 6)
-	all.Begin()
-	waitInLine(t, dir, 7)
-	stopped := &backendtest.Putters{All: all.All[:1]}
-	backendtest.Stop(t, stopped.All[0].Process)
-	over()
-	others := &backendtest.Putters{All: all.All[1:]}
-	if n := others.Wait(); n != 5 {
-		for _, p := range others.All {
-			t.Log(p.Key, p.Commit, p.Failure)
-		}
-		t.Errorf("%d of 5 were published beside a stopped process", n)
-	}
-	backendtest.Continue(t, stopped.All[0].Process)
-	if n := stopped.Wait(); n != 1 {
-		t.Errorf("the process that went on: %s", stopped.All[0].Failure)
-	}
-	backendtest.WantPut(t, openPatient(t, dir, time.Minute), all)
-}
+func TestStoppedInLine(t *testing.T) { lineOf(newThings(t, t.TempDir())).Stopped(t, 1) }

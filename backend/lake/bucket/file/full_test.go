@@ -4,34 +4,26 @@ package file_test
 
 import (
 	"errors"
-	"os"
-	"os/exec"
-	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/child"
 )
-
-// fullEnv makes the test a child that may write small files only, in the
-// directory it names.
-const fullEnv = "ONTO_TEST_BUCKET_FULL"
 
 // A disk without room fails the write in the middle. The error names the key,
 // the outcome is no secret, and nothing has changed.
 func TestNoRoom(t *testing.T) {
-	if dir := os.Getenv(fullEnv); dir != "" {
-		writeTooMuch(t, dir)
+	if args, ok := child.Args(); ok {
+		writeTooMuch(t, args[0])
 		return
 	}
 	dir := t.TempDir()
 	b := openBucket(t, dir, nil)
 	mustCreate(t, b, "a", "one")
-	cmd := exec.Command(os.Args[0], "-test.run=^TestNoRoom$", "-test.v")
-	cmd.Env = append(os.Environ(), fullEnv+"="+dir)
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "refused twice") {
+	if out, err := child.Test("^TestNoRoom$", dir).CombinedOutput(); err != nil || !child.Passed(t, string(out)) {
 		t.Errorf("the child: %v\n%s", err, out)
 	}
 	wantData(t, b, "a", "one")
@@ -49,10 +41,7 @@ func writeTooMuch(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signal.Ignore(syscall.SIGXFSZ)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4096, Max: 4096}); err != nil {
-		t.Fatal(err)
-	}
+	child.LimitFiles(t, 4096)
 	large := make([]byte, 10000)
 	_, createErr := b.Create(t.Context(), "folder/b", large)
 	_, swapErr := b.Swap(t.Context(), "a", large, o.Tag)
@@ -64,5 +53,4 @@ func writeTooMuch(t *testing.T, dir string) {
 	if _, err := b.Create(t.Context(), "folder/small", []byte("fits")); err != nil {
 		t.Errorf("what fits: %v", err)
 	}
-	t.Log("refused twice")
 }

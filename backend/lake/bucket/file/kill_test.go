@@ -1,33 +1,23 @@
 package file_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/file"
+	"github.com/ontologia/onto/internal/child"
 )
 
-// childEnv makes the test binary a writing child, in the directory it names.
-const childEnv = "ONTO_TEST_BUCKET"
-
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(childEnv); dir != "" {
-		if err := writeForever(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	child.Main(map[string]child.Job{"write": func(args []string) error { return writeForever(args[0]) }})
 	flag.Bool("soak", false, "run the long tests at full length")
 	os.Exit(m.Run())
 }
@@ -118,19 +108,10 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 // whatever it does then. It returns the last head that was acknowledged.
 func killAfter(t *testing.T, dir string, acks int, created map[string]int) int {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+dir)
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	writer := child.Start(t, "write", dir)
 	last, seen := 0, 0
-	for lines := bufio.NewScanner(stdout); lines.Scan(); { // also those printed before the kill
-		words := strings.Fields(lines.Text())
+	for line := range writer.Lines() { // also those printed before the kill
+		words := strings.Fields(line)
 		if len(words) != 3 {
 			continue
 		}
@@ -144,12 +125,12 @@ func killAfter(t *testing.T, dir string, acks int, created map[string]int) int {
 			last = n
 		}
 		if seen++; seen == acks {
-			cmd.Process.Kill()
+			writer.Process.Kill()
 		}
 	}
-	cmd.Wait()
+	writer.Wait()
 	if seen < acks {
-		t.Errorf("the child ended by itself after %d acknowledgements: %v", seen, cmd.ProcessState)
+		t.Errorf("the child ended by itself after %d acknowledgements: %v", seen, writer.ProcessState)
 	}
 	return last
 }

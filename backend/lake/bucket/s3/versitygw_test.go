@@ -2,33 +2,17 @@ package s3_test
 
 import (
 	"context"
-	"net"
-	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/buckettest"
+	"github.com/ontologia/onto/backend/lake/bucket/s3/versitygw"
 )
 
-// A real S3 server on a file system. ONTO_VERSITYGW names its program, which
-// tools/README.md says how to build. Without it this part of the contract is
-// left out, unless ONTO_REQUIRE names versitygw.
+// A real S3 server on a file system keeps the contract.
 func TestContractOnVersitygw(t *testing.T) {
-	program := os.Getenv("ONTO_VERSITYGW")
-	if program == "" {
-		if strings.Contains(os.Getenv("ONTO_REQUIRE"), "versitygw") {
-			t.Fatal("ONTO_REQUIRE names versitygw, but ONTO_VERSITYGW does not say where it is")
-		}
-		t.Log("left out: ONTO_VERSITYGW does not name the program")
-		return
-	}
-	endpoint := startGateway(t, program)
+	endpoint := versitygw.Start(t, "stuff", accessKey, secretKey)
 	var mu sync.RWMutex
 	buckettest.Run(t, func(t testing.TB) bucket.Bucket {
 		return deletesAlone{openAt(t, endpoint, "lake"), &mu}
@@ -60,79 +44,4 @@ func (d deletesAlone) Delete(ctx context.Context, key string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.Bucket.Delete(ctx, key)
-}
-
-// startGateway runs the server on a free port of the loopback interface, over a
-// directory with the bucket stuff, until the test ends.
-func startGateway(t *testing.T, program string) string {
-	t.Helper()
-	root := t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, "stuff"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	address := freeAddress(t)
-	cmd := exec.Command(program, "--port", address, "--health", "/health", "--quiet", "posix", root)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + root, "ROOT_ACCESS_KEY=" + accessKey, "ROOT_SECRET_KEY=" + secretKey}
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	exited := make(chan struct{})
-	go func() {
-		cmd.Wait()
-		close(exited)
-	}()
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		<-exited
-	})
-	if !answers(t, "http://"+address+"/health", exited) {
-		text, _ := os.ReadFile(log.Name())
-		t.Fatalf("%s does not answer at %s:\n%s", program, address, text)
-	}
-	return "http://" + address
-}
-
-// answers asks until the server says that it is well, has exited, or a deadline
-// passes.
-func answers(t *testing.T, url string, exited <-chan struct{}) bool {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if resp, err := http.DefaultClient.Do(req); err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return true
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-exited:
-			return false
-		case <-ctx.Done():
-			return false
-		}
-	}
-}
-
-// freeAddress returns a loopback address that nobody listens at.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
