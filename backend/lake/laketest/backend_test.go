@@ -32,10 +32,7 @@ func TestContractInMemory(t *testing.T) {
 // package filtertest ask it much more; here it is the whole contract, which takes
 // minutes.
 func TestContractWithDuckDB(t *testing.T) {
-	if !backendtest.Soak() {
-		t.Log("left out: the whole contract with DuckDB; run it with -soak")
-		return
-	}
+	onlyInLongRuns(t)
 	var buckets sync.Map
 	backendtest.Run(t, backendtest.Target{
 		Operations: 20,
@@ -48,7 +45,7 @@ func TestContractWithDuckDB(t *testing.T) {
 
 func TestContractOnFiles(t *testing.T) {
 	backendtest.Run(t, backendtest.Target{
-		Operations: 500,
+		Operations: 500, Again: true,
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
 			b, err := file.Open(p.Dir, nil)
 			if err != nil {
@@ -57,6 +54,15 @@ func TestContractOnFiles(t *testing.T) {
 			return open(t, b, p, 0)
 		},
 	})
+}
+
+// onlyInLongRuns leaves out a test that repeats with other storage, for long, what a
+// test of a short run does.
+func onlyInLongRuns(t *testing.T) {
+	t.Helper()
+	if !backendtest.Soak() {
+		t.Skip("left to -soak")
+	}
 }
 
 func open(t testing.TB, b bucket.Bucket, p *backendtest.Place, inProcess int64) backend.Backend {

@@ -25,9 +25,8 @@ func TestProcessesOnVersitygw(t *testing.T) {
 // A lake on a real S3 server keeps the contract.
 func TestContractOnVersitygw(t *testing.T) {
 	endpoint := gateway(t)
-	fewHistories(t, 2)
 	backendtest.Run(t, backendtest.Target{
-		Operations: 300,
+		Operations: 300, Again: true,
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
 			return open(t, openBucket(t, endpoint, p.Name), p, 0)
 		},
@@ -36,8 +35,8 @@ func TestContractOnVersitygw(t *testing.T) {
 
 // A lake on an S3 server in this process keeps the contract too, in short.
 func TestContractOnFake(t *testing.T) {
+	onlyInLongRuns(t)
 	endpoint := s3fake.Serve(t, "things")
-	fewHistories(t, 1)
 	backendtest.Run(t, backendtest.Target{
 		Operations: 100,
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
@@ -49,7 +48,6 @@ func TestContractOnFake(t *testing.T) {
 // What a lake on a real S3 server answers is right.
 func TestQuestionsOnVersitygw(t *testing.T) {
 	endpoint := gateway(t)
-	fewHistories(t, 5)
 	lakes := 0
 	onGateway := func(t testing.TB, _ string) backend.Backend {
 		lakes++
