@@ -4,6 +4,7 @@ package backendtest
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -50,6 +51,30 @@ func (l *Line) Await(t *testing.T, n int) {
 	for end := time.Now().Add(time.Minute); l.Ahead(t) < n+l.Holds; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d are in the line, want %d", l.Ahead(t)-l.Holds, n)
+		}
+	}
+}
+
+// InOrder lets writers come one after the other, each with a handle of its own, as if
+// it were another process: they are served in that order.
+func (l *Line) InOrder(t *testing.T, draft func(key string, n int) *backend.Draft) {
+	release := l.Hold(t)
+	const writers = 12
+	got := make(chan string, writers)
+	want := map[string]bool{}
+	for i := range writers {
+		b := l.Open(t)
+		go func() {
+			r, err := b.Append(t.Context(), draft(fmt.Sprint("k", i), i))
+			got <- fmt.Sprintf("writer %d: commit %d, error %v", i, r.ID, err)
+		}()
+		l.Await(t, i+1)
+		want[fmt.Sprintf("writer %d: commit %d, error <nil>", i, i+1)] = true
+	}
+	release()
+	for range writers {
+		if r := <-got; !want[r] {
+			t.Errorf("got %s, want them in order", r)
 		}
 	}
 }

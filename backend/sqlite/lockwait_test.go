@@ -54,30 +54,7 @@ func holdLock(t *testing.T, path string) (release func()) {
 
 // Writers that wait for the lock get it in the order in which they came.
 func TestWritersAreServedInOrder(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	makeThings(t, path)
-	release := holdLock(t, path)
-	const writers = 12
-	got := make(chan string, writers)
-	for i := range writers {
-		b := open(t, path, nil) // a writer of its own, as if it were another process
-		go func() {
-			r, err := b.Append(t.Context(), thingDraft(fmt.Sprint(i), i))
-			got <- fmt.Sprintf("writer %d: commit %d, error %v", i, r.ID, err)
-		}()
-		lineOf(path).Await(t, i+1)
-	}
-	release()
-	want := map[string]bool{}
-	for i := range writers {
-		want[fmt.Sprintf("writer %d: commit %d, error <nil>", i, i+1)] = true
-	}
-	for range writers {
-		if r := <-got; !want[r] {
-			t.Errorf("got %s, want them in order", r)
-		}
-	}
-	wantNoLine(t, path)
+	onLine(t, func(l *backendtest.Line, t *testing.T) { l.InOrder(t, thingDraft) })
 }
 
 // A writer that gives up is told how long it stood in line and where. Those behind

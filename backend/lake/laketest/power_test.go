@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,9 +22,6 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/filetest"
 	"github.com/ontologia/onto/internal/flock"
 )
-
-// diskPlace is where the lake is on a disk: in a directory that is missing, too.
-const diskPlace = "some/where"
 
 // outcome is what a client knows about a thing that it wrote.
 type outcome string
@@ -111,19 +107,15 @@ func thingTypes() *backend.Registration {
 }
 
 // crash lets the power fail, and compares what is left with what clients were
-// told: with nothing that was not synced, and with some of it.
+// told.
 func (l outcomes) crash(t *testing.T, disk *filetest.Disk) (wrong []string) {
 	t.Helper()
-	seed := rand.Uint64()
-	r := rand.New(rand.NewPCG(seed, 1))
-	for what, survives := range map[string]func() bool{
-		"nothing": func() bool { return false }, fmt.Sprintf("some of it (seed %d)", seed): func() bool { return r.IntN(2) == 0 },
-	} {
+	for what, survives := range filetest.Survivors() {
 		dir := t.TempDir()
 		if err := filetest.WriteTo(dir, disk.PowerFailure(survives)); err != nil {
 			t.Fatal(err)
 		}
-		for _, w := range l.compare(t.Context(), filepath.Join(dir, diskPlace)) {
+		for _, w := range l.compare(t.Context(), filepath.Join(dir, filetest.Place)) {
 			wrong = append(wrong, fmt.Sprintf("if %s survives that was not synced: %s", what, w))
 		}
 	}
@@ -163,22 +155,12 @@ func (l outcomes) compare(ctx context.Context, dir string) (wrong []string) {
 	return wrong
 }
 
-func newDisk(t *testing.T) (disk *filetest.Disk, dir string) {
-	t.Helper()
-	base := t.TempDir()
-	disk, err := filetest.New(base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return disk, filepath.Join(base, diskPlace)
-}
-
 // Calls of a process that makes a lake, commits and compacts fail, one at a time
 // and in every way, or are its last. What was acknowledged is there after a power
 // failure, what was refused is not, what is unknown is one of both, and the lake
 // is whole; also if a second process answers the same client.
 func TestEveryCallFails(t *testing.T) {
-	step := 11 // calls are many
+	step := 23 // calls are many
 	if backendtest.Soak() {
 		step = 1
 	}
@@ -189,7 +171,7 @@ func TestEveryCallFails(t *testing.T) {
 	} {
 		for at, hit := 1+i%step, true; hit; at += step {
 			fault.At = at
-			disk, dir := newDisk(t)
+			disk, dir := filetest.ForTest(t)
 			first := disk.Process(fault)
 			l := outcomes{}
 			l.write(t.Context(), dir, first)
@@ -216,7 +198,7 @@ func TestEveryCallFails(t *testing.T) {
 }
 
 // syncOfHead picks the sync of the directory that has the head.
-func syncOfHead(call string) bool { return call == "sync "+diskPlace+"/meta" }
+func syncOfHead(call string) bool { return call == "sync "+filetest.Place+"/meta" }
 
 // newLake makes a lake on a disk, with the type that is written.
 func newLake(t *testing.T, disk *filetest.Disk, dir string) {
@@ -236,7 +218,7 @@ func newLake(t *testing.T, disk *filetest.Disk, dir string) {
 // From then on the process vouches for nothing. The next one does.
 func TestFailedSyncOfHead(t *testing.T) {
 	for _, errno := range []error{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT} {
-		disk, dir := newDisk(t)
+		disk, dir := filetest.ForTest(t)
 		newLake(t, disk, dir)
 		p := disk.Process(filetest.Plan{At: 1, Fault: filetest.Fail, Err: errno, On: syncOfHead})
 		b, err := onDisk(t.Context(), dir, p, time.Hour) // nothing waits that long
@@ -291,7 +273,7 @@ func (trusting) Sync(context.Context, string) error { return nil }
 func TestAnswersAreDurable(t *testing.T) {
 	for name, draft := range map[string]*backend.Draft{"repeated": keyed("one"), "unchanged": thing("one")} {
 		for _, trusts := range []bool{false, true} {
-			disk, dir := newDisk(t)
+			disk, dir := filetest.ForTest(t)
 			newLake(t, disk, dir)
 			first, err := onDisk(t.Context(), dir, disk.Process(filetest.Plan{At: 1, Fault: filetest.Kill, On: syncOfHead}), 30*time.Millisecond)
 			if err != nil {
@@ -332,7 +314,7 @@ func TestAnswersAreDurable(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	for _, errno := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		for _, call := range []string{"write", "create", "mkdir", "link", "rename"} {
-			disk, dir := newDisk(t)
+			disk, dir := filetest.ForTest(t)
 			newLake(t, disk, dir)
 			fill := &filling{Disk: disk.Process(filetest.Plan{At: 1, Stays: true, Fault: filetest.Half, Err: errno, On: func(line string) bool {
 				return strings.HasPrefix(line, call)

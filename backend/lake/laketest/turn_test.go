@@ -58,28 +58,7 @@ func openPatient(t *testing.T, dir string, patience time.Duration) *lake.Backend
 
 // Writers of one directory publish in the order in which they came.
 func TestWritersTakeTurns(t *testing.T) {
-	dir := newThings(t, t.TempDir())
-	over := holdTurn(t, dir)
-	const writers = 12
-	got := make(chan string, writers)
-	for i := range writers {
-		l := openPatient(t, dir, time.Minute) // a handle of its own, as if it were another process
-		go func() {
-			r, err := l.Append(t.Context(), thing(fmt.Sprint("k", i)))
-			got <- fmt.Sprintf("writer %d: commit %d, error %v", i, r.ID, err)
-		}()
-		lineOf(dir).Await(t, i+1)
-	}
-	over()
-	want := map[string]bool{}
-	for i := range writers {
-		want[fmt.Sprintf("writer %d: commit %d, error <nil>", i, i+1)] = true
-	}
-	for range writers {
-		if r := <-got; !want[r] {
-			t.Errorf("got %s, want them in order", r)
-		}
-	}
+	lineOf(newThings(t, t.TempDir())).InOrder(t, func(key string, _ int) *backend.Draft { return thing(key) })
 }
 
 // A caller that leaves while the process waits for its turn leaves at once, and the

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,17 +103,12 @@ func (l ledger) vouch(t *testing.T, dir string, disk file.Disk) {
 // crash lets the power fail, with nothing left that was not synced, with all of
 // it, and with some. It returns what is left and should not be.
 func (l ledger) crash(disk *filetest.Disk) []string {
-	seed := rand.Uint64()
-	r := rand.New(rand.NewPCG(seed, 1))
 	var wrong []string
-	for what, survives := range map[string]func() bool{
-		"nothing": func() bool { return false }, "everything": func() bool { return true },
-		fmt.Sprintf("some of it (seed %d)", seed): func() bool { return r.IntN(2) == 0 },
-	} {
+	for what, survives := range filetest.Survivors() {
 		left := disk.PowerFailure(survives)
 		for key, may := range l {
 			now := none
-			if data, there := left[filepath.Join(lakeDir, key)]; there {
+			if data, there := left[filepath.Join(filetest.Place, key)]; there {
 				now = string(data)
 			}
 			if !slices.Contains(may, now) {
@@ -124,19 +118,6 @@ func (l ledger) crash(disk *filetest.Disk) []string {
 	}
 	return wrong
 }
-
-func newDisk(t *testing.T) (disk *filetest.Disk, dir string) {
-	t.Helper()
-	base := t.TempDir()
-	disk, err := filetest.New(base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return disk, filepath.Join(base, lakeDir)
-}
-
-// lakeDir is where the bucket is on the disk: in a directory that is missing, too.
-const lakeDir = "some/where"
 
 // errnos are the errors with which calls fail.
 func errnos() []error { return []error{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT} }
@@ -168,7 +149,7 @@ func TestEveryCallFails(t *testing.T) {
 			}
 			for at, hit := 1, true; hit; at++ {
 				for _, second := range []string{"nothing", "answers", "writes"} {
-					disk, dir := newDisk(t)
+					disk, dir := filetest.ForTest(t)
 					first := disk.Process(filetest.Plan{At: at, Fault: fault, Err: errno, On: fits(fault)})
 					l := ledger{}
 					l.write(t, dir, first)
@@ -195,7 +176,7 @@ func TestEveryCallOfTheNextProcessFails(t *testing.T) {
 	runs := 0
 	for at, killed := 1, true; killed; at++ {
 		for then, hit := 1, true; hit; then++ {
-			disk, dir := newDisk(t)
+			disk, dir := filetest.ForTest(t)
 			first := disk.Process(filetest.Plan{At: at, Fault: filetest.Kill})
 			second := disk.Process(filetest.Plan{At: then, Fault: filetest.Fail, Err: syscall.EIO})
 			l := ledger{}
@@ -232,11 +213,11 @@ func TestForgottenSyncIsFound(t *testing.T) {
 		"the directory of an object": func(p string) bool { return strings.HasSuffix(p, "commits/1") },
 		"the directory of the head":  func(p string) bool { return strings.HasSuffix(p, "/meta") },
 		"a directory made":           func(p string) bool { return strings.HasSuffix(p, "/commits") },
-		"the root":                   func(p string) bool { return strings.HasSuffix(p, lakeDir) },
-		"the root's entry":           func(p string) bool { return strings.HasSuffix(p, filepath.Dir(lakeDir)) },
-		"an entry above":             func(p string) bool { return !strings.Contains(p, filepath.Dir(lakeDir)) },
+		"the root":                   func(p string) bool { return strings.HasSuffix(p, filetest.Place) },
+		"the root's entry":           func(p string) bool { return strings.HasSuffix(p, filepath.Dir(filetest.Place)) },
+		"an entry above":             func(p string) bool { return !strings.Contains(p, filepath.Dir(filetest.Place)) },
 	} {
-		disk, dir := newDisk(t)
+		disk, dir := filetest.ForTest(t)
 		l := ledger{}
 		l.write(t, dir, forgetful{disk.Process(filetest.Plan{}), forgets})
 		if l.crash(disk) == nil {
@@ -250,9 +231,9 @@ func TestForgottenSyncIsFound(t *testing.T) {
 // goes on.
 func TestHaltsAfterFailedSync(t *testing.T) {
 	for _, errno := range errnos() {
-		disk, dir := newDisk(t)
+		disk, dir := filetest.ForTest(t)
 		p := disk.Process(filetest.Plan{At: 1, Fault: filetest.Fail, Err: errno, On: func(call string) bool {
-			return call == "sync "+lakeDir+"/meta"
+			return call == "sync "+filetest.Place+"/meta"
 		}})
 		b := openBucket(t, dir, &file.Options{Create: true, Disk: p})
 		_, err := b.Create(t.Context(), "meta/head", []byte("one"))
@@ -284,7 +265,7 @@ func TestHaltsAfterFailedSync(t *testing.T) {
 // else is in doubt.
 func TestFailedSyncOfData(t *testing.T) {
 	for errno, code := range map[error]onto.Code{syscall.EIO: "", syscall.ENOSPC: onto.Full, syscall.EDQUOT: onto.Full} {
-		disk, dir := newDisk(t)
+		disk, dir := filetest.ForTest(t)
 		p := disk.Process(filetest.Plan{At: 1, Fault: filetest.Fail, Err: errno, On: func(call string) bool {
 			return strings.HasPrefix(call, "sync") && strings.HasSuffix(call, "~tmp")
 		}})

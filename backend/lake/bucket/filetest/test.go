@@ -1,0 +1,34 @@
+package filetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+)
+
+// Place is where a bucket is on the disk of [ForTest]: in a directory that is missing,
+// too.
+const Place = "some/where"
+
+// ForTest makes a disk, and tells where a bucket can be on it.
+func ForTest(t testing.TB) (disk *Disk, dir string) {
+	t.Helper()
+	base := t.TempDir()
+	disk, err := New(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return disk, filepath.Join(base, Place)
+}
+
+// Survivors are what may be left of what was not synced when the power fails, for
+// [Disk.PowerFailure]: nothing, everything, and some of it.
+func Survivors() map[string]func() bool {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 1))
+	return map[string]func() bool{
+		"nothing": func() bool { return false }, "everything": func() bool { return true },
+		fmt.Sprintf("some of it (seed %d)", seed): func() bool { return r.IntN(2) == 0 },
+	}
+}
