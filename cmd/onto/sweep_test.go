@@ -19,7 +19,7 @@ import (
 	"github.com/ontologia/onto/internal/iofault"
 )
 
-var sweepStep = flag.Int("step", 23, "the sweep tries one of so many calls; -soak tries all")
+var sweepStep = flag.Int("step", 101, "the sweep tries one of so many calls; -soak tries all")
 
 // A sweep runs a verb again and again, each time with another of its I/O calls
 // going wrong, on a copy of the same store. What the verb says must be so: done is

@@ -160,6 +160,7 @@ func (l outcomes) compare(ctx context.Context, dir string) (wrong []string) {
 // failure, what was refused is not, what is unknown is one of both, and the lake
 // is whole; also if a second process answers the same client.
 func TestEveryCallFails(t *testing.T) {
+	t.Parallel()
 	step := 23 // calls are many
 	if backendtest.Soak() {
 		step = 1

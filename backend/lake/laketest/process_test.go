@@ -100,7 +100,10 @@ func wantAll(t *testing.T, dir string, acked map[string]int64) int64 {
 
 // Processes share a lake on disk: ids have no gaps, and what was acknowledged is
 // there.
-func TestProcesses(t *testing.T) { shareLake(t, t.TempDir()) }
+func TestProcesses(t *testing.T) {
+	t.Parallel()
+	shareLake(t, t.TempDir())
+}
 
 // shareLake lets processes write to one lake.
 func shareLake(t *testing.T, dir string) {
@@ -133,6 +136,7 @@ func shareLake(t *testing.T, dir string) {
 // A writer that is killed at any moment loses nothing that was acknowledged, and
 // leaves nothing that is half there.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	kills := 10
 	if backendtest.Soak() {
 		kills = 200

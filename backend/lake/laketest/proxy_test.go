@@ -184,11 +184,15 @@ func (p *liar) plan(blind bool, script ...lie) {
 
 // A proxy that lies about what a real S3 server has done loses nothing.
 func TestLyingProxyOnVersitygw(t *testing.T) {
+	t.Parallel()
 	lieOver(t, gateway(t))
 }
 
 // The same before a server in this process.
-func TestLyingProxyOnFake(t *testing.T) { lieOver(t, s3fake.Serve(t, "things")) }
+func TestLyingProxyOnFake(t *testing.T) {
+	t.Parallel()
+	lieOver(t, s3fake.Serve(t, "things"))
+}
 
 func lieOver(t *testing.T, endpoint string) {
 	p, proxy := startLiar(t, endpoint)

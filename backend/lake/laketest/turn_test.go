@@ -94,6 +94,7 @@ func TestCallerLeavesBeforeItsTurn(t *testing.T) {
 // A writer whose turn does not come is told how long it stood in line. One that has
 // the turn and does nothing is passed.
 func TestTurnThatDoesNotCome(t *testing.T) {
+	t.Parallel()
 	dir := newThings(t, t.TempDir())
 	const patience = 500 * time.Millisecond
 	idle := 0
@@ -122,12 +123,21 @@ func TestTurnThatDoesNotCome(t *testing.T) {
 }
 
 // Many processes put one thing each at the same moment. All are acknowledged.
-func TestHerd(t *testing.T) { lineOf(newThings(t, t.TempDir())).Herd(t) }
+func TestHerd(t *testing.T) {
+	t.Parallel()
+	lineOf(newThings(t, t.TempDir())).Herd(t)
+}
 
 // Processes that wait for their turn are killed, and so is the one that may have it.
 // The others are published.
-func TestKilledInLine(t *testing.T) { lineOf(newThings(t, t.TempDir())).Killed(t) }
+func TestKilledInLine(t *testing.T) {
+	t.Parallel()
+	lineOf(newThings(t, t.TempDir())).Killed(t)
+}
 
 // A process that is stopped while it waits for its turn, wherever, holds up the
 // others for a while only. When it goes on it is published too.
-func TestStoppedInLine(t *testing.T) { lineOf(newThings(t, t.TempDir())).Stopped(t, 1) }
+func TestStoppedInLine(t *testing.T) {
+	t.Parallel()
+	lineOf(newThings(t, t.TempDir())).Stopped(t, 1)
+}
