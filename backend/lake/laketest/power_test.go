@@ -161,7 +161,7 @@ func (l outcomes) compare(ctx context.Context, dir string) (wrong []string) {
 // is whole; also if a second process answers the same client.
 func TestEveryCallFails(t *testing.T) {
 	t.Parallel()
-	step := 23 // calls are many
+	step := 11 // calls are many
 	if backendtest.Soak() {
 		step = 1
 	}
