@@ -81,6 +81,8 @@ func (s *story) tellWhere() {
 		{onto.Path("v", "k").Eq("x"), "f"},
 		{v.Some().Eq("x"), "e"},
 		{onto.Not{Of: n.IsNull()}, "a b e m"},
+		{v.Gt(9007199254740992.0), "h"}, // no text says so
+		{onto.And{}, "a b c d e f g h i j k l m o"},
 		{onto.Or{}, ""},
 		{onto.And{onto.Or{t.Eq("Ada"), t.Eq("ada")}, onto.Or{n.Gt(1), v.IsFalse()}}, "b"},
 	} {
