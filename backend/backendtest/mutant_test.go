@@ -150,7 +150,6 @@ func mutants() []mutant {
 		{"metadata loses its integers", "stories", around(func(b backend.Backend) imprecise { return imprecise{b} })},
 		{"answers are shared", "stories", around(newShared)},
 		{"a failed stream leaves its beginning", "stories histories cancel", around(func(b backend.Backend) halfStream { return halfStream{b} })},
-		{"of two writes in a stream the last counts", "stories histories", around(func(b backend.Backend) lastWins { return lastWins{b} })},
 		{"a registration is done in part", "stories histories", around(func(b backend.Backend) piecemeal { return piecemeal{b} })},
 		{"a scan sees later writes", "stories handles", around(func(b backend.Backend) restive { return restive{b} })},
 		{"a commit is seen before it is whole", "handles concurrency", around(func(b backend.Backend) *torn { return &torn{Backend: b} })},

@@ -295,25 +295,6 @@ func (b halfStream) AppendStream(ctx context.Context, d *backend.Draft, w writes
 	return r, errors.Join(err, failed)
 }
 
-type lastWins struct{ backend.Backend }
-
-func (b lastWins) AppendStream(ctx context.Context, d *backend.Draft, w writes) (result, error) {
-	last := map[onto.Identity]backend.Write{}
-	for w, err := range w {
-		if err != nil {
-			return result{}, err
-		}
-		last[w.Identity] = w
-	}
-	return b.Backend.AppendStream(ctx, d, func(yield func(backend.Write, error) bool) {
-		for _, w := range last {
-			if !yield(w, nil) {
-				return
-			}
-		}
-	})
-}
-
 type piecemeal struct{ backend.Backend }
 
 func (b piecemeal) Register(ctx context.Context, r *backend.Registration) ([]onto.SchemaVersion, error) {
