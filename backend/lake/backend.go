@@ -15,6 +15,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/probe"
 	"github.com/ontologia/onto/backend/lake/cache"
 	"github.com/ontologia/onto/backend/lake/duck"
+	"github.com/ontologia/onto/internal/groupcommit"
 )
 
 const (
@@ -56,9 +57,11 @@ type Backend struct {
 	opts  Options
 	files *reader
 
-	group   group           // of callers that want to write
-	recent  *recent         // used by whoever has the lead
-	keys    keyring         // likewise
+	queue      *groupcommit.Queue[*member] // of callers that want to write
+	publishing exclusive                   // guards recent and keys: held by the group or stream that is published
+
+	recent  *recent
+	keys    keyring
 	aside   sync.WaitGroup  // what is written beside commits, and long streams
 	life    context.Context // ends with Close
 	end     context.CancelFunc
@@ -85,7 +88,8 @@ func Open(ctx context.Context, b bucket.Bucket, opts *Options) (*Backend, error)
 
 // newBackend is a lake that nothing was read of yet, and that has no files.
 func newBackend(b bucket.Bucket, opts *Options) *Backend {
-	l := &Backend{group: group{lead: make(chan struct{}, 1)}, recent: newRecent()}
+	l := &Backend{publishing: make(exclusive, 1), recent: newRecent()}
+	l.queue = groupcommit.New(groupBounds(), l.leadGroup)
 	l.life, l.end = context.WithCancel(context.Background())
 	if opts != nil {
 		l.opts = *opts
@@ -311,8 +315,9 @@ func (b *Backend) TypesSeen() int64 {
 // Close implements [backend.Backend]. What is being published ends first; questions
 // and long streams fail with Closed when they go on.
 func (b *Backend) Close() error {
-	b.group.lead <- struct{}{}
-	defer func() { <-b.group.lead }()
+	b.queue.Close()
+	_ = b.publishing.acquire(context.Background())
+	defer b.publishing.release()
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()

@@ -2,8 +2,11 @@ package lake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -169,18 +172,21 @@ func (s *sample) branch() {
 	s.must(err)
 }
 
-// together commits writes in one round, each alone.
+// together commits writes in one round, each alone, in order.
 func (s *sample) together(writes ...backend.Write) {
 	s.Helper()
-	var members []*member
-	for _, w := range writes {
-		d := &backend.Draft{Writes: []backend.Write{w}}
-		members = append(members, &member{ctx: s.Context(), draft: &draft{d, d.Writes}, done: make(chan struct{})})
+	s.lake.publishing <- struct{}{} // until all are in the queue
+	var callers sync.WaitGroup
+	errs := make([]error, len(writes))
+	for i, w := range writes {
+		callers.Go(func() { _, errs[i] = s.lake.Append(s.Context(), &backend.Draft{Writes: []backend.Write{w}}) })
+		for s.lake.queue.Len() <= i {
+			runtime.Gosched()
+		}
 	}
-	s.lake.publish(members)
-	for _, m := range members {
-		s.must(m.err)
-	}
+	<-s.lake.publishing
+	callers.Wait()
+	s.must(errors.Join(errs...))
 }
 
 // The small lake is sound, the same each time, and has what it is made for.

@@ -5,66 +5,43 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/groupcommit"
 )
 
-// Group commit: callers that want to write stand in a group. Whoever gets the
-// lead publishes for all who stand there by then: one round, one swap.
-
-// group is the callers that want to write.
-type group struct {
-	lead chan struct{} // held by whoever publishes
-
-	mu      sync.Mutex // guards waiting
-	waiting []*member
-}
-
-// member is one caller. It wants a draft or a registration.
+// member is one caller that wants to write a draft or a registration. Callers share
+// one round, and so one swap.
 type member struct {
-	ctx          context.Context // of the caller
+	groupcommit.Member
 	draft        *draft
 	registration *backend.Registration
 
 	result onto.Result
 	named  []onto.SchemaVersion
-	err    error         // why it is refused
-	panic  any           // what its Admit panicked with; nil if it did not
-	barred error         // why it may not write, or not with the lease that it carries
-	kept   *onto.Lease   // the write lease, if it was taken for the member; nil otherwise
-	done   chan struct{} // closed when it has its verdict
+	err    error       // why it is refused
+	barred error       // why it may not write, or not with the lease that it carries
+	kept   *onto.Lease // the write lease, if it was taken for the member; nil otherwise
 }
 
 // decide gives a member its verdict on the ground.
 func (m *member) decide(g *ground) {
-	m.result, m.named, m.panic = onto.Result{}, nil, nil
-	defer func() {
-		if m.panic = recover(); m.panic != nil { // it is the caller's own
-			m.err = errPanicked
+	m.result, m.named = onto.Result{}, nil
+	ok := m.Run(func() { // Admit is the caller's code
+		switch {
+		case m.draft != nil:
+			m.result, m.err = g.append(m.draft, m.barred)
+		case m.barred != nil:
+			m.err = m.barred
+		default:
+			m.named, m.err = g.register(m.registration)
 		}
-	}()
-	switch {
-	case m.draft != nil:
-		m.result, m.err = g.append(m.draft, m.barred)
-	case m.barred != nil:
-		m.err = m.barred
-	default:
-		m.named, m.err = g.register(m.registration)
-	}
-}
-
-// decided reports whether a member has its verdict.
-func (m *member) decided() bool {
-	select {
-	case <-m.done:
-		return true
-	default:
-		return false
+	})
+	if !ok {
+		m.err = errPanicked
 	}
 }
 
@@ -96,48 +73,61 @@ func (b *Backend) submit(ctx context.Context, m *member) error {
 	if err := b.usable(ctx); err != nil {
 		return err
 	}
-	m.ctx, m.done = ctx, make(chan struct{})
-	b.group.mu.Lock()
-	b.group.waiting = append(b.group.waiting, m)
-	b.group.mu.Unlock()
-	select {
-	case <-m.done:
-	case <-ctx.Done():
-		if b.group.leave(m) {
-			return ctx.Err()
-		}
-	case b.group.lead <- struct{}{}:
-		defer func() { <-b.group.lead }()
-		if err := b.leadGroup(ctx, m); err != nil {
-			return err
-		}
+	err := b.queue.Do(ctx, m, m.size())
+	switch {
+	case errors.Is(err, groupcommit.ErrClosed):
+		return closedError()
+	case err == nil:
+		return m.err
 	}
-	<-m.done // if it is being published it stays to the end
-	if m.panic != nil {
-		panic(m.panic)
-	}
-	return m.err
+	return err
 }
 
-// leadGroup publishes for all who stand in the group when it is this process's turn.
-// It fails if the turn does not come; then only its own member, the leader, leaves
-// the group.
-func (b *Backend) leadGroup(ctx context.Context, m *member) error {
-	done, err := b.turn(ctx, m)
+// groupBounds bound one round. The bytes are those of metadata and comments, so that
+// its manifest can be read again.
+func groupBounds() groupcommit.Bounds {
+	return groupcommit.Bounds{Callers: 1024, Writes: 65_536, Bytes: maxDocument / 4}
+}
+
+// size is how much of a round the member takes.
+func (m *member) size() groupcommit.Size {
+	if m.draft == nil {
+		return groupcommit.Size{}
+	}
+	return groupcommit.Size{Writes: len(m.draft.writes), Bytes: len(m.draft.Metadata) + len(m.draft.Comment) + 1<<10}
+}
+
+// leadGroup publishes a group of callers when it is this process's turn.
+func (b *Backend) leadGroup(leader *member) error {
+	ctx := leader.Context()
+	if err := b.publishing.acquire(ctx); err != nil {
+		return err
+	}
+	defer b.publishing.release()
+	done, err := b.turn(ctx, leader)
 	if err != nil {
-		b.group.leave(m) // nobody else can be publishing for it
 		return err
 	}
 	defer done()
-	for !m.decided() { // a round may not have room for all who wait
-		members := b.group.take()
-		if len(members) == 0 {
-			break
-		}
-		b.publish(members)
+	if group := b.queue.Take(); len(group) > 0 {
+		b.publish(group)
 	}
 	return nil
 }
+
+// exclusive is a lock that can be waited for until a context ends.
+type exclusive chan struct{}
+
+func (e exclusive) acquire(ctx context.Context) error {
+	select {
+	case e <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e exclusive) release() { <-e }
 
 // turn waits for the turn of this process where processes take turns. Meanwhile it
 // looks up what the member needs, and in the end what others have published: without
@@ -145,7 +135,7 @@ func (b *Backend) leadGroup(ctx context.Context, m *member) error {
 // others may be waiting for it.
 func (b *Backend) turn(ctx context.Context, m *member) (done func(), err error) {
 	local, ok := b.log.b.(bucket.Local)
-	if !ok || m.decided() || m.keepsOut() {
+	if !ok || m.keepsOut() {
 		return func() {}, nil
 	}
 	done, err = local.Turn(ctx, b.opts.Patience, func() { b.prepare(ctx, m) })
@@ -165,7 +155,7 @@ func (b *Backend) turn(ctx context.Context, m *member) (done func(), err error) 
 func (b *Backend) prepare(ctx context.Context, m *member) {
 	t, err := b.log.refresh(ctx)
 	if err != nil {
-		return // whoever publishes finds out
+		return // the publication fails then
 	}
 	s, err := b.shelve(ctx, t)
 	if err != nil {
@@ -184,42 +174,10 @@ func (m *member) keepsOut() bool {
 // errPanicked is the verdict of a member whose Admit has panicked.
 var errPanicked = errors.New("the caller panicked")
 
-// leave takes a member out of the group. It reports false if somebody is
-// publishing for it.
-func (g *group) leave(m *member) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	i := slices.Index(g.waiting, m)
-	if i >= 0 {
-		g.waiting = slices.Delete(g.waiting, i, i+1)
-	}
-	return i >= 0
-}
-
-// takenBytes is how many bytes of metadata and comments one round has room for, so
-// that its manifest can be read again.
-const takenBytes = maxDocument / 4
-
-// take takes those who wait, as many as one round has room for, in their order.
-func (g *group) take() []*member {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	n, bytes := 0, 0
-	for n < len(g.waiting) && (n == 0 || bytes <= takenBytes) {
-		if d := g.waiting[n].draft; d != nil {
-			bytes += len(d.Metadata) + len(d.Comment) + 1<<10
-		}
-		n++
-	}
-	members := g.waiting[:n:n]
-	g.waiting = slices.Clone(g.waiting[n:])
-	return members
-}
-
 // publish publishes what members want as one round and gives each its verdict.
-// If the head is swapped by somebody else first, all verdicts are reached anew.
+// If another writer swaps the head first, all verdicts are reached anew.
 func (b *Backend) publish(members []*member) {
-	ctx, end := wanted(members)
+	ctx, end := groupcommit.Wanted(members)
 	defer end()
 	err := b.usable(ctx)
 	if err == nil {
@@ -241,32 +199,7 @@ func (b *Backend) publish(members []*member) {
 		}
 	}
 	for _, m := range members {
-		if m.err == nil {
-			m.err = err
-		}
-		close(m.done)
-	}
-}
-
-// wanted is a context that ends when the callers of all members have given up: a
-// round belongs to all of them.
-func wanted(members []*member) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var waiting atomic.Int64
-	waiting.Store(int64(len(members)))
-	stops := make([]func() bool, len(members))
-	for i, m := range members {
-		stops[i] = context.AfterFunc(m.ctx, func() {
-			if waiting.Add(-1) == 0 {
-				cancel()
-			}
-		})
-	}
-	return ctx, func() {
-		for _, stop := range stops {
-			stop()
-		}
-		cancel()
+		m.err = cmp.Or(m.err, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package lake
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +26,7 @@ func TestRoundsHaveRoom(t *testing.T) {
 	s.must(err)
 	const callers = 40
 	long := append(append([]byte(`{"m":"`), bytes.Repeat([]byte("x"), 900<<10)...), `"}`...)
-	l.group.lead <- struct{}{} // until all stand in the group
+	l.publishing <- struct{}{} // until all stand in the queue
 	var wg sync.WaitGroup
 	errs := make([]error, callers)
 	for i := range callers {
@@ -33,12 +34,10 @@ func TestRoundsHaveRoom(t *testing.T) {
 			_, errs[i] = l.Append(t.Context(), &backend.Draft{Header: backend.Header{Metadata: long}, Writes: []backend.Write{entityPut("Person", fmt.Sprint(i), 1, i)}})
 		})
 	}
-	for standing := 0; standing < callers; {
-		l.group.mu.Lock()
-		standing = len(l.group.waiting)
-		l.group.mu.Unlock()
+	for l.queue.Len() < callers {
+		runtime.Gosched()
 	}
-	<-l.group.lead
+	<-l.publishing
 	wg.Wait()
 	for _, err := range errs {
 		s.must(err)

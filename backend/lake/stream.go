@@ -110,12 +110,10 @@ func (s *stream) append(ctx context.Context) error {
 // publish decides and publishes the stream.
 func (s *stream) publish(ctx context.Context, m *member) error {
 	b := s.backend
-	select {
-	case b.group.lead <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := b.publishing.acquire(ctx); err != nil {
+		return err
 	}
-	defer func() { <-b.group.lead }()
+	defer b.publishing.release()
 	if err := b.usable(ctx); err != nil {
 		return err
 	}

@@ -39,11 +39,7 @@ func (b *Backend) Exec(sql string) error { return b.writer.script(sql) }
 func (b *Backend) OnSync(f func(path string) error) { b.durable.sync = f }
 
 // Waiting returns how many callers stand in the queue.
-func (b *Backend) Waiting() int {
-	b.queue.mu.Lock()
-	defer b.queue.mu.Unlock()
-	return len(b.queue.waiting)
-}
+func (b *Backend) Waiting() int { return b.queue.Len() }
 
 // SearchTable returns the table that a query for words in the fields of a
 // schema would use, or "" if it would use none.

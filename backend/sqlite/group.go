@@ -61,9 +61,7 @@ func (g *group) run(members []*member) error {
 		if err != nil {
 			break
 		}
-		if m.start() {
-			m.result, m.err = g.decide(m.draft)
-		}
+		m.result, m.err = g.decide(m.draft)
 	}
 	if err == nil && len(g.commits) > 0 {
 		err = g.write()
@@ -84,7 +82,7 @@ func (g *group) run(members []*member) error {
 // nothing.
 func (g *group) vouch(members []*member) {
 	for _, m := range members {
-		if m.turn.Load() == runs && m.err == nil {
+		if m.err == nil {
 			m.err = g.b.vouch(g.from)
 		}
 	}

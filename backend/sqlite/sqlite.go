@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/groupcommit"
 )
 
 // DefaultLockTimeout is how long a write waits for others.
@@ -58,7 +59,7 @@ type Backend struct {
 
 	durable durability
 
-	queue queue // of callers that want to append
+	queue *groupcommit.Queue[*member] // of callers that want to append
 
 	writing turn  // guards what follows: held by whoever uses the writer
 	writer  *conn // nil when read only
@@ -77,6 +78,7 @@ const memoryPath = ":memory:"
 // after Close.
 func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
 	b := &Backend{path: path, writing: make(turn, 1), changes: typeChanges, sums: true, durable: durability{sync: syncFile}}
+	b.queue = groupcommit.New(groupBounds(), b.leadGroup)
 	if opts != nil {
 		b.opts = *opts
 	}
@@ -326,7 +328,7 @@ func (b *Backend) sameFile() error {
 // Close releases everything. Reads under way go on to their end; a write under
 // way ends first, so Close must not be called from the sequence of a stream.
 func (b *Backend) Close() error {
-	b.queue.close()
+	b.queue.Close()
 	b.writing.wait()
 	defer b.writing.release()
 	b.readers.close()
