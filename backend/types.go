@@ -164,16 +164,3 @@ func CheckEvolution(all []onto.SchemaVersion, e *Evolution) error {
 	}
 	return nil
 }
-
-// CheckLease fails with LeaseExpired if a lease is not held, given what is kept
-// of its name, or nil if nobody holds it.
-func CheckLease(want onto.Lease, held *onto.Lease) error {
-	switch {
-	case held == nil:
-		return onto.Errorf(onto.LeaseExpired, "the %s was released or broken", want).WithHint("take it again, and look at what has changed")
-	case held.Owner != want.Owner || held.Epoch != want.Epoch:
-		return onto.Errorf(onto.LeaseExpired, "the %s ran out, and %s has taken it", want, held.Owner).
-			WithHint("take it again when it is free, and look at what has changed")
-	}
-	return nil
-}

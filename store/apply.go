@@ -227,16 +227,11 @@ func (s *Store) apply(ctx context.Context, o *ApplyOptions, plan func(context.Co
 // keeping runs f while the lease is renewed, and ends it if the lease is lost.
 func keeping(ctx context.Context, lease *Lease, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	lost := make(chan error, 1)
-	go func() {
-		err := lease.Keep(ctx)
-		cancel()
-		lost <- err
-	}()
+	defer cancel()
+	stop := lease.held.Keeping(ctx, cancel)
 	err := f(ctx)
-	cancel()
-	if keep := <-lost; keep != nil {
-		return errors.Join(keep, err)
+	if lost := stop(); lost != nil {
+		return errors.Join(lost, err)
 	}
 	return err
 }

@@ -3,12 +3,12 @@ package store
 import (
 	"context"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/lease"
 )
 
 // What leases are like unless options say otherwise.
@@ -31,17 +31,7 @@ type LeaseOptions struct {
 // and drafts that carry it succeed until then and fail with LeaseExpired from
 // then on, however late they come. So what a lease protects is safe if each
 // draft carries it, and Keep only makes losing it less likely.
-type Lease struct {
-	leaser backend.Leaser
-	ttl    time.Duration
-	wall   func() time.Time // without a monotonic part
-
-	mu       sync.Mutex // guards what follows
-	current  onto.Lease
-	renewed  time.Time // when it was last known to be held, by both clocks
-	seen     time.Time // the same by wall
-	released bool
-}
+type Lease struct{ held *lease.Held }
 
 // maxLeaseTTL is how long a lease may last without being renewed.
 const maxLeaseTTL = 366 * 24 * time.Hour
@@ -62,12 +52,11 @@ func (s *Store) Lease(ctx context.Context, name string, opts *LeaseOptions) (*Le
 	if err := opts.apply(r); err != nil {
 		return nil, err
 	}
-	l := &Lease{leaser: leaser, ttl: r.TTL, wall: wallTime}
-	l.renewed, l.seen = time.Now(), l.wall() // before: it may take long until this returns
-	if l.current, err = leaser.Acquire(ctx, r); err != nil {
+	held, err := lease.Take(ctx, leaser, r)
+	if err != nil {
 		return nil, err
 	}
-	return l, nil
+	return &Lease{held}, nil
 }
 
 // apply checks the options and puts them into a request.
@@ -101,46 +90,15 @@ func (s *Store) leaser() (backend.Leaser, error) {
 	return nil, onto.Errorf(onto.Unsupported, "this storage keeps no leases").WithHint("use another backend")
 }
 
-// wallTime is the time of day, which may jump.
-func wallTime() time.Time { return time.Now().Round(0) }
-
 // Current returns the lease as it was last renewed, for Draft.Lease.
-func (l *Lease) Current() onto.Lease {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.current
-}
+func (l *Lease) Current() onto.Lease { return l.held.Current() }
 
 // Renew lets the lease last its whole time from now on. It fails with
 // LeaseExpired if it is not held any more.
-func (l *Lease) Renew(ctx context.Context) error {
-	now, wall := time.Now(), l.wall() // before: it may take long until this returns
-	renewed, err := l.leaser.Renew(ctx, l.Current(), l.ttl)
-	if err != nil {
-		return err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.current, l.renewed, l.seen = renewed, now, wall
-	return nil
-}
+func (l *Lease) Renew(ctx context.Context) error { return l.held.Renew(ctx) }
 
 // Release ends the lease. It fails with LeaseExpired if it is not held any more.
-func (l *Lease) Release(ctx context.Context) error {
-	if err := l.leaser.Release(ctx, l.Current()); err != nil {
-		return err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.released = true
-	return nil
-}
-
-const (
-	keepPace  = 5 * time.Second // how often Keep looks at the clocks, at least
-	keepRetry = time.Second     // how soon Keep tries again, at the latest
-	maxDrift  = 5 * time.Minute // how far the clocks may part
-)
+func (l *Lease) Release(ctx context.Context) error { return l.held.Release(ctx) }
 
 // Keep renews the lease whenever a third of its time is over. It blocks, and
 // returns nil once the context ends or the lease is released, and LeaseExpired
@@ -155,65 +113,7 @@ const (
 // A stream of the same program that takes longer than the lease lasts keeps it
 // from being renewed, and everybody from taking it. Its draft carries the lease,
 // and that decides, not Keep.
-func (l *Lease) Keep(ctx context.Context) error {
-	pause := l.pace()
-	for {
-		if !sleep(ctx, pause) {
-			return nil
-		}
-		if pause = l.pace(); !l.due() {
-			continue
-		}
-		err := l.Renew(ctx)
-		switch {
-		case err == nil:
-		case ctx.Err() != nil || l.isReleased():
-			return nil
-		case onto.CodeOf(err) == onto.LeaseExpired || onto.CodeOf(err) == onto.Closed:
-			return err
-		case l.age() >= l.ttl:
-			return onto.Errorf(onto.LeaseExpired, "the %s could not be renewed in time: %w", l.Current(), err).
-				WithHint("take it again, and look at what has changed")
-		default:
-			pause = min(l.ttl/12, keepRetry)
-		}
-	}
-}
-
-func (l *Lease) pace() time.Duration { return min(l.ttl/3, keepPace) }
-
-// sleep waits and reports whether the context has not ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
-}
-
-// due reports whether it is time to renew.
-func (l *Lease) due() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	passed := time.Since(l.renewed)
-	drift := l.wall().Sub(l.seen) - passed
-	return passed >= l.ttl/3 || drift.Abs() > maxDrift || l.released
-}
-
-// age is how long ago the lease was last known to be held.
-func (l *Lease) age() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return time.Since(l.renewed)
-}
-
-func (l *Lease) isReleased() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.released
-}
+func (l *Lease) Keep(ctx context.Context) error { return l.held.Keep(ctx) }
 
 // Leases returns the leases that were taken and not released, by name, also
 // those that have run out.

@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/memory"
+	"github.com/ontologia/onto/internal/lease"
 )
 
 // task is something to commit.
@@ -174,7 +175,7 @@ func TestKeepTriesAgain(t *testing.T) {
 		if !strings.Contains(err.Error(), "planted") {
 			t.Errorf("got %v, want the cause in it", err)
 		}
-		if took := time.Since(before); took > DefaultLeaseTTL+keepPace {
+		if took := time.Since(before); took > DefaultLeaseTTL+lease.KeepPace {
 			t.Errorf("ended %s after the failures began, want the time of the lease", took)
 		}
 	})
@@ -188,7 +189,7 @@ func TestKeepAfterSleep(t *testing.T) {
 		var slept atomic.Int64
 		start := func() (*Lease, chan error) {
 			l := mustLease(t, s, "long", &LeaseOptions{TTL: 24 * time.Hour, Wait: -1})
-			l.wall = func() time.Time { return wallTime().Add(time.Duration(slept.Load())) }
+			l.held.Wall = func() time.Time { return time.Now().Round(0).Add(time.Duration(slept.Load())) }
 			done := make(chan error, 1)
 			go func() { done <- l.Keep(t.Context()) }()
 			return l, done
@@ -202,7 +203,7 @@ func TestKeepAfterSleep(t *testing.T) {
 			t.Error("renewed after 4 minutes, want it left alone")
 		}
 		slept.Store(int64(6 * time.Minute))
-		time.Sleep(2 * keepPace)
+		time.Sleep(2 * lease.KeepPace)
 		if l.Current().Expires.Equal(before) {
 			t.Error("not renewed after the clocks went apart")
 		}
@@ -212,7 +213,7 @@ func TestKeepAfterSleep(t *testing.T) {
 		slept.Store(int64(-6 * time.Minute)) // set back counts too
 		at := time.Now()
 		wantCode(t, "lost while asleep", <-done, onto.LeaseExpired)
-		if took := time.Since(at); took > 2*keepPace {
+		if took := time.Since(at); took > 2*lease.KeepPace {
 			t.Errorf("noticed after %s, want at once", took)
 		}
 	})

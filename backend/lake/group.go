@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/groupcommit"
+	"github.com/ontologia/onto/internal/lease"
 )
 
 // member is one caller that wants to write a draft or a registration. Callers share
@@ -165,10 +166,9 @@ func (b *Backend) prepare(ctx context.Context, m *member) {
 	_, _ = b.groundOn(ctx, s, []*member{m})
 }
 
-// keepsOut reports whether the member has the write lease, so that nobody else can
-// commit.
+// keepsOut reports whether the member has the write lease.
 func (m *member) keepsOut() bool {
-	return m.kept != nil || m.draft != nil && m.draft.Lease != nil && m.draft.Lease.Name == onto.WriteLease
+	return m.kept != nil || m.draft != nil && lease.KeepsOut(m.draft.Lease)
 }
 
 // errPanicked is the verdict of a member whose Admit has panicked.
@@ -314,8 +314,8 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 	return m.verdict(b.submitFree(ctx, m, b.submit))
 }
 
-// submitFree lets a caller write with a function such as submit, and again for as
-// long as somebody else holds the write lease and there is time.
+// submitFree lets a caller write with a function such as submit, and again whenever
+// another holder of the write lease has released it, while there is time.
 func (b *Backend) submitFree(ctx context.Context, m *member, submit func(context.Context, *member) error) error {
 	end := time.Now().Add(b.opts.LockTimeout)
 	for {

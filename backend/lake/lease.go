@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/lease"
 )
 
 // Acquire implements [backend.Leaser].
@@ -70,31 +71,29 @@ func (l *log) acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease,
 			return onto.Lease{}, err
 		}
 		if !l.free(h) {
-			if more, late := look.again(ctx); late != nil {
+			if late := look.Pause(ctx, func() error { return lease.Contention(h.lease) }); late != nil {
 				return onto.Lease{}, late
-			} else if !more {
-				return onto.Lease{}, contention(h.lease)
 			}
 			continue
 		}
-		lease, done, err := l.take(ctx, r, h)
+		taken, done, err := l.take(ctx, r, h)
 		if done || err != nil {
-			return lease, err
+			return taken, err
 		}
 	}
 }
 
-// take takes a lease that is free. It reports false if somebody else was faster.
+// take takes a lease that is free. It reports false if another was faster.
 func (l *log) take(ctx context.Context, r *backend.LeaseRequest, h *holding) (onto.Lease, bool, error) {
 	epoch, err := l.nextEpoch(ctx, r.Name, h)
 	if err != nil {
 		return onto.Lease{}, false, err
 	}
-	lease := onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: epoch, Acquired: l.stamp()}
-	if lease.Expires, err = backend.LeaseEnd(lease.Acquired, r.TTL); err != nil {
+	taken, err := lease.Grant(r, epoch, l.stamp())
+	if err != nil {
 		return onto.Lease{}, false, err
 	}
-	k := l.newLock(&lease, r.TTL)
+	k := l.newLock(&taken, r.TTL)
 	done, err := l.writeLock(ctx, h, k)
 	if err == nil && !done {
 		return onto.Lease{}, false, nil
@@ -106,7 +105,7 @@ func (l *log) take(ctx context.Context, r *backend.LeaseRequest, h *holding) (on
 		l.abandon(ctx, r.Name, k)
 		return onto.Lease{}, false, err
 	}
-	return lease, true, nil
+	return taken, true, nil
 }
 
 // newLock is the lock of a lease.
@@ -123,7 +122,7 @@ func (l *log) stamp() time.Time { return l.set.now().UTC().Truncate(time.Microse
 // nextEpoch is the epoch of the next holder: larger than any before. If the lock
 // was removed, the time makes it so.
 func (l *log) nextEpoch(ctx context.Context, name string, h *holding) (int64, error) {
-	epoch := max(h.epoch, l.locks.of(h.key).epoch)
+	epoch := max(h.epoch, l.locks.Epoch(h.key))
 	if h.epoch == 0 {
 		t, err := l.refresh(ctx)
 		if err != nil {
@@ -220,17 +219,14 @@ func (l *log) freed(k *lock, epoch int64) *lock {
 func (l *log) renew(ctx context.Context, want onto.Lease, ttl time.Duration) (onto.Lease, error) {
 	for {
 		h, err := l.readLock(ctx, want.Name, 0)
+		var renewed onto.Lease
 		if err == nil {
-			err = backend.CheckLease(want, h.lease)
+			renewed, err = lease.Extend(want, h.lease, l.stamp(), ttl)
 		}
 		if err != nil {
 			return onto.Lease{}, err
 		}
-		lease, now := *h.lease, l.stamp()
-		if lease.Expires, err = backend.LeaseEnd(now, ttl); err != nil {
-			return onto.Lease{}, err
-		}
-		done, err := l.writeLock(ctx, h, l.newLock(&lease, ttl))
+		done, err := l.writeLock(ctx, h, l.newLock(&renewed, ttl))
 		if err == nil && !done {
 			continue
 		}
@@ -240,7 +236,7 @@ func (l *log) renew(ctx context.Context, want onto.Lease, ttl time.Duration) (on
 		if err != nil {
 			return onto.Lease{}, err
 		}
-		return lease, nil
+		return renewed, nil
 	}
 }
 
@@ -255,7 +251,7 @@ func (l *log) release(ctx context.Context, want onto.Lease) error {
 		if tried && h.lease == nil && h.epoch == want.Epoch {
 			break // by this call, or by another that had the same lease
 		}
-		if err := backend.CheckLease(want, h.lease); err != nil {
+		if err := lease.Check(want, h.lease); err != nil {
 			return err
 		}
 		done, err := l.writeLock(ctx, h, l.freed(l.newLock(h.lease, h.ttl), want.Epoch))

@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/lease"
 )
 
 // locksFolder has an object for each lease that was ever taken.
@@ -84,57 +85,18 @@ func badLock(key, format string, args ...any) error {
 
 // watch remembers the locks as they were last seen.
 type watch struct {
-	mu   sync.Mutex // guards what follows
-	seen map[string]sighting
+	lease.Watch
+
+	mu   sync.Mutex       // guards free
 	free map[string]int64 // by name: the head after which it was found free
 }
 
-// sighting is a lock that was seen.
-type sighting struct {
-	id    string
-	since time.Time // by the monotonic clock of this process
-	epoch int64     // the largest that was seen
-}
-
-// see notes a lock. It reports false if the lock is older than one that was seen
-// before, or than an epoch that is known from elsewhere.
-func (w *watch) see(h *holding, least int64) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	s, known := w.seen[h.key]
-	if h.epoch != 0 && h.epoch < max(s.epoch, least) {
-		return false
-	}
-	if !known || s.id != h.id() {
-		s.id, s.since = h.id(), time.Now()
-	}
-	s.epoch = max(s.epoch, h.epoch)
-	if w.seen == nil {
-		w.seen = map[string]sighting{}
-	}
-	w.seen[h.key] = s
-	return true
-}
-
-// of returns how a lock was last seen.
-func (w *watch) of(key string) sighting {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.seen[key]
-}
-
-// expired reports whether a lease has run out: its time is over by the clock, or
-// it was watched for as long as it lasts and was not renewed. The second holds
-// also if the holder's clock is ahead.
+// expired reports whether a lease has run out.
 func (l *log) expired(h *holding) bool {
-	if h.lease.Expired(l.set.now()) {
-		return true
-	}
-	s := l.locks.of(h.key)
-	return h.ttl > 0 && s.id == h.id() && time.Since(s.since) >= h.ttl
+	return l.locks.Expired(h.key, h.id(), h.lease, h.ttl, l.set.now())
 }
 
-// free reports whether anybody may take the lease.
+// free reports whether the lease may be taken.
 func (l *log) free(h *holding) bool { return h.lease == nil || l.expired(h) }
 
 // readLock reads the lock of a lease, which is free if there is none. A lock with
@@ -149,7 +111,7 @@ func (l *log) readLock(ctx context.Context, name string, least int64) (*holding,
 		if err != nil && looks.stays(err.Error(), err) {
 			return nil, err
 		}
-		if err == nil && !l.locks.see(h, least) && !l.planted(oldLock) {
+		if err == nil && !l.locks.See(h.key, h.id(), h.epoch, least) && !l.planted(oldLock) {
 			err = badLock(h.key, "it is older than the lease that was there before")
 		}
 		if err == nil || definite(err) {
@@ -192,7 +154,7 @@ func (l *log) writeLock(ctx context.Context, old *holding, k *lock) (bool, error
 		made, err := l.writeLockOnce(ctx, old.key, body, tag)
 		switch {
 		case err == nil:
-			l.locks.see(&holding{key: old.key, epoch: k.Epoch, attempt: k.Attempt, tag: made}, 0)
+			l.locks.See(old.key, cmp.Or(k.Attempt, string(made)), k.Epoch, 0)
 			return true, nil
 		case errors.Is(err, bucket.ErrUnsynced): // reading would show what a power failure may undo
 			return false, onto.Errorf(onto.OutcomeUnknown, "%s is not known to survive a power failure: %w", old.key, err)

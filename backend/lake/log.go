@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/backoff"
 )
 
 // settings are what the protocol takes from outside.
@@ -307,27 +308,22 @@ func definite(err error) bool {
 
 // waiter paces attempts until the patience is over.
 type waiter struct {
-	l     *log
-	until time.Time
-	tries int
+	backoff.Backoff
+	until    time.Time
+	patience time.Duration
 }
 
-func (l *log) waiter() waiter { return waiter{l: l, until: time.Now().Add(l.set.patience)} }
+func (l *log) waiter() waiter {
+	pauses := backoff.Backoff{First: 20 * time.Millisecond, Longest: 1280 * time.Millisecond, Jitter: l.set.jitter}
+	return waiter{pauses, time.Now().Add(l.set.patience), l.set.patience}
+}
 
-// pause waits a moment, longer each time. It fails when time is over.
+// pause waits a moment, longer each time. It fails when time is over; the last pause
+// may go beyond that.
 func (w *waiter) pause(ctx context.Context) error {
 	if !time.Now().Before(w.until) {
-		return onto.Errorf(onto.Unavailable, "the storage did not answer as it should for %v", w.l.set.patience).
+		return onto.Errorf(onto.Unavailable, "the storage did not answer as it should for %v", w.patience).
 			WithHint("check the storage and try again")
 	}
-	w.tries++
-	longest := int64(10*time.Millisecond) << min(w.tries, 7)
-	timer := time.NewTimer(time.Duration(longest/2 + w.l.set.jitter(longest/2)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return w.Pause(ctx, nil)
 }

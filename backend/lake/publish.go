@@ -103,7 +103,7 @@ func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
 		case became == overrun:
 			doubt = p
 		}
-		wait.tries = min(wait.tries, turnAfter) // turns do the rest
+		wait.Tries = min(wait.Tries, turnAfter) // turns do the rest
 		if late := wait.pause(ctx); late != nil {
 			late = onto.Errorf(onto.LockContention, "others were faster %d times: %w", turn.lost+1, late).
 				WithHint("try again, or let fewer programs write")

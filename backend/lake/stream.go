@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/lease"
 )
 
 // DefaultStreamBytes is how much of a stream is held in memory.
@@ -262,37 +263,37 @@ func (s *stream) forget() {
 	}
 }
 
-// keepOut takes the write lease and renews it until it is released.
-func (b *Backend) keepOut(ctx context.Context) (lease onto.Lease, release func(), err error) {
-	lease, err = b.log.acquire(ctx, &backend.LeaseRequest{
+// keepOut takes the write lease and renews it until it is released. If it is lost, so
+// is the commit.
+func (b *Backend) keepOut(ctx context.Context) (kept onto.Lease, release func(), err error) {
+	held, err := lease.Take(ctx, ownLeases{b.log}, &backend.LeaseRequest{
 		Name: onto.WriteLease, Owner: "a long commit of " + b.opts.Runtime, TTL: keepOutTime, Wait: b.opts.LockTimeout,
 	})
 	if err != nil {
-		return lease, nil, err
+		return kept, nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		again := time.NewTicker(keepOutTime / 4)
-		defer again.Stop()
-		for {
-			select {
-			case <-again.C:
-				_, _ = b.log.renew(ctx, lease, keepOutTime) // if it is lost, so is the commit
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return lease, func() {
-		cancel()
-		<-ended
+	stop := held.Keeping(ctx, func() {})
+	return held.Current(), func() {
+		_ = stop()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.opts.Patience)
 		defer cancel()
-		_ = b.log.release(ctx, lease) // if it fails, the lease runs out
+		_ = held.Release(ctx) // if it fails, the lease runs out
 	}, nil
 }
+
+// ownLeases are leases of the lake itself. Unlike those of callers they can be released
+// while it closes.
+type ownLeases struct{ *log }
+
+func (o ownLeases) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
+	return o.acquire(ctx, r)
+}
+
+func (o ownLeases) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (onto.Lease, error) {
+	return o.renew(ctx, l, ttl)
+}
+
+func (o ownLeases) Release(ctx context.Context, l onto.Lease) error { return o.release(ctx, l) }
 
 // keepOutTime is how long others wait if the program is killed that keeps them out.
 const keepOutTime = time.Minute

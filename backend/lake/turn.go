@@ -30,15 +30,14 @@ func (l *log) newTurn() *turn { return &turn{l: l, left: l.set.patience / 4} }
 // holdBack waits until whoever has the turn has published, for a while. It returns
 // the tip to go on from. That something fails is no reason not to go on.
 func (c *turn) holdBack(ctx context.Context, t *tip) *tip {
+	late := func() error { return context.DeadlineExceeded }
 	began := time.Now()
 	for t.head.Turn > 0 && t.head.Attempt != c.mine && ctx.Err() == nil {
 		look := c.l.looker(min(c.left, time.Duration(t.head.Turn)*time.Millisecond))
 		now := t
-		for more := true; more && now.head.Attempt == t.head.Attempt; {
-			if more, _ = look.again(ctx); more {
-				if newer, err := c.l.refresh(ctx); err == nil {
-					now = newer
-				}
+		for now.head.Attempt == t.head.Attempt && look.Pause(ctx, late) == nil {
+			if newer, err := c.l.refresh(ctx); err == nil {
+				now = newer
 			}
 		}
 		c.left -= time.Since(began)

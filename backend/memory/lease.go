@@ -90,10 +90,14 @@ func (s *Store) checkLease(want *onto.Lease) error {
 		return nil
 	}
 	held, ok := s.leases.held[want.Name]
-	if !ok {
-		return backend.CheckLease(*want, nil)
+	switch {
+	case !ok:
+		return onto.Errorf(onto.LeaseExpired, "the %s was released or broken", want).WithHint("take it again, and look at what has changed")
+	case held.Owner != want.Owner || held.Epoch != want.Epoch:
+		return onto.Errorf(onto.LeaseExpired, "the %s ran out, and %s has taken it", want, held.Owner).
+			WithHint("take it again when it is free, and look at what has changed")
 	}
-	return backend.CheckLease(*want, &held)
+	return nil
 }
 
 // Acquire implements [backend.Leaser].

@@ -282,7 +282,7 @@ func (t *transfer) lock(ctx context.Context, until time.Time) error {
 // hold a lock, the backup API says neither so nor that it failed: no page is
 // known, or no fewer remain.
 func (t *transfer) step(ctx context.Context, until time.Time, pages int) (bool, error) {
-	wait := waiter{until: until}
+	wait := waitUntil(until)
 	for {
 		if err := ctx.Err(); err != nil {
 			return false, err
@@ -292,7 +292,7 @@ func (t *transfer) step(ctx context.Context, until time.Time, pages int) (bool, 
 		if done || err != nil || t.backup.PageCount() > 0 && t.backup.Remaining() != before {
 			return done, stepError(err)
 		}
-		err = wait.pause(ctx, func() error {
+		err = wait.Pause(ctx, func() error {
 			return onto.Errorf(onto.LockContention, "another program holds a lock of the file").
 				WithHint("close the other programs and try again")
 		})

@@ -7,6 +7,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/lease"
 )
 
 // A lease is a row of locks, the original program's table, and an epoch in
@@ -17,10 +18,6 @@ import (
 
 var _ backend.Leaser = (*Backend)(nil)
 
-// carriesWriteLease reports whether the lease of a draft is the one that keeps
-// everybody else from committing.
-func carriesWriteLease(l *onto.Lease) bool { return l != nil && l.Name == onto.WriteLease }
-
 // checkLease fails if a draft's lease, which may be nil, is not held.
 func checkLease(c *conn, l *onto.Lease) error {
 	if l == nil {
@@ -30,7 +27,7 @@ func checkLease(c *conn, l *onto.Lease) error {
 	if err != nil {
 		return err
 	}
-	return backend.CheckLease(*l, held)
+	return lease.Check(*l, held)
 }
 
 const (
@@ -75,22 +72,22 @@ func (b *Backend) changeLeases(ctx context.Context, until time.Time, f func(w *c
 
 // Acquire takes a lease that is free or has run out.
 func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
-	wait := waiter{until: time.Now().Add(r.Wait)}
+	wait := waitUntil(time.Now().Add(r.Wait))
 	until := b.deadline() // for the write lock, which a request that does not wait needs too
-	if until.Before(wait.until) {
-		until = wait.until
+	if until.Before(wait.Until) {
+		until = wait.Until
 	}
 	for {
-		var lease onto.Lease
+		var taken onto.Lease
 		var holder *onto.Lease
 		err := b.changeLeases(ctx, until, func(w *conn) (err error) {
-			lease, holder, err = b.acquire(w, r)
+			taken, holder, err = b.acquire(w, r)
 			return err
 		})
 		if err != nil || holder == nil {
-			return lease, err
+			return taken, err
 		}
-		err = wait.pause(ctx, func() error { return heldError(b.path, r.Name, holder.Owner, holder.Expires) })
+		err = wait.Pause(ctx, func() error { return heldError(b.path, r.Name, holder.Owner, holder.Expires) })
 		if err != nil {
 			return onto.Lease{}, err
 		}
@@ -98,7 +95,7 @@ func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Le
 }
 
 // acquire takes the lease, or returns its holder.
-func (b *Backend) acquire(w *conn, r *backend.LeaseRequest) (lease onto.Lease, holder *onto.Lease, err error) {
+func (b *Backend) acquire(w *conn, r *backend.LeaseRequest) (taken onto.Lease, holder *onto.Lease, err error) {
 	held, err := readLease(w, r.Name)
 	if err != nil {
 		return onto.Lease{}, nil, err
@@ -107,16 +104,16 @@ func (b *Backend) acquire(w *conn, r *backend.LeaseRequest) (lease onto.Lease, h
 	if held != nil && !held.Expired(now) {
 		return onto.Lease{}, held, nil
 	}
-	lease = onto.Lease{Name: r.Name, Owner: r.Owner, Acquired: now}
-	if lease.Expires, err = backend.LeaseEnd(now, r.TTL); err != nil {
-		return onto.Lease{}, nil, err
+	epoch, err := nextEpoch(w, r.Name)
+	if err == nil {
+		taken, err = lease.Grant(r, epoch, now)
 	}
-	if lease.Epoch, err = nextEpoch(w, r.Name); err != nil {
+	if err != nil {
 		return onto.Lease{}, nil, err
 	}
 	err = w.exec(`INSERT OR REPLACE INTO locks (lock_name, owner_id, acquired_at, expires_at) VALUES (?, ?, ?, ?)`,
-		lease.Name, lease.Owner, codec.FormatTime(lease.Acquired), codec.FormatTime(lease.Expires))
-	return lease, nil, err
+		taken.Name, taken.Owner, codec.FormatTime(taken.Acquired), codec.FormatTime(taken.Expires))
+	return taken, nil, err
 }
 
 // Renew lets a lease end ttl from now.
@@ -125,13 +122,9 @@ func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (o
 	err := b.changeLeases(ctx, b.deadline(), func(w *conn) error {
 		held, err := readLease(w, l.Name)
 		if err == nil {
-			err = backend.CheckLease(l, held)
+			renewed, err = lease.Extend(l, held, b.now(), ttl)
 		}
 		if err != nil {
-			return err
-		}
-		renewed = *held
-		if renewed.Expires, err = backend.LeaseEnd(b.now(), ttl); err != nil {
 			return err
 		}
 		return w.exec(`UPDATE locks SET expires_at = ? WHERE lock_name = ?`, codec.FormatTime(renewed.Expires), l.Name)

@@ -3,11 +3,12 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/backoff"
 	"github.com/ontologia/onto/internal/flock"
+	"github.com/ontologia/onto/internal/lease"
 )
 
 // Writers of several processes exclude each other by SQLite's lock, which knows no
@@ -26,19 +27,19 @@ const lineSuffix = "-queue"
 
 // lockWait is how one write waits for SQLite's lock and for the write lease.
 type lockWait struct {
-	waiter
+	backoff.Backoff
 	b     *Backend
-	line  *flock.Line  // nil if the write does not stand in line
-	place *flock.Place // nil while it does not
-	tries int          // of the first in the line
-	first time.Time    // when it was first and refused
+	line  *flock.Line     // nil if the write does not stand in line
+	place *flock.Place    // nil while it does not
+	ahead backoff.Backoff // of the first in the line
+	first time.Time       // when it was first and refused
 }
 
 // waitForLock begins the wait of a write, which may carry a lease. A write that does
 // not wait has a deadline that is over.
 func (b *Backend) waitForLock(until time.Time, l *onto.Lease) *lockWait {
-	w := &lockWait{waiter: waiter{until: until}, b: b}
-	if carriesWriteLease(l) || !time.Now().Before(until) || b.inode == nil {
+	w := &lockWait{Backoff: waitUntil(until), b: b}
+	if lease.KeepsOut(l) || !time.Now().Before(until) || b.inode == nil {
 		return w
 	}
 	w.line = &flock.Line{Path: b.file + lineSuffix, Mode: b.inode.Mode().Perm()}
@@ -50,7 +51,7 @@ func (b *Backend) waitForLock(until time.Time, l *onto.Lease) *lockWait {
 
 // join joins the line. Where there can be none, writers try at random times.
 func (w *lockWait) join() {
-	place, err := w.line.Join(w.until, w.b.opts.LockTimeout)
+	place, err := w.line.Join(w.Until, w.b.opts.LockTimeout)
 	if err != nil {
 		w.line = nil
 		return
@@ -61,7 +62,7 @@ func (w *lockWait) join() {
 // turn waits until it is the writer's turn to ask for the lock, and takes the
 // connection.
 func (w *lockWait) turn(ctx context.Context) error {
-	until := w.until
+	until := w.Until
 	if w.place != nil {
 		if err := w.place.Wait(ctx); err != nil {
 			return w.late(err)
@@ -90,7 +91,7 @@ func (w *lockWait) refused(ctx context.Context, late func() error) error {
 		}
 	}
 	if w.place == nil {
-		return w.pause(ctx, late)
+		return w.Pause(ctx, late)
 	}
 	if err := w.place.Late(); err != nil {
 		return w.late(err)
@@ -108,17 +109,11 @@ func (w *lockWait) pauseFirst(ctx context.Context) error {
 	case time.Since(w.first) > insistAfter && !w.line.Strict():
 		w.place.Insist()
 	}
-	longest := min(100*time.Microsecond<<min(w.tries, 3), time.Millisecond)
-	if w.tries++; w.tries > often {
-		longest = 5 * time.Millisecond
+	w.ahead.First, w.ahead.Longest = 100*time.Microsecond, 800*time.Microsecond
+	if w.ahead.Tries >= often {
+		w.ahead.Longest = 5 * time.Millisecond
 	}
-	timer := time.NewTimer(longest/2 + rand.N(longest/2))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
+	return w.ahead.Pause(ctx, nil) // the place in the line has the deadline
 }
 
 // served ends the wait with the lock. The next in the line may ask for it.

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/groupcommit"
+	"github.com/ontologia/onto/internal/lease"
 )
 
 // member is one caller of Append. Callers share transactions, and so one fsync.
@@ -33,7 +34,7 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 	}
 	m := &member{draft: d, until: b.deadline()}
 	var err error
-	if carriesWriteLease(d.Lease) {
+	if lease.KeepsOut(d.Lease) {
 		err = b.appendAlone(ctx, m)
 	} else {
 		err = b.queue.Do(ctx, m, groupcommit.Size{Writes: len(d.Writes)})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/lease"
 )
 
 // StoreMoment is a store and how far it goes.
@@ -186,9 +187,8 @@ type restore struct {
 	opts     RestoreOptions
 	plan     RestorePlan
 
-	b        *Backend // the store that is replaced
-	lease    onto.Lease
-	renewed  time.Time // when the lease was last known to be held
+	b        *Backend    // the store that is replaced
+	held     *lease.Held // keeps others from writing to it; nil when it need not be renewed
 	replaced bool
 }
 
@@ -208,12 +208,10 @@ func (r *restore) told(done, total int64) error {
 	if r.opts.Progress != nil {
 		r.opts.Progress(done, total)
 	}
-	if r.b == nil || time.Since(r.renewed) < r.opts.LeaseTTL/3 {
+	if r.held == nil || !r.held.Due() {
 		return nil
 	}
-	_, err := r.b.Renew(context.Background(), r.lease, r.opts.LeaseTTL)
-	r.renewed = time.Now()
-	return err
+	return r.held.Renew(context.Background())
 }
 
 // replace keeps a copy of the present store and puts the backup in its place. It
@@ -224,14 +222,14 @@ func (r *restore) replace(ctx context.Context) (kept string, err error) {
 		return "", err
 	}
 	defer b.Close() // the outcome is settled by then, or it stays unknown
-	lease, err := b.Acquire(ctx, &backend.LeaseRequest{Name: onto.WriteLease, Owner: r.opts.Owner, TTL: r.opts.LeaseTTL, Wait: b.opts.LockTimeout})
+	held, err := lease.Take(ctx, b, &backend.LeaseRequest{Name: onto.WriteLease, Owner: r.opts.Owner, TTL: r.opts.LeaseTTL, Wait: b.opts.LockTimeout})
 	if err != nil {
 		return "", err
 	}
-	r.b, r.lease, r.renewed = b, lease, time.Now()
+	r.b, r.held = b, held
 	defer func() {
 		if err != nil { // otherwise it went with what was there
-			_ = b.Release(context.WithoutCancel(ctx), lease)
+			_ = held.Release(context.WithoutCancel(ctx))
 		}
 	}()
 	st, err := r.prepare(ctx)
@@ -361,7 +359,7 @@ func (r *restore) overwrite(ctx context.Context, src *conn) error {
 		t.backup.Close()
 		return err
 	}
-	r.b = nil // from here on the lock keeps others out, and the lease cannot be renewed
+	r.held = nil // from here on the lock keeps others out, and the lease cannot be renewed
 	err = t.run(ctx, until, r.told)
 	r.replaced = t.committed
 	if t.unsure(err) {
@@ -374,7 +372,8 @@ func (r *restore) overwrite(ctx context.Context, src *conn) error {
 // outdo makes the epochs of the copy, and the number by which others notice that
 // what they know is outdated, larger than those of the present store.
 func (r *restore) outdo(now *reading, src *conn) error {
-	if err := checkLease(now.conn, &r.lease); err != nil {
+	held := r.held.Current()
+	if err := checkLease(now.conn, &held); err != nil {
 		return err
 	}
 	if now.head != r.plan.Present.Head.ID {

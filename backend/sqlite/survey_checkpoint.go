@@ -5,6 +5,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/audit"
+	"github.com/ontologia/onto/internal/backoff"
 )
 
 // Checkpointed is what a checkpoint did.
@@ -36,7 +37,7 @@ func (b *Backend) Checkpoint(ctx context.Context) (Checkpointed, error) {
 	}
 	busy := false
 	if err == nil {
-		busy, err = b.emptyWAL(ctx, waiter{until: until})
+		busy, err = b.emptyWAL(ctx, waitUntil(until))
 	}
 	if err == nil {
 		done.After, err = b.fileSize("-wal")
@@ -48,9 +49,8 @@ func (b *Backend) Checkpoint(ctx context.Context) (Checkpointed, error) {
 	return done, wrap(b.path, err)
 }
 
-// emptyWAL reports whether others kept it from doing so until the waiter gave
-// up.
-func (b *Backend) emptyWAL(ctx context.Context, wait waiter) (busy bool, err error) {
+// emptyWAL reports whether others kept it from doing so until the wait was over.
+func (b *Backend) emptyWAL(ctx context.Context, wait backoff.Backoff) (busy bool, err error) {
 	for {
 		row, ok, err := b.writer.queryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 		if err != nil && !isBusy(err) {
@@ -59,7 +59,7 @@ func (b *Backend) emptyWAL(ctx context.Context, wait waiter) (busy bool, err err
 		if err == nil && (!ok || row.int(0) == 0) {
 			return false, nil
 		}
-		err = wait.pause(ctx, b.busyError)
+		err = wait.Pause(ctx, b.busyError)
 		if onto.CodeOf(err) == onto.LockContention {
 			return true, nil
 		}

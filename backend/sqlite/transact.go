@@ -3,12 +3,13 @@ package sqlite
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/backoff"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/lease"
 )
 
 // deadline is when a write that starts now stops waiting for others. Local
@@ -48,7 +49,7 @@ func contention(path, holder string) error {
 
 const contentionHint = "wait for the other writer and try again, or raise the lock timeout"
 
-// heldError is for a lease that somebody else has.
+// heldError is for a lease that another holds.
 func heldError(path, name, owner string, until time.Time) error {
 	return onto.Errorf(onto.LockContention, "%s: the lease %s is held by %s until %s", path, name, owner, codec.FormatTime(until)).
 		WithHint("wait for that and try again, or look at it with: onto lock show")
@@ -56,13 +57,13 @@ func heldError(path, name, owner string, until time.Time) error {
 
 // retryBusy repeats f while another process has the lock.
 func (b *Backend) retryBusy(ctx context.Context, f func() error) error {
-	wait := waiter{until: b.deadline()}
+	wait := waitUntil(b.deadline())
 	for {
 		err := f()
 		if !isBusy(err) {
 			return err
 		}
-		if err := wait.pause(ctx, b.busyError); err != nil {
+		if err := wait.Pause(ctx, b.busyError); err != nil {
 			return err
 		}
 	}
@@ -71,31 +72,10 @@ func (b *Backend) retryBusy(ctx context.Context, f func() error) error {
 // busyError is for a wait for another process that took too long.
 func (b *Backend) busyError() error { return contention(b.path, "another process") }
 
-// waiter paces the attempts to get a lock. Short random pauses let processes
+// waitUntil paces the attempts to get a lock. Short random pauses let processes
 // that compete take turns; SQLite's own handler lets some of them starve.
-type waiter struct {
-	until time.Time
-	tries int
-}
-
-// pause waits a moment before the next attempt. After the deadline it fails
-// with what late returns.
-func (w *waiter) pause(ctx context.Context, late func() error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if !time.Now().Before(w.until) {
-		return late()
-	}
-	w.tries++
-	longest := min(100*time.Microsecond<<min(w.tries, 6), 5*time.Millisecond)
-	timer := time.NewTimer(longest/2 + rand.N(longest/2))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
+func waitUntil(until time.Time) backoff.Backoff {
+	return backoff.Backoff{First: 200 * time.Microsecond, Longest: 5 * time.Millisecond, Until: until}
 }
 
 // take takes the writer and starts a write transaction. Until the deadline it
@@ -112,7 +92,7 @@ func (b *Backend) take(ctx context.Context, until time.Time, l *onto.Lease) (sta
 			return state{}, b.namedHolder(err, held)
 		}
 		s, err := b.begin(ctx)
-		if err == nil && (s.heldUntil.IsZero() || carriesWriteLease(l)) {
+		if err == nil && (s.heldUntil.IsZero() || lease.KeepsOut(l)) {
 			wait.served()
 			return s, nil
 		}
@@ -131,7 +111,7 @@ func (b *Backend) take(ctx context.Context, until time.Time, l *onto.Lease) (sta
 }
 
 // namedHolder is the error for a wait that others, who were in the way for a
-// moment each, have made too long: if somebody holds the lease, it names him.
+// moment each, have made too long: if the lease is held, it names the holder.
 func (b *Backend) namedHolder(err error, held func() error) error {
 	if onto.CodeOf(err) != onto.LockContention {
 		return err

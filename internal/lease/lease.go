@@ -1,0 +1,59 @@
+// Package lease has the rules of leases: which lease is held and by whom, when one may
+// be taken over, and how a holder keeps its own. Backends add where leases are stored.
+package lease
+
+import (
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// KeepsOut reports whether a lease, which may be nil, is the one that keeps all but its
+// holder from committing.
+func KeepsOut(l *onto.Lease) bool { return l != nil && l.Name == onto.WriteLease }
+
+// Check fails with LeaseExpired if a lease is not held, given what is stored of its
+// name: nil if it is free. The epoch decides and the expiry does not: a lease that ran
+// out is its holder's until another takes it. The owner counts too, since some programs
+// take leases and know no epochs.
+func Check(want onto.Lease, stored *onto.Lease) error {
+	switch {
+	case stored == nil:
+		return onto.Errorf(onto.LeaseExpired, "the %s was released or broken", want).WithHint("take it again, and look at what has changed")
+	case stored.Owner != want.Owner || stored.Epoch != want.Epoch:
+		return onto.Errorf(onto.LeaseExpired, "the %s ran out, and %s has taken it", want, stored.Owner).
+			WithHint("take it again when it is free, and look at what has changed")
+	}
+	return nil
+}
+
+// Grant is the lease that a request gets.
+func Grant(r *backend.LeaseRequest, epoch int64, now time.Time) (onto.Lease, error) {
+	end, err := backend.LeaseEnd(now, r.TTL)
+	if err != nil {
+		return onto.Lease{}, err
+	}
+	return onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: epoch, Acquired: now, Expires: end}, nil
+}
+
+// Extend is a lease that is held, as it is stored once it is renewed.
+func Extend(want onto.Lease, stored *onto.Lease, now time.Time, ttl time.Duration) (onto.Lease, error) {
+	if err := Check(want, stored); err != nil {
+		return onto.Lease{}, err
+	}
+	end, err := backend.LeaseEnd(now, ttl)
+	if err != nil {
+		return onto.Lease{}, err
+	}
+	extended := *stored
+	extended.Expires = end
+	return extended, nil
+}
+
+// Contention is the error for a lease that another holds.
+func Contention(held *onto.Lease) error {
+	return onto.Errorf(onto.LockContention, "%s holds the lease %s until %s", held.Owner, held.Name, codec.FormatTime(held.Expires)).
+		WithHint("try again later, or see who holds it with: onto lock show")
+}
