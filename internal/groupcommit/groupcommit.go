@@ -175,6 +175,9 @@ func (q *Queue[T]) end(leader *Member, aborted bool) {
 			m.wake <- false
 		}
 	}
+	if len(q.group) > 1 {
+		runtime.Gosched() // they may want to join again before the next group is taken
+	}
 	clear(q.group)
 	q.group = q.group[:0]
 }
