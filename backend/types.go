@@ -1,11 +1,12 @@
 package backend
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ontologia/onto"
 )
@@ -23,11 +24,11 @@ func newStoredTypes(newest []onto.SchemaVersion) storedTypes {
 
 // get returns the stored schema of a given type.
 func (t storedTypes) get(s onto.Schema) (onto.Schema, bool) {
-	stored, ok := t[onto.TypeName{Kind: s.Kind, Name: s.Name}]
+	stored, ok := t[s.TypeName()]
 	return stored, ok
 }
 
-func (t storedTypes) put(s onto.Schema) { t[onto.TypeName{Kind: s.Kind, Name: s.Name}] = s }
+func (t storedTypes) put(s onto.Schema) { t[s.TypeName()] = s }
 
 // kindOf returns the kind of the type that has the name.
 func (t storedTypes) kindOf(name string) (onto.Kind, bool) {
@@ -54,21 +55,15 @@ func Missing(newest []onto.SchemaVersion, given []onto.Schema) ([]onto.Schema, e
 			continue
 		}
 		if kind, taken := stored.kindOf(g.Name); taken {
-			return nil, onto.Errorf(onto.Conflict, "the name %s is taken by a type of kind %s", g.Name, kind)
+			return nil, NameTaken(g.Name, kind)
 		}
 		stored.put(g) // so that it is not registered twice
 		missing = append(missing, g)
 	}
-	if diffs == nil {
-		return missing, nil
+	if diffs != nil {
+		return nil, TypesDiffer(diffs)
 	}
-	lines := make([]string, len(diffs))
-	for i, d := range diffs {
-		lines[i] = d.String()
-	}
-	err := onto.Errorf(onto.SchemaOutdated, "the stored types differ: %s", strings.Join(lines, "; "))
-	err.Differences = diffs
-	return nil, err.WithHint("see what a migration would do: onto migrate --schema FILE, or store.PlanMigration")
+	return missing, nil
 }
 
 // Retuned returns which of the given schemas are stored with other index and
@@ -106,14 +101,38 @@ func Last(all []onto.SchemaVersion) []onto.SchemaVersion {
 	return last
 }
 
-// NextVersion is the number of the next version of a type.
-func NextVersion(all []onto.SchemaVersion, kind onto.Kind, name string) int {
-	for _, v := range Last(all) {
-		if v.Schema.Kind == kind && v.Schema.Name == name {
-			return v.Version + 1
+// LastOf returns where the last version of a type is, or -1.
+func LastOf(all []onto.SchemaVersion, t onto.TypeName) int {
+	last := -1
+	for i := range all {
+		if all[i].Schema.Kind == t.Kind && all[i].Schema.Name == t.Name {
+			last = i
 		}
 	}
+	return last
+}
+
+// NextVersion is the number of the next version of a type.
+func NextVersion(all []onto.SchemaVersion, t onto.TypeName) int {
+	if i := LastOf(all, t); i >= 0 {
+		return all[i].Version + 1
+	}
 	return 1
+}
+
+// NewVersionOf is a version of a type that shares nothing with the schema. Who
+// adds it, when and why is not said yet.
+func NewVersionOf(s onto.Schema, version int) onto.SchemaVersion {
+	return onto.SchemaVersion{Schema: copySchema(s), Version: version, JSON: s.JSON(), Hash: s.Hash()}
+}
+
+// AsStored returns the schema of a version that is not the newest any more: the
+// flags that it was given later are not its own.
+func AsStored(v onto.SchemaVersion) onto.Schema {
+	if s, err := onto.ParseSchema(v.JSON); err == nil {
+		return s
+	}
+	return v.Schema
 }
 
 // TypesHash stands for all the types that are stored, whatever their flags.
@@ -132,35 +151,39 @@ func TypesHash(all []onto.SchemaVersion) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// CheckEvolution fails if an evolution does not go with the types that are
-// stored.
-func CheckEvolution(all []onto.SchemaVersion, e *Evolution) error {
-	if TypesHash(all) != e.Base {
-		return onto.Errorf(onto.MigrationToken, "the stored types have changed since this was planned").
-			WithHint("plan it again")
+// CompareSchemas is the order of what Schemas returns.
+func CompareSchemas(a, b onto.SchemaVersion) int {
+	return cmp.Or(
+		cmp.Compare(a.Schema.Kind, b.Schema.Kind),
+		cmp.Compare(a.Schema.Name, b.Schema.Name),
+		cmp.Compare(a.Version, b.Version),
+	)
+}
+
+// CopySchemas returns copies that share nothing with the list.
+func CopySchemas(list []onto.SchemaVersion) []onto.SchemaVersion {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Schema = copySchema(list[i].Schema)
+		list[i].JSON = bytes.Clone(list[i].JSON)
+		list[i].Upgrader, list[i].End = copied(list[i].Upgrader), copied(list[i].End)
 	}
-	newest := newStoredTypes(Newest(all))
-	for _, t := range e.End {
-		if _, ok := newest[t.TypeName()]; !ok && !(t.Purge && NextVersion(all, t.Kind, t.Type) > 1) {
-			return onto.Errorf(onto.NotFound, "%s %s does not exist, so it cannot end", t.Kind, t.Type)
-		}
-		delete(newest, t.TypeName())
+	return list
+}
+
+func copySchema(s onto.Schema) onto.Schema {
+	s.Fields = slices.Clone(s.Fields)
+	for i := range s.Fields {
+		s.Fields[i].Default = bytes.Clone(s.Fields[i].Default)
 	}
-	for i, a := range e.Add {
-		if slices.ContainsFunc(e.Add[:i], func(o NewVersion) bool { return o.Schema.Name == a.Schema.Name }) {
-			return onto.Errorf(onto.Invalid, "type %s is given twice", a.Schema.Name)
-		}
-		if kind, taken := newest.kindOf(a.Schema.Name); taken && kind != a.Schema.Kind {
-			return onto.Errorf(onto.Conflict, "the name %s is taken by a type of kind %s", a.Schema.Name, kind)
-		}
+	return s
+}
+
+// copied returns a copy of what is pointed to.
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
 	}
-	for _, l := range e.Learn {
-		i := slices.IndexFunc(all, func(v onto.SchemaVersion) bool {
-			return v.Schema.TypeName() == l.TypeName() && v.Version == l.Version
-		})
-		if i < 0 || all[i].Upgrader != nil && !all[i].Upgrader.Func {
-			return onto.Errorf(onto.Conflict, "version %d of %s does not exist or has an upgrader already", l.Version, l.Type)
-		}
-	}
-	return nil
+	c := *p
+	return &c
 }

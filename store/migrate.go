@@ -145,7 +145,7 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 	}
 	t.source = p.s.types[old]
 	if t.source == nil {
-		t.To = backend.NextVersion(p.stored, g.Kind, g.Name)
+		t.To = backend.NextVersion(p.stored, g.TypeName())
 		t.Difference = onto.Compare(onto.Schema{Kind: g.Kind, Name: g.Name, Key: g.Key, Left: g.Left, Right: g.Right, InstanceKey: g.InstanceKey}, *g)
 		t.changed = g
 		return t, nil
@@ -162,7 +162,7 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 		t.To = t.From
 		return t, nil
 	}
-	t.To, t.changed = backend.NextVersion(p.stored, g.Kind, g.Name), g
+	t.To, t.changed = backend.NextVersion(p.stored, g.TypeName()), g
 	if err := p.way(t, given); err != nil {
 		return nil, err
 	}

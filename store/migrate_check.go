@@ -153,7 +153,7 @@ func checkUsed(given upgraders, p *migrationPlan, schemas []onto.Schema) error {
 			return unknownName(onto.Errorf(onto.Invalid, "there is an upgrader for %s, which is not among the given types", name.typ),
 				name.typ, namesOf(schemas), "give the type as well")
 		}
-		known := backend.NextVersion(p.stored, schemas[i].Kind, name.typ)
+		known := backend.NextVersion(p.stored, schemas[i].TypeName())
 		for _, t := range p.Types {
 			if t.Name == name.typ && t.changed != nil {
 				known = t.To + 1

@@ -305,7 +305,7 @@ func evolveWhileWriting(s *story) {
 			if err != nil {
 				return err
 			}
-			version := backend.NextVersion(stored, onto.KindEntity, tPerson) - 1
+			version := backend.NextVersion(stored, onto.TypeName{Kind: onto.KindEntity, Name: tPerson}) - 1
 			if worker > 0 {
 				_, err = b.Append(s.ctx, draft(stamped(put(person(fmt.Sprint(worker)), n), version)))
 			} else {

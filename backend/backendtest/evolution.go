@@ -167,7 +167,7 @@ func (h *history) schemas() []onto.SchemaVersion {
 
 // version implements [present].
 func (h *history) version(id onto.Identity) int {
-	return max(1, backend.NextVersion(h.schemas(), id.Kind, id.Type)-1)
+	return max(1, backend.NextVersion(h.schemas(), id.TypeName())-1)
 }
 
 // current reports whether a write is stamped with the newest version of its type.

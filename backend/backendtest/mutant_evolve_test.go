@@ -288,7 +288,7 @@ func (b restamped) Append(ctx context.Context, d *backend.Draft) (result, error)
 
 // newestOf returns the last version of an identity's type, or 0.
 func newestOf(stored []onto.SchemaVersion, id onto.Identity) int {
-	return backend.NextVersion(stored, id.Kind, id.Type) - 1
+	return backend.NextVersion(stored, id.TypeName()) - 1
 }
 
 type modern struct{ through }

@@ -15,7 +15,7 @@ const endBatch = 4096
 // is allowed and often a mistake. It says nothing where the entities of an endpoint
 // cannot all be read.
 func (c *checker) endpoints(h *history, damaged map[onto.TypeName]bool) error {
-	i := backend.LastOf(c.schemas, h.name.Kind, h.name.Name)
+	i := backend.LastOf(c.schemas, h.name)
 	if i < 0 {
 		return nil // which was reported
 	}

@@ -63,7 +63,7 @@ func (t *types) layout(name onto.TypeName) *parquet.Layout {
 // newest is the newest version of a type, also if it has ended; nil if there is
 // none.
 func (t *types) newest(name onto.TypeName) *onto.SchemaVersion {
-	if i := backend.LastOf(t.all, name.Kind, name.Name); i >= 0 {
+	if i := backend.LastOf(t.all, name); i >= 0 {
 		return &t.all[i]
 	}
 	return nil

@@ -55,7 +55,7 @@ func (c *checker) endpoints() {
 
 // schemaOf returns the newest schema of an identity's type.
 func (l log) schemaOf(id onto.Identity) onto.Schema {
-	if i := backend.LastOf(l.schemas, id.Kind, id.Type); i >= 0 {
+	if i := backend.LastOf(l.schemas, id.TypeName()); i >= 0 {
 		return l.schemas[i].Schema
 	}
 	return onto.Schema{}

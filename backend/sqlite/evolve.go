@@ -79,7 +79,7 @@ func (s *stream) dropDerived() error {
 func (s *stream) writeTypes(all []onto.SchemaVersion, e *backend.Evolution) error {
 	s.ended = map[onto.TypeName]int{}
 	for _, t := range e.End {
-		last := backend.NextVersion(all, t.Kind, t.Type) - 1
+		last := backend.NextVersion(all, t.TypeName()) - 1
 		var before *onto.End
 		for _, v := range all {
 			if v.Schema.TypeName() == t.TypeName() && v.Version == last {

@@ -189,7 +189,7 @@ func (b *Backend) register(w *conn, all []onto.SchemaVersion, head int64, reg *b
 			return err
 		}
 		set := registerIfNew
-		if backend.NextVersion(all, s.Kind, s.Name) > 1 {
+		if backend.NextVersion(all, s.TypeName()) > 1 {
 			set = setRegistry // it had ended
 		}
 		if err := w.exec(set, string(s.Kind), s.Name, string(row.text)); err != nil {

@@ -1,0 +1,105 @@
+package backend
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ontologia/onto"
+)
+
+// The errors below are the port's: every backend refuses with the same code,
+// words and hint. Whether to refuse is decided elsewhere.
+
+// NoCommit is the error for a commit that does not exist.
+func NoCommit(id, head int64) error {
+	return onto.Errorf(onto.NotFound, "commit %d does not exist, the head is %d", id, head).
+		WithHint("list commits with: onto commits")
+}
+
+// NoVersion is the error for an identity that has no version.
+func NoVersion(id onto.Identity) error {
+	return onto.Errorf(onto.NotFound, "%s does not exist", id)
+}
+
+// KeyConflict is the error for an idempotency key that a commit has used for
+// another draft.
+func KeyConflict(key string, commit int64) error {
+	return onto.Errorf(onto.IdempotencyConflict, "idempotency key %q was used for another draft by commit %d", key, commit).
+		WithHint("use a new key for a new draft")
+}
+
+// HeadMismatch is the error for an expected head that is not the head.
+func HeadMismatch(expected, head int64) error {
+	err := onto.Errorf(onto.HeadMismatch, "expected head %d, but the head is %d", expected, head)
+	if expected > head {
+		return err.WithHint("the log ends at %d: is this the right store?", head)
+	}
+	return err.WithHint("look at what changed (onto diff %d %d), then try again with the new head", expected, head)
+}
+
+// VersionMismatch is the error for an identity that is not as expected but at a
+// commit, or 0 if it does not exist.
+func VersionMismatch(e onto.Expectation, at int64) error {
+	return onto.Errorf(onto.VersionMismatch, "expected %s %s, but it %s", e.Identity, atCommit(e.Commit), atCommit(at)).
+		WithHint("read it again, then try again with its present commit")
+}
+
+func atCommit(id int64) string {
+	if id == 0 {
+		return "does not exist"
+	}
+	return fmt.Sprintf("is at commit %d", id)
+}
+
+// StampMismatch is the error for a write that was made for another version of its
+// type than the newest, which is 0 if the type does not exist.
+func StampMismatch(w *Write, newest int) error {
+	if newest == 0 {
+		return onto.Errorf(onto.SchemaOutdated, "%s: there is no type %s, or no more", w.Identity, w.Type).
+			WithHint("register the type, or open the store again with the present types")
+	}
+	return onto.Errorf(onto.SchemaOutdated, "%s was written for schema version %d of %s, but the store is at %d",
+		w.Identity, w.SchemaVersion, w.Type, newest).WithHint("open the store again with the present types")
+}
+
+// TypeEnds is the error for a write of a type that ends with its draft, with the
+// last version of the type.
+func TypeEnds(w *Write, last int) error {
+	return onto.Errorf(onto.Invalid, "%s: type %s ends with this draft, so only deletes with its last version %d are allowed", w.Identity, w.Type, last).
+		WithHint("write it as another type, or do not end this one")
+}
+
+// TypesDiffer is the error for types that are stored differently.
+func TypesDiffer(diffs []onto.Difference) error {
+	lines := make([]string, len(diffs))
+	for i, d := range diffs {
+		lines[i] = d.String()
+	}
+	err := onto.Errorf(onto.SchemaOutdated, "the stored types differ: %s", strings.Join(lines, "; "))
+	err.Differences = diffs
+	return err.WithHint("see what a migration would do: onto migrate --schema FILE, or store.PlanMigration")
+}
+
+// NameTaken is the error for a type whose name a type of another kind has.
+func NameTaken(name string, by onto.Kind) error {
+	return onto.Errorf(onto.Conflict, "the name %s is taken by a type of kind %s", name, by)
+}
+
+// TypeTwice is the error for an evolution that adds a type twice.
+func TypeTwice(name string) error { return onto.Errorf(onto.Invalid, "type %s is given twice", name) }
+
+// TypesChanged is the error for an evolution that was planned for other types.
+func TypesChanged() error {
+	return onto.Errorf(onto.MigrationToken, "the stored types have changed since this was planned").WithHint("plan it again")
+}
+
+// NoTypeToEnd is the error for an evolution that ends a type which does not exist.
+func NoTypeToEnd(t onto.TypeName) error {
+	return onto.Errorf(onto.NotFound, "%s %s does not exist, so it cannot end", t.Kind, t.Name)
+}
+
+// CannotLearn is the error for an upgrader of a version that does not exist or
+// has one.
+func CannotLearn(t onto.TypeName, version int) error {
+	return onto.Errorf(onto.Conflict, "version %d of %s does not exist or has an upgrader already", version, t.Name)
+}

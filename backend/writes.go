@@ -1,0 +1,66 @@
+package backend
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/ontologia/onto"
+)
+
+// Changes reports whether a write makes a version, given the identity's newest
+// version, or nil if it has none.
+func Changes(w *Write, current *onto.Version) bool {
+	live := current != nil && current.Live()
+	if w.Op == onto.Delete {
+		return live
+	}
+	return !live || !bytes.Equal(w.Fields, current.Fields)
+}
+
+// SameTwice decides what an identity that comes twice in one draft means: nil
+// if both wants are equal.
+func SameTwice(a, b *Write) error {
+	if a.Op == b.Op && bytes.Equal(a.Fields, b.Fields) {
+		return nil
+	}
+	return onto.Errorf(onto.Conflict, "%s comes twice in the draft, with different contents", a.Identity).
+		WithHint("keep one of the two")
+}
+
+// SortWrites brings writes into the order of identity. An identity that comes
+// twice is kept once if both are equal.
+func SortWrites(writes []Write) ([]Write, error) {
+	sorted := true
+	for i := 1; i < len(writes) && sorted; i++ {
+		sorted = writes[i-1].Identity.Compare(writes[i].Identity) < 0
+	}
+	if sorted {
+		return writes, nil
+	}
+	slices.SortStableFunc(writes, func(a, b Write) int { return a.Identity.Compare(b.Identity) })
+	kept := writes[:1]
+	for i := 1; i < len(writes); i++ {
+		last := &kept[len(kept)-1]
+		if last.Identity != writes[i].Identity {
+			kept = append(kept, writes[i])
+			continue
+		}
+		if err := SameTwice(last, &writes[i]); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
+}
+
+// Difference compares an identity's versions at two moments. Before is nil if
+// it had none. It reports false if both show the same state.
+func Difference(before, after *onto.Version) (onto.Change, bool) {
+	if before != nil && !before.Live() {
+		before = nil
+	}
+	c := onto.Change{Identity: after.Identity, Before: before, After: after}
+	if before == nil {
+		return c, after.Live()
+	}
+	return c, !after.Live() || !bytes.Equal(before.Fields, after.Fields)
+}

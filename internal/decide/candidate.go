@@ -1,0 +1,168 @@
+package decide
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// Candidate is a draft whose writes are being decided, all at once by
+// [Round.Append] or chunk by chunk.
+type Candidate struct {
+	Types []onto.SchemaVersion // that the draft leaves behind
+
+	round  *Round
+	draft  *backend.Draft
+	commit Commit         // in the making
+	said   map[string]any // its metadata
+
+	stamps map[onto.TypeName]int // the newest version of each type that exists with the draft
+	ends   map[onto.TypeName]int // the last version of types that end with the draft and do not begin anew
+	purged []onto.TypeName
+}
+
+// Begin decides everything about a draft but its writes, which Draft.Writes does
+// not have. It returns nil if that ends it: the draft is refused, or was committed
+// before. Barred is as in [Round.Append].
+func (r *Round) Begin(d *backend.Draft, barred error) (*Candidate, onto.Result, error) {
+	c := &Candidate{round: r, draft: d}
+	if ended, res, err := c.begin(barred); ended {
+		return nil, res, err
+	}
+	return c, onto.Result{}, nil
+}
+
+// begin reaches the verdicts in the order that the port prescribes. It reports
+// whether the draft ends with the result or the error.
+func (c *Candidate) begin(barred error) (ended bool, res onto.Result, err error) {
+	r, d := c.round, c.draft
+	if d.IdempotencyKey != "" {
+		if used, ok := r.Keys[d.IdempotencyKey]; ok {
+			res, err := r.repeat(&used, d)
+			return true, res, err
+		}
+	}
+	if barred != nil {
+		return true, onto.Result{}, barred
+	}
+	for _, list := range [...][]onto.Expectation{d.Expect, d.Fence} {
+		if err := r.expect(list); err != nil {
+			return true, onto.Result{}, err
+		}
+	}
+	c.Types, c.stamps = r.Types, r.stamps
+	if d.Evolve != nil {
+		if err := c.evolve(d.Evolve); err != nil {
+			return true, onto.Result{}, err
+		}
+	}
+	said, err := d.Header.Commit()
+	if err != nil {
+		return true, onto.Result{}, err
+	}
+	c.said, said.Metadata = said.Metadata, nil
+	said.ID, said.Time = r.head+1, r.nextTime()
+	c.commit = Commit{Commit: said, Metadata: d.Metadata, Digest: d.Digest}
+	if d.Begin != nil {
+		d.Begin()
+	}
+	return false, onto.Result{}, nil
+}
+
+// repeat is the verdict on a draft whose idempotency key was used.
+func (r *Round) repeat(used *Commit, d *backend.Draft) (onto.Result, error) {
+	if used.Digest != d.Digest {
+		return onto.Result{}, backend.KeyConflict(d.IdempotencyKey, used.ID)
+	}
+	c, err := used.HandOut(Purged(r.Types))
+	return onto.Result{Commit: c, Repeated: true}, err
+}
+
+// Commit is the commit as far as it is decided.
+func (c *Candidate) Commit() *Commit { return &c.commit }
+
+// Chunk decides some writes and appends the versions that they make. What the
+// driver knows of their newest versions is in Round.Newest. An error refuses the
+// draft.
+func (c *Candidate) Chunk(versions []Version, writes []backend.Write) ([]Version, error) {
+	for i := range writes {
+		if err := c.checkStamp(&writes[i]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range writes {
+		w := &writes[i]
+		newest := c.round.Newest[w.Identity]
+		if c.purged != nil && slices.Contains(c.purged, w.TypeName()) {
+			newest = nil
+		}
+		if c.draft.Admit != nil {
+			admitted, err := c.draft.Admit(w, newest)
+			if err != nil {
+				return nil, err
+			}
+			if !admitted {
+				continue
+			}
+		}
+		if !backend.Changes(w, newest) {
+			continue
+		}
+		if len(versions) == cap(versions) {
+			versions = slices.Grow(versions, len(writes)-i) // the rest may change as well
+		}
+		versions = append(versions, Version{c.version(w), newest})
+		c.commit.count(w)
+	}
+	return versions, nil
+}
+
+// version is what a write makes.
+func (c *Candidate) version(w *backend.Write) onto.Version {
+	v := onto.Version{Identity: w.Identity, Op: w.Op, Commit: c.commit.ID, SchemaVersion: w.SchemaVersion, Fields: w.Fields}
+	if w.Op == onto.Delete {
+		v.Fields = json.RawMessage("{}")
+	}
+	return v
+}
+
+// checkStamp judges a write by the types that the draft leaves behind. Of a type
+// that ends with it, deletes are allowed.
+func (c *Candidate) checkStamp(w *backend.Write) error {
+	t := w.TypeName()
+	newest := c.stamps[t]
+	if newest == w.SchemaVersion && newest > 0 {
+		return nil
+	}
+	last, ends := c.ends[t]
+	switch {
+	case !ends:
+		return backend.StampMismatch(w, newest)
+	case w.Op != onto.Delete || w.SchemaVersion != last:
+		return backend.TypeEnds(w, last)
+	}
+	return nil
+}
+
+// End lets the round have what the draft leaves behind, and its commit if it makes
+// versions. Nothing else may be decided between Begin and End.
+func (c *Candidate) End() onto.Result {
+	r := c.round
+	if c.draft.Evolve != nil {
+		r.Types, r.stamps = c.Types, c.stamps
+		r.purge(c.purged)
+	}
+	if c.commit.Operations == 0 {
+		return onto.Result{}
+	}
+	r.head, r.time = c.commit.ID, c.commit.Time
+	r.Commits = append(r.Commits, c.commit)
+	if c.commit.IdempotencyKey != "" {
+		r.Keys[c.commit.IdempotencyKey] = c.commit
+	}
+	made := c.commit.Commit
+	made.Metadata = c.said
+	return onto.Result{Commit: made}
+}

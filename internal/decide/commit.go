@@ -1,0 +1,55 @@
+package decide
+
+import (
+	"encoding/json"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// Commit is a commit as it is kept.
+type Commit struct {
+	onto.Commit                 // without its metadata
+	Metadata    json.RawMessage // canonical JSON object; nil for none
+	Digest      string          // of its draft
+	Touched     []Touched       // what its operations are about; nil if that is not kept
+}
+
+// Touched is how many versions of one schema version of a type a commit made.
+type Touched struct {
+	onto.TypeName
+	Version    int
+	Operations int
+}
+
+// HandOut returns the commit with metadata of its own, without the operations
+// that were purged since.
+func (c *Commit) HandOut(purged map[onto.TypeName]int) (onto.Commit, error) {
+	out := c.Commit
+	for _, t := range c.Touched {
+		if t.Version <= purged[t.TypeName] {
+			out.Operations -= t.Operations
+		}
+	}
+	if len(c.Metadata) == 0 {
+		return out, nil
+	}
+	var err error
+	if out.Metadata, err = onto.DecodeObject(c.Metadata); err != nil {
+		return out, onto.Errorf(onto.Corrupt, "commit %d: its metadata cannot be read: %w", c.ID, err)
+	}
+	return out, nil
+}
+
+// count adds the version that a write makes. Writes of a type mostly follow each
+// other.
+func (c *Commit) count(w *backend.Write) {
+	c.Operations++
+	for i := len(c.Touched) - 1; i >= 0; i-- {
+		if t := &c.Touched[i]; t.Name == w.Type && t.Kind == w.Kind && t.Version == w.SchemaVersion {
+			t.Operations++
+			return
+		}
+	}
+	c.Touched = append(c.Touched, Touched{w.TypeName(), w.SchemaVersion, 1})
+}

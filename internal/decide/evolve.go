@@ -1,0 +1,178 @@
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// The functions below leave the list of types that they are given as it is.
+
+// Stamps is the newest version of each type that exists.
+func Stamps(all []onto.SchemaVersion) map[onto.TypeName]int {
+	stamps := map[onto.TypeName]int{}
+	for i := range all { // the last version of a type comes last
+		if t := all[i].Schema.TypeName(); all[i].End == nil {
+			stamps[t] = all[i].Version
+		} else {
+			delete(stamps, t)
+		}
+	}
+	return stamps
+}
+
+// Purged tells for types that were purged up to which schema version there are no
+// versions.
+func Purged(all []onto.SchemaVersion) map[onto.TypeName]int {
+	purged := map[onto.TypeName]int{}
+	for i := range all {
+		if v := &all[i]; v.End != nil && v.End.Purged {
+			purged[v.Schema.TypeName()] = v.Version
+		}
+	}
+	return purged
+}
+
+// Registered reports whether all types of a registration are there as given.
+func Registered(all []onto.SchemaVersion, reg *backend.Registration) bool {
+	newest := backend.Newest(all)
+	missing, err := backend.Missing(newest, reg.Schemas)
+	return err == nil && len(missing)+len(backend.Retuned(newest, reg.Schemas)) == 0
+}
+
+// Named returns the newest versions of the types of a registration, which exist.
+func Named(all []onto.SchemaVersion, reg *backend.Registration) []onto.SchemaVersion {
+	list := make([]onto.SchemaVersion, len(reg.Schemas))
+	for i := range reg.Schemas {
+		list[i] = all[backend.LastOf(all, reg.Schemas[i].TypeName())]
+	}
+	return backend.CopySchemas(list)
+}
+
+// register returns the types together with what is missing of a registration, for
+// a commit that comes next.
+func register(all []onto.SchemaVersion, reg *backend.Registration, next int64, now time.Time) ([]onto.SchemaVersion, error) {
+	newest := backend.Newest(all)
+	missing, err := backend.Missing(newest, reg.Schemas)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.Clone(all)
+	for _, s := range missing {
+		all = append(all, newVersion(all, s, next, now, reg.Runtime, reg.Reason))
+	}
+	slices.SortFunc(all, backend.CompareSchemas)
+	for _, s := range backend.Retuned(newest, reg.Schemas) {
+		v := &all[backend.LastOf(all, s.TypeName())]
+		v.Schema = v.Schema.WithFlags(s) // its JSON and Hash stay as stored
+	}
+	return all, nil
+}
+
+func newVersion(all []onto.SchemaVersion, s onto.Schema, next int64, now time.Time, runtime, reason string) onto.SchemaVersion {
+	v := backend.NewVersionOf(s, backend.NextVersion(all, s.TypeName()))
+	v.Created, v.Runtime, v.Reason, v.Since = now, runtime, reason, next
+	return v
+}
+
+// evolve decides what becomes of the types.
+func (c *Candidate) evolve(e *backend.Evolution) error {
+	r := c.round
+	if err := check(r.Types, e); err != nil {
+		return err
+	}
+	all := backend.CopySchemas(r.Types)
+	c.ends = map[onto.TypeName]int{}
+	for i := range e.End {
+		t := &e.End[i]
+		last := &all[backend.LastOf(all, t.TypeName())]
+		c.ends[t.TypeName()] = last.Version
+		last.Schema, last.End = backend.AsStored(*last), c.end(t, last.End)
+	}
+	for _, a := range e.Add {
+		t := a.Schema.TypeName()
+		if i := backend.LastOf(all, t); i >= 0 {
+			all[i].Schema = backend.AsStored(all[i])
+		}
+		v := newVersion(all, a.Schema, r.head+1, r.now, e.Runtime, e.Reason)
+		v.Upgrader = copied(a.Upgrader)
+		all = append(all, v)
+		slices.SortFunc(all, backend.CompareSchemas)
+		delete(c.ends, t)
+	}
+	for _, l := range e.Learn {
+		all[indexOf(all, l.TypeName(), l.Version)].Upgrader = copied(&l.Upgrader)
+	}
+	c.Types, c.stamps = all, Stamps(all)
+	return nil
+}
+
+// end is how a type ends that may have ended before.
+func (c *Candidate) end(t *backend.EndedType, before *onto.End) *onto.End {
+	r := c.round
+	end := onto.End{Commit: r.head + 1, RenamedTo: t.RenamedTo, Purged: t.Purge, Time: r.now, Runtime: c.draft.Evolve.Runtime}
+	if before != nil {
+		end = *before
+		end.Purged = true
+	}
+	if t.Purge && !slices.Contains(c.purged, t.TypeName()) {
+		c.purged = append(c.purged, t.TypeName())
+		end.Versions += r.count(t.TypeName())
+	}
+	return &end
+}
+
+// check fails if an evolution does not go with the types that are stored.
+func check(all []onto.SchemaVersion, e *backend.Evolution) error {
+	if backend.TypesHash(all) != e.Base {
+		return backend.TypesChanged()
+	}
+	exist := Stamps(all)
+	for i := range e.End {
+		t := e.End[i].TypeName()
+		if exist[t] == 0 && !(e.End[i].Purge && backend.LastOf(all, t) >= 0) {
+			return backend.NoTypeToEnd(t)
+		}
+		delete(exist, t)
+	}
+	for i, a := range e.Add {
+		if slices.ContainsFunc(e.Add[:i], func(o backend.NewVersion) bool { return o.Schema.Name == a.Schema.Name }) {
+			return backend.TypeTwice(a.Schema.Name)
+		}
+		other := otherKind(a.Schema.TypeName())
+		if exist[other] > 0 {
+			return backend.NameTaken(other.Name, other.Kind)
+		}
+	}
+	for i := range e.Learn {
+		l := &e.Learn[i]
+		at := indexOf(all, l.TypeName(), l.Version)
+		if at < 0 || all[at].Upgrader != nil && !all[at].Upgrader.Func {
+			return backend.CannotLearn(l.TypeName(), l.Version)
+		}
+	}
+	return nil
+}
+
+// otherKind is the type of the other kind that has the same name.
+func otherKind(t onto.TypeName) onto.TypeName {
+	if t.Kind == onto.KindEntity {
+		return onto.TypeName{Kind: onto.KindRelation, Name: t.Name}
+	}
+	return onto.TypeName{Kind: onto.KindEntity, Name: t.Name}
+}
+
+// indexOf returns where a version of a type is, or -1.
+func indexOf(all []onto.SchemaVersion, t onto.TypeName, version int) int {
+	return slices.IndexFunc(all, func(v onto.SchemaVersion) bool { return v.Schema.TypeName() == t && v.Version == version })
+}
+
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	return &c
+}

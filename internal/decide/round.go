@@ -1,0 +1,186 @@
+// Package decide reaches the verdicts on drafts. A driver looks up what the drafts
+// of a round name, lets the [Round] decide them one after the other, and publishes
+// what comes out as a whole: commits, versions and types.
+//
+// A verdict rests on what was looked up and on what earlier drafts of the round
+// will write. Deciding writes nothing, so a draft that is refused leaves no trace.
+package decide
+
+import (
+	"iter"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// Base is where a store stands before a round.
+type Base struct {
+	Head   int64
+	Time   time.Time             // of the newest commit
+	Now    time.Time             // in UTC and in the precision that is stored
+	Stamps map[onto.TypeName]int // the newest version of each type that exists
+
+	// Types is what Schemas returns. Only registrations, drafts that evolve
+	// types, and commits with Touched need it.
+	Types []onto.SchemaVersion
+}
+
+// Known is what a driver has looked up of what drafts name. A round changes the
+// maps.
+type Known struct {
+	Newest map[onto.Identity]*onto.Version // the newest version of identities that have one; see [Identities]
+	Keys   map[string]Commit               // the commits that have used idempotency keys
+	Counts map[onto.TypeName]int64         // how many versions there are of types to be purged; see [Purges]
+}
+
+// Identities yields the identities that a draft is decided on.
+func Identities(d *backend.Draft) iter.Seq[*onto.Identity] {
+	return func(yield func(*onto.Identity) bool) {
+		for i := range d.Writes {
+			if !yield(&d.Writes[i].Identity) {
+				return
+			}
+		}
+		for _, expect := range [...][]onto.Expectation{d.Expect, d.Fence} {
+			for i := range expect {
+				if !expect[i].Head && !yield(&expect[i].Identity) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Purges yields the types that a draft purges.
+func Purges(d *backend.Draft) iter.Seq[onto.TypeName] {
+	return func(yield func(onto.TypeName) bool) {
+		if d.Evolve == nil {
+			return
+		}
+		for _, t := range d.Evolve.End {
+			if t.Purge && !yield(t.TypeName()) {
+				return
+			}
+		}
+	}
+}
+
+// Round decides drafts and gathers what they make.
+type Round struct {
+	Known
+	Commits  []Commit
+	Versions []Version            // by commit; those of a draft with chunks are not here
+	Types    []onto.SchemaVersion // that the round leaves behind
+
+	head   int64
+	time   time.Time
+	now    time.Time
+	stamps map[onto.TypeName]int // the newest version of each type that exists
+}
+
+// Version is a version that a round makes. It shares its fields with the write.
+type Version struct {
+	onto.Version
+	Before *onto.Version // the version that it supersedes; nil for none
+}
+
+// NewRound starts a round in which nothing is known yet.
+func NewRound(b Base) *Round {
+	return &Round{
+		Known: Known{Newest: map[onto.Identity]*onto.Version{}, Keys: map[string]Commit{}, Counts: map[onto.TypeName]int64{}},
+		Types: b.Types, head: b.Head, time: b.Time, now: b.Now, stamps: b.Stamps,
+	}
+}
+
+// Head is the newest commit, with those of the round.
+func (r *Round) Head() int64 { return r.head }
+
+// Append decides a draft and adds what it makes to the round. Barred is why the
+// draft may not write, or nil: the lease that it carries is not held, or another
+// holder of the write lease is in its way. That does not count for a draft that
+// was committed before. After an error or a panic of Admit the round is as before.
+func (r *Round) Append(d *backend.Draft, barred error) (onto.Result, error) {
+	c := Candidate{round: r, draft: d}
+	if ended, res, err := c.begin(barred); ended {
+		return res, err
+	}
+	versions, err := c.Chunk(r.Versions, d.Writes)
+	if err != nil {
+		return onto.Result{}, err
+	}
+	res := c.End()
+	added := versions[len(r.Versions):]
+	r.Versions = versions
+	for i := range added {
+		r.Newest[added[i].Identity] = &added[i].Version
+	}
+	return res, nil
+}
+
+// Register adds what is missing of a registration to the types, and returns the
+// newest versions of its types.
+func (r *Round) Register(reg *backend.Registration) ([]onto.SchemaVersion, error) {
+	all, err := register(r.Types, reg, r.head+1, r.now)
+	if err != nil {
+		return nil, err
+	}
+	r.setTypes(all)
+	return Named(all, reg), nil
+}
+
+func (r *Round) setTypes(all []onto.SchemaVersion) { r.Types, r.stamps = all, Stamps(all) }
+
+// nextTime is the time of the next commit: now, but not before the head's.
+func (r *Round) nextTime() time.Time {
+	if r.now.Before(r.time) {
+		return r.time
+	}
+	return r.now
+}
+
+// expect fails if an expectation does not hold.
+func (r *Round) expect(list []onto.Expectation) error {
+	for i := range list {
+		if e := &list[i]; e.Head && e.Commit != r.head {
+			return backend.HeadMismatch(e.Commit, r.head)
+		}
+	}
+	for i := range list {
+		e := &list[i]
+		if e.Head {
+			continue
+		}
+		var at int64
+		if v := r.Newest[e.Identity]; v != nil && v.Live() {
+			at = v.Commit
+		}
+		if e.Commit != at {
+			return backend.VersionMismatch(*e, at)
+		}
+	}
+	return nil
+}
+
+// purge forgets the versions of types that were purged.
+func (r *Round) purge(purged []onto.TypeName) {
+	for _, t := range purged {
+		for id := range r.Newest {
+			if id.TypeName() == t {
+				delete(r.Newest, id)
+			}
+		}
+		r.Counts[t] -= r.count(t)
+	}
+}
+
+// count is how many versions of a type there are, with those of the round.
+func (r *Round) count(t onto.TypeName) int64 {
+	n := r.Counts[t]
+	for i := range r.Versions {
+		if r.Versions[i].TypeName() == t {
+			n++
+		}
+	}
+	return n
+}
