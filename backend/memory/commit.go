@@ -66,9 +66,8 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend
 	s := b.store
 	defer s.mu.Unlock()
 	if used, ok := s.log.keyed(d.IdempotencyKey); ok {
-		err := backend.CheckRepeat(d.IdempotencyKey, used.digest, d.Digest, used.commit.ID)
-		if err != nil {
-			return onto.Result{}, err
+		if used.digest != d.Digest {
+			return onto.Result{}, backend.KeyConflict(d.IdempotencyKey, used.commit.ID)
 		}
 		return onto.Result{Commit: used.handOut(), Repeated: true}, nil
 	}
@@ -105,19 +104,18 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend
 
 // checkExpectations fails if one does not hold.
 func (l log) checkExpectations(expect []onto.Expectation) error {
-	if err := backend.CheckHead(expect, l.head()); err != nil {
-		return err
+	for _, e := range expect {
+		if e.Head && e.Commit != l.head() {
+			return backend.HeadMismatch(e.Commit, l.head())
+		}
 	}
 	for _, e := range expect {
-		if e.Head {
-			continue
+		var at int64
+		if v, ok := l.newest(e.Identity, l.head()); ok && v.Live() {
+			at = v.Commit
 		}
-		var current *onto.Version
-		if v, ok := l.newest(e.Identity, l.head()); ok {
-			current = &v
-		}
-		if err := backend.CheckVersion(e, current); err != nil {
-			return err
+		if !e.Head && e.Commit != at {
+			return backend.VersionMismatch(e, at)
 		}
 	}
 	return nil
@@ -127,7 +125,7 @@ func (l log) checkExpectations(expect []onto.Expectation) error {
 // The log has the types that the draft leaves behind.
 func (l log) changes(e *backend.Evolution, writes []backend.Write, admit admission) ([]backend.Write, error) {
 	for _, w := range writes {
-		if err := backend.CheckWrite(l.schemas, &w, e); err != nil {
+		if err := l.checkStamp(&w, e); err != nil {
 			return nil, err
 		}
 	}
@@ -139,11 +137,38 @@ func (l log) changes(e *backend.Evolution, writes []backend.Write, admit admissi
 		if err != nil {
 			return nil, err
 		}
-		if admitted && backend.Changes(&w, newest) {
+		if admitted && differs(w, newest) {
 			changes = append(changes, w)
 		}
 	}
 	return changes, nil
+}
+
+// differs reports whether a write wants anything else than there is.
+func differs(w backend.Write, newest *onto.Version) bool {
+	exists := newest != nil && newest.Op == onto.Put
+	if w.Op == onto.Delete || !exists {
+		return exists != (w.Op == onto.Put)
+	}
+	return string(w.Fields) != string(newest.Fields)
+}
+
+// checkStamp fails if a write was not made for the newest version of its type, or,
+// if its draft ends the type, is no delete for its last one.
+func (l log) checkStamp(w *backend.Write, e *backend.Evolution) error {
+	if v := l.existing(w.TypeName()); v != nil {
+		if w.SchemaVersion != v.Version {
+			return backend.StampMismatch(w, v.Version)
+		}
+		return nil
+	}
+	if e == nil || !slices.ContainsFunc(e.End, func(t backend.EndedType) bool { return t.TypeName() == w.TypeName() }) {
+		return backend.StampMismatch(w, 0)
+	}
+	if last := l.last(w.TypeName()).Version; w.Op != onto.Delete || w.SchemaVersion != last {
+		return backend.TypeEnds(w, last)
+	}
+	return nil
 }
 
 // admits asks about a write, with copies that the asked may keep.

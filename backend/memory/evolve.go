@@ -11,29 +11,93 @@ import (
 // evolved returns the log with other types, for a commit that comes next. The
 // log itself stays as it is.
 func (l log) evolved(e *backend.Evolution, now time.Time) (log, error) {
-	schemas, err := backend.Evolve(l.schemas, e, l.head()+1, now, func(kind onto.Kind, name string) (versions int64) {
-		l, versions = l.without(kind, name)
-		return versions
-	})
-	if err != nil {
-		return log{}, err
+	if backend.TypesHash(l.schemas) != e.Base {
+		return log{}, backend.TypesChanged()
 	}
-	l.schemas = schemas
-	l.turns++
-	return l, nil
+	next := l
+	next.schemas = backend.CopySchemas(l.schemas)
+	next.turns++
+	for _, t := range e.End {
+		if err := next.end(t, e.Runtime, now); err != nil {
+			return log{}, err
+		}
+	}
+	for i, a := range e.Add {
+		if err := next.extend(a, e.Add[:i], e, now); err != nil {
+			return log{}, err
+		}
+	}
+	for _, t := range e.Learn {
+		if err := next.learn(t, l.schemas); err != nil {
+			return log{}, err
+		}
+	}
+	return next, nil
 }
 
-// without returns the log without any version of a type, and how many there
-// were. Commits say how many versions they still hold.
-func (l log) without(kind onto.Kind, name string) (log, int64) {
+// end ends a type. If it has ended before, it can only be purged.
+func (l *log) end(t backend.EndedType, runtime string, now time.Time) error {
+	v := l.last(t.TypeName())
+	if v == nil || v.End != nil && !t.Purge {
+		return backend.NoTypeToEnd(t.TypeName())
+	}
+	if v.End == nil {
+		v.Schema = backend.AsStored(*v)
+		v.End = &onto.End{Commit: l.head() + 1, RenamedTo: t.RenamedTo, Time: now, Runtime: runtime}
+	}
+	if t.Purge {
+		v.End.Purged = true
+		v.End.Versions += l.purge(t.TypeName())
+	}
+	return nil
+}
+
+// extend adds a version to a type.
+func (l *log) extend(a backend.NewVersion, before []backend.NewVersion, e *backend.Evolution, now time.Time) error {
+	for _, o := range before {
+		if o.Schema.Name == a.Schema.Name {
+			return backend.TypeTwice(a.Schema.Name)
+		}
+	}
+	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
+		if kind != a.Schema.Kind && l.existing(onto.TypeName{Kind: kind, Name: a.Schema.Name}) != nil {
+			return backend.NameTaken(a.Schema.Name, kind)
+		}
+	}
+	if v := l.last(a.Schema.TypeName()); v != nil {
+		v.Schema = backend.AsStored(*v)
+	}
+	var upgrader *onto.Upgrader
+	if a.Upgrader != nil {
+		u := *a.Upgrader
+		upgrader = &u
+	}
+	l.add(a.Schema, upgrader, e.Runtime, e.Reason, now)
+	return nil
+}
+
+// learn gives a version an upgrader that it had none of in the types before.
+func (l *log) learn(t backend.TypeUpgrader, before []onto.SchemaVersion) error {
+	is := func(v onto.SchemaVersion) bool { return v.Schema.TypeName() == t.TypeName() && v.Version == t.Version }
+	i := slices.IndexFunc(before, is)
+	if i < 0 || before[i].Upgrader != nil && !before[i].Upgrader.Func {
+		return backend.CannotLearn(t.TypeName(), t.Version)
+	}
+	l.schemas[slices.IndexFunc(l.schemas, is)].Upgrader = &t.Upgrader
+	return nil
+}
+
+// purge removes every version of a type and returns how many there were. Commits
+// say how many versions they still hold.
+func (l *log) purge(t onto.TypeName) int64 {
 	held := len(l.versions)
 	l.commits = slices.Clone(l.commits)
 	l.versions = slices.DeleteFunc(slices.Clone(l.versions), func(v onto.Version) bool {
-		gone := v.Kind == kind && v.Type == name
+		gone := v.TypeName() == t
 		if gone {
 			l.commits[v.Commit-1].commit.Operations--
 		}
 		return gone
 	})
-	return l, int64(held - len(l.versions))
+	return int64(held - len(l.versions))
 }

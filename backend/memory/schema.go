@@ -2,6 +2,8 @@ package memory
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -23,18 +25,82 @@ func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto
 	if err != nil {
 		return nil, err
 	}
-	if backend.Registered(now.schemas, r) {
-		return backend.Named(now.schemas, r), nil
+	if same, changed, err := now.registered(r, time.Time{}); err == nil && !changed {
+		return same.named(r), nil
 	}
 	if err := b.lockWrite(ctx, nil); err != nil {
 		return nil, err
 	}
 	s := b.store
 	defer s.mu.Unlock()
-	all, err := backend.Register(s.log.schemas, r, s.log.head()+1, s.stamp())
+	next, _, err := s.log.registered(r, s.stamp())
 	if err != nil {
 		return nil, err
 	}
-	s.log.schemas = all
-	return backend.Named(all, r), nil
+	s.log = next
+	return next.named(r), nil
+}
+
+// registered returns the log with the types of a registration, and whether that
+// changes anything. The log itself stays as it is.
+func (l log) registered(r *backend.Registration, now time.Time) (next log, changed bool, err error) {
+	next = l
+	next.schemas = slices.Clone(l.schemas)
+	var diffs []onto.Difference
+	for _, given := range r.Schemas {
+		if v := next.existing(given.TypeName()); v != nil {
+			d := onto.Compare(v.Schema, given)
+			if !d.Empty() {
+				diffs = append(diffs, d)
+			} else if len(d.Flags) > 0 {
+				changed, v.Schema = true, v.Schema.WithFlags(given)
+			}
+			continue
+		}
+		for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
+			if next.existing(onto.TypeName{Kind: kind, Name: given.Name}) != nil {
+				return log{}, false, backend.NameTaken(given.Name, kind)
+			}
+		}
+		changed = true
+		next.add(given, nil, r.Runtime, r.Reason, now)
+	}
+	if diffs != nil {
+		return log{}, false, backend.TypesDiffer(diffs)
+	}
+	return next, changed, nil
+}
+
+// add adds the next version of a type.
+func (l *log) add(s onto.Schema, u *onto.Upgrader, runtime, reason string, now time.Time) {
+	v := backend.NewVersionOf(s, backend.NextVersion(l.schemas, s.TypeName()))
+	v.Upgrader, v.Created, v.Runtime, v.Reason, v.Since = u, now, runtime, reason, l.head()+1
+	l.schemas = append(l.schemas, v)
+	slices.SortFunc(l.schemas, backend.CompareSchemas)
+}
+
+// last returns the last version of a type, also if it has ended; nil if there
+// never was one.
+func (l log) last(t onto.TypeName) *onto.SchemaVersion {
+	if i := backend.LastOf(l.schemas, t); i >= 0 {
+		return &l.schemas[i]
+	}
+	return nil
+}
+
+// existing returns the newest version of a type; nil if it does not exist.
+func (l log) existing(t onto.TypeName) *onto.SchemaVersion {
+	if v := l.last(t); v != nil && v.End == nil {
+		return v
+	}
+	return nil
+}
+
+// named returns the newest versions of the types of a registration.
+func (l log) named(r *backend.Registration) []onto.SchemaVersion {
+	list := []onto.SchemaVersion{}
+	for _, given := range r.Schemas {
+		list = append(list, *l.existing(given.TypeName()))
+	}
+	return backend.CopySchemas(list)
 }
