@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/decide"
 )
 
 // Statements over many rows at once save most of the cost of a row. Their
@@ -29,7 +30,7 @@ func bulkSize(n int) int {
 // insertVersions writes history rows, and the rows of the past and of the
 // projection that follow from them. It returns the row id of the first; the
 // others follow it.
-func insertVersions(w *conn, t *table, list []versionRow) (int64, error) {
+func insertVersions(w *conn, t *table, list []*decide.Version) (int64, error) {
 	if len(list) == 0 {
 		return 0, nil
 	}
@@ -39,13 +40,12 @@ func insertVersions(w *conn, t *table, list []versionRow) (int64, error) {
 	for rest := list; len(rest) > 0; {
 		n := bulkSize(len(rest))
 		args = args[:0]
-		for _, row := range rest[:n] {
-			args = identityArgs(args, &row.write.Identity)
-			v := asVersion(row.write, row.commit)
+		for _, v := range rest[:n] {
+			args = identityArgs(args, &v.Identity)
 			var sum int64
-			sum, w.scratch = rowSum(v, w.scratch)
-			args = append(args, string(v.Fields), row.commit, row.write.SchemaVersion, string(row.write.Op), sum)
-			supersedes = supersedes || row.supersedes
+			sum, w.scratch = rowSum(&v.Version, w.scratch)
+			args = append(args, string(v.Fields), v.Commit, v.SchemaVersion, string(v.Op), sum)
+			supersedes = supersedes || v.Before != nil
 		}
 		var err error
 		if last, err = w.insert(t.inserts[n], args...); err != nil {
@@ -69,25 +69,25 @@ const (
 	commitColumnsAll = commitColumnsFew + `, metadata_json, causation_id, correlation_id, signature_ref, idempotency_key, draft_hash`
 )
 
-// few reports whether the commit has nothing outside commitColumnsFew.
-func (c *commitRow) few() bool {
-	return c.metadata == "" && c.Causation == 0 && c.Correlation == "" && c.Signature == "" && c.IdempotencyKey == ""
+// hasFew reports whether a commit has nothing outside commitColumnsFew.
+func hasFew(c *decide.Commit) bool {
+	return len(c.Metadata) == 0 && c.Causation == 0 && c.Correlation == "" && c.Signature == "" && c.IdempotencyKey == ""
 }
 
 // insertCommits writes the rows of commits.
-func insertCommits(w *conn, list []commitRow) error {
+func insertCommits(w *conn, list []decide.Commit) error {
 	args := make([]any, 0, largeBulk*7)
 	for len(list) > 0 {
 		n, columns := 1, commitColumnsAll
-		if list[0].few() {
-			for n < len(list) && list[n].few() {
+		if hasFew(&list[0]) {
+			for n < len(list) && hasFew(&list[n]) {
 				n++
 			}
 			n, columns = bulkSize(n), commitColumnsFew
 		}
 		args = args[:0]
 		for i := range n {
-			args = list[i].args(args)
+			args = commitArgs(args, &list[i])
 		}
 		if err := w.exec(commitInsert(columns, n), args...); err != nil {
 			return err
@@ -97,15 +97,15 @@ func insertCommits(w *conn, list []commitRow) error {
 	return nil
 }
 
-// args appends the columns' values.
-func (c *commitRow) args(args []any) []any {
+// commitArgs appends the values of a commit's columns.
+func commitArgs(args []any, c *decide.Commit) []any {
 	args = append(args, c.ID, codec.FormatTime(c.Time), c.Operations, orNull(c.Runtime),
 		orNull(string(c.Actor.Kind)), orNull(c.Actor.ID), orNull(c.Comment))
-	if c.few() {
+	if hasFew(c) {
 		return args
 	}
-	return append(args, orNull(c.metadata), zeroNull(c.Causation), orNull(c.Correlation),
-		orNull(c.Signature), orNull(c.IdempotencyKey), orNull(c.hash))
+	return append(args, orNull(string(c.Metadata)), zeroNull(c.Causation), orNull(c.Correlation),
+		orNull(c.Signature), orNull(c.IdempotencyKey), orNull(c.Digest))
 }
 
 func commitInsert(columns string, n int) string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/exec"
 )
 
@@ -21,21 +22,14 @@ const (
 	commitWidth = 12
 )
 
-func readCommit(r *rows) (onto.Commit, error) {
-	c := onto.Commit{
+// readCommit reads a commit as it is kept, but for the digest of its draft.
+func readCommit(r *rows) decide.Commit {
+	return decide.Commit{Metadata: r.bytes(2), Commit: onto.Commit{
 		ID: r.int(0), Time: storedTime(r.text(1)), Runtime: r.text(3),
 		Actor:     onto.Actor{Kind: onto.ActorKind(r.text(4)), ID: r.text(5)},
 		Causation: r.int(6), Correlation: r.text(7), Signature: r.text(8), Comment: r.text(9),
 		IdempotencyKey: r.text(10), Operations: int(r.int(11)),
-	}
-	if !r.null(2) {
-		m, err := onto.DecodeObject(r.bytes(2))
-		if err != nil {
-			return c, onto.Errorf(onto.Corrupt, "commit %d: its metadata cannot be read: %w", c.ID, err)
-		}
-		c.Metadata = m
-	}
-	return c, nil
+	}}
 }
 
 // Resolve returns the commit a point refers to.
@@ -61,7 +55,8 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 		if !ok {
 			return backend.NoCommit(id, r.head)
 		}
-		found, err = readCommit(row)
+		c := readCommit(row)
+		found, err = c.HandOut(nil)
 		return err
 	})
 	return found, err
@@ -121,7 +116,8 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 				return err
 			}
 			return each(rows, func() error {
-				c, err := readCommit(rows)
+				kept := readCommit(rows)
+				c, err := kept.HandOut(nil)
 				if err != nil {
 					return err
 				}

@@ -68,7 +68,8 @@ func newestCommit(c *conn) (onto.Commit, error) {
 	if err != nil || !ok {
 		return onto.Commit{}, err
 	}
-	return readCommit(r)
+	kept := readCommit(r)
+	return kept.HandOut(nil)
 }
 
 // staged is a copy in the making. It has a name of its own beside the place

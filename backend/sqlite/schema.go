@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math"
+	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/decide"
 )
 
 // typeCache is the newest version of each type that exists and its search table,
@@ -63,10 +65,6 @@ func readNewest(w *conn) (newest map[onto.TypeName]int, dated bool, err error) {
 		return nil
 	})
 	return newest, dated, err
-}
-
-func (c *typeCache) checkStamp(w *backend.Write) error {
-	return backend.CheckStamp(w, c.newest[w.TypeName()])
 }
 
 // Schemas returns every version of every type.
@@ -162,46 +160,19 @@ func (b *Backend) Register(ctx context.Context, reg *backend.Registration) ([]on
 	var list []onto.SchemaVersion
 	err := b.write(ctx, func(w *conn, s state) error {
 		all, err := readSchemas(w)
-		if err == nil {
-			err = b.register(w, all, s.head, reg)
-		}
-		if err == nil {
-			all, err = readSchemas(w)
-		}
 		if err != nil {
 			return err
 		}
-		list = pick(backend.Newest(all), reg.Schemas)
+		r := decide.NewRound(decide.Base{Head: s.head, Now: b.now(), Types: all})
+		if list, err = r.Register(reg); err != nil {
+			return err
+		}
+		if err := writeTypes(w, all, r.Types); err != nil {
+			return err
+		}
 		return derive(ctx, w, list, nil)
 	})
 	return list, err
-}
-
-// register writes what is new about the given types.
-func (b *Backend) register(w *conn, all []onto.SchemaVersion, head int64, reg *backend.Registration) error {
-	missing, err := backend.Missing(backend.Newest(all), reg.Schemas)
-	if err != nil {
-		return err
-	}
-	for _, s := range missing {
-		row := b.newSchemaRow(s, head+1, reg.Runtime, reg.Reason)
-		if err := row.insert(w); err != nil {
-			return err
-		}
-		set := registerIfNew
-		if backend.NextVersion(all, s.TypeName()) > 1 {
-			set = setRegistry // it had ended
-		}
-		if err := w.exec(set, string(s.Kind), s.Name, string(row.text)); err != nil {
-			return err
-		}
-	}
-	for _, s := range backend.Retuned(backend.Newest(all), reg.Schemas) {
-		if err := retune(w, s); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // registered answers without the write lock if every type is there already. A
@@ -220,7 +191,7 @@ func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]
 		if err != nil || len(missing) > 0 {
 			return err
 		}
-		known := pick(newest, reg.Schemas)
+		known := decide.Named(all, reg)
 		if !b.opts.ReadOnly {
 			plan, err := planDerived(r.conn, known)
 			if err != nil || !plan.empty() || len(backend.Retuned(newest, reg.Schemas)) > 0 {
@@ -242,47 +213,75 @@ func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]
 	return list, nil
 }
 
-// pick returns the versions of the given types, in their order.
-func pick(newest []onto.SchemaVersion, given []onto.Schema) []onto.SchemaVersion {
-	list := make([]onto.SchemaVersion, 0, len(given))
-	for _, g := range given {
-		for _, v := range newest {
-			if v.Schema.TypeName() == g.TypeName() {
-				list = append(list, v)
-			}
+// writeTypes writes what has changed about the types, in the order of versions: a
+// type that ends may begin anew.
+func writeTypes(w *conn, before, after []onto.SchemaVersion) error {
+	for i := range after {
+		v := &after[i]
+		var was *onto.SchemaVersion // nil if it is new
+		if n, found := slices.BinarySearchFunc(before, *v, backend.CompareSchemas); found {
+			was = &before[n]
+		}
+		newest := i+1 == len(after) || after[i+1].Schema.TypeName() != v.Schema.TypeName()
+		if err := writeType(w, was, v, newest && v.End == nil); err != nil {
+			return err
 		}
 	}
-	return list
+	return nil
 }
 
-// schemaRow is a version of a type to be added.
-type schemaRow struct {
-	kind            onto.Kind
-	name            string
-	text            []byte
-	since           int64 // 0: by the rule
-	upgrader        *onto.Upgrader
-	at              string
-	runtime, reason string
+// writeType writes what has changed about one version.
+func writeType(w *conn, was, v *onto.SchemaVersion, newest bool) error {
+	kind, name := string(v.Schema.Kind), v.Schema.Name
+	if was == nil {
+		if err := insertSchema(w, v); err != nil {
+			return err
+		}
+		set := setRegistry
+		if v.Version == 1 {
+			set = registerIfNew
+		}
+		return w.exec(set, kind, name, string(v.Schema.JSON()))
+	}
+	if v.End != nil && (was.End == nil || *was.End != *v.End) {
+		if err := w.exec(`DELETE FROM schema_registry WHERE type_kind = ? AND type_name = ?`, kind, name); err != nil {
+			return err
+		}
+		if err := keep(w, "onto_end", v.End, v); err != nil {
+			return err
+		}
+	}
+	if v.Upgrader != nil && (was.Upgrader == nil || *was.Upgrader != *v.Upgrader) {
+		if err := keep(w, "onto_upgrader", v.Upgrader, v); err != nil {
+			return err
+		}
+	}
+	if newest && len(onto.Compare(was.Schema, v.Schema).Flags) > 0 {
+		return retune(w, v.Schema)
+	}
+	return nil
 }
 
-func (b *Backend) newSchemaRow(s onto.Schema, since int64, runtime, reason string) schemaRow {
-	return schemaRow{kind: s.Kind, name: s.Name, text: s.JSON(), since: since, at: codec.FormatTime(b.now()), runtime: runtime, reason: reason}
-}
-
-// insert adds the version under the next number of the type, which is that of
-// backend.NextVersion.
-func (r *schemaRow) insert(w *conn) error {
-	upgrader, err := keptJSON(r.upgrader)
+// keep sets one of our columns of a version that is stored.
+func keep[T onto.Upgrader | onto.End](w *conn, column string, value *T, v *onto.SchemaVersion) error {
+	text, err := keptJSON(value)
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(r.text)
+	return w.exec(`UPDATE schema_versions SET `+column+` = ? WHERE type_kind = ? AND type_name = ? AND schema_version_id = ?`,
+		text, string(v.Schema.Kind), v.Schema.Name, v.Version)
+}
+
+// insertSchema adds a version of a type.
+func insertSchema(w *conn, v *onto.SchemaVersion) error {
+	upgrader, err := keptJSON(v.Upgrader)
+	if err != nil {
+		return err
+	}
 	return w.exec(`INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash,
-			created_at, runtime_id, reason, onto_since, onto_upgrader)
-		VALUES (?, ?, (SELECT ifnull(max(schema_version_id), 0) + 1 FROM schema_versions WHERE type_kind = ? AND type_name = ?), ?, ?, ?, ?, ?, ?, ?)`,
-		string(r.kind), r.name, string(r.kind), r.name, string(r.text), hex.EncodeToString(sum[:]),
-		r.at, orNull(r.runtime), orNull(r.reason), zeroNull(r.since), upgrader)
+			created_at, runtime_id, reason, onto_since, onto_upgrader) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(v.Schema.Kind), v.Schema.Name, v.Version, string(v.JSON), v.Hash,
+		codec.FormatTime(v.Created), orNull(v.Runtime), orNull(v.Reason), zeroNull(v.Since), upgrader)
 }
 
 // keptJSON is an upgrader or an end as it is kept, or nil for none.
@@ -329,9 +328,12 @@ func (b *Backend) bootstrapSchemas(w *conn) error {
 	if err != nil {
 		return err
 	}
-	at := codec.FormatTime(b.now())
 	return each(rows, func() error {
-		row := schemaRow{kind: onto.Kind(rows.text(0)), name: rows.text(1), text: rows.bytes(2), at: at, reason: "bootstrap"}
-		return row.insert(w)
+		text := rows.bytes(2)
+		sum := sha256.Sum256(text)
+		return insertSchema(w, &onto.SchemaVersion{
+			Schema: onto.Schema{Kind: onto.Kind(rows.text(0)), Name: rows.text(1)}, Version: 1, JSON: text, Hash: hex.EncodeToString(sum[:]),
+			Created: b.now(), Reason: "bootstrap",
+		})
 	})
 }

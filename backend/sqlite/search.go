@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/words"
 )
 
@@ -126,23 +126,21 @@ type wordChange struct {
 	docid  int64
 }
 
-// noteWords notes the words that a write changes. It is called before the
-// write is added to its list, where it will stand in the given row, and before
-// current has it.
-func (g *group) noteWords(w *backend.Write, row int) {
-	t := g.b.types.search[w.TypeName()]
+// noteWords notes the words that a version changes, which will stand in the given
+// row of those to be written.
+func (g *group) noteWords(v *decide.Version, row int) {
+	t := g.b.types.search[v.TypeName()]
 	if t == nil {
 		return
 	}
 	var before, after [][]byte
-	current := g.current[w.Identity]
-	if current != nil && current.Live() {
-		before = t.texts(current.Fields)
+	if v.Before != nil && v.Before.Live() {
+		before = t.texts(v.Before.Fields)
 	}
-	if w.Op == onto.Put {
-		after = t.texts(w.Fields)
+	if v.Live() {
+		after = t.texts(v.Fields)
 	}
-	c := g.words[w.Identity]
+	c := g.words[v.Identity]
 	if c == nil {
 		if slices.EqualFunc(before, after, bytes.Equal) {
 			return
@@ -151,10 +149,10 @@ func (g *group) noteWords(w *backend.Write, row int) {
 			g.words = make(map[onto.Identity]*wordChange)
 		}
 		c = &wordChange{table: t, row: -1, before: joinWords(before)}
-		if current == nil {
+		if v.Before == nil {
 			c.row = row
 		}
-		g.words[w.Identity] = c
+		g.words[v.Identity] = c
 	}
 	c.after = joinWords(after)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/decide"
 )
 
 // A stream's writes are decided and written so many at a time, or so many bytes
@@ -28,8 +29,8 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	defer st.forget()
 	res, err := st.run(writes)
 	switch {
-	case st.sourceErr != nil:
-		return onto.Result{}, st.sourceErr
+	case st.refusal != nil:
+		return onto.Result{}, st.refusal
 	case err != nil:
 		return onto.Result{}, wrap(b.path, err)
 	case !st.evolved && (!res.Changed() || res.Repeated):
@@ -51,47 +52,42 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 // stream is a commit whose writes come one after the other.
 type stream struct {
 	*group
+	*decide.Candidate
 	ctx     context.Context
 	draft   *backend.Draft
 	pending []backend.Write
-	bytes   int // of the fields of pending
-	row     commitRow
-	written bool // the commit's row
+	bytes   int              // of the fields of pending
+	made    []decide.Version // by the chunk that was decided last
+	written bool             // the commit's row
 
-	evolved bool                  // the types were changed
-	changed []onto.SchemaVersion  // the newest versions of those types
-	ended   map[onto.TypeName]int // the last version of types that are no more
+	evolved bool                 // the types were changed
+	changed []onto.SchemaVersion // the newest versions of those types
 
-	sourceErr error // what the sequence itself, or Admit, failed with
+	refusal error // of the sequence, of Admit or of a write; it is returned as it is
 }
 
 func (s *stream) run(writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
-	if key := s.draft.IdempotencyKey; key != "" {
-		used, ok, err := s.keyUsed(key)
-		if err == nil && ok {
-			err = backend.CheckRepeat(key, used.hash, s.draft.Digest, used.commit.ID)
-		}
-		if err != nil {
-			return onto.Result{}, err
-		}
-		if ok {
-			return onto.Result{Commit: used.commit, Repeated: true}, nil
-		}
+	var ids identities
+	err := s.want(&ids, s.draft)
+	if err == nil {
+		err = s.lookup(ids)
 	}
-	if err := s.begin(); err != nil {
+	if err != nil {
 		return onto.Result{}, err
 	}
+	c, repeated, err := s.Begin(s.draft, checkLease(s.w, s.draft.Lease))
+	if c == nil {
+		return repeated, err
+	}
+	s.Candidate = c
 	if s.draft.Evolve != nil {
 		if err := s.evolve(); err != nil {
 			return onto.Result{}, err
 		}
 	}
-	if s.draft.Begin != nil {
-		s.draft.Begin()
-	}
 	for w, err := range writes {
 		if err != nil {
-			s.sourceErr = err
+			s.refusal = err
 			return onto.Result{}, err
 		}
 		if err := s.ctx.Err(); err != nil {
@@ -104,39 +100,8 @@ func (s *stream) run(writes iter.Seq2[backend.Write, error]) (onto.Result, error
 	return s.end()
 }
 
-// begin judges the expectations and prepares the commit's row.
-func (s *stream) begin() error {
-	var ids identities
-	ids.addExpected(s.draft)
-	if err := s.lookup(ids); err != nil {
-		return err
-	}
-	if err := s.check(s.draft); err != nil {
-		return err
-	}
-	row, err := newCommitRow(s.draft, s.head+1, s.time())
-	if err != nil {
-		return err
-	}
-	s.row = row
-	return nil
-}
-
-// insertCommit writes the commit's row before the first versions, which refer
-// to it. Without any it is not written: SQLite would skip its id.
-func (s *stream) insertCommit() error {
-	if s.written || len(s.entities)+len(s.relations) == 0 {
-		return nil
-	}
-	s.written = true
-	return insertCommits(s.w, []commitRow{s.row})
-}
-
 // take accepts one write.
 func (s *stream) take(w backend.Write) error {
-	if err := s.checkStamp(&w); err != nil {
-		return err
-	}
 	s.pending = append(s.pending, w)
 	s.bytes += len(w.Fields)
 	if len(s.pending) < chunk && s.bytes < chunkBytes {
@@ -147,49 +112,33 @@ func (s *stream) take(w backend.Write) error {
 
 // flush decides and writes what is pending.
 func (s *stream) flush() error {
-	clear(s.current)
+	clear(s.Newest)
 	var ids identities
-	for i := range s.pending {
-		ids.add(&s.pending[i].Identity)
-	}
+	ids.add(&backend.Draft{Writes: s.pending})
 	if err := s.lookup(ids); err != nil {
 		return err
 	}
-	s.entities, s.relations = s.entities[:0], s.relations[:0]
-	for i := range s.pending {
-		if err := s.decideOne(&s.pending[i]); err != nil {
-			return err
-		}
+	if s.made, s.refusal = s.Chunk(s.made[:0], s.pending); s.refusal != nil {
+		return s.refusal
 	}
-	err := s.insertCommit()
-	if err == nil {
-		err = s.insertVersions()
+	if err := s.insertCommit(); err != nil {
+		return err
 	}
+	err := s.insertVersions(s.made)
 	clear(s.pending) // so that large fields are not kept
+	clear(s.made)
 	s.pending, s.bytes = s.pending[:0], 0
 	return err
 }
 
-// decideOne adds a write to the chunk if it is admitted and changes something.
-func (s *stream) decideOne(w *backend.Write) error {
-	current := s.current[w.Identity]
-	admitted, err := s.admit(w, current)
-	if err != nil || !admitted || !backend.Changes(w, current) {
-		return err
+// insertCommit writes the commit's row before the first versions, which refer
+// to it. Without any it is not written: SQLite would skip its id.
+func (s *stream) insertCommit() error {
+	if s.written || len(s.made) == 0 {
+		return nil
 	}
-	s.row.Operations++
-	s.add(w, s.row.ID)
-	return nil
-}
-
-// admit asks the draft about a write.
-func (s *stream) admit(w *backend.Write, current *onto.Version) (bool, error) {
-	if s.draft.Admit == nil {
-		return true, nil
-	}
-	ok, err := s.draft.Admit(w, current)
-	s.sourceErr = err
-	return ok, err
+	s.written = true
+	return insertCommits(s.w, []decide.Commit{*s.Commit()})
 }
 
 // end writes the rest and what is known only now.
@@ -200,9 +149,12 @@ func (s *stream) end() (onto.Result, error) {
 	if err := s.ctx.Err(); err != nil {
 		return onto.Result{}, err
 	}
-	if err := s.finish(); err != nil || s.row.Operations == 0 {
+	if err := s.finish(); err != nil {
 		return onto.Result{}, err
 	}
-	err := s.w.exec(`UPDATE commits SET operations = ? WHERE id = ?`, s.row.Operations, s.row.ID)
-	return onto.Result{Commit: s.row.Commit}, err
+	res := s.End()
+	if !res.Changed() {
+		return res, nil
+	}
+	return res, s.w.exec(`UPDATE commits SET operations = ? WHERE id = ?`, res.Operations, res.ID)
 }
