@@ -1,6 +1,9 @@
 package lake
 
-import "github.com/ontologia/onto"
+import (
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/decide"
+)
 
 // types holds the types of the catalog to the rules.
 func (c *checker) types() error {
@@ -15,7 +18,7 @@ func (c *checker) types() error {
 		}
 		c.schemas = append(c.schemas, v)
 	}
-	c.purged = purgedTypes(c.schemas)
+	c.purged = decide.Purged(c.schemas)
 	return c.rules.At(c.head.Catalog).Types(c.schemas, c.head.CommitID, func(i int) bool { return intactSchema(&c.catalog.Types[i]) })
 }
 

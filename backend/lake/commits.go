@@ -44,7 +44,7 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 func (m *manifest) commit(id int64, s *shelf) (onto.Commit, error) {
 	c, err := m.Commits[id-m.First].commit(s.types.purged)
 	if err != nil {
-		return c, damaged(m.entry().Path, "commit %d: %w", id, err)
+		return c, damaged(m.entry().Path, "%w", err)
 	}
 	return c, nil
 }

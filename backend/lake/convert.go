@@ -1,46 +1,56 @@
 package lake
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/decide"
 )
 
-// commit is the commit of an entry. Versions that were purged since do not count.
-func (e *commitEntry) commit(purged map[onto.TypeName]int) (onto.Commit, error) {
+// newCommitEntry is a commit as a manifest keeps it.
+func newCommitEntry(c *decide.Commit) commitEntry {
+	e := commitEntry{
+		ID: c.ID, Time: codec.FormatTime(c.Time), Runtime: c.Runtime, ActorKind: string(c.Actor.Kind), ActorID: c.Actor.ID,
+		Causation: c.Causation, Correl: c.Correlation, Signature: c.Signature, Comment: c.Comment,
+		Operations: c.Operations, Key: c.IdempotencyKey, DraftHash: c.Digest,
+	}
+	if len(c.Metadata) > 0 {
+		e.Metadata = bytes.Clone(c.Metadata) // the caller's
+	}
+	for _, t := range c.Touched {
+		e.Touched = append(e.Touched, opsEntry{Kind: t.Kind, Type: t.Name, Version: t.Version, Operations: t.Operations})
+	}
+	return e
+}
+
+// kept is the commit of an entry.
+func (e *commitEntry) kept() (decide.Commit, error) {
 	at, err := codec.ParseTime(e.Time)
-	c := onto.Commit{
+	if err != nil {
+		return decide.Commit{}, onto.Errorf(onto.Corrupt, "commit %d: %w", e.ID, err)
+	}
+	c := decide.Commit{Metadata: e.Metadata, Digest: e.DraftHash, Commit: onto.Commit{
 		ID: e.ID, Time: at, Runtime: e.Runtime, Actor: onto.Actor{Kind: onto.ActorKind(e.ActorKind), ID: e.ActorID},
 		Causation: e.Causation, Correlation: e.Correl, Signature: e.Signature, Comment: e.Comment,
 		Operations: e.Operations, IdempotencyKey: e.Key,
-	}
+	}}
 	for _, t := range e.Touched {
-		if t.Version <= purged[t.TypeName()] {
-			c.Operations -= t.Operations
-		}
+		c.Touched = append(c.Touched, decide.Touched{TypeName: t.TypeName(), Version: t.Version, Operations: t.Operations})
 	}
-	if err == nil && e.Metadata != nil {
-		c.Metadata, err = onto.DecodeObject(e.Metadata)
-	}
-	return c, err
+	return c, nil
 }
 
-// countVersions counts versions by type, in the order in which types come, on top of what
-// was counted before.
-func countVersions(list []opsEntry, versions []onto.Version) []opsEntry {
-	for i := range versions {
-		v := &versions[i]
-		j := slices.IndexFunc(list, func(e opsEntry) bool { return e.TypeName() == v.TypeName() && e.Version == v.SchemaVersion })
-		if j < 0 {
-			j = len(list)
-			list = append(list, opsEntry{Kind: v.Kind, Type: v.Type, Version: v.SchemaVersion})
-		}
-		list[j].Operations++
+// commit is the commit of an entry. Versions that were purged since do not count.
+func (e *commitEntry) commit(purged map[onto.TypeName]int) (onto.Commit, error) {
+	c, err := e.kept()
+	if err != nil {
+		return onto.Commit{}, err
 	}
-	return list
+	return c.HandOut(purged)
 }
 
 // newSchemaEntry is a version of a type as the catalog keeps it. Flags may have
@@ -94,16 +104,20 @@ func sameTypes(a, b []schemaEntry) bool {
 	})
 }
 
-// filesOf splits the versions of a round into one file for each type, each sorted
-// by identity, then commit.
-func filesOf(types *types, versions []onto.Version) ([]dataFile, error) {
-	byType := map[onto.TypeName][]onto.Version{}
-	for _, v := range versions {
-		t := v.TypeName()
-		byType[t] = append(byType[t], v)
+// byType splits the versions of a round.
+func byType(versions []decide.Version) map[onto.TypeName][]onto.Version {
+	lists := map[onto.TypeName][]onto.Version{}
+	for i := range versions {
+		t := versions[i].TypeName()
+		lists[t] = append(lists[t], versions[i].Version)
 	}
+	return lists
+}
+
+// filesOf makes one file for each type, each sorted by identity, then commit.
+func filesOf(types *types, versions map[onto.TypeName][]onto.Version) ([]dataFile, error) {
 	var files []dataFile
-	for t, list := range byType {
+	for t, list := range versions {
 		slices.SortStableFunc(list, func(a, b onto.Version) int { return compareVersions(&a, &b) })
 		newest := 0
 		for _, v := range list {

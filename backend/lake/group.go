@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/groupcommit"
 	"github.com/ontologia/onto/internal/lease"
 )
@@ -18,7 +19,7 @@ import (
 // one round, and so one swap.
 type member struct {
 	groupcommit.Member
-	draft        *draft
+	draft        *backend.Draft
 	registration *backend.Registration
 
 	result onto.Result
@@ -28,17 +29,17 @@ type member struct {
 	kept   *onto.Lease // the write lease, if it was taken for the member; nil otherwise
 }
 
-// decide gives a member its verdict on the ground.
-func (m *member) decide(g *ground) {
+// decide gives a member its verdict in a round.
+func (m *member) decide(r *decide.Round) {
 	m.result, m.named = onto.Result{}, nil
 	ok := m.Run(func() { // Admit is the caller's code
 		switch {
 		case m.draft != nil:
-			m.result, m.err = g.append(m.draft, m.barred)
+			m.result, m.err = r.Append(m.draft, m.barred)
 		case m.barred != nil:
 			m.err = m.barred
 		default:
-			m.named, m.err = g.register(m.registration)
+			m.named, m.err = r.Register(m.registration)
 		}
 	})
 	if !ok {
@@ -95,7 +96,7 @@ func (m *member) size() groupcommit.Size {
 	if m.draft == nil {
 		return groupcommit.Size{}
 	}
-	return groupcommit.Size{Writes: len(m.draft.writes), Bytes: len(m.draft.Metadata) + len(m.draft.Comment) + 1<<10}
+	return groupcommit.Size{Writes: len(m.draft.Writes), Bytes: len(m.draft.Metadata) + len(m.draft.Comment) + 1<<10}
 }
 
 // leadGroup publishes a group of callers when it is this process's turn.
@@ -163,7 +164,7 @@ func (b *Backend) prepare(ctx context.Context, m *member) {
 		return
 	}
 	b.recent.follow(s)
-	_, _ = b.groundOn(ctx, s, []*member{m})
+	_, _ = b.roundOn(ctx, s, []*member{m})
 }
 
 // keepsOut reports whether the member has the write lease.
@@ -181,17 +182,16 @@ func (b *Backend) publish(members []*member) {
 	defer end()
 	err := b.usable(ctx)
 	if err == nil {
-		var g *ground
-		var files []dataFile
+		var d *decided
 		var t *tip
 		t, err = b.log.publish(ctx, func(t *tip, attempt string) (p *proposal, err error) {
-			p, g, files, err = b.propose(ctx, members, t, attempt)
+			p, d, err = b.propose(ctx, members, t, attempt)
 			return p, err
 		})
 		switch {
 		case err != nil:
-		case g != nil:
-			b.adopt(ctx, t, g, files)
+		case d != nil:
+			b.adopt(ctx, t, d)
 		default:
 			for _, m := range members {
 				m.err = cmp.Or(m.err, m.vouch(ctx, b.log, t))
@@ -203,49 +203,60 @@ func (b *Backend) publish(members []*member) {
 	}
 }
 
+// decided is a round with the files that it becomes.
+type decided struct {
+	*decide.Round
+	byType map[onto.TypeName][]onto.Version
+	files  []dataFile
+}
+
 // propose decides what members want on top of a tip.
-func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attempt string) (*proposal, *ground, []dataFile, error) {
+func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attempt string) (*proposal, *decided, error) {
 	s, err := b.shelve(ctx, t)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	b.recent.follow(s)
-	g, err := b.groundOn(ctx, s, members)
+	r, err := b.roundOn(ctx, s, members)
 	if errors.Is(err, errReplaced) {
 		err = errStale
 	}
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	for _, m := range members {
-		m.decide(g)
+		m.decide(r)
 	}
 	c := *t.catalog
-	c.Types = typeEntries(g.types)
+	c.Types = typeEntries(r.Types)
 	evolved := !sameTypes(c.Types, t.catalog.Types)
-	if len(g.commits) == 0 && !evolved {
-		return nil, nil, nil, nil
+	if len(r.Commits) == 0 && !evolved {
+		return nil, nil, nil
 	}
 	types := s.types
 	if evolved {
 		if types, err = newTypes(&c); err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 	}
-	files, err := filesOf(types, g.versions)
-	if err != nil {
-		return nil, nil, nil, err
+	d := &decided{Round: r, byType: byType(r.Versions)}
+	if d.files, err = filesOf(types, d.byType); err != nil {
+		return nil, nil, err
 	}
-	p := b.proposal(t, g, files, &c, evolved, attempt)
+	p := b.proposal(t, r, d.files, &c, evolved, attempt)
 	p.once = slices.ContainsFunc(members, func(m *member) bool { return m.draft != nil && m.draft.Evolve != nil })
-	return p, g, files, nil
+	return p, d, nil
 }
 
 // proposal puts commits and types on top of a tip, in one head.
-func (b *Backend) proposal(t *tip, g *ground, files []dataFile, c *catalog, evolved bool, attempt string) *proposal {
+func (b *Backend) proposal(t *tip, r *decide.Round, files []dataFile, c *catalog, evolved bool, attempt string) *proposal {
 	p := &proposal{next: &tip{head: t.head.next(t.body, attempt, b.log.set.runtime, b.log.now()), manifest: t.manifest, catalog: t.catalog}}
-	if len(g.commits) > 0 {
-		p = b.log.proposeRound(t, &round{commits: g.commits, files: files}, attempt)
+	if len(r.Commits) > 0 {
+		commits := make([]commitEntry, len(r.Commits))
+		for i := range r.Commits {
+			commits[i] = newCommitEntry(&r.Commits[i])
+		}
+		p = b.log.proposeRound(t, &round{commits: commits, files: files}, attempt)
 	}
 	if evolved {
 		h := p.next.head
@@ -257,17 +268,17 @@ func (b *Backend) proposal(t *tip, g *ground, files []dataFile, c *catalog, evol
 }
 
 // adopt notes what a round of its own has published, so that it need not be read.
-func (b *Backend) adopt(ctx context.Context, t *tip, g *ground, files []dataFile) {
-	if len(g.commits) > 0 {
-		b.adoptFiles(t, files)
-		for i := range files {
+func (b *Backend) adopt(ctx context.Context, t *tip, d *decided) {
+	if len(d.Commits) > 0 {
+		b.adoptFiles(t, d.files)
+		for i := range d.files {
 			if f := &t.manifest.Files[i]; f.Bytes <= smallFile {
-				b.files.note(f.Path, g.of(f.TypeName()))
+				b.files.note(f.Path, d.byType[f.TypeName()])
 			}
 		}
 	}
 	if s := b.deriveAfter(ctx, t); s != nil {
-		b.recent.adopt(s, g)
+		b.recent.adopt(s, d.Versions)
 	}
 }
 
@@ -310,7 +321,7 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 	if d.Evolve != nil {
 		return onto.Result{}, onto.Errorf(onto.Invalid, "only a stream can evolve types").WithHint("append the draft as a stream")
 	}
-	m := &member{draft: &draft{d, d.Writes}}
+	m := &member{draft: d}
 	return m.verdict(b.submitFree(ctx, m, b.submit))
 }
 
@@ -336,8 +347,8 @@ func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto
 	if err != nil {
 		return nil, err
 	}
-	if backend.Registered(s.types.all, r) {
-		return backend.Named(s.types.all, r), nil
+	if decide.Registered(s.types.all, r) {
+		return decide.Named(s.types.all, r), nil
 	}
 	m := &member{registration: r}
 	err = b.submitFree(ctx, m, b.submit)

@@ -7,13 +7,15 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/decide"
 )
 
 // pieces decides a long draft piece by piece and writes what it makes to data
 // files on disk. Writes come in the order of identity, so types come one after the
 // other.
 type pieces struct {
-	*candidate
+	*decide.Candidate
+	round   *decide.Round
 	backend *Backend
 	shelf   *shelf
 	types   *types // that the draft leaves behind
@@ -22,16 +24,13 @@ type pieces struct {
 	piece   []backend.Write
 	bytes   int64 // of piece
 	out     *partWriter
+	made    []decide.Version // by the piece that was decided last
 	files   []dataFile
-	touched []opsEntry
 	refusal error // why the draft is refused
 }
 
 // run decides all writes.
 func (p *pieces) run(ctx context.Context, writes iter.Seq2[backend.Write, error]) error {
-	if p.Begin != nil {
-		p.Begin()
-	}
 	for w, err := range writes {
 		if err == nil {
 			err = ctx.Err()
@@ -68,19 +67,16 @@ func (p *pieces) decide(ctx context.Context) error {
 	if err := p.lookUp(ctx); err != nil {
 		return err
 	}
-	changes, err := p.changes(p.piece)
-	if err != nil {
-		p.refusal = err
-		return err
+	if p.made, p.refusal = p.Chunk(p.made[:0], p.piece); p.refusal != nil {
+		return p.refusal
 	}
-	made := p.versions(changes)
-	p.touched = countVersions(p.touched, made)
-	for i := range made {
-		if err := p.write(&made[i]); err != nil {
+	for i := range p.made {
+		if err := p.write(&p.made[i].Version); err != nil {
 			return err
 		}
 	}
 	clear(p.piece)
+	clear(p.made)
 	p.piece, p.bytes = p.piece[:0], 0
 	return nil
 }
@@ -95,9 +91,9 @@ func (p *pieces) lookUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	clear(p.ground.newest)
+	clear(p.round.Newest)
 	for i := range found {
-		p.ground.newest[found[i].Identity] = &found[i]
+		p.round.Newest[found[i].Identity] = &found[i]
 	}
 	return nil
 }

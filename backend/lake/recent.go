@@ -1,10 +1,12 @@
 package lake
 
 import (
+	"bytes"
 	"container/list"
 	"unsafe"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/decide"
 )
 
 // recentBytes is how much the versions that were written last may take.
@@ -87,12 +89,14 @@ func (r *recent) follow(s *shelf) {
 }
 
 // adopt brings it to the shelf of a round that was decided on what it knows.
-func (r *recent) adopt(s *shelf, g *ground) {
+func (r *recent) adopt(s *shelf, made []decide.Version) {
 	if r.sequence+1 != s.tip.head.Sequence || r.types != s.types.hash {
 		return // it follows when it is asked next
 	}
-	for i := range g.versions {
-		r.put(g.versions[i].Identity, &g.versions[i])
+	for i := range made {
+		v := made[i].Version
+		v.Fields = bytes.Clone(v.Fields) // the caller's
+		r.put(v.Identity, &v)
 	}
 	r.note(s)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/lease"
 )
 
@@ -27,11 +28,11 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	if err != nil {
 		return onto.Result{}, err
 	}
-	m := &member{draft: &draft{d, list}}
+	m := &member{draft: withCopies(*d)}
 	if all {
+		m.draft.Writes = list
 		return m.verdict(b.submitFree(ctx, m, b.submit))
 	}
-	m.draft.writes = nil
 	s := &stream{backend: b, member: m, writes: writes}
 	defer s.forget()
 	return m.verdict(b.whileOpen(ctx, s.append))
@@ -76,11 +77,11 @@ type stream struct {
 // readyStream is a stream as it was decided on one tip. It is good for others as
 // well that have the same commits and types, such as after a compaction.
 type readyStream struct {
-	on     *shelf
-	ground *ground
-	types  *types // that it leaves behind
-	files  []dataFile
-	disk   *disk // with the files
+	on    *shelf
+	round *decide.Round
+	types *types // that it leaves behind
+	files []dataFile
+	disk  *disk // with the files
 
 	uploaded time.Time // when the last of them was; zero before
 }
@@ -161,7 +162,7 @@ func (s *stream) propose(ctx context.Context, t *tip, attempt string) (*proposal
 	c := *t.catalog
 	c.Types = s.ready.types.catalog.Types
 	evolved := !sameTypes(c.Types, t.catalog.Types)
-	p := b.proposal(t, s.ready.ground, s.ready.files, &c, evolved, attempt)
+	p := b.proposal(t, s.ready.round, s.ready.files, &c, evolved, attempt)
 	p.once = s.draft.Evolve != nil
 	s.last = p
 	return p, nil
@@ -206,21 +207,21 @@ func (s *stream) discard(ctx context.Context) {
 func (s *stream) decide(ctx context.Context, sh *shelf) error {
 	b := s.backend
 	b.recent.follow(sh)
-	g, err := b.groundOn(ctx, sh, []*member{s.member})
+	r, err := b.roundOn(ctx, sh, []*member{s.member})
 	if errors.Is(err, errReplaced) {
 		err = errStale
 	}
 	if err != nil {
 		return err
 	}
-	c, repeated, err := g.begin(s.draft, s.member.barred)
+	c, repeated, err := r.Begin(s.draft, s.member.barred)
 	if c == nil {
 		s.result, s.err = repeated, err
 		return nil
 	}
 	catalog := *sh.tip.catalog
-	catalog.Types = typeEntries(c.types)
-	ready := &readyStream{on: sh, ground: g}
+	catalog.Types = typeEntries(c.Types)
+	ready := &readyStream{on: sh, round: r}
 	if ready.types, err = newTypes(&catalog); err != nil {
 		return err
 	}
@@ -232,7 +233,7 @@ func (s *stream) decide(ctx context.Context, sh *shelf) error {
 			ready.disk.close()
 		}
 	}()
-	p := &pieces{candidate: c, backend: b, shelf: sh, types: ready.types, disk: ready.disk}
+	p := &pieces{Candidate: c, round: r, backend: b, shelf: sh, types: ready.types, disk: ready.disk}
 	err = p.run(ctx, s.writes)
 	switch {
 	case p.refusal != nil: // for certain only if the tip is the newest
@@ -244,12 +245,8 @@ func (s *stream) decide(ctx context.Context, sh *shelf) error {
 		return err
 	}
 	s.decided = true
-	c.evolve()
-	s.result = onto.Result{}
-	if len(p.touched) > 0 {
-		s.result.Commit = c.keep(p.touched)
-	}
-	if len(p.touched) > 0 || !sameTypes(catalog.Types, sh.tip.catalog.Types) {
+	s.result = c.End()
+	if s.result.Changed() || !sameTypes(catalog.Types, sh.tip.catalog.Types) {
 		ready.files, s.ready = p.files, ready
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/internal/decide"
 )
 
 // types is what a catalog tells about types. It is never changed.
@@ -14,6 +15,7 @@ type types struct {
 	catalog *catalog
 	all     []onto.SchemaVersion
 	hash    string
+	stamps  map[onto.TypeName]int // the newest version of each type that exists
 	purged  map[onto.TypeName]int // rows of schema versions up to this one do not exist
 
 	mu      sync.Mutex // guards layouts
@@ -33,20 +35,9 @@ func newTypes(c *catalog) (*types, error) {
 		}
 		t.all = append(t.all, v)
 	}
-	t.hash, t.purged = backend.TypesHash(t.all), purgedTypes(t.all)
+	t.hash, t.purged = backend.TypesHash(t.all), decide.Purged(t.all)
+	t.stamps = decide.Stamps(t.all)
 	return t, nil
-}
-
-// purgedTypes tells for types that were purged up to which schema version rows do
-// not exist.
-func purgedTypes(all []onto.SchemaVersion) map[onto.TypeName]int {
-	purged := map[onto.TypeName]int{}
-	for _, v := range all {
-		if v.End != nil && v.End.Purged {
-			purged[v.Schema.TypeName()] = v.Version
-		}
-	}
-	return purged
 }
 
 // layout is the columns of a type's files.
