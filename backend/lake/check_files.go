@@ -211,7 +211,7 @@ func (h *history) take(f *fileEntry, b *body) (bool, error) {
 	switch {
 	case b.refused != nil:
 		h.lose(f)
-		return false, h.push(onto.Finding{Code: "check_stopped", Severity: onto.SeverityError, Message: firstLine(b.refused), Remedy: onto.HintOf(b.refused)})
+		return false, h.push(audit.CheckStopped.Finding(onto.HintOf(b.refused), "%s", firstLine(b.refused)))
 	case !b.there:
 		if again, err := h.resume(f); err != nil || again {
 			return again, err
