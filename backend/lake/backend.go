@@ -16,6 +16,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/cache"
 	"github.com/ontologia/onto/backend/lake/duck"
 	"github.com/ontologia/onto/internal/groupcommit"
+	"github.com/ontologia/onto/internal/parallel"
 )
 
 const (
@@ -53,15 +54,19 @@ type Options struct {
 // head. What is asked is answered from local copies of the files that the head
 // leads to.
 type Backend struct {
-	log   *log
-	opts  Options
-	files *reader
+	bucket    bucket.Bucket
+	log       *log
+	publisher *publisher
+	leases    *leases
+	janitor   *janitor
+	opts      Options
+	files     *reader
 
 	queue      *groupcommit.Queue[*member] // of callers that want to write
 	publishing exclusive                   // guards recent and keys: held by the group or stream that is published
 
 	recent  *recent
-	keys    keyring
+	keys    *keyring
 	aside   sync.WaitGroup  // what is written beside commits, and long streams
 	life    context.Context // ends with Close
 	end     context.CancelFunc
@@ -88,18 +93,25 @@ func Open(ctx context.Context, b bucket.Bucket, opts *Options) (*Backend, error)
 
 // newBackend is a lake that nothing was read of yet, and that has no files.
 func newBackend(b bucket.Bucket, opts *Options) *Backend {
-	l := &Backend{publishing: make(exclusive, 1), recent: newRecent()}
+	l := &Backend{bucket: b, publishing: make(exclusive, 1), recent: newRecent()}
 	l.queue = groupcommit.New(groupBounds(), l.leadGroup)
 	l.life, l.end = context.WithCancel(context.Background())
 	if opts != nil {
 		l.opts = *opts
 	}
 	l.opts.setDefaults()
-	l.log = &log{b: b, set: settings{
+	l.follow(settings{
 		now: l.opts.Now, attempt: newAttempt, jitter: mathrand.Int64N, runtime: l.opts.Runtime, patience: l.opts.Patience,
-	}}
-	l.keys.log, l.deriver.origin = l.log, l.log
+	})
 	return l
+}
+
+// follow lets the backend follow the log in its bucket.
+func (b *Backend) follow(set settings) {
+	b.log = newLog(b.bucket, set)
+	b.publisher = newPublisher(b.log)
+	b.leases, b.janitor = newLeases(b.publisher), newJanitor(b.log, b.foreignFile)
+	b.keys, b.deriver.origin = newKeyring(b.log), b.publisher
 }
 
 func (o *Options) setDefaults() {
@@ -135,7 +147,7 @@ func (b *Backend) open(ctx context.Context) error {
 		c.Close()
 		return err
 	}
-	b.files = newReader(b.log, c)
+	b.files = newReader(b.log, b.bucket, c)
 	return nil
 }
 
@@ -150,7 +162,7 @@ func (b *Backend) find(ctx context.Context) error {
 			err = b.probe(ctx)
 		}
 		if err == nil {
-			_, err = b.log.makeLake(ctx, rand.Text())
+			_, err = b.publisher.makeLake(ctx, rand.Text())
 		}
 	}
 	return err
@@ -159,7 +171,7 @@ func (b *Backend) find(ctx context.Context) error {
 // vacant fails where there are commits without a head: a new lake would take their
 // place, and a janitor would remove them.
 func (b *Backend) vacant(ctx context.Context) error {
-	found, err := b.log.b.List(ctx, "commits/", "", 1)
+	found, err := b.bucket.List(ctx, "commits/", "", 1)
 	if err != nil || len(found) == 0 {
 		return err
 	}
@@ -175,7 +187,7 @@ func (b *Backend) probe(ctx context.Context) error {
 	if b.opts.Trusted {
 		return nil
 	}
-	report, err := probe.Probe(ctx, b.log.b, "meta/probe-"+newAttempt())
+	report, err := probe.Probe(ctx, b.bucket, "meta/probe-"+newAttempt())
 	if err == nil {
 		err = report.Err()
 	}
@@ -237,16 +249,6 @@ func (b *Backend) newest(ctx context.Context) (t *tip, err error) {
 	return t, err
 }
 
-// refresh returns the newest tip, with one request if it has not changed.
-func (l *log) refresh(ctx context.Context) (*tip, error) {
-	if t := l.last(); t != nil && t.tag != "" {
-		if _, err := l.b.Get(ctx, headKey, bucket.Range{Max: maxSmall}, t.tag); errors.Is(err, bucket.ErrNotModified) {
-			return t, nil
-		}
-	}
-	return l.load(ctx)
-}
-
 // shelve returns the shelf of a tip. It fails with errStale if a newer tip is
 // known.
 func (b *Backend) shelve(ctx context.Context, t *tip) (*shelf, error) {
@@ -259,10 +261,11 @@ func (b *Backend) shelve(ctx context.Context, t *tip) (*shelf, error) {
 	if old != nil && old.tip.head.Sequence > t.head.Sequence {
 		return nil, errStale
 	}
-	s, err := b.log.shelve(ctx, t, old)
+	files, err := b.log.shelve(ctx, t, old.base())
 	if err != nil {
 		return nil, err
 	}
+	s := newShelf(files, old)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.shelf == nil || b.shelf.tip.head.Sequence < t.head.Sequence {
@@ -278,23 +281,7 @@ func (b *Backend) shelve(ctx context.Context, t *tip) (*shelf, error) {
 const atOnce = 128
 
 // sideBySide calls f for each number, several at a time.
-func sideBySide(n int, f func(i int) error) error { return atMost(atOnce, n, f) }
-
-// atMost calls f for each number, so many at a time.
-func atMost(limit, n int, f func(i int) error) error {
-	errs := make([]error, n)
-	free := make(chan struct{}, limit)
-	var wg sync.WaitGroup
-	for i := range n {
-		free <- struct{}{}
-		wg.Go(func() {
-			errs[i] = f(i)
-			<-free
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
+func sideBySide(n int, f func(i int) error) error { return parallel.Do(atOnce, n, f) }
 
 // Schemas implements [backend.Backend].
 func (b *Backend) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {
@@ -333,7 +320,7 @@ func (b *Backend) Close() error {
 	if engine != nil {
 		err = engine.Close()
 	}
-	return errors.Join(err, b.files.closeAll(), b.log.b.Close())
+	return errors.Join(err, b.files.closeAll(), b.bucket.Close())
 }
 
 // whileOpen calls f with a context that ends when the lake is closed, which waits

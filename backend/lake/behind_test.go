@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,7 @@ func distances() []int {
 }
 
 // pair is two writers of one lake, of which one may fall behind.
-func pair(t *testing.T) (s *scripted, behind, ahead *log) {
+func pair(t *testing.T) (s *scripted, behind, ahead *peer) {
 	t.Helper()
 	b, ahead := leaseLake(t)
 	s = &scripted{Bucket: b}
@@ -33,7 +34,7 @@ func pair(t *testing.T) (s *scripted, behind, ahead *log) {
 }
 
 // commits lets a writer commit so often.
-func commits(t *testing.T, l *log, n int) {
+func commits(t *testing.T, l *peer, n int) {
 	t.Helper()
 	for i := range n {
 		if err := put(t.Context(), l, nil, fmt.Sprint(l.set.runtime, " ", l.last().head.Sequence, " ", i)); err != nil {
@@ -130,18 +131,18 @@ func TestLeaseBehind(t *testing.T) {
 						}}
 					}
 					fallBehind()
-					lease, err := behind.acquire(ctx, &backend.LeaseRequest{Name: "import", Owner: "w", TTL: time.Minute})
+					lease, err := behind.Acquire(ctx, &backend.LeaseRequest{Name: "import", Owner: "w", TTL: time.Minute})
 					wantCode(t, "taking it", err, "")
 					fallBehind()
 					wantCode(t, "a commit with it", put(ctx, behind, &lease, "second"), "")
 					fallBehind()
 					time.Sleep(time.Minute)
-					lease, err = behind.renew(ctx, lease, time.Minute)
+					lease, err = behind.Renew(ctx, lease, time.Minute)
 					wantCode(t, "renewing it late", err, "")
 					fallBehind()
 					wantCode(t, "a commit after that", put(ctx, behind, &lease, "third"), "")
 					fallBehind()
-					wantCode(t, "releasing it", behind.release(ctx, lease), "")
+					wantCode(t, "releasing it", behind.Release(ctx, lease), "")
 					s.script = nil
 					if now, err := behind.load(ctx); err != nil || len(now.head.Locks) > 0 {
 						t.Errorf("got %v, %v; want a head without leases", now.head.Locks, err)
@@ -203,7 +204,7 @@ func TestForgottenCompaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		files := shelf.files[onto.TypeName{Kind: onto.KindEntity, Name: "T"}]
-		var versions []onto.Version
+		var rows []row
 		for i := range files {
 			body, err := behind.data(ctx, &files[i])
 			if err != nil {
@@ -213,15 +214,15 @@ func TestForgottenCompaction(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			versions = append(versions, list...)
+			rows = append(rows, list...)
 		}
 		s.script = []reply{func(do func() (bucket.Tag, error)) (bucket.Tag, error) {
 			_, _ = do()
 			commits(t, ahead, recentAttempts+1)
 			return "", bucket.ErrConflict
 		}}
-		slices.SortFunc(versions, func(a, b onto.Version) int { return a.Identity.Compare(b.Identity) })
-		if _, replaced, err := behind.replace(ctx, files, []dataFile{encoded(versions)}, shelf); err != nil || !replaced {
+		slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.Key, b.Key) })
+		if _, replaced, err := behind.replace(ctx, files, []dataFile{encoded(rows)}, shelf); err != nil || !replaced {
 			t.Errorf("got %v, %v; want it replaced", replaced, err)
 		}
 		if keys := wantReadable(t, s.Bucket); len(keys) != recentAttempts+6 {

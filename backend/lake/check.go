@@ -129,7 +129,7 @@ func (c *checker) read(key string, fit func(body []byte) bool) ([]byte, error) {
 func (c *checker) readAtMost(key string, size int64, fit func(body []byte) bool) ([]byte, error) {
 	var object bucket.Object
 	there, err := c.settle(key, func() (done bool, err error) {
-		object, err = c.b.log.b.Get(c.ctx, key, bucket.Range{Max: max(1, size)}, "")
+		object, err = c.b.bucket.Get(c.ctx, key, bucket.Range{Max: max(1, size)}, "")
 		if err != nil || fit == nil {
 			return true, err
 		}

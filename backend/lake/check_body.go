@@ -40,7 +40,7 @@ func (c *checker) body(f *fileEntry, b *body) (err error) {
 		b.data, b.came = bytes.NewReader(m.Bytes()), int64(m.Len())
 		return err
 	}
-	if err := c.b.files.cache.Fits(f.object()); err != nil {
+	if err := c.b.files.cache.Fits(cacheObject(f)); err != nil {
 		b.refused = err
 		return nil
 	}

@@ -129,7 +129,7 @@ func (l *listing) open(c *checker, commit int64) (*checkpoint, error) {
 	if doc == nil {
 		return nil, nil
 	}
-	if !doc.sound(e) {
+	if !sound(doc, e) {
 		l.doc = nil
 		return nil, c.report(audit.CheckpointDiffers, "%s: the rounds that it lists do not make up commits %d to %d", e.Path, e.First, e.Last)
 	}
@@ -138,7 +138,7 @@ func (l *listing) open(c *checker, commit int64) (*checkpoint, error) {
 
 // sound reports whether a checkpoint of the lowest level lists rounds that follow
 // each other, and keys of theirs.
-func (d *checkpoint) sound(e *checkpointEntry) bool {
+func sound(d *checkpoint, e *checkpointEntry) bool {
 	next := d.First
 	for _, r := range d.Rounds {
 		if r.First != next || r.Last < r.First {

@@ -58,7 +58,7 @@ func (c *checker) eachLive(h *history, do func(batch []onto.Identity) error) err
 
 // lookUp reports the relations whose endpoints do not exist.
 func (c *checker) lookUp(schema *onto.Schema, relations []onto.Identity) error {
-	s := &shelf{tip: &tip{head: c.head, catalog: c.catalog}, types: &types{purged: c.purged}, files: c.files}
+	s := newShelf(&tipFiles{tip: &tip{head: c.head, catalog: c.catalog}, types: &catalogTypes{purged: c.purged}, files: c.files}, nil)
 	exists := map[onto.Identity]bool{}
 	wanted := map[string][]onto.Identity{}
 	for _, id := range relations {

@@ -84,7 +84,7 @@ func (w *walk) replaced() error {
 	bad := make([]bool, len(w.old))
 	err := sideBySide(len(w.old), func(i int) error {
 		f := &w.old[i]
-		if _, err := w.b.log.b.Get(w.ctx, f.Path, bucket.Range{Length: 1, Max: max(1, f.Bytes)}, ""); errors.Is(err, bucket.ErrNotFound) {
+		if _, err := w.b.bucket.Get(w.ctx, f.Path, bucket.Range{Length: 1, Max: max(1, f.Bytes)}, ""); errors.Is(err, bucket.ErrNotFound) {
 			return nil
 		}
 		there, fits, err := w.fetch(f, newUnkept())

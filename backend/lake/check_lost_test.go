@@ -38,7 +38,7 @@ func (s *sample) leave(attempt string) {
 	m.Parent, m.ParentPath = &parent, &path
 	m.CommitID, m.First, m.Round, m.Attempt = m.CommitID+1, m.CommitID+1, m.Round+1, attempt
 	m.Commits[0].ID = m.CommitID
-	s.write(manifestPath(m.CommitID, attempt), encode(m))
+	s.write(fmt.Sprintf("commits/%d-%s/manifest.json", m.CommitID, attempt), encode(m))
 }
 
 // A lake that cannot be opened tells what is missing and what is left, and changes

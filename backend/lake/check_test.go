@@ -48,7 +48,13 @@ func ended(w backend.Write) backend.Write {
 
 func openSample(t testing.TB, b *memory.Bucket, patience time.Duration) *sample {
 	t.Helper()
-	l, err := Open(t.Context(), unclosed{b}, &Options{Trusted: true, Patience: patience})
+	return openSampleThrough(t, b, b, patience)
+}
+
+// openSampleThrough opens the sample through a bucket that stands before its own.
+func openSampleThrough(t testing.TB, b *memory.Bucket, through bucket.Bucket, patience time.Duration) *sample {
+	t.Helper()
+	l, err := Open(t.Context(), unclosed{through}, &Options{Trusted: true, Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +138,7 @@ func makeSample(t testing.TB) *memory.Bucket {
 			s.must(err)
 		}
 	}
-	s.must(other.lake.log.checkpoint(t.Context()))
+	s.must(other.lake.publisher.checkpoint(t.Context()))
 	s.lake.aside.Wait()
 	other.lake.aside.Wait()
 	return b

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,7 +31,8 @@ func (f failing) Get(ctx context.Context, key string, r bucket.Range, ifNot buck
 
 // Storage that does not answer, or refuses, is an error and not a finding.
 func TestCheckOfStorageThatFails(t *testing.T) {
-	s := openSample(t, makeSample(t), 100*time.Millisecond)
+	b, fails := makeSample(t), func(string) error { return nil }
+	s := openSampleThrough(t, b, failing{b, func(key string) error { return fails(key) }}, 100*time.Millisecond)
 	lost := errors.New("the line is cut")
 	denied := onto.Errorf(onto.Invalid, "access denied").WithHint("give other credentials")
 	for _, c := range []struct {
@@ -41,12 +43,12 @@ func TestCheckOfStorageThatFails(t *testing.T) {
 		{"/manifest.json", lost, onto.Unavailable}, {".parquet", lost, onto.Unavailable}, {"meta/catalog", lost, onto.Unavailable},
 		{"meta/checkpoints", denied, onto.Invalid}, {".parquet", denied, onto.Invalid},
 	} {
-		s.lake.log.b = failing{unclosed{s.bucket}, func(key string) error {
+		fails = func(key string) error {
 			if strings.Contains(key, c.part) {
 				return c.err
 			}
 			return nil
-		}}
+		}
 		var got error
 		for f, err := range s.lake.Check(t.Context()) {
 			if got = err; err == nil {
@@ -121,11 +123,12 @@ func TestCheckOfBranches(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := openSample(t, copyBucket(t, healthy), time.Second)
 			leaf := s.tip().catalog.Checkpoints[0]
-			doc, err := s.lake.log.branch(t.Context(), s.tip(), []checkpointEntry{leaf})
-			s.must(err)
+			doc := new(checkpoint)
+			s.must(json.Unmarshal(s.read(leaf.Path), doc))
+			doc.Rounds, doc.Children = nil, []checkpointEntry{leaf}
 			c.edit(doc)
 			e := leaf
-			e.Path, e.SHA256, e.Level = checkpointPath(e.Last, "branch"), hashOf(encode(doc)), 1
+			e.Path, e.SHA256, e.Level = fmt.Sprintf("meta/checkpoints/%d-branch.json", e.Last), hashOf(encode(doc)), 1
 			s.write(e.Path, encode(doc))
 			s.editCatalog(func(k *catalog) { k.Checkpoints[0] = e })
 			if found := checked(t, s.lake); codesOf(found) != c.want {
@@ -252,17 +255,21 @@ func TestSurveyOfCheckpoints(t *testing.T) {
 	}
 }
 
+// writeLock is where the lock of the write lease is.
+const writeLock = "meta/locks/" + onto.WriteLease + ".json"
+
 // A survey that comes upon damage says so and looks at the rest.
 func TestSurveyOfDamage(t *testing.T) {
-	s := openSample(t, makeSample(t), 100*time.Millisecond)
+	b, fails := makeSample(t), func(string) error { return nil }
+	s := openSampleThrough(t, b, failing{b, func(key string) error { return fails(key) }}, 100*time.Millisecond)
 	s.remove(s.tip().catalog.Checkpoints[0].Path)
-	s.write(lockKey(onto.WriteLease), []byte("{"))
+	s.write(writeLock, []byte("{"))
 	found := surveyed(t, s.lake)
-	if codesOf(found) != "check_stopped check_stopped check_stopped check_stopped" || !strings.Contains(found[0].Message, lockKey(onto.WriteLease)) || !strings.Contains(found[0].Remedy, "remove the object") {
+	if codesOf(found) != "check_stopped check_stopped check_stopped check_stopped" || !strings.Contains(found[0].Message, writeLock) || !strings.Contains(found[0].Remedy, "remove the object") {
 		t.Errorf("got %v, want that leases, files, what was left behind and what is derived could not be looked at", found)
 	}
 	denied := onto.Errorf(onto.Invalid, "access denied")
-	s.lake.log.b = failing{unclosed{s.bucket}, func(string) error { return denied }}
+	fails = func(string) error { return denied }
 	for f, err := range s.lake.Survey(t.Context()) {
 		if !errors.Is(err, denied) {
 			t.Errorf("no access: got %v, %v", f, err)

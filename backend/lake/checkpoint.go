@@ -138,7 +138,7 @@ func (c *catalog) covered() int64 {
 
 // checkpoint writes checkpoints for full batches of rounds that have none. It is
 // not part of a commit, and whoever does it first spares others the work.
-func (l *log) checkpoint(ctx context.Context) error {
+func (l *publisher) checkpoint(ctx context.Context) error {
 	for {
 		t, err := l.current(ctx)
 		if err != nil || t.manifest == nil {
@@ -156,7 +156,7 @@ func (l *log) checkpoint(ctx context.Context) error {
 
 // nextCheckpoint returns the checkpoint that is due, and its level; nil if none
 // is.
-func (l *log) nextCheckpoint(ctx context.Context, t *tip) (*checkpoint, int, error) {
+func (l *publisher) nextCheckpoint(ctx context.Context, t *tip) (*checkpoint, int, error) {
 	if level, ok := t.catalog.fullLevel(); ok {
 		doc, err := l.branch(ctx, t, t.catalog.Checkpoints[len(t.catalog.Checkpoints)-checkpointBranches:])
 		if err != nil || len(doc.Keys) <= maxKeys {
@@ -195,9 +195,9 @@ func (c *catalog) fullLevel() (int, bool) {
 }
 
 // branch is the checkpoint of the next level that stands for others.
-func (l *log) branch(ctx context.Context, t *tip, children []checkpointEntry) (*checkpoint, error) {
+func (l *publisher) branch(ctx context.Context, t *tip, children []checkpointEntry) (*checkpoint, error) {
 	docs := make([]*checkpoint, len(children))
-	err := sideBySide(len(docs), func(i int) (err error) {
+	err := abreast(len(docs), func(i int) (err error) {
 		docs[i], err = l.readCheckpoint(ctx, &children[i])
 		return err
 	})
@@ -212,7 +212,7 @@ func (l *log) branch(ctx context.Context, t *tip, children []checkpointEntry) (*
 
 // addCheckpoint writes a checkpoint and lets the catalog name it, unless somebody
 // else was faster.
-func (l *log) addCheckpoint(ctx context.Context, doc *checkpoint, level int) error {
+func (l *publisher) addCheckpoint(ctx context.Context, doc *checkpoint, level int) error {
 	body := encode(doc)
 	entry := checkpointEntry{
 		First: doc.First, Last: doc.Last, Path: checkpointPath(doc.Last, l.set.attempt()), SHA256: hashOf(body), Level: level,
@@ -273,7 +273,7 @@ func (l *log) leaves(ctx context.Context, entries []checkpointEntry, commit int6
 		}
 	}
 	docs := make([][]*checkpoint, len(wanted))
-	err := sideBySide(len(wanted), func(i int) error {
+	err := abreast(len(wanted), func(i int) error {
 		doc, err := l.readCheckpoint(ctx, &wanted[i])
 		switch {
 		case err != nil:

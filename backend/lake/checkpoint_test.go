@@ -43,14 +43,14 @@ func (c counting) List(ctx context.Context, prefix, after string, limit int) ([]
 }
 
 // plainLog is a log on a bucket without faults.
-func plainLog(b bucket.Bucket, name string) *log {
+func plainLog(b bucket.Bucket, name string) *peer {
 	n := 0
-	return &log{b: b, set: settings{
+	return newPeer(b, settings{
 		now:     time.Now,
 		attempt: func() string { n++; return fmt.Sprintf("%s%0*d", strings.ToUpper(name), attemptDigits-len(name), n) },
 		jitter:  func(int64) int64 { return 0 },
 		runtime: name, patience: time.Second,
-	}}
+	})
 }
 
 // Any commit is found with few requests, however long the log is; writing takes

@@ -2,7 +2,6 @@ package lake
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 
 	"github.com/ontologia/onto"
@@ -28,7 +27,7 @@ func newCommitEntry(c *decide.Commit) commitEntry {
 }
 
 // kept is the commit of an entry.
-func (e *commitEntry) kept() (decide.Commit, error) {
+func kept(e *commitEntry) (decide.Commit, error) {
 	at, err := codec.ParseTime(e.Time)
 	if err != nil {
 		return decide.Commit{}, onto.Errorf(onto.Corrupt, "commit %d: %w", e.ID, err)
@@ -44,64 +43,13 @@ func (e *commitEntry) kept() (decide.Commit, error) {
 	return c, nil
 }
 
-// commit is the commit of an entry. Versions that were purged since do not count.
-func (e *commitEntry) commit(purged map[onto.TypeName]int) (onto.Commit, error) {
-	c, err := e.kept()
+// handOut is the commit of an entry. Versions that were purged since do not count.
+func handOut(e *commitEntry, purged map[onto.TypeName]int) (onto.Commit, error) {
+	c, err := kept(e)
 	if err != nil {
 		return onto.Commit{}, err
 	}
 	return c.HandOut(purged)
-}
-
-// newSchemaEntry is a version of a type as the catalog keeps it. Flags may have
-// changed since it was registered.
-func newSchemaEntry(v *onto.SchemaVersion) schemaEntry {
-	e := schemaEntry{
-		Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version, Schema: v.JSON, Hash: v.Hash, Created: codec.FormatTime(v.Created),
-		Runtime: v.Runtime, Reason: v.Reason, Since: v.Since, Upgrader: v.Upgrader, End: v.End,
-	}
-	if flags := v.Schema.JSON(); string(flags) != string(v.JSON) {
-		e.Flags = flags
-	}
-	return e
-}
-
-// schema is the version of an entry.
-func (e *schemaEntry) schema() (onto.SchemaVersion, error) {
-	s, err := onto.ParseSchema(e.Schema)
-	if err != nil && s.Name != e.Name { // what is only unusual was let in by somebody
-		return onto.SchemaVersion{}, err
-	}
-	if e.Flags != nil {
-		flags, err := onto.ParseSchema(e.Flags)
-		if err != nil && flags.Name != e.Name {
-			return onto.SchemaVersion{}, err
-		}
-		s = s.WithFlags(flags)
-	}
-	created, err := codec.ParseTime(e.Created)
-	return onto.SchemaVersion{
-		Schema: s, Version: e.Version, JSON: slices.Clone(e.Schema), Hash: e.Hash, Created: created, Runtime: e.Runtime, Reason: e.Reason,
-		Since: e.Since, Upgrader: e.Upgrader, End: e.End,
-	}, err
-}
-
-// typeEntries is types as the catalog keeps them.
-func typeEntries(all []onto.SchemaVersion) []schemaEntry {
-	list := []schemaEntry{}
-	for i := range all {
-		list = append(list, newSchemaEntry(&all[i]))
-	}
-	return list
-}
-
-// sameTypes reports whether two lists of types say the same.
-func sameTypes(a, b []schemaEntry) bool {
-	return slices.EqualFunc(a, b, func(x, y schemaEntry) bool {
-		one, _ := json.Marshal(x)
-		two, _ := json.Marshal(y)
-		return string(one) == string(two)
-	})
 }
 
 // byType splits the versions of a round.

@@ -42,7 +42,7 @@ func (b *Backend) roundOn(ctx context.Context, s *shelf, members []*member) (*de
 	r := decide.NewRound(base)
 	wanted := map[onto.TypeName][]onto.Identity{}
 	for _, m := range members {
-		if m.barred = m.mayWrite(ctx, b.log, s.tip); m.draft == nil {
+		if m.barred = m.mayWrite(ctx, b.leases, s.tip); m.draft == nil {
 			continue
 		}
 		for id := range decide.Identities(m.draft) {
@@ -76,7 +76,7 @@ func (b *Backend) wantRest(ctx context.Context, s *shelf, r *decide.Round, d *ba
 			return err
 		}
 		if e != nil {
-			if r.Keys[key], err = e.kept(); err != nil {
+			if r.Keys[key], err = kept(e); err != nil {
 				return err
 			}
 		}

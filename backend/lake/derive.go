@@ -41,7 +41,7 @@ const (
 // shelf that it knows. In a burst of rounds it waits until there is enough to
 // write, or the burst is over; the first round is not kept waiting.
 type deriver struct {
-	origin *log
+	origin *publisher
 
 	asked   sync.Mutex // guards what follows
 	job     derivation // what is wanted and not begun
@@ -231,7 +231,7 @@ func (d *deriver) write(ctx context.Context, job derivation) (derivation, error)
 		case i < len(names):
 			errs[i] = d.writeIndex(ctx, job.shelf, names[i])
 		case job.schemas:
-			errs[i] = d.origin.writeSchemas(ctx)
+			errs[i] = writeSchemas(ctx, d.origin)
 		}
 		return nil
 	})
@@ -265,7 +265,7 @@ func (d *deriver) writeIndex(ctx context.Context, s *shelf, t onto.TypeName) err
 		tag, err = d.origin.b.Swap(ctx, key, encode(indexOf(s, t)), tag)
 	}
 	if tag == "" || err != nil {
-		tag, err = d.origin.amend(ctx, key, func(old []byte) ([]byte, error) { return d.origin.nextIndex(ctx, s, t, old) })
+		tag, err = d.origin.amend(ctx, key, func(old []byte) ([]byte, error) { return nextIndex(ctx, d.origin.log, s, t, old) })
 	}
 	if err != nil {
 		return unwritten(key, err)
@@ -277,49 +277,4 @@ func (d *deriver) writeIndex(ctx context.Context, s *shelf, t onto.TypeName) err
 	}
 	d.tags[key] = tag
 	return nil
-}
-
-// amendTries is how often a derived object is tried for when the storage fails.
-// Who loses to others tries for as long as there is patience.
-const amendTries = 3
-
-// amend makes a derived object what it should be. Should is asked after the
-// object was read, with nil if there is none, and returns nil if it is to stay.
-// The tag is "" then.
-func (l *log) amend(ctx context.Context, key string, should func(old []byte) ([]byte, error)) (bucket.Tag, error) {
-	wait := l.waiter()
-	for failures := 0; ; {
-		tag, err := l.amendOnce(ctx, key, should)
-		switch {
-		case err == nil || definite(err):
-			return tag, err
-		case errors.Is(err, bucket.ErrChanged), errors.Is(err, bucket.ErrExists), errors.Is(err, bucket.ErrNotFound), errors.Is(err, bucket.ErrConflict):
-		default:
-			if failures++; failures == amendTries {
-				return "", err
-			}
-		}
-		if late := wait.pause(ctx); late != nil {
-			return "", errors.Join(err, late)
-		}
-	}
-}
-
-func (l *log) amendOnce(ctx context.Context, key string, should func(old []byte) ([]byte, error)) (bucket.Tag, error) {
-	o, err := l.b.Get(ctx, key, bucket.Range{Max: maxDocument}, "")
-	missing := errors.Is(err, bucket.ErrNotFound)
-	if err != nil && !missing {
-		return "", oversized(key, err)
-	}
-	if !missing && o.Data == nil {
-		o.Data = []byte{} // it is there
-	}
-	body, err := should(o.Data)
-	switch {
-	case err != nil || body == nil || !missing && string(body) == string(o.Data):
-		return "", err
-	case missing:
-		return l.b.Create(ctx, key, body)
-	}
-	return l.b.Swap(ctx, key, body, o.Tag)
 }

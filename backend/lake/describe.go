@@ -31,7 +31,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 	if !stats {
 		return info, nil
 	}
-	if info.Bytes, err = b.log.listedBytes(ctx); err != nil {
+	if info.Bytes, err = listedBytes(ctx, b.log); err != nil {
 		return info, err
 	}
 	return info, b.countAll(ctx, s, &info)
@@ -78,7 +78,7 @@ func (b *Backend) countMode(ctx context.Context, s *shelf, t onto.TypeName, mode
 }
 
 // listedBytes is how large all objects are together.
-func (l *log) listedBytes(ctx context.Context) (int64, error) {
+func listedBytes(ctx context.Context, l *log) (int64, error) {
 	var n int64
 	for e, err := range l.each(ctx, "") {
 		if err != nil {

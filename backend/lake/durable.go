@@ -3,8 +3,6 @@ package lake
 import (
 	"context"
 	"sync"
-
-	"github.com/ontologia/onto"
 )
 
 // A head that was read may be one that another process has not synced yet. A
@@ -33,7 +31,7 @@ func (d *durableHeads) has(h *head) bool {
 
 // durable makes sure that a tip survives a power failure. All that its head leads
 // to was durable before the head was published.
-func (l *log) durable(ctx context.Context, t *tip) error {
+func (l *publisher) durable(ctx context.Context, t *tip) error {
 	if l.kept.has(t.head) {
 		return nil
 	}
@@ -45,20 +43,3 @@ func (l *log) durable(ctx context.Context, t *tip) error {
 }
 
 const unsyncedHint = "check the disk and its file system, start the program again, and try again with the same idempotency key"
-
-// vouch makes durable what a member is told without a commit of its own.
-func (m *member) vouch(ctx context.Context, l *log, t *tip) error {
-	if m.draft == nil || m.err != nil {
-		return nil
-	}
-	err := l.durable(ctx, t)
-	switch {
-	case err == nil:
-		return nil
-	case m.result.Repeated:
-		return onto.Errorf(onto.OutcomeUnknown, "commit %d has this idempotency key, and is not known to survive a power failure: %w", m.result.ID, err).
-			WithHint("%s", unsyncedHint)
-	}
-	return onto.Errorf(onto.Unavailable, "nothing changed, but what is stored is not known to survive a power failure: %w", err).
-		WithHint("%s", unsyncedHint)
-}

@@ -96,22 +96,22 @@ func (o *openFile) versions(ctx context.Context, limit int64) (list []onto.Versi
 	return list, bytes, nil
 }
 
-func newReader(l *log, c *cache.Cache) *reader {
-	_, near := l.b.(bucket.Local)
+func newReader(l *log, b bucket.Bucket, c *cache.Cache) *reader {
+	_, near := b.(bucket.Local)
 	return &reader{
 		log: l, cache: c, near: near, room: semaphore.NewWeighted(fetchBytes),
 		open: map[string]*openFile{}, prints: newPrints(), vetted: map[string]fileEntry{},
 	}
 }
 
-// object is a file as the cache knows it.
-func (f *fileEntry) object() cache.Object {
+// cacheObject is a file as the cache knows it.
+func cacheObject(f *fileEntry) cache.Object {
 	return cache.Object{Key: f.Path, SHA256: f.SHA256, Bytes: f.Bytes}
 }
 
 // local returns the path of a local copy, which stays until it is released.
 func (r *reader) local(ctx context.Context, f *fileEntry) (string, func(), error) {
-	return r.cache.Get(ctx, f.object(), func(ctx context.Context, to *cache.Copy) error { return r.fetch(ctx, f, to) })
+	return r.cache.Get(ctx, cacheObject(f), func(ctx context.Context, to *cache.Copy) error { return r.fetch(ctx, f, to) })
 }
 
 // fetch reads a file when there is memory for a piece of it.

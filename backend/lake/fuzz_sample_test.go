@@ -2,10 +2,12 @@ package lake
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -81,15 +83,15 @@ func small(t testing.TB) *original {
 		attempt: func() string { return fmt.Sprintf("A%015d", attempts.Add(1)) },
 	}
 	b := memory.New(&memory.Options{Now: func() time.Time { return smallTime }})
-	_, err := (&log{b: b, set: set}).makeLake(ctx, "SMALL")
+	_, err := newPublisher(newLog(b, set)).makeLake(ctx, "SMALL")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Open(ctx, unclosed{b}, &Options{Trusted: true, MustExist: true, Now: set.now})
-	if err != nil {
+	l := newBackend(unclosed{b}, &Options{Trusted: true, MustExist: true, Now: set.now})
+	l.follow(set)
+	if err := l.open(ctx); err != nil {
 		t.Fatal(err)
 	}
-	l.log.set.attempt = set.attempt
 	s := &sample{t, b, l}
 	_, err = l.Register(ctx, &backend.Registration{Schemas: sampleSchemas()})
 	s.must(err)
@@ -114,10 +116,10 @@ func small(t testing.TB) *original {
 		},
 		s.compact,
 		func() { s.commit("k2", person(1)) },
-		func() { s.checkpoint(3); s.checkpoint(2); s.branch() },
+		func() { s.checkpoint(3, set.attempt()); s.checkpoint(2, set.attempt()); s.branch(set.attempt()) },
 		func() { s.together(person(2), person(3)) },
 		func() { s.commit("", person(4)) },
-		func() { s.checkpoint(2) },
+		func() { s.checkpoint(2, set.attempt()) },
 		func() { s.commit("k3", person(5), knowsPut("a", "p1", 1)) },
 		func() { s.commit("", person(6)) },
 		func() { s.lease(onto.WriteLease, time.Hour); s.lease("nightly", time.Hour) },
@@ -145,31 +147,59 @@ func (s *sample) compact() {
 }
 
 // checkpoint lists some of the rounds that no checkpoint lists.
-func (s *sample) checkpoint(rounds int) {
+func (s *sample) checkpoint(rounds int, attempt string) {
 	s.Helper()
-	log, t := s.lake.log, s.tip()
-	list, err := log.since(s.Context(), t, t.catalog.covered())
-	s.must(err)
-	doc := &checkpoint{StoreID: t.head.StoreID, First: list[0].manifest.First}
-	for _, r := range list[:rounds] {
-		doc.Last = r.manifest.CommitID
-		doc.Rounds = append(doc.Rounds, roundFull{r.manifest.entry(), r.manifest.Files})
-		doc.Keys = append(doc.Keys, r.manifest.keys()...)
+	t := s.tip()
+	doc := &checkpoint{StoreID: t.head.StoreID, First: 1}
+	if n := len(t.catalog.Checkpoints); n > 0 {
+		doc.First = t.catalog.Checkpoints[n-1].Last + 1
 	}
-	s.must(log.addCheckpoint(s.Context(), doc, 0))
+	for doc.Last = doc.First - 1; len(doc.Rounds) < rounds; {
+		m, err := s.lake.log.roundOf(s.Context(), t, doc.Last+1)
+		s.must(err)
+		doc.Last = m.CommitID
+		doc.Rounds = append(doc.Rounds, roundFull{m.entry(), m.Files})
+		doc.Keys = append(doc.Keys, m.keys()...)
+	}
+	e := s.createCheckpoint(doc, attempt)
+	e.From = doc.Rounds[0].Time
+	s.publishCheckpoints(append(slices.Clone(t.catalog.Checkpoints), e)...)
+}
+
+// createCheckpoint writes the object of a checkpoint.
+func (s *sample) createCheckpoint(doc *checkpoint, attempt string) checkpointEntry {
+	s.Helper()
+	body := encode(doc)
+	e := checkpointEntry{First: doc.First, Last: doc.Last, Path: fmt.Sprintf("meta/checkpoints/%d-%s.json", doc.Last, attempt), SHA256: hashOf(body)}
+	s.must(s.lake.publisher.create(s.Context(), object{e.Path, body}))
+	return e
+}
+
+// publishCheckpoints lets the catalog name checkpoints.
+func (s *sample) publishCheckpoints(list ...checkpointEntry) {
+	s.Helper()
+	p := s.lake.publisher
+	_, err := p.publish(s.Context(), func(t *tip, attempt string) (*proposal, error) {
+		c := *t.catalog
+		c.Checkpoints = list
+		return p.propose(t, nil, &c, attempt), nil
+	})
+	s.must(err)
 }
 
 // branch lets one checkpoint stand for all.
-func (s *sample) branch() {
+func (s *sample) branch(attempt string) {
 	s.Helper()
-	ctx, log, t := s.Context(), s.lake.log, s.tip()
-	doc, err := log.branch(ctx, t, t.catalog.Checkpoints)
-	s.must(err)
-	e := doc.Children[0]
-	e.Last, e.Path, e.SHA256, e.Level = doc.Last, checkpointPath(doc.Last, log.set.attempt()), hashOf(encode(doc)), 1
-	s.must(log.create(ctx, object{e.Path, encode(doc)}))
-	_, err = log.change(ctx, func(c *catalog, _ int64) (bool, error) { c.Checkpoints = []checkpointEntry{e}; return true, nil })
-	s.must(err)
+	children := s.tip().catalog.Checkpoints
+	doc := &checkpoint{StoreID: s.tip().head.StoreID, First: children[0].First, Last: children[len(children)-1].Last, Children: children}
+	for _, e := range children {
+		var child checkpoint
+		s.must(json.Unmarshal(s.read(e.Path), &child))
+		doc.Keys = append(doc.Keys, child.Keys...)
+	}
+	e := s.createCheckpoint(doc, attempt)
+	e.From, e.Level = children[0].From, 1
+	s.publishCheckpoints(e)
 }
 
 // together commits writes in one round, each alone, in order.

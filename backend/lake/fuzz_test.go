@@ -28,7 +28,7 @@ func documents() map[string]document {
 		"catalog":    {func(_ testing.TB, o *original) []string { return []string{o.tip.head.Catalog} }, placeSealed},
 		"checkpoint": {checkpointKeys, placeCheckpoint},
 		"index":      {below("meta/indices/"), overwrite},
-		"lock":       {below(locksFolder), overwrite},
+		"lock":       {below("meta/locks/"), overwrite},
 	}
 }
 

@@ -275,8 +275,7 @@ func sealText(text []byte) []byte {
 	if len(text) < 3 || text[0] != '{' {
 		return text
 	}
-	sum := hashOf(text)[:sealDigits]
-	return append(bytes.Clone(text[:len(text)-1]), sealBegin+sum+sealEnd...)
+	return append(bytes.Clone(text[:len(text)-1]), `,"checksum":"`+hashOf(text)[:16]+`"}`...)
 }
 
 // steady is a compression whose encoder is made once. The usual ones come from a pool,
@@ -363,7 +362,7 @@ func (e *endurance) open(ctx context.Context, b bucket.Bucket, unread bool) (*Ba
 	if err := l.find(ctx); err != nil {
 		return nil, err
 	}
-	l.files = newReader(l.log, e.cache)
+	l.files = newReader(l.log, b, e.cache)
 	return l, nil
 }
 

@@ -56,7 +56,7 @@ func (m *member) verdict(err error) (onto.Result, error) {
 }
 
 // mayWrite tells why a member may not write on top of a tip; nil if it may.
-func (m *member) mayWrite(ctx context.Context, l *log, t *tip) error {
+func (m *member) mayWrite(ctx context.Context, l *leases, t *tip) error {
 	var carried *onto.Lease
 	if m.draft != nil {
 		carried = m.draft.Lease
@@ -136,7 +136,7 @@ func (e exclusive) release() { <-e }
 // that the swap would be lost. The holder of the write lease does not wait, since the
 // others may be waiting for it.
 func (b *Backend) turn(ctx context.Context, m *member) (done func(), err error) {
-	local, ok := b.log.b.(bucket.Local)
+	local, ok := b.bucket.(bucket.Local)
 	if !ok || m.keepsOut() {
 		return func() {}, nil
 	}
@@ -184,7 +184,7 @@ func (b *Backend) publish(members []*member) {
 	if err == nil {
 		var d *decided
 		var t *tip
-		t, err = b.log.publish(ctx, func(t *tip, attempt string) (p *proposal, err error) {
+		t, err = b.publisher.publish(ctx, func(t *tip, attempt string) (p *proposal, err error) {
 			p, d, err = b.propose(ctx, members, t, attempt)
 			return p, err
 		})
@@ -194,7 +194,7 @@ func (b *Backend) publish(members []*member) {
 			b.adopt(ctx, t, d)
 		default:
 			for _, m := range members {
-				m.err = cmp.Or(m.err, m.vouch(ctx, b.log, t))
+				m.err = cmp.Or(m.err, m.vouch(ctx, b.publisher, t))
 			}
 		}
 	}
@@ -243,28 +243,25 @@ func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attemp
 	if d.files, err = filesOf(types, d.byType); err != nil {
 		return nil, nil, err
 	}
-	p := b.proposal(t, r, d.files, &c, evolved, attempt)
+	changed := &c
+	if !evolved {
+		changed = nil
+	}
+	p := b.publisher.propose(t, newRound(r, d.files), changed, attempt)
 	p.once = slices.ContainsFunc(members, func(m *member) bool { return m.draft != nil && m.draft.Evolve != nil })
 	return p, d, nil
 }
 
-// proposal puts commits and types on top of a tip, in one head.
-func (b *Backend) proposal(t *tip, r *decide.Round, files []dataFile, c *catalog, evolved bool, attempt string) *proposal {
-	p := &proposal{next: &tip{head: t.head.next(t.body, attempt, b.log.set.runtime, b.log.now()), manifest: t.manifest, catalog: t.catalog}}
-	if len(r.Commits) > 0 {
-		commits := make([]commitEntry, len(r.Commits))
-		for i := range r.Commits {
-			commits[i] = newCommitEntry(&r.Commits[i])
-		}
-		p = b.log.proposeRound(t, &round{commits: commits, files: files}, attempt)
+// newRound is the commits that were decided, with their files; nil for none.
+func newRound(r *decide.Round, files []dataFile) *round {
+	if len(r.Commits) == 0 {
+		return nil
 	}
-	if evolved {
-		h := p.next.head
-		c.Attempt, h.Catalog = attempt, catalogPath(h.Sequence, attempt)
-		p.objects = append(p.objects, object{h.Catalog, encodeSealed(c)})
-		p.next.catalog = c
+	commits := make([]commitEntry, len(r.Commits))
+	for i := range r.Commits {
+		commits[i] = newCommitEntry(&r.Commits[i])
 	}
-	return p
+	return &round{commits: commits, files: files}
 }
 
 // adopt notes what a round of its own has published, so that it need not be read.
@@ -286,7 +283,7 @@ func (b *Backend) adopt(ctx context.Context, t *tip, d *decided) {
 func (b *Backend) adoptFiles(t *tip, files []dataFile) {
 	for i := range files {
 		if body, err := files[i].content(); err == nil { // else it is fetched when it is needed
-			b.files.cache.Put(t.manifest.Files[i].object(), body)
+			b.files.cache.Put(cacheObject(&t.manifest.Files[i]), body)
 		}
 	}
 }
@@ -301,7 +298,7 @@ func (b *Backend) deriveAfter(ctx context.Context, t *tip) *shelf {
 		return nil // whoever asks next finds out
 	}
 	if m := t.manifest; m != nil && m.Round%checkpointRounds == 0 {
-		b.aside.Go(func() { _ = b.log.checkpoint(ctx) }) // if it fails, the next one does more
+		b.aside.Go(func() { _ = b.publisher.checkpoint(ctx) }) // if it fails, the next one does more
 	}
 	return s
 }
@@ -335,7 +332,7 @@ func (b *Backend) submitFree(ctx context.Context, m *member, submit func(context
 		if err == nil || err != m.barred || onto.CodeOf(err) != onto.LockContention || left <= 0 {
 			return err
 		}
-		if err := b.log.awaitWrite(ctx, b.log.last(), left); err != nil {
+		if err := b.leases.awaitWrite(ctx, b.log.last(), left); err != nil {
 			return err
 		}
 	}
@@ -353,4 +350,21 @@ func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto
 	m := &member{registration: r}
 	err = b.submitFree(ctx, m, b.submit)
 	return m.named, err
+}
+
+// vouch makes durable what a member is told without a commit of its own.
+func (m *member) vouch(ctx context.Context, p *publisher, t *tip) error {
+	if m.draft == nil || m.err != nil {
+		return nil
+	}
+	err := p.durable(ctx, t)
+	switch {
+	case err == nil:
+		return nil
+	case m.result.Repeated:
+		return onto.Errorf(onto.OutcomeUnknown, "commit %d has this idempotency key, and is not known to survive a power failure: %w", m.result.ID, err).
+			WithHint("%s", unsyncedHint)
+	}
+	return onto.Errorf(onto.Unavailable, "nothing changed, but what is stored is not known to survive a power failure: %w", err).
+		WithHint("%s", unsyncedHint)
 }

@@ -51,7 +51,7 @@ func (x *index) ahead(s *shelf) bool {
 
 // nextIndex is what the index of a type should become, or nil if it is to stay. An
 // index that was made from a later head stays, if there is such a head.
-func (l *log) nextIndex(ctx context.Context, s *shelf, t onto.TypeName, old []byte) ([]byte, error) {
+func nextIndex(ctx context.Context, l *log, s *shelf, t onto.TypeName, old []byte) ([]byte, error) {
 	x := new(index)
 	if old == nil || decode(indexKey(t), old, x) != nil || !x.ahead(s) {
 		return encode(indexOf(s, t)), nil
@@ -60,9 +60,11 @@ func (l *log) nextIndex(ctx context.Context, s *shelf, t onto.TypeName, old []by
 	if err != nil {
 		return nil, err
 	}
-	if s, err = l.shelve(ctx, now, s); err != nil {
+	files, err := l.shelve(ctx, now, s.tipFiles)
+	if err != nil {
 		return nil, err
 	}
+	s = newShelf(files, s)
 	if x.ahead(s) { // the bucket was restored, or somebody has made it up
 		return encode(indexOf(s, t)), nil
 	}

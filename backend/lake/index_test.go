@@ -84,7 +84,7 @@ func openDeriving(t *testing.T, b bucket.Bucket) *derivingLake {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return &derivingLake{l, &deriver{origin: l.log}}
+	return &derivingLake{l, &deriver{origin: l.publisher}}
 }
 
 // derived lets the deriver follow what was published last.
@@ -273,13 +273,15 @@ func TestIndexIsPaced(t *testing.T) {
 	for _, closes := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newDerivedBucket()
-			l := plainLog(b, "a")
-			d := &deriver{origin: l}
-			s := &shelf{types: &types{}}
+			l := newLog(b, settings{now: time.Now, attempt: newAttempt, jitter: func(int64) int64 { return 0 }, patience: time.Second})
+			d := &deriver{origin: newPublisher(l)}
+			s := newShelf(&tipFiles{types: &catalogTypes{}}, nil)
 			var wg sync.WaitGroup
 			for i := range int64(1000) {
 				files := append(s.files[thingType()], fileEntry{Kind: onto.KindEntity, Type: "Thing", Version: 1, First: i + 1, Last: i + 1})
-				s = &shelf{tip: &tip{head: &head{StoreID: "s", CommitID: i + 1, Sequence: i + 1}}, types: s.types, files: map[onto.TypeName][]fileEntry{thingType(): files}}
+				s = newShelf(&tipFiles{
+					tip: &tip{head: &head{StoreID: "s", CommitID: i + 1, Sequence: i + 1}}, types: s.tipFiles.types, files: map[onto.TypeName][]fileEntry{thingType(): files},
+				}, s)
 				now := s
 				wg.Go(func() { d.derive(t.Context(), now, []onto.TypeName{thingType()}, false) })
 				time.Sleep(10 * time.Millisecond)
@@ -368,7 +370,7 @@ func TestIndexNeverGoesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.aside.Wait()
-	late := &deriver{origin: l.log}
+	late := &deriver{origin: l.publisher}
 	late.derive(t.Context(), old, []onto.TypeName{thingType()}, false)
 	if x := readJSON[index](t, b, indexKey(thingType())); x.Max != 5 || len(x.Entries) != 4 {
 		t.Errorf("the index covers commit %d with %d entries, want 5 and 4", x.Max, len(x.Entries))

@@ -63,7 +63,7 @@ func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, e
 		return nil, err
 	}
 	repairs := make([]IndexRepair, len(list))
-	w := &schemaWriter{log: b.log}
+	w := &schemaWriter{log: b.publisher}
 	err = sideBySide(len(list), func(i int) error {
 		o := &list[i].repair
 		for j, f := range list[i].faults {
@@ -89,7 +89,7 @@ func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, e
 
 // repairIndex writes the index of a type, whatever is there.
 func (b *Backend) repairIndex(ctx context.Context, t onto.TypeName) error {
-	_, err := b.log.amend(ctx, indexKey(t), func([]byte) ([]byte, error) {
+	_, err := b.publisher.amend(ctx, indexKey(t), func([]byte) ([]byte, error) {
 		s, err := b.newestShelf(ctx) // after the index was read: one that is newer than this is wrong
 		if err != nil {
 			return nil, err
@@ -186,7 +186,7 @@ func (b *Backend) surveySchema(ctx context.Context, o schemaObject) (indexFaults
 func (b *Backend) readDerived(ctx context.Context, key string) ([]byte, error) {
 	wait := b.log.waiter()
 	for {
-		o, err := b.log.b.Get(ctx, key, bucket.Range{Max: maxDocument}, "")
+		o, err := b.bucket.Get(ctx, key, bucket.Range{Max: maxDocument}, "")
 		switch {
 		case err == nil && o.Data == nil:
 			return []byte{}, nil

@@ -119,16 +119,10 @@ func TestIndexAfterCompaction(t *testing.T) {
 	b := newDerivedBucket()
 	l := openDeriving(t, b)
 	l.fill(t)
-	snapshot := fileEntry{Kind: onto.KindEntity, Type: "Thing", Path: "snapshots/entities/Thing-1-4-x.parquet", Rows: 3, Version: 1, SHA256: hashOf(nil), Bytes: 1, First: 1, Last: 4}
-	_, err := l.log.change(t.Context(), func(c *catalog, commit int64) (bool, error) {
-		c.Through, c.Tables = commit, []tableEntry{
-			{Kind: onto.KindEntity, Type: "Thing", Files: []fileEntry{snapshot}},
-			{Kind: onto.KindRelation, Type: "Likes", Files: l.shelf.files[likesType()]},
-		}
-		return true, nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	merged := []dataFile{{kind: onto.KindEntity, typ: "Thing", rows: 3, version: 1, body: []byte("x")}}
+	snapshots, replaced, err := l.publisher.replace(t.Context(), l.shelf.files[thingType()], merged, l.shelf.tipFiles)
+	if err != nil || !replaced {
+		t.Fatal(replaced, err)
 	}
 	findings, err := l.VerifyIndex(t.Context())
 	if err != nil || len(findings) != 1 || findings[0].Code != "index_path_mismatch" {
@@ -137,7 +131,7 @@ func TestIndexAfterCompaction(t *testing.T) {
 	l.derived([]onto.TypeName{thingType()}, false)
 	l.aside.Wait()
 	x := readJSON[index](t, b, indexKey(thingType()))
-	if len(x.Entries) != 1 || x.Entries[0].Path != snapshot.Path || x.Max != 4 {
+	if len(x.Entries) != 1 || x.Entries[0].Path != snapshots[0].Path || x.Max != 4 {
 		t.Errorf("got %+v, want the snapshot alone", x)
 	}
 	wantSound(t, b)

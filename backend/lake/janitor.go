@@ -2,37 +2,14 @@ package lake
 
 import (
 	"context"
-	"errors"
-	"slices"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
 // DefaultGrace is how old an object must be before a janitor takes it for one that
 // nobody will publish any more.
 const DefaultGrace = time.Hour
-
-// graceTimes is how many times its patience an attempt can last from one object
-// that it writes to the next, and to its end.
-const graceTimes = readyTimes + createTimes + swapTimes
-
-// Orphan is an object that no head leads to, or a file that nobody reads any more.
-type Orphan struct {
-	bucket.Entry
-	Age    time.Duration // by the bucket's own clock
-	Reason string        // abandoned, replaced by a compaction, or purged with its type
-}
-
-// OrphanPlan is what a janitor would remove.
-type OrphanPlan struct {
-	Orphans []Orphan // by key
-	Bytes   int64
-	Foreign []Foreign // that the store has not written, by key: they stay
-}
 
 // PlanJanitor finds what can be removed of the objects that are older than a grace
 // period, 0 for DefaultGrace: those that attempts have left behind which lost or were
@@ -42,7 +19,7 @@ func (b *Backend) PlanJanitor(ctx context.Context, grace time.Duration) (*Orphan
 	if err := b.usable(ctx); err != nil {
 		return nil, err
 	}
-	least := graceTimes * b.opts.Patience
+	least := b.janitor.leastGrace()
 	if grace <= 0 {
 		grace = b.grace()
 	}
@@ -50,11 +27,11 @@ func (b *Backend) PlanJanitor(ctx context.Context, grace time.Duration) (*Orphan
 		return nil, onto.Errorf(onto.Invalid, "a grace period of %v is shorter than an attempt can last", grace).
 			WithHint("let it be %v or more", least)
 	}
-	return b.log.planOrphans(ctx, grace)
+	return b.janitor.planOrphans(ctx, grace)
 }
 
 // grace is how old an object must be unless somebody says otherwise.
-func (b *Backend) grace() time.Duration { return max(DefaultGrace, graceTimes*b.opts.Patience) }
+func (b *Backend) grace() time.Duration { return max(DefaultGrace, b.janitor.leastGrace()) }
 
 // Sweep removes what a plan names, unless a head leads to it by now. It returns
 // how many objects it removed.
@@ -62,281 +39,5 @@ func (b *Backend) Sweep(ctx context.Context, plan *OrphanPlan) (int, error) {
 	if err := b.usable(ctx); err != nil {
 		return 0, err
 	}
-	return b.log.sweep(ctx, plan)
-}
-
-// planOrphans finds objects that no head leads to and that are older than a
-// grace period, which must be longer than any attempt can last. Listings only tell
-// what could be removed; what is needed is told by the head.
-func (l *log) planOrphans(ctx context.Context, grace time.Duration) (*OrphanPlan, error) {
-	if l.planted(noGrace) {
-		grace = -1
-	}
-	before, err := l.load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := l.removable(ctx)
-	if err != nil {
-		return nil, err
-	}
-	t, err := l.load(ctx) // after the listing: what was published before it is known now
-	if err != nil {
-		return nil, err
-	}
-	if l.planted(headBeforeList) {
-		t, grace = before, -1
-	}
-	needed, err := l.needed(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	plan := needed.orphans(entries, grace)
-	return plan, l.spare(ctx, plan, needed, t.head.StoreID)
-}
-
-// spare takes out of a plan what the store has not written.
-func (l *log) spare(ctx context.Context, plan *OrphanPlan, n *need, store string) error {
-	why := make([]string, len(plan.Orphans))
-	err := atMost(sweptAtOnce, len(why), func(i int) (err error) {
-		why[i], err = l.foreign(ctx, plan.Orphans[i].Entry, n, store)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	own := plan.Orphans[:0]
-	plan.Bytes = 0
-	for i, o := range plan.Orphans {
-		if why[i] != "" {
-			plan.Foreign = append(plan.Foreign, Foreign{o.Entry, why[i]})
-			continue
-		}
-		own = append(own, o)
-		plan.Bytes += o.Size
-	}
-	plan.Orphans = own
-	slices.SortFunc(plan.Foreign, func(a, b Foreign) int { return strings.Compare(a.Key, b.Key) })
-	return nil
-}
-
-// sweptAtOnce is how many objects are looked at, or removed, at the same time.
-const sweptAtOnce = 16
-
-// removable lists the objects that attempts and probes write, needed or not.
-func (l *log) removable(ctx context.Context) ([]bucket.Entry, error) {
-	var entries []bucket.Entry
-	for _, prefix := range []string{"commits/", "meta/catalog/", "meta/checkpoints/", probeFolder, "snapshots/"} {
-		for e, err := range l.each(ctx, prefix) {
-			if err != nil {
-				return nil, err
-			}
-			entries = append(entries, e)
-		}
-	}
-	return entries, nil
-}
-
-// orphans is those of the listed objects that nobody needs and that are older than
-// a grace period. Those whose names no writer gives are foreign, of any age.
-func (n *need) orphans(entries []bucket.Entry, grace time.Duration) *OrphanPlan {
-	plan := &OrphanPlan{}
-	age := ages(entries)
-	for _, e := range entries {
-		if why := formed(e.Key); why != "" && !n.live[e.Key] {
-			plan.Foreign = append(plan.Foreign, Foreign{e, why})
-			continue
-		}
-		reason := n.unneeded(e.Key, age, grace)
-		if reason != "" && age[e.Key] > grace {
-			plan.Orphans = append(plan.Orphans, Orphan{e, age[e.Key], reason})
-		}
-	}
-	slices.SortFunc(plan.Orphans, func(a, b Orphan) int { return strings.Compare(a.Key, b.Key) })
-	return plan
-}
-
-// ages tells how old objects are, by the newest of them: clocks of this and other
-// machines do not matter. What one attempt has written is as old as the last of it:
-// a long commit may still be adding to it.
-func ages(entries []bucket.Entry) map[string]time.Duration {
-	newest := time.Time{}
-	for _, e := range entries {
-		if e.Modified.After(newest) {
-			newest = e.Modified
-		}
-	}
-	attempts := map[string]time.Duration{}
-	for _, e := range entries {
-		name, age := attemptOf(e.Key), newest.Sub(e.Modified)
-		if known, ok := attempts[name]; !ok || age < known {
-			attempts[name] = age
-		}
-	}
-	list := make(map[string]time.Duration, len(entries))
-	for _, e := range entries {
-		list[e.Key] = attempts[attemptOf(e.Key)]
-	}
-	return list
-}
-
-// need is what a head leads to.
-type need struct {
-	attempts map[string]bool // of all rounds, checkpoints, files and of the catalog
-	live     map[string]bool // data files
-	tables   map[onto.TypeName][]fileEntry
-	replaced map[string]fileEntry // data files of rounds that are not live any more
-	purged   map[string]bool      // data files of which no row exists any more
-}
-
-// unneeded tells why an object may be removed; "" if it may not. A file that was
-// replaced is kept until what has replaced it is older than the grace period: a
-// reader may still be about to read it.
-func (n *need) unneeded(key string, age map[string]time.Duration, grace time.Duration) string {
-	switch {
-	case n.live[key]:
-		return ""
-	case n.purged[key]:
-		return "purged"
-	}
-	old, replaced := n.replaced[key]
-	if !replaced {
-		if n.attempts[attemptOf(key)] {
-			return ""
-		}
-		var snapshot name
-		snapshot, replaced = parseKey(key)
-		replaced = replaced && snapshot.role == snapshotRole
-		old = fileEntry{Kind: snapshot.Kind, Type: snapshot.Name, First: snapshot.first, Last: snapshot.number}
-	}
-	if !replaced {
-		return "abandoned"
-	}
-	for _, f := range n.tables[old.TypeName()] {
-		if f.First <= old.First && old.Last <= f.Last {
-			if since, ok := age[f.Path]; !ok || since <= grace {
-				return ""
-			}
-			return "replaced"
-		}
-	}
-	return "abandoned"
-}
-
-// keeps reports whether an object must stay.
-func (n *need) keeps(key string) bool {
-	if n.live[key] || n.purged[key] {
-		return n.live[key]
-	}
-	_, replaced := n.replaced[key]
-	return !replaced && n.attempts[attemptOf(key)]
-}
-
-// needed is what a head leads to.
-func (l *log) needed(ctx context.Context, t *tip) (*need, error) {
-	n := &need{
-		attempts: map[string]bool{t.head.Attempt: true, t.catalog.Attempt: true},
-		live:     map[string]bool{}, replaced: map[string]fileEntry{}, purged: map[string]bool{},
-	}
-	if l.planted(forgetCatalog) {
-		delete(n.attempts, t.catalog.Attempt)
-	}
-	if t.manifest == nil {
-		return n, nil
-	}
-	n.attempts[t.manifest.Attempt] = true
-	if l.planted(forgetAncestors) {
-		return n, nil
-	}
-	s, err := l.shelve(ctx, t, nil)
-	if err != nil {
-		return nil, err
-	}
-	n.tables = s.files
-	add := func(f fileEntry, live bool) {
-		switch {
-		case f.Version <= s.types.purged[f.TypeName()]:
-			n.purged[f.Path] = true
-		case live:
-			n.live[f.Path], n.attempts[attemptOf(f.Path)] = true, true
-		case !n.live[f.Path]:
-			n.replaced[f.Path] = f
-		}
-	}
-	for _, files := range s.files {
-		for _, f := range files {
-			add(f, true)
-		}
-	}
-	rounds, err := l.since(ctx, t, 0)
-	for _, r := range rounds {
-		n.attempts[attemptOf(r.path)] = true
-		for _, f := range r.files {
-			add(f, false)
-		}
-	}
-	return n, errors.Join(err, l.eachCheckpoint(ctx, t.catalog.Checkpoints, func(e *checkpointEntry) { n.attempts[attemptOf(e.Path)] = true }))
-}
-
-// eachCheckpoint names all checkpoints, of every level.
-func (l *log) eachCheckpoint(ctx context.Context, entries []checkpointEntry, name func(*checkpointEntry)) error {
-	for i := range entries {
-		name(&entries[i])
-		if entries[i].Level == 0 {
-			continue
-		}
-		doc, err := l.readCheckpoint(ctx, &entries[i])
-		if err == nil {
-			err = l.eachCheckpoint(ctx, doc.Children, name)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// attemptOf is the attempt that wrote an object, as its key tells: what stands
-// after the last dash, without the ending.
-func attemptOf(key string) string {
-	part := strings.Split(key, "/")
-	name := part[len(part)-1]
-	if strings.HasPrefix(key, "commits/") {
-		name = part[1]
-	}
-	name, _, _ = strings.Cut(name[strings.LastIndexByte(name, '-')+1:], ".")
-	return name
-}
-
-// sweep removes what a plan names, after making sure once more that no head
-// leads to it and that the store has written it. It returns how many objects it
-// removed.
-func (l *log) sweep(ctx context.Context, plan *OrphanPlan) (int, error) {
-	t, err := l.load(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if l.planted(headBeforeList) {
-		t = &tip{head: t.head, catalog: t.catalog}
-	}
-	needed, err := l.needed(ctx, t)
-	if err != nil {
-		return 0, err
-	}
-	var removed atomic.Int64
-	err = atMost(sweptAtOnce, len(plan.Orphans), func(i int) error {
-		o := &plan.Orphans[i]
-		if needed.keeps(o.Key) {
-			return nil
-		}
-		if why, err := l.foreign(ctx, o.Entry, needed, t.head.StoreID); why != "" || err != nil {
-			return err
-		}
-		if err := l.b.Delete(ctx, o.Key); err != nil {
-			return err
-		}
-		removed.Add(1)
-		return nil
-	})
-	return int(removed.Load()), err
+	return b.janitor.sweep(ctx, plan)
 }

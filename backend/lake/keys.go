@@ -16,6 +16,9 @@ type keyring struct {
 	byHash map[string][]int64 // commits; two keys may share a hash
 }
 
+// newKeyring knows no key yet.
+func newKeyring(l *log) *keyring { return &keyring{log: l} }
+
 // find returns the commit that has used a key, or nil.
 func (k *keyring) find(ctx context.Context, t *tip, key string) (*commitEntry, error) {
 	k.mu.Lock()

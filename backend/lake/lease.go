@@ -13,58 +13,19 @@ import (
 	"github.com/ontologia/onto/internal/lease"
 )
 
-// Acquire implements [backend.Leaser].
-func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
-	if err := b.usable(ctx); err != nil {
-		return onto.Lease{}, err
-	}
-	return b.log.acquire(ctx, r)
+// leases takes and judges the leases of one lake, for one process.
+type leases struct {
+	log  *publisher
+	seen lease.Watch
 }
 
-// Renew implements [backend.Leaser].
-func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (onto.Lease, error) {
-	if err := b.usable(ctx); err != nil {
-		return onto.Lease{}, err
-	}
-	return b.log.renew(ctx, l, ttl)
-}
+// newLeases is the leases of the lake that a publisher publishes to.
+func newLeases(p *publisher) *leases { return &leases{log: p} }
 
-// Release implements [backend.Leaser].
-func (b *Backend) Release(ctx context.Context, l onto.Lease) error {
-	if err := b.usable(ctx); err != nil {
-		return err
-	}
-	return b.log.release(ctx, l)
-}
-
-// Leases implements [backend.Leaser].
-func (b *Backend) Leases(ctx context.Context) ([]onto.Lease, error) {
-	if err := b.usable(ctx); err != nil {
-		return nil, err
-	}
-	return b.log.leases(ctx)
-}
-
-// Break implements [backend.Leaser].
-func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
-	if err := b.usable(ctx); err != nil {
-		return onto.LeaseBreak{}, err
-	}
-	return b.log.breakLease(ctx, record)
-}
-
-// Breaks implements [backend.Leaser].
-func (b *Backend) Breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
-	if err := b.usable(ctx); err != nil {
-		return nil, err
-	}
-	return b.log.breaks(ctx)
-}
-
-// acquire takes a lease as soon as it is free: first its lock, then a head that
+// Acquire takes a lease as soon as it is free: first its lock, then a head that
 // names it. The head makes every swap lose that was prepared before.
-func (l *log) acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
-	look := l.looker(r.Wait)
+func (l *leases) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
+	look := l.log.looker(r.Wait)
 	for {
 		h, err := l.readLock(ctx, r.Name, 0)
 		if err != nil {
@@ -84,12 +45,12 @@ func (l *log) acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease,
 }
 
 // take takes a lease that is free. It reports false if another was faster.
-func (l *log) take(ctx context.Context, r *backend.LeaseRequest, h *holding) (onto.Lease, bool, error) {
+func (l *leases) take(ctx context.Context, r *backend.LeaseRequest, h *holding) (onto.Lease, bool, error) {
 	epoch, err := l.nextEpoch(ctx, r.Name, h)
 	if err != nil {
 		return onto.Lease{}, false, err
 	}
-	taken, err := lease.Grant(r, epoch, l.stamp())
+	taken, err := lease.Grant(r, epoch, l.log.stamp())
 	if err != nil {
 		return onto.Lease{}, false, err
 	}
@@ -109,10 +70,10 @@ func (l *log) take(ctx context.Context, r *backend.LeaseRequest, h *holding) (on
 }
 
 // newLock is the lock of a lease.
-func (l *log) newLock(lease *onto.Lease, ttl time.Duration) *lock {
+func (l *leases) newLock(lease *onto.Lease, ttl time.Duration) *lock {
 	return &lock{
 		Owner: lease.Owner, Acquired: codec.FormatTime(lease.Acquired), Expires: codec.FormatTime(lease.Expires),
-		TTL: max(1, ttl.Milliseconds()), Epoch: lease.Epoch, Attempt: l.set.attempt(),
+		TTL: max(1, ttl.Milliseconds()), Epoch: lease.Epoch, Attempt: l.log.set.attempt(),
 	}
 }
 
@@ -121,22 +82,19 @@ func (l *log) stamp() time.Time { return l.set.now().UTC().Truncate(time.Microse
 
 // nextEpoch is the epoch of the next holder: larger than any before. If the lock
 // was removed, the time makes it so.
-func (l *log) nextEpoch(ctx context.Context, name string, h *holding) (int64, error) {
-	epoch := max(h.epoch, l.locks.Epoch(h.key))
+func (l *leases) nextEpoch(ctx context.Context, name string, h *holding) (int64, error) {
+	epoch := max(h.epoch, l.seen.Epoch(h.key))
 	if h.epoch == 0 {
-		t, err := l.refresh(ctx)
+		t, err := l.log.refresh(ctx)
 		if err != nil {
 			return 0, err
 		}
-		now := l.stamp()
+		now := l.log.stamp()
 		if now.UnixMicro() > maxNumber {
 			return 0, onto.Errorf(onto.Invalid, "the clock of this machine says %d, and leases are numbered by a time before 2256", now.Year()).
 				WithHint("set the clock and its date; nothing was written")
 		}
 		epoch = max(epoch, t.head.Locks[name], now.UnixMicro()-1)
-	}
-	if l.planted(sameEpoch) && h.epoch > 0 {
-		return h.epoch, nil
 	}
 	return epochAfter(h.key, epoch)
 }
@@ -150,11 +108,8 @@ func epochAfter(key string, epoch int64) (int64, error) {
 }
 
 // announce publishes a head that names a lease and its epoch.
-func (l *log) announce(ctx context.Context, name string, epoch int64) error {
-	if l.planted(silentLease) {
-		return nil
-	}
-	_, err := l.publish(ctx, func(t *tip, attempt string) (*proposal, error) {
+func (l *leases) announce(ctx context.Context, name string, epoch int64) error {
+	_, err := l.log.publish(ctx, func(t *tip, attempt string) (*proposal, error) {
 		if t.head.Locks[name] > epoch {
 			return nil, onto.Errorf(onto.LeaseExpired, "the lease %s ran out before it could be published, and somebody has taken it", name).
 				WithHint("take it for longer")
@@ -165,8 +120,8 @@ func (l *log) announce(ctx context.Context, name string, epoch int64) error {
 }
 
 // retract publishes a head without a lease that was ended, up to an epoch.
-func (l *log) retract(ctx context.Context, name string, epoch int64) error {
-	_, err := l.publish(ctx, func(t *tip, attempt string) (*proposal, error) {
+func (l *leases) retract(ctx context.Context, name string, epoch int64) error {
+	_, err := l.log.publish(ctx, func(t *tip, attempt string) (*proposal, error) {
 		if t.head.Locks[name] > epoch {
 			return nil, errTaken
 		}
@@ -183,8 +138,9 @@ var errTaken = onto.Errorf(onto.LeaseExpired, "the lease was taken again")
 
 // proposeLock is a head with another epoch of a lease; 0 if it is free. What it
 // leads to stays as it is.
-func (l *log) proposeLock(t *tip, attempt, name string, epoch int64) *proposal {
-	h := t.head.next(t.body, attempt, l.set.runtime, l.now())
+func (l *leases) proposeLock(t *tip, attempt, name string, epoch int64) *proposal {
+	p := l.log.propose(t, nil, nil, attempt)
+	h := p.next.head
 	h.Locks = maps.Clone(h.Locks)
 	if h.Locks == nil {
 		h.Locks = map[string]int64{}
@@ -192,13 +148,13 @@ func (l *log) proposeLock(t *tip, attempt, name string, epoch int64) *proposal {
 	if h.Locks[name] = epoch; epoch == 0 {
 		delete(h.Locks, name)
 	}
-	return &proposal{next: &tip{head: h, manifest: t.manifest, catalog: t.catalog}}
+	return p
 }
 
 // abandon frees a lock that was written for a lease that could not be taken. If
 // that fails, too, the lock runs out.
-func (l *log) abandon(ctx context.Context, name string, k *lock) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.set.patience)
+func (l *leases) abandon(ctx context.Context, name string, k *lock) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.log.set.patience)
 	defer cancel()
 	h, err := l.readLock(ctx, name, 0)
 	if err == nil && h.attempt == k.Attempt {
@@ -207,21 +163,21 @@ func (l *log) abandon(ctx context.Context, name string, k *lock) {
 }
 
 // freed is the lock after a lease has ended.
-func (l *log) freed(k *lock, epoch int64) *lock {
+func (l *leases) freed(k *lock, epoch int64) *lock {
 	f := *k
-	f.Epoch, f.Attempt, f.Released = epoch, l.set.attempt(), l.now()
+	f.Epoch, f.Attempt, f.Released = epoch, l.log.set.attempt(), l.log.now()
 	return &f
 }
 
-// renew lets a lease end later. Others are told by a head if they may have found
+// Renew lets a lease end later. Others are told by a head if they may have found
 // it expired already: clocks are taken to agree within a third of the time that a
 // lease lasts.
-func (l *log) renew(ctx context.Context, want onto.Lease, ttl time.Duration) (onto.Lease, error) {
+func (l *leases) Renew(ctx context.Context, want onto.Lease, ttl time.Duration) (onto.Lease, error) {
 	for {
 		h, err := l.readLock(ctx, want.Name, 0)
 		var renewed onto.Lease
 		if err == nil {
-			renewed, err = lease.Extend(want, h.lease, l.stamp(), ttl)
+			renewed, err = lease.Extend(want, h.lease, l.log.stamp(), ttl)
 		}
 		if err != nil {
 			return onto.Lease{}, err
@@ -230,7 +186,7 @@ func (l *log) renew(ctx context.Context, want onto.Lease, ttl time.Duration) (on
 		if err == nil && !done {
 			continue
 		}
-		if late := h.lease.Expires.Add(-h.ttl / 3); err == nil && !l.stamp().Before(late) && !l.planted(silentRenewal) {
+		if late := h.lease.Expires.Add(-h.ttl / 3); err == nil && !l.log.stamp().Before(late) {
 			err = l.announce(ctx, want.Name, want.Epoch)
 		}
 		if err != nil {
@@ -240,9 +196,9 @@ func (l *log) renew(ctx context.Context, want onto.Lease, ttl time.Duration) (on
 	}
 }
 
-// release ends a lease. That the head still names it does no harm, so it is no
+// Release ends a lease. That the head still names it does no harm, so it is no
 // error if that cannot be changed.
-func (l *log) release(ctx context.Context, want onto.Lease) error {
+func (l *leases) Release(ctx context.Context, want onto.Lease) error {
 	for tried := false; ; tried = true {
 		h, err := l.readLock(ctx, want.Name, 0)
 		if err != nil {
@@ -266,10 +222,10 @@ func (l *log) release(ctx context.Context, want onto.Lease) error {
 	return nil
 }
 
-// leases returns the leases that the head names and that were not released, by
+// list returns the leases that the head names and that were not released, by
 // name. One that another program has taken is not named there.
-func (l *log) leases(ctx context.Context) ([]onto.Lease, error) {
-	t, err := l.refresh(ctx)
+func (l *leases) list(ctx context.Context) ([]onto.Lease, error) {
+	t, err := l.log.refresh(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +233,7 @@ func (l *log) leases(ctx context.Context) ([]onto.Lease, error) {
 	maps.Copy(names, t.head.Locks)
 	sorted := slices.Sorted(maps.Keys(names))
 	found := make([]*holding, len(sorted))
-	err = sideBySide(len(sorted), func(i int) (err error) {
+	err = abreast(len(sorted), func(i int) (err error) {
 		found[i], err = l.readLock(ctx, sorted[i], names[sorted[i]])
 		return err
 	})

@@ -31,9 +31,9 @@ type breakEntry struct {
 // breakLease ends a lease whoever holds it. The record is written first, so that
 // no lease is broken without one. When it returns, no swap that was prepared with
 // the lease can succeed any more.
-func (l *log) breakLease(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
+func (l *leases) breakLease(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
 	name := record.Lease.Name
-	if err := l.checkClock(); err != nil {
+	if err := l.log.checkClock(); err != nil {
 		return onto.LeaseBreak{}, err
 	}
 	var left *object // the record of a try that somebody was faster than
@@ -46,7 +46,7 @@ func (l *log) breakLease(ctx context.Context, record onto.LeaseBreak) (onto.Leas
 			return l.broken(ctx, record)
 		}
 		if left != nil { // the epoch tells that it was not by that try
-			l.discard(ctx, []object{*left})
+			l.log.discard(ctx, []object{*left})
 		}
 		if h.lease == nil {
 			return onto.LeaseBreak{}, onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).
@@ -56,9 +56,9 @@ func (l *log) breakLease(ctx context.Context, record onto.LeaseBreak) (onto.Leas
 		if err != nil {
 			return onto.LeaseBreak{}, err
 		}
-		record.Lease, record.Time = *h.lease, l.stamp()
-		o := newBreak(&record, l.set.attempt())
-		if err := l.create(ctx, o); err != nil {
+		record.Lease, record.Time = *h.lease, l.log.stamp()
+		o := newBreak(&record, l.log.set.attempt())
+		if err := l.log.create(ctx, o); err != nil {
 			return onto.LeaseBreak{}, err
 		}
 		done, err := l.writeLock(ctx, h, l.freed(l.newLock(h.lease, h.ttl), next))
@@ -73,7 +73,7 @@ func (l *log) breakLease(ctx context.Context, record onto.LeaseBreak) (onto.Leas
 }
 
 // broken publishes a head without a lease whose lock was ended.
-func (l *log) broken(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
+func (l *leases) broken(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
 	if err := l.retract(ctx, record.Lease.Name, record.Lease.Epoch); err != nil {
 		return onto.LeaseBreak{}, onto.Errorf(onto.CodeOf(err), "the lease %s is broken, but who held it may still commit what is under way: %w", record.Lease.Name, err).
 			WithHint("take the lease and release it")
@@ -116,17 +116,17 @@ func parseBreak(key string, body []byte) (onto.LeaseBreak, error) {
 }
 
 // breaks returns the records of leases that were broken, oldest first.
-func (l *log) breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
+func (l *leases) breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
 	var keys []string
-	for e, err := range l.each(ctx, breaksFolder) {
+	for e, err := range l.log.each(ctx, breaksFolder) {
 		if err != nil {
 			return nil, err
 		}
 		keys = append(keys, e.Key)
 	}
 	list := make([]onto.LeaseBreak, len(keys))
-	err := sideBySide(len(keys), func(i int) error {
-		return l.readAtMost(ctx, keys[i], maxSmall, func(body []byte) (err error) {
+	err := abreast(len(keys), func(i int) error {
+		return l.log.readAtMost(ctx, keys[i], maxSmall, func(body []byte) (err error) {
 			list[i], err = parseBreak(keys[i], body)
 			return err
 		})

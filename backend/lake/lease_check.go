@@ -2,7 +2,6 @@ package lake
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -17,7 +16,7 @@ import (
 // mayWrite fails unless a draft may be committed on top of a tip: with LockContention
 // while another holds the write lease, with LeaseExpired if it carries a lease that is
 // not held. If the write lease is not taken and none is carried, nothing is asked.
-func (l *log) mayWrite(ctx context.Context, t *tip, carried *onto.Lease) error {
+func (l *leases) mayWrite(ctx context.Context, t *tip, carried *onto.Lease) error {
 	if !lease.KeepsOut(carried) {
 		if err := l.writable(ctx, t); err != nil {
 			return err
@@ -27,9 +26,9 @@ func (l *log) mayWrite(ctx context.Context, t *tip, carried *onto.Lease) error {
 }
 
 // writable fails with LockContention while the write lease is held.
-func (l *log) writable(ctx context.Context, t *tip) error {
+func (l *leases) writable(ctx context.Context, t *tip) error {
 	epoch, taken := t.head.Locks[onto.WriteLease]
-	if !taken || l.planted(ignoreLease) {
+	if !taken {
 		return nil
 	}
 	h, err := l.readLock(ctx, onto.WriteLease, epoch)
@@ -37,7 +36,7 @@ func (l *log) writable(ctx context.Context, t *tip) error {
 	case err != nil:
 		return err
 	case h.lease == nil:
-		l.locks.noteFree(onto.WriteLease, t.head.Sequence)
+		l.log.free.note(onto.WriteLease, t.head.Sequence)
 	case !l.expired(h):
 		return lease.Contention(h.lease)
 	}
@@ -45,15 +44,15 @@ func (l *log) writable(ctx context.Context, t *tip) error {
 }
 
 // carries fails with LeaseExpired if a lease is not held. Nil is fine.
-func (l *log) carries(ctx context.Context, t *tip, carried *onto.Lease) error {
-	if carried == nil || l.planted(ownClock) && !carried.Expired(l.set.now()) {
+func (l *leases) carries(ctx context.Context, t *tip, carried *onto.Lease) error {
+	if carried == nil {
 		return nil
 	}
 	h, err := l.readLock(ctx, carried.Name, t.head.Locks[carried.Name])
 	if err != nil {
 		return err
 	}
-	if t.head.Locks[carried.Name] != carried.Epoch && !l.planted(unnamedLease) && h.lease != nil && h.lease.Epoch == carried.Epoch {
+	if t.head.Locks[carried.Name] != carried.Epoch && h.lease != nil && h.lease.Epoch == carried.Epoch {
 		h.lease = nil // an old copy: who holds a lease is named by the head
 	}
 	return lease.Check(*carried, h.lease)
@@ -61,8 +60,8 @@ func (l *log) carries(ctx context.Context, t *tip, carried *onto.Lease) error {
 
 // awaitWrite waits until the write lease is free. When time is over it fails with
 // LockContention. A tip that does not name the lease is enough to go on.
-func (l *log) awaitWrite(ctx context.Context, t *tip, wait time.Duration) error {
-	look := l.looker(wait)
+func (l *leases) awaitWrite(ctx context.Context, t *tip, wait time.Duration) error {
+	look := l.log.looker(wait)
 	for {
 		err := l.writable(ctx, t)
 		if onto.CodeOf(err) != onto.LockContention {
@@ -78,28 +77,4 @@ func (l *log) awaitWrite(ctx context.Context, t *tip, wait time.Duration) error 
 // lease may end at any time, so there is no better moment to wait for.
 func (l *log) looker(wait time.Duration) backoff.Backoff {
 	return backoff.Backoff{First: 5 * time.Millisecond, Longest: 250 * time.Millisecond, Until: time.Now().Add(wait), Jitter: l.set.jitter}
-}
-
-// noteFree notes that a lease was found free after a head was read.
-func (w *watch) noteFree(name string, sequence int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.free == nil {
-		w.free = map[string]int64{}
-	}
-	w.free[name] = sequence
-}
-
-// forgetFree drops from the next head the leases that were found free since the
-// head before it was read, so that nobody has to look at them any more.
-func (l *log) forgetFree(t *tip, next *head) {
-	l.locks.mu.Lock()
-	defer l.locks.mu.Unlock()
-	for name, sequence := range l.locks.free {
-		found := sequence == t.head.Sequence || l.planted(freeForever)
-		if epoch, ok := next.Locks[name]; ok && found && epoch == t.head.Locks[name] {
-			next.Locks = maps.Clone(next.Locks)
-			delete(next.Locks, name)
-		}
-	}
 }

@@ -5,13 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/codec"
-	"github.com/ontologia/onto/internal/lease"
 )
 
 // locksFolder has an object for each lease that was ever taken.
@@ -83,35 +81,27 @@ func badLock(key, format string, args ...any) error {
 		WithHint("remove the object if nobody writes: the lease is free then")
 }
 
-// watch remembers the locks as they were last seen.
-type watch struct {
-	lease.Watch
-
-	mu   sync.Mutex       // guards free
-	free map[string]int64 // by name: the head after which it was found free
-}
-
 // expired reports whether a lease has run out.
-func (l *log) expired(h *holding) bool {
-	return l.locks.Expired(h.key, h.id(), h.lease, h.ttl, l.set.now())
+func (l *leases) expired(h *holding) bool {
+	return l.seen.Expired(h.key, h.id(), h.lease, h.ttl, l.log.set.now())
 }
 
 // free reports whether the lease may be taken.
-func (l *log) free(h *holding) bool { return h.lease == nil || l.expired(h) }
+func (l *leases) free(h *holding) bool { return h.lease == nil || l.expired(h) }
 
 // readLock reads the lock of a lease, which is free if there is none. A lock with
 // a smaller epoch than a known one is an old copy and is read again.
-func (l *log) readLock(ctx context.Context, name string, least int64) (*holding, error) {
+func (l *leases) readLock(ctx context.Context, name string, least int64) (*holding, error) {
 	if err := onto.CheckLeaseName(name); err != nil {
 		return nil, err
 	}
-	wait, looks := l.waiter(), looks{}
+	wait, looks := l.log.waiter(), looks{}
 	for {
 		h, err := l.readLockOnce(ctx, lockKey(name), name)
 		if err != nil && looks.stays(err.Error(), err) {
 			return nil, err
 		}
-		if err == nil && !l.locks.See(h.key, h.id(), h.epoch, least) && !l.planted(oldLock) {
+		if err == nil && !l.seen.See(h.key, h.id(), h.epoch, least) {
 			err = badLock(h.key, "it is older than the lease that was there before")
 		}
 		if err == nil || definite(err) {
@@ -123,8 +113,8 @@ func (l *log) readLock(ctx context.Context, name string, least int64) (*holding,
 	}
 }
 
-func (l *log) readLockOnce(ctx context.Context, key, name string) (*holding, error) {
-	o, err := l.b.Get(ctx, key, bucket.Range{Max: maxSmall}, "")
+func (l *leases) readLockOnce(ctx context.Context, key, name string) (*holding, error) {
+	o, err := l.log.b.Get(ctx, key, bucket.Range{Max: maxSmall}, "")
 	if errors.Is(err, bucket.ErrNotFound) {
 		return &holding{key: key}, nil
 	}
@@ -144,22 +134,20 @@ func (l *log) readLockOnce(ctx context.Context, key, name string) (*holding, err
 // writeLock replaces a lock by another one. It reports false if somebody else has
 // changed it first. Success is the only answer that is believed: after any other
 // the lock is read back.
-func (l *log) writeLock(ctx context.Context, old *holding, k *lock) (bool, error) {
-	if err := l.checkClock(); err != nil {
+func (l *leases) writeLock(ctx context.Context, old *holding, k *lock) (bool, error) {
+	if err := l.log.checkClock(); err != nil {
 		return false, err
 	}
 	body := encode(k)
-	wait, tag := l.waiter(), old.tag
+	wait, tag := l.log.waiter(), old.tag
 	for first := true; ; first = false {
 		made, err := l.writeLockOnce(ctx, old.key, body, tag)
 		switch {
 		case err == nil:
-			l.locks.See(old.key, cmp.Or(k.Attempt, string(made)), k.Epoch, 0)
+			l.seen.See(old.key, cmp.Or(k.Attempt, string(made)), k.Epoch, 0)
 			return true, nil
 		case errors.Is(err, bucket.ErrUnsynced): // reading would show what a power failure may undo
 			return false, onto.Errorf(onto.OutcomeUnknown, "%s is not known to survive a power failure: %w", old.key, err)
-		case l.planted(lockIsMine) && errors.Is(err, bucket.ErrUnknown):
-			return true, nil
 		}
 		now, failed := l.readLockOnce(ctx, old.key, "")
 		switch {
@@ -179,9 +167,9 @@ func (l *log) writeLock(ctx context.Context, old *holding, k *lock) (bool, error
 	}
 }
 
-func (l *log) writeLockOnce(ctx context.Context, key string, body []byte, old bucket.Tag) (bucket.Tag, error) {
+func (l *leases) writeLockOnce(ctx context.Context, key string, body []byte, old bucket.Tag) (bucket.Tag, error) {
 	if old == "" {
-		return l.b.Create(ctx, key, body)
+		return l.log.b.Create(ctx, key, body)
 	}
-	return l.b.Swap(ctx, key, body, old)
+	return l.log.b.Swap(ctx, key, body, old)
 }

@@ -40,14 +40,14 @@ const furthest = 13
 
 // hold takes the write lease now and then, commits with it, and releases it or
 // leaves it to run out.
-func (s *simulation) hold(ctx context.Context, l *log, who int) {
+func (s *simulation) hold(ctx context.Context, l *peer, who int) {
 	if !s.begin(ctx, l) {
 		return
 	}
 	r := &backend.LeaseRequest{Name: onto.WriteLease, Owner: "same", TTL: simulatedTTL, Wait: 6 * time.Second}
 	for n := range 3 {
 		time.Sleep(time.Duration(who+n) * 400 * time.Millisecond)
-		lease, err := l.acquire(ctx, r)
+		lease, err := l.Acquire(ctx, r)
 		if err != nil {
 			continue
 		}
@@ -61,7 +61,7 @@ func (s *simulation) hold(ctx context.Context, l *log, who int) {
 			time.Sleep(time.Duration(c*(kind+1)) * simulatedTTL / 6)
 			if c == 2 && s.w.exact { // a copy of the lock from before would look expired
 				time.Sleep(simulatedTTL - time.Since(taken) + time.Duration(int(s.seed/4)%8-2)*100*time.Millisecond)
-				if lease, err = l.renew(ctx, lease, simulatedTTL); err != nil {
+				if lease, err = l.Renew(ctx, lease, simulatedTTL); err != nil {
 					break
 				}
 				s.relies(&lease, false)
@@ -69,7 +69,7 @@ func (s *simulation) hold(ctx context.Context, l *log, who int) {
 		}
 		switch kind {
 		case 0, 1:
-			_ = l.release(ctx, lease)
+			_ = l.Release(ctx, lease)
 		case 2:
 			_, _ = l.breakLease(ctx, onto.LeaseBreak{Lease: onto.Lease{Name: onto.WriteLease}})
 		}
@@ -77,7 +77,7 @@ func (s *simulation) hold(ctx context.Context, l *log, who int) {
 }
 
 // commitWith commits with a lease. It reports false if the lease is lost.
-func (s *simulation) commitWith(ctx context.Context, l *log, lease *onto.Lease, key string, client int) bool {
+func (s *simulation) commitWith(ctx context.Context, l *peer, lease *onto.Lease, key string, client int) bool {
 	keys := []string{key}
 	call := s.began()
 	m, err := l.commitAs(ctx, lease, func(t *tip) (*round, error) { return roundOf(t, keys), nil })
@@ -115,7 +115,7 @@ func (s *simulation) endTenures() {
 }
 
 // patient commits without a lease. It waits for those who hold the write lease.
-func (s *simulation) patient(ctx context.Context, l *log, keys []string) (m *manifest, err error) {
+func (s *simulation) patient(ctx context.Context, l *peer, keys []string) (m *manifest, err error) {
 	for range 4 {
 		m, err = l.commitAs(ctx, nil, func(t *tip) (*round, error) { return roundOf(t, keys), nil })
 		if onto.CodeOf(err) != onto.LockContention {

@@ -18,7 +18,7 @@ import (
 )
 
 // leaseLake is a lake in memory, seen by one client.
-func leaseLake(t *testing.T) (bucket.Bucket, *log) {
+func leaseLake(t *testing.T) (bucket.Bucket, *peer) {
 	t.Helper()
 	b := memory.New(&memory.Options{SameTag: true})
 	l := plainLog(b, "a")
@@ -33,9 +33,9 @@ func taking(owner string) *backend.LeaseRequest {
 	return &backend.LeaseRequest{Name: onto.WriteLease, Owner: owner, TTL: time.Minute}
 }
 
-func mustTake(t *testing.T, l *log, owner string) onto.Lease {
+func mustTake(t *testing.T, l *peer, owner string) onto.Lease {
 	t.Helper()
-	lease, err := l.acquire(t.Context(), taking(owner))
+	lease, err := l.Acquire(t.Context(), taking(owner))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func wantCode(t *testing.T, what string, err error, want onto.Code) {
 }
 
 // put commits one key, with a lease or without.
-func put(ctx context.Context, l *log, lease *onto.Lease, key string) error {
+func put(ctx context.Context, l *peer, lease *onto.Lease, key string) error {
 	_, err := l.commitAs(ctx, lease, func(t *tip) (*round, error) { return roundOf(t, []string{key}), nil })
 	return err
 }
@@ -80,7 +80,7 @@ func TestLeaseObject(t *testing.T) {
 	if m := read(); m["owner_id"] != "one" || m["lease_ttl_ms"] != 60000.0 {
 		t.Errorf("got %v, want a minute of one", m)
 	}
-	if err := l.release(ctx, lease); err != nil {
+	if err := l.Release(ctx, lease); err != nil {
 		t.Fatal(err)
 	}
 	if m := read(); m["released_at"] == nil {
@@ -106,17 +106,17 @@ func TestLeaseOfAnotherProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := l.leases(ctx)
+	list, err := l.list(ctx)
 	if err != nil || len(list) != 1 || list[0].Owner != "writer-a" || list[0].Epoch != 0 {
 		t.Errorf("got %v, %v; want the lease of writer-a", list, err)
 	}
-	_, err = l.acquire(ctx, taking("one"))
+	_, err = l.Acquire(ctx, taking("one"))
 	wantCode(t, "taking it", err, onto.LockContention)
 	if _, err = b.Swap(ctx, lockKey(onto.WriteLease), []byte(strings.Replace(body, "2226", "2025", 1)), tag); err != nil {
 		t.Fatal(err)
 	}
 	lease := mustTake(t, l, "one")
-	wantCode(t, "releasing it", l.release(ctx, lease), "")
+	wantCode(t, "releasing it", l.Release(ctx, lease), "")
 	o, err := b.Get(ctx, lockKey(onto.WriteLease), bucket.Range{}, "")
 	if err != nil {
 		t.Fatal(err)
@@ -125,9 +125,9 @@ func TestLeaseOfAnotherProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.set.patience = 0
-	_, err = l.acquire(ctx, taking("one"))
+	_, err = l.Acquire(ctx, taking("one"))
 	wantCode(t, "taking what cannot be read", err, onto.Corrupt)
-	_, err = l.acquire(ctx, &backend.LeaseRequest{Name: "../head", Owner: "one", TTL: time.Minute})
+	_, err = l.Acquire(ctx, &backend.LeaseRequest{Name: "../head", Owner: "one", TTL: time.Minute})
 	wantCode(t, "a bad name", err, onto.Invalid)
 }
 
@@ -142,14 +142,14 @@ func TestLeaseIsWatched(t *testing.T) {
 			lease := mustTake(t, holder, "ahead")
 			if renewed {
 				time.AfterFunc(40*time.Second, func() {
-					if _, err := holder.renew(ctx, lease, time.Minute); err != nil {
+					if _, err := holder.Renew(ctx, lease, time.Minute); err != nil {
 						t.Error(err)
 					}
 				})
 			}
 			r := taking("other")
 			r.Wait = 80 * time.Second
-			_, err := plainLog(b, "b").acquire(ctx, r)
+			_, err := plainLog(b, "b").Acquire(ctx, r)
 			want := onto.Code("")
 			if renewed {
 				want = onto.LockContention
@@ -162,12 +162,12 @@ func TestLeaseIsWatched(t *testing.T) {
 // Whoever loses his lease while he decides does not commit: the swap is lost to
 // the head of the one who took it, and then his lease is looked at again.
 func TestLeaseIsLostWhileDeciding(t *testing.T) {
-	ends := map[string]func(t *testing.T, other *log){
-		"it is taken over": func(t *testing.T, other *log) {
+	ends := map[string]func(t *testing.T, other *peer){
+		"it is taken over": func(t *testing.T, other *peer) {
 			other.set.now = func() time.Time { return time.Now().Add(time.Hour) }
 			mustTake(t, other, "two")
 		},
-		"it is broken": func(t *testing.T, other *log) {
+		"it is broken": func(t *testing.T, other *peer) {
 			if _, err := other.breakLease(t.Context(), onto.LeaseBreak{Lease: onto.Lease{Name: onto.WriteLease}}); err != nil {
 				t.Fatal(err)
 			}
@@ -230,7 +230,7 @@ func TestLeaseRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	gets("without leases", "k1", nil, 0)
-	other, err := holder.acquire(ctx, &backend.LeaseRequest{Name: "import", Owner: "one", TTL: time.Minute})
+	other, err := holder.Acquire(ctx, &backend.LeaseRequest{Name: "import", Owner: "one", TTL: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func (n noHeads) Swap(ctx context.Context, key string, data []byte, old bucket.T
 // Who cannot publish a lease has not taken it.
 func TestLeaseWithoutHead(t *testing.T) {
 	b, _ := leaseLake(t)
-	_, err := plainLog(noHeads{b}, "b").acquire(t.Context(), taking("one"))
+	_, err := plainLog(noHeads{b}, "b").Acquire(t.Context(), taking("one"))
 	wantCode(t, "taking it", err, onto.ReadOnly)
 	mustTake(t, plainLog(b, "c"), "two")
 }
@@ -283,13 +283,13 @@ func TestLateRenewal(t *testing.T) {
 	lease := mustTake(t, holder, "one")
 	l := plainLog(b, "b")
 	past := time.Now().Add(2 * time.Minute)
-	for _, x := range []*log{holder, l} {
+	for _, x := range []*peer{holder, l} {
 		x.set.now = func() time.Time { return past }
 	}
 	asked := 0
 	_, err := l.commitAs(t.Context(), nil, func(tip *tip) (*round, error) {
 		if asked++; asked == 1 {
-			if _, err := holder.renew(t.Context(), lease, time.Minute); err != nil {
+			if _, err := holder.Renew(t.Context(), lease, time.Minute); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -314,7 +314,7 @@ func TestAwaitWrite(t *testing.T) {
 		if err := l.awaitWrite(gone, tip, time.Hour); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: got %v", err)
 		}
-		time.AfterFunc(10*time.Second, func() { _ = holder.release(ctx, lease) })
+		time.AfterFunc(10*time.Second, func() { _ = holder.Release(ctx, lease) })
 		wantCode(t, "a long wait", l.awaitWrite(ctx, tip, time.Minute), "")
 	})
 }
@@ -326,7 +326,7 @@ func TestLeaseBreaks(t *testing.T) {
 	now := time.Date(2026, 2, 10, 12, 0, 0, 0, time.UTC)
 	l.set.now = func() time.Time { now = now.Add(time.Second); return now }
 	for _, name := range []string{"z", "a"} {
-		if _, err := l.acquire(ctx, &backend.LeaseRequest{Name: name, Owner: "one", TTL: time.Minute}); err != nil {
+		if _, err := l.Acquire(ctx, &backend.LeaseRequest{Name: name, Owner: "one", TTL: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := l.breakLease(ctx, onto.LeaseBreak{Lease: onto.Lease{Name: name}, Actor: onto.Operator("ana"), Reason: "it hangs"}); err != nil {
@@ -339,7 +339,7 @@ func TestLeaseBreaks(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Lease.Name != "z" || list[1].Lease.Name != "a" || list[1].Actor != onto.Operator("ana") {
 		t.Errorf("got %v, %v; want z and a", list, err)
 	}
-	if left, err := l.leases(ctx); err != nil || len(left) > 0 {
+	if left, err := l.list(ctx); err != nil || len(left) > 0 {
 		t.Errorf("got %v, %v; want no leases", left, err)
 	}
 }

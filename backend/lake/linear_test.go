@@ -66,7 +66,7 @@ func TestLinearizable(t *testing.T) {
 		synctest.Test(t, func(*testing.T) {
 			w := newWorld(seed)
 			w.exact = true
-			s = simulateOn(w, seed, noMistake)
+			s = simulateOn(w, seed)
 		})
 		operations += len(s.history)
 		if len(s.unsure) > 0 {

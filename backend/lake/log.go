@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/backoff"
+	"github.com/ontologia/onto/internal/parallel"
 )
 
 // settings are what the protocol takes from outside.
@@ -19,20 +20,20 @@ type settings struct {
 	jitter   func(n int64) int64 // a number from 0 on and below n
 	runtime  string
 	patience time.Duration // how long an attempt looks for the outcome of its swap
-	mistake  mistake       // planted by a test
 }
 
 // log is the log of one lake, as one process sees it.
 type log struct {
-	b     bucket.Bucket
-	set   settings
-	locks watch
-	kept  durableHeads
-	bad   badObjects
+	b   bucket.Bucket
+	set settings
+	bad badObjects
 
 	mu  sync.Mutex // guards tip
 	tip *tip       // the newest head that was seen; nil before the first
 }
+
+// newLog is the log of the lake in a bucket. Nothing is read yet.
+func newLog(b bucket.Bucket, set settings) *log { return &log{b: b, set: set} }
 
 // tip is a head as it was read or written, with what it names. It is never
 // changed.
@@ -55,7 +56,7 @@ func (l *log) last() *tip {
 func (l *log) advance(t *tip) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.tip == nil || t.head.Sequence >= l.tip.head.Sequence || l.planted(headGoesBack) {
+	if l.tip == nil || t.head.Sequence >= l.tip.head.Sequence {
 		l.tip = t
 	}
 }
@@ -65,6 +66,16 @@ func (l *log) advance(t *tip) {
 func (l *log) current(ctx context.Context) (*tip, error) {
 	if t := l.last(); t != nil && t.tag != "" {
 		return t, nil
+	}
+	return l.load(ctx)
+}
+
+// refresh returns the newest tip, with one request if it has not changed.
+func (l *log) refresh(ctx context.Context) (*tip, error) {
+	if t := l.last(); t != nil && t.tag != "" {
+		if _, err := l.b.Get(ctx, headKey, bucket.Range{Max: maxSmall}, t.tag); errors.Is(err, bucket.ErrNotModified) {
+			return t, nil
+		}
 	}
 	return l.load(ctx)
 }
@@ -88,7 +99,7 @@ func (l *log) tipOf(ctx context.Context, h *head, body []byte, tag bucket.Tag) (
 		return &t, nil
 	}
 	t := &tip{head: h, body: body, tag: tag}
-	err := sideBySide(2, func(i int) (err error) {
+	err := abreast(2, func(i int) (err error) {
 		if i == 0 {
 			t.manifest, err = l.manifestOf(ctx, h, known)
 		} else {
@@ -146,7 +157,7 @@ func headGone(cause error) error {
 // follows fails unless a head is the one that was seen last or comes after it.
 func (l *log) follows(h *head, body []byte) error {
 	known := l.last()
-	if known == nil || l.planted(headGoesBack) {
+	if known == nil {
 		return nil
 	}
 	k := known.head
@@ -327,3 +338,9 @@ func (w *waiter) pause(ctx context.Context) error {
 	}
 	return w.Pause(ctx, nil)
 }
+
+// abreastMany is how many objects are read side by side.
+const abreastMany = 128
+
+// abreast calls f for each number, several at a time.
+func abreast(n int, f func(i int) error) error { return parallel.Do(abreastMany, n, f) }

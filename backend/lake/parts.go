@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/cache"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/internal/parallel"
 )
 
 // disk holds the bodies of data files that are too large to be held in memory, one
@@ -58,10 +59,14 @@ func (f *diskFile) end() error {
 	return f.err
 }
 
-func (f *diskFile) sha256() string { return hex.EncodeToString(f.sum.Sum(nil)) }
+// SHA256 is the hash of the body.
+func (f *diskFile) SHA256() string { return hex.EncodeToString(f.sum.Sum(nil)) }
 
-// read returns the body.
-func (f *diskFile) read() ([]byte, error) {
+// Size is how many bytes the body has.
+func (f *diskFile) Size() int64 { return f.bytes }
+
+// Read returns the body.
+func (f *diskFile) Read() ([]byte, error) {
 	body := make([]byte, f.bytes)
 	_, err := io.ReadFull(io.NewSectionReader(f.disk.file, f.offset, f.bytes), body)
 	return body, err
@@ -123,7 +128,7 @@ func (p *partWriter) endPart() error {
 	}
 	p.parts = append(p.parts, dataFile{
 		kind: p.layout.Kind, typ: p.layout.Type, version: p.newest, rows: sum.Rows, typed: sum.Typed, unique: sum.Unique,
-		disk: p.out, part: len(p.parts),
+		stored: p.out, part: len(p.parts),
 	})
 	p.out, p.rows = nil, nil
 	return nil
@@ -143,10 +148,10 @@ const uploadsAtOnce = 2
 
 // uploadFiles writes data files before the round that they are for. It ends with
 // the first that fails.
-func (l *log) uploadFiles(ctx context.Context, files []dataFile, commit int64, attempt string) error {
+func uploadFiles(ctx context.Context, l *publisher, files []dataFile, commit int64, attempt string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	_ = atMost(uploadsAtOnce, len(files), func(i int) error {
+	_ = parallel.Do(uploadsAtOnce, len(files), func(i int) error {
 		if ctx.Err() != nil {
 			return nil
 		}

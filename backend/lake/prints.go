@@ -87,7 +87,7 @@ func identityHashes(versions []onto.Version) string {
 }
 
 // mayHold reports whether a file may hold an identity with one of some hashes.
-func (f *fileEntry) mayHold(hashes map[string]bool) bool {
+func mayHold(f *fileEntry, hashes map[string]bool) bool {
 	for i := 0; i+hashDigits <= len(f.Identities); i += hashDigits {
 		if hashes[f.Identities[i:i+hashDigits]] {
 			return true
@@ -113,7 +113,7 @@ func (r *reader) likely(files []fileEntry, ids []onto.Identity) []fileEntry {
 				hashes[identityHash(&ids[i])] = true
 			}
 		}
-		return !f.mayHold(hashes)
+		return !mayHold(&f, hashes)
 	})
 }
 

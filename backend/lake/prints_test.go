@@ -80,7 +80,7 @@ func TestIdentityHashes(t *testing.T) {
 	f := fileEntry{Identities: identityHashes(list[:hashedRows])}
 	for i := range list {
 		wanted := map[string]bool{identityHash(&list[i].Identity): true}
-		if got, want := f.mayHold(wanted), i < hashedRows; got != want {
+		if got, want := mayHold(&f, wanted), i < hashedRows; got != want {
 			t.Errorf("%s: got %t, want %t", list[i].Identity, got, want)
 		}
 	}

@@ -11,6 +11,16 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
+// publisher publishes heads of one lake, for one process.
+type publisher struct {
+	*log
+	kept durableHeads
+	free freeLeases
+}
+
+// newPublisher is the publisher of a log.
+func newPublisher(l *log) *publisher { return &publisher{log: l} }
+
 // proposal is what an attempt wants to publish: objects that nobody else writes,
 // and the head that names them.
 type proposal struct {
@@ -63,7 +73,7 @@ type planner func(t *tip, attempt string) (*proposal, error)
 // it has succeeded nothing can turn it into an error; if it cannot be found out
 // whether it has, the error is OutcomeUnknown. With any other error nothing of the
 // planner's was or will be published.
-func (l *log) publish(ctx context.Context, plan planner) (*tip, error) {
+func (l *publisher) publish(ctx context.Context, plan planner) (*tip, error) {
 	t, err := l.current(ctx)
 	if err != nil {
 		return nil, err
@@ -143,8 +153,8 @@ func (p *proposal) unsettled() error {
 // try uploads the objects of a proposal and then swaps the head. Without an error
 // it is published, lost or overrun. Objects are discarded only if a head that was
 // read back has shown that the proposal is lost; otherwise the janitor finds them.
-func (l *log) try(ctx context.Context, t *tip, p *proposal) (verdict, error) {
-	l.forgetFree(t, p.next.head)
+func (l *publisher) try(ctx context.Context, t *tip, p *proposal) (verdict, error) {
+	l.free.forget(t, p.next.head)
 	if err := p.sound(); err != nil {
 		return lost, err
 	}
@@ -167,10 +177,6 @@ func (l *log) try(ctx context.Context, t *tip, p *proposal) (verdict, error) {
 	case v == gone:
 		return v, headGone(bucket.ErrNotFound)
 	case v == unknown || v == overrun && p.once:
-		for range l.plantedTimes(discardUnknown) {
-			l.discard(ctx, p.objects)
-			time.Sleep(300 * time.Millisecond)
-		}
 		return v, p.unsettled()
 	}
 	return v, nil
@@ -182,7 +188,7 @@ const createTimes = 30
 
 // upload writes the objects of an attempt side by side. Their keys hold the
 // attempt, so one that exists after a try with an unknown outcome is its own.
-func (l *log) upload(ctx context.Context, objects []object) error {
+func (l *publisher) upload(ctx context.Context, objects []object) error {
 	errs := make([]error, len(objects))
 	var wg sync.WaitGroup
 	for i, o := range objects {
@@ -194,7 +200,7 @@ func (l *log) upload(ctx context.Context, objects []object) error {
 
 // create writes an object that nobody else writes. If the storage says that it
 // exists, or says nothing, it is read back.
-func (l *log) create(ctx context.Context, o object) error {
+func (l *publisher) create(ctx context.Context, o object) error {
 	if err := o.readable(); err != nil {
 		return err
 	}
@@ -245,7 +251,7 @@ const swapTimes = 3
 // after the fact, whether it is 404, 409, 412 or 503: the head that is read back
 // tells, unless the disk has failed to sync it. The caller's context ends it only
 // while nothing was sent: a swap that was sent has to be followed up.
-func (l *log) swap(caller context.Context, t *tip, p *proposal) verdict {
+func (l *publisher) swap(caller context.Context, t *tip, p *proposal) verdict {
 	if p.refusal = caller.Err(); p.refusal != nil {
 		return refused
 	}
@@ -265,9 +271,6 @@ func (l *log) swap(caller context.Context, t *tip, p *proposal) verdict {
 			p.refusal = err
 			return unknown
 		}
-		if v := l.misjudge(err, p); v != unknown {
-			return v
-		}
 		v, tag := l.lookFor(ctx, t, p)
 		if v == published {
 			if p.refusal = l.durable(ctx, p.next); p.refusal != nil {
@@ -280,7 +283,7 @@ func (l *log) swap(caller context.Context, t *tip, p *proposal) verdict {
 		case first && definite(err):
 			p.refusal = err
 			return refused
-		case v == pending && tag != old && !corrected && !l.planted(tagForever): // it was given a wrong tag
+		case v == pending && tag != old && !corrected: // it was given a wrong tag
 			old, corrected = tag, true
 			continue
 		}
@@ -295,7 +298,7 @@ func (l *log) swap(caller context.Context, t *tip, p *proposal) verdict {
 
 // won notes that the proposal is published. Without a tag another head has come
 // since.
-func (l *log) won(p *proposal, tag bucket.Tag) verdict {
+func (l *publisher) won(p *proposal, tag bucket.Tag) verdict {
 	p.next.tag = tag
 	l.advance(p.next)
 	return published
@@ -305,7 +308,7 @@ func (l *log) won(p *proposal, tag bucket.Tag) verdict {
 // number after the tip's, so a later one tells for certain, if it remembers far
 // enough; otherwise the log does. If the head is still the tip's, its tag is
 // returned.
-func (l *log) lookFor(ctx context.Context, t *tip, p *proposal) (verdict, bucket.Tag) {
+func (l *publisher) lookFor(ctx context.Context, t *tip, p *proposal) (verdict, bucket.Tag) {
 	ctx, cancel := context.WithTimeout(ctx, l.set.patience)
 	defer cancel()
 	h, body, tag, _, err := l.readHeadOnce(ctx)
@@ -323,21 +326,17 @@ func (l *log) lookFor(ctx context.Context, t *tip, p *proposal) (verdict, bucket
 	}
 	made, sure := h.made(p.next.head.Attempt, p.next.head.Sequence)
 	switch {
-	case made && l.planted(newerTag):
-		return l.won(p, tag), ""
 	case made:
 		return l.won(p, ""), ""
 	case sure:
 		return lost, ""
-	case l.planted(forgottenIsUnknown):
-		return unknown, ""
 	}
 	return l.settle(ctx, p, h, body, tag), ""
 }
 
 // settle finds out what became of a swap that is too long ago for a head to
 // remember it. A round is told by the log: a commit is in one round only.
-func (l *log) settle(ctx context.Context, p *proposal, h *head, body []byte, tag bucket.Tag) verdict {
+func (l *publisher) settle(ctx context.Context, p *proposal, h *head, body []byte, tag bucket.Tag) verdict {
 	m := p.round()
 	if m == nil {
 		return overrun
@@ -361,8 +360,8 @@ func (l *log) settle(ctx context.Context, p *proposal, h *head, body []byte, tag
 
 // discard removes the objects of an attempt that has lost for certain: a head was
 // read back that says so. What it cannot remove in time is left to the janitor.
-func (l *log) discard(ctx context.Context, objects []object) {
+func (l *publisher) discard(ctx context.Context, objects []object) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.set.patience)
 	defer cancel()
-	_ = sideBySide(len(objects), func(i int) error { return l.b.Delete(ctx, objects[i].key) })
+	_ = abreast(len(objects), func(i int) error { return l.b.Delete(ctx, objects[i].key) })
 }

@@ -191,7 +191,7 @@ func (r *reader) doubt(c *scope, err error) bool {
 	damaged := false
 	for _, t := range []*table{c.own, c.left, c.right} {
 		for i := 0; t != nil && i < len(t.files); i++ {
-			if r.cache.Doubt(t.files[i].object()) {
+			if r.cache.Doubt(cacheObject(&t.files[i])) {
 				r.shut(t.files[i].Path)
 				damaged = true
 			}
@@ -260,18 +260,6 @@ func (b *Backend) diffOf(ctx context.Context, s *shelf, t onto.TypeName, from, t
 			return false
 		}
 	}
-}
-
-// names are the types that have files, in their order.
-func (s *shelf) names() []onto.TypeName {
-	var names []onto.TypeName
-	for t, files := range s.files {
-		if len(files) > 0 {
-			names = append(names, t)
-		}
-	}
-	slices.SortFunc(names, onto.TypeName.Compare)
-	return names
 }
 
 // Explain implements [backend.Explainer].

@@ -68,7 +68,7 @@ func answers() []error {
 
 // inLake runs a story about a lake with one commit, whose next swaps are answered
 // by a script. In the end all can be read that the head leads to.
-func inLake(t *testing.T, script []reply, story func(t *testing.T, s *scripted, l *log)) {
+func inLake(t *testing.T, script []reply, story func(t *testing.T, s *scripted, l *peer)) {
 	synctest.Test(t, func(t *testing.T) {
 		b, first := leaseLake(t)
 		if err := put(t.Context(), first, nil, "first"); err != nil {
@@ -121,7 +121,7 @@ func TestRefusalAfterTheFact(t *testing.T) {
 		for _, lie := range answers() {
 			t.Run(fmt.Sprintf("%v, then %v", honest, lie), func(t *testing.T) {
 				script := []reply{refuses(honest, 2*time.Second), appliesAnd(lie, 9*time.Second)}
-				inLake(t, script, func(t *testing.T, s *scripted, l *log) {
+				inLake(t, script, func(t *testing.T, s *scripted, l *peer) {
 					wantCode(t, "the commit", put(t.Context(), l, nil, "second"), "")
 					wantKeys(t, s.Bucket, "first", "second")
 				})
@@ -143,7 +143,7 @@ func TestRefusedUntilPatienceEnds(t *testing.T) {
 					return "", answer
 				}
 			}
-			inLake(t, script, func(t *testing.T, s *scripted, l *log) {
+			inLake(t, script, func(t *testing.T, s *scripted, l *peer) {
 				wantCode(t, "the commit", put(t.Context(), l, nil, "second"), onto.OutcomeUnknown)
 				if _, err := late(); err != nil {
 					t.Fatal(err)
@@ -162,7 +162,7 @@ func TestRefusedUntilPatienceEnds(t *testing.T) {
 func TestRefusalWithoutALook(t *testing.T) {
 	for _, answer := range answers() {
 		t.Run(answer.Error(), func(t *testing.T) {
-			inLake(t, nil, func(t *testing.T, s *scripted, l *log) {
+			inLake(t, nil, func(t *testing.T, s *scripted, l *peer) {
 				s.script = []reply{func(do func() (bucket.Tag, error)) (bucket.Tag, error) {
 					_, _ = do()
 					s.hide = errors.New("no reading today")
@@ -177,7 +177,7 @@ func TestRefusalWithoutALook(t *testing.T) {
 
 // That there is no head any more is said when it stays so, and only then.
 func TestHeadIsGone(t *testing.T) {
-	inLake(t, []reply{refuses(bucket.ErrNotFound, 0)}, func(t *testing.T, s *scripted, l *log) {
+	inLake(t, []reply{refuses(bucket.ErrNotFound, 0)}, func(t *testing.T, s *scripted, l *peer) {
 		wantCode(t, "a commit after one 404", put(t.Context(), l, nil, "second"), "")
 		wantKeys(t, s.Bucket, "first", "second")
 		o, err := s.Bucket.Get(t.Context(), headKey, bucket.Range{}, "")
@@ -212,7 +212,7 @@ func TestRefusedForGood(t *testing.T) {
 		"conflict, then allowed": {[]reply{refuses(bucket.ErrConflict, 0), refuses(denied, 0)}, "", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inLake(t, c.script, func(t *testing.T, s *scripted, l *log) {
+			inLake(t, c.script, func(t *testing.T, s *scripted, l *peer) {
 				wantCode(t, "the commit", put(t.Context(), l, nil, "second"), c.want)
 				want := []string{"first", "second"}
 				if c.want != "" {
@@ -234,7 +234,7 @@ func TestWrongTag(t *testing.T) {
 		_, err := do()
 		return "wrong", err
 	}
-	inLake(t, []reply{wrong}, func(t *testing.T, s *scripted, l *log) {
+	inLake(t, []reply{wrong}, func(t *testing.T, s *scripted, l *peer) {
 		began := time.Now()
 		for _, key := range []string{"second", "third", "fourth"} {
 			wantCode(t, key, put(t.Context(), l, nil, key), "")

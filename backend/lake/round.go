@@ -27,17 +27,25 @@ type dataFile struct {
 	version       int
 	rows          int64
 	typed, unique bool
-	identities    string    // as its entry has it
-	part          int       // of those that its type has in the round, from 0 on
-	key           string    // where it was written before; "" if it is written with the round
-	body          []byte    // nil if it is on disk
-	disk          *diskFile // nil if it is in memory
+	identities    string     // as its entry has it
+	level         int        // how often its rows were compacted
+	part          int        // of those that its type has in the round, from 0 on
+	key           string     // where it was written before; "" if it is written with the round
+	body          []byte     // nil if it is on disk
+	stored        storedBody // nil if it is in memory
+}
+
+// storedBody is the body of a data file that is not held in memory.
+type storedBody interface {
+	Read() ([]byte, error)
+	SHA256() string // of all
+	Size() int64
 }
 
 // content returns the body, wherever it is.
 func (f *dataFile) content() ([]byte, error) {
-	if f.disk != nil {
-		return f.disk.read()
+	if f.stored != nil {
+		return f.stored.Read()
 	}
 	return f.body, nil
 }
@@ -55,10 +63,10 @@ func (f *dataFile) path(commit int64, attempt string) string {
 func (f *dataFile) entry(path string, first, last int64) fileEntry {
 	e := fileEntry{
 		Kind: f.kind, Type: f.typ, Path: path, Rows: f.rows, Version: f.version, First: first, Last: last, Typed: f.typed, Unique: f.unique,
-		Identities: f.identities,
+		Identities: f.identities, Level: f.level,
 	}
-	if f.disk != nil {
-		e.SHA256, e.Bytes = f.disk.sha256(), f.disk.bytes
+	if f.stored != nil {
+		e.SHA256, e.Bytes = f.stored.SHA256(), f.stored.Size()
 	} else {
 		e.SHA256, e.Bytes = hashOf(f.body), int64(len(f.body))
 	}
@@ -74,7 +82,7 @@ func folderOf(k onto.Kind) string {
 }
 
 // proposeRound puts a round on top of a tip.
-func (l *log) proposeRound(t *tip, r *round, attempt string) *proposal {
+func (l *publisher) proposeRound(t *tip, r *round, attempt string) *proposal {
 	now := l.now()
 	first := t.head.CommitID + 1
 	m := &manifest{
@@ -86,7 +94,7 @@ func (l *log) proposeRound(t *tip, r *round, attempt string) *proposal {
 		m.Parent, m.ParentPath, m.Round = &before.CommitID, &path, before.Round+1
 		m.Ancestors = append([]roundEntry{before.entry()}, before.Ancestors[:min(len(before.Ancestors), ancestors-1)]...)
 		m.LastTouched = before.LastTouched
-		if last := before.Commits[len(before.Commits)-1].Time; last > now && !l.planted(timesGoBack) { // a clock may go back
+		if last := before.Commits[len(before.Commits)-1].Time; last > now { // a clock may go back
 			now = last
 		}
 	}
@@ -117,6 +125,24 @@ func (l *log) proposeRound(t *tip, r *round, attempt string) *proposal {
 	return p
 }
 
+// propose puts a round and another catalog on top of a tip, in one head. Either may be
+// nil, for none.
+func (l *publisher) propose(t *tip, r *round, c *catalog, attempt string) *proposal {
+	var p *proposal
+	if r != nil {
+		p = l.proposeRound(t, r, attempt)
+	} else {
+		p = &proposal{next: &tip{head: t.head.next(t.body, attempt, l.set.runtime, l.now()), manifest: t.manifest, catalog: t.catalog}}
+	}
+	if c != nil {
+		h := p.next.head
+		c.Attempt, h.Catalog = attempt, catalogPath(h.Sequence, attempt)
+		p.objects = append(p.objects, object{h.Catalog, encodeSealed(c)})
+		p.next.catalog = c
+	}
+	return p
+}
+
 // now is the time as it is stored.
 func (l *log) now() string { return codec.FormatTime(l.set.now().UTC().Truncate(time.Microsecond)) }
 
@@ -125,25 +151,15 @@ func (l *log) checkClock() error { return backend.CheckClock(l.set.now()) }
 
 // change publishes another catalog. The commits stay as they are. Edit is given
 // a copy and returns false if nothing is to be changed.
-func (l *log) change(ctx context.Context, edit func(c *catalog, commit int64) (bool, error)) (*catalog, error) {
-	var first *catalog
+func (l *publisher) change(ctx context.Context, edit func(c *catalog, commit int64) (bool, error)) (*catalog, error) {
 	t, err := l.publish(ctx, func(t *tip, attempt string) (*proposal, error) {
-		if first == nil || !l.planted(sameCatalog) {
-			first = t.catalog
-		}
-		c := *first
+		c := *t.catalog
 		c.Types = append([]schemaEntry(nil), c.Types...)
-		c.Attempt = attempt
 		changed, err := edit(&c, t.head.CommitID)
 		if err != nil || !changed {
 			return nil, err
 		}
-		h := t.head.next(t.body, attempt, l.set.runtime, l.now())
-		h.Catalog = catalogPath(h.Sequence, attempt)
-		return &proposal{
-			objects: []object{{h.Catalog, encodeSealed(&c)}},
-			next:    &tip{head: h, manifest: t.manifest, catalog: &c},
-		}, nil
+		return l.propose(t, nil, &c, attempt), nil
 	})
 	if err != nil {
 		return nil, err
@@ -153,7 +169,7 @@ func (l *log) change(ctx context.Context, edit func(c *catalog, commit int64) (b
 
 // makeLake makes a lake where there is none. If somebody else makes one first,
 // that one is taken.
-func (l *log) makeLake(ctx context.Context, store string) (*tip, error) {
+func (l *publisher) makeLake(ctx context.Context, store string) (*tip, error) {
 	if t, err := l.load(ctx); onto.CodeOf(err) != onto.Uninitialized {
 		return t, err
 	}
@@ -172,10 +188,6 @@ func (l *log) makeLake(ctx context.Context, store string) (*tip, error) {
 	wait := l.waiter()
 	for {
 		_, err := l.b.Create(ctx, headKey, encodeSealed(h))
-		if l.planted(ownExistingHead) && errors.Is(err, bucket.ErrExists) {
-			_ = l.b.Delete(ctx, headKey)
-			continue
-		}
 		if errors.Is(err, bucket.ErrExists) { // another process has made it, and may not have synced it
 			err = l.b.Sync(ctx, headKey)
 		}

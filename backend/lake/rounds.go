@@ -19,7 +19,7 @@ type listedRound struct {
 func (l *log) since(ctx context.Context, t *tip, commit int64) ([]listedRound, error) {
 	var recent []listedRound // newest first
 	var leaves []*checkpoint
-	err := sideBySide(2, func(i int) (err error) {
+	err := abreast(2, func(i int) (err error) {
 		if i == 0 {
 			recent, err = l.uncovered(ctx, t, commit)
 		} else {
@@ -60,7 +60,7 @@ func (l *log) uncovered(ctx context.Context, t *tip, commit int64) ([]listedRoun
 		if len(next) == 0 {
 			return nil, damaged(m.entry().Path, "nothing leads from it to commit %d", m.First-1)
 		}
-		err := sideBySide(len(next), func(i int) (err error) {
+		err := abreast(len(next), func(i int) (err error) {
 			if next[i].manifest, err = l.readManifest(ctx, next[i].path, t.head.StoreID); err == nil {
 				next[i].files = next[i].manifest.Files
 			}

@@ -7,7 +7,7 @@ import (
 
 // rounds yields the manifests that a tip leads to, newest first, one by one. It
 // trusts nothing but the parents.
-func (l *log) rounds(ctx context.Context, t *tip) iter.Seq2[*manifest, error] {
+func (l *peer) rounds(ctx context.Context, t *tip) iter.Seq2[*manifest, error] {
 	return func(yield func(*manifest, error) bool) {
 		m := t.manifest
 		for m != nil {

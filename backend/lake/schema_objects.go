@@ -117,7 +117,7 @@ func orNull(text string) *string {
 
 // schemaWriter writes objects about types.
 type schemaWriter struct {
-	log *log
+	log *publisher
 
 	mu      sync.Mutex // guards what follows
 	catalog *catalog   // that the objects are made from
@@ -125,7 +125,7 @@ type schemaWriter struct {
 }
 
 // writeSchemas brings all objects about types up to date with the newest head.
-func (l *log) writeSchemas(ctx context.Context) error {
+func writeSchemas(ctx context.Context, l *publisher) error {
 	w := &schemaWriter{log: l}
 	objects, err := w.newest(ctx)
 	if err != nil {

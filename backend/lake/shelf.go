@@ -11,21 +11,21 @@ import (
 // errStale is a planner's: the tip is not the newest that is known.
 var errStale = errors.New("the head is another by now")
 
-// shelf is the files of every type as of one tip. It is never changed.
-type shelf struct {
+// tipFiles is the files of every type as of one tip. It is never changed.
+type tipFiles struct {
 	tip   *tip
-	types *types
+	types *catalogTypes
 	files map[onto.TypeName][]fileEntry // oldest first; ranges follow each other, or are the same for parts of one file
 }
 
 // shelve returns the shelf of a tip. What an older shelf knows is not read again;
 // it may be nil.
-func (l *log) shelve(ctx context.Context, t *tip, old *shelf) (*shelf, error) {
-	s := &shelf{tip: t, files: map[onto.TypeName][]fileEntry{}}
+func (l *log) shelve(ctx context.Context, t *tip, old *tipFiles) (*tipFiles, error) {
+	s := &tipFiles{tip: t, files: map[onto.TypeName][]fileEntry{}}
 	var err error
 	if old != nil && old.tip.catalog == t.catalog {
 		s.types = old.types
-	} else if s.types, err = newTypes(t.catalog); err != nil {
+	} else if s.types, err = readTypes(t.catalog); err != nil {
 		return nil, err
 	}
 	since := t.catalog.Through
@@ -62,7 +62,7 @@ func (l *log) shelve(ctx context.Context, t *tip, old *shelf) (*shelf, error) {
 
 // of returns the files of a type that hold versions up to a commit and after
 // another, oldest first.
-func (s *shelf) of(t onto.TypeName, since, at int64) []fileEntry {
+func (s *tipFiles) of(t onto.TypeName, since, at int64) []fileEntry {
 	var list []fileEntry
 	for _, f := range s.files[t] {
 		if f.First <= at && f.Last > since && f.Version > s.types.purged[t] {
@@ -70,4 +70,16 @@ func (s *shelf) of(t onto.TypeName, since, at int64) []fileEntry {
 		}
 	}
 	return list
+}
+
+// names are the types that have files, in their order.
+func (s *tipFiles) names() []onto.TypeName {
+	var names []onto.TypeName
+	for t, files := range s.files {
+		if len(files) > 0 {
+			names = append(names, t)
+		}
+	}
+	slices.SortFunc(names, onto.TypeName.Compare)
+	return names
 }

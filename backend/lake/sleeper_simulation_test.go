@@ -11,7 +11,7 @@ import (
 )
 
 // register adds types to the catalog.
-func (s *simulation) register(ctx context.Context, l *log, changer int) {
+func (s *simulation) register(ctx context.Context, l *peer, changer int) {
 	if !s.begin(ctx, l) {
 		return
 	}
@@ -38,7 +38,7 @@ func (s *simulation) register(ctx context.Context, l *log, changer int) {
 }
 
 // doze lets a writer commit once, before it falls asleep.
-func (s *simulation) doze(ctx context.Context, l *log) {
+func (s *simulation) doze(ctx context.Context, l *peer) {
 	if !s.begin(ctx, l) {
 		return
 	}
@@ -52,7 +52,7 @@ func (s *simulation) doze(ctx context.Context, l *log) {
 // wake lets the writer go on that has slept through 1,000 heads, again and again.
 // The storage is well by now, so all that it does must succeed, and again after an
 // answer with a wrong tag.
-func (s *simulation) wake(ctx context.Context, l *log) {
+func (s *simulation) wake(ctx context.Context, l *peer) {
 	must := func(what string, err error) bool {
 		if err != nil {
 			s.complain("after 1000 heads: %s: %v", what, err)
@@ -80,7 +80,7 @@ func (s *simulation) wake(ctx context.Context, l *log) {
 		return
 	}
 	s.w.pass(1000)
-	lease, err := l.acquire(ctx, &backend.LeaseRequest{Name: "nap", Owner: "z", TTL: simulatedTTL})
+	lease, err := l.Acquire(ctx, &backend.LeaseRequest{Name: "nap", Owner: "z", TTL: simulatedTTL})
 	if !must("taking a lease", err) {
 		return
 	}
@@ -90,11 +90,11 @@ func (s *simulation) wake(ctx context.Context, l *log) {
 	}
 	s.w.pass(1000)
 	time.Sleep(simulatedTTL)
-	if lease, err = l.renew(ctx, lease, simulatedTTL); !must("renewing a lease late", err) {
+	if lease, err = l.Renew(ctx, lease, simulatedTTL); !must("renewing a lease late", err) {
 		return
 	}
 	s.w.pass(1000)
-	must("releasing a lease", l.release(ctx, lease))
+	must("releasing a lease", l.Release(ctx, lease))
 	s.w.pass(1000)
 	if t := l.last(); t.head.Locks["nap"] != 0 {
 		s.complain("after 1000 heads: the head still names the lease that was released")
@@ -106,9 +106,9 @@ func (s *simulation) wake(ctx context.Context, l *log) {
 
 // lose lets a lease be broken while its holder sleeps, and wake up to a copy of the
 // lock from before: the head does not name the lease any more.
-func (s *simulation) lose(ctx context.Context, l, other *log) {
+func (s *simulation) lose(ctx context.Context, l, other *peer) {
 	r := &backend.LeaseRequest{Name: "nap", Owner: "z", TTL: simulatedTTL}
-	lease, err := l.acquire(ctx, r)
+	lease, err := l.Acquire(ctx, r)
 	if err == nil {
 		_, err = other.breakLease(ctx, onto.LeaseBreak{Lease: lease})
 	}

@@ -86,10 +86,6 @@ type readyStream struct {
 	uploaded time.Time // when the last of them was; zero before
 }
 
-// readyTimes is how many times the patience files may lie in the bucket before they
-// are published. A janitor leaves them for longer.
-const readyTimes = 60
-
 // errOutrun is a planner's: others commit while a long stream is decided.
 var errOutrun = errors.New("others were faster than the stream")
 
@@ -119,12 +115,12 @@ func (s *stream) publish(ctx context.Context, m *member) error {
 	if err := b.usable(ctx); err != nil {
 		return err
 	}
-	t, err := b.log.publish(ctx, func(t *tip, attempt string) (*proposal, error) { return s.propose(ctx, t, attempt) })
+	t, err := b.publisher.publish(ctx, func(t *tip, attempt string) (*proposal, error) { return s.propose(ctx, t, attempt) })
 	if err == nil {
 		err = m.err
 	}
 	if err == nil && s.ready == nil {
-		err = m.vouch(ctx, b.log, t)
+		err = m.vouch(ctx, b.publisher, t)
 	}
 	switch {
 	case err == nil && s.ready != nil:
@@ -152,7 +148,7 @@ func (s *stream) propose(ctx context.Context, t *tip, attempt string) (*proposal
 		if err := s.decide(ctx, sh); err != nil || s.ready == nil {
 			return nil, err
 		}
-	} else if s.barred = s.mayWrite(ctx, b.log, t); s.barred != nil {
+	} else if s.barred = s.mayWrite(ctx, b.leases, t); s.barred != nil {
 		s.err = s.barred
 		return nil, nil
 	}
@@ -161,8 +157,11 @@ func (s *stream) propose(ctx context.Context, t *tip, attempt string) (*proposal
 	}
 	c := *t.catalog
 	c.Types = s.ready.types.catalog.Types
-	evolved := !sameTypes(c.Types, t.catalog.Types)
-	p := b.proposal(t, s.ready.round, s.ready.files, &c, evolved, attempt)
+	changed := &c
+	if sameTypes(c.Types, t.catalog.Types) {
+		changed = nil
+	}
+	p := b.publisher.propose(t, newRound(s.ready.round, s.ready.files), changed, attempt)
 	p.once = s.draft.Evolve != nil
 	s.last = p
 	return p, nil
@@ -175,11 +174,11 @@ func (r *readyStream) goodFor(sh *shelf) bool {
 
 // upload writes the files that are ready, unless they were written lately.
 func (s *stream) upload(ctx context.Context) error {
-	l := s.backend.log
+	l := s.backend.publisher
 	if !s.ready.uploaded.IsZero() && time.Since(s.ready.uploaded) < readyTimes*l.set.patience {
 		return nil
 	}
-	err := l.uploadFiles(ctx, s.ready.files, s.ready.on.tip.head.CommitID+1, l.set.attempt())
+	err := uploadFiles(ctx, l, s.ready.files, s.ready.on.tip.head.CommitID+1, l.set.attempt())
 	s.ready.uploaded = time.Now()
 	return err
 }
@@ -198,7 +197,7 @@ func (s *stream) discard(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.backend.opts.Patience)
 	defer cancel()
-	s.backend.log.discard(ctx, objects)
+	s.backend.publisher.discard(ctx, objects)
 	s.forget()
 }
 
@@ -263,7 +262,7 @@ func (s *stream) forget() {
 // keepOut takes the write lease and renews it until it is released. If it is lost, so
 // is the commit.
 func (b *Backend) keepOut(ctx context.Context) (kept onto.Lease, release func(), err error) {
-	held, err := lease.Take(ctx, ownLeases{b.log}, &backend.LeaseRequest{
+	held, err := lease.Take(ctx, b.leases, &backend.LeaseRequest{
 		Name: onto.WriteLease, Owner: "a long commit of " + b.opts.Runtime, TTL: keepOutTime, Wait: b.opts.LockTimeout,
 	})
 	if err != nil {
@@ -277,20 +276,6 @@ func (b *Backend) keepOut(ctx context.Context) (kept onto.Lease, release func(),
 		_ = held.Release(ctx) // if it fails, the lease runs out
 	}, nil
 }
-
-// ownLeases are leases of the lake itself. Unlike those of callers they can be released
-// while it closes.
-type ownLeases struct{ *log }
-
-func (o ownLeases) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
-	return o.acquire(ctx, r)
-}
-
-func (o ownLeases) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (onto.Lease, error) {
-	return o.renew(ctx, l, ttl)
-}
-
-func (o ownLeases) Release(ctx context.Context, l onto.Lease) error { return o.release(ctx, l) }
 
 // keepOutTime is how long others wait if the program is killed that keeps them out.
 const keepOutTime = time.Minute

@@ -90,7 +90,7 @@ func (s *surveyor) clock() error {
 
 // leases finds leases that keep others waiting, or that nobody has released.
 func (s *surveyor) leases() error {
-	list, err := s.b.log.leases(s.ctx)
+	list, err := s.b.leases.list(s.ctx)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (s *surveyor) files() error {
 
 // room finds a volume that is almost full, where the bucket knows.
 func (s *surveyor) room() error {
-	v, knows := s.b.log.b.(bucket.Volume)
+	v, knows := s.b.bucket.(bucket.Volume)
 	if !knows {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (s *surveyor) room() error {
 
 // orphans finds objects that attempts have left behind.
 func (s *surveyor) orphans() error {
-	plan, err := s.b.log.planOrphans(s.ctx, s.b.grace())
+	plan, err := s.b.janitor.planOrphans(s.ctx, s.b.grace())
 	if err != nil {
 		return err
 	}

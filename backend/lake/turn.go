@@ -19,13 +19,13 @@ const (
 
 // turn is the courtesy of one publication.
 type turn struct {
-	l    *log
+	l    *publisher
 	lost int           // swaps in a row
 	mine string        // the attempt whose head asks for the own turn
 	left time.Duration // to hold back for others
 }
 
-func (l *log) newTurn() *turn { return &turn{l: l, left: l.set.patience / 4} }
+func (l *publisher) newTurn() *turn { return &turn{l: l, left: l.set.patience / 4} }
 
 // holdBack waits until whoever has the turn has published, for a while. It returns
 // the tip to go on from. That something fails is no reason not to go on.

@@ -169,7 +169,7 @@ func TestTurnIsAbandoned(t *testing.T) {
 			t.Fatalf("got %+v, %v; want a head with a turn", tip, err)
 		}
 		other := plainLog(b, "other")
-		for _, w := range []*log{l, other} {
+		for _, w := range []*peer{l, other} {
 			began := time.Now()
 			if err := put(ctx, w, nil, w.set.runtime); err != nil {
 				t.Fatal(err)
