@@ -111,7 +111,8 @@ func (b *Backend) follow(set settings) {
 	b.log = newLog(b.bucket, set)
 	b.publisher = newPublisher(b.log)
 	b.leases, b.janitor = newLeases(b.publisher), newJanitor(b.log, b.foreignFile)
-	b.keys, b.deriver.origin = newKeyring(b.log), b.publisher
+	b.keys = newKeyring(b.log)
+	b.deriver.origin, b.deriver.bucket = b.publisher, b.bucket
 }
 
 func (o *Options) setDefaults() {

@@ -133,14 +133,14 @@ func (c *checker) readAtMost(key string, size int64, fit func(body []byte) bool)
 		if err != nil || fit == nil {
 			return true, err
 		}
-		known := c.b.log.bad.of(key).hash
-		if (known == "" || known != hashOf(object.Data)) && fit(object.Data) {
+		hash := hashOf(object.Data)
+		if !c.b.log.knowsDamaged(key, hash) && fit(object.Data) {
 			return true, nil
 		}
 		if int64(len(object.Data)) < object.Size {
 			return false, nil // it has come in part
 		}
-		return c.b.log.bad.damaged(key, hashOf(object.Data), nil) >= sameLooks, nil
+		return c.b.log.believesDamage(key, hash, nil), nil
 	})
 	switch {
 	case err != nil || !there:

@@ -88,7 +88,7 @@ func (c *checker) fetch(f *fileEntry, to sink) (there, fits bool, err error) {
 		fits = err == nil
 		switch {
 		case came != "":
-			return c.b.log.bad.damaged(f.Path, came, err) >= sameLooks, nil
+			return c.b.log.believesDamage(f.Path, came, err), nil
 		case errors.Is(err, errPartly):
 			return false, nil
 		}

@@ -281,7 +281,7 @@ func (w *walk) follow(m *manifest) error {
 	if !reflect.DeepEqual(n.LastTouched, touch(m.LastTouched, n.Files, n.CommitID)) {
 		errs = append(errs, w.report(audit.ChainBroken, "%s: what it says was last touched does not follow from the round before", path))
 	}
-	return errors.Join(append(errs, w.rules.At(path).Follows(m.Commits[len(m.Commits)-1].audited(), n.Commits[0].audited()))...)
+	return errors.Join(append(errs, w.rules.At(path).Follows(audited(&m.Commits[len(m.Commits)-1]), audited(&n.Commits[0])))...)
 }
 
 // first looks at what only the first round has.
@@ -296,7 +296,7 @@ func (w *walk) first(m *manifest) error {
 }
 
 // audited is a commit as the rules want it.
-func (e *commitEntry) audited() *audit.Commit {
+func audited(e *commitEntry) *audit.Commit {
 	t, _ := codec.ParseTime(e.Time) // zero if it cannot be read
 	return &audit.Commit{ID: e.ID, Time: t, Stored: e.Time, Metadata: e.Metadata, Key: e.Key}
 }
@@ -308,7 +308,7 @@ func (w *walk) commits(m *manifest) error {
 	var errs []error
 	var before *audit.Commit // the one before the first is in another round
 	for i := range m.Commits {
-		c := m.Commits[i].audited()
+		c := audited(&m.Commits[i])
 		if before != nil {
 			errs = append(errs, rules.Follows(before, c))
 		}

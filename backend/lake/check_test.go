@@ -218,7 +218,7 @@ func (s *sample) editRound(n int, edit func(m *manifest)) string {
 func (s *sample) editHead(edit func(h *head)) string {
 	h := *s.tip().head
 	edit(&h)
-	s.write(headKey, encodeSealed(&h))
+	s.write(headKey, sealText(encode(&h)))
 	return headKey
 }
 
@@ -228,7 +228,7 @@ func (s *sample) editCatalog(edit func(c *catalog)) string {
 	c, err := parseCatalog(path, s.read(path))
 	s.must(err)
 	edit(c)
-	s.write(path, encodeSealed(c))
+	s.write(path, sealText(encode(c)))
 	return path
 }
 

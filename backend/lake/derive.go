@@ -42,6 +42,7 @@ const (
 // write, or the burst is over; the first round is not kept waiting.
 type deriver struct {
 	origin *publisher
+	bucket bucket.Bucket
 
 	asked   sync.Mutex // guards what follows
 	job     derivation // what is wanted and not begun
@@ -262,7 +263,7 @@ func (d *deriver) writeIndex(ctx context.Context, s *shelf, t onto.TypeName) err
 	d.asked.Unlock()
 	var err error
 	if tag != "" {
-		tag, err = d.origin.b.Swap(ctx, key, encode(indexOf(s, t)), tag)
+		tag, err = d.bucket.Swap(ctx, key, encode(indexOf(s, t)), tag)
 	}
 	if tag == "" || err != nil {
 		tag, err = d.origin.amend(ctx, key, func(old []byte) ([]byte, error) { return nextIndex(ctx, d.origin.log, s, t, old) })

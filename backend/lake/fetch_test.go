@@ -40,7 +40,7 @@ func fetchWorld(t *testing.T, size int) (*log, *counted, *fileEntry, []byte) {
 	if _, err := b.Create(t.Context(), f.Path, body); err != nil {
 		t.Fatal(err)
 	}
-	l := &log{b: b, set: settings{now: time.Now, attempt: newAttempt, jitter: rand.Int64N, patience: DefaultPatience}}
+	l := &log{b: b, set: settings{now: time.Now, attempt: func() string { return "AAAAAAAAAAAAAAAA" }, jitter: rand.Int64N, patience: 10 * time.Second}}
 	return l, b, f, body
 }
 

@@ -270,12 +270,15 @@ func copied(v any) any {
 	return v
 }
 
+// sealMember begins the checksum of a document, its last member.
+const sealMember = `,"checksum":"`
+
 // sealText gives a document the checksum that it would have.
 func sealText(text []byte) []byte {
 	if len(text) < 3 || text[0] != '{' {
 		return text
 	}
-	return append(bytes.Clone(text[:len(text)-1]), `,"checksum":"`+hashOf(text)[:16]+`"}`...)
+	return append(bytes.Clone(text[:len(text)-1]), sealMember+hashOf(text)[:16]+`"}`...)
 }
 
 // steady is a compression whose encoder is made once. The usual ones come from a pool,

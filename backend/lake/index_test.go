@@ -84,7 +84,7 @@ func openDeriving(t *testing.T, b bucket.Bucket) *derivingLake {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return &derivingLake{l, &deriver{origin: l.publisher}}
+	return &derivingLake{l, &deriver{origin: l.publisher, bucket: l.bucket}}
 }
 
 // derived lets the deriver follow what was published last.
@@ -274,7 +274,7 @@ func TestIndexIsPaced(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newDerivedBucket()
 			l := newLog(b, settings{now: time.Now, attempt: newAttempt, jitter: func(int64) int64 { return 0 }, patience: time.Second})
-			d := &deriver{origin: newPublisher(l)}
+			d := &deriver{origin: newPublisher(l), bucket: b}
 			s := newShelf(&tipFiles{types: &catalogTypes{}}, nil)
 			var wg sync.WaitGroup
 			for i := range int64(1000) {
@@ -370,7 +370,7 @@ func TestIndexNeverGoesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.aside.Wait()
-	late := &deriver{origin: l.publisher}
+	late := &deriver{origin: l.publisher, bucket: l.bucket}
 	late.derive(t.Context(), old, []onto.TypeName{thingType()}, false)
 	if x := readJSON[index](t, b, indexKey(thingType())); x.Max != 5 || len(x.Entries) != 4 {
 		t.Errorf("the index covers commit %d with %d entries, want 5 and 4", x.Max, len(x.Entries))

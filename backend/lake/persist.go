@@ -31,7 +31,7 @@ func (l *log) persist(ctx context.Context, key string, once func() (came string,
 		if errors.Is(err, bucket.ErrTooLarge) {
 			return oversized(key, err)
 		}
-		if came != "" && l.bad.damaged(key, came, err) >= sameLooks {
+		if came != "" && l.believesDamage(key, came, err) {
 			return err
 		}
 		waited := l.set.patience
@@ -52,6 +52,19 @@ func (l *log) persist(ctx context.Context, key string, once func() (came string,
 		}
 		return errors.Join(err, late)
 	}
+}
+
+// knowsDamaged reports whether all of an object came before with this hash, and was
+// damaged.
+func (l *log) knowsDamaged(key, hash string) bool {
+	known := l.bad.of(key).hash
+	return known != "" && known == hash
+}
+
+// believesDamage notes that all of an object came and is damaged, and reports whether
+// the same has come often enough to be what the storage holds.
+func (l *log) believesDamage(key, hash string, err error) bool {
+	return l.bad.damaged(key, hash, err) >= sameLooks
 }
 
 // errOver tells that time is over.

@@ -174,11 +174,10 @@ func (r *readyStream) goodFor(sh *shelf) bool {
 
 // upload writes the files that are ready, unless they were written lately.
 func (s *stream) upload(ctx context.Context) error {
-	l := s.backend.publisher
-	if !s.ready.uploaded.IsZero() && time.Since(s.ready.uploaded) < readyTimes*l.set.patience {
+	if !s.ready.uploaded.IsZero() && time.Since(s.ready.uploaded) < readyTimes*s.backend.opts.Patience {
 		return nil
 	}
-	err := uploadFiles(ctx, l, s.ready.files, s.ready.on.tip.head.CommitID+1, l.set.attempt())
+	err := uploadFiles(ctx, s.backend.publisher, s.ready.files, s.ready.on.tip.head.CommitID+1, newAttempt())
 	s.ready.uploaded = time.Now()
 	return err
 }

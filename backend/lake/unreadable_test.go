@@ -43,7 +43,7 @@ func TestNothingUnreadableIsPublished(t *testing.T) {
 		return err
 	}
 	last := func(s *sample) {
-		s.write(lockKey(onto.WriteLease), bytes.Replace(s.read(lockKey(onto.WriteLease)), []byte(`"epoch":`), []byte(`"epoch":9007199254740992,"was":`), 1))
+		s.write(writeLock, bytes.Replace(s.read(writeLock), []byte(`"epoch":`), []byte(`"epoch":9007199254740992,"was":`), 1))
 	}
 	later, late := smallTime.Add(48*time.Hour), time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
 	from := small(t)
@@ -55,13 +55,13 @@ func TestNothingUnreadableIsPublished(t *testing.T) {
 		code  onto.Code
 		want  string // what the error names
 	}{
-		{"the last head", func(s *sample) { s.editHead(func(h *head) { h.Sequence = maxNumber }) }, later, add, onto.Corrupt, headKey},
-		{"the last round", func(s *sample) { s.editRound(0, func(m *manifest) { m.Round = maxNumber }) }, later, add, onto.Corrupt, "manifest.json"},
-		{"a lease after the last head", func(s *sample) { s.editHead(func(h *head) { h.Sequence = maxNumber }) }, later, acquire, onto.Corrupt, headKey},
-		{"the last epoch", last, later, acquire, onto.Corrupt, lockKey(onto.WriteLease)},
-		{"the last epoch, by force", last, later, force, onto.Corrupt, lockKey(onto.WriteLease)},
+		{"the last head", func(s *sample) { s.editHead(func(h *head) { h.Sequence = 1 << 53 }) }, later, add, onto.Corrupt, headKey},
+		{"the last round", func(s *sample) { s.editRound(0, func(m *manifest) { m.Round = 1 << 53 }) }, later, add, onto.Corrupt, "manifest.json"},
+		{"a lease after the last head", func(s *sample) { s.editHead(func(h *head) { h.Sequence = 1 << 53 }) }, later, acquire, onto.Corrupt, headKey},
+		{"the last epoch", last, later, acquire, onto.Corrupt, writeLock},
+		{"the last epoch, by force", last, later, force, onto.Corrupt, writeLock},
 		{"a clock that is far ahead", func(s *sample) {
-			s.remove(lockKey(onto.WriteLease))
+			s.remove(writeLock)
 			s.editHead(func(h *head) { h.Locks = nil })
 		}, late, acquire, onto.Invalid, "clock"},
 	} {
@@ -104,12 +104,12 @@ func TestDocumentsThatCannotBeWrittenAgain(t *testing.T) {
 		{"catalog", catalog, `"left":"Person"`, `"left":"\u0000"`, "U+0000"},
 		{"schema with half a character", catalog, `"left":"Person"`, `"left":"\ud800"`, "no writer stores"},
 		{"schema with a member twice", catalog, `"left":"Person"`, `"left":"Person","left":"Person"`, "no writer stores"},
-		{"lock", lockKey(onto.WriteLease), `"owner_id":"me"`, `"owner_id":"\u0000"`, "U+0000"},
+		{"lock", writeLock, `"owner_id":"me"`, `"owner_id":"\u0000"`, "U+0000"},
 		{"a backslash and digits", catalog, `"store_id":`, `"note":"\\u0000","store_id":`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newOverlay(from.bucket)
-			text, _, sealed := bytes.Cut(from.read(t, c.key), []byte(sealBegin))
+			text, _, sealed := bytes.Cut(from.read(t, c.key), []byte(sealMember))
 			if !bytes.Contains(text, []byte(c.old)) {
 				t.Fatalf("%s has no %s", text, c.old)
 			}
