@@ -15,6 +15,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/probe"
 	"github.com/ontologia/onto/backend/lake/cache"
 	"github.com/ontologia/onto/backend/lake/duck"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/groupcommit"
 	"github.com/ontologia/onto/internal/parallel"
 )
@@ -55,10 +56,10 @@ type Options struct {
 // leads to.
 type Backend struct {
 	bucket    bucket.Bucket
-	log       *log
-	publisher *publisher
-	leases    *leases
-	janitor   *janitor
+	log       *protocol.Log
+	publisher *protocol.Publisher
+	leases    *protocol.Leases
+	janitor   *protocol.Janitor
 	opts      Options
 	files     *reader
 
@@ -66,7 +67,7 @@ type Backend struct {
 	publishing exclusive                   // guards recent and keys: held by the group or stream that is published
 
 	recent  *recent
-	keys    *keyring
+	keys    *protocol.Keyring
 	aside   sync.WaitGroup  // what is written beside commits, and long streams
 	life    context.Context // ends with Close
 	end     context.CancelFunc
@@ -100,18 +101,18 @@ func newBackend(b bucket.Bucket, opts *Options) *Backend {
 		l.opts = *opts
 	}
 	l.opts.setDefaults()
-	l.follow(settings{
-		now: l.opts.Now, attempt: newAttempt, jitter: mathrand.Int64N, runtime: l.opts.Runtime, patience: l.opts.Patience,
+	l.follow(protocol.Settings{
+		Now: l.opts.Now, Attempt: newAttempt, Jitter: mathrand.Int64N, Runtime: l.opts.Runtime, Patience: l.opts.Patience,
 	})
 	return l
 }
 
 // follow lets the backend follow the log in its bucket.
-func (b *Backend) follow(set settings) {
-	b.log = newLog(b.bucket, set)
-	b.publisher = newPublisher(b.log)
-	b.leases, b.janitor = newLeases(b.publisher), newJanitor(b.log, b.foreignFile)
-	b.keys = newKeyring(b.log)
+func (b *Backend) follow(set protocol.Settings) {
+	b.log = protocol.NewLog(b.bucket, set)
+	b.publisher = protocol.NewPublisher(b.log)
+	b.leases, b.janitor = protocol.NewLeases(b.publisher), protocol.NewJanitor(b.log, b.foreignFile)
+	b.keys = protocol.NewKeyring(b.log)
 	b.deriver.origin, b.deriver.bucket = b.publisher, b.bucket
 }
 
@@ -157,13 +158,13 @@ func (b *Backend) find(ctx context.Context) error {
 	if b.opts.unread {
 		return nil
 	}
-	_, err := b.log.load(ctx)
+	_, err := b.log.Load(ctx)
 	if onto.CodeOf(err) == onto.Uninitialized && !b.opts.MustExist {
 		if err = b.vacant(ctx); err == nil {
 			err = b.probe(ctx)
 		}
 		if err == nil {
-			_, err = b.publisher.makeLake(ctx, rand.Text())
+			_, err = b.publisher.MakeLake(ctx, rand.Text())
 		}
 	}
 	return err
@@ -176,10 +177,10 @@ func (b *Backend) vacant(ctx context.Context) error {
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	if _, err := b.log.load(ctx); onto.CodeOf(err) != onto.Uninitialized {
+	if _, err := b.log.Load(ctx); onto.CodeOf(err) != onto.Uninitialized {
 		return err // somebody has made one meanwhile
 	}
-	return damaged(headKey, "it is missing, and there are commits")
+	return protocol.Damaged(protocol.HeadKey, "it is missing, and there are commits")
 }
 
 // probe refuses a bucket that does not keep its promises: commits could be lost
@@ -221,7 +222,7 @@ func (b *Backend) newestShelf(ctx context.Context) (*shelf, error) {
 		return nil, err
 	}
 	s, err := b.shelve(ctx, t)
-	if errors.Is(err, errStale) { // somebody has seen a newer one meanwhile
+	if errors.Is(err, protocol.ErrStale) { // somebody has seen a newer one meanwhile
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		return b.shelf, nil
@@ -231,17 +232,17 @@ func (b *Backend) newestShelf(ctx context.Context) (*shelf, error) {
 
 // newest returns the newest tip. The first time the files of the one that is known
 // are looked up meanwhile: mostly it is the newest.
-func (b *Backend) newest(ctx context.Context) (t *tip, err error) {
+func (b *Backend) newest(ctx context.Context) (t *protocol.Tip, err error) {
 	b.mu.Lock()
 	cold := b.shelf == nil
 	b.mu.Unlock()
-	known := b.log.last()
+	known := b.log.Last()
 	if !cold || known == nil {
-		return b.log.refresh(ctx)
+		return b.log.Refresh(ctx)
 	}
 	err = sideBySide(2, func(i int) (err error) {
 		if i == 0 {
-			t, err = b.log.refresh(ctx)
+			t, err = b.log.Refresh(ctx)
 		} else {
 			_, _ = b.shelve(ctx, known) // if it fails, whoever asks next finds out
 		}
@@ -252,25 +253,25 @@ func (b *Backend) newest(ctx context.Context) (t *tip, err error) {
 
 // shelve returns the shelf of a tip. It fails with errStale if a newer tip is
 // known.
-func (b *Backend) shelve(ctx context.Context, t *tip) (*shelf, error) {
+func (b *Backend) shelve(ctx context.Context, t *protocol.Tip) (*shelf, error) {
 	b.mu.Lock()
 	old := b.shelf
 	b.mu.Unlock()
-	if old != nil && old.tip.head.Sequence == t.head.Sequence {
+	if old != nil && old.Tip.Head.Sequence == t.Head.Sequence {
 		return old, nil
 	}
-	if old != nil && old.tip.head.Sequence > t.head.Sequence {
-		return nil, errStale
+	if old != nil && old.Tip.Head.Sequence > t.Head.Sequence {
+		return nil, protocol.ErrStale
 	}
-	files, err := b.log.shelve(ctx, t, old.base())
+	files, err := b.log.Shelve(ctx, t, old.base())
 	if err != nil {
 		return nil, err
 	}
 	s := newShelf(files, old)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.shelf == nil || b.shelf.tip.head.Sequence < t.head.Sequence {
-		if b.shelf == nil || b.shelf.types.hash != s.types.hash {
+	if b.shelf == nil || b.shelf.Tip.Head.Sequence < t.Head.Sequence {
+		if b.shelf == nil || b.shelf.types.Hash != s.types.Hash {
 			b.typesSeen++
 		}
 		b.shelf = s
@@ -290,7 +291,7 @@ func (b *Backend) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {
 	if err != nil {
 		return nil, err
 	}
-	return backend.CopySchemas(s.types.all), nil
+	return backend.CopySchemas(s.types.All), nil
 }
 
 // TypesSeen implements [backend.TypeWatcher].

@@ -13,6 +13,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/exec"
 )
@@ -43,17 +44,17 @@ type checker struct {
 	push func(onto.Finding) error
 	step func(name string)
 
-	head    *head
-	catalog *catalog // nil if it cannot be read
+	head    *protocol.Head
+	catalog *protocol.Catalog // nil if it cannot be read
 	schemas []onto.SchemaVersion
 	purged  map[onto.TypeName]int
 	rules   audit.Log // that the log is held to
 
-	files  map[onto.TypeName][]fileEntry // those that readers use, oldest first
-	left   audit.Tally                   // versions that were not found yet
-	broken bool                          // a part of the log cannot be read, so that versions may be missing
-	lists  *listing                      // what checkpoints say of the rounds
-	listed []roundEntry                  // all manifests, newest first; nil until they are needed
+	files  map[onto.TypeName][]protocol.FileEntry // those that readers use, oldest first
+	left   audit.Tally                            // versions that were not found yet
+	broken bool                                   // a part of the log cannot be read, so that versions may be missing
+	lists  *listing                               // what checkpoints say of the rounds
+	listed []protocol.RoundEntry                  // all manifests, newest first; nil until they are needed
 
 	oversized sync.Map // by key: what the error said of an object that is larger than it can be
 
@@ -122,7 +123,7 @@ const secondLooks = 2
 // read reads a document that should be there. Nil means that it is missing. Fit, if
 // not nil, tells whether it is as it was written; if not it is read again.
 func (c *checker) read(key string, fit func(body []byte) bool) ([]byte, error) {
-	return c.readAtMost(key, maxDocument, fit)
+	return c.readAtMost(key, protocol.MaxDocument, fit)
 }
 
 // readAtMost is read for objects of a size. One that is larger is empty; why says so.
@@ -133,14 +134,14 @@ func (c *checker) readAtMost(key string, size int64, fit func(body []byte) bool)
 		if err != nil || fit == nil {
 			return true, err
 		}
-		hash := hashOf(object.Data)
-		if !c.b.log.knowsDamaged(key, hash) && fit(object.Data) {
+		hash := protocol.HashOf(object.Data)
+		if !c.b.log.KnowsDamaged(key, hash) && fit(object.Data) {
 			return true, nil
 		}
 		if int64(len(object.Data)) < object.Size {
 			return false, nil // it has come in part
 		}
-		return c.b.log.believesDamage(key, hash, nil), nil
+		return c.b.log.BelievesDamage(key, hash, nil), nil
 	})
 	switch {
 	case err != nil || !there:
@@ -158,7 +159,7 @@ func (c *checker) settle(key string, once func() (done bool, err error)) (there 
 	if bucket.CheckKey(key) != nil {
 		return false, nil // no object can have that name
 	}
-	wait, looks := c.b.log.waiter(), 0
+	wait, looks := c.b.log.Waiter(), 0
 	for {
 		if err := c.b.usable(c.ctx); err != nil {
 			return false, err
@@ -177,12 +178,12 @@ func (c *checker) settle(key string, once func() (done bool, err error)) (there 
 			looks++
 		case errors.Is(err, bucket.ErrRefused):
 			return false, err // it names the object
-		case definite(err):
+		case protocol.Definite(err):
 			return false, fmt.Errorf("%s: %w", key, err)
 		}
 		late := error(nil)
 		if looks <= secondLooks {
-			late = wait.pause(c.ctx)
+			late = wait.Wait(c.ctx)
 		}
 		switch {
 		case seen && c.ctx.Err() == nil && (late != nil || looks > secondLooks):

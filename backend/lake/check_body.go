@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/cache"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // body is a data file that a check has read.
@@ -27,15 +28,15 @@ func (b *body) close() {
 
 // bodies reads files side by side: small ones into memory, large ones onto local disk.
 // Those that are returned are to be closed, also after an error.
-func (c *checker) bodies(files []fileEntry) ([]body, error) {
+func (c *checker) bodies(files []protocol.FileEntry) ([]body, error) {
 	list := make([]body, len(files))
 	err := sideBySide(len(files), func(i int) error { return c.body(&files[i], &list[i]) })
 	return list, err
 }
 
-func (c *checker) body(f *fileEntry, b *body) (err error) {
-	if f.Bytes <= pieceBytes {
-		var m inMemory
+func (c *checker) body(f *protocol.FileEntry, b *body) (err error) {
+	if f.Bytes <= protocol.PieceBytes {
+		var m protocol.InMemory
 		b.there, b.fits, err = c.fetch(f, &m)
 		b.data, b.came = bytes.NewReader(m.Bytes()), int64(m.Len())
 		return err
@@ -47,7 +48,7 @@ func (c *checker) body(f *fileEntry, b *body) (err error) {
 	if b.file, err = c.b.files.cache.Scratch(); err != nil {
 		return err
 	}
-	disk := &onDisk{unkept: newUnkept(), file: b.file}
+	disk := &onDisk{Unkept: protocol.NewUnkept(), file: b.file}
 	b.there, b.fits, err = c.fetch(f, disk)
 	b.data, b.came = b.file, disk.at
 	return err
@@ -55,7 +56,7 @@ func (c *checker) body(f *fileEntry, b *body) (err error) {
 
 // onDisk is a sink that writes a file.
 type onDisk struct {
-	unkept
+	protocol.Unkept
 	file *cache.Scratch
 	at   int64
 }
@@ -63,33 +64,33 @@ type onDisk struct {
 func (d *onDisk) Write(p []byte) (int, error) {
 	n, err := d.file.WriteAt(p, d.at)
 	d.at += int64(n)
-	d.unkept.Write(p[:n])
+	d.Unkept.Write(p[:n])
 	return n, err
 }
 
 func (d *onDisk) Restart() {
-	d.unkept.Restart()
+	d.Unkept.Restart()
 	d.at = 0
 }
 
 // fetch reads a data file, and reads it again if it is missing or damaged.
-func (c *checker) fetch(f *fileEntry, to sink) (there, fits bool, err error) {
-	size := min(f.Bytes, pieceBytes)
+func (c *checker) fetch(f *protocol.FileEntry, to protocol.Sink) (there, fits bool, err error) {
+	size := min(f.Bytes, protocol.PieceBytes)
 	if err := c.b.files.room.Acquire(c.ctx, size); err != nil {
 		return false, false, err
 	}
 	defer c.b.files.room.Release(size)
 	var broken error // the sink
 	there, err = c.settle(f.Path, func() (done bool, err error) {
-		came, err := c.b.log.fetchOnce(c.ctx, f, to, &broken)
+		came, err := c.b.log.FetchOnce(c.ctx, f, to, &broken)
 		if broken != nil {
 			return false, bucket.ErrRefused // trying again is of no use
 		}
 		fits = err == nil
 		switch {
 		case came != "":
-			return c.b.log.believesDamage(f.Path, came, err), nil
-		case errors.Is(err, errPartly):
+			return c.b.log.BelievesDamage(f.Path, came, err), nil
+		case errors.Is(err, protocol.ErrPartly):
 			return false, nil
 		}
 		return fits, err

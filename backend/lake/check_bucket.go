@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/exec"
 )
@@ -67,7 +68,7 @@ func (c *checker) unseen() error {
 	}
 	n, bytes, first := 0, int64(0), ""
 	err := c.eachListed("commits/", func(e bucket.Entry) {
-		if c.seen[attemptOf(e.Key)] {
+		if c.seen[protocol.AttemptOf(e.Key)] {
 			return
 		}
 		if n == 0 {
@@ -90,7 +91,7 @@ func (c *checker) eachListed(prefix string, do func(e bucket.Entry)) error {
 	if err := c.b.usable(c.ctx); err != nil {
 		return err
 	}
-	for e, err := range c.b.log.each(c.ctx, prefix) {
+	for e, err := range c.b.log.Each(c.ctx, prefix) {
 		if err == nil {
 			err = c.b.usable(c.ctx)
 		}

@@ -6,22 +6,23 @@ import (
 	"hash/maphash"
 	"slices"
 
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
 )
 
 // listing is what checkpoints say of the rounds, to be compared with them.
 type listing struct {
-	leaves   []checkpointEntry // of the lowest level, oldest first
+	leaves   []protocol.CheckpointEntry // of the lowest level, oldest first
 	branches []*branch
 	seed     maphash.Seed
 
-	at  int         // the leaf that was read last; -1 for none
-	doc *checkpoint // its document; nil if it cannot be used
+	at  int                  // the leaf that was read last; -1 for none
+	doc *protocol.Checkpoint // its document; nil if it cannot be used
 }
 
 // branch is a checkpoint of a higher level.
 type branch struct {
-	checkpointEntry
+	protocol.CheckpointEntry
 	keys uint64 // the sum of what its keys hash to, without those that were found
 }
 
@@ -44,7 +45,7 @@ func (c *checker) checkpoints() error {
 }
 
 // add takes the checkpoints that an object names.
-func (l *listing) add(c *checker, by string, entries []checkpointEntry) error {
+func (l *listing) add(c *checker, by string, entries []protocol.CheckpointEntry) error {
 	for i := range entries {
 		e := &entries[i]
 		if i > 0 && e.First != entries[i-1].Last+1 || e.First > e.Last {
@@ -68,7 +69,7 @@ func (l *listing) add(c *checker, by string, entries []checkpointEntry) error {
 				return err
 			}
 		}
-		b := &branch{checkpointEntry: *e}
+		b := &branch{CheckpointEntry: *e}
 		for _, k := range doc.Keys {
 			b.keys += maphash.Comparable(l.seed, k)
 		}
@@ -82,22 +83,22 @@ func (l *listing) add(c *checker, by string, entries []checkpointEntry) error {
 
 // readCheckpoint reads a checkpoint. It is nil if it cannot be used, which was
 // reported.
-func (c *checker) readCheckpoint(e *checkpointEntry) (*checkpoint, error) {
-	body, err := c.read(e.Path, func(body []byte) bool { return hashOf(body) == e.SHA256 })
+func (c *checker) readCheckpoint(e *protocol.CheckpointEntry) (*protocol.Checkpoint, error) {
+	body, err := c.read(e.Path, func(body []byte) bool { return protocol.HashOf(body) == e.SHA256 })
 	if err != nil {
 		return nil, err
 	}
-	doc := new(checkpoint)
+	doc := new(protocol.Checkpoint)
 	switch {
 	case body == nil:
 		return nil, c.missing(e.Path)
-	case hashOf(body) != e.SHA256:
+	case protocol.HashOf(body) != e.SHA256:
 		return nil, c.flawed(e.Path, errors.New("it is not what was written"))
-	case decode(e.Path, body, doc) != nil:
+	case protocol.Decode(e.Path, body, doc) != nil:
 		return nil, c.report(audit.ObjectDamaged, "%s: it is not a checkpoint", e.Path)
 	case doc.StoreID != c.head.StoreID:
 		return nil, c.foreign(e.Path, doc.StoreID)
-	case slices.ContainsFunc(doc.Children, func(k checkpointEntry) bool { return k.Level < 0 || k.Level >= e.Level }):
+	case slices.ContainsFunc(doc.Children, func(k protocol.CheckpointEntry) bool { return k.Level < 0 || k.Level >= e.Level }):
 		return nil, c.report(audit.CheckpointDiffers, "%s: it is of level %d and names a checkpoint that cannot be below it", e.Path, e.Level)
 	case doc.First != e.First || doc.Last != e.Last:
 		return nil, c.report(audit.CheckpointDiffers, "%s: it lists commits %d to %d, where %d to %d are due", e.Path, doc.First, doc.Last, e.First, e.Last)
@@ -107,9 +108,9 @@ func (c *checker) readCheckpoint(e *checkpointEntry) (*checkpoint, error) {
 
 // open reads the leaf that lists a commit, unless it was the last one. It is nil
 // if none does or if it cannot be used.
-func (l *listing) open(c *checker, commit int64) (*checkpoint, error) {
-	i, found := slices.BinarySearchFunc(l.leaves, commit, func(e checkpointEntry, commit int64) int {
-		if e.holds(commit) {
+func (l *listing) open(c *checker, commit int64) (*protocol.Checkpoint, error) {
+	i, found := slices.BinarySearchFunc(l.leaves, commit, func(e protocol.CheckpointEntry, commit int64) int {
+		if e.Holds(commit) {
 			return 0
 		}
 		return cmp.Compare(e.First, commit)
@@ -138,7 +139,7 @@ func (l *listing) open(c *checker, commit int64) (*checkpoint, error) {
 
 // sound reports whether a checkpoint of the lowest level lists rounds that follow
 // each other, and keys of theirs.
-func sound(d *checkpoint, e *checkpointEntry) bool {
+func sound(d *protocol.Checkpoint, e *protocol.CheckpointEntry) bool {
 	next := d.First
 	for _, r := range d.Rounds {
 		if r.First != next || r.Last < r.First {
@@ -146,15 +147,15 @@ func sound(d *checkpoint, e *checkpointEntry) bool {
 		}
 		next = r.Last + 1
 	}
-	outside := slices.ContainsFunc(d.Keys, func(k keyEntry) bool { return k.Commit < d.First || k.Commit > d.Last })
+	outside := slices.ContainsFunc(d.Keys, func(k protocol.KeyEntry) bool { return k.Commit < d.First || k.Commit > d.Last })
 	return next == d.Last+1 && len(d.Rounds) > 0 && d.Rounds[0].Time == e.From && !outside
 }
 
 // compare compares a round with what a checkpoint says of it.
-func (l *listing) compare(c *checker, m *manifest) error {
-	for _, k := range m.keys() {
+func (l *listing) compare(c *checker, m *protocol.Manifest) error {
+	for _, k := range m.Keys() {
 		for _, b := range l.branches {
-			if b.holds(k.Commit) {
+			if b.Holds(k.Commit) {
 				b.keys -= maphash.Comparable(l.seed, k)
 			}
 		}
@@ -164,25 +165,25 @@ func (l *listing) compare(c *checker, m *manifest) error {
 		return err
 	}
 	path := l.leaves[l.at].Path
-	i := slices.IndexFunc(doc.Rounds, func(r roundFull) bool { return r.Last == m.CommitID })
-	if i < 0 || doc.Rounds[i].roundEntry != m.entry() || !slices.Equal(doc.Rounds[i].Files, m.Files) {
-		return c.report(audit.CheckpointDiffers, "%s: it lists the round that ends with commit %d otherwise than %s does", path, m.CommitID, m.entry().Path)
+	i := slices.IndexFunc(doc.Rounds, func(r protocol.RoundFiles) bool { return r.Last == m.CommitID })
+	if i < 0 || doc.Rounds[i].RoundEntry != m.Entry() || !slices.Equal(doc.Rounds[i].Files, m.Files) {
+		return c.report(audit.CheckpointDiffers, "%s: it lists the round that ends with commit %d otherwise than %s does", path, m.CommitID, m.Entry().Path)
 	}
-	var keys []keyEntry
+	var keys []protocol.KeyEntry
 	for _, k := range doc.Keys {
 		if m.First <= k.Commit && k.Commit <= m.CommitID {
 			keys = append(keys, k)
 		}
 	}
-	if !slices.Equal(keys, m.keys()) {
-		return c.report(audit.CheckpointDiffers, "%s: it lists other idempotency keys than %s has", path, m.entry().Path)
+	if !slices.Equal(keys, m.Keys()) {
+		return c.report(audit.CheckpointDiffers, "%s: it lists other idempotency keys than %s has", path, m.Entry().Path)
 	}
 	return nil
 }
 
 // rounds lists some rounds up to a commit.
-func (l *listing) rounds(c *checker, commit int64) ([]roundEntry, error) {
-	var list []roundEntry
+func (l *listing) rounds(c *checker, commit int64) ([]protocol.RoundEntry, error) {
+	var list []protocol.RoundEntry
 	if n := len(l.leaves); n > 0 {
 		commit = min(commit, l.leaves[n-1].Last)
 	}
@@ -192,7 +193,7 @@ func (l *listing) rounds(c *checker, commit int64) ([]roundEntry, error) {
 			return list, err
 		}
 		for _, r := range doc.Rounds {
-			list = append(list, r.roundEntry)
+			list = append(list, r.RoundEntry)
 		}
 		commit = doc.First - 1
 	}

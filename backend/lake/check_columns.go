@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
 )
 
@@ -20,7 +21,7 @@ type columnFlaw struct {
 
 // compare notes the flaws of a row, one for each column and reason. That a column
 // cannot hold what the fields have is none unless the file says that it can.
-func (s *contents) compare(f *fileEntry, row *parquet.Checked) {
+func (s *contents) compare(f *protocol.FileEntry, row *parquet.Checked) {
 	for _, flaw := range row.Flaws {
 		if flaw.Unfit && !f.Typed {
 			continue
@@ -37,7 +38,7 @@ func (s *contents) compare(f *fileEntry, row *parquet.Checked) {
 // columns reports the typed columns of a file that do not say what the fields say.
 // Where they are not used for answers that is a warning: other programs may use
 // them.
-func (h *history) columns(f *fileEntry, seen *contents) error {
+func (h *history) columns(f *protocol.FileEntry, seen *contents) error {
 	remedy := fmt.Sprintf("write the columns anew, since the fields are what counts: onto compact --all --apply --type %s, or restore the object from a backup if the type has no other file", f.Type)
 	for i := range seen.columns {
 		c := &seen.columns[i]

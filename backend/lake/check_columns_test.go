@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // lying returns a layout whose column n holds what the fields have under another
@@ -46,10 +47,10 @@ func columnFaults() []fault {
 			return fmt.Sprintf("%s: %s of commit %d: %s", path, first.Identity, first.Commit, want)
 		}
 	}
-	claim := func(typ string, change func(f *fileEntry)) func(s *sample) {
+	claim := func(typ string, change func(f *protocol.FileEntry)) func(s *sample) {
 		return func(s *sample) {
-			s.editCatalog(func(c *catalog) {
-				i := slices.IndexFunc(c.Tables, func(t tableEntry) bool { return t.Type == typ })
+			s.editCatalog(func(c *protocol.Catalog) {
+				i := slices.IndexFunc(c.Tables, func(t protocol.TableEntry) bool { return t.Type == typ })
 				change(&c.Tables[i].Files[0])
 			})
 		}
@@ -62,7 +63,7 @@ func columnFaults() []fault {
 			`{"id":"p","lie":7,"n":8}`, `{"id":"p","lie":9,"n":9}`, `{"id":"p","n":8}`, `{"id":"p","lie":1,"n":8}`)},
 		{"a file that says that it is typed", "file_differs", func(s *sample) string {
 			s.editRows(func(list []onto.Version) []onto.Version { list[0].Fields = []byte(`{"id":"p","n":"x"}`); return list })
-			s.editRound(0, func(m *manifest) { m.Files[0].Typed = true })
+			s.editRound(0, func(m *protocol.Manifest) { m.Files[0].Typed = true })
 			return `field n is "x" in fields_json, which column n (int) does not say, though the file is said to be typed`
 		}},
 		{"a typed file without a column", "file_differs file_differs", func(s *sample) string {
@@ -77,11 +78,11 @@ func columnFaults() []fault {
 			})
 		}},
 		{"a unique snapshot with an identity twice", "file_differs", func(s *sample) string {
-			claim("Person", func(f *fileEntry) { f.Unique = true })(s)
+			claim("Person", func(f *protocol.FileEntry) { f.Unique = true })(s)
 			return `Person "a" comes twice, with commits 1 and 2, though`
 		}},
 		{"a unique snapshot with a delete", "file_differs", func(s *sample) string {
-			claim("Knows", func(f *fileEntry) { f.Unique = true })(s)
+			claim("Knows", func(f *protocol.FileEntry) { f.Unique = true })(s)
 			return "is deleted by commit 3, though"
 		}},
 	}
@@ -92,7 +93,7 @@ func columnFaults() []fault {
 func TestCheckOfUntypedFiles(t *testing.T) {
 	s := openSample(t, makeSample(t), time.Second)
 	path, _ := s.lie(`{"id":"p","lie":7,"n":8}`)
-	s.editRound(0, func(m *manifest) { m.Files[0].Typed = false })
+	s.editRound(0, func(m *protocol.Manifest) { m.Files[0].Typed = false })
 	found := checked(t, s.lake)
 	if codesOf(found) != "file_differs" || found[0].Severity != onto.SeverityWarning || !strings.Contains(found[0].Message, path) {
 		t.Errorf("got %v, want a warning about %s", found, path)
@@ -101,7 +102,7 @@ func TestCheckOfUntypedFiles(t *testing.T) {
 		t.Errorf("got the remedy %q", found[0].Remedy)
 	}
 	s.lie(`{"id":"p","n":"x"}`)
-	s.editRound(0, func(m *manifest) { m.Files[0].Typed = false })
+	s.editRound(0, func(m *protocol.Manifest) { m.Files[0].Typed = false })
 	if found := checked(t, s.lake); len(found) != 0 {
 		t.Errorf("a value that does not fit: got %v, want nothing", found)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
 )
 
@@ -58,7 +59,7 @@ func (c *checker) eachLive(h *history, do func(batch []onto.Identity) error) err
 
 // lookUp reports the relations whose endpoints do not exist.
 func (c *checker) lookUp(schema *onto.Schema, relations []onto.Identity) error {
-	s := newShelf(&tipFiles{tip: &tip{head: c.head, catalog: c.catalog}, types: &catalogTypes{purged: c.purged}, files: c.files}, nil)
+	s := newShelf(&protocol.Shelf{Tip: &protocol.Tip{Head: c.head, Catalog: c.catalog}, Types: &protocol.Types{Purged: c.purged}, Files: c.files}, nil)
 	exists := map[onto.Identity]bool{}
 	wanted := map[string][]onto.Identity{}
 	for _, id := range relations {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
 )
 
@@ -35,8 +36,8 @@ func (c *checker) through() int64 {
 
 // own looks at the files that a round has written. Those that a compaction has
 // replaced may be gone.
-func (w *walk) own(m *manifest) error {
-	path, folder := m.entry().Path, fmt.Sprintf("commits/%d-", m.CommitID)
+func (w *walk) own(m *protocol.Manifest) error {
+	path, folder := m.Entry().Path, fmt.Sprintf("commits/%d-", m.CommitID)
 	rows, held := map[onto.TypeName]int64{}, map[onto.TypeName]int64{}
 	for _, f := range m.Files {
 		held[f.TypeName()] += f.Rows
@@ -87,7 +88,7 @@ func (w *walk) replaced() error {
 		if _, err := w.b.bucket.Get(w.ctx, f.Path, bucket.Range{Length: 1, Max: max(1, f.Bytes)}, ""); errors.Is(err, bucket.ErrNotFound) {
 			return nil
 		}
-		there, fits, err := w.fetch(f, newUnkept())
+		there, fits, err := w.fetch(f, protocol.NewUnkept())
 		bad[i] = there && !fits
 		return err
 	})
@@ -117,8 +118,8 @@ func (c *checker) tables() error {
 		}
 	}
 	for _, t := range c.catalog.Tables {
-		name, last := t.TypeName(), fileEntry{}
-		var files []fileEntry
+		name, last := t.TypeName(), protocol.FileEntry{}
+		var files []protocol.FileEntry
 		for _, f := range t.Files {
 			part := f.First == last.First && f.Last == last.Last && f.Path != last.Path
 			if f.TypeName() != name || f.First <= last.Last && !part || f.Last < f.First || f.Last > c.catalog.Through {
@@ -183,7 +184,7 @@ func (h *history) run() error {
 }
 
 // batch looks at files that are read side by side.
-func (h *history) batch(files []fileEntry) error {
+func (h *history) batch(files []protocol.FileEntry) error {
 	bodies, err := h.bodies(files)
 	defer func() {
 		for _, b := range bodies {
@@ -204,7 +205,7 @@ func (h *history) batch(files []fileEntry) error {
 
 // take looks at a file. It reports true if a compaction has changed the files of
 // the type meanwhile, so that others are to be read.
-func (h *history) take(f *fileEntry, b *body) (bool, error) {
+func (h *history) take(f *protocol.FileEntry, b *body) (bool, error) {
 	if at := (span{f.First, f.Last}); at != h.at { // those of one range are parts of one file
 		h.done, h.at = max(h.done, h.at.last), at
 	}
@@ -232,14 +233,14 @@ func (h *history) take(f *fileEntry, b *body) (bool, error) {
 }
 
 // lose notes that the versions of a file are not known.
-func (h *history) lose(f *fileEntry) {
+func (h *history) lose(f *protocol.FileEntry) {
 	h.left.Hide(f.First, f.Last)
 	h.versions.Loose = true
 }
 
 // resume finds other files that have taken the place of one that is gone.
-func (h *history) resume(gone *fileEntry) (bool, error) {
-	if h.b.log.last() == nil {
+func (h *history) resume(gone *protocol.FileEntry) (bool, error) {
+	if h.b.log.Last() == nil {
 		return false, nil // the lake cannot be opened, so nobody compacts it
 	}
 	s, err := h.b.newestShelf(h.ctx)
@@ -249,13 +250,13 @@ func (h *history) resume(gone *fileEntry) (bool, error) {
 		}
 		return false, err
 	}
-	files := s.of(h.name, h.done, h.head.CommitID) // all that was there before is there
-	if slices.ContainsFunc(files, func(f fileEntry) bool { return f.Path == gone.Path }) {
+	files := s.Of(h.name, h.done, h.head.CommitID) // all that was there before is there
+	if slices.ContainsFunc(files, func(f protocol.FileEntry) bool { return f.Path == gone.Path }) {
 		return false, nil
 	}
 	h.files = files
 	others := len(h.read)
-	h.read = slices.DeleteFunc(h.read, func(f fileEntry) bool { return span{f.First, f.Last} == h.at })
+	h.read = slices.DeleteFunc(h.read, func(f protocol.FileEntry) bool { return span{f.First, f.Last} == h.at })
 	if len(h.read) < others { // their rows come again
 		h.again = h.at.last
 	}

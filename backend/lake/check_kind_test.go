@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // pipes is a bucket in which an object is something else than a file.
@@ -27,8 +28,8 @@ func (b pipes) Get(ctx context.Context, key string, r bucket.Range, ifNot bucket
 // it, and the doctor names it.
 func TestObjectThatCannotBeRead(t *testing.T) {
 	s := openSample(t, makeSample(t), time.Second)
-	manifest := s.tip().manifest
-	for _, key := range []string{headKey, s.tip().head.Catalog, *s.tip().head.ManifestPath, manifest.Files[0].Path} {
+	manifest := s.tip().Manifest
+	for _, key := range []string{protocol.HeadKey, s.tip().Head.Catalog, *s.tip().Head.ManifestPath, manifest.Files[0].Path} {
 		b := pipes{s.bucket, key}
 		l, err := Open(t.Context(), unclosed{b}, &Options{Trusted: true, Patience: time.Hour, unread: true}) // nothing waits that long
 		if err != nil {

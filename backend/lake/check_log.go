@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/codec"
 )
@@ -13,7 +14,7 @@ import (
 // root reads the head and the catalog that it names. It reports false if there is
 // nothing to go on from.
 func (c *checker) root() (bool, error) {
-	c.files = map[onto.TypeName][]fileEntry{}
+	c.files = map[onto.TypeName][]protocol.FileEntry{}
 	for tries := 0; ; tries++ {
 		h, err := c.readHead()
 		if err != nil {
@@ -38,8 +39,8 @@ func (c *checker) root() (bool, error) {
 // headMembers compares what the head says with itself.
 func (c *checker) headMembers() error {
 	h := c.head
-	if want := min(h.Sequence-1, recentAttempts); int64(len(h.Recent)) != want || slices.Contains(h.Recent, h.Attempt) {
-		return c.report(audit.ChainBroken, "%s: number %d of the heads names %d attempts before its own, not %d", headKey, h.Sequence, len(h.Recent), want)
+	if want := min(h.Sequence-1, protocol.RecentAttempts); int64(len(h.Recent)) != want || slices.Contains(h.Recent, h.Attempt) {
+		return c.report(audit.ChainBroken, "%s: number %d of the heads names %d attempts before its own, not %d", protocol.HeadKey, h.Sequence, len(h.Recent), want)
 	}
 	return nil
 }
@@ -54,7 +55,7 @@ func (c *checker) openCatalog(body []byte) error {
 		}
 		return c.report(audit.ObjectMissing, "%s: the head names it as the catalog, and it is missing%s", shown(c.head.Catalog), other)
 	}
-	k, err := parseCatalog(c.head.Catalog, body)
+	k, err := protocol.ParseCatalog(c.head.Catalog, body)
 	if err != nil {
 		c.broken = true
 		return c.flawed(c.head.Catalog, err)
@@ -63,7 +64,7 @@ func (c *checker) openCatalog(body []byte) error {
 	if k.StoreID != c.head.StoreID {
 		return c.foreign(c.head.Catalog, k.StoreID)
 	}
-	if k.Attempt != attemptOf(c.head.Catalog) {
+	if k.Attempt != protocol.AttemptOf(c.head.Catalog) {
 		return c.report(audit.CatalogDiffers, "%s: it is that of attempt %s", c.head.Catalog, k.Attempt)
 	}
 	return nil
@@ -107,16 +108,16 @@ func (c *checker) log() error {
 // walk is a walk through the log.
 type walk struct {
 	*checker
-	after *manifest         // the round that was looked at before; nil if it could not be read
-	known []roundEntry      // rounds before it that manifests name, newest first
-	ahead map[string][]byte // manifests that were read ahead, by path
-	live  map[string]bool   // paths of files that the catalog names
-	old   []fileEntry       // that a compaction has replaced, still to be looked at
-	tried int64             // the commit whose round was looked for at another path
+	after *protocol.Manifest    // the round that was looked at before; nil if it could not be read
+	known []protocol.RoundEntry // rounds before it that manifests name, newest first
+	ahead map[string][]byte     // manifests that were read ahead, by path
+	live  map[string]bool       // paths of files that the catalog names
+	old   []protocol.FileEntry  // that a compaction has replaced, still to be looked at
+	tried int64                 // the commit whose round was looked for at another path
 }
 
 // open reads a manifest. It is nil if it cannot be used, which was reported.
-func (w *walk) open(at *link) (*manifest, error) {
+func (w *walk) open(at *link) (*protocol.Manifest, error) {
 	body, ok := w.ahead[at.path]
 	delete(w.ahead, at.path)
 	if !ok {
@@ -129,7 +130,7 @@ func (w *walk) open(at *link) (*manifest, error) {
 	if body == nil {
 		return nil, w.lostRound(at)
 	}
-	m, err := parseManifest(at.path, body)
+	m, err := protocol.ParseManifest(at.path, body)
 	if err != nil {
 		return nil, w.misfit(at, body, err)
 	}
@@ -153,8 +154,8 @@ func (w *walk) lostRound(at *link) error {
 
 // misfit reports a manifest that contradicts itself, or is none.
 func (w *walk) misfit(at *link, body []byte, err error) error {
-	m := new(manifest)
-	if sealBroken(body) || decode(at.path, body, m) != nil {
+	m := new(protocol.Manifest)
+	if protocol.SealBroken(body) || protocol.Decode(at.path, body, m) != nil {
 		return w.flawed(at.path, err)
 	}
 	for i, e := range m.Commits {
@@ -181,7 +182,7 @@ func (w *walk) readAhead(at *link) error {
 	bodies := make([][]byte, len(paths))
 	err := sideBySide(len(paths), func(i int) (err error) {
 		bodies[i], err = w.read(paths[i], func(body []byte) bool {
-			_, bad := parseManifest(paths[i], body)
+			_, bad := protocol.ParseManifest(paths[i], body)
 			return bad == nil
 		})
 		return err
@@ -193,7 +194,7 @@ func (w *walk) readAhead(at *link) error {
 }
 
 // round looks at one round and returns where the log goes on; nil at its end.
-func (w *walk) round(at *link, m *manifest) (*link, error) {
+func (w *walk) round(at *link, m *protocol.Manifest) (*link, error) {
 	if m == nil {
 		return w.leap(at)
 	}
@@ -222,7 +223,7 @@ func (w *walk) round(at *link, m *manifest) (*link, error) {
 // note notes that the log leads to a round.
 func (c *checker) note(path string) {
 	if c.seen != nil && path != "" {
-		c.seen[attemptOf(path)] = true
+		c.seen[protocol.AttemptOf(path)] = true
 	}
 }
 
@@ -233,7 +234,7 @@ func (w *walk) leap(at *link) (*link, error) {
 	w.note(at.path)
 	listed, err := w.lists.rounds(w.checker, at.last)
 	if err == nil && len(w.known) == 0 {
-		var more []roundEntry
+		var more []protocol.RoundEntry
 		more, err = w.published(at.last)
 		listed = append(listed, more...)
 	}
@@ -264,46 +265,46 @@ func (w *walk) leap(at *link) (*link, error) {
 }
 
 // follow compares a round with the one that comes after it.
-func (w *walk) follow(m *manifest) error {
+func (w *walk) follow(m *protocol.Manifest) error {
 	n := w.after
 	if n == nil {
 		return nil
 	}
-	path := n.entry().Path
-	want := append([]roundEntry{m.entry()}, m.Ancestors[:min(len(m.Ancestors), ancestors-1)]...)
+	path := n.Entry().Path
+	want := append([]protocol.RoundEntry{m.Entry()}, m.Ancestors[:min(len(m.Ancestors), protocol.Ancestors-1)]...)
 	var errs []error
 	if !slices.Equal(n.Ancestors, want) {
-		errs = append(errs, w.report(audit.ChainBroken, "%s: the rounds that it names before it are not those that %s follows", path, m.entry().Path))
+		errs = append(errs, w.report(audit.ChainBroken, "%s: the rounds that it names before it are not those that %s follows", path, m.Entry().Path))
 	}
 	if n.Round != m.Round+1 {
 		errs = append(errs, w.report(audit.ChainBroken, "%s: it is round %d, and the one before it is %d", path, n.Round, m.Round))
 	}
-	if !reflect.DeepEqual(n.LastTouched, touch(m.LastTouched, n.Files, n.CommitID)) {
+	if !reflect.DeepEqual(n.LastTouched, protocol.Touch(m.LastTouched, n.Files, n.CommitID)) {
 		errs = append(errs, w.report(audit.ChainBroken, "%s: what it says was last touched does not follow from the round before", path))
 	}
 	return errors.Join(append(errs, w.rules.At(path).Follows(audited(&m.Commits[len(m.Commits)-1]), audited(&n.Commits[0])))...)
 }
 
 // first looks at what only the first round has.
-func (w *walk) first(m *manifest) error {
+func (w *walk) first(m *protocol.Manifest) error {
 	if len(m.Ancestors) > 0 || m.Round != 1 {
-		return w.report(audit.ChainBroken, "%s: it is the first round, says that it is round %d and names %d before it", m.entry().Path, m.Round, len(m.Ancestors))
+		return w.report(audit.ChainBroken, "%s: it is the first round, says that it is round %d and names %d before it", m.Entry().Path, m.Round, len(m.Ancestors))
 	}
-	if !reflect.DeepEqual(m.LastTouched, touch(nil, m.Files, m.CommitID)) {
-		return w.report(audit.ChainBroken, "%s: what it says was last touched is not what it has files of", m.entry().Path)
+	if !reflect.DeepEqual(m.LastTouched, protocol.Touch(nil, m.Files, m.CommitID)) {
+		return w.report(audit.ChainBroken, "%s: what it says was last touched is not what it has files of", m.Entry().Path)
 	}
 	return nil
 }
 
 // audited is a commit as the rules want it.
-func audited(e *commitEntry) *audit.Commit {
+func audited(e *protocol.CommitEntry) *audit.Commit {
 	t, _ := codec.ParseTime(e.Time) // zero if it cannot be read
 	return &audit.Commit{ID: e.ID, Time: t, Stored: e.Time, Metadata: e.Metadata, Key: e.Key}
 }
 
 // commits looks at the commits of a round.
-func (w *walk) commits(m *manifest) error {
-	path := m.entry().Path
+func (w *walk) commits(m *protocol.Manifest) error {
+	path := m.Entry().Path
 	rules := w.rules.At(path)
 	var errs []error
 	var before *audit.Commit // the one before the first is in another round
@@ -319,7 +320,7 @@ func (w *walk) commits(m *manifest) error {
 }
 
 // count notes how many versions a commit should have.
-func (w *walk) count(path string, e *commitEntry) error {
+func (w *walk) count(path string, e *protocol.CommitEntry) error {
 	all, n := 0, 0
 	for _, t := range e.Touched {
 		all += t.Operations

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
 )
 
@@ -23,22 +24,22 @@ const restoreHead = "restore meta/head.json from a backup, or from an older vers
 
 // readHead reads the head. It is nil if there is none that can be used, which was
 // reported together with what can still be told.
-func (c *checker) readHead() (*head, error) {
-	if c.b.log.last() != nil {
-		h, _, _, err := c.b.log.readHead(c.ctx)
+func (c *checker) readHead() (*protocol.Head, error) {
+	if c.b.log.Last() != nil {
+		h, _, _, err := c.b.log.ReadHead(c.ctx)
 		if code := onto.CodeOf(err); code == onto.Corrupt || code == onto.Uninitialized {
 			return nil, c.headFlaw(err)
 		}
 		return h, err
 	}
-	body, err := c.readAtMost(headKey, maxSmall, func(body []byte) bool { _, bad := parseHead(body); return bad == nil })
+	body, err := c.readAtMost(protocol.HeadKey, protocol.MaxSmall, func(body []byte) bool { _, bad := protocol.ParseHead(body); return bad == nil })
 	if err != nil {
 		return nil, err
 	}
 	if body == nil {
 		return nil, c.headFlaw(nil)
 	}
-	h, err := parseHead(body)
+	h, err := protocol.ParseHead(body)
 	if onto.CodeOf(err) == onto.Corrupt {
 		return nil, c.headFlaw(err)
 	}
@@ -47,30 +48,30 @@ func (c *checker) readHead() (*head, error) {
 
 // headFlaw reports a head that is gone, damaged, or older than one that was seen.
 func (c *checker) headFlaw(err error) error {
-	body, again := c.readAtMost(headKey, maxSmall, nil)
+	body, again := c.readAtMost(protocol.HeadKey, protocol.MaxSmall, nil)
 	if again != nil {
 		return again
 	}
 	code, what := audit.ObjectMissing, "it is missing"
 	if body != nil {
-		_, bad := parseHead(body)
+		_, bad := protocol.ParseHead(body)
 		switch {
 		case bad == nil && err == nil:
 			return nil // somebody has put it back meanwhile
 		case bad == nil:
-			return c.report(audit.HeadRewound, "%s: %s", headKey, firstLine(err))
+			return c.report(audit.HeadRewound, "%s: %s", protocol.HeadKey, firstLine(err))
 		}
-		code, what = audit.ObjectDamaged, c.why(headKey, firstLine(withoutKey(bad)))
+		code, what = audit.ObjectDamaged, c.why(protocol.HeadKey, firstLine(withoutKey(bad)))
 	}
 	t, err := c.traces()
 	switch {
 	case err != nil:
 		return err
-	case body == nil && len(t.manifests) == 0 && c.b.log.last() == nil:
+	case body == nil && len(t.manifests) == 0 && c.b.log.Last() == nil:
 		return onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one with: onto init")
 	}
-	err = c.push(code.Finding(restoreHead, "%s: %s; %s", headKey, what, t))
-	c.head = &head{StoreID: t.store, CommitID: t.last}
+	err = c.push(code.Finding(restoreHead, "%s: %s; %s", protocol.HeadKey, what, t))
+	c.head = &protocol.Head{StoreID: t.store, CommitID: t.last}
 	if t.path != "" {
 		c.head.ManifestPath = &t.path
 	}
@@ -79,7 +80,7 @@ func (c *checker) headFlaw(err error) error {
 
 // traces is what the objects tell about a log without a head.
 type traces struct {
-	manifests []roundEntry // all that there are, newest first; of each the path, the attempt and the last commit
+	manifests []protocol.RoundEntry // all that there are, newest first; of each the path, the attempt and the last commit
 	store     string
 
 	path string // of the newest round that was published for certain; "" if there is none
@@ -126,11 +127,11 @@ func (c *checker) traces() (*traces, error) {
 		if e.Last <= t.last {
 			break // it follows a round that is older
 		}
-		body, err := c.read(e.Path, func(body []byte) bool { _, bad := parseManifest(e.Path, body); return bad == nil })
+		body, err := c.read(e.Path, func(body []byte) bool { _, bad := protocol.ParseManifest(e.Path, body); return bad == nil })
 		if err != nil {
 			return nil, err
 		}
-		m, bad := parseManifest(e.Path, body)
+		m, bad := protocol.ParseManifest(e.Path, body)
 		if bad != nil {
 			continue // it is looked at again if anything leads there
 		}
@@ -143,27 +144,27 @@ func (c *checker) traces() (*traces, error) {
 }
 
 // manifests lists all manifests, newest first.
-func (c *checker) manifests() ([]roundEntry, error) {
+func (c *checker) manifests() ([]protocol.RoundEntry, error) {
 	if c.listed != nil {
 		return c.listed, nil
 	}
-	c.listed = []roundEntry{}
+	c.listed = []protocol.RoundEntry{}
 	err := c.eachListed("commits/", func(e bucket.Entry) {
 		folder, ok := strings.CutSuffix(e.Key, "/manifest.json")
 		number, attempt, dash := strings.Cut(strings.TrimPrefix(folder, "commits/"), "-")
 		if id, err := strconv.ParseInt(number, 10, 64); ok && dash && err == nil {
-			c.listed = append(c.listed, roundEntry{Last: id, Path: e.Key, Attempt: attempt})
+			c.listed = append(c.listed, protocol.RoundEntry{Last: id, Path: e.Key, Attempt: attempt})
 		}
 	})
-	slices.SortStableFunc(c.listed, func(a, b roundEntry) int { return cmp.Compare(b.Last, a.Last) })
+	slices.SortStableFunc(c.listed, func(a, b protocol.RoundEntry) int { return cmp.Compare(b.Last, a.Last) })
 	return c.listed, err
 }
 
 // published lists rounds before a commit that the head knows to be published, by
 // their attempts. Their first commits are not known.
-func (c *checker) published(before int64) ([]roundEntry, error) {
+func (c *checker) published(before int64) ([]protocol.RoundEntry, error) {
 	list, err := c.manifests()
-	return slices.DeleteFunc(slices.Clone(list), func(e roundEntry) bool {
+	return slices.DeleteFunc(slices.Clone(list), func(e protocol.RoundEntry) bool {
 		return e.Last >= before || !slices.Contains(c.head.Recent, e.Attempt)
 	}), err
 }
@@ -173,7 +174,7 @@ func (c *checker) otherCatalog() (string, error) {
 	newest, sequence := "", int64(0)
 	err := c.eachListed("meta/catalog/", func(e bucket.Entry) {
 		number, _, _ := strings.Cut(strings.TrimPrefix(e.Key, "meta/catalog/"), "-")
-		if n, err := strconv.ParseInt(number, 10, 64); err == nil && n > sequence && e.Key != c.head.Catalog && slices.Contains(c.head.Recent, attemptOf(e.Key)) {
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil && n > sequence && e.Key != c.head.Catalog && slices.Contains(c.head.Recent, protocol.AttemptOf(e.Key)) {
 			newest, sequence = e.Key, n
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // bucketChecked are the findings of a lake that cannot be opened.
@@ -33,12 +34,12 @@ func bucketChecked(t testing.TB, b bucket.Bucket, how *CheckOptions) ([]onto.Fin
 func (s *sample) leave(attempt string) {
 	s.Helper()
 	_, m := s.round(0)
-	m.Ancestors = append([]roundEntry{m.entry()}, m.Ancestors[:ancestors-1]...)
-	parent, path := m.CommitID, m.entry().Path
+	m.Ancestors = append([]protocol.RoundEntry{m.Entry()}, m.Ancestors[:protocol.Ancestors-1]...)
+	parent, path := m.CommitID, m.Entry().Path
 	m.Parent, m.ParentPath = &parent, &path
 	m.CommitID, m.First, m.Round, m.Attempt = m.CommitID+1, m.CommitID+1, m.Round+1, attempt
 	m.Commits[0].ID = m.CommitID
-	s.write(fmt.Sprintf("commits/%d-%s/manifest.json", m.CommitID, attempt), encode(m))
+	s.write(fmt.Sprintf("commits/%d-%s/manifest.json", m.CommitID, attempt), protocol.Encode(m))
 }
 
 // A lake that cannot be opened tells what is missing and what is left, and changes
@@ -52,19 +53,19 @@ func TestCheckBucket(t *testing.T) {
 		want  string // the codes
 		parts []string
 	}{
-		{"a head that is gone", func(s *sample) { s.remove(headKey) },
+		{"a head that is gone", func(s *sample) { s.remove(protocol.HeadKey) },
 			"object_missing", "object_missing check_stopped objects_orphaned",
 			[]string{"meta/head.json: it is missing; commits 1 to 76 were published for certain, and commit 77 may have been: commits/77-", "without the head", "leads to 2 objects"}},
-		{"a head that is gone, and a round that lost", func(s *sample) { s.leave("lost"); s.remove(headKey) },
+		{"a head that is gone, and a round that lost", func(s *sample) { s.leave("lost"); s.remove(protocol.HeadKey) },
 			"object_missing", "object_missing check_stopped objects_orphaned",
 			[]string{"commits 1 to 77 were published for certain, and commit 78 may have been: commits/78-lost/manifest.json", "", "leads to 1 objects of"}},
-		{"a head that is gone, and rounds that lost", func(s *sample) { s.leave("lost"); s.leave("too"); s.remove(headKey) },
+		{"a head that is gone, and rounds that lost", func(s *sample) { s.leave("lost"); s.leave("too"); s.remove(protocol.HeadKey) },
 			"object_missing", "object_missing check_stopped objects_orphaned",
 			[]string{"there are 2 manifests, any of which may have lost, the newest of which is commits/78-"}},
-		{"a head that is no JSON", func(s *sample) { s.write(headKey, []byte("{")) },
+		{"a head that is no JSON", func(s *sample) { s.write(protocol.HeadKey, []byte("{")) },
 			"object_damaged", "object_damaged check_stopped objects_orphaned",
 			[]string{"meta/head.json: it is not JSON: unexpected end of JSON input; commits 1 to 76"}},
-		{"a head with a member out of range", func(s *sample) { s.editHead(func(h *head) { h.Catalog = "" }) },
+		{"a head with a member out of range", func(s *sample) { s.editHead(func(h *protocol.Head) { h.Catalog = "" }) },
 			"object_damaged", "object_damaged check_stopped objects_orphaned", []string{"a member is missing"}},
 		{"the newest manifest is gone", func(s *sample) { path, _ := s.round(0); s.remove(path) },
 			"object_missing", "object_missing check_stopped",
@@ -78,35 +79,37 @@ func TestCheckBucket(t *testing.T) {
 			s.remove(next)
 		}, "object_missing", "object_missing check_stopped objects_orphaned",
 			[]string{"commits/77-", "from commit 76 to 77", "leads to 1 objects"}},
-		{"the catalog is gone", func(s *sample) { s.remove(s.tip().head.Catalog) },
+		{"the catalog is gone", func(s *sample) { s.remove(s.tip().Head.Catalog) },
 			"object_missing", "object_missing check_stopped",
 			[]string{"the head names it as the catalog, and it is missing; the one before it is meta/catalog/", "without the catalog"}},
-		{"the catalog is no JSON", func(s *sample) { s.write(s.tip().head.Catalog, []byte("{")) },
+		{"the catalog is no JSON", func(s *sample) { s.write(s.tip().Head.Catalog, []byte("{")) },
 			"object_damaged", "object_damaged check_stopped", []string{"meta/catalog/"}},
 		{"the catalog and a manifest are gone", func(s *sample) {
 			path, _ := s.round(7)
 			s.remove(path)
-			s.remove(s.tip().head.Catalog)
+			s.remove(s.tip().Head.Catalog)
 		}, "object_missing", "object_missing object_missing check_stopped",
 			[]string{"the head names it as the catalog", "a later round names it, and it is missing: commit 70 cannot be read"}},
 		{"the head and a manifest are gone", func(s *sample) {
 			path, _ := s.round(7)
 			s.remove(path)
-			s.remove(headKey)
+			s.remove(protocol.HeadKey)
 		}, "object_missing", "object_missing object_missing check_stopped objects_orphaned",
-			[]string{headKey, "a later round names it, and it is missing: commit 70 cannot be read"}},
-		{"a head that names what cannot be", func(s *sample) { s.editHead(func(h *head) { h.Catalog, h.ManifestPath = "a)", new(string) }) },
+			[]string{protocol.HeadKey, "a later round names it, and it is missing: commit 70 cannot be read"}},
+		{"a head that names what cannot be", func(s *sample) { s.editHead(func(h *protocol.Head) { h.Catalog, h.ManifestPath = "a)", new(string) }) },
 			"object_damaged", "object_damaged check_stopped objects_orphaned",
 			[]string{`meta/head.json: "a)" is no catalog of head 84; commits 1 to 76`}},
-		{"a head without a checksum", func(s *sample) { s.write(headKey, encode(s.tip().head)) },
+		{"a head without a checksum", func(s *sample) { s.write(protocol.HeadKey, protocol.Encode(s.tip().Head)) },
 			"object_damaged", "object_damaged check_stopped objects_orphaned", []string{"it does not end with a checksum"}},
-		{"a head of another commit than its manifest", func(s *sample) { s.editHead(func(h *head) { h.CommitID += 100 }) },
+		{"a head of another commit than its manifest", func(s *sample) { s.editHead(func(h *protocol.Head) { h.CommitID += 100 }) },
 			"object_damaged", "object_damaged check_stopped objects_orphaned", []string{"is not the manifest of commit 177"}},
-		{"a catalog without a checksum", func(s *sample) { s.write(s.tip().head.Catalog, encode(s.tip().catalog)) },
+		{"a catalog without a checksum", func(s *sample) { s.write(s.tip().Head.Catalog, protocol.Encode(s.tip().Catalog)) },
 			"object_damaged", "object_damaged check_stopped", []string{"it does not end with a checksum"}},
-		{"a type with the version -1", func(s *sample) { s.editCatalog(func(c *catalog) { c.Types[0].Version = -1 }) },
+		{"a type with the version -1", func(s *sample) { s.editCatalog(func(c *protocol.Catalog) { c.Types[0].Version = -1 }) },
 			"object_damaged", "object_damaged check_stopped", []string{"it has a version -1"}},
-		{"a head that is too large", func(s *sample) { s.write(headKey, append(s.read(headKey), make([]byte, maxSmall)...)) },
+		{"a head that is too large", func(s *sample) {
+			s.write(protocol.HeadKey, append(s.read(protocol.HeadKey), make([]byte, protocol.MaxSmall)...))
+		},
 			"object_damaged", "object_damaged check_stopped objects_orphaned", []string{"meta/head.json: get meta/head.json: the object is too large: it has"}},
 		{"all is well by now", func(*sample) {}, "", "", nil},
 	} {
@@ -141,7 +144,7 @@ func (s *sample) fingerprint() string {
 	page, err := s.bucket.List(s.Context(), "", "", 1000)
 	s.must(err)
 	for _, e := range page {
-		text += e.Key + " " + hashOf(s.read(e.Key)) + "\n"
+		text += e.Key + " " + protocol.HashOf(s.read(e.Key)) + "\n"
 	}
 	return text
 }
@@ -157,7 +160,7 @@ func TestCheckBucketWithoutLake(t *testing.T) {
 			t.Log(err) // it is there
 		}
 	}
-	if _, err := b.Create(t.Context(), headKey, []byte(`{"format":99,"store_id":"x"}`)); err != nil {
+	if _, err := b.Create(t.Context(), protocol.HeadKey, []byte(`{"format":99,"store_id":"x"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := bucketChecked(t, b, nil); onto.CodeOf(err) != onto.Unsupported || len(found) != 0 {
@@ -172,7 +175,7 @@ func TestCheckBucketOfOneCommit(t *testing.T) {
 	s.must(err)
 	s.commit("", entityPut("Person", "a", 1, 1))
 	s.must(s.lake.Close())
-	s.remove(headKey)
+	s.remove(protocol.HeadKey)
 	found, err := bucketChecked(t, s.bucket, nil)
 	s.must(err)
 	if codesOf(found) != "object_missing check_stopped objects_orphaned" || !strings.Contains(found[0].Message, "no commit was published for certain, and commit 1 may have been: commits/1-") {
@@ -183,7 +186,7 @@ func TestCheckBucketOfOneCommit(t *testing.T) {
 // Storage that does not answer is an error and not a finding.
 func TestCheckBucketOfStorageThatFails(t *testing.T) {
 	denied := onto.Errorf(onto.Invalid, "access denied")
-	for _, part := range []string{headKey, "/manifest.json", "meta/catalog/"} {
+	for _, part := range []string{protocol.HeadKey, "/manifest.json", "meta/catalog/"} {
 		b := failing{makeSample(t), func(key string) error {
 			if strings.Contains(key, part) {
 				return denied

@@ -7,10 +7,11 @@ import (
 
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // makeParts makes a lake with three commits of the same people in several parts.
-func makeParts(t *testing.T) (*sample, []fileEntry) {
+func makeParts(t *testing.T) (*sample, []protocol.FileEntry) {
 	t.Helper()
 	s := openSample(t, memory.New(nil), time.Second)
 	_, err := s.lake.Register(t.Context(), &backend.Registration{Schemas: sampleSchemas()})
@@ -24,7 +25,7 @@ func makeParts(t *testing.T) (*sample, []fileEntry) {
 	}
 	s.lake.opts.FileBytes = 4096
 	s.compactAll()
-	files := s.tip().catalog.Tables[0].Files
+	files := s.tip().Catalog.Tables[0].Files
 	if len(files) < 3 {
 		t.Fatalf("got %d parts, want some", len(files))
 	}
@@ -49,7 +50,7 @@ func TestCheckOfParts(t *testing.T) {
 	if found := checked(t, s.lake); codesOf(found) != "object_missing" {
 		t.Errorf("without a part: got %v, want object_missing", found)
 	}
-	s.editCatalog(func(c *catalog) { c.Tables[0].Files = append(files[:1:1], files[2:]...) })
+	s.editCatalog(func(c *protocol.Catalog) { c.Tables[0].Files = append(files[:1:1], files[2:]...) })
 	if found := checked(t, s.lake); codesOf(found) != "commit_incomplete commit_incomplete commit_incomplete" {
 		t.Errorf("a catalog without a part: got %v, want commit_incomplete for each commit", found)
 	}

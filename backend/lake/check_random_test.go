@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // Whatever several handles write, drop, purge, begin again and compact, a check
@@ -112,8 +113,8 @@ func TestCheckBucketOfRandomDamage(t *testing.T) {
 // damage damages an object that a lake needs, and tells how.
 func (s *sample) damage(random *rand.Rand) string {
 	s.Helper()
-	m := s.tip().manifest
-	keys := []string{headKey, s.tip().head.Catalog, m.entry().Path, m.Ancestors[0].Path, s.tip().catalog.Checkpoints[0].Path, m.Files[0].Path}
+	m := s.tip().Manifest
+	keys := []string{protocol.HeadKey, s.tip().Head.Catalog, m.Entry().Path, m.Ancestors[0].Path, s.tip().Catalog.Checkpoints[0].Path, m.Files[0].Path}
 	key := keys[random.IntN(len(keys))]
 	object, err := s.bucket.Get(s.Context(), key, bucket.Range{}, "")
 	if err != nil || len(object.Data) == 0 {
@@ -125,7 +126,7 @@ func (s *sample) damage(random *rand.Rand) string {
 	case n == 0:
 		s.remove(key)
 		return key + " removed"
-	case n == 1 || key == headKey:
+	case n == 1 || key == protocol.HeadKey:
 		s.write(key, body[:at])
 		return fmt.Sprintf("%s cut off at %d", key, at)
 	}

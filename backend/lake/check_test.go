@@ -15,6 +15,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // sample is a lake to plant faults in, and what is needed to find one's way there.
@@ -105,7 +106,7 @@ func (s *sample) evolve(e backend.Evolution, writes ...backend.Write) {
 
 // sampleRounds is how many rounds the sample has: the oldest are compacted, a
 // checkpoint lists some, and the newest are listed by manifests only.
-const sampleRounds = checkpointRounds + 12
+const sampleRounds = protocol.CheckpointRounds + 12
 
 // makeSample fills a lake with a bit of everything. The last rounds are one put of
 // a person each.
@@ -138,7 +139,7 @@ func makeSample(t testing.TB) *memory.Bucket {
 			s.must(err)
 		}
 	}
-	s.must(other.lake.publisher.checkpoint(t.Context()))
+	s.must(other.lake.publisher.Checkpoint(t.Context()))
 	s.lake.aside.Wait()
 	other.lake.aside.Wait()
 	return b
@@ -188,61 +189,61 @@ func (s *sample) remove(key string) {
 	s.must(s.bucket.Delete(s.Context(), key))
 }
 
-func (s *sample) tip() *tip {
+func (s *sample) tip() *protocol.Tip {
 	s.Helper()
-	return s.lake.log.last()
+	return s.lake.log.Last()
 }
 
 // round returns the manifest of the nth newest round; 0 is the newest.
-func (s *sample) round(n int) (string, *manifest) {
+func (s *sample) round(n int) (string, *protocol.Manifest) {
 	s.Helper()
-	m := s.tip().manifest
-	path := m.entry().Path
+	m := s.tip().Manifest
+	path := m.Entry().Path
 	if n > 0 {
 		path = m.Ancestors[n-1].Path
 	}
-	m, err := parseManifest(path, s.read(path))
+	m, err := protocol.ParseManifest(path, s.read(path))
 	s.must(err)
 	return path, m
 }
 
 // editRound changes the nth newest manifest.
-func (s *sample) editRound(n int, edit func(m *manifest)) string {
+func (s *sample) editRound(n int, edit func(m *protocol.Manifest)) string {
 	s.Helper()
 	path, m := s.round(n)
 	edit(m)
-	s.write(path, encode(m))
+	s.write(path, protocol.Encode(m))
 	return path
 }
 
-func (s *sample) editHead(edit func(h *head)) string {
-	h := *s.tip().head
+func (s *sample) editHead(edit func(h *protocol.Head)) string {
+	h := *s.tip().Head
 	edit(&h)
-	s.write(headKey, sealText(encode(&h)))
-	return headKey
+	s.write(protocol.HeadKey, sealText(protocol.Encode(&h)))
+	return protocol.HeadKey
 }
 
-func (s *sample) editCatalog(edit func(c *catalog)) string {
+func (s *sample) editCatalog(edit func(c *protocol.Catalog)) string {
 	s.Helper()
-	path := s.tip().head.Catalog
-	c, err := parseCatalog(path, s.read(path))
+	path := s.tip().Head.Catalog
+	c, err := protocol.ParseCatalog(path, s.read(path))
 	s.must(err)
 	edit(c)
-	s.write(path, sealText(encode(c)))
+	s.write(path, sealText(protocol.Encode(c)))
 	return path
 }
 
 // editCheckpoint changes the oldest checkpoint, and the catalog so that it is the
 // one that was written.
-func (s *sample) editCheckpoint(edit func(d *checkpoint)) string {
+func (s *sample) editCheckpoint(edit func(d *protocol.Checkpoint)) string {
 	s.Helper()
-	path := s.tip().catalog.Checkpoints[0].Path
-	doc := new(checkpoint)
+	path := s.tip().Catalog.Checkpoints[0].Path
+	doc := new(protocol.Checkpoint)
 	s.must(json.Unmarshal(s.read(path), doc))
 	edit(doc)
-	body := encode(doc)
+	body := protocol.Encode(doc)
 	s.write(path, body)
-	s.editCatalog(func(c *catalog) { c.Checkpoints[0].SHA256 = hashOf(body) })
+	s.editCatalog(func(c *protocol.Catalog) { c.Checkpoints[0].SHA256 = protocol.HashOf(body) })
 	return path
 }
 
@@ -257,7 +258,7 @@ func (s *sample) editRows(edit func(list []onto.Version) []onto.Version) string 
 func (s *sample) editFile(edit func(list []onto.Version) []onto.Version, columns func(l *parquet.Layout) *parquet.Layout) string {
 	s.Helper()
 	var path string
-	s.editRound(0, func(m *manifest) {
+	s.editRound(0, func(m *protocol.Manifest) {
 		f := &m.Files[0]
 		path = f.Path
 		file, err := parquet.Open(strings.NewReader(string(s.read(path))), f.Bytes, f.Kind, f.Type)
@@ -267,14 +268,14 @@ func (s *sample) editFile(edit func(list []onto.Version) []onto.Version, columns
 			s.must(err)
 			list = append(list, v)
 		}
-		types, err := newTypes(s.tip().catalog)
+		types, err := newTypes(s.tip().Catalog)
 		s.must(err)
 		list = edit(list)
 		body, sum, err := parquet.Encode(columns(types.layout(f.TypeName())), list)
 		s.must(err)
 		s.write(path, body)
 		m.Commits[0].Operations, m.Commits[0].Touched[0].Operations = int(sum.Rows), int(sum.Rows)
-		f.Rows, f.SHA256, f.Bytes, f.Typed, f.Unique = sum.Rows, hashOf(body), int64(len(body)), sum.Typed, sum.Unique
+		f.Rows, f.SHA256, f.Bytes, f.Typed, f.Unique = sum.Rows, protocol.HashOf(body), int64(len(body)), sum.Typed, sum.Unique
 		f.Identities = identityHashes(list)
 	})
 	return path
@@ -335,7 +336,9 @@ func TestCheckFindsFaults(t *testing.T) {
 // A check of a lake that is closed, or whose reader stops, ends.
 func TestCheckEnds(t *testing.T) {
 	s := openSample(t, makeSample(t), time.Second)
-	s.editRound(3, func(m *manifest) { m.Round, m.Commits[0].Metadata, m.Commits[0].Time = 1, []byte("[]"), "soon" })
+	s.editRound(3, func(m *protocol.Manifest) {
+		m.Round, m.Commits[0].Metadata, m.Commits[0].Time = 1, []byte("[]"), "soon"
+	})
 	all := codesOf(checked(t, s.lake))
 	if len(strings.Fields(all)) < 4 {
 		t.Fatalf("got only %s", all)

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/decide"
 )
 
@@ -12,7 +13,7 @@ func (c *checker) types() error {
 	}
 	for i := range c.catalog.Types {
 		e := &c.catalog.Types[i]
-		v, err := e.schema()
+		v, err := e.SchemaVersion()
 		if err != nil { // its hash will not fit
 			v = onto.SchemaVersion{Schema: onto.Schema{Kind: e.Kind, Name: e.Name}, Version: e.Version, JSON: e.Schema, Hash: e.Hash, Since: e.Since, Upgrader: e.Upgrader, End: e.End}
 		}
@@ -24,7 +25,7 @@ func (c *checker) types() error {
 
 // intactSchema compares a schema with its hash. Flags may differ in index and search
 // alone.
-func intactSchema(e *schemaEntry) bool {
+func intactSchema(e *protocol.SchemaEntry) bool {
 	stored, _ := onto.ParseSchema(e.Schema) // a damaged one has another hash
 	if e.Hash != stored.Hash() || stored.TypeName() != (onto.TypeName{Kind: e.Kind, Name: e.Name}) {
 		return false

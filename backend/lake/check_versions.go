@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
 )
 
@@ -15,11 +16,11 @@ import (
 type history struct {
 	*checker
 	name  onto.TypeName
-	files []fileEntry // still to be read
-	read  []fileEntry // that were read
-	done  int64       // versions up to this commit were looked at
-	at    span        // the range of the file that is looked at, or of its parts
-	again int64       // some versions up to this commit were looked at, and come again
+	files []protocol.FileEntry // still to be read
+	read  []protocol.FileEntry // that were read
+	done  int64                // versions up to this commit were looked at
+	at    span                 // the range of the file that is looked at, or of its parts
+	again int64                // some versions up to this commit were looked at, and come again
 
 	layout   *parquet.Layout // without columns if it is not known which fields there are
 	versions *audit.History  // that were looked at
@@ -49,7 +50,7 @@ type contents struct {
 }
 
 // file looks at all versions of a file that is as it was written.
-func (h *history) file(f *fileEntry, data io.ReaderAt) error {
+func (h *history) file(f *protocol.FileEntry, data io.ReaderAt) error {
 	file, err := parquet.Open(data, f.Bytes, f.Kind, f.Type)
 	if err != nil {
 		return err
@@ -70,7 +71,7 @@ func (h *history) file(f *fileEntry, data io.ReaderAt) error {
 }
 
 // claims compares what was seen of a file with what is said of it.
-func (h *history) claims(f *fileEntry, seen *contents) error {
+func (h *history) claims(f *protocol.FileEntry, seen *contents) error {
 	switch {
 	case seen.rows != f.Rows:
 		return h.report(audit.FileDiffers, "%s: it has %d rows, not %d", f.Path, seen.rows, f.Rows)
@@ -98,7 +99,7 @@ func repetition(before, v *onto.Version) string {
 }
 
 // row looks at one version.
-func (h *history) row(f *fileEntry, seen *contents, row *parquet.Checked) error {
+func (h *history) row(f *protocol.FileEntry, seen *contents, row *parquet.Checked) error {
 	v, before := &row.Version, seen.before
 	seen.rows++
 	seen.version = max(seen.version, v.SchemaVersion)

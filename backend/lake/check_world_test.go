@@ -14,6 +14,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // failing is a bucket that fails to give some objects.
@@ -98,7 +99,7 @@ func (s *sample) liveFiles() []string {
 	shelf, err := s.lake.newestShelf(s.Context())
 	s.must(err)
 	var paths []string
-	for _, files := range shelf.files {
+	for _, files := range shelf.Files {
 		for _, f := range files {
 			paths = append(paths, f.Path)
 		}
@@ -111,26 +112,26 @@ func TestCheckOfBranches(t *testing.T) {
 	healthy := makeSample(t)
 	for _, c := range []struct {
 		name string
-		edit func(d *checkpoint)
+		edit func(d *protocol.Checkpoint)
 		want string
 	}{
-		{"sound", func(*checkpoint) {}, ""},
-		{"another key", func(d *checkpoint) { d.Keys[0].Commit++ }, "checkpoint_differs"},
-		{"no child", func(d *checkpoint) { d.Children = nil }, "checkpoint_differs"},
-		{"other commits", func(d *checkpoint) { d.Last-- }, "checkpoint_differs"},
-		{"a child of other commits", func(d *checkpoint) { d.Children[0].Last-- }, "checkpoint_differs checkpoint_differs"},
+		{"sound", func(*protocol.Checkpoint) {}, ""},
+		{"another key", func(d *protocol.Checkpoint) { d.Keys[0].Commit++ }, "checkpoint_differs"},
+		{"no child", func(d *protocol.Checkpoint) { d.Children = nil }, "checkpoint_differs"},
+		{"other commits", func(d *protocol.Checkpoint) { d.Last-- }, "checkpoint_differs"},
+		{"a child of other commits", func(d *protocol.Checkpoint) { d.Children[0].Last-- }, "checkpoint_differs checkpoint_differs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := openSample(t, copyBucket(t, healthy), time.Second)
-			leaf := s.tip().catalog.Checkpoints[0]
-			doc := new(checkpoint)
+			leaf := s.tip().Catalog.Checkpoints[0]
+			doc := new(protocol.Checkpoint)
 			s.must(json.Unmarshal(s.read(leaf.Path), doc))
-			doc.Rounds, doc.Children = nil, []checkpointEntry{leaf}
+			doc.Rounds, doc.Children = nil, []protocol.CheckpointEntry{leaf}
 			c.edit(doc)
 			e := leaf
-			e.Path, e.SHA256, e.Level = fmt.Sprintf("meta/checkpoints/%d-branch.json", e.Last), hashOf(encode(doc)), 1
-			s.write(e.Path, encode(doc))
-			s.editCatalog(func(k *catalog) { k.Checkpoints[0] = e })
+			e.Path, e.SHA256, e.Level = fmt.Sprintf("meta/checkpoints/%d-branch.json", e.Last), protocol.HashOf(protocol.Encode(doc)), 1
+			s.write(e.Path, protocol.Encode(doc))
+			s.editCatalog(func(k *protocol.Catalog) { k.Checkpoints[0] = e })
 			if found := checked(t, s.lake); codesOf(found) != c.want {
 				t.Errorf("got %v, want %s", found, c.want)
 			}
@@ -189,7 +190,7 @@ func TestSurvey(t *testing.T) {
 	s.must(err)
 	want("", "", "")
 
-	_, err = b.Create(t.Context(), "commits/9-LOSTLOSTLOSTLOST/manifest.json", encode(&manifest{StoreID: s.tip().head.StoreID}))
+	_, err = b.Create(t.Context(), "commits/9-LOSTLOSTLOSTLOST/manifest.json", protocol.Encode(&protocol.Manifest{StoreID: s.tip().Head.StoreID}))
 	s.must(err)
 	lease, err := l.Acquire(t.Context(), &backend.LeaseRequest{Name: onto.WriteLease, Owner: "me", TTL: time.Minute})
 	s.must(err)
@@ -262,7 +263,7 @@ const writeLock = "meta/locks/" + onto.WriteLease + ".json"
 func TestSurveyOfDamage(t *testing.T) {
 	b, fails := makeSample(t), func(string) error { return nil }
 	s := openSampleThrough(t, b, failing{b, func(key string) error { return fails(key) }}, 100*time.Millisecond)
-	s.remove(s.tip().catalog.Checkpoints[0].Path)
+	s.remove(s.tip().Catalog.Checkpoints[0].Path)
 	s.write(writeLock, []byte("{"))
 	found := surveyed(t, s.lake)
 	if codesOf(found) != "check_stopped check_stopped check_stopped check_stopped" || !strings.Contains(found[0].Message, writeLock) || !strings.Contains(found[0].Remedy, "remove the object") {
@@ -296,7 +297,7 @@ func TestDescribeBytes(t *testing.T) {
 	}{{false, live, 0}, {true, all, 83}} {
 		info, err := s.lake.Describe(t.Context(), c.stats)
 		s.must(err)
-		if info.Bytes != c.bytes || info.Versions != c.versions || info.Location != "somewhere" || info.StoreID != s.tip().head.StoreID {
+		if info.Bytes != c.bytes || info.Versions != c.versions || info.Location != "somewhere" || info.StoreID != s.tip().Head.StoreID {
 			t.Errorf("stats %v: got %+v, want %d bytes and %d versions", c.stats, info, c.bytes, c.versions)
 		}
 	}

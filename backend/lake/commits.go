@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // Resolve implements [backend.Backend].
@@ -14,7 +15,7 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 	if err != nil {
 		return onto.Commit{}, err
 	}
-	head := s.tip.head.CommitID
+	head := s.Tip.Head.CommitID
 	id := head
 	if c, ok := p.Commit(); ok {
 		if c < 0 || c > head {
@@ -23,14 +24,14 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 		id = c
 	}
 	if at, ok := p.Time(); ok {
-		if id, err = b.log.lastUntil(ctx, s.tip, at); err != nil {
+		if id, err = b.log.LastUntil(ctx, s.Tip, at); err != nil {
 			return onto.Commit{}, err
 		}
 	}
 	if id == 0 {
 		return onto.Commit{}, nil
 	}
-	m, err := b.log.roundOf(ctx, s.tip, id)
+	m, err := b.log.RoundOf(ctx, s.Tip, id)
 	if err != nil {
 		return onto.Commit{}, err
 	}
@@ -38,10 +39,10 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 }
 
 // commitOf returns one of a round's commits.
-func commitOf(m *manifest, id int64, s *shelf) (onto.Commit, error) {
-	c, err := handOut(&m.Commits[id-m.First], s.types.purged)
+func commitOf(m *protocol.Manifest, id int64, s *shelf) (onto.Commit, error) {
+	c, err := handOut(&m.Commits[id-m.First], s.types.Purged)
 	if err != nil {
-		return c, damaged(m.entry().Path, "%w", err)
+		return c, protocol.Damaged(m.Entry().Path, "%w", err)
 	}
 	return c, nil
 }
@@ -54,7 +55,7 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 			yield(onto.Commit{}, err)
 			return
 		}
-		until := s.tip.head.CommitID
+		until := s.Tip.Head.CommitID
 		if q.Until != backend.Head {
 			until = min(until, q.Until)
 		}
@@ -66,7 +67,7 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 			return
 		}
 		n := 0
-		for id, m := range commitsOf(ctx, b.log, s.tip, q.Since, until, q.Newest, &err) {
+		for id, m := range commitsOf(ctx, b.log, s.Tip, q.Since, until, q.Newest, &err) {
 			c, err := commitOf(m, id, s)
 			if err == nil {
 				err = b.usable(ctx)
@@ -87,23 +88,23 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 
 // keyed returns the commit that used an idempotency key, the zero Commit if none did.
 func (b *Backend) keyed(ctx context.Context, s *shelf, key string) (onto.Commit, error) {
-	e, err := b.keys.find(ctx, s.tip, key)
+	e, err := b.keys.Find(ctx, s.Tip, key)
 	if err != nil || e == nil {
 		return onto.Commit{}, err
 	}
-	return handOut(e, s.types.purged)
+	return handOut(e, s.types.Purged)
 }
 
 // commitsOf yields commits after one and up to another, with their rounds. The
 // manifests of several rounds are read at a time.
-func commitsOf(ctx context.Context, l *log, t *tip, since, until int64, newest bool, failed *error) iter.Seq2[int64, *manifest] {
-	return func(yield func(int64, *manifest) bool) {
+func commitsOf(ctx context.Context, l *protocol.Log, t *protocol.Tip, since, until int64, newest bool, failed *error) iter.Seq2[int64, *protocol.Manifest] {
+	return func(yield func(int64, *protocol.Manifest) bool) {
 		for since < until {
 			from := since + 1
 			if newest {
 				from = until
 			}
-			rounds, err := l.roundsAt(ctx, t, from, newest)
+			rounds, err := l.RoundsAt(ctx, t, from, newest)
 			if err != nil {
 				*failed = err
 				return

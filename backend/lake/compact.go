@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // Compaction merges files of a type whose commits follow each other into one. It
@@ -41,7 +42,7 @@ type CompactionItem struct {
 	First, Last int64 // commits
 	Rows, Bytes int64
 
-	entries []fileEntry
+	entries []protocol.FileEntry
 }
 
 // PlanCompaction tells what a compaction would do. It changes nothing.
@@ -55,12 +56,12 @@ func (b *Backend) PlanCompaction(ctx context.Context, o *CompactionOptions) (*Co
 	}
 	plan := &CompactionPlan{}
 	known := o.Type == ""
-	for _, t := range s.names() {
+	for _, t := range s.Names() {
 		if o.Type != "" && t.Name != o.Type {
 			continue
 		}
 		known = true
-		files := s.files[t]
+		files := s.Files[t]
 		if !o.All {
 			files = due(files, b.opts.FileBytes)
 		}
@@ -68,18 +69,18 @@ func (b *Backend) PlanCompaction(ctx context.Context, o *CompactionOptions) (*Co
 			plan.Items = append(plan.Items, newItem(files))
 		}
 	}
-	if !known && !s.types.has(o.Type) {
+	if !known && !s.types.Has(o.Type) {
 		return nil, onto.Errorf(onto.Invalid, "type %s does not exist in this store", o.Type).WithHint("see the types with: onto info --schema")
 	}
 	return plan, nil
 }
 
 // sameRange reports whether files are the parts of one.
-func sameRange(files []fileEntry) bool {
+func sameRange(files []protocol.FileEntry) bool {
 	return files[0].First == files[len(files)-1].First
 }
 
-func newItem(files []fileEntry) CompactionItem {
+func newItem(files []protocol.FileEntry) CompactionItem {
 	first, last := files[0], files[len(files)-1]
 	item := CompactionItem{Kind: first.Kind, Type: first.Type, Files: len(files), First: first.First, Last: last.Last, entries: files}
 	for _, f := range files {
@@ -95,7 +96,7 @@ func newItem(files []fileEntry) CompactionItem {
 // enough there.
 //
 // A file that is too large to be merged parts those before it from those after it.
-func due(files []fileEntry, limit int64) []fileEntry {
+func due(files []protocol.FileEntry, limit int64) []protocol.FileEntry {
 	for len(files) > 0 {
 		if group := dueAtEnd(files, limit); len(group) > 0 {
 			return group
@@ -109,7 +110,7 @@ func due(files []fileEntry, limit int64) []fileEntry {
 }
 
 // withoutLast leaves out the last file and all parts of it.
-func withoutLast(files []fileEntry) []fileEntry {
+func withoutLast(files []protocol.FileEntry) []protocol.FileEntry {
 	n := len(files)
 	for n > 0 && files[n-1].First == files[len(files)-1].First {
 		n--
@@ -118,7 +119,7 @@ func withoutLast(files []fileEntry) []fileEntry {
 }
 
 // dueAtEnd returns those of the newest files that are to be merged, or none.
-func dueAtEnd(files []fileEntry, limit int64) []fileEntry {
+func dueAtEnd(files []protocol.FileEntry, limit int64) []protocol.FileEntry {
 	begin, bytes := len(files), int64(0)
 	for level := 0; ; level++ {
 		i := begin
@@ -139,7 +140,7 @@ func dueAtEnd(files []fileEntry, limit int64) []fileEntry {
 
 // wholeRanges returns the files from one on. Parts of a file before it are left
 // out, so that ranges stay the same or follow each other.
-func wholeRanges(files []fileEntry, begin int) []fileEntry {
+func wholeRanges(files []protocol.FileEntry, begin int) []protocol.FileEntry {
 	for begin > 0 && begin < len(files) && files[begin-1].First == files[begin].First {
 		begin++
 	}
@@ -150,7 +151,7 @@ func wholeRanges(files []fileEntry, begin int) []fileEntry {
 }
 
 // levelOf is the level of what files become.
-func levelOf(files []fileEntry) int {
+func levelOf(files []protocol.FileEntry) int {
 	level := 0
 	for _, f := range files {
 		level = max(level, f.Level)
@@ -199,21 +200,21 @@ func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, 
 	}
 	defer disk.close()
 	merged, err := b.merge(ctx, s, item.entries, disk)
-	if errors.Is(err, errReplaced) { // another compaction was faster
+	if errors.Is(err, protocol.ErrReplaced) { // another compaction was faster
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
 	for i := range merged {
-		merged[i].level = levelOf(item.entries)
+		merged[i].Level = levelOf(item.entries)
 	}
-	entries, replaced, err := b.publisher.replace(ctx, item.entries, merged, s.tipFiles)
+	entries, replaced, err := b.publisher.Replace(ctx, item.entries, merged, s.Shelf)
 	if err != nil || !replaced {
 		return false, err
 	}
 	for i := range merged {
-		if body, err := merged[i].content(); err == nil {
+		if body, err := merged[i].Content(); err == nil {
 			b.files.cache.Put(cacheObject(&entries[i]), body)
 		}
 	}

@@ -6,13 +6,14 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/decide"
 )
 
 // newCommitEntry is a commit as a manifest keeps it.
-func newCommitEntry(c *decide.Commit) commitEntry {
-	e := commitEntry{
+func newCommitEntry(c *decide.Commit) protocol.CommitEntry {
+	e := protocol.CommitEntry{
 		ID: c.ID, Time: codec.FormatTime(c.Time), Runtime: c.Runtime, ActorKind: string(c.Actor.Kind), ActorID: c.Actor.ID,
 		Causation: c.Causation, Correl: c.Correlation, Signature: c.Signature, Comment: c.Comment,
 		Operations: c.Operations, Key: c.IdempotencyKey, DraftHash: c.Digest,
@@ -21,13 +22,13 @@ func newCommitEntry(c *decide.Commit) commitEntry {
 		e.Metadata = bytes.Clone(c.Metadata) // the caller's
 	}
 	for _, t := range c.Touched {
-		e.Touched = append(e.Touched, opsEntry{Kind: t.Kind, Type: t.Name, Version: t.Version, Operations: t.Operations})
+		e.Touched = append(e.Touched, protocol.OpsEntry{Kind: t.Kind, Type: t.Name, Version: t.Version, Operations: t.Operations})
 	}
 	return e
 }
 
 // kept is the commit of an entry.
-func kept(e *commitEntry) (decide.Commit, error) {
+func kept(e *protocol.CommitEntry) (decide.Commit, error) {
 	at, err := codec.ParseTime(e.Time)
 	if err != nil {
 		return decide.Commit{}, onto.Errorf(onto.Corrupt, "commit %d: %w", e.ID, err)
@@ -44,7 +45,7 @@ func kept(e *commitEntry) (decide.Commit, error) {
 }
 
 // handOut is the commit of an entry. Versions that were purged since do not count.
-func handOut(e *commitEntry, purged map[onto.TypeName]int) (onto.Commit, error) {
+func handOut(e *protocol.CommitEntry, purged map[onto.TypeName]int) (onto.Commit, error) {
 	c, err := kept(e)
 	if err != nil {
 		return onto.Commit{}, err
@@ -63,8 +64,8 @@ func byType(versions []decide.Version) map[onto.TypeName][]onto.Version {
 }
 
 // filesOf makes one file for each type, each sorted by identity, then commit.
-func filesOf(types *types, versions map[onto.TypeName][]onto.Version) ([]dataFile, error) {
-	var files []dataFile
+func filesOf(types *types, versions map[onto.TypeName][]onto.Version) ([]protocol.DataFile, error) {
+	var files []protocol.DataFile
 	for t, list := range versions {
 		slices.SortStableFunc(list, func(a, b onto.Version) int { return compareVersions(&a, &b) })
 		newest := 0
@@ -75,13 +76,13 @@ func filesOf(types *types, versions map[onto.TypeName][]onto.Version) ([]dataFil
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, dataFile{
-			kind: t.Kind, typ: t.Name, version: newest, rows: sum.Rows, typed: sum.Typed, unique: sum.Unique, body: body,
-			identities: identityHashes(list),
+		files = append(files, protocol.DataFile{
+			Kind: t.Kind, Type: t.Name, Version: newest, Rows: sum.Rows, Typed: sum.Typed, Unique: sum.Unique, Body: body,
+			Identities: identityHashes(list),
 		})
 	}
-	slices.SortFunc(files, func(a, b dataFile) int {
-		return onto.TypeName{Kind: a.kind, Name: a.typ}.Compare(onto.TypeName{Kind: b.kind, Name: b.typ})
+	slices.SortFunc(files, func(a, b protocol.DataFile) int {
+		return onto.TypeName{Kind: a.Kind, Name: a.Type}.Compare(onto.TypeName{Kind: b.Kind, Name: b.Type})
 	})
 	return files, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/decide"
 )
@@ -32,17 +33,17 @@ func withCopies(d backend.Draft) *backend.Draft {
 
 // roundOn starts a round on top of a shelf, with all looked up that members name.
 func (b *Backend) roundOn(ctx context.Context, s *shelf, members []*member) (*decide.Round, error) {
-	base := decide.Base{Head: s.tip.head.CommitID, Now: b.opts.Now().UTC().Truncate(time.Microsecond), Stamps: s.types.stamps, Types: s.types.all}
-	if m := s.tip.manifest; m != nil {
+	base := decide.Base{Head: s.Tip.Head.CommitID, Now: b.opts.Now().UTC().Truncate(time.Microsecond), Stamps: s.types.stamps, Types: s.types.All}
+	if m := s.Tip.Manifest; m != nil {
 		var err error
 		if base.Time, err = codec.ParseTime(m.Commits[len(m.Commits)-1].Time); err != nil {
-			return nil, damaged(m.entry().Path, "%w", err)
+			return nil, protocol.Damaged(m.Entry().Path, "%w", err)
 		}
 	}
 	r := decide.NewRound(base)
 	wanted := map[onto.TypeName][]onto.Identity{}
 	for _, m := range members {
-		if m.barred = m.mayWrite(ctx, b.leases, s.tip); m.draft == nil {
+		if m.barred = m.mayWrite(ctx, b.leases, s.Tip); m.draft == nil {
 			continue
 		}
 		for id := range decide.Identities(m.draft) {
@@ -71,7 +72,7 @@ func (b *Backend) want(r *decide.Round, wanted map[onto.TypeName][]onto.Identity
 // wantRest finds what a draft needs besides versions.
 func (b *Backend) wantRest(ctx context.Context, s *shelf, r *decide.Round, d *backend.Draft) error {
 	if key := d.IdempotencyKey; key != "" {
-		e, err := b.keys.find(ctx, s.tip, key)
+		e, err := b.keys.Find(ctx, s.Tip, key)
 		if err != nil {
 			return err
 		}
@@ -95,7 +96,7 @@ func (b *Backend) wantRest(ctx context.Context, s *shelf, r *decide.Round, d *ba
 func (b *Backend) lookUp(ctx context.Context, s *shelf, r *decide.Round, wanted map[onto.TypeName][]onto.Identity) error {
 	for t, ids := range wanted {
 		slices.SortFunc(ids, onto.Identity.Compare)
-		found, err := b.files.find(ctx, s, t, ids, s.tip.head.CommitID)
+		found, err := b.files.find(ctx, s, t, ids, s.Tip.Head.CommitID)
 		if err != nil {
 			return err
 		}
@@ -112,8 +113,8 @@ func (b *Backend) lookUp(ctx context.Context, s *shelf, r *decide.Round, wanted 
 // count counts the versions of a type.
 func (b *Backend) count(ctx context.Context, s *shelf, t onto.TypeName) (int64, error) {
 	var n int64
-	for _, f := range s.of(t, 0, s.tip.head.CommitID) {
-		for _, err := range b.files.all(ctx, &f, s.types.purged[t]) {
+	for _, f := range s.Of(t, 0, s.Tip.Head.CommitID) {
+		for _, err := range b.files.all(ctx, &f, s.types.Purged[t]) {
 			if err != nil {
 				return 0, err
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // Derived objects: the index of each type, and what is told about types besides
@@ -20,13 +21,13 @@ import (
 
 // touchedBy is what the publication that has made a tip has touched, for derive.
 // It does not know the types whose files a compaction has replaced.
-func touchedBy(t *tip) (touched []onto.TypeName, schemaChanged bool) {
-	if m := t.manifest; m != nil && m.Attempt == t.head.Attempt {
+func touchedBy(t *protocol.Tip) (touched []onto.TypeName, schemaChanged bool) {
+	if m := t.Manifest; m != nil && m.Attempt == t.Head.Attempt {
 		for i := range m.Files {
 			touched = append(touched, m.Files[i].TypeName())
 		}
 	}
-	return touched, t.catalog.Attempt == t.head.Attempt
+	return touched, t.Catalog.Attempt == t.Head.Attempt
 }
 
 const (
@@ -41,7 +42,7 @@ const (
 // shelf that it knows. In a burst of rounds it waits until there is enough to
 // write, or the burst is over; the first round is not kept waiting.
 type deriver struct {
-	origin *publisher
+	origin *protocol.Publisher
 	bucket bucket.Bucket
 
 	asked   sync.Mutex // guards what follows
@@ -69,7 +70,7 @@ func (j *derivation) empty() bool { return len(j.types) == 0 && !j.schemas }
 
 // add adds what another one wants. The newer shelf counts.
 func (j *derivation) add(o derivation) {
-	if j.shelf == nil || o.shelf != nil && o.shelf.tip.head.Sequence > j.shelf.tip.head.Sequence {
+	if j.shelf == nil || o.shelf != nil && o.shelf.Tip.Head.Sequence > j.shelf.Tip.Head.Sequence {
 		j.shelf = o.shelf
 	}
 	if j.types == nil {
@@ -90,7 +91,7 @@ func (j *derivation) remove(o derivation) {
 func (j *derivation) enough() bool {
 	files := 0
 	for t := range j.types {
-		files = max(files, len(j.shelf.files[t]))
+		files = max(files, len(j.shelf.Files[t]))
 	}
 	return j.schemas || j.rounds >= files/deriveGrowth
 }
@@ -107,7 +108,7 @@ func (d *deriver) derive(ctx context.Context, s *shelf, touched []onto.TypeName,
 		want.types[t] = true
 	}
 	if schemaChanged { // what was purged is not listed any more
-		for t := range s.types.purged {
+		for t := range s.types.Purged {
 			want.types[t] = true
 		}
 	}
@@ -263,10 +264,10 @@ func (d *deriver) writeIndex(ctx context.Context, s *shelf, t onto.TypeName) err
 	d.asked.Unlock()
 	var err error
 	if tag != "" {
-		tag, err = d.bucket.Swap(ctx, key, encode(indexOf(s, t)), tag)
+		tag, err = d.bucket.Swap(ctx, key, protocol.Encode(indexOf(s, t)), tag)
 	}
 	if tag == "" || err != nil {
-		tag, err = d.origin.amend(ctx, key, func(old []byte) ([]byte, error) { return nextIndex(ctx, d.origin.log, s, t, old) })
+		tag, err = d.origin.Amend(ctx, key, func(old []byte) ([]byte, error) { return nextIndex(ctx, d.origin.Log, s, t, old) })
 	}
 	if err != nil {
 		return unwritten(key, err)

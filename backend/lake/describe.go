@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 var _ backend.Describer = (*Backend)(nil)
@@ -18,14 +19,14 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 	if err != nil {
 		return backend.Info{}, err
 	}
-	head := s.tip.head
+	head := s.Tip.Head
 	info := backend.Info{Backend: "lake", Location: b.opts.Location, StoreID: head.StoreID, Format: head.Format, Warnings: []string{}}
-	for _, t := range s.names() {
-		for _, f := range s.of(t, 0, head.CommitID) {
+	for _, t := range s.Names() {
+		for _, f := range s.Of(t, 0, head.CommitID) {
 			info.Bytes += f.Bytes
 		}
 	}
-	for _, v := range backend.Newest(s.types.all) {
+	for _, v := range backend.Newest(s.types.All) {
 		info.Types = append(info.Types, backend.TypeInfo{Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version})
 	}
 	if !stats {
@@ -40,7 +41,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 // countAll counts what there is of each type, as of one head.
 func (b *Backend) countAll(ctx context.Context, s *shelf, info *backend.Info) error {
 	counts := map[onto.TypeName]int64{}
-	for _, t := range s.names() {
+	for _, t := range s.Names() {
 		n, err := b.countMode(ctx, s, t, backend.History)
 		if err != nil {
 			return err
@@ -63,7 +64,7 @@ func (b *Backend) countAll(ctx context.Context, s *shelf, info *backend.Info) er
 // countMode counts the versions of a type that a mode selects.
 func (b *Backend) countMode(ctx context.Context, s *shelf, t onto.TypeName, mode backend.Mode) (int64, error) {
 	a := &backend.Aggregation{
-		Query:   backend.Query{Kind: t.Kind, Type: t.Name, Mode: mode, At: s.tip.head.CommitID},
+		Query:   backend.Query{Kind: t.Kind, Type: t.Name, Mode: mode, At: s.Tip.Head.CommitID},
 		Compute: []onto.Operand{onto.Count()},
 	}
 	c := s.scopeOf(&a.Query, a.Ends())
@@ -78,9 +79,9 @@ func (b *Backend) countMode(ctx context.Context, s *shelf, t onto.TypeName, mode
 }
 
 // listedBytes is how large all objects are together.
-func listedBytes(ctx context.Context, l *log) (int64, error) {
+func listedBytes(ctx context.Context, l *protocol.Log) (int64, error) {
 	var n int64
-	for e, err := range l.each(ctx, "") {
+	for e, err := range l.Each(ctx, "") {
 		if err != nil {
 			return 0, err
 		}

@@ -3,20 +3,22 @@ package lake
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // Ten thousand rounds leave few files, and rows are seldom written again.
 func TestDueKeepsFilesFew(t *testing.T) {
 	for _, seed := range []uint64{1, 2, 3} {
 		r := rand.New(rand.NewPCG(seed, seed))
-		var files []fileEntry
+		var files []protocol.FileEntry
 		most, written, rows := 0, int64(0), int64(0)
 		for commit := int64(1); commit <= 10_000; commit++ {
 			size := 1 + r.Int64N(20)
 			rows += size
-			files = append(files, fileEntry{First: commit, Last: commit, Rows: size, Bytes: 400 + 20*size})
+			files = append(files, protocol.FileEntry{First: commit, Last: commit, Rows: size, Bytes: 400 + 20*size})
 			if group := due(files, DefaultFileBytes); len(group) > 0 {
-				merged := fileEntry{First: group[0].First, Last: group[len(group)-1].Last, Level: levelOf(group)}
+				merged := protocol.FileEntry{First: group[0].First, Last: group[len(group)-1].Last, Level: levelOf(group)}
 				for _, f := range group {
 					merged.Rows += f.Rows
 					merged.Bytes += 20 * f.Rows

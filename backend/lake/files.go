@@ -16,6 +16,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/cache"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // openFiles is how many files are kept open for lookups.
@@ -24,7 +25,7 @@ const openFiles = 256
 // reader finds versions in data files: local copies that are fetched when they
 // are needed.
 type reader struct {
-	log   *log
+	log   *protocol.Log
 	cache *cache.Cache
 	near  bool                // objects are as near as copies: small ones are not copied to be looked into
 	room  *semaphore.Weighted // bytes that are being fetched
@@ -33,13 +34,13 @@ type reader struct {
 	open   map[string]*openFile
 	order  []string // of open, least recently used first
 	prints prints
-	vetted map[string]fileEntry // by hash: that were looked at
+	vetted map[string]protocol.FileEntry // by hash: that were looked at
 }
 
 // openFile is a local copy that is open.
 type openFile struct {
 	*parquet.File
-	entry   fileEntry
+	entry   protocol.FileEntry
 	users   int
 	evicted bool
 	close   func()
@@ -96,36 +97,36 @@ func (o *openFile) versions(ctx context.Context, limit int64) (list []onto.Versi
 	return list, bytes, nil
 }
 
-func newReader(l *log, b bucket.Bucket, c *cache.Cache) *reader {
+func newReader(l *protocol.Log, b bucket.Bucket, c *cache.Cache) *reader {
 	_, near := b.(bucket.Local)
 	return &reader{
 		log: l, cache: c, near: near, room: semaphore.NewWeighted(fetchBytes),
-		open: map[string]*openFile{}, prints: newPrints(), vetted: map[string]fileEntry{},
+		open: map[string]*openFile{}, prints: newPrints(), vetted: map[string]protocol.FileEntry{},
 	}
 }
 
 // cacheObject is a file as the cache knows it.
-func cacheObject(f *fileEntry) cache.Object {
+func cacheObject(f *protocol.FileEntry) cache.Object {
 	return cache.Object{Key: f.Path, SHA256: f.SHA256, Bytes: f.Bytes}
 }
 
 // local returns the path of a local copy, which stays until it is released.
-func (r *reader) local(ctx context.Context, f *fileEntry) (string, func(), error) {
+func (r *reader) local(ctx context.Context, f *protocol.FileEntry) (string, func(), error) {
 	return r.cache.Get(ctx, cacheObject(f), func(ctx context.Context, to *cache.Copy) error { return r.fetch(ctx, f, to) })
 }
 
 // fetch reads a file when there is memory for a piece of it.
-func (r *reader) fetch(ctx context.Context, f *fileEntry, to sink) error {
-	bytes := min(f.Bytes, pieceBytes)
+func (r *reader) fetch(ctx context.Context, f *protocol.FileEntry, to protocol.Sink) error {
+	bytes := min(f.Bytes, protocol.PieceBytes)
 	if err := r.room.Acquire(ctx, bytes); err != nil {
 		return err
 	}
 	defer r.room.Release(bytes)
-	return r.log.fetch(ctx, f, to)
+	return r.log.Fetch(ctx, f, to)
 }
 
 // locals returns the paths of local copies of files, fetched side by side.
-func (r *reader) locals(ctx context.Context, files []fileEntry) (paths []string, release func(), err error) {
+func (r *reader) locals(ctx context.Context, files []protocol.FileEntry) (paths []string, release func(), err error) {
 	paths = make([]string, len(files))
 	releases := make([]func(), len(files))
 	release = func() {
@@ -147,7 +148,7 @@ func (r *reader) locals(ctx context.Context, files []fileEntry) (paths []string,
 }
 
 // use opens a file, or finds it open, and keeps it so until it is done.
-func (r *reader) use(ctx context.Context, f *fileEntry) (o *openFile, done func(), err error) {
+func (r *reader) use(ctx context.Context, f *protocol.FileEntry) (o *openFile, done func(), err error) {
 	if o := r.pick(f.Path); o != nil {
 		return o, func() { r.put(o) }, nil
 	}
@@ -159,9 +160,9 @@ func (r *reader) use(ctx context.Context, f *fileEntry) (o *openFile, done func(
 }
 
 // openFile opens a local copy of a file, or the file where that is as near.
-func (r *reader) openFile(ctx context.Context, f *fileEntry) (*openFile, error) {
+func (r *reader) openFile(ctx context.Context, f *protocol.FileEntry) (*openFile, error) {
 	if r.direct(f) {
-		data, err := r.log.data(ctx, f)
+		data, err := r.log.Data(ctx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -175,9 +176,9 @@ func (r *reader) openFile(ctx context.Context, f *fileEntry) (*openFile, error) 
 }
 
 // direct reports whether a file is looked into without a copy of it.
-func (r *reader) direct(f *fileEntry) bool { return r.near && f.Bytes <= smallFile }
+func (r *reader) direct(f *protocol.FileEntry) bool { return r.near && f.Bytes <= smallFile }
 
-func openLocal(path string, release func(), f *fileEntry) (*openFile, error) {
+func openLocal(path string, release func(), f *protocol.FileEntry) (*openFile, error) {
 	h, err := os.Open(path)
 	if err != nil {
 		release()
@@ -187,7 +188,7 @@ func openLocal(path string, release func(), f *fileEntry) (*openFile, error) {
 }
 
 // newOpenFile is an open file. Close gives back what it is read from.
-func newOpenFile(h io.ReaderAt, close func(), f *fileEntry) (o *openFile, err error) {
+func newOpenFile(h io.ReaderAt, close func(), f *protocol.FileEntry) (o *openFile, err error) {
 	o = &openFile{entry: *f, users: 1, close: close}
 	o.File, err = parquet.Open(h, f.Bytes, f.Kind, f.Type)
 	if err != nil {
@@ -196,7 +197,7 @@ func newOpenFile(h io.ReaderAt, close func(), f *fileEntry) (o *openFile, err er
 	}
 	if n := o.File.Rows(); n != f.Rows {
 		o.close()
-		return nil, damaged(f.Path, "it has %d rows, not %d", n, f.Rows)
+		return nil, protocol.Damaged(f.Path, "it has %d rows, not %d", n, f.Rows)
 	}
 	return o, nil
 }
@@ -249,7 +250,7 @@ func (o *openFile) small(ctx context.Context) ([]onto.Version, bool, error) {
 // vet makes sure that files which another engine is about to read are what is said of
 // them, as far as that shows without reading their rows. Files never change, so each
 // is looked at once.
-func (r *reader) vet(files []fileEntry, paths []string) error {
+func (r *reader) vet(files []protocol.FileEntry, paths []string) error {
 	for i := range files {
 		f := &files[i]
 		r.mu.Lock()
@@ -352,7 +353,7 @@ func (r *reader) closeAll() error {
 // sorted, each once.
 func (r *reader) find(ctx context.Context, s *shelf, t onto.TypeName, ids []onto.Identity, at int64) ([]onto.Version, error) {
 	var found []onto.Version
-	files := r.likely(s.of(t, 0, at), ids)
+	files := r.likely(s.Of(t, 0, at), ids)
 	if err := r.fetchAll(ctx, files, len(ids)); err != nil {
 		return nil, err
 	}
@@ -373,7 +374,7 @@ func (r *reader) find(ctx context.Context, s *shelf, t onto.TypeName, ids []onto
 		has := make(map[onto.Identity]bool, len(list))
 		for _, v := range list {
 			has[v.Identity] = true
-			if v.SchemaVersion > s.types.purged[t] {
+			if v.SchemaVersion > s.types.Purged[t] {
 				found = append(found, v)
 			}
 		}
@@ -384,11 +385,11 @@ func (r *reader) find(ctx context.Context, s *shelf, t onto.TypeName, ids []onto
 
 // fetchAll gets the files that are not here yet side by side, so that asking one
 // after the other does not wait for each.
-func (r *reader) fetchAll(ctx context.Context, files []fileEntry, ids int) error {
+func (r *reader) fetchAll(ctx context.Context, files []protocol.FileEntry, ids int) error {
 	if ids == 0 || len(files) < 2 {
 		return nil
 	}
-	var missing []fileEntry
+	var missing []protocol.FileEntry
 	r.mu.Lock()
 	for _, f := range files {
 		if r.open[f.Path] == nil && !r.direct(&f) {

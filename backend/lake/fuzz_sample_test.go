@@ -17,25 +17,26 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // original is a lake whose documents are changed in copies of it.
 type original struct {
 	bucket *memory.Bucket
-	tip    *tip
+	tip    *protocol.Tip
 	keys   []string // of all objects
 }
 
 // originalOf is the lake in a bucket that nobody changes any more.
 func originalOf(t testing.TB, b *memory.Bucket) *original {
 	t.Helper()
-	l := newLog(b, settings{patience: time.Second})
-	tip, err := l.load(t.Context())
+	l := protocol.NewLog(b, protocol.Settings{Patience: time.Second})
+	tip, err := l.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := &original{bucket: b, tip: tip}
-	for e, err := range l.each(t.Context(), "") {
+	for e, err := range l.Each(t.Context(), "") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,16 +79,16 @@ func small(t testing.TB) *original {
 	t.Helper()
 	ctx, now := t.Context(), smallTime
 	var attempts atomic.Int64
-	set := settings{
-		now: func() time.Time { return now }, jitter: rand.Int64N, patience: DefaultPatience,
-		attempt: func() string { return fmt.Sprintf("A%015d", attempts.Add(1)) },
+	set := protocol.Settings{
+		Now: func() time.Time { return now }, Jitter: rand.Int64N, Patience: DefaultPatience,
+		Attempt: func() string { return fmt.Sprintf("A%015d", attempts.Add(1)) },
 	}
 	b := memory.New(&memory.Options{Now: func() time.Time { return smallTime }})
-	_, err := newPublisher(newLog(b, set)).makeLake(ctx, "SMALL")
+	_, err := protocol.NewPublisher(protocol.NewLog(b, set)).MakeLake(ctx, "SMALL")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newBackend(unclosed{b}, &Options{Trusted: true, MustExist: true, Now: set.now})
+	l := newBackend(unclosed{b}, &Options{Trusted: true, MustExist: true, Now: set.Now})
 	l.follow(set)
 	if err := l.open(ctx); err != nil {
 		t.Fatal(err)
@@ -116,10 +117,10 @@ func small(t testing.TB) *original {
 		},
 		s.compact,
 		func() { s.commit("k2", person(1)) },
-		func() { s.checkpoint(3, set.attempt()); s.checkpoint(2, set.attempt()); s.branch(set.attempt()) },
+		func() { s.checkpoint(3, set.Attempt()); s.checkpoint(2, set.Attempt()); s.branch(set.Attempt()) },
 		func() { s.together(person(2), person(3)) },
 		func() { s.commit("", person(4)) },
-		func() { s.checkpoint(2, set.attempt()) },
+		func() { s.checkpoint(2, set.Attempt()) },
 		func() { s.commit("k3", person(5), knowsPut("a", "p1", 1)) },
 		func() { s.commit("", person(6)) },
 		func() { s.lease(onto.WriteLease, time.Hour); s.lease("nightly", time.Hour) },
@@ -150,39 +151,39 @@ func (s *sample) compact() {
 func (s *sample) checkpoint(rounds int, attempt string) {
 	s.Helper()
 	t := s.tip()
-	doc := &checkpoint{StoreID: t.head.StoreID, First: 1}
-	if n := len(t.catalog.Checkpoints); n > 0 {
-		doc.First = t.catalog.Checkpoints[n-1].Last + 1
+	doc := &protocol.Checkpoint{StoreID: t.Head.StoreID, First: 1}
+	if n := len(t.Catalog.Checkpoints); n > 0 {
+		doc.First = t.Catalog.Checkpoints[n-1].Last + 1
 	}
 	for doc.Last = doc.First - 1; len(doc.Rounds) < rounds; {
-		m, err := s.lake.log.roundOf(s.Context(), t, doc.Last+1)
+		m, err := s.lake.log.RoundOf(s.Context(), t, doc.Last+1)
 		s.must(err)
 		doc.Last = m.CommitID
-		doc.Rounds = append(doc.Rounds, roundFull{m.entry(), m.Files})
-		doc.Keys = append(doc.Keys, m.keys()...)
+		doc.Rounds = append(doc.Rounds, protocol.RoundFiles{RoundEntry: m.Entry(), Files: m.Files})
+		doc.Keys = append(doc.Keys, m.Keys()...)
 	}
 	e := s.createCheckpoint(doc, attempt)
 	e.From = doc.Rounds[0].Time
-	s.publishCheckpoints(append(slices.Clone(t.catalog.Checkpoints), e)...)
+	s.publishCheckpoints(append(slices.Clone(t.Catalog.Checkpoints), e)...)
 }
 
 // createCheckpoint writes the object of a checkpoint.
-func (s *sample) createCheckpoint(doc *checkpoint, attempt string) checkpointEntry {
+func (s *sample) createCheckpoint(doc *protocol.Checkpoint, attempt string) protocol.CheckpointEntry {
 	s.Helper()
-	body := encode(doc)
-	e := checkpointEntry{First: doc.First, Last: doc.Last, Path: fmt.Sprintf("meta/checkpoints/%d-%s.json", doc.Last, attempt), SHA256: hashOf(body)}
-	s.must(s.lake.publisher.create(s.Context(), object{e.Path, body}))
+	body := protocol.Encode(doc)
+	e := protocol.CheckpointEntry{First: doc.First, Last: doc.Last, Path: fmt.Sprintf("meta/checkpoints/%d-%s.json", doc.Last, attempt), SHA256: protocol.HashOf(body)}
+	s.must(s.lake.publisher.Create(s.Context(), protocol.Object{Key: e.Path, Body: body}))
 	return e
 }
 
 // publishCheckpoints lets the catalog name checkpoints.
-func (s *sample) publishCheckpoints(list ...checkpointEntry) {
+func (s *sample) publishCheckpoints(list ...protocol.CheckpointEntry) {
 	s.Helper()
 	p := s.lake.publisher
-	_, err := p.publish(s.Context(), func(t *tip, attempt string) (*proposal, error) {
-		c := *t.catalog
+	_, err := p.Publish(s.Context(), func(t *protocol.Tip, attempt string) (*protocol.Proposal, error) {
+		c := *t.Catalog
 		c.Checkpoints = list
-		return p.propose(t, nil, &c, attempt), nil
+		return p.Propose(t, nil, &c, attempt), nil
 	})
 	s.must(err)
 }
@@ -190,10 +191,10 @@ func (s *sample) publishCheckpoints(list ...checkpointEntry) {
 // branch lets one checkpoint stand for all.
 func (s *sample) branch(attempt string) {
 	s.Helper()
-	children := s.tip().catalog.Checkpoints
-	doc := &checkpoint{StoreID: s.tip().head.StoreID, First: children[0].First, Last: children[len(children)-1].Last, Children: children}
+	children := s.tip().Catalog.Checkpoints
+	doc := &protocol.Checkpoint{StoreID: s.tip().Head.StoreID, First: children[0].First, Last: children[len(children)-1].Last, Children: children}
 	for _, e := range children {
-		var child checkpoint
+		var child protocol.Checkpoint
 		s.must(json.Unmarshal(s.read(e.Path), &child))
 		doc.Keys = append(doc.Keys, child.Keys...)
 	}
@@ -227,9 +228,9 @@ func TestSmallLake(t *testing.T) {
 			t.Errorf("%s differs:\n%s\n%s", key, a, b)
 		}
 	}
-	c := one.tip.catalog
-	if n := len(c.Checkpoints); n != 2 || c.Checkpoints[0].Level != 1 || c.Through == 0 || one.tip.manifest.CommitID <= c.Checkpoints[1].Last {
-		t.Errorf("got %d checkpoints up to %d of %d commits, and files through %d", n, c.Checkpoints[n-1].Last, one.tip.manifest.CommitID, c.Through)
+	c := one.tip.Catalog
+	if n := len(c.Checkpoints); n != 2 || c.Checkpoints[0].Level != 1 || c.Through == 0 || one.tip.Manifest.CommitID <= c.Checkpoints[1].Last {
+		t.Errorf("got %d checkpoints up to %d of %d commits, and files through %d", n, c.Checkpoints[n-1].Last, one.tip.Manifest.CommitID, c.Through)
 	}
 	for f, err := range CheckBucket(t.Context(), unclosed{one.bucket}, nil, nil) {
 		t.Errorf("got the finding %v, %v", f, err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // document is a kind of document: where those of it are, and how a changed one is put
@@ -23,9 +24,9 @@ type document struct {
 // documents are all that a lake has.
 func documents() map[string]document {
 	return map[string]document{
-		"head":       {named(headKey), placeSealed},
+		"head":       {named(protocol.HeadKey), placeSealed},
 		"manifest":   {manifestKeys, placeSealed},
-		"catalog":    {func(_ testing.TB, o *original) []string { return []string{o.tip.head.Catalog} }, placeSealed},
+		"catalog":    {func(_ testing.TB, o *original) []string { return []string{o.tip.Head.Catalog} }, placeSealed},
 		"checkpoint": {checkpointKeys, placeCheckpoint},
 		"index":      {below("meta/indices/"), overwrite},
 		"lock":       {below("meta/locks/"), overwrite},
@@ -49,8 +50,8 @@ func below(prefix string) func(testing.TB, *original) []string {
 
 // manifestKeys are those of the rounds, newest first.
 func manifestKeys(_ testing.TB, o *original) []string {
-	keys := []string{*o.tip.head.ManifestPath}
-	for _, a := range o.tip.manifest.Ancestors {
+	keys := []string{*o.tip.Head.ManifestPath}
+	for _, a := range o.tip.Manifest.Ancestors {
 		keys = append(keys, a.Path)
 	}
 	return keys
@@ -58,7 +59,7 @@ func manifestKeys(_ testing.TB, o *original) []string {
 
 // checkpointKeys are those of all levels.
 func checkpointKeys(t testing.TB, o *original) (keys []string) {
-	for _, e := range o.tip.catalog.Checkpoints {
+	for _, e := range o.tip.Catalog.Checkpoints {
 		keys = append(keys, e.Path)
 		for _, c := range o.checkpoint(t, e.Path).Children {
 			keys = append(keys, c.Path)
@@ -67,9 +68,9 @@ func checkpointKeys(t testing.TB, o *original) (keys []string) {
 	return keys
 }
 
-func (o *original) checkpoint(t testing.TB, key string) *checkpoint {
+func (o *original) checkpoint(t testing.TB, key string) *protocol.Checkpoint {
 	t.Helper()
-	doc := new(checkpoint)
+	doc := new(protocol.Checkpoint)
 	if err := json.Unmarshal(o.read(t, key), doc); err != nil {
 		t.Fatal(err)
 	}
@@ -92,25 +93,25 @@ func placeSealed(t testing.TB, o *original, b overlay, key string, body []byte) 
 func placeCheckpoint(t testing.TB, o *original, b overlay, key string, body []byte) {
 	t.Helper()
 	overwrite(t, o, b, key, body)
-	c := *o.tip.catalog
+	c := *o.tip.Catalog
 	c.Checkpoints = slices.Clone(c.Checkpoints)
 	for i := range c.Checkpoints {
 		e := &c.Checkpoints[i]
 		if e.Path == key {
-			e.SHA256 = hashOf(body)
+			e.SHA256 = protocol.HashOf(body)
 			continue
 		}
 		doc := o.checkpoint(t, e.Path)
 		for j := range doc.Children {
 			if doc.Children[j].Path == key {
-				doc.Children[j].SHA256 = hashOf(body)
-				branch := encode(doc)
+				doc.Children[j].SHA256 = protocol.HashOf(body)
+				branch := protocol.Encode(doc)
 				overwrite(t, o, b, e.Path, branch)
-				e.SHA256 = hashOf(branch)
+				e.SHA256 = protocol.HashOf(branch)
 			}
 		}
 	}
-	overwrite(t, o, b, o.tip.head.Catalog, sealText(encode(&c)))
+	overwrite(t, o, b, o.tip.Head.Catalog, sealText(protocol.Encode(&c)))
 }
 
 // changed returns a lake with a document that was changed, by members or by bytes.

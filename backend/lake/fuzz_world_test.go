@@ -23,6 +23,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
 	"github.com/ontologia/onto/backend/lake/cache"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/exec"
 )
 
@@ -278,7 +279,7 @@ func sealText(text []byte) []byte {
 	if len(text) < 3 || text[0] != '{' {
 		return text
 	}
-	return append(bytes.Clone(text[:len(text)-1]), sealMember+hashOf(text)[:16]+`"}`...)
+	return append(bytes.Clone(text[:len(text)-1]), sealMember+protocol.HashOf(text)[:16]+`"}`...)
 }
 
 // steady is a compression whose encoder is made once. The usual ones come from a pool,

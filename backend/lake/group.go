@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/groupcommit"
 	"github.com/ontologia/onto/internal/lease"
@@ -56,18 +57,18 @@ func (m *member) verdict(err error) (onto.Result, error) {
 }
 
 // mayWrite tells why a member may not write on top of a tip; nil if it may.
-func (m *member) mayWrite(ctx context.Context, l *leases, t *tip) error {
+func (m *member) mayWrite(ctx context.Context, l *protocol.Leases, t *protocol.Tip) error {
 	var carried *onto.Lease
 	if m.draft != nil {
 		carried = m.draft.Lease
 	}
 	if m.kept == nil {
-		return l.mayWrite(ctx, t, carried)
+		return l.MayWrite(ctx, t, carried)
 	}
-	if err := l.mayWrite(ctx, t, m.kept); err != nil {
+	if err := l.MayWrite(ctx, t, m.kept); err != nil {
 		return err
 	}
-	return l.carries(ctx, t, carried)
+	return l.Carries(ctx, t, carried)
 }
 
 // submit lets a caller write and returns when it is published or refused.
@@ -88,7 +89,7 @@ func (b *Backend) submit(ctx context.Context, m *member) error {
 // groupBounds bound one round. The bytes are those of metadata and comments, so that
 // its manifest can be read again.
 func groupBounds() groupcommit.Bounds {
-	return groupcommit.Bounds{Callers: 1024, Writes: 65_536, Bytes: maxDocument / 4}
+	return groupcommit.Bounds{Callers: 1024, Writes: 65_536, Bytes: protocol.MaxDocument / 4}
 }
 
 // size is how much of a round the member takes.
@@ -148,14 +149,14 @@ func (b *Backend) turn(ctx context.Context, m *member) (done func(), err error) 
 		return nil, onto.Errorf(onto.LockContention, "it was not this writer's turn in time: %w", err).
 			WithHint("try again, or let fewer programs write")
 	}
-	_, _ = b.log.refresh(ctx) // if it fails, so will the publication
+	_, _ = b.log.Refresh(ctx) // if it fails, so will the publication
 	return done, nil
 }
 
 // prepare reads what a member is decided on, so that less is left to be read when it
 // is its turn.
 func (b *Backend) prepare(ctx context.Context, m *member) {
-	t, err := b.log.refresh(ctx)
+	t, err := b.log.Refresh(ctx)
 	if err != nil {
 		return // the publication fails then
 	}
@@ -183,8 +184,8 @@ func (b *Backend) publish(members []*member) {
 	err := b.usable(ctx)
 	if err == nil {
 		var d *decided
-		var t *tip
-		t, err = b.publisher.publish(ctx, func(t *tip, attempt string) (p *proposal, err error) {
+		var t *protocol.Tip
+		t, err = b.publisher.Publish(ctx, func(t *protocol.Tip, attempt string) (p *protocol.Proposal, err error) {
 			p, d, err = b.propose(ctx, members, t, attempt)
 			return p, err
 		})
@@ -207,19 +208,19 @@ func (b *Backend) publish(members []*member) {
 type decided struct {
 	*decide.Round
 	byType map[onto.TypeName][]onto.Version
-	files  []dataFile
+	files  []protocol.DataFile
 }
 
 // propose decides what members want on top of a tip.
-func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attempt string) (*proposal, *decided, error) {
+func (b *Backend) propose(ctx context.Context, members []*member, t *protocol.Tip, attempt string) (*protocol.Proposal, *decided, error) {
 	s, err := b.shelve(ctx, t)
 	if err != nil {
 		return nil, nil, err
 	}
 	b.recent.follow(s)
 	r, err := b.roundOn(ctx, s, members)
-	if errors.Is(err, errReplaced) {
-		err = errStale
+	if errors.Is(err, protocol.ErrReplaced) {
+		err = protocol.ErrStale
 	}
 	if err != nil {
 		return nil, nil, err
@@ -227,9 +228,9 @@ func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attemp
 	for _, m := range members {
 		m.decide(r)
 	}
-	c := *t.catalog
-	c.Types = typeEntries(r.Types)
-	evolved := !sameTypes(c.Types, t.catalog.Types)
+	c := *t.Catalog
+	c.Types = protocol.TypeEntries(r.Types)
+	evolved := !protocol.SameTypes(c.Types, t.Catalog.Types)
 	if len(r.Commits) == 0 && !evolved {
 		return nil, nil, nil
 	}
@@ -247,29 +248,29 @@ func (b *Backend) propose(ctx context.Context, members []*member, t *tip, attemp
 	if !evolved {
 		changed = nil
 	}
-	p := b.publisher.propose(t, newRound(r, d.files), changed, attempt)
-	p.once = slices.ContainsFunc(members, func(m *member) bool { return m.draft != nil && m.draft.Evolve != nil })
+	p := b.publisher.Propose(t, newRound(r, d.files), changed, attempt)
+	p.Once = slices.ContainsFunc(members, func(m *member) bool { return m.draft != nil && m.draft.Evolve != nil })
 	return p, d, nil
 }
 
 // newRound is the commits that were decided, with their files; nil for none.
-func newRound(r *decide.Round, files []dataFile) *round {
+func newRound(r *decide.Round, files []protocol.DataFile) *protocol.Round {
 	if len(r.Commits) == 0 {
 		return nil
 	}
-	commits := make([]commitEntry, len(r.Commits))
+	commits := make([]protocol.CommitEntry, len(r.Commits))
 	for i := range r.Commits {
 		commits[i] = newCommitEntry(&r.Commits[i])
 	}
-	return &round{commits: commits, files: files}
+	return &protocol.Round{Commits: commits, Files: files}
 }
 
 // adopt notes what a round of its own has published, so that it need not be read.
-func (b *Backend) adopt(ctx context.Context, t *tip, d *decided) {
+func (b *Backend) adopt(ctx context.Context, t *protocol.Tip, d *decided) {
 	if len(d.Commits) > 0 {
 		b.adoptFiles(t, d.files)
 		for i := range d.files {
-			if f := &t.manifest.Files[i]; f.Bytes <= smallFile {
+			if f := &t.Manifest.Files[i]; f.Bytes <= smallFile {
 				b.files.note(f.Path, d.byType[f.TypeName()])
 			}
 		}
@@ -280,31 +281,31 @@ func (b *Backend) adopt(ctx context.Context, t *tip, d *decided) {
 }
 
 // adoptFiles keeps local copies of the files of a round of its own.
-func (b *Backend) adoptFiles(t *tip, files []dataFile) {
+func (b *Backend) adoptFiles(t *protocol.Tip, files []protocol.DataFile) {
 	for i := range files {
-		if body, err := files[i].content(); err == nil { // else it is fetched when it is needed
-			b.files.cache.Put(cacheObject(&t.manifest.Files[i]), body)
+		if body, err := files[i].Content(); err == nil { // else it is fetched when it is needed
+			b.files.cache.Put(cacheObject(&t.Manifest.Files[i]), body)
 		}
 	}
 }
 
 // deriveAfter lets all follow that is derived from what was published: the shelf,
 // which it returns if there is one, the derived objects, and at times a checkpoint.
-func (b *Backend) deriveAfter(ctx context.Context, t *tip) *shelf {
+func (b *Backend) deriveAfter(ctx context.Context, t *protocol.Tip) *shelf {
 	ctx = context.WithoutCancel(ctx)
 	s, err := b.shelve(ctx, t)
 	b.deriveAside(ctx, t)
 	if err != nil {
 		return nil // whoever asks next finds out
 	}
-	if m := t.manifest; m != nil && m.Round%checkpointRounds == 0 {
-		b.aside.Go(func() { _ = b.publisher.checkpoint(ctx) }) // if it fails, the next one does more
+	if m := t.Manifest; m != nil && m.Round%protocol.CheckpointRounds == 0 {
+		b.aside.Go(func() { _ = b.publisher.Checkpoint(ctx) }) // if it fails, the next one does more
 	}
 	return s
 }
 
 // deriveAside lets the derived objects follow what was published.
-func (b *Backend) deriveAside(ctx context.Context, t *tip) {
+func (b *Backend) deriveAside(ctx context.Context, t *protocol.Tip) {
 	b.mu.Lock()
 	s := b.shelf // of the tip, or of a later one
 	b.mu.Unlock()
@@ -332,7 +333,7 @@ func (b *Backend) submitFree(ctx context.Context, m *member, submit func(context
 		if err == nil || err != m.barred || onto.CodeOf(err) != onto.LockContention || left <= 0 {
 			return err
 		}
-		if err := b.leases.awaitWrite(ctx, b.log.last(), left); err != nil {
+		if err := b.leases.AwaitWrite(ctx, b.log.Last(), left); err != nil {
 			return err
 		}
 	}
@@ -344,8 +345,8 @@ func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto
 	if err != nil {
 		return nil, err
 	}
-	if decide.Registered(s.types.all, r) {
-		return decide.Named(s.types.all, r), nil
+	if decide.Registered(s.types.All, r) {
+		return decide.Named(s.types.All, r), nil
 	}
 	m := &member{registration: r}
 	err = b.submitFree(ctx, m, b.submit)
@@ -353,18 +354,18 @@ func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto
 }
 
 // vouch makes durable what a member is told without a commit of its own.
-func (m *member) vouch(ctx context.Context, p *publisher, t *tip) error {
+func (m *member) vouch(ctx context.Context, p *protocol.Publisher, t *protocol.Tip) error {
 	if m.draft == nil || m.err != nil {
 		return nil
 	}
-	err := p.durable(ctx, t)
+	err := p.Durable(ctx, t)
 	switch {
 	case err == nil:
 		return nil
 	case m.result.Repeated:
 		return onto.Errorf(onto.OutcomeUnknown, "commit %d has this idempotency key, and is not known to survive a power failure: %w", m.result.ID, err).
-			WithHint("%s", unsyncedHint)
+			WithHint("%s", protocol.UnsyncedHint)
 	}
 	return onto.Errorf(onto.Unavailable, "nothing changed, but what is stored is not known to survive a power failure: %w", err).
-		WithHint("%s", unsyncedHint)
+		WithHint("%s", protocol.UnsyncedHint)
 }

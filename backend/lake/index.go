@@ -5,6 +5,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // index tells where the versions of one type are.
@@ -29,14 +30,14 @@ type indexEntry struct {
 
 // indexKey is where the index of a type is.
 func indexKey(t onto.TypeName) string {
-	return "meta/indices/" + folderOf(t.Kind) + "/" + bucket.Escape(t.Name) + ".json"
+	return "meta/indices/" + protocol.FolderOf(t.Kind) + "/" + bucket.Escape(t.Name) + ".json"
 }
 
 // indexOf is what the index of a type should be.
 func indexOf(s *shelf, t onto.TypeName) *index {
-	h := s.tip.head
+	h := s.Tip.Head
 	x := &index{Type: t.Name, Kind: t.Kind, Max: h.CommitID, StoreID: h.StoreID, Sequence: h.Sequence, Entries: []indexEntry{}}
-	for _, f := range s.of(t, 0, h.CommitID) {
+	for _, f := range s.Of(t, 0, h.CommitID) {
 		x.Entries = append(x.Entries, indexEntry{f.First, f.Last, f.Path, f.Rows, f.Bytes, f.SHA256})
 	}
 	return x
@@ -45,28 +46,28 @@ func indexOf(s *shelf, t onto.TypeName) *index {
 // ahead reports whether an index was made from a later head than a shelf is of.
 // That of another store never was.
 func (x *index) ahead(s *shelf) bool {
-	h := s.tip.head
+	h := s.Tip.Head
 	return (x.StoreID == "" || x.StoreID == h.StoreID) && (x.Max > h.CommitID || x.Sequence > h.Sequence)
 }
 
 // nextIndex is what the index of a type should become, or nil if it is to stay. An
 // index that was made from a later head stays, if there is such a head.
-func nextIndex(ctx context.Context, l *log, s *shelf, t onto.TypeName, old []byte) ([]byte, error) {
+func nextIndex(ctx context.Context, l *protocol.Log, s *shelf, t onto.TypeName, old []byte) ([]byte, error) {
 	x := new(index)
-	if old == nil || decode(indexKey(t), old, x) != nil || !x.ahead(s) {
-		return encode(indexOf(s, t)), nil
+	if old == nil || protocol.Decode(indexKey(t), old, x) != nil || !x.ahead(s) {
+		return protocol.Encode(indexOf(s, t)), nil
 	}
-	now, err := l.refresh(ctx)
+	now, err := l.Refresh(ctx)
 	if err != nil {
 		return nil, err
 	}
-	files, err := l.shelve(ctx, now, s.tipFiles)
+	files, err := l.Shelve(ctx, now, s.Shelf)
 	if err != nil {
 		return nil, err
 	}
 	s = newShelf(files, s)
 	if x.ahead(s) { // the bucket was restored, or somebody has made it up
-		return encode(indexOf(s, t)), nil
+		return protocol.Encode(indexOf(s, t)), nil
 	}
 	return nil, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // derivedBucket is a bucket that counts writes of derived objects, holds the
@@ -188,7 +189,7 @@ func TestIndexesMatchTheShelf(t *testing.T) {
 			e := e.(map[string]any)
 			paths = append(paths, fmt.Sprint(e["min_commit_id"], e["max_commit_id"], e["path"], e["row_count"], e["bytes"], e["content_sha256"]))
 		}
-		for _, f := range s.files[name] {
+		for _, f := range s.Files[name] {
 			want = append(want, fmt.Sprint(f.First, f.Last, f.Path, f.Rows, f.Bytes, f.SHA256))
 		}
 		if !slices.Equal(paths, want) || len(want) == 0 {
@@ -273,14 +274,14 @@ func TestIndexIsPaced(t *testing.T) {
 	for _, closes := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newDerivedBucket()
-			l := newLog(b, settings{now: time.Now, attempt: newAttempt, jitter: func(int64) int64 { return 0 }, patience: time.Second})
-			d := &deriver{origin: newPublisher(l), bucket: b}
-			s := newShelf(&tipFiles{types: &catalogTypes{}}, nil)
+			l := protocol.NewLog(b, protocol.Settings{Now: time.Now, Attempt: newAttempt, Jitter: func(int64) int64 { return 0 }, Patience: time.Second})
+			d := &deriver{origin: protocol.NewPublisher(l), bucket: b}
+			s := newShelf(&protocol.Shelf{Types: &protocol.Types{}}, nil)
 			var wg sync.WaitGroup
 			for i := range int64(1000) {
-				files := append(s.files[thingType()], fileEntry{Kind: onto.KindEntity, Type: "Thing", Version: 1, First: i + 1, Last: i + 1})
-				s = newShelf(&tipFiles{
-					tip: &tip{head: &head{StoreID: "s", CommitID: i + 1, Sequence: i + 1}}, types: s.tipFiles.types, files: map[onto.TypeName][]fileEntry{thingType(): files},
+				files := append(s.Files[thingType()], protocol.FileEntry{Kind: onto.KindEntity, Type: "Thing", Version: 1, First: i + 1, Last: i + 1})
+				s = newShelf(&protocol.Shelf{
+					Tip: &protocol.Tip{Head: &protocol.Head{StoreID: "s", CommitID: i + 1, Sequence: i + 1}}, Types: s.Shelf.Types, Files: map[onto.TypeName][]protocol.FileEntry{thingType(): files},
 				}, s)
 				now := s
 				wg.Go(func() { d.derive(t.Context(), now, []onto.TypeName{thingType()}, false) })
@@ -339,7 +340,7 @@ func TestTouchedBy(t *testing.T) {
 	l := openDeriving(t, newDerivedBucket())
 	want := func(types []onto.TypeName, schemaChanged bool) {
 		t.Helper()
-		if got, changed := touchedBy(l.log.last()); !slices.Equal(got, types) || changed != schemaChanged {
+		if got, changed := touchedBy(l.log.Last()); !slices.Equal(got, types) || changed != schemaChanged {
 			t.Errorf("got %v, %v; want %v, %v", got, changed, types, schemaChanged)
 		}
 	}
@@ -414,7 +415,7 @@ func replaceJSON[T any](t *testing.T, b bucket.Bucket, key string, edit func(*T)
 	t.Helper()
 	doc := readJSON[T](t, b, key)
 	edit(&doc)
-	replaceBody(t, b, key, encode(doc))
+	replaceBody(t, b, key, protocol.Encode(doc))
 }
 
 func replaceBody(t *testing.T, b bucket.Bucket, key string, body []byte) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
 )
 
@@ -89,12 +90,12 @@ func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, e
 
 // repairIndex writes the index of a type, whatever is there.
 func (b *Backend) repairIndex(ctx context.Context, t onto.TypeName) error {
-	_, err := b.publisher.amend(ctx, indexKey(t), func([]byte) ([]byte, error) {
+	_, err := b.publisher.Amend(ctx, indexKey(t), func([]byte) ([]byte, error) {
 		s, err := b.newestShelf(ctx) // after the index was read: one that is newer than this is wrong
 		if err != nil {
 			return nil, err
 		}
-		return encode(indexOf(s, t)), nil
+		return protocol.Encode(indexOf(s, t)), nil
 	})
 	return unwritten(indexKey(t), err)
 }
@@ -119,12 +120,12 @@ func (b *Backend) surveyDerived(ctx context.Context) ([]indexFaults, error) {
 		return nil, err
 	}
 	var names []onto.TypeName
-	if m := s.tip.manifest; m != nil {
+	if m := s.Tip.Manifest; m != nil {
 		for _, e := range m.LastTouched {
 			names = append(names, e.TypeName())
 		}
 	}
-	objects := schemaObjects(s.types.all)
+	objects := schemaObjects(s.types.All)
 	list := make([]indexFaults, len(names)+len(objects))
 	err = sideBySide(len(list), func(i int) (err error) {
 		if i < len(names) {
@@ -154,7 +155,7 @@ func (b *Backend) surveyIndex(ctx context.Context, s *shelf, t onto.TypeName) (i
 			return found, nil
 		}
 		now, err := b.newestShelf(ctx)
-		if err != nil || now.tip.head.Sequence == s.tip.head.Sequence {
+		if err != nil || now.Tip.Head.Sequence == s.Tip.Head.Sequence {
 			return found, err
 		}
 		s = now
@@ -163,18 +164,18 @@ func (b *Backend) surveyIndex(ctx context.Context, s *shelf, t onto.TypeName) (i
 
 // surveySchema judges one object about types.
 func (b *Backend) surveySchema(ctx context.Context, o schemaObject) (indexFaults, error) {
-	found := indexFaults{repair: IndexRepair{Key: o.key, Kind: o.name.Kind, Type: o.name.Name, After: o.count}}
-	body, err := b.readDerived(ctx, o.key)
+	found := indexFaults{repair: IndexRepair{Key: o.Key, Kind: o.name.Kind, Type: o.name.Name, After: o.count}}
+	body, err := b.readDerived(ctx, o.Key)
 	switch {
 	case err != nil:
 	case body == nil:
 		found.warn(audit.SchemaObjectStale, "it is missing")
-	case bytes.Equal(body, o.body):
+	case bytes.Equal(body, o.Body):
 	case !json.Valid(body):
 		found.warn(audit.SchemaObjectStale, "it is not JSON")
 	default:
 		var list []json.RawMessage
-		if decode(o.key, body, &list) == nil {
+		if protocol.Decode(o.Key, body, &list) == nil {
 			found.repair.Before = len(list)
 		}
 		found.warn(audit.SchemaObjectStale, "it is not what the catalog says")
@@ -184,9 +185,9 @@ func (b *Backend) surveySchema(ctx context.Context, o schemaObject) (indexFaults
 
 // readDerived reads a derived object; nil if there is none.
 func (b *Backend) readDerived(ctx context.Context, key string) ([]byte, error) {
-	wait := b.log.waiter()
+	wait := b.log.Waiter()
 	for {
-		o, err := b.bucket.Get(ctx, key, bucket.Range{Max: maxDocument}, "")
+		o, err := b.bucket.Get(ctx, key, bucket.Range{Max: protocol.MaxDocument}, "")
 		switch {
 		case err == nil && o.Data == nil:
 			return []byte{}, nil
@@ -196,10 +197,10 @@ func (b *Backend) readDerived(ctx context.Context, key string) ([]byte, error) {
 			return nil, nil
 		case errors.Is(err, bucket.ErrTooLarge):
 			return []byte{}, nil // no object of its name is so large
-		case definite(err):
+		case protocol.Definite(err):
 			return nil, err
 		}
-		if late := wait.pause(ctx); late != nil {
+		if late := wait.Wait(ctx); late != nil {
 			return nil, errors.Join(err, late)
 		}
 	}
@@ -224,7 +225,7 @@ func judgeIndex(s *shelf, t onto.TypeName, body []byte) indexFaults {
 		return found
 	}
 	x := new(index)
-	if err := decode(indexKey(t), body, x); err != nil {
+	if err := protocol.Decode(indexKey(t), body, x); err != nil {
 		found.warn(audit.IndexDamaged, "it cannot be read: %v", withoutKey(err))
 		return found
 	}
@@ -244,8 +245,8 @@ func judgeIndex(s *shelf, t onto.TypeName, body []byte) indexFaults {
 
 // lastTouched is the last commit that made versions of a type.
 func (s *shelf) lastTouched(t onto.TypeName) int64 {
-	if s.tip.manifest != nil {
-		for _, e := range s.tip.manifest.LastTouched {
+	if s.Tip.Manifest != nil {
+		for _, e := range s.Tip.Manifest.LastTouched {
 			if e.TypeName() == t {
 				return e.Commit
 			}

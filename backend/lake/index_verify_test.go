@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // plantedFault is something that is done to a derived object of a lake with three
@@ -119,8 +120,8 @@ func TestIndexAfterCompaction(t *testing.T) {
 	b := newDerivedBucket()
 	l := openDeriving(t, b)
 	l.fill(t)
-	merged := []dataFile{{kind: onto.KindEntity, typ: "Thing", rows: 3, version: 1, body: []byte("x")}}
-	snapshots, replaced, err := l.publisher.replace(t.Context(), l.shelf.files[thingType()], merged, l.shelf.tipFiles)
+	merged := []protocol.DataFile{{Kind: onto.KindEntity, Type: "Thing", Rows: 3, Version: 1, Body: []byte("x")}}
+	snapshots, replaced, err := l.publisher.Replace(t.Context(), l.shelf.Files[thingType()], merged, l.shelf.Shelf)
 	if err != nil || !replaced {
 		t.Fatal(replaced, err)
 	}

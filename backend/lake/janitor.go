@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // DefaultGrace is how old an object must be before a janitor takes it for one that
@@ -15,11 +16,11 @@ const DefaultGrace = time.Hour
 // period, 0 for DefaultGrace: those that attempts have left behind which lost or were
 // killed, files that a compaction has replaced, and those of types that were purged.
 // It removes nothing.
-func (b *Backend) PlanJanitor(ctx context.Context, grace time.Duration) (*OrphanPlan, error) {
+func (b *Backend) PlanJanitor(ctx context.Context, grace time.Duration) (*protocol.OrphanPlan, error) {
 	if err := b.usable(ctx); err != nil {
 		return nil, err
 	}
-	least := b.janitor.leastGrace()
+	least := b.janitor.LeastGrace()
 	if grace <= 0 {
 		grace = b.grace()
 	}
@@ -27,17 +28,17 @@ func (b *Backend) PlanJanitor(ctx context.Context, grace time.Duration) (*Orphan
 		return nil, onto.Errorf(onto.Invalid, "a grace period of %v is shorter than an attempt can last", grace).
 			WithHint("let it be %v or more", least)
 	}
-	return b.janitor.planOrphans(ctx, grace)
+	return b.janitor.Plan(ctx, grace)
 }
 
 // grace is how old an object must be unless somebody says otherwise.
-func (b *Backend) grace() time.Duration { return max(DefaultGrace, b.janitor.leastGrace()) }
+func (b *Backend) grace() time.Duration { return max(DefaultGrace, b.janitor.LeastGrace()) }
 
 // Sweep removes what a plan names, unless a head leads to it by now. It returns
 // how many objects it removed.
-func (b *Backend) Sweep(ctx context.Context, plan *OrphanPlan) (int, error) {
+func (b *Backend) Sweep(ctx context.Context, plan *protocol.OrphanPlan) (int, error) {
 	if err := b.usable(ctx); err != nil {
 		return 0, err
 	}
-	return b.janitor.sweep(ctx, plan)
+	return b.janitor.Sweep(ctx, plan)
 }

@@ -5,13 +5,14 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/decide"
 )
 
 // types is what a catalog tells about types, and the columns of their files. It is
 // never changed.
 type types struct {
-	*catalogTypes
+	*protocol.Types
 	stamps map[onto.TypeName]int // the newest version of each type that exists
 
 	mu      sync.Mutex // guards layouts
@@ -19,8 +20,8 @@ type types struct {
 }
 
 // newTypes reads the types of a catalog.
-func newTypes(c *catalog) (*types, error) {
-	t, err := readTypes(c)
+func newTypes(c *protocol.Catalog) (*types, error) {
+	t, err := protocol.ReadTypes(c)
 	if err != nil {
 		return nil, err
 	}
@@ -28,8 +29,8 @@ func newTypes(c *catalog) (*types, error) {
 }
 
 // withColumns is types with the columns of their files.
-func withColumns(t *catalogTypes) *types {
-	return &types{catalogTypes: t, stamps: decide.Stamps(t.all), layouts: map[onto.TypeName]*parquet.Layout{}}
+func withColumns(t *protocol.Types) *types {
+	return &types{Types: t, stamps: decide.Stamps(t.All), layouts: map[onto.TypeName]*parquet.Layout{}}
 }
 
 // layout is the columns of a type's files.
@@ -37,8 +38,8 @@ func (t *types) layout(name onto.TypeName) *parquet.Layout {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.layouts[name] == nil {
-		t.layouts[name] = parquet.NewLayout(name.Kind, name.Name, t.all)
-		t.layouts[name].Store = t.catalog.StoreID
+		t.layouts[name] = parquet.NewLayout(name.Kind, name.Name, t.All)
+		t.layouts[name].Store = t.Catalog.StoreID
 	}
 	return t.layouts[name]
 }
@@ -46,23 +47,23 @@ func (t *types) layout(name onto.TypeName) *parquet.Layout {
 // shelf is the files of every type as of one tip, and their columns. It is never
 // changed.
 type shelf struct {
-	*tipFiles
+	*protocol.Shelf
 	types *types
 }
 
 // newShelf is the shelf of files. Columns that an older shelf knows are taken from
 // there; it may be nil.
-func newShelf(files *tipFiles, old *shelf) *shelf {
-	if old != nil && old.types.catalogTypes == files.types {
+func newShelf(files *protocol.Shelf, old *shelf) *shelf {
+	if old != nil && old.types.Types == files.Types {
 		return &shelf{files, old.types}
 	}
-	return &shelf{files, withColumns(files.types)}
+	return &shelf{files, withColumns(files.Types)}
 }
 
 // base is the files alone; nil for nil.
-func (s *shelf) base() *tipFiles {
+func (s *shelf) base() *protocol.Shelf {
 	if s == nil {
 		return nil
 	}
-	return s.tipFiles
+	return s.Shelf
 }

@@ -37,7 +37,7 @@ func (b *Backend) Leases(ctx context.Context) ([]onto.Lease, error) {
 	if err := b.usable(ctx); err != nil {
 		return nil, err
 	}
-	return b.leases.list(ctx)
+	return b.leases.List(ctx)
 }
 
 // Break implements [backend.Leaser].
@@ -45,7 +45,7 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 	if err := b.usable(ctx); err != nil {
 		return onto.LeaseBreak{}, err
 	}
-	return b.leases.breakLease(ctx, record)
+	return b.leases.Break(ctx, record)
 }
 
 // Breaks implements [backend.Leaser].
@@ -53,5 +53,5 @@ func (b *Backend) Breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
 	if err := b.usable(ctx); err != nil {
 		return nil, err
 	}
-	return b.leases.breaks(ctx)
+	return b.leases.Breaks(ctx)
 }

@@ -6,13 +6,14 @@ import (
 	"iter"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/exec"
 )
 
 // merge reads files of a type and writes their rows into one, sorted by identity,
 // then commit, or into several if one would be too large. Rows that were purged are
 // left out.
-func (b *Backend) merge(ctx context.Context, s *shelf, files []fileEntry, disk *disk) ([]dataFile, error) {
+func (b *Backend) merge(ctx context.Context, s *shelf, files []protocol.FileEntry, disk *disk) ([]protocol.DataFile, error) {
 	t := files[0].TypeName()
 	_, release, err := b.files.locals(ctx, files) // side by side, before they are read one by one
 	if err != nil {
@@ -21,7 +22,7 @@ func (b *Backend) merge(ctx context.Context, s *shelf, files []fileEntry, disk *
 	defer release()
 	rows := make([]iter.Seq2[onto.Version, error], len(files))
 	for i := range files {
-		rows[i] = b.files.all(ctx, &files[i], s.types.purged[t])
+		rows[i] = b.files.all(ctx, &files[i], s.types.Purged[t])
 	}
 	out := &partWriter{disk: disk, layout: s.types.layout(t), limit: b.opts.FileBytes + b.opts.FileBytes/4}
 	var last onto.Version
@@ -46,7 +47,7 @@ func compareVersions(a, b *onto.Version) int {
 }
 
 // all yields the rows of a file, but for those of schema versions that were purged.
-func (r *reader) all(ctx context.Context, f *fileEntry, purged int) iter.Seq2[onto.Version, error] {
+func (r *reader) all(ctx context.Context, f *protocol.FileEntry, purged int) iter.Seq2[onto.Version, error] {
 	return func(yield func(onto.Version, error) bool) {
 		file, done, err := r.use(ctx, f)
 		if err != nil {

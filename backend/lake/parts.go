@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/cache"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/parallel"
 )
 
@@ -80,8 +81,8 @@ type partWriter struct {
 	layout *parquet.Layout
 	limit  int64 // bytes of a part
 
-	parts []dataFile // that are complete
-	out   *diskFile  // of the part that is being written; nil for none
+	parts []protocol.DataFile // that are complete
+	out   *diskFile           // of the part that is being written; nil for none
 	rows  *parquet.Writer
 	last  onto.Version // the one before
 
@@ -126,16 +127,16 @@ func (p *partWriter) endPart() error {
 	if err != nil {
 		return cmp.Or(p.out.err, err)
 	}
-	p.parts = append(p.parts, dataFile{
-		kind: p.layout.Kind, typ: p.layout.Type, version: p.newest, rows: sum.Rows, typed: sum.Typed, unique: sum.Unique,
-		stored: p.out, part: len(p.parts),
+	p.parts = append(p.parts, protocol.DataFile{
+		Kind: p.layout.Kind, Type: p.layout.Type, Version: p.newest, Rows: sum.Rows, Typed: sum.Typed, Unique: sum.Unique,
+		Stored: p.out, Part: len(p.parts),
 	})
 	p.out, p.rows = nil, nil
 	return nil
 }
 
 // end completes the last part and returns them all.
-func (p *partWriter) end() ([]dataFile, error) {
+func (p *partWriter) end() ([]protocol.DataFile, error) {
 	if p.out == nil {
 		return p.parts, nil
 	}
@@ -148,7 +149,7 @@ const uploadsAtOnce = 2
 
 // uploadFiles writes data files before the round that they are for. It ends with
 // the first that fails.
-func uploadFiles(ctx context.Context, l *publisher, files []dataFile, commit int64, attempt string) error {
+func uploadFiles(ctx context.Context, l *protocol.Publisher, files []protocol.DataFile, commit int64, attempt string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	_ = parallel.Do(uploadsAtOnce, len(files), func(i int) error {
@@ -156,12 +157,12 @@ func uploadFiles(ctx context.Context, l *publisher, files []dataFile, commit int
 			return nil
 		}
 		f := &files[i]
-		f.key = f.path(commit, attempt)
-		body, err := f.content()
+		f.Key = f.Path(commit, attempt)
+		body, err := f.Content()
 		if err != nil {
-			err = onto.Errorf(onto.Unavailable, "read back %s from the cache directory: %w", f.key, err)
+			err = onto.Errorf(onto.Unavailable, "read back %s from the cache directory: %w", f.Key, err)
 		} else {
-			err = l.create(ctx, object{f.key, body})
+			err = l.Create(ctx, protocol.Object{Key: f.Key, Body: body})
 		}
 		if err != nil {
 			cancel(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/decide"
 )
 
@@ -25,7 +26,7 @@ type pieces struct {
 	bytes   int64 // of piece
 	out     *partWriter
 	made    []decide.Version // by the piece that was decided last
-	files   []dataFile
+	files   []protocol.DataFile
 	refusal error // why the draft is refused
 }
 
@@ -87,7 +88,7 @@ func (p *pieces) lookUp(ctx context.Context) error {
 	for i := range p.piece {
 		ids[i] = p.piece[i].Identity
 	}
-	found, err := p.backend.files.find(ctx, p.shelf, ids[0].TypeName(), ids, p.shelf.tip.head.CommitID)
+	found, err := p.backend.files.find(ctx, p.shelf, ids[0].TypeName(), ids, p.shelf.Tip.Head.CommitID)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/exec"
 )
 
@@ -30,7 +31,7 @@ func (p plain) versions(ctx context.Context, s *shelf, t *table, at int64) ([]on
 	found := make([][]onto.Version, len(t.files))
 	var taken atomic.Int64
 	err := sideBySide(len(t.files), func(i int) (err error) {
-		found[i], err = p.read(ctx, &t.files[i], at, s.types.purged[t.TypeName], &taken)
+		found[i], err = p.read(ctx, &t.files[i], at, s.types.Purged[t.TypeName], &taken)
 		return err
 	})
 	list := slices.Concat(found...)
@@ -40,7 +41,7 @@ func (p plain) versions(ctx context.Context, s *shelf, t *table, at int64) ([]on
 
 // read returns the versions of a file up to a commit, without those of schema
 // versions that were purged. It adds the memory that they take.
-func (p plain) read(ctx context.Context, f *fileEntry, at int64, purged int, taken *atomic.Int64) ([]onto.Version, error) {
+func (p plain) read(ctx context.Context, f *protocol.FileEntry, at int64, purged int, taken *atomic.Int64) ([]onto.Version, error) {
 	file, done, err := p.use(ctx, f)
 	if err != nil {
 		return nil, err

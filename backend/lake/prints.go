@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // printBytes is how much the prints of small files may take.
@@ -68,7 +69,7 @@ const (
 
 // identityHash is the hash of an identity in the entries of files of its type.
 func identityHash(id *onto.Identity) string {
-	return hashOf([]byte(id.Key + "\x00" + id.Left + "\x00" + id.Right + "\x00" + id.Instance + "\x00"))[:hashDigits]
+	return protocol.HashOf([]byte(id.Key + "\x00" + id.Left + "\x00" + id.Right + "\x00" + id.Instance + "\x00"))[:hashDigits]
 }
 
 // identityHashes is what the entry of a file says about the identities in it, which
@@ -87,7 +88,7 @@ func identityHashes(versions []onto.Version) string {
 }
 
 // mayHold reports whether a file may hold an identity with one of some hashes.
-func mayHold(f *fileEntry, hashes map[string]bool) bool {
+func mayHold(f *protocol.FileEntry, hashes map[string]bool) bool {
 	for i := 0; i+hashDigits <= len(f.Identities); i += hashDigits {
 		if hashes[f.Identities[i:i+hashDigits]] {
 			return true
@@ -97,12 +98,12 @@ func mayHold(f *fileEntry, hashes map[string]bool) bool {
 }
 
 // likely returns the files that may hold one of some identities.
-func (r *reader) likely(files []fileEntry, ids []onto.Identity) []fileEntry {
+func (r *reader) likely(files []protocol.FileEntry, ids []onto.Identity) []protocol.FileEntry {
 	wanted := r.prints.of(len(ids), func(i int) onto.Identity { return ids[i] })
 	var hashes map[string]bool // made when it is needed
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.DeleteFunc(files, func(f fileEntry) bool {
+	return slices.DeleteFunc(files, func(f protocol.FileEntry) bool {
 		may, known := r.prints.may(f.Path, wanted)
 		if known || f.Identities == "" {
 			return !may

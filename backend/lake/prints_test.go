@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // readFiles is a bucket that counts the data files that are read.
@@ -77,7 +78,7 @@ func TestIdentityHashes(t *testing.T) {
 	if h := identityHashes(list); h != "" {
 		t.Errorf("%d rows: got %q, want none", len(list), h)
 	}
-	f := fileEntry{Identities: identityHashes(list[:hashedRows])}
+	f := protocol.FileEntry{Identities: identityHashes(list[:hashedRows])}
 	for i := range list {
 		wanted := map[string]bool{identityHash(&list[i].Identity): true}
 		if got, want := mayHold(&f, wanted), i < hashedRows; got != want {

@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/duck"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // Get implements [backend.Backend].
@@ -21,7 +22,7 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	}
 	t := id.TypeName()
 	found, err := b.files.find(ctx, s, t, []onto.Identity{id}, s.reach(at))
-	if errors.Is(err, errReplaced) {
+	if errors.Is(err, protocol.ErrReplaced) {
 		return b.Get(ctx, id, at)
 	}
 	if err != nil && b.files.doubt(&scope{own: s.table(t, 0, s.reach(at))}, err) {
@@ -39,7 +40,7 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 
 // reach returns the commit that a question as of at is about.
 func (s *shelf) reach(at int64) int64 {
-	if head := s.tip.head.CommitID; at == backend.Head || at > head {
+	if head := s.Tip.Head.CommitID; at == backend.Head || at > head {
 		return head
 	}
 	return at
@@ -56,7 +57,7 @@ type scope struct {
 // table is files of one type.
 type table struct {
 	onto.TypeName
-	files []fileEntry
+	files []protocol.FileEntry
 }
 
 // scopeOf finds the files that a query is about.
@@ -76,7 +77,7 @@ func (s *shelf) scopeOf(q *backend.Query, ends backend.Ends) *scope {
 	return c
 }
 
-func (s *shelf) table(t onto.TypeName, since, at int64) *table { return &table{t, s.of(t, since, at)} }
+func (s *shelf) table(t onto.TypeName, since, at int64) *table { return &table{t, s.Of(t, since, at)} }
 
 // bytes is how much there is to read.
 func (c *scope) bytes() int64 {
@@ -107,16 +108,16 @@ func (b *Backend) fetch(ctx context.Context, c *scope, t *table) (*duck.Source, 
 	}
 	return &duck.Source{
 		Kind: t.Kind, Type: t.Name, Layout: c.types.layout(t.TypeName), Files: paths,
-		Purged: c.types.purged[t.TypeName], Head: c.tip.head.CommitID,
-		Typed:  !slices.ContainsFunc(t.files, func(f fileEntry) bool { return !f.Typed }),
+		Purged: c.types.Purged[t.TypeName], Head: c.Tip.Head.CommitID,
+		Typed:  !slices.ContainsFunc(t.files, func(f protocol.FileEntry) bool { return !f.Typed }),
 		Unique: unique(t.files),
 	}, nil
 }
 
 // unique reports whether no identity comes twice in files and none is deleted. That
 // is known of a file and of the parts of one.
-func unique(files []fileEntry) bool {
-	return len(files) > 0 && sameRange(files) && !slices.ContainsFunc(files, func(f fileEntry) bool { return !f.Unique })
+func unique(files []protocol.FileEntry) bool {
+	return len(files) > 0 && sameRange(files) && !slices.ContainsFunc(files, func(f protocol.FileEntry) bool { return !f.Unique })
 }
 
 // close releases what was fetched.
@@ -128,7 +129,7 @@ func (c *scope) close() {
 
 // endTypes returns the types of a relation's endpoints.
 func (s *shelf) endTypes(q *backend.Query) (left, right string) {
-	if v := s.types.newest(q.TypeName()); v != nil {
+	if v := s.types.Newest(q.TypeName()); v != nil {
 		return q.EndTypes(&v.Schema)
 	}
 	return q.EndTypes(nil)
@@ -168,8 +169,8 @@ func question[T any](ctx context.Context, b *Backend, ask func(s *shelf) (*scope
 				if err == nil {
 					err = b.usable(ctx)
 				}
-				if err != nil && !answered && (errors.Is(err, errReplaced) || !doubted && b.files.doubt(c, err)) {
-					again, doubted = true, !errors.Is(err, errReplaced)
+				if err != nil && !answered && (errors.Is(err, protocol.ErrReplaced) || !doubted && b.files.doubt(c, err)) {
+					again, doubted = true, !errors.Is(err, protocol.ErrReplaced)
 					break
 				}
 				if !yield(answer, err) || err != nil {
@@ -222,8 +223,8 @@ func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 		whole := &scope{shelf: s}
 		from, to := s.reach(q.From), s.reach(q.To)
 		return whole, func(yield func(onto.Change, error) bool) {
-			for _, t := range s.names() {
-				if q.Kind != "" && (t != q.TypeName()) || len(s.of(t, from, to)) == 0 {
+			for _, t := range s.Names() {
+				if q.Kind != "" && (t != q.TypeName()) || len(s.Of(t, from, to)) == 0 {
 					continue
 				}
 				if !b.diffOf(ctx, s, t, from, to, yield) {
@@ -242,7 +243,7 @@ func (b *Backend) diffOf(ctx context.Context, s *shelf, t onto.TypeName, from, t
 		c := &scope{shelf: s, own: s.table(t, 0, to)}
 		replaced := false
 		for change, err := range b.choose(c).diff(ctx, from, to, c) {
-			if replaced = errors.Is(err, errReplaced); replaced {
+			if replaced = errors.Is(err, protocol.ErrReplaced); replaced {
 				break
 			}
 			if !yield(change, err) || err != nil {

@@ -72,13 +72,13 @@ func (r *recent) remove(e *list.Element) {
 // follow brings it to a shelf: types that others have touched are forgotten, and
 // all of them if types were changed.
 func (r *recent) follow(s *shelf) {
-	if r.sequence == s.tip.head.Sequence {
+	if r.sequence == s.Tip.Head.Sequence {
 		return
 	}
-	if r.types != s.types.hash {
+	if r.types != s.types.Hash {
 		*r = *newRecent()
 	}
-	if m := s.tip.manifest; m != nil {
+	if m := s.Tip.Manifest; m != nil {
 		for _, t := range m.LastTouched {
 			if t.Commit > r.commit {
 				r.forget(t.TypeName())
@@ -90,7 +90,7 @@ func (r *recent) follow(s *shelf) {
 
 // adopt brings it to the shelf of a round that was decided on what it knows.
 func (r *recent) adopt(s *shelf, made []decide.Version) {
-	if r.sequence+1 != s.tip.head.Sequence || r.types != s.types.hash {
+	if r.sequence+1 != s.Tip.Head.Sequence || r.types != s.types.Hash {
 		return // it follows when it is asked next
 	}
 	for i := range made {
@@ -102,7 +102,7 @@ func (r *recent) adopt(s *shelf, made []decide.Version) {
 }
 
 func (r *recent) note(s *shelf) {
-	r.sequence, r.commit, r.types = s.tip.head.Sequence, s.tip.head.CommitID, s.types.hash
+	r.sequence, r.commit, r.types = s.Tip.Head.Sequence, s.Tip.Head.CommitID, s.types.Hash
 }
 
 // forget drops what is known of a type.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // Callers with much metadata who commit at the same moment become several rounds, so
@@ -47,13 +48,13 @@ func TestRoundsHaveRoom(t *testing.T) {
 	rounds := 0
 	for _, e := range list {
 		if strings.HasSuffix(e.Key, "/manifest.json") {
-			if rounds++; e.Size > maxDocument/2 {
+			if rounds++; e.Size > protocol.MaxDocument/2 {
 				t.Errorf("%s has %d bytes", e.Key, e.Size)
 			}
 		}
 	}
-	if s.tip().head.CommitID != callers || rounds < 2 {
-		t.Errorf("got %d commits in %d rounds, want %d in several", s.tip().head.CommitID, rounds, callers)
+	if s.tip().Head.CommitID != callers || rounds < 2 {
+		t.Errorf("got %d commits in %d rounds, want %d in several", s.tip().Head.CommitID, rounds, callers)
 	}
 	if found := checked(t, l); len(found) != 0 {
 		t.Errorf("check: %v", found)

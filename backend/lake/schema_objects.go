@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -49,7 +50,7 @@ type versionDoc struct {
 // schemaObject is a derived object about types. Its body depends on the types
 // alone.
 type schemaObject struct {
-	object
+	protocol.Object
 	name  onto.TypeName // zero if it is about all types
 	count int           // of what it lists
 }
@@ -84,12 +85,12 @@ func schemaObjects(all []onto.SchemaVersion) []schemaObject {
 		}
 	}
 	list := []schemaObject{
-		{object: object{"meta/schema/dropped.json", encode(dropped)}, count: len(dropped)},
-		{object: object{"meta/schema/registry.json", encode(registry)}, count: len(existing)},
-		{object: object{"meta/schema/types.json", encode(types)}, count: len(existing)},
+		{Object: protocol.Object{Key: "meta/schema/dropped.json", Body: protocol.Encode(dropped)}, count: len(dropped)},
+		{Object: protocol.Object{Key: "meta/schema/registry.json", Body: protocol.Encode(registry)}, count: len(existing)},
+		{Object: protocol.Object{Key: "meta/schema/types.json", Body: protocol.Encode(types)}, count: len(existing)},
 	}
 	for name, docs := range versions {
-		list = append(list, schemaObject{object{versionsKey(name), encode(docs)}, name, len(docs)})
+		list = append(list, schemaObject{protocol.Object{Key: versionsKey(name), Body: protocol.Encode(docs)}, name, len(docs)})
 	}
 	slices.SortFunc(list[3:], func(a, b schemaObject) int { return a.name.Compare(b.name) })
 	return list
@@ -117,15 +118,15 @@ func orNull(text string) *string {
 
 // schemaWriter writes objects about types.
 type schemaWriter struct {
-	log *publisher
+	log *protocol.Publisher
 
-	mu      sync.Mutex // guards what follows
-	catalog *catalog   // that the objects are made from
+	mu      sync.Mutex        // guards what follows
+	catalog *protocol.Catalog // that the objects are made from
 	objects map[string]schemaObject
 }
 
 // writeSchemas brings all objects about types up to date with the newest head.
-func writeSchemas(ctx context.Context, l *publisher) error {
+func writeSchemas(ctx context.Context, l *protocol.Publisher) error {
 	w := &schemaWriter{log: l}
 	objects, err := w.newest(ctx)
 	if err != nil {
@@ -137,22 +138,22 @@ func writeSchemas(ctx context.Context, l *publisher) error {
 
 // newest is the objects as they should be by the newest head.
 func (w *schemaWriter) newest(ctx context.Context) (map[string]schemaObject, error) {
-	t, err := w.log.refresh(ctx)
+	t, err := w.log.Refresh(ctx)
 	if err != nil {
 		return nil, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.catalog == t.catalog {
+	if w.catalog == t.Catalog {
 		return w.objects, nil
 	}
-	types, err := newTypes(t.catalog)
+	types, err := newTypes(t.Catalog)
 	if err != nil {
 		return nil, err
 	}
-	w.catalog, w.objects = t.catalog, map[string]schemaObject{}
-	for _, o := range schemaObjects(types.all) {
-		w.objects[o.key] = o
+	w.catalog, w.objects = t.Catalog, map[string]schemaObject{}
+	for _, o := range schemaObjects(types.All) {
+		w.objects[o.Key] = o
 	}
 	return w.objects, nil
 }
@@ -161,9 +162,9 @@ func (w *schemaWriter) newest(ctx context.Context) (map[string]schemaObject, err
 // were made from. So the head is read after the object: whoever swaps last has
 // read it after everybody else has swapped, and knows all heads that they knew.
 func (w *schemaWriter) write(ctx context.Context, key string) error {
-	_, err := w.log.amend(ctx, key, func([]byte) ([]byte, error) {
+	_, err := w.log.Amend(ctx, key, func([]byte) ([]byte, error) {
 		objects, err := w.newest(ctx)
-		return objects[key].body, err
+		return objects[key].Body, err
 	})
 	return unwritten(key, err)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/lease"
 )
@@ -71,7 +72,7 @@ type stream struct {
 	writes  iter.Seq2[backend.Write, error]
 	decided bool // at least once
 	ready   *readyStream
-	last    *proposal // nil before the first
+	last    *protocol.Proposal // nil before the first
 }
 
 // readyStream is a stream as it was decided on one tip. It is good for others as
@@ -80,7 +81,7 @@ type readyStream struct {
 	on    *shelf
 	round *decide.Round
 	types *types // that it leaves behind
-	files []dataFile
+	files []protocol.DataFile
 	disk  *disk // with the files
 
 	uploaded time.Time // when the last of them was; zero before
@@ -115,7 +116,7 @@ func (s *stream) publish(ctx context.Context, m *member) error {
 	if err := b.usable(ctx); err != nil {
 		return err
 	}
-	t, err := b.publisher.publish(ctx, func(t *tip, attempt string) (*proposal, error) { return s.propose(ctx, t, attempt) })
+	t, err := b.publisher.Publish(ctx, func(t *protocol.Tip, attempt string) (*protocol.Proposal, error) { return s.propose(ctx, t, attempt) })
 	if err == nil {
 		err = m.err
 	}
@@ -126,14 +127,14 @@ func (s *stream) publish(ctx context.Context, m *member) error {
 	case err == nil && s.ready != nil:
 		b.adoptFiles(t, s.ready.files)
 		b.deriveAfter(ctx, t)
-	case err != nil && onto.CodeOf(err) != onto.OutcomeUnknown && (s.last == nil || s.last.refusal == nil):
+	case err != nil && onto.CodeOf(err) != onto.OutcomeUnknown && (s.last == nil || s.last.Refusal == nil):
 		s.discard(ctx)
 	}
 	return err
 }
 
 // propose decides the stream on top of a tip.
-func (s *stream) propose(ctx context.Context, t *tip, attempt string) (*proposal, error) {
+func (s *stream) propose(ctx context.Context, t *protocol.Tip, attempt string) (*protocol.Proposal, error) {
 	b := s.backend
 	sh, err := b.shelve(ctx, t)
 	if err != nil {
@@ -155,29 +156,29 @@ func (s *stream) propose(ctx context.Context, t *tip, attempt string) (*proposal
 	if err := s.upload(ctx); err != nil {
 		return nil, err
 	}
-	c := *t.catalog
-	c.Types = s.ready.types.catalog.Types
+	c := *t.Catalog
+	c.Types = s.ready.types.Catalog.Types
 	changed := &c
-	if sameTypes(c.Types, t.catalog.Types) {
+	if protocol.SameTypes(c.Types, t.Catalog.Types) {
 		changed = nil
 	}
-	p := b.publisher.propose(t, newRound(s.ready.round, s.ready.files), changed, attempt)
-	p.once = s.draft.Evolve != nil
+	p := b.publisher.Propose(t, newRound(s.ready.round, s.ready.files), changed, attempt)
+	p.Once = s.draft.Evolve != nil
 	s.last = p
 	return p, nil
 }
 
 // goodFor reports whether what is ready can be published on top of a shelf.
 func (r *readyStream) goodFor(sh *shelf) bool {
-	return r != nil && r.on.tip.head.CommitID == sh.tip.head.CommitID && sameTypes(r.on.tip.catalog.Types, sh.tip.catalog.Types)
+	return r != nil && r.on.Tip.Head.CommitID == sh.Tip.Head.CommitID && protocol.SameTypes(r.on.Tip.Catalog.Types, sh.Tip.Catalog.Types)
 }
 
 // upload writes the files that are ready, unless they were written lately.
 func (s *stream) upload(ctx context.Context) error {
-	if !s.ready.uploaded.IsZero() && time.Since(s.ready.uploaded) < readyTimes*s.backend.opts.Patience {
+	if !s.ready.uploaded.IsZero() && time.Since(s.ready.uploaded) < protocol.ReadyTimes*s.backend.opts.Patience {
 		return nil
 	}
-	err := uploadFiles(ctx, s.backend.publisher, s.ready.files, s.ready.on.tip.head.CommitID+1, newAttempt())
+	err := uploadFiles(ctx, s.backend.publisher, s.ready.files, s.ready.on.Tip.Head.CommitID+1, newAttempt())
 	s.ready.uploaded = time.Now()
 	return err
 }
@@ -188,15 +189,15 @@ func (s *stream) discard(ctx context.Context) {
 	if s.ready == nil {
 		return
 	}
-	var objects []object
+	var objects []protocol.Object
 	for _, f := range s.ready.files {
-		if f.key != "" {
-			objects = append(objects, object{key: f.key})
+		if f.Key != "" {
+			objects = append(objects, protocol.Object{Key: f.Key})
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.backend.opts.Patience)
 	defer cancel()
-	s.backend.publisher.discard(ctx, objects)
+	s.backend.publisher.Discard(ctx, objects)
 	s.forget()
 }
 
@@ -206,8 +207,8 @@ func (s *stream) decide(ctx context.Context, sh *shelf) error {
 	b := s.backend
 	b.recent.follow(sh)
 	r, err := b.roundOn(ctx, sh, []*member{s.member})
-	if errors.Is(err, errReplaced) {
-		err = errStale
+	if errors.Is(err, protocol.ErrReplaced) {
+		err = protocol.ErrStale
 	}
 	if err != nil {
 		return err
@@ -217,8 +218,8 @@ func (s *stream) decide(ctx context.Context, sh *shelf) error {
 		s.result, s.err = repeated, err
 		return nil
 	}
-	catalog := *sh.tip.catalog
-	catalog.Types = typeEntries(c.Types)
+	catalog := *sh.Tip.Catalog
+	catalog.Types = protocol.TypeEntries(c.Types)
 	ready := &readyStream{on: sh, round: r}
 	if ready.types, err = newTypes(&catalog); err != nil {
 		return err
@@ -237,14 +238,14 @@ func (s *stream) decide(ctx context.Context, sh *shelf) error {
 	case p.refusal != nil: // for certain only if the tip is the newest
 		s.result, s.err = onto.Result{}, p.refusal
 		return nil
-	case errors.Is(err, errReplaced):
-		return errStale
+	case errors.Is(err, protocol.ErrReplaced):
+		return protocol.ErrStale
 	case err != nil:
 		return err
 	}
 	s.decided = true
 	s.result = c.End()
-	if s.result.Changed() || !sameTypes(catalog.Types, sh.tip.catalog.Types) {
+	if s.result.Changed() || !protocol.SameTypes(catalog.Types, sh.Tip.Catalog.Types) {
 		ready.files, s.ready = p.files, ready
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/exec"
@@ -19,9 +20,9 @@ import (
 var _ backend.Surveyor = (*Backend)(nil)
 
 const (
-	manyFiles    = 100                  // of one type; reads take longer with more
-	behindRounds = 2 * checkpointRounds // that no checkpoint lists
-	clockAhead   = time.Hour            // that a head may be later than now
+	manyFiles    = 100                           // of one type; reads take longer with more
+	behindRounds = 2 * protocol.CheckpointRounds // that no checkpoint lists
+	clockAhead   = time.Hour                     // that a head may be later than now
 )
 
 // Survey looks at the circumstances of the lake: objects that nobody needs, many
@@ -70,17 +71,17 @@ func (s *surveyor) take(name string, err error) error {
 
 // clock finds a head that is later than now.
 func (s *surveyor) clock() error {
-	t, err := s.b.log.refresh(s.ctx)
+	t, err := s.b.log.Refresh(s.ctx)
 	if err != nil {
 		return err
 	}
-	what, newest := headKey, t.head.UpdatedAt
-	if m := t.manifest; m != nil && m.entry().Time > newest {
-		what, newest = fmt.Sprintf("commit %d", m.CommitID), m.entry().Time
+	what, newest := protocol.HeadKey, t.Head.UpdatedAt
+	if m := t.Manifest; m != nil && m.Entry().Time > newest {
+		what, newest = fmt.Sprintf("commit %d", m.CommitID), m.Entry().Time
 	}
 	at, err := codec.ParseTime(newest)
 	if err != nil {
-		return damaged(headKey, "updated_at: %w", err)
+		return protocol.Damaged(protocol.HeadKey, "updated_at: %w", err)
 	}
 	if f, ahead := audit.Clock(what, at, s.b.opts.Now(), clockAhead); ahead {
 		return s.push(f)
@@ -90,7 +91,7 @@ func (s *surveyor) clock() error {
 
 // leases finds leases that keep others waiting, or that nobody has released.
 func (s *surveyor) leases() error {
-	list, err := s.b.leases.list(s.ctx)
+	list, err := s.b.leases.List(s.ctx)
 	if err != nil {
 		return err
 	}
@@ -106,15 +107,15 @@ func (s *surveyor) leases() error {
 
 // checkpoints finds many rounds that no checkpoint lists.
 func (s *surveyor) checkpoints() error {
-	t, err := s.b.log.refresh(s.ctx)
-	if err != nil || t.manifest == nil {
+	t, err := s.b.log.Refresh(s.ctx)
+	if err != nil || t.Manifest == nil {
 		return err
 	}
-	behind := t.manifest.Round
-	for _, e := range t.catalog.Checkpoints {
-		n := int64(checkpointRounds)
+	behind := t.Manifest.Round
+	for _, e := range t.Catalog.Checkpoints {
+		n := int64(protocol.CheckpointRounds)
 		for range e.Level {
-			n *= checkpointBranches
+			n *= protocol.CheckpointBranches
 		}
 		behind -= n
 	}
@@ -131,8 +132,8 @@ func (s *surveyor) files() error {
 	if err != nil {
 		return err
 	}
-	for _, t := range shelf.names() {
-		n := len(shelf.of(t, 0, shelf.tip.head.CommitID))
+	for _, t := range shelf.Names() {
+		n := len(shelf.Of(t, 0, shelf.Tip.Head.CommitID))
 		if n <= manyFiles {
 			continue
 		}
@@ -154,7 +155,7 @@ func (s *surveyor) room() error {
 		return err
 	}
 	var size int64
-	for _, files := range shelf.files {
+	for _, files := range shelf.Files {
 		for _, f := range files {
 			size += f.Bytes
 		}
@@ -168,7 +169,7 @@ func (s *surveyor) room() error {
 
 // orphans finds objects that attempts have left behind.
 func (s *surveyor) orphans() error {
-	plan, err := s.b.janitor.planOrphans(s.ctx, s.b.grace())
+	plan, err := s.b.janitor.Plan(s.ctx, s.b.grace())
 	if err != nil {
 		return err
 	}

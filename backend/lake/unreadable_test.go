@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // openSmall opens a small lake when its leases have run out.
@@ -55,14 +56,14 @@ func TestNothingUnreadableIsPublished(t *testing.T) {
 		code  onto.Code
 		want  string // what the error names
 	}{
-		{"the last head", func(s *sample) { s.editHead(func(h *head) { h.Sequence = 1 << 53 }) }, later, add, onto.Corrupt, headKey},
-		{"the last round", func(s *sample) { s.editRound(0, func(m *manifest) { m.Round = 1 << 53 }) }, later, add, onto.Corrupt, "manifest.json"},
-		{"a lease after the last head", func(s *sample) { s.editHead(func(h *head) { h.Sequence = 1 << 53 }) }, later, acquire, onto.Corrupt, headKey},
+		{"the last head", func(s *sample) { s.editHead(func(h *protocol.Head) { h.Sequence = 1 << 53 }) }, later, add, onto.Corrupt, protocol.HeadKey},
+		{"the last round", func(s *sample) { s.editRound(0, func(m *protocol.Manifest) { m.Round = 1 << 53 }) }, later, add, onto.Corrupt, "manifest.json"},
+		{"a lease after the last head", func(s *sample) { s.editHead(func(h *protocol.Head) { h.Sequence = 1 << 53 }) }, later, acquire, onto.Corrupt, protocol.HeadKey},
 		{"the last epoch", last, later, acquire, onto.Corrupt, writeLock},
 		{"the last epoch, by force", last, later, force, onto.Corrupt, writeLock},
 		{"a clock that is far ahead", func(s *sample) {
 			s.remove(writeLock)
-			s.editHead(func(h *head) { h.Locks = nil })
+			s.editHead(func(h *protocol.Head) { h.Locks = nil })
 		}, late, acquire, onto.Invalid, "clock"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -95,11 +96,11 @@ func TestNothingUnreadableIsPublished(t *testing.T) {
 // by name. They made writers panic.
 func TestDocumentsThatCannotBeWrittenAgain(t *testing.T) {
 	from := small(t)
-	catalog, manifest := from.tip.head.Catalog, *from.tip.head.ManifestPath
+	catalog, manifest := from.tip.Head.Catalog, *from.tip.Head.ManifestPath
 	for _, c := range []struct {
 		name, key, old, new, want string
 	}{
-		{"head", headKey, `"runtime_id":""`, `"runtime_id":"\u0000"`, "U+0000"},
+		{"head", protocol.HeadKey, `"runtime_id":""`, `"runtime_id":"\u0000"`, "U+0000"},
 		{"manifest", manifest, `"encoding":"parquet"`, `"encoding":"\\\u0000"`, "U+0000"},
 		{"catalog", catalog, `"left":"Person"`, `"left":"\u0000"`, "U+0000"},
 		{"schema with half a character", catalog, `"left":"Person"`, `"left":"\ud800"`, "no writer stores"},

@@ -1,0 +1,80 @@
+package protocol
+
+import (
+	"context"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/backoff"
+	"github.com/ontologia/onto/internal/lease"
+)
+
+// What follows makes leases count for commits. A planner asks it on top of the
+// tip that it decides on: if the swap of the head then succeeds, no lease was
+// taken, taken over or broken in between, since each of that publishes a head.
+
+// MayWrite fails unless a draft may be committed on top of a tip: with LockContention
+// while another holds the write lease, with LeaseExpired if it carries a lease that is
+// not held. If the write lease is not taken and none is carried, nothing is asked.
+func (l *Leases) MayWrite(ctx context.Context, t *Tip, carried *onto.Lease) error {
+	if !lease.KeepsOut(carried) {
+		if err := l.writable(ctx, t); err != nil {
+			return err
+		}
+	}
+	return l.Carries(ctx, t, carried)
+}
+
+// writable fails with LockContention while the write lease is held.
+func (l *Leases) writable(ctx context.Context, t *Tip) error {
+	epoch, taken := t.Head.Locks[onto.WriteLease]
+	if !taken {
+		return nil
+	}
+	h, err := l.readLock(ctx, onto.WriteLease, epoch)
+	switch {
+	case err != nil:
+		return err
+	case h.lease == nil:
+		l.log.free.note(onto.WriteLease, t.Head.Sequence)
+	case !l.expired(h):
+		return lease.Contention(h.lease)
+	}
+	return nil
+}
+
+// Carries fails with LeaseExpired if a lease is not held. Nil is fine.
+func (l *Leases) Carries(ctx context.Context, t *Tip, carried *onto.Lease) error {
+	if carried == nil {
+		return nil
+	}
+	h, err := l.readLock(ctx, carried.Name, t.Head.Locks[carried.Name])
+	if err != nil {
+		return err
+	}
+	if t.Head.Locks[carried.Name] != carried.Epoch && h.lease != nil && h.lease.Epoch == carried.Epoch {
+		h.lease = nil // an old copy: who holds a lease is named by the head
+	}
+	return lease.Check(*carried, h.lease)
+}
+
+// AwaitWrite waits until the write lease is free. When time is over it fails with
+// LockContention. A tip that does not name the lease is enough to go on.
+func (l *Leases) AwaitWrite(ctx context.Context, t *Tip, wait time.Duration) error {
+	look := l.log.looker(wait)
+	for {
+		err := l.writable(ctx, t)
+		if onto.CodeOf(err) != onto.LockContention {
+			return err
+		}
+		if late := look.Pause(ctx, func() error { return err }); late != nil {
+			return late
+		}
+	}
+}
+
+// looker paces looks at a lock that another holds. A clock may be moved by hand and a
+// lease may end at any time, so there is no better moment to wait for.
+func (l *Log) looker(wait time.Duration) backoff.Backoff {
+	return backoff.Backoff{First: 5 * time.Millisecond, Longest: 250 * time.Millisecond, Until: time.Now().Add(wait), Jitter: l.set.Jitter}
+}

@@ -1,0 +1,310 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/parallel"
+)
+
+// Janitor finds and removes objects that nobody needs.
+type Janitor struct {
+	log         *Log
+	foreignFile ForeignFile
+}
+
+// ForeignFile tells what keeps an object from being a data file of a type that a
+// store has written; "" for nothing, also if it is gone.
+type ForeignFile func(ctx context.Context, e bucket.Entry, t onto.TypeName, store string) (string, error)
+
+// NewJanitor is the janitor of a log. What is a data file is told from outside.
+func NewJanitor(l *Log, f ForeignFile) *Janitor { return &Janitor{l, f} }
+
+// LeastGrace is how old an object must be at least to be removed: no attempt lasts
+// as long.
+func (j *Janitor) LeastGrace() time.Duration { return graceTimes * j.log.set.Patience }
+
+// ReadyTimes is how many times the patience files may lie in the bucket before they
+// are published. A janitor leaves them for longer.
+const ReadyTimes = 60
+
+// graceTimes is how many times its patience an attempt can last from one object
+// that it writes to the next, and to its end.
+const graceTimes = ReadyTimes + createTimes + swapTimes
+
+// Orphan is an object that no head leads to, or a file that nobody reads any more.
+type Orphan struct {
+	bucket.Entry
+	Age    time.Duration // by the bucket's own clock
+	Reason string        // abandoned, replaced by a compaction, or purged with its type
+}
+
+// OrphanPlan is what a janitor would remove.
+type OrphanPlan struct {
+	Orphans []Orphan // by key
+	Bytes   int64
+	Foreign []Foreign // that the store has not written, by key: they stay
+}
+
+// Plan finds objects that no head leads to and that are older than a
+// grace period, which must be longer than any attempt can last. Listings only tell
+// what could be removed; what is needed is told by the head.
+func (j *Janitor) Plan(ctx context.Context, grace time.Duration) (*OrphanPlan, error) {
+	entries, err := j.removable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, err := j.log.Load(ctx) // after the listing: what was published before it is known now
+	if err != nil {
+		return nil, err
+	}
+	needed, err := j.needed(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	plan := needed.orphans(entries, grace)
+	return plan, j.spare(ctx, plan, needed, t.Head.StoreID)
+}
+
+// spare takes out of a plan what the store has not written.
+func (j *Janitor) spare(ctx context.Context, plan *OrphanPlan, n *need, store string) error {
+	why := make([]string, len(plan.Orphans))
+	err := parallel.Do(sweptAtOnce, len(why), func(i int) (err error) {
+		why[i], err = j.foreign(ctx, plan.Orphans[i].Entry, n, store)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	own := plan.Orphans[:0]
+	plan.Bytes = 0
+	for i, o := range plan.Orphans {
+		if why[i] != "" {
+			plan.Foreign = append(plan.Foreign, Foreign{o.Entry, why[i]})
+			continue
+		}
+		own = append(own, o)
+		plan.Bytes += o.Size
+	}
+	plan.Orphans = own
+	slices.SortFunc(plan.Foreign, func(a, b Foreign) int { return strings.Compare(a.Key, b.Key) })
+	return nil
+}
+
+// sweptAtOnce is how many objects are looked at, or removed, at the same time.
+const sweptAtOnce = 16
+
+// removable lists the objects that attempts and probes write, needed or not.
+func (j *Janitor) removable(ctx context.Context) ([]bucket.Entry, error) {
+	var entries []bucket.Entry
+	for _, prefix := range []string{"commits/", "meta/catalog/", "meta/checkpoints/", probeFolder, "snapshots/"} {
+		for e, err := range j.log.Each(ctx, prefix) {
+			if err != nil {
+				return nil, err
+			}
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
+}
+
+// orphans is those of the listed objects that nobody needs and that are older than
+// a grace period. Those whose names no writer gives are foreign, of any age.
+func (n *need) orphans(entries []bucket.Entry, grace time.Duration) *OrphanPlan {
+	plan := &OrphanPlan{}
+	age := ages(entries)
+	for _, e := range entries {
+		if why := formed(e.Key); why != "" && !n.live[e.Key] {
+			plan.Foreign = append(plan.Foreign, Foreign{e, why})
+			continue
+		}
+		reason := n.unneeded(e.Key, age, grace)
+		if reason != "" && age[e.Key] > grace {
+			plan.Orphans = append(plan.Orphans, Orphan{e, age[e.Key], reason})
+		}
+	}
+	slices.SortFunc(plan.Orphans, func(a, b Orphan) int { return strings.Compare(a.Key, b.Key) })
+	return plan
+}
+
+// ages tells how old objects are, by the newest of them: clocks of this and other
+// machines do not matter. What one attempt has written is as old as the last of it:
+// a long commit may still be adding to it.
+func ages(entries []bucket.Entry) map[string]time.Duration {
+	newest := time.Time{}
+	for _, e := range entries {
+		if e.Modified.After(newest) {
+			newest = e.Modified
+		}
+	}
+	attempts := map[string]time.Duration{}
+	for _, e := range entries {
+		name, age := AttemptOf(e.Key), newest.Sub(e.Modified)
+		if known, ok := attempts[name]; !ok || age < known {
+			attempts[name] = age
+		}
+	}
+	list := make(map[string]time.Duration, len(entries))
+	for _, e := range entries {
+		list[e.Key] = attempts[AttemptOf(e.Key)]
+	}
+	return list
+}
+
+// need is what a head leads to.
+type need struct {
+	attempts map[string]bool // of all rounds, checkpoints, files and of the catalog
+	live     map[string]bool // data files
+	tables   map[onto.TypeName][]FileEntry
+	replaced map[string]FileEntry // data files of rounds that are not live any more
+	purged   map[string]bool      // data files of which no row exists any more
+}
+
+// unneeded tells why an object may be removed; "" if it may not. A file that was
+// replaced is kept until what has replaced it is older than the grace period: a
+// reader may still be about to read it.
+func (n *need) unneeded(key string, age map[string]time.Duration, grace time.Duration) string {
+	switch {
+	case n.live[key]:
+		return ""
+	case n.purged[key]:
+		return "purged"
+	}
+	old, replaced := n.replaced[key]
+	if !replaced {
+		if n.attempts[AttemptOf(key)] {
+			return ""
+		}
+		var snapshot name
+		snapshot, replaced = parseKey(key)
+		replaced = replaced && snapshot.role == snapshotRole
+		old = FileEntry{Kind: snapshot.Kind, Type: snapshot.Name, First: snapshot.first, Last: snapshot.number}
+	}
+	if !replaced {
+		return "abandoned"
+	}
+	for _, f := range n.tables[old.TypeName()] {
+		if f.First <= old.First && old.Last <= f.Last {
+			if since, ok := age[f.Path]; !ok || since <= grace {
+				return ""
+			}
+			return "replaced"
+		}
+	}
+	return "abandoned"
+}
+
+// keeps reports whether an object must stay.
+func (n *need) keeps(key string) bool {
+	if n.live[key] || n.purged[key] {
+		return n.live[key]
+	}
+	_, replaced := n.replaced[key]
+	return !replaced && n.attempts[AttemptOf(key)]
+}
+
+// needed is what a head leads to.
+func (j *Janitor) needed(ctx context.Context, t *Tip) (*need, error) {
+	n := &need{
+		attempts: map[string]bool{t.Head.Attempt: true, t.Catalog.Attempt: true},
+		live:     map[string]bool{}, replaced: map[string]FileEntry{}, purged: map[string]bool{},
+	}
+	if t.Manifest == nil {
+		return n, nil
+	}
+	n.attempts[t.Manifest.Attempt] = true
+	s, err := j.log.Shelve(ctx, t, nil)
+	if err != nil {
+		return nil, err
+	}
+	n.tables = s.Files
+	add := func(f FileEntry, live bool) {
+		switch {
+		case f.Version <= s.Types.Purged[f.TypeName()]:
+			n.purged[f.Path] = true
+		case live:
+			n.live[f.Path], n.attempts[AttemptOf(f.Path)] = true, true
+		case !n.live[f.Path]:
+			n.replaced[f.Path] = f
+		}
+	}
+	for _, files := range s.Files {
+		for _, f := range files {
+			add(f, true)
+		}
+	}
+	rounds, err := j.log.since(ctx, t, 0)
+	for _, r := range rounds {
+		n.attempts[AttemptOf(r.path)] = true
+		for _, f := range r.files {
+			add(f, false)
+		}
+	}
+	return n, errors.Join(err, j.log.eachCheckpoint(ctx, t.Catalog.Checkpoints, func(e *CheckpointEntry) { n.attempts[AttemptOf(e.Path)] = true }))
+}
+
+// eachCheckpoint names all checkpoints, of every level.
+func (l *Log) eachCheckpoint(ctx context.Context, entries []CheckpointEntry, name func(*CheckpointEntry)) error {
+	for i := range entries {
+		name(&entries[i])
+		if entries[i].Level == 0 {
+			continue
+		}
+		doc, err := l.readCheckpoint(ctx, &entries[i])
+		if err == nil {
+			err = l.eachCheckpoint(ctx, doc.Children, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AttemptOf is the attempt that wrote an object, as its key tells: what stands
+// after the last dash, without the ending.
+func AttemptOf(key string) string {
+	part := strings.Split(key, "/")
+	name := part[len(part)-1]
+	if strings.HasPrefix(key, "commits/") {
+		name = part[1]
+	}
+	name, _, _ = strings.Cut(name[strings.LastIndexByte(name, '-')+1:], ".")
+	return name
+}
+
+// Sweep removes what a plan names, after making sure once more that no head
+// leads to it and that the store has written it. It returns how many objects it
+// removed.
+func (j *Janitor) Sweep(ctx context.Context, plan *OrphanPlan) (int, error) {
+	t, err := j.log.Load(ctx)
+	if err != nil {
+		return 0, err
+	}
+	needed, err := j.needed(ctx, t)
+	if err != nil {
+		return 0, err
+	}
+	var removed atomic.Int64
+	err = parallel.Do(sweptAtOnce, len(plan.Orphans), func(i int) error {
+		o := &plan.Orphans[i]
+		if needed.keeps(o.Key) {
+			return nil
+		}
+		if why, err := j.foreign(ctx, o.Entry, needed, t.Head.StoreID); why != "" || err != nil {
+			return err
+		}
+		if err := j.log.b.Delete(ctx, o.Key); err != nil {
+			return err
+		}
+		removed.Add(1)
+		return nil
+	})
+	return int(removed.Load()), err
+}

@@ -1,0 +1,139 @@
+package protocol
+
+import (
+	"context"
+	"slices"
+)
+
+// listedRound is a round whose manifest or only whose files are known.
+type listedRound struct {
+	path     string
+	manifest *Manifest // nil if it has not been read
+	files    []FileEntry
+}
+
+// since returns the rounds after a commit, oldest first. What the newest manifest
+// and the checkpoints list is read side by side, so that it takes one wait, and
+// more only where checkpoints are behind or of several levels. The manifests of
+// rounds that checkpoints list are not read.
+func (l *Log) since(ctx context.Context, t *Tip, commit int64) ([]listedRound, error) {
+	var recent []listedRound // newest first
+	var leaves []*Checkpoint
+	err := sideBySide(2, func(i int) (err error) {
+		if i == 0 {
+			recent, err = l.uncovered(ctx, t, commit)
+		} else {
+			leaves, err = l.leaves(ctx, t.Catalog.Checkpoints, commit)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var rounds []listedRound
+	for _, doc := range leaves {
+		for _, r := range doc.Rounds {
+			if r.Last > commit {
+				rounds = append(rounds, listedRound{path: r.Path, files: r.Files})
+			}
+		}
+	}
+	slices.Reverse(recent)
+	return append(rounds, recent...), nil
+}
+
+// uncovered returns the rounds after a commit that no checkpoint lists, newest
+// first.
+func (l *Log) uncovered(ctx context.Context, t *Tip, commit int64) ([]listedRound, error) {
+	floor := max(commit, t.Catalog.covered())
+	if t.Manifest == nil || t.Manifest.CommitID <= floor {
+		return nil, nil
+	}
+	recent := []listedRound{{t.Manifest.Entry().Path, t.Manifest, t.Manifest.Files}}
+	for m := t.Manifest; m.First > floor+1; {
+		var next []listedRound
+		for _, a := range m.Ancestors {
+			if a.Last > floor {
+				next = append(next, listedRound{path: a.Path})
+			}
+		}
+		if len(next) == 0 {
+			return nil, Damaged(m.Entry().Path, "nothing leads from it to commit %d", m.First-1)
+		}
+		err := sideBySide(len(next), func(i int) (err error) {
+			if next[i].manifest, err = l.readManifest(ctx, next[i].path, t.Head.StoreID); err == nil {
+				next[i].files = next[i].manifest.Files
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		recent = append(recent, next...)
+		m = recent[len(recent)-1].manifest
+	}
+	for i := 1; i < len(recent); i++ {
+		if after := recent[i-1].manifest; recent[i].manifest.CommitID != after.First-1 {
+			return nil, Damaged(recent[i].path, "it ends with commit %d, and the round after it begins with %d", recent[i].manifest.CommitID, after.First)
+		}
+	}
+	return recent, nil
+}
+
+// RoundOf returns the round that holds a commit: out of the newest manifest, out
+// of what it lists, or out of a checkpoint; else it goes back from there. That
+// is a few requests after the tip, however long the log is.
+func (l *Log) RoundOf(ctx context.Context, t *Tip, commit int64) (*Manifest, error) {
+	entry, m, err := l.entryOf(ctx, t, commit)
+	if err != nil || m != nil {
+		return m, err
+	}
+	if m, err = l.readManifest(ctx, entry.Path, t.Head.StoreID); err == nil && (m.First > commit || m.CommitID < commit) {
+		err = Damaged(entry.Path, "commit %d is not in it", commit)
+	}
+	return m, err
+}
+
+// entryOf finds the round that holds a commit, with its manifest if it was read.
+func (l *Log) entryOf(ctx context.Context, t *Tip, commit int64) (RoundEntry, *Manifest, error) {
+	holds := func(e RoundEntry) bool { return e.First <= commit && commit <= e.Last }
+	for m := t.Manifest; m != nil; {
+		if commit >= m.First {
+			return m.Entry(), m, nil
+		}
+		if i := slices.IndexFunc(m.Ancestors, holds); i >= 0 {
+			return m.Ancestors[i], nil, nil
+		}
+		doc, err := l.leaf(ctx, t.Catalog.Checkpoints, commit)
+		if err != nil {
+			return RoundEntry{}, nil, err
+		}
+		if doc != nil {
+			if i := slices.IndexFunc(doc.Rounds, func(r RoundFiles) bool { return holds(r.RoundEntry) }); i >= 0 {
+				return doc.Rounds[i].RoundEntry, nil, nil
+			}
+			break
+		}
+		if len(m.Ancestors) == 0 {
+			break
+		}
+		if m, err = l.readManifest(ctx, m.Ancestors[len(m.Ancestors)-1].Path, m.StoreID); err != nil {
+			return RoundEntry{}, nil, err
+		}
+	}
+	return RoundEntry{}, nil, Damaged(HeadKey, "no round leads to commit %d", commit)
+}
+
+// purged reports whether no row of a file exists any more.
+func (c *Catalog) purged(f *FileEntry) bool {
+	return slices.ContainsFunc(c.Types, func(e SchemaEntry) bool {
+		return e.Kind == f.Kind && e.Name == f.Type && e.End != nil && e.End.Purged && f.Version <= e.Version
+	})
+}
+
+// names reports whether a catalog lists a file.
+func (c *Catalog) names(f *FileEntry) bool {
+	return slices.ContainsFunc(c.Tables, func(t TableEntry) bool {
+		return t.TypeName() == f.TypeName() && slices.ContainsFunc(t.Files, func(o FileEntry) bool { return o.Path == f.Path })
+	})
+}
