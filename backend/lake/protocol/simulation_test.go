@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -353,13 +354,22 @@ func (s *simulation) verify(ctx context.Context, l *peer) {
 	}
 }
 
+var (
+	firstSeed = flag.Uint64("first", 0, "the first seed of the simulation")
+	someSeeds = flag.Uint64("seeds", 0, "how many seeds the simulation runs; 0 for those of a plain run")
+)
+
 func TestSimulation(t *testing.T) {
-	seeds := uint64(100)
-	if backendtest.Soak() {
+	seeds := *someSeeds
+	switch {
+	case seeds > 0:
+	case backendtest.Soak():
 		seeds = 5000
+	default:
+		seeds = 100
 	}
 	active, acked, unsure, refused, leases, compacted := map[string]int{}, 0, 0, 0, 0, 0
-	for seed := range seeds {
+	for seed := *firstSeed; seed < *firstSeed+seeds; seed++ {
 		synctest.Test(t, func(t *testing.T) {
 			s := simulate(seed)
 			for _, c := range s.complaint {
@@ -372,7 +382,7 @@ func TestSimulation(t *testing.T) {
 			leases += len(s.tenures)
 		})
 		if t.Failed() {
-			break
+			return
 		}
 	}
 	for _, f := range slices.Concat(faults("get"), faults("list"), faults("delete"), faults("swap"), []string{"late answer", "forgotten heads"}) {
