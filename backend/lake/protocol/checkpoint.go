@@ -108,6 +108,7 @@ func (d *Checkpoint) fits(e *CheckpointEntry) error {
 	return nil
 }
 
+// Holds reports whether a commit is one of those that the checkpoint lists.
 func (e *CheckpointEntry) Holds(commit int64) bool { return e.First <= commit && commit <= e.Last }
 
 func checkpointPath(last int64, attempt string) string {

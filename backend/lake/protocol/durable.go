@@ -42,4 +42,5 @@ func (l *Publisher) Durable(ctx context.Context, t *Tip) error {
 	return nil
 }
 
+// UnsyncedHint is what to do where something may be undone by a power failure.
 const UnsyncedHint = "check the disk and its file system, start the program again, and try again with the same idempotency key"

@@ -60,6 +60,7 @@ func (h *Head) next(body []byte, attempt, runtime, now string) *Head {
 	return &n
 }
 
+// HashOf is the SHA-256 of a body, in hexadecimal digits.
 func HashOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])

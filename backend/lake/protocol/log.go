@@ -324,6 +324,7 @@ type Waiter struct {
 	patience time.Duration
 }
 
+// Waiter paces attempts from now on.
 func (l *Log) Waiter() Waiter {
 	pauses := backoff.Backoff{First: 20 * time.Millisecond, Longest: 1280 * time.Millisecond, Jitter: l.set.Jitter}
 	return Waiter{pauses, time.Now().Add(l.set.Patience), l.set.Patience}

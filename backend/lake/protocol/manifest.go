@@ -49,13 +49,16 @@ type FileEntry struct {
 	Identities string `json:"identity_hashes,omitempty"` // of a file with few rows; see identityHashes
 }
 
-// onto.TypeName names a type.
+// TypeName is the type that the entry is about.
 func (f *FileEntry) TypeName() onto.TypeName { return onto.TypeName{Kind: f.Kind, Name: f.Type} }
 
+// TypeName is the type that the entry is about.
 func (e *OpsEntry) TypeName() onto.TypeName { return onto.TypeName{Kind: e.Kind, Name: e.Type} }
 
+// TypeName is the type that the entry is about.
 func (e *TableEntry) TypeName() onto.TypeName { return onto.TypeName{Kind: e.Kind, Name: e.Type} }
 
+// TypeName is the type that the entry is about.
 func (e *TouchedEntry) TypeName() onto.TypeName { return onto.TypeName{Kind: e.Kind, Name: e.Type} }
 
 // CommitEntry is what is said about one commit.

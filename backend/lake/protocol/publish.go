@@ -30,6 +30,7 @@ type Proposal struct {
 	Refusal error // why it was not published, or may not have been
 }
 
+// Object is an object that is to be written, or removed.
 type Object struct {
 	Key  string
 	Body []byte
