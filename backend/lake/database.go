@@ -5,30 +5,32 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/duck"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // database is the engine for much data: DuckDB on local copies of the files.
 type database struct{ *Backend }
 
 // start returns DuckDB, which is started when it is first needed.
-func (b *Backend) start() (*duck.Engine, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
+func (d database) start() (*duck.Engine, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
 		return nil, closedError()
 	}
-	if b.engine != nil {
-		return b.engine, nil
+	if d.engine != nil {
+		return d.engine, nil
 	}
 	var err error
-	directory := b.files.cache.Directory()
-	b.engine, err = duck.Open(&duck.Options{Directory: directory, Memory: b.opts.Memory, Spill: filepath.Join(directory, "spill")})
-	return b.engine, err
+	directory := d.files.cache.Directory()
+	d.engine, err = duck.Open(&duck.Options{Directory: directory, Memory: d.opts.Memory, Spill: filepath.Join(directory, "spill")})
+	return d.engine, err
 }
 
 // ask fetches what a question is about, then lets DuckDB answer it.
@@ -80,6 +82,27 @@ func (d database) sources(ctx context.Context, c *scope) (e *duck.Engine, own, l
 	}
 	right, err = d.fetch(ctx, c, c.right)
 	return
+}
+
+// fetch makes a source of a table, for the engine. It is nil for none.
+func (d database) fetch(ctx context.Context, c *scope, t *table) (*duck.Source, error) {
+	if t == nil {
+		return nil, nil
+	}
+	paths, release, err := d.files.locals(ctx, t.files)
+	if err != nil {
+		return nil, err
+	}
+	c.release = append(c.release, release)
+	if err := d.files.vet(t.files, paths); err != nil {
+		return nil, err
+	}
+	return &duck.Source{
+		Kind: t.Kind, Type: t.Name, Layout: c.types.layout(t.TypeName), Files: paths,
+		Purged: c.types.Purged[t.TypeName], Head: c.Tip.Head.CommitID,
+		Typed:  !slices.ContainsFunc(t.files, func(f protocol.FileEntry) bool { return !f.Typed }),
+		Unique: unique(t.files),
+	}, nil
 }
 
 func (d database) scan(ctx context.Context, q *backend.Query, c *scope) iter.Seq2[onto.Version, error] {

@@ -35,14 +35,14 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 	if info.Bytes, err = listedBytes(ctx, b.log); err != nil {
 		return info, err
 	}
-	return info, b.countAll(ctx, s, &info)
+	return info, countAll(ctx, b, s, &info)
 }
 
 // countAll counts what there is of each type, as of one head.
-func (b *Backend) countAll(ctx context.Context, s *shelf, info *backend.Info) error {
+func countAll(ctx context.Context, b *Backend, s *shelf, info *backend.Info) error {
 	counts := map[onto.TypeName]int64{}
 	for _, t := range s.Names() {
-		n, err := b.countMode(ctx, s, t, backend.History)
+		n, err := countMode(ctx, b, s, t, backend.History)
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (b *Backend) countAll(ctx context.Context, s *shelf, info *backend.Info) er
 		name := onto.TypeName{Kind: t.Kind, Name: t.Name}
 		t.Versions = counts[name]
 		var err error
-		if t.Live, err = b.countMode(ctx, s, name, backend.State); err != nil {
+		if t.Live, err = countMode(ctx, b, s, name, backend.State); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func (b *Backend) countAll(ctx context.Context, s *shelf, info *backend.Info) er
 }
 
 // countMode counts the versions of a type that a mode selects.
-func (b *Backend) countMode(ctx context.Context, s *shelf, t onto.TypeName, mode backend.Mode) (int64, error) {
+func countMode(ctx context.Context, b *Backend, s *shelf, t onto.TypeName, mode backend.Mode) (int64, error) {
 	a := &backend.Aggregation{
 		Query:   backend.Query{Kind: t.Kind, Type: t.Name, Mode: mode, At: s.Tip.Head.CommitID},
 		Compute: []onto.Operand{onto.Count()},

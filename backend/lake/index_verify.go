@@ -45,7 +45,7 @@ type indexFaults struct {
 // answers do not depend on these objects. On a lake that is written to, an index
 // that is about to be written is found to lag.
 func (b *Backend) VerifyIndex(ctx context.Context) ([]onto.Finding, error) {
-	list, err := b.surveyDerived(ctx)
+	list, err := derivedObjects{b}.survey(ctx)
 	var findings []onto.Finding
 	for _, o := range list {
 		for _, f := range o.faults {
@@ -59,7 +59,7 @@ func (b *Backend) VerifyIndex(ctx context.Context) ([]onto.Finding, error) {
 // writes them anew if it is to apply that. What is fine is left alone. An error
 // comes with what was written before it.
 func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, error) {
-	list, err := b.surveyDerived(ctx)
+	list, err := derivedObjects{b}.survey(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, e
 		switch t := (onto.TypeName{Kind: o.Kind, Name: o.Type}); {
 		case !apply:
 		case t != (onto.TypeName{}) && o.Key == indexKey(t):
-			err = b.repairIndex(ctx, t)
+			err = derivedObjects{b}.repairIndex(ctx, t)
 		default:
 			err = w.write(ctx, o.Key)
 		}
@@ -88,8 +88,11 @@ func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, e
 	return repairs, err
 }
 
+// derivedObjects is what a lake derives for other programs.
+type derivedObjects struct{ *Backend }
+
 // repairIndex writes the index of a type, whatever is there.
-func (b *Backend) repairIndex(ctx context.Context, t onto.TypeName) error {
+func (b derivedObjects) repairIndex(ctx context.Context, t onto.TypeName) error {
 	_, err := b.publisher.Amend(ctx, indexKey(t), func([]byte) ([]byte, error) {
 		s, err := b.newestShelf(ctx) // after the index was read: one that is newer than this is wrong
 		if err != nil {
@@ -112,9 +115,9 @@ func unwritten(key string, err error) error {
 	return onto.Errorf(code, "%s could not be written: %w", key, err)
 }
 
-// surveyDerived returns the derived objects that are not as they should be, first
+// survey returns the derived objects that are not as they should be, first
 // those of types, in their order.
-func (b *Backend) surveyDerived(ctx context.Context) ([]indexFaults, error) {
+func (b derivedObjects) survey(ctx context.Context) ([]indexFaults, error) {
 	s, err := b.newestShelf(ctx)
 	if err != nil {
 		return nil, err
@@ -129,9 +132,9 @@ func (b *Backend) surveyDerived(ctx context.Context) ([]indexFaults, error) {
 	list := make([]indexFaults, len(names)+len(objects))
 	err = sideBySide(len(list), func(i int) (err error) {
 		if i < len(names) {
-			list[i], err = b.surveyIndex(ctx, s, names[i])
+			list[i], err = b.index(ctx, s, names[i])
 		} else {
-			list[i], err = b.surveySchema(ctx, objects[i-len(names)])
+			list[i], err = b.schema(ctx, objects[i-len(names)])
 		}
 		return err
 	})
@@ -142,11 +145,11 @@ func (b *Backend) surveyDerived(ctx context.Context) ([]indexFaults, error) {
 // one by then.
 const surveyTries = 5
 
-// surveyIndex judges the index of one type. What is wrong with it is told only if
+// index judges the index of one type. What is wrong with it is told only if
 // the head has not moved meanwhile, or moves all the time.
-func (b *Backend) surveyIndex(ctx context.Context, s *shelf, t onto.TypeName) (indexFaults, error) {
+func (b derivedObjects) index(ctx context.Context, s *shelf, t onto.TypeName) (indexFaults, error) {
 	for try := 1; ; try++ {
-		body, err := b.readDerived(ctx, indexKey(t))
+		body, err := b.read(ctx, indexKey(t))
 		if err != nil {
 			return indexFaults{}, err
 		}
@@ -162,10 +165,10 @@ func (b *Backend) surveyIndex(ctx context.Context, s *shelf, t onto.TypeName) (i
 	}
 }
 
-// surveySchema judges one object about types.
-func (b *Backend) surveySchema(ctx context.Context, o schemaObject) (indexFaults, error) {
+// schema judges one object about types.
+func (b derivedObjects) schema(ctx context.Context, o schemaObject) (indexFaults, error) {
 	found := indexFaults{repair: IndexRepair{Key: o.Key, Kind: o.name.Kind, Type: o.name.Name, After: o.count}}
-	body, err := b.readDerived(ctx, o.Key)
+	body, err := b.read(ctx, o.Key)
 	switch {
 	case err != nil:
 	case body == nil:
@@ -183,8 +186,8 @@ func (b *Backend) surveySchema(ctx context.Context, o schemaObject) (indexFaults
 	return found, err
 }
 
-// readDerived reads a derived object; nil if there is none.
-func (b *Backend) readDerived(ctx context.Context, key string) ([]byte, error) {
+// read reads a derived object; nil if there is none.
+func (b derivedObjects) read(ctx context.Context, key string) ([]byte, error) {
 	wait := b.log.Waiter()
 	for {
 		o, err := b.bucket.Get(ctx, key, bucket.Range{Max: protocol.MaxDocument}, "")

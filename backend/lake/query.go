@@ -10,7 +10,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/lake/duck"
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
@@ -91,27 +90,6 @@ func (c *scope) bytes() int64 {
 		}
 	}
 	return n
-}
-
-// fetch makes a source of a table, for the engine. It is nil for none.
-func (b *Backend) fetch(ctx context.Context, c *scope, t *table) (*duck.Source, error) {
-	if t == nil {
-		return nil, nil
-	}
-	paths, release, err := b.files.locals(ctx, t.files)
-	if err != nil {
-		return nil, err
-	}
-	c.release = append(c.release, release)
-	if err := b.files.vet(t.files, paths); err != nil {
-		return nil, err
-	}
-	return &duck.Source{
-		Kind: t.Kind, Type: t.Name, Layout: c.types.layout(t.TypeName), Files: paths,
-		Purged: c.types.Purged[t.TypeName], Head: c.Tip.Head.CommitID,
-		Typed:  !slices.ContainsFunc(t.files, func(f protocol.FileEntry) bool { return !f.Typed }),
-		Unique: unique(t.files),
-	}, nil
 }
 
 // unique reports whether no identity comes twice in files and none is deleted. That
