@@ -24,21 +24,25 @@ func TestLinkedModules(t *testing.T) {
 			t.Errorf("%s links %s", module+folder, found)
 		}
 	}
+	if found := linked(t, "-test", module+"/backend/lake/protocol"); len(found) > 0 {
+		t.Errorf("the tests of the lake's protocol link %s: they would not build in seconds", found)
+	}
 	lake := []string{"github.com/duckdb", "github.com/apache/arrow-go"}
 	if found := linked(t, module+"/backend/lake"); !slices.Equal(found, lake) {
 		t.Errorf("a lake links %s of these modules, want %s", found, lake)
 	}
 }
 
-// linked lists the heavy modules that a package needs, directly or not.
-func linked(t *testing.T, name string) []string {
+// linked lists the heavy modules that a package needs, directly or not; with the flag
+// -test before it, those that its tests need.
+func linked(t *testing.T, args ...string) []string {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-deps", name)
+	cmd := exec.Command("go", append([]string{"list", "-deps"}, args...)...)
 	var problem strings.Builder
 	cmd.Stderr = &problem
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list -deps %s: %v: %s", name, err, &problem)
+		t.Fatalf("go list -deps %s: %v: %s", args, err, &problem)
 	}
 	var found []string
 	for _, m := range heavyModules() {
