@@ -105,7 +105,7 @@ func mistakes() []mistake {
 			{"log.go", "t.Head.Sequence >= l.tip.Head.Sequence {", "t.Head.Sequence >= l.tip.Head.Sequence || PLANTED {"},
 			{"log.go", "\tif known == nil {\n", "\tif known == nil || PLANTED {\n"},
 		}, 0},
-		{"files are not compared with their hashes", []change{{"rounds.go", "HashOf(body) == f.SHA256\n", "HashOf(body) == f.SHA256 || PLANTED\n"}}, 0},
+		{"files are not compared with their hashes", []change{{"fetch.go", "sum == f.SHA256:", "sum == f.SHA256 || PLANTED:"}}, 0},
 		{"a compaction that lost publishes the files as it knew them", []change{{"replace.go", "\t\tif s, err = l.Shelve(ctx, now, s); err != nil {\n", "\t\tif PLANTED {\n\t\t\t// as it knew them\n\t\t} else if s, err = l.Shelve(ctx, now, s); err != nil {\n"}}, 0},
 		{"a compaction does not see that another has replaced its files", []change{{"replace.go", `
 	i := slices.IndexFunc(files, func(f FileEntry) bool { return f.Path == old[0].Path })
