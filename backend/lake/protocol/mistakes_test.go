@@ -191,12 +191,12 @@ func (l *Leases) announce(ctx context.Context, name string, epoch int64) error {
 	}
 `}}, 0},
 		{"a lease that is taken over keeps its epoch", []change{{"lease.go", `
-	return epoch + 1, nil
+	return epochAfter(h.key, epoch)
 `, `
 	if h.epoch > 0 && PLANTED {
 		return h.epoch, nil
 	}
-	return epoch + 1, nil
+	return epochAfter(h.key, epoch)
 `}}, 0},
 		{"a lease that is renewed late is not published", []change{{"lease.go", "!l.log.stamp().Before(late) {", "!l.log.stamp().Before(late) && !PLANTED {"}}, 2603},
 		{"writers do not look whether somebody holds the write lease", []change{{"lease_check.go", "\tif !taken {\n", "\tif !taken || PLANTED {\n"}}, 0},
