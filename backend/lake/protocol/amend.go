@@ -8,7 +8,7 @@ import (
 )
 
 // amendTries is how often a derived object is tried for when the storage fails.
-// Who loses to others tries for as long as there is patience.
+// A swap that loses to others is tried for as long as there is patience.
 const amendTries = 3
 
 // Amend makes a derived object what it should be. Should is asked after the

@@ -64,7 +64,7 @@ func (e *CheckpointEntry) check(level int) error {
 }
 
 // fits tells what keeps a checkpoint from being the one that an entry names; nil for
-// nothing. What it lists follows each other, and levels fall, so that whoever goes
+// nothing. What it lists follows each other, and levels fall, so that a walk
 // down comes to an end.
 func (d *Checkpoint) fits(e *CheckpointEntry) error {
 	if d.First != e.First || d.Last != e.Last || (e.Level == 0) != (len(d.Children) == 0) || (e.Level > 0) != (len(d.Rounds) == 0) {
@@ -138,7 +138,7 @@ func (c *Catalog) covered() int64 {
 }
 
 // Checkpoint writes checkpoints for full batches of rounds that have none. It is
-// not part of a commit, and whoever does it first spares others the work.
+// not part of a commit, and the first writer that does it spares others the work.
 func (l *Publisher) Checkpoint(ctx context.Context) error {
 	for {
 		t, err := l.current(ctx)
@@ -211,8 +211,8 @@ func (l *Publisher) branch(ctx context.Context, t *Tip, children []CheckpointEnt
 	return doc, err
 }
 
-// addCheckpoint writes a checkpoint and lets the catalog name it, unless somebody
-// else was faster.
+// addCheckpoint writes a checkpoint and lets the catalog name it, unless another
+// writer was faster.
 func (l *Publisher) addCheckpoint(ctx context.Context, doc *Checkpoint, level int) error {
 	body := Encode(doc)
 	entry := CheckpointEntry{

@@ -10,7 +10,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// A lake may come from anybody. Every object is read with an upper bound, and every
+// A lake may come from any source. Every object is read with an upper bound, and every
 // number of a document is checked before it is used.
 
 const (

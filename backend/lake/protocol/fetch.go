@@ -53,7 +53,7 @@ func (l *Log) Data(ctx context.Context, f *FileEntry) ([]byte, error) {
 }
 
 // Fetch reads a data file until it is as it was written. What stays missing or damaged
-// is reported by its name. If it is gone because nobody needs it any more, the error is
+// is reported by its name. If it is gone because it is not needed any more, the error is
 // ErrReplaced: the newest head leads to what has taken its place.
 func (l *Log) Fetch(ctx context.Context, f *FileEntry, to Sink) error {
 	var broken error // the sink

@@ -39,7 +39,7 @@ type Head struct {
 
 	Locks map[string]int64 `json:"locks,omitempty"` // leases that were taken, with their epochs; never changed in place
 
-	Turn int64 `json:"turn_ms,omitempty"` // who has published this asks the others to hold back that long
+	Turn int64 `json:"turn_ms,omitempty"` // its writer asks the others to hold back that long
 }
 
 // made reports whether an attempt made this head or one of those before. It is

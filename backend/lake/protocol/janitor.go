@@ -13,7 +13,7 @@ import (
 	"github.com/ontologia/onto/internal/parallel"
 )
 
-// Janitor finds and removes objects that nobody needs.
+// Janitor finds and removes objects that are not needed.
 type Janitor struct {
 	log         *Log
 	foreignFile ForeignFile
@@ -38,7 +38,7 @@ const ReadyTimes = 60
 // that it writes to the next, and to its end.
 const graceTimes = ReadyTimes + createTimes + swapTimes
 
-// Orphan is an object that no head leads to, or a file that nobody reads any more.
+// Orphan is an object that no head leads to, or a file that is not read any more.
 type Orphan struct {
 	bucket.Entry
 	Age    time.Duration // by the bucket's own clock
@@ -114,7 +114,7 @@ func (j *Janitor) removable(ctx context.Context) ([]bucket.Entry, error) {
 	return entries, nil
 }
 
-// orphans is those of the listed objects that nobody needs and that are older than
+// orphans is those of the listed objects that are not needed and that are older than
 // a grace period. Those whose names no writer gives are foreign, of any age.
 func (n *need) orphans(entries []bucket.Entry, grace time.Duration) *OrphanPlan {
 	plan := &OrphanPlan{}

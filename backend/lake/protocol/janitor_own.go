@@ -58,7 +58,7 @@ func (j *Janitor) foreign(ctx context.Context, e bucket.Entry, n *need, store st
 	o, err := j.log.b.Get(ctx, e.Key, bucket.Range{Max: MaxDocument}, "")
 	switch {
 	case errors.Is(err, bucket.ErrNotFound):
-		return "", nil // somebody else has removed it
+		return "", nil // another janitor has removed it
 	case errors.Is(err, bucket.ErrTooLarge):
 		return "it is larger than any object of its name", nil
 	case err != nil:

@@ -133,7 +133,7 @@ func (l *Leases) retract(ctx context.Context, name string, epoch int64) error {
 	return err
 }
 
-// errTaken is a planner's: somebody else has the lease by now.
+// errTaken is a planner's: the lease has another holder by now.
 var errTaken = onto.Errorf(onto.LeaseExpired, "the lease was taken again")
 
 // proposeLock is a head with another epoch of a lease; 0 if it is free. What it

@@ -28,7 +28,7 @@ type breakEntry struct {
 	Attempt   string `json:"attempt"`
 }
 
-// Break ends a lease whoever holds it. The record is written first, so that
+// Break ends a lease, whatever its holder does. The record is written first, so that
 // no lease is broken without one. When it returns, no swap that was prepared with
 // the lease can succeed any more.
 func (l *Leases) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
@@ -36,7 +36,7 @@ func (l *Leases) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseB
 	if err := l.log.checkClock(); err != nil {
 		return onto.LeaseBreak{}, err
 	}
-	var left *Object // the record of a try that somebody was faster than
+	var left *Object // the record of a try that another process was faster than
 	for {
 		h, err := l.readLock(ctx, name, 0)
 		if err != nil {

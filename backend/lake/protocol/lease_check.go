@@ -53,7 +53,7 @@ func (l *Leases) Carries(ctx context.Context, t *Tip, carried *onto.Lease) error
 		return err
 	}
 	if t.Head.Locks[carried.Name] != carried.Epoch && h.lease != nil && h.lease.Epoch == carried.Epoch {
-		h.lease = nil // an old copy: who holds a lease is named by the head
+		h.lease = nil // an old copy: the head names the leases that are held
 	}
 	return lease.Check(*carried, h.lease)
 }

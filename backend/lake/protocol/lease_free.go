@@ -22,7 +22,7 @@ func (f *freeLeases) note(name string, sequence int64) {
 }
 
 // forget drops from the next head the leases that were found free since the head
-// before it was read, so that nobody has to look at them any more.
+// before it was read, so that their locks need not be read any more.
 func (f *freeLeases) forget(t *Tip, next *Head) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

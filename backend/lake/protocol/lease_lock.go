@@ -131,8 +131,8 @@ func (l *Leases) readLockOnce(ctx context.Context, key, name string) (*holding, 
 	return h, err
 }
 
-// writeLock replaces a lock by another one. It reports false if somebody else has
-// changed it first. Success is the only answer that is believed: after any other
+// writeLock replaces a lock by another one. It reports false if another
+// process has changed it first. Success is the only answer that is believed: after any other
 // the lock is read back.
 func (l *Leases) writeLock(ctx context.Context, old *holding, k *lock) (bool, error) {
 	if err := l.log.checkClock(); err != nil {

@@ -16,7 +16,7 @@ import (
 // Settings are what the protocol takes from outside.
 type Settings struct {
 	Now      func() time.Time
-	Attempt  func() string       // a new one at each call, never the same as anybody's
+	Attempt  func() string       // a new one at each call, unlike that of any process
 	Jitter   func(n int64) int64 // a number from 0 on and below n
 	Runtime  string
 	Patience time.Duration // how long an attempt looks for the outcome of its swap

@@ -21,8 +21,8 @@ type Publisher struct {
 // NewPublisher is the publisher of a log.
 func NewPublisher(l *Log) *Publisher { return &Publisher{Log: l} }
 
-// Proposal is what an attempt wants to publish: objects that nobody else writes,
-// and the head that names them.
+// Proposal is what an attempt wants to publish: objects that no other attempt
+// writes, and the head that names them.
 type Proposal struct {
 	objects []Object
 	next    *Tip  // without its tag, and with its head's body still to be made
@@ -64,7 +64,7 @@ func (p *Proposal) sound() error {
 }
 
 // Planner makes a proposal on top of a tip, or nil if there is nothing to
-// publish. It is asked again, with another attempt, when somebody else was
+// publish. It is asked again, with another attempt, when another writer was
 // faster: whatever it decided may be different then. If its last proposal was no
 // round and not once, that one may have been published after all, many heads ago:
 // then its effect is there already, or may be had again.
@@ -138,8 +138,8 @@ func doubted(p *Proposal, err error) error {
 	return p.unsettled()
 }
 
-// unsettled is the error for a proposal of which nobody knows whether it is
-// published.
+// unsettled is the error for a proposal of which it is not known whether it
+// is published.
 func (p *Proposal) unsettled() error {
 	err := onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s)", p.next.Head.Attempt)
 	if p.Refusal != nil {
@@ -199,7 +199,7 @@ func (l *Publisher) upload(ctx context.Context, objects []Object) error {
 	return errors.Join(errs...)
 }
 
-// Create writes an object that nobody else writes. If the storage says that it
+// Create writes an object that no other attempt writes. If the storage says that it
 // exists, or says nothing, it is read back.
 func (l *Publisher) Create(ctx context.Context, o Object) error {
 	if err := o.readable(); err != nil {

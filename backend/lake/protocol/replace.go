@@ -19,8 +19,8 @@ func snapshotPath(t onto.TypeName, first, last int64, attempt string, part int) 
 }
 
 // Replace publishes that files have taken the place of others; none, if those held
-// nothing that still exists. It reports false if somebody else has replaced them
-// before.
+// nothing that still exists. It reports false if another compaction has replaced
+// them before.
 func (l *Publisher) Replace(ctx context.Context, old []FileEntry, files []DataFile, s *Shelf) (entries []FileEntry, replaced bool, err error) {
 	t, first, last := old[0].TypeName(), old[0].First, old[len(old)-1].Last
 	var written []Object

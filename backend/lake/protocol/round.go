@@ -167,8 +167,8 @@ func (l *Publisher) change(ctx context.Context, edit func(c *Catalog, commit int
 	return t.Catalog, nil
 }
 
-// MakeLake makes a lake where there is none. If somebody else makes one first,
-// that one is taken.
+// MakeLake makes a lake where there is none. If another process makes one
+// first, that one is taken.
 func (l *Publisher) MakeLake(ctx context.Context, store string) (*Tip, error) {
 	if t, err := l.Load(ctx); onto.CodeOf(err) != onto.Uninitialized {
 		return t, err
@@ -194,7 +194,7 @@ func (l *Publisher) MakeLake(ctx context.Context, store string) (*Tip, error) {
 		if err == nil {
 			var t *Tip
 			if t, err = l.Load(ctx); onto.CodeOf(err) != onto.Uninitialized {
-				return t, err // whoever made it
+				return t, err // by this process or another
 			}
 		} else if Definite(err) {
 			return nil, err

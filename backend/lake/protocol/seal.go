@@ -10,7 +10,7 @@ import (
 
 // The documents that everything rests on, head, manifests and catalogs, end with a
 // checksum of what comes before it. A document that was changed on its way, on disk
-// or by hand is found out before anybody goes by it, or writes it down again
+// or by hand is found out before it is used, or written down again
 // elsewhere. A head and a catalog must have one. A manifest without one is taken as it
 // is: the first programs wrote some, and a manifest is never written again.
 

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A turn is a courtesy among writers. Who keeps losing publishes a head that
-// changes nothing but asks the others to hold back: that takes no reading of
-// manifests and no upload, so it succeeds where a whole attempt is too slow. Then
-// he publishes in peace. A turn saves work and decides nothing: who does not hold
-// back, or does not wait long enough, is as right as anybody whose swap succeeds.
+// A turn is a courtesy among writers. A writer that keeps losing publishes a head
+// that changes nothing but asks the others to hold back: that takes no reading of
+// manifests and no upload, so it succeeds where a whole attempt is too slow. Its
+// next attempt has no rival. A turn saves work and decides nothing: the swap of a
+// writer that does not hold back, or not for long enough, counts all the same.
 
 const (
 	turnAfter = 3 // lost swaps in a row
@@ -27,7 +27,7 @@ type turn struct {
 
 func (l *Publisher) newTurn() *turn { return &turn{l: l, left: l.set.Patience / 4} }
 
-// holdBack waits until whoever has the turn has published, for a while. It returns
+// holdBack waits until the writer that has the turn has published, for a while. It returns
 // the tip to go on from. That something fails is no reason not to go on.
 func (c *turn) holdBack(ctx context.Context, t *Tip) *Tip {
 	late := func() error { return context.DeadlineExceeded }

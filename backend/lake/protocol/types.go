@@ -65,7 +65,7 @@ func newSchemaEntry(v *onto.SchemaVersion) SchemaEntry {
 // SchemaVersion is the version of an entry.
 func (e *SchemaEntry) SchemaVersion() (onto.SchemaVersion, error) {
 	s, err := onto.ParseSchema(e.Schema)
-	if err != nil && s.Name != e.Name { // what is only unusual was let in by somebody
+	if err != nil && s.Name != e.Name { // what is only unusual was let in before
 		return onto.SchemaVersion{}, err
 	}
 	if e.Flags != nil {
