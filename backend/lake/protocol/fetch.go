@@ -28,15 +28,22 @@ type Sink interface {
 // Unkept is a sink that keeps nothing but the hash.
 type Unkept struct{ hash.Hash }
 
+// NewUnkept has nothing yet.
 func NewUnkept() Unkept { return Unkept{sha256.New()} }
 
-func (u Unkept) Restart()    { u.Reset() }
+// Restart implements [Sink].
+func (u Unkept) Restart() { u.Reset() }
+
+// Sum implements [Sink].
 func (u Unkept) Sum() string { return hex.EncodeToString(u.Hash.Sum(nil)) }
 
 // InMemory is a sink for a small file.
 type InMemory struct{ bytes.Buffer }
 
-func (m *InMemory) Restart()    { m.Reset() }
+// Restart implements [Sink].
+func (m *InMemory) Restart() { m.Reset() }
+
+// Sum implements [Sink].
 func (m *InMemory) Sum() string { return HashOf(m.Bytes()) }
 
 // ErrReplaced tells that a file is gone because a compaction has replaced it, or
