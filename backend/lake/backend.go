@@ -16,7 +16,6 @@ import (
 	"github.com/ontologia/onto/backend/lake/cache"
 	"github.com/ontologia/onto/backend/lake/duck"
 	"github.com/ontologia/onto/backend/lake/protocol"
-	"github.com/ontologia/onto/internal/groupcommit"
 	"github.com/ontologia/onto/internal/parallel"
 )
 
@@ -63,11 +62,7 @@ type Backend struct {
 	opts      Options
 	files     *reader
 
-	queue      *groupcommit.Queue[*member] // of callers that want to write
-	publishing exclusive                   // guards recent and keys: held by the group or stream that is published
-
-	recent  *recent
-	keys    *protocol.Keyring
+	writer  *writer
 	aside   sync.WaitGroup  // what is written beside commits, and long streams
 	life    context.Context // ends with Close
 	end     context.CancelFunc
@@ -94,8 +89,8 @@ func Open(ctx context.Context, b bucket.Bucket, opts *Options) (*Backend, error)
 
 // newBackend is a lake that nothing was read of yet, and that has no files.
 func newBackend(b bucket.Bucket, opts *Options) *Backend {
-	l := &Backend{bucket: b, publishing: make(exclusive, 1), recent: newRecent()}
-	l.queue = groupcommit.New(groupBounds(), l.leadGroup)
+	l := &Backend{bucket: b}
+	l.writer = newWriter(l)
 	l.life, l.end = context.WithCancel(context.Background())
 	if opts != nil {
 		l.opts = *opts
@@ -112,7 +107,7 @@ func (b *Backend) follow(set protocol.Settings) {
 	b.log = protocol.NewLog(b.bucket, set)
 	b.publisher = protocol.NewPublisher(b.log)
 	b.leases, b.janitor = protocol.NewLeases(b.publisher), protocol.NewJanitor(b.log, b.foreignFile)
-	b.keys = protocol.NewKeyring(b.log)
+	b.writer.keys = protocol.NewKeyring(b.log)
 	b.deriver.origin, b.deriver.bucket = b.publisher, b.bucket
 }
 
@@ -304,9 +299,9 @@ func (b *Backend) TypesSeen() int64 {
 // Close implements [backend.Backend]. What is being published ends first; questions
 // and long streams fail with Closed when they go on.
 func (b *Backend) Close() error {
-	b.queue.Close()
-	_ = b.publishing.acquire(context.Background())
-	defer b.publishing.release()
+	b.writer.queue.Close()
+	_ = b.writer.publishing.acquire(context.Background())
+	defer b.writer.publishing.release()
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()

@@ -88,7 +88,7 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 
 // keyed returns the commit that used an idempotency key, the zero Commit if none did.
 func (b *Backend) keyed(ctx context.Context, s *shelf, key string) (onto.Commit, error) {
-	e, err := b.keys.Find(ctx, s.Tip, key)
+	e, err := b.writer.keys.Find(ctx, s.Tip, key)
 	if err != nil || e == nil {
 		return onto.Commit{}, err
 	}

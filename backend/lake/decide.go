@@ -32,8 +32,8 @@ func withCopies(d backend.Draft) *backend.Draft {
 }
 
 // roundOn starts a round on top of a shelf, with all looked up that members name.
-func (b *Backend) roundOn(ctx context.Context, s *shelf, members []*member) (*decide.Round, error) {
-	base := decide.Base{Head: s.Tip.Head.CommitID, Now: b.opts.Now().UTC().Truncate(time.Microsecond), Stamps: s.types.stamps, Types: s.types.All}
+func (w *writer) roundOn(ctx context.Context, s *shelf, members []*member) (*decide.Round, error) {
+	base := decide.Base{Head: s.Tip.Head.CommitID, Now: w.opts.Now().UTC().Truncate(time.Microsecond), Stamps: s.types.stamps, Types: s.types.All}
 	if m := s.Tip.Manifest; m != nil {
 		var err error
 		if base.Time, err = codec.ParseTime(m.Commits[len(m.Commits)-1].Time); err != nil {
@@ -43,25 +43,25 @@ func (b *Backend) roundOn(ctx context.Context, s *shelf, members []*member) (*de
 	r := decide.NewRound(base)
 	wanted := map[onto.TypeName][]onto.Identity{}
 	for _, m := range members {
-		if m.barred = m.mayWrite(ctx, b.leases, s.Tip); m.draft == nil {
+		if m.barred = m.mayWrite(ctx, w.leases, s.Tip); m.draft == nil {
 			continue
 		}
 		for id := range decide.Identities(m.draft) {
-			b.want(r, wanted, *id)
+			w.want(r, wanted, *id)
 		}
-		if err := b.wantRest(ctx, s, r, m.draft); err != nil {
+		if err := w.wantRest(ctx, s, r, m.draft); err != nil {
 			return nil, err
 		}
 	}
-	return r, b.lookUp(ctx, s, r, wanted)
+	return r, w.lookUp(ctx, s, r, wanted)
 }
 
 // want notes an identity to be looked up, unless it is known.
-func (b *Backend) want(r *decide.Round, wanted map[onto.TypeName][]onto.Identity, id onto.Identity) {
+func (w *writer) want(r *decide.Round, wanted map[onto.TypeName][]onto.Identity, id onto.Identity) {
 	if _, ok := r.Newest[id]; ok {
 		return
 	}
-	v, ok := b.recent.get(id)
+	v, ok := w.recent.get(id)
 	r.Newest[id] = v
 	if !ok {
 		t := id.TypeName()
@@ -70,9 +70,9 @@ func (b *Backend) want(r *decide.Round, wanted map[onto.TypeName][]onto.Identity
 }
 
 // wantRest finds what a draft needs besides versions.
-func (b *Backend) wantRest(ctx context.Context, s *shelf, r *decide.Round, d *backend.Draft) error {
+func (w *writer) wantRest(ctx context.Context, s *shelf, r *decide.Round, d *backend.Draft) error {
 	if key := d.IdempotencyKey; key != "" {
-		e, err := b.keys.Find(ctx, s.Tip, key)
+		e, err := w.keys.Find(ctx, s.Tip, key)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (b *Backend) wantRest(ctx context.Context, s *shelf, r *decide.Round, d *ba
 		}
 	}
 	for t := range decide.Purges(d) {
-		n, err := b.count(ctx, s, t)
+		n, err := w.count(ctx, s, t)
 		if err != nil {
 			return err
 		}
@@ -93,10 +93,10 @@ func (b *Backend) wantRest(ctx context.Context, s *shelf, r *decide.Round, d *ba
 }
 
 // lookUp finds the newest versions of identities, with one question for each type.
-func (b *Backend) lookUp(ctx context.Context, s *shelf, r *decide.Round, wanted map[onto.TypeName][]onto.Identity) error {
+func (w *writer) lookUp(ctx context.Context, s *shelf, r *decide.Round, wanted map[onto.TypeName][]onto.Identity) error {
 	for t, ids := range wanted {
 		slices.SortFunc(ids, onto.Identity.Compare)
-		found, err := b.files.find(ctx, s, t, ids, s.Tip.Head.CommitID)
+		found, err := w.files.find(ctx, s, t, ids, s.Tip.Head.CommitID)
 		if err != nil {
 			return err
 		}
@@ -104,17 +104,17 @@ func (b *Backend) lookUp(ctx context.Context, s *shelf, r *decide.Round, wanted 
 			r.Newest[found[i].Identity] = &found[i]
 		}
 		for _, id := range ids {
-			b.recent.put(id, r.Newest[id])
+			w.recent.put(id, r.Newest[id])
 		}
 	}
 	return nil
 }
 
 // count counts the versions of a type.
-func (b *Backend) count(ctx context.Context, s *shelf, t onto.TypeName) (int64, error) {
+func (w *writer) count(ctx context.Context, s *shelf, t onto.TypeName) (int64, error) {
 	var n int64
 	for _, f := range s.Of(t, 0, s.Tip.Head.CommitID) {
-		for _, err := range b.files.all(ctx, &f, s.types.Purged[t]) {
+		for _, err := range w.files.all(ctx, &f, s.types.Purged[t]) {
 			if err != nil {
 				return 0, err
 			}

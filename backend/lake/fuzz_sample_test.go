@@ -206,16 +206,16 @@ func (s *sample) branch(attempt string) {
 // together commits writes in one round, each alone, in order.
 func (s *sample) together(writes ...backend.Write) {
 	s.Helper()
-	s.lake.publishing <- struct{}{} // until all are in the queue
+	s.lake.writer.publishing <- struct{}{} // until all are in the queue
 	var callers sync.WaitGroup
 	errs := make([]error, len(writes))
 	for i, w := range writes {
 		callers.Go(func() { _, errs[i] = s.lake.Append(s.Context(), &backend.Draft{Writes: []backend.Write{w}}) })
-		for s.lake.queue.Len() <= i {
+		for s.lake.writer.queue.Len() <= i {
 			runtime.Gosched()
 		}
 	}
-	<-s.lake.publishing
+	<-s.lake.writer.publishing
 	callers.Wait()
 	s.must(errors.Join(errs...))
 }

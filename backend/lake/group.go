@@ -72,11 +72,11 @@ func (m *member) mayWrite(ctx context.Context, l *protocol.Leases, t *protocol.T
 }
 
 // submit lets a caller write and returns when it is published or refused.
-func (b *Backend) submit(ctx context.Context, m *member) error {
-	if err := b.usable(ctx); err != nil {
+func (w *writer) submit(ctx context.Context, m *member) error {
+	if err := w.usable(ctx); err != nil {
 		return err
 	}
-	err := b.queue.Do(ctx, m, m.size())
+	err := w.queue.Do(ctx, m, m.size())
 	switch {
 	case errors.Is(err, groupcommit.ErrClosed):
 		return closedError()
@@ -101,19 +101,19 @@ func (m *member) size() groupcommit.Size {
 }
 
 // leadGroup publishes a group of callers when it is this process's turn.
-func (b *Backend) leadGroup(leader *member) error {
+func (w *writer) leadGroup(leader *member) error {
 	ctx := leader.Context()
-	if err := b.publishing.acquire(ctx); err != nil {
+	if err := w.publishing.acquire(ctx); err != nil {
 		return err
 	}
-	defer b.publishing.release()
-	done, err := b.turn(ctx, leader)
+	defer w.publishing.release()
+	done, err := w.turn(ctx, leader)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if group := b.queue.Take(); len(group) > 0 {
-		b.publish(group)
+	if group := w.queue.Take(); len(group) > 0 {
+		w.publish(group)
 	}
 	return nil
 }
@@ -136,12 +136,12 @@ func (e exclusive) release() { <-e }
 // looks up what the member needs, and in the end what others have published: without
 // that the swap would be lost. The holder of the write lease does not wait, since the
 // others may be waiting for it.
-func (b *Backend) turn(ctx context.Context, m *member) (done func(), err error) {
-	local, ok := b.bucket.(bucket.Local)
+func (w *writer) turn(ctx context.Context, m *member) (done func(), err error) {
+	local, ok := w.bucket.(bucket.Local)
 	if !ok || m.keepsOut() {
 		return func() {}, nil
 	}
-	done, err = local.Turn(ctx, b.opts.Patience, func() { b.prepare(ctx, m) })
+	done, err = local.Turn(ctx, w.opts.Patience, func() { w.prepare(ctx, m) })
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return nil, ctx.Err()
@@ -149,23 +149,23 @@ func (b *Backend) turn(ctx context.Context, m *member) (done func(), err error) 
 		return nil, onto.Errorf(onto.LockContention, "it was not this writer's turn in time: %w", err).
 			WithHint("try again, or let fewer programs write")
 	}
-	_, _ = b.log.Refresh(ctx) // if it fails, so will the publication
+	_, _ = w.log.Refresh(ctx) // if it fails, so will the publication
 	return done, nil
 }
 
 // prepare reads what a member is decided on, so that less is left to be read when it
 // is its turn.
-func (b *Backend) prepare(ctx context.Context, m *member) {
-	t, err := b.log.Refresh(ctx)
+func (w *writer) prepare(ctx context.Context, m *member) {
+	t, err := w.log.Refresh(ctx)
 	if err != nil {
 		return // the publication fails then
 	}
-	s, err := b.shelve(ctx, t)
+	s, err := w.shelve(ctx, t)
 	if err != nil {
 		return
 	}
-	b.recent.follow(s)
-	_, _ = b.roundOn(ctx, s, []*member{m})
+	w.recent.follow(s)
+	_, _ = w.roundOn(ctx, s, []*member{m})
 }
 
 // keepsOut reports whether the member has the write lease.
@@ -178,24 +178,24 @@ var errPanicked = errors.New("the caller panicked")
 
 // publish publishes what members want as one round and gives each its verdict.
 // If another writer swaps the head first, all verdicts are reached anew.
-func (b *Backend) publish(members []*member) {
+func (w *writer) publish(members []*member) {
 	ctx, end := groupcommit.Wanted(members)
 	defer end()
-	err := b.usable(ctx)
+	err := w.usable(ctx)
 	if err == nil {
 		var d *decided
 		var t *protocol.Tip
-		t, err = b.publisher.Publish(ctx, func(t *protocol.Tip, attempt string) (p *protocol.Proposal, err error) {
-			p, d, err = b.propose(ctx, members, t, attempt)
+		t, err = w.publisher.Publish(ctx, func(t *protocol.Tip, attempt string) (p *protocol.Proposal, err error) {
+			p, d, err = w.propose(ctx, members, t, attempt)
 			return p, err
 		})
 		switch {
 		case err != nil:
 		case d != nil:
-			b.adopt(ctx, t, d)
+			w.adopt(ctx, t, d)
 		default:
 			for _, m := range members {
-				m.err = cmp.Or(m.err, m.vouch(ctx, b.publisher, t))
+				m.err = cmp.Or(m.err, m.vouch(ctx, w.publisher, t))
 			}
 		}
 	}
@@ -212,13 +212,13 @@ type decided struct {
 }
 
 // propose decides what members want on top of a tip.
-func (b *Backend) propose(ctx context.Context, members []*member, t *protocol.Tip, attempt string) (*protocol.Proposal, *decided, error) {
-	s, err := b.shelve(ctx, t)
+func (w *writer) propose(ctx context.Context, members []*member, t *protocol.Tip, attempt string) (*protocol.Proposal, *decided, error) {
+	s, err := w.shelve(ctx, t)
 	if err != nil {
 		return nil, nil, err
 	}
-	b.recent.follow(s)
-	r, err := b.roundOn(ctx, s, members)
+	w.recent.follow(s)
+	r, err := w.roundOn(ctx, s, members)
 	if errors.Is(err, protocol.ErrReplaced) {
 		err = protocol.ErrStale
 	}
@@ -248,7 +248,7 @@ func (b *Backend) propose(ctx context.Context, members []*member, t *protocol.Ti
 	if !evolved {
 		changed = nil
 	}
-	p := b.publisher.Propose(t, newRound(r, d.files), changed, attempt)
+	p := w.publisher.Propose(t, newRound(r, d.files), changed, attempt)
 	p.Once = slices.ContainsFunc(members, func(m *member) bool { return m.draft != nil && m.draft.Evolve != nil })
 	return p, d, nil
 }
@@ -266,52 +266,52 @@ func newRound(r *decide.Round, files []protocol.DataFile) *protocol.Round {
 }
 
 // adopt notes what a round of its own has published, so that it need not be read.
-func (b *Backend) adopt(ctx context.Context, t *protocol.Tip, d *decided) {
+func (w *writer) adopt(ctx context.Context, t *protocol.Tip, d *decided) {
 	if len(d.Commits) > 0 {
-		b.adoptFiles(t, d.files)
+		w.adoptFiles(t, d.files)
 		for i := range d.files {
 			if f := &t.Manifest.Files[i]; f.Bytes <= smallFile {
-				b.files.note(f.Path, d.byType[f.TypeName()])
+				w.files.note(f.Path, d.byType[f.TypeName()])
 			}
 		}
 	}
-	if s := b.deriveAfter(ctx, t); s != nil {
-		b.recent.adopt(s, d.Versions)
+	if s := w.deriveAfter(ctx, t); s != nil {
+		w.recent.adopt(s, d.Versions)
 	}
 }
 
 // adoptFiles keeps local copies of the files of a round of its own.
-func (b *Backend) adoptFiles(t *protocol.Tip, files []protocol.DataFile) {
+func (w *writer) adoptFiles(t *protocol.Tip, files []protocol.DataFile) {
 	for i := range files {
 		if body, err := files[i].Content(); err == nil { // else it is fetched when it is needed
-			b.files.cache.Put(cacheObject(&t.Manifest.Files[i]), body)
+			w.files.cache.Put(cacheObject(&t.Manifest.Files[i]), body)
 		}
 	}
 }
 
 // deriveAfter lets all follow that is derived from what was published: the shelf,
 // which it returns if there is one, the derived objects, and at times a checkpoint.
-func (b *Backend) deriveAfter(ctx context.Context, t *protocol.Tip) *shelf {
+func (w *writer) deriveAfter(ctx context.Context, t *protocol.Tip) *shelf {
 	ctx = context.WithoutCancel(ctx)
-	s, err := b.shelve(ctx, t)
-	b.deriveAside(ctx, t)
+	s, err := w.shelve(ctx, t)
+	w.deriveAside(ctx, t)
 	if err != nil {
 		return nil // whoever asks next finds out
 	}
 	if m := t.Manifest; m != nil && m.Round%protocol.CheckpointRounds == 0 {
-		b.aside.Go(func() { _ = b.publisher.Checkpoint(ctx) }) // if it fails, the next one does more
+		w.aside.Go(func() { _ = w.publisher.Checkpoint(ctx) }) // if it fails, the next one does more
 	}
 	return s
 }
 
 // deriveAside lets the derived objects follow what was published.
-func (b *Backend) deriveAside(ctx context.Context, t *protocol.Tip) {
-	b.mu.Lock()
-	s := b.shelf // of the tip, or of a later one
-	b.mu.Unlock()
+func (w *writer) deriveAside(ctx context.Context, t *protocol.Tip) {
+	w.mu.Lock()
+	s := w.shelf // of the tip, or of a later one
+	w.mu.Unlock()
 	touched, schemaChanged := touchedBy(t)
-	b.deriver.announce()
-	b.aside.Go(func() { b.deriver.derive(ctx, s, touched, schemaChanged) })
+	w.deriver.announce()
+	w.aside.Go(func() { w.deriver.derive(ctx, s, touched, schemaChanged) })
 }
 
 // Append implements [backend.Backend].
@@ -320,20 +320,20 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 		return onto.Result{}, onto.Errorf(onto.Invalid, "only a stream can evolve types").WithHint("append the draft as a stream")
 	}
 	m := &member{draft: d}
-	return m.verdict(b.submitFree(ctx, m, b.submit))
+	return m.verdict(b.writer.submitFree(ctx, m, b.writer.submit))
 }
 
 // submitFree lets a caller write with a function such as submit, and again whenever
 // another holder of the write lease has released it, while there is time.
-func (b *Backend) submitFree(ctx context.Context, m *member, submit func(context.Context, *member) error) error {
-	end := time.Now().Add(b.opts.LockTimeout)
+func (w *writer) submitFree(ctx context.Context, m *member, submit func(context.Context, *member) error) error {
+	end := time.Now().Add(w.opts.LockTimeout)
 	for {
 		err := submit(ctx, m)
 		left := time.Until(end)
 		if err == nil || err != m.barred || onto.CodeOf(err) != onto.LockContention || left <= 0 {
 			return err
 		}
-		if err := b.leases.AwaitWrite(ctx, b.log.Last(), left); err != nil {
+		if err := w.leases.AwaitWrite(ctx, w.log.Last(), left); err != nil {
 			return err
 		}
 	}
@@ -349,7 +349,7 @@ func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto
 		return decide.Named(s.types.All, r), nil
 	}
 	m := &member{registration: r}
-	err = b.submitFree(ctx, m, b.submit)
+	err = b.writer.submitFree(ctx, m, b.writer.submit)
 	return m.named, err
 }
 

@@ -27,7 +27,7 @@ func TestRoundsHaveRoom(t *testing.T) {
 	s.must(err)
 	const callers = 40
 	long := append(append([]byte(`{"m":"`), bytes.Repeat([]byte("x"), 900<<10)...), `"}`...)
-	l.publishing <- struct{}{} // until all stand in the queue
+	l.writer.publishing <- struct{}{} // until all stand in the queue
 	var wg sync.WaitGroup
 	errs := make([]error, callers)
 	for i := range callers {
@@ -35,10 +35,10 @@ func TestRoundsHaveRoom(t *testing.T) {
 			_, errs[i] = l.Append(t.Context(), &backend.Draft{Header: backend.Header{Metadata: long}, Writes: []backend.Write{entityPut("Person", fmt.Sprint(i), 1, i)}})
 		})
 	}
-	for l.queue.Len() < callers {
+	for l.writer.queue.Len() < callers {
 		runtime.Gosched()
 	}
-	<-l.publishing
+	<-l.writer.publishing
 	wg.Wait()
 	for _, err := range errs {
 		s.must(err)

@@ -32,7 +32,7 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	m := &member{draft: withCopies(*d)}
 	if all {
 		m.draft.Writes = list
-		return m.verdict(b.submitFree(ctx, m, b.submit))
+		return m.verdict(b.writer.submitFree(ctx, m, b.writer.submit))
 	}
 	s := &stream{backend: b, member: m, writes: writes}
 	defer s.forget()
@@ -93,26 +93,26 @@ var errOutrun = errors.New("others were faster than the stream")
 // append publishes the stream. If others are faster it is done again, with the
 // write lease so that they wait.
 func (s *stream) append(ctx context.Context) error {
-	err := s.backend.submitFree(ctx, s.member, s.publish)
+	err := s.backend.writer.submitFree(ctx, s.member, s.publish)
 	if !errors.Is(err, errOutrun) {
 		return err
 	}
-	lease, release, err := s.backend.keepOut(ctx)
+	lease, release, err := s.backend.writer.keepOut(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
 	s.kept = &lease
-	return s.backend.submitFree(ctx, s.member, s.publish)
+	return s.backend.writer.submitFree(ctx, s.member, s.publish)
 }
 
 // publish decides and publishes the stream.
 func (s *stream) publish(ctx context.Context, m *member) error {
 	b := s.backend
-	if err := b.publishing.acquire(ctx); err != nil {
+	if err := b.writer.publishing.acquire(ctx); err != nil {
 		return err
 	}
-	defer b.publishing.release()
+	defer b.writer.publishing.release()
 	if err := b.usable(ctx); err != nil {
 		return err
 	}
@@ -125,8 +125,8 @@ func (s *stream) publish(ctx context.Context, m *member) error {
 	}
 	switch {
 	case err == nil && s.ready != nil:
-		b.adoptFiles(t, s.ready.files)
-		b.deriveAfter(ctx, t)
+		b.writer.adoptFiles(t, s.ready.files)
+		b.writer.deriveAfter(ctx, t)
 	case err != nil && onto.CodeOf(err) != onto.OutcomeUnknown && (s.last == nil || s.last.Refusal == nil):
 		s.discard(ctx)
 	}
@@ -205,8 +205,8 @@ func (s *stream) discard(ctx context.Context) {
 // stream changes nothing or is refused.
 func (s *stream) decide(ctx context.Context, sh *shelf) error {
 	b := s.backend
-	b.recent.follow(sh)
-	r, err := b.roundOn(ctx, sh, []*member{s.member})
+	b.writer.recent.follow(sh)
+	r, err := b.writer.roundOn(ctx, sh, []*member{s.member})
 	if errors.Is(err, protocol.ErrReplaced) {
 		err = protocol.ErrStale
 	}
@@ -261,9 +261,9 @@ func (s *stream) forget() {
 
 // keepOut takes the write lease and renews it until it is released. If it is lost, so
 // is the commit.
-func (b *Backend) keepOut(ctx context.Context) (kept onto.Lease, release func(), err error) {
-	held, err := lease.Take(ctx, b.leases, &backend.LeaseRequest{
-		Name: onto.WriteLease, Owner: "a long commit of " + b.opts.Runtime, TTL: keepOutTime, Wait: b.opts.LockTimeout,
+func (w *writer) keepOut(ctx context.Context) (kept onto.Lease, release func(), err error) {
+	held, err := lease.Take(ctx, w.leases, &backend.LeaseRequest{
+		Name: onto.WriteLease, Owner: "a long commit of " + w.opts.Runtime, TTL: keepOutTime, Wait: w.opts.LockTimeout,
 	})
 	if err != nil {
 		return kept, nil, err
@@ -271,7 +271,7 @@ func (b *Backend) keepOut(ctx context.Context) (kept onto.Lease, release func(),
 	stop := held.Keeping(ctx, func() {})
 	return held.Current(), func() {
 		_ = stop()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.opts.Patience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.opts.Patience)
 		defer cancel()
 		_ = held.Release(ctx) // if it fails, the lease runs out
 	}, nil
