@@ -233,10 +233,18 @@ func (h *history) prepare(s step) sending {
 }
 
 func (d sending) send(ctx context.Context, b backend.Backend) (onto.Result, error) {
+	if sorted, err := backend.SortWrites(slices.Clone(d.writes)); err == nil && d.onlyBreaks() {
+		return b.(caller).Backend.AppendStream(ctx, d.draft, sequence(sorted, d.end)) // it breaks while the backend reads it
+	}
 	if d.stream {
 		return b.AppendStream(ctx, d.draft, sequence(d.writes, d.end))
 	}
 	return b.Append(ctx, d.draft)
+}
+
+// onlyBreaks reports whether the stream breaks and has no second reason to fail.
+func (d sending) onlyBreaks() bool {
+	return d.end != nil && d.draft.IdempotencyKey == "" && len(d.draft.Expect) == 0 && d.draft.Admit == nil
 }
 
 // errBroken is the error of a stream that breaks.
