@@ -25,20 +25,38 @@ func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 // damage ends early does not keep the others from being taken.
 func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error] {
 	return exec.Pushed(func(push func(onto.Finding) error) error {
-		return b.read(ctx, false, func(r *reading) error {
-			c := newChecker(ctx, b, r, push)
-			for _, s := range c.steps() {
-				step(s.name)
-				if err := c.take(s); err != nil {
-					return err
-				}
-				if c.tangled {
-					return c.report(audit.CheckStopped, "what is stored was not checked: pages of the file lead to the same pages, so that reading it may never end")
-				}
-			}
-			return nil
-		})
+		return b.read(ctx, false, func(r *reading) error { return checkAll(b.subject(), r.moment, step, push) })
 	})
+}
+
+// subject is what a check or a survey looks at.
+func (b *Backend) subject() *subject {
+	return &subject{path: b.path, file: b.file, tables: b.tables, now: b.now()}
+}
+
+// subject is the store that is looked at.
+type subject struct {
+	path   string // for messages
+	file   string
+	tables [2]*table
+	now    time.Time
+}
+
+// checkAll examines what a moment of a store holds: the structure of the file, the
+// log, and the projection against history. Step is told before each part what it
+// looks at.
+func checkAll(of *subject, m *moment, step func(name string), push func(onto.Finding) error) error {
+	c := newChecker(of, m, push)
+	for _, s := range c.steps() {
+		step(s.name)
+		if err := c.take(s); err != nil {
+			return err
+		}
+		if c.tangled {
+			return c.report(audit.CheckStopped, "what is stored was not checked: pages of the file lead to the same pages, so that reading it may never end")
+		}
+	}
+	return nil
 }
 
 // checkStep is one part of the check.
@@ -86,8 +104,8 @@ func lacksTable(err error) bool {
 
 type checker struct {
 	ctx  context.Context
-	b    *Backend
-	r    *reading
+	b    *subject
+	r    *moment
 	push func(onto.Finding) error
 	log  audit.Log // the rules that history is held to
 
@@ -100,8 +118,8 @@ const (
 	registerRemedy = "register the type: onto init --schema FILE"
 )
 
-func newChecker(ctx context.Context, b *Backend, r *reading, push func(onto.Finding) error) *checker {
-	c := &checker{ctx: ctx, b: b, r: r, push: push}
+func newChecker(of *subject, m *moment, push func(onto.Finding) error) *checker {
+	c := &checker{ctx: m.ctx, b: of, r: m, push: push}
 	c.log = audit.New(c.history)
 	c.log.Canonical = canonicalFields
 	return c
@@ -192,7 +210,7 @@ func (c *checker) foreignKeys() error {
 // commits looks at ids, times and counts of the log.
 func (c *checker) commits() error {
 	var last audit.Commit
-	future := laterCommits{now: c.b.now()}
+	future := laterCommits{now: c.b.now}
 	err := c.each(`SELECT id, created_at, operations,
 		(SELECT count(*) FROM entity_history h WHERE h.commit_id = c.id) +
 		(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id)

@@ -81,9 +81,9 @@ func (d *digest) add(v *onto.Version, first int64) {
 func (d *digest) sum() string { return hex.EncodeToString(d.hash.Sum(nil)) }
 
 // rowsSum is the checksum of the rows that a statement for each table finds.
-func (b *Backend) rowsSum(ctx context.Context, c *conn, sql func(t *table) string, args ...any) (string, error) {
+func rowsSum(ctx context.Context, c *conn, tables [2]*table, sql func(t *table) string, args ...any) (string, error) {
 	d := newDigest()
-	for _, t := range b.tables {
+	for _, t := range tables {
 		rows, err := c.query(ctx, sql(t), args...)
 		if err != nil {
 			return "", err
@@ -103,8 +103,8 @@ func (b *Backend) rowsSum(ctx context.Context, c *conn, sql func(t *table) strin
 }
 
 // keepChecksum keeps the checksum of the projection, which covers the head.
-func (b *Backend) keepChecksum(ctx context.Context, w *conn, head int64) error {
-	sum, err := b.rowsSum(ctx, w, (*table).projectedSQL)
+func keepChecksum(ctx context.Context, w *conn, tables [2]*table, head int64) error {
+	sum, err := rowsSum(ctx, w, tables, (*table).projectedSQL)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (b *Backend) Checksum(ctx context.Context) (sum string, commit int64, err e
 }
 
 // checksum reads what is kept. Files before format 3 keep none.
-func (r *reading) checksum() (string, int64, error) {
+func (r *moment) checksum() (string, int64, error) {
 	if r.format < 3 {
 		return "", 0, nil
 	}
@@ -142,7 +142,7 @@ func (c *checker) checksum() error {
 	if err != nil || kept == "" {
 		return err
 	}
-	was, err := c.b.rowsSum(c.ctx, c.r.conn, (*table).stateSQL, commit, commit)
+	was, err := rowsSum(c.ctx, c.r.conn, c.b.tables, (*table).stateSQL, commit, commit)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (c *checker) checksum() error {
 	if commit != c.r.head || !c.r.foreign.covers() {
 		return nil
 	}
-	is, err := c.b.rowsSum(c.ctx, c.r.conn, (*table).projectedSQL)
+	is, err := rowsSum(c.ctx, c.r.conn, c.b.tables, (*table).projectedSQL)
 	if err != nil || is == kept {
 		return err
 	}

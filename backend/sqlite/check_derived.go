@@ -26,7 +26,7 @@ func (c *checker) damaged(line string) error {
 // derived compares what is derived with what the flags of the types ask for.
 // A file of format 1 that was opened for reading has nothing derived.
 func (c *checker) derived() error {
-	if has, err := c.r.hasDerived(); err != nil {
+	if has, err := hasDerived(c.r.conn); err != nil {
 		return err
 	} else if !has {
 		return c.derivedUnlisted()

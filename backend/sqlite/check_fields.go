@@ -32,7 +32,7 @@ func (c *checker) fields() error {
 			foreign := c.foreign(v.Commit)
 			noteStamp(stamps, &v, foreign)
 			sound, err := c.log.Version(&v, foreign)
-			if sound && !rows.intact(len(t.columns)+4, &v) {
+			if sound && !intact(rows, len(t.columns)+4, &v) {
 				err = c.report(audit.VersionDamaged, "%s at commit %d: its checksum is another than when it was written", v.Identity, v.Commit)
 			}
 			return err

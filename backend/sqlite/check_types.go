@@ -16,7 +16,7 @@ func (c *checker) indexes() error {
 		"idx_entity_history_lookup", "idx_relation_history_lookup",
 		"onto_entity_history_commit", "onto_relation_history_commit", "onto_commits_idempotency",
 	}
-	if has, err := c.r.hasDerived(); err != nil {
+	if has, err := hasDerived(c.r.conn); err != nil {
 		return err
 	} else if has {
 		names = append(names, rightIndex)
@@ -92,7 +92,7 @@ func (c *checker) endpoints() error {
 	if err != nil {
 		return err
 	}
-	t := c.b.table(onto.KindRelation)
+	t := c.b.tables[1]
 	for _, v := range backend.Newest(all) {
 		if v.Schema.Kind != onto.KindRelation {
 			continue

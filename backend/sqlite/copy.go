@@ -251,12 +251,7 @@ type transfer struct {
 	size       int64 // of a page
 	committing bool  // the step that commits was begun
 	committed  bool  // and has ended
-	backup     interface {
-		Step(pages int) (bool, error)
-		Remaining() int
-		PageCount() int
-		Close() error
-	}
+	backup     pageCopy
 }
 
 // newTransfer begins a transfer, which has to be run or closed.
@@ -265,7 +260,7 @@ func newTransfer(dst, src *conn) (*transfer, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := dst.raw.Backup("main", src.raw, "main")
+	b, err := dst.backup(src)
 	if err != nil {
 		return nil, err
 	}
@@ -289,9 +284,9 @@ func (t *transfer) step(ctx context.Context, until time.Time, pages int) (bool, 
 			return false, err
 		}
 		before := t.backup.Remaining()
-		done, err := t.backup.Step(pages)
+		done, err := t.backup.step(pages)
 		if done || err != nil || t.backup.PageCount() > 0 && t.backup.Remaining() != before {
-			return done, stepError(err)
+			return done, err
 		}
 		err = wait.Pause(ctx, func() error {
 			return onto.Errorf(onto.LockContention, "another program holds a lock of the file").

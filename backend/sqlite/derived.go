@@ -94,7 +94,7 @@ func wanted(s *onto.Schema) []derived {
 
 // hasDerived reports whether the file has the table of what is derived. A file
 // of format 1 that was opened for reading has not.
-func (c *conn) hasDerived() (bool, error) {
+func hasDerived(c *conn) (bool, error) {
 	n, err := c.queryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'onto_derived'`)
 	return n > 0, err
 }

@@ -295,6 +295,21 @@ func (r *rows) bytes(i int) []byte {
 	return nil
 }
 
+// pageCopy is a copy of one database over another that is under way.
+type pageCopy struct{ *sqlite3.SQLiteBackup }
+
+// backup begins to copy the pages of another connection's database over its own.
+func (c *conn) backup(src *conn) (pageCopy, error) {
+	b, err := c.raw.Backup("main", src.raw, "main")
+	return pageCopy{b}, err
+}
+
+// step copies so many pages and reports whether that was the end.
+func (p pageCopy) step(pages int) (bool, error) {
+	done, err := p.SQLiteBackup.Step(pages)
+	return done, stepError(err)
+}
+
 // isBusy reports whether err says that another connection has the lock.
 func isBusy(err error) bool {
 	var e sqlite3.Error

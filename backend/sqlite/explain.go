@@ -73,7 +73,7 @@ func (a *question) left() []string {
 }
 
 // queryPlan is what SQLite will do, indented by depth.
-func (r *reading) queryPlan(ctx context.Context, sql sqlgen.Part) ([]string, error) {
+func (r *moment) queryPlan(ctx context.Context, sql sqlgen.Part) ([]string, error) {
 	rows, err := r.query(ctx, "EXPLAIN QUERY PLAN "+sql.SQL, sql.Args...)
 	if err != nil {
 		return nil, err

@@ -84,7 +84,7 @@ func presentFormat(c *conn, has func(tables ...string) bool, sums []column) (int
 	}
 	whole := has("onto_leases", "onto_lease_breaks")
 	for _, add := range slices.Concat(evolvingColumns(), sums) {
-		found, err := c.hasColumns(add.table, add.column)
+		found, err := hasColumns(c, add.table, add.column)
 		if err != nil {
 			return 0, err
 		}
@@ -163,7 +163,7 @@ func (b *Backend) prepareFile(ctx context.Context, w *conn) error {
 		}
 		switch {
 		case found.kind == fileEmpty:
-			return b.create(w)
+			return create(w)
 		case found.kind == fileOriginal:
 			return b.adopt(ctx, w, found)
 		case found.kind == fileOurs && found.format < Format:
@@ -173,7 +173,7 @@ func (b *Backend) prepareFile(ctx context.Context, w *conn) error {
 	})
 }
 
-func (b *Backend) create(w *conn) error {
+func create(w *conn) error {
 	if err := w.script(createTables); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func insertMeta(w *conn) error {
 // adopt adds to a file of the original program what ours have: columns that
 // its oldest files lack, columns and tables of our own, and the projection.
 func (b *Backend) adopt(ctx context.Context, w *conn, found file) error {
-	err := w.addColumns([]column{
+	err := addColumns(w, []column{
 		{"entity_history", "schema_version_id", "INTEGER"},
 		{"relation_history", "schema_version_id", "INTEGER"},
 		{"entity_history", "op", "TEXT NOT NULL DEFAULT 'put'"},
@@ -211,7 +211,7 @@ func (b *Backend) adopt(ctx context.Context, w *conn, found file) error {
 	if err != nil {
 		return err
 	}
-	added, err := w.addColumn("relation_history", "instance_key", "TEXT NOT NULL DEFAULT ''")
+	added, err := addColumn(w, "relation_history", "instance_key", "TEXT NOT NULL DEFAULT ''")
 	if err != nil {
 		return err
 	}
@@ -222,13 +222,13 @@ func (b *Backend) adopt(ctx context.Context, w *conn, found file) error {
 		err = w.script(createLookup + createSchemas + createOwn)
 	}
 	if err == nil {
-		err = w.addColumns(slices.Concat(evolvingColumns(), sumColumns(found.shape.names)))
+		err = addColumns(w, slices.Concat(evolvingColumns(), sumColumns(found.shape.names)))
 	}
 	if err == nil {
 		err = insertMeta(w)
 	}
 	if err == nil {
-		err = b.bootstrapSchemas(w)
+		err = bootstrapSchemas(w, b.now())
 	}
 	if err == nil {
 		err = fillSince(w)
@@ -244,7 +244,7 @@ func (b *Backend) adopt(ctx context.Context, w *conn, found file) error {
 
 // upgrade brings a file of an older format to ours.
 func (b *Backend) upgrade(ctx context.Context, w *conn, found file) error {
-	err := w.addColumns(slices.Concat(evolvingColumns(), sumColumns(found.shape.names)))
+	err := addColumns(w, slices.Concat(evolvingColumns(), sumColumns(found.shape.names)))
 	if err == nil {
 		err = w.script(createLeases)
 	}
@@ -263,7 +263,7 @@ func (b *Backend) upgrade(ctx context.Context, w *conn, found file) error {
 // upgradeDerived adds what format 2 added: what is derived. If the projection is
 // too damaged for that, it is made anew.
 func (b *Backend) upgradeDerived(ctx context.Context, w *conn) error {
-	_, err := w.addColumn("onto_meta", "derived", "INTEGER NOT NULL DEFAULT 0")
+	_, err := addColumn(w, "onto_meta", "derived", "INTEGER NOT NULL DEFAULT 0")
 	if err == nil {
 		err = w.script(createDerived)
 	}
@@ -304,9 +304,9 @@ func evolvingColumns() []column {
 }
 
 // addColumns adds those columns that the tables lack.
-func (c *conn) addColumns(list []column) error {
+func addColumns(c *conn, list []column) error {
 	for _, add := range list {
-		if _, err := c.addColumn(add.table, add.column, add.declaration); err != nil {
+		if _, err := addColumn(c, add.table, add.column, add.declaration); err != nil {
 			return err
 		}
 	}
@@ -314,8 +314,8 @@ func (c *conn) addColumns(list []column) error {
 }
 
 // addColumn adds a column unless the table has it.
-func (c *conn) addColumn(table, column, declaration string) (bool, error) {
-	has, err := c.hasColumns(table, column)
+func addColumn(c *conn, table, column, declaration string) (bool, error) {
+	has, err := hasColumns(c, table, column)
 	if err != nil || has {
 		return false, err
 	}
@@ -323,7 +323,7 @@ func (c *conn) addColumn(table, column, declaration string) (bool, error) {
 }
 
 // hasColumns reports whether the table has all these columns.
-func (c *conn) hasColumns(table string, columns ...string) (bool, error) {
+func hasColumns(c *conn, table string, columns ...string) (bool, error) {
 	for _, name := range columns {
 		n, err := c.queryInt(`SELECT count(*) FROM pragma_table_info(?) WHERE name = ?`, table, name)
 		if err != nil || n == 0 {

@@ -76,7 +76,7 @@ func (b *Backend) getAt(c *conn, id onto.Identity, at int64) (onto.Version, erro
 	if err := readForeign(r).sound(&v); err != nil {
 		return onto.Version{}, err
 	}
-	if err := r.checkIntact(8, &v); err != nil {
+	if err := checkIntact(r, 8, &v); err != nil {
 		return onto.Version{}, err
 	}
 	return v, readForeign(r).canonical(&v)

@@ -59,7 +59,7 @@ func (b *Backend) catchUp(w *conn) error {
 		return err
 	}
 	for _, t := range b.tables {
-		err := project(context.Background(), w, t, covered, func(v *onto.Version) error { return b.projectWords(w, v) })
+		err := project(context.Background(), w, t, covered, func(v *onto.Version) error { return b.types.search[v.TypeName()].project(w, t, v) })
 		if err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func (b *Backend) rebuild(ctx context.Context, w *conn, progress func(done, tota
 		err = coverHead(w, 0)
 	}
 	if err == nil {
-		err = b.keepChecksum(ctx, w, s.head)
+		err = keepChecksum(ctx, w, b.tables, s.head)
 	}
 	return identities, err
 }

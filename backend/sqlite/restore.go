@@ -64,7 +64,7 @@ func PlanRestore(ctx context.Context, from, to string) (RestorePlan, error) {
 	}
 	var plan RestorePlan
 	err = source.read(ctx, false, func(r *reading) (err error) {
-		if plan.Backup, err = moment(r.conn); err != nil {
+		if plan.Backup, err = momentOf(r.conn); err != nil {
 			return err
 		}
 		if _, err := os.Stat(to); errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +84,7 @@ func differentFiles(from, to string) error {
 	return nil
 }
 
-func moment(c *conn) (StoreMoment, error) {
+func momentOf(c *conn) (StoreMoment, error) {
 	row, ok, err := c.queryRow(`SELECT store_id FROM onto_meta`)
 	if err != nil || !ok {
 		return StoreMoment{}, err
@@ -101,7 +101,7 @@ func (p *RestorePlan) compare(ctx context.Context, source *reading, to string) e
 	}
 	defer present.Close()
 	return present.read(ctx, false, func(r *reading) error {
-		m, err := moment(r.conn)
+		m, err := momentOf(r.conn)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ const indexSize = 32 << 10
 // companionsFit fails with Full if there is no room for the companions. An index
 // that has its size stays as it is, or has at least taken the room.
 func (b *Backend) companionsFit() error {
-	if size, err := b.fileSize("-shm"); err != nil || size >= indexSize {
+	if size, err := fileSize(b.file + "-shm"); err != nil || size >= indexSize {
 		return nil // whatever is wrong, SQLite says it better
 	}
 	err := tryRoom(b.file, indexSize)
@@ -93,7 +93,7 @@ func (b *Backend) dialWithout() (*conn, error) {
 
 // holds reports whether a companion exists and is not empty.
 func (b *Backend) holds(suffix string) bool {
-	size, err := b.fileSize(suffix)
+	size, err := fileSize(b.file + suffix)
 	return err != nil || size > 0
 }
 

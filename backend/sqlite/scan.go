@@ -12,15 +12,20 @@ import (
 	"github.com/ontologia/onto/internal/exec"
 )
 
-// reading is a read transaction: all its statements see one moment.
+// reading is a read transaction that answers questions.
 type reading struct {
+	*moment
+	counted *counted
+}
+
+// moment is a read transaction: all its statements see one moment.
+type moment struct {
 	*conn
 	ctx     context.Context // of the read: its end interrupts every statement
 	head    int64
 	foreign foreignRows
 	ordered bool // commit times never go back
 	format  int64
-	counted *counted
 }
 
 // read runs f in a read transaction. With current set, the projection covers
@@ -60,12 +65,12 @@ func (b *Backend) read(ctx context.Context, current bool, f func(r *reading) err
 }
 
 // queryRow is that of the connection. The end of the read interrupts it.
-func (r *reading) queryRow(sql string, args ...any) (*rows, bool, error) {
+func (r *moment) queryRow(sql string, args ...any) (*rows, bool, error) {
 	return r.queryRowContext(r.ctx, sql, args...)
 }
 
 // queryInt is that of the connection. The end of the read interrupts it.
-func (r *reading) queryInt(sql string, args ...any) (int64, error) {
+func (r *moment) queryInt(sql string, args ...any) (int64, error) {
 	return r.queryIntContext(r.ctx, sql, args...)
 }
 
@@ -88,7 +93,8 @@ func (b *Backend) beginRead(ctx context.Context, c *conn) (*reading, error) {
 		return nil, err
 	}
 	b.sees(row.int(5))
-	return &reading{conn: c, ctx: ctx, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1 && readForeign(row).covers(), format: row.int(4), counted: &b.counted}, nil
+	m := &moment{conn: c, ctx: ctx, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1 && readForeign(row).covers(), format: row.int(4)}
+	return &reading{m, &b.counted}, nil
 }
 
 // Scan yields the versions a query asks for.
@@ -187,7 +193,7 @@ func (r *reading) version(a *question, rows *rows) (onto.Version, error) {
 	}
 	err := readable(&v)
 	if err == nil {
-		err = rows.checkIntact(len(a.t.columns)+4, &v)
+		err = checkIntact(rows, len(a.t.columns)+4, &v)
 	}
 	if err == nil && !a.isCurrent() {
 		err = r.foreign.canonical(&v)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -94,7 +95,7 @@ func fillSince(w *conn) error {
 // readSchemas reads all versions. The newest of each type has the flags of the
 // registry. An older file that was opened for reading lacks some columns.
 func readSchemas(c *conn) ([]onto.SchemaVersion, error) {
-	whole, err := c.hasColumns("schema_versions", "onto_since", "onto_upgrader", "onto_end")
+	whole, err := hasColumns(c, "schema_versions", "onto_since", "onto_upgrader", "onto_end")
 	if err != nil {
 		return nil, err
 	}
@@ -322,7 +323,7 @@ func retune(w *conn, s onto.Schema) error {
 
 // bootstrapSchemas gives the types of an old file that have no version yet
 // their first one.
-func (b *Backend) bootstrapSchemas(w *conn) error {
+func bootstrapSchemas(w *conn, now time.Time) error {
 	rows, err := w.query(context.Background(), `SELECT type_kind, type_name, schema_json FROM schema_registry r WHERE NOT EXISTS (
 		SELECT 1 FROM schema_versions v WHERE v.type_kind = r.type_kind AND v.type_name = r.type_name) ORDER BY 1, 2`)
 	if err != nil {
@@ -333,7 +334,7 @@ func (b *Backend) bootstrapSchemas(w *conn) error {
 		sum := sha256.Sum256(text)
 		return insertSchema(w, &onto.SchemaVersion{
 			Schema: onto.Schema{Kind: onto.Kind(rows.text(0)), Name: rows.text(1)}, Version: 1, JSON: text, Hash: hex.EncodeToString(sum[:]),
-			Created: b.now(), Reason: "bootstrap",
+			Created: now, Reason: "bootstrap",
 		})
 	})
 }

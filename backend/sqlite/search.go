@@ -32,7 +32,7 @@ func (r *reading) searchTable(s *onto.Schema) (name string, ok bool, err error) 
 	if !r.foreign.covers() {
 		return "", false, nil
 	}
-	if has, err := r.hasDerived(); err != nil || !has {
+	if has, err := hasDerived(r.conn); err != nil || !has {
 		return "", false, err
 	}
 	row, ok, err := r.queryRow(`SELECT id, field FROM onto_derived WHERE type_kind = ? AND type_name = ? AND purpose = 'search'`,
@@ -253,10 +253,9 @@ func (t *wordTable) failed(err error) error {
 	return err
 }
 
-// projectWords brings the words of one version along that another program has
-// written. Its fields are canonical, or nil if they cannot be read.
-func (b *Backend) projectWords(w *conn, v *onto.Version) error {
-	t := b.types.search[v.TypeName()]
+// project brings the words of one version along that another program has written,
+// if its type has a search table. Its fields are canonical, or nil if they cannot be read.
+func (t *wordTable) project(w *conn, names *table, v *onto.Version) error {
 	if t == nil {
 		return nil
 	}
@@ -265,7 +264,7 @@ func (b *Backend) projectWords(w *conn, v *onto.Version) error {
 		c.after = t.words(v.Fields)
 	}
 	var err error
-	if c.docid, err = w.queryInt(b.table(v.Kind).firstRow, identityArgs(nil, &v.Identity)...); err != nil {
+	if c.docid, err = w.queryInt(names.firstRow, identityArgs(nil, &v.Identity)...); err != nil {
 		return err
 	}
 	row, ok, err := w.queryRow(`SELECT words FROM `+t.name()+` WHERE docid = ?`, c.docid)

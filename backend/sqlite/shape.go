@@ -40,7 +40,7 @@ const maxDefinition = 64 << 10
 
 // readShape reads the schema. It runs nothing that the file brings along.
 func readShape(c *conn, path string) (*shape, error) {
-	objects, err := c.schemaObjects()
+	objects, err := schemaObjects(c)
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +63,10 @@ func readShape(c *conn, path string) (*shape, error) {
 			plain = append(plain, o.name)
 		}
 	}
-	if err := c.checkColumns(s, tables, plain, path); err != nil {
+	if err := checkColumns(c, s, tables, plain, path); err != nil {
 		return nil, err
 	}
-	s.extras, err = c.extras(tables, objects)
+	s.extras, err = findExtras(c, tables, objects)
 	return s, err
 }
 
@@ -90,7 +90,7 @@ func (s *shape) sound() error {
 
 // schemaObjects reads the schema. SQLite itself makes sure that type and name
 // are those of the SQL.
-func (c *conn) schemaObjects() ([]schemaObject, error) {
+func schemaObjects(c *conn) ([]schemaObject, error) {
 	r, err := c.query(context.Background(), `SELECT type, name, tbl_name, iif(length(sql) > ?, '-', sql) FROM sqlite_schema`, maxDefinition)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func shapeError(path, name, format string, args ...any) error {
 
 // checkColumns finds plain tables with columns that are computed, or that are not
 // of the type that we declare.
-func (c *conn) checkColumns(s *shape, tables map[string]declaredTable, names []string, path string) error {
+func checkColumns(c *conn, s *shape, tables map[string]declaredTable, names []string, path string) error {
 	list, err := json.Marshal(names)
 	if err != nil {
 		return err
@@ -186,10 +186,10 @@ func (c *conn) checkColumns(s *shape, tables map[string]declaredTable, names []s
 	})
 }
 
-// extras finds what others have put on our tables and what SQLite would run when
+// findExtras finds what others have put on our tables and what SQLite would run when
 // they are written: triggers, also those of tables that refer to ours, and
 // indexes on expressions or on some rows only.
-func (c *conn) extras(tables map[string]declaredTable, objects []schemaObject) ([]schemaObject, error) {
+func findExtras(c *conn, tables map[string]declaredTable, objects []schemaObject) ([]schemaObject, error) {
 	known := strings.Fields(createLookup + createIndexes + createRight)
 	ours := normalized(known)
 	var list []schemaObject
@@ -197,10 +197,10 @@ func (c *conn) extras(tables map[string]declaredTable, objects []schemaObject) (
 		runs, err := false, error(nil)
 		switch {
 		case o.typ == "trigger":
-			runs, err = c.reaches(tables, o.table)
+			runs, err = reaches(c, tables, o.table)
 		case o.typ == "index" && isOurs(tables, o.table) && o.sql != "" && !fieldPattern.MatchString(o.sql) &&
 			!strings.Contains(ours, strings.Join(strings.Fields(o.sql), " ")+" ;"):
-			runs, err = c.isComputed(o)
+			runs, err = isComputed(c, o)
 		}
 		if err != nil {
 			return nil, err
@@ -220,7 +220,7 @@ func normalized(words []string) string {
 
 // reaches reports whether writes of ours can fire the triggers of a table: if it
 // is ours, or if its rows follow ours.
-func (c *conn) reaches(tables map[string]declaredTable, table string) (bool, error) {
+func reaches(c *conn, tables map[string]declaredTable, table string) (bool, error) {
 	if isOurs(tables, table) {
 		return true, nil
 	}
@@ -237,7 +237,7 @@ func (c *conn) reaches(tables map[string]declaredTable, table string) (bool, err
 }
 
 // isComputed reports whether SQLite computes something to keep an index.
-func (c *conn) isComputed(o schemaObject) (bool, error) {
+func isComputed(c *conn, o schemaObject) (bool, error) {
 	n, err := c.queryInt(`SELECT (SELECT count(*) FROM pragma_index_xinfo(?1) WHERE cid = -2) +
 		(SELECT count(*) FROM pragma_index_list(?2) WHERE name = ?1 AND partial)`, o.name, o.table)
 	return n > 0, err

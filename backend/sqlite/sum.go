@@ -30,7 +30,7 @@ func rowSum(v *onto.Version, buf []byte) (int64, []byte) {
 
 // intact reports whether column i, which has the checksum of the version that
 // the row holds, goes with it.
-func (r *rows) intact(i int, v *onto.Version) bool {
+func intact(r *rows, i int, v *onto.Version) bool {
 	if r.null(i) {
 		return true
 	}
@@ -40,8 +40,8 @@ func (r *rows) intact(i int, v *onto.Version) bool {
 }
 
 // checkIntact fails if a row is not as it was written.
-func (r *rows) checkIntact(i int, v *onto.Version) error {
-	if r.intact(i, v) {
+func checkIntact(r *rows, i int, v *onto.Version) error {
+	if intact(r, i, v) {
 		return nil
 	}
 	return onto.Errorf(onto.Corrupt, "%s at commit %d: history has it otherwise than it was written", v.Identity, v.Commit).

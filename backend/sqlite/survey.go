@@ -38,19 +38,22 @@ func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 
 func (b *Backend) survey(ctx context.Context, l limits) iter.Seq2[onto.Finding, error] {
 	return exec.Pushed(func(push func(onto.Finding) error) error {
-		return b.read(ctx, false, func(r *reading) error {
-			s := &surveyor{newChecker(ctx, b, r, push), l}
-			for _, step := range []checkStep{
-				{"the WAL", s.wal}, {"the frames of the WAL", s.frames}, {"the journal mode", s.journal}, {"free pages", s.freePages}, {"free space", s.room},
-				{"what others have put on the tables", s.extras}, {"locks", s.locks}, {"the clock", s.clock}, {"plans", s.plans}, {"the use of indexes", s.indexUse},
-			} {
-				if err := s.take(step); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return b.read(ctx, false, func(r *reading) error { return surveyAll(b.subject(), r.moment, l, push) })
 	})
+}
+
+// surveyAll looks at the circumstances of a store and judges them by limits.
+func surveyAll(of *subject, m *moment, l limits, push func(onto.Finding) error) error {
+	s := &surveyor{newChecker(of, m, push), l}
+	for _, step := range []checkStep{
+		{"the WAL", s.wal}, {"the frames of the WAL", s.frames}, {"the journal mode", s.journal}, {"free pages", s.freePages}, {"free space", s.room},
+		{"what others have put on the tables", s.extras}, {"locks", s.locks}, {"the clock", s.clock}, {"plans", s.plans}, {"the use of indexes", s.indexUse},
+	} {
+		if err := s.take(step); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // surveyor is a survey under way. It reports as a check does.
@@ -63,9 +66,9 @@ func (s *surveyor) warn(code audit.Notice, remedy, format string, args ...any) e
 	return s.push(code.Finding(remedy, format, args...))
 }
 
-// fileSize is the size of one of the store's files; 0 if there is none.
-func (b *Backend) fileSize(suffix string) (int64, error) {
-	info, err := os.Stat(b.file + suffix)
+// fileSize is the size of a file; 0 if there is none.
+func fileSize(path string) (int64, error) {
+	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -76,7 +79,7 @@ func (b *Backend) fileSize(suffix string) (int64, error) {
 }
 
 func (s *surveyor) wal() error {
-	size, err := s.b.fileSize("-wal")
+	size, err := fileSize(s.b.file + "-wal")
 	if err != nil || size <= s.limits.wal {
 		return err
 	}
@@ -123,7 +126,7 @@ func (s *surveyor) freePages() error {
 // room finds a volume that is almost full. The WAL may take as much as should be
 // free before it is reset.
 func (s *surveyor) room() error {
-	size, err := s.b.fileSize("")
+	size, err := fileSize(s.b.file)
 	if err != nil {
 		return err
 	}
@@ -152,7 +155,7 @@ func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20
 
 // locks finds leases that keep others waiting, or that nobody has released.
 func (s *surveyor) locks() error {
-	now := s.b.now()
+	now := s.b.now
 	return s.each(`SELECT lock_name, owner_id, expires_at FROM locks ORDER BY lock_name`, nil, func(rows *rows) error {
 		f, found := audit.Lease(onto.Lease{Name: rows.text(0), Owner: rows.text(1), Expires: storedTime(rows.text(2))}, now)
 		if !found {
@@ -169,7 +172,7 @@ func (s *surveyor) clock() error {
 	if err != nil || !ok {
 		return err
 	}
-	if f, ahead := audit.Clock(fmt.Sprintf("commit %d", row.int(0)), storedTime(row.text(1)), s.b.now(), s.limits.clock); ahead {
+	if f, ahead := audit.Clock(fmt.Sprintf("commit %d", row.int(0)), storedTime(row.text(1)), s.b.now, s.limits.clock); ahead {
 		return s.push(f)
 	}
 	return nil

@@ -33,14 +33,14 @@ func (b *Backend) Checkpoint(ctx context.Context) (Checkpointed, error) {
 	}
 	err := b.sameFile()
 	if err == nil {
-		done.Before, err = b.fileSize("-wal")
+		done.Before, err = fileSize(b.file + "-wal")
 	}
 	busy := false
 	if err == nil {
 		busy, err = b.emptyWAL(ctx, waitUntil(until))
 	}
 	if err == nil {
-		done.After, err = b.fileSize("-wal")
+		done.After, err = fileSize(b.file + "-wal")
 	}
 	if busy {
 		done.Findings = []onto.Finding{audit.WALStuck.Finding("end reads that go on for long, then: onto doctor --checkpoint",

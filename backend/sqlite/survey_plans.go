@@ -28,7 +28,7 @@ func (s *surveyor) plans() error {
 	}
 	scans := map[string][]string{} // the names of statements, by table
 	for _, t := range s.b.tables {
-		for _, p := range append(t.ownStatements(), t.documentedStatements()...) {
+		for _, p := range append(ownStatements(t), documentedStatements(t)...) {
 			if p.wide && analyzed {
 				continue
 			}
@@ -99,7 +99,7 @@ func (s *surveyor) scanned(p planned) (string, error) {
 }
 
 // ownStatements are those that most reads and writes come down to.
-func (t *table) ownStatements() []planned {
+func ownStatements(t *table) []planned {
 	names := map[string]string{"c": t.current, "h": t.history, "s": t.history, "f": t.history, "head": commitsTable}
 	commit := fmt.Sprintf(`SELECT count(*) FROM %s h WHERE h.commit_id = ?`, t.history)
 	return []planned{
@@ -113,7 +113,7 @@ func (t *table) ownStatements() []planned {
 }
 
 // documentedStatements are those that the original program documents.
-func (t *table) documentedStatements() []planned {
+func documentedStatements(t *table) []planned {
 	typ, keys := t.columns[0], t.columns[1:]
 	on, same := make([]string, len(keys)), make([]string, len(keys))
 	for i, k := range keys {
@@ -140,7 +140,7 @@ func (t *table) documentedStatements() []planned {
 // indexUse finds indexes on fields that have the same value in every row, or
 // are absent in every row: no filter gains anything by them.
 func (s *surveyor) indexUse() error {
-	if has, err := s.r.hasDerived(); err != nil || !has {
+	if has, err := hasDerived(s.r.conn); err != nil || !has {
 		return err
 	}
 	listed, err := readDerived(s.r.conn)
