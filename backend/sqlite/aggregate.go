@@ -14,8 +14,8 @@ import (
 // Aggregate yields the groups that an aggregation asks for.
 func (b *Backend) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
 	return exec.Pushed(func(push func(onto.Group) error) error {
-		return b.read(ctx, a.Mode == backend.State, func(r *reading) error {
-			groups, err := b.groups(ctx, r, a)
+		return b.reader.read(ctx, a.Mode == backend.State, func(r *reading) error {
+			groups, err := b.reader.groups(ctx, r, a)
 			if err != nil {
 				return err
 			}
@@ -26,8 +26,8 @@ func (b *Backend) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Se
 
 // groups answers an aggregation. SQL computes it if it can, and if there are no
 // rows that cannot be read, which fail in process.
-func (b *Backend) groups(ctx context.Context, r *reading, a *backend.Aggregation) (iter.Seq2[onto.Group, error], error) {
-	question, err := r.aggregation(b.table(a.Kind), a)
+func (rd *reader) groups(ctx context.Context, r *reading, a *backend.Aggregation) (iter.Seq2[onto.Group, error], error) {
+	question, err := r.aggregation(rd.table(a.Kind), a)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (b *Backend) groups(ctx context.Context, r *reading, a *backend.Aggregation
 			return nil, err
 		}
 	}
-	return exec.Aggregate(a, r.rows(ctx, question), b.endpoints(r, &a.Query)), nil
+	return exec.Aggregate(a, r.rows(ctx, question), rd.endpoints(r, &a.Query)), nil
 }
 
 // aggregation prepares an aggregation.

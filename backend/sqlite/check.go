@@ -25,13 +25,13 @@ func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 // damage ends early does not keep the others from being taken.
 func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error] {
 	return exec.Pushed(func(push func(onto.Finding) error) error {
-		return b.read(ctx, false, func(r *reading) error { return checkAll(b.subject(), r.moment, step, push) })
+		return b.reader.read(ctx, false, func(r *reading) error { return checkAll(b.subject(), r.moment, step, push) })
 	})
 }
 
 // subject is what a check or a survey looks at.
-func (b *Backend) subject() *subject {
-	return &subject{path: b.path, file: b.file, tables: b.tables, now: b.now()}
+func (s *store) subject() *subject {
+	return &subject{path: s.at.path, file: s.at.file, tables: s.tables, now: s.now()}
 }
 
 // subject is the store that is looked at.

@@ -115,7 +115,7 @@ func keepChecksum(ctx context.Context, w *conn, tables [2]*table, head int64) er
 // kept, SHA-256 in hex, and the commit that it covers. Check compares it. It is
 // "" if none is kept.
 func (b *Backend) Checksum(ctx context.Context) (sum string, commit int64, err error) {
-	err = b.read(ctx, false, func(r *reading) error {
+	err = b.reader.read(ctx, false, func(r *reading) error {
 		sum, commit, err = r.checksum()
 		return err
 	})

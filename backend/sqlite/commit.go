@@ -35,7 +35,7 @@ func readCommit(r *rows) decide.Commit {
 // Resolve returns the commit a point refers to.
 func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error) {
 	var found onto.Commit
-	err := b.read(ctx, false, func(r *reading) error {
+	err := b.reader.read(ctx, false, func(r *reading) error {
 		id := r.head
 		if n, ok := p.Commit(); ok {
 			id = n
@@ -101,7 +101,7 @@ func (r *reading) commitAtUnordered(ctx context.Context, t time.Time) (int64, er
 // Commits yields commits.
 func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2[onto.Commit, error] {
 	return exec.Pushed(func(push func(onto.Commit) error) error {
-		return b.read(ctx, false, func(r *reading) error {
+		return b.reader.read(ctx, false, func(r *reading) error {
 			order := "ASC"
 			if q.Newest {
 				order = "DESC"

@@ -32,29 +32,29 @@ type report func(done, total int64) error
 // Progress, if not nil, is called now and then with numbers of bytes. After an
 // error there is no file.
 func (b *Backend) CopyTo(ctx context.Context, path string, progress func(done, total int64)) (onto.Commit, error) {
-	return b.copyTo(ctx, path, func(done, total int64) error {
+	return b.reader.copyTo(ctx, path, func(done, total int64) error {
 		if progress != nil {
 			progress(done, total)
 		}
-		return b.failAt("copy")
+		return b.writer.reached("copy")
 	})
 }
 
-func (b *Backend) copyTo(ctx context.Context, path string, told report) (onto.Commit, error) {
+func (rd *reader) copyTo(ctx context.Context, path string, told report) (onto.Commit, error) {
 	st, err := stage(path)
 	if err != nil {
 		return onto.Commit{}, err
 	}
 	defer st.discard()
 	var head onto.Commit
-	err = b.read(ctx, false, func(r *reading) (err error) {
+	err = rd.read(ctx, false, func(r *reading) (err error) {
 		if head, err = newestCommit(r.conn); err != nil {
 			return err
 		}
 		return st.fill(ctx, r.conn, told)
 	})
 	if err == nil {
-		err = st.publish(b.file)
+		err = st.publish(rd.at.file)
 	}
 	if err != nil {
 		return onto.Commit{}, err

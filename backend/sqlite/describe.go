@@ -9,11 +9,11 @@ import (
 
 // Describe tells about the file.
 func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error) {
-	info := backend.Info{Backend: "sqlite", Location: b.path}
+	info := backend.Info{Backend: "sqlite", Location: b.at.path}
 	if b.temp != "" {
 		info.Location = memoryPath
 	}
-	err := b.read(ctx, !b.opts.ReadOnly, func(r *reading) error {
+	err := b.reader.read(ctx, !b.opts.ReadOnly, func(r *reading) error {
 		row, _, err := r.queryRow(`SELECT format, store_id FROM onto_meta`)
 		if err != nil {
 			return err
@@ -26,7 +26,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 		for _, v := range backend.Newest(all) {
 			t := backend.TypeInfo{Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version}
 			if stats {
-				if err := b.count(r, &t); err != nil {
+				if err := b.reader.count(r, &t); err != nil {
 					return err
 				}
 			}
@@ -38,7 +38,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 		return err
 	})
 	for _, suffix := range []string{"", "-wal"} {
-		if f, err := os.Stat(b.file + suffix); err == nil {
+		if f, err := os.Stat(b.at.file + suffix); err == nil {
 			info.Bytes += f.Size()
 		}
 	}
@@ -46,8 +46,8 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 }
 
 // count fills in how much there is of a type.
-func (b *Backend) count(r *reading, info *backend.TypeInfo) (err error) {
-	t := b.table(info.Kind)
+func (rd *reader) count(r *reading, info *backend.TypeInfo) (err error) {
+	t := rd.table(info.Kind)
 	info.Live, err = r.queryInt(`SELECT count(*) FROM `+t.current+` WHERE `+t.columns[0]+` = ? AND op = 'put'`, info.Name)
 	if err == nil {
 		info.Versions, err = r.queryInt(`SELECT count(*) FROM `+t.history+` WHERE `+t.columns[0]+` = ?`, info.Name)

@@ -13,7 +13,7 @@ import (
 // Diff yields each identity whose state differs between two commits.
 func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto.Change, error] {
 	return exec.Pushed(func(push func(onto.Change) error) error {
-		return b.read(ctx, false, func(r *reading) error {
+		return b.reader.read(ctx, false, func(r *reading) error {
 			from, to := r.commitID(q.From), r.commitID(q.To)
 			for _, t := range b.tables {
 				if q.Kind != "" && q.Kind != t.kind {

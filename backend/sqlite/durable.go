@@ -97,10 +97,10 @@ func (d *durability) syncFolder(file string) error {
 }
 
 // vouch makes the state durable that a verdict rests on which needs no COMMIT.
-func (b *Backend) vouch(s state) error {
-	if err := b.durable.ensure(b.file, s.standpoint()); err != nil {
+func (wr *writer) vouch(s state) error {
+	if err := wr.durable.ensure(wr.at.file, s.standpoint()); err != nil {
 		return onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether commit %d, which another process has made, reached the disk: %w",
-			b.path, s.head, err).WithHint("%s", reopenHint)
+			wr.at.path, s.head, err).WithHint("%s", reopenHint)
 	}
 	return nil
 }

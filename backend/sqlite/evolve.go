@@ -23,7 +23,7 @@ func (s *stream) evolve() error {
 	if err := writeTypes(s.w, s.group.Types, s.Candidate.Types); err != nil {
 		return err
 	}
-	if err := s.b.failAt("evolve"); err != nil {
+	if err := s.wr.reached("evolve"); err != nil {
 		return err
 	}
 	if err := s.dropDerived(); err != nil {
@@ -34,8 +34,8 @@ func (s *stream) evolve() error {
 			return err
 		}
 	}
-	s.b.types = typeCache{}
-	return s.b.types.refresh(s.w, state{})
+	s.wr.types = typeCache{}
+	return s.wr.types.refresh(s.w, state{})
 }
 
 // dropDerived removes what the flags of the changed types do not ask for any
@@ -77,7 +77,7 @@ func changedTypes(last []onto.SchemaVersion, e *backend.Evolution) []onto.Schema
 // another program has committed is not counted. A kept checksum would be about
 // history that is gone.
 func (s *stream) purge(of onto.TypeName) error {
-	t := s.b.table(of.Kind)
+	t := s.wr.table(of.Kind)
 	// What is removed is overwritten, not only unlinked.
 	if err := s.w.script(`PRAGMA secure_delete = ON`); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *stream) purge(of onto.TypeName) error {
 		err = s.purgeHistory(t, of.Name)
 	}
 	if err == nil {
-		err = s.b.failAt("purge")
+		err = s.wr.reached("purge")
 	}
 	for _, table := range []string{t.current, t.past} {
 		if err == nil {
@@ -135,8 +135,8 @@ func (s *stream) forget() {
 	if !s.evolved {
 		return
 	}
-	s.b.types = typeCache{}
-	s.b.counted.forget()
+	s.wr.types = typeCache{}
+	s.wr.counted.forget()
 }
 
 func (c *counted) forget() {

@@ -14,8 +14,8 @@ func (b *Backend) Explain(ctx context.Context, q *backend.Query, a *backend.Aggr
 	if q == nil {
 		q = &a.Query
 	}
-	err := b.read(ctx, q.Mode == backend.State, func(r *reading) error {
-		statements, err := b.explained(r, q, a, &e)
+	err := b.reader.read(ctx, q.Mode == backend.State, func(r *reading) error {
+		statements, err := b.reader.explained(r, q, a, &e)
 		if err != nil {
 			return err
 		}
@@ -35,9 +35,9 @@ func (b *Backend) Explain(ctx context.Context, q *backend.Query, a *backend.Aggr
 }
 
 // explained is the statements that are asked, and says what is done after them.
-func (b *Backend) explained(r *reading, q *backend.Query, a *backend.Aggregation, e *backend.Explanation) ([]sqlgen.Part, error) {
+func (rd *reader) explained(r *reading, q *backend.Query, a *backend.Aggregation, e *backend.Explanation) ([]sqlgen.Part, error) {
 	if a == nil {
-		question, err := r.question(b.table(q.Kind), q, q.Ends())
+		question, err := r.question(rd.table(q.Kind), q, q.Ends())
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +48,7 @@ func (b *Backend) explained(r *reading, q *backend.Query, a *backend.Aggregation
 		}
 		return answer.statements, nil
 	}
-	question, err := r.aggregation(b.table(a.Kind), a)
+	question, err := r.aggregation(rd.table(a.Kind), a)
 	if err != nil {
 		return nil, err
 	}

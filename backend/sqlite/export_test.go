@@ -11,11 +11,11 @@ func Points() []string { return []string{"begin", "versions", "commit"} }
 
 // FailAt makes the next append fail at a point.
 func (b *Backend) FailAt(point string, err error) {
-	b.fault = func(at string) error {
+	b.writer.reached = func(at string) error {
 		if at != point {
 			return nil
 		}
-		b.fault = nil
+		b.writer.reached = pass
 		return err
 	}
 }
@@ -24,7 +24,7 @@ func (b *Backend) FailAt(point string, err error) {
 // "words", before a search table changes, and "committed", when the commit is
 // durable and not yet acknowledged.
 func (b *Backend) CallAt(point string, f func()) {
-	b.fault = func(at string) error {
+	b.writer.reached = func(at string) error {
 		if at == point {
 			f()
 		}
@@ -33,10 +33,10 @@ func (b *Backend) CallAt(point string, f func()) {
 }
 
 // Exec runs SQL on the writer connection.
-func (b *Backend) Exec(sql string) error { return b.writer.script(sql) }
+func (b *Backend) Exec(sql string) error { return b.writer.conn.script(sql) }
 
 // OnSync lets f sync files and directories.
-func (b *Backend) OnSync(f func(path string) error) { b.durable.sync = f }
+func (b *Backend) OnSync(f func(path string) error) { b.writer.durable.sync = f }
 
 // Waiting returns how many callers stand in the queue.
 func (b *Backend) Waiting() int { return b.queue.Len() }
@@ -44,7 +44,7 @@ func (b *Backend) Waiting() int { return b.queue.Len() }
 // SearchTable returns the table that a query for words in the fields of a
 // schema would use, or "" if it would use none.
 func (b *Backend) SearchTable(ctx context.Context, s onto.Schema) (name string, err error) {
-	err = b.read(ctx, true, func(r *reading) error {
+	err = b.reader.read(ctx, true, func(r *reading) error {
 		found, ok, err := r.searchTable(&s)
 		if ok {
 			name = found

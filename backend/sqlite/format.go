@@ -131,32 +131,32 @@ func (f file) check(path string) error {
 // prepareFile makes the file ours: creates the tables in an empty one, adopts
 // one of the original program, upgrades one of an older format, refuses
 // anything else.
-func (b *Backend) prepareFile(ctx context.Context, w *conn) error {
+func (wr *writer) prepareFile(ctx context.Context, w *conn) error {
 	var found file
-	err := b.retryBusy(ctx, func() (err error) {
-		found, err = inspect(w, b.path)
+	err := wr.retryBusy(ctx, func() (err error) {
+		found, err = inspect(w, wr.at.path)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := found.check(b.path); err != nil {
+	if err := found.check(wr.at.path); err != nil {
 		return err
 	}
-	if found.kind == fileEmpty && b.opts.MustExist {
-		return onto.Errorf(onto.Uninitialized, "%s: the database has no tables", b.path).
-			WithHint("make a store in it with: onto init --db %s", b.path)
+	if found.kind == fileEmpty && wr.opts.MustExist {
+		return onto.Errorf(onto.Uninitialized, "%s: the database has no tables", wr.at.path).
+			WithHint("make a store in it with: onto init --db %s", wr.at.path)
 	}
-	if err := b.retryBusy(ctx, func() error { return w.script(`PRAGMA journal_mode = WAL`) }); err != nil {
+	if err := wr.retryBusy(ctx, func() error { return w.script(`PRAGMA journal_mode = WAL`) }); err != nil {
 		return err
 	}
 	if found.kind == fileOurs && found.format == Format {
 		return nil
 	}
-	return b.transact(ctx, w, func() error {
-		found, err := inspect(w, b.path) // again: another process may have been faster
+	return wr.transact(ctx, w, func() error {
+		found, err := inspect(w, wr.at.path) // again: another process may have been faster
 		if err == nil {
-			err = found.shape.writable(b.path)
+			err = found.shape.writable(wr.at.path)
 		}
 		if err != nil {
 			return err
@@ -165,11 +165,11 @@ func (b *Backend) prepareFile(ctx context.Context, w *conn) error {
 		case found.kind == fileEmpty:
 			return create(w)
 		case found.kind == fileOriginal:
-			return b.adopt(ctx, w, found)
+			return wr.adopt(ctx, w, found)
 		case found.kind == fileOurs && found.format < Format:
-			return b.upgrade(ctx, w, found)
+			return wr.upgrade(ctx, w, found)
 		}
-		return found.check(b.path)
+		return found.check(wr.at.path)
 	})
 }
 
@@ -190,7 +190,7 @@ func insertMeta(w *conn) error {
 
 // adopt adds to a file of the original program what ours have: columns that
 // its oldest files lack, columns and tables of our own, and the projection.
-func (b *Backend) adopt(ctx context.Context, w *conn, found file) error {
+func (wr *writer) adopt(ctx context.Context, w *conn, found file) error {
 	err := addColumns(w, []column{
 		{"entity_history", "schema_version_id", "INTEGER"},
 		{"relation_history", "schema_version_id", "INTEGER"},
@@ -228,13 +228,13 @@ func (b *Backend) adopt(ctx context.Context, w *conn, found file) error {
 		err = insertMeta(w)
 	}
 	if err == nil {
-		err = bootstrapSchemas(w, b.now())
+		err = bootstrapSchemas(w, wr.now())
 	}
 	if err == nil {
 		err = fillSince(w)
 	}
 	if err == nil {
-		err = b.catchUp(w)
+		err = wr.catchUp(w)
 	}
 	if err != nil {
 		return err
@@ -243,7 +243,7 @@ func (b *Backend) adopt(ctx context.Context, w *conn, found file) error {
 }
 
 // upgrade brings a file of an older format to ours.
-func (b *Backend) upgrade(ctx context.Context, w *conn, found file) error {
+func (wr *writer) upgrade(ctx context.Context, w *conn, found file) error {
 	err := addColumns(w, slices.Concat(evolvingColumns(), sumColumns(found.shape.names)))
 	if err == nil {
 		err = w.script(createLeases)
@@ -255,14 +255,14 @@ func (b *Backend) upgrade(ctx context.Context, w *conn, found file) error {
 		err = w.exec(`UPDATE onto_meta SET format = ?`, Format)
 	}
 	if err == nil && found.format < 2 {
-		err = b.upgradeDerived(ctx, w)
+		err = wr.upgradeDerived(ctx, w)
 	}
 	return err
 }
 
 // upgradeDerived adds what format 2 added: what is derived. If the projection is
 // too damaged for that, it is made anew.
-func (b *Backend) upgradeDerived(ctx context.Context, w *conn) error {
+func (wr *writer) upgradeDerived(ctx context.Context, w *conn) error {
 	_, err := addColumn(w, "onto_meta", "derived", "INTEGER NOT NULL DEFAULT 0")
 	if err == nil {
 		err = w.script(createDerived)
@@ -271,20 +271,20 @@ func (b *Backend) upgradeDerived(ctx context.Context, w *conn) error {
 		err = dropDerived(w)
 	}
 	if err == nil {
-		err = fillPast(ctx, w, b.tables)
+		err = fillPast(ctx, w, wr.tables)
 	}
 	if err != nil {
 		return err
 	}
-	s, err := b.readState(w)
+	s, err := wr.readState(w)
 	if err == nil && !s.covered {
-		err = b.catchUp(w)
+		err = wr.catchUp(w)
 	}
 	if err == nil {
 		err = deriveAll(ctx, w, nil)
 	}
-	if onto.CodeOf(wrap(b.path, err)) == onto.Corrupt {
-		_, err = b.rebuild(ctx, w, nil)
+	if onto.CodeOf(wrap(wr.at.path, err)) == onto.Corrupt {
+		_, err = wr.rebuild(ctx, w, nil)
 	}
 	return err
 }
@@ -334,7 +334,7 @@ func hasColumns(c *conn, table string, columns ...string) (bool, error) {
 }
 
 // now is the wall clock in the precision that is stored.
-func (b *Backend) now() time.Time { return b.opts.Now().UTC().Truncate(time.Microsecond) }
+func (s *store) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
 
 // storedTime reads a time column. Other programs may leave out the fraction or
 // the offset, and write a space for the T; what cannot be read is the zero

@@ -16,38 +16,38 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	if err := ctx.Err(); err != nil {
 		return onto.Version{}, err
 	}
-	c, err := b.readers.get()
+	c, err := b.reader.readers.get()
 	if err != nil {
-		return onto.Version{}, wrap(b.path, err)
+		return onto.Version{}, wrap(b.at.path, err)
 	}
-	v, err := b.get(ctx, c, id, at)
+	v, err := b.reader.get(ctx, c, id, at)
 	if c.isStale() {
-		v, err = onto.Version{}, b.changedError()
+		v, err = onto.Version{}, b.reader.changedError()
 	}
-	b.readers.put(c)
-	return v, wrap(b.path, err)
+	b.reader.readers.put(c)
+	return v, wrap(b.at.path, err)
 }
 
-func (b *Backend) get(ctx context.Context, c *conn, id onto.Identity, at int64) (onto.Version, error) {
+func (rd *reader) get(ctx context.Context, c *conn, id onto.Identity, at int64) (onto.Version, error) {
 	if at != backend.Head {
-		return b.getAt(c, id, at)
+		return rd.getAt(c, id, at)
 	}
 	var buf [5]any
-	t, args := b.table(id.Kind), identityArgs(buf[:0], &id)
+	t, args := rd.table(id.Kind), identityArgs(buf[:0], &id)
 	r, ok, err := c.queryRow(t.get, args...)
 	if err == nil && ok && !readForeign(r).covers() {
-		if err = b.tryCatchUp(ctx); err == nil {
+		if err = rd.catchUp(ctx); err == nil {
 			r, ok, err = c.queryRow(t.get, args...)
 		}
 		if err == nil && ok && !readForeign(r).covers() {
-			return b.getAt(c, id, math.MaxInt64)
+			return rd.getAt(c, id, math.MaxInt64)
 		}
 	}
 	if err != nil {
 		return onto.Version{}, err
 	}
 	if ok {
-		b.sees(r.int(7))
+		rd.sees(r.int(7))
 	}
 	if !ok || r.null(3) {
 		return onto.Version{}, backend.NoVersion(id)
@@ -60,14 +60,14 @@ func (b *Backend) get(ctx context.Context, c *conn, id onto.Identity, at int64) 
 }
 
 // getAt reads history, which needs no projection.
-func (b *Backend) getAt(c *conn, id onto.Identity, at int64) (onto.Version, error) {
+func (rd *reader) getAt(c *conn, id onto.Identity, at int64) (onto.Version, error) {
 	var buf [6]any
-	r, ok, err := c.queryRow(b.table(id.Kind).getAt, append(identityArgs(buf[:0], &id), at)...)
+	r, ok, err := c.queryRow(rd.table(id.Kind).getAt, append(identityArgs(buf[:0], &id), at)...)
 	if err != nil {
 		return onto.Version{}, err
 	}
 	if ok {
-		b.sees(r.int(7))
+		rd.sees(r.int(7))
 	}
 	if !ok || r.null(3) {
 		return onto.Version{}, backend.NoVersion(id)

@@ -13,16 +13,16 @@ import (
 // savepoints are needed.
 type group struct {
 	*decide.Round
-	b     *Backend
+	wr    *writer
 	w     *conn
 	from  state                         // where the store stood
 	words map[onto.Identity]*wordChange // of types with search fields
 }
 
-func newGroup(b *Backend, w *conn, s state) *group {
+func newGroup(wr *writer, w *conn, s state) *group {
 	return &group{
-		Round: decide.NewRound(decide.Base{Head: s.head, Time: s.headTime, Now: b.now(), Stamps: b.types.newest}),
-		b:     b, w: w, from: s,
+		Round: decide.NewRound(decide.Base{Head: s.head, Time: s.headTime, Now: wr.now(), Stamps: wr.types.newest}),
+		wr:    wr, w: w, from: s,
 	}
 }
 
@@ -39,11 +39,11 @@ func (g *group) run(members []*member) error {
 		err = g.write()
 	}
 	if err != nil {
-		g.b.rollback(g.w)
+		g.wr.rollback(g.w)
 		return err
 	}
 	if len(g.Commits) == 0 {
-		g.b.rollback(g.w)
+		g.wr.rollback(g.w)
 		g.vouch(members)
 		return nil
 	}
@@ -55,17 +55,17 @@ func (g *group) run(members []*member) error {
 func (g *group) vouch(members []*member) {
 	for _, m := range members {
 		if m.err == nil {
-			m.err = g.b.vouch(g.from)
+			m.err = g.wr.vouch(g.from)
 		}
 	}
 }
 
 // commit ends the transaction. Types stay as they were.
 func (g *group) commit() error {
-	if err := g.b.commit(g.w); err != nil {
+	if err := g.wr.commit(g.w); err != nil {
 		return err
 	}
-	g.b.durable.reached(standpoint{g.Head(), g.from.schemas, g.from.derived})
+	g.wr.durable.reached(standpoint{g.Head(), g.from.schemas, g.from.derived})
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (g *group) want(ids *identities, d *backend.Draft) error {
 		return nil
 	}
 	for t := range decide.Purges(d) {
-		rows := g.b.table(t.Kind)
+		rows := g.wr.table(t.Kind)
 		n, err := g.w.queryInt(fmt.Sprintf(`SELECT count(*) FROM %s WHERE %s = ?`, rows.history, rows.columns[0]), t.Name)
 		if err != nil {
 			return err
@@ -120,10 +120,10 @@ func (ids *identities) add(d *backend.Draft) {
 
 // lookup looks up the newest versions of identities.
 func (g *group) lookup(ids identities) error {
-	if err := lookup(g.w, g.b.table(onto.KindEntity), ids.entities, g.Newest); err != nil {
+	if err := lookup(g.w, g.wr.table(onto.KindEntity), ids.entities, g.Newest); err != nil {
 		return err
 	}
-	return lookup(g.w, g.b.table(onto.KindRelation), ids.relations, g.Newest)
+	return lookup(g.w, g.wr.table(onto.KindRelation), ids.relations, g.Newest)
 }
 
 // lookupKey looks up the commit that has used an idempotency key.
@@ -155,19 +155,19 @@ func (g *group) insertVersions(versions []decide.Version) error {
 		if v.Kind == onto.KindRelation {
 			list = &relations
 		}
-		if len(g.b.types.search) > 0 {
+		if len(g.wr.types.search) > 0 {
 			g.noteWords(v, len(*list))
 		}
 		*list = append(*list, v)
 	}
-	if err := g.b.failAt("versions"); err != nil {
+	if err := g.wr.reached("versions"); err != nil {
 		return err
 	}
-	entity, err := insertVersions(g.w, g.b.table(onto.KindEntity), entities)
+	entity, err := insertVersions(g.w, g.wr.table(onto.KindEntity), entities)
 	if err != nil {
 		return err
 	}
-	relation, err := insertVersions(g.w, g.b.table(onto.KindRelation), relations)
+	relation, err := insertVersions(g.w, g.wr.table(onto.KindRelation), relations)
 	if err != nil || len(g.words) == 0 {
 		return err
 	}

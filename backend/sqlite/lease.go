@@ -63,11 +63,11 @@ func nextEpoch(w *conn, name string) (int64, error) {
 }
 
 // changeLeases runs f in a write transaction. Nobody's lease is in its way.
-func (b *Backend) changeLeases(ctx context.Context, until time.Time, f func(w *conn) error) error {
+func (wr *writer) changeLeases(ctx context.Context, until time.Time, f func(w *conn) error) error {
 	begin := func(ctx context.Context, until time.Time) (*conn, state, error) {
-		return b.beginBehindFor(ctx, until, &onto.Lease{Name: onto.WriteLease})
+		return wr.beginBehindFor(ctx, until, &onto.Lease{Name: onto.WriteLease})
 	}
-	return b.writeFrom(ctx, until, begin, func(w *conn, _ state) error { return f(w) })
+	return wr.writeFrom(ctx, until, begin, func(w *conn, _ state) error { return f(w) })
 }
 
 // Acquire takes a lease that is free or has run out.
@@ -80,14 +80,14 @@ func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Le
 	for {
 		var taken onto.Lease
 		var holder *onto.Lease
-		err := b.changeLeases(ctx, until, func(w *conn) (err error) {
-			taken, holder, err = b.acquire(w, r)
+		err := b.writer.changeLeases(ctx, until, func(w *conn) (err error) {
+			taken, holder, err = b.writer.acquire(w, r)
 			return err
 		})
 		if err != nil || holder == nil {
 			return taken, err
 		}
-		err = wait.Pause(ctx, func() error { return heldError(b.path, r.Name, holder.Owner, holder.Expires) })
+		err = wait.Pause(ctx, func() error { return heldError(b.at.path, r.Name, holder.Owner, holder.Expires) })
 		if err != nil {
 			return onto.Lease{}, err
 		}
@@ -95,12 +95,12 @@ func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Le
 }
 
 // acquire takes the lease, or returns its holder.
-func (b *Backend) acquire(w *conn, r *backend.LeaseRequest) (taken onto.Lease, holder *onto.Lease, err error) {
+func (wr *writer) acquire(w *conn, r *backend.LeaseRequest) (taken onto.Lease, holder *onto.Lease, err error) {
 	held, err := readLease(w, r.Name)
 	if err != nil {
 		return onto.Lease{}, nil, err
 	}
-	now := b.now()
+	now := wr.now()
 	if held != nil && !held.Expired(now) {
 		return onto.Lease{}, held, nil
 	}
@@ -119,7 +119,7 @@ func (b *Backend) acquire(w *conn, r *backend.LeaseRequest) (taken onto.Lease, h
 // Renew lets a lease end ttl from now.
 func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (onto.Lease, error) {
 	var renewed onto.Lease
-	err := b.changeLeases(ctx, b.deadline(), func(w *conn) error {
+	err := b.writer.changeLeases(ctx, b.deadline(), func(w *conn) error {
 		held, err := readLease(w, l.Name)
 		if err == nil {
 			renewed, err = lease.Extend(l, held, b.now(), ttl)
@@ -137,7 +137,7 @@ func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (o
 
 // Release ends a lease.
 func (b *Backend) Release(ctx context.Context, l onto.Lease) error {
-	return b.changeLeases(ctx, b.deadline(), func(w *conn) error {
+	return b.writer.changeLeases(ctx, b.deadline(), func(w *conn) error {
 		if err := checkLease(w, &l); err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (b *Backend) Leases(ctx context.Context) ([]onto.Lease, error) {
 // readLeases hands over each row of a query about leases. A file of an older
 // format that is opened for reading only has none.
 func (b *Backend) readLeases(ctx context.Context, sql string, f func(r *rows)) error {
-	return b.read(ctx, false, func(r *reading) error {
+	return b.reader.read(ctx, false, func(r *reading) error {
 		n, err := r.queryInt(`SELECT count(*) FROM sqlite_master WHERE name IN ('locks', 'onto_leases', 'onto_lease_breaks')`)
 		if err != nil || n < 3 {
 			return err
@@ -173,13 +173,13 @@ func (b *Backend) readLeases(ctx context.Context, sql string, f func(r *rows)) e
 // Break ends a lease whoever holds it and keeps a record of that. The epoch
 // grows, so that the holder cannot take a later lease of his own for it.
 func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
-	err := b.changeLeases(ctx, b.deadline(), func(w *conn) error {
+	err := b.writer.changeLeases(ctx, b.deadline(), func(w *conn) error {
 		held, err := readLease(w, record.Lease.Name)
 		if err != nil {
 			return err
 		}
 		if held == nil {
-			return onto.Errorf(onto.NotFound, "%s: nobody holds the lease %s", b.path, record.Lease.Name).
+			return onto.Errorf(onto.NotFound, "%s: nobody holds the lease %s", b.at.path, record.Lease.Name).
 				WithHint("see the leases with: onto lock show")
 		}
 		record.Lease, record.Time = *held, b.now()

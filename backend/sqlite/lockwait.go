@@ -28,7 +28,7 @@ const lineSuffix = "-queue"
 // lockWait is how one write waits for SQLite's lock and for the write lease.
 type lockWait struct {
 	backoff.Backoff
-	b     *Backend
+	wr    *writer
 	line  *flock.Line     // nil if the write does not stand in line
 	place *flock.Place    // nil while it does not
 	ahead backoff.Backoff // of the first in the line
@@ -37,12 +37,12 @@ type lockWait struct {
 
 // waitForLock begins the wait of a write, which may carry a lease. A write that does
 // not wait has a deadline that is over.
-func (b *Backend) waitForLock(until time.Time, l *onto.Lease) *lockWait {
-	w := &lockWait{Backoff: waitUntil(until), b: b}
-	if lease.KeepsOut(l) || !time.Now().Before(until) || b.inode == nil {
+func (wr *writer) waitForLock(until time.Time, l *onto.Lease) *lockWait {
+	w := &lockWait{Backoff: waitUntil(until), wr: wr}
+	if lease.KeepsOut(l) || !time.Now().Before(until) || wr.at.inode == nil {
 		return w
 	}
-	w.line = &flock.Line{Path: b.file + lineSuffix, Mode: b.inode.Mode().Perm()}
+	w.line = &flock.Line{Path: wr.at.file + lineSuffix, Mode: wr.at.inode.Mode().Perm()}
 	if w.line.Strict() {
 		w.join()
 	}
@@ -51,7 +51,7 @@ func (b *Backend) waitForLock(until time.Time, l *onto.Lease) *lockWait {
 
 // join joins the line. Where there can be none, writers try at random times.
 func (w *lockWait) join() {
-	place, err := w.line.Join(w.Until, w.b.opts.LockTimeout)
+	place, err := w.line.Join(w.Until, w.wr.opts.LockTimeout)
 	if err != nil {
 		w.line = nil
 		return
@@ -67,16 +67,16 @@ func (w *lockWait) turn(ctx context.Context) error {
 		if err := w.place.Wait(ctx); err != nil {
 			return w.late(err)
 		}
-		until = time.Now().Add(w.b.opts.LockTimeout)
+		until = time.Now().Add(w.wr.opts.LockTimeout)
 	}
-	return w.b.writing.acquire(ctx, until, w.b.path)
+	return w.wr.writing.acquire(ctx, until, w.wr.at.path)
 }
 
 // late is the error for a place in the line that was left. What ended the wait may
 // also be the context.
 func (w *lockWait) late(err error) error {
 	if late := new(flock.LateError); errors.As(err, &late) {
-		return onto.Errorf(onto.LockContention, "%s: the write lock is held by others: %w", w.b.path, late).WithHint("%s", contentionHint)
+		return onto.Errorf(onto.LockContention, "%s: the write lock is held by others: %w", w.wr.at.path, late).WithHint("%s", contentionHint)
 	}
 	return err
 }

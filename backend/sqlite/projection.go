@@ -38,11 +38,11 @@ func canonicalFields(text []byte) ([]byte, error) {
 // lock. If somebody does, or the file cannot be written, or what is derived is
 // damaged, or the clock is wrong, the projection stays behind, and the read
 // answers from history.
-func (b *Backend) tryCatchUp(ctx context.Context) error {
-	if b.opts.ReadOnly {
+func (wr *writer) tryCatchUp(ctx context.Context) error {
+	if wr.opts.ReadOnly {
 		return nil
 	}
-	err := b.writeUntil(ctx, time.Now(), func(*conn, state) error { return nil }) // beginWrite does it
+	err := wr.writeUntil(ctx, time.Now(), func(*conn, state) error { return nil }) // beginWrite does it
 	switch onto.CodeOf(err) {
 	case onto.LockContention, onto.Full, onto.ReadOnly, onto.OutcomeUnknown, onto.Unavailable, onto.Corrupt, onto.Invalid:
 		return nil
@@ -52,14 +52,14 @@ func (b *Backend) tryCatchUp(ctx context.Context) error {
 
 // catchUp projects the commits after the last that is ours or was brought in
 // before.
-func (b *Backend) catchUp(w *conn) error {
+func (wr *writer) catchUp(w *conn) error {
 	covered, err := w.queryInt(`SELECT max(foreign_until, coalesce(
 		(SELECT id FROM commits WHERE operations IS NOT NULL ORDER BY id DESC LIMIT 1), 0)) FROM onto_meta`)
 	if err != nil {
 		return err
 	}
-	for _, t := range b.tables {
-		err := project(context.Background(), w, t, covered, func(v *onto.Version) error { return b.types.search[v.TypeName()].project(w, t, v) })
+	for _, t := range wr.tables {
+		err := project(context.Background(), w, t, covered, func(v *onto.Version) error { return wr.types.search[v.TypeName()].project(w, t, v) })
 		if err != nil {
 			return err
 		}
@@ -129,8 +129,8 @@ func timesOrdered(w *conn, since int64) (bool, error) {
 // the checksum of what it made, see [Backend.Checksum].
 func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, total int64)) (int64, error) {
 	var identities int64
-	err := b.writeFrom(ctx, b.deadline(), b.beginBehind, func(w *conn, _ state) (err error) {
-		identities, err = b.rebuild(ctx, w, progress)
+	err := b.writer.writeFrom(ctx, b.deadline(), b.writer.beginBehind, func(w *conn, _ state) (err error) {
+		identities, err = b.writer.rebuild(ctx, w, progress)
 		if err != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -141,7 +141,7 @@ func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, tot
 
 // rebuild is RebuildProjection in a transaction. An identity is a step of it,
 // and once more when its words are entered.
-func (b *Backend) rebuild(ctx context.Context, w *conn, progress func(done, total int64)) (int64, error) {
+func (wr *writer) rebuild(ctx context.Context, w *conn, progress func(done, total int64)) (int64, error) {
 	if err := w.script(createLookup + createIndexes + createProjection + createDerived); err != nil {
 		return 0, err
 	}
@@ -160,7 +160,7 @@ func (b *Backend) rebuild(ctx context.Context, w *conn, progress func(done, tota
 	if err := dropDerived(w); err != nil {
 		return 0, err
 	}
-	for _, t := range b.tables {
+	for _, t := range wr.tables {
 		if err := w.execContext(ctx, `DELETE FROM `+t.current); err != nil {
 			return 0, err
 		}
@@ -172,7 +172,7 @@ func (b *Backend) rebuild(ctx context.Context, w *conn, progress func(done, tota
 	if err := w.script(createRight); err != nil {
 		return 0, err
 	}
-	if err := fillPast(ctx, w, b.tables); err != nil {
+	if err := fillPast(ctx, w, wr.tables); err != nil {
 		return 0, err
 	}
 	if err := deriveAll(ctx, w, step); err != nil {
@@ -182,12 +182,12 @@ func (b *Backend) rebuild(ctx context.Context, w *conn, progress func(done, tota
 	if err := w.exec(`UPDATE onto_meta SET derived = derived + 1`); err != nil {
 		return 0, err
 	}
-	s, err := b.readState(w)
+	s, err := wr.readState(w)
 	if err == nil && !s.covered {
 		err = coverHead(w, 0)
 	}
 	if err == nil {
-		err = keepChecksum(ctx, w, b.tables, s.head)
+		err = keepChecksum(ctx, w, wr.tables, s.head)
 	}
 	return identities, err
 }

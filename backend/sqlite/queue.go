@@ -46,38 +46,38 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 		err = m.err
 	}
 	if err != nil {
-		return onto.Result{}, wrap(b.path, err)
+		return onto.Result{}, wrap(b.at.path, err)
 	}
 	return m.result, nil
 }
 
 // leadGroup commits a group of callers as soon as the leader has the lock.
 func (b *Backend) leadGroup(leader *member) error {
-	w, s, err := b.beginWrite(leader.Context(), leader.until)
+	w, s, err := b.writer.beginWrite(leader.Context(), leader.until)
 	if err != nil {
 		return err
 	}
-	defer b.writing.release()
-	b.settle(w, s, b.queue.Take())
+	defer b.writer.writing.release()
+	b.writer.settle(w, s, b.queue.Take())
 	return nil
 }
 
 // appendAlone commits the draft of the holder of the write lease. It does not
 // queue, since all callers there may be waiting for that lease.
 func (b *Backend) appendAlone(ctx context.Context, m *member) error {
-	w, s, err := b.beginFor(ctx, m.until, m.draft.Lease)
+	w, s, err := b.writer.beginFor(ctx, m.until, m.draft.Lease)
 	if err != nil {
 		return err
 	}
-	defer b.writing.release()
-	b.settle(w, s, []*member{m})
+	defer b.writer.writing.release()
+	b.writer.settle(w, s, []*member{m})
 	return nil
 }
 
 // settle commits a group and gives each member its verdict. All verdicts rest on
 // what the group writes.
-func (b *Backend) settle(w *conn, s state, group []*member) {
-	if err := newGroup(b, w, s).run(group); err != nil {
+func (wr *writer) settle(w *conn, s state, group []*member) {
+	if err := newGroup(wr, w, s).run(group); err != nil {
 		for _, m := range group {
 			m.err = err
 		}

@@ -63,7 +63,7 @@ func PlanRestore(ctx context.Context, from, to string) (RestorePlan, error) {
 		return RestorePlan{}, err
 	}
 	var plan RestorePlan
-	err = source.read(ctx, false, func(r *reading) (err error) {
+	err = source.reader.read(ctx, false, func(r *reading) (err error) {
 		if plan.Backup, err = momentOf(r.conn); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (p *RestorePlan) compare(ctx context.Context, source *reading, to string) e
 		return damagedTarget(to, err)
 	}
 	defer present.Close()
-	return present.read(ctx, false, func(r *reading) error {
+	return present.reader.read(ctx, false, func(r *reading) error {
 		m, err := momentOf(r.conn)
 		if err != nil {
 			return err
@@ -199,7 +199,7 @@ func (r *restore) create(ctx context.Context) error {
 		return err
 	}
 	defer source.Close()
-	_, err = source.copyTo(ctx, r.to, r.told)
+	_, err = source.reader.copyTo(ctx, r.to, r.told)
 	return err
 }
 
@@ -267,7 +267,7 @@ func (r *restore) keep(ctx context.Context) (string, error) {
 		}
 		path = fmt.Sprintf("%s-%d", name, n)
 	}
-	r.plan.Present.Head, err = r.b.copyTo(ctx, path, r.told)
+	r.plan.Present.Head, err = r.b.reader.copyTo(ctx, path, r.told)
 	r.plan.Lost = r.plan.Present.Head.ID - r.plan.Shared
 	return path, err
 }
@@ -284,12 +284,12 @@ func (r *restore) prepare(ctx context.Context) (*staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = source.read(ctx, false, func(c *reading) error { return st.fill(ctx, c.conn, r.told) })
+	err = source.reader.read(ctx, false, func(c *reading) error { return st.fill(ctx, c.conn, r.told) })
 	if err == nil {
 		err = upgradeCopy(ctx, st.path)
 	}
 	if err == nil {
-		err = r.b.read(ctx, false, func(c *reading) error {
+		err = r.b.reader.read(ctx, false, func(c *reading) error {
 			size, err := c.queryInt(`PRAGMA page_size`)
 			if err != nil {
 				return err
@@ -311,7 +311,7 @@ func upgradeCopy(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	s, err := soundShape(b.writer, path)
+	s, err := soundShape(b.writer.conn, path)
 	if err == nil {
 		err = s.writable("the backup")
 	}
@@ -337,23 +337,23 @@ func resize(c *conn, size int64) error {
 // a transfer that is under way.
 func (r *restore) overwrite(ctx context.Context, src *conn) error {
 	b, until := r.b, r.b.deadline()
-	if err := b.writing.acquire(ctx, until, b.path); err != nil {
+	if err := b.writer.writing.acquire(ctx, until, b.at.path); err != nil {
 		return err
 	}
-	defer b.writing.release()
-	if err := b.canWrite(ctx); err != nil {
+	defer b.writer.writing.release()
+	if err := b.writer.canWrite(ctx); err != nil {
 		return err
 	}
-	t, err := newTransfer(b.writer, src)
+	t, err := newTransfer(b.writer.conn, src)
 	if err != nil {
 		return err
 	}
 	err = t.lock(ctx, until)
 	if err == nil {
-		err = b.failAt("restore")
+		err = b.writer.reached("restore")
 	}
 	if err == nil {
-		err = b.read(ctx, false, func(now *reading) error { return r.outdo(now, src) })
+		err = b.reader.read(ctx, false, func(now *reading) error { return r.outdo(now, src) })
 	}
 	if err != nil {
 		t.backup.Close()
@@ -363,8 +363,8 @@ func (r *restore) overwrite(ctx context.Context, src *conn) error {
 	err = t.run(ctx, until, r.told)
 	r.replaced = t.committed
 	if t.unsure(err) {
-		b.broken = err // the file has to be opened again, also to release the lease
-		err = onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether the backup has taken its place: %w", b.path, err)
+		b.writer.broken = err // the file has to be opened again, also to release the lease
+		err = onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether the backup has taken its place: %w", b.at.path, err)
 	}
 	return err
 }

@@ -19,12 +19,12 @@ const indexSize = 32 << 10
 
 // companionsFit fails with Full if there is no room for the companions. An index
 // that has its size stays as it is, or has at least taken the room.
-func (b *Backend) companionsFit() error {
-	if size, err := fileSize(b.file + "-shm"); err != nil || size >= indexSize {
+func (p *place) companionsFit() error {
+	if size, err := fileSize(p.file + "-shm"); err != nil || size >= indexSize {
 		return nil // whatever is wrong, SQLite says it better
 	}
-	err := tryRoom(b.file, indexSize)
-	if err = fileError(b.path, err); onto.CodeOf(err) != onto.Full {
+	err := tryRoom(p.file, indexSize)
+	if err = fileError(p.path, err); onto.CodeOf(err) != onto.Full {
 		return nil
 	}
 	return onto.Errorf(onto.Full, "the files that SQLite keeps beside the store do not fit: %w", err).
@@ -47,15 +47,15 @@ func tryRoom(beside string, size int) error {
 // dialReadOnly opens a connection that never writes to the file. If SQLite
 // cannot make the companions, because there is no room or the directory cannot
 // be written, the file is read without them.
-func (b *Backend) dialReadOnly() (*conn, error) {
-	err := b.companionsFit()
+func (p *place) dialReadOnly() (*conn, error) {
+	err := p.companionsFit()
 	if err == nil {
 		var c *conn
-		if c, err = dialTried(b.file, accessRead); err == nil {
+		if c, err = dialTried(p.file, accessRead); err == nil {
 			return c, nil
 		}
 	}
-	c, plainErr := b.dialWithout()
+	c, plainErr := p.dialWithout()
 	if plainErr != nil {
 		return nil, err
 	}
@@ -66,49 +66,49 @@ func (b *Backend) dialReadOnly() (*conn, error) {
 // something, SQLite makes an index of it in memory for each connection, provided
 // that the file of the index is there, whatever it holds. Otherwise the file is
 // read as it lies.
-func (b *Backend) dialWithout() (*conn, error) {
-	if b.holds("-wal") {
-		if err := b.touchIndex(); err != nil {
+func (p *place) dialWithout() (*conn, error) {
+	if p.holds("-wal") {
+		if err := p.touchIndex(); err != nil {
 			return nil, err
 		}
-		return dialTried(b.file, accessIndexless)
+		return dialTried(p.file, accessIndexless)
 	}
-	before, err := os.Stat(b.file)
+	before, err := os.Stat(p.file)
 	if err != nil {
 		return nil, err
 	}
-	if b.holds("-journal") {
+	if p.holds("-journal") {
 		return nil, onto.Unavailable // SQLite has to undo a transaction first
 	}
-	c, err := dialTried(b.file, accessImmutable)
+	c, err := dialTried(p.file, accessImmutable)
 	if err != nil {
 		return nil, err
 	}
 	c.stale = func() bool {
-		now, err := os.Stat(b.file)
-		return err != nil || b.holds("-wal") || !os.SameFile(before, now) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
+		now, err := os.Stat(p.file)
+		return err != nil || p.holds("-wal") || !os.SameFile(before, now) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
 	}
 	return c, nil
 }
 
 // holds reports whether a companion exists and is not empty.
-func (b *Backend) holds(suffix string) bool {
-	size, err := fileSize(b.file + suffix)
+func (p *place) holds(suffix string) bool {
+	size, err := fileSize(p.file + suffix)
 	return err != nil || size > 0
 }
 
 // touchIndex makes an empty file of the index if there is none. It stays: another
 // process may have it open by now, and all have to share one. It gets its name
 // when it is closed: closing it later would end locks that this process has.
-func (b *Backend) touchIndex() error {
-	if _, err := os.Lstat(b.file + "-shm"); err == nil {
+func (p *place) touchIndex() error {
+	if _, err := os.Lstat(p.file + "-shm"); err == nil {
 		return nil
 	}
-	info, err := os.Stat(b.file)
+	info, err := os.Stat(p.file)
 	if err != nil {
 		return err
 	}
-	st, err := newStaged(b.file)
+	st, err := newStaged(p.file)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (b *Backend) touchIndex() error {
 	if err := os.Chmod(st.path, info.Mode().Perm()); err != nil {
 		return err
 	}
-	if err := os.Link(st.path, b.file+"-shm"); !errors.Is(err, fs.ErrExist) {
+	if err := os.Link(st.path, p.file+"-shm"); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil

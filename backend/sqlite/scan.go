@@ -30,27 +30,27 @@ type moment struct {
 
 // read runs f in a read transaction. With current set, the projection covers
 // the head of that moment, unless others hold the write lock.
-func (b *Backend) read(ctx context.Context, current bool, f func(r *reading) error) error {
+func (rd *reader) read(ctx context.Context, current bool, f func(r *reading) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c, err := b.readers.get()
+	c, err := rd.readers.get()
 	if err != nil {
-		return wrap(b.path, err)
+		return wrap(rd.at.path, err)
 	}
 	clean := false
 	defer func() {
 		if clean {
-			b.readers.put(c)
+			rd.readers.put(c)
 		} else { // the consumer panicked in the middle
 			c.close()
 		}
 	}()
-	r, err := b.beginRead(ctx, c)
+	r, err := rd.beginRead(ctx, c)
 	if err == nil && current && !r.foreign.covers() {
 		_ = c.exec(`ROLLBACK`)
-		if err = b.tryCatchUp(ctx); err == nil {
-			r, err = b.beginRead(ctx, c)
+		if err = rd.catchUp(ctx); err == nil {
+			r, err = rd.beginRead(ctx, c)
 		}
 	}
 	if err == nil {
@@ -59,9 +59,9 @@ func (b *Backend) read(ctx context.Context, current bool, f func(r *reading) err
 	_ = c.exec(`ROLLBACK`)
 	clean = true
 	if c.isStale() {
-		err = b.changedError()
+		err = rd.changedError()
 	}
-	return wrap(b.path, err)
+	return wrap(rd.at.path, err)
 }
 
 // queryRow is that of the connection. The end of the read interrupts it.
@@ -76,31 +76,31 @@ func (r *moment) queryInt(sql string, args ...any) (int64, error) {
 
 // changedError is for a file that was read as it lay, and did not lie still:
 // what was read may be of two moments.
-func (b *Backend) changedError() error {
-	return onto.Errorf(onto.Unavailable, "%s: the file has changed while it was read", b.path).
+func (rd *reader) changedError() error {
+	return onto.Errorf(onto.Unavailable, "%s: the file has changed while it was read", rd.at.path).
 		WithHint("read again")
 }
 
-func (b *Backend) beginRead(ctx context.Context, c *conn) (*reading, error) {
+func (rd *reader) beginRead(ctx context.Context, c *conn) (*reading, error) {
 	if err := c.exec(`BEGIN`); err != nil {
 		return nil, err
 	}
-	row, ok, err := c.queryRowContext(ctx, `SELECT `+standing+`, m.times_ordered, m.format, `+b.changes+` FROM `+standingFrom)
+	row, ok, err := c.queryRowContext(ctx, `SELECT `+standing+`, m.times_ordered, m.format, `+rd.changes+` FROM `+standingFrom)
 	if err == nil && !ok {
-		err = onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", b.path)
+		err = onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", rd.at.path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	b.sees(row.int(5))
+	rd.sees(row.int(5))
 	m := &moment{conn: c, ctx: ctx, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1 && readForeign(row).covers(), format: row.int(4)}
-	return &reading{m, &b.counted}, nil
+	return &reading{m, &rd.counted}, nil
 }
 
 // Scan yields the versions a query asks for.
 func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
 	return exec.Pushed(func(push func(onto.Version) error) error {
-		return b.read(ctx, q.Mode == backend.State, func(r *reading) error {
+		return b.reader.read(ctx, q.Mode == backend.State, func(r *reading) error {
 			a, err := r.question(b.table(q.Kind), q, q.Ends())
 			if err != nil {
 				return err
@@ -108,7 +108,7 @@ func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Ver
 			if a.plain == "" {
 				return r.versions(ctx, a, push)
 			}
-			return exec.PushAll(ctx, exec.Select(q, r.rows(ctx, a), b.endpoints(r, q)), push)
+			return exec.PushAll(ctx, exec.Select(q, r.rows(ctx, a), b.reader.endpoints(r, q)), push)
 		})
 	})
 }
@@ -205,7 +205,7 @@ func (r *reading) version(a *question, rows *rows) (onto.Version, error) {
 }
 
 // endpoints looks up the fields of a relation's endpoints as of its moment.
-func (b *Backend) endpoints(r *reading, q *backend.Query) exec.Endpoints {
+func (rd *reader) endpoints(r *reading, q *backend.Query) exec.Endpoints {
 	if q.Kind != onto.KindRelation {
 		return nil
 	}
@@ -220,17 +220,17 @@ func (b *Backend) endpoints(r *reading, q *backend.Query) exec.Endpoints {
 		if q.Mode == backend.State {
 			at = r.commitID(q.At)
 		}
-		if left, err = b.fieldsAt(r, onto.EntityID(leftType, v.Left), at); err != nil {
+		if left, err = rd.fieldsAt(r, onto.EntityID(leftType, v.Left), at); err != nil {
 			return nil, nil, err
 		}
-		right, err = b.fieldsAt(r, onto.EntityID(rightType, v.Right), at)
+		right, err = rd.fieldsAt(r, onto.EntityID(rightType, v.Right), at)
 		return left, right, err
 	}
 }
 
 // fieldsAt returns the fields of what exists as of a commit, nil otherwise.
-func (b *Backend) fieldsAt(r *reading, id onto.Identity, at int64) (json.RawMessage, error) {
-	v, err := b.getAt(r.conn, id, at)
+func (rd *reader) fieldsAt(r *reading, id onto.Identity, at int64) (json.RawMessage, error) {
+	v, err := rd.getAt(r.conn, id, at)
 	if errors.Is(err, onto.NotFound) || err == nil && !v.Live() {
 		return nil, nil
 	}

@@ -71,7 +71,7 @@ func readNewest(w *conn) (newest map[onto.TypeName]int, dated bool, err error) {
 // Schemas returns every version of every type.
 func (b *Backend) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {
 	var list []onto.SchemaVersion
-	err := b.read(ctx, false, func(r *reading) error {
+	err := b.reader.read(ctx, false, func(r *reading) error {
 		var err error
 		list, err = readSchemas(r.conn)
 		return err
@@ -159,7 +159,7 @@ func (b *Backend) Register(ctx context.Context, reg *backend.Registration) ([]on
 		return known, err
 	}
 	var list []onto.SchemaVersion
-	err := b.write(ctx, func(w *conn, s state) error {
+	err := b.writer.write(ctx, func(w *conn, s state) error {
 		all, err := readSchemas(w)
 		if err != nil {
 			return err
@@ -182,7 +182,7 @@ func (b *Backend) Register(ctx context.Context, reg *backend.Registration) ([]on
 func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]onto.SchemaVersion, error) {
 	var list []onto.SchemaVersion
 	var found state
-	err := b.read(ctx, false, func(r *reading) error {
+	err := b.reader.read(ctx, false, func(r *reading) error {
 		all, err := readSchemas(r.conn)
 		if err != nil {
 			return err
@@ -206,7 +206,7 @@ func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]
 		return nil
 	})
 	if err == nil && list != nil && !b.opts.ReadOnly {
-		err = b.vouch(found)
+		err = b.writer.vouch(found)
 	}
 	if err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ type wordChange struct {
 // noteWords notes the words that a version changes, which will stand in the given
 // row of those to be written.
 func (g *group) noteWords(v *decide.Version, row int) {
-	t := g.b.types.search[v.TypeName()]
+	t := g.wr.types.search[v.TypeName()]
 	if t == nil {
 		return
 	}
@@ -167,14 +167,14 @@ func (g *group) writeWords(first map[onto.Kind]int64) error {
 		}
 		if c.docid = first[id.Kind] + int64(c.row); c.row < 0 {
 			var err error
-			if c.docid, err = g.w.queryInt(g.b.table(id.Kind).firstRow, identityArgs(nil, &id)...); err != nil {
+			if c.docid, err = g.w.queryInt(g.wr.table(id.Kind).firstRow, identityArgs(nil, &id)...); err != nil {
 				return err
 			}
 		}
 		list = append(list, c)
 	}
 	clear(g.words)
-	if err := g.b.failAt("words"); err != nil {
+	if err := g.wr.reached("words"); err != nil {
 		return err
 	}
 	return writeWords(g.w, list)

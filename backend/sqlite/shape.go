@@ -271,20 +271,20 @@ func (o schemaObject) remedy() string { return `if nobody needs it: sqlite3 FILE
 
 // checkSchema makes sure that nothing of others runs in the write transaction
 // that w is in. The schema is read again only if it has changed.
-func (b *Backend) checkSchema(w *conn) error {
+func (wr *writer) checkSchema(w *conn) error {
 	version, err := w.queryInt(`PRAGMA schema_version`)
 	if err != nil {
 		return err
 	}
-	if b.schema.known && version == b.schema.version {
-		return b.schema.refused
+	if wr.schema.known && version == wr.schema.version {
+		return wr.schema.refused
 	}
-	s, err := soundShape(w, b.path)
+	s, err := soundShape(w, wr.at.path)
 	if err != nil {
 		return err
 	}
-	b.schema = schemaState{true, version, s.writable(b.path)}
-	return b.schema.refused
+	wr.schema = schemaState{true, version, s.writable(wr.at.path)}
+	return wr.schema.refused
 }
 
 // schemaState is what is known about the file's schema.

@@ -19,32 +19,32 @@ const (
 // AppendStream applies writes that need not fit in memory as one commit. It
 // holds the write lock until the stream has ended.
 func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
-	w, s, err := b.beginFor(ctx, b.deadline(), d.Lease)
+	w, s, err := b.writer.beginFor(ctx, b.deadline(), d.Lease)
 	if err != nil {
-		return onto.Result{}, wrap(b.path, err)
+		return onto.Result{}, wrap(b.at.path, err)
 	}
-	defer b.writing.release()
-	defer b.rollbackOpen(w) // also when the sequence panics
-	st := &stream{ctx: ctx, draft: d, group: newGroup(b, w, s)}
+	defer b.writer.writing.release()
+	defer b.writer.rollbackOpen(w) // also when the sequence panics
+	st := &stream{ctx: ctx, draft: d, group: newGroup(b.writer, w, s)}
 	defer st.forget()
 	res, err := st.run(writes)
 	switch {
 	case st.refusal != nil:
 		return onto.Result{}, st.refusal
 	case err != nil:
-		return onto.Result{}, wrap(b.path, err)
+		return onto.Result{}, wrap(b.at.path, err)
 	case !st.evolved && (!res.Changed() || res.Repeated):
-		b.rollback(w)
-		if err := b.vouch(s); err != nil {
+		b.writer.rollback(w)
+		if err := b.writer.vouch(s); err != nil {
 			return onto.Result{}, err
 		}
 		return res, nil
 	}
-	if err := b.commit(w); err != nil {
-		return onto.Result{}, wrap(b.path, err)
+	if err := b.writer.commit(w); err != nil {
+		return onto.Result{}, wrap(b.at.path, err)
 	}
 	if !st.evolved {
-		b.durable.reached(standpoint{res.ID, s.schemas, s.derived})
+		b.writer.durable.reached(standpoint{res.ID, s.schemas, s.derived})
 	}
 	return res, nil
 }

@@ -38,7 +38,7 @@ func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 
 func (b *Backend) survey(ctx context.Context, l limits) iter.Seq2[onto.Finding, error] {
 	return exec.Pushed(func(push func(onto.Finding) error) error {
-		return b.read(ctx, false, func(r *reading) error { return surveyAll(b.subject(), r.moment, l, push) })
+		return b.reader.read(ctx, false, func(r *reading) error { return surveyAll(b.subject(), r.moment, l, push) })
 	})
 }
 

@@ -20,46 +20,46 @@ type Checkpointed struct {
 func (b *Backend) Checkpoint(ctx context.Context) (Checkpointed, error) {
 	var done Checkpointed
 	if b.opts.ReadOnly {
-		return done, onto.Errorf(onto.ReadOnly, "%s: opened for reading only", b.path).
+		return done, onto.Errorf(onto.ReadOnly, "%s: opened for reading only", b.at.path).
 			WithHint("checkpoint where the file can be written")
 	}
 	until := b.deadline()
-	if err := b.writing.acquire(ctx, until, b.path); err != nil {
+	if err := b.writer.writing.acquire(ctx, until, b.at.path); err != nil {
 		return done, err
 	}
-	defer b.writing.release()
-	if b.writer == nil {
+	defer b.writer.writing.release()
+	if b.writer.conn == nil {
 		return done, b.closedError()
 	}
-	err := b.sameFile()
+	err := b.at.sameFile()
 	if err == nil {
-		done.Before, err = fileSize(b.file + "-wal")
+		done.Before, err = fileSize(b.at.file + "-wal")
 	}
 	busy := false
 	if err == nil {
-		busy, err = b.emptyWAL(ctx, waitUntil(until))
+		busy, err = b.writer.emptyWAL(ctx, waitUntil(until))
 	}
 	if err == nil {
-		done.After, err = fileSize(b.file + "-wal")
+		done.After, err = fileSize(b.at.file + "-wal")
 	}
 	if busy {
 		done.Findings = []onto.Finding{audit.WALStuck.Finding("end reads that go on for long, then: onto doctor --checkpoint",
 			"another reader or writer keeps the WAL from being emptied: it has %s", megabytes(done.After))}
 	}
-	return done, wrap(b.path, err)
+	return done, wrap(b.at.path, err)
 }
 
 // emptyWAL reports whether others kept it from doing so until the wait was over.
-func (b *Backend) emptyWAL(ctx context.Context, wait backoff.Backoff) (busy bool, err error) {
+func (wr *writer) emptyWAL(ctx context.Context, wait backoff.Backoff) (busy bool, err error) {
 	for {
-		row, ok, err := b.writer.queryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+		row, ok, err := wr.conn.queryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 		if err != nil && !isBusy(err) {
 			return false, err
 		}
 		if err == nil && (!ok || row.int(0) == 0) {
 			return false, nil
 		}
-		err = wait.Pause(ctx, b.busyError)
+		err = wait.Pause(ctx, wr.busyError)
 		if onto.CodeOf(err) == onto.LockContention {
 			return true, nil
 		}

@@ -354,11 +354,11 @@ func version(r *rows, i int, id onto.Identity) onto.Version {
 }
 
 // table returns the tables of a kind.
-func (b *Backend) table(k onto.Kind) *table {
+func (s *store) table(k onto.Kind) *table {
 	if k == onto.KindEntity {
-		return b.tables[0]
+		return s.tables[0]
 	}
-	return b.tables[1]
+	return s.tables[1]
 }
 
 var _ backend.Backend = (*Backend)(nil)

@@ -14,7 +14,7 @@ import (
 
 // deadline is when a write that starts now stops waiting for others. Local
 // deadlines use the monotonic clock, never the injected wall clock.
-func (b *Backend) deadline() time.Time { return time.Now().Add(b.opts.LockTimeout) }
+func (s *store) deadline() time.Time { return time.Now().Add(s.opts.LockTimeout) }
 
 // turn is a lock that can be waited for with a limit.
 type turn chan struct{}
@@ -56,21 +56,21 @@ func heldError(path, name, owner string, until time.Time) error {
 }
 
 // retryBusy repeats f while another process has the lock.
-func (b *Backend) retryBusy(ctx context.Context, f func() error) error {
-	wait := waitUntil(b.deadline())
+func (wr *writer) retryBusy(ctx context.Context, f func() error) error {
+	wait := waitUntil(wr.deadline())
 	for {
 		err := f()
 		if !isBusy(err) {
 			return err
 		}
-		if err := wait.Pause(ctx, b.busyError); err != nil {
+		if err := wait.Pause(ctx, wr.busyError); err != nil {
 			return err
 		}
 	}
 }
 
 // busyError is for a wait for another process that took too long.
-func (b *Backend) busyError() error { return contention(b.path, "another process") }
+func (wr *writer) busyError() error { return contention(wr.at.path, "another process") }
 
 // waitUntil paces the attempts to get a lock. Short random pauses let processes
 // that compete take turns; SQLite's own handler lets some of them starve.
@@ -83,99 +83,99 @@ func waitUntil(until time.Time) backoff.Backoff {
 // caller has a draft that carries that lease: either it is the holder, or the
 // draft is refused. While it waits for the holder others may use the writer, or
 // the holder could not. After an error the writer is free.
-func (b *Backend) take(ctx context.Context, until time.Time, l *onto.Lease) (state, error) {
-	wait := b.waitForLock(until, l)
+func (wr *writer) take(ctx context.Context, until time.Time, l *onto.Lease) (state, error) {
+	wait := wr.waitForLock(until, l)
 	defer wait.end()
 	var held func() error
 	for {
 		if err := wait.turn(ctx); err != nil {
-			return state{}, b.namedHolder(err, held)
+			return state{}, wr.namedHolder(err, held)
 		}
-		s, err := b.begin(ctx)
+		s, err := wr.begin(ctx)
 		if err == nil && (s.heldUntil.IsZero() || lease.KeepsOut(l)) {
 			wait.served()
 			return s, nil
 		}
 		if err == nil {
-			b.rollback(b.writer)
-			held = b.heldBy(s)
+			wr.rollback(wr.conn)
+			held = wr.heldBy(s)
 		}
-		b.writing.release()
+		wr.writing.release()
 		if err == nil || isBusy(err) {
-			err = wait.refused(ctx, b.busyError)
+			err = wait.refused(ctx, wr.busyError)
 		}
 		if err != nil {
-			return s, b.namedHolder(err, held)
+			return s, wr.namedHolder(err, held)
 		}
 	}
 }
 
 // namedHolder is the error for a wait that others, who were in the way for a
 // moment each, have made too long: if the lease is held, it names the holder.
-func (b *Backend) namedHolder(err error, held func() error) error {
+func (wr *writer) namedHolder(err error, held func() error) error {
 	if onto.CodeOf(err) != onto.LockContention {
 		return err
 	}
 	if held != nil {
 		return held()
 	}
-	c, readErr := b.readers.get()
+	c, readErr := wr.readers.get()
 	if readErr != nil {
 		return err
 	}
-	defer b.readers.put(c)
-	if s, readErr := b.readState(c); readErr == nil && !s.heldUntil.IsZero() {
-		return b.heldBy(s)()
+	defer wr.readers.put(c)
+	if s, readErr := wr.readState(c); readErr == nil && !s.heldUntil.IsZero() {
+		return wr.heldBy(s)()
 	}
 	return err
 }
 
 // heldBy makes the error for a wait for the holder that took too long.
-func (b *Backend) heldBy(s state) func() error {
-	return func() error { return heldError(b.path, onto.WriteLease, s.holder, s.heldUntil) }
+func (wr *writer) heldBy(s state) func() error {
+	return func() error { return heldError(wr.at.path, onto.WriteLease, s.holder, s.heldUntil) }
 }
 
 // begin starts a write transaction, if nobody else has one, and reads where the
 // store stands. Its caller holds writing.
-func (b *Backend) begin(ctx context.Context) (state, error) {
-	if err := b.canWrite(ctx); err != nil {
+func (wr *writer) begin(ctx context.Context) (state, error) {
+	if err := wr.canWrite(ctx); err != nil {
 		return state{}, err
 	}
-	if err := b.writer.exec(`BEGIN IMMEDIATE`); err != nil {
+	if err := wr.conn.exec(`BEGIN IMMEDIATE`); err != nil {
 		return state{}, err
 	}
 	var s state
-	err := b.checkSchema(b.writer)
+	err := wr.checkSchema(wr.conn)
 	if err == nil {
-		s, err = b.readState(b.writer)
+		s, err = wr.readState(wr.conn)
 	}
 	if err != nil {
-		b.rollback(b.writer)
+		wr.rollback(wr.conn)
 	}
 	return s, err
 }
 
 // canWrite fails if no write can be begun.
-func (b *Backend) canWrite(ctx context.Context) error {
+func (wr *writer) canWrite(ctx context.Context) error {
 	switch {
-	case b.opts.ReadOnly:
-		return onto.Errorf(onto.ReadOnly, "%s: opened for reading only", b.path)
-	case b.writer == nil:
-		return b.closedError()
+	case wr.opts.ReadOnly:
+		return onto.Errorf(onto.ReadOnly, "%s: opened for reading only", wr.at.path)
+	case wr.conn == nil:
+		return wr.closedError()
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case b.broken != nil:
-		return onto.Errorf(onto.Unavailable, "%s: the outcome of an earlier commit is not known, so this one was not tried: %w", b.path, b.broken).
+	case wr.broken != nil:
+		return onto.Errorf(onto.Unavailable, "%s: the outcome of an earlier commit is not known, so this one was not tried: %w", wr.at.path, wr.broken).
 			WithHint("%s", reopenHint)
 	}
-	if err := b.durable.ensureNames(b.file); err != nil {
-		return onto.Errorf(onto.Unavailable, "%s: it is not known what reached the disk, so nothing more is written: %w", b.path, err).
+	if err := wr.durable.ensureNames(wr.at.file); err != nil {
+		return onto.Errorf(onto.Unavailable, "%s: it is not known what reached the disk, so nothing more is written: %w", wr.at.path, err).
 			WithHint("%s", reopenHint)
 	}
-	if err := backend.CheckClock(b.opts.Now()); err != nil {
+	if err := backend.CheckClock(wr.opts.Now()); err != nil {
 		return err
 	}
-	return b.sameFile()
+	return wr.at.sameFile()
 }
 
 // state is where the store stands at the start of a transaction.
@@ -194,100 +194,100 @@ const stateSQL = `SELECT ` + standing + `, head.created_at, (SELECT max(id) FROM
 		m.derived, m.format
 	FROM ` + standingFrom + ` LEFT JOIN locks l ON l.lock_name = 'ontology_write'`
 
-func (b *Backend) readState(c *conn) (state, error) {
+func (st *store) readState(c *conn) (state, error) {
 	r, ok, err := c.queryRow(stateSQL)
 	if err != nil {
 		return state{}, err
 	}
 	if !ok {
-		return state{}, onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", b.path)
+		return state{}, onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", st.at.path)
 	}
 	s := state{head: r.int(0), headTime: storedTime(r.text(3)), covered: readForeign(r).covers(), schemas: r.int(4), derived: r.int(7)}
 	if s.head < 0 || s.head == math.MaxInt64 {
-		return s, onto.Errorf(onto.Corrupt, "%s: the newest commit is %d, after which there is none", b.path, s.head).WithHint("%s", restoreRemedy)
+		return s, onto.Errorf(onto.Corrupt, "%s: the newest commit is %d, after which there is none", st.at.path, s.head).WithHint("%s", restoreRemedy)
 	}
 	if !r.null(5) {
-		if until := storedTime(r.text(6)); b.now().Before(until) {
+		if until := storedTime(r.text(6)); st.now().Before(until) {
 			s.holder, s.heldUntil = r.text(5), until
 		}
 	}
-	b.sees(s.derived)
-	return s, file{kind: fileOurs, format: r.int(8)}.check(b.path) // a newer program may have come since
+	st.sees(s.derived)
+	return s, file{kind: fileOurs, format: r.int(8)}.check(st.at.path) // a newer program may have come since
 }
 
 // commit ends a write transaction. If it fails, nothing was written, unless
 // the error says that this is not known; then no more is written before the
 // file was opened again.
-func (b *Backend) commit(w *conn) error {
-	err := b.failAt("commit")
+func (wr *writer) commit(w *conn) error {
+	err := wr.reached("commit")
 	if err == nil {
 		err = w.exec(`COMMIT`)
 	}
 	if err == nil {
-		_ = b.failAt("committed") // too late to fail, not to be killed
+		_ = wr.reached("committed") // too late to fail, not to be killed
 		return nil
 	}
-	b.rollback(w)
+	wr.rollback(w)
 	if !isUnsure(err) {
 		return err
 	}
-	b.broken = err
-	return onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether the commit reached the disk: %w", b.path, err).
+	wr.broken = err
+	return onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether the commit reached the disk: %w", wr.at.path, err).
 		WithHint("%s", reopenHint)
 }
 
 const reopenHint = "close the store, check the disk, open it again and look for the commit"
 
 // rollbackOpen ends a write transaction that is still open.
-func (b *Backend) rollbackOpen(w *conn) {
+func (wr *writer) rollbackOpen(w *conn) {
 	if w.inTransaction() {
-		b.rollback(w)
+		wr.rollback(w)
 	}
 }
 
 // rollback ends a write transaction and forgets what it did. An error here
 // means that SQLite has rolled back by itself already.
-func (b *Backend) rollback(w *conn) { _ = w.exec(`ROLLBACK`) }
+func (wr *writer) rollback(w *conn) { _ = w.exec(`ROLLBACK`) }
 
 // transact runs f in a write transaction of its own, before the file is known
 // to be ours.
-func (b *Backend) transact(ctx context.Context, w *conn, f func() error) error {
-	if err := backend.CheckClock(b.opts.Now()); err != nil {
+func (wr *writer) transact(ctx context.Context, w *conn, f func() error) error {
+	if err := backend.CheckClock(wr.opts.Now()); err != nil {
 		return err
 	}
-	if err := b.retryBusy(ctx, func() error { return w.script(`BEGIN IMMEDIATE`) }); err != nil {
+	if err := wr.retryBusy(ctx, func() error { return w.script(`BEGIN IMMEDIATE`) }); err != nil {
 		return err
 	}
 	if err := f(); err != nil {
-		b.rollback(w)
+		wr.rollback(w)
 		return err
 	}
-	return b.commit(w)
+	return wr.commit(w)
 }
 
 // write runs f with the writer connection in a write transaction that stands
 // on an up-to-date projection.
-func (b *Backend) write(ctx context.Context, f func(w *conn, s state) error) error {
-	return b.writeUntil(ctx, b.deadline(), f)
+func (wr *writer) write(ctx context.Context, f func(w *conn, s state) error) error {
+	return wr.writeUntil(ctx, wr.deadline(), f)
 }
 
 // writeUntil is write with a deadline for getting the lock.
-func (b *Backend) writeUntil(ctx context.Context, until time.Time, f func(w *conn, s state) error) error {
-	return b.writeFrom(ctx, until, b.beginWrite, f)
+func (wr *writer) writeUntil(ctx context.Context, until time.Time, f func(w *conn, s state) error) error {
+	return wr.writeFrom(ctx, until, wr.beginWrite, f)
 }
 
 // writeFrom is writeUntil with the way to start the transaction.
-func (b *Backend) writeFrom(ctx context.Context, until time.Time, begin beginner, f func(w *conn, s state) error) error {
+func (wr *writer) writeFrom(ctx context.Context, until time.Time, begin beginner, f func(w *conn, s state) error) error {
 	w, s, err := begin(ctx, until)
 	if err != nil {
-		return wrap(b.path, err)
+		return wrap(wr.at.path, err)
 	}
-	defer b.writing.release()
-	defer b.rollbackOpen(w) // also when progress panics
+	defer wr.writing.release()
+	defer wr.rollbackOpen(w) // also when progress panics
 	if err := f(w, s); err != nil {
-		return wrap(b.path, err)
+		return wrap(wr.at.path, err)
 	}
-	return wrap(b.path, b.commit(w))
+	return wrap(wr.at.path, wr.commit(w))
 }
 
 // beginner takes the writer, which its caller has to release, and starts a
@@ -295,49 +295,42 @@ func (b *Backend) writeFrom(ctx context.Context, until time.Time, begin beginner
 type beginner func(ctx context.Context, until time.Time) (*conn, state, error)
 
 // beginWrite starts a write transaction with the projection caught up.
-func (b *Backend) beginWrite(ctx context.Context, until time.Time) (*conn, state, error) {
-	return b.beginFor(ctx, until, nil)
+func (wr *writer) beginWrite(ctx context.Context, until time.Time) (*conn, state, error) {
+	return wr.beginFor(ctx, until, nil)
 }
 
 // beginFor is beginWrite for a draft that carries a lease, or nil.
-func (b *Backend) beginFor(ctx context.Context, until time.Time, l *onto.Lease) (*conn, state, error) {
-	w, s, err := b.beginBehindFor(ctx, until, l)
+func (wr *writer) beginFor(ctx context.Context, until time.Time, l *onto.Lease) (*conn, state, error) {
+	w, s, err := wr.beginBehindFor(ctx, until, l)
 	if err != nil || s.covered {
 		return w, s, err
 	}
-	if err := b.catchUp(w); err != nil {
-		b.rollback(w)
-		b.writing.release()
+	if err := wr.catchUp(w); err != nil {
+		wr.rollback(w)
+		wr.writing.release()
 		return nil, s, err
 	}
 	return w, s, nil
 }
 
 // beginBehind starts a write transaction and leaves the projection as it is.
-func (b *Backend) beginBehind(ctx context.Context, until time.Time) (*conn, state, error) {
-	return b.beginBehindFor(ctx, until, nil)
+func (wr *writer) beginBehind(ctx context.Context, until time.Time) (*conn, state, error) {
+	return wr.beginBehindFor(ctx, until, nil)
 }
 
-func (b *Backend) beginBehindFor(ctx context.Context, until time.Time, l *onto.Lease) (*conn, state, error) {
-	s, err := b.take(ctx, until, l)
+func (wr *writer) beginBehindFor(ctx context.Context, until time.Time, l *onto.Lease) (*conn, state, error) {
+	s, err := wr.take(ctx, until, l)
 	if err != nil {
 		return nil, s, err
 	}
-	w := b.writer
-	if err = b.failAt("begin"); err == nil {
-		err = b.types.refresh(w, s)
+	w := wr.conn
+	if err = wr.reached("begin"); err == nil {
+		err = wr.types.refresh(w, s)
 	}
 	if err != nil {
-		b.rollback(w)
-		b.writing.release()
+		wr.rollback(w)
+		wr.writing.release()
 		return nil, s, err
 	}
 	return w, s, nil
-}
-
-func (b *Backend) failAt(point string) error {
-	if b.fault == nil {
-		return nil
-	}
-	return b.fault(point)
 }

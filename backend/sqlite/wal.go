@@ -143,18 +143,17 @@ func sameSalts(header, frame string, whole bool) bool {
 	return header == frame || !whole && (header[:4] == frame[:4] || header[4:] == frame[4:])
 }
 
-// checkWAL refuses a file of which the WAL is cut off. With AcceptLoss the WAL is
-// copied to a file beside it first.
-func (b *Backend) checkWAL() error {
-	found, err := findCutOff(b.file + "-wal")
+// checkWAL refuses a file of which the WAL is cut off. If the loss is accepted, the
+// WAL is copied to a file beside it first, and that file is named.
+func (p *place) checkWAL(acceptLoss bool) (kept string, err error) {
+	found, err := findCutOff(p.file + "-wal")
 	if err != nil || found.commits == 0 {
-		return err
+		return "", err
 	}
-	if b.opts.AcceptLoss {
-		b.keptWAL, err = keepWAL(b.file + "-wal")
-		return err
+	if acceptLoss {
+		return keepWAL(p.file + "-wal")
 	}
-	return onto.Errorf(onto.Corrupt, "%s: %s", b.path, found).WithHint("%s", cutOffRemedy)
+	return "", onto.Errorf(onto.Corrupt, "%s: %s", p.path, found).WithHint("%s", cutOffRemedy)
 }
 
 const cutOffRemedy = "copy FILE and FILE-wal to a safe place first; then restore a backup, or go on without what is cut off: onto doctor --accept-loss"
