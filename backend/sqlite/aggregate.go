@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
@@ -58,14 +59,14 @@ func (r *reading) aggregation(t *table, a *backend.Aggregation) (*question, erro
 // which the JSON cannot be read.
 func (r *reading) computed(ctx context.Context, a *question, want *backend.Aggregation) (exec.Computed, bool, error) {
 	columns, sql := r.groupsSQL(a, want)
-	rows, err := r.query(ctx, sql.SQL, sql.Args...)
+	rows, err := r.Query(ctx, sql.SQL, sql.Args...)
 	if err != nil {
 		return nil, false, err
 	}
 	var groups exec.Computed
-	readable, row := true, make([]any, len(rows.vals))
-	err = each(rows, func() error {
-		for i, v := range rows.vals {
+	readable, row := true, make([]any, len(rows.Vals))
+	err = driver.Each(rows, func() error {
+		for i, v := range rows.Vals {
 			row[i] = v
 		}
 		unreadable, _ := row[len(row)-1].(int64)

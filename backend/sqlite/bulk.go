@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/decide"
 )
@@ -30,7 +31,7 @@ func bulkSize(n int) int {
 // insertVersions writes history rows, and the rows of the past and of the
 // projection that follow from them. It returns the row id of the first; the
 // others follow it.
-func insertVersions(w *conn, t *table, list []*decide.Version) (int64, error) {
+func insertVersions(w *driver.Conn, t *table, list []*decide.Version) (int64, error) {
 	if len(list) == 0 {
 		return 0, nil
 	}
@@ -43,23 +44,23 @@ func insertVersions(w *conn, t *table, list []*decide.Version) (int64, error) {
 		for _, v := range rest[:n] {
 			args = identityArgs(args, &v.Identity)
 			var sum int64
-			sum, w.scratch = rowSum(&v.Version, w.scratch)
+			sum, w.Scratch = rowSum(&v.Version, w.Scratch)
 			args = append(args, string(v.Fields), v.Commit, v.SchemaVersion, string(v.Op), sum)
 			supersedes = supersedes || v.Before != nil
 		}
 		var err error
-		if last, err = w.insert(t.inserts[n], args...); err != nil {
+		if last, err = w.Insert(t.inserts[n], args...); err != nil {
 			return 0, err
 		}
 		rest = rest[n:]
 	}
 	first := last - int64(len(list)) + 1
 	if supersedes {
-		if err := w.exec(t.superseding, first, last); err != nil {
+		if err := w.Exec(t.superseding, first, last); err != nil {
 			return 0, err
 		}
 	}
-	return first, w.exec(t.upsertHistory, first, last)
+	return first, w.Exec(t.upsertHistory, first, last)
 }
 
 // The columns of a commit's row. Most commits have only the first few, and a
@@ -75,7 +76,7 @@ func hasFew(c *decide.Commit) bool {
 }
 
 // insertCommits writes the rows of commits.
-func insertCommits(w *conn, list []decide.Commit) error {
+func insertCommits(w *driver.Conn, list []decide.Commit) error {
 	args := make([]any, 0, largeBulk*7)
 	for len(list) > 0 {
 		n, columns := 1, commitColumnsAll
@@ -89,7 +90,7 @@ func insertCommits(w *conn, list []decide.Commit) error {
 		for i := range n {
 			args = commitArgs(args, &list[i])
 		}
-		if err := w.exec(commitInsert(columns, n), args...); err != nil {
+		if err := w.Exec(commitInsert(columns, n), args...); err != nil {
 			return err
 		}
 		list = list[n:]
@@ -128,7 +129,7 @@ func zeroNull(n int64) any {
 }
 
 // lookup reads the newest versions of identities, if they have any, into found.
-func lookup(c *conn, t *table, ids []*onto.Identity, found map[onto.Identity]*onto.Version) error {
+func lookup(c *driver.Conn, t *table, ids []*onto.Identity, found map[onto.Identity]*onto.Version) error {
 	if len(ids) == 1 {
 		return lookupOne(c, t, ids[0], found)
 	}
@@ -151,8 +152,8 @@ func lookup(c *conn, t *table, ids []*onto.Identity, found map[onto.Identity]*on
 	return nil
 }
 
-func lookupOne(c *conn, t *table, id *onto.Identity, found map[onto.Identity]*onto.Version) error {
-	r, ok, err := c.queryRow(t.lookup, identityArgs(nil, id)...)
+func lookupOne(c *driver.Conn, t *table, id *onto.Identity, found map[onto.Identity]*onto.Version) error {
+	r, ok, err := c.QueryRow(t.lookup, identityArgs(nil, id)...)
 	if err != nil || !ok {
 		return err
 	}
@@ -161,14 +162,14 @@ func lookupOne(c *conn, t *table, id *onto.Identity, found map[onto.Identity]*on
 	return nil
 }
 
-func lookupMany(c *conn, t *table, sql string, args []any, found map[onto.Identity]*onto.Version) error {
-	r, err := c.query(context.Background(), sql, args...)
+func lookupMany(c *driver.Conn, t *table, sql string, args []any, found map[onto.Identity]*onto.Version) error {
+	r, err := c.Query(context.Background(), sql, args...)
 	if err != nil {
 		return err
 	}
-	for r.next() {
+	for r.Next() {
 		v := version(r, len(t.columns), t.identity(r, 0))
 		found[v.Identity] = &v
 	}
-	return r.close()
+	return r.Close()
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/exec"
 )
@@ -89,17 +90,11 @@ func (c *checker) take(s checkStep) error {
 	if err == nil || c.ctx.Err() != nil {
 		return err
 	}
-	wrapped := wrap(c.b.path, err)
-	if onto.CodeOf(wrapped) != onto.Corrupt && !lacksTable(err) {
+	wrapped := driver.Wrap(c.b.path, err)
+	if onto.CodeOf(wrapped) != onto.Corrupt && !driver.LacksTable(err) {
 		return err
 	}
 	return c.history(audit.CheckStopped.Finding(onto.HintOf(wrapped), "%s could not be checked to the end: %v", s.name, err))
-}
-
-// lacksTable reports whether a statement failed since somebody has dropped what
-// it reads.
-func lacksTable(err error) bool {
-	return strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "no such column")
 }
 
 type checker struct {
@@ -143,12 +138,12 @@ func (c *checker) stale(code audit.Code, format string, args ...any) error {
 }
 
 // each calls a function with every row that a statement finds.
-func (c *checker) each(sql string, args []any, do func(*rows) error) error {
-	rows, err := c.r.query(c.ctx, sql, args...)
+func (c *checker) each(sql string, args []any, do func(*driver.Rows) error) error {
+	rows, err := c.r.Query(c.ctx, sql, args...)
 	if err != nil {
 		return err
 	}
-	return each(rows, func() error { return do(rows) })
+	return driver.Each(rows, func() error { return do(rows) })
 }
 
 // foreign reports whether another program may have written a commit.
@@ -161,7 +156,7 @@ func (c *checker) foreign(commit int64) bool {
 // the rest is checked table by table. So are files with tables of others: what
 // those say about their rows is not run here.
 func (c *checker) file() error {
-	s, err := soundShape(c.r.conn, c.b.path)
+	s, err := soundShape(c.r.Conn, c.b.path)
 	if err != nil {
 		return err
 	}
@@ -184,8 +179,8 @@ func (c *checker) file() error {
 }
 
 func (c *checker) integrity(pragma string) error {
-	return c.each(pragma, nil, func(rows *rows) error {
-		if s := rows.text(0); s != "ok" {
+	return c.each(pragma, nil, func(rows *driver.Rows) error {
+		if s := rows.Text(0); s != "ok" {
 			return c.damaged(s)
 		}
 		return nil
@@ -197,8 +192,8 @@ func isMalformedJSON(err error) bool { return strings.Contains(err.Error(), "mal
 // foreignKeys finds versions whose commit is missing.
 func (c *checker) foreignKeys() error {
 	for _, t := range c.b.tables {
-		err := c.each(`PRAGMA foreign_key_check(`+t.history+`)`, nil, func(rows *rows) error {
-			return c.report(audit.VersionWithoutCommit, "row %d of %s belongs to a commit that does not exist", rows.int(1), rows.text(0))
+		err := c.each(`PRAGMA foreign_key_check(`+t.history+`)`, nil, func(rows *driver.Rows) error {
+			return c.report(audit.VersionWithoutCommit, "row %d of %s belongs to a commit that does not exist", rows.Int(1), rows.Text(0))
 		})
 		if err != nil {
 			return err
@@ -214,12 +209,12 @@ func (c *checker) commits() error {
 	err := c.each(`SELECT id, created_at, operations,
 		(SELECT count(*) FROM entity_history h WHERE h.commit_id = c.id) +
 		(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id)
-		FROM commits c ORDER BY id`, nil, func(rows *rows) error {
+		FROM commits c ORDER BY id`, nil, func(rows *driver.Rows) error {
 		// The keys are held apart by their index.
-		at := audit.Commit{ID: rows.int(0), Time: storedTime(rows.text(1)), Stored: rows.text(1), Foreign: c.foreign(rows.int(0))}
+		at := audit.Commit{ID: rows.Int(0), Time: storedTime(rows.Text(1)), Stored: rows.Text(1), Foreign: c.foreign(rows.Int(0))}
 		err := errors.Join(c.log.Follows(&last, &at), c.log.Commit(&at))
-		if err == nil && !rows.null(2) {
-			err = c.log.Operations(at.ID, rows.int(2), rows.int(3))
+		if err == nil && !rows.Null(2) {
+			err = c.log.Operations(at.ID, rows.Int(2), rows.Int(3))
 		}
 		last = at
 		future.note(at.ID, at.Time)
@@ -251,9 +246,9 @@ func (l *laterCommits) note(id int64, at time.Time) {
 func (c *checker) versions() error {
 	for _, t := range c.b.tables {
 		sql := fmt.Sprintf(`SELECT %s, h.commit_id, count(*) FROM %s h GROUP BY %s, h.commit_id HAVING count(*) > 1`, t.list("h"), t.history, t.list("h"))
-		err := c.each(sql, nil, func(rows *rows) error {
-			commit := rows.int(len(t.columns))
-			return c.log.Twice(t.identity(rows, 0), commit, rows.int(len(t.columns)+1), c.foreign(commit))
+		err := c.each(sql, nil, func(rows *driver.Rows) error {
+			commit := rows.Int(len(t.columns))
+			return c.log.Twice(t.identity(rows, 0), commit, rows.Int(len(t.columns)+1), c.foreign(commit))
 		})
 		if err != nil {
 			return err
@@ -279,16 +274,16 @@ func (c *checker) projections() error {
 // projection walks history's newest versions and the projection side by side,
 // both in order of identity.
 func (c *checker) projection(t *table) error {
-	want, err := c.r.query(c.ctx, t.stateSQL(), lastPossible, lastPossible)
+	want, err := c.r.Query(c.ctx, t.stateSQL(), lastPossible, lastPossible)
 	if err != nil {
 		return err
 	}
-	defer want.close()
-	got, err := c.r.query(c.ctx, t.projectedSQL())
+	defer want.Close()
+	got, err := c.r.Query(c.ctx, t.projectedSQL())
 	if err != nil {
 		return err
 	}
-	defer got.close()
+	defer got.Close()
 	compare := func() int { return t.identity(want, 0).Compare(t.identity(got, 0)) }
 	err = walkBoth(want, got, compare, func(order int) error {
 		switch {
@@ -299,15 +294,15 @@ func (c *checker) projection(t *table) error {
 		}
 		return c.compare(t, want, got)
 	})
-	return cmp.Or(err, want.err, got.err)
+	return cmp.Or(err, want.Err, got.Err)
 }
 
 // walkBoth walks two lists of rows that are in the same order. Judge is called with
 // each row that both have (0) or that only the first (-1) or the second (1) has. The
 // walk ends where one of them cannot be read.
-func walkBoth(first, second *rows, compare func() int, judge func(order int) error) error {
-	one, two := first.next(), second.next()
-	for (one || two) && first.err == nil && second.err == nil {
+func walkBoth(first, second *driver.Rows, compare func() int, judge func(order int) error) error {
+	one, two := first.Next(), second.Next()
+	for (one || two) && first.Err == nil && second.Err == nil {
 		order := 0
 		switch {
 		case !two:
@@ -321,17 +316,17 @@ func walkBoth(first, second *rows, compare func() int, judge func(order int) err
 			return err
 		}
 		if order <= 0 {
-			one = first.next()
+			one = first.Next()
 		}
 		if order >= 0 {
-			two = second.next()
+			two = second.Next()
 		}
 	}
 	return nil
 }
 
 // compare judges one identity's projection row against its newest version.
-func (c *checker) compare(t *table, want, got *rows) error {
+func (c *checker) compare(t *table, want, got *driver.Rows) error {
 	n := len(t.columns)
 	id := t.identity(want, 0)
 	w, g := version(want, n, id), version(got, n, id)
@@ -340,7 +335,7 @@ func (c *checker) compare(t *table, want, got *rows) error {
 		fields = nil // as it stands in the projection
 	}
 	if w.Commit != g.Commit || w.Op != g.Op || w.SchemaVersion != g.SchemaVersion ||
-		want.int(n+4) != got.int(n+4) || !bytes.Equal(fields, g.Fields) {
+		want.Int(n+4) != got.Int(n+4) || !bytes.Equal(fields, g.Fields) {
 		return c.stale(audit.ProjectionDiffers, "%s: the projection has commit %d, history has commit %d with other contents", id, g.Commit, w.Commit)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/audit"
 )
 
@@ -81,18 +82,18 @@ func (d *digest) add(v *onto.Version, first int64) {
 func (d *digest) sum() string { return hex.EncodeToString(d.hash.Sum(nil)) }
 
 // rowsSum is the checksum of the rows that a statement for each table finds.
-func rowsSum(ctx context.Context, c *conn, tables [2]*table, sql func(t *table) string, args ...any) (string, error) {
+func rowsSum(ctx context.Context, c *driver.Conn, tables [2]*table, sql func(t *table) string, args ...any) (string, error) {
 	d := newDigest()
 	for _, t := range tables {
-		rows, err := c.query(ctx, sql(t), args...)
+		rows, err := c.Query(ctx, sql(t), args...)
 		if err != nil {
 			return "", err
 		}
 		width := len(t.columns)
-		err = each(rows, func() error {
+		err = driver.Each(rows, func() error {
 			v := version(rows, width, t.identity(rows, 0))
 			v.Fields, _ = canonicalFields(v.Fields) // what cannot be read counts as nothing
-			d.add(&v, rows.int(width+4))
+			d.add(&v, rows.Int(width+4))
 			return nil
 		})
 		if err != nil {
@@ -103,12 +104,12 @@ func rowsSum(ctx context.Context, c *conn, tables [2]*table, sql func(t *table) 
 }
 
 // keepChecksum keeps the checksum of the projection, which covers the head.
-func keepChecksum(ctx context.Context, w *conn, tables [2]*table, head int64) error {
+func keepChecksum(ctx context.Context, w *driver.Conn, tables [2]*table, head int64) error {
 	sum, err := rowsSum(ctx, w, tables, (*table).projectedSQL)
 	if err != nil {
 		return err
 	}
-	return w.exec(`UPDATE onto_meta SET checksum = ?, checksum_commit = ?`, sum, head)
+	return w.Exec(`UPDATE onto_meta SET checksum = ?, checksum_commit = ?`, sum, head)
 }
 
 // Checksum returns the checksum that the last rebuild of the projection has
@@ -128,10 +129,10 @@ func (r *moment) checksum() (string, int64, error) {
 		return "", 0, nil
 	}
 	row, ok, err := r.queryRow(`SELECT checksum, checksum_commit FROM onto_meta`)
-	if err != nil || !ok || row.null(0) {
+	if err != nil || !ok || row.Null(0) {
 		return "", 0, err
 	}
-	return row.text(0), row.int(1), nil
+	return row.Text(0), row.Int(1), nil
 }
 
 // checksum compares history as of the commit of the checksum with it, and then
@@ -142,7 +143,7 @@ func (c *checker) checksum() error {
 	if err != nil || kept == "" {
 		return err
 	}
-	was, err := rowsSum(c.ctx, c.r.conn, c.b.tables, (*table).stateSQL, commit, commit)
+	was, err := rowsSum(c.ctx, c.r.Conn, c.b.tables, (*table).stateSQL, commit, commit)
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (c *checker) checksum() error {
 	if commit != c.r.head || !c.r.foreign.covers() {
 		return nil
 	}
-	is, err := rowsSum(c.ctx, c.r.conn, c.b.tables, (*table).projectedSQL)
+	is, err := rowsSum(c.ctx, c.r.Conn, c.b.tables, (*table).projectedSQL)
 	if err != nil || is == kept {
 		return err
 	}

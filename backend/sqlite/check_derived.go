@@ -26,20 +26,20 @@ func (c *checker) damaged(line string) error {
 // derived compares what is derived with what the flags of the types ask for.
 // A file of format 1 that was opened for reading has nothing derived.
 func (c *checker) derived() error {
-	if has, err := hasDerived(c.r.conn); err != nil {
+	if has, err := hasDerived(c.r.Conn); err != nil {
 		return err
 	} else if !has {
 		return c.derivedUnlisted()
 	}
-	all, err := readSchemas(c.r.conn)
+	all, err := readSchemas(c.r.Conn)
 	if err != nil {
 		return err
 	}
-	listed, err := readDerived(c.r.conn)
+	listed, err := readDerived(c.r.Conn)
 	if err != nil {
 		return err
 	}
-	objects, err := derivedObjects(c.r.conn)
+	objects, err := derivedObjects(c.r.Conn)
 	if err != nil {
 		return err
 	}
@@ -116,32 +116,32 @@ func (c *checker) leftovers(listed []derived, objects []object) error {
 // side, both in the order of docids.
 func (c *checker) words(t *wordTable) error {
 	names := newNames(t.kind)
-	want, err := c.r.query(c.ctx, fmt.Sprintf(`SELECT %s AS docid, %s, %s
+	want, err := c.r.Query(c.ctx, fmt.Sprintf(`SELECT %s AS docid, %s, %s
 		FROM %s c WHERE c.%s = ? AND c.op = 'put' ORDER BY docid`,
 		names.firstID("c"), soundFields, names.list("c"), names.current, names.columns[0]), t.typ)
 	if err != nil {
 		return err
 	}
-	defer want.close()
-	got, err := c.r.query(c.ctx, `SELECT docid, words FROM `+t.name()+` ORDER BY docid`)
+	defer want.Close()
+	got, err := c.r.Query(c.ctx, `SELECT docid, words FROM `+t.name()+` ORDER BY docid`)
 	if err != nil {
 		return c.unreadable(t, err)
 	}
-	defer got.close()
-	compare := func() int { return cmp.Compare(want.int(0), got.int(0)) }
+	defer got.Close()
+	compare := func() int { return cmp.Compare(want.Int(0), got.Int(0)) }
 	err = walkBoth(want, got, compare, func(order int) error {
 		switch {
 		case order > 0:
-			return c.stale(audit.SearchExtra, "%s has a row %d that belongs to nothing", t.derived, got.int(0))
-		case order == 0 && got.text(1) != t.words(want.bytes(1)):
+			return c.stale(audit.SearchExtra, "%s has a row %d that belongs to nothing", t.derived, got.Int(0))
+		case order == 0 && got.Text(1) != t.words(want.Bytes(1)):
 			return c.stale(audit.SearchDiffers, "the search table has other words for %s", names.identity(want, 2))
-		case order < 0 && t.words(want.bytes(1)) != "":
+		case order < 0 && t.words(want.Bytes(1)) != "":
 			return c.stale(audit.SearchMissing, "the search table lacks %s", names.identity(want, 2))
 		}
 		return nil
 	})
-	if err = cmp.Or(err, want.err); err == nil && got.err != nil {
-		return c.unreadable(t, got.err)
+	if err = cmp.Or(err, want.Err); err == nil && got.Err != nil {
+		return c.unreadable(t, got.Err)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/audit"
 )
 
@@ -27,7 +28,7 @@ func (c *checker) fields() error {
 	stamps := map[stamp]*audit.Rows{}
 	for _, t := range c.b.tables {
 		sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s FROM %s h`, t.list("h"), t.sum("h"), t.history)
-		err := c.each(sql, nil, func(rows *rows) error {
+		err := c.each(sql, nil, func(rows *driver.Rows) error {
 			v := version(rows, len(t.columns), t.identity(rows, 0))
 			foreign := c.foreign(v.Commit)
 			noteStamp(stamps, &v, foreign)
@@ -60,7 +61,7 @@ func noteStamp(stamps map[stamp]*audit.Rows, v *onto.Version, foreign bool) {
 // stamps holds rows to the types. A type that has no schema at all is reported as
 // that.
 func (c *checker) stamps(stamps map[stamp]*audit.Rows) error {
-	all, err := readSchemas(c.r.conn)
+	all, err := readSchemas(c.r.Conn)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/audit"
 )
 
@@ -16,7 +17,7 @@ func (c *checker) indexes() error {
 		"idx_entity_history_lookup", "idx_relation_history_lookup",
 		"onto_entity_history_commit", "onto_relation_history_commit", "onto_commits_idempotency",
 	}
-	if has, err := hasDerived(c.r.conn); err != nil {
+	if has, err := hasDerived(c.r.Conn); err != nil {
 		return err
 	} else if has {
 		names = append(names, rightIndex)
@@ -36,7 +37,7 @@ func (c *checker) indexes() error {
 // schemas holds the versions of types to the rules, and compares the registry with
 // the newest.
 func (c *checker) schemas() error {
-	all, err := readSchemas(c.r.conn)
+	all, err := readSchemas(c.r.Conn)
 	if err == nil {
 		err = c.log.Types(all, c.r.head, func(i int) bool { return intactSchema(&all[i]) })
 	}
@@ -79,7 +80,7 @@ func (c *checker) registry(v onto.SchemaVersion) error {
 	if !ok {
 		return c.push(audit.SchemaRegistry.Finding(registerRemedy, "%s %s has versions but is not registered", v.Schema.Kind, v.Schema.Name))
 	}
-	if d := onto.Compare(parseSchema(v.Schema.Kind, v.Schema.Name, row.bytes(0)), v.Schema); !d.Empty() {
+	if d := onto.Compare(parseSchema(v.Schema.Kind, v.Schema.Name, row.Bytes(0)), v.Schema); !d.Empty() {
 		return c.report(audit.SchemaRegistry, "the registered schema differs from version %d: %s", v.Version, d)
 	}
 	return nil
@@ -88,7 +89,7 @@ func (c *checker) registry(v onto.SchemaVersion) error {
 // endpoints finds live relations whose endpoints do not exist. That is
 // allowed, and often a mistake.
 func (c *checker) endpoints() error {
-	all, err := readSchemas(c.r.conn)
+	all, err := readSchemas(c.r.Conn)
 	if err != nil {
 		return err
 	}
@@ -102,8 +103,8 @@ func (c *checker) endpoints() error {
 				SELECT 1 FROM entity_current e WHERE e.entity_type = ?2 AND e.entity_key = c.%[2]s AND e.op = 'put')
 				AND 'put' IS NOT (SELECT h.op FROM entity_history h WHERE h.entity_type = ?2 AND h.entity_key = c.%[2]s ORDER BY h.commit_id DESC, h.id LIMIT 1)`,
 				t.list("c"), end.column, t.current)
-			err := c.each(sql, []any{v.Schema.Name, end.typ}, func(rows *rows) error {
-				return c.push(audit.Endpoint(t.identity(rows, 0), onto.EntityID(end.typ, rows.text(len(t.columns)))))
+			err := c.each(sql, []any{v.Schema.Name, end.typ}, func(rows *driver.Rows) error {
+				return c.push(audit.Endpoint(t.identity(rows, 0), onto.EntityID(end.typ, rows.Text(len(t.columns)))))
 			})
 			if err != nil {
 				return err
@@ -117,8 +118,8 @@ func (c *checker) endpoints() error {
 func (c *checker) unregistered() error {
 	for _, t := range c.b.tables {
 		sql := fmt.Sprintf(`SELECT DISTINCT %[1]s FROM %[2]s WHERE %[1]s NOT IN (SELECT type_name FROM schema_versions WHERE type_kind = ?)`, t.columns[0], t.current)
-		err := c.each(sql, []any{string(t.kind)}, func(rows *rows) error {
-			return c.push(audit.TypeUnregistered.Finding(registerRemedy, "%s type %s has versions but no schema", t.kind, rows.text(0)))
+		err := c.each(sql, []any{string(t.kind)}, func(rows *driver.Rows) error {
+			return c.push(audit.TypeUnregistered.Finding(registerRemedy, "%s type %s has versions but no schema", t.kind, rows.Text(0)))
 		})
 		if err != nil {
 			return err

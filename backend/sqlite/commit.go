@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/exec"
 )
@@ -23,12 +24,12 @@ const (
 )
 
 // readCommit reads a commit as it is kept, but for the digest of its draft.
-func readCommit(r *rows) decide.Commit {
-	return decide.Commit{Metadata: r.bytes(2), Commit: onto.Commit{
-		ID: r.int(0), Time: storedTime(r.text(1)), Runtime: r.text(3),
-		Actor:     onto.Actor{Kind: onto.ActorKind(r.text(4)), ID: r.text(5)},
-		Causation: r.int(6), Correlation: r.text(7), Signature: r.text(8), Comment: r.text(9),
-		IdempotencyKey: r.text(10), Operations: int(r.int(11)),
+func readCommit(r *driver.Rows) decide.Commit {
+	return decide.Commit{Metadata: r.Bytes(2), Commit: onto.Commit{
+		ID: r.Int(0), Time: storedTime(r.Text(1)), Runtime: r.Text(3),
+		Actor:     onto.Actor{Kind: onto.ActorKind(r.Text(4)), ID: r.Text(5)},
+		Causation: r.Int(6), Correlation: r.Text(7), Signature: r.Text(8), Comment: r.Text(9),
+		IdempotencyKey: r.Text(10), Operations: int(r.Int(11)),
 	}}
 }
 
@@ -76,26 +77,26 @@ func (r *reading) commitAt(ctx context.Context, t time.Time) (int64, error) {
 		if err != nil || !ok {
 			return found, err
 		}
-		if storedTime(row.text(1)).After(t) {
+		if storedTime(row.Text(1)).After(t) {
 			high = middle - 1
 		} else {
-			found, low = row.int(0), row.int(0)+1
+			found, low = row.Int(0), row.Int(0)+1
 		}
 	}
 	return found, nil
 }
 
 func (r *reading) commitAtUnordered(ctx context.Context, t time.Time) (int64, error) {
-	rows, err := r.query(ctx, `SELECT id, created_at FROM commits ORDER BY id DESC`)
+	rows, err := r.Query(ctx, `SELECT id, created_at FROM commits ORDER BY id DESC`)
 	if err != nil {
 		return 0, err
 	}
-	for rows.next() {
-		if !storedTime(rows.text(1)).After(t) {
-			return rows.int(0), rows.close()
+	for rows.Next() {
+		if !storedTime(rows.Text(1)).After(t) {
+			return rows.Int(0), rows.Close()
 		}
 	}
-	return 0, rows.close()
+	return 0, rows.Close()
 }
 
 // Commits yields commits.
@@ -111,11 +112,11 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 				where, args = where+` AND c.idempotency_key = ?`, append(args, q.Key)
 			}
 			sql := fmt.Sprintf(`SELECT %s FROM commits c WHERE %s ORDER BY c.id %s LIMIT ?`, commitList, where, order)
-			rows, err := r.query(ctx, sql, append(args, limit(q.Limit))...)
+			rows, err := r.Query(ctx, sql, append(args, limit(q.Limit))...)
 			if err != nil {
 				return err
 			}
-			return each(rows, func() error {
+			return driver.Each(rows, func() error {
 				kept := readCommit(rows)
 				c, err := kept.HandOut(nil)
 				if err != nil {

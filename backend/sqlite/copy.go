@@ -11,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
 // A copy is made with SQLite's backup API, page by page out of one read
@@ -48,10 +49,10 @@ func (rd *reader) copyTo(ctx context.Context, path string, told report) (onto.Co
 	defer st.discard()
 	var head onto.Commit
 	err = rd.read(ctx, false, func(r *reading) (err error) {
-		if head, err = newestCommit(r.conn); err != nil {
+		if head, err = newestCommit(r.Conn); err != nil {
 			return err
 		}
-		return st.fill(ctx, r.conn, told)
+		return st.fill(ctx, r.Conn, told)
 	})
 	if err == nil {
 		err = st.publish(rd.at.file)
@@ -63,8 +64,8 @@ func (rd *reader) copyTo(ctx context.Context, path string, told report) (onto.Co
 }
 
 // newestCommit returns the head, or the zero Commit.
-func newestCommit(c *conn) (onto.Commit, error) {
-	r, ok, err := c.queryRow(`SELECT ` + commitList + ` FROM commits c ORDER BY c.id DESC LIMIT 1`)
+func newestCommit(c *driver.Conn) (onto.Commit, error) {
+	r, ok, err := c.QueryRow(`SELECT ` + commitList + ` FROM commits c ORDER BY c.id DESC LIMIT 1`)
 	if err != nil || !ok {
 		return onto.Commit{}, err
 	}
@@ -127,9 +128,9 @@ func fileError(path string, err error) error {
 
 // fill copies what a connection sees. Its transaction, if it is in one, holds
 // the moment. Until the file is published it need not survive a crash.
-func (s *staged) fill(ctx context.Context, src *conn, told report) error {
-	err := s.with(func(dst *conn) error {
-		if err := dst.script(`PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF`); err != nil {
+func (s *staged) fill(ctx context.Context, src *driver.Conn, told report) error {
+	err := s.with(func(dst *driver.Conn) error {
+		if err := dst.Script(`PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF`); err != nil {
 			return err
 		}
 		t, err := newTransfer(dst, src)
@@ -141,27 +142,27 @@ func (s *staged) fill(ctx context.Context, src *conn, told report) error {
 	if err == nil {
 		err = s.with(settleCopy)
 	}
-	if err = wrap(s.target, err); onto.CodeOf(err) == onto.Unavailable {
+	if err = driver.Wrap(s.target, err); onto.CodeOf(err) == onto.Unavailable {
 		err = s.roomError(err)
 	}
 	return err
 }
 
 // with runs f with a connection to the copy.
-func (s *staged) with(f func(c *conn) error) error {
-	c, err := dial(s.path, accessWrite, busyReader)
+func (s *staged) with(f func(c *driver.Conn) error) error {
+	c, err := driver.Dial(s.path, driver.AccessWrite, driver.BusyReader)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(c), c.close())
+	return errors.Join(f(c), c.Close())
 }
 
 // settleCopy makes a copy one file that needs no companions, in which nobody
 // holds anything, unless others have put something on our tables. Epochs stay.
-func settleCopy(c *conn) error {
-	row, ok, err := c.queryRow(`PRAGMA journal_mode = DELETE`)
-	if err == nil && (!ok || row.text(0) != "delete") {
-		err = onto.Errorf(onto.Unavailable, "the copy stays in journal mode %s", row.text(0))
+func settleCopy(c *driver.Conn) error {
+	row, ok, err := c.QueryRow(`PRAGMA journal_mode = DELETE`)
+	if err == nil && (!ok || row.Text(0) != "delete") {
+		err = onto.Errorf(onto.Unavailable, "the copy stays in journal mode %s", row.Text(0))
 	}
 	if err != nil {
 		return err
@@ -170,7 +171,7 @@ func settleCopy(c *conn) error {
 	if err != nil || len(s.extras) > 0 {
 		return err // a trigger could run: leases stay, and end by themselves
 	}
-	return c.script(`PRAGMA synchronous = OFF; DELETE FROM locks`)
+	return c.Script(`PRAGMA synchronous = OFF; DELETE FROM locks`)
 }
 
 // roomError finds out whether an error means that there is no room: the backup
@@ -247,20 +248,20 @@ func syncFile(path string) error {
 // transfer copies all pages of one database over those of another, in one
 // transaction of the latter.
 type transfer struct {
-	dst, src   *conn
+	dst, src   *driver.Conn
 	size       int64 // of a page
 	committing bool  // the step that commits was begun
 	committed  bool  // and has ended
-	backup     pageCopy
+	backup     driver.PageCopy
 }
 
 // newTransfer begins a transfer, which has to be run or closed.
-func newTransfer(dst, src *conn) (*transfer, error) {
-	size, err := src.queryInt(`PRAGMA page_size`)
+func newTransfer(dst, src *driver.Conn) (*transfer, error) {
+	size, err := src.QueryInt(`PRAGMA page_size`)
 	if err != nil {
 		return nil, err
 	}
-	b, err := dst.backup(src)
+	b, err := dst.Backup(src)
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +285,7 @@ func (t *transfer) step(ctx context.Context, until time.Time, pages int) (bool, 
 			return false, err
 		}
 		before := t.backup.Remaining()
-		done, err := t.backup.step(pages)
+		done, err := t.backup.Step(pages)
 		if done || err != nil || t.backup.PageCount() > 0 && t.backup.Remaining() != before {
 			return done, err
 		}
@@ -321,4 +322,6 @@ func (t *transfer) run(ctx context.Context, until time.Time, told report) error 
 
 // unsure reports whether after a run that failed with err the pages may still
 // appear in the destination.
-func (t *transfer) unsure(err error) bool { return t.committing && !t.committed && isUnsure(err) }
+func (t *transfer) unsure(err error) bool {
+	return t.committing && !t.committed && driver.IsUnsure(err)
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
 // What fields are marked for is derived from the projection: an index on the
@@ -94,20 +95,20 @@ func wanted(s *onto.Schema) []derived {
 
 // hasDerived reports whether the file has the table of what is derived. A file
 // of format 1 that was opened for reading has not.
-func hasDerived(c *conn) (bool, error) {
-	n, err := c.queryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'onto_derived'`)
+func hasDerived(c *driver.Conn) (bool, error) {
+	n, err := c.QueryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'onto_derived'`)
 	return n > 0, err
 }
 
 // readDerived returns what is listed.
-func readDerived(c *conn) ([]derived, error) {
-	rows, err := c.query(context.Background(), `SELECT id, type_kind, type_name, field, purpose FROM onto_derived ORDER BY id`)
+func readDerived(c *driver.Conn) ([]derived, error) {
+	rows, err := c.Query(context.Background(), `SELECT id, type_kind, type_name, field, purpose FROM onto_derived ORDER BY id`)
 	if err != nil {
 		return nil, err
 	}
 	var list []derived
-	err = each(rows, func() error {
-		list = append(list, derived{rows.int(0), onto.Kind(rows.text(1)), rows.text(2), rows.text(3), purpose(rows.text(4))})
+	err = driver.Each(rows, func() error {
+		list = append(list, derived{rows.Int(0), onto.Kind(rows.Text(1)), rows.Text(2), rows.Text(3), purpose(rows.Text(4))})
 		return nil
 	})
 	return list, err
@@ -119,12 +120,12 @@ type derivedPlan struct{ remove, add []derived }
 func (p derivedPlan) empty() bool { return len(p.remove)+len(p.add) == 0 }
 
 // drop removes what the flags do not ask for any more.
-func (p derivedPlan) drop(w *conn) error {
+func (p derivedPlan) drop(w *driver.Conn) error {
 	for _, d := range p.remove {
-		if err := w.script(d.drop()); err != nil {
+		if err := w.Script(d.drop()); err != nil {
 			return err
 		}
-		if err := w.exec(`DELETE FROM onto_derived WHERE id = ?`, d.id); err != nil {
+		if err := w.Exec(`DELETE FROM onto_derived WHERE id = ?`, d.id); err != nil {
 			return err
 		}
 	}
@@ -133,7 +134,7 @@ func (p derivedPlan) drop(w *conn) error {
 
 // planDerived compares what is listed for some types with their flags. A type
 // that has ended asks for nothing.
-func planDerived(c *conn, types []onto.SchemaVersion) (derivedPlan, error) {
+func planDerived(c *driver.Conn, types []onto.SchemaVersion) (derivedPlan, error) {
 	listed, err := readDerived(c)
 	if err != nil {
 		return derivedPlan{}, err
@@ -166,7 +167,7 @@ func planDerived(c *conn, types []onto.SchemaVersion) (derivedPlan, error) {
 
 // derive makes and removes what the flags of some types ask for. Step is called
 // for each identity whose words were entered.
-func derive(ctx context.Context, w *conn, types []onto.SchemaVersion, step func()) error {
+func derive(ctx context.Context, w *driver.Conn, types []onto.SchemaVersion, step func()) error {
 	plan, err := planDerived(w, types)
 	if err != nil || plan.empty() {
 		return err
@@ -179,11 +180,11 @@ func derive(ctx context.Context, w *conn, types []onto.SchemaVersion, step func(
 			return err
 		}
 	}
-	return w.exec(`UPDATE onto_meta SET derived = derived + 1`)
+	return w.Exec(`UPDATE onto_meta SET derived = derived + 1`)
 }
 
 // deriveAll is derive for every type.
-func deriveAll(ctx context.Context, w *conn, step func()) error {
+func deriveAll(ctx context.Context, w *driver.Conn, step func()) error {
 	all, err := readSchemas(w)
 	if err != nil {
 		return err
@@ -192,11 +193,11 @@ func deriveAll(ctx context.Context, w *conn, step func()) error {
 }
 
 // make lists it, makes it and fills it.
-func (d derived) make(ctx context.Context, w *conn, step func()) (err error) {
-	d.id, err = w.insert(`INSERT INTO onto_derived (type_kind, type_name, field, purpose) VALUES (?, ?, ?, ?)`,
+func (d derived) make(ctx context.Context, w *driver.Conn, step func()) (err error) {
+	d.id, err = w.Insert(`INSERT INTO onto_derived (type_kind, type_name, field, purpose) VALUES (?, ?, ?, ?)`,
 		string(d.kind), d.typ, d.field, string(d.purpose))
 	if err == nil {
-		err = w.script(d.create())
+		err = w.Script(d.create())
 	}
 	if err != nil || d.purpose != forSearch {
 		return err
@@ -206,17 +207,17 @@ func (d derived) make(ctx context.Context, w *conn, step func()) (err error) {
 
 // dropDerived removes everything that is derived or looks like it, listed or
 // not.
-func dropDerived(w *conn) error {
+func dropDerived(w *driver.Conn) error {
 	objects, err := derivedObjects(w)
 	if err != nil {
 		return err
 	}
 	for _, o := range objects {
-		if err := w.script(o.drop()); err != nil {
+		if err := w.Script(o.drop()); err != nil {
 			return err
 		}
 	}
-	return w.script(`DELETE FROM onto_derived`)
+	return w.Script(`DELETE FROM onto_derived`)
 }
 
 // object is an index or a table whose name says that it is derived.
@@ -227,17 +228,17 @@ func (o object) drop() string { return `DROP ` + o.typ + ` IF EXISTS ` + o.name 
 // derivedObjects finds the indexes and tables that are derived, and those that
 // are left over. Search tables come before the tables that SQLite keeps them
 // in, which go with them.
-func derivedObjects(c *conn) ([]object, error) {
-	rows, err := c.query(context.Background(), `SELECT type, name, sql FROM sqlite_master
+func derivedObjects(c *driver.Conn) ([]object, error) {
+	rows, err := c.Query(context.Background(), `SELECT type, name, sql FROM sqlite_master
 		WHERE type = 'index' AND name GLOB 'onto_field_*' OR type = 'table' AND name GLOB 'onto_search_*'
 		ORDER BY type, sql NOT LIKE 'CREATE VIRTUAL%', name`)
 	if err != nil {
 		return nil, err
 	}
 	var list []object
-	err = each(rows, func() error {
-		if isDerivedName(rows.text(1)) {
-			list = append(list, object{rows.text(0), rows.text(1), rows.text(2)})
+	err = driver.Each(rows, func() error {
+		if isDerivedName(rows.Text(1)) {
+			list = append(list, object{rows.Text(0), rows.Text(1), rows.Text(2)})
 		}
 		return nil
 	})

@@ -18,8 +18,8 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 		if err != nil {
 			return err
 		}
-		info.Format, info.StoreID = int(row.int(0)), row.text(1)
-		all, err := readSchemas(r.conn)
+		info.Format, info.StoreID = int(row.Int(0)), row.Text(1)
+		all, err := readSchemas(r.Conn)
 		if err != nil {
 			return err
 		}

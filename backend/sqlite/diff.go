@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/exec"
 )
 
@@ -54,15 +55,15 @@ func (r *reading) diffTable(ctx context.Context, t *table, typ string, from, to 
 		CROSS JOIN %s z ON z.id = %s
 		ORDER BY %s`,
 		t.list("d"), t.list("h"), t.history, where, t.list("h"), t.history, seek, t.history, seek, t.list("d"))
-	rows, err := r.query(ctx, sql, append(args, from, to)...)
+	rows, err := r.Query(ctx, sql, append(args, from, to)...)
 	if err != nil {
 		return err
 	}
 	width := len(t.columns)
-	return each(rows, func() error {
+	return driver.Each(rows, func() error {
 		id := t.identity(rows, 0)
 		var before *onto.Version
-		if !rows.null(width) {
+		if !rows.Null(width) {
 			v := version(rows, width, id)
 			if err := r.foreign.canonical(&v); err != nil {
 				return err

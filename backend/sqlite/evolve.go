@@ -57,7 +57,7 @@ func (s *stream) dropDerived() error {
 	if err != nil {
 		return err
 	}
-	return s.w.exec(`UPDATE onto_meta SET derived = derived + 1`)
+	return s.w.Exec(`UPDATE onto_meta SET derived = derived + 1`)
 }
 
 // changedTypes picks the types that an evolution adds a version to or ends.
@@ -79,11 +79,11 @@ func changedTypes(last []onto.SchemaVersion, e *backend.Evolution) []onto.Schema
 func (s *stream) purge(of onto.TypeName) error {
 	t := s.wr.table(of.Kind)
 	// What is removed is overwritten, not only unlinked.
-	if err := s.w.script(`PRAGMA secure_delete = ON`); err != nil {
+	if err := s.w.Script(`PRAGMA secure_delete = ON`); err != nil {
 		return err
 	}
-	defer func() { _ = s.w.script(`PRAGMA secure_delete = OFF`) }()
-	err := s.w.exec(fmt.Sprintf(`UPDATE commits SET operations = operations - h.n
+	defer func() { _ = s.w.Script(`PRAGMA secure_delete = OFF`) }()
+	err := s.w.Exec(fmt.Sprintf(`UPDATE commits SET operations = operations - h.n
 		FROM (SELECT commit_id, count(*) AS n FROM %s WHERE %s = ? GROUP BY commit_id) h
 		WHERE commits.id = h.commit_id AND commits.operations IS NOT NULL`, t.history, t.columns[0]), of.Name)
 	if err == nil {
@@ -94,13 +94,13 @@ func (s *stream) purge(of onto.TypeName) error {
 	}
 	for _, table := range []string{t.current, t.past} {
 		if err == nil {
-			err = s.w.exec(fmt.Sprintf(`DELETE FROM %s WHERE %s = ?`, table, t.columns[0]), of.Name)
+			err = s.w.Exec(fmt.Sprintf(`DELETE FROM %s WHERE %s = ?`, table, t.columns[0]), of.Name)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return s.w.exec(`UPDATE onto_meta SET checksum = NULL, checksum_commit = NULL`)
+	return s.w.Exec(`UPDATE onto_meta SET checksum = NULL, checksum_commit = NULL`)
 }
 
 // purgeHistory removes the history rows of a type, some at a time: SQLite keeps
@@ -111,10 +111,10 @@ func (s *stream) purgeHistory(t *table, typ string) error {
 		if err := s.ctx.Err(); err != nil {
 			return err
 		}
-		if err := s.w.exec(sql, typ, purgeRows); err != nil {
+		if err := s.w.Exec(sql, typ, purgeRows); err != nil {
 			return err
 		}
-		if n, err := s.w.queryInt(`SELECT changes()`); err != nil || n < purgeRows {
+		if n, err := s.w.QueryInt(`SELECT changes()`); err != nil || n < purgeRows {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
@@ -74,15 +75,15 @@ func (a *question) left() []string {
 
 // queryPlan is what SQLite will do, indented by depth.
 func (r *moment) queryPlan(ctx context.Context, sql sqlgen.Part) ([]string, error) {
-	rows, err := r.query(ctx, "EXPLAIN QUERY PLAN "+sql.SQL, sql.Args...)
+	rows, err := r.Query(ctx, "EXPLAIN QUERY PLAN "+sql.SQL, sql.Args...)
 	if err != nil {
 		return nil, err
 	}
 	var lines []string
 	depth := map[int64]int{}
-	err = each(rows, func() error {
-		depth[rows.int(0)] = depth[rows.int(1)] + 1
-		lines = append(lines, strings.Repeat("  ", depth[rows.int(0)]-1)+rows.text(3))
+	err = driver.Each(rows, func() error {
+		depth[rows.Int(0)] = depth[rows.Int(1)] + 1
+		lines = append(lines, strings.Repeat("  ", depth[rows.Int(0)]-1)+rows.Text(3))
 		return nil
 	})
 	return lines, err

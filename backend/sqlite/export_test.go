@@ -33,7 +33,7 @@ func (b *Backend) CallAt(point string, f func()) {
 }
 
 // Exec runs SQL on the writer connection.
-func (b *Backend) Exec(sql string) error { return b.writer.conn.script(sql) }
+func (b *Backend) Exec(sql string) error { return b.writer.conn.Script(sql) }
 
 // OnSync lets f sync files and directories.
 func (b *Backend) OnSync(f func(path string) error) { b.writer.durable.sync = f }

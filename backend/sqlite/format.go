@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -33,7 +34,7 @@ type file struct {
 
 // inspect finds out what a file is. It writes nothing, and reads no table before
 // it knows that it is one.
-func inspect(c *conn, path string) (file, error) {
+func inspect(c *driver.Conn, path string) (file, error) {
 	s, err := readShape(c, path)
 	if err != nil {
 		return file{}, err
@@ -44,7 +45,7 @@ func inspect(c *conn, path string) (file, error) {
 }
 
 // kind tells by the tables of a file what it is.
-func (s *shape) kind(c *conn) (file, error) {
+func (s *shape) kind(c *driver.Conn) (file, error) {
 	has := func(all ...string) bool {
 		return !slices.ContainsFunc(all, func(n string) bool { return !slices.Contains(s.names, n) })
 	}
@@ -74,8 +75,8 @@ func (s *shape) kind(c *conn) (file, error) {
 
 // presentFormat is the format of a file of ours. If somebody has dropped what a
 // format added, it is the one before: an upgrade brings it back.
-func presentFormat(c *conn, has func(tables ...string) bool, sums []column) (int64, error) {
-	format, err := c.queryInt(`SELECT format FROM onto_meta`)
+func presentFormat(c *driver.Conn, has func(tables ...string) bool, sums []column) (int64, error) {
+	format, err := c.QueryInt(`SELECT format FROM onto_meta`)
 	if err != nil || format > Format {
 		return format, err
 	}
@@ -98,18 +99,18 @@ func presentFormat(c *conn, has func(tables ...string) bool, sums []column) (int
 
 // isOriginalV2 looks for the engine version, whichever way the table keeps it:
 // as a column of that name or as a row with that key.
-func isOriginalV2(c *conn) (bool, error) {
-	r, err := c.query(context.Background(), `SELECT * FROM storage_meta LIMIT 100`)
+func isOriginalV2(c *driver.Conn) (bool, error) {
+	r, err := c.Query(context.Background(), `SELECT * FROM storage_meta LIMIT 100`)
 	if err != nil {
 		return false, err
 	}
 	v2 := false
-	for r.next() {
-		for i := range r.vals {
-			v2 = v2 || r.text(i) == "v2"
+	for r.Next() {
+		for i := range r.Vals {
+			v2 = v2 || r.Text(i) == "v2"
 		}
 	}
-	return v2, r.close()
+	return v2, r.Close()
 }
 
 // check refuses what cannot be opened.
@@ -131,7 +132,7 @@ func (f file) check(path string) error {
 // prepareFile makes the file ours: creates the tables in an empty one, adopts
 // one of the original program, upgrades one of an older format, refuses
 // anything else.
-func (wr *writer) prepareFile(ctx context.Context, w *conn) error {
+func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 	var found file
 	err := wr.retryBusy(ctx, func() (err error) {
 		found, err = inspect(w, wr.at.path)
@@ -147,7 +148,7 @@ func (wr *writer) prepareFile(ctx context.Context, w *conn) error {
 		return onto.Errorf(onto.Uninitialized, "%s: the database has no tables", wr.at.path).
 			WithHint("make a store in it with: onto init --db %s", wr.at.path)
 	}
-	if err := wr.retryBusy(ctx, func() error { return w.script(`PRAGMA journal_mode = WAL`) }); err != nil {
+	if err := wr.retryBusy(ctx, func() error { return w.Script(`PRAGMA journal_mode = WAL`) }); err != nil {
 		return err
 	}
 	if found.kind == fileOurs && found.format == Format {
@@ -173,24 +174,24 @@ func (wr *writer) prepareFile(ctx context.Context, w *conn) error {
 	})
 }
 
-func create(w *conn) error {
-	if err := w.script(createTables); err != nil {
+func create(w *driver.Conn) error {
+	if err := w.Script(createTables); err != nil {
 		return err
 	}
 	return insertMeta(w)
 }
 
-func insertMeta(w *conn) error {
+func insertMeta(w *driver.Conn) error {
 	var id [16]byte
 	rand.Read(id[:])
 	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
 	text := fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
-	return w.exec(`INSERT INTO onto_meta (id, format, store_id, foreign_until, times_ordered) VALUES (1, ?, ?, 0, 1)`, Format, text)
+	return w.Exec(`INSERT INTO onto_meta (id, format, store_id, foreign_until, times_ordered) VALUES (1, ?, ?, 0, 1)`, Format, text)
 }
 
 // adopt adds to a file of the original program what ours have: columns that
 // its oldest files lack, columns and tables of our own, and the projection.
-func (wr *writer) adopt(ctx context.Context, w *conn, found file) error {
+func (wr *writer) adopt(ctx context.Context, w *driver.Conn, found file) error {
 	err := addColumns(w, []column{
 		{"entity_history", "schema_version_id", "INTEGER"},
 		{"relation_history", "schema_version_id", "INTEGER"},
@@ -216,10 +217,10 @@ func (wr *writer) adopt(ctx context.Context, w *conn, found file) error {
 		return err
 	}
 	if added {
-		err = w.script(`DROP INDEX IF EXISTS idx_relation_history_lookup`)
+		err = w.Script(`DROP INDEX IF EXISTS idx_relation_history_lookup`)
 	}
 	if err == nil {
-		err = w.script(createLookup + createSchemas + createOwn)
+		err = w.Script(createLookup + createSchemas + createOwn)
 	}
 	if err == nil {
 		err = addColumns(w, slices.Concat(evolvingColumns(), sumColumns(found.shape.names)))
@@ -243,16 +244,16 @@ func (wr *writer) adopt(ctx context.Context, w *conn, found file) error {
 }
 
 // upgrade brings a file of an older format to ours.
-func (wr *writer) upgrade(ctx context.Context, w *conn, found file) error {
+func (wr *writer) upgrade(ctx context.Context, w *driver.Conn, found file) error {
 	err := addColumns(w, slices.Concat(evolvingColumns(), sumColumns(found.shape.names)))
 	if err == nil {
-		err = w.script(createLeases)
+		err = w.Script(createLeases)
 	}
 	if err == nil {
 		err = fillSince(w)
 	}
 	if err == nil {
-		err = w.exec(`UPDATE onto_meta SET format = ?`, Format)
+		err = w.Exec(`UPDATE onto_meta SET format = ?`, Format)
 	}
 	if err == nil && found.format < 2 {
 		err = wr.upgradeDerived(ctx, w)
@@ -262,10 +263,10 @@ func (wr *writer) upgrade(ctx context.Context, w *conn, found file) error {
 
 // upgradeDerived adds what format 2 added: what is derived. If the projection is
 // too damaged for that, it is made anew.
-func (wr *writer) upgradeDerived(ctx context.Context, w *conn) error {
+func (wr *writer) upgradeDerived(ctx context.Context, w *driver.Conn) error {
 	_, err := addColumn(w, "onto_meta", "derived", "INTEGER NOT NULL DEFAULT 0")
 	if err == nil {
-		err = w.script(createDerived)
+		err = w.Script(createDerived)
 	}
 	if err == nil {
 		err = dropDerived(w)
@@ -283,7 +284,7 @@ func (wr *writer) upgradeDerived(ctx context.Context, w *conn) error {
 	if err == nil {
 		err = deriveAll(ctx, w, nil)
 	}
-	if onto.CodeOf(wrap(wr.at.path, err)) == onto.Corrupt {
+	if onto.CodeOf(driver.Wrap(wr.at.path, err)) == onto.Corrupt {
 		_, err = wr.rebuild(ctx, w, nil)
 	}
 	return err
@@ -304,7 +305,7 @@ func evolvingColumns() []column {
 }
 
 // addColumns adds those columns that the tables lack.
-func addColumns(c *conn, list []column) error {
+func addColumns(c *driver.Conn, list []column) error {
 	for _, add := range list {
 		if _, err := addColumn(c, add.table, add.column, add.declaration); err != nil {
 			return err
@@ -314,18 +315,18 @@ func addColumns(c *conn, list []column) error {
 }
 
 // addColumn adds a column unless the table has it.
-func addColumn(c *conn, table, column, declaration string) (bool, error) {
+func addColumn(c *driver.Conn, table, column, declaration string) (bool, error) {
 	has, err := hasColumns(c, table, column)
 	if err != nil || has {
 		return false, err
 	}
-	return true, c.script(fmt.Sprintf(`ALTER TABLE %s ADD COLUMN %s %s`, table, column, declaration))
+	return true, c.Script(fmt.Sprintf(`ALTER TABLE %s ADD COLUMN %s %s`, table, column, declaration))
 }
 
 // hasColumns reports whether the table has all these columns.
-func hasColumns(c *conn, table string, columns ...string) (bool, error) {
+func hasColumns(c *driver.Conn, table string, columns ...string) (bool, error) {
 	for _, name := range columns {
-		n, err := c.queryInt(`SELECT count(*) FROM pragma_table_info(?) WHERE name = ?`, table, name)
+		n, err := c.QueryInt(`SELECT count(*) FROM pragma_table_info(?) WHERE name = ?`, table, name)
 		if err != nil || n == 0 {
 			return false, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -16,28 +17,28 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	if err := ctx.Err(); err != nil {
 		return onto.Version{}, err
 	}
-	c, err := b.reader.readers.get()
+	c, err := b.reader.readers.Get()
 	if err != nil {
-		return onto.Version{}, wrap(b.at.path, err)
+		return onto.Version{}, driver.Wrap(b.at.path, err)
 	}
 	v, err := b.reader.get(ctx, c, id, at)
-	if c.isStale() {
+	if c.IsStale() {
 		v, err = onto.Version{}, b.reader.changedError()
 	}
-	b.reader.readers.put(c)
-	return v, wrap(b.at.path, err)
+	b.reader.readers.Put(c)
+	return v, driver.Wrap(b.at.path, err)
 }
 
-func (rd *reader) get(ctx context.Context, c *conn, id onto.Identity, at int64) (onto.Version, error) {
+func (rd *reader) get(ctx context.Context, c *driver.Conn, id onto.Identity, at int64) (onto.Version, error) {
 	if at != backend.Head {
 		return rd.getAt(c, id, at)
 	}
 	var buf [5]any
 	t, args := rd.table(id.Kind), identityArgs(buf[:0], &id)
-	r, ok, err := c.queryRow(t.get, args...)
+	r, ok, err := c.QueryRow(t.get, args...)
 	if err == nil && ok && !readForeign(r).covers() {
 		if err = rd.catchUp(ctx); err == nil {
-			r, ok, err = c.queryRow(t.get, args...)
+			r, ok, err = c.QueryRow(t.get, args...)
 		}
 		if err == nil && ok && !readForeign(r).covers() {
 			return rd.getAt(c, id, math.MaxInt64)
@@ -47,9 +48,9 @@ func (rd *reader) get(ctx context.Context, c *conn, id onto.Identity, at int64) 
 		return onto.Version{}, err
 	}
 	if ok {
-		rd.sees(r.int(7))
+		rd.sees(r.Int(7))
 	}
-	if !ok || r.null(3) {
+	if !ok || r.Null(3) {
 		return onto.Version{}, backend.NoVersion(id)
 	}
 	v := version(r, 3, id)
@@ -60,16 +61,16 @@ func (rd *reader) get(ctx context.Context, c *conn, id onto.Identity, at int64) 
 }
 
 // getAt reads history, which needs no projection.
-func (rd *reader) getAt(c *conn, id onto.Identity, at int64) (onto.Version, error) {
+func (rd *reader) getAt(c *driver.Conn, id onto.Identity, at int64) (onto.Version, error) {
 	var buf [6]any
-	r, ok, err := c.queryRow(rd.table(id.Kind).getAt, append(identityArgs(buf[:0], &id), at)...)
+	r, ok, err := c.QueryRow(rd.table(id.Kind).getAt, append(identityArgs(buf[:0], &id), at)...)
 	if err != nil {
 		return onto.Version{}, err
 	}
 	if ok {
-		rd.sees(r.int(7))
+		rd.sees(r.Int(7))
 	}
-	if !ok || r.null(3) {
+	if !ok || r.Null(3) {
 		return onto.Version{}, backend.NoVersion(id)
 	}
 	v := version(r, 3, id)
@@ -100,7 +101,7 @@ type foreignRows struct {
 }
 
 // readForeign reads the columns of standing.
-func readForeign(r *rows) foreignRows { return foreignRows{r.int(0), r.int(1), r.int(2)} }
+func readForeign(r *driver.Rows) foreignRows { return foreignRows{r.Int(0), r.Int(1), r.Int(2)} }
 
 // covers reports whether the projection covers the head.
 func (f foreignRows) covers() bool { return f.head == f.covered || f.head == 0 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/decide"
 )
 
@@ -14,12 +15,12 @@ import (
 type group struct {
 	*decide.Round
 	wr    *writer
-	w     *conn
+	w     *driver.Conn
 	from  state                         // where the store stood
 	words map[onto.Identity]*wordChange // of types with search fields
 }
 
-func newGroup(wr *writer, w *conn, s state) *group {
+func newGroup(wr *writer, w *driver.Conn, s state) *group {
 	return &group{
 		Round: decide.NewRound(decide.Base{Head: s.head, Time: s.headTime, Now: wr.now(), Stamps: wr.types.newest}),
 		wr:    wr, w: w, from: s,
@@ -93,7 +94,7 @@ func (g *group) want(ids *identities, d *backend.Draft) error {
 	}
 	for t := range decide.Purges(d) {
 		rows := g.wr.table(t.Kind)
-		n, err := g.w.queryInt(fmt.Sprintf(`SELECT count(*) FROM %s WHERE %s = ?`, rows.history, rows.columns[0]), t.Name)
+		n, err := g.w.QueryInt(fmt.Sprintf(`SELECT count(*) FROM %s WHERE %s = ?`, rows.history, rows.columns[0]), t.Name)
 		if err != nil {
 			return err
 		}
@@ -128,12 +129,12 @@ func (g *group) lookup(ids identities) error {
 
 // lookupKey looks up the commit that has used an idempotency key.
 func (g *group) lookupKey(key string) error {
-	r, ok, err := g.w.queryRow(`SELECT `+commitList+`, c.draft_hash FROM commits c WHERE c.idempotency_key = ?`, key)
+	r, ok, err := g.w.QueryRow(`SELECT `+commitList+`, c.draft_hash FROM commits c WHERE c.idempotency_key = ?`, key)
 	if err != nil || !ok {
 		return err
 	}
 	used := readCommit(r)
-	used.Digest = r.text(commitWidth)
+	used.Digest = r.Text(commitWidth)
 	g.Keys[key] = used
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/lease"
 )
@@ -19,7 +20,7 @@ import (
 var _ backend.Leaser = (*Backend)(nil)
 
 // checkLease fails if a draft's lease, which may be nil, is not held.
-func checkLease(c *conn, l *onto.Lease) error {
+func checkLease(c *driver.Conn, l *onto.Lease) error {
 	if l == nil {
 		return nil
 	}
@@ -36,16 +37,16 @@ const (
 )
 
 // leaseAt reads the columns of a lease, which start at column i.
-func leaseAt(r *rows, i int) onto.Lease {
+func leaseAt(r *driver.Rows, i int) onto.Lease {
 	return onto.Lease{
-		Name: r.text(i), Owner: r.text(i + 1), Epoch: r.int(i + 2),
-		Acquired: storedTime(r.text(i + 3)), Expires: storedTime(r.text(i + 4)),
+		Name: r.Text(i), Owner: r.Text(i + 1), Epoch: r.Int(i + 2),
+		Acquired: storedTime(r.Text(i + 3)), Expires: storedTime(r.Text(i + 4)),
 	}
 }
 
 // readLease returns what is kept of a name, or nil if nobody has taken it.
-func readLease(c *conn, name string) (*onto.Lease, error) {
-	r, ok, err := c.queryRow(`SELECT `+leaseList+` FROM `+leaseFrom+` WHERE l.lock_name = ?`, name)
+func readLease(c *driver.Conn, name string) (*onto.Lease, error) {
+	r, ok, err := c.QueryRow(`SELECT `+leaseList+` FROM `+leaseFrom+` WHERE l.lock_name = ?`, name)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -54,20 +55,20 @@ func readLease(c *conn, name string) (*onto.Lease, error) {
 }
 
 // nextEpoch makes the epoch of a name grow and returns it.
-func nextEpoch(w *conn, name string) (int64, error) {
-	err := w.exec(`INSERT INTO onto_leases (name, epoch) VALUES (?, 1) ON CONFLICT DO UPDATE SET epoch = epoch + 1`, name)
+func nextEpoch(w *driver.Conn, name string) (int64, error) {
+	err := w.Exec(`INSERT INTO onto_leases (name, epoch) VALUES (?, 1) ON CONFLICT DO UPDATE SET epoch = epoch + 1`, name)
 	if err != nil {
 		return 0, err
 	}
-	return w.queryInt(`SELECT epoch FROM onto_leases WHERE name = ?`, name)
+	return w.QueryInt(`SELECT epoch FROM onto_leases WHERE name = ?`, name)
 }
 
 // changeLeases runs f in a write transaction. Nobody's lease is in its way.
-func (wr *writer) changeLeases(ctx context.Context, until time.Time, f func(w *conn) error) error {
-	begin := func(ctx context.Context, until time.Time) (*conn, state, error) {
+func (wr *writer) changeLeases(ctx context.Context, until time.Time, f func(w *driver.Conn) error) error {
+	begin := func(ctx context.Context, until time.Time) (*driver.Conn, state, error) {
 		return wr.beginBehindFor(ctx, until, &onto.Lease{Name: onto.WriteLease})
 	}
-	return wr.writeFrom(ctx, until, begin, func(w *conn, _ state) error { return f(w) })
+	return wr.writeFrom(ctx, until, begin, func(w *driver.Conn, _ state) error { return f(w) })
 }
 
 // Acquire takes a lease that is free or has run out.
@@ -80,7 +81,7 @@ func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Le
 	for {
 		var taken onto.Lease
 		var holder *onto.Lease
-		err := b.writer.changeLeases(ctx, until, func(w *conn) (err error) {
+		err := b.writer.changeLeases(ctx, until, func(w *driver.Conn) (err error) {
 			taken, holder, err = b.writer.acquire(w, r)
 			return err
 		})
@@ -95,7 +96,7 @@ func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Le
 }
 
 // acquire takes the lease, or returns its holder.
-func (wr *writer) acquire(w *conn, r *backend.LeaseRequest) (taken onto.Lease, holder *onto.Lease, err error) {
+func (wr *writer) acquire(w *driver.Conn, r *backend.LeaseRequest) (taken onto.Lease, holder *onto.Lease, err error) {
 	held, err := readLease(w, r.Name)
 	if err != nil {
 		return onto.Lease{}, nil, err
@@ -111,7 +112,7 @@ func (wr *writer) acquire(w *conn, r *backend.LeaseRequest) (taken onto.Lease, h
 	if err != nil {
 		return onto.Lease{}, nil, err
 	}
-	err = w.exec(`INSERT OR REPLACE INTO locks (lock_name, owner_id, acquired_at, expires_at) VALUES (?, ?, ?, ?)`,
+	err = w.Exec(`INSERT OR REPLACE INTO locks (lock_name, owner_id, acquired_at, expires_at) VALUES (?, ?, ?, ?)`,
 		taken.Name, taken.Owner, codec.FormatTime(taken.Acquired), codec.FormatTime(taken.Expires))
 	return taken, nil, err
 }
@@ -119,7 +120,7 @@ func (wr *writer) acquire(w *conn, r *backend.LeaseRequest) (taken onto.Lease, h
 // Renew lets a lease end ttl from now.
 func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (onto.Lease, error) {
 	var renewed onto.Lease
-	err := b.writer.changeLeases(ctx, b.deadline(), func(w *conn) error {
+	err := b.writer.changeLeases(ctx, b.deadline(), func(w *driver.Conn) error {
 		held, err := readLease(w, l.Name)
 		if err == nil {
 			renewed, err = lease.Extend(l, held, b.now(), ttl)
@@ -127,7 +128,7 @@ func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (o
 		if err != nil {
 			return err
 		}
-		return w.exec(`UPDATE locks SET expires_at = ? WHERE lock_name = ?`, codec.FormatTime(renewed.Expires), l.Name)
+		return w.Exec(`UPDATE locks SET expires_at = ? WHERE lock_name = ?`, codec.FormatTime(renewed.Expires), l.Name)
 	})
 	if err != nil {
 		return onto.Lease{}, err
@@ -137,18 +138,18 @@ func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (o
 
 // Release ends a lease.
 func (b *Backend) Release(ctx context.Context, l onto.Lease) error {
-	return b.writer.changeLeases(ctx, b.deadline(), func(w *conn) error {
+	return b.writer.changeLeases(ctx, b.deadline(), func(w *driver.Conn) error {
 		if err := checkLease(w, &l); err != nil {
 			return err
 		}
-		return w.exec(`DELETE FROM locks WHERE lock_name = ?`, l.Name)
+		return w.Exec(`DELETE FROM locks WHERE lock_name = ?`, l.Name)
 	})
 }
 
 // Leases returns those that were taken and not released, by name.
 func (b *Backend) Leases(ctx context.Context) ([]onto.Lease, error) {
 	var list []onto.Lease
-	err := b.readLeases(ctx, `SELECT `+leaseList+` FROM `+leaseFrom+` ORDER BY l.lock_name`, func(r *rows) {
+	err := b.readLeases(ctx, `SELECT `+leaseList+` FROM `+leaseFrom+` ORDER BY l.lock_name`, func(r *driver.Rows) {
 		list = append(list, leaseAt(r, 0))
 	})
 	return list, err
@@ -156,24 +157,24 @@ func (b *Backend) Leases(ctx context.Context) ([]onto.Lease, error) {
 
 // readLeases hands over each row of a query about leases. A file of an older
 // format that is opened for reading only has none.
-func (b *Backend) readLeases(ctx context.Context, sql string, f func(r *rows)) error {
+func (b *Backend) readLeases(ctx context.Context, sql string, f func(r *driver.Rows)) error {
 	return b.reader.read(ctx, false, func(r *reading) error {
 		n, err := r.queryInt(`SELECT count(*) FROM sqlite_master WHERE name IN ('locks', 'onto_leases', 'onto_lease_breaks')`)
 		if err != nil || n < 3 {
 			return err
 		}
-		rows, err := r.query(ctx, sql)
+		rows, err := r.Query(ctx, sql)
 		if err != nil {
 			return err
 		}
-		return each(rows, func() error { f(rows); return nil })
+		return driver.Each(rows, func() error { f(rows); return nil })
 	})
 }
 
 // Break ends a lease whoever holds it and keeps a record of that. The epoch
 // grows, so that the holder cannot take a later lease of his own for it.
 func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
-	err := b.writer.changeLeases(ctx, b.deadline(), func(w *conn) error {
+	err := b.writer.changeLeases(ctx, b.deadline(), func(w *driver.Conn) error {
 		held, err := readLease(w, record.Lease.Name)
 		if err != nil {
 			return err
@@ -186,7 +187,7 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 		if _, err := nextEpoch(w, held.Name); err != nil {
 			return err
 		}
-		if err := w.exec(`DELETE FROM locks WHERE lock_name = ?`, held.Name); err != nil {
+		if err := w.Exec(`DELETE FROM locks WHERE lock_name = ?`, held.Name); err != nil {
 			return err
 		}
 		return insertBreak(w, &record)
@@ -197,8 +198,8 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 	return record, nil
 }
 
-func insertBreak(w *conn, r *onto.LeaseBreak) error {
-	return w.exec(`INSERT INTO onto_lease_breaks
+func insertBreak(w *driver.Conn, r *onto.LeaseBreak) error {
+	return w.Exec(`INSERT INTO onto_lease_breaks
 			(name, owner_id, epoch, acquired_at, expires_at, broken_at, runtime_id, actor_kind, actor_id, reason)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.Lease.Name, r.Lease.Owner, r.Lease.Epoch, codec.FormatTime(r.Lease.Acquired), codec.FormatTime(r.Lease.Expires),
@@ -209,10 +210,10 @@ func insertBreak(w *conn, r *onto.LeaseBreak) error {
 func (b *Backend) Breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
 	var list []onto.LeaseBreak
 	err := b.readLeases(ctx, `SELECT name, owner_id, epoch, acquired_at, expires_at, broken_at, runtime_id, actor_kind, actor_id, reason
-		FROM onto_lease_breaks ORDER BY id`, func(r *rows) {
+		FROM onto_lease_breaks ORDER BY id`, func(r *driver.Rows) {
 		list = append(list, onto.LeaseBreak{
-			Lease: leaseAt(r, 0), Time: storedTime(r.text(5)), Runtime: r.text(6),
-			Actor: onto.Actor{Kind: onto.ActorKind(r.text(7)), ID: r.text(8)}, Reason: r.text(9),
+			Lease: leaseAt(r, 0), Time: storedTime(r.Text(5)), Runtime: r.Text(6),
+			Actor: onto.Actor{Kind: onto.ActorKind(r.Text(7)), ID: r.Text(8)}, Reason: r.Text(9),
 		})
 	})
 	return list, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
@@ -53,17 +54,17 @@ func (t *table) supersessions() string {
 }
 
 // fillPast makes the tables of the past anew.
-func fillPast(ctx context.Context, w *conn, tables [2]*table) error {
+func fillPast(ctx context.Context, w *driver.Conn, tables [2]*table) error {
 	for _, t := range tables {
-		if err := w.script(`DROP TABLE IF EXISTS ` + t.past); err != nil {
+		if err := w.Script(`DROP TABLE IF EXISTS ` + t.past); err != nil {
 			return err
 		}
 	}
-	if err := w.script(createPast); err != nil {
+	if err := w.Script(createPast); err != nil {
 		return err
 	}
 	for _, t := range tables {
-		if err := w.execContext(ctx, fmt.Sprintf(`INSERT INTO %s %s ORDER BY 1, 2, 3, 4`, t.past, t.supersessions())); err != nil {
+		if err := w.ExecContext(ctx, fmt.Sprintf(`INSERT INTO %s %s ORDER BY 1, 2, 3, 4`, t.past, t.supersessions())); err != nil {
 			return err
 		}
 	}
@@ -165,9 +166,9 @@ func (c *checker) past() error {
 			{audit.PastMissing, "lacks", t.supersessions() + ` EXCEPT SELECT * FROM ` + t.past},
 			{audit.PastExtra, "has a row for", `SELECT * FROM ` + t.past + ` EXCEPT ` + t.supersessions()},
 		} {
-			err := c.each(side.sql, nil, func(rows *rows) error {
+			err := c.each(side.sql, nil, func(rows *driver.Rows) error {
 				return c.stale(side.code, "%s %s the version of %s in row %d of %s, superseded by commit %d",
-					t.past, side.what, rows.text(0), rows.int(3), t.history, rows.int(1))
+					t.past, side.what, rows.Text(0), rows.Int(3), t.history, rows.Int(1))
 			})
 			if err != nil {
 				return err

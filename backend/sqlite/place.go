@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/ontologia/onto"
 )
@@ -88,23 +87,6 @@ func fileType(mode fs.FileMode) string {
 		return "a socket"
 	}
 	return "a device"
-}
-
-// busyReader is how long a reader waits in the rare moments when SQLite makes
-// it wait at all: while the WAL is recovered or removed.
-const busyReader = 5 * time.Second
-
-// dialTried opens a connection and reads something with it.
-func dialTried(path string, how access) (*conn, error) {
-	c, err := dial(path, how, busyReader)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := c.queryInt(`SELECT count(*) FROM sqlite_master`); err != nil {
-		c.close()
-		return nil, err
-	}
-	return c, nil
 }
 
 // sameFile fails if the file was removed or replaced since it was opened: what

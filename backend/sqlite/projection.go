@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -42,7 +43,7 @@ func (wr *writer) tryCatchUp(ctx context.Context) error {
 	if wr.opts.ReadOnly {
 		return nil
 	}
-	err := wr.writeUntil(ctx, time.Now(), func(*conn, state) error { return nil }) // beginWrite does it
+	err := wr.writeUntil(ctx, time.Now(), func(*driver.Conn, state) error { return nil }) // beginWrite does it
 	switch onto.CodeOf(err) {
 	case onto.LockContention, onto.Full, onto.ReadOnly, onto.OutcomeUnknown, onto.Unavailable, onto.Corrupt, onto.Invalid:
 		return nil
@@ -52,8 +53,8 @@ func (wr *writer) tryCatchUp(ctx context.Context) error {
 
 // catchUp projects the commits after the last that is ours or was brought in
 // before.
-func (wr *writer) catchUp(w *conn) error {
-	covered, err := w.queryInt(`SELECT max(foreign_until, coalesce(
+func (wr *writer) catchUp(w *driver.Conn) error {
+	covered, err := w.QueryInt(`SELECT max(foreign_until, coalesce(
 		(SELECT id FROM commits WHERE operations IS NOT NULL ORDER BY id DESC LIMIT 1), 0)) FROM onto_meta`)
 	if err != nil {
 		return err
@@ -69,28 +70,28 @@ func (wr *writer) catchUp(w *conn) error {
 
 // coverHead notes that the projection covers the head, which is foreign. Since
 // is the last commit that it covered before.
-func coverHead(w *conn, since int64) error {
+func coverHead(w *driver.Conn, since int64) error {
 	ordered, err := timesOrdered(w, since)
 	if err != nil {
 		return err
 	}
-	return w.exec(`UPDATE onto_meta SET foreign_until = (SELECT max(id) FROM commits), times_ordered = times_ordered AND ?`, ordered)
+	return w.Exec(`UPDATE onto_meta SET foreign_until = (SELECT max(id) FROM commits), times_ordered = times_ordered AND ?`, ordered)
 }
 
 // project writes a projection row for each identity that a commit after since
 // has touched, and then hands over its newest version, whose fields are
 // canonical, or nil if they cannot be read.
-func project(ctx context.Context, w *conn, t *table, since int64, then func(v *onto.Version) error) error {
+func project(ctx context.Context, w *driver.Conn, t *table, since int64, then func(v *onto.Version) error) error {
 	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB),
 			(SELECT min(s.commit_id) FROM %s s WHERE %s)
 		FROM %s h WHERE h.commit_id > ? AND h.id = %s`,
 		t.list("h"), t.history, t.matches("s", "h"), t.history, t.newest("h"))
-	rows, err := w.query(ctx, sql, since)
+	rows, err := w.Query(ctx, sql, since)
 	if err != nil {
 		return err
 	}
 	width := len(t.columns)
-	return each(rows, func() error {
+	return driver.Each(rows, func() error {
 		v := version(rows, width, t.identity(rows, 0))
 		canonical, err := canonicalFields(v.Fields)
 		v.Fields = canonical
@@ -99,7 +100,7 @@ func project(ctx context.Context, w *conn, t *table, since int64, then func(v *o
 			fields = string(canonical)
 		}
 		args := identityArgs(nil, &v.Identity)
-		err = w.exec(t.upsertOne, append(args, v.Commit, rows.int(width+4), string(v.Op), v.SchemaVersion, fields)...)
+		err = w.Exec(t.upsertOne, append(args, v.Commit, rows.Int(width+4), string(v.Op), v.SchemaVersion, fields)...)
 		if err != nil {
 			return err
 		}
@@ -109,19 +110,19 @@ func project(ctx context.Context, w *conn, t *table, since int64, then func(v *o
 
 // timesOrdered reports whether the times of commits from since on never go
 // back, and are written so that their texts compare as times.
-func timesOrdered(w *conn, since int64) (bool, error) {
-	rows, err := w.query(context.Background(), `SELECT created_at FROM commits WHERE id >= ? ORDER BY id`, since)
+func timesOrdered(w *driver.Conn, since int64) (bool, error) {
+	rows, err := w.Query(context.Background(), `SELECT created_at FROM commits WHERE id >= ? ORDER BY id`, since)
 	if err != nil {
 		return false, err
 	}
 	ordered, last := true, storedTime("")
-	for rows.next() {
-		text := rows.text(0)
+	for rows.Next() {
+		text := rows.Text(0)
 		t := storedTime(text)
 		ordered = ordered && !t.Before(last) && strings.HasSuffix(text, "+00:00")
 		last = t
 	}
-	return ordered, rows.close()
+	return ordered, rows.Close()
 }
 
 // RebuildProjection makes the projection anew from history, and from it what is
@@ -129,7 +130,7 @@ func timesOrdered(w *conn, since int64) (bool, error) {
 // the checksum of what it made, see [Backend.Checksum].
 func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, total int64)) (int64, error) {
 	var identities int64
-	err := b.writer.writeFrom(ctx, b.deadline(), b.writer.beginBehind, func(w *conn, _ state) (err error) {
+	err := b.writer.writeFrom(ctx, b.deadline(), b.writer.beginBehind, func(w *driver.Conn, _ state) (err error) {
 		identities, err = b.writer.rebuild(ctx, w, progress)
 		if err != nil && ctx.Err() != nil {
 			return ctx.Err()
@@ -141,11 +142,11 @@ func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, tot
 
 // rebuild is RebuildProjection in a transaction. An identity is a step of it,
 // and once more when its words are entered.
-func (wr *writer) rebuild(ctx context.Context, w *conn, progress func(done, total int64)) (int64, error) {
-	if err := w.script(createLookup + createIndexes + createProjection + createDerived); err != nil {
+func (wr *writer) rebuild(ctx context.Context, w *driver.Conn, progress func(done, total int64)) (int64, error) {
+	if err := w.Script(createLookup + createIndexes + createProjection + createDerived); err != nil {
 		return 0, err
 	}
-	total, err := w.queryIntContext(ctx, `SELECT (SELECT count(*) FROM entity_current) + (SELECT count(*) FROM relation_current) +
+	total, err := w.QueryIntContext(ctx, `SELECT (SELECT count(*) FROM entity_current) + (SELECT count(*) FROM relation_current) +
 		(SELECT count(*) FROM onto_derived d JOIN entity_current ON entity_type = type_name WHERE type_kind = 'entity' AND purpose = 'search') +
 		(SELECT count(*) FROM onto_derived d JOIN relation_current ON relation_type = type_name WHERE type_kind = 'relation' AND purpose = 'search')`)
 	if err != nil {
@@ -161,7 +162,7 @@ func (wr *writer) rebuild(ctx context.Context, w *conn, progress func(done, tota
 		return 0, err
 	}
 	for _, t := range wr.tables {
-		if err := w.execContext(ctx, `DELETE FROM `+t.current); err != nil {
+		if err := w.ExecContext(ctx, `DELETE FROM `+t.current); err != nil {
 			return 0, err
 		}
 		err := project(ctx, w, t, 0, func(*onto.Version) error { identities++; step(); return nil })
@@ -169,7 +170,7 @@ func (wr *writer) rebuild(ctx context.Context, w *conn, progress func(done, tota
 			return 0, err
 		}
 	}
-	if err := w.script(createRight); err != nil {
+	if err := w.Script(createRight); err != nil {
 		return 0, err
 	}
 	if err := fillPast(ctx, w, wr.tables); err != nil {
@@ -179,7 +180,7 @@ func (wr *writer) rebuild(ctx context.Context, w *conn, progress func(done, tota
 		return 0, err
 	}
 	// Also if nothing is derived: others must not rely on what there was.
-	if err := w.exec(`UPDATE onto_meta SET derived = derived + 1`); err != nil {
+	if err := w.Exec(`UPDATE onto_meta SET derived = derived + 1`); err != nil {
 		return 0, err
 	}
 	s, err := wr.readState(w)

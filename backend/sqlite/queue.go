@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/groupcommit"
 	"github.com/ontologia/onto/internal/lease"
 )
@@ -46,7 +47,7 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 		err = m.err
 	}
 	if err != nil {
-		return onto.Result{}, wrap(b.at.path, err)
+		return onto.Result{}, driver.Wrap(b.at.path, err)
 	}
 	return m.result, nil
 }
@@ -76,7 +77,7 @@ func (b *Backend) appendAlone(ctx context.Context, m *member) error {
 
 // settle commits a group and gives each member its verdict. All verdicts rest on
 // what the group writes.
-func (wr *writer) settle(w *conn, s state, group []*member) {
+func (wr *writer) settle(w *driver.Conn, s state, group []*member) {
 	if err := newGroup(wr, w, s).run(group); err != nil {
 		for _, m := range group {
 			m.err = err

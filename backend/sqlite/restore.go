@@ -11,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/lease"
 )
 
@@ -64,7 +65,7 @@ func PlanRestore(ctx context.Context, from, to string) (RestorePlan, error) {
 	}
 	var plan RestorePlan
 	err = source.reader.read(ctx, false, func(r *reading) (err error) {
-		if plan.Backup, err = momentOf(r.conn); err != nil {
+		if plan.Backup, err = momentOf(r.Conn); err != nil {
 			return err
 		}
 		if _, err := os.Stat(to); errors.Is(err, fs.ErrNotExist) {
@@ -84,13 +85,13 @@ func differentFiles(from, to string) error {
 	return nil
 }
 
-func momentOf(c *conn) (StoreMoment, error) {
-	row, ok, err := c.queryRow(`SELECT store_id FROM onto_meta`)
+func momentOf(c *driver.Conn) (StoreMoment, error) {
+	row, ok, err := c.QueryRow(`SELECT store_id FROM onto_meta`)
 	if err != nil || !ok {
 		return StoreMoment{}, err
 	}
 	head, err := newestCommit(c)
-	return StoreMoment{row.text(0), head}, err
+	return StoreMoment{row.Text(0), head}, err
 }
 
 // compare looks at the store that is there.
@@ -101,13 +102,13 @@ func (p *RestorePlan) compare(ctx context.Context, source *reading, to string) e
 	}
 	defer present.Close()
 	return present.reader.read(ctx, false, func(r *reading) error {
-		m, err := momentOf(r.conn)
+		m, err := momentOf(r.Conn)
 		if err != nil {
 			return err
 		}
 		p.Present = &m
 		if m.StoreID == p.Backup.StoreID {
-			p.Shared, err = sharedCommits(source.conn, r.conn, min(m.Head.ID, p.Backup.Head.ID))
+			p.Shared, err = sharedCommits(source.Conn, r.Conn, min(m.Head.ID, p.Backup.Head.ID))
 		}
 		p.Lost = m.Head.ID - p.Shared
 		return err
@@ -125,17 +126,17 @@ func damagedTarget(to string, err error) error {
 
 // sharedCommits returns the last commit up to a limit that is the same in both.
 // Logs that once differ stay different.
-func sharedCommits(a, b *conn, limit int64) (int64, error) {
+func sharedCommits(a, b *driver.Conn, limit int64) (int64, error) {
 	const sql = `SELECT created_at, runtime_id, metadata_json, comment, draft_hash, operations FROM commits WHERE id = ?`
 	var failed error
 	first := sort.Search(int(limit), func(i int) bool {
-		rowA, okA, errA := a.queryRow(sql, i+1)
-		rowB, okB, errB := b.queryRow(sql, i+1)
+		rowA, okA, errA := a.QueryRow(sql, i+1)
+		rowB, okB, errB := b.QueryRow(sql, i+1)
 		if failed = errors.Join(failed, errA, errB); failed != nil || !okA || !okB {
 			return true
 		}
-		for i := range rowA.vals {
-			if rowA.null(i) != rowB.null(i) || rowA.text(i) != rowB.text(i) || rowA.int(i) != rowB.int(i) {
+		for i := range rowA.Vals {
+			if rowA.Null(i) != rowB.Null(i) || rowA.Text(i) != rowB.Text(i) || rowA.Int(i) != rowB.Int(i) {
 				return true
 			}
 		}
@@ -241,7 +242,7 @@ func (r *restore) replace(ctx context.Context) (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
-	err = st.with(func(src *conn) error { return r.overwrite(ctx, src) })
+	err = st.with(func(src *driver.Conn) error { return r.overwrite(ctx, src) })
 	switch {
 	case r.replaced: // whatever failed since then concerns what is thrown away
 		return kept, nil
@@ -250,7 +251,7 @@ func (r *restore) replace(ctx context.Context) (kept string, err error) {
 			WithHint("check the disk, then look at the store; go back with: onto restore %s --apply", kept)
 	}
 	_ = os.Remove(kept) // the present store has all of it
-	return "", wrap(r.to, err)
+	return "", driver.Wrap(r.to, err)
 }
 
 // keep copies the present store to a file beside it.
@@ -284,7 +285,7 @@ func (r *restore) prepare(ctx context.Context) (*staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = source.reader.read(ctx, false, func(c *reading) error { return st.fill(ctx, c.conn, r.told) })
+	err = source.reader.read(ctx, false, func(c *reading) error { return st.fill(ctx, c.Conn, r.told) })
 	if err == nil {
 		err = upgradeCopy(ctx, st.path)
 	}
@@ -294,7 +295,7 @@ func (r *restore) prepare(ctx context.Context) (*staged, error) {
 			if err != nil {
 				return err
 			}
-			return st.with(func(c *conn) error { return resize(c, size) })
+			return st.with(func(c *driver.Conn) error { return resize(c, size) })
 		})
 	}
 	if err != nil {
@@ -319,15 +320,15 @@ func upgradeCopy(ctx context.Context, path string) error {
 }
 
 // resize gives a copy pages of another size, if they are not of that size.
-func resize(c *conn, size int64) error {
+func resize(c *driver.Conn, size int64) error {
 	if err := settleCopy(c); err != nil {
 		return err
 	}
-	now, err := c.queryInt(`PRAGMA page_size`)
+	now, err := c.QueryInt(`PRAGMA page_size`)
 	if err != nil || now == size {
 		return err
 	}
-	return c.script(fmt.Sprintf(`PRAGMA page_size = %d; VACUUM`, size))
+	return c.Script(fmt.Sprintf(`PRAGMA page_size = %d; VACUUM`, size))
 }
 
 // overwrite replaces the contents of the present file in one transaction. Once
@@ -335,7 +336,7 @@ func resize(c *conn, size int64) error {
 // at for the last time, and the copy learns what others may know of the present
 // store, so that they notice. What the source's own connection writes goes into
 // a transfer that is under way.
-func (r *restore) overwrite(ctx context.Context, src *conn) error {
+func (r *restore) overwrite(ctx context.Context, src *driver.Conn) error {
 	b, until := r.b, r.b.deadline()
 	if err := b.writer.writing.acquire(ctx, until, b.at.path); err != nil {
 		return err
@@ -371,9 +372,9 @@ func (r *restore) overwrite(ctx context.Context, src *conn) error {
 
 // outdo makes the epochs of the copy, and the number by which others notice that
 // what they know is outdated, larger than those of the present store.
-func (r *restore) outdo(now *reading, src *conn) error {
+func (r *restore) outdo(now *reading, src *driver.Conn) error {
 	held := r.held.Current()
-	if err := checkLease(now.conn, &held); err != nil {
+	if err := checkLease(now.Conn, &held); err != nil {
 		return err
 	}
 	if now.head != r.plan.Present.Head.ID {
@@ -384,19 +385,19 @@ func (r *restore) outdo(now *reading, src *conn) error {
 	if err != nil {
 		return err
 	}
-	if err := src.exec(`UPDATE onto_meta SET derived = max(derived, ?) + 1`, derived); err != nil {
+	if err := src.Exec(`UPDATE onto_meta SET derived = max(derived, ?) + 1`, derived); err != nil {
 		return err
 	}
-	rows, err := now.query(context.Background(), `SELECT name, epoch FROM onto_leases`)
+	rows, err := now.Query(context.Background(), `SELECT name, epoch FROM onto_leases`)
 	if err != nil {
 		return err
 	}
-	err = each(rows, func() error {
-		return src.exec(`INSERT INTO onto_leases (name, epoch) VALUES (?, ?)
-			ON CONFLICT DO UPDATE SET epoch = max(epoch, excluded.epoch)`, rows.text(0), rows.int(1))
+	err = driver.Each(rows, func() error {
+		return src.Exec(`INSERT INTO onto_leases (name, epoch) VALUES (?, ?)
+			ON CONFLICT DO UPDATE SET epoch = max(epoch, excluded.epoch)`, rows.Text(0), rows.Int(1))
 	})
 	if err != nil {
 		return err
 	}
-	return src.exec(`UPDATE onto_leases SET epoch = epoch + 1`)
+	return src.Exec(`UPDATE onto_leases SET epoch = epoch + 1`)
 }

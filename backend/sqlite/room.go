@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
 // SQLite keeps two companions beside a file: the WAL, and its index, which other
@@ -47,11 +48,11 @@ func tryRoom(beside string, size int) error {
 // dialReadOnly opens a connection that never writes to the file. If SQLite
 // cannot make the companions, because there is no room or the directory cannot
 // be written, the file is read without them.
-func (p *place) dialReadOnly() (*conn, error) {
+func (p *place) dialReadOnly() (*driver.Conn, error) {
 	err := p.companionsFit()
 	if err == nil {
-		var c *conn
-		if c, err = dialTried(p.file, accessRead); err == nil {
+		var c *driver.Conn
+		if c, err = driver.DialTried(p.file, driver.AccessRead); err == nil {
 			return c, nil
 		}
 	}
@@ -66,12 +67,12 @@ func (p *place) dialReadOnly() (*conn, error) {
 // something, SQLite makes an index of it in memory for each connection, provided
 // that the file of the index is there, whatever it holds. Otherwise the file is
 // read as it lies.
-func (p *place) dialWithout() (*conn, error) {
+func (p *place) dialWithout() (*driver.Conn, error) {
 	if p.holds("-wal") {
 		if err := p.touchIndex(); err != nil {
 			return nil, err
 		}
-		return dialTried(p.file, accessIndexless)
+		return driver.DialTried(p.file, driver.AccessIndexless)
 	}
 	before, err := os.Stat(p.file)
 	if err != nil {
@@ -80,11 +81,11 @@ func (p *place) dialWithout() (*conn, error) {
 	if p.holds("-journal") {
 		return nil, onto.Unavailable // SQLite has to undo a transaction first
 	}
-	c, err := dialTried(p.file, accessImmutable)
+	c, err := driver.DialTried(p.file, driver.AccessImmutable)
 	if err != nil {
 		return nil, err
 	}
-	c.stale = func() bool {
+	c.Stale = func() bool {
 		now, err := os.Stat(p.file)
 		return err != nil || p.holds("-wal") || !os.SameFile(before, now) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/exec"
 )
 
@@ -20,7 +21,7 @@ type reading struct {
 
 // moment is a read transaction: all its statements see one moment.
 type moment struct {
-	*conn
+	*driver.Conn
 	ctx     context.Context // of the read: its end interrupts every statement
 	head    int64
 	foreign foreignRows
@@ -34,21 +35,21 @@ func (rd *reader) read(ctx context.Context, current bool, f func(r *reading) err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c, err := rd.readers.get()
+	c, err := rd.readers.Get()
 	if err != nil {
-		return wrap(rd.at.path, err)
+		return driver.Wrap(rd.at.path, err)
 	}
 	clean := false
 	defer func() {
 		if clean {
-			rd.readers.put(c)
+			rd.readers.Put(c)
 		} else { // the consumer panicked in the middle
-			c.close()
+			c.Close()
 		}
 	}()
 	r, err := rd.beginRead(ctx, c)
 	if err == nil && current && !r.foreign.covers() {
-		_ = c.exec(`ROLLBACK`)
+		_ = c.Exec(`ROLLBACK`)
 		if err = rd.catchUp(ctx); err == nil {
 			r, err = rd.beginRead(ctx, c)
 		}
@@ -56,22 +57,22 @@ func (rd *reader) read(ctx context.Context, current bool, f func(r *reading) err
 	if err == nil {
 		err = f(r)
 	}
-	_ = c.exec(`ROLLBACK`)
+	_ = c.Exec(`ROLLBACK`)
 	clean = true
-	if c.isStale() {
+	if c.IsStale() {
 		err = rd.changedError()
 	}
-	return wrap(rd.at.path, err)
+	return driver.Wrap(rd.at.path, err)
 }
 
 // queryRow is that of the connection. The end of the read interrupts it.
-func (r *moment) queryRow(sql string, args ...any) (*rows, bool, error) {
-	return r.queryRowContext(r.ctx, sql, args...)
+func (r *moment) queryRow(sql string, args ...any) (*driver.Rows, bool, error) {
+	return r.QueryRowContext(r.ctx, sql, args...)
 }
 
 // queryInt is that of the connection. The end of the read interrupts it.
 func (r *moment) queryInt(sql string, args ...any) (int64, error) {
-	return r.queryIntContext(r.ctx, sql, args...)
+	return r.QueryIntContext(r.ctx, sql, args...)
 }
 
 // changedError is for a file that was read as it lay, and did not lie still:
@@ -81,19 +82,19 @@ func (rd *reader) changedError() error {
 		WithHint("read again")
 }
 
-func (rd *reader) beginRead(ctx context.Context, c *conn) (*reading, error) {
-	if err := c.exec(`BEGIN`); err != nil {
+func (rd *reader) beginRead(ctx context.Context, c *driver.Conn) (*reading, error) {
+	if err := c.Exec(`BEGIN`); err != nil {
 		return nil, err
 	}
-	row, ok, err := c.queryRowContext(ctx, `SELECT `+standing+`, m.times_ordered, m.format, `+rd.changes+` FROM `+standingFrom)
+	row, ok, err := c.QueryRowContext(ctx, `SELECT `+standing+`, m.times_ordered, m.format, `+rd.changes+` FROM `+standingFrom)
 	if err == nil && !ok {
 		err = onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", rd.at.path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	rd.sees(row.int(5))
-	m := &moment{conn: c, ctx: ctx, head: row.int(0), foreign: readForeign(row), ordered: row.int(3) == 1 && readForeign(row).covers(), format: row.int(4)}
+	rd.sees(row.Int(5))
+	m := &moment{Conn: c, ctx: ctx, head: row.Int(0), foreign: readForeign(row), ordered: row.Int(3) == 1 && readForeign(row).covers(), format: row.Int(4)}
 	return &reading{m, &rd.counted}, nil
 }
 
@@ -124,11 +125,11 @@ func (r *reading) versions(ctx context.Context, a *question, push func(onto.Vers
 	left := answer.take
 	var last sequence
 	for _, sql := range answer.statements {
-		rows, err := r.query(ctx, sql.SQL, sql.Args...)
+		rows, err := r.Query(ctx, sql.SQL, sql.Args...)
 		if err != nil {
 			return err
 		}
-		err = each(rows, func() error {
+		err = driver.Each(rows, func() error {
 			if answer.skip > 0 {
 				answer.skip--
 				return nil
@@ -186,7 +187,7 @@ func (s *sequence) follow(a *question, v *onto.Version) error {
 var errFull = errors.New("the page is full")
 
 // version reads a row of the question's statement.
-func (r *reading) version(a *question, rows *rows) (onto.Version, error) {
+func (r *reading) version(a *question, rows *driver.Rows) (onto.Version, error) {
 	v := version(rows, len(a.t.columns), a.t.identity(rows, 0))
 	if err := r.foreign.sound(&v); err != nil {
 		return v, err
@@ -230,7 +231,7 @@ func (rd *reader) endpoints(r *reading, q *backend.Query) exec.Endpoints {
 
 // fieldsAt returns the fields of what exists as of a commit, nil otherwise.
 func (rd *reader) fieldsAt(r *reading, id onto.Identity, at int64) (json.RawMessage, error) {
-	v, err := rd.getAt(r.conn, id, at)
+	v, err := rd.getAt(r.Conn, id, at)
 	if errors.Is(err, onto.NotFound) || err == nil && !v.Live() {
 		return nil, nil
 	}
@@ -243,19 +244,4 @@ func limit(n int) int64 {
 		return -1
 	}
 	return int64(n)
-}
-
-// each calls f for every row and closes the rows.
-func each(r *rows, f func() error) (err error) {
-	defer func() { // also when f panics
-		if closeErr := r.close(); err == nil {
-			err = closeErr
-		}
-	}()
-	for r.next() {
-		if err := f(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

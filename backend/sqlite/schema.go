@@ -11,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/decide"
 )
@@ -26,7 +27,7 @@ type typeCache struct {
 	search       map[onto.TypeName]*wordTable // of the types that have one
 }
 
-func (c *typeCache) refresh(w *conn, s state) error {
+func (c *typeCache) refresh(w *driver.Conn, s state) error {
 	if c.loaded && c.row == s.schemas && c.derived == s.derived {
 		return nil
 	}
@@ -50,19 +51,19 @@ func (c *typeCache) refresh(w *conn, s state) error {
 
 // readNewest returns the newest version of each type that exists, and whether
 // every version of every type has its first commit.
-func readNewest(w *conn) (newest map[onto.TypeName]int, dated bool, err error) {
-	r, err := w.query(context.Background(), `SELECT type_kind, type_name, max(schema_version_id), onto_end IS NULL,
+func readNewest(w *driver.Conn) (newest map[onto.TypeName]int, dated bool, err error) {
+	r, err := w.Query(context.Background(), `SELECT type_kind, type_name, max(schema_version_id), onto_end IS NULL,
 			(SELECT count(*) FROM schema_versions WHERE onto_since IS NULL)
 		FROM schema_versions GROUP BY 1, 2`) // the row of the maximum
 	if err != nil {
 		return nil, false, err
 	}
 	newest, dated = map[onto.TypeName]int{}, true
-	err = each(r, func() error {
-		if r.int(3) == 1 {
-			newest[onto.TypeName{Kind: onto.Kind(r.text(0)), Name: r.text(1)}] = int(r.int(2))
+	err = driver.Each(r, func() error {
+		if r.Int(3) == 1 {
+			newest[onto.TypeName{Kind: onto.Kind(r.Text(0)), Name: r.Text(1)}] = int(r.Int(2))
 		}
-		dated = r.int(4) == 0
+		dated = r.Int(4) == 0
 		return nil
 	})
 	return newest, dated, err
@@ -73,7 +74,7 @@ func (b *Backend) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {
 	var list []onto.SchemaVersion
 	err := b.reader.read(ctx, false, func(r *reading) error {
 		var err error
-		list, err = readSchemas(r.conn)
+		list, err = readSchemas(r.Conn)
 		return err
 	})
 	return list, err
@@ -88,13 +89,13 @@ const sinceRule = `iif(v.schema_version_id = 1, 1, coalesce(iif(v.type_kind = 'e
 	(SELECT ifnull(max(id), 0) + 1 FROM commits)))`
 
 // fillSince keeps the first commit of versions that lack it.
-func fillSince(w *conn) error {
-	return w.exec(`UPDATE schema_versions AS v SET onto_since = ` + sinceRule + ` WHERE onto_since IS NULL`)
+func fillSince(w *driver.Conn) error {
+	return w.Exec(`UPDATE schema_versions AS v SET onto_since = ` + sinceRule + ` WHERE onto_since IS NULL`)
 }
 
 // readSchemas reads all versions. The newest of each type has the flags of the
 // registry. An older file that was opened for reading lacks some columns.
-func readSchemas(c *conn) ([]onto.SchemaVersion, error) {
+func readSchemas(c *driver.Conn) ([]onto.SchemaVersion, error) {
 	whole, err := hasColumns(c, "schema_versions", "onto_since", "onto_upgrader", "onto_end")
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func readSchemas(c *conn) ([]onto.SchemaVersion, error) {
 	if whole {
 		added = `ifnull(v.onto_since, ` + sinceRule + `), v.onto_upgrader, v.onto_end`
 	}
-	rows, err := c.query(context.Background(), `SELECT v.type_kind, v.type_name, v.schema_version_id, v.schema_json, v.schema_hash,
+	rows, err := c.Query(context.Background(), `SELECT v.type_kind, v.type_name, v.schema_version_id, v.schema_json, v.schema_hash,
 			v.created_at, v.runtime_id, v.reason, nullif(r.schema_json, v.schema_json), `+added+`
 		FROM schema_versions v LEFT JOIN schema_registry r ON r.type_kind = v.type_kind AND r.type_name = v.type_name
 			AND v.schema_version_id = (SELECT max(n.schema_version_id) FROM schema_versions n
@@ -113,7 +114,7 @@ func readSchemas(c *conn) ([]onto.SchemaVersion, error) {
 		return nil, err
 	}
 	var list []onto.SchemaVersion
-	err = each(rows, func() error {
+	err = driver.Each(rows, func() error {
 		v, err := readSchema(rows)
 		list = append(list, v)
 		return err
@@ -122,28 +123,28 @@ func readSchemas(c *conn) ([]onto.SchemaVersion, error) {
 }
 
 // readSchema reads one row of readSchemas.
-func readSchema(rows *rows) (onto.SchemaVersion, error) {
-	kind, name, data := onto.Kind(rows.text(0)), rows.text(1), rows.bytes(3)
+func readSchema(rows *driver.Rows) (onto.SchemaVersion, error) {
+	kind, name, data := onto.Kind(rows.Text(0)), rows.Text(1), rows.Bytes(3)
 	schema := parseSchema(kind, name, data)
-	if !rows.null(8) {
-		schema = schema.WithFlags(parseSchema(kind, name, rows.bytes(8)))
+	if !rows.Null(8) {
+		schema = schema.WithFlags(parseSchema(kind, name, rows.Bytes(8)))
 	}
 	v := onto.SchemaVersion{
-		Schema: schema, Version: int(rows.int(2)), JSON: data, Hash: rows.text(4),
-		Created: storedTime(rows.text(5)), Runtime: rows.text(6), Reason: rows.text(7), Since: rows.int(9),
+		Schema: schema, Version: int(rows.Int(2)), JSON: data, Hash: rows.Text(4),
+		Created: storedTime(rows.Text(5)), Runtime: rows.Text(6), Reason: rows.Text(7), Since: rows.Int(9),
 	}
 	if v.Version < 1 || v.Version > math.MaxInt32 || v.Since < 0 {
 		return v, onto.Errorf(onto.Corrupt, "%s %s: there is a schema version %d that begins with commit %d", kind, name, v.Version, v.Since).
 			WithHint("%s", restoreRemedy)
 	}
 	var err error
-	if !rows.null(10) {
+	if !rows.Null(10) {
 		v.Upgrader = new(onto.Upgrader)
-		err = json.Unmarshal(rows.bytes(10), v.Upgrader)
+		err = json.Unmarshal(rows.Bytes(10), v.Upgrader)
 	}
-	if !rows.null(11) && err == nil {
+	if !rows.Null(11) && err == nil {
 		v.End = new(onto.End)
-		err = json.Unmarshal(rows.bytes(11), v.End)
+		err = json.Unmarshal(rows.Bytes(11), v.End)
 	}
 	if err != nil {
 		return v, onto.Errorf(onto.Corrupt, "%s %s: what is kept with schema version %d cannot be read: %w", kind, name, v.Version, err).
@@ -159,7 +160,7 @@ func (b *Backend) Register(ctx context.Context, reg *backend.Registration) ([]on
 		return known, err
 	}
 	var list []onto.SchemaVersion
-	err := b.writer.write(ctx, func(w *conn, s state) error {
+	err := b.writer.write(ctx, func(w *driver.Conn, s state) error {
 		all, err := readSchemas(w)
 		if err != nil {
 			return err
@@ -183,7 +184,7 @@ func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]
 	var list []onto.SchemaVersion
 	var found state
 	err := b.reader.read(ctx, false, func(r *reading) error {
-		all, err := readSchemas(r.conn)
+		all, err := readSchemas(r.Conn)
 		if err != nil {
 			return err
 		}
@@ -194,11 +195,11 @@ func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]
 		}
 		known := decide.Named(all, reg)
 		if !b.opts.ReadOnly {
-			plan, err := planDerived(r.conn, known)
+			plan, err := planDerived(r.Conn, known)
 			if err != nil || !plan.empty() || len(backend.Retuned(newest, reg.Schemas)) > 0 {
 				return err
 			}
-			if found, err = b.readState(r.conn); err != nil {
+			if found, err = b.readState(r.Conn); err != nil {
 				return err
 			}
 		}
@@ -216,7 +217,7 @@ func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]
 
 // writeTypes writes what has changed about the types, in the order of versions: a
 // type that ends may begin anew.
-func writeTypes(w *conn, before, after []onto.SchemaVersion) error {
+func writeTypes(w *driver.Conn, before, after []onto.SchemaVersion) error {
 	for i := range after {
 		v := &after[i]
 		var was *onto.SchemaVersion // nil if it is new
@@ -232,7 +233,7 @@ func writeTypes(w *conn, before, after []onto.SchemaVersion) error {
 }
 
 // writeType writes what has changed about one version.
-func writeType(w *conn, was, v *onto.SchemaVersion, newest bool) error {
+func writeType(w *driver.Conn, was, v *onto.SchemaVersion, newest bool) error {
 	kind, name := string(v.Schema.Kind), v.Schema.Name
 	if was == nil {
 		if err := insertSchema(w, v); err != nil {
@@ -242,10 +243,10 @@ func writeType(w *conn, was, v *onto.SchemaVersion, newest bool) error {
 		if v.Version == 1 {
 			set = registerIfNew
 		}
-		return w.exec(set, kind, name, string(v.Schema.JSON()))
+		return w.Exec(set, kind, name, string(v.Schema.JSON()))
 	}
 	if v.End != nil && (was.End == nil || *was.End != *v.End) {
-		if err := w.exec(`DELETE FROM schema_registry WHERE type_kind = ? AND type_name = ?`, kind, name); err != nil {
+		if err := w.Exec(`DELETE FROM schema_registry WHERE type_kind = ? AND type_name = ?`, kind, name); err != nil {
 			return err
 		}
 		if err := keep(w, "onto_end", v.End, v); err != nil {
@@ -264,22 +265,22 @@ func writeType(w *conn, was, v *onto.SchemaVersion, newest bool) error {
 }
 
 // keep sets one of our columns of a version that is stored.
-func keep[T onto.Upgrader | onto.End](w *conn, column string, value *T, v *onto.SchemaVersion) error {
+func keep[T onto.Upgrader | onto.End](w *driver.Conn, column string, value *T, v *onto.SchemaVersion) error {
 	text, err := keptJSON(value)
 	if err != nil {
 		return err
 	}
-	return w.exec(`UPDATE schema_versions SET `+column+` = ? WHERE type_kind = ? AND type_name = ? AND schema_version_id = ?`,
+	return w.Exec(`UPDATE schema_versions SET `+column+` = ? WHERE type_kind = ? AND type_name = ? AND schema_version_id = ?`,
 		text, string(v.Schema.Kind), v.Schema.Name, v.Version)
 }
 
 // insertSchema adds a version of a type.
-func insertSchema(w *conn, v *onto.SchemaVersion) error {
+func insertSchema(w *driver.Conn, v *onto.SchemaVersion) error {
 	upgrader, err := keptJSON(v.Upgrader)
 	if err != nil {
 		return err
 	}
-	return w.exec(`INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash,
+	return w.Exec(`INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash,
 			created_at, runtime_id, reason, onto_since, onto_upgrader) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(v.Schema.Kind), v.Schema.Name, v.Version, string(v.JSON), v.Hash,
 		codec.FormatTime(v.Created), orNull(v.Runtime), orNull(v.Reason), zeroNull(v.Since), upgrader)
@@ -307,33 +308,33 @@ const (
 
 // retune changes the flags of a type that is registered. The versions of the
 // type stay as they are.
-func retune(w *conn, s onto.Schema) error {
-	row, ok, err := w.queryRow(`SELECT schema_json FROM schema_registry WHERE type_kind = ? AND type_name = ?`, string(s.Kind), s.Name)
+func retune(w *driver.Conn, s onto.Schema) error {
+	row, ok, err := w.QueryRow(`SELECT schema_json FROM schema_registry WHERE type_kind = ? AND type_name = ?`, string(s.Kind), s.Name)
 	if err != nil {
 		return err
 	}
 	text := []byte(s.JSON())
 	if ok {
-		if _, own := parseOwn(s.Kind, s.Name, row.bytes(0)); !own {
-			text = retuneOriginal(row.bytes(0), s)
+		if _, own := parseOwn(s.Kind, s.Name, row.Bytes(0)); !own {
+			text = retuneOriginal(row.Bytes(0), s)
 		}
 	}
-	return w.exec(setRegistry, string(s.Kind), s.Name, string(text))
+	return w.Exec(setRegistry, string(s.Kind), s.Name, string(text))
 }
 
 // bootstrapSchemas gives the types of an old file that have no version yet
 // their first one.
-func bootstrapSchemas(w *conn, now time.Time) error {
-	rows, err := w.query(context.Background(), `SELECT type_kind, type_name, schema_json FROM schema_registry r WHERE NOT EXISTS (
+func bootstrapSchemas(w *driver.Conn, now time.Time) error {
+	rows, err := w.Query(context.Background(), `SELECT type_kind, type_name, schema_json FROM schema_registry r WHERE NOT EXISTS (
 		SELECT 1 FROM schema_versions v WHERE v.type_kind = r.type_kind AND v.type_name = r.type_name) ORDER BY 1, 2`)
 	if err != nil {
 		return err
 	}
-	return each(rows, func() error {
-		text := rows.bytes(2)
+	return driver.Each(rows, func() error {
+		text := rows.Bytes(2)
 		sum := sha256.Sum256(text)
 		return insertSchema(w, &onto.SchemaVersion{
-			Schema: onto.Schema{Kind: onto.Kind(rows.text(0)), Name: rows.text(1)}, Version: 1, JSON: text, Hash: hex.EncodeToString(sum[:]),
+			Schema: onto.Schema{Kind: onto.Kind(rows.Text(0)), Name: rows.Text(1)}, Version: 1, JSON: text, Hash: hex.EncodeToString(sum[:]),
 			Created: now, Reason: "bootstrap",
 		})
 	})

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/words"
@@ -32,15 +33,15 @@ func (r *reading) searchTable(s *onto.Schema) (name string, ok bool, err error) 
 	if !r.foreign.covers() {
 		return "", false, nil
 	}
-	if has, err := hasDerived(r.conn); err != nil || !has {
+	if has, err := hasDerived(r.Conn); err != nil || !has {
 		return "", false, err
 	}
 	row, ok, err := r.queryRow(`SELECT id, field FROM onto_derived WHERE type_kind = ? AND type_name = ? AND purpose = 'search'`,
 		string(s.Kind), s.Name)
-	if err != nil || !ok || row.text(1) != searchFields(s) {
+	if err != nil || !ok || row.Text(1) != searchFields(s) {
 		return "", false, err
 	}
-	return searchName(row.int(0)), true, nil
+	return searchName(row.Int(0)), true, nil
 }
 
 func searchName(id int64) string { return "onto_search_" + strconv.FormatInt(id, 10) }
@@ -77,7 +78,7 @@ func newWordTable(d derived) *wordTable {
 }
 
 // readWordTables returns the search tables by type.
-func readWordTables(c *conn) (map[onto.TypeName]*wordTable, error) {
+func readWordTables(c *driver.Conn) (map[onto.TypeName]*wordTable, error) {
 	listed, err := readDerived(c)
 	if err != nil {
 		return nil, err
@@ -167,7 +168,7 @@ func (g *group) writeWords(first map[onto.Kind]int64) error {
 		}
 		if c.docid = first[id.Kind] + int64(c.row); c.row < 0 {
 			var err error
-			if c.docid, err = g.w.queryInt(g.wr.table(id.Kind).firstRow, identityArgs(nil, &id)...); err != nil {
+			if c.docid, err = g.w.QueryInt(g.wr.table(id.Kind).firstRow, identityArgs(nil, &id)...); err != nil {
 				return err
 			}
 		}
@@ -182,7 +183,7 @@ func (g *group) writeWords(first map[onto.Kind]int64) error {
 
 // writeWords writes changes in the order of table and docid, in which FTS4
 // gathers them in memory.
-func writeWords(w *conn, list []*wordChange) error {
+func writeWords(w *driver.Conn, list []*wordChange) error {
 	slices.SortFunc(list, func(a, b *wordChange) int {
 		return cmp.Or(cmp.Compare(a.table.id, b.table.id), cmp.Compare(a.docid, b.docid))
 	})
@@ -207,7 +208,7 @@ func writeWords(w *conn, list []*wordChange) error {
 }
 
 // insertWords enters the words of identities of one table that have no row.
-func insertWords(w *conn, list []*wordChange) error {
+func insertWords(w *driver.Conn, list []*wordChange) error {
 	args := make([]any, 0, largeBulk*2)
 	for len(list) > 0 {
 		n := bulkSize(len(list))
@@ -216,7 +217,7 @@ func insertWords(w *conn, list []*wordChange) error {
 			args = append(args, c.docid, c.after)
 		}
 		t := list[0].table
-		if err := t.failed(w.exec(t.inserts[n], args...)); err != nil {
+		if err := t.failed(w.Exec(t.inserts[n], args...)); err != nil {
 			return err
 		}
 		list = list[n:]
@@ -225,17 +226,17 @@ func insertWords(w *conn, list []*wordChange) error {
 }
 
 // write writes one change.
-func (c *wordChange) write(w *conn) error {
+func (c *wordChange) write(w *driver.Conn) error {
 	t := c.table
 	switch {
 	case c.before == c.after:
 		return nil
 	case c.after == "":
-		return t.failed(w.exec(t.delete, c.docid))
+		return t.failed(w.Exec(t.delete, c.docid))
 	case c.before == "":
-		return t.failed(w.exec(t.inserts[1], c.docid, c.after))
+		return t.failed(w.Exec(t.inserts[1], c.docid, c.after))
 	}
-	return t.failed(w.exec(t.update, c.after, c.docid))
+	return t.failed(w.Exec(t.update, c.after, c.docid))
 }
 
 // failed gives an error of a damaged search table its code and the way out. It
@@ -255,7 +256,7 @@ func (t *wordTable) failed(err error) error {
 
 // project brings the words of one version along that another program has written,
 // if its type has a search table. Its fields are canonical, or nil if they cannot be read.
-func (t *wordTable) project(w *conn, names *table, v *onto.Version) error {
+func (t *wordTable) project(w *driver.Conn, names *table, v *onto.Version) error {
 	if t == nil {
 		return nil
 	}
@@ -264,33 +265,33 @@ func (t *wordTable) project(w *conn, names *table, v *onto.Version) error {
 		c.after = t.words(v.Fields)
 	}
 	var err error
-	if c.docid, err = w.queryInt(names.firstRow, identityArgs(nil, &v.Identity)...); err != nil {
+	if c.docid, err = w.QueryInt(names.firstRow, identityArgs(nil, &v.Identity)...); err != nil {
 		return err
 	}
-	row, ok, err := w.queryRow(`SELECT words FROM `+t.name()+` WHERE docid = ?`, c.docid)
+	row, ok, err := w.QueryRow(`SELECT words FROM `+t.name()+` WHERE docid = ?`, c.docid)
 	if err != nil {
 		return t.failed(err)
 	}
 	if ok {
-		c.before = row.text(0)
+		c.before = row.Text(0)
 	}
 	return c.write(w)
 }
 
 // fill enters the words of everything that the projection has of the type. It
 // goes in the order of docids; sorting is left to SQLite, which spills to disk.
-func (t *wordTable) fill(ctx context.Context, w *conn, step func()) error {
-	rows, err := w.query(ctx, t.wantSQL(), t.typ)
+func (t *wordTable) fill(ctx context.Context, w *driver.Conn, step func()) error {
+	rows, err := w.Query(ctx, t.wantSQL(), t.typ)
 	if err != nil {
 		return err
 	}
 	var list []*wordChange
-	err = each(rows, func() error {
+	err = driver.Each(rows, func() error {
 		if step != nil {
 			step()
 		}
-		if words := t.words(rows.bytes(1)); words != "" {
-			list = append(list, &wordChange{table: t, docid: rows.int(0), after: words})
+		if words := t.words(rows.Bytes(1)); words != "" {
+			list = append(list, &wordChange{table: t, docid: rows.Int(0), after: words})
 		}
 		if len(list) < largeBulk {
 			return nil

@@ -116,7 +116,7 @@ func (r *reading) joinEndpoints(a *question, looked backend.Ends) error {
 func (r *reading) endTypes(q *backend.Query) (left, right string, err error) {
 	relation := q.Schema
 	if relation == nil && (q.Left == nil || q.Right == nil) {
-		all, err := readSchemas(r.conn)
+		all, err := readSchemas(r.Conn)
 		if err != nil {
 			return "", "", err
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
 // A file may come from elsewhere. SQLite runs what its schema says: a view in
@@ -39,7 +40,7 @@ func (o schemaObject) drop() string {
 const maxDefinition = 64 << 10
 
 // readShape reads the schema. It runs nothing that the file brings along.
-func readShape(c *conn, path string) (*shape, error) {
+func readShape(c *driver.Conn, path string) (*shape, error) {
 	objects, err := schemaObjects(c)
 	if err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func readShape(c *conn, path string) (*shape, error) {
 
 // soundShape is readShape for a file that is known to be ours: it fails if
 // something else than a plain table has the name of a table of ours.
-func soundShape(c *conn, path string) (*shape, error) {
+func soundShape(c *driver.Conn, path string) (*shape, error) {
 	s, err := readShape(c, path)
 	if err != nil {
 		return nil, err
@@ -90,14 +91,14 @@ func (s *shape) sound() error {
 
 // schemaObjects reads the schema. SQLite itself makes sure that type and name
 // are those of the SQL.
-func schemaObjects(c *conn) ([]schemaObject, error) {
-	r, err := c.query(context.Background(), `SELECT type, name, tbl_name, iif(length(sql) > ?, '-', sql) FROM sqlite_schema`, maxDefinition)
+func schemaObjects(c *driver.Conn) ([]schemaObject, error) {
+	r, err := c.Query(context.Background(), `SELECT type, name, tbl_name, iif(length(sql) > ?, '-', sql) FROM sqlite_schema`, maxDefinition)
 	if err != nil {
 		return nil, err
 	}
 	var list []schemaObject
-	err = each(r, func() error {
-		list = append(list, schemaObject{r.text(0), r.text(1), r.text(2), r.text(3)})
+	err = driver.Each(r, func() error {
+		list = append(list, schemaObject{r.Text(0), r.Text(1), r.Text(2), r.Text(3)})
 		return nil
 	})
 	return list, err
@@ -157,27 +158,27 @@ func shapeError(path, name, format string, args ...any) error {
 
 // checkColumns finds plain tables with columns that are computed, or that are not
 // of the type that we declare.
-func checkColumns(c *conn, s *shape, tables map[string]declaredTable, names []string, path string) error {
+func checkColumns(c *driver.Conn, s *shape, tables map[string]declaredTable, names []string, path string) error {
 	list, err := json.Marshal(names)
 	if err != nil {
 		return err
 	}
-	r, err := c.query(context.Background(), `SELECT j.value, x.name, x.type, x.pk > 0, x.hidden, iif(length(x.dflt_value) > 100, '()', x.dflt_value)
+	r, err := c.Query(context.Background(), `SELECT j.value, x.name, x.type, x.pk > 0, x.hidden, iif(length(x.dflt_value) > 100, '()', x.dflt_value)
 		FROM json_each(?) j JOIN pragma_table_xinfo(j.value) x`, string(list))
 	if err != nil {
 		return err
 	}
-	return each(r, func() error {
-		table, column := r.text(0), r.text(1)
+	return driver.Each(r, func() error {
+		table, column := r.Text(0), r.Text(1)
 		want, ok := tables[strings.ToLower(table)].columns[strings.ToLower(column)]
 		var odd error
 		switch {
-		case r.int(4) != 0:
+		case r.Int(4) != 0:
 			odd = shapeError(path, table, "computes its column %s", column)
-		case !r.null(5) && !constant.MatchString(r.text(5)):
+		case !r.Null(5) && !constant.MatchString(r.Text(5)):
 			odd = shapeError(path, table, "computes the default of its column %s", column)
-		case ok && (!strings.EqualFold(want.typ, r.text(2)) || want.key != (r.int(3) == 1)):
-			odd = shapeError(path, table, "has a column %s of another kind: %s", column, r.text(2))
+		case ok && (!strings.EqualFold(want.typ, r.Text(2)) || want.key != (r.Int(3) == 1)):
+			odd = shapeError(path, table, "has a column %s of another kind: %s", column, r.Text(2))
 		default:
 			return nil
 		}
@@ -189,7 +190,7 @@ func checkColumns(c *conn, s *shape, tables map[string]declaredTable, names []st
 // findExtras finds what others have put on our tables and what SQLite would run when
 // they are written: triggers, also those of tables that refer to ours, and
 // indexes on expressions or on some rows only.
-func findExtras(c *conn, tables map[string]declaredTable, objects []schemaObject) ([]schemaObject, error) {
+func findExtras(c *driver.Conn, tables map[string]declaredTable, objects []schemaObject) ([]schemaObject, error) {
 	known := strings.Fields(createLookup + createIndexes + createRight)
 	ours := normalized(known)
 	var list []schemaObject
@@ -220,25 +221,25 @@ func normalized(words []string) string {
 
 // reaches reports whether writes of ours can fire the triggers of a table: if it
 // is ours, or if its rows follow ours.
-func reaches(c *conn, tables map[string]declaredTable, table string) (bool, error) {
+func reaches(c *driver.Conn, tables map[string]declaredTable, table string) (bool, error) {
 	if isOurs(tables, table) {
 		return true, nil
 	}
-	r, err := c.query(context.Background(), `SELECT "table" FROM pragma_foreign_key_list(?)`, table)
+	r, err := c.Query(context.Background(), `SELECT "table" FROM pragma_foreign_key_list(?)`, table)
 	if err != nil {
 		return false, err
 	}
 	found := false
-	err = each(r, func() error {
-		found = found || isOurs(tables, r.text(0))
+	err = driver.Each(r, func() error {
+		found = found || isOurs(tables, r.Text(0))
 		return nil
 	})
 	return found, err
 }
 
 // isComputed reports whether SQLite computes something to keep an index.
-func isComputed(c *conn, o schemaObject) (bool, error) {
-	n, err := c.queryInt(`SELECT (SELECT count(*) FROM pragma_index_xinfo(?1) WHERE cid = -2) +
+func isComputed(c *driver.Conn, o schemaObject) (bool, error) {
+	n, err := c.QueryInt(`SELECT (SELECT count(*) FROM pragma_index_xinfo(?1) WHERE cid = -2) +
 		(SELECT count(*) FROM pragma_index_list(?2) WHERE name = ?1 AND partial)`, o.name, o.table)
 	return n > 0, err
 }
@@ -271,8 +272,8 @@ func (o schemaObject) remedy() string { return `if nobody needs it: sqlite3 FILE
 
 // checkSchema makes sure that nothing of others runs in the write transaction
 // that w is in. The schema is read again only if it has changed.
-func (wr *writer) checkSchema(w *conn) error {
-	version, err := w.queryInt(`PRAGMA schema_version`)
+func (wr *writer) checkSchema(w *driver.Conn) error {
+	version, err := w.QueryInt(`PRAGMA schema_version`)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/groupcommit"
 )
 
@@ -71,7 +72,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
 	b := newBackend(path, opts)
 	if err := b.open(ctx, path); err != nil {
 		b.Close()
-		return nil, wrap(path, err)
+		return nil, driver.Wrap(path, err)
 	}
 	return b, nil
 }
@@ -88,7 +89,7 @@ func newBackend(path string, opts *Options) *Backend {
 		s.opts.Now = time.Now
 	}
 	b := &Backend{store: s, reader: &reader{store: s}}
-	b.reader.readers.dial = b.reader.dial
+	b.reader.readers.Dial = b.reader.dial
 	b.writer = newWriter(s, &b.reader.readers)
 	b.reader.catchUp = b.writer.tryCatchUp
 	b.queue = groupcommit.New(groupBounds(), b.leadGroup)
@@ -97,7 +98,7 @@ func newBackend(path string, opts *Options) *Backend {
 
 func (b *Backend) open(ctx context.Context, path string) (err error) {
 	b.makeTables()
-	if err := checkLibrary(); err != nil {
+	if err := driver.CheckLibrary(); err != nil {
 		return err
 	}
 	if path == memoryPath {
@@ -143,7 +144,7 @@ func (b *Backend) openReadOnly() error {
 		return err
 	}
 	found, err := inspect(c, b.at.path)
-	b.reader.readers.put(c)
+	b.reader.readers.Put(c)
 	if err != nil {
 		return err
 	}
@@ -178,17 +179,17 @@ func (b *Backend) Close() error {
 	b.queue.Close()
 	b.writer.writing.wait()
 	defer b.writer.writing.release()
-	b.reader.readers.close()
+	b.reader.readers.Close()
 	var err error
 	if b.writer.conn != nil {
-		err = b.writer.conn.close()
+		err = b.writer.conn.Close()
 		b.writer.conn = nil
 	}
 	if b.temp != "" {
 		err = errors.Join(err, os.RemoveAll(b.temp))
 		b.temp = ""
 	}
-	return wrap(b.at.path, err)
+	return driver.Wrap(b.at.path, err)
 }
 
 func (s *store) closedError() error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
 // A row of history has a checksum, made before the row goes to SQLite, so that a
@@ -30,17 +31,17 @@ func rowSum(v *onto.Version, buf []byte) (int64, []byte) {
 
 // intact reports whether column i, which has the checksum of the version that
 // the row holds, goes with it.
-func intact(r *rows, i int, v *onto.Version) bool {
-	if r.null(i) {
+func intact(r *driver.Rows, i int, v *onto.Version) bool {
+	if r.Null(i) {
 		return true
 	}
 	var sum int64
-	sum, *r.scratch = rowSum(v, *r.scratch)
-	return r.int(i) == sum
+	sum, *r.Scratch = rowSum(v, *r.Scratch)
+	return r.Int(i) == sum
 }
 
 // checkIntact fails if a row is not as it was written.
-func checkIntact(r *rows, i int, v *onto.Version) error {
+func checkIntact(r *driver.Rows, i int, v *onto.Version) error {
 	if intact(r, i, v) {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/volume"
@@ -100,14 +101,14 @@ func (s *surveyor) frames() error {
 // writing brings it back. SQLite does not tell the mode of a file that is read as
 // it lies.
 func (s *surveyor) journal() error {
-	if s.r.stale != nil {
+	if s.r.Stale != nil {
 		return nil
 	}
 	row, ok, err := s.r.queryRow(`PRAGMA journal_mode`)
-	if err != nil || !ok || row.text(0) == "wal" {
+	if err != nil || !ok || row.Text(0) == "wal" {
 		return err
 	}
-	return s.warn(audit.JournalMode, "open the store once where it can be written", "the journal mode is %s, not wal", row.text(0))
+	return s.warn(audit.JournalMode, "open the store once where it can be written", "the journal mode is %s, not wal", row.Text(0))
 }
 
 func (s *surveyor) freePages() error {
@@ -139,7 +140,7 @@ func (s *surveyor) room() error {
 
 // extras finds what others have put on our tables, which keeps us from writing.
 func (s *surveyor) extras() error {
-	found, err := soundShape(s.r.conn, s.b.path)
+	found, err := soundShape(s.r.Conn, s.b.path)
 	if err != nil {
 		return err
 	}
@@ -156,8 +157,8 @@ func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20
 // locks finds leases that keep others waiting, or that nobody has released.
 func (s *surveyor) locks() error {
 	now := s.b.now
-	return s.each(`SELECT lock_name, owner_id, expires_at FROM locks ORDER BY lock_name`, nil, func(rows *rows) error {
-		f, found := audit.Lease(onto.Lease{Name: rows.text(0), Owner: rows.text(1), Expires: storedTime(rows.text(2))}, now)
+	return s.each(`SELECT lock_name, owner_id, expires_at FROM locks ORDER BY lock_name`, nil, func(rows *driver.Rows) error {
+		f, found := audit.Lease(onto.Lease{Name: rows.Text(0), Owner: rows.Text(1), Expires: storedTime(rows.Text(2))}, now)
 		if !found {
 			return nil
 		}
@@ -172,7 +173,7 @@ func (s *surveyor) clock() error {
 	if err != nil || !ok {
 		return err
 	}
-	if f, ahead := audit.Clock(fmt.Sprintf("commit %d", row.int(0)), storedTime(row.text(1)), s.b.now, s.limits.clock); ahead {
+	if f, ahead := audit.Clock(fmt.Sprintf("commit %d", row.Int(0)), storedTime(row.Text(1)), s.b.now, s.limits.clock); ahead {
 		return s.push(f)
 	}
 	return nil

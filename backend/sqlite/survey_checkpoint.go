@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/backoff"
 )
@@ -46,17 +47,17 @@ func (b *Backend) Checkpoint(ctx context.Context) (Checkpointed, error) {
 		done.Findings = []onto.Finding{audit.WALStuck.Finding("end reads that go on for long, then: onto doctor --checkpoint",
 			"another reader or writer keeps the WAL from being emptied: it has %s", megabytes(done.After))}
 	}
-	return done, wrap(b.at.path, err)
+	return done, driver.Wrap(b.at.path, err)
 }
 
 // emptyWAL reports whether others kept it from doing so until the wait was over.
 func (wr *writer) emptyWAL(ctx context.Context, wait backoff.Backoff) (busy bool, err error) {
 	for {
-		row, ok, err := wr.conn.queryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
-		if err != nil && !isBusy(err) {
+		row, ok, err := wr.conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+		if err != nil && !driver.IsBusy(err) {
 			return false, err
 		}
-		if err == nil && (!ok || row.int(0) == 0) {
+		if err == nil && (!ok || row.Int(0) == 0) {
 			return false, nil
 		}
 		err = wait.Pause(ctx, wr.busyError)

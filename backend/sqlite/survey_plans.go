@@ -140,10 +140,10 @@ func documentedStatements(t *table) []planned {
 // indexUse finds indexes on fields that have the same value in every row, or
 // are absent in every row: no filter gains anything by them.
 func (s *surveyor) indexUse() error {
-	if has, err := hasDerived(s.r.conn); err != nil || !has {
+	if has, err := hasDerived(s.r.Conn); err != nil || !has {
 		return err
 	}
-	listed, err := readDerived(s.r.conn)
+	listed, err := readDerived(s.r.Conn)
 	if err != nil {
 		return err
 	}

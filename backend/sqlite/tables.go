@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
 // createTables makes the tables of the original program, with our columns
@@ -333,19 +334,19 @@ func identityArgs(args []any, id *onto.Identity) []any {
 }
 
 // identity reads the identity's columns, which start at column i.
-func (t *table) identity(r *rows, i int) onto.Identity {
+func (t *table) identity(r *driver.Rows, i int) onto.Identity {
 	if t.kind == onto.KindEntity {
-		return onto.Identity{Kind: t.kind, Type: r.text(i), Key: r.text(i + 1)}
+		return onto.Identity{Kind: t.kind, Type: r.Text(i), Key: r.Text(i + 1)}
 	}
-	return onto.Identity{Kind: t.kind, Type: r.text(i), Left: r.text(i + 1), Right: r.text(i + 2), Instance: r.text(i + 3)}
+	return onto.Identity{Kind: t.kind, Type: r.Text(i), Left: r.Text(i + 1), Right: r.Text(i + 2), Instance: r.Text(i + 3)}
 }
 
 // version reads commit_id, op, schema_version_id and fields, which start at
 // column i.
-func version(r *rows, i int, id onto.Identity) onto.Version {
+func version(r *driver.Rows, i int, id onto.Identity) onto.Version {
 	v := onto.Version{
-		Identity: id, Commit: r.int(i), Op: onto.Op(r.text(i + 1)),
-		SchemaVersion: int(r.int(i + 2)), Fields: json.RawMessage(r.bytes(i + 3)),
+		Identity: id, Commit: r.Int(i), Op: onto.Op(r.Text(i + 1)),
+		SchemaVersion: int(r.Int(i + 2)), Fields: json.RawMessage(r.Bytes(i + 3)),
 	}
 	if v.SchemaVersion == 0 {
 		v.SchemaVersion = 1 // rows from before versions were kept

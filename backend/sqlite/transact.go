@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/backoff"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/lease"
@@ -60,7 +61,7 @@ func (wr *writer) retryBusy(ctx context.Context, f func() error) error {
 	wait := waitUntil(wr.deadline())
 	for {
 		err := f()
-		if !isBusy(err) {
+		if !driver.IsBusy(err) {
 			return err
 		}
 		if err := wait.Pause(ctx, wr.busyError); err != nil {
@@ -101,7 +102,7 @@ func (wr *writer) take(ctx context.Context, until time.Time, l *onto.Lease) (sta
 			held = wr.heldBy(s)
 		}
 		wr.writing.release()
-		if err == nil || isBusy(err) {
+		if err == nil || driver.IsBusy(err) {
 			err = wait.refused(ctx, wr.busyError)
 		}
 		if err != nil {
@@ -119,11 +120,11 @@ func (wr *writer) namedHolder(err error, held func() error) error {
 	if held != nil {
 		return held()
 	}
-	c, readErr := wr.readers.get()
+	c, readErr := wr.readers.Get()
 	if readErr != nil {
 		return err
 	}
-	defer wr.readers.put(c)
+	defer wr.readers.Put(c)
 	if s, readErr := wr.readState(c); readErr == nil && !s.heldUntil.IsZero() {
 		return wr.heldBy(s)()
 	}
@@ -141,7 +142,7 @@ func (wr *writer) begin(ctx context.Context) (state, error) {
 	if err := wr.canWrite(ctx); err != nil {
 		return state{}, err
 	}
-	if err := wr.conn.exec(`BEGIN IMMEDIATE`); err != nil {
+	if err := wr.conn.Exec(`BEGIN IMMEDIATE`); err != nil {
 		return state{}, err
 	}
 	var s state
@@ -194,41 +195,41 @@ const stateSQL = `SELECT ` + standing + `, head.created_at, (SELECT max(id) FROM
 		m.derived, m.format
 	FROM ` + standingFrom + ` LEFT JOIN locks l ON l.lock_name = 'ontology_write'`
 
-func (st *store) readState(c *conn) (state, error) {
-	r, ok, err := c.queryRow(stateSQL)
+func (st *store) readState(c *driver.Conn) (state, error) {
+	r, ok, err := c.QueryRow(stateSQL)
 	if err != nil {
 		return state{}, err
 	}
 	if !ok {
 		return state{}, onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", st.at.path)
 	}
-	s := state{head: r.int(0), headTime: storedTime(r.text(3)), covered: readForeign(r).covers(), schemas: r.int(4), derived: r.int(7)}
+	s := state{head: r.Int(0), headTime: storedTime(r.Text(3)), covered: readForeign(r).covers(), schemas: r.Int(4), derived: r.Int(7)}
 	if s.head < 0 || s.head == math.MaxInt64 {
 		return s, onto.Errorf(onto.Corrupt, "%s: the newest commit is %d, after which there is none", st.at.path, s.head).WithHint("%s", restoreRemedy)
 	}
-	if !r.null(5) {
-		if until := storedTime(r.text(6)); st.now().Before(until) {
-			s.holder, s.heldUntil = r.text(5), until
+	if !r.Null(5) {
+		if until := storedTime(r.Text(6)); st.now().Before(until) {
+			s.holder, s.heldUntil = r.Text(5), until
 		}
 	}
 	st.sees(s.derived)
-	return s, file{kind: fileOurs, format: r.int(8)}.check(st.at.path) // a newer program may have come since
+	return s, file{kind: fileOurs, format: r.Int(8)}.check(st.at.path) // a newer program may have come since
 }
 
 // commit ends a write transaction. If it fails, nothing was written, unless
 // the error says that this is not known; then no more is written before the
 // file was opened again.
-func (wr *writer) commit(w *conn) error {
+func (wr *writer) commit(w *driver.Conn) error {
 	err := wr.reached("commit")
 	if err == nil {
-		err = w.exec(`COMMIT`)
+		err = w.Exec(`COMMIT`)
 	}
 	if err == nil {
 		_ = wr.reached("committed") // too late to fail, not to be killed
 		return nil
 	}
 	wr.rollback(w)
-	if !isUnsure(err) {
+	if !driver.IsUnsure(err) {
 		return err
 	}
 	wr.broken = err
@@ -239,23 +240,23 @@ func (wr *writer) commit(w *conn) error {
 const reopenHint = "close the store, check the disk, open it again and look for the commit"
 
 // rollbackOpen ends a write transaction that is still open.
-func (wr *writer) rollbackOpen(w *conn) {
-	if w.inTransaction() {
+func (wr *writer) rollbackOpen(w *driver.Conn) {
+	if w.InTransaction() {
 		wr.rollback(w)
 	}
 }
 
 // rollback ends a write transaction and forgets what it did. An error here
 // means that SQLite has rolled back by itself already.
-func (wr *writer) rollback(w *conn) { _ = w.exec(`ROLLBACK`) }
+func (wr *writer) rollback(w *driver.Conn) { _ = w.Exec(`ROLLBACK`) }
 
 // transact runs f in a write transaction of its own, before the file is known
 // to be ours.
-func (wr *writer) transact(ctx context.Context, w *conn, f func() error) error {
+func (wr *writer) transact(ctx context.Context, w *driver.Conn, f func() error) error {
 	if err := backend.CheckClock(wr.opts.Now()); err != nil {
 		return err
 	}
-	if err := wr.retryBusy(ctx, func() error { return w.script(`BEGIN IMMEDIATE`) }); err != nil {
+	if err := wr.retryBusy(ctx, func() error { return w.Script(`BEGIN IMMEDIATE`) }); err != nil {
 		return err
 	}
 	if err := f(); err != nil {
@@ -267,40 +268,40 @@ func (wr *writer) transact(ctx context.Context, w *conn, f func() error) error {
 
 // write runs f with the writer connection in a write transaction that stands
 // on an up-to-date projection.
-func (wr *writer) write(ctx context.Context, f func(w *conn, s state) error) error {
+func (wr *writer) write(ctx context.Context, f func(w *driver.Conn, s state) error) error {
 	return wr.writeUntil(ctx, wr.deadline(), f)
 }
 
 // writeUntil is write with a deadline for getting the lock.
-func (wr *writer) writeUntil(ctx context.Context, until time.Time, f func(w *conn, s state) error) error {
+func (wr *writer) writeUntil(ctx context.Context, until time.Time, f func(w *driver.Conn, s state) error) error {
 	return wr.writeFrom(ctx, until, wr.beginWrite, f)
 }
 
 // writeFrom is writeUntil with the way to start the transaction.
-func (wr *writer) writeFrom(ctx context.Context, until time.Time, begin beginner, f func(w *conn, s state) error) error {
+func (wr *writer) writeFrom(ctx context.Context, until time.Time, begin beginner, f func(w *driver.Conn, s state) error) error {
 	w, s, err := begin(ctx, until)
 	if err != nil {
-		return wrap(wr.at.path, err)
+		return driver.Wrap(wr.at.path, err)
 	}
 	defer wr.writing.release()
 	defer wr.rollbackOpen(w) // also when progress panics
 	if err := f(w, s); err != nil {
-		return wrap(wr.at.path, err)
+		return driver.Wrap(wr.at.path, err)
 	}
-	return wrap(wr.at.path, wr.commit(w))
+	return driver.Wrap(wr.at.path, wr.commit(w))
 }
 
 // beginner takes the writer, which its caller has to release, and starts a
 // write transaction. After an error the writer is free.
-type beginner func(ctx context.Context, until time.Time) (*conn, state, error)
+type beginner func(ctx context.Context, until time.Time) (*driver.Conn, state, error)
 
 // beginWrite starts a write transaction with the projection caught up.
-func (wr *writer) beginWrite(ctx context.Context, until time.Time) (*conn, state, error) {
+func (wr *writer) beginWrite(ctx context.Context, until time.Time) (*driver.Conn, state, error) {
 	return wr.beginFor(ctx, until, nil)
 }
 
 // beginFor is beginWrite for a draft that carries a lease, or nil.
-func (wr *writer) beginFor(ctx context.Context, until time.Time, l *onto.Lease) (*conn, state, error) {
+func (wr *writer) beginFor(ctx context.Context, until time.Time, l *onto.Lease) (*driver.Conn, state, error) {
 	w, s, err := wr.beginBehindFor(ctx, until, l)
 	if err != nil || s.covered {
 		return w, s, err
@@ -314,11 +315,11 @@ func (wr *writer) beginFor(ctx context.Context, until time.Time, l *onto.Lease) 
 }
 
 // beginBehind starts a write transaction and leaves the projection as it is.
-func (wr *writer) beginBehind(ctx context.Context, until time.Time) (*conn, state, error) {
+func (wr *writer) beginBehind(ctx context.Context, until time.Time) (*driver.Conn, state, error) {
 	return wr.beginBehindFor(ctx, until, nil)
 }
 
-func (wr *writer) beginBehindFor(ctx context.Context, until time.Time, l *onto.Lease) (*conn, state, error) {
+func (wr *writer) beginBehindFor(ctx context.Context, until time.Time, l *onto.Lease) (*driver.Conn, state, error) {
 	s, err := wr.take(ctx, until, l)
 	if err != nil {
 		return nil, s, err

@@ -2,24 +2,26 @@ package sqlite
 
 import (
 	"context"
+
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
 // writer is the writer connection of a store and what rests on it.
 type writer struct {
 	*store
-	readers *pool
+	readers *driver.Pool
 	durable durability
 
 	reached func(point string) error // is told the points of a write, and may fail it there
 
-	writing turn  // guards what follows: held while the connection is in use
-	conn    *conn // nil when read only
-	broken  error // set when it is not known what the last commit left on disk
+	writing turn         // guards what follows: held while the connection is in use
+	conn    *driver.Conn // nil when read only
+	broken  error        // set when it is not known what the last commit left on disk
 	types   typeCache
 	schema  schemaState
 }
 
-func newWriter(s *store, readers *pool) *writer {
+func newWriter(s *store, readers *driver.Pool) *writer {
 	return &writer{store: s, readers: readers, durable: durability{sync: syncFile}, reached: pass, writing: make(turn, 1)}
 }
 
@@ -28,12 +30,12 @@ func pass(string) error { return nil }
 
 // open opens the writer connection and brings the file to our format.
 func (wr *writer) open(ctx context.Context) error {
-	how := accessCreate
+	how := driver.AccessCreate
 	if wr.opts.MustExist {
-		how = accessWrite
+		how = driver.AccessWrite
 	}
 	err := wr.retryBusy(ctx, func() (err error) {
-		wr.conn, err = dial(wr.at.file, how, 0)
+		wr.conn, err = driver.Dial(wr.at.file, how, 0)
 		return err
 	})
 	if err != nil {
@@ -41,7 +43,7 @@ func (wr *writer) open(ctx context.Context) error {
 	}
 	w := wr.conn
 	// Before anything is committed: the driver's default leaves out the sync.
-	if err := wr.retryBusy(ctx, func() error { return w.script(`PRAGMA synchronous = FULL`) }); err != nil {
+	if err := wr.retryBusy(ctx, func() error { return w.Script(`PRAGMA synchronous = FULL`) }); err != nil {
 		return err
 	}
 	if err := wr.prepareFile(ctx, w); err != nil {
@@ -53,7 +55,7 @@ func (wr *writer) open(ctx context.Context) error {
 	// A commit rewrites a few hot pages, so checkpoints that come less often
 	// than SQLite's default copy much less.
 	return wr.retryBusy(ctx, func() error {
-		return w.script(`PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;
+		return w.Script(`PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;
 			PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 67108864`)
 	})
 }

@@ -1,0 +1,114 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"syscall"
+
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/ontologia/onto"
+)
+
+// LacksTable reports whether a statement failed since somebody has dropped what
+// it reads.
+func LacksTable(err error) bool {
+	return strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "no such column")
+}
+
+// IsBusy reports whether err says that another connection has the lock.
+func IsBusy(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && (e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked)
+}
+
+// noRoom reports whether the operating system refused to let a file grow.
+func noRoom(e sqlite3.Error) bool {
+	return e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EFBIG || e.SystemErrno == syscall.EDQUOT
+}
+
+// IsUnsure reports whether after a COMMIT that failed with err the commit may
+// still appear. SQLite writes the frames of a commit to the WAL, syncs the WAL
+// and then lists the frames in the index of the WAL. If the sync or the index
+// fails, others go on without the commit, but the next recovery reads the WAL
+// and finds it. So the refusal is certain only where no sync was tried: when a
+// write found no room, or before anything was written.
+func IsUnsure(err error) bool {
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case sqlite3.ErrIoErr:
+		return e.ExtendedCode != sqlite3.ErrIoErrWrite || !noRoom(e)
+	case sqlite3.ErrNomem, sqlite3.ErrCorrupt, sqlite3.ErrCantOpen, sqlite3.ErrProtocol:
+		return true
+	}
+	return false
+}
+
+// stepError gives an error of the backup API the form of all others: the driver
+// puts the extended code where the code belongs.
+func stepError(err error) error {
+	var e sqlite3.Error
+	if errors.As(err, &e) && e.ExtendedCode == 0 {
+		e.ExtendedCode = sqlite3.ErrNoExtended(e.Code)
+		e.Code &= 0xff
+		return e
+	}
+	return err
+}
+
+// Wrap gives a driver's error its code, message and hint. Errors that have a
+// code, and those of a context, stay as they are.
+func Wrap(path string, err error) error {
+	if err == nil || onto.CodeOf(err) != "" || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return onto.Errorf(onto.Unavailable, "%s: %w", path, err)
+	}
+	if e.Code == sqlite3.ErrFull || noRoom(e) {
+		return onto.Errorf(onto.Full, "%s: no room left to write: %w", path, err).
+			WithHint("free disk space; what did not fit was not kept")
+	}
+	if e.SystemErrno == syscall.EMFILE || e.SystemErrno == syscall.ENFILE {
+		return onto.Errorf(onto.Unavailable, "%s: too many open files: %w", path, err).
+			WithHint("finish some of the reads under way, or raise the limit of open files")
+	}
+	if e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "malformed JSON") {
+		return onto.Errorf(onto.Corrupt, "%s: the projection is damaged: %w", path, err).
+			WithHint("make it anew with: onto projection rebuild")
+	}
+	if e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no such table: onto_search_") {
+		return onto.Errorf(onto.Corrupt, "%s: a search table is missing: %w", path, err).
+			WithHint("make it anew with: onto projection rebuild")
+	}
+	if e.Code == sqlite3.ErrError && LacksTable(err) {
+		return onto.Errorf(onto.Corrupt, "%s: a table or a column of the store is missing: %w", path, err).
+			WithHint("find out what is missing with: onto doctor")
+	}
+	switch e.Code {
+	case sqlite3.ErrTooBig:
+		return onto.Errorf(onto.Corrupt, "%s: a value has more than %d MiB, more than anything that is stored here: %w", path, maxValue>>20, err).
+			WithHint("see which rows other programs have written with: onto doctor")
+	case sqlite3.ErrBusy, sqlite3.ErrLocked:
+		return onto.Errorf(onto.LockContention, "%s: the database is locked: %w", path, err).
+			WithHint("another process is writing; try again")
+	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrAuth:
+		return onto.Errorf(onto.ReadOnly, "%s: cannot be written: %w", path, err).
+			WithHint("check the permissions of the file and its directory; SQLite needs both")
+	case sqlite3.ErrCantOpen:
+		return onto.Errorf(onto.ReadOnly, "%s: cannot be opened: %w", path, err).
+			WithHint("check that the directory exists and can be written; SQLite keeps two more files there")
+	case sqlite3.ErrCorrupt:
+		return onto.Errorf(onto.Corrupt, "%s: the file is damaged: %w", path, err).
+			WithHint("restore a backup, or save what is readable with: sqlite3 FILE .recover")
+	case sqlite3.ErrNotADB:
+		return onto.Errorf(onto.Unsupported, "%s: not a SQLite database: %w", path, err).
+			WithHint("name another file with --db")
+	}
+	return onto.Errorf(onto.Unavailable, "%s: %w", path, err)
+}

@@ -1,0 +1,85 @@
+package driver
+
+import (
+	"database/sql/driver"
+	"errors"
+	"io"
+)
+
+// Rows is a running query.
+type Rows struct {
+	raw  driver.Rows
+	of   *prepared
+	Vals []driver.Value // of the present row
+	Err  error          // what has ended the query too early
+
+	Scratch *[]byte // the connection's, see there
+}
+
+// Next reads the next row and reports whether there was one.
+func (r *Rows) Next() bool {
+	err := r.raw.Next(r.Vals)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.Err = err
+	}
+	return err == nil
+}
+
+// Close ends the query and returns what went wrong in it.
+func (r *Rows) Close() error {
+	err := r.raw.Close()
+	if r.of != nil {
+		r.of.open--
+		r.of = nil
+	}
+	if r.Err != nil {
+		return r.Err
+	}
+	return err
+}
+
+// Null reports whether column i is NULL.
+func (r *Rows) Null(i int) bool { return r.Vals[i] == nil }
+
+// Int returns column i, or 0 if it is not an integer.
+func (r *Rows) Int(i int) int64 {
+	n, _ := r.Vals[i].(int64)
+	return n
+}
+
+// Text returns column i, or "" if it is NULL.
+func (r *Rows) Text(i int) string {
+	switch v := r.Vals[i].(type) {
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	}
+	return ""
+}
+
+// Bytes returns column i, or nil if it is NULL.
+func (r *Rows) Bytes(i int) []byte {
+	switch v := r.Vals[i].(type) {
+	case []byte:
+		return v
+	case string:
+		return []byte(v)
+	}
+	return nil
+}
+
+// Each calls f for every row and closes the rows.
+func Each(r *Rows, f func() error) (err error) {
+	defer func() { // also when f panics
+		if closeErr := r.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	for r.Next() {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
