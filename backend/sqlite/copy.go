@@ -52,7 +52,7 @@ func (rd *reader) copyTo(ctx context.Context, path string, told report) (onto.Co
 		if head, err = newestCommit(r.Conn); err != nil {
 			return err
 		}
-		return st.fill(ctx, r.Conn, told)
+		return fill(ctx, st, r.Conn, told)
 	})
 	if err == nil {
 		err = st.publish(rd.at.file)
@@ -128,8 +128,8 @@ func fileError(path string, err error) error {
 
 // fill copies what a connection sees. Its transaction, if it is in one, holds
 // the moment. Until the file is published it need not survive a crash.
-func (s *staged) fill(ctx context.Context, src *driver.Conn, told report) error {
-	err := s.with(func(dst *driver.Conn) error {
+func fill(ctx context.Context, s *staged, src *driver.Conn, told report) error {
+	err := with(s, func(dst *driver.Conn) error {
 		if err := dst.Script(`PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF`); err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (s *staged) fill(ctx context.Context, src *driver.Conn, told report) error 
 		return t.run(ctx, time.Now().Add(DefaultLockTimeout), told)
 	})
 	if err == nil {
-		err = s.with(settleCopy)
+		err = with(s, settleCopy)
 	}
 	if err = driver.Wrap(s.target, err); onto.CodeOf(err) == onto.Unavailable {
 		err = s.roomError(err)
@@ -149,7 +149,7 @@ func (s *staged) fill(ctx context.Context, src *driver.Conn, told report) error 
 }
 
 // with runs f with a connection to the copy.
-func (s *staged) with(f func(c *driver.Conn) error) error {
+func with(s *staged, f func(c *driver.Conn) error) error {
 	c, err := driver.Dial(s.path, driver.AccessWrite, driver.BusyReader)
 	if err != nil {
 		return err

@@ -242,7 +242,7 @@ func (r *restore) replace(ctx context.Context) (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
-	err = st.with(func(src *driver.Conn) error { return r.overwrite(ctx, src) })
+	err = with(st, func(src *driver.Conn) error { return r.overwrite(ctx, src) })
 	switch {
 	case r.replaced: // whatever failed since then concerns what is thrown away
 		return kept, nil
@@ -285,7 +285,7 @@ func (r *restore) prepare(ctx context.Context) (*staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = source.reader.read(ctx, false, func(c *reading) error { return st.fill(ctx, c.Conn, r.told) })
+	err = source.reader.read(ctx, false, func(c *reading) error { return fill(ctx, st, c.Conn, r.told) })
 	if err == nil {
 		err = upgradeCopy(ctx, st.path)
 	}
@@ -295,7 +295,7 @@ func (r *restore) prepare(ctx context.Context) (*staged, error) {
 			if err != nil {
 				return err
 			}
-			return st.with(func(c *driver.Conn) error { return resize(c, size) })
+			return with(st, func(c *driver.Conn) error { return resize(c, size) })
 		})
 	}
 	if err != nil {
