@@ -32,7 +32,7 @@ func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.S
 
 // subject is what a check or a survey looks at.
 func (s *store) subject() *subject {
-	return &subject{path: s.at.path, file: s.at.file, tables: s.tables, now: s.now()}
+	return &subject{path: s.at.Path, file: s.at.File, tables: s.tables, now: s.now()}
 }
 
 // subject is the store that is looked at.

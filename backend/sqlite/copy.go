@@ -3,14 +3,11 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
@@ -42,11 +39,11 @@ func (b *Backend) CopyTo(ctx context.Context, path string, progress func(done, t
 }
 
 func (rd *reader) copyTo(ctx context.Context, path string, told report) (onto.Commit, error) {
-	st, err := stage(path)
+	st, err := disk.Stage(path)
 	if err != nil {
 		return onto.Commit{}, err
 	}
-	defer st.discard()
+	defer st.Discard()
 	var head onto.Commit
 	err = rd.read(ctx, false, func(r *reading) (err error) {
 		if head, err = newestCommit(r.Conn); err != nil {
@@ -55,7 +52,7 @@ func (rd *reader) copyTo(ctx context.Context, path string, told report) (onto.Co
 		return fill(ctx, st, r.Conn, told)
 	})
 	if err == nil {
-		err = st.publish(rd.at.file)
+		err = st.Publish(rd.at.File)
 	}
 	if err != nil {
 		return onto.Commit{}, err
@@ -73,62 +70,9 @@ func newestCommit(c *driver.Conn) (onto.Commit, error) {
 	return kept.HandOut(nil)
 }
 
-// staged is a copy in the making. It has a name of its own beside the place
-// where it will be, so that nobody sees half of it there.
-type staged struct {
-	path   string // of the copy in the making
-	target string
-}
-
-// companions are the files that SQLite keeps beside its own.
-func companions() []string { return []string{"-wal", "-shm", "-journal"} }
-
-// stage begins a copy. A target that exists is refused, and so are companions
-// without it: SQLite would mix what they hold into the copy.
-func stage(target string) (*staged, error) {
-	for _, suffix := range append([]string{""}, companions()...) {
-		_, err := os.Lstat(target + suffix)
-		if err == nil {
-			return nil, existsError(target + suffix)
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, fileError(target, err)
-		}
-	}
-	return newStaged(target)
-}
-
-// newStaged makes an empty file beside a target.
-func newStaged(target string) (*staged, error) {
-	f, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*.tmp")
-	if err != nil {
-		return nil, fileError(target, err)
-	}
-	return &staged{f.Name(), target}, f.Close()
-}
-
-func existsError(path string) error {
-	return onto.Errorf(onto.Refused, "%s exists and is not overwritten", path).WithHint("name another file, or move that one away")
-}
-
-// fileError gives an error of the file system its code.
-func fileError(path string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
-		return onto.Errorf(onto.Full, "%s: no room left to write: %w", path, err).WithHint("free disk space; nothing was kept")
-	case errors.Is(err, fs.ErrNotExist):
-		return onto.Errorf(onto.Uninitialized, "%s: the directory does not exist: %w", path, err).WithHint("make the directory first")
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return onto.Errorf(onto.ReadOnly, "%s: %w", path, err).WithHint("check the permissions of the directory")
-	}
-	return onto.Errorf(onto.Unavailable, "%s: %w", path, err)
-}
-
 // fill copies what a connection sees. Its transaction, if it is in one, holds
 // the moment. Until the file is published it need not survive a crash.
-func fill(ctx context.Context, s *staged, src *driver.Conn, told report) error {
+func fill(ctx context.Context, s *disk.Staged, src *driver.Conn, told report) error {
 	err := with(s, func(dst *driver.Conn) error {
 		if err := dst.Script(`PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF`); err != nil {
 			return err
@@ -142,15 +86,15 @@ func fill(ctx context.Context, s *staged, src *driver.Conn, told report) error {
 	if err == nil {
 		err = with(s, settleCopy)
 	}
-	if err = driver.Wrap(s.target, err); onto.CodeOf(err) == onto.Unavailable {
-		err = s.roomError(err)
+	if err = driver.Wrap(s.Target, err); onto.CodeOf(err) == onto.Unavailable {
+		err = s.RoomError(err)
 	}
 	return err
 }
 
 // with runs f with a connection to the copy.
-func with(s *staged, f func(c *driver.Conn) error) error {
-	c, err := driver.Dial(s.path, driver.AccessWrite, driver.BusyReader)
+func with(s *disk.Staged, f func(c *driver.Conn) error) error {
+	c, err := driver.Dial(s.Path, driver.AccessWrite, driver.BusyReader)
 	if err != nil {
 		return err
 	}
@@ -172,77 +116,6 @@ func settleCopy(c *driver.Conn) error {
 		return err // a trigger could run: leases stay, and end by themselves
 	}
 	return c.Script(`PRAGMA synchronous = OFF; DELETE FROM locks`)
-}
-
-// roomError finds out whether an error means that there is no room: the backup
-// API does not say what the operating system said.
-func (s *staged) roomError(err error) error {
-	f, openErr := os.OpenFile(s.path, os.O_WRONLY|os.O_APPEND, 0)
-	if openErr != nil {
-		return err
-	}
-	_, writeErr := f.Write(make([]byte, 1<<16))
-	f.Close()
-	if full := fileError(s.target, writeErr); onto.CodeOf(full) == onto.Full {
-		return full
-	}
-	return err
-}
-
-// publish makes the copy durable and gives it its name, unless that is taken by
-// now. It may be read by whoever may read the original.
-func (s *staged) publish(original string) error {
-	if info, err := os.Stat(original); err == nil {
-		if err := os.Chmod(s.path, info.Mode().Perm()); err != nil {
-			return fileError(s.target, err)
-		}
-	}
-	if err := syncFile(s.path); err != nil {
-		return fileError(s.target, err)
-	}
-	err := os.Link(s.path, s.target) // unlike a rename it never replaces
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = s.rename()
-	}
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return existsError(s.target)
-	case err != nil:
-		return fileError(s.target, err)
-	}
-	if err := syncFile(filepath.Dir(s.target)); err != nil {
-		return errors.Join(fileError(s.target, err), os.Remove(s.target))
-	}
-	return nil
-}
-
-// rename is for file systems without links. The empty file reserves the name.
-func (s *staged) rename() error {
-	f, err := os.OpenFile(s.target, os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	f.Close()
-	if err := os.Rename(s.path, s.target); err != nil {
-		return errors.Join(err, os.Remove(s.target))
-	}
-	return nil
-}
-
-// discard removes what is left of the copy in the making.
-func (s *staged) discard() {
-	for _, suffix := range append([]string{""}, companions()...) {
-		_ = os.Remove(s.path + suffix) // it may be published, or never have been
-	}
-}
-
-// syncFile makes a file or a directory durable.
-func syncFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // transfer copies all pages of one database over those of another, in one

@@ -9,7 +9,7 @@ import (
 
 // Describe tells about the file.
 func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error) {
-	info := backend.Info{Backend: "sqlite", Location: b.at.path}
+	info := backend.Info{Backend: "sqlite", Location: b.at.Path}
 	if b.temp != "" {
 		info.Location = memoryPath
 	}
@@ -38,7 +38,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 		return err
 	})
 	for _, suffix := range []string{"", "-wal"} {
-		if f, err := os.Stat(b.at.file + suffix); err == nil {
+		if f, err := os.Stat(b.at.File + suffix); err == nil {
 			info.Bytes += f.Size()
 		}
 	}

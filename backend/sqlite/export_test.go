@@ -36,7 +36,7 @@ func (b *Backend) CallAt(point string, f func()) {
 func (b *Backend) Exec(sql string) error { return b.writer.conn.Script(sql) }
 
 // OnSync lets f sync files and directories.
-func (b *Backend) OnSync(f func(path string) error) { b.writer.durable.sync = f }
+func (b *Backend) OnSync(f func(path string) error) { b.writer.durable.Sync = f }
 
 // Waiting returns how many callers stand in the queue.
 func (b *Backend) Waiting() int { return b.queue.Len() }

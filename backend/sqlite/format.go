@@ -135,18 +135,18 @@ func (f file) check(path string) error {
 func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 	var found file
 	err := wr.retryBusy(ctx, func() (err error) {
-		found, err = inspect(w, wr.at.path)
+		found, err = inspect(w, wr.at.Path)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := found.check(wr.at.path); err != nil {
+	if err := found.check(wr.at.Path); err != nil {
 		return err
 	}
 	if found.kind == fileEmpty && wr.opts.MustExist {
-		return onto.Errorf(onto.Uninitialized, "%s: the database has no tables", wr.at.path).
-			WithHint("make a store in it with: onto init --db %s", wr.at.path)
+		return onto.Errorf(onto.Uninitialized, "%s: the database has no tables", wr.at.Path).
+			WithHint("make a store in it with: onto init --db %s", wr.at.Path)
 	}
 	if err := wr.retryBusy(ctx, func() error { return w.Script(`PRAGMA journal_mode = WAL`) }); err != nil {
 		return err
@@ -155,9 +155,9 @@ func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 		return nil
 	}
 	return wr.transact(ctx, w, func() error {
-		found, err := inspect(w, wr.at.path) // again: another process may have been faster
+		found, err := inspect(w, wr.at.Path) // again: another process may have been faster
 		if err == nil {
-			err = found.shape.writable(wr.at.path)
+			err = found.shape.writable(wr.at.Path)
 		}
 		if err != nil {
 			return err
@@ -170,7 +170,7 @@ func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 		case found.kind == fileOurs && found.format < Format:
 			return wr.upgrade(ctx, w, found)
 		}
-		return found.check(wr.at.path)
+		return found.check(wr.at.Path)
 	})
 }
 
@@ -284,7 +284,7 @@ func (wr *writer) upgradeDerived(ctx context.Context, w *driver.Conn) error {
 	if err == nil {
 		err = deriveAll(ctx, w, nil)
 	}
-	if onto.CodeOf(driver.Wrap(wr.at.path, err)) == onto.Corrupt {
+	if onto.CodeOf(driver.Wrap(wr.at.Path, err)) == onto.Corrupt {
 		_, err = wr.rebuild(ctx, w, nil)
 	}
 	return err

@@ -19,14 +19,14 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	}
 	c, err := b.reader.readers.Get()
 	if err != nil {
-		return onto.Version{}, driver.Wrap(b.at.path, err)
+		return onto.Version{}, driver.Wrap(b.at.Path, err)
 	}
 	v, err := b.reader.get(ctx, c, id, at)
 	if c.IsStale() {
 		v, err = onto.Version{}, b.reader.changedError()
 	}
 	b.reader.readers.Put(c)
-	return v, driver.Wrap(b.at.path, err)
+	return v, driver.Wrap(b.at.Path, err)
 }
 
 func (rd *reader) get(ctx context.Context, c *driver.Conn, id onto.Identity, at int64) (onto.Version, error) {

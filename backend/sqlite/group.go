@@ -5,6 +5,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/decide"
 )
@@ -66,7 +67,7 @@ func (g *group) commit() error {
 	if err := g.wr.commit(g.w); err != nil {
 		return err
 	}
-	g.wr.durable.reached(standpoint{g.Head(), g.from.schemas, g.from.derived})
+	g.wr.durable.Reached(disk.Standpoint{Head: g.Head(), Schemas: g.from.schemas, Derived: g.from.derived})
 	return nil
 }
 

@@ -88,7 +88,7 @@ func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Le
 		if err != nil || holder == nil {
 			return taken, err
 		}
-		err = wait.Pause(ctx, func() error { return heldError(b.at.path, r.Name, holder.Owner, holder.Expires) })
+		err = wait.Pause(ctx, func() error { return heldError(b.at.Path, r.Name, holder.Owner, holder.Expires) })
 		if err != nil {
 			return onto.Lease{}, err
 		}
@@ -180,7 +180,7 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 			return err
 		}
 		if held == nil {
-			return onto.Errorf(onto.NotFound, "%s: nobody holds the lease %s", b.at.path, record.Lease.Name).
+			return onto.Errorf(onto.NotFound, "%s: nobody holds the lease %s", b.at.Path, record.Lease.Name).
 				WithHint("see the leases with: onto lock show")
 		}
 		record.Lease, record.Time = *held, b.now()

@@ -39,10 +39,10 @@ type lockWait struct {
 // not wait has a deadline that is over.
 func (wr *writer) waitForLock(until time.Time, l *onto.Lease) *lockWait {
 	w := &lockWait{Backoff: waitUntil(until), wr: wr}
-	if lease.KeepsOut(l) || !time.Now().Before(until) || wr.at.inode == nil {
+	if lease.KeepsOut(l) || !time.Now().Before(until) || wr.at.Inode == nil {
 		return w
 	}
-	w.line = &flock.Line{Path: wr.at.file + lineSuffix, Mode: wr.at.inode.Mode().Perm()}
+	w.line = &flock.Line{Path: wr.at.File + lineSuffix, Mode: wr.at.Inode.Mode().Perm()}
 	if w.line.Strict() {
 		w.join()
 	}
@@ -69,14 +69,14 @@ func (w *lockWait) turn(ctx context.Context) error {
 		}
 		until = time.Now().Add(w.wr.opts.LockTimeout)
 	}
-	return w.wr.writing.acquire(ctx, until, w.wr.at.path)
+	return w.wr.writing.acquire(ctx, until, w.wr.at.Path)
 }
 
 // late is the error for a place in the line that was left. What ended the wait may
 // also be the context.
 func (w *lockWait) late(err error) error {
 	if late := new(flock.LateError); errors.As(err, &late) {
-		return onto.Errorf(onto.LockContention, "%s: the write lock is held by others: %w", w.wr.at.path, late).WithHint("%s", contentionHint)
+		return onto.Errorf(onto.LockContention, "%s: the write lock is held by others: %w", w.wr.at.Path, late).WithHint("%s", contentionHint)
 	}
 	return err
 }

@@ -47,7 +47,7 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 		err = m.err
 	}
 	if err != nil {
-		return onto.Result{}, driver.Wrap(b.at.path, err)
+		return onto.Result{}, driver.Wrap(b.at.Path, err)
 	}
 	return m.result, nil
 }

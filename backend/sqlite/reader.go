@@ -16,12 +16,12 @@ type reader struct {
 // dial opens a connection for the pool.
 func (rd *reader) dial() (*driver.Conn, error) {
 	if rd.opts.ReadOnly {
-		return rd.at.dialReadOnly()
+		return rd.at.DialReadOnly()
 	}
-	if err := rd.at.sameFile(); err != nil {
+	if err := rd.at.SameFile(); err != nil {
 		return nil, err
 	}
-	c, err := driver.Dial(rd.at.file, driver.AccessWrite, driver.BusyReader)
+	c, err := driver.Dial(rd.at.File, driver.AccessWrite, driver.BusyReader)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/lease"
 )
@@ -237,7 +238,7 @@ func (r *restore) replace(ctx context.Context) (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer st.discard()
+	defer st.Discard()
 	kept, err = r.keep(ctx)
 	if err != nil {
 		return "", err
@@ -275,19 +276,19 @@ func (r *restore) keep(ctx context.Context) (string, error) {
 
 // prepare makes a copy of the backup that fits the present file: of our format
 // and with pages of the same size. The backup itself stays as it is.
-func (r *restore) prepare(ctx context.Context) (*staged, error) {
+func (r *restore) prepare(ctx context.Context) (*disk.Staged, error) {
 	source, err := Open(ctx, r.from, &Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
 	defer source.Close()
-	st, err := newStaged(r.to)
+	st, err := disk.NewStaged(r.to)
 	if err != nil {
 		return nil, err
 	}
 	err = source.reader.read(ctx, false, func(c *reading) error { return fill(ctx, st, c.Conn, r.told) })
 	if err == nil {
-		err = upgradeCopy(ctx, st.path)
+		err = upgradeCopy(ctx, st.Path)
 	}
 	if err == nil {
 		err = r.b.reader.read(ctx, false, func(c *reading) error {
@@ -299,7 +300,7 @@ func (r *restore) prepare(ctx context.Context) (*staged, error) {
 		})
 	}
 	if err != nil {
-		st.discard()
+		st.Discard()
 		return nil, err
 	}
 	return st, nil
@@ -338,7 +339,7 @@ func resize(c *driver.Conn, size int64) error {
 // a transfer that is under way.
 func (r *restore) overwrite(ctx context.Context, src *driver.Conn) error {
 	b, until := r.b, r.b.deadline()
-	if err := b.writer.writing.acquire(ctx, until, b.at.path); err != nil {
+	if err := b.writer.writing.acquire(ctx, until, b.at.Path); err != nil {
 		return err
 	}
 	defer b.writer.writing.release()
@@ -365,7 +366,7 @@ func (r *restore) overwrite(ctx context.Context, src *driver.Conn) error {
 	r.replaced = t.committed
 	if t.unsure(err) {
 		b.writer.broken = err // the file has to be opened again, also to release the lease
-		err = onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether the backup has taken its place: %w", b.at.path, err)
+		err = onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether the backup has taken its place: %w", b.at.Path, err)
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func (rd *reader) read(ctx context.Context, current bool, f func(r *reading) err
 	}
 	c, err := rd.readers.Get()
 	if err != nil {
-		return driver.Wrap(rd.at.path, err)
+		return driver.Wrap(rd.at.Path, err)
 	}
 	clean := false
 	defer func() {
@@ -62,7 +62,7 @@ func (rd *reader) read(ctx context.Context, current bool, f func(r *reading) err
 	if c.IsStale() {
 		err = rd.changedError()
 	}
-	return driver.Wrap(rd.at.path, err)
+	return driver.Wrap(rd.at.Path, err)
 }
 
 // queryRow is that of the connection. The end of the read interrupts it.
@@ -78,7 +78,7 @@ func (r *moment) queryInt(sql string, args ...any) (int64, error) {
 // changedError is for a file that was read as it lay, and did not lie still:
 // what was read may be of two moments.
 func (rd *reader) changedError() error {
-	return onto.Errorf(onto.Unavailable, "%s: the file has changed while it was read", rd.at.path).
+	return onto.Errorf(onto.Unavailable, "%s: the file has changed while it was read", rd.at.Path).
 		WithHint("read again")
 }
 
@@ -88,7 +88,7 @@ func (rd *reader) beginRead(ctx context.Context, c *driver.Conn) (*reading, erro
 	}
 	row, ok, err := c.QueryRowContext(ctx, `SELECT `+standing+`, m.times_ordered, m.format, `+rd.changes+` FROM `+standingFrom)
 	if err == nil && !ok {
-		err = onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", rd.at.path)
+		err = onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", rd.at.Path)
 	}
 	if err != nil {
 		return nil, err

@@ -280,11 +280,11 @@ func (wr *writer) checkSchema(w *driver.Conn) error {
 	if wr.schema.known && version == wr.schema.version {
 		return wr.schema.refused
 	}
-	s, err := soundShape(w, wr.at.path)
+	s, err := soundShape(w, wr.at.Path)
 	if err != nil {
 		return err
 	}
-	wr.schema = schemaState{true, version, s.writable(wr.at.path)}
+	wr.schema = schemaState{true, version, s.writable(wr.at.Path)}
 	return wr.schema.refused
 }
 

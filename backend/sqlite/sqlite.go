@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/groupcommit"
 )
@@ -47,13 +48,13 @@ type Backend struct {
 	writer  *writer
 	queue   *groupcommit.Queue[*member] // of callers that want to append
 	temp    string                      // a directory to remove on Close; "" if there is none
-	cut     cutOff                      // what a store that is only read does not show
+	cut     disk.CutOff                 // what a store that is only read does not show
 	keptWAL string                      // a copy of the WAL, if its loss was accepted
 }
 
 // store is what reading and writing share.
 type store struct {
-	at      *place
+	at      *disk.Place
 	opts    Options
 	tables  [2]*table
 	changes string       // the column that tells how often types have changed
@@ -78,7 +79,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
 }
 
 func newBackend(path string, opts *Options) *Backend {
-	s := &store{at: &place{path: path}, changes: typeChanges, sums: true}
+	s := &store{at: &disk.Place{Path: path}, changes: typeChanges, sums: true}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -107,22 +108,22 @@ func (b *Backend) open(ctx context.Context, path string) (err error) {
 		}
 		path = filepath.Join(b.temp, "memory.db")
 	}
-	if b.at, err = findPlace(path, b.opts.MustExist || b.opts.ReadOnly); err != nil {
+	if b.at, err = disk.Find(path, b.opts.MustExist || b.opts.ReadOnly); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if b.opts.ReadOnly {
-		if b.cut, err = findCutOff(b.at.file + "-wal"); err != nil {
+		if b.cut, err = disk.FindCutOff(b.at.File + "-wal"); err != nil {
 			return err
 		}
 		return b.openReadOnly()
 	}
-	if b.keptWAL, err = b.at.checkWAL(b.opts.AcceptLoss); err != nil {
+	if b.keptWAL, err = b.at.CheckWAL(b.opts.AcceptLoss); err != nil {
 		return err
 	}
-	if err := b.at.companionsFit(); err != nil {
+	if err := b.at.CompanionsFit(); err != nil {
 		return err
 	}
 	if err := b.writer.open(ctx); err != nil || b.keptWAL == "" {
@@ -143,13 +144,13 @@ func (b *Backend) openReadOnly() error {
 	if err != nil {
 		return err
 	}
-	found, err := inspect(c, b.at.path)
+	found, err := inspect(c, b.at.Path)
 	b.reader.readers.Put(c)
 	if err != nil {
 		return err
 	}
 	if found.kind == fileOriginal {
-		return onto.Errorf(onto.ReadOnly, "%s: a file of the original Ontologia needs to be opened for writing once", b.at.path).
+		return onto.Errorf(onto.ReadOnly, "%s: a file of the original Ontologia needs to be opened for writing once", b.at.Path).
 			WithHint("copy it to where it can be written and open it there")
 	}
 	if found.format == 1 {
@@ -157,7 +158,7 @@ func (b *Backend) openReadOnly() error {
 	}
 	b.sums = found.format >= Format
 	b.makeTables()
-	return found.check(b.at.path)
+	return found.check(b.at.Path)
 }
 
 // TypesSeen implements [backend.TypeWatcher].
@@ -189,9 +190,21 @@ func (b *Backend) Close() error {
 		err = errors.Join(err, os.RemoveAll(b.temp))
 		b.temp = ""
 	}
-	return driver.Wrap(b.at.path, err)
+	return driver.Wrap(b.at.Path, err)
 }
 
 func (s *store) closedError() error {
-	return onto.Errorf(onto.Closed, "%s: the store was closed", s.at.path)
+	return onto.Errorf(onto.Closed, "%s: the store was closed", s.at.Path)
 }
+
+// Warning says what is wrong with a store that can only be read, and what to do;
+// "" if nothing is.
+func (b *Backend) Warning() (text, remedy string) {
+	if b.cut.Commits == 0 {
+		return "", ""
+	}
+	return b.cut.String(), disk.CutOffRemedy
+}
+
+// KeptWAL returns where the WAL was copied to when its loss was accepted, or "".
+func (b *Backend) KeptWAL() string { return b.keptWAL }

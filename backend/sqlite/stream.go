@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/decide"
 )
@@ -22,7 +23,7 @@ const (
 func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
 	w, s, err := b.writer.beginFor(ctx, b.deadline(), d.Lease)
 	if err != nil {
-		return onto.Result{}, driver.Wrap(b.at.path, err)
+		return onto.Result{}, driver.Wrap(b.at.Path, err)
 	}
 	defer b.writer.writing.release()
 	defer b.writer.rollbackOpen(w) // also when the sequence panics
@@ -33,7 +34,7 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	case st.refusal != nil:
 		return onto.Result{}, st.refusal
 	case err != nil:
-		return onto.Result{}, driver.Wrap(b.at.path, err)
+		return onto.Result{}, driver.Wrap(b.at.Path, err)
 	case !st.evolved && (!res.Changed() || res.Repeated):
 		b.writer.rollback(w)
 		if err := b.writer.vouch(s); err != nil {
@@ -42,10 +43,10 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 		return res, nil
 	}
 	if err := b.writer.commit(w); err != nil {
-		return onto.Result{}, driver.Wrap(b.at.path, err)
+		return onto.Result{}, driver.Wrap(b.at.Path, err)
 	}
 	if !st.evolved {
-		b.writer.durable.reached(standpoint{res.ID, s.schemas, s.derived})
+		b.writer.durable.Reached(disk.Standpoint{Head: res.ID, Schemas: s.schemas, Derived: s.derived})
 	}
 	return res, nil
 }

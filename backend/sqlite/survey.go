@@ -3,15 +3,13 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
-	"os"
 	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/exec"
@@ -67,20 +65,8 @@ func (s *surveyor) warn(code audit.Notice, remedy, format string, args ...any) e
 	return s.push(code.Finding(remedy, format, args...))
 }
 
-// fileSize is the size of a file; 0 if there is none.
-func fileSize(path string) (int64, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
-}
-
 func (s *surveyor) wal() error {
-	size, err := fileSize(s.b.file + "-wal")
+	size, err := disk.FileSize(s.b.file + "-wal")
 	if err != nil || size <= s.limits.wal {
 		return err
 	}
@@ -90,11 +76,11 @@ func (s *surveyor) wal() error {
 
 // frames finds commits that a damaged WAL cuts off.
 func (s *surveyor) frames() error {
-	found, err := findCutOff(s.b.file + "-wal")
-	if err != nil || found.commits == 0 {
+	found, err := disk.FindCutOff(s.b.file + "-wal")
+	if err != nil || found.Commits == 0 {
 		return err
 	}
-	return s.push(audit.WALCutOff.Finding(cutOffRemedy, "%s", found))
+	return s.push(audit.WALCutOff.Finding(disk.CutOffRemedy, "%s", found))
 }
 
 // journal finds a file that somebody has taken out of WAL mode. Opening it for
@@ -127,7 +113,7 @@ func (s *surveyor) freePages() error {
 // room finds a volume that is almost full. The WAL may take as much as should be
 // free before it is reset.
 func (s *surveyor) room() error {
-	size, err := fileSize(s.b.file)
+	size, err := disk.FileSize(s.b.file)
 	if err != nil {
 		return err
 	}

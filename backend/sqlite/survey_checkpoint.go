@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/backoff"
@@ -21,33 +22,33 @@ type Checkpointed struct {
 func (b *Backend) Checkpoint(ctx context.Context) (Checkpointed, error) {
 	var done Checkpointed
 	if b.opts.ReadOnly {
-		return done, onto.Errorf(onto.ReadOnly, "%s: opened for reading only", b.at.path).
+		return done, onto.Errorf(onto.ReadOnly, "%s: opened for reading only", b.at.Path).
 			WithHint("checkpoint where the file can be written")
 	}
 	until := b.deadline()
-	if err := b.writer.writing.acquire(ctx, until, b.at.path); err != nil {
+	if err := b.writer.writing.acquire(ctx, until, b.at.Path); err != nil {
 		return done, err
 	}
 	defer b.writer.writing.release()
 	if b.writer.conn == nil {
 		return done, b.closedError()
 	}
-	err := b.at.sameFile()
+	err := b.at.SameFile()
 	if err == nil {
-		done.Before, err = fileSize(b.at.file + "-wal")
+		done.Before, err = disk.FileSize(b.at.File + "-wal")
 	}
 	busy := false
 	if err == nil {
 		busy, err = b.writer.emptyWAL(ctx, waitUntil(until))
 	}
 	if err == nil {
-		done.After, err = fileSize(b.at.file + "-wal")
+		done.After, err = disk.FileSize(b.at.File + "-wal")
 	}
 	if busy {
 		done.Findings = []onto.Finding{audit.WALStuck.Finding("end reads that go on for long, then: onto doctor --checkpoint",
 			"another reader or writer keeps the WAL from being emptied: it has %s", megabytes(done.After))}
 	}
-	return done, driver.Wrap(b.at.path, err)
+	return done, driver.Wrap(b.at.Path, err)
 }
 
 // emptyWAL reports whether others kept it from doing so until the wait was over.

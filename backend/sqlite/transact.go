@@ -71,7 +71,7 @@ func (wr *writer) retryBusy(ctx context.Context, f func() error) error {
 }
 
 // busyError is for a wait for another process that took too long.
-func (wr *writer) busyError() error { return contention(wr.at.path, "another process") }
+func (wr *writer) busyError() error { return contention(wr.at.Path, "another process") }
 
 // waitUntil paces the attempts to get a lock. Short random pauses let processes
 // that compete take turns; SQLite's own handler lets some of them starve.
@@ -133,7 +133,7 @@ func (wr *writer) namedHolder(err error, held func() error) error {
 
 // heldBy makes the error for a wait for the holder that took too long.
 func (wr *writer) heldBy(s state) func() error {
-	return func() error { return heldError(wr.at.path, onto.WriteLease, s.holder, s.heldUntil) }
+	return func() error { return heldError(wr.at.Path, onto.WriteLease, s.holder, s.heldUntil) }
 }
 
 // begin starts a write transaction, if nobody else has one, and reads where the
@@ -160,23 +160,23 @@ func (wr *writer) begin(ctx context.Context) (state, error) {
 func (wr *writer) canWrite(ctx context.Context) error {
 	switch {
 	case wr.opts.ReadOnly:
-		return onto.Errorf(onto.ReadOnly, "%s: opened for reading only", wr.at.path)
+		return onto.Errorf(onto.ReadOnly, "%s: opened for reading only", wr.at.Path)
 	case wr.conn == nil:
 		return wr.closedError()
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case wr.broken != nil:
-		return onto.Errorf(onto.Unavailable, "%s: the outcome of an earlier commit is not known, so this one was not tried: %w", wr.at.path, wr.broken).
+		return onto.Errorf(onto.Unavailable, "%s: the outcome of an earlier commit is not known, so this one was not tried: %w", wr.at.Path, wr.broken).
 			WithHint("%s", reopenHint)
 	}
-	if err := wr.durable.ensureNames(wr.at.file); err != nil {
-		return onto.Errorf(onto.Unavailable, "%s: it is not known what reached the disk, so nothing more is written: %w", wr.at.path, err).
+	if err := wr.durable.EnsureNames(wr.at.File); err != nil {
+		return onto.Errorf(onto.Unavailable, "%s: it is not known what reached the disk, so nothing more is written: %w", wr.at.Path, err).
 			WithHint("%s", reopenHint)
 	}
 	if err := backend.CheckClock(wr.opts.Now()); err != nil {
 		return err
 	}
-	return wr.at.sameFile()
+	return wr.at.SameFile()
 }
 
 // state is where the store stands at the start of a transaction.
@@ -201,11 +201,11 @@ func (st *store) readState(c *driver.Conn) (state, error) {
 		return state{}, err
 	}
 	if !ok {
-		return state{}, onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", st.at.path)
+		return state{}, onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", st.at.Path)
 	}
 	s := state{head: r.Int(0), headTime: storedTime(r.Text(3)), covered: readForeign(r).covers(), schemas: r.Int(4), derived: r.Int(7)}
 	if s.head < 0 || s.head == math.MaxInt64 {
-		return s, onto.Errorf(onto.Corrupt, "%s: the newest commit is %d, after which there is none", st.at.path, s.head).WithHint("%s", restoreRemedy)
+		return s, onto.Errorf(onto.Corrupt, "%s: the newest commit is %d, after which there is none", st.at.Path, s.head).WithHint("%s", restoreRemedy)
 	}
 	if !r.Null(5) {
 		if until := storedTime(r.Text(6)); st.now().Before(until) {
@@ -213,7 +213,7 @@ func (st *store) readState(c *driver.Conn) (state, error) {
 		}
 	}
 	st.sees(s.derived)
-	return s, file{kind: fileOurs, format: r.Int(8)}.check(st.at.path) // a newer program may have come since
+	return s, file{kind: fileOurs, format: r.Int(8)}.check(st.at.Path) // a newer program may have come since
 }
 
 // commit ends a write transaction. If it fails, nothing was written, unless
@@ -233,7 +233,7 @@ func (wr *writer) commit(w *driver.Conn) error {
 		return err
 	}
 	wr.broken = err
-	return onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether the commit reached the disk: %w", wr.at.path, err).
+	return onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether the commit reached the disk: %w", wr.at.Path, err).
 		WithHint("%s", reopenHint)
 }
 
@@ -281,14 +281,14 @@ func (wr *writer) writeUntil(ctx context.Context, until time.Time, f func(w *dri
 func (wr *writer) writeFrom(ctx context.Context, until time.Time, begin beginner, f func(w *driver.Conn, s state) error) error {
 	w, s, err := begin(ctx, until)
 	if err != nil {
-		return driver.Wrap(wr.at.path, err)
+		return driver.Wrap(wr.at.Path, err)
 	}
 	defer wr.writing.release()
 	defer wr.rollbackOpen(w) // also when progress panics
 	if err := f(w, s); err != nil {
-		return driver.Wrap(wr.at.path, err)
+		return driver.Wrap(wr.at.Path, err)
 	}
-	return driver.Wrap(wr.at.path, wr.commit(w))
+	return driver.Wrap(wr.at.Path, wr.commit(w))
 }
 
 // beginner takes the writer, which its caller has to release, and starts a

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
@@ -10,7 +12,7 @@ import (
 type writer struct {
 	*store
 	readers *driver.Pool
-	durable durability
+	durable disk.Durability
 
 	reached func(point string) error // is told the points of a write, and may fail it there
 
@@ -22,7 +24,7 @@ type writer struct {
 }
 
 func newWriter(s *store, readers *driver.Pool) *writer {
-	return &writer{store: s, readers: readers, durable: durability{sync: syncFile}, reached: pass, writing: make(turn, 1)}
+	return &writer{store: s, readers: readers, durable: disk.Durability{Sync: disk.SyncFile}, reached: pass, writing: make(turn, 1)}
 }
 
 // pass lets every point of a write be passed.
@@ -35,7 +37,7 @@ func (wr *writer) open(ctx context.Context) error {
 		how = driver.AccessWrite
 	}
 	err := wr.retryBusy(ctx, func() (err error) {
-		wr.conn, err = driver.Dial(wr.at.file, how, 0)
+		wr.conn, err = driver.Dial(wr.at.File, how, 0)
 		return err
 	})
 	if err != nil {
@@ -49,7 +51,7 @@ func (wr *writer) open(ctx context.Context) error {
 	if err := wr.prepareFile(ctx, w); err != nil {
 		return err
 	}
-	if err := wr.at.opened(); err != nil {
+	if err := wr.at.Opened(); err != nil {
 		return err
 	}
 	// A commit rewrites a few hot pages, so checkpoints that come less often
@@ -58,4 +60,18 @@ func (wr *writer) open(ctx context.Context) error {
 		return w.Script(`PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;
 			PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 67108864`)
 	})
+}
+
+// standpoint tells the state apart from others.
+func (s state) standpoint() disk.Standpoint {
+	return disk.Standpoint{Head: s.head, Schemas: s.schemas, Derived: s.derived}
+}
+
+// vouch makes the state durable that a verdict rests on which needs no COMMIT.
+func (wr *writer) vouch(s state) error {
+	if err := wr.durable.Ensure(wr.at.File, s.standpoint()); err != nil {
+		return onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether commit %d, which another process has made, reached the disk: %w",
+			wr.at.Path, s.head, err).WithHint("%s", reopenHint)
+	}
+	return nil
 }

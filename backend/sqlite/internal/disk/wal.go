@@ -1,4 +1,4 @@
-package sqlite
+package disk
 
 import (
 	"bufio"
@@ -17,17 +17,18 @@ import (
 // of a commit that was not finished. But a writer goes on behind a commit only
 // when that has been synced: a whole frame that was written behind a commit
 // proves that the commit was acknowledged. So before SQLite looks at a WAL that
-// was left behind, we do; if such commits are cut off, nothing is written until
-// somebody has decided about them.
+// was left behind, we do; if such commits are cut off, nothing is written until an
+// operator has decided about them.
 
-// cutOff is what a damaged frame keeps SQLite from seeing.
-type cutOff struct {
+// CutOff is what a damaged frame keeps SQLite from seeing.
+type CutOff struct {
 	frame   int // the damaged one; the first is 1
-	commits int // transactions behind it that were acknowledged, at least
+	Commits int // transactions behind it that were acknowledged, at least
 }
 
-func (c cutOff) String() string {
-	return fmt.Sprintf("frame %d of the WAL is damaged, so SQLite does not see what comes after it: at least %d transactions that were acknowledged", c.frame, c.commits)
+// String says what is lost and where.
+func (c CutOff) String() string {
+	return fmt.Sprintf("frame %d of the WAL is damaged, so SQLite does not see what comes after it: at least %d transactions that were acknowledged", c.frame, c.Commits)
 }
 
 const (
@@ -37,11 +38,11 @@ const (
 	maxPage     = 64 << 10
 )
 
-// findCutOff looks for commits that are cut off. A writer may be at work, so
+// FindCutOff looks for commits that are cut off. A writer may be at work, so
 // what is found has to be found twice.
-func findCutOff(path string) (cutOff, error) {
+func FindCutOff(path string) (CutOff, error) {
 	found, err := scanWAL(path)
-	for found.commits > 0 && err == nil {
+	for found.Commits > 0 && err == nil {
 		again, err := scanWAL(path)
 		if err != nil || again == found {
 			return again, err
@@ -53,13 +54,13 @@ func findCutOff(path string) (cutOff, error) {
 
 // scanWAL reads the WAL once. SQLite takes no locks on it, so that it can be
 // opened beside.
-func scanWAL(path string) (cutOff, error) {
+func scanWAL(path string) (CutOff, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return cutOff{}, nil
+		return CutOff{}, nil
 	}
 	if err != nil {
-		return cutOff{}, err
+		return CutOff{}, err
 	}
 	defer f.Close()
 	found, err := scanFrames(bufio.NewReaderSize(f, 1<<20))
@@ -89,7 +90,7 @@ func storedSums(data []byte) sums {
 // scanFrames reads frames to the end of what was written since the WAL was last
 // reset: until two in a row have other salts. If it is the header that is
 // damaged, every frame is cut off.
-func scanFrames(r io.Reader) (found cutOff, err error) {
+func scanFrames(r io.Reader) (found CutOff, err error) {
 	var header [walHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
 		return found, err
@@ -127,7 +128,7 @@ func scanFrames(r io.Reader) (found cutOff, err error) {
 		}
 		page, ends := binary.BigEndian.Uint32(frame), binary.BigEndian.Uint32(frame[4:]) != 0
 		if follows && committed != 0 && !(ends && page == committed) { // a repeated one only fills a sector
-			found.commits++ // the one before: it was synced when this one was written
+			found.Commits++ // the one before: it was synced when this one was written
 		}
 		if committed = 0; ends && found.frame > 0 {
 			committed = page
@@ -143,20 +144,21 @@ func sameSalts(header, frame string, whole bool) bool {
 	return header == frame || !whole && (header[:4] == frame[:4] || header[4:] == frame[4:])
 }
 
-// checkWAL refuses a file of which the WAL is cut off. If the loss is accepted, the
+// CheckWAL refuses a file of which the WAL is cut off. If the loss is accepted, the
 // WAL is copied to a file beside it first, and that file is named.
-func (p *place) checkWAL(acceptLoss bool) (kept string, err error) {
-	found, err := findCutOff(p.file + "-wal")
-	if err != nil || found.commits == 0 {
+func (p *Place) CheckWAL(acceptLoss bool) (kept string, err error) {
+	found, err := FindCutOff(p.File + "-wal")
+	if err != nil || found.Commits == 0 {
 		return "", err
 	}
 	if acceptLoss {
-		return keepWAL(p.file + "-wal")
+		return keepWAL(p.File + "-wal")
 	}
-	return "", onto.Errorf(onto.Corrupt, "%s: %s", p.path, found).WithHint("%s", cutOffRemedy)
+	return "", onto.Errorf(onto.Corrupt, "%s: %s", p.Path, found).WithHint("%s", CutOffRemedy)
 }
 
-const cutOffRemedy = "copy FILE and FILE-wal to a safe place first; then restore a backup, or go on without what is cut off: onto doctor --accept-loss"
+// CutOffRemedy is what to do about commits that are cut off.
+const CutOffRemedy = "copy FILE and FILE-wal to a safe place first; then restore a backup, or go on without what is cut off: onto doctor --accept-loss"
 
 // keepWAL copies the WAL to a name of its own.
 func keepWAL(path string) (string, error) {
@@ -183,15 +185,3 @@ func keepWAL(path string) (string, error) {
 	}
 	return kept, nil
 }
-
-// Warning says what is wrong with a store that can only be read, and what to do;
-// "" if nothing is.
-func (b *Backend) Warning() (text, remedy string) {
-	if b.cut.commits == 0 {
-		return "", ""
-	}
-	return b.cut.String(), cutOffRemedy
-}
-
-// KeptWAL returns where the WAL was copied to when its loss was accepted, or "".
-func (b *Backend) KeptWAL() string { return b.keptWAL }

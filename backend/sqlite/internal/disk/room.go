@@ -1,4 +1,4 @@
-package sqlite
+package disk
 
 import (
 	"errors"
@@ -18,14 +18,14 @@ import (
 // indexSize is what the first part of the index takes.
 const indexSize = 32 << 10
 
-// companionsFit fails with Full if there is no room for the companions. An index
+// CompanionsFit fails with Full if there is no room for the companions. An index
 // that has its size stays as it is, or has at least taken the room.
-func (p *place) companionsFit() error {
-	if size, err := fileSize(p.file + "-shm"); err != nil || size >= indexSize {
+func (p *Place) CompanionsFit() error {
+	if size, err := FileSize(p.File + "-shm"); err != nil || size >= indexSize {
 		return nil // whatever is wrong, SQLite says it better
 	}
-	err := tryRoom(p.file, indexSize)
-	if err = fileError(p.path, err); onto.CodeOf(err) != onto.Full {
+	err := tryRoom(p.File, indexSize)
+	if err = fileError(p.Path, err); onto.CodeOf(err) != onto.Full {
 		return nil
 	}
 	return onto.Errorf(onto.Full, "the files that SQLite keeps beside the store do not fit: %w", err).
@@ -45,14 +45,14 @@ func tryRoom(beside string, size int) error {
 	return errors.Join(err, f.Close())
 }
 
-// dialReadOnly opens a connection that never writes to the file. If SQLite
+// DialReadOnly opens a connection that never writes to the file. If SQLite
 // cannot make the companions, because there is no room or the directory cannot
 // be written, the file is read without them.
-func (p *place) dialReadOnly() (*driver.Conn, error) {
-	err := p.companionsFit()
+func (p *Place) DialReadOnly() (*driver.Conn, error) {
+	err := p.CompanionsFit()
 	if err == nil {
 		var c *driver.Conn
-		if c, err = driver.DialTried(p.file, driver.AccessRead); err == nil {
+		if c, err = driver.DialTried(p.File, driver.AccessRead); err == nil {
 			return c, nil
 		}
 	}
@@ -67,58 +67,70 @@ func (p *place) dialReadOnly() (*driver.Conn, error) {
 // something, SQLite makes an index of it in memory for each connection, provided
 // that the file of the index is there, whatever it holds. Otherwise the file is
 // read as it lies.
-func (p *place) dialWithout() (*driver.Conn, error) {
+func (p *Place) dialWithout() (*driver.Conn, error) {
 	if p.holds("-wal") {
 		if err := p.touchIndex(); err != nil {
 			return nil, err
 		}
-		return driver.DialTried(p.file, driver.AccessIndexless)
+		return driver.DialTried(p.File, driver.AccessIndexless)
 	}
-	before, err := os.Stat(p.file)
+	before, err := os.Stat(p.File)
 	if err != nil {
 		return nil, err
 	}
 	if p.holds("-journal") {
 		return nil, onto.Unavailable // SQLite has to undo a transaction first
 	}
-	c, err := driver.DialTried(p.file, driver.AccessImmutable)
+	c, err := driver.DialTried(p.File, driver.AccessImmutable)
 	if err != nil {
 		return nil, err
 	}
 	c.Stale = func() bool {
-		now, err := os.Stat(p.file)
+		now, err := os.Stat(p.File)
 		return err != nil || p.holds("-wal") || !os.SameFile(before, now) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
 	}
 	return c, nil
 }
 
 // holds reports whether a companion exists and is not empty.
-func (p *place) holds(suffix string) bool {
-	size, err := fileSize(p.file + suffix)
+func (p *Place) holds(suffix string) bool {
+	size, err := FileSize(p.File + suffix)
 	return err != nil || size > 0
 }
 
 // touchIndex makes an empty file of the index if there is none. It stays: another
 // process may have it open by now, and all have to share one. It gets its name
 // when it is closed: closing it later would end locks that this process has.
-func (p *place) touchIndex() error {
-	if _, err := os.Lstat(p.file + "-shm"); err == nil {
+func (p *Place) touchIndex() error {
+	if _, err := os.Lstat(p.File + "-shm"); err == nil {
 		return nil
 	}
-	info, err := os.Stat(p.file)
+	info, err := os.Stat(p.File)
 	if err != nil {
 		return err
 	}
-	st, err := newStaged(p.file)
+	st, err := NewStaged(p.File)
 	if err != nil {
 		return err
 	}
-	defer st.discard()
-	if err := os.Chmod(st.path, info.Mode().Perm()); err != nil {
+	defer st.Discard()
+	if err := os.Chmod(st.Path, info.Mode().Perm()); err != nil {
 		return err
 	}
-	if err := os.Link(st.path, p.file+"-shm"); !errors.Is(err, fs.ErrExist) {
+	if err := os.Link(st.Path, p.File+"-shm"); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil
+}
+
+// FileSize is the size of a file; 0 if there is none.
+func FileSize(path string) (int64, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }

@@ -1,14 +1,22 @@
-package sqlite
+package disk
 
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
-
-	"github.com/ontologia/onto"
 )
+
+// SyncFile makes a file or a directory durable.
+func SyncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
 
 // What this process commits is durable when COMMIT returns: it syncs the WAL.
 // What others commit is visible after their sync, with one exception: after a
@@ -29,33 +37,31 @@ import (
 // locks that the process has on that file, but SQLite locks the database file
 // and the -shm file, never the -wal file.
 
-// durability is what is known to be on disk.
-type durability struct {
-	sync func(path string) error // of a file or a directory; not guarded
+// Durability is what is known to be on disk.
+type Durability struct {
+	Sync func(path string) error // of a file or a directory; not guarded
 
 	mu     sync.Mutex // guards what follows
 	known  bool       // there is such a state
-	state  standpoint // the newest state that is durable
+	state  Standpoint // the newest state that is durable
 	folder bool       // the directory was synced
 	failed error      // of a sync: what the file holds is not known any more
 }
 
-// standpoint tells states of a store apart, as far as verdicts rest on them.
-type standpoint struct{ head, schemas, derived int64 }
+// Standpoint tells states of a store apart, as far as verdicts rest on them.
+type Standpoint struct{ Head, Schemas, Derived int64 }
 
-func (s state) standpoint() standpoint { return standpoint{s.head, s.schemas, s.derived} }
-
-// reached notes a state that this process has committed.
-func (d *durability) reached(p standpoint) {
+// Reached notes a state that this process has committed.
+func (d *Durability) Reached(p Standpoint) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.known, d.state = true, p
 }
 
-// ensure makes a state of the store in a file durable. After a failed sync the
+// Ensure makes a state of the store in a file durable. After a failed sync the
 // system may have dropped what was to be written, and a later sync succeeds
 // without it: so the failure is final.
-func (d *durability) ensure(file string, p standpoint) error {
+func (d *Durability) Ensure(file string, p Standpoint) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.failed != nil || d.known && d.state == p {
@@ -63,7 +69,7 @@ func (d *durability) ensure(file string, p standpoint) error {
 	}
 	d.failed = d.syncFolder(file)
 	if d.failed == nil {
-		if err := d.sync(file + "-wal"); !errors.Is(err, fs.ErrNotExist) { // otherwise the file is not in WAL mode
+		if err := d.Sync(file + "-wal"); !errors.Is(err, fs.ErrNotExist) { // otherwise the file is not in WAL mode
 			d.failed = err
 		}
 	}
@@ -71,9 +77,9 @@ func (d *durability) ensure(file string, p standpoint) error {
 	return d.failed
 }
 
-// ensureNames makes the names of the store and of its WAL durable. It fails if
+// EnsureNames makes the names of the store and of its WAL durable. It fails if
 // any sync has failed.
-func (d *durability) ensureNames(file string) error {
+func (d *Durability) EnsureNames(file string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.failed == nil {
@@ -84,23 +90,14 @@ func (d *durability) ensureNames(file string) error {
 
 // syncFolder syncs the directory, unless that was done. Some file systems cannot,
 // and who may use a directory may not always read it.
-func (d *durability) syncFolder(file string) error {
+func (d *Durability) syncFolder(file string) error {
 	if d.folder {
 		return nil
 	}
-	err := d.sync(filepath.Dir(file))
+	err := d.Sync(filepath.Dir(file))
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
 		err = nil
 	}
 	d.folder = err == nil
 	return err
-}
-
-// vouch makes the state durable that a verdict rests on which needs no COMMIT.
-func (wr *writer) vouch(s state) error {
-	if err := wr.durable.ensure(wr.at.file, s.standpoint()); err != nil {
-		return onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether commit %d, which another process has made, reached the disk: %w",
-			wr.at.path, s.head, err).WithHint("%s", reopenHint)
-	}
-	return nil
 }
