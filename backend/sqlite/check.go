@@ -107,9 +107,11 @@ type checker struct {
 	tangled bool // pages are part of two things, or of one thing twice
 }
 
+// restoreRemedy is what to do about damaged history.
+const restoreRemedy = "restore a backup; history cannot be derived from anything else"
+
 const (
 	rebuildRemedy  = "make the projection anew: onto projection rebuild"
-	restoreRemedy  = "restore a backup; history cannot be derived from anything else"
 	registerRemedy = "register the type: onto init --schema FILE"
 )
 

@@ -174,6 +174,7 @@ func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 	})
 }
 
+// create makes the tables of an empty file.
 func create(w *driver.Conn) error {
 	if err := w.Script(createTables); err != nil {
 		return err
@@ -191,7 +192,7 @@ func insertMeta(w *driver.Conn) error {
 
 // adopt adds to a file of the original program what ours have: columns that
 // its oldest files lack, columns and tables of our own, and the projection.
-func (wr *writer) adopt(ctx context.Context, w *driver.Conn, found file) error {
+func adopt(w *driver.Conn, found file, now time.Time) error {
 	err := addColumns(w, []column{
 		{"entity_history", "schema_version_id", "INTEGER"},
 		{"relation_history", "schema_version_id", "INTEGER"},
@@ -229,22 +230,27 @@ func (wr *writer) adopt(ctx context.Context, w *driver.Conn, found file) error {
 		err = insertMeta(w)
 	}
 	if err == nil {
-		err = bootstrapSchemas(w, wr.now())
+		err = bootstrapSchemas(w, now)
 	}
 	if err == nil {
 		err = fillSince(w)
 	}
-	if err == nil {
-		err = wr.catchUp(w)
+	return err
+}
+
+// adopt makes a file of the original program ours.
+func (wr *writer) adopt(ctx context.Context, w *driver.Conn, found file) error {
+	if err := adopt(w, found, wr.now()); err != nil {
+		return err
 	}
-	if err != nil {
+	if err := wr.catchUp(w); err != nil {
 		return err
 	}
 	return deriveAll(ctx, w, nil)
 }
 
-// upgrade brings a file of an older format to ours.
-func (wr *writer) upgrade(ctx context.Context, w *driver.Conn, found file) error {
+// upgrade adds to a file of an older format what ours have, but for what is derived.
+func upgrade(w *driver.Conn, found file) error {
 	err := addColumns(w, slices.Concat(evolvingColumns(), sumColumns(found.shape.names)))
 	if err == nil {
 		err = w.Script(createLeases)
@@ -255,15 +261,21 @@ func (wr *writer) upgrade(ctx context.Context, w *driver.Conn, found file) error
 	if err == nil {
 		err = w.Exec(`UPDATE onto_meta SET format = ?`, Format)
 	}
+	return err
+}
+
+// upgrade brings a file of an older format to ours.
+func (wr *writer) upgrade(ctx context.Context, w *driver.Conn, found file) error {
+	err := upgrade(w, found)
 	if err == nil && found.format < 2 {
 		err = wr.upgradeDerived(ctx, w)
 	}
 	return err
 }
 
-// upgradeDerived adds what format 2 added: what is derived. If the projection is
-// too damaged for that, it is made anew.
-func (wr *writer) upgradeDerived(ctx context.Context, w *driver.Conn) error {
+// addDerived adds the tables that format 2 added: of what is derived, which is empty
+// then, and of the past.
+func addDerived(ctx context.Context, w *driver.Conn, tables [2]*table) error {
 	_, err := addColumn(w, "onto_meta", "derived", "INTEGER NOT NULL DEFAULT 0")
 	if err == nil {
 		err = w.Script(createDerived)
@@ -272,9 +284,15 @@ func (wr *writer) upgradeDerived(ctx context.Context, w *driver.Conn) error {
 		err = dropDerived(w)
 	}
 	if err == nil {
-		err = fillPast(ctx, w, wr.tables)
+		err = fillPast(ctx, w, tables)
 	}
-	if err != nil {
+	return err
+}
+
+// upgradeDerived adds what format 2 added: what is derived. If the projection is
+// too damaged for that, it is made anew.
+func (wr *writer) upgradeDerived(ctx context.Context, w *driver.Conn) error {
+	if err := addDerived(ctx, w, wr.tables); err != nil {
 		return err
 	}
 	s, err := wr.readState(w)

@@ -140,10 +140,18 @@ func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, tot
 	return identities, err
 }
 
+// addMissing makes the tables and indexes of ours that are gone.
+func addMissing(w *driver.Conn) error {
+	return w.Script(createLookup + createIndexes + createProjection + createDerived)
+}
+
+// addRight makes the index of right endpoints, if it is gone.
+func addRight(w *driver.Conn) error { return w.Script(createRight) }
+
 // rebuild is RebuildProjection in a transaction. An identity is a step of it,
 // and once more when its words are entered.
 func (wr *writer) rebuild(ctx context.Context, w *driver.Conn, progress func(done, total int64)) (int64, error) {
-	if err := w.Script(createLookup + createIndexes + createProjection + createDerived); err != nil {
+	if err := addMissing(w); err != nil {
 		return 0, err
 	}
 	total, err := w.QueryIntContext(ctx, `SELECT (SELECT count(*) FROM entity_current) + (SELECT count(*) FROM relation_current) +
@@ -170,7 +178,7 @@ func (wr *writer) rebuild(ctx context.Context, w *driver.Conn, progress func(don
 			return 0, err
 		}
 	}
-	if err := w.Script(createRight); err != nil {
+	if err := addRight(w); err != nil {
 		return 0, err
 	}
 	if err := fillPast(ctx, w, wr.tables); err != nil {
