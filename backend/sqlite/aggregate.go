@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
@@ -45,7 +46,7 @@ func (rd *reader) groups(ctx context.Context, r *reading, a *backend.Aggregation
 }
 
 // aggregation prepares an aggregation.
-func (r *reading) aggregation(t *table, a *backend.Aggregation) (*question, error) {
+func (r *reading) aggregation(t *layout.Table, a *backend.Aggregation) (*question, error) {
 	q := a.Query
 	q.Order, q.After, q.Offset, q.Limit = nil, nil, 0, 0
 	question, err := r.question(t, &q, a.Ends(), slices.Concat(a.By, a.Compute)...)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/exec"
 )
@@ -26,7 +27,7 @@ func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 // damage ends early does not keep the others from being taken.
 func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error] {
 	return exec.Pushed(func(push func(onto.Finding) error) error {
-		return b.reader.read(ctx, false, func(r *reading) error { return checkAll(b.subject(), r.moment, step, push) })
+		return b.reader.read(ctx, false, func(r *reading) error { return checkAll(b.subject(), r.Moment, step, push) })
 	})
 }
 
@@ -39,14 +40,14 @@ func (s *store) subject() *subject {
 type subject struct {
 	path   string // for messages
 	file   string
-	tables [2]*table
+	tables [2]*layout.Table
 	now    time.Time
 }
 
 // checkAll examines what a moment of a store holds: the structure of the file, the
 // log, and the projection against history. Step is told before each part what it
 // looks at.
-func checkAll(of *subject, m *moment, step func(name string), push func(onto.Finding) error) error {
+func checkAll(of *subject, m *layout.Moment, step func(name string), push func(onto.Finding) error) error {
 	c := newChecker(of, m, push)
 	for _, s := range c.steps() {
 		step(s.name)
@@ -100,37 +101,34 @@ func (c *checker) take(s checkStep) error {
 type checker struct {
 	ctx  context.Context
 	b    *subject
-	r    *moment
+	r    *layout.Moment
 	push func(onto.Finding) error
 	log  audit.Log // the rules that history is held to
 
 	tangled bool // pages are part of two things, or of one thing twice
 }
 
-// restoreRemedy is what to do about damaged history.
-const restoreRemedy = "restore a backup; history cannot be derived from anything else"
-
 const (
 	rebuildRemedy  = "make the projection anew: onto projection rebuild"
 	registerRemedy = "register the type: onto init --schema FILE"
 )
 
-func newChecker(of *subject, m *moment, push func(onto.Finding) error) *checker {
-	c := &checker{ctx: m.ctx, b: of, r: m, push: push}
+func newChecker(of *subject, m *layout.Moment, push func(onto.Finding) error) *checker {
+	c := &checker{ctx: m.Ctx, b: of, r: m, push: push}
 	c.log = audit.New(c.history)
-	c.log.Canonical = canonicalFields
+	c.log.Canonical = layout.CanonicalFields
 	return c
 }
 
 // history pushes a finding about history.
 func (c *checker) history(f onto.Finding) error {
-	f.Remedy = cmp.Or(f.Remedy, restoreRemedy)
+	f.Remedy = cmp.Or(f.Remedy, layout.RestoreRemedy)
 	return c.push(f)
 }
 
 // report reports what a backup is needed for.
 func (c *checker) report(code audit.Code, format string, args ...any) error {
-	return c.push(code.Finding(restoreRemedy, format, args...))
+	return c.push(code.Finding(layout.RestoreRemedy, format, args...))
 }
 
 // stale reports something that is derived from history, and is made anew with the
@@ -150,7 +148,7 @@ func (c *checker) each(sql string, args []any, do func(*driver.Rows) error) erro
 
 // foreign reports whether another program may have written a commit.
 func (c *checker) foreign(commit int64) bool {
-	return commit <= c.r.foreign.until || commit > c.r.foreign.covered
+	return commit <= c.r.Foreign.Until || commit > c.r.Foreign.Covered
 }
 
 // file runs SQLite's own check of pages and indexes. It gives up at a projection
@@ -158,18 +156,18 @@ func (c *checker) foreign(commit int64) bool {
 // the rest is checked table by table. So are files with tables of others: what
 // those say about their rows is not run here.
 func (c *checker) file() error {
-	s, err := soundShape(c.r.Conn, c.b.path)
+	s, err := layout.SoundShape(c.r.Conn, c.b.path)
 	if err != nil {
 		return err
 	}
 	tables := []string{"commits", "entity_history", "relation_history", "schema_registry", "schema_versions", "locks", "onto_meta", "onto_derived"}
-	if s.alien || len(s.extras) > 0 {
-		tables = s.ours()
+	if s.Alien || len(s.Extras) > 0 {
+		tables = s.Ours()
 	} else if err := c.integrity(`PRAGMA integrity_check(100)`); err == nil || !isMalformedJSON(err) {
 		return err
 	}
 	check := "integrity_check"
-	if len(s.extras) > 0 {
+	if len(s.Extras) > 0 {
 		check = "quick_check" // does not compute what the indexes of others hold
 	}
 	for _, name := range tables {
@@ -194,7 +192,7 @@ func isMalformedJSON(err error) bool { return strings.Contains(err.Error(), "mal
 // foreignKeys finds versions whose commit is missing.
 func (c *checker) foreignKeys() error {
 	for _, t := range c.b.tables {
-		err := c.each(`PRAGMA foreign_key_check(`+t.history+`)`, nil, func(rows *driver.Rows) error {
+		err := c.each(`PRAGMA foreign_key_check(`+t.History+`)`, nil, func(rows *driver.Rows) error {
 			return c.report(audit.VersionWithoutCommit, "row %d of %s belongs to a commit that does not exist", rows.Int(1), rows.Text(0))
 		})
 		if err != nil {
@@ -213,7 +211,7 @@ func (c *checker) commits() error {
 		(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id)
 		FROM commits c ORDER BY id`, nil, func(rows *driver.Rows) error {
 		// The keys are held apart by their index.
-		at := audit.Commit{ID: rows.Int(0), Time: storedTime(rows.Text(1)), Stored: rows.Text(1), Foreign: c.foreign(rows.Int(0))}
+		at := audit.Commit{ID: rows.Int(0), Time: layout.StoredTime(rows.Text(1)), Stored: rows.Text(1), Foreign: c.foreign(rows.Int(0))}
 		err := errors.Join(c.log.Follows(&last, &at), c.log.Commit(&at))
 		if err == nil && !rows.Null(2) {
 			err = c.log.Operations(at.ID, rows.Int(2), rows.Int(3))
@@ -247,10 +245,10 @@ func (l *laterCommits) note(id int64, at time.Time) {
 // versions finds identities with two versions in one commit.
 func (c *checker) versions() error {
 	for _, t := range c.b.tables {
-		sql := fmt.Sprintf(`SELECT %s, h.commit_id, count(*) FROM %s h GROUP BY %s, h.commit_id HAVING count(*) > 1`, t.list("h"), t.history, t.list("h"))
+		sql := fmt.Sprintf(`SELECT %s, h.commit_id, count(*) FROM %s h GROUP BY %s, h.commit_id HAVING count(*) > 1`, t.List("h"), t.History, t.List("h"))
 		err := c.each(sql, nil, func(rows *driver.Rows) error {
-			commit := rows.Int(len(t.columns))
-			return c.log.Twice(t.identity(rows, 0), commit, rows.Int(len(t.columns)+1), c.foreign(commit))
+			commit := rows.Int(len(t.Columns))
+			return c.log.Twice(t.Identity(rows, 0), commit, rows.Int(len(t.Columns)+1), c.foreign(commit))
 		})
 		if err != nil {
 			return err
@@ -261,9 +259,9 @@ func (c *checker) versions() error {
 
 // projections compares each projection with what history says.
 func (c *checker) projections() error {
-	if !c.r.foreign.covers() {
+	if !c.r.Foreign.Covers() {
 		return c.push(audit.ProjectionBehind.Finding("none needed: the next read or write brings it up to date",
-			"another program has appended: the newest commit, %d, is not in the projection yet", c.r.head))
+			"another program has appended: the newest commit, %d, is not in the projection yet", c.r.Head))
 	}
 	for _, t := range c.b.tables {
 		if err := c.projection(t); err != nil {
@@ -275,24 +273,24 @@ func (c *checker) projections() error {
 
 // projection walks history's newest versions and the projection side by side,
 // both in order of identity.
-func (c *checker) projection(t *table) error {
-	want, err := c.r.Query(c.ctx, t.stateSQL(), lastPossible, lastPossible)
+func (c *checker) projection(t *layout.Table) error {
+	want, err := c.r.Query(c.ctx, t.StateSQL(), lastPossible, lastPossible)
 	if err != nil {
 		return err
 	}
 	defer want.Close()
-	got, err := c.r.Query(c.ctx, t.projectedSQL())
+	got, err := c.r.Query(c.ctx, t.ProjectedSQL())
 	if err != nil {
 		return err
 	}
 	defer got.Close()
-	compare := func() int { return t.identity(want, 0).Compare(t.identity(got, 0)) }
+	compare := func() int { return t.Identity(want, 0).Compare(t.Identity(got, 0)) }
 	err = walkBoth(want, got, compare, func(order int) error {
 		switch {
 		case order < 0:
-			return c.stale(audit.ProjectionMissing, "the projection lacks %s", t.identity(want, 0))
+			return c.stale(audit.ProjectionMissing, "the projection lacks %s", t.Identity(want, 0))
 		case order > 0:
-			return c.stale(audit.ProjectionExtra, "the projection has %s, history does not", t.identity(got, 0))
+			return c.stale(audit.ProjectionExtra, "the projection has %s, history does not", t.Identity(got, 0))
 		}
 		return c.compare(t, want, got)
 	})
@@ -328,11 +326,11 @@ func walkBoth(first, second *driver.Rows, compare func() int, judge func(order i
 }
 
 // compare judges one identity's projection row against its newest version.
-func (c *checker) compare(t *table, want, got *driver.Rows) error {
-	n := len(t.columns)
-	id := t.identity(want, 0)
-	w, g := version(want, n, id), version(got, n, id)
-	fields, err := canonicalFields(w.Fields)
+func (c *checker) compare(t *layout.Table, want, got *driver.Rows) error {
+	n := len(t.Columns)
+	id := t.Identity(want, 0)
+	w, g := layout.Version(want, n, id), layout.Version(got, n, id)
+	fields, err := layout.CanonicalFields(w.Fields)
 	if err != nil {
 		fields = nil // as it stands in the projection
 	}

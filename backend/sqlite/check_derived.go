@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/audit"
 )
 
@@ -17,7 +18,7 @@ func (c *checker) damaged(line string) error {
 	switch {
 	case strings.Contains(line, "onto_search_"):
 		return c.stale(audit.SearchDamaged, "%s", line)
-	case strings.Contains(line, "index onto_field_"), strings.Contains(line, "index "+rightIndex):
+	case strings.Contains(line, "index onto_field_"), strings.Contains(line, "index "+layout.RightIndex):
 		return c.stale(audit.DerivedDamaged, "%s", line)
 	}
 	return c.report(audit.FileDamaged, "%s", line)
@@ -26,32 +27,32 @@ func (c *checker) damaged(line string) error {
 // derived compares what is derived with what the flags of the types ask for.
 // A file of format 1 that was opened for reading has nothing derived.
 func (c *checker) derived() error {
-	if has, err := hasDerived(c.r.Conn); err != nil {
+	if has, err := layout.HasDerived(c.r.Conn); err != nil {
 		return err
 	} else if !has {
 		return c.derivedUnlisted()
 	}
-	all, err := readSchemas(c.r.Conn)
+	all, err := layout.ReadSchemas(c.r.Conn)
 	if err != nil {
 		return err
 	}
-	listed, err := readDerived(c.r.Conn)
+	listed, err := layout.ReadDerived(c.r.Conn)
 	if err != nil {
 		return err
 	}
-	objects, err := derivedObjects(c.r.Conn)
+	objects, err := layout.DerivedObjects(c.r.Conn)
 	if err != nil {
 		return err
 	}
-	var want []derived
+	var want []layout.Derived
 	for _, v := range backend.Newest(all) {
-		want = append(want, wanted(&v.Schema)...)
+		want = append(want, layout.Wanted(&v.Schema)...)
 	}
 	if err := c.derivedMissing(want, listed); err != nil {
 		return err
 	}
 	for _, d := range listed {
-		if err := c.derivedOne(d, slices.ContainsFunc(want, d.same), objects); err != nil {
+		if err := c.derivedOne(d, slices.ContainsFunc(want, d.Same), objects); err != nil {
 			return err
 		}
 	}
@@ -60,17 +61,17 @@ func (c *checker) derived() error {
 
 // derivedUnlisted is for a file without the list.
 func (c *checker) derivedUnlisted() error {
-	format, err := c.r.queryInt(`SELECT format FROM onto_meta`)
-	if err != nil || format < Format {
+	format, err := c.r.QueryInt(`SELECT format FROM onto_meta`)
+	if err != nil || format < layout.Format {
 		return err
 	}
 	return c.stale(audit.DerivedMissing, "the table onto_derived is missing")
 }
 
 // derivedMissing finds what flags ask for and nobody has made.
-func (c *checker) derivedMissing(want, listed []derived) error {
+func (c *checker) derivedMissing(want, listed []layout.Derived) error {
 	for _, d := range want {
-		if !slices.ContainsFunc(listed, d.same) {
+		if !slices.ContainsFunc(listed, d.Same) {
 			if err := c.stale(audit.DerivedMissing, "%s is missing", d); err != nil {
 				return err
 			}
@@ -80,31 +81,31 @@ func (c *checker) derivedMissing(want, listed []derived) error {
 }
 
 // derivedOne looks at one thing that is listed.
-func (c *checker) derivedOne(d derived, wanted bool, objects []object) error {
+func (c *checker) derivedOne(d layout.Derived, wanted bool, objects []layout.Object) error {
 	if !wanted {
 		return c.stale(audit.DerivedExtra, "%s serves nothing", d)
 	}
-	i := slices.IndexFunc(objects, func(o object) bool { return o.name == d.name() })
+	i := slices.IndexFunc(objects, func(o layout.Object) bool { return o.Name == d.Name() })
 	switch {
 	case i < 0:
 		return c.stale(audit.DerivedMissing, "%s is missing", d)
-	case objects[i].sql != d.create():
-		return c.stale(audit.DerivedDiffers, "%s is %s", d, objects[i].sql)
-	case d.purpose == forSearch && c.r.foreign.covers():
-		return c.words(newWordTable(d))
+	case objects[i].SQL != d.Create():
+		return c.stale(audit.DerivedDiffers, "%s is %s", d, objects[i].SQL)
+	case d.Purpose == layout.ForSearch && c.r.Foreign.Covers():
+		return c.words(layout.NewWordTable(d))
 	}
 	return nil
 }
 
 // leftovers finds indexes and tables that are not listed. Those that SQLite
 // keeps a search table in go with it.
-func (c *checker) leftovers(listed []derived, objects []object) error {
+func (c *checker) leftovers(listed []layout.Derived, objects []layout.Object) error {
 	for _, o := range objects {
-		belongs := slices.ContainsFunc(listed, func(d derived) bool {
-			return o.name == d.name() || d.purpose == forSearch && strings.HasPrefix(o.name, d.name()+"_")
+		belongs := slices.ContainsFunc(listed, func(d layout.Derived) bool {
+			return o.Name == d.Name() || d.Purpose == layout.ForSearch && strings.HasPrefix(o.Name, d.Name()+"_")
 		})
 		if !belongs {
-			if err := c.stale(audit.DerivedExtra, "%s %s serves nothing", o.typ, o.name); err != nil {
+			if err := c.stale(audit.DerivedExtra, "%s %s serves nothing", o.Type, o.Name); err != nil {
 				return err
 			}
 		}
@@ -114,16 +115,16 @@ func (c *checker) leftovers(listed []derived, objects []object) error {
 
 // words walks the words that the projection has and a search table side by
 // side, both in the order of docids.
-func (c *checker) words(t *wordTable) error {
-	names := newNames(t.kind)
+func (c *checker) words(t *layout.WordTable) error {
+	names := layout.Names(t.Kind)
 	want, err := c.r.Query(c.ctx, fmt.Sprintf(`SELECT %s AS docid, %s, %s
 		FROM %s c WHERE c.%s = ? AND c.op = 'put' ORDER BY docid`,
-		names.firstID("c"), soundFields, names.list("c"), names.current, names.columns[0]), t.typ)
+		names.FirstID("c"), layout.SoundFields, names.List("c"), names.Current, names.Columns[0]), t.Type)
 	if err != nil {
 		return err
 	}
 	defer want.Close()
-	got, err := c.r.Query(c.ctx, `SELECT docid, words FROM `+t.name()+` ORDER BY docid`)
+	got, err := c.r.Query(c.ctx, `SELECT docid, words FROM `+t.Name()+` ORDER BY docid`)
 	if err != nil {
 		return c.unreadable(t, err)
 	}
@@ -132,11 +133,11 @@ func (c *checker) words(t *wordTable) error {
 	err = walkBoth(want, got, compare, func(order int) error {
 		switch {
 		case order > 0:
-			return c.stale(audit.SearchExtra, "%s has a row %d that belongs to nothing", t.derived, got.Int(0))
-		case order == 0 && got.Text(1) != t.words(want.Bytes(1)):
-			return c.stale(audit.SearchDiffers, "the search table has other words for %s", names.identity(want, 2))
-		case order < 0 && t.words(want.Bytes(1)) != "":
-			return c.stale(audit.SearchMissing, "the search table lacks %s", names.identity(want, 2))
+			return c.stale(audit.SearchExtra, "%s has a row %d that belongs to nothing", t.Derived, got.Int(0))
+		case order == 0 && got.Text(1) != t.Words(want.Bytes(1)):
+			return c.stale(audit.SearchDiffers, "the search table has other words for %s", names.Identity(want, 2))
+		case order < 0 && t.Words(want.Bytes(1)) != "":
+			return c.stale(audit.SearchMissing, "the search table lacks %s", names.Identity(want, 2))
 		}
 		return nil
 	})
@@ -147,9 +148,9 @@ func (c *checker) words(t *wordTable) error {
 }
 
 // unreadable reports a search table that SQLite cannot read.
-func (c *checker) unreadable(t *wordTable, err error) error {
+func (c *checker) unreadable(t *layout.WordTable, err error) error {
 	if c.ctx.Err() != nil {
 		return err
 	}
-	return c.stale(audit.SearchDamaged, "%s cannot be read: %v", t.derived, err)
+	return c.stale(audit.SearchDamaged, "%s cannot be read: %v", t.Derived, err)
 }

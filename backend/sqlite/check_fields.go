@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/audit"
 )
 
@@ -27,13 +28,13 @@ func (s stamp) compare(other stamp) int {
 func (c *checker) fields() error {
 	stamps := map[stamp]*audit.Rows{}
 	for _, t := range c.b.tables {
-		sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s FROM %s h`, t.list("h"), t.sum("h"), t.history)
+		sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s FROM %s h`, t.List("h"), t.Sum("h"), t.History)
 		err := c.each(sql, nil, func(rows *driver.Rows) error {
-			v := version(rows, len(t.columns), t.identity(rows, 0))
+			v := layout.Version(rows, len(t.Columns), t.Identity(rows, 0))
 			foreign := c.foreign(v.Commit)
 			noteStamp(stamps, &v, foreign)
 			sound, err := c.log.Version(&v, foreign)
-			if sound && !intact(rows, len(t.columns)+4, &v) {
+			if sound && !layout.Intact(rows, len(t.Columns)+4, &v) {
 				err = c.report(audit.VersionDamaged, "%s at commit %d: its checksum is another than when it was written", v.Identity, v.Commit)
 			}
 			return err
@@ -61,7 +62,7 @@ func noteStamp(stamps map[stamp]*audit.Rows, v *onto.Version, foreign bool) {
 // stamps holds rows to the types. A type that has no schema at all is reported as
 // that.
 func (c *checker) stamps(stamps map[stamp]*audit.Rows) error {
-	all, err := readSchemas(c.r.Conn)
+	all, err := layout.ReadSchemas(c.r.Conn)
 	if err != nil {
 		return err
 	}

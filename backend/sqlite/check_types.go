@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/audit"
 )
 
@@ -17,13 +18,13 @@ func (c *checker) indexes() error {
 		"idx_entity_history_lookup", "idx_relation_history_lookup",
 		"onto_entity_history_commit", "onto_relation_history_commit", "onto_commits_idempotency",
 	}
-	if has, err := hasDerived(c.r.Conn); err != nil {
+	if has, err := layout.HasDerived(c.r.Conn); err != nil {
 		return err
 	} else if has {
-		names = append(names, rightIndex)
+		names = append(names, layout.RightIndex)
 	}
 	for _, name := range names {
-		n, err := c.r.queryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = ?`, name)
+		n, err := c.r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = ?`, name)
 		if err == nil && n == 0 {
 			err = c.stale(audit.IndexMissing, "the index %s is missing", name)
 		}
@@ -37,9 +38,9 @@ func (c *checker) indexes() error {
 // schemas holds the versions of types to the rules, and compares the registry with
 // the newest.
 func (c *checker) schemas() error {
-	all, err := readSchemas(c.r.Conn)
+	all, err := layout.ReadSchemas(c.r.Conn)
 	if err == nil {
-		err = c.log.Types(all, c.r.head, func(i int) bool { return intactSchema(&all[i]) })
+		err = c.log.Types(all, c.r.Head, func(i int) bool { return intactSchema(&all[i]) })
 	}
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func intactSchema(v *onto.SchemaVersion) bool {
 // registry compares the registered schema of a type with its newest version. A
 // type that has ended is not registered.
 func (c *checker) registry(v onto.SchemaVersion) error {
-	row, ok, err := c.r.queryRow(`SELECT schema_json FROM schema_registry WHERE type_kind = ? AND type_name = ?`,
+	row, ok, err := c.r.QueryRow(`SELECT schema_json FROM schema_registry WHERE type_kind = ? AND type_name = ?`,
 		string(v.Schema.Kind), v.Schema.Name)
 	if err != nil {
 		return err
@@ -80,7 +81,7 @@ func (c *checker) registry(v onto.SchemaVersion) error {
 	if !ok {
 		return c.push(audit.SchemaRegistry.Finding(registerRemedy, "%s %s has versions but is not registered", v.Schema.Kind, v.Schema.Name))
 	}
-	if d := onto.Compare(parseSchema(v.Schema.Kind, v.Schema.Name, row.Bytes(0)), v.Schema); !d.Empty() {
+	if d := onto.Compare(layout.ParseSchema(v.Schema.Kind, v.Schema.Name, row.Bytes(0)), v.Schema); !d.Empty() {
 		return c.report(audit.SchemaRegistry, "the registered schema differs from version %d: %s", v.Version, d)
 	}
 	return nil
@@ -89,7 +90,7 @@ func (c *checker) registry(v onto.SchemaVersion) error {
 // endpoints finds live relations whose endpoints do not exist. That is
 // allowed, and often a mistake.
 func (c *checker) endpoints() error {
-	all, err := readSchemas(c.r.Conn)
+	all, err := layout.ReadSchemas(c.r.Conn)
 	if err != nil {
 		return err
 	}
@@ -102,9 +103,9 @@ func (c *checker) endpoints() error {
 			sql := fmt.Sprintf(`SELECT %s, c.%s FROM %s c WHERE c.relation_type = ?1 AND c.op = 'put' AND NOT EXISTS (
 				SELECT 1 FROM entity_current e WHERE e.entity_type = ?2 AND e.entity_key = c.%[2]s AND e.op = 'put')
 				AND 'put' IS NOT (SELECT h.op FROM entity_history h WHERE h.entity_type = ?2 AND h.entity_key = c.%[2]s ORDER BY h.commit_id DESC, h.id LIMIT 1)`,
-				t.list("c"), end.column, t.current)
+				t.List("c"), end.column, t.Current)
 			err := c.each(sql, []any{v.Schema.Name, end.typ}, func(rows *driver.Rows) error {
-				return c.push(audit.Endpoint(t.identity(rows, 0), onto.EntityID(end.typ, rows.Text(len(t.columns)))))
+				return c.push(audit.Endpoint(t.Identity(rows, 0), onto.EntityID(end.typ, rows.Text(len(t.Columns)))))
 			})
 			if err != nil {
 				return err
@@ -117,9 +118,9 @@ func (c *checker) endpoints() error {
 // unregistered finds types that have versions but no schema.
 func (c *checker) unregistered() error {
 	for _, t := range c.b.tables {
-		sql := fmt.Sprintf(`SELECT DISTINCT %[1]s FROM %[2]s WHERE %[1]s NOT IN (SELECT type_name FROM schema_versions WHERE type_kind = ?)`, t.columns[0], t.current)
-		err := c.each(sql, []any{string(t.kind)}, func(rows *driver.Rows) error {
-			return c.push(audit.TypeUnregistered.Finding(registerRemedy, "%s type %s has versions but no schema", t.kind, rows.Text(0)))
+		sql := fmt.Sprintf(`SELECT DISTINCT %[1]s FROM %[2]s WHERE %[1]s NOT IN (SELECT type_name FROM schema_versions WHERE type_kind = ?)`, t.Columns[0], t.Current)
+		err := c.each(sql, []any{string(t.Kind)}, func(rows *driver.Rows) error {
+			return c.push(audit.TypeUnregistered.Finding(registerRemedy, "%s type %s has versions but no schema", t.Kind, rows.Text(0)))
 		})
 		if err != nil {
 			return err

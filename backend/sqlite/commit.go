@@ -9,35 +9,15 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
-	"github.com/ontologia/onto/internal/decide"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/exec"
 )
-
-// commitList is the columns that readCommit reads; commitWidth is their number.
-// The operations of a commit by another program are counted.
-const (
-	commitList = `c.id, c.created_at, c.metadata_json, c.runtime_id, c.actor_kind, c.actor_id, c.causation_id,
-		c.correlation_id, c.signature_ref, c.comment, c.idempotency_key, coalesce(c.operations,
-			(SELECT count(*) FROM entity_history h WHERE h.commit_id = c.id) +
-			(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id))`
-	commitWidth = 12
-)
-
-// readCommit reads a commit as it is kept, but for the digest of its draft.
-func readCommit(r *driver.Rows) decide.Commit {
-	return decide.Commit{Metadata: r.Bytes(2), Commit: onto.Commit{
-		ID: r.Int(0), Time: storedTime(r.Text(1)), Runtime: r.Text(3),
-		Actor:     onto.Actor{Kind: onto.ActorKind(r.Text(4)), ID: r.Text(5)},
-		Causation: r.Int(6), Correlation: r.Text(7), Signature: r.Text(8), Comment: r.Text(9),
-		IdempotencyKey: r.Text(10), Operations: int(r.Int(11)),
-	}}
-}
 
 // Resolve returns the commit a point refers to.
 func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error) {
 	var found onto.Commit
 	err := b.reader.read(ctx, false, func(r *reading) error {
-		id := r.head
+		id := r.Head
 		if n, ok := p.Commit(); ok {
 			id = n
 		} else if t, ok := p.Time(); ok {
@@ -49,14 +29,14 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 		if id == 0 {
 			return nil
 		}
-		row, ok, err := r.queryRow(`SELECT `+commitList+` FROM commits c WHERE c.id = ?`, id)
+		row, ok, err := r.QueryRow(`SELECT `+layout.CommitList+` FROM commits c WHERE c.id = ?`, id)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return backend.NoCommit(id, r.head)
+			return backend.NoCommit(id, r.Head)
 		}
-		c := readCommit(row)
+		c := layout.ReadCommit(row)
 		found, err = c.HandOut(nil)
 		return err
 	})
@@ -66,18 +46,18 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 // commitAt returns the last commit whose time is not after t. Times in order
 // allow a binary search; another program's clock may have gone back.
 func (r *reading) commitAt(ctx context.Context, t time.Time) (int64, error) {
-	if !r.ordered {
+	if !r.Ordered {
 		return r.commitAtUnordered(ctx, t)
 	}
 	var found int64
-	low, high := int64(1), r.head
+	low, high := int64(1), r.Head
 	for low <= high {
 		middle := low + (high-low)/2
-		row, ok, err := r.queryRow(`SELECT id, created_at FROM commits WHERE id >= ? ORDER BY id LIMIT 1`, middle)
+		row, ok, err := r.QueryRow(`SELECT id, created_at FROM commits WHERE id >= ? ORDER BY id LIMIT 1`, middle)
 		if err != nil || !ok {
 			return found, err
 		}
-		if storedTime(row.Text(1)).After(t) {
+		if layout.StoredTime(row.Text(1)).After(t) {
 			high = middle - 1
 		} else {
 			found, low = row.Int(0), row.Int(0)+1
@@ -92,7 +72,7 @@ func (r *reading) commitAtUnordered(ctx context.Context, t time.Time) (int64, er
 		return 0, err
 	}
 	for rows.Next() {
-		if !storedTime(rows.Text(1)).After(t) {
+		if !layout.StoredTime(rows.Text(1)).After(t) {
 			return rows.Int(0), rows.Close()
 		}
 	}
@@ -111,13 +91,13 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 			if q.Key != "" {
 				where, args = where+` AND c.idempotency_key = ?`, append(args, q.Key)
 			}
-			sql := fmt.Sprintf(`SELECT %s FROM commits c WHERE %s ORDER BY c.id %s LIMIT ?`, commitList, where, order)
+			sql := fmt.Sprintf(`SELECT %s FROM commits c WHERE %s ORDER BY c.id %s LIMIT ?`, layout.CommitList, where, order)
 			rows, err := r.Query(ctx, sql, append(args, limit(q.Limit))...)
 			if err != nil {
 				return err
 			}
 			return driver.Each(rows, func() error {
-				kept := readCommit(rows)
+				kept := layout.ReadCommit(rows)
 				c, err := kept.HandOut(nil)
 				if err != nil {
 					return err

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
 
 // A copy is made with SQLite's backup API, page by page out of one read
@@ -46,7 +47,7 @@ func (rd *reader) copyTo(ctx context.Context, path string, told report) (onto.Co
 	defer st.Discard()
 	var head onto.Commit
 	err = rd.read(ctx, false, func(r *reading) (err error) {
-		if head, err = newestCommit(r.Conn); err != nil {
+		if head, err = layout.NewestCommit(r.Conn); err != nil {
 			return err
 		}
 		return fill(ctx, st, r.Conn, told)
@@ -58,16 +59,6 @@ func (rd *reader) copyTo(ctx context.Context, path string, told report) (onto.Co
 		return onto.Commit{}, err
 	}
 	return head, nil
-}
-
-// newestCommit returns the head, or the zero Commit.
-func newestCommit(c *driver.Conn) (onto.Commit, error) {
-	r, ok, err := c.QueryRow(`SELECT ` + commitList + ` FROM commits c ORDER BY c.id DESC LIMIT 1`)
-	if err != nil || !ok {
-		return onto.Commit{}, err
-	}
-	kept := readCommit(r)
-	return kept.HandOut(nil)
 }
 
 // fill copies what a connection sees. Its transaction, if it is in one, holds
@@ -111,8 +102,8 @@ func settleCopy(c *driver.Conn) error {
 	if err != nil {
 		return err
 	}
-	s, err := soundShape(c, "the copy")
-	if err != nil || len(s.extras) > 0 {
+	s, err := layout.SoundShape(c, "the copy")
+	if err != nil || len(s.Extras) > 0 {
 		return err // a trigger could run: leases stay, and end by themselves
 	}
 	return c.Script(`PRAGMA synchronous = OFF; DELETE FROM locks`)

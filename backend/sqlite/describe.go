@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
 
 // Describe tells about the file.
@@ -14,12 +15,12 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 		info.Location = memoryPath
 	}
 	err := b.reader.read(ctx, !b.opts.ReadOnly, func(r *reading) error {
-		row, _, err := r.queryRow(`SELECT format, store_id FROM onto_meta`)
+		row, _, err := r.QueryRow(`SELECT format, store_id FROM onto_meta`)
 		if err != nil {
 			return err
 		}
 		info.Format, info.StoreID = int(row.Int(0)), row.Text(1)
-		all, err := readSchemas(r.Conn)
+		all, err := layout.ReadSchemas(r.Conn)
 		if err != nil {
 			return err
 		}
@@ -33,7 +34,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 			info.Types = append(info.Types, t)
 		}
 		if stats {
-			info.Versions, err = r.queryInt(`SELECT (SELECT count(*) FROM entity_history) + (SELECT count(*) FROM relation_history)`)
+			info.Versions, err = r.QueryInt(`SELECT (SELECT count(*) FROM entity_history) + (SELECT count(*) FROM relation_history)`)
 		}
 		return err
 	})
@@ -48,9 +49,9 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 // count fills in how much there is of a type.
 func (rd *reader) count(r *reading, info *backend.TypeInfo) (err error) {
 	t := rd.table(info.Kind)
-	info.Live, err = r.queryInt(`SELECT count(*) FROM `+t.current+` WHERE `+t.columns[0]+` = ? AND op = 'put'`, info.Name)
+	info.Live, err = r.QueryInt(`SELECT count(*) FROM `+t.Current+` WHERE `+t.Columns[0]+` = ? AND op = 'put'`, info.Name)
 	if err == nil {
-		info.Versions, err = r.queryInt(`SELECT count(*) FROM `+t.history+` WHERE `+t.columns[0]+` = ?`, info.Name)
+		info.Versions, err = r.QueryInt(`SELECT count(*) FROM `+t.History+` WHERE `+t.Columns[0]+` = ?`, info.Name)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/exec"
 )
 
@@ -17,7 +18,7 @@ func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 		return b.reader.read(ctx, false, func(r *reading) error {
 			from, to := r.commitID(q.From), r.commitID(q.To)
 			for _, t := range b.tables {
-				if q.Kind != "" && q.Kind != t.kind {
+				if q.Kind != "" && q.Kind != t.Kind {
 					continue
 				}
 				if err := r.diffTable(ctx, t, q.Type, from, to, push); err != nil {
@@ -31,7 +32,7 @@ func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 
 func (r *reading) commitID(id int64) int64 {
 	if id == backend.Head {
-		return r.head
+		return r.Head
 	}
 	return id
 }
@@ -39,14 +40,14 @@ func (r *reading) commitID(id int64) int64 {
 // diffTable finds the identities that were touched in between, and for each
 // its version at either end. Sorting them is left to SQLite, which spills to
 // disk.
-func (r *reading) diffTable(ctx context.Context, t *table, typ string, from, to int64, push func(onto.Change) error) error {
+func (r *reading) diffTable(ctx context.Context, t *layout.Table, typ string, from, to int64, push func(onto.Change) error) error {
 	where := ""
 	args := []any{from, to}
 	if typ != "" {
-		where = " AND h." + t.columns[0] + " = ?"
+		where = " AND h." + t.Columns[0] + " = ?"
 		args = append(args, typ)
 	}
-	seek := t.newestAt("d", "?")
+	seek := t.NewestAt("d", "?")
 	sql := fmt.Sprintf(`SELECT %s,
 			a.commit_id, a.op, a.schema_version_id, CAST(a.fields_json AS BLOB),
 			z.commit_id, z.op, z.schema_version_id, CAST(z.fields_json AS BLOB)
@@ -54,24 +55,24 @@ func (r *reading) diffTable(ctx context.Context, t *table, typ string, from, to 
 		LEFT JOIN %s a ON a.id = %s
 		CROSS JOIN %s z ON z.id = %s
 		ORDER BY %s`,
-		t.list("d"), t.list("h"), t.history, where, t.list("h"), t.history, seek, t.history, seek, t.list("d"))
+		t.List("d"), t.List("h"), t.History, where, t.List("h"), t.History, seek, t.History, seek, t.List("d"))
 	rows, err := r.Query(ctx, sql, append(args, from, to)...)
 	if err != nil {
 		return err
 	}
-	width := len(t.columns)
+	width := len(t.Columns)
 	return driver.Each(rows, func() error {
-		id := t.identity(rows, 0)
+		id := t.Identity(rows, 0)
 		var before *onto.Version
 		if !rows.Null(width) {
-			v := version(rows, width, id)
-			if err := r.foreign.canonical(&v); err != nil {
+			v := layout.Version(rows, width, id)
+			if err := r.Foreign.Canonical(&v); err != nil {
 				return err
 			}
 			before = &v
 		}
-		after := version(rows, width+4, id)
-		if err := r.foreign.canonical(&after); err != nil {
+		after := layout.Version(rows, width+4, id)
+		if err := r.Foreign.Canonical(&after); err != nil {
 			return err
 		}
 		if c, differs := backend.Difference(before, &after); differs {

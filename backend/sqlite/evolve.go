@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/decide"
 )
 
@@ -20,7 +21,7 @@ const purgeRows = 10_000
 // goes before the writes, so that it need not be kept along with them.
 func (s *stream) evolve() error {
 	s.evolved = true
-	if err := writeTypes(s.w, s.group.Types, s.Candidate.Types); err != nil {
+	if err := layout.WriteTypes(s.w, s.group.Types, s.Candidate.Types); err != nil {
 		return err
 	}
 	if err := s.wr.reached("evolve"); err != nil {
@@ -50,9 +51,9 @@ func (s *stream) dropDerived() error {
 			types[i].End = &onto.End{Purged: true}
 		}
 	}
-	plan, err := planDerived(s.w, types)
+	plan, err := layout.PlanDerived(s.w, types)
 	if err == nil {
-		err = plan.drop(s.w)
+		err = plan.Drop(s.w)
 	}
 	if err != nil {
 		return err
@@ -85,16 +86,16 @@ func (s *stream) purge(of onto.TypeName) error {
 	defer func() { _ = s.w.Script(`PRAGMA secure_delete = OFF`) }()
 	err := s.w.Exec(fmt.Sprintf(`UPDATE commits SET operations = operations - h.n
 		FROM (SELECT commit_id, count(*) AS n FROM %s WHERE %s = ? GROUP BY commit_id) h
-		WHERE commits.id = h.commit_id AND commits.operations IS NOT NULL`, t.history, t.columns[0]), of.Name)
+		WHERE commits.id = h.commit_id AND commits.operations IS NOT NULL`, t.History, t.Columns[0]), of.Name)
 	if err == nil {
 		err = s.purgeHistory(t, of.Name)
 	}
 	if err == nil {
 		err = s.wr.reached("purge")
 	}
-	for _, table := range []string{t.current, t.past} {
+	for _, table := range []string{t.Current, t.Past} {
 		if err == nil {
-			err = s.w.Exec(fmt.Sprintf(`DELETE FROM %s WHERE %s = ?`, table, t.columns[0]), of.Name)
+			err = s.w.Exec(fmt.Sprintf(`DELETE FROM %s WHERE %s = ?`, table, t.Columns[0]), of.Name)
 		}
 	}
 	if err != nil {
@@ -105,8 +106,8 @@ func (s *stream) purge(of onto.TypeName) error {
 
 // purgeHistory removes the history rows of a type, some at a time: SQLite keeps
 // in memory which rows one statement removes.
-func (s *stream) purgeHistory(t *table, typ string) error {
-	sql := fmt.Sprintf(`DELETE FROM %[1]s WHERE id IN (SELECT id FROM %[1]s WHERE %[2]s = ? LIMIT ?)`, t.history, t.columns[0])
+func (s *stream) purgeHistory(t *layout.Table, typ string) error {
+	sql := fmt.Sprintf(`DELETE FROM %[1]s WHERE id IN (SELECT id FROM %[1]s WHERE %[2]s = ? LIMIT ?)`, t.History, t.Columns[0])
 	for {
 		if err := s.ctx.Err(); err != nil {
 			return err
@@ -125,7 +126,7 @@ func (s *stream) finish() error {
 	if !s.evolved {
 		return nil
 	}
-	return derive(s.ctx, s.w, s.changed, nil)
+	return layout.Derive(s.ctx, s.w, s.changed, nil)
 }
 
 // forget is called when the stream has ended. The types in memory are those of

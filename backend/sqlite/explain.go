@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
@@ -23,7 +22,7 @@ func (b *Backend) Explain(ctx context.Context, q *backend.Query, a *backend.Aggr
 		var texts []string
 		for _, sql := range statements {
 			texts = append(texts, sql.SQL)
-			plan, err := r.queryPlan(ctx, sql)
+			plan, err := r.QueryPlan(ctx, sql.SQL, sql.Args...)
 			if err != nil {
 				return err
 			}
@@ -71,22 +70,6 @@ func (a *question) left() []string {
 		return nil
 	}
 	return append([]string{a.plain}, a.Process()...)
-}
-
-// queryPlan is what SQLite will do, indented by depth.
-func (r *moment) queryPlan(ctx context.Context, sql sqlgen.Part) ([]string, error) {
-	rows, err := r.Query(ctx, "EXPLAIN QUERY PLAN "+sql.SQL, sql.Args...)
-	if err != nil {
-		return nil, err
-	}
-	var lines []string
-	depth := map[int64]int{}
-	err = driver.Each(rows, func() error {
-		depth[rows.Int(0)] = depth[rows.Int(1)] + 1
-		lines = append(lines, strings.Repeat("  ", depth[rows.Int(0)]-1)+rows.Text(3))
-		return nil
-	})
-	return lines, err
 }
 
 var _ backend.Explainer = (*Backend)(nil)

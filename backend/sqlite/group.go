@@ -7,6 +7,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/decide"
 )
 
@@ -17,8 +18,8 @@ type group struct {
 	*decide.Round
 	wr    *writer
 	w     *driver.Conn
-	from  state                         // where the store stood
-	words map[onto.Identity]*wordChange // of types with search fields
+	from  state                                // where the store stood
+	words map[onto.Identity]*layout.WordChange // of types with search fields
 }
 
 func newGroup(wr *writer, w *driver.Conn, s state) *group {
@@ -95,14 +96,14 @@ func (g *group) want(ids *identities, d *backend.Draft) error {
 	}
 	for t := range decide.Purges(d) {
 		rows := g.wr.table(t.Kind)
-		n, err := g.w.QueryInt(fmt.Sprintf(`SELECT count(*) FROM %s WHERE %s = ?`, rows.history, rows.columns[0]), t.Name)
+		n, err := g.w.QueryInt(fmt.Sprintf(`SELECT count(*) FROM %s WHERE %s = ?`, rows.History, rows.Columns[0]), t.Name)
 		if err != nil {
 			return err
 		}
 		g.Counts[t] = n
 	}
 	var err error
-	g.Types, err = readSchemas(g.w)
+	g.Types, err = layout.ReadSchemas(g.w)
 	return err
 }
 
@@ -122,27 +123,27 @@ func (ids *identities) add(d *backend.Draft) {
 
 // lookup looks up the newest versions of identities.
 func (g *group) lookup(ids identities) error {
-	if err := lookup(g.w, g.wr.table(onto.KindEntity), ids.entities, g.Newest); err != nil {
+	if err := layout.Lookup(g.w, g.wr.table(onto.KindEntity), ids.entities, g.Newest); err != nil {
 		return err
 	}
-	return lookup(g.w, g.wr.table(onto.KindRelation), ids.relations, g.Newest)
+	return layout.Lookup(g.w, g.wr.table(onto.KindRelation), ids.relations, g.Newest)
 }
 
 // lookupKey looks up the commit that has used an idempotency key.
 func (g *group) lookupKey(key string) error {
-	r, ok, err := g.w.QueryRow(`SELECT `+commitList+`, c.draft_hash FROM commits c WHERE c.idempotency_key = ?`, key)
+	r, ok, err := g.w.QueryRow(`SELECT `+layout.CommitList+`, c.draft_hash FROM commits c WHERE c.idempotency_key = ?`, key)
 	if err != nil || !ok {
 		return err
 	}
-	used := readCommit(r)
-	used.Digest = r.Text(commitWidth)
+	used := layout.ReadCommit(r)
+	used.Digest = r.Text(layout.CommitWidth)
 	g.Keys[key] = used
 	return nil
 }
 
 // write writes all rows and moves the projection along.
 func (g *group) write() error {
-	if err := insertCommits(g.w, g.Commits); err != nil {
+	if err := layout.InsertCommits(g.w, g.Commits); err != nil {
 		return err
 	}
 	return g.insertVersions(g.Versions)
@@ -165,11 +166,11 @@ func (g *group) insertVersions(versions []decide.Version) error {
 	if err := g.wr.reached("versions"); err != nil {
 		return err
 	}
-	entity, err := insertVersions(g.w, g.wr.table(onto.KindEntity), entities)
+	entity, err := layout.InsertVersions(g.w, g.wr.table(onto.KindEntity), entities)
 	if err != nil {
 		return err
 	}
-	relation, err := insertVersions(g.w, g.wr.table(onto.KindRelation), relations)
+	relation, err := layout.InsertVersions(g.w, g.wr.table(onto.KindRelation), relations)
 	if err != nil || len(g.words) == 0 {
 		return err
 	}

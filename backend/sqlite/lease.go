@@ -7,6 +7,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/lease"
 )
@@ -40,7 +41,7 @@ const (
 func leaseAt(r *driver.Rows, i int) onto.Lease {
 	return onto.Lease{
 		Name: r.Text(i), Owner: r.Text(i + 1), Epoch: r.Int(i + 2),
-		Acquired: storedTime(r.Text(i + 3)), Expires: storedTime(r.Text(i + 4)),
+		Acquired: layout.StoredTime(r.Text(i + 3)), Expires: layout.StoredTime(r.Text(i + 4)),
 	}
 }
 
@@ -159,7 +160,7 @@ func (b *Backend) Leases(ctx context.Context) ([]onto.Lease, error) {
 // format that is opened for reading only has none.
 func (b *Backend) readLeases(ctx context.Context, sql string, f func(r *driver.Rows)) error {
 	return b.reader.read(ctx, false, func(r *reading) error {
-		n, err := r.queryInt(`SELECT count(*) FROM sqlite_master WHERE name IN ('locks', 'onto_leases', 'onto_lease_breaks')`)
+		n, err := r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE name IN ('locks', 'onto_leases', 'onto_lease_breaks')`)
 		if err != nil || n < 3 {
 			return err
 		}
@@ -203,7 +204,7 @@ func insertBreak(w *driver.Conn, r *onto.LeaseBreak) error {
 			(name, owner_id, epoch, acquired_at, expires_at, broken_at, runtime_id, actor_kind, actor_id, reason)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.Lease.Name, r.Lease.Owner, r.Lease.Epoch, codec.FormatTime(r.Lease.Acquired), codec.FormatTime(r.Lease.Expires),
-		codec.FormatTime(r.Time), orNull(r.Runtime), orNull(string(r.Actor.Kind)), orNull(r.Actor.ID), orNull(r.Reason))
+		codec.FormatTime(r.Time), layout.OrNull(r.Runtime), layout.OrNull(string(r.Actor.Kind)), layout.OrNull(r.Actor.ID), layout.OrNull(r.Reason))
 }
 
 // Breaks returns the records of leases that were ended by force, oldest first.
@@ -212,7 +213,7 @@ func (b *Backend) Breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
 	err := b.readLeases(ctx, `SELECT name, owner_id, epoch, acquired_at, expires_at, broken_at, runtime_id, actor_kind, actor_id, reason
 		FROM onto_lease_breaks ORDER BY id`, func(r *driver.Rows) {
 		list = append(list, onto.LeaseBreak{
-			Lease: leaseAt(r, 0), Time: storedTime(r.Text(5)), Runtime: r.Text(6),
+			Lease: leaseAt(r, 0), Time: layout.StoredTime(r.Text(5)), Runtime: r.Text(6),
 			Actor: onto.Actor{Kind: onto.ActorKind(r.Text(7)), ID: r.Text(8)}, Reason: r.Text(9),
 		})
 	})

@@ -43,7 +43,7 @@ func (a *question) statement(further []sqlgen.Part, keys []sqlgen.Key, skip, tak
 	s := &a.source
 	statement := sqlgen.Select{
 		Columns: sqlgen.SQL("?, ?.commit_id, ?.op, ?.schema_version_id, ?, ?",
-			raw(a.t.list(s.keys)), raw(s.row), raw(s.row), raw(s.row), raw(s.output), raw(a.t.sum(s.row))),
+			raw(a.t.List(s.keys)), raw(s.row), raw(s.row), raw(s.row), raw(s.output), raw(a.t.Sum(s.row))),
 		From: s.from, Where: slices.Concat(s.where, a.Where, further),
 		Keys: keys, Order: s.order, Skip: skip, Take: take,
 	}

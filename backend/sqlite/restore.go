@@ -13,6 +13,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/lease"
 )
 
@@ -91,7 +92,7 @@ func momentOf(c *driver.Conn) (StoreMoment, error) {
 	if err != nil || !ok {
 		return StoreMoment{}, err
 	}
-	head, err := newestCommit(c)
+	head, err := layout.NewestCommit(c)
 	return StoreMoment{row.Text(0), head}, err
 }
 
@@ -292,7 +293,7 @@ func (r *restore) prepare(ctx context.Context) (*disk.Staged, error) {
 	}
 	if err == nil {
 		err = r.b.reader.read(ctx, false, func(c *reading) error {
-			size, err := c.queryInt(`PRAGMA page_size`)
+			size, err := c.QueryInt(`PRAGMA page_size`)
 			if err != nil {
 				return err
 			}
@@ -313,9 +314,9 @@ func upgradeCopy(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	s, err := soundShape(b.writer.conn, path)
+	s, err := layout.SoundShape(b.writer.conn, path)
 	if err == nil {
-		err = s.writable("the backup")
+		err = s.Writable("the backup")
 	}
 	return errors.Join(err, b.Close())
 }
@@ -378,11 +379,11 @@ func (r *restore) outdo(now *reading, src *driver.Conn) error {
 	if err := checkLease(now.Conn, &held); err != nil {
 		return err
 	}
-	if now.head != r.plan.Present.Head.ID {
-		return onto.Errorf(onto.HeadMismatch, "%s: somebody has made commit %d meanwhile", r.to, now.head).
+	if now.Head != r.plan.Present.Head.ID {
+		return onto.Errorf(onto.HeadMismatch, "%s: somebody has made commit %d meanwhile", r.to, now.Head).
 			WithHint("look at it and restore again")
 	}
-	derived, err := now.queryInt(`SELECT derived FROM onto_meta`)
+	derived, err := now.QueryInt(`SELECT derived FROM onto_meta`)
 	if err != nil {
 		return err
 	}

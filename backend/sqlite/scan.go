@@ -10,23 +10,14 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/exec"
 )
 
 // reading is a read transaction that answers questions.
 type reading struct {
-	*moment
+	*layout.Moment
 	counted *counted
-}
-
-// moment is a read transaction: all its statements see one moment.
-type moment struct {
-	*driver.Conn
-	ctx     context.Context // of the read: its end interrupts every statement
-	head    int64
-	foreign foreignRows
-	ordered bool // commit times never go back
-	format  int64
 }
 
 // read runs f in a read transaction. With current set, the projection covers
@@ -48,7 +39,7 @@ func (rd *reader) read(ctx context.Context, current bool, f func(r *reading) err
 		}
 	}()
 	r, err := rd.beginRead(ctx, c)
-	if err == nil && current && !r.foreign.covers() {
+	if err == nil && current && !r.Foreign.Covers() {
 		_ = c.Exec(`ROLLBACK`)
 		if err = rd.catchUp(ctx); err == nil {
 			r, err = rd.beginRead(ctx, c)
@@ -65,16 +56,6 @@ func (rd *reader) read(ctx context.Context, current bool, f func(r *reading) err
 	return driver.Wrap(rd.at.Path, err)
 }
 
-// queryRow is that of the connection. The end of the read interrupts it.
-func (r *moment) queryRow(sql string, args ...any) (*driver.Rows, bool, error) {
-	return r.QueryRowContext(r.ctx, sql, args...)
-}
-
-// queryInt is that of the connection. The end of the read interrupts it.
-func (r *moment) queryInt(sql string, args ...any) (int64, error) {
-	return r.QueryIntContext(r.ctx, sql, args...)
-}
-
 // changedError is for a file that was read as it lay, and did not lie still:
 // what was read may be of two moments.
 func (rd *reader) changedError() error {
@@ -86,7 +67,7 @@ func (rd *reader) beginRead(ctx context.Context, c *driver.Conn) (*reading, erro
 	if err := c.Exec(`BEGIN`); err != nil {
 		return nil, err
 	}
-	row, ok, err := c.QueryRowContext(ctx, `SELECT `+standing+`, m.times_ordered, m.format, `+rd.changes+` FROM `+standingFrom)
+	row, ok, err := c.QueryRowContext(ctx, `SELECT `+layout.Standing+`, m.times_ordered, m.format, `+rd.changes+` FROM `+layout.StandingFrom)
 	if err == nil && !ok {
 		err = onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", rd.at.Path)
 	}
@@ -94,7 +75,7 @@ func (rd *reader) beginRead(ctx context.Context, c *driver.Conn) (*reading, erro
 		return nil, err
 	}
 	rd.sees(row.Int(5))
-	m := &moment{Conn: c, ctx: ctx, head: row.Int(0), foreign: readForeign(row), ordered: row.Int(3) == 1 && readForeign(row).covers(), format: row.Int(4)}
+	m := &layout.Moment{Conn: c, Ctx: ctx, Head: row.Int(0), Foreign: layout.ReadForeign(row), Ordered: row.Int(3) == 1 && layout.ReadForeign(row).Covers(), Format: row.Int(4)}
 	return &reading{m, &rd.counted}, nil
 }
 
@@ -171,14 +152,14 @@ func (s *sequence) follow(a *question, v *onto.Version) error {
 	}
 	if a.Query.Mode != backend.State {
 		if v.Commit < s.commit {
-			return damagedRow(v, "it is not in its place")
+			return layout.DamagedRow(v, "it is not in its place")
 		}
 		s.commit = v.Commit
 		return nil
 	}
 	keys := [4]string{v.Key, v.Left, v.Right, v.Instance}
 	if s.commit > 0 && slices.Compare(keys[:], s.keys[:]) <= 0 {
-		return damagedRow(v, "it is not in its place")
+		return layout.DamagedRow(v, "it is not in its place")
 	}
 	s.keys, s.commit = keys, v.Commit
 	return nil
@@ -188,19 +169,19 @@ var errFull = errors.New("the page is full")
 
 // version reads a row of the question's statement.
 func (r *reading) version(a *question, rows *driver.Rows) (onto.Version, error) {
-	v := version(rows, len(a.t.columns), a.t.identity(rows, 0))
-	if err := r.foreign.sound(&v); err != nil {
+	v := layout.Version(rows, len(a.t.Columns), a.t.Identity(rows, 0))
+	if err := r.Foreign.Sound(&v); err != nil {
 		return v, err
 	}
-	err := readable(&v)
+	err := layout.Readable(&v)
 	if err == nil {
-		err = checkIntact(rows, len(a.t.columns)+4, &v)
+		err = layout.CheckIntact(rows, len(a.t.Columns)+4, &v)
 	}
 	if err == nil && !a.isCurrent() {
-		err = r.foreign.canonical(&v)
+		err = r.Foreign.Canonical(&v)
 	}
 	if err == nil && a.plain != "" {
-		err = checkJSON(&v)
+		err = layout.CheckJSON(&v)
 	}
 	return v, err
 }

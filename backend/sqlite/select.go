@@ -6,13 +6,14 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
 // question is a query on its way to a statement.
 type question struct {
 	sqlgen.Question
-	t      *table
+	t      *layout.Table
 	source source
 
 	// plain says why the statement only reads, and all else is left for the
@@ -22,7 +23,7 @@ type question struct {
 
 // question prepares a query that looks at these endpoints. The operands are
 // computed as well.
-func (r *reading) question(t *table, q *backend.Query, ends backend.Ends, operands ...onto.Operand) (*question, error) {
+func (r *reading) question(t *layout.Table, q *backend.Query, ends backend.Ends, operands ...onto.Operand) (*question, error) {
 	a, err := r.plainQuestion(t, q, "")
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func (r *reading) question(t *table, q *backend.Query, ends backend.Ends, operan
 }
 
 // plainQuestion prepares a query of which the statement only reads.
-func (r *reading) plainQuestion(t *table, q *backend.Query, why string) (*question, error) {
+func (r *reading) plainQuestion(t *layout.Table, q *backend.Query, why string) (*question, error) {
 	from, err := r.source(t, q)
 	if err != nil {
 		return nil, err
@@ -65,10 +66,10 @@ func (r *reading) plainQuestion(t *table, q *backend.Query, why string) (*questi
 
 // obeyed reports whether all rows have the types of the present schema. Those of
 // the past and those of other programs may not.
-func (r *reading) obeyed(a *question) bool { return a.isCurrent() && r.foreign.until == 0 }
+func (r *reading) obeyed(a *question) bool { return a.isCurrent() && r.Foreign.Until == 0 }
 
 // mayBeUnreadable reports whether there can be rows without JSON.
-func (r *reading) mayBeUnreadable(a *question) bool { return a.isCurrent() && r.foreign.until > 0 }
+func (r *reading) mayBeUnreadable(a *question) bool { return a.isCurrent() && r.Foreign.Until > 0 }
 
 // isCurrent reports whether the rows are those of the projection.
 func (a *question) isCurrent() bool { return a.source.row == "c" }
@@ -91,7 +92,7 @@ func (r *reading) whyPlain(a *question, operands []onto.Operand, search *sqlgen.
 
 // canonicalUntil reports whether all rows of history up to a commit are ours.
 func (r *reading) canonicalUntil(commit int64) bool {
-	return r.foreign.until == 0 && (commit <= r.foreign.covered || r.foreign.covers())
+	return r.Foreign.Until == 0 && (commit <= r.Foreign.Covered || r.Foreign.Covers())
 }
 
 // joinEndpoints adds the endpoints that the question looks at.
@@ -116,7 +117,7 @@ func (r *reading) joinEndpoints(a *question, looked backend.Ends) error {
 func (r *reading) endTypes(q *backend.Query) (left, right string, err error) {
 	relation := q.Schema
 	if relation == nil && (q.Left == nil || q.Right == nil) {
-		all, err := readSchemas(r.Conn)
+		all, err := layout.ReadSchemas(r.Conn)
 		if err != nil {
 			return "", "", err
 		}
@@ -140,10 +141,10 @@ func (r *reading) search(a *question) (*sqlgen.Part, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	columns := a.t.columns[1:]
+	columns := a.t.Columns[1:]
 	part := sqlgen.SQL("(?) IN (SELECT ? FROM ? w CROSS JOIN ? f ON f.id = w.docid WHERE w.words MATCH ?)",
 		raw("c."+strings.Join(columns, ", c.")), raw("f."+strings.Join(columns, ", f.")),
-		raw(name), raw(a.t.history), matchText(a.Query.Search))
+		raw(name), raw(a.t.History), matchText(a.Query.Search))
 	return &part, nil
 }
 

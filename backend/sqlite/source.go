@@ -5,6 +5,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
@@ -33,13 +34,13 @@ type endpoints struct {
 }
 
 // source chooses where to read from.
-func (r *reading) source(t *table, q *backend.Query) (source, error) {
+func (r *reading) source(t *layout.Table, q *backend.Query) (source, error) {
 	switch {
 	case q.Mode == backend.History:
 		return r.fromHistory(t, q), nil
-	case !r.foreign.covers():
+	case !r.Foreign.Covers():
 		return r.fromLog(t, q), nil
-	case q.At == backend.Head || q.At >= r.head:
+	case q.At == backend.Head || q.At >= r.Head:
 		return fromCurrent(t, q), nil
 	}
 	past, err := r.prefersPast(t, q)
@@ -53,18 +54,18 @@ func (r *reading) source(t *table, q *backend.Query) (source, error) {
 //
 // SQLite takes any comparison with the first column of a primary key for a good
 // one. Where there are indexes to choose from, it is told that this is not.
-func fromCurrent(t *table, q *backend.Query) source {
+func fromCurrent(t *layout.Table, q *backend.Query) source {
 	typ, indexed := typeInSQL(q.Type, q.Schema)
-	isType := sqlgen.SQL("c.? = ?", raw(t.columns[0]), typ)
+	isType := sqlgen.SQL("c.? = ?", raw(t.Columns[0]), typ)
 	if indexed && q.Keys == nil && q.LeftKeys == nil && q.RightKeys == nil {
 		isType = sqlgen.SQL("likelihood(?, 0.9)", isType)
 	}
 	return source{
-		from:  sqlgen.SQL("? c", raw(t.current)),
+		from:  sqlgen.SQL("? c", raw(t.Current)),
 		where: []sqlgen.Part{isType, sqlgen.SQL("c.op = 'put'")},
 		keys:  "c", row: "c",
 		fields: "c.fields", output: "CAST(json(c.fields) AS BLOB)",
-		order: raw(t.list("c")),
+		order: raw(t.List("c")),
 		ends: endpoints{"entity_current", "fields", func(typ any, key, alias string) sqlgen.Part {
 			return sqlgen.SQL("?.entity_type = ? AND ?.entity_key = ?", raw(alias), typ, raw(alias), raw(key))
 		}},
@@ -73,28 +74,28 @@ func fromCurrent(t *table, q *backend.Query) source {
 
 // fromSeek takes each identity that existed by then from the projection, and
 // seeks its version of that time in history.
-func fromSeek(t *table, q *backend.Query) source {
+func fromSeek(t *layout.Table, q *backend.Query) source {
 	return source{
-		from: sqlgen.SQL("? c CROSS JOIN ? h ON h.id = ?", raw(t.current), raw(t.history), filled(t.newestAt("c", "?"), q.At)),
-		where: []sqlgen.Part{sqlgen.SQL("c.? = ?", raw(t.columns[0]), boundType(q.Type)),
+		from: sqlgen.SQL("? c CROSS JOIN ? h ON h.id = ?", raw(t.Current), raw(t.History), filled(t.NewestAt("c", "?"), q.At)),
+		where: []sqlgen.Part{sqlgen.SQL("c.? = ?", raw(t.Columns[0]), boundType(q.Type)),
 			sqlgen.SQL("c.first_commit_id <= ?", q.At), sqlgen.SQL("h.op = 'put'")},
 		keys: "c", row: "h",
 		fields: "h.fields_json", output: "CAST(h.fields_json AS BLOB)",
-		order: raw(t.list("c")),
+		order: raw(t.List("c")),
 		ends:  endsAt(sqlgen.SQL("?", q.At)),
 	}
 }
 
 // fromLog reads history alone, for when the projection is behind.
-func (r *reading) fromLog(t *table, q *backend.Query) source {
+func (r *reading) fromLog(t *layout.Table, q *backend.Query) source {
 	at := r.commitID(q.At)
 	return source{
-		from: sqlgen.SQL("? h", raw(t.history)),
-		where: []sqlgen.Part{sqlgen.SQL("h.? = ?", raw(t.columns[0]), q.Type), sqlgen.SQL("h.op = 'put'"),
-			sqlgen.SQL("h.id = ?", filled(t.newestAt("h", "?"), at))},
+		from: sqlgen.SQL("? h", raw(t.History)),
+		where: []sqlgen.Part{sqlgen.SQL("h.? = ?", raw(t.Columns[0]), q.Type), sqlgen.SQL("h.op = 'put'"),
+			sqlgen.SQL("h.id = ?", filled(t.NewestAt("h", "?"), at))},
 		keys: "h", row: "h",
 		fields: "h.fields_json", output: "CAST(h.fields_json AS BLOB)",
-		order: raw(t.list("h")),
+		order: raw(t.List("h")),
 		ends:  endsAt(sqlgen.SQL("?", at)),
 	}
 }
@@ -103,22 +104,22 @@ func (r *reading) fromLog(t *table, q *backend.Query) source {
 // commit, so they are found by the index on it, unless keys are given: then
 // there is less to sort. If an identity has two versions in a commit, the one
 // that counts comes last.
-func (r *reading) fromHistory(t *table, q *backend.Query) source {
+func (r *reading) fromHistory(t *layout.Table, q *backend.Query) source {
 	s := source{
-		from: sqlgen.SQL("? h", raw(t.history)),
+		from: sqlgen.SQL("? h", raw(t.History)),
 		keys: "h", row: "h",
 		fields: "h.fields_json", output: "CAST(h.fields_json AS BLOB)",
-		order: sqlgen.SQL("h.commit_id, ?, h.id DESC", raw(t.list("h"))),
+		order: sqlgen.SQL("h.commit_id, ?, h.id DESC", raw(t.List("h"))),
 		ends:  endsAt(sqlgen.SQL("h.commit_id")),
 	}
 	switch {
 	case q.Identity != nil:
-		s.where = append(s.where, sqlgen.Part{SQL: t.matches("h", "?"), Args: identityArgs(nil, q.Identity)})
+		s.where = append(s.where, sqlgen.Part{SQL: t.Matches("h", "?"), Args: layout.IdentityArgs(nil, q.Identity)})
 		s.order = sqlgen.SQL("h.commit_id, h.id DESC")
 	case q.Keys != nil || q.LeftKeys != nil:
-		s.where = append(s.where, sqlgen.SQL("h.? = ?", raw(t.columns[0]), q.Type))
+		s.where = append(s.where, sqlgen.SQL("h.? = ?", raw(t.Columns[0]), q.Type))
 	default:
-		s.where = append(s.where, sqlgen.SQL("+h.? = ?", raw(t.columns[0]), q.Type)) // no sort of the whole type
+		s.where = append(s.where, sqlgen.SQL("+h.? = ?", raw(t.Columns[0]), q.Type)) // no sort of the whole type
 	}
 	s.where = append(s.where, sqlgen.SQL("h.commit_id > ?", q.Since), sqlgen.SQL("h.commit_id <= ?", r.commitID(q.At)))
 	return s

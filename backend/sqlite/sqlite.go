@@ -21,8 +21,10 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/groupcommit"
 )
 
@@ -41,6 +43,11 @@ type Options struct {
 	Now         func() time.Time // the clock; nil for time.Now
 }
 
+var _ backend.Backend = (*Backend)(nil)
+
+// Format is the version of what this package adds to the original's tables.
+const Format = layout.Format
+
 // Backend is a store in one SQLite file.
 type Backend struct {
 	*store
@@ -56,7 +63,7 @@ type Backend struct {
 type store struct {
 	at      *disk.Place
 	opts    Options
-	tables  [2]*table
+	tables  [2]*layout.Table
 	changes string       // the column that tells how often types have changed
 	sums    bool         // rows have checksums
 	seen    atomic.Int64 // how often they had, as of the newest moment that was looked at
@@ -79,7 +86,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
 }
 
 func newBackend(path string, opts *Options) *Backend {
-	s := &store{at: &disk.Place{Path: path}, changes: typeChanges, sums: true}
+	s := &store{at: &disk.Place{Path: path}, changes: layout.TypeChanges, sums: true}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -135,7 +142,15 @@ func (b *Backend) open(ctx context.Context, path string) (err error) {
 
 // makeTables makes the SQL of both kinds.
 func (s *store) makeTables() {
-	s.tables = [2]*table{newTable(onto.KindEntity, s.changes, s.sums), newTable(onto.KindRelation, s.changes, s.sums)}
+	s.tables = [2]*layout.Table{layout.NewTable(onto.KindEntity, s.changes, s.sums), layout.NewTable(onto.KindRelation, s.changes, s.sums)}
+}
+
+// table returns the tables of a kind.
+func (s *store) table(k onto.Kind) *layout.Table {
+	if k == onto.KindEntity {
+		return s.tables[0]
+	}
+	return s.tables[1]
 }
 
 // openReadOnly opens a file that must be ours already.
@@ -144,21 +159,21 @@ func (b *Backend) openReadOnly() error {
 	if err != nil {
 		return err
 	}
-	found, err := inspect(c, b.at.Path)
+	found, err := layout.Inspect(c, b.at.Path)
 	b.reader.readers.Put(c)
 	if err != nil {
 		return err
 	}
-	if found.kind == fileOriginal {
+	if found.Kind == layout.Original {
 		return onto.Errorf(onto.ReadOnly, "%s: a file of the original Ontologia needs to be opened for writing once", b.at.Path).
 			WithHint("copy it to where it can be written and open it there")
 	}
-	if found.format == 1 {
+	if found.Format == 1 {
 		b.changes = "0"
 	}
-	b.sums = found.format >= Format
+	b.sums = found.Format >= layout.Format
 	b.makeTables()
-	return found.check(b.at.Path)
+	return found.Check(b.at.Path)
 }
 
 // TypesSeen implements [backend.TypeWatcher].
@@ -208,3 +223,6 @@ func (b *Backend) Warning() (text, remedy string) {
 
 // KeptWAL returns where the WAL was copied to when its loss was accepted, or "".
 func (b *Backend) KeptWAL() string { return b.keptWAL }
+
+// now is the wall clock in the precision that is stored.
+func (s *store) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }

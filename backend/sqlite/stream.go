@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/decide"
 )
 
@@ -140,7 +141,7 @@ func (s *stream) insertCommit() error {
 		return nil
 	}
 	s.written = true
-	return insertCommits(s.w, []decide.Commit{*s.Commit()})
+	return layout.InsertCommits(s.w, []decide.Commit{*s.Commit()})
 }
 
 // end writes the rest and what is known only now.

@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/volume"
@@ -37,12 +38,12 @@ func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 
 func (b *Backend) survey(ctx context.Context, l limits) iter.Seq2[onto.Finding, error] {
 	return exec.Pushed(func(push func(onto.Finding) error) error {
-		return b.reader.read(ctx, false, func(r *reading) error { return surveyAll(b.subject(), r.moment, l, push) })
+		return b.reader.read(ctx, false, func(r *reading) error { return surveyAll(b.subject(), r.Moment, l, push) })
 	})
 }
 
 // surveyAll looks at the circumstances of a store and judges them by limits.
-func surveyAll(of *subject, m *moment, l limits, push func(onto.Finding) error) error {
+func surveyAll(of *subject, m *layout.Moment, l limits, push func(onto.Finding) error) error {
 	s := &surveyor{newChecker(of, m, push), l}
 	for _, step := range []checkStep{
 		{"the WAL", s.wal}, {"the frames of the WAL", s.frames}, {"the journal mode", s.journal}, {"free pages", s.freePages}, {"free space", s.room},
@@ -90,7 +91,7 @@ func (s *surveyor) journal() error {
 	if s.r.Stale != nil {
 		return nil
 	}
-	row, ok, err := s.r.queryRow(`PRAGMA journal_mode`)
+	row, ok, err := s.r.QueryRow(`PRAGMA journal_mode`)
 	if err != nil || !ok || row.Text(0) == "wal" {
 		return err
 	}
@@ -98,11 +99,11 @@ func (s *surveyor) journal() error {
 }
 
 func (s *surveyor) freePages() error {
-	pages, err := s.r.queryInt(`PRAGMA page_count`)
+	pages, err := s.r.QueryInt(`PRAGMA page_count`)
 	if err != nil {
 		return err
 	}
-	free, err := s.r.queryInt(`PRAGMA freelist_count`)
+	free, err := s.r.QueryInt(`PRAGMA freelist_count`)
 	if err != nil || pages < s.limits.pages || free*2 <= pages {
 		return err
 	}
@@ -126,12 +127,12 @@ func (s *surveyor) room() error {
 
 // extras finds what others have put on our tables, which keeps us from writing.
 func (s *surveyor) extras() error {
-	found, err := soundShape(s.r.Conn, s.b.path)
+	found, err := layout.SoundShape(s.r.Conn, s.b.path)
 	if err != nil {
 		return err
 	}
-	for _, o := range found.extras {
-		if err := s.push(audit.TableExtra.Finding(o.remedy(), "%s", o.refusal())); err != nil {
+	for _, o := range found.Extras {
+		if err := s.push(audit.TableExtra.Finding(o.Remedy(), "%s", o.Refusal())); err != nil {
 			return err
 		}
 	}
@@ -144,7 +145,7 @@ func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20
 func (s *surveyor) locks() error {
 	now := s.b.now
 	return s.each(`SELECT lock_name, owner_id, expires_at FROM locks ORDER BY lock_name`, nil, func(rows *driver.Rows) error {
-		f, found := audit.Lease(onto.Lease{Name: rows.Text(0), Owner: rows.Text(1), Expires: storedTime(rows.Text(2))}, now)
+		f, found := audit.Lease(onto.Lease{Name: rows.Text(0), Owner: rows.Text(1), Expires: layout.StoredTime(rows.Text(2))}, now)
 		if !found {
 			return nil
 		}
@@ -155,11 +156,11 @@ func (s *surveyor) locks() error {
 
 // clock finds a head that is later than now.
 func (s *surveyor) clock() error {
-	row, ok, err := s.r.queryRow(`SELECT id, created_at FROM commits ORDER BY id DESC LIMIT 1`)
+	row, ok, err := s.r.QueryRow(`SELECT id, created_at FROM commits ORDER BY id DESC LIMIT 1`)
 	if err != nil || !ok {
 		return err
 	}
-	if f, ahead := audit.Clock(fmt.Sprintf("commit %d", row.Int(0)), storedTime(row.Text(1)), s.b.now, s.limits.clock); ahead {
+	if f, ahead := audit.Clock(fmt.Sprintf("commit %d", row.Int(0)), layout.StoredTime(row.Text(1)), s.b.now, s.limits.clock); ahead {
 		return s.push(f)
 	}
 	return nil

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/audit"
-	"github.com/ontologia/onto/internal/sqlgen"
 )
 
 // planned is a statement whose plan must not go through a whole table.
@@ -57,7 +57,7 @@ func (s *surveyor) reportScan(table string, names []string, analyzed bool) error
 		remedy = "if no index of " + table + " is missing, renew the statistics: sqlite3 FILE ANALYZE"
 	}
 	if analyzed || table == commitsTable {
-		n, err := s.r.queryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s LIMIT ?)`, table), s.limits.rows+1)
+		n, err := s.r.QueryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s LIMIT ?)`, table), s.limits.rows+1)
 		if err != nil || n <= s.limits.rows {
 			return err
 		}
@@ -69,11 +69,11 @@ const commitsTable = "commits"
 
 // analyzed reports whether somebody has made statistics.
 func (s *surveyor) analyzed() (bool, error) {
-	n, err := s.r.queryInt(`SELECT count(*) FROM sqlite_master WHERE name = 'sqlite_stat1'`)
+	n, err := s.r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE name = 'sqlite_stat1'`)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	n, err = s.r.queryInt(`SELECT count(*) FROM sqlite_stat1`)
+	n, err = s.r.QueryInt(`SELECT count(*) FROM sqlite_stat1`)
 	return n > 0, err
 }
 
@@ -81,7 +81,7 @@ func (s *surveyor) analyzed() (bool, error) {
 // through an index instead, or make one first, which is no better.
 func (s *surveyor) scanned(p planned) (string, error) {
 	args := make([]any, strings.Count(p.sql, "?"))
-	lines, err := s.r.queryPlan(s.ctx, sqlgen.Part{SQL: p.sql, Args: args})
+	lines, err := s.r.QueryPlan(s.ctx, p.sql, args...)
 	if err != nil {
 		return "", err
 	}
@@ -99,22 +99,22 @@ func (s *surveyor) scanned(p planned) (string, error) {
 }
 
 // ownStatements are those that most reads and writes come down to.
-func ownStatements(t *table) []planned {
-	names := map[string]string{"c": t.current, "h": t.history, "s": t.history, "f": t.history, "head": commitsTable}
-	commit := fmt.Sprintf(`SELECT count(*) FROM %s h WHERE h.commit_id = ?`, t.history)
+func ownStatements(t *layout.Table) []planned {
+	names := map[string]string{"c": t.Current, "h": t.History, "s": t.History, "f": t.History, "head": commitsTable}
+	commit := fmt.Sprintf(`SELECT count(*) FROM %s h WHERE h.commit_id = ?`, t.History)
 	return []planned{
-		{"get", t.get, names, false},
-		{"get as of a commit", t.getAt, names, false},
-		{"lookup", t.lookup, names, false},
-		{"newest version", `SELECT ` + t.newest("?"), names, false},
-		{"first version", t.firstRow, names, false},
+		{"get", t.Get, names, false},
+		{"get as of a commit", t.GetAt, names, false},
+		{"lookup", t.Lookup, names, false},
+		{"newest version", `SELECT ` + t.Newest("?"), names, false},
+		{"first version", t.FirstRow, names, false},
 		{"the versions of a commit", commit, names, false},
 	}
 }
 
 // documentedStatements are those that the original program documents.
-func documentedStatements(t *table) []planned {
-	typ, keys := t.columns[0], t.columns[1:]
+func documentedStatements(t *layout.Table) []planned {
+	typ, keys := t.Columns[0], t.Columns[1:]
 	on, same := make([]string, len(keys)), make([]string, len(keys))
 	for i, k := range keys {
 		on[i] = fmt.Sprintf("v.%[1]s = latest.%[1]s", k)
@@ -125,30 +125,30 @@ func documentedStatements(t *table) []planned {
 		return fmt.Sprintf(`SELECT v.%s, v.fields_json, v.commit_id FROM %s v INNER JOIN (
 				SELECT %s, MAX(commit_id) AS max_cid FROM %[2]s i WHERE %[4]s = ?%[5]s GROUP BY %[3]s
 			) latest ON %[6]s AND v.commit_id = latest.max_cid WHERE v.%[4]s = ?`,
-			strings.Join(keys, ", v."), t.history, list, typ, bound, strings.Join(on, " AND "))
+			strings.Join(keys, ", v."), t.History, list, typ, bound, strings.Join(on, " AND "))
 	}
-	names := map[string]string{"v": t.history, "i": t.history}
+	names := map[string]string{"v": t.History, "i": t.History}
 	return []planned{
 		{"documented: latest of one", fmt.Sprintf(`SELECT fields_json, commit_id FROM %s v WHERE %s = ? AND %s ORDER BY commit_id DESC LIMIT 1`,
-			t.history, typ, strings.Join(same, " AND ")), names, false},
+			t.History, typ, strings.Join(same, " AND ")), names, false},
 		{"documented: latest of all", latest(""), names, true},
 		{"documented: as of a commit", latest(" AND commit_id <= ?"), names, true},
-		{"documented: full history", fmt.Sprintf(`SELECT %s, fields_json, commit_id FROM %s v WHERE %s = ? ORDER BY commit_id ASC`, list, t.history, typ), names, true},
+		{"documented: full history", fmt.Sprintf(`SELECT %s, fields_json, commit_id FROM %s v WHERE %s = ? ORDER BY commit_id ASC`, list, t.History, typ), names, true},
 	}
 }
 
 // indexUse finds indexes on fields that have the same value in every row, or
 // are absent in every row: no filter gains anything by them.
 func (s *surveyor) indexUse() error {
-	if has, err := hasDerived(s.r.Conn); err != nil || !has {
+	if has, err := layout.HasDerived(s.r.Conn); err != nil || !has {
 		return err
 	}
-	listed, err := readDerived(s.r.Conn)
+	listed, err := layout.ReadDerived(s.r.Conn)
 	if err != nil {
 		return err
 	}
 	for _, d := range listed {
-		if d.purpose != forIndex {
+		if d.Purpose != layout.ForIndex {
 			continue
 		}
 		if err := s.indexUseOf(d); err != nil {
@@ -159,18 +159,18 @@ func (s *surveyor) indexUse() error {
 }
 
 // indexUseOf looks at both ends of an index.
-func (s *surveyor) indexUseOf(d derived) error {
-	t := newNames(d.kind)
-	live := fmt.Sprintf(`FROM %s WHERE %s = '%s' AND op = 'put'`, t.current, t.columns[0], d.typ)
-	n, err := s.r.queryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 %s LIMIT ?)`, live), s.limits.rows+1)
+func (s *surveyor) indexUseOf(d layout.Derived) error {
+	t := layout.Names(d.Kind)
+	live := fmt.Sprintf(`FROM %s WHERE %s = '%s' AND op = 'put'`, t.Current, t.Columns[0], d.Type)
+	n, err := s.r.QueryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 %s LIMIT ?)`, live), s.limits.rows+1)
 	if err != nil || n <= s.limits.rows {
 		return err
 	}
-	value := fmt.Sprintf(`fields ->> '$.%s'`, d.field)
-	same, err := s.r.queryInt(fmt.Sprintf(`SELECT (SELECT %[1]s %[2]s ORDER BY %[1]s LIMIT 1) IS (SELECT %[1]s %[2]s ORDER BY %[1]s DESC LIMIT 1)`, value, live))
+	value := fmt.Sprintf(`fields ->> '$.%s'`, d.Field)
+	same, err := s.r.QueryInt(fmt.Sprintf(`SELECT (SELECT %[1]s %[2]s ORDER BY %[1]s LIMIT 1) IS (SELECT %[1]s %[2]s ORDER BY %[1]s DESC LIMIT 1)`, value, live))
 	if err != nil || same == 0 {
 		return err
 	}
 	return s.warn(audit.IndexUnused, "take the index mark from the field in the schema file, then: onto init --schema FILE",
-		"%s finds nothing faster: every row of %s has the same value there", d, d.typ)
+		"%s finds nothing faster: every row of %s has the same value there", d, d.Type)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/backoff"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/lease"
@@ -191,9 +192,9 @@ type state struct {
 	heldUntil time.Time // zero if nobody does
 }
 
-const stateSQL = `SELECT ` + standing + `, head.created_at, (SELECT max(id) FROM schema_versions), l.owner_id, l.expires_at,
+const stateSQL = `SELECT ` + layout.Standing + `, head.created_at, (SELECT max(id) FROM schema_versions), l.owner_id, l.expires_at,
 		m.derived, m.format
-	FROM ` + standingFrom + ` LEFT JOIN locks l ON l.lock_name = 'ontology_write'`
+	FROM ` + layout.StandingFrom + ` LEFT JOIN locks l ON l.lock_name = 'ontology_write'`
 
 func (st *store) readState(c *driver.Conn) (state, error) {
 	r, ok, err := c.QueryRow(stateSQL)
@@ -203,17 +204,17 @@ func (st *store) readState(c *driver.Conn) (state, error) {
 	if !ok {
 		return state{}, onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", st.at.Path)
 	}
-	s := state{head: r.Int(0), headTime: storedTime(r.Text(3)), covered: readForeign(r).covers(), schemas: r.Int(4), derived: r.Int(7)}
+	s := state{head: r.Int(0), headTime: layout.StoredTime(r.Text(3)), covered: layout.ReadForeign(r).Covers(), schemas: r.Int(4), derived: r.Int(7)}
 	if s.head < 0 || s.head == math.MaxInt64 {
-		return s, onto.Errorf(onto.Corrupt, "%s: the newest commit is %d, after which there is none", st.at.Path, s.head).WithHint("%s", restoreRemedy)
+		return s, onto.Errorf(onto.Corrupt, "%s: the newest commit is %d, after which there is none", st.at.Path, s.head).WithHint("%s", layout.RestoreRemedy)
 	}
 	if !r.Null(5) {
-		if until := storedTime(r.Text(6)); st.now().Before(until) {
+		if until := layout.StoredTime(r.Text(6)); st.now().Before(until) {
 			s.holder, s.heldUntil = r.Text(5), until
 		}
 	}
 	st.sees(s.derived)
-	return s, file{kind: fileOurs, format: r.Int(8)}.check(st.at.Path) // a newer program may have come since
+	return s, layout.File{Kind: layout.Ours, Format: r.Int(8)}.Check(st.at.Path) // a newer program may have come since
 }
 
 // commit ends a write transaction. If it fails, nothing was written, unless

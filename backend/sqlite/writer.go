@@ -6,6 +6,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
 
 // writer is the writer connection of a store and what rests on it.
@@ -74,4 +75,29 @@ func (wr *writer) vouch(s state) error {
 			wr.at.Path, s.head, err).WithHint("%s", reopenHint)
 	}
 	return nil
+}
+
+// checkSchema makes sure that nothing of others runs in the write transaction
+// that w is in. The schema is read again only if it has changed.
+func (wr *writer) checkSchema(w *driver.Conn) error {
+	version, err := w.QueryInt(`PRAGMA schema_version`)
+	if err != nil {
+		return err
+	}
+	if wr.schema.known && version == wr.schema.version {
+		return wr.schema.refused
+	}
+	s, err := layout.SoundShape(w, wr.at.Path)
+	if err != nil {
+		return err
+	}
+	wr.schema = schemaState{true, version, s.Writable(wr.at.Path)}
+	return wr.schema.refused
+}
+
+// schemaState is what is known about the file's schema.
+type schemaState struct {
+	known   bool
+	version int64 // of SQLite's own counter
+	refused error // why nothing is written
 }

@@ -1,4 +1,4 @@
-package sqlite
+package layout
 
 import (
 	"encoding/json"
@@ -55,10 +55,10 @@ func (s *originalSpec) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// parseSchema reads a stored schema, ours or the original program's. Drift is
+// ParseSchema reads a stored schema, ours or the original program's. Drift is
 // judged on the result, never on the stored text. Kind and name are those of
 // the row; what cannot be understood reads as any.
-func parseSchema(kind onto.Kind, name string, data []byte) onto.Schema {
+func ParseSchema(kind onto.Kind, name string, data []byte) onto.Schema {
 	if s, ok := parseOwn(kind, name, data); ok {
 		return s
 	}

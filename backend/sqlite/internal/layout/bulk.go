@@ -1,4 +1,4 @@
-package sqlite
+package layout
 
 import (
 	"context"
@@ -28,10 +28,10 @@ func bulkSize(n int) int {
 	return 1
 }
 
-// insertVersions writes history rows, and the rows of the past and of the
+// InsertVersions writes history rows, and the rows of the past and of the
 // projection that follow from them. It returns the row id of the first; the
 // others follow it.
-func insertVersions(w *driver.Conn, t *table, list []*decide.Version) (int64, error) {
+func InsertVersions(w *driver.Conn, t *Table, list []*decide.Version) (int64, error) {
 	if len(list) == 0 {
 		return 0, nil
 	}
@@ -42,7 +42,7 @@ func insertVersions(w *driver.Conn, t *table, list []*decide.Version) (int64, er
 		n := bulkSize(len(rest))
 		args = args[:0]
 		for _, v := range rest[:n] {
-			args = identityArgs(args, &v.Identity)
+			args = IdentityArgs(args, &v.Identity)
 			var sum int64
 			sum, w.Scratch = rowSum(&v.Version, w.Scratch)
 			args = append(args, string(v.Fields), v.Commit, v.SchemaVersion, string(v.Op), sum)
@@ -75,8 +75,8 @@ func hasFew(c *decide.Commit) bool {
 	return len(c.Metadata) == 0 && c.Causation == 0 && c.Correlation == "" && c.Signature == "" && c.IdempotencyKey == ""
 }
 
-// insertCommits writes the rows of commits.
-func insertCommits(w *driver.Conn, list []decide.Commit) error {
+// InsertCommits writes the rows of commits.
+func InsertCommits(w *driver.Conn, list []decide.Commit) error {
 	args := make([]any, 0, largeBulk*7)
 	for len(list) > 0 {
 		n, columns := 1, commitColumnsAll
@@ -100,13 +100,13 @@ func insertCommits(w *driver.Conn, list []decide.Commit) error {
 
 // commitArgs appends the values of a commit's columns.
 func commitArgs(args []any, c *decide.Commit) []any {
-	args = append(args, c.ID, codec.FormatTime(c.Time), c.Operations, orNull(c.Runtime),
-		orNull(string(c.Actor.Kind)), orNull(c.Actor.ID), orNull(c.Comment))
+	args = append(args, c.ID, codec.FormatTime(c.Time), c.Operations, OrNull(c.Runtime),
+		OrNull(string(c.Actor.Kind)), OrNull(c.Actor.ID), OrNull(c.Comment))
 	if hasFew(c) {
 		return args
 	}
-	return append(args, orNull(string(c.Metadata)), zeroNull(c.Causation), orNull(c.Correlation),
-		orNull(c.Signature), orNull(c.IdempotencyKey), orNull(c.Digest))
+	return append(args, OrNull(string(c.Metadata)), zeroNull(c.Causation), OrNull(c.Correlation),
+		OrNull(c.Signature), OrNull(c.IdempotencyKey), OrNull(c.Digest))
 }
 
 func commitInsert(columns string, n int) string {
@@ -114,7 +114,8 @@ func commitInsert(columns string, n int) string {
 	return "INSERT INTO commits (" + columns + ") VALUES " + strings.Repeat(row+", ", n-1) + row
 }
 
-func orNull(s string) any {
+// OrNull is a text, or NULL if it is empty.
+func OrNull(s string) any {
 	if s == "" {
 		return nil
 	}
@@ -128,8 +129,8 @@ func zeroNull(n int64) any {
 	return n
 }
 
-// lookup reads the newest versions of identities, if they have any, into found.
-func lookup(c *driver.Conn, t *table, ids []*onto.Identity, found map[onto.Identity]*onto.Version) error {
+// Lookup reads the newest versions of identities, if they have any, into found.
+func Lookup(c *driver.Conn, t *Table, ids []*onto.Identity, found map[onto.Identity]*onto.Version) error {
 	if len(ids) == 1 {
 		return lookupOne(c, t, ids[0], found)
 	}
@@ -142,7 +143,7 @@ func lookup(c *driver.Conn, t *table, ids []*onto.Identity, found map[onto.Ident
 		n := min(size, len(rest))
 		args = args[:0]
 		for i := range size { // repeat the last one to fill the statement
-			args = identityArgs(args, rest[min(i, n-1)])
+			args = IdentityArgs(args, rest[min(i, n-1)])
 		}
 		if err := lookupMany(c, t, t.lookups[size], args, found); err != nil {
 			return err
@@ -152,23 +153,23 @@ func lookup(c *driver.Conn, t *table, ids []*onto.Identity, found map[onto.Ident
 	return nil
 }
 
-func lookupOne(c *driver.Conn, t *table, id *onto.Identity, found map[onto.Identity]*onto.Version) error {
-	r, ok, err := c.QueryRow(t.lookup, identityArgs(nil, id)...)
+func lookupOne(c *driver.Conn, t *Table, id *onto.Identity, found map[onto.Identity]*onto.Version) error {
+	r, ok, err := c.QueryRow(t.Lookup, IdentityArgs(nil, id)...)
 	if err != nil || !ok {
 		return err
 	}
-	v := version(r, 0, *id)
+	v := Version(r, 0, *id)
 	found[*id] = &v
 	return nil
 }
 
-func lookupMany(c *driver.Conn, t *table, sql string, args []any, found map[onto.Identity]*onto.Version) error {
+func lookupMany(c *driver.Conn, t *Table, sql string, args []any, found map[onto.Identity]*onto.Version) error {
 	r, err := c.Query(context.Background(), sql, args...)
 	if err != nil {
 		return err
 	}
 	for r.Next() {
-		v := version(r, len(t.columns), t.identity(r, 0))
+		v := Version(r, len(t.Columns), t.Identity(r, 0))
 		found[v.Identity] = &v
 	}
 	return r.Close()

@@ -1,12 +1,12 @@
-package sqlite
+// Package layout is what a store looks like in its file: tables, formats, rows, what is
+// derived from them, and whether the schema of a file can be trusted.
+package layout
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
@@ -181,9 +181,10 @@ CREATE TABLE IF NOT EXISTS onto_lease_breaks (
 );
 `
 
+// RightIndex leads from a right endpoint to its relations.
 const (
-	rightIndex  = "onto_relation_current_right"
-	createRight = `CREATE INDEX IF NOT EXISTS ` + rightIndex + ` ON relation_current(relation_type, right_key);
+	RightIndex  = "onto_relation_current_right"
+	createRight = `CREATE INDEX IF NOT EXISTS ` + RightIndex + ` ON relation_current(relation_type, right_key);
 `
 )
 
@@ -193,72 +194,72 @@ const (
 // the same transaction, after bringing in whatever others had appended. So a
 // head of ours is covered; a foreign one is if it was the last brought in.
 const (
-	typeChanges  = `m.derived` // files of format 1 do not have it
-	standing     = `head.id, iif(head.operations IS NULL, m.foreign_until, head.id), m.foreign_until`
-	standingFrom = `onto_meta m LEFT JOIN commits head ON head.id = (SELECT max(id) FROM commits)`
+	TypeChanges  = `m.derived` // files of format 1 do not have it
+	Standing     = `head.id, iif(head.operations IS NULL, m.foreign_until, head.id), m.foreign_until`
+	StandingFrom = `onto_meta m LEFT JOIN commits head ON head.id = (SELECT max(id) FROM commits)`
 )
 
-// table is the pair of tables that keeps one kind, with the SQL to use it.
-type table struct {
-	kind             onto.Kind
-	history, current string
-	past             string   // see createPast
+// Table is the pair of tables that keeps one kind, with the SQL to use it.
+type Table struct {
+	Kind             onto.Kind
+	History, Current string
+	Past             string   // see createPast
 	sums             bool     // it has checksums
-	columns          []string // type first, then the keys
+	Columns          []string // type first, then the keys
 
-	get, getAt, lookup string
-	firstRow           string         // the row id of an identity's first version
+	Get, GetAt, Lookup string
+	FirstRow           string         // the row id of an identity's first version
 	upsertHistory      string         // projection rows out of a range of history rows
 	superseding        string         // rows of the past out of a range of history rows
 	upsertOne          string         // one projection row
 	inserts, lookups   map[int]string // by number of rows
 }
 
-// newNames returns the names of a kind's tables and columns, without SQL.
-func newNames(kind onto.Kind) *table {
+// Names returns the names of a kind's tables and columns, without SQL.
+func Names(kind onto.Kind) *Table {
 	if kind == onto.KindEntity {
-		return &table{kind: kind, history: "entity_history", current: "entity_current", past: "onto_entity_past",
-			columns: []string{"entity_type", "entity_key"}}
+		return &Table{Kind: kind, History: "entity_history", Current: "entity_current", Past: "onto_entity_past",
+			Columns: []string{"entity_type", "entity_key"}}
 	}
-	return &table{kind: kind, history: "relation_history", current: "relation_current", past: "onto_relation_past",
-		columns: []string{"relation_type", "left_key", "right_key", "instance_key"}}
+	return &Table{Kind: kind, History: "relation_history", Current: "relation_current", Past: "onto_relation_past",
+		Columns: []string{"relation_type", "left_key", "right_key", "instance_key"}}
 }
 
-// newTable makes the SQL of a kind. Changes is the column that tells how often
+// NewTable makes the SQL of a kind. Changes is the column that tells how often
 // types have changed. Older files that are only read have no checksums.
-func newTable(kind onto.Kind, changes string, sums bool) *table {
-	t := newNames(kind)
+func NewTable(kind onto.Kind, changes string, sums bool) *Table {
+	t := Names(kind)
 	t.sums = sums
-	same := t.matches("c", "?")
-	t.get = fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB), %s
-		FROM %s LEFT JOIN %s c ON %s`, standing, changes, standingFrom, t.current, same)
-	t.getAt = fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s, %s
-		FROM %s LEFT JOIN %s h ON h.id = %s`, standing, changes, t.sum("h"), standingFrom, t.history, t.newestAt("?", "?"))
-	t.lookup = fmt.Sprintf(`SELECT commit_id, op, schema_version_id, CAST(json(fields) AS BLOB)
-		FROM %s c WHERE %s`, t.current, same)
-	t.firstRow = fmt.Sprintf(`SELECT %s FROM %s c WHERE %s`, t.firstID("c"), t.current, same)
-	columns := strings.Join(t.columns, ", ")
+	same := t.Matches("c", "?")
+	t.Get = fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB), %s
+		FROM %s LEFT JOIN %s c ON %s`, Standing, changes, StandingFrom, t.Current, same)
+	t.GetAt = fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s, %s
+		FROM %s LEFT JOIN %s h ON h.id = %s`, Standing, changes, t.Sum("h"), StandingFrom, t.History, t.NewestAt("?", "?"))
+	t.Lookup = fmt.Sprintf(`SELECT commit_id, op, schema_version_id, CAST(json(fields) AS BLOB)
+		FROM %s c WHERE %s`, t.Current, same)
+	t.FirstRow = fmt.Sprintf(`SELECT %s FROM %s c WHERE %s`, t.FirstID("c"), t.Current, same)
+	columns := strings.Join(t.Columns, ", ")
 	onConflict := `ON CONFLICT DO UPDATE SET commit_id = excluded.commit_id, op = excluded.op,
 		schema_version_id = excluded.schema_version_id, fields = excluded.fields`
 	t.upsertHistory = fmt.Sprintf(`INSERT INTO %s (%[2]s, commit_id, first_commit_id, op, schema_version_id, fields)
 		SELECT %[2]s, commit_id, commit_id, op, schema_version_id, jsonb(fields_json)
-		FROM %[3]s WHERE id BETWEEN ? AND ? ORDER BY id %[4]s`, t.current, columns, t.history, onConflict)
+		FROM %[3]s WHERE id BETWEEN ? AND ? ORDER BY id %[4]s`, t.Current, columns, t.History, onConflict)
 	t.upsertOne = fmt.Sprintf(`INSERT INTO %s (%s, commit_id, first_commit_id, op, schema_version_id, fields)
-		VALUES (%s?, ?, ?, ?, jsonb(?)) %s`, t.current, columns, strings.Repeat("?, ", len(t.columns)), onConflict)
+		VALUES (%s?, ?, ?, ?, jsonb(?)) %s`, t.Current, columns, strings.Repeat("?, ", len(t.Columns)), onConflict)
 	t.superseding = t.supersede()
 	t.inserts = map[int]string{1: t.insertSQL(1), smallBulk: t.insertSQL(smallBulk), largeBulk: t.insertSQL(largeBulk)}
 	t.lookups = map[int]string{smallBulk: t.lookupSQL(smallBulk), largeBulk: t.lookupSQL(largeBulk)}
 	return t
 }
 
-// matches is the condition that the row called alias has an identity given by
+// Matches is the condition that the row called alias has an identity given by
 // parameters, or by the row of that other alias.
 //
 // The plus keeps SQLite from comparing the parameter with the type that an index
 // is partial by: it would prepare the statement anew whenever it is bound.
-func (t *table) matches(alias, other string) string {
-	terms := make([]string, len(t.columns))
-	for i, c := range t.columns {
+func (t *Table) Matches(alias, other string) string {
+	terms := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
 		right := other
 		if other != "?" {
 			right = other + "." + c
@@ -270,96 +271,73 @@ func (t *table) matches(alias, other string) string {
 	return strings.Join(terms, " AND ")
 }
 
-// newest is the row id of an identity's newest version; newestAt is the same as
-// of a commit. If another program wrote two versions in one commit, the first
-// counts.
-func (t *table) newest(other string) string { return t.seek(other, "") }
+// Newest is the row id of an identity's newest version. If another program wrote
+// two versions in one commit, the first counts.
+func (t *Table) Newest(other string) string { return t.seek(other, "") }
 
-func (t *table) newestAt(other, commit string) string {
+// NewestAt is the row id of an identity's newest version as of a commit.
+func (t *Table) NewestAt(other, commit string) string {
 	return t.seek(other, " AND s.commit_id <= "+commit)
 }
 
-func (t *table) seek(other, bound string) string {
+func (t *Table) seek(other, bound string) string {
 	return fmt.Sprintf(`(SELECT s.id FROM %s s WHERE %s%s ORDER BY s.commit_id DESC, s.id LIMIT 1)`,
-		t.history, t.matches("s", other), bound)
+		t.History, t.Matches("s", other), bound)
 }
 
-// firstID is the row id of the first version of the identity that the
+// FirstID is the row id of the first version of the identity that the
 // projection row called alias has. If another program wrote two versions in
 // that commit, it is the first.
-func (t *table) firstID(alias string) string {
+func (t *Table) FirstID(alias string) string {
 	return fmt.Sprintf(`(SELECT min(f.id) FROM %s f WHERE %s AND f.commit_id = %s.first_commit_id)`,
-		t.history, t.matches("f", alias), alias)
+		t.History, t.Matches("f", alias), alias)
 }
 
-// sum is the checksum of the row called alias, or NULL: the projection, which is
+// Sum is the checksum of the row called alias, or NULL: the projection, which is
 // always called c, has none.
-func (t *table) sum(alias string) string {
+func (t *Table) Sum(alias string) string {
 	if !t.sums || alias == "c" {
 		return "NULL"
 	}
 	return alias + ".onto_sum"
 }
 
-// list is the identity's columns of alias, separated by commas.
-func (t *table) list(alias string) string {
-	return alias + "." + strings.Join(t.columns, ", "+alias+".")
+// List is the identity's columns of alias, separated by commas.
+func (t *Table) List(alias string) string {
+	return alias + "." + strings.Join(t.Columns, ", "+alias+".")
 }
 
 // insertSQL is an insert of n history rows.
-func (t *table) insertSQL(n int) string {
-	row := "(" + strings.Repeat("?, ", len(t.columns)+4) + "?)"
+func (t *Table) insertSQL(n int) string {
+	row := "(" + strings.Repeat("?, ", len(t.Columns)+4) + "?)"
 	return fmt.Sprintf("INSERT INTO %s (%s, fields_json, commit_id, schema_version_id, op, onto_sum) VALUES %s%s",
-		t.history, strings.Join(t.columns, ", "), strings.Repeat(row+", ", n-1), row)
+		t.History, strings.Join(t.Columns, ", "), strings.Repeat(row+", ", n-1), row)
 }
 
 // lookupSQL finds the projection rows of n identities of any type.
-func (t *table) lookupSQL(n int) string {
-	row := "(" + strings.Repeat("?, ", len(t.columns)-1) + "?)"
-	on := make([]string, len(t.columns))
-	for i, c := range t.columns {
+func (t *Table) lookupSQL(n int) string {
+	row := "(" + strings.Repeat("?, ", len(t.Columns)-1) + "?)"
+	on := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
 		on[i] = fmt.Sprintf("c.%s = v.column%d", c, i+1)
 	}
 	return fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB)
 		FROM (VALUES %s%s) v CROSS JOIN %s c ON %s`,
-		t.list("c"), strings.Repeat(row+", ", n-1), row, t.current, strings.Join(on, " AND "))
+		t.List("c"), strings.Repeat(row+", ", n-1), row, t.Current, strings.Join(on, " AND "))
 }
 
-// identityArgs appends the identity's columns to args.
-func identityArgs(args []any, id *onto.Identity) []any {
+// IdentityArgs appends the identity's columns to args.
+func IdentityArgs(args []any, id *onto.Identity) []any {
 	if id.Kind == onto.KindEntity {
 		return append(args, id.Type, id.Key)
 	}
 	return append(args, id.Type, id.Left, id.Right, id.Instance)
 }
 
-// identity reads the identity's columns, which start at column i.
-func (t *table) identity(r *driver.Rows, i int) onto.Identity {
-	if t.kind == onto.KindEntity {
-		return onto.Identity{Kind: t.kind, Type: r.Text(i), Key: r.Text(i + 1)}
+// Identity reads the identity's columns, which start at column i.
+func (t *Table) Identity(r *driver.Rows, i int) onto.Identity {
+	if t.Kind == onto.KindEntity {
+		return onto.Identity{Kind: t.Kind, Type: r.Text(i), Key: r.Text(i + 1)}
 	}
-	return onto.Identity{Kind: t.kind, Type: r.Text(i), Left: r.Text(i + 1), Right: r.Text(i + 2), Instance: r.Text(i + 3)}
+	return onto.Identity{Kind: t.Kind, Type: r.Text(i), Left: r.Text(i + 1), Right: r.Text(i + 2), Instance: r.Text(i + 3)}
 }
-
-// version reads commit_id, op, schema_version_id and fields, which start at
-// column i.
-func version(r *driver.Rows, i int, id onto.Identity) onto.Version {
-	v := onto.Version{
-		Identity: id, Commit: r.Int(i), Op: onto.Op(r.Text(i + 1)),
-		SchemaVersion: int(r.Int(i + 2)), Fields: json.RawMessage(r.Bytes(i + 3)),
-	}
-	if v.SchemaVersion == 0 {
-		v.SchemaVersion = 1 // rows from before versions were kept
-	}
-	return v
-}
-
-// table returns the tables of a kind.
-func (s *store) table(k onto.Kind) *table {
-	if k == onto.KindEntity {
-		return s.tables[0]
-	}
-	return s.tables[1]
-}
-
-var _ backend.Backend = (*Backend)(nil)

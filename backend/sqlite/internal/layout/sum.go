@@ -1,4 +1,4 @@
-package sqlite
+package layout
 
 import (
 	"encoding/binary"
@@ -29,9 +29,9 @@ func rowSum(v *onto.Version, buf []byte) (int64, []byte) {
 	return int64(crc32.Checksum(buf, crcTable)), buf
 }
 
-// intact reports whether column i, which has the checksum of the version that
+// Intact reports whether column i, which has the checksum of the version that
 // the row holds, goes with it.
-func intact(r *driver.Rows, i int, v *onto.Version) bool {
+func Intact(r *driver.Rows, i int, v *onto.Version) bool {
 	if r.Null(i) {
 		return true
 	}
@@ -40,13 +40,13 @@ func intact(r *driver.Rows, i int, v *onto.Version) bool {
 	return r.Int(i) == sum
 }
 
-// checkIntact fails if a row is not as it was written.
-func checkIntact(r *driver.Rows, i int, v *onto.Version) error {
-	if intact(r, i, v) {
+// CheckIntact fails if a row is not as it was written.
+func CheckIntact(r *driver.Rows, i int, v *onto.Version) error {
+	if Intact(r, i, v) {
 		return nil
 	}
 	return onto.Errorf(onto.Corrupt, "%s at commit %d: history has it otherwise than it was written", v.Identity, v.Commit).
-		WithHint("%s", restoreRemedy)
+		WithHint("%s", RestoreRemedy)
 }
 
 // sumColumns are the columns with checksums, which older files lack.

@@ -1,4 +1,4 @@
-package sqlite
+package layout
 
 import (
 	"context"
@@ -20,19 +20,19 @@ import (
 // the columns that we declare, and whatever else would run on a write is named,
 // and refuses writes.
 
-// shape is what a file has under our names.
-type shape struct {
+// Shape is what a file has under our names.
+type Shape struct {
 	names  []string         // of its tables, and of whatever else has the name of one of ours
 	odd    map[string]error // why what has the name of a table of ours is none
-	extras []schemaObject   // what others have put on our tables and would run when those are written
-	alien  bool             // it has tables that neither we nor the original program have made
+	Extras []SchemaObject   // what others have put on our tables and would run when those are written
+	Alien  bool             // it has tables that neither we nor the original program have made
 }
 
-// schemaObject is a row of sqlite_schema.
-type schemaObject struct{ typ, name, table, sql string }
+// SchemaObject is a row of sqlite_schema.
+type SchemaObject struct{ typ, name, table, sql string }
 
 // drop is the statement that removes it.
-func (o schemaObject) drop() string {
+func (o SchemaObject) drop() string {
 	return `DROP ` + strings.ToUpper(o.typ) + ` "` + strings.ReplaceAll(o.name, `"`, `""`) + `"`
 }
 
@@ -40,18 +40,18 @@ func (o schemaObject) drop() string {
 const maxDefinition = 64 << 10
 
 // readShape reads the schema. It runs nothing that the file brings along.
-func readShape(c *driver.Conn, path string) (*shape, error) {
+func readShape(c *driver.Conn, path string) (*Shape, error) {
 	objects, err := schemaObjects(c)
 	if err != nil {
 		return nil, err
 	}
-	s, tables := &shape{odd: map[string]error{}}, declaredTables()
+	s, tables := &Shape{odd: map[string]error{}}, declaredTables()
 	var plain []string
 	for _, o := range objects {
 		ours := isOurs(tables, o.name)
 		if o.typ == "table" && !strings.HasPrefix(o.name, "sqlite_") || o.typ == "view" && ours {
 			s.names = append(s.names, strings.ToLower(o.name))
-			s.alien = s.alien || !isKnown(tables, o.name)
+			s.Alien = s.Alien || !isKnown(tables, o.name)
 		}
 		if o.typ != "table" && o.typ != "view" || !ours {
 			continue
@@ -67,13 +67,13 @@ func readShape(c *driver.Conn, path string) (*shape, error) {
 	if err := checkColumns(c, s, tables, plain, path); err != nil {
 		return nil, err
 	}
-	s.extras, err = findExtras(c, tables, objects)
+	s.Extras, err = findExtras(c, tables, objects)
 	return s, err
 }
 
-// soundShape is readShape for a file that is known to be ours: it fails if
+// SoundShape is readShape for a file that is known to be ours: it fails if
 // something else than a plain table has the name of a table of ours.
-func soundShape(c *driver.Conn, path string) (*shape, error) {
+func SoundShape(c *driver.Conn, path string) (*Shape, error) {
 	s, err := readShape(c, path)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func soundShape(c *driver.Conn, path string) (*shape, error) {
 }
 
 // sound returns the first oddity, by name.
-func (s *shape) sound() error {
+func (s *Shape) sound() error {
 	for _, name := range slices.Sorted(maps.Keys(s.odd)) {
 		return s.odd[name]
 	}
@@ -91,14 +91,14 @@ func (s *shape) sound() error {
 
 // schemaObjects reads the schema. SQLite itself makes sure that type and name
 // are those of the SQL.
-func schemaObjects(c *driver.Conn) ([]schemaObject, error) {
+func schemaObjects(c *driver.Conn) ([]SchemaObject, error) {
 	r, err := c.Query(context.Background(), `SELECT type, name, tbl_name, iif(length(sql) > ?, '-', sql) FROM sqlite_schema`, maxDefinition)
 	if err != nil {
 		return nil, err
 	}
-	var list []schemaObject
+	var list []SchemaObject
 	err = driver.Each(r, func() error {
-		list = append(list, schemaObject{r.Text(0), r.Text(1), r.Text(2), r.Text(3)})
+		list = append(list, SchemaObject{r.Text(0), r.Text(1), r.Text(2), r.Text(3)})
 		return nil
 	})
 	return list, err
@@ -119,7 +119,7 @@ func isKnown(tables map[string]declaredTable, name string) bool {
 
 // isPlain reports whether an object under one of our names is a plain table. A
 // search table is none; anything else that is none is refused.
-func (o schemaObject) isPlain(tables map[string]declaredTable, path string) (bool, error) {
+func (o SchemaObject) isPlain(tables map[string]declaredTable, path string) (bool, error) {
 	name := strings.ToLower(o.name)
 	switch {
 	case o.typ == "view":
@@ -158,7 +158,7 @@ func shapeError(path, name, format string, args ...any) error {
 
 // checkColumns finds plain tables with columns that are computed, or that are not
 // of the type that we declare.
-func checkColumns(c *driver.Conn, s *shape, tables map[string]declaredTable, names []string, path string) error {
+func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, names []string, path string) error {
 	list, err := json.Marshal(names)
 	if err != nil {
 		return err
@@ -190,10 +190,10 @@ func checkColumns(c *driver.Conn, s *shape, tables map[string]declaredTable, nam
 // findExtras finds what others have put on our tables and what SQLite would run when
 // they are written: triggers, also those of tables that refer to ours, and
 // indexes on expressions or on some rows only.
-func findExtras(c *driver.Conn, tables map[string]declaredTable, objects []schemaObject) ([]schemaObject, error) {
+func findExtras(c *driver.Conn, tables map[string]declaredTable, objects []SchemaObject) ([]SchemaObject, error) {
 	known := strings.Fields(createLookup + createIndexes + createRight)
 	ours := normalized(known)
-	var list []schemaObject
+	var list []SchemaObject
 	for _, o := range objects {
 		runs, err := false, error(nil)
 		switch {
@@ -238,14 +238,14 @@ func reaches(c *driver.Conn, tables map[string]declaredTable, table string) (boo
 }
 
 // isComputed reports whether SQLite computes something to keep an index.
-func isComputed(c *driver.Conn, o schemaObject) (bool, error) {
+func isComputed(c *driver.Conn, o SchemaObject) (bool, error) {
 	n, err := c.QueryInt(`SELECT (SELECT count(*) FROM pragma_index_xinfo(?1) WHERE cid = -2) +
 		(SELECT count(*) FROM pragma_index_list(?2) WHERE name = ?1 AND partial)`, o.name, o.table)
 	return n > 0, err
 }
 
-// ours are the tables of the file that we declare.
-func (s *shape) ours() []string {
+// Ours are the tables of the file that we declare.
+func (s *Shape) Ours() []string {
 	tables := declaredTables()
 	return slices.DeleteFunc(slices.Clone(s.names), func(name string) bool {
 		_, declared := tables[name]
@@ -253,47 +253,23 @@ func (s *shape) ours() []string {
 	})
 }
 
-// writable fails if something that others have put on our tables would run when
+// Writable fails if something that others have put on our tables would run when
 // they are written.
-func (s *shape) writable(path string) error {
-	if len(s.extras) == 0 {
+func (s *Shape) Writable(path string) error {
+	if len(s.Extras) == 0 {
 		return nil
 	}
-	o := s.extras[0]
-	return onto.Errorf(onto.ReadOnly, "%s: %s", path, o.refusal()).WithHint("%s", o.remedy())
+	o := s.Extras[0]
+	return onto.Errorf(onto.ReadOnly, "%s: %s", path, o.Refusal()).WithHint("%s", o.Remedy())
 }
 
-// refusal says why there are no writes.
-func (o schemaObject) refusal() string {
+// Refusal says why there are no writes.
+func (o SchemaObject) Refusal() string {
 	return fmt.Sprintf("the %s %s on %s is not of this program and would run with every write, so nothing is written", o.typ, o.name, o.table)
 }
 
-func (o schemaObject) remedy() string { return `if nobody needs it: sqlite3 FILE '` + o.drop() + `'` }
-
-// checkSchema makes sure that nothing of others runs in the write transaction
-// that w is in. The schema is read again only if it has changed.
-func (wr *writer) checkSchema(w *driver.Conn) error {
-	version, err := w.QueryInt(`PRAGMA schema_version`)
-	if err != nil {
-		return err
-	}
-	if wr.schema.known && version == wr.schema.version {
-		return wr.schema.refused
-	}
-	s, err := soundShape(w, wr.at.Path)
-	if err != nil {
-		return err
-	}
-	wr.schema = schemaState{true, version, s.writable(wr.at.Path)}
-	return wr.schema.refused
-}
-
-// schemaState is what is known about the file's schema.
-type schemaState struct {
-	known   bool
-	version int64 // of SQLite's own counter
-	refused error // why nothing is written
-}
+// Remedy says how to have writes again.
+func (o SchemaObject) Remedy() string { return `if nobody needs it: sqlite3 FILE '` + o.drop() + `'` }
 
 // declaredTable is what we declare of a table.
 type declaredTable struct {

@@ -1,0 +1,123 @@
+package layout
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"strconv"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+)
+
+// A rebuild keeps the checksum of the projection that it made, and the commit
+// that it covers. History up to that commit must lead to the same state for
+// ever, so the checksum finds what was altered afterwards, even if the
+// projection was altered with it. Removing a type's history removes the
+// checksum.
+
+// StateSQL finds the newest version of each identity as of a commit, which is
+// given twice, in history and in order of identity: identity, commit_id, op,
+// schema_version_id, fields and the identity's first commit.
+func (t *Table) StateSQL() string {
+	return fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB),
+			(SELECT min(s.commit_id) FROM %s s WHERE %s)
+		FROM %s h WHERE h.commit_id <= ? AND h.id = %s
+		ORDER BY %s`, t.List("h"), t.History, t.Matches("s", "h"), t.History, t.NewestAt("h", "?"), t.List("h"))
+}
+
+// ProjectedSQL is the same columns from the projection. Fields that cannot be
+// read are empty.
+func (t *Table) ProjectedSQL() string {
+	return fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, %s, c.first_commit_id
+		FROM %s c ORDER BY %s`, t.List("c"), SoundFields, t.Current, t.List("c"))
+}
+
+// SoundFields is the JSON of the projection row c; empty if it cannot be read,
+// or is longer than any that is read.
+var SoundFields = fmt.Sprintf(`CAST(iif(length(c.fields) <= %d AND json_valid(c.fields, 8), json(c.fields), '') AS BLOB)`, maxStored)
+
+// digest computes the checksum: SHA-256 over the rows, entities before
+// relations. Of each row it takes kind, type, keys, commit, first commit, op,
+// schema version and canonical fields, as text, each after its length in eight
+// bytes, the highest first.
+type digest struct {
+	hash hash.Hash
+	buf  []byte
+}
+
+func newDigest() *digest { return &digest{hash: sha256.New()} }
+
+func (d *digest) text(s string) {
+	d.buf = binary.BigEndian.AppendUint64(d.buf, uint64(len(s)))
+	d.buf = append(d.buf, s...)
+}
+
+func (d *digest) number(n int64) { d.text(strconv.FormatInt(n, 10)) }
+
+func (d *digest) add(v *onto.Version, first int64) {
+	d.buf = d.buf[:0]
+	d.text(string(v.Kind))
+	d.text(v.Type)
+	if v.Kind == onto.KindEntity {
+		d.text(v.Key)
+	} else {
+		d.text(v.Left)
+		d.text(v.Right)
+		d.text(v.Instance)
+	}
+	d.number(v.Commit)
+	d.number(first)
+	d.text(string(v.Op))
+	d.number(int64(v.SchemaVersion))
+	d.text(string(v.Fields))
+	d.hash.Write(d.buf)
+}
+
+func (d *digest) sum() string { return hex.EncodeToString(d.hash.Sum(nil)) }
+
+// RowsSum is the checksum of the rows that a statement for each table finds.
+func RowsSum(ctx context.Context, c *driver.Conn, tables [2]*Table, sql func(t *Table) string, args ...any) (string, error) {
+	d := newDigest()
+	for _, t := range tables {
+		rows, err := c.Query(ctx, sql(t), args...)
+		if err != nil {
+			return "", err
+		}
+		width := len(t.Columns)
+		err = driver.Each(rows, func() error {
+			v := Version(rows, width, t.Identity(rows, 0))
+			v.Fields, _ = CanonicalFields(v.Fields) // what cannot be read counts as nothing
+			d.add(&v, rows.Int(width+4))
+			return nil
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return d.sum(), nil
+}
+
+// KeepChecksum keeps the checksum of the projection, which covers the head.
+func KeepChecksum(ctx context.Context, w *driver.Conn, tables [2]*Table, head int64) error {
+	sum, err := RowsSum(ctx, w, tables, (*Table).ProjectedSQL)
+	if err != nil {
+		return err
+	}
+	return w.Exec(`UPDATE onto_meta SET checksum = ?, checksum_commit = ?`, sum, head)
+}
+
+// Checksum reads what is kept. Files before format 3 keep none.
+func (r *Moment) Checksum() (string, int64, error) {
+	if r.Format < 3 {
+		return "", 0, nil
+	}
+	row, ok, err := r.QueryRow(`SELECT checksum, checksum_commit FROM onto_meta`)
+	if err != nil || !ok || row.Null(0) {
+		return "", 0, err
+	}
+	return row.Text(0), row.Int(1), nil
+}

@@ -1,0 +1,37 @@
+package layout
+
+import (
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/internal/decide"
+)
+
+// commitList is the columns that readCommit reads; commitWidth is their number.
+// The operations of a commit by another program are counted.
+const (
+	CommitList = `c.id, c.created_at, c.metadata_json, c.runtime_id, c.actor_kind, c.actor_id, c.causation_id,
+		c.correlation_id, c.signature_ref, c.comment, c.idempotency_key, coalesce(c.operations,
+			(SELECT count(*) FROM entity_history h WHERE h.commit_id = c.id) +
+			(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id))`
+	CommitWidth = 12
+)
+
+// ReadCommit reads a commit as it is kept, but for the digest of its draft.
+func ReadCommit(r *driver.Rows) decide.Commit {
+	return decide.Commit{Metadata: r.Bytes(2), Commit: onto.Commit{
+		ID: r.Int(0), Time: StoredTime(r.Text(1)), Runtime: r.Text(3),
+		Actor:     onto.Actor{Kind: onto.ActorKind(r.Text(4)), ID: r.Text(5)},
+		Causation: r.Int(6), Correlation: r.Text(7), Signature: r.Text(8), Comment: r.Text(9),
+		IdempotencyKey: r.Text(10), Operations: int(r.Int(11)),
+	}}
+}
+
+// NewestCommit returns the head, or the zero Commit.
+func NewestCommit(c *driver.Conn) (onto.Commit, error) {
+	r, ok, err := c.QueryRow(`SELECT ` + CommitList + ` FROM commits c ORDER BY c.id DESC LIMIT 1`)
+	if err != nil || !ok {
+		return onto.Commit{}, err
+	}
+	kept := ReadCommit(r)
+	return kept.HandOut(nil)
+}

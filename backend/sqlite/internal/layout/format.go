@@ -1,0 +1,128 @@
+package layout
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+)
+
+// Format is the version of what this package adds to the original's tables.
+const Format = 3
+
+// Kind is what a file turns out to be.
+type Kind uint8
+
+// The kinds of files.
+const (
+	Empty         Kind = iota
+	Ours               // has our tables
+	Original           // written by the original program, first engine
+	OriginalV2         // written by the original program, second engine
+	OtherDatabase      // some other database
+)
+
+// File is what is known about a file.
+type File struct {
+	Kind   Kind
+	Format int64
+	Shape  *Shape // nil where only the format is judged
+}
+
+// Inspect finds out what a file is. It writes nothing, and reads no table before
+// it knows that it is one.
+func Inspect(c *driver.Conn, path string) (File, error) {
+	s, err := readShape(c, path)
+	if err != nil {
+		return File{}, err
+	}
+	found, err := s.kind(c)
+	found.Shape = s
+	return found, err
+}
+
+// kind tells by the tables of a file what it is.
+func (s *Shape) kind(c *driver.Conn) (File, error) {
+	has := func(all ...string) bool {
+		return !slices.ContainsFunc(all, func(n string) bool { return !slices.Contains(s.names, n) })
+	}
+	switch {
+	case len(s.names) == 0:
+		return File{Kind: Empty}, nil
+	case has("onto_meta"):
+		if err := s.sound(); err != nil {
+			return File{}, err
+		}
+		format, err := presentFormat(c, has, sumColumns(s.names))
+		return File{Kind: Ours, Format: format}, err
+	case has("storage_meta"):
+		v2, err := false, s.odd["storage_meta"]
+		if err == nil {
+			v2, err = isOriginalV2(c)
+		}
+		if v2 || err != nil {
+			return File{Kind: OriginalV2}, err
+		}
+	}
+	if has("commits", "entity_history", "relation_history") {
+		return File{Kind: Original}, s.sound()
+	}
+	return File{Kind: OtherDatabase}, nil
+}
+
+// presentFormat is the format of a file of ours. If somebody has dropped what a
+// format added, it is the one before: an upgrade brings it back.
+func presentFormat(c *driver.Conn, has func(tables ...string) bool, sums []column) (int64, error) {
+	format, err := c.QueryInt(`SELECT format FROM onto_meta`)
+	if err != nil || format > Format {
+		return format, err
+	}
+	if !has("onto_derived", "onto_entity_past", "onto_relation_past") {
+		return min(format, 1), nil
+	}
+	whole := has("onto_leases", "onto_lease_breaks")
+	for _, add := range slices.Concat(evolvingColumns(), sums) {
+		found, err := hasColumns(c, add.table, add.column)
+		if err != nil {
+			return 0, err
+		}
+		whole = whole && found
+	}
+	if !whole {
+		return min(format, 2), nil
+	}
+	return format, nil
+}
+
+// isOriginalV2 looks for the engine version, whichever way the table keeps it:
+// as a column of that name or as a row with that key.
+func isOriginalV2(c *driver.Conn) (bool, error) {
+	r, err := c.Query(context.Background(), `SELECT * FROM storage_meta LIMIT 100`)
+	if err != nil {
+		return false, err
+	}
+	v2 := false
+	for r.Next() {
+		for i := range r.Vals {
+			v2 = v2 || r.Text(i) == "v2"
+		}
+	}
+	return v2, r.Close()
+}
+
+// Check refuses what cannot be opened.
+func (f File) Check(path string) error {
+	switch {
+	case f.Kind == OtherDatabase:
+		return onto.Errorf(onto.Unsupported, "%s: a SQLite database of another program", path).
+			WithHint("name another file with --db")
+	case f.Kind == OriginalV2:
+		return onto.Errorf(onto.Unsupported, "%s: written by the original Ontologia's v2 engine, which keeps data in tables of its own", path).
+			WithHint("export it there as JSON Lines and import that here")
+	case f.Kind == Ours && f.Format > Format:
+		return onto.Errorf(onto.Unsupported, "%s: format %d, this program reads up to %d", path, f.Format, Format).
+			WithHint("use a newer onto")
+	}
+	return nil
+}

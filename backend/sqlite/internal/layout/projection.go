@@ -1,0 +1,75 @@
+package layout
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+)
+
+// CoverHead notes that the projection covers the head, which is foreign. Since
+// is the last commit that it covered before.
+func CoverHead(w *driver.Conn, since int64) error {
+	ordered, err := timesOrdered(w, since)
+	if err != nil {
+		return err
+	}
+	return w.Exec(`UPDATE onto_meta SET foreign_until = (SELECT max(id) FROM commits), times_ordered = times_ordered AND ?`, ordered)
+}
+
+// Project writes a projection row for each identity that a commit after since
+// has touched, and then hands over its newest version, whose fields are
+// canonical, or nil if they cannot be read.
+func Project(ctx context.Context, w *driver.Conn, t *Table, since int64, then func(v *onto.Version) error) error {
+	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB),
+			(SELECT min(s.commit_id) FROM %s s WHERE %s)
+		FROM %s h WHERE h.commit_id > ? AND h.id = %s`,
+		t.List("h"), t.History, t.Matches("s", "h"), t.History, t.Newest("h"))
+	rows, err := w.Query(ctx, sql, since)
+	if err != nil {
+		return err
+	}
+	width := len(t.Columns)
+	return driver.Each(rows, func() error {
+		v := Version(rows, width, t.Identity(rows, 0))
+		canonical, err := CanonicalFields(v.Fields)
+		v.Fields = canonical
+		var fields any
+		if err == nil {
+			fields = string(canonical)
+		}
+		args := IdentityArgs(nil, &v.Identity)
+		err = w.Exec(t.upsertOne, append(args, v.Commit, rows.Int(width+4), string(v.Op), v.SchemaVersion, fields)...)
+		if err != nil {
+			return err
+		}
+		return then(&v)
+	})
+}
+
+// timesOrdered reports whether the times of commits from since on never go
+// back, and are written so that their texts compare as times.
+func timesOrdered(w *driver.Conn, since int64) (bool, error) {
+	rows, err := w.Query(context.Background(), `SELECT created_at FROM commits WHERE id >= ? ORDER BY id`, since)
+	if err != nil {
+		return false, err
+	}
+	ordered, last := true, StoredTime("")
+	for rows.Next() {
+		text := rows.Text(0)
+		t := StoredTime(text)
+		ordered = ordered && !t.Before(last) && strings.HasSuffix(text, "+00:00")
+		last = t
+	}
+	return ordered, rows.Close()
+}
+
+// AddMissing makes the tables and indexes of ours that are gone.
+func AddMissing(w *driver.Conn) error {
+	return w.Script(createLookup + createIndexes + createProjection + createDerived)
+}
+
+// AddRight makes the index of right endpoints, if it is gone.
+func AddRight(w *driver.Conn) error { return w.Script(createRight) }

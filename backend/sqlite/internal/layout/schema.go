@@ -1,0 +1,234 @@
+package layout
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// ReadNewest returns the newest version of each type that exists, and whether
+// every version of every type has its first commit.
+func ReadNewest(w *driver.Conn) (newest map[onto.TypeName]int, dated bool, err error) {
+	r, err := w.Query(context.Background(), `SELECT type_kind, type_name, max(schema_version_id), onto_end IS NULL,
+			(SELECT count(*) FROM schema_versions WHERE onto_since IS NULL)
+		FROM schema_versions GROUP BY 1, 2`) // the row of the maximum
+	if err != nil {
+		return nil, false, err
+	}
+	newest, dated = map[onto.TypeName]int{}, true
+	err = driver.Each(r, func() error {
+		if r.Int(3) == 1 {
+			newest[onto.TypeName{Kind: onto.Kind(r.Text(0)), Name: r.Text(1)}] = int(r.Int(2))
+		}
+		dated = r.Int(4) == 0
+		return nil
+	})
+	return newest, dated, err
+}
+
+// sinceRule is the first commit that can hold rows of the version in row v of
+// schema_versions, where that is not kept: in older files, and for versions that
+// another program has added.
+const sinceRule = `iif(v.schema_version_id = 1, 1, coalesce(iif(v.type_kind = 'entity',
+		(SELECT min(h.commit_id) FROM entity_history h WHERE h.entity_type = v.type_name AND h.schema_version_id = v.schema_version_id),
+		(SELECT min(h.commit_id) FROM relation_history h WHERE h.relation_type = v.type_name AND h.schema_version_id = v.schema_version_id)),
+	(SELECT ifnull(max(id), 0) + 1 FROM commits)))`
+
+// FillSince keeps the first commit of versions that lack it.
+func FillSince(w *driver.Conn) error {
+	return w.Exec(`UPDATE schema_versions AS v SET onto_since = ` + sinceRule + ` WHERE onto_since IS NULL`)
+}
+
+// ReadSchemas reads all versions. The newest of each type has the flags of the
+// registry. An older file that was opened for reading lacks some columns.
+func ReadSchemas(c *driver.Conn) ([]onto.SchemaVersion, error) {
+	whole, err := hasColumns(c, "schema_versions", "onto_since", "onto_upgrader", "onto_end")
+	if err != nil {
+		return nil, err
+	}
+	added := sinceRule + `, NULL, NULL`
+	if whole {
+		added = `ifnull(v.onto_since, ` + sinceRule + `), v.onto_upgrader, v.onto_end`
+	}
+	rows, err := c.Query(context.Background(), `SELECT v.type_kind, v.type_name, v.schema_version_id, v.schema_json, v.schema_hash,
+			v.created_at, v.runtime_id, v.reason, nullif(r.schema_json, v.schema_json), `+added+`
+		FROM schema_versions v LEFT JOIN schema_registry r ON r.type_kind = v.type_kind AND r.type_name = v.type_name
+			AND v.schema_version_id = (SELECT max(n.schema_version_id) FROM schema_versions n
+				WHERE n.type_kind = v.type_kind AND n.type_name = v.type_name)
+		ORDER BY v.type_kind, v.type_name, v.schema_version_id`)
+	if err != nil {
+		return nil, err
+	}
+	var list []onto.SchemaVersion
+	err = driver.Each(rows, func() error {
+		v, err := readSchema(rows)
+		list = append(list, v)
+		return err
+	})
+	return list, err
+}
+
+// readSchema reads one row of readSchemas.
+func readSchema(rows *driver.Rows) (onto.SchemaVersion, error) {
+	kind, name, data := onto.Kind(rows.Text(0)), rows.Text(1), rows.Bytes(3)
+	schema := ParseSchema(kind, name, data)
+	if !rows.Null(8) {
+		schema = schema.WithFlags(ParseSchema(kind, name, rows.Bytes(8)))
+	}
+	v := onto.SchemaVersion{
+		Schema: schema, Version: int(rows.Int(2)), JSON: data, Hash: rows.Text(4),
+		Created: StoredTime(rows.Text(5)), Runtime: rows.Text(6), Reason: rows.Text(7), Since: rows.Int(9),
+	}
+	if v.Version < 1 || v.Version > math.MaxInt32 || v.Since < 0 {
+		return v, onto.Errorf(onto.Corrupt, "%s %s: there is a schema version %d that begins with commit %d", kind, name, v.Version, v.Since).
+			WithHint("%s", RestoreRemedy)
+	}
+	var err error
+	if !rows.Null(10) {
+		v.Upgrader = new(onto.Upgrader)
+		err = json.Unmarshal(rows.Bytes(10), v.Upgrader)
+	}
+	if !rows.Null(11) && err == nil {
+		v.End = new(onto.End)
+		err = json.Unmarshal(rows.Bytes(11), v.End)
+	}
+	if err != nil {
+		return v, onto.Errorf(onto.Corrupt, "%s %s: what is kept with schema version %d cannot be read: %w", kind, name, v.Version, err).
+			WithHint("%s", RestoreRemedy)
+	}
+	return v, nil
+}
+
+// WriteTypes writes what has changed about the types, in the order of versions: a
+// type that ends may begin anew.
+func WriteTypes(w *driver.Conn, before, after []onto.SchemaVersion) error {
+	for i := range after {
+		v := &after[i]
+		var was *onto.SchemaVersion // nil if it is new
+		if n, found := slices.BinarySearchFunc(before, *v, backend.CompareSchemas); found {
+			was = &before[n]
+		}
+		newest := i+1 == len(after) || after[i+1].Schema.TypeName() != v.Schema.TypeName()
+		if err := writeType(w, was, v, newest && v.End == nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeType writes what has changed about one version.
+func writeType(w *driver.Conn, was, v *onto.SchemaVersion, newest bool) error {
+	kind, name := string(v.Schema.Kind), v.Schema.Name
+	if was == nil {
+		if err := insertSchema(w, v); err != nil {
+			return err
+		}
+		set := setRegistry
+		if v.Version == 1 {
+			set = registerIfNew
+		}
+		return w.Exec(set, kind, name, string(v.Schema.JSON()))
+	}
+	if v.End != nil && (was.End == nil || *was.End != *v.End) {
+		if err := w.Exec(`DELETE FROM schema_registry WHERE type_kind = ? AND type_name = ?`, kind, name); err != nil {
+			return err
+		}
+		if err := keep(w, "onto_end", v.End, v); err != nil {
+			return err
+		}
+	}
+	if v.Upgrader != nil && (was.Upgrader == nil || *was.Upgrader != *v.Upgrader) {
+		if err := keep(w, "onto_upgrader", v.Upgrader, v); err != nil {
+			return err
+		}
+	}
+	if newest && len(onto.Compare(was.Schema, v.Schema).Flags) > 0 {
+		return retune(w, v.Schema)
+	}
+	return nil
+}
+
+// keep sets one of our columns of a version that is stored.
+func keep[T onto.Upgrader | onto.End](w *driver.Conn, column string, value *T, v *onto.SchemaVersion) error {
+	text, err := keptJSON(value)
+	if err != nil {
+		return err
+	}
+	return w.Exec(`UPDATE schema_versions SET `+column+` = ? WHERE type_kind = ? AND type_name = ? AND schema_version_id = ?`,
+		text, string(v.Schema.Kind), v.Schema.Name, v.Version)
+}
+
+// insertSchema adds a version of a type.
+func insertSchema(w *driver.Conn, v *onto.SchemaVersion) error {
+	upgrader, err := keptJSON(v.Upgrader)
+	if err != nil {
+		return err
+	}
+	return w.Exec(`INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash,
+			created_at, runtime_id, reason, onto_since, onto_upgrader) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(v.Schema.Kind), v.Schema.Name, v.Version, string(v.JSON), v.Hash,
+		codec.FormatTime(v.Created), OrNull(v.Runtime), OrNull(v.Reason), zeroNull(v.Since), upgrader)
+}
+
+// keptJSON is an upgrader or an end as it is kept, or nil for none.
+func keptJSON[T onto.Upgrader | onto.End](v *T) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	text, err = codec.AppendCanonical(nil, text)
+	return string(text), err
+}
+
+// The statements that register a schema, by kind, name and JSON.
+const (
+	registerIfNew = `INSERT OR IGNORE INTO schema_registry (type_kind, type_name, schema_json) VALUES (?, ?, ?)`
+	setRegistry   = `INSERT INTO schema_registry (type_kind, type_name, schema_json) VALUES (?, ?, ?)
+		ON CONFLICT DO UPDATE SET schema_json = excluded.schema_json`
+)
+
+// retune changes the flags of a type that is registered. The versions of the
+// type stay as they are.
+func retune(w *driver.Conn, s onto.Schema) error {
+	row, ok, err := w.QueryRow(`SELECT schema_json FROM schema_registry WHERE type_kind = ? AND type_name = ?`, string(s.Kind), s.Name)
+	if err != nil {
+		return err
+	}
+	text := []byte(s.JSON())
+	if ok {
+		if _, own := parseOwn(s.Kind, s.Name, row.Bytes(0)); !own {
+			text = retuneOriginal(row.Bytes(0), s)
+		}
+	}
+	return w.Exec(setRegistry, string(s.Kind), s.Name, string(text))
+}
+
+// bootstrapSchemas gives the types of an old file that have no version yet
+// their first one.
+func bootstrapSchemas(w *driver.Conn, now time.Time) error {
+	rows, err := w.Query(context.Background(), `SELECT type_kind, type_name, schema_json FROM schema_registry r WHERE NOT EXISTS (
+		SELECT 1 FROM schema_versions v WHERE v.type_kind = r.type_kind AND v.type_name = r.type_name) ORDER BY 1, 2`)
+	if err != nil {
+		return err
+	}
+	return driver.Each(rows, func() error {
+		text := rows.Bytes(2)
+		sum := sha256.Sum256(text)
+		return insertSchema(w, &onto.SchemaVersion{
+			Schema: onto.Schema{Kind: onto.Kind(rows.Text(0)), Name: rows.Text(1)}, Version: 1, JSON: text, Hash: hex.EncodeToString(sum[:]),
+			Created: now, Reason: "bootstrap",
+		})
+	})
+}

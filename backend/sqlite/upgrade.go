@@ -1,0 +1,93 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+)
+
+// prepareFile makes the file ours: creates the tables in an empty one, adopts
+// one of the original program, upgrades one of an older format, refuses
+// anything else.
+func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
+	var found layout.File
+	err := wr.retryBusy(ctx, func() (err error) {
+		found, err = layout.Inspect(w, wr.at.Path)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := found.Check(wr.at.Path); err != nil {
+		return err
+	}
+	if found.Kind == layout.Empty && wr.opts.MustExist {
+		return onto.Errorf(onto.Uninitialized, "%s: the database has no tables", wr.at.Path).
+			WithHint("make a store in it with: onto init --db %s", wr.at.Path)
+	}
+	if err := wr.retryBusy(ctx, func() error { return w.Script(`PRAGMA journal_mode = WAL`) }); err != nil {
+		return err
+	}
+	if found.Kind == layout.Ours && found.Format == layout.Format {
+		return nil
+	}
+	return wr.transact(ctx, w, func() error {
+		found, err := layout.Inspect(w, wr.at.Path) // again: another process may have been faster
+		if err == nil {
+			err = found.Shape.Writable(wr.at.Path)
+		}
+		if err != nil {
+			return err
+		}
+		switch {
+		case found.Kind == layout.Empty:
+			return layout.Create(w)
+		case found.Kind == layout.Original:
+			return wr.adopt(ctx, w, found)
+		case found.Kind == layout.Ours && found.Format < layout.Format:
+			return wr.upgrade(ctx, w, found)
+		}
+		return found.Check(wr.at.Path)
+	})
+}
+
+// adopt makes a file of the original program ours.
+func (wr *writer) adopt(ctx context.Context, w *driver.Conn, found layout.File) error {
+	if err := layout.Adopt(w, found, wr.now()); err != nil {
+		return err
+	}
+	if err := wr.catchUp(w); err != nil {
+		return err
+	}
+	return layout.DeriveAll(ctx, w, nil)
+}
+
+// upgrade brings a file of an older format to ours.
+func (wr *writer) upgrade(ctx context.Context, w *driver.Conn, found layout.File) error {
+	err := layout.Upgrade(w, found)
+	if err == nil && found.Format < 2 {
+		err = wr.upgradeDerived(ctx, w)
+	}
+	return err
+}
+
+// upgradeDerived adds what format 2 added: what is derived. If the projection is
+// too damaged for that, it is made anew.
+func (wr *writer) upgradeDerived(ctx context.Context, w *driver.Conn) error {
+	if err := layout.AddDerived(ctx, w, wr.tables); err != nil {
+		return err
+	}
+	s, err := wr.readState(w)
+	if err == nil && !s.covered {
+		err = wr.catchUp(w)
+	}
+	if err == nil {
+		err = layout.DeriveAll(ctx, w, nil)
+	}
+	if onto.CodeOf(driver.Wrap(wr.at.Path, err)) == onto.Corrupt {
+		_, err = wr.rebuild(ctx, w, nil)
+	}
+	return err
+}
