@@ -74,7 +74,7 @@ func (wr *writer) changeLeases(ctx context.Context, until time.Time, f func(w *d
 
 // Acquire takes a lease that is free or has run out.
 func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
-	wait := waitUntil(time.Now().Add(r.Wait))
+	wait := driver.WaitUntil(time.Now().Add(r.Wait))
 	until := b.deadline() // for the write lock, which a request that does not wait needs too
 	if until.Before(wait.Until) {
 		until = wait.Until

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/backoff"
 	"github.com/ontologia/onto/internal/flock"
 	"github.com/ontologia/onto/internal/lease"
@@ -38,7 +39,7 @@ type lockWait struct {
 // waitForLock begins the wait of a write, which may carry a lease. A write that does
 // not wait has a deadline that is over.
 func (wr *writer) waitForLock(until time.Time, l *onto.Lease) *lockWait {
-	w := &lockWait{Backoff: waitUntil(until), wr: wr}
+	w := &lockWait{Backoff: driver.WaitUntil(until), wr: wr}
 	if lease.KeepsOut(l) || !time.Now().Before(until) || wr.at.Inode == nil {
 		return w
 	}

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"sort"
 	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/backup"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
@@ -110,7 +110,7 @@ func (p *RestorePlan) compare(ctx context.Context, source *reading, to string) e
 		}
 		p.Present = &m
 		if m.StoreID == p.Backup.StoreID {
-			p.Shared, err = sharedCommits(source.Conn, r.Conn, min(m.Head.ID, p.Backup.Head.ID))
+			p.Shared, err = backup.Shared(source.Conn, r.Conn, min(m.Head.ID, p.Backup.Head.ID))
 		}
 		p.Lost = m.Head.ID - p.Shared
 		return err
@@ -124,27 +124,6 @@ func damagedTarget(to string, err error) error {
 	}
 	return onto.Errorf(onto.CodeOf(err), "what is there cannot be kept: %w", err).
 		WithHint("move %s away, and %[1]s-wal and %[1]s-shm with it, then restore again", to)
-}
-
-// sharedCommits returns the last commit up to a limit that is the same in both.
-// Logs that once differ stay different.
-func sharedCommits(a, b *driver.Conn, limit int64) (int64, error) {
-	const sql = `SELECT created_at, runtime_id, metadata_json, comment, draft_hash, operations FROM commits WHERE id = ?`
-	var failed error
-	first := sort.Search(int(limit), func(i int) bool {
-		rowA, okA, errA := a.QueryRow(sql, i+1)
-		rowB, okB, errB := b.QueryRow(sql, i+1)
-		if failed = errors.Join(failed, errA, errB); failed != nil || !okA || !okB {
-			return true
-		}
-		for i := range rowA.Vals {
-			if rowA.Null(i) != rowB.Null(i) || rowA.Text(i) != rowB.Text(i) || rowA.Int(i) != rowB.Int(i) {
-				return true
-			}
-		}
-		return false
-	})
-	return int64(first), failed
 }
 
 // Restore puts the backup in file from in the place of the store in file to. If
@@ -244,7 +223,7 @@ func (r *restore) replace(ctx context.Context) (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
-	err = with(st, func(src *driver.Conn) error { return r.overwrite(ctx, src) })
+	err = backup.With(st, func(src *driver.Conn) error { return r.overwrite(ctx, src) })
 	switch {
 	case r.replaced: // whatever failed since then concerns what is thrown away
 		return kept, nil
@@ -287,7 +266,9 @@ func (r *restore) prepare(ctx context.Context) (*disk.Staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = source.reader.read(ctx, false, func(c *reading) error { return fill(ctx, st, c.Conn, r.told) })
+	err = source.reader.read(ctx, false, func(c *reading) error {
+		return backup.Fill(ctx, st, c.Conn, time.Now().Add(DefaultLockTimeout), r.told)
+	})
 	if err == nil {
 		err = upgradeCopy(ctx, st.Path)
 	}
@@ -297,7 +278,7 @@ func (r *restore) prepare(ctx context.Context) (*disk.Staged, error) {
 			if err != nil {
 				return err
 			}
-			return with(st, func(c *driver.Conn) error { return resize(c, size) })
+			return backup.With(st, func(c *driver.Conn) error { return backup.Resize(c, size) })
 		})
 	}
 	if err != nil {
@@ -321,18 +302,6 @@ func upgradeCopy(ctx context.Context, path string) error {
 	return errors.Join(err, b.Close())
 }
 
-// resize gives a copy pages of another size, if they are not of that size.
-func resize(c *driver.Conn, size int64) error {
-	if err := settleCopy(c); err != nil {
-		return err
-	}
-	now, err := c.QueryInt(`PRAGMA page_size`)
-	if err != nil || now == size {
-		return err
-	}
-	return c.Script(fmt.Sprintf(`PRAGMA page_size = %d; VACUUM`, size))
-}
-
 // overwrite replaces the contents of the present file in one transaction. Once
 // that has the write lock, nothing there changes any more: the lease is looked
 // at for the last time, and the copy learns what others may know of the present
@@ -347,11 +316,11 @@ func (r *restore) overwrite(ctx context.Context, src *driver.Conn) error {
 	if err := b.writer.canWrite(ctx); err != nil {
 		return err
 	}
-	t, err := newTransfer(b.writer.conn, src)
+	t, err := backup.NewTransfer(b.writer.conn, src)
 	if err != nil {
 		return err
 	}
-	err = t.lock(ctx, until)
+	err = t.Lock(ctx, until)
 	if err == nil {
 		err = b.writer.reached("restore")
 	}
@@ -359,21 +328,21 @@ func (r *restore) overwrite(ctx context.Context, src *driver.Conn) error {
 		err = b.reader.read(ctx, false, func(now *reading) error { return r.outdo(now, src) })
 	}
 	if err != nil {
-		t.backup.Close()
+		t.Close()
 		return err
 	}
 	r.held = nil // from here on the lock keeps others out, and the lease cannot be renewed
-	err = t.run(ctx, until, r.told)
-	r.replaced = t.committed
-	if t.unsure(err) {
+	err = t.Run(ctx, until, r.told)
+	r.replaced = t.Committed
+	if t.Unsure(err) {
 		b.writer.broken = err // the file has to be opened again, also to release the lease
 		err = onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether the backup has taken its place: %w", b.at.Path, err)
 	}
 	return err
 }
 
-// outdo makes the epochs of the copy, and the number by which others notice that
-// what they know is outdated, larger than those of the present store.
+// outdo makes others notice that what they know of the present store is outdated,
+// unless that has changed.
 func (r *restore) outdo(now *reading, src *driver.Conn) error {
 	held := r.held.Current()
 	if err := checkLease(now.Conn, &held); err != nil {
@@ -383,23 +352,5 @@ func (r *restore) outdo(now *reading, src *driver.Conn) error {
 		return onto.Errorf(onto.HeadMismatch, "%s: somebody has made commit %d meanwhile", r.to, now.Head).
 			WithHint("look at it and restore again")
 	}
-	derived, err := now.QueryInt(`SELECT derived FROM onto_meta`)
-	if err != nil {
-		return err
-	}
-	if err := src.Exec(`UPDATE onto_meta SET derived = max(derived, ?) + 1`, derived); err != nil {
-		return err
-	}
-	rows, err := now.Query(context.Background(), `SELECT name, epoch FROM onto_leases`)
-	if err != nil {
-		return err
-	}
-	err = driver.Each(rows, func() error {
-		return src.Exec(`INSERT INTO onto_leases (name, epoch) VALUES (?, ?)
-			ON CONFLICT DO UPDATE SET epoch = max(epoch, excluded.epoch)`, rows.Text(0), rows.Int(1))
-	})
-	if err != nil {
-		return err
-	}
-	return src.Exec(`UPDATE onto_leases SET epoch = epoch + 1`)
+	return backup.Outdo(now.Moment, src)
 }

@@ -5,25 +5,26 @@ import (
 	"iter"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/check"
 )
 
 // Surveyed is a backend whose survey judges by other limits.
 type Surveyed struct {
 	*Backend
-	limits limits
+	limits check.Limits
 }
 
 // WithFree says how many bytes the volume has free.
 func (b *Backend) WithFree(free int64) Surveyed {
-	s := Surveyed{b, usualLimits()}
-	s.limits.free = func(string) (int64, bool) { return free, true }
+	s := Surveyed{b, check.UsualLimits()}
+	s.limits.Free = func(string) (int64, bool) { return free, true }
 	return s
 }
 
 // WithWALLimit says how many bytes of the WAL are not too many.
 func (b *Backend) WithWALLimit(limit int64) Surveyed {
-	s := Surveyed{b, usualLimits()}
-	s.limits.wal = limit
+	s := Surveyed{b, check.UsualLimits()}
+	s.limits.WAL = limit
 	return s
 }
 

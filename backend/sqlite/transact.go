@@ -9,7 +9,6 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
-	"github.com/ontologia/onto/internal/backoff"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/lease"
 )
@@ -59,7 +58,7 @@ func heldError(path, name, owner string, until time.Time) error {
 
 // retryBusy repeats f while another process has the lock.
 func (wr *writer) retryBusy(ctx context.Context, f func() error) error {
-	wait := waitUntil(wr.deadline())
+	wait := driver.WaitUntil(wr.deadline())
 	for {
 		err := f()
 		if !driver.IsBusy(err) {
@@ -73,12 +72,6 @@ func (wr *writer) retryBusy(ctx context.Context, f func() error) error {
 
 // busyError is for a wait for another process that took too long.
 func (wr *writer) busyError() error { return contention(wr.at.Path, "another process") }
-
-// waitUntil paces the attempts to get a lock. Short random pauses let processes
-// that compete take turns; SQLite's own handler lets some of them starve.
-func waitUntil(until time.Time) backoff.Backoff {
-	return backoff.Backoff{First: 200 * time.Microsecond, Longest: 5 * time.Millisecond, Until: until}
-}
 
 // take takes the writer and starts a write transaction. Until the deadline it
 // waits for other processes and for a holder of the write lease, unless the

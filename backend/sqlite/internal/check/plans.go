@@ -1,4 +1,4 @@
-package sqlite
+package check
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ func (s *surveyor) plans() error {
 		return err
 	}
 	scans := map[string][]string{} // the names of statements, by table
-	for _, t := range s.b.tables {
+	for _, t := range s.of.Tables {
 		for _, p := range append(ownStatements(t), documentedStatements(t)...) {
 			if p.wide && analyzed {
 				continue
@@ -57,8 +57,8 @@ func (s *surveyor) reportScan(table string, names []string, analyzed bool) error
 		remedy = "if no index of " + table + " is missing, renew the statistics: sqlite3 FILE ANALYZE"
 	}
 	if analyzed || table == commitsTable {
-		n, err := s.r.QueryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s LIMIT ?)`, table), s.limits.rows+1)
-		if err != nil || n <= s.limits.rows {
+		n, err := s.r.QueryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s LIMIT ?)`, table), s.limits.Rows+1)
+		if err != nil || n <= s.limits.Rows {
 			return err
 		}
 	}
@@ -162,8 +162,8 @@ func (s *surveyor) indexUse() error {
 func (s *surveyor) indexUseOf(d layout.Derived) error {
 	t := layout.Names(d.Kind)
 	live := fmt.Sprintf(`FROM %s WHERE %s = '%s' AND op = 'put'`, t.Current, t.Columns[0], d.Type)
-	n, err := s.r.QueryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 %s LIMIT ?)`, live), s.limits.rows+1)
-	if err != nil || n <= s.limits.rows {
+	n, err := s.r.QueryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 %s LIMIT ?)`, live), s.limits.Rows+1)
+	if err != nil || n <= s.limits.Rows {
 		return err
 	}
 	value := fmt.Sprintf(`fields ->> '$.%s'`, d.Field)

@@ -1,23 +1,11 @@
-package sqlite
+package check
 
 import (
-	"context"
 	"math"
 
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/audit"
 )
-
-// Checksum returns the checksum that the last rebuild of the projection has
-// kept, SHA-256 in hex, and the commit that it covers. Check compares it. It is
-// "" if none is kept.
-func (b *Backend) Checksum(ctx context.Context) (sum string, commit int64, err error) {
-	err = b.reader.read(ctx, false, func(r *reading) error {
-		sum, commit, err = r.Checksum()
-		return err
-	})
-	return sum, commit, err
-}
 
 // checksum compares history as of the commit of the checksum with it, and then
 // the projection, if that is of the same commit. A rebuild cannot mend history,
@@ -27,7 +15,7 @@ func (c *checker) checksum() error {
 	if err != nil || kept == "" {
 		return err
 	}
-	was, err := layout.RowsSum(c.ctx, c.r.Conn, c.b.tables, (*layout.Table).StateSQL, commit, commit)
+	was, err := layout.RowsSum(c.ctx, c.r.Conn, c.of.Tables, (*layout.Table).StateSQL, commit, commit)
 	if err != nil {
 		return err
 	}
@@ -37,7 +25,7 @@ func (c *checker) checksum() error {
 	if commit != c.r.Head || !c.r.Foreign.Covers() {
 		return nil
 	}
-	is, err := layout.RowsSum(c.ctx, c.r.Conn, c.b.tables, (*layout.Table).ProjectedSQL)
+	is, err := layout.RowsSum(c.ctx, c.r.Conn, c.of.Tables, (*layout.Table).ProjectedSQL)
 	if err != nil || is == kept {
 		return err
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/check"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
-	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/backoff"
 )
 
@@ -39,14 +39,13 @@ func (b *Backend) Checkpoint(ctx context.Context) (Checkpointed, error) {
 	}
 	busy := false
 	if err == nil {
-		busy, err = b.writer.emptyWAL(ctx, waitUntil(until))
+		busy, err = b.writer.emptyWAL(ctx, driver.WaitUntil(until))
 	}
 	if err == nil {
 		done.After, err = disk.FileSize(b.at.File + "-wal")
 	}
 	if busy {
-		done.Findings = []onto.Finding{audit.WALStuck.Finding("end reads that go on for long, then: onto doctor --checkpoint",
-			"another reader or writer keeps the WAL from being emptied: it has %s", megabytes(done.After))}
+		done.Findings = []onto.Finding{check.StuckWAL(done.After)}
 	}
 	return done, driver.Wrap(b.at.Path, err)
 }

@@ -1,49 +1,34 @@
-package sqlite
+package check
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/audit"
-	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/volume"
 )
 
-// limits are what a survey judges by.
-type limits struct {
-	wal   int64                           // bytes of the WAL that are too many
-	pages int64                           // a file with fewer pages may have any number of free ones
-	rows  int64                           // a type with no more live rows may have any index
-	clock time.Duration                   // how far the head may be ahead of the clock
-	free  func(path string) (int64, bool) // how many bytes the volume of a file has free, if that is known
+// Limits are what a survey judges by.
+type Limits struct {
+	WAL   int64                           // bytes of the WAL that are too many
+	Pages int64                           // a file with fewer pages may have any number of free ones
+	Rows  int64                           // a type with no more live rows may have any index
+	Clock time.Duration                   // how far the head may be ahead of the clock
+	Free  func(path string) (int64, bool) // how many bytes the volume of a file has free, if that is known
 }
 
-func usualLimits() limits {
-	return limits{wal: 100 << 20, pages: 1024, rows: 1000, clock: time.Second, free: volume.Free}
+// UsualLimits are those of a store in use.
+func UsualLimits() Limits {
+	return Limits{WAL: 100 << 20, Pages: 1024, Rows: 1000, Clock: time.Second, Free: volume.Free}
 }
 
-// Survey looks at the circumstances of the file: room, locks, the clock, and
-// how statements are answered. It writes nothing and reads little.
-func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
-	return b.survey(ctx, usualLimits())
-}
-
-func (b *Backend) survey(ctx context.Context, l limits) iter.Seq2[onto.Finding, error] {
-	return exec.Pushed(func(push func(onto.Finding) error) error {
-		return b.reader.read(ctx, false, func(r *reading) error { return surveyAll(b.subject(), r.Moment, l, push) })
-	})
-}
-
-// surveyAll looks at the circumstances of a store and judges them by limits.
-func surveyAll(of *subject, m *layout.Moment, l limits, push func(onto.Finding) error) error {
+// Survey looks at the circumstances of a store and judges them by limits.
+func Survey(of *Store, m *layout.Moment, l Limits, push func(onto.Finding) error) error {
 	s := &surveyor{newChecker(of, m, push), l}
 	for _, step := range []checkStep{
 		{"the WAL", s.wal}, {"the frames of the WAL", s.frames}, {"the journal mode", s.journal}, {"free pages", s.freePages}, {"free space", s.room},
@@ -59,7 +44,7 @@ func surveyAll(of *subject, m *layout.Moment, l limits, push func(onto.Finding) 
 // surveyor is a survey under way. It reports as a check does.
 type surveyor struct {
 	*checker
-	limits limits
+	limits Limits
 }
 
 func (s *surveyor) warn(code audit.Notice, remedy, format string, args ...any) error {
@@ -67,17 +52,26 @@ func (s *surveyor) warn(code audit.Notice, remedy, format string, args ...any) e
 }
 
 func (s *surveyor) wal() error {
-	size, err := disk.FileSize(s.b.file + "-wal")
-	if err != nil || size <= s.limits.wal {
+	size, err := disk.FileSize(s.of.File + "-wal")
+	if err != nil || size <= s.limits.WAL {
 		return err
 	}
 	return s.warn(audit.WALLarge, "end reads that go on for long, then: onto doctor --checkpoint",
-		"the WAL has %s, more than %s", megabytes(size), megabytes(s.limits.wal))
+		"the WAL has %s, more than %s", megabytes(size), megabytes(s.limits.WAL))
 }
+
+// StuckWAL is the finding that a WAL of so many bytes could not be emptied.
+func StuckWAL(size int64) onto.Finding {
+	return audit.WALStuck.Finding("end reads that go on for long, then: onto doctor --checkpoint",
+		"another reader or writer keeps the WAL from being emptied: it has %s", megabytes(size))
+}
+
+// megabytes is a number of bytes for messages.
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }
 
 // frames finds commits that a damaged WAL cuts off.
 func (s *surveyor) frames() error {
-	found, err := disk.FindCutOff(s.b.file + "-wal")
+	found, err := disk.FindCutOff(s.of.File + "-wal")
 	if err != nil || found.Commits == 0 {
 		return err
 	}
@@ -104,7 +98,7 @@ func (s *surveyor) freePages() error {
 		return err
 	}
 	free, err := s.r.QueryInt(`PRAGMA freelist_count`)
-	if err != nil || pages < s.limits.pages || free*2 <= pages {
+	if err != nil || pages < s.limits.Pages || free*2 <= pages {
 		return err
 	}
 	return s.warn(audit.FreelistLarge, "give the room back while nobody else uses the store: sqlite3 FILE VACUUM",
@@ -114,11 +108,11 @@ func (s *surveyor) freePages() error {
 // room finds a volume that is almost full. The WAL may take as much as should be
 // free before it is reset.
 func (s *surveyor) room() error {
-	size, err := disk.FileSize(s.b.file)
+	size, err := disk.FileSize(s.of.File)
 	if err != nil {
 		return err
 	}
-	free, known := s.limits.free(s.b.file)
+	free, known := s.limits.Free(s.of.File)
 	if f, low := volume.Low(free, size); known && low {
 		return s.push(f)
 	}
@@ -127,7 +121,7 @@ func (s *surveyor) room() error {
 
 // extras finds what others have put on our tables, which keeps us from writing.
 func (s *surveyor) extras() error {
-	found, err := layout.SoundShape(s.r.Conn, s.b.path)
+	found, err := layout.SoundShape(s.r.Conn, s.of.Path)
 	if err != nil {
 		return err
 	}
@@ -139,11 +133,9 @@ func (s *surveyor) extras() error {
 	return nil
 }
 
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }
-
 // locks finds leases that keep others waiting, or that nobody has released.
 func (s *surveyor) locks() error {
-	now := s.b.now
+	now := s.of.Now
 	return s.each(`SELECT lock_name, owner_id, expires_at FROM locks ORDER BY lock_name`, nil, func(rows *driver.Rows) error {
 		f, found := audit.Lease(onto.Lease{Name: rows.Text(0), Owner: rows.Text(1), Expires: layout.StoredTime(rows.Text(2))}, now)
 		if !found {
@@ -160,10 +152,8 @@ func (s *surveyor) clock() error {
 	if err != nil || !ok {
 		return err
 	}
-	if f, ahead := audit.Clock(fmt.Sprintf("commit %d", row.Int(0)), layout.StoredTime(row.Text(1)), s.b.now, s.limits.clock); ahead {
+	if f, ahead := audit.Clock(fmt.Sprintf("commit %d", row.Int(0)), layout.StoredTime(row.Text(1)), s.of.Now, s.limits.Clock); ahead {
 		return s.push(f)
 	}
 	return nil
 }
-
-var _ backend.Surveyor = (*Backend)(nil)

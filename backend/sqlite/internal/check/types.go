@@ -1,4 +1,4 @@
-package sqlite
+package check
 
 import (
 	"crypto/sha256"
@@ -94,7 +94,7 @@ func (c *checker) endpoints() error {
 	if err != nil {
 		return err
 	}
-	t := c.b.tables[1]
+	t := c.of.Tables[1]
 	for _, v := range backend.Newest(all) {
 		if v.Schema.Kind != onto.KindRelation {
 			continue
@@ -117,7 +117,7 @@ func (c *checker) endpoints() error {
 
 // unregistered finds types that have versions but no schema.
 func (c *checker) unregistered() error {
-	for _, t := range c.b.tables {
+	for _, t := range c.of.Tables {
 		sql := fmt.Sprintf(`SELECT DISTINCT %[1]s FROM %[2]s WHERE %[1]s NOT IN (SELECT type_name FROM schema_versions WHERE type_kind = ?)`, t.Columns[0], t.Current)
 		err := c.each(sql, []any{string(t.Kind)}, func(rows *driver.Rows) error {
 			return c.push(audit.TypeUnregistered.Finding(registerRemedy, "%s type %s has versions but no schema", t.Kind, rows.Text(0)))

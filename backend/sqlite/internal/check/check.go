@@ -1,0 +1,323 @@
+// Package check examines a moment of a store: what it holds, and the circumstances of
+// its file.
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/audit"
+)
+
+// Store is the store that is looked at.
+type Store struct {
+	Path   string // for messages
+	File   string
+	Tables [2]*layout.Table
+	Now    time.Time
+}
+
+// All examines what a moment of a store holds: the structure of the file, the
+// log, and the projection against history. Step is told before each part what it
+// looks at.
+func All(of *Store, m *layout.Moment, step func(name string), push func(onto.Finding) error) error {
+	c := newChecker(of, m, push)
+	for _, s := range c.steps() {
+		step(s.name)
+		if err := c.take(s); err != nil {
+			return err
+		}
+		if c.tangled {
+			return c.report(audit.CheckStopped, "what is stored was not checked: pages of the file lead to the same pages, so that reading it may never end")
+		}
+	}
+	return nil
+}
+
+// checkStep is one part of the check.
+type checkStep struct {
+	name string // of what is looked at
+	run  func() error
+}
+
+func (c *checker) steps() []checkStep {
+	return []checkStep{
+		{"the pages of the file", c.file},
+		{"indexes", c.indexes},
+		{"the commits of versions", c.foreignKeys},
+		{"types", c.schemas},
+		{"types without a schema", c.unregistered},
+		{"the log", c.commits},
+		{"versions", c.versions},
+		{"the JSON of versions", c.fields},
+		{"the projection", c.projections},
+		{"the checksum", c.checksum},
+		{"what is derived from the projection", c.derived},
+		{"the tables of the past", c.past},
+		{"the endpoints of relations", c.endpoints},
+	}
+}
+
+// take takes a step. Damage that ends it is a finding of its own.
+func (c *checker) take(s checkStep) error {
+	err := s.run()
+	if err == nil || c.ctx.Err() != nil {
+		return err
+	}
+	wrapped := driver.Wrap(c.of.Path, err)
+	if onto.CodeOf(wrapped) != onto.Corrupt && !driver.LacksTable(err) {
+		return err
+	}
+	return c.history(audit.CheckStopped.Finding(onto.HintOf(wrapped), "%s could not be checked to the end: %v", s.name, err))
+}
+
+type checker struct {
+	ctx  context.Context
+	of   *Store
+	r    *layout.Moment
+	push func(onto.Finding) error
+	log  audit.Log // the rules that history is held to
+
+	tangled bool // pages are part of two things, or of one thing twice
+}
+
+const (
+	rebuildRemedy  = "make the projection anew: onto projection rebuild"
+	registerRemedy = "register the type: onto init --schema FILE"
+)
+
+func newChecker(of *Store, m *layout.Moment, push func(onto.Finding) error) *checker {
+	c := &checker{ctx: m.Ctx, of: of, r: m, push: push}
+	c.log = audit.New(c.history)
+	c.log.Canonical = layout.CanonicalFields
+	return c
+}
+
+// history pushes a finding about history.
+func (c *checker) history(f onto.Finding) error {
+	f.Remedy = cmp.Or(f.Remedy, layout.RestoreRemedy)
+	return c.push(f)
+}
+
+// report reports what a backup is needed for.
+func (c *checker) report(code audit.Code, format string, args ...any) error {
+	return c.push(code.Finding(layout.RestoreRemedy, format, args...))
+}
+
+// stale reports something that is derived from history, and is made anew with the
+// projection.
+func (c *checker) stale(code audit.Code, format string, args ...any) error {
+	return c.push(code.Finding(rebuildRemedy, format, args...))
+}
+
+// each calls a function with every row that a statement finds.
+func (c *checker) each(sql string, args []any, do func(*driver.Rows) error) error {
+	rows, err := c.r.Query(c.ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	return driver.Each(rows, func() error { return do(rows) })
+}
+
+// foreign reports whether another program may have written a commit.
+func (c *checker) foreign(commit int64) bool {
+	return commit <= c.r.Foreign.Until || commit > c.r.Foreign.Covered
+}
+
+// file runs SQLite's own check of pages and indexes. It gives up at a projection
+// row whose JSON an index cannot read; such a row is found further below, and
+// the rest is checked table by table. So are files with tables of others: what
+// those say about their rows is not run here.
+func (c *checker) file() error {
+	s, err := layout.SoundShape(c.r.Conn, c.of.Path)
+	if err != nil {
+		return err
+	}
+	tables := []string{"commits", "entity_history", "relation_history", "schema_registry", "schema_versions", "locks", "onto_meta", "onto_derived"}
+	if s.Alien || len(s.Extras) > 0 {
+		tables = s.Ours()
+	} else if err := c.integrity(`PRAGMA integrity_check(100)`); err == nil || !isMalformedJSON(err) {
+		return err
+	}
+	check := "integrity_check"
+	if len(s.Extras) > 0 {
+		check = "quick_check" // does not compute what the indexes of others hold
+	}
+	for _, name := range tables {
+		if err := c.integrity(`PRAGMA ` + check + `(` + name + `)`); err != nil && !isMalformedJSON(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checker) integrity(pragma string) error {
+	return c.each(pragma, nil, func(rows *driver.Rows) error {
+		if s := rows.Text(0); s != "ok" {
+			return c.damaged(s)
+		}
+		return nil
+	})
+}
+
+func isMalformedJSON(err error) bool { return strings.Contains(err.Error(), "malformed JSON") }
+
+// foreignKeys finds versions whose commit is missing.
+func (c *checker) foreignKeys() error {
+	for _, t := range c.of.Tables {
+		err := c.each(`PRAGMA foreign_key_check(`+t.History+`)`, nil, func(rows *driver.Rows) error {
+			return c.report(audit.VersionWithoutCommit, "row %d of %s belongs to a commit that does not exist", rows.Int(1), rows.Text(0))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commits looks at ids, times and counts of the log.
+func (c *checker) commits() error {
+	var last audit.Commit
+	future := laterCommits{now: c.of.Now}
+	err := c.each(`SELECT id, created_at, operations,
+		(SELECT count(*) FROM entity_history h WHERE h.commit_id = c.id) +
+		(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id)
+		FROM commits c ORDER BY id`, nil, func(rows *driver.Rows) error {
+		// The keys are held apart by their index.
+		at := audit.Commit{ID: rows.Int(0), Time: layout.StoredTime(rows.Text(1)), Stored: rows.Text(1), Foreign: c.foreign(rows.Int(0))}
+		err := errors.Join(c.log.Follows(&last, &at), c.log.Commit(&at))
+		if err == nil && !rows.Null(2) {
+			err = c.log.Operations(at.ID, rows.Int(2), rows.Int(3))
+		}
+		last = at
+		future.note(at.ID, at.Time)
+		return err
+	})
+	if err != nil || future.count == 0 || last.Time.After(future.now) {
+		return err // a head that is later than now is what a survey reports
+	}
+	return c.push(audit.CommitTimeFuture.Finding("none needed: reads by time look at every commit",
+		"%d commits are later than now though the newest is not, the first of them commit %d", future.count, future.first))
+}
+
+// laterCommits counts commits whose time has not come yet.
+type laterCommits struct {
+	now          time.Time
+	count, first int64
+}
+
+func (l *laterCommits) note(id int64, at time.Time) {
+	if !at.After(l.now) {
+		return
+	}
+	if l.count++; l.count == 1 {
+		l.first = id
+	}
+}
+
+// versions finds identities with two versions in one commit.
+func (c *checker) versions() error {
+	for _, t := range c.of.Tables {
+		sql := fmt.Sprintf(`SELECT %s, h.commit_id, count(*) FROM %s h GROUP BY %s, h.commit_id HAVING count(*) > 1`, t.List("h"), t.History, t.List("h"))
+		err := c.each(sql, nil, func(rows *driver.Rows) error {
+			commit := rows.Int(len(t.Columns))
+			return c.log.Twice(t.Identity(rows, 0), commit, rows.Int(len(t.Columns)+1), c.foreign(commit))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// projections compares each projection with what history says.
+func (c *checker) projections() error {
+	if !c.r.Foreign.Covers() {
+		return c.push(audit.ProjectionBehind.Finding("none needed: the next read or write brings it up to date",
+			"another program has appended: the newest commit, %d, is not in the projection yet", c.r.Head))
+	}
+	for _, t := range c.of.Tables {
+		if err := c.projection(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// projection walks history's newest versions and the projection side by side,
+// both in order of identity.
+func (c *checker) projection(t *layout.Table) error {
+	want, err := c.r.Query(c.ctx, t.StateSQL(), lastPossible, lastPossible)
+	if err != nil {
+		return err
+	}
+	defer want.Close()
+	got, err := c.r.Query(c.ctx, t.ProjectedSQL())
+	if err != nil {
+		return err
+	}
+	defer got.Close()
+	compare := func() int { return t.Identity(want, 0).Compare(t.Identity(got, 0)) }
+	err = walkBoth(want, got, compare, func(order int) error {
+		switch {
+		case order < 0:
+			return c.stale(audit.ProjectionMissing, "the projection lacks %s", t.Identity(want, 0))
+		case order > 0:
+			return c.stale(audit.ProjectionExtra, "the projection has %s, history does not", t.Identity(got, 0))
+		}
+		return c.compare(t, want, got)
+	})
+	return cmp.Or(err, want.Err, got.Err)
+}
+
+// walkBoth walks two lists of rows that are in the same order. Judge is called with
+// each row that both have (0) or that only the first (-1) or the second (1) has. The
+// walk ends where one of them cannot be read.
+func walkBoth(first, second *driver.Rows, compare func() int, judge func(order int) error) error {
+	one, two := first.Next(), second.Next()
+	for (one || two) && first.Err == nil && second.Err == nil {
+		order := 0
+		switch {
+		case !two:
+			order = -1
+		case !one:
+			order = 1
+		default:
+			order = compare()
+		}
+		if err := judge(order); err != nil {
+			return err
+		}
+		if order <= 0 {
+			one = first.Next()
+		}
+		if order >= 0 {
+			two = second.Next()
+		}
+	}
+	return nil
+}
+
+// compare judges one identity's projection row against its newest version.
+func (c *checker) compare(t *layout.Table, want, got *driver.Rows) error {
+	n := len(t.Columns)
+	id := t.Identity(want, 0)
+	w, g := layout.Version(want, n, id), layout.Version(got, n, id)
+	fields, err := layout.CanonicalFields(w.Fields)
+	if err != nil {
+		fields = nil // as it stands in the projection
+	}
+	if w.Commit != g.Commit || w.Op != g.Op || w.SchemaVersion != g.SchemaVersion ||
+		want.Int(n+4) != got.Int(n+4) || !bytes.Equal(fields, g.Fields) {
+		return c.stale(audit.ProjectionDiffers, "%s: the projection has commit %d, history has commit %d with other contents", id, g.Commit, w.Commit)
+	}
+	return nil
+}
