@@ -45,7 +45,7 @@ func leaseAt(r *driver.Rows, i int) onto.Lease {
 	}
 }
 
-// readLease returns what is kept of a name, or nil if nobody has taken it.
+// readLease returns what is kept of a name, or nil if it is not taken.
 func readLease(c *driver.Conn, name string) (*onto.Lease, error) {
 	r, ok, err := c.QueryRow(`SELECT `+leaseList+` FROM `+leaseFrom+` WHERE l.lock_name = ?`, name)
 	if err != nil || !ok {
@@ -64,7 +64,7 @@ func nextEpoch(w *driver.Conn, name string) (int64, error) {
 	return w.QueryInt(`SELECT epoch FROM onto_leases WHERE name = ?`, name)
 }
 
-// changeLeases runs f in a write transaction. Nobody's lease is in its way.
+// changeLeases runs f in a write transaction. No lease is in its way.
 func (wr *writer) changeLeases(ctx context.Context, until time.Time, f func(w *driver.Conn) error) error {
 	begin := func(ctx context.Context, until time.Time) (*driver.Conn, state, error) {
 		return wr.beginBehindFor(ctx, until, &onto.Lease{Name: onto.WriteLease})
@@ -172,8 +172,8 @@ func (b *Backend) readLeases(ctx context.Context, sql string, f func(r *driver.R
 	})
 }
 
-// Break ends a lease whoever holds it and keeps a record of that. The epoch
-// grows, so that the holder cannot take a later lease of his own for it.
+// Break ends a lease that is held and keeps a record of that. The epoch grows, so
+// that its holder cannot take a later lease of the same owner for it.
 func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
 	err := b.writer.changeLeases(ctx, b.deadline(), func(w *driver.Conn) error {
 		held, err := readLease(w, record.Lease.Name)

@@ -12,8 +12,8 @@ import (
 // The projection follows our own commits in the same transaction. When another
 // program has appended, its commits are brought in here.
 
-// tryCatchUp brings the projection up to the head if nobody holds the write
-// lock. If somebody does, or the file cannot be written, or what is derived is
+// tryCatchUp brings the projection up to the head if the write lock is
+// free. If it is not, or the file cannot be written, or what is derived is
 // damaged, or the clock is wrong, the projection stays behind, and the read
 // answers from history.
 func (wr *writer) tryCatchUp(ctx context.Context) error {

@@ -3,7 +3,9 @@ package sqlite
 import (
 	"context"
 
+	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
 
 // reader reads a store.
@@ -30,4 +32,69 @@ func (rd *reader) dial() (*driver.Conn, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// reading is a read transaction that answers questions.
+type reading struct {
+	*layout.Moment
+	counted *counted
+}
+
+// read runs f in a read transaction. With current set, the projection covers
+// the head of that moment, unless others hold the write lock.
+func (rd *reader) read(ctx context.Context, current bool, f func(r *reading) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c, err := rd.readers.Get()
+	if err != nil {
+		return driver.Wrap(rd.at.Path, err)
+	}
+	clean := false
+	defer func() {
+		if clean {
+			rd.readers.Put(c)
+		} else { // the consumer panicked in the middle
+			c.Close()
+		}
+	}()
+	r, err := rd.beginRead(ctx, c)
+	if err == nil && current && !r.Foreign.Covers() {
+		_ = c.Exec(`ROLLBACK`)
+		if err = rd.catchUp(ctx); err == nil {
+			r, err = rd.beginRead(ctx, c)
+		}
+	}
+	if err == nil {
+		err = f(r)
+	}
+	_ = c.Exec(`ROLLBACK`)
+	clean = true
+	if c.IsStale() {
+		err = rd.changedError()
+	}
+	return driver.Wrap(rd.at.Path, err)
+}
+
+// changedError is for a file that was read as it lay, and did not lie still:
+// what was read may be of two moments.
+func (rd *reader) changedError() error {
+	return onto.Errorf(onto.Unavailable, "%s: the file has changed while it was read", rd.at.Path).
+		WithHint("read again")
+}
+
+func (rd *reader) beginRead(ctx context.Context, c *driver.Conn) (*reading, error) {
+	if err := c.Exec(`BEGIN`); err != nil {
+		return nil, err
+	}
+	row, ok, err := c.QueryRowContext(ctx, `SELECT `+layout.Standing+`, m.times_ordered, m.format, `+rd.changes+` FROM `+layout.StandingFrom)
+	if err == nil && !ok {
+		err = onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", rd.at.Path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rd.sees(row.Int(5))
+	m := &layout.Moment{Conn: c, Ctx: ctx, Head: row.Int(0), Foreign: layout.ReadForeign(row), Ordered: row.Int(3) == 1 && layout.ReadForeign(row).Covers(), Format: row.Int(4)}
+	return &reading{m, &rd.counted}, nil
 }

@@ -33,7 +33,7 @@ type RestorePlan struct {
 
 // RestoreOptions change how a backup is restored. The zero value is the default.
 type RestoreOptions struct {
-	Owner       string           // who takes the write lease meanwhile; "" for "restore"
+	Owner       string           // of the write lease meanwhile; "" for "restore"
 	LockTimeout time.Duration    // how long to wait for others; 0 for DefaultLockTimeout
 	LeaseTTL    time.Duration    // how long the lease lasts unless it is renewed; 0 for DefaultRestoreTTL
 	Now         func() time.Time // the clock; nil for time.Now
@@ -130,7 +130,7 @@ func damagedTarget(to string, err error) error {
 // there is no store yet, the backup is copied there. Otherwise what is there is
 // copied first, to a file beside it, and then replaced in one transaction, under
 // the write lease: programs that have the store open go on with the restored
-// one. Afterwards nobody holds a lease, and no lease of before is worth anything.
+// one. Afterwards no lease is held, and no lease of before is worth anything.
 // After an error nothing is replaced and no copy is left, unless the outcome of
 // the transaction is unknown: then the copy stays.
 func Restore(ctx context.Context, from, to string, opts *RestoreOptions) (Restored, error) {

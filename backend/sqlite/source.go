@@ -153,7 +153,7 @@ func typeInSQL(name string, s *onto.Schema) (typ sqlgen.Part, written bool) {
 	return raw("'" + name + "'"), true
 }
 
-// boundType is a type that is bound, as table.matches has it.
+// boundType is a type that is bound, as [layout.Table.Matches] has it.
 func boundType(name string) sqlgen.Part { return sqlgen.SQL("+?", name) }
 
 // raw is SQL made of names of this package's tables.

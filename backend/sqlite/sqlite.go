@@ -33,7 +33,7 @@ const DefaultLockTimeout = 5 * time.Second
 
 // Options change how a file is opened. The zero value is the default.
 //
-// Writers of several processes wait in a line. One of them gives up when nobody was
+// Writers of several processes wait in a line. One of them gives up when none was
 // served for LockTimeout, and after ten times that in any case.
 type Options struct {
 	MustExist   bool             // fail with Uninitialized instead of making the file
@@ -70,7 +70,7 @@ type store struct {
 	counted counted
 }
 
-// memoryPath stands for a store that nobody keeps.
+// memoryPath stands for a store that is not kept.
 const memoryPath = ":memory:"
 
 // Open opens the store in the file at path, and makes one if there is none.

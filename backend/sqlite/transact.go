@@ -105,8 +105,8 @@ func (wr *writer) take(ctx context.Context, until time.Time, l *onto.Lease) (sta
 	}
 }
 
-// namedHolder is the error for a wait that others, who were in the way for a
-// moment each, have made too long: if the lease is held, it names the holder.
+// namedHolder is the error for a wait that other writers, each in the way for a
+// moment, have made too long: if the lease is held, it names the holder.
 func (wr *writer) namedHolder(err error, held func() error) error {
 	if onto.CodeOf(err) != onto.LockContention {
 		return err
@@ -130,7 +130,7 @@ func (wr *writer) heldBy(s state) func() error {
 	return func() error { return heldError(wr.at.Path, onto.WriteLease, s.holder, s.heldUntil) }
 }
 
-// begin starts a write transaction, if nobody else has one, and reads where the
+// begin starts a write transaction, if no other process has one, and reads where the
 // store stands. Its caller holds writing.
 func (wr *writer) begin(ctx context.Context) (state, error) {
 	if err := wr.canWrite(ctx); err != nil {
@@ -181,8 +181,8 @@ type state struct {
 	schemas  int64 // row id of the newest schema version
 	derived  int64 // grows with each change of what is derived
 
-	holder    string    // who holds the write lease
-	heldUntil time.Time // zero if nobody does
+	holder    string    // of the write lease
+	heldUntil time.Time // zero if it is free
 }
 
 const stateSQL = `SELECT ` + layout.Standing + `, head.created_at, (SELECT max(id) FROM schema_versions), l.owner_id, l.expires_at,

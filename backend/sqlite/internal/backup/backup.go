@@ -56,8 +56,8 @@ func With(s *disk.Staged, f func(c *driver.Conn) error) error {
 	return errors.Join(f(c), c.Close())
 }
 
-// settleCopy makes a copy one file that needs no companions, in which nobody
-// holds anything, unless others have put something on our tables. Epochs stay.
+// settleCopy makes a copy one file that needs no companions, in which no
+// lease is held, unless others have put something on our tables. Epochs stay.
 func settleCopy(c *driver.Conn) error {
 	row, ok, err := c.QueryRow(`PRAGMA journal_mode = DELETE`)
 	if err == nil && (!ok || row.Text(0) != "delete") {
@@ -76,7 +76,6 @@ func settleCopy(c *driver.Conn) error {
 // Transfer copies all pages of one database over those of another, in one
 // transaction of the latter.
 type Transfer struct {
-	dst, src   *driver.Conn
 	size       int64 // of a page
 	committing bool  // the step that commits was begun
 	Committed  bool  // and has ended
@@ -93,7 +92,7 @@ func NewTransfer(dst, src *driver.Conn) (*Transfer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Transfer{dst: dst, src: src, size: size, backup: b}, nil
+	return &Transfer{size: size, backup: b}, nil
 }
 
 // Lock takes the write lock of the destination. It copies one page, which is not

@@ -3,10 +3,12 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/audit"
 )
@@ -68,7 +70,7 @@ func (c *checker) derivedUnlisted() error {
 	return c.stale(audit.DerivedMissing, "the table onto_derived is missing")
 }
 
-// derivedMissing finds what flags ask for and nobody has made.
+// derivedMissing finds what flags ask for and is not there.
 func (c *checker) derivedMissing(want, listed []layout.Derived) error {
 	for _, d := range want {
 		if !slices.ContainsFunc(listed, d.Same) {
@@ -153,4 +155,64 @@ func (c *checker) unreadable(t *layout.WordTable, err error) error {
 		return err
 	}
 	return c.stale(audit.SearchDamaged, "%s cannot be read: %v", t.Derived, err)
+}
+
+// checksum compares history as of the commit of the checksum with it, and then
+// the projection, if that is of the same commit. A rebuild cannot mend history,
+// so the projection is not blamed while history differs.
+func (c *checker) checksum() error {
+	kept, commit, err := c.r.Checksum()
+	if err != nil || kept == "" {
+		return err
+	}
+	was, err := layout.RowsSum(c.ctx, c.r.Conn, c.of.Tables, (*layout.Table).StateSQL, commit, commit)
+	if err != nil {
+		return err
+	}
+	if was != kept {
+		return c.report(audit.HistoryChanged, "history up to commit %d has the checksum %.12s…, and had %.12s… when the projection was rebuilt", commit, was, kept)
+	}
+	if commit != c.r.Head || !c.r.Foreign.Covers() {
+		return nil
+	}
+	is, err := layout.RowsSum(c.ctx, c.r.Conn, c.of.Tables, (*layout.Table).ProjectedSQL)
+	if err != nil || is == kept {
+		return err
+	}
+	return c.stale(audit.ProjectionChecksum, "the projection has the checksum %.12s…, and had %.12s… when it was rebuilt at commit %d", is, kept, commit)
+}
+
+// lastPossible stands for the newest commit in [layout.Table.StateSQL].
+const lastPossible int64 = math.MaxInt64
+
+// past compares the tables of the past with history.
+func (c *checker) past() error {
+	if c.r.Format < 2 || c.r.Foreign.Until > 0 || !c.r.Foreign.Covers() {
+		return nil
+	}
+	for _, t := range c.of.Tables {
+		n, err := c.r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, t.Past)
+		if err == nil && n == 0 {
+			err = c.stale(audit.PastMissing, "the table %s is missing", t.Past)
+		}
+		if err != nil || n == 0 {
+			return err
+		}
+		for _, side := range []struct {
+			code      audit.Fault
+			what, sql string
+		}{
+			{audit.PastMissing, "lacks", t.Supersessions() + ` EXCEPT SELECT * FROM ` + t.Past},
+			{audit.PastExtra, "has a row for", `SELECT * FROM ` + t.Past + ` EXCEPT ` + t.Supersessions()},
+		} {
+			err := c.each(side.sql, nil, func(rows *driver.Rows) error {
+				return c.stale(side.code, "%s %s the version of %s in row %d of %s, superseded by commit %d",
+					t.Past, side.what, rows.Text(0), rows.Int(3), t.History, rows.Int(1))
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ontologia/onto/internal/audit"
 )
 
-// stamp is a version of a type that rows say they are of, and who wrote them.
+// stamp is a version of a type that rows say they are of, and whether another program wrote them.
 type stamp struct {
 	onto.TypeName
 	version int

@@ -67,7 +67,7 @@ func (s *surveyor) reportScan(table string, names []string, analyzed bool) error
 
 const commitsTable = "commits"
 
-// analyzed reports whether somebody has made statistics.
+// analyzed reports whether the file has statistics.
 func (s *surveyor) analyzed() (bool, error) {
 	n, err := s.r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE name = 'sqlite_stat1'`)
 	if err != nil || n == 0 {

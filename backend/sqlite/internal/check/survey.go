@@ -78,7 +78,7 @@ func (s *surveyor) frames() error {
 	return s.push(audit.WALCutOff.Finding(disk.CutOffRemedy, "%s", found))
 }
 
-// journal finds a file that somebody has taken out of WAL mode. Opening it for
+// journal finds a file that was taken out of WAL mode. Opening it for
 // writing brings it back. SQLite does not tell the mode of a file that is read as
 // it lies.
 func (s *surveyor) journal() error {
@@ -133,7 +133,7 @@ func (s *surveyor) extras() error {
 	return nil
 }
 
-// locks finds leases that keep others waiting, or that nobody has released.
+// locks finds leases that keep others waiting, or that were not released.
 func (s *surveyor) locks() error {
 	now := s.of.Now
 	return s.each(`SELECT lock_name, owner_id, expires_at FROM locks ORDER BY lock_name`, nil, func(rows *driver.Rows) error {

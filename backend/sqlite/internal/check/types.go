@@ -12,7 +12,7 @@ import (
 	"github.com/ontologia/onto/internal/audit"
 )
 
-// indexes finds indexes that reads rely on and that somebody has dropped.
+// indexes finds indexes that reads rely on and that are gone.
 func (c *checker) indexes() error {
 	names := []string{
 		"idx_entity_history_lookup", "idx_relation_history_lookup",

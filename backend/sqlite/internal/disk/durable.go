@@ -89,7 +89,7 @@ func (d *Durability) EnsureNames(file string) error {
 }
 
 // syncFolder syncs the directory, unless that was done. Some file systems cannot,
-// and who may use a directory may not always read it.
+// and a directory that may be used may not always be read.
 func (d *Durability) syncFolder(file string) error {
 	if d.folder {
 		return nil

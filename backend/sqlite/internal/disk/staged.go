@@ -10,7 +10,7 @@ import (
 )
 
 // Staged is a copy in the making. It has a name of its own beside the place
-// where it will be, so that nobody sees half of it there.
+// where it will be, so that half of it is never seen there.
 type Staged struct {
 	Path   string // of the copy in the making
 	Target string

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/mattn/go-sqlite3"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/backoff"
 )
 
-// LacksTable reports whether a statement failed since somebody has dropped what
+// LacksTable reports whether a statement failed since another program has dropped what
 // it reads.
 func LacksTable(err error) bool {
 	return strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "no such column")
@@ -111,4 +113,10 @@ func Wrap(path string, err error) error {
 			WithHint("name another file with --db")
 	}
 	return onto.Errorf(onto.Unavailable, "%s: %w", path, err)
+}
+
+// WaitUntil paces the attempts to get a lock. Short random pauses let processes
+// that compete take turns; SQLite's own handler lets some of them starve.
+func WaitUntil(until time.Time) backoff.Backoff {
+	return backoff.Backoff{First: 200 * time.Microsecond, Longest: 5 * time.Millisecond, Until: until}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/ontologia/onto/internal/decide"
 )
 
-// commitList is the columns that readCommit reads; commitWidth is their number.
+// CommitList is the columns that ReadCommit reads; CommitWidth is their number.
 // The operations of a commit by another program are counted.
 const (
 	CommitList = `c.id, c.created_at, c.metadata_json, c.runtime_id, c.actor_kind, c.actor_id, c.causation_id,

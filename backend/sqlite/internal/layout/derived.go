@@ -247,7 +247,7 @@ func DerivedObjects(c *driver.Conn) ([]Object, error) {
 	return list, err
 }
 
-// isDerivedName reports whether a name is one that derived.name makes, or one
+// isDerivedName reports whether a name is one that Derived.Name makes, or one
 // that SQLite makes out of it.
 func isDerivedName(name string) bool {
 	id, isIndex := strings.CutPrefix(name, "onto_field_")

@@ -11,21 +11,21 @@ import (
 // Format is the version of what this package adds to the original's tables.
 const Format = 3
 
-// Kind is what a file turns out to be.
-type Kind uint8
+// FileKind is what a file turns out to be.
+type FileKind uint8
 
 // The kinds of files.
 const (
-	Empty         Kind = iota
-	Ours               // has our tables
-	Original           // written by the original program, first engine
-	OriginalV2         // written by the original program, second engine
-	OtherDatabase      // some other database
+	Empty         FileKind = iota
+	Ours                   // has our tables
+	Original               // written by the original program, first engine
+	OriginalV2             // written by the original program, second engine
+	OtherDatabase          // some other database
 )
 
 // File is what is known about a file.
 type File struct {
-	Kind   Kind
+	Kind   FileKind
 	Format int64
 	Shape  *Shape // nil where only the format is judged
 }
@@ -71,7 +71,7 @@ func (s *Shape) kind(c *driver.Conn) (File, error) {
 	return File{Kind: OtherDatabase}, nil
 }
 
-// presentFormat is the format of a file of ours. If somebody has dropped what a
+// presentFormat is the format of a file of ours. If another program has dropped what a
 // format added, it is the one before: an upgrade brings it back.
 func presentFormat(c *driver.Conn, has func(tables ...string) bool, sums []column) (int64, error) {
 	format, err := c.QueryInt(`SELECT format FROM onto_meta`)

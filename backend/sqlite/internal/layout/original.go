@@ -91,7 +91,7 @@ func retuneOriginal(data []byte, flags onto.Schema) []byte {
 	var doc map[string]json.RawMessage
 	var fields map[string]map[string]json.RawMessage
 	if json.Unmarshal(data, &doc) != nil || json.Unmarshal(doc["fields"], &fields) != nil {
-		return flags.JSON() // not understood by anybody
+		return flags.JSON() // no program understands it
 	}
 	for _, f := range flags.Fields {
 		if field := fields[f.Name]; field != nil {

@@ -77,7 +77,7 @@ func ReadSchemas(c *driver.Conn) ([]onto.SchemaVersion, error) {
 	return list, err
 }
 
-// readSchema reads one row of readSchemas.
+// readSchema reads one row of ReadSchemas.
 func readSchema(rows *driver.Rows) (onto.SchemaVersion, error) {
 	kind, name, data := onto.Kind(rows.Text(0)), rows.Text(1), rows.Bytes(3)
 	schema := ParseSchema(kind, name, data)

@@ -140,7 +140,7 @@ func (o SchemaObject) isPlain(tables map[string]declaredTable, path string) (boo
 	return true, nil
 }
 
-// Search tables and indexes of fields are what derived.create makes, in this
+// Search tables and indexes of fields are what Derived.Create makes, in this
 // version or in another: nothing that takes long to compute, and no table beside.
 var (
 	searchPattern = regexp.MustCompile(`^CREATE VIRTUAL TABLE onto_search_[0-9]+ USING fts4\(words(, tokenize=simple|, matchinfo=fts3)*\)$`)

@@ -48,7 +48,7 @@ type Foreign struct {
 	Until   int64 // the last commit that is known to be foreign
 }
 
-// ReadForeign reads the columns of standing.
+// ReadForeign reads the columns of Standing.
 func ReadForeign(r *driver.Rows) Foreign { return Foreign{r.Int(0), r.Int(1), r.Int(2)} }
 
 // Covers reports whether the projection covers the head.
@@ -93,7 +93,7 @@ func (f Foreign) Canonical(v *onto.Version) error {
 }
 
 // CheckJSON makes sure of the fields of a version that is looked at in process:
-// somebody may have changed the file.
+// another program may have changed the file.
 func CheckJSON(v *onto.Version) error {
 	fields, err := codec.AppendCanonical(nil, v.Fields)
 	if err != nil {
