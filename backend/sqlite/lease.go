@@ -66,10 +66,7 @@ func nextEpoch(w *driver.Conn, name string) (int64, error) {
 
 // changeLeases runs f in a write transaction. No lease is in its way.
 func (wr *writer) changeLeases(ctx context.Context, until time.Time, f func(w *driver.Conn) error) error {
-	begin := func(ctx context.Context, until time.Time) (*driver.Conn, state, error) {
-		return wr.beginBehindFor(ctx, until, &onto.Lease{Name: onto.WriteLease})
-	}
-	return wr.writeFrom(ctx, until, begin, func(w *driver.Conn, _ state) error { return f(w) })
+	return wr.writeFrom(ctx, until, wr.beginBehind, &onto.Lease{Name: onto.WriteLease}, func(w *driver.Conn, _ state) error { return f(w) })
 }
 
 // Acquire takes a lease that is free or has run out.

@@ -20,7 +20,7 @@ func (wr *writer) tryCatchUp(ctx context.Context) error {
 	if wr.opts.ReadOnly {
 		return nil
 	}
-	err := wr.writeUntil(ctx, time.Now(), func(*driver.Conn, state) error { return nil }) // beginWrite does it
+	err := wr.write(ctx, time.Now(), func(*driver.Conn, state) error { return nil }) // beginWrite does it
 	switch onto.CodeOf(err) {
 	case onto.LockContention, onto.Full, onto.ReadOnly, onto.OutcomeUnknown, onto.Unavailable, onto.Corrupt, onto.Invalid:
 		return nil
@@ -50,7 +50,7 @@ func (wr *writer) catchUp(w *driver.Conn) error {
 // the checksum of what it made, see [Backend.Checksum].
 func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, total int64)) (int64, error) {
 	var identities int64
-	err := b.writer.writeFrom(ctx, b.deadline(), b.writer.beginBehind, func(w *driver.Conn, _ state) (err error) {
+	err := b.writer.writeFrom(ctx, b.deadline(), b.writer.beginBehind, nil, func(w *driver.Conn, _ state) (err error) {
 		identities, err = b.writer.rebuild(ctx, w, progress)
 		if err != nil && ctx.Err() != nil {
 			return ctx.Err()

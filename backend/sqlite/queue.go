@@ -54,7 +54,7 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 
 // leadGroup commits a group of callers as soon as the leader has the lock.
 func (b *Backend) leadGroup(leader *member) error {
-	w, s, err := b.writer.beginWrite(leader.Context(), leader.until)
+	w, s, err := b.writer.beginWrite(leader.Context(), leader.until, nil)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (b *Backend) leadGroup(leader *member) error {
 // appendAlone commits the draft of the holder of the write lease. It does not
 // queue, since all callers there may be waiting for that lease.
 func (b *Backend) appendAlone(ctx context.Context, m *member) error {
-	w, s, err := b.writer.beginFor(ctx, m.until, m.draft.Lease)
+	w, s, err := b.writer.beginWrite(ctx, m.until, m.draft.Lease)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (b *Backend) Register(ctx context.Context, reg *backend.Registration) ([]on
 		return known, err
 	}
 	var list []onto.SchemaVersion
-	err := b.writer.write(ctx, func(w *driver.Conn, s state) error {
+	err := b.writer.write(ctx, b.deadline(), func(w *driver.Conn, s state) error {
 		all, err := layout.ReadSchemas(w)
 		if err != nil {
 			return err

@@ -260,20 +260,15 @@ func (wr *writer) transact(ctx context.Context, w *driver.Conn, f func() error) 
 	return wr.commit(w)
 }
 
-// write runs f with the writer connection in a write transaction that stands
-// on an up-to-date projection.
-func (wr *writer) write(ctx context.Context, f func(w *driver.Conn, s state) error) error {
-	return wr.writeUntil(ctx, wr.deadline(), f)
+// write runs f with the writer connection in a write transaction that stands on an
+// up-to-date projection. Until is the deadline for getting the lock.
+func (wr *writer) write(ctx context.Context, until time.Time, f func(w *driver.Conn, s state) error) error {
+	return wr.writeFrom(ctx, until, wr.beginWrite, nil, f)
 }
 
-// writeUntil is write with a deadline for getting the lock.
-func (wr *writer) writeUntil(ctx context.Context, until time.Time, f func(w *driver.Conn, s state) error) error {
-	return wr.writeFrom(ctx, until, wr.beginWrite, f)
-}
-
-// writeFrom is writeUntil with the way to start the transaction.
-func (wr *writer) writeFrom(ctx context.Context, until time.Time, begin beginner, f func(w *driver.Conn, s state) error) error {
-	w, s, err := begin(ctx, until)
+// writeFrom is write with the way to start the transaction and its lease.
+func (wr *writer) writeFrom(ctx context.Context, until time.Time, begin beginner, l *onto.Lease, f func(w *driver.Conn, s state) error) error {
+	w, s, err := begin(ctx, until, l)
 	if err != nil {
 		return driver.Wrap(wr.at.Path, err)
 	}
@@ -285,18 +280,14 @@ func (wr *writer) writeFrom(ctx context.Context, until time.Time, begin beginner
 	return driver.Wrap(wr.at.Path, wr.commit(w))
 }
 
-// beginner takes the writer, which its caller has to release, and starts a
-// write transaction. After an error the writer is free.
-type beginner func(ctx context.Context, until time.Time) (*driver.Conn, state, error)
+// beginner takes the writer, which its caller has to release, and starts a write
+// transaction, for a draft that carries a lease or nil. After an error the writer is
+// free.
+type beginner func(ctx context.Context, until time.Time, l *onto.Lease) (*driver.Conn, state, error)
 
 // beginWrite starts a write transaction with the projection caught up.
-func (wr *writer) beginWrite(ctx context.Context, until time.Time) (*driver.Conn, state, error) {
-	return wr.beginFor(ctx, until, nil)
-}
-
-// beginFor is beginWrite for a draft that carries a lease, or nil.
-func (wr *writer) beginFor(ctx context.Context, until time.Time, l *onto.Lease) (*driver.Conn, state, error) {
-	w, s, err := wr.beginBehindFor(ctx, until, l)
+func (wr *writer) beginWrite(ctx context.Context, until time.Time, l *onto.Lease) (*driver.Conn, state, error) {
+	w, s, err := wr.beginBehind(ctx, until, l)
 	if err != nil || s.covered {
 		return w, s, err
 	}
@@ -309,11 +300,7 @@ func (wr *writer) beginFor(ctx context.Context, until time.Time, l *onto.Lease) 
 }
 
 // beginBehind starts a write transaction and leaves the projection as it is.
-func (wr *writer) beginBehind(ctx context.Context, until time.Time) (*driver.Conn, state, error) {
-	return wr.beginBehindFor(ctx, until, nil)
-}
-
-func (wr *writer) beginBehindFor(ctx context.Context, until time.Time, l *onto.Lease) (*driver.Conn, state, error) {
+func (wr *writer) beginBehind(ctx context.Context, until time.Time, l *onto.Lease) (*driver.Conn, state, error) {
 	s, err := wr.take(ctx, until, l)
 	if err != nil {
 		return nil, s, err
