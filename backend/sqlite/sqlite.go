@@ -8,8 +8,12 @@
 //
 // A file has one writer connection per process and as many readers as there
 // are reads under way. Writers of several processes exclude each other by
-// SQLite's own lock, for which they wait in a line; readers never wait. Commits are acknowledged after fsync,
-// and concurrent callers share one.
+// SQLite's own lock, for which they wait in a line; readers never wait. Commits
+// are acknowledged after fsync, and concurrent callers share one.
+//
+// This package decides when to read and when to write. What it rests on is below it,
+// under internal: driver has the connections, disk the files, layout the tables and
+// their rows; check examines a store, backup copies one.
 package sqlite
 
 import (
