@@ -22,7 +22,7 @@ func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 // damage ends early does not keep the others from being taken.
 func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error] {
 	return exec.Pushed(func(push func(onto.Finding) error) error {
-		return b.reader.read(ctx, false, func(r *reading) error { return check.All(b.subject(), r.Moment, step, push) })
+		return b.reader.read(ctx, false, func(r *reading) error { return check.All(b.subject(), &r.Moment, step, push) })
 	})
 }
 
@@ -50,6 +50,6 @@ func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 
 func (b *Backend) survey(ctx context.Context, l check.Limits) iter.Seq2[onto.Finding, error] {
 	return exec.Pushed(func(push func(onto.Finding) error) error {
-		return b.reader.read(ctx, false, func(r *reading) error { return check.Survey(b.subject(), r.Moment, l, push) })
+		return b.reader.read(ctx, false, func(r *reading) error { return check.Survey(b.subject(), &r.Moment, l, push) })
 	})
 }

@@ -36,7 +36,7 @@ func (rd *reader) dial() (*driver.Conn, error) {
 
 // reading is a read transaction that answers questions.
 type reading struct {
-	*layout.Moment
+	layout.Moment
 	counted *counted
 }
 
@@ -95,6 +95,6 @@ func (rd *reader) beginRead(ctx context.Context, c *driver.Conn) (*reading, erro
 		return nil, err
 	}
 	rd.sees(row.Int(5))
-	m := &layout.Moment{Conn: c, Ctx: ctx, Head: row.Int(0), Foreign: layout.ReadForeign(row), Ordered: row.Int(3) == 1 && layout.ReadForeign(row).Covers(), Format: row.Int(4)}
+	m := layout.Moment{Conn: c, Ctx: ctx, Head: row.Int(0), Foreign: layout.ReadForeign(row), Ordered: row.Int(3) == 1 && layout.ReadForeign(row).Covers(), Format: row.Int(4)}
 	return &reading{m, &rd.counted}, nil
 }

@@ -352,5 +352,5 @@ func (r *restore) outdo(now *reading, src *driver.Conn) error {
 		return onto.Errorf(onto.HeadMismatch, "%s: somebody has made commit %d meanwhile", r.to, now.Head).
 			WithHint("look at it and restore again")
 	}
-	return backup.Outdo(now.Moment, src)
+	return backup.Outdo(&now.Moment, src)
 }
