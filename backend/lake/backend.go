@@ -16,7 +16,6 @@ import (
 	"github.com/ontologia/onto/backend/lake/cache"
 	"github.com/ontologia/onto/backend/lake/duck"
 	"github.com/ontologia/onto/backend/lake/protocol"
-	"github.com/ontologia/onto/internal/parallel"
 )
 
 const (
@@ -235,7 +234,7 @@ func (b *Backend) newest(ctx context.Context) (t *protocol.Tip, err error) {
 	if !cold || known == nil {
 		return b.log.Refresh(ctx)
 	}
-	err = sideBySide(2, func(i int) (err error) {
+	err = protocol.SideBySide(2, func(i int) (err error) {
 		if i == 0 {
 			t, err = b.log.Refresh(ctx)
 		} else {
@@ -273,12 +272,6 @@ func (b *Backend) shelve(ctx context.Context, t *protocol.Tip) (*shelf, error) {
 	}
 	return s, nil
 }
-
-// atOnce is how many objects are read side by side.
-const atOnce = 128
-
-// sideBySide calls f for each number, several at a time.
-func sideBySide(n int, f func(i int) error) error { return parallel.Do(atOnce, n, f) }
 
 // Schemas implements [backend.Backend].
 func (b *Backend) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {

@@ -30,7 +30,7 @@ func (b *body) close() {
 // Those that are returned are to be closed, also after an error.
 func (c *checker) bodies(files []protocol.FileEntry) ([]body, error) {
 	list := make([]body, len(files))
-	err := sideBySide(len(files), func(i int) error { return c.body(&files[i], &list[i]) })
+	err := protocol.SideBySide(len(files), func(i int) error { return c.body(&files[i], &list[i]) })
 	return list, err
 }
 

@@ -73,7 +73,7 @@ func (w *walk) own(m *protocol.Manifest) error {
 			return err
 		}
 	}
-	if len(w.old) < atOnce {
+	if len(w.old) < protocol.AtOnce {
 		return nil
 	}
 	return w.replaced()
@@ -83,7 +83,7 @@ func (w *walk) own(m *protocol.Manifest) error {
 // there, several at a time.
 func (w *walk) replaced() error {
 	bad := make([]bool, len(w.old))
-	err := sideBySide(len(w.old), func(i int) error {
+	err := protocol.SideBySide(len(w.old), func(i int) error {
 		f := &w.old[i]
 		if _, err := w.b.bucket.Get(w.ctx, f.Path, bucket.Range{Length: 1, Max: max(1, f.Bytes)}, ""); errors.Is(err, bucket.ErrNotFound) {
 			return nil
@@ -170,7 +170,7 @@ const batchBytes = 64 << 20
 func (h *history) run() error {
 	for len(h.files) > 0 {
 		n, size := 0, int64(0)
-		for n < min(len(h.files), atOnce) && (n == 0 || size+h.files[n].Bytes <= batchBytes) {
+		for n < min(len(h.files), protocol.AtOnce) && (n == 0 || size+h.files[n].Bytes <= batchBytes) {
 			size += h.files[n].Bytes
 			n++
 		}

@@ -178,9 +178,9 @@ func (w *walk) readAhead(at *link) error {
 			paths = append(paths, e.Path)
 		}
 	}
-	paths = paths[:min(len(paths), atOnce)]
+	paths = paths[:min(len(paths), protocol.AtOnce)]
 	bodies := make([][]byte, len(paths))
-	err := sideBySide(len(paths), func(i int) (err error) {
+	err := protocol.SideBySide(len(paths), func(i int) (err error) {
 		bodies[i], err = w.read(paths[i], func(body []byte) bool {
 			_, bad := protocol.ParseManifest(paths[i], body)
 			return bad == nil

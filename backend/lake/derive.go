@@ -228,7 +228,7 @@ func (d *deriver) write(ctx context.Context, job derivation) (derivation, error)
 	names := slices.SortedFunc(maps.Keys(job.types), onto.TypeName.Compare)
 	errs := make([]error, len(names)+1)
 	failed := derivation{types: map[onto.TypeName]bool{}}
-	_ = sideBySide(len(errs), func(i int) error {
+	_ = protocol.SideBySide(len(errs), func(i int) error {
 		switch {
 		case i < len(names):
 			errs[i] = d.writeIndex(ctx, job.shelf, names[i])

@@ -136,7 +136,7 @@ func (r *reader) locals(ctx context.Context, files []protocol.FileEntry) (paths 
 			}
 		}
 	}
-	err = sideBySide(len(files), func(i int) (err error) {
+	err = protocol.SideBySide(len(files), func(i int) (err error) {
 		paths[i], releases[i], err = r.local(ctx, &files[i])
 		return err
 	})

@@ -65,7 +65,7 @@ func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, e
 	}
 	repairs := make([]IndexRepair, len(list))
 	w := &schemaWriter{log: b.publisher}
-	err = sideBySide(len(list), func(i int) error {
+	err = protocol.SideBySide(len(list), func(i int) error {
 		o := &list[i].repair
 		for j, f := range list[i].faults {
 			if j > 0 {
@@ -130,7 +130,7 @@ func (b derivedObjects) survey(ctx context.Context) ([]indexFaults, error) {
 	}
 	objects := schemaObjects(s.types.All)
 	list := make([]indexFaults, len(names)+len(objects))
-	err = sideBySide(len(list), func(i int) (err error) {
+	err = protocol.SideBySide(len(list), func(i int) (err error) {
 		if i < len(names) {
 			list[i], err = b.index(ctx, s, names[i])
 		} else {

@@ -30,7 +30,7 @@ func (p plain) versions(ctx context.Context, s *shelf, t *table, at int64) ([]on
 	}
 	found := make([][]onto.Version, len(t.files))
 	var taken atomic.Int64
-	err := sideBySide(len(t.files), func(i int) (err error) {
+	err := protocol.SideBySide(len(t.files), func(i int) (err error) {
 		found[i], err = p.read(ctx, &t.files[i], at, s.types.Purged[t.TypeName], &taken)
 		return err
 	})

@@ -133,7 +133,7 @@ func writeSchemas(ctx context.Context, l *protocol.Publisher) error {
 		return err
 	}
 	keys := slices.Sorted(maps.Keys(objects))
-	return sideBySide(len(keys), func(i int) error { return w.write(ctx, keys[i]) })
+	return protocol.SideBySide(len(keys), func(i int) error { return w.write(ctx, keys[i]) })
 }
 
 // newest is the objects as they should be by the newest head.

@@ -198,7 +198,7 @@ func (c *Catalog) fullLevel() (int, bool) {
 // branch is the checkpoint of the next level that stands for others.
 func (l *Publisher) branch(ctx context.Context, t *Tip, children []CheckpointEntry) (*Checkpoint, error) {
 	docs := make([]*Checkpoint, len(children))
-	err := sideBySide(len(docs), func(i int) (err error) {
+	err := SideBySide(len(docs), func(i int) (err error) {
 		docs[i], err = l.readCheckpoint(ctx, &children[i])
 		return err
 	})
@@ -274,7 +274,7 @@ func (l *Log) leaves(ctx context.Context, entries []CheckpointEntry, commit int6
 		}
 	}
 	docs := make([][]*Checkpoint, len(wanted))
-	err := sideBySide(len(wanted), func(i int) error {
+	err := SideBySide(len(wanted), func(i int) error {
 		doc, err := l.readCheckpoint(ctx, &wanted[i])
 		switch {
 		case err != nil:

@@ -110,8 +110,8 @@ func (l *Log) RoundsAt(ctx context.Context, t *Tip, commit int64, newest bool) (
 	} else if more, err = l.following(ctx, t, m.CommitID); err != nil {
 		return nil, err
 	}
-	rest := make([]*Manifest, min(len(more), atOnce))
-	err = sideBySide(len(rest), func(i int) (err error) {
+	rest := make([]*Manifest, min(len(more), AtOnce))
+	err = SideBySide(len(rest), func(i int) (err error) {
 		rest[i], err = l.readManifest(ctx, more[i].Path, m.StoreID)
 		return err
 	})

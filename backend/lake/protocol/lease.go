@@ -233,7 +233,7 @@ func (l *Leases) List(ctx context.Context) ([]onto.Lease, error) {
 	maps.Copy(names, t.Head.Locks)
 	sorted := slices.Sorted(maps.Keys(names))
 	found := make([]*holding, len(sorted))
-	err = sideBySide(len(sorted), func(i int) (err error) {
+	err = SideBySide(len(sorted), func(i int) (err error) {
 		found[i], err = l.readLock(ctx, sorted[i], names[sorted[i]])
 		return err
 	})

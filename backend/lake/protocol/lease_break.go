@@ -125,7 +125,7 @@ func (l *Leases) Breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
 		keys = append(keys, e.Key)
 	}
 	list := make([]onto.LeaseBreak, len(keys))
-	err := sideBySide(len(keys), func(i int) error {
+	err := SideBySide(len(keys), func(i int) error {
 		return l.log.readAtMost(ctx, keys[i], MaxSmall, func(body []byte) (err error) {
 			list[i], err = parseBreak(keys[i], body)
 			return err

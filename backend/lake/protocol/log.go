@@ -99,7 +99,7 @@ func (l *Log) tipOf(ctx context.Context, h *Head, body []byte, tag bucket.Tag) (
 		return &t, nil
 	}
 	t := &Tip{Head: h, body: body, tag: tag}
-	err := sideBySide(2, func(i int) (err error) {
+	err := SideBySide(2, func(i int) (err error) {
 		if i == 0 {
 			t.Manifest, err = l.manifestOf(ctx, h, known)
 		} else {
@@ -340,8 +340,8 @@ func (w *Waiter) Wait(ctx context.Context) error {
 	return w.Pause(ctx, nil)
 }
 
-// atOnce is how many objects are read side by side.
-const atOnce = 128
+// AtOnce is how many objects are read side by side.
+const AtOnce = 128
 
-// sideBySide calls f for each number, several at a time.
-func sideBySide(n int, f func(i int) error) error { return parallel.Do(atOnce, n, f) }
+// SideBySide calls f for each number, several at a time.
+func SideBySide(n int, f func(i int) error) error { return parallel.Do(AtOnce, n, f) }

@@ -364,5 +364,5 @@ func (l *Publisher) settle(ctx context.Context, p *Proposal, h *Head, body []byt
 func (l *Publisher) Discard(ctx context.Context, objects []Object) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.set.Patience)
 	defer cancel()
-	_ = sideBySide(len(objects), func(i int) error { return l.b.Delete(ctx, objects[i].Key) })
+	_ = SideBySide(len(objects), func(i int) error { return l.b.Delete(ctx, objects[i].Key) })
 }

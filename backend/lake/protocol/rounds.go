@@ -19,7 +19,7 @@ type listedRound struct {
 func (l *Log) since(ctx context.Context, t *Tip, commit int64) ([]listedRound, error) {
 	var recent []listedRound // newest first
 	var leaves []*Checkpoint
-	err := sideBySide(2, func(i int) (err error) {
+	err := SideBySide(2, func(i int) (err error) {
 		if i == 0 {
 			recent, err = l.uncovered(ctx, t, commit)
 		} else {
@@ -60,7 +60,7 @@ func (l *Log) uncovered(ctx context.Context, t *Tip, commit int64) ([]listedRoun
 		if len(next) == 0 {
 			return nil, Damaged(m.Entry().Path, "nothing leads from it to commit %d", m.First-1)
 		}
-		err := sideBySide(len(next), func(i int) (err error) {
+		err := SideBySide(len(next), func(i int) (err error) {
 			if next[i].manifest, err = l.readManifest(ctx, next[i].path, t.Head.StoreID); err == nil {
 				next[i].files = next[i].manifest.Files
 			}
