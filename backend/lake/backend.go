@@ -14,6 +14,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/probe"
 	"github.com/ontologia/onto/backend/lake/cache"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/duck"
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
@@ -59,7 +60,7 @@ type Backend struct {
 	leases    *protocol.Leases
 	janitor   *protocol.Janitor
 	opts      Options
-	files     *reader
+	files     *datafile.Reader
 
 	writer  *writer
 	aside   sync.WaitGroup  // what is written beside commits, and long streams
@@ -143,7 +144,7 @@ func (b *Backend) open(ctx context.Context) error {
 		c.Close()
 		return err
 	}
-	b.files = newReader(b.log, b.bucket, c)
+	b.files = datafile.NewReader(b.log, b.bucket, c)
 	return nil
 }
 
@@ -310,7 +311,7 @@ func (b *Backend) Close() error {
 	if engine != nil {
 		err = engine.Close()
 	}
-	return errors.Join(err, b.files.closeAll(), b.bucket.Close())
+	return errors.Join(err, b.files.Close(), b.bucket.Close())
 }
 
 // whileOpen calls f with a context that ends when the lake is closed, which waits

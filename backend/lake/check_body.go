@@ -41,11 +41,11 @@ func (c *checker) body(f *protocol.FileEntry, b *body) (err error) {
 		b.data, b.came = bytes.NewReader(m.Bytes()), int64(m.Len())
 		return err
 	}
-	if err := c.b.files.cache.Fits(cacheObject(f)); err != nil {
+	if err := c.b.files.Fits(f); err != nil {
 		b.refused = err
 		return nil
 	}
-	if b.file, err = c.b.files.cache.Scratch(); err != nil {
+	if b.file, err = c.b.files.Scratch(); err != nil {
 		return err
 	}
 	disk := &onDisk{Unkept: protocol.NewUnkept(), file: b.file}
@@ -75,11 +75,11 @@ func (d *onDisk) Restart() {
 
 // fetch reads a data file, and reads it again if it is missing or damaged.
 func (c *checker) fetch(f *protocol.FileEntry, to protocol.Sink) (there, fits bool, err error) {
-	size := min(f.Bytes, protocol.PieceBytes)
-	if err := c.b.files.room.Acquire(c.ctx, size); err != nil {
+	done, err := c.b.files.Await(c.ctx, f)
+	if err != nil {
 		return false, false, err
 	}
-	defer c.b.files.room.Release(size)
+	defer done()
 	var broken error // the sink
 	there, err = c.settle(f.Path, func() (done bool, err error) {
 		came, err := c.b.log.FetchOnce(c.ctx, f, to, &broken)

@@ -35,7 +35,7 @@ func (c *checker) endpoints(h *history, damaged map[onto.TypeName]bool) error {
 func (c *checker) eachLive(h *history, do func(batch []onto.Identity) error) error {
 	var batch []onto.Identity
 	for i := range h.read {
-		file, done, err := c.b.files.use(c.ctx, &h.read[i])
+		file, done, err := c.b.files.Use(c.ctx, &h.read[i])
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (c *checker) eachLive(h *history, do func(batch []onto.Identity) error) err
 
 // lookUp reports the relations whose endpoints do not exist.
 func (c *checker) lookUp(schema *onto.Schema, relations []onto.Identity) error {
-	s := newShelf(&protocol.Shelf{Tip: &protocol.Tip{Head: c.head, Catalog: c.catalog}, Types: &protocol.Types{Purged: c.purged}, Files: c.files}, nil)
+	s := &protocol.Shelf{Tip: &protocol.Tip{Head: c.head, Catalog: c.catalog}, Types: &protocol.Types{Purged: c.purged}, Files: c.files}
 	exists := map[onto.Identity]bool{}
 	wanted := map[string][]onto.Identity{}
 	for _, id := range relations {
@@ -72,7 +72,7 @@ func (c *checker) lookUp(schema *onto.Schema, relations []onto.Identity) error {
 	}
 	for typ, ids := range wanted {
 		slices.SortFunc(ids, onto.Identity.Compare)
-		found, err := c.b.files.find(c.ctx, s, onto.TypeName{Kind: onto.KindEntity, Name: typ}, ids, c.head.CommitID)
+		found, err := c.b.files.Find(c.ctx, s, onto.TypeName{Kind: onto.KindEntity, Name: typ}, ids, c.head.CommitID)
 		if err != nil {
 			return err
 		}

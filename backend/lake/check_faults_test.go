@@ -270,7 +270,7 @@ func versionFaults() []fault {
 			return path
 		}},
 		{"a file that says that it holds another identity", "file_differs", func(s *sample) string {
-			s.editRound(0, func(m *protocol.Manifest) { m.Files[0].Identities = strings.Repeat("0", hashDigits) })
+			s.editRound(0, func(m *protocol.Manifest) { m.Files[0].Identities = strings.Repeat("0", 16) })
 			return "the identities whose hashes are given"
 		}},
 		{"an endpoint that is missing", "endpoint_missing", func(s *sample) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
@@ -276,7 +277,7 @@ func (s *sample) editFile(edit func(list []onto.Version) []onto.Version, columns
 		s.write(path, body)
 		m.Commits[0].Operations, m.Commits[0].Touched[0].Operations = int(sum.Rows), int(sum.Rows)
 		f.Rows, f.SHA256, f.Bytes, f.Typed, f.Unique = sum.Rows, protocol.HashOf(body), int64(len(body)), sum.Typed, sum.Unique
-		f.Identities = identityHashes(list)
+		f.Identities = datafile.IdentityHashes(list)
 	})
 	return path
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
@@ -104,7 +105,7 @@ func (h *history) row(f *protocol.FileEntry, seen *contents, row *parquet.Checke
 	seen.rows++
 	seen.version = max(seen.version, v.SchemaVersion)
 	if f.Identities != "" && (seen.rows == 1 || before.Identity != v.Identity) {
-		seen.hashes.WriteString(identityHash(&v.Identity))
+		seen.hashes.WriteString(datafile.IdentityHash(&v.Identity))
 	}
 	if seen.repeated == "" {
 		seen.repeated = repetition(&before, v)

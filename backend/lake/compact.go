@@ -194,11 +194,11 @@ func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, 
 	if err != nil {
 		return false, err
 	}
-	disk, err := newDisk(b.files.cache)
+	disk, err := b.files.Disk()
 	if err != nil {
 		return false, err
 	}
-	defer disk.close()
+	defer disk.Close()
 	merged, err := b.merge(ctx, s, item.entries, disk)
 	if errors.Is(err, protocol.ErrReplaced) { // another compaction was faster
 		return false, nil
@@ -215,7 +215,7 @@ func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, 
 	}
 	for i := range merged {
 		if body, err := merged[i].Content(); err == nil {
-			b.files.cache.Put(cacheObject(&entries[i]), body)
+			b.files.Adopt(&entries[i], body)
 		}
 	}
 	if s, err := b.newestShelf(ctx); err == nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/codec"
@@ -67,7 +68,7 @@ func byType(versions []decide.Version) map[onto.TypeName][]onto.Version {
 func filesOf(types *types, versions map[onto.TypeName][]onto.Version) ([]protocol.DataFile, error) {
 	var files []protocol.DataFile
 	for t, list := range versions {
-		slices.SortStableFunc(list, func(a, b onto.Version) int { return compareVersions(&a, &b) })
+		slices.SortStableFunc(list, func(a, b onto.Version) int { return datafile.Compare(&a, &b) })
 		newest := 0
 		for _, v := range list {
 			newest = max(newest, v.SchemaVersion)
@@ -78,7 +79,7 @@ func filesOf(types *types, versions map[onto.TypeName][]onto.Version) ([]protoco
 		}
 		files = append(files, protocol.DataFile{
 			Kind: t.Kind, Type: t.Name, Version: newest, Rows: sum.Rows, Typed: sum.Typed, Unique: sum.Unique, Body: body,
-			Identities: identityHashes(list),
+			Identities: datafile.IdentityHashes(list),
 		})
 	}
 	slices.SortFunc(files, func(a, b protocol.DataFile) int {

@@ -28,7 +28,7 @@ func (d database) start() (*duck.Engine, error) {
 		return d.engine, nil
 	}
 	var err error
-	directory := d.files.cache.Directory()
+	directory := d.files.Directory()
 	d.engine, err = duck.Open(&duck.Options{Directory: directory, Memory: d.opts.Memory, Spill: filepath.Join(directory, "spill")})
 	return d.engine, err
 }
@@ -89,12 +89,12 @@ func (d database) fetch(ctx context.Context, c *scope, t *table) (*duck.Source, 
 	if t == nil {
 		return nil, nil
 	}
-	paths, release, err := d.files.locals(ctx, t.files)
+	paths, release, err := d.files.Locals(ctx, t.files)
 	if err != nil {
 		return nil, err
 	}
 	c.release = append(c.release, release)
-	if err := d.files.vet(t.files, paths); err != nil {
+	if err := d.files.Vet(t.files, paths); err != nil {
 		return nil, err
 	}
 	return &duck.Source{

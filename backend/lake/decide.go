@@ -96,7 +96,7 @@ func (w *writer) wantRest(ctx context.Context, s *shelf, r *decide.Round, d *bac
 func (w *writer) lookUp(ctx context.Context, s *shelf, r *decide.Round, wanted map[onto.TypeName][]onto.Identity) error {
 	for t, ids := range wanted {
 		slices.SortFunc(ids, onto.Identity.Compare)
-		found, err := w.files.find(ctx, s, t, ids, s.Tip.Head.CommitID)
+		found, err := w.files.Find(ctx, s.Shelf, t, ids, s.Tip.Head.CommitID)
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (w *writer) lookUp(ctx context.Context, s *shelf, r *decide.Round, wanted m
 func (w *writer) count(ctx context.Context, s *shelf, t onto.TypeName) (int64, error) {
 	var n int64
 	for _, f := range s.Of(t, 0, s.Tip.Head.CommitID) {
-		for _, err := range w.files.all(ctx, &f, s.types.Purged[t]) {
+		for _, err := range w.files.All(ctx, &f, s.types.Purged[t]) {
 			if err != nil {
 				return 0, err
 			}

@@ -23,6 +23,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
 	"github.com/ontologia/onto/backend/lake/cache"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/exec"
 )
@@ -366,7 +367,7 @@ func (e *endurance) open(ctx context.Context, b bucket.Bucket, unread bool) (*Ba
 	if err := l.find(ctx); err != nil {
 		return nil, err
 	}
-	l.files = newReader(l.log, b, e.cache)
+	l.files = datafile.NewReader(l.log, b, e.cache)
 	return l, nil
 }
 

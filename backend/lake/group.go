@@ -270,9 +270,8 @@ func (w *writer) adopt(ctx context.Context, t *protocol.Tip, d *decided) {
 	if len(d.Commits) > 0 {
 		w.adoptFiles(t, d.files)
 		for i := range d.files {
-			if f := &t.Manifest.Files[i]; f.Bytes <= smallFile {
-				w.files.note(f.Path, d.byType[f.TypeName()])
-			}
+			f := &t.Manifest.Files[i]
+			w.files.Note(f, d.byType[f.TypeName()])
 		}
 	}
 	if s := w.deriveAfter(ctx, t); s != nil {
@@ -284,7 +283,7 @@ func (w *writer) adopt(ctx context.Context, t *protocol.Tip, d *decided) {
 func (w *writer) adoptFiles(t *protocol.Tip, files []protocol.DataFile) {
 	for i := range files {
 		if body, err := files[i].Content(); err == nil { // else it is fetched when it is needed
-			w.files.cache.Put(cacheObject(&t.Manifest.Files[i]), body)
+			w.files.Adopt(&t.Manifest.Files[i], body)
 		}
 	}
 }

@@ -1,11 +1,11 @@
 package lake
 
 import (
-	"cmp"
 	"context"
 	"iter"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/exec"
 )
@@ -13,20 +13,20 @@ import (
 // merge reads files of a type and writes their rows into one, sorted by identity,
 // then commit, or into several if one would be too large. Rows that were purged are
 // left out.
-func (b *Backend) merge(ctx context.Context, s *shelf, files []protocol.FileEntry, disk *disk) ([]protocol.DataFile, error) {
+func (b *Backend) merge(ctx context.Context, s *shelf, files []protocol.FileEntry, disk *datafile.Disk) ([]protocol.DataFile, error) {
 	t := files[0].TypeName()
-	_, release, err := b.files.locals(ctx, files) // side by side, before they are read one by one
+	_, release, err := b.files.Locals(ctx, files) // side by side, before they are read one by one
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	rows := make([]iter.Seq2[onto.Version, error], len(files))
 	for i := range files {
-		rows[i] = b.files.all(ctx, &files[i], s.types.Purged[t])
+		rows[i] = b.files.All(ctx, &files[i], s.types.Purged[t])
 	}
-	out := &partWriter{disk: disk, layout: s.types.layout(t), limit: b.opts.FileBytes + b.opts.FileBytes/4}
+	out := &datafile.Writer{Disk: disk, Layout: s.types.layout(t), Limit: b.opts.FileBytes + b.opts.FileBytes/4}
 	var last onto.Version
-	for v, err := range exec.Merge(rows, compareVersions) {
+	for v, err := range exec.Merge(rows, datafile.Compare) {
 		if err != nil {
 			return nil, err
 		}
@@ -34,35 +34,9 @@ func (b *Backend) merge(ctx context.Context, s *shelf, files []protocol.FileEntr
 			continue // a version is kept once
 		}
 		last = v
-		if err := out.write(&v); err != nil {
+		if err := out.Write(&v); err != nil {
 			return nil, err
 		}
 	}
-	return out.end()
-}
-
-// compareVersions is the order of the rows of a file.
-func compareVersions(a, b *onto.Version) int {
-	return cmp.Or(a.Identity.Compare(b.Identity), cmp.Compare(a.Commit, b.Commit))
-}
-
-// all yields the rows of a file, but for those of schema versions that were purged.
-func (r *reader) all(ctx context.Context, f *protocol.FileEntry, purged int) iter.Seq2[onto.Version, error] {
-	return func(yield func(onto.Version, error) bool) {
-		file, done, err := r.use(ctx, f)
-		if err != nil {
-			yield(onto.Version{}, err)
-			return
-		}
-		defer done()
-		for v, err := range file.All(ctx) {
-			if err != nil {
-				yield(onto.Version{}, onto.Errorf(onto.CodeOf(err), "%s: %w", f.Path, err))
-				return
-			}
-			if v.SchemaVersion > purged && !yield(v, nil) {
-				return
-			}
-		}
-	}
+	return out.End()
 }

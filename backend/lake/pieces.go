@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/decide"
 )
@@ -20,11 +21,11 @@ type pieces struct {
 	backend *Backend
 	shelf   *shelf
 	types   *types // that the draft leaves behind
-	disk    *disk
+	disk    *datafile.Disk
 
 	piece   []backend.Write
 	bytes   int64 // of piece
-	out     *partWriter
+	out     *datafile.Writer
 	made    []decide.Version // by the piece that was decided last
 	files   []protocol.DataFile
 	refusal error // why the draft is refused
@@ -88,7 +89,7 @@ func (p *pieces) lookUp(ctx context.Context) error {
 	for i := range p.piece {
 		ids[i] = p.piece[i].Identity
 	}
-	found, err := p.backend.files.find(ctx, p.shelf, ids[0].TypeName(), ids, p.shelf.Tip.Head.CommitID)
+	found, err := p.backend.files.Find(ctx, p.shelf.Shelf, ids[0].TypeName(), ids, p.shelf.Tip.Head.CommitID)
 	if err != nil {
 		return err
 	}
@@ -101,15 +102,15 @@ func (p *pieces) lookUp(ctx context.Context) error {
 
 func (p *pieces) write(v *onto.Version) error {
 	t := v.TypeName()
-	if p.out != nil && (p.out.layout.Kind != t.Kind || p.out.layout.Type != t.Name) {
+	if p.out != nil && (p.out.Layout.Kind != t.Kind || p.out.Layout.Type != t.Name) {
 		if err := p.endType(); err != nil {
 			return err
 		}
 	}
 	if p.out == nil {
-		p.out = &partWriter{disk: p.disk, layout: p.types.layout(t), limit: 2 * p.backend.opts.StreamBytes}
+		p.out = &datafile.Writer{Disk: p.disk, Layout: p.types.layout(t), Limit: 2 * p.backend.opts.StreamBytes}
 	}
-	return p.out.write(v)
+	return p.out.Write(v)
 }
 
 // endType completes the files of a type.
@@ -117,7 +118,7 @@ func (p *pieces) endType() error {
 	if p.out == nil {
 		return nil
 	}
-	parts, err := p.out.end()
+	parts, err := p.out.End()
 	if err != nil {
 		return err
 	}

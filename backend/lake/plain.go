@@ -12,6 +12,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/exec"
 )
@@ -19,8 +20,12 @@ import (
 // DefaultInProcess is how many bytes of files are read without starting DuckDB.
 const DefaultInProcess = 128 << 10
 
+// plainBytes is how much memory the versions may take that a question reads in
+// process.
+const plainBytes = 64 << 20
+
 // plain is the engine for a little data: it reads files in process.
-type plain struct{ *reader }
+type plain struct{ *datafile.Reader }
 
 // versions returns the versions of a table up to a commit, by identity, then
 // commit.
@@ -35,21 +40,21 @@ func (p plain) versions(ctx context.Context, s *shelf, t *table, at int64) ([]on
 		return err
 	})
 	list := slices.Concat(found...)
-	slices.SortFunc(list, func(a, b onto.Version) int { return compareVersions(&a, &b) })
+	slices.SortFunc(list, func(a, b onto.Version) int { return datafile.Compare(&a, &b) })
 	return list, err
 }
 
 // read returns the versions of a file up to a commit, without those of schema
 // versions that were purged. It adds the memory that they take.
 func (p plain) read(ctx context.Context, f *protocol.FileEntry, at int64, purged int, taken *atomic.Int64) ([]onto.Version, error) {
-	file, done, err := p.use(ctx, f)
+	file, done, err := p.Use(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	all, bytes, err := file.versions(ctx, plainBytes-taken.Load())
+	all, bytes, err := file.Versions(ctx, plainBytes-taken.Load())
 	if err == nil && taken.Add(bytes) > plainBytes {
-		err = errUnfolds
+		err = datafile.ErrUnfolds
 	}
 	if err != nil {
 		return nil, err
@@ -185,22 +190,12 @@ func (p plain) diff(ctx context.Context, from, to int64, c *scope) iter.Seq2[ont
 				}
 				after = &list[i]
 			}
-			change, differs := backend.Difference(copyOf(before), copyOf(after))
+			change, differs := backend.Difference(datafile.CopyOf(before), datafile.CopyOf(after))
 			if differs && !yield(change, nil) {
 				return
 			}
 		}
 	}
-}
-
-// copyOf returns a version that its receiver may change.
-func copyOf(v *onto.Version) *onto.Version {
-	if v == nil {
-		return nil
-	}
-	c := *v
-	c.Fields = bytes.Clone(v.Fields)
-	return &c
 }
 
 func (plain) explain(context.Context, *backend.Query, *backend.Aggregation, *scope) (backend.Explanation, error) {
@@ -220,7 +215,7 @@ func orElse[T any](first iter.Seq2[T, error], other func() iter.Seq2[T, error]) 
 	return func(yield func(T, error) bool) {
 		unfolds := false
 		first(func(v T, err error) bool {
-			unfolds = errors.Is(err, errUnfolds)
+			unfolds = errors.Is(err, datafile.ErrUnfolds)
 			return !unfolds && yield(v, err)
 		})
 		if unfolds {

@@ -8,11 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
-	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // readFiles is a bucket that counts the data files that are read.
@@ -65,28 +63,5 @@ func TestSmallFilesTellWhatTheyHold(t *testing.T) {
 	}
 	if found := checked(t, s.lake); len(found) > 0 {
 		t.Errorf("got %v", found)
-	}
-}
-
-// An entry tells the identities of few rows only. What cannot be what a writer has
-// put there rules nothing out but what is not in it.
-func TestIdentityHashes(t *testing.T) {
-	var list []onto.Version
-	for i := range hashedRows + 1 {
-		list = append(list, onto.Version{Identity: onto.EntityID("Person", fmt.Sprintf("p%02d", i))})
-	}
-	if h := identityHashes(list); h != "" {
-		t.Errorf("%d rows: got %q, want none", len(list), h)
-	}
-	f := protocol.FileEntry{Identities: identityHashes(list[:hashedRows])}
-	for i := range list {
-		wanted := map[string]bool{identityHash(&list[i].Identity): true}
-		if got, want := mayHold(&f, wanted), i < hashedRows; got != want {
-			t.Errorf("%s: got %t, want %t", list[i].Identity, got, want)
-		}
-	}
-	twice := append(list[:1:1], list[0])
-	if got := identityHashes(twice); len(got) != hashDigits {
-		t.Errorf("an identity with two versions: got %q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
@@ -20,12 +21,12 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 		return onto.Version{}, err
 	}
 	t := id.TypeName()
-	found, err := b.files.find(ctx, s, t, []onto.Identity{id}, s.reach(at))
+	found, err := b.files.Find(ctx, s.Shelf, t, []onto.Identity{id}, s.reach(at))
 	if errors.Is(err, protocol.ErrReplaced) {
 		return b.Get(ctx, id, at)
 	}
-	if err != nil && b.files.doubt(&scope{own: s.table(t, 0, s.reach(at))}, err) {
-		found, err = b.files.find(ctx, s, t, []onto.Identity{id}, s.reach(at))
+	if err != nil && (&scope{own: s.table(t, 0, s.reach(at))}).doubt(b.files, err) {
+		found, err = b.files.Find(ctx, s.Shelf, t, []onto.Identity{id}, s.reach(at))
 	}
 	if err != nil {
 		return onto.Version{}, err
@@ -147,7 +148,7 @@ func question[T any](ctx context.Context, b *Backend, ask func(s *shelf) (*scope
 				if err == nil {
 					err = b.usable(ctx)
 				}
-				if err != nil && !answered && (errors.Is(err, protocol.ErrReplaced) || !doubted && b.files.doubt(c, err)) {
+				if err != nil && !answered && (errors.Is(err, protocol.ErrReplaced) || !doubted && c.doubt(b.files, err)) {
 					again, doubted = true, !errors.Is(err, protocol.ErrReplaced)
 					break
 				}
@@ -162,18 +163,15 @@ func question[T any](ctx context.Context, b *Backend, ask func(s *shelf) (*scope
 }
 
 // doubt reports whether an error comes of a local copy that was damaged or
-// removed. Such copies are fetched again by whoever asks next.
-func (r *reader) doubt(c *scope, err error) bool {
+// removed. Such copies are fetched again by the next question.
+func (c *scope) doubt(r *datafile.Reader, err error) bool {
 	if code := onto.CodeOf(err); code != onto.Unavailable && code != onto.Corrupt {
 		return false
 	}
 	damaged := false
 	for _, t := range []*table{c.own, c.left, c.right} {
 		for i := 0; t != nil && i < len(t.files); i++ {
-			if r.cache.Doubt(cacheObject(&t.files[i])) {
-				r.shut(t.files[i].Path)
-				damaged = true
-			}
+			damaged = r.Doubt(&t.files[i]) || damaged
 		}
 	}
 	return damaged

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/lease"
@@ -82,7 +83,7 @@ type readyStream struct {
 	round *decide.Round
 	types *types // that it leaves behind
 	files []protocol.DataFile
-	disk  *disk // with the files
+	disk  *datafile.Disk // with the files
 
 	uploaded time.Time // when the last of them was; zero before
 }
@@ -178,7 +179,7 @@ func (s *stream) upload(ctx context.Context) error {
 	if !s.ready.uploaded.IsZero() && time.Since(s.ready.uploaded) < protocol.ReadyTimes*s.backend.opts.Patience {
 		return nil
 	}
-	err := uploadFiles(ctx, s.backend.publisher, s.ready.files, s.ready.on.Tip.Head.CommitID+1, newAttempt())
+	err := datafile.Upload(ctx, s.backend.publisher, s.ready.files, s.ready.on.Tip.Head.CommitID+1, newAttempt())
 	s.ready.uploaded = time.Now()
 	return err
 }
@@ -224,12 +225,12 @@ func (s *stream) decide(ctx context.Context, sh *shelf) error {
 	if ready.types, err = newTypes(&catalog); err != nil {
 		return err
 	}
-	if ready.disk, err = newDisk(b.files.cache); err != nil {
+	if ready.disk, err = b.files.Disk(); err != nil {
 		return err
 	}
 	defer func() {
 		if s.ready == nil {
-			ready.disk.close()
+			ready.disk.Close()
 		}
 	}()
 	p := &pieces{Candidate: c, round: r, backend: b, shelf: sh, types: ready.types, disk: ready.disk}
@@ -254,7 +255,7 @@ func (s *stream) decide(ctx context.Context, sh *shelf) error {
 // forget gives back what the decided stream takes on disk.
 func (s *stream) forget() {
 	if s.ready != nil {
-		s.ready.disk.close()
+		s.ready.disk.Close()
 		s.ready = nil
 	}
 }

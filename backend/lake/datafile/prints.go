@@ -1,4 +1,4 @@
-package lake
+package datafile
 
 import (
 	"hash/maphash"
@@ -67,21 +67,21 @@ const (
 	hashDigits = 16 // of each identity
 )
 
-// identityHash is the hash of an identity in the entries of files of its type.
-func identityHash(id *onto.Identity) string {
+// IdentityHash is the hash of an identity in the entries of files of its type.
+func IdentityHash(id *onto.Identity) string {
 	return protocol.HashOf([]byte(id.Key + "\x00" + id.Left + "\x00" + id.Right + "\x00" + id.Instance + "\x00"))[:hashDigits]
 }
 
-// identityHashes is what the entry of a file says about the identities in it, which
+// IdentityHashes is what the entry of a file says about the identities in it, which
 // are in order; "" if they are many.
-func identityHashes(versions []onto.Version) string {
+func IdentityHashes(versions []onto.Version) string {
 	if len(versions) > hashedRows {
 		return ""
 	}
 	var all strings.Builder
 	for i := range versions {
 		if i == 0 || versions[i].Identity != versions[i-1].Identity {
-			all.WriteString(identityHash(&versions[i].Identity))
+			all.WriteString(IdentityHash(&versions[i].Identity))
 		}
 	}
 	return all.String()
@@ -98,7 +98,7 @@ func mayHold(f *protocol.FileEntry, hashes map[string]bool) bool {
 }
 
 // likely returns the files that may hold one of some identities.
-func (r *reader) likely(files []protocol.FileEntry, ids []onto.Identity) []protocol.FileEntry {
+func (r *Reader) likely(files []protocol.FileEntry, ids []onto.Identity) []protocol.FileEntry {
 	wanted := r.prints.of(len(ids), func(i int) onto.Identity { return ids[i] })
 	var hashes map[string]bool // made when it is needed
 	r.mu.Lock()
@@ -111,7 +111,7 @@ func (r *reader) likely(files []protocol.FileEntry, ids []onto.Identity) []proto
 		if hashes == nil {
 			hashes = make(map[string]bool, len(ids))
 			for i := range ids {
-				hashes[identityHash(&ids[i])] = true
+				hashes[IdentityHash(&ids[i])] = true
 			}
 		}
 		return !mayHold(&f, hashes)
@@ -119,7 +119,7 @@ func (r *reader) likely(files []protocol.FileEntry, ids []onto.Identity) []proto
 }
 
 // learn notes what a small file that was decoded holds.
-func (r *reader) learn(o *openFile) {
+func (r *Reader) learn(o *File) {
 	o.mu.Lock()
 	decoded := o.decoded
 	o.mu.Unlock()
@@ -128,8 +128,14 @@ func (r *reader) learn(o *openFile) {
 	}
 }
 
-// note notes what a file holds.
-func (r *reader) note(path string, versions []onto.Version) {
+// Note notes what a file holds that was just written, if it is small.
+func (r *Reader) Note(f *protocol.FileEntry, versions []onto.Version) {
+	if f.Bytes <= smallFile {
+		r.note(f.Path, versions)
+	}
+}
+
+func (r *Reader) note(path string, versions []onto.Version) {
 	list := r.prints.of(len(versions), func(i int) onto.Identity { return versions[i].Identity })
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,4 +1,4 @@
-package lake
+package datafile
 
 import (
 	"bytes"
@@ -22,23 +22,23 @@ import (
 // openFiles is how many files are kept open for lookups.
 const openFiles = 256
 
-// reader finds versions in data files: local copies that are fetched when they
+// Reader finds versions in data files: local copies that are fetched when they
 // are needed.
-type reader struct {
+type Reader struct {
 	log   *protocol.Log
 	cache *cache.Cache
 	near  bool                // objects are as near as copies: small ones are not copied to be looked into
 	room  *semaphore.Weighted // bytes that are being fetched
 
 	mu     sync.Mutex // guards what follows
-	open   map[string]*openFile
+	open   map[string]*File
 	order  []string // of open, least recently used first
 	prints prints
 	vetted map[string]protocol.FileEntry // by hash: that were looked at
 }
 
-// openFile is a local copy that is open.
-type openFile struct {
+// File is a local copy that is open.
+type File struct {
 	*parquet.File
 	entry   protocol.FileEntry
 	users   int
@@ -59,27 +59,24 @@ const (
 	smallFile = 16 << 10
 	// keptBytes is how much memory such a file may take then.
 	keptBytes = 4 << 20
-	// plainBytes is how much memory the versions may take that a question reads in
-	// process.
-	plainBytes = 64 << 20
 	// versionBytes is what a version takes besides its key and its fields.
 	versionBytes = 192
 )
 
-// errUnfolds tells that a file takes more memory than there is for it. It is read in
+// ErrUnfolds tells that a file takes more memory than there is for it. It is read in
 // another way then, a bit at a time.
-var errUnfolds = errors.New("the file unfolds to more than is read at once")
+var ErrUnfolds = errors.New("the file unfolds to more than is read at once")
 
-// versions returns all versions of the file, and how much memory they take. Nobody
-// may change them. It fails with errUnfolds if that is more than a limit.
-func (o *openFile) versions(ctx context.Context, limit int64) (list []onto.Version, bytes int64, err error) {
+// Versions returns all versions of the file, and how much memory they take. Nobody
+// may change them. It fails with ErrUnfolds if that is more than a limit.
+func (o *File) Versions(ctx context.Context, limit int64) (list []onto.Version, bytes int64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.decoded != nil && o.bytes <= limit {
 		return o.decoded, o.bytes, nil
 	}
 	if bytes = o.entry.Rows * versionBytes; bytes > limit {
-		return nil, bytes, errUnfolds
+		return nil, bytes, ErrUnfolds
 	}
 	list = make([]onto.Version, 0, o.entry.Rows)
 	for v, err := range o.All(ctx) {
@@ -87,7 +84,7 @@ func (o *openFile) versions(ctx context.Context, limit int64) (list []onto.Versi
 			return nil, bytes, onto.Errorf(onto.CodeOf(err), "%s: %w", o.entry.Path, err)
 		}
 		if bytes += int64(len(v.Key) + len(v.Left) + len(v.Right) + len(v.Instance) + len(v.Fields)); bytes > limit {
-			return nil, bytes, errUnfolds
+			return nil, bytes, ErrUnfolds
 		}
 		list = append(list, v)
 	}
@@ -97,36 +94,73 @@ func (o *openFile) versions(ctx context.Context, limit int64) (list []onto.Versi
 	return list, bytes, nil
 }
 
-func newReader(l *protocol.Log, b bucket.Bucket, c *cache.Cache) *reader {
+func NewReader(l *protocol.Log, b bucket.Bucket, c *cache.Cache) *Reader {
 	_, near := b.(bucket.Local)
-	return &reader{
+	return &Reader{
 		log: l, cache: c, near: near, room: semaphore.NewWeighted(fetchBytes),
-		open: map[string]*openFile{}, prints: newPrints(), vetted: map[string]protocol.FileEntry{},
+		open: map[string]*File{}, prints: newPrints(), vetted: map[string]protocol.FileEntry{},
 	}
 }
 
-// cacheObject is a file as the cache knows it.
-func cacheObject(f *protocol.FileEntry) cache.Object {
+// object is a file as the cache knows it.
+func object(f *protocol.FileEntry) cache.Object {
 	return cache.Object{Key: f.Path, SHA256: f.SHA256, Bytes: f.Bytes}
 }
 
+// Doubt reports whether the local copy of a file was damaged or removed. It is fetched
+// again by the next caller that needs it then.
+func (r *Reader) Doubt(f *protocol.FileEntry) bool {
+	if !r.cache.Doubt(object(f)) {
+		return false
+	}
+	r.shut(f.Path)
+	return true
+}
+
+// Adopt keeps a local copy of a file whose body is at hand.
+func (r *Reader) Adopt(f *protocol.FileEntry, body []byte) { r.cache.Put(object(f), body) }
+
+// Directory is where local copies are.
+func (r *Reader) Directory() string { return r.cache.Directory() }
+
+// Scratch is a file without a name beside the local copies.
+func (r *Reader) Scratch() (*cache.Scratch, error) { return r.cache.Scratch() }
+
+// Disk is room for bodies of data files beside the local copies.
+func (r *Reader) Disk() (*Disk, error) {
+	f, err := r.cache.Scratch()
+	return &Disk{file: f}, err
+}
+
+// Fits fails with TooLarge for a file that is larger than local copies may become.
+func (r *Reader) Fits(f *protocol.FileEntry) error { return r.cache.Fits(object(f)) }
+
 // local returns the path of a local copy, which stays until it is released.
-func (r *reader) local(ctx context.Context, f *protocol.FileEntry) (string, func(), error) {
-	return r.cache.Get(ctx, cacheObject(f), func(ctx context.Context, to *cache.Copy) error { return r.fetch(ctx, f, to) })
+func (r *Reader) local(ctx context.Context, f *protocol.FileEntry) (string, func(), error) {
+	return r.cache.Get(ctx, object(f), func(ctx context.Context, to *cache.Copy) error { return r.fetch(ctx, f, to) })
 }
 
 // fetch reads a file when there is memory for a piece of it.
-func (r *reader) fetch(ctx context.Context, f *protocol.FileEntry, to protocol.Sink) error {
-	bytes := min(f.Bytes, protocol.PieceBytes)
-	if err := r.room.Acquire(ctx, bytes); err != nil {
+func (r *Reader) fetch(ctx context.Context, f *protocol.FileEntry, to protocol.Sink) error {
+	done, err := r.Await(ctx, f)
+	if err != nil {
 		return err
 	}
-	defer r.room.Release(bytes)
+	defer done()
 	return r.log.Fetch(ctx, f, to)
 }
 
-// locals returns the paths of local copies of files, fetched side by side.
-func (r *reader) locals(ctx context.Context, files []protocol.FileEntry) (paths []string, release func(), err error) {
+// Await waits until there is memory to fetch a piece of a file. Done gives it back.
+func (r *Reader) Await(ctx context.Context, f *protocol.FileEntry) (done func(), err error) {
+	bytes := min(f.Bytes, protocol.PieceBytes)
+	if err := r.room.Acquire(ctx, bytes); err != nil {
+		return nil, err
+	}
+	return func() { r.room.Release(bytes) }, nil
+}
+
+// Locals returns the paths of local copies of files, fetched side by side.
+func (r *Reader) Locals(ctx context.Context, files []protocol.FileEntry) (paths []string, release func(), err error) {
 	paths = make([]string, len(files))
 	releases := make([]func(), len(files))
 	release = func() {
@@ -147,8 +181,8 @@ func (r *reader) locals(ctx context.Context, files []protocol.FileEntry) (paths 
 	return paths, release, nil
 }
 
-// use opens a file, or finds it open, and keeps it so until it is done.
-func (r *reader) use(ctx context.Context, f *protocol.FileEntry) (o *openFile, done func(), err error) {
+// Use opens a file, or finds it open, and keeps it so until it is done.
+func (r *Reader) Use(ctx context.Context, f *protocol.FileEntry) (o *File, done func(), err error) {
 	if o := r.pick(f.Path); o != nil {
 		return o, func() { r.put(o) }, nil
 	}
@@ -160,13 +194,13 @@ func (r *reader) use(ctx context.Context, f *protocol.FileEntry) (o *openFile, d
 }
 
 // openFile opens a local copy of a file, or the file where that is as near.
-func (r *reader) openFile(ctx context.Context, f *protocol.FileEntry) (*openFile, error) {
+func (r *Reader) openFile(ctx context.Context, f *protocol.FileEntry) (*File, error) {
 	if r.direct(f) {
 		data, err := r.log.Data(ctx, f)
 		if err != nil {
 			return nil, err
 		}
-		return newOpenFile(bytes.NewReader(data), func() {}, f)
+		return newFile(bytes.NewReader(data), func() {}, f)
 	}
 	path, release, err := r.local(ctx, f)
 	if err != nil {
@@ -176,20 +210,20 @@ func (r *reader) openFile(ctx context.Context, f *protocol.FileEntry) (*openFile
 }
 
 // direct reports whether a file is looked into without a copy of it.
-func (r *reader) direct(f *protocol.FileEntry) bool { return r.near && f.Bytes <= smallFile }
+func (r *Reader) direct(f *protocol.FileEntry) bool { return r.near && f.Bytes <= smallFile }
 
-func openLocal(path string, release func(), f *protocol.FileEntry) (*openFile, error) {
+func openLocal(path string, release func(), f *protocol.FileEntry) (*File, error) {
 	h, err := os.Open(path)
 	if err != nil {
 		release()
 		return nil, err
 	}
-	return newOpenFile(h, func() { h.Close(); release() }, f)
+	return newFile(h, func() { h.Close(); release() }, f)
 }
 
-// newOpenFile is an open file. Close gives back what it is read from.
-func newOpenFile(h io.ReaderAt, close func(), f *protocol.FileEntry) (o *openFile, err error) {
-	o = &openFile{entry: *f, users: 1, close: close}
+// newFile is an open file. Close gives back what it is read from.
+func newFile(h io.ReaderAt, close func(), f *protocol.FileEntry) (o *File, err error) {
+	o = &File{entry: *f, users: 1, close: close}
 	o.File, err = parquet.Open(h, f.Bytes, f.Kind, f.Type)
 	if err != nil {
 		o.close()
@@ -204,7 +238,7 @@ func newOpenFile(h io.ReaderAt, close func(), f *protocol.FileEntry) (o *openFil
 
 // find returns the newest version up to a commit of each identity that the file
 // has one of.
-func (o *openFile) find(ctx context.Context, ids []onto.Identity, at int64) ([]onto.Version, error) {
+func (o *File) find(ctx context.Context, ids []onto.Identity, at int64) ([]onto.Version, error) {
 	all, small, err := o.small(ctx)
 	if err != nil {
 		return nil, err
@@ -222,7 +256,7 @@ func (o *openFile) find(ctx context.Context, ids []onto.Identity, at int64) ([]o
 			return cmp.Or(v.Identity.Compare(id), cmp.Compare(v.Commit, commit))
 		})
 		if i > 0 && all[i-1].Identity == id {
-			list = append(list, *copyOf(&all[i-1]))
+			list = append(list, *CopyOf(&all[i-1]))
 		}
 	}
 	return list, nil
@@ -230,15 +264,15 @@ func (o *openFile) find(ctx context.Context, ids []onto.Identity, at int64) ([]o
 
 // small returns all versions of a file that is decoded once and kept so. It reports
 // false if it is none.
-func (o *openFile) small(ctx context.Context) ([]onto.Version, bool, error) {
+func (o *File) small(ctx context.Context) ([]onto.Version, bool, error) {
 	o.mu.Lock()
 	wide := o.wide || o.entry.Bytes > smallFile
 	o.mu.Unlock()
 	if wide {
 		return nil, false, nil
 	}
-	all, _, err := o.versions(ctx, keptBytes)
-	if errors.Is(err, errUnfolds) {
+	all, _, err := o.Versions(ctx, keptBytes)
+	if errors.Is(err, ErrUnfolds) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.wide = true
@@ -247,10 +281,10 @@ func (o *openFile) small(ctx context.Context) ([]onto.Version, bool, error) {
 	return all, err == nil, err
 }
 
-// vet makes sure that files which another engine is about to read are what is said of
+// Vet makes sure that files which another engine is about to read are what is said of
 // them, as far as that shows without reading their rows. Files never change, so each
 // is looked at once.
-func (r *reader) vet(files []protocol.FileEntry, paths []string) error {
+func (r *Reader) Vet(files []protocol.FileEntry, paths []string) error {
 	for i := range files {
 		f := &files[i]
 		r.mu.Lock()
@@ -282,7 +316,7 @@ func (r *reader) vet(files []protocol.FileEntry, paths []string) error {
 const vettedFiles = 64 << 10
 
 // pick takes an open file into use.
-func (r *reader) pick(path string) *openFile {
+func (r *Reader) pick(path string) *File {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o := r.open[path]
@@ -296,7 +330,7 @@ func (r *reader) pick(path string) *openFile {
 }
 
 // keep keeps a file open, and closes the ones that were not used for longest.
-func (r *reader) keep(path string, o *openFile) {
+func (r *Reader) keep(path string, o *File) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.open[path] != nil { // somebody else was faster
@@ -311,7 +345,7 @@ func (r *reader) keep(path string, o *openFile) {
 }
 
 // drop takes a file out of those that are open. The reader is locked.
-func (r *reader) drop(path string) {
+func (r *Reader) drop(path string) {
 	o := r.open[path]
 	delete(r.open, path)
 	r.order = slices.DeleteFunc(r.order, func(p string) bool { return p == path })
@@ -321,7 +355,7 @@ func (r *reader) drop(path string) {
 }
 
 // shut takes a file out of those that are open, if it is among them.
-func (r *reader) shut(path string) {
+func (r *Reader) shut(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.open[path] != nil {
@@ -330,7 +364,7 @@ func (r *reader) shut(path string) {
 }
 
 // put gives a file back.
-func (r *reader) put(o *openFile) {
+func (r *Reader) put(o *File) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if o.users--; o.users == 0 && o.evicted {
@@ -338,8 +372,8 @@ func (r *reader) put(o *openFile) {
 	}
 }
 
-// closeAll closes what is open.
-func (r *reader) closeAll() error {
+// Close closes what is open.
+func (r *Reader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.order) > 0 {
@@ -348,17 +382,17 @@ func (r *reader) closeAll() error {
 	return r.cache.Close()
 }
 
-// find returns the newest version up to a commit of each identity of a type that
+// Find returns the newest version up to a commit of each identity of a type that
 // has one. The newest files are asked first, so that few need to be. The ids are
 // sorted, each once.
-func (r *reader) find(ctx context.Context, s *shelf, t onto.TypeName, ids []onto.Identity, at int64) ([]onto.Version, error) {
+func (r *Reader) Find(ctx context.Context, s *protocol.Shelf, t onto.TypeName, ids []onto.Identity, at int64) ([]onto.Version, error) {
 	var found []onto.Version
 	files := r.likely(s.Of(t, 0, at), ids)
 	if err := r.fetchAll(ctx, files, len(ids)); err != nil {
 		return nil, err
 	}
 	for i := len(files) - 1; i >= 0 && len(ids) > 0; i-- {
-		file, done, err := r.use(ctx, &files[i])
+		file, done, err := r.Use(ctx, &files[i])
 		if err != nil {
 			return nil, err
 		}
@@ -374,7 +408,7 @@ func (r *reader) find(ctx context.Context, s *shelf, t onto.TypeName, ids []onto
 		has := make(map[onto.Identity]bool, len(list))
 		for _, v := range list {
 			has[v.Identity] = true
-			if v.SchemaVersion > s.types.Purged[t] {
+			if v.SchemaVersion > s.Types.Purged[t] {
 				found = append(found, v)
 			}
 		}
@@ -385,7 +419,7 @@ func (r *reader) find(ctx context.Context, s *shelf, t onto.TypeName, ids []onto
 
 // fetchAll gets the files that are not here yet side by side, so that asking one
 // after the other does not wait for each.
-func (r *reader) fetchAll(ctx context.Context, files []protocol.FileEntry, ids int) error {
+func (r *Reader) fetchAll(ctx context.Context, files []protocol.FileEntry, ids int) error {
 	if ids == 0 || len(files) < 2 {
 		return nil
 	}
@@ -400,7 +434,7 @@ func (r *reader) fetchAll(ctx context.Context, files []protocol.FileEntry, ids i
 	if len(missing) == 0 {
 		return nil
 	}
-	_, release, err := r.locals(ctx, missing)
+	_, release, err := r.Locals(ctx, missing)
 	if err == nil {
 		release()
 	}

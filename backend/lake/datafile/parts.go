@@ -1,4 +1,4 @@
-package lake
+package datafile
 
 import (
 	"bufio"
@@ -16,29 +16,25 @@ import (
 	"github.com/ontologia/onto/internal/parallel"
 )
 
-// disk holds the bodies of data files that are too large to be held in memory, one
+// Disk holds the bodies of data files that are too large to be held in memory, one
 // after the other in a file without a name: it is gone when it is closed.
-type disk struct {
+type Disk struct {
 	file *cache.Scratch
 	size int64
 }
 
-func newDisk(c *cache.Cache) (*disk, error) {
-	f, err := c.Scratch()
-	return &disk{file: f}, err
-}
-
-func (d *disk) close() { d.file.Close() }
+// Close gives the room back.
+func (d *Disk) Close() { d.file.Close() }
 
 // begin begins a body after the last one, which has ended.
-func (d *disk) begin() *diskFile {
+func (d *Disk) begin() *diskFile {
 	out := bufio.NewWriterSize(io.NewOffsetWriter(d.file, d.size), 1<<20)
 	return &diskFile{disk: d, offset: d.size, out: out, sum: sha256.New()}
 }
 
 // diskFile is the body of a data file on disk.
 type diskFile struct {
-	disk          *disk
+	disk          *Disk
 	offset, bytes int64
 	out           *bufio.Writer // nil when it has ended
 	sum           hash.Hash
@@ -73,13 +69,13 @@ func (f *diskFile) Read() ([]byte, error) {
 	return body, err
 }
 
-// partWriter writes versions of one type, which come in the order of identity,
+// Writer writes versions of one type, which come in the order of identity,
 // then commit, to data files on disk. It begins another part where one has grown
 // large enough, between two identities.
-type partWriter struct {
-	disk   *disk
-	layout *parquet.Layout
-	limit  int64 // bytes of a part
+type Writer struct {
+	Disk   *Disk
+	Layout *parquet.Layout
+	Limit  int64 // bytes of a part
 
 	parts []protocol.DataFile // that are complete
 	out   *diskFile           // of the part that is being written; nil for none
@@ -91,9 +87,9 @@ type partWriter struct {
 	pending int64 // bytes of the rows since then
 }
 
-// write adds a version. The caller must not change its fields any more.
-func (p *partWriter) write(v *onto.Version) error {
-	if p.out != nil && p.written+p.pending >= p.limit && v.Identity != p.last.Identity {
+// Write adds a version. The caller must not change its fields any more.
+func (p *Writer) Write(v *onto.Version) error {
+	if p.out != nil && p.written+p.pending >= p.Limit && v.Identity != p.last.Identity {
 		if err := p.endPart(); err != nil {
 			return err
 		}
@@ -113,13 +109,13 @@ func (p *partWriter) write(v *onto.Version) error {
 	return nil
 }
 
-func (p *partWriter) beginPart() (err error) {
-	p.out, p.newest, p.written, p.pending = p.disk.begin(), 0, 0, 0
-	p.rows, err = parquet.NewWriter(p.out, p.layout)
+func (p *Writer) beginPart() (err error) {
+	p.out, p.newest, p.written, p.pending = p.Disk.begin(), 0, 0, 0
+	p.rows, err = parquet.NewWriter(p.out, p.Layout)
 	return err
 }
 
-func (p *partWriter) endPart() error {
+func (p *Writer) endPart() error {
 	sum, err := p.rows.Close()
 	if err == nil {
 		err = p.out.end()
@@ -128,15 +124,15 @@ func (p *partWriter) endPart() error {
 		return cmp.Or(p.out.err, err)
 	}
 	p.parts = append(p.parts, protocol.DataFile{
-		Kind: p.layout.Kind, Type: p.layout.Type, Version: p.newest, Rows: sum.Rows, Typed: sum.Typed, Unique: sum.Unique,
+		Kind: p.Layout.Kind, Type: p.Layout.Type, Version: p.newest, Rows: sum.Rows, Typed: sum.Typed, Unique: sum.Unique,
 		Stored: p.out, Part: len(p.parts),
 	})
 	p.out, p.rows = nil, nil
 	return nil
 }
 
-// end completes the last part and returns them all.
-func (p *partWriter) end() ([]protocol.DataFile, error) {
+// End completes the last part and returns them all.
+func (p *Writer) End() ([]protocol.DataFile, error) {
 	if p.out == nil {
 		return p.parts, nil
 	}
@@ -147,9 +143,9 @@ func (p *partWriter) end() ([]protocol.DataFile, error) {
 // uploadsAtOnce is how many bodies are read from disk at the same time.
 const uploadsAtOnce = 2
 
-// uploadFiles writes data files before the round that they are for. It ends with
+// Upload writes data files before the round that they are for. It ends with
 // the first that fails.
-func uploadFiles(ctx context.Context, l *protocol.Publisher, files []protocol.DataFile, commit int64, attempt string) error {
+func Upload(ctx context.Context, l *protocol.Publisher, files []protocol.DataFile, commit int64, attempt string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	_ = parallel.Do(uploadsAtOnce, len(files), func(i int) error {
