@@ -14,11 +14,6 @@ type Options struct {
 	Progress func(step string) // called with what is looked at next; nil for nobody
 }
 
-// stepper is a checker that tells what it looks at.
-type stepper interface {
-	CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error]
-}
-
 // Examine looks for everything that is wrong or unusual about a store: first its
 // circumstances, then, unless it is to be quick, what is stored. It changes
 // nothing. Each finding comes with its explanation. A part that fails does not
@@ -70,7 +65,7 @@ func partsOf(ctx context.Context, b backend.Backend, opts *Options) []iter.Seq2[
 	if opts.Quick {
 		return parts
 	}
-	if s, ok := backend.As[stepper](b); ok {
+	if s, ok := backend.As[backend.StepChecker](b); ok {
 		return append(parts, s.CheckSteps(ctx, step))
 	}
 	if c, ok := backend.As[backend.Checker](b); ok {

@@ -342,4 +342,8 @@ var (
 	_ backend.TypeWatcher = (*Backend)(nil)
 	_ backend.Explainer   = (*Backend)(nil)
 	_ backend.Leaser      = (*Backend)(nil)
+	_ backend.StepChecker = (*Backend)(nil)
+	_ backend.Compactor   = (*Backend)(nil)
+	_ backend.Sweeper     = (*Backend)(nil)
+	_ backend.Indexer     = (*Backend)(nil)
 )

@@ -3,9 +3,11 @@ package lake
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
@@ -24,26 +26,13 @@ const (
 )
 
 // CompactionOptions tell what to compact. Nil and the zero value mean what is due.
-type CompactionOptions struct {
-	Type string // only this type; "" for all
-	All  bool   // all files of a type into one, due or not
-}
+type CompactionOptions = backend.CompactionOptions
 
 // CompactionPlan is what a compaction would do.
-type CompactionPlan struct {
-	Items []CompactionItem // by kind and type
-}
+type CompactionPlan = backend.CompactionPlan
 
 // CompactionItem is files of one type that become one.
-type CompactionItem struct {
-	Kind        onto.Kind
-	Type        string
-	Files       int
-	First, Last int64 // commits
-	Rows, Bytes int64
-
-	entries []protocol.FileEntry
-}
+type CompactionItem = backend.CompactionItem
 
 // PlanCompaction tells what a compaction would do. It changes nothing.
 func (b *Backend) PlanCompaction(ctx context.Context, o *CompactionOptions) (*CompactionPlan, error) {
@@ -82,10 +71,11 @@ func sameRange(files []protocol.FileEntry) bool {
 
 func newItem(files []protocol.FileEntry) CompactionItem {
 	first, last := files[0], files[len(files)-1]
-	item := CompactionItem{Kind: first.Kind, Type: first.Type, Files: len(files), First: first.First, Last: last.Last, entries: files}
+	item := CompactionItem{Kind: first.Kind, Type: first.Type, Files: len(files), First: first.First, Last: last.Last}
 	for _, f := range files {
 		item.Rows += f.Rows
 		item.Bytes += f.Bytes
+		item.Paths = append(item.Paths, f.Path)
 	}
 	return item
 }
@@ -194,12 +184,16 @@ func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, 
 	if err != nil {
 		return false, err
 	}
+	files := entriesOf(s.Shelf, item)
+	if len(files) == 0 || len(files) < len(item.Paths) { // another compaction was faster
+		return false, nil
+	}
 	disk, err := b.files.Disk()
 	if err != nil {
 		return false, err
 	}
 	defer disk.Close()
-	merged, err := b.merge(ctx, s, item.entries, disk)
+	merged, err := b.merge(ctx, s, files, disk)
 	if errors.Is(err, protocol.ErrReplaced) { // another compaction was faster
 		return false, nil
 	}
@@ -207,9 +201,9 @@ func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, 
 		return false, err
 	}
 	for i := range merged {
-		merged[i].Level = levelOf(item.entries)
+		merged[i].Level = levelOf(files)
 	}
-	entries, replaced, err := b.publisher.Replace(ctx, item.entries, merged, s.Shelf)
+	entries, replaced, err := b.publisher.Replace(ctx, files, merged, s.Shelf)
 	if err != nil || !replaced {
 		return false, err
 	}
@@ -221,10 +215,19 @@ func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, 
 	if s, err := b.newestShelf(ctx); err == nil {
 		b.deriver.announce()
 		b.aside.Go(func() {
-			b.deriver.derive(context.WithoutCancel(ctx), s, []onto.TypeName{{Kind: item.Kind, Name: item.Type}}, false)
+			b.deriver.derive(context.WithoutCancel(ctx), s, []onto.TypeName{item.TypeName()}, false)
 		})
 	}
 	return true, nil
+}
+
+// entriesOf are the files of an item that a shelf has.
+func entriesOf(s *protocol.Shelf, item *CompactionItem) []protocol.FileEntry {
+	wanted := make(map[string]bool, len(item.Paths))
+	for _, path := range item.Paths {
+		wanted[path] = true
+	}
+	return slices.DeleteFunc(slices.Clone(s.Files[item.TypeName()]), func(f protocol.FileEntry) bool { return !wanted[f.Path] })
 }
 
 // CompactEvery compacts what is due, again and again until the context ends, for

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
@@ -18,15 +19,7 @@ import (
 const repairIndexes = "onto index repair --apply"
 
 // IndexRepair is a derived object that is not as it should be.
-type IndexRepair struct {
-	Key     string    // of the object
-	Kind    onto.Kind // "" if it is about all types
-	Type    string    // likewise
-	Reason  string
-	Before  int  // entries that it has; 0 if it cannot be read
-	After   int  // entries that it should have
-	Applied bool // it was written
-}
+type IndexRepair = backend.IndexRepair
 
 // indexFault is something that is wrong with a derived object.
 type indexFault struct {

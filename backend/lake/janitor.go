@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/backend"
 )
 
 // DefaultGrace is how old an object must be before a janitor takes it for one that
@@ -13,10 +13,10 @@ import (
 const DefaultGrace = time.Hour
 
 // Orphan is an object that no head leads to, or a file that nobody reads any more.
-type Orphan = protocol.Orphan
+type Orphan = backend.Orphan
 
 // OrphanPlan is what a janitor would remove.
-type OrphanPlan = protocol.OrphanPlan
+type OrphanPlan = backend.OrphanPlan
 
 // PlanJanitor finds what can be removed of the objects that are older than a grace
 // period, 0 for DefaultGrace: those that attempts have left behind which lost or were

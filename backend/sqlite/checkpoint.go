@@ -4,17 +4,22 @@ import (
 	"context"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/check"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/backoff"
 )
 
+var (
+	_ backend.StepChecker  = (*Backend)(nil)
+	_ backend.Checksummer  = (*Backend)(nil)
+	_ backend.Checkpointer = (*Backend)(nil)
+	_ backend.Warner       = (*Backend)(nil)
+)
+
 // Checkpointed is what a checkpoint did.
-type Checkpointed struct {
-	Before, After int64          // bytes of the WAL
-	Findings      []onto.Finding // wal_stuck, if a reader kept the WAL from being emptied
-}
+type Checkpointed = backend.Checkpointed
 
 // Checkpoint copies what is in the WAL into the file and empties the WAL. It
 // waits for readers and writers as a write does, then does what it can without

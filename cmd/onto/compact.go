@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/backend"
 )
 
 func (c *command) compactCommand() *cobra.Command {
 	var apply bool
-	o := &lake.CompactionOptions{}
+	o := &backend.CompactionOptions{}
 	cmd := &cobra.Command{
 		Use:   "compact",
 		Short: "Merge the files of a lake, so that questions read fewer",
@@ -31,12 +31,6 @@ onto janitor.`,
 	cmd.Flags().BoolVar(&o.All, "all", false, "merge all files of a type into one, due or not")
 	cmd.Flags().BoolVar(&apply, "apply", false, "merge them")
 	return cmd
-}
-
-// compactor is a backend whose files can be merged.
-type compactor interface {
-	PlanCompaction(ctx context.Context, o *lake.CompactionOptions) (*lake.CompactionPlan, error)
-	Compact(ctx context.Context, plan *lake.CompactionPlan, progress func(done, total int64)) (merged int, err error)
 }
 
 // compactionRow is files of one type that become one.
@@ -64,8 +58,8 @@ type compactionDoc struct {
 	Merged  int             `json:"merged"` // types; fewer than planned if somebody else was faster
 }
 
-func (c *command) compact(ctx context.Context, o *lake.CompactionOptions, apply bool) error {
-	return withLake(ctx, c, "compact", "has no files that could be merged", whether(apply), func(l compactor) error {
+func (c *command) compact(ctx context.Context, o *backend.CompactionOptions, apply bool) error {
+	return withLake(ctx, c, "compact", "has no files that could be merged", whether(apply), func(l backend.Compactor) error {
 		plan, err := l.PlanCompaction(ctx, o)
 		if err != nil {
 			return err

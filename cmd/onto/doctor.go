@@ -157,9 +157,7 @@ func (d *doctor) accept(ctx context.Context) error {
 
 // empty runs a checkpoint.
 func (d *doctor) empty(ctx context.Context, b backend.Backend, doc *examined) error {
-	checkpointer, ok := backend.As[interface {
-		Checkpoint(context.Context) (sqlite.Checkpointed, error)
-	}](b)
+	checkpointer, ok := backend.As[backend.Checkpointer](b)
 	if !ok {
 		return d.unsupported("doctor --checkpoint", "has no WAL to empty", "leave out --checkpoint")
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/lake"
 )
 
 func (c *command) indexCommand() *cobra.Command {
@@ -49,23 +48,12 @@ anew from the files and types that the head leads to. No commit is made.`,
 	return cmd
 }
 
-// indexer is a backend with indexes that other programs may read.
-type indexer interface {
-	VerifyIndex(ctx context.Context) ([]onto.Finding, error)
-	RepairIndex(ctx context.Context, apply bool) ([]lake.IndexRepair, error)
-}
-
-// warner is a backend that tells why indexes could not be written.
-type warner interface {
-	LastIndexWarning() string
-}
-
 // warnOfIndexes tells what lakes that were opened could not write beside their
 // commits, which stand. It is called after they were closed: until then they may
 // be writing.
 func (c *command) warnOfIndexes(asJSON bool) {
 	for _, b := range c.opened {
-		w, ok := backend.As[warner](b)
+		w, ok := backend.As[backend.Indexer](b)
 		if !ok || w.LastIndexWarning() == "" {
 			continue
 		}
@@ -101,7 +89,7 @@ func whether(apply bool) access {
 const noIndexes = "has no indexes of its files"
 
 func (c *command) verifyIndex(ctx context.Context) error {
-	return withLake(ctx, c, "index verify", noIndexes, reading, func(x indexer) error {
+	return withLake(ctx, c, "index verify", noIndexes, reading, func(x backend.Indexer) error {
 		findings, err := x.VerifyIndex(ctx)
 		if err != nil {
 			return err
@@ -131,7 +119,7 @@ type repairRow struct {
 	Applied bool       `json:"applied"`
 }
 
-func newRepairRow(r lake.IndexRepair) repairRow {
+func newRepairRow(r backend.IndexRepair) repairRow {
 	row := repairRow{Key: r.Key, Type: orNull(r.Type), Before: r.Before, After: r.After, Reason: r.Reason, Applied: r.Applied}
 	if r.Kind != "" {
 		row.Kind = &r.Kind
@@ -144,7 +132,7 @@ func (r repairRow) cells() ([]string, error) {
 }
 
 func (c *command) repairIndex(ctx context.Context, apply bool) error {
-	return withLake(ctx, c, "index repair", noIndexes, whether(apply), func(x indexer) error {
+	return withLake(ctx, c, "index repair", noIndexes, whether(apply), func(x backend.Indexer) error {
 		repairs, failed := x.RepairIndex(ctx, apply)
 		out, written := c.rows(wholeColumns("key", "before", "after", "reason")), 0
 		for _, r := range repairs {

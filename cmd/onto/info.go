@@ -121,7 +121,7 @@ func describe(ctx context.Context, s *store.Store, where location, stats bool) (
 		}
 		doc.Types = append(doc.Types, r)
 	}
-	if w, ok := backend.As[warner](s.Backend()); ok {
+	if w, ok := backend.As[backend.Indexer](s.Backend()); ok {
 		doc.IndexWarning = w.LastIndexWarning()
 	}
 	if doc.head, err = s.Head(ctx); err != nil || doc.head.ID == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake"
 )
 
@@ -53,12 +54,6 @@ func showDuration(d time.Duration) string {
 	return text
 }
 
-// sweeper is a backend on which writers can leave objects behind.
-type sweeper interface {
-	PlanJanitor(ctx context.Context, grace time.Duration) (*lake.OrphanPlan, error)
-	Sweep(ctx context.Context, plan *lake.OrphanPlan) (removed int, err error)
-}
-
 // orphanRow is an object that nothing leads to.
 type orphanRow struct {
 	Key    string `json:"key"`
@@ -91,7 +86,7 @@ type janitorDoc struct {
 }
 
 func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) error {
-	return withLake(ctx, c, "janitor", "has no objects that writers could leave behind", whether(apply), func(s sweeper) error {
+	return withLake(ctx, c, "janitor", "has no objects that writers could leave behind", whether(apply), func(s backend.Sweeper) error {
 		plan, err := s.PlanJanitor(ctx, grace)
 		if err != nil {
 			return err

@@ -54,14 +54,9 @@ type keptSum struct {
 	Compared string // with what: history, or history and projection
 }
 
-// keeper is a backend that keeps a checksum of its projection.
-type keeper interface {
-	Checksum(ctx context.Context) (sum string, commit int64, err error)
-}
-
 // checksum is what is kept, and what a check compares it with; nil for nothing.
 func checksum(ctx context.Context, s *store.Store) (*keptSum, error) {
-	k, ok := backend.As[keeper](s.Backend())
+	k, ok := backend.As[backend.Checksummer](s.Backend())
 	if !ok {
 		return nil, nil
 	}

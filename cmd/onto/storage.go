@@ -143,7 +143,7 @@ func (l location) open(ctx context.Context, how access, cfg configuration, runti
 // warnOfDamage tells what stores that were opened do not show.
 func (c *command) warnOfDamage(asJSON bool) {
 	for _, b := range c.opened {
-		w, ok := backend.As[interface{ Warning() (text, remedy string) }](b)
+		w, ok := backend.As[backend.Warner](b)
 		if !ok {
 			continue
 		}

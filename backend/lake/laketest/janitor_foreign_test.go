@@ -110,7 +110,7 @@ func TestJanitorSparesWhatIsForeign(t *testing.T) {
 		if foreign[f.Key] == nil || f.Reason == "" {
 			t.Errorf("%s is said to be foreign: %q", f.Key, f.Reason)
 		}
-		plan.Orphans = append(plan.Orphans, lake.Orphan{Entry: f.Entry}) // a plan that somebody has changed
+		plan.Orphans = append(plan.Orphans, lake.Orphan{Key: f.Key, Size: f.Size}) // a plan that somebody has changed
 	}
 	if _, err := l.Sweep(ctx, plan); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/parallel"
 )
@@ -38,24 +39,10 @@ const ReadyTimes = 60
 // that it writes to the next, and to its end.
 const graceTimes = ReadyTimes + createTimes + swapTimes
 
-// Orphan is an object that no head leads to, or a file that is not read any more.
-type Orphan struct {
-	bucket.Entry
-	Age    time.Duration // by the bucket's own clock
-	Reason string        // abandoned, replaced by a compaction, or purged with its type
-}
-
-// OrphanPlan is what a janitor would remove.
-type OrphanPlan struct {
-	Orphans []Orphan // by key
-	Bytes   int64
-	Foreign []Foreign // that the store has not written, by key: they stay
-}
-
 // Plan finds objects that no head leads to and that are older than a
 // grace period, which must be longer than any attempt can last. Listings only tell
 // what could be removed; what is needed is told by the head.
-func (j *Janitor) Plan(ctx context.Context, grace time.Duration) (*OrphanPlan, error) {
+func (j *Janitor) Plan(ctx context.Context, grace time.Duration) (*backend.OrphanPlan, error) {
 	entries, err := j.removable(ctx)
 	if err != nil {
 		return nil, err
@@ -73,10 +60,10 @@ func (j *Janitor) Plan(ctx context.Context, grace time.Duration) (*OrphanPlan, e
 }
 
 // spare takes out of a plan what the store has not written.
-func (j *Janitor) spare(ctx context.Context, plan *OrphanPlan, n *need, store string) error {
+func (j *Janitor) spare(ctx context.Context, plan *backend.OrphanPlan, n *need, store string) error {
 	why := make([]string, len(plan.Orphans))
 	err := parallel.Do(sweptAtOnce, len(why), func(i int) (err error) {
-		why[i], err = j.foreign(ctx, plan.Orphans[i].Entry, n, store)
+		why[i], err = j.foreign(ctx, entryOf(&plan.Orphans[i]), n, store)
 		return err
 	})
 	if err != nil {
@@ -86,14 +73,14 @@ func (j *Janitor) spare(ctx context.Context, plan *OrphanPlan, n *need, store st
 	plan.Bytes = 0
 	for i, o := range plan.Orphans {
 		if why[i] != "" {
-			plan.Foreign = append(plan.Foreign, Foreign{o.Entry, why[i]})
+			plan.Foreign = append(plan.Foreign, backend.ForeignObject{Key: o.Key, Size: o.Size, Reason: why[i]})
 			continue
 		}
 		own = append(own, o)
 		plan.Bytes += o.Size
 	}
 	plan.Orphans = own
-	slices.SortFunc(plan.Foreign, func(a, b Foreign) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(plan.Foreign, func(a, b backend.ForeignObject) int { return strings.Compare(a.Key, b.Key) })
 	return nil
 }
 
@@ -116,20 +103,20 @@ func (j *Janitor) removable(ctx context.Context) ([]bucket.Entry, error) {
 
 // orphans is those of the listed objects that are not needed and that are older than
 // a grace period. Those whose names no writer gives are foreign, of any age.
-func (n *need) orphans(entries []bucket.Entry, grace time.Duration) *OrphanPlan {
-	plan := &OrphanPlan{}
+func (n *need) orphans(entries []bucket.Entry, grace time.Duration) *backend.OrphanPlan {
+	plan := &backend.OrphanPlan{}
 	age := ages(entries)
 	for _, e := range entries {
 		if why := formed(e.Key); why != "" && !n.live[e.Key] {
-			plan.Foreign = append(plan.Foreign, Foreign{e, why})
+			plan.Foreign = append(plan.Foreign, backend.ForeignObject{Key: e.Key, Size: e.Size, Reason: why})
 			continue
 		}
 		reason := n.unneeded(e.Key, age, grace)
 		if reason != "" && age[e.Key] > grace {
-			plan.Orphans = append(plan.Orphans, Orphan{e, age[e.Key], reason})
+			plan.Orphans = append(plan.Orphans, backend.Orphan{Key: e.Key, Size: e.Size, Age: age[e.Key], Reason: reason})
 		}
 	}
-	slices.SortFunc(plan.Orphans, func(a, b Orphan) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(plan.Orphans, func(a, b backend.Orphan) int { return strings.Compare(a.Key, b.Key) })
 	return plan
 }
 
@@ -267,6 +254,9 @@ func (l *Log) eachCheckpoint(ctx context.Context, entries []CheckpointEntry, nam
 	return nil
 }
 
+// entryOf is an orphan as it is listed.
+func entryOf(o *backend.Orphan) bucket.Entry { return bucket.Entry{Key: o.Key, Size: o.Size} }
+
 // AttemptOf is the attempt that wrote an object, as its key tells: what stands
 // after the last dash, without the ending.
 func AttemptOf(key string) string {
@@ -282,7 +272,7 @@ func AttemptOf(key string) string {
 // Sweep removes what a plan names, after making sure once more that no head
 // leads to it and that the store has written it. It returns how many objects it
 // removed.
-func (j *Janitor) Sweep(ctx context.Context, plan *OrphanPlan) (int, error) {
+func (j *Janitor) Sweep(ctx context.Context, plan *backend.OrphanPlan) (int, error) {
 	t, err := j.log.Load(ctx)
 	if err != nil {
 		return 0, err
@@ -297,7 +287,7 @@ func (j *Janitor) Sweep(ctx context.Context, plan *OrphanPlan) (int, error) {
 		if needed.keeps(o.Key) {
 			return nil
 		}
-		if why, err := j.foreign(ctx, o.Entry, needed, t.Head.StoreID); why != "" || err != nil {
+		if why, err := j.foreign(ctx, entryOf(o), needed, t.Head.StoreID); why != "" || err != nil {
 			return err
 		}
 		if err := j.log.b.Delete(ctx, o.Key); err != nil {

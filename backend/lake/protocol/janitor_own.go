@@ -21,12 +21,6 @@ import (
 //
 // Anything else stays, and is a finding.
 
-// Foreign is an object below the folders of a lake that its store has not written.
-type Foreign struct {
-	bucket.Entry
-	Reason string
-}
-
 // probeFolder begins the folders of probes.
 const probeFolder = "meta/probe-"
 

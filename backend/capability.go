@@ -1,0 +1,255 @@
+package backend
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/ontologia/onto"
+)
+
+// What only some backends can do. Each interface is found with [As].
+
+// TypeWatcher is a backend that notices when somebody changes the types.
+type TypeWatcher interface {
+	// TypesSeen returns a number that grows whenever types change, as of the
+	// newest moment that a call on this handle has looked at.
+	TypesSeen() int64
+}
+
+// Leaser is a backend that keeps leases. What a lease protects is checked by
+// whoever uses it, or by the backend for drafts that carry one.
+type Leaser interface {
+	// Acquire takes a lease. While somebody else holds it, Acquire waits, then
+	// fails with LockContention. It never extends a lease that is held, not
+	// even its own.
+	Acquire(ctx context.Context, r *LeaseRequest) (onto.Lease, error)
+	// Renew lets a lease end ttl from now. It fails with LeaseExpired if the
+	// lease is not held any more.
+	Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (onto.Lease, error)
+	// Release ends a lease. It fails with LeaseExpired if the lease is not
+	// held any more.
+	Release(ctx context.Context, l onto.Lease) error
+	// Leases returns those that were taken and not released, by name, also
+	// those that have run out.
+	Leases(ctx context.Context) ([]onto.Lease, error)
+	// Break ends a lease whoever holds it and keeps a record of that. Time and
+	// Lease of the record are filled in, but for Lease.Name. It fails with
+	// NotFound if nobody holds the lease.
+	Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error)
+	// Breaks returns the records, oldest first.
+	Breaks(ctx context.Context) ([]onto.LeaseBreak, error)
+}
+
+// LeaseRequest asks for a lease.
+type LeaseRequest struct {
+	Name, Owner string
+	TTL         time.Duration // how long it lasts unless it is renewed
+	Wait        time.Duration // how long to wait for its holder
+}
+
+// Checker is a backend that can examine itself. The check covers the
+// structure and compares what is derived with the history it derives from.
+type Checker interface {
+	Check(ctx context.Context) iter.Seq2[onto.Finding, error]
+}
+
+// StepChecker is a backend whose check tells, before each step, what it looks at.
+type StepChecker interface {
+	CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error]
+}
+
+// Surveyor is a backend that can look at its circumstances: room, locks, the
+// clock, how questions are answered. Unlike a check it judges nothing that is
+// stored.
+type Surveyor interface {
+	Survey(ctx context.Context) iter.Seq2[onto.Finding, error]
+}
+
+// Copier is a backend that can copy itself while it is used.
+type Copier interface {
+	// CopyTo writes one moment of the store to a new file and returns the head
+	// of that moment. A file that exists is refused.
+	CopyTo(ctx context.Context, path string, progress func(done, total int64)) (onto.Commit, error)
+}
+
+// Rebuilder is a backend with a projection that can be made anew from history.
+type Rebuilder interface {
+	// RebuildProjection returns how many identities the projection holds.
+	// Progress, if not nil, is called now and then.
+	RebuildProjection(ctx context.Context, progress func(done, total int64)) (int64, error)
+}
+
+// Checksummer is a backend that keeps a checksum of its projection.
+type Checksummer interface {
+	// Checksum returns the checksum that the last rebuild of the projection has
+	// kept, SHA-256 in hex, and the commit that it covers; "" if none is kept.
+	Checksum(ctx context.Context) (sum string, commit int64, err error)
+}
+
+// Checkpointer is a backend with a write-ahead log that can be emptied.
+type Checkpointer interface {
+	// Checkpoint copies what is in the log into the file and empties the log, as
+	// far as readers let it.
+	Checkpoint(ctx context.Context) (Checkpointed, error)
+}
+
+// Checkpointed is what a checkpoint did.
+type Checkpointed struct {
+	Before, After int64          // bytes of the write-ahead log
+	Findings      []onto.Finding // wal_stuck, if a reader kept the log from being emptied
+}
+
+// Warner is a backend that may be damaged and can still be read.
+type Warner interface {
+	// Warning says what such a backend does not show, and what to do; "" for
+	// nothing.
+	Warning() (text, remedy string)
+}
+
+// Explainer is a backend that can tell how it answers a query or an aggregation
+// without answering it. One of the two is nil.
+type Explainer interface {
+	Explain(ctx context.Context, q *Query, a *Aggregation) (Explanation, error)
+}
+
+// Explanation is how a question is answered.
+type Explanation struct {
+	Statement string   // what the engine is asked, with ? for values
+	Plan      []string // what the engine will do, in its own words, indented by depth
+	Process   []string // what is done in process afterwards: filter, sort, page, …
+}
+
+// Describer is a backend that can tell about its storage.
+type Describer interface {
+	// Describe counts rows only if stats is set, since that takes time.
+	Describe(ctx context.Context, stats bool) (Info, error)
+}
+
+// Info describes a backend's storage.
+type Info struct {
+	Backend  string // sqlite, memory, …
+	Location string
+	StoreID  string
+	Format   int
+	Bytes    int64
+	Types    []TypeInfo
+	Versions int64 // of all types, also of those that have ended; counted only if asked for
+	Warnings []string
+}
+
+// TypeInfo describes what is stored of one type.
+type TypeInfo struct {
+	Kind     onto.Kind
+	Name     string
+	Version  int   // of the schema
+	Live     int64 // identities that exist now
+	Versions int64
+}
+
+// Compactor is a backend whose files can be merged, so that answers are read from
+// fewer.
+type Compactor interface {
+	// PlanCompaction tells what a compaction would do. It changes nothing.
+	PlanCompaction(ctx context.Context, o *CompactionOptions) (*CompactionPlan, error)
+	// Compact does what a plan tells, type by type, and returns how many of its
+	// items were done: what another compaction has done since is left out. Progress,
+	// if not nil, is called with the rows that are done.
+	Compact(ctx context.Context, plan *CompactionPlan, progress func(done, total int64)) (merged int, err error)
+}
+
+// CompactionOptions tell what to compact. Nil and the zero value mean what is due.
+type CompactionOptions struct {
+	Type string // only this type; "" for all
+	All  bool   // all files of a type into one, due or not
+}
+
+// CompactionPlan is what a compaction would do.
+type CompactionPlan struct {
+	Items []CompactionItem // by kind and type
+}
+
+// CompactionItem is files of one type that become one.
+type CompactionItem struct {
+	Kind        onto.Kind
+	Type        string
+	Files       int
+	First, Last int64 // commits
+	Rows, Bytes int64
+	Paths       []string // of the files
+}
+
+// TypeName returns the type.
+func (i *CompactionItem) TypeName() onto.TypeName { return onto.TypeName{Kind: i.Kind, Name: i.Type} }
+
+// Sweeper is a backend on which writers can leave objects behind.
+type Sweeper interface {
+	// PlanJanitor finds objects older than a grace period that can be removed, 0 for
+	// the backend's default. It removes nothing.
+	PlanJanitor(ctx context.Context, grace time.Duration) (*OrphanPlan, error)
+	// Sweep removes what a plan names, unless it is needed by now.
+	Sweep(ctx context.Context, plan *OrphanPlan) (removed int, err error)
+}
+
+// OrphanPlan is what a janitor would remove.
+type OrphanPlan struct {
+	Orphans []Orphan // by key
+	Bytes   int64
+	Foreign []ForeignObject // that the store has not written, by key: they stay
+}
+
+// Orphan is an object that no head leads to, or a file that is not read any more.
+type Orphan struct {
+	Key    string
+	Size   int64
+	Age    time.Duration // by the storage's own clock
+	Reason string        // abandoned, replaced by a compaction, or purged with its type
+}
+
+// ForeignObject is an object that the store has not written.
+type ForeignObject struct {
+	Key    string
+	Size   int64
+	Reason string
+}
+
+// Indexer is a backend that derives indexes for other programs. Answers do not
+// depend on them.
+type Indexer interface {
+	// VerifyIndex compares the indexes with what is stored.
+	VerifyIndex(ctx context.Context) ([]onto.Finding, error)
+	// RepairIndex returns what is not as it should be, and writes it anew if apply
+	// is set. An error comes with what was written before it.
+	RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, error)
+	// LastIndexWarning tells why what the last commits of this handle derive could
+	// not be written; "" if it was.
+	LastIndexWarning() string
+}
+
+// IndexRepair is a derived object that is not as it should be.
+type IndexRepair struct {
+	Key     string    // of the object
+	Kind    onto.Kind // "" if it is about all types
+	Type    string    // likewise
+	Reason  string
+	Before  int  // entries that it has; 0 if it cannot be read
+	After   int  // entries that it should have
+	Applied bool // it was written
+}
+
+// As finds the first backend that is a T, going through wrappers that have a
+// method Unwrap() Backend.
+func As[T any](b Backend) (T, bool) {
+	for b != nil {
+		if t, ok := b.(T); ok {
+			return t, true
+		}
+		w, ok := b.(interface{ Unwrap() Backend })
+		if !ok {
+			break
+		}
+		b = w.Unwrap()
+	}
+	var none T
+	return none, false
+}
