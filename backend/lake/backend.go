@@ -15,6 +15,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/probe"
 	"github.com/ontologia/onto/backend/lake/cache"
 	"github.com/ontologia/onto/backend/lake/datafile"
+	"github.com/ontologia/onto/backend/lake/derived"
 	"github.com/ontologia/onto/backend/lake/duck"
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
@@ -66,7 +67,8 @@ type Backend struct {
 	aside   sync.WaitGroup  // what is written beside commits, and long streams
 	life    context.Context // ends with Close
 	end     context.CancelFunc
-	deriver deriver // of what is derived from commits
+	deriver *derived.Deriver // writes what is derived from commits
+	derived *derived.Objects
 
 	mu        sync.Mutex // guards what follows
 	shelf     *shelf     // the newest that was needed
@@ -108,7 +110,8 @@ func (b *Backend) follow(set protocol.Settings) {
 	b.publisher = protocol.NewPublisher(b.log)
 	b.leases, b.janitor = protocol.NewLeases(b.publisher), protocol.NewJanitor(b.log, b.foreignFile)
 	b.writer.keys = protocol.NewKeyring(b.log)
-	b.deriver.origin, b.deriver.bucket = b.publisher, b.bucket
+	b.deriver = derived.NewDeriver(b.publisher, b.bucket)
+	b.derived = &derived.Objects{Log: b.publisher, Bucket: b.bucket, Newest: b.newestFiles}
 }
 
 func (o *Options) setDefaults() {
@@ -225,6 +228,12 @@ func (b *Backend) newestShelf(ctx context.Context) (*shelf, error) {
 	return s, err
 }
 
+// newestFiles is newestShelf without columns.
+func (b *Backend) newestFiles(ctx context.Context) (*protocol.Shelf, error) {
+	s, err := b.newestShelf(ctx)
+	return s.base(), err
+}
+
 // newest returns the newest tip. The first time the files of the one that is known
 // are looked up meanwhile: mostly it is the newest.
 func (b *Backend) newest(ctx context.Context) (t *protocol.Tip, err error) {
@@ -305,7 +314,7 @@ func (b *Backend) Close() error {
 	engine := b.engine
 	b.mu.Unlock()
 	b.end()
-	b.deriver.settle()
+	b.deriver.Settle()
 	b.aside.Wait()
 	var err error
 	if engine != nil {

@@ -215,7 +215,7 @@ func shown(key string) string {
 
 // flawed reports an object that cannot be what was written.
 func (c *checker) flawed(key string, err error) error {
-	return c.report(audit.ObjectDamaged, "%s: %s", key, c.why(key, firstLine(withoutKey(err))))
+	return c.report(audit.ObjectDamaged, "%s: %s", key, c.why(key, firstLine(protocol.WithoutKey(err))))
 }
 
 // why tells that an object was not read since it is too large; otherwise what else

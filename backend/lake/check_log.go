@@ -166,7 +166,7 @@ func (w *walk) misfit(at *link, body []byte, err error) error {
 	if n := int64(len(m.Commits)); n != m.CommitID-m.First+1 {
 		return w.report(audit.CommitGap, "%s: it has %d commits from %d to %d", at.path, n, m.First, m.CommitID)
 	}
-	return w.report(audit.ChainBroken, "%s: %v", at.path, withoutKey(err))
+	return w.report(audit.ChainBroken, "%s: %v", at.path, protocol.WithoutKey(err))
 }
 
 // readAhead reads a manifest and those that are named before it, side by side.

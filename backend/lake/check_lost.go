@@ -2,7 +2,6 @@ package lake
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -61,7 +60,7 @@ func (c *checker) headFlaw(err error) error {
 		case bad == nil:
 			return c.report(audit.HeadRewound, "%s: %s", protocol.HeadKey, firstLine(err))
 		}
-		code, what = audit.ObjectDamaged, c.why(protocol.HeadKey, firstLine(withoutKey(bad)))
+		code, what = audit.ObjectDamaged, c.why(protocol.HeadKey, firstLine(protocol.WithoutKey(bad)))
 	}
 	t, err := c.traces()
 	switch {
@@ -182,15 +181,4 @@ func (c *checker) otherCatalog() (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("; the one before it is %s", newest), nil
-}
-
-// withoutKey is the error of a damaged object without its key.
-func withoutKey(err error) error {
-	var e *onto.Error
-	if errors.As(err, &e) && e.Code == onto.Corrupt {
-		if cause := errors.Unwrap(e.Err); cause != nil {
-			return cause
-		}
-	}
-	return err
 }

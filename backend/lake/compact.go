@@ -213,9 +213,9 @@ func (b *Backend) compactItem(ctx context.Context, item *CompactionItem) (bool, 
 		}
 	}
 	if s, err := b.newestShelf(ctx); err == nil {
-		b.deriver.announce()
+		b.deriver.Announce()
 		b.aside.Go(func() {
-			b.deriver.derive(context.WithoutCancel(ctx), s, []onto.TypeName{item.TypeName()}, false)
+			b.deriver.Derive(context.WithoutCancel(ctx), s.Shelf, []onto.TypeName{item.TypeName()}, false)
 		})
 	}
 	return true, nil

@@ -128,7 +128,7 @@ func small(t testing.TB) *original {
 		now = now.Add(time.Second)
 		round()
 	}
-	s.must(l.deriver.rest(ctx))
+	s.must(l.deriver.Rest(ctx))
 	for _, key := range below("meta/indices/")(t, originalOf(t, b)) { // which heads they were made from depends on time
 		s.remove(key)
 	}

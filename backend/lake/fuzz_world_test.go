@@ -374,7 +374,7 @@ func (e *endurance) open(ctx context.Context, b bucket.Bucket, unread bool) (*Ba
 // close is Close without that of the cache.
 func (e *endurance) close(l *Backend) {
 	l.end()
-	l.deriver.settle()
+	l.deriver.Settle()
 	l.aside.Wait()
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/derived"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/groupcommit"
@@ -308,9 +309,9 @@ func (w *writer) deriveAside(ctx context.Context, t *protocol.Tip) {
 	w.mu.Lock()
 	s := w.shelf // of the tip, or of a later one
 	w.mu.Unlock()
-	touched, schemaChanged := touchedBy(t)
-	w.deriver.announce()
-	w.aside.Go(func() { w.deriver.derive(ctx, s, touched, schemaChanged) })
+	touched, schemaChanged := derived.TouchedBy(t)
+	w.deriver.Announce()
+	w.aside.Go(func() { w.deriver.Derive(ctx, s.base(), touched, schemaChanged) })
 }
 
 // Append implements [backend.Backend].

@@ -187,7 +187,7 @@ func (s *surveyor) orphans() error {
 // derived compares the objects that are derived for other programs with what the
 // head leads to.
 func (s *surveyor) derived() error {
-	if err := s.b.deriver.rest(s.ctx); err != nil { // what this handle has committed is about to be there
+	if err := s.b.deriver.Rest(s.ctx); err != nil { // what this handle has committed is about to be there
 		return err
 	}
 	found, err := s.b.VerifyIndex(s.ctx)

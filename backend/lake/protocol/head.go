@@ -125,6 +125,17 @@ func Damaged(key, format string, args ...any) error {
 		WithHint("restore the object, or the whole bucket, from a backup")
 }
 
+// WithoutKey is the error of a damaged object without its key.
+func WithoutKey(err error) error {
+	var e *onto.Error
+	if errors.As(err, &e) && e.Code == onto.Corrupt {
+		if cause := errors.Unwrap(e.Err); cause != nil {
+			return cause
+		}
+	}
+	return err
+}
+
 // Encode writes a document as one line of JSON.
 func Encode(doc any) []byte {
 	text, err := json.Marshal(doc)

@@ -1,10 +1,11 @@
-package lake
+package derived_test
 
 import (
 	"testing"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/derived"
 )
 
 // noWrites is a stream without writes.
@@ -34,7 +35,7 @@ func TestSchemaObjects(t *testing.T) {
 	if err := l.put(t.Context(), "z"); err != nil {
 		t.Fatal(err)
 	}
-	l.aside.Wait()
+	l.rest(t)
 	if n := b.writes["meta/schema/types.json"]; n != before {
 		t.Errorf("a commit has written types.json %d times, want never", n-before)
 	}
@@ -56,13 +57,13 @@ func TestSchemaObjectsOfPurgedType(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.derived(nil, true)
-	l.aside.Wait()
+	l.rest(t)
 	dropped := readJSON[[]map[string]any](t, b, "meta/schema/dropped.json")
 	if len(dropped) != 1 || dropped[0]["type_name"] != "Likes" || dropped[0]["type_kind"] != "relation" || dropped[0]["purged"] != true ||
 		dropped[0]["renamed_to"] != nil || dropped[0]["dropped_at"] == "" || dropped[0]["schema_version_id"] != 1.0 {
 		t.Errorf("got %v, want Likes", dropped)
 	}
-	if x := readJSON[index](t, b, indexKey(likesType())); len(x.Entries) > 0 {
+	if x := readJSON[derived.Index](t, b, derived.IndexKey(likesType())); len(x.Entries) > 0 {
 		t.Errorf("the index has %v, want nothing", x.Entries)
 	}
 	if types := readJSON[map[string]any](t, b, "meta/schema/types.json"); len(types["relations"].([]any)) > 0 {
@@ -75,11 +76,11 @@ func TestSchemaObjectsOfPurgedType(t *testing.T) {
 func TestSchemaObjectsOfNothing(t *testing.T) {
 	b := newDerivedBucket()
 	l := openDeriving(t, b)
-	if _, err := l.newestShelf(t.Context()); err != nil {
+	if _, err := l.newest(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	l.derived(nil, true)
-	l.aside.Wait()
+	l.rest(t)
 	if len(b.writes) > 0 {
 		t.Errorf("wrote %v, want nothing", b.writes)
 	}

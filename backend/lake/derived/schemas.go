@@ -1,4 +1,4 @@
-package lake
+package derived
 
 import (
 	"context"
@@ -147,7 +147,7 @@ func (w *schemaWriter) newest(ctx context.Context) (map[string]schemaObject, err
 	if w.catalog == t.Catalog {
 		return w.objects, nil
 	}
-	types, err := newTypes(t.Catalog)
+	types, err := protocol.ReadTypes(t.Catalog)
 	if err != nil {
 		return nil, err
 	}
@@ -159,8 +159,8 @@ func (w *schemaWriter) newest(ctx context.Context) (map[string]schemaObject, err
 }
 
 // write brings one object up to date. These objects do not tell which head they
-// were made from. So the head is read after the object: whoever swaps last has
-// read it after everybody else has swapped, and knows all heads that they knew.
+// were made from. So the head is read after the object: the last writer to
+// swap has read it after all others have swapped, and knows all heads that they knew.
 func (w *schemaWriter) write(ctx context.Context, key string) error {
 	_, err := w.log.Amend(ctx, key, func([]byte) ([]byte, error) {
 		objects, err := w.newest(ctx)

@@ -1,4 +1,4 @@
-package lake
+package derived
 
 import (
 	"bytes"
@@ -18,9 +18,6 @@ import (
 // repairIndexes is what to do about any of them.
 const repairIndexes = "onto index repair --apply"
 
-// IndexRepair is a derived object that is not as it should be.
-type IndexRepair = backend.IndexRepair
-
 // indexFault is something that is wrong with a derived object.
 type indexFault struct {
 	code    audit.Notice
@@ -29,16 +26,16 @@ type indexFault struct {
 
 // indexFaults is a derived object with what is wrong with it.
 type indexFaults struct {
-	repair IndexRepair
+	repair backend.IndexRepair
 	faults []indexFault
 }
 
-// VerifyIndex compares the index of every type, and what is told about types
+// Verify compares the index of every type, and what is told about types
 // beside the catalog, with what the head leads to. All findings are warnings:
 // answers do not depend on these objects. On a lake that is written to, an index
 // that is about to be written is found to lag.
-func (b *Backend) VerifyIndex(ctx context.Context) ([]onto.Finding, error) {
-	list, err := derivedObjects{b}.survey(ctx)
+func (b *Objects) Verify(ctx context.Context) ([]onto.Finding, error) {
+	list, err := b.survey(ctx)
 	var findings []onto.Finding
 	for _, o := range list {
 		for _, f := range o.faults {
@@ -48,16 +45,16 @@ func (b *Backend) VerifyIndex(ctx context.Context) ([]onto.Finding, error) {
 	return findings, err
 }
 
-// RepairIndex returns the derived objects that are not as they should be, and
+// Repair returns the derived objects that are not as they should be, and
 // writes them anew if it is to apply that. What is fine is left alone. An error
 // comes with what was written before it.
-func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, error) {
-	list, err := derivedObjects{b}.survey(ctx)
+func (b *Objects) Repair(ctx context.Context, apply bool) ([]backend.IndexRepair, error) {
+	list, err := b.survey(ctx)
 	if err != nil {
 		return nil, err
 	}
-	repairs := make([]IndexRepair, len(list))
-	w := &schemaWriter{log: b.publisher}
+	repairs := make([]backend.IndexRepair, len(list))
+	w := &schemaWriter{log: b.Log}
 	err = protocol.SideBySide(len(list), func(i int) error {
 		o := &list[i].repair
 		for j, f := range list[i].faults {
@@ -70,7 +67,7 @@ func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, e
 		switch t := (onto.TypeName{Kind: o.Kind, Name: o.Type}); {
 		case !apply:
 		case t != (onto.TypeName{}) && o.Key == indexKey(t):
-			err = derivedObjects{b}.repairIndex(ctx, t)
+			err = b.repairIndex(ctx, t)
 		default:
 			err = w.write(ctx, o.Key)
 		}
@@ -81,13 +78,17 @@ func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, e
 	return repairs, err
 }
 
-// derivedObjects is what a lake derives for other programs.
-type derivedObjects struct{ *Backend }
+// Objects is what a lake derives for other programs.
+type Objects struct {
+	Log    *protocol.Publisher
+	Bucket bucket.Bucket
+	Newest func(context.Context) (*protocol.Shelf, error) // the shelf of the newest head
+}
 
 // repairIndex writes the index of a type, whatever is there.
-func (b derivedObjects) repairIndex(ctx context.Context, t onto.TypeName) error {
-	_, err := b.publisher.Amend(ctx, indexKey(t), func([]byte) ([]byte, error) {
-		s, err := b.newestShelf(ctx) // after the index was read: one that is newer than this is wrong
+func (b *Objects) repairIndex(ctx context.Context, t onto.TypeName) error {
+	_, err := b.Log.Amend(ctx, indexKey(t), func([]byte) ([]byte, error) {
+		s, err := b.Newest(ctx) // after the index was read: one that is newer than this is wrong
 		if err != nil {
 			return nil, err
 		}
@@ -110,8 +111,8 @@ func unwritten(key string, err error) error {
 
 // survey returns the derived objects that are not as they should be, first
 // those of types, in their order.
-func (b derivedObjects) survey(ctx context.Context) ([]indexFaults, error) {
-	s, err := b.newestShelf(ctx)
+func (b *Objects) survey(ctx context.Context) ([]indexFaults, error) {
+	s, err := b.Newest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func (b derivedObjects) survey(ctx context.Context) ([]indexFaults, error) {
 			names = append(names, e.TypeName())
 		}
 	}
-	objects := schemaObjects(s.types.All)
+	objects := schemaObjects(s.Types.All)
 	list := make([]indexFaults, len(names)+len(objects))
 	err = protocol.SideBySide(len(list), func(i int) (err error) {
 		if i < len(names) {
@@ -140,7 +141,7 @@ const surveyTries = 5
 
 // index judges the index of one type. What is wrong with it is told only if
 // the head has not moved meanwhile, or moves all the time.
-func (b derivedObjects) index(ctx context.Context, s *shelf, t onto.TypeName) (indexFaults, error) {
+func (b *Objects) index(ctx context.Context, s *protocol.Shelf, t onto.TypeName) (indexFaults, error) {
 	for try := 1; ; try++ {
 		body, err := b.read(ctx, indexKey(t))
 		if err != nil {
@@ -150,7 +151,7 @@ func (b derivedObjects) index(ctx context.Context, s *shelf, t onto.TypeName) (i
 		if len(found.faults) == 0 || try == surveyTries {
 			return found, nil
 		}
-		now, err := b.newestShelf(ctx)
+		now, err := b.Newest(ctx)
 		if err != nil || now.Tip.Head.Sequence == s.Tip.Head.Sequence {
 			return found, err
 		}
@@ -159,8 +160,8 @@ func (b derivedObjects) index(ctx context.Context, s *shelf, t onto.TypeName) (i
 }
 
 // schema judges one object about types.
-func (b derivedObjects) schema(ctx context.Context, o schemaObject) (indexFaults, error) {
-	found := indexFaults{repair: IndexRepair{Key: o.Key, Kind: o.name.Kind, Type: o.name.Name, After: o.count}}
+func (b *Objects) schema(ctx context.Context, o schemaObject) (indexFaults, error) {
+	found := indexFaults{repair: backend.IndexRepair{Key: o.Key, Kind: o.name.Kind, Type: o.name.Name, After: o.count}}
 	body, err := b.read(ctx, o.Key)
 	switch {
 	case err != nil:
@@ -180,10 +181,10 @@ func (b derivedObjects) schema(ctx context.Context, o schemaObject) (indexFaults
 }
 
 // read reads a derived object; nil if there is none.
-func (b derivedObjects) read(ctx context.Context, key string) ([]byte, error) {
-	wait := b.log.Waiter()
+func (b *Objects) read(ctx context.Context, key string) ([]byte, error) {
+	wait := b.Log.Waiter()
 	for {
-		o, err := b.bucket.Get(ctx, key, bucket.Range{Max: protocol.MaxDocument}, "")
+		o, err := b.Bucket.Get(ctx, key, bucket.Range{Max: protocol.MaxDocument}, "")
 		switch {
 		case err == nil && o.Data == nil:
 			return []byte{}, nil
@@ -210,9 +211,9 @@ func (f *indexFaults) warn(code audit.Notice, format string, args ...any) {
 
 // judgeIndex compares an index with the one that a shelf leads to. Body is nil if
 // there is none.
-func judgeIndex(s *shelf, t onto.TypeName, body []byte) indexFaults {
+func judgeIndex(s *protocol.Shelf, t onto.TypeName, body []byte) indexFaults {
 	want := indexOf(s, t)
-	found := indexFaults{repair: IndexRepair{Key: indexKey(t), Kind: t.Kind, Type: t.Name, After: len(want.Entries)}}
+	found := indexFaults{repair: backend.IndexRepair{Key: indexKey(t), Kind: t.Kind, Type: t.Name, After: len(want.Entries)}}
 	switch {
 	case body == nil && len(want.Entries) == 0: // it was purged
 		return found
@@ -222,7 +223,7 @@ func judgeIndex(s *shelf, t onto.TypeName, body []byte) indexFaults {
 	}
 	x := new(index)
 	if err := protocol.Decode(indexKey(t), body, x); err != nil {
-		found.warn(audit.IndexDamaged, "it cannot be read: %v", withoutKey(err))
+		found.warn(audit.IndexDamaged, "it cannot be read: %v", protocol.WithoutKey(err))
 		return found
 	}
 	found.repair.Before = len(x.Entries)
@@ -230,7 +231,7 @@ func judgeIndex(s *shelf, t onto.TypeName, body []byte) indexFaults {
 		found.warn(audit.IndexDamaged, "%s", wrong)
 		return found
 	}
-	last := s.lastTouched(t)
+	last := lastTouched(s, t)
 	if x.Max < last {
 		found.warn(audit.IndexLag, "it covers commits up to %d, and commit %d has touched the type", x.Max, last)
 		return found // its entries are of another time
@@ -240,7 +241,7 @@ func judgeIndex(s *shelf, t onto.TypeName, body []byte) indexFaults {
 }
 
 // lastTouched is the last commit that made versions of a type.
-func (s *shelf) lastTouched(t onto.TypeName) int64 {
+func lastTouched(s *protocol.Shelf, t onto.TypeName) int64 {
 	if s.Tip.Manifest != nil {
 		for _, e := range s.Tip.Manifest.LastTouched {
 			if e.TypeName() == t {

@@ -1,4 +1,4 @@
-package lake
+package derived
 
 import (
 	"context"
@@ -14,14 +14,12 @@ import (
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
-// Derived objects: the index of each type, and what is told about types besides
-// the catalog. They are for others who look at the bucket. They are never truth:
-// they are written beside commits, may lag or be missing, and whoever writes one
-// makes it from a shelf, so that writing is repairing.
+// Derived objects may lag or be missing. A writer makes one from a shelf, so that
+// writing is repairing.
 
-// touchedBy is what the publication that has made a tip has touched, for derive.
+// TouchedBy is what the publication that has made a tip has touched, for [Deriver.Derive].
 // It does not know the types whose files a compaction has replaced.
-func touchedBy(t *protocol.Tip) (touched []onto.TypeName, schemaChanged bool) {
+func TouchedBy(t *protocol.Tip) (touched []onto.TypeName, schemaChanged bool) {
 	if m := t.Manifest; m != nil && m.Attempt == t.Head.Attempt {
 		for i := range m.Files {
 			touched = append(touched, m.Files[i].TypeName())
@@ -38,10 +36,10 @@ const (
 	deriveQuiet = 200 * time.Millisecond
 )
 
-// deriver writes derived objects. One call at a time does so, from the newest
+// Deriver writes derived objects. One call at a time does so, from the newest
 // shelf that it knows. In a burst of rounds it waits until there is enough to
 // write, or the burst is over; the first round is not kept waiting.
-type deriver struct {
+type Deriver struct {
 	origin *protocol.Publisher
 	bucket bucket.Bucket
 
@@ -58,9 +56,14 @@ type deriver struct {
 	tags    map[string]bucket.Tag // of indexes as this deriver wrote them
 }
 
+// NewDeriver is a deriver for a log in a bucket.
+func NewDeriver(l *protocol.Publisher, b bucket.Bucket) *Deriver {
+	return &Deriver{origin: l, bucket: b}
+}
+
 // derivation is objects that are to be written.
 type derivation struct {
-	shelf   *shelf
+	shelf   *protocol.Shelf
 	types   map[onto.TypeName]bool
 	schemas bool
 	rounds  int // that want it
@@ -96,11 +99,11 @@ func (j *derivation) enough() bool {
 	return j.schemas || j.rounds >= files/deriveGrowth
 }
 
-// derive brings the derived objects of the types that were touched up to date
+// Derive brings the derived objects of the types that were touched up to date
 // with a shelf, and those about types if these have changed. It is called beside
 // commits and returns at once if another call is at work, which then does this
 // too. An error is remembered as the last index warning and nothing else.
-func (d *deriver) derive(ctx context.Context, s *shelf, touched []onto.TypeName, schemaChanged bool) {
+func (d *Deriver) Derive(ctx context.Context, s *protocol.Shelf, touched []onto.TypeName, schemaChanged bool) {
 	d.asked.Lock()
 	defer d.asked.Unlock()
 	want := derivation{s, map[onto.TypeName]bool{}, schemaChanged, 1}
@@ -108,7 +111,7 @@ func (d *deriver) derive(ctx context.Context, s *shelf, touched []onto.TypeName,
 		want.types[t] = true
 	}
 	if schemaChanged { // what was purged is not listed any more
-		for t := range s.types.Purged {
+		for t := range s.Types.Purged {
 			want.types[t] = true
 		}
 	}
@@ -144,7 +147,7 @@ func (d *deriver) derive(ctx context.Context, s *shelf, touched []onto.TypeName,
 // gather lets others ask, after something was written a moment ago, until there
 // is enough to write or nobody asks any more. It is called and returns with the
 // lock.
-func (d *deriver) gather() {
+func (d *Deriver) gather() {
 	for time.Since(d.rested) < deriveQuiet && !d.settled && !d.hurry && !d.job.enough() {
 		if d.more == nil {
 			d.more = make(chan struct{}, 1)
@@ -167,22 +170,22 @@ func (d *deriver) gather() {
 }
 
 // tell wakes who gathers. It is called with the lock.
-func (d *deriver) tell() {
+func (d *Deriver) tell() {
 	select {
 	case d.more <- struct{}{}:
 	default:
 	}
 }
 
-// announce tells that a call is about to come.
-func (d *deriver) announce() {
+// Announce tells that a call is about to come.
+func (d *Deriver) Announce() {
 	d.asked.Lock()
 	defer d.asked.Unlock()
 	d.queued++
 }
 
-// rest waits until all that this handle wants written is.
-func (d *deriver) rest(ctx context.Context) error {
+// Rest waits until all that this handle wants written is.
+func (d *Deriver) Rest(ctx context.Context) error {
 	for {
 		d.asked.Lock()
 		d.hurry = d.busy || d.queued > 0
@@ -202,29 +205,25 @@ func (d *deriver) rest(ctx context.Context) error {
 	}
 }
 
-// settle lets everything that is wanted be written at once, now and from now on.
+// Settle lets everything that is wanted be written at once, now and from now on.
 // It is called when the lake is closed, before what is written beside commits is
 // waited for.
-func (d *deriver) settle() {
+func (d *Deriver) Settle() {
 	d.asked.Lock()
 	defer d.asked.Unlock()
 	d.settled = true
 	d.tell()
 }
 
-// LastIndexWarning tells why derived objects of this handle's last commits could
-// not be written; "" if they were. Answers do not depend on them.
-func (b *Backend) LastIndexWarning() string { return b.deriver.warning() }
-
-// warning tells why something could not be written; "" if all was.
-func (d *deriver) warning() string {
+// Warning tells why something could not be written; "" if all was.
+func (d *Deriver) Warning() string {
 	d.asked.Lock()
 	defer d.asked.Unlock()
 	return d.fault
 }
 
 // write writes what is wanted and returns what could not be.
-func (d *deriver) write(ctx context.Context, job derivation) (derivation, error) {
+func (d *Deriver) write(ctx context.Context, job derivation) (derivation, error) {
 	names := slices.SortedFunc(maps.Keys(job.types), onto.TypeName.Compare)
 	errs := make([]error, len(names)+1)
 	failed := derivation{types: map[onto.TypeName]bool{}}
@@ -256,7 +255,7 @@ func (d *deriver) write(ctx context.Context, job derivation) (derivation, error)
 
 // writeIndex writes the index of one type. One that this deriver wrote and nobody
 // has touched since need not be read again.
-func (d *deriver) writeIndex(ctx context.Context, s *shelf, t onto.TypeName) error {
+func (d *Deriver) writeIndex(ctx context.Context, s *protocol.Shelf, t onto.TypeName) error {
 	key := indexKey(t)
 	d.asked.Lock()
 	tag := d.tags[key]

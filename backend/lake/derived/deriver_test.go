@@ -1,7 +1,8 @@
-package lake
+package derived_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +15,10 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/backend/lake/derived"
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
@@ -74,26 +77,72 @@ func (b *derivedBucket) Close() error { return nil }
 
 // derivingLake is a lake with a deriver that is called after each commit.
 type derivingLake struct {
-	*Backend
-	deriver *deriver
+	*lake.Backend
+	log       *protocol.Log
+	publisher *protocol.Publisher
+	deriver   *derived.Deriver
+	aside     sync.WaitGroup
+
+	mu    sync.Mutex // guards shelf
+	shelf *protocol.Shelf
 }
 
 func openDeriving(t *testing.T, b bucket.Bucket) *derivingLake {
 	t.Helper()
-	l, err := Open(t.Context(), b, &Options{Trusted: true})
+	l, err := lake.Open(t.Context(), b, &lake.Options{Trusted: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() })
-	return &derivingLake{l, &deriver{origin: l.publisher, bucket: l.bucket}}
+	log := protocol.NewLog(b, protocol.Settings{Now: time.Now, Attempt: attempt, Jitter: func(int64) int64 { return 0 }, Patience: lake.DefaultPatience})
+	publisher := protocol.NewPublisher(log)
+	d := &derivingLake{Backend: l, log: log, publisher: publisher, deriver: derived.NewDeriver(publisher, b)}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+func attempt() string { return rand.Text()[:16] }
+
+// Close closes the lake and waits for what is derived.
+func (l *derivingLake) Close() error {
+	err := l.Backend.Close()
+	l.aside.Wait()
+	return err
+}
+
+// rest waits until all that was committed is derived, also by the lake itself, which
+// a survey waits for.
+func (l *derivingLake) rest(t *testing.T) {
+	t.Helper()
+	l.aside.Wait()
+	for _, err := range l.Survey(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// newest is the shelf of the newest head.
+func (l *derivingLake) newest(ctx context.Context) (*protocol.Shelf, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	tip, err := l.log.Refresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := l.log.Shelve(ctx, tip, l.shelf)
+	if err == nil {
+		l.shelf = s
+	}
+	return s, err
 }
 
 // derived lets the deriver follow what was published last.
 func (l *derivingLake) derived(touched []onto.TypeName, schemaChanged bool) {
-	l.mu.Lock()
-	s := l.shelf
-	l.mu.Unlock()
-	l.aside.Go(func() { l.deriver.derive(context.Background(), s, touched, schemaChanged) })
+	s, err := l.newest(context.Background())
+	if err != nil {
+		panic(err) // the bucket is in memory
+	}
+	l.aside.Go(func() { l.deriver.Derive(context.Background(), s, touched, schemaChanged) })
 }
 
 func thingType() onto.TypeName { return onto.TypeName{Kind: onto.KindEntity, Name: "Thing"} }
@@ -138,7 +187,7 @@ func (l *derivingLake) fill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.aside.Wait()
+	l.rest(t)
 }
 
 // readJSON reads an object as any program would.
@@ -158,7 +207,7 @@ func readJSON[T any](t *testing.T, b bucket.Bucket, key string) T {
 // wantSound fails if a derived object is not as it should be.
 func wantSound(t *testing.T, b bucket.Bucket) {
 	t.Helper()
-	l, err := Open(t.Context(), b, &Options{MustExist: true})
+	l, err := lake.Open(t.Context(), b, &lake.Options{MustExist: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,14 +224,14 @@ func TestIndexesMatchTheShelf(t *testing.T) {
 	b := newDerivedBucket()
 	l := openDeriving(t, b)
 	l.fill(t)
-	s, err := l.newestShelf(t.Context())
+	s, err := l.newest(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, key := range map[onto.TypeName]string{thingType(): "meta/indices/entities/Thing.json", likesType(): "meta/indices/relations/Likes.json"} {
 		doc := readJSON[map[string]any](t, b, key)
-		if doc["type_name"] != name.Name || doc["max_indexed_commit"].(float64) < float64(s.lastTouched(name)) {
-			t.Errorf("%s: got %v, want the type and commit %d", key, doc, s.lastTouched(name))
+		if doc["type_name"] != name.Name || doc["max_indexed_commit"].(float64) < float64(derived.LastTouched(s, name)) {
+			t.Errorf("%s: got %v, want the type and commit %d", key, doc, derived.LastTouched(s, name))
 		}
 		var paths, want []string
 		for _, e := range doc["entries"].([]any) {
@@ -239,7 +288,7 @@ func TestIndexBurst(t *testing.T) {
 	b := newDerivedBucket()
 	l := openDeriving(t, b)
 	l.register(t)
-	l.aside.Wait()
+	l.rest(t)
 	b.gate = make(chan struct{})
 	var wg sync.WaitGroup
 	errs := make([]error, 4)
@@ -258,10 +307,10 @@ func TestIndexBurst(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := b.writes[indexKey(thingType())]; n < 1 || n > 8 {
+	if n := b.writes[derived.IndexKey(thingType())]; n < 1 || n > 8 {
 		t.Errorf("the index was written %d times, want a few", n)
 	}
-	if x := readJSON[index](t, b, indexKey(thingType())); x.Max != 500 {
+	if x := readJSON[derived.Index](t, b, derived.IndexKey(thingType())); x.Max != 500 {
 		t.Errorf("the index covers commit %d, want 500", x.Max)
 	}
 	wantSound(t, b)
@@ -274,31 +323,31 @@ func TestIndexIsPaced(t *testing.T) {
 	for _, closes := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newDerivedBucket()
-			l := protocol.NewLog(b, protocol.Settings{Now: time.Now, Attempt: newAttempt, Jitter: func(int64) int64 { return 0 }, Patience: time.Second})
-			d := &deriver{origin: protocol.NewPublisher(l), bucket: b}
-			s := newShelf(&protocol.Shelf{Types: &protocol.Types{}}, nil)
+			l := protocol.NewLog(b, protocol.Settings{Now: time.Now, Attempt: attempt, Jitter: func(int64) int64 { return 0 }, Patience: time.Second})
+			d := derived.NewDeriver(protocol.NewPublisher(l), b)
+			s := &protocol.Shelf{Types: &protocol.Types{}}
 			var wg sync.WaitGroup
 			for i := range int64(1000) {
 				files := append(s.Files[thingType()], protocol.FileEntry{Kind: onto.KindEntity, Type: "Thing", Version: 1, First: i + 1, Last: i + 1})
-				s = newShelf(&protocol.Shelf{
-					Tip: &protocol.Tip{Head: &protocol.Head{StoreID: "s", CommitID: i + 1, Sequence: i + 1}}, Types: s.Shelf.Types, Files: map[onto.TypeName][]protocol.FileEntry{thingType(): files},
-				}, s)
+				s = &protocol.Shelf{
+					Tip: &protocol.Tip{Head: &protocol.Head{StoreID: "s", CommitID: i + 1, Sequence: i + 1}}, Types: s.Types, Files: map[onto.TypeName][]protocol.FileEntry{thingType(): files},
+				}
 				now := s
-				wg.Go(func() { d.derive(t.Context(), now, []onto.TypeName{thingType()}, false) })
+				wg.Go(func() { d.Derive(t.Context(), now, []onto.TypeName{thingType()}, false) })
 				time.Sleep(10 * time.Millisecond)
 			}
 			start := time.Now()
 			if closes {
-				d.settle()
+				d.Settle()
 			}
 			wg.Wait()
 			if waited := time.Since(start); closes && waited > 0 {
 				t.Errorf("closing has waited for %v, want not at all", waited)
 			}
-			if n := b.writes[indexKey(thingType())]; n < 10 || n > 100 {
+			if n := b.writes[derived.IndexKey(thingType())]; n < 10 || n > 100 {
 				t.Errorf("the index was written %d times, want some dozens", n)
 			}
-			if x := readJSON[index](t, b, indexKey(thingType())); x.Max != 1000 || len(x.Entries) != 1000 {
+			if x := readJSON[derived.Index](t, b, derived.IndexKey(thingType())); x.Max != 1000 || len(x.Entries) != 1000 {
 				t.Errorf("the index covers commit %d with %d entries, want 1000", x.Max, len(x.Entries))
 			}
 		})
@@ -313,7 +362,7 @@ func TestIndexFaults(t *testing.T) {
 	l := openDeriving(t, b)
 	l.fill(t)
 	for _, want := range []string{"meta/", "could not be written", "the derived objects cannot be reached"} {
-		if got := l.deriver.warning(); !strings.Contains(got, want) {
+		if got := l.deriver.Warning(); !strings.Contains(got, want) {
 			t.Errorf("the warning is %q, want it to tell %q", got, want)
 		}
 	}
@@ -328,8 +377,8 @@ func TestIndexFaults(t *testing.T) {
 	if err := l.put(t.Context(), "d"); err != nil {
 		t.Fatal(err)
 	}
-	l.aside.Wait()
-	if got := l.deriver.warning(); got != "" {
+	l.rest(t)
+	if got := l.deriver.Warning(); got != "" {
 		t.Errorf("the warning is %q, want none", got)
 	}
 	wantSound(t, b)
@@ -340,7 +389,11 @@ func TestTouchedBy(t *testing.T) {
 	l := openDeriving(t, newDerivedBucket())
 	want := func(types []onto.TypeName, schemaChanged bool) {
 		t.Helper()
-		if got, changed := touchedBy(l.log.Last()); !slices.Equal(got, types) || changed != schemaChanged {
+		tip, err := l.log.Refresh(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, changed := derived.TouchedBy(tip); !slices.Equal(got, types) || changed != schemaChanged {
 			t.Errorf("got %v, %v; want %v, %v", got, changed, types, schemaChanged)
 		}
 	}
@@ -363,22 +416,22 @@ func TestIndexNeverGoesBack(t *testing.T) {
 	b := newDerivedBucket()
 	l := openDeriving(t, b)
 	l.fill(t)
-	old, err := l.newestShelf(t.Context())
+	old, err := l.newest(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := l.put(t.Context(), "d"); err != nil {
 		t.Fatal(err)
 	}
-	l.aside.Wait()
-	late := &deriver{origin: l.publisher, bucket: l.bucket}
-	late.derive(t.Context(), old, []onto.TypeName{thingType()}, false)
-	if x := readJSON[index](t, b, indexKey(thingType())); x.Max != 5 || len(x.Entries) != 4 {
+	l.rest(t)
+	late := derived.NewDeriver(l.publisher, b)
+	late.Derive(t.Context(), old, []onto.TypeName{thingType()}, false)
+	if x := readJSON[derived.Index](t, b, derived.IndexKey(thingType())); x.Max != 5 || len(x.Entries) != 4 {
 		t.Errorf("the index covers commit %d with %d entries, want 5 and 4", x.Max, len(x.Entries))
 	}
-	replaceJSON(t, b, indexKey(thingType()), func(x *index) { x.Max, x.Sequence = 1000, 1000 })
-	late.tags = nil
-	late.derive(t.Context(), old, []onto.TypeName{thingType()}, false)
+	replaceJSON(t, b, derived.IndexKey(thingType()), func(x *derived.Index) { x.Max, x.Sequence = 1000, 1000 })
+	late = derived.NewDeriver(l.publisher, b) // that remembers no tags
+	late.Derive(t.Context(), old, []onto.TypeName{thingType()}, false)
 	wantSound(t, b)
 }
 
@@ -403,7 +456,7 @@ func TestIndexRace(t *testing.T) {
 		if err := errors.Join(errs[i], l.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if w := l.deriver.warning(); w != "" {
+		if w := l.deriver.Warning(); w != "" {
 			t.Errorf("the warning is %q, want none", w)
 		}
 	}

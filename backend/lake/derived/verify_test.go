@@ -1,4 +1,4 @@
-package lake
+package derived_test
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/derived"
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
@@ -15,14 +16,14 @@ import (
 type plantedFault struct {
 	name string
 	key  string
-	body string       // that takes its place, if edit is nil; "" for none
-	edit func(*index) // of an index
-	code string       // that is found
+	body string               // that takes its place, if edit is nil; "" for none
+	edit func(*derived.Index) // of an index
+	code string               // that is found
 }
 
 func plantedFaults() []plantedFault {
-	thing := indexKey(thingType())
-	edited := func(name, code string, edit func(*index)) plantedFault {
+	thing := derived.IndexKey(thingType())
+	edited := func(name, code string, edit func(*derived.Index)) plantedFault {
 		return plantedFault{name: name, key: thing, edit: edit, code: code}
 	}
 	return []plantedFault{
@@ -30,24 +31,24 @@ func plantedFaults() []plantedFault {
 		{name: "not JSON", key: thing, body: "{", code: "index_damaged"},
 		{name: "empty object", key: thing, body: "{}", code: "index_damaged"},
 		{name: "another type's", key: thing, body: `{"type_name":"Other","max_indexed_commit":4,"entries":[]}`, code: "index_damaged"},
-		edited("of a relation", "index_damaged", func(x *index) { x.Kind = onto.KindRelation }),
-		edited("another store's", "index_damaged", func(x *index) { x.StoreID = "another" }),
-		edited("of the future", "index_damaged", func(x *index) { x.Max = 99 }),
-		edited("of a later head", "index_damaged", func(x *index) { x.Sequence = 99 }),
-		edited("behind", "index_lag", func(x *index) { x.Max, x.Entries = 2, x.Entries[:2] }),
-		edited("without the latest entry", "index_entry_missing", func(x *index) { x.Entries = x.Entries[:2] }),
-		edited("without an earlier entry", "index_entry_missing", func(x *index) { x.Entries = x.Entries[1:] }),
-		edited("another path", "index_path_mismatch", func(x *index) { x.Entries[2].Path = "commits/4-x/entities/Thing.parquet" }),
-		edited("an old snapshot", "index_path_mismatch", func(x *index) {
-			x.Entries = []indexEntry{{First: 1, Last: 4, Path: "snapshots/entities/Thing-1-4-x.parquet"}}
+		edited("of a relation", "index_damaged", func(x *derived.Index) { x.Kind = onto.KindRelation }),
+		edited("another store's", "index_damaged", func(x *derived.Index) { x.StoreID = "another" }),
+		edited("of the future", "index_damaged", func(x *derived.Index) { x.Max = 99 }),
+		edited("of a later head", "index_damaged", func(x *derived.Index) { x.Sequence = 99 }),
+		edited("behind", "index_lag", func(x *derived.Index) { x.Max, x.Entries = 2, x.Entries[:2] }),
+		edited("without the latest entry", "index_entry_missing", func(x *derived.Index) { x.Entries = x.Entries[:2] }),
+		edited("without an earlier entry", "index_entry_missing", func(x *derived.Index) { x.Entries = x.Entries[1:] }),
+		edited("another path", "index_path_mismatch", func(x *derived.Index) { x.Entries[2].Path = "commits/4-x/entities/Thing.parquet" }),
+		edited("an old snapshot", "index_path_mismatch", func(x *derived.Index) {
+			x.Entries = []derived.IndexEntry{{First: 1, Last: 4, Path: "snapshots/entities/Thing-1-4-x.parquet"}}
 		}),
-		edited("overlapping", "index_damaged", func(x *index) { x.Entries[1].First = 1 }),
-		edited("out of order", "index_damaged", func(x *index) { slices.Reverse(x.Entries) }),
-		edited("upside down", "index_damaged", func(x *index) { x.Entries[2].First = 5 }),
-		edited("another size", "index_damaged", func(x *index) { x.Entries[0].Bytes++ }),
-		edited("another hash", "index_damaged", func(x *index) { x.Entries[0].SHA256 = "0" }),
-		edited("an entry too many", "index_damaged", func(x *index) {
-			x.Entries = slices.Insert(x.Entries, 2, indexEntry{First: 3, Last: 3, Path: "commits/3-x/entities/Thing.parquet"})
+		edited("overlapping", "index_damaged", func(x *derived.Index) { x.Entries[1].First = 1 }),
+		edited("out of order", "index_damaged", func(x *derived.Index) { slices.Reverse(x.Entries) }),
+		edited("upside down", "index_damaged", func(x *derived.Index) { x.Entries[2].First = 5 }),
+		edited("another size", "index_damaged", func(x *derived.Index) { x.Entries[0].Bytes++ }),
+		edited("another hash", "index_damaged", func(x *derived.Index) { x.Entries[0].SHA256 = "0" }),
+		edited("an entry too many", "index_damaged", func(x *derived.Index) {
+			x.Entries = slices.Insert(x.Entries, 2, derived.IndexEntry{First: 3, Last: 3, Path: "commits/3-x/entities/Thing.parquet"})
 		}),
 		{name: "types missing", key: "meta/schema/types.json", code: "schema_object_stale"},
 		{name: "types not JSON", key: "meta/schema/types.json", body: "[", code: "schema_object_stale"},
@@ -104,7 +105,7 @@ func TestIndexRepair(t *testing.T) {
 func TestIndexOfAnotherProgram(t *testing.T) {
 	b := newDerivedBucket()
 	openDeriving(t, b).fill(t)
-	replaceJSON(t, b, indexKey(thingType()), func(x *index) {
+	replaceJSON(t, b, derived.IndexKey(thingType()), func(x *derived.Index) {
 		x.Kind, x.StoreID, x.Sequence = "", "", 0
 		for i := range x.Entries {
 			e := &x.Entries[i]
@@ -121,7 +122,7 @@ func TestIndexAfterCompaction(t *testing.T) {
 	l := openDeriving(t, b)
 	l.fill(t)
 	merged := []protocol.DataFile{{Kind: onto.KindEntity, Type: "Thing", Rows: 3, Version: 1, Body: []byte("x")}}
-	snapshots, replaced, err := l.publisher.Replace(t.Context(), l.shelf.Files[thingType()], merged, l.shelf.Shelf)
+	snapshots, replaced, err := l.publisher.Replace(t.Context(), l.shelf.Files[thingType()], merged, l.shelf)
 	if err != nil || !replaced {
 		t.Fatal(replaced, err)
 	}
@@ -130,8 +131,8 @@ func TestIndexAfterCompaction(t *testing.T) {
 		t.Errorf("got findings %v, error %v; want index_path_mismatch", findings, err)
 	}
 	l.derived([]onto.TypeName{thingType()}, false)
-	l.aside.Wait()
-	x := readJSON[index](t, b, indexKey(thingType()))
+	l.rest(t)
+	x := readJSON[derived.Index](t, b, derived.IndexKey(thingType()))
 	if len(x.Entries) != 1 || x.Entries[0].Path != snapshots[0].Path || x.Max != 4 {
 		t.Errorf("got %+v, want the snapshot alone", x)
 	}

@@ -1,0 +1,16 @@
+package derived
+
+import (
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/protocol"
+)
+
+// What tests look into.
+type (
+	Index      = index
+	IndexEntry = indexEntry
+)
+
+func IndexKey(t onto.TypeName) string { return indexKey(t) }
+
+func LastTouched(s *protocol.Shelf, t onto.TypeName) int64 { return lastTouched(s, t) }
