@@ -1,228 +1,73 @@
 package lake
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"iter"
-	"strconv"
-	"strings"
-	"sync"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
-	"github.com/ontologia/onto/backend/lake/protocol"
-	"github.com/ontologia/onto/internal/audit"
+	"github.com/ontologia/onto/backend/lake/check"
 	"github.com/ontologia/onto/internal/exec"
 )
 
-var _ backend.Checker = (*Backend)(nil)
-
-// Check examines the lake: the log, the checkpoints and the catalog against it,
-// and every data file. It reads the objects themselves, not local copies, as one
-// head leads to them. It holds a few bytes for each commit and for each identity
-// of one type.
+// Check implements [backend.Checker]: see [check.Run].
 func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
-	return b.CheckSteps(ctx, func(string) {})
+	return b.CheckSteps(ctx, nil)
 }
 
-// CheckSteps is Check that tells before each step what it looks at. What is
-// damaged or missing is a finding and does not end the check; a storage that does
-// not answer does.
+// CheckSteps implements [backend.StepChecker].
 func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error] {
-	return exec.Pushed(func(push func(onto.Finding) error) error {
-		return newChecker(ctx, b, push, step).run()
+	return check.Run(ctx, b.examined(), &check.Options{Step: step})
+}
+
+// examined is the lake as a check reads it.
+func (b *Backend) examined() *check.Lake {
+	return &check.Lake{Bucket: b.bucket, Log: b.log, Files: b.files, Usable: b.usable, Newest: b.newestFiles}
+}
+
+// Survey implements [backend.Surveyor]: see [check.Survey].
+func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
+	return check.Survey(ctx, &check.Circumstances{
+		Lake: b.examined(), Leases: b.leases, Now: b.opts.Now,
+		Orphans: func(ctx context.Context) (*OrphanPlan, error) { return b.janitor.Plan(ctx, b.grace()) },
+		Derived: func(ctx context.Context) ([]onto.Finding, error) {
+			if err := b.deriver.Rest(ctx); err != nil { // what this handle has committed is about to be there
+				return nil, err
+			}
+			return b.VerifyIndex(ctx)
+		},
 	})
 }
 
-// checker is a check under way.
-type checker struct {
-	ctx  context.Context
-	b    *Backend
-	push func(onto.Finding) error
-	step func(name string)
-
-	head    *protocol.Head
-	catalog *protocol.Catalog // nil if it cannot be read
-	schemas []onto.SchemaVersion
-	purged  map[onto.TypeName]int
-	rules   audit.Log // that the log is held to
-
-	files  map[onto.TypeName][]protocol.FileEntry // those that readers use, oldest first
-	left   audit.Tally                            // versions that were not found yet
-	broken bool                                   // a part of the log cannot be read, so that versions may be missing
-	lists  *listing                               // what checkpoints say of the rounds
-	listed []protocol.RoundEntry                  // all manifests, newest first; nil until they are needed
-
-	oversized sync.Map // by key: what the error said of an object that is larger than it can be
-
-	quick bool            // only the head and what it names
-	seen  map[string]bool // attempts of rounds that the log leads to; nil if nobody wants to know
+// CheckOptions change a check. The zero value is the default.
+type CheckOptions struct {
+	Quick bool              // only the head and what it names
+	Step  func(name string) // called with what is looked at next; nil for nobody
 }
 
-func newChecker(ctx context.Context, b *Backend, push func(onto.Finding) error, step func(name string)) *checker {
-	c := &checker{ctx: ctx, b: b, push: push, step: step}
-	c.rules = audit.New(c.broke)
-	return c
-}
-
-func (c *checker) run() error { return c.stopped(c.look()) }
-
-func (c *checker) look() error {
-	c.step("the head")
-	if ok, err := c.root(); err != nil || !ok {
-		return err
+// CheckBucket is Check for a lake that cannot be opened since the head, or what it
+// names, is missing or damaged. It tells what is wrong and what of the log can still
+// be read; nothing is ever answered from there. It fails with Uninitialized if there
+// is neither a head nor a commit. It closes the bucket in the end.
+func CheckBucket(ctx context.Context, b bucket.Bucket, opts *Options, how *CheckOptions) iter.Seq2[onto.Finding, error] {
+	set := Options{}
+	if opts != nil {
+		set = *opts
 	}
-	if c.quick {
-		return c.newestRound()
+	set.unread = true
+	if how == nil {
+		how = &CheckOptions{}
 	}
-	for _, s := range []struct {
-		name string
-		run  func() error
-	}{
-		{"types", c.types}, {"checkpoints", c.checkpoints}, {"the log", c.log}, {"files", c.tables},
-		{"versions", c.versions}, {"the commits of versions", func() error { return c.rules.Tally(&c.left) }},
-		{"what was left behind", c.unseen},
-	} {
-		c.step(s.name)
-		if err := s.run(); err != nil {
+	return exec.Pushed(func(push func(onto.Finding) error) (err error) {
+		l, err := Open(ctx, b, &set)
+		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// stopped turns an object that cannot even be read, such as a named pipe, into a
-// finding. What rests on it is not looked at.
-func (c *checker) stopped(err error) error {
-	if onto.CodeOf(err) != onto.Corrupt || !errors.Is(err, bucket.ErrRefused) {
-		return err
-	}
-	return c.push(audit.CheckStopped.Finding(onto.HintOf(err), "%s", firstLine(err)))
-}
-
-const restoreObject = "restore the object, or the whole bucket, from a backup"
-
-// report reports what makes answers wrong.
-func (c *checker) report(code audit.Fault, format string, args ...any) error {
-	return c.push(code.Finding(restoreObject, format, args...))
-}
-
-// broke takes a finding of the rules.
-func (c *checker) broke(f onto.Finding) error {
-	f.Remedy = cmp.Or(f.Remedy, restoreObject)
-	return c.push(f)
-}
-
-// secondLooks is how often an object that is missing or damaged is read again:
-// the way from the storage may be at fault.
-const secondLooks = 2
-
-// read reads a document that should be there. Nil means that it is missing. Fit, if
-// not nil, tells whether it is as it was written; if not it is read again.
-func (c *checker) read(key string, fit func(body []byte) bool) ([]byte, error) {
-	return c.readAtMost(key, protocol.MaxDocument, fit)
-}
-
-// readAtMost is read for objects of a size. One that is larger is empty; why says so.
-func (c *checker) readAtMost(key string, size int64, fit func(body []byte) bool) ([]byte, error) {
-	var object bucket.Object
-	there, err := c.settle(key, func() (done bool, err error) {
-		object, err = c.b.bucket.Get(c.ctx, key, bucket.Range{Max: max(1, size)}, "")
-		if err != nil || fit == nil {
-			return true, err
-		}
-		hash := protocol.HashOf(object.Data)
-		if !c.b.log.KnowsDamaged(key, hash) && fit(object.Data) {
-			return true, nil
-		}
-		if int64(len(object.Data)) < object.Size {
-			return false, nil // it has come in part
-		}
-		return c.b.log.BelievesDamage(key, hash, nil), nil
+		defer func() {
+			if closed := l.Close(); err == nil {
+				err = closed
+			}
+		}()
+		return exec.PushAll(ctx, check.Run(ctx, l.examined(), &check.Options{Quick: how.Quick, Strays: true, Step: how.Step}), push)
 	})
-	switch {
-	case err != nil || !there:
-		return nil, err
-	case object.Data == nil:
-		return []byte{}, nil
-	}
-	return object.Data, nil
-}
-
-// settle reads an object, and reads it again if it is missing or once reports that this
-// is worth trying. It reports false if it is missing. One that is larger than it may be is
-// there; why says so.
-func (c *checker) settle(key string, once func() (done bool, err error)) (there bool, err error) {
-	if bucket.CheckKey(key) != nil {
-		return false, nil // no object can have that name
-	}
-	wait, looks := c.b.log.Waiter(), 0
-	for {
-		if err := c.b.usable(c.ctx); err != nil {
-			return false, err
-		}
-		done, err := once()
-		if errors.Is(err, bucket.ErrTooLarge) {
-			c.oversized.Store(key, firstLine(err))
-			return true, nil
-		}
-		missing := errors.Is(err, bucket.ErrNotFound)
-		seen := err == nil || missing
-		switch {
-		case err == nil && done:
-			return true, nil
-		case seen:
-			looks++
-		case errors.Is(err, bucket.ErrRefused):
-			return false, err // it names the object
-		case protocol.Definite(err):
-			return false, fmt.Errorf("%s: %w", key, err)
-		}
-		late := error(nil)
-		if looks <= secondLooks {
-			late = wait.Wait(c.ctx)
-		}
-		switch {
-		case seen && c.ctx.Err() == nil && (late != nil || looks > secondLooks):
-			return !missing, nil
-		case late != nil:
-			return false, fmt.Errorf("%s: %w", key, errors.Join(err, late))
-		}
-	}
-}
-
-// firstLine is an error without what was tried in vain besides.
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
-}
-
-// missing reports an object that is not there.
-func (c *checker) missing(key string) error {
-	return c.report(audit.ObjectMissing, "%s: it is missing", shown(key))
-}
-
-// shown is a key as it is told: in quotes if it cannot be one.
-func shown(key string) string {
-	if bucket.CheckKey(key) != nil {
-		return strconv.Quote(key)
-	}
-	return key
-}
-
-// flawed reports an object that cannot be what was written.
-func (c *checker) flawed(key string, err error) error {
-	return c.report(audit.ObjectDamaged, "%s: %s", key, c.why(key, firstLine(protocol.WithoutKey(err))))
-}
-
-// why tells that an object was not read since it is too large; otherwise what else
-// is wrong with it.
-func (c *checker) why(key, otherwise string) string {
-	if text, ok := c.oversized.Load(key); ok {
-		return text.(string)
-	}
-	return otherwise
 }

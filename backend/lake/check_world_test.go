@@ -154,6 +154,13 @@ func surveyed(t testing.TB, l *Backend) []onto.Finding {
 	return found
 }
 
+// The limits of a survey.
+const (
+	manyFiles    = 100
+	behindRounds = 2 * protocol.CheckpointRounds
+	clockAhead   = time.Hour
+)
+
 // Circumstances that are worth a warning.
 func TestSurvey(t *testing.T) {
 	now := time.Date(2026, 2, 10, 12, 0, 0, 0, time.UTC)

@@ -352,7 +352,7 @@ func (e *endurance) visit(t testing.TB, b bucket.Bucket) *visit {
 				return err
 			}
 			defer e.close(l)
-			return newChecker(v.ctx, l, push, func(string) {}).run()
+			return exec.PushAll(v.ctx, l.Check(v.ctx), push)
 		})
 	}
 	return v

@@ -1,4 +1,4 @@
-package lake
+package check
 
 import (
 	"cmp"
@@ -24,8 +24,8 @@ const restoreHead = "restore meta/head.json from a backup, or from an older vers
 // readHead reads the head. It is nil if there is none that can be used, which was
 // reported together with what can still be told.
 func (c *checker) readHead() (*protocol.Head, error) {
-	if c.b.log.Last() != nil {
-		h, _, _, err := c.b.log.ReadHead(c.ctx)
+	if c.lake.Log.Last() != nil {
+		h, _, _, err := c.lake.Log.ReadHead(c.ctx)
 		if code := onto.CodeOf(err); code == onto.Corrupt || code == onto.Uninitialized {
 			return nil, c.headFlaw(err)
 		}
@@ -66,7 +66,7 @@ func (c *checker) headFlaw(err error) error {
 	switch {
 	case err != nil:
 		return err
-	case body == nil && len(t.manifests) == 0 && c.b.log.Last() == nil:
+	case body == nil && len(t.manifests) == 0 && c.lake.Log.Last() == nil:
 		return onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one with: onto init")
 	}
 	err = c.push(code.Finding(restoreHead, "%s: %s; %s", protocol.HeadKey, what, t))

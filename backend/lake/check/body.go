@@ -1,4 +1,4 @@
-package lake
+package check
 
 import (
 	"bytes"
@@ -41,11 +41,11 @@ func (c *checker) body(f *protocol.FileEntry, b *body) (err error) {
 		b.data, b.came = bytes.NewReader(m.Bytes()), int64(m.Len())
 		return err
 	}
-	if err := c.b.files.Fits(f); err != nil {
+	if err := c.lake.Files.Fits(f); err != nil {
 		b.refused = err
 		return nil
 	}
-	if b.file, err = c.b.files.Scratch(); err != nil {
+	if b.file, err = c.lake.Files.Scratch(); err != nil {
 		return err
 	}
 	disk := &onDisk{Unkept: protocol.NewUnkept(), file: b.file}
@@ -75,21 +75,21 @@ func (d *onDisk) Restart() {
 
 // fetch reads a data file, and reads it again if it is missing or damaged.
 func (c *checker) fetch(f *protocol.FileEntry, to protocol.Sink) (there, fits bool, err error) {
-	done, err := c.b.files.Await(c.ctx, f)
+	done, err := c.lake.Files.Await(c.ctx, f)
 	if err != nil {
 		return false, false, err
 	}
 	defer done()
 	var broken error // the sink
 	there, err = c.settle(f.Path, func() (done bool, err error) {
-		came, err := c.b.log.FetchOnce(c.ctx, f, to, &broken)
+		came, err := c.lake.Log.FetchOnce(c.ctx, f, to, &broken)
 		if broken != nil {
 			return false, bucket.ErrRefused // trying again is of no use
 		}
 		fits = err == nil
 		switch {
 		case came != "":
-			return c.b.log.BelievesDamage(f.Path, came, err), nil
+			return c.lake.Log.BelievesDamage(f.Path, came, err), nil
 		case errors.Is(err, protocol.ErrPartly):
 			return false, nil
 		}

@@ -1,4 +1,4 @@
-package lake
+package check
 
 import (
 	"errors"
@@ -65,7 +65,7 @@ func (h *history) file(f *protocol.FileEntry, data io.ReaderAt) error {
 			return err
 		}
 	}
-	if err := h.b.usable(h.ctx); err != nil {
+	if err := h.lake.Usable(h.ctx); err != nil {
 		return err
 	}
 	return errors.Join(h.claims(f, &seen), h.columns(f, &seen))

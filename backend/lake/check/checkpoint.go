@@ -1,4 +1,4 @@
-package lake
+package check
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package lake
+package check
 
 import (
 	"cmp"
@@ -17,20 +17,27 @@ import (
 	"github.com/ontologia/onto/internal/volume"
 )
 
-var _ backend.Surveyor = (*Backend)(nil)
-
 const (
 	manyFiles    = 100                           // of one type; reads take longer with more
 	behindRounds = 2 * protocol.CheckpointRounds // that no checkpoint lists
 	clockAhead   = time.Hour                     // that a head may be later than now
 )
 
-// Survey looks at the circumstances of the lake: objects that nobody needs, many
+// Circumstances is what a survey looks at.
+type Circumstances struct {
+	*Lake
+	Leases  *protocol.Leases
+	Now     func() time.Time
+	Orphans func(context.Context) (*backend.OrphanPlan, error)
+	Derived func(context.Context) ([]onto.Finding, error) // what is wrong with objects that are derived for other programs
+}
+
+// Survey looks at the circumstances of a lake: objects that are not needed, many
 // files, room, checkpoints, leases and the clock. It writes nothing and reads no data
 // file.
-func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
+func Survey(ctx context.Context, c *Circumstances) iter.Seq2[onto.Finding, error] {
 	return exec.Pushed(func(push func(onto.Finding) error) error {
-		s := &surveyor{ctx: ctx, b: b, push: push}
+		s := &surveyor{ctx: ctx, lake: c, push: push}
 		for _, look := range []struct {
 			name string
 			at   func() error
@@ -38,7 +45,7 @@ func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 			{"the clock", s.clock}, {"leases", s.leases}, {"checkpoints", s.checkpoints}, {"the number of files", s.files}, {"free space", s.room}, {"what was left behind", s.orphans},
 			{"what is derived for others", s.derived},
 		} {
-			if err := b.usable(ctx); err != nil {
+			if err := c.Usable(ctx); err != nil {
 				return err
 			}
 			if err := s.take(look.name, look.at()); err != nil {
@@ -52,7 +59,7 @@ func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 // surveyor is a survey under way.
 type surveyor struct {
 	ctx  context.Context
-	b    *Backend
+	lake *Circumstances
 	push func(onto.Finding) error
 }
 
@@ -71,7 +78,7 @@ func (s *surveyor) take(name string, err error) error {
 
 // clock finds a head that is later than now.
 func (s *surveyor) clock() error {
-	t, err := s.b.log.Refresh(s.ctx)
+	t, err := s.lake.Log.Refresh(s.ctx)
 	if err != nil {
 		return err
 	}
@@ -83,7 +90,7 @@ func (s *surveyor) clock() error {
 	if err != nil {
 		return protocol.Damaged(protocol.HeadKey, "updated_at: %w", err)
 	}
-	if f, ahead := audit.Clock(what, at, s.b.opts.Now(), clockAhead); ahead {
+	if f, ahead := audit.Clock(what, at, s.lake.Now(), clockAhead); ahead {
 		return s.push(f)
 	}
 	return nil
@@ -91,12 +98,12 @@ func (s *surveyor) clock() error {
 
 // leases finds leases that keep others waiting, or that nobody has released.
 func (s *surveyor) leases() error {
-	list, err := s.b.leases.List(s.ctx)
+	list, err := s.lake.Leases.List(s.ctx)
 	if err != nil {
 		return err
 	}
 	for _, l := range list {
-		if f, found := audit.Lease(l, s.b.opts.Now()); found {
+		if f, found := audit.Lease(l, s.lake.Now()); found {
 			if err := s.push(f); err != nil {
 				return err
 			}
@@ -107,7 +114,7 @@ func (s *surveyor) leases() error {
 
 // checkpoints finds many rounds that no checkpoint lists.
 func (s *surveyor) checkpoints() error {
-	t, err := s.b.log.Refresh(s.ctx)
+	t, err := s.lake.Log.Refresh(s.ctx)
 	if err != nil || t.Manifest == nil {
 		return err
 	}
@@ -128,7 +135,7 @@ func (s *surveyor) checkpoints() error {
 
 // files finds types with many files.
 func (s *surveyor) files() error {
-	shelf, err := s.b.newestShelf(s.ctx)
+	shelf, err := s.lake.Newest(s.ctx)
 	if err != nil {
 		return err
 	}
@@ -146,11 +153,11 @@ func (s *surveyor) files() error {
 
 // room finds a volume that is almost full, where the bucket knows.
 func (s *surveyor) room() error {
-	v, knows := s.b.bucket.(bucket.Volume)
+	v, knows := s.lake.Bucket.(bucket.Volume)
 	if !knows {
 		return nil
 	}
-	shelf, err := s.b.newestShelf(s.ctx)
+	shelf, err := s.lake.Newest(s.ctx)
 	if err != nil {
 		return err
 	}
@@ -169,7 +176,7 @@ func (s *surveyor) room() error {
 
 // orphans finds objects that attempts have left behind.
 func (s *surveyor) orphans() error {
-	plan, err := s.b.janitor.Plan(s.ctx, s.b.grace())
+	plan, err := s.lake.Orphans(s.ctx)
 	if err != nil {
 		return err
 	}
@@ -187,10 +194,7 @@ func (s *surveyor) orphans() error {
 // derived compares the objects that are derived for other programs with what the
 // head leads to.
 func (s *surveyor) derived() error {
-	if err := s.b.deriver.Rest(s.ctx); err != nil { // what this handle has committed is about to be there
-		return err
-	}
-	found, err := s.b.VerifyIndex(s.ctx)
+	found, err := s.lake.Derived(s.ctx)
 	for _, f := range found {
 		if err == nil {
 			err = s.push(f)

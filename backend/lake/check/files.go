@@ -1,4 +1,4 @@
-package lake
+package check
 
 import (
 	"errors"
@@ -85,7 +85,7 @@ func (w *walk) replaced() error {
 	bad := make([]bool, len(w.old))
 	err := protocol.SideBySide(len(w.old), func(i int) error {
 		f := &w.old[i]
-		if _, err := w.b.bucket.Get(w.ctx, f.Path, bucket.Range{Length: 1, Max: max(1, f.Bytes)}, ""); errors.Is(err, bucket.ErrNotFound) {
+		if _, err := w.lake.Bucket.Get(w.ctx, f.Path, bucket.Range{Length: 1, Max: max(1, f.Bytes)}, ""); errors.Is(err, bucket.ErrNotFound) {
 			return nil
 		}
 		there, fits, err := w.fetch(f, protocol.NewUnkept())
@@ -240,10 +240,10 @@ func (h *history) lose(f *protocol.FileEntry) {
 
 // resume finds other files that have taken the place of one that is gone.
 func (h *history) resume(gone *protocol.FileEntry) (bool, error) {
-	if h.b.log.Last() == nil {
+	if h.lake.Log.Last() == nil {
 		return false, nil // the lake cannot be opened, so nobody compacts it
 	}
-	s, err := h.b.newestShelf(h.ctx)
+	s, err := h.lake.Newest(h.ctx)
 	if err != nil {
 		if onto.CodeOf(err) == onto.Corrupt {
 			err = nil // it is reported where it is found

@@ -1,4 +1,4 @@
-package lake
+package check
 
 import (
 	"slices"
@@ -35,7 +35,7 @@ func (c *checker) endpoints(h *history, damaged map[onto.TypeName]bool) error {
 func (c *checker) eachLive(h *history, do func(batch []onto.Identity) error) error {
 	var batch []onto.Identity
 	for i := range h.read {
-		file, done, err := c.b.files.Use(c.ctx, &h.read[i])
+		file, done, err := c.lake.Files.Use(c.ctx, &h.read[i])
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (c *checker) lookUp(schema *onto.Schema, relations []onto.Identity) error {
 	}
 	for typ, ids := range wanted {
 		slices.SortFunc(ids, onto.Identity.Compare)
-		found, err := c.b.files.Find(c.ctx, s, onto.TypeName{Kind: onto.KindEntity, Name: typ}, ids, c.head.CommitID)
+		found, err := c.lake.Files.Find(c.ctx, s, onto.TypeName{Kind: onto.KindEntity, Name: typ}, ids, c.head.CommitID)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package lake
+package check
 
 import (
 	"github.com/ontologia/onto"
