@@ -108,7 +108,9 @@ func newBackend(b bucket.Bucket, opts *Options) *Backend {
 func (b *Backend) follow(set protocol.Settings) {
 	b.log = protocol.NewLog(b.bucket, set)
 	b.publisher = protocol.NewPublisher(b.log)
-	b.leases, b.janitor = protocol.NewLeases(b.publisher), protocol.NewJanitor(b.log, b.foreignFile)
+	b.leases, b.janitor = protocol.NewLeases(b.publisher), protocol.NewJanitor(b.log, func(ctx context.Context, e bucket.Entry, t onto.TypeName, store string) (string, error) {
+		return datafile.Foreign(ctx, b.bucket, e, t, store)
+	})
 	b.writer.keys = protocol.NewKeyring(b.log)
 	b.deriver = derived.NewDeriver(b.publisher, b.bucket)
 	b.derived = &derived.Objects{Log: b.publisher, Bucket: b.bucket, Newest: b.newestFiles}

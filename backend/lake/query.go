@@ -96,7 +96,7 @@ func (c *scope) bytes() int64 {
 // unique reports whether no identity comes twice in files and none is deleted. That
 // is known of a file and of the parts of one.
 func unique(files []protocol.FileEntry) bool {
-	return len(files) > 0 && sameRange(files) && !slices.ContainsFunc(files, func(f protocol.FileEntry) bool { return !f.Unique })
+	return len(files) > 0 && protocol.SameRange(files) && !slices.ContainsFunc(files, func(f protocol.FileEntry) bool { return !f.Unique })
 }
 
 // close releases what was fetched.

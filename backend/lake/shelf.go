@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/decide"
@@ -38,8 +39,7 @@ func (t *types) layout(name onto.TypeName) *parquet.Layout {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.layouts[name] == nil {
-		t.layouts[name] = parquet.NewLayout(name.Kind, name.Name, t.All)
-		t.layouts[name].Store = t.Catalog.StoreID
+		t.layouts[name] = datafile.LayoutOf(t.Types, name)
 	}
 	return t.layouts[name]
 }

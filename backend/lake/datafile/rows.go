@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
@@ -29,6 +30,13 @@ func (r *Reader) All(ctx context.Context, f *protocol.FileEntry, purged int) ite
 			}
 		}
 	}
+}
+
+// LayoutOf is the columns of the files of a type.
+func LayoutOf(types *protocol.Types, t onto.TypeName) *parquet.Layout {
+	l := parquet.NewLayout(t.Kind, t.Name, types.All)
+	l.Store = types.Catalog.StoreID
+	return l
 }
 
 // Compare is the order of the rows of a file.

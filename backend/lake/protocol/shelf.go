@@ -72,6 +72,11 @@ func (s *Shelf) Of(t onto.TypeName, since, at int64) []FileEntry {
 	return list
 }
 
+// SameRange reports whether files are the parts of one.
+func SameRange(files []FileEntry) bool {
+	return files[0].First == files[len(files)-1].First
+}
+
 // Names are the types that have files, in their order.
 func (s *Shelf) Names() []onto.TypeName {
 	var names []onto.TypeName

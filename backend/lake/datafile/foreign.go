@@ -1,4 +1,4 @@
-package lake
+package datafile
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"github.com/ontologia/onto/backend/lake/parquet"
 )
 
-// foreignFile tells what keeps an object from being a data file of a type that a
-// store has written; "" for nothing. Only the end of it is read.
-func (b *Backend) foreignFile(ctx context.Context, e bucket.Entry, t onto.TypeName, store string) (string, error) {
-	f, err := parquet.Open(&remote{ctx: ctx, bucket: b.bucket, key: e.Key, size: e.Size}, e.Size, t.Kind, t.Name)
+// Foreign tells what keeps an object of a bucket from being a data file of a type
+// that a store has written; "" for nothing. Only the end of it is read.
+func Foreign(ctx context.Context, b bucket.Bucket, e bucket.Entry, t onto.TypeName, store string) (string, error) {
+	f, err := parquet.Open(&remote{ctx: ctx, bucket: b, key: e.Key, size: e.Size}, e.Size, t.Kind, t.Name)
 	switch {
 	case errors.Is(err, bucket.ErrNotFound):
 		return "", nil

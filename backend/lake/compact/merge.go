@@ -1,4 +1,4 @@
-package lake
+package compact
 
 import (
 	"context"
@@ -13,18 +13,18 @@ import (
 // merge reads files of a type and writes their rows into one, sorted by identity,
 // then commit, or into several if one would be too large. Rows that were purged are
 // left out.
-func (b *Backend) merge(ctx context.Context, s *shelf, files []protocol.FileEntry, disk *datafile.Disk) ([]protocol.DataFile, error) {
+func (c *Compactor) merge(ctx context.Context, s *protocol.Shelf, files []protocol.FileEntry, disk *datafile.Disk) ([]protocol.DataFile, error) {
 	t := files[0].TypeName()
-	_, release, err := b.files.Locals(ctx, files) // side by side, before they are read one by one
+	_, release, err := c.Files.Locals(ctx, files) // side by side, before they are read one by one
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	rows := make([]iter.Seq2[onto.Version, error], len(files))
 	for i := range files {
-		rows[i] = b.files.All(ctx, &files[i], s.types.Purged[t])
+		rows[i] = c.Files.All(ctx, &files[i], s.Types.Purged[t])
 	}
-	out := &datafile.Writer{Disk: disk, Layout: s.types.layout(t), Limit: b.opts.FileBytes + b.opts.FileBytes/4}
+	out := &datafile.Writer{Disk: disk, Layout: datafile.LayoutOf(s.Types, t), Limit: c.FileBytes + c.FileBytes/4}
 	var last onto.Version
 	for v, err := range exec.Merge(rows, datafile.Compare) {
 		if err != nil {

@@ -1,4 +1,4 @@
-package lake
+package compact
 
 import (
 	"math/rand/v2"
@@ -17,7 +17,7 @@ func TestDueKeepsFilesFew(t *testing.T) {
 			size := 1 + r.Int64N(20)
 			rows += size
 			files = append(files, protocol.FileEntry{First: commit, Last: commit, Rows: size, Bytes: 400 + 20*size})
-			if group := due(files, DefaultFileBytes); len(group) > 0 {
+			if group := due(files, 256<<20); len(group) > 0 {
 				merged := protocol.FileEntry{First: group[0].First, Last: group[len(group)-1].Last, Level: levelOf(group)}
 				for _, f := range group {
 					merged.Rows += f.Rows
