@@ -16,8 +16,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/cache"
 	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/derived"
-	"github.com/ontologia/onto/backend/lake/duck"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/backend/lake/query"
 )
 
 const (
@@ -62,6 +62,7 @@ type Backend struct {
 	janitor   *protocol.Janitor
 	opts      Options
 	files     *datafile.Reader
+	queries   *query.Querier
 
 	writer  *writer
 	aside   sync.WaitGroup  // what is written beside commits, and long streams
@@ -70,10 +71,9 @@ type Backend struct {
 	deriver *derived.Deriver // writes what is derived from commits
 	derived *derived.Objects
 
-	mu        sync.Mutex // guards what follows
-	shelf     *shelf     // the newest that was needed
+	mu        sync.Mutex      // guards what follows
+	shelf     *datafile.Shelf // the newest that was needed
 	typesSeen int64
-	engine    *duck.Engine // nil until it is needed
 	closed    bool
 }
 
@@ -149,8 +149,14 @@ func (b *Backend) open(ctx context.Context) error {
 		c.Close()
 		return err
 	}
-	b.files = datafile.NewReader(b.log, b.bucket, c)
+	b.read(datafile.NewReader(b.log, b.bucket, c))
 	return nil
+}
+
+// read lets the backend answer from files.
+func (b *Backend) read(files *datafile.Reader) {
+	b.files = files
+	b.queries = &query.Querier{Files: files, Newest: b.newestShelf, Usable: b.usable, InProcess: b.opts.InProcess, Memory: b.opts.Memory}
 }
 
 // find finds the lake, and makes one if there is none and one may be made.
@@ -213,7 +219,7 @@ func (b *Backend) usable(ctx context.Context) error {
 }
 
 // newestShelf returns the shelf of the newest head.
-func (b *Backend) newestShelf(ctx context.Context) (*shelf, error) {
+func (b *Backend) newestShelf(ctx context.Context) (*datafile.Shelf, error) {
 	if err := b.usable(ctx); err != nil {
 		return nil, err
 	}
@@ -233,7 +239,7 @@ func (b *Backend) newestShelf(ctx context.Context) (*shelf, error) {
 // newestFiles is newestShelf without columns.
 func (b *Backend) newestFiles(ctx context.Context) (*protocol.Shelf, error) {
 	s, err := b.newestShelf(ctx)
-	return s.base(), err
+	return s.Base(), err
 }
 
 // newest returns the newest tip. The first time the files of the one that is known
@@ -259,7 +265,7 @@ func (b *Backend) newest(ctx context.Context) (t *protocol.Tip, err error) {
 
 // shelve returns the shelf of a tip. It fails with errStale if a newer tip is
 // known.
-func (b *Backend) shelve(ctx context.Context, t *protocol.Tip) (*shelf, error) {
+func (b *Backend) shelve(ctx context.Context, t *protocol.Tip) (*datafile.Shelf, error) {
 	b.mu.Lock()
 	old := b.shelf
 	b.mu.Unlock()
@@ -269,15 +275,15 @@ func (b *Backend) shelve(ctx context.Context, t *protocol.Tip) (*shelf, error) {
 	if old != nil && old.Tip.Head.Sequence > t.Head.Sequence {
 		return nil, protocol.ErrStale
 	}
-	files, err := b.log.Shelve(ctx, t, old.base())
+	files, err := b.log.Shelve(ctx, t, old.Base())
 	if err != nil {
 		return nil, err
 	}
-	s := newShelf(files, old)
+	s := datafile.NewShelf(files, old)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.shelf == nil || b.shelf.Tip.Head.Sequence < t.Head.Sequence {
-		if b.shelf == nil || b.shelf.types.Hash != s.types.Hash {
+		if b.shelf == nil || b.shelf.Types.Hash != s.Types.Hash {
 			b.typesSeen++
 		}
 		b.shelf = s
@@ -291,7 +297,7 @@ func (b *Backend) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {
 	if err != nil {
 		return nil, err
 	}
-	return backend.CopySchemas(s.types.All), nil
+	return backend.CopySchemas(s.Types.All), nil
 }
 
 // TypesSeen implements [backend.TypeWatcher].
@@ -313,16 +319,11 @@ func (b *Backend) Close() error {
 		return nil
 	}
 	b.closed = true
-	engine := b.engine
 	b.mu.Unlock()
 	b.end()
 	b.deriver.Settle()
 	b.aside.Wait()
-	var err error
-	if engine != nil {
-		err = engine.Close()
-	}
-	return errors.Join(err, b.files.Close(), b.bucket.Close())
+	return errors.Join(b.queries.Close(), b.files.Close(), b.bucket.Close())
 }
 
 // whileOpen calls f with a context that ends when the lake is closed, which waits

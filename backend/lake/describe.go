@@ -2,10 +2,10 @@ package lake
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
@@ -26,7 +26,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 			info.Bytes += f.Bytes
 		}
 	}
-	for _, v := range backend.Newest(s.types.All) {
+	for _, v := range backend.Newest(s.Types.All) {
 		info.Types = append(info.Types, backend.TypeInfo{Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version})
 	}
 	if !stats {
@@ -39,10 +39,10 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 }
 
 // countAll counts what there is of each type, as of one head.
-func countAll(ctx context.Context, b *Backend, s *shelf, info *backend.Info) error {
+func countAll(ctx context.Context, b *Backend, s *datafile.Shelf, info *backend.Info) error {
 	counts := map[onto.TypeName]int64{}
 	for _, t := range s.Names() {
-		n, err := countMode(ctx, b, s, t, backend.History)
+		n, err := b.queries.Count(ctx, s, t, backend.History)
 		if err != nil {
 			return err
 		}
@@ -54,28 +54,11 @@ func countAll(ctx context.Context, b *Backend, s *shelf, info *backend.Info) err
 		name := onto.TypeName{Kind: t.Kind, Name: t.Name}
 		t.Versions = counts[name]
 		var err error
-		if t.Live, err = countMode(ctx, b, s, name, backend.State); err != nil {
+		if t.Live, err = b.queries.Count(ctx, s, name, backend.State); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// countMode counts the versions of a type that a mode selects.
-func countMode(ctx context.Context, b *Backend, s *shelf, t onto.TypeName, mode backend.Mode) (int64, error) {
-	a := &backend.Aggregation{
-		Query:   backend.Query{Kind: t.Kind, Type: t.Name, Mode: mode, At: s.Tip.Head.CommitID},
-		Compute: []onto.Operand{onto.Count()},
-	}
-	c := s.scopeOf(&a.Query, a.Ends())
-	defer c.close()
-	for g, err := range b.choose(c).aggregate(ctx, a, c) {
-		if err != nil {
-			return 0, err
-		}
-		return strconv.ParseInt(string(g.Values[0]), 10, 64)
-	}
-	return 0, nil
 }
 
 // listedBytes is how large all objects are together.

@@ -367,7 +367,7 @@ func (e *endurance) open(ctx context.Context, b bucket.Bucket, unread bool) (*Ba
 	if err := l.find(ctx); err != nil {
 		return nil, err
 	}
-	l.files = datafile.NewReader(l.log, b, e.cache)
+	l.read(datafile.NewReader(l.log, b, e.cache))
 	return l, nil
 }
 

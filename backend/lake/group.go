@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/derived"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/decide"
@@ -235,9 +236,9 @@ func (w *writer) propose(ctx context.Context, members []*member, t *protocol.Tip
 	if len(r.Commits) == 0 && !evolved {
 		return nil, nil, nil
 	}
-	types := s.types
+	types := s.Types
 	if evolved {
-		if types, err = newTypes(&c); err != nil {
+		if types, err = datafile.ReadTypes(&c); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -291,7 +292,7 @@ func (w *writer) adoptFiles(t *protocol.Tip, files []protocol.DataFile) {
 
 // deriveAfter lets all follow that is derived from what was published: the shelf,
 // which it returns if there is one, the derived objects, and at times a checkpoint.
-func (w *writer) deriveAfter(ctx context.Context, t *protocol.Tip) *shelf {
+func (w *writer) deriveAfter(ctx context.Context, t *protocol.Tip) *datafile.Shelf {
 	ctx = context.WithoutCancel(ctx)
 	s, err := w.shelve(ctx, t)
 	w.deriveAside(ctx, t)
@@ -311,7 +312,7 @@ func (w *writer) deriveAside(ctx context.Context, t *protocol.Tip) {
 	w.mu.Unlock()
 	touched, schemaChanged := derived.TouchedBy(t)
 	w.deriver.Announce()
-	w.aside.Go(func() { w.deriver.Derive(ctx, s.base(), touched, schemaChanged) })
+	w.aside.Go(func() { w.deriver.Derive(ctx, s.Base(), touched, schemaChanged) })
 }
 
 // Append implements [backend.Backend].
@@ -345,8 +346,8 @@ func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto
 	if err != nil {
 		return nil, err
 	}
-	if decide.Registered(s.types.All, r) {
-		return decide.Named(s.types.All, r), nil
+	if decide.Registered(s.Types.All, r) {
+		return decide.Named(s.Types.All, r), nil
 	}
 	m := &member{registration: r}
 	err = b.writer.submitFree(ctx, m, b.writer.submit)

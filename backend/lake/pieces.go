@@ -19,8 +19,8 @@ type pieces struct {
 	*decide.Candidate
 	round   *decide.Round
 	backend *Backend
-	shelf   *shelf
-	types   *types // that the draft leaves behind
+	shelf   *datafile.Shelf
+	types   *datafile.Types // that the draft leaves behind
 	disk    *datafile.Disk
 
 	piece   []backend.Write
@@ -108,7 +108,7 @@ func (p *pieces) write(v *onto.Version) error {
 		}
 	}
 	if p.out == nil {
-		p.out = &datafile.Writer{Disk: p.disk, Layout: p.types.layout(t), Limit: 2 * p.backend.opts.StreamBytes}
+		p.out = &datafile.Writer{Disk: p.disk, Layout: p.types.Layout(t), Limit: 2 * p.backend.opts.StreamBytes}
 	}
 	return p.out.Write(v)
 }

@@ -1,265 +1,37 @@
 package lake
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/lake/datafile"
-	"github.com/ontologia/onto/backend/lake/protocol"
 )
+
+// DefaultInProcess is how many bytes of files are read without starting DuckDB.
+const DefaultInProcess = 128 << 10
 
 // Get implements [backend.Backend].
 func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
-	s, err := b.newestShelf(ctx)
-	if err != nil {
-		return onto.Version{}, err
-	}
-	t := id.TypeName()
-	found, err := b.files.Find(ctx, s.Shelf, t, []onto.Identity{id}, s.reach(at))
-	if errors.Is(err, protocol.ErrReplaced) {
-		return b.Get(ctx, id, at)
-	}
-	if err != nil && (&scope{own: s.table(t, 0, s.reach(at))}).doubt(b.files, err) {
-		found, err = b.files.Find(ctx, s.Shelf, t, []onto.Identity{id}, s.reach(at))
-	}
-	if err != nil {
-		return onto.Version{}, err
-	}
-	if len(found) == 0 {
-		return onto.Version{}, backend.NoVersion(id)
-	}
-	found[0].Fields = bytes.Clone(found[0].Fields)
-	return found[0], nil
-}
-
-// reach returns the commit that a question as of at is about.
-func (s *shelf) reach(at int64) int64 {
-	if head := s.Tip.Head.CommitID; at == backend.Head || at > head {
-		return head
-	}
-	return at
-}
-
-// scope is what a question is about: the files of its type, and of endpoints that
-// it looks at.
-type scope struct {
-	*shelf
-	own, left, right *table
-	release          []func()
-}
-
-// table is files of one type.
-type table struct {
-	onto.TypeName
-	files []protocol.FileEntry
-}
-
-// scopeOf finds the files that a query is about.
-func (s *shelf) scopeOf(q *backend.Query, ends backend.Ends) *scope {
-	at, since := s.reach(q.At), int64(0)
-	if q.Mode == backend.History {
-		since = q.Since
-	}
-	c := &scope{shelf: s, own: s.table(q.TypeName(), since, at)}
-	left, right := s.endTypes(q)
-	if ends.Left {
-		c.left = s.table(onto.TypeName{Kind: onto.KindEntity, Name: left}, 0, at)
-	}
-	if ends.Right {
-		c.right = s.table(onto.TypeName{Kind: onto.KindEntity, Name: right}, 0, at)
-	}
-	return c
-}
-
-func (s *shelf) table(t onto.TypeName, since, at int64) *table { return &table{t, s.Of(t, since, at)} }
-
-// bytes is how much there is to read.
-func (c *scope) bytes() int64 {
-	var n int64
-	for _, t := range []*table{c.own, c.left, c.right} {
-		if t == nil {
-			continue
-		}
-		for _, f := range t.files {
-			n += f.Bytes
-		}
-	}
-	return n
-}
-
-// unique reports whether no identity comes twice in files and none is deleted. That
-// is known of a file and of the parts of one.
-func unique(files []protocol.FileEntry) bool {
-	return len(files) > 0 && protocol.SameRange(files) && !slices.ContainsFunc(files, func(f protocol.FileEntry) bool { return !f.Unique })
-}
-
-// close releases what was fetched.
-func (c *scope) close() {
-	for _, f := range c.release {
-		f()
-	}
-}
-
-// endTypes returns the types of a relation's endpoints.
-func (s *shelf) endTypes(q *backend.Query) (left, right string) {
-	if v := s.types.Newest(q.TypeName()); v != nil {
-		return q.EndTypes(&v.Schema)
-	}
-	return q.EndTypes(nil)
-}
-
-// engine answers questions about files.
-type engine interface {
-	scan(ctx context.Context, q *backend.Query, c *scope) iter.Seq2[onto.Version, error]
-	aggregate(ctx context.Context, a *backend.Aggregation, c *scope) iter.Seq2[onto.Group, error]
-	diff(ctx context.Context, from, to int64, c *scope) iter.Seq2[onto.Change, error]
-	explain(ctx context.Context, q *backend.Query, a *backend.Aggregation, c *scope) (backend.Explanation, error)
-}
-
-// choose returns what answers a question: a little is read in process, more than
-// that by DuckDB.
-func (b *Backend) choose(c *scope) engine {
-	if c.bytes() <= b.opts.InProcess {
-		return either{plain{b.files}, database{b}}
-	}
-	return database{b}
-}
-
-// question answers a question as of the moment when iteration starts.
-func question[T any](ctx context.Context, b *Backend, ask func(s *shelf) (*scope, iter.Seq2[T, error])) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none T
-		answered, doubted := false, false
-		for again := true; again; {
-			again = false
-			s, err := b.newestShelf(ctx)
-			if err != nil {
-				yield(none, err)
-				return
-			}
-			c, answers := ask(s)
-			for answer, err := range answers {
-				if err == nil {
-					err = b.usable(ctx)
-				}
-				if err != nil && !answered && (errors.Is(err, protocol.ErrReplaced) || !doubted && c.doubt(b.files, err)) {
-					again, doubted = true, !errors.Is(err, protocol.ErrReplaced)
-					break
-				}
-				if !yield(answer, err) || err != nil {
-					break
-				}
-				answered = true
-			}
-			c.close()
-		}
-	}
-}
-
-// doubt reports whether an error comes of a local copy that was damaged or
-// removed. Such copies are fetched again by the next question.
-func (c *scope) doubt(r *datafile.Reader, err error) bool {
-	if code := onto.CodeOf(err); code != onto.Unavailable && code != onto.Corrupt {
-		return false
-	}
-	damaged := false
-	for _, t := range []*table{c.own, c.left, c.right} {
-		for i := 0; t != nil && i < len(t.files); i++ {
-			damaged = r.Doubt(&t.files[i]) || damaged
-		}
-	}
-	return damaged
+	return b.queries.Get(ctx, id, at)
 }
 
 // Scan implements [backend.Backend].
 func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
-	return question(ctx, b, func(s *shelf) (*scope, iter.Seq2[onto.Version, error]) {
-		c := s.scopeOf(q, q.Ends())
-		return c, b.choose(c).scan(ctx, q, c)
-	})
+	return b.queries.Scan(ctx, q)
 }
 
 // Aggregate implements [backend.Backend].
 func (b *Backend) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
-	return question(ctx, b, func(s *shelf) (*scope, iter.Seq2[onto.Group, error]) {
-		c := s.scopeOf(&a.Query, a.Ends())
-		return c, b.choose(c).aggregate(ctx, a, c)
-	})
+	return b.queries.Aggregate(ctx, a)
 }
 
 // Diff implements [backend.Backend]. It goes through the types one by one.
 func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto.Change, error] {
-	return question(ctx, b, func(s *shelf) (*scope, iter.Seq2[onto.Change, error]) {
-		whole := &scope{shelf: s}
-		from, to := s.reach(q.From), s.reach(q.To)
-		return whole, func(yield func(onto.Change, error) bool) {
-			for _, t := range s.Names() {
-				if q.Kind != "" && (t != q.TypeName()) || len(s.Of(t, from, to)) == 0 {
-					continue
-				}
-				if !b.diffOf(ctx, s, t, from, to, yield) {
-					return
-				}
-			}
-		}
-	})
-}
-
-// diffOf yields the changes of one type. It reports whether to go on. All files
-// are there before the first change is yielded; if one was replaced meanwhile, those
-// of the newest head hold the same versions.
-func (b *Backend) diffOf(ctx context.Context, s *shelf, t onto.TypeName, from, to int64, yield func(onto.Change, error) bool) bool {
-	for {
-		c := &scope{shelf: s, own: s.table(t, 0, to)}
-		replaced := false
-		for change, err := range b.choose(c).diff(ctx, from, to, c) {
-			if replaced = errors.Is(err, protocol.ErrReplaced); replaced {
-				break
-			}
-			if !yield(change, err) || err != nil {
-				c.close()
-				return false
-			}
-		}
-		c.close()
-		if !replaced {
-			return true
-		}
-		var err error
-		if s, err = b.newestShelf(ctx); err != nil {
-			yield(onto.Change{}, err)
-			return false
-		}
-	}
+	return b.queries.Diff(ctx, q)
 }
 
 // Explain implements [backend.Explainer].
 func (b *Backend) Explain(ctx context.Context, q *backend.Query, a *backend.Aggregation) (backend.Explanation, error) {
-	s, err := b.newestShelf(ctx)
-	if err != nil {
-		return backend.Explanation{}, err
-	}
-	var c *scope
-	if a != nil {
-		c = s.scopeOf(&a.Query, a.Ends())
-	} else {
-		c = s.scopeOf(q, q.Ends())
-	}
-	defer c.close()
-	x, err := b.choose(c).explain(ctx, q, a, c)
-	for _, t := range []*table{c.own, c.left, c.right} {
-		if t == nil {
-			continue
-		}
-		for _, f := range t.files {
-			x.Plan = append(x.Plan, fmt.Sprintf("%s (commits %d to %d, %d rows, %d bytes)", f.Path, f.First, f.Last, f.Rows, f.Bytes))
-		}
-	}
-	return x, err
+	return b.queries.Explain(ctx, q, a)
 }

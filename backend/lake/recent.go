@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/internal/decide"
 )
 
@@ -71,11 +72,11 @@ func (r *recent) remove(e *list.Element) {
 
 // follow brings it to a shelf: types that others have touched are forgotten, and
 // all of them if types were changed.
-func (r *recent) follow(s *shelf) {
+func (r *recent) follow(s *datafile.Shelf) {
 	if r.sequence == s.Tip.Head.Sequence {
 		return
 	}
-	if r.types != s.types.Hash {
+	if r.types != s.Types.Hash {
 		*r = *newRecent()
 	}
 	if m := s.Tip.Manifest; m != nil {
@@ -89,8 +90,8 @@ func (r *recent) follow(s *shelf) {
 }
 
 // adopt brings it to the shelf of a round that was decided on what it knows.
-func (r *recent) adopt(s *shelf, made []decide.Version) {
-	if r.sequence+1 != s.Tip.Head.Sequence || r.types != s.types.Hash {
+func (r *recent) adopt(s *datafile.Shelf, made []decide.Version) {
+	if r.sequence+1 != s.Tip.Head.Sequence || r.types != s.Types.Hash {
 		return // it follows when it is asked next
 	}
 	for i := range made {
@@ -101,8 +102,8 @@ func (r *recent) adopt(s *shelf, made []decide.Version) {
 	r.note(s)
 }
 
-func (r *recent) note(s *shelf) {
-	r.sequence, r.commit, r.types = s.Tip.Head.Sequence, s.Tip.Head.CommitID, s.types.Hash
+func (r *recent) note(s *datafile.Shelf) {
+	r.sequence, r.commit, r.types = s.Tip.Head.Sequence, s.Tip.Head.CommitID, s.Types.Hash
 }
 
 // forget drops what is known of a type.

@@ -26,7 +26,7 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	if err := b.usable(ctx); err != nil {
 		return onto.Result{}, err
 	}
-	list, all, err := b.readShort(ctx, writes)
+	list, all, err := readShort(ctx, writes, b.opts.StreamBytes)
 	if err != nil {
 		return onto.Result{}, err
 	}
@@ -40,9 +40,9 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	return m.verdict(b.whileOpen(ctx, s.append))
 }
 
-// readShort reads a stream into memory if it fits there, and reports whether that
-// is all of it.
-func (b *Backend) readShort(ctx context.Context, writes iter.Seq2[backend.Write, error]) (list []backend.Write, all bool, err error) {
+// readShort reads a stream into memory if it takes no more than a limit, and reports
+// whether that is all of it.
+func readShort(ctx context.Context, writes iter.Seq2[backend.Write, error], limit int64) (list []backend.Write, all bool, err error) {
 	bytes := int64(0)
 	for w, err := range writes {
 		if err == nil {
@@ -52,7 +52,7 @@ func (b *Backend) readShort(ctx context.Context, writes iter.Seq2[backend.Write,
 			return nil, false, err
 		}
 		list = append(list, w)
-		if bytes += sizeOf(&w); bytes > b.opts.StreamBytes {
+		if bytes += sizeOf(&w); bytes > limit {
 			return nil, false, nil
 		}
 	}
@@ -79,9 +79,9 @@ type stream struct {
 // readyStream is a stream as it was decided on one tip. It is good for others as
 // well that have the same commits and types, such as after a compaction.
 type readyStream struct {
-	on    *shelf
+	on    *datafile.Shelf
 	round *decide.Round
-	types *types // that it leaves behind
+	types *datafile.Types // that it leaves behind
 	files []protocol.DataFile
 	disk  *datafile.Disk // with the files
 
@@ -170,7 +170,7 @@ func (s *stream) propose(ctx context.Context, t *protocol.Tip, attempt string) (
 }
 
 // goodFor reports whether what is ready can be published on top of a shelf.
-func (r *readyStream) goodFor(sh *shelf) bool {
+func (r *readyStream) goodFor(sh *datafile.Shelf) bool {
 	return r != nil && r.on.Tip.Head.CommitID == sh.Tip.Head.CommitID && protocol.SameTypes(r.on.Tip.Catalog.Types, sh.Tip.Catalog.Types)
 }
 
@@ -204,7 +204,7 @@ func (s *stream) discard(ctx context.Context) {
 
 // decide makes ready what is to be published on top of a shelf; nothing, if the
 // stream changes nothing or is refused.
-func (s *stream) decide(ctx context.Context, sh *shelf) error {
+func (s *stream) decide(ctx context.Context, sh *datafile.Shelf) error {
 	b := s.backend
 	b.writer.recent.follow(sh)
 	r, err := b.writer.roundOn(ctx, sh, []*member{s.member})
@@ -222,7 +222,7 @@ func (s *stream) decide(ctx context.Context, sh *shelf) error {
 	catalog := *sh.Tip.Catalog
 	catalog.Types = protocol.TypeEntries(c.Types)
 	ready := &readyStream{on: sh, round: r}
-	if ready.types, err = newTypes(&catalog); err != nil {
+	if ready.types, err = datafile.ReadTypes(&catalog); err != nil {
 		return err
 	}
 	if ready.disk, err = b.files.Disk(); err != nil {

@@ -1,4 +1,4 @@
-package lake
+package query
 
 import (
 	"context"
@@ -15,21 +15,21 @@ import (
 )
 
 // database is the engine for much data: DuckDB on local copies of the files.
-type database struct{ *Backend }
+type database struct{ *Querier }
 
 // start returns DuckDB, which is started when it is first needed.
-func (d database) start() (*duck.Engine, error) {
+func (d database) start(ctx context.Context) (*duck.Engine, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
-		return nil, closedError()
+	if err := d.Usable(ctx); err != nil { // under the lock: Close comes after it and finds the engine
+		return nil, err
 	}
 	if d.engine != nil {
 		return d.engine, nil
 	}
 	var err error
-	directory := d.files.Directory()
-	d.engine, err = duck.Open(&duck.Options{Directory: directory, Memory: d.opts.Memory, Spill: filepath.Join(directory, "spill")})
+	directory := d.Files.Directory()
+	d.engine, err = duck.Open(&duck.Options{Directory: directory, Memory: d.Memory, Spill: filepath.Join(directory, "spill")})
 	return d.engine, err
 }
 
@@ -71,7 +71,7 @@ func (c *scope) named(err error) error {
 
 // sources fetches what a question is about.
 func (d database) sources(ctx context.Context, c *scope) (e *duck.Engine, own, left, right *duck.Source, err error) {
-	if e, err = d.start(); err != nil {
+	if e, err = d.start(ctx); err != nil {
 		return
 	}
 	if own, err = d.fetch(ctx, c, c.own); err != nil {
@@ -89,17 +89,17 @@ func (d database) fetch(ctx context.Context, c *scope, t *table) (*duck.Source, 
 	if t == nil {
 		return nil, nil
 	}
-	paths, release, err := d.files.Locals(ctx, t.files)
+	paths, release, err := d.Files.Locals(ctx, t.files)
 	if err != nil {
 		return nil, err
 	}
 	c.release = append(c.release, release)
-	if err := d.files.Vet(t.files, paths); err != nil {
+	if err := d.Files.Vet(t.files, paths); err != nil {
 		return nil, err
 	}
 	return &duck.Source{
-		Kind: t.Kind, Type: t.Name, Layout: c.types.layout(t.TypeName), Files: paths,
-		Purged: c.types.Purged[t.TypeName], Head: c.Tip.Head.CommitID,
+		Kind: t.Kind, Type: t.Name, Layout: c.Types.Layout(t.TypeName), Files: paths,
+		Purged: c.Types.Purged[t.TypeName], Head: c.Tip.Head.CommitID,
 		Typed:  !slices.ContainsFunc(t.files, func(f protocol.FileEntry) bool { return !f.Typed }),
 		Unique: unique(t.files),
 	}, nil

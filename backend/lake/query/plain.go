@@ -1,4 +1,4 @@
-package lake
+package query
 
 import (
 	"bytes"
@@ -17,9 +17,6 @@ import (
 	"github.com/ontologia/onto/internal/exec"
 )
 
-// DefaultInProcess is how many bytes of files are read without starting DuckDB.
-const DefaultInProcess = 128 << 10
-
 // plainBytes is how much memory the versions may take that a question reads in
 // process.
 const plainBytes = 64 << 20
@@ -29,14 +26,14 @@ type plain struct{ *datafile.Reader }
 
 // versions returns the versions of a table up to a commit, by identity, then
 // commit.
-func (p plain) versions(ctx context.Context, s *shelf, t *table, at int64) ([]onto.Version, error) {
+func (p plain) versions(ctx context.Context, s *datafile.Shelf, t *table, at int64) ([]onto.Version, error) {
 	if t == nil {
 		return nil, nil
 	}
 	found := make([][]onto.Version, len(t.files))
 	var taken atomic.Int64
 	err := protocol.SideBySide(len(t.files), func(i int) (err error) {
-		found[i], err = p.read(ctx, &t.files[i], at, s.types.Purged[t.TypeName], &taken)
+		found[i], err = p.read(ctx, &t.files[i], at, s.Types.Purged[t.TypeName], &taken)
 		return err
 	})
 	list := slices.Concat(found...)
@@ -71,7 +68,7 @@ func (p plain) read(ctx context.Context, f *protocol.FileEntry, at int64, purged
 // rows are the versions of a query's type, mode, moment and keys, in the order of
 // its mode.
 func (p plain) rows(ctx context.Context, q *backend.Query, c *scope) ([]onto.Version, error) {
-	list, err := p.versions(ctx, c.shelf, c.own, c.reach(q.At))
+	list, err := p.versions(ctx, c.Shelf, c.own, c.reach(q.At))
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +109,11 @@ func about(q *backend.Query, v *onto.Version) bool {
 // ends returns how to find the endpoints of a query's relations: as of the query's
 // moment, in a history as of each version's own commit.
 func (p plain) ends(ctx context.Context, q *backend.Query, c *scope) (exec.Endpoints, error) {
-	left, err := p.versions(ctx, c.shelf, c.left, c.reach(q.At))
+	left, err := p.versions(ctx, c.Shelf, c.left, c.reach(q.At))
 	if err != nil {
 		return nil, err
 	}
-	right, err := p.versions(ctx, c.shelf, c.right, c.reach(q.At))
+	right, err := p.versions(ctx, c.Shelf, c.right, c.reach(q.At))
 	return func(v *onto.Version) (json.RawMessage, json.RawMessage, error) {
 		at := c.reach(q.At)
 		if q.Mode == backend.History {
@@ -177,7 +174,7 @@ func (p plain) aggregate(ctx context.Context, a *backend.Aggregation, c *scope) 
 
 func (p plain) diff(ctx context.Context, from, to int64, c *scope) iter.Seq2[onto.Change, error] {
 	return func(yield func(onto.Change, error) bool) {
-		list, err := p.versions(ctx, c.shelf, c.own, to)
+		list, err := p.versions(ctx, c.Shelf, c.own, to)
 		if err != nil {
 			yield(onto.Change{}, err)
 			return

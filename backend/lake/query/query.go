@@ -1,0 +1,313 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/datafile"
+	"github.com/ontologia/onto/backend/lake/duck"
+	"github.com/ontologia/onto/backend/lake/protocol"
+)
+
+// Querier answers questions about a lake: a little is read in process, more by
+// DuckDB, which is started when it is first needed.
+type Querier struct {
+	Files     *datafile.Reader
+	Newest    func(context.Context) (*datafile.Shelf, error) // the shelf of the newest head
+	Usable    func(context.Context) error                    // fails once the lake is closed
+	InProcess int64                                          // questions about so many bytes of files are answered without DuckDB
+	Memory    string                                         // that DuckDB may take; "" for its default
+
+	mu     sync.Mutex   // guards engine
+	engine *duck.Engine // nil until it is needed
+}
+
+// Close ends DuckDB. The lake is not usable any more by then.
+func (b *Querier) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.engine == nil {
+		return nil
+	}
+	return b.engine.Close()
+}
+
+// Get answers as [backend.Backend] says.
+func (b *Querier) Get(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
+	s, err := b.Newest(ctx)
+	if err != nil {
+		return onto.Version{}, err
+	}
+	t := id.TypeName()
+	found, err := b.Files.Find(ctx, s.Shelf, t, []onto.Identity{id}, reach(s, at))
+	if errors.Is(err, protocol.ErrReplaced) {
+		return b.Get(ctx, id, at)
+	}
+	if err != nil && (&scope{own: tableOf(s, t, 0, reach(s, at))}).doubt(b.Files, err) {
+		found, err = b.Files.Find(ctx, s.Shelf, t, []onto.Identity{id}, reach(s, at))
+	}
+	if err != nil {
+		return onto.Version{}, err
+	}
+	if len(found) == 0 {
+		return onto.Version{}, backend.NoVersion(id)
+	}
+	found[0].Fields = bytes.Clone(found[0].Fields)
+	return found[0], nil
+}
+
+// reach returns the commit that a question as of at is about.
+func reach(s *datafile.Shelf, at int64) int64 {
+	if head := s.Tip.Head.CommitID; at == backend.Head || at > head {
+		return head
+	}
+	return at
+}
+
+// scope is what a question is about: the files of its type, and of endpoints that
+// it looks at.
+type scope struct {
+	*datafile.Shelf
+	own, left, right *table
+	release          []func()
+}
+
+// table is files of one type.
+type table struct {
+	onto.TypeName
+	files []protocol.FileEntry
+}
+
+// scopeOf finds the files that a query is about.
+func scopeOf(s *datafile.Shelf, q *backend.Query, ends backend.Ends) *scope {
+	at, since := reach(s, q.At), int64(0)
+	if q.Mode == backend.History {
+		since = q.Since
+	}
+	c := &scope{Shelf: s, own: tableOf(s, q.TypeName(), since, at)}
+	left, right := endTypes(s, q)
+	if ends.Left {
+		c.left = tableOf(s, onto.TypeName{Kind: onto.KindEntity, Name: left}, 0, at)
+	}
+	if ends.Right {
+		c.right = tableOf(s, onto.TypeName{Kind: onto.KindEntity, Name: right}, 0, at)
+	}
+	return c
+}
+
+func tableOf(s *datafile.Shelf, t onto.TypeName, since, at int64) *table {
+	return &table{t, s.Of(t, since, at)}
+}
+
+// reach returns the commit that a question as of at is about.
+func (c *scope) reach(at int64) int64 { return reach(c.Shelf, at) }
+
+// bytes is how much there is to read.
+func (c *scope) bytes() int64 {
+	var n int64
+	for _, t := range []*table{c.own, c.left, c.right} {
+		if t == nil {
+			continue
+		}
+		for _, f := range t.files {
+			n += f.Bytes
+		}
+	}
+	return n
+}
+
+// unique reports whether no identity comes twice in files and none is deleted. That
+// is known of a file and of the parts of one.
+func unique(files []protocol.FileEntry) bool {
+	return len(files) > 0 && protocol.SameRange(files) && !slices.ContainsFunc(files, func(f protocol.FileEntry) bool { return !f.Unique })
+}
+
+// close releases what was fetched.
+func (c *scope) close() {
+	for _, f := range c.release {
+		f()
+	}
+}
+
+// endTypes returns the types of a relation's endpoints.
+func endTypes(s *datafile.Shelf, q *backend.Query) (left, right string) {
+	if v := s.Types.Newest(q.TypeName()); v != nil {
+		return q.EndTypes(&v.Schema)
+	}
+	return q.EndTypes(nil)
+}
+
+// engine answers questions about files.
+type engine interface {
+	scan(ctx context.Context, q *backend.Query, c *scope) iter.Seq2[onto.Version, error]
+	aggregate(ctx context.Context, a *backend.Aggregation, c *scope) iter.Seq2[onto.Group, error]
+	diff(ctx context.Context, from, to int64, c *scope) iter.Seq2[onto.Change, error]
+	explain(ctx context.Context, q *backend.Query, a *backend.Aggregation, c *scope) (backend.Explanation, error)
+}
+
+// choose returns what answers a question: a little is read in process, more than
+// that by DuckDB.
+func (b *Querier) choose(c *scope) engine {
+	if c.bytes() <= b.InProcess {
+		return either{plain{b.Files}, database{b}}
+	}
+	return database{b}
+}
+
+// question answers a question as of the moment when iteration starts.
+func question[T any](ctx context.Context, b *Querier, ask func(s *datafile.Shelf) (*scope, iter.Seq2[T, error])) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		answered, doubted := false, false
+		for again := true; again; {
+			again = false
+			s, err := b.Newest(ctx)
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			c, answers := ask(s)
+			for answer, err := range answers {
+				if err == nil {
+					err = b.Usable(ctx)
+				}
+				if err != nil && !answered && (errors.Is(err, protocol.ErrReplaced) || !doubted && c.doubt(b.Files, err)) {
+					again, doubted = true, !errors.Is(err, protocol.ErrReplaced)
+					break
+				}
+				if !yield(answer, err) || err != nil {
+					break
+				}
+				answered = true
+			}
+			c.close()
+		}
+	}
+}
+
+// doubt reports whether an error comes of a local copy that was damaged or
+// removed. Such copies are fetched again by the next question.
+func (c *scope) doubt(r *datafile.Reader, err error) bool {
+	if code := onto.CodeOf(err); code != onto.Unavailable && code != onto.Corrupt {
+		return false
+	}
+	damaged := false
+	for _, t := range []*table{c.own, c.left, c.right} {
+		for i := 0; t != nil && i < len(t.files); i++ {
+			damaged = r.Doubt(&t.files[i]) || damaged
+		}
+	}
+	return damaged
+}
+
+// Scan answers as [backend.Backend] says.
+func (b *Querier) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
+	return question(ctx, b, func(s *datafile.Shelf) (*scope, iter.Seq2[onto.Version, error]) {
+		c := scopeOf(s, q, q.Ends())
+		return c, b.choose(c).scan(ctx, q, c)
+	})
+}
+
+// Aggregate answers as [backend.Backend] says.
+func (b *Querier) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
+	return question(ctx, b, func(s *datafile.Shelf) (*scope, iter.Seq2[onto.Group, error]) {
+		c := scopeOf(s, &a.Query, a.Ends())
+		return c, b.choose(c).aggregate(ctx, a, c)
+	})
+}
+
+// Diff answers as [backend.Backend] says. It goes through the types one by one.
+func (b *Querier) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto.Change, error] {
+	return question(ctx, b, func(s *datafile.Shelf) (*scope, iter.Seq2[onto.Change, error]) {
+		whole := &scope{Shelf: s}
+		from, to := reach(s, q.From), reach(s, q.To)
+		return whole, func(yield func(onto.Change, error) bool) {
+			for _, t := range s.Names() {
+				if q.Kind != "" && (t != q.TypeName()) || len(s.Of(t, from, to)) == 0 {
+					continue
+				}
+				if !b.diffOf(ctx, s, t, from, to, yield) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// diffOf yields the changes of one type. It reports whether to go on. All files
+// are there before the first change is yielded; if one was replaced meanwhile, those
+// of the newest head hold the same versions.
+func (b *Querier) diffOf(ctx context.Context, s *datafile.Shelf, t onto.TypeName, from, to int64, yield func(onto.Change, error) bool) bool {
+	for {
+		c := &scope{Shelf: s, own: tableOf(s, t, 0, to)}
+		replaced := false
+		for change, err := range b.choose(c).diff(ctx, from, to, c) {
+			if replaced = errors.Is(err, protocol.ErrReplaced); replaced {
+				break
+			}
+			if !yield(change, err) || err != nil {
+				c.close()
+				return false
+			}
+		}
+		c.close()
+		if !replaced {
+			return true
+		}
+		var err error
+		if s, err = b.Newest(ctx); err != nil {
+			yield(onto.Change{}, err)
+			return false
+		}
+	}
+}
+
+// Explain answers as [backend.Explainer] says.
+func (b *Querier) Explain(ctx context.Context, q *backend.Query, a *backend.Aggregation) (backend.Explanation, error) {
+	s, err := b.Newest(ctx)
+	if err != nil {
+		return backend.Explanation{}, err
+	}
+	var c *scope
+	if a != nil {
+		c = scopeOf(s, &a.Query, a.Ends())
+	} else {
+		c = scopeOf(s, q, q.Ends())
+	}
+	defer c.close()
+	x, err := b.choose(c).explain(ctx, q, a, c)
+	for _, t := range []*table{c.own, c.left, c.right} {
+		if t == nil {
+			continue
+		}
+		for _, f := range t.files {
+			x.Plan = append(x.Plan, fmt.Sprintf("%s (commits %d to %d, %d rows, %d bytes)", f.Path, f.First, f.Last, f.Rows, f.Bytes))
+		}
+	}
+	return x, err
+}
+
+// Count counts the versions of a type that a mode selects.
+func (b *Querier) Count(ctx context.Context, s *datafile.Shelf, t onto.TypeName, mode backend.Mode) (int64, error) {
+	a := &backend.Aggregation{
+		Query:   backend.Query{Kind: t.Kind, Type: t.Name, Mode: mode, At: s.Tip.Head.CommitID},
+		Compute: []onto.Operand{onto.Count()},
+	}
+	c := scopeOf(s, &a.Query, a.Ends())
+	defer c.close()
+	for g, err := range b.choose(c).aggregate(ctx, a, c) {
+		if err != nil {
+			return 0, err
+		}
+		return strconv.ParseInt(string(g.Values[0]), 10, 64)
+	}
+	return 0, nil
+}
