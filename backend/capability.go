@@ -10,7 +10,7 @@ import (
 
 // What only some backends can do. Each interface is found with [As].
 
-// TypeWatcher is a backend that notices when somebody changes the types.
+// TypeWatcher is a backend that notices when types are changed.
 type TypeWatcher interface {
 	// TypesSeen returns a number that grows whenever types change, as of the
 	// newest moment that a call on this handle has looked at.
@@ -18,9 +18,9 @@ type TypeWatcher interface {
 }
 
 // Leaser is a backend that keeps leases. What a lease protects is checked by
-// whoever uses it, or by the backend for drafts that carry one.
+// its users, or by the backend for drafts that carry one.
 type Leaser interface {
-	// Acquire takes a lease. While somebody else holds it, Acquire waits, then
+	// Acquire takes a lease. While it is held elsewhere, Acquire waits, then
 	// fails with LockContention. It never extends a lease that is held, not
 	// even its own.
 	Acquire(ctx context.Context, r *LeaseRequest) (onto.Lease, error)
@@ -33,9 +33,9 @@ type Leaser interface {
 	// Leases returns those that were taken and not released, by name, also
 	// those that have run out.
 	Leases(ctx context.Context) ([]onto.Lease, error)
-	// Break ends a lease whoever holds it and keeps a record of that. Time and
+	// Break ends a lease, also that of another holder, and keeps a record of that. Time and
 	// Lease of the record are filled in, but for Lease.Name. It fails with
-	// NotFound if nobody holds the lease.
+	// NotFound if the lease is not held.
 	Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error)
 	// Breaks returns the records, oldest first.
 	Breaks(ctx context.Context) ([]onto.LeaseBreak, error)

@@ -184,7 +184,7 @@ func (b *Backend) vacant(ctx context.Context) error {
 		return err
 	}
 	if _, err := b.log.Load(ctx); onto.CodeOf(err) != onto.Uninitialized {
-		return err // somebody has made one meanwhile
+		return err // one was made meanwhile
 	}
 	return protocol.Damaged(protocol.HeadKey, "it is missing, and there are commits")
 }
@@ -206,7 +206,7 @@ func (b *Backend) probe(ctx context.Context) error {
 	return nil
 }
 
-// newAttempt is a name that nobody else has.
+// newAttempt is a name that no other attempt has.
 func newAttempt() string { return rand.Text()[:16] }
 
 func (b *Backend) usable(ctx context.Context) error {
@@ -228,7 +228,7 @@ func (b *Backend) newestShelf(ctx context.Context) (*datafile.Shelf, error) {
 		return nil, err
 	}
 	s, err := b.shelve(ctx, t)
-	if errors.Is(err, protocol.ErrStale) { // somebody has seen a newer one meanwhile
+	if errors.Is(err, protocol.ErrStale) { // another call has seen a newer one meanwhile
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		return b.shelf, nil
@@ -256,14 +256,14 @@ func (b *Backend) newest(ctx context.Context) (t *protocol.Tip, err error) {
 		if i == 0 {
 			t, err = b.log.Refresh(ctx)
 		} else {
-			_, _ = b.shelve(ctx, known) // if it fails, whoever asks next finds out
+			_, _ = b.shelve(ctx, known) // if it fails, so does the next question
 		}
 		return err
 	})
 	return t, err
 }
 
-// shelve returns the shelf of a tip. It fails with errStale if a newer tip is
+// shelve returns the shelf of a tip. It fails with [protocol.ErrStale] if a newer tip is
 // known.
 func (b *Backend) shelve(ctx context.Context, t *protocol.Tip) (*datafile.Shelf, error) {
 	b.mu.Lock()

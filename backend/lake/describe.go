@@ -13,7 +13,7 @@ var _ backend.Describer = (*Backend)(nil)
 
 // Describe implements [backend.Describer]. The size is that of the files that
 // answers are read from; with stats it is that of all objects, also of those that
-// nobody needs any more.
+// are not needed any more.
 func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error) {
 	s, err := b.newestShelf(ctx)
 	if err != nil {

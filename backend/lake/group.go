@@ -297,7 +297,7 @@ func (w *writer) deriveAfter(ctx context.Context, t *protocol.Tip) *datafile.She
 	s, err := w.shelve(ctx, t)
 	w.deriveAside(ctx, t)
 	if err != nil {
-		return nil // whoever asks next finds out
+		return nil // the next question fails
 	}
 	if m := t.Manifest; m != nil && m.Round%protocol.CheckpointRounds == 0 {
 		w.aside.Go(func() { _ = w.publisher.Checkpoint(ctx) }) // if it fails, the next one does more

@@ -9,10 +9,10 @@ import (
 )
 
 // DefaultGrace is how old an object must be before a janitor takes it for one that
-// nobody will publish any more.
+// will not be published any more.
 const DefaultGrace = time.Hour
 
-// Orphan is an object that no head leads to, or a file that nobody reads any more.
+// Orphan is an object that no head leads to, or a file that is not read any more.
 type Orphan = backend.Orphan
 
 // OrphanPlan is what a janitor would remove.
@@ -37,7 +37,7 @@ func (b *Backend) PlanJanitor(ctx context.Context, grace time.Duration) (*Orphan
 	return b.janitor.Plan(ctx, grace)
 }
 
-// grace is how old an object must be unless somebody says otherwise.
+// grace is how old an object must be unless the caller says otherwise.
 func (b *Backend) grace() time.Duration { return max(DefaultGrace, b.janitor.LeastGrace()) }
 
 // Sweep removes what a plan names, unless a head leads to it by now. It returns

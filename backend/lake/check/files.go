@@ -57,7 +57,7 @@ func (w *walk) own(m *protocol.Manifest) error {
 			}
 		}
 		switch {
-		case f.Version <= w.purged[t]: // nobody reads it
+		case f.Version <= w.purged[t]: // it is not read
 		case f.Last > w.through():
 			w.files[t] = append(w.files[t], f)
 		case !w.live[f.Path]:
@@ -241,7 +241,7 @@ func (h *history) lose(f *protocol.FileEntry) {
 // resume finds other files that have taken the place of one that is gone.
 func (h *history) resume(gone *protocol.FileEntry) (bool, error) {
 	if h.lake.Log.Last() == nil {
-		return false, nil // the lake cannot be opened, so nobody compacts it
+		return false, nil // the lake cannot be opened, so nothing compacts it
 	}
 	s, err := h.lake.Newest(h.ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Where the head or the newest manifest is lost, the objects themselves tell what
-// there was: whoever writes a round does it on top of one that was published. So a
+// there was: a round is written on top of one that was published. So a
 // round that another names before it was published, and one that none names may
 // have been, or have lost.
 
@@ -56,7 +56,7 @@ func (c *checker) headFlaw(err error) error {
 		_, bad := protocol.ParseHead(body)
 		switch {
 		case bad == nil && err == nil:
-			return nil // somebody has put it back meanwhile
+			return nil // it was put back meanwhile
 		case bad == nil:
 			return c.report(audit.HeadRewound, "%s: %s", protocol.HeadKey, firstLine(err))
 		}

@@ -96,7 +96,7 @@ func (s *surveyor) clock() error {
 	return nil
 }
 
-// leases finds leases that keep others waiting, or that nobody has released.
+// leases finds leases that keep others waiting, or that were not released.
 func (s *surveyor) leases() error {
 	list, err := s.lake.Leases.List(s.ctx)
 	if err != nil {

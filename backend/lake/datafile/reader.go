@@ -67,8 +67,8 @@ const (
 // another way then, a bit at a time.
 var ErrUnfolds = errors.New("the file unfolds to more than is read at once")
 
-// Versions returns all versions of the file, and how much memory they take. Nobody
-// may change them. It fails with ErrUnfolds if that is more than a limit.
+// Versions returns all versions of the file, and how much memory they take. They
+// are shared and must not be changed. It fails with ErrUnfolds if that is more than a limit.
 func (o *File) Versions(ctx context.Context, limit int64) (list []onto.Version, bytes int64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -333,7 +333,7 @@ func (r *Reader) pick(path string) *File {
 func (r *Reader) keep(path string, o *File) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.open[path] != nil { // somebody else was faster
+	if r.open[path] != nil { // another caller was faster
 		o.evicted = true
 		return
 	}

@@ -32,7 +32,7 @@ const (
 	// deriveGrowth is the part of an index that is new when it is written again
 	// within a burst: rounds by the thousand cost writes by the dozen.
 	deriveGrowth = 16
-	// deriveQuiet is how long nobody asks after a burst.
+	// deriveQuiet is how long nothing is asked for after a burst.
 	deriveQuiet = 200 * time.Millisecond
 )
 
@@ -48,9 +48,9 @@ type Deriver struct {
 	left    derivation // what has failed; it is tried again with whatever is wanted next
 	queued  int        // calls that were announced and have not come
 	busy    bool
-	hurry   bool                  // somebody waits until all is written
+	hurry   bool                  // a caller waits until all is written
 	settled bool                  // nothing is put off any more
-	more    chan struct{}         // told that more is wanted, or nothing is put off; nil until somebody waits
+	more    chan struct{}         // told that more is wanted, or nothing is put off; nil until a call gathers
 	rested  time.Time             // when something was written last
 	fault   string                // what went wrong last; "" once it was made good
 	tags    map[string]bucket.Tag // of indexes as this deriver wrote them
@@ -145,7 +145,7 @@ func (d *Deriver) Derive(ctx context.Context, s *protocol.Shelf, touched []onto.
 }
 
 // gather lets others ask, after something was written a moment ago, until there
-// is enough to write or nobody asks any more. It is called and returns with the
+// is enough to write or nothing more is asked for. It is called and returns with the
 // lock.
 func (d *Deriver) gather() {
 	for time.Since(d.rested) < deriveQuiet && !d.settled && !d.hurry && !d.job.enough() {
@@ -169,7 +169,7 @@ func (d *Deriver) gather() {
 	}
 }
 
-// tell wakes who gathers. It is called with the lock.
+// tell wakes the call that gathers. It is called with the lock.
 func (d *Deriver) tell() {
 	select {
 	case d.more <- struct{}{}:
@@ -253,8 +253,8 @@ func (d *Deriver) write(ctx context.Context, job derivation) (derivation, error)
 	return failed, errors.Join(told[:min(len(told), 4)]...)
 }
 
-// writeIndex writes the index of one type. One that this deriver wrote and nobody
-// has touched since need not be read again.
+// writeIndex writes the index of one type. One that this deriver wrote and that was
+// not touched since need not be read again.
 func (d *Deriver) writeIndex(ctx context.Context, s *protocol.Shelf, t onto.TypeName) error {
 	key := indexKey(t)
 	d.asked.Lock()

@@ -151,7 +151,7 @@ func sequence[T any](p plain, ctx context.Context, q *backend.Query, c *scope,
 		}
 		answer(func(yield func(onto.Version, error) bool) {
 			for _, v := range list {
-				v.Fields = bytes.Clone(v.Fields) // who gets it may change it
+				v.Fields = bytes.Clone(v.Fields) // its receiver may change it
 				if !yield(v, nil) {
 					return
 				}
