@@ -7,8 +7,8 @@
 // and keys are within their limits and fields are canonical JSON.
 //
 // What only some backends can do is an optional interface, found with [As].
-// Implementing one enrols the backend in that part of package backendtest,
-// which is this contract as tests.
+// Package backendtest is this contract as tests; implementing an interface enrols
+// the backend in those that there are for it.
 package backend
 
 import (

@@ -18,7 +18,7 @@ func heavyModules() []string {
 func TestLinkedModules(t *testing.T) {
 	for _, folder := range []string{
 		"", "/filter", "/store", "/store/records", "/store/schemafile", "/upkeep",
-		"/backend", "/backend/memory", "/backend/sqlite", "/backend/lake/bucket/file",
+		"/backend", "/backend/memory", "/backend/sqlite", "/backend/lake/bucket/file", "/backend/lake/derived",
 	} {
 		if found := linked(t, module+folder); len(found) > 0 {
 			t.Errorf("%s links %s", module+folder, found)
