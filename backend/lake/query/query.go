@@ -33,11 +33,12 @@ type Querier struct {
 // Close ends DuckDB. The lake is not usable any more by then.
 func (b *Querier) Close() error {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.engine == nil {
+	engine := b.engine
+	b.mu.Unlock()
+	if engine == nil {
 		return nil
 	}
-	return b.engine.Close()
+	return engine.Close() // without the lock: a question that it waits for may want it
 }
 
 // Get answers as [backend.Backend] says.
