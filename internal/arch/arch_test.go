@@ -246,10 +246,45 @@ func TestNoInit(t *testing.T) {
 	}
 }
 
-// TestOneDriverPackage keeps the SQLite driver behind one package, so that another
-// driver is one package too.
-func TestOneDriverPackage(t *testing.T) {
-	const one = "backend/sqlite/internal/driver"
+// TestCapabilities keeps what only some backends can do in package backend: nothing
+// asks a backend for an interface of its own.
+func TestCapabilities(t *testing.T) {
+	asked := 0
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			as, ok := n.(*ast.IndexExpr)
+			if !ok || !selects(as.X, "As") {
+				return true
+			}
+			asked++
+			if name, ok := as.Index.(*ast.Ident); ok && name.Name == "T" || selects(as.Index, "") {
+				return true // the parameter of a generic function, or an interface of backend
+			}
+			t.Errorf("%s asks a backend for an interface that package backend does not declare", s.path)
+			return true
+		})
+	}
+	if asked == 0 {
+		t.Error("no call of backend.As was found")
+	}
+}
+
+// selects reports whether an expression is a name of package backend; "" for any.
+func selects(e ast.Expr, name string) bool {
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok || name != "" && sel.Sel.Name != name {
+		return false
+	}
+	from, ok := sel.X.(*ast.Ident)
+	return ok && from.Name == "backend"
+}
+
+// TestOneDriverFile keeps the SQLite driver behind one file, so that another
+// driver is one file too.
+func TestOneDriverFile(t *testing.T) {
 	for _, s := range sources(t) {
 		if !strings.HasPrefix(s.folder, "backend/sqlite") || s.test || s.folder == one {
 			continue
