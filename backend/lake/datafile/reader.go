@@ -94,6 +94,8 @@ func (o *File) Versions(ctx context.Context, limit int64) (list []onto.Version, 
 	return list, bytes, nil
 }
 
+// NewReader reads the files of a log in a bucket, and owns the cache of local copies from
+// then on.
 func NewReader(l *protocol.Log, b bucket.Bucket, c *cache.Cache) *Reader {
 	_, near := b.(bucket.Local)
 	return &Reader{
@@ -372,7 +374,7 @@ func (r *Reader) put(o *File) {
 	}
 }
 
-// Close closes what is open.
+// Close closes what is open, and the cache.
 func (r *Reader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
