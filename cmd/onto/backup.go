@@ -14,6 +14,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/document"
 )
 
 func (c *command) backupCommand() *cobra.Command {
@@ -36,21 +37,12 @@ SQLite only: a lake is copied with the tools of its bucket, meta/head.json first
 	return cmd
 }
 
-// backupDoc is what is told about a backup.
-type backupDoc struct {
-	File    string  `json:"file"`
-	Head    headDoc `json:"head"`
-	Bytes   int64   `json:"bytes"`
-	SHA256  string  `json:"sha256"`
-	Checked bool    `json:"checked"`
-}
-
 func (c *command) backup(ctx context.Context, file string, check bool) error {
 	head, err := c.copyStore(ctx, file)
 	if err != nil {
 		return err
 	}
-	doc := backupDoc{File: file, Head: newHeadDoc(head), Checked: check}
+	doc := document.Backup{File: file, Head: document.NewHead(head), Checked: check}
 	bad := 0
 	if check {
 		var copied onto.Commit
@@ -58,7 +50,7 @@ func (c *command) backup(ctx context.Context, file string, check bool) error {
 			return err
 		}
 		if copied.ID != head.ID || !copied.Time.Equal(head.Time) {
-			return onto.Errorf(checkFailed, "the copy ends at commit %d, not at commit %d", copied.ID, head.ID)
+			return onto.Errorf(document.CheckFailed, "the copy ends at commit %d, not at commit %d", copied.ID, head.ID)
 		}
 	}
 	if doc.SHA256, doc.Bytes, err = hashFile(file); err != nil {
@@ -72,7 +64,7 @@ func (c *command) backup(ctx context.Context, file string, check bool) error {
 	if err != nil || bad == 0 {
 		return err
 	}
-	return onto.Errorf(checkFailed, "the check of the copy found %s", count(bad, "error", "errors")).
+	return onto.Errorf(document.CheckFailed, "the check of the copy found %s", count(bad, "error", "errors")).
 		WithHint("see them with: onto doctor --db %s", shellWord(file))
 }
 
@@ -126,8 +118,6 @@ func hashFile(path string) (string, int64, error) {
 	return hex.EncodeToString(sum.Sum(nil)), n, err
 }
 
-func newHeadDoc(head onto.Commit) headDoc { return headDoc{head.ID, storedTime(head.Time)} }
-
 func showHead(head onto.Commit) string {
 	if head.ID == 0 {
 		return "none, the store is empty"
@@ -135,7 +125,7 @@ func showHead(head onto.Commit) string {
 	return fmt.Sprintf("commit %d at %s", head.ID, showTime(head.Time))
 }
 
-func (c *command) printBackup(doc backupDoc, head onto.Commit) error {
+func (c *command) printBackup(doc document.Backup, head onto.Commit) error {
 	checked := "no"
 	if doc.Checked {
 		checked = "yes"

@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -30,10 +31,10 @@ func (c *command) blame(ctx context.Context, t thing) error {
 		if err != nil {
 			return err
 		}
-		out := c.rows(slices.Concat(
-			wholeColumns("field"), columns("value"), wholeColumns("commit", "time"), columns("actor", "comment")))
+		out := rows(c, slices.Concat(
+			wholeColumns("field"), columns("value"), wholeColumns("commit", "time"), columns("actor", "comment")), document.NewBlame, blameCells)
 		for _, b := range fields {
-			if err := out.add(blameRow{b.Field, b.Value, newOrigin(b.Commit)}); err != nil {
+			if err := out.add(b); err != nil {
 				return err
 			}
 		}
@@ -41,13 +42,6 @@ func (c *command) blame(ctx context.Context, t thing) error {
 	})
 }
 
-// blameRow is a field with the commit that set it.
-type blameRow struct {
-	Field string          `json:"field"`
-	Value json.RawMessage `json:"value"`
-	origin
-}
-
-func (r blameRow) cells() ([]string, error) {
-	return slices.Concat([]string{r.Field, plain(r.Value)}, r.when(), r.who()), nil
+func blameCells(b onto.Blame) ([]string, error) {
+	return slices.Concat([]string{b.Field, plain(b.Value)}, when(b.Commit), who(b.Commit)), nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -55,7 +55,7 @@ func (c *command) commits(ctx context.Context, last int, since int64, pairs []st
 		if _, err := s.At(since).Commit(ctx); err != nil {
 			return err
 		}
-		out := c.rows(append(wholeColumns("commit", "time"), columns("actor", "operations", "comment", "metadata")...))
+		out := rows(c, append(wholeColumns("commit", "time"), columns("actor", "operations", "comment", "metadata")...), document.NewCommit, commitCells)
 		for commit, err := range s.Commits(ctx, query) {
 			if err != nil {
 				return err
@@ -63,7 +63,7 @@ func (c *command) commits(ctx context.Context, last int, since int64, pairs []st
 			if !hasMeta(commit, meta) {
 				continue
 			}
-			if err := out.add(newCommitRow(commit)); err != nil {
+			if err := out.add(commit); err != nil {
 				return err
 			}
 			if out.n == last {
@@ -85,7 +85,7 @@ func hasMeta(commit onto.Commit, meta map[string]any) bool {
 		if v == want {
 			continue
 		}
-		text, err := encode(v)
+		text, err := document.Encode(v)
 		if err != nil || string(text) != want {
 			return false
 		}
@@ -93,35 +93,10 @@ func hasMeta(commit onto.Commit, meta map[string]any) bool {
 	return true
 }
 
-// commitRow is a commit as a row of a list.
-type commitRow struct {
-	CommitID   int64          `json:"commit_id"`
-	CreatedAt  string         `json:"created_at"`
-	RuntimeID  *string        `json:"runtime_id"`
-	Actor      *string        `json:"actor"`
-	Comment    *string        `json:"comment"`
-	Operations int            `json:"operations"`
-	Metadata   map[string]any `json:"metadata"`
-
-	commit onto.Commit
-}
-
-func newCommitRow(commit onto.Commit) commitRow {
-	r := commitRow{
-		CommitID: commit.ID, CreatedAt: codec.FormatTime(commit.Time), RuntimeID: orNull(commit.Runtime),
-		Actor: orNull(commit.Actor.String()), Comment: orNull(commit.Comment),
-		Operations: commit.Operations, Metadata: commit.Metadata, commit: commit,
-	}
-	if r.Metadata == nil {
-		r.Metadata = map[string]any{}
-	}
-	return r
-}
-
-func (r commitRow) cells() ([]string, error) {
+func commitCells(commit onto.Commit) ([]string, error) {
 	return []string{
-		strconv.FormatInt(r.CommitID, 10), showTime(r.commit.Time), r.commit.Actor.String(),
-		strconv.Itoa(r.Operations), r.commit.Comment, showMeta(r.commit.Metadata),
+		strconv.FormatInt(commit.ID, 10), showTime(commit.Time), commit.Actor.String(),
+		strconv.Itoa(commit.Operations), commit.Comment, showMeta(commit.Metadata),
 	}, nil
 }
 
@@ -129,7 +104,7 @@ func showMeta(meta map[string]any) string {
 	if len(meta) == 0 {
 		return ""
 	}
-	text, err := encode(meta)
+	text, err := document.Encode(meta)
 	if err != nil {
 		return ""
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/internal/document"
 )
 
 func (c *command) compactCommand() *cobra.Command {
@@ -33,40 +33,23 @@ onto janitor.`,
 	return cmd
 }
 
-// compactionRow is files of one type that become one.
-type compactionRow struct {
-	Kind  onto.Kind `json:"kind"`
-	Type  string    `json:"type_name"`
-	Files int       `json:"files"`
-	First int64     `json:"min_commit_id"`
-	Last  int64     `json:"max_commit_id"`
-	Rows  int64     `json:"row_count"`
-	Bytes int64     `json:"bytes"`
+// compactor is a backend whose files can be merged.
+type compactor interface {
+	PlanCompaction(ctx context.Context, o *lake.CompactionOptions) (*lake.CompactionPlan, error)
+	Compact(ctx context.Context, plan *lake.CompactionPlan, progress func(done, total int64)) (merged int, err error)
 }
 
-func (r compactionRow) cells() ([]string, error) {
-	return []string{
-		r.Type, strconv.Itoa(r.Files), strconv.FormatInt(r.First, 10), strconv.FormatInt(r.Last, 10),
-		strconv.FormatInt(r.Rows, 10), strconv.FormatInt(r.Bytes, 10),
-	}, nil
-}
-
-// compactionDoc is what a compaction would do, or has done.
-type compactionDoc struct {
-	Planned []compactionRow `json:"planned"`
-	Applied bool            `json:"applied"`
-	Merged  int             `json:"merged"` // types; fewer than planned if somebody else was faster
-}
-
-func (c *command) compact(ctx context.Context, o *backend.CompactionOptions, apply bool) error {
-	return withLake(ctx, c, "compact", "has no files that could be merged", whether(apply), func(l backend.Compactor) error {
+func (c *command) compact(ctx context.Context, o *lake.CompactionOptions, apply bool) error {
+	return withLake(ctx, c, "compact", "has no files that could be merged", whether(apply), func(l compactor) error {
 		plan, err := l.PlanCompaction(ctx, o)
 		if err != nil {
 			return err
 		}
-		doc := compactionDoc{Planned: []compactionRow{}, Applied: apply}
+		doc := document.Compaction{Planned: []document.CompactionItem{}, Applied: apply}
 		for _, i := range plan.Items {
-			doc.Planned = append(doc.Planned, compactionRow{i.Kind, i.Type, i.Files, i.First, i.Last, i.Rows, i.Bytes})
+			doc.Planned = append(doc.Planned, document.CompactionItem{
+				Kind: i.Kind, Type: i.Type, Files: i.Files, First: i.First, Last: i.Last, Rows: i.Rows, Bytes: i.Bytes,
+			})
 		}
 		if apply && len(plan.Items) > 0 {
 			progress, done := c.progress("compacting")
@@ -79,11 +62,11 @@ func (c *command) compact(ctx context.Context, o *backend.CompactionOptions, app
 	})
 }
 
-func (c *command) printCompaction(doc compactionDoc) error {
+func (c *command) printCompaction(doc document.Compaction) error {
 	if c.json {
 		return c.document(doc)
 	}
-	out := c.rows(wholeColumns("type", "files", "from", "to", "rows", "bytes"))
+	out := rows(c, wholeColumns("type", "files", "from", "to", "rows", "bytes"), itself, compactionCells)
 	for _, r := range doc.Planned {
 		if err := out.add(r); err != nil {
 			return err
@@ -98,4 +81,11 @@ func (c *command) printCompaction(doc compactionDoc) error {
 	}
 	c.say("%s", c.place().nameIn("nothing was changed; merge them with: onto compact --apply"))
 	return nil
+}
+
+func compactionCells(i document.CompactionItem) ([]string, error) {
+	return []string{
+		i.Type, strconv.Itoa(i.Files), strconv.FormatInt(i.First, 10), strconv.FormatInt(i.Last, 10),
+		strconv.FormatInt(i.Rows, 10), strconv.FormatInt(i.Bytes, 10),
+	}, nil
 }

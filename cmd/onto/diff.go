@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -64,39 +65,11 @@ func (c *command) diff(ctx context.Context, first, second string, q store.DiffQu
 			return c.printChanges(changes)
 		}
 		out := c.array()
-		if err := each(changes, func(change onto.Change) error { return out.add(newDiffRow(change)) }); err != nil {
+		if err := each(changes, func(change onto.Change) error { return out.add(document.NewDifference(change)) }); err != nil {
 			return err
 		}
 		return out.close()
 	})
-}
-
-// changeRow is a change as a part of a commit.
-type changeRow struct {
-	Kind     onto.Kind `json:"kind"`
-	TypeName string    `json:"type_name"`
-	keys
-	Operation onto.Operation `json:"operation"`
-}
-
-func newChangeRow(change onto.Change) changeRow {
-	return changeRow{change.Kind, change.Type, keysOf(change.Identity), change.Operation()}
-}
-
-// diffRow is a change with the fields at either end; null where there are none.
-type diffRow struct {
-	changeRow
-	Before   json.RawMessage `json:"before"`
-	After    json.RawMessage `json:"after"`
-	CommitID *int64          `json:"commit_id"` // the one that led to After
-}
-
-func newDiffRow(change onto.Change) diffRow {
-	r := diffRow{changeRow: newChangeRow(change), Before: fieldsOf(change.Before), After: fieldsOf(change.After)}
-	if change.After != nil {
-		r.CommitID = &change.After.Commit
-	}
-	return r
 }
 
 // fieldsOf is the fields of a live version, or nil.

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/upkeep"
 )
 
@@ -79,12 +80,7 @@ func (c *command) explainCode(code string) error {
 		return err.WithHint("docs/findings.md lists them all")
 	}
 	if c.json {
-		return c.document(struct {
-			Code        string        `json:"code"`
-			Severity    onto.Severity `json:"severity"`
-			Explanation string        `json:"explanation"`
-			Remedy      string        `json:"remedy"`
-		}(e))
+		return c.document(document.FindingCode(e))
 	}
 	return c.pairs([][2]string{{"code", e.Code}, {"severity", string(e.Severity)}, {"meaning", e.Explanation}, {"remedy", e.Remedy}})
 }
@@ -98,12 +94,6 @@ type examined struct {
 
 // lookedAt is how much there was. What is not known is nil.
 type lookedAt struct{ commits, versions, types, bytes *int64 }
-
-// explainedRow is a finding with its explanation.
-type explainedRow struct {
-	findingRow
-	Explanation string `json:"explanation"`
-}
 
 func (d *doctor) run(ctx context.Context) error {
 	how := reading
@@ -205,7 +195,7 @@ func (d *doctor) add(doc *examined, f onto.Finding) error {
 	if f.Severity == onto.SeverityError {
 		doc.errors++
 	}
-	row := explainedRow{findingRow{f.Code, f.Severity, f.Message, d.place().nameIn(f.Remedy)}, f.Explanation}
+	row := document.Explained{Finding: document.NewFinding(f, d.place().nameIn(f.Remedy)), Explanation: f.Explanation}
 	told, known := doc.known[f.Code]
 	doc.known[f.Code] = row.Remedy
 	if d.json {
@@ -215,7 +205,7 @@ func (d *doctor) add(doc *examined, f onto.Finding) error {
 }
 
 // print prints a finding, with what has not been told yet.
-func (d *doctor) print(row explainedRow, meaning, remedy bool) error {
+func (d *doctor) print(row document.Explained, meaning, remedy bool) error {
 	colour := yellow
 	if row.Severity == onto.SeverityError {
 		colour = red
@@ -291,5 +281,5 @@ func (d *doctor) conclude(doc *examined, l fmt.Stringer) error {
 	if doc.errors == 0 {
 		return nil
 	}
-	return onto.Errorf(checkFailed, "the examination found %s", count(doc.errors, "error", "errors"))
+	return onto.Errorf(document.CheckFailed, "the examination found %s", count(doc.errors, "error", "errors"))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket/probe"
+	"github.com/ontologia/onto/internal/document"
 )
 
 func (c *command) doctorS3Command() *cobra.Command {
@@ -32,18 +33,6 @@ bucket cannot be trusted.`,
 	}
 }
 
-// probeRow is one check of a bucket.
-type probeRow struct {
-	Check   string        `json:"check"`
-	Verdict probe.Verdict `json:"verdict"`
-	Seen    string        `json:"seen"`
-	Meaning string        `json:"meaning"`
-}
-
-func (r probeRow) cells() ([]string, error) {
-	return []string{string(r.Verdict), r.Check, r.Seen, r.Meaning}, nil
-}
-
 func (c *command) probeBucket(ctx context.Context, args []string) error {
 	cfg, err := c.configure()
 	if err != nil {
@@ -65,13 +54,13 @@ func (c *command) probeBucket(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	out := c.rows(wholeColumns("verdict", "check", "seen", "meaning"))
+	out := rows(c, wholeColumns("verdict", "check", "seen", "meaning"), newProbed, probeCells)
 	failed := 0
 	for _, check := range report.Checks {
 		if check.Verdict == probe.Failed {
 			failed++
 		}
-		if err := out.add(probeRow{check.Name, check.Verdict, check.Seen, check.Meaning}); err != nil {
+		if err := out.add(check); err != nil {
 			return err
 		}
 	}
@@ -82,7 +71,7 @@ func (c *command) probeBucket(ctx context.Context, args []string) error {
 		c.say("the bucket can be trusted with a lake")
 		return nil
 	}
-	return onto.Errorf(checkFailed, "the bucket cannot be trusted with a lake: %s failed", count(failed, "check", "checks")).
+	return onto.Errorf(document.CheckFailed, "the bucket cannot be trusted with a lake: %s failed", count(failed, "check", "checks")).
 		WithHint("use storage with conditional writes that can be relied on")
 }
 
@@ -100,4 +89,12 @@ func bucketToProbe(cfg configuration, args []string) (lakeAddress, error) {
 			WithHint("write s3://BUCKET/PREFIX or file:///DIRECTORY")
 	}
 	return loc.lake, nil
+}
+
+func newProbed(c probe.Check) document.Probed {
+	return document.Probed{Check: c.Name, Verdict: string(c.Verdict), Seen: c.Seen, Meaning: c.Meaning}
+}
+
+func probeCells(c probe.Check) ([]string, error) {
+	return []string{string(c.Verdict), c.Name, c.Seen, c.Meaning}, nil
 }

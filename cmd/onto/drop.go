@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -79,10 +80,7 @@ func (c *command) dropType(cmd *cobra.Command, f *dropFlags) error {
 		return err
 	}
 	if c.json {
-		return c.document(struct {
-			resultDoc
-			dropDoc
-		}{newResultDoc(res), newDropDoc(plan)})
+		return c.document(document.NewDropped(res, plan))
 	}
 	for _, t := range plan.Types {
 		c.say("dropped %s %s", t.Kind, t.Name)
@@ -94,37 +92,13 @@ func (c *command) dropType(cmd *cobra.Command, f *dropFlags) error {
 	return c.printCommitted(res)
 }
 
-// dropDoc is the plan of a drop.
-type dropDoc struct {
-	Head       int64         `json:"head"`
-	Types      []dropTypeDoc `json:"types"`
-	Dependents []string      `json:"dependents"` // relation types that keep it from being dropped
-	Purge      bool          `json:"purge_history"`
-	Token      string        `json:"token"`
-}
-
-type dropTypeDoc struct {
-	Kind     onto.Kind `json:"type_kind"`
-	Name     string    `json:"type_name"`
-	Live     int64     `json:"live"`
-	Versions int64     `json:"versions"`
-}
-
-func newDropDoc(p *store.DropPlan) dropDoc {
-	doc := dropDoc{Head: p.Head, Types: []dropTypeDoc{}, Dependents: orEmpty(p.Dependents), Purge: p.Purge, Token: p.Token}
-	for _, t := range p.Types {
-		doc.Types = append(doc.Types, dropTypeDoc{t.Kind, t.Name, t.Live, t.Versions})
-	}
-	return doc
-}
-
 func (c *command) planDrop(ctx context.Context, b backend.Backend, d *store.Drop) error {
 	plan, err := store.PlanDrop(ctx, b, d)
 	if err != nil {
 		return err
 	}
 	if c.json {
-		err = c.document(newDropDoc(plan))
+		err = c.document(document.NewDrop(plan))
 	} else {
 		err = c.printDrop(plan)
 	}

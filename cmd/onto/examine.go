@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -30,16 +31,6 @@ func (c *command) examineCommand() *cobra.Command {
 	return cmd
 }
 
-// commitDoc is a commit with its changes.
-type commitDoc struct {
-	commitRow
-	CausationID    *int64      `json:"causation_id"`
-	CorrelationID  *string     `json:"correlation_id"`
-	SignatureRef   *string     `json:"signature_ref"`
-	IdempotencyKey *string     `json:"idempotency_key"`
-	Changes        []changeRow `json:"changes"`
-}
-
 func (c *command) examine(ctx context.Context, id int64) error {
 	return c.withStore(ctx, reading, func(s *store.Store) error {
 		if id < 1 {
@@ -56,19 +47,12 @@ func (c *command) examine(ctx context.Context, id int64) error {
 			}
 			return c.printChanges(changes)
 		}
-		doc := commitDoc{
-			commitRow: newCommitRow(commit), CorrelationID: orNull(commit.Correlation),
-			SignatureRef: orNull(commit.Signature), IdempotencyKey: orNull(commit.IdempotencyKey),
-			Changes: []changeRow{},
-		}
-		if commit.Causation != 0 {
-			doc.CausationID = &commit.Causation
-		}
+		doc := document.NewExamined(commit)
 		for change, err := range changes {
 			if err != nil {
 				return err
 			}
-			doc.Changes = append(doc.Changes, newChangeRow(change))
+			doc.Changes = append(doc.Changes, document.NewChange(change))
 		}
 		return c.document(doc)
 	})

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 	"syscall"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/document"
 )
 
 // The exit statuses.
@@ -30,9 +28,9 @@ func exitOf(code onto.Code) int {
 	switch code {
 	case onto.Invalid, onto.TooLarge:
 		return exitUsage
-	case onto.SchemaOutdated, onto.MigrationToken, checkFailed:
+	case onto.SchemaOutdated, onto.MigrationToken, document.CheckFailed:
 		return exitMismatch
-	case interrupted, onto.UpgraderFailed, onto.UpgraderMissing:
+	case document.Interrupted, onto.UpgraderFailed, onto.UpgraderMissing:
 		return exitStopped
 	case onto.Uninitialized, onto.Unsupported, onto.Corrupt, onto.ReadOnly, onto.Full,
 		onto.LockContention, onto.LeaseExpired, onto.Unavailable, onto.Closed:
@@ -49,25 +47,6 @@ func exitOf(code onto.Code) int {
 	return exitGeneral
 }
 
-// Codes of the command itself, for what no package returns.
-const (
-	checkFailed onto.Code = "check_failed"
-	interrupted onto.Code = "interrupted"
-	general     onto.Code = "general"
-	indexBehind onto.Code = "index_behind" // of a warning
-)
-
-// codeOf is the code to report for an error.
-func codeOf(err error) onto.Code {
-	switch code := onto.CodeOf(err); {
-	case code != "":
-		return code
-	case errors.Is(err, context.Canceled):
-		return interrupted
-	}
-	return general
-}
-
 // finish reports how the command ended and returns the exit status. When
 // nobody reads the output any more, the command has done what was wanted.
 func (c *command) finish(err error, asJSON bool) int {
@@ -79,13 +58,13 @@ func (c *command) finish(err error, asJSON bool) int {
 	} else {
 		c.report(err)
 	}
-	return exitOf(codeOf(err))
+	return exitOf(document.CodeOf(err))
 }
 
 // abandon reports that the command was told to stop and did not, and returns the
 // exit status. It is called while the command goes on.
 func (c *command) abandon(stderr io.Writer, asJSON bool) int {
-	var err error = onto.Errorf(interrupted, "interrupted")
+	var err error = onto.Errorf(document.Interrupted, "interrupted")
 	if c.writes.Load() {
 		err = onto.Errorf(onto.OutcomeUnknown, "interrupted while the storage did not answer: it is not known whether anything was stored").
 			WithHint("look at the newest commits with: onto commits")
@@ -96,8 +75,8 @@ func (c *command) abandon(stderr io.Writer, asJSON bool) int {
 
 // report prints an error for people: what, each difference, what to do.
 func (c *command) report(err error) {
-	c.say("onto: %s", message(err))
-	for _, line := range differences(err) {
+	c.say("onto: %s", document.Message(err))
+	for _, line := range document.Differences(err) {
 		c.say("  %s", line)
 	}
 	if hint := c.hint(err); hint != "" {
@@ -105,23 +84,15 @@ func (c *command) report(err error) {
 	}
 }
 
-// reportBody is an error or a warning with --json.
-type reportBody struct {
-	Code        onto.Code `json:"code"`
-	Message     string    `json:"message"`
-	Hint        string    `json:"hint"`
-	Differences []string  `json:"differences,omitempty"`
-}
-
 func (c *command) reportJSON(err error) {
-	c.sayJSON("error", reportBody{codeOf(err), message(err), c.hint(err), differences(err)})
+	c.sayJSON("error", document.NewReport(err, c.hint(err)))
 }
 
 // warn reports what does not change what the verb did or answered.
 func (c *command) warn(asJSON bool, code onto.Code, text, hint string) {
 	hint = c.place().nameIn(hint)
 	if asJSON {
-		c.sayJSON("warning", reportBody{Code: code, Message: text, Hint: hint})
+		c.sayJSON("warning", document.Report{Code: code, Message: text, Hint: hint})
 		return
 	}
 	c.say("warning: %s", text)
@@ -131,47 +102,12 @@ func (c *command) warn(asJSON bool, code onto.Code, text, hint string) {
 }
 
 // sayJSON prints an error or a warning to stderr, on one line.
-func (c *command) sayJSON(kind string, body reportBody) {
-	doc, _ := encode(map[string]reportBody{kind: body}) // texts only
+func (c *command) sayJSON(kind string, body document.Report) {
+	doc, _ := document.Encode(map[string]document.Report{kind: body}) // texts only
 	c.say("%s", doc)
 }
 
 // hint is what to do about an error, to be pasted where it is a command.
 func (c *command) hint(err error) string {
 	return c.place().nameIn(onto.HintOf(err))
-}
-
-func message(err error) string {
-	if codeOf(err) == interrupted {
-		return "interrupted"
-	}
-	if len(differences(err)) > 0 {
-		return "types are stored differently"
-	}
-	var joined interface{ Unwrap() []error }
-	if !errors.As(err, &joined) {
-		return err.Error()
-	}
-	lines := strings.Split(err.Error(), "\n") // one for each
-	if more := len(lines) - maxJoined; more > 1 {
-		lines = append(lines[:maxJoined], fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(lines, "; ")
-}
-
-// maxJoined is how many errors that happened side by side are told: a directory
-// that is full fails every read.
-const maxJoined = 5
-
-// differences lists what a SchemaOutdated error tells about types, one per line.
-func differences(err error) []string {
-	var e *onto.Error
-	if !errors.As(err, &e) {
-		return nil
-	}
-	var lines []string
-	for _, d := range e.Differences {
-		lines = append(lines, d.Lines()...)
-	}
-	return lines
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/document"
 )
 
 // explain prints how a question is answered.
@@ -13,11 +14,7 @@ func (c *command) explain(a asked, e backend.Explanation, err error) error {
 	case a.format == formatCSV:
 		return onto.Errorf(onto.Invalid, "--explain has no CSV").WithHint("leave out --format csv, or use json")
 	case a.format != formatTable:
-		return c.document(struct {
-			Statement string   `json:"statement"`
-			Plan      []string `json:"plan"`
-			Process   []string `json:"process"`
-		}{e.Statement, orEmpty(e.Plan), orEmpty(e.Process)})
+		return c.document(document.NewExplanation(e))
 	}
 	var statement []string
 	if e.Statement != "" {
@@ -40,11 +37,4 @@ func (c *command) explain(a asked, e backend.Explanation, err error) error {
 		}
 	}
 	return nil
-}
-
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/records"
 )
@@ -84,18 +85,11 @@ func (c *command) export(cmd *cobra.Command, f *exportFlags) error {
 			return err
 		}
 		if c.json {
-			return c.document(exportDoc{f.output, n, moment.ID})
+			return c.document(document.Export{Output: f.output, Records: n, CommitID: moment.ID})
 		}
 		c.say("exported %s as of commit %d", count(n, "record", "records"), moment.ID)
 		return nil
 	})
-}
-
-// exportDoc is what an export did.
-type exportDoc struct {
-	Output   string `json:"output"`
-	Records  int64  `json:"records"`
-	CommitID int64  `json:"commit_id"` // the moment
 }
 
 // options reads the flags.

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -11,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -110,12 +109,15 @@ func (c *command) queryGroups(ctx context.Context, s *store.Store, f *groupFlags
 			names = append(names, filter.FormatOperand(o))
 		}
 	}
-	out, more := c.list(a.format, columns(names...)), false
+	doc := func(g onto.Group) document.Group {
+		return document.Group{Names: names, Values: append(g.By, g.Values...)}
+	}
+	out, more := newList(c, a.format, columns(names...), doc, groupCells), false
 	err := each(groups.All(ctx), func(g onto.Group) error {
 		if more = a.limit > 0 && out.n == a.limit; more {
 			return nil
 		}
-		return out.add(groupRow{names, append(g.By, g.Values...)})
+		return out.add(g)
 	})
 	if err == nil {
 		err = out.close(a.none(ctx, s, "groups"))
@@ -126,38 +128,14 @@ func (c *command) queryGroups(ctx context.Context, s *store.Store, f *groupFlags
 	return err
 }
 
-// groupRow is a group as a row: its values by the names of what they are of.
-type groupRow struct {
-	names  []string
-	values []json.RawMessage
-}
-
-// MarshalJSON writes an object with the members in order.
-func (r groupRow) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	for i, name := range r.names {
-		buf.WriteByte("{,"[min(i, 1)])
-		quoted, err := encode(name)
-		if err != nil {
-			return nil, err
-		}
-		buf.Write(quoted)
-		buf.WriteByte(':')
-		if r.values[i] == nil {
-			buf.WriteString("null")
-		}
-		buf.Write(r.values[i])
-	}
-	buf.WriteByte('}')
-	return buf.Bytes(), nil
-}
-
-func (r groupRow) cells() ([]string, error) {
-	cells := make([]string, len(r.values))
-	for i, v := range r.values {
+func groupCells(g onto.Group) ([]string, error) {
+	cells := make([]string, 0, len(g.By)+len(g.Values))
+	for _, v := range append(g.By, g.Values...) {
+		cell := ""
 		if v != nil {
-			cells[i] = plain(v)
+			cell = plain(v)
 		}
+		cells = append(cells, cell)
 	}
 	return cells, nil
 }

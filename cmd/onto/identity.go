@@ -61,21 +61,6 @@ func missingInstance(id onto.Identity, schema onto.Schema) error {
 		WithHint("add --instance KEY")
 }
 
-// keys is the keys of an identity as JSON: of an entity or of a relation.
-type keys struct {
-	Key      *string `json:"key,omitempty"`
-	Left     *string `json:"left_key,omitempty"`
-	Right    *string `json:"right_key,omitempty"`
-	Instance *string `json:"instance_key,omitempty"`
-}
-
-func keysOf(id onto.Identity) keys {
-	if id.Kind == onto.KindEntity {
-		return keys{Key: &id.Key}
-	}
-	return keys{Left: &id.Left, Right: &id.Right, Instance: &id.Instance}
-}
-
 // showIdentity is an identity on one line, for people.
 func showIdentity(id onto.Identity) string {
 	parts := []string{id.Type, id.Key}
@@ -86,12 +71,4 @@ func showIdentity(id onto.Identity) string {
 		parts = append(parts, "["+id.Instance+"]")
 	}
 	return escape(strings.Join(parts, " "))
-}
-
-// orNull is a text as JSON, with null for none.
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/records"
 )
@@ -236,57 +237,6 @@ func (in *input) close() {
 	}
 }
 
-// outcomeDoc is what an import did, or would do.
-type outcomeDoc struct {
-	DryRun    bool          `json:"dry_run"`
-	Records   int64         `json:"records"`
-	Inserts   int64         `json:"inserts"`
-	Updates   int64         `json:"updates"`
-	Unchanged int64         `json:"unchanged"`
-	Deletes   int64         `json:"deletes"`
-	Skipped   int64         `json:"skipped"`
-	Conflicts int64         `json:"conflicts"`
-	Repeated  int64         `json:"repeated"`
-	Untracked int64         `json:"untracked"` // not compared with earlier ones
-	CommitID  *int64        `json:"commit_id"` // null if none was made
-	First     []conflictDoc `json:"first_conflicts"`
-}
-
-// conflictDoc is a record that an apply would refuse.
-type conflictDoc struct {
-	Line int64  `json:"line"`
-	Type string `json:"type"`
-	keys
-	Reason string `json:"reason"`
-}
-
-func newOutcomeDoc(out *records.Outcome, dryRun bool) outcomeDoc {
-	doc := outcomeDoc{
-		DryRun: dryRun, Records: out.Records, Inserts: out.Inserts, Updates: out.Updates, Unchanged: out.Unchanged,
-		Deletes: out.Deletes, Skipped: out.Skipped, Conflicts: out.Conflicts, Repeated: out.Repeated, Untracked: out.Untracked,
-		First: []conflictDoc{},
-	}
-	if out.Result.Changed() {
-		doc.CommitID = &out.Result.ID
-	}
-	for _, x := range out.First {
-		doc.First = append(doc.First, conflictDoc{x.Line, x.Identity.Type, keysOf(x.Identity), x.Reason})
-	}
-	return doc
-}
-
-func (d outcomeDoc) cells() ([]string, error) {
-	var cells []string
-	for _, n := range []int64{d.Records, d.Inserts, d.Updates, d.Unchanged, d.Deletes, d.Skipped, d.Conflicts, d.Repeated} {
-		cells = append(cells, strconv.FormatInt(n, 10))
-	}
-	commit := ""
-	if d.CommitID != nil {
-		commit = strconv.FormatInt(*d.CommitID, 10)
-	}
-	return append(cells, commit), nil
-}
-
 // printOutcome prints what an import did. A dry run that finds that an apply
 // would refuse fails as that would.
 func (c *command) printOutcome(out *records.Outcome, dryRun bool) error {
@@ -309,11 +259,11 @@ func (c *command) printOutcome(out *records.Outcome, dryRun bool) error {
 }
 
 func (c *command) showOutcome(out *records.Outcome, dryRun bool) error {
-	doc := newOutcomeDoc(out, dryRun)
+	doc := document.NewImport(out, dryRun)
 	if c.json {
 		return c.document(doc)
 	}
-	list := c.list(formatTable, wholeColumns("records", "inserts", "updates", "unchanged", "deletes", "skipped", "conflicts", "repeated", "commit"))
+	list := newList(c, formatTable, wholeColumns("records", "inserts", "updates", "unchanged", "deletes", "skipped", "conflicts", "repeated", "commit"), itself, importCells)
 	if err := list.add(doc); err != nil {
 		return err
 	}
@@ -322,6 +272,18 @@ func (c *command) showOutcome(out *records.Outcome, dryRun bool) error {
 	}
 	c.explainOutcome(out, dryRun)
 	return nil
+}
+
+func importCells(d document.Import) ([]string, error) {
+	var cells []string
+	for _, n := range []int64{d.Records, d.Inserts, d.Updates, d.Unchanged, d.Deletes, d.Skipped, d.Conflicts, d.Repeated} {
+		cells = append(cells, strconv.FormatInt(n, 10))
+	}
+	commit := ""
+	if d.CommitID != nil {
+		commit = strconv.FormatInt(*d.CommitID, 10)
+	}
+	return append(cells, commit), nil
 }
 
 // explainOutcome says what the numbers do not.

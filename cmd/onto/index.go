@@ -8,6 +8,8 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/internal/document"
 )
 
 func (c *command) indexCommand() *cobra.Command {
@@ -57,7 +59,7 @@ func (c *command) warnOfIndexes(asJSON bool) {
 		if !ok || w.LastIndexWarning() == "" {
 			continue
 		}
-		c.warn(asJSON, indexBehind, "indexes of the lake are behind its commits: "+w.LastIndexWarning(),
+		c.warn(asJSON, document.IndexBehind, "indexes of the lake are behind its commits: "+w.LastIndexWarning(),
 			"write them when the cause is gone, with: onto index repair --apply")
 	}
 }
@@ -94,52 +96,41 @@ func (c *command) verifyIndex(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		out, here := c.rows(wholeColumns("severity", "code", "message", "remedy")), c.place()
+		out := c.findings()
 		for _, f := range findings {
-			if err := out.add(findingRow{f.Code, f.Severity, f.Message, here.nameIn(f.Remedy)}); err != nil {
+			if err := out.add(f); err != nil {
 				return err
 			}
 		}
 		if err := out.close("no findings: the indexes are what the head leads to"); err != nil || len(findings) == 0 {
 			return err
 		}
-		return onto.Errorf(checkFailed, "the check found %s", count(len(findings), "warning", "warnings")).
+		return onto.Errorf(document.CheckFailed, "the check found %s", count(len(findings), "warning", "warnings")).
 			WithHint("repair what it found with: onto index repair --apply")
 	})
 }
 
-// repairRow is an object that is not as it should be.
-type repairRow struct {
-	Key     string     `json:"key"`
-	Kind    *onto.Kind `json:"type_kind"` // null if it is about all types
-	Type    *string    `json:"type_name"`
-	Before  int        `json:"entries_before"`
-	After   int        `json:"entries_after"`
-	Reason  string     `json:"reason"`
-	Applied bool       `json:"applied"`
-}
-
-func newRepairRow(r backend.IndexRepair) repairRow {
-	row := repairRow{Key: r.Key, Type: orNull(r.Type), Before: r.Before, After: r.After, Reason: r.Reason, Applied: r.Applied}
+func newRepair(r lake.IndexRepair) document.Repair {
+	doc := document.Repair{Key: r.Key, Type: document.OrNull(r.Type), Before: r.Before, After: r.After, Reason: r.Reason, Applied: r.Applied}
 	if r.Kind != "" {
-		row.Kind = &r.Kind
+		doc.Kind = &r.Kind
 	}
-	return row
+	return doc
 }
 
-func (r repairRow) cells() ([]string, error) {
+func repairCells(r lake.IndexRepair) ([]string, error) {
 	return []string{r.Key, strconv.Itoa(r.Before), strconv.Itoa(r.After), r.Reason}, nil
 }
 
 func (c *command) repairIndex(ctx context.Context, apply bool) error {
 	return withLake(ctx, c, "index repair", noIndexes, whether(apply), func(x backend.Indexer) error {
 		repairs, failed := x.RepairIndex(ctx, apply)
-		out, written := c.rows(wholeColumns("key", "before", "after", "reason")), 0
+		out, written := rows(c, wholeColumns("key", "before", "after", "reason"), newRepair, repairCells), 0
 		for _, r := range repairs {
 			if r.Applied {
 				written++
 			}
-			if err := out.add(newRepairRow(r)); err != nil {
+			if err := out.add(r); err != nil {
 				return err
 			}
 		}
@@ -169,6 +160,6 @@ func unrepaired(err error, written, total int) error {
 	if onto.HintOf(err) != "" {
 		return err
 	}
-	return onto.Errorf(codeOf(err), "wrote %d of %s: %w", written, count(total, "object", "objects"), err).
+	return onto.Errorf(document.CodeOf(err), "wrote %d of %s: %w", written, count(total, "object", "objects"), err).
 		WithHint("remove what is in the way, then again: onto index repair --apply")
 }

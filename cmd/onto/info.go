@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -10,7 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -33,48 +32,9 @@ files which answers are read from, with --stats that of all its objects.`,
 	return cmd
 }
 
-// infoDoc describes a store.
-type infoDoc struct {
-	Backend  string      `json:"backend"`
-	Location string      `json:"location"`
-	Format   int         `json:"format"`
-	StoreID  string      `json:"store_id"`
-	Head     headDoc     `json:"head"`
-	Bytes    int64       `json:"bytes"`
-	Types    []typeRow   `json:"types"`
-	Schemas  []schemaRow `json:"schemas,omitempty"`
-	Warnings []string    `json:"warnings"`
-
-	IndexWarning string `json:"last_index_warning,omitempty"` // why indexes of a lake could not be written
-
-	head onto.Commit
-}
-
-type headDoc struct {
-	CommitID  int64   `json:"commit_id"`  // 0 if the store is empty
-	CreatedAt *string `json:"created_at"` // null if the store is empty
-}
-
-// typeRow is what is stored of a type. The counts are there with --stats.
-type typeRow struct {
-	Kind     onto.Kind `json:"type_kind"`
-	Name     string    `json:"type_name"`
-	Version  int       `json:"schema_version_id"`
-	Live     *int64    `json:"live,omitempty"`
-	Versions *int64    `json:"versions,omitempty"`
-}
-
-func (r typeRow) cells() ([]string, error) {
-	cells := []string{r.Name, string(r.Kind), strconv.Itoa(r.Version)}
-	if r.Live != nil {
-		cells = append(cells, strconv.FormatInt(*r.Live, 10), strconv.FormatInt(*r.Versions, 10))
-	}
-	return cells, nil
-}
-
 func (c *command) info(ctx context.Context, stats, schema bool) error {
 	return c.withStore(ctx, reading, func(s *store.Store) error {
-		doc, err := describe(ctx, s, c.place(), stats)
+		doc, head, err := describe(ctx, s, c.place(), stats)
 		if err != nil {
 			return err
 		}
@@ -86,11 +46,11 @@ func (c *command) info(ctx context.Context, stats, schema bool) error {
 		}
 		if c.json {
 			for _, v := range versions {
-				doc.Schemas = append(doc.Schemas, newSchemaRow(v))
+				doc.Schemas = append(doc.Schemas, document.NewSchema(v))
 			}
 			return c.document(doc)
 		}
-		if err := c.printInfo(doc, stats); err != nil || !schema || len(versions) == 0 {
+		if err := c.printInfo(doc, head, stats); err != nil || !schema || len(versions) == 0 {
 			return err
 		}
 		if err := c.out.line(""); err != nil {
@@ -105,44 +65,27 @@ func newestSchemas(ctx context.Context, s *store.Store) ([]onto.SchemaVersion, e
 	return backend.Newest(all), err
 }
 
-func describe(ctx context.Context, s *store.Store, where location, stats bool) (infoDoc, error) {
+// describe describes a store, and returns its head.
+func describe(ctx context.Context, s *store.Store, where location, stats bool) (document.Info, onto.Commit, error) {
 	info, err := describeBackend(ctx, s.Backend(), where, stats)
 	if err != nil {
-		return infoDoc{}, err
+		return document.Info{}, onto.Commit{}, err
 	}
-	doc := infoDoc{
-		Backend: info.Backend, Location: info.Location, Format: info.Format, StoreID: info.StoreID,
-		Bytes: info.Bytes, Types: []typeRow{}, Warnings: append([]string{}, info.Warnings...),
-	}
-	for _, t := range info.Types {
-		r := typeRow{Kind: t.Kind, Name: t.Name, Version: t.Version}
-		if stats {
-			r.Live, r.Versions = &t.Live, &t.Versions
-		}
-		doc.Types = append(doc.Types, r)
-	}
-	if w, ok := backend.As[backend.Indexer](s.Backend()); ok {
+	head, err := s.Head(ctx)
+	doc := document.NewInfo(info, head, stats)
+	if w, ok := backend.As[warner](s.Backend()); ok {
 		doc.IndexWarning = w.LastIndexWarning()
 	}
-	if doc.head, err = s.Head(ctx); err != nil || doc.head.ID == 0 {
-		return doc, err
-	}
-	at := codec.FormatTime(doc.head.Time)
-	doc.Head = headDoc{doc.head.ID, &at}
-	return doc, nil
+	return doc, head, err
 }
 
-func (c *command) printInfo(doc infoDoc, stats bool) error {
-	head := "none, the store is empty"
-	if doc.head.ID != 0 {
-		head = fmt.Sprintf("commit %d at %s", doc.head.ID, showTime(doc.head.Time))
-	}
+func (c *command) printInfo(doc document.Info, head onto.Commit, stats bool) error {
 	err := c.pairs([][2]string{
 		{"backend", doc.Backend},
 		{"location", doc.Location},
 		{"format", known(doc.Format != 0, strconv.Itoa(doc.Format))},
 		{"store id", doc.StoreID},
-		{"head", head},
+		{"head", showHead(head)},
 		{"size", known(doc.Bytes != 0, showBytes(doc.Bytes)+sizeOf(c.place(), stats))},
 		{"index", doc.IndexWarning},
 	})
@@ -163,13 +106,21 @@ func (c *command) printInfo(doc infoDoc, stats bool) error {
 	if err := c.out.line(""); err != nil {
 		return err
 	}
-	out := c.list(formatTable, cols)
+	out := newList(c, formatTable, cols, itself, typeCells)
 	for _, t := range doc.Types {
 		if err := out.add(t); err != nil {
 			return err
 		}
 	}
 	return out.close("")
+}
+
+func typeCells(t document.Type) ([]string, error) {
+	cells := []string{t.Name, string(t.Kind), strconv.Itoa(t.Version)}
+	if t.Live != nil {
+		cells = append(cells, strconv.FormatInt(*t.Live, 10), strconv.FormatInt(*t.Versions, 10))
+	}
+	return cells, nil
 }
 
 // sizeOf tells what the size of a lake is the size of.
@@ -202,17 +153,4 @@ func showBytes(n int64) string {
 		size, unit = size/1024, unit+1
 	}
 	return fmt.Sprintf("%.1f %s", size, units[unit])
-}
-
-// schemaRow is one version of a type.
-type schemaRow struct {
-	Kind    onto.Kind       `json:"type_kind"`
-	Name    string          `json:"type_name"`
-	Version int             `json:"schema_version_id"`
-	Hash    string          `json:"schema_hash"`
-	Schema  json.RawMessage `json:"schema"`
-}
-
-func newSchemaRow(v onto.SchemaVersion) schemaRow {
-	return schemaRow{v.Schema.Kind, v.Schema.Name, v.Version, v.Hash, v.Schema.JSON()}
 }

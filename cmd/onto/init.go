@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/schemafile"
 )
@@ -87,7 +88,7 @@ func (c *command) initialise(ctx context.Context, schema string, dryRun bool) er
 		return err
 	}
 	doc.DryRun = dryRun
-	if !dryRun && doc.changes() {
+	if !dryRun && doc.Changes() {
 		if err := c.applyInit(ctx, types); err != nil {
 			return err
 		}
@@ -115,35 +116,18 @@ func (c *command) readSchema(ctx context.Context, name string) ([]onto.Type, err
 	return types, nil
 }
 
-// initDoc is what init does or did.
-type initDoc struct {
-	Location   string     `json:"location"`
-	Created    bool       `json:"created"` // the storage is new
-	DryRun     bool       `json:"dry_run"`
-	Registered []typeName `json:"registered"`
-	Retuned    []typeName `json:"retuned"` // other marks for index or search
-	Unchanged  []typeName `json:"unchanged"`
-}
-
-func (d *initDoc) changes() bool { return d.Created || len(d.Registered)+len(d.Retuned) > 0 }
-
-type typeName struct {
-	Kind onto.Kind `json:"type_kind"`
-	Name string    `json:"type_name"`
-}
-
 // planInit finds out what is to be done, and changes nothing. Where there is
 // no store yet, an empty one stands in for it.
-func (c *command) planInit(ctx context.Context, types []onto.Type) (initDoc, error) {
+func (c *command) planInit(ctx context.Context, types []onto.Type) (document.Init, error) {
 	cfg, err := c.configure()
 	if err != nil {
-		return initDoc{}, err
+		return document.Init{}, err
 	}
 	loc, err := cfg.location()
 	if err != nil {
-		return initDoc{}, err
+		return document.Init{}, err
 	}
-	doc := initDoc{Location: loc.String(), Registered: []typeName{}, Retuned: []typeName{}, Unchanged: []typeName{}}
+	doc := document.Init{Location: loc.String(), Registered: []document.TypeName{}, Retuned: []document.TypeName{}, Unchanged: []document.TypeName{}}
 	b, _, err := c.openBackend(ctx, reading)
 	if onto.CodeOf(err) == onto.Uninitialized {
 		if err := checkFolder(loc); err != nil {
@@ -165,7 +149,7 @@ func (c *command) planInit(ctx context.Context, types []onto.Type) (initDoc, err
 		if err != nil {
 			return doc, err
 		}
-		name := typeName{schema.Kind, schema.Name}
+		name := document.TypeName{Kind: schema.Kind, Name: schema.Name}
 		named := func(s onto.Schema) bool { return s.Name == schema.Name }
 		switch {
 		case slices.ContainsFunc(found.New, named):
@@ -209,7 +193,7 @@ func (c *command) applyInit(ctx context.Context, types []onto.Type) error {
 	return nil
 }
 
-func (c *command) printInit(doc initDoc) error {
+func (c *command) printInit(doc document.Init) error {
 	if c.json {
 		return c.document(doc)
 	}
@@ -235,7 +219,7 @@ func (c *command) printInit(doc initDoc) error {
 	switch {
 	case doc.Location == memoryPath:
 		c.say("a store in memory is gone when the command ends")
-	case !doc.changes():
+	case !doc.Changes():
 		c.say("%s: nothing to do", doc.Location)
 	}
 	return nil

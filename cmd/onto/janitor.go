@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/internal/document"
 )
 
 func (c *command) janitorCommand() *cobra.Command {
@@ -54,35 +55,10 @@ func showDuration(d time.Duration) string {
 	return text
 }
 
-// orphanRow is an object that nothing leads to.
-type orphanRow struct {
-	Key    string `json:"key"`
-	Reason string `json:"reason"` // abandoned, replaced or purged
-	Age    int64  `json:"age_s"`
-	Bytes  int64  `json:"bytes"`
-}
-
-func (r orphanRow) cells() ([]string, error) {
-	return []string{r.Key, r.Reason, showDuration(time.Duration(r.Age) * time.Second), strconv.FormatInt(r.Bytes, 10)}, nil
-}
-
-// foreignRow is an object that the store has not written.
-type foreignRow struct {
-	Key    string `json:"key"`
-	Reason string `json:"reason"`
-	Bytes  int64  `json:"bytes"`
-}
-
-// janitorDoc is what a janitor would remove, or has.
-type janitorDoc struct {
-	Orphans []orphanRow `json:"orphans"`
-	Bytes   int64       `json:"bytes"`
-	Applied bool        `json:"applied"`
-	Removed int         `json:"removed"`
-
-	Foreign []foreignRow `json:"foreign,omitempty"` // what the store has not written
-
-	grace time.Duration
+// sweeper is a backend on which writers can leave objects behind.
+type sweeper interface {
+	PlanJanitor(ctx context.Context, grace time.Duration) (*lake.OrphanPlan, error)
+	Sweep(ctx context.Context, plan *lake.OrphanPlan) (removed int, err error)
 }
 
 func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) error {
@@ -91,12 +67,12 @@ func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) 
 		if err != nil {
 			return err
 		}
-		doc := janitorDoc{Orphans: []orphanRow{}, Bytes: plan.Bytes, Applied: apply, grace: grace}
+		doc := document.Janitor{Orphans: []document.Orphan{}, Bytes: plan.Bytes, Applied: apply}
 		for _, o := range plan.Orphans {
-			doc.Orphans = append(doc.Orphans, orphanRow{o.Key, o.Reason, int64(o.Age / time.Second), o.Size})
+			doc.Orphans = append(doc.Orphans, document.Orphan{Key: o.Key, Reason: o.Reason, Age: int64(o.Age / time.Second), Bytes: o.Size})
 		}
 		for _, f := range plan.Foreign {
-			doc.Foreign = append(doc.Foreign, foreignRow{f.Key, f.Reason, f.Size})
+			doc.Foreign = append(doc.Foreign, document.Foreign{Key: f.Key, Reason: f.Reason, Bytes: f.Size})
 		}
 		if apply && len(plan.Orphans) > 0 {
 			if doc.Removed, err = s.Sweep(ctx, plan); err != nil {
@@ -104,11 +80,11 @@ func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) 
 					WithHint("what is left is harmless; try again later")
 			}
 		}
-		return c.printJanitor(doc)
+		return c.printJanitor(doc, grace)
 	})
 }
 
-func (c *command) printJanitor(doc janitorDoc) error {
+func (c *command) printJanitor(doc document.Janitor, grace time.Duration) error {
 	if c.json {
 		return c.document(doc)
 	}
@@ -117,13 +93,13 @@ func (c *command) printJanitor(doc janitorDoc) error {
 		c.say("%s that this store has not written %s left alone, the first of which is %s: %s",
 			count(n, "object", "objects"), map[bool]string{true: "is", false: "are"}[n == 1], first.Key, first.Reason)
 	}
-	out := c.rows(wholeColumns("key", "reason", "age", "bytes"))
+	out := rows(c, wholeColumns("key", "reason", "age", "bytes"), itself, orphanCells)
 	for _, r := range doc.Orphans {
 		if err := out.add(r); err != nil {
 			return err
 		}
 	}
-	if err := out.close("nothing older than " + showDuration(doc.grace) + " is left behind"); err != nil || len(doc.Orphans) == 0 {
+	if err := out.close("nothing older than " + showDuration(grace) + " is left behind"); err != nil || len(doc.Orphans) == 0 {
 		return err
 	}
 	total := count(len(doc.Orphans), "object", "objects") + ", " + showBytes(doc.Bytes)
@@ -133,4 +109,8 @@ func (c *command) printJanitor(doc janitorDoc) error {
 	}
 	c.say("%s", c.place().nameIn(total+"; remove them with: onto janitor --apply"))
 	return nil
+}
+
+func orphanCells(o document.Orphan) ([]string, error) {
+	return []string{o.Key, o.Reason, showDuration(time.Duration(o.Age) * time.Second), strconv.FormatInt(o.Bytes, 10)}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/document"
 )
 
 // format is how a list is printed.
@@ -66,7 +67,7 @@ func (a *array) close() error {
 }
 
 func encodeRow(v any) ([]byte, error) {
-	text, err := encode(v)
+	text, err := document.Encode(v)
 	if err != nil {
 		return nil, onto.Errorf(onto.Corrupt, "a row cannot be written as JSON: %w", err)
 	}
@@ -86,45 +87,49 @@ func each[T any](items iter.Seq2[T, error], f func(T) error) error {
 	return nil
 }
 
-// row is one line of a list. Encoded, it is what --json prints.
-type row interface {
-	// cells is what a table shows, in the order of its columns.
-	cells() ([]string, error)
-}
-
-// list prints rows as they come.
-type list struct {
+// list prints items as they come, each as a document or as a row of a table.
+type list[T any] struct {
 	c       *command
 	format  format
 	columns []column
+	doc     func(T) any
+	cells   func(T) ([]string, error)
 	table   *table
 	array   *array
 	n       int
 }
 
-func (c *command) list(f format, cols []column) *list {
-	return &list{c: c, format: f, columns: cols, table: newTable(c.out, cols), array: c.array()}
+// newList starts a list. The document of an item is what --json prints, its cells
+// are what a table shows, in the order of the columns.
+func newList[T, D any](c *command, f format, cols []column, doc func(T) D, cells func(T) ([]string, error)) *list[T] {
+	return &list[T]{
+		c: c, format: f, columns: cols, doc: func(item T) any { return doc(item) }, cells: cells,
+		table: newTable(c.out, cols), array: c.array(),
+	}
 }
+
+// itself is the document of an item that is one.
+func itself[T any](doc T) T { return doc }
 
 // rows is a list in the format that --json decides.
-func (c *command) rows(cols []column) *list {
+func rows[T, D any](c *command, cols []column, doc func(T) D, cells func(T) ([]string, error)) *list[T] {
 	f, _ := c.format("") // only a wanted format can be wrong
-	return c.list(f, cols)
+	return newList(c, f, cols, doc, cells)
 }
 
-func (l *list) add(r row) error {
+func (l *list[T]) add(item T) error {
 	l.n++
 	switch l.format {
 	case formatJSON:
-		return l.array.add(r)
+		return l.array.add(l.doc(item))
 	case formatJSONL:
-		text, err := encodeRow(r)
+		text, err := encodeRow(l.doc(item))
 		if err != nil {
 			return err
 		}
 		return l.c.out.data(append(text, '\n'))
 	}
-	cells, err := r.cells()
+	cells, err := l.cells(item)
 	if err != nil {
 		return err
 	}
@@ -137,7 +142,7 @@ func (l *list) add(r row) error {
 	return l.csv(cells)
 }
 
-func (l *list) csv(lines ...[]string) error {
+func (l *list[T]) csv(lines ...[]string) error {
 	var buf bytes.Buffer
 	if err := csv.NewWriter(&buf).WriteAll(lines); err != nil {
 		return err
@@ -145,7 +150,7 @@ func (l *list) csv(lines ...[]string) error {
 	return l.c.out.data(buf.Bytes())
 }
 
-func (l *list) header() []string {
+func (l *list[T]) header() []string {
 	names := make([]string, len(l.columns))
 	for i, col := range l.columns {
 		names[i] = col.name
@@ -154,7 +159,7 @@ func (l *list) header() []string {
 }
 
 // close ends the list. What an empty one means is said on stderr.
-func (l *list) close(empty string) error {
+func (l *list[T]) close(empty string) error {
 	if l.format == formatJSON {
 		return l.array.close()
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -64,77 +64,31 @@ runs, cannot use the lease any more. Without --force it only says who that is.`,
 	return cmd
 }
 
-// leaseRow is a lease as a row of a list.
-type leaseRow struct {
-	Name       string  `json:"name"`
-	Owner      string  `json:"owner"`
-	Epoch      int64   `json:"epoch"`
-	AcquiredAt *string `json:"acquired_at"`
-	ExpiresAt  *string `json:"expires_at"`
-	State      string  `json:"state,omitempty"` // held or expired; not of a record
-
-	lease onto.Lease
-}
-
-func newLeaseRow(l onto.Lease) leaseRow {
-	return leaseRow{Name: l.Name, Owner: l.Owner, Epoch: l.Epoch, AcquiredAt: storedTime(l.Acquired), ExpiresAt: storedTime(l.Expires), lease: l}
-}
-
-// storedTime is a time as it is stored, or null if it is not known.
-func storedTime(t time.Time) *string {
-	if t.IsZero() {
-		return nil
-	}
-	text := codec.FormatTime(t)
-	return &text
-}
-
-func (r leaseRow) cells() ([]string, error) {
-	return []string{r.Name, r.Owner, strconv.FormatInt(r.Epoch, 10), showTime(r.lease.Acquired), showTime(r.lease.Expires), r.State}, nil
-}
-
 func (c *command) showLeases(ctx context.Context) error {
 	return c.withStore(ctx, reading, func(s *store.Store) error {
 		leases, err := s.Leases(ctx)
 		if err != nil {
 			return err
 		}
-		out := c.rows(wholeColumns("name", "owner", "epoch", "acquired", "expires", "state"))
 		now := time.Now()
-		for _, l := range leases {
-			row := newLeaseRow(l)
-			if row.State = "held"; l.Expired(now) {
-				row.State = "expired"
+		state := func(l onto.Lease) string {
+			if l.Expired(now) {
+				return "expired"
 			}
-			if err := out.add(row); err != nil {
+			return "held"
+		}
+		out := rows(c, wholeColumns("name", "owner", "epoch", "acquired", "expires", "state"),
+			func(l onto.Lease) document.Lease { return document.NewLease(l, state(l)) },
+			func(l onto.Lease) ([]string, error) {
+				return []string{l.Name, l.Owner, strconv.FormatInt(l.Epoch, 10), showTime(l.Acquired), showTime(l.Expires), state(l)}, nil
+			})
+		for _, l := range leases {
+			if err := out.add(l); err != nil {
 				return err
 			}
 		}
 		return out.close("nobody holds a lease")
 	})
-}
-
-// breakRow is the record of a lease that was ended by force.
-type breakRow struct {
-	leaseRow
-	BrokenAt  *string `json:"broken_at"`
-	RuntimeID *string `json:"runtime_id"`
-	Actor     *string `json:"actor"`
-	Reason    *string `json:"reason"`
-
-	record onto.LeaseBreak
-}
-
-func newBreakRow(b onto.LeaseBreak) breakRow {
-	return breakRow{
-		leaseRow: newLeaseRow(b.Lease), BrokenAt: storedTime(b.Time), RuntimeID: orNull(b.Runtime),
-		Actor: orNull(b.Actor.String()), Reason: orNull(b.Reason), record: b,
-	}
-}
-
-func (r breakRow) cells() ([]string, error) {
-	b := r.record
-	return []string{showTime(b.Time), r.Name, r.Owner, strconv.FormatInt(r.Epoch, 10), b.Actor.String(), b.Reason}, nil
 }
 
 func (c *command) showBreaks(ctx context.Context) error {
@@ -143,14 +97,19 @@ func (c *command) showBreaks(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		out := c.rows(append(wholeColumns("broken", "name", "owner", "epoch", "actor"), columns("reason")...))
+		out := rows(c, append(wholeColumns("broken", "name", "owner", "epoch", "actor"), columns("reason")...), document.NewLeaseBreak, breakCells)
 		for _, b := range breaks {
-			if err := out.add(newBreakRow(b)); err != nil {
+			if err := out.add(b); err != nil {
 				return err
 			}
 		}
 		return out.close("no lease was ended by force")
 	})
+}
+
+func breakCells(b onto.LeaseBreak) ([]string, error) {
+	l := b.Lease
+	return []string{showTime(b.Time), l.Name, l.Owner, strconv.FormatInt(l.Epoch, 10), b.Actor.String(), b.Reason}, nil
 }
 
 // lockRelease is which lease to end, and why.
@@ -186,7 +145,7 @@ func (c *command) releaseLock(ctx context.Context, r lockRelease) error {
 			return err
 		}
 		if c.json {
-			return c.document(newBreakRow(record))
+			return c.document(document.NewLeaseBreak(record))
 		}
 		l := record.Lease
 		return c.out.line("released %s, which %s held until %s", l.Name, escape(l.Owner), showTime(l.Expires))

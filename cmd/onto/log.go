@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -44,31 +44,18 @@ func (c *command) log(ctx context.Context, t thing, where string, asStored bool)
 		if err != nil {
 			return err
 		}
-		out := c.rows(append(wholeColumns("commit", "time"), columns("op", "actor", "comment", "fields")...))
-		if err := each(viewOf(s, onto.Point{}, asStored).History(ctx, id, filters...), func(e store.Entry) error { return out.add(newLogRow(e)) }); err != nil {
+		out := rows(c, append(wholeColumns("commit", "time"), columns("op", "actor", "comment", "fields")...), document.NewEntry, entryCells)
+		if err := each(viewOf(s, onto.Point{}, asStored).History(ctx, id, filters...), out.add); err != nil {
 			return err
 		}
 		return out.close("no versions")
 	})
 }
 
-// logRow is a version with its commit.
-type logRow struct {
-	Type string `json:"type"`
-	keys
-	Op onto.Op `json:"op"`
-	origin
-	Fields json.RawMessage `json:"fields"`
-}
-
-func newLogRow(e store.Entry) logRow {
-	return logRow{e.Version.Type, keysOf(e.Version.Identity), e.Version.Op, newOrigin(e.Commit), e.Version.Fields}
-}
-
-func (r logRow) cells() ([]string, error) {
-	fields := string(r.Fields)
-	if r.Op == onto.Delete {
+func entryCells(e store.Entry) ([]string, error) {
+	fields := string(e.Version.Fields)
+	if e.Version.Op == onto.Delete {
 		fields = ""
 	}
-	return slices.Concat(r.when(), []string{string(r.Op)}, r.who(), []string{fields}), nil
+	return slices.Concat(when(e.Commit), []string{string(e.Version.Op)}, who(e.Commit), []string{fields}), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/schemafile"
 )
@@ -203,7 +204,7 @@ func (c *command) planMigration(ctx context.Context, b backend.Backend, m *store
 		c.say("tried the upgraders with %s: all fit", count(n, "thing", "things"))
 	}
 	if c.json {
-		return c.document(newPlanDoc(plan))
+		return c.document(document.NewPlan(plan))
 	}
 	if plan.Empty() {
 		c.say("nothing to do: the types are as the file says")
@@ -242,7 +243,6 @@ func (c *command) sayApply(words []string, token string) {
 
 // printTypePlan shows what becomes of one type.
 func (c *command) printTypePlan(t *store.TypeMigration) error {
-	doc := newTypePlanDoc(t)
 	head := string(t.Kind) + " " + t.Name
 	lines := []string{}
 	switch {
@@ -262,14 +262,14 @@ func (c *command) printTypePlan(t *store.TypeMigration) error {
 			lines = append(lines, strings.TrimPrefix(l, t.Name+": "))
 		}
 	}
-	for _, s := range doc.Steps {
-		line := "step " + s.Step + ": " + s.How
-		if s.Missing != nil {
-			line = "step " + s.Step + " needs an upgrader: " + *s.Missing
+	for _, s := range t.Steps {
+		line := "step " + s.Name + ": " + s.How
+		if s.Missing != "" {
+			line = "step " + s.Name + " needs an upgrader: " + s.Missing
 		}
 		lines = append(lines, line)
-		if s.Suggestion != nil {
-			lines = append(lines, "  perhaps: "+*s.Suggestion)
+		if s.Suggest != "" {
+			lines = append(lines, "  perhaps: "+s.Suggest)
 		}
 	}
 	for _, v := range t.Learned {

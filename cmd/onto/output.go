@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/ontologia/onto/internal/document"
 )
 
 // output is stdout or stderr.
@@ -82,7 +84,7 @@ func count[N int | int64](n N, one, many string) string {
 
 // document prints one value as indented JSON.
 func (c *command) document(v any) error {
-	text, err := encode(v)
+	text, err := document.Encode(v)
 	if err != nil {
 		return err
 	}
@@ -92,17 +94,6 @@ func (c *command) document(v any) error {
 	}
 	indented.WriteByte('\n')
 	return c.out.data(indented.Bytes())
-}
-
-// encode is v as JSON on one line.
-func encode(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
 // escape makes text safe for a terminal: what is not printable is shown as

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -35,16 +36,14 @@ rebuild has kept. Exit status 3 if a finding is an error. SQLite only.`,
 		})
 }
 
-// findingRow is a finding of a check.
-type findingRow struct {
-	Code     string        `json:"code"`
-	Severity onto.Severity `json:"severity"`
-	Message  string        `json:"message"`
-	Remedy   string        `json:"remedy"`
-}
-
-func (r findingRow) cells() ([]string, error) {
-	return []string{string(r.Severity), r.Code, r.Message, r.Remedy}, nil
+// findings is a list of what a check finds, with remedies that name the store.
+func (c *command) findings() *list[onto.Finding] {
+	here := c.place()
+	return rows(c, wholeColumns("severity", "code", "message", "remedy"),
+		func(f onto.Finding) document.Finding { return document.NewFinding(f, here.nameIn(f.Remedy)) },
+		func(f onto.Finding) ([]string, error) {
+			return []string{string(f.Severity), f.Code, f.Message, here.nameIn(f.Remedy)}, nil
+		})
 }
 
 // keptSum is the checksum that the last rebuild has kept.
@@ -85,14 +84,12 @@ func (c *command) verifyProjection(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		out := c.rows(wholeColumns("severity", "code", "message", "remedy"))
-		here := c.place()
-		bad := 0
+		out, bad := c.findings(), 0
 		err = each(checker.Check(ctx), func(f onto.Finding) error {
 			if f.Severity == onto.SeverityError {
 				bad++
 			}
-			return out.add(findingRow{f.Code, f.Severity, f.Message, here.nameIn(f.Remedy)})
+			return out.add(f)
 		})
 		if err == nil {
 			err = out.close("no findings: the projection is what history says")
@@ -106,7 +103,7 @@ func (c *command) verifyProjection(ctx context.Context) error {
 		if bad == 0 {
 			return nil
 		}
-		return onto.Errorf(checkFailed, "the check found %s", count(bad, "error", "errors"))
+		return onto.Errorf(document.CheckFailed, "the check found %s", count(bad, "error", "errors"))
 	})
 }
 
@@ -136,27 +133,17 @@ func (c *command) rebuildProjection(ctx context.Context) error {
 			return err
 		}
 		if c.json {
-			return c.document(newRebuilt(n, kept))
+			doc := document.Rebuilt{Identities: n}
+			if kept != nil {
+				doc.Checksum, doc.CommitID = &kept.SHA256, &kept.CommitID
+			}
+			return c.document(doc)
 		}
 		if err := c.out.line("rebuilt %s", count(n, "identity", "identities")); err != nil || kept == nil {
 			return err
 		}
 		return c.out.line("checksum %s of commit %d", kept.SHA256, kept.CommitID)
 	})
-}
-
-// rebuilt is the outcome of a rebuild, as --json prints it.
-type rebuilt struct {
-	Identities int64   `json:"identities"`
-	Checksum   *string `json:"checksum"` // null if none is kept
-	CommitID   *int64  `json:"commit_id"`
-}
-
-func newRebuilt(identities int64, kept *keptSum) rebuilt {
-	if kept == nil {
-		return rebuilt{Identities: identities}
-	}
-	return rebuilt{identities, &kept.SHA256, &kept.CommitID}
 }
 
 // progress shows how far a long task is, on a terminal only, in a line that

@@ -279,15 +279,15 @@ func (c *command) queryVersions(ctx context.Context, s *store.Store, shape *shap
 		}
 		return c.explain(a, explained, err)
 	}
-	out := c.list(a.format, shape.columns)
+	out := newList(c, a.format, shape.columns, shape.document, shape.cells)
 	var err error
 	switch {
 	case a.limit > 0:
-		err = c.queryPage(ctx, q, shape, a, out)
+		err = c.queryPage(ctx, q, a, out)
 	case a.history:
-		err = each(q.Versions(ctx, a.since), func(p store.Past[onto.Version]) error { return out.add(shape.row(p.Value)) })
+		err = each(q.Versions(ctx, a.since), func(p store.Past[onto.Version]) error { return out.add(p.Value) })
 	default:
-		err = each(q.All(ctx), func(v onto.Version) error { return out.add(shape.row(v)) })
+		err = each(q.All(ctx), out.add)
 	}
 	if err != nil {
 		return err
@@ -303,7 +303,7 @@ func (a *asked) none(ctx context.Context, s *store.Store, what string) string {
 	return "no " + what
 }
 
-func (c *command) queryPage(ctx context.Context, q store.Query[onto.Version], shape *shape, a asked, out *list) error {
+func (c *command) queryPage(ctx context.Context, q store.Query[onto.Version], a asked, out *list[onto.Version]) error {
 	var page store.Page[onto.Version]
 	var err error
 	if a.history {
@@ -320,7 +320,7 @@ func (c *command) queryPage(ctx context.Context, q store.Query[onto.Version], sh
 		return err
 	}
 	for _, v := range page.Items {
-		if err := out.add(shape.row(v)); err != nil {
+		if err := out.add(v); err != nil {
 			return err
 		}
 	}

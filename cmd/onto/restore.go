@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/document"
 )
 
 func (c *command) restoreCommand() *cobra.Command {
@@ -38,30 +39,13 @@ SQLite only: a lake is restored with the tools of its bucket, meta/head.json las
 	return cmd
 }
 
-// restoreDoc is what a restore has done or would do.
-type restoreDoc struct {
-	File     string     `json:"file"`
-	Location string     `json:"location"`
-	Applied  bool       `json:"applied"`
-	Backup   momentDoc  `json:"backup"`
-	Present  *momentDoc `json:"present"` // null if there was no store
-	Shared   int64      `json:"shared_commit_id"`
-	Lost     int64      `json:"lost_commits"`
-	Kept     *string    `json:"kept"` // where the present store is kept
-}
-
-type momentDoc struct {
-	StoreID string  `json:"store_id"`
-	Head    headDoc `json:"head"`
-}
-
-func newMomentDoc(m sqlite.StoreMoment) momentDoc { return momentDoc{m.StoreID, newHeadDoc(m.Head)} }
-
-func newRestoreDoc(file, location string, plan sqlite.RestorePlan) restoreDoc {
-	doc := restoreDoc{File: file, Location: location, Backup: newMomentDoc(plan.Backup), Shared: plan.Shared, Lost: plan.Lost}
+func newRestore(file, location string, plan sqlite.RestorePlan) document.Restore {
+	moment := func(m *sqlite.StoreMoment) *document.Moment {
+		return &document.Moment{StoreID: m.StoreID, Head: document.NewHead(m.Head)}
+	}
+	doc := document.Restore{File: file, Location: location, Backup: *moment(&plan.Backup), Shared: plan.Shared, Lost: plan.Lost}
 	if plan.Present != nil {
-		present := newMomentDoc(*plan.Present)
-		doc.Present = &present
+		doc.Present = moment(plan.Present)
 	}
 	return doc
 }
@@ -119,7 +103,7 @@ func sound(ctx context.Context, file string) error {
 	if err != nil || bad == 0 {
 		return err
 	}
-	return onto.Errorf(checkFailed, "the check of %s found %s", file, count(bad, "error", "errors")).
+	return onto.Errorf(document.CheckFailed, "the check of %s found %s", file, count(bad, "error", "errors")).
 		WithHint("take another backup; --no-check restores this one as it is")
 }
 
@@ -127,7 +111,7 @@ func sound(ctx context.Context, file string) error {
 func (c *command) refuseRestore(file, location string, plan sqlite.RestorePlan) error {
 	var err error
 	if c.json {
-		err = c.document(newRestoreDoc(file, location, plan))
+		err = c.document(newRestore(file, location, plan))
 	} else {
 		err = c.printPlan(plan)
 	}
@@ -158,8 +142,8 @@ func (c *command) printPlan(plan sqlite.RestorePlan) error {
 
 func (c *command) printRestored(file, location string, restored sqlite.Restored) error {
 	if c.json {
-		doc := newRestoreDoc(file, location, restored.RestorePlan)
-		doc.Applied, doc.Kept = true, orNull(restored.Kept)
+		doc := newRestore(file, location, restored.RestorePlan)
+		doc.Applied, doc.Kept = true, document.OrNull(restored.Kept)
 		return c.document(doc)
 	}
 	pairs := [][2]string{{"restored", location}, {"head", showHead(restored.Backup.Head)}}

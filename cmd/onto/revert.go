@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -215,25 +215,9 @@ func (c *command) applyRevert(ctx context.Context, s *store.Store, d onto.Draft,
 	return c.printCommitted(result)
 }
 
-// revertRow is one change of a revert.
-type revertRow struct {
-	changeRow
-	Before    json.RawMessage `json:"before"`
-	After     json.RawMessage `json:"after"`
-	BlockedBy []int64         `json:"blocked_by"`
-}
-
-func newRevertRow(change store.RevertChange) revertRow {
-	r := revertRow{newChangeRow(change.Change()), fieldsOf(change.Now), fieldsOf(change.Then), change.Blocked}
-	if r.BlockedBy == nil {
-		r.BlockedBy = []int64{}
-	}
-	return r
-}
-
 // revertDocument prints a plan as one JSON document, its changes as they come.
 func (c *command) revertDocument(plan store.RevertPlan) error {
-	commits, err := encode(plan.Commits)
+	commits, err := document.Encode(plan.Commits)
 	if err != nil {
 		return err
 	}
@@ -248,7 +232,7 @@ func (c *command) revertDocument(plan store.RevertPlan) error {
 		if len(change.Blocked) > 0 {
 			blocked++
 		}
-		return out.add(newRevertRow(change))
+		return out.add(document.NewReverted(change))
 	})
 	if err == nil {
 		err = out.close()

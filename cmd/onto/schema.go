@@ -8,7 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/schemafile"
 )
@@ -99,7 +99,7 @@ func (c *command) schemaExport(ctx context.Context, f *schemaFlags, wanted strin
 		}
 		out := c.array()
 		for _, v := range versions {
-			if err := out.add(newSchemaRow(v)); err != nil {
+			if err := out.add(document.NewSchema(v)); err != nil {
 				return err
 			}
 		}
@@ -172,9 +172,10 @@ func (c *command) schemaHistory(ctx context.Context, f *schemaFlags) error {
 		if err != nil {
 			return err
 		}
-		out := c.rows(wholeColumns("kind", "type", "version", "hash", "time", "runtime", "reason", "since", "upgrader", "end"))
+		out := rows(c, wholeColumns("kind", "type", "version", "hash", "time", "runtime", "reason", "since", "upgrader", "end"),
+			document.NewSchemaVersion, schemaCells)
 		for _, v := range versions {
-			if err := out.add(newSchemaHistoryRow(v)); err != nil {
+			if err := out.add(v); err != nil {
 				return err
 			}
 		}
@@ -182,64 +183,9 @@ func (c *command) schemaHistory(ctx context.Context, f *schemaFlags) error {
 	})
 }
 
-// schemaHistoryRow tells when a version of a type was registered.
-type schemaHistoryRow struct {
-	Kind      onto.Kind `json:"type_kind"`
-	Name      string    `json:"type_name"`
-	Version   int       `json:"schema_version_id"`
-	Hash      string    `json:"schema_hash"`
-	CreatedAt string    `json:"created_at"`
-	RuntimeID *string   `json:"runtime_id"`
-	Reason    *string   `json:"reason"`
-	Since     int64     `json:"since_commit"` // the first commit that can hold rows of it
-	Upgrader  *string   `json:"upgrader"`     // how fields of the version before become its own
-	End       *string   `json:"end"`          // how the type came to its end
-
-	of onto.SchemaVersion
-}
-
-func newSchemaHistoryRow(v onto.SchemaVersion) schemaHistoryRow {
-	return schemaHistoryRow{
-		Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version, Hash: v.Hash,
-		CreatedAt: codec.FormatTime(v.Created), RuntimeID: orNull(v.Runtime), Reason: orNull(v.Reason), of: v,
-		Since: v.Since, Upgrader: orNull(upgraderText(v.Upgrader)), End: orNull(endText(v.End)),
-	}
-}
-
-// upgraderText says how fields became those of a version.
-func upgraderText(u *onto.Upgrader) string {
-	switch {
-	case u == nil:
-		return ""
-	case u.Func:
-		return "a Go function"
-	case u.RenamedFrom != "" && u.Program != "":
-		return "renamed from " + u.RenamedFrom + ", then " + u.Program
-	case u.RenamedFrom != "":
-		return "renamed from " + u.RenamedFrom
-	case u.Program == "":
-		return "as they are"
-	}
-	return u.Program
-}
-
-// endText says how a type came to its end.
-func endText(e *onto.End) string {
-	switch {
-	case e == nil:
-		return ""
-	case e.RenamedTo != "":
-		return "renamed to " + e.RenamedTo + " by commit " + strconv.FormatInt(e.Commit, 10)
-	case e.Purged:
-		return "purged before commit " + strconv.FormatInt(e.Commit, 10)
-	}
-	return "dropped by commit " + strconv.FormatInt(e.Commit, 10)
-}
-
-func (r schemaHistoryRow) cells() ([]string, error) {
+func schemaCells(v onto.SchemaVersion) ([]string, error) {
 	return []string{
-		string(r.Kind), r.Name, strconv.Itoa(r.Version), r.Hash,
-		showTime(r.of.Created), r.of.Runtime, r.of.Reason,
-		strconv.FormatInt(r.Since, 10), upgraderText(r.of.Upgrader), endText(r.of.End),
+		string(v.Schema.Kind), v.Schema.Name, strconv.Itoa(v.Version), v.Hash, showTime(v.Created), v.Runtime, v.Reason,
+		strconv.FormatInt(v.Since, 10), document.UpgraderText(v.Upgrader), document.EndText(v.End),
 	}, nil
 }

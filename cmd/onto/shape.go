@@ -1,11 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -66,52 +66,37 @@ func systemColumn(schema onto.Schema, name, label string) column {
 	return column{free(name), free(label), true}
 }
 
-// versionRow is a version as a row of a query.
-type versionRow struct {
-	Type string `json:"type"`
-	keys
-	Fields   json.RawMessage `json:"fields"`
-	CommitID int64           `json:"commit_id"`
-	Op       onto.Op         `json:"op,omitempty"` // in histories
-
-	shape    *shape
-	identity onto.Identity
-}
-
-func (sh *shape) row(v onto.Version) versionRow {
-	r := versionRow{
-		Type: v.Type, keys: keysOf(v.Identity), Fields: v.Fields, CommitID: v.Commit,
-		shape: sh, identity: v.Identity,
-	}
+// document is the JSON of a version.
+func (sh *shape) document(v onto.Version) document.Version {
 	if sh.history {
-		r.Op = v.Op
+		return document.NewPast(v)
 	}
-	return r
+	return document.NewVersion(v)
 }
 
-func (r versionRow) cells() ([]string, error) {
-	id := r.identity
-	cells := []string{id.Key}
-	if id.Kind == onto.KindRelation {
-		cells = []string{id.Left, id.Right}
-		if r.shape.schema.InstanceKey != "" {
-			cells = append(cells, id.Instance)
+// cells is a version in the columns.
+func (sh *shape) cells(v onto.Version) ([]string, error) {
+	cells := []string{v.Key}
+	if v.Kind == onto.KindRelation {
+		cells = []string{v.Left, v.Right}
+		if sh.schema.InstanceKey != "" {
+			cells = append(cells, v.Instance)
 		}
 	}
-	members, err := membersOf(r.Fields)
+	members, err := membersOf(v.Fields)
 	if err != nil {
-		return nil, onto.Errorf(onto.Corrupt, "%s at commit %d: %w", id, r.CommitID, err)
+		return nil, onto.Errorf(onto.Corrupt, "%s at commit %d: %w", v.Identity, v.Commit, err)
 	}
 	values := map[string]string{}
 	for _, m := range members {
 		values[m.Name] = plain(m.Value)
 	}
-	for _, f := range r.shape.fields {
+	for _, f := range sh.fields {
 		cells = append(cells, values[f])
 	}
-	cells = append(cells, strconv.FormatInt(r.CommitID, 10))
-	if r.shape.history {
-		cells = append(cells, string(r.Op))
+	cells = append(cells, strconv.FormatInt(v.Commit, 10))
+	if sh.history {
+		cells = append(cells, string(v.Op))
 	}
 	return cells, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -171,7 +172,7 @@ func (c *command) withStore(ctx context.Context, how access, f func(*store.Store
 // that fails: a commit is durable by then.
 func (c *command) shut(opened io.Closer) {
 	if err := opened.Close(); err != nil {
-		c.warn(c.json, codeOf(err), "what was opened could not be closed: "+message(err), onto.HintOf(err))
+		c.warn(c.json, document.CodeOf(err), "what was opened could not be closed: "+document.Message(err), onto.HintOf(err))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -72,16 +73,8 @@ func (c *command) routes(ctx context.Context, s *store.Store, a asked, hops []st
 		}
 		return c.explain(a, explained, err)
 	}
-	r := &routePrinter{v: a.view(s), shapes: map[string]*shape{a.name: from}}
-	out := c.list(a.format, routeColumns(a.view(s), from, hops))
-	err = each(q.Traverse(hops...).Limit(a.limit).All(ctx), func(route store.Route) error {
-		row, err := r.row(route)
-		if err != nil {
-			return err
-		}
-		return out.add(row)
-	})
-	if err != nil {
+	out := newList(c, a.format, routeColumns(a.view(s), from, hops), document.NewRoute, routeCells)
+	if err := each(q.Traverse(hops...).Limit(a.limit).All(ctx), out.add); err != nil {
 		return err
 	}
 	return out.close("no routes")
@@ -105,61 +98,15 @@ func routeColumns(v store.View, from *shape, hops []store.Hop) []column {
 	return cols
 }
 
-// routePrinter makes rows of routes.
-type routePrinter struct {
-	v      store.View
-	shapes map[string]*shape
-}
-
-// routeRow is a route: relations and entities by turns.
-type routeRow struct {
-	Source versionRow   `json:"source"`
-	Path   []versionRow `json:"path"`
-}
-
-func (r *routePrinter) row(route store.Route) (routeRow, error) {
-	var row routeRow
-	var err error
-	if row.Source, err = r.version(route.Source); err != nil {
-		return row, err
-	}
-	for _, step := range route.Path {
-		for _, v := range []onto.Version{step.Relation, step.Entity} {
-			made, err := r.version(v)
-			if err != nil {
-				return row, err
-			}
-			row.Path = append(row.Path, made)
+// routeCells shows entities by their keys, relations by their instance and fields.
+func routeCells(r store.Route) ([]string, error) {
+	cells := []string{r.Source.Key}
+	for _, step := range r.Path {
+		text := string(step.Relation.Fields)
+		if step.Relation.Instance != "" {
+			text = step.Relation.Instance + " " + text
 		}
-	}
-	return row, nil
-}
-
-func (r *routePrinter) version(v onto.Version) (versionRow, error) {
-	sh := r.shapes[v.Type]
-	if sh == nil {
-		var err error
-		if sh, err = newShape(r.v, v.Kind, v.Type, false); err != nil {
-			return versionRow{}, err
-		}
-		r.shapes[v.Type] = sh
-	}
-	return sh.row(v), nil
-}
-
-// cells shows entities by their keys, relations by their instance and fields.
-func (r routeRow) cells() ([]string, error) {
-	cells := []string{r.Source.identity.Key}
-	for _, v := range r.Path {
-		if v.identity.Kind == onto.KindEntity {
-			cells = append(cells, v.identity.Key)
-			continue
-		}
-		text := string(v.Fields)
-		if v.identity.Instance != "" {
-			text = v.identity.Instance + " " + text
-		}
-		cells = append(cells, text)
+		cells = append(cells, text, step.Entity.Key)
 	}
 	return cells, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -30,19 +31,15 @@ index and search are no difference. Whether the data is sound, tells: onto docto
 	return cmd
 }
 
-// verifyRow is a type and how it compares.
-type verifyRow struct {
-	Kind    onto.Kind `json:"type_kind"`
-	Name    string    `json:"type_name"`
-	Status  string    `json:"status"`  // same, different, only in the file, only stored
-	Version *int      `json:"version"` // null if it is not stored
-	Added   []string  `json:"added"`
-	Removed []string  `json:"removed"`
-	Changed []string  `json:"changed"`
-	lines   []string
+// comparison is a type and how it compares.
+type comparison struct {
+	document.Compared
+	lines []string // what differs
 }
 
-func (r verifyRow) cells() ([]string, error) {
+func (r comparison) document() document.Compared { return r.Compared }
+
+func (r comparison) cells() ([]string, error) {
 	version := ""
 	if r.Version != nil {
 		version = versionText(*r.Version)
@@ -59,13 +56,13 @@ func (c *command) verify(ctx context.Context, name string, diff bool) error {
 		return err
 	}
 	return c.withStore(ctx, reading, func(s *store.Store) error {
-		rows, err := compareTypes(ctx, s, types)
+		found, err := compareTypes(ctx, s, types)
 		if err != nil {
 			return err
 		}
-		out := c.rows(wholeColumns("kind", "type", "version", "status"))
+		out := rows(c, wholeColumns("kind", "type", "version", "status"), comparison.document, comparison.cells)
 		wrong := 0
-		for _, r := range rows {
+		for _, r := range found {
 			if r.Status != "same" {
 				wrong++
 			}
@@ -76,7 +73,7 @@ func (c *command) verify(ctx context.Context, name string, diff bool) error {
 		if err := out.close("no types"); err != nil {
 			return err
 		}
-		for _, r := range rows {
+		for _, r := range found {
 			for _, line := range r.lines {
 				if diff && !c.json {
 					if err := c.out.line("%s", escape(line)); err != nil {
@@ -88,59 +85,47 @@ func (c *command) verify(ctx context.Context, name string, diff bool) error {
 		if wrong == 0 {
 			return nil
 		}
-		return onto.Errorf(checkFailed, "%s not as the file says", count(wrong, "type is", "types are")).
+		return onto.Errorf(document.CheckFailed, "%s not as the file says", count(wrong, "type is", "types are")).
 			WithHint("see what a migration would do: onto migrate --schema %s", shellWord(name))
 	})
 }
 
 // compareTypes compares the stored types with given ones, in order of kind and
 // name.
-func compareTypes(ctx context.Context, s *store.Store, types []onto.Type) ([]verifyRow, error) {
+func compareTypes(ctx context.Context, s *store.Store, types []onto.Type) ([]comparison, error) {
 	stored, err := s.Schemas(ctx)
 	if err != nil {
 		return nil, err
 	}
-	numbers := map[typeName]int{}
+	numbers := map[onto.TypeName]*int{}
 	for _, v := range stored {
-		numbers[typeName{v.Schema.Kind, v.Schema.Name}] = v.Version
+		numbers[v.Schema.TypeName()] = &v.Version
 	}
 	present := s.Types()
-	var rows []verifyRow
+	var rows []comparison
 	for _, t := range types {
 		g, err := t.Schema()
 		if err != nil {
 			return nil, err
 		}
-		r := newVerifyRow(g, "only in the file")
+		r := comparison{Compared: document.NewCompared(g, "only in the file")}
 		i := slices.IndexFunc(present, func(o onto.Schema) bool { return o.TypeName() == g.TypeName() })
 		if i >= 0 {
 			d := onto.Compare(present[i], g)
-			r.Status, r.lines = "same", d.Lines()
-			if !d.Empty() {
-				r.Status = "different"
-			}
-			r.Added, r.Removed, r.Changed = orEmpty(d.Added), orEmpty(d.Removed), orEmpty(d.Changed)
-			r.number(numbers)
+			r.Differ(d)
+			r.lines = d.Lines()
+			r.Version = numbers[g.TypeName()]
 			present = slices.Delete(present, i, i+1)
 		}
 		rows = append(rows, r)
 	}
 	for _, o := range present {
-		r := newVerifyRow(o, "only stored")
-		r.number(numbers)
+		r := comparison{Compared: document.NewCompared(o, "only stored")}
+		r.Version = numbers[o.TypeName()]
 		rows = append(rows, r)
 	}
-	slices.SortFunc(rows, func(a, b verifyRow) int {
+	slices.SortFunc(rows, func(a, b comparison) int {
 		return onto.Identity{Kind: a.Kind, Type: a.Name}.Compare(onto.Identity{Kind: b.Kind, Type: b.Name})
 	})
 	return rows, nil
-}
-
-func newVerifyRow(s onto.Schema, status string) verifyRow {
-	return verifyRow{Kind: s.Kind, Name: s.Name, Status: status, Added: []string{}, Removed: []string{}, Changed: []string{}}
-}
-
-func (r *verifyRow) number(numbers map[typeName]int) {
-	n := numbers[typeName{r.Kind, r.Name}]
-	r.Version = &n
 }

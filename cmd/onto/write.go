@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
 
@@ -107,26 +108,10 @@ func (c *command) printCommitted(r onto.Result) error {
 	return err
 }
 
-// resultDoc is what a writing verb prints with --json.
-type resultDoc struct {
-	CommitID   *int64 `json:"commit_id"` // null if nothing changed
-	Changed    bool   `json:"changed"`
-	Operations int    `json:"operations"`
-	Repeated   bool   `json:"repeated"`
-}
-
-func newResultDoc(r onto.Result) resultDoc {
-	doc := resultDoc{Changed: r.Changed(), Operations: r.Operations, Repeated: r.Repeated}
-	if r.Changed() {
-		doc.CommitID = &r.ID
-	}
-	return doc
-}
-
 // printResult prints the commit id, alone so that scripts can use it.
 func (c *command) printResult(r onto.Result) error {
 	if c.json {
-		return c.document(newResultDoc(r))
+		return c.document(document.NewResult(r))
 	}
 	if !r.Changed() {
 		c.say("nothing changed")

@@ -1,0 +1,131 @@
+package document
+
+import (
+	"encoding/json"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/store"
+)
+
+// Head is the newest commit of a store.
+type Head struct {
+	CommitID  int64   `json:"commit_id"`  // 0 if the store is empty
+	CreatedAt *string `json:"created_at"` // null if the store is empty
+}
+
+// NewHead describes the newest commit.
+func NewHead(c onto.Commit) Head { return Head{c.ID, storedTime(c.Time)} }
+
+// Commit is a commit in a list.
+type Commit struct {
+	CommitID   int64          `json:"commit_id"`
+	CreatedAt  string         `json:"created_at"`
+	RuntimeID  *string        `json:"runtime_id"`
+	Actor      *string        `json:"actor"`
+	Comment    *string        `json:"comment"`
+	Operations int            `json:"operations"`
+	Metadata   map[string]any `json:"metadata"`
+}
+
+// NewCommit describes a commit.
+func NewCommit(c onto.Commit) Commit {
+	doc := Commit{
+		CommitID: c.ID, CreatedAt: codec.FormatTime(c.Time), RuntimeID: OrNull(c.Runtime),
+		Actor: OrNull(c.Actor.String()), Comment: OrNull(c.Comment), Operations: c.Operations, Metadata: c.Metadata,
+	}
+	if doc.Metadata == nil {
+		doc.Metadata = map[string]any{}
+	}
+	return doc
+}
+
+// Examined is everything that is known about a commit, with its changes.
+type Examined struct {
+	Commit
+	CausationID    *int64   `json:"causation_id"`
+	CorrelationID  *string  `json:"correlation_id"`
+	SignatureRef   *string  `json:"signature_ref"`
+	IdempotencyKey *string  `json:"idempotency_key"`
+	Changes        []Change `json:"changes"`
+}
+
+// NewExamined describes a commit, without changes so far.
+func NewExamined(c onto.Commit) Examined {
+	doc := Examined{
+		Commit: NewCommit(c), CorrelationID: OrNull(c.Correlation), SignatureRef: OrNull(c.Signature),
+		IdempotencyKey: OrNull(c.IdempotencyKey), Changes: []Change{},
+	}
+	if c.Causation != 0 {
+		doc.CausationID = &c.Causation
+	}
+	return doc
+}
+
+// Result is what a commit came to.
+type Result struct {
+	CommitID   *int64 `json:"commit_id"` // null if nothing changed
+	Changed    bool   `json:"changed"`
+	Operations int    `json:"operations"`
+	Repeated   bool   `json:"repeated"`
+}
+
+// NewResult describes what a commit came to.
+func NewResult(r onto.Result) Result {
+	doc := Result{Changed: r.Changed(), Operations: r.Operations, Repeated: r.Repeated}
+	if r.Changed() {
+		doc.CommitID = &r.ID
+	}
+	return doc
+}
+
+// Change is a change as a part of a commit.
+type Change struct {
+	Kind     onto.Kind `json:"kind"`
+	TypeName string    `json:"type_name"`
+	Keys
+	Operation onto.Operation `json:"operation"`
+}
+
+// NewChange describes a change.
+func NewChange(c onto.Change) Change {
+	return Change{c.Kind, c.Type, NewKeys(c.Identity), c.Operation()}
+}
+
+// Difference is a change with the fields at either end; null where there are none.
+type Difference struct {
+	Change
+	Before   json.RawMessage `json:"before"`
+	After    json.RawMessage `json:"after"`
+	CommitID *int64          `json:"commit_id"` // the one that led to After
+}
+
+// NewDifference describes a change between two moments.
+func NewDifference(c onto.Change) Difference {
+	doc := Difference{Change: NewChange(c), Before: liveFields(c.Before), After: liveFields(c.After)}
+	if c.After != nil {
+		doc.CommitID = &c.After.Commit
+	}
+	return doc
+}
+
+// Reverted is one change of a revert.
+type Reverted struct {
+	Change
+	Before    json.RawMessage `json:"before"`
+	After     json.RawMessage `json:"after"`
+	BlockedBy []int64         `json:"blocked_by"`
+}
+
+// NewReverted describes a change of a revert.
+func NewReverted(c store.RevertChange) Reverted {
+	return Reverted{NewChange(c.Change()), liveFields(c.Now), liveFields(c.Then), orEmpty(c.Blocked)}
+}
+
+// liveFields is the fields of a live version, or nil.
+func liveFields(v *onto.Version) json.RawMessage {
+	if v == nil || !v.Live() {
+		return nil
+	}
+	return v.Fields
+}

@@ -1,0 +1,82 @@
+package document_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/store"
+	"github.com/ontologia/onto/store/records"
+)
+
+// TestDocuments holds documents to their names and their order, and what is absent
+// to null or an empty list: programs read them.
+func TestDocuments(t *testing.T) {
+	at := time.Date(2026, 2, 10, 12, 34, 56, 0, time.UTC)
+	first := onto.Commit{ID: 1, Time: at, Operations: 2}
+	second := onto.Commit{ID: 2, Time: at, Runtime: "r", Actor: onto.Operator("ana"), Comment: "<why>", Causation: 1, Metadata: map[string]any{"k": "v"}}
+	ada := onto.Version{Identity: onto.EntityID("Customer", "c1"), Op: onto.Put, Fields: json.RawMessage(`{"id":"c1"}`), Commit: 1}
+	link := onto.Version{Identity: onto.RelationID("Subscription", "c1", "p1"), Op: onto.Put, Fields: json.RawMessage(`{}`), Commit: 2}
+	for _, c := range []struct {
+		name string
+		doc  any
+		want string
+	}{
+		{"commit", document.NewCommit(first),
+			`{"commit_id":1,"created_at":"2026-02-10T12:34:56.000000+00:00","runtime_id":null,"actor":null,"comment":null,"operations":2,"metadata":{}}`},
+		{"examined commit", document.NewExamined(second),
+			`{"commit_id":2,"created_at":"2026-02-10T12:34:56.000000+00:00","runtime_id":"r","actor":"operator:ana","comment":"<why>","operations":0,"metadata":{"k":"v"},` +
+				`"causation_id":1,"correlation_id":null,"signature_ref":null,"idempotency_key":null,"changes":[]}`},
+		{"empty store", document.NewHead(onto.Commit{}), `{"commit_id":0,"created_at":null}`},
+		{"info", document.NewInfo(backend.Info{Backend: "sqlite", Types: []backend.TypeInfo{{Kind: onto.KindEntity, Name: "T", Version: 1}}}, first, true),
+			`{"backend":"sqlite","location":"","format":0,"store_id":"","head":{"commit_id":1,"created_at":"2026-02-10T12:34:56.000000+00:00"},"bytes":0,` +
+				`"types":[{"type_kind":"entity","type_name":"T","schema_version_id":1,"live":0,"versions":0}],"warnings":[]}`},
+		{"no change", document.NewResult(onto.Result{}), `{"commit_id":null,"changed":false,"operations":0,"repeated":false}`},
+		{"version", document.NewVersion(ada), `{"type":"Customer","key":"c1","fields":{"id":"c1"},"commit_id":1}`},
+		{"past version", document.NewPast(link),
+			`{"type":"Subscription","left_key":"c1","right_key":"p1","instance_key":"","fields":{},"commit_id":2,"op":"put"}`},
+		{"difference", document.NewDifference(onto.Change{Identity: ada.Identity, Before: &ada}),
+			`{"kind":"entity","type_name":"Customer","key":"c1","operation":"delete","before":{"id":"c1"},"after":null,"commit_id":null}`},
+		{"revert", document.NewReverted(store.RevertChange{Identity: ada.Identity, Then: &ada}),
+			`{"kind":"entity","type_name":"Customer","key":"c1","operation":"insert","before":null,"after":{"id":"c1"},"blocked_by":[]}`},
+		{"entry", document.NewEntry(store.Entry{Version: ada, Commit: first}),
+			`{"type":"Customer","key":"c1","op":"put","commit_id":1,"created_at":"2026-02-10T12:34:56.000000+00:00","actor":null,"comment":null,"fields":{"id":"c1"}}`},
+		{"group", document.Group{Names: []string{"$.b", "count"}, Values: []json.RawMessage{nil, json.RawMessage("3")}}, `{"$.b":null,"count":3}`},
+		{"drop", document.NewDropped(onto.Result{}, &store.DropPlan{Token: "t"}),
+			`{"commit_id":null,"changed":false,"operations":0,"repeated":false,"head":0,"types":[],"dependents":[],"purge_history":false,"token":"t"}`},
+		{"lease", document.NewLease(onto.Lease{Name: "write", Owner: "o", Epoch: 1}, "held"),
+			`{"name":"write","owner":"o","epoch":1,"acquired_at":null,"expires_at":null,"state":"held"}`},
+		{"import", document.NewImport(&records.Outcome{Records: 1, Conflicts: 1, First: []records.Conflict{{Line: 7, Identity: ada.Identity, Reason: "r"}}}, true),
+			`{"dry_run":true,"records":1,"inserts":0,"updates":0,"unchanged":0,"deletes":0,"skipped":0,"conflicts":1,"repeated":0,"untracked":0,"commit_id":null,` +
+				`"first_conflicts":[{"line":7,"type":"Customer","key":"c1","reason":"r"}]}`},
+		{"error", document.NewReport(onto.Errorf(onto.NotFound, "a < b"), "look"), `{"code":"not_found","message":"a < b","hint":"look"}`},
+	} {
+		got, err := document.Encode(c.doc)
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: got\n%s, %v, want\n%s", c.name, got, err, c.want)
+		}
+	}
+}
+
+func TestCodesOfErrors(t *testing.T) {
+	for _, c := range []struct {
+		err     error
+		code    onto.Code
+		message string
+	}{
+		{errors.New("disk on fire"), document.General, "disk on fire"},
+		{fmt.Errorf("read: %w", context.Canceled), document.Interrupted, "interrupted"},
+		{fmt.Errorf("outer: %w", onto.Errorf(onto.Full, "no room")), onto.Full, "outer: no room"},
+		{errors.Join(onto.Errorf(onto.Corrupt, "the one"), errors.New("the other")), onto.Corrupt, "the one; the other"},
+	} {
+		if code, message := document.CodeOf(c.err), document.Message(c.err); code != c.code || message != c.message {
+			t.Errorf("%v: got %s, %q, want %s, %q", c.err, code, message, c.code, c.message)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package document
+
+import "github.com/ontologia/onto/store/records"
+
+// Import is what an import did, or would do.
+type Import struct {
+	DryRun    bool       `json:"dry_run"`
+	Records   int64      `json:"records"`
+	Inserts   int64      `json:"inserts"`
+	Updates   int64      `json:"updates"`
+	Unchanged int64      `json:"unchanged"`
+	Deletes   int64      `json:"deletes"`
+	Skipped   int64      `json:"skipped"`
+	Conflicts int64      `json:"conflicts"`
+	Repeated  int64      `json:"repeated"`
+	Untracked int64      `json:"untracked"` // not compared with earlier ones
+	CommitID  *int64     `json:"commit_id"` // null if none was made
+	First     []Conflict `json:"first_conflicts"`
+}
+
+// Conflict is a record that an apply would refuse.
+type Conflict struct {
+	Line int64  `json:"line"`
+	Type string `json:"type"`
+	Keys
+	Reason string `json:"reason"`
+}
+
+// NewImport describes what an import did, or would do.
+func NewImport(out *records.Outcome, dryRun bool) Import {
+	doc := Import{
+		DryRun: dryRun, Records: out.Records, Inserts: out.Inserts, Updates: out.Updates, Unchanged: out.Unchanged,
+		Deletes: out.Deletes, Skipped: out.Skipped, Conflicts: out.Conflicts, Repeated: out.Repeated, Untracked: out.Untracked,
+		First: []Conflict{},
+	}
+	if out.Result.Changed() {
+		doc.CommitID = &out.Result.ID
+	}
+	for _, x := range out.First {
+		doc.First = append(doc.First, Conflict{x.Line, x.Identity.Type, NewKeys(x.Identity), x.Reason})
+	}
+	return doc
+}
+
+// Export is what an export did.
+type Export struct {
+	Output   string `json:"output"`
+	Records  int64  `json:"records"`
+	CommitID int64  `json:"commit_id"` // the moment
+}

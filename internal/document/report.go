@@ -1,0 +1,78 @@
+package document
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ontologia/onto"
+)
+
+// Codes for what no package returns.
+const (
+	CheckFailed onto.Code = "check_failed"
+	Interrupted onto.Code = "interrupted"
+	General     onto.Code = "general"
+	IndexBehind onto.Code = "index_behind" // of a warning
+)
+
+// CodeOf is the code to report for an error.
+func CodeOf(err error) onto.Code {
+	switch code := onto.CodeOf(err); {
+	case code != "":
+		return code
+	case errors.Is(err, context.Canceled):
+		return Interrupted
+	}
+	return General
+}
+
+// Report is an error or a warning.
+type Report struct {
+	Code        onto.Code `json:"code"`
+	Message     string    `json:"message"`
+	Hint        string    `json:"hint"`
+	Differences []string  `json:"differences,omitempty"`
+}
+
+// NewReport reports an error, with what to do about it.
+func NewReport(err error, hint string) Report {
+	return Report{CodeOf(err), Message(err), hint, Differences(err)}
+}
+
+// Message is what an error says, on one line.
+func Message(err error) string {
+	if CodeOf(err) == Interrupted {
+		return "interrupted"
+	}
+	if len(Differences(err)) > 0 {
+		return "types are stored differently"
+	}
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return err.Error()
+	}
+	lines := strings.Split(err.Error(), "\n") // one for each
+	if more := len(lines) - maxJoined; more > 1 {
+		lines = append(lines[:maxJoined], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "; ")
+}
+
+// maxJoined is how many errors that happened side by side are told: a directory
+// that is full fails every read.
+const maxJoined = 5
+
+// Differences lists what a SchemaOutdated error tells about types, one per line.
+func Differences(err error) []string {
+	var e *onto.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	var lines []string
+	for _, d := range e.Differences {
+		lines = append(lines, d.Lines()...)
+	}
+	return lines
+}

@@ -1,0 +1,230 @@
+package document
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/store"
+)
+
+// TypeName names a type.
+type TypeName struct {
+	Kind onto.Kind `json:"type_kind"`
+	Name string    `json:"type_name"`
+}
+
+// Init is what the registration of types does or did.
+type Init struct {
+	Location   string     `json:"location"`
+	Created    bool       `json:"created"` // the storage is new
+	DryRun     bool       `json:"dry_run"`
+	Registered []TypeName `json:"registered"`
+	Retuned    []TypeName `json:"retuned"` // other marks for index or search
+	Unchanged  []TypeName `json:"unchanged"`
+}
+
+// Changes reports whether there is something to do.
+func (d *Init) Changes() bool { return d.Created || len(d.Registered)+len(d.Retuned) > 0 }
+
+// Schema is one version of a type.
+type Schema struct {
+	Kind    onto.Kind       `json:"type_kind"`
+	Name    string          `json:"type_name"`
+	Version int             `json:"schema_version_id"`
+	Hash    string          `json:"schema_hash"`
+	Schema  json.RawMessage `json:"schema"`
+}
+
+// NewSchema describes a version of a type.
+func NewSchema(v onto.SchemaVersion) Schema {
+	return Schema{v.Schema.Kind, v.Schema.Name, v.Version, v.Hash, v.Schema.JSON()}
+}
+
+// SchemaVersion tells when a version of a type was registered.
+type SchemaVersion struct {
+	Kind      onto.Kind `json:"type_kind"`
+	Name      string    `json:"type_name"`
+	Version   int       `json:"schema_version_id"`
+	Hash      string    `json:"schema_hash"`
+	CreatedAt string    `json:"created_at"`
+	RuntimeID *string   `json:"runtime_id"`
+	Reason    *string   `json:"reason"`
+	Since     int64     `json:"since_commit"` // the first commit that can hold rows of it
+	Upgrader  *string   `json:"upgrader"`     // how fields of the version before become its own
+	End       *string   `json:"end"`          // how the type came to its end
+}
+
+// NewSchemaVersion tells when a version of a type was registered.
+func NewSchemaVersion(v onto.SchemaVersion) SchemaVersion {
+	return SchemaVersion{
+		Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version, Hash: v.Hash,
+		CreatedAt: codec.FormatTime(v.Created), RuntimeID: OrNull(v.Runtime), Reason: OrNull(v.Reason),
+		Since: v.Since, Upgrader: OrNull(UpgraderText(v.Upgrader)), End: OrNull(EndText(v.End)),
+	}
+}
+
+// UpgraderText says how fields became those of a version.
+func UpgraderText(u *onto.Upgrader) string {
+	switch {
+	case u == nil:
+		return ""
+	case u.Func:
+		return "a Go function"
+	case u.RenamedFrom != "" && u.Program != "":
+		return "renamed from " + u.RenamedFrom + ", then " + u.Program
+	case u.RenamedFrom != "":
+		return "renamed from " + u.RenamedFrom
+	case u.Program == "":
+		return "as they are"
+	}
+	return u.Program
+}
+
+// EndText says how a type came to its end.
+func EndText(e *onto.End) string {
+	switch {
+	case e == nil:
+		return ""
+	case e.RenamedTo != "":
+		return fmt.Sprintf("renamed to %s by commit %d", e.RenamedTo, e.Commit)
+	case e.Purged:
+		return fmt.Sprintf("purged before commit %d", e.Commit)
+	}
+	return fmt.Sprintf("dropped by commit %d", e.Commit)
+}
+
+// Compared is a type of a schema file, of a store or of both, and how they compare.
+type Compared struct {
+	Kind    onto.Kind `json:"type_kind"`
+	Name    string    `json:"type_name"`
+	Status  string    `json:"status"`  // same, different, only in the file, only stored
+	Version *int      `json:"version"` // null if it is not stored
+	Added   []string  `json:"added"`
+	Removed []string  `json:"removed"`
+	Changed []string  `json:"changed"`
+}
+
+// NewCompared describes a type that is only on one side.
+func NewCompared(s onto.Schema, status string) Compared {
+	return Compared{Kind: s.Kind, Name: s.Name, Status: status, Added: []string{}, Removed: []string{}, Changed: []string{}}
+}
+
+// Differ sets how the type that is stored differs from the one of the file.
+func (c *Compared) Differ(d onto.Difference) {
+	c.Status = "same"
+	if !d.Empty() {
+		c.Status = "different"
+	}
+	c.Added, c.Removed, c.Changed = orEmpty(d.Added), orEmpty(d.Removed), orEmpty(d.Changed)
+}
+
+// Plan is the plan of a migration.
+type Plan struct {
+	Head           int64      `json:"head"`
+	Types          []TypePlan `json:"types"`
+	NeedsUpgraders []string   `json:"needs_upgraders"` // steps that have none
+	SchemaOnly     []string   `json:"schema_only"`     // types of which nothing is written anew
+	Token          string     `json:"token"`
+}
+
+// TypePlan is what becomes of one type.
+type TypePlan struct {
+	Kind        onto.Kind  `json:"type_kind"`
+	Name        string     `json:"type_name"`
+	RenamedFrom *string    `json:"renamed_from"`
+	FromVersion int        `json:"from_version"` // 0 if the type is new
+	ToVersion   int        `json:"to_version"`
+	Added       []string   `json:"added"`
+	Removed     []string   `json:"removed"`
+	Changed     []string   `json:"changed"`
+	Live        int64      `json:"live"`
+	Rewrite     bool       `json:"rewrite"`
+	Steps       []StepPlan `json:"steps"`
+	Learned     []int      `json:"learned"`
+}
+
+// StepPlan is how fields of one version become those of the next.
+type StepPlan struct {
+	Step       string  `json:"step"`
+	How        string  `json:"how"`
+	Missing    *string `json:"missing"`
+	Suggestion *string `json:"suggestion"`
+}
+
+// NewPlan describes the plan of a migration.
+func NewPlan(p *store.MigrationPlan) Plan {
+	doc := Plan{Head: p.Head, Types: []TypePlan{}, NeedsUpgraders: []string{}, SchemaOnly: []string{}, Token: p.Token}
+	for i := range p.Types {
+		t := &p.Types[i]
+		doc.Types = append(doc.Types, newTypePlan(t))
+		if t.SchemaOnly() {
+			doc.SchemaOnly = append(doc.SchemaOnly, t.Name)
+		}
+		for _, s := range t.Steps {
+			if s.Missing != "" {
+				doc.NeedsUpgraders = append(doc.NeedsUpgraders, s.Name)
+			}
+		}
+	}
+	return doc
+}
+
+func newTypePlan(t *store.TypeMigration) TypePlan {
+	doc := TypePlan{
+		Kind: t.Kind, Name: t.Name, RenamedFrom: OrNull(t.RenamedFrom), FromVersion: t.From, ToVersion: t.To,
+		Added: orEmpty(t.Difference.Added), Removed: orEmpty(t.Difference.Removed), Changed: orEmpty(t.Difference.Changed),
+		Live: t.Live, Rewrite: t.Rewrite, Steps: []StepPlan{}, Learned: orEmpty(t.Learned),
+	}
+	for _, s := range t.Steps {
+		doc.Steps = append(doc.Steps, StepPlan{s.Name, s.How, OrNull(s.Missing), OrNull(s.Suggest)})
+	}
+	return doc
+}
+
+// Migrated is what a migration came to.
+type Migrated struct {
+	Result
+	Types []TypePlan `json:"types"`
+}
+
+// NewMigrated describes what a migration came to.
+func NewMigrated(r onto.Result, p *store.MigrationPlan) Migrated {
+	return Migrated{NewResult(r), NewPlan(p).Types}
+}
+
+// Drop is the plan of a drop.
+type Drop struct {
+	Head       int64      `json:"head"`
+	Types      []DropType `json:"types"`
+	Dependents []string   `json:"dependents"` // relation types that keep it from being dropped
+	Purge      bool       `json:"purge_history"`
+	Token      string     `json:"token"`
+}
+
+// DropType is how much there is of a type that is dropped.
+type DropType struct {
+	Kind     onto.Kind `json:"type_kind"`
+	Name     string    `json:"type_name"`
+	Live     int64     `json:"live"`
+	Versions int64     `json:"versions"`
+}
+
+// NewDrop describes the plan of a drop.
+func NewDrop(p *store.DropPlan) Drop {
+	doc := Drop{Head: p.Head, Types: []DropType{}, Dependents: orEmpty(p.Dependents), Purge: p.Purge, Token: p.Token}
+	for _, t := range p.Types {
+		doc.Types = append(doc.Types, DropType{t.Kind, t.Name, t.Live, t.Versions})
+	}
+	return doc
+}
+
+// Dropped is what a drop came to.
+type Dropped struct {
+	Result
+	Drop
+}
+
+// NewDropped describes what a drop came to.
+func NewDropped(r onto.Result, p *store.DropPlan) Dropped { return Dropped{NewResult(r), NewDrop(p)} }

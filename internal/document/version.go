@@ -1,0 +1,137 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/store"
+)
+
+// Keys is the keys of an identity: of an entity or of a relation.
+type Keys struct {
+	Key      *string `json:"key,omitempty"`
+	Left     *string `json:"left_key,omitempty"`
+	Right    *string `json:"right_key,omitempty"`
+	Instance *string `json:"instance_key,omitempty"`
+}
+
+// NewKeys describes an identity.
+func NewKeys(id onto.Identity) Keys {
+	if id.Kind == onto.KindEntity {
+		return Keys{Key: &id.Key}
+	}
+	return Keys{Left: &id.Left, Right: &id.Right, Instance: &id.Instance}
+}
+
+// Version is a version as an answer to a query.
+type Version struct {
+	Type string `json:"type"`
+	Keys
+	Fields   json.RawMessage `json:"fields"`
+	CommitID int64           `json:"commit_id"`
+	Op       onto.Op         `json:"op,omitempty"` // in histories
+}
+
+// NewVersion describes a version at one moment.
+func NewVersion(v onto.Version) Version {
+	return Version{Type: v.Type, Keys: NewKeys(v.Identity), Fields: v.Fields, CommitID: v.Commit}
+}
+
+// NewPast describes a version of a history.
+func NewPast(v onto.Version) Version {
+	doc := NewVersion(v)
+	doc.Op = v.Op
+	return doc
+}
+
+// Route is a route of a traversal: relations and entities by turns.
+type Route struct {
+	Source Version   `json:"source"`
+	Path   []Version `json:"path"`
+}
+
+// NewRoute describes a route.
+func NewRoute(r store.Route) Route {
+	doc := Route{Source: NewVersion(r.Source)}
+	for _, step := range r.Path {
+		doc.Path = append(doc.Path, NewVersion(step.Relation), NewVersion(step.Entity))
+	}
+	return doc
+}
+
+// Group is a group: its values by the names of what they are of.
+type Group struct {
+	Names  []string
+	Values []json.RawMessage // nil for null
+}
+
+// MarshalJSON writes an object with the members in order.
+func (g Group) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	for i, name := range g.Names {
+		buf.WriteByte("{,"[min(i, 1)])
+		quoted, err := Encode(name)
+		if err != nil {
+			return nil, err
+		}
+		buf.Write(quoted)
+		buf.WriteByte(':')
+		if g.Values[i] == nil {
+			buf.WriteString("null")
+		}
+		buf.Write(g.Values[i])
+	}
+	buf.WriteByte('}')
+	return buf.Bytes(), nil
+}
+
+// Explanation is how a question is answered.
+type Explanation struct {
+	Statement string   `json:"statement"`
+	Plan      []string `json:"plan"`
+	Process   []string `json:"process"`
+}
+
+// NewExplanation describes how a question is answered.
+func NewExplanation(e backend.Explanation) Explanation {
+	return Explanation{e.Statement, orEmpty(e.Plan), orEmpty(e.Process)}
+}
+
+// Origin tells which commit something comes from.
+type Origin struct {
+	CommitID  int64   `json:"commit_id"`
+	CreatedAt string  `json:"created_at"`
+	Actor     *string `json:"actor"`
+	Comment   *string `json:"comment"`
+}
+
+func newOrigin(c onto.Commit) Origin {
+	return Origin{c.ID, codec.FormatTime(c.Time), OrNull(c.Actor.String()), OrNull(c.Comment)}
+}
+
+// Entry is a version with its commit.
+type Entry struct {
+	Type string `json:"type"`
+	Keys
+	Op onto.Op `json:"op"`
+	Origin
+	Fields json.RawMessage `json:"fields"`
+}
+
+// NewEntry describes a version with its commit.
+func NewEntry(e store.Entry) Entry {
+	return Entry{e.Version.Type, NewKeys(e.Version.Identity), e.Version.Op, newOrigin(e.Commit), e.Version.Fields}
+}
+
+// Blame is a field with the commit that set it.
+type Blame struct {
+	Field string          `json:"field"`
+	Value json.RawMessage `json:"value"`
+	Origin
+}
+
+// NewBlame describes a field with the commit that set it.
+func NewBlame(b onto.Blame) Blame { return Blame{b.Field, b.Value, newOrigin(b.Commit)} }
