@@ -15,6 +15,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 )
 
 func (c *command) backupCommand() *cobra.Command {
@@ -65,12 +66,12 @@ func (c *command) backup(ctx context.Context, file string, check bool) error {
 		return err
 	}
 	return onto.Errorf(document.CheckFailed, "the check of the copy found %s", count(bad, "error", "errors")).
-		WithHint("see them with: onto doctor --db %s", shellWord(file))
+		WithHint("see them with: onto doctor --db %s", place.ShellWord(file))
 }
 
 // copyStore copies the store to a new file and returns the head of the copy.
 func (c *command) copyStore(ctx context.Context, file string) (head onto.Commit, err error) {
-	b, _, err := c.openBackend(ctx, reading)
+	b, _, err := c.openBackend(ctx, place.Reading)
 	if err != nil {
 		return onto.Commit{}, err
 	}

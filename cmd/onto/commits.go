@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -51,7 +52,7 @@ func (c *command) commits(ctx context.Context, last int, since int64, pairs []st
 	if meta == nil {
 		query.Limit = last
 	}
-	return c.withStore(ctx, reading, func(s *store.Store) error {
+	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		if _, err := s.At(since).Commit(ctx); err != nil {
 			return err
 		}

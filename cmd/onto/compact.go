@@ -79,7 +79,7 @@ func (c *command) printCompaction(doc document.Compaction) error {
 		c.say("merged the files of %s", count(doc.Merged, "type", "types"))
 		return nil
 	}
-	c.say("%s", c.place().nameIn("nothing was changed; merge them with: onto compact --apply"))
+	c.say("%s", c.place().NameIn("nothing was changed; merge them with: onto compact --apply"))
 	return nil
 }
 

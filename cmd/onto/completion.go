@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -28,7 +29,7 @@ func (c *command) completeType(kind onto.Kind) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var names []string
-		err := c.withStore(cmd.Context(), reading, func(s *store.Store) error {
+		err := c.withStore(cmd.Context(), place.Reading, func(s *store.Store) error {
 			for _, t := range s.Types() {
 				if kind == "" || t.Kind == kind {
 					names = append(names, t.Name)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -50,19 +51,19 @@ func (c *command) demo(ctx context.Context) error {
 // demoPath is a path where there is no file yet. Settings from elsewhere do not
 // count: the demo stays away from stores in use.
 func (c *command) demoPath() (string, error) {
-	loc, named, err := c.flagLayer().location()
+	loc, named, err := c.flags.Location()
 	switch {
 	case err != nil:
 		return "", err
-	case loc.isLake():
+	case loc.IsLake():
 		return "", onto.Errorf(onto.Invalid, "the demo leaves a SQLite file, and a lake is none").WithHint("name a file with --db, or none")
-	case loc.inMemory():
+	case loc.InMemory():
 		return "", onto.Errorf(onto.Invalid, "the demo leaves a file, which :memory: cannot")
-	case named && !vacant(loc.path):
-		return "", onto.Errorf(onto.Conflict, "%s exists, and the demo overwrites nothing", loc.path).
+	case named && !vacant(loc.Path):
+		return "", onto.Errorf(onto.Conflict, "%s exists, and the demo overwrites nothing", loc.Path).
 			WithHint("name another file with --db, or remove this one first")
 	case named:
-		return loc.path, nil
+		return loc.Path, nil
 	}
 	path := "demo.db"
 	for n := 2; ; n++ {
@@ -92,7 +93,7 @@ type teller struct {
 
 // live makes the commits of the story.
 func (t *teller) live(ctx context.Context) error {
-	b, err := location{path: t.path}.open(ctx, creating, configuration{}, "")
+	b, err := place.Location{Path: t.path}.Open(ctx, place.Creating, place.Settings{}, "")
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (t *teller) tell(ctx context.Context) error {
 	for _, q := range questions() {
 		t.line("")
 		t.line("%s", t.c.out.paint(bold, q.text))
-		t.line("  %s", t.command(shellWords(q.args)))
+		t.line("  %s", t.command(place.ShellWords(q.args)))
 		if err := t.answer(ctx, q.args); err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func (t *teller) line(format string, args ...any) { _ = t.c.out.line(format, arg
 
 // command is a command on the demo's store, as a reader can type it.
 func (t *teller) command(args string) string {
-	return t.c.out.paint(cyan, t.name+" "+args+" --db "+shellWord(t.path))
+	return t.c.out.paint(cyan, t.name+" "+args+" --db "+place.ShellWord(t.path))
 }
 
 // programName is how the reader can call this program again.
@@ -148,7 +149,7 @@ func programName() string {
 		return "onto"
 	}
 	if !strings.Contains(filepath.ToSlash(os.Args[0]), "/go-build") {
-		return shellWord(os.Args[0])
+		return place.ShellWord(os.Args[0])
 	}
 	if _, err := os.Stat("cmd/onto"); err == nil {
 		return "go run ./cmd/onto"

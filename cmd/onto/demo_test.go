@@ -70,7 +70,7 @@ func timeless(examined string) string {
 func TestDemoOnATerminalHasColour(t *testing.T) {
 	var buf bytes.Buffer
 	c := &command{in: strings.NewReader(""), out: screen(&buf), err: newOutput(&buf)}
-	c.db = filepath.Join(t.TempDir(), "demo.db")
+	c.flags.DB = filepath.Join(t.TempDir(), "demo.db")
 	if err := c.demo(t.Context()); err != nil {
 		t.Fatal(err)
 	}

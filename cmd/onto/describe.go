@@ -6,11 +6,12 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/place"
 )
 
 // describeBackend is what a backend tells about its storage. For one that tells
 // nothing it is what can be asked: the types, and how much there is of each.
-func describeBackend(ctx context.Context, b backend.Backend, at location, stats bool) (backend.Info, error) {
+func describeBackend(ctx context.Context, b backend.Backend, at place.Location, stats bool) (backend.Info, error) {
 	if d, ok := backend.As[backend.Describer](b); ok {
 		return d.Describe(ctx, stats)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -59,7 +60,7 @@ func (c *command) diff(ctx context.Context, first, second string, q store.DiffQu
 			return onto.Errorf(onto.Invalid, "--where needs --type").WithHint("say which type the filter is about")
 		}
 	}
-	return c.withStore(ctx, reading, func(s *store.Store) error {
+	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		changes := s.Diff(ctx, q)
 		if !c.json {
 			return c.printChanges(changes)

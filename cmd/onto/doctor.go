@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/upkeep"
 )
 
@@ -96,9 +97,9 @@ type examined struct {
 type lookedAt struct{ commits, versions, types, bytes *int64 }
 
 func (d *doctor) run(ctx context.Context) error {
-	how := reading
+	how := place.Reading
 	if d.checkpoint {
-		how = writing
+		how = place.Writing
 	}
 	doc := &examined{rows: d.array(), known: map[string]string{}}
 	if d.acceptLoss {
@@ -125,11 +126,11 @@ func (d *doctor) run(ctx context.Context) error {
 // accept opens a store whose WAL is cut off, so that it can be written again.
 func (d *doctor) accept(ctx context.Context) error {
 	loc := d.place()
-	if loc.isLake() {
+	if loc.IsLake() {
 		return d.unsupported("doctor --accept-loss", "has no WAL", "leave out --accept-loss")
 	}
 	d.writes.Store(true)
-	b, err := sqlite.Open(ctx, loc.path, &sqlite.Options{MustExist: true, AcceptLoss: true})
+	b, err := sqlite.Open(ctx, loc.Path, &sqlite.Options{MustExist: true, AcceptLoss: true})
 	if err != nil {
 		return err
 	}
@@ -195,7 +196,7 @@ func (d *doctor) add(doc *examined, f onto.Finding) error {
 	if f.Severity == onto.SeverityError {
 		doc.errors++
 	}
-	row := document.Explained{Finding: document.NewFinding(f, d.place().nameIn(f.Remedy)), Explanation: f.Explanation}
+	row := document.Explained{Finding: document.NewFinding(f, d.place().NameIn(f.Remedy)), Explanation: f.Explanation}
 	told, known := doc.known[f.Code]
 	doc.known[f.Code] = row.Remedy
 	if d.json {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/upkeep"
 )
 
@@ -16,29 +17,28 @@ func (whatIsLeft) String() string { return "what is left of the lake; it cannot 
 
 // examineUnopened examines a lake that could not be opened since objects are
 // missing or damaged. It fails as opening did if that had another reason.
-func (d *doctor) examineUnopened(ctx context.Context, cfg configuration, doc *examined, failed error) error {
+func (d *doctor) examineUnopened(ctx context.Context, cfg place.Settings, doc *examined, failed error) error {
 	loc := d.place()
 	switch onto.CodeOf(failed) {
 	case onto.Corrupt, onto.Unsupported, onto.Uninitialized: // without a head there seems to be something else, or nothing
 	default:
 		return failed
 	}
-	if !loc.isLake() || d.checkpoint {
-		return failed
-	}
-	b, err := loc.lake.openBucket(ctx, cfg, false)
-	if err != nil {
+	if !loc.IsLake() || d.checkpoint {
 		return failed
 	}
 	show, done := d.steps()
 	defer done()
-	opts := &lake.Options{Location: loc.lake.String(), Patience: cfg.requestTimeout(), CacheDir: cfg.text("cache_dir"), CacheBytes: cfg.bytes("cache_bytes")}
-	for f, err := range lake.CheckBucket(ctx, b, opts, &lake.CheckOptions{Quick: d.quick, Step: show}) {
+	findings, err := loc.Lake.Check(ctx, cfg, &lake.CheckOptions{Quick: d.quick, Step: show})
+	if err != nil {
+		return failed
+	}
+	for f, err := range findings {
 		switch code := onto.CodeOf(err); {
 		case code == onto.Uninitialized || code == onto.Unsupported:
 			return failed
 		case err != nil:
-			return loc.lake.failed(err)
+			return loc.Lake.Failed(err)
 		}
 		done()
 		explained := upkeep.Explain(f)

@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket/probe"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 )
 
 func (c *command) doctorS3Command() *cobra.Command {
@@ -42,7 +43,7 @@ func (c *command) probeBucket(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b, err := a.openBucket(ctx, cfg, false)
+	b, err := a.OpenBucket(ctx, cfg, false)
 	if onto.CodeOf(err) == onto.Uninitialized {
 		return onto.Errorf(onto.Uninitialized, "%s: there is no such directory", a).WithHint("make the directory first")
 	}
@@ -76,19 +77,19 @@ func (c *command) probeBucket(ctx context.Context, args []string) error {
 }
 
 // bucketToProbe is where a URI says, or the lake that is configured.
-func bucketToProbe(cfg configuration, args []string) (lakeAddress, error) {
-	loc, err := cfg.location()
+func bucketToProbe(cfg place.Settings, args []string) (place.LakeAddress, error) {
+	loc, err := cfg.Location()
 	if len(args) > 0 {
-		loc, err = parseURI(args[0])
+		loc, err = place.ParseURI(args[0])
 	}
 	if err != nil {
-		return lakeAddress{}, err
+		return place.LakeAddress{}, err
 	}
-	if !loc.isLake() {
-		return lakeAddress{}, onto.Errorf(onto.Invalid, "doctor s3 looks at a bucket, and a SQLite file is none").
+	if !loc.IsLake() {
+		return place.LakeAddress{}, onto.Errorf(onto.Invalid, "doctor s3 looks at a bucket, and a SQLite file is none").
 			WithHint("write s3://BUCKET/PREFIX or file:///DIRECTORY")
 	}
-	return loc.lake, nil
+	return loc.Lake, nil
 }
 
 func newProbed(c probe.Check) document.Probed {

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -58,9 +59,9 @@ func (c *command) dropType(cmd *cobra.Command, f *dropFlags) error {
 		return err
 	}
 	ctx := cmd.Context()
-	how := reading
+	how := place.Reading
 	if f.apply {
-		how = writing
+		how = place.Writing
 	}
 	b, cfg, err := c.openBackend(ctx, how)
 	if err != nil {

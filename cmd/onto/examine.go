@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -32,7 +33,7 @@ func (c *command) examineCommand() *cobra.Command {
 }
 
 func (c *command) examine(ctx context.Context, id int64) error {
-	return c.withStore(ctx, reading, func(s *store.Store) error {
+	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		if id < 1 {
 			return onto.Errorf(onto.NotFound, "commit %d does not exist: ids start at 1", id)
 		}

@@ -69,7 +69,7 @@ func (c *command) abandon(stderr io.Writer, asJSON bool) int {
 		err = onto.Errorf(onto.OutcomeUnknown, "interrupted while the storage did not answer: it is not known whether anything was stored").
 			WithHint("look at the newest commits with: onto commits")
 	}
-	other := &command{out: newOutput(io.Discard), err: newOutput(stderr), db: c.db, storageURI: c.storageURI, config: c.config}
+	other := &command{out: newOutput(io.Discard), err: newOutput(stderr), flags: c.flags}
 	return other.finish(err, asJSON)
 }
 
@@ -90,7 +90,7 @@ func (c *command) reportJSON(err error) {
 
 // warn reports what does not change what the verb did or answered.
 func (c *command) warn(asJSON bool, code onto.Code, text, hint string) {
-	hint = c.place().nameIn(hint)
+	hint = c.place().NameIn(hint)
 	if asJSON {
 		c.sayJSON("warning", document.Report{Code: code, Message: text, Hint: hint})
 		return
@@ -109,5 +109,5 @@ func (c *command) sayJSON(kind string, body document.Report) {
 
 // hint is what to do about an error, to be pasted where it is a command.
 func (c *command) hint(err error) string {
-	return c.place().nameIn(onto.HintOf(err))
+	return c.place().NameIn(onto.HintOf(err))
 }

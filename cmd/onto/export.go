@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/records"
 )
@@ -71,7 +72,7 @@ func (c *command) export(cmd *cobra.Command, f *exportFlags) error {
 		return onto.Errorf(onto.Invalid, "--json and --output - both want stdout").WithHint("name a file, or leave out --json")
 	}
 	ctx := cmd.Context()
-	return c.withStore(ctx, reading, func(s *store.Store) error {
+	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		moment, err := s.View(opts.At).Commit(ctx)
 		if err != nil {
 			return err

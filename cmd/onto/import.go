@@ -15,6 +15,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/records"
 )
@@ -92,9 +93,9 @@ func (c *command) importRecords(cmd *cobra.Command, f *importFlags) error {
 		return err
 	}
 	defer in.close()
-	how, do := reading, records.Plan
+	how, do := place.Reading, records.Plan
 	if f.apply {
-		how, do = writing, records.Import
+		how, do = place.Writing, records.Import
 	}
 	// What an import remembers of each record holds no pointers: collecting
 	// garbage often costs little, and rarely would double the memory.

@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 )
 
 func (c *command) indexCommand() *cobra.Command {
@@ -66,7 +67,7 @@ func (c *command) warnOfIndexes(asJSON bool) {
 
 // withLake opens a backend that can do what a verb needs, runs f and closes it.
 // Lacks is what other backends have not.
-func withLake[T any](ctx context.Context, c *command, verb, lacks string, how access, f func(T) error) error {
+func withLake[T any](ctx context.Context, c *command, verb, lacks string, how place.Access, f func(T) error) error {
 	b, _, err := c.openBackend(ctx, how)
 	if err != nil {
 		return err
@@ -80,18 +81,18 @@ func withLake[T any](ctx context.Context, c *command, verb, lacks string, how ac
 }
 
 // whether is how a verb opens a store that plans by default.
-func whether(apply bool) access {
+func whether(apply bool) place.Access {
 	if apply {
-		return writing
+		return place.Writing
 	}
-	return reading
+	return place.Reading
 }
 
 // noIndexes is what other backends lack.
 const noIndexes = "has no indexes of its files"
 
 func (c *command) verifyIndex(ctx context.Context) error {
-	return withLake(ctx, c, "index verify", noIndexes, reading, func(x backend.Indexer) error {
+	return withLake(ctx, c, "index verify", noIndexes, place.Reading, func(x indexer) error {
 		findings, err := x.VerifyIndex(ctx)
 		if err != nil {
 			return err
@@ -149,7 +150,7 @@ func (c *command) repairIndex(ctx context.Context, apply bool) error {
 			c.say("wrote %d of %s", written, total)
 			return nil
 		}
-		c.say("%s", c.place().nameIn(total+" to write; write them with: onto index repair --apply"))
+		c.say("%s", c.place().NameIn(total+" to write; write them with: onto index repair --apply"))
 		return nil
 	})
 }

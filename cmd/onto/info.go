@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -33,7 +34,7 @@ files which answers are read from, with --stats that of all its objects.`,
 }
 
 func (c *command) info(ctx context.Context, stats, schema bool) error {
-	return c.withStore(ctx, reading, func(s *store.Store) error {
+	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		doc, head, err := describe(ctx, s, c.place(), stats)
 		if err != nil {
 			return err
@@ -66,7 +67,7 @@ func newestSchemas(ctx context.Context, s *store.Store) ([]onto.SchemaVersion, e
 }
 
 // describe describes a store, and returns its head.
-func describe(ctx context.Context, s *store.Store, where location, stats bool) (document.Info, onto.Commit, error) {
+func describe(ctx context.Context, s *store.Store, where place.Location, stats bool) (document.Info, onto.Commit, error) {
 	info, err := describeBackend(ctx, s.Backend(), where, stats)
 	if err != nil {
 		return document.Info{}, onto.Commit{}, err
@@ -96,7 +97,7 @@ func (c *command) printInfo(doc document.Info, head onto.Commit, stats bool) err
 		c.say("warning: %s", w)
 	}
 	if len(doc.Types) == 0 {
-		c.say("%s", c.place().nameIn("no types; register some with: onto init --schema FILE"))
+		c.say("%s", c.place().NameIn("no types; register some with: onto init --schema FILE"))
 		return nil
 	}
 	cols := wholeColumns("type", "kind", "version")
@@ -124,9 +125,9 @@ func typeCells(t document.Type) ([]string, error) {
 }
 
 // sizeOf tells what the size of a lake is the size of.
-func sizeOf(where location, stats bool) string {
+func sizeOf(where place.Location, stats bool) string {
 	switch {
-	case !where.isLake():
+	case !where.IsLake():
 		return ""
 	case stats:
 		return " (all objects)"

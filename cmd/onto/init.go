@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/schemafile"
 )
@@ -123,18 +123,18 @@ func (c *command) planInit(ctx context.Context, types []onto.Type) (document.Ini
 	if err != nil {
 		return document.Init{}, err
 	}
-	loc, err := cfg.location()
+	loc, err := cfg.Location()
 	if err != nil {
 		return document.Init{}, err
 	}
 	doc := document.Init{Location: loc.String(), Registered: []document.TypeName{}, Retuned: []document.TypeName{}, Unchanged: []document.TypeName{}}
-	b, _, err := c.openBackend(ctx, reading)
+	b, _, err := c.openBackend(ctx, place.Reading)
 	if onto.CodeOf(err) == onto.Uninitialized {
-		if err := checkFolder(loc); err != nil {
+		if err := loc.CheckFolder(); err != nil {
 			return doc, err
 		}
 		doc.Created = true
-		b, err = location{path: memoryPath}.open(ctx, reading, cfg, c.runtime)
+		b, err = place.Location{Path: place.MemoryPath}.Open(ctx, place.Reading, cfg, c.runtime)
 	}
 	if err != nil {
 		return doc, err
@@ -163,25 +163,8 @@ func (c *command) planInit(ctx context.Context, types []onto.Type) (document.Ini
 	return doc, nil
 }
 
-// checkFolder reports whether a file, or a directory for a lake, can be made at
-// a location.
-func checkFolder(loc location) error {
-	folder := filepath.Dir(loc.path)
-	switch {
-	case loc.lake.dir != "":
-		folder = filepath.Dir(loc.lake.dir)
-	case loc.isLake():
-		return nil
-	}
-	if _, err := os.Stat(folder); err != nil {
-		return onto.Errorf(onto.Uninitialized, "%s: the directory does not exist: %w", loc, err).
-			WithHint("make it with: mkdir -p %s", shellWord(folder))
-	}
-	return nil
-}
-
 func (c *command) applyInit(ctx context.Context, types []onto.Type) error {
-	b, cfg, err := c.openBackend(ctx, creating)
+	b, cfg, err := c.openBackend(ctx, place.Creating)
 	if err != nil {
 		return err
 	}
@@ -217,7 +200,7 @@ func (c *command) printInit(doc document.Init) error {
 		}
 	}
 	switch {
-	case doc.Location == memoryPath:
+	case doc.Location == place.MemoryPath:
 		c.say("a store in memory is gone when the command ends")
 	case !doc.Changes():
 		c.say("%s: nothing to do", doc.Location)

@@ -107,7 +107,7 @@ func (c *command) printJanitor(doc document.Janitor, grace time.Duration) error 
 		c.say("removed %d of %s", doc.Removed, total)
 		return nil
 	}
-	c.say("%s", c.place().nameIn(total+"; remove them with: onto janitor --apply"))
+	c.say("%s", c.place().NameIn(total+"; remove them with: onto janitor --apply"))
 	return nil
 }
 

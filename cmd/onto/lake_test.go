@@ -22,6 +22,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/place"
 )
 
 // served is where the script keeps the objects of its S3 services.
@@ -195,9 +196,9 @@ func hold(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: hold URI OWNER")
 	}
-	loc, err := parseURI(args[0])
+	loc, err := place.ParseURI(args[0])
 	ts.Check(err)
-	b, err := loc.open(context.Background(), writing, configuration{}, "")
+	b, err := loc.Open(context.Background(), place.Writing, place.Settings{}, "")
 	ts.Check(err)
 	defer b.Close()
 	leaser, ok := backend.As[backend.Leaser](b)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -65,7 +66,7 @@ runs, cannot use the lease any more. Without --force it only says who that is.`,
 }
 
 func (c *command) showLeases(ctx context.Context) error {
-	return c.withStore(ctx, reading, func(s *store.Store) error {
+	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		leases, err := s.Leases(ctx)
 		if err != nil {
 			return err
@@ -92,7 +93,7 @@ func (c *command) showLeases(ctx context.Context) error {
 }
 
 func (c *command) showBreaks(ctx context.Context) error {
-	return c.withStore(ctx, reading, func(s *store.Store) error {
+	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		breaks, err := s.LeaseBreaks(ctx)
 		if err != nil {
 			return err
@@ -132,9 +133,9 @@ func (c *command) releaseLock(ctx context.Context, r lockRelease) error {
 	if r.force && r.reason == "" {
 		return onto.Errorf(onto.Invalid, "--reason is missing").WithHint("say why the lease is ended, for whoever reads the record")
 	}
-	how := reading
+	how := place.Reading
 	if r.force {
-		how = writing
+		how = place.Writing
 	}
 	return c.withStore(ctx, how, func(s *store.Store) error {
 		if !r.force {

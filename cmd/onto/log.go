@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -39,7 +40,7 @@ func (c *command) log(ctx context.Context, t thing, where string, asStored bool)
 		}
 		filters = []onto.Filter{f}
 	}
-	return c.withStore(ctx, reading, func(s *store.Store) error {
+	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		id, err := t.identity(s)
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/schemafile"
 )
@@ -53,17 +54,17 @@ func (f *applyFlags) check() error {
 }
 
 // options is the store's form of the flags.
-func (f *applyFlags) options(cmd *cobra.Command, c *command, cfg configuration, what string) (*store.ApplyOptions, func(), error) {
+func (f *applyFlags) options(cmd *cobra.Command, c *command, cfg place.Settings, what string) (*store.ApplyOptions, func(), error) {
 	draft, err := f.draft(cmd)
 	if err != nil {
 		return nil, nil, err
 	}
 	progress, done := c.progress(what)
 	opts := &store.ApplyOptions{
-		Token: f.token, Force: f.force, Draft: draft, Runtime: c.runtime, Progress: progress, LeaseTTL: cfg.milliseconds("lease_ttl_ms"),
+		Token: f.token, Force: f.force, Draft: draft, Runtime: c.runtime, Progress: progress, LeaseTTL: cfg.Milliseconds("lease_ttl_ms"),
 	}
-	if c.place().isLake() {
-		opts.LeaseTTL, opts.Wait = cfg.milliseconds("s3_lease_ttl_ms"), cfg.milliseconds("s3_lock_timeout_ms")
+	if c.place().IsLake() {
+		opts.LeaseTTL, opts.Wait = cfg.Milliseconds("s3_lease_ttl_ms"), cfg.Milliseconds("s3_lock_timeout_ms")
 	}
 	return opts, done, nil
 }
@@ -123,9 +124,9 @@ func (c *command) migrate(cmd *cobra.Command, f *migrateFlags) error {
 	if err != nil {
 		return err
 	}
-	how := reading
+	how := place.Reading
 	if f.apply {
-		how = writing
+		how = place.Writing
 	}
 	b, cfg, err := c.openBackend(ctx, how)
 	if err != nil {
@@ -237,8 +238,8 @@ func (f *migrateFlags) words() []string {
 
 // sayApply tells how to apply a plan.
 func (c *command) sayApply(words []string, token string) {
-	command := shellWords(append(words, "--apply", "--token", token))
-	c.say("nothing was changed; apply it with: %s", strings.TrimPrefix(c.place().nameIn(": "+command), ": "))
+	command := place.ShellWords(append(words, "--apply", "--token", token))
+	c.say("nothing was changed; apply it with: %s", strings.TrimPrefix(c.place().NameIn(": "+command), ": "))
 }
 
 // printTypePlan shows what becomes of one type.

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -40,9 +41,9 @@ rebuild has kept. Exit status 3 if a finding is an error. SQLite only.`,
 func (c *command) findings() *list[onto.Finding] {
 	here := c.place()
 	return rows(c, wholeColumns("severity", "code", "message", "remedy"),
-		func(f onto.Finding) document.Finding { return document.NewFinding(f, here.nameIn(f.Remedy)) },
+		func(f onto.Finding) document.Finding { return document.NewFinding(f, here.NameIn(f.Remedy)) },
 		func(f onto.Finding) ([]string, error) {
-			return []string{string(f.Severity), f.Code, f.Message, here.nameIn(f.Remedy)}, nil
+			return []string{string(f.Severity), f.Code, f.Message, here.NameIn(f.Remedy)}, nil
 		})
 }
 
@@ -75,7 +76,7 @@ func checksum(ctx context.Context, s *store.Store) (*keptSum, error) {
 }
 
 func (c *command) verifyProjection(ctx context.Context) error {
-	return c.withStore(ctx, reading, func(s *store.Store) error {
+	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		checker, ok := backend.As[backend.Checker](s.Backend())
 		if _, projects := backend.As[backend.Rebuilder](s.Backend()); !ok || !projects {
 			return c.unsupported("projection verify", "has no projection", "check what is stored with: onto doctor")
@@ -110,14 +111,14 @@ func (c *command) verifyProjection(ctx context.Context) error {
 // sayChecksum tells what the check compared with, besides history.
 func (c *command) sayChecksum(kept *keptSum) {
 	if kept == nil {
-		c.say("%s", c.place().nameIn("no checksum is kept to compare with; keep one with: onto projection rebuild"))
+		c.say("%s", c.place().NameIn("no checksum is kept to compare with; keep one with: onto projection rebuild"))
 		return
 	}
 	c.say("checksum %s of commit %d, compared with %s", kept.SHA256, kept.CommitID, kept.Compared)
 }
 
 func (c *command) rebuildProjection(ctx context.Context) error {
-	return c.withStore(ctx, writing, func(s *store.Store) error {
+	return c.withStore(ctx, place.Writing, func(s *store.Store) error {
 		rebuilder, ok := backend.As[backend.Rebuilder](s.Backend())
 		if !ok {
 			return c.unsupported("projection rebuild", "has no projection", "check what is stored with: onto doctor")

@@ -38,7 +38,7 @@ func (c *command) put(cmd *cobra.Command, w *writeFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	objects, err := c.readObjects(cmd.Context(), args[1:], int(cfg.number("max_batch_size")))
+	objects, err := c.readObjects(cmd.Context(), args[1:], int(cfg.Number("max_batch_size")))
 	if err != nil {
 		return err
 	}

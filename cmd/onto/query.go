@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -220,7 +221,7 @@ func (c *command) query(cmd *cobra.Command, q *queryFlags, name string) error {
 		return err
 	}
 	ctx := cmd.Context()
-	return c.withStore(ctx, reading, func(s *store.Store) error {
+	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		if err := a.pin(ctx, s); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 )
 
 func (c *command) restoreCommand() *cobra.Command {
@@ -55,18 +56,18 @@ func (c *command) restore(ctx context.Context, file string, apply, check bool) e
 	if err != nil {
 		return err
 	}
-	loc, err := cfg.location()
+	loc, err := cfg.Location()
 	if err != nil {
 		return err
 	}
-	if loc.isLake() {
+	if loc.IsLake() {
 		return onto.Errorf(onto.Unsupported, "restore: a backup, which is a SQLite file, cannot take the place of a lake").
 			WithHint("restore it to a file and bring its records here: onto export --db FILE --output all.jsonl, then onto import")
 	}
-	if loc.inMemory() {
+	if loc.InMemory() {
 		return onto.Errorf(onto.Invalid, "a store in memory cannot be restored").WithHint("name a file with --db")
 	}
-	plan, err := sqlite.PlanRestore(ctx, file, loc.path)
+	plan, err := sqlite.PlanRestore(ctx, file, loc.Path)
 	if err != nil {
 		return err
 	}
@@ -76,25 +77,25 @@ func (c *command) restore(ctx context.Context, file string, apply, check bool) e
 		}
 	}
 	if plan.Present != nil && !apply {
-		return c.refuseRestore(file, loc.path, plan)
+		return c.refuseRestore(file, loc.Path, plan)
 	}
 	progress, done := c.progress("restoring")
 	c.writes.Store(true)
-	restored, err := sqlite.Restore(ctx, file, loc.path, &sqlite.RestoreOptions{
+	restored, err := sqlite.Restore(ctx, file, loc.Path, &sqlite.RestoreOptions{
 		Owner:       fmt.Sprintf("onto-restore-%d", os.Getpid()),
-		LockTimeout: cfg.milliseconds("lock_timeout_ms"),
-		LeaseTTL:    cfg.milliseconds("lease_ttl_ms"),
+		LockTimeout: cfg.Milliseconds("lock_timeout_ms"),
+		LeaseTTL:    cfg.Milliseconds("lease_ttl_ms"),
 		Progress:    progress,
 	})
 	done()
 	if err != nil && restored.Kept != "" {
 		return onto.Errorf(onto.CodeOf(err), "%w", err).
-			WithHint("check the disk, then look at the store; go back to what was there with: onto restore %s --apply", shellWord(restored.Kept))
+			WithHint("check the disk, then look at the store; go back to what was there with: onto restore %s --apply", place.ShellWord(restored.Kept))
 	}
 	if err != nil {
 		return err
 	}
-	return c.printRestored(file, loc.path, restored)
+	return c.printRestored(file, loc.Path, restored)
 }
 
 // sound fails if the check of a backup finds errors.
@@ -119,7 +120,7 @@ func (c *command) refuseRestore(file, location string, plan sqlite.RestorePlan) 
 		return err
 	}
 	return onto.Errorf(onto.Refused, "%s: a store is there, and restoring would lose %s", location, count(plan.Lost, "commit", "commits")).
-		WithHint("keep a copy of it and replace it with: onto restore %s --apply", shellWord(file))
+		WithHint("keep a copy of it and replace it with: onto restore %s --apply", place.ShellWord(file))
 }
 
 func (c *command) printPlan(plan sqlite.RestorePlan) error {
@@ -153,6 +154,6 @@ func (c *command) printRestored(file, location string, restored sqlite.Restored)
 	if err := c.pairs(pairs); err != nil || restored.Kept == "" {
 		return err
 	}
-	c.say("%s", c.place().nameIn("undo it with: onto restore "+shellWord(restored.Kept)+" --apply"))
+	c.say("%s", c.place().NameIn("undo it with: onto restore "+place.ShellWord(restored.Kept)+" --apply"))
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -81,9 +82,9 @@ func (c *command) revert(cmd *cobra.Command, w *writeFlags, f *revertFlags, args
 	if err != nil {
 		return err
 	}
-	how := reading
+	how := place.Reading
 	if f.apply {
-		how = writing
+		how = place.Writing
 	}
 	ctx := cmd.Context()
 	return c.withStore(ctx, how, func(s *store.Store) error {
@@ -267,8 +268,8 @@ func (c *command) showRevert(plan store.RevertPlan, over bool, words []string, m
 	} else if over {
 		words = append(words, "--over")
 	}
-	command := shellWords(append(words, "--apply", "--expect-head", strconv.FormatInt(plan.Head, 10)))
-	c.say("nothing was changed; to make this commit: %s", strings.TrimPrefix(c.place().nameIn(": "+command), ": "))
+	command := place.ShellWords(append(words, "--apply", "--expect-head", strconv.FormatInt(plan.Head, 10)))
+	c.say("nothing was changed; to make this commit: %s", strings.TrimPrefix(c.place().NameIn(": "+command), ": "))
 	return nil
 }
 

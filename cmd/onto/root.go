@@ -14,6 +14,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/place"
 )
 
 // command is one run of onto: where it reads and writes, and its global flags.
@@ -22,8 +23,8 @@ type command struct {
 	out *output
 	err *output
 
-	db, storageURI, config string
-	json                   bool
+	flags place.Flags // that name the store and the configuration
+	json  bool
 
 	runtime string            // names this run in commits, heads and manifests
 	started bool              // flags and arguments were fine
@@ -105,9 +106,9 @@ not known whether the commit was made, 9 not found.`,
 	root.SetVersionTemplate("onto {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
-	flags.StringVar(&c.db, "db", "", "SQLite file (default onto.db)")
-	flags.StringVar(&c.storageURI, "storage-uri", "", "where the store is: sqlite:///rel.db, sqlite:////abs.db, file:///directory or s3://bucket/prefix")
-	flags.StringVar(&c.config, "config", "", "configuration file (default ./onto.yaml)")
+	flags.StringVar(&c.flags.DB, "db", "", "SQLite file (default onto.db)")
+	flags.StringVar(&c.flags.StorageURI, "storage-uri", "", "where the store is: sqlite:///rel.db, sqlite:////abs.db, file:///directory or s3://bucket/prefix")
+	flags.StringVar(&c.flags.Config, "config", "", "configuration file (default ./onto.yaml)")
 	flags.BoolVar(&c.json, "json", false, "print one JSON document")
 	root.AddCommand(
 		c.demoCommand(), c.initCommand(), c.infoCommand(),

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/schemafile"
 )
@@ -89,7 +90,7 @@ func (c *command) schemaExport(ctx context.Context, f *schemaFlags, wanted strin
 	case wanted == "yaml" && c.json:
 		return onto.Errorf(onto.Invalid, "--json and --format yaml contradict each other").WithHint("give one of them")
 	}
-	return c.withStore(ctx, reading, func(s *store.Store) error {
+	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		versions, err := exported(ctx, s, f)
 		if err != nil {
 			return err
@@ -163,7 +164,7 @@ func (c *command) schemaHistoryCommand() *cobra.Command {
 }
 
 func (c *command) schemaHistory(ctx context.Context, f *schemaFlags) error {
-	return c.withStore(ctx, reading, func(s *store.Store) error {
+	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		all, err := s.Schemas(ctx)
 		if err != nil {
 			return err

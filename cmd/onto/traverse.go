@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -51,7 +52,7 @@ func (c *command) traverse(cmd *cobra.Command, q *queryFlags, name string) error
 		hops = append(hops, store.Hop{Relation: relation, Back: back})
 	}
 	ctx := cmd.Context()
-	return c.withStore(ctx, reading, func(s *store.Store) error {
+	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		if err := a.pin(ctx, s); err != nil {
 			return err
 		}

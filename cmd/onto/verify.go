@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -55,7 +56,7 @@ func (c *command) verify(ctx context.Context, name string, diff bool) error {
 	if err != nil {
 		return err
 	}
-	return c.withStore(ctx, reading, func(s *store.Store) error {
+	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		found, err := compareTypes(ctx, s, types)
 		if err != nil {
 			return err
@@ -86,7 +87,7 @@ func (c *command) verify(ctx context.Context, name string, diff bool) error {
 			return nil
 		}
 		return onto.Errorf(document.CheckFailed, "%s not as the file says", count(wrong, "type is", "types are")).
-			WithHint("see what a migration would do: onto migrate --schema %s", shellWord(name))
+			WithHint("see what a migration would do: onto migrate --schema %s", place.ShellWord(name))
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -82,7 +83,7 @@ func parseMeta(pairs []string) (map[string]any, error) {
 // commit opens the store, lets build add to the draft, commits it and prints
 // the result.
 func (c *command) commit(ctx context.Context, d onto.Draft, build func(*store.Store, onto.Draft) (onto.Draft, error)) error {
-	return c.withStore(ctx, writing, func(s *store.Store) error {
+	return c.withStore(ctx, place.Writing, func(s *store.Store) error {
 		d, err := build(s, d)
 		if err != nil {
 			return err

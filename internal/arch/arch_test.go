@@ -80,13 +80,15 @@ func may() map[string][]string {
 		"backend/lake/bucket/s3":           {".", "backend/lake/bucket", "github.com/aws"},
 		"backend/backendtest": {".", "backend", "backend/memory", "filter", "internal/child", "internal/codec", "internal/flock", "internal/spool", "pgregory.net/rapid", "go.uber.org/goleak",
 			"github.com/anishathalye/porcupine"},
-		"store":             {".", "backend", "filter", "internal/codec", "internal/exec", "internal/lease", "internal/jq", "internal/spool", "internal/words"},
-		"store/records":     {".", "store", "internal/codec"},
-		"store/schemafile":  {".", "internal/codec", "go.yaml.in/yaml/v3"},
-		"upkeep":            {".", "backend", "internal/audit"},
+		"store":            {".", "backend", "filter", "internal/codec", "internal/exec", "internal/lease", "internal/jq", "internal/spool", "internal/words"},
+		"store/records":    {".", "store", "internal/codec"},
+		"store/schemafile": {".", "internal/codec", "go.yaml.in/yaml/v3"},
+		"upkeep":           {".", "backend", "internal/audit"},
+		// Only place and the command know every backend.
+		"internal/place":    {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/s3", "go.yaml.in/yaml/v3"},
 		"internal/document": {".", "backend", "store", "store/records", "internal/codec"},
-		"cmd/onto": {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/parquet", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "filter", "store", "upkeep", "store/records", "store/schemafile", "internal/codec", "internal/document",
-			"github.com/spf13/cobra", "go.yaml.in/yaml/v3", "golang.org/x/term"},
+		"cmd/onto": {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/parquet", "backend/lake/bucket/probe", "filter", "store", "upkeep", "store/records", "store/schemafile", "internal/codec", "internal/document", "internal/place",
+			"github.com/spf13/cobra", "golang.org/x/term"},
 		"bench": {".", "backend", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/memory", "backend/lake/duck", "backend/lake/parquet", "backend/sqlite", "filter", "store", "store/records", "internal/codec", "github.com/mattn/go-sqlite3"},
 	}
 }

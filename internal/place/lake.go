@@ -1,10 +1,11 @@
-package main
+package place
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -24,44 +25,55 @@ import (
 
 // open opens the lake. Only a verb that creates makes one, and only where
 // nothing else is.
-func (a lakeAddress) open(ctx context.Context, how access, cfg configuration, runtime string) (backend.Backend, error) {
+func (a LakeAddress) open(ctx context.Context, how Access, cfg Settings, runtime string) (backend.Backend, error) {
 	b, err := a.openLake(ctx, cfg, runtime, false)
 	if onto.CodeOf(err) != onto.Uninitialized {
 		return b, err
 	}
 	foreign := a.vacant(ctx, cfg)
 	switch {
-	case foreign != nil && (how == creating || onto.CodeOf(foreign) == onto.Unsupported || onto.CodeOf(foreign) == onto.Corrupt):
+	case foreign != nil && (how == Creating || onto.CodeOf(foreign) == onto.Unsupported || onto.CodeOf(foreign) == onto.Corrupt):
 		return nil, foreign
-	case how == creating:
+	case how == Creating:
 		return a.openLake(ctx, cfg, runtime, true)
 	}
 	return nil, err
 }
 
 // openLake opens the lake, and makes it if it is to and there is none.
-func (a lakeAddress) openLake(ctx context.Context, cfg configuration, runtime string, create bool) (backend.Backend, error) {
-	b, err := a.openBucket(ctx, cfg, create)
+func (a LakeAddress) openLake(ctx context.Context, cfg Settings, runtime string, create bool) (backend.Backend, error) {
+	b, err := a.OpenBucket(ctx, cfg, create)
 	if err != nil {
 		return nil, err
 	}
 	l, err := lake.Open(ctx, b, &lake.Options{
 		MustExist: !create, Location: a.String(), Runtime: runtime,
-		Patience: cfg.requestTimeout(), LockTimeout: cfg.milliseconds("s3_lock_timeout_ms"),
-		CacheDir: cfg.text("cache_dir"), CacheBytes: cfg.bytes("cache_bytes"),
+		Patience: cfg.requestTimeout(), LockTimeout: cfg.Milliseconds("s3_lock_timeout_ms"),
+		CacheDir: cfg.Text("cache_dir"), CacheBytes: cfg.bytes("cache_bytes"),
 		Memory: strconv.FormatInt(cfg.bytes("s3_duckdb_memory_limit"), 10) + "B",
 	})
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.Failed(err)
 	}
 	return l, nil
 }
 
-// openBucket opens what holds the objects.
-func (a lakeAddress) openBucket(ctx context.Context, cfg configuration, create bool) (bucket.Bucket, error) {
+// Check examines the objects of a lake that cannot be opened.
+func (a LakeAddress) Check(ctx context.Context, cfg Settings, o *lake.CheckOptions) (iter.Seq2[onto.Finding, error], error) {
+	b, err := a.OpenBucket(ctx, cfg, false)
+	if err != nil {
+		return nil, err
+	}
+	return lake.CheckBucket(ctx, b, &lake.Options{
+		Location: a.String(), Patience: cfg.requestTimeout(), CacheDir: cfg.Text("cache_dir"), CacheBytes: cfg.bytes("cache_bytes"),
+	}, o), nil
+}
+
+// OpenBucket opens what holds the objects.
+func (a LakeAddress) OpenBucket(ctx context.Context, cfg Settings, create bool) (bucket.Bucket, error) {
 	if a.dir == "" {
 		b, err := s3.Open(ctx, s3.Options{
-			Bucket: a.bucket, Prefix: a.prefix, Region: cfg.text("s3_region"), Endpoint: cfg.text("s3_endpoint_url"),
+			Bucket: a.bucket, Prefix: a.prefix, Region: cfg.Text("s3_region"), Endpoint: cfg.Text("s3_endpoint_url"),
 			RequestTimeout: cfg.requestTimeout(),
 		})
 		switch {
@@ -85,12 +97,12 @@ func (a lakeAddress) openBucket(ctx context.Context, cfg configuration, create b
 		return nil, onto.Errorf(onto.Unsupported, "%s: %s is a file, and not a directory with a lake in it", a, a.fileAt()).
 			WithHint("name another directory")
 	}
-	return nil, a.failed(err)
+	return nil, a.Failed(err)
 }
 
 // fileAt is the path of a file where the directory, or one above it, should be; ""
 // if there is none.
-func (a lakeAddress) fileAt() string {
+func (a LakeAddress) fileAt() string {
 	for dir := a.dir; ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 			return dir
@@ -101,35 +113,21 @@ func (a lakeAddress) fileAt() string {
 }
 
 // misnamed improves the error for a lake that was named as if it were a SQLite file.
-func (l location) misnamed(err error) error {
-	dir, abs := filepath.Abs(l.path)
-	if _, stat := os.Stat(filepath.Join(l.path, filepath.FromSlash(lakeHead))); stat != nil || abs != nil {
+func (l Location) misnamed(err error) error {
+	dir, abs := filepath.Abs(l.Path)
+	if _, stat := os.Stat(filepath.Join(l.Path, filepath.FromSlash(lakeHead))); stat != nil || abs != nil {
 		return err
 	}
-	return onto.Errorf(onto.Unsupported, "%s: this is the directory of a lake, not a SQLite file", l.path).
-		WithHint("name it with --storage-uri %s", shellWord(lakeAddress{dir: dir}.String()))
+	return onto.Errorf(onto.Unsupported, "%s: this is the directory of a lake, not a SQLite file", l.Path).
+		WithHint("name it with --storage-uri %s", ShellWord(LakeAddress{dir: dir}.String()))
 }
 
-// nameLake names the lake in an error that came from its storage after it was
-// opened. Those of opening it name it already.
-func (c *command) nameLake(err error) error {
-	here := c.place()
-	code := onto.CodeOf(err)
-	if len(c.opened) == 0 || !here.isLake() || code != onto.Corrupt && code != onto.Unavailable && code != onto.OutcomeUnknown {
-		return err
-	}
-	if strings.Contains(err.Error(), here.String()) {
-		return err
-	}
-	return here.lake.failed(err)
+func (cfg Settings) requestTimeout() time.Duration {
+	return time.Duration(cfg.Number("s3_request_timeout_s")) * time.Second
 }
 
-func (cfg configuration) requestTimeout() time.Duration {
-	return time.Duration(cfg.number("s3_request_timeout_s")) * time.Second
-}
-
-// failed names the lake in an error. What has no code is the storage's.
-func (a lakeAddress) failed(err error) error {
+// Failed names the lake in an error. What has no code is the storage's.
+func (a LakeAddress) Failed(err error) error {
 	code := onto.CodeOf(err)
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -144,12 +142,12 @@ func (a lakeAddress) failed(err error) error {
 
 // vacant fails if something else is where a lake would be made, or if that is
 // inside a lake.
-func (a lakeAddress) vacant(ctx context.Context, cfg configuration) error {
+func (a LakeAddress) vacant(ctx context.Context, cfg Settings) error {
 	found, above := a.foreignFile, a.lakeAboveDirectory
 	if a.dir == "" {
 		found, above = a.foreignObject, a.lakeAbovePrefix
 	}
-	if outer, err := above(ctx, cfg); err != nil || outer != (lakeAddress{}) {
+	if outer, err := above(ctx, cfg); err != nil || outer != (LakeAddress{}) {
 		if err != nil {
 			return err
 		}
@@ -164,7 +162,7 @@ func (a lakeAddress) vacant(ctx context.Context, cfg configuration) error {
 		return onto.Errorf(onto.Corrupt, "%s: %s: it is missing, and there are commits", a, lakeHead).
 			WithHint("restore the object, or the whole bucket, from a backup")
 	}
-	if inner := a.lakeAround(ctx, cfg, name); inner != (lakeAddress{}) {
+	if inner := a.lakeAround(ctx, cfg, name); inner != (LakeAddress{}) {
 		return onto.Errorf(onto.Unsupported, "%s: the lake %s is inside of this", a, inner).
 			WithHint("name that lake, or a place beside it")
 	}
@@ -188,7 +186,7 @@ func leftover(key string) bool {
 
 // foreignFile names a file in the directory that is not a lake's. Folders
 // without files do not count.
-func (a lakeAddress) foreignFile(ctx context.Context, _ configuration) (string, error) {
+func (a LakeAddress) foreignFile(ctx context.Context, _ Settings) (string, error) {
 	found := ""
 	err := fs.WalkDir(os.DirFS(a.dir), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -205,22 +203,22 @@ func (a lakeAddress) foreignFile(ctx context.Context, _ configuration) (string, 
 		return fs.SkipAll
 	})
 	if err != nil {
-		return "", a.failed(err)
+		return "", a.Failed(err)
 	}
 	return found, nil
 }
 
 // lakeAround is the lake below this place that an object in it belongs to, if
 // there is one.
-func (a lakeAddress) lakeAround(ctx context.Context, cfg configuration, name string) lakeAddress {
+func (a LakeAddress) lakeAround(ctx context.Context, cfg Settings, name string) LakeAddress {
 	has := func(folder string) bool {
 		_, err := os.Stat(filepath.Join(a.dir, filepath.FromSlash(path.Join(folder, lakeHead))))
 		return err == nil
 	}
 	if a.dir == "" {
-		b, err := a.openBucket(ctx, cfg, false)
+		b, err := a.OpenBucket(ctx, cfg, false)
 		if err != nil {
-			return lakeAddress{}
+			return LakeAddress{}
 		}
 		defer b.Close()
 		has = func(folder string) bool {
@@ -233,11 +231,11 @@ func (a lakeAddress) lakeAround(ctx context.Context, cfg configuration, name str
 			continue
 		}
 		if a.dir != "" {
-			return lakeAddress{dir: filepath.Join(a.dir, filepath.FromSlash(folder))}
+			return LakeAddress{dir: filepath.Join(a.dir, filepath.FromSlash(folder))}
 		}
-		return lakeAddress{bucket: a.bucket, prefix: path.Join(a.prefix, folder)}
+		return LakeAddress{bucket: a.bucket, prefix: path.Join(a.prefix, folder)}
 	}
-	return lakeAddress{}
+	return LakeAddress{}
 }
 
 // resolved is a directory without symbolic links, as far as it is there.
@@ -250,20 +248,20 @@ func resolved(dir string) string {
 
 // lakeAboveDirectory is the nearest lake in whose directory this one is, also if
 // a symbolic link leads there.
-func (a lakeAddress) lakeAboveDirectory(context.Context, configuration) (lakeAddress, error) {
+func (a LakeAddress) lakeAboveDirectory(context.Context, Settings) (LakeAddress, error) {
 	for dir := filepath.Dir(resolved(a.dir)); ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(lakeHead))); err == nil {
-			return lakeAddress{dir: dir}, nil
+			return LakeAddress{dir: dir}, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return lakeAddress{}, nil
+			return LakeAddress{}, nil
 		}
 	}
 }
 
 // foreignObject names an object under the prefix that is not a lake's.
-func (a lakeAddress) foreignObject(ctx context.Context, cfg configuration) (string, error) {
-	b, err := a.openBucket(ctx, cfg, false)
+func (a LakeAddress) foreignObject(ctx context.Context, cfg Settings) (string, error) {
+	b, err := a.OpenBucket(ctx, cfg, false)
 	if err != nil {
 		return "", err
 	}
@@ -272,7 +270,7 @@ func (a lakeAddress) foreignObject(ctx context.Context, cfg configuration) (stri
 	for after := ""; ; {
 		entries, err := b.List(ctx, "", after, page)
 		if err != nil {
-			return "", a.failed(err)
+			return "", a.Failed(err)
 		}
 		for _, e := range entries {
 			if after = e.Key; !leftover(e.Key) {
@@ -287,18 +285,18 @@ func (a lakeAddress) foreignObject(ctx context.Context, cfg configuration) (stri
 
 // lakeAbovePrefix is the nearest lake under whose prefix this one is. What the
 // credentials may not read is not looked at.
-func (a lakeAddress) lakeAbovePrefix(ctx context.Context, cfg configuration) (lakeAddress, error) {
-	whole := lakeAddress{bucket: a.bucket}
-	b, err := whole.openBucket(ctx, cfg, false)
+func (a LakeAddress) lakeAbovePrefix(ctx context.Context, cfg Settings) (LakeAddress, error) {
+	whole := LakeAddress{bucket: a.bucket}
+	b, err := whole.OpenBucket(ctx, cfg, false)
 	if err != nil {
-		return lakeAddress{}, err
+		return LakeAddress{}, err
 	}
 	defer b.Close()
 	for prefix := a.prefix; prefix != ""; {
 		prefix = strings.TrimSuffix(path.Dir(prefix), ".")
 		if _, err := b.Get(ctx, path.Join(prefix, lakeHead), bucket.Range{Length: 1}, ""); err == nil {
-			return lakeAddress{bucket: a.bucket, prefix: prefix}, nil
+			return LakeAddress{bucket: a.bucket, prefix: prefix}, nil
 		}
 	}
-	return lakeAddress{}, ctx.Err()
+	return LakeAddress{}, ctx.Err()
 }

@@ -1,6 +1,7 @@
-package main
+package place
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -21,22 +22,25 @@ type layer struct {
 	values map[string]string // by setting
 }
 
-// configuration is the layers, the strongest first: flags, environment, the
+// Settings is the layers, the strongest first: flags, environment, the
 // project's file, the user's file.
-type configuration []layer
+type Settings []layer
 
 // maxConfig is how many bytes a configuration file may have.
 const maxConfig = 1 << 20
 
-// configure reads every source of settings.
-func (c *command) configure() (configuration, error) {
+// Flags is the settings that are given on a command line; "" for those that are not.
+type Flags struct{ DB, StorageURI, Config string }
+
+// Configure reads every source of settings.
+func Configure(f Flags) (Settings, error) {
 	environment, err := environmentLayer()
 	if err != nil {
 		return nil, err
 	}
-	all := configuration{c.flagLayer(), environment}
-	for _, f := range c.configFiles() {
-		l, err := fileLayer(f.path, f.must)
+	all := Settings{f.layer(), environment}
+	for _, file := range configFiles(f.Config) {
+		l, err := fileLayer(file.path, file.must)
 		if err != nil {
 			return nil, err
 		}
@@ -45,17 +49,19 @@ func (c *command) configure() (configuration, error) {
 	return all, nil
 }
 
-// flagLayer is the settings that are global flags.
-func (c *command) flagLayer() layer {
+func (f Flags) layer() layer {
 	l := layer{"the command line", map[string]string{}}
-	if c.db != "" {
-		l.values["db"] = c.db
+	if f.DB != "" {
+		l.values["db"] = f.DB
 	}
-	if c.storageURI != "" {
-		l.values["storage_uri"] = c.storageURI
+	if f.StorageURI != "" {
+		l.values["storage_uri"] = f.StorageURI
 	}
 	return l
 }
+
+// Location is what the command line says, if it says anything.
+func (f Flags) Location() (loc Location, named bool, err error) { return f.layer().location() }
 
 // environmentLayer reads ONTO_ variables. An empty one counts as unset.
 func environmentLayer() (layer, error) {
@@ -79,11 +85,11 @@ type configFile struct {
 	must bool // named by the user, so it has to exist
 }
 
-func (c *command) configFiles() []configFile {
+// configFiles is the files to read, the strongest first; named is in place of that
+// of the project.
+func configFiles(named string) []configFile {
 	files := []configFile{{"onto.yaml", false}}
-	if named := c.config; named != "" {
-		files[0] = configFile{named, true}
-	} else if named := os.Getenv("ONTO_CONFIG"); named != "" {
+	if named = cmp.Or(named, os.Getenv("ONTO_CONFIG")); named != "" {
 		files[0] = configFile{named, true}
 	}
 	if dir, err := os.UserConfigDir(); err == nil {
@@ -164,8 +170,8 @@ func (l *layer) takeKey(key, value *yaml.Node) error {
 	return nil
 }
 
-// number returns the value of a setting that is a number.
-func (cfg configuration) number(name string) int64 {
+// Number returns the value of a setting that is a number.
+func (cfg Settings) Number(name string) int64 {
 	for _, l := range cfg {
 		if text, ok := l.values[name]; ok {
 			n, _ := strconv.ParseInt(text, 10, 64) // checked when it was read
@@ -177,13 +183,13 @@ func (cfg configuration) number(name string) int64 {
 }
 
 // bytes returns the value of a setting that is a size, 0 for none.
-func (cfg configuration) bytes(name string) int64 {
-	n, _ := parseSize(cfg.text(name)) // checked when it was read
+func (cfg Settings) bytes(name string) int64 {
+	n, _ := parseSize(cfg.Text(name)) // checked when it was read
 	return n
 }
 
-// text returns the value of a setting that is text.
-func (cfg configuration) text(name string) string {
+// Text returns the value of a setting that is text.
+func (cfg Settings) Text(name string) string {
 	for _, l := range cfg {
 		if text, ok := l.values[name]; ok {
 			return text

@@ -1,4 +1,4 @@
-package main
+package place
 
 import (
 	"strings"
@@ -10,25 +10,25 @@ import (
 func TestStorageURIs(t *testing.T) {
 	for _, c := range []struct {
 		uri, shown string
-		want       location
+		want       Location
 	}{
-		{"sqlite:///a.db", "a.db", location{path: "a.db"}},
-		{"sqlite:////var/a.db", "/var/a.db", location{path: "/var/a.db"}},
-		{"sqlite:///:memory:", ":memory:", location{path: ":memory:"}},
-		{"file:///var/lib/crm", "file:///var/lib/crm", location{lake: lakeAddress{dir: "/var/lib/crm"}}},
-		{"file:///var//lib/../crm/", "file:///var/crm", location{lake: lakeAddress{dir: "/var/crm"}}},
-		{"file:///with space & 100%", "file:///with space & 100%", location{lake: lakeAddress{dir: "/with space & 100%"}}},
-		{"file:///home/a@b/x", "file:///home/a@b/x", location{lake: lakeAddress{dir: "/home/a@b/x"}}},
-		{"s3://bucket", "s3://bucket", location{lake: lakeAddress{bucket: "bucket"}}},
-		{"s3://bucket/", "s3://bucket", location{lake: lakeAddress{bucket: "bucket"}}},
-		{"s3://my.bucket-1/crm/v2/", "s3://my.bucket-1/crm/v2", location{lake: lakeAddress{bucket: "my.bucket-1", prefix: "crm/v2"}}},
+		{"sqlite:///a.db", "a.db", Location{Path: "a.db"}},
+		{"sqlite:////var/a.db", "/var/a.db", Location{Path: "/var/a.db"}},
+		{"sqlite:///:memory:", ":memory:", Location{Path: ":memory:"}},
+		{"file:///var/lib/crm", "file:///var/lib/crm", Location{Lake: LakeAddress{dir: "/var/lib/crm"}}},
+		{"file:///var//lib/../crm/", "file:///var/crm", Location{Lake: LakeAddress{dir: "/var/crm"}}},
+		{"file:///with space & 100%", "file:///with space & 100%", Location{Lake: LakeAddress{dir: "/with space & 100%"}}},
+		{"file:///home/a@b/x", "file:///home/a@b/x", Location{Lake: LakeAddress{dir: "/home/a@b/x"}}},
+		{"s3://bucket", "s3://bucket", Location{Lake: LakeAddress{bucket: "bucket"}}},
+		{"s3://bucket/", "s3://bucket", Location{Lake: LakeAddress{bucket: "bucket"}}},
+		{"s3://my.bucket-1/crm/v2/", "s3://my.bucket-1/crm/v2", Location{Lake: LakeAddress{bucket: "my.bucket-1", prefix: "crm/v2"}}},
 	} {
-		got, err := parseURI(c.uri)
+		got, err := ParseURI(c.uri)
 		if err != nil {
 			t.Errorf("%s: %v", c.uri, err)
 			continue
 		}
-		if want := "--storage-uri " + shellWord(c.uri); got.flag != want {
+		if want := "--storage-uri " + ShellWord(c.uri); got.flag != want {
 			t.Errorf("%s: the flag is %q, want %q", c.uri, got.flag, want)
 		}
 		got.flag = ""
@@ -74,7 +74,7 @@ func TestWrongStorageURIs(t *testing.T) {
 		{"s3://bucket/AKIA:hunter2@x", "a prefix that cannot be one"},
 		{"s3://bucket/a hunter2", "a prefix that cannot be one"},
 	} {
-		got, err := parseURI(c.uri)
+		got, err := ParseURI(c.uri)
 		if onto.CodeOf(err) != onto.Invalid || !strings.Contains(err.Error(), c.message) {
 			t.Errorf("%s: got %+v, %v, want %q", c.uri, got, err, c.message)
 			continue
@@ -90,7 +90,7 @@ func TestMisspeltSchemes(t *testing.T) {
 		"S3://bucket/x": "did you mean s3://?", "s2://bucket/x": "did you mean s3://?", "fil:///x": "did you mean file://?",
 		"sqlite3:///a.db": "did you mean sqlite://?", "ftp://host/x": "this build supports",
 	} {
-		if _, err := parseURI(uri); !strings.HasPrefix(onto.HintOf(err), want) {
+		if _, err := ParseURI(uri); !strings.HasPrefix(onto.HintOf(err), want) {
 			t.Errorf("%s: the hint is %q, want %q", uri, onto.HintOf(err), want)
 		}
 	}

@@ -1,25 +1,11 @@
-package main
+package place
 
 import "strings"
 
-// place is where the store is, for hints. Without a flag it is the default, or
-// not known because the settings are wrong.
-func (c *command) place() location {
-	cfg, err := c.configure()
-	if err != nil {
-		return location{}
-	}
-	loc, err := cfg.location()
-	if err != nil {
-		return location{}
-	}
-	return loc
-}
-
-// nameIn completes a hint that ends in a command, or has one in parentheses or
+// NameIn completes a hint that ends in a command, or has one in parentheses or
 // before another way, with the flag that names the store, so that it can be
 // pasted. What shows usage needs no store.
-func (l location) nameIn(hint string) string {
+func (l Location) NameIn(hint string) string {
 	before, command, ok := strings.Cut(hint, "onto ")
 	inside := strings.HasSuffix(before, "(")
 	if !ok || l.flag == "" || before != "" && !inside && !strings.HasSuffix(before, ": ") {
@@ -36,15 +22,15 @@ func (l location) nameIn(hint string) string {
 	if strings.HasSuffix(command, " --help") || strings.HasSuffix(command, " [flags]") {
 		return hint
 	}
-	command = strings.TrimSuffix(command, " --db "+l.path) // the path may need quotes
+	command = strings.TrimSuffix(command, " --db "+l.Path) // the path may need quotes
 	if strings.Contains(command, " --db ") || strings.Contains(command, " --storage-uri ") {
 		return hint
 	}
 	return before + "onto " + command + " " + l.flag + after
 }
 
-// shellWord quotes a text if a shell needs that.
-func shellWord(s string) string {
+// ShellWord quotes a text if a shell needs that.
+func ShellWord(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._:-", r)
 	}
@@ -54,11 +40,11 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// shellWords is arguments as a line for a shell.
-func shellWords(args []string) string {
+// ShellWords is arguments as a line for a shell.
+func ShellWords(args []string) string {
 	words := make([]string, len(args))
 	for i, a := range args {
-		words[i] = shellWord(a)
+		words[i] = ShellWord(a)
 	}
 	return strings.Join(words, " ")
 }

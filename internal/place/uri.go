@@ -1,4 +1,4 @@
-package main
+package place
 
 import (
 	"path/filepath"
@@ -13,32 +13,32 @@ import (
 // uriForms is every storage URI, for hints.
 const uriForms = "sqlite:///rel.db, sqlite:////abs.db, sqlite:///:memory:, file:///directory and s3://bucket/prefix"
 
-// parseURI reads a storage URI. Messages repeat no more of one that is wrong than
+// ParseURI reads a storage URI. Messages repeat no more of one that is wrong than
 // the scheme, since the rest may hold a password.
-func parseURI(uri string) (location, error) {
+func ParseURI(uri string) (Location, error) {
 	const supported = "this build supports " + uriForms
 	scheme, rest, ok := strings.Cut(uri, "://")
 	if !ok {
-		return location{}, onto.Errorf(onto.Invalid, "the storage URI has no scheme with :// after it").WithHint(supported)
+		return Location{}, onto.Errorf(onto.Invalid, "the storage URI has no scheme with :// after it").WithHint(supported)
 	}
-	var loc location
+	var loc Location
 	var err error
 	switch scheme {
 	case "sqlite":
 		loc, err = parseSQLite(rest)
 	case "file", "s3":
-		loc.lake, err = parseLake(scheme, rest)
+		loc.Lake, err = parseLake(scheme, rest)
 	default:
 		err := onto.Errorf(onto.Invalid, "storage URIs with %s are not supported", shownScheme(scheme))
 		if near := onto.Suggest(scheme, []string{"sqlite", "file", "s3"}); near != "" {
-			return location{}, err.WithHint("did you mean %s://? %s", near, supported)
+			return Location{}, err.WithHint("did you mean %s://? %s", near, supported)
 		}
-		return location{}, err.WithHint(supported)
+		return Location{}, err.WithHint(supported)
 	}
 	if err != nil {
-		return location{}, err
+		return Location{}, err
 	}
-	loc.flag = "--storage-uri " + shellWord(uri) // nothing in it is secret
+	loc.flag = "--storage-uri " + ShellWord(uri) // nothing in it is secret
 	return loc, nil
 }
 
@@ -52,27 +52,27 @@ func shownScheme(scheme string) string {
 	return strconv.Quote(scheme + "://")
 }
 
-func parseSQLite(rest string) (location, error) {
+func parseSQLite(rest string) (Location, error) {
 	path, ok := strings.CutPrefix(rest, "/")
 	switch {
 	case !ok || path == "":
-		return location{}, onto.Errorf(onto.Invalid, "the storage URI names no file").WithHint("sqlite:// is followed by a slash and the path: sqlite:///rel.db or sqlite:////abs.db")
+		return Location{}, onto.Errorf(onto.Invalid, "the storage URI names no file").WithHint("sqlite:// is followed by a slash and the path: sqlite:///rel.db or sqlite:////abs.db")
 	case strings.ContainsAny(path, "?#"):
-		return location{}, onto.Errorf(onto.Invalid, "the storage URI has parameters, which sqlite:// does not take").
+		return Location{}, onto.Errorf(onto.Invalid, "the storage URI has parameters, which sqlite:// does not take").
 			WithHint("name a file with ? or # in its path with --db")
 	}
 	return parsePath(path)
 }
 
-// lakeAddress is where the objects of a lake are: a directory, or a bucket of an
+// LakeAddress is where the objects of a lake are: a directory, or a bucket of an
 // S3 service with a prefix. The zero value is nowhere.
-type lakeAddress struct {
+type LakeAddress struct {
 	dir            string
 	bucket, prefix string
 }
 
 // String is the address as a storage URI.
-func (a lakeAddress) String() string {
+func (a LakeAddress) String() string {
 	switch {
 	case a.dir != "":
 		return "file://" + filepath.ToSlash(a.dir)
@@ -83,15 +83,15 @@ func (a lakeAddress) String() string {
 }
 
 // parseLake reads what follows the scheme in the URI of a lake.
-func parseLake(scheme, rest string) (lakeAddress, error) {
+func parseLake(scheme, rest string) (LakeAddress, error) {
 	form := map[string]string{"file": "write file:///directory", "s3": "write s3://bucket/prefix"}[scheme]
-	wrong := func(what string) (lakeAddress, error) {
-		return lakeAddress{}, onto.Errorf(onto.Invalid, "the storage URI with %s:// %s", scheme, what).WithHint("%s", form)
+	wrong := func(what string) (LakeAddress, error) {
+		return LakeAddress{}, onto.Errorf(onto.Invalid, "the storage URI with %s:// %s", scheme, what).WithHint("%s", form)
 	}
 	host, path, _ := strings.Cut(rest, "/")
 	switch {
 	case strings.Contains(host, "@"):
-		return lakeAddress{}, onto.Errorf(onto.Invalid, "the storage URI holds credentials, which do not belong into it").
+		return LakeAddress{}, onto.Errorf(onto.Invalid, "the storage URI holds credentials, which do not belong into it").
 			WithHint("%s; credentials are found where the tools of S3 services find them, such as AWS_PROFILE", form)
 	case strings.ContainsAny(rest, "?#"):
 		return wrong("has parameters, which it does not take")
@@ -106,11 +106,11 @@ func parseLake(scheme, rest string) (lakeAddress, error) {
 	case strings.Trim(path, "/.") == "":
 		return wrong("names no directory")
 	}
-	return lakeAddress{dir: filepath.Clean(filepath.FromSlash("/" + path))}, nil
+	return LakeAddress{dir: filepath.Clean(filepath.FromSlash("/" + path))}, nil
 }
 
-func parseBucket(name, path string, wrong func(string) (lakeAddress, error)) (lakeAddress, error) {
-	a := lakeAddress{bucket: name, prefix: strings.Trim(path, "/")}
+func parseBucket(name, path string, wrong func(string) (LakeAddress, error)) (LakeAddress, error) {
+	a := LakeAddress{bucket: name, prefix: strings.Trim(path, "/")}
 	switch {
 	case name == "":
 		return wrong("names no bucket")

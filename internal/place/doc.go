@@ -1,0 +1,5 @@
+// Package place says where a store is and opens what keeps it: settings from the
+// command line, the environment and configuration files, the location they lead
+// to, and the backend at that location. Besides the command it is the only package
+// that knows every backend.
+package place

@@ -1,0 +1,144 @@
+package place
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite"
+)
+
+// Location is where a store is kept.
+type Location struct {
+	Path string      // of a SQLite file; "" for a lake
+	flag string      // that names it on a command line; "" for the default
+	Lake LakeAddress // of a lake; zero for a SQLite file
+}
+
+// MemoryPath is the path of a store that is gone when it is closed.
+const MemoryPath = ":memory:"
+
+// InMemory reports whether the store is gone when it is closed.
+func (l Location) InMemory() bool { return l.Path == MemoryPath }
+
+// IsLake reports whether this is the place of a lake.
+func (l Location) IsLake() bool { return l.Lake != LakeAddress{} }
+
+// String is the path, or the URI of a lake.
+func (l Location) String() string {
+	if l.IsLake() {
+		return l.Lake.String()
+	}
+	return l.Path
+}
+
+// Location is what the strongest layer says that says anything.
+func (cfg Settings) Location() (Location, error) {
+	for _, l := range cfg {
+		if found, ok, err := l.location(); ok || err != nil {
+			return found, err
+		}
+	}
+	s, err := settingOf("", "db")
+	return Location{Path: s.text}, err
+}
+
+// location reads db and storage_uri of one layer, which must agree.
+func (l layer) location() (Location, bool, error) {
+	db, hasDB := l.values["db"]
+	uri, hasURI := l.values["storage_uri"]
+	var file, named Location
+	var err error
+	if hasDB {
+		if file, err = parsePath(db); err != nil {
+			return file, false, err
+		}
+	}
+	if hasURI {
+		if named, err = ParseURI(uri); err != nil {
+			return named, false, err
+		}
+	}
+	if hasDB && hasURI && !file.same(named) {
+		return file, false, onto.Errorf(onto.Invalid, "db and storage_uri, both from %s, name different stores: %s and %s", l.origin, file, named).
+			WithHint("give one of them")
+	}
+	if hasURI {
+		return named, true, nil
+	}
+	return file, hasDB, nil
+}
+
+// same reports whether both are the same place.
+func (l Location) same(other Location) bool {
+	if l.IsLake() || other.IsLake() {
+		return l.Lake == other.Lake
+	}
+	a, errA := filepath.Abs(l.Path)
+	b, errB := filepath.Abs(other.Path)
+	return errA == nil && errB == nil && a == b
+}
+
+func parsePath(path string) (Location, error) {
+	if strings.Contains(path, "://") {
+		return Location{}, onto.Errorf(onto.Invalid, "--db takes the path of a SQLite file").
+			WithHint("give a URI with --storage-uri")
+	}
+	if path != MemoryPath {
+		path = filepath.Clean(path)
+	}
+	return Location{Path: path, flag: "--db " + ShellWord(path)}, nil
+}
+
+// Access is what a verb does with a store.
+type Access uint8
+
+const (
+	Reading  Access = iota // never makes a store; works where nothing can be written
+	Writing                // never makes a store
+	Creating               // makes the store if there is none
+)
+
+// Open opens what is kept here. The runtime names this run of the program in the
+// heads and manifests of a lake.
+func (l Location) Open(ctx context.Context, how Access, cfg Settings, runtime string) (backend.Backend, error) {
+	if l.IsLake() {
+		return l.Lake.open(ctx, how, cfg, runtime)
+	}
+	opts := &sqlite.Options{LockTimeout: cfg.Milliseconds("lock_timeout_ms")}
+	opts.MustExist = how != Creating && !l.InMemory()
+	b, err := sqlite.Open(ctx, l.Path, opts)
+	if code := onto.CodeOf(err); how == Reading && (code == onto.ReadOnly || code == onto.Full || code == onto.Corrupt) {
+		opts.ReadOnly = true
+		b, err = sqlite.Open(ctx, l.Path, opts)
+	}
+	if err != nil {
+		return nil, l.misnamed(err)
+	}
+	return b, nil
+}
+
+// Milliseconds is a setting that is a length of time.
+func (cfg Settings) Milliseconds(name string) time.Duration {
+	return time.Duration(cfg.Number(name)) * time.Millisecond
+}
+
+// CheckFolder reports whether a file, or a directory for a lake, can be made here.
+func (l Location) CheckFolder() error {
+	folder := filepath.Dir(l.Path)
+	switch {
+	case l.Lake.dir != "":
+		folder = filepath.Dir(l.Lake.dir)
+	case l.IsLake():
+		return nil
+	}
+	if _, err := os.Stat(folder); err != nil {
+		return onto.Errorf(onto.Uninitialized, "%s: the directory does not exist: %w", l, err).
+			WithHint("make it with: mkdir -p %s", ShellWord(folder))
+	}
+	return nil
+}
