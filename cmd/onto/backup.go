@@ -16,6 +16,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 )
 
 func (c *command) backupCommand() *cobra.Command {
@@ -57,15 +58,15 @@ func (c *command) backup(ctx context.Context, file string, check bool) error {
 	if doc.SHA256, doc.Bytes, err = hashFile(file); err != nil {
 		return err
 	}
-	if c.json {
-		err = c.document(doc)
+	if c.JSON {
+		err = c.Document(doc)
 	} else {
 		err = c.printBackup(doc, head)
 	}
 	if err != nil || bad == 0 {
 		return err
 	}
-	return onto.Errorf(document.CheckFailed, "the check of the copy found %s", count(bad, "error", "errors")).
+	return onto.Errorf(document.CheckFailed, "the check of the copy found %s", terminal.Count(bad, "error", "errors")).
 		WithHint("see them with: onto doctor --db %s", place.ShellWord(file))
 }
 
@@ -81,7 +82,7 @@ func (c *command) copyStore(ctx context.Context, file string) (head onto.Commit,
 		return onto.Commit{}, c.unsupported("backup", "cannot copy itself to a file",
 			"copy the bucket with its own tools, meta/head.json before the rest, or keep the records with: onto export --output FILE")
 	}
-	progress, done := c.progress("copying")
+	progress, done := c.Progress("copying")
 	defer done()
 	return copier.CopyTo(ctx, file, progress)
 }
@@ -131,7 +132,7 @@ func (c *command) printBackup(doc document.Backup, head onto.Commit) error {
 	if doc.Checked {
 		checked = "yes"
 	}
-	return c.pairs([][2]string{
-		{"file", doc.File}, {"head", showHead(head)}, {"size", showBytes(doc.Bytes)}, {"sha256", doc.SHA256}, {"checked", checked},
+	return c.Pairs([][2]string{
+		{"file", doc.File}, {"head", showHead(head)}, {"size", terminal.Bytes(doc.Bytes)}, {"sha256", doc.SHA256}, {"checked", checked},
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -32,14 +33,14 @@ func (c *command) blame(ctx context.Context, t thing) error {
 		if err != nil {
 			return err
 		}
-		out := rows(c, slices.Concat(
-			wholeColumns("field"), columns("value"), wholeColumns("commit", "time"), columns("actor", "comment")), document.NewBlame, blameCells)
+		out := terminal.Rows(c.Printer, slices.Concat(
+			terminal.WholeColumns("field"), terminal.Columns("value"), terminal.WholeColumns("commit", "time"), terminal.Columns("actor", "comment")), document.NewBlame, blameCells)
 		for _, b := range fields {
-			if err := out.add(b); err != nil {
+			if err := out.Add(b); err != nil {
 				return err
 			}
 		}
-		return out.close("no fields")
+		return out.Close("no fields")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -56,7 +57,7 @@ func (c *command) commits(ctx context.Context, last int, since int64, pairs []st
 		if _, err := s.At(since).Commit(ctx); err != nil {
 			return err
 		}
-		out := rows(c, append(wholeColumns("commit", "time"), columns("actor", "operations", "comment", "metadata")...), document.NewCommit, commitCells)
+		out := terminal.Rows(c.Printer, append(terminal.WholeColumns("commit", "time"), terminal.Columns("actor", "operations", "comment", "metadata")...), document.NewCommit, commitCells)
 		for commit, err := range s.Commits(ctx, query) {
 			if err != nil {
 				return err
@@ -64,14 +65,14 @@ func (c *command) commits(ctx context.Context, last int, since int64, pairs []st
 			if !hasMeta(commit, meta) {
 				continue
 			}
-			if err := out.add(commit); err != nil {
+			if err := out.Add(commit); err != nil {
 				return err
 			}
-			if out.n == last {
+			if out.N == last {
 				break
 			}
 		}
-		return out.close("no commits")
+		return out.Close("no commits")
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/terminal"
 )
 
 func (c *command) compactCommand() *cobra.Command {
@@ -52,7 +53,7 @@ func (c *command) compact(ctx context.Context, o *lake.CompactionOptions, apply 
 			})
 		}
 		if apply && len(plan.Items) > 0 {
-			progress, done := c.progress("compacting")
+			progress, done := c.Progress("compacting")
 			doc.Merged, err = l.Compact(ctx, plan, progress)
 			if done(); err != nil {
 				return err
@@ -63,23 +64,23 @@ func (c *command) compact(ctx context.Context, o *lake.CompactionOptions, apply 
 }
 
 func (c *command) printCompaction(doc document.Compaction) error {
-	if c.json {
-		return c.document(doc)
+	if c.JSON {
+		return c.Document(doc)
 	}
-	out := rows(c, wholeColumns("type", "files", "from", "to", "rows", "bytes"), itself, compactionCells)
+	out := terminal.Rows(c.Printer, terminal.WholeColumns("type", "files", "from", "to", "rows", "bytes"), terminal.Itself, compactionCells)
 	for _, r := range doc.Planned {
-		if err := out.add(r); err != nil {
+		if err := out.Add(r); err != nil {
 			return err
 		}
 	}
-	if err := out.close("no files are due to be merged"); err != nil || len(doc.Planned) == 0 {
+	if err := out.Close("no files are due to be merged"); err != nil || len(doc.Planned) == 0 {
 		return err
 	}
 	if doc.Applied {
-		c.say("merged the files of %s", count(doc.Merged, "type", "types"))
+		c.Say("merged the files of %s", terminal.Count(doc.Merged, "type", "types"))
 		return nil
 	}
-	c.say("%s", c.place().NameIn("nothing was changed; merge them with: onto compact --apply"))
+	c.Say("%s", c.place().NameIn("nothing was changed; merge them with: onto compact --apply"))
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -31,7 +32,7 @@ stands below the command that gave it. No existing file is touched.`,
 }
 
 func (c *command) demo(ctx context.Context) error {
-	if c.json {
+	if c.JSON {
 		return onto.Errorf(onto.Invalid, "the demo is a story for people and has no JSON").WithHint("leave out --json")
 	}
 	if _, err := c.configure(); err != nil {
@@ -121,14 +122,14 @@ func (t *teller) tell(ctx context.Context) error {
 	}
 	for _, q := range questions() {
 		t.line("")
-		t.line("%s", t.c.out.paint(bold, q.text))
+		t.line("%s", t.c.Out.Paint(terminal.Bold, q.text))
 		t.line("  %s", t.command(place.ShellWords(q.args)))
 		if err := t.answer(ctx, q.args); err != nil {
 			return err
 		}
 	}
 	t.line("")
-	t.line("%s", t.c.out.paint(bold, "Your turn. The store is in "+t.path+"; try:"))
+	t.line("%s", t.c.Out.Paint(terminal.Bold, "Your turn. The store is in "+t.path+"; try:"))
 	for _, args := range invitations() {
 		t.line("  %s", t.command(args))
 	}
@@ -136,11 +137,11 @@ func (t *teller) tell(ctx context.Context) error {
 }
 
 // line prints a line of the story; a failed write shows when it is flushed.
-func (t *teller) line(format string, args ...any) { _ = t.c.out.line(format, args...) }
+func (t *teller) line(format string, args ...any) { _ = t.c.Out.Line(format, args...) }
 
 // command is a command on the demo's store, as a reader can type it.
 func (t *teller) command(args string) string {
-	return t.c.out.paint(cyan, t.name+" "+args+" --db "+place.ShellWord(t.path))
+	return t.c.Out.Paint(terminal.Cyan, t.name+" "+args+" --db "+place.ShellWord(t.path))
 }
 
 // programName is how the reader can call this program again.
@@ -160,12 +161,12 @@ func programName() string {
 // answer runs a command, for the story to show what it really prints.
 func (t *teller) answer(ctx context.Context, args []string) error {
 	var text strings.Builder
-	sub := &command{in: strings.NewReader(""), out: newOutput(&text), err: t.c.err}
-	sub.out.colour = t.c.out.colour
+	sub := &command{Printer: &terminal.Printer{Out: terminal.NewOutput(&text), Err: t.c.Err}, in: strings.NewReader("")}
+	sub.Out.Colour = t.c.Out.Colour
 	if err := sub.execute(ctx, append(slices.Clip(args), "--db", t.path)); err != nil {
 		return err
 	}
-	if err := sub.out.Flush(); err != nil {
+	if err := sub.Out.Flush(); err != nil {
 		return err
 	}
 	for line := range strings.Lines(text.String()) {

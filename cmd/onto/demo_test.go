@@ -12,6 +12,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -69,12 +70,13 @@ func timeless(examined string) string {
 
 func TestDemoOnATerminalHasColour(t *testing.T) {
 	var buf bytes.Buffer
-	c := &command{in: strings.NewReader(""), out: screen(&buf), err: newOutput(&buf)}
+	c := &command{Printer: &terminal.Printer{Out: terminal.NewOutput(&buf), Err: terminal.NewOutput(&buf)}, in: strings.NewReader("")}
+	c.Out.Terminal, c.Out.Colour = true, true
 	c.flags.DB = filepath.Join(t.TempDir(), "demo.db")
 	if err := c.demo(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c.out.Flush()
+	c.Out.Flush()
 	for _, want := range []string{"\x1b[1mWho are the customers now?\x1b[0m", "\x1b[36monto query entities Customer", "\x1b[31m- Customer c3\x1b[0m"} {
 		if !strings.Contains(buf.String(), want) {
 			t.Errorf("%q is missing", want)

@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -62,14 +63,14 @@ func (c *command) diff(ctx context.Context, first, second string, q store.DiffQu
 	}
 	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		changes := s.Diff(ctx, q)
-		if !c.json {
+		if !c.JSON {
 			return c.printChanges(changes)
 		}
-		out := c.array()
-		if err := each(changes, func(change onto.Change) error { return out.add(document.NewDifference(change)) }); err != nil {
+		out := c.Array()
+		if err := each(changes, func(change onto.Change) error { return out.Add(document.NewDifference(change)) }); err != nil {
 			return err
 		}
-		return out.close()
+		return out.Close()
 	})
 }
 
@@ -90,7 +91,7 @@ func (c *command) printChanges(changes iter.Seq2[onto.Change, error]) error {
 		return c.printChange(change)
 	})
 	if err == nil && none {
-		c.say("no differences")
+		c.Say("no differences")
 	}
 	return err
 }
@@ -100,11 +101,11 @@ func (c *command) printChange(change onto.Change) error {
 	name := showIdentity(change.Identity)
 	switch change.Operation() {
 	case onto.Insert:
-		return c.out.line("%s  %s", c.out.paint(green, "+ "+name), escape(string(after)))
+		return c.Out.Line("%s  %s", c.Out.Paint(terminal.Green, "+ "+name), terminal.Escape(string(after)))
 	case onto.Removal:
-		return c.out.line("%s  %s", c.out.paint(red, "- "+name), escape(string(before)))
+		return c.Out.Line("%s  %s", c.Out.Paint(terminal.Red, "- "+name), terminal.Escape(string(before)))
 	}
-	if err := c.out.line("%s", c.out.paint(yellow, "~ "+name)); err != nil {
+	if err := c.Out.Line("%s", c.Out.Paint(terminal.Yellow, "~ "+name)); err != nil {
 		return err
 	}
 	lines, err := changedFields(before, after)
@@ -112,7 +113,7 @@ func (c *command) printChange(change onto.Change) error {
 		return onto.Errorf(onto.Corrupt, "%s: %w", change.Identity, err)
 	}
 	for _, f := range lines {
-		if err := c.out.line("    %s", escape(f)); err != nil {
+		if err := c.Out.Line("    %s", terminal.Escape(f)); err != nil {
 			return err
 		}
 	}

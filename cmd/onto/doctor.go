@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/upkeep"
 )
 
@@ -80,15 +81,15 @@ func (c *command) explainCode(code string) error {
 		}
 		return err.WithHint("docs/findings.md lists them all")
 	}
-	if c.json {
-		return c.document(document.FindingCode(e))
+	if c.JSON {
+		return c.Document(document.FindingCode(e))
 	}
-	return c.pairs([][2]string{{"code", e.Code}, {"severity", string(e.Severity)}, {"meaning", e.Explanation}, {"remedy", e.Remedy}})
+	return c.Pairs([][2]string{{"code", e.Code}, {"severity", string(e.Severity)}, {"meaning", e.Explanation}, {"remedy", e.Remedy}})
 }
 
 // examined is what an examination has come to so far.
 type examined struct {
-	rows   *array // with --json
+	rows   *terminal.Array // with --json
 	errors int
 	known  map[string]string // the codes so far, with the remedy that was told last
 }
@@ -101,7 +102,7 @@ func (d *doctor) run(ctx context.Context) error {
 	if d.checkpoint {
 		how = place.Writing
 	}
-	doc := &examined{rows: d.array(), known: map[string]string{}}
+	doc := &examined{rows: d.Array(), known: map[string]string{}}
 	if d.acceptLoss {
 		if err := d.accept(ctx); err != nil {
 			return err
@@ -139,10 +140,10 @@ func (d *doctor) accept(ctx context.Context) error {
 		return err
 	}
 	if kept == "" {
-		d.say("no commits are cut off")
+		d.Say("no commits are cut off")
 		return nil
 	}
-	d.say("what was cut off is kept in %s", kept)
+	d.Say("what was cut off is kept in %s", kept)
 	return nil
 }
 
@@ -156,7 +157,7 @@ func (d *doctor) empty(ctx context.Context, b backend.Backend, doc *examined) er
 	if err != nil {
 		return err
 	}
-	d.say("checkpoint: the WAL had %s and has %s", showBytes(done.Before), showBytes(done.After))
+	d.Say("checkpoint: the WAL had %s and has %s", terminal.Bytes(done.Before), terminal.Bytes(done.After))
 	for _, f := range done.Findings {
 		if err := d.add(doc, upkeep.Explain(f)); err != nil {
 			return err
@@ -166,7 +167,7 @@ func (d *doctor) empty(ctx context.Context, b backend.Backend, doc *examined) er
 }
 
 func (d *doctor) examine(ctx context.Context, b backend.Backend, doc *examined) error {
-	show, done := d.steps()
+	show, done := d.Steps()
 	defer done()
 	for f, err := range upkeep.Examine(ctx, b, &upkeep.Options{Quick: d.quick, Progress: show}) {
 		if err != nil {
@@ -180,16 +181,6 @@ func (d *doctor) examine(ctx context.Context, b backend.Backend, doc *examined) 
 	return nil
 }
 
-// steps shows what is looked at, on a terminal only, in a line that done takes
-// away again.
-func (d *doctor) steps() (show func(string), done func()) {
-	if !d.err.terminal {
-		return nil, func() {}
-	}
-	m := &meter{c: d.command}
-	return func(step string) { m.show("looking at " + step) }, m.done
-}
-
 // add notes a finding, or prints it at once. A code is explained when it comes
 // for the first time, and a remedy is told when it is another than before.
 func (d *doctor) add(doc *examined, f onto.Finding) error {
@@ -199,31 +190,31 @@ func (d *doctor) add(doc *examined, f onto.Finding) error {
 	row := document.Explained{Finding: document.NewFinding(f, d.place().NameIn(f.Remedy)), Explanation: f.Explanation}
 	told, known := doc.known[f.Code]
 	doc.known[f.Code] = row.Remedy
-	if d.json {
-		return doc.rows.add(row)
+	if d.JSON {
+		return doc.rows.Add(row)
 	}
 	return d.print(row, !known, !known || told != row.Remedy)
 }
 
 // print prints a finding, with what has not been told yet.
 func (d *doctor) print(row document.Explained, meaning, remedy bool) error {
-	colour := yellow
+	colour := terminal.Yellow
 	if row.Severity == onto.SeverityError {
-		colour = red
+		colour = terminal.Red
 	}
-	lines := []string{d.out.paint(colour, string(row.Severity)) + " " + d.out.paint(bold, row.Code) + ": " + escape(row.Message)}
+	lines := []string{d.Out.Paint(colour, string(row.Severity)) + " " + d.Out.Paint(terminal.Bold, row.Code) + ": " + terminal.Escape(row.Message)}
 	if meaning {
 		lines = append(lines, "  meaning: "+row.Explanation)
 	}
 	if remedy {
-		lines = append(lines, "  remedy: "+escape(row.Remedy))
+		lines = append(lines, "  remedy: "+terminal.Escape(row.Remedy))
 	}
 	for _, line := range lines {
-		if err := d.out.line("%s", line); err != nil {
+		if err := d.Out.Line("%s", line); err != nil {
 			return err
 		}
 	}
-	return d.out.Flush()
+	return d.Out.Flush()
 }
 
 // lookAt counts what there is. A damaged store may not tell.
@@ -255,11 +246,11 @@ func (l lookedAt) String() string {
 		one, many string
 	}{{l.commits, "commit", "commits"}, {l.versions, "version", "versions"}, {l.types, "type", "types"}} {
 		if part.n != nil {
-			text += count(*part.n, part.one, part.many) + ", "
+			text += terminal.Count(*part.n, part.one, part.many) + ", "
 		}
 	}
 	if l.bytes != nil {
-		return text + showBytes(*l.bytes)
+		return text + terminal.Bytes(*l.bytes)
 	}
 	return text + "size unknown"
 }
@@ -270,17 +261,17 @@ func (d *doctor) conclude(doc *examined, l fmt.Stringer) error {
 	if d.quick {
 		what = "looked at the circumstances of"
 	}
-	if d.json {
-		if err := doc.rows.close(); err != nil {
+	if d.JSON {
+		if err := doc.rows.Close(); err != nil {
 			return err
 		}
 	}
 	if len(doc.known) == 0 {
 		what = "no findings; " + what
 	}
-	d.say("%s %s", what, l)
+	d.Say("%s %s", what, l)
 	if doc.errors == 0 {
 		return nil
 	}
-	return onto.Errorf(document.CheckFailed, "the examination found %s", count(doc.errors, "error", "errors"))
+	return onto.Errorf(document.CheckFailed, "the examination found %s", terminal.Count(doc.errors, "error", "errors"))
 }

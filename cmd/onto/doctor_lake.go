@@ -27,7 +27,7 @@ func (d *doctor) examineUnopened(ctx context.Context, cfg place.Settings, doc *e
 	if !loc.IsLake() || d.checkpoint {
 		return failed
 	}
-	show, done := d.steps()
+	show, done := d.Steps()
 	defer done()
 	findings, err := loc.Lake.Check(ctx, cfg, &lake.CheckOptions{Quick: d.quick, Step: show})
 	if err != nil {

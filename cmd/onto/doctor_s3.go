@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/probe"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 )
 
 func (c *command) doctorS3Command() *cobra.Command {
@@ -55,24 +56,24 @@ func (c *command) probeBucket(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	out := rows(c, wholeColumns("verdict", "check", "seen", "meaning"), newProbed, probeCells)
+	out := terminal.Rows(c.Printer, terminal.WholeColumns("verdict", "check", "seen", "meaning"), newProbed, probeCells)
 	failed := 0
 	for _, check := range report.Checks {
 		if check.Verdict == probe.Failed {
 			failed++
 		}
-		if err := out.add(check); err != nil {
+		if err := out.Add(check); err != nil {
 			return err
 		}
 	}
-	if err := out.close("no checks were made"); err != nil {
+	if err := out.Close("no checks were made"); err != nil {
 		return err
 	}
 	if report.Err() == nil {
-		c.say("the bucket can be trusted with a lake")
+		c.Say("the bucket can be trusted with a lake")
 		return nil
 	}
-	return onto.Errorf(document.CheckFailed, "the bucket cannot be trusted with a lake: %s failed", count(failed, "check", "checks")).
+	return onto.Errorf(document.CheckFailed, "the bucket cannot be trusted with a lake: %s failed", terminal.Count(failed, "check", "checks")).
 		WithHint("use storage with conditional writes that can be relied on")
 }
 

@@ -10,7 +10,7 @@ import (
 // A terminal is told what is looked at, in a line that is gone in the end.
 func TestDoctorOnATerminal(t *testing.T) {
 	path := newStore(t, t.TempDir(), 1)
-	var stderr terminal
+	var stderr watched
 	if err := onTerminal(t.Context(), &stderr, "doctor", "--db", path); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestStoppedDoctor(t *testing.T) {
 	path := newStore(t, t.TempDir(), 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	err := onTerminal(ctx, &terminal{watch: cancel}, "doctor", "--db", path) // at the first sign of progress
+	err := onTerminal(ctx, &watched{watch: cancel}, "doctor", "--db", path) // at the first sign of progress
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that it was stopped", err)
 	}

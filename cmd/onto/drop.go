@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -80,14 +81,14 @@ func (c *command) dropType(cmd *cobra.Command, f *dropFlags) error {
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return c.document(document.NewDropped(res, plan))
+	if c.JSON {
+		return c.Document(document.NewDropped(res, plan))
 	}
 	for _, t := range plan.Types {
-		c.say("dropped %s %s", t.Kind, t.Name)
+		c.Say("dropped %s %s", t.Kind, t.Name)
 	}
 	if !res.Changed() {
-		c.say("no commit was needed")
+		c.Say("no commit was needed")
 		return nil
 	}
 	return c.printCommitted(res)
@@ -98,15 +99,15 @@ func (c *command) planDrop(ctx context.Context, b backend.Backend, d *store.Drop
 	if err != nil {
 		return err
 	}
-	if c.json {
-		err = c.document(document.NewDrop(plan))
+	if c.JSON {
+		err = c.Document(document.NewDrop(plan))
 	} else {
 		err = c.printDrop(plan)
 	}
 	if refusal := plan.Refusal(); err == nil && refusal != nil {
 		return refusal
 	}
-	if err == nil && !c.json {
+	if err == nil && !c.JSON {
 		c.sayApply(words(d), plan.Token)
 	}
 	return err
@@ -129,21 +130,21 @@ func words(d *store.Drop) []string {
 
 func (c *command) printDrop(plan *store.DropPlan) error {
 	for _, t := range plan.Types {
-		what := count(t.Live, "thing is", "things are") + " deleted, " + count(t.Versions, "version stays", "versions stay") + " in history"
+		what := terminal.Count(t.Live, "thing is", "things are") + " deleted, " + terminal.Count(t.Versions, "version stays", "versions stay") + " in history"
 		if plan.Purge {
-			what = count(t.Versions, "version is", "versions are") + " removed for good"
+			what = terminal.Count(t.Versions, "version is", "versions are") + " removed for good"
 		}
-		if err := c.out.line("%s %s: %s", t.Kind, escape(t.Name), what); err != nil {
+		if err := c.Out.Line("%s %s: %s", t.Kind, terminal.Escape(t.Name), what); err != nil {
 			return err
 		}
 	}
 	for _, name := range plan.Dependents {
-		if err := c.out.line("relation %s has it as an endpoint", escape(name)); err != nil {
+		if err := c.Out.Line("relation %s has it as an endpoint", terminal.Escape(name)); err != nil {
 			return err
 		}
 	}
 	if len(plan.Dependents) > 0 {
 		return nil
 	}
-	return c.out.line("token %s", plan.Token)
+	return c.Out.Line("token %s", plan.Token)
 }

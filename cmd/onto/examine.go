@@ -42,7 +42,7 @@ func (c *command) examine(ctx context.Context, id int64) error {
 			return err
 		}
 		changes := s.Changes(ctx, id)
-		if !c.json {
+		if !c.JSON {
 			if err := c.printCommit(commit); err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ func (c *command) examine(ctx context.Context, id int64) error {
 			}
 			doc.Changes = append(doc.Changes, document.NewChange(change))
 		}
-		return c.document(doc)
+		return c.Document(doc)
 	})
 }
 
@@ -65,7 +65,7 @@ func (c *command) printCommit(commit onto.Commit) error {
 	if commit.Causation != 0 {
 		causation = strconv.FormatInt(commit.Causation, 10)
 	}
-	return c.pairs([][2]string{
+	return c.Pairs([][2]string{
 		{"commit", strconv.FormatInt(commit.ID, 10)},
 		{"time", showTime(commit.Time)},
 		{"actor", commit.Actor.String()},
@@ -78,18 +78,4 @@ func (c *command) printCommit(commit onto.Commit) error {
 		{"metadata", showMeta(commit.Metadata)},
 		{"operations", strconv.Itoa(commit.Operations)},
 	})
-}
-
-// pairs prints names and values in two columns, without those that are empty.
-func (c *command) pairs(list [][2]string) error {
-	for _, p := range list {
-		if p[1] == "" {
-			continue
-		}
-		name := p[0] + "            "[:12-len(p[0])]
-		if err := c.out.line("%s%s", c.out.paint(dim, name), escape(p[1])); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/terminal"
 )
 
 // The exit statuses.
@@ -69,18 +70,18 @@ func (c *command) abandon(stderr io.Writer, asJSON bool) int {
 		err = onto.Errorf(onto.OutcomeUnknown, "interrupted while the storage did not answer: it is not known whether anything was stored").
 			WithHint("look at the newest commits with: onto commits")
 	}
-	other := &command{out: newOutput(io.Discard), err: newOutput(stderr), flags: c.flags}
+	other := &command{Printer: terminal.NewPrinter(io.Discard, stderr), flags: c.flags}
 	return other.finish(err, asJSON)
 }
 
 // report prints an error for people: what, each difference, what to do.
 func (c *command) report(err error) {
-	c.say("onto: %s", document.Message(err))
+	c.Say("onto: %s", document.Message(err))
 	for _, line := range document.Differences(err) {
-		c.say("  %s", line)
+		c.Say("  %s", line)
 	}
 	if hint := c.hint(err); hint != "" {
-		c.say("hint: %s", hint)
+		c.Say("hint: %s", hint)
 	}
 }
 
@@ -95,16 +96,16 @@ func (c *command) warn(asJSON bool, code onto.Code, text, hint string) {
 		c.sayJSON("warning", document.Report{Code: code, Message: text, Hint: hint})
 		return
 	}
-	c.say("warning: %s", text)
+	c.Say("warning: %s", text)
 	if hint != "" {
-		c.say("hint: %s", hint)
+		c.Say("hint: %s", hint)
 	}
 }
 
 // sayJSON prints an error or a warning to stderr, on one line.
 func (c *command) sayJSON(kind string, body document.Report) {
 	doc, _ := document.Encode(map[string]document.Report{kind: body}) // texts only
-	c.say("%s", doc)
+	c.Say("%s", doc)
 }
 
 // hint is what to do about an error, to be pasted where it is a command.

@@ -76,7 +76,7 @@ func TestReport(t *testing.T) {
 			`{"error":{"code":"schema_outdated","message":"types are stored differently","hint":"look","differences":["T: + a","T: - b","T: ~ c: int → bool"]}}` + "\n"},
 	} {
 		var stderr bytes.Buffer
-		cmd := &command{out: newOutput(io.Discard), err: newOutput(&stderr)}
+		cmd := newCommand(nil, io.Discard, &stderr)
 		if got := cmd.finish(c.err, c.json); got != c.status {
 			t.Errorf("%s: got status %d, want %d", c.name, got, c.status)
 		}

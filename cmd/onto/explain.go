@@ -4,6 +4,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/terminal"
 )
 
 // explain prints how a question is answered.
@@ -11,10 +12,10 @@ func (c *command) explain(a asked, e backend.Explanation, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case a.format == formatCSV:
+	case a.format == terminal.FormatCSV:
 		return onto.Errorf(onto.Invalid, "--explain has no CSV").WithHint("leave out --format csv, or use json")
-	case a.format != formatTable:
-		return c.document(document.NewExplanation(e))
+	case a.format != terminal.FormatTable:
+		return c.Document(document.NewExplanation(e))
 	}
 	var statement []string
 	if e.Statement != "" {
@@ -27,11 +28,11 @@ func (c *command) explain(a asked, e backend.Explanation, err error) error {
 		if len(part.lines) == 0 {
 			continue
 		}
-		if err := c.out.line("%s", c.out.paint(bold, part.title)); err != nil {
+		if err := c.Out.Line("%s", c.Out.Paint(terminal.Bold, part.title)); err != nil {
 			return err
 		}
 		for _, l := range part.lines {
-			if err := c.out.line("  %s", l); err != nil {
+			if err := c.Out.Line("  %s", l); err != nil {
 				return err
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/records"
 )
@@ -68,7 +69,7 @@ func (c *command) export(cmd *cobra.Command, f *exportFlags) error {
 	if err != nil {
 		return err
 	}
-	if c.json && f.output == "-" {
+	if c.JSON && f.output == "-" {
 		return onto.Errorf(onto.Invalid, "--json and --output - both want stdout").WithHint("name a file, or leave out --json")
 	}
 	ctx := cmd.Context()
@@ -78,17 +79,17 @@ func (c *command) export(cmd *cobra.Command, f *exportFlags) error {
 			return err
 		}
 		opts.At = onto.AtCommit(moment.ID)
-		m := c.meter("writing "+f.output, nil)
-		opts.Progress = m.report()
+		m := c.Meter("writing "+f.output, nil)
+		opts.Progress = m.Report()
 		n, err := c.exportTo(ctx, s, f, opts)
-		m.done()
+		m.Done()
 		if err != nil {
 			return err
 		}
-		if c.json {
-			return c.document(document.Export{Output: f.output, Records: n, CommitID: moment.ID})
+		if c.JSON {
+			return c.Document(document.Export{Output: f.output, Records: n, CommitID: moment.ID})
 		}
-		c.say("exported %s as of commit %d", count(n, "record", "records"), moment.ID)
+		c.Say("exported %s as of commit %d", terminal.Count(n, "record", "records"), moment.ID)
 		return nil
 	})
 }
@@ -126,9 +127,9 @@ func (c *command) exportTo(ctx context.Context, s *store.Store, f *exportFlags, 
 		return c.exportParquet(ctx, s, f, opts)
 	}
 	if f.output == "-" {
-		n, err := records.Export(ctx, s, shown{c.out}, opts)
+		n, err := records.Export(ctx, s, shown{c.Out}, opts)
 		if err == nil {
-			err = c.out.Flush()
+			err = c.Out.Flush()
 		}
 		return n, err
 	}
@@ -160,11 +161,11 @@ func exportPacked(ctx context.Context, s *store.Store, name string, w io.Writer,
 }
 
 // shown writes data to an output, safe for a terminal.
-type shown struct{ out *output }
+type shown struct{ out *terminal.Output }
 
 // Write writes a record.
 func (s shown) Write(p []byte) (int, error) {
-	if err := s.out.data(p); err != nil {
+	if err := s.out.Data(p); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -33,12 +33,12 @@ func (c *command) exportParquet(ctx context.Context, s *store.Store, f *exportFl
 		return 0, onto.Errorf(onto.Invalid, "Parquet holds one type, not %d", len(o.Types)).WithHint("name one, as --type T")
 	}
 	if f.output == "-" {
-		if c.out.terminal {
+		if c.Out.Terminal {
 			return 0, onto.Errorf(onto.Invalid, "Parquet is nothing for a terminal").WithHint("name a file, or send stdout to another program")
 		}
-		n, err := writeParquet(ctx, s, c.out, o)
+		n, err := writeParquet(ctx, s, c.Out, o)
 		if err == nil {
-			err = c.out.Flush()
+			err = c.Out.Flush()
 		}
 		return n, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -112,18 +113,18 @@ func (c *command) queryGroups(ctx context.Context, s *store.Store, f *groupFlags
 	doc := func(g onto.Group) document.Group {
 		return document.Group{Names: names, Values: append(g.By, g.Values...)}
 	}
-	out, more := newList(c, a.format, columns(names...), doc, groupCells), false
+	out, more := terminal.NewList(c.Printer, a.format, terminal.Columns(names...), doc, groupCells), false
 	err := each(groups.All(ctx), func(g onto.Group) error {
-		if more = a.limit > 0 && out.n == a.limit; more {
+		if more = a.limit > 0 && out.N == a.limit; more {
 			return nil
 		}
-		return out.add(g)
+		return out.Add(g)
 	})
 	if err == nil {
-		err = out.close(a.none(ctx, s, "groups"))
+		err = out.Close(a.none(ctx, s, "groups"))
 	}
 	if err == nil && more {
-		c.say("more: --offset %d", a.offset+a.limit)
+		c.Say("more: --offset %d", a.offset+a.limit)
 	}
 	return err
 }

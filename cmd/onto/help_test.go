@@ -17,7 +17,7 @@ func walk(cmd *cobra.Command, f func(*cobra.Command)) {
 }
 
 func TestEveryCommandHelps(t *testing.T) {
-	c := &command{in: strings.NewReader(""), out: newOutput(&bytes.Buffer{}), err: newOutput(&bytes.Buffer{})}
+	c := newCommand(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
 	n := 0
 	walk(c.root(), func(cmd *cobra.Command) {
 		if cmd.Parent() != nil && cmd.Parent().Name() == "completion" {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -70,5 +71,5 @@ func showIdentity(id onto.Identity) string {
 	if id.Instance != "" {
 		parts = append(parts, "["+id.Instance+"]")
 	}
-	return escape(strings.Join(parts, " "))
+	return terminal.Escape(strings.Join(parts, " "))
 }

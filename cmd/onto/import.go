@@ -16,6 +16,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/records"
 )
@@ -101,10 +102,10 @@ func (c *command) importRecords(cmd *cobra.Command, f *importFlags) error {
 	// garbage often costs little, and rarely would double the memory.
 	defer debug.SetGCPercent(debug.SetGCPercent(importGCPercent))
 	return c.withStore(ctx, how, func(s *store.Store) error {
-		m := c.meter("reading "+f.input, in.share)
-		opts.Progress = m.report()
+		m := c.Meter("reading "+f.input, in.share)
+		opts.Progress = m.Report()
 		out, err := do(ctx, s, in, opts)
-		m.done()
+		m.Done()
 		if err != nil {
 			return err
 		}
@@ -178,6 +179,19 @@ type input struct {
 	file *os.File
 }
 
+// countingReader counts what is read.
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+// Read reads on.
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
 // openInput opens the file to import.
 func (c *command) openInput(ctx context.Context, path string) (*input, error) {
 	if path == "-" {
@@ -199,7 +213,7 @@ func (c *command) openInput(ctx context.Context, path string) (*input, error) {
 	case info.Mode().IsRegular():
 		in.size = info.Size()
 	default: // a read of a pipe can wait for ever
-		in.raw.r = (&command{in: file}).stdin(ctx)
+		in.raw.r = waitingReader(ctx, file)
 	}
 	if err == nil {
 		in.Reader, err = records.Unpack(path, &in.raw)
@@ -243,7 +257,7 @@ func (in *input) close() {
 func (c *command) printOutcome(out *records.Outcome, dryRun bool) error {
 	err := c.showOutcome(out, dryRun)
 	if err == nil {
-		err = c.out.Flush()
+		err = c.Out.Flush()
 	}
 	if id := out.Result.ID; err != nil && id != 0 && !errors.Is(err, syscall.EPIPE) {
 		return fmt.Errorf("commit %d was made, but this could not be printed: %w", id, err)
@@ -252,23 +266,23 @@ func (c *command) printOutcome(out *records.Outcome, dryRun bool) error {
 		return err
 	}
 	if out.Conflicts > 0 {
-		return onto.Errorf(onto.Conflict, "an apply would refuse %s and store nothing", count(out.Conflicts, "record", "records")).
+		return onto.Errorf(onto.Conflict, "an apply would refuse %s and store nothing", terminal.Count(out.Conflicts, "record", "records")).
 			WithHint("take them out, or choose another --on-conflict or --precondition")
 	}
-	c.say("this was a dry run; to store it, say it again with --apply")
+	c.Say("this was a dry run; to store it, say it again with --apply")
 	return nil
 }
 
 func (c *command) showOutcome(out *records.Outcome, dryRun bool) error {
 	doc := document.NewImport(out, dryRun)
-	if c.json {
-		return c.document(doc)
+	if c.JSON {
+		return c.Document(doc)
 	}
-	list := newList(c, formatTable, wholeColumns("records", "inserts", "updates", "unchanged", "deletes", "skipped", "conflicts", "repeated", "commit"), itself, importCells)
-	if err := list.add(doc); err != nil {
+	list := terminal.NewList(c.Printer, terminal.FormatTable, terminal.WholeColumns("records", "inserts", "updates", "unchanged", "deletes", "skipped", "conflicts", "repeated", "commit"), terminal.Itself, importCells)
+	if err := list.Add(doc); err != nil {
 		return err
 	}
-	if err := list.close(""); err != nil {
+	if err := list.Close(""); err != nil {
 		return err
 	}
 	c.explainOutcome(out, dryRun)
@@ -290,17 +304,17 @@ func importCells(d document.Import) ([]string, error) {
 // explainOutcome says what the numbers do not.
 func (c *command) explainOutcome(out *records.Outcome, dryRun bool) {
 	for _, x := range out.First {
-		c.say("%s", x)
+		c.Say("%s", x)
 	}
 	if more := out.Conflicts - int64(len(out.First)); more > 0 {
-		c.say("and %d more", more)
+		c.Say("and %d more", more)
 	}
 	switch {
 	case dryRun && out.Untracked > 0:
-		c.say("the last %s were not compared with earlier ones; an apply does that", count(out.Untracked, "record", "records"))
+		c.Say("the last %s were not compared with earlier ones; an apply does that", terminal.Count(out.Untracked, "record", "records"))
 	case out.Result.Repeated:
-		c.say("committed before with this idempotency key")
+		c.Say("committed before with this idempotency key")
 	case !dryRun && !out.Result.Changed():
-		c.say("nothing changed")
+		c.Say("nothing changed")
 	}
 }

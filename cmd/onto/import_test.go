@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -106,13 +105,13 @@ func TestExportToAClosedPipeEndsQuietly(t *testing.T) {
 	}
 }
 
-// terminal is a stderr that is watched.
-type terminal struct {
+// watched is a stderr that is watched.
+type watched struct {
 	bytes.Buffer
 	watch func()
 }
 
-func (w *terminal) Write(p []byte) (int, error) {
+func (w *watched) Write(p []byte) (int, error) {
 	if w.watch != nil {
 		w.watch()
 	}
@@ -121,7 +120,8 @@ func (w *terminal) Write(p []byte) (int, error) {
 
 // onTerminal runs the command as if its stderr were a terminal.
 func onTerminal(ctx context.Context, stderr io.Writer, args ...string) error {
-	c := &command{in: strings.NewReader(""), out: newOutput(io.Discard), err: &output{Writer: bufio.NewWriter(stderr), terminal: true}}
+	c := newCommand(strings.NewReader(""), io.Discard, stderr)
+	c.Err.Terminal = true
 	return c.execute(ctx, args)
 }
 
@@ -131,7 +131,7 @@ func TestProgressOnATerminal(t *testing.T) {
 	if err := os.WriteFile(file, []byte(thingRecords(5_000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var stderr terminal
+	var stderr watched
 	if err := onTerminal(t.Context(), &stderr, "import", "--input", file, "--apply", "--db", path); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestStoppedExports(t *testing.T) {
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		stderr := &terminal{watch: cancel} // at the first sign of progress
+		stderr := &watched{watch: cancel} // at the first sign of progress
 		err := onTerminal(ctx, stderr, "export", "--output", file, "--force", "--db", path)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want it cancelled", err)
@@ -188,7 +188,7 @@ func TestCommitOfAnImportThatCannotBePrinted(t *testing.T) {
 
 func TestWhatAPlanSaysBesidesNumbers(t *testing.T) {
 	var stderr bytes.Buffer
-	c := &command{out: newOutput(io.Discard), err: newOutput(&stderr)}
+	c := newCommand(nil, io.Discard, &stderr)
 	c.explainOutcome(&records.Outcome{Conflicts: 30, First: make([]records.Conflict, records.MaxConflicts), Untracked: 5}, true)
 	for _, want := range []string{"and 10 more\n", "the last 5 records were not compared with earlier ones; an apply does that\n"} {
 		if !strings.Contains(stderr.String(), want) {

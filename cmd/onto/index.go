@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 )
 
 func (c *command) indexCommand() *cobra.Command {
@@ -99,14 +100,14 @@ func (c *command) verifyIndex(ctx context.Context) error {
 		}
 		out := c.findings()
 		for _, f := range findings {
-			if err := out.add(f); err != nil {
+			if err := out.Add(f); err != nil {
 				return err
 			}
 		}
-		if err := out.close("no findings: the indexes are what the head leads to"); err != nil || len(findings) == 0 {
+		if err := out.Close("no findings: the indexes are what the head leads to"); err != nil || len(findings) == 0 {
 			return err
 		}
-		return onto.Errorf(document.CheckFailed, "the check found %s", count(len(findings), "warning", "warnings")).
+		return onto.Errorf(document.CheckFailed, "the check found %s", terminal.Count(len(findings), "warning", "warnings")).
 			WithHint("repair what it found with: onto index repair --apply")
 	})
 }
@@ -126,31 +127,31 @@ func repairCells(r lake.IndexRepair) ([]string, error) {
 func (c *command) repairIndex(ctx context.Context, apply bool) error {
 	return withLake(ctx, c, "index repair", noIndexes, whether(apply), func(x backend.Indexer) error {
 		repairs, failed := x.RepairIndex(ctx, apply)
-		out, written := rows(c, wholeColumns("key", "before", "after", "reason"), newRepair, repairCells), 0
+		out, written := terminal.Rows(c.Printer, terminal.WholeColumns("key", "before", "after", "reason"), newRepair, repairCells), 0
 		for _, r := range repairs {
 			if r.Applied {
 				written++
 			}
-			if err := out.add(r); err != nil {
+			if err := out.Add(r); err != nil {
 				return err
 			}
 		}
 		if failed != nil && len(repairs) == 0 {
 			return failed
 		}
-		err := out.close("nothing to repair: the indexes are what the head leads to")
+		err := out.Close("nothing to repair: the indexes are what the head leads to")
 		if failed != nil {
 			return unrepaired(failed, written, len(repairs))
 		}
-		if err != nil || len(repairs) == 0 || c.json {
+		if err != nil || len(repairs) == 0 || c.JSON {
 			return err
 		}
-		total := count(len(repairs), "object", "objects")
+		total := terminal.Count(len(repairs), "object", "objects")
 		if apply {
-			c.say("wrote %d of %s", written, total)
+			c.Say("wrote %d of %s", written, total)
 			return nil
 		}
-		c.say("%s", c.place().NameIn(total+" to write; write them with: onto index repair --apply"))
+		c.Say("%s", c.place().NameIn(total+" to write; write them with: onto index repair --apply"))
 		return nil
 	})
 }
@@ -161,6 +162,6 @@ func unrepaired(err error, written, total int) error {
 	if onto.HintOf(err) != "" {
 		return err
 	}
-	return onto.Errorf(document.CodeOf(err), "wrote %d of %s: %w", written, count(total, "object", "objects"), err).
+	return onto.Errorf(document.CodeOf(err), "wrote %d of %s: %w", written, terminal.Count(total, "object", "objects"), err).
 		WithHint("remove what is in the way, then again: onto index repair --apply")
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -11,6 +10,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -45,16 +45,16 @@ func (c *command) info(ctx context.Context, stats, schema bool) error {
 				return err
 			}
 		}
-		if c.json {
+		if c.JSON {
 			for _, v := range versions {
 				doc.Schemas = append(doc.Schemas, document.NewSchema(v))
 			}
-			return c.document(doc)
+			return c.Document(doc)
 		}
 		if err := c.printInfo(doc, head, stats); err != nil || !schema || len(versions) == 0 {
 			return err
 		}
-		if err := c.out.line(""); err != nil {
+		if err := c.Out.Line(""); err != nil {
 			return err
 		}
 		return c.printSchemas(versions)
@@ -81,39 +81,39 @@ func describe(ctx context.Context, s *store.Store, where place.Location, stats b
 }
 
 func (c *command) printInfo(doc document.Info, head onto.Commit, stats bool) error {
-	err := c.pairs([][2]string{
+	err := c.Pairs([][2]string{
 		{"backend", doc.Backend},
 		{"location", doc.Location},
 		{"format", known(doc.Format != 0, strconv.Itoa(doc.Format))},
 		{"store id", doc.StoreID},
 		{"head", showHead(head)},
-		{"size", known(doc.Bytes != 0, showBytes(doc.Bytes)+sizeOf(c.place(), stats))},
+		{"size", known(doc.Bytes != 0, terminal.Bytes(doc.Bytes)+sizeOf(c.place(), stats))},
 		{"index", doc.IndexWarning},
 	})
 	if err != nil {
 		return err
 	}
 	for _, w := range doc.Warnings {
-		c.say("warning: %s", w)
+		c.Say("warning: %s", w)
 	}
 	if len(doc.Types) == 0 {
-		c.say("%s", c.place().NameIn("no types; register some with: onto init --schema FILE"))
+		c.Say("%s", c.place().NameIn("no types; register some with: onto init --schema FILE"))
 		return nil
 	}
-	cols := wholeColumns("type", "kind", "version")
+	cols := terminal.WholeColumns("type", "kind", "version")
 	if stats {
-		cols = append(cols, wholeColumns("live", "versions")...)
+		cols = append(cols, terminal.WholeColumns("live", "versions")...)
 	}
-	if err := c.out.line(""); err != nil {
+	if err := c.Out.Line(""); err != nil {
 		return err
 	}
-	out := newList(c, formatTable, cols, itself, typeCells)
+	out := terminal.NewList(c.Printer, terminal.FormatTable, cols, terminal.Itself, typeCells)
 	for _, t := range doc.Types {
-		if err := out.add(t); err != nil {
+		if err := out.Add(t); err != nil {
 			return err
 		}
 	}
-	return out.close("")
+	return out.Close("")
 }
 
 func typeCells(t document.Type) ([]string, error) {
@@ -141,17 +141,4 @@ func known(is bool, text string) string {
 		return text
 	}
 	return ""
-}
-
-// showBytes is a size for people.
-func showBytes(n int64) string {
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
-	}
-	size, unit := float64(n)/1024, 0
-	units := []string{"KiB", "MiB", "GiB", "TiB"}
-	for size >= 1024 && unit+1 < len(units) {
-		size, unit = size/1024, unit+1
-	}
-	return fmt.Sprintf("%.1f %s", size, units[unit])
 }

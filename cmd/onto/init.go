@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/schemafile"
 )
@@ -177,33 +178,33 @@ func (c *command) applyInit(ctx context.Context, types []onto.Type) error {
 }
 
 func (c *command) printInit(doc document.Init) error {
-	if c.json {
-		return c.document(doc)
+	if c.JSON {
+		return c.Document(doc)
 	}
 	made, registered, retuned := "made %s", "registered %s %s", "changed the indexes of %s %s"
 	if doc.DryRun {
 		made, registered, retuned = "would make %s", "would register %s %s", "would change the indexes of %s %s"
 	}
 	if doc.Created {
-		if err := c.out.line(made, escape(doc.Location)); err != nil {
+		if err := c.Out.Line(made, terminal.Escape(doc.Location)); err != nil {
 			return err
 		}
 	}
 	for _, t := range doc.Registered {
-		if err := c.out.line(registered, t.Kind, t.Name); err != nil {
+		if err := c.Out.Line(registered, t.Kind, t.Name); err != nil {
 			return err
 		}
 	}
 	for _, t := range doc.Retuned {
-		if err := c.out.line(retuned, t.Kind, t.Name); err != nil {
+		if err := c.Out.Line(retuned, t.Kind, t.Name); err != nil {
 			return err
 		}
 	}
 	switch {
 	case doc.Location == place.MemoryPath:
-		c.say("a store in memory is gone when the command ends")
+		c.Say("a store in memory is gone when the command ends")
 	case !doc.Changes():
-		c.say("%s: nothing to do", doc.Location)
+		c.Say("%s: nothing to do", doc.Location)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/terminal"
 )
 
 func (c *command) janitorCommand() *cobra.Command {
@@ -76,7 +77,7 @@ func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) 
 		}
 		if apply && len(plan.Orphans) > 0 {
 			if doc.Removed, err = s.Sweep(ctx, plan); err != nil {
-				return onto.Errorf(onto.Unavailable, "%d of %s removed: %w", doc.Removed, count(len(plan.Orphans), "object", "objects"), err).
+				return onto.Errorf(onto.Unavailable, "%d of %s removed: %w", doc.Removed, terminal.Count(len(plan.Orphans), "object", "objects"), err).
 					WithHint("what is left is harmless; try again later")
 			}
 		}
@@ -85,29 +86,29 @@ func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) 
 }
 
 func (c *command) printJanitor(doc document.Janitor, grace time.Duration) error {
-	if c.json {
-		return c.document(doc)
+	if c.JSON {
+		return c.Document(doc)
 	}
 	if n := len(doc.Foreign); n > 0 {
 		first := doc.Foreign[0]
-		c.say("%s that this store has not written %s left alone, the first of which is %s: %s",
-			count(n, "object", "objects"), map[bool]string{true: "is", false: "are"}[n == 1], first.Key, first.Reason)
+		c.Say("%s that this store has not written %s left alone, the first of which is %s: %s",
+			terminal.Count(n, "object", "objects"), map[bool]string{true: "is", false: "are"}[n == 1], first.Key, first.Reason)
 	}
-	out := rows(c, wholeColumns("key", "reason", "age", "bytes"), itself, orphanCells)
+	out := terminal.Rows(c.Printer, terminal.WholeColumns("key", "reason", "age", "bytes"), terminal.Itself, orphanCells)
 	for _, r := range doc.Orphans {
-		if err := out.add(r); err != nil {
+		if err := out.Add(r); err != nil {
 			return err
 		}
 	}
-	if err := out.close("nothing older than " + showDuration(grace) + " is left behind"); err != nil || len(doc.Orphans) == 0 {
+	if err := out.Close("nothing older than " + showDuration(grace) + " is left behind"); err != nil || len(doc.Orphans) == 0 {
 		return err
 	}
-	total := count(len(doc.Orphans), "object", "objects") + ", " + showBytes(doc.Bytes)
+	total := terminal.Count(len(doc.Orphans), "object", "objects") + ", " + terminal.Bytes(doc.Bytes)
 	if doc.Applied {
-		c.say("removed %d of %s", doc.Removed, total)
+		c.Say("removed %d of %s", doc.Removed, total)
 		return nil
 	}
-	c.say("%s", c.place().NameIn(total+"; remove them with: onto janitor --apply"))
+	c.Say("%s", c.place().NameIn(total+"; remove them with: onto janitor --apply"))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -78,17 +79,17 @@ func (c *command) showLeases(ctx context.Context) error {
 			}
 			return "held"
 		}
-		out := rows(c, wholeColumns("name", "owner", "epoch", "acquired", "expires", "state"),
+		out := terminal.Rows(c.Printer, terminal.WholeColumns("name", "owner", "epoch", "acquired", "expires", "state"),
 			func(l onto.Lease) document.Lease { return document.NewLease(l, state(l)) },
 			func(l onto.Lease) ([]string, error) {
 				return []string{l.Name, l.Owner, strconv.FormatInt(l.Epoch, 10), showTime(l.Acquired), showTime(l.Expires), state(l)}, nil
 			})
 		for _, l := range leases {
-			if err := out.add(l); err != nil {
+			if err := out.Add(l); err != nil {
 				return err
 			}
 		}
-		return out.close("nobody holds a lease")
+		return out.Close("nobody holds a lease")
 	})
 }
 
@@ -98,13 +99,13 @@ func (c *command) showBreaks(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		out := rows(c, append(wholeColumns("broken", "name", "owner", "epoch", "actor"), columns("reason")...), document.NewLeaseBreak, breakCells)
+		out := terminal.Rows(c.Printer, append(terminal.WholeColumns("broken", "name", "owner", "epoch", "actor"), terminal.Columns("reason")...), document.NewLeaseBreak, breakCells)
 		for _, b := range breaks {
-			if err := out.add(b); err != nil {
+			if err := out.Add(b); err != nil {
 				return err
 			}
 		}
-		return out.close("no lease was ended by force")
+		return out.Close("no lease was ended by force")
 	})
 }
 
@@ -145,11 +146,11 @@ func (c *command) releaseLock(ctx context.Context, r lockRelease) error {
 		if err != nil {
 			return err
 		}
-		if c.json {
-			return c.document(document.NewLeaseBreak(record))
+		if c.JSON {
+			return c.Document(document.NewLeaseBreak(record))
 		}
 		l := record.Lease
-		return c.out.line("released %s, which %s held until %s", l.Name, escape(l.Owner), showTime(l.Expires))
+		return c.Out.Line("released %s, which %s held until %s", l.Name, terminal.Escape(l.Owner), showTime(l.Expires))
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -45,11 +46,11 @@ func (c *command) log(ctx context.Context, t thing, where string, asStored bool)
 		if err != nil {
 			return err
 		}
-		out := rows(c, append(wholeColumns("commit", "time"), columns("op", "actor", "comment", "fields")...), document.NewEntry, entryCells)
-		if err := each(viewOf(s, onto.Point{}, asStored).History(ctx, id, filters...), out.add); err != nil {
+		out := terminal.Rows(c.Printer, append(terminal.WholeColumns("commit", "time"), terminal.Columns("op", "actor", "comment", "fields")...), document.NewEntry, entryCells)
+		if err := each(viewOf(s, onto.Point{}, asStored).History(ctx, id, filters...), out.Add); err != nil {
 			return err
 		}
-		return out.close("no versions")
+		return out.Close("no versions")
 	})
 }
 

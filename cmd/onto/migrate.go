@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/schemafile"
 )
@@ -59,7 +60,7 @@ func (f *applyFlags) options(cmd *cobra.Command, c *command, cfg place.Settings,
 	if err != nil {
 		return nil, nil, err
 	}
-	progress, done := c.progress(what)
+	progress, done := c.Progress(what)
 	opts := &store.ApplyOptions{
 		Token: f.token, Force: f.force, Draft: draft, Runtime: c.runtime, Progress: progress, LeaseTTL: cfg.Milliseconds("lease_ttl_ms"),
 	}
@@ -202,13 +203,13 @@ func (c *command) planMigration(ctx context.Context, b backend.Backend, m *store
 		if err != nil {
 			return err
 		}
-		c.say("tried the upgraders with %s: all fit", count(n, "thing", "things"))
+		c.Say("tried the upgraders with %s: all fit", terminal.Count(n, "thing", "things"))
 	}
-	if c.json {
-		return c.document(document.NewPlan(plan))
+	if c.JSON {
+		return c.Document(document.NewPlan(plan))
 	}
 	if plan.Empty() {
-		c.say("nothing to do: the types are as the file says")
+		c.Say("nothing to do: the types are as the file says")
 		return nil
 	}
 	for i := range plan.Types {
@@ -217,10 +218,10 @@ func (c *command) planMigration(ctx context.Context, b backend.Backend, m *store
 		}
 	}
 	if missing := plan.Missing(); len(missing) > 0 {
-		c.say("%s missing: give it with --upgraders FILE", count(len(missing), "upgrader is", "upgraders are"))
+		c.Say("%s missing: give it with --upgraders FILE", terminal.Count(len(missing), "upgrader is", "upgraders are"))
 		return nil
 	}
-	if err := c.out.line("token %s", plan.Token); err != nil {
+	if err := c.Out.Line("token %s", plan.Token); err != nil {
 		return err
 	}
 	c.sayApply(f.words(), plan.Token)
@@ -239,7 +240,7 @@ func (f *migrateFlags) words() []string {
 // sayApply tells how to apply a plan.
 func (c *command) sayApply(words []string, token string) {
 	command := place.ShellWords(append(words, "--apply", "--token", token))
-	c.say("nothing was changed; apply it with: %s", strings.TrimPrefix(c.place().NameIn(": "+command), ": "))
+	c.Say("nothing was changed; apply it with: %s", strings.TrimPrefix(c.place().NameIn(": "+command), ": "))
 }
 
 // printTypePlan shows what becomes of one type.
@@ -250,11 +251,11 @@ func (c *command) printTypePlan(t *store.TypeMigration) error {
 	case t.From == 0:
 		head += ": new"
 	case t.RenamedFrom != "":
-		head += ": renamed from " + t.RenamedFrom + ", " + count(t.Live, "thing is", "things are") + " written anew"
+		head += ": renamed from " + t.RenamedFrom + ", " + terminal.Count(t.Live, "thing is", "things are") + " written anew"
 	case t.To == t.From:
 		head += ": stays as it is"
 	case t.Rewrite:
-		head += ": " + versions(t.From, t.To) + ", " + count(t.Live, "thing is", "things are") + " written anew"
+		head += ": " + versions(t.From, t.To) + ", " + terminal.Count(t.Live, "thing is", "things are") + " written anew"
 	default:
 		head += ": " + versions(t.From, t.To) + ", schema only"
 	}
@@ -276,11 +277,11 @@ func (c *command) printTypePlan(t *store.TypeMigration) error {
 	for _, v := range t.Learned {
 		lines = append(lines, "the upgrader into version "+versionText(v)+" is kept from now on")
 	}
-	if err := c.out.line("%s", c.out.paint(bold, escape(head))); err != nil {
+	if err := c.Out.Line("%s", c.Out.Paint(terminal.Bold, terminal.Escape(head))); err != nil {
 		return err
 	}
 	for _, l := range lines {
-		if err := c.out.line("  %s", escape(l)); err != nil {
+		if err := c.Out.Line("  %s", terminal.Escape(l)); err != nil {
 			return err
 		}
 	}

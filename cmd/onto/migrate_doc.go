@@ -14,18 +14,18 @@ func versionText(v int) string { return strconv.Itoa(v) }
 
 // printMigrated tells what a migration did.
 func (c *command) printMigrated(res onto.Result, plan *store.MigrationPlan) error {
-	if c.json {
-		return c.document(document.NewMigrated(res, plan))
+	if c.JSON {
+		return c.Document(document.NewMigrated(res, plan))
 	}
 	if plan.Empty() {
-		c.say("nothing to do: the types are as the file says")
+		c.Say("nothing to do: the types are as the file says")
 		return nil
 	}
 	for _, t := range plan.Types {
-		c.say("%s %s is at version %d", t.Kind, t.Name, t.To)
+		c.Say("%s %s is at version %d", t.Kind, t.Name, t.To)
 	}
 	if !res.Changed() {
-		c.say("no commit was needed")
+		c.Say("no commit was needed")
 		return nil
 	}
 	return c.printCommitted(res)

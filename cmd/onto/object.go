@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/terminal"
 )
 
 // readObjects returns the JSON objects of arguments; "-" stands for those on
@@ -84,12 +85,15 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stdin is standard input, of which a read ends with an error when ctx is
+// stdin is standard input.
+func (c *command) stdin(ctx context.Context) io.Reader { return waitingReader(ctx, c.in) }
+
+// waitingReader is a reader of which a read ends with an error when ctx is
 // cancelled. What waits for input is left behind then, since the process ends.
-func (c *command) stdin(ctx context.Context) io.Reader {
+func waitingReader(ctx context.Context, in io.Reader) io.Reader {
 	r, w := io.Pipe()
 	go func() {
-		_, err := io.Copy(w, c.in)
+		_, err := io.Copy(w, in)
 		w.CloseWithError(err)
 	}()
 	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
@@ -100,7 +104,7 @@ const objectHint = `write objects like {"id":"c1","name":"Ada"}`
 
 func addObject(objects *[]json.RawMessage, text []byte, most int, where string) error {
 	if len(*objects) == most {
-		return onto.Errorf(onto.TooLarge, "more than %s for one commit", count(most, "object", "objects")).
+		return onto.Errorf(onto.TooLarge, "more than %s for one commit", terminal.Count(most, "object", "objects")).
 			WithHint("split them, or raise max_batch_size in the configuration")
 	}
 	if _, err := codec.ParseObject(text); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -38,9 +38,9 @@ rebuild has kept. Exit status 3 if a finding is an error. SQLite only.`,
 }
 
 // findings is a list of what a check finds, with remedies that name the store.
-func (c *command) findings() *list[onto.Finding] {
+func (c *command) findings() *terminal.List[onto.Finding] {
 	here := c.place()
-	return rows(c, wholeColumns("severity", "code", "message", "remedy"),
+	return terminal.Rows(c.Printer, terminal.WholeColumns("severity", "code", "message", "remedy"),
 		func(f onto.Finding) document.Finding { return document.NewFinding(f, here.NameIn(f.Remedy)) },
 		func(f onto.Finding) ([]string, error) {
 			return []string{string(f.Severity), f.Code, f.Message, here.NameIn(f.Remedy)}, nil
@@ -90,31 +90,31 @@ func (c *command) verifyProjection(ctx context.Context) error {
 			if f.Severity == onto.SeverityError {
 				bad++
 			}
-			return out.add(f)
+			return out.Add(f)
 		})
 		if err == nil {
-			err = out.close("no findings: the projection is what history says")
+			err = out.Close("no findings: the projection is what history says")
 		}
 		if err != nil {
 			return err
 		}
-		if !c.json {
+		if !c.JSON {
 			c.sayChecksum(kept)
 		}
 		if bad == 0 {
 			return nil
 		}
-		return onto.Errorf(document.CheckFailed, "the check found %s", count(bad, "error", "errors"))
+		return onto.Errorf(document.CheckFailed, "the check found %s", terminal.Count(bad, "error", "errors"))
 	})
 }
 
 // sayChecksum tells what the check compared with, besides history.
 func (c *command) sayChecksum(kept *keptSum) {
 	if kept == nil {
-		c.say("%s", c.place().NameIn("no checksum is kept to compare with; keep one with: onto projection rebuild"))
+		c.Say("%s", c.place().NameIn("no checksum is kept to compare with; keep one with: onto projection rebuild"))
 		return
 	}
-	c.say("checksum %s of commit %d, compared with %s", kept.SHA256, kept.CommitID, kept.Compared)
+	c.Say("checksum %s of commit %d, compared with %s", kept.SHA256, kept.CommitID, kept.Compared)
 }
 
 func (c *command) rebuildProjection(ctx context.Context) error {
@@ -123,7 +123,7 @@ func (c *command) rebuildProjection(ctx context.Context) error {
 		if !ok {
 			return c.unsupported("projection rebuild", "has no projection", "check what is stored with: onto doctor")
 		}
-		progress, done := c.progress("rebuilding")
+		progress, done := c.Progress("rebuilding")
 		n, err := rebuilder.RebuildProjection(ctx, progress)
 		done()
 		if err != nil {
@@ -133,30 +133,16 @@ func (c *command) rebuildProjection(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if c.json {
+		if c.JSON {
 			doc := document.Rebuilt{Identities: n}
 			if kept != nil {
 				doc.Checksum, doc.CommitID = &kept.SHA256, &kept.CommitID
 			}
-			return c.document(doc)
+			return c.Document(doc)
 		}
-		if err := c.out.line("rebuilt %s", count(n, "identity", "identities")); err != nil || kept == nil {
+		if err := c.Out.Line("rebuilt %s", terminal.Count(n, "identity", "identities")); err != nil || kept == nil {
 			return err
 		}
-		return c.out.line("checksum %s of commit %d", kept.SHA256, kept.CommitID)
+		return c.Out.Line("checksum %s of commit %d", kept.SHA256, kept.CommitID)
 	})
-}
-
-// progress shows how far a long task is, on a terminal only, in a line that
-// done takes away again.
-func (c *command) progress(what string) (report func(now, total int64), done func()) {
-	if !c.err.terminal {
-		return nil, func() {}
-	}
-	const clear = "\r\x1b[K"
-	show := func(text string) {
-		_, _ = c.err.WriteString(clear + text)
-		_ = c.err.Flush()
-	}
-	return func(now, total int64) { show(fmt.Sprintf("%s: %d of %d", what, now, total)) }, func() { show("") }
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -149,7 +150,7 @@ const asStoredUsage = "fields as they were written, not as the present types hav
 type asked struct {
 	*queryFlags
 	name   string
-	format format
+	format terminal.Format
 	point  onto.Point
 	where  []onto.Filter
 	order  []onto.Order
@@ -159,7 +160,7 @@ type asked struct {
 func (c *command) read(cmd *cobra.Command, q *queryFlags, name string) (asked, error) {
 	a := asked{queryFlags: q, name: name}
 	var err error
-	if a.format, err = c.format(q.format); err != nil {
+	if a.format, err = c.Format(q.format); err != nil {
 		return a, err
 	}
 	if q.asOf != "" {
@@ -280,20 +281,20 @@ func (c *command) queryVersions(ctx context.Context, s *store.Store, shape *shap
 		}
 		return c.explain(a, explained, err)
 	}
-	out := newList(c, a.format, shape.columns, shape.document, shape.cells)
+	out := terminal.NewList(c.Printer, a.format, shape.columns, shape.document, shape.cells)
 	var err error
 	switch {
 	case a.limit > 0:
 		err = c.queryPage(ctx, q, a, out)
 	case a.history:
-		err = each(q.Versions(ctx, a.since), func(p store.Past[onto.Version]) error { return out.add(p.Value) })
+		err = each(q.Versions(ctx, a.since), func(p store.Past[onto.Version]) error { return out.Add(p.Value) })
 	default:
-		err = each(q.All(ctx), out.add)
+		err = each(q.All(ctx), out.Add)
 	}
 	if err != nil {
 		return err
 	}
-	return out.close(a.none(ctx, s, a.name))
+	return out.Close(a.none(ctx, s, a.name))
 }
 
 // none says that there is no such thing, and if the store was empty then, that.
@@ -304,7 +305,7 @@ func (a *asked) none(ctx context.Context, s *store.Store, what string) string {
 	return "no " + what
 }
 
-func (c *command) queryPage(ctx context.Context, q store.Query[onto.Version], a asked, out *list[onto.Version]) error {
+func (c *command) queryPage(ctx context.Context, q store.Query[onto.Version], a asked, out *terminal.List[onto.Version]) error {
 	var page store.Page[onto.Version]
 	var err error
 	if a.history {
@@ -321,12 +322,12 @@ func (c *command) queryPage(ctx context.Context, q store.Query[onto.Version], a 
 		return err
 	}
 	for _, v := range page.Items {
-		if err := out.add(v); err != nil {
+		if err := out.Add(v); err != nil {
 			return err
 		}
 	}
 	if page.Next != "" {
-		c.say("more: --cursor %s", page.Next)
+		c.Say("more: --cursor %s", page.Next)
 	}
 	return nil
 }

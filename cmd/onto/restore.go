@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 )
 
 func (c *command) restoreCommand() *cobra.Command {
@@ -79,7 +80,7 @@ func (c *command) restore(ctx context.Context, file string, apply, check bool) e
 	if plan.Present != nil && !apply {
 		return c.refuseRestore(file, loc.Path, plan)
 	}
-	progress, done := c.progress("restoring")
+	progress, done := c.Progress("restoring")
 	c.writes.Store(true)
 	restored, err := sqlite.Restore(ctx, file, loc.Path, &sqlite.RestoreOptions{
 		Owner:       fmt.Sprintf("onto-restore-%d", os.Getpid()),
@@ -104,22 +105,22 @@ func sound(ctx context.Context, file string) error {
 	if err != nil || bad == 0 {
 		return err
 	}
-	return onto.Errorf(document.CheckFailed, "the check of %s found %s", file, count(bad, "error", "errors")).
+	return onto.Errorf(document.CheckFailed, "the check of %s found %s", file, terminal.Count(bad, "error", "errors")).
 		WithHint("take another backup; --no-check restores this one as it is")
 }
 
 // refuseRestore shows what would be lost.
 func (c *command) refuseRestore(file, location string, plan sqlite.RestorePlan) error {
 	var err error
-	if c.json {
-		err = c.document(newRestore(file, location, plan))
+	if c.JSON {
+		err = c.Document(newRestore(file, location, plan))
 	} else {
 		err = c.printPlan(plan)
 	}
 	if err != nil {
 		return err
 	}
-	return onto.Errorf(onto.Refused, "%s: a store is there, and restoring would lose %s", location, count(plan.Lost, "commit", "commits")).
+	return onto.Errorf(onto.Refused, "%s: a store is there, and restoring would lose %s", location, terminal.Count(plan.Lost, "commit", "commits")).
 		WithHint("keep a copy of it and replace it with: onto restore %s --apply", place.ShellWord(file))
 }
 
@@ -131,29 +132,29 @@ func (c *command) printPlan(plan sqlite.RestorePlan) error {
 	if plan.Present.StoreID != plan.Backup.StoreID {
 		shared = "nothing, the backup is of another store"
 	}
-	return c.pairs([][2]string{
+	return c.Pairs([][2]string{
 		{"present", showHead(plan.Present.Head)},
 		{"  store id", plan.Present.StoreID},
 		{"backup", showHead(plan.Backup.Head)},
 		{"  store id", plan.Backup.StoreID},
 		{"shared", shared},
-		{"lost", count(plan.Lost, "commit", "commits")},
+		{"lost", terminal.Count(plan.Lost, "commit", "commits")},
 	})
 }
 
 func (c *command) printRestored(file, location string, restored sqlite.Restored) error {
-	if c.json {
+	if c.JSON {
 		doc := newRestore(file, location, restored.RestorePlan)
 		doc.Applied, doc.Kept = true, document.OrNull(restored.Kept)
-		return c.document(doc)
+		return c.Document(doc)
 	}
 	pairs := [][2]string{{"restored", location}, {"head", showHead(restored.Backup.Head)}}
 	if restored.Kept != "" {
-		pairs = append(pairs, [2]string{"lost", count(restored.Lost, "commit", "commits")}, [2]string{"kept", restored.Kept})
+		pairs = append(pairs, [2]string{"lost", terminal.Count(restored.Lost, "commit", "commits")}, [2]string{"kept", restored.Kept})
 	}
-	if err := c.pairs(pairs); err != nil || restored.Kept == "" {
+	if err := c.Pairs(pairs); err != nil || restored.Kept == "" {
 		return err
 	}
-	c.say("%s", c.place().NameIn("undo it with: onto restore "+place.ShellWord(restored.Kept)+" --apply"))
+	c.Say("%s", c.place().NameIn("undo it with: onto restore "+place.ShellWord(restored.Kept)+" --apply"))
 	return nil
 }

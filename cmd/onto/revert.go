@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -102,7 +103,7 @@ func (c *command) revert(cmd *cobra.Command, w *writeFlags, f *revertFlags, args
 		if err != nil {
 			return err
 		}
-		if c.json {
+		if c.JSON {
 			return c.revertDocument(plan)
 		}
 		migrated, err := migratedBy(ctx, s, r.Commit)
@@ -160,7 +161,7 @@ func (f *revertFlags) check(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case len(args) != want:
-		return onto.Errorf(onto.Invalid, "%s %s: got %s after it, not %d", cmd.CommandPath(), chosen[0], count(len(args), "argument", "arguments"), want).
+		return onto.Errorf(onto.Invalid, "%s %s: got %s after it, not %d", cmd.CommandPath(), chosen[0], terminal.Count(len(args), "argument", "arguments"), want).
 			WithHint("%s", form)
 	case one != cmd.Flags().Changed("to") && one:
 		return onto.Errorf(onto.Invalid, "%s needs --to", chosen[0]).WithHint("name the commit to go back to; 0 is before it existed")
@@ -225,23 +226,23 @@ func (c *command) revertDocument(plan store.RevertPlan) error {
 	if plan.Commits == nil {
 		commits = []byte("[]")
 	}
-	if err := c.out.line(`{"head":%d,"commits":%s,"changes":`, plan.Head, commits); err != nil {
+	if err := c.Out.Line(`{"head":%d,"commits":%s,"changes":`, plan.Head, commits); err != nil {
 		return err
 	}
-	out, blocked := c.array(), 0
+	out, blocked := c.Array(), 0
 	err = each(plan.Changes, func(change store.RevertChange) error {
 		if len(change.Blocked) > 0 {
 			blocked++
 		}
-		return out.add(document.NewReverted(change))
+		return out.Add(document.NewReverted(change))
 	})
 	if err == nil {
-		err = out.close()
+		err = out.Close()
 	}
 	if err != nil {
 		return err
 	}
-	return c.out.line(`,"operations":%d,"blocked":%d}`, out.n, blocked)
+	return c.Out.Line(`,"operations":%d,"blocked":%d}`, out.N, blocked)
 }
 
 // showRevert prints a plan for people, and how to apply it.
@@ -253,23 +254,23 @@ func (c *command) showRevert(plan store.RevertPlan, over bool, words []string, m
 			return err
 		}
 		blocked++
-		return c.out.line("    changed since by commit %s", showCommits(change.Blocked))
+		return c.Out.Line("    changed since by commit %s", showCommits(change.Blocked))
 	})
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		c.say("nothing to revert: all is as it was%s", migrated)
+		c.Say("nothing to revert: all is as it was%s", migrated)
 		return nil
 	}
 	if blocked > 0 && !over {
-		c.say("blocked: other commits have changed %s since; revert those commits first, or add --over", count(blocked, "of these", "of these"))
+		c.Say("blocked: other commits have changed %s since; revert those commits first, or add --over", terminal.Count(blocked, "of these", "of these"))
 		words = append(words, "--over")
 	} else if over {
 		words = append(words, "--over")
 	}
 	command := place.ShellWords(append(words, "--apply", "--expect-head", strconv.FormatInt(plan.Head, 10)))
-	c.say("nothing was changed; to make this commit: %s", strings.TrimPrefix(c.place().NameIn(": "+command), ": "))
+	c.Say("nothing was changed; to make this commit: %s", strings.TrimPrefix(c.place().NameIn(": "+command), ": "))
 	return nil
 }
 

@@ -15,16 +15,15 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 )
 
 // command is one run of onto: where it reads and writes, and its global flags.
 type command struct {
-	in  io.Reader
-	out *output
-	err *output
+	*terminal.Printer
+	in io.Reader
 
 	flags place.Flags // that name the store and the configuration
-	json  bool
 
 	runtime string            // names this run in commits, heads and manifests
 	started bool              // flags and arguments were fine
@@ -33,7 +32,7 @@ type command struct {
 }
 
 func newCommand(stdin io.Reader, stdout, stderr io.Writer) *command {
-	return &command{in: stdin, out: newOutput(stdout), err: newOutput(stderr), runtime: runtimeName()}
+	return &command{Printer: terminal.NewPrinter(stdout, stderr), in: stdin, runtime: runtimeName()}
 }
 
 // run runs the command and returns its exit status.
@@ -43,13 +42,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 func (c *command) run(ctx context.Context, args []string) int {
 	err := c.execute(ctx, args)
-	if flushErr := c.out.Flush(); err == nil {
+	if flushErr := c.Out.Flush(); err == nil {
 		err = flushErr
 	}
 	err = c.nameLake(err)
-	_ = c.err.Flush() // what cobra wrote
+	_ = c.Err.Flush() // what cobra wrote
 	// Flags that do not parse leave c.json unset.
-	asJSON := c.json || slices.Contains(args, "--json")
+	asJSON := c.JSON || slices.Contains(args, "--json")
 	c.warnOfIndexes(asJSON)
 	c.warnOfDamage(asJSON)
 	return c.finish(err, asJSON)
@@ -68,8 +67,8 @@ func (c *command) execute(ctx context.Context, args []string) error {
 	root := c.root()
 	root.SetArgs(args)
 	root.SetIn(c.in)
-	root.SetOut(c.out)
-	root.SetErr(c.err)
+	root.SetOut(c.Out)
+	root.SetErr(c.Err)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !c.started && onto.CodeOf(err) == "" {
 		return onto.Errorf(onto.Invalid, "%s", err).WithHint("see: onto --help")
@@ -109,7 +108,7 @@ not known whether the commit was made, 9 not found.`,
 	flags.StringVar(&c.flags.DB, "db", "", "SQLite file (default onto.db)")
 	flags.StringVar(&c.flags.StorageURI, "storage-uri", "", "where the store is: sqlite:///rel.db, sqlite:////abs.db, file:///directory or s3://bucket/prefix")
 	flags.StringVar(&c.flags.Config, "config", "", "configuration file (default ./onto.yaml)")
-	flags.BoolVar(&c.json, "json", false, "print one JSON document")
+	flags.BoolVar(&c.JSON, "json", false, "print one JSON document")
 	root.AddCommand(
 		c.demoCommand(), c.initCommand(), c.infoCommand(),
 		c.putCommand(), c.linkCommand(), c.deleteCommand(), c.revertCommand(),
@@ -194,7 +193,7 @@ func argsFrom(n int) cobra.PositionalArgs {
 }
 
 func wrongArgs(cmd *cobra.Command, args []string) error {
-	err := onto.Errorf(onto.Invalid, "%s: got %s", cmd.CommandPath(), count(len(args), "argument", "arguments"))
+	err := onto.Errorf(onto.Invalid, "%s: got %s", cmd.CommandPath(), terminal.Count(len(args), "argument", "arguments"))
 	if cmd.Flags().Lookup("where") != nil && slices.ContainsFunc(args, isOperator) {
 		return err.WithHint(`put the filter in single quotes: --where '$.tier == "Gold"'`)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/schemafile"
 )
@@ -87,7 +88,7 @@ func (c *command) schemaExport(ctx context.Context, f *schemaFlags, wanted strin
 	switch {
 	case wanted != "" && wanted != "yaml" && wanted != "json":
 		return onto.Errorf(onto.Invalid, "format %q is unknown", wanted).WithHint("use yaml or json")
-	case wanted == "yaml" && c.json:
+	case wanted == "yaml" && c.JSON:
 		return onto.Errorf(onto.Invalid, "--json and --format yaml contradict each other").WithHint("give one of them")
 	}
 	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
@@ -95,16 +96,16 @@ func (c *command) schemaExport(ctx context.Context, f *schemaFlags, wanted strin
 		if err != nil {
 			return err
 		}
-		if wanted != "json" && !c.json {
+		if wanted != "json" && !c.JSON {
 			return c.printSchemas(versions)
 		}
-		out := c.array()
+		out := c.Array()
 		for _, v := range versions {
-			if err := out.add(document.NewSchema(v)); err != nil {
+			if err := out.Add(document.NewSchema(v)); err != nil {
 				return err
 			}
 		}
-		return out.close()
+		return out.Close()
 	})
 }
 
@@ -132,7 +133,7 @@ func (c *command) printSchemas(versions []onto.SchemaVersion) error {
 	schemas := make([]onto.Schema, len(versions))
 	for i, v := range versions {
 		schemas[i] = v.Schema
-		if err := c.out.line("# %s %s version %d sha256 %s", v.Schema.Kind, escape(v.Schema.Name), v.Version, escape(v.Hash)); err != nil {
+		if err := c.Out.Line("# %s %s version %d sha256 %s", v.Schema.Kind, terminal.Escape(v.Schema.Name), v.Version, terminal.Escape(v.Hash)); err != nil {
 			return err
 		}
 	}
@@ -140,7 +141,7 @@ func (c *command) printSchemas(versions []onto.SchemaVersion) error {
 	if err != nil {
 		return err
 	}
-	return c.out.data(text)
+	return c.Out.Data(text)
 }
 
 func (c *command) schemaHistoryCommand() *cobra.Command {
@@ -173,14 +174,14 @@ func (c *command) schemaHistory(ctx context.Context, f *schemaFlags) error {
 		if err != nil {
 			return err
 		}
-		out := rows(c, wholeColumns("kind", "type", "version", "hash", "time", "runtime", "reason", "since", "upgrader", "end"),
+		out := terminal.Rows(c.Printer, terminal.WholeColumns("kind", "type", "version", "hash", "time", "runtime", "reason", "since", "upgrader", "end"),
 			document.NewSchemaVersion, schemaCells)
 		for _, v := range versions {
-			if err := out.add(v); err != nil {
+			if err := out.Add(v); err != nil {
 				return err
 			}
 		}
-		return out.close("no versions")
+		return out.Close("no versions")
 	})
 }
 

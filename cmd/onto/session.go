@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -67,7 +68,7 @@ func (c *command) withStore(ctx context.Context, how place.Access, f func(*store
 // that fails: a commit is durable by then.
 func (c *command) shut(opened io.Closer) {
 	if err := opened.Close(); err != nil {
-		c.warn(c.json, document.CodeOf(err), "what was opened could not be closed: "+document.Message(err), onto.HintOf(err))
+		c.warn(c.JSON, document.CodeOf(err), "what was opened could not be closed: "+document.Message(err), onto.HintOf(err))
 	}
 }
 
@@ -109,4 +110,17 @@ func (c *command) nameLake(err error) error {
 		return err
 	}
 	return here.Lake.Failed(err)
+}
+
+// each calls f with each item of a sequence, up to the first error.
+func each[T any](items iter.Seq2[T, error], f func(T) error) error {
+	for item, err := range items {
+		if err == nil {
+			err = f(item)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -13,7 +14,7 @@ import (
 // identity, for each field, and for the commit.
 type shape struct {
 	schema  onto.Schema
-	columns []column
+	columns []terminal.Column
 	fields  []string // in the order of their columns
 	history bool
 }
@@ -34,9 +35,9 @@ func newShape(v store.View, kind onto.Kind, name string, history bool) (*shape, 
 func schemaShape(schema onto.Schema, history bool) *shape {
 	sh := &shape{schema: schema, history: history}
 	if schema.Kind == onto.KindEntity {
-		sh.columns = wholeColumns(schema.Key)
+		sh.columns = terminal.WholeColumns(schema.Key)
 	} else {
-		sh.columns = []column{systemColumn(schema, "left_key", "left"), systemColumn(schema, "right_key", "right")}
+		sh.columns = []terminal.Column{systemColumn(schema, "left_key", "left"), systemColumn(schema, "right_key", "right")}
 		if schema.InstanceKey != "" {
 			sh.columns = append(sh.columns, systemColumn(schema, "instance_key", "instance"))
 		}
@@ -46,7 +47,7 @@ func schemaShape(schema onto.Schema, history bool) *shape {
 			sh.fields = append(sh.fields, f)
 		}
 	}
-	sh.columns = append(sh.columns, columns(sh.fields...)...)
+	sh.columns = append(sh.columns, terminal.Columns(sh.fields...)...)
 	sh.columns = append(sh.columns, systemColumn(schema, "commit_id", "commit"))
 	if history {
 		sh.columns = append(sh.columns, systemColumn(schema, "op", "op"))
@@ -56,14 +57,14 @@ func schemaShape(schema onto.Schema, history bool) *shape {
 
 // systemColumn is a column that is no field. Where a field has its name it gets
 // a prefix, which no field can have: their names are without a dot.
-func systemColumn(schema onto.Schema, name, label string) column {
+func systemColumn(schema onto.Schema, name, label string) terminal.Column {
 	free := func(s string) string {
 		if _, taken := schema.Field(s); taken {
 			return "onto." + s
 		}
 		return s
 	}
-	return column{free(name), free(label), true}
+	return terminal.Column{Name: free(name), Label: free(label), Whole: true}
 }
 
 // document is the JSON of a version.

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -74,16 +75,16 @@ func (c *command) routes(ctx context.Context, s *store.Store, a asked, hops []st
 		}
 		return c.explain(a, explained, err)
 	}
-	out := newList(c, a.format, routeColumns(a.view(s), from, hops), document.NewRoute, routeCells)
-	if err := each(q.Traverse(hops...).Limit(a.limit).All(ctx), out.add); err != nil {
+	out := terminal.NewList(c.Printer, a.format, routeColumns(a.view(s), from, hops), document.NewRoute, routeCells)
+	if err := each(q.Traverse(hops...).Limit(a.limit).All(ctx), out.Add); err != nil {
 		return err
 	}
-	return out.close("no routes")
+	return out.Close("no routes")
 }
 
 // routeColumns has one column for each entity and relation on a route.
-func routeColumns(v store.View, from *shape, hops []store.Hop) []column {
-	cols := wholeColumns(from.schema.Name)
+func routeColumns(v store.View, from *shape, hops []store.Hop) []terminal.Column {
+	cols := terminal.WholeColumns(from.schema.Name)
 	for _, h := range hops {
 		schema, err := v.Type(h.Relation)
 		if err != nil {
@@ -93,8 +94,8 @@ func routeColumns(v store.View, from *shape, hops []store.Hop) []column {
 		if h.Back {
 			to = schema.Left
 		}
-		cols = append(cols, column{name: h.Relation})
-		cols = append(cols, wholeColumns(to)...)
+		cols = append(cols, terminal.Column{Name: h.Relation})
+		cols = append(cols, terminal.WholeColumns(to)...)
 	}
 	return cols
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -61,23 +62,23 @@ func (c *command) verify(ctx context.Context, name string, diff bool) error {
 		if err != nil {
 			return err
 		}
-		out := rows(c, wholeColumns("kind", "type", "version", "status"), comparison.document, comparison.cells)
+		out := terminal.Rows(c.Printer, terminal.WholeColumns("kind", "type", "version", "status"), comparison.document, comparison.cells)
 		wrong := 0
 		for _, r := range found {
 			if r.Status != "same" {
 				wrong++
 			}
-			if err := out.add(r); err != nil {
+			if err := out.Add(r); err != nil {
 				return err
 			}
 		}
-		if err := out.close("no types"); err != nil {
+		if err := out.Close("no types"); err != nil {
 			return err
 		}
 		for _, r := range found {
 			for _, line := range r.lines {
-				if diff && !c.json {
-					if err := c.out.line("%s", escape(line)); err != nil {
+				if diff && !c.JSON {
+					if err := c.Out.Line("%s", terminal.Escape(line)); err != nil {
 						return err
 					}
 				}
@@ -86,7 +87,7 @@ func (c *command) verify(ctx context.Context, name string, diff bool) error {
 		if wrong == 0 {
 			return nil
 		}
-		return onto.Errorf(document.CheckFailed, "%s not as the file says", count(wrong, "type is", "types are")).
+		return onto.Errorf(document.CheckFailed, "%s not as the file says", terminal.Count(wrong, "type is", "types are")).
 			WithHint("see what a migration would do: onto migrate --schema %s", place.ShellWord(name))
 	})
 }

@@ -101,7 +101,7 @@ func (c *command) commit(ctx context.Context, d onto.Draft, build func(*store.St
 func (c *command) printCommitted(r onto.Result) error {
 	err := c.printResult(r)
 	if err == nil {
-		err = c.out.Flush()
+		err = c.Out.Flush()
 	}
 	if err != nil && r.Changed() && !errors.Is(err, syscall.EPIPE) {
 		return fmt.Errorf("commit %d was made, but this could not be printed: %w", r.ID, err)
@@ -111,15 +111,15 @@ func (c *command) printCommitted(r onto.Result) error {
 
 // printResult prints the commit id, alone so that scripts can use it.
 func (c *command) printResult(r onto.Result) error {
-	if c.json {
-		return c.document(document.NewResult(r))
+	if c.JSON {
+		return c.Document(document.NewResult(r))
 	}
 	if !r.Changed() {
-		c.say("nothing changed")
+		c.Say("nothing changed")
 		return nil
 	}
 	if r.Repeated {
-		c.say("committed before with this idempotency key")
+		c.Say("committed before with this idempotency key")
 	}
-	return c.out.line("%d", r.ID)
+	return c.Out.Line("%d", r.ID)
 }

@@ -1,8 +1,9 @@
-package main
+package terminal
 
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 )
@@ -19,16 +20,16 @@ func TestEscape(t *testing.T) {
 		{"\uFFFD", "\uFFFD"},
 		{"\U000E0001", `\udb40\udc01`},
 	} {
-		if got := escape(c.text); got != c.want {
+		if got := Escape(c.text); got != c.want {
 			t.Errorf("%q: got %s, want %s", c.text, got, c.want)
 		}
 	}
 }
 
 // screen is an output that believes it is a terminal.
-func screen(buf *bytes.Buffer) *output {
-	o := newOutput(buf)
-	o.terminal, o.colour = true, true
+func screen(buf *bytes.Buffer) *Output {
+	o := NewOutput(buf)
+	o.Terminal, o.Colour = true, true
 	return o
 }
 
@@ -36,7 +37,7 @@ func TestJSONOnATerminalIsSafeAndTheSame(t *testing.T) {
 	text := []byte("{\"a\":\"x\u009b31m\u202e\U000E0001 é\"}\n")
 	var buf bytes.Buffer
 	o := screen(&buf)
-	if err := o.data(text); err != nil {
+	if err := o.Data(text); err != nil {
 		t.Fatal(err)
 	}
 	o.Flush()
@@ -49,7 +50,7 @@ func TestJSONOnATerminalIsSafeAndTheSame(t *testing.T) {
 	}
 }
 
-func printTable(t *testing.T, o *output, cols []column, rows ...[]string) {
+func printTable(t *testing.T, o *Output, cols []Column, rows ...[]string) {
 	t.Helper()
 	table := newTable(o, cols)
 	for _, r := range rows {
@@ -66,7 +67,7 @@ func printTable(t *testing.T, o *output, cols []column, rows ...[]string) {
 func TestTableOnATerminal(t *testing.T) {
 	var buf bytes.Buffer
 	long := strings.Repeat("x", 100)
-	cols := append(wholeColumns("key"), columns("value")...)
+	cols := append(WholeColumns("key"), Columns("value")...)
 	printTable(t, screen(&buf), cols, []string{long, long}, []string{"日本", "e\u0301"})
 	want := "\x1b[1mkey" + strings.Repeat(" ", 99) + "value\x1b[0m\n" +
 		long + "  " + long[:59] + "…\n" +
@@ -79,7 +80,7 @@ func TestTableOnATerminal(t *testing.T) {
 func TestTableElsewhereIsWhole(t *testing.T) {
 	var buf bytes.Buffer
 	long := strings.Repeat("x", 100)
-	printTable(t, newOutput(&buf), columns("a", "b"), []string{long, ""}, []string{"", "y"})
+	printTable(t, NewOutput(&buf), Columns("a", "b"), []string{long, ""}, []string{"", "y"})
 	want := "a" + strings.Repeat(" ", 101) + "b\n" + long + "\n" + strings.Repeat(" ", 102) + "y\n"
 	if got := buf.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -92,7 +93,7 @@ func TestLongTableKeepsItsFirstWidths(t *testing.T) {
 	for range maxBuffered {
 		rows = append(rows, []string{"ab", "c"})
 	}
-	printTable(t, newOutput(&buf), columns("k", "v"), append(rows, []string{"a", "c"}, []string{"abcd", "c"})...)
+	printTable(t, NewOutput(&buf), Columns("k", "v"), append(rows, []string{"a", "c"}, []string{"abcd", "c"})...)
 	lines := strings.Split(strings.TrimSpace(buf.String()), "\n")
 	if len(lines) != maxBuffered+3 {
 		t.Fatalf("got %d lines, want %d", len(lines), maxBuffered+3)
@@ -106,7 +107,7 @@ func TestLongTableKeepsItsFirstWidths(t *testing.T) {
 
 func TestShowBytes(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 81920: "80.0 KiB", 5 << 30: "5.0 GiB", 1 << 60: "1048576.0 TiB"} {
-		if got := showBytes(n); got != want {
+		if got := Bytes(n); got != want {
 			t.Errorf("%d: got %s, want %s", n, got, want)
 		}
 	}
@@ -114,14 +115,14 @@ func TestShowBytes(t *testing.T) {
 
 func TestProgressIsForTerminals(t *testing.T) {
 	var buf bytes.Buffer
-	c := &command{err: newOutput(&buf)}
-	if report, done := c.progress("working"); report != nil {
+	c := NewPrinter(io.Discard, &buf)
+	if report, done := c.Progress("working"); report != nil {
 		t.Errorf("progress is reported where there is no terminal")
 	} else {
 		done()
 	}
-	c.err = screen(&buf)
-	report, done := c.progress("working")
+	c.Err = screen(&buf)
+	report, done := c.Progress("working")
 	report(1, 2)
 	done()
 	if got, want := buf.String(), "\r\x1b[Kworking: 1 of 2\r\x1b[K"; got != want {

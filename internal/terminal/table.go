@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"strings"
@@ -6,34 +6,34 @@ import (
 	"unicode/utf8"
 )
 
-// column is a column of a table.
-type column struct {
-	name  string
-	label string // what a table shows in place of the name, if not empty
-	whole bool   // never cut: keys and ids, which people copy
+// Column is a column of a table.
+type Column struct {
+	Name  string
+	Label string // what a table shows in place of the name, if not empty
+	Whole bool   // never cut: keys and ids, which people copy
 }
 
-func (c column) header() string {
-	if c.label != "" {
-		return c.label
+func (c Column) header() string {
+	if c.Label != "" {
+		return c.Label
 	}
-	return c.name
+	return c.Name
 }
 
-// columns makes columns whose cells may be cut.
-func columns(names ...string) []column {
-	list := make([]column, len(names))
+// Columns makes columns whose cells may be cut.
+func Columns(names ...string) []Column {
+	list := make([]Column, len(names))
 	for i, n := range names {
-		list[i].name = n
+		list[i].Name = n
 	}
 	return list
 }
 
-// wholeColumns makes columns whose cells are never cut.
-func wholeColumns(names ...string) []column {
-	list := columns(names...)
+// WholeColumns makes columns whose cells are never cut.
+func WholeColumns(names ...string) []Column {
+	list := Columns(names...)
 	for i := range list {
-		list[i].whole = true
+		list[i].Whole = true
 	}
 	return list
 }
@@ -46,20 +46,20 @@ const (
 // table prints rows in aligned columns. The first rows decide the widths, so
 // a long answer needs little memory.
 type table struct {
-	out     *output
-	columns []column
+	out     *Output
+	columns []Column
 	rows    [][]string
 	widths  []int // nil until the header is printed
 }
 
-func newTable(out *output, cols []column) *table { return &table{out: out, columns: cols} }
+func newTable(out *Output, cols []Column) *table { return &table{out: out, columns: cols} }
 
 // add takes the next row.
 func (t *table) add(cells []string) error {
 	row := make([]string, len(cells))
 	for i, cell := range cells {
-		row[i] = escape(cell)
-		if t.out.terminal && !t.columns[i].whole {
+		row[i] = Escape(cell)
+		if t.out.Terminal && !t.columns[i].Whole {
 			row[i] = cut(row[i], maxCell)
 		}
 	}
@@ -86,7 +86,7 @@ func (t *table) start() error {
 	header := make([]string, len(t.columns))
 	t.widths = make([]int, len(t.columns))
 	for i, c := range t.columns {
-		header[i] = escape(c.header())
+		header[i] = Escape(c.header())
 		t.widths[i] = width(header[i])
 	}
 	for _, row := range t.rows {
@@ -94,7 +94,7 @@ func (t *table) start() error {
 			t.widths[i] = max(t.widths[i], width(cell))
 		}
 	}
-	if err := t.print(header, bold); err != nil {
+	if err := t.print(header, Bold); err != nil {
 		return err
 	}
 	for _, row := range t.rows {
@@ -106,7 +106,7 @@ func (t *table) start() error {
 	return nil
 }
 
-func (t *table) print(row []string, s style) error {
+func (t *table) print(row []string, s Style) error {
 	var b strings.Builder
 	for i, cell := range row {
 		b.WriteString(cell)
@@ -116,9 +116,9 @@ func (t *table) print(row []string, s style) error {
 	}
 	line := strings.TrimRight(b.String(), " ")
 	if s != "" {
-		line = t.out.paint(s, line)
+		line = t.out.Paint(s, line)
 	}
-	return t.out.line("%s", line)
+	return t.out.Line("%s", line)
 }
 
 // cut shortens text to a width.
