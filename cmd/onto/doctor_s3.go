@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,15 +42,7 @@ func (c *command) probeBucket(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b, err := a.OpenBucket(ctx, cfg, false)
-	if onto.CodeOf(err) == onto.Uninitialized {
-		return onto.Errorf(onto.Uninitialized, "%s: there is no such directory", a).WithHint("make the directory first")
-	}
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	report, err := probe.Probe(ctx, b, "onto-probe-"+strings.ToLower(rand.Text()[:12]))
+	report, err := a.Probe(ctx, cfg)
 	if err != nil {
 		return err
 	}

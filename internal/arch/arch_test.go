@@ -85,7 +85,7 @@ func may() map[string][]string {
 		"store/schemafile": {".", "internal/codec", "go.yaml.in/yaml/v3"},
 		"upkeep":           {".", "backend", "internal/audit"},
 		// Only place and the command know every backend.
-		"internal/place":    {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/s3", "go.yaml.in/yaml/v3"},
+		"internal/place":    {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "go.yaml.in/yaml/v3"},
 		"internal/document": {".", "backend", "store", "store/records", "internal/codec"},
 		"internal/terminal": {".", "internal/document", "golang.org/x/term"},
 		"cmd/onto": {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/parquet", "backend/lake/bucket/probe", "filter", "store", "upkeep", "store/records", "store/schemafile", "internal/codec", "internal/document", "internal/place", "internal/terminal",

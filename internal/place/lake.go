@@ -3,13 +3,13 @@ package place
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"iter"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +20,7 @@ import (
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/file"
+	"github.com/ontologia/onto/backend/lake/bucket/probe"
 	"github.com/ontologia/onto/backend/lake/bucket/s3"
 )
 
@@ -42,7 +43,7 @@ func (a LakeAddress) open(ctx context.Context, how Access, cfg Settings, runtime
 
 // openLake opens the lake, and makes it if it is to and there is none.
 func (a LakeAddress) openLake(ctx context.Context, cfg Settings, runtime string, create bool) (backend.Backend, error) {
-	b, err := a.OpenBucket(ctx, cfg, create)
+	b, err := a.openBucket(ctx, cfg, create)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (a LakeAddress) openLake(ctx context.Context, cfg Settings, runtime string,
 
 // Check examines the objects of a lake that cannot be opened.
 func (a LakeAddress) Check(ctx context.Context, cfg Settings, o *lake.CheckOptions) (iter.Seq2[onto.Finding, error], error) {
-	b, err := a.OpenBucket(ctx, cfg, false)
+	b, err := a.openBucket(ctx, cfg, false)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +70,24 @@ func (a LakeAddress) Check(ctx context.Context, cfg Settings, o *lake.CheckOptio
 	}, o), nil
 }
 
-// OpenBucket opens what holds the objects.
-func (a LakeAddress) OpenBucket(ctx context.Context, cfg Settings, create bool) (bucket.Bucket, error) {
+// probePrefix begins the keys of what a probe writes.
+const probePrefix = "onto-probe-"
+
+// Probe finds out whether the bucket can be trusted with a lake.
+func (a LakeAddress) Probe(ctx context.Context, cfg Settings) (probe.Report, error) {
+	b, err := a.openBucket(ctx, cfg, false)
+	if onto.CodeOf(err) == onto.Uninitialized {
+		return probe.Report{}, onto.Errorf(onto.Uninitialized, "%s: there is no such directory", a).WithHint("make the directory first")
+	}
+	if err != nil {
+		return probe.Report{}, err
+	}
+	defer b.Close()
+	return probe.Probe(ctx, b, probePrefix+strings.ToLower(rand.Text()[:12]))
+}
+
+// openBucket opens what holds the objects.
+func (a LakeAddress) openBucket(ctx context.Context, cfg Settings, create bool) (bucket.Bucket, error) {
 	if a.dir == "" {
 		b, err := s3.Open(ctx, s3.Options{
 			Bucket: a.bucket, Prefix: a.prefix, Region: cfg.Text("s3_region"), Endpoint: cfg.Text("s3_endpoint_url"),
@@ -115,7 +132,7 @@ func (a LakeAddress) fileAt() string {
 // misnamed improves the error for a lake that was named as if it were a SQLite file.
 func (l Location) misnamed(err error) error {
 	dir, abs := filepath.Abs(l.Path)
-	if _, stat := os.Stat(filepath.Join(l.Path, filepath.FromSlash(lakeHead))); stat != nil || abs != nil {
+	if _, stat := os.Stat(filepath.Join(l.Path, filepath.FromSlash(lake.HeadKey))); stat != nil || abs != nil {
 		return err
 	}
 	return onto.Errorf(onto.Unsupported, "%s: this is the directory of a lake, not a SQLite file", l.Path).
@@ -158,8 +175,8 @@ func (a LakeAddress) vacant(ctx context.Context, cfg Settings) error {
 	if err != nil || name == "" {
 		return err
 	}
-	if regexp.MustCompile("^commits/[0-9]+-[A-Z0-9]+/").MatchString(name) {
-		return onto.Errorf(onto.Corrupt, "%s: %s: it is missing, and there are commits", a, lakeHead).
+	if lake.OfCommit(name) {
+		return onto.Errorf(onto.Corrupt, "%s: %s: it is missing, and there are commits", a, lake.HeadKey).
 			WithHint("restore the object, or the whole bucket, from a backup")
 	}
 	if inner := a.lakeAround(ctx, cfg, name); inner != (LakeAddress{}) {
@@ -170,18 +187,10 @@ func (a LakeAddress) vacant(ctx context.Context, cfg Settings) error {
 		WithHint("name an empty place, or one that does not exist yet")
 }
 
-// lakeHead is the object that every lake has.
-const lakeHead = "meta/head.json"
-
 // leftover reports whether an object may have been left where a lake or a probe
 // was begun.
 func leftover(key string) bool {
-	for _, begin := range []string{"meta/catalog/", "meta/probe-", "onto-probe-"} {
-		if strings.HasPrefix(key, begin) {
-			return true
-		}
-	}
-	return strings.HasPrefix(path.Base(key), "~") // a directory's own
+	return lake.Leftover(key) || strings.HasPrefix(key, probePrefix) || strings.HasPrefix(path.Base(key), "~") // a directory's own
 }
 
 // foreignFile names a file in the directory that is not a lake's. Folders
@@ -212,17 +221,17 @@ func (a LakeAddress) foreignFile(ctx context.Context, _ Settings) (string, error
 // there is one.
 func (a LakeAddress) lakeAround(ctx context.Context, cfg Settings, name string) LakeAddress {
 	has := func(folder string) bool {
-		_, err := os.Stat(filepath.Join(a.dir, filepath.FromSlash(path.Join(folder, lakeHead))))
+		_, err := os.Stat(filepath.Join(a.dir, filepath.FromSlash(path.Join(folder, lake.HeadKey))))
 		return err == nil
 	}
 	if a.dir == "" {
-		b, err := a.OpenBucket(ctx, cfg, false)
+		b, err := a.openBucket(ctx, cfg, false)
 		if err != nil {
 			return LakeAddress{}
 		}
 		defer b.Close()
 		has = func(folder string) bool {
-			_, err := b.Get(ctx, path.Join(folder, lakeHead), bucket.Range{Length: 1}, "")
+			_, err := b.Get(ctx, path.Join(folder, lake.HeadKey), bucket.Range{Length: 1}, "")
 			return err == nil
 		}
 	}
@@ -250,7 +259,7 @@ func resolved(dir string) string {
 // a symbolic link leads there.
 func (a LakeAddress) lakeAboveDirectory(context.Context, Settings) (LakeAddress, error) {
 	for dir := filepath.Dir(resolved(a.dir)); ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(lakeHead))); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(lake.HeadKey))); err == nil {
 			return LakeAddress{dir: dir}, nil
 		}
 		if dir == filepath.Dir(dir) {
@@ -261,7 +270,7 @@ func (a LakeAddress) lakeAboveDirectory(context.Context, Settings) (LakeAddress,
 
 // foreignObject names an object under the prefix that is not a lake's.
 func (a LakeAddress) foreignObject(ctx context.Context, cfg Settings) (string, error) {
-	b, err := a.OpenBucket(ctx, cfg, false)
+	b, err := a.openBucket(ctx, cfg, false)
 	if err != nil {
 		return "", err
 	}
@@ -287,14 +296,14 @@ func (a LakeAddress) foreignObject(ctx context.Context, cfg Settings) (string, e
 // credentials may not read is not looked at.
 func (a LakeAddress) lakeAbovePrefix(ctx context.Context, cfg Settings) (LakeAddress, error) {
 	whole := LakeAddress{bucket: a.bucket}
-	b, err := whole.OpenBucket(ctx, cfg, false)
+	b, err := whole.openBucket(ctx, cfg, false)
 	if err != nil {
 		return LakeAddress{}, err
 	}
 	defer b.Close()
 	for prefix := a.prefix; prefix != ""; {
 		prefix = strings.TrimSuffix(path.Dir(prefix), ".")
-		if _, err := b.Get(ctx, path.Join(prefix, lakeHead), bucket.Range{Length: 1}, ""); err == nil {
+		if _, err := b.Get(ctx, path.Join(prefix, lake.HeadKey), bucket.Range{Length: 1}, ""); err == nil {
 			return LakeAddress{bucket: a.bucket, prefix: prefix}, nil
 		}
 	}

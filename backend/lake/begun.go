@@ -1,0 +1,22 @@
+package lake
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/ontologia/onto/backend/lake/protocol"
+)
+
+// HeadKey is the key of the object that every lake has.
+const HeadKey = protocol.HeadKey
+
+// Leftover reports whether an object may have been left where a lake was begun and
+// not finished. Such a place can still become one.
+func Leftover(key string) bool {
+	return strings.HasPrefix(key, "meta/catalog/") || strings.HasPrefix(key, "meta/probe-")
+}
+
+// OfCommit reports whether an object belongs to a commit of a lake.
+func OfCommit(key string) bool {
+	return regexp.MustCompile("^commits/[0-9]+-[A-Z0-9]+/").MatchString(key)
+}
