@@ -19,7 +19,7 @@ import (
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-func (c *command) backupCommand() *cobra.Command {
+func backupCommand(c *command) *cobra.Command {
 	var noCheck bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
@@ -33,14 +33,14 @@ SQLite only: a lake is copied with the tools of its bucket, meta/head.json first
   onto backup /mnt/backups/crm.db --db crm.db --json
   onto backup quick.db --no-check`,
 		Args: argCount(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.backup(cmd.Context(), args[0], !noCheck) },
+		RunE: func(cmd *cobra.Command, args []string) error { return backup(cmd.Context(), c, args[0], !noCheck) },
 	}
 	cmd.Flags().BoolVar(&noCheck, "no-check", false, "do not check the copy")
 	return cmd
 }
 
-func (c *command) backup(ctx context.Context, file string, check bool) error {
-	head, err := c.copyStore(ctx, file)
+func backup(ctx context.Context, c *command, file string, check bool) error {
+	head, err := copyStore(ctx, c, file)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (c *command) backup(ctx context.Context, file string, check bool) error {
 	if c.JSON {
 		err = c.Document(doc)
 	} else {
-		err = c.printBackup(doc, head)
+		err = printBackup(c, doc, head)
 	}
 	if err != nil || bad == 0 {
 		return err
@@ -71,7 +71,7 @@ func (c *command) backup(ctx context.Context, file string, check bool) error {
 }
 
 // copyStore copies the store to a new file and returns the head of the copy.
-func (c *command) copyStore(ctx context.Context, file string) (head onto.Commit, err error) {
+func copyStore(ctx context.Context, c *command, file string) (head onto.Commit, err error) {
 	b, _, err := c.openBackend(ctx, place.Reading)
 	if err != nil {
 		return onto.Commit{}, err
@@ -127,7 +127,7 @@ func showHead(head onto.Commit) string {
 	return fmt.Sprintf("commit %d at %s", head.ID, showTime(head.Time))
 }
 
-func (c *command) printBackup(doc document.Backup, head onto.Commit) error {
+func printBackup(c *command, doc document.Backup, head onto.Commit) error {
 	checked := "no"
 	if doc.Checked {
 		checked = "yes"

@@ -13,17 +13,17 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-func (c *command) blameCommand() *cobra.Command {
-	return c.onThing(&cobra.Command{
+func blameCommand(c *command) *cobra.Command {
+	return onThing(c, &cobra.Command{
 		Use:   "blame",
 		Short: "Show who last set each field of one thing",
 		Long:  "Show, for each field of one entity or relation, the commit that set it to its present value.",
 		Example: `  onto blame Customer c1
   onto blame Subscription c1 p1 --json`,
-	}, func(cmd *cobra.Command, t thing) error { return c.blame(cmd.Context(), t) })
+	}, func(cmd *cobra.Command, t thing) error { return blame(cmd.Context(), c, t) })
 }
 
-func (c *command) blame(ctx context.Context, t thing) error {
+func blame(ctx context.Context, c *command, t thing) error {
 	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		id, err := t.identity(s)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-func (c *command) commitsCommand() *cobra.Command {
+func commitsCommand(c *command) *cobra.Command {
 	var last int
 	var since int64
 	var meta []string
@@ -30,18 +30,18 @@ each holds. With --meta, only those that have all the given metadata.`,
 			if last < 0 || last == 0 && cmd.Flags().Changed("last") {
 				return onto.Errorf(onto.Invalid, "--last %d is too small", last).WithHint("leave it out to get everything")
 			}
-			return c.commits(cmd.Context(), last, since, meta)
+			return listCommits(cmd.Context(), c, last, since, meta)
 		},
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&last, "last", 0, "only the newest `N`")
 	flags.Int64Var(&since, "since", 0, "only commits after commit `ID`")
 	flags.StringArrayVar(&meta, "meta", nil, "only commits with this metadata, as `K=V`; may be repeated")
-	cmd.AddCommand(c.examineCommand())
+	cmd.AddCommand(examineCommand(c))
 	return cmd
 }
 
-func (c *command) commits(ctx context.Context, last int, since int64, pairs []string) error {
+func listCommits(ctx context.Context, c *command, last int, since int64, pairs []string) error {
 	if err := notNegative("since", since); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-func (c *command) compactCommand() *cobra.Command {
+func compactCommand(c *command) *cobra.Command {
 	var apply bool
 	o := &backend.CompactionOptions{}
 	cmd := &cobra.Command{
@@ -26,7 +26,7 @@ onto janitor.`,
   onto compact --apply --storage-uri s3://my-bucket/crm
   onto compact --type Customer --all --apply --storage-uri file:///var/lib/crm`,
 		Args: argCount(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.compact(cmd.Context(), o, apply) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return compact(cmd.Context(), c, o, apply) },
 	}
 	cmd.Flags().StringVar(&o.Type, "type", "", "only this `TYPE`")
 	cmd.Flags().BoolVar(&o.All, "all", false, "merge all files of a type into one, due or not")
@@ -40,7 +40,7 @@ type compactor interface {
 	Compact(ctx context.Context, plan *lake.CompactionPlan, progress func(done, total int64)) (merged int, err error)
 }
 
-func (c *command) compact(ctx context.Context, o *lake.CompactionOptions, apply bool) error {
+func compact(ctx context.Context, c *command, o *lake.CompactionOptions, apply bool) error {
 	return withLake(ctx, c, "compact", "has no files that could be merged", whether(apply), func(l compactor) error {
 		plan, err := l.PlanCompaction(ctx, o)
 		if err != nil {
@@ -59,11 +59,11 @@ func (c *command) compact(ctx context.Context, o *lake.CompactionOptions, apply 
 				return err
 			}
 		}
-		return c.printCompaction(doc)
+		return printCompaction(c, doc)
 	})
 }
 
-func (c *command) printCompaction(doc document.Compaction) error {
+func printCompaction(c *command, doc document.Compaction) error {
 	if c.JSON {
 		return c.Document(doc)
 	}

@@ -23,7 +23,7 @@ func addCompletion(root *cobra.Command) {
 
 // completeType completes the first argument with the names of types of a kind,
 // or of both kinds.
-func (c *command) completeType(kind onto.Kind) cobra.CompletionFunc {
+func completeType(c *command, kind onto.Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp

@@ -7,9 +7,9 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-func (c *command) deleteCommand() *cobra.Command {
+func deleteCommand(c *command) *cobra.Command {
 	var w writeFlags
-	cmd := c.onThing(&cobra.Command{
+	cmd := onThing(c, &cobra.Command{
 		Use:   "delete",
 		Short: "Delete an entity or a relation, as one commit",
 		Long: `Delete ends the existence of one entity or relation. Its history stays: earlier
@@ -19,12 +19,12 @@ It prints the commit id, or says that nothing changed.`,
 		Example: `  onto delete Customer c1 --actor operator:ana --comment "asked to leave"
   onto delete Subscription c1 p1
   onto delete Employment ada acme --instance 2026`,
-	}, func(cmd *cobra.Command, t thing) error { return c.delete(cmd, &w, t) })
+	}, func(cmd *cobra.Command, t thing) error { return deleteThing(c, cmd, &w, t) })
 	w.register(cmd)
 	return cmd
 }
 
-func (c *command) delete(cmd *cobra.Command, w *writeFlags, t thing) error {
+func deleteThing(c *command, cmd *cobra.Command, w *writeFlags, t thing) error {
 	d, err := w.draft(cmd)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-func (c *command) demoCommand() *cobra.Command {
+func demoCommand(c *command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Tell a story on a small store, and leave it to explore",
@@ -27,18 +27,18 @@ stands below the command that gave it. No existing file is touched.`,
 		Example: `  onto demo
   onto demo --db story.db`,
 		Args: argCount(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), c) },
 	}
 }
 
-func (c *command) demo(ctx context.Context) error {
+func demo(ctx context.Context, c *command) error {
 	if c.JSON {
 		return onto.Errorf(onto.Invalid, "the demo is a story for people and has no JSON").WithHint("leave out --json")
 	}
 	if _, err := c.configure(); err != nil {
 		return err // before the file is made, since the questions need it
 	}
-	path, err := c.demoPath()
+	path, err := demoPath(c)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (c *command) demo(ctx context.Context) error {
 
 // demoPath is a path where there is no file yet. Settings from elsewhere do not
 // count: the demo stays away from stores in use.
-func (c *command) demoPath() (string, error) {
+func demoPath(c *command) (string, error) {
 	loc, named, err := c.flags.Location()
 	switch {
 	case err != nil:

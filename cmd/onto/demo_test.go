@@ -73,7 +73,7 @@ func TestDemoOnATerminalHasColour(t *testing.T) {
 	c := &command{Printer: &terminal.Printer{Out: terminal.NewOutput(&buf), Err: terminal.NewOutput(&buf)}, in: strings.NewReader("")}
 	c.Out.Terminal, c.Out.Colour = true, true
 	c.flags.DB = filepath.Join(t.TempDir(), "demo.db")
-	if err := c.demo(t.Context()); err != nil {
+	if err := demo(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	c.Out.Flush()

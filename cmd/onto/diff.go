@@ -15,7 +15,7 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-func (c *command) diffCommand() *cobra.Command {
+func diffCommand(c *command) *cobra.Command {
 	var typ, where string
 	var asStored bool
 	cmd := &cobra.Command{
@@ -34,7 +34,7 @@ after. How filters are written: onto query --help`,
   onto diff 0 1 --json`,
 		Args: argCount(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.diff(cmd.Context(), args[0], args[1], store.DiffQuery{Type: typ, AsStored: asStored}, where)
+			return diff(cmd.Context(), c, args[0], args[1], store.DiffQuery{Type: typ, AsStored: asStored}, where)
 		},
 	}
 	cmd.Flags().StringVar(&typ, "type", "", "only this type")
@@ -43,7 +43,7 @@ after. How filters are written: onto query --help`,
 	return cmd
 }
 
-func (c *command) diff(ctx context.Context, first, second string, q store.DiffQuery, where string) error {
+func diff(ctx context.Context, c *command, first, second string, q store.DiffQuery, where string) error {
 	from, err := parsePoint(first)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (c *command) diff(ctx context.Context, first, second string, q store.DiffQu
 	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		changes := s.Diff(ctx, q)
 		if !c.JSON {
-			return c.printChanges(changes)
+			return printChanges(c, changes)
 		}
 		out := c.Array()
 		if err := each(changes, func(change onto.Change) error { return out.Add(document.NewDifference(change)) }); err != nil {
@@ -84,11 +84,11 @@ func fieldsOf(v *onto.Version) json.RawMessage {
 
 // printChanges prints changes for people: what came, what went, and of what
 // changed the fields that did.
-func (c *command) printChanges(changes iter.Seq2[onto.Change, error]) error {
+func printChanges(c *command, changes iter.Seq2[onto.Change, error]) error {
 	none := true
 	err := each(changes, func(change onto.Change) error {
 		none = false
-		return c.printChange(change)
+		return printChange(c, change)
 	})
 	if err == nil && none {
 		c.Say("no differences")
@@ -96,7 +96,7 @@ func (c *command) printChanges(changes iter.Seq2[onto.Change, error]) error {
 	return err
 }
 
-func (c *command) printChange(change onto.Change) error {
+func printChange(c *command, change onto.Change) error {
 	before, after := fieldsOf(change.Before), fieldsOf(change.After)
 	name := showIdentity(change.Identity)
 	switch change.Operation() {

@@ -21,7 +21,7 @@ type doctor struct {
 	quick, checkpoint, acceptLoss bool
 }
 
-func (c *command) doctorCommand() *cobra.Command {
+func doctorCommand(c *command) *cobra.Command {
 	d := doctor{command: c}
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -47,14 +47,14 @@ tell. Exit status 3 if a finding is an error.`,
 	cmd.Flags().BoolVar(&d.quick, "quick", false, "look at circumstances only, not at what is stored")
 	cmd.Flags().BoolVar(&d.acceptLoss, "accept-loss", false, "go on without commits that a damaged WAL cuts off; SQLite only")
 	cmd.Flags().BoolVar(&d.checkpoint, "checkpoint", false, "copy the WAL into the file and empty it first; SQLite only")
-	cmd.AddCommand(c.doctorS3Command(), &cobra.Command{
+	cmd.AddCommand(doctorS3Command(c), &cobra.Command{
 		Use:   "explain CODE",
 		Short: "Say what a finding means and what to do",
 		Example: `  onto doctor explain projection_differs
   onto doctor explain wal_large --json`,
 		Args:              argCount(1),
 		ValidArgsFunction: completeCodes,
-		RunE:              func(_ *cobra.Command, args []string) error { return c.explainCode(args[0]) },
+		RunE:              func(_ *cobra.Command, args []string) error { return explainCode(c, args[0]) },
 	})
 	return cmd
 }
@@ -72,7 +72,7 @@ func codeNames() []string {
 }
 
 // explainCode prints what is known in general about a finding.
-func (c *command) explainCode(code string) error {
+func explainCode(c *command, code string) error {
 	e, ok := upkeep.Lookup(code)
 	if !ok {
 		err := onto.Errorf(onto.NotFound, "there is no finding with the code %q", code)

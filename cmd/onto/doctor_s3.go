@@ -12,7 +12,7 @@ import (
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-func (c *command) doctorS3Command() *cobra.Command {
+func doctorS3Command(c *command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "s3 [URI]",
 		Short: "Find out whether a bucket can be trusted with a lake",
@@ -29,11 +29,11 @@ bucket cannot be trusted.`,
   ONTO_S3_ENDPOINT_URL=http://127.0.0.1:7070 onto doctor s3 s3://things --json
   onto doctor s3 --storage-uri file:///var/lib/crm`,
 		Args: argCount(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.probeBucket(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return probeBucket(cmd.Context(), c, args) },
 	}
 }
 
-func (c *command) probeBucket(ctx context.Context, args []string) error {
+func probeBucket(ctx context.Context, c *command, args []string) error {
 	cfg, err := c.configure()
 	if err != nil {
 		return err

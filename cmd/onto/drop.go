@@ -18,7 +18,7 @@ type dropFlags struct {
 	applyFlags
 }
 
-func (c *command) schemaDropCommand() *cobra.Command {
+func schemaDropCommand(c *command) *cobra.Command {
 	var f dropFlags
 	cmd := &cobra.Command{
 		Use:   "drop KIND TYPE",
@@ -38,7 +38,7 @@ Nothing brings that back but a backup.`,
 		Args: argCount(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.drop.Kind, f.drop.Type = onto.Kind(args[0]), args[1]
-			return c.dropType(cmd, &f)
+			return dropType(c, cmd, &f)
 		},
 	}
 	f.register(cmd)
@@ -49,7 +49,7 @@ Nothing brings that back but a backup.`,
 	return cmd
 }
 
-func (c *command) dropType(cmd *cobra.Command, f *dropFlags) error {
+func dropType(c *command, cmd *cobra.Command, f *dropFlags) error {
 	if f.drop.Kind != onto.KindEntity && f.drop.Kind != onto.KindRelation {
 		return onto.Errorf(onto.Invalid, "kind %q is unknown", f.drop.Kind).WithHint("use entity or relation")
 	}
@@ -70,7 +70,7 @@ func (c *command) dropType(cmd *cobra.Command, f *dropFlags) error {
 	}
 	defer b.Close()
 	if !f.apply {
-		return c.planDrop(ctx, b, &f.drop)
+		return planDrop(ctx, c, b, &f.drop)
 	}
 	opts, done, err := f.options(cmd, c, cfg, "dropping")
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *command) dropType(cmd *cobra.Command, f *dropFlags) error {
 	return c.printCommitted(res)
 }
 
-func (c *command) planDrop(ctx context.Context, b backend.Backend, d *store.Drop) error {
+func planDrop(ctx context.Context, c *command, b backend.Backend, d *store.Drop) error {
 	plan, err := store.PlanDrop(ctx, b, d)
 	if err != nil {
 		return err
@@ -102,13 +102,13 @@ func (c *command) planDrop(ctx context.Context, b backend.Backend, d *store.Drop
 	if c.JSON {
 		err = c.Document(document.NewDrop(plan))
 	} else {
-		err = c.printDrop(plan)
+		err = printDrop(c, plan)
 	}
 	if refusal := plan.Refusal(); err == nil && refusal != nil {
 		return refusal
 	}
 	if err == nil && !c.JSON {
-		c.sayApply(words(d), plan.Token)
+		sayApply(c, words(d), plan.Token)
 	}
 	return err
 }
@@ -128,7 +128,7 @@ func words(d *store.Drop) []string {
 	return words
 }
 
-func (c *command) printDrop(plan *store.DropPlan) error {
+func printDrop(c *command, plan *store.DropPlan) error {
 	for _, t := range plan.Types {
 		what := terminal.Count(t.Live, "thing is", "things are") + " deleted, " + terminal.Count(t.Versions, "version stays", "versions stay") + " in history"
 		if plan.Purge {

@@ -12,7 +12,7 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-func (c *command) examineCommand() *cobra.Command {
+func examineCommand(c *command) *cobra.Command {
 	var id int64
 	cmd := &cobra.Command{
 		Use:   "examine --id ID",
@@ -25,14 +25,14 @@ func (c *command) examineCommand() *cobra.Command {
 			if !cmd.Flags().Changed("id") {
 				return onto.Errorf(onto.Invalid, "--id is missing").WithHint("list commits with: onto commits")
 			}
-			return c.examine(cmd.Context(), id)
+			return examine(cmd.Context(), c, id)
 		},
 	}
 	cmd.Flags().Int64Var(&id, "id", 0, "the commit with this `ID`")
 	return cmd
 }
 
-func (c *command) examine(ctx context.Context, id int64) error {
+func examine(ctx context.Context, c *command, id int64) error {
 	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		if id < 1 {
 			return onto.Errorf(onto.NotFound, "commit %d does not exist: ids start at 1", id)
@@ -43,10 +43,10 @@ func (c *command) examine(ctx context.Context, id int64) error {
 		}
 		changes := s.Changes(ctx, id)
 		if !c.JSON {
-			if err := c.printCommit(commit); err != nil {
+			if err := printCommit(c, commit); err != nil {
 				return err
 			}
-			return c.printChanges(changes)
+			return printChanges(c, changes)
 		}
 		doc := document.NewExamined(commit)
 		for change, err := range changes {
@@ -60,7 +60,7 @@ func (c *command) examine(ctx context.Context, id int64) error {
 }
 
 // printCommit prints what is known about a commit, leaving out what is not.
-func (c *command) printCommit(commit onto.Commit) error {
+func printCommit(c *command, commit onto.Commit) error {
 	causation := ""
 	if commit.Causation != 0 {
 		causation = strconv.FormatInt(commit.Causation, 10)

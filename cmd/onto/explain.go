@@ -8,7 +8,7 @@ import (
 )
 
 // explain prints how a question is answered.
-func (c *command) explain(a asked, e backend.Explanation, err error) error {
+func explain(c *command, a asked, e backend.Explanation, err error) error {
 	switch {
 	case err != nil:
 		return err

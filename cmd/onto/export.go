@@ -25,7 +25,7 @@ type exportFlags struct {
 	asStored             bool
 }
 
-func (c *command) exportCommand() *cobra.Command {
+func exportCommand(c *command) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:   "export --output FILE",
@@ -49,7 +49,7 @@ The message on stderr tells the commit to go on after.`,
   onto export --output customers.parquet --type Customer
   onto export --output - --type Product --with-metadata | jq .`,
 		Args: argCount(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.export(cmd, &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return export(c, cmd, &f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.output, "output", "", "the `FILE` to write; - for stdout")
@@ -60,11 +60,11 @@ The message on stderr tells the commit to go on after.`,
 	flags.BoolVar(&f.asStored, "as-stored", false, asStoredUsage)
 	flags.StringVar(&f.format, "format", "", "jsonl, csv or parquet (default by the file's name)")
 	flags.BoolVar(&f.force, "force", false, "replace the file if it exists")
-	_ = cmd.RegisterFlagCompletionFunc("type", c.completeType("")) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("type", completeType(c, "")) // the flag exists
 	return cmd
 }
 
-func (c *command) export(cmd *cobra.Command, f *exportFlags) error {
+func export(c *command, cmd *cobra.Command, f *exportFlags) error {
 	opts, err := f.options(cmd)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (c *command) export(cmd *cobra.Command, f *exportFlags) error {
 		opts.At = onto.AtCommit(moment.ID)
 		m := c.Meter("writing "+f.output, nil)
 		opts.Progress = m.Report()
-		n, err := c.exportTo(ctx, s, f, opts)
+		n, err := exportTo(ctx, c, s, f, opts)
 		m.Done()
 		if err != nil {
 			return err
@@ -122,9 +122,9 @@ const exportBuffer = 64 << 10
 
 // exportTo writes the records to stdout or to a file, which is there only if
 // all went well.
-func (c *command) exportTo(ctx context.Context, s *store.Store, f *exportFlags, opts *records.ExportOptions) (int64, error) {
+func exportTo(ctx context.Context, c *command, s *store.Store, f *exportFlags, opts *records.ExportOptions) (int64, error) {
 	if f.inParquet() {
-		return c.exportParquet(ctx, s, f, opts)
+		return exportParquet(ctx, c, s, f, opts)
 	}
 	if f.output == "-" {
 		n, err := records.Export(ctx, s, shown{c.Out}, opts)

@@ -24,7 +24,7 @@ func (f *exportFlags) inParquet() bool {
 
 // exportParquet writes one type as Parquet, with the columns that the files of a
 // lake have.
-func (c *command) exportParquet(ctx context.Context, s *store.Store, f *exportFlags, o *records.ExportOptions) (int64, error) {
+func exportParquet(ctx context.Context, c *command, s *store.Store, f *exportFlags, o *records.ExportOptions) (int64, error) {
 	switch len(o.Types) {
 	case 0:
 		return 0, onto.Errorf(onto.Invalid, "Parquet holds one type; none was named").WithHint("name one, as --type T")

@@ -89,7 +89,7 @@ func splitList(s string) []string {
 }
 
 // queryGroups prints groups.
-func (c *command) queryGroups(ctx context.Context, s *store.Store, f *groupFlags, a asked) error {
+func queryGroups(ctx context.Context, c *command, s *store.Store, f *groupFlags, a asked) error {
 	groups := a.find(s).GroupBy(f.by...).Compute(f.compute...).OrderBy(a.order...).Offset(a.offset)
 	if a.limit > 0 {
 		groups = groups.Limit(a.limit + 1) // one more tells whether there are more
@@ -102,7 +102,7 @@ func (c *command) queryGroups(ctx context.Context, s *store.Store, f *groupFlags
 	}
 	if a.explain {
 		explained, err := groups.Explain(ctx)
-		return c.explain(a, explained, err)
+		return explain(c, a, explained, err)
 	}
 	var names []string
 	for _, list := range [][]onto.Operand{f.by, f.compute} {

@@ -18,11 +18,11 @@ type thing struct {
 
 // onThing completes a command that is about one thing: its arguments, their
 // completion and --instance.
-func (c *command) onThing(cmd *cobra.Command, run func(*cobra.Command, thing) error) *cobra.Command {
+func onThing(c *command, cmd *cobra.Command, run func(*cobra.Command, thing) error) *cobra.Command {
 	var t thing
 	cmd.Use += " TYPE KEY | TYPE LEFT RIGHT"
 	cmd.Args = argCount(2, 3)
-	cmd.ValidArgsFunction = c.completeType("")
+	cmd.ValidArgsFunction = completeType(c, "")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, thing{args, t.instance}) }
 	t.register(cmd)
 	return cmd

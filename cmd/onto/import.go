@@ -29,7 +29,7 @@ type importFlags struct {
 	dryRun, apply            bool
 }
 
-func (c *command) importCommand() *cobra.Command {
+func importCommand(c *command) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import --input FILE",
@@ -64,7 +64,7 @@ status 6 if that is to refuse.`,
   onto import --input products.csv.gz --type Product --apply --precondition must_not_exist
   onto export --output - --db old.db | onto import --input - --apply --db new.db`,
 		Args: argCount(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.importRecords(cmd, &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return importRecords(c, cmd, &f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.input, "input", "", "the `FILE` to read; - for stdin")
@@ -75,7 +75,7 @@ status 6 if that is to refuse.`,
 	flags.StringVar(&f.format, "format", "", "jsonl or csv (default by the file's name)")
 	flags.StringVar(&f.typ, "type", "", "the `TYPE` of the rows of CSV")
 	f.register(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("type", c.completeType("")) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("type", completeType(c, "")) // the flag exists
 	return cmd
 }
 
@@ -83,13 +83,13 @@ status 6 if that is to refuse.`,
 // it remembers.
 const importGCPercent = 25
 
-func (c *command) importRecords(cmd *cobra.Command, f *importFlags) error {
+func importRecords(c *command, cmd *cobra.Command, f *importFlags) error {
 	ctx := cmd.Context()
 	opts, err := f.options(cmd)
 	if err != nil {
 		return err
 	}
-	in, err := c.openInput(ctx, f.input)
+	in, err := openInput(ctx, c, f.input)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (c *command) importRecords(cmd *cobra.Command, f *importFlags) error {
 		if err != nil {
 			return err
 		}
-		return c.printOutcome(&out, !f.apply)
+		return printOutcome(c, &out, !f.apply)
 	})
 }
 
@@ -193,7 +193,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 }
 
 // openInput opens the file to import.
-func (c *command) openInput(ctx context.Context, path string) (*input, error) {
+func openInput(ctx context.Context, c *command, path string) (*input, error) {
 	if path == "-" {
 		return &input{Reader: c.stdin(ctx)}, nil
 	}
@@ -254,8 +254,8 @@ func (in *input) close() {
 
 // printOutcome prints what an import did. A dry run that finds that an apply
 // would refuse fails as that would.
-func (c *command) printOutcome(out *records.Outcome, dryRun bool) error {
-	err := c.showOutcome(out, dryRun)
+func printOutcome(c *command, out *records.Outcome, dryRun bool) error {
+	err := showOutcome(c, out, dryRun)
 	if err == nil {
 		err = c.Out.Flush()
 	}
@@ -273,7 +273,7 @@ func (c *command) printOutcome(out *records.Outcome, dryRun bool) error {
 	return nil
 }
 
-func (c *command) showOutcome(out *records.Outcome, dryRun bool) error {
+func showOutcome(c *command, out *records.Outcome, dryRun bool) error {
 	doc := document.NewImport(out, dryRun)
 	if c.JSON {
 		return c.Document(doc)
@@ -285,7 +285,7 @@ func (c *command) showOutcome(out *records.Outcome, dryRun bool) error {
 	if err := list.Close(""); err != nil {
 		return err
 	}
-	c.explainOutcome(out, dryRun)
+	explainOutcome(c, out, dryRun)
 	return nil
 }
 
@@ -302,7 +302,7 @@ func importCells(d document.Import) ([]string, error) {
 }
 
 // explainOutcome says what the numbers do not.
-func (c *command) explainOutcome(out *records.Outcome, dryRun bool) {
+func explainOutcome(c *command, out *records.Outcome, dryRun bool) {
 	for _, x := range out.First {
 		c.Say("%s", x)
 	}

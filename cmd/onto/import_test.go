@@ -189,7 +189,7 @@ func TestCommitOfAnImportThatCannotBePrinted(t *testing.T) {
 func TestWhatAPlanSaysBesidesNumbers(t *testing.T) {
 	var stderr bytes.Buffer
 	c := newCommand(nil, io.Discard, &stderr)
-	c.explainOutcome(&records.Outcome{Conflicts: 30, First: make([]records.Conflict, records.MaxConflicts), Untracked: 5}, true)
+	explainOutcome(c, &records.Outcome{Conflicts: 30, First: make([]records.Conflict, records.MaxConflicts), Untracked: 5}, true)
 	for _, want := range []string{"and 10 more\n", "the last 5 records were not compared with earlier ones; an apply does that\n"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("got %q, want %q in it", &stderr, want)

@@ -14,13 +14,13 @@ import (
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-func (c *command) indexCommand() *cobra.Command {
+func indexCommand(c *command) *cobra.Command {
 	return group("index", "Check or repair the indexes of a lake", `  onto index verify --storage-uri s3://my-bucket/crm
   onto index repair --apply --storage-uri s3://my-bucket/crm`,
-		c.indexVerifyCommand(), c.indexRepairCommand())
+		indexVerifyCommand(c), indexRepairCommand(c))
 }
 
-func (c *command) indexVerifyCommand() *cobra.Command {
+func indexVerifyCommand(c *command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify",
 		Short: "Compare the indexes with what is stored",
@@ -31,11 +31,11 @@ lag for a moment. Exit status 3 if there is a finding.`,
 		Example: `  onto index verify --storage-uri s3://my-bucket/crm
   onto index verify --json --storage-uri file:///var/lib/crm`,
 		Args: argCount(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.verifyIndex(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return verifyIndex(cmd.Context(), c) },
 	}
 }
 
-func (c *command) indexRepairCommand() *cobra.Command {
+func indexRepairCommand(c *command) *cobra.Command {
 	var apply bool
 	cmd := &cobra.Command{
 		Use:   "repair",
@@ -46,7 +46,7 @@ anew from the files and types that the head leads to. No commit is made.`,
 		Example: `  onto index repair --storage-uri s3://my-bucket/crm
   onto index repair --apply --json --storage-uri file:///var/lib/crm`,
 		Args: argCount(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.repairIndex(cmd.Context(), apply) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return repairIndex(cmd.Context(), c, apply) },
 	}
 	cmd.Flags().BoolVar(&apply, "apply", false, "write them")
 	return cmd
@@ -92,22 +92,22 @@ func whether(apply bool) place.Access {
 // noIndexes is what other backends lack.
 const noIndexes = "has no indexes of its files"
 
-func (c *command) verifyIndex(ctx context.Context) error {
+func verifyIndex(ctx context.Context, c *command) error {
 	return withLake(ctx, c, "index verify", noIndexes, place.Reading, func(x indexer) error {
-		findings, err := x.VerifyIndex(ctx)
+		found, err := x.VerifyIndex(ctx)
 		if err != nil {
 			return err
 		}
-		out := c.findings()
-		for _, f := range findings {
+		out := findings(c)
+		for _, f := range found {
 			if err := out.Add(f); err != nil {
 				return err
 			}
 		}
-		if err := out.Close("no findings: the indexes are what the head leads to"); err != nil || len(findings) == 0 {
+		if err := out.Close("no findings: the indexes are what the head leads to"); err != nil || len(found) == 0 {
 			return err
 		}
-		return onto.Errorf(document.CheckFailed, "the check found %s", terminal.Count(len(findings), "warning", "warnings")).
+		return onto.Errorf(document.CheckFailed, "the check found %s", terminal.Count(len(found), "warning", "warnings")).
 			WithHint("repair what it found with: onto index repair --apply")
 	})
 }
@@ -124,8 +124,8 @@ func repairCells(r lake.IndexRepair) ([]string, error) {
 	return []string{r.Key, strconv.Itoa(r.Before), strconv.Itoa(r.After), r.Reason}, nil
 }
 
-func (c *command) repairIndex(ctx context.Context, apply bool) error {
-	return withLake(ctx, c, "index repair", noIndexes, whether(apply), func(x backend.Indexer) error {
+func repairIndex(ctx context.Context, c *command, apply bool) error {
+	return withLake(ctx, c, "index repair", noIndexes, whether(apply), func(x indexer) error {
 		repairs, failed := x.RepairIndex(ctx, apply)
 		out, written := terminal.Rows(c.Printer, terminal.WholeColumns("key", "before", "after", "reason"), newRepair, repairCells), 0
 		for _, r := range repairs {

@@ -14,7 +14,7 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-func (c *command) infoCommand() *cobra.Command {
+func infoCommand(c *command) *cobra.Command {
 	var stats, schema bool
 	cmd := &cobra.Command{
 		Use:   "info",
@@ -26,14 +26,14 @@ files which answers are read from, with --stats that of all its objects.`,
   onto info --stats --json
   onto info --schema --db crm.db`,
 		Args: argCount(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.info(cmd.Context(), stats, schema) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return showInfo(cmd.Context(), c, stats, schema) },
 	}
 	cmd.Flags().BoolVar(&stats, "stats", false, "count what there is of each type")
 	cmd.Flags().BoolVar(&schema, "schema", false, "show the types' fields")
 	return cmd
 }
 
-func (c *command) info(ctx context.Context, stats, schema bool) error {
+func showInfo(ctx context.Context, c *command, stats, schema bool) error {
 	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		doc, head, err := describe(ctx, s, c.place(), stats)
 		if err != nil {
@@ -51,13 +51,13 @@ func (c *command) info(ctx context.Context, stats, schema bool) error {
 			}
 			return c.Document(doc)
 		}
-		if err := c.printInfo(doc, head, stats); err != nil || !schema || len(versions) == 0 {
+		if err := printInfo(c, doc, head, stats); err != nil || !schema || len(versions) == 0 {
 			return err
 		}
 		if err := c.Out.Line(""); err != nil {
 			return err
 		}
-		return c.printSchemas(versions)
+		return printSchemas(c, versions)
 	})
 }
 
@@ -80,7 +80,7 @@ func describe(ctx context.Context, s *store.Store, where place.Location, stats b
 	return doc, head, err
 }
 
-func (c *command) printInfo(doc document.Info, head onto.Commit, stats bool) error {
+func printInfo(c *command, doc document.Info, head onto.Commit, stats bool) error {
 	err := c.Pairs([][2]string{
 		{"backend", doc.Backend},
 		{"location", doc.Location},

@@ -16,7 +16,7 @@ import (
 	"github.com/ontologia/onto/store/schemafile"
 )
 
-func (c *command) initCommand() *cobra.Command {
+func initCommand(c *command) *cobra.Command {
 	var schema string
 	var dryRun bool
 	cmd := &cobra.Command{
@@ -42,7 +42,7 @@ optional or have a default.`,
   onto init --schema schema.yaml --dry-run --db crm.db
   onto init --schema schema.yaml --storage-uri s3://my-bucket/crm`,
 		Args: argCount(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.initialise(cmd.Context(), schema, dryRun) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return initialise(cmd.Context(), c, schema, dryRun) },
 	}
 	cmd.Flags().StringVar(&schema, "schema", "", "schema `FILE`, YAML or JSON; - for stdin")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be done")
@@ -79,26 +79,26 @@ func fieldTypes() string {
 	return strings.Join(names, ", ")
 }
 
-func (c *command) initialise(ctx context.Context, schema string, dryRun bool) error {
-	types, err := c.readSchema(ctx, schema)
+func initialise(ctx context.Context, c *command, schema string, dryRun bool) error {
+	types, err := readSchema(ctx, c, schema)
 	if err != nil {
 		return err
 	}
-	doc, err := c.planInit(ctx, types)
+	doc, err := planInit(ctx, c, types)
 	if err != nil {
 		return err
 	}
 	doc.DryRun = dryRun
 	if !dryRun && doc.Changes() {
-		if err := c.applyInit(ctx, types); err != nil {
+		if err := applyInit(ctx, c, types); err != nil {
 			return err
 		}
 	}
-	return c.printInit(doc)
+	return printInit(c, doc)
 }
 
 // readSchema reads a schema file; no name gives no types.
-func (c *command) readSchema(ctx context.Context, name string) ([]onto.Type, error) {
+func readSchema(ctx context.Context, c *command, name string) ([]onto.Type, error) {
 	switch name {
 	case "":
 		return nil, nil
@@ -119,7 +119,7 @@ func (c *command) readSchema(ctx context.Context, name string) ([]onto.Type, err
 
 // planInit finds out what is to be done, and changes nothing. Where there is
 // no store yet, an empty one stands in for it.
-func (c *command) planInit(ctx context.Context, types []onto.Type) (document.Init, error) {
+func planInit(ctx context.Context, c *command, types []onto.Type) (document.Init, error) {
 	cfg, err := c.configure()
 	if err != nil {
 		return document.Init{}, err
@@ -164,7 +164,7 @@ func (c *command) planInit(ctx context.Context, types []onto.Type) (document.Ini
 	return doc, nil
 }
 
-func (c *command) applyInit(ctx context.Context, types []onto.Type) error {
+func applyInit(ctx context.Context, c *command, types []onto.Type) error {
 	b, cfg, err := c.openBackend(ctx, place.Creating)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (c *command) applyInit(ctx context.Context, types []onto.Type) error {
 	return nil
 }
 
-func (c *command) printInit(doc document.Init) error {
+func printInit(c *command, doc document.Init) error {
 	if c.JSON {
 		return c.Document(doc)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-func (c *command) janitorCommand() *cobra.Command {
+func janitorCommand(c *command) *cobra.Command {
 	var apply bool
 	var grace time.Duration
 	cmd := &cobra.Command{
@@ -36,7 +36,7 @@ this store has not written are counted, and stay.`,
 			if grace <= 0 {
 				return onto.Errorf(onto.Invalid, "a grace period of %v is none", grace).WithHint("give a length of time such as 1h")
 			}
-			return c.janitor(cmd.Context(), grace, apply)
+			return janitor(cmd.Context(), c, grace, apply)
 		},
 	}
 	cmd.Flags().BoolVar(&apply, "apply", false, "remove them")
@@ -62,8 +62,8 @@ type sweeper interface {
 	Sweep(ctx context.Context, plan *lake.OrphanPlan) (removed int, err error)
 }
 
-func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) error {
-	return withLake(ctx, c, "janitor", "has no objects that writers could leave behind", whether(apply), func(s backend.Sweeper) error {
+func janitor(ctx context.Context, c *command, grace time.Duration, apply bool) error {
+	return withLake(ctx, c, "janitor", "has no objects that writers could leave behind", whether(apply), func(s sweeper) error {
 		plan, err := s.PlanJanitor(ctx, grace)
 		if err != nil {
 			return err
@@ -81,11 +81,11 @@ func (c *command) janitor(ctx context.Context, grace time.Duration, apply bool) 
 					WithHint("what is left is harmless; try again later")
 			}
 		}
-		return c.printJanitor(doc, grace)
+		return printJanitor(c, doc, grace)
 	})
 }
 
-func (c *command) printJanitor(doc document.Janitor, grace time.Duration) error {
+func printJanitor(c *command, doc document.Janitor, grace time.Duration) error {
 	if c.JSON {
 		return c.Document(doc)
 	}

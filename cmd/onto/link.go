@@ -11,7 +11,7 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-func (c *command) linkCommand() *cobra.Command {
+func linkCommand(c *command) *cobra.Command {
 	var w writeFlags
 	var t thing
 	cmd := &cobra.Command{
@@ -26,21 +26,21 @@ It prints the commit id, or says that nothing changed.`,
 		Example: `  onto link Subscription c1 p1 '{"seats":3}'
   onto link Employment ada acme '{"role":"engineer"}' --instance 2026`,
 		Args:              argCount(3, 4),
-		ValidArgsFunction: c.completeType(onto.KindRelation),
-		RunE:              func(cmd *cobra.Command, args []string) error { return c.link(cmd, &w, args, t.instance) },
+		ValidArgsFunction: completeType(c, onto.KindRelation),
+		RunE:              func(cmd *cobra.Command, args []string) error { return link(c, cmd, &w, args, t.instance) },
 	}
 	w.register(cmd)
 	t.register(cmd)
 	return cmd
 }
 
-func (c *command) link(cmd *cobra.Command, w *writeFlags, args []string, instance string) error {
+func link(c *command, cmd *cobra.Command, w *writeFlags, args []string, instance string) error {
 	d, err := w.draft(cmd)
 	if err != nil {
 		return err
 	}
 	relation := onto.Relation{Type: args[0], Left: args[1], Right: args[2], Instance: instance}
-	objects, err := c.readObjects(cmd.Context(), args[3:], 1)
+	objects, err := readObjects(cmd.Context(), c, args[3:], 1)
 	if onto.CodeOf(err) == onto.TooLarge {
 		return onto.Errorf(onto.Invalid, "a relation has one object for its fields, stdin holds more")
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-func (c *command) lockCommand() *cobra.Command {
+func lockCommand(c *command) *cobra.Command {
 	return group("lock", "Show leases, or end one by force", `  onto lock show
   onto lock release --force --reason "the job has died"`,
-		c.lockShowCommand(), c.lockReleaseCommand())
+		lockShowCommand(c), lockReleaseCommand(c))
 }
 
-func (c *command) lockShowCommand() *cobra.Command {
+func lockShowCommand(c *command) *cobra.Command {
 	var breaks bool
 	cmd := &cobra.Command{
 		Use:   "show",
@@ -33,16 +33,16 @@ else from committing. With --breaks, list those that were ended by force.`,
 		Args: argCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if breaks {
-				return c.showBreaks(cmd.Context())
+				return showBreaks(cmd.Context(), c)
 			}
-			return c.showLeases(cmd.Context())
+			return showLeases(cmd.Context(), c)
 		},
 	}
 	cmd.Flags().BoolVar(&breaks, "breaks", false, "list the records of leases that were ended by force")
 	return cmd
 }
 
-func (c *command) lockReleaseCommand() *cobra.Command {
+func lockReleaseCommand(c *command) *cobra.Command {
 	var r lockRelease
 	cmd := &cobra.Command{
 		Use:   "release --force --reason TEXT",
@@ -55,7 +55,7 @@ runs, cannot use the lease any more. Without --force it only says who that is.`,
 		Args: argCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r.hasActor = cmd.Flags().Changed("actor")
-			return c.releaseLock(cmd.Context(), r)
+			return releaseLock(cmd.Context(), c, r)
 		},
 	}
 	flags := cmd.Flags()
@@ -66,7 +66,7 @@ runs, cannot use the lease any more. Without --force it only says who that is.`,
 	return cmd
 }
 
-func (c *command) showLeases(ctx context.Context) error {
+func showLeases(ctx context.Context, c *command) error {
 	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		leases, err := s.Leases(ctx)
 		if err != nil {
@@ -93,7 +93,7 @@ func (c *command) showLeases(ctx context.Context) error {
 	})
 }
 
-func (c *command) showBreaks(ctx context.Context) error {
+func showBreaks(ctx context.Context, c *command) error {
 	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		breaks, err := s.LeaseBreaks(ctx)
 		if err != nil {
@@ -120,7 +120,7 @@ type lockRelease struct {
 	force, hasActor     bool
 }
 
-func (c *command) releaseLock(ctx context.Context, r lockRelease) error {
+func releaseLock(ctx context.Context, c *command, r lockRelease) error {
 	var actor onto.Actor
 	if r.hasActor {
 		var err error

@@ -13,10 +13,10 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-func (c *command) logCommand() *cobra.Command {
+func logCommand(c *command) *cobra.Command {
 	var where string
 	var asStored bool
-	cmd := c.onThing(&cobra.Command{
+	cmd := onThing(c, &cobra.Command{
 		Use:   "log",
 		Short: "Show every version of one thing",
 		Long: `Show every version of one entity or relation, oldest first, deletes included:
@@ -26,13 +26,13 @@ filter is true. How filters are written: onto query --help`,
   onto log Customer c1 --where '$.tier == "Gold"'
   onto log Subscription c1 p1 --json
   onto log Employment ada acme --instance 2026`,
-	}, func(cmd *cobra.Command, t thing) error { return c.log(cmd.Context(), t, where, asStored) })
+	}, func(cmd *cobra.Command, t thing) error { return showLog(cmd.Context(), c, t, where, asStored) })
 	cmd.Flags().StringVar(&where, "where", "", "only versions for which this `FILTER` is true")
 	cmd.Flags().BoolVar(&asStored, "as-stored", false, asStoredUsage)
 	return cmd
 }
 
-func (c *command) log(ctx context.Context, t thing, where string, asStored bool) error {
+func showLog(ctx context.Context, c *command, t thing, where string, asStored bool) error {
 	var filters []onto.Filter
 	if where != "" {
 		f, err := parseWhere(where)

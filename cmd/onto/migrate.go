@@ -70,7 +70,7 @@ func (f *applyFlags) options(cmd *cobra.Command, c *command, cfg place.Settings,
 	return opts, done, nil
 }
 
-func (c *command) migrateCommand() *cobra.Command {
+func migrateCommand(c *command) *cobra.Command {
 	var f migrateFlags
 	cmd := &cobra.Command{
 		Use:   "migrate --schema FILE",
@@ -100,7 +100,7 @@ with the old types cannot write afterwards.`,
   onto migrate --schema schema.yaml --upgraders upgraders.yaml --try
   onto migrate --schema schema.yaml --upgraders upgraders.yaml --apply --token TOKEN`,
 		Args: argCount(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.migrate(cmd, &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return migrate(c, cmd, &f) },
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&f.schema, "schema", "", "schema `FILE` with the types as they should be; - for stdin")
@@ -110,7 +110,7 @@ with the old types cannot write afterwards.`,
 	return cmd
 }
 
-func (c *command) migrate(cmd *cobra.Command, f *migrateFlags) error {
+func migrate(c *command, cmd *cobra.Command, f *migrateFlags) error {
 	if f.schema == "" {
 		return onto.Errorf(onto.Invalid, "--schema is missing").WithHint("name a schema file; print the present one with: onto schema export")
 	}
@@ -121,7 +121,7 @@ func (c *command) migrate(cmd *cobra.Command, f *migrateFlags) error {
 		return onto.Errorf(onto.Invalid, "--try and --apply contradict each other").WithHint("give one of them")
 	}
 	ctx := cmd.Context()
-	m, err := c.readMigration(ctx, f)
+	m, err := readMigration(ctx, c, f)
 	if err != nil {
 		return err
 	}
@@ -139,18 +139,18 @@ func (c *command) migrate(cmd *cobra.Command, f *migrateFlags) error {
 		return err
 	}
 	if !f.apply {
-		return c.planMigration(ctx, b, m, f, opts, done)
+		return planMigration(ctx, c, b, m, f, opts, done)
 	}
 	res, plan, err := store.Migrate(ctx, b, m, opts)
 	done()
 	if err != nil {
 		return err
 	}
-	return c.printMigrated(res, plan)
+	return printMigrated(c, res, plan)
 }
 
-func (c *command) readMigration(ctx context.Context, f *migrateFlags) (*store.Migration, error) {
-	types, err := c.readSchema(ctx, f.schema)
+func readMigration(ctx context.Context, c *command, f *migrateFlags) (*store.Migration, error) {
+	types, err := readSchema(ctx, c, f.schema)
 	if err != nil || f.upgraders == "" {
 		return &store.Migration{Types: types}, err
 	}
@@ -192,7 +192,7 @@ func upgradersOf(list []schemafile.Upgrader) []store.Upgrader {
 }
 
 // planMigration shows a plan, after trying it if that is wanted.
-func (c *command) planMigration(ctx context.Context, b backend.Backend, m *store.Migration, f *migrateFlags, opts *store.ApplyOptions, done func()) error {
+func planMigration(ctx context.Context, c *command, b backend.Backend, m *store.Migration, f *migrateFlags, opts *store.ApplyOptions, done func()) error {
 	plan, err := store.PlanMigration(ctx, b, m)
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func (c *command) planMigration(ctx context.Context, b backend.Backend, m *store
 		return nil
 	}
 	for i := range plan.Types {
-		if err := c.printTypePlan(&plan.Types[i]); err != nil {
+		if err := printTypePlan(c, &plan.Types[i]); err != nil {
 			return err
 		}
 	}
@@ -224,7 +224,7 @@ func (c *command) planMigration(ctx context.Context, b backend.Backend, m *store
 	if err := c.Out.Line("token %s", plan.Token); err != nil {
 		return err
 	}
-	c.sayApply(f.words(), plan.Token)
+	sayApply(c, f.words(), plan.Token)
 	return nil
 }
 
@@ -238,13 +238,13 @@ func (f *migrateFlags) words() []string {
 }
 
 // sayApply tells how to apply a plan.
-func (c *command) sayApply(words []string, token string) {
+func sayApply(c *command, words []string, token string) {
 	command := place.ShellWords(append(words, "--apply", "--token", token))
 	c.Say("nothing was changed; apply it with: %s", strings.TrimPrefix(c.place().NameIn(": "+command), ": "))
 }
 
 // printTypePlan shows what becomes of one type.
-func (c *command) printTypePlan(t *store.TypeMigration) error {
+func printTypePlan(c *command, t *store.TypeMigration) error {
 	head := string(t.Kind) + " " + t.Name
 	lines := []string{}
 	switch {

@@ -13,7 +13,7 @@ func versions(from, to int) string { return "version " + versionText(from) + " â
 func versionText(v int) string { return strconv.Itoa(v) }
 
 // printMigrated tells what a migration did.
-func (c *command) printMigrated(res onto.Result, plan *store.MigrationPlan) error {
+func printMigrated(c *command, res onto.Result, plan *store.MigrationPlan) error {
 	if c.JSON {
 		return c.Document(document.NewMigrated(res, plan))
 	}

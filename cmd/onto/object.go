@@ -15,7 +15,7 @@ import (
 
 // readObjects returns the JSON objects of arguments; "-" stands for those on
 // stdin. What is wrong with one is said with its place.
-func (c *command) readObjects(ctx context.Context, args []string, most int) ([]json.RawMessage, error) {
+func readObjects(ctx context.Context, c *command, args []string, most int) ([]json.RawMessage, error) {
 	var objects []json.RawMessage
 	stdinUsed := false
 	for i, arg := range args {

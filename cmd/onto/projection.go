@@ -13,7 +13,7 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-func (c *command) projectionCommand() *cobra.Command {
+func projectionCommand(c *command) *cobra.Command {
 	return group("projection", "Check or rebuild what a SQLite store derives from history", `  onto projection verify
   onto projection rebuild`,
 		&cobra.Command{
@@ -25,7 +25,7 @@ rebuild has kept. Exit status 3 if a finding is an error. SQLite only.`,
 			Example: `  onto projection verify
   onto projection verify --json`,
 			Args: argCount(0),
-			RunE: func(cmd *cobra.Command, _ []string) error { return c.verifyProjection(cmd.Context()) },
+			RunE: func(cmd *cobra.Command, _ []string) error { return verifyProjection(cmd.Context(), c) },
 		},
 		&cobra.Command{
 			Use:     "rebuild",
@@ -33,12 +33,12 @@ rebuild has kept. Exit status 3 if a finding is an error. SQLite only.`,
 			Long:    "Make the projection anew from history and keep its checksum. No commit is made, and history does not change. SQLite only.",
 			Example: `  onto projection rebuild --db crm.db`,
 			Args:    argCount(0),
-			RunE:    func(cmd *cobra.Command, _ []string) error { return c.rebuildProjection(cmd.Context()) },
+			RunE:    func(cmd *cobra.Command, _ []string) error { return rebuildProjection(cmd.Context(), c) },
 		})
 }
 
 // findings is a list of what a check finds, with remedies that name the store.
-func (c *command) findings() *terminal.List[onto.Finding] {
+func findings(c *command) *terminal.List[onto.Finding] {
 	here := c.place()
 	return terminal.Rows(c.Printer, terminal.WholeColumns("severity", "code", "message", "remedy"),
 		func(f onto.Finding) document.Finding { return document.NewFinding(f, here.NameIn(f.Remedy)) },
@@ -75,7 +75,7 @@ func checksum(ctx context.Context, s *store.Store) (*keptSum, error) {
 	return doc, nil
 }
 
-func (c *command) verifyProjection(ctx context.Context) error {
+func verifyProjection(ctx context.Context, c *command) error {
 	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		checker, ok := backend.As[backend.Checker](s.Backend())
 		if _, projects := backend.As[backend.Rebuilder](s.Backend()); !ok || !projects {
@@ -85,7 +85,7 @@ func (c *command) verifyProjection(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		out, bad := c.findings(), 0
+		out, bad := findings(c), 0
 		err = each(checker.Check(ctx), func(f onto.Finding) error {
 			if f.Severity == onto.SeverityError {
 				bad++
@@ -99,7 +99,7 @@ func (c *command) verifyProjection(ctx context.Context) error {
 			return err
 		}
 		if !c.JSON {
-			c.sayChecksum(kept)
+			sayChecksum(c, kept)
 		}
 		if bad == 0 {
 			return nil
@@ -109,7 +109,7 @@ func (c *command) verifyProjection(ctx context.Context) error {
 }
 
 // sayChecksum tells what the check compared with, besides history.
-func (c *command) sayChecksum(kept *keptSum) {
+func sayChecksum(c *command, kept *keptSum) {
 	if kept == nil {
 		c.Say("%s", c.place().NameIn("no checksum is kept to compare with; keep one with: onto projection rebuild"))
 		return
@@ -117,7 +117,7 @@ func (c *command) sayChecksum(kept *keptSum) {
 	c.Say("checksum %s of commit %d, compared with %s", kept.SHA256, kept.CommitID, kept.Compared)
 }
 
-func (c *command) rebuildProjection(ctx context.Context) error {
+func rebuildProjection(ctx context.Context, c *command) error {
 	return c.withStore(ctx, place.Writing, func(s *store.Store) error {
 		rebuilder, ok := backend.As[backend.Rebuilder](s.Backend())
 		if !ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-func (c *command) putCommand() *cobra.Command {
+func putCommand(c *command) *cobra.Command {
 	var w writeFlags
 	cmd := &cobra.Command{
 		Use:   "put TYPE JSON...",
@@ -22,14 +22,14 @@ It prints the commit id, or says that nothing changed.`,
   onto put Customer - --actor daemon:crm --comment "nightly sync" < customers.jsonl
   onto put Product '{"sku":"p1","title":"Lamp"}' --expect-head 41 --idempotency-key order-7`,
 		Args:              argsFrom(2),
-		ValidArgsFunction: c.completeType(onto.KindEntity),
-		RunE:              func(cmd *cobra.Command, args []string) error { return c.put(cmd, &w, args) },
+		ValidArgsFunction: completeType(c, onto.KindEntity),
+		RunE:              func(cmd *cobra.Command, args []string) error { return put(c, cmd, &w, args) },
 	}
 	w.register(cmd)
 	return cmd
 }
 
-func (c *command) put(cmd *cobra.Command, w *writeFlags, args []string) error {
+func put(c *command, cmd *cobra.Command, w *writeFlags, args []string) error {
 	d, err := w.draft(cmd)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (c *command) put(cmd *cobra.Command, w *writeFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	objects, err := c.readObjects(cmd.Context(), args[1:], int(cfg.Number("max_batch_size")))
+	objects, err := readObjects(cmd.Context(), c, args[1:], int(cfg.Number("max_batch_size")))
 	if err != nil {
 		return err
 	}

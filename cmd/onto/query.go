@@ -30,14 +30,14 @@ type queryFlags struct {
 	via  []string // of a traversal
 }
 
-func (c *command) queryCommand() *cobra.Command {
+func queryCommand(c *command) *cobra.Command {
 	cmd := group("query", "Ask for entities, relations, or what they lead to", `  onto query entities Customer --where '$.tier == "Gold"'
   onto query relations Subscription --as-of 2026-02-10 --where 'left.$.tier == "Gold" & $.seats > 3'
   onto query entities Customer --group-by '$.tier' --agg count
   onto query traverse Customer --via Subscription`,
-		c.queryKindCommand(onto.KindEntity, "entities", "Customer"),
-		c.queryKindCommand(onto.KindRelation, "relations", "Subscription"),
-		c.traverseCommand())
+		queryKindCommand(c, onto.KindEntity, "entities", "Customer"),
+		queryKindCommand(c, onto.KindRelation, "relations", "Subscription"),
+		traverseCommand(c))
 	cmd.Long = queryHelp
 	return cmd
 }
@@ -69,7 +69,7 @@ otherwise. A date is its first moment: --as-of 2026-02-10 shows the state when
 that day began. A filter sees one moment only: with --as-of, left.$ and right.$
 are the ends as they were then.`
 
-func (c *command) queryKindCommand(kind onto.Kind, name, example string) *cobra.Command {
+func queryKindCommand(c *command, kind onto.Kind, name, example string) *cobra.Command {
 	q := queryFlags{kind: kind}
 	cmd := &cobra.Command{
 		Use:   name + " TYPE",
@@ -87,8 +87,8 @@ With --limit, the message on stderr tells the cursor of the next page. A cursor
 remembers its moment: pages fit together whatever is committed meanwhile.`,
 		Example:           queryExamples(kind, name, example),
 		Args:              argCount(1),
-		ValidArgsFunction: c.completeType(kind),
-		RunE:              func(cmd *cobra.Command, args []string) error { return c.query(cmd, &q, args[0]) },
+		ValidArgsFunction: completeType(c, kind),
+		RunE:              func(cmd *cobra.Command, args []string) error { return query(c, cmd, &q, args[0]) },
 	}
 	q.register(cmd)
 	flags := cmd.Flags()
@@ -156,8 +156,8 @@ type asked struct {
 	order  []onto.Order
 }
 
-// read reads the flags that all queries have.
-func (c *command) read(cmd *cobra.Command, q *queryFlags, name string) (asked, error) {
+// readQuery reads the flags that all queries have.
+func readQuery(c *command, cmd *cobra.Command, q *queryFlags, name string) (asked, error) {
 	a := asked{queryFlags: q, name: name}
 	var err error
 	if a.format, err = c.Format(q.format); err != nil {
@@ -208,12 +208,12 @@ func inFilter(flag, text string, err error) error {
 	return onto.Errorf(onto.CodeOf(err), "--%s %.200s: %w", flag, text, err).WithHint("%s", hint)
 }
 
-func (c *command) query(cmd *cobra.Command, q *queryFlags, name string) error {
+func query(c *command, cmd *cobra.Command, q *queryFlags, name string) error {
 	q.history = q.history || cmd.Flags().Changed("history-since")
 	if err := notNegative("history-since", q.since); err != nil {
 		return err
 	}
-	a, err := c.read(cmd, q, name)
+	a, err := readQuery(c, cmd, q, name)
 	if err != nil {
 		return err
 	}
@@ -234,9 +234,9 @@ func (c *command) query(cmd *cobra.Command, q *queryFlags, name string) error {
 			return err
 		}
 		if groups != nil {
-			return c.queryGroups(ctx, s, groups, a)
+			return queryGroups(ctx, c, s, groups, a)
 		}
-		return c.queryVersions(ctx, s, shape, a)
+		return queryVersions(ctx, c, s, shape, a)
 	})
 }
 
@@ -272,20 +272,20 @@ func (a *asked) find(s *store.Store) store.Query[onto.Version] {
 }
 
 // queryVersions prints versions: all, or a page of them.
-func (c *command) queryVersions(ctx context.Context, s *store.Store, shape *shape, a asked) error {
+func queryVersions(ctx context.Context, c *command, s *store.Store, shape *shape, a asked) error {
 	q := a.find(s).OrderBy(a.order...).Offset(a.offset).Limit(a.limit)
 	if a.explain {
 		explained, err := q.Explain(ctx)
 		if a.history {
 			explained, err = q.ExplainVersions(ctx, a.since)
 		}
-		return c.explain(a, explained, err)
+		return explain(c, a, explained, err)
 	}
 	out := terminal.NewList(c.Printer, a.format, shape.columns, shape.document, shape.cells)
 	var err error
 	switch {
 	case a.limit > 0:
-		err = c.queryPage(ctx, q, a, out)
+		err = queryPage(ctx, c, q, a, out)
 	case a.history:
 		err = each(q.Versions(ctx, a.since), func(p store.Past[onto.Version]) error { return out.Add(p.Value) })
 	default:
@@ -305,7 +305,7 @@ func (a *asked) none(ctx context.Context, s *store.Store, what string) string {
 	return "no " + what
 }
 
-func (c *command) queryPage(ctx context.Context, q store.Query[onto.Version], a asked, out *terminal.List[onto.Version]) error {
+func queryPage(ctx context.Context, c *command, q store.Query[onto.Version], a asked, out *terminal.List[onto.Version]) error {
 	var page store.Page[onto.Version]
 	var err error
 	if a.history {

@@ -15,7 +15,7 @@ import (
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-func (c *command) restoreCommand() *cobra.Command {
+func restoreCommand(c *command) *cobra.Command {
 	var apply, noCheck bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
@@ -33,7 +33,7 @@ SQLite only: a lake is restored with the tools of its bucket, meta/head.json las
   onto restore monday.db --apply`,
 		Args: argCount(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.restore(cmd.Context(), args[0], apply, !noCheck)
+			return restore(cmd.Context(), c, args[0], apply, !noCheck)
 		},
 	}
 	cmd.Flags().BoolVar(&apply, "apply", false, "replace the store that is there")
@@ -52,7 +52,7 @@ func newRestore(file, location string, plan sqlite.RestorePlan) document.Restore
 	return doc
 }
 
-func (c *command) restore(ctx context.Context, file string, apply, check bool) error {
+func restore(ctx context.Context, c *command, file string, apply, check bool) error {
 	cfg, err := c.configure()
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (c *command) restore(ctx context.Context, file string, apply, check bool) e
 		}
 	}
 	if plan.Present != nil && !apply {
-		return c.refuseRestore(file, loc.Path, plan)
+		return refuseRestore(c, file, loc.Path, plan)
 	}
 	progress, done := c.Progress("restoring")
 	c.writes.Store(true)
@@ -96,7 +96,7 @@ func (c *command) restore(ctx context.Context, file string, apply, check bool) e
 	if err != nil {
 		return err
 	}
-	return c.printRestored(file, loc.Path, restored)
+	return printRestored(c, file, loc.Path, restored)
 }
 
 // sound fails if the check of a backup finds errors.
@@ -110,12 +110,12 @@ func sound(ctx context.Context, file string) error {
 }
 
 // refuseRestore shows what would be lost.
-func (c *command) refuseRestore(file, location string, plan sqlite.RestorePlan) error {
+func refuseRestore(c *command, file, location string, plan sqlite.RestorePlan) error {
 	var err error
 	if c.JSON {
 		err = c.Document(newRestore(file, location, plan))
 	} else {
-		err = c.printPlan(plan)
+		err = printPlan(c, plan)
 	}
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (c *command) refuseRestore(file, location string, plan sqlite.RestorePlan) 
 		WithHint("keep a copy of it and replace it with: onto restore %s --apply", place.ShellWord(file))
 }
 
-func (c *command) printPlan(plan sqlite.RestorePlan) error {
+func printPlan(c *command, plan sqlite.RestorePlan) error {
 	shared := "up to commit " + strconv.FormatInt(plan.Shared, 10)
 	if plan.Shared == 0 {
 		shared = "nothing"
@@ -142,7 +142,7 @@ func (c *command) printPlan(plan sqlite.RestorePlan) error {
 	})
 }
 
-func (c *command) printRestored(file, location string, restored sqlite.Restored) error {
+func printRestored(c *command, file, location string, restored sqlite.Restored) error {
 	if c.JSON {
 		doc := newRestore(file, location, restored.RestorePlan)
 		doc.Applied, doc.Kept = true, document.OrNull(restored.Kept)

@@ -22,7 +22,7 @@ type revertFlags struct {
 	apply, over                   bool
 }
 
-func (c *command) revertCommand() *cobra.Command {
+func revertCommand(c *command) *cobra.Command {
 	var w writeFlags
 	var f revertFlags
 	cmd := &cobra.Command{
@@ -46,7 +46,7 @@ what was shown, add --expect-head with the head that was shown.`,
   onto revert --entity Customer c1 --to 7
   onto revert --relation Subscription c1 p1 --to 0 --apply
   onto revert --relation Employment ada acme --instance 2026 --to 7`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.revert(cmd, &w, &f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return revert(c, cmd, &w, &f, args) },
 	}
 	f.register(cmd)
 	w.registerRevert(cmd)
@@ -75,7 +75,7 @@ func (w *writeFlags) registerRevert(cmd *cobra.Command) {
 	flags.Int64Var(&w.expectHead, "expect-head", 0, "fail unless the head is commit `N`")
 }
 
-func (c *command) revert(cmd *cobra.Command, w *writeFlags, f *revertFlags, args []string) error {
+func revert(c *command, cmd *cobra.Command, w *writeFlags, f *revertFlags, args []string) error {
 	d, err := w.draft(cmd)
 	if err == nil {
 		err = f.check(cmd, args)
@@ -94,7 +94,7 @@ func (c *command) revert(cmd *cobra.Command, w *writeFlags, f *revertFlags, args
 			return err
 		}
 		if f.apply {
-			return c.applyRevert(ctx, s, d, r)
+			return applyRevert(ctx, c, s, d, r)
 		}
 		plan, err := s.PlanRevert(ctx, r)
 		if err == nil {
@@ -104,13 +104,13 @@ func (c *command) revert(cmd *cobra.Command, w *writeFlags, f *revertFlags, args
 			return err
 		}
 		if c.JSON {
-			return c.revertDocument(plan)
+			return revertDocument(c, plan)
 		}
 		migrated, err := migratedBy(ctx, s, r.Commit)
 		if err != nil {
 			return err
 		}
-		return c.showRevert(plan, f.over, append(f.words(cmd), args...), migrated)
+		return showRevert(c, plan, f.over, append(f.words(cmd), args...), migrated)
 	})
 }
 
@@ -209,7 +209,7 @@ func (f *revertFlags) words(cmd *cobra.Command) []string {
 	return words
 }
 
-func (c *command) applyRevert(ctx context.Context, s *store.Store, d onto.Draft, r store.Revert) error {
+func applyRevert(ctx context.Context, c *command, s *store.Store, d onto.Draft, r store.Revert) error {
 	result, _, err := s.Revert(ctx, d, r)
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func (c *command) applyRevert(ctx context.Context, s *store.Store, d onto.Draft,
 }
 
 // revertDocument prints a plan as one JSON document, its changes as they come.
-func (c *command) revertDocument(plan store.RevertPlan) error {
+func revertDocument(c *command, plan store.RevertPlan) error {
 	commits, err := document.Encode(plan.Commits)
 	if err != nil {
 		return err
@@ -246,11 +246,11 @@ func (c *command) revertDocument(plan store.RevertPlan) error {
 }
 
 // showRevert prints a plan for people, and how to apply it.
-func (c *command) showRevert(plan store.RevertPlan, over bool, words []string, migrated string) error {
+func showRevert(c *command, plan store.RevertPlan, over bool, words []string, migrated string) error {
 	n, blocked := 0, 0
 	err := each(plan.Changes, func(change store.RevertChange) error {
 		n++
-		if err := c.printChange(change.Change()); err != nil || len(change.Blocked) == 0 {
+		if err := printChange(c, change.Change()); err != nil || len(change.Blocked) == 0 {
 			return err
 		}
 		blocked++

@@ -110,11 +110,11 @@ not known whether the commit was made, 9 not found.`,
 	flags.StringVar(&c.flags.Config, "config", "", "configuration file (default ./onto.yaml)")
 	flags.BoolVar(&c.JSON, "json", false, "print one JSON document")
 	root.AddCommand(
-		c.demoCommand(), c.initCommand(), c.infoCommand(),
-		c.putCommand(), c.linkCommand(), c.deleteCommand(), c.revertCommand(),
-		c.queryCommand(), c.logCommand(), c.diffCommand(), c.blameCommand(), c.commitsCommand(),
-		c.schemaCommand(), c.migrateCommand(), c.verifyCommand(), c.importCommand(), c.exportCommand(), c.projectionCommand(), c.doctorCommand(),
-		c.lockCommand(), c.backupCommand(), c.restoreCommand(), c.compactCommand(), c.janitorCommand(), c.indexCommand(),
+		demoCommand(c), initCommand(c), infoCommand(c),
+		putCommand(c), linkCommand(c), deleteCommand(c), revertCommand(c),
+		queryCommand(c), logCommand(c), diffCommand(c), blameCommand(c), commitsCommand(c),
+		schemaCommand(c), migrateCommand(c), verifyCommand(c), importCommand(c), exportCommand(c), projectionCommand(c), doctorCommand(c),
+		lockCommand(c), backupCommand(c), restoreCommand(c), compactCommand(c), janitorCommand(c), indexCommand(c),
 	)
 	addCompletion(root)
 	return root

@@ -15,10 +15,10 @@ import (
 	"github.com/ontologia/onto/store/schemafile"
 )
 
-func (c *command) schemaCommand() *cobra.Command {
+func schemaCommand(c *command) *cobra.Command {
 	return group("schema", "Show the types and their versions, and end a type", `  onto schema export > schema.yaml
   onto schema history --type Customer`,
-		c.schemaExportCommand(), c.schemaHistoryCommand(), c.schemaDropCommand())
+		schemaExportCommand(c), schemaHistoryCommand(c), schemaDropCommand(c))
 }
 
 // schemaFlags selects versions of types.
@@ -57,7 +57,7 @@ func (f *schemaFlags) pick(s *store.Store, all []onto.SchemaVersion) ([]onto.Sch
 	return list, nil
 }
 
-func (c *command) schemaExportCommand() *cobra.Command {
+func schemaExportCommand(c *command) *cobra.Command {
 	var f schemaFlags
 	var wanted string
 	cmd := &cobra.Command{
@@ -75,7 +75,7 @@ a comment. The JSON of --json is for programs, and no schema file.`,
 			if cmd.Flags().Changed("version") && (f.version < 1 || f.typ == "") {
 				return onto.Errorf(onto.Invalid, "--version is a number from 1 on and goes with --type")
 			}
-			return c.schemaExport(cmd.Context(), &f, wanted)
+			return schemaExport(cmd.Context(), c, &f, wanted)
 		},
 	}
 	f.register(cmd)
@@ -84,7 +84,7 @@ a comment. The JSON of --json is for programs, and no schema file.`,
 	return cmd
 }
 
-func (c *command) schemaExport(ctx context.Context, f *schemaFlags, wanted string) error {
+func schemaExport(ctx context.Context, c *command, f *schemaFlags, wanted string) error {
 	switch {
 	case wanted != "" && wanted != "yaml" && wanted != "json":
 		return onto.Errorf(onto.Invalid, "format %q is unknown", wanted).WithHint("use yaml or json")
@@ -97,7 +97,7 @@ func (c *command) schemaExport(ctx context.Context, f *schemaFlags, wanted strin
 			return err
 		}
 		if wanted != "json" && !c.JSON {
-			return c.printSchemas(versions)
+			return printSchemas(c, versions)
 		}
 		out := c.Array()
 		for _, v := range versions {
@@ -129,7 +129,7 @@ func exported(ctx context.Context, s *store.Store, f *schemaFlags) ([]onto.Schem
 }
 
 // printSchemas prints types as a schema file.
-func (c *command) printSchemas(versions []onto.SchemaVersion) error {
+func printSchemas(c *command, versions []onto.SchemaVersion) error {
 	schemas := make([]onto.Schema, len(versions))
 	for i, v := range versions {
 		schemas[i] = v.Schema
@@ -144,7 +144,7 @@ func (c *command) printSchemas(versions []onto.SchemaVersion) error {
 	return c.Out.Data(text)
 }
 
-func (c *command) schemaHistoryCommand() *cobra.Command {
+func schemaHistoryCommand(c *command) *cobra.Command {
 	var f schemaFlags
 	cmd := &cobra.Command{
 		Use:   "history --type T",
@@ -157,14 +157,14 @@ func (c *command) schemaHistoryCommand() *cobra.Command {
 			if f.typ == "" {
 				return onto.Errorf(onto.Invalid, "--type is missing").WithHint("see the types with: onto info")
 			}
-			return c.schemaHistory(cmd.Context(), &f)
+			return schemaHistory(cmd.Context(), c, &f)
 		},
 	}
 	f.register(cmd)
 	return cmd
 }
 
-func (c *command) schemaHistory(ctx context.Context, f *schemaFlags) error {
+func schemaHistory(ctx context.Context, c *command, f *schemaFlags) error {
 	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
 		all, err := s.Schemas(ctx)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-func (c *command) traverseCommand() *cobra.Command {
+func traverseCommand(c *command) *cobra.Command {
 	q := queryFlags{kind: onto.KindEntity}
 	cmd := &cobra.Command{
 		Use:   "traverse TYPE",
@@ -28,16 +28,16 @@ has every hop, leads through entities that exist and meets nothing twice.
   onto query traverse Customer --where '$.tier == "Gold"' --via Subscription --via '~Subscription'
   onto query traverse Product --via '~Subscription' --as-of 12 --json`,
 		Args:              argCount(1),
-		ValidArgsFunction: c.completeType(onto.KindEntity),
-		RunE:              func(cmd *cobra.Command, args []string) error { return c.traverse(cmd, &q, args[0]) },
+		ValidArgsFunction: completeType(c, onto.KindEntity),
+		RunE:              func(cmd *cobra.Command, args []string) error { return traverse(c, cmd, &q, args[0]) },
 	}
 	q.register(cmd)
 	cmd.Flags().StringArrayVar(&q.via, "via", nil, "follow this `RELATION`; ~RELATION from right to left; may be repeated")
 	return cmd
 }
 
-func (c *command) traverse(cmd *cobra.Command, q *queryFlags, name string) error {
-	a, err := c.read(cmd, q, name)
+func traverse(c *command, cmd *cobra.Command, q *queryFlags, name string) error {
+	a, err := readQuery(c, cmd, q, name)
 	if err != nil {
 		return err
 	}
@@ -57,12 +57,12 @@ func (c *command) traverse(cmd *cobra.Command, q *queryFlags, name string) error
 		if err := a.pin(ctx, s); err != nil {
 			return err
 		}
-		return c.routes(ctx, s, a, hops)
+		return routes(ctx, c, s, a, hops)
 	})
 }
 
 // routes prints the routes of a traversal.
-func (c *command) routes(ctx context.Context, s *store.Store, a asked, hops []store.Hop) error {
+func routes(ctx context.Context, c *command, s *store.Store, a asked, hops []store.Hop) error {
 	from, err := newShape(a.view(s), onto.KindEntity, a.name, false)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (c *command) routes(ctx context.Context, s *store.Store, a asked, hops []st
 		for _, via := range a.via {
 			explained.Process = append(explained.Process, "follow "+via)
 		}
-		return c.explain(a, explained, err)
+		return explain(c, a, explained, err)
 	}
 	out := terminal.NewList(c.Printer, a.format, routeColumns(a.view(s), from, hops), document.NewRoute, routeCells)
 	if err := each(q.Traverse(hops...).Limit(a.limit).All(ctx), out.Add); err != nil {

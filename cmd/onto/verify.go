@@ -13,7 +13,7 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-func (c *command) verifyCommand() *cobra.Command {
+func verifyCommand(c *command) *cobra.Command {
 	var schema string
 	var diff bool
 	cmd := &cobra.Command{
@@ -26,7 +26,7 @@ index and search are no difference. Whether the data is sound, tells: onto docto
   onto verify --schema schema.yaml --diff
   onto verify --schema schema.yaml --json`,
 		Args: argCount(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.verify(cmd.Context(), schema, diff) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return verify(cmd.Context(), c, schema, diff) },
 	}
 	cmd.Flags().StringVar(&schema, "schema", "", "schema `FILE`, YAML or JSON; - for stdin")
 	cmd.Flags().BoolVar(&diff, "diff", false, "show each field that differs")
@@ -49,11 +49,11 @@ func (r comparison) cells() ([]string, error) {
 	return []string{string(r.Kind), r.Name, version, r.Status}, nil
 }
 
-func (c *command) verify(ctx context.Context, name string, diff bool) error {
+func verify(ctx context.Context, c *command, name string, diff bool) error {
 	if name == "" {
 		return onto.Errorf(onto.Invalid, "--schema is missing").WithHint("name a schema file")
 	}
-	types, err := c.readSchema(ctx, name)
+	types, err := readSchema(ctx, c, name)
 	if err != nil {
 		return err
 	}
