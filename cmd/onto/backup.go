@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -120,19 +119,12 @@ func hashFile(path string) (string, int64, error) {
 	return hex.EncodeToString(sum.Sum(nil)), n, err
 }
 
-func showHead(head onto.Commit) string {
-	if head.ID == 0 {
-		return "none, the store is empty"
-	}
-	return fmt.Sprintf("commit %d at %s", head.ID, showTime(head.Time))
-}
-
 func printBackup(c *command, doc document.Backup, head onto.Commit) error {
 	checked := "no"
 	if doc.Checked {
 		checked = "yes"
 	}
 	return c.Pairs([][2]string{
-		{"file", doc.File}, {"head", showHead(head)}, {"size", terminal.Bytes(doc.Bytes)}, {"sha256", doc.SHA256}, {"checked", checked},
+		{"file", doc.File}, {"head", terminal.Head(head)}, {"size", terminal.Bytes(doc.Bytes)}, {"sha256", doc.SHA256}, {"checked", checked},
 	})
 }

@@ -45,5 +45,5 @@ func blame(ctx context.Context, c *command, t thing) error {
 }
 
 func blameCells(b onto.Blame) ([]string, error) {
-	return slices.Concat([]string{b.Field, plain(b.Value)}, when(b.Commit), who(b.Commit)), nil
+	return slices.Concat([]string{b.Field, terminal.Cell(b.Value)}, when(b.Commit), who(b.Commit)), nil
 }

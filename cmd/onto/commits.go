@@ -97,7 +97,7 @@ func hasMeta(commit onto.Commit, meta map[string]any) bool {
 
 func commitCells(commit onto.Commit) ([]string, error) {
 	return []string{
-		strconv.FormatInt(commit.ID, 10), showTime(commit.Time), commit.Actor.String(),
+		strconv.FormatInt(commit.ID, 10), terminal.Time(commit.Time), commit.Actor.String(),
 		strconv.Itoa(commit.Operations), commit.Comment, showMeta(commit.Metadata),
 	}, nil
 }

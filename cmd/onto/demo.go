@@ -163,7 +163,7 @@ func (t *teller) answer(ctx context.Context, args []string) error {
 	var text strings.Builder
 	sub := &command{Printer: &terminal.Printer{Out: terminal.NewOutput(&text), Err: t.c.Err}, in: strings.NewReader("")}
 	sub.Out.Colour = t.c.Out.Colour
-	if err := sub.execute(ctx, append(slices.Clip(args), "--db", t.path)); err != nil {
+	if err := execute(ctx, sub, append(slices.Clip(args), "--db", t.path)); err != nil {
 		return err
 	}
 	if err := sub.Out.Flush(); err != nil {

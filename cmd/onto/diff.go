@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"iter"
 
 	"github.com/spf13/cobra"
@@ -74,76 +72,16 @@ func diff(ctx context.Context, c *command, first, second string, q store.DiffQue
 	})
 }
 
-// fieldsOf is the fields of a live version, or nil.
-func fieldsOf(v *onto.Version) json.RawMessage {
-	if v == nil || !v.Live() {
-		return nil
-	}
-	return v.Fields
-}
-
 // printChanges prints changes for people: what came, what went, and of what
 // changed the fields that did.
 func printChanges(c *command, changes iter.Seq2[onto.Change, error]) error {
 	none := true
 	err := each(changes, func(change onto.Change) error {
 		none = false
-		return printChange(c, change)
+		return terminal.PrintChange(c.Out, change)
 	})
 	if err == nil && none {
 		c.Say("no differences")
 	}
 	return err
-}
-
-func printChange(c *command, change onto.Change) error {
-	before, after := fieldsOf(change.Before), fieldsOf(change.After)
-	name := showIdentity(change.Identity)
-	switch change.Operation() {
-	case onto.Insert:
-		return c.Out.Line("%s  %s", c.Out.Paint(terminal.Green, "+ "+name), terminal.Escape(string(after)))
-	case onto.Removal:
-		return c.Out.Line("%s  %s", c.Out.Paint(terminal.Red, "- "+name), terminal.Escape(string(before)))
-	}
-	if err := c.Out.Line("%s", c.Out.Paint(terminal.Yellow, "~ "+name)); err != nil {
-		return err
-	}
-	lines, err := changedFields(before, after)
-	if err != nil {
-		return onto.Errorf(onto.Corrupt, "%s: %w", change.Identity, err)
-	}
-	for _, f := range lines {
-		if err := c.Out.Line("    %s", terminal.Escape(f)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// changedFields describes each top-level field that differs.
-func changedFields(before, after []byte) (lines []string, err error) {
-	old, err := membersOf(before)
-	if err != nil {
-		return nil, err
-	}
-	now, err := membersOf(after)
-	if err != nil {
-		return nil, err
-	}
-	for len(old) > 0 || len(now) > 0 {
-		switch {
-		case len(now) == 0 || len(old) > 0 && old[0].Name < now[0].Name:
-			lines = append(lines, old[0].Name+": "+string(old[0].Value)+" → none")
-			old = old[1:]
-		case len(old) == 0 || now[0].Name < old[0].Name:
-			lines = append(lines, now[0].Name+": none → "+string(now[0].Value))
-			now = now[1:]
-		default:
-			if !bytes.Equal(old[0].Value, now[0].Value) {
-				lines = append(lines, now[0].Name+": "+string(old[0].Value)+" → "+string(now[0].Value))
-			}
-			old, now = old[1:], now[1:]
-		}
-	}
-	return lines, nil
 }

@@ -223,7 +223,7 @@ func (d *doctor) lookAt(ctx context.Context, b backend.Backend) lookedAt {
 	if head, err := b.Resolve(ctx, onto.Point{}); err == nil {
 		l.commits = &head.ID
 	}
-	info, err := describeBackend(ctx, b, d.place(), !d.quick)
+	info, err := d.place().Describe(ctx, b, !d.quick)
 	if err != nil {
 		return l
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -67,7 +68,7 @@ func printCommit(c *command, commit onto.Commit) error {
 	}
 	return c.Pairs([][2]string{
 		{"commit", strconv.FormatInt(commit.ID, 10)},
-		{"time", showTime(commit.Time)},
+		{"time", terminal.Time(commit.Time)},
 		{"actor", commit.Actor.String()},
 		{"comment", commit.Comment},
 		{"runtime", commit.Runtime},

@@ -134,7 +134,7 @@ func groupCells(g onto.Group) ([]string, error) {
 	for _, v := range append(g.By, g.Values...) {
 		cell := ""
 		if v != nil {
-			cell = plain(v)
+			cell = terminal.Cell(v)
 		}
 		cells = append(cells, cell)
 	}

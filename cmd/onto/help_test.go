@@ -19,7 +19,7 @@ func walk(cmd *cobra.Command, f func(*cobra.Command)) {
 func TestEveryCommandHelps(t *testing.T) {
 	c := newCommand(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
 	n := 0
-	walk(c.root(), func(cmd *cobra.Command) {
+	walk(newRoot(c, nil), func(cmd *cobra.Command) {
 		if cmd.Parent() != nil && cmd.Parent().Name() == "completion" {
 			return // cobra's own, with examples in their text
 		}

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -60,16 +57,4 @@ func (t thing) identity(s *store.Store) (onto.Identity, error) {
 func missingInstance(id onto.Identity, schema onto.Schema) error {
 	return onto.Errorf(onto.Invalid, "%s needs its instance key %s", id, schema.InstanceKey).
 		WithHint("add --instance KEY")
-}
-
-// showIdentity is an identity on one line, for people.
-func showIdentity(id onto.Identity) string {
-	parts := []string{id.Type, id.Key}
-	if id.Kind == onto.KindRelation {
-		parts = []string{id.Type, id.Left, "→", id.Right}
-	}
-	if id.Instance != "" {
-		parts = append(parts, "["+id.Instance+"]")
-	}
-	return terminal.Escape(strings.Join(parts, " "))
 }

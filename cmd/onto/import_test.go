@@ -122,7 +122,7 @@ func (w *watched) Write(p []byte) (int, error) {
 func onTerminal(ctx context.Context, stderr io.Writer, args ...string) error {
 	c := newCommand(strings.NewReader(""), io.Discard, stderr)
 	c.Err.Terminal = true
-	return c.execute(ctx, args)
+	return execute(ctx, c, args)
 }
 
 func TestProgressOnATerminal(t *testing.T) {

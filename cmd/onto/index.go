@@ -52,18 +52,10 @@ anew from the files and types that the head leads to. No commit is made.`,
 	return cmd
 }
 
-// warnOfIndexes tells what lakes that were opened could not write beside their
-// commits, which stand. It is called after they were closed: until then they may
-// be writing.
-func (c *command) warnOfIndexes(asJSON bool) {
-	for _, b := range c.opened {
-		w, ok := backend.As[backend.Indexer](b)
-		if !ok || w.LastIndexWarning() == "" {
-			continue
-		}
-		c.warn(asJSON, document.IndexBehind, "indexes of the lake are behind its commits: "+w.LastIndexWarning(),
-			"write them when the cause is gone, with: onto index repair --apply")
-	}
+// indexer is a backend with indexes that other programs may read.
+type indexer interface {
+	VerifyIndex(ctx context.Context) ([]onto.Finding, error)
+	RepairIndex(ctx context.Context, apply bool) ([]lake.IndexRepair, error)
 }
 
 // withLake opens a backend that can do what a verb needs, runs f and closes it.

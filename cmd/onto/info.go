@@ -68,7 +68,7 @@ func newestSchemas(ctx context.Context, s *store.Store) ([]onto.SchemaVersion, e
 
 // describe describes a store, and returns its head.
 func describe(ctx context.Context, s *store.Store, where place.Location, stats bool) (document.Info, onto.Commit, error) {
-	info, err := describeBackend(ctx, s.Backend(), where, stats)
+	info, err := where.Describe(ctx, s.Backend(), stats)
 	if err != nil {
 		return document.Info{}, onto.Commit{}, err
 	}
@@ -86,7 +86,7 @@ func printInfo(c *command, doc document.Info, head onto.Commit, stats bool) erro
 		{"location", doc.Location},
 		{"format", known(doc.Format != 0, strconv.Itoa(doc.Format))},
 		{"store id", doc.StoreID},
-		{"head", showHead(head)},
+		{"head", terminal.Head(head)},
 		{"size", known(doc.Bytes != 0, terminal.Bytes(doc.Bytes)+sizeOf(c.place(), stats))},
 		{"index", doc.IndexWarning},
 	})

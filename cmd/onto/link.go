@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
@@ -68,7 +69,7 @@ func link(c *command, cmd *cobra.Command, w *writeFlags, args []string, instance
 
 // hasField reports whether an object has a member of that name that is not null.
 func hasField(object []byte, name string) bool {
-	members, err := membersOf(object)
+	members, err := terminal.Members(object)
 	return err == nil && slices.ContainsFunc(members, func(m codec.Member) bool {
 		return m.Name == name && codec.KindOf(m.Value) != codec.Null
 	})

@@ -82,7 +82,7 @@ func showLeases(ctx context.Context, c *command) error {
 		out := terminal.Rows(c.Printer, terminal.WholeColumns("name", "owner", "epoch", "acquired", "expires", "state"),
 			func(l onto.Lease) document.Lease { return document.NewLease(l, state(l)) },
 			func(l onto.Lease) ([]string, error) {
-				return []string{l.Name, l.Owner, strconv.FormatInt(l.Epoch, 10), showTime(l.Acquired), showTime(l.Expires), state(l)}, nil
+				return []string{l.Name, l.Owner, strconv.FormatInt(l.Epoch, 10), terminal.Time(l.Acquired), terminal.Time(l.Expires), state(l)}, nil
 			})
 		for _, l := range leases {
 			if err := out.Add(l); err != nil {
@@ -111,7 +111,7 @@ func showBreaks(ctx context.Context, c *command) error {
 
 func breakCells(b onto.LeaseBreak) ([]string, error) {
 	l := b.Lease
-	return []string{showTime(b.Time), l.Name, l.Owner, strconv.FormatInt(l.Epoch, 10), b.Actor.String(), b.Reason}, nil
+	return []string{terminal.Time(b.Time), l.Name, l.Owner, strconv.FormatInt(l.Epoch, 10), b.Actor.String(), b.Reason}, nil
 }
 
 // lockRelease is which lease to end, and why.
@@ -150,7 +150,7 @@ func releaseLock(ctx context.Context, c *command, r lockRelease) error {
 			return c.Document(document.NewLeaseBreak(record))
 		}
 		l := record.Lease
-		return c.Out.Line("released %s, which %s held until %s", l.Name, terminal.Escape(l.Owner), showTime(l.Expires))
+		return c.Out.Line("released %s, which %s held until %s", l.Name, terminal.Escape(l.Owner), terminal.Time(l.Expires))
 	})
 }
 
@@ -168,7 +168,7 @@ func refuseRelease(ctx context.Context, s *store.Store, name string) error {
 		if name != onto.WriteLease {
 			flag = " --name " + name
 		}
-		return onto.Errorf(onto.Refused, "the lease %s is held by %s until %s", l.Name, l.Owner, showTime(l.Expires)).
+		return onto.Errorf(onto.Refused, "the lease %s is held by %s until %s", l.Name, l.Owner, terminal.Time(l.Expires)).
 			WithHint("make sure that it has stopped, then: onto lock release%s --force --reason TEXT", flag)
 	}
 	return onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).WithHint("see the leases with: onto lock show")

@@ -16,7 +16,7 @@ func main() {
 	args := os.Args[1:]
 	c := newCommand(os.Stdin, os.Stdout, os.Stderr)
 	os.Exit(untilStopped(ctx, stopPatience,
-		func() int { return c.run(ctx, args) },
+		func() int { return runIn(ctx, c, args) },
 		func() int { return c.abandon(os.Stderr, slices.Contains(args, "--json")) }))
 }
 

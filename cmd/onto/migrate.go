@@ -34,10 +34,7 @@ func (f *applyFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.apply, "apply", false, "do it; needs --token")
 	flags.StringVar(&f.token, "token", "", "the `TOKEN` of the plan that was looked at")
-	flags.StringArrayVar(&f.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
-	flags.StringVar(&f.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
-	flags.StringVar(&f.comment, "comment", "", "why, for people")
-	flags.StringVar(&f.correlation, "correlation", "", "groups commits that belong together")
+	f.registerOrigin(cmd)
 }
 
 // check refuses flags that do not go together.

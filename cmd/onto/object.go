@@ -85,21 +85,6 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stdin is standard input.
-func (c *command) stdin(ctx context.Context) io.Reader { return waitingReader(ctx, c.in) }
-
-// waitingReader is a reader of which a read ends with an error when ctx is
-// cancelled. What waits for input is left behind then, since the process ends.
-func waitingReader(ctx context.Context, in io.Reader) io.Reader {
-	r, w := io.Pipe()
-	go func() {
-		_, err := io.Copy(w, in)
-		w.CloseWithError(err)
-	}()
-	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
-	return r
-}
-
 const objectHint = `write objects like {"id":"c1","name":"Ada"}`
 
 func addObject(objects *[]json.RawMessage, text []byte, most int, where string) error {

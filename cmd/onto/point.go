@@ -28,10 +28,4 @@ func parsePoint(s string) (onto.Point, error) {
 // momentUsage is the help of a flag that takes a moment.
 const momentUsage = "the moment: a commit `ID`, head, a date or a time, in UTC unless it says otherwise"
 
-// showTime is a time as tables show it. --as-of reads it back.
-func showTime(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02T15:04:05.000000Z")
-}
+const asStoredUsage = "fields as they were written, not as the present types have them"

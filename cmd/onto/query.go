@@ -144,8 +144,6 @@ func (q *queryFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&q.format, "format", "", "table, json, jsonl or csv (default table)")
 }
 
-const asStoredUsage = "fields as they were written, not as the present types have them"
-
 // asked is a query whose flags were read.
 type asked struct {
 	*queryFlags

@@ -133,9 +133,9 @@ func printPlan(c *command, plan sqlite.RestorePlan) error {
 		shared = "nothing, the backup is of another store"
 	}
 	return c.Pairs([][2]string{
-		{"present", showHead(plan.Present.Head)},
+		{"present", terminal.Head(plan.Present.Head)},
 		{"  store id", plan.Present.StoreID},
-		{"backup", showHead(plan.Backup.Head)},
+		{"backup", terminal.Head(plan.Backup.Head)},
 		{"  store id", plan.Backup.StoreID},
 		{"shared", shared},
 		{"lost", terminal.Count(plan.Lost, "commit", "commits")},
@@ -148,7 +148,7 @@ func printRestored(c *command, file, location string, restored sqlite.Restored) 
 		doc.Applied, doc.Kept = true, document.OrNull(restored.Kept)
 		return c.Document(doc)
 	}
-	pairs := [][2]string{{"restored", location}, {"head", showHead(restored.Backup.Head)}}
+	pairs := [][2]string{{"restored", location}, {"head", terminal.Head(restored.Backup.Head)}}
 	if restored.Kept != "" {
 		pairs = append(pairs, [2]string{"lost", terminal.Count(restored.Lost, "commit", "commits")}, [2]string{"kept", restored.Kept})
 	}

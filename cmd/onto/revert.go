@@ -65,16 +65,6 @@ func (f *revertFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.apply, "apply", false, "make the commit")
 }
 
-// registerRevert is register without --correlation, which says what to revert.
-func (w *writeFlags) registerRevert(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
-	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
-	flags.StringVar(&w.comment, "comment", "", "why, for people (default says what was reverted)")
-	flags.StringVar(&w.idempotencyKey, "idempotency-key", "", "makes the commit safe to repeat")
-	flags.Int64Var(&w.expectHead, "expect-head", 0, "fail unless the head is commit `N`")
-}
-
 func revert(c *command, cmd *cobra.Command, w *writeFlags, f *revertFlags, args []string) error {
 	d, err := w.draft(cmd)
 	if err == nil {
@@ -119,7 +109,7 @@ func migratedBy(ctx context.Context, s *store.Store, commit int64) (string, erro
 	all, err := s.Schemas(ctx)
 	for _, v := range all {
 		if commit > 0 && v.Since == commit && v.Upgrader != nil {
-			return "; the commit brought " + v.Schema.Name + " to version " + versionText(v.Version) +
+			return "; the commit brought " + v.Schema.Name + " to version " + strconv.Itoa(v.Version) +
 				", which only a migration to the former type takes back", err
 		}
 	}
@@ -194,7 +184,7 @@ func (f *revertFlags) revert(s *store.Store, args []string) (store.Revert, error
 	if schema.Kind != kind {
 		return r, onto.Errorf(onto.Invalid, "%s is a type of kind %s, not %s", name, schema.Kind, kind).WithHint("use --%s", schema.Kind)
 	}
-	r.Identity, err = thing{append([]string{name}, args...), f.instance}.identity(s)
+	r.Identity, err = thing{args: append([]string{name}, args...), instance: f.instance}.identity(s)
 	return r, err
 }
 
@@ -250,7 +240,7 @@ func showRevert(c *command, plan store.RevertPlan, over bool, words []string, mi
 	n, blocked := 0, 0
 	err := each(plan.Changes, func(change store.RevertChange) error {
 		n++
-		if err := printChange(c, change.Change()); err != nil || len(change.Blocked) == 0 {
+		if err := terminal.PrintChange(c.Out, change.Change()); err != nil || len(change.Blocked) == 0 {
 			return err
 		}
 		blocked++

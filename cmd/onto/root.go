@@ -2,81 +2,47 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/internal/place"
-	"github.com/ontologia/onto/internal/terminal"
 )
-
-// command is one run of onto: where it reads and writes, and its global flags.
-type command struct {
-	*terminal.Printer
-	in io.Reader
-
-	flags place.Flags // that name the store and the configuration
-
-	runtime string            // names this run in commits, heads and manifests
-	started bool              // flags and arguments were fine
-	opened  []backend.Backend // by this run, closed or not
-	writes  atomic.Bool       // something may have been stored
-}
-
-func newCommand(stdin io.Reader, stdout, stderr io.Writer) *command {
-	return &command{Printer: terminal.NewPrinter(stdout, stderr), in: stdin, runtime: runtimeName()}
-}
 
 // run runs the command and returns its exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return newCommand(stdin, stdout, stderr).run(ctx, args)
+	return runIn(ctx, newCommand(stdin, stdout, stderr), args)
 }
 
-func (c *command) run(ctx context.Context, args []string) int {
-	err := c.execute(ctx, args)
+// runIn runs the command in a session and returns its exit status.
+func runIn(ctx context.Context, c *command, args []string) int {
+	err := execute(ctx, c, args)
 	if flushErr := c.Out.Flush(); err == nil {
 		err = flushErr
 	}
-	err = c.nameLake(err)
-	_ = c.Err.Flush() // what cobra wrote
-	// Flags that do not parse leave c.json unset.
-	asJSON := c.JSON || slices.Contains(args, "--json")
-	c.warnOfIndexes(asJSON)
-	c.warnOfDamage(asJSON)
-	return c.finish(err, asJSON)
+	// Flags that do not parse leave c.JSON unset.
+	return c.end(err, c.JSON || slices.Contains(args, "--json"))
 }
 
-// runtimeName is a name that no other run has: host, process and a random part.
-func runtimeName() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6])
-}
-
-func (c *command) execute(ctx context.Context, args []string) error {
-	root := c.root()
+func execute(ctx context.Context, c *command, args []string) error {
+	started := false // flags and arguments were fine
+	root := newRoot(c, func(cmd *cobra.Command, _ []string) error {
+		started = true
+		return checkFlags(cmd)
+	})
 	root.SetArgs(args)
 	root.SetIn(c.in)
 	root.SetOut(c.Out)
 	root.SetErr(c.Err)
 	err := root.ExecuteContext(ctx)
-	if err != nil && !c.started && onto.CodeOf(err) == "" {
+	if err != nil && !started && onto.CodeOf(err) == "" {
 		return onto.Errorf(onto.Invalid, "%s", err).WithHint("see: onto --help")
 	}
 	return err
 }
 
-func (c *command) root() *cobra.Command {
+func newRoot(c *command, start func(*cobra.Command, []string) error) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "onto",
 		Short: "Data that can be explained later",
@@ -100,7 +66,7 @@ not known whether the commit was made, 9 not found.`,
 		Args:          cobra.ArbitraryArgs,
 		RunE:          runGroup,
 
-		PersistentPreRunE: c.start,
+		PersistentPreRunE: start,
 	}
 	root.SetVersionTemplate("onto {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
@@ -113,17 +79,18 @@ not known whether the commit was made, 9 not found.`,
 		demoCommand(c), initCommand(c), infoCommand(c),
 		putCommand(c), linkCommand(c), deleteCommand(c), revertCommand(c),
 		queryCommand(c), logCommand(c), diffCommand(c), blameCommand(c), commitsCommand(c),
-		schemaCommand(c), migrateCommand(c), verifyCommand(c), importCommand(c), exportCommand(c), projectionCommand(c), doctorCommand(c),
+		group("schema", "Show the types and their versions, and end a type", `  onto schema export > schema.yaml
+  onto schema history --type Customer`,
+			schemaExportCommand(c), schemaHistoryCommand(c), schemaDropCommand(c)), migrateCommand(c), verifyCommand(c), importCommand(c), exportCommand(c), projectionCommand(c), doctorCommand(c),
 		lockCommand(c), backupCommand(c), restoreCommand(c), compactCommand(c), janitorCommand(c), indexCommand(c),
 	)
 	addCompletion(root)
 	return root
 }
 
-// start refuses flags that were given an empty value, as a variable that is not
+// checkFlags refuses flags that were given an empty value, as a variable that is not
 // set does in a script, where that would change what the command means.
-func (c *command) start(cmd *cobra.Command, _ []string) error {
-	c.started = true
+func checkFlags(cmd *cobra.Command) error {
 	for _, name := range []string{
 		"db", "storage-uri", "config", "schema", "as-of", "cursor", "kind", "type", "format", "actor", "idempotency-key",
 		"search", "having", "input", "output", "upgraders", "token",
@@ -133,75 +100,4 @@ func (c *command) start(cmd *cobra.Command, _ []string) error {
 		}
 	}
 	return nil
-}
-
-// group makes a command that only has subcommands.
-func group(use, short, example string, subcommands ...*cobra.Command) *cobra.Command {
-	g := &cobra.Command{Use: use, Short: short, Example: example, Args: cobra.ArbitraryArgs, RunE: runGroup}
-	g.AddCommand(subcommands...)
-	return g
-}
-
-// runGroup runs when no subcommand was found.
-func runGroup(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 && !cmd.HasParent() {
-		return cmd.Help()
-	}
-	var names []string
-	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() {
-			names = append(names, sub.Name())
-		}
-	}
-	if len(args) == 0 {
-		return onto.Errorf(onto.Invalid, "%s needs a subcommand", cmd.CommandPath()).
-			WithHint("use %s", strings.Join(names, ", "))
-	}
-	err := onto.Errorf(onto.Invalid, "%s has no command %q", cmd.CommandPath(), args[0])
-	if near := onto.Suggest(args[0], names); near != "" {
-		return err.WithHint("did you mean %s?", near)
-	}
-	return err.WithHint("see: %s --help", cmd.CommandPath())
-}
-
-func flagError(cmd *cobra.Command, err error) error {
-	what, why, _ := strings.Cut(err.Error(), " flag: strconv.ParseInt:")
-	if why != "" { // the parser's words are about Go
-		err = onto.Errorf(onto.Invalid, "%s, which takes a whole number", what)
-	}
-	return onto.Errorf(onto.Invalid, "%s", err).WithHint("see: %s --help", cmd.CommandPath())
-}
-
-// argCount checks that the number of arguments is one of those allowed.
-func argCount(allowed ...int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if slices.Contains(allowed, len(args)) {
-			return nil
-		}
-		return wrongArgs(cmd, args)
-	}
-}
-
-// argsFrom checks that there are at least n arguments.
-func argsFrom(n int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) >= n {
-			return nil
-		}
-		return wrongArgs(cmd, args)
-	}
-}
-
-func wrongArgs(cmd *cobra.Command, args []string) error {
-	err := onto.Errorf(onto.Invalid, "%s: got %s", cmd.CommandPath(), terminal.Count(len(args), "argument", "arguments"))
-	if cmd.Flags().Lookup("where") != nil && slices.ContainsFunc(args, isOperator) {
-		return err.WithHint(`put the filter in single quotes: --where '$.tier == "Gold"'`)
-	}
-	return err.WithHint("write: %s", cmd.UseLine())
-}
-
-// isOperator reports whether an argument is a piece of a filter that a shell
-// has split.
-func isOperator(arg string) bool {
-	return slices.Contains([]string{"==", "!=", "<", "<=", ">", ">=", "=", "&", "|", "and", "or"}, arg)
 }

@@ -15,12 +15,6 @@ import (
 	"github.com/ontologia/onto/store/schemafile"
 )
 
-func schemaCommand(c *command) *cobra.Command {
-	return group("schema", "Show the types and their versions, and end a type", `  onto schema export > schema.yaml
-  onto schema history --type Customer`,
-		schemaExportCommand(c), schemaHistoryCommand(c), schemaDropCommand(c))
-}
-
 // schemaFlags selects versions of types.
 type schemaFlags struct {
 	kind, typ string
@@ -187,7 +181,7 @@ func schemaHistory(ctx context.Context, c *command, f *schemaFlags) error {
 
 func schemaCells(v onto.SchemaVersion) ([]string, error) {
 	return []string{
-		string(v.Schema.Kind), v.Schema.Name, strconv.Itoa(v.Version), v.Hash, showTime(v.Created), v.Runtime, v.Reason,
+		string(v.Schema.Kind), v.Schema.Name, strconv.Itoa(v.Version), v.Hash, terminal.Time(v.Created), v.Runtime, v.Reason,
 		strconv.FormatInt(v.Since, 10), document.UpgraderText(v.Upgrader), document.EndText(v.End),
 	}, nil
 }

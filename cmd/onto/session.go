@@ -2,16 +2,61 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"fmt"
 	"io"
 	"iter"
+	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
+
+// command is one run of onto: where it reads and writes, and its global flags.
+type command struct {
+	*terminal.Printer
+	in io.Reader
+
+	flags place.Flags // that name the store and the configuration
+
+	runtime string            // names this run in commits, heads and manifests
+	opened  []backend.Backend // by this run, closed or not
+	writes  atomic.Bool       // something may have been stored
+}
+
+func newCommand(stdin io.Reader, stdout, stderr io.Writer) *command {
+	return &command{Printer: terminal.NewPrinter(stdout, stderr), in: stdin, runtime: runtimeName()}
+}
+
+// runtimeName is a name that no other run has: host, process and a random part.
+func runtimeName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6])
+}
+
+// stdin is standard input.
+func (c *command) stdin(ctx context.Context) io.Reader { return waitingReader(ctx, c.in) }
+
+// waitingReader is a reader of which a read ends with an error when ctx is
+// cancelled. What waits for input is left behind then, since the process ends.
+func waitingReader(ctx context.Context, in io.Reader) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, in)
+		w.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
+	return r
+}
 
 // configure reads every source of settings.
 func (c *command) configure() (place.Settings, error) { return place.Configure(c.flags) }
@@ -123,4 +168,33 @@ func each[T any](items iter.Seq2[T, error], f func(T) error) error {
 		}
 	}
 	return nil
+}
+
+// warner is a backend that tells why indexes could not be written.
+type warner interface {
+	LastIndexWarning() string
+}
+
+// warnOfIndexes tells what lakes that were opened could not write beside their
+// commits, which stand. It is called after they were closed: until then they may
+// be writing.
+func (c *command) warnOfIndexes(asJSON bool) {
+	for _, b := range c.opened {
+		w, ok := backend.As[warner](b)
+		if !ok || w.LastIndexWarning() == "" {
+			continue
+		}
+		c.warn(asJSON, document.IndexBehind, "indexes of the lake are behind its commits: "+w.LastIndexWarning(),
+			"write them when the cause is gone, with: onto index repair --apply")
+	}
+}
+
+// end tells how the command ended, and what is wrong with stores that it opened, and
+// returns the exit status.
+func (c *command) end(err error, asJSON bool) int {
+	err = c.nameLake(err)
+	_ = c.Err.Flush() // what cobra wrote
+	c.warnOfIndexes(asJSON)
+	c.warnOfDamage(asJSON)
+	return c.finish(err, asJSON)
 }

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
@@ -84,13 +83,13 @@ func (sh *shape) cells(v onto.Version) ([]string, error) {
 			cells = append(cells, v.Instance)
 		}
 	}
-	members, err := membersOf(v.Fields)
+	members, err := terminal.Members(v.Fields)
 	if err != nil {
 		return nil, onto.Errorf(onto.Corrupt, "%s at commit %d: %w", v.Identity, v.Commit, err)
 	}
 	values := map[string]string{}
 	for _, m := range members {
-		values[m.Name] = plain(m.Value)
+		values[m.Name] = terminal.Cell(m.Value)
 	}
 	for _, f := range sh.fields {
 		cells = append(cells, values[f])
@@ -100,21 +99,4 @@ func (sh *shape) cells(v onto.Version) ([]string, error) {
 		cells = append(cells, string(v.Op))
 	}
 	return cells, nil
-}
-
-// membersOf splits the fields of a version. A file that somebody has changed
-// can hold anything, so they are not trusted. No fields have no members.
-func membersOf(fields []byte) ([]codec.Member, error) {
-	if len(fields) == 0 {
-		return nil, nil
-	}
-	return codec.ParseObject(fields)
-}
-
-// plain is a canonical JSON value as a cell: text without its quotes.
-func plain(value []byte) string {
-	if codec.KindOf(value) == codec.String {
-		return codec.Unquote(value)
-	}
-	return string(value)
 }

@@ -24,13 +24,32 @@ type writeFlags struct {
 }
 
 func (w *writeFlags) register(cmd *cobra.Command) {
+	w.registerOrigin(cmd)
+	w.registerSafety(cmd)
+}
+
+// registerOrigin is the flags that say who and why.
+func (w *writeFlags) registerOrigin(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
 	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
 	flags.StringVar(&w.comment, "comment", "", "why, for people")
 	flags.StringVar(&w.correlation, "correlation", "", "groups commits that belong together")
-	flags.StringVar(&w.idempotencyKey, "idempotency-key", "", "makes the commit safe to repeat")
-	flags.Int64Var(&w.expectHead, "expect-head", 0, "fail unless the head is commit `N`")
+}
+
+// registerSafety is the flags that make a commit safe to repeat, or conditional.
+func (w *writeFlags) registerSafety(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&w.idempotencyKey, "idempotency-key", "", "makes the commit safe to repeat")
+	cmd.Flags().Int64Var(&w.expectHead, "expect-head", 0, "fail unless the head is commit `N`")
+}
+
+// registerRevert is register without --correlation, which says what to revert.
+func (w *writeFlags) registerRevert(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
+	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
+	flags.StringVar(&w.comment, "comment", "", "why, for people (default says what was reverted)")
+	w.registerSafety(cmd)
 }
 
 // draft is a draft with everything but its contents.

@@ -87,7 +87,7 @@ func may() map[string][]string {
 		// Only place and the command know every backend.
 		"internal/place":    {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "go.yaml.in/yaml/v3"},
 		"internal/document": {".", "backend", "store", "store/records", "internal/codec"},
-		"internal/terminal": {".", "internal/document", "golang.org/x/term"},
+		"internal/terminal": {".", "internal/codec", "internal/document", "golang.org/x/term"},
 		"cmd/onto": {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/parquet", "backend/lake/bucket/probe", "filter", "store", "upkeep", "store/records", "store/schemafile", "internal/codec", "internal/document", "internal/place", "internal/terminal",
 			"github.com/spf13/cobra"},
 		"bench": {".", "backend", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/memory", "backend/lake/duck", "backend/lake/parquet", "backend/sqlite", "filter", "store", "store/records", "internal/codec", "github.com/mattn/go-sqlite3"},

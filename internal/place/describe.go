@@ -1,4 +1,4 @@
-package main
+package place
 
 import (
 	"context"
@@ -6,16 +6,15 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/internal/place"
 )
 
-// describeBackend is what a backend tells about its storage. For one that tells
+// Describe is what the backend here tells about its storage. For one that tells
 // nothing it is what can be asked: the types, and how much there is of each.
-func describeBackend(ctx context.Context, b backend.Backend, at place.Location, stats bool) (backend.Info, error) {
+func (l Location) Describe(ctx context.Context, b backend.Backend, stats bool) (backend.Info, error) {
 	if d, ok := backend.As[backend.Describer](b); ok {
 		return d.Describe(ctx, stats)
 	}
-	info := backend.Info{Backend: "lake", Location: at.String()}
+	info := backend.Info{Backend: "lake", Location: l.String()}
 	all, err := b.Schemas(ctx)
 	if err != nil {
 		return info, err
@@ -40,9 +39,13 @@ func describeBackend(ctx context.Context, b backend.Backend, at place.Location, 
 func countVersions(ctx context.Context, b backend.Backend, s *onto.Schema, mode backend.Mode) (int64, error) {
 	var n int64
 	q := backend.Query{Kind: s.Kind, Type: s.Name, Mode: mode, At: backend.Head, Schema: s}
-	err := each(b.Aggregate(ctx, &backend.Aggregation{Query: q, Compute: []onto.Operand{onto.Count()}}), func(g onto.Group) (err error) {
-		n, err = strconv.ParseInt(string(g.Values[0]), 10, 64)
-		return err
-	})
-	return n, err
+	for g, err := range b.Aggregate(ctx, &backend.Aggregation{Query: q, Compute: []onto.Operand{onto.Count()}}) {
+		if err == nil {
+			n, err = strconv.ParseInt(string(g.Values[0]), 10, 64)
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }

@@ -1,0 +1,119 @@
+package terminal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// Time is a time as tables show it. --as-of reads it back.
+func Time(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000000Z")
+}
+
+// Head is the newest commit of a store, for people.
+func Head(head onto.Commit) string {
+	if head.ID == 0 {
+		return "none, the store is empty"
+	}
+	return fmt.Sprintf("commit %d at %s", head.ID, Time(head.Time))
+}
+
+// showIdentity is an identity on one line, for people.
+func showIdentity(id onto.Identity) string {
+	parts := []string{id.Type, id.Key}
+	if id.Kind == onto.KindRelation {
+		parts = []string{id.Type, id.Left, "→", id.Right}
+	}
+	if id.Instance != "" {
+		parts = append(parts, "["+id.Instance+"]")
+	}
+	return Escape(strings.Join(parts, " "))
+}
+
+// Members splits the fields of a version. A file that was changed by hand
+// can hold anything, so they are not trusted. No fields have no members.
+func Members(fields []byte) ([]codec.Member, error) {
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	return codec.ParseObject(fields)
+}
+
+// Cell is a canonical JSON value as a cell: text without its quotes.
+func Cell(value []byte) string {
+	if codec.KindOf(value) == codec.String {
+		return codec.Unquote(value)
+	}
+	return string(value)
+}
+
+// fieldsOf is the fields of a live version, or nil.
+func fieldsOf(v *onto.Version) json.RawMessage {
+	if v == nil || !v.Live() {
+		return nil
+	}
+	return v.Fields
+}
+
+// PrintChange prints a change for people: what came, what went, or which fields
+// changed.
+func PrintChange(o *Output, change onto.Change) error {
+	before, after := fieldsOf(change.Before), fieldsOf(change.After)
+	name := showIdentity(change.Identity)
+	switch change.Operation() {
+	case onto.Insert:
+		return o.Line("%s  %s", o.Paint(Green, "+ "+name), Escape(string(after)))
+	case onto.Removal:
+		return o.Line("%s  %s", o.Paint(Red, "- "+name), Escape(string(before)))
+	}
+	if err := o.Line("%s", o.Paint(Yellow, "~ "+name)); err != nil {
+		return err
+	}
+	lines, err := changedFields(before, after)
+	if err != nil {
+		return onto.Errorf(onto.Corrupt, "%s: %w", change.Identity, err)
+	}
+	for _, f := range lines {
+		if err := o.Line("    %s", Escape(f)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changedFields describes each top-level field that differs.
+func changedFields(before, after []byte) (lines []string, err error) {
+	old, err := Members(before)
+	if err != nil {
+		return nil, err
+	}
+	now, err := Members(after)
+	if err != nil {
+		return nil, err
+	}
+	for len(old) > 0 || len(now) > 0 {
+		switch {
+		case len(now) == 0 || len(old) > 0 && old[0].Name < now[0].Name:
+			lines = append(lines, old[0].Name+": "+string(old[0].Value)+" → none")
+			old = old[1:]
+		case len(old) == 0 || now[0].Name < old[0].Name:
+			lines = append(lines, now[0].Name+": none → "+string(now[0].Value))
+			now = now[1:]
+		default:
+			if !bytes.Equal(old[0].Value, now[0].Value) {
+				lines = append(lines, now[0].Name+": "+string(old[0].Value)+" → "+string(now[0].Value))
+			}
+			old, now = old[1:], now[1:]
+		}
+	}
+	return lines, nil
+}
