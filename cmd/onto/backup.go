@@ -13,12 +13,13 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-func backupCommand(c *command) *cobra.Command {
+func backupCommand(c *session.Session) *cobra.Command {
 	var noCheck bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
@@ -31,14 +32,14 @@ SQLite only: a lake is copied with the tools of its bucket, meta/head.json first
 		Example: `  onto backup monday.db
   onto backup /mnt/backups/crm.db --db crm.db --json
   onto backup quick.db --no-check`,
-		Args: argCount(1),
+		Args: session.ArgCount(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return backup(cmd.Context(), c, args[0], !noCheck) },
 	}
 	cmd.Flags().BoolVar(&noCheck, "no-check", false, "do not check the copy")
 	return cmd
 }
 
-func backup(ctx context.Context, c *command, file string, check bool) error {
+func backup(ctx context.Context, c *session.Session, file string, check bool) error {
 	head, err := copyStore(ctx, c, file)
 	if err != nil {
 		return err
@@ -70,15 +71,15 @@ func backup(ctx context.Context, c *command, file string, check bool) error {
 }
 
 // copyStore copies the store to a new file and returns the head of the copy.
-func copyStore(ctx context.Context, c *command, file string) (head onto.Commit, err error) {
-	b, _, err := c.openBackend(ctx, place.Reading)
+func copyStore(ctx context.Context, c *session.Session, file string) (head onto.Commit, err error) {
+	b, _, err := c.OpenBackend(ctx, place.Reading)
 	if err != nil {
 		return onto.Commit{}, err
 	}
-	defer c.shut(b)
+	defer c.Shut(b)
 	copier, ok := backend.As[backend.Copier](b)
 	if !ok {
-		return onto.Commit{}, c.unsupported("backup", "cannot copy itself to a file",
+		return onto.Commit{}, c.Unsupported("backup", "cannot copy itself to a file",
 			"copy the bucket with its own tools, meta/head.json before the rest, or keep the records with: onto export --output FILE")
 	}
 	progress, done := c.Progress("copying")
@@ -94,7 +95,7 @@ func checkFile(ctx context.Context, file string) (head onto.Commit, bad int, err
 		return onto.Commit{}, 0, err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	err = each(b.Check(ctx), func(f onto.Finding) error {
+	err = session.Each(b.Check(ctx), func(f onto.Finding) error {
 		if f.Severity == onto.SeverityError {
 			bad++
 		}
@@ -119,7 +120,7 @@ func hashFile(path string) (string, int64, error) {
 	return hex.EncodeToString(sum.Sum(nil)), n, err
 }
 
-func printBackup(c *command, doc document.Backup, head onto.Commit) error {
+func printBackup(c *session.Session, doc document.Backup, head onto.Commit) error {
 	checked := "no"
 	if doc.Checked {
 		checked = "yes"

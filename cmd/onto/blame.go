@@ -7,25 +7,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
-func blameCommand(c *command) *cobra.Command {
-	return onThing(c, &cobra.Command{
+func blameCommand(c *session.Session) *cobra.Command {
+	return session.OnThing(c, &cobra.Command{
 		Use:   "blame",
 		Short: "Show who last set each field of one thing",
 		Long:  "Show, for each field of one entity or relation, the commit that set it to its present value.",
 		Example: `  onto blame Customer c1
   onto blame Subscription c1 p1 --json`,
-	}, func(cmd *cobra.Command, t thing) error { return blame(cmd.Context(), c, t) })
+	}, func(cmd *cobra.Command, t session.Thing) error { return blame(cmd.Context(), c, t) })
 }
 
-func blame(ctx context.Context, c *command, t thing) error {
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
-		id, err := t.identity(s)
+func blame(ctx context.Context, c *session.Session, t session.Thing) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
+		id, err := t.Identity(s)
 		if err != nil {
 			return err
 		}

@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
-func commitsCommand(c *command) *cobra.Command {
+func commitsCommand(c *session.Session) *cobra.Command {
 	var last int
 	var since int64
 	var meta []string
@@ -25,7 +26,7 @@ each holds. With --meta, only those that have all the given metadata.`,
 		Example: `  onto commits --last 10
   onto commits --since 40 --meta source=import --json
   onto commits examine --id 41`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if last < 0 || last == 0 && cmd.Flags().Changed("last") {
 				return onto.Errorf(onto.Invalid, "--last %d is too small", last).WithHint("leave it out to get everything")
@@ -41,11 +42,11 @@ each holds. With --meta, only those that have all the given metadata.`,
 	return cmd
 }
 
-func listCommits(ctx context.Context, c *command, last int, since int64, pairs []string) error {
-	if err := notNegative("since", since); err != nil {
+func listCommits(ctx context.Context, c *session.Session, last int, since int64, pairs []string) error {
+	if err := session.NotNegative("since", since); err != nil {
 		return err
 	}
-	meta, err := parseMeta(pairs)
+	meta, err := session.ParseMeta(pairs)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func listCommits(ctx context.Context, c *command, last int, since int64, pairs [
 	if meta == nil {
 		query.Limit = last
 	}
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		if _, err := s.At(since).Commit(ctx); err != nil {
 			return err
 		}

@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-func compactCommand(c *command) *cobra.Command {
+func compactCommand(c *session.Session) *cobra.Command {
 	var apply bool
 	o := &backend.CompactionOptions{}
 	cmd := &cobra.Command{
@@ -25,7 +26,7 @@ onto janitor.`,
 		Example: `  onto compact --storage-uri s3://my-bucket/crm
   onto compact --apply --storage-uri s3://my-bucket/crm
   onto compact --type Customer --all --apply --storage-uri file:///var/lib/crm`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return compact(cmd.Context(), c, o, apply) },
 	}
 	cmd.Flags().StringVar(&o.Type, "type", "", "only this `TYPE`")
@@ -40,7 +41,7 @@ type compactor interface {
 	Compact(ctx context.Context, plan *lake.CompactionPlan, progress func(done, total int64)) (merged int, err error)
 }
 
-func compact(ctx context.Context, c *command, o *lake.CompactionOptions, apply bool) error {
+func compact(ctx context.Context, c *session.Session, o *lake.CompactionOptions, apply bool) error {
 	return withLake(ctx, c, "compact", "has no files that could be merged", whether(apply), func(l compactor) error {
 		plan, err := l.PlanCompaction(ctx, o)
 		if err != nil {
@@ -63,7 +64,7 @@ func compact(ctx context.Context, c *command, o *lake.CompactionOptions, apply b
 	})
 }
 
-func printCompaction(c *command, doc document.Compaction) error {
+func printCompaction(c *session.Session, doc document.Compaction) error {
 	if c.JSON {
 		return c.Document(doc)
 	}
@@ -80,7 +81,7 @@ func printCompaction(c *command, doc document.Compaction) error {
 		c.Say("merged the files of %s", terminal.Count(doc.Merged, "type", "types"))
 		return nil
 	}
-	c.Say("%s", c.place().NameIn("nothing was changed; merge them with: onto compact --apply"))
+	c.Say("%s", c.Place().NameIn("nothing was changed; merge them with: onto compact --apply"))
 	return nil
 }
 

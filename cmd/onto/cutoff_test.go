@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 // crashedStore makes a store as a crash leaves it, with a bit flipped in the
@@ -57,13 +58,13 @@ func TestCutOffCommits(t *testing.T) {
 			t.Errorf("%v: got status %d, stdout %q and stderr %q; want %d and %q", args, status, &stdout, &stderr, wantStatus, want)
 		}
 	}
-	tell(exitOK, "warning: frame ", "query", "entities", "Thing")
-	tell(exitOK, `{"warning":{"code":"corrupt"`, "commits", "--json")
-	tell(exitStorage, "doctor --accept-loss --db "+path, "put", "Thing", `{"id":"new"}`)
-	tell(exitMismatch, "wal_cut_off", "doctor", "--quick")
-	tell(exitMismatch, "wal_cut_off", "doctor")
-	tell(exitOK, "is kept in "+path+"-wal.cut-off-1", "doctor", "--accept-loss")
-	tell(exitOK, "no commits are cut off", "doctor", "--accept-loss", "--quick")
-	tell(exitOK, "", "put", "Thing", `{"id":"new"}`)
-	tell(exitOK, "no findings", "doctor")
+	tell(session.ExitOK, "warning: frame ", "query", "entities", "Thing")
+	tell(session.ExitOK, `{"warning":{"code":"corrupt"`, "commits", "--json")
+	tell(session.ExitStorage, "doctor --accept-loss --db "+path, "put", "Thing", `{"id":"new"}`)
+	tell(session.ExitMismatch, "wal_cut_off", "doctor", "--quick")
+	tell(session.ExitMismatch, "wal_cut_off", "doctor")
+	tell(session.ExitOK, "is kept in "+path+"-wal.cut-off-1", "doctor", "--accept-loss")
+	tell(session.ExitOK, "no commits are cut off", "doctor", "--accept-loss", "--quick")
+	tell(session.ExitOK, "", "put", "Thing", `{"id":"new"}`)
+	tell(session.ExitOK, "no findings", "doctor")
 }

@@ -4,12 +4,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/store"
 )
 
-func deleteCommand(c *command) *cobra.Command {
-	var w writeFlags
-	cmd := onThing(c, &cobra.Command{
+func deleteCommand(c *session.Session) *cobra.Command {
+	var w session.WriteFlags
+	cmd := session.OnThing(c, &cobra.Command{
 		Use:   "delete",
 		Short: "Delete an entity or a relation, as one commit",
 		Long: `Delete ends the existence of one entity or relation. Its history stays: earlier
@@ -19,18 +20,18 @@ It prints the commit id, or says that nothing changed.`,
 		Example: `  onto delete Customer c1 --actor operator:ana --comment "asked to leave"
   onto delete Subscription c1 p1
   onto delete Employment ada acme --instance 2026`,
-	}, func(cmd *cobra.Command, t thing) error { return deleteThing(c, cmd, &w, t) })
-	w.register(cmd)
+	}, func(cmd *cobra.Command, t session.Thing) error { return deleteThing(c, cmd, &w, t) })
+	w.Register(cmd)
 	return cmd
 }
 
-func deleteThing(c *command, cmd *cobra.Command, w *writeFlags, t thing) error {
-	d, err := w.draft(cmd)
+func deleteThing(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, t session.Thing) error {
+	d, err := w.Draft(cmd)
 	if err != nil {
 		return err
 	}
-	return c.commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
-		id, err := t.identity(s)
+	return c.Commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
+		id, err := t.Identity(s)
 		return d.Delete(id), err
 	})
 }

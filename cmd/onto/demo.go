@@ -12,12 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
-func demoCommand(c *command) *cobra.Command {
+func demoCommand(c *session.Session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Tell a story on a small store, and leave it to explore",
@@ -26,16 +27,16 @@ what --db says), commits a small story to it and asks it questions. Each answer
 stands below the command that gave it. No existing file is touched.`,
 		Example: `  onto demo
   onto demo --db story.db`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), c) },
 	}
 }
 
-func demo(ctx context.Context, c *command) error {
+func demo(ctx context.Context, c *session.Session) error {
 	if c.JSON {
 		return onto.Errorf(onto.Invalid, "the demo is a story for people and has no JSON").WithHint("leave out --json")
 	}
-	if _, err := c.configure(); err != nil {
+	if _, err := c.Configure(); err != nil {
 		return err // before the file is made, since the questions need it
 	}
 	path, err := demoPath(c)
@@ -51,8 +52,8 @@ func demo(ctx context.Context, c *command) error {
 
 // demoPath is a path where there is no file yet. Settings from elsewhere do not
 // count: the demo stays away from stores in use.
-func demoPath(c *command) (string, error) {
-	loc, named, err := c.flags.Location()
+func demoPath(c *session.Session) (string, error) {
+	loc, named, err := c.Flags.Location()
 	switch {
 	case err != nil:
 		return "", err
@@ -87,7 +88,7 @@ func vacant(path string) bool {
 
 // teller tells the story of one store.
 type teller struct {
-	c    *command
+	c    *session.Session
 	path string // of the store
 	name string // of this program, as the reader can type it
 }
@@ -161,7 +162,7 @@ func programName() string {
 // answer runs a command, for the story to show what it really prints.
 func (t *teller) answer(ctx context.Context, args []string) error {
 	var text strings.Builder
-	sub := &command{Printer: &terminal.Printer{Out: terminal.NewOutput(&text), Err: t.c.Err}, in: strings.NewReader("")}
+	sub := &session.Session{Printer: &terminal.Printer{Out: terminal.NewOutput(&text), Err: t.c.Err}, In: strings.NewReader("")}
 	sub.Out.Colour = t.c.Out.Colour
 	if err := execute(ctx, sub, append(slices.Clip(args), "--db", t.path)); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
@@ -70,9 +71,9 @@ func timeless(examined string) string {
 
 func TestDemoOnATerminalHasColour(t *testing.T) {
 	var buf bytes.Buffer
-	c := &command{Printer: &terminal.Printer{Out: terminal.NewOutput(&buf), Err: terminal.NewOutput(&buf)}, in: strings.NewReader("")}
+	c := &session.Session{Printer: &terminal.Printer{Out: terminal.NewOutput(&buf), Err: terminal.NewOutput(&buf)}, In: strings.NewReader("")}
 	c.Out.Terminal, c.Out.Colour = true, true
-	c.flags.DB = filepath.Join(t.TempDir(), "demo.db")
+	c.Flags.DB = filepath.Join(t.TempDir(), "demo.db")
 	if err := demo(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func TestDemosAtOnce(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			var stderr bytes.Buffer
-			if status := run(context.Background(), []string{"demo"}, strings.NewReader(""), io.Discard, &stderr); status != exitOK {
+			if status := run(context.Background(), []string{"demo"}, strings.NewReader(""), io.Discard, &stderr); status != session.ExitOK {
 				t.Errorf("got status %d: %s", status, &stderr)
 			}
 		})

@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
-func diffCommand(c *command) *cobra.Command {
+func diffCommand(c *session.Session) *cobra.Command {
 	var typ, where string
 	var asStored bool
 	cmd := &cobra.Command{
@@ -30,23 +31,23 @@ after. How filters are written: onto query --help`,
 		Example: `  onto diff 12 head
   onto diff 2026-02-01 2026-03-01 --type Customer --where '$.tier == "Gold"'
   onto diff 0 1 --json`,
-		Args: argCount(2),
+		Args: session.ArgCount(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return diff(cmd.Context(), c, args[0], args[1], store.DiffQuery{Type: typ, AsStored: asStored}, where)
 		},
 	}
 	cmd.Flags().StringVar(&typ, "type", "", "only this type")
 	cmd.Flags().StringVar(&where, "where", "", "only what this `FILTER` is true for before or after; needs --type")
-	cmd.Flags().BoolVar(&asStored, "as-stored", false, asStoredUsage)
+	cmd.Flags().BoolVar(&asStored, "as-stored", false, session.AsStoredUsage)
 	return cmd
 }
 
-func diff(ctx context.Context, c *command, first, second string, q store.DiffQuery, where string) error {
-	from, err := parsePoint(first)
+func diff(ctx context.Context, c *session.Session, first, second string, q store.DiffQuery, where string) error {
+	from, err := session.ParsePoint(first)
 	if err != nil {
 		return err
 	}
-	to, err := parsePoint(second)
+	to, err := session.ParsePoint(second)
 	if err != nil {
 		return err
 	}
@@ -59,13 +60,13 @@ func diff(ctx context.Context, c *command, first, second string, q store.DiffQue
 			return onto.Errorf(onto.Invalid, "--where needs --type").WithHint("say which type the filter is about")
 		}
 	}
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		changes := s.Diff(ctx, q)
 		if !c.JSON {
 			return printChanges(c, changes)
 		}
 		out := c.Array()
-		if err := each(changes, func(change onto.Change) error { return out.Add(document.NewDifference(change)) }); err != nil {
+		if err := session.Each(changes, func(change onto.Change) error { return out.Add(document.NewDifference(change)) }); err != nil {
 			return err
 		}
 		return out.Close()
@@ -74,9 +75,9 @@ func diff(ctx context.Context, c *command, first, second string, q store.DiffQue
 
 // printChanges prints changes for people: what came, what went, and of what
 // changed the fields that did.
-func printChanges(c *command, changes iter.Seq2[onto.Change, error]) error {
+func printChanges(c *session.Session, changes iter.Seq2[onto.Change, error]) error {
 	none := true
-	err := each(changes, func(change onto.Change) error {
+	err := session.Each(changes, func(change onto.Change) error {
 		none = false
 		return terminal.PrintChange(c.Out, change)
 	})

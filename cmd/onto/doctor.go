@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
@@ -17,12 +18,12 @@ import (
 
 // doctor is one examination.
 type doctor struct {
-	*command
+	*session.Session
 	quick, checkpoint, acceptLoss bool
 }
 
-func doctorCommand(c *command) *cobra.Command {
-	d := doctor{command: c}
+func doctorCommand(c *session.Session) *cobra.Command {
+	d := doctor{Session: c}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find out what is wrong with a store and how to mend it",
@@ -39,7 +40,7 @@ tell. Exit status 3 if a finding is an error.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return runGroup(cmd, args)
+				return session.RunGroup(cmd, args)
 			}
 			return d.run(cmd.Context())
 		},
@@ -52,7 +53,7 @@ tell. Exit status 3 if a finding is an error.`,
 		Short: "Say what a finding means and what to do",
 		Example: `  onto doctor explain projection_differs
   onto doctor explain wal_large --json`,
-		Args:              argCount(1),
+		Args:              session.ArgCount(1),
 		ValidArgsFunction: completeCodes,
 		RunE:              func(_ *cobra.Command, args []string) error { return explainCode(c, args[0]) },
 	})
@@ -72,7 +73,7 @@ func codeNames() []string {
 }
 
 // explainCode prints what is known in general about a finding.
-func explainCode(c *command, code string) error {
+func explainCode(c *session.Session, code string) error {
 	e, ok := upkeep.Lookup(code)
 	if !ok {
 		err := onto.Errorf(onto.NotFound, "there is no finding with the code %q", code)
@@ -108,11 +109,11 @@ func (d *doctor) run(ctx context.Context) error {
 			return err
 		}
 	}
-	b, cfg, err := d.openBackend(ctx, how)
+	b, cfg, err := d.OpenBackend(ctx, how)
 	if err != nil {
 		return d.examineUnopened(ctx, cfg, doc, err)
 	}
-	defer d.shut(b)
+	defer d.Shut(b)
 	if d.checkpoint {
 		if err := d.empty(ctx, b, doc); err != nil {
 			return err
@@ -126,11 +127,11 @@ func (d *doctor) run(ctx context.Context) error {
 
 // accept opens a store whose WAL is cut off, so that it can be written again.
 func (d *doctor) accept(ctx context.Context) error {
-	loc := d.place()
+	loc := d.Place()
 	if loc.IsLake() {
-		return d.unsupported("doctor --accept-loss", "has no WAL", "leave out --accept-loss")
+		return d.Unsupported("doctor --accept-loss", "has no WAL", "leave out --accept-loss")
 	}
-	d.writes.Store(true)
+	d.Writes.Store(true)
 	b, err := sqlite.Open(ctx, loc.Path, &sqlite.Options{MustExist: true, AcceptLoss: true})
 	if err != nil {
 		return err
@@ -151,7 +152,7 @@ func (d *doctor) accept(ctx context.Context) error {
 func (d *doctor) empty(ctx context.Context, b backend.Backend, doc *examined) error {
 	checkpointer, ok := backend.As[backend.Checkpointer](b)
 	if !ok {
-		return d.unsupported("doctor --checkpoint", "has no WAL to empty", "leave out --checkpoint")
+		return d.Unsupported("doctor --checkpoint", "has no WAL to empty", "leave out --checkpoint")
 	}
 	done, err := checkpointer.Checkpoint(ctx)
 	if err != nil {
@@ -187,7 +188,7 @@ func (d *doctor) add(doc *examined, f onto.Finding) error {
 	if f.Severity == onto.SeverityError {
 		doc.errors++
 	}
-	row := document.Explained{Finding: document.NewFinding(f, d.place().NameIn(f.Remedy)), Explanation: f.Explanation}
+	row := document.Explained{Finding: document.NewFinding(f, d.Place().NameIn(f.Remedy)), Explanation: f.Explanation}
 	told, known := doc.known[f.Code]
 	doc.known[f.Code] = row.Remedy
 	if d.JSON {
@@ -223,7 +224,7 @@ func (d *doctor) lookAt(ctx context.Context, b backend.Backend) lookedAt {
 	if head, err := b.Resolve(ctx, onto.Point{}); err == nil {
 		l.commits = &head.ID
 	}
-	info, err := d.place().Describe(ctx, b, !d.quick)
+	info, err := d.Place().Describe(ctx, b, !d.quick)
 	if err != nil {
 		return l
 	}

@@ -18,7 +18,7 @@ func (whatIsLeft) String() string { return "what is left of the lake; it cannot 
 // examineUnopened examines a lake that could not be opened since objects are
 // missing or damaged. It fails as opening did if that had another reason.
 func (d *doctor) examineUnopened(ctx context.Context, cfg place.Settings, doc *examined, failed error) error {
-	loc := d.place()
+	loc := d.Place()
 	switch onto.CodeOf(failed) {
 	case onto.Corrupt, onto.Unsupported, onto.Uninitialized: // without a head there seems to be something else, or nothing
 	default:

@@ -7,12 +7,13 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket/probe"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-func doctorS3Command(c *command) *cobra.Command {
+func doctorS3Command(c *session.Session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "s3 [URI]",
 		Short: "Find out whether a bucket can be trusted with a lake",
@@ -28,13 +29,13 @@ bucket cannot be trusted.`,
 		Example: `  onto doctor s3 s3://my-bucket/crm
   ONTO_S3_ENDPOINT_URL=http://127.0.0.1:7070 onto doctor s3 s3://things --json
   onto doctor s3 --storage-uri file:///var/lib/crm`,
-		Args: argCount(0, 1),
+		Args: session.ArgCount(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return probeBucket(cmd.Context(), c, args) },
 	}
 }
 
-func probeBucket(ctx context.Context, c *command, args []string) error {
-	cfg, err := c.configure()
+func probeBucket(ctx context.Context, c *session.Session, args []string) error {
+	cfg, err := c.Configure()
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
@@ -18,7 +19,7 @@ type dropFlags struct {
 	applyFlags
 }
 
-func schemaDropCommand(c *command) *cobra.Command {
+func schemaDropCommand(c *session.Session) *cobra.Command {
 	var f dropFlags
 	cmd := &cobra.Command{
 		Use:   "drop KIND TYPE",
@@ -35,7 +36,7 @@ Nothing brings that back but a backup.`,
 		Example: `  onto schema drop relation Subscription
   onto schema drop entity Product --cascade-relations
   onto schema drop entity Product --drop-relation Subscription --apply --token TOKEN`,
-		Args: argCount(2),
+		Args: session.ArgCount(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.drop.Kind, f.drop.Type = onto.Kind(args[0]), args[1]
 			return dropType(c, cmd, &f)
@@ -49,7 +50,7 @@ Nothing brings that back but a backup.`,
 	return cmd
 }
 
-func dropType(c *command, cmd *cobra.Command, f *dropFlags) error {
+func dropType(c *session.Session, cmd *cobra.Command, f *dropFlags) error {
 	if f.drop.Kind != onto.KindEntity && f.drop.Kind != onto.KindRelation {
 		return onto.Errorf(onto.Invalid, "kind %q is unknown", f.drop.Kind).WithHint("use entity or relation")
 	}
@@ -64,7 +65,7 @@ func dropType(c *command, cmd *cobra.Command, f *dropFlags) error {
 	if f.apply {
 		how = place.Writing
 	}
-	b, cfg, err := c.openBackend(ctx, how)
+	b, cfg, err := c.OpenBackend(ctx, how)
 	if err != nil {
 		return err
 	}
@@ -91,10 +92,10 @@ func dropType(c *command, cmd *cobra.Command, f *dropFlags) error {
 		c.Say("no commit was needed")
 		return nil
 	}
-	return c.printCommitted(res)
+	return c.PrintCommitted(res)
 }
 
-func planDrop(ctx context.Context, c *command, b backend.Backend, d *store.Drop) error {
+func planDrop(ctx context.Context, c *session.Session, b backend.Backend, d *store.Drop) error {
 	plan, err := store.PlanDrop(ctx, b, d)
 	if err != nil {
 		return err
@@ -128,7 +129,7 @@ func words(d *store.Drop) []string {
 	return words
 }
 
-func printDrop(c *command, plan *store.DropPlan) error {
+func printDrop(c *session.Session, plan *store.DropPlan) error {
 	for _, t := range plan.Types {
 		what := terminal.Count(t.Live, "thing is", "things are") + " deleted, " + terminal.Count(t.Versions, "version stays", "versions stay") + " in history"
 		if plan.Purge {

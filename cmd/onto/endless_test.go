@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 // endless is an object that never ends.
@@ -27,11 +29,11 @@ func (e *endless) Read(p []byte) (int, error) {
 func TestEndlessObject(t *testing.T) {
 	var stderr bytes.Buffer
 	db := filepath.Join(t.TempDir(), "x.db")
-	if status := run(context.Background(), []string{"init", "--db", db}, strings.NewReader(""), io.Discard, &stderr); status != exitOK {
+	if status := run(context.Background(), []string{"init", "--db", db}, strings.NewReader(""), io.Discard, &stderr); status != session.ExitOK {
 		t.Fatalf("init: %s", &stderr)
 	}
 	status := run(context.Background(), []string{"put", "Customer", "-", "--db", db}, &endless{}, io.Discard, &stderr)
-	if status != exitUsage || !strings.Contains(stderr.String(), "object 1 is larger than") {
-		t.Errorf("got status %d and %.200q, want %d and an error about the size", status, &stderr, exitUsage)
+	if status != session.ExitUsage || !strings.Contains(stderr.String(), "object 1 is larger than") {
+		t.Errorf("got status %d and %.200q, want %d and an error about the size", status, &stderr, session.ExitUsage)
 	}
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
-func examineCommand(c *command) *cobra.Command {
+func examineCommand(c *session.Session) *cobra.Command {
 	var id int64
 	cmd := &cobra.Command{
 		Use:   "examine --id ID",
@@ -21,7 +22,7 @@ func examineCommand(c *command) *cobra.Command {
 		Long:  "Show everything that is known about one commit, and each change it made.",
 		Example: `  onto commits examine --id 41
   onto commits examine --id 41 --json`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("id") {
 				return onto.Errorf(onto.Invalid, "--id is missing").WithHint("list commits with: onto commits")
@@ -33,8 +34,8 @@ func examineCommand(c *command) *cobra.Command {
 	return cmd
 }
 
-func examine(ctx context.Context, c *command, id int64) error {
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
+func examine(ctx context.Context, c *session.Session, id int64) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		if id < 1 {
 			return onto.Errorf(onto.NotFound, "commit %d does not exist: ids start at 1", id)
 		}
@@ -61,7 +62,7 @@ func examine(ctx context.Context, c *command, id int64) error {
 }
 
 // printCommit prints what is known about a commit, leaving out what is not.
-func printCommit(c *command, commit onto.Commit) error {
+func printCommit(c *session.Session, commit onto.Commit) error {
 	causation := ""
 	if commit.Causation != 0 {
 		causation = strconv.FormatInt(commit.Causation, 10)

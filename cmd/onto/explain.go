@@ -3,12 +3,13 @@ package main
 import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/terminal"
 )
 
 // explain prints how a question is answered.
-func explain(c *command, a asked, e backend.Explanation, err error) error {
+func explain(c *session.Session, a asked, e backend.Explanation, err error) error {
 	switch {
 	case err != nil:
 		return err

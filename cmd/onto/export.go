@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
@@ -25,7 +26,7 @@ type exportFlags struct {
 	asStored             bool
 }
 
-func exportCommand(c *command) *cobra.Command {
+func exportCommand(c *session.Session) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:   "export --output FILE",
@@ -48,23 +49,23 @@ The message on stderr tells the commit to go on after.`,
   onto export --output changes.jsonl --history-since 120
   onto export --output customers.parquet --type Customer
   onto export --output - --type Product --with-metadata | jq .`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return export(c, cmd, &f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.output, "output", "", "the `FILE` to write; - for stdout")
 	flags.StringArrayVar(&f.types, "type", nil, "only this `TYPE`; may be repeated")
-	flags.StringVar(&f.asOf, "as-of", "", momentUsage)
+	flags.StringVar(&f.asOf, "as-of", "", session.MomentUsage)
 	flags.Int64Var(&f.since, "history-since", 0, "all versions made after commit `ID`")
 	flags.BoolVar(&f.metadata, "with-metadata", false, "with commit_id, schema_version_id and op")
-	flags.BoolVar(&f.asStored, "as-stored", false, asStoredUsage)
+	flags.BoolVar(&f.asStored, "as-stored", false, session.AsStoredUsage)
 	flags.StringVar(&f.format, "format", "", "jsonl, csv or parquet (default by the file's name)")
 	flags.BoolVar(&f.force, "force", false, "replace the file if it exists")
-	_ = cmd.RegisterFlagCompletionFunc("type", completeType(c, "")) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("type", session.CompleteType(c, "")) // the flag exists
 	return cmd
 }
 
-func export(c *command, cmd *cobra.Command, f *exportFlags) error {
+func export(c *session.Session, cmd *cobra.Command, f *exportFlags) error {
 	opts, err := f.options(cmd)
 	if err != nil {
 		return err
@@ -73,7 +74,7 @@ func export(c *command, cmd *cobra.Command, f *exportFlags) error {
 		return onto.Errorf(onto.Invalid, "--json and --output - both want stdout").WithHint("name a file, or leave out --json")
 	}
 	ctx := cmd.Context()
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		moment, err := s.View(opts.At).Commit(ctx)
 		if err != nil {
 			return err
@@ -110,11 +111,11 @@ func (f *exportFlags) options(cmd *cobra.Command) (*records.ExportOptions, error
 		}
 	}
 	if f.asOf != "" {
-		if o.At, err = parsePoint(f.asOf); err != nil {
+		if o.At, err = session.ParsePoint(f.asOf); err != nil {
 			return nil, err
 		}
 	}
-	return o, notNegative("history-since", f.since)
+	return o, session.NotNegative("history-since", f.since)
 }
 
 // exportBuffer is how much is written at a time.
@@ -122,7 +123,7 @@ const exportBuffer = 64 << 10
 
 // exportTo writes the records to stdout or to a file, which is there only if
 // all went well.
-func exportTo(ctx context.Context, c *command, s *store.Store, f *exportFlags, opts *records.ExportOptions) (int64, error) {
+func exportTo(ctx context.Context, c *session.Session, s *store.Store, f *exportFlags, opts *records.ExportOptions) (int64, error) {
 	if f.inParquet() {
 		return exportParquet(ctx, c, s, f, opts)
 	}

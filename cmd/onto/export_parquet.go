@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/records"
 )
@@ -24,7 +25,7 @@ func (f *exportFlags) inParquet() bool {
 
 // exportParquet writes one type as Parquet, with the columns that the files of a
 // lake have.
-func exportParquet(ctx context.Context, c *command, s *store.Store, f *exportFlags, o *records.ExportOptions) (int64, error) {
+func exportParquet(ctx context.Context, c *session.Session, s *store.Store, f *exportFlags, o *records.ExportOptions) (int64, error) {
 	switch len(o.Types) {
 	case 0:
 		return 0, onto.Errorf(onto.Invalid, "Parquet holds one type; none was named").WithHint("name one, as --type T")

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/terminal"
@@ -89,7 +90,7 @@ func splitList(s string) []string {
 }
 
 // queryGroups prints groups.
-func queryGroups(ctx context.Context, c *command, s *store.Store, f *groupFlags, a asked) error {
+func queryGroups(ctx context.Context, c *session.Session, s *store.Store, f *groupFlags, a asked) error {
 	groups := a.find(s).GroupBy(f.by...).Compute(f.compute...).OrderBy(a.order...).Offset(a.offset)
 	if a.limit > 0 {
 		groups = groups.Limit(a.limit + 1) // one more tells whether there are more
@@ -114,7 +115,7 @@ func queryGroups(ctx context.Context, c *command, s *store.Store, f *groupFlags,
 		return document.Group{Names: names, Values: append(g.By, g.Values...)}
 	}
 	out, more := terminal.NewList(c.Printer, a.format, terminal.Columns(names...), doc, groupCells), false
-	err := each(groups.All(ctx), func(g onto.Group) error {
+	err := session.Each(groups.All(ctx), func(g onto.Group) error {
 		if more = a.limit > 0 && out.N == a.limit; more {
 			return nil
 		}

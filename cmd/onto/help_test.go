@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 // walk calls f for a command and all below it.
@@ -17,7 +19,7 @@ func walk(cmd *cobra.Command, f func(*cobra.Command)) {
 }
 
 func TestEveryCommandHelps(t *testing.T) {
-	c := newCommand(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	c := session.New(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
 	n := 0
 	walk(newRoot(c, nil), func(cmd *cobra.Command) {
 		if cmd.Parent() != nil && cmd.Parent().Name() == "completion" {

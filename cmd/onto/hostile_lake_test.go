@@ -20,6 +20,7 @@ import (
 
 	"github.com/ontologia/onto/backend/lake/bucket/file"
 	"github.com/ontologia/onto/backend/lake/hostiletest"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 // measured runs the command on hostile stores and keeps what it took.
@@ -67,7 +68,7 @@ func (m *measured) run(t *testing.T, args ...string) (status int, said string) {
 	if rss > boundedMemory {
 		t.Errorf("%s: it took %d MB", verb, rss)
 	}
-	if status < 0 || status == exitGeneral || strings.Contains(stderr.text.String(), "goroutine ") {
+	if status < 0 || status == session.ExitGeneral || strings.Contains(stderr.text.String(), "goroutine ") {
 		t.Errorf("%s: status %d: %.2000s", verb, status, &stderr.text)
 	}
 	return status, stdout.text.String() + stderr.text.String()
@@ -86,9 +87,9 @@ func (h *firstPart) Write(p []byte) (int, error) {
 func told(t *testing.T, verb string, must bool, status int, said, name, want string) {
 	t.Helper()
 	switch {
-	case status == exitOK && must:
+	case status == session.ExitOK && must:
 		t.Errorf("%s: got status 0 and %.300q, want an error about %s", verb, said, name)
-	case status != exitOK && (!strings.Contains(said, name) || !strings.Contains(said, want)):
+	case status != session.ExitOK && (!strings.Contains(said, name) || !strings.Contains(said, want)):
 		t.Errorf("%s: got status %d and %.600q, want one that names %s and says %q", verb, status, said, name, want)
 	}
 }

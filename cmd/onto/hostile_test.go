@@ -19,6 +19,8 @@ import (
 	"time"
 
 	_ "github.com/mattn/go-sqlite3" // makes the hostile files
+
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 // hostile is a SQLite file that somebody else has prepared.
@@ -75,7 +77,7 @@ var hostileVerbs = []string{
 
 // refused is a file that no verb opens, with a message that names the culprit.
 func refused(name string) func(string) (int, string) {
-	return func(string) (int, string) { return exitStorage, name }
+	return func(string) (int, string) { return session.ExitStorage, name }
 }
 
 // readable is a file that can be read and not be written.
@@ -83,13 +85,13 @@ func readable(name string) func(string) (int, string) {
 	return func(verb string) (int, string) {
 		switch {
 		case strings.HasPrefix(verb, "put"), verb == "projection rebuild":
-			return exitStorage, name
+			return session.ExitStorage, name
 		case strings.HasPrefix(verb, "doctor"):
-			return exitMismatch, ""
+			return session.ExitMismatch, ""
 		case strings.HasPrefix(verb, "backup"):
-			return exitOK, ""
+			return session.ExitOK, ""
 		}
-		return exitOK, ""
+		return session.ExitOK, ""
 	}
 }
 
@@ -312,7 +314,7 @@ func runBounded(t *testing.T, verb string) (status int, stderr string) {
 	if status < 0 || strings.Contains(said.String(), "goroutine ") {
 		t.Errorf("%s: status %d: %.2000s", verb, status, &said)
 	}
-	if status == exitGeneral {
+	if status == session.ExitGeneral {
 		t.Errorf("%s: an error without a code: %.500s", verb, &said)
 	}
 	usage := cmd.ProcessState.SysUsage()

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
@@ -23,13 +24,13 @@ import (
 
 // importFlags is what an import is asked for, as it was typed.
 type importFlags struct {
-	writeFlags
+	session.WriteFlags
 	input, format, typ       string
 	onConflict, precondition string
 	dryRun, apply            bool
 }
 
-func importCommand(c *command) *cobra.Command {
+func importCommand(c *session.Session) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import --input FILE",
@@ -63,7 +64,7 @@ status 6 if that is to refuse.`,
   onto import --input customers.jsonl --apply --on-conflict upsert --actor daemon:crm
   onto import --input products.csv.gz --type Product --apply --precondition must_not_exist
   onto export --output - --db old.db | onto import --input - --apply --db new.db`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return importRecords(c, cmd, &f) },
 	}
 	flags := cmd.Flags()
@@ -74,8 +75,8 @@ status 6 if that is to refuse.`,
 	flags.StringVar(&f.precondition, "precondition", "", "must_exist, must_not_exist or if_commit_id:`N`")
 	flags.StringVar(&f.format, "format", "", "jsonl or csv (default by the file's name)")
 	flags.StringVar(&f.typ, "type", "", "the `TYPE` of the rows of CSV")
-	f.register(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("type", completeType(c, "")) // the flag exists
+	f.Register(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("type", session.CompleteType(c, "")) // the flag exists
 	return cmd
 }
 
@@ -83,7 +84,7 @@ status 6 if that is to refuse.`,
 // it remembers.
 const importGCPercent = 25
 
-func importRecords(c *command, cmd *cobra.Command, f *importFlags) error {
+func importRecords(c *session.Session, cmd *cobra.Command, f *importFlags) error {
 	ctx := cmd.Context()
 	opts, err := f.options(cmd)
 	if err != nil {
@@ -101,7 +102,7 @@ func importRecords(c *command, cmd *cobra.Command, f *importFlags) error {
 	// What an import remembers of each record holds no pointers: collecting
 	// garbage often costs little, and rarely would double the memory.
 	defer debug.SetGCPercent(debug.SetGCPercent(importGCPercent))
-	return c.withStore(ctx, how, func(s *store.Store) error {
+	return c.WithStore(ctx, how, func(s *store.Store) error {
 		m := c.Meter("reading "+f.input, in.share)
 		opts.Progress = m.Report()
 		out, err := do(ctx, s, in, opts)
@@ -121,7 +122,7 @@ func (f *importFlags) options(cmd *cobra.Command) (*records.ImportOptions, error
 	case f.dryRun && f.apply:
 		return nil, onto.Errorf(onto.Invalid, "--dry-run and --apply contradict each other").WithHint("give one of them")
 	}
-	d, err := f.draft(cmd)
+	d, err := f.Draft(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -193,9 +194,9 @@ func (c *countingReader) Read(p []byte) (int, error) {
 }
 
 // openInput opens the file to import.
-func openInput(ctx context.Context, c *command, path string) (*input, error) {
+func openInput(ctx context.Context, c *session.Session, path string) (*input, error) {
 	if path == "-" {
-		return &input{Reader: c.stdin(ctx)}, nil
+		return &input{Reader: c.Stdin(ctx)}, nil
 	}
 	file, err := openWaiting(ctx, path)
 	if ctx.Err() != nil {
@@ -213,7 +214,7 @@ func openInput(ctx context.Context, c *command, path string) (*input, error) {
 	case info.Mode().IsRegular():
 		in.size = info.Size()
 	default: // a read of a pipe can wait for ever
-		in.raw.r = waitingReader(ctx, file)
+		in.raw.r = session.WaitingReader(ctx, file)
 	}
 	if err == nil {
 		in.Reader, err = records.Unpack(path, &in.raw)
@@ -254,7 +255,7 @@ func (in *input) close() {
 
 // printOutcome prints what an import did. A dry run that finds that an apply
 // would refuse fails as that would.
-func printOutcome(c *command, out *records.Outcome, dryRun bool) error {
+func printOutcome(c *session.Session, out *records.Outcome, dryRun bool) error {
 	err := showOutcome(c, out, dryRun)
 	if err == nil {
 		err = c.Out.Flush()
@@ -273,7 +274,7 @@ func printOutcome(c *command, out *records.Outcome, dryRun bool) error {
 	return nil
 }
 
-func showOutcome(c *command, out *records.Outcome, dryRun bool) error {
+func showOutcome(c *session.Session, out *records.Outcome, dryRun bool) error {
 	doc := document.NewImport(out, dryRun)
 	if c.JSON {
 		return c.Document(doc)
@@ -302,7 +303,7 @@ func importCells(d document.Import) ([]string, error) {
 }
 
 // explainOutcome says what the numbers do not.
-func explainOutcome(c *command, out *records.Outcome, dryRun bool) {
+func explainOutcome(c *session.Session, out *records.Outcome, dryRun bool) {
 	for _, x := range out.First {
 		c.Say("%s", x)
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/store/records"
 )
 
@@ -33,7 +34,7 @@ func TestStoppedImports(t *testing.T) {
 		named  bool
 		status int // -1 if it is killed
 	}{
-		{os.Interrupt, false, exitStopped}, {syscall.SIGTERM, true, exitStopped}, {syscall.SIGKILL, false, -1},
+		{os.Interrupt, false, session.ExitStopped}, {syscall.SIGTERM, true, session.ExitStopped}, {syscall.SIGKILL, false, -1},
 	} {
 		folder := t.TempDir()
 		path := newStore(t, folder, 1)
@@ -52,7 +53,7 @@ func TestStoppedImports(t *testing.T) {
 		if got := input.cmd.ProcessState.ExitCode(); got != c.status {
 			t.Errorf("%v: got status %d, want %d: %s", c.signal, got, c.status, &input.stderr)
 		}
-		if got := input.stderr.String(); c.status == exitStopped && got != "onto: interrupted\n" {
+		if got := input.stderr.String(); c.status == session.ExitStopped && got != "onto: interrupted\n" {
 			t.Errorf("%v: got %q", c.signal, got)
 		}
 		if got := must(t, "", "query", "entities", "Thing", "--format", "jsonl", "--db", path); strings.Count(got, "\n") != 1 {
@@ -120,7 +121,7 @@ func (w *watched) Write(p []byte) (int, error) {
 
 // onTerminal runs the command as if its stderr were a terminal.
 func onTerminal(ctx context.Context, stderr io.Writer, args ...string) error {
-	c := newCommand(strings.NewReader(""), io.Discard, stderr)
+	c := session.New(strings.NewReader(""), io.Discard, stderr)
 	c.Err.Terminal = true
 	return execute(ctx, c, args)
 }
@@ -181,14 +182,14 @@ func TestCommitOfAnImportThatCannotBePrinted(t *testing.T) {
 	path := newStore(t, t.TempDir(), 1)
 	var stderr bytes.Buffer
 	status := run(t.Context(), []string{"import", "--input", "-", "--apply", "--db", path}, strings.NewReader(thingRecords(1)), full{}, &stderr)
-	if want := "onto: commit 2 was made, but this could not be printed: no space left on device\n"; status != exitGeneral || stderr.String() != want {
-		t.Errorf("got status %d and %q, want %d and %q", status, &stderr, exitGeneral, want)
+	if want := "onto: commit 2 was made, but this could not be printed: no space left on device\n"; status != session.ExitGeneral || stderr.String() != want {
+		t.Errorf("got status %d and %q, want %d and %q", status, &stderr, session.ExitGeneral, want)
 	}
 }
 
 func TestWhatAPlanSaysBesidesNumbers(t *testing.T) {
 	var stderr bytes.Buffer
-	c := newCommand(nil, io.Discard, &stderr)
+	c := session.New(nil, io.Discard, &stderr)
 	explainOutcome(c, &records.Outcome{Conflicts: 30, First: make([]records.Conflict, records.MaxConflicts), Untracked: 5}, true)
 	for _, want := range []string{"and 10 more\n", "the last 5 records were not compared with earlier ones; an apply does that\n"} {
 		if !strings.Contains(stderr.String(), want) {

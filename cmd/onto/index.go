@@ -9,18 +9,19 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-func indexCommand(c *command) *cobra.Command {
-	return group("index", "Check or repair the indexes of a lake", `  onto index verify --storage-uri s3://my-bucket/crm
+func indexCommand(c *session.Session) *cobra.Command {
+	return session.Group("index", "Check or repair the indexes of a lake", `  onto index verify --storage-uri s3://my-bucket/crm
   onto index repair --apply --storage-uri s3://my-bucket/crm`,
 		indexVerifyCommand(c), indexRepairCommand(c))
 }
 
-func indexVerifyCommand(c *command) *cobra.Command {
+func indexVerifyCommand(c *session.Session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify",
 		Short: "Compare the indexes with what is stored",
@@ -30,12 +31,12 @@ them; other programs that read the bucket may. While others commit, an index can
 lag for a moment. Exit status 3 if there is a finding.`,
 		Example: `  onto index verify --storage-uri s3://my-bucket/crm
   onto index verify --json --storage-uri file:///var/lib/crm`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return verifyIndex(cmd.Context(), c) },
 	}
 }
 
-func indexRepairCommand(c *command) *cobra.Command {
+func indexRepairCommand(c *session.Session) *cobra.Command {
 	var apply bool
 	cmd := &cobra.Command{
 		Use:   "repair",
@@ -45,7 +46,7 @@ are not as they should be, each with the reason. With --apply they are written
 anew from the files and types that the head leads to. No commit is made.`,
 		Example: `  onto index repair --storage-uri s3://my-bucket/crm
   onto index repair --apply --json --storage-uri file:///var/lib/crm`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return repairIndex(cmd.Context(), c, apply) },
 	}
 	cmd.Flags().BoolVar(&apply, "apply", false, "write them")
@@ -60,15 +61,15 @@ type indexer interface {
 
 // withLake opens a backend that can do what a verb needs, runs f and closes it.
 // Lacks is what other backends have not.
-func withLake[T any](ctx context.Context, c *command, verb, lacks string, how place.Access, f func(T) error) error {
-	b, _, err := c.openBackend(ctx, how)
+func withLake[T any](ctx context.Context, c *session.Session, verb, lacks string, how place.Access, f func(T) error) error {
+	b, _, err := c.OpenBackend(ctx, how)
 	if err != nil {
 		return err
 	}
-	defer c.shut(b)
+	defer c.Shut(b)
 	able, ok := backend.As[T](b)
 	if !ok {
-		return c.unsupported(verb, lacks, "name a lake with --storage-uri")
+		return c.Unsupported(verb, lacks, "name a lake with --storage-uri")
 	}
 	return f(able)
 }
@@ -84,7 +85,7 @@ func whether(apply bool) place.Access {
 // noIndexes is what other backends lack.
 const noIndexes = "has no indexes of its files"
 
-func verifyIndex(ctx context.Context, c *command) error {
+func verifyIndex(ctx context.Context, c *session.Session) error {
 	return withLake(ctx, c, "index verify", noIndexes, place.Reading, func(x indexer) error {
 		found, err := x.VerifyIndex(ctx)
 		if err != nil {
@@ -116,7 +117,7 @@ func repairCells(r lake.IndexRepair) ([]string, error) {
 	return []string{r.Key, strconv.Itoa(r.Before), strconv.Itoa(r.After), r.Reason}, nil
 }
 
-func repairIndex(ctx context.Context, c *command, apply bool) error {
+func repairIndex(ctx context.Context, c *session.Session, apply bool) error {
 	return withLake(ctx, c, "index repair", noIndexes, whether(apply), func(x indexer) error {
 		repairs, failed := x.RepairIndex(ctx, apply)
 		out, written := terminal.Rows(c.Printer, terminal.WholeColumns("key", "before", "after", "reason"), newRepair, repairCells), 0
@@ -143,7 +144,7 @@ func repairIndex(ctx context.Context, c *command, apply bool) error {
 			c.Say("wrote %d of %s", written, total)
 			return nil
 		}
-		c.Say("%s", c.place().NameIn(total+" to write; write them with: onto index repair --apply"))
+		c.Say("%s", c.Place().NameIn(total+" to write; write them with: onto index repair --apply"))
 		return nil
 	})
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
-func infoCommand(c *command) *cobra.Command {
+func infoCommand(c *session.Session) *cobra.Command {
 	var stats, schema bool
 	cmd := &cobra.Command{
 		Use:   "info",
@@ -25,7 +26,7 @@ files which answers are read from, with --stats that of all its objects.`,
 		Example: `  onto info
   onto info --stats --json
   onto info --schema --db crm.db`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return showInfo(cmd.Context(), c, stats, schema) },
 	}
 	cmd.Flags().BoolVar(&stats, "stats", false, "count what there is of each type")
@@ -33,9 +34,9 @@ files which answers are read from, with --stats that of all its objects.`,
 	return cmd
 }
 
-func showInfo(ctx context.Context, c *command, stats, schema bool) error {
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
-		doc, head, err := describe(ctx, s, c.place(), stats)
+func showInfo(ctx context.Context, c *session.Session, stats, schema bool) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
+		doc, head, err := describe(ctx, s, c.Place(), stats)
 		if err != nil {
 			return err
 		}
@@ -74,20 +75,20 @@ func describe(ctx context.Context, s *store.Store, where place.Location, stats b
 	}
 	head, err := s.Head(ctx)
 	doc := document.NewInfo(info, head, stats)
-	if w, ok := backend.As[warner](s.Backend()); ok {
+	if w, ok := backend.As[session.Warner](s.Backend()); ok {
 		doc.IndexWarning = w.LastIndexWarning()
 	}
 	return doc, head, err
 }
 
-func printInfo(c *command, doc document.Info, head onto.Commit, stats bool) error {
+func printInfo(c *session.Session, doc document.Info, head onto.Commit, stats bool) error {
 	err := c.Pairs([][2]string{
 		{"backend", doc.Backend},
 		{"location", doc.Location},
 		{"format", known(doc.Format != 0, strconv.Itoa(doc.Format))},
 		{"store id", doc.StoreID},
 		{"head", terminal.Head(head)},
-		{"size", known(doc.Bytes != 0, terminal.Bytes(doc.Bytes)+sizeOf(c.place(), stats))},
+		{"size", known(doc.Bytes != 0, terminal.Bytes(doc.Bytes)+sizeOf(c.Place(), stats))},
 		{"index", doc.IndexWarning},
 	})
 	if err != nil {
@@ -97,7 +98,7 @@ func printInfo(c *command, doc document.Info, head onto.Commit, stats bool) erro
 		c.Say("warning: %s", w)
 	}
 	if len(doc.Types) == 0 {
-		c.Say("%s", c.place().NameIn("no types; register some with: onto init --schema FILE"))
+		c.Say("%s", c.Place().NameIn("no types; register some with: onto init --schema FILE"))
 		return nil
 	}
 	cols := terminal.WholeColumns("type", "kind", "version")

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
@@ -16,7 +17,7 @@ import (
 	"github.com/ontologia/onto/store/schemafile"
 )
 
-func initCommand(c *command) *cobra.Command {
+func initCommand(c *session.Session) *cobra.Command {
 	var schema string
 	var dryRun bool
 	cmd := &cobra.Command{
@@ -41,7 +42,7 @@ optional or have a default.`,
   onto init --schema schema.yaml
   onto init --schema schema.yaml --dry-run --db crm.db
   onto init --schema schema.yaml --storage-uri s3://my-bucket/crm`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return initialise(cmd.Context(), c, schema, dryRun) },
 	}
 	cmd.Flags().StringVar(&schema, "schema", "", "schema `FILE`, YAML or JSON; - for stdin")
@@ -79,7 +80,7 @@ func fieldTypes() string {
 	return strings.Join(names, ", ")
 }
 
-func initialise(ctx context.Context, c *command, schema string, dryRun bool) error {
+func initialise(ctx context.Context, c *session.Session, schema string, dryRun bool) error {
 	types, err := readSchema(ctx, c, schema)
 	if err != nil {
 		return err
@@ -98,12 +99,12 @@ func initialise(ctx context.Context, c *command, schema string, dryRun bool) err
 }
 
 // readSchema reads a schema file; no name gives no types.
-func readSchema(ctx context.Context, c *command, name string) ([]onto.Type, error) {
+func readSchema(ctx context.Context, c *session.Session, name string) ([]onto.Type, error) {
 	switch name {
 	case "":
 		return nil, nil
 	case "-":
-		return schemafile.Read(c.stdin(ctx))
+		return schemafile.Read(c.Stdin(ctx))
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -119,8 +120,8 @@ func readSchema(ctx context.Context, c *command, name string) ([]onto.Type, erro
 
 // planInit finds out what is to be done, and changes nothing. Where there is
 // no store yet, an empty one stands in for it.
-func planInit(ctx context.Context, c *command, types []onto.Type) (document.Init, error) {
-	cfg, err := c.configure()
+func planInit(ctx context.Context, c *session.Session, types []onto.Type) (document.Init, error) {
+	cfg, err := c.Configure()
 	if err != nil {
 		return document.Init{}, err
 	}
@@ -129,13 +130,13 @@ func planInit(ctx context.Context, c *command, types []onto.Type) (document.Init
 		return document.Init{}, err
 	}
 	doc := document.Init{Location: loc.String(), Registered: []document.TypeName{}, Retuned: []document.TypeName{}, Unchanged: []document.TypeName{}}
-	b, _, err := c.openBackend(ctx, place.Reading)
+	b, _, err := c.OpenBackend(ctx, place.Reading)
 	if onto.CodeOf(err) == onto.Uninitialized {
 		if err := loc.CheckFolder(); err != nil {
 			return doc, err
 		}
 		doc.Created = true
-		b, err = place.Location{Path: place.MemoryPath}.Open(ctx, place.Reading, cfg, c.runtime)
+		b, err = place.Location{Path: place.MemoryPath}.Open(ctx, place.Reading, cfg, c.Runtime)
 	}
 	if err != nil {
 		return doc, err
@@ -164,20 +165,20 @@ func planInit(ctx context.Context, c *command, types []onto.Type) (document.Init
 	return doc, nil
 }
 
-func applyInit(ctx context.Context, c *command, types []onto.Type) error {
-	b, cfg, err := c.openBackend(ctx, place.Creating)
+func applyInit(ctx context.Context, c *session.Session, types []onto.Type) error {
+	b, cfg, err := c.OpenBackend(ctx, place.Creating)
 	if err != nil {
 		return err
 	}
-	s, err := store.OpenWith(ctx, b, c.storeOptions(cfg), types...)
+	s, err := store.OpenWith(ctx, b, c.StoreOptions(cfg), types...)
 	if err != nil {
 		return err
 	}
-	c.shut(s)
+	c.Shut(s)
 	return nil
 }
 
-func printInit(c *command, doc document.Init) error {
+func printInit(c *session.Session, doc document.Init) error {
 	if c.JSON {
 		return c.Document(doc)
 	}

@@ -11,11 +11,12 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-func janitorCommand(c *command) *cobra.Command {
+func janitorCommand(c *session.Session) *cobra.Command {
 	var apply bool
 	var grace time.Duration
 	cmd := &cobra.Command{
@@ -31,7 +32,7 @@ this store has not written are counted, and stay.`,
 		Example: `  onto janitor --storage-uri s3://my-bucket/crm
   onto janitor --grace 24h --json --storage-uri s3://my-bucket/crm
   onto janitor --apply --storage-uri file:///var/lib/crm`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if grace <= 0 {
 				return onto.Errorf(onto.Invalid, "a grace period of %v is none", grace).WithHint("give a length of time such as 1h")
@@ -62,7 +63,7 @@ type sweeper interface {
 	Sweep(ctx context.Context, plan *lake.OrphanPlan) (removed int, err error)
 }
 
-func janitor(ctx context.Context, c *command, grace time.Duration, apply bool) error {
+func janitor(ctx context.Context, c *session.Session, grace time.Duration, apply bool) error {
 	return withLake(ctx, c, "janitor", "has no objects that writers could leave behind", whether(apply), func(s sweeper) error {
 		plan, err := s.PlanJanitor(ctx, grace)
 		if err != nil {
@@ -85,7 +86,7 @@ func janitor(ctx context.Context, c *command, grace time.Duration, apply bool) e
 	})
 }
 
-func printJanitor(c *command, doc document.Janitor, grace time.Duration) error {
+func printJanitor(c *session.Session, doc document.Janitor, grace time.Duration) error {
 	if c.JSON {
 		return c.Document(doc)
 	}
@@ -108,7 +109,7 @@ func printJanitor(c *command, doc document.Janitor, grace time.Duration) error {
 		c.Say("removed %d of %s", doc.Removed, total)
 		return nil
 	}
-	c.Say("%s", c.place().NameIn(total+"; remove them with: onto janitor --apply"))
+	c.Say("%s", c.Place().NameIn(total+"; remove them with: onto janitor --apply"))
 	return nil
 }
 

@@ -7,14 +7,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
-func linkCommand(c *command) *cobra.Command {
-	var w writeFlags
-	var t thing
+func linkCommand(c *session.Session) *cobra.Command {
+	var w session.WriteFlags
+	var t session.Thing
 	cmd := &cobra.Command{
 		Use:   "link TYPE LEFT RIGHT [JSON]",
 		Short: "Put a relation between two entities, as one commit",
@@ -26,17 +27,17 @@ entities need not exist; onto doctor reports those that do not.
 It prints the commit id, or says that nothing changed.`,
 		Example: `  onto link Subscription c1 p1 '{"seats":3}'
   onto link Employment ada acme '{"role":"engineer"}' --instance 2026`,
-		Args:              argCount(3, 4),
-		ValidArgsFunction: completeType(c, onto.KindRelation),
-		RunE:              func(cmd *cobra.Command, args []string) error { return link(c, cmd, &w, args, t.instance) },
+		Args:              session.ArgCount(3, 4),
+		ValidArgsFunction: session.CompleteType(c, onto.KindRelation),
+		RunE:              func(cmd *cobra.Command, args []string) error { return link(c, cmd, &w, args, t.Instance) },
 	}
-	w.register(cmd)
-	t.register(cmd)
+	w.Register(cmd)
+	t.Register(cmd)
 	return cmd
 }
 
-func link(c *command, cmd *cobra.Command, w *writeFlags, args []string, instance string) error {
-	d, err := w.draft(cmd)
+func link(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []string, instance string) error {
+	d, err := w.Draft(cmd)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func link(c *command, cmd *cobra.Command, w *writeFlags, args []string, instance
 		fields = objects[0]
 		relation.Fields = fields
 	}
-	return c.commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
+	return c.Commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
 		schema, err := s.Type(args[0])
 		switch {
 		case err != nil: // the commit tells
@@ -61,7 +62,7 @@ func link(c *command, cmd *cobra.Command, w *writeFlags, args []string, instance
 			return d, onto.Errorf(onto.Invalid, "%s is an entity, link is for relations", args[0]).
 				WithHint("write: onto put %s JSON", args[0])
 		case schema.InstanceKey != "" && instance == "" && !hasField(fields, schema.InstanceKey):
-			return d, missingInstance(onto.RelationID(args[0], args[1], args[2]), schema)
+			return d, session.MissingInstance(onto.RelationID(args[0], args[1], args[2]), schema)
 		}
 		return d.Ensure(relation), nil
 	})

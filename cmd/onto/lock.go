@@ -8,19 +8,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
-func lockCommand(c *command) *cobra.Command {
-	return group("lock", "Show leases, or end one by force", `  onto lock show
+func lockCommand(c *session.Session) *cobra.Command {
+	return session.Group("lock", "Show leases, or end one by force", `  onto lock show
   onto lock release --force --reason "the job has died"`,
 		lockShowCommand(c), lockReleaseCommand(c))
 }
 
-func lockShowCommand(c *command) *cobra.Command {
+func lockShowCommand(c *session.Session) *cobra.Command {
 	var breaks bool
 	cmd := &cobra.Command{
 		Use:   "show",
@@ -30,7 +31,7 @@ its holder's until somebody takes it. Who holds ` + onto.WriteLease + ` keeps ev
 else from committing. With --breaks, list those that were ended by force.`,
 		Example: `  onto lock show
   onto lock show --breaks --json`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if breaks {
 				return showBreaks(cmd.Context(), c)
@@ -42,7 +43,7 @@ else from committing. With --breaks, list those that were ended by force.`,
 	return cmd
 }
 
-func lockReleaseCommand(c *command) *cobra.Command {
+func lockReleaseCommand(c *session.Session) *cobra.Command {
 	var r lockRelease
 	cmd := &cobra.Command{
 		Use:   "release --force --reason TEXT",
@@ -52,7 +53,7 @@ runs, cannot use the lease any more. Without --force it only says who that is.`,
 		Example: `  onto lock release
   onto lock release --force --reason "the job has died" --actor operator:ana
   onto lock release --name nightly --force --reason "wrong machine"`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r.hasActor = cmd.Flags().Changed("actor")
 			return releaseLock(cmd.Context(), c, r)
@@ -66,8 +67,8 @@ runs, cannot use the lease any more. Without --force it only says who that is.`,
 	return cmd
 }
 
-func showLeases(ctx context.Context, c *command) error {
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
+func showLeases(ctx context.Context, c *session.Session) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		leases, err := s.Leases(ctx)
 		if err != nil {
 			return err
@@ -93,8 +94,8 @@ func showLeases(ctx context.Context, c *command) error {
 	})
 }
 
-func showBreaks(ctx context.Context, c *command) error {
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
+func showBreaks(ctx context.Context, c *session.Session) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		breaks, err := s.LeaseBreaks(ctx)
 		if err != nil {
 			return err
@@ -120,7 +121,7 @@ type lockRelease struct {
 	force, hasActor     bool
 }
 
-func releaseLock(ctx context.Context, c *command, r lockRelease) error {
+func releaseLock(ctx context.Context, c *session.Session, r lockRelease) error {
 	var actor onto.Actor
 	if r.hasActor {
 		var err error
@@ -138,7 +139,7 @@ func releaseLock(ctx context.Context, c *command, r lockRelease) error {
 	if r.force {
 		how = place.Writing
 	}
-	return c.withStore(ctx, how, func(s *store.Store) error {
+	return c.WithStore(ctx, how, func(s *store.Store) error {
 		if !r.force {
 			return refuseRelease(ctx, s, r.name)
 		}

@@ -7,16 +7,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
-func logCommand(c *command) *cobra.Command {
+func logCommand(c *session.Session) *cobra.Command {
 	var where string
 	var asStored bool
-	cmd := onThing(c, &cobra.Command{
+	cmd := session.OnThing(c, &cobra.Command{
 		Use:   "log",
 		Short: "Show every version of one thing",
 		Long: `Show every version of one entity or relation, oldest first, deletes included:
@@ -26,13 +27,13 @@ filter is true. How filters are written: onto query --help`,
   onto log Customer c1 --where '$.tier == "Gold"'
   onto log Subscription c1 p1 --json
   onto log Employment ada acme --instance 2026`,
-	}, func(cmd *cobra.Command, t thing) error { return showLog(cmd.Context(), c, t, where, asStored) })
+	}, func(cmd *cobra.Command, t session.Thing) error { return showLog(cmd.Context(), c, t, where, asStored) })
 	cmd.Flags().StringVar(&where, "where", "", "only versions for which this `FILTER` is true")
-	cmd.Flags().BoolVar(&asStored, "as-stored", false, asStoredUsage)
+	cmd.Flags().BoolVar(&asStored, "as-stored", false, session.AsStoredUsage)
 	return cmd
 }
 
-func showLog(ctx context.Context, c *command, t thing, where string, asStored bool) error {
+func showLog(ctx context.Context, c *session.Session, t session.Thing, where string, asStored bool) error {
 	var filters []onto.Filter
 	if where != "" {
 		f, err := parseWhere(where)
@@ -41,13 +42,13 @@ func showLog(ctx context.Context, c *command, t thing, where string, asStored bo
 		}
 		filters = []onto.Filter{f}
 	}
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
-		id, err := t.identity(s)
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
+		id, err := t.Identity(s)
 		if err != nil {
 			return err
 		}
 		out := terminal.Rows(c.Printer, append(terminal.WholeColumns("commit", "time"), terminal.Columns("op", "actor", "comment", "fields")...), document.NewEntry, entryCells)
-		if err := each(viewOf(s, onto.Point{}, asStored).History(ctx, id, filters...), out.Add); err != nil {
+		if err := session.Each(viewOf(s, onto.Point{}, asStored).History(ctx, id, filters...), out.Add); err != nil {
 			return err
 		}
 		return out.Close("no versions")

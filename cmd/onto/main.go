@@ -7,6 +7,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 func main() {
@@ -14,10 +16,10 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal kills
 	args := os.Args[1:]
-	c := newCommand(os.Stdin, os.Stdout, os.Stderr)
+	c := session.New(os.Stdin, os.Stdout, os.Stderr)
 	os.Exit(untilStopped(ctx, stopPatience,
 		func() int { return runIn(ctx, c, args) },
-		func() int { return c.abandon(os.Stderr, slices.Contains(args, "--json")) }))
+		func() int { return c.Abandon(os.Stderr, slices.Contains(args, "--json")) }))
 }
 
 // stopPatience is how long a command that was told to stop may take to do so.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
@@ -27,14 +28,14 @@ type migrateFlags struct {
 type applyFlags struct {
 	apply, force bool
 	token        string
-	writeFlags
+	session.WriteFlags
 }
 
 func (f *applyFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.apply, "apply", false, "do it; needs --token")
 	flags.StringVar(&f.token, "token", "", "the `TOKEN` of the plan that was looked at")
-	f.registerOrigin(cmd)
+	f.RegisterOrigin(cmd)
 }
 
 // check refuses flags that do not go together.
@@ -52,22 +53,22 @@ func (f *applyFlags) check() error {
 }
 
 // options is the store's form of the flags.
-func (f *applyFlags) options(cmd *cobra.Command, c *command, cfg place.Settings, what string) (*store.ApplyOptions, func(), error) {
-	draft, err := f.draft(cmd)
+func (f *applyFlags) options(cmd *cobra.Command, c *session.Session, cfg place.Settings, what string) (*store.ApplyOptions, func(), error) {
+	draft, err := f.Draft(cmd)
 	if err != nil {
 		return nil, nil, err
 	}
 	progress, done := c.Progress(what)
 	opts := &store.ApplyOptions{
-		Token: f.token, Force: f.force, Draft: draft, Runtime: c.runtime, Progress: progress, LeaseTTL: cfg.Milliseconds("lease_ttl_ms"),
+		Token: f.token, Force: f.force, Draft: draft, Runtime: c.Runtime, Progress: progress, LeaseTTL: cfg.Milliseconds("lease_ttl_ms"),
 	}
-	if c.place().IsLake() {
+	if c.Place().IsLake() {
 		opts.LeaseTTL, opts.Wait = cfg.Milliseconds("s3_lease_ttl_ms"), cfg.Milliseconds("s3_lock_timeout_ms")
 	}
 	return opts, done, nil
 }
 
-func migrateCommand(c *command) *cobra.Command {
+func migrateCommand(c *session.Session) *cobra.Command {
 	var f migrateFlags
 	cmd := &cobra.Command{
 		Use:   "migrate --schema FILE",
@@ -96,7 +97,7 @@ with the old types cannot write afterwards.`,
 		Example: `  onto migrate --schema schema.yaml
   onto migrate --schema schema.yaml --upgraders upgraders.yaml --try
   onto migrate --schema schema.yaml --upgraders upgraders.yaml --apply --token TOKEN`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return migrate(c, cmd, &f) },
 	}
 	f.register(cmd)
@@ -107,7 +108,7 @@ with the old types cannot write afterwards.`,
 	return cmd
 }
 
-func migrate(c *command, cmd *cobra.Command, f *migrateFlags) error {
+func migrate(c *session.Session, cmd *cobra.Command, f *migrateFlags) error {
 	if f.schema == "" {
 		return onto.Errorf(onto.Invalid, "--schema is missing").WithHint("name a schema file; print the present one with: onto schema export")
 	}
@@ -126,7 +127,7 @@ func migrate(c *command, cmd *cobra.Command, f *migrateFlags) error {
 	if f.apply {
 		how = place.Writing
 	}
-	b, cfg, err := c.openBackend(ctx, how)
+	b, cfg, err := c.OpenBackend(ctx, how)
 	if err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ func migrate(c *command, cmd *cobra.Command, f *migrateFlags) error {
 	return printMigrated(c, res, plan)
 }
 
-func readMigration(ctx context.Context, c *command, f *migrateFlags) (*store.Migration, error) {
+func readMigration(ctx context.Context, c *session.Session, f *migrateFlags) (*store.Migration, error) {
 	types, err := readSchema(ctx, c, f.schema)
 	if err != nil || f.upgraders == "" {
 		return &store.Migration{Types: types}, err
@@ -189,7 +190,7 @@ func upgradersOf(list []schemafile.Upgrader) []store.Upgrader {
 }
 
 // planMigration shows a plan, after trying it if that is wanted.
-func planMigration(ctx context.Context, c *command, b backend.Backend, m *store.Migration, f *migrateFlags, opts *store.ApplyOptions, done func()) error {
+func planMigration(ctx context.Context, c *session.Session, b backend.Backend, m *store.Migration, f *migrateFlags, opts *store.ApplyOptions, done func()) error {
 	plan, err := store.PlanMigration(ctx, b, m)
 	if err != nil {
 		return err
@@ -235,13 +236,13 @@ func (f *migrateFlags) words() []string {
 }
 
 // sayApply tells how to apply a plan.
-func sayApply(c *command, words []string, token string) {
+func sayApply(c *session.Session, words []string, token string) {
 	command := place.ShellWords(append(words, "--apply", "--token", token))
-	c.Say("nothing was changed; apply it with: %s", strings.TrimPrefix(c.place().NameIn(": "+command), ": "))
+	c.Say("nothing was changed; apply it with: %s", strings.TrimPrefix(c.Place().NameIn(": "+command), ": "))
 }
 
 // printTypePlan shows what becomes of one type.
-func printTypePlan(c *command, t *store.TypeMigration) error {
+func printTypePlan(c *session.Session, t *store.TypeMigration) error {
 	head := string(t.Kind) + " " + t.Name
 	lines := []string{}
 	switch {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/store"
 )
@@ -13,7 +14,7 @@ func versions(from, to int) string { return "version " + versionText(from) + " â
 func versionText(v int) string { return strconv.Itoa(v) }
 
 // printMigrated tells what a migration did.
-func printMigrated(c *command, res onto.Result, plan *store.MigrationPlan) error {
+func printMigrated(c *session.Session, res onto.Result, plan *store.MigrationPlan) error {
 	if c.JSON {
 		return c.Document(document.NewMigrated(res, plan))
 	}
@@ -28,5 +29,5 @@ func printMigrated(c *command, res onto.Result, plan *store.MigrationPlan) error
 		c.Say("no commit was needed")
 		return nil
 	}
-	return c.printCommitted(res)
+	return c.PrintCommitted(res)
 }

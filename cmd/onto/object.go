@@ -9,13 +9,14 @@ import (
 	"io"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/terminal"
 )
 
 // readObjects returns the JSON objects of arguments; "-" stands for those on
 // stdin. What is wrong with one is said with its place.
-func readObjects(ctx context.Context, c *command, args []string, most int) ([]json.RawMessage, error) {
+func readObjects(ctx context.Context, c *session.Session, args []string, most int) ([]json.RawMessage, error) {
 	var objects []json.RawMessage
 	stdinUsed := false
 	for i, arg := range args {
@@ -27,7 +28,7 @@ func readObjects(ctx context.Context, c *command, args []string, most int) ([]js
 			err = onto.Errorf(onto.Invalid, "- is given twice, but there is only one stdin")
 		default:
 			stdinUsed = true
-			err = readStream(&objects, c.stdin(ctx), most)
+			err = readStream(&objects, c.Stdin(ctx), most)
 		}
 		if err != nil {
 			return nil, err

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 const things = `
@@ -91,8 +93,8 @@ func TestInterruptCancels(t *testing.T) {
 			t.Fatal(err)
 		}
 		var exit *exec.ExitError
-		if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitStopped {
-			t.Errorf("%v: got %v, want exit status %d", signal, err, exitStopped)
+		if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != session.ExitStopped {
+			t.Errorf("%v: got %v, want exit status %d", signal, err, session.ExitStopped)
 		}
 		if got, want := stderr.String(), "onto: interrupted\n"; got != want {
 			t.Errorf("%v: got %q, want %q", signal, got, want)

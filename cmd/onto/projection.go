@@ -7,14 +7,15 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
-func projectionCommand(c *command) *cobra.Command {
-	return group("projection", "Check or rebuild what a SQLite store derives from history", `  onto projection verify
+func projectionCommand(c *session.Session) *cobra.Command {
+	return session.Group("projection", "Check or rebuild what a SQLite store derives from history", `  onto projection verify
   onto projection rebuild`,
 		&cobra.Command{
 			Use:   "verify",
@@ -24,7 +25,7 @@ with the history it is derived from, and both with the checksum that the last
 rebuild has kept. Exit status 3 if a finding is an error. SQLite only.`,
 			Example: `  onto projection verify
   onto projection verify --json`,
-			Args: argCount(0),
+			Args: session.ArgCount(0),
 			RunE: func(cmd *cobra.Command, _ []string) error { return verifyProjection(cmd.Context(), c) },
 		},
 		&cobra.Command{
@@ -32,14 +33,14 @@ rebuild has kept. Exit status 3 if a finding is an error. SQLite only.`,
 			Short:   "Make the projection anew from history",
 			Long:    "Make the projection anew from history and keep its checksum. No commit is made, and history does not change. SQLite only.",
 			Example: `  onto projection rebuild --db crm.db`,
-			Args:    argCount(0),
+			Args:    session.ArgCount(0),
 			RunE:    func(cmd *cobra.Command, _ []string) error { return rebuildProjection(cmd.Context(), c) },
 		})
 }
 
 // findings is a list of what a check finds, with remedies that name the store.
-func findings(c *command) *terminal.List[onto.Finding] {
-	here := c.place()
+func findings(c *session.Session) *terminal.List[onto.Finding] {
+	here := c.Place()
 	return terminal.Rows(c.Printer, terminal.WholeColumns("severity", "code", "message", "remedy"),
 		func(f onto.Finding) document.Finding { return document.NewFinding(f, here.NameIn(f.Remedy)) },
 		func(f onto.Finding) ([]string, error) {
@@ -75,18 +76,18 @@ func checksum(ctx context.Context, s *store.Store) (*keptSum, error) {
 	return doc, nil
 }
 
-func verifyProjection(ctx context.Context, c *command) error {
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
+func verifyProjection(ctx context.Context, c *session.Session) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		checker, ok := backend.As[backend.Checker](s.Backend())
 		if _, projects := backend.As[backend.Rebuilder](s.Backend()); !ok || !projects {
-			return c.unsupported("projection verify", "has no projection", "check what is stored with: onto doctor")
+			return c.Unsupported("projection verify", "has no projection", "check what is stored with: onto doctor")
 		}
 		kept, err := checksum(ctx, s)
 		if err != nil {
 			return err
 		}
 		out, bad := findings(c), 0
-		err = each(checker.Check(ctx), func(f onto.Finding) error {
+		err = session.Each(checker.Check(ctx), func(f onto.Finding) error {
 			if f.Severity == onto.SeverityError {
 				bad++
 			}
@@ -109,19 +110,19 @@ func verifyProjection(ctx context.Context, c *command) error {
 }
 
 // sayChecksum tells what the check compared with, besides history.
-func sayChecksum(c *command, kept *keptSum) {
+func sayChecksum(c *session.Session, kept *keptSum) {
 	if kept == nil {
-		c.Say("%s", c.place().NameIn("no checksum is kept to compare with; keep one with: onto projection rebuild"))
+		c.Say("%s", c.Place().NameIn("no checksum is kept to compare with; keep one with: onto projection rebuild"))
 		return
 	}
 	c.Say("checksum %s of commit %d, compared with %s", kept.SHA256, kept.CommitID, kept.Compared)
 }
 
-func rebuildProjection(ctx context.Context, c *command) error {
-	return c.withStore(ctx, place.Writing, func(s *store.Store) error {
+func rebuildProjection(ctx context.Context, c *session.Session) error {
+	return c.WithStore(ctx, place.Writing, func(s *store.Store) error {
 		rebuilder, ok := backend.As[backend.Rebuilder](s.Backend())
 		if !ok {
-			return c.unsupported("projection rebuild", "has no projection", "check what is stored with: onto doctor")
+			return c.Unsupported("projection rebuild", "has no projection", "check what is stored with: onto doctor")
 		}
 		progress, done := c.Progress("rebuilding")
 		n, err := rebuilder.RebuildProjection(ctx, progress)

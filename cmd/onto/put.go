@@ -4,11 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/store"
 )
 
-func putCommand(c *command) *cobra.Command {
-	var w writeFlags
+func putCommand(c *session.Session) *cobra.Command {
+	var w session.WriteFlags
 	cmd := &cobra.Command{
 		Use:   "put TYPE JSON...",
 		Short: "Put entities, as one commit",
@@ -21,20 +22,20 @@ It prints the commit id, or says that nothing changed.`,
   onto put Customer '{"id":"c2","name":"Grace","tier":"Gold","since":"2026-02-10T12:34:56Z"}'
   onto put Customer - --actor daemon:crm --comment "nightly sync" < customers.jsonl
   onto put Product '{"sku":"p1","title":"Lamp"}' --expect-head 41 --idempotency-key order-7`,
-		Args:              argsFrom(2),
-		ValidArgsFunction: completeType(c, onto.KindEntity),
+		Args:              session.ArgsFrom(2),
+		ValidArgsFunction: session.CompleteType(c, onto.KindEntity),
 		RunE:              func(cmd *cobra.Command, args []string) error { return put(c, cmd, &w, args) },
 	}
-	w.register(cmd)
+	w.Register(cmd)
 	return cmd
 }
 
-func put(c *command, cmd *cobra.Command, w *writeFlags, args []string) error {
-	d, err := w.draft(cmd)
+func put(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []string) error {
+	d, err := w.Draft(cmd)
 	if err != nil {
 		return err
 	}
-	cfg, err := c.configure()
+	cfg, err := c.Configure()
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func put(c *command, cmd *cobra.Command, w *writeFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	return c.commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
+	return c.Commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
 		if schema, err := s.Type(args[0]); err == nil && schema.Kind == onto.KindRelation {
 			return d, onto.Errorf(onto.Invalid, "%s is a relation, put is for entities", args[0]).
 				WithHint("write: onto link %s LEFT RIGHT [JSON]", args[0])

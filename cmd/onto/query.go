@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
@@ -30,8 +31,8 @@ type queryFlags struct {
 	via  []string // of a traversal
 }
 
-func queryCommand(c *command) *cobra.Command {
-	cmd := group("query", "Ask for entities, relations, or what they lead to", `  onto query entities Customer --where '$.tier == "Gold"'
+func queryCommand(c *session.Session) *cobra.Command {
+	cmd := session.Group("query", "Ask for entities, relations, or what they lead to", `  onto query entities Customer --where '$.tier == "Gold"'
   onto query relations Subscription --as-of 2026-02-10 --where 'left.$.tier == "Gold" & $.seats > 3'
   onto query entities Customer --group-by '$.tier' --agg count
   onto query traverse Customer --via Subscription`,
@@ -69,7 +70,7 @@ otherwise. A date is its first moment: --as-of 2026-02-10 shows the state when
 that day began. A filter sees one moment only: with --as-of, left.$ and right.$
 are the ends as they were then.`
 
-func queryKindCommand(c *command, kind onto.Kind, name, example string) *cobra.Command {
+func queryKindCommand(c *session.Session, kind onto.Kind, name, example string) *cobra.Command {
 	q := queryFlags{kind: kind}
 	cmd := &cobra.Command{
 		Use:   name + " TYPE",
@@ -86,8 +87,8 @@ as by what is grouped by: 'count > 3 & sum:$.seats >= 10'.
 With --limit, the message on stderr tells the cursor of the next page. A cursor
 remembers its moment: pages fit together whatever is committed meanwhile.`,
 		Example:           queryExamples(kind, name, example),
-		Args:              argCount(1),
-		ValidArgsFunction: completeType(c, kind),
+		Args:              session.ArgCount(1),
+		ValidArgsFunction: session.CompleteType(c, kind),
 		RunE:              func(cmd *cobra.Command, args []string) error { return query(c, cmd, &q, args[0]) },
 	}
 	q.register(cmd)
@@ -138,8 +139,8 @@ func (q *queryFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&q.orderBy, "order-by", nil, "sort by this `PATH[:desc]`; may be repeated")
 	flags.IntVar(&q.limit, "limit", 0, "print at most `N`")
 	flags.IntVar(&q.offset, "offset", 0, "leave out the first `N`")
-	flags.StringVar(&q.asOf, "as-of", "", momentUsage)
-	flags.BoolVar(&q.asStored, "as-stored", false, asStoredUsage)
+	flags.StringVar(&q.asOf, "as-of", "", session.MomentUsage)
+	flags.BoolVar(&q.asStored, "as-stored", false, session.AsStoredUsage)
 	flags.BoolVar(&q.explain, "explain", false, "show how the question is answered, instead of the answer")
 	flags.StringVar(&q.format, "format", "", "table, json, jsonl or csv (default table)")
 }
@@ -155,14 +156,14 @@ type asked struct {
 }
 
 // readQuery reads the flags that all queries have.
-func readQuery(c *command, cmd *cobra.Command, q *queryFlags, name string) (asked, error) {
+func readQuery(c *session.Session, cmd *cobra.Command, q *queryFlags, name string) (asked, error) {
 	a := asked{queryFlags: q, name: name}
 	var err error
 	if a.format, err = c.Format(q.format); err != nil {
 		return a, err
 	}
 	if q.asOf != "" {
-		if a.point, err = parsePoint(q.asOf); err != nil {
+		if a.point, err = session.ParsePoint(q.asOf); err != nil {
 			return a, err
 		}
 	}
@@ -206,9 +207,9 @@ func inFilter(flag, text string, err error) error {
 	return onto.Errorf(onto.CodeOf(err), "--%s %.200s: %w", flag, text, err).WithHint("%s", hint)
 }
 
-func query(c *command, cmd *cobra.Command, q *queryFlags, name string) error {
+func query(c *session.Session, cmd *cobra.Command, q *queryFlags, name string) error {
 	q.history = q.history || cmd.Flags().Changed("history-since")
-	if err := notNegative("history-since", q.since); err != nil {
+	if err := session.NotNegative("history-since", q.since); err != nil {
 		return err
 	}
 	a, err := readQuery(c, cmd, q, name)
@@ -220,7 +221,7 @@ func query(c *command, cmd *cobra.Command, q *queryFlags, name string) error {
 		return err
 	}
 	ctx := cmd.Context()
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		if err := a.pin(ctx, s); err != nil {
 			return err
 		}
@@ -270,7 +271,7 @@ func (a *asked) find(s *store.Store) store.Query[onto.Version] {
 }
 
 // queryVersions prints versions: all, or a page of them.
-func queryVersions(ctx context.Context, c *command, s *store.Store, shape *shape, a asked) error {
+func queryVersions(ctx context.Context, c *session.Session, s *store.Store, shape *shape, a asked) error {
 	q := a.find(s).OrderBy(a.order...).Offset(a.offset).Limit(a.limit)
 	if a.explain {
 		explained, err := q.Explain(ctx)
@@ -285,9 +286,9 @@ func queryVersions(ctx context.Context, c *command, s *store.Store, shape *shape
 	case a.limit > 0:
 		err = queryPage(ctx, c, q, a, out)
 	case a.history:
-		err = each(q.Versions(ctx, a.since), func(p store.Past[onto.Version]) error { return out.Add(p.Value) })
+		err = session.Each(q.Versions(ctx, a.since), func(p store.Past[onto.Version]) error { return out.Add(p.Value) })
 	default:
-		err = each(q.All(ctx), out.Add)
+		err = session.Each(q.All(ctx), out.Add)
 	}
 	if err != nil {
 		return err
@@ -303,7 +304,7 @@ func (a *asked) none(ctx context.Context, s *store.Store, what string) string {
 	return "no " + what
 }
 
-func queryPage(ctx context.Context, c *command, q store.Query[onto.Version], a asked, out *terminal.List[onto.Version]) error {
+func queryPage(ctx context.Context, c *session.Session, q store.Query[onto.Version], a asked, out *terminal.List[onto.Version]) error {
 	var page store.Page[onto.Version]
 	var err error
 	if a.history {

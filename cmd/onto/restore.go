@@ -10,12 +10,13 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-func restoreCommand(c *command) *cobra.Command {
+func restoreCommand(c *session.Session) *cobra.Command {
 	var apply, noCheck bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
@@ -31,7 +32,7 @@ SQLite only: a lake is restored with the tools of its bucket, meta/head.json las
 		Example: `  onto restore monday.db --db new.db
   onto restore monday.db
   onto restore monday.db --apply`,
-		Args: argCount(1),
+		Args: session.ArgCount(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return restore(cmd.Context(), c, args[0], apply, !noCheck)
 		},
@@ -52,8 +53,8 @@ func newRestore(file, location string, plan sqlite.RestorePlan) document.Restore
 	return doc
 }
 
-func restore(ctx context.Context, c *command, file string, apply, check bool) error {
-	cfg, err := c.configure()
+func restore(ctx context.Context, c *session.Session, file string, apply, check bool) error {
+	cfg, err := c.Configure()
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func restore(ctx context.Context, c *command, file string, apply, check bool) er
 		return refuseRestore(c, file, loc.Path, plan)
 	}
 	progress, done := c.Progress("restoring")
-	c.writes.Store(true)
+	c.Writes.Store(true)
 	restored, err := sqlite.Restore(ctx, file, loc.Path, &sqlite.RestoreOptions{
 		Owner:       fmt.Sprintf("onto-restore-%d", os.Getpid()),
 		LockTimeout: cfg.Milliseconds("lock_timeout_ms"),
@@ -110,7 +111,7 @@ func sound(ctx context.Context, file string) error {
 }
 
 // refuseRestore shows what would be lost.
-func refuseRestore(c *command, file, location string, plan sqlite.RestorePlan) error {
+func refuseRestore(c *session.Session, file, location string, plan sqlite.RestorePlan) error {
 	var err error
 	if c.JSON {
 		err = c.Document(newRestore(file, location, plan))
@@ -124,7 +125,7 @@ func refuseRestore(c *command, file, location string, plan sqlite.RestorePlan) e
 		WithHint("keep a copy of it and replace it with: onto restore %s --apply", place.ShellWord(file))
 }
 
-func printPlan(c *command, plan sqlite.RestorePlan) error {
+func printPlan(c *session.Session, plan sqlite.RestorePlan) error {
 	shared := "up to commit " + strconv.FormatInt(plan.Shared, 10)
 	if plan.Shared == 0 {
 		shared = "nothing"
@@ -142,7 +143,7 @@ func printPlan(c *command, plan sqlite.RestorePlan) error {
 	})
 }
 
-func printRestored(c *command, file, location string, restored sqlite.Restored) error {
+func printRestored(c *session.Session, file, location string, restored sqlite.Restored) error {
 	if c.JSON {
 		doc := newRestore(file, location, restored.RestorePlan)
 		doc.Applied, doc.Kept = true, document.OrNull(restored.Kept)
@@ -155,6 +156,6 @@ func printRestored(c *command, file, location string, restored sqlite.Restored) 
 	if err := c.Pairs(pairs); err != nil || restored.Kept == "" {
 		return err
 	}
-	c.Say("%s", c.place().NameIn("undo it with: onto restore "+place.ShellWord(restored.Kept)+" --apply"))
+	c.Say("%s", c.Place().NameIn("undo it with: onto restore "+place.ShellWord(restored.Kept)+" --apply"))
 	return nil
 }

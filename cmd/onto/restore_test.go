@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/iofault"
 )
 
@@ -25,7 +26,7 @@ func TestRestoreOnAFailingDisk(t *testing.T) {
 	kept := path + ".before-restore-2"
 
 	seen := map[int]int{}
-	for after := 0; seen[exitOK] == 0; after++ {
+	for after := 0; seen[session.ExitOK] == 0; after++ {
 		cmd := exec.Command("onto", "restore", backup, "--apply", "--db", path)
 		said, err := os.Create(filepath.Join(dir, "stderr"))
 		if err != nil {
@@ -47,7 +48,7 @@ func TestRestoreOnAFailingDisk(t *testing.T) {
 		seen[status]++
 		_, err = os.Stat(kept)
 		switch status {
-		case exitOK, exitUnknown:
+		case session.ExitOK, session.ExitUnknown:
 			if err != nil {
 				t.Fatalf("after %d syncs: status %d, and the copy of what was there is gone: %v: %s", after, status, err, stderr)
 			}
@@ -56,7 +57,7 @@ func TestRestoreOnAFailingDisk(t *testing.T) {
 				t.Errorf("after %d syncs: status %d, and a copy is left: %s", after, status, stderr)
 			}
 		}
-		if status == exitUnknown {
+		if status == session.ExitUnknown {
 			for _, want := range []string{kept, "hint: ", "onto restore " + kept + " --apply --db " + path} {
 				if !strings.Contains(string(stderr), want) {
 					t.Errorf("the command says %q, without %q", stderr, want)
@@ -69,7 +70,7 @@ func TestRestoreOnAFailingDisk(t *testing.T) {
 			os.Remove(kept + "-2") // what was there before going back
 		}
 	}
-	if seen[exitUnknown] == 0 {
-		t.Errorf("exit statuses: %v, want some %d", seen, exitUnknown)
+	if seen[session.ExitUnknown] == 0 {
+		t.Errorf("exit statuses: %v, want some %d", seen, session.ExitUnknown)
 	}
 }

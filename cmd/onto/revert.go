@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
@@ -22,8 +23,8 @@ type revertFlags struct {
 	apply, over                   bool
 }
 
-func revertCommand(c *command) *cobra.Command {
-	var w writeFlags
+func revertCommand(c *session.Session) *cobra.Command {
+	var w session.WriteFlags
 	var f revertFlags
 	cmd := &cobra.Command{
 		Use:   "revert --commit N | --correlation ID | --entity TYPE KEY --to N | --relation TYPE LEFT RIGHT --to N",
@@ -49,7 +50,7 @@ what was shown, add --expect-head with the head that was shown.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return revert(c, cmd, &w, &f, args) },
 	}
 	f.register(cmd)
-	w.registerRevert(cmd)
+	w.RegisterRevert(cmd)
 	return cmd
 }
 
@@ -65,8 +66,8 @@ func (f *revertFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.apply, "apply", false, "make the commit")
 }
 
-func revert(c *command, cmd *cobra.Command, w *writeFlags, f *revertFlags, args []string) error {
-	d, err := w.draft(cmd)
+func revert(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, f *revertFlags, args []string) error {
+	d, err := w.Draft(cmd)
 	if err == nil {
 		err = f.check(cmd, args)
 	}
@@ -78,7 +79,7 @@ func revert(c *command, cmd *cobra.Command, w *writeFlags, f *revertFlags, args 
 		how = place.Writing
 	}
 	ctx := cmd.Context()
-	return c.withStore(ctx, how, func(s *store.Store) error {
+	return c.WithStore(ctx, how, func(s *store.Store) error {
 		r, err := f.revert(s, args)
 		if err != nil {
 			return err
@@ -164,7 +165,7 @@ func (f *revertFlags) check(cmd *cobra.Command, args []string) error {
 	case chosen[0] == "--commit" && f.commit < 1:
 		return onto.Errorf(onto.NotFound, "commit %d does not exist: ids start at 1", f.commit)
 	}
-	return notNegative("to", f.to)
+	return session.NotNegative("to", f.to)
 }
 
 // revert is what the flags ask for.
@@ -184,7 +185,7 @@ func (f *revertFlags) revert(s *store.Store, args []string) (store.Revert, error
 	if schema.Kind != kind {
 		return r, onto.Errorf(onto.Invalid, "%s is a type of kind %s, not %s", name, schema.Kind, kind).WithHint("use --%s", schema.Kind)
 	}
-	r.Identity, err = thing{args: append([]string{name}, args...), instance: f.instance}.identity(s)
+	r.Identity, err = session.Thing{Args: append([]string{name}, args...), Instance: f.instance}.Identity(s)
 	return r, err
 }
 
@@ -199,16 +200,16 @@ func (f *revertFlags) words(cmd *cobra.Command) []string {
 	return words
 }
 
-func applyRevert(ctx context.Context, c *command, s *store.Store, d onto.Draft, r store.Revert) error {
+func applyRevert(ctx context.Context, c *session.Session, s *store.Store, d onto.Draft, r store.Revert) error {
 	result, _, err := s.Revert(ctx, d, r)
 	if err != nil {
 		return err
 	}
-	return c.printCommitted(result)
+	return c.PrintCommitted(result)
 }
 
 // revertDocument prints a plan as one JSON document, its changes as they come.
-func revertDocument(c *command, plan store.RevertPlan) error {
+func revertDocument(c *session.Session, plan store.RevertPlan) error {
 	commits, err := document.Encode(plan.Commits)
 	if err != nil {
 		return err
@@ -220,7 +221,7 @@ func revertDocument(c *command, plan store.RevertPlan) error {
 		return err
 	}
 	out, blocked := c.Array(), 0
-	err = each(plan.Changes, func(change store.RevertChange) error {
+	err = session.Each(plan.Changes, func(change store.RevertChange) error {
 		if len(change.Blocked) > 0 {
 			blocked++
 		}
@@ -236,9 +237,9 @@ func revertDocument(c *command, plan store.RevertPlan) error {
 }
 
 // showRevert prints a plan for people, and how to apply it.
-func showRevert(c *command, plan store.RevertPlan, over bool, words []string, migrated string) error {
+func showRevert(c *session.Session, plan store.RevertPlan, over bool, words []string, migrated string) error {
 	n, blocked := 0, 0
-	err := each(plan.Changes, func(change store.RevertChange) error {
+	err := session.Each(plan.Changes, func(change store.RevertChange) error {
 		n++
 		if err := terminal.PrintChange(c.Out, change.Change()); err != nil || len(change.Blocked) == 0 {
 			return err
@@ -260,7 +261,7 @@ func showRevert(c *command, plan store.RevertPlan, over bool, words []string, mi
 		words = append(words, "--over")
 	}
 	command := place.ShellWords(append(words, "--apply", "--expect-head", strconv.FormatInt(plan.Head, 10)))
-	c.Say("nothing was changed; to make this commit: %s", strings.TrimPrefix(c.place().NameIn(": "+command), ": "))
+	c.Say("nothing was changed; to make this commit: %s", strings.TrimPrefix(c.Place().NameIn(": "+command), ": "))
 	return nil
 }
 

@@ -8,31 +8,32 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 // run runs the command and returns its exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return runIn(ctx, newCommand(stdin, stdout, stderr), args)
+	return runIn(ctx, session.New(stdin, stdout, stderr), args)
 }
 
 // runIn runs the command in a session and returns its exit status.
-func runIn(ctx context.Context, c *command, args []string) int {
+func runIn(ctx context.Context, c *session.Session, args []string) int {
 	err := execute(ctx, c, args)
 	if flushErr := c.Out.Flush(); err == nil {
 		err = flushErr
 	}
 	// Flags that do not parse leave c.JSON unset.
-	return c.end(err, c.JSON || slices.Contains(args, "--json"))
+	return c.End(err, c.JSON || slices.Contains(args, "--json"))
 }
 
-func execute(ctx context.Context, c *command, args []string) error {
+func execute(ctx context.Context, c *session.Session, args []string) error {
 	started := false // flags and arguments were fine
 	root := newRoot(c, func(cmd *cobra.Command, _ []string) error {
 		started = true
 		return checkFlags(cmd)
 	})
 	root.SetArgs(args)
-	root.SetIn(c.in)
+	root.SetIn(c.In)
 	root.SetOut(c.Out)
 	root.SetErr(c.Err)
 	err := root.ExecuteContext(ctx)
@@ -42,7 +43,7 @@ func execute(ctx context.Context, c *command, args []string) error {
 	return err
 }
 
-func newRoot(c *command, start func(*cobra.Command, []string) error) *cobra.Command {
+func newRoot(c *session.Session, start func(*cobra.Command, []string) error) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "onto",
 		Short: "Data that can be explained later",
@@ -64,22 +65,22 @@ not known whether the commit was made, 9 not found.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
-		RunE:          runGroup,
+		RunE:          session.RunGroup,
 
 		PersistentPreRunE: start,
 	}
 	root.SetVersionTemplate("onto {{.Version}}\n")
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(session.FlagError)
 	flags := root.PersistentFlags()
-	flags.StringVar(&c.flags.DB, "db", "", "SQLite file (default onto.db)")
-	flags.StringVar(&c.flags.StorageURI, "storage-uri", "", "where the store is: sqlite:///rel.db, sqlite:////abs.db, file:///directory or s3://bucket/prefix")
-	flags.StringVar(&c.flags.Config, "config", "", "configuration file (default ./onto.yaml)")
+	flags.StringVar(&c.Flags.DB, "db", "", "SQLite file (default onto.db)")
+	flags.StringVar(&c.Flags.StorageURI, "storage-uri", "", "where the store is: sqlite:///rel.db, sqlite:////abs.db, file:///directory or s3://bucket/prefix")
+	flags.StringVar(&c.Flags.Config, "config", "", "configuration file (default ./onto.yaml)")
 	flags.BoolVar(&c.JSON, "json", false, "print one JSON document")
 	root.AddCommand(
 		demoCommand(c), initCommand(c), infoCommand(c),
 		putCommand(c), linkCommand(c), deleteCommand(c), revertCommand(c),
 		queryCommand(c), logCommand(c), diffCommand(c), blameCommand(c), commitsCommand(c),
-		group("schema", "Show the types and their versions, and end a type", `  onto schema export > schema.yaml
+		session.Group("schema", "Show the types and their versions, and end a type", `  onto schema export > schema.yaml
   onto schema history --type Customer`,
 			schemaExportCommand(c), schemaHistoryCommand(c), schemaDropCommand(c)), migrateCommand(c), verifyCommand(c), importCommand(c), exportCommand(c), projectionCommand(c), doctorCommand(c),
 		lockCommand(c), backupCommand(c), restoreCommand(c), compactCommand(c), janitorCommand(c), indexCommand(c),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
@@ -51,7 +52,7 @@ func (f *schemaFlags) pick(s *store.Store, all []onto.SchemaVersion) ([]onto.Sch
 	return list, nil
 }
 
-func schemaExportCommand(c *command) *cobra.Command {
+func schemaExportCommand(c *session.Session) *cobra.Command {
 	var f schemaFlags
 	var wanted string
 	cmd := &cobra.Command{
@@ -64,7 +65,7 @@ a comment. The JSON of --json is for programs, and no schema file.`,
   onto init --schema schema.yaml --db other.db
   onto schema export --json
   onto schema export --kind entity --type Customer --version 1`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("version") && (f.version < 1 || f.typ == "") {
 				return onto.Errorf(onto.Invalid, "--version is a number from 1 on and goes with --type")
@@ -78,14 +79,14 @@ a comment. The JSON of --json is for programs, and no schema file.`,
 	return cmd
 }
 
-func schemaExport(ctx context.Context, c *command, f *schemaFlags, wanted string) error {
+func schemaExport(ctx context.Context, c *session.Session, f *schemaFlags, wanted string) error {
 	switch {
 	case wanted != "" && wanted != "yaml" && wanted != "json":
 		return onto.Errorf(onto.Invalid, "format %q is unknown", wanted).WithHint("use yaml or json")
 	case wanted == "yaml" && c.JSON:
 		return onto.Errorf(onto.Invalid, "--json and --format yaml contradict each other").WithHint("give one of them")
 	}
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		versions, err := exported(ctx, s, f)
 		if err != nil {
 			return err
@@ -123,7 +124,7 @@ func exported(ctx context.Context, s *store.Store, f *schemaFlags) ([]onto.Schem
 }
 
 // printSchemas prints types as a schema file.
-func printSchemas(c *command, versions []onto.SchemaVersion) error {
+func printSchemas(c *session.Session, versions []onto.SchemaVersion) error {
 	schemas := make([]onto.Schema, len(versions))
 	for i, v := range versions {
 		schemas[i] = v.Schema
@@ -138,7 +139,7 @@ func printSchemas(c *command, versions []onto.SchemaVersion) error {
 	return c.Out.Data(text)
 }
 
-func schemaHistoryCommand(c *command) *cobra.Command {
+func schemaHistoryCommand(c *session.Session) *cobra.Command {
 	var f schemaFlags
 	cmd := &cobra.Command{
 		Use:   "history --type T",
@@ -146,7 +147,7 @@ func schemaHistoryCommand(c *command) *cobra.Command {
 		Long:  "List the versions of a type, oldest first: when each was registered, by which run of a program, and why.",
 		Example: `  onto schema history --type Customer
   onto schema history --kind relation --type Subscription --json`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.typ == "" {
 				return onto.Errorf(onto.Invalid, "--type is missing").WithHint("see the types with: onto info")
@@ -158,8 +159,8 @@ func schemaHistoryCommand(c *command) *cobra.Command {
 	return cmd
 }
 
-func schemaHistory(ctx context.Context, c *command, f *schemaFlags) error {
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
+func schemaHistory(ctx context.Context, c *session.Session, f *schemaFlags) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		all, err := s.Schemas(ctx)
 		if err != nil {
 			return err

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 // A command that hangs where nothing can interrupt it ends all the same, and
@@ -23,17 +25,17 @@ func TestStoppedWhileHanging(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"query", false, exitStopped, "onto: interrupted\n"},
-		{"put", true, exitUnknown, "onto: interrupted while the storage did not answer: it is not known whether anything was stored\nhint: look at the newest commits with: onto commits\n"},
+		{"query", false, session.ExitStopped, "onto: interrupted\n"},
+		{"put", true, session.ExitUnknown, "onto: interrupted while the storage did not answer: it is not known whether anything was stored\nhint: look at the newest commits with: onto commits\n"},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		hang := make(chan struct{})
 		var stderr bytes.Buffer
-		verb := newCommand(nil, &stderr, &stderr)
-		verb.writes.Store(c.writes)
+		verb := session.New(nil, &stderr, &stderr)
+		verb.Writes.Store(c.writes)
 		status := untilStopped(ctx, time.Millisecond,
-			func() int { cancel(); <-hang; return exitOK },
-			func() int { return verb.abandon(&stderr, false) })
+			func() int { cancel(); <-hang; return session.ExitOK },
+			func() int { return verb.Abandon(&stderr, false) })
 		close(hang)
 		if status != c.status || stderr.String() != c.want {
 			t.Errorf("%s: got status %d and %q, want %d and %q", c.args, status, &stderr, c.status, c.want)
@@ -44,12 +46,12 @@ func TestStoppedWhileHanging(t *testing.T) {
 // A command that ends in time has its own status.
 func TestStoppedInTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	never := func() int { t.Error("abandoned"); return exitUnknown }
-	if got := untilStopped(ctx, time.Hour, func() int { cancel(); return exitStopped }, never); got != exitStopped {
-		t.Errorf("got status %d, want %d", got, exitStopped)
+	never := func() int { t.Error("abandoned"); return session.ExitUnknown }
+	if got := untilStopped(ctx, time.Hour, func() int { cancel(); return session.ExitStopped }, never); got != session.ExitStopped {
+		t.Errorf("got status %d, want %d", got, session.ExitStopped)
 	}
-	if got := untilStopped(t.Context(), 0, func() int { return exitNotFound }, never); got != exitNotFound {
-		t.Errorf("got status %d, want %d", got, exitNotFound)
+	if got := untilStopped(t.Context(), 0, func() int { return session.ExitNotFound }, never); got != session.ExitNotFound {
+		t.Errorf("got status %d, want %d", got, session.ExitNotFound)
 	}
 }
 
@@ -66,8 +68,8 @@ func TestInterruptEndsTheWaitForAPipe(t *testing.T) {
 			if status < 0 && wait < boundedTime {
 				continue // it was not even started: it died of the signal, as a process does
 			}
-			if status != exitStopped {
-				t.Errorf("%v: got status %d and %q, want %d", signal, status, stderr, exitStopped)
+			if status != session.ExitStopped {
+				t.Errorf("%v: got status %d and %q, want %d", signal, status, stderr, session.ExitStopped)
 			}
 			break
 		}
@@ -133,14 +135,14 @@ func TestOddKindsOfFiles(t *testing.T) {
 				for _, verb := range []string{"info --db " + path, "put Thing {\"id\":\"x\"} --db " + path, "doctor --db " + path, "backup copy.db --db " + path,
 					"restore " + path + " --apply --db " + healthy, "restore " + healthy + " --apply --db " + path, "init --db " + path} {
 					status, stderr := runBounded(t, verb)
-					if status != exitStorage || !strings.Contains(stderr, kind) || !strings.Contains(stderr, path+suffix) {
-						t.Errorf("%s: got status %d and %q, want %d and %s", verb, status, stderr, exitStorage, kind)
+					if status != session.ExitStorage || !strings.Contains(stderr, kind) || !strings.Contains(stderr, path+suffix) {
+						t.Errorf("%s: got status %d and %q, want %d and %s", verb, status, stderr, session.ExitStorage, kind)
 					}
 				}
 			})
 		}
 	}
-	if status, stderr := runBounded(t, "info --db /dev/zero"); status != exitStorage || !strings.Contains(stderr, "a device") {
-		t.Errorf("got status %d and %q, want %d and a device", status, stderr, exitStorage)
+	if status, stderr := runBounded(t, "info --db /dev/zero"); status != session.ExitStorage || !strings.Contains(stderr, "a device") {
+		t.Errorf("got status %d and %q, want %d and a device", status, stderr, session.ExitStorage)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/iofault"
 )
 
@@ -198,7 +199,7 @@ func (s *sweep) state(t *testing.T, dir string) string {
 		where = []string{"--db", filepath.Join(dir, s.target)}
 	}
 	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), append([]string{"info"}, where...), strings.NewReader(""), &stdout, &stderr); status == exitStorage && strings.Contains(stderr.String(), "onto init") {
+	if status := run(t.Context(), append([]string{"info"}, where...), strings.NewReader(""), &stdout, &stderr); status == session.ExitStorage && strings.Contains(stderr.String(), "onto init") {
 		return ""
 	}
 	var commits []struct {
@@ -257,12 +258,12 @@ func (s *sweep) try(t *testing.T, plan iofault.Plan) bool {
 	switch {
 	case !done && state != s.before && (s.between == "" || state != s.between):
 		fail("the state is neither that before nor that after:\n%s", state)
-	case exited && status == exitOK && !done:
+	case exited && status == session.ExitOK && !done:
 		fail("it was acknowledged and is not there")
-	case exited && status != exitOK && status != exitUnknown && done && s.before != s.after && !s.again:
+	case exited && status != session.ExitOK && status != session.ExitUnknown && done && s.before != s.after && !s.again:
 		fail("it was refused and is there")
 	}
-	if status == exitUnknown && s.kept != "" {
+	if status == session.ExitUnknown && s.kept != "" {
 		if kept, _ := filepath.Glob(filepath.Join(dir, s.kept)); len(kept) == 0 {
 			fail("the store as it was is not kept")
 		}
@@ -276,9 +277,9 @@ func outcome(exited bool, status int) string {
 	switch {
 	case !exited:
 		return "killed"
-	case status == exitOK:
+	case status == session.ExitOK:
 		return "done"
-	case status == exitUnknown:
+	case status == session.ExitUnknown:
 		return "unknown"
 	}
 	return "refused"
@@ -301,13 +302,13 @@ func faultAt(o *iofault.Outcome, plan iofault.Plan) string {
 func (s *sweep) sound(dir string, fail func(string, ...any)) bool {
 	var stdout, stderr bytes.Buffer
 	status := run(context.Background(), append([]string{"doctor"}, s.location(dir)...), strings.NewReader(""), &stdout, &stderr)
-	if status == exitStorage && s.fresh && strings.Contains(stderr.String(), "onto init") {
+	if status == session.ExitStorage && s.fresh && strings.Contains(stderr.String(), "onto init") {
 		return true
 	}
-	if status != exitOK {
+	if status != session.ExitOK {
 		fail("doctor: status %d: %s%s", status, &stdout, &stderr)
 	}
-	return status == exitOK
+	return status == session.ExitOK
 }
 
 // next writes once more, as the next process would.
@@ -315,13 +316,13 @@ func (s *sweep) next(dir string, fail func(string, ...any)) {
 	var stderr bytes.Buffer
 	if s.fresh {
 		args := append([]string{"init", "--schema", filepath.Join(dir, "v1.yaml")}, s.location(dir)...)
-		if status := run(context.Background(), args, strings.NewReader(""), &bytes.Buffer{}, &stderr); status != exitOK {
+		if status := run(context.Background(), args, strings.NewReader(""), &bytes.Buffer{}, &stderr); status != session.ExitOK {
 			fail("the next init: status %d: %s", status, &stderr)
 			return
 		}
 	}
 	args := append([]string{"put", "Thing", `{"id":"next","name":"the next one","n":8}`}, s.location(dir)...)
-	if status := run(context.Background(), args, strings.NewReader(""), &bytes.Buffer{}, &stderr); status != exitOK {
+	if status := run(context.Background(), args, strings.NewReader(""), &bytes.Buffer{}, &stderr); status != session.ExitOK {
 		fail("the next put: status %d: %s", status, &stderr)
 	}
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
-func traverseCommand(c *command) *cobra.Command {
+func traverseCommand(c *session.Session) *cobra.Command {
 	q := queryFlags{kind: onto.KindEntity}
 	cmd := &cobra.Command{
 		Use:   "traverse TYPE",
@@ -27,8 +28,8 @@ has every hop, leads through entities that exist and meets nothing twice.
 		Example: `  onto query traverse Customer --via Subscription
   onto query traverse Customer --where '$.tier == "Gold"' --via Subscription --via '~Subscription'
   onto query traverse Product --via '~Subscription' --as-of 12 --json`,
-		Args:              argCount(1),
-		ValidArgsFunction: completeType(c, onto.KindEntity),
+		Args:              session.ArgCount(1),
+		ValidArgsFunction: session.CompleteType(c, onto.KindEntity),
 		RunE:              func(cmd *cobra.Command, args []string) error { return traverse(c, cmd, &q, args[0]) },
 	}
 	q.register(cmd)
@@ -36,7 +37,7 @@ has every hop, leads through entities that exist and meets nothing twice.
 	return cmd
 }
 
-func traverse(c *command, cmd *cobra.Command, q *queryFlags, name string) error {
+func traverse(c *session.Session, cmd *cobra.Command, q *queryFlags, name string) error {
 	a, err := readQuery(c, cmd, q, name)
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func traverse(c *command, cmd *cobra.Command, q *queryFlags, name string) error 
 		hops = append(hops, store.Hop{Relation: relation, Back: back})
 	}
 	ctx := cmd.Context()
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		if err := a.pin(ctx, s); err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func traverse(c *command, cmd *cobra.Command, q *queryFlags, name string) error 
 }
 
 // routes prints the routes of a traversal.
-func routes(ctx context.Context, c *command, s *store.Store, a asked, hops []store.Hop) error {
+func routes(ctx context.Context, c *session.Session, s *store.Store, a asked, hops []store.Hop) error {
 	from, err := newShape(a.view(s), onto.KindEntity, a.name, false)
 	if err != nil {
 		return err
@@ -76,7 +77,7 @@ func routes(ctx context.Context, c *command, s *store.Store, a asked, hops []sto
 		return explain(c, a, explained, err)
 	}
 	out := terminal.NewList(c.Printer, a.format, routeColumns(a.view(s), from, hops), document.NewRoute, routeCells)
-	if err := each(q.Traverse(hops...).Limit(a.limit).All(ctx), out.Add); err != nil {
+	if err := session.Each(q.Traverse(hops...).Limit(a.limit).All(ctx), out.Add); err != nil {
 		return err
 	}
 	return out.Close("no routes")

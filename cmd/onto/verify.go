@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
 
-func verifyCommand(c *command) *cobra.Command {
+func verifyCommand(c *session.Session) *cobra.Command {
 	var schema string
 	var diff bool
 	cmd := &cobra.Command{
@@ -25,7 +26,7 @@ index and search are no difference. Whether the data is sound, tells: onto docto
 		Example: `  onto verify --schema schema.yaml
   onto verify --schema schema.yaml --diff
   onto verify --schema schema.yaml --json`,
-		Args: argCount(0),
+		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return verify(cmd.Context(), c, schema, diff) },
 	}
 	cmd.Flags().StringVar(&schema, "schema", "", "schema `FILE`, YAML or JSON; - for stdin")
@@ -49,7 +50,7 @@ func (r comparison) cells() ([]string, error) {
 	return []string{string(r.Kind), r.Name, version, r.Status}, nil
 }
 
-func verify(ctx context.Context, c *command, name string, diff bool) error {
+func verify(ctx context.Context, c *session.Session, name string, diff bool) error {
 	if name == "" {
 		return onto.Errorf(onto.Invalid, "--schema is missing").WithHint("name a schema file")
 	}
@@ -57,7 +58,7 @@ func verify(ctx context.Context, c *command, name string, diff bool) error {
 	if err != nil {
 		return err
 	}
-	return c.withStore(ctx, place.Reading, func(s *store.Store) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		found, err := compareTypes(ctx, s, types)
 		if err != nil {
 			return err

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+
+	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 // weigh runs onto with its own arguments and writes to file descriptor 3 how much
@@ -19,7 +21,7 @@ func weigh() {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(exitGeneral)
+		os.Exit(session.ExitGeneral)
 	}
 	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	fmt.Fprintln(os.NewFile(3, "weight"), cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss>>10, cpu.Milliseconds())

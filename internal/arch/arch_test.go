@@ -89,8 +89,9 @@ func may() map[string][]string {
 		"internal/document": {".", "backend", "store", "store/records", "internal/codec"},
 		"internal/terminal": {".", "internal/codec", "internal/document", "golang.org/x/term"},
 		"cmd/onto": {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/parquet", "backend/lake/bucket/probe", "filter", "store", "upkeep", "store/records", "store/schemafile", "internal/codec", "internal/document", "internal/place", "internal/terminal",
-			"github.com/spf13/cobra"},
-		"bench": {".", "backend", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/memory", "backend/lake/duck", "backend/lake/parquet", "backend/sqlite", "filter", "store", "store/records", "internal/codec", "github.com/mattn/go-sqlite3"},
+			"cmd/onto/internal/session", "github.com/spf13/cobra"},
+		"cmd/onto/internal/session": {".", "backend", "store", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
+		"bench":                     {".", "backend", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/memory", "backend/lake/duck", "backend/lake/parquet", "backend/sqlite", "filter", "store", "store/records", "internal/codec", "github.com/mattn/go-sqlite3"},
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -15,21 +15,22 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-// writeFlags is what every writing verb takes about its commit.
-type writeFlags struct {
+// WriteFlags is what every writing verb takes about its commit.
+type WriteFlags struct {
 	meta                        []string
 	actor, comment, correlation string
 	idempotencyKey              string
 	expectHead                  int64
 }
 
-func (w *writeFlags) register(cmd *cobra.Command) {
-	w.registerOrigin(cmd)
+// Register adds the flags.
+func (w *WriteFlags) Register(cmd *cobra.Command) {
+	w.RegisterOrigin(cmd)
 	w.registerSafety(cmd)
 }
 
-// registerOrigin is the flags that say who and why.
-func (w *writeFlags) registerOrigin(cmd *cobra.Command) {
+// RegisterOrigin is the flags that say who and why.
+func (w *WriteFlags) RegisterOrigin(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
 	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
@@ -38,13 +39,13 @@ func (w *writeFlags) registerOrigin(cmd *cobra.Command) {
 }
 
 // registerSafety is the flags that make a commit safe to repeat, or conditional.
-func (w *writeFlags) registerSafety(cmd *cobra.Command) {
+func (w *WriteFlags) registerSafety(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&w.idempotencyKey, "idempotency-key", "", "makes the commit safe to repeat")
 	cmd.Flags().Int64Var(&w.expectHead, "expect-head", 0, "fail unless the head is commit `N`")
 }
 
-// registerRevert is register without --correlation, which says what to revert.
-func (w *writeFlags) registerRevert(cmd *cobra.Command) {
+// RegisterRevert is register without --correlation, which says what to revert.
+func (w *WriteFlags) RegisterRevert(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
 	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
@@ -52,11 +53,11 @@ func (w *writeFlags) registerRevert(cmd *cobra.Command) {
 	w.registerSafety(cmd)
 }
 
-// draft is a draft with everything but its contents.
-func (w *writeFlags) draft(cmd *cobra.Command) (onto.Draft, error) {
+// Draft is a draft with everything but its contents.
+func (w *WriteFlags) Draft(cmd *cobra.Command) (onto.Draft, error) {
 	d := onto.Draft{Comment: w.comment, Correlation: w.correlation, IdempotencyKey: w.idempotencyKey}
 	changed := cmd.Flags().Changed
-	err := notNegative("expect-head", w.expectHead)
+	err := NotNegative("expect-head", w.expectHead)
 	if err != nil {
 		return d, err
 	}
@@ -68,20 +69,20 @@ func (w *writeFlags) draft(cmd *cobra.Command) (onto.Draft, error) {
 			return d, err
 		}
 	}
-	d.Metadata, err = parseMeta(w.meta)
+	d.Metadata, err = ParseMeta(w.meta)
 	return d, err
 }
 
-// notNegative refuses a flag that is no commit id.
-func notNegative(flag string, id int64) error {
+// NotNegative refuses a flag that is no commit id.
+func NotNegative(flag string, id int64) error {
 	if id >= 0 {
 		return nil
 	}
 	return onto.Errorf(onto.Invalid, "--%s %d is negative", flag, id).WithHint("commit ids start at 1; 0 is the empty store")
 }
 
-// parseMeta reads K=V pairs.
-func parseMeta(pairs []string) (map[string]any, error) {
+// ParseMeta reads K=V pairs.
+func ParseMeta(pairs []string) (map[string]any, error) {
 	if len(pairs) == 0 {
 		return nil, nil
 	}
@@ -99,10 +100,10 @@ func parseMeta(pairs []string) (map[string]any, error) {
 	return meta, nil
 }
 
-// commit opens the store, lets build add to the draft, commits it and prints
+// Commit opens the store, lets build add to the draft, commits it and prints
 // the result.
-func (c *command) commit(ctx context.Context, d onto.Draft, build func(*store.Store, onto.Draft) (onto.Draft, error)) error {
-	return c.withStore(ctx, place.Writing, func(s *store.Store) error {
+func (c *Session) Commit(ctx context.Context, d onto.Draft, build func(*store.Store, onto.Draft) (onto.Draft, error)) error {
+	return c.WithStore(ctx, place.Writing, func(s *store.Store) error {
 		d, err := build(s, d)
 		if err != nil {
 			return err
@@ -111,13 +112,13 @@ func (c *command) commit(ctx context.Context, d onto.Draft, build func(*store.St
 		if err != nil {
 			return err
 		}
-		return c.printCommitted(result)
+		return c.PrintCommitted(result)
 	})
 }
 
-// printCommitted is printResult for what cannot be undone: if it fails, the
+// PrintCommitted is printResult for what cannot be undone: if it fails, the
 // error says what was done.
-func (c *command) printCommitted(r onto.Result) error {
+func (c *Session) PrintCommitted(r onto.Result) error {
 	err := c.printResult(r)
 	if err == nil {
 		err = c.Out.Flush()
@@ -129,7 +130,7 @@ func (c *command) printCommitted(r onto.Result) error {
 }
 
 // printResult prints the commit id, alone so that scripts can use it.
-func (c *command) printResult(r onto.Result) error {
+func (c *Session) printResult(r onto.Result) error {
 	if c.JSON {
 		return c.Document(document.NewResult(r))
 	}

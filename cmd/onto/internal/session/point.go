@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"strconv"
@@ -7,9 +7,9 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// parsePoint reads a moment: a commit id, head, or a time. A time without a
+// ParsePoint reads a moment: a commit id, head, or a time. A time without a
 // zone is UTC; a date is its first moment.
-func parsePoint(s string) (onto.Point, error) {
+func ParsePoint(s string) (onto.Point, error) {
 	if s == "head" {
 		return onto.Point{}, nil
 	}
@@ -25,7 +25,8 @@ func parsePoint(s string) (onto.Point, error) {
 		WithHint("write 12, head, 2026-02-10, or 2026-02-10T12:34:56Z")
 }
 
-// momentUsage is the help of a flag that takes a moment.
-const momentUsage = "the moment: a commit `ID`, head, a date or a time, in UTC unless it says otherwise"
+// MomentUsage is the help of a flag that takes a moment.
+const MomentUsage = "the moment: a commit `ID`, head, a date or a time, in UTC unless it says otherwise"
 
-const asStoredUsage = "fields as they were written, not as the present types have them"
+// AsStoredUsage is the help of a flag that shows fields as they are stored.
+const AsStoredUsage = "fields as they were written, not as the present types have them"

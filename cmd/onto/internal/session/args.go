@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"slices"
@@ -12,15 +12,15 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-// group makes a command that only has subcommands.
-func group(use, short, example string, subcommands ...*cobra.Command) *cobra.Command {
-	g := &cobra.Command{Use: use, Short: short, Example: example, Args: cobra.ArbitraryArgs, RunE: runGroup}
+// Group makes a command that only has subcommands.
+func Group(use, short, example string, subcommands ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{Use: use, Short: short, Example: example, Args: cobra.ArbitraryArgs, RunE: RunGroup}
 	g.AddCommand(subcommands...)
 	return g
 }
 
-// runGroup runs when no subcommand was found.
-func runGroup(cmd *cobra.Command, args []string) error {
+// RunGroup runs when no subcommand was found.
+func RunGroup(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 && !cmd.HasParent() {
 		return cmd.Help()
 	}
@@ -41,7 +41,8 @@ func runGroup(cmd *cobra.Command, args []string) error {
 	return err.WithHint("see: %s --help", cmd.CommandPath())
 }
 
-func flagError(cmd *cobra.Command, err error) error {
+// FlagError is the error for a flag that does not parse.
+func FlagError(cmd *cobra.Command, err error) error {
 	what, why, _ := strings.Cut(err.Error(), " flag: strconv.ParseInt:")
 	if why != "" { // the parser's words are about Go
 		err = onto.Errorf(onto.Invalid, "%s, which takes a whole number", what)
@@ -49,8 +50,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return onto.Errorf(onto.Invalid, "%s", err).WithHint("see: %s --help", cmd.CommandPath())
 }
 
-// argCount checks that the number of arguments is one of those allowed.
-func argCount(allowed ...int) cobra.PositionalArgs {
+// ArgCount checks that the number of arguments is one of those allowed.
+func ArgCount(allowed ...int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if slices.Contains(allowed, len(args)) {
 			return nil
@@ -59,8 +60,8 @@ func argCount(allowed ...int) cobra.PositionalArgs {
 	}
 }
 
-// argsFrom checks that there are at least n arguments.
-func argsFrom(n int) cobra.PositionalArgs {
+// ArgsFrom checks that there are at least n arguments.
+func ArgsFrom(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= n {
 			return nil
@@ -83,15 +84,15 @@ func isOperator(arg string) bool {
 	return slices.Contains([]string{"==", "!=", "<", "<=", ">", ">=", "=", "&", "|", "and", "or"}, arg)
 }
 
-// completeType completes the first argument with the names of types of a kind,
+// CompleteType completes the first argument with the names of types of a kind,
 // or of both kinds.
-func completeType(c *command, kind onto.Kind) cobra.CompletionFunc {
+func CompleteType(c *Session, kind onto.Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var names []string
-		err := c.withStore(cmd.Context(), place.Reading, func(s *store.Store) error {
+		err := c.WithStore(cmd.Context(), place.Reading, func(s *store.Store) error {
 			for _, t := range s.Types() {
 				if kind == "" || t.Kind == kind {
 					names = append(names, t.Name)

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -18,20 +18,21 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-// command is one run of onto: where it reads and writes, and its global flags.
-type command struct {
+// Session is one run of onto: where it reads and writes, and its global flags.
+type Session struct {
 	*terminal.Printer
-	in io.Reader
+	In io.Reader
 
-	flags place.Flags // that name the store and the configuration
+	Flags place.Flags // that name the store and the configuration
 
-	runtime string            // names this run in commits, heads and manifests
+	Runtime string            // names this run in commits, heads and manifests
 	opened  []backend.Backend // by this run, closed or not
-	writes  atomic.Bool       // something may have been stored
+	Writes  atomic.Bool       // something may have been stored
 }
 
-func newCommand(stdin io.Reader, stdout, stderr io.Writer) *command {
-	return &command{Printer: terminal.NewPrinter(stdout, stderr), in: stdin, runtime: runtimeName()}
+// New starts a session.
+func New(stdin io.Reader, stdout, stderr io.Writer) *Session {
+	return &Session{Printer: terminal.NewPrinter(stdout, stderr), In: stdin, Runtime: runtimeName()}
 }
 
 // runtimeName is a name that no other run has: host, process and a random part.
@@ -43,12 +44,12 @@ func runtimeName() string {
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6])
 }
 
-// stdin is standard input.
-func (c *command) stdin(ctx context.Context) io.Reader { return waitingReader(ctx, c.in) }
+// Stdin is standard input.
+func (c *Session) Stdin(ctx context.Context) io.Reader { return WaitingReader(ctx, c.In) }
 
-// waitingReader is a reader of which a read ends with an error when ctx is
+// WaitingReader is a reader of which a read ends with an error when ctx is
 // cancelled. What waits for input is left behind then, since the process ends.
-func waitingReader(ctx context.Context, in io.Reader) io.Reader {
+func WaitingReader(ctx context.Context, in io.Reader) io.Reader {
 	r, w := io.Pipe()
 	go func() {
 		_, err := io.Copy(w, in)
@@ -58,13 +59,13 @@ func waitingReader(ctx context.Context, in io.Reader) io.Reader {
 	return r
 }
 
-// configure reads every source of settings.
-func (c *command) configure() (place.Settings, error) { return place.Configure(c.flags) }
+// Configure reads every source of settings.
+func (c *Session) Configure() (place.Settings, error) { return place.Configure(c.Flags) }
 
-// place is where the store is, for hints. Without a flag it is the default, or
+// Place is where the store is, for hints. Without a flag it is the default, or
 // not known because the settings are wrong.
-func (c *command) place() place.Location {
-	cfg, err := c.configure()
+func (c *Session) Place() place.Location {
+	cfg, err := c.Configure()
 	if err != nil {
 		return place.Location{}
 	}
@@ -75,9 +76,9 @@ func (c *command) place() place.Location {
 	return loc
 }
 
-// openBackend opens what keeps the store.
-func (c *command) openBackend(ctx context.Context, how place.Access) (backend.Backend, place.Settings, error) {
-	cfg, err := c.configure()
+// OpenBackend opens what keeps the store.
+func (c *Session) OpenBackend(ctx context.Context, how place.Access) (backend.Backend, place.Settings, error) {
+	cfg, err := c.Configure()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,52 +87,53 @@ func (c *command) openBackend(ctx context.Context, how place.Access) (backend.Ba
 		return nil, nil, err
 	}
 	if how != place.Reading {
-		c.writes.Store(true)
+		c.Writes.Store(true)
 	}
-	b, err := loc.Open(ctx, how, cfg, c.runtime)
+	b, err := loc.Open(ctx, how, cfg, c.Runtime)
 	if err == nil {
 		c.opened = append(c.opened, b)
 	}
 	return b, cfg, err
 }
 
-// withStore opens the store, runs f and closes the store.
-func (c *command) withStore(ctx context.Context, how place.Access, f func(*store.Store) error) error {
-	b, cfg, err := c.openBackend(ctx, how)
+// WithStore opens the store, runs f and closes the store.
+func (c *Session) WithStore(ctx context.Context, how place.Access, f func(*store.Store) error) error {
+	b, cfg, err := c.OpenBackend(ctx, how)
 	if err != nil {
 		return err
 	}
-	s, err := store.OpenWith(ctx, b, c.storeOptions(cfg))
+	s, err := store.OpenWith(ctx, b, c.StoreOptions(cfg))
 	if err != nil {
 		return err
 	}
-	defer c.shut(s)
+	defer c.Shut(s)
 	return f(s)
 }
 
-// shut closes what a verb has opened. What the verb did or answered is so even if
+// Shut closes what a verb has opened. What the verb did or answered is so even if
 // that fails: a commit is durable by then.
-func (c *command) shut(opened io.Closer) {
+func (c *Session) Shut(opened io.Closer) {
 	if err := opened.Close(); err != nil {
 		c.warn(c.JSON, document.CodeOf(err), "what was opened could not be closed: "+document.Message(err), onto.HintOf(err))
 	}
 }
 
-func (c *command) storeOptions(cfg place.Settings) *store.Options {
-	return &store.Options{MaxBatch: int(cfg.Number("max_batch_size")), Runtime: c.runtime, ScratchDir: cfg.Text("cache_dir")}
+// StoreOptions is how stores are opened.
+func (c *Session) StoreOptions(cfg place.Settings) *store.Options {
+	return &store.Options{MaxBatch: int(cfg.Number("max_batch_size")), Runtime: c.Runtime, ScratchDir: cfg.Text("cache_dir")}
 }
 
-// unsupported is the error for a verb that the kind of storage has no answer to.
-func (c *command) unsupported(verb, why, instead string) error {
+// Unsupported is the error for a verb that the kind of storage has no answer to.
+func (c *Session) Unsupported(verb, why, instead string) error {
 	kind := "a SQLite file"
-	if c.place().IsLake() {
+	if c.Place().IsLake() {
 		kind = "a lake"
 	}
 	return onto.Errorf(onto.Unsupported, "%s: %s %s", verb, kind, why).WithHint("%s", instead)
 }
 
 // warnOfDamage tells what stores that were opened do not show.
-func (c *command) warnOfDamage(asJSON bool) {
+func (c *Session) warnOfDamage(asJSON bool) {
 	for _, b := range c.opened {
 		w, ok := backend.As[interface{ Warning() (text, remedy string) }](b)
 		if !ok {
@@ -145,8 +147,8 @@ func (c *command) warnOfDamage(asJSON bool) {
 
 // nameLake names the lake in an error that came from its storage after it was
 // opened. Those of opening it name it already.
-func (c *command) nameLake(err error) error {
-	here := c.place()
+func (c *Session) nameLake(err error) error {
+	here := c.Place()
 	code := onto.CodeOf(err)
 	if len(c.opened) == 0 || !here.IsLake() || code != onto.Corrupt && code != onto.Unavailable && code != onto.OutcomeUnknown {
 		return err
@@ -157,8 +159,8 @@ func (c *command) nameLake(err error) error {
 	return here.Lake.Failed(err)
 }
 
-// each calls f with each item of a sequence, up to the first error.
-func each[T any](items iter.Seq2[T, error], f func(T) error) error {
+// Each calls f with each item of a sequence, up to the first error.
+func Each[T any](items iter.Seq2[T, error], f func(T) error) error {
 	for item, err := range items {
 		if err == nil {
 			err = f(item)
@@ -170,17 +172,17 @@ func each[T any](items iter.Seq2[T, error], f func(T) error) error {
 	return nil
 }
 
-// warner is a backend that tells why indexes could not be written.
-type warner interface {
+// Warner is a backend that tells why indexes could not be written.
+type Warner interface {
 	LastIndexWarning() string
 }
 
 // warnOfIndexes tells what lakes that were opened could not write beside their
 // commits, which stand. It is called after they were closed: until then they may
 // be writing.
-func (c *command) warnOfIndexes(asJSON bool) {
+func (c *Session) warnOfIndexes(asJSON bool) {
 	for _, b := range c.opened {
-		w, ok := backend.As[warner](b)
+		w, ok := backend.As[Warner](b)
 		if !ok || w.LastIndexWarning() == "" {
 			continue
 		}
@@ -189,9 +191,9 @@ func (c *command) warnOfIndexes(asJSON bool) {
 	}
 }
 
-// end tells how the command ended, and what is wrong with stores that it opened, and
+// End tells how the command ended, and what is wrong with stores that it opened, and
 // returns the exit status.
-func (c *command) end(err error, asJSON bool) int {
+func (c *Session) End(err error, asJSON bool) int {
 	err = c.nameLake(err)
 	_ = c.Err.Flush() // what cobra wrote
 	c.warnOfIndexes(asJSON)

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"errors"
@@ -12,47 +12,47 @@ import (
 
 // The exit statuses.
 const (
-	exitOK       = 0
-	exitGeneral  = 1
-	exitUsage    = 2
-	exitMismatch = 3 // a check failed, or the schema differs
-	exitStopped  = 4 // execution failed: interrupted
-	exitStorage  = 5
-	exitConflict = 6
-	exitRefused  = 7
-	exitUnknown  = 8 // it is not known whether the commit happened
-	exitNotFound = 9
+	ExitOK       = 0
+	ExitGeneral  = 1
+	ExitUsage    = 2
+	ExitMismatch = 3 // a check failed, or the schema differs
+	ExitStopped  = 4 // execution failed: interrupted
+	ExitStorage  = 5
+	ExitConflict = 6
+	ExitRefused  = 7
+	ExitUnknown  = 8 // it is not known whether the commit happened
+	ExitNotFound = 9
 )
 
 // exitOf is the table from code to exit status.
 func exitOf(code onto.Code) int {
 	switch code {
 	case onto.Invalid, onto.TooLarge:
-		return exitUsage
+		return ExitUsage
 	case onto.SchemaOutdated, onto.MigrationToken, document.CheckFailed:
-		return exitMismatch
+		return ExitMismatch
 	case document.Interrupted, onto.UpgraderFailed, onto.UpgraderMissing:
-		return exitStopped
+		return ExitStopped
 	case onto.Uninitialized, onto.Unsupported, onto.Corrupt, onto.ReadOnly, onto.Full,
 		onto.LockContention, onto.LeaseExpired, onto.Unavailable, onto.Closed:
-		return exitStorage
+		return ExitStorage
 	case onto.Conflict, onto.HeadMismatch, onto.VersionMismatch, onto.IdempotencyConflict:
-		return exitConflict
+		return ExitConflict
 	case onto.Refused:
-		return exitRefused
+		return ExitRefused
 	case onto.OutcomeUnknown:
-		return exitUnknown
+		return ExitUnknown
 	case onto.NotFound:
-		return exitNotFound
+		return ExitNotFound
 	}
-	return exitGeneral
+	return ExitGeneral
 }
 
 // finish reports how the command ended and returns the exit status. When
 // nobody reads the output any more, the command has done what was wanted.
-func (c *command) finish(err error, asJSON bool) int {
+func (c *Session) finish(err error, asJSON bool) int {
 	if err == nil || errors.Is(err, syscall.EPIPE) {
-		return exitOK
+		return ExitOK
 	}
 	if asJSON {
 		c.reportJSON(err)
@@ -62,20 +62,20 @@ func (c *command) finish(err error, asJSON bool) int {
 	return exitOf(document.CodeOf(err))
 }
 
-// abandon reports that the command was told to stop and did not, and returns the
+// Abandon reports that the command was told to stop and did not, and returns the
 // exit status. It is called while the command goes on.
-func (c *command) abandon(stderr io.Writer, asJSON bool) int {
+func (c *Session) Abandon(stderr io.Writer, asJSON bool) int {
 	var err error = onto.Errorf(document.Interrupted, "interrupted")
-	if c.writes.Load() {
+	if c.Writes.Load() {
 		err = onto.Errorf(onto.OutcomeUnknown, "interrupted while the storage did not answer: it is not known whether anything was stored").
 			WithHint("look at the newest commits with: onto commits")
 	}
-	other := &command{Printer: terminal.NewPrinter(io.Discard, stderr), flags: c.flags}
+	other := &Session{Printer: terminal.NewPrinter(io.Discard, stderr), Flags: c.Flags}
 	return other.finish(err, asJSON)
 }
 
 // report prints an error for people: what, each difference, what to do.
-func (c *command) report(err error) {
+func (c *Session) report(err error) {
 	c.Say("onto: %s", document.Message(err))
 	for _, line := range document.Differences(err) {
 		c.Say("  %s", line)
@@ -85,13 +85,13 @@ func (c *command) report(err error) {
 	}
 }
 
-func (c *command) reportJSON(err error) {
+func (c *Session) reportJSON(err error) {
 	c.sayJSON("error", document.NewReport(err, c.hint(err)))
 }
 
 // warn reports what does not change what the verb did or answered.
-func (c *command) warn(asJSON bool, code onto.Code, text, hint string) {
-	hint = c.place().NameIn(hint)
+func (c *Session) warn(asJSON bool, code onto.Code, text, hint string) {
+	hint = c.Place().NameIn(hint)
 	if asJSON {
 		c.sayJSON("warning", document.Report{Code: code, Message: text, Hint: hint})
 		return
@@ -103,12 +103,12 @@ func (c *command) warn(asJSON bool, code onto.Code, text, hint string) {
 }
 
 // sayJSON prints an error or a warning to stderr, on one line.
-func (c *command) sayJSON(kind string, body document.Report) {
+func (c *Session) sayJSON(kind string, body document.Report) {
 	doc, _ := document.Encode(map[string]document.Report{kind: body}) // texts only
 	c.Say("%s", doc)
 }
 
 // hint is what to do about an error, to be pasted where it is a command.
-func (c *command) hint(err error) string {
-	return c.place().NameIn(onto.HintOf(err))
+func (c *Session) hint(err error) string {
+	return c.Place().NameIn(onto.HintOf(err))
 }
