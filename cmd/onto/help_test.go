@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ontologia/onto/cmd/onto/internal/evolve"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
@@ -47,10 +48,10 @@ func TestEveryCommandHelps(t *testing.T) {
 
 func TestTheSchemaFileInTheHelpWorks(t *testing.T) {
 	help := must(t, "", "init", "--help")
-	if !strings.Contains(help, exampleSchema) {
+	if !strings.Contains(help, evolve.ExampleSchema) {
 		t.Errorf("the help does not show the example: %s", help)
 	}
-	got := must(t, exampleSchema, "init", "--schema", "-", "--db", t.TempDir()+"/new.db")
+	got := must(t, evolve.ExampleSchema, "init", "--schema", "-", "--db", t.TempDir()+"/new.db")
 	for _, want := range []string{"registered entity Customer", "registered entity Product", "registered relation Subscription"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q in it", got, want)

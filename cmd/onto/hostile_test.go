@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3" // makes the hostile files
+	_ "github.com/mattn/go-sqlite3"
 
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 )

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto/cmd/onto/internal/session"
-	"github.com/ontologia/onto/store/records"
 )
 
 // thingRecords is n records of type Thing.
@@ -184,16 +183,5 @@ func TestCommitOfAnImportThatCannotBePrinted(t *testing.T) {
 	status := run(t.Context(), []string{"import", "--input", "-", "--apply", "--db", path}, strings.NewReader(thingRecords(1)), full{}, &stderr)
 	if want := "onto: commit 2 was made, but this could not be printed: no space left on device\n"; status != session.ExitGeneral || stderr.String() != want {
 		t.Errorf("got status %d and %q, want %d and %q", status, &stderr, session.ExitGeneral, want)
-	}
-}
-
-func TestWhatAPlanSaysBesidesNumbers(t *testing.T) {
-	var stderr bytes.Buffer
-	c := session.New(nil, io.Discard, &stderr)
-	explainOutcome(c, &records.Outcome{Conflicts: 30, First: make([]records.Conflict, records.MaxConflicts), Untracked: 5}, true)
-	for _, want := range []string{"and 10 more\n", "the last 5 records were not compared with earlier ones; an apply does that\n"} {
-		if !strings.Contains(stderr.String(), want) {
-			t.Errorf("got %q, want %q in it", &stderr, want)
-		}
 	}
 }

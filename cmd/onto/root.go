@@ -8,7 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/ask"
+	"github.com/ontologia/onto/cmd/onto/internal/care"
+	"github.com/ontologia/onto/cmd/onto/internal/change"
+	"github.com/ontologia/onto/cmd/onto/internal/evolve"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/cmd/onto/internal/transfer"
 )
 
 // run runs the command and returns its exit status.
@@ -43,6 +48,8 @@ func execute(ctx context.Context, c *session.Session, args []string) error {
 	return err
 }
 
+// newRoot is the command with its verbs. Start runs when flags and arguments were
+// parsed.
 func newRoot(c *session.Session, start func(*cobra.Command, []string) error) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "onto",
@@ -77,13 +84,14 @@ not known whether the commit was made, 9 not found.`,
 	flags.StringVar(&c.Flags.Config, "config", "", "configuration file (default ./onto.yaml)")
 	flags.BoolVar(&c.JSON, "json", false, "print one JSON document")
 	root.AddCommand(
-		demoCommand(c), initCommand(c), infoCommand(c),
-		putCommand(c), linkCommand(c), deleteCommand(c), revertCommand(c),
-		queryCommand(c), logCommand(c), diffCommand(c), blameCommand(c), commitsCommand(c),
+		demoCommand(c), evolve.Init(c), ask.Info(c),
+		change.Put(c), change.Link(c), change.Delete(c), change.Revert(c),
+		ask.Query(c), ask.Log(c), ask.Diff(c), ask.Blame(c), ask.Commits(c),
 		session.Group("schema", "Show the types and their versions, and end a type", `  onto schema export > schema.yaml
   onto schema history --type Customer`,
-			schemaExportCommand(c), schemaHistoryCommand(c), schemaDropCommand(c)), migrateCommand(c), verifyCommand(c), importCommand(c), exportCommand(c), projectionCommand(c), doctorCommand(c),
-		lockCommand(c), backupCommand(c), restoreCommand(c), compactCommand(c), janitorCommand(c), indexCommand(c),
+			ask.SchemaExport(c), ask.SchemaHistory(c), evolve.SchemaDrop(c)),
+		evolve.Migrate(c), evolve.Verify(c), transfer.Import(c), transfer.Export(c), care.Projection(c), care.Doctor(c),
+		care.Lock(c), care.Backup(c), care.Restore(c), care.Compact(c), care.Janitor(c), care.Index(c),
 	)
 	addCompletion(root)
 	return root

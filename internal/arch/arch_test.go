@@ -84,14 +84,20 @@ func may() map[string][]string {
 		"store/records":    {".", "store", "internal/codec"},
 		"store/schemafile": {".", "internal/codec", "go.yaml.in/yaml/v3"},
 		"upkeep":           {".", "backend", "internal/audit"},
-		// Only place and the command know every backend.
+		// Only place, and care for what one kind of storage needs, know every backend.
 		"internal/place":    {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "go.yaml.in/yaml/v3"},
 		"internal/document": {".", "backend", "store", "store/records", "internal/codec"},
 		"internal/terminal": {".", "internal/codec", "internal/document", "golang.org/x/term"},
-		"cmd/onto": {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/parquet", "backend/lake/bucket/probe", "filter", "store", "upkeep", "store/records", "store/schemafile", "internal/codec", "internal/document", "internal/place", "internal/terminal",
-			"cmd/onto/internal/session", "github.com/spf13/cobra"},
-		"cmd/onto/internal/session": {".", "backend", "store", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
-		"bench":                     {".", "backend", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/memory", "backend/lake/duck", "backend/lake/parquet", "backend/sqlite", "filter", "store", "store/records", "internal/codec", "github.com/mattn/go-sqlite3"},
+		"cmd/onto": {".", "store", "cmd/onto/internal/session", "cmd/onto/internal/ask", "cmd/onto/internal/change", "cmd/onto/internal/transfer", "cmd/onto/internal/evolve", "cmd/onto/internal/care",
+			"internal/place", "internal/terminal", "github.com/spf13/cobra"},
+		"cmd/onto/internal/session":  {".", "backend", "store", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
+		"cmd/onto/internal/ask":      {".", "backend", "filter", "store", "store/schemafile", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
+		"cmd/onto/internal/change":   {".", "store", "cmd/onto/internal/session", "internal/codec", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
+		"cmd/onto/internal/transfer": {".", "backend/lake/parquet", "store", "store/records", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
+		"cmd/onto/internal/evolve":   {".", "backend", "store", "store/schemafile", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
+		"cmd/onto/internal/care": {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket/probe", "store", "upkeep", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal",
+			"github.com/spf13/cobra"},
+		"bench": {".", "backend", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/memory", "backend/lake/duck", "backend/lake/parquet", "backend/sqlite", "filter", "store", "store/records", "internal/codec", "github.com/mattn/go-sqlite3"},
 	}
 }
 

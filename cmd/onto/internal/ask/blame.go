@@ -1,0 +1,51 @@
+package ask
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
+	"github.com/ontologia/onto/store"
+)
+
+// Blame is the verb blame: who last set each field of one thing.
+func Blame(c *session.Session) *cobra.Command {
+	return session.OnThing(c, &cobra.Command{
+		Use:   "blame",
+		Short: "Show who last set each field of one thing",
+		Long:  "Show, for each field of one entity or relation, the commit that set it to its present value.",
+		Example: `  onto blame Customer c1
+  onto blame Subscription c1 p1 --json`,
+	}, func(cmd *cobra.Command, t session.Thing) error { return blame(cmd.Context(), c, t) })
+}
+
+func blame(ctx context.Context, c *session.Session, t session.Thing) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
+		id, err := t.Identity(s)
+		if err != nil {
+			return err
+		}
+		fields, err := s.Blame(ctx, id)
+		if err != nil {
+			return err
+		}
+		out := terminal.Rows(c.Printer, slices.Concat(
+			terminal.WholeColumns("field"), terminal.Columns("value"), terminal.WholeColumns("commit", "time"), terminal.Columns("actor", "comment")), document.NewBlame, blameCells)
+		for _, b := range fields {
+			if err := out.Add(b); err != nil {
+				return err
+			}
+		}
+		return out.Close("no fields")
+	})
+}
+
+func blameCells(b onto.Blame) ([]string, error) {
+	return slices.Concat([]string{b.Field, terminal.Cell(b.Value)}, when(b.Commit), who(b.Commit)), nil
+}

@@ -1,0 +1,83 @@
+package ask
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
+	"github.com/ontologia/onto/store"
+)
+
+func examineCommand(c *session.Session) *cobra.Command {
+	var id int64
+	cmd := &cobra.Command{
+		Use:   "examine --id ID",
+		Short: "Show one commit and what it changed",
+		Long:  "Show everything that is known about one commit, and each change it made.",
+		Example: `  onto commits examine --id 41
+  onto commits examine --id 41 --json`,
+		Args: session.ArgCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("id") {
+				return onto.Errorf(onto.Invalid, "--id is missing").WithHint("list commits with: onto commits")
+			}
+			return examine(cmd.Context(), c, id)
+		},
+	}
+	cmd.Flags().Int64Var(&id, "id", 0, "the commit with this `ID`")
+	return cmd
+}
+
+func examine(ctx context.Context, c *session.Session, id int64) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
+		if id < 1 {
+			return onto.Errorf(onto.NotFound, "commit %d does not exist: ids start at 1", id)
+		}
+		commit, err := s.At(id).Commit(ctx)
+		if err != nil {
+			return err
+		}
+		changes := s.Changes(ctx, id)
+		if !c.JSON {
+			if err := printCommit(c, commit); err != nil {
+				return err
+			}
+			return printChanges(c, changes)
+		}
+		doc := document.NewExamined(commit)
+		for change, err := range changes {
+			if err != nil {
+				return err
+			}
+			doc.Changes = append(doc.Changes, document.NewChange(change))
+		}
+		return c.Document(doc)
+	})
+}
+
+// printCommit prints what is known about a commit, leaving out what is not.
+func printCommit(c *session.Session, commit onto.Commit) error {
+	causation := ""
+	if commit.Causation != 0 {
+		causation = strconv.FormatInt(commit.Causation, 10)
+	}
+	return c.Pairs([][2]string{
+		{"commit", strconv.FormatInt(commit.ID, 10)},
+		{"time", terminal.Time(commit.Time)},
+		{"actor", commit.Actor.String()},
+		{"comment", commit.Comment},
+		{"runtime", commit.Runtime},
+		{"causation", causation},
+		{"correlation", commit.Correlation},
+		{"signature", commit.Signature},
+		{"idempotency", commit.IdempotencyKey},
+		{"metadata", showMeta(commit.Metadata)},
+		{"operations", strconv.Itoa(commit.Operations)},
+	})
+}

@@ -1,0 +1,65 @@
+package ask
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
+	"github.com/ontologia/onto/store"
+)
+
+// Log is the verb log: every version of one thing.
+func Log(c *session.Session) *cobra.Command {
+	var where string
+	var asStored bool
+	cmd := session.OnThing(c, &cobra.Command{
+		Use:   "log",
+		Short: "Show every version of one thing",
+		Long: `Show every version of one entity or relation, oldest first, deletes included:
+when, by whom, why and what. With --where, only the versions for which the
+filter is true. How filters are written: onto query --help`,
+		Example: `  onto log Customer c1
+  onto log Customer c1 --where '$.tier == "Gold"'
+  onto log Subscription c1 p1 --json
+  onto log Employment ada acme --instance 2026`,
+	}, func(cmd *cobra.Command, t session.Thing) error { return showLog(cmd.Context(), c, t, where, asStored) })
+	cmd.Flags().StringVar(&where, "where", "", "only versions for which this `FILTER` is true")
+	cmd.Flags().BoolVar(&asStored, "as-stored", false, session.AsStoredUsage)
+	return cmd
+}
+
+func showLog(ctx context.Context, c *session.Session, t session.Thing, where string, asStored bool) error {
+	var filters []onto.Filter
+	if where != "" {
+		f, err := parseWhere(where)
+		if err != nil {
+			return err
+		}
+		filters = []onto.Filter{f}
+	}
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
+		id, err := t.Identity(s)
+		if err != nil {
+			return err
+		}
+		out := terminal.Rows(c.Printer, append(terminal.WholeColumns("commit", "time"), terminal.Columns("op", "actor", "comment", "fields")...), document.NewEntry, entryCells)
+		if err := session.Each(viewOf(s, onto.Point{}, asStored).History(ctx, id, filters...), out.Add); err != nil {
+			return err
+		}
+		return out.Close("no versions")
+	})
+}
+
+func entryCells(e store.Entry) ([]string, error) {
+	fields := string(e.Version.Fields)
+	if e.Version.Op == onto.Delete {
+		fields = ""
+	}
+	return slices.Concat(when(e.Commit), []string{string(e.Version.Op)}, who(e.Commit), []string{fields}), nil
+}

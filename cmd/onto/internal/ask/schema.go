@@ -1,0 +1,190 @@
+package ask
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
+	"github.com/ontologia/onto/store"
+	"github.com/ontologia/onto/store/schemafile"
+)
+
+// schemaFlags selects versions of types.
+type schemaFlags struct {
+	kind, typ string
+	version   int
+}
+
+func (f *schemaFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.kind, "kind", "", "only this kind: entity or relation")
+	cmd.Flags().StringVar(&f.typ, "type", "", "only this type")
+}
+
+// pick returns the versions that the flags select, out of all.
+func (f *schemaFlags) pick(s *store.Store, all []onto.SchemaVersion) ([]onto.SchemaVersion, error) {
+	switch onto.Kind(f.kind) {
+	case "", onto.KindEntity, onto.KindRelation:
+	default:
+		return nil, onto.Errorf(onto.Invalid, "kind %q is unknown", f.kind).WithHint("use entity or relation")
+	}
+	if f.typ != "" {
+		schema, err := s.Now().Type(f.typ)
+		if err != nil {
+			return nil, err
+		}
+		if f.kind != "" && string(schema.Kind) != f.kind {
+			return nil, onto.Errorf(onto.Invalid, "%s is of kind %s, not %s", f.typ, schema.Kind, f.kind)
+		}
+	}
+	var list []onto.SchemaVersion
+	for _, v := range all {
+		if (f.kind == "" || string(v.Schema.Kind) == f.kind) && (f.typ == "" || v.Schema.Name == f.typ) {
+			list = append(list, v)
+		}
+	}
+	return list, nil
+}
+
+// SchemaExport is the verb schema export: types as a schema file.
+func SchemaExport(c *session.Session) *cobra.Command {
+	var f schemaFlags
+	var wanted string
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Print types as a schema file",
+		Long: `Print the present types, or with --version an earlier version of one type. The
+YAML is a schema file again: init takes it, and the hash of each type stands in
+a comment. The JSON of --json is for programs, and no schema file.`,
+		Example: `  onto schema export > schema.yaml
+  onto init --schema schema.yaml --db other.db
+  onto schema export --json
+  onto schema export --kind entity --type Customer --version 1`,
+		Args: session.ArgCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("version") && (f.version < 1 || f.typ == "") {
+				return onto.Errorf(onto.Invalid, "--version is a number from 1 on and goes with --type")
+			}
+			return schemaExport(cmd.Context(), c, &f, wanted)
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().IntVar(&f.version, "version", 0, "this version of the type, not the newest")
+	cmd.Flags().StringVar(&wanted, "format", "", "yaml or json (default yaml)")
+	return cmd
+}
+
+func schemaExport(ctx context.Context, c *session.Session, f *schemaFlags, wanted string) error {
+	switch {
+	case wanted != "" && wanted != "yaml" && wanted != "json":
+		return onto.Errorf(onto.Invalid, "format %q is unknown", wanted).WithHint("use yaml or json")
+	case wanted == "yaml" && c.JSON:
+		return onto.Errorf(onto.Invalid, "--json and --format yaml contradict each other").WithHint("give one of them")
+	}
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
+		versions, err := exported(ctx, s, f)
+		if err != nil {
+			return err
+		}
+		if wanted != "json" && !c.JSON {
+			return printSchemas(c, versions)
+		}
+		out := c.Array()
+		for _, v := range versions {
+			if err := out.Add(document.NewSchema(v)); err != nil {
+				return err
+			}
+		}
+		return out.Close()
+	})
+}
+
+// exported returns the newest versions, or the one that was asked for.
+func exported(ctx context.Context, s *store.Store, f *schemaFlags) ([]onto.SchemaVersion, error) {
+	all, err := s.Schemas(ctx)
+	if err != nil {
+		return nil, err
+	}
+	picked, err := f.pick(s, all)
+	if err != nil || f.version == 0 {
+		return backend.Newest(picked), err
+	}
+	for _, v := range picked {
+		if v.Version == f.version {
+			return []onto.SchemaVersion{v}, nil
+		}
+	}
+	return nil, onto.Errorf(onto.NotFound, "%s has no version %d", f.typ, f.version).
+		WithHint("list its versions with: onto schema history --type %s", f.typ)
+}
+
+// printSchemas prints types as a schema file.
+func printSchemas(c *session.Session, versions []onto.SchemaVersion) error {
+	schemas := make([]onto.Schema, len(versions))
+	for i, v := range versions {
+		schemas[i] = v.Schema
+		if err := c.Out.Line("# %s %s version %d sha256 %s", v.Schema.Kind, terminal.Escape(v.Schema.Name), v.Version, terminal.Escape(v.Hash)); err != nil {
+			return err
+		}
+	}
+	text, err := schemafile.Format(schemas)
+	if err != nil {
+		return err
+	}
+	return c.Out.Data(text)
+}
+
+// SchemaHistory is the verb schema history: the versions of a type.
+func SchemaHistory(c *session.Session) *cobra.Command {
+	var f schemaFlags
+	cmd := &cobra.Command{
+		Use:   "history --type T",
+		Short: "List the versions of a type",
+		Long:  "List the versions of a type, oldest first: when each was registered, by which run of a program, and why.",
+		Example: `  onto schema history --type Customer
+  onto schema history --kind relation --type Subscription --json`,
+		Args: session.ArgCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.typ == "" {
+				return onto.Errorf(onto.Invalid, "--type is missing").WithHint("see the types with: onto info")
+			}
+			return schemaHistory(cmd.Context(), c, &f)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func schemaHistory(ctx context.Context, c *session.Session, f *schemaFlags) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
+		all, err := s.Schemas(ctx)
+		if err != nil {
+			return err
+		}
+		versions, err := f.pick(s, all)
+		if err != nil {
+			return err
+		}
+		out := terminal.Rows(c.Printer, terminal.WholeColumns("kind", "type", "version", "hash", "time", "runtime", "reason", "since", "upgrader", "end"),
+			document.NewSchemaVersion, schemaCells)
+		for _, v := range versions {
+			if err := out.Add(v); err != nil {
+				return err
+			}
+		}
+		return out.Close("no versions")
+	})
+}
+
+func schemaCells(v onto.SchemaVersion) ([]string, error) {
+	return []string{
+		string(v.Schema.Kind), v.Schema.Name, strconv.Itoa(v.Version), v.Hash, terminal.Time(v.Created), v.Runtime, v.Reason,
+		strconv.FormatInt(v.Since, 10), document.UpgraderText(v.Upgrader), document.EndText(v.End),
+	}, nil
+}

@@ -1,0 +1,102 @@
+package ask
+
+import (
+	"strconv"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/terminal"
+	"github.com/ontologia/onto/store"
+)
+
+// shape is how versions of one type are shown: a column for each part of the
+// identity, for each field, and for the commit.
+type shape struct {
+	schema  onto.Schema
+	columns []terminal.Column
+	fields  []string // in the order of their columns
+	history bool
+}
+
+func newShape(v store.View, kind onto.Kind, name string, history bool) (*shape, error) {
+	schema, err := v.Type(name)
+	if err != nil {
+		return nil, err
+	}
+	if schema.Kind != kind {
+		verb := map[onto.Kind]string{onto.KindEntity: "entities", onto.KindRelation: "relations"}[schema.Kind]
+		return nil, onto.Errorf(onto.Invalid, "%s is of kind %s, not %s", name, schema.Kind, kind).
+			WithHint("write: onto query %s %s", verb, name)
+	}
+	return schemaShape(schema, history), nil
+}
+
+func schemaShape(schema onto.Schema, history bool) *shape {
+	sh := &shape{schema: schema, history: history}
+	if schema.Kind == onto.KindEntity {
+		sh.columns = terminal.WholeColumns(schema.Key)
+	} else {
+		sh.columns = []terminal.Column{systemColumn(schema, "left_key", "left"), systemColumn(schema, "right_key", "right")}
+		if schema.InstanceKey != "" {
+			sh.columns = append(sh.columns, systemColumn(schema, "instance_key", "instance"))
+		}
+	}
+	for _, f := range schema.FieldNames() {
+		if f != schema.Key {
+			sh.fields = append(sh.fields, f)
+		}
+	}
+	sh.columns = append(sh.columns, terminal.Columns(sh.fields...)...)
+	sh.columns = append(sh.columns, systemColumn(schema, "commit_id", "commit"))
+	if history {
+		sh.columns = append(sh.columns, systemColumn(schema, "op", "op"))
+	}
+	return sh
+}
+
+// systemColumn is a column that is no field. Where a field has its name it gets
+// a prefix, which no field can have: their names are without a dot.
+func systemColumn(schema onto.Schema, name, label string) terminal.Column {
+	free := func(s string) string {
+		if _, taken := schema.Field(s); taken {
+			return "onto." + s
+		}
+		return s
+	}
+	return terminal.Column{Name: free(name), Label: free(label), Whole: true}
+}
+
+// document is the JSON of a version.
+func (sh *shape) document(v onto.Version) document.Version {
+	if sh.history {
+		return document.NewPast(v)
+	}
+	return document.NewVersion(v)
+}
+
+// cells is a version in the columns.
+func (sh *shape) cells(v onto.Version) ([]string, error) {
+	cells := []string{v.Key}
+	if v.Kind == onto.KindRelation {
+		cells = []string{v.Left, v.Right}
+		if sh.schema.InstanceKey != "" {
+			cells = append(cells, v.Instance)
+		}
+	}
+	members, err := terminal.Members(v.Fields)
+	if err != nil {
+		return nil, onto.Errorf(onto.Corrupt, "%s at commit %d: %w", v.Identity, v.Commit, err)
+	}
+	values := map[string]string{}
+	for _, m := range members {
+		values[m.Name] = terminal.Cell(m.Value)
+	}
+	for _, f := range sh.fields {
+		cells = append(cells, values[f])
+	}
+	cells = append(cells, strconv.FormatInt(v.Commit, 10))
+	if sh.history {
+		cells = append(cells, string(v.Op))
+	}
+	return cells, nil
+}

@@ -1,0 +1,3 @@
+// Package care has the verbs that look after storage: checks and repairs, copies,
+// leases, and what a lake needs now and then.
+package care

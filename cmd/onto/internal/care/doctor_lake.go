@@ -1,0 +1,54 @@
+package care
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/upkeep"
+)
+
+// whatIsLeft is what can be looked at of a lake that cannot be opened.
+type whatIsLeft struct{}
+
+func (whatIsLeft) String() string { return "what is left of the lake; it cannot be opened" }
+
+// examineUnopened examines a lake that could not be opened since objects are
+// missing or damaged. It fails as opening did if that had another reason.
+func (d *doctor) examineUnopened(ctx context.Context, cfg place.Settings, doc *examined, failed error) error {
+	loc := d.Place()
+	switch onto.CodeOf(failed) {
+	case onto.Corrupt, onto.Unsupported, onto.Uninitialized: // without a head there seems to be something else, or nothing
+	default:
+		return failed
+	}
+	if !loc.IsLake() || d.checkpoint {
+		return failed
+	}
+	show, done := d.Steps()
+	defer done()
+	findings, err := loc.Lake.Check(ctx, cfg, &lake.CheckOptions{Quick: d.quick, Step: show})
+	if err != nil {
+		return failed
+	}
+	for f, err := range findings {
+		switch code := onto.CodeOf(err); {
+		case code == onto.Uninitialized || code == onto.Unsupported:
+			return failed
+		case err != nil:
+			return loc.Lake.Failed(err)
+		}
+		done()
+		explained := upkeep.Explain(f)
+		explained.Explanation = cmp.Or(f.Explanation, explained.Explanation)
+		if err := d.add(doc, explained); err != nil {
+			return err
+		}
+	}
+	if len(doc.known) == 0 { // somebody has mended it meanwhile
+		return failed
+	}
+	return d.conclude(doc, whatIsLeft{})
+}

@@ -1,0 +1,150 @@
+package care
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
+	"github.com/ontologia/onto/store"
+)
+
+// Projection is the verb projection: what a SQLite store derives from history.
+func Projection(c *session.Session) *cobra.Command {
+	return session.Group("projection", "Check or rebuild what a SQLite store derives from history", `  onto projection verify
+  onto projection rebuild`,
+		&cobra.Command{
+			Use:   "verify",
+			Short: "Compare the projection with history",
+			Long: `Check the storage and compare the projection, from which the present is read,
+with the history it is derived from, and both with the checksum that the last
+rebuild has kept. Exit status 3 if a finding is an error. SQLite only.`,
+			Example: `  onto projection verify
+  onto projection verify --json`,
+			Args: session.ArgCount(0),
+			RunE: func(cmd *cobra.Command, _ []string) error { return verifyProjection(cmd.Context(), c) },
+		},
+		&cobra.Command{
+			Use:     "rebuild",
+			Short:   "Make the projection anew from history",
+			Long:    "Make the projection anew from history and keep its checksum. No commit is made, and history does not change. SQLite only.",
+			Example: `  onto projection rebuild --db crm.db`,
+			Args:    session.ArgCount(0),
+			RunE:    func(cmd *cobra.Command, _ []string) error { return rebuildProjection(cmd.Context(), c) },
+		})
+}
+
+// findings is a list of what a check finds, with remedies that name the store.
+func findings(c *session.Session) *terminal.List[onto.Finding] {
+	here := c.Place()
+	return terminal.Rows(c.Printer, terminal.WholeColumns("severity", "code", "message", "remedy"),
+		func(f onto.Finding) document.Finding { return document.NewFinding(f, here.NameIn(f.Remedy)) },
+		func(f onto.Finding) ([]string, error) {
+			return []string{string(f.Severity), f.Code, f.Message, here.NameIn(f.Remedy)}, nil
+		})
+}
+
+// keptSum is the checksum that the last rebuild has kept.
+type keptSum struct {
+	SHA256   string
+	CommitID int64
+	Compared string // with what: history, or history and projection
+}
+
+// checksum is what is kept, and what a check compares it with; nil for nothing.
+func checksum(ctx context.Context, s *store.Store) (*keptSum, error) {
+	k, ok := backend.As[backend.Checksummer](s.Backend())
+	if !ok {
+		return nil, nil
+	}
+	sum, commit, err := k.Checksum(ctx)
+	if err != nil || sum == "" {
+		return nil, err
+	}
+	head, err := s.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	doc := &keptSum{sum, commit, "history"}
+	if head.ID == commit {
+		doc.Compared = "history and projection"
+	}
+	return doc, nil
+}
+
+func verifyProjection(ctx context.Context, c *session.Session) error {
+	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
+		checker, ok := backend.As[backend.Checker](s.Backend())
+		if _, projects := backend.As[backend.Rebuilder](s.Backend()); !ok || !projects {
+			return c.Unsupported("projection verify", "has no projection", "check what is stored with: onto doctor")
+		}
+		kept, err := checksum(ctx, s)
+		if err != nil {
+			return err
+		}
+		out, bad := findings(c), 0
+		err = session.Each(checker.Check(ctx), func(f onto.Finding) error {
+			if f.Severity == onto.SeverityError {
+				bad++
+			}
+			return out.Add(f)
+		})
+		if err == nil {
+			err = out.Close("no findings: the projection is what history says")
+		}
+		if err != nil {
+			return err
+		}
+		if !c.JSON {
+			sayChecksum(c, kept)
+		}
+		if bad == 0 {
+			return nil
+		}
+		return onto.Errorf(document.CheckFailed, "the check found %s", terminal.Count(bad, "error", "errors"))
+	})
+}
+
+// sayChecksum tells what the check compared with, besides history.
+func sayChecksum(c *session.Session, kept *keptSum) {
+	if kept == nil {
+		c.Say("%s", c.Place().NameIn("no checksum is kept to compare with; keep one with: onto projection rebuild"))
+		return
+	}
+	c.Say("checksum %s of commit %d, compared with %s", kept.SHA256, kept.CommitID, kept.Compared)
+}
+
+func rebuildProjection(ctx context.Context, c *session.Session) error {
+	return c.WithStore(ctx, place.Writing, func(s *store.Store) error {
+		rebuilder, ok := backend.As[backend.Rebuilder](s.Backend())
+		if !ok {
+			return c.Unsupported("projection rebuild", "has no projection", "check what is stored with: onto doctor")
+		}
+		progress, done := c.Progress("rebuilding")
+		n, err := rebuilder.RebuildProjection(ctx, progress)
+		done()
+		if err != nil {
+			return err
+		}
+		kept, err := checksum(ctx, s)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			doc := document.Rebuilt{Identities: n}
+			if kept != nil {
+				doc.Checksum, doc.CommitID = &kept.SHA256, &kept.CommitID
+			}
+			return c.Document(doc)
+		}
+		if err := c.Out.Line("rebuilt %s", terminal.Count(n, "identity", "identities")); err != nil || kept == nil {
+			return err
+		}
+		return c.Out.Line("checksum %s of commit %d", kept.SHA256, kept.CommitID)
+	})
+}

@@ -1,0 +1,38 @@
+package change
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/store"
+)
+
+// Delete is the verb delete: an entity or a relation, deleted.
+func Delete(c *session.Session) *cobra.Command {
+	var w session.WriteFlags
+	cmd := session.OnThing(c, &cobra.Command{
+		Use:   "delete",
+		Short: "Delete an entity or a relation, as one commit",
+		Long: `Delete ends the existence of one entity or relation. Its history stays: earlier
+moments still show it, and log tells who deleted it.
+
+It prints the commit id, or says that nothing changed.`,
+		Example: `  onto delete Customer c1 --actor operator:ana --comment "asked to leave"
+  onto delete Subscription c1 p1
+  onto delete Employment ada acme --instance 2026`,
+	}, func(cmd *cobra.Command, t session.Thing) error { return deleteThing(c, cmd, &w, t) })
+	w.Register(cmd)
+	return cmd
+}
+
+func deleteThing(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, t session.Thing) error {
+	d, err := w.Draft(cmd)
+	if err != nil {
+		return err
+	}
+	return c.Commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
+		id, err := t.Identity(s)
+		return d.Delete(id), err
+	})
+}

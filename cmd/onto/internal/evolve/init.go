@@ -1,0 +1,213 @@
+package evolve
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
+	"github.com/ontologia/onto/store"
+	"github.com/ontologia/onto/store/schemafile"
+)
+
+// Init is the verb init: a store with its types.
+func Init(c *session.Session) *cobra.Command {
+	var schema string
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Make a store and register types",
+		Long: `Init makes the storage if there is none, and registers the types of a schema
+file. It makes no commit. Again with the same schema changes nothing; a type
+that is stored differently is refused, and nothing is registered then. A lake is
+made only in an empty place, and only where writers can rely on the storage, which
+is tried out first.
+
+Marks on fields can change at any time: index makes filters on a field fast,
+search lets --search find its words. Marking a field builds what it needs, and
+taking the mark away removes it.
+
+A schema file is YAML like this, or the same as JSON:
+` + ExampleSchema + `
+Types of fields: ` + fieldTypes() + `.
+A time is text like 2026-02-10T12:34:56Z. Fields are required unless they are
+optional or have a default.`,
+		Example: `  onto init
+  onto init --schema schema.yaml
+  onto init --schema schema.yaml --dry-run --db crm.db
+  onto init --schema schema.yaml --storage-uri s3://my-bucket/crm`,
+		Args: session.ArgCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return initialise(cmd.Context(), c, schema, dryRun) },
+	}
+	cmd.Flags().StringVar(&schema, "schema", "", "schema `FILE`, YAML or JSON; - for stdin")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be done")
+	return cmd
+}
+
+// ExampleSchema is the schema file in the help.
+const ExampleSchema = `
+  entities:
+    Customer:
+      key: id
+      fields:
+        id:    {type: string}
+        name:  {type: string, search: true}
+        tier:  {type: string, index: true}
+        since: {type: time, optional: true}
+    Product:
+      key: sku
+      fields:
+        sku:   {type: string}
+  relations:
+    Subscription:
+      left: Customer
+      right: Product
+      instance_key: stint_id  # only where there are several between the same two
+      fields:
+        seats: {type: int, default: 1}
+`
+
+func fieldTypes() string {
+	var names []string
+	for _, t := range onto.FieldTypes() {
+		names = append(names, string(t))
+	}
+	return strings.Join(names, ", ")
+}
+
+func initialise(ctx context.Context, c *session.Session, schema string, dryRun bool) error {
+	types, err := readSchema(ctx, c, schema)
+	if err != nil {
+		return err
+	}
+	doc, err := planInit(ctx, c, types)
+	if err != nil {
+		return err
+	}
+	doc.DryRun = dryRun
+	if !dryRun && doc.Changes() {
+		if err := applyInit(ctx, c, types); err != nil {
+			return err
+		}
+	}
+	return printInit(c, doc)
+}
+
+// readSchema reads a schema file; no name gives no types.
+func readSchema(ctx context.Context, c *session.Session, name string) ([]onto.Type, error) {
+	switch name {
+	case "":
+		return nil, nil
+	case "-":
+		return schemafile.Read(c.Stdin(ctx))
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, onto.Errorf(onto.Invalid, "schema file: %w", err)
+	}
+	defer f.Close()
+	types, err := schemafile.Read(f)
+	if err != nil {
+		return nil, onto.Errorf(onto.CodeOf(err), "%s: %w", name, err)
+	}
+	return types, nil
+}
+
+// planInit finds out what is to be done, and changes nothing. Where there is
+// no store yet, an empty one stands in for it.
+func planInit(ctx context.Context, c *session.Session, types []onto.Type) (document.Init, error) {
+	cfg, err := c.Configure()
+	if err != nil {
+		return document.Init{}, err
+	}
+	loc, err := cfg.Location()
+	if err != nil {
+		return document.Init{}, err
+	}
+	doc := document.Init{Location: loc.String(), Registered: []document.TypeName{}, Retuned: []document.TypeName{}, Unchanged: []document.TypeName{}}
+	b, _, err := c.OpenBackend(ctx, place.Reading)
+	if onto.CodeOf(err) == onto.Uninitialized {
+		if err := loc.CheckFolder(); err != nil {
+			return doc, err
+		}
+		doc.Created = true
+		b, err = place.Location{Path: place.MemoryPath}.Open(ctx, place.Reading, cfg, c.Runtime)
+	}
+	if err != nil {
+		return doc, err
+	}
+	defer b.Close()
+	found, err := store.PlanTypes(ctx, b, types...)
+	if err != nil {
+		return doc, err
+	}
+	for _, t := range types {
+		schema, err := t.Schema()
+		if err != nil {
+			return doc, err
+		}
+		name := document.TypeName{Kind: schema.Kind, Name: schema.Name}
+		named := func(s onto.Schema) bool { return s.Name == schema.Name }
+		switch {
+		case slices.ContainsFunc(found.New, named):
+			doc.Registered = append(doc.Registered, name)
+		case slices.ContainsFunc(found.Retuned, named):
+			doc.Retuned = append(doc.Retuned, name)
+		default:
+			doc.Unchanged = append(doc.Unchanged, name)
+		}
+	}
+	return doc, nil
+}
+
+func applyInit(ctx context.Context, c *session.Session, types []onto.Type) error {
+	b, cfg, err := c.OpenBackend(ctx, place.Creating)
+	if err != nil {
+		return err
+	}
+	s, err := store.OpenWith(ctx, b, c.StoreOptions(cfg), types...)
+	if err != nil {
+		return err
+	}
+	c.Shut(s)
+	return nil
+}
+
+func printInit(c *session.Session, doc document.Init) error {
+	if c.JSON {
+		return c.Document(doc)
+	}
+	made, registered, retuned := "made %s", "registered %s %s", "changed the indexes of %s %s"
+	if doc.DryRun {
+		made, registered, retuned = "would make %s", "would register %s %s", "would change the indexes of %s %s"
+	}
+	if doc.Created {
+		if err := c.Out.Line(made, terminal.Escape(doc.Location)); err != nil {
+			return err
+		}
+	}
+	for _, t := range doc.Registered {
+		if err := c.Out.Line(registered, t.Kind, t.Name); err != nil {
+			return err
+		}
+	}
+	for _, t := range doc.Retuned {
+		if err := c.Out.Line(retuned, t.Kind, t.Name); err != nil {
+			return err
+		}
+	}
+	switch {
+	case doc.Location == place.MemoryPath:
+		c.Say("a store in memory is gone when the command ends")
+	case !doc.Changes():
+		c.Say("%s: nothing to do", doc.Location)
+	}
+	return nil
+}

@@ -1,0 +1,288 @@
+package evolve
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
+	"github.com/ontologia/onto/store"
+	"github.com/ontologia/onto/store/schemafile"
+)
+
+// migrateFlags is what a migration is asked for, as it was typed.
+type migrateFlags struct {
+	schema, upgraders string
+	try               bool
+	applyFlags
+}
+
+// applyFlags is what it takes to apply a plan.
+type applyFlags struct {
+	apply, force bool
+	token        string
+	session.WriteFlags
+}
+
+func (f *applyFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.apply, "apply", false, "do it; needs --token")
+	flags.StringVar(&f.token, "token", "", "the `TOKEN` of the plan that was looked at")
+	f.RegisterOrigin(cmd)
+}
+
+// check refuses flags that do not go together.
+func (f *applyFlags) check() error {
+	switch {
+	case f.apply && f.token == "" && !f.force:
+		return onto.Errorf(onto.Invalid, "--apply needs the token of the plan").
+			WithHint("run it without --apply, look at the plan, and give its token with --token")
+	case !f.apply && (f.token != "" || f.force):
+		return onto.Errorf(onto.Invalid, "--token and --force go with --apply").WithHint("add --apply to do it")
+	case f.token != "" && f.force:
+		return onto.Errorf(onto.Invalid, "--token and --force contradict each other").WithHint("give one of them")
+	}
+	return nil
+}
+
+// options is the store's form of the flags.
+func (f *applyFlags) options(cmd *cobra.Command, c *session.Session, cfg place.Settings, what string) (*store.ApplyOptions, func(), error) {
+	draft, err := f.Draft(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	progress, done := c.Progress(what)
+	opts := &store.ApplyOptions{
+		Token: f.token, Force: f.force, Draft: draft, Runtime: c.Runtime, Progress: progress, LeaseTTL: cfg.Milliseconds("lease_ttl_ms"),
+	}
+	if c.Place().IsLake() {
+		opts.LeaseTTL, opts.Wait = cfg.Milliseconds("s3_lease_ttl_ms"), cfg.Milliseconds("s3_lock_timeout_ms")
+	}
+	return opts, done, nil
+}
+
+// Migrate is the verb migrate: types, changed with what is stored of them.
+func Migrate(c *session.Session) *cobra.Command {
+	var f migrateFlags
+	cmd := &cobra.Command{
+		Use:   "migrate --schema FILE",
+		Short: "Change types, and what is stored with them",
+		Long: `Migrate brings the stored types to those of a schema file. Without --apply it
+only shows the plan: what differs, how many things are written anew, which steps
+need an upgrader, and a token. With --apply and that token it does it, if plan
+and head are still the same: all types or none, in one commit. Types that the
+file does not have stay as they are.
+
+A new optional field, or a wider type, changes the schema only. A new field with a
+default fills it in. Anything else needs an upgrader: a jq program that makes
+fields of the next version out of those of the one before. They are kept in the
+store, so that earlier moments can be read as the present types have them.
+
+An upgraders file is YAML like this:
+
+  Customer:
+    1: '.tier //= "Silver"'
+    2: {rename: {name: full_name}, drop: [fax], jq: '.seats += 1'}
+  Client:
+    renamed_from: Company
+
+While a migration runs, others can read but not write. Programs that were started
+with the old types cannot write afterwards.`,
+		Example: `  onto migrate --schema schema.yaml
+  onto migrate --schema schema.yaml --upgraders upgraders.yaml --try
+  onto migrate --schema schema.yaml --upgraders upgraders.yaml --apply --token TOKEN`,
+		Args: session.ArgCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return migrate(c, cmd, &f) },
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&f.schema, "schema", "", "schema `FILE` with the types as they should be; - for stdin")
+	cmd.Flags().StringVar(&f.upgraders, "upgraders", "", "upgraders `FILE`")
+	cmd.Flags().BoolVar(&f.try, "try", false, "run the upgraders over everything, and change nothing")
+	cmd.Flags().BoolVar(&f.force, "force", false, "with --apply: without a token, whatever the plan is")
+	return cmd
+}
+
+func migrate(c *session.Session, cmd *cobra.Command, f *migrateFlags) error {
+	if f.schema == "" {
+		return onto.Errorf(onto.Invalid, "--schema is missing").WithHint("name a schema file; print the present one with: onto schema export")
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	if f.try && f.apply {
+		return onto.Errorf(onto.Invalid, "--try and --apply contradict each other").WithHint("give one of them")
+	}
+	ctx := cmd.Context()
+	m, err := readMigration(ctx, c, f)
+	if err != nil {
+		return err
+	}
+	how := place.Reading
+	if f.apply {
+		how = place.Writing
+	}
+	b, cfg, err := c.OpenBackend(ctx, how)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	opts, done, err := f.options(cmd, c, cfg, "migrating")
+	if err != nil {
+		return err
+	}
+	if !f.apply {
+		return planMigration(ctx, c, b, m, f, opts, done)
+	}
+	res, plan, err := store.Migrate(ctx, b, m, opts)
+	done()
+	if err != nil {
+		return err
+	}
+	return printMigrated(c, res, plan)
+}
+
+func readMigration(ctx context.Context, c *session.Session, f *migrateFlags) (*store.Migration, error) {
+	types, err := readSchema(ctx, c, f.schema)
+	if err != nil || f.upgraders == "" {
+		return &store.Migration{Types: types}, err
+	}
+	file, err := os.Open(f.upgraders)
+	if err != nil {
+		return nil, onto.Errorf(onto.Invalid, "upgraders file: %w", err)
+	}
+	defer file.Close()
+	list, err := schemafile.ReadUpgraders(file)
+	if err != nil {
+		return nil, onto.Errorf(onto.CodeOf(err), "%s: %w", f.upgraders, err)
+	}
+	return &store.Migration{Types: types, Upgraders: upgradersOf(list)}, nil
+}
+
+// upgradersOf is the store's form of what an upgraders file says.
+func upgradersOf(list []schemafile.Upgrader) []store.Upgrader {
+	var all []store.Upgrader
+	for _, u := range list {
+		var steps []store.Upgrader
+		if u.RenamedFrom != "" {
+			steps = append(steps, store.RenameType(u.RenamedFrom, u.Type))
+		}
+		for _, r := range u.Rename {
+			steps = append(steps, store.RenameField(u.Type, u.From, r[0], r[1]))
+		}
+		for _, field := range u.Drop {
+			steps = append(steps, store.DropField(u.Type, u.From, field))
+		}
+		if u.Program != "" {
+			steps = append(steps, store.Upgrader{Type: u.Type, From: u.From, Program: u.Program})
+		}
+		for i := range steps {
+			steps[i].RenamedFrom = u.RenamedFrom
+		}
+		all = append(all, steps...)
+	}
+	return all
+}
+
+// planMigration shows a plan, after trying it if that is wanted.
+func planMigration(ctx context.Context, c *session.Session, b backend.Backend, m *store.Migration, f *migrateFlags, opts *store.ApplyOptions, done func()) error {
+	plan, err := store.PlanMigration(ctx, b, m)
+	if err != nil {
+		return err
+	}
+	if f.try {
+		n, err := store.Try(ctx, b, m, opts)
+		done()
+		if err != nil {
+			return err
+		}
+		c.Say("tried the upgraders with %s: all fit", terminal.Count(n, "thing", "things"))
+	}
+	if c.JSON {
+		return c.Document(document.NewPlan(plan))
+	}
+	if plan.Empty() {
+		c.Say("nothing to do: the types are as the file says")
+		return nil
+	}
+	for i := range plan.Types {
+		if err := printTypePlan(c, &plan.Types[i]); err != nil {
+			return err
+		}
+	}
+	if missing := plan.Missing(); len(missing) > 0 {
+		c.Say("%s missing: give it with --upgraders FILE", terminal.Count(len(missing), "upgrader is", "upgraders are"))
+		return nil
+	}
+	if err := c.Out.Line("token %s", plan.Token); err != nil {
+		return err
+	}
+	sayApply(c, f.words(), plan.Token)
+	return nil
+}
+
+// words is the command that plans the migration, as it can be given again.
+func (f *migrateFlags) words() []string {
+	words := []string{"onto", "migrate", "--schema", f.schema}
+	if f.upgraders != "" {
+		words = append(words, "--upgraders", f.upgraders)
+	}
+	return words
+}
+
+// sayApply tells how to apply a plan.
+func sayApply(c *session.Session, words []string, token string) {
+	command := place.ShellWords(append(words, "--apply", "--token", token))
+	c.Say("nothing was changed; apply it with: %s", strings.TrimPrefix(c.Place().NameIn(": "+command), ": "))
+}
+
+// printTypePlan shows what becomes of one type.
+func printTypePlan(c *session.Session, t *store.TypeMigration) error {
+	head := string(t.Kind) + " " + t.Name
+	lines := []string{}
+	switch {
+	case t.From == 0:
+		head += ": new"
+	case t.RenamedFrom != "":
+		head += ": renamed from " + t.RenamedFrom + ", " + terminal.Count(t.Live, "thing is", "things are") + " written anew"
+	case t.To == t.From:
+		head += ": stays as it is"
+	case t.Rewrite:
+		head += ": " + versions(t.From, t.To) + ", " + terminal.Count(t.Live, "thing is", "things are") + " written anew"
+	default:
+		head += ": " + versions(t.From, t.To) + ", schema only"
+	}
+	if t.From != 0 {
+		for _, l := range t.Difference.Lines() {
+			lines = append(lines, strings.TrimPrefix(l, t.Name+": "))
+		}
+	}
+	for _, s := range t.Steps {
+		line := "step " + s.Name + ": " + s.How
+		if s.Missing != "" {
+			line = "step " + s.Name + " needs an upgrader: " + s.Missing
+		}
+		lines = append(lines, line)
+		if s.Suggest != "" {
+			lines = append(lines, "  perhaps: "+s.Suggest)
+		}
+	}
+	for _, v := range t.Learned {
+		lines = append(lines, "the upgrader into version "+versionText(v)+" is kept from now on")
+	}
+	if err := c.Out.Line("%s", c.Out.Paint(terminal.Bold, terminal.Escape(head))); err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if err := c.Out.Line("  %s", terminal.Escape(l)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package transfer
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/store"
+	"github.com/ontologia/onto/store/records"
+)
+
+// parquetFormat is a format that is written and not read: for other programs.
+const parquetFormat = "parquet"
+
+// inParquet reports whether an export is to be Parquet, by its format or by the
+// name of the file.
+func (f *exportFlags) inParquet() bool {
+	return f.format == parquetFormat || f.format == "" && strings.HasSuffix(f.output, "."+parquetFormat)
+}
+
+// exportParquet writes one type as Parquet, with the columns that the files of a
+// lake have.
+func exportParquet(ctx context.Context, c *session.Session, s *store.Store, f *exportFlags, o *records.ExportOptions) (int64, error) {
+	switch len(o.Types) {
+	case 0:
+		return 0, onto.Errorf(onto.Invalid, "Parquet holds one type; none was named").WithHint("name one, as --type T")
+	case 1:
+	default:
+		return 0, onto.Errorf(onto.Invalid, "Parquet holds one type, not %d", len(o.Types)).WithHint("name one, as --type T")
+	}
+	if f.output == "-" {
+		if c.Out.Terminal {
+			return 0, onto.Errorf(onto.Invalid, "Parquet is nothing for a terminal").WithHint("name a file, or send stdout to another program")
+		}
+		n, err := writeParquet(ctx, s, c.Out, o)
+		if err == nil {
+			err = c.Out.Flush()
+		}
+		return n, err
+	}
+	file, err := records.Create(f.output, f.force)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Discard()
+	buffer := bufio.NewWriterSize(file, exportBuffer)
+	n, err := writeParquet(ctx, s, buffer, o)
+	if err == nil {
+		err = buffer.Flush()
+	}
+	if err == nil {
+		err = file.Keep()
+	}
+	return n, err
+}
+
+func writeParquet(ctx context.Context, s *store.Store, w io.Writer, o *records.ExportOptions) (int64, error) {
+	view := s.View(o.At)
+	if o.AsStored {
+		view = view.AsStored()
+	}
+	schema, err := view.Type(o.Types[0])
+	if err != nil {
+		return 0, err
+	}
+	layout := parquet.NewLayout(schema.Kind, schema.Name, []onto.SchemaVersion{{Schema: schema}})
+	out, err := parquet.NewWriter(w, layout)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	for v, err := range parquetRows(ctx, view.FindKind(schema.Kind, schema.Name), o) {
+		if err == nil {
+			v.Type = schema.Name // a former name shows in histories
+			err = out.Write(&v)
+		}
+		if err != nil {
+			return n, err
+		}
+		if n++; o.Progress != nil && n%1000 == 0 {
+			o.Progress(n, 0)
+		}
+	}
+	_, err = out.Close()
+	return n, err
+}
+
+// parquetRows yields what is exported: what there is, or all versions since a
+// commit.
+func parquetRows(ctx context.Context, q store.Query[onto.Version], o *records.ExportOptions) iter.Seq2[onto.Version, error] {
+	if !o.History {
+		return q.All(ctx)
+	}
+	return func(yield func(onto.Version, error) bool) {
+		for p, err := range q.Versions(ctx, o.Since) {
+			if !yield(p.Version, err) || err != nil {
+				return
+			}
+		}
+	}
+}

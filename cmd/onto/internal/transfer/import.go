@@ -1,0 +1,322 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/terminal"
+	"github.com/ontologia/onto/store"
+	"github.com/ontologia/onto/store/records"
+)
+
+// importFlags is what an import is asked for, as it was typed.
+type importFlags struct {
+	session.WriteFlags
+	input, format, typ       string
+	onConflict, precondition string
+	dryRun, apply            bool
+}
+
+// Import is the verb import: records from a file, as one commit.
+func Import(c *session.Session) *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use:   "import --input FILE",
+		Short: "Import records from JSON Lines or CSV, as one commit",
+		Long: `Import makes entities and relations look as the records of a file say, all in one
+commit or none, however many there are. Without --apply it is a dry run, which
+only tells what would happen.
+
+A record of JSON Lines is a line like one of these. The key may also stand among
+the fields; with "op":"delete" and without fields, a record removes its identity.
+
+  {"kind":"entity","type":"Customer","key":"c1","fields":{"name":"Ada"}}
+  {"kind":"relation","type":"Subscription","left_key":"c1","right_key":"p1","fields":{}}
+
+A CSV file holds one type, which --type names. Its first row has the fields, and
+for relations left_key, right_key and instance_key. Empty cells are absent values;
+objects, lists and values of any type are JSON; a text cell that starts with a
+double quote is a JSON string. The format is told by the name of the file, which
+may end in .gz as well.
+
+--on-conflict decides on what exists with other fields than its record has: abort
+stores nothing at all, skip leaves it as it is, upsert replaces it. --precondition
+must_exist or must_not_exist is for every identity of the file; if_commit_id:N
+wants the head to be commit N.
+
+While an apply reads, others cannot write to a SQLite file. To a lake they can; if
+somebody commits meanwhile, a long import is decided once more, and others wait
+until that is done. It prints what it did, and a dry run what it would do; exit
+status 6 if that is to refuse.`,
+		Example: `  onto import --input customers.jsonl
+  onto import --input customers.jsonl --apply --on-conflict upsert --actor daemon:crm
+  onto import --input products.csv.gz --type Product --apply --precondition must_not_exist
+  onto export --output - --db old.db | onto import --input - --apply --db new.db`,
+		Args: session.ArgCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return importRecords(c, cmd, &f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.input, "input", "", "the `FILE` to read; - for stdin")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only tell what would happen; this is the default")
+	flags.BoolVar(&f.apply, "apply", false, "store the records")
+	flags.StringVar(&f.onConflict, "on-conflict", string(records.Abort), "what to do about things that exist with other fields: abort, skip or upsert")
+	flags.StringVar(&f.precondition, "precondition", "", "must_exist, must_not_exist or if_commit_id:`N`")
+	flags.StringVar(&f.format, "format", "", "jsonl or csv (default by the file's name)")
+	flags.StringVar(&f.typ, "type", "", "the `TYPE` of the rows of CSV")
+	f.Register(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("type", session.CompleteType(c, "")) // the flag exists
+	return cmd
+}
+
+// importGCPercent is how much garbage an import leaves lying, relative to what
+// it remembers.
+const importGCPercent = 25
+
+func importRecords(c *session.Session, cmd *cobra.Command, f *importFlags) error {
+	ctx := cmd.Context()
+	opts, err := f.options(cmd)
+	if err != nil {
+		return err
+	}
+	in, err := openInput(ctx, c, f.input)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	how, do := place.Reading, records.Plan
+	if f.apply {
+		how, do = place.Writing, records.Import
+	}
+	// What an import remembers of each record holds no pointers: collecting
+	// garbage often costs little, and rarely would double the memory.
+	defer debug.SetGCPercent(debug.SetGCPercent(importGCPercent))
+	return c.WithStore(ctx, how, func(s *store.Store) error {
+		m := c.Meter("reading "+f.input, in.share)
+		opts.Progress = m.Report()
+		out, err := do(ctx, s, in, opts)
+		m.Done()
+		if err != nil {
+			return err
+		}
+		return printOutcome(c, &out, !f.apply)
+	})
+}
+
+// options reads the flags.
+func (f *importFlags) options(cmd *cobra.Command) (*records.ImportOptions, error) {
+	switch {
+	case f.input == "":
+		return nil, onto.Errorf(onto.Invalid, "--input is missing").WithHint("name the file to read, or - for stdin")
+	case f.dryRun && f.apply:
+		return nil, onto.Errorf(onto.Invalid, "--dry-run and --apply contradict each other").WithHint("give one of them")
+	}
+	d, err := f.Draft(cmd)
+	if err != nil {
+		return nil, err
+	}
+	o := &records.ImportOptions{Type: f.typ, OnConflict: records.Policy(f.onConflict), Draft: d}
+	if cmd.Flags().Changed("on-conflict") && f.onConflict == "" {
+		return nil, onto.Errorf(onto.Invalid, "--on-conflict is empty").WithHint("use abort, skip or upsert")
+	}
+	if cmd.Flags().Changed("precondition") {
+		if err := addPrecondition(o, f.precondition); err != nil {
+			return nil, err
+		}
+	}
+	o.Format, err = recordFormat(f.format, f.input)
+	if err == nil && o.Format == records.JSONL && f.typ != "" {
+		err = onto.Errorf(onto.Invalid, "--type is for CSV; each record of JSON Lines names its own").WithHint("leave it out, or say --format csv")
+	}
+	return o, err
+}
+
+// addPrecondition reads --precondition.
+func addPrecondition(o *records.ImportOptions, text string) error {
+	p := records.Precondition(text)
+	if p == records.MustExist || p == records.MustNotExist {
+		o.Precondition = p
+		return nil
+	}
+	if number, ok := strings.CutPrefix(text, "if_commit_id:"); ok {
+		id, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || id < 0 {
+			return onto.Errorf(onto.Invalid, "--precondition %.80q has no commit id", text).WithHint("write if_commit_id:12; 0 is the empty store")
+		}
+		o.Draft = o.Draft.ExpectHead(id)
+		return nil
+	}
+	return onto.Errorf(onto.Invalid, "--precondition %.80q is unknown", text).WithHint("use must_exist, must_not_exist or if_commit_id:N")
+}
+
+// recordFormat is the format that is wanted, or the one that a file's name
+// tells. Standard input and output have none, and get JSON Lines.
+func recordFormat(wanted, file string) (records.Format, error) {
+	switch {
+	case wanted != "":
+		return records.ParseFormat(wanted)
+	case file == "-":
+		return records.JSONL, nil
+	}
+	return records.FormatOf(file)
+}
+
+// input is what an import reads: the text of a file.
+type input struct {
+	io.Reader
+	raw  countingReader // the file as it is, packed or not
+	size int64          // of the file; 0 if it is not known
+	file *os.File
+}
+
+// countingReader counts what is read.
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+// Read reads on.
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// openInput opens the file to import.
+func openInput(ctx context.Context, c *session.Session, path string) (*input, error) {
+	if path == "-" {
+		return &input{Reader: c.Stdin(ctx)}, nil
+	}
+	file, err := openWaiting(ctx, path)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, onto.Errorf(onto.Invalid, "input: %w", err)
+	}
+	in := &input{file: file, raw: countingReader{r: file}}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+	case info.IsDir():
+		err = onto.Errorf(onto.Invalid, "input: %s is a directory", path).WithHint("name a file in it")
+	case info.Mode().IsRegular():
+		in.size = info.Size()
+	default: // a read of a pipe can wait for ever
+		in.raw.r = session.WaitingReader(ctx, file)
+	}
+	if err == nil {
+		in.Reader, err = records.Unpack(path, &in.raw)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+// openWaiting opens a file until ctx ends. A pipe opens when something writes to
+// it, which may never be; the wait is left behind then, since the process ends.
+func openWaiting(ctx context.Context, path string) (*os.File, error) {
+	var file *os.File
+	var err error
+	opened := make(chan struct{})
+	go func() {
+		file, err = os.Open(path)
+		close(opened)
+	}()
+	select {
+	case <-opened:
+		return file, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// share is how much of the file was read.
+func (in *input) share() (part, whole int64) { return in.raw.n, in.size }
+
+func (in *input) close() {
+	if in.file != nil {
+		in.file.Close()
+	}
+}
+
+// printOutcome prints what an import did. A dry run that finds that an apply
+// would refuse fails as that would.
+func printOutcome(c *session.Session, out *records.Outcome, dryRun bool) error {
+	err := showOutcome(c, out, dryRun)
+	if err == nil {
+		err = c.Out.Flush()
+	}
+	if id := out.Result.ID; err != nil && id != 0 && !errors.Is(err, syscall.EPIPE) {
+		return fmt.Errorf("commit %d was made, but this could not be printed: %w", id, err)
+	}
+	if err != nil || !dryRun {
+		return err
+	}
+	if out.Conflicts > 0 {
+		return onto.Errorf(onto.Conflict, "an apply would refuse %s and store nothing", terminal.Count(out.Conflicts, "record", "records")).
+			WithHint("take them out, or choose another --on-conflict or --precondition")
+	}
+	c.Say("this was a dry run; to store it, say it again with --apply")
+	return nil
+}
+
+func showOutcome(c *session.Session, out *records.Outcome, dryRun bool) error {
+	doc := document.NewImport(out, dryRun)
+	if c.JSON {
+		return c.Document(doc)
+	}
+	list := terminal.NewList(c.Printer, terminal.FormatTable, terminal.WholeColumns("records", "inserts", "updates", "unchanged", "deletes", "skipped", "conflicts", "repeated", "commit"), terminal.Itself, importCells)
+	if err := list.Add(doc); err != nil {
+		return err
+	}
+	if err := list.Close(""); err != nil {
+		return err
+	}
+	explainOutcome(c, out, dryRun)
+	return nil
+}
+
+func importCells(d document.Import) ([]string, error) {
+	var cells []string
+	for _, n := range []int64{d.Records, d.Inserts, d.Updates, d.Unchanged, d.Deletes, d.Skipped, d.Conflicts, d.Repeated} {
+		cells = append(cells, strconv.FormatInt(n, 10))
+	}
+	commit := ""
+	if d.CommitID != nil {
+		commit = strconv.FormatInt(*d.CommitID, 10)
+	}
+	return append(cells, commit), nil
+}
+
+// explainOutcome says what the numbers do not.
+func explainOutcome(c *session.Session, out *records.Outcome, dryRun bool) {
+	for _, x := range out.First {
+		c.Say("%s", x)
+	}
+	if more := out.Conflicts - int64(len(out.First)); more > 0 {
+		c.Say("and %d more", more)
+	}
+	switch {
+	case dryRun && out.Untracked > 0:
+		c.Say("the last %s were not compared with earlier ones; an apply does that", terminal.Count(out.Untracked, "record", "records"))
+	case out.Result.Repeated:
+		c.Say("committed before with this idempotency key")
+	case !dryRun && !out.Result.Changed():
+		c.Say("nothing changed")
+	}
+}
