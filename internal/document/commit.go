@@ -102,7 +102,7 @@ type Difference struct {
 
 // NewDifference describes a change between two moments.
 func NewDifference(c onto.Change) Difference {
-	doc := Difference{Change: NewChange(c), Before: liveFields(c.Before), After: liveFields(c.After)}
+	doc := Difference{Change: NewChange(c), Before: LiveFields(c.Before), After: LiveFields(c.After)}
 	if c.After != nil {
 		doc.CommitID = &c.After.Commit
 	}
@@ -119,11 +119,11 @@ type Reverted struct {
 
 // NewReverted describes a change of a revert.
 func NewReverted(c store.RevertChange) Reverted {
-	return Reverted{NewChange(c.Change()), liveFields(c.Now), liveFields(c.Then), orEmpty(c.Blocked)}
+	return Reverted{NewChange(c.Change()), LiveFields(c.Now), LiveFields(c.Then), orEmpty(c.Blocked)}
 }
 
-// liveFields is the fields of a live version, or nil.
-func liveFields(v *onto.Version) json.RawMessage {
+// LiveFields is the fields of a live version, or nil.
+func LiveFields(v *onto.Version) json.RawMessage {
 	if v == nil || !v.Live() {
 		return nil
 	}

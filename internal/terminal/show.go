@@ -2,13 +2,13 @@ package terminal
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/document"
 )
 
 // Time is a time as tables show it. --as-of reads it back.
@@ -56,18 +56,10 @@ func Cell(value []byte) string {
 	return string(value)
 }
 
-// fieldsOf is the fields of a live version, or nil.
-func fieldsOf(v *onto.Version) json.RawMessage {
-	if v == nil || !v.Live() {
-		return nil
-	}
-	return v.Fields
-}
-
 // PrintChange prints a change for people: what came, what went, or which fields
 // changed.
 func PrintChange(o *Output, change onto.Change) error {
-	before, after := fieldsOf(change.Before), fieldsOf(change.After)
+	before, after := document.LiveFields(change.Before), document.LiveFields(change.After)
 	name := showIdentity(change.Identity)
 	switch change.Operation() {
 	case onto.Insert:

@@ -2,7 +2,9 @@ package evolve
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -274,7 +276,7 @@ func printTypePlan(c *session.Session, t *store.TypeMigration) error {
 		}
 	}
 	for _, v := range t.Learned {
-		lines = append(lines, "the upgrader into version "+versionText(v)+" is kept from now on")
+		lines = append(lines, "the upgrader into version "+strconv.Itoa(v)+" is kept from now on")
 	}
 	if err := c.Out.Line("%s", c.Out.Paint(terminal.Bold, terminal.Escape(head))); err != nil {
 		return err
@@ -285,4 +287,25 @@ func printTypePlan(c *session.Session, t *store.TypeMigration) error {
 		}
 	}
 	return nil
+}
+
+func versions(from, to int) string { return fmt.Sprintf("version %d → %d", from, to) }
+
+// printMigrated tells what a migration did.
+func printMigrated(c *session.Session, res onto.Result, plan *store.MigrationPlan) error {
+	if c.JSON {
+		return c.Document(document.NewMigrated(res, plan))
+	}
+	if plan.Empty() {
+		c.Say("nothing to do: the types are as the file says")
+		return nil
+	}
+	for _, t := range plan.Types {
+		c.Say("%s %s is at version %d", t.Kind, t.Name, t.To)
+	}
+	if !res.Changed() {
+		c.Say("no commit was needed")
+		return nil
+	}
+	return c.PrintCommitted(res)
 }

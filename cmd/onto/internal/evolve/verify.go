@@ -3,6 +3,7 @@ package evolve
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -46,7 +47,7 @@ func (r comparison) document() document.Compared { return r.Compared }
 func (r comparison) cells() ([]string, error) {
 	version := ""
 	if r.Version != nil {
-		version = versionText(*r.Version)
+		version = strconv.Itoa(*r.Version)
 	}
 	return []string{string(r.Kind), r.Name, version, r.Status}, nil
 }
