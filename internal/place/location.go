@@ -97,6 +97,7 @@ func parsePath(path string) (Location, error) {
 // Access is what a verb does with a store.
 type Access uint8
 
+// The kinds of access.
 const (
 	Reading  Access = iota // never makes a store; works where nothing can be written
 	Writing                // never makes a store
