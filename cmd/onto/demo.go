@@ -69,7 +69,7 @@ func demoPath(c *session.Session) (string, error) {
 	}
 	path := "demo.db"
 	for n := 2; ; n++ {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o666) // nobody else can take it now
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o666) // taken at once, also among demos that run side by side
 		if err == nil {
 			return path, f.Close()
 		}

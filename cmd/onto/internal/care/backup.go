@@ -108,7 +108,7 @@ func checkFile(ctx context.Context, file string) (head onto.Commit, bad int, err
 	return head, bad, err
 }
 
-// hashFile returns the SHA-256 of a file and its size. Nobody has it open:
+// hashFile returns the SHA-256 of a file and its size. No connection may be open:
 // closing it here would let go of SQLite's locks.
 func hashFile(path string) (string, int64, error) {
 	f, err := os.Open(path)

@@ -47,7 +47,7 @@ func (d *doctor) examineUnopened(ctx context.Context, cfg place.Settings, doc *e
 			return err
 		}
 	}
-	if len(doc.known) == 0 { // somebody has mended it meanwhile
+	if len(doc.known) == 0 { // repaired meanwhile
 		return failed
 	}
 	return d.conclude(doc, whatIsLeft{})

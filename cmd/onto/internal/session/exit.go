@@ -49,7 +49,7 @@ func exitOf(code onto.Code) int {
 }
 
 // finish reports how the command ended and returns the exit status. When
-// nobody reads the output any more, the command has done what was wanted.
+// the reader of the output is gone, the command has done what was wanted.
 func (c *Session) finish(err error, asJSON bool) int {
 	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return ExitOK
