@@ -76,7 +76,7 @@ func describe(ctx context.Context, s *store.Store, where place.Location, stats b
 	}
 	head, err := s.Head(ctx)
 	doc := document.NewInfo(info, head, stats)
-	if w, ok := backend.As[session.Warner](s.Backend()); ok {
+	if w, ok := backend.As[backend.Indexer](s.Backend()); ok {
 		doc.IndexWarning = w.LastIndexWarning()
 	}
 	return doc, head, err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ontologia/onto/backend/lake"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/terminal"
@@ -36,14 +36,8 @@ onto janitor.`,
 	return cmd
 }
 
-// compactor is a backend whose files can be merged.
-type compactor interface {
-	PlanCompaction(ctx context.Context, o *lake.CompactionOptions) (*lake.CompactionPlan, error)
-	Compact(ctx context.Context, plan *lake.CompactionPlan, progress func(done, total int64)) (merged int, err error)
-}
-
-func compact(ctx context.Context, c *session.Session, o *lake.CompactionOptions, apply bool) error {
-	return withLake(ctx, c, "compact", "has no files that could be merged", whether(apply), func(l compactor) error {
+func compact(ctx context.Context, c *session.Session, o *backend.CompactionOptions, apply bool) error {
+	return withLake(ctx, c, "compact", "has no files that could be merged", whether(apply), func(l backend.Compactor) error {
 		plan, err := l.PlanCompaction(ctx, o)
 		if err != nil {
 			return err

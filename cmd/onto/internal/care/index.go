@@ -8,7 +8,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
@@ -54,12 +53,6 @@ anew from the files and types that the head leads to. No commit is made.`,
 	return cmd
 }
 
-// indexer is a backend with indexes that other programs may read.
-type indexer interface {
-	VerifyIndex(ctx context.Context) ([]onto.Finding, error)
-	RepairIndex(ctx context.Context, apply bool) ([]lake.IndexRepair, error)
-}
-
 // withLake opens a backend that can do what a verb needs, runs f and closes it.
 // Lacks is what other backends have not.
 func withLake[T any](ctx context.Context, c *session.Session, verb, lacks string, how place.Access, f func(T) error) error {
@@ -87,7 +80,7 @@ func whether(apply bool) place.Access {
 const noIndexes = "has no indexes of its files"
 
 func verifyIndex(ctx context.Context, c *session.Session) error {
-	return withLake(ctx, c, "index verify", noIndexes, place.Reading, func(x indexer) error {
+	return withLake(ctx, c, "index verify", noIndexes, place.Reading, func(x backend.Indexer) error {
 		found, err := x.VerifyIndex(ctx)
 		if err != nil {
 			return err
@@ -106,7 +99,7 @@ func verifyIndex(ctx context.Context, c *session.Session) error {
 	})
 }
 
-func newRepair(r lake.IndexRepair) document.Repair {
+func newRepair(r backend.IndexRepair) document.Repair {
 	doc := document.Repair{Key: r.Key, Type: document.OrNull(r.Type), Before: r.Before, After: r.After, Reason: r.Reason, Applied: r.Applied}
 	if r.Kind != "" {
 		doc.Kind = &r.Kind
@@ -114,12 +107,12 @@ func newRepair(r lake.IndexRepair) document.Repair {
 	return doc
 }
 
-func repairCells(r lake.IndexRepair) ([]string, error) {
+func repairCells(r backend.IndexRepair) ([]string, error) {
 	return []string{r.Key, strconv.Itoa(r.Before), strconv.Itoa(r.After), r.Reason}, nil
 }
 
 func repairIndex(ctx context.Context, c *session.Session, apply bool) error {
-	return withLake(ctx, c, "index repair", noIndexes, whether(apply), func(x indexer) error {
+	return withLake(ctx, c, "index repair", noIndexes, whether(apply), func(x backend.Indexer) error {
 		repairs, failed := x.RepairIndex(ctx, apply)
 		out, written := terminal.Rows(c.Printer, terminal.WholeColumns("key", "before", "after", "reason"), newRepair, repairCells), 0
 		for _, r := range repairs {

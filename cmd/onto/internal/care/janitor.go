@@ -58,14 +58,8 @@ func showDuration(d time.Duration) string {
 	return text
 }
 
-// sweeper is a backend on which writers can leave objects behind.
-type sweeper interface {
-	PlanJanitor(ctx context.Context, grace time.Duration) (*lake.OrphanPlan, error)
-	Sweep(ctx context.Context, plan *lake.OrphanPlan) (removed int, err error)
-}
-
 func janitor(ctx context.Context, c *session.Session, grace time.Duration, apply bool) error {
-	return withLake(ctx, c, "janitor", "has no objects that writers could leave behind", whether(apply), func(s sweeper) error {
+	return withLake(ctx, c, "janitor", "has no objects that writers could leave behind", whether(apply), func(s backend.Sweeper) error {
 		plan, err := s.PlanJanitor(ctx, grace)
 		if err != nil {
 			return err

@@ -135,7 +135,7 @@ func (c *Session) Unsupported(verb, why, instead string) error {
 // warnOfDamage tells what stores that were opened do not show.
 func (c *Session) warnOfDamage(asJSON bool) {
 	for _, b := range c.opened {
-		w, ok := backend.As[interface{ Warning() (text, remedy string) }](b)
+		w, ok := backend.As[backend.Warner](b)
 		if !ok {
 			continue
 		}
@@ -172,17 +172,12 @@ func Each[T any](items iter.Seq2[T, error], f func(T) error) error {
 	return nil
 }
 
-// Warner is a backend that tells why indexes could not be written.
-type Warner interface {
-	LastIndexWarning() string
-}
-
 // warnOfIndexes tells what lakes that were opened could not write beside their
 // commits, which stand. It is called after they were closed: until then they may
 // be writing.
 func (c *Session) warnOfIndexes(asJSON bool) {
 	for _, b := range c.opened {
-		w, ok := backend.As[Warner](b)
+		w, ok := backend.As[backend.Indexer](b)
 		if !ok || w.LastIndexWarning() == "" {
 			continue
 		}
