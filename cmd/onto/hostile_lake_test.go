@@ -263,7 +263,7 @@ func (m *measured) kinds(t *testing.T, healthy string) {
 				path := key(l)
 				t.Chdir(filepath.Join(dir, filepath.Dir(path))) // names of sockets are short
 				err := errors.Join(os.Remove(filepath.Base(path)), place(filepath.Base(path)))
-				if errors.Is(err, syscall.EPERM) {
+				if errors.Is(err, syscall.EPERM) && os.Getuid() != 0 {
 					t.Skip("only root can make a device")
 				}
 				if err != nil {

@@ -268,13 +268,13 @@ func TestPartOfALargeObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	const size = 1 << 40
+	const size = 1 << 36
 	f, err := os.Create(filepath.Join(dir, "a"))
 	if err == nil {
 		err = errors.Join(f.Truncate(size), f.Close())
 	}
 	if err != nil {
-		t.Skip("no file can be so large here:", err)
+		t.Fatal(err)
 	}
 	o, err := b.Get(t.Context(), "a", bucket.Range{Offset: size - 3, Length: 8, Max: size, Untagged: true}, "")
 	if err != nil || string(o.Data) != "\x00\x00\x00" || o.Size != size {
