@@ -140,37 +140,16 @@ func (h *byHand) write(ctx context.Context, row rawRow, commit int64) error {
 
 // logOne is B35.
 func logOne(e *env) []row {
-	w, n, batch := plain(), e.entities(), commitTurn
-	s, h := e.openStore(e.copied(e.history(w, n, 1))), e.openByHand(w, n)
-	ours, theirs := n, n
-	taken := e.alternate(e.commitPlan(),
-		e.singleCommits(s, func() []any {
-			ours += batch
-			return series(batch, func(i int) any { return w.thing(ours-batch+i, 0) })
-		}),
-		e.singleWrites(h.appendOne, func() []rawRow {
-			theirs += batch
-			return w.rows(theirs-batch, batch, 0)
-		}))
-	return []row{faster("durable commit of one new entity / commit, version and newest version by hand", taken[0], taken[1], atLeast(0.85))}
+	w := plain()
+	return []row{e.insertAgainst("durable commit of one new entity / commit, version and newest version by hand", w,
+		e.openByHand(w, e.entities()).appendOne, atLeast(0.85))}
 }
 
 // logUpdates is B36.
 func logUpdates(e *env) []row {
-	w, batch := plain(), 2
-	s, h := e.openStore(e.copied(e.history(w, e.entities(), 1))), e.openByHand(w, e.entities())
-	versions := [2]int{}
-	taken := e.alternate(e.bulkPlan(),
-		side{"subject", func() (int, func()) {
-			versions[0]++
-			return e.bulkCommits(s, batch, w, 0, versions[0]).batch()
-		}},
-		side{"control", func() (int, func()) {
-			versions[1]++
-			list := series(batch, func(i int) []rawRow { return w.rows(i*commitSize, commitSize, versions[1]) })
-			return batch, func() { e.each(list, h.append) }
-		}})
-	return []row{faster("update of 1,000 entities / versions and newest versions by hand", taken[0], taken[1], atLeast(0.6))}
+	w := plain()
+	return []row{e.updatesAgainst("update of 1,000 entities / versions and newest versions by hand", w,
+		e.openByHand(w, e.entities()).append, atLeast(0.6))}
 }
 
 // logSearched is B37.

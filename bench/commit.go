@@ -29,15 +29,20 @@ func commitOne(e *env) []row {
 }
 
 func (e *env) insertRow(what string, w workload, g goal) row {
+	return e.insertAgainst(what, w, e.openRaw(e.copied(e.rawRows(w, e.entities(), indexed)), indexed).insertOne, g)
+}
+
+// insertAgainst compares commits of one new entity with what a control writes for one.
+func (e *env) insertAgainst(what string, w workload, write func(context.Context, rawRow) error, g goal) row {
 	n, batch := e.entities(), commitTurn
-	s, r := e.openStore(e.copied(e.history(w, n, 1))), e.openRaw(e.copied(e.rawRows(w, n, indexed)), indexed)
+	s := e.openStore(e.copied(e.history(w, n, 1)))
 	ours, theirs := n, n
 	taken := e.alternate(e.commitPlan(),
 		e.singleCommits(s, func() []any {
 			ours += batch
 			return series(batch, func(i int) any { return w.thing(ours-batch+i, 0) })
 		}),
-		e.singleWrites(r.insertOne, func() []rawRow {
+		e.singleWrites(write, func() []rawRow {
 			theirs += batch
 			return w.rows(theirs-batch, batch, 0)
 		}))
@@ -162,8 +167,15 @@ func (e *env) bulkRows(w workload, what string, g goal) []row {
 
 // bulkUpdateRow compares a commit of 1,000 new versions with raw updates.
 func (e *env) bulkUpdateRow(w workload) row {
+	r := e.openRaw(e.copied(e.rawRows(w, e.entities(), indexed)), indexed)
+	return e.updatesAgainst("update of 1,000 entities / raw update in place, row by row", w, r.updateAll, noGoal())
+}
+
+// updatesAgainst compares commits of 1,000 new versions with what a control writes for
+// them.
+func (e *env) updatesAgainst(what string, w workload, write func(context.Context, []rawRow) error, g goal) row {
 	n, batch := e.entities(), 2
-	s, r := e.openStore(e.copied(e.history(w, n, 1))), e.openRaw(e.copied(e.rawRows(w, n, indexed)), indexed)
+	s := e.openStore(e.copied(e.history(w, n, 1)))
 	versions := [2]int{}
 	taken := e.alternate(e.bulkPlan(),
 		side{"subject", func() (int, func()) {
@@ -173,9 +185,9 @@ func (e *env) bulkUpdateRow(w workload) row {
 		side{"control", func() (int, func()) {
 			versions[1]++
 			list := series(batch, func(i int) []rawRow { return w.rows(i*commitSize, commitSize, versions[1]) })
-			return batch, func() { e.each(list, r.updateAll) }
+			return batch, func() { e.each(list, write) }
 		}})
-	return faster("update of 1,000 entities / raw update in place, row by row", taken[0], taken[1], noGoal())
+	return faster(what, taken[0], taken[1], g)
 }
 
 // bulkCommits commits 1,000 entities at a time, from the from-th on.
