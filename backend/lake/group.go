@@ -361,8 +361,8 @@ func (m *member) vouch(ctx context.Context, p *protocol.Publisher, t *protocol.T
 	}
 	err := p.Durable(ctx, t)
 	switch {
-	case err == nil:
-		return nil
+	case err == nil || onto.CodeOf(err) == onto.Closed:
+		return err
 	case m.result.Repeated:
 		return onto.Errorf(onto.OutcomeUnknown, "commit %d has this idempotency key, and is not known to survive a power failure: %w", m.result.ID, err).
 			WithHint("%s", protocol.UnsyncedHint)

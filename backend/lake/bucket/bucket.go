@@ -64,7 +64,8 @@ type Bucket interface {
 	// need not notice that there is no object.
 	Sync(ctx context.Context, key string) error
 
-	// Close releases what the bucket holds in this process.
+	// Close releases what the bucket holds in this process. Later calls fail with
+	// the code onto.Closed.
 	Close() error
 }
 

@@ -311,7 +311,7 @@ func (l *Log) Each(ctx context.Context, prefix string) iter.Seq2[bucket.Entry, e
 // refuses, or is not what it should be.
 func Definite(err error) bool {
 	switch onto.CodeOf(err) {
-	case onto.Unsupported, onto.Uninitialized, onto.ReadOnly, onto.Full, onto.Invalid, onto.NotFound:
+	case onto.Unsupported, onto.Uninitialized, onto.ReadOnly, onto.Full, onto.Invalid, onto.NotFound, onto.Closed:
 		return true
 	}
 	return errors.Is(err, bucket.ErrRefused) || errors.Is(err, bucket.ErrUnsynced)

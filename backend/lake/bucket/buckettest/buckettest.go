@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
@@ -50,6 +51,7 @@ func Run(t *testing.T, open func(t testing.TB) bucket.Bucket) {
 		{"race of swap and delete", raceDelete},
 		{"readers see whole objects", wholeReads},
 		{"random histories", histories},
+		{"a closed bucket", closed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := open(t)
@@ -199,5 +201,28 @@ func (t *tester) wantCancelled(what string, err error) {
 	t.Helper()
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%s: got error %v, want %v", what, err, context.Canceled)
+	}
+}
+
+// closed calls each method of a bucket that was closed.
+func closed(t *tester) {
+	tag, err := t.create("a", []byte("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := t.b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, errs := t.Context(), map[string]error{}
+	_, errs["Get"] = t.b.Get(ctx, t.folder+"a", bucket.Range{}, "")
+	_, errs["Create"] = t.b.Create(ctx, t.folder+"b", nil)
+	_, errs["Swap"] = t.b.Swap(ctx, t.folder+"a", []byte("2"), tag)
+	errs["Delete"] = t.b.Delete(ctx, t.folder+"a")
+	_, errs["List"] = t.b.List(ctx, t.folder, "", 10)
+	errs["Sync"] = t.b.Sync(ctx, t.folder+"a")
+	for name, err := range errs {
+		if onto.CodeOf(err) != onto.Closed {
+			t.Errorf("%s: got error %v, want code %q", name, err, onto.Closed)
+		}
 	}
 }

@@ -91,7 +91,7 @@ func (b *Bucket) Sync(ctx context.Context, key string) error {
 		err = b.syncObject(key)
 	}
 	if err != nil {
-		return fmt.Errorf("sync %s: %w", key, err)
+		return fmt.Errorf("sync %s: %w", key, b.ended(err))
 	}
 	return nil
 }

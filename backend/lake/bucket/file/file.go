@@ -35,6 +35,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/volume"
 )
@@ -162,7 +163,7 @@ func (b *Bucket) Get(ctx context.Context, key string, r bucket.Range, ifNot buck
 	}
 	o, err := b.get(key, r, ifNot)
 	if err != nil {
-		return bucket.Object{}, fmt.Errorf("get %s: %w", key, err)
+		return bucket.Object{}, fmt.Errorf("get %s: %w", key, b.ended(err))
 	}
 	return o, nil
 }
@@ -242,7 +243,7 @@ func (b *Bucket) usable(ctx context.Context, key string) error {
 	return b.running(ctx)
 }
 
-var errClosed = errors.New("the bucket is closed")
+var errClosed = onto.Errorf(onto.Closed, "the bucket was closed")
 
 func (b *Bucket) running(ctx context.Context) error {
 	select {
@@ -251,6 +252,14 @@ func (b *Bucket) running(ctx context.Context) error {
 	default:
 		return ctx.Err()
 	}
+}
+
+// ended is the error of a call that went on while the bucket was closed.
+func (b *Bucket) ended(err error) error {
+	if errors.Is(err, fs.ErrClosed) {
+		return cmp.Or(b.running(context.Background()), err)
+	}
+	return err
 }
 
 // Free returns how many bytes the directory's volume has free.

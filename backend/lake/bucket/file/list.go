@@ -25,7 +25,7 @@ func (b *Bucket) List(ctx context.Context, prefix, after string, limit int) ([]b
 	}
 	l := listing{b: b, prefix: prefix, after: after, limit: limit}
 	if err := l.walk(ctx, path.Dir(prefix+"x")); err != nil {
-		return nil, fmt.Errorf("list %q: %w", prefix, err)
+		return nil, fmt.Errorf("list %q: %w", prefix, b.ended(err))
 	}
 	return l.found, nil
 }

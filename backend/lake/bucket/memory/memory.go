@@ -6,13 +6,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/md5"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
@@ -68,7 +68,7 @@ func (b *Bucket) enter(ctx context.Context, key string) error {
 
 func (b *Bucket) usable(ctx context.Context) error {
 	if b.closed {
-		return errors.New("the bucket is closed")
+		return onto.Errorf(onto.Closed, "the bucket was closed")
 	}
 	return ctx.Err()
 }
