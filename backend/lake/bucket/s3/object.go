@@ -280,6 +280,11 @@ func (b *Bucket) Sync(ctx context.Context, key string) error {
 	if err := b.checkKey("sync", key); err != nil {
 		return err
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return onto.Errorf(onto.Closed, "sync %s: %w", b.where(key), errClosed)
+	}
 	return ctx.Err()
 }
 
