@@ -83,6 +83,33 @@ func Compare(stored, given Schema) Difference {
 	return d
 }
 
+// Compatible reports whether programs that know an older version of a type can go on
+// reading and writing beside a newer one: it only adds fields that are optional or
+// have a default, makes required fields optional, or widens a field's type from int to
+// float, or to any. Flags do not matter.
+func Compatible(older, newer Schema) bool {
+	if older.TypeName() != newer.TypeName() || older.Key != newer.Key || older.Left != newer.Left ||
+		older.Right != newer.Right || older.InstanceKey != newer.InstanceKey {
+		return false
+	}
+	for _, o := range older.Fields {
+		n, ok := newer.Field(o.Name)
+		identifies := o.Name == older.Key || o.Name == older.InstanceKey
+		switch {
+		case !ok || o.Optional && !n.Optional || !bytes.Equal(o.Default, n.Default):
+			return false
+		case o.Type != n.Type && (identifies || !n.Type.wider(o.Type)):
+			return false
+		}
+	}
+	for _, n := range newer.Fields {
+		if _, known := older.Field(n.Name); !known && !n.Optional && n.Default == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // sameField reports whether two fields hold the same, flags aside.
 func sameField(a, b Field) bool {
 	return a.Type == b.Type && a.Optional == b.Optional && bytes.Equal(a.Default, b.Default)

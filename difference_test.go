@@ -117,3 +117,54 @@ func TestSuggest(t *testing.T) {
 		t.Errorf("the first of equals: got %q, want bar", got)
 	}
 }
+
+// What a newer version may be so that programs with the older one go on.
+func TestCompatible(t *testing.T) {
+	edit := func(change func(*onto.Schema)) onto.Schema {
+		s := customer()
+		s.Fields = append([]onto.Field{}, s.Fields...)
+		change(&s)
+		s.SortFields()
+		return s
+	}
+	field := func(name string, change func(*onto.Field)) onto.Schema {
+		return edit(func(s *onto.Schema) {
+			for i := range s.Fields {
+				if s.Fields[i].Name == name {
+					change(&s.Fields[i])
+				}
+			}
+		})
+	}
+	add := func(f onto.Field) onto.Schema {
+		return edit(func(s *onto.Schema) { s.Fields = append(s.Fields, f) })
+	}
+	link := subscription()
+	link.Right = "Customer"
+	for _, c := range []struct {
+		name         string
+		older, newer onto.Schema
+		want         bool
+	}{
+		{"the same", customer(), customer(), true},
+		{"an optional field", customer(), add(onto.Field{Name: "zip", Type: onto.String, Optional: true}), true},
+		{"a default", customer(), add(onto.Field{Name: "zip", Type: onto.Int, Default: json.RawMessage("1")}), true},
+		{"a required field", customer(), add(onto.Field{Name: "zip", Type: onto.Int}), false},
+		{"a field less", add(onto.Field{Name: "zip", Type: onto.Int, Optional: true}), customer(), false},
+		{"a required field is optional", customer(), field("name", func(f *onto.Field) { f.Optional = true }), true},
+		{"an optional field is required", customer(), field("age", func(f *onto.Field) { f.Optional = false }), false},
+		{"another default", customer(), field("score", func(f *onto.Field) { f.Default = json.RawMessage("0") }), false},
+		{"int to float", customer(), field("age", func(f *onto.Field) { f.Type = onto.Float }), true},
+		{"string to any", customer(), field("name", func(f *onto.Field) { f.Type, f.Search = onto.Any, false }), true},
+		{"float to int", customer(), field("score", func(f *onto.Field) { f.Type = onto.Int }), false},
+		{"the key to any", customer(), field("id", func(f *onto.Field) { f.Type = onto.Any }), false},
+		{"flags", customer(), field("name", func(f *onto.Field) { f.Index = !f.Index }), true},
+		{"another key", customer(), edit(func(s *onto.Schema) { s.Key = "name" }), false},
+		{"another name", customer(), edit(func(s *onto.Schema) { s.Name = "Client" }), false},
+		{"another endpoint", subscription(), link, false},
+	} {
+		if got := onto.Compatible(c.older, c.newer); got != c.want {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -34,10 +34,13 @@ type Backend interface {
 	// lock and in this order: a repeated idempotency key returns the first
 	// result or fails with IdempotencyConflict; a lease that is not held fails
 	// with LeaseExpired; expectations fail with HeadMismatch or
-	// VersionMismatch; a write whose SchemaVersion is not
-	// the type's newest fails with SchemaOutdated; unchanged writes and
-	// deletes of what does not exist are dropped. After an error nothing of
-	// the draft is visible.
+	// VersionMismatch; a write whose SchemaVersion is neither the type's newest
+	// nor one that the newest continues, see [Continues], fails with
+	// SchemaOutdated; a write that does not know all fields of the newest is
+	// merged: the fields that it does not know are those of the identity's newest
+	// live version, or else their defaults, and what it makes has the newest
+	// SchemaVersion; unchanged writes and deletes of what does not exist are
+	// dropped. After an error nothing of the draft is visible.
 	Append(ctx context.Context, d *Draft) (onto.Result, error)
 
 	// AppendStream does the same for writes that need not fit in memory.
@@ -80,7 +83,8 @@ type Backend interface {
 
 	// Register makes sure the types exist as given, all or none, and returns
 	// their newest versions in the same order. A type that is stored
-	// differently fails with SchemaOutdated. A type that has ended begins
+	// differently fails with SchemaOutdated, unless the stored one serves it, see
+	// [Serves]; then it changes nothing. A type that has ended begins
 	// again with its next version.
 	Register(ctx context.Context, r *Registration) ([]onto.SchemaVersion, error)
 
@@ -100,7 +104,7 @@ type Draft struct {
 	Evolve *Evolution         // what becomes of the types; nil for nothing
 
 	// Admit, if not nil, is asked by AppendStream under the write lock about
-	// each write, with the identity's newest version, or nil if it has none.
+	// each write, merged, with the identity's newest version, or nil if it has none.
 	// False drops the write; an error fails the commit. A backend that is
 	// overtaken asks about all writes again: Begin, if not nil, is called each
 	// time before the first of them.
@@ -140,6 +144,11 @@ type Write struct {
 	Op            onto.Op
 	Fields        json.RawMessage // canonical JSON object; nil for a delete
 	SchemaVersion int             // the version of the type that Fields fit
+
+	// Known is the fields that the write decides; every other one stays as it is.
+	// Nil stands for all fields of SchemaVersion.
+	Known []string
+	Merge bool // that others stay is what the caller asked for: Known counts in the digest
 }
 
 // Mode is what a query asks for.
@@ -230,7 +239,7 @@ type Registration struct {
 }
 
 // Evolution changes types in the same commit as the writes of its draft. The
-// writes are stamped for the versions that it adds; those of types that it ends
+// writes are stamped for the newest versions, with those that it adds; those of types that it ends
 // are deletes. If the writes change nothing, no commit is made and the types
 // change all the same.
 type Evolution struct {

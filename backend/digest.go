@@ -54,6 +54,10 @@ func (h *Digest) evolution(e *Evolution) {
 func (h *Digest) Add(w *Write) {
 	h.identity(w.Identity)
 	h.texts(string(w.Op), string(w.Fields))
+	if w.Merge {
+		h.texts("merge")
+		h.texts(w.Known...)
+	}
 }
 
 // Sum returns it in hex.

@@ -62,6 +62,17 @@ func StampMismatch(w *Write, newest int) error {
 		w.Identity, w.SchemaVersion, w.Type, newest).WithHint("open the store again with the present types")
 }
 
+// FieldMissing is the error for a required field that has no value.
+func FieldMissing(f onto.Field) error {
+	return onto.Errorf(onto.Invalid, "field %s is missing", f.Name).
+		WithHint("give a value of type %s, or make the field optional", f.Type)
+}
+
+// FieldsTooLarge is the error for fields with too many bytes.
+func FieldsTooLarge(id onto.Identity, bytes int) error {
+	return onto.Errorf(onto.TooLarge, "%s has %d bytes of fields, the limit is %d", id, bytes, onto.MaxFields)
+}
+
 // TypeEnds is the error for a write of a type that ends with its draft, with the
 // last version of the type.
 func TypeEnds(w *Write, last int) error {

@@ -11,12 +11,12 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// storedTypes is the newest version of each type, by kind and name.
+// storedTypes is the newest version of each type that exists, by kind and name.
 type storedTypes map[onto.TypeName]onto.Schema
 
-func newStoredTypes(newest []onto.SchemaVersion) storedTypes {
-	stored := make(storedTypes, len(newest))
-	for _, v := range newest {
+func newStoredTypes(all []onto.SchemaVersion) storedTypes {
+	stored := storedTypes{}
+	for _, v := range Newest(all) {
 		stored[v.Schema.TypeName()] = v.Schema
 	}
 	return stored
@@ -40,16 +40,56 @@ func (t storedTypes) kindOf(name string) (onto.Kind, bool) {
 	return "", false
 }
 
+// Continues reports whether a program that knows a version of a type can go on
+// writing beside the newest one: the type exists, and each step from that version on
+// is compatible and came without an upgrader, which gives fields another meaning. All
+// is what Schemas returns.
+func Continues(all []onto.SchemaVersion, t onto.TypeName, version int) bool {
+	last := LastOf(all, t)
+	if last < 0 || all[last].End != nil {
+		return false
+	}
+	for i := last; ; i-- {
+		switch v := &all[i]; {
+		case v.Version == version:
+			return true
+		case redefines(v.Upgrader) || i == 0 || all[i-1].Schema.TypeName() != t || all[i-1].End != nil ||
+			!onto.Compatible(all[i-1].Schema, v.Schema):
+			return false
+		}
+	}
+}
+
+// redefines reports whether an upgrader gives fields another meaning.
+func redefines(u *onto.Upgrader) bool { return u != nil && *u != (onto.Upgrader{}) }
+
+// Serves reports whether a program with the given type can use the stored one: its
+// newest version is compatible with it, and it is none of the versions that the newest
+// does not continue.
+func Serves(all []onto.SchemaVersion, given onto.Schema) bool {
+	t := given.TypeName()
+	last := LastOf(all, t)
+	if last < 0 || all[last].End != nil || !onto.Compatible(given, all[last].Schema) {
+		return false
+	}
+	for i := last; i >= 0 && all[i].Schema.TypeName() == t && (i == last || all[i].End == nil); i-- {
+		if onto.Compare(all[i].Schema, given).Empty() {
+			return Continues(all, t, all[i].Version)
+		}
+	}
+	return true
+}
+
 // Missing returns which of the given schemas are not stored yet. It fails with
-// SchemaOutdated if one is stored differently; other flags are no difference,
-// see [Retuned]. Newest holds the newest version of each stored type.
-func Missing(newest []onto.SchemaVersion, given []onto.Schema) ([]onto.Schema, error) {
-	stored := newStoredTypes(newest)
+// SchemaOutdated if one is stored differently and the stored one does not serve it;
+// other flags are no difference, see [Retuned]. All is what Schemas returns.
+func Missing(all []onto.SchemaVersion, given []onto.Schema) ([]onto.Schema, error) {
+	stored := newStoredTypes(all)
 	var missing []onto.Schema
 	var diffs []onto.Difference
 	for _, g := range given {
 		if s, ok := stored.get(g); ok {
-			if d := onto.Compare(s, g); !d.Empty() {
+			if d := onto.Compare(s, g); !d.Empty() && !Serves(all, g) {
 				diffs = append(diffs, d)
 			}
 			continue
@@ -70,12 +110,16 @@ func Missing(newest []onto.SchemaVersion, given []onto.Schema) ([]onto.Schema, e
 // search flags. Registering them changes the flags of the newest version in
 // place: what Schemas returns has the new flags, and its JSON and hash stay. A
 // type that is given twice has the flags of the last.
-func Retuned(newest []onto.SchemaVersion, given []onto.Schema) []onto.Schema {
-	stored := newStoredTypes(newest)
+func Retuned(all []onto.SchemaVersion, given []onto.Schema) []onto.Schema {
+	stored := newStoredTypes(all)
 	var retuned []onto.Schema
 	for _, g := range given {
 		s, ok := stored.get(g)
-		if d := onto.Compare(s, g); ok && d.Empty() && len(d.Flags) > 0 {
+		d := onto.Compare(s, g)
+		if ok && !d.Empty() {
+			continue // an older or smaller type tells nothing about the flags
+		}
+		if ok && len(d.Flags) > 0 {
 			retuned = append(retuned, g)
 		}
 		stored.put(g)

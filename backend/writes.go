@@ -20,7 +20,7 @@ func Changes(w *Write, current *onto.Version) bool {
 // SameTwice decides what an identity that comes twice in one draft means: nil
 // if both wants are equal.
 func SameTwice(a, b *Write) error {
-	if a.Op == b.Op && bytes.Equal(a.Fields, b.Fields) {
+	if a.Op == b.Op && bytes.Equal(a.Fields, b.Fields) && a.Merge == b.Merge && slices.Equal(a.Known, b.Known) {
 		return nil
 	}
 	return onto.Errorf(onto.Conflict, "%s comes twice in the draft, with different contents", a.Identity).

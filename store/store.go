@@ -211,12 +211,11 @@ func PlanTypes(ctx context.Context, b backend.Backend, types ...onto.Type) (Type
 	if err != nil {
 		return TypePlan{}, err
 	}
-	newest := backend.Newest(stored)
-	if err := checkEndpoints(newest, schemas); err != nil {
+	if err := checkEndpoints(backend.Newest(stored), schemas); err != nil {
 		return TypePlan{}, err
 	}
-	missing, err := backend.Missing(newest, schemas)
-	return TypePlan{missing, backend.Retuned(newest, schemas)}, err
+	missing, err := backend.Missing(stored, schemas)
+	return TypePlan{missing, backend.Retuned(stored, schemas)}, err
 }
 
 // schemasOf returns the schemas of types, each once.

@@ -23,6 +23,7 @@ type change struct {
 const (
 	growType  = "grow"  // another version has one optional field more, or less
 	fillType  = "fill"  // another version has one default field more, or less; rows are rewritten
+	liftType  = "lift"  // the same, with an upgrader
 	markType  = "mark"  // another version has other flags
 	learnType = "learn" // the last version gets an upgrader
 	dropType  = "drop"  // it ends, and its rows are deleted
@@ -35,7 +36,7 @@ func changing() []onto.Schema { return append(testSchemas(), tagged(tLate)) }
 
 func drawChange(t *rapid.T) change {
 	return change{
-		What:  oneOf(t, "what", growType, fillType, fillType, growType, markType, learnType, dropType, leaveType, purgeType, fillType, fillType),
+		What:  oneOf(t, "what", growType, fillType, liftType, growType, markType, learnType, dropType, leaveType, purgeType, fillType, fillType),
 		Type:  rapid.IntRange(0, len(changing())-1).Draw(t, "type"),
 		Spoil: oneOf(t, "spoil", "", "", "", "", "base", "break", "head", "stamp", "", "", ""),
 	}
@@ -103,9 +104,12 @@ func (h *history) change(e *backend.Evolution, what string, typ onto.Schema) []b
 			next.Fields[i].Index, next.Fields[i].Search = !f.Index, f.Type == onto.String && !f.Search
 		}
 		e.Add = []backend.NewVersion{{Schema: next}}
-	case fillType:
+	case fillType, liftType:
 		next := toggled(last.Schema, levelField())
-		e.Add = []backend.NewVersion{{Schema: next, Upgrader: &onto.Upgrader{Program: ".level = 1"}}}
+		e.Add = []backend.NewVersion{{Schema: next}}
+		if what == liftType {
+			e.Add[0].Upgrader = &onto.Upgrader{Program: ".level = 1"}
+		}
 		_, has := next.Field("level")
 		return h.rewritten(typ, func(w *backend.Write) {
 			w.Fields, w.SchemaVersion = leveled(w.Fields, has), last.Version+1

@@ -155,7 +155,7 @@ func evolveTypesOnly(s *story) {
 		s.wantLines("the log", s.everything(), before)
 	}
 	s.want("persons", s.versionsOf(tPerson), "v1 since 1, v2 since 2, v3 since 2")
-	s.refused(onto.SchemaOutdated, draft(stamped(put(person("ada"), 2), 2)))
+	s.refused(onto.SchemaOutdated, draft(stamped(put(person("ada"), 2), 4)))
 	s.do(keyed("free", stamped(put(person("ada"), 2), 3)))
 	s.wantHead(2)
 	s.evolve(adding(grown(tVisit, zipField())))
@@ -298,14 +298,15 @@ func evolveShared(s *story) {
 	other := s.through(s.open())
 	s.commit(put(person("ada"), 1))
 	other.commit(put(person("ada"), 2)) // it knows the types by now
-	s.evolve(adding(grown(tPerson, zipField())))
+	need := onto.Field{Name: "need", Type: onto.Int}
+	s.evolve(adding(grown(tPerson, need)), stamped(set(person("ada"), `{"n":2,"need":1}`), 2))
 	other.refused(onto.SchemaOutdated, draft(put(person("ada"), 3)))
 	other.refusedStream(onto.SchemaOutdated, draft(), put(person("ada"), 3))
 	other.wantLines("schemas", other.schemas(), s.schemas())
-	other.commit(stamped(put(person("ada"), 3), 2))
+	other.commit(stamped(set(person("ada"), `{"n":3,"need":1}`), 2))
 	_, err := other.Register(s.ctx, &backend.Registration{Schemas: testSchemas()})
 	other.wantCode("register", err, onto.SchemaOutdated)
-	list := other.register(grown(tPerson, zipField()))
+	list := other.register(grown(tPerson, need))
 	s.want("registered", fmt.Sprintf("v%d since %d", list[0].Version, list[0].Since), "v2 since 3")
 
 	other.evolve(adding(grown(tPerson, zipField(), levelField())), stamped(set(person("ada"), `{"level":1,"n":3}`), 3))
@@ -313,7 +314,7 @@ func evolveShared(s *story) {
 	other.evolve(ending(tCity))
 	s.refused(onto.SchemaOutdated, draft(put(city("rome"), 4)))
 	s.wantLines("schemas", s.schemas(), other.schemas())
-	s.want("persons", s.versionsOf(tPerson), "v1 since 1, v2 since 3, v3 since 4")
+	s.want("persons", s.versionsOf(tPerson), "v1 since 1, v2 since 3, v3 since 5")
 	s.wantLines("the store", s.whole(), other.whole())
 }
 

@@ -3,6 +3,7 @@ package backendtest
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // action is what a step of a random history does.
@@ -89,6 +91,7 @@ type wish struct {
 	Identity int // in pool
 	Value    int // in fieldsOf, from 1 on; 0 deletes
 	Stamp    int // 1 for the last version of the type, 2 for the one after it, 0 for the one before it
+	Known    int // 1 for the fields that it has, 2 for these and t, which it leaves out then; 0 for all
 }
 
 // hope is an expectation of a random history.
@@ -111,13 +114,16 @@ func pool() []onto.Identity {
 	}
 }
 
-// registrations returns what random histories register: what is there, a new
-// type, a type that differs, a name that is taken, and other flags.
+// registrations returns what random histories register: what is there, a part of a
+// type, a new type, a type that differs, a name that is taken, and other flags.
 func registrations() [][]onto.Schema {
 	different := testSchemas()[0]
-	different.Fields = different.Fields[:1]
+	different.Fields = append(different.Fields, onto.Field{Name: "zzz", Type: onto.Int})
+	smaller := searchable()[0]
+	smaller.Fields = smaller.Fields[:2]
 	return [][]onto.Schema{
 		testSchemas(),
+		{smaller},
 		{tagged(tLate), testSchemas()[1]},
 		{tagged("Later"), different},
 		{tagged("Latest"), tagged(tKnows)},
@@ -200,6 +206,7 @@ func drawWish(t *rapid.T) wish {
 		Identity: oneOf(t, "identity", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
 		Value:    oneOf(t, "value", 1, 2, 3, 0, 0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 0),
 		Stamp:    oneOf(t, "stamp", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
+		Known:    oneOf(t, "known", 0, 0, 0, 0, 0, 1, 2, 0, 0),
 	}
 }
 
@@ -223,7 +230,17 @@ func (w wish) write(now present) backend.Write {
 	if w.Value == 0 {
 		return stamped(remove(id), stamp)
 	}
-	return stamped(set(id, fieldsOf()[w.Value-1]), stamp)
+	wanted := stamped(set(id, fieldsOf()[w.Value-1]), stamp)
+	if w.Known > 0 {
+		wanted.Merge = w.Value%2 == 0
+		for _, m := range codec.Members(wanted.Fields) {
+			wanted.Known = append(wanted.Known, m.Name)
+		}
+		if w.Known == 2 && !slices.Contains(wanted.Known, "t") {
+			wanted.Known = append(wanted.Known, "t")
+		}
+	}
+	return wanted
 }
 
 // present tells how a store is when a draft is made.
@@ -239,7 +256,7 @@ func (s step) draft(now present) *backend.Draft {
 	for _, wish := range s.Writes {
 		w := wish.write(now)
 		if s.Still {
-			w.Op, w.Fields = onto.Delete, nil
+			w.Op, w.Fields, w.Known = onto.Delete, nil, nil
 			if v := now.newest(w.Identity); v.Live() {
 				w.Op, w.Fields = onto.Put, v.Fields
 			}

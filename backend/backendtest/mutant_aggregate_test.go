@@ -226,7 +226,7 @@ func newUnfilled() planting {
 func (b unfilled) Register(ctx context.Context, r *backend.Registration) ([]onto.SchemaVersion, error) {
 	before, _ := b.Backend.Schemas(ctx)
 	list, err := b.Backend.Register(ctx, r)
-	if head, headErr := b.Resolve(ctx, onto.Point{}); err == nil && headErr == nil && len(backend.Retuned(backend.Newest(before), r.Schemas)) > 0 {
+	if head, headErr := b.Resolve(ctx, onto.Point{}); err == nil && headErr == nil && len(backend.Retuned(before, r.Schemas)) > 0 {
 		b.since.Store(head.ID)
 	}
 	return list, err

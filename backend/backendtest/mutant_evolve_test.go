@@ -15,6 +15,7 @@ import (
 // evolveMutants lists mistakes with types that evolve.
 func evolveMutants() []mutant {
 	return []mutant{
+		{"a write replaces what it does not know", "stories histories", around(func(b backend.Backend) replacing { return replacing{through{b}} })},
 		{"types change although the stream failed", "stories histories", streaming(changedAnyway)},
 		{"types change before the rows", "stories histories", streaming(typesFirst)},
 		{"types alone do not evolve", "stories histories", streaming(rowsOnly)},
@@ -422,4 +423,16 @@ func (b miscounting) Commits(ctx context.Context, q *backend.CommitQuery) iter.S
 		defer b.mu.Unlock()
 		c.Operations = max(c.Operations, b.counts[c.ID])
 	})
+}
+
+// replacing takes writes for whole ones.
+type replacing struct{ through }
+
+func (b replacing) Append(ctx context.Context, d *backend.Draft) (result, error) {
+	c := *d
+	c.Writes = slices.Clone(d.Writes)
+	for i := range c.Writes {
+		c.Writes[i].Known = nil
+	}
+	return b.Backend.Append(ctx, &c)
 }

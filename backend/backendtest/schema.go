@@ -79,7 +79,7 @@ func registerDifferent(s *story) {
 	before := s.schemas()
 	given := testSchemas()
 	given[0].Fields[1].Index = true // which alone would be no difference
-	given[0].Fields[2].Optional = false
+	given[0].Fields[2].Type = onto.Int
 	given[1].Fields = slices.Delete(given[1].Fields, 1, 2)
 	given[1].Fields = append(given[1].Fields, onto.Field{Name: "zip", Type: onto.String})
 	given[3].InstanceKey = ""
@@ -94,7 +94,7 @@ func registerDifferent(s *story) {
 		got = append(got, d.String())
 	}
 	s.wantLines("differences", got, []string{
-		"Person: ~ t: string optional → string, * n: int optional → int optional index",
+		"Person: ~ t: string optional → int optional, * n: int optional → int optional index",
 		"City: + zip, - n",
 		"Visit: ~ instance key: trip → none",
 	})
@@ -103,8 +103,7 @@ func registerDifferent(s *story) {
 
 func registerAllOrNothing(s *story) {
 	before := s.schemas()
-	different := testSchemas()[0]
-	different.Fields = different.Fields[:1]
+	different := grown(tPerson, zipField())
 	_, err := s.Register(s.ctx, &backend.Registration{Schemas: []onto.Schema{tagged("Apple"), different, tagged("Zebra")}})
 	s.wantCode("register", err, onto.SchemaOutdated)
 	s.wantLines("schemas", s.schemas(), before)

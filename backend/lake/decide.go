@@ -34,7 +34,7 @@ func withCopies(d backend.Draft) *backend.Draft {
 
 // roundOn starts a round on top of a shelf, with all looked up that members name.
 func (w *writer) roundOn(ctx context.Context, s *datafile.Shelf, members []*member) (*decide.Round, error) {
-	base := decide.Base{Head: s.Tip.Head.CommitID, Now: w.opts.Now().UTC().Truncate(time.Microsecond), Stamps: s.Types.Stamps, Types: s.Types.All}
+	base := decide.Base{Head: s.Tip.Head.CommitID, Now: w.opts.Now().UTC().Truncate(time.Microsecond), Types: s.Types.Judge}
 	if m := s.Tip.Manifest; m != nil {
 		var err error
 		if base.Time, err = codec.ParseTime(m.Commits[len(m.Commits)-1].Time); err != nil {

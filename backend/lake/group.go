@@ -231,7 +231,7 @@ func (w *writer) propose(ctx context.Context, members []*member, t *protocol.Tip
 		m.decide(r)
 	}
 	c := *t.Catalog
-	c.Types = protocol.TypeEntries(r.Types)
+	c.Types = protocol.TypeEntries(r.Types.All)
 	evolved := !protocol.SameTypes(c.Types, t.Catalog.Types)
 	if len(r.Commits) == 0 && !evolved {
 		return nil, nil, nil

@@ -220,7 +220,7 @@ func (s *stream) decide(ctx context.Context, sh *datafile.Shelf) error {
 		return nil
 	}
 	catalog := *sh.Tip.Catalog
-	catalog.Types = protocol.TypeEntries(c.Types)
+	catalog.Types = protocol.TypeEntries(c.Types.All)
 	ready := &readyStream{on: sh, round: r}
 	if ready.types, err = datafile.ReadTypes(&catalog); err != nil {
 		return err

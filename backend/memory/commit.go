@@ -133,6 +133,10 @@ func (l log) changes(e *backend.Evolution, writes []backend.Write, admit admissi
 	var changes []backend.Write
 	for _, w := range writes {
 		newest := current[w.Identity]
+		w, err := l.merged(w, newest)
+		if err != nil {
+			return nil, err
+		}
 		admitted, err := admits(admit, w, newest)
 		if err != nil {
 			return nil, err
@@ -153,11 +157,11 @@ func differs(w backend.Write, newest *onto.Version) bool {
 	return string(w.Fields) != string(newest.Fields)
 }
 
-// checkStamp fails if a write was not made for the newest version of its type, or,
-// if its draft ends the type, is no delete for its last one.
+// checkStamp fails if a write was not made for the newest version of its type or one
+// that it continues, or, if its draft ends the type, is no delete for its last one.
 func (l log) checkStamp(w *backend.Write, e *backend.Evolution) error {
 	if v := l.existing(w.TypeName()); v != nil {
-		if w.SchemaVersion != v.Version {
+		if w.SchemaVersion != v.Version && (e != nil || !l.continues(w.TypeName(), w.SchemaVersion)) {
 			return backend.StampMismatch(w, v.Version)
 		}
 		return nil

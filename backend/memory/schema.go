@@ -50,9 +50,9 @@ func (l log) registered(r *backend.Registration, now time.Time) (next log, chang
 	for _, given := range r.Schemas {
 		if v := next.existing(given.TypeName()); v != nil {
 			d := onto.Compare(v.Schema, given)
-			if !d.Empty() {
+			if !d.Empty() && !l.serves(given) {
 				diffs = append(diffs, d)
-			} else if len(d.Flags) > 0 {
+			} else if d.Empty() && len(d.Flags) > 0 {
 				changed, v.Schema = true, v.Schema.WithFlags(given)
 			}
 			continue

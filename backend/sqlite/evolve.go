@@ -21,7 +21,7 @@ const purgeRows = 10_000
 // goes before the writes, so that it need not be kept along with them.
 func (s *stream) evolve() error {
 	s.evolved = true
-	if err := layout.WriteTypes(s.w, s.group.Types, s.Candidate.Types); err != nil {
+	if err := layout.WriteTypes(s.w, s.group.Types.All, s.Candidate.Types.All); err != nil {
 		return err
 	}
 	if err := s.wr.reached("evolve"); err != nil {
@@ -43,7 +43,7 @@ func (s *stream) evolve() error {
 // more, and all that is derived of purged types, also of those that begin anew.
 // It tells others to look at the types again.
 func (s *stream) dropDerived() error {
-	s.changed = changedTypes(backend.Last(s.Candidate.Types), s.draft.Evolve)
+	s.changed = changedTypes(backend.Last(s.Candidate.Types.All), s.draft.Evolve)
 	types := slices.Clone(s.changed)
 	purged := slices.Collect(decide.Purges(s.draft))
 	for i, v := range types {

@@ -24,7 +24,7 @@ type group struct {
 
 func newGroup(wr *writer, w *driver.Conn, s state) *group {
 	return &group{
-		Round: decide.NewRound(decide.Base{Head: s.head, Time: s.headTime, Now: wr.now(), Stamps: wr.types.newest}),
+		Round: decide.NewRound(decide.Base{Head: s.head, Time: s.headTime, Now: wr.now(), Types: wr.types.all}),
 		wr:    wr, w: w, from: s,
 	}
 }
@@ -102,9 +102,7 @@ func (g *group) want(ids *identities, d *backend.Draft) error {
 		}
 		g.Counts[t] = n
 	}
-	var err error
-	g.Types, err = layout.ReadSchemas(g.w)
-	return err
+	return nil
 }
 
 // identities are split by kind, since each kind has tables of its own.

@@ -10,14 +10,13 @@ import (
 	"github.com/ontologia/onto/internal/decide"
 )
 
-// typeCache is the newest version of each type that exists and its search table,
-// as of one row of schema_versions and one change of what is derived. Rows are
+// typeCache is the types and the search tables of those that have one, as of one row of schema_versions and one change of what is derived. Rows are
 // only ever added there, and whatever else happens to types raises the counter of
 // what is derived, so both together tell whether it is up to date.
 type typeCache struct {
 	row, derived int64
 	loaded       bool
-	newest       map[onto.TypeName]int
+	all          *decide.Catalog
 	search       map[onto.TypeName]*layout.WordTable // of the types that have one
 }
 
@@ -25,21 +24,20 @@ func (c *typeCache) refresh(w *driver.Conn, s state) error {
 	if c.loaded && c.row == s.schemas && c.derived == s.derived {
 		return nil
 	}
-	newest, dated, err := layout.ReadNewest(w)
+	undated, err := layout.FillSince(w)
 	if err != nil {
 		return err
 	}
-	if !dated {
-		if err := layout.FillSince(w); err != nil {
-			return err
-		}
+	all, err := layout.ReadSchemas(w)
+	if err != nil {
+		return err
 	}
 	search, err := layout.ReadWordTables(w)
 	if err != nil {
 		return err
 	}
 	// What was filled in may be rolled back: then it is looked at again.
-	*c = typeCache{s.schemas, s.derived, dated, newest, search}
+	*c = typeCache{s.schemas, s.derived, undated == 0, decide.NewCatalog(all), search}
 	return nil
 }
 
@@ -66,11 +64,11 @@ func (b *Backend) Register(ctx context.Context, reg *backend.Registration) ([]on
 		if err != nil {
 			return err
 		}
-		r := decide.NewRound(decide.Base{Head: s.head, Now: b.now(), Types: all})
+		r := decide.NewRound(decide.Base{Head: s.head, Now: b.now(), Types: decide.NewCatalog(all)})
 		if list, err = r.Register(reg); err != nil {
 			return err
 		}
-		if err := layout.WriteTypes(w, all, r.Types); err != nil {
+		if err := layout.WriteTypes(w, all, r.Types.All); err != nil {
 			return err
 		}
 		return layout.Derive(ctx, w, list, nil)
@@ -89,15 +87,14 @@ func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]
 		if err != nil {
 			return err
 		}
-		newest := backend.Newest(all)
-		missing, err := backend.Missing(newest, reg.Schemas)
+		missing, err := backend.Missing(all, reg.Schemas)
 		if err != nil || len(missing) > 0 {
 			return err
 		}
 		known := decide.Named(all, reg)
 		if !b.opts.ReadOnly {
 			plan, err := layout.PlanDerived(r.Conn, known)
-			if err != nil || !plan.Empty() || len(backend.Retuned(newest, reg.Schemas)) > 0 {
+			if err != nil || !plan.Empty() || len(backend.Retuned(all, reg.Schemas)) > 0 {
 				return err
 			}
 			if found, err = b.readState(r.Conn); err != nil {

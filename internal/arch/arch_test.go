@@ -41,7 +41,7 @@ func may() map[string][]string {
 		"internal/words":    {"backend", "golang.org/x/text"},
 		"internal/exec":     {".", "backend", "filter", "internal/codec", "internal/words"},
 		"internal/spool":    {".", "backend", "internal/exec"},
-		"internal/decide":   {".", "backend"},
+		"internal/decide":   {".", "backend", "internal/codec"},
 		"internal/sqlgen":   {".", "backend", "filter", "internal/codec"},
 		"backend/memory":    {".", "backend", "filter", "internal/audit", "internal/codec", "internal/exec"},
 		"backend/sqlite": {".", "backend", "backend/sqlite/internal/backup", "backend/sqlite/internal/check", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout",

@@ -11,14 +11,13 @@ import (
 // Candidate is a draft whose writes are being decided, all at once by
 // [Round.Append] or chunk by chunk.
 type Candidate struct {
-	Types []onto.SchemaVersion // that the draft leaves behind
+	Types *Catalog // that the draft leaves behind
 
 	round  *Round
 	draft  *backend.Draft
 	commit Commit         // in the making
 	said   map[string]any // its metadata
 
-	stamps map[onto.TypeName]int // the newest version of each type that exists with the draft
 	ends   map[onto.TypeName]int // the last version of types that end with the draft and do not begin anew
 	purged []onto.TypeName
 }
@@ -52,7 +51,7 @@ func (c *Candidate) begin(barred error) (ended bool, res onto.Result, err error)
 			return true, onto.Result{}, err
 		}
 	}
-	c.Types, c.stamps = r.Types, r.stamps
+	c.Types = r.Types
 	if d.Evolve != nil {
 		if err := c.evolve(d.Evolve); err != nil {
 			return true, onto.Result{}, err
@@ -76,7 +75,7 @@ func (r *Round) repeat(used *Commit, d *backend.Draft) (onto.Result, error) {
 	if used.Digest != d.Digest {
 		return onto.Result{}, backend.KeyConflict(d.IdempotencyKey, used.ID)
 	}
-	c, err := used.HandOut(Purged(r.Types))
+	c, err := used.HandOut(Purged(r.Types.All))
 	return onto.Result{Commit: c, Repeated: true}, err
 }
 
@@ -97,6 +96,10 @@ func (c *Candidate) Chunk(versions []Version, writes []backend.Write) ([]Version
 		newest := c.round.Newest[w.Identity]
 		if c.purged != nil && slices.Contains(c.purged, w.TypeName()) {
 			newest = nil
+		}
+		w, err := c.Types.Merged(w, newest)
+		if err != nil {
+			return nil, err
 		}
 		if c.draft.Admit != nil {
 			admitted, err := c.draft.Admit(w, newest)
@@ -128,18 +131,22 @@ func (c *Candidate) version(w *backend.Write) onto.Version {
 	return v
 }
 
-// checkStamp judges a write by the types that the draft leaves behind. Of a type
-// that ends with it, deletes are allowed.
+// checkStamp judges a write by the types that the draft leaves behind. One that
+// evolves types knows them. Of a type that ends with it, deletes are allowed.
 func (c *Candidate) checkStamp(w *backend.Write) error {
 	t := w.TypeName()
-	newest := c.stamps[t]
-	if newest == w.SchemaVersion && newest > 0 {
-		return nil
+	newest := c.Types.Newest(t)
+	if newest != nil {
+		if newest.Version == w.SchemaVersion ||
+			c.draft.Evolve == nil && backend.Continues(c.Types.All, t, w.SchemaVersion) {
+			return nil
+		}
+		return backend.StampMismatch(w, newest.Version)
 	}
 	last, ends := c.ends[t]
 	switch {
 	case !ends:
-		return backend.StampMismatch(w, newest)
+		return backend.StampMismatch(w, 0)
 	case w.Op != onto.Delete || w.SchemaVersion != last:
 		return backend.TypeEnds(w, last)
 	}
@@ -151,7 +158,7 @@ func (c *Candidate) checkStamp(w *backend.Write) error {
 func (c *Candidate) End() onto.Result {
 	r := c.round
 	if c.draft.Evolve != nil {
-		r.Types, r.stamps = c.Types, c.stamps
+		r.Types = c.Types
 		r.purge(c.purged)
 	}
 	if c.commit.Operations == 0 {

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -9,19 +10,6 @@ import (
 )
 
 // The functions below leave the list of types that they are given as it is.
-
-// Stamps is the newest version of each type that exists.
-func Stamps(all []onto.SchemaVersion) map[onto.TypeName]int {
-	stamps := map[onto.TypeName]int{}
-	for i := range all { // the last version of a type comes last
-		if t := all[i].Schema.TypeName(); all[i].End == nil {
-			stamps[t] = all[i].Version
-		} else {
-			delete(stamps, t)
-		}
-	}
-	return stamps
-}
 
 // Purged tells for types that were purged up to which schema version there are no
 // versions.
@@ -37,9 +25,8 @@ func Purged(all []onto.SchemaVersion) map[onto.TypeName]int {
 
 // Registered reports whether all types of a registration are there as given.
 func Registered(all []onto.SchemaVersion, reg *backend.Registration) bool {
-	newest := backend.Newest(all)
-	missing, err := backend.Missing(newest, reg.Schemas)
-	return err == nil && len(missing)+len(backend.Retuned(newest, reg.Schemas)) == 0
+	missing, err := backend.Missing(all, reg.Schemas)
+	return err == nil && len(missing)+len(backend.Retuned(all, reg.Schemas)) == 0
 }
 
 // Named returns the newest versions of the types of a registration, which exist.
@@ -54,17 +41,17 @@ func Named(all []onto.SchemaVersion, reg *backend.Registration) []onto.SchemaVer
 // register returns the types together with what is missing of a registration, for
 // a commit that comes next.
 func register(all []onto.SchemaVersion, reg *backend.Registration, next int64, now time.Time) ([]onto.SchemaVersion, error) {
-	newest := backend.Newest(all)
-	missing, err := backend.Missing(newest, reg.Schemas)
+	missing, err := backend.Missing(all, reg.Schemas)
 	if err != nil {
 		return nil, err
 	}
+	retuned := backend.Retuned(all, reg.Schemas)
 	all = slices.Clone(all)
 	for _, s := range missing {
 		all = append(all, newVersion(all, s, next, now, reg.Runtime, reg.Reason))
 	}
 	slices.SortFunc(all, backend.CompareSchemas)
-	for _, s := range backend.Retuned(newest, reg.Schemas) {
+	for _, s := range retuned {
 		v := &all[backend.LastOf(all, s.TypeName())]
 		v.Schema = v.Schema.WithFlags(s) // its JSON and Hash stay as stored
 	}
@@ -83,7 +70,7 @@ func (c *Candidate) evolve(e *backend.Evolution) error {
 	if err := check(r.Types, e); err != nil {
 		return err
 	}
-	all := backend.CopySchemas(r.Types)
+	all := backend.CopySchemas(r.Types.All)
 	c.ends = map[onto.TypeName]int{}
 	for i := range e.End {
 		t := &e.End[i]
@@ -105,7 +92,7 @@ func (c *Candidate) evolve(e *backend.Evolution) error {
 	for _, l := range e.Learn {
 		all[indexOf(all, l.TypeName(), l.Version)].Upgrader = copied(&l.Upgrader)
 	}
-	c.Types, c.stamps = all, Stamps(all)
+	c.Types = NewCatalog(all)
 	return nil
 }
 
@@ -125,14 +112,14 @@ func (c *Candidate) end(t *backend.EndedType, before *onto.End) *onto.End {
 }
 
 // check fails if an evolution does not go with the types that are stored.
-func check(all []onto.SchemaVersion, e *backend.Evolution) error {
+func check(c *Catalog, e *backend.Evolution) error {
+	all, exist := c.All, maps.Clone(c.newest)
 	if backend.TypesHash(all) != e.Base {
 		return backend.TypesChanged()
 	}
-	exist := Stamps(all)
 	for i := range e.End {
 		t := e.End[i].TypeName()
-		if exist[t] == 0 && !(e.End[i].Purge && backend.LastOf(all, t) >= 0) {
+		if exist[t] == nil && !(e.End[i].Purge && backend.LastOf(all, t) >= 0) {
 			return backend.NoTypeToEnd(t)
 		}
 		delete(exist, t)
@@ -142,7 +129,7 @@ func check(all []onto.SchemaVersion, e *backend.Evolution) error {
 			return backend.TypeTwice(a.Schema.Name)
 		}
 		other := otherKind(a.Schema.TypeName())
-		if exist[other] > 0 {
+		if exist[other] != nil {
 			return backend.NameTaken(other.Name, other.Kind)
 		}
 	}

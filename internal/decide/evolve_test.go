@@ -9,7 +9,7 @@ import (
 )
 
 func evolving(r *decide.Round, e backend.Evolution, writes ...backend.Write) *backend.Draft {
-	e.Base = backend.TypesHash(r.Types)
+	e.Base = backend.TypesHash(r.Types.All)
 	return &backend.Draft{Evolve: &e, Writes: writes}
 }
 
@@ -62,19 +62,19 @@ func TestTypesLeftBehind(t *testing.T) {
 	if _, err := r.Register(&backend.Registration{Schemas: []onto.Schema{flagged}, Reason: "flags"}); err != nil {
 		t.Fatal(err)
 	}
-	if last := r.Types[2]; len(r.Types) != 3 || !last.Schema.Fields[1].Index || last.Reason != "" {
-		t.Errorf("after the flags: got %+v", r.Types)
+	if last := r.Types.All[2]; len(r.Types.All) != 3 || !last.Schema.Fields[1].Index || last.Reason != "" {
+		t.Errorf("after the flags: got %+v", r.Types.All)
 	}
 	res, err := r.Append(evolving(r, backend.Evolution{Add: adding(person(false)), Reason: "migration"}), nil)
 	if err != nil || res.Changed() {
 		t.Fatal(res, err)
 	}
-	last := r.Types[3]
-	if last.Version != 3 || last.Since != 6 || last.Reason != "migration" || r.Types[2].Schema.Fields[1].Index {
-		t.Errorf("after the evolution: got %+v", r.Types)
+	last := r.Types.All[3]
+	if last.Version != 3 || last.Since != 6 || last.Reason != "migration" || r.Types.All[2].Schema.Fields[1].Index {
+		t.Errorf("after the evolution: got %+v", r.Types.All)
 	}
-	if _, err := r.Append(draft(put("a", 2)), nil); onto.CodeOf(err) != onto.SchemaOutdated {
-		t.Errorf("a write for version 2: got %v, want schema_outdated", err)
+	if _, err := r.Append(draft(at(4, put("a", 2))), nil); onto.CodeOf(err) != onto.SchemaOutdated {
+		t.Errorf("a write for version 4: got %v, want schema_outdated", err)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestPurge(t *testing.T) {
 	if err != nil || res.Operations != 1 || r.Versions[2].Before != nil {
 		t.Fatal(res, err)
 	}
-	if end := r.Types[2].End; end == nil || !end.Purged || end.Versions != 9 || end.Commit != 7 {
+	if end := r.Types.All[2].End; end == nil || !end.Purged || end.Versions != 9 || end.Commit != 7 {
 		t.Errorf("got the end %+v, want 9 versions purged with commit 7", end)
 	}
 	if res, err := r.Append(keyed, nil); err != nil || !res.Repeated || res.Operations != 0 {
@@ -104,8 +104,8 @@ func TestPurge(t *testing.T) {
 	if _, err := r.Append(d, nil); err != nil {
 		t.Error(err)
 	}
-	if _, err := r.Append(evolving(r, backend.Evolution{End: ending(true)}), nil); err != nil || r.Types[3].End.Versions != 1 {
-		t.Errorf("got %v and the end %+v, want 1 version purged", err, r.Types[3].End)
+	if _, err := r.Append(evolving(r, backend.Evolution{End: ending(true)}), nil); err != nil || r.Types.All[3].End.Versions != 1 {
+		t.Errorf("got %v and the end %+v, want 1 version purged", err, r.Types.All[3].End)
 	}
 }
 
@@ -114,15 +114,15 @@ func TestRegister(t *testing.T) {
 	reg := &backend.Registration{Schemas: []onto.Schema{city(), person(false), city()}, Reason: "initial"}
 	r := decide.NewRound(decide.Base{Now: noon})
 	list, err := r.Register(reg)
-	if err != nil || len(list) != 3 || len(r.Types) != 2 || list[0].Version != 1 || list[0].Since != 1 || !list[0].Created.Equal(noon) {
+	if err != nil || len(list) != 3 || len(r.Types.All) != 2 || list[0].Version != 1 || list[0].Since != 1 || !list[0].Created.Equal(noon) {
 		t.Fatalf("got %+v, %v", list, err)
 	}
-	if !decide.Registered(r.Types, reg) || decide.Registered(r.Types, &backend.Registration{Schemas: []onto.Schema{person(true)}}) {
+	if !decide.Registered(r.Types.All, reg) || decide.Registered(r.Types.All, &backend.Registration{Schemas: []onto.Schema{person(true)}}) {
 		t.Error("it is not known what is registered")
 	}
 	other := city()
 	other.Fields = append(other.Fields, onto.Field{Name: "size", Type: onto.Int})
-	if _, err := r.Register(&backend.Registration{Schemas: []onto.Schema{other}}); onto.CodeOf(err) != onto.SchemaOutdated || len(r.Types) != 2 {
+	if _, err := r.Register(&backend.Registration{Schemas: []onto.Schema{other}}); onto.CodeOf(err) != onto.SchemaOutdated || len(r.Types.All) != 2 {
 		t.Errorf("got %v, want schema_outdated", err)
 	}
 	if _, err := r.Append(draft(at(1, put("a", 1))), nil); err != nil {

@@ -16,14 +16,10 @@ import (
 
 // Base is where a store stands before a round.
 type Base struct {
-	Head   int64
-	Time   time.Time             // of the newest commit
-	Now    time.Time             // in UTC and in the precision that is stored
-	Stamps map[onto.TypeName]int // the newest version of each type that exists
-
-	// Types is what Schemas returns. Only registrations, drafts that evolve
-	// types, and commits with Touched need it.
-	Types []onto.SchemaVersion
+	Head  int64
+	Time  time.Time // of the newest commit
+	Now   time.Time // in UTC and in the precision that is stored
+	Types *Catalog  // nil if there are none
 }
 
 // Known is what a driver has looked up of what drafts name. A round changes the
@@ -70,13 +66,12 @@ func Purges(d *backend.Draft) iter.Seq[onto.TypeName] {
 type Round struct {
 	Known
 	Commits  []Commit
-	Versions []Version            // by commit; those of a draft with chunks are not here
-	Types    []onto.SchemaVersion // that the round leaves behind
+	Versions []Version // by commit; those of a draft with chunks are not here
+	Types    *Catalog  // that the round leaves behind
 
-	head   int64
-	time   time.Time
-	now    time.Time
-	stamps map[onto.TypeName]int // the newest version of each type that exists
+	head int64
+	time time.Time
+	now  time.Time
 }
 
 // Version is a version that a round makes. It shares its fields with the write.
@@ -87,9 +82,12 @@ type Version struct {
 
 // NewRound starts a round in which nothing is known yet.
 func NewRound(b Base) *Round {
+	if b.Types == nil {
+		b.Types = NewCatalog(nil)
+	}
 	return &Round{
 		Known: Known{Newest: map[onto.Identity]*onto.Version{}, Keys: map[string]Commit{}, Counts: map[onto.TypeName]int64{}},
-		Types: b.Types, head: b.Head, time: b.Time, now: b.Now, stamps: b.Stamps,
+		Types: b.Types, head: b.Head, time: b.Time, now: b.Now,
 	}
 }
 
@@ -121,15 +119,13 @@ func (r *Round) Append(d *backend.Draft, barred error) (onto.Result, error) {
 // Register adds what is missing of a registration to the types, and returns the
 // newest versions of its types.
 func (r *Round) Register(reg *backend.Registration) ([]onto.SchemaVersion, error) {
-	all, err := register(r.Types, reg, r.head+1, r.now)
+	all, err := register(r.Types.All, reg, r.head+1, r.now)
 	if err != nil {
 		return nil, err
 	}
-	r.setTypes(all)
+	r.Types = NewCatalog(all)
 	return Named(all, reg), nil
 }
-
-func (r *Round) setTypes(all []onto.SchemaVersion) { r.Types, r.stamps = all, Stamps(all) }
 
 // nextTime is the time of the next commit: now, but not before the head's.
 func (r *Round) nextTime() time.Time {

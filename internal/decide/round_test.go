@@ -36,7 +36,7 @@ func stored() []onto.SchemaVersion {
 // round starts one at commit 5, where a lives since commit 4 and b was deleted.
 func round() *decide.Round {
 	types := stored()
-	r := decide.NewRound(decide.Base{Head: 5, Time: noon, Now: noon.Add(time.Second), Stamps: decide.Stamps(types), Types: types})
+	r := decide.NewRound(decide.Base{Head: 5, Time: noon, Now: noon.Add(time.Second), Types: decide.NewCatalog(types)})
 	a, b := put("a", 1), remove("b")
 	r.Newest[a.Identity] = &onto.Version{Identity: a.Identity, Op: onto.Put, Commit: 4, SchemaVersion: 2, Fields: a.Fields}
 	r.Newest[b.Identity] = &onto.Version{Identity: b.Identity, Op: onto.Delete, Commit: 5, SchemaVersion: 2, Fields: json.RawMessage("{}")}
@@ -65,7 +65,7 @@ func TestOrder(t *testing.T) {
 	planted := onto.Errorf(onto.Full, "planted")
 	r := round()
 	r.Keys["k"] = decide.Commit{Commit: onto.Commit{ID: 2}, Digest: "another"}
-	d := draft(at(1, put("a", 2)))
+	d := draft(at(9, put("a", 2)))
 	d.IdempotencyKey, d.Digest, d.Metadata = "k", "this", json.RawMessage("[]")
 	d.Fence = []onto.Expectation{{Identity: onto.EntityID("Person", "b"), Commit: 5}}
 	d.Expect = []onto.Expectation{{Identity: onto.EntityID("Person", "a"), Commit: 5}, {Head: true, Commit: 4}}
@@ -152,7 +152,7 @@ func TestRound(t *testing.T) {
 // Times do not go back with the clock.
 func TestTimes(t *testing.T) {
 	types := stored()
-	r := decide.NewRound(decide.Base{Head: 5, Time: noon, Now: noon.Add(-time.Hour), Stamps: decide.Stamps(types)})
+	r := decide.NewRound(decide.Base{Head: 5, Time: noon, Now: noon.Add(-time.Hour), Types: decide.NewCatalog(types)})
 	if res, err := r.Append(draft(put("a", 1)), nil); err != nil || !res.Time.Equal(noon) {
 		t.Errorf("got %v, %v; want noon", res.Time, err)
 	}
@@ -167,7 +167,7 @@ func TestNoTrace(t *testing.T) {
 		r, want := round(), round()
 		d := draft(put("a", 2), put("b", 2), put("c", 2))
 		d.IdempotencyKey = "k"
-		d.Evolve = &backend.Evolution{Base: backend.TypesHash(r.Types), End: []backend.EndedType{{Kind: onto.KindEntity, Type: "City", Purge: true}}}
+		d.Evolve = &backend.Evolution{Base: backend.TypesHash(r.Types.All), End: []backend.EndedType{{Kind: onto.KindEntity, Type: "City", Purge: true}}}
 		d.Admit = func(w *backend.Write, _ *onto.Version) (bool, error) {
 			if w.Key == "c" {
 				return end()

@@ -33,6 +33,7 @@ func appendWrite(buf []byte, w *backend.Write) []byte {
 		buf = append(binary.AppendUvarint(buf, uint64(len(text))), text...)
 	}
 	buf = binary.AppendUvarint(buf, uint64(w.SchemaVersion))
+	buf = appendKnown(buf, w)
 	return append(binary.AppendUvarint(buf, uint64(len(w.Fields))), w.Fields...)
 }
 
@@ -53,6 +54,9 @@ func readWrite(in *bufio.Reader) (w backend.Write, err error) {
 	}
 	version, err := binary.ReadUvarint(in)
 	if err == nil {
+		err = readKnown(in, &w)
+	}
+	if err == nil {
 		w.Fields, err = readText(in)
 	}
 	w.Identity = onto.Identity{
@@ -60,6 +64,39 @@ func readWrite(in *bufio.Reader) (w backend.Write, err error) {
 	}
 	w.Op, w.SchemaVersion = onto.Op(op), int(version)
 	return w, cutShort(err)
+}
+
+// appendKnown encodes the fields that a write knows: 0 for all, else their number
+// and 1, with Merge in the lowest bit.
+func appendKnown(buf []byte, w *backend.Write) []byte {
+	if w.Known == nil {
+		return append(buf, 0)
+	}
+	head := uint64(len(w.Known)+1) << 1
+	if w.Merge {
+		head |= 1
+	}
+	buf = binary.AppendUvarint(buf, head)
+	for _, name := range w.Known {
+		buf = append(binary.AppendUvarint(buf, uint64(len(name))), name...)
+	}
+	return buf
+}
+
+func readKnown(in *bufio.Reader, w *backend.Write) error {
+	head, err := binary.ReadUvarint(in)
+	if err != nil || head == 0 {
+		return err
+	}
+	w.Merge, w.Known = head&1 == 1, []string{}
+	for range head>>1 - 1 {
+		name, err := readText(in)
+		if err != nil {
+			return err
+		}
+		w.Known = append(w.Known, string(name))
+	}
+	return nil
 }
 
 func readText(in *bufio.Reader) ([]byte, error) {

@@ -92,6 +92,10 @@ func drawWrite(t *rapid.T) backend.Write {
 	if w.Fields = []byte(rapid.SampledFrom([]string{`{}`, `{"a":1}`}).Draw(t, "fields")); rapid.IntRange(0, 4).Draw(t, "delete") == 0 {
 		w.Op, w.Fields = onto.Delete, nil
 	}
+	if rapid.Bool().Draw(t, "partial") {
+		w.Known = rapid.SampledFrom([][]string{{}, {"a"}, {"a", "bc"}}).Draw(t, "known")
+		w.Merge = rapid.Bool().Draw(t, "merge")
+	}
 	return w
 }
 

@@ -15,7 +15,7 @@ type Types struct {
 	Catalog *Catalog
 	All     []onto.SchemaVersion
 	Hash    string
-	Stamps  map[onto.TypeName]int // the newest version of each type that exists
+	Judge   *decide.Catalog       // what drafts are judged by
 	Purged  map[onto.TypeName]int // rows of schema versions up to this one do not exist
 }
 
@@ -32,7 +32,7 @@ func ReadTypes(c *Catalog) (*Types, error) {
 		}
 		t.All = append(t.All, v)
 	}
-	t.Hash, t.Stamps, t.Purged = backend.TypesHash(t.All), decide.Stamps(t.All), decide.Purged(t.All)
+	t.Hash, t.Judge, t.Purged = backend.TypesHash(t.All), decide.NewCatalog(t.All), decide.Purged(t.All)
 	return t, nil
 }
 

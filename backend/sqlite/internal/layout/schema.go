@@ -15,26 +15,6 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// ReadNewest returns the newest version of each type that exists, and whether
-// every version of every type has its first commit.
-func ReadNewest(w *driver.Conn) (newest map[onto.TypeName]int, dated bool, err error) {
-	r, err := w.Query(context.Background(), `SELECT type_kind, type_name, max(schema_version_id), onto_end IS NULL,
-			(SELECT count(*) FROM schema_versions WHERE onto_since IS NULL)
-		FROM schema_versions GROUP BY 1, 2`) // the row of the maximum
-	if err != nil {
-		return nil, false, err
-	}
-	newest, dated = map[onto.TypeName]int{}, true
-	err = driver.Each(r, func() error {
-		if r.Int(3) == 1 {
-			newest[onto.TypeName{Kind: onto.Kind(r.Text(0)), Name: r.Text(1)}] = int(r.Int(2))
-		}
-		dated = r.Int(4) == 0
-		return nil
-	})
-	return newest, dated, err
-}
-
 // sinceRule is the first commit that can hold rows of the version in row v of
 // schema_versions, where that is not kept: in older files, and for versions that
 // another program has added.
@@ -43,9 +23,13 @@ const sinceRule = `iif(v.schema_version_id = 1, 1, coalesce(iif(v.type_kind = 'e
 		(SELECT min(h.commit_id) FROM relation_history h WHERE h.relation_type = v.type_name AND h.schema_version_id = v.schema_version_id)),
 	(SELECT ifnull(max(id), 0) + 1 FROM commits)))`
 
-// FillSince keeps the first commit of versions that lack it.
-func FillSince(w *driver.Conn) error {
-	return w.Exec(`UPDATE schema_versions AS v SET onto_since = ` + sinceRule + ` WHERE onto_since IS NULL`)
+// FillSince keeps the first commit of versions that lack it, and returns how many did.
+func FillSince(w *driver.Conn) (int64, error) {
+	n, err := w.QueryInt(`SELECT count(*) FROM schema_versions WHERE onto_since IS NULL`)
+	if n > 0 && err == nil {
+		err = w.Exec(`UPDATE schema_versions AS v SET onto_since = ` + sinceRule + ` WHERE onto_since IS NULL`)
+	}
+	return n, err
 }
 
 // ReadSchemas reads all versions. The newest of each type has the flags of the

@@ -69,7 +69,7 @@ func Adopt(w *driver.Conn, found File, now time.Time) error {
 		err = bootstrapSchemas(w, now)
 	}
 	if err == nil {
-		err = FillSince(w)
+		_, err = FillSince(w)
 	}
 	return err
 }
@@ -81,7 +81,7 @@ func Upgrade(w *driver.Conn, found File) error {
 		err = w.Script(createLeases)
 	}
 	if err == nil {
-		err = FillSince(w)
+		_, err = FillSince(w)
 	}
 	if err == nil {
 		err = w.Exec(`UPDATE onto_meta SET format = ?`, Format)

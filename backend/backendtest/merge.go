@@ -1,0 +1,208 @@
+package backendtest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+func mergeStories() []tale {
+	return []tale{
+		{"programs with an older type keep what they do not know", mergeOlder},
+		{"a write keeps the fields that it does not know", mergeKnown},
+		{"a merge of what does not exist has defaults", mergeAbsent},
+		{"a merge changes nothing if the result is there", mergeUnchanged},
+		{"a stream merges what was committed before it", mergeStream},
+		{"what is admitted was merged", mergeAdmitted},
+		{"a merge fits the wider type", mergeWider},
+		{"a merge that does not fit changes nothing", mergeRefused},
+		{"merges race", mergeRaced},
+		{"only compatible steps are continued", continued},
+		{"a smaller type is served and changes no flags", served},
+	}
+}
+
+// knowing is a write that decides these fields only.
+func knowing(w backend.Write, fields ...string) backend.Write {
+	w.Known = append([]string{}, fields...)
+	return w
+}
+
+func mergeOlder(s *story) {
+	s.commit(set(person("ada"), `{"n":1,"t":"x"}`))
+	s.evolve(adding(grown(tPerson, levelField())), stamped(set(person("ada"), `{"level":1,"n":1,"t":"x"}`), 2))
+	s.commit(stamped(set(person("ada"), `{"level":7,"n":1,"t":"x"}`), 2))
+	s.evolve(adding(grown(tPerson, levelField(), zipField())))
+	s.commit(stamped(set(person("ada"), `{"level":7,"n":1,"t":"x","zip":"z"}`), 3))
+	s.commit(put(person("ada"), 2), put(person("new"), 1))
+	s.wantState(onto.KindEntity, tPerson,
+		`Person "ada" @5 v3 {"id":"ada","level":7,"n":2,"zip":"z"}`, `Person "new" @5 v3 {"id":"new","level":1,"n":1}`)
+	s.commit(stamped(set(person("ada"), `{"level":8,"n":2}`), 2))
+	s.wantState(onto.KindEntity, tPerson,
+		`Person "ada" @6 v3 {"id":"ada","level":8,"n":2,"zip":"z"}`, `Person "new" @5 v3 {"id":"new","level":1,"n":1}`)
+	s.commit(remove(person("ada")))
+	s.commit(put(person("ada"), 3)) // what was deleted is not kept
+	s.wantLines("its history", s.scan(historyOf(onto.KindEntity, tPerson, backend.Head))[7:], []string{
+		`Person "ada" @7 v3 deleted`, `Person "ada" @8 v3 {"id":"ada","level":1,"n":3}`,
+	})
+}
+
+func mergeKnown(s *story) {
+	s.commit(set(person("ada"), `{"n":1,"t":"x","v":[1]}`), set(visit("ada", "rome", "t"), `{"n":1,"t":"x"}`))
+	s.commit(knowing(put(person("ada"), 2), "id", "n"), knowing(put(visit("ada", "rome", "t"), 2), "n"))
+	s.wantState(onto.KindEntity, tPerson, `Person "ada" @2 {"id":"ada","n":2,"t":"x","v":[1]}`)
+	s.commit(knowing(put(person("ada"), 2), "id", "n", "t"))
+	s.wantState(onto.KindEntity, tPerson, `Person "ada" @3 {"id":"ada","n":2,"v":[1]}`)
+	s.nothing(draft(knowing(set(visit("ada", "rome", "t"), `{}`))))
+	s.commit(knowing(remove(visit("ada", "rome", "t")), "n"))
+	s.wantHead(4)
+}
+
+func mergeAbsent(s *story) {
+	s.evolve(adding(grown(tPerson, levelField())))
+	s.commit(knowing(stamped(put(person("ada"), 1), 2), "id", "n"))
+	s.wantState(onto.KindEntity, tPerson, `Person "ada" @1 v2 {"id":"ada","level":1,"n":1}`)
+	s.nothing(draft(knowing(stamped(set(person("ada"), `{}`), 2), "id", "level"))) // absent, so it has its default
+}
+
+func mergeUnchanged(s *story) {
+	s.commit(set(person("ada"), `{"n":1,"t":"x"}`))
+	s.nothing(draft(knowing(put(person("ada"), 1), "id", "n")))
+	s.evolve(adding(grown(tPerson, zipField())))
+	s.nothing(draft(set(person("ada"), `{"n":1,"t":"x"}`))) // for version 1
+}
+
+func mergeStream(s *story) {
+	s.stream(draft(), rows(300, 1)...)
+	s.evolve(adding(grown(tPerson, levelField())))
+	var writes []backend.Write
+	for _, w := range rows(300, 1) {
+		w.SchemaVersion, w.Fields = 2, []byte(strings.Replace(string(w.Fields), `"n"`, `"level":5,"n"`, 1))
+		writes = append(writes, w)
+	}
+	s.stream(draft(), writes...)
+	s.stream(draft(), rows(300, 2)...)
+	for _, line := range s.scan(stateOf(onto.KindEntity, tPerson, backend.Head)) {
+		if !strings.Contains(line, `"level":5,"n":2`) || !strings.Contains(line, "@3 v2") {
+			s.Fatalf("got %s, want level 5 and n 2 at version 2", line)
+		}
+	}
+}
+
+func mergeAdmitted(s *story) {
+	s.commit(set(person("ada"), `{"n":1,"t":"x"}`))
+	s.evolve(adding(grown(tPerson, levelField())))
+	d, asked := draft(), ""
+	d.Admit = func(w *backend.Write, newest *onto.Version) (bool, error) {
+		asked = fmt.Sprintf("v%d %s over %s", w.SchemaVersion, w.Fields, newest.Fields)
+		return true, nil
+	}
+	s.stream(d, put(person("ada"), 2))
+	s.want("asked about", asked, `v2 {"id":"ada","level":1,"n":2} over {"id":"ada","n":1,"t":"x"}`)
+}
+
+func mergeWider(s *story) {
+	wide := grown(tPerson)
+	for i := range wide.Fields {
+		if wide.Fields[i].Name == "n" {
+			wide.Fields[i].Type = onto.Float
+		}
+	}
+	s.commit(put(person("ada"), 1))
+	s.evolve(adding(wide))
+	s.commit(put(person("ada"), 2))
+	s.wantState(onto.KindEntity, tPerson, `Person "ada" @2 v2 {"id":"ada","n":2}`)
+}
+
+func mergeRefused(s *story) {
+	need := grown(tPerson, onto.Field{Name: "need", Type: onto.Int})
+	s.evolve(adding(need))
+	before := s.whole()
+	s.refused(onto.Invalid, draft(put(city("rome"), 1), knowing(stamped(put(person("ada"), 1), 2), "id", "n")))
+	s.refusedStream(onto.Invalid, draft(), knowing(stamped(put(person("ada"), 1), 2), "id", "n"))
+	s.refused(onto.SchemaOutdated, draft(put(person("ada"), 1)))
+	s.wantLines("the store", s.whole(), before)
+
+	half := strings.Repeat("x", onto.MaxFields/2)
+	s.commit(set(city("rome"), fmt.Sprintf(`{"t":%q}`, half)))
+	s.refused(onto.TooLarge, draft(knowing(set(city("rome"), fmt.Sprintf(`{"v":%q}`, half)), "id", "v")))
+}
+
+// mergeRaced lets writers that know different fields of one identity race: none undoes
+// what another did.
+func mergeRaced(s *story) {
+	const rounds = 10
+	names := []string{"n", "v"}
+	handles := []backend.Backend{s.Backend, s.open()}
+	s.together(len(names), handles, func(worker int, b backend.Backend) error {
+		for i := range rounds {
+			w := knowing(putField(person("ada"), names[worker], fmt.Sprint(i+1)), "id", names[worker])
+			if _, err := b.Append(s.ctx, draft(w)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	s.wantHead(2 * rounds)
+	s.want("the state", strings.SplitN(s.scan(stateOf(onto.KindEntity, tPerson, backend.Head))[0], " {", 2)[1],
+		fmt.Sprintf(`"id":"ada","n":%d,"v":%[1]d}`, rounds))
+}
+
+// continued tries writes for version 1 after one further step each.
+func continued(s *story) {
+	needed := onto.Field{Name: "need", Type: onto.Int}
+	without := grown(tCity)
+	without.Fields = without.Fields[:len(without.Fields)-1]
+	strict := grown(tCity)
+	strict.Fields[1].Optional, strict.Fields[1].Default = false, []byte("0")
+	lifted := &onto.Upgrader{Program: "."}
+	for i, c := range []struct {
+		name     string
+		next     onto.Schema
+		upgrader *onto.Upgrader
+		ends     bool
+		code     onto.Code
+	}{
+		{"an optional field", grown(tCity, zipField()), nil, false, ""},
+		{"a default", grown(tCity, levelField()), nil, false, ""},
+		{"the same again", grown(tCity), nil, false, ""},
+		{"an upgrader", grown(tCity, zipField()), lifted, false, onto.SchemaOutdated},
+		{"a required field", grown(tCity, needed), nil, false, onto.SchemaOutdated},
+		{"a field less", without, nil, false, onto.SchemaOutdated},
+		{"an optional field is required", strict, nil, false, onto.SchemaOutdated},
+		{"an end and a beginning", grown(tCity), nil, true, onto.SchemaOutdated},
+	} {
+		first := grown(tCity)
+		first.Name = fmt.Sprint("Case", i)
+		c.next.Name = first.Name
+		s.register(first)
+		e := backend.Evolution{Add: []backend.NewVersion{{Schema: c.next, Upgrader: c.upgrader}}}
+		if c.ends {
+			e.End = ending(first.Name).End
+		}
+		s.evolve(e)
+		if _, err := s.Append(s.ctx, draft(put(onto.EntityID(first.Name, "x"), 1))); onto.CodeOf(err) != c.code {
+			s.Errorf("%s: got error %v, want code %q", c.name, err, c.code)
+		}
+	}
+}
+
+func served(s *story) {
+	s.register(searchable()[0])
+	before := s.schemas()
+	smaller := *schemaOf(testSchemas(), tPerson)
+	smaller.Fields = smaller.Fields[:2]
+	smaller.Fields[1].Optional, smaller.Fields[1].Index = false, true
+	list, err := s.Register(s.ctx, &backend.Registration{Schemas: []onto.Schema{smaller}, Runtime: "test", Reason: "initial"})
+	s.must(err)
+	s.want("registered", fmt.Sprintf("v%d with %d fields", list[0].Version, len(list[0].Schema.Fields)), "v1 with 4 fields")
+	s.wantLines("schemas", s.schemas(), before)
+
+	// A program that knows a version which is not continued is no smaller one.
+	old := *schemaOf(testSchemas(), tCity)
+	s.evolve(backend.Evolution{Add: []backend.NewVersion{{Schema: grown(tCity, zipField()), Upgrader: &onto.Upgrader{Program: "."}}}})
+	_, err = s.Register(s.ctx, &backend.Registration{Schemas: []onto.Schema{old}})
+	s.wantCode("register", err, onto.SchemaOutdated)
+}

@@ -1,0 +1,107 @@
+package memory
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// versionsOf returns the versions of a type since it last began, oldest first.
+func (l log) versionsOf(t onto.TypeName) []onto.SchemaVersion {
+	var list []onto.SchemaVersion
+	for _, v := range l.schemas {
+		if v.Schema.TypeName() != t {
+			continue
+		}
+		if n := len(list); n > 0 && list[n-1].End != nil {
+			list = nil
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// continues reports whether programs with a version of a type can go on beside its
+// newest one: no step since then has changed what they know, or gave it another
+// meaning by an upgrader.
+func (l log) continues(t onto.TypeName, version int) bool {
+	list := l.versionsOf(t)
+	at := slices.IndexFunc(list, func(v onto.SchemaVersion) bool { return v.Version == version })
+	if at < 0 || l.existing(t) == nil {
+		return false
+	}
+	for i := at + 1; i < len(list); i++ {
+		if u := list[i].Upgrader; u != nil && *u != (onto.Upgrader{}) || !onto.Compatible(list[i-1].Schema, list[i].Schema) {
+			return false
+		}
+	}
+	return true
+}
+
+// serves reports whether programs with the given type can use the stored one.
+func (l log) serves(given onto.Schema) bool {
+	list := l.versionsOf(given.TypeName())
+	for _, v := range slices.Backward(list) {
+		if onto.Compare(v.Schema, given).Empty() {
+			return l.continues(given.TypeName(), v.Version)
+		}
+	}
+	return onto.Compatible(given, list[len(list)-1].Schema)
+}
+
+// merged is a write with all fields of the newest version of its type.
+func (l log) merged(w backend.Write, newest *onto.Version) (backend.Write, error) {
+	last := l.existing(w.TypeName())
+	if last == nil {
+		return w, nil
+	}
+	known := w.Known
+	for _, v := range l.versionsOf(w.TypeName()) {
+		if w.Known == nil && v.Version == w.SchemaVersion {
+			known = v.Schema.FieldNames()
+		}
+	}
+	whole := w.Known == nil && w.SchemaVersion == last.Version
+	w.SchemaVersion, w.Known = last.Version, nil
+	if w.Op == onto.Delete || whole {
+		return w, nil
+	}
+	fields := map[string]json.RawMessage{}
+	if newest != nil && newest.Live() {
+		if err := json.Unmarshal(newest.Fields, &fields); err != nil {
+			return w, onto.Errorf(onto.Corrupt, "%s: %w", w.Identity, err)
+		}
+	}
+	for _, name := range known {
+		delete(fields, name)
+	}
+	if err := json.Unmarshal(w.Fields, &fields); err != nil {
+		return w, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, err)
+	}
+	for _, f := range last.Schema.Fields {
+		value, present := fields[f.Name]
+		switch {
+		case present:
+			fitted, err := f.Type.Fit(value)
+			if err != nil {
+				return w, onto.Errorf(onto.Invalid, "%s: field %s: %w", w.Identity, f.Name, err)
+			}
+			fields[f.Name] = fitted
+		case f.Default != nil:
+			fields[f.Name] = f.Default
+		case !f.Optional:
+			return w, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, backend.FieldMissing(f))
+		}
+	}
+	text, err := json.Marshal(fields)
+	if err == nil {
+		w.Fields, err = codec.AppendCanonical(nil, text)
+	}
+	if err == nil && len(w.Fields) > onto.MaxFields {
+		err = backend.FieldsTooLarge(w.Identity, len(w.Fields))
+	}
+	return w, err
+}
