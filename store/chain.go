@@ -5,13 +5,14 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/store/internal/shape"
 )
 
 // stage is one version of a type on its way to the present one.
 type stage struct {
-	typ   *typ  // of that version: what the step into it makes must fit
-	since int64 // the first commit that can hold rows of it
-	step  step  // from the stage before; the first stage has none
+	typ   *shape.Type // of that version: what the step into it makes must fit
+	since int64       // the first commit that can hold rows of it
+	step  step        // from the stage before; the first stage has none
 }
 
 // chain is the versions of a type, oldest first. The versions of a type that it
@@ -34,7 +35,7 @@ func newChain(all []onto.SchemaVersion, last onto.SchemaVersion, given upgraders
 		if i == 0 && v.Version > 1 {
 			c.start = v.Since
 		}
-		s := stage{typ: &typ{schema: v.Schema, version: v.Version}, since: v.Since}
+		s := stage{typ: &shape.Type{Schema: v.Schema, Version: v.Version}, since: v.Since}
 		if n := len(c.stages); n > 0 {
 			s.step = newStep(c.stages[n-1].typ, &v, given)
 		}
@@ -109,7 +110,7 @@ func (c *chain) of(v *onto.Version, commit int64) int {
 		return i
 	}
 	for j := i; j >= 0; j-- { // an older one only if another program wrote it
-		if t := c.stages[j].typ; t.version == v.SchemaVersion && t.schema.Name == v.Type {
+		if t := c.stages[j].typ; t.Version == v.SchemaVersion && t.Schema.Name == v.Type {
 			return j
 		}
 	}
@@ -126,7 +127,7 @@ func (c *chain) native(q *backend.Query) bool {
 }
 
 // source returns the name that the type had as of a commit.
-func (c *chain) source(commit int64) string { return c.stages[c.at(commit)].typ.schema.Name }
+func (c *chain) source(commit int64) string { return c.stages[c.at(commit)].typ.Schema.Name }
 
 // span is a range of commits, both ends included, in which a type had one name.
 type span struct {
@@ -138,7 +139,7 @@ type span struct {
 func (c *chain) spans() []span {
 	var list []span
 	for i, s := range c.stages {
-		name := s.typ.schema.Name
+		name := s.typ.Schema.Name
 		switch n := len(list); {
 		case i == 0:
 			list = append(list, span{name, c.start, backend.Head})

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"reflect"
@@ -79,7 +78,7 @@ func (s *Store) header(d onto.Draft) (*backend.Draft, error) {
 		}
 		t, err := s.typ(e.Identity.Kind, e.Identity.Type)
 		if err == nil {
-			err = t.checkIdentity(e.Identity)
+			err = t.CheckIdentity(e.Identity)
 		}
 		if err != nil {
 			return nil, err
@@ -135,7 +134,7 @@ func (s *Store) drift(ctx context.Context) []onto.Difference {
 		if !ok {
 			continue
 		}
-		if d := onto.Compare(v.Schema, t.schema); !d.Empty() {
+		if d := onto.Compare(v.Schema, t.Schema); !d.Empty() {
 			diffs = append(diffs, d)
 		}
 	}
@@ -194,12 +193,12 @@ func (s *Store) writes(in onto.Intent, yield func(backend.Write, error) bool) bo
 func (s *Store) deletion(id onto.Identity) (backend.Write, error) {
 	t, err := s.typ(id.Kind, id.Type)
 	if err == nil {
-		err = t.checkIdentity(id)
+		err = t.CheckIdentity(id)
 	}
 	if err != nil {
 		return backend.Write{}, err
 	}
-	return backend.Write{Identity: id, Op: onto.Delete, SchemaVersion: t.version}, nil
+	return backend.Write{Identity: id, Op: onto.Delete, SchemaVersion: t.Version}, nil
 }
 
 func (s *Store) entity(e onto.Entity) (backend.Write, error) {
@@ -207,7 +206,7 @@ func (s *Store) entity(e onto.Entity) (backend.Write, error) {
 	if err != nil {
 		return backend.Write{}, err
 	}
-	return t.write(onto.EntityID(e.Type, e.Key), e.Fields)
+	return t.Write(onto.EntityID(e.Type, e.Key), e.Fields)
 }
 
 func (s *Store) relation(r onto.Relation) (backend.Write, error) {
@@ -215,12 +214,12 @@ func (s *Store) relation(r onto.Relation) (backend.Write, error) {
 	if err != nil {
 		return backend.Write{}, err
 	}
-	return t.write(onto.RelationID(r.Type, r.Left, r.Right).WithInstance(r.Instance), r.Fields)
+	return t.Write(onto.RelationID(r.Type, r.Left, r.Right).WithInstance(r.Instance), r.Fields)
 }
 
 func (s *Store) structWrite(v reflect.Value) (backend.Write, error) {
 	if t, ok := s.structs[v.Type()]; ok {
-		return t.structWrite(v)
+		return t.WriteStruct(v)
 	}
 	switch thing := v.Interface().(type) {
 	case onto.Entity:
@@ -230,18 +229,4 @@ func (s *Store) structWrite(v reflect.Value) (backend.Write, error) {
 	}
 	_, err := s.structType(v.Type())
 	return backend.Write{}, err
-}
-
-// rawFields is the JSON text of untyped fields, or nil if they are given as a
-// Go value.
-func rawFields(fields any) []byte {
-	switch f := fields.(type) {
-	case nil:
-		return []byte("{}")
-	case json.RawMessage:
-		return f
-	case []byte:
-		return f
-	}
-	return nil
 }

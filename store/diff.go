@@ -50,7 +50,7 @@ func (s *Store) diffQuery(ctx context.Context, q DiffQuery) (*backend.DiffQuery,
 			return nil, nil, found.err
 		}
 		t = found.t
-		ask.Kind, ask.Type = t.schema.Kind, t.schema.Name
+		ask.Kind, ask.Type = t.Schema.Kind, t.Schema.Name
 	}
 	for _, end := range []struct {
 		point onto.Point
@@ -132,7 +132,7 @@ func (s *Store) settled(since int64) bool {
 
 // changesOf compares two moments of one type.
 func (s *Store) changesOf(ctx context.Context, q *backend.DiffQuery, t *typ) iter.Seq2[onto.Change, error] {
-	ask := &backend.DiffQuery{From: q.From, To: q.To, Kind: t.schema.Kind, Type: t.schema.Name}
+	ask := &backend.DiffQuery{From: q.From, To: q.To, Kind: t.Schema.Kind, Type: t.Schema.Name}
 	c := t.chain
 	if c != nil { // before its start, what has the name is another type's, and all gone
 		ask.From = max(ask.From, c.start-1)
@@ -192,7 +192,7 @@ func (s *Store) upgradeChange(ctx context.Context, c *chain, change *onto.Change
 // that it holds under its present one, side by side in order of identity.
 func (s *Store) changesOfRenamed(ctx context.Context, q *backend.DiffQuery, t *typ) iter.Seq2[onto.Change, error] {
 	state := func(at int64) iter.Seq2[onto.Version, error] {
-		return reader{s: s, t: t}.scan(ctx, &backend.Query{Kind: t.schema.Kind, Type: t.schema.Name, At: at})
+		return reader{s: s, t: t}.scan(ctx, &backend.Query{Kind: t.Schema.Kind, Type: t.Schema.Name, At: at})
 	}
 	return func(yield func(onto.Change, error) bool) {
 		from, stopFrom := iter.Pull2(state(q.From))

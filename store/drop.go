@@ -130,7 +130,7 @@ func (s *Store) planDrop(ctx context.Context, d *Drop) (*dropPlan, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d.Kind != onto.KindEntity || r.schema.Left != d.Type && r.schema.Right != d.Type {
+		if d.Kind != onto.KindEntity || r.Schema.Left != d.Type && r.Schema.Right != d.Type {
 			return nil, onto.Errorf(onto.Invalid, "%s does not have %s as an endpoint", name, d.Type).WithHint("drop it by itself")
 		}
 		if !slices.Contains(ending, r) {
@@ -138,14 +138,14 @@ func (s *Store) planDrop(ctx context.Context, d *Drop) (*dropPlan, error) {
 		}
 	}
 	for _, r := range s.everyType() {
-		if r.end != nil || d.Kind != onto.KindEntity || r.schema.Kind != onto.KindRelation ||
-			r.schema.Left != d.Type && r.schema.Right != d.Type || slices.Contains(ending, r) {
+		if r.end != nil || d.Kind != onto.KindEntity || r.Schema.Kind != onto.KindRelation ||
+			r.Schema.Left != d.Type && r.Schema.Right != d.Type || slices.Contains(ending, r) {
 			continue
 		}
 		if d.Cascade {
 			ending = append(ending, r)
 		} else {
-			p.Dependents = append(p.Dependents, r.schema.Name)
+			p.Dependents = append(p.Dependents, r.Schema.Name)
 		}
 	}
 	if err := p.count(ctx, ending); err != nil {
@@ -157,7 +157,7 @@ func (s *Store) planDrop(ctx context.Context, d *Drop) (*dropPlan, error) {
 // names returns the names that a type had, oldest first, the present one last.
 func (t *typ) names() []string {
 	if t.chain == nil {
-		return []string{t.schema.Name}
+		return []string{t.Schema.Name}
 	}
 	var names []string
 	for _, s := range t.chain.spans() {
@@ -180,9 +180,9 @@ func (p *dropPlan) checkShared(ending []*typ) error {
 		}
 		for _, t := range ending {
 			for _, name := range t.names() {
-				if n.typ.schema.Kind == t.schema.Kind && slices.Contains(n.typ.names(), name) {
+				if n.typ.Schema.Kind == t.Schema.Kind && slices.Contains(n.typ.names(), name) {
 					return onto.Errorf(onto.Refused, "what is stored under %s is also the history of %s, so it cannot be purged", name, n.Name).
-						WithHint("purge %s as well, or drop %s without purging", n.Name, t.schema.Name)
+						WithHint("purge %s as well, or drop %s without purging", n.Name, t.Schema.Name)
 				}
 			}
 		}
@@ -193,7 +193,7 @@ func (p *dropPlan) checkShared(ending []*typ) error {
 // count fills in the types and how much there is of them.
 func (p *dropPlan) count(ctx context.Context, ending []*typ) error {
 	for _, t := range ending {
-		d := DropType{Kind: t.schema.Kind, Name: t.schema.Name, Version: t.version, Former: t.names()}
+		d := DropType{Kind: t.Schema.Kind, Name: t.Schema.Name, Version: t.Version, Former: t.names()}
 		d.Former = d.Former[:len(d.Former)-1]
 		var err error
 		if t.end == nil {

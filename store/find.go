@@ -52,7 +52,7 @@ func Find[T any](v View) Query[T] {
 
 func decode[T any](t *typ, v *onto.Version) (T, error) {
 	var value T
-	return value, t.decode(v, &value)
+	return value, t.Decode(v, &value)
 }
 
 // Where asks only for those for which all the filters are true. It adds to

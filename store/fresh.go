@@ -36,7 +36,7 @@ func (s *Store) fresh(ctx context.Context, t *typ) error {
 	if changed == nil {
 		return nil
 	}
-	names := []onto.TypeName{t.schema.TypeName(), {Kind: onto.KindEntity, Name: t.schema.Left}, {Kind: onto.KindEntity, Name: t.schema.Right}}
+	names := []onto.TypeName{t.Schema.TypeName(), {Kind: onto.KindEntity, Name: t.Schema.Left}, {Kind: onto.KindEntity, Name: t.Schema.Right}}
 	for _, name := range names {
 		if (*changed)[name] {
 			e := onto.Errorf(onto.SchemaOutdated, "type %s has changed since this program opened the store", name.Name)

@@ -33,7 +33,7 @@ func (s *Store) History(ctx context.Context, id onto.Identity, where ...onto.Fil
 func (v View) History(ctx context.Context, id onto.Identity, where ...onto.Filter) iter.Seq2[Entry, error] {
 	t, err := v.typ(id.Kind, id.Type)
 	if err == nil {
-		err = t.checkIdentity(id)
+		err = t.CheckIdentity(id)
 	}
 	if err != nil {
 		return failed[Entry](err)
@@ -77,7 +77,7 @@ func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Past
 	if err != nil {
 		return failed[Past[T]](err)
 	}
-	id, err := t.identity(key)
+	id, err := t.Identity(key)
 	if err != nil {
 		return failed[Past[T]](err)
 	}
@@ -85,7 +85,7 @@ func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Past
 		for e, err := range s.History(ctx, id) {
 			p := Past[T]{Entry: e}
 			if err == nil && e.Version.Live() {
-				err = t.decode(&e.Version, &p.Value)
+				err = t.Decode(&e.Version, &p.Value)
 			}
 			if !yield(p, err) || err != nil {
 				return

@@ -6,7 +6,18 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/store/internal/shape"
 )
+
+// typ is a type of the store.
+type typ struct {
+	shape.Type // its present version
+
+	chain *chain    // its versions; nil if there is only one, and never was another
+	end   *onto.End // it exists no more; nil while it does
+
+	ends [][2]string // as stored: the names its endpoints had, left and right
+}
 
 // A name can be given to a type again after the type that had it came to its
 // end. So a name has lives, of which at most the last goes on.
@@ -26,7 +37,7 @@ func (s *Store) learn(stored []onto.SchemaVersion) error {
 		if v.End == nil && !last {
 			continue
 		}
-		t := &typ{schema: v.Schema, version: v.Version, end: v.End}
+		t := &typ{Type: shape.Type{Schema: v.Schema, Version: v.Version}, end: v.End}
 		if c := newChain(stored, v, given); !c.plain() {
 			t.chain = c
 		}
@@ -71,13 +82,13 @@ func (s *Store) life(kind onto.Kind, name string, commit int64) (*typ, error) {
 // deleted what there was of it. If there was nothing, no such commit was made,
 // and the next one may be about another type of that name.
 func (s *Store) lastOf(t *typ) int64 {
-	name := t.schema.TypeName()
+	name := t.Schema.TypeName()
 	lives := s.former[name]
 	if now, ok := s.types[name]; ok {
 		lives = append(lives[:len(lives):len(lives)], now)
 	}
 	for _, other := range lives {
-		if other != t && other.version > t.version && other.chain != nil && other.chain.start == t.end.Commit {
+		if other != t && other.Version > t.Version && other.chain != nil && other.chain.start == t.end.Commit {
 			return t.end.Commit - 1
 		}
 	}
@@ -107,20 +118,20 @@ func (s *Store) storedType(kind onto.Kind, name string, commit int64) (*typ, err
 	if _, err := s.life(kind, name, commit); err != nil {
 		return nil, err
 	}
-	t := &typ{asStored: true}
+	t := &typ{}
 	for _, v := range s.stored {
-		if v.Schema.Kind != kind || v.Schema.Name != name || t.version > 0 && commit != backend.Head && v.Since > commit {
+		if v.Schema.Kind != kind || v.Schema.Name != name || t.Version > 0 && commit != backend.Head && v.Since > commit {
 			continue
 		}
-		fields := t.schema.Fields
-		t.schema, t.version, t.end = v.Schema, v.Version, v.End
-		t.schema.Fields = fields
+		fields := t.Schema.Fields
+		t.Schema, t.Version, t.end = v.Schema, v.Version, v.End
+		t.Schema.Fields = fields
 		t.ends = append(t.ends, [2]string{v.Schema.Left, v.Schema.Right})
 		for _, f := range v.Schema.Fields {
-			t.schema.Fields = widen(t.schema.Fields, f)
+			t.Schema.Fields = widen(t.Schema.Fields, f)
 		}
 	}
-	t.schema.SortFields()
+	t.Schema.SortFields()
 	return t, nil
 }
 
@@ -151,7 +162,7 @@ func (s *Store) everyName() []namedType {
 		}
 	}
 	slices.SortFunc(list, func(a, b namedType) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.typ.version, b.typ.version))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.typ.Version, b.typ.Version))
 	})
 	return list
 }

@@ -150,11 +150,11 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 		t.changed = g
 		return t, nil
 	}
-	t.From = t.source.version
+	t.From = t.source.Version
 	if err := p.learned(t, given); err != nil {
 		return nil, err
 	}
-	t.Difference = onto.Compare(t.source.schema, *g)
+	t.Difference = onto.Compare(t.source.Schema, *g)
 	if t.Difference.Empty() && t.RenamedFrom == "" {
 		if len(t.Learned) == 0 {
 			return nil, nil
@@ -182,7 +182,7 @@ func (p *migrationPlan) way(t *TypeMigration, given upgraders) error {
 		t.upgrader.RenamedFrom, t.upgrader.FromVersion = t.RenamedFrom, t.From
 	}
 	u := given[name]
-	if err := u.checkEdits(&t.source.schema); err != nil {
+	if err := u.checkEdits(&t.source.Schema); err != nil {
 		return err
 	}
 	t.upgrader.Program, t.upgrader.Func = u.Program, u.Func != nil
@@ -206,13 +206,13 @@ func planStep(c *chain, i int, note string) StepPlan {
 	switch {
 	case s.missing != "":
 		plan.How = "missing"
-		plan.Suggest = suggestUpgrader(&c.stages[i-1].typ.schema, &c.stages[i].typ.schema)
+		plan.Suggest = suggestUpgrader(&c.stages[i-1].typ.Schema, &c.stages[i].typ.Schema)
 	case s.plain:
 		plan.How = "as it is"
 	case s.fill && s.renamed != "":
-		plan.How = fmt.Sprintf("rename type %s to %s", s.renamed, c.stages[i].typ.schema.Name)
+		plan.How = fmt.Sprintf("rename type %s to %s", s.renamed, c.stages[i].typ.Schema.Name)
 	case s.fill:
-		carry := onto.CarryOver(c.stages[i-1].typ.schema, c.stages[i].typ.schema)
+		carry := onto.CarryOver(c.stages[i-1].typ.Schema, c.stages[i].typ.Schema)
 		plan.How = "fill defaults of " + strings.Join(carry.Fill, ", ")
 	case s.call != nil:
 		plan.How = "Go function"
@@ -255,7 +255,7 @@ func suggestUpgrader(from, to *onto.Schema) string {
 func (p *migrationPlan) learned(t *TypeMigration, given upgraders) error {
 	for _, v := range p.stored {
 		u, ok := given[upgraderName{v.Schema.Name, v.Version}]
-		if !ok || u.Program == "" || v.Schema.Kind != t.Kind || v.Schema.Name != t.source.schema.Name {
+		if !ok || u.Program == "" || v.Schema.Kind != t.Kind || v.Schema.Name != t.source.Schema.Name {
 			continue
 		}
 		switch {
@@ -287,7 +287,7 @@ func (p *migrationPlan) writes(ctx context.Context, step func()) iter.Seq2[backe
 
 // rewrite yields the things of one type and reports whether to go on.
 func (p *migrationPlan) rewrite(ctx context.Context, t *TypeMigration, step func(), yield func(backend.Write, error) bool) bool {
-	old := &t.source.schema
+	old := &t.source.Schema
 	for v, err := range p.s.b.Scan(ctx, &backend.Query{Kind: old.Kind, Type: old.Name, At: p.Head}) {
 		was := v.Identity
 		if err == nil {

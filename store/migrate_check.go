@@ -38,7 +38,7 @@ func (s *Store) checkMigration(stored []onto.SchemaVersion, schemas []onto.Schem
 		}
 		var err error
 		if ok {
-			err = checkIdentityKept(&old.schema, g, renamed)
+			err = checkIdentityKept(&old.Schema, g, renamed)
 		} else {
 			err = s.checkNew(g, schemas, renamed)
 		}
@@ -113,7 +113,7 @@ func checkIdentityKept(old, g *onto.Schema, renamed map[string]string) error {
 // which then is not given: it may have been renamed by mistake.
 func (s *Store) checkNew(g *onto.Schema, schemas []onto.Schema, renamed map[string]string) error {
 	for _, t := range s.everyType() {
-		o := &t.schema
+		o := &t.Schema
 		given := slices.ContainsFunc(schemas, func(other onto.Schema) bool { return other.Name == o.Name })
 		if t.end != nil || o.Kind != g.Kind || given || renamed[o.Name] != "" || !alike(o, g) {
 			continue

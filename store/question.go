@@ -52,7 +52,7 @@ func (q *question) ask(ctx context.Context) (*backend.Query, error) {
 // settle finds out which type had the name at the moment of the view, unless it
 // stands for a Go struct.
 func (q *question) settle(ctx context.Context) error {
-	if _, timed := q.v.point.Time(); q.err != nil || !timed || q.t.bound != nil {
+	if _, timed := q.v.point.Time(); q.err != nil || !timed || q.t.Bound() {
 		return q.err
 	}
 	v, err := q.v.pin(ctx)
@@ -60,7 +60,7 @@ func (q *question) settle(ctx context.Context) error {
 		return err
 	}
 	q.v = v
-	q.t, err = v.typ(q.t.schema.Kind, q.t.schema.Name)
+	q.t, err = v.typ(q.t.Schema.Kind, q.t.Schema.Name)
 	return err
 }
 
@@ -76,11 +76,11 @@ func (q *question) form() (*backend.Query, error) {
 	case q.offset > 0 && q.cursor != "":
 		return nil, onto.Errorf(onto.Invalid, "offset %d and a cursor do not go together", q.offset).
 			WithHint("leave out the offset: the cursor tells where to go on")
-	case len(q.left)+len(q.right) > 0 && q.t.schema.Kind != onto.KindRelation:
-		return nil, onto.Errorf(onto.Invalid, "%s is an entity; only relations have ends", q.t.schema.Name)
+	case len(q.left)+len(q.right) > 0 && q.t.Schema.Kind != onto.KindRelation:
+		return nil, onto.Errorf(onto.Invalid, "%s is an entity; only relations have ends", q.t.Schema.Name)
 	}
 	ask := &backend.Query{
-		Kind: q.t.schema.Kind, Type: q.t.schema.Name, Schema: &q.t.schema, Limit: q.limit, Offset: q.offset,
+		Kind: q.t.Schema.Kind, Type: q.t.Schema.Name, Schema: &q.t.Schema, Limit: q.limit, Offset: q.offset,
 		Identity: q.identity, Since: q.since, LeftKeys: q.left, RightKeys: q.right,
 	}
 	if q.history {
@@ -106,13 +106,13 @@ func (q *question) form() (*backend.Query, error) {
 
 // scope is what filters on a type may refer to.
 func (v View) scope(t *typ) *filter.Scope {
-	scope := &filter.Scope{Schema: &t.schema}
-	if t.schema.Kind == onto.KindRelation {
-		if left, err := v.typ(onto.KindEntity, t.schema.Left); err == nil {
-			scope.Left = &left.schema
+	scope := &filter.Scope{Schema: &t.Schema}
+	if t.Schema.Kind == onto.KindRelation {
+		if left, err := v.typ(onto.KindEntity, t.Schema.Left); err == nil {
+			scope.Left = &left.Schema
 		}
-		if right, err := v.typ(onto.KindEntity, t.schema.Right); err == nil {
-			scope.Right = &right.schema
+		if right, err := v.typ(onto.KindEntity, t.Schema.Right); err == nil {
+			scope.Right = &right.Schema
 		}
 	}
 	return scope
@@ -137,12 +137,12 @@ func (q *question) conditions(ask *backend.Query, scope *filter.Scope) error {
 	if ask.Search = words.Query(q.search); len(ask.Search) == 0 {
 		return onto.Errorf(onto.Invalid, "there is no word to search for in %.80q", q.search).WithHint("words are letters and digits")
 	}
-	for _, f := range q.t.schema.Fields {
+	for _, f := range q.t.Schema.Fields {
 		if f.Search {
 			return nil
 		}
 	}
-	return onto.Errorf(onto.Invalid, "no field of %s can be searched", q.t.schema.Name).
+	return onto.Errorf(onto.Invalid, "no field of %s can be searched", q.t.Schema.Name).
 		WithHint(`mark a string field with onto:"search", or search: true in the schema file`)
 }
 

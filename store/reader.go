@@ -81,7 +81,7 @@ func (r reader) native(q *backend.Query, ends backend.Ends) bool {
 	if c := r.t.chain; c != nil && !c.native(q) {
 		return false
 	}
-	return (!ends.Left || r.s.nativeEnd(r.t.schema.Left, q)) && (!ends.Right || r.s.nativeEnd(r.t.schema.Right, q))
+	return (!ends.Left || r.s.nativeEnd(r.t.Schema.Left, q)) && (!ends.Right || r.s.nativeEnd(r.t.Schema.Right, q))
 }
 
 // checkEnds refuses a history as stored whose endpoints had several names: one
@@ -91,8 +91,8 @@ func (r reader) checkEnds(q *backend.Query, ends backend.Ends) error {
 		return nil
 	}
 	for _, was := range r.t.ends {
-		if was != [2]string{r.t.schema.Left, r.t.schema.Right} {
-			return onto.Errorf(onto.Invalid, "the endpoints of %s were renamed, so a history as stored cannot look at them", r.t.schema.Name).
+		if was != [2]string{r.t.Schema.Left, r.t.Schema.Right} {
+			return onto.Errorf(onto.Invalid, "the endpoints of %s were renamed, so a history as stored cannot look at them", r.t.Schema.Name).
 				WithHint("look at the history as the types are now, or at one moment as stored")
 		}
 	}
@@ -184,8 +184,8 @@ func (r reader) endpoints(ctx context.Context, q *backend.Query) exec.Endpoints 
 		if q.Mode == backend.History {
 			at = v.Commit
 		}
-		if left, err = r.endpoint(ctx, onto.EntityID(r.t.schema.Left, v.Left), at); err == nil {
-			right, err = r.endpoint(ctx, onto.EntityID(r.t.schema.Right, v.Right), at)
+		if left, err = r.endpoint(ctx, onto.EntityID(r.t.Schema.Left, v.Left), at); err == nil {
+			right, err = r.endpoint(ctx, onto.EntityID(r.t.Schema.Right, v.Right), at)
 		}
 		return left, right, err
 	}
@@ -249,5 +249,5 @@ func (r reader) upgrading(q *backend.Query) string {
 		first = c.stages[c.at(q.Since+1)].typ
 	}
 	return fmt.Sprintf("upgrade from %s version %d to %s version %d, then filter, group, sort and page",
-		first.schema.Name, first.version, last.schema.Name, last.version)
+		first.Schema.Name, first.Version, last.Schema.Name, last.Version)
 }

@@ -308,7 +308,7 @@ func (s *Store) planCorrelation(ctx context.Context, correlation string, plan *R
 func (s *Store) planIdentity(ctx context.Context, r Revert, plan *RevertPlan) error {
 	t, err := s.typ(r.Identity.Kind, r.Identity.Type)
 	if err == nil {
-		err = t.checkIdentity(r.Identity)
+		err = t.CheckIdentity(r.Identity)
 	}
 	if err == nil {
 		_, err = s.At(r.To).Commit(ctx)
@@ -349,7 +349,7 @@ func (s *Store) aim(ctx context.Context, g *target, plan *RevertPlan) error {
 	g.Now, g.Then = live(newest), live(then)
 	w := backend.Write{Identity: g.Identity, Op: onto.Delete}
 	if g.Then != nil {
-		if w, err = t.write(g.Identity, g.Then.Fields); err != nil {
+		if w, err = t.Write(g.Identity, g.Then.Fields); err != nil {
 			return err
 		}
 	}

@@ -182,11 +182,11 @@ func (s *Store) bind(types []onto.Type, schemas []onto.Schema) error {
 	for i, g := range types {
 		if b := g.Binding(); b != nil {
 			if other, twice := s.structs[b.Struct]; twice {
-				return onto.Errorf(onto.Invalid, "Go type %v is given as %s and as %s", b.Struct, other.schema.Name, schemas[i].Name).
+				return onto.Errorf(onto.Invalid, "Go type %v is given as %s and as %s", b.Struct, other.Schema.Name, schemas[i].Name).
 					WithHint("declare a Go type for each")
 			}
 			t := s.types[onto.TypeName{Kind: schemas[i].Kind, Name: schemas[i].Name}]
-			t.bind(b)
+			t.Bind(b)
 			s.structs[b.Struct] = t
 		}
 	}
@@ -282,7 +282,7 @@ func (s *Store) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) { ret
 func (s *Store) Types() []onto.Schema {
 	var list []onto.Schema
 	for _, t := range s.types {
-		list = append(list, t.schema)
+		list = append(list, t.Schema)
 	}
 	sortTypes(list)
 	return list
@@ -298,7 +298,7 @@ func sortTypes(list []onto.Schema) {
 func (s *Store) Type(name string) (onto.Schema, error) {
 	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
 		if t, ok := s.types[onto.TypeName{Kind: kind, Name: name}]; ok {
-			return t.schema, nil
+			return t.Schema, nil
 		}
 	}
 	return onto.Schema{}, s.unknownType("", name)
@@ -315,10 +315,10 @@ func (s *Store) typ(kind onto.Kind, name string) (*typ, error) {
 // gone tells that a type exists no more.
 func (t *typ) gone() error {
 	if t.end.RenamedTo != "" {
-		return onto.Errorf(onto.Invalid, "type %s was renamed to %s by commit %d", t.schema.Name, t.end.RenamedTo, t.end.Commit).
+		return onto.Errorf(onto.Invalid, "type %s was renamed to %s by commit %d", t.Schema.Name, t.end.RenamedTo, t.end.Commit).
 			WithHint("use %s, also for the time before", t.end.RenamedTo)
 	}
-	return onto.Errorf(onto.Invalid, "type %s was dropped by commit %d", t.schema.Name, t.end.Commit).
+	return onto.Errorf(onto.Invalid, "type %s was dropped by commit %d", t.Schema.Name, t.end.Commit).
 		WithHint("read it as of an earlier commit, or register it again with: onto init --schema FILE")
 }
 

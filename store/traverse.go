@@ -105,14 +105,14 @@ func (v View) leg(h Hop, from string) (leg, error) {
 	if err != nil {
 		return leg{}, err
 	}
-	l, starts := leg{t, h.Back, t.schema.Right}, t.schema.Left
+	l, starts := leg{t, h.Back, t.Schema.Right}, t.Schema.Left
 	if h.Back {
-		l.to, starts = t.schema.Left, t.schema.Right
+		l.to, starts = t.Schema.Left, t.Schema.Right
 	}
 	if starts == from {
 		return l, nil
 	}
-	e := onto.Errorf(onto.Invalid, "%s leads from %s to %s; there is no way over it from %s", h.Relation, t.schema.Left, t.schema.Right, from)
+	e := onto.Errorf(onto.Invalid, "%s leads from %s to %s; there is no way over it from %s", h.Relation, t.Schema.Left, t.Schema.Right, from)
 	if l.to == from {
 		e = e.WithHint("follow it the other way round")
 	}
@@ -214,7 +214,7 @@ func (w *walk) next(l leg, routes []Route) (relations map[string][]onto.Version,
 	for _, r := range routes {
 		starts = append(starts, r.end().Key)
 	}
-	ask := &backend.Query{Kind: onto.KindRelation, Type: l.relation.schema.Name, Schema: &l.relation.schema, At: w.at}
+	ask := &backend.Query{Kind: onto.KindRelation, Type: l.relation.Schema.Name, Schema: &l.relation.Schema, At: w.at}
 	if l.back {
 		ask.RightKeys = distinct(starts)
 	} else {

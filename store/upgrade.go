@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/jq"
+	"github.com/ontologia/onto/store/internal/shape"
 )
 
 // DefaultUpgradeTimeout is how long an upgrader may take for one thing.
@@ -179,7 +180,7 @@ type step struct {
 }
 
 // newStep finds the way from a stage into a version.
-func newStep(from *typ, to *onto.SchemaVersion, given upgraders) step {
+func newStep(from *shape.Type, to *onto.SchemaVersion, given upgraders) step {
 	s := step{name: stepName(to.Schema.Name, to.Version-1)}
 	u := to.Upgrader
 	if u == nil {
@@ -191,7 +192,7 @@ func newStep(from *typ, to *onto.SchemaVersion, given upgraders) step {
 		name.version = 0
 	}
 	function := given[name].Func
-	carry := onto.CarryOver(from.schema, to.Schema)
+	carry := onto.CarryOver(from.Schema, to.Schema)
 	s.text, s.renamed = u.Program, u.RenamedFrom
 	switch {
 	case u.Program != "":
@@ -224,7 +225,7 @@ func (s *step) error() error {
 func (c *chain) upgrade(ctx context.Context, v *onto.Version, from int, timeout time.Duration) error {
 	last := c.stages[len(c.stages)-1].typ
 	if !v.Live() {
-		v.Type, v.SchemaVersion = last.schema.Name, last.version
+		v.Type, v.SchemaVersion = last.Schema.Name, last.Version
 		return nil
 	}
 	if _, err := codec.ParseObject(v.Fields); err != nil {
@@ -237,7 +238,7 @@ func (c *chain) upgrade(ctx context.Context, v *onto.Version, from int, timeout 
 			return s.step.error()
 		}
 		id := v.Identity
-		id.Type = s.typ.schema.Name
+		id.Type = s.typ.Schema.Name
 		fields, err := s.step.run(ctx, s.typ, id, v.Fields, timeout)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -246,7 +247,7 @@ func (c *chain) upgrade(ctx context.Context, v *onto.Version, from int, timeout 
 			return onto.Errorf(onto.UpgraderFailed, "%s, %s, commit %d: %w; its fields are %s", s.step.name, v.Identity, v.Commit, err, shorten(v.Fields)).
 				WithHint("mend the upgrader or the thing, or read as stored; nothing has changed")
 		}
-		v.Identity, v.Fields, v.SchemaVersion = id, fields, s.typ.version
+		v.Identity, v.Fields, v.SchemaVersion = id, fields, s.typ.Version
 	}
 	return nil
 }
@@ -261,7 +262,7 @@ func shorten(fields []byte) string {
 }
 
 // run takes the step with one thing's fields. What comes out fits the stage.
-func (s *step) run(ctx context.Context, to *typ, id onto.Identity, fields json.RawMessage, timeout time.Duration) (json.RawMessage, error) {
+func (s *step) run(ctx context.Context, to *shape.Type, id onto.Identity, fields json.RawMessage, timeout time.Duration) (json.RawMessage, error) {
 	if s.plain {
 		return fields, nil
 	}
@@ -276,7 +277,7 @@ func (s *step) run(ctx context.Context, to *typ, id onto.Identity, fields json.R
 	if err != nil {
 		return nil, err
 	}
-	w, err := to.write(id, result)
+	w, err := to.Write(id, result)
 	return w.Fields, err
 }
 

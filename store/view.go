@@ -111,7 +111,7 @@ func (v View) Type(name string) (onto.Schema, error) {
 	if q.err != nil {
 		return onto.Schema{}, q.err
 	}
-	return q.t.schema, nil
+	return q.t.Schema, nil
 }
 
 // Types returns the schemas of the types that there is something to see of in
@@ -132,8 +132,8 @@ func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
 		if err != nil || v.exists(t, at) != nil || !v.stored && t.end != nil && t.end.RenamedTo != "" {
 			continue
 		}
-		if k := len(list); k == 0 || list[k-1].Name != t.schema.Name || list[k-1].Kind != t.schema.Kind {
-			list = append(list, t.schema)
+		if k := len(list); k == 0 || list[k-1].Name != t.Schema.Name || list[k-1].Kind != t.Schema.Kind {
+			list = append(list, t.Schema)
 		}
 	}
 	return list, nil
@@ -148,8 +148,8 @@ func (v View) EveryType() []onto.Schema {
 			continue // goes on under its new name
 		}
 		t, err := v.typ(n.Kind, n.Name)
-		if k := len(list); err == nil && (k == 0 || list[k-1].Name != t.schema.Name || list[k-1].Kind != t.schema.Kind) {
-			list = append(list, t.schema)
+		if k := len(list); err == nil && (k == 0 || list[k-1].Name != t.Schema.Name || list[k-1].Kind != t.Schema.Kind) {
+			list = append(list, t.Schema)
 		}
 	}
 	return list
@@ -164,7 +164,7 @@ func (v View) exists(t *typ, at int64) error {
 		}
 		return nil
 	}
-	life, err := v.s.life(t.schema.Kind, t.schema.Name, at)
+	life, err := v.s.life(t.Schema.Kind, t.Schema.Name, at)
 	if err != nil {
 		return err
 	}
@@ -172,8 +172,8 @@ func (v View) exists(t *typ, at int64) error {
 		return life.gone()
 	}
 	if life.chain != nil && life.chain.begun(at) {
-		if name := life.chain.source(at); name != t.schema.Name {
-			return onto.Errorf(onto.Invalid, "at commit %d type %s was called %s", at, t.schema.Name, name).
+		if name := life.chain.source(at); name != t.Schema.Name {
+			return onto.Errorf(onto.Invalid, "at commit %d type %s was called %s", at, t.Schema.Name, name).
 				WithHint("ask for %s to see it as stored", name)
 		}
 	}
@@ -189,7 +189,7 @@ func (v View) structType(t reflect.Type) (*typ, error) {
 }
 
 func (v View) get(ctx context.Context, t *typ, id onto.Identity) (onto.Version, error) {
-	if err := t.checkIdentity(id); err != nil {
+	if err := t.CheckIdentity(id); err != nil {
 		return onto.Version{}, err
 	}
 	at, err := v.resolve(ctx)
@@ -238,7 +238,7 @@ func Get[T any](ctx context.Context, v View, key ...string) (T, error) {
 	if err != nil {
 		return value, err
 	}
-	id, err := t.identity(key)
+	id, err := t.Identity(key)
 	if err != nil {
 		return value, err
 	}
@@ -246,28 +246,5 @@ func Get[T any](ctx context.Context, v View, key ...string) (T, error) {
 	if err != nil {
 		return value, err
 	}
-	return value, t.decode(&found, &value)
-}
-
-// identity makes an identity out of the parts of a key.
-func (t *typ) identity(key []string) (onto.Identity, error) {
-	want := 1
-	switch {
-	case t.schema.Kind == onto.KindRelation && t.schema.InstanceKey != "":
-		want = 3
-	case t.schema.Kind == onto.KindRelation:
-		want = 2
-	}
-	if len(key) != want {
-		return onto.Identity{}, onto.Errorf(onto.Invalid, "the key of a %s has %d parts, not %d", t.schema.Name, want, len(key)).
-			WithHint("an entity's is its key; a relation's is left, right and, if it is keyed, its instance key")
-	}
-	if want == 1 {
-		return onto.EntityID(t.schema.Name, key[0]), nil
-	}
-	id := onto.RelationID(t.schema.Name, key[0], key[1])
-	if want == 3 {
-		id.Instance = key[2]
-	}
-	return id, nil
+	return value, t.Decode(&found, &value)
 }

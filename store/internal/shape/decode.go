@@ -1,4 +1,4 @@
-package store
+package shape
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ type fieldDecoder struct {
 
 // bindDecoders prepares the decoding of the struct. Structs that hold values of
 // any type, or plain values as text, are left to encoding/json.
-func (t *typ) bindDecoders() {
+func (t *Type) bindDecoders() {
 	if t.free {
 		return
 	}
@@ -103,9 +103,9 @@ func readOther(v reflect.Value, canonical []byte) bool {
 }
 
 // decodeCanonical fills in a zero struct. It reports false for what it cannot
-// read: then the struct is zero again, and encoding/json can tell why. A file
-// that somebody has changed can hold anything, which may end in a panic here.
-func (t *typ) decodeCanonical(fields []byte, s reflect.Value) (ok bool) {
+// read: then the struct is zero again, and encoding/json can tell why. A damaged
+// file can hold anything, which may end in a panic here.
+func (t *Type) decodeCanonical(fields []byte, s reflect.Value) (ok bool) {
 	defer func() {
 		if recover() != nil {
 			ok = false
@@ -135,8 +135,8 @@ func (t *typ) decodeCanonical(fields []byte, s reflect.Value) (ok bool) {
 	return true
 }
 
-// decode fills in the struct that dst points to from a version.
-func (t *typ) decode(v *onto.Version, dst any) error {
+// Decode fills in the struct that dst points to from a version.
+func (t *Type) Decode(v *onto.Version, dst any) error {
 	s := reflect.ValueOf(dst).Elem()
 	if !t.decodeCanonical(v.Fields, s) {
 		if err := t.unmarshal(v.Fields, dst); err != nil {

@@ -1,4 +1,4 @@
-package store
+package shape
 
 import (
 	"encoding/json"
@@ -51,8 +51,8 @@ func TestDecodesLikeEncodingJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	typ := &typ{schema: schema}
-	typ.bind(onto.TypeOf[everything]().Binding())
+	typ := &Type{Schema: schema}
+	typ.Bind(onto.TypeOf[everything]().Binding())
 	if typ.decoders == nil {
 		t.Fatal("the struct is left to encoding/json")
 	}
@@ -96,8 +96,8 @@ func FuzzDecode(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	typ := &typ{schema: schema}
-	typ.bind(onto.TypeOf[everything]().Binding())
+	typ := &Type{Schema: schema}
+	typ.Bind(onto.TypeOf[everything]().Binding())
 	for _, seed := range []string{`{}`, `{"id":"a`, `{"id`, `{"id":}`, `{"text":"\`, `{"text":"\u00"}`, `{"f":1,}`, `{"list":[1}`, `{"n":1 }`, `{ "n":1}`, `{"id":"\x"}`} {
 		f.Add([]byte(seed))
 	}

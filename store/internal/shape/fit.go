@@ -1,6 +1,10 @@
-package store
+// Package shape turns the things of a type into canonical fields and back: Go
+// structs, maps and JSON are held to the type's schema, defaults are filled in,
+// and identity and fields agree on the key.
+package shape
 
 import (
+	"encoding/json"
 	"reflect"
 	"strconv"
 	"strings"
@@ -10,26 +14,23 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// typ is a type of the store: its present schema, and the Go struct bound to
-// it, if any.
-type typ struct {
-	schema  onto.Schema
-	version int
-	bound   *onto.Binding
-	encode  []fieldEncoder // of the struct's fields, in the schema's order
-	free    bool           // the struct can hold values of any type
+// Type is one version of a type: its schema, and the Go struct bound to it, if
+// any.
+type Type struct {
+	Schema  onto.Schema
+	Version int
 
+	bound    *onto.Binding
+	encode   []fieldEncoder // of the struct's fields, in the schema's order
 	decoders []fieldDecoder // of the same fields; nil if encoding/json decodes the struct
-
-	chain *chain    // its versions; nil if there is only one, and never was another
-	end   *onto.End // it exists no more; nil while it does
-
-	asStored bool        // for reading whatever is stored under its name
-	ends     [][2]string // as stored: the names its endpoints had, left and right
+	free     bool           // the struct can hold values of any type
 }
 
-// write checks untyped fields against the schema and makes a write of them.
-func (t *typ) write(id onto.Identity, fields any) (backend.Write, error) {
+// Bound reports whether a Go struct stands for the type.
+func (t *Type) Bound() bool { return t.bound != nil }
+
+// Write checks untyped fields against the schema and makes a write of them.
+func (t *Type) Write(id onto.Identity, fields any) (backend.Write, error) {
 	text := rawFields(fields)
 	var err error
 	if text == nil {
@@ -45,6 +46,20 @@ func (t *typ) write(id onto.Identity, fields any) (backend.Write, error) {
 	return t.fit(id, members)
 }
 
+// rawFields is the JSON text of untyped fields, or nil if they are given as a
+// Go value.
+func rawFields(fields any) []byte {
+	switch f := fields.(type) {
+	case nil:
+		return []byte("{}")
+	case json.RawMessage:
+		return f
+	case []byte:
+		return f
+	}
+	return nil
+}
+
 // describe names an identity whose key may not be known yet.
 func describe(id onto.Identity) string {
 	if id.Kind == onto.KindEntity && id.Key == "" {
@@ -55,17 +70,17 @@ func describe(id onto.Identity) string {
 
 // fit turns the members of an object into the canonical fields of an identity:
 // unknown and misfitting values are refused, missing ones defaulted.
-func (t *typ) fit(id onto.Identity, members []codec.Member) (backend.Write, error) {
+func (t *Type) fit(id onto.Identity, members []codec.Member) (backend.Write, error) {
 	id, members, err := t.withKey(id, members)
 	if err != nil {
 		return backend.Write{}, err
 	}
-	if err := t.checkIdentity(id); err != nil {
+	if err := t.CheckIdentity(id); err != nil {
 		return backend.Write{}, err
 	}
-	kept := make([]codec.Member, 0, len(t.schema.Fields))
+	kept := make([]codec.Member, 0, len(t.Schema.Fields))
 	i := 0
-	for _, f := range t.schema.Fields {
+	for _, f := range t.Schema.Fields {
 		if i < len(members) && members[i].Name < f.Name {
 			return backend.Write{}, t.unknownField(id, members[i].Name)
 		}
@@ -93,11 +108,11 @@ func (t *typ) fit(id onto.Identity, members []codec.Member) (backend.Write, erro
 	return t.finish(id, codec.AppendObject(nil, kept))
 }
 
-func (t *typ) finish(id onto.Identity, fields []byte) (backend.Write, error) {
+func (t *Type) finish(id onto.Identity, fields []byte) (backend.Write, error) {
 	if len(fields) > onto.MaxFields {
 		return backend.Write{}, onto.Errorf(onto.TooLarge, "%s has %d bytes of fields, the limit is %d", id, len(fields), onto.MaxFields)
 	}
-	return backend.Write{Identity: id, Op: onto.Put, Fields: fields, SchemaVersion: t.version}, nil
+	return backend.Write{Identity: id, Op: onto.Put, Fields: fields, SchemaVersion: t.Version}, nil
 }
 
 // missing is what stands in for an absent value; nil if nothing does.
@@ -113,26 +128,29 @@ func fieldError(id onto.Identity, f onto.Field, err error) error {
 	return onto.Errorf(onto.Invalid, "%s: field %s: %w", id, f.Name, err)
 }
 
-func (t *typ) unknownField(id onto.Identity, name string) error {
-	return unknownName(onto.Errorf(onto.Invalid, "%s: type %s has no field %s", id, t.schema.Name, name),
-		name, t.schema.FieldNames(), "its fields are "+strings.Join(t.schema.FieldNames(), ", "))
+func (t *Type) unknownField(id onto.Identity, name string) error {
+	err, names := onto.Errorf(onto.Invalid, "%s: type %s has no field %s", id, t.Schema.Name, name), t.Schema.FieldNames()
+	if near := onto.Suggest(name, names); near != "" {
+		return err.WithHint("did you mean %s?", near)
+	}
+	return err.WithHint("its fields are %s", strings.Join(names, ", "))
 }
 
 // identityField is the field that repeats a part of the identity: the key, or
 // the instance key if it is among the fields. "" if there is none.
-func (t *typ) identityField() (name, what string) {
-	if t.schema.Kind == onto.KindEntity {
-		return t.schema.Key, "key"
+func (t *Type) identityField() (name, what string) {
+	if t.Schema.Kind == onto.KindEntity {
+		return t.Schema.Key, "key"
 	}
-	if _, ok := t.schema.Field(t.schema.InstanceKey); ok {
-		return t.schema.InstanceKey, "instance key"
+	if _, ok := t.Schema.Field(t.Schema.InstanceKey); ok {
+		return t.Schema.InstanceKey, "instance key"
 	}
 	return "", ""
 }
 
 // withKey makes identity and fields agree on the key: it may be given in
 // either place, or in both if they are the same.
-func (t *typ) withKey(id onto.Identity, members []codec.Member) (onto.Identity, []codec.Member, error) {
+func (t *Type) withKey(id onto.Identity, members []codec.Member) (onto.Identity, []codec.Member, error) {
 	name, what := t.identityField()
 	if name == "" {
 		return id, members, nil
@@ -169,11 +187,11 @@ func keyText(value []byte) string {
 }
 
 // keyValue is the key field's value for a key. Null if there is no key.
-func (t *typ) keyValue(name, key string) ([]byte, error) {
+func (t *Type) keyValue(name, key string) ([]byte, error) {
 	if key == "" {
 		return []byte("null"), nil
 	}
-	if f, _ := t.schema.Field(name); f.Type == onto.Int {
+	if f, _ := t.Schema.Field(name); f.Type == onto.Int {
 		n, err := strconv.ParseInt(key, 10, 64)
 		if err != nil || strconv.FormatInt(n, 10) != key {
 			return nil, onto.Errorf(onto.Invalid, "%q is not an integer", key)
@@ -200,23 +218,46 @@ func insertMember(members []codec.Member, m codec.Member) []codec.Member {
 	return list
 }
 
-// checkIdentity refuses malformed keys, a keyed relation without its instance
+// Identity makes an identity out of the parts of a key.
+func (t *Type) Identity(key []string) (onto.Identity, error) {
+	want := 1
+	switch {
+	case t.Schema.Kind == onto.KindRelation && t.Schema.InstanceKey != "":
+		want = 3
+	case t.Schema.Kind == onto.KindRelation:
+		want = 2
+	}
+	if len(key) != want {
+		return onto.Identity{}, onto.Errorf(onto.Invalid, "the key of a %s has %d parts, not %d", t.Schema.Name, want, len(key)).
+			WithHint("an entity's is its key; a relation's is left, right and, if it is keyed, its instance key")
+	}
+	if want == 1 {
+		return onto.EntityID(t.Schema.Name, key[0]), nil
+	}
+	id := onto.RelationID(t.Schema.Name, key[0], key[1])
+	if want == 3 {
+		id.Instance = key[2]
+	}
+	return id, nil
+}
+
+// CheckIdentity refuses malformed keys, a keyed relation without its instance
 // key, and an unkeyed one with one.
-func (t *typ) checkIdentity(id onto.Identity) error {
+func (t *Type) CheckIdentity(id onto.Identity) error {
 	if err := id.Check(); err != nil {
 		return err
 	}
 	if id.Kind == onto.KindEntity {
-		if _, err := t.keyValue(t.schema.Key, id.Key); err != nil {
+		if _, err := t.keyValue(t.Schema.Key, id.Key); err != nil {
 			return onto.Errorf(onto.Invalid, "%s: key: %w", id, err)
 		}
 		return nil
 	}
-	keyed := t.schema.InstanceKey != ""
+	keyed := t.Schema.InstanceKey != ""
 	switch {
 	case keyed && id.Instance == "":
-		return onto.Errorf(onto.Invalid, "%s needs its instance key %s", id, t.schema.InstanceKey).
-			WithHint("relations of this type are told apart by %s", t.schema.InstanceKey)
+		return onto.Errorf(onto.Invalid, "%s needs its instance key %s", id, t.Schema.InstanceKey).
+			WithHint("relations of this type are told apart by %s", t.Schema.InstanceKey)
 	case !keyed && id.Instance != "":
 		return onto.Errorf(onto.Invalid, "%s has an instance key, but relations of type %s have none", id, id.Type)
 	}

@@ -1,4 +1,4 @@
-package store
+package shape
 
 import (
 	"bytes"
@@ -23,13 +23,13 @@ type fieldEncoder struct {
 	append func(dst []byte, v reflect.Value) ([]byte, error)
 }
 
-// bind ties a Go struct to the type.
-func (t *typ) bind(b *onto.Binding) {
+// Bind ties a Go struct to the type.
+func (t *Type) Bind(b *onto.Binding) {
 	t.bound, t.free = b, isFree(b.Struct, map[reflect.Type]bool{})
 	t.encode = make([]fieldEncoder, len(b.Fields))
 	for i, f := range b.Fields {
 		quoted, _ := codec.AppendString(nil, f.Name) // a checked name
-		schema, _ := t.schema.Field(f.Name)
+		schema, _ := t.Schema.Field(f.Name)
 		t.encode[i] = fieldEncoder{f, schema, append(quoted, ':'), appenderFor(f, schema)}
 	}
 	t.bindDecoders()
@@ -95,10 +95,10 @@ func appendFitting(dst []byte, v reflect.Value, f onto.Field) ([]byte, error) {
 	return append(dst[:start], fitted...), nil
 }
 
-// structWrite makes a write of a struct.
-func (t *typ) structWrite(v reflect.Value) (backend.Write, error) {
+// WriteStruct makes a write of a struct.
+func (t *Type) WriteStruct(v reflect.Value) (backend.Write, error) {
 	id := t.structIdentity(v)
-	keyField := t.schema.Key
+	keyField := t.Schema.Key
 	fields := append(make([]byte, 0, 256), '{')
 	for i := range t.encode {
 		e := &t.encode[i]
@@ -127,7 +127,7 @@ func (t *typ) structWrite(v reflect.Value) (backend.Write, error) {
 			id.Key = keyText(fields[value:])
 		}
 	}
-	if err := t.checkIdentity(id); err != nil {
+	if err := t.CheckIdentity(id); err != nil {
 		return backend.Write{}, err
 	}
 	return t.finish(id, append(fields, '}'))
@@ -172,8 +172,8 @@ func isEmpty(v reflect.Value) bool {
 }
 
 // structIdentity is the identity of a struct, but for an entity's key.
-func (t *typ) structIdentity(v reflect.Value) onto.Identity {
-	id := onto.Identity{Kind: t.schema.Kind, Type: t.schema.Name}
+func (t *Type) structIdentity(v reflect.Value) onto.Identity {
+	id := onto.Identity{Kind: t.Schema.Kind, Type: t.Schema.Name}
 	if t.bound.Link == nil {
 		return id
 	}
@@ -186,7 +186,7 @@ func (t *typ) structIdentity(v reflect.Value) onto.Identity {
 }
 
 // unmarshal is json.Unmarshal, but integers in values of any type stay exact.
-func (t *typ) unmarshal(data []byte, dst any) error {
+func (t *Type) unmarshal(data []byte, dst any) error {
 	if !t.free {
 		return json.Unmarshal(data, dst)
 	}
