@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/store/internal/lineage"
 )
 
 // DiffQuery selects changes between two moments, From not after To.
@@ -123,7 +124,7 @@ func (s *Store) changes(ctx context.Context, q *backend.DiffQuery, t *typ, store
 // present types have it.
 func (s *Store) settled(since int64) bool {
 	for _, t := range s.everyType() {
-		if t.chain != nil && (t.chain.at(since) < t.chain.ready || t.chain.start > 0) {
+		if t.chain != nil && (!t.chain.Ready(since) || t.chain.Start > 0) {
 			return false
 		}
 	}
@@ -135,7 +136,7 @@ func (s *Store) changesOf(ctx context.Context, q *backend.DiffQuery, t *typ) ite
 	ask := &backend.DiffQuery{From: q.From, To: q.To, Kind: t.Schema.Kind, Type: t.Schema.Name}
 	c := t.chain
 	if c != nil { // before its start, what has the name is another type's, and all gone
-		ask.From = max(ask.From, c.start-1)
+		ask.From = max(ask.From, c.Start-1)
 	}
 	if t.end != nil { // and so it is after its end
 		ask.To = min(ask.To, s.lastOf(t))
@@ -143,12 +144,12 @@ func (s *Store) changesOf(ctx context.Context, q *backend.DiffQuery, t *typ) ite
 	switch {
 	case ask.From >= ask.To:
 		return func(func(onto.Change, error) bool) {}
-	case c == nil || c.at(ask.From) >= c.ready:
+	case c == nil || c.Ready(ask.From):
 		return s.b.Diff(ctx, ask)
-	case c.source(ask.From) != c.source(ask.To):
+	case c.Source(ask.From) != c.Source(ask.To):
 		return s.changesOfRenamed(ctx, ask, t)
 	}
-	ask.Type = c.source(ask.From)
+	ask.Type = c.Source(ask.From)
 	return func(yield func(onto.Change, error) bool) {
 		for change, err := range s.b.Diff(ctx, ask) {
 			same := false
@@ -167,7 +168,7 @@ func (s *Store) changesOf(ctx context.Context, q *backend.DiffQuery, t *typ) ite
 
 // upgradeChange brings both sides of a change to the present and reports
 // whether they are the same then.
-func (s *Store) upgradeChange(ctx context.Context, c *chain, change *onto.Change, q *backend.DiffQuery) (bool, error) {
+func (s *Store) upgradeChange(ctx context.Context, c *lineage.Chain, change *onto.Change, q *backend.DiffQuery) (bool, error) {
 	for _, side := range []struct {
 		version **onto.Version
 		at      int64
@@ -176,8 +177,8 @@ func (s *Store) upgradeChange(ctx context.Context, c *chain, change *onto.Change
 			continue
 		}
 		v := **side.version
-		if c.at(side.at) < c.ready {
-			if err := c.upgrade(ctx, &v, c.of(&v, side.at), s.opts.UpgradeTimeout); err != nil {
+		if !c.Ready(side.at) {
+			if err := c.Upgrade(ctx, &v, side.at, s.opts.UpgradeTimeout); err != nil {
 				return false, err
 			}
 		}

@@ -160,9 +160,9 @@ func (t *typ) names() []string {
 		return []string{t.Schema.Name}
 	}
 	var names []string
-	for _, s := range t.chain.spans() {
-		if !slices.Contains(names, s.name) {
-			names = append(names, s.name)
+	for _, s := range t.chain.Spans() {
+		if !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
 		}
 	}
 	return names

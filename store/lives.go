@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/store/internal/lineage"
 	"github.com/ontologia/onto/store/internal/shape"
 )
 
@@ -13,8 +14,8 @@ import (
 type typ struct {
 	shape.Type // its present version
 
-	chain *chain    // its versions; nil if there is only one, and never was another
-	end   *onto.End // it exists no more; nil while it does
+	chain *lineage.Chain // its versions; nil if there is only one, and never was another
+	end   *onto.End      // it exists no more; nil while it does
 
 	ends [][2]string // as stored: the names its endpoints had, left and right
 }
@@ -38,7 +39,7 @@ func (s *Store) learn(stored []onto.SchemaVersion) error {
 			continue
 		}
 		t := &typ{Type: shape.Type{Schema: v.Schema, Version: v.Version}, end: v.End}
-		if c := newChain(stored, v, given); !c.plain() {
+		if c := lineage.New(stored, v, given.function); !c.Plain() {
 			t.chain = c
 		}
 		name := v.Schema.TypeName()
@@ -56,7 +57,7 @@ func (t *typ) covers(commit int64) bool {
 	if t.end != nil && (commit == backend.Head || commit >= t.end.Commit) {
 		return false
 	}
-	return t.chain == nil || t.chain.begun(commit)
+	return t.chain == nil || t.chain.Begun(commit)
 }
 
 // life returns the type that had a name as of a commit, or the last one that had
@@ -88,7 +89,7 @@ func (s *Store) lastOf(t *typ) int64 {
 		lives = append(lives[:len(lives):len(lives)], now)
 	}
 	for _, other := range lives {
-		if other != t && other.Version > t.Version && other.chain != nil && other.chain.start == t.end.Commit {
+		if other != t && other.Version > t.Version && other.chain != nil && other.chain.Start == t.end.Commit {
 			return t.end.Commit - 1
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/store/internal/lineage"
 )
 
 // Migration is what the types of a store should become. Types that it does not
@@ -53,10 +54,10 @@ type TypeMigration struct {
 	Steps       []StepPlan // what is done with them, one version after the other
 	Learned     []int      // earlier versions whose upgrader is kept from now on
 
-	changed  *onto.Schema  // the new version; nil if only upgraders are kept
-	chain    *chain        // ends with the new version
-	source   *typ          // the type as it is; nil if it is new
-	upgrader onto.Upgrader // of the new version
+	changed  *onto.Schema   // the new version; nil if only upgraders are kept
+	chain    *lineage.Chain // ends with the new version
+	source   *typ           // the type as it is; nil if it is new
+	upgrader onto.Upgrader  // of the new version
 }
 
 // StepPlan is one step of an upgrade.
@@ -168,8 +169,8 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 	}
 	count, err := View{s: p.s}.FindKind(old.Kind, old.Name).Count(ctx)
 	t.Live = count
-	for _, s := range t.chain.stages[t.chain.at(p.Head)+1:] {
-		t.Rewrite = t.Rewrite || !s.step.plain && count > 0
+	for _, s := range t.chain.Stages[t.chain.At(p.Head)+1:] {
+		t.Rewrite = t.Rewrite || !s.Step.Plain && count > 0
 	}
 	return t, err
 }
@@ -187,11 +188,11 @@ func (p *migrationPlan) way(t *TypeMigration, given upgraders) error {
 	}
 	t.upgrader.Program, t.upgrader.Func = u.Program, u.Func != nil
 	next := onto.SchemaVersion{Schema: *t.changed, Version: t.To, Since: p.Head + 1, Upgrader: &t.upgrader}
-	c := newChain(append(p.stored[:len(p.stored):len(p.stored)], next), next, given)
+	c := lineage.New(append(p.stored[:len(p.stored):len(p.stored)], next), next, given.function)
 	t.chain = c
-	for i := c.at(p.Head) + 1; i < len(c.stages); i++ {
+	for i := c.At(p.Head) + 1; i < len(c.Stages); i++ {
 		note := ""
-		if i == len(c.stages)-1 {
+		if i == len(c.Stages)-1 {
 			note = u.Note
 		}
 		t.Steps = append(t.Steps, planStep(c, i, note))
@@ -200,26 +201,26 @@ func (p *migrationPlan) way(t *TypeMigration, given upgraders) error {
 }
 
 // planStep describes the step into a stage.
-func planStep(c *chain, i int, note string) StepPlan {
-	s := &c.stages[i].step
-	plan := StepPlan{Name: s.name, Missing: s.missing}
+func planStep(c *lineage.Chain, i int, note string) StepPlan {
+	s := &c.Stages[i].Step
+	plan := StepPlan{Name: s.Name, Missing: s.Missing}
 	switch {
-	case s.missing != "":
+	case s.Missing != "":
 		plan.How = "missing"
-		plan.Suggest = suggestUpgrader(&c.stages[i-1].typ.Schema, &c.stages[i].typ.Schema)
-	case s.plain:
+		plan.Suggest = suggestUpgrader(&c.Stages[i-1].Type.Schema, &c.Stages[i].Type.Schema)
+	case s.Plain:
 		plan.How = "as it is"
-	case s.fill && s.renamed != "":
-		plan.How = fmt.Sprintf("rename type %s to %s", s.renamed, c.stages[i].typ.Schema.Name)
-	case s.fill:
-		carry := onto.CarryOver(c.stages[i-1].typ.Schema, c.stages[i].typ.Schema)
+	case s.Fill && s.RenamedFrom != "":
+		plan.How = fmt.Sprintf("rename type %s to %s", s.RenamedFrom, c.Stages[i].Type.Schema.Name)
+	case s.Fill:
+		carry := onto.CarryOver(c.Stages[i-1].Type.Schema, c.Stages[i].Type.Schema)
 		plan.How = "fill defaults of " + strings.Join(carry.Fill, ", ")
-	case s.call != nil:
+	case s.Func != nil:
 		plan.How = "Go function"
 	case note != "":
 		plan.How = note
 	default:
-		plan.How = "jq: " + s.text
+		plan.How = "jq: " + s.Program
 	}
 	return plan
 }
@@ -291,7 +292,7 @@ func (p *migrationPlan) rewrite(ctx context.Context, t *TypeMigration, step func
 	for v, err := range p.s.b.Scan(ctx, &backend.Query{Kind: old.Kind, Type: old.Name, At: p.Head}) {
 		was := v.Identity
 		if err == nil {
-			err = t.chain.upgrade(ctx, &v, t.chain.of(&v, p.Head), p.s.opts.UpgradeTimeout)
+			err = t.chain.Upgrade(ctx, &v, p.Head, p.s.opts.UpgradeTimeout)
 		}
 		if err != nil {
 			yield(backend.Write{}, err)

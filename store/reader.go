@@ -54,14 +54,14 @@ func (r reader) get(ctx context.Context, id onto.Identity, at int64) (onto.Versi
 
 func (r reader) find(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
 	c := r.t.chain
-	if !r.stored && c != nil && !c.begun(at) {
+	if !r.stored && c != nil && !c.Begun(at) {
 		return onto.Version{}, backend.NoVersion(id)
 	}
-	if r.stored || c == nil || c.at(at) >= c.ready {
+	if r.stored || c == nil || c.Ready(at) {
 		return r.s.b.Get(ctx, id, at)
 	}
 	source := id
-	source.Type = c.source(at)
+	source.Type = c.Source(at)
 	v, err := r.s.b.Get(ctx, source, at)
 	if err != nil {
 		if onto.CodeOf(err) == onto.NotFound {
@@ -69,7 +69,7 @@ func (r reader) find(ctx context.Context, id onto.Identity, at int64) (onto.Vers
 		}
 		return v, err
 	}
-	return v, c.upgrade(ctx, &v, c.of(&v, at), r.s.opts.UpgradeTimeout)
+	return v, c.Upgrade(ctx, &v, at, r.s.opts.UpgradeTimeout)
 }
 
 // native reports whether the backend can answer a question alone that looks at
@@ -78,7 +78,7 @@ func (r reader) native(q *backend.Query, ends backend.Ends) bool {
 	if r.stored {
 		return true
 	}
-	if c := r.t.chain; c != nil && !c.native(q) {
+	if c := r.t.chain; c != nil && !c.Native(q) {
 		return false
 	}
 	return (!ends.Left || r.s.nativeEnd(r.t.Schema.Left, q)) && (!ends.Right || r.s.nativeEnd(r.t.Schema.Right, q))
@@ -103,7 +103,7 @@ func (r reader) checkEnds(q *backend.Query, ends backend.Ends) error {
 // type is now.
 func (s *Store) nativeEnd(name string, q *backend.Query) bool {
 	t, err := s.life(onto.KindEntity, name, q.At)
-	return err != nil || t.chain == nil || t.chain.native(q)
+	return err != nil || t.chain == nil || t.chain.Native(q)
 }
 
 // rows yields the versions that a query is about, upgraded, in the order of its
@@ -133,10 +133,10 @@ func (r reader) upgrade(ctx context.Context, v *onto.Version, q *backend.Query) 
 	if q.Mode == backend.History {
 		at = v.Commit
 	}
-	if c.at(at) >= c.ready {
+	if c.Ready(at) {
 		return nil
 	}
-	return c.upgrade(ctx, v, c.of(v, at), r.s.opts.UpgradeTimeout)
+	return c.Upgrade(ctx, v, at, r.s.opts.UpgradeTimeout)
 }
 
 // raw is what the backend is asked instead of a query: one question for each
@@ -151,24 +151,24 @@ func (r reader) raw(q *backend.Query) []backend.Query {
 		return []backend.Query{base}
 	}
 	if q.Mode == backend.State {
-		if !c.begun(q.At) {
+		if !c.Begun(q.At) {
 			return nil
 		}
-		base.Type = c.source(q.At)
+		base.Type = c.Source(q.At)
 		return []backend.Query{base}
 	}
 	var list []backend.Query
-	for _, p := range c.spans() {
+	for _, p := range c.Spans() {
 		part := base
-		part.Type = p.name
+		part.Type = p.Name
 		if q.Identity != nil {
 			id := *q.Identity
-			id.Type = p.name
+			id.Type = p.Name
 			part.Identity = &id
 		}
-		part.Since = max(part.Since, p.first-1)
-		if p.last != backend.Head && (part.At == backend.Head || part.At > p.last) {
-			part.At = p.last
+		part.Since = max(part.Since, p.First-1)
+		if p.Last != backend.Head && (part.At == backend.Head || part.At > p.Last) {
+			part.At = p.Last
 		}
 		if part.At == backend.Head || part.At > part.Since {
 			list = append(list, part)
@@ -244,9 +244,9 @@ func (r reader) upgrading(q *backend.Query) string {
 	if c == nil {
 		return "upgrade the endpoints, then filter, group, sort and page"
 	}
-	first, last := c.stages[c.at(q.At)].typ, c.stages[len(c.stages)-1].typ
+	first, last := c.Stages[c.At(q.At)].Type, c.Stages[len(c.Stages)-1].Type
 	if q.Mode == backend.History {
-		first = c.stages[c.at(q.Since+1)].typ
+		first = c.Stages[c.At(q.Since+1)].Type
 	}
 	return fmt.Sprintf("upgrade from %s version %d to %s version %d, then filter, group, sort and page",
 		first.Schema.Name, first.Version, last.Schema.Name, last.Version)

@@ -433,7 +433,7 @@ func (s *Store) commitsOf(ctx context.Context, t *typ, id onto.Identity, since, 
 // onlyMigrated reports whether a commit brought an identity to another version
 // of its type and left it alone otherwise.
 func (s *Store) onlyMigrated(ctx context.Context, t *typ, id onto.Identity, commit int64) (bool, error) {
-	if t.chain == nil || !slices.ContainsFunc(t.chain.stages, func(g stage) bool { return g.since == commit }) {
+	if t.chain == nil || !t.chain.Began(commit) {
 		return false, nil
 	}
 	before, err := s.versionAt(ctx, t, id, commit-1)

@@ -171,8 +171,8 @@ func (v View) exists(t *typ, at int64) error {
 	if life.end != nil && !life.covers(at) {
 		return life.gone()
 	}
-	if life.chain != nil && life.chain.begun(at) {
-		if name := life.chain.source(at); name != t.Schema.Name {
+	if life.chain != nil && life.chain.Begun(at) {
+		if name := life.chain.Source(at); name != t.Schema.Name {
 			return onto.Errorf(onto.Invalid, "at commit %d type %s was called %s", at, t.Schema.Name, name).
 				WithHint("ask for %s to see it as stored", name)
 		}

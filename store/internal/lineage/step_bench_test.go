@@ -1,7 +1,8 @@
-package store
+package lineage
 
 import (
 	"testing"
+	"time"
 
 	"github.com/ontologia/onto"
 )
@@ -13,18 +14,18 @@ func BenchmarkUpgrade(b *testing.B) {
 		s.SortFields()
 		return s
 	}
-	rename := RenameField("Customer", 1, "name", "full_name")
+	const rename = `if has("name") then .["full_name"] = .["name"] | del(.["name"]) else . end`
 	all := []onto.SchemaVersion{
 		{Schema: schema(field("name"), field("tier")), Version: 1, Since: 1},
-		{Schema: schema(field("full_name"), field("tier")), Version: 2, Since: 2, Upgrader: &onto.Upgrader{Program: rename.Program}},
+		{Schema: schema(field("full_name"), field("tier")), Version: 2, Since: 2, Upgrader: &onto.Upgrader{Program: rename}},
 	}
-	c := newChain(all, all[1], nil)
+	c := New(all, all[1], func(string, int) Func { return nil })
 	for b.Loop() {
 		v := onto.Version{
 			Identity: onto.EntityID("Customer", "c1"), Op: onto.Put, Commit: 1, SchemaVersion: 1,
 			Fields: []byte(`{"id":"c1","name":"Ada Lovelace","tier":"Gold"}`),
 		}
-		if err := c.upgrade(b.Context(), &v, 0, DefaultUpgradeTimeout); err != nil {
+		if err := c.Upgrade(b.Context(), &v, 1, time.Second); err != nil {
 			b.Fatal(err)
 		}
 	}
