@@ -129,7 +129,7 @@ func peek(ctx context.Context, b backend.Backend, given []Upgrader, o *ApplyOpti
 	if o != nil {
 		s = newStore(b, &Options{Runtime: o.Runtime, UpgradeTimeout: o.UpgradeTimeout})
 	}
-	if err := s.checkOptions(); err != nil {
+	if err := s.opts.check(); err != nil {
 		return nil, err
 	}
 	if _, err := newUpgraders(given); err != nil {
@@ -139,7 +139,8 @@ func peek(ctx context.Context, b backend.Backend, given []Upgrader, o *ApplyOpti
 	if err != nil {
 		return nil, err
 	}
-	return s, s.learn(stored)
+	s.types = newCatalog(stored, nil)
+	return s, nil
 }
 
 // evolving is a plan ready to be applied.

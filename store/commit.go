@@ -19,7 +19,7 @@ func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
 	if err != nil {
 		return onto.Result{}, err
 	}
-	for w, err := range s.stream(d, nil) {
+	for w, err := range s.types.stream(d, nil) {
 		if err != nil {
 			return onto.Result{}, err
 		}
@@ -41,10 +41,10 @@ func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
 
 // stream yields the writes of a draft's intents and of further things, which
 // may be nil.
-func (s *Store) stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
+func (c *catalog) stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
 		for in := range d.Intents() {
-			if !s.writes(in, yield) {
+			if !c.writes(in, yield) {
 				return
 			}
 		}
@@ -60,7 +60,7 @@ func (s *Store) stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[bac
 			if id, ok := thing.(onto.Identity); ok {
 				in = onto.Intent{Op: onto.Delete, Identity: id}
 			}
-			if !s.writes(in, yield) {
+			if !c.writes(in, yield) {
 				return
 			}
 		}
@@ -76,7 +76,7 @@ func (s *Store) header(d onto.Draft) (*backend.Draft, error) {
 		if e.Head {
 			continue
 		}
-		t, err := s.typ(e.Identity.Kind, e.Identity.Type)
+		t, err := s.types.get(e.Identity.Kind, e.Identity.Type)
 		if err == nil {
 			err = t.CheckIdentity(e.Identity)
 		}
@@ -113,32 +113,10 @@ func (s *Store) finish(ctx context.Context, res onto.Result, err error) (onto.Re
 	var e *onto.Error
 	if errors.As(err, &e) && e.Code == onto.SchemaOutdated && e.Differences == nil {
 		explained := *e
-		explained.Differences = s.drift(ctx)
-		for _, d := range explained.Differences {
-			explained.Message += "; " + d.String()
-		}
+		s.types.explain(ctx, s.b, &explained)
 		err = &explained
 	}
 	return onto.Result{}, err
-}
-
-// drift compares the types of this program with those stored now.
-func (s *Store) drift(ctx context.Context) []onto.Difference {
-	stored, err := s.b.Schemas(ctx)
-	if err != nil {
-		return nil
-	}
-	var diffs []onto.Difference
-	for _, v := range backend.Newest(stored) {
-		t, ok := s.types[v.Schema.TypeName()]
-		if !ok {
-			continue
-		}
-		if d := onto.Compare(v.Schema, t.Schema); !d.Empty() {
-			diffs = append(diffs, d)
-		}
-	}
-	return diffs
 }
 
 // seen notes that a commit exists.
@@ -153,9 +131,9 @@ func (s *Store) seen(id int64) {
 
 // writes yields the writes that an intent stands for: one, or those of each
 // element of a slice, array or iterator. It reports whether to go on.
-func (s *Store) writes(in onto.Intent, yield func(backend.Write, error) bool) bool {
+func (c *catalog) writes(in onto.Intent, yield func(backend.Write, error) bool) bool {
 	if in.Op == onto.Delete {
-		return yield(s.deletion(in.Identity))
+		return yield(c.deletion(in.Identity))
 	}
 	v := reflect.ValueOf(in.Value)
 	for hops := 0; (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && !v.IsNil(); hops++ {
@@ -170,17 +148,17 @@ func (s *Store) writes(in onto.Intent, yield func(backend.Write, error) bool) bo
 	case v.Kind() == reflect.Pointer, v.Kind() == reflect.Func && v.IsNil():
 		return yield(backend.Write{}, onto.Errorf(onto.Invalid, "the draft has a nil %v", v.Type()))
 	case v.Kind() == reflect.Struct:
-		return yield(s.structWrite(v))
+		return yield(c.structWrite(v))
 	case v.Kind() == reflect.Slice, v.Kind() == reflect.Array:
 		for i := range v.Len() {
-			if !s.writes(onto.Intent{Op: onto.Put, Value: v.Index(i).Interface()}, yield) {
+			if !c.writes(onto.Intent{Op: onto.Put, Value: v.Index(i).Interface()}, yield) {
 				return false
 			}
 		}
 		return true
 	case v.Kind() == reflect.Func && v.Type().CanSeq():
 		for item := range v.Seq() {
-			if !s.writes(onto.Intent{Op: onto.Put, Value: item.Interface()}, yield) {
+			if !c.writes(onto.Intent{Op: onto.Put, Value: item.Interface()}, yield) {
 				return false
 			}
 		}
@@ -190,8 +168,8 @@ func (s *Store) writes(in onto.Intent, yield func(backend.Write, error) bool) bo
 		WithHint("give a struct of a registered type, an onto.Entity, an onto.Relation, or a slice or iterator of these"))
 }
 
-func (s *Store) deletion(id onto.Identity) (backend.Write, error) {
-	t, err := s.typ(id.Kind, id.Type)
+func (c *catalog) deletion(id onto.Identity) (backend.Write, error) {
+	t, err := c.get(id.Kind, id.Type)
 	if err == nil {
 		err = t.CheckIdentity(id)
 	}
@@ -201,32 +179,32 @@ func (s *Store) deletion(id onto.Identity) (backend.Write, error) {
 	return backend.Write{Identity: id, Op: onto.Delete, SchemaVersion: t.Version}, nil
 }
 
-func (s *Store) entity(e onto.Entity) (backend.Write, error) {
-	t, err := s.typ(onto.KindEntity, e.Type)
+func (c *catalog) entity(e onto.Entity) (backend.Write, error) {
+	t, err := c.get(onto.KindEntity, e.Type)
 	if err != nil {
 		return backend.Write{}, err
 	}
 	return t.Write(onto.EntityID(e.Type, e.Key), e.Fields)
 }
 
-func (s *Store) relation(r onto.Relation) (backend.Write, error) {
-	t, err := s.typ(onto.KindRelation, r.Type)
+func (c *catalog) relation(r onto.Relation) (backend.Write, error) {
+	t, err := c.get(onto.KindRelation, r.Type)
 	if err != nil {
 		return backend.Write{}, err
 	}
 	return t.Write(onto.RelationID(r.Type, r.Left, r.Right).WithInstance(r.Instance), r.Fields)
 }
 
-func (s *Store) structWrite(v reflect.Value) (backend.Write, error) {
-	if t, ok := s.structs[v.Type()]; ok {
+func (c *catalog) structWrite(v reflect.Value) (backend.Write, error) {
+	if t, ok := c.structs[v.Type()]; ok {
 		return t.WriteStruct(v)
 	}
 	switch thing := v.Interface().(type) {
 	case onto.Entity:
-		return s.entity(thing)
+		return c.entity(thing)
 	case onto.Relation:
-		return s.relation(thing)
+		return c.relation(thing)
 	}
-	_, err := s.structType(v.Type())
+	_, err := c.ofStruct(v.Type())
 	return backend.Write{}, err
 }

@@ -104,31 +104,20 @@ func matching(changes iter.Seq2[onto.Change, error], where *filter.Matcher) iter
 // changes compares two moments. The type is nil for all.
 func (s *Store) changes(ctx context.Context, q *backend.DiffQuery, t *typ, stored bool) iter.Seq2[onto.Change, error] {
 	switch {
-	case stored || t == nil && s.settled(q.From):
+	case stored || t == nil && s.types.settled(q.From):
 		return s.b.Diff(ctx, q)
 	case t != nil:
-		return freshly(ctx, s, t, s.changesOf(ctx, q, t))
+		return freshly(ctx, &s.fresh, t, s.changesOf(ctx, q, t))
 	}
 	return func(yield func(onto.Change, error) bool) {
-		for _, t := range s.everyType() {
-			for c, err := range freshly(ctx, s, t, s.changesOf(ctx, q, t)) {
+		for _, t := range s.types.everyType() {
+			for c, err := range freshly(ctx, &s.fresh, t, s.changesOf(ctx, q, t)) {
 				if !yield(c, err) || err != nil {
 					return
 				}
 			}
 		}
 	}
-}
-
-// settled reports whether everything that is stored since a commit is as the
-// present types have it.
-func (s *Store) settled(since int64) bool {
-	for _, t := range s.everyType() {
-		if t.chain != nil && (!t.chain.Ready(since) || t.chain.Start > 0) {
-			return false
-		}
-	}
-	return true
 }
 
 // changesOf compares two moments of one type.
@@ -139,7 +128,7 @@ func (s *Store) changesOf(ctx context.Context, q *backend.DiffQuery, t *typ) ite
 		ask.From = max(ask.From, c.Start-1)
 	}
 	if t.end != nil { // and so it is after its end
-		ask.To = min(ask.To, s.lastOf(t))
+		ask.To = min(ask.To, s.types.lastOf(t))
 	}
 	switch {
 	case ask.From >= ask.To:

@@ -113,8 +113,8 @@ type dropPlan struct {
 }
 
 func (s *Store) planDrop(ctx context.Context, d *Drop) (*dropPlan, error) {
-	t, err := s.typ(d.Kind, d.Type)
-	if lives := s.former[onto.TypeName{Kind: d.Kind, Name: d.Type}]; err != nil && d.Purge && lives != nil {
+	t, err := s.types.get(d.Kind, d.Type)
+	if lives := s.types.former[onto.TypeName{Kind: d.Kind, Name: d.Type}]; err != nil && d.Purge && lives != nil {
 		t, err = lives[len(lives)-1], nil // it has ended before, and its history is to go now
 	}
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *Store) planDrop(ctx context.Context, d *Drop) (*dropPlan, error) {
 	}
 	ending := []*typ{t}
 	for _, name := range d.Relations {
-		r, err := s.typ(onto.KindRelation, name)
+		r, err := s.types.get(onto.KindRelation, name)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func (s *Store) planDrop(ctx context.Context, d *Drop) (*dropPlan, error) {
 			ending = append(ending, r)
 		}
 	}
-	for _, r := range s.everyType() {
+	for _, r := range s.types.everyType() {
 		if r.end != nil || d.Kind != onto.KindEntity || r.Schema.Kind != onto.KindRelation ||
 			r.Schema.Left != d.Type && r.Schema.Right != d.Type || slices.Contains(ending, r) {
 			continue
@@ -174,7 +174,7 @@ func (p *dropPlan) checkShared(ending []*typ) error {
 	if !p.Purge {
 		return nil
 	}
-	for _, n := range p.s.everyName() {
+	for _, n := range p.s.types.everyName() {
 		if slices.Contains(ending, n.typ) || n.typ.end != nil && n.typ.end.RenamedTo != "" || n.typ.end != nil && n.typ.end.Purged {
 			continue
 		}

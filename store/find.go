@@ -22,16 +22,16 @@ type Query[T any] struct {
 func (v View) Find(name string) Query[onto.Version] {
 	kinds := []onto.Kind{onto.KindEntity, onto.KindRelation}
 	for _, kind := range kinds { // what exists comes first
-		if _, ok := v.s.types[onto.TypeName{Kind: kind, Name: name}]; ok {
+		if _, ok := v.s.types.present[onto.TypeName{Kind: kind, Name: name}]; ok {
 			return v.FindKind(kind, name)
 		}
 	}
 	for _, kind := range kinds {
-		if _, ok := v.s.former[onto.TypeName{Kind: kind, Name: name}]; ok {
+		if _, ok := v.s.types.former[onto.TypeName{Kind: kind, Name: name}]; ok {
 			return v.FindKind(kind, name)
 		}
 	}
-	return Query[onto.Version]{question: question{v: v, err: v.s.unknownType("", name)}}
+	return Query[onto.Version]{question: question{v: v, err: v.s.types.unknown("", name)}}
 }
 
 // FindKind is Find for a type of the given kind; one of the other kind is

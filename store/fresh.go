@@ -3,36 +3,47 @@ package store
 import (
 	"context"
 	"iter"
+	"sync/atomic"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 )
 
-// A store knows the types as they were when it was opened. If somebody migrates
-// it later, what is read could be of types that it does not know: answers would
-// be wrong without a sign of it. So each read finds out afterwards whether types
-// have changed, which costs nothing while they have not.
+// freshness tells whether types are still those of a catalog. A store knows the
+// types as they were when it was opened. After a later migration, what is read
+// could be of types that it does not know: answers would be wrong without a sign
+// of it. So each read finds out afterwards whether types have changed, which costs
+// nothing while they have not. The zero value watches nothing.
+type freshness struct {
+	watcher backend.TypeWatcher                    // nil if the backend is none
+	turn    atomic.Int64                           // the change of types that was looked at
+	strange atomic.Pointer[map[onto.TypeName]bool] // types that differ from those of the catalog; nil for none
 
-// seenTypes notes which change of the types is known.
-func (s *Store) seenTypes() {
-	s.watcher, _ = backend.As[backend.TypeWatcher](s.b)
-	if s.watcher != nil {
-		s.turn.Store(s.watcher.TypesSeen())
+	b     backend.Backend
+	types *catalog
+}
+
+// watch notes which change of the types the catalog is of.
+func (f *freshness) watch(b backend.Backend, types *catalog) {
+	f.b, f.types = b, types
+	f.watcher, _ = backend.As[backend.TypeWatcher](b)
+	if f.watcher != nil {
+		f.turn.Store(f.watcher.TypesSeen())
 	}
 }
 
-// fresh fails with SchemaOutdated if a type is another by now than the store
-// knows, or one of its endpoints is.
-func (s *Store) fresh(ctx context.Context, t *typ) error {
-	if s.watcher == nil {
+// check fails with SchemaOutdated if a type differs by now from that of the
+// catalog, or one of its endpoints does.
+func (f *freshness) check(ctx context.Context, t *typ) error {
+	if f.watcher == nil {
 		return nil
 	}
-	if now := s.watcher.TypesSeen(); now != s.turn.Load() {
-		if err := s.recheck(ctx, now); err != nil {
+	if now := f.watcher.TypesSeen(); now != f.turn.Load() {
+		if err := f.recheck(ctx, now); err != nil {
 			return err
 		}
 	}
-	changed := s.strange.Load()
+	changed := f.strange.Load()
 	if changed == nil {
 		return nil
 	}
@@ -40,19 +51,16 @@ func (s *Store) fresh(ctx context.Context, t *typ) error {
 	for _, name := range names {
 		if (*changed)[name] {
 			e := onto.Errorf(onto.SchemaOutdated, "type %s has changed since this program opened the store", name.Name)
-			e.Differences = s.drift(ctx)
-			for _, d := range e.Differences {
-				e.Message += "; " + d.String()
-			}
+			f.types.explain(ctx, f.b, e)
 			return e.WithHint("open the store again with the present types")
 		}
 	}
 	return nil
 }
 
-// recheck finds out which types are others by now.
-func (s *Store) recheck(ctx context.Context, turn int64) error {
-	stored, err := s.b.Schemas(ctx)
+// recheck finds out which types differ by now.
+func (f *freshness) recheck(ctx context.Context, turn int64) error {
+	stored, err := f.b.Schemas(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,7 +69,7 @@ func (s *Store) recheck(ctx context.Context, turn int64) error {
 		now[v.Schema.TypeName()] += backend.TypesHash([]onto.SchemaVersion{v})
 	}
 	known := map[onto.TypeName]string{}
-	for _, v := range s.stored {
+	for _, v := range f.types.stored {
 		known[v.Schema.TypeName()] += backend.TypesHash([]onto.SchemaVersion{v})
 	}
 	changed := map[onto.TypeName]bool{}
@@ -71,16 +79,16 @@ func (s *Store) recheck(ctx context.Context, turn int64) error {
 		}
 	}
 	if len(changed) > 0 {
-		s.strange.Store(&changed)
+		f.strange.Store(&changed)
 	}
-	s.turn.Store(turn)
+	f.turn.Store(turn)
 	return nil
 }
 
-// freshly yields a sequence if the type is still the one that the store knows.
+// freshly yields a sequence if the type is still the one that the catalog has.
 // A sequence shows one moment, so its start tells.
-func freshly[T any](ctx context.Context, s *Store, t *typ, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
-	if s.watcher == nil {
+func freshly[T any](ctx context.Context, f *freshness, t *typ, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
+	if f.watcher == nil {
 		return seq
 	}
 	return func(yield func(T, error) bool) {
@@ -88,7 +96,7 @@ func freshly[T any](ctx context.Context, s *Store, t *typ, seq iter.Seq2[T, erro
 		for v, err := range seq {
 			if !started {
 				started = true
-				if stale := s.fresh(ctx, t); stale != nil {
+				if stale := f.check(ctx, t); stale != nil {
 					yield(v, stale)
 					return
 				}
@@ -98,7 +106,7 @@ func freshly[T any](ctx context.Context, s *Store, t *typ, seq iter.Seq2[T, erro
 			}
 		}
 		if !started {
-			if stale := s.fresh(ctx, t); stale != nil {
+			if stale := f.check(ctx, t); stale != nil {
 				var none T
 				yield(none, stale)
 			}

@@ -73,7 +73,7 @@ func (v View) noHistory(ctx context.Context, t *typ, id onto.Identity, where []o
 // History yields the versions of the T with this key, oldest first. The key is
 // as in Get.
 func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Past[T], error] {
-	t, err := s.structType(reflect.TypeFor[T]())
+	t, err := s.types.ofStruct(reflect.TypeFor[T]())
 	if err != nil {
 		return failed[Past[T]](err)
 	}

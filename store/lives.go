@@ -6,51 +6,10 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/store/internal/lineage"
-	"github.com/ontologia/onto/store/internal/shape"
 )
-
-// typ is a type of the store.
-type typ struct {
-	shape.Type // its present version
-
-	chain *lineage.Chain // its versions; nil if there is only one, and never was another
-	end   *onto.End      // it exists no more; nil while it does
-
-	ends [][2]string // as stored: the names its endpoints had, left and right
-}
 
 // A name can be given to a type again after the type that had it came to its
 // end. So a name has lives, of which at most the last goes on.
-
-// learn takes over the stored types.
-func (s *Store) learn(stored []onto.SchemaVersion) error {
-	given, err := newUpgraders(s.opts.Upgraders)
-	if err != nil {
-		return err
-	}
-	s.stored = stored
-	newest := backend.Newest(stored)
-	for _, v := range stored {
-		last := slices.ContainsFunc(newest, func(n onto.SchemaVersion) bool {
-			return n.Schema.TypeName() == v.Schema.TypeName() && n.Version == v.Version
-		})
-		if v.End == nil && !last {
-			continue
-		}
-		t := &typ{Type: shape.Type{Schema: v.Schema, Version: v.Version}, end: v.End}
-		if c := lineage.New(stored, v, given.function); !c.Plain() {
-			t.chain = c
-		}
-		name := v.Schema.TypeName()
-		if v.End != nil {
-			s.former[name] = append(s.former[name], t)
-		} else {
-			s.types[name] = t
-		}
-	}
-	return nil
-}
 
 // covers reports whether the type was there as of a commit.
 func (t *typ) covers(commit int64) bool {
@@ -62,30 +21,34 @@ func (t *typ) covers(commit int64) bool {
 
 // life returns the type that had a name as of a commit, or the last one that had
 // it if none had then.
-func (s *Store) life(kind onto.Kind, name string, commit int64) (*typ, error) {
+func (c *catalog) life(kind onto.Kind, name string, commit int64) (*typ, error) {
 	n := onto.TypeName{Kind: kind, Name: name}
-	lives := s.former[n]
-	if t, ok := s.types[n]; ok {
-		lives = append(lives[:len(lives):len(lives)], t)
+	now, exists := c.present[n]
+	if exists && now.covers(commit) {
+		return now, nil
 	}
-	for _, t := range slices.Backward(lives) {
+	former := c.former[n]
+	for _, t := range slices.Backward(former) {
 		if t.covers(commit) {
 			return t, nil
 		}
 	}
-	if len(lives) == 0 {
-		return nil, s.unknownType(kind, name)
+	switch {
+	case exists:
+		return now, nil
+	case len(former) > 0:
+		return former[len(former)-1], nil
 	}
-	return lives[len(lives)-1], nil
+	return nil, c.unknown(kind, name)
 }
 
 // lastOf is the last commit that is about a type that has ended: the one that
 // deleted what there was of it. If there was nothing, no such commit was made,
 // and the next one may be about another type of that name.
-func (s *Store) lastOf(t *typ) int64 {
+func (c *catalog) lastOf(t *typ) int64 {
 	name := t.Schema.TypeName()
-	lives := s.former[name]
-	if now, ok := s.types[name]; ok {
+	lives := c.former[name]
+	if now, ok := c.present[name]; ok {
 		lives = append(lives[:len(lives):len(lives)], now)
 	}
 	for _, other := range lives {
@@ -98,9 +61,9 @@ func (s *Store) lastOf(t *typ) int64 {
 
 // presentName is an identity under the name that its type has now, given a
 // commit at which it had the other. It fails if the type was dropped.
-func (s *Store) presentName(id onto.Identity, commit int64) (onto.Identity, error) {
-	for range len(s.stored) + 1 {
-		t, err := s.life(id.Kind, id.Type, commit)
+func (c *catalog) presentName(id onto.Identity, commit int64) (onto.Identity, error) {
+	for range len(c.stored) + 1 {
+		t, err := c.life(id.Kind, id.Type, commit)
 		switch {
 		case err != nil || t.end == nil:
 			return id, err
@@ -115,12 +78,12 @@ func (s *Store) presentName(id onto.Identity, commit int64) (onto.Identity, erro
 // storedType is a type for reading what is stored under its name: its schema has
 // the fields of every version up to a commit, and endpoints have the names that
 // they had then.
-func (s *Store) storedType(kind onto.Kind, name string, commit int64) (*typ, error) {
-	if _, err := s.life(kind, name, commit); err != nil {
+func (c *catalog) storedType(kind onto.Kind, name string, commit int64) (*typ, error) {
+	if _, err := c.life(kind, name, commit); err != nil {
 		return nil, err
 	}
 	t := &typ{}
-	for _, v := range s.stored {
+	for _, v := range c.stored {
 		if v.Schema.Kind != kind || v.Schema.Name != name || t.Version > 0 && commit != backend.Head && v.Since > commit {
 			continue
 		}
@@ -152,12 +115,12 @@ func widen(fields []onto.Field, f onto.Field) []onto.Field {
 }
 
 // everyName yields the types by name, also those that exist no more.
-func (s *Store) everyName() []namedType {
+func (c *catalog) everyName() []namedType {
 	var list []namedType
-	for name, t := range s.types {
+	for name, t := range c.present {
 		list = append(list, namedType{name, t})
 	}
-	for name, lives := range s.former {
+	for name, lives := range c.former {
 		for _, t := range lives {
 			list = append(list, namedType{name, t})
 		}
@@ -175,12 +138,30 @@ type namedType struct {
 
 // everyType returns all types in order, also those that were dropped. Those
 // that were renamed go on under their new name.
-func (s *Store) everyType() []*typ {
+func (c *catalog) everyType() []*typ {
 	var list []*typ
-	for _, n := range s.everyName() {
+	for _, n := range c.everyName() {
 		if n.typ.end == nil || n.typ.end.RenamedTo == "" {
 			list = append(list, n.typ)
 		}
 	}
 	return list
+}
+
+// settled reports whether everything that is stored since a commit is as the
+// present types have it.
+func (c *catalog) settled(since int64) bool {
+	for _, t := range c.everyType() {
+		if t.chain != nil && (!t.chain.Ready(since) || t.chain.Start > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// nativeEnd reports whether the endpoints that a query sees are stored as their
+// type is now.
+func (c *catalog) nativeEnd(name string, q *backend.Query) bool {
+	t, err := c.life(onto.KindEntity, name, q.At)
+	return err != nil || t.chain == nil || t.chain.Native(q)
 }

@@ -32,9 +32,9 @@ func (s *Store) checkMigration(stored []onto.SchemaVersion, schemas []onto.Schem
 	}
 	for i := range schemas {
 		g := &schemas[i]
-		old, ok := s.types[onto.TypeName{Kind: g.Kind, Name: g.Name}]
+		old, ok := s.types.present[onto.TypeName{Kind: g.Kind, Name: g.Name}]
 		if from := given[upgraderName{g.Name, 0}].RenamedFrom; from != "" {
-			old, ok = s.types[onto.TypeName{Kind: g.Kind, Name: from}]
+			old, ok = s.types.present[onto.TypeName{Kind: g.Kind, Name: from}]
 		}
 		var err error
 		if ok {
@@ -58,10 +58,10 @@ func (s *Store) checkRename(u *Upgrader, schemas []onto.Schema) error {
 	case slices.ContainsFunc(schemas, func(g onto.Schema) bool { return g.Name == u.RenamedFrom }):
 		return onto.Errorf(onto.Invalid, "%s: the old name is among the given types", u.step()).WithHint("leave out the type %s", u.RenamedFrom)
 	}
-	if _, err := s.typ(schemas[i].Kind, u.RenamedFrom); err != nil {
+	if _, err := s.types.get(schemas[i].Kind, u.RenamedFrom); err != nil {
 		return err
 	}
-	if _, taken := s.types[onto.TypeName{Kind: schemas[i].Kind, Name: u.Type}]; taken {
+	if _, taken := s.types.present[onto.TypeName{Kind: schemas[i].Kind, Name: u.Type}]; taken {
 		return onto.Errorf(onto.Conflict, "%s: there is a type %s already", u.step(), u.Type).
 			WithHint("two types cannot become one; write an upgrade program of your own that moves the data")
 	}
@@ -112,7 +112,7 @@ func checkIdentityKept(old, g *onto.Schema, renamed map[string]string) error {
 // checkNew refuses a new type that looks like a stored one under another name,
 // which then is not given: it may have been renamed by mistake.
 func (s *Store) checkNew(g *onto.Schema, schemas []onto.Schema, renamed map[string]string) error {
-	for _, t := range s.everyType() {
+	for _, t := range s.types.everyType() {
 		o := &t.Schema
 		given := slices.ContainsFunc(schemas, func(other onto.Schema) bool { return other.Name == o.Name })
 		if t.end != nil || o.Kind != g.Kind || given || renamed[o.Name] != "" || !alike(o, g) {

@@ -306,7 +306,7 @@ func (s *Store) planCorrelation(ctx context.Context, correlation string, plan *R
 }
 
 func (s *Store) planIdentity(ctx context.Context, r Revert, plan *RevertPlan) error {
-	t, err := s.typ(r.Identity.Kind, r.Identity.Type)
+	t, err := s.types.get(r.Identity.Kind, r.Identity.Type)
 	if err == nil {
 		err = t.CheckIdentity(r.Identity)
 	}
@@ -334,7 +334,7 @@ func (s *Store) planIdentity(ctx context.Context, r Revert, plan *RevertPlan) er
 
 // aim fills in what a target is, what it was, and what is in between.
 func (s *Store) aim(ctx context.Context, g *target, plan *RevertPlan) error {
-	t, err := s.typ(g.Kind, g.Type)
+	t, err := s.types.get(g.Kind, g.Type)
 	if err != nil {
 		return onto.Errorf(onto.Invalid, "%s cannot be reverted: %w", g.Identity, err)
 	}
@@ -396,7 +396,7 @@ func (s *Store) changed(c *onto.Change, commit int64) (onto.Identity, error) {
 	if c.Before != nil {
 		commit-- // it may have been the end of the type
 	}
-	id, err := s.presentName(c.Identity, commit)
+	id, err := s.types.presentName(c.Identity, commit)
 	if err != nil {
 		return id, onto.Errorf(onto.Invalid, "%s cannot be reverted: %w", c.Identity, err)
 	}

@@ -46,7 +46,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -77,17 +76,11 @@ type Options struct {
 
 // Store is one log, open for reading and writing. It may be used concurrently.
 type Store struct {
-	b       backend.Backend
-	opts    Options
-	types   map[onto.TypeName]*typ
-	former  map[onto.TypeName][]*typ // types that exist no more, oldest first
-	stored  []onto.SchemaVersion
-	structs map[reflect.Type]*typ
-	head    atomic.Int64 // a commit that is known to exist; the log never shrinks
-
-	watcher backend.TypeWatcher                    // nil if the backend is none
-	turn    atomic.Int64                           // the change of types that the store has looked at
-	strange atomic.Pointer[map[onto.TypeName]bool] // types that are others than the store knows; nil for none
+	b     backend.Backend
+	opts  Options
+	types catalog
+	fresh freshness    // of types
+	head  atomic.Int64 // a commit that is known to exist; the log never shrinks
 }
 
 // Open opens the store that a backend keeps. The given types are registered if
@@ -104,7 +97,7 @@ func Open(ctx context.Context, b backend.Backend, types ...onto.Type) (*Store, e
 // OpenWith is Open with options.
 func OpenWith(ctx context.Context, b backend.Backend, opts *Options, types ...onto.Type) (*Store, error) {
 	s := newStore(b, opts)
-	err := s.checkOptions()
+	err := s.opts.check()
 	if err == nil {
 		err = s.load(ctx, types)
 	}
@@ -117,7 +110,7 @@ func OpenWith(ctx context.Context, b backend.Backend, opts *Options, types ...on
 
 // newStore makes a store with its options filled in. It knows no types yet.
 func newStore(b backend.Backend, opts *Options) *Store {
-	s := &Store{b: b, types: map[onto.TypeName]*typ{}, former: map[onto.TypeName][]*typ{}, structs: map[reflect.Type]*typ{}}
+	s := &Store{b: b}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -133,9 +126,9 @@ func newStore(b backend.Backend, opts *Options) *Store {
 	return s
 }
 
-// checkOptions refuses a runtime that could not be stored.
-func (s *Store) checkOptions() error {
-	if r := s.opts.Runtime; len(r) > onto.MaxKey || !utf8.ValidString(r) || strings.IndexByte(r, 0) >= 0 {
+// check refuses a runtime that could not be stored.
+func (o *Options) check() error {
+	if r := o.Runtime; len(r) > onto.MaxKey || !utf8.ValidString(r) || strings.IndexByte(r, 0) >= 0 {
 		return onto.Errorf(onto.Invalid, "the runtime name is not text of at most %d bytes", onto.MaxKey)
 	}
 	return nil
@@ -170,27 +163,13 @@ func (s *Store) load(ctx context.Context, types []onto.Type) error {
 			return err
 		}
 	}
-	if err := s.learn(stored); err != nil {
+	given, err := newUpgraders(s.opts.Upgraders)
+	if err != nil {
 		return err
 	}
-	s.seenTypes()
-	return s.bind(types, schemas)
-}
-
-// bind lets Go structs stand for the types they were given for.
-func (s *Store) bind(types []onto.Type, schemas []onto.Schema) error {
-	for i, g := range types {
-		if b := g.Binding(); b != nil {
-			if other, twice := s.structs[b.Struct]; twice {
-				return onto.Errorf(onto.Invalid, "Go type %v is given as %s and as %s", b.Struct, other.Schema.Name, schemas[i].Name).
-					WithHint("declare a Go type for each")
-			}
-			t := s.types[onto.TypeName{Kind: schemas[i].Kind, Name: schemas[i].Name}]
-			t.Bind(b)
-			s.structs[b.Struct] = t
-		}
-	}
-	return nil
+	s.types = newCatalog(stored, given)
+	s.fresh.watch(s.b, &s.types)
+	return s.types.bind(types, schemas)
 }
 
 // TypePlan is what opening a store with types would change.
@@ -281,7 +260,7 @@ func (s *Store) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) { ret
 // Types returns the present schemas, ordered by kind and name.
 func (s *Store) Types() []onto.Schema {
 	var list []onto.Schema
-	for _, t := range s.types {
+	for _, t := range s.types.present {
 		list = append(list, t.Schema)
 	}
 	sortTypes(list)
@@ -297,60 +276,9 @@ func sortTypes(list []onto.Schema) {
 // Type returns the schema of a type by its name.
 func (s *Store) Type(name string) (onto.Schema, error) {
 	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
-		if t, ok := s.types[onto.TypeName{Kind: kind, Name: name}]; ok {
+		if t, ok := s.types.present[onto.TypeName{Kind: kind, Name: name}]; ok {
 			return t.Schema, nil
 		}
 	}
-	return onto.Schema{}, s.unknownType("", name)
-}
-
-// typ returns a type by kind and name.
-func (s *Store) typ(kind onto.Kind, name string) (*typ, error) {
-	if t, ok := s.types[onto.TypeName{Kind: kind, Name: name}]; ok {
-		return t, nil
-	}
-	return nil, s.unknownType(kind, name)
-}
-
-// gone tells that a type exists no more.
-func (t *typ) gone() error {
-	if t.end.RenamedTo != "" {
-		return onto.Errorf(onto.Invalid, "type %s was renamed to %s by commit %d", t.Schema.Name, t.end.RenamedTo, t.end.Commit).
-			WithHint("use %s, also for the time before", t.end.RenamedTo)
-	}
-	return onto.Errorf(onto.Invalid, "type %s was dropped by commit %d", t.Schema.Name, t.end.Commit).
-		WithHint("read it as of an earlier commit, or register it again with: onto init --schema FILE")
-}
-
-func (s *Store) unknownType(kind onto.Kind, name string) error {
-	for _, k := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
-		if lives := s.former[onto.TypeName{Kind: k, Name: name}]; lives != nil && (kind == "" || kind == k) {
-			return lives[len(lives)-1].gone()
-		}
-	}
-	var names []string
-	for t := range s.types {
-		if t.Name == name {
-			return onto.Errorf(onto.Invalid, "%s is of kind %s, not %s", name, t.Kind, kind)
-		}
-		if kind == "" || t.Kind == kind {
-			names = append(names, t.Name)
-		}
-	}
-	slices.Sort(names)
-	what := "type"
-	if kind != "" {
-		what = string(kind) + " type"
-	}
-	return unknownName(onto.Errorf(onto.Invalid, "%s %s does not exist in this store", what, name), name, names,
-		"see the types with: onto info --schema")
-}
-
-// structType returns the type that a Go struct is bound to.
-func (s *Store) structType(t reflect.Type) (*typ, error) {
-	if found, ok := s.structs[t]; ok {
-		return found, nil
-	}
-	return nil, onto.Errorf(onto.Invalid, "Go type %v is not a type of this store", t).
-		WithHint("give onto.TypeOf[%s]() to store.Open", t.Name())
+	return onto.Schema{}, s.types.unknown("", name)
 }

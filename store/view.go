@@ -87,15 +87,15 @@ func (v View) typ(kind onto.Kind, name string) (*typ, error) {
 		at = commit
 	}
 	if v.stored {
-		return v.s.storedType(kind, name, at)
+		return v.s.types.storedType(kind, name, at)
 	}
-	return v.s.life(kind, name, at)
+	return v.s.types.life(kind, name, at)
 }
 
 // pin replaces a time by the commit that it refers to, if it matters what types
 // were like then.
 func (v View) pin(ctx context.Context) (View, error) {
-	if _, timed := v.point.Time(); !timed || !v.stored && len(v.s.former) == 0 {
+	if _, timed := v.point.Time(); !timed || !v.stored && len(v.s.types.former) == 0 {
 		return v, nil
 	}
 	c, err := v.Commit(ctx)
@@ -127,7 +127,7 @@ func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
 		return nil, err
 	}
 	var list []onto.Schema
-	for _, n := range v.s.everyName() {
+	for _, n := range v.s.types.everyName() {
 		t, err := v.typ(n.Kind, n.Name)
 		if err != nil || v.exists(t, at) != nil || !v.stored && t.end != nil && t.end.RenamedTo != "" {
 			continue
@@ -143,7 +143,7 @@ func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
 // moment, since their versions do.
 func (v View) EveryType() []onto.Schema {
 	var list []onto.Schema
-	for _, n := range v.s.everyName() {
+	for _, n := range v.s.types.everyName() {
 		if !v.stored && n.typ.end != nil && n.typ.end.RenamedTo != "" {
 			continue // goes on under its new name
 		}
@@ -164,7 +164,7 @@ func (v View) exists(t *typ, at int64) error {
 		}
 		return nil
 	}
-	life, err := v.s.life(t.Schema.Kind, t.Schema.Name, at)
+	life, err := v.s.types.life(t.Schema.Kind, t.Schema.Name, at)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (v View) structType(t reflect.Type) (*typ, error) {
 	if v.stored {
 		return nil, onto.Errorf(onto.Invalid, "a view as stored shows versions, not %v", t).WithHint("use View.Get and View.Find")
 	}
-	return v.s.structType(t)
+	return v.s.types.ofStruct(t)
 }
 
 func (v View) get(ctx context.Context, t *typ, id onto.Identity) (onto.Version, error) {
