@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -70,6 +71,33 @@ func (r reader) find(ctx context.Context, id onto.Identity, at int64) (onto.Vers
 		return v, err
 	}
 	return v, c.Upgrade(ctx, &v, at, r.s.opts.UpgradeTimeout)
+}
+
+// newest is the newest version of an identity as of a commit, as its type is
+// now. It may be a delete; nil means that there is none.
+func (r reader) newest(ctx context.Context, id onto.Identity, at int64) (*onto.Version, error) {
+	v, err := r.get(ctx, id, at)
+	if onto.CodeOf(err) == onto.NotFound {
+		return nil, nil
+	}
+	return &v, err
+}
+
+// commitsOf returns the commits after one and up to another that made versions
+// of an identity, oldest first.
+func (r reader) commitsOf(ctx context.Context, id onto.Identity, since, until int64) ([]int64, error) {
+	var list []int64
+	q := &backend.Query{Kind: id.Kind, Type: id.Type, Mode: backend.History, At: until, Since: since, Identity: &id}
+	for _, part := range r.raw(q) {
+		for v, err := range r.s.b.Scan(ctx, &part) {
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v.Commit)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
 }
 
 // native reports whether the backend can answer a question alone that looks at

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// reversal works out the plan of a revert: which identities it is about, what
+// they were, and which commits are in the way.
+type reversal struct {
+	s *Store
+	RevertPlan
+}
+
+// target is an identity that a revert is about.
+type target struct {
+	RevertChange
+	to      int64 // the state wanted is that as of this commit
+	changes bool  // it is not in that state
+}
+
+// thing is what the target should be, for a stream.
+func (g *target) thing() any {
+	switch id := g.Identity; {
+	case g.Then == nil:
+		return id
+	case id.Kind == onto.KindEntity:
+		return onto.Entity{Type: id.Type, Key: id.Key, Fields: g.Then.Fields}
+	default:
+		return onto.Relation{Type: id.Type, Left: id.Left, Right: id.Right, Instance: id.Instance, Fields: g.Then.Fields}
+	}
+}
+
+// ofCommit plans to undo one commit.
+func (r *reversal) ofCommit(ctx context.Context, commit int64) error {
+	if commit < 1 {
+		return onto.Errorf(onto.NotFound, "commit %d does not exist: ids start at 1", commit)
+	}
+	if _, err := r.s.At(commit).Commit(ctx); err != nil {
+		return err
+	}
+	r.Head = max(r.Head, commit) // it may have been made just now
+	r.Commits = []int64{commit}
+	r.all = func(yield func(target, error) bool) {
+		for c, err := range r.s.Changes(ctx, commit) {
+			g := target{to: commit - 1}
+			if err == nil {
+				g.Identity, err = r.changed(&c, commit)
+			}
+			if err == nil {
+				err = r.aim(ctx, &g)
+			}
+			if !yield(g, err) || err != nil {
+				return
+			}
+		}
+	}
+	return nil
+}
+
+// ofCorrelation plans to undo the commits with a correlation id.
+func (r *reversal) ofCorrelation(ctx context.Context, correlation string) error {
+	for c, err := range r.s.b.Commits(ctx, &backend.CommitQuery{Until: r.Head}) {
+		if err != nil {
+			return err
+		}
+		if c.Correlation == correlation {
+			r.Commits = append(r.Commits, c.ID)
+		}
+	}
+	if r.Commits == nil {
+		return onto.Errorf(onto.NotFound, "no commit has the correlation id %q", correlation).
+			WithHint("see the commits with: onto commits")
+	}
+	first := map[onto.Identity]int64{}
+	for _, id := range r.Commits {
+		for c, err := range r.s.Changes(ctx, id) {
+			if err != nil {
+				return err
+			}
+			present, err := r.changed(&c, id)
+			if err != nil {
+				return err
+			}
+			if _, known := first[present]; !known {
+				first[present] = id
+			}
+		}
+	}
+	ids := slices.SortedFunc(maps.Keys(first), onto.Identity.Compare)
+	r.all = func(yield func(target, error) bool) {
+		for _, id := range ids {
+			g := target{RevertChange: RevertChange{Identity: id}, to: first[id] - 1}
+			if err := r.aim(ctx, &g); !yield(g, err) || err != nil {
+				return
+			}
+		}
+	}
+	return nil
+}
+
+// ofIdentity plans to bring an identity back to what it was as of a commit.
+func (r *reversal) ofIdentity(ctx context.Context, id onto.Identity, to int64) error {
+	t, err := r.s.types.get(id.Kind, id.Type)
+	if err == nil {
+		err = t.CheckIdentity(id)
+	}
+	if err == nil {
+		_, err = r.s.At(to).Commit(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	r.Head = max(r.Head, to)
+	if r.Commits, err = (reader{s: r.s, t: t}).commitsOf(ctx, id, 0, r.Head); err != nil {
+		return err
+	}
+	if len(r.Commits) == 0 {
+		return onto.Errorf(onto.NotFound, "%s does not exist and never did", id)
+	}
+	r.Commits = slices.DeleteFunc(r.Commits, func(c int64) bool { return c <= to })
+	r.all = func(yield func(target, error) bool) {
+		g := target{RevertChange: RevertChange{Identity: id}, to: to}
+		err := r.aim(ctx, &g)
+		yield(g, err)
+	}
+	return nil
+}
+
+// aim fills in what a target is, what it was, and what is in between.
+func (r *reversal) aim(ctx context.Context, g *target) error {
+	t, err := r.s.types.get(g.Kind, g.Type)
+	if err != nil {
+		return onto.Errorf(onto.Invalid, "%s cannot be reverted: %w", g.Identity, err)
+	}
+	from := reader{s: r.s, t: t}
+	newest, err := from.newest(ctx, g.Identity, r.Head)
+	if err != nil {
+		return err
+	}
+	then, err := from.newest(ctx, g.Identity, g.to)
+	if err != nil {
+		return err
+	}
+	g.Now, g.Then = live(newest), live(then)
+	w := backend.Write{Identity: g.Identity, Op: onto.Delete}
+	if g.Then != nil {
+		if w, err = t.Write(g.Identity, g.Then.Fields); err != nil {
+			return err
+		}
+	}
+	g.changes = backend.Changes(&w, newest)
+	if !g.changes || newest == nil || newest.Commit <= g.to+1 { // the next commit is one of those undone
+		return nil
+	}
+	return r.findBlocking(ctx, from, g)
+}
+
+// findBlocking finds the commits that changed a target since and are not
+// undone.
+func (r *reversal) findBlocking(ctx context.Context, from reader, g *target) error {
+	since, err := from.commitsOf(ctx, g.Identity, g.to, r.Head)
+	if err != nil {
+		return err
+	}
+	for _, commit := range since {
+		if _, undone := slices.BinarySearch(r.Commits, commit); undone {
+			continue
+		}
+		migrated, err := from.onlyMigrated(ctx, g.Identity, commit)
+		if err != nil {
+			return err
+		}
+		if !migrated {
+			g.Blocked = append(g.Blocked, commit)
+		}
+	}
+	return nil
+}
+
+// live is the version if the identity exists after it.
+func live(v *onto.Version) *onto.Version {
+	if v == nil || !v.Live() {
+		return nil
+	}
+	return v
+}
+
+// changed is the identity that a commit changed, under the name that its type
+// has now.
+func (r *reversal) changed(c *onto.Change, commit int64) (onto.Identity, error) {
+	if c.Before != nil {
+		commit-- // it may have been the end of the type
+	}
+	id, err := r.s.types.presentName(c.Identity, commit)
+	if err != nil {
+		return id, onto.Errorf(onto.Invalid, "%s cannot be reverted: %w", c.Identity, err)
+	}
+	return id, nil
+}
+
+// onlyMigrated reports whether a commit brought an identity to another version
+// of its type and left it alone otherwise.
+func (r reader) onlyMigrated(ctx context.Context, id onto.Identity, commit int64) (bool, error) {
+	if r.t.chain == nil || !r.t.chain.Began(commit) {
+		return false, nil
+	}
+	before, err := r.newest(ctx, id, commit-1)
+	if err != nil {
+		return false, err
+	}
+	after, err := r.newest(ctx, id, commit)
+	before, after = live(before), live(after)
+	return before != nil && after != nil && bytes.Equal(before.Fields, after.Fields), err
+}
