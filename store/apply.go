@@ -51,9 +51,9 @@ func Migrate(ctx context.Context, b backend.Backend, m *Migration, o *ApplyOptio
 		return onto.Result{}, nil, err
 	}
 	var plan *migrationPlan
-	res, err := s.apply(ctx, o, func(ctx context.Context) (*evolving, error) {
+	res, err := apply(ctx, s, o, func(ctx context.Context) (*evolving, error) {
 		var err error
-		if plan, err = s.planMigration(ctx, m); err != nil {
+		if plan, err = planMigration(ctx, s, m); err != nil {
 			return nil, err
 		}
 		if missing := plan.Missing(); len(missing) > 0 {
@@ -96,7 +96,7 @@ func Try(ctx context.Context, b backend.Backend, m *Migration, o *ApplyOptions) 
 	if err != nil {
 		return 0, err
 	}
-	plan, err := s.planMigration(ctx, m)
+	plan, err := planMigration(ctx, s, m)
 	if err != nil {
 		return 0, err
 	}
@@ -123,7 +123,7 @@ func counter(o *ApplyOptions, done *int64, total int64) func() {
 	}
 }
 
-// peek opens a backend that somebody else owns, for what is done to its types.
+// peek opens a backend without owning it, for what is done to its types.
 func peek(ctx context.Context, b backend.Backend, given []Upgrader, o *ApplyOptions) (*Store, error) {
 	s := newStore(b, nil)
 	if o != nil {
@@ -155,7 +155,7 @@ type evolving struct {
 
 // apply makes a plan under the lease that keeps others from writing, and then
 // applies it.
-func (s *Store) apply(ctx context.Context, o *ApplyOptions, plan func(context.Context) (*evolving, error)) (onto.Result, error) {
+func apply(ctx context.Context, s *Store, o *ApplyOptions, plan func(context.Context) (*evolving, error)) (onto.Result, error) {
 	if o == nil || o.Token == "" && !o.Force {
 		return onto.Result{}, onto.Errorf(onto.Invalid, "there is no token").
 			WithHint("plan it first, look at the plan, and give its token")

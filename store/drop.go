@@ -53,7 +53,7 @@ func PlanDrop(ctx context.Context, b backend.Backend, d *Drop) (*DropPlan, error
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.planDrop(ctx, d)
+	p, err := planDrop(ctx, s, d)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +69,8 @@ func DropTypes(ctx context.Context, b backend.Backend, d *Drop, o *ApplyOptions)
 		return onto.Result{}, nil, err
 	}
 	var plan *dropPlan
-	res, err := s.apply(ctx, o, func(ctx context.Context) (*evolving, error) {
-		if plan, err = s.planDrop(ctx, d); err != nil {
+	res, err := apply(ctx, s, o, func(ctx context.Context) (*evolving, error) {
+		if plan, err = planDrop(ctx, s, d); err != nil {
 			return nil, err
 		}
 		if err := plan.Refusal(); err != nil {
@@ -112,7 +112,8 @@ type dropPlan struct {
 	stored []onto.SchemaVersion
 }
 
-func (s *Store) planDrop(ctx context.Context, d *Drop) (*dropPlan, error) {
+// planDrop works out which types end and how much there is of them.
+func planDrop(ctx context.Context, s *Store, d *Drop) (*dropPlan, error) {
 	t, err := s.types.get(d.Kind, d.Type)
 	if lives := s.types.former[onto.TypeName{Kind: d.Kind, Name: d.Type}]; err != nil && d.Purge && lives != nil {
 		t, err = lives[len(lives)-1], nil // it has ended before, and its history is to go now
@@ -121,7 +122,7 @@ func (s *Store) planDrop(ctx context.Context, d *Drop) (*dropPlan, error) {
 		return nil, err
 	}
 	p := &dropPlan{DropPlan: DropPlan{Purge: d.Purge}, s: s}
-	if p.stored, p.Head, err = s.standing(ctx); err != nil {
+	if p.stored, p.Head, err = standing(ctx, s); err != nil {
 		return nil, err
 	}
 	ending := []*typ{t}
@@ -197,14 +198,14 @@ func (p *dropPlan) count(ctx context.Context, ending []*typ) error {
 		d.Former = d.Former[:len(d.Former)-1]
 		var err error
 		if t.end == nil {
-			d.Live, err = p.s.tally(ctx, &backend.Query{Kind: d.Kind, Type: d.Name, At: p.Head})
+			d.Live, err = tally(ctx, p.s.b, &backend.Query{Kind: d.Kind, Type: d.Name, At: p.Head})
 		}
 		for _, name := range t.names() {
 			if err != nil {
 				break
 			}
 			var n int64
-			n, err = p.s.tally(ctx, &backend.Query{Kind: d.Kind, Type: name, Mode: backend.History, At: p.Head})
+			n, err = tally(ctx, p.s.b, &backend.Query{Kind: d.Kind, Type: name, Mode: backend.History, At: p.Head})
 			d.Versions += n
 		}
 		if err != nil {
@@ -221,8 +222,8 @@ func (p *dropPlan) count(ctx context.Context, ending []*typ) error {
 }
 
 // tally counts the versions that a query is about.
-func (s *Store) tally(ctx context.Context, q *backend.Query) (int64, error) {
-	for g, err := range s.b.Aggregate(ctx, &backend.Aggregation{Query: *q, Compute: []onto.Operand{onto.Count()}}) {
+func tally(ctx context.Context, b backend.Backend, q *backend.Query) (int64, error) {
+	for g, err := range b.Aggregate(ctx, &backend.Aggregation{Query: *q, Compute: []onto.Operand{onto.Count()}}) {
 		if err != nil {
 			return 0, err
 		}

@@ -41,7 +41,7 @@ const maxLeaseTTL = 366 * 24 * time.Hour
 // wait, and fail with LockContention after a while, until it is released or runs
 // out; the holder commits with drafts that carry it.
 func (s *Store) Lease(ctx context.Context, name string, opts *LeaseOptions) (*Lease, error) {
-	leaser, err := s.leaser()
+	leaser, err := leaserOf(s.b)
 	if err == nil {
 		err = onto.CheckLeaseName(name)
 	}
@@ -82,9 +82,9 @@ func (o *LeaseOptions) apply(r *backend.LeaseRequest) error {
 	return nil
 }
 
-// leaser returns what keeps the leases.
-func (s *Store) leaser() (backend.Leaser, error) {
-	if l, ok := backend.As[backend.Leaser](s.b); ok {
+// leaserOf returns what keeps the leases.
+func leaserOf(b backend.Backend) (backend.Leaser, error) {
+	if l, ok := backend.As[backend.Leaser](b); ok {
 		return l, nil
 	}
 	return nil, onto.Errorf(onto.Unsupported, "this storage keeps no leases").WithHint("use another backend")
@@ -118,7 +118,7 @@ func (l *Lease) Keep(ctx context.Context) error { return l.held.Keep(ctx) }
 // Leases returns the leases that were taken and not released, by name, also
 // those that have run out.
 func (s *Store) Leases(ctx context.Context) ([]onto.Lease, error) {
-	leaser, err := s.leaser()
+	leaser, err := leaserOf(s.b)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (s *Store) Leases(ctx context.Context) ([]onto.Lease, error) {
 // holder learns of it when he uses the lease: what he does without it goes on.
 // It fails with NotFound if nobody holds the lease.
 func (s *Store) BreakLease(ctx context.Context, name string, actor onto.Actor, reason string) (onto.LeaseBreak, error) {
-	leaser, err := s.leaser()
+	leaser, err := leaserOf(s.b)
 	if err == nil {
 		err = onto.CheckLeaseName(name)
 	}
@@ -149,7 +149,7 @@ func (s *Store) BreakLease(ctx context.Context, name string, actor onto.Actor, r
 
 // LeaseBreaks returns the records of leases that were ended by force, oldest first.
 func (s *Store) LeaseBreaks(ctx context.Context) ([]onto.LeaseBreak, error) {
-	leaser, err := s.leaser()
+	leaser, err := leaserOf(s.b)
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func PlanMigration(ctx context.Context, b backend.Backend, m *Migration) (*Migra
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.planMigration(ctx, m)
+	p, err := planMigration(ctx, s, m)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,8 @@ type migrationPlan struct {
 	learn  []backend.TypeUpgrader
 }
 
-func (s *Store) planMigration(ctx context.Context, m *Migration) (*migrationPlan, error) {
+// planMigration works out what a migration does to each type.
+func planMigration(ctx context.Context, s *Store, m *Migration) (*migrationPlan, error) {
 	schemas, err := schemasOf(m.Types)
 	if err != nil {
 		return nil, err
@@ -104,10 +105,10 @@ func (s *Store) planMigration(ctx context.Context, m *Migration) (*migrationPlan
 		return nil, err
 	}
 	p := &migrationPlan{s: s}
-	if p.stored, p.Head, err = s.standing(ctx); err != nil {
+	if p.stored, p.Head, err = standing(ctx, s); err != nil {
 		return nil, err
 	}
-	if err := s.checkMigration(p.stored, schemas, given); err != nil {
+	if err := p.check(schemas, given); err != nil {
 		return nil, err
 	}
 	for i := range schemas {
@@ -119,7 +120,7 @@ func (s *Store) planMigration(ctx context.Context, m *Migration) (*migrationPlan
 			p.Types = append(p.Types, *t)
 		}
 	}
-	if err := checkUsed(given, p, schemas); err != nil {
+	if err := p.checkUsed(given, schemas); err != nil {
 		return nil, err
 	}
 	p.Token = p.token()
@@ -127,7 +128,7 @@ func (s *Store) planMigration(ctx context.Context, m *Migration) (*migrationPlan
 }
 
 // standing reads the stored types and the head, which belong together.
-func (s *Store) standing(ctx context.Context) ([]onto.SchemaVersion, int64, error) {
+func standing(ctx context.Context, s *Store) ([]onto.SchemaVersion, int64, error) {
 	head, err := s.Head(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -229,7 +230,7 @@ func planStep(c *lineage.Chain, i int, note string) StepPlan {
 // most likely got another name; "" if that would not be enough.
 func suggestUpgrader(from, to *onto.Schema) string {
 	if from.Key != to.Key {
-		return "" // whoever has another key is somebody else
+		return "" // another key makes another identity
 	}
 	d := onto.Compare(*from, *to)
 	var parts []string

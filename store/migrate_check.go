@@ -7,15 +7,15 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// checkMigration refuses types that no upgrader could lead to, and what looks
+// check refuses types that no upgrader could lead to, and what looks
 // like a mistake.
-func (s *Store) checkMigration(stored []onto.SchemaVersion, schemas []onto.Schema, given upgraders) error {
+func (p *migrationPlan) check(schemas []onto.Schema, given upgraders) error {
 	renamed := map[string]string{} // from the old name to the new one
 	for name, u := range given {
 		if name.version != 0 {
 			continue
 		}
-		if err := s.checkRename(&u, schemas); err != nil {
+		if err := p.checkRename(&u, schemas); err != nil {
 			return err
 		}
 		if other, twice := renamed[u.RenamedFrom]; twice {
@@ -23,24 +23,24 @@ func (s *Store) checkMigration(stored []onto.SchemaVersion, schemas []onto.Schem
 		}
 		renamed[u.RenamedFrom] = u.Type
 	}
-	left := slices.DeleteFunc(backend.Newest(stored), func(v onto.SchemaVersion) bool { return renamed[v.Schema.Name] != "" })
+	left := slices.DeleteFunc(backend.Newest(p.stored), func(v onto.SchemaVersion) bool { return renamed[v.Schema.Name] != "" })
 	if err := checkEndpoints(left, schemas); err != nil {
 		return err
 	}
-	if err := s.checkLeftBehind(left, schemas, renamed); err != nil {
+	if err := checkLeftBehind(left, schemas, renamed); err != nil {
 		return err
 	}
 	for i := range schemas {
 		g := &schemas[i]
-		old, ok := s.types.present[onto.TypeName{Kind: g.Kind, Name: g.Name}]
+		old, ok := p.s.types.present[onto.TypeName{Kind: g.Kind, Name: g.Name}]
 		if from := given[upgraderName{g.Name, 0}].RenamedFrom; from != "" {
-			old, ok = s.types.present[onto.TypeName{Kind: g.Kind, Name: from}]
+			old, ok = p.s.types.present[onto.TypeName{Kind: g.Kind, Name: from}]
 		}
 		var err error
 		if ok {
 			err = checkIdentityKept(&old.Schema, g, renamed)
 		} else {
-			err = s.checkNew(g, schemas, renamed)
+			err = p.checkNew(g, schemas, renamed)
 		}
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func (s *Store) checkMigration(stored []onto.SchemaVersion, schemas []onto.Schem
 }
 
 // checkRename checks the renaming of a type.
-func (s *Store) checkRename(u *Upgrader, schemas []onto.Schema) error {
+func (p *migrationPlan) checkRename(u *Upgrader, schemas []onto.Schema) error {
 	i := slices.IndexFunc(schemas, func(g onto.Schema) bool { return g.Name == u.Type })
 	switch {
 	case i < 0:
@@ -58,10 +58,10 @@ func (s *Store) checkRename(u *Upgrader, schemas []onto.Schema) error {
 	case slices.ContainsFunc(schemas, func(g onto.Schema) bool { return g.Name == u.RenamedFrom }):
 		return onto.Errorf(onto.Invalid, "%s: the old name is among the given types", u.step()).WithHint("leave out the type %s", u.RenamedFrom)
 	}
-	if _, err := s.types.get(schemas[i].Kind, u.RenamedFrom); err != nil {
+	if _, err := p.s.types.get(schemas[i].Kind, u.RenamedFrom); err != nil {
 		return err
 	}
-	if _, taken := s.types.present[onto.TypeName{Kind: schemas[i].Kind, Name: u.Type}]; taken {
+	if _, taken := p.s.types.present[onto.TypeName{Kind: schemas[i].Kind, Name: u.Type}]; taken {
 		return onto.Errorf(onto.Conflict, "%s: there is a type %s already", u.step(), u.Type).
 			WithHint("two types cannot become one; write an upgrade program of your own that moves the data")
 	}
@@ -70,7 +70,7 @@ func (s *Store) checkRename(u *Upgrader, schemas []onto.Schema) error {
 
 // checkLeftBehind finds stored relations that would point at a renamed type
 // under its old name.
-func (s *Store) checkLeftBehind(left []onto.SchemaVersion, schemas []onto.Schema, renamed map[string]string) error {
+func checkLeftBehind(left []onto.SchemaVersion, schemas []onto.Schema, renamed map[string]string) error {
 	for _, v := range left {
 		r := &v.Schema
 		if r.Kind != onto.KindRelation || slices.ContainsFunc(schemas, func(g onto.Schema) bool { return g.Name == r.Name }) {
@@ -87,7 +87,7 @@ func (s *Store) checkLeftBehind(left []onto.SchemaVersion, schemas []onto.Schema
 }
 
 // checkIdentityKept refuses what would make other identities of the stored
-// ones: an upgrader changes fields, never who somebody is.
+// ones: an upgrader changes fields, never an identity.
 func checkIdentityKept(old, g *onto.Schema, renamed map[string]string) error {
 	hint := "make a new type and move the data to it"
 	for _, end := range []struct{ name, was, is string }{{"left", old.Left, g.Left}, {"right", old.Right, g.Right}} {
@@ -111,8 +111,8 @@ func checkIdentityKept(old, g *onto.Schema, renamed map[string]string) error {
 
 // checkNew refuses a new type that looks like a stored one under another name,
 // which then is not given: it may have been renamed by mistake.
-func (s *Store) checkNew(g *onto.Schema, schemas []onto.Schema, renamed map[string]string) error {
-	for _, t := range s.types.everyType() {
+func (p *migrationPlan) checkNew(g *onto.Schema, schemas []onto.Schema, renamed map[string]string) error {
+	for _, t := range p.s.types.everyType() {
 		o := &t.Schema
 		given := slices.ContainsFunc(schemas, func(other onto.Schema) bool { return other.Name == o.Name })
 		if t.end != nil || o.Kind != g.Kind || given || renamed[o.Name] != "" || !alike(o, g) {
@@ -143,7 +143,7 @@ func common(a, b *onto.Schema) []string {
 }
 
 // checkUsed refuses upgraders that nothing is done with.
-func checkUsed(given upgraders, p *migrationPlan, schemas []onto.Schema) error {
+func (p *migrationPlan) checkUsed(given upgraders, schemas []onto.Schema) error {
 	for name, u := range given {
 		if name.version == 0 {
 			continue // checked as a renaming
