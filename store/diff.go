@@ -9,7 +9,6 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/filter"
-	"github.com/ontologia/onto/store/internal/lineage"
 )
 
 // DiffQuery selects changes between two moments, From not after To.
@@ -25,57 +24,62 @@ type DiffQuery struct {
 // difference.
 func (s *Store) Diff(ctx context.Context, q DiffQuery) iter.Seq2[onto.Change, error] {
 	return later(func() (iter.Seq2[onto.Change, error], error) {
-		ask, t, err := s.diffQuery(ctx, q)
+		c, err := newComparison(ctx, s, q)
 		if err != nil {
 			return nil, err
 		}
-		changes := s.changes(ctx, ask, t, q.AsStored)
 		if q.Where == nil {
-			return changes, nil
+			return c.changes(ctx), nil
 		}
-		where, err := s.diffFilter(t, q)
+		where, err := c.filter(q.Where)
 		if err != nil {
 			return nil, err
 		}
-		return matching(changes, where), nil
+		return matching(c.changes(ctx), where), nil
 	})
 }
 
-// diffQuery checks the types and the moments of a diff.
-func (s *Store) diffQuery(ctx context.Context, q DiffQuery) (*backend.DiffQuery, *typ, error) {
-	ask := &backend.DiffQuery{}
-	var t *typ
+// comparison is two moments of a log, the earlier one first, and what is
+// compared of them.
+type comparison struct {
+	s        *Store
+	t        *typ // nil for all types
+	stored   bool // what was written, not what the present types make of it
+	from, to int64
+}
+
+// newComparison checks the type and the moments of a diff.
+func newComparison(ctx context.Context, s *Store, q DiffQuery) (comparison, error) {
+	c := comparison{s: s, stored: q.AsStored}
 	if q.Type != "" {
 		found := View{s: s, stored: q.AsStored}.Find(q.Type)
 		if found.err != nil {
-			return nil, nil, found.err
+			return c, found.err
 		}
-		t = found.t
-		ask.Kind, ask.Type = t.Schema.Kind, t.Schema.Name
+		c.t = found.t
 	}
-	for _, end := range []struct {
-		point onto.Point
-		id    *int64
-	}{{q.From, &ask.From}, {q.To, &ask.To}} {
-		c, err := s.View(end.point).Commit(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		*end.id = c.ID
+	from, err := s.View(q.From).Commit(ctx)
+	if err != nil {
+		return c, err
 	}
-	if ask.From > ask.To {
-		return nil, nil, onto.Errorf(onto.Invalid, "the first commit, %d, is after the second, %d", ask.From, ask.To).
+	to, err := s.View(q.To).Commit(ctx)
+	if err != nil {
+		return c, err
+	}
+	if from.ID > to.ID {
+		return c, onto.Errorf(onto.Invalid, "the first commit, %d, is after the second, %d", from.ID, to.ID).
 			WithHint("give the earlier one first")
 	}
-	return ask, t, nil
+	c.from, c.to = from.ID, to.ID
+	return c, nil
 }
 
-// diffFilter checks the filter of a diff.
-func (s *Store) diffFilter(t *typ, q DiffQuery) (*filter.Matcher, error) {
-	if t == nil {
+// filter checks the filter of a diff.
+func (c comparison) filter(where onto.Filter) (*filter.Matcher, error) {
+	if c.t == nil {
 		return nil, onto.Errorf(onto.Invalid, "a filter on differences needs a type").WithHint("say which type the filter is about")
 	}
-	checked, err := filter.Check(q.Where, View{s: s, stored: q.AsStored}.scope(t))
+	checked, err := filter.Check(where, View{s: c.s, stored: c.stored}.scope(c.t))
 	if err != nil {
 		return nil, err
 	}
@@ -101,18 +105,27 @@ func matching(changes iter.Seq2[onto.Change, error], where *filter.Matcher) iter
 	}
 }
 
-// changes compares two moments. The type is nil for all.
-func (s *Store) changes(ctx context.Context, q *backend.DiffQuery, t *typ, stored bool) iter.Seq2[onto.Change, error] {
+// query is the backend's form of the comparison.
+func (c comparison) query() *backend.DiffQuery {
+	q := &backend.DiffQuery{From: c.from, To: c.to}
+	if c.t != nil {
+		q.Kind, q.Type = c.t.Schema.Kind, c.t.Schema.Name
+	}
+	return q
+}
+
+// changes yields what differs.
+func (c comparison) changes(ctx context.Context) iter.Seq2[onto.Change, error] {
 	switch {
-	case stored || t == nil && s.types.settled(q.From):
-		return s.b.Diff(ctx, q)
-	case t != nil:
-		return freshly(ctx, &s.fresh, t, s.changesOf(ctx, q, t))
+	case c.stored || c.t == nil && c.s.types.settled(c.from):
+		return c.s.b.Diff(ctx, c.query())
+	case c.t != nil:
+		return freshly(ctx, &c.s.fresh, c.t, c.of(ctx, c.t))
 	}
 	return func(yield func(onto.Change, error) bool) {
-		for _, t := range s.types.everyType() {
-			for c, err := range freshly(ctx, &s.fresh, t, s.changesOf(ctx, q, t)) {
-				if !yield(c, err) || err != nil {
+		for _, t := range c.s.types.everyType() {
+			for change, err := range freshly(ctx, &c.s.fresh, t, c.of(ctx, t)) {
+				if !yield(change, err) || err != nil {
 					return
 				}
 			}
@@ -120,30 +133,30 @@ func (s *Store) changes(ctx context.Context, q *backend.DiffQuery, t *typ, store
 	}
 }
 
-// changesOf compares two moments of one type.
-func (s *Store) changesOf(ctx context.Context, q *backend.DiffQuery, t *typ) iter.Seq2[onto.Change, error] {
-	ask := &backend.DiffQuery{From: q.From, To: q.To, Kind: t.Schema.Kind, Type: t.Schema.Name}
-	c := t.chain
-	if c != nil { // before its start, what has the name is another type's, and all gone
-		ask.From = max(ask.From, c.Start-1)
+// of yields what differs of one type.
+func (c comparison) of(ctx context.Context, t *typ) iter.Seq2[onto.Change, error] {
+	c.t = t
+	if t.chain != nil { // before its start, what has the name is another type's, and all gone
+		c.from = max(c.from, t.chain.Start-1)
 	}
 	if t.end != nil { // and so it is after its end
-		ask.To = min(ask.To, s.types.lastOf(t))
+		c.to = min(c.to, c.s.types.lastOf(t))
 	}
+	ask := c.query()
 	switch {
-	case ask.From >= ask.To:
+	case c.from >= c.to:
 		return func(func(onto.Change, error) bool) {}
-	case c == nil || c.Ready(ask.From):
-		return s.b.Diff(ctx, ask)
-	case c.Source(ask.From) != c.Source(ask.To):
-		return s.changesOfRenamed(ctx, ask, t)
+	case t.chain == nil || t.chain.Ready(c.from):
+		return c.s.b.Diff(ctx, ask)
+	case t.chain.Source(c.from) != t.chain.Source(c.to):
+		return c.renamed(ctx)
 	}
-	ask.Type = c.Source(ask.From)
+	ask.Type = t.chain.Source(c.from)
 	return func(yield func(onto.Change, error) bool) {
-		for change, err := range s.b.Diff(ctx, ask) {
+		for change, err := range c.s.b.Diff(ctx, ask) {
 			same := false
 			if err == nil {
-				same, err = s.upgradeChange(ctx, c, &change, ask)
+				same, err = c.upgrade(ctx, &change)
 			}
 			if same && err == nil {
 				continue
@@ -155,19 +168,19 @@ func (s *Store) changesOf(ctx context.Context, q *backend.DiffQuery, t *typ) ite
 	}
 }
 
-// upgradeChange brings both sides of a change to the present and reports
-// whether they are the same then.
-func (s *Store) upgradeChange(ctx context.Context, c *lineage.Chain, change *onto.Change, q *backend.DiffQuery) (bool, error) {
+// upgrade brings both sides of a change to the present and reports whether they
+// are the same then.
+func (c comparison) upgrade(ctx context.Context, change *onto.Change) (bool, error) {
 	for _, side := range []struct {
 		version **onto.Version
 		at      int64
-	}{{&change.Before, q.From}, {&change.After, q.To}} {
+	}{{&change.Before, c.from}, {&change.After, c.to}} {
 		if *side.version == nil {
 			continue
 		}
 		v := **side.version
-		if !c.Ready(side.at) {
-			if err := c.Upgrade(ctx, &v, side.at, s.opts.UpgradeTimeout); err != nil {
+		if !c.t.chain.Ready(side.at) {
+			if err := c.t.chain.Upgrade(ctx, &v, side.at, c.s.opts.UpgradeTimeout); err != nil {
 				return false, err
 			}
 		}
@@ -178,16 +191,16 @@ func (s *Store) upgradeChange(ctx context.Context, c *lineage.Chain, change *ont
 	return before != nil && after != nil && before.Live() && after.Live() && bytes.Equal(before.Fields, after.Fields), nil
 }
 
-// changesOfRenamed compares all that a type held under its former name with all
+// renamed compares all that a type held under its former name with all
 // that it holds under its present one, side by side in order of identity.
-func (s *Store) changesOfRenamed(ctx context.Context, q *backend.DiffQuery, t *typ) iter.Seq2[onto.Change, error] {
+func (c comparison) renamed(ctx context.Context) iter.Seq2[onto.Change, error] {
 	state := func(at int64) iter.Seq2[onto.Version, error] {
-		return reader{s: s, t: t}.scan(ctx, &backend.Query{Kind: t.Schema.Kind, Type: t.Schema.Name, At: at})
+		return reader{s: c.s, t: c.t}.scan(ctx, &backend.Query{Kind: c.t.Schema.Kind, Type: c.t.Schema.Name, At: at})
 	}
 	return func(yield func(onto.Change, error) bool) {
-		from, stopFrom := iter.Pull2(state(q.From))
+		from, stopFrom := iter.Pull2(state(c.from))
 		defer stopFrom()
-		to, stopTo := iter.Pull2(state(q.To))
+		to, stopTo := iter.Pull2(state(c.to))
 		defer stopTo()
 		before, err, old := from()
 		after, errAfter, now := to()
@@ -205,21 +218,21 @@ func (s *Store) changesOfRenamed(ctx context.Context, q *backend.DiffQuery, t *t
 			default:
 				order = before.Identity.Compare(after.Identity)
 			}
-			c := onto.Change{Identity: before.Identity}
+			change := onto.Change{Identity: before.Identity}
 			if order <= 0 {
 				v := before
-				c.Before = &v
+				change.Before = &v
 				before, err, old = from()
 			}
 			if order >= 0 {
 				v := after
-				c.Identity, c.After = v.Identity, &v
+				change.Identity, change.After = v.Identity, &v
 				after, errAfter, now = to()
 			}
-			if order == 0 && bytes.Equal(c.Before.Fields, c.After.Fields) {
+			if order == 0 && bytes.Equal(change.Before.Fields, change.After.Fields) {
 				continue
 			}
-			if !yield(c, nil) {
+			if !yield(change, nil) {
 				return
 			}
 		}
