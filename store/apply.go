@@ -139,7 +139,7 @@ func peek(ctx context.Context, b backend.Backend, given []Upgrader, o *ApplyOpti
 	if err != nil {
 		return nil, err
 	}
-	s.types = newCatalog(stored, nil)
+	s.types.Store(newCatalog(stored, nil))
 	return s, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"sync/atomic"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -19,20 +20,28 @@ type typ struct {
 	end   *onto.End      // it exists no more; nil while it does
 
 	ends [][2]string // as stored: the names its endpoints had, left and right
+
+	since int // the first version that the present one continues
 }
 
-// catalog is the types that a store knows: those that were stored when it was
-// opened, by name and by Go struct. It does not change after that.
+// catalog is the types that a store knows, by name and by Go struct. It does not change
+// once it is in use.
 type catalog struct {
 	present map[onto.TypeName]*typ
 	former  map[onto.TypeName][]*typ // types that exist no more, oldest first
 	stored  []onto.SchemaVersion     // what both were made of
 	structs map[reflect.Type]*typ
+
+	outdated map[reflect.Type]onto.Schema // Go structs for types that have become others
+	turn     atomic.Int64                 // the change of types that it is as of
 }
 
 // newCatalog makes a catalog of the stored types, without structs.
-func newCatalog(stored []onto.SchemaVersion, given upgraders) catalog {
-	c := catalog{present: map[onto.TypeName]*typ{}, former: map[onto.TypeName][]*typ{}, stored: stored, structs: map[reflect.Type]*typ{}}
+func newCatalog(stored []onto.SchemaVersion, given upgraders) *catalog {
+	c := &catalog{
+		present: map[onto.TypeName]*typ{}, former: map[onto.TypeName][]*typ{}, stored: stored,
+		structs: map[reflect.Type]*typ{}, outdated: map[reflect.Type]onto.Schema{},
+	}
 	newest := backend.Newest(stored)
 	for _, v := range stored {
 		last := slices.ContainsFunc(newest, func(n onto.SchemaVersion) bool {
@@ -46,6 +55,7 @@ func newCatalog(stored []onto.SchemaVersion, given upgraders) catalog {
 			t.chain = chain
 		}
 		name := v.Schema.TypeName()
+		t.since = firstContinued(stored, name, v.Version)
 		if v.End != nil {
 			c.former[name] = append(c.former[name], t)
 		} else {
@@ -55,20 +65,12 @@ func newCatalog(stored []onto.SchemaVersion, given upgraders) catalog {
 	return c
 }
 
-// bind lets Go structs stand for the types they were given for.
-func (c *catalog) bind(types []onto.Type, schemas []onto.Schema) error {
-	for i, g := range types {
-		if b := g.Binding(); b != nil {
-			if other, twice := c.structs[b.Struct]; twice {
-				return onto.Errorf(onto.Invalid, "Go type %v is given as %s and as %s", b.Struct, other.Schema.Name, schemas[i].Name).
-					WithHint("declare a Go type for each")
-			}
-			t := c.present[onto.TypeName{Kind: schemas[i].Kind, Name: schemas[i].Name}]
-			t.Bind(b)
-			c.structs[b.Struct] = t
-		}
+// firstContinued returns the first version of a type that a later one continues.
+func firstContinued(stored []onto.SchemaVersion, name onto.TypeName, version int) int {
+	for version > 1 && backend.Continues(stored, name, version-1) {
+		version--
 	}
-	return nil
+	return version
 }
 
 // get returns a type by kind and name.
@@ -108,6 +110,9 @@ func (c *catalog) unknown(kind onto.Kind, name string) error {
 func (c *catalog) ofStruct(t reflect.Type) (*typ, error) {
 	if found, ok := c.structs[t]; ok {
 		return found, nil
+	}
+	if given, ok := c.outdated[t]; ok {
+		return nil, c.outdatedStruct(given)
 	}
 	return nil, onto.Errorf(onto.Invalid, "Go type %v is not a type of this store", t).
 		WithHint("give onto.TypeOf[%s]() to store.Open", t.Name())

@@ -19,7 +19,7 @@ func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
 	if err != nil {
 		return onto.Result{}, err
 	}
-	for w, err := range s.types.stream(d, nil) {
+	for w, err := range s.catalog().stream(d, nil) {
 		if err != nil {
 			return onto.Result{}, err
 		}
@@ -76,7 +76,7 @@ func (s *Store) header(d onto.Draft) (*backend.Draft, error) {
 		if e.Head {
 			continue
 		}
-		t, err := s.types.get(e.Identity.Kind, e.Identity.Type)
+		t, err := s.catalog().get(e.Identity.Kind, e.Identity.Type)
 		if err == nil {
 			err = t.CheckIdentity(e.Identity)
 		}
@@ -113,8 +113,9 @@ func (s *Store) finish(ctx context.Context, res onto.Result, err error) (onto.Re
 	var e *onto.Error
 	if errors.As(err, &e) && e.Code == onto.SchemaOutdated && e.Differences == nil {
 		explained := *e
-		s.types.explain(ctx, s.b, &explained)
+		s.catalog().explain(ctx, s.b, &explained)
 		err = &explained
+		_, _ = s.relearn(ctx) // so that what is known by name fits the next time
 	}
 	return onto.Result{}, err
 }

@@ -23,7 +23,7 @@ type DiffQuery struct {
 // sides are as the present types have them, so a migration alone makes no
 // difference.
 func (s *Store) Diff(ctx context.Context, q DiffQuery) iter.Seq2[onto.Change, error] {
-	return later(func() (iter.Seq2[onto.Change, error], error) {
+	return anew(func() (iter.Seq2[onto.Change, error], error) {
 		c, err := newComparison(ctx, s, q)
 		if err != nil {
 			return nil, err
@@ -42,17 +42,16 @@ func (s *Store) Diff(ctx context.Context, q DiffQuery) iter.Seq2[onto.Change, er
 // comparison is two moments of a log, the earlier one first, and what is
 // compared of them.
 type comparison struct {
-	s        *Store
+	view     View
 	t        *typ // nil for all types
-	stored   bool // what was written, not what the present types make of it
 	from, to int64
 }
 
 // newComparison checks the type and the moments of a diff.
 func newComparison(ctx context.Context, s *Store, q DiffQuery) (comparison, error) {
-	c := comparison{s: s, stored: q.AsStored}
+	c := comparison{view: View{s: s, stored: q.AsStored}.current()}
 	if q.Type != "" {
-		found := View{s: s, stored: q.AsStored}.Find(q.Type)
+		found := c.view.Find(q.Type)
 		if found.err != nil {
 			return c, found.err
 		}
@@ -79,7 +78,7 @@ func (c comparison) filter(where onto.Filter) (*filter.Matcher, error) {
 	if c.t == nil {
 		return nil, onto.Errorf(onto.Invalid, "a filter on differences needs a type").WithHint("say which type the filter is about")
 	}
-	checked, err := filter.Check(where, View{s: c.s, stored: c.stored}.scope(c.t))
+	checked, err := filter.Check(where, c.view.scope(c.t))
 	if err != nil {
 		return nil, err
 	}
@@ -117,14 +116,14 @@ func (c comparison) query() *backend.DiffQuery {
 // changes yields what differs.
 func (c comparison) changes(ctx context.Context) iter.Seq2[onto.Change, error] {
 	switch {
-	case c.stored || c.t == nil && c.s.types.settled(c.from):
-		return c.s.b.Diff(ctx, c.query())
+	case c.view.stored || c.t == nil && c.view.catalog().settled(c.from):
+		return c.view.s.b.Diff(ctx, c.query())
 	case c.t != nil:
-		return freshly(ctx, &c.s.fresh, c.t, c.of(ctx, c.t))
+		return verified(ctx, reader{c.view, c.t}, c.of(ctx, c.t))
 	}
 	return func(yield func(onto.Change, error) bool) {
-		for _, t := range c.s.types.everyType() {
-			for change, err := range freshly(ctx, &c.s.fresh, t, c.of(ctx, t)) {
+		for _, t := range c.view.catalog().everyType() {
+			for change, err := range verified(ctx, reader{c.view, t}, c.of(ctx, t)) {
 				if !yield(change, err) || err != nil {
 					return
 				}
@@ -140,20 +139,20 @@ func (c comparison) of(ctx context.Context, t *typ) iter.Seq2[onto.Change, error
 		c.from = max(c.from, t.chain.Start-1)
 	}
 	if t.end != nil { // and so it is after its end
-		c.to = min(c.to, c.s.types.lastOf(t))
+		c.to = min(c.to, c.view.catalog().lastOf(t))
 	}
 	ask := c.query()
 	switch {
 	case c.from >= c.to:
 		return func(func(onto.Change, error) bool) {}
 	case t.chain == nil || t.chain.Ready(c.from):
-		return c.s.b.Diff(ctx, ask)
+		return c.view.s.b.Diff(ctx, ask)
 	case t.chain.Source(c.from) != t.chain.Source(c.to):
 		return c.renamed(ctx)
 	}
 	ask.Type = t.chain.Source(c.from)
 	return func(yield func(onto.Change, error) bool) {
-		for change, err := range c.s.b.Diff(ctx, ask) {
+		for change, err := range c.view.s.b.Diff(ctx, ask) {
 			same := false
 			if err == nil {
 				same, err = c.upgrade(ctx, &change)
@@ -180,7 +179,7 @@ func (c comparison) upgrade(ctx context.Context, change *onto.Change) (bool, err
 		}
 		v := **side.version
 		if !c.t.chain.Ready(side.at) {
-			if err := c.t.chain.Upgrade(ctx, &v, side.at, c.s.opts.UpgradeTimeout); err != nil {
+			if err := c.t.chain.Upgrade(ctx, &v, side.at, c.view.s.opts.UpgradeTimeout); err != nil {
 				return false, err
 			}
 		}
@@ -195,7 +194,7 @@ func (c comparison) upgrade(ctx context.Context, change *onto.Change) (bool, err
 // that it holds under its present one, side by side in order of identity.
 func (c comparison) renamed(ctx context.Context) iter.Seq2[onto.Change, error] {
 	state := func(at int64) iter.Seq2[onto.Version, error] {
-		return reader{s: c.s, t: c.t}.scan(ctx, &backend.Query{Kind: c.t.Schema.Kind, Type: c.t.Schema.Name, At: at})
+		return reader{c.view, c.t}.scan(ctx, &backend.Query{Kind: c.t.Schema.Kind, Type: c.t.Schema.Name, At: at})
 	}
 	return func(yield func(onto.Change, error) bool) {
 		from, stopFrom := iter.Pull2(state(c.from))

@@ -114,8 +114,8 @@ type dropPlan struct {
 
 // planDrop works out which types end and how much there is of them.
 func planDrop(ctx context.Context, s *Store, d *Drop) (*dropPlan, error) {
-	t, err := s.types.get(d.Kind, d.Type)
-	if lives := s.types.former[onto.TypeName{Kind: d.Kind, Name: d.Type}]; err != nil && d.Purge && lives != nil {
+	t, err := s.catalog().get(d.Kind, d.Type)
+	if lives := s.catalog().former[onto.TypeName{Kind: d.Kind, Name: d.Type}]; err != nil && d.Purge && lives != nil {
 		t, err = lives[len(lives)-1], nil // it has ended before, and its history is to go now
 	}
 	if err != nil {
@@ -127,7 +127,7 @@ func planDrop(ctx context.Context, s *Store, d *Drop) (*dropPlan, error) {
 	}
 	ending := []*typ{t}
 	for _, name := range d.Relations {
-		r, err := s.types.get(onto.KindRelation, name)
+		r, err := s.catalog().get(onto.KindRelation, name)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func planDrop(ctx context.Context, s *Store, d *Drop) (*dropPlan, error) {
 			ending = append(ending, r)
 		}
 	}
-	for _, r := range s.types.everyType() {
+	for _, r := range s.catalog().everyType() {
 		if r.end != nil || d.Kind != onto.KindEntity || r.Schema.Kind != onto.KindRelation ||
 			r.Schema.Left != d.Type && r.Schema.Right != d.Type || slices.Contains(ending, r) {
 			continue
@@ -175,7 +175,7 @@ func (p *dropPlan) checkShared(ending []*typ) error {
 	if !p.Purge {
 		return nil
 	}
-	for _, n := range p.s.types.everyName() {
+	for _, n := range p.s.catalog().everyName() {
 		if slices.Contains(ending, n.typ) || n.typ.end != nil && n.typ.end.RenamedTo != "" || n.typ.end != nil && n.typ.end.Purged {
 			continue
 		}

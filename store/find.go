@@ -20,34 +20,26 @@ type Query[T any] struct {
 
 // Find asks for the live versions of a type, in order of identity.
 func (v View) Find(name string) Query[onto.Version] {
-	kinds := []onto.Kind{onto.KindEntity, onto.KindRelation}
-	for _, kind := range kinds { // what exists comes first
-		if _, ok := v.s.types.present[onto.TypeName{Kind: kind, Name: name}]; ok {
-			return v.FindKind(kind, name)
-		}
-	}
-	for _, kind := range kinds {
-		if _, ok := v.s.types.former[onto.TypeName{Kind: kind, Name: name}]; ok {
-			return v.FindKind(kind, name)
-		}
-	}
-	return Query[onto.Version]{question: question{v: v, err: v.s.types.unknown("", name)}}
+	return v.query(func(v View) (*typ, error) { return v.named(name) })
 }
 
 // FindKind is Find for a type of the given kind; one of the other kind is
 // refused.
 func (v View) FindKind(kind onto.Kind, name string) Query[onto.Version] {
-	t, err := v.typ(kind, name)
+	return v.query(func(v View) (*typ, error) { return v.typ(kind, name) })
+}
+
+// query asks for versions of the type that find finds.
+func (v View) query(find func(View) (*typ, error)) Query[onto.Version] {
 	return Query[onto.Version]{
-		question{v: v, t: t, err: err},
+		newQuestion(v, find),
 		func(_ *typ, v *onto.Version) (onto.Version, error) { return *v, nil },
 	}
 }
 
 // Find asks for the live T that a view shows, in order of identity.
 func Find[T any](v View) Query[T] {
-	t, err := v.structType(reflect.TypeFor[T]())
-	return Query[T]{question{v: v, t: t, err: err}, decode[T]}
+	return Query[T]{newQuestion(v, func(v View) (*typ, error) { return v.structType(reflect.TypeFor[T]()) }), decode[T]}
 }
 
 func decode[T any](t *typ, v *onto.Version) (T, error) {

@@ -2,93 +2,140 @@ package store
 
 import (
 	"context"
+	"errors"
 	"iter"
-	"sync/atomic"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 )
 
-// freshness tells whether types are still those of a catalog. A store knows the
-// types as they were when it was opened. After a later migration, what is read
-// could be of types that it does not know: answers would be wrong without a sign
-// of it. So each read finds out afterwards whether types have changed, which costs
-// nothing while they have not. The zero value watches nothing.
-type freshness struct {
-	watcher backend.TypeWatcher                    // nil if the backend is none
-	turn    atomic.Int64                           // the change of types that was looked at
-	strange atomic.Pointer[map[onto.TypeName]bool] // types that differ from those of the catalog; nil for none
+// A store knows the types of its catalog. Another program may migrate them at any
+// time; what is read after that could be of types that the catalog does not know, and
+// answers would be wrong without a sign of it. So each read finds out afterwards
+// whether types have changed, which costs nothing while they have not. Then the store
+// learns them anew. An answer stands if the types that it is about have only changed
+// compatibly; otherwise it is asked for again with the present ones.
 
-	b     backend.Backend
-	types *catalog
+// errRelearned is the error of a read whose types have changed under it.
+var errRelearned = errors.New("the types have changed")
+
+// mostRelearned is how often a read is made anew.
+const mostRelearned = 10
+
+// typesChanging is the error of a read that was made anew in vain.
+func typesChanging() error {
+	return onto.Errorf(onto.SchemaOutdated, "the types changed while they were read").WithHint("try again")
 }
 
-// watch notes which change of the types the catalog is of.
-func (f *freshness) watch(b backend.Backend, types *catalog) {
-	f.b, f.types = b, types
-	f.watcher, _ = backend.As[backend.TypeWatcher](b)
-	if f.watcher != nil {
-		f.turn.Store(f.watcher.TypesSeen())
-	}
-}
-
-// check fails with SchemaOutdated if a type differs by now from that of the
-// catalog, or one of its endpoints does.
-func (f *freshness) check(ctx context.Context, t *typ) error {
-	if f.watcher == nil {
+// stands fails with errRelearned if what was read with a catalog about a type may be
+// wrong by now.
+func (s *Store) stands(ctx context.Context, used *catalog, t *typ) error {
+	if s.watcher == nil || s.watcher.TypesSeen() == used.turn.Load() {
 		return nil
 	}
-	if now := f.watcher.TypesSeen(); now != f.turn.Load() {
-		if err := f.recheck(ctx, now); err != nil {
-			return err
-		}
-	}
-	changed := f.strange.Load()
-	if changed == nil {
-		return nil
+	now, err := s.relearn(ctx)
+	if err != nil || now == used {
+		return err
 	}
 	names := []onto.TypeName{t.Schema.TypeName(), {Kind: onto.KindEntity, Name: t.Schema.Left}, {Kind: onto.KindEntity, Name: t.Schema.Right}}
 	for _, name := range names {
-		if (*changed)[name] {
-			e := onto.Errorf(onto.SchemaOutdated, "type %s has changed since this program opened the store", name.Name)
-			f.types.explain(ctx, f.b, e)
-			return e.WithHint("open the store again with the present types")
+		if !used.continuedBy(now, name) {
+			return errRelearned
 		}
 	}
 	return nil
 }
 
-// recheck finds out which types differ by now.
-func (f *freshness) recheck(ctx context.Context, turn int64) error {
-	stored, err := f.b.Schemas(ctx)
+// relearn returns a catalog of the types as they are now.
+func (s *Store) relearn(ctx context.Context) (*catalog, error) {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	c := s.types.Load()
+	var turn int64
+	if s.watcher != nil {
+		if turn = s.watcher.TypesSeen(); turn == c.turn.Load() {
+			return c, nil
+		}
+	}
+	stored, err := s.b.Schemas(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	now := map[onto.TypeName]string{}
-	for _, v := range stored {
-		now[v.Schema.TypeName()] += backend.TypesHash([]onto.SchemaVersion{v})
+	if backend.TypesHash(stored) == backend.TypesHash(c.stored) {
+		c.turn.Store(turn)
+		return c, nil
 	}
-	known := map[onto.TypeName]string{}
-	for _, v := range f.types.stored {
-		known[v.Schema.TypeName()] += backend.TypesHash([]onto.SchemaVersion{v})
-	}
-	changed := map[onto.TypeName]bool{}
-	for name, hash := range known {
-		if now[name] != hash {
-			changed[name] = true
-		}
-	}
-	if len(changed) > 0 {
-		f.strange.Store(&changed)
-	}
-	f.turn.Store(turn)
-	return nil
+	next := s.learn(stored)
+	next.turn.Store(turn)
+	s.types.Store(next)
+	return next, nil
 }
 
-// freshly yields a sequence if the type is still the one that the catalog has.
-// A sequence shows one moment, so its start tells.
-func freshly[T any](ctx context.Context, f *freshness, t *typ, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
-	if f.watcher == nil {
+// continuedBy reports whether a type is in a later catalog what it is in this one, or
+// has only changed compatibly.
+func (c *catalog) continuedBy(now *catalog, name onto.TypeName) bool {
+	if t, ok := c.present[name]; ok {
+		return backend.Continues(now.stored, name, t.Version)
+	}
+	return c.hash(name) == now.hash(name)
+}
+
+// hash stands for all versions of a type.
+func (c *catalog) hash(name onto.TypeName) string {
+	var list []onto.SchemaVersion
+	for _, v := range c.stored {
+		if v.Schema.TypeName() == name {
+			list = append(list, v)
+		}
+	}
+	return backend.TypesHash(list)
+}
+
+// again calls a read until its types have not changed under it.
+func again(read func() error) error {
+	for range mostRelearned {
+		if err := read(); !errors.Is(err, errRelearned) {
+			return err
+		}
+	}
+	return typesChanging()
+}
+
+// anew is a sequence that is made when its iteration starts, so that it shows that
+// moment, and again if types have changed under it.
+func anew[T any](make func() (iter.Seq2[T, error], error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		started, stopped := false, false
+		err := again(func() error {
+			seq, err := make()
+			if err != nil {
+				return err
+			}
+			for v, err := range seq {
+				if errors.Is(err, errRelearned) && !started {
+					return err
+				}
+				if errors.Is(err, errRelearned) {
+					err = typesChanging()
+				}
+				if started = true; !yield(v, err) || err != nil {
+					stopped = true
+					return nil
+				}
+			}
+			return nil
+		})
+		if err != nil && !stopped {
+			yield(none, err)
+		}
+	}
+}
+
+// verified yields a sequence that was made with the reader's catalog as long as that
+// stands. A sequence shows one moment, so its start tells.
+func verified[T any](ctx context.Context, r reader, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
+	if r.s.watcher == nil {
 		return seq
 	}
 	return func(yield func(T, error) bool) {
@@ -96,7 +143,7 @@ func freshly[T any](ctx context.Context, f *freshness, t *typ, seq iter.Seq2[T, 
 		for v, err := range seq {
 			if !started {
 				started = true
-				if stale := f.check(ctx, t); stale != nil {
+				if stale := r.s.stands(ctx, r.catalog(), r.t); stale != nil {
 					yield(v, stale)
 					return
 				}
@@ -106,7 +153,7 @@ func freshly[T any](ctx context.Context, f *freshness, t *typ, seq iter.Seq2[T, 
 			}
 		}
 		if !started {
-			if stale := f.check(ctx, t); stale != nil {
+			if stale := r.s.stands(ctx, r.catalog(), r.t); stale != nil {
 				var none T
 				yield(none, stale)
 			}

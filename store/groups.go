@@ -74,7 +74,7 @@ func (g Groups) Limit(n int) Groups {
 
 // All yields the groups.
 func (g Groups) All(ctx context.Context) iter.Seq2[onto.Group, error] {
-	return later(func() (iter.Seq2[onto.Group, error], error) {
+	return anew(func() (iter.Seq2[onto.Group, error], error) {
 		a, sel, err := g.ask(ctx)
 		if err != nil {
 			return nil, err
@@ -101,7 +101,7 @@ func (g Groups) Explain(ctx context.Context) (backend.Explanation, error) {
 
 // ask checks the question and splits it into what the backend computes and
 // what is done with its groups.
-func (g Groups) ask(ctx context.Context) (*backend.Aggregation, *exec.GroupQuery, error) {
+func (g *Groups) ask(ctx context.Context) (*backend.Aggregation, *exec.GroupQuery, error) {
 	if g.limit < 0 || g.offset < 0 {
 		return nil, nil, onto.Errorf(onto.Invalid, "limit %d or offset %d is negative", g.limit, g.offset)
 	}

@@ -59,7 +59,7 @@ func (v View) History(ctx context.Context, id onto.Identity, where ...onto.Filte
 func (v View) noHistory(ctx context.Context, t *typ, id onto.Identity, where []onto.Filter, yield func(Entry, error) bool) {
 	at, err := v.resolve(ctx)
 	if len(where) > 0 && err == nil {
-		_, err = reader{v.s, t, v.stored}.get(ctx, id, at)
+		_, err = reader{v, t}.get(ctx, id, at)
 		if onto.CodeOf(err) != onto.NotFound {
 			if err != nil {
 				yield(Entry{}, err)
@@ -73,7 +73,7 @@ func (v View) noHistory(ctx context.Context, t *typ, id onto.Identity, where []o
 // History yields the versions of the T with this key, oldest first. The key is
 // as in Get.
 func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Past[T], error] {
-	t, err := s.types.ofStruct(reflect.TypeFor[T]())
+	t, err := s.catalog().ofStruct(reflect.TypeFor[T]())
 	if err != nil {
 		return failed[Past[T]](err)
 	}
@@ -84,6 +84,9 @@ func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Past
 	return func(yield func(Past[T], error) bool) {
 		for e, err := range s.History(ctx, id) {
 			p := Past[T]{Entry: e}
+			if err == nil {
+				t, err = s.catalog().ofStruct(reflect.TypeFor[T]()) // it may be outdated by now
+			}
 			if err == nil && e.Version.Live() {
 				err = t.Decode(&e.Version, &p.Value)
 			}

@@ -202,6 +202,13 @@ func TestCursorAcrossAMigration(t *testing.T) {
 	if _, err := migrate(t, b, &store.Migration{Types: []onto.Type{entityOf("Person", "name string", "age int?", "n int=1")}}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.At(1).Find("Person").OrderBy(onto.Path("name").Asc()).Limit(1).After(page.Next).Page(t.Context()); err != nil {
+		t.Errorf("after a compatible migration: %v", err)
+	}
+	drop := &store.Migration{Types: []onto.Type{entityOf("Person", "name string", "age int?")}, Upgraders: []store.Upgrader{store.DropField("Person", 2, "n")}}
+	if _, err := migrate(t, b, drop); err != nil {
+		t.Fatal(err)
+	}
 	_, err = keepOpen(t, b).At(1).Find("Person").OrderBy(onto.Path("name").Asc()).Limit(1).After(page.Next).Page(t.Context())
 	wantError(t, err, onto.Invalid, "another query", "a migration ends it too")
 }

@@ -145,7 +145,7 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 	if t.RenamedFrom != "" {
 		old.Name = t.RenamedFrom
 	}
-	t.source = p.s.types.present[old]
+	t.source = p.s.catalog().present[old]
 	if t.source == nil {
 		t.To = backend.NextVersion(p.stored, g.TypeName())
 		t.Difference = onto.Compare(onto.Schema{Kind: g.Kind, Name: g.Name, Key: g.Key, Left: g.Left, Right: g.Right, InstanceKey: g.InstanceKey}, *g)

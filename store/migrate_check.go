@@ -32,9 +32,9 @@ func (p *migrationPlan) check(schemas []onto.Schema, given upgraders) error {
 	}
 	for i := range schemas {
 		g := &schemas[i]
-		old, ok := p.s.types.present[onto.TypeName{Kind: g.Kind, Name: g.Name}]
+		old, ok := p.s.catalog().present[onto.TypeName{Kind: g.Kind, Name: g.Name}]
 		if from := given[upgraderName{g.Name, 0}].RenamedFrom; from != "" {
-			old, ok = p.s.types.present[onto.TypeName{Kind: g.Kind, Name: from}]
+			old, ok = p.s.catalog().present[onto.TypeName{Kind: g.Kind, Name: from}]
 		}
 		var err error
 		if ok {
@@ -58,10 +58,10 @@ func (p *migrationPlan) checkRename(u *Upgrader, schemas []onto.Schema) error {
 	case slices.ContainsFunc(schemas, func(g onto.Schema) bool { return g.Name == u.RenamedFrom }):
 		return onto.Errorf(onto.Invalid, "%s: the old name is among the given types", u.step()).WithHint("leave out the type %s", u.RenamedFrom)
 	}
-	if _, err := p.s.types.get(schemas[i].Kind, u.RenamedFrom); err != nil {
+	if _, err := p.s.catalog().get(schemas[i].Kind, u.RenamedFrom); err != nil {
 		return err
 	}
-	if _, taken := p.s.types.present[onto.TypeName{Kind: schemas[i].Kind, Name: u.Type}]; taken {
+	if _, taken := p.s.catalog().present[onto.TypeName{Kind: schemas[i].Kind, Name: u.Type}]; taken {
 		return onto.Errorf(onto.Conflict, "%s: there is a type %s already", u.step(), u.Type).
 			WithHint("two types cannot become one; write an upgrade program of your own that moves the data")
 	}
@@ -112,7 +112,7 @@ func checkIdentityKept(old, g *onto.Schema, renamed map[string]string) error {
 // checkNew refuses a new type that looks like a stored one under another name,
 // which then is not given: it may have been renamed by mistake.
 func (p *migrationPlan) checkNew(g *onto.Schema, schemas []onto.Schema, renamed map[string]string) error {
-	for _, t := range p.s.types.everyType() {
+	for _, t := range p.s.catalog().everyType() {
 		o := &t.Schema
 		given := slices.ContainsFunc(schemas, func(other onto.Schema) bool { return other.Name == o.Name })
 		if t.end != nil || o.Kind != g.Kind || given || renamed[o.Name] != "" || !alike(o, g) {

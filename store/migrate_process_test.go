@@ -215,12 +215,14 @@ func TestMigrationBesideAWriter(t *testing.T) {
 	if err := grow(t.Context(), b, 1); err != nil {
 		t.Fatal(err)
 	}
-	lines := writer.Until(t, "failed")
-	if last := lines[len(lines)-1]; !strings.HasPrefix(last, "failed schema_outdated") {
-		t.Errorf("the writer said %q, want schema_outdated", last)
-	}
 	s := keepOpen(t, b)
+	head, err := s.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	acknowledged := 21
+	lines := writer.Until(t, fmt.Sprintf("put new%d", head.ID+20))
+	writer.End()
 	for _, line := range lines {
 		if key, ok := strings.CutPrefix(line, "put "); ok {
 			acknowledged++
@@ -231,8 +233,8 @@ func TestMigrationBesideAWriter(t *testing.T) {
 		}
 	}
 	n, err := s.Now().Find("Thing").Count(t.Context())
-	if err != nil || n != int64(500+acknowledged) {
-		t.Errorf("got %d things, %v; want %d", n, err, 500+acknowledged)
+	if err != nil || n < int64(500+acknowledged) {
+		t.Errorf("got %d things, %v; want at least %d", n, err, 500+acknowledged)
 	}
 }
 

@@ -14,9 +14,10 @@ import (
 
 // question is what a query asks, as the caller has put it.
 type question struct {
-	v   View
-	t   *typ
-	err error
+	v    View
+	find func(View) (*typ, error) // finds the type
+	t    *typ
+	err  error
 
 	where         []onto.Filter
 	search        string
@@ -29,6 +30,14 @@ type question struct {
 	history  bool // all versions, not only live ones
 	since    int64
 	identity *onto.Identity // history: only of this one
+}
+
+func newQuestion(v View, find func(View) (*typ, error)) question {
+	if v.types == nil {
+		v = v.current()
+	}
+	t, err := find(v)
+	return question{v: v, find: find, t: t, err: err}
 }
 
 // ask checks the question and returns the backend's form of it.
@@ -49,19 +58,19 @@ func (q *question) ask(ctx context.Context) (*backend.Query, error) {
 	return ask, q.goOn(ctx, ask)
 }
 
-// settle finds out which type had the name at the moment of the view, unless it
-// stands for a Go struct.
+// settle finds the type as it is known now, or was called at the moment of the view.
 func (q *question) settle(ctx context.Context) error {
-	if _, timed := q.v.point.Time(); q.err != nil || !timed || q.t.Bound() {
+	_, timed := q.v.point.Time()
+	if q.v.types == q.v.s.catalog() && (!timed || q.err != nil) {
 		return q.err
 	}
-	v, err := q.v.pin(ctx)
+	v, err := q.v.current().pin(ctx)
 	if err != nil {
 		return err
 	}
 	q.v = v
-	q.t, err = v.typ(q.t.Schema.Kind, q.t.Schema.Name)
-	return err
+	q.t, q.err = q.find(v)
+	return q.err
 }
 
 // form is all of the question but its moment and place.
@@ -165,7 +174,7 @@ func (q *question) moment(ctx context.Context, ask *backend.Query) error {
 }
 
 // reader reads what the question is about.
-func (q *question) reader() reader { return reader{q.v.s, q.t, q.v.stored} }
+func (q *question) reader() reader { return reader{q.v, q.t} }
 
 // pin replaces the head by the commit that it is now, for what takes several
 // questions.
@@ -180,7 +189,7 @@ func (q *question) pin(ctx context.Context, ask *backend.Query) error {
 
 // versions yields the answers as versions.
 func (q *question) versions(ctx context.Context) iter.Seq2[onto.Version, error] {
-	return later(func() (iter.Seq2[onto.Version, error], error) {
+	return anew(func() (iter.Seq2[onto.Version, error], error) {
 		ask, err := q.ask(ctx)
 		if err != nil {
 			return nil, err
@@ -190,8 +199,16 @@ func (q *question) versions(ctx context.Context) iter.Seq2[onto.Version, error] 
 }
 
 // count returns how many versions the question is about.
-func (q question) count(ctx context.Context) (int64, error) {
+func (q question) count(ctx context.Context) (n int64, err error) {
 	q.order, q.offset, q.limit = nil, 0, 0
+	err = again(func() error {
+		n, err = q.countOnce(ctx)
+		return err
+	})
+	return n, err
+}
+
+func (q *question) countOnce(ctx context.Context) (int64, error) {
 	ask, err := q.ask(ctx)
 	if err != nil {
 		return 0, err
@@ -214,7 +231,15 @@ func (q question) count(ctx context.Context) (int64, error) {
 }
 
 // page reads one more than the limit to learn whether there is a next page.
-func page[T any](ctx context.Context, q question, convert func(*typ, *onto.Version) (T, error)) (Page[T], error) {
+func page[T any](ctx context.Context, q question, convert func(*typ, *onto.Version) (T, error)) (p Page[T], err error) {
+	err = again(func() error {
+		p, err = pageOnce(ctx, &q, convert)
+		return err
+	})
+	return p, err
+}
+
+func pageOnce[T any](ctx context.Context, q *question, convert func(*typ, *onto.Version) (T, error)) (Page[T], error) {
 	var p Page[T]
 	ask, err := q.ask(ctx)
 	if err != nil {

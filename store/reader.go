@@ -15,9 +15,8 @@ import (
 // reader reads versions from the backend as the present types have them, or as
 // they are stored.
 type reader struct {
-	s      *Store
-	t      *typ
-	stored bool
+	View
+	t *typ
 }
 
 // scan answers a query. Where all it reads is stored as the type is now, the
@@ -28,9 +27,9 @@ func (r reader) scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Versi
 		return failed[onto.Version](err)
 	}
 	if r.native(q, q.Ends()) {
-		return freshly(ctx, &r.s.fresh, r.t, r.s.b.Scan(ctx, q))
+		return verified(ctx, r, r.s.b.Scan(ctx, q))
 	}
-	return freshly(ctx, &r.s.fresh, r.t, exec.Select(q, r.rows(ctx, q), r.endpoints(ctx, q)))
+	return verified(ctx, r, exec.Select(q, r.rows(ctx, q), r.endpoints(ctx, q)))
 }
 
 // aggregate answers an aggregation.
@@ -39,15 +38,15 @@ func (r reader) aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2
 		return failed[onto.Group](err)
 	}
 	if r.native(&a.Query, a.Ends()) {
-		return freshly(ctx, &r.s.fresh, r.t, r.s.b.Aggregate(ctx, a))
+		return verified(ctx, r, r.s.b.Aggregate(ctx, a))
 	}
-	return freshly(ctx, &r.s.fresh, r.t, exec.Aggregate(a, r.rows(ctx, &a.Query), r.endpoints(ctx, &a.Query)))
+	return verified(ctx, r, exec.Aggregate(a, r.rows(ctx, &a.Query), r.endpoints(ctx, &a.Query)))
 }
 
 // get returns the version of an identity as of a commit.
 func (r reader) get(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
 	v, err := r.find(ctx, id, at)
-	if stale := r.s.fresh.check(ctx, r.t); stale != nil {
+	if stale := r.s.stands(ctx, r.catalog(), r.t); stale != nil {
 		return onto.Version{}, stale
 	}
 	return v, err
@@ -109,7 +108,7 @@ func (r reader) native(q *backend.Query, ends backend.Ends) bool {
 	if c := r.t.chain; c != nil && !c.Native(q) {
 		return false
 	}
-	return (!ends.Left || r.s.types.nativeEnd(r.t.Schema.Left, q)) && (!ends.Right || r.s.types.nativeEnd(r.t.Schema.Right, q))
+	return (!ends.Left || r.catalog().nativeEnd(r.t.Schema.Left, q)) && (!ends.Right || r.catalog().nativeEnd(r.t.Schema.Right, q))
 }
 
 // checkEnds refuses a history as stored whose endpoints had several names: one
@@ -215,11 +214,11 @@ func (r reader) endpoints(ctx context.Context, q *backend.Query) exec.Endpoints 
 // endpoint returns the fields of an entity as of a commit, nil if it does not
 // exist then.
 func (r reader) endpoint(ctx context.Context, id onto.Identity, at int64) (json.RawMessage, error) {
-	t, err := r.s.types.life(id.Kind, id.Type, at)
+	t, err := r.catalog().life(id.Kind, id.Type, at)
 	if err != nil {
 		t = &typ{}
 	}
-	v, err := reader{r.s, t, r.stored}.get(ctx, id, at)
+	v, err := reader{r.View, t}.get(ctx, id, at)
 	if onto.CodeOf(err) == onto.NotFound || err == nil && !v.Live() {
 		return nil, nil
 	}

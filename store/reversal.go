@@ -106,7 +106,7 @@ func (r *reversal) ofCorrelation(ctx context.Context, correlation string) error 
 
 // ofIdentity plans to bring an identity back to what it was as of a commit.
 func (r *reversal) ofIdentity(ctx context.Context, id onto.Identity, to int64) error {
-	t, err := r.s.types.get(id.Kind, id.Type)
+	t, err := r.s.catalog().get(id.Kind, id.Type)
 	if err == nil {
 		err = t.CheckIdentity(id)
 	}
@@ -117,7 +117,7 @@ func (r *reversal) ofIdentity(ctx context.Context, id onto.Identity, to int64) e
 		return err
 	}
 	r.Head = max(r.Head, to)
-	if r.Commits, err = (reader{s: r.s, t: t}).commitsOf(ctx, id, 0, r.Head); err != nil {
+	if r.Commits, err = (reader{r.s.Now(), t}).commitsOf(ctx, id, 0, r.Head); err != nil {
 		return err
 	}
 	if len(r.Commits) == 0 {
@@ -134,11 +134,11 @@ func (r *reversal) ofIdentity(ctx context.Context, id onto.Identity, to int64) e
 
 // aim fills in what a target is, what it was, and what is in between.
 func (r *reversal) aim(ctx context.Context, g *target) error {
-	t, err := r.s.types.get(g.Kind, g.Type)
+	t, err := r.s.catalog().get(g.Kind, g.Type)
 	if err != nil {
 		return onto.Errorf(onto.Invalid, "%s cannot be reverted: %w", g.Identity, err)
 	}
-	from := reader{s: r.s, t: t}
+	from := reader{r.s.Now(), t}
 	newest, err := from.newest(ctx, g.Identity, r.Head)
 	if err != nil {
 		return err
@@ -197,7 +197,7 @@ func (r *reversal) changed(c *onto.Change, commit int64) (onto.Identity, error) 
 	if c.Before != nil {
 		commit-- // it may have been the end of the type
 	}
-	id, err := r.s.types.presentName(c.Identity, commit)
+	id, err := r.s.catalog().presentName(c.Identity, commit)
 	if err != nil {
 		return id, onto.Errorf(onto.Invalid, "%s cannot be reverted: %w", c.Identity, err)
 	}

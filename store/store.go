@@ -48,6 +48,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -76,11 +77,14 @@ type Options struct {
 
 // Store is one log, open for reading and writing. It may be used concurrently.
 type Store struct {
-	b     backend.Backend
-	opts  Options
-	types catalog
-	fresh freshness    // of types
-	head  atomic.Int64 // a commit that is known to exist; the log never shrinks
+	b    backend.Backend
+	opts Options
+	head atomic.Int64 // a commit that is known to exist; the log never shrinks
+
+	types    atomic.Pointer[catalog] // what is known of the types
+	watcher  backend.TypeWatcher     // tells when they have changed; nil if the backend cannot
+	learning sync.Mutex              // held while a catalog is made
+	program  program                 // what the caller knows of the types
 }
 
 // Open opens the store that a backend keeps. The given types are registered if
@@ -167,10 +171,28 @@ func (s *Store) load(ctx context.Context, types []onto.Type) error {
 	if err != nil {
 		return err
 	}
-	s.types = newCatalog(stored, given)
-	s.fresh.watch(s.b, &s.types)
-	return s.types.bind(types, schemas)
+	var turn int64
+	if s.watcher, _ = backend.As[backend.TypeWatcher](s.b); s.watcher != nil {
+		turn = s.watcher.TypesSeen()
+	}
+	if s.program, err = newProgram(types, schemas, given); err != nil {
+		return err
+	}
+	c := s.learn(stored)
+	c.turn.Store(turn)
+	s.types.Store(c)
+	return nil
 }
+
+// learn makes a catalog of the stored types for the program.
+func (s *Store) learn(stored []onto.SchemaVersion) *catalog {
+	c := newCatalog(stored, s.program.upgraders)
+	s.program.use(c)
+	return c
+}
+
+// catalog is what is known of the types.
+func (s *Store) catalog() *catalog { return s.types.Load() }
 
 // TypePlan is what opening a store with types would change.
 type TypePlan struct {
@@ -260,7 +282,7 @@ func (s *Store) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) { ret
 // Types returns the present schemas, ordered by kind and name.
 func (s *Store) Types() []onto.Schema {
 	var list []onto.Schema
-	for _, t := range s.types.present {
+	for _, t := range s.catalog().present {
 		list = append(list, t.Schema)
 	}
 	sortTypes(list)
@@ -276,9 +298,9 @@ func sortTypes(list []onto.Schema) {
 // Type returns the schema of a type by its name.
 func (s *Store) Type(name string) (onto.Schema, error) {
 	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
-		if t, ok := s.types.present[onto.TypeName{Kind: kind, Name: name}]; ok {
+		if t, ok := s.catalog().present[onto.TypeName{Kind: kind, Name: name}]; ok {
 			return t.Schema, nil
 		}
 	}
-	return onto.Schema{}, s.types.unknown("", name)
+	return onto.Schema{}, s.catalog().unknown("", name)
 }

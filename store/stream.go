@@ -52,7 +52,7 @@ func (s *Store) CommitStreamWith(ctx context.Context, d onto.Draft, things iter.
 		}
 		draft.Begin = opts.Begin
 	}
-	res, err := spool.Append(ctx, s.b, draft, s.types.stream(d, things), spool.Options{Directory: s.opts.ScratchDir})
+	res, err := spool.Append(ctx, s.b, draft, s.catalog().stream(d, things), spool.Options{Directory: s.opts.ScratchDir})
 	return s.finish(ctx, res, err)
 }
 
@@ -70,7 +70,7 @@ func (s *Store) Preview(ctx context.Context, things iter.Seq2[any, error]) iter.
 			yield(Proposal{}, err)
 			return
 		}
-		for w, err := range s.types.stream(onto.Draft{}, things) {
+		for w, err := range s.catalog().stream(onto.Draft{}, things) {
 			var p Proposal
 			if err == nil {
 				p, err = s.compare(ctx, &w, head.ID)

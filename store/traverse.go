@@ -53,7 +53,7 @@ func (t Traversal) Limit(n int) Traversal {
 
 // All yields the routes.
 func (t Traversal) All(ctx context.Context) iter.Seq2[Route, error] {
-	return later(func() (iter.Seq2[Route, error], error) {
+	return anew(func() (iter.Seq2[Route, error], error) {
 		w, ask, err := t.start(ctx)
 		if err != nil {
 			return nil, err
@@ -63,7 +63,7 @@ func (t Traversal) All(ctx context.Context) iter.Seq2[Route, error] {
 }
 
 // start checks the question and fixes its moment.
-func (t Traversal) start(ctx context.Context) (*walk, *backend.Query, error) {
+func (t *Traversal) start(ctx context.Context) (*walk, *backend.Query, error) {
 	if t.limit < 0 {
 		return nil, nil, onto.Errorf(onto.Invalid, "limit %d is negative", t.limit).WithHint("0 means all")
 	}
@@ -247,7 +247,7 @@ func (w *walk) next(l leg, routes []Route) (relations map[string][]onto.Version,
 }
 
 // reader reads a type at the moment of the walk.
-func (w *walk) reader(t *typ) reader { return reader{w.v.s, t, w.v.stored} }
+func (w *walk) reader(t *typ) reader { return reader{w.v, t} }
 
 func distinct(keys []string) []string {
 	slices.Sort(keys)

@@ -16,6 +16,22 @@ type View struct {
 	s      *Store
 	point  onto.Point
 	stored bool // fields as they were written
+
+	types *catalog // that a question under way goes by; nil for the newest
+}
+
+// catalog is the types that the view is read with.
+func (v View) catalog() *catalog {
+	if v.types != nil {
+		return v.types
+	}
+	return v.s.catalog()
+}
+
+// current is the view with the types that are known now, for one question.
+func (v View) current() View {
+	v.types = v.s.catalog()
+	return v
 }
 
 // Now views the newest state, whatever that is when a question is asked. For
@@ -68,16 +84,20 @@ func (v View) resolve(ctx context.Context) (int64, error) {
 }
 
 // Get returns the version of an identity that the view shows, or NotFound.
-func (v View) Get(ctx context.Context, id onto.Identity) (onto.Version, error) {
-	v, err := v.pin(ctx)
-	if err != nil {
-		return onto.Version{}, err
-	}
-	t, err := v.typ(id.Kind, id.Type)
-	if err != nil {
-		return onto.Version{}, err
-	}
-	return v.get(ctx, t, id)
+func (v View) Get(ctx context.Context, id onto.Identity) (found onto.Version, err error) {
+	err = again(func() error {
+		v, err := v.current().pin(ctx)
+		if err != nil {
+			return err
+		}
+		t, err := v.typ(id.Kind, id.Type)
+		if err != nil {
+			return err
+		}
+		found, err = v.get(ctx, t, id)
+		return err
+	})
+	return found, err
 }
 
 // typ returns a type as the view shows it: the one that had the name then.
@@ -87,15 +107,31 @@ func (v View) typ(kind onto.Kind, name string) (*typ, error) {
 		at = commit
 	}
 	if v.stored {
-		return v.s.types.storedType(kind, name, at)
+		return v.catalog().storedType(kind, name, at)
 	}
-	return v.s.types.life(kind, name, at)
+	return v.catalog().life(kind, name, at)
+}
+
+// named returns a type by its name alone. What exists comes first.
+func (v View) named(name string) (*typ, error) {
+	kinds, c := []onto.Kind{onto.KindEntity, onto.KindRelation}, v.catalog()
+	for _, kind := range kinds {
+		if _, ok := c.present[onto.TypeName{Kind: kind, Name: name}]; ok {
+			return v.typ(kind, name)
+		}
+	}
+	for _, kind := range kinds {
+		if _, ok := c.former[onto.TypeName{Kind: kind, Name: name}]; ok {
+			return v.typ(kind, name)
+		}
+	}
+	return nil, c.unknown("", name)
 }
 
 // pin replaces a time by the commit that it refers to, if it matters what types
 // were like then.
 func (v View) pin(ctx context.Context) (View, error) {
-	if _, timed := v.point.Time(); !timed || !v.stored && len(v.s.types.former) == 0 {
+	if _, timed := v.point.Time(); !timed || !v.stored && len(v.catalog().former) == 0 {
 		return v, nil
 	}
 	c, err := v.Commit(ctx)
@@ -127,7 +163,7 @@ func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
 		return nil, err
 	}
 	var list []onto.Schema
-	for _, n := range v.s.types.everyName() {
+	for _, n := range v.catalog().everyName() {
 		t, err := v.typ(n.Kind, n.Name)
 		if err != nil || v.exists(t, at) != nil || !v.stored && t.end != nil && t.end.RenamedTo != "" {
 			continue
@@ -143,7 +179,7 @@ func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
 // moment, since their versions do.
 func (v View) EveryType() []onto.Schema {
 	var list []onto.Schema
-	for _, n := range v.s.types.everyName() {
+	for _, n := range v.catalog().everyName() {
 		if !v.stored && n.typ.end != nil && n.typ.end.RenamedTo != "" {
 			continue // goes on under its new name
 		}
@@ -164,7 +200,7 @@ func (v View) exists(t *typ, at int64) error {
 		}
 		return nil
 	}
-	life, err := v.s.types.life(t.Schema.Kind, t.Schema.Name, at)
+	life, err := v.catalog().life(t.Schema.Kind, t.Schema.Name, at)
 	if err != nil {
 		return err
 	}
@@ -185,7 +221,7 @@ func (v View) structType(t reflect.Type) (*typ, error) {
 	if v.stored {
 		return nil, onto.Errorf(onto.Invalid, "a view as stored shows versions, not %v", t).WithHint("use View.Get and View.Find")
 	}
-	return v.s.types.ofStruct(t)
+	return v.catalog().ofStruct(t)
 }
 
 func (v View) get(ctx context.Context, t *typ, id onto.Identity) (onto.Version, error) {
@@ -199,7 +235,7 @@ func (v View) get(ctx context.Context, t *typ, id onto.Identity) (onto.Version, 
 	if err := v.exists(t, at); err != nil {
 		return onto.Version{}, err
 	}
-	found, err := reader{v.s, t, v.stored}.get(ctx, id, at)
+	found, err := reader{v, t}.get(ctx, id, at)
 	if err == nil && !found.Live() {
 		return onto.Version{}, onto.Errorf(onto.NotFound, "%s was deleted by commit %d", id, found.Commit).
 			WithHint("see its versions with: onto log %s", commandArgs(id))
@@ -232,19 +268,22 @@ func shellWord(s string) string {
 // Get returns the T with this key as the view shows it, or NotFound. The key
 // of an entity is one part; that of a relation is left and right, and its
 // instance key if it has one.
-func Get[T any](ctx context.Context, v View, key ...string) (T, error) {
-	var value T
-	t, err := v.structType(reflect.TypeFor[T]())
-	if err != nil {
-		return value, err
-	}
-	id, err := t.Identity(key)
-	if err != nil {
-		return value, err
-	}
-	found, err := v.get(ctx, t, id)
-	if err != nil {
-		return value, err
-	}
-	return value, t.Decode(&found, &value)
+func Get[T any](ctx context.Context, v View, key ...string) (value T, err error) {
+	err = again(func() error {
+		v := v.current()
+		t, err := v.structType(reflect.TypeFor[T]())
+		if err != nil {
+			return err
+		}
+		id, err := t.Identity(key)
+		if err != nil {
+			return err
+		}
+		found, err := v.get(ctx, t, id)
+		if err != nil {
+			return err
+		}
+		return t.Decode(&found, &value)
+	})
+	return value, err
 }

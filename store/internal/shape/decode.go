@@ -123,6 +123,9 @@ func (t *Type) decodeCanonical(fields []byte, s reflect.Value) (ok bool) {
 			rest = rest[1:]
 		}
 		if len(rest) == 0 || rest[0].name != string(name) {
+			if t.Known != nil {
+				continue
+			}
 			return false // an unknown name: encoding/json leaves it out, or finds it in another case
 		}
 		if value[0] == 'n' {
@@ -140,6 +143,9 @@ func (t *Type) Decode(v *onto.Version, dst any) error {
 	s := reflect.ValueOf(dst).Elem()
 	if !t.decodeCanonical(v.Fields, s) {
 		if err := t.unmarshal(v.Fields, dst); err != nil {
+			if wide := t.outgrown(v); wide != nil {
+				return wide
+			}
 			return onto.Errorf(onto.Invalid, "%s at commit %d does not fit the Go type %v: %w", v.Identity, v.Commit, t.bound.Struct, err).
 				WithHint("read it by name with View.Get, or widen the Go type")
 		}
@@ -152,6 +158,22 @@ func (t *Type) Decode(v *onto.Version, dst any) error {
 	link.FieldByName("Right").SetString(v.Right)
 	if t.bound.Instance != nil {
 		s.FieldByIndex(t.bound.Instance).SetString(v.Instance)
+	}
+	return nil
+}
+
+// outgrown is the error for a value that the field could not hold before its type was
+// widened; nil if there is none.
+func (t *Type) outgrown(v *onto.Version) error {
+	for _, m := range codec.Members(v.Fields) {
+		had, known := t.given.Field(m.Name)
+		if now, _ := t.Schema.Field(m.Name); !known || now.Type == had.Type {
+			continue
+		}
+		if _, err := had.Type.Fit(m.Value); err != nil {
+			return onto.Errorf(onto.SchemaOutdated, "%s at commit %d: field %s holds what Go type %v cannot: %w", v.Identity, v.Commit, m.Name, t.bound.Struct, err).
+				WithHint("widen the field in the Go type, or read it by name with View.Get")
+		}
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func TestDecodesLikeEncodingJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	typ := &Type{Schema: schema}
-	typ.Bind(onto.TypeOf[everything]().Binding())
+	typ.Bind(onto.TypeOf[everything]().Binding(), schema)
 	if typ.decoders == nil {
 		t.Fatal("the struct is left to encoding/json")
 	}
@@ -97,7 +97,7 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	typ := &Type{Schema: schema}
-	typ.Bind(onto.TypeOf[everything]().Binding())
+	typ.Bind(onto.TypeOf[everything]().Binding(), schema)
 	for _, seed := range []string{`{}`, `{"id":"a`, `{"id`, `{"id":}`, `{"text":"\`, `{"text":"\u00"}`, `{"f":1,}`, `{"list":[1}`, `{"n":1 }`, `{ "n":1}`, `{"id":"\x"}`} {
 		f.Add([]byte(seed))
 	}

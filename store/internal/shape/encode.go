@@ -23,8 +23,9 @@ type fieldEncoder struct {
 	append func(dst []byte, v reflect.Value) ([]byte, error)
 }
 
-// Bind ties a Go struct to the type.
-func (t *Type) Bind(b *onto.Binding) {
+// Bind ties a Go struct to the type, which serves the schema of the struct.
+func (t *Type) Bind(b *onto.Binding, given onto.Schema) {
+	t.given = given
 	t.bound, t.free = b, isFree(b.Struct, map[reflect.Type]bool{})
 	t.encode = make([]fieldEncoder, len(b.Fields))
 	for i, f := range b.Fields {
@@ -130,7 +131,7 @@ func (t *Type) WriteStruct(v reflect.Value) (backend.Write, error) {
 	if err := t.CheckIdentity(id); err != nil {
 		return backend.Write{}, err
 	}
-	return t.finish(id, append(fields, '}'))
+	return t.finish(id, append(fields, '}'), t.Known)
 }
 
 // appendField appends the field's value, or nothing if there is none.

@@ -6,6 +6,7 @@ package shape
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,8 +20,10 @@ import (
 type Type struct {
 	Schema  onto.Schema
 	Version int
+	Known   []string // the fields that the program knows; nil for all
 
 	bound    *onto.Binding
+	given    onto.Schema    // as the struct has it
 	encode   []fieldEncoder // of the struct's fields, in the schema's order
 	decoders []fieldDecoder // of the same fields; nil if encoding/json decodes the struct
 	free     bool           // the struct can hold values of any type
@@ -78,7 +81,7 @@ func (t *Type) fit(id onto.Identity, members []codec.Member) (backend.Write, err
 	if err := t.CheckIdentity(id); err != nil {
 		return backend.Write{}, err
 	}
-	kept := make([]codec.Member, 0, len(t.Schema.Fields))
+	kept, known := make([]codec.Member, 0, len(t.Schema.Fields)), t.Known
 	i := 0
 	for _, f := range t.Schema.Fields {
 		if i < len(members) && members[i].Name < f.Name {
@@ -91,7 +94,13 @@ func (t *Type) fit(id onto.Identity, members []codec.Member) (backend.Write, err
 					return backend.Write{}, fieldError(id, f, err)
 				}
 			}
+			if known != nil && !slices.Contains(known, f.Name) { // it is given all the same
+				known = append(known[:len(known):len(known)], f.Name)
+			}
 			i++
+		}
+		if value == nil && known != nil && !slices.Contains(known, f.Name) {
+			continue
 		}
 		if value == nil {
 			if value, err = missing(id, f); err != nil {
@@ -105,14 +114,14 @@ func (t *Type) fit(id onto.Identity, members []codec.Member) (backend.Write, err
 	if i < len(members) {
 		return backend.Write{}, t.unknownField(id, members[i].Name)
 	}
-	return t.finish(id, codec.AppendObject(nil, kept))
+	return t.finish(id, codec.AppendObject(nil, kept), known)
 }
 
-func (t *Type) finish(id onto.Identity, fields []byte) (backend.Write, error) {
+func (t *Type) finish(id onto.Identity, fields []byte, known []string) (backend.Write, error) {
 	if len(fields) > onto.MaxFields {
-		return backend.Write{}, onto.Errorf(onto.TooLarge, "%s has %d bytes of fields, the limit is %d", id, len(fields), onto.MaxFields)
+		return backend.Write{}, backend.FieldsTooLarge(id, len(fields))
 	}
-	return backend.Write{Identity: id, Op: onto.Put, Fields: fields, SchemaVersion: t.Version}, nil
+	return backend.Write{Identity: id, Op: onto.Put, Fields: fields, SchemaVersion: t.Version, Known: known}, nil
 }
 
 // missing is what stands in for an absent value; nil if nothing does.
@@ -120,8 +129,7 @@ func missing(id onto.Identity, f onto.Field) ([]byte, error) {
 	if f.Default != nil || f.Optional {
 		return f.Default, nil
 	}
-	return nil, onto.Errorf(onto.Invalid, "%s: field %s is missing", id, f.Name).
-		WithHint("give a value of type %s, or make the field optional", f.Type)
+	return nil, onto.Errorf(onto.Invalid, "%s: %w", id, backend.FieldMissing(f))
 }
 
 func fieldError(id onto.Identity, f onto.Field, err error) error {

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// program is what the caller knows of the types. While types change compatibly it goes
+// on: what it writes decides the fields that it knows, and no others.
+type program struct {
+	types     []onto.Type // that it gave when it opened the store
+	schemas   []onto.Schema
+	upgraders upgraders
+	known     map[onto.TypeName]knowledge
+}
+
+// knowledge is what a program knows of one type.
+type knowledge struct {
+	version int      // the newest that was stored when it learned the type
+	fields  []string // those that it knows
+}
+
+// newProgram refuses a Go type that is given twice.
+func newProgram(types []onto.Type, schemas []onto.Schema, given upgraders) (program, error) {
+	names := map[reflect.Type]string{}
+	for i, g := range types {
+		b := g.Binding()
+		if b == nil {
+			continue
+		}
+		if other, twice := names[b.Struct]; twice {
+			return program{}, onto.Errorf(onto.Invalid, "Go type %v is given as %s and as %s", b.Struct, other, schemas[i].Name).
+				WithHint("declare a Go type for each")
+		}
+		names[b.Struct] = schemas[i].Name
+	}
+	return program{types, schemas, given, map[onto.TypeName]knowledge{}}, nil
+}
+
+// use fits a catalog to the program. A type that has changed otherwise than compatibly
+// since the program learned it is learned anew by its name, and outdated for a Go
+// struct.
+func (p *program) use(c *catalog) {
+	outdated := map[onto.TypeName]bool{}
+	for name, t := range c.present {
+		k, ok := p.known[name]
+		if ok && !backend.Continues(c.stored, name, k.version) {
+			outdated[name], ok = true, false
+		}
+		if !ok {
+			k = knowledge{t.Version, t.Schema.FieldNames()}
+			i := slices.IndexFunc(p.schemas, func(s onto.Schema) bool { return s.TypeName() == name })
+			if i >= 0 && !outdated[name] {
+				k.fields = p.schemas[i].FieldNames()
+			}
+			if !outdated[name] || i < 0 || p.types[i].Binding() == nil {
+				p.known[name] = k
+			}
+		}
+		if len(k.fields) < len(t.Schema.Fields) {
+			t.Known = k.fields
+		}
+	}
+	for i, g := range p.types {
+		b, name := g.Binding(), p.schemas[i].TypeName()
+		if b == nil {
+			continue
+		}
+		if t, ok := c.present[name]; ok && !outdated[name] {
+			t.Bind(b, p.schemas[i])
+			c.structs[b.Struct] = t
+		} else {
+			c.outdated[b.Struct] = p.schemas[i]
+		}
+	}
+}
+
+// outdatedStruct is the error for a Go struct whose type has changed otherwise than
+// compatibly.
+func (c *catalog) outdatedStruct(given onto.Schema) error {
+	t, exists := c.present[given.TypeName()]
+	if !exists {
+		_, err := c.get(given.Kind, given.Name)
+		return onto.Errorf(onto.SchemaOutdated, "type %s has changed since this program opened the store: %w", given.Name, err).
+			WithHint("open the store again with the present types")
+	}
+	e := onto.Errorf(onto.SchemaOutdated, "type %s has changed since this program opened the store", given.Name)
+	if d := onto.Compare(t.Schema, given); !d.Empty() {
+		e.Differences = []onto.Difference{d}
+		e.Message += "; " + d.String()
+	}
+	return e.WithHint("open the store again with the present types")
+}
