@@ -98,7 +98,7 @@ func Compatible(older, newer Schema) bool {
 		switch {
 		case !ok || o.Optional && !n.Optional || !bytes.Equal(o.Default, n.Default):
 			return false
-		case o.Type != n.Type && (identifies || !n.Type.wider(o.Type)):
+		case o.Type != n.Type && (identifies || !widens(o.Type, n.Type)):
 			return false
 		}
 	}

@@ -31,9 +31,6 @@ func FieldTypes() []FieldType {
 	return []FieldType{String, Int, Float, Bool, Time, Object, List, Any}
 }
 
-// wider reports whether every value of another type is one of this type as well.
-func (t FieldType) wider(other FieldType) bool { return t == Any || t == Float && other == Int }
-
 // Field describes one top-level field of a type.
 type Field struct {
 	Name     string
