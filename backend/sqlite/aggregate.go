@@ -17,7 +17,7 @@ import (
 func (b *Backend) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
 	return exec.Pushed(func(push func(onto.Group) error) error {
 		return b.reader.read(ctx, a.Mode == backend.State, func(r *reading) error {
-			groups, err := b.reader.groups(ctx, r, a)
+			groups, err := b.reader.groups(r, a)
 			if err != nil {
 				return err
 			}
@@ -28,13 +28,13 @@ func (b *Backend) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Se
 
 // groups answers an aggregation. SQL computes it if it can, and if there are no
 // rows that cannot be read, which fail in process.
-func (rd *reader) groups(ctx context.Context, r *reading, a *backend.Aggregation) (iter.Seq2[onto.Group, error], error) {
+func (rd *reader) groups(r *reading, a *backend.Aggregation) (iter.Seq2[onto.Group, error], error) {
 	question, err := r.aggregation(rd.table(a.Kind), a)
 	if err != nil {
 		return nil, err
 	}
 	if question.plain == "" {
-		groups, readable, err := r.computed(ctx, question, a)
+		groups, readable, err := r.computed(question, a)
 		if readable || err != nil {
 			return groups.Sorted(), err
 		}
@@ -42,7 +42,7 @@ func (rd *reader) groups(ctx context.Context, r *reading, a *backend.Aggregation
 			return nil, err
 		}
 	}
-	return exec.Aggregate(a, r.rows(ctx, question), rd.endpoints(r, &a.Query)), nil
+	return exec.Aggregate(a, r.rows(question), rd.endpoints(r, &a.Query)), nil
 }
 
 // aggregation prepares an aggregation.
@@ -58,17 +58,15 @@ func (r *reading) aggregation(t *layout.Table, a *backend.Aggregation) (*questio
 
 // computed lets SQL compute the groups. It reports false if rows are among them of
 // which the JSON cannot be read.
-func (r *reading) computed(ctx context.Context, a *question, want *backend.Aggregation) (exec.Computed, bool, error) {
+func (r *reading) computed(a *question, want *backend.Aggregation) (exec.Computed, bool, error) {
 	columns, sql := r.groupsSQL(a, want)
-	rows, err := r.Query(ctx, sql.SQL, sql.Args...)
-	if err != nil {
-		return nil, false, err
-	}
 	var groups exec.Computed
-	readable, row := true, make([]any, len(rows.Vals))
-	err = driver.Each(rows, func() error {
-		for i, v := range rows.Vals {
-			row[i] = v
+	var row []any
+	readable := true
+	err := r.Each(sql.SQL, sql.Args, func(rows *driver.Rows) error {
+		row = row[:0]
+		for _, v := range rows.Vals {
+			row = append(row, v)
 		}
 		unreadable, _ := row[len(row)-1].(int64)
 		readable = readable && unreadable == 0

@@ -22,7 +22,7 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 			id = n
 		} else if t, ok := p.Time(); ok {
 			var err error
-			if id, err = r.commitAt(ctx, t); err != nil {
+			if id, err = r.commitAt(t); err != nil {
 				return err
 			}
 		}
@@ -45,9 +45,9 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 
 // commitAt returns the last commit whose time is not after t. Times in order
 // allow a binary search; another program's clock may have gone back.
-func (r *reading) commitAt(ctx context.Context, t time.Time) (int64, error) {
+func (r *reading) commitAt(t time.Time) (int64, error) {
 	if !r.Ordered {
-		return r.commitAtUnordered(ctx, t)
+		return r.commitAtUnordered(t)
 	}
 	var found int64
 	low, high := int64(1), r.Head
@@ -66,8 +66,8 @@ func (r *reading) commitAt(ctx context.Context, t time.Time) (int64, error) {
 	return found, nil
 }
 
-func (r *reading) commitAtUnordered(ctx context.Context, t time.Time) (int64, error) {
-	rows, err := r.Query(ctx, `SELECT id, created_at FROM commits ORDER BY id DESC`)
+func (r *reading) commitAtUnordered(t time.Time) (int64, error) {
+	rows, err := r.Query(r.Ctx, `SELECT id, created_at FROM commits ORDER BY id DESC`)
 	if err != nil {
 		return 0, err
 	}
@@ -92,11 +92,7 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 				where, args = where+` AND c.idempotency_key = ?`, append(args, q.Key)
 			}
 			sql := fmt.Sprintf(`SELECT %s FROM commits c WHERE %s ORDER BY c.id %s LIMIT ?`, layout.CommitList, where, order)
-			rows, err := r.Query(ctx, sql, append(args, limit(q.Limit))...)
-			if err != nil {
-				return err
-			}
-			return driver.Each(rows, func() error {
+			return r.Each(sql, append(args, limit(q.Limit)), func(rows *driver.Rows) error {
 				kept := layout.ReadCommit(rows)
 				c, err := kept.HandOut(nil)
 				if err != nil {

@@ -21,7 +21,7 @@ func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 				if q.Kind != "" && q.Kind != t.Kind {
 					continue
 				}
-				if err := r.diffTable(ctx, t, q.Type, from, to, push); err != nil {
+				if err := r.diffTable(t, q.Type, from, to, push); err != nil {
 					return err
 				}
 			}
@@ -40,7 +40,7 @@ func (r *reading) commitID(id int64) int64 {
 // diffTable finds the identities that were touched in between, and for each
 // its version at either end. Sorting them is left to SQLite, which spills to
 // disk.
-func (r *reading) diffTable(ctx context.Context, t *layout.Table, typ string, from, to int64, push func(onto.Change) error) error {
+func (r *reading) diffTable(t *layout.Table, typ string, from, to int64, push func(onto.Change) error) error {
 	where := ""
 	args := []any{from, to}
 	if typ != "" {
@@ -56,12 +56,8 @@ func (r *reading) diffTable(ctx context.Context, t *layout.Table, typ string, fr
 		CROSS JOIN %s z ON z.id = %s
 		ORDER BY %s`,
 		t.List("d"), t.List("h"), t.History, where, t.List("h"), t.History, seek, t.History, seek, t.List("d"))
-	rows, err := r.Query(ctx, sql, append(args, from, to)...)
-	if err != nil {
-		return err
-	}
 	width := len(t.Columns)
-	return driver.Each(rows, func() error {
+	return r.Each(sql, append(args, from, to), func(rows *driver.Rows) error {
 		id := t.Identity(rows, 0)
 		var before *onto.Version
 		if !rows.Null(width) {

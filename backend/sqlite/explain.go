@@ -22,7 +22,7 @@ func (b *Backend) Explain(ctx context.Context, q *backend.Query, a *backend.Aggr
 		var texts []string
 		for _, sql := range statements {
 			texts = append(texts, sql.SQL)
-			plan, err := r.QueryPlan(ctx, sql.SQL, sql.Args...)
+			plan, err := r.QueryPlan(sql.SQL, sql.Args...)
 			if err != nil {
 				return err
 			}

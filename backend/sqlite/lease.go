@@ -146,27 +146,23 @@ func (b *Backend) Release(ctx context.Context, l onto.Lease) error {
 
 // Leases returns those that were taken and not released, by name.
 func (b *Backend) Leases(ctx context.Context) ([]onto.Lease, error) {
-	var list []onto.Lease
-	err := b.readLeases(ctx, `SELECT `+leaseList+` FROM `+leaseFrom+` ORDER BY l.lock_name`, func(r *driver.Rows) {
-		list = append(list, leaseAt(r, 0))
+	return readLeases(ctx, b.reader, `SELECT `+leaseList+` FROM `+leaseFrom+` ORDER BY l.lock_name`, func(r *driver.Rows) (onto.Lease, error) {
+		return leaseAt(r, 0), nil
 	})
-	return list, err
 }
 
-// readLeases hands over each row of a query about leases. A file of an older
+// readLeases reads each row of a query about leases. A file of an older
 // format that is opened for reading only has none.
-func (b *Backend) readLeases(ctx context.Context, sql string, f func(r *driver.Rows)) error {
-	return b.reader.read(ctx, false, func(r *reading) error {
+func readLeases[T any](ctx context.Context, rd *reader, sql string, read func(r *driver.Rows) (T, error)) (list []T, err error) {
+	err = rd.read(ctx, false, func(r *reading) error {
 		n, err := r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE name IN ('locks', 'onto_leases', 'onto_lease_breaks')`)
 		if err != nil || n < 3 {
 			return err
 		}
-		rows, err := r.Query(ctx, sql)
-		if err != nil {
-			return err
-		}
-		return driver.Each(rows, func() error { f(rows); return nil })
+		list, err = driver.List(ctx, r.Conn, sql, nil, read)
+		return err
 	})
+	return list, err
 }
 
 // Break ends a lease that is held and keeps a record of that. The epoch grows, so
@@ -206,13 +202,11 @@ func insertBreak(w *driver.Conn, r *onto.LeaseBreak) error {
 
 // Breaks returns the records of leases that were ended by force, oldest first.
 func (b *Backend) Breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
-	var list []onto.LeaseBreak
-	err := b.readLeases(ctx, `SELECT name, owner_id, epoch, acquired_at, expires_at, broken_at, runtime_id, actor_kind, actor_id, reason
-		FROM onto_lease_breaks ORDER BY id`, func(r *driver.Rows) {
-		list = append(list, onto.LeaseBreak{
+	return readLeases(ctx, b.reader, `SELECT name, owner_id, epoch, acquired_at, expires_at, broken_at, runtime_id, actor_kind, actor_id, reason
+		FROM onto_lease_breaks ORDER BY id`, func(r *driver.Rows) (onto.LeaseBreak, error) {
+		return onto.LeaseBreak{
 			Lease: leaseAt(r, 0), Time: layout.StoredTime(r.Text(5)), Runtime: r.Text(6),
 			Actor: onto.Actor{Kind: onto.ActorKind(r.Text(7)), ID: r.Text(8)}, Reason: r.Text(9),
-		})
+		}, nil
 	})
-	return list, err
 }

@@ -23,29 +23,25 @@ func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Ver
 				return err
 			}
 			if a.plain == "" {
-				return r.versions(ctx, a, push)
+				return r.versions(a, push)
 			}
-			return exec.PushAll(ctx, exec.Select(q, r.rows(ctx, a), b.reader.endpoints(r, q)), push)
+			return exec.PushAll(ctx, exec.Select(q, r.rows(a), b.reader.endpoints(r, q)), push)
 		})
 	})
 }
 
 // rows is the versions that the question's statement finds.
-func (r *reading) rows(ctx context.Context, a *question) iter.Seq2[onto.Version, error] {
-	return exec.Pushed(func(push func(onto.Version) error) error { return r.versions(ctx, a, push) })
+func (r *reading) rows(a *question) iter.Seq2[onto.Version, error] {
+	return exec.Pushed(func(push func(onto.Version) error) error { return r.versions(a, push) })
 }
 
 // versions pushes the versions that the question's statements find.
-func (r *reading) versions(ctx context.Context, a *question, push func(onto.Version) error) error {
+func (r *reading) versions(a *question, push func(onto.Version) error) error {
 	answer := a.versions()
 	left := answer.take
 	var last sequence
 	for _, sql := range answer.statements {
-		rows, err := r.Query(ctx, sql.SQL, sql.Args...)
-		if err != nil {
-			return err
-		}
-		err = driver.Each(rows, func() error {
+		err := r.Each(sql.SQL, sql.Args, func(rows *driver.Rows) error {
 			if answer.skip > 0 {
 				answer.skip--
 				return nil

@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sort"
@@ -53,11 +52,7 @@ func Outdo(now *layout.Moment, src *driver.Conn) error {
 	if err := src.Exec(`UPDATE onto_meta SET derived = max(derived, ?) + 1`, derived); err != nil {
 		return err
 	}
-	rows, err := now.Query(context.Background(), `SELECT name, epoch FROM onto_leases`)
-	if err != nil {
-		return err
-	}
-	err = driver.Each(rows, func() error {
+	err = now.Each(`SELECT name, epoch FROM onto_leases`, nil, func(rows *driver.Rows) error {
 		return src.Exec(`INSERT INTO onto_leases (name, epoch) VALUES (?, ?)
 			ON CONFLICT DO UPDATE SET epoch = max(epoch, excluded.epoch)`, rows.Text(0), rows.Int(1))
 	})

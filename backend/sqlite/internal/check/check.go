@@ -118,15 +118,6 @@ func (c *checker) stale(code audit.Code, format string, args ...any) error {
 	return c.push(code.Finding(rebuildRemedy, format, args...))
 }
 
-// each calls a function with every row that a statement finds.
-func (c *checker) each(sql string, args []any, do func(*driver.Rows) error) error {
-	rows, err := c.r.Query(c.ctx, sql, args...)
-	if err != nil {
-		return err
-	}
-	return driver.Each(rows, func() error { return do(rows) })
-}
-
 // foreign reports whether another program may have written a commit.
 func (c *checker) foreign(commit int64) bool {
 	return commit <= c.r.Foreign.Until || commit > c.r.Foreign.Covered
@@ -160,7 +151,7 @@ func (c *checker) file() error {
 }
 
 func (c *checker) integrity(pragma string) error {
-	return c.each(pragma, nil, func(rows *driver.Rows) error {
+	return c.r.Each(pragma, nil, func(rows *driver.Rows) error {
 		if s := rows.Text(0); s != "ok" {
 			return c.damaged(s)
 		}
@@ -173,7 +164,7 @@ func isMalformedJSON(err error) bool { return strings.Contains(err.Error(), "mal
 // foreignKeys finds versions whose commit is missing.
 func (c *checker) foreignKeys() error {
 	for _, t := range c.of.Tables {
-		err := c.each(`PRAGMA foreign_key_check(`+t.History+`)`, nil, func(rows *driver.Rows) error {
+		err := c.r.Each(`PRAGMA foreign_key_check(`+t.History+`)`, nil, func(rows *driver.Rows) error {
 			return c.report(audit.VersionWithoutCommit, "row %d of %s belongs to a commit that does not exist", rows.Int(1), rows.Text(0))
 		})
 		if err != nil {
@@ -187,7 +178,7 @@ func (c *checker) foreignKeys() error {
 func (c *checker) commits() error {
 	var last audit.Commit
 	future := laterCommits{now: c.of.Now}
-	err := c.each(`SELECT id, created_at, operations,
+	err := c.r.Each(`SELECT id, created_at, operations,
 		(SELECT count(*) FROM entity_history h WHERE h.commit_id = c.id) +
 		(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id)
 		FROM commits c ORDER BY id`, nil, func(rows *driver.Rows) error {
@@ -227,7 +218,7 @@ func (l *laterCommits) note(id int64, at time.Time) {
 func (c *checker) versions() error {
 	for _, t := range c.of.Tables {
 		sql := fmt.Sprintf(`SELECT %s, h.commit_id, count(*) FROM %s h GROUP BY %s, h.commit_id HAVING count(*) > 1`, t.List("h"), t.History, t.List("h"))
-		err := c.each(sql, nil, func(rows *driver.Rows) error {
+		err := c.r.Each(sql, nil, func(rows *driver.Rows) error {
 			commit := rows.Int(len(t.Columns))
 			return c.log.Twice(t.Identity(rows, 0), commit, rows.Int(len(t.Columns)+1), c.foreign(commit))
 		})

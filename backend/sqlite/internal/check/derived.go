@@ -83,11 +83,11 @@ func (c *checker) derivedMissing(want, listed []layout.Derived) error {
 }
 
 // derivedOne looks at one thing that is listed.
-func (c *checker) derivedOne(d layout.Derived, wanted bool, objects []layout.Object) error {
+func (c *checker) derivedOne(d layout.Derived, wanted bool, objects []layout.SchemaObject) error {
 	if !wanted {
 		return c.stale(audit.DerivedExtra, "%s serves nothing", d)
 	}
-	i := slices.IndexFunc(objects, func(o layout.Object) bool { return o.Name == d.Name() })
+	i := slices.IndexFunc(objects, func(o layout.SchemaObject) bool { return o.Name == d.Name() })
 	switch {
 	case i < 0:
 		return c.stale(audit.DerivedMissing, "%s is missing", d)
@@ -101,7 +101,7 @@ func (c *checker) derivedOne(d layout.Derived, wanted bool, objects []layout.Obj
 
 // leftovers finds indexes and tables that are not listed. Those that SQLite
 // keeps a search table in go with it.
-func (c *checker) leftovers(listed []layout.Derived, objects []layout.Object) error {
+func (c *checker) leftovers(listed []layout.Derived, objects []layout.SchemaObject) error {
 	for _, o := range objects {
 		belongs := slices.ContainsFunc(listed, func(d layout.Derived) bool {
 			return o.Name == d.Name() || d.Purpose == layout.ForSearch && strings.HasPrefix(o.Name, d.Name()+"_")
@@ -205,7 +205,7 @@ func (c *checker) past() error {
 			{audit.PastMissing, "lacks", t.Supersessions() + ` EXCEPT SELECT * FROM ` + t.Past},
 			{audit.PastExtra, "has a row for", `SELECT * FROM ` + t.Past + ` EXCEPT ` + t.Supersessions()},
 		} {
-			err := c.each(side.sql, nil, func(rows *driver.Rows) error {
+			err := c.r.Each(side.sql, nil, func(rows *driver.Rows) error {
 				return c.stale(side.code, "%s %s the version of %s in row %d of %s, superseded by commit %d",
 					t.Past, side.what, rows.Text(0), rows.Int(3), t.History, rows.Int(1))
 			})

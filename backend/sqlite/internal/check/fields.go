@@ -29,7 +29,7 @@ func (c *checker) fields() error {
 	stamps := map[stamp]*audit.Rows{}
 	for _, t := range c.of.Tables {
 		sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s FROM %s h`, t.List("h"), t.Sum("h"), t.History)
-		err := c.each(sql, nil, func(rows *driver.Rows) error {
+		err := c.r.Each(sql, nil, func(rows *driver.Rows) error {
 			v := layout.Version(rows, len(t.Columns), t.Identity(rows, 0))
 			foreign := c.foreign(v.Commit)
 			noteStamp(stamps, &v, foreign)

@@ -81,7 +81,7 @@ func (s *surveyor) analyzed() (bool, error) {
 // through an index instead, or make one first, which is no better.
 func (s *surveyor) scanned(p planned) (string, error) {
 	args := make([]any, strings.Count(p.sql, "?"))
-	lines, err := s.r.QueryPlan(s.ctx, p.sql, args...)
+	lines, err := s.r.QueryPlan(p.sql, args...)
 	if err != nil {
 		return "", err
 	}

@@ -136,7 +136,7 @@ func (s *surveyor) extras() error {
 // locks finds leases that keep others waiting, or that were not released.
 func (s *surveyor) locks() error {
 	now := s.of.Now
-	return s.each(`SELECT lock_name, owner_id, expires_at FROM locks ORDER BY lock_name`, nil, func(rows *driver.Rows) error {
+	return s.r.Each(`SELECT lock_name, owner_id, expires_at FROM locks ORDER BY lock_name`, nil, func(rows *driver.Rows) error {
 		f, found := audit.Lease(onto.Lease{Name: rows.Text(0), Owner: rows.Text(1), Expires: layout.StoredTime(rows.Text(2))}, now)
 		if !found {
 			return nil

@@ -104,7 +104,7 @@ func (c *checker) endpoints() error {
 				SELECT 1 FROM entity_current e WHERE e.entity_type = ?2 AND e.entity_key = c.%[2]s AND e.op = 'put')
 				AND 'put' IS NOT (SELECT h.op FROM entity_history h WHERE h.entity_type = ?2 AND h.entity_key = c.%[2]s ORDER BY h.commit_id DESC, h.id LIMIT 1)`,
 				t.List("c"), end.column, t.Current)
-			err := c.each(sql, []any{v.Schema.Name, end.typ}, func(rows *driver.Rows) error {
+			err := c.r.Each(sql, []any{v.Schema.Name, end.typ}, func(rows *driver.Rows) error {
 				return c.push(audit.Endpoint(t.Identity(rows, 0), onto.EntityID(end.typ, rows.Text(len(t.Columns)))))
 			})
 			if err != nil {
@@ -119,7 +119,7 @@ func (c *checker) endpoints() error {
 func (c *checker) unregistered() error {
 	for _, t := range c.of.Tables {
 		sql := fmt.Sprintf(`SELECT DISTINCT %[1]s FROM %[2]s WHERE %[1]s NOT IN (SELECT type_name FROM schema_versions WHERE type_kind = ?)`, t.Columns[0], t.Current)
-		err := c.each(sql, []any{string(t.Kind)}, func(rows *driver.Rows) error {
+		err := c.r.Each(sql, []any{string(t.Kind)}, func(rows *driver.Rows) error {
 			return c.push(audit.TypeUnregistered.Finding(registerRemedy, "%s type %s has versions but no schema", t.Kind, rows.Text(0)))
 		})
 		if err != nil {

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
 	"io"
@@ -69,17 +70,33 @@ func (r *Rows) Bytes(i int) []byte {
 	return nil
 }
 
-// Each calls f for every row and closes the rows.
-func Each(r *Rows, f func() error) (err error) {
+// Each calls f with every row that a statement finds. Cancelling ctx interrupts it.
+func (c *Conn) Each(ctx context.Context, sql string, args []any, f func(r *Rows) error) (err error) {
+	r, err := c.Query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
 	defer func() { // also when f panics
 		if closeErr := r.Close(); err == nil {
 			err = closeErr
 		}
 	}()
 	for r.Next() {
-		if err := f(); err != nil {
+		if err := f(r); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// List returns what read makes of every row that a statement finds. Cancelling ctx
+// interrupts it.
+func List[T any](ctx context.Context, c *Conn, sql string, args []any, read func(r *Rows) (T, error)) ([]T, error) {
+	var list []T
+	err := c.Each(ctx, sql, args, func(r *Rows) error {
+		v, err := read(r)
+		list = append(list, v)
+		return err
+	})
+	return list, err
 }

@@ -164,13 +164,9 @@ func lookupOne(c *driver.Conn, t *Table, id *onto.Identity, found map[onto.Ident
 }
 
 func lookupMany(c *driver.Conn, t *Table, sql string, args []any, found map[onto.Identity]*onto.Version) error {
-	r, err := c.Query(context.Background(), sql, args...)
-	if err != nil {
-		return err
-	}
-	for r.Next() {
+	return c.Each(context.Background(), sql, args, func(r *driver.Rows) error {
 		v := Version(r, len(t.Columns), t.Identity(r, 0))
 		found[v.Identity] = &v
-	}
-	return r.Close()
+		return nil
+	})
 }

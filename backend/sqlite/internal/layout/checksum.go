@@ -83,12 +83,8 @@ func (d *digest) sum() string { return hex.EncodeToString(d.hash.Sum(nil)) }
 func RowsSum(ctx context.Context, c *driver.Conn, tables [2]*Table, sql func(t *Table) string, args ...any) (string, error) {
 	d := newDigest()
 	for _, t := range tables {
-		rows, err := c.Query(ctx, sql(t), args...)
-		if err != nil {
-			return "", err
-		}
 		width := len(t.Columns)
-		err = driver.Each(rows, func() error {
+		err := c.Each(ctx, sql(t), args, func(rows *driver.Rows) error {
 			v := Version(rows, width, t.Identity(rows, 0))
 			v.Fields, _ = CanonicalFields(v.Fields) // what cannot be read counts as nothing
 			d.add(&v, rows.Int(width+4))

@@ -1,11 +1,12 @@
 package layout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -103,16 +104,10 @@ func HasDerived(c *driver.Conn) (bool, error) {
 
 // ReadDerived returns what is listed.
 func ReadDerived(c *driver.Conn) ([]Derived, error) {
-	rows, err := c.Query(context.Background(), `SELECT id, type_kind, type_name, field, purpose FROM onto_derived ORDER BY id`)
-	if err != nil {
-		return nil, err
-	}
-	var list []Derived
-	err = driver.Each(rows, func() error {
-		list = append(list, Derived{rows.Int(0), onto.Kind(rows.Text(1)), rows.Text(2), rows.Text(3), Purpose(rows.Text(4))})
-		return nil
+	const sql = `SELECT id, type_kind, type_name, field, purpose FROM onto_derived ORDER BY id`
+	return driver.List(context.Background(), c, sql, nil, func(r *driver.Rows) (Derived, error) {
+		return Derived{r.Int(0), onto.Kind(r.Text(1)), r.Text(2), r.Text(3), Purpose(r.Text(4))}, nil
 	})
-	return list, err
 }
 
 // Plan is how what is listed differs from what the flags ask for.
@@ -215,48 +210,23 @@ func DropDerived(w *driver.Conn) error {
 		return err
 	}
 	for _, o := range objects {
-		if err := w.Script(o.drop()); err != nil {
+		if err := w.Script(`DROP ` + o.Type + ` IF EXISTS ` + o.Name); err != nil {
 			return err
 		}
 	}
 	return w.Script(`DELETE FROM onto_derived`)
 }
 
-// Object is an index or a table whose name says that it is derived.
-type Object struct{ Type, Name, SQL string }
-
-func (o Object) drop() string { return `DROP ` + o.Type + ` IF EXISTS ` + o.Name }
+// derivedPattern is the type and name of what Derived.Create makes, and of the tables
+// that SQLite keeps it in.
+var derivedPattern = regexp.MustCompile(`^(index onto_field_[0-9]+|table onto_search_[0-9]+(_(content|segments|segdir|docsize|stat))?)$`)
 
 // DerivedObjects finds the indexes and tables that are derived, and those that
 // are left over. Search tables come before the tables that SQLite keeps them
 // in, which go with them.
-func DerivedObjects(c *driver.Conn) ([]Object, error) {
-	rows, err := c.Query(context.Background(), `SELECT type, name, sql FROM sqlite_master
-		WHERE type = 'index' AND name GLOB 'onto_field_*' OR type = 'table' AND name GLOB 'onto_search_*'
-		ORDER BY type, sql NOT LIKE 'CREATE VIRTUAL%', name`)
-	if err != nil {
-		return nil, err
-	}
-	var list []Object
-	err = driver.Each(rows, func() error {
-		if isDerivedName(rows.Text(1)) {
-			list = append(list, Object{rows.Text(0), rows.Text(1), rows.Text(2)})
-		}
-		return nil
-	})
+func DerivedObjects(c *driver.Conn) ([]SchemaObject, error) {
+	list, err := schemaObjects(c)
+	list = slices.DeleteFunc(list, func(o SchemaObject) bool { return !derivedPattern.MatchString(o.Type + " " + o.Name) })
+	slices.SortFunc(list, func(a, b SchemaObject) int { return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name)) })
 	return list, err
-}
-
-// isDerivedName reports whether a name is one that Derived.Name makes, or one
-// that SQLite makes out of it.
-func isDerivedName(name string) bool {
-	id, isIndex := strings.CutPrefix(name, "onto_field_")
-	if !isIndex {
-		var part string
-		id, part, _ = strings.Cut(strings.TrimPrefix(name, "onto_search_"), "_")
-		if !slices.Contains([]string{"", "content", "segments", "segdir", "docsize", "stat"}, part) {
-			return false
-		}
-	}
-	return id != "" && strings.Trim(id, "0123456789") == ""
 }

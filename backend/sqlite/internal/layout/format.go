@@ -98,17 +98,14 @@ func presentFormat(c *driver.Conn, has func(tables ...string) bool, sums []colum
 // isOriginalV2 looks for the engine version, whichever way the table keeps it:
 // as a column of that name or as a row with that key.
 func isOriginalV2(c *driver.Conn) (bool, error) {
-	r, err := c.Query(context.Background(), `SELECT * FROM storage_meta LIMIT 100`)
-	if err != nil {
-		return false, err
-	}
 	v2 := false
-	for r.Next() {
+	err := c.Each(context.Background(), `SELECT * FROM storage_meta LIMIT 100`, nil, func(r *driver.Rows) error {
 		for i := range r.Vals {
 			v2 = v2 || r.Text(i) == "v2"
 		}
-	}
-	return v2, r.Close()
+		return nil
+	})
+	return v2, err
 }
 
 // Check refuses what cannot be opened.

@@ -27,18 +27,16 @@ func (m *Moment) QueryInt(sql string, args ...any) (int64, error) {
 	return m.QueryIntContext(m.Ctx, sql, args...)
 }
 
+// Each is that of the connection. The end of the read interrupts it.
+func (m *Moment) Each(sql string, args []any, f func(r *driver.Rows) error) error {
+	return m.Conn.Each(m.Ctx, sql, args, f)
+}
+
 // QueryPlan is what SQLite will do, indented by depth.
-func (m *Moment) QueryPlan(ctx context.Context, sql string, args ...any) ([]string, error) {
-	rows, err := m.Query(ctx, "EXPLAIN QUERY PLAN "+sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	var lines []string
+func (m *Moment) QueryPlan(sql string, args ...any) ([]string, error) {
 	depth := map[int64]int{}
-	err = driver.Each(rows, func() error {
-		depth[rows.Int(0)] = depth[rows.Int(1)] + 1
-		lines = append(lines, strings.Repeat("  ", depth[rows.Int(0)]-1)+rows.Text(3))
-		return nil
+	return driver.List(m.Ctx, m.Conn, "EXPLAIN QUERY PLAN "+sql, args, func(r *driver.Rows) (string, error) {
+		depth[r.Int(0)] = depth[r.Int(1)] + 1
+		return strings.Repeat("  ", depth[r.Int(0)]-1) + r.Text(3), nil
 	})
-	return lines, err
 }

@@ -27,12 +27,8 @@ func Project(ctx context.Context, w *driver.Conn, t *Table, since int64, then fu
 			(SELECT min(s.commit_id) FROM %s s WHERE %s)
 		FROM %s h WHERE h.commit_id > ? AND h.id = %s`,
 		t.List("h"), t.History, t.Matches("s", "h"), t.History, t.Newest("h"))
-	rows, err := w.Query(ctx, sql, since)
-	if err != nil {
-		return err
-	}
 	width := len(t.Columns)
-	return driver.Each(rows, func() error {
+	return w.Each(ctx, sql, []any{since}, func(rows *driver.Rows) error {
 		v := Version(rows, width, t.Identity(rows, 0))
 		canonical, err := CanonicalFields(v.Fields)
 		v.Fields = canonical
@@ -52,18 +48,15 @@ func Project(ctx context.Context, w *driver.Conn, t *Table, since int64, then fu
 // timesOrdered reports whether the times of commits from since on never go
 // back, and are written so that their texts compare as times.
 func timesOrdered(w *driver.Conn, since int64) (bool, error) {
-	rows, err := w.Query(context.Background(), `SELECT created_at FROM commits WHERE id >= ? ORDER BY id`, since)
-	if err != nil {
-		return false, err
-	}
 	ordered, last := true, StoredTime("")
-	for rows.Next() {
+	err := w.Each(context.Background(), `SELECT created_at FROM commits WHERE id >= ? ORDER BY id`, []any{since}, func(rows *driver.Rows) error {
 		text := rows.Text(0)
 		t := StoredTime(text)
 		ordered = ordered && !t.Before(last) && strings.HasSuffix(text, "+00:00")
 		last = t
-	}
-	return ordered, rows.Close()
+		return nil
+	})
+	return ordered, err
 }
 
 // AddMissing makes the tables and indexes of ours that are gone.

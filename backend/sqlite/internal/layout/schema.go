@@ -43,22 +43,12 @@ func ReadSchemas(c *driver.Conn) ([]onto.SchemaVersion, error) {
 	if whole {
 		added = `ifnull(v.onto_since, ` + sinceRule + `), v.onto_upgrader, v.onto_end`
 	}
-	rows, err := c.Query(context.Background(), `SELECT v.type_kind, v.type_name, v.schema_version_id, v.schema_json, v.schema_hash,
+	return driver.List(context.Background(), c, `SELECT v.type_kind, v.type_name, v.schema_version_id, v.schema_json, v.schema_hash,
 			v.created_at, v.runtime_id, v.reason, nullif(r.schema_json, v.schema_json), `+added+`
 		FROM schema_versions v LEFT JOIN schema_registry r ON r.type_kind = v.type_kind AND r.type_name = v.type_name
 			AND v.schema_version_id = (SELECT max(n.schema_version_id) FROM schema_versions n
 				WHERE n.type_kind = v.type_kind AND n.type_name = v.type_name)
-		ORDER BY v.type_kind, v.type_name, v.schema_version_id`)
-	if err != nil {
-		return nil, err
-	}
-	var list []onto.SchemaVersion
-	err = driver.Each(rows, func() error {
-		v, err := readSchema(rows)
-		list = append(list, v)
-		return err
-	})
-	return list, err
+		ORDER BY v.type_kind, v.type_name, v.schema_version_id`, nil, readSchema)
 }
 
 // readSchema reads one row of ReadSchemas.
@@ -202,12 +192,9 @@ func retune(w *driver.Conn, s onto.Schema) error {
 // bootstrapSchemas gives the types of an old file that have no version yet
 // their first one.
 func bootstrapSchemas(w *driver.Conn, now time.Time) error {
-	rows, err := w.Query(context.Background(), `SELECT type_kind, type_name, schema_json FROM schema_registry r WHERE NOT EXISTS (
-		SELECT 1 FROM schema_versions v WHERE v.type_kind = r.type_kind AND v.type_name = r.type_name) ORDER BY 1, 2`)
-	if err != nil {
-		return err
-	}
-	return driver.Each(rows, func() error {
+	const sql = `SELECT type_kind, type_name, schema_json FROM schema_registry r WHERE NOT EXISTS (
+		SELECT 1 FROM schema_versions v WHERE v.type_kind = r.type_kind AND v.type_name = r.type_name) ORDER BY 1, 2`
+	return w.Each(context.Background(), sql, nil, func(rows *driver.Rows) error {
 		text := rows.Bytes(2)
 		sum := sha256.Sum256(text)
 		return insertSchema(w, &onto.SchemaVersion{

@@ -29,11 +29,11 @@ type Shape struct {
 }
 
 // SchemaObject is a row of sqlite_schema.
-type SchemaObject struct{ typ, name, table, sql string }
+type SchemaObject struct{ Type, Name, Table, SQL string }
 
 // drop is the statement that removes it.
 func (o SchemaObject) drop() string {
-	return `DROP ` + strings.ToUpper(o.typ) + ` "` + strings.ReplaceAll(o.name, `"`, `""`) + `"`
+	return `DROP ` + strings.ToUpper(o.Type) + ` "` + strings.ReplaceAll(o.Name, `"`, `""`) + `"`
 }
 
 // maxDefinition is how many bytes of SQL an object of ours may be defined by.
@@ -48,20 +48,20 @@ func readShape(c *driver.Conn, path string) (*Shape, error) {
 	s, tables := &Shape{odd: map[string]error{}}, declaredTables()
 	var plain []string
 	for _, o := range objects {
-		ours := isOurs(tables, o.name)
-		if o.typ == "table" && !strings.HasPrefix(o.name, "sqlite_") || o.typ == "view" && ours {
-			s.names = append(s.names, strings.ToLower(o.name))
-			s.Alien = s.Alien || !isKnown(tables, o.name)
+		ours := isOurs(tables, o.Name)
+		if o.Type == "table" && !strings.HasPrefix(o.Name, "sqlite_") || o.Type == "view" && ours {
+			s.names = append(s.names, strings.ToLower(o.Name))
+			s.Alien = s.Alien || !isKnown(tables, o.Name)
 		}
-		if o.typ != "table" && o.typ != "view" || !ours {
+		if o.Type != "table" && o.Type != "view" || !ours {
 			continue
 		}
 		ok, err := o.isPlain(tables, path)
 		if err != nil {
-			s.odd[strings.ToLower(o.name)] = err
+			s.odd[strings.ToLower(o.Name)] = err
 		}
 		if ok {
-			plain = append(plain, o.name)
+			plain = append(plain, o.Name)
 		}
 	}
 	if err := checkColumns(c, s, tables, plain, path); err != nil {
@@ -92,16 +92,10 @@ func (s *Shape) sound() error {
 // schemaObjects reads the schema. SQLite itself makes sure that type and name
 // are those of the SQL.
 func schemaObjects(c *driver.Conn) ([]SchemaObject, error) {
-	r, err := c.Query(context.Background(), `SELECT type, name, tbl_name, iif(length(sql) > ?, '-', sql) FROM sqlite_schema`, maxDefinition)
-	if err != nil {
-		return nil, err
-	}
-	var list []SchemaObject
-	err = driver.Each(r, func() error {
-		list = append(list, SchemaObject{r.Text(0), r.Text(1), r.Text(2), r.Text(3)})
-		return nil
+	const sql = `SELECT type, name, tbl_name, iif(length(sql) > ?, '-', sql) FROM sqlite_schema`
+	return driver.List(context.Background(), c, sql, []any{maxDefinition}, func(r *driver.Rows) (SchemaObject, error) {
+		return SchemaObject{r.Text(0), r.Text(1), r.Text(2), r.Text(3)}, nil
 	})
-	return list, err
 }
 
 // isOurs reports whether a table of that name is one that statements of ours
@@ -120,22 +114,22 @@ func isKnown(tables map[string]declaredTable, name string) bool {
 // isPlain reports whether an object under one of our names is a plain table. A
 // search table is none; anything else that is none is refused.
 func (o SchemaObject) isPlain(tables map[string]declaredTable, path string) (bool, error) {
-	name := strings.ToLower(o.name)
+	name := strings.ToLower(o.Name)
 	switch {
-	case o.typ == "view":
-		return false, shapeError(path, o.name, "is a view, not a table")
-	case searchPattern.MatchString(o.sql):
+	case o.Type == "view":
+		return false, shapeError(path, o.Name, "is a view, not a table")
+	case searchPattern.MatchString(o.SQL):
 		return false, nil
-	case strings.HasPrefix(o.sql, "CREATE VIRTUAL TABLE"):
-		return false, shapeError(path, o.name, "is a virtual table that this program does not make")
-	case !strings.HasPrefix(o.sql, "CREATE TABLE "):
-		return false, shapeError(path, o.name, "is not defined as a table")
-	case collatePattern.MatchString(o.sql):
-		return false, shapeError(path, o.name, "has a column with a collation")
+	case strings.HasPrefix(o.SQL, "CREATE VIRTUAL TABLE"):
+		return false, shapeError(path, o.Name, "is a virtual table that this program does not make")
+	case !strings.HasPrefix(o.SQL, "CREATE TABLE "):
+		return false, shapeError(path, o.Name, "is not defined as a table")
+	case collatePattern.MatchString(o.SQL):
+		return false, shapeError(path, o.Name, "has a column with a collation")
 	}
 	want, declared := tables[name]
-	if declared && want.withoutRowID != rowIDPattern.MatchString(o.sql) {
-		return false, shapeError(path, o.name, "has another kind of primary key")
+	if declared && want.withoutRowID != rowIDPattern.MatchString(o.SQL) {
+		return false, shapeError(path, o.Name, "has another kind of primary key")
 	}
 	return true, nil
 }
@@ -163,12 +157,9 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 	if err != nil {
 		return err
 	}
-	r, err := c.Query(context.Background(), `SELECT j.value, x.name, x.type, x.pk > 0, x.hidden, iif(length(x.dflt_value) > 100, '()', x.dflt_value)
-		FROM json_each(?) j JOIN pragma_table_xinfo(j.value) x`, string(list))
-	if err != nil {
-		return err
-	}
-	return driver.Each(r, func() error {
+	const sql = `SELECT j.value, x.name, x.type, x.pk > 0, x.hidden, iif(length(x.dflt_value) > 100, '()', x.dflt_value)
+		FROM json_each(?) j JOIN pragma_table_xinfo(j.value) x`
+	return c.Each(context.Background(), sql, []any{string(list)}, func(r *driver.Rows) error {
 		table, column := r.Text(0), r.Text(1)
 		want, ok := tables[strings.ToLower(table)].columns[strings.ToLower(column)]
 		var odd error
@@ -197,10 +188,10 @@ func findExtras(c *driver.Conn, tables map[string]declaredTable, objects []Schem
 	for _, o := range objects {
 		runs, err := false, error(nil)
 		switch {
-		case o.typ == "trigger":
-			runs, err = reaches(c, tables, o.table)
-		case o.typ == "index" && isOurs(tables, o.table) && o.sql != "" && !fieldPattern.MatchString(o.sql) &&
-			!strings.Contains(ours, strings.Join(strings.Fields(o.sql), " ")+" ;"):
+		case o.Type == "trigger":
+			runs, err = reaches(c, tables, o.Table)
+		case o.Type == "index" && isOurs(tables, o.Table) && o.SQL != "" && !fieldPattern.MatchString(o.SQL) &&
+			!strings.Contains(ours, strings.Join(strings.Fields(o.SQL), " ")+" ;"):
 			runs, err = isComputed(c, o)
 		}
 		if err != nil {
@@ -225,12 +216,8 @@ func reaches(c *driver.Conn, tables map[string]declaredTable, table string) (boo
 	if isOurs(tables, table) {
 		return true, nil
 	}
-	r, err := c.Query(context.Background(), `SELECT "table" FROM pragma_foreign_key_list(?)`, table)
-	if err != nil {
-		return false, err
-	}
 	found := false
-	err = driver.Each(r, func() error {
+	err := c.Each(context.Background(), `SELECT "table" FROM pragma_foreign_key_list(?)`, []any{table}, func(r *driver.Rows) error {
 		found = found || isOurs(tables, r.Text(0))
 		return nil
 	})
@@ -240,7 +227,7 @@ func reaches(c *driver.Conn, tables map[string]declaredTable, table string) (boo
 // isComputed reports whether SQLite computes something to keep an index.
 func isComputed(c *driver.Conn, o SchemaObject) (bool, error) {
 	n, err := c.QueryInt(`SELECT (SELECT count(*) FROM pragma_index_xinfo(?1) WHERE cid = -2) +
-		(SELECT count(*) FROM pragma_index_list(?2) WHERE name = ?1 AND partial)`, o.name, o.table)
+		(SELECT count(*) FROM pragma_index_list(?2) WHERE name = ?1 AND partial)`, o.Name, o.Table)
 	return n > 0, err
 }
 
@@ -265,7 +252,7 @@ func (s *Shape) Writable(path string) error {
 
 // Refusal says why there are no writes.
 func (o SchemaObject) Refusal() string {
-	return fmt.Sprintf("the %s %s on %s is not of this program and would run with every write, so nothing is written", o.typ, o.name, o.table)
+	return fmt.Sprintf("the %s %s on %s is not of this program and would run with every write, so nothing is written", o.Type, o.Name, o.Table)
 }
 
 // Remedy says how to have writes again.

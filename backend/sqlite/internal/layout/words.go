@@ -209,12 +209,8 @@ func (t *WordTable) Project(w *driver.Conn, names *Table, v *onto.Version) error
 // fill enters the words of everything that the projection has of the type. It
 // goes in the order of docids; sorting is left to SQLite, which spills to disk.
 func (t *WordTable) fill(ctx context.Context, w *driver.Conn, step func()) error {
-	rows, err := w.Query(ctx, t.wantSQL(), t.Type)
-	if err != nil {
-		return err
-	}
 	var list []*WordChange
-	err = driver.Each(rows, func() error {
+	err := w.Each(ctx, t.wantSQL(), []any{t.Type}, func(rows *driver.Rows) error {
 		if step != nil {
 			step()
 		}
