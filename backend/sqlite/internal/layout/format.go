@@ -54,7 +54,7 @@ func (s *Shape) kind(c *driver.Conn) (File, error) {
 		if err := s.sound(); err != nil {
 			return File{}, err
 		}
-		format, err := presentFormat(c, has, sumColumns(s.names))
+		format, err := s.format(c, has)
 		return File{Kind: Ours, Format: format}, err
 	case has("storage_meta"):
 		v2, err := false, s.odd["storage_meta"]
@@ -71,25 +71,16 @@ func (s *Shape) kind(c *driver.Conn) (File, error) {
 	return File{Kind: OtherDatabase}, nil
 }
 
-// presentFormat is the format of a file of ours. If another program has dropped what a
+// format is the format of a file of ours. If another program has dropped what a
 // format added, it is the one before: an upgrade brings it back.
-func presentFormat(c *driver.Conn, has func(tables ...string) bool, sums []column) (int64, error) {
+func (s *Shape) format(c *driver.Conn, has func(tables ...string) bool) (int64, error) {
 	format, err := c.QueryInt(`SELECT format FROM onto_meta`)
-	if err != nil || format > Format {
+	switch {
+	case err != nil || format > Format:
 		return format, err
-	}
-	if !has("onto_derived", "onto_entity_past", "onto_relation_past") {
+	case !has("onto_derived", "onto_entity_past", "onto_relation_past"):
 		return min(format, 1), nil
-	}
-	whole := has("onto_leases", "onto_lease_breaks")
-	for _, add := range slices.Concat(evolvingColumns(), sums) {
-		found, err := hasColumns(c, add.table, add.column)
-		if err != nil {
-			return 0, err
-		}
-		whole = whole && found
-	}
-	if !whole {
+	case !has("onto_leases", "onto_lease_breaks") || s.lacks != "":
 		return min(format, 2), nil
 	}
 	return format, nil

@@ -35,12 +35,12 @@ func FillSince(w *driver.Conn) (int64, error) {
 // ReadSchemas reads all versions. The newest of each type has the flags of the
 // registry. An older file that was opened for reading lacks some columns.
 func ReadSchemas(c *driver.Conn) ([]onto.SchemaVersion, error) {
-	whole, err := hasColumns(c, "schema_versions", "onto_since", "onto_upgrader", "onto_end")
+	n, err := c.QueryInt(`SELECT count(*) FROM pragma_table_info('schema_versions') WHERE name IN ('onto_since', 'onto_upgrader', 'onto_end')`)
 	if err != nil {
 		return nil, err
 	}
 	added := sinceRule + `, NULL, NULL`
-	if whole {
+	if n == 3 {
 		added = `ifnull(v.onto_since, ` + sinceRule + `), v.onto_upgrader, v.onto_end`
 	}
 	return driver.List(context.Background(), c, `SELECT v.type_kind, v.type_name, v.schema_version_id, v.schema_json, v.schema_hash,

@@ -24,6 +24,7 @@ import (
 type Shape struct {
 	names  []string         // of its tables, and of whatever else has the name of one of ours
 	odd    map[string]error // why what has the name of a table of ours is none
+	lacks  string           // the statements that add the columns which older tables of ours lack
 	Extras []SchemaObject   // what others have put on our tables and would run when those are written
 	Alien  bool             // it has tables that neither we nor the original program have made
 }
@@ -151,7 +152,7 @@ func shapeError(path, name, format string, args ...any) error {
 }
 
 // checkColumns finds plain tables with columns that are computed, or that are not
-// of the type that we declare.
+// of the type that we declare, and the columns that they lack.
 func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, names []string, path string) error {
 	list, err := json.Marshal(names)
 	if err != nil {
@@ -159,23 +160,35 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 	}
 	const sql = `SELECT j.value, x.name, x.type, x.pk > 0, x.hidden, iif(length(x.dflt_value) > 100, '()', x.dflt_value)
 		FROM json_each(?) j JOIN pragma_table_xinfo(j.value) x`
-	return c.Each(context.Background(), sql, []any{string(list)}, func(r *driver.Rows) error {
+	found := map[[2]string]bool{}
+	err = c.Each(context.Background(), sql, []any{string(list)}, func(r *driver.Rows) error {
 		table, column := r.Text(0), r.Text(1)
-		want, ok := tables[strings.ToLower(table)].columns[strings.ToLower(column)]
+		at := [2]string{strings.ToLower(table), strings.ToLower(column)}
+		found[at] = true
+		want := tables[at[0]].column(at[1])
 		var odd error
 		switch {
 		case r.Int(4) != 0:
 			odd = shapeError(path, table, "computes its column %s", column)
 		case !r.Null(5) && !constant.MatchString(r.Text(5)):
 			odd = shapeError(path, table, "computes the default of its column %s", column)
-		case ok && (!strings.EqualFold(want.typ, r.Text(2)) || want.key != (r.Int(3) == 1)):
+		case want != nil && (!strings.EqualFold(want.typ(), r.Text(2)) || want.key != (r.Int(3) == 1)):
 			odd = shapeError(path, table, "has a column %s of another kind: %s", column, r.Text(2))
 		default:
 			return nil
 		}
-		s.odd[strings.ToLower(table)] = odd
+		s.odd[at[0]] = odd
 		return nil
 	})
+	for _, name := range names {
+		name = strings.ToLower(name)
+		for _, c := range tables[name].columns {
+			if !found[[2]string{name, c.name}] && c.canBeAdded() {
+				s.lacks += fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s;", name, c.name, c.declaration)
+			}
+		}
+	}
+	return err
 }
 
 // findExtras finds what others have put on our tables and what SQLite would run when
@@ -260,13 +273,33 @@ func (o SchemaObject) Remedy() string { return `if nobody needs it: sqlite3 FILE
 
 // declaredTable is what we declare of a table.
 type declaredTable struct {
-	columns      map[string]declaredColumn
+	columns      []declaredColumn
 	withoutRowID bool
 }
 
+// column returns the column of that name, or nil.
+func (t declaredTable) column(name string) *declaredColumn {
+	for i := range t.columns {
+		if t.columns[i].name == name {
+			return &t.columns[i]
+		}
+	}
+	return nil
+}
+
 type declaredColumn struct {
-	typ string
-	key bool // a part of the primary key
+	name, declaration string
+	key               bool // a part of the primary key
+}
+
+func (c *declaredColumn) typ() string {
+	typ, _, _ := strings.Cut(c.declaration, " ")
+	return typ
+}
+
+// canBeAdded reports whether SQLite can add the column to a table that has rows.
+func (c *declaredColumn) canBeAdded() bool {
+	return !c.key && (!strings.Contains(c.declaration, "NOT NULL") || strings.Contains(c.declaration, "DEFAULT"))
 }
 
 // declaredTables reads our own statements. Each column has a line.
@@ -278,7 +311,7 @@ func declaredTables() map[string]declaredTable {
 		if !ok || !isTable {
 			continue
 		}
-		t := declaredTable{columns: map[string]declaredColumn{}, withoutRowID: strings.HasSuffix(body, ") WITHOUT ROWID")}
+		t := declaredTable{withoutRowID: strings.HasSuffix(body, ") WITHOUT ROWID")}
 		for line := range strings.Lines(body) {
 			t.declare(strings.TrimSpace(line))
 		}
@@ -288,19 +321,18 @@ func declaredTables() map[string]declaredTable {
 }
 
 // declare adds what one line says.
-func (t declaredTable) declare(line string) {
+func (t *declaredTable) declare(line string) {
 	name, rest, _ := strings.Cut(strings.TrimSuffix(line, ","), " ")
 	switch name {
 	case "PRIMARY":
 		for key := range strings.SplitSeq(strings.Trim(rest, "KEY ()"), ", ") {
-			t.columns[key] = declaredColumn{t.columns[key].typ, true}
+			t.column(key).key = true
 		}
 	case "FOREIGN", "UNIQUE", ")", "":
 	default:
 		if strings.HasPrefix(name, "UNIQUE(") {
 			return
 		}
-		typ, rest, _ := strings.Cut(rest, " ")
-		t.columns[name] = declaredColumn{typ, strings.Contains(rest, "PRIMARY KEY")}
+		t.columns = append(t.columns, declaredColumn{name, rest, strings.Contains(rest, "PRIMARY KEY")})
 	}
 }

@@ -3,7 +3,6 @@ package layout
 import (
 	"encoding/binary"
 	"hash/crc32"
-	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
@@ -47,15 +46,4 @@ func CheckIntact(r *driver.Rows, i int, v *onto.Version) error {
 	}
 	return onto.Errorf(onto.Corrupt, "%s at commit %d: history has it otherwise than it was written", v.Identity, v.Commit).
 		WithHint("%s", RestoreRemedy)
-}
-
-// sumColumns are the columns with checksums, which older files lack.
-func sumColumns(names []string) []column {
-	var list []column
-	for _, table := range []string{"entity_history", "relation_history"} {
-		if slices.Contains(names, table) {
-			list = append(list, column{table, "onto_sum", "INTEGER"})
-		}
-	}
-	return list
 }

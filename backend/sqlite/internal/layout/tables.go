@@ -16,7 +16,17 @@ const createTables = `
 CREATE TABLE commits (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     created_at TEXT NOT NULL,
-    metadata_json TEXT` + commitColumns + `
+    metadata_json TEXT,
+    runtime_id TEXT,
+    actor_kind TEXT,
+    actor_id TEXT,
+    causation_id INTEGER,
+    correlation_id TEXT,
+    signature_ref TEXT,
+    comment TEXT,
+    idempotency_key TEXT,
+    draft_hash TEXT,
+    operations INTEGER
 );
 CREATE TABLE entity_history (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -51,18 +61,6 @@ CREATE INDEX IF NOT EXISTS idx_entity_history_lookup
 CREATE INDEX IF NOT EXISTS idx_relation_history_lookup
     ON relation_history(relation_type, left_key, right_key, instance_key, commit_id DESC);
 `
-
-const commitColumns = `,
-    runtime_id TEXT,
-    actor_kind TEXT,
-    actor_id TEXT,
-    causation_id INTEGER,
-    correlation_id TEXT,
-    signature_ref TEXT,
-    comment TEXT,
-    idempotency_key TEXT,
-    draft_hash TEXT,
-    operations INTEGER`
 
 // createSchemas makes tables that old files of the original program may lack.
 const createSchemas = `
