@@ -137,11 +137,5 @@ func (s *stream) forget() {
 		return
 	}
 	s.wr.types = typeCache{}
-	s.wr.counted.forget()
-}
-
-func (c *counted) forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.least = nil
+	s.wr.counted.Clear()
 }

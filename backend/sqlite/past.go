@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -56,31 +55,10 @@ func (r *reading) prefersPast(t *layout.Table, q *backend.Query) (bool, error) {
 // become fewer, so what is known stays so.
 func (r *reading) hasIdentities(t *layout.Table, typ string, enough int64) (bool, error) {
 	name := onto.TypeName{Kind: t.Kind, Name: typ}
-	if r.counted.atLeast(name, enough) {
+	if known, ok := r.counted.Load(name); ok && known.(int64) >= enough {
 		return true, nil
 	}
 	n, err := r.QueryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s WHERE %s = +? LIMIT ?)`, t.Current, t.Columns[0]), typ, enough)
-	r.counted.note(name, n)
+	r.counted.Store(name, n)
 	return n >= enough, err
-}
-
-// counted is how many identities types are known to have, at least.
-type counted struct {
-	mu    sync.Mutex // guards least
-	least map[onto.TypeName]int64
-}
-
-func (c *counted) atLeast(name onto.TypeName, n int64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.least[name] >= n
-}
-
-func (c *counted) note(name onto.TypeName, n int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.least == nil {
-		c.least = map[onto.TypeName]int64{}
-	}
-	c.least[name] = max(n, c.least[name])
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"sync"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
@@ -37,7 +38,7 @@ func (rd *reader) dial() (*driver.Conn, error) {
 // reading is a read transaction that answers questions.
 type reading struct {
 	layout.Moment
-	counted *counted
+	counted *sync.Map // the store's
 }
 
 // read runs f in a read transaction. With current set, the projection covers

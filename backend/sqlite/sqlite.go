@@ -21,6 +21,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -71,7 +72,7 @@ type store struct {
 	changes string       // the column that tells how often types have changed
 	sums    bool         // rows have checksums
 	seen    atomic.Int64 // how often they had, as of the newest moment that was looked at
-	counted counted
+	counted sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
 }
 
 // memoryPath stands for a store that is not kept.
