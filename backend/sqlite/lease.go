@@ -66,7 +66,7 @@ func nextEpoch(w *driver.Conn, name string) (int64, error) {
 
 // changeLeases runs f in a write transaction. No lease is in its way.
 func (wr *writer) changeLeases(ctx context.Context, until time.Time, f func(w *driver.Conn) error) error {
-	return wr.writeFrom(ctx, until, wr.beginBehind, &onto.Lease{Name: onto.WriteLease}, func(w *driver.Conn, _ state) error { return f(w) })
+	return wr.writeAs(ctx, until, starter{&onto.Lease{Name: onto.WriteLease}, true}, func(w *driver.Conn, _ state) error { return f(w) })
 }
 
 // Acquire takes a lease that is free or has run out.
@@ -86,7 +86,7 @@ func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Le
 		if err != nil || holder == nil {
 			return taken, err
 		}
-		err = wait.Pause(ctx, func() error { return heldError(b.at.Path, r.Name, holder.Owner, holder.Expires) })
+		err = wait.Pause(ctx, func() error { return heldError(b.at.Path, holder) })
 		if err != nil {
 			return onto.Lease{}, err
 		}

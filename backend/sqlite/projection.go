@@ -50,7 +50,7 @@ func (wr *writer) catchUp(w *driver.Conn) error {
 // the checksum of what it made, see [Backend.Checksum].
 func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, total int64)) (int64, error) {
 	var identities int64
-	err := b.writer.writeFrom(ctx, b.deadline(), b.writer.beginBehind, nil, func(w *driver.Conn, _ state) (err error) {
+	err := b.writer.writeAs(ctx, b.deadline(), starter{behind: true}, func(w *driver.Conn, _ state) (err error) {
 		identities, err = b.writer.rebuild(ctx, w, progress)
 		if err != nil && ctx.Err() != nil {
 			return ctx.Err()

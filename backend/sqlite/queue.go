@@ -35,8 +35,8 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 	}
 	m := &member{draft: d, until: b.deadline()}
 	var err error
-	if lease.KeepsOut(d.Lease) {
-		err = b.appendAlone(ctx, m)
+	if lease.KeepsOut(d.Lease) { // all callers in the queue may be waiting for that lease
+		err = b.appendGroup(ctx, m, func() []*member { return []*member{m} })
 	} else {
 		err = b.queue.Do(ctx, m, groupcommit.Size{Writes: len(d.Writes)})
 	}
@@ -52,35 +52,19 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 	return m.result, nil
 }
 
-// leadGroup commits a group of callers as soon as the leader has the lock.
-func (b *Backend) leadGroup(leader *member) error {
-	w, s, err := b.writer.beginWrite(leader.Context(), leader.until, nil)
+// appendGroup commits a group of callers as soon as the lock was taken, for which the
+// first of them waits. All verdicts rest on what the group writes.
+func (b *Backend) appendGroup(ctx context.Context, first *member, take func() []*member) error {
+	w, s, err := b.writer.beginWrite(ctx, first.until, starter{lease: first.draft.Lease})
 	if err != nil {
 		return err
 	}
 	defer b.writer.writing.release()
-	b.writer.settle(w, s, b.queue.Take())
-	return nil
-}
-
-// appendAlone commits the draft of the holder of the write lease. It does not
-// queue, since all callers there may be waiting for that lease.
-func (b *Backend) appendAlone(ctx context.Context, m *member) error {
-	w, s, err := b.writer.beginWrite(ctx, m.until, m.draft.Lease)
-	if err != nil {
-		return err
-	}
-	defer b.writer.writing.release()
-	b.writer.settle(w, s, []*member{m})
-	return nil
-}
-
-// settle commits a group and gives each member its verdict. All verdicts rest on
-// what the group writes.
-func (wr *writer) settle(w *driver.Conn, s state, group []*member) {
-	if err := newGroup(wr, w, s).run(group); err != nil {
+	group := take()
+	if err := newGroup(b.writer, w, s).run(group); err != nil {
 		for _, m := range group {
 			m.err = err
 		}
 	}
+	return nil
 }

@@ -105,7 +105,7 @@ func newBackend(path string, opts *Options) *Backend {
 	b.reader.readers.Dial = b.reader.dial
 	b.writer = newWriter(s, &b.reader.readers)
 	b.reader.catchUp = b.writer.tryCatchUp
-	b.queue = groupcommit.New(groupBounds(), b.leadGroup)
+	b.queue = groupcommit.New(groupBounds(), func(m *member) error { return b.appendGroup(m.Context(), m, b.queue.Take) })
 	return b
 }
 

@@ -22,7 +22,7 @@ const (
 // AppendStream applies writes that need not fit in memory as one commit. It
 // holds the write lock until the stream has ended.
 func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
-	w, s, err := b.writer.beginWrite(ctx, b.deadline(), d.Lease)
+	w, s, err := b.writer.beginWrite(ctx, b.deadline(), starter{lease: d.Lease})
 	if err != nil {
 		return onto.Result{}, driver.Wrap(b.at.Path, err)
 	}

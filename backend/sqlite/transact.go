@@ -51,8 +51,8 @@ func contention(path, holder string) error {
 const contentionHint = "wait for the other writer and try again, or raise the lock timeout"
 
 // heldError is for a lease that another holds.
-func heldError(path, name, owner string, until time.Time) error {
-	return onto.Errorf(onto.LockContention, "%s: the lease %s is held by %s until %s", path, name, owner, codec.FormatTime(until)).
+func heldError(path string, l *onto.Lease) error {
+	return onto.Errorf(onto.LockContention, "%s: the lease %s is held by %s until %s", path, l.Name, l.Owner, codec.FormatTime(l.Expires)).
 		WithHint("wait for that and try again, or look at it with: onto lock show")
 }
 
@@ -81,19 +81,19 @@ func (wr *writer) busyError() error { return contention(wr.at.Path, "another pro
 func (wr *writer) take(ctx context.Context, until time.Time, l *onto.Lease) (state, error) {
 	wait := wr.waitForLock(until, l)
 	defer wait.end()
-	var held func() error
+	var held *onto.Lease
 	for {
 		if err := wait.turn(ctx); err != nil {
 			return state{}, wr.namedHolder(err, held)
 		}
 		s, err := wr.begin(ctx)
-		if err == nil && (s.heldUntil.IsZero() || lease.KeepsOut(l)) {
+		if err == nil && (s.held == nil || lease.KeepsOut(l)) {
 			wait.served()
 			return s, nil
 		}
 		if err == nil {
 			wr.rollback(wr.conn)
-			held = wr.heldBy(s)
+			held = s.held
 		}
 		wr.writing.release()
 		if err == nil || driver.IsBusy(err) {
@@ -107,27 +107,23 @@ func (wr *writer) take(ctx context.Context, until time.Time, l *onto.Lease) (sta
 
 // namedHolder is the error for a wait that other writers, each in the way for a
 // moment, have made too long: if the lease is held, it names the holder.
-func (wr *writer) namedHolder(err error, held func() error) error {
+func (wr *writer) namedHolder(err error, held *onto.Lease) error {
 	if onto.CodeOf(err) != onto.LockContention {
 		return err
 	}
-	if held != nil {
-		return held()
+	if held == nil {
+		c, readErr := wr.readers.Get()
+		if readErr != nil {
+			return err
+		}
+		defer wr.readers.Put(c)
+		s, readErr := wr.readState(c)
+		if readErr != nil || s.held == nil {
+			return err
+		}
+		held = s.held
 	}
-	c, readErr := wr.readers.Get()
-	if readErr != nil {
-		return err
-	}
-	defer wr.readers.Put(c)
-	if s, readErr := wr.readState(c); readErr == nil && !s.heldUntil.IsZero() {
-		return wr.heldBy(s)()
-	}
-	return err
-}
-
-// heldBy makes the error for a wait for the holder that took too long.
-func (wr *writer) heldBy(s state) func() error {
-	return func() error { return heldError(wr.at.Path, onto.WriteLease, s.holder, s.heldUntil) }
+	return heldError(wr.at.Path, held)
 }
 
 // begin starts a write transaction, if no other process has one, and reads where the
@@ -177,12 +173,10 @@ func (wr *writer) canWrite(ctx context.Context) error {
 type state struct {
 	head     int64
 	headTime time.Time
-	covered  bool  // the projection covers the head
-	schemas  int64 // row id of the newest schema version
-	derived  int64 // grows with each change of what is derived
-
-	holder    string    // of the write lease
-	heldUntil time.Time // zero if it is free
+	covered  bool        // the projection covers the head
+	schemas  int64       // row id of the newest schema version
+	derived  int64       // grows with each change of what is derived
+	held     *onto.Lease // the write lease; nil if it is free
 }
 
 const stateSQL = `SELECT ` + layout.Standing + `, head.created_at, (SELECT max(id) FROM schema_versions), l.owner_id, l.expires_at,
@@ -203,7 +197,7 @@ func (st *store) readState(c *driver.Conn) (state, error) {
 	}
 	if !r.Null(5) {
 		if until := layout.StoredTime(r.Text(6)); st.now().Before(until) {
-			s.holder, s.heldUntil = r.Text(5), until
+			s.held = &onto.Lease{Name: onto.WriteLease, Owner: r.Text(5), Expires: until}
 		}
 	}
 	st.sees(s.derived)
@@ -263,12 +257,12 @@ func (wr *writer) transact(ctx context.Context, w *driver.Conn, f func() error) 
 // write runs f with the writer connection in a write transaction that stands on an
 // up-to-date projection. Until is the deadline for getting the lock.
 func (wr *writer) write(ctx context.Context, until time.Time, f func(w *driver.Conn, s state) error) error {
-	return wr.writeFrom(ctx, until, wr.beginWrite, nil, f)
+	return wr.writeAs(ctx, until, starter{}, f)
 }
 
-// writeFrom is write with the way to start the transaction and its lease.
-func (wr *writer) writeFrom(ctx context.Context, until time.Time, begin beginner, l *onto.Lease, f func(w *driver.Conn, s state) error) error {
-	w, s, err := begin(ctx, until, l)
+// writeAs is write with the way to start the transaction.
+func (wr *writer) writeAs(ctx context.Context, until time.Time, as starter, f func(w *driver.Conn, s state) error) error {
+	w, s, err := wr.beginWrite(ctx, until, as)
 	if err != nil {
 		return driver.Wrap(wr.at.Path, err)
 	}
@@ -280,28 +274,16 @@ func (wr *writer) writeFrom(ctx context.Context, until time.Time, begin beginner
 	return driver.Wrap(wr.at.Path, wr.commit(w))
 }
 
-// beginner takes the writer, which its caller has to release, and starts a write
-// transaction, for a draft that carries a lease or nil. After an error the writer is
-// free.
-type beginner func(ctx context.Context, until time.Time, l *onto.Lease) (*driver.Conn, state, error)
-
-// beginWrite starts a write transaction with the projection caught up.
-func (wr *writer) beginWrite(ctx context.Context, until time.Time, l *onto.Lease) (*driver.Conn, state, error) {
-	w, s, err := wr.beginBehind(ctx, until, l)
-	if err != nil || s.covered {
-		return w, s, err
-	}
-	if err := wr.catchUp(w); err != nil {
-		wr.rollback(w)
-		wr.writing.release()
-		return nil, s, err
-	}
-	return w, s, nil
+// starter is how a write transaction starts.
+type starter struct {
+	lease  *onto.Lease // that the draft carries; nil for none
+	behind bool        // the projection stays as it is, and is not brought up to the head
 }
 
-// beginBehind starts a write transaction and leaves the projection as it is.
-func (wr *writer) beginBehind(ctx context.Context, until time.Time, l *onto.Lease) (*driver.Conn, state, error) {
-	s, err := wr.take(ctx, until, l)
+// beginWrite takes the writer, which its caller has to release, and starts a write
+// transaction. After an error the writer is free.
+func (wr *writer) beginWrite(ctx context.Context, until time.Time, as starter) (*driver.Conn, state, error) {
+	s, err := wr.take(ctx, until, as.lease)
 	if err != nil {
 		return nil, s, err
 	}
@@ -309,10 +291,12 @@ func (wr *writer) beginBehind(ctx context.Context, until time.Time, l *onto.Leas
 	if err = wr.reached("begin"); err == nil {
 		err = wr.types.refresh(w, s)
 	}
+	if err == nil && !s.covered && !as.behind {
+		err = wr.catchUp(w)
+	}
 	if err != nil {
 		wr.rollback(w)
 		wr.writing.release()
-		return nil, s, err
 	}
-	return w, s, nil
+	return w, s, err
 }
