@@ -45,6 +45,15 @@ func (rd *reader) get(ctx context.Context, c *driver.Conn, id onto.Identity, at 
 	if err != nil {
 		return onto.Version{}, err
 	}
+	v, err := rd.found(r, ok, id)
+	if err != nil {
+		return onto.Version{}, err
+	}
+	return v, layout.Readable(&v)
+}
+
+// found is the version in a row of [layout.Table.Get] or of GetAt.
+func (rd *reader) found(r *driver.Rows, ok bool, id onto.Identity) (onto.Version, error) {
 	if ok {
 		rd.sees(r.Int(7))
 	}
@@ -52,10 +61,7 @@ func (rd *reader) get(ctx context.Context, c *driver.Conn, id onto.Identity, at 
 		return onto.Version{}, backend.NoVersion(id)
 	}
 	v := layout.Version(r, 3, id)
-	if err := layout.ReadForeign(r).Sound(&v); err != nil {
-		return onto.Version{}, err
-	}
-	return v, layout.Readable(&v)
+	return v, layout.ReadForeign(r).Sound(&v)
 }
 
 // getAt reads history, which needs no projection.
@@ -65,17 +71,11 @@ func (rd *reader) getAt(c *driver.Conn, id onto.Identity, at int64) (onto.Versio
 	if err != nil {
 		return onto.Version{}, err
 	}
-	if ok {
-		rd.sees(r.Int(7))
+	v, err := rd.found(r, ok, id)
+	if err == nil {
+		err = layout.CheckIntact(r, 8, &v)
 	}
-	if !ok || r.Null(3) {
-		return onto.Version{}, backend.NoVersion(id)
-	}
-	v := layout.Version(r, 3, id)
-	if err := layout.ReadForeign(r).Sound(&v); err != nil {
-		return onto.Version{}, err
-	}
-	if err := layout.CheckIntact(r, 8, &v); err != nil {
+	if err != nil {
 		return onto.Version{}, err
 	}
 	return v, layout.ReadForeign(r).Canonical(&v)

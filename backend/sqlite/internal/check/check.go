@@ -177,7 +177,7 @@ func (c *checker) foreignKeys() error {
 // commits looks at ids, times and counts of the log.
 func (c *checker) commits() error {
 	var last audit.Commit
-	future := laterCommits{now: c.of.Now}
+	var later, first int64 // how many have a time that has not come yet, and the first of them
 	err := c.r.Each(`SELECT id, created_at, operations,
 		(SELECT count(*) FROM entity_history h WHERE h.commit_id = c.id) +
 		(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id)
@@ -189,29 +189,17 @@ func (c *checker) commits() error {
 			err = c.log.Operations(at.ID, rows.Int(2), rows.Int(3))
 		}
 		last = at
-		future.note(at.ID, at.Time)
+		if at.Time.After(c.of.Now) {
+			later++
+			first = cmp.Or(first, at.ID)
+		}
 		return err
 	})
-	if err != nil || future.count == 0 || last.Time.After(future.now) {
+	if err != nil || later == 0 || last.Time.After(c.of.Now) {
 		return err // a head that is later than now is what a survey reports
 	}
 	return c.push(audit.CommitTimeFuture.Finding("none needed: reads by time look at every commit",
-		"%d commits are later than now though the newest is not, the first of them commit %d", future.count, future.first))
-}
-
-// laterCommits counts commits whose time has not come yet.
-type laterCommits struct {
-	now          time.Time
-	count, first int64
-}
-
-func (l *laterCommits) note(id int64, at time.Time) {
-	if !at.After(l.now) {
-		return
-	}
-	if l.count++; l.count == 1 {
-		l.first = id
-	}
+		"%d commits are later than now though the newest is not, the first of them commit %d", later, first))
 }
 
 // versions finds identities with two versions in one commit.

@@ -31,8 +31,10 @@ func (c *checker) damaged(line string) error {
 func (c *checker) derived() error {
 	if has, err := layout.HasDerived(c.r.Conn); err != nil {
 		return err
+	} else if !has && c.r.Format < layout.Format {
+		return nil
 	} else if !has {
-		return c.derivedUnlisted()
+		return c.stale(audit.DerivedMissing, "the table onto_derived is missing")
 	}
 	all, err := layout.ReadSchemas(c.r.Conn)
 	if err != nil {
@@ -59,15 +61,6 @@ func (c *checker) derived() error {
 		}
 	}
 	return c.leftovers(listed, objects)
-}
-
-// derivedUnlisted is for a file without the list.
-func (c *checker) derivedUnlisted() error {
-	format, err := c.r.QueryInt(`SELECT format FROM onto_meta`)
-	if err != nil || format < layout.Format {
-		return err
-	}
-	return c.stale(audit.DerivedMissing, "the table onto_derived is missing")
 }
 
 // derivedMissing finds what flags ask for and is not there.

@@ -62,7 +62,7 @@ func (s *surveyor) reportScan(table string, names []string, analyzed bool) error
 			return err
 		}
 	}
-	return s.warn(audit.PlanScan, remedy, "the whole table %s is read for: %s", table, strings.Join(names, ", "))
+	return s.push(audit.PlanScan.Finding(remedy, "the whole table %s is read for: %s", table, strings.Join(names, ", ")))
 }
 
 const commitsTable = "commits"
@@ -171,6 +171,6 @@ func (s *surveyor) indexUseOf(d layout.Derived) error {
 	if err != nil || same == 0 {
 		return err
 	}
-	return s.warn(audit.IndexUnused, "take the index mark from the field in the schema file, then: onto init --schema FILE",
-		"%s finds nothing faster: every row of %s has the same value there", d, d.Type)
+	return s.push(audit.IndexUnused.Finding("take the index mark from the field in the schema file, then: onto init --schema FILE",
+		"%s finds nothing faster: every row of %s has the same value there", d, d.Type))
 }

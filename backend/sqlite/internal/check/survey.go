@@ -47,17 +47,13 @@ type surveyor struct {
 	limits Limits
 }
 
-func (s *surveyor) warn(code audit.Notice, remedy, format string, args ...any) error {
-	return s.push(code.Finding(remedy, format, args...))
-}
-
 func (s *surveyor) wal() error {
 	size, err := disk.FileSize(s.of.File + "-wal")
 	if err != nil || size <= s.limits.WAL {
 		return err
 	}
-	return s.warn(audit.WALLarge, "end reads that go on for long, then: onto doctor --checkpoint",
-		"the WAL has %s, more than %s", megabytes(size), megabytes(s.limits.WAL))
+	return s.push(audit.WALLarge.Finding("end reads that go on for long, then: onto doctor --checkpoint",
+		"the WAL has %s, more than %s", megabytes(size), megabytes(s.limits.WAL)))
 }
 
 // StuckWAL is the finding that a WAL of so many bytes could not be emptied.
@@ -89,7 +85,7 @@ func (s *surveyor) journal() error {
 	if err != nil || !ok || row.Text(0) == "wal" {
 		return err
 	}
-	return s.warn(audit.JournalMode, "open the store once where it can be written", "the journal mode is %s, not wal", row.Text(0))
+	return s.push(audit.JournalMode.Finding("open the store once where it can be written", "the journal mode is %s, not wal", row.Text(0)))
 }
 
 func (s *surveyor) freePages() error {
@@ -101,8 +97,8 @@ func (s *surveyor) freePages() error {
 	if err != nil || pages < s.limits.Pages || free*2 <= pages {
 		return err
 	}
-	return s.warn(audit.FreelistLarge, "give the room back while nobody else uses the store: sqlite3 FILE VACUUM",
-		"%d of the file's %d pages are free", free, pages)
+	return s.push(audit.FreelistLarge.Finding("give the room back while nobody else uses the store: sqlite3 FILE VACUUM",
+		"%d of the file's %d pages are free", free, pages))
 }
 
 // room finds a volume that is almost full. The WAL may take as much as should be

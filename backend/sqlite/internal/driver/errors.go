@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 	"time"
@@ -72,45 +73,35 @@ func Wrap(path string, err error) error {
 	if !errors.As(err, &e) {
 		return onto.Errorf(onto.Unavailable, "%s: %w", path, err)
 	}
-	if e.Code == sqlite3.ErrFull || noRoom(e) {
-		return onto.Errorf(onto.Full, "%s: no room left to write: %w", path, err).
-			WithHint("free disk space; what did not fit was not kept")
+	as := func(code onto.Code, what, hint string) error {
+		return onto.Errorf(code, "%s: %s: %w", path, what, err).WithHint("%s", hint)
 	}
-	if e.SystemErrno == syscall.EMFILE || e.SystemErrno == syscall.ENFILE {
-		return onto.Errorf(onto.Unavailable, "%s: too many open files: %w", path, err).
-			WithHint("finish some of the reads under way, or raise the limit of open files")
-	}
-	if e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "malformed JSON") {
-		return onto.Errorf(onto.Corrupt, "%s: the projection is damaged: %w", path, err).
-			WithHint("make it anew with: onto projection rebuild")
-	}
-	if e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no such table: onto_search_") {
-		return onto.Errorf(onto.Corrupt, "%s: a search table is missing: %w", path, err).
-			WithHint("make it anew with: onto projection rebuild")
-	}
-	if e.Code == sqlite3.ErrError && LacksTable(err) {
-		return onto.Errorf(onto.Corrupt, "%s: a table or a column of the store is missing: %w", path, err).
-			WithHint("find out what is missing with: onto doctor")
+	switch {
+	case e.Code == sqlite3.ErrFull || noRoom(e):
+		return as(onto.Full, "no room left to write", "free disk space; what did not fit was not kept")
+	case e.SystemErrno == syscall.EMFILE || e.SystemErrno == syscall.ENFILE:
+		return as(onto.Unavailable, "too many open files", "finish some of the reads under way, or raise the limit of open files")
+	case e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "malformed JSON"):
+		return as(onto.Corrupt, "the projection is damaged", "make it anew with: onto projection rebuild")
+	case e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no such table: onto_search_"):
+		return as(onto.Corrupt, "a search table is missing", "make it anew with: onto projection rebuild")
+	case e.Code == sqlite3.ErrError && LacksTable(err):
+		return as(onto.Corrupt, "a table or a column of the store is missing", "find out what is missing with: onto doctor")
 	}
 	switch e.Code {
 	case sqlite3.ErrTooBig:
-		return onto.Errorf(onto.Corrupt, "%s: a value has more than %d MiB, more than anything that is stored here: %w", path, maxValue>>20, err).
-			WithHint("see which rows other programs have written with: onto doctor")
+		return as(onto.Corrupt, fmt.Sprintf("a value has more than %d MiB, more than anything that is stored here", maxValue>>20),
+			"see which rows other programs have written with: onto doctor")
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
-		return onto.Errorf(onto.LockContention, "%s: the database is locked: %w", path, err).
-			WithHint("another process is writing; try again")
+		return as(onto.LockContention, "the database is locked", "another process is writing; try again")
 	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrAuth:
-		return onto.Errorf(onto.ReadOnly, "%s: cannot be written: %w", path, err).
-			WithHint("check the permissions of the file and its directory; SQLite needs both")
+		return as(onto.ReadOnly, "cannot be written", "check the permissions of the file and its directory; SQLite needs both")
 	case sqlite3.ErrCantOpen:
-		return onto.Errorf(onto.ReadOnly, "%s: cannot be opened: %w", path, err).
-			WithHint("check that the directory exists and can be written; SQLite keeps two more files there")
+		return as(onto.ReadOnly, "cannot be opened", "check that the directory exists and can be written; SQLite keeps two more files there")
 	case sqlite3.ErrCorrupt:
-		return onto.Errorf(onto.Corrupt, "%s: the file is damaged: %w", path, err).
-			WithHint("restore a backup, or save what is readable with: sqlite3 FILE .recover")
+		return as(onto.Corrupt, "the file is damaged", "restore a backup, or save what is readable with: sqlite3 FILE .recover")
 	case sqlite3.ErrNotADB:
-		return onto.Errorf(onto.Unsupported, "%s: not a SQLite database: %w", path, err).
-			WithHint("name another file with --db")
+		return as(onto.Unsupported, "not a SQLite database", "name another file with --db")
 	}
 	return onto.Errorf(onto.Unavailable, "%s: %w", path, err)
 }
