@@ -58,8 +58,6 @@ type stream struct {
 	*decide.Candidate
 	ctx     context.Context
 	draft   *backend.Draft
-	pending []backend.Write
-	bytes   int              // of the fields of pending
 	made    []decide.Version // by the chunk that was decided last
 	written bool             // the commit's row
 
@@ -88,67 +86,43 @@ func (s *stream) run(writes iter.Seq2[backend.Write, error]) (onto.Result, error
 			return onto.Result{}, err
 		}
 	}
-	for w, err := range writes {
+	for writes, err := range decide.Pieces(s.ctx, writes, chunk, chunkBytes) {
 		if err != nil {
 			s.refusal = err
 			return onto.Result{}, err
 		}
-		if err := s.ctx.Err(); err != nil {
-			return onto.Result{}, err
-		}
-		if err := s.take(w); err != nil {
+		if err := s.writePiece(writes); err != nil {
 			return onto.Result{}, err
 		}
 	}
 	return s.end()
 }
 
-// take accepts one write.
-func (s *stream) take(w backend.Write) error {
-	s.pending = append(s.pending, w)
-	s.bytes += len(w.Fields)
-	if len(s.pending) < chunk && s.bytes < chunkBytes {
-		return nil
-	}
-	return s.flush()
-}
-
-// flush decides and writes what is pending.
-func (s *stream) flush() error {
+// writePiece decides some writes and writes what they make. The commit's row comes before
+// the first versions, which refer to it; without any, SQLite would skip its id.
+func (s *stream) writePiece(writes []backend.Write) error {
 	clear(s.Newest)
 	var ids identities
-	ids.add(&backend.Draft{Writes: s.pending})
+	ids.add(&backend.Draft{Writes: writes})
 	if err := s.lookup(ids); err != nil {
 		return err
 	}
-	if s.made, s.refusal = s.Chunk(s.made[:0], s.pending); s.refusal != nil {
+	if s.made, s.refusal = s.Chunk(s.made[:0], writes); s.refusal != nil {
 		return s.refusal
 	}
-	if err := s.insertCommit(); err != nil {
-		return err
+	if !s.written && len(s.made) > 0 {
+		s.written = true
+		if err := layout.InsertCommits(s.w, []decide.Commit{*s.Commit()}); err != nil {
+			return err
+		}
 	}
 	err := s.insertVersions(s.made)
-	clear(s.pending) // so that large fields are not kept
-	clear(s.made)
-	s.pending, s.bytes = s.pending[:0], 0
+	clear(s.made) // so that large fields are not kept
 	return err
 }
 
-// insertCommit writes the commit's row before the first versions, which refer
-// to it. Without any it is not written: SQLite would skip its id.
-func (s *stream) insertCommit() error {
-	if s.written || len(s.made) == 0 {
-		return nil
-	}
-	s.written = true
-	return layout.InsertCommits(s.w, []decide.Commit{*s.Commit()})
-}
-
-// end writes the rest and what is known only now.
+// end writes what is known only now.
 func (s *stream) end() (onto.Result, error) {
-	if err := s.flush(); err != nil {
-		return onto.Result{}, err
-	}
 	if err := s.ctx.Err(); err != nil {
 		return onto.Result{}, err
 	}
