@@ -5,7 +5,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/decide"
@@ -24,7 +23,7 @@ type group struct {
 
 func newGroup(wr *writer, w *driver.Conn, s state) *group {
 	return &group{
-		Round: decide.NewRound(decide.Base{Head: s.head, Time: s.headTime, Now: wr.now(), Types: wr.types.all}),
+		Round: decide.NewRound(decide.Base{Head: s.Head, Time: s.headTime, Now: wr.now(), Types: wr.types.all}),
 		wr:    wr, w: w, from: s,
 	}
 }
@@ -41,34 +40,18 @@ func (g *group) run(members []*member) error {
 	if err == nil && len(g.Commits) > 0 {
 		err = g.write()
 	}
+	if err == nil && len(g.Commits) > 0 {
+		return g.wr.commitTo(g.w, g.from, g.Head())
+	}
+	g.wr.rollback(g.w)
 	if err != nil {
-		g.wr.rollback(g.w)
 		return err
 	}
-	if len(g.Commits) == 0 {
-		g.wr.rollback(g.w)
-		g.vouch(members)
-		return nil
-	}
-	return g.commit()
-}
-
-// vouch makes durable what verdicts without a commit rest on. Refusals promise
-// nothing.
-func (g *group) vouch(members []*member) {
-	for _, m := range members {
+	for _, m := range members { // the other verdicts are refusals, which promise nothing
 		if m.err == nil {
 			m.err = g.wr.vouch(g.from)
 		}
 	}
-}
-
-// commit ends the transaction. Types stay as they were.
-func (g *group) commit() error {
-	if err := g.wr.commit(g.w); err != nil {
-		return err
-	}
-	g.wr.durable.Reached(disk.Standpoint{Head: g.Head(), Schemas: g.from.schemas, Derived: g.from.derived})
 	return nil
 }
 

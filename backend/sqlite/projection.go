@@ -108,7 +108,7 @@ func (wr *writer) rebuild(ctx context.Context, w *driver.Conn, progress func(don
 		err = layout.CoverHead(w, 0)
 	}
 	if err == nil {
-		err = layout.KeepChecksum(ctx, w, wr.tables, s.head)
+		err = layout.KeepChecksum(ctx, w, wr.tables, s.Head)
 	}
 	return identities, err
 }

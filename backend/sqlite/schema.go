@@ -21,7 +21,7 @@ type typeCache struct {
 }
 
 func (c *typeCache) refresh(w *driver.Conn, s state) error {
-	if c.loaded && c.row == s.schemas && c.derived == s.derived {
+	if c.loaded && c.row == s.Schemas && c.derived == s.Derived {
 		return nil
 	}
 	undated, err := layout.FillSince(w)
@@ -37,7 +37,7 @@ func (c *typeCache) refresh(w *driver.Conn, s state) error {
 		return err
 	}
 	// What was filled in may be rolled back: then it is looked at again.
-	*c = typeCache{s.schemas, s.derived, undated == 0, decide.NewCatalog(all), search}
+	*c = typeCache{s.Schemas, s.Derived, undated == 0, decide.NewCatalog(all), search}
 	return nil
 }
 
@@ -64,7 +64,7 @@ func (b *Backend) Register(ctx context.Context, reg *backend.Registration) ([]on
 		if err != nil {
 			return err
 		}
-		r := decide.NewRound(decide.Base{Head: s.head, Now: b.now(), Types: decide.NewCatalog(all)})
+		r := decide.NewRound(decide.Base{Head: s.Head, Now: b.now(), Types: decide.NewCatalog(all)})
 		if list, err = r.Register(reg); err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/decide"
@@ -35,19 +34,16 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	case st.refusal != nil:
 		return onto.Result{}, st.refusal
 	case err != nil:
-		return onto.Result{}, driver.Wrap(b.at.Path, err)
-	case !st.evolved && (!res.Changed() || res.Repeated):
+	case st.evolved:
+		err = b.writer.commit(w)
+	case !res.Changed() || res.Repeated:
 		b.writer.rollback(w)
-		if err := b.writer.vouch(s); err != nil {
-			return onto.Result{}, err
-		}
-		return res, nil
+		err = b.writer.vouch(s)
+	default:
+		err = b.writer.commitTo(w, s, res.ID)
 	}
-	if err := b.writer.commit(w); err != nil {
+	if err != nil {
 		return onto.Result{}, driver.Wrap(b.at.Path, err)
-	}
-	if !st.evolved {
-		b.writer.durable.Reached(disk.Standpoint{Head: res.ID, Schemas: s.schemas, Derived: s.derived})
 	}
 	return res, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/codec"
@@ -171,11 +172,9 @@ func (wr *writer) canWrite(ctx context.Context) error {
 
 // state is where the store stands at the start of a transaction.
 type state struct {
-	head     int64
+	disk.Standpoint
 	headTime time.Time
 	covered  bool        // the projection covers the head
-	schemas  int64       // row id of the newest schema version
-	derived  int64       // grows with each change of what is derived
 	held     *onto.Lease // the write lease; nil if it is free
 }
 
@@ -191,16 +190,16 @@ func (st *store) readState(c *driver.Conn) (state, error) {
 	if !ok {
 		return state{}, onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", st.at.Path)
 	}
-	s := state{head: r.Int(0), headTime: layout.StoredTime(r.Text(3)), covered: layout.ReadForeign(r).Covers(), schemas: r.Int(4), derived: r.Int(7)}
-	if s.head < 0 || s.head == math.MaxInt64 {
-		return s, onto.Errorf(onto.Corrupt, "%s: the newest commit is %d, after which there is none", st.at.Path, s.head).WithHint("%s", layout.RestoreRemedy)
+	s := state{disk.Standpoint{Head: r.Int(0), Schemas: r.Int(4), Derived: r.Int(7)}, layout.StoredTime(r.Text(3)), layout.ReadForeign(r).Covers(), nil}
+	if s.Head < 0 || s.Head == math.MaxInt64 {
+		return s, onto.Errorf(onto.Corrupt, "%s: the newest commit is %d, after which there is none", st.at.Path, s.Head).WithHint("%s", layout.RestoreRemedy)
 	}
 	if !r.Null(5) {
 		if until := layout.StoredTime(r.Text(6)); st.now().Before(until) {
 			s.held = &onto.Lease{Name: onto.WriteLease, Owner: r.Text(5), Expires: until}
 		}
 	}
-	st.sees(s.derived)
+	st.sees(s.Derived)
 	return s, layout.File{Kind: layout.Ours, Format: r.Int(8)}.Check(st.at.Path) // a newer program may have come since
 }
 
@@ -223,6 +222,17 @@ func (wr *writer) commit(w *driver.Conn) error {
 	wr.broken = err
 	return onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether the commit reached the disk: %w", wr.at.Path, err).
 		WithHint("%s", reopenHint)
+}
+
+// commitTo is commit for a transaction that makes a head and leaves types as they
+// were. It notes what is durable by that.
+func (wr *writer) commitTo(w *driver.Conn, from state, head int64) error {
+	if err := wr.commit(w); err != nil {
+		return err
+	}
+	from.Head = head
+	wr.durable.Reached(from.Standpoint)
+	return nil
 }
 
 const reopenHint = "close the store, check the disk, open it again and look for the commit"

@@ -63,16 +63,11 @@ func (wr *writer) open(ctx context.Context) error {
 	})
 }
 
-// standpoint tells the state apart from others.
-func (s state) standpoint() disk.Standpoint {
-	return disk.Standpoint{Head: s.head, Schemas: s.schemas, Derived: s.derived}
-}
-
 // vouch makes the state durable that a verdict rests on which needs no COMMIT.
 func (wr *writer) vouch(s state) error {
-	if err := wr.durable.Ensure(wr.at.File, s.standpoint()); err != nil {
+	if err := wr.durable.Ensure(wr.at.File, s.Standpoint); err != nil {
 		return onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether commit %d, which another process has made, reached the disk: %w",
-			wr.at.Path, s.head, err).WithHint("%s", reopenHint)
+			wr.at.Path, s.Head, err).WithHint("%s", reopenHint)
 	}
 	return nil
 }

@@ -49,7 +49,11 @@ type Durability struct {
 }
 
 // Standpoint tells states of a store apart, as far as verdicts rest on them.
-type Standpoint struct{ Head, Schemas, Derived int64 }
+type Standpoint struct {
+	Head    int64
+	Schemas int64 // row id of the newest schema version
+	Derived int64 // grows with each change of what is derived
+}
 
 // Reached notes a state that this process has committed.
 func (d *Durability) Reached(p Standpoint) {

@@ -48,14 +48,13 @@ func Adopt(w *driver.Conn, found File, now time.Time) error {
 
 // Upgrade adds to a file of an older format what ours have, but for what is derived.
 func Upgrade(w *driver.Conn, found File) error {
-	err := w.Script(found.Shape.lacks + createLeases)
-	if err == nil {
-		_, err = FillSince(w)
+	if err := w.Script(found.Shape.lacks + createLeases); err != nil {
+		return err
 	}
-	if err == nil {
-		err = w.Exec(`UPDATE onto_meta SET format = ?`, Format)
+	if _, err := FillSince(w); err != nil {
+		return err
 	}
-	return err
+	return w.Exec(`UPDATE onto_meta SET format = ?`, Format)
 }
 
 // AddDerived adds the tables that format 2 added: of what is derived, which is empty
