@@ -15,14 +15,12 @@ import (
 
 // Aggregate yields the groups that an aggregation asks for.
 func (b *Backend) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
-	return exec.Pushed(func(push func(onto.Group) error) error {
-		return b.reader.read(ctx, a.Mode == backend.State, func(r *reading) error {
-			groups, err := b.reader.groups(r, a)
-			if err != nil {
-				return err
-			}
-			return exec.PushAll(ctx, groups, push)
-		})
+	return pushed(ctx, b.reader, a.Mode == backend.State, func(r *reading, push func(onto.Group) error) error {
+		groups, err := b.reader.groups(r, a)
+		if err != nil {
+			return err
+		}
+		return exec.PushAll(ctx, groups, push)
 	})
 }
 

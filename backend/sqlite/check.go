@@ -7,7 +7,6 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/check"
-	"github.com/ontologia/onto/internal/exec"
 )
 
 var _ backend.Surveyor = (*Backend)(nil)
@@ -21,8 +20,8 @@ func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 // CheckSteps is Check that tells before each step what it looks at. A step that
 // damage ends early does not keep the others from being taken.
 func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error] {
-	return exec.Pushed(func(push func(onto.Finding) error) error {
-		return b.reader.read(ctx, false, func(r *reading) error { return check.All(b.subject(), &r.Moment, step, push) })
+	return pushed(ctx, b.reader, false, func(r *reading, push func(onto.Finding) error) error {
+		return check.All(b.subject(), &r.Moment, step, push)
 	})
 }
 
@@ -49,7 +48,7 @@ func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 }
 
 func (b *Backend) survey(ctx context.Context, l check.Limits) iter.Seq2[onto.Finding, error] {
-	return exec.Pushed(func(push func(onto.Finding) error) error {
-		return b.reader.read(ctx, false, func(r *reading) error { return check.Survey(b.subject(), &r.Moment, l, push) })
+	return pushed(ctx, b.reader, false, func(r *reading, push func(onto.Finding) error) error {
+		return check.Survey(b.subject(), &r.Moment, l, push)
 	})
 }

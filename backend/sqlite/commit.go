@@ -10,7 +10,6 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
-	"github.com/ontologia/onto/internal/exec"
 )
 
 // Resolve returns the commit a point refers to.
@@ -81,25 +80,26 @@ func (r *reading) commitAtUnordered(t time.Time) (int64, error) {
 
 // Commits yields commits.
 func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2[onto.Commit, error] {
-	return exec.Pushed(func(push func(onto.Commit) error) error {
-		return b.reader.read(ctx, false, func(r *reading) error {
-			order := "ASC"
-			if q.Newest {
-				order = "DESC"
+	return pushed(ctx, b.reader, false, func(r *reading, push func(onto.Commit) error) error {
+		where, args := `c.id > ? AND c.id <= ?`, []any{q.Since, r.commitID(q.Until)}
+		if q.Key != "" {
+			where, args = where+` AND c.idempotency_key = ?`, append(args, q.Key)
+		}
+		order, limit := "ASC", -1 // no limit
+		if q.Newest {
+			order = "DESC"
+		}
+		if q.Limit > 0 {
+			limit = q.Limit
+		}
+		sql := fmt.Sprintf(`SELECT %s FROM commits c WHERE %s ORDER BY c.id %s LIMIT ?`, layout.CommitList, where, order)
+		return r.Each(sql, append(args, limit), func(rows *driver.Rows) error {
+			kept := layout.ReadCommit(rows)
+			c, err := kept.HandOut(nil)
+			if err != nil {
+				return err
 			}
-			where, args := `c.id > ? AND c.id <= ?`, []any{q.Since, r.commitID(q.Until)}
-			if q.Key != "" {
-				where, args = where+` AND c.idempotency_key = ?`, append(args, q.Key)
-			}
-			sql := fmt.Sprintf(`SELECT %s FROM commits c WHERE %s ORDER BY c.id %s LIMIT ?`, layout.CommitList, where, order)
-			return r.Each(sql, append(args, limit(q.Limit)), func(rows *driver.Rows) error {
-				kept := layout.ReadCommit(rows)
-				c, err := kept.HandOut(nil)
-				if err != nil {
-					return err
-				}
-				return push(c)
-			})
+			return push(c)
 		})
 	})
 }

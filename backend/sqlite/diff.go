@@ -9,24 +9,21 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
-	"github.com/ontologia/onto/internal/exec"
 )
 
 // Diff yields each identity whose state differs between two commits.
 func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto.Change, error] {
-	return exec.Pushed(func(push func(onto.Change) error) error {
-		return b.reader.read(ctx, false, func(r *reading) error {
-			from, to := r.commitID(q.From), r.commitID(q.To)
-			for _, t := range b.tables {
-				if q.Kind != "" && q.Kind != t.Kind {
-					continue
-				}
-				if err := r.diffTable(t, q.Type, from, to, push); err != nil {
-					return err
-				}
+	return pushed(ctx, b.reader, false, func(r *reading, push func(onto.Change) error) error {
+		from, to := r.commitID(q.From), r.commitID(q.To)
+		for _, t := range b.tables {
+			if q.Kind != "" && q.Kind != t.Kind {
+				continue
 			}
-			return nil
-		})
+			if err := r.diffTable(t, q.Type, from, to, push); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

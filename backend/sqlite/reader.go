@@ -2,11 +2,13 @@ package sqlite
 
 import (
 	"context"
+	"iter"
 	"sync"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/exec"
 )
 
 // reader reads a store.
@@ -75,6 +77,13 @@ func (rd *reader) read(ctx context.Context, current bool, f func(r *reading) err
 		err = rd.changedError()
 	}
 	return driver.Wrap(rd.at.Path, err)
+}
+
+// pushed yields what f pushes in a read transaction; see read.
+func pushed[T any](ctx context.Context, rd *reader, current bool, f func(r *reading, push func(T) error) error) iter.Seq2[T, error] {
+	return exec.Pushed(func(push func(T) error) error {
+		return rd.read(ctx, current, func(r *reading) error { return f(r, push) })
+	})
 }
 
 // changedError is for a file that was read as it lay, and did not lie still:

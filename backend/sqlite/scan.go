@@ -16,17 +16,15 @@ import (
 
 // Scan yields the versions a query asks for.
 func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
-	return exec.Pushed(func(push func(onto.Version) error) error {
-		return b.reader.read(ctx, q.Mode == backend.State, func(r *reading) error {
-			a, err := r.question(b.table(q.Kind), q, q.Ends())
-			if err != nil {
-				return err
-			}
-			if a.plain == "" {
-				return r.versions(a, push)
-			}
-			return exec.PushAll(ctx, exec.Select(q, r.rows(a), b.reader.endpoints(r, q)), push)
-		})
+	return pushed(ctx, b.reader, q.Mode == backend.State, func(r *reading, push func(onto.Version) error) error {
+		a, err := r.question(b.table(q.Kind), q, q.Ends())
+		if err != nil {
+			return err
+		}
+		if a.plain == "" {
+			return r.versions(a, push)
+		}
+		return exec.PushAll(ctx, exec.Select(q, r.rows(a), b.reader.endpoints(r, q)), push)
 	})
 }
 
@@ -148,12 +146,4 @@ func (rd *reader) fieldsAt(r *reading, id onto.Identity, at int64) (json.RawMess
 		return nil, nil
 	}
 	return v.Fields, err
-}
-
-// limit is a LIMIT that stands for no limit when n is 0.
-func limit(n int) int64 {
-	if n <= 0 {
-		return -1
-	}
-	return int64(n)
 }
