@@ -34,6 +34,7 @@ func checkLease(c *driver.Conn, l *onto.Lease) error {
 
 const (
 	leaseList = `l.lock_name, l.owner_id, coalesce(e.epoch, 0), l.acquired_at, l.expires_at`
+	breakList = `name, owner_id, epoch, acquired_at, expires_at, broken_at, runtime_id, actor_kind, actor_id, reason`
 	leaseFrom = `locks l LEFT JOIN onto_leases e ON e.name = l.lock_name`
 )
 
@@ -184,7 +185,9 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 		if err := w.Exec(`DELETE FROM locks WHERE lock_name = ?`, held.Name); err != nil {
 			return err
 		}
-		return insertBreak(w, &record)
+		return w.Exec(`INSERT INTO onto_lease_breaks (`+breakList+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			held.Name, held.Owner, held.Epoch, codec.FormatTime(held.Acquired), codec.FormatTime(held.Expires), codec.FormatTime(record.Time),
+			layout.OrNull(record.Runtime), layout.OrNull(string(record.Actor.Kind)), layout.OrNull(record.Actor.ID), layout.OrNull(record.Reason))
 	})
 	if err != nil {
 		return onto.LeaseBreak{}, err
@@ -192,18 +195,9 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 	return record, nil
 }
 
-func insertBreak(w *driver.Conn, r *onto.LeaseBreak) error {
-	return w.Exec(`INSERT INTO onto_lease_breaks
-			(name, owner_id, epoch, acquired_at, expires_at, broken_at, runtime_id, actor_kind, actor_id, reason)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.Lease.Name, r.Lease.Owner, r.Lease.Epoch, codec.FormatTime(r.Lease.Acquired), codec.FormatTime(r.Lease.Expires),
-		codec.FormatTime(r.Time), layout.OrNull(r.Runtime), layout.OrNull(string(r.Actor.Kind)), layout.OrNull(r.Actor.ID), layout.OrNull(r.Reason))
-}
-
 // Breaks returns the records of leases that were ended by force, oldest first.
 func (b *Backend) Breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
-	return readLeases(ctx, b.reader, `SELECT name, owner_id, epoch, acquired_at, expires_at, broken_at, runtime_id, actor_kind, actor_id, reason
-		FROM onto_lease_breaks ORDER BY id`, func(r *driver.Rows) (onto.LeaseBreak, error) {
+	return readLeases(ctx, b.reader, `SELECT `+breakList+` FROM onto_lease_breaks ORDER BY id`, func(r *driver.Rows) (onto.LeaseBreak, error) {
 		return onto.LeaseBreak{
 			Lease: leaseAt(r, 0), Time: layout.StoredTime(r.Text(5)), Runtime: r.Text(6),
 			Actor: onto.Actor{Kind: onto.ActorKind(r.Text(7)), ID: r.Text(8)}, Reason: r.Text(9),

@@ -90,9 +90,6 @@ func (wr *writer) rebuild(ctx context.Context, w *driver.Conn, progress func(don
 			return 0, err
 		}
 	}
-	if err := layout.AddRight(w); err != nil {
-		return 0, err
-	}
 	if err := layout.FillPast(ctx, w, wr.tables); err != nil {
 		return 0, err
 	}

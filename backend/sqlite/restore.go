@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,9 +143,7 @@ func Restore(ctx context.Context, from, to string, opts *RestoreOptions) (Restor
 	if opts != nil {
 		r.opts = *opts
 	}
-	if r.opts.Owner == "" {
-		r.opts.Owner = "restore"
-	}
+	r.opts.Owner = cmp.Or(r.opts.Owner, "restore")
 	if r.opts.LeaseTTL <= 0 {
 		r.opts.LeaseTTL = DefaultRestoreTTL
 	}

@@ -64,12 +64,7 @@ type stream struct {
 }
 
 func (s *stream) run(writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
-	var ids identities
-	err := s.want(&ids, s.draft)
-	if err == nil {
-		err = s.lookup(ids)
-	}
-	if err != nil {
+	if err := s.fetch([]*member{{draft: s.draft}}); err != nil {
 		return onto.Result{}, err
 	}
 	c, repeated, err := s.Begin(s.draft, checkLease(s.w, s.draft.Lease))

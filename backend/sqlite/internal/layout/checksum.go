@@ -23,10 +23,14 @@ import (
 // given twice, in history and in order of identity: identity, commit_id, op,
 // schema_version_id, fields and the identity's first commit.
 func (t *Table) StateSQL() string {
+	return t.newestSQL("h.commit_id <= ? AND h.id = "+t.NewestAt("h", "?")) + " ORDER BY " + t.List("h")
+}
+
+// newestSQL is these columns of some rows of history.
+func (t *Table) newestSQL(where string) string {
 	return fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB),
-			(SELECT min(s.commit_id) FROM %s s WHERE %s)
-		FROM %s h WHERE h.commit_id <= ? AND h.id = %s
-		ORDER BY %s`, t.List("h"), t.History, t.Matches("s", "h"), t.History, t.NewestAt("h", "?"), t.List("h"))
+			(SELECT min(s.commit_id) FROM %[2]s s WHERE %[3]s)
+		FROM %[2]s h WHERE %[4]s`, t.List("h"), t.History, t.Matches("s", "h"), where)
 }
 
 // ProjectedSQL is the same columns from the projection. Fields that cannot be
@@ -48,8 +52,6 @@ type digest struct {
 	hash hash.Hash
 	buf  []byte
 }
-
-func newDigest() *digest { return &digest{hash: sha256.New()} }
 
 func (d *digest) text(s string) {
 	d.buf = binary.BigEndian.AppendUint64(d.buf, uint64(len(s)))
@@ -77,11 +79,9 @@ func (d *digest) add(v *onto.Version, first int64) {
 	d.hash.Write(d.buf)
 }
 
-func (d *digest) sum() string { return hex.EncodeToString(d.hash.Sum(nil)) }
-
 // RowsSum is the checksum of the rows that a statement for each table finds.
 func RowsSum(ctx context.Context, c *driver.Conn, tables [2]*Table, sql func(t *Table) string, args ...any) (string, error) {
-	d := newDigest()
+	d := digest{hash: sha256.New()}
 	for _, t := range tables {
 		width := len(t.Columns)
 		err := c.Each(ctx, sql(t), args, func(rows *driver.Rows) error {
@@ -94,7 +94,7 @@ func RowsSum(ctx context.Context, c *driver.Conn, tables [2]*Table, sql func(t *
 			return "", err
 		}
 	}
-	return d.sum(), nil
+	return hex.EncodeToString(d.hash.Sum(nil)), nil
 }
 
 // KeepChecksum keeps the checksum of the projection, which covers the head.

@@ -2,7 +2,6 @@ package layout
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -23,12 +22,8 @@ func CoverHead(w *driver.Conn, since int64) error {
 // has touched, and then hands over its newest version, whose fields are
 // canonical, or nil if they cannot be read.
 func Project(ctx context.Context, w *driver.Conn, t *Table, since int64, then func(v *onto.Version) error) error {
-	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB),
-			(SELECT min(s.commit_id) FROM %s s WHERE %s)
-		FROM %s h WHERE h.commit_id > ? AND h.id = %s`,
-		t.List("h"), t.History, t.Matches("s", "h"), t.History, t.Newest("h"))
 	width := len(t.Columns)
-	return w.Each(ctx, sql, []any{since}, func(rows *driver.Rows) error {
+	return w.Each(ctx, t.newestSQL("h.commit_id > ? AND h.id = "+t.Newest("h")), []any{since}, func(rows *driver.Rows) error {
 		v := Version(rows, width, t.Identity(rows, 0))
 		canonical, err := CanonicalFields(v.Fields)
 		v.Fields = canonical
@@ -63,6 +58,3 @@ func timesOrdered(w *driver.Conn, since int64) (bool, error) {
 func AddMissing(w *driver.Conn) error {
 	return w.Script(createLookup + createIndexes + createProjection + createDerived)
 }
-
-// AddRight makes the index of right endpoints, if it is gone.
-func AddRight(w *driver.Conn) error { return w.Script(createRight) }
