@@ -121,14 +121,6 @@ func (s *stream) purgeHistory(t *layout.Table, typ string) error {
 	}
 }
 
-// finish makes what the flags of the changed types ask for.
-func (s *stream) finish() error {
-	if !s.evolved {
-		return nil
-	}
-	return layout.Derive(s.ctx, s.w, s.changed, nil)
-}
-
 // forget is called when the stream has ended. The types in memory are those of
 // the transaction, whose numbers come again if it was rolled back. There may be
 // fewer identities than before.

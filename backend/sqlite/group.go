@@ -38,10 +38,12 @@ func (g *group) run(members []*member) error {
 		m.result, m.err = g.Append(m.draft, checkLease(g.w, m.draft.Lease))
 	}
 	if err == nil && len(g.Commits) > 0 {
-		err = g.write()
-	}
-	if err == nil && len(g.Commits) > 0 {
-		return g.wr.commitTo(g.w, g.from, g.Head())
+		if err = layout.InsertCommits(g.w, g.Commits); err == nil {
+			err = g.insertVersions(g.Versions)
+		}
+		if err == nil {
+			return g.wr.commitTo(g.w, g.from, g.Head())
+		}
 	}
 	g.wr.rollback(g.w)
 	if err != nil {
@@ -122,15 +124,7 @@ func (g *group) lookupKey(key string) error {
 	return nil
 }
 
-// write writes all rows and moves the projection along.
-func (g *group) write() error {
-	if err := layout.InsertCommits(g.w, g.Commits); err != nil {
-		return err
-	}
-	return g.insertVersions(g.Versions)
-}
-
-// insertVersions writes versions, and what is derived from them.
+// insertVersions writes versions, moves the projection along, and what is derived.
 func (g *group) insertVersions(versions []decide.Version) error {
 	entities := make([]*decide.Version, 0, len(versions))
 	var relations []*decide.Version

@@ -72,32 +72,29 @@ func fromCurrent(t *layout.Table, q *backend.Query) source {
 	}
 }
 
+// inHistory is a source whose versions are rows of history, called h. The columns of
+// the identity are those of the alias that keys names, and endpoints are as of a commit.
+func inHistory(t *layout.Table, from sqlgen.Part, keys string, commit sqlgen.Part, where ...sqlgen.Part) source {
+	return source{
+		from: from, where: where, keys: keys, row: "h",
+		fields: "h.fields_json", output: "CAST(h.fields_json AS BLOB)",
+		order: raw(t.List(keys)), ends: endsAt(commit),
+	}
+}
+
 // fromSeek takes each identity that existed by then from the projection, and
 // seeks its version of that time in history.
 func fromSeek(t *layout.Table, q *backend.Query) source {
-	return source{
-		from: sqlgen.SQL("? c CROSS JOIN ? h ON h.id = ?", raw(t.Current), raw(t.History), filled(t.NewestAt("c", "?"), q.At)),
-		where: []sqlgen.Part{sqlgen.SQL("c.? = ?", raw(t.Columns[0]), boundType(q.Type)),
-			sqlgen.SQL("c.first_commit_id <= ?", q.At), sqlgen.SQL("h.op = 'put'")},
-		keys: "c", row: "h",
-		fields: "h.fields_json", output: "CAST(h.fields_json AS BLOB)",
-		order: raw(t.List("c")),
-		ends:  endsAt(sqlgen.SQL("?", q.At)),
-	}
+	from := sqlgen.SQL("? c CROSS JOIN ? h ON h.id = ?", raw(t.Current), raw(t.History), filled(t.NewestAt("c", "?"), q.At))
+	return inHistory(t, from, "c", sqlgen.SQL("?", q.At), sqlgen.SQL("c.? = ?", raw(t.Columns[0]), boundType(q.Type)),
+		sqlgen.SQL("c.first_commit_id <= ?", q.At), sqlgen.SQL("h.op = 'put'"))
 }
 
 // fromLog reads history alone, for when the projection is behind.
 func (r *reading) fromLog(t *layout.Table, q *backend.Query) source {
 	at := r.commitID(q.At)
-	return source{
-		from: sqlgen.SQL("? h", raw(t.History)),
-		where: []sqlgen.Part{sqlgen.SQL("h.? = ?", raw(t.Columns[0]), q.Type), sqlgen.SQL("h.op = 'put'"),
-			sqlgen.SQL("h.id = ?", filled(t.NewestAt("h", "?"), at))},
-		keys: "h", row: "h",
-		fields: "h.fields_json", output: "CAST(h.fields_json AS BLOB)",
-		order: raw(t.List("h")),
-		ends:  endsAt(sqlgen.SQL("?", at)),
-	}
+	return inHistory(t, sqlgen.SQL("? h", raw(t.History)), "h", sqlgen.SQL("?", at), sqlgen.SQL("h.? = ?", raw(t.Columns[0]), q.Type),
+		sqlgen.SQL("h.op = 'put'"), sqlgen.SQL("h.id = ?", filled(t.NewestAt("h", "?"), at)))
 }
 
 // fromHistory reads all versions of an identity or of a type. A type's come by
@@ -105,13 +102,8 @@ func (r *reading) fromLog(t *layout.Table, q *backend.Query) source {
 // there is less to sort. If an identity has two versions in a commit, the one
 // that counts comes last.
 func (r *reading) fromHistory(t *layout.Table, q *backend.Query) source {
-	s := source{
-		from: sqlgen.SQL("? h", raw(t.History)),
-		keys: "h", row: "h",
-		fields: "h.fields_json", output: "CAST(h.fields_json AS BLOB)",
-		order: sqlgen.SQL("h.commit_id, ?, h.id DESC", raw(t.List("h"))),
-		ends:  endsAt(sqlgen.SQL("h.commit_id")),
-	}
+	s := inHistory(t, sqlgen.SQL("? h", raw(t.History)), "h", sqlgen.SQL("h.commit_id"))
+	s.order = sqlgen.SQL("h.commit_id, ?, h.id DESC", s.order)
 	switch {
 	case q.Identity != nil:
 		s.where = append(s.where, sqlgen.Part{SQL: t.Matches("h", "?"), Args: layout.IdentityArgs(nil, q.Identity)})

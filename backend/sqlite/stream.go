@@ -117,8 +117,10 @@ func (s *stream) end() (onto.Result, error) {
 	if err := s.ctx.Err(); err != nil {
 		return onto.Result{}, err
 	}
-	if err := s.finish(); err != nil {
-		return onto.Result{}, err
+	if s.evolved { // what the flags of the changed types ask for
+		if err := layout.Derive(s.ctx, s.w, s.changed, nil); err != nil {
+			return onto.Result{}, err
+		}
 	}
 	res := s.End()
 	if !res.Changed() {

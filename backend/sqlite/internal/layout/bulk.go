@@ -105,7 +105,7 @@ func commitArgs(args []any, c *decide.Commit) []any {
 	if hasFew(c) {
 		return args
 	}
-	return append(args, OrNull(string(c.Metadata)), zeroNull(c.Causation), OrNull(c.Correlation),
+	return append(args, OrNull(string(c.Metadata)), OrNull(c.Causation), OrNull(c.Correlation),
 		OrNull(c.Signature), OrNull(c.IdempotencyKey), OrNull(c.Digest))
 }
 
@@ -114,19 +114,13 @@ func commitInsert(columns string, n int) string {
 	return "INSERT INTO commits (" + columns + ") VALUES " + strings.Repeat(row+", ", n-1) + row
 }
 
-// OrNull is a text, or NULL if it is empty.
-func OrNull(s string) any {
-	if s == "" {
+// OrNull is a value, or NULL if it is zero.
+func OrNull[T string | int64](v T) any {
+	var zero T
+	if v == zero {
 		return nil
 	}
-	return s
-}
-
-func zeroNull(n int64) any {
-	if n == 0 {
-		return nil
-	}
-	return n
+	return v
 }
 
 // Lookup reads the newest versions of identities, if they have any, into found.
@@ -145,7 +139,12 @@ func Lookup(c *driver.Conn, t *Table, ids []*onto.Identity, found map[onto.Ident
 		for i := range size { // repeat the last one to fill the statement
 			args = IdentityArgs(args, rest[min(i, n-1)])
 		}
-		if err := lookupMany(c, t, t.lookups[size], args, found); err != nil {
+		err := c.Each(context.Background(), t.lookups[size], args, func(r *driver.Rows) error {
+			v := Version(r, len(t.Columns), t.Identity(r, 0))
+			found[v.Identity] = &v
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 		rest = rest[n:]
@@ -161,12 +160,4 @@ func lookupOne(c *driver.Conn, t *Table, id *onto.Identity, found map[onto.Ident
 	v := Version(r, 0, *id)
 	found[*id] = &v
 	return nil
-}
-
-func lookupMany(c *driver.Conn, t *Table, sql string, args []any, found map[onto.Identity]*onto.Version) error {
-	return c.Each(context.Background(), sql, args, func(r *driver.Rows) error {
-		v := Version(r, len(t.Columns), t.Identity(r, 0))
-		found[v.Identity] = &v
-		return nil
-	})
 }

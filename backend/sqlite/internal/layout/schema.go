@@ -150,7 +150,7 @@ func insertSchema(w *driver.Conn, v *onto.SchemaVersion) error {
 	return w.Exec(`INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash,
 			created_at, runtime_id, reason, onto_since, onto_upgrader) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(v.Schema.Kind), v.Schema.Name, v.Version, string(v.JSON), v.Hash,
-		codec.FormatTime(v.Created), OrNull(v.Runtime), OrNull(v.Reason), zeroNull(v.Since), upgrader)
+		codec.FormatTime(v.Created), OrNull(v.Runtime), OrNull(v.Reason), OrNull(v.Since), upgrader)
 }
 
 // keptJSON is an upgrader or an end as it is kept, or nil for none.

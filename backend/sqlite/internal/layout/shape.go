@@ -195,8 +195,7 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 // they are written: triggers, also those of tables that refer to ours, and
 // indexes on expressions or on some rows only.
 func findExtras(c *driver.Conn, tables map[string]declaredTable, objects []SchemaObject) ([]SchemaObject, error) {
-	known := strings.Fields(createLookup + createIndexes + createRight)
-	ours := normalized(known)
+	ours := normalized(createLookup + createIndexes + createRight)
 	var list []SchemaObject
 	for _, o := range objects {
 		runs, err := false, error(nil)
@@ -218,8 +217,8 @@ func findExtras(c *driver.Conn, tables map[string]declaredTable, objects []Schem
 }
 
 // normalized is our statements as SQLite keeps them, with single spaces.
-func normalized(words []string) string {
-	text := strings.Join(words, " ")
+func normalized(sql string) string {
+	text := strings.Join(strings.Fields(sql), " ")
 	return strings.ReplaceAll(strings.ReplaceAll(text, " IF NOT EXISTS", ""), ";", " ;")
 }
 
