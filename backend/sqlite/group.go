@@ -76,9 +76,6 @@ func (g *group) want(ids *identities, d *backend.Draft) error {
 			return err
 		}
 	}
-	if d.Evolve == nil {
-		return nil
-	}
 	for t := range decide.Purges(d) {
 		rows := g.wr.table(t.Kind)
 		n, err := g.w.QueryInt(fmt.Sprintf(`SELECT count(*) FROM %s WHERE %s = ?`, rows.History, rows.Columns[0]), t.Name)

@@ -121,10 +121,8 @@ func (r *reading) endTypes(q *backend.Query) (left, right string, err error) {
 		if err != nil {
 			return "", "", err
 		}
-		for _, v := range all {
-			if v.Schema.TypeName() == q.TypeName() {
-				relation = &v.Schema
-			}
+		if i := backend.LastOf(all, q.TypeName()); i >= 0 {
+			relation = &all[i].Schema
 		}
 	}
 	left, right = q.EndTypes(relation)

@@ -218,13 +218,14 @@ func TestUpgradeFromFormat2(t *testing.T) {
 	wantWords(t, path, reader, rated("title"), "a: third; c: theirs")
 }
 
-// Somebody has dropped what format 3 added: opening the file brings it back, and
-// nothing else is touched.
+// Another program has dropped what format 3 added, or a column that a store needs:
+// opening the file brings it back, and nothing else is touched.
 func TestDroppedColumns(t *testing.T) {
 	for _, drop := range []string{
 		`ALTER TABLE schema_versions DROP COLUMN onto_since`, `ALTER TABLE schema_versions DROP COLUMN onto_upgrader`,
 		`ALTER TABLE schema_versions DROP COLUMN onto_end`, `ALTER TABLE onto_meta DROP COLUMN checksum`,
 		`ALTER TABLE onto_meta DROP COLUMN checksum_commit`, `DROP TABLE onto_leases`, `DROP TABLE onto_lease_breaks`,
+		`ALTER TABLE entity_history DROP COLUMN onto_sum`, `ALTER TABLE commits DROP COLUMN comment`, `ALTER TABLE schema_versions DROP COLUMN reason`,
 	} {
 		path := makeDocumentedFile(t)
 		runSQL(t, path, drop)
