@@ -121,7 +121,7 @@ func (g *group) lookupKey(key string) error {
 	return nil
 }
 
-// insertVersions writes versions, moves the projection along, and what is derived.
+// insertVersions writes versions, and brings the projection and what is derived along.
 func (g *group) insertVersions(versions []decide.Version) error {
 	entities := make([]*decide.Version, 0, len(versions))
 	var relations []*decide.Version
