@@ -351,7 +351,7 @@ func TestEvolveBesideAnotherHandle(t *testing.T) {
 	commit(t, other, putNote("c", `,"title":"Theirs"`))
 	evolve(t, b, adding(rated("body")))
 	wantTypes(t, other, "Note 1 since 1; Note 2 since 4; Cites 1 since 1")
-	wantRefused(t, other, onto.SchemaOutdated, putNote("c", ""))
+	wantRefused(t, other, onto.SchemaOutdated, at(3, putNote("c", "")))
 	commit(t, other, at(2, putNote("c", `,"body":"Words","stars":1`)))
 	wantWords(t, path, other, rated("body"), "c: words")
 	evolve(t, b, ending(citations()))

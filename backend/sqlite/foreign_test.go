@@ -175,7 +175,7 @@ func TestForeignVersionsBegin(t *testing.T) {
 	addVersion(2)
 	wantTypes(t, b, "Note 1 since 1; Note 2 since 3; Cites 1 since 1")
 	kept("1 ?")
-	wantRefused(t, b, onto.SchemaOutdated, putNote("a", ""))
+	wantRefused(t, b, onto.SchemaOutdated, at(3, putNote("a", "")))
 	kept("1 ?") // it was rolled back
 	commit(t, b, cite("b", "a"))
 	kept("1 3")

@@ -80,13 +80,16 @@ func merge(s *onto.Schema, known []string, given []codec.Member, newest *onto.Ve
 		}
 	}
 	members := slices.Clone(given)
+	named := func(name string) func(codec.Member) bool {
+		return func(m codec.Member) bool { return m.Name == name }
+	}
 	for _, m := range present {
-		if !slices.Contains(known, m.Name) {
+		if !slices.Contains(known, m.Name) && !slices.ContainsFunc(given, named(m.Name)) {
 			members = append(members, m)
 		}
 	}
 	for _, f := range s.Fields {
-		i := slices.IndexFunc(members, func(m codec.Member) bool { return m.Name == f.Name })
+		i := slices.IndexFunc(members, named(f.Name))
 		switch {
 		case i >= 0: // a wider type may have another form
 			value, err := f.Type.Fit(members[i].Value)
