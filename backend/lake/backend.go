@@ -72,7 +72,7 @@ type Backend struct {
 	derived *derived.Objects
 
 	mu        sync.Mutex      // guards what follows
-	shelf     *datafile.Shelf // the newest that was needed
+	shelf     *protocol.Shelf // the newest that was needed
 	typesSeen int64
 	closed    bool
 }
@@ -113,7 +113,7 @@ func (b *Backend) follow(set protocol.Settings) {
 	})
 	b.writer.keys = protocol.NewKeyring(b.log)
 	b.deriver = derived.NewDeriver(b.publisher, b.bucket)
-	b.derived = &derived.Objects{Log: b.publisher, Bucket: b.bucket, Newest: b.newestFiles}
+	b.derived = &derived.Objects{Log: b.publisher, Bucket: b.bucket, Newest: b.newestShelf}
 }
 
 func (o *Options) setDefaults() {
@@ -219,7 +219,7 @@ func (b *Backend) usable(ctx context.Context) error {
 }
 
 // newestShelf returns the shelf of the newest head.
-func (b *Backend) newestShelf(ctx context.Context) (*datafile.Shelf, error) {
+func (b *Backend) newestShelf(ctx context.Context) (*protocol.Shelf, error) {
 	if err := b.usable(ctx); err != nil {
 		return nil, err
 	}
@@ -234,12 +234,6 @@ func (b *Backend) newestShelf(ctx context.Context) (*datafile.Shelf, error) {
 		return b.shelf, nil
 	}
 	return s, err
-}
-
-// newestFiles is newestShelf without columns.
-func (b *Backend) newestFiles(ctx context.Context) (*protocol.Shelf, error) {
-	s, err := b.newestShelf(ctx)
-	return s.Base(), err
 }
 
 // newest returns the newest tip. The first time the files of the one that is known
@@ -265,7 +259,7 @@ func (b *Backend) newest(ctx context.Context) (t *protocol.Tip, err error) {
 
 // shelve returns the shelf of a tip. It fails with [protocol.ErrStale] if a newer tip is
 // known.
-func (b *Backend) shelve(ctx context.Context, t *protocol.Tip) (*datafile.Shelf, error) {
+func (b *Backend) shelve(ctx context.Context, t *protocol.Tip) (*protocol.Shelf, error) {
 	b.mu.Lock()
 	old := b.shelf
 	b.mu.Unlock()
@@ -275,11 +269,10 @@ func (b *Backend) shelve(ctx context.Context, t *protocol.Tip) (*datafile.Shelf,
 	if old != nil && old.Tip.Head.Sequence > t.Head.Sequence {
 		return nil, protocol.ErrStale
 	}
-	files, err := b.log.Shelve(ctx, t, old.Base())
+	s, err := b.log.Shelve(ctx, t, old)
 	if err != nil {
 		return nil, err
 	}
-	s := datafile.NewShelf(files, old)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.shelf == nil || b.shelf.Tip.Head.Sequence < t.Head.Sequence {

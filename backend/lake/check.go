@@ -22,7 +22,7 @@ func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.S
 
 // examined is the lake as a check reads it.
 func (b *Backend) examined() *check.Lake {
-	return &check.Lake{Bucket: b.bucket, Log: b.log, Files: b.files, Usable: b.usable, Newest: b.newestFiles}
+	return &check.Lake{Bucket: b.bucket, Log: b.log, Files: b.files, Usable: b.usable, Newest: b.newestShelf}
 }
 
 // Survey implements [backend.Surveyor]: see [check.Survey].

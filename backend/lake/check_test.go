@@ -269,10 +269,10 @@ func (s *sample) editFile(edit func(list []onto.Version) []onto.Version, columns
 			s.must(err)
 			list = append(list, v)
 		}
-		types, err := datafile.ReadTypes(s.tip().Catalog)
+		types, err := protocol.ReadTypes(s.tip().Catalog)
 		s.must(err)
 		list = edit(list)
-		body, sum, err := parquet.Encode(columns(types.Layout(f.TypeName())), list)
+		body, sum, err := parquet.Encode(columns(datafile.LayoutOf(types, f.TypeName())), list)
 		s.must(err)
 		s.write(path, body)
 		m.Commits[0].Operations, m.Commits[0].Touched[0].Operations = int(sum.Rows), int(sum.Rows)

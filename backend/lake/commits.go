@@ -6,7 +6,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
@@ -40,7 +39,7 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 }
 
 // commitOf returns one of a round's commits.
-func commitOf(m *protocol.Manifest, id int64, s *datafile.Shelf) (onto.Commit, error) {
+func commitOf(m *protocol.Manifest, id int64, s *protocol.Shelf) (onto.Commit, error) {
 	c, err := handOut(&m.Commits[id-m.First], s.Types.Purged)
 	if err != nil {
 		return c, protocol.Damaged(m.Entry().Path, "%w", err)
@@ -88,7 +87,7 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 }
 
 // keyed returns the commit that used an idempotency key, the zero Commit if none did.
-func (b *Backend) keyed(ctx context.Context, s *datafile.Shelf, key string) (onto.Commit, error) {
+func (b *Backend) keyed(ctx context.Context, s *protocol.Shelf, key string) (onto.Commit, error) {
 	e, err := b.writer.keys.Find(ctx, s.Tip, key)
 	if err != nil || e == nil {
 		return onto.Commit{}, err

@@ -40,9 +40,9 @@ func (b *Backend) CompactEvery(ctx context.Context, interval time.Duration, fail
 
 func (b *Backend) compactor() *compact.Compactor {
 	return &compact.Compactor{
-		Log: b.publisher, Files: b.files, FileBytes: b.opts.FileBytes, Newest: b.newestFiles,
+		Log: b.publisher, Files: b.files, FileBytes: b.opts.FileBytes, Newest: b.newestShelf,
 		Merged: func(ctx context.Context, t onto.TypeName) {
-			s, err := b.newestFiles(ctx)
+			s, err := b.newestShelf(ctx)
 			if err != nil {
 				return
 			}

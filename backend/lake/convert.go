@@ -65,7 +65,7 @@ func byType(versions []decide.Version) map[onto.TypeName][]onto.Version {
 }
 
 // filesOf makes one file for each type, each sorted by identity, then commit.
-func filesOf(types *datafile.Types, versions map[onto.TypeName][]onto.Version) ([]protocol.DataFile, error) {
+func (w *writer) filesOf(types *protocol.Types, versions map[onto.TypeName][]onto.Version) ([]protocol.DataFile, error) {
 	var files []protocol.DataFile
 	for t, list := range versions {
 		slices.SortStableFunc(list, func(a, b onto.Version) int { return datafile.Compare(&a, &b) })
@@ -73,7 +73,7 @@ func filesOf(types *datafile.Types, versions map[onto.TypeName][]onto.Version) (
 		for _, v := range list {
 			newest = max(newest, v.SchemaVersion)
 		}
-		body, sum, err := parquet.Encode(types.Layout(t), list)
+		body, sum, err := parquet.Encode(w.files.Layout(types, t), list)
 		if err != nil {
 			return nil, err
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/decide"
@@ -33,7 +32,7 @@ func withCopies(d backend.Draft) *backend.Draft {
 }
 
 // roundOn starts a round on top of a shelf, with all looked up that members name.
-func (w *writer) roundOn(ctx context.Context, s *datafile.Shelf, members []*member) (*decide.Round, error) {
+func (w *writer) roundOn(ctx context.Context, s *protocol.Shelf, members []*member) (*decide.Round, error) {
 	base := decide.Base{Head: s.Tip.Head.CommitID, Now: w.opts.Now().UTC().Truncate(time.Microsecond), Types: s.Types.Judge}
 	if m := s.Tip.Manifest; m != nil {
 		var err error
@@ -71,7 +70,7 @@ func (w *writer) want(r *decide.Round, wanted map[onto.TypeName][]onto.Identity,
 }
 
 // wantRest finds what a draft needs besides versions.
-func (w *writer) wantRest(ctx context.Context, s *datafile.Shelf, r *decide.Round, d *backend.Draft) error {
+func (w *writer) wantRest(ctx context.Context, s *protocol.Shelf, r *decide.Round, d *backend.Draft) error {
 	if key := d.IdempotencyKey; key != "" {
 		e, err := w.keys.Find(ctx, s.Tip, key)
 		if err != nil {
@@ -94,10 +93,10 @@ func (w *writer) wantRest(ctx context.Context, s *datafile.Shelf, r *decide.Roun
 }
 
 // lookUp finds the newest versions of identities, with one question for each type.
-func (w *writer) lookUp(ctx context.Context, s *datafile.Shelf, r *decide.Round, wanted map[onto.TypeName][]onto.Identity) error {
+func (w *writer) lookUp(ctx context.Context, s *protocol.Shelf, r *decide.Round, wanted map[onto.TypeName][]onto.Identity) error {
 	for t, ids := range wanted {
 		slices.SortFunc(ids, onto.Identity.Compare)
-		found, err := w.files.Find(ctx, s.Shelf, t, ids, s.Tip.Head.CommitID)
+		found, err := w.files.Find(ctx, s, t, ids, s.Tip.Head.CommitID)
 		if err != nil {
 			return err
 		}
@@ -112,7 +111,7 @@ func (w *writer) lookUp(ctx context.Context, s *datafile.Shelf, r *decide.Round,
 }
 
 // count counts the versions of a type.
-func (w *writer) count(ctx context.Context, s *datafile.Shelf, t onto.TypeName) (int64, error) {
+func (w *writer) count(ctx context.Context, s *protocol.Shelf, t onto.TypeName) (int64, error) {
 	var n int64
 	for _, f := range s.Of(t, 0, s.Tip.Head.CommitID) {
 		for _, err := range w.files.All(ctx, &f, s.Types.Purged[t]) {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
@@ -39,7 +38,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 }
 
 // countAll counts what there is of each type, as of one head.
-func countAll(ctx context.Context, b *Backend, s *datafile.Shelf, info *backend.Info) error {
+func countAll(ctx context.Context, b *Backend, s *protocol.Shelf, info *backend.Info) error {
 	counts := map[onto.TypeName]int64{}
 	for _, t := range s.Names() {
 		n, err := b.queries.Count(ctx, s, t, backend.History)

@@ -10,7 +10,6 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
-	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/derived"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/decide"
@@ -238,12 +237,12 @@ func (w *writer) propose(ctx context.Context, members []*member, t *protocol.Tip
 	}
 	types := s.Types
 	if evolved {
-		if types, err = datafile.ReadTypes(&c); err != nil {
+		if types, err = protocol.ReadTypes(&c); err != nil {
 			return nil, nil, err
 		}
 	}
 	d := &decided{Round: r, byType: byType(r.Versions)}
-	if d.files, err = filesOf(types, d.byType); err != nil {
+	if d.files, err = w.filesOf(types, d.byType); err != nil {
 		return nil, nil, err
 	}
 	changed := &c
@@ -292,7 +291,7 @@ func (w *writer) adoptFiles(t *protocol.Tip, files []protocol.DataFile) {
 
 // deriveAfter lets all follow that is derived from what was published: the shelf,
 // which it returns if there is one, the derived objects, and at times a checkpoint.
-func (w *writer) deriveAfter(ctx context.Context, t *protocol.Tip) *datafile.Shelf {
+func (w *writer) deriveAfter(ctx context.Context, t *protocol.Tip) *protocol.Shelf {
 	ctx = context.WithoutCancel(ctx)
 	s, err := w.shelve(ctx, t)
 	w.deriveAside(ctx, t)
@@ -312,7 +311,7 @@ func (w *writer) deriveAside(ctx context.Context, t *protocol.Tip) {
 	w.mu.Unlock()
 	touched, schemaChanged := derived.TouchedBy(t)
 	w.deriver.Announce()
-	w.aside.Go(func() { w.deriver.Derive(ctx, s.Base(), touched, schemaChanged) })
+	w.aside.Go(func() { w.deriver.Derive(ctx, s, touched, schemaChanged) })
 }
 
 // Append implements [backend.Backend].

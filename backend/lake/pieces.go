@@ -19,8 +19,8 @@ type pieces struct {
 	*decide.Candidate
 	round   *decide.Round
 	backend *Backend
-	shelf   *datafile.Shelf
-	types   *datafile.Types // that the draft leaves behind
+	shelf   *protocol.Shelf
+	types   *protocol.Types // that the draft leaves behind
 	disk    *datafile.Disk
 
 	piece   []backend.Write
@@ -89,7 +89,7 @@ func (p *pieces) lookUp(ctx context.Context) error {
 	for i := range p.piece {
 		ids[i] = p.piece[i].Identity
 	}
-	found, err := p.backend.files.Find(ctx, p.shelf.Shelf, ids[0].TypeName(), ids, p.shelf.Tip.Head.CommitID)
+	found, err := p.backend.files.Find(ctx, p.shelf, ids[0].TypeName(), ids, p.shelf.Tip.Head.CommitID)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (p *pieces) write(v *onto.Version) error {
 		}
 	}
 	if p.out == nil {
-		p.out = &datafile.Writer{Disk: p.disk, Layout: p.types.Layout(t), Limit: 2 * p.backend.opts.StreamBytes}
+		p.out = &datafile.Writer{Disk: p.disk, Layout: datafile.LayoutOf(p.types, t), Limit: 2 * p.backend.opts.StreamBytes}
 	}
 	return p.out.Write(v)
 }

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/lake/datafile"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/decide"
 )
 
@@ -72,7 +72,7 @@ func (r *recent) remove(e *list.Element) {
 
 // follow brings it to a shelf: types that others have touched are forgotten, and
 // all of them if types were changed.
-func (r *recent) follow(s *datafile.Shelf) {
+func (r *recent) follow(s *protocol.Shelf) {
 	if r.sequence == s.Tip.Head.Sequence {
 		return
 	}
@@ -90,7 +90,7 @@ func (r *recent) follow(s *datafile.Shelf) {
 }
 
 // adopt brings it to the shelf of a round that was decided on what it knows.
-func (r *recent) adopt(s *datafile.Shelf, made []decide.Version) {
+func (r *recent) adopt(s *protocol.Shelf, made []decide.Version) {
 	if r.sequence+1 != s.Tip.Head.Sequence || r.types != s.Types.Hash {
 		return // it follows when it is asked next
 	}
@@ -102,7 +102,7 @@ func (r *recent) adopt(s *datafile.Shelf, made []decide.Version) {
 	r.note(s)
 }
 
-func (r *recent) note(s *datafile.Shelf) {
+func (r *recent) note(s *protocol.Shelf) {
 	r.sequence, r.commit, r.types = s.Tip.Head.Sequence, s.Tip.Head.CommitID, s.Types.Hash
 }
 

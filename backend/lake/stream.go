@@ -79,9 +79,9 @@ type stream struct {
 // readyStream is a stream as it was decided on one tip. It is good for others as
 // well that have the same commits and types, such as after a compaction.
 type readyStream struct {
-	on    *datafile.Shelf
+	on    *protocol.Shelf
 	round *decide.Round
-	types *datafile.Types // that it leaves behind
+	types *protocol.Types // that it leaves behind
 	files []protocol.DataFile
 	disk  *datafile.Disk // with the files
 
@@ -170,7 +170,7 @@ func (s *stream) propose(ctx context.Context, t *protocol.Tip, attempt string) (
 }
 
 // goodFor reports whether what is ready can be published on top of a shelf.
-func (r *readyStream) goodFor(sh *datafile.Shelf) bool {
+func (r *readyStream) goodFor(sh *protocol.Shelf) bool {
 	return r != nil && r.on.Tip.Head.CommitID == sh.Tip.Head.CommitID && protocol.SameTypes(r.on.Tip.Catalog.Types, sh.Tip.Catalog.Types)
 }
 
@@ -204,7 +204,7 @@ func (s *stream) discard(ctx context.Context) {
 
 // decide makes ready what is to be published on top of a shelf; nothing, if the
 // stream changes nothing or is refused.
-func (s *stream) decide(ctx context.Context, sh *datafile.Shelf) error {
+func (s *stream) decide(ctx context.Context, sh *protocol.Shelf) error {
 	b := s.backend
 	b.writer.recent.follow(sh)
 	r, err := b.writer.roundOn(ctx, sh, []*member{s.member})
@@ -222,7 +222,7 @@ func (s *stream) decide(ctx context.Context, sh *datafile.Shelf) error {
 	catalog := *sh.Tip.Catalog
 	catalog.Types = protocol.TypeEntries(c.Types.All)
 	ready := &readyStream{on: sh, round: r}
-	if ready.types, err = datafile.ReadTypes(&catalog); err != nil {
+	if ready.types, err = protocol.ReadTypes(&catalog); err != nil {
 		return err
 	}
 	if ready.disk, err = b.files.Disk(); err != nil {

@@ -30,11 +30,13 @@ type Reader struct {
 	near  bool                // objects are as near as copies: small ones are not copied to be looked into
 	room  *semaphore.Weighted // bytes that are being fetched
 
-	mu     sync.Mutex // guards what follows
-	open   map[string]*File
-	order  []string // of open, least recently used first
-	prints prints
-	vetted map[string]protocol.FileEntry // by hash: that were looked at
+	mu      sync.Mutex // guards what follows
+	open    map[string]*File
+	order   []string // of open, least recently used first
+	prints  prints
+	vetted  map[string]protocol.FileEntry // by hash: that were looked at
+	types   *protocol.Types               // that layouts are of
+	layouts map[onto.TypeName]*parquet.Layout
 }
 
 // File is a local copy that is open.

@@ -39,6 +39,19 @@ func LayoutOf(types *protocol.Types, t onto.TypeName) *parquet.Layout {
 	return l
 }
 
+// Layout is LayoutOf, kept until it is asked for with other types.
+func (r *Reader) Layout(types *protocol.Types, t onto.TypeName) *parquet.Layout {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.types != types {
+		r.types, r.layouts = types, map[onto.TypeName]*parquet.Layout{}
+	}
+	if r.layouts[t] == nil {
+		r.layouts[t] = LayoutOf(types, t)
+	}
+	return r.layouts[t]
+}
+
 // Compare is the order of the rows of a file.
 func Compare(a, b *onto.Version) int {
 	return cmp.Or(a.Identity.Compare(b.Identity), cmp.Compare(a.Commit, b.Commit))

@@ -98,7 +98,7 @@ func (d database) fetch(ctx context.Context, c *scope, t *table) (*duck.Source, 
 		return nil, err
 	}
 	return &duck.Source{
-		Kind: t.Kind, Type: t.Name, Layout: c.Types.Layout(t.TypeName), Files: paths,
+		Kind: t.Kind, Type: t.Name, Layout: d.Files.Layout(c.Types, t.TypeName), Files: paths,
 		Purged: c.Types.Purged[t.TypeName], Head: c.Tip.Head.CommitID,
 		Typed:  !slices.ContainsFunc(t.files, func(f protocol.FileEntry) bool { return !f.Typed }),
 		Unique: unique(t.files),

@@ -26,7 +26,7 @@ type plain struct{ *datafile.Reader }
 
 // versions returns the versions of a table up to a commit, by identity, then
 // commit.
-func (p plain) versions(ctx context.Context, s *datafile.Shelf, t *table, at int64) ([]onto.Version, error) {
+func (p plain) versions(ctx context.Context, s *protocol.Shelf, t *table, at int64) ([]onto.Version, error) {
 	if t == nil {
 		return nil, nil
 	}

@@ -21,7 +21,7 @@ import (
 // DuckDB, which is started when it is first needed.
 type Querier struct {
 	Files     *datafile.Reader
-	Newest    func(context.Context) (*datafile.Shelf, error) // the shelf of the newest head
+	Newest    func(context.Context) (*protocol.Shelf, error) // the shelf of the newest head
 	Usable    func(context.Context) error                    // fails once the lake is closed
 	InProcess int64                                          // questions about so many bytes of files are answered without DuckDB
 	Memory    string                                         // that DuckDB may take; "" for its default
@@ -48,12 +48,12 @@ func (b *Querier) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 		return onto.Version{}, err
 	}
 	t := id.TypeName()
-	found, err := b.Files.Find(ctx, s.Shelf, t, []onto.Identity{id}, reach(s, at))
+	found, err := b.Files.Find(ctx, s, t, []onto.Identity{id}, reach(s, at))
 	if errors.Is(err, protocol.ErrReplaced) {
 		return b.Get(ctx, id, at)
 	}
 	if err != nil && (&scope{own: tableOf(s, t, 0, reach(s, at))}).doubt(b.Files, err) {
-		found, err = b.Files.Find(ctx, s.Shelf, t, []onto.Identity{id}, reach(s, at))
+		found, err = b.Files.Find(ctx, s, t, []onto.Identity{id}, reach(s, at))
 	}
 	if err != nil {
 		return onto.Version{}, err
@@ -66,7 +66,7 @@ func (b *Querier) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 }
 
 // reach returns the commit that a question as of at is about.
-func reach(s *datafile.Shelf, at int64) int64 {
+func reach(s *protocol.Shelf, at int64) int64 {
 	if head := s.Tip.Head.CommitID; at == backend.Head || at > head {
 		return head
 	}
@@ -76,7 +76,7 @@ func reach(s *datafile.Shelf, at int64) int64 {
 // scope is what a question is about: the files of its type, and of endpoints that
 // it looks at.
 type scope struct {
-	*datafile.Shelf
+	*protocol.Shelf
 	own, left, right *table
 	release          []func()
 }
@@ -88,7 +88,7 @@ type table struct {
 }
 
 // scopeOf finds the files that a query is about.
-func scopeOf(s *datafile.Shelf, q *backend.Query, ends backend.Ends) *scope {
+func scopeOf(s *protocol.Shelf, q *backend.Query, ends backend.Ends) *scope {
 	at, since := reach(s, q.At), int64(0)
 	if q.Mode == backend.History {
 		since = q.Since
@@ -104,7 +104,7 @@ func scopeOf(s *datafile.Shelf, q *backend.Query, ends backend.Ends) *scope {
 	return c
 }
 
-func tableOf(s *datafile.Shelf, t onto.TypeName, since, at int64) *table {
+func tableOf(s *protocol.Shelf, t onto.TypeName, since, at int64) *table {
 	return &table{t, s.Of(t, since, at)}
 }
 
@@ -139,7 +139,7 @@ func (c *scope) close() {
 }
 
 // endTypes returns the types of a relation's endpoints.
-func endTypes(s *datafile.Shelf, q *backend.Query) (left, right string) {
+func endTypes(s *protocol.Shelf, q *backend.Query) (left, right string) {
 	if v := s.Types.Newest(q.TypeName()); v != nil {
 		return q.EndTypes(&v.Schema)
 	}
@@ -164,7 +164,7 @@ func (b *Querier) choose(c *scope) engine {
 }
 
 // question answers a question as of the moment when iteration starts.
-func question[T any](ctx context.Context, b *Querier, ask func(s *datafile.Shelf) (*scope, iter.Seq2[T, error])) iter.Seq2[T, error] {
+func question[T any](ctx context.Context, b *Querier, ask func(s *protocol.Shelf) (*scope, iter.Seq2[T, error])) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		answered, doubted := false, false
@@ -211,7 +211,7 @@ func (c *scope) doubt(r *datafile.Reader, err error) bool {
 
 // Scan answers as [backend.Backend] says.
 func (b *Querier) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
-	return question(ctx, b, func(s *datafile.Shelf) (*scope, iter.Seq2[onto.Version, error]) {
+	return question(ctx, b, func(s *protocol.Shelf) (*scope, iter.Seq2[onto.Version, error]) {
 		c := scopeOf(s, q, q.Ends())
 		return c, b.choose(c).scan(ctx, q, c)
 	})
@@ -219,7 +219,7 @@ func (b *Querier) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Ver
 
 // Aggregate answers as [backend.Backend] says.
 func (b *Querier) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
-	return question(ctx, b, func(s *datafile.Shelf) (*scope, iter.Seq2[onto.Group, error]) {
+	return question(ctx, b, func(s *protocol.Shelf) (*scope, iter.Seq2[onto.Group, error]) {
 		c := scopeOf(s, &a.Query, a.Ends())
 		return c, b.choose(c).aggregate(ctx, a, c)
 	})
@@ -227,7 +227,7 @@ func (b *Querier) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Se
 
 // Diff answers as [backend.Backend] says. It goes through the types one by one.
 func (b *Querier) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto.Change, error] {
-	return question(ctx, b, func(s *datafile.Shelf) (*scope, iter.Seq2[onto.Change, error]) {
+	return question(ctx, b, func(s *protocol.Shelf) (*scope, iter.Seq2[onto.Change, error]) {
 		whole := &scope{Shelf: s}
 		from, to := reach(s, q.From), reach(s, q.To)
 		return whole, func(yield func(onto.Change, error) bool) {
@@ -246,7 +246,7 @@ func (b *Querier) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 // diffOf yields the changes of one type. It reports whether to go on. All files
 // are there before the first change is yielded; if one was replaced meanwhile, those
 // of the newest head hold the same versions.
-func (b *Querier) diffOf(ctx context.Context, s *datafile.Shelf, t onto.TypeName, from, to int64, yield func(onto.Change, error) bool) bool {
+func (b *Querier) diffOf(ctx context.Context, s *protocol.Shelf, t onto.TypeName, from, to int64, yield func(onto.Change, error) bool) bool {
 	for {
 		c := &scope{Shelf: s, own: tableOf(s, t, 0, to)}
 		replaced := false
@@ -297,7 +297,7 @@ func (b *Querier) Explain(ctx context.Context, q *backend.Query, a *backend.Aggr
 }
 
 // Count counts the versions of a type that a mode selects.
-func (b *Querier) Count(ctx context.Context, s *datafile.Shelf, t onto.TypeName, mode backend.Mode) (int64, error) {
+func (b *Querier) Count(ctx context.Context, s *protocol.Shelf, t onto.TypeName, mode backend.Mode) (int64, error) {
 	a := &backend.Aggregation{
 		Query:   backend.Query{Kind: t.Kind, Type: t.Name, Mode: mode, At: s.Tip.Head.CommitID},
 		Compute: []onto.Operand{onto.Count()},
