@@ -5,9 +5,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"iter"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/ontologia/onto"
@@ -65,21 +65,30 @@ func (p plain) read(ctx context.Context, f *protocol.FileEntry, at int64, purged
 	return list, err
 }
 
-// rows are the versions of a query's type, mode, moment and keys, in the order of
+// rows yields the versions of a query's type, mode, moment and keys, in the order of
 // its mode.
-func (p plain) rows(ctx context.Context, q *backend.Query, c *scope) ([]onto.Version, error) {
-	list, err := p.versions(ctx, c.Shelf, c.own, c.reach(q.At))
-	if err != nil {
-		return nil, err
-	}
-	if q.Mode == backend.State {
-		list = newestOf(list)
-	}
-	list = slices.DeleteFunc(list, func(v onto.Version) bool { return !about(q, &v) })
-	if q.Mode == backend.History {
-		slices.SortStableFunc(list, func(a, b onto.Version) int { return cmp.Compare(a.Commit, b.Commit) })
-	}
-	return list, nil
+func (p plain) rows(ctx context.Context, q *backend.Query, c *scope) iter.Seq2[onto.Version, error] {
+	return exec.Pushed(func(push func(onto.Version) error) error {
+		list, err := p.versions(ctx, c.Shelf, c.own, c.reach(q.At))
+		if err != nil {
+			return err
+		}
+		if q.Mode == backend.State {
+			list = newestOf(list)
+		} else {
+			slices.SortStableFunc(list, func(a, b onto.Version) int { return cmp.Compare(a.Commit, b.Commit) })
+		}
+		for _, v := range list {
+			if !about(q, &v) {
+				continue
+			}
+			v.Fields = bytes.Clone(v.Fields) // its receiver may change it
+			if err := push(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // newestOf keeps the last version of each identity. It changes the list.
@@ -107,20 +116,24 @@ func about(q *backend.Query, v *onto.Version) bool {
 }
 
 // ends returns how to find the endpoints of a query's relations: as of the query's
-// moment, in a history as of each version's own commit.
-func (p plain) ends(ctx context.Context, q *backend.Query, c *scope) (exec.Endpoints, error) {
-	left, err := p.versions(ctx, c.Shelf, c.left, c.reach(q.At))
-	if err != nil {
-		return nil, err
-	}
-	right, err := p.versions(ctx, c.Shelf, c.right, c.reach(q.At))
+// moment, in a history as of each version's own commit. They are read when they are
+// first asked for.
+func (p plain) ends(ctx context.Context, q *backend.Query, c *scope) exec.Endpoints {
+	var left, right []onto.Version
+	read := sync.OnceValue(func() (err error) {
+		if left, err = p.versions(ctx, c.Shelf, c.left, c.reach(q.At)); err == nil {
+			right, err = p.versions(ctx, c.Shelf, c.right, c.reach(q.At))
+		}
+		return err
+	})
 	return func(v *onto.Version) (json.RawMessage, json.RawMessage, error) {
 		at := c.reach(q.At)
 		if q.Mode == backend.History {
 			at = v.Commit
 		}
-		return fieldsAt(left, v.Left, at), fieldsAt(right, v.Right, at), nil
-	}, err
+		err := read()
+		return fieldsAt(left, v.Left, at), fieldsAt(right, v.Right, at), err
+	}
 }
 
 // fieldsAt returns the fields of an entity as of a commit, or nil if it did not
@@ -135,51 +148,11 @@ func fieldsAt(list []onto.Version, key string, at int64) json.RawMessage {
 	return list[i-1].Fields
 }
 
-// sequence reads what a question is about when its iteration starts.
-func sequence[T any](p plain, ctx context.Context, q *backend.Query, c *scope,
-	answer func(rows iter.Seq2[onto.Version, error], ends exec.Endpoints) iter.Seq2[T, error]) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var ends exec.Endpoints
-		list, err := p.rows(ctx, q, c)
-		if err == nil {
-			ends, err = p.ends(ctx, q, c)
-		}
-		if err != nil {
-			var none T
-			yield(none, err)
-			return
-		}
-		answer(func(yield func(onto.Version, error) bool) {
-			for _, v := range list {
-				v.Fields = bytes.Clone(v.Fields) // its receiver may change it
-				if !yield(v, nil) {
-					return
-				}
-			}
-		}, ends)(yield)
-	}
-}
-
-func (p plain) scan(ctx context.Context, q *backend.Query, c *scope) iter.Seq2[onto.Version, error] {
-	return sequence(p, ctx, q, c, func(rows iter.Seq2[onto.Version, error], ends exec.Endpoints) iter.Seq2[onto.Version, error] {
-		return exec.Select(q, rows, ends)
-	})
-}
-
-func (p plain) aggregate(ctx context.Context, a *backend.Aggregation, c *scope) iter.Seq2[onto.Group, error] {
-	return sequence(p, ctx, &a.Query, c, func(rows iter.Seq2[onto.Version, error], ends exec.Endpoints) iter.Seq2[onto.Group, error] {
-		return exec.Aggregate(a, rows, ends)
-	})
-}
-
+// diff yields what differs between two commits.
 func (p plain) diff(ctx context.Context, from, to int64, c *scope) iter.Seq2[onto.Change, error] {
-	return func(yield func(onto.Change, error) bool) {
+	return exec.Pushed(func(push func(onto.Change) error) error {
 		list, err := p.versions(ctx, c.Shelf, c.own, to)
-		if err != nil {
-			yield(onto.Change{}, err)
-			return
-		}
-		for i := 0; i < len(list); {
+		for i := 0; i < len(list) && err == nil; {
 			var before, after *onto.Version
 			for id := list[i].Identity; i < len(list) && list[i].Identity == id; i++ {
 				if list[i].Commit <= from {
@@ -187,48 +160,10 @@ func (p plain) diff(ctx context.Context, from, to int64, c *scope) iter.Seq2[ont
 				}
 				after = &list[i]
 			}
-			change, differs := backend.Difference(datafile.CopyOf(before), datafile.CopyOf(after))
-			if differs && !yield(change, nil) {
-				return
+			if change, differs := backend.Difference(datafile.CopyOf(before), datafile.CopyOf(after)); differs {
+				err = push(change)
 			}
 		}
-	}
-}
-
-func (plain) explain(context.Context, *backend.Query, *backend.Aggregation, *scope) (backend.Explanation, error) {
-	return backend.Explanation{Process: []string{"read all rows, filter, sort and page in process: there is little to read"}}, nil
-}
-
-// either reads in process, and leaves to another engine what unfolds to too much for
-// that.
-type either struct {
-	plain
-	other engine
-}
-
-// orElse is the answer of the other engine if the first one found, before it gave
-// anything, that there is too much to read.
-func orElse[T any](first iter.Seq2[T, error], other func() iter.Seq2[T, error]) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		unfolds := false
-		first(func(v T, err error) bool {
-			unfolds = errors.Is(err, datafile.ErrUnfolds)
-			return !unfolds && yield(v, err)
-		})
-		if unfolds {
-			other()(yield)
-		}
-	}
-}
-
-func (e either) scan(ctx context.Context, q *backend.Query, c *scope) iter.Seq2[onto.Version, error] {
-	return orElse(e.plain.scan(ctx, q, c), func() iter.Seq2[onto.Version, error] { return e.other.scan(ctx, q, c) })
-}
-
-func (e either) aggregate(ctx context.Context, a *backend.Aggregation, c *scope) iter.Seq2[onto.Group, error] {
-	return orElse(e.plain.aggregate(ctx, a, c), func() iter.Seq2[onto.Group, error] { return e.other.aggregate(ctx, a, c) })
-}
-
-func (e either) diff(ctx context.Context, from, to int64, c *scope) iter.Seq2[onto.Change, error] {
-	return orElse(e.plain.diff(ctx, from, to, c), func() iter.Seq2[onto.Change, error] { return e.other.diff(ctx, from, to, c) })
+		return err
+	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/duck"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/internal/exec"
 )
 
 // Querier answers questions about a lake: a little is read in process, more by
@@ -111,18 +112,17 @@ func tableOf(s *protocol.Shelf, t onto.TypeName, since, at int64) *table {
 // reach returns the commit that a question as of at is about.
 func (c *scope) reach(at int64) int64 { return reach(c.Shelf, at) }
 
-// bytes is how much there is to read.
-func (c *scope) bytes() int64 {
-	var n int64
-	for _, t := range []*table{c.own, c.left, c.right} {
-		if t == nil {
-			continue
-		}
-		for _, f := range t.files {
-			n += f.Bytes
+// files are those of all tables.
+func (c *scope) files() iter.Seq[*protocol.FileEntry] {
+	return func(yield func(*protocol.FileEntry) bool) {
+		for _, t := range []*table{c.own, c.left, c.right} {
+			for i := 0; t != nil && i < len(t.files); i++ {
+				if !yield(&t.files[i]) {
+					return
+				}
+			}
 		}
 	}
-	return n
 }
 
 // unique reports whether no identity comes twice in files and none is deleted. That
@@ -146,21 +146,30 @@ func endTypes(s *protocol.Shelf, q *backend.Query) (left, right string) {
 	return q.EndTypes(nil)
 }
 
-// engine answers questions about files.
-type engine interface {
-	scan(ctx context.Context, q *backend.Query, c *scope) iter.Seq2[onto.Version, error]
-	aggregate(ctx context.Context, a *backend.Aggregation, c *scope) iter.Seq2[onto.Group, error]
-	diff(ctx context.Context, from, to int64, c *scope) iter.Seq2[onto.Change, error]
-	explain(ctx context.Context, q *backend.Query, a *backend.Aggregation, c *scope) (backend.Explanation, error)
+// little reports whether a question is about so little that it is read in process.
+func (b *Querier) little(c *scope) bool {
+	var n int64
+	for f := range c.files() {
+		n += f.Bytes
+	}
+	return n <= b.InProcess
 }
 
-// choose returns what answers a question: a little is read in process, more than
-// that by DuckDB.
-func (b *Querier) choose(c *scope) engine {
-	if c.bytes() <= b.InProcess {
-		return either{plain{b.Files}, database{b}}
+// answers is what the process finds if there is little to read. More than that is left
+// to DuckDB, as is what turns out, before anything was found, to unfold to too much.
+func answers[T any](ctx context.Context, b *Querier, c *scope, inProcess iter.Seq2[T, error], byDuckDB ask[T]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		more := !b.little(c)
+		if !more {
+			inProcess(func(v T, err error) bool {
+				more = errors.Is(err, datafile.ErrUnfolds)
+				return !more && yield(v, err)
+			})
+		}
+		if more {
+			byDuckDB.answers(ctx, b, c)(yield)
+		}
 	}
-	return database{b}
 }
 
 // question answers a question as of the moment when iteration starts.
@@ -201,10 +210,8 @@ func (c *scope) doubt(r *datafile.Reader, err error) bool {
 		return false
 	}
 	damaged := false
-	for _, t := range []*table{c.own, c.left, c.right} {
-		for i := 0; t != nil && i < len(t.files); i++ {
-			damaged = r.Doubt(&t.files[i]) || damaged
-		}
+	for f := range c.files() {
+		damaged = r.Doubt(f) || damaged
 	}
 	return damaged
 }
@@ -212,8 +219,11 @@ func (c *scope) doubt(r *datafile.Reader, err error) bool {
 // Scan answers as [backend.Backend] says.
 func (b *Querier) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
 	return question(ctx, b, func(s *protocol.Shelf) (*scope, iter.Seq2[onto.Version, error]) {
-		c := scopeOf(s, q, q.Ends())
-		return c, b.choose(c).scan(ctx, q, c)
+		c, p := scopeOf(s, q, q.Ends()), plain{b.Files}
+		return c, answers(ctx, b, c, exec.Select(q, p.rows(ctx, q, c), p.ends(ctx, q, c)),
+			func(e *duck.Engine, own, left, right *duck.Source) iter.Seq2[onto.Version, error] {
+				return e.Scan(ctx, q, own, left, right)
+			})
 	})
 }
 
@@ -221,8 +231,16 @@ func (b *Querier) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Ver
 func (b *Querier) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
 	return question(ctx, b, func(s *protocol.Shelf) (*scope, iter.Seq2[onto.Group, error]) {
 		c := scopeOf(s, &a.Query, a.Ends())
-		return c, b.choose(c).aggregate(ctx, a, c)
+		return c, b.aggregate(ctx, a, c)
 	})
+}
+
+func (b *Querier) aggregate(ctx context.Context, a *backend.Aggregation, c *scope) iter.Seq2[onto.Group, error] {
+	p := plain{b.Files}
+	return answers(ctx, b, c, exec.Aggregate(a, p.rows(ctx, &a.Query, c), p.ends(ctx, &a.Query, c)),
+		func(e *duck.Engine, own, left, right *duck.Source) iter.Seq2[onto.Group, error] {
+			return e.Aggregate(ctx, a, own, left, right)
+		})
 }
 
 // Diff answers as [backend.Backend] says. It goes through the types one by one.
@@ -249,8 +267,12 @@ func (b *Querier) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 func (b *Querier) diffOf(ctx context.Context, s *protocol.Shelf, t onto.TypeName, from, to int64, yield func(onto.Change, error) bool) bool {
 	for {
 		c := &scope{Shelf: s, own: tableOf(s, t, 0, to)}
+		changes := answers(ctx, b, c, plain{b.Files}.diff(ctx, from, to, c),
+			func(e *duck.Engine, own, _, _ *duck.Source) iter.Seq2[onto.Change, error] {
+				return e.Diff(ctx, from, to, own)
+			})
 		replaced := false
-		for change, err := range b.choose(c).diff(ctx, from, to, c) {
+		for change, err := range changes {
 			if replaced = errors.Is(err, protocol.ErrReplaced); replaced {
 				break
 			}
@@ -284,14 +306,12 @@ func (b *Querier) Explain(ctx context.Context, q *backend.Query, a *backend.Aggr
 		c = scopeOf(s, q, q.Ends())
 	}
 	defer c.close()
-	x, err := b.choose(c).explain(ctx, q, a, c)
-	for _, t := range []*table{c.own, c.left, c.right} {
-		if t == nil {
-			continue
-		}
-		for _, f := range t.files {
-			x.Plan = append(x.Plan, fmt.Sprintf("%s (commits %d to %d, %d rows, %d bytes)", f.Path, f.First, f.Last, f.Rows, f.Bytes))
-		}
+	x := backend.Explanation{Process: []string{"read all rows, filter, sort and page in process: there is little to read"}}
+	if !b.little(c) {
+		x, err = b.explain(ctx, q, a, c)
+	}
+	for f := range c.files() {
+		x.Plan = append(x.Plan, fmt.Sprintf("%s (commits %d to %d, %d rows, %d bytes)", f.Path, f.First, f.Last, f.Rows, f.Bytes))
 	}
 	return x, err
 }
@@ -304,7 +324,7 @@ func (b *Querier) Count(ctx context.Context, s *protocol.Shelf, t onto.TypeName,
 	}
 	c := scopeOf(s, &a.Query, a.Ends())
 	defer c.close()
-	for g, err := range b.choose(c).aggregate(ctx, a, c) {
+	for g, err := range b.aggregate(ctx, a, c) {
 		if err != nil {
 			return 0, err
 		}
