@@ -49,14 +49,14 @@ func (e *Engine) finish(ctx context.Context, f func(c *conn) error) error {
 
 // answer pushes what a question pushes: as it is computed if there is a place for
 // that, otherwise when it is complete.
-func answer[T any](ctx context.Context, e *Engine, form *form[T], ask func(c *conn, push func(T) error) error, push func(T) error) error {
+func answer[T any](ctx context.Context, e *Engine, ask func(c *conn, push func(T) error) error, push func(T) error) error {
 	select {
 	case e.places.streams <- struct{}{}:
 		defer func() { <-e.places.streams }()
 		return e.use(ctx, func(c *conn) error { return ask(c, push) })
 	default:
 	}
-	kept := &spill[T]{directory: e.spill, form: form}
+	kept := &spill[T]{directory: e.spill}
 	defer kept.close()
 	if err := e.finish(ctx, func(c *conn) error { return ask(c, kept.add) }); err != nil {
 		return err

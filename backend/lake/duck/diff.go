@@ -16,7 +16,7 @@ import (
 // commit to differs from its state as of commit from.
 func (e *Engine) Diff(ctx context.Context, from, to int64, s *Source) iter.Seq2[onto.Change, error] {
 	return exec.Pushed(func(push func(onto.Change) error) error {
-		return answer(ctx, e, changeForm(), func(c *conn, push func(onto.Change) error) error {
+		return answer(ctx, e, func(c *conn, push func(onto.Change) error) error {
 			if len(s.Files) == 0 {
 				return nil
 			}

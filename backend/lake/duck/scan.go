@@ -17,7 +17,7 @@ import (
 // endpoints; nil if the query does not look at them.
 func (e *Engine) Scan(ctx context.Context, q *backend.Query, own, left, right *Source) iter.Seq2[onto.Version, error] {
 	return exec.Pushed(func(push func(onto.Version) error) error {
-		return answer(ctx, e, versionForm(), func(c *conn, push func(onto.Version) error) error {
+		return answer(ctx, e, func(c *conn, push func(onto.Version) error) error {
 			a := newQuestion(q, q.Ends(), own, left, right)
 			a.engine = e
 			if a.Whole() {
