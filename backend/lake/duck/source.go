@@ -29,7 +29,7 @@ func (v *view) exists() bool { return v.Source != nil && len(v.Files) > 0 }
 
 // column returns the typed column of a field, and remembers to read it.
 func (v *view) column(field string) (parquet.Column, bool) {
-	if !v.Typed || !distinct(v.Layout) {
+	if !v.Typed || v.Layout == nil {
 		return parquet.Column{}, false
 	}
 	c, ok := v.Layout.Column(field)
@@ -37,26 +37,6 @@ func (v *view) column(field string) (parquet.Column, bool) {
 		v.fields[c.Name] = true
 	}
 	return c, ok
-}
-
-// distinct reports whether the columns of a layout have different names for
-// DuckDB, which does not mind case. Otherwise it would give them other names.
-func distinct(l *parquet.Layout) bool {
-	if l == nil {
-		return false
-	}
-	seen := map[string]bool{}
-	for _, name := range parquet.System(l.Kind) {
-		seen[name] = true
-	}
-	for _, c := range l.Columns {
-		name := strings.ToLower(c.Name)
-		if seen[name] {
-			return false
-		}
-		seen[name] = true
-	}
-	return true
 }
 
 // document is the fields of the rows of a view under an alias.
