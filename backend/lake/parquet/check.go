@@ -46,9 +46,22 @@ func (f *File) Check(ctx context.Context, l *Layout) iter.Seq2[Checked, error] {
 			yield(Checked{}, err)
 			return
 		}
-		for number, g := range f.groups {
-			if !f.checkGroup(ctx, l, places, number, g, yield) {
+		var k *comparison
+		for b, err := range f.batches(ctx) {
+			if err == nil && (k == nil || k.batches != b) { // another row group
+				k = newComparison(b, l)
+			}
+			if err == nil {
+				err = k.next(places)
+			}
+			if err != nil {
+				yield(Checked{}, err)
 				return
+			}
+			for i := range b.commits {
+				if !yield(Checked{b.version(i), k.flaws[i]}, nil) {
+					return
+				}
 			}
 		}
 	}
@@ -86,33 +99,6 @@ func (f *File) typedPlaces(l *Layout) (places []int, err error) {
 	return places, nil
 }
 
-// checkGroup is Check for a row group, and reports whether to go on.
-func (f *File) checkGroup(ctx context.Context, l *Layout, places []int, number int, g *group, yield func(Checked, error) bool) bool {
-	b := &batches{file: f, number: number, left: g.rows, keys: make([][]string, keyColumns(f.kind))}
-	defer b.close()
-	k := newComparison(b, l)
-	defer k.close()
-	for b.left > 0 {
-		err := ctx.Err()
-		if err == nil {
-			err = b.next(g)
-		}
-		if err == nil {
-			err = k.next(g, places)
-		}
-		if err != nil {
-			yield(Checked{}, err)
-			return false
-		}
-		for i := range b.commits {
-			if !yield(Checked{b.version(i), k.flaws[i]}, nil) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // comparison compares the typed columns of a row group with the fields, batch by
 // batch.
 type comparison struct {
@@ -133,19 +119,11 @@ func newComparison(b *batches, l *Layout) *comparison {
 	return k
 }
 
-func (k *comparison) close() {
-	for _, c := range k.stored {
-		if c != nil {
-			_ = c.Close() // nothing was written
-		}
-	}
-}
-
 // next compares the batch that was read.
-func (k *comparison) next(g *group, places []int) (err error) {
+func (k *comparison) next(places []int) (err error) {
 	defer k.file.guard(&err)
 	if k.stored == nil {
-		if err := k.open(g, places); err != nil {
+		if err := k.open(places); err != nil {
 			return err
 		}
 	}
@@ -167,19 +145,15 @@ func (k *comparison) next(g *group, places []int) (err error) {
 }
 
 // open begins to read the columns that the file has.
-func (k *comparison) open(g *group, places []int) error {
+func (k *comparison) open(places []int) error {
 	k.stored = make([]file.ColumnChunkReader, len(places))
 	left := int64(maxGroupBytes)
 	for i, place := range places {
 		if place < 0 {
 			continue
 		}
-		name := k.layout.Columns[i].Name
-		chunk, err := g.meta.ColumnChunk(place)
+		chunk, err := k.file.chunkOf(k.group, k.number, place, &left)
 		if err != nil {
-			return k.file.damaged("column %s of row group %d: %w", name, k.number+1, err)
-		}
-		if err := k.file.chunkWithin(chunk, name, k.number, g.rows, &left); err != nil {
 			return err
 		}
 		pages := k.file.small
@@ -189,8 +163,9 @@ func (k *comparison) open(g *group, places []int) error {
 			}
 		}
 		if k.stored[i], err = pages.whole.RowGroup(k.number).Column(place); err != nil {
-			return k.file.damaged("column %s of row group %d: %w", name, k.number+1, err)
+			return k.file.damaged("column %s of row group %d: %w", k.layout.Columns[i].Name, k.number+1, err)
 		}
+		k.columns = append(k.columns, k.stored[i]) // and closed with them
 	}
 	return nil
 }

@@ -189,11 +189,8 @@ func (f *File) openGroup(g *group, number int) error {
 	}
 	left := int64(maxGroupBytes)
 	for i, name := range names {
-		chunk, err := meta.ColumnChunk(i)
+		chunk, err := f.chunkOf(g, number, i, &left)
 		if err != nil {
-			return f.damaged("column %s of row group %d: %w", name, number+1, err)
-		}
-		if err := f.chunkWithin(chunk, name, number, g.rows, &left); err != nil {
 			return err
 		}
 		if plainColumn(f.kind, i) && folded(chunk) {
@@ -223,23 +220,28 @@ func folded(chunk *metadata.ColumnChunkMetaData) bool {
 	})
 }
 
-// chunkWithin reports whether a column of a row group has a value for each row, is
-// inside the file, and unfolds to no more than what is left for its row group.
-func (f *File) chunkWithin(chunk *metadata.ColumnChunkMetaData, name string, number int, rows int64, left *int64) error {
+// chunkOf is a column of a row group. It has a value for each row, is inside the file,
+// and unfolds to no more than what is left for its row group.
+func (f *File) chunkOf(g *group, number, column int, left *int64) (*metadata.ColumnChunkMetaData, error) {
+	name := f.meta.Schema.Column(column).Name()
+	chunk, err := g.meta.ColumnChunk(column)
+	if err != nil {
+		return nil, f.damaged("column %s of row group %d: %w", name, number+1, err)
+	}
 	start, length := chunk.DataPageOffset(), chunk.TotalCompressedSize()
 	if chunk.HasDictionaryPage() && chunk.DictionaryPageOffset() > 0 {
 		start = min(start, chunk.DictionaryPageOffset())
 	}
 	switch {
-	case chunk.NumValues() != rows:
-		return f.damaged("column %s of row group %d has %d values in %d rows", name, number+1, chunk.NumValues(), rows)
+	case chunk.NumValues() != g.rows:
+		return nil, f.damaged("column %s of row group %d has %d values in %d rows", name, number+1, chunk.NumValues(), g.rows)
 	case start < 0 || length < 0 || start > f.size || length > f.size-start:
-		return f.damaged("column %s of row group %d is outside the file", name, number+1)
+		return nil, f.damaged("column %s of row group %d is outside the file", name, number+1)
 	case chunk.TotalUncompressedSize() < 0 || chunk.TotalUncompressedSize() > *left:
-		return f.unfolded(number)
+		return nil, f.unfolded(number)
 	}
 	*left -= chunk.TotalUncompressedSize()
-	return nil
+	return chunk, nil
 }
 
 // unfolded is the error for a row group that takes more memory than any that was
@@ -255,12 +257,7 @@ func (f *File) CheckTyped() (err error) {
 	for number, g := range f.groups {
 		left := int64(maxGroupBytes)
 		for i := len(System(f.kind)); i < f.meta.Schema.NumColumns(); i++ {
-			name := f.meta.Schema.Column(i).Name()
-			chunk, err := g.meta.ColumnChunk(i)
-			if err != nil {
-				return f.damaged("column %s of row group %d: %w", name, number+1, err)
-			}
-			if err := f.chunkWithin(chunk, name, number, g.rows, &left); err != nil {
+			if _, err := f.chunkOf(g, number, i, &left); err != nil {
 				return err
 			}
 		}

@@ -85,18 +85,10 @@ func (f *File) indexOf(ctx context.Context, number int) (*index, error) {
 // buildIndex reads the commits, types and keys of a row group.
 func (f *File) buildIndex(number int) (x *index, err error) {
 	defer f.guard(&err)
-	b := &batches{file: f, number: number}
-	defer b.close()
 	g := f.groups[number]
-	open := func(i int) (file.ColumnChunkReader, error) {
-		c, err := g.whole[i].Column(i)
-		if err != nil {
-			return nil, f.damaged("row group %d: %w", number+1, err)
-		}
-		b.columns = append(b.columns, c)
-		return c, nil
-	}
-	c, err := open(commitColumn)
+	b := &batches{file: f, group: g, number: number}
+	defer b.close()
+	c, err := b.open(commitColumn)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +96,7 @@ func (f *File) buildIndex(number int) (x *index, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if c, err = open(typeColumn); err != nil {
+	if c, err = b.open(typeColumn); err != nil {
 		return nil, err
 	}
 	if err := b.each(c, g.rows, f.checkType); err != nil {
@@ -112,7 +104,7 @@ func (f *File) buildIndex(number int) (x *index, err error) {
 	}
 	seed, hashes := maphash.MakeSeed(), make([]uint64, g.rows)
 	for part := range keyColumns(f.kind) {
-		if c, err = open(keyColumn + part); err != nil {
+		if c, err = b.open(keyColumn + part); err != nil {
 			return nil, err
 		}
 		row := 0

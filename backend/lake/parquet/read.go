@@ -18,39 +18,37 @@ const readRows = 256
 // columns of one row group, and reads no typed ones.
 func (f *File) All(ctx context.Context) iter.Seq2[onto.Version, error] {
 	return func(yield func(onto.Version, error) bool) {
+		for b, err := range f.batches(ctx) {
+			if err != nil {
+				yield(onto.Version{}, err)
+				return
+			}
+			for i := range b.commits {
+				if !yield(b.version(i), nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// batches reads the row groups one after the other, batch by batch. Those of one row
+// group are the same value, which holds the last that was read.
+func (f *File) batches(ctx context.Context) iter.Seq2[*batches, error] {
+	return func(yield func(*batches, error) bool) {
 		for number, g := range f.groups {
-			if !f.allOf(ctx, number, g, yield) {
+			b := &batches{file: f, group: g, number: number, left: g.rows, keys: make([][]string, keyColumns(f.kind))}
+			if !b.all(ctx, yield) {
 				return
 			}
 		}
 	}
 }
 
-// allOf yields the versions of a row group, and reports whether to go on.
-func (f *File) allOf(ctx context.Context, number int, g *group, yield func(onto.Version, error) bool) bool {
-	b := &batches{file: f, number: number, left: g.rows, keys: make([][]string, keyColumns(f.kind))}
-	defer b.close()
-	for b.left > 0 {
-		err := ctx.Err()
-		if err == nil {
-			err = b.next(g)
-		}
-		if err != nil {
-			yield(onto.Version{}, err)
-			return false
-		}
-		for i := range b.commits {
-			if !yield(b.version(i), nil) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // batches reads a row group batch by batch.
 type batches struct {
 	file    *File
+	group   *group
 	number  int // of the row group, for messages
 	left    int64
 	bytes   int64                    // of keys and fields that were read
@@ -65,6 +63,21 @@ type batches struct {
 	blob  []byte
 	ends  []int
 	room  int // for the fields, going by the batch before
+}
+
+// all yields itself after each batch, and reports whether to go on. It is closed then.
+func (b *batches) all(ctx context.Context, yield func(*batches, error) bool) bool {
+	defer b.close()
+	for b.left > 0 {
+		err := ctx.Err()
+		if err == nil {
+			err = b.next()
+		}
+		if !yield(b, err) || err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func (b *batches) close() {
@@ -86,15 +99,13 @@ func (b *batches) version(i int) onto.Version {
 }
 
 // next reads a batch.
-func (b *batches) next(g *group) (err error) {
+func (b *batches) next() (err error) {
 	defer b.file.guard(&err)
 	if b.columns == nil {
 		for i := range System(b.file.kind) {
-			c, err := g.whole[i].Column(i)
-			if err != nil {
-				return b.file.damaged("row group %d: %w", b.number+1, err)
+			if _, err := b.open(i); err != nil {
+				return err
 			}
-			b.columns = append(b.columns, c)
 		}
 	}
 	n := min(b.left, readRows)
@@ -118,6 +129,16 @@ func (b *batches) next(g *group) (err error) {
 		return err
 	}
 	return b.readFields(b.columns[after+2], n)
+}
+
+// open begins to read a column, beside those that were opened before.
+func (b *batches) open(column int) (file.ColumnChunkReader, error) {
+	c, err := b.group.whole[column].Column(column)
+	if err != nil {
+		return nil, b.file.damaged("row group %d: %w", b.number+1, err)
+	}
+	b.columns = append(b.columns, c)
+	return c, nil
 }
 
 // integers reads values of a column.
