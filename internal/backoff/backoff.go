@@ -30,7 +30,12 @@ func (b *Backoff) Pause(ctx context.Context, late func() error) error {
 	case left <= 0:
 		return late()
 	}
-	timer := time.NewTimer(min(left, b.next()))
+	return Sleep(ctx, min(left, b.next()))
+}
+
+// Sleep waits for a time, or until the context ends, whose error it returns.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -8,6 +8,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/ontologia/onto/internal/backoff"
 )
 
 // Line is a queue of processes that want the same thing one after the other. It
@@ -229,7 +231,7 @@ func (p *Place) Wait(ctx context.Context) error {
 			p.passed = first.number
 			continue
 		}
-		if err := sleep(ctx, min(p.pause(), time.Until(p.until))); err != nil {
+		if err := backoff.Sleep(ctx, min(p.pause(), time.Until(p.until))); err != nil {
 			return err
 		}
 	}
@@ -258,16 +260,6 @@ func (p *Place) pause() time.Duration {
 		each = time.Since(p.joined) / time.Duration(moved)
 	}
 	return min(max(time.Duration(between)*each/2, 2*shortPause), longPause)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
 }
 
 // Late returns a [*LateError] when patience is over. A process that is first and has

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/backoff"
 )
 
 // Leaser is what keeps leases, as far as a holder needs it; see [backend.Leaser].
@@ -90,7 +91,7 @@ const (
 func (h *Held) Keep(ctx context.Context) error {
 	pause := h.pace()
 	for {
-		if !sleep(ctx, pause) {
+		if backoff.Sleep(ctx, pause) != nil {
 			return nil
 		}
 		if pause = h.pace(); !h.Due() {
@@ -131,17 +132,6 @@ func (h *Held) Keeping(ctx context.Context, lost func()) (stop func() error) {
 }
 
 func (h *Held) pace() time.Duration { return min(h.ttl/3, KeepPace) }
-
-// sleep waits and reports whether the context has not ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
-}
 
 // Due reports whether it is time to renew: a third of the lease's time is over, or the
 // time of day and the monotonic clock have parted since it was renewed. Then the machine

@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/internal/backoff"
 )
 
 // fan is how many files of one level become one of the next. With it ten thousand
@@ -227,11 +228,7 @@ func (c *Compactor) Every(ctx context.Context, interval time.Duration, failed fu
 		if err != nil && failed != nil {
 			failed(err)
 		}
-		timer := time.NewTimer(interval)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if backoff.Sleep(ctx, interval) != nil {
 			return
 		}
 	}

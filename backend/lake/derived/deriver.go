@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/internal/backoff"
 )
 
 // Derived objects may lag or be missing. A writer makes one from a shelf, so that
@@ -195,12 +196,8 @@ func (d *Deriver) Rest(ctx context.Context) error {
 		if !hurry {
 			return nil
 		}
-		timer := time.NewTimer(time.Millisecond)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := backoff.Sleep(ctx, time.Millisecond); err != nil {
+			return err
 		}
 	}
 }

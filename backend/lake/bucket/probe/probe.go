@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/backoff"
 )
 
 // Probe asks a bucket all questions, with objects of its own in a new folder
@@ -84,17 +85,13 @@ const (
 // retry repeats a call while the bucket asks for it. If it was done all the same,
 // the next answer shows that, and the check fails.
 func retry(ctx context.Context, call func() error) error {
-	pause := firstPause
-	for attempt := 1; ; attempt++ {
+	for attempt, pause := 1, firstPause; ; attempt, pause = attempt+1, min(2*pause, maxPause) {
 		err := call()
 		if attempt == maxAttempts || !errors.Is(err, bucket.ErrConflict) && !errors.Is(err, bucket.ErrThrottled) {
 			return err
 		}
-		select {
-		case <-time.After(pause):
-			pause = min(2*pause, maxPause)
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := backoff.Sleep(ctx, pause); err != nil {
+			return err
 		}
 	}
 }

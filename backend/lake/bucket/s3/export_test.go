@@ -10,7 +10,7 @@ import (
 func (b *Bucket) SetPause(pause func(ctx context.Context, attempt int) error) { b.pause = pause }
 
 // Backoff is the wait between two attempts.
-func Backoff(ctx context.Context, attempt int) error { return backoff(ctx, attempt) }
+func Backoff(ctx context.Context, attempt int) error { return wait(ctx, attempt) }
 
 // MaxAttempts is how often a read is tried.
 const MaxAttempts = maxAttempts

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/ontologia/onto/internal/backoff"
 )
 
 // Reads, listings and deletions are tried this often.
@@ -114,17 +116,10 @@ type transient struct{ err error }
 func (t *transient) Error() string { return t.err.Error() }
 func (t *transient) Unwrap() error { return t.err }
 
-// backoff waits up to 100 ms after the first attempt and up to twice as long
+// wait waits up to 100 ms after the first attempt and up to twice as long
 // after each further one. The time is random, so that many who were told to slow
 // down do not come back together.
-func backoff(ctx context.Context, attempt int) error {
+func wait(ctx context.Context, attempt int) error {
 	ceiling := 100 * time.Millisecond << min(attempt-1, 6)
-	timer := time.NewTimer(ceiling/4 + rand.N(ceiling*3/4))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return backoff.Sleep(ctx, ceiling/4+rand.N(ceiling*3/4))
 }

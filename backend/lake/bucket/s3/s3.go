@@ -97,7 +97,7 @@ func Open(ctx context.Context, o Options) (*Bucket, error) {
 		name:    o.Bucket,
 		prefix:  folder(o.Prefix),
 		timeout: o.RequestTimeout,
-		pause:   backoff,
+		pause:   wait,
 	}
 	if b.timeout == 0 {
 		b.timeout = DefaultRequestTimeout
