@@ -42,12 +42,9 @@ func (b *Backend) compactor() *compact.Compactor {
 	return &compact.Compactor{
 		Log: b.publisher, Files: b.files, FileBytes: b.opts.FileBytes, Newest: b.newestShelf,
 		Merged: func(ctx context.Context, t onto.TypeName) {
-			s, err := b.newestShelf(ctx)
-			if err != nil {
-				return
+			if s, err := b.newestShelf(ctx); err == nil {
+				b.derive(ctx, s, []onto.TypeName{t}, false)
 			}
-			b.deriver.Announce()
-			b.aside.Go(func() { b.deriver.Derive(context.WithoutCancel(ctx), s, []onto.TypeName{t}, false) })
 		},
 	}
 }

@@ -33,6 +33,7 @@ func withCopies(d backend.Draft) *backend.Draft {
 
 // roundOn starts a round on top of a shelf, with all looked up that members name.
 func (w *writer) roundOn(ctx context.Context, s *protocol.Shelf, members []*member) (*decide.Round, error) {
+	w.recent.follow(s)
 	base := decide.Base{Head: s.Tip.Head.CommitID, Now: w.opts.Now().UTC().Truncate(time.Microsecond), Types: s.Types.Judge}
 	if m := s.Tip.Manifest; m != nil {
 		var err error

@@ -165,7 +165,6 @@ func (w *writer) prepare(ctx context.Context, m *member) {
 	if err != nil {
 		return
 	}
-	w.recent.follow(s)
 	_, _ = w.roundOn(ctx, s, []*member{m})
 }
 
@@ -218,38 +217,22 @@ func (w *writer) propose(ctx context.Context, members []*member, t *protocol.Tip
 	if err != nil {
 		return nil, nil, err
 	}
-	w.recent.follow(s)
 	r, err := w.roundOn(ctx, s, members)
-	if errors.Is(err, protocol.ErrReplaced) {
-		err = protocol.ErrStale
-	}
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, m := range members {
 		m.decide(r)
 	}
-	c := *t.Catalog
-	c.Types = protocol.TypeEntries(r.Types.All)
-	evolved := !protocol.SameTypes(c.Types, t.Catalog.Types)
-	if len(r.Commits) == 0 && !evolved {
-		return nil, nil, nil
-	}
-	types := s.Types
-	if evolved {
-		if types, err = protocol.ReadTypes(&c); err != nil {
-			return nil, nil, err
-		}
+	types, evolved, err := s.Types.With(r.Types)
+	if err != nil || len(r.Commits) == 0 && evolved == nil {
+		return nil, nil, err
 	}
 	d := &decided{Round: r, byType: byType(r.Versions)}
 	if d.files, err = w.filesOf(types, d.byType); err != nil {
 		return nil, nil, err
 	}
-	changed := &c
-	if !evolved {
-		changed = nil
-	}
-	p := w.publisher.Propose(t, newRound(r, d.files), changed, attempt)
+	p := w.publisher.Propose(t, newRound(r, d.files), evolved, attempt)
 	p.Once = slices.ContainsFunc(members, func(m *member) bool { return m.draft != nil && m.draft.Evolve != nil })
 	return p, d, nil
 }
@@ -269,7 +252,7 @@ func newRound(r *decide.Round, files []protocol.DataFile) *protocol.Round {
 // adopt notes what a round of its own has published, so that it need not be read.
 func (w *writer) adopt(ctx context.Context, t *protocol.Tip, d *decided) {
 	if len(d.Commits) > 0 {
-		w.adoptFiles(t, d.files)
+		w.files.Adopt(t.Manifest.Files, d.files)
 		for i := range d.files {
 			f := &t.Manifest.Files[i]
 			w.files.Note(f, d.byType[f.TypeName()])
@@ -280,21 +263,16 @@ func (w *writer) adopt(ctx context.Context, t *protocol.Tip, d *decided) {
 	}
 }
 
-// adoptFiles keeps local copies of the files of a round of its own.
-func (w *writer) adoptFiles(t *protocol.Tip, files []protocol.DataFile) {
-	for i := range files {
-		if body, err := files[i].Content(); err == nil { // else it is fetched when it is needed
-			w.files.Adopt(&t.Manifest.Files[i], body)
-		}
-	}
-}
-
 // deriveAfter lets all follow that is derived from what was published: the shelf,
 // which it returns if there is one, the derived objects, and at times a checkpoint.
 func (w *writer) deriveAfter(ctx context.Context, t *protocol.Tip) *protocol.Shelf {
 	ctx = context.WithoutCancel(ctx)
 	s, err := w.shelve(ctx, t)
-	w.deriveAside(ctx, t)
+	w.mu.Lock()
+	newest := w.shelf // of the tip, or of a later one
+	w.mu.Unlock()
+	touched, schemaChanged := derived.TouchedBy(t)
+	w.derive(ctx, newest, touched, schemaChanged)
 	if err != nil {
 		return nil // the next question fails
 	}
@@ -304,14 +282,10 @@ func (w *writer) deriveAfter(ctx context.Context, t *protocol.Tip) *protocol.She
 	return s
 }
 
-// deriveAside lets the derived objects follow what was published.
-func (w *writer) deriveAside(ctx context.Context, t *protocol.Tip) {
-	w.mu.Lock()
-	s := w.shelf // of the tip, or of a later one
-	w.mu.Unlock()
-	touched, schemaChanged := derived.TouchedBy(t)
-	w.deriver.Announce()
-	w.aside.Go(func() { w.deriver.Derive(ctx, s, touched, schemaChanged) })
+// derive lets the derived objects follow a shelf, beside the caller.
+func (b *Backend) derive(ctx context.Context, s *protocol.Shelf, touched []onto.TypeName, schemaChanged bool) {
+	b.deriver.Announce()
+	b.aside.Go(func() { b.deriver.Derive(context.WithoutCancel(ctx), s, touched, schemaChanged) })
 }
 
 // Append implements [backend.Backend].

@@ -126,7 +126,7 @@ func (s *stream) publish(ctx context.Context, m *member) error {
 	}
 	switch {
 	case err == nil && s.ready != nil:
-		b.writer.adoptFiles(t, s.ready.files)
+		b.files.Adopt(t.Manifest.Files, s.ready.files)
 		b.writer.deriveAfter(ctx, t)
 	case err != nil && onto.CodeOf(err) != onto.OutcomeUnknown && (s.last == nil || s.last.Refusal == nil):
 		s.discard(ctx)
@@ -157,13 +157,11 @@ func (s *stream) propose(ctx context.Context, t *protocol.Tip, attempt string) (
 	if err := s.upload(ctx); err != nil {
 		return nil, err
 	}
-	c := *t.Catalog
-	c.Types = s.ready.types.Catalog.Types
-	changed := &c
-	if protocol.SameTypes(c.Types, t.Catalog.Types) {
-		changed = nil
+	_, evolved, err := sh.Types.With(s.ready.types.Judge)
+	if err != nil {
+		return nil, err
 	}
-	p := b.publisher.Propose(t, newRound(s.ready.round, s.ready.files), changed, attempt)
+	p := b.publisher.Propose(t, newRound(s.ready.round, s.ready.files), evolved, attempt)
 	p.Once = s.draft.Evolve != nil
 	s.last = p
 	return p, nil
@@ -206,11 +204,7 @@ func (s *stream) discard(ctx context.Context) {
 // stream changes nothing or is refused.
 func (s *stream) decide(ctx context.Context, sh *protocol.Shelf) error {
 	b := s.backend
-	b.writer.recent.follow(sh)
 	r, err := b.writer.roundOn(ctx, sh, []*member{s.member})
-	if errors.Is(err, protocol.ErrReplaced) {
-		err = protocol.ErrStale
-	}
 	if err != nil {
 		return err
 	}
@@ -219,10 +213,9 @@ func (s *stream) decide(ctx context.Context, sh *protocol.Shelf) error {
 		s.result, s.err = repeated, err
 		return nil
 	}
-	catalog := *sh.Tip.Catalog
-	catalog.Types = protocol.TypeEntries(c.Types.All)
 	ready := &readyStream{on: sh, round: r}
-	if ready.types, err = protocol.ReadTypes(&catalog); err != nil {
+	var evolved *protocol.Catalog
+	if ready.types, evolved, err = sh.Types.With(c.Types); err != nil {
 		return err
 	}
 	if ready.disk, err = b.files.Disk(); err != nil {
@@ -239,14 +232,12 @@ func (s *stream) decide(ctx context.Context, sh *protocol.Shelf) error {
 	case p.refusal != nil: // for certain only if the tip is the newest
 		s.result, s.err = onto.Result{}, p.refusal
 		return nil
-	case errors.Is(err, protocol.ErrReplaced):
-		return protocol.ErrStale
 	case err != nil:
 		return err
 	}
 	s.decided = true
 	s.result = c.End()
-	if s.result.Changed() || !protocol.SameTypes(catalog.Types, sh.Tip.Catalog.Types) {
+	if s.result.Changed() || evolved != nil {
 		ready.files, s.ready = p.files, ready
 	}
 	return nil

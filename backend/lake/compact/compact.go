@@ -195,11 +195,7 @@ func (c *Compactor) item(ctx context.Context, s *protocol.Shelf, item *backend.C
 	if err != nil || !replaced {
 		return false, err
 	}
-	for i := range merged {
-		if body, err := merged[i].Content(); err == nil {
-			c.Files.Adopt(&entries[i], body)
-		}
-	}
+	c.Files.Adopt(entries, merged)
 	c.Merged(ctx, item.TypeName())
 	return true, nil
 }

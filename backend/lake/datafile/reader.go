@@ -121,8 +121,15 @@ func (r *Reader) Doubt(f *protocol.FileEntry) bool {
 	return true
 }
 
-// Adopt keeps a local copy of a file whose body is at hand.
-func (r *Reader) Adopt(f *protocol.FileEntry, body []byte) { r.cache.Put(object(f), body) }
+// Adopt keeps local copies of files that were just written, in the order of their
+// entries. What cannot be kept is fetched when it is needed.
+func (r *Reader) Adopt(entries []protocol.FileEntry, files []protocol.DataFile) {
+	for i := range files {
+		if body, err := files[i].Content(); err == nil {
+			r.cache.Put(object(&entries[i]), body)
+		}
+	}
+}
 
 // Directory is where local copies are.
 func (r *Reader) Directory() string { return r.cache.Directory() }

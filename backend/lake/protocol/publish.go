@@ -90,7 +90,7 @@ func (l *Publisher) Publish(ctx context.Context, plan Planner) (*Tip, error) {
 		p, err := plan(t, attempt)
 		wait.until = wait.until.Add(time.Since(began)) // a long commit is not out of patience before it was tried
 		switch {
-		case errors.Is(err, ErrStale):
+		case errors.Is(err, ErrStale) || errors.Is(err, ErrReplaced):
 			if t, err = l.Load(ctx); err != nil {
 				return nil, doubted(doubt, err)
 			}

@@ -8,7 +8,8 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// ErrStale is a planner's: the tip is not the newest that is known.
+// ErrStale is a planner's: the tip is not the newest that is known. That is also what
+// ErrReplaced tells of a planner.
 var ErrStale = errors.New("the head is another by now")
 
 // Shelf is the files of every type as of one tip. It is never changed.

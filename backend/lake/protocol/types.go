@@ -83,13 +83,22 @@ func (e *SchemaEntry) SchemaVersion() (onto.SchemaVersion, error) {
 	}, err
 }
 
-// TypeEntries is types as the catalog keeps them.
-func TypeEntries(all []onto.SchemaVersion) []SchemaEntry {
-	list := []SchemaEntry{}
-	for i := range all {
-		list = append(list, newSchemaEntry(&all[i]))
+// With is the types when they become others, and the catalog that says so: a copy to
+// be published. It is nil if they stay the same.
+func (t *Types) With(others *decide.Catalog) (*Types, *Catalog, error) {
+	if others == t.Judge {
+		return t, nil, nil
 	}
-	return list
+	c := *t.Catalog
+	c.Types = []SchemaEntry{}
+	for i := range others.All {
+		c.Types = append(c.Types, newSchemaEntry(&others.All[i]))
+	}
+	if SameTypes(c.Types, t.Catalog.Types) {
+		return t, nil, nil
+	}
+	next, err := ReadTypes(&c)
+	return next, &c, err
 }
 
 // SameTypes reports whether two lists of types say the same.
