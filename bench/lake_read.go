@@ -61,7 +61,7 @@ func (e *env) newCustomerLake(commits int) *customerLake {
 	return l
 }
 
-func (e *env) compact(l *customerLake, o *lake.CompactionOptions) {
+func (e *env) compact(l *customerLake, o *backend.CompactionOptions) {
 	plan, err := l.PlanCompaction(e.ctx, o)
 	e.must(err)
 	_, err = l.Compact(e.ctx, plan, nil)
@@ -118,7 +118,7 @@ func lakeScans(e *env) []row {
 		control := e.oneFile(l)
 		what := fmt.Sprintf("latest scan, %s commits compacted as they come / DuckDB on one sorted file", thousands(int64(commits)))
 		rows = append(rows, e.lakeScanRow(l, control, what, atMost(1.5, "x")))
-		e.compact(l, &lake.CompactionOptions{All: true})
+		e.compact(l, &backend.CompactionOptions{All: true})
 		what = fmt.Sprintf("the same after full compaction, %s commits", thousands(int64(commits)))
 		rows = append(rows, e.lakeScanRow(l, control, what, atMost(1.1, "x")))
 	}
@@ -135,7 +135,7 @@ func (e *env) lakeScanRow(l *customerLake, control func() int, what string, g go
 func lakeGets(e *env) []row {
 	commits := e.pick(10_000, 2_000)
 	many, one := e.newCustomerLake(commits), e.newCustomerLake(commits)
-	e.compact(one, &lake.CompactionOptions{All: true})
+	e.compact(one, &backend.CompactionOptions{All: true})
 	gets := func(name string, l *customerLake) side {
 		return side{name, func() (int, func()) {
 			keys := e.randomKeys(scattered(), l.customers)

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/check"
 	"github.com/ontologia/onto/internal/exec"
@@ -29,7 +30,7 @@ func (b *Backend) examined() *check.Lake {
 func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 	return check.Survey(ctx, &check.Circumstances{
 		Lake: b.examined(), Leases: b.leases, Now: b.opts.Now,
-		Orphans: func(ctx context.Context) (*OrphanPlan, error) { return b.janitor.Plan(ctx, b.grace()) },
+		Orphans: func(ctx context.Context) (*backend.OrphanPlan, error) { return b.janitor.Plan(ctx, b.grace()) },
 		Derived: func(ctx context.Context) ([]onto.Finding, error) {
 			if err := b.deriver.Rest(ctx); err != nil { // what this handle has committed is about to be there
 				return nil, err

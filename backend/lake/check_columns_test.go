@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
@@ -113,7 +114,7 @@ func TestCompactionMendsColumns(t *testing.T) {
 	s := openSample(t, makeSample(t), time.Second)
 	s.lie(`{"id":"p","lie":7,"n":8}`)
 	fresh := openSample(t, s.bucket, time.Second)
-	plan, err := fresh.lake.PlanCompaction(t.Context(), &CompactionOptions{All: true, Type: "Person"})
+	plan, err := fresh.lake.PlanCompaction(t.Context(), &backend.CompactionOptions{All: true, Type: "Person"})
 	s.must(err)
 	_, err = fresh.lake.Compact(t.Context(), plan, nil)
 	s.must(err)

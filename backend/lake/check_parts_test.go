@@ -34,7 +34,7 @@ func makeParts(t *testing.T) (*sample, []protocol.FileEntry) {
 
 func (s *sample) compactAll() {
 	s.Helper()
-	plan, err := s.lake.PlanCompaction(s.Context(), &CompactionOptions{All: true})
+	plan, err := s.lake.PlanCompaction(s.Context(), &backend.CompactionOptions{All: true})
 	s.must(err)
 	_, err = s.lake.Compact(s.Context(), plan, nil)
 	s.must(err)

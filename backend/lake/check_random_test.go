@@ -31,7 +31,7 @@ func TestCheckOfRandomHistories(t *testing.T) {
 				case n == 1:
 					s.drop([]string{"City", "Ghost"}[random.IntN(2)], random.IntN(2) == 0)
 				case n == 2:
-					plan, err := s.lake.PlanCompaction(t.Context(), &CompactionOptions{All: random.IntN(2) == 0})
+					plan, err := s.lake.PlanCompaction(t.Context(), &backend.CompactionOptions{All: random.IntN(2) == 0})
 					s.must(err)
 					_, err = s.lake.Compact(t.Context(), plan, nil)
 					s.must(err)

@@ -134,7 +134,7 @@ func makeSample(t testing.TB) *memory.Bucket {
 		}
 		by.commit(key, entityPut("Person", fmt.Sprint("p", i), 2, i))
 		if i == 20 {
-			plan, err := s.lake.PlanCompaction(t.Context(), &CompactionOptions{All: true})
+			plan, err := s.lake.PlanCompaction(t.Context(), &backend.CompactionOptions{All: true})
 			s.must(err)
 			_, err = s.lake.Compact(t.Context(), plan, nil)
 			s.must(err)

@@ -75,7 +75,7 @@ func TestCheckDuringCompaction(t *testing.T) {
 		}
 		other.commit("", entityPut("Person", "z", 2, 2))
 		before := other.liveFiles()
-		plan, err := other.lake.PlanCompaction(t.Context(), &CompactionOptions{All: true})
+		plan, err := other.lake.PlanCompaction(t.Context(), &backend.CompactionOptions{All: true})
 		s.must(err)
 		_, err = other.lake.Compact(t.Context(), plan, nil)
 		s.must(err)
@@ -191,7 +191,7 @@ func TestSurvey(t *testing.T) {
 	want("", "", "")
 	s.commit("", entityPut("Person", "more", 1, 1))
 	want("files_many", "entity Person has 101 files", "onto compact --apply")
-	plan, err := l.PlanCompaction(t.Context(), &CompactionOptions{All: true})
+	plan, err := l.PlanCompaction(t.Context(), &backend.CompactionOptions{All: true})
 	s.must(err)
 	_, err = l.Compact(t.Context(), plan, nil)
 	s.must(err)

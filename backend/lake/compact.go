@@ -12,22 +12,13 @@ import (
 // DefaultFileBytes is how large a file may become when others are merged into it.
 const DefaultFileBytes = 256 << 20
 
-// CompactionOptions tell what to compact. Nil and the zero value mean what is due.
-type CompactionOptions = backend.CompactionOptions
-
-// CompactionPlan is what a compaction would do.
-type CompactionPlan = backend.CompactionPlan
-
-// CompactionItem is files of one type that become one.
-type CompactionItem = backend.CompactionItem
-
 // PlanCompaction implements [backend.Compactor].
-func (b *Backend) PlanCompaction(ctx context.Context, o *CompactionOptions) (*CompactionPlan, error) {
+func (b *Backend) PlanCompaction(ctx context.Context, o *backend.CompactionOptions) (*backend.CompactionPlan, error) {
 	return b.compactor().Plan(ctx, o)
 }
 
 // Compact implements [backend.Compactor]. Writers and readers go on meanwhile.
-func (b *Backend) Compact(ctx context.Context, plan *CompactionPlan, progress func(done, total int64)) (merged int, err error) {
+func (b *Backend) Compact(ctx context.Context, plan *backend.CompactionPlan, progress func(done, total int64)) (merged int, err error) {
 	return b.compactor().Run(ctx, plan, progress)
 }
 

@@ -141,7 +141,7 @@ func small(t testing.TB) *original {
 // compact merges all files.
 func (s *sample) compact() {
 	s.Helper()
-	plan, err := s.lake.PlanCompaction(s.Context(), &CompactionOptions{All: true})
+	plan, err := s.lake.PlanCompaction(s.Context(), &backend.CompactionOptions{All: true})
 	s.must(err)
 	_, err = s.lake.Compact(s.Context(), plan, nil)
 	s.must(err)

@@ -7,9 +7,6 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// IndexRepair is a derived object that is not as it should be.
-type IndexRepair = backend.IndexRepair
-
 // VerifyIndex implements [backend.Indexer]. All findings are warnings. On a lake that
 // is written to, an index that is about to be written is found to lag.
 func (b *Backend) VerifyIndex(ctx context.Context) ([]onto.Finding, error) {
@@ -17,7 +14,7 @@ func (b *Backend) VerifyIndex(ctx context.Context) ([]onto.Finding, error) {
 }
 
 // RepairIndex implements [backend.Indexer]. What is fine is left alone.
-func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, error) {
+func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]backend.IndexRepair, error) {
 	return b.derived.Repair(ctx, apply)
 }
 

@@ -12,17 +12,11 @@ import (
 // will not be published any more.
 const DefaultGrace = time.Hour
 
-// Orphan is an object that no head leads to, or a file that is not read any more.
-type Orphan = backend.Orphan
-
-// OrphanPlan is what a janitor would remove.
-type OrphanPlan = backend.OrphanPlan
-
 // PlanJanitor finds what can be removed of the objects that are older than a grace
 // period, 0 for DefaultGrace: those that attempts have left behind which lost or were
 // killed, files that a compaction has replaced, and those of types that were purged.
 // It removes nothing.
-func (b *Backend) PlanJanitor(ctx context.Context, grace time.Duration) (*OrphanPlan, error) {
+func (b *Backend) PlanJanitor(ctx context.Context, grace time.Duration) (*backend.OrphanPlan, error) {
 	if err := b.usable(ctx); err != nil {
 		return nil, err
 	}
@@ -42,7 +36,7 @@ func (b *Backend) grace() time.Duration { return max(DefaultGrace, b.janitor.Lea
 
 // Sweep removes what a plan names, unless a head leads to it by now. It returns
 // how many objects it removed.
-func (b *Backend) Sweep(ctx context.Context, plan *OrphanPlan) (int, error) {
+func (b *Backend) Sweep(ctx context.Context, plan *backend.OrphanPlan) (int, error) {
 	if err := b.usable(ctx); err != nil {
 		return 0, err
 	}

@@ -82,7 +82,7 @@ func TestSleeper(t *testing.T) {
 	_, err = l.Register(ctx, things())
 	must("a type", err)
 	sleep()
-	plan, err := l.PlanCompaction(ctx, &lake.CompactionOptions{All: true})
+	plan, err := l.PlanCompaction(ctx, &backend.CompactionOptions{All: true})
 	must("a plan", err)
 	sleep()
 	_, err = l.Compact(ctx, plan, nil)
@@ -237,7 +237,7 @@ func TestDeniedAndForgotten(t *testing.T) {
 	if named, err := l.Register(ctx, things()); err != nil || len(named) != 1 {
 		t.Errorf("a type: got %v, %v", named, err)
 	}
-	plan, err := l.PlanCompaction(ctx, &lake.CompactionOptions{All: true})
+	plan, err := l.PlanCompaction(ctx, &backend.CompactionOptions{All: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (c *compacting) compact(ctx context.Context) error {
 	if !due {
 		return nil
 	}
-	plan, err := c.PlanCompaction(ctx, &lake.CompactionOptions{All: true})
+	plan, err := c.PlanCompaction(ctx, &backend.CompactionOptions{All: true})
 	if err == nil {
 		_, err = c.Compact(ctx, plan, nil)
 	}
@@ -144,7 +144,7 @@ func TestReplacedFiles(t *testing.T) {
 			t.Fatalf("got %v, %v", got, err)
 		}
 		clock.pass(2)
-		plan, err := w.PlanCompaction(t.Context(), &lake.CompactionOptions{All: true})
+		plan, err := w.PlanCompaction(t.Context(), &backend.CompactionOptions{All: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestCompactBesideWriters(t *testing.T) {
 
 func TestPlanCompaction(t *testing.T) {
 	l := openThings(t, memory.New(nil), lake.Options{})
-	plan := func(o *lake.CompactionOptions) []lake.CompactionItem {
+	plan := func(o *backend.CompactionOptions) []backend.CompactionItem {
 		p, err := l.PlanCompaction(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -249,16 +249,16 @@ func TestPlanCompaction(t *testing.T) {
 	if got := plan(nil); len(got) != 0 {
 		t.Errorf("11 files are due: %v", got)
 	}
-	if got := plan(&lake.CompactionOptions{All: true}); len(got) != 1 || got[0].Files != 11 || got[0].First != 1 || got[0].Last != 11 || got[0].Rows != 12 {
+	if got := plan(&backend.CompactionOptions{All: true}); len(got) != 1 || got[0].Files != 11 || got[0].First != 1 || got[0].Last != 11 || got[0].Rows != 12 {
 		t.Errorf("got %+v", got)
 	}
 	if _, err := l.Append(t.Context(), putThings("more")); err != nil {
 		t.Fatal(err)
 	}
-	if got := plan(&lake.CompactionOptions{Type: "Thing"}); len(got) != 1 || got[0].Files != 12 {
+	if got := plan(&backend.CompactionOptions{Type: "Thing"}); len(got) != 1 || got[0].Files != 12 {
 		t.Errorf("got %+v", got)
 	}
-	if _, err := l.PlanCompaction(t.Context(), &lake.CompactionOptions{Type: "Thin"}); !errors.Is(err, onto.Invalid) {
+	if _, err := l.PlanCompaction(t.Context(), &backend.CompactionOptions{Type: "Thin"}); !errors.Is(err, onto.Invalid) {
 		t.Errorf("got %v", err)
 	}
 	keys := slices.Collect(func(yield func(string) bool) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/lake/bucket"
@@ -110,7 +111,7 @@ func TestJanitorSparesWhatIsForeign(t *testing.T) {
 		if foreign[f.Key] == nil || f.Reason == "" {
 			t.Errorf("%s is said to be foreign: %q", f.Key, f.Reason)
 		}
-		plan.Orphans = append(plan.Orphans, lake.Orphan{Key: f.Key, Size: f.Size}) // a plan that somebody has changed
+		plan.Orphans = append(plan.Orphans, backend.Orphan{Key: f.Key, Size: f.Size}) // a plan that somebody has changed
 	}
 	if _, err := l.Sweep(ctx, plan); err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ func (l outcomes) write(ctx context.Context, dir string, disk file.Disk) {
 	}
 	for i := range 5 {
 		if i == 3 {
-			if plan, err := b.PlanCompaction(ctx, &lake.CompactionOptions{All: true}); err == nil {
+			if plan, err := b.PlanCompaction(ctx, &backend.CompactionOptions{All: true}); err == nil {
 				_, _ = b.Compact(ctx, plan, nil)
 			}
 		}

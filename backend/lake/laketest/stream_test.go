@@ -196,7 +196,7 @@ func TestStreamBesideCompaction(t *testing.T) {
 		if asked++; asked != 50 {
 			return true, nil
 		}
-		plan, err := other.PlanCompaction(t.Context(), &lake.CompactionOptions{All: true})
+		plan, err := other.PlanCompaction(t.Context(), &backend.CompactionOptions{All: true})
 		if err == nil {
 			_, err = other.Compact(t.Context(), plan, nil)
 		}

@@ -120,7 +120,7 @@ func TestDueTakesWholeRanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, all := range []bool{false, false, true} {
-		plan, err := l.PlanCompaction(t.Context(), &lake.CompactionOptions{All: all})
+		plan, err := l.PlanCompaction(t.Context(), &backend.CompactionOptions{All: all})
 		if err != nil {
 			t.Fatal(err)
 		}

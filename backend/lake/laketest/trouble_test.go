@@ -90,7 +90,7 @@ func TestDiffWhileFilesAreReplaced(t *testing.T) {
 
 func compactAndSweep(t *testing.T, l *lake.Backend, clock *hours) {
 	t.Helper()
-	plan, err := l.PlanCompaction(t.Context(), &lake.CompactionOptions{All: true})
+	plan, err := l.PlanCompaction(t.Context(), &backend.CompactionOptions{All: true})
 	if err == nil {
 		_, err = l.Compact(t.Context(), plan, nil)
 	}
