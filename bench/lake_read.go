@@ -81,9 +81,10 @@ func (e *env) scan(l *customerLake) int {
 // oneFile is all versions of a lake in one sorted file, read by DuckDB.
 func (e *env) oneFile(l *customerLake) func() int {
 	var all []onto.Version
+	head := int64(0)
 	for v, err := range l.Scan(e.ctx, &backend.Query{Kind: onto.KindEntity, Type: "Customer", Mode: backend.History, At: backend.Head}) {
 		e.must(err)
-		all = append(all, v)
+		all, head = append(all, v), max(head, v.Commit)
 	}
 	slices.SortFunc(all, func(a, b onto.Version) int {
 		return cmp.Or(a.Identity.Compare(b.Identity), cmp.Compare(a.Commit, b.Commit))
@@ -99,7 +100,7 @@ func (e *env) oneFile(l *customerLake) func() int {
 	engine, err := duck.Open(&duck.Options{Directory: dir})
 	e.must(err)
 	e.cleanup(func() { engine.Close() })
-	src := &duck.Source{Kind: onto.KindEntity, Type: "Customer", Layout: layout, Files: []string{path}, Typed: sum.Typed, Head: sum.Last}
+	src := &duck.Source{Kind: onto.KindEntity, Type: "Customer", Layout: layout, Files: []string{path}, Typed: sum.Typed, Head: head}
 	return func() int {
 		n := 0
 		for _, err := range engine.Scan(e.ctx, &backend.Query{Kind: onto.KindEntity, Type: "Customer", At: backend.Head}, src, nil, nil) {

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -117,23 +118,13 @@ func (b *Backend) follow(set protocol.Settings) {
 }
 
 func (o *Options) setDefaults() {
-	if o.Patience <= 0 {
-		o.Patience = DefaultPatience
-	}
-	if o.LockTimeout <= 0 {
-		o.LockTimeout = DefaultLockTimeout
-	}
-	if o.StreamBytes <= 0 {
-		o.StreamBytes = DefaultStreamBytes
-	}
-	if o.FileBytes <= 0 {
-		o.FileBytes = DefaultFileBytes
-	}
+	o.Patience = cmp.Or(max(o.Patience, 0), DefaultPatience)
+	o.LockTimeout = cmp.Or(max(o.LockTimeout, 0), DefaultLockTimeout)
+	o.StreamBytes = cmp.Or(max(o.StreamBytes, 0), DefaultStreamBytes)
+	o.FileBytes = cmp.Or(max(o.FileBytes, 0), DefaultFileBytes)
+	o.InProcess = cmp.Or(o.InProcess, DefaultInProcess)
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.InProcess == 0 {
-		o.InProcess = DefaultInProcess
 	}
 }
 

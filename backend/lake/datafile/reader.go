@@ -148,17 +148,14 @@ func (r *Reader) Fits(f *protocol.FileEntry) error { return r.cache.Fits(object(
 
 // local returns the path of a local copy, which stays until it is released.
 func (r *Reader) local(ctx context.Context, f *protocol.FileEntry) (string, func(), error) {
-	return r.cache.Get(ctx, object(f), func(ctx context.Context, to *cache.Copy) error { return r.fetch(ctx, f, to) })
-}
-
-// fetch reads a file when there is memory for a piece of it.
-func (r *Reader) fetch(ctx context.Context, f *protocol.FileEntry, to protocol.Sink) error {
-	done, err := r.Await(ctx, f)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return r.log.Fetch(ctx, f, to)
+	return r.cache.Get(ctx, object(f), func(ctx context.Context, to *cache.Copy) error {
+		done, err := r.Await(ctx, f)
+		if err != nil {
+			return err
+		}
+		defer done()
+		return r.log.Fetch(ctx, f, to)
+	})
 }
 
 // Await waits until there is memory to fetch a piece of a file. Done gives it back.

@@ -14,10 +14,9 @@ import (
 
 // Summary tells what a file holds.
 type Summary struct {
-	Rows        int64
-	First, Last int64 // the least and the greatest commit id
-	Typed       bool  // what Layout.Column names says the same as the fields, in every row
-	Unique      bool  // the rows are in the order of identities, none has two, and none is a delete
+	Rows   int64
+	Typed  bool // what Layout.Column names says the same as the fields, in every row
+	Unique bool // the rows are in the order of identities, none has two, and none is a delete
 }
 
 // Writer writes versions of one type to a file. It is not safe for concurrent
@@ -151,16 +150,10 @@ func (w *Writer) keep(s string) []byte {
 
 // summarize counts a row.
 func (w *Writer) summarize(v *onto.Version) {
-	if w.sum.Rows == 0 {
-		w.sum.First, w.sum.Last = v.Commit, v.Commit
-	} else if w.last.Compare(v.Identity) >= 0 {
-		w.sum.Unique = false
-	}
-	if v.Op == onto.Delete {
+	if w.sum.Rows > 0 && w.last.Compare(v.Identity) >= 0 || v.Op == onto.Delete {
 		w.sum.Unique = false
 	}
 	w.sum.Rows++
-	w.sum.First, w.sum.Last = min(w.sum.First, v.Commit), max(w.sum.Last, v.Commit)
 	w.last = v.Identity
 }
 

@@ -63,10 +63,10 @@ func (e *CheckpointEntry) check(level int) error {
 	return nil
 }
 
-// fits tells what keeps a checkpoint from being the one that an entry names; nil for
+// Fits tells what keeps a checkpoint from being the one that an entry names; nil for
 // nothing. What it lists follows each other, and levels fall, so that a walk
 // down comes to an end.
-func (d *Checkpoint) fits(e *CheckpointEntry) error {
+func (d *Checkpoint) Fits(e *CheckpointEntry) error {
 	if d.First != e.First || d.Last != e.Last || (e.Level == 0) != (len(d.Children) == 0) || (e.Level > 0) != (len(d.Rounds) == 0) {
 		return fmt.Errorf("it lists commits %d to %d with %d rounds and %d checkpoints, where %d to %d of level %d are due",
 			d.First, d.Last, len(d.Rounds), len(d.Children), e.First, e.Last, e.Level)
@@ -253,7 +253,7 @@ func (l *Log) readCheckpoint(ctx context.Context, e *CheckpointEntry) (*Checkpoi
 		if err := Decode(e.Path, body, doc); err != nil {
 			return err
 		}
-		if err := doc.fits(e); err != nil {
+		if err := doc.Fits(e); err != nil {
 			return Damaged(e.Path, "%w", err)
 		}
 		if t := l.Last(); t != nil && doc.StoreID != t.Head.StoreID {
