@@ -1,13 +1,13 @@
 package lake
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/decide"
@@ -20,14 +20,7 @@ func withCopies(d backend.Draft) *backend.Draft {
 	if admit == nil {
 		return &d
 	}
-	d.Admit = func(w *backend.Write, newest *onto.Version) (bool, error) {
-		if newest != nil {
-			v := *newest
-			v.Fields = bytes.Clone(v.Fields)
-			newest = &v
-		}
-		return admit(w, newest)
-	}
+	d.Admit = func(w *backend.Write, newest *onto.Version) (bool, error) { return admit(w, datafile.CopyOf(newest)) }
 	return &d
 }
 

@@ -31,8 +31,12 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 	if !stats {
 		return info, nil
 	}
-	if info.Bytes, err = listedBytes(ctx, b.log); err != nil {
-		return info, err
+	info.Bytes = 0
+	for e, err := range b.log.Each(ctx, "") {
+		if err != nil {
+			return info, err
+		}
+		info.Bytes += e.Size
 	}
 	return info, countAll(ctx, b, s, &info)
 }
@@ -58,16 +62,4 @@ func countAll(ctx context.Context, b *Backend, s *protocol.Shelf, info *backend.
 		}
 	}
 	return nil
-}
-
-// listedBytes is how large all objects are together.
-func listedBytes(ctx context.Context, l *protocol.Log) (int64, error) {
-	var n int64
-	for e, err := range l.Each(ctx, "") {
-		if err != nil {
-			return 0, err
-		}
-		n += e.Size
-	}
-	return n, nil
 }

@@ -87,11 +87,6 @@ func sweepFolder(root *os.Root, folder string, now time.Time) bool {
 	return abandoned(lock, now) && root.RemoveAll(folder) == nil
 }
 
-func oldFile(f *os.File, now time.Time) bool {
-	info, err := f.Stat()
-	return err == nil && now.Sub(info.ModTime()) > staleAge
-}
-
 // makeTemporary makes a directory for this process, and removes those that dead
 // processes left.
 func makeTemporary() (string, error) {
@@ -143,8 +138,9 @@ func namesIn(root *os.Root, folder string) []string {
 // age where there are no locks that end with it.
 func abandoned(f *os.File, now time.Time) bool {
 	taken, err := flock.Try(f)
-	if err != nil {
-		return oldFile(f, now)
+	if err == nil {
+		return taken
 	}
-	return taken
+	info, err := f.Stat()
+	return err == nil && now.Sub(info.ModTime()) > staleAge
 }

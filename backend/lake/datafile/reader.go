@@ -117,7 +117,11 @@ func (r *Reader) Doubt(f *protocol.FileEntry) bool {
 	if !r.cache.Doubt(object(f)) {
 		return false
 	}
-	r.shut(f.Path)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open[f.Path] != nil {
+		r.drop(f.Path)
+	}
 	return true
 }
 
@@ -359,15 +363,6 @@ func (r *Reader) drop(path string) {
 	r.order = slices.DeleteFunc(r.order, func(p string) bool { return p == path })
 	if o.evicted = true; o.users == 0 {
 		o.close()
-	}
-}
-
-// shut takes a file out of those that are open, if it is among them.
-func (r *Reader) shut(path string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.open[path] != nil {
-		r.drop(path)
 	}
 }
 

@@ -122,7 +122,7 @@ func (b *batches) next() (err error) {
 			return err
 		}
 	}
-	if err := b.checkTypes(n); err != nil {
+	if err := b.each(b.columns[typeColumn], n, b.file.checkType); err != nil {
 		return err
 	}
 	if err := b.readOps(b.columns[after+1], n); err != nil {
@@ -220,11 +220,7 @@ func (b *batches) readKeys(part int, n int64) error {
 	return nil
 }
 
-// checkTypes reports whether all rows are of the type.
-func (b *batches) checkTypes(n int64) error {
-	return b.each(b.columns[typeColumn], n, b.file.checkType)
-}
-
+// checkType fails for a row of another type.
 func (f *File) checkType(value []byte) error {
 	if string(value) != f.typ {
 		return f.damaged("it has a row of %q", value)

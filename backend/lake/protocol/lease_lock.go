@@ -3,7 +3,6 @@ package protocol
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -46,11 +45,8 @@ func (h *holding) id() string { return cmp.Or(h.attempt, string(h.tag)) }
 // attempt.
 func parseLock(key, name string, body []byte) (*holding, error) {
 	k := new(lock)
-	if err := json.Unmarshal(body, k); err != nil {
-		return nil, badLock(key, "it is not JSON: %w", err)
-	}
-	if hasNul(body) {
-		return nil, badLock(key, "it has a text with U+0000, which no writer stores")
+	if err := Decode(key, body, k); err != nil {
+		return nil, badLock(key, "%w", WithoutKey(err))
 	}
 	if !inRange(k.Epoch) || k.TTL < 0 || k.TTL > maxTTL.Milliseconds() || len(k.Owner) > onto.MaxComment {
 		return nil, badLock(key, "the epoch %d, the time of %d ms or the owner is out of range", k.Epoch, k.TTL)
