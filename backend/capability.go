@@ -218,12 +218,19 @@ type ForeignObject struct {
 type Indexer interface {
 	// VerifyIndex compares the indexes with what is stored.
 	VerifyIndex(ctx context.Context) ([]onto.Finding, error)
-	// RepairIndex returns what is not as it should be, and writes it anew if apply
-	// is set. An error comes with what was written before it.
-	RepairIndex(ctx context.Context, apply bool) ([]IndexRepair, error)
+	// PlanIndexRepair finds what is not as it should be. It changes nothing.
+	PlanIndexRepair(ctx context.Context) (*IndexPlan, error)
+	// RepairIndex writes anew what a plan names, marks it there as applied, and
+	// returns how much that was. An error comes with what was written before it.
+	RepairIndex(ctx context.Context, plan *IndexPlan) (written int, err error)
 	// LastIndexWarning tells why what the last commits of this handle derive could
 	// not be written; "" if it was.
 	LastIndexWarning() string
+}
+
+// IndexPlan is what a repair of indexes would write.
+type IndexPlan struct {
+	Items []IndexRepair
 }
 
 // IndexRepair is a derived object that is not as it should be.

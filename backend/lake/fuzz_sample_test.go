@@ -132,7 +132,9 @@ func small(t testing.TB) *original {
 	for _, key := range below("meta/indices/")(t, originalOf(t, b)) { // which heads they were made from depends on time
 		s.remove(key)
 	}
-	_, err = l.RepairIndex(ctx, true)
+	plan, err := l.PlanIndexRepair(ctx)
+	s.must(err)
+	_, err = l.RepairIndex(ctx, plan)
 	s.must(err)
 	s.must(l.Close())
 	return originalOf(t, b)

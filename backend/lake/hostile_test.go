@@ -79,7 +79,10 @@ func (v *visit) all() []error {
 		if _, err := l.Schemas(ctx); err == nil {
 			v.read(l)
 			v.write(l)
-			_, err = l.RepairIndex(ctx, true)
+			plan, err := l.PlanIndexRepair(ctx)
+			if err == nil {
+				_, err = l.RepairIndex(ctx, plan)
+			}
 			v.note(err)
 		} else {
 			v.note(err) // as would any other question

@@ -13,9 +13,14 @@ func (b *Backend) VerifyIndex(ctx context.Context) ([]onto.Finding, error) {
 	return b.derived.Verify(ctx)
 }
 
+// PlanIndexRepair implements [backend.Indexer].
+func (b *Backend) PlanIndexRepair(ctx context.Context) (*backend.IndexPlan, error) {
+	return b.derived.PlanRepair(ctx)
+}
+
 // RepairIndex implements [backend.Indexer]. What is fine is left alone.
-func (b *Backend) RepairIndex(ctx context.Context, apply bool) ([]backend.IndexRepair, error) {
-	return b.derived.Repair(ctx, apply)
+func (b *Backend) RepairIndex(ctx context.Context, plan *backend.IndexPlan) (int, error) {
+	return b.derived.Repair(ctx, plan)
 }
 
 // LastIndexWarning implements [backend.Indexer].

@@ -370,7 +370,11 @@ func TestIndexFaults(t *testing.T) {
 	if err != nil || len(findings) == 0 {
 		t.Errorf("got findings %v, error %v; want what is missing", findings, err)
 	}
-	if _, err := l.RepairIndex(t.Context(), true); onto.CodeOf(err) != onto.Unavailable {
+	plan, err := l.PlanIndexRepair(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.RepairIndex(t.Context(), plan); onto.CodeOf(err) != onto.Unavailable {
 		t.Errorf("repair: got %v, want Unavailable", err)
 	}
 	b.setBroken(false)

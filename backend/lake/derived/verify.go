@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync/atomic"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -45,37 +47,42 @@ func (b *Objects) Verify(ctx context.Context) ([]onto.Finding, error) {
 	return findings, err
 }
 
-// Repair returns the derived objects that are not as they should be, and
-// writes them anew if it is to apply that. What is fine is left alone. An error
-// comes with what was written before it.
-func (b *Objects) Repair(ctx context.Context, apply bool) ([]backend.IndexRepair, error) {
+// PlanRepair finds the derived objects that are not as they should be.
+func (b *Objects) PlanRepair(ctx context.Context) (*backend.IndexPlan, error) {
 	list, err := b.survey(ctx)
 	if err != nil {
 		return nil, err
 	}
-	repairs := make([]backend.IndexRepair, len(list))
-	w := &schemaWriter{log: b.Log}
-	err = protocol.SideBySide(len(list), func(i int) error {
-		o := &list[i].repair
-		for j, f := range list[i].faults {
-			if j > 0 {
-				o.Reason += "; "
-			}
-			o.Reason += f.message
+	plan := &backend.IndexPlan{}
+	for _, o := range list {
+		var reasons []string
+		for _, f := range o.faults {
+			reasons = append(reasons, f.message)
 		}
+		o.repair.Reason = strings.Join(reasons, "; ")
+		plan.Items = append(plan.Items, o.repair)
+	}
+	return plan, nil
+}
+
+// Repair writes what a plan names, from what the head leads to by now.
+func (b *Objects) Repair(ctx context.Context, plan *backend.IndexPlan) (int, error) {
+	var written atomic.Int64
+	w := &schemaWriter{log: b.Log}
+	err := protocol.SideBySide(len(plan.Items), func(i int) error {
+		o := &plan.Items[i]
 		var err error
-		switch t := (onto.TypeName{Kind: o.Kind, Name: o.Type}); {
-		case !apply:
-		case t != (onto.TypeName{}) && o.Key == indexKey(t):
+		if t := (onto.TypeName{Kind: o.Kind, Name: o.Type}); t != (onto.TypeName{}) && o.Key == indexKey(t) {
 			err = b.repairIndex(ctx, t)
-		default:
+		} else {
 			err = w.write(ctx, o.Key)
 		}
-		o.Applied = apply && err == nil
-		repairs[i] = *o
+		if o.Applied = err == nil; o.Applied {
+			written.Add(1)
+		}
 		return err
 	})
-	return repairs, err
+	return int(written.Load()), err
 }
 
 // Objects is what a lake derives for other programs.

@@ -81,20 +81,20 @@ func TestIndexRepair(t *testing.T) {
 				t.Errorf("got %+v, want a warning %s about %s with a remedy", g, f.code, f.key)
 			}
 			before, _ := b.Get(t.Context(), f.key, bucket.Range{}, "")
-			plan, err := l.RepairIndex(t.Context(), false)
-			if err != nil || len(plan) != 1 || plan[0].Key != f.key || plan[0].Applied || plan[0].Reason == "" {
+			plan, err := l.PlanIndexRepair(t.Context())
+			if err != nil || len(plan.Items) != 1 || plan.Items[0].Key != f.key || plan.Items[0].Applied || plan.Items[0].Reason == "" {
 				t.Errorf("got the plan %+v, error %v; want %s", plan, err, f.key)
 			}
 			if after, _ := b.Get(t.Context(), f.key, bucket.Range{}, ""); string(after.Data) != string(before.Data) {
 				t.Error("the plan has changed the object")
 			}
-			done, err := l.RepairIndex(t.Context(), true)
-			if err != nil || len(done) != 1 || !done[0].Applied {
-				t.Errorf("got %+v, error %v; want it to be written", done, err)
+			written, err := l.RepairIndex(t.Context(), plan)
+			if err != nil || written != 1 || !plan.Items[0].Applied {
+				t.Errorf("got %d, %+v, error %v; want it to be written", written, plan, err)
 			}
 			wantSound(t, b)
-			if done, err := l.RepairIndex(t.Context(), true); err != nil || len(done) > 0 {
-				t.Errorf("once more: got %+v, error %v; want nothing to do", done, err)
+			if plan, err := l.PlanIndexRepair(t.Context()); err != nil || len(plan.Items) > 0 {
+				t.Errorf("once more: got %+v, error %v; want nothing to do", plan, err)
 			}
 		})
 	}

@@ -113,20 +113,21 @@ func repairCells(r backend.IndexRepair) ([]string, error) {
 
 func repairIndex(ctx context.Context, c *session.Session, apply bool) error {
 	return withLake(ctx, c, "index repair", noIndexes, whether(apply), func(x backend.Indexer) error {
-		repairs, failed := x.RepairIndex(ctx, apply)
-		out, written := terminal.Rows(c.Printer, terminal.WholeColumns("key", "before", "after", "reason"), newRepair, repairCells), 0
+		plan, err := x.PlanIndexRepair(ctx)
+		if err != nil {
+			return err
+		}
+		written, failed, repairs := 0, error(nil), plan.Items
+		if apply {
+			written, failed = x.RepairIndex(ctx, plan)
+		}
+		out := terminal.Rows(c.Printer, terminal.WholeColumns("key", "before", "after", "reason"), newRepair, repairCells)
 		for _, r := range repairs {
-			if r.Applied {
-				written++
-			}
 			if err := out.Add(r); err != nil {
 				return err
 			}
 		}
-		if failed != nil && len(repairs) == 0 {
-			return failed
-		}
-		err := out.Close("nothing to repair: the indexes are what the head leads to")
+		err = out.Close("nothing to repair: the indexes are what the head leads to")
 		if failed != nil {
 			return unrepaired(failed, written, len(repairs))
 		}
