@@ -103,7 +103,7 @@ func TestResultChanged(t *testing.T) {
 }
 
 func TestFindingString(t *testing.T) {
-	f := onto.Finding{Code: "dangling", Severity: onto.SeverityWarning, Message: "Owns \"a\" → \"b\"", Remedy: "delete it"}
+	f := onto.Finding{Code: "dangling", Severity: onto.SeverityWarning, Message: "Owns \"a\" → \"b\"", Remedy: onto.NewHint("delete it")}
 	if got, want := f.String(), `warning dangling: Owns "a" → "b"`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

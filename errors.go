@@ -76,7 +76,7 @@ func (c Code) Error() string { return string(c) }
 type Error struct {
 	Code    Code   // for programs
 	Message string // for people: names the thing
-	Hint    string // for operators: names the next step; may be empty
+	Hint    Hint   // for operators: names the next step; may be empty
 	Err     error  // the cause, if there is one
 
 	// Differences is set with SchemaOutdated: what changed, per type.
@@ -103,12 +103,6 @@ func (e *Error) Is(target error) bool {
 	return ok && e.Code == code
 }
 
-// WithHint sets the hint and returns the error.
-func (e *Error) WithHint(format string, args ...any) *Error {
-	e.Hint = fmt.Sprintf(format, args...)
-	return e
-}
-
 // Errorf builds an Error. A %w verb in the format sets the cause's chain.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
@@ -128,19 +122,4 @@ func CodeOf(err error) Code {
 	var code Code
 	errors.As(err, &code)
 	return code
-}
-
-// HintOf returns the first hint in err's chain, or "".
-func HintOf(err error) string {
-	for err != nil {
-		var e *Error
-		if !errors.As(err, &e) {
-			return ""
-		}
-		if e.Hint != "" {
-			return e.Hint
-		}
-		err = e.Err
-	}
-	return ""
 }

@@ -103,24 +103,3 @@ func TestErrorText(t *testing.T) {
 		t.Errorf("got %q, want not_found", got)
 	}
 }
-
-func TestHintOf(t *testing.T) {
-	inner := onto.Errorf(onto.Full, "disk full").WithHint("free %d MB", 5)
-	for _, c := range []struct {
-		name string
-		err  error
-		want string
-	}{
-		{"none", nil, ""},
-		{"another error", io.EOF, ""},
-		{"without", onto.Errorf(onto.Full, "x"), ""},
-		{"its own", inner, "free 5 MB"},
-		{"of the cause", onto.Errorf(onto.Unavailable, "commit: %w", inner), "free 5 MB"},
-		{"its own first", onto.Errorf(onto.Unavailable, "commit: %w", inner).WithHint("wait"), "wait"},
-		{"through other wrappers", fmt.Errorf("a: %w", onto.Errorf(onto.Closed, "b: %w", fmt.Errorf("c: %w", inner))), "free 5 MB"},
-	} {
-		if got := onto.HintOf(c.err); got != c.want {
-			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
-		}
-	}
-}

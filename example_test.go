@@ -104,7 +104,7 @@ func ExampleParseActor() {
 func ExampleError() {
 	err := fmt.Errorf("renew lease: %w",
 		onto.Errorf(onto.NotFound, "%s does not exist", onto.EntityID("Lease", "l1")).
-			WithHint("see what exists with: onto query entities Lease"))
+			WithHint("see what exists").WithCommand("query", "entities", "Lease"))
 
 	if errors.Is(err, onto.NotFound) {
 		fmt.Println(err)
@@ -112,7 +112,7 @@ func ExampleError() {
 	}
 	// Output:
 	// renew lease: Lease "l1" does not exist
-	// hint: see what exists with: onto query entities Lease
+	// hint: see what exists: onto query entities Lease
 }
 
 // Compare tells in words how a type in the program differs from the stored one.

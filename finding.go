@@ -16,7 +16,7 @@ type Finding struct {
 	Code     string   // stable, for programs
 	Severity Severity // how bad
 	Message  string   // names the thing
-	Remedy   string   // names the next step
+	Remedy   Hint     // names the next step
 
 	Explanation string // why it matters; package upkeep fills it in
 }

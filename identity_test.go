@@ -118,7 +118,7 @@ func TestCheckName(t *testing.T) {
 			t.Errorf("%q: got %v, want Invalid", name, err)
 		}
 	}
-	if got := onto.HintOf(onto.CheckName("field", "a-b")); got != "start with a letter or _, go on with letters, digits and _" {
+	if got := onto.HintOf(onto.CheckName("field", "a-b")).String(); got != "start with a letter or _, go on with letters, digits and _" {
 		t.Errorf("got hint %q", got)
 	}
 }

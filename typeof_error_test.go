@@ -187,7 +187,7 @@ func TestTypeOfHints(t *testing.T) {
 		{onto.TypeOf[channel](), `leave it out with json:"-"`},
 		{onto.TypeOf[namelessInstance](), `write onto:"instance=NAME"`},
 	} {
-		if _, err := c.of.Schema(); onto.HintOf(err) != c.want {
+		if _, err := c.of.Schema(); onto.HintOf(err).String() != c.want {
 			t.Errorf("%v: got hint %q, want %q", err, onto.HintOf(err), c.want)
 		}
 	}

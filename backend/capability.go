@@ -104,7 +104,7 @@ type Checkpointed struct {
 type Warner interface {
 	// Warning says what such a backend does not show, and what to do; "" for
 	// nothing.
-	Warning() (text, remedy string)
+	Warning() (text string, remedy onto.Hint)
 }
 
 // Explainer is a backend that can tell how it answers a query or an aggregation

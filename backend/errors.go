@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -13,7 +14,7 @@ import (
 // NoCommit is the error for a commit that does not exist.
 func NoCommit(id, head int64) error {
 	return onto.Errorf(onto.NotFound, "commit %d does not exist, the head is %d", id, head).
-		WithHint("list commits with: onto commits")
+		WithHint("list the commits").WithCommand("commits")
 }
 
 // NoVersion is the error for an identity that has no version.
@@ -34,7 +35,8 @@ func HeadMismatch(expected, head int64) error {
 	if expected > head {
 		return err.WithHint("the log ends at %d: is this the right store?", head)
 	}
-	return err.WithHint("look at what changed (onto diff %d %d), then try again with the new head", expected, head)
+	return err.WithHint("try again with the new head, after a look at what changed").
+		WithCommand("diff", strconv.FormatInt(expected, 10), strconv.FormatInt(head, 10))
 }
 
 // VersionMismatch is the error for an identity that is not as expected but at a
@@ -88,7 +90,7 @@ func TypesDiffer(diffs []onto.Difference) error {
 	}
 	err := onto.Errorf(onto.SchemaOutdated, "the stored types differ: %s", strings.Join(lines, "; "))
 	err.Differences = diffs
-	return err.WithHint("see what a migration would do: onto migrate --schema FILE, or store.PlanMigration")
+	return err.WithHint("call store.PlanMigration, or see what a migration would do").WithCommand("migrate", "--schema", "FILE")
 }
 
 // NameTaken is the error for a type whose name a type of another kind has.

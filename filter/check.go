@@ -176,7 +176,7 @@ func checkValue(c onto.Condition, t onto.FieldType, v any) (any, error) {
 
 // uncleanValue is the error that a value is no scalar, or none that JSON has.
 func uncleanValue(c onto.Condition, v any, err error) error {
-	hint := onto.HintOf(err)
+	hint := onto.HintOf(err).Text
 	if kind := reflect.ValueOf(v).Kind(); c.Test == onto.In && !isBytes(v) && (kind == reflect.Slice || kind == reflect.Array) {
 		hint = "give the values one by one"
 	}

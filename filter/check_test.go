@@ -103,7 +103,7 @@ func expect(t *testing.T, what string, err error, message, hint string) {
 		}
 		return
 	}
-	if err == nil || err.Error() != message || onto.HintOf(err) != hint || onto.CodeOf(err) != onto.Invalid {
+	if err == nil || err.Error() != message || onto.HintOf(err).String() != hint || onto.CodeOf(err) != onto.Invalid {
 		t.Errorf("%s:\ngot  %v hint %q code %q\nwant %s hint %q", what, err, onto.HintOf(err), onto.CodeOf(err), message, hint)
 	}
 }

@@ -171,7 +171,7 @@ func (p *parser) valueHint(test onto.Test) string {
 	case p.tok.fold("true", "false"):
 		return "write " + strings.ToLower(p.tok.text) + `, or "` + p.tok.String() + `" for a text`
 	case p.tok.fold("null"):
-		return onto.HintOf(refuse(test, nil, p.tok.column))
+		return onto.HintOf(refuse(test, nil, p.tok.column)).Text
 	case p.tok.kind == nameToken:
 		return `put texts in double quotes: "` + p.tok.String() + `"`
 	case test == onto.In && p.tok.kind == "]":

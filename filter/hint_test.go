@@ -145,8 +145,8 @@ func TestHintsStayShort(t *testing.T) {
 		`$.a == ` + long, long + `:$.a`, strings.Repeat("1 == ", 12_000), strings.Repeat(`"x" == left.`, 5_000), strings.Repeat("1 == sum:", 6_000),
 	} {
 		_, err := filter.ParseHaving(text)
-		if err == nil || len(err.Error()) > 400 || len(onto.HintOf(err)) > 400 {
-			t.Errorf("%.20s…: got %.400v, hint of %d bytes", text, err, len(onto.HintOf(err)))
+		if err == nil || len(err.Error()) > 400 || len(onto.HintOf(err).String()) > 400 {
+			t.Errorf("%.20s…: got %.400v, hint of %d bytes", text, err, len(onto.HintOf(err).String()))
 		}
 	}
 }

@@ -248,7 +248,7 @@ func TestParseErrors(t *testing.T) {
 			t.Errorf("Parse(%s): got %s, want %s", c.text, filter.Format(f), c.message)
 			continue
 		}
-		if err.Error() != c.message || onto.HintOf(err) != c.hint || !errors.Is(err, onto.Invalid) {
+		if err.Error() != c.message || onto.HintOf(err).String() != c.hint || !errors.Is(err, onto.Invalid) {
 			t.Errorf("Parse(%s):\ngot  %q hint %q code %s\nwant %q hint %q code invalid", c.text, err, onto.HintOf(err), onto.CodeOf(err), c.message, c.hint)
 		}
 		if f != nil {

@@ -103,7 +103,7 @@ func (c *catalog) unknown(kind onto.Kind, name string) error {
 		what = string(kind) + " type"
 	}
 	return unknownName(onto.Errorf(onto.Invalid, "%s %s does not exist in this store", what, name), name, names,
-		"see the types with: onto info --schema")
+		"see the types", "info", "--schema")
 }
 
 // ofStruct returns the type that a Go struct is bound to.
@@ -125,7 +125,7 @@ func (t *typ) gone() error {
 			WithHint("use %s, also for the time before", t.end.RenamedTo)
 	}
 	return onto.Errorf(onto.Invalid, "type %s was dropped by commit %d", t.Schema.Name, t.end.Commit).
-		WithHint("read it as of an earlier commit, or register it again with: onto init --schema FILE")
+		WithHint("read it as of an earlier commit, or register it again").WithCommand("init", "--schema", "FILE")
 }
 
 // explain adds to an error how the types of the catalog differ from those stored

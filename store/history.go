@@ -148,7 +148,7 @@ func (s *Store) Blame(ctx context.Context, id onto.Identity) ([]onto.Blame, erro
 	}
 	if !last.Version.Live() {
 		return nil, onto.Errorf(onto.NotFound, "%s was deleted by commit %d", id, last.Commit.ID).
-			WithHint("see its versions with: onto log %s", commandArgs(id))
+			WithHint("see its versions").WithCommand(logCommand(id)...)
 	}
 	return list, nil
 }

@@ -270,7 +270,7 @@ func (p *migrationPlan) learned(t *TypeMigration, given upgraders) error {
 			p.learn = append(p.learn, backend.TypeUpgrader{Kind: t.Kind, Type: v.Schema.Name, Version: v.Version, Upgrader: learned})
 		case v.Upgrader.Program != u.Program:
 			return onto.Errorf(onto.Conflict, "%s is done otherwise already, and what was read by it must not change", u.step()).
-				WithHint("leave out this upgrader; see what is kept with: onto schema history --type %s", v.Schema.Name)
+				WithHint("leave out this upgrader; see what is kept").WithCommand("schema", "history", "--type", v.Schema.Name)
 		}
 	}
 	return nil

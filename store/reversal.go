@@ -75,7 +75,7 @@ func (r *reversal) ofCorrelation(ctx context.Context, correlation string) error 
 	}
 	if r.Commits == nil {
 		return onto.Errorf(onto.NotFound, "no commit has the correlation id %q", correlation).
-			WithHint("see the commits with: onto commits")
+			WithHint("see the commits").WithCommand("commits")
 	}
 	first := map[onto.Identity]int64{}
 	for _, id := range r.Commits {

@@ -263,11 +263,11 @@ func checkEndpoints(stored []onto.SchemaVersion, given []onto.Schema) error {
 }
 
 // unknownName adds a hint to an error about a name that does not exist.
-func unknownName(err *onto.Error, name string, known []string, otherwise string) error {
+func unknownName(err *onto.Error, name string, known []string, otherwise string, command ...string) error {
 	if near := onto.Suggest(name, known); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
-	return err.WithHint("%s", otherwise)
+	return err.WithHint("%s", otherwise).WithCommand(command...)
 }
 
 // Close closes the store and its backend.

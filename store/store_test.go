@@ -60,7 +60,7 @@ func wantError(t *testing.T, err error, code onto.Code, texts ...string) {
 		t.Errorf("got error %v, want code %s", err, code)
 		return
 	}
-	all := err.Error() + " / " + onto.HintOf(err)
+	all := err.Error() + " / " + onto.HintOf(err).String()
 	for _, text := range texts {
 		if !strings.Contains(all, text) {
 			t.Errorf("got %q, want it to contain %q", all, text)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -238,31 +239,24 @@ func (v View) get(ctx context.Context, t *typ, id onto.Identity) (onto.Version, 
 	found, err := reader{v, t}.get(ctx, id, at)
 	if err == nil && !found.Live() {
 		return onto.Version{}, onto.Errorf(onto.NotFound, "%s was deleted by commit %d", id, found.Commit).
-			WithHint("see its versions with: onto log %s", commandArgs(id))
+			WithHint("see its versions").WithCommand(logCommand(id)...)
 	}
 	return found, err
 }
 
-// commandArgs is an identity as arguments of the command, quoted for a shell.
-func commandArgs(id onto.Identity) string {
-	if id.Kind == onto.KindEntity {
-		return id.Type + " " + shellWord(id.Key)
+// logCommand shows the versions of an identity.
+func logCommand(id onto.Identity) []string {
+	command, parts := []string{"log"}, []string{id.Type, id.Key}
+	if id.Kind == onto.KindRelation {
+		parts = []string{id.Type, id.Left, id.Right}
 	}
-	args := id.Type + " " + shellWord(id.Left) + " " + shellWord(id.Right)
 	if id.Instance != "" {
-		args += " --instance " + shellWord(id.Instance)
+		command = append(command, "--instance="+id.Instance)
 	}
-	return args
-}
-
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-:/@", r)
+	if slices.ContainsFunc(parts, func(s string) bool { return strings.HasPrefix(s, "-") }) {
+		command = append(command, "--") // no flags after it
 	}
-	if s != "" && s[0] != '-' && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return append(command, parts...)
 }
 
 // Get returns the T with this key as the view shows it, or NotFound. The key

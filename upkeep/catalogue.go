@@ -13,19 +13,16 @@ type Entry struct {
 	Code        string        // stable, for programs
 	Severity    onto.Severity // the worst that it is reported with
 	Explanation string        // what it means for answers
-	Remedy      string        // what to do, in general; a finding may know better
+	Remedy      onto.Hint     // what to do, in general; a finding may know better
 }
 
 // The remedies that many findings share.
 const (
-	none     = "None needed."
-	foreign  = "None needed if another program wrote it; otherwise restore a backup."
-	rebuild  = "Make the projection anew: onto projection rebuild."
-	restore  = "Restore a backup: history cannot be derived from anything else."
-	bug      = "Restore a backup. A store in memory is lost with its process: report this as a bug."
-	object   = "Restore the object, or the whole bucket, from a backup or from an older version that the storage keeps."
-	indexes  = "Write them anew: onto index repair --apply."
-	register = "Register the type: onto init --schema FILE."
+	none    = "None needed."
+	foreign = "None needed if another program wrote it; otherwise restore a backup."
+	restore = "Restore a backup: history cannot be derived from anything else."
+	bug     = "Restore a backup. A store in memory is lost with its process: report this as a bug."
+	object  = "Restore the object, or the whole bucket, from a backup or from an older version that the storage keeps."
 )
 
 // Codes returns every code that a backend reports, sorted.
@@ -48,8 +45,18 @@ func Lookup(code string) (Entry, bool) {
 	return list[i], true
 }
 
-func entry(code audit.Code, explanation, remedy string) Entry {
-	return Entry{code.String(), code.Severity(), explanation, remedy}
+func entry(code audit.Code, explanation, remedy string, command ...string) Entry {
+	return Entry{code.String(), code.Severity(), explanation, onto.NewHint(remedy, command...)}
+}
+
+// derived is an entry about what can be made anew from history.
+func derived(code audit.Code, explanation string) Entry {
+	return entry(code, explanation, "Make the projection anew", "projection", "rebuild")
+}
+
+// index is an entry about what a lake tells other programs of its files and types.
+func index(code audit.Code, explanation string) Entry {
+	return entry(code, explanation, "Write them anew", "index", "repair", "--apply")
 }
 
 // logEntries are about the file and its commits.
@@ -63,9 +70,8 @@ func logEntries() []Entry {
 		entry(audit.CommitTimeFuture, "Commits in the middle of the log are later than now. A view as of a time before them leaves them out, though later commits are in it.", none),
 		entry(audit.CommitTimeUnreadable, "The time of a commit cannot be read, so views as of a time may leave it out or take it in wrongly. A warning if another program wrote the commit.", restore),
 		entry(audit.FileDamaged, "SQLite finds pages or indexes of the file damaged. Answers can be wrong, and reads can fail.",
-			"Restore a backup, or save what is readable with: sqlite3 FILE .recover"),
-		entry(audit.IndexMissing, "An index that reads rely on was dropped. Answers stay right and become slow; repeated idempotency keys are no longer refused if it is theirs.",
-			rebuild),
+			"Restore a backup, or save what is readable with sqlite3 FILE .recover."),
+		derived(audit.IndexMissing, "An index that reads rely on was dropped. Answers stay right and become slow; repeated idempotency keys are no longer refused if it is theirs."),
 	}
 }
 
@@ -93,10 +99,11 @@ func typeEntries() []Entry {
 		entry(audit.SchemaHash, "The stored schema is not the one its hash was computed from: somebody has edited it, and rows may be read as other than what they are.", restore),
 		entry(audit.SchemaPurged, "History holds versions of a type that was purged. What should be forgotten is still there.", restore),
 		entry(audit.SchemaRegistry, "The registered schema of a type is not that of its newest version. Values are checked against the one and read with the other.",
-			"Register the type as it should be: onto init --schema FILE, or restore a backup."),
+			"Restore a backup, or register the type as it should be", "init", "--schema", "FILE"),
 		entry(audit.SchemaSince, "Commits hold rows of a version of a type that was not the newest then, or the record of that is wrong. Such rows may be upgraded from the wrong version.", restore),
 		entry(audit.SchemaUnknown, "Rows say that they are of a version of their type that does not exist, so they cannot be upgraded. A warning if another program wrote them.", restore),
-		entry(audit.TypeUnregistered, "There are versions of a type that has no schema. They are kept, but cannot be queried by their type.", register),
+		entry(audit.TypeUnregistered, "There are versions of a type that has no schema. They are kept, but cannot be queried by their type.",
+			"Register the type", "init", "--schema", "FILE"),
 	}
 }
 
@@ -105,10 +112,10 @@ func projectionEntries() []Entry {
 	return []Entry{
 		entry(audit.ProjectionBehind, "Another program has appended commits that are not in the projection yet. Reads answer from history until it is brought up to date.",
 			"None needed: the next read or write brings it up to date."),
-		entry(audit.ProjectionChecksum, "The projection is not what the last rebuild made, though history is. Reads of the present can be wrong.", rebuild),
-		entry(audit.ProjectionDiffers, "The projection shows another version of an identity than the newest in history. Reads of the present are wrong for it.", rebuild),
-		entry(audit.ProjectionExtra, "The projection has an identity that history does not know. Reads of the present show what never was.", rebuild),
-		entry(audit.ProjectionMissing, "The projection lacks an identity that history has. Reads of the present do not show it.", rebuild),
+		derived(audit.ProjectionChecksum, "The projection is not what the last rebuild made, though history is. Reads of the present can be wrong."),
+		derived(audit.ProjectionDiffers, "The projection shows another version of an identity than the newest in history. Reads of the present are wrong for it."),
+		derived(audit.ProjectionExtra, "The projection has an identity that history does not know. Reads of the present show what never was."),
+		derived(audit.ProjectionMissing, "The projection lacks an identity that history has. Reads of the present do not show it."),
 	}
 }
 
@@ -116,16 +123,16 @@ func projectionEntries() []Entry {
 // history.
 func derivedEntries() []Entry {
 	return []Entry{
-		entry(audit.DerivedDamaged, "An index on a field is damaged. Filters on that field can leave rows out.", rebuild),
-		entry(audit.DerivedDiffers, "An index or a search table is not defined as this program defines it. Filters or searches that use it can be wrong.", rebuild),
-		entry(audit.DerivedExtra, "An index or a search table serves no field any more. It costs room and time when something is written.", rebuild),
-		entry(audit.DerivedMissing, "An index or a search table that a field is marked for does not exist. Filters become slow, and searches or writes can fail.", rebuild),
-		entry(audit.PastExtra, "A table of the past has a row that history does not lead to. Views of the past can show a version that was not the newest then.", rebuild),
-		entry(audit.PastMissing, "A table of the past lacks a row. Views of the past can leave an identity out.", rebuild),
-		entry(audit.SearchDamaged, "A search table cannot be read. Searches fail or leave rows out, and writes to the type can fail.", rebuild),
-		entry(audit.SearchDiffers, "A search table has other words for an identity than its fields have. Searches can find it by mistake or not at all.", rebuild),
-		entry(audit.SearchExtra, "A search table has words that belong to no live identity. Writes can fail when they come upon them.", rebuild),
-		entry(audit.SearchMissing, "A search table lacks the words of an identity. Searches do not find it.", rebuild),
+		derived(audit.DerivedDamaged, "An index on a field is damaged. Filters on that field can leave rows out."),
+		derived(audit.DerivedDiffers, "An index or a search table is not defined as this program defines it. Filters or searches that use it can be wrong."),
+		derived(audit.DerivedExtra, "An index or a search table serves no field any more. It costs room and time when something is written."),
+		derived(audit.DerivedMissing, "An index or a search table that a field is marked for does not exist. Filters become slow, and searches or writes can fail."),
+		derived(audit.PastExtra, "A table of the past has a row that history does not lead to. Views of the past can show a version that was not the newest then."),
+		derived(audit.PastMissing, "A table of the past lacks a row. Views of the past can leave an identity out."),
+		derived(audit.SearchDamaged, "A search table cannot be read. Searches fail or leave rows out, and writes to the type can fail."),
+		derived(audit.SearchDiffers, "A search table has other words for an identity than its fields have. Searches can find it by mistake or not at all."),
+		derived(audit.SearchExtra, "A search table has words that belong to no live identity. Writes can fail when they come upon them."),
+		derived(audit.SearchMissing, "A search table lacks the words of an identity. Searches do not find it."),
 	}
 }
 
@@ -139,22 +146,22 @@ func surveyEntries() []Entry {
 		entry(audit.FreelistLarge, "More than half of the file is free pages. Later commits use them again; until then the file and its copies are larger than need be.",
 			"Give the room back while nobody else uses the store: sqlite3 FILE VACUUM."),
 		entry(audit.IndexUnused, "Every row has the same value in a field that is marked for an index, so no filter gains by it, while each write pays for it.",
-			"Take the mark from the field in the schema file, then: onto init --schema FILE."),
+			"Take the mark from the field in the schema file, then register it", "init", "--schema", "FILE"),
 		entry(audit.JournalMode, "The file is not in WAL mode, so that readers and writers wait for each other.", "Open the store once where it can be written; that brings it back."),
 		entry(audit.LockExpired, "A lease has run out and its holder has neither renewed nor released it; it has probably died. Nobody waits for it any more.",
-			"Clear it away: onto lock release --force --reason TEXT."),
+			"Clear it away", "lock", "release", "--force", "--reason", "TEXT"),
 		entry(audit.LockHeld, "Somebody holds the write lock, for a migration for example. Commits of others wait for it, and fail if that takes too long.",
-			"Wait for its holder. If that has died: onto lock release --force --reason TEXT."),
+			"Wait for its holder. End the lease only if that has died", "lock", "release", "--force", "--reason", "TEXT"),
 		entry(audit.PlanScan, "SQLite reads a whole table where an index should lead to a few rows. Answers are right and take longer the more there is.",
 			"Create the missing indexes again as docs/format/sqlite.md says. If none is missing, ANALYZE was run when the store was small: run it again with sqlite3 FILE ANALYZE."),
 		entry(audit.TableExtra, "A trigger, or an index on an expression or on some rows only, is on a table of the store and was not made by this program. SQLite would run it with every write, and it could change, hide or hold up what is written. Reads go on, writes are refused.",
 			"Look at it with: sqlite3 FILE .schema, and if nobody needs it, drop it as the finding says."),
 		entry(audit.WALCutOff, "The WAL that a crash has left behind is damaged, and SQLite takes over only what comes before the damage. Commits that were acknowledged are cut off. The store can be read as it was before them, and is not written.",
-			"Copy FILE and FILE-wal to a safe place first. Then restore a backup, or go on without what is cut off: onto doctor --accept-loss, which keeps a copy of the WAL."),
+			"Copy FILE and FILE-wal to a safe place first. Then restore a backup, or go on without what is cut off, of which a copy is kept", "doctor", "--accept-loss"),
 		entry(audit.WALLarge, "The WAL has more than 100 MB. Reads become slower and the next start takes longer. Mostly a read that goes on for very long keeps it from being reset.",
-			"End such reads, then: onto doctor --checkpoint, which runs PRAGMA wal_checkpoint(TRUNCATE)."),
+			"End such reads, then run PRAGMA wal_checkpoint(TRUNCATE)", "doctor", "--checkpoint"),
 		entry(audit.WALStuck, "A checkpoint could not empty the WAL, since somebody was reading or writing all the while. What could be copied into the file was.",
-			"End reads that go on for long, then: onto doctor --checkpoint."),
+			"End reads that go on for long, then empty it again", "doctor", "--checkpoint"),
 	}
 }
 
@@ -184,20 +191,20 @@ func lakeEntries() []Entry {
 		entry(audit.CheckpointsBehind, "Many rounds are not listed by any checkpoint. Answers are right; opening the lake takes longer with each round. Whoever commits writes checkpoints, so mostly it was not allowed to.",
 			"Make some commits with credentials that may write below meta/checkpoints."),
 		entry(audit.FileDiffers, "A data file is as it was written, but holds other rows than is said of it, or typed columns that contradict its fields. Reads that rely on that can leave versions out.", object),
-		entry(audit.FilesMany, "A type has more than 100 files. Answers are right and take longer with each file.", "Merge them: onto compact --apply."),
+		entry(audit.FilesMany, "A type has more than 100 files. Answers are right and take longer with each file.", "Merge them", "compact", "--apply"),
 		entry(audit.HeadRewound, "The head is older than one that was seen before, or does not come after it: the bucket was restored or replaced. Commits that were acknowledged since are lost.",
 			"Find out who has restored the bucket. If that was right, open the store again."),
 		entry(audit.ObjectDamaged, "An object is not what was written: its length, its hash or its form is another. Reads that need it fail. A warning if nobody needs it any more.", object),
 		entry(audit.ObjectForeign, "An object belongs to another store. Two lakes were mixed, or a backup was restored into the wrong place.", object),
 		entry(audit.ObjectMissing, "An object that the head leads to does not exist. Reads that need it fail.", object),
-		entry(audit.IndexDamaged, "The index of a type cannot be read, or is not about it. Other programs that go by it are led astray; this one does not read it.", indexes),
-		entry(audit.IndexEntryMissing, "The index of a type does not list one of its files, so other programs that go by it leave versions out.", indexes),
-		entry(audit.IndexLag, "The index of a type is older than the last commit that touched it. Other programs that go by it see the past.", indexes),
-		entry(audit.IndexObjectMissing, "A type has no index, so other programs have to go by the manifests.", indexes),
-		entry(audit.IndexPathMismatch, "The index of a type lists another file than the head leads to, so other programs that go by it read what was replaced.", indexes),
-		entry(audit.SchemaObjectStale, "What is told about types under meta/schema is not what the catalog says. Other programs that go by it have wrong types.", indexes),
+		index(audit.IndexDamaged, "The index of a type cannot be read, or is not about it. Other programs that go by it are led astray; this one does not read it."),
+		index(audit.IndexEntryMissing, "The index of a type does not list one of its files, so other programs that go by it leave versions out."),
+		index(audit.IndexLag, "The index of a type is older than the last commit that touched it. Other programs that go by it see the past."),
+		index(audit.IndexObjectMissing, "A type has no index, so other programs have to go by the manifests."),
+		index(audit.IndexPathMismatch, "The index of a type lists another file than the head leads to, so other programs that go by it read what was replaced."),
+		index(audit.SchemaObjectStale, "What is told about types under meta/schema is not what the catalog says. Other programs that go by it have wrong types."),
 		entry(audit.ObjectsOrphaned, "Attempts that lost or were killed have left objects behind, or others have taken their place. They cost room and nothing else.",
-			"Remove them: onto janitor shows what it would remove, onto janitor --apply does it."),
+			"See what can be removed; --apply removes it", "janitor"),
 		entry(audit.ObjectsUnknown, "Below the folders of a lake there are objects that it has not written: their names are not those of its writers, or another store or program has written them. Answers do not depend on them, and no janitor removes them.",
 			"Find out who wrote them, and move them elsewhere."),
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -130,10 +131,10 @@ func TestEntries(t *testing.T) {
 		if !codeForm().MatchString(e.Code) || e.Severity != onto.SeverityError && e.Severity != onto.SeverityWarning {
 			t.Errorf("%q has the severity %q", e.Code, e.Severity)
 		}
-		if !strings.HasSuffix(e.Explanation, ".") || len(e.Remedy) < 10 {
+		if !strings.HasSuffix(e.Explanation, ".") || len(e.Remedy.Text) < 10 || strings.HasSuffix(e.Remedy.Text, ".") != (e.Remedy.Command == nil) {
 			t.Errorf("%s: explanation %q, remedy %q", e.Code, e.Explanation, e.Remedy)
 		}
-		if got, ok := upkeep.Lookup(e.Code); !ok || got != e {
+		if got, ok := upkeep.Lookup(e.Code); !ok || !reflect.DeepEqual(got, e) {
 			t.Errorf("looking up %s gives %+v", e.Code, got)
 		}
 	}
@@ -179,7 +180,11 @@ this page.
 		fmt.Fprintf(&b, "\n## %s\n\n| code | what it means | what to do |\n|---|---|---|\n", part.title)
 		for _, e := range upkeep.Codes() {
 			if e.Severity == part.severity {
-				fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.Code, e.Explanation, e.Remedy)
+				remedy := e.Remedy.Text
+				if e.Remedy.Command != nil {
+					remedy += ": `onto " + strings.Join(e.Remedy.Command, " ") + "`"
+				}
+				fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.Code, e.Explanation, remedy)
 			}
 		}
 	}

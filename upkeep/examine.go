@@ -90,7 +90,7 @@ func Explain(f onto.Finding) onto.Finding {
 		return f
 	}
 	f.Explanation = e.Explanation
-	if f.Remedy == "" {
+	if f.Remedy.Text == "" {
 		f.Remedy = e.Remedy
 	}
 	return f

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -50,7 +51,7 @@ func examine(t *testing.T, b backend.Backend, opts *upkeep.Options) (codes []str
 		if err != nil {
 			return codes, err
 		}
-		if f.Explanation == "" || f.Remedy == "" {
+		if f.Explanation == "" || f.Remedy.Text == "" {
 			t.Errorf("%s lacks an explanation or a remedy", f.Code)
 		}
 		codes = append(codes, f.Code)
@@ -107,11 +108,11 @@ func TestExamineTellsItsSteps(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	own := upkeep.Explain(onto.Finding{Code: "commit_gap", Remedy: "call Ada"})
-	if own.Remedy != "call Ada" || own.Explanation == "" {
+	own := upkeep.Explain(onto.Finding{Code: "commit_gap", Remedy: onto.NewHint("call Ada")})
+	if own.Remedy.Text != "call Ada" || own.Explanation == "" {
 		t.Errorf("got %+v, want its own remedy and an explanation", own)
 	}
-	if unknown := upkeep.Explain(onto.Finding{Code: "no_such_code"}); unknown != (onto.Finding{Code: "no_such_code"}) {
+	if unknown := upkeep.Explain(onto.Finding{Code: "no_such_code"}); !reflect.DeepEqual(unknown, onto.Finding{Code: "no_such_code"}) {
 		t.Errorf("got %+v, want the finding as it was", unknown)
 	}
 }

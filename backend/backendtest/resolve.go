@@ -187,7 +187,7 @@ func clockRefused(s *story) {
 		for name, try := range tries {
 			err := try()
 			s.wantCode(fmt.Sprintf("%s in the year %d", name, wrong.UTC().Year()), err, onto.Invalid)
-			if onto.HintOf(err) == "" {
+			if onto.HintOf(err).Text == "" {
 				s.Errorf("%s: %v has no hint", name, err)
 			}
 		}

@@ -40,7 +40,7 @@ func TestObjectThatCannotBeRead(t *testing.T) {
 			t.Errorf("reading: got %v, want an error that names %s", err, key)
 		}
 		found := checked(t, l)
-		if codesOf(found) != "check_stopped" || !strings.Contains(found[0].Message, key) || found[0].Remedy != "remove it" {
+		if codesOf(found) != "check_stopped" || !strings.Contains(found[0].Message, key) || found[0].Remedy.Text != "remove it" {
 			t.Errorf("%s: got %v, want check_stopped with its name", key, found)
 		}
 		if err := l.Close(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/upkeep"
 )
 
 // bucketChecked are the findings of a lake that cannot be opened.
@@ -22,7 +23,7 @@ func bucketChecked(t testing.TB, b bucket.Bucket, how *CheckOptions) ([]onto.Fin
 		if err != nil {
 			return found, err
 		}
-		if f.Message == "" || f.Remedy == "" || strings.Contains(f.Message, "\n") {
+		if f = upkeep.Explain(f); f.Message == "" || f.Remedy.Text == "" || strings.Contains(f.Message, "\n") {
 			t.Errorf("%+v lacks a message on one line or a remedy", f)
 		}
 		found = append(found, f)

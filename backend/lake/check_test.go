@@ -17,6 +17,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/upkeep"
 )
 
 // sample is a lake to plant faults in, and what is needed to find one's way there.
@@ -289,7 +290,7 @@ func checked(t testing.TB, l *Backend) []onto.Finding {
 		if err != nil {
 			t.Fatalf("after %v: %v", found, err)
 		}
-		if f.Message == "" || f.Remedy == "" || strings.Contains(f.Message, "\n") {
+		if f = upkeep.Explain(f); f.Message == "" || f.Remedy.Text == "" || strings.Contains(f.Message, "\n") {
 			t.Errorf("%+v lacks a message on one line or a remedy", f)
 		}
 		found = append(found, f)

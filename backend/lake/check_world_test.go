@@ -15,6 +15,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/upkeep"
 )
 
 // failing is a bucket that fails to give some objects.
@@ -146,7 +147,7 @@ func surveyed(t testing.TB, l *Backend) []onto.Finding {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Message == "" || f.Remedy == "" || strings.Contains(f.Message, "\n") {
+		if f = upkeep.Explain(f); f.Message == "" || f.Remedy.Text == "" || strings.Contains(f.Message, "\n") {
 			t.Errorf("%+v lacks a message on one line or a remedy", f)
 		}
 		found = append(found, f)
@@ -178,7 +179,7 @@ func TestSurvey(t *testing.T) {
 		if got := codesOf(found); got != code {
 			t.Fatalf("got %v, want %q", found, code)
 		}
-		if code != "" && (!strings.Contains(found[0].Message, part) || !strings.Contains(found[0].Remedy, remedy)) {
+		if code != "" && (!strings.Contains(found[0].Message, part) || !strings.Contains(found[0].Remedy.String(), remedy)) {
 			t.Errorf("got %+v, want one with %q and the remedy %q", found[0], part, remedy)
 		}
 	}
@@ -273,7 +274,7 @@ func TestSurveyOfDamage(t *testing.T) {
 	s.remove(s.tip().Catalog.Checkpoints[0].Path)
 	s.write(writeLock, []byte("{"))
 	found := surveyed(t, s.lake)
-	if codesOf(found) != "check_stopped check_stopped check_stopped check_stopped" || !strings.Contains(found[0].Message, writeLock) || !strings.Contains(found[0].Remedy, "remove the object") {
+	if codesOf(found) != "check_stopped check_stopped check_stopped check_stopped" || !strings.Contains(found[0].Message, writeLock) || !strings.Contains(found[0].Remedy.Text, "remove the object") {
 		t.Errorf("got %v, want that leases, files, what was left behind and what is derived could not be looked at", found)
 	}
 	denied := onto.Errorf(onto.Invalid, "access denied")

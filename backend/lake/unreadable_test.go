@@ -75,7 +75,7 @@ func TestNothingUnreadableIsPublished(t *testing.T) {
 			if s, err = openSmall(t, s.bucket, c.now); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.write(t.Context(), s.lake); onto.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.want) || onto.HintOf(err) == "" {
+			if err := c.write(t.Context(), s.lake); onto.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.want) || onto.HintOf(err).Text == "" {
 				t.Errorf("got %v, want %s that names %s and has a hint", err, c.code, c.want)
 			}
 			again, err := openSmall(t, s.bucket, later)

@@ -33,7 +33,9 @@ type checker struct {
 }
 
 func (c *checker) report(code audit.Fault, format string, args ...any) {
-	c.findings = append(c.findings, code.Finding("the store is lost with its process; report this as a bug", format, args...))
+	f := code.Finding(format, args...)
+	f.Remedy = onto.NewHint("the store is lost with its process; report this as a bug")
+	c.findings = append(c.findings, f)
 }
 
 // endpoints notices live relations whose endpoints do not exist, which is
@@ -47,7 +49,7 @@ func (c *checker) endpoints() {
 		schema := c.log.schemaOf(id)
 		for _, end := range []onto.Identity{onto.EntityID(schema.Left, id.Left), onto.EntityID(schema.Right, id.Right)} {
 			if e := current[end]; e == nil || !e.Live() {
-				c.findings = append(c.findings, audit.EndpointMissing.Finding("put the entity, or delete the relation", "%s: there is no %s", id, end))
+				c.findings = append(c.findings, audit.EndpointMissing.Finding("%s: there is no %s", id, end))
 			}
 		}
 	}

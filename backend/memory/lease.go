@@ -69,7 +69,7 @@ func (b *Backend) lockWrite(ctx context.Context, carried *onto.Lease) error {
 
 func contention(held onto.Lease) error {
 	return onto.Errorf(onto.LockContention, "%s holds the lease %s until %s", held.Owner, held.Name, codec.FormatTime(held.Expires)).
-		WithHint("try again later, or see who holds it with: onto lock show")
+		WithHint("try again later, or see who holds it").WithCommand("lock", "show")
 }
 
 // pause waits unless the context ends.
@@ -171,7 +171,7 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 	held, ok := s.leases.held[name]
 	if !ok {
 		return onto.LeaseBreak{}, onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).
-			WithHint("see who holds what with: onto lock show")
+			WithHint("see who holds what").WithCommand("lock", "show")
 	}
 	record.Lease, record.Time = held, s.stamp()
 	delete(s.leases.held, name)

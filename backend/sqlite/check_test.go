@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/upkeep"
 )
 
 // Each kind of damage that somebody can do with SQL has a finding of its own.
@@ -67,7 +68,7 @@ func findings(t *testing.T, path string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Message == "" || f.Remedy == "" {
+		if f = upkeep.Explain(f); f.Message == "" || f.Remedy.Text == "" {
 			t.Errorf("%s lacks a message or a remedy", f.Code)
 		}
 		codes = append(codes, f.Code)

@@ -37,7 +37,7 @@ func TestFullDisk(t *testing.T) {
 			kept = r.ID
 		}
 	}
-	if !errors.Is(err, onto.Full) || onto.HintOf(err) == "" {
+	if !errors.Is(err, onto.Full) || onto.HintOf(err).Text == "" {
 		t.Fatalf("got %v, want Full with a hint", err)
 	}
 	if head, err := b.Resolve(t.Context(), onto.Point{}); err != nil || head.ID != kept {
@@ -215,7 +215,7 @@ func TestLockedDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := b.Append(t.Context(), thingDraft("k", 1))
-	if !errors.Is(err, onto.LockContention) || onto.HintOf(err) == "" {
+	if !errors.Is(err, onto.LockContention) || onto.HintOf(err).Text == "" {
 		t.Errorf("got %v, want LockContention with a hint", err)
 	}
 	if _, err := b.Get(t.Context(), onto.EntityID("Thing", "k"), backend.Head); !errors.Is(err, onto.NotFound) {
@@ -254,7 +254,7 @@ func TestUnknownOutcome(t *testing.T) {
 	b.FailAt("commit", sqlite3.Error{Code: sqlite3.ErrIoErr})
 	for i, want := range []onto.Code{onto.OutcomeUnknown, onto.Unavailable} {
 		_, err := b.Append(t.Context(), thingDraft("k", 1))
-		if !errors.Is(err, want) || onto.HintOf(err) == "" {
+		if !errors.Is(err, want) || onto.HintOf(err).Text == "" {
 			t.Errorf("append %d: got %v, want %s with a hint", i, err, want)
 		}
 	}

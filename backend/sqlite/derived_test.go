@@ -231,7 +231,7 @@ func TestUnreadableIndexedRow(t *testing.T) {
 		t.Errorf("got findings %v, want projection_differs", got)
 	}
 	b := open(t, path, nil)
-	if _, err := b.Append(t.Context(), thingDraft("a", 9)); !errors.Is(err, onto.Corrupt) || !strings.Contains(onto.HintOf(err), "rebuild") {
+	if _, err := b.Append(t.Context(), thingDraft("a", 9)); !errors.Is(err, onto.Corrupt) || !strings.Contains(onto.HintOf(err).String(), "rebuild") {
 		t.Errorf("append: got %v (hint %q), want Corrupt with the way out", err, onto.HintOf(err))
 	}
 	runSQL(t, path, `INSERT INTO commits (created_at) VALUES ('2099-01-01T00:00:00+00:00');
@@ -252,7 +252,7 @@ func TestCommitOnADamagedSearchTable(t *testing.T) {
 		runSQL(t, path, damage)
 		b := open(t, path, nil)
 		_, err := b.Append(t.Context(), thingDraft("x", 1))
-		if !errors.Is(err, onto.Corrupt) || !strings.Contains(onto.HintOf(err), "rebuild") {
+		if !errors.Is(err, onto.Corrupt) || !strings.Contains(onto.HintOf(err).String(), "rebuild") {
 			t.Errorf("%s: got %v (hint %q), want Corrupt with the way out", damage, err, onto.HintOf(err))
 		}
 		if _, err := b.RebuildProjection(t.Context(), nil); err != nil {

@@ -135,7 +135,7 @@ func TestNamesAreDurable(t *testing.T) {
 	failing := open(t, path, nil)
 	syncs(failing, syscall.EIO)
 	for range 2 {
-		if _, err := failing.Append(t.Context(), thingDraft("late", 1)); !errors.Is(err, onto.Unavailable) || onto.HintOf(err) == "" {
+		if _, err := failing.Append(t.Context(), thingDraft("late", 1)); !errors.Is(err, onto.Unavailable) || onto.HintOf(err).Text == "" {
 			t.Errorf("without a sync: got %v, want Unavailable with a hint", err)
 		}
 	}

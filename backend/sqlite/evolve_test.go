@@ -458,7 +458,7 @@ func TestEvolveUnreadable(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer b.Close()
-		if _, err := b.Schemas(t.Context()); !errors.Is(err, onto.Corrupt) || !strings.Contains(err.Error(), "Touches") || onto.HintOf(err) == "" {
+		if _, err := b.Schemas(t.Context()); !errors.Is(err, onto.Corrupt) || !strings.Contains(err.Error(), "Touches") || onto.HintOf(err).Text == "" {
 			t.Errorf("%s: got %v, want Corrupt with the type and a hint", column, err)
 		}
 	}

@@ -84,7 +84,7 @@ func readFull(t *testing.T, path, elsewhere string, fill func(t *testing.T) (fre
 	free := fill(t)
 	before := listFiles(t, dir)
 	if info, err := os.Stat(path + "-shm"); err != nil || info.Size() < 32<<10 {
-		if b, err := sqlite.Open(t.Context(), path, nil); !errors.Is(err, onto.Full) || onto.HintOf(err) == "" {
+		if b, err := sqlite.Open(t.Context(), path, nil); !errors.Is(err, onto.Full) || onto.HintOf(err).Text == "" {
 			t.Errorf("to write: got %v, %v; want Full with a hint", b, err)
 		}
 		if after := listFiles(t, dir); after != before {
@@ -180,7 +180,7 @@ func TestCopyWithoutRoom(t *testing.T) {
 	free := child.LimitFiles(t, 100<<10)
 	_, err := b.CopyTo(t.Context(), filepath.Join(dir, "copy.db"), nil)
 	free()
-	if !errors.Is(err, onto.Full) || onto.HintOf(err) == "" {
+	if !errors.Is(err, onto.Full) || onto.HintOf(err).Text == "" {
 		t.Errorf("got %v, want Full with a hint", err)
 	}
 	wantFiles(t, dir, "store.db")

@@ -176,7 +176,7 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 		}
 		if held == nil {
 			return onto.Errorf(onto.NotFound, "%s: nobody holds the lease %s", b.at.Path, record.Lease.Name).
-				WithHint("see the leases with: onto lock show")
+				WithHint("see the leases").WithCommand("lock", "show")
 		}
 		record.Lease, record.Time = *held, b.now()
 		if _, err := nextEpoch(w, held.Name); err != nil {

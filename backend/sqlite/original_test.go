@@ -291,7 +291,7 @@ func TestRefusedFiles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			before, _ := os.ReadFile(c.path)
 			_, err := sqlite.Open(t.Context(), c.path, &sqlite.Options{MustExist: true})
-			if !errors.Is(err, c.code) || !strings.Contains(err.Error(), c.want) || onto.HintOf(err) == "" {
+			if !errors.Is(err, c.code) || !strings.Contains(err.Error(), c.want) || onto.HintOf(err).Text == "" {
 				t.Errorf("got %v (hint %q), want %s with %q and a hint", err, onto.HintOf(err), c.code, c.want)
 			}
 			if after, _ := os.ReadFile(c.path); string(after) != string(before) {

@@ -57,7 +57,7 @@ const DefaultRestoreTTL = 30 * time.Second
 func PlanRestore(ctx context.Context, from, to string) (RestorePlan, error) {
 	source, err := Open(ctx, from, &Options{ReadOnly: true})
 	if code := onto.CodeOf(err); code == onto.Uninitialized || code == onto.Unsupported {
-		return RestorePlan{}, onto.Errorf(code, "no backup to restore: %w", err).WithHint("name a file that onto backup has made")
+		return RestorePlan{}, onto.Errorf(code, "no backup to restore: %w", err).WithHint("name the file of a backup")
 	}
 	if err != nil {
 		return RestorePlan{}, err
@@ -228,7 +228,7 @@ func (r *restore) replace(ctx context.Context) (kept string, err error) {
 		return kept, nil
 	case onto.CodeOf(err) == onto.OutcomeUnknown:
 		return kept, onto.Errorf(onto.OutcomeUnknown, "what was there is kept in %s: %w", kept, err).
-			WithHint("check the disk, then look at the store; go back with: onto restore %s --apply", kept)
+			WithHint("check the disk, then look at the store, or go back").WithCommand("restore", kept, "--apply")
 	}
 	_ = os.Remove(kept) // the present store has all of it
 	return "", driver.Wrap(r.to, err)

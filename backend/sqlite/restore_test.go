@@ -222,7 +222,7 @@ func TestRestoreRefused(t *testing.T) {
 		{"itself", to, to, onto.Invalid},
 		{"onto a text", backup, text, onto.Unsupported},
 	} {
-		if _, err := sqlite.Restore(t.Context(), c.from, c.to, opts); !errors.Is(err, c.want) || onto.HintOf(err) == "" {
+		if _, err := sqlite.Restore(t.Context(), c.from, c.to, opts); !errors.Is(err, c.want) || onto.HintOf(err).Text == "" {
 			t.Errorf("%s: got %v, hint %q; want %s", c.name, err, onto.HintOf(err), c.want)
 		}
 	}

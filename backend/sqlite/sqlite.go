@@ -219,11 +219,11 @@ func (s *store) closedError() error {
 
 // Warning says what is wrong with a store that can only be read, and what to do;
 // "" if nothing is.
-func (b *Backend) Warning() (text, remedy string) {
+func (b *Backend) Warning() (text string, remedy onto.Hint) {
 	if b.cut.Commits == 0 {
-		return "", ""
+		return "", onto.Hint{}
 	}
-	return b.cut.String(), disk.CutOffRemedy
+	return b.cut.String(), disk.CutOffRemedy()
 }
 
 // KeptWAL returns where the WAL was copied to when its loss was accepted, or "".

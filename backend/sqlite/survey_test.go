@@ -91,7 +91,7 @@ func examined(t *testing.T, b backend.Backend, quick bool) []onto.Finding {
 		if err != nil {
 			t.Fatalf("after %v: %v", found, err)
 		}
-		if f.Message == "" || f.Remedy == "" || f.Explanation == "" {
+		if f.Message == "" || f.Remedy.Text == "" || f.Explanation == "" {
 			t.Errorf("%+v lacks a message, a remedy or an explanation", f)
 		}
 		found = append(found, f)
@@ -138,7 +138,7 @@ func TestExaminationOfACopyThatCannotBeWritten(t *testing.T) {
 		if found := examined(t, b, false); len(found) != 0 {
 			t.Errorf("got findings %v, want none", found)
 		}
-		if _, err := b.Checkpoint(t.Context()); !errors.Is(err, onto.ReadOnly) || onto.HintOf(err) == "" {
+		if _, err := b.Checkpoint(t.Context()); !errors.Is(err, onto.ReadOnly) || onto.HintOf(err).Text == "" {
 			t.Errorf("checkpoint: got %v, want ReadOnly with a hint", err)
 		}
 	})

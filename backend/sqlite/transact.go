@@ -54,7 +54,7 @@ const contentionHint = "wait for the other writer and try again, or raise the lo
 // heldError is for a lease that another holds.
 func heldError(path string, l *onto.Lease) error {
 	return onto.Errorf(onto.LockContention, "%s: the lease %s is held by %s until %s", path, l.Name, l.Owner, codec.FormatTime(l.Expires)).
-		WithHint("wait for that and try again, or look at it with: onto lock show")
+		WithHint("wait for that and try again, or look at it").WithCommand("lock", "show")
 }
 
 // retryBusy repeats f while another process has the lock.

@@ -25,7 +25,7 @@ func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 	}
 	if found.Kind == layout.Empty && wr.opts.MustExist {
 		return onto.Errorf(onto.Uninitialized, "%s: the database has no tables", wr.at.Path).
-			WithHint("make a store in it with: onto init --db %s", wr.at.Path)
+			WithHint("make a store in it").WithCommand("init", "--db", wr.at.Path)
 	}
 	if err := wr.retryBusy(ctx, func() error { return w.Script(`PRAGMA journal_mode = WAL`) }); err != nil {
 		return err

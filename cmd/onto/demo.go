@@ -14,6 +14,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/shell"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
@@ -124,7 +125,7 @@ func (t *teller) tell(ctx context.Context) error {
 	for _, q := range questions() {
 		t.line("")
 		t.line("%s", t.c.Out.Paint(terminal.Bold, q.text))
-		t.line("  %s", t.command(place.ShellWords(q.args)))
+		t.line("  %s", t.command(shell.Line(q.args)))
 		if err := t.answer(ctx, q.args); err != nil {
 			return err
 		}
@@ -142,7 +143,7 @@ func (t *teller) line(format string, args ...any) { _ = t.c.Out.Line(format, arg
 
 // command is a command on the demo's store, as a reader can type it.
 func (t *teller) command(args string) string {
-	return t.c.Out.Paint(terminal.Cyan, t.name+" "+args+" --db "+place.ShellWord(t.path))
+	return t.c.Out.Paint(terminal.Cyan, t.name+" "+args+" --db "+shell.Word(t.path))
 }
 
 // programName is how the reader can call this program again.
@@ -151,7 +152,7 @@ func programName() string {
 		return "onto"
 	}
 	if !strings.Contains(filepath.ToSlash(os.Args[0]), "/go-build") {
-		return place.ShellWord(os.Args[0])
+		return shell.Word(os.Args[0])
 	}
 	if _, err := os.Stat("cmd/onto"); err == nil {
 		return "go run ./cmd/onto"

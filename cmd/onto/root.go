@@ -43,7 +43,7 @@ func execute(ctx context.Context, c *session.Session, args []string) error {
 	root.SetErr(c.Err)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !started && onto.CodeOf(err) == "" {
-		return onto.Errorf(onto.Invalid, "%s", err).WithHint("see: onto --help")
+		return onto.Errorf(onto.Invalid, "%s", err).WithHint("see the commands").WithCommand("--help")
 	}
 	return err
 }

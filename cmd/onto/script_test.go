@@ -37,7 +37,7 @@ func TestStories(t *testing.T) {
 			"let":       let,
 			"normal":    normal,
 			"repeat":    repeat,
-			"shell":     shell,
+			"shell":     runShell,
 			"serve-s3":  serveS3,
 			"object":    changeObject,
 			"flip":      flip,
@@ -180,9 +180,9 @@ func repeat(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(text), 0o666))
 }
 
-// shell FILE TEXT runs each line that follows the one with TEXT as a command of
+// runShell is shell FILE TEXT: it runs each line that follows the one with TEXT as a command of
 // a shell; all must succeed and print something.
-func shell(ts *testscript.TestScript, neg bool, args []string) {
+func runShell(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: shell FILE TEXT")
 	}

@@ -26,7 +26,7 @@ func TestStoppedWhileHanging(t *testing.T) {
 		want   string
 	}{
 		{"query", false, session.ExitStopped, "onto: interrupted\n"},
-		{"put", true, session.ExitUnknown, "onto: interrupted while the storage did not answer: it is not known whether anything was stored\nhint: look at the newest commits with: onto commits\n"},
+		{"put", true, session.ExitUnknown, "onto: interrupted while the storage did not answer: it is not known whether anything was stored\nhint: look at the newest commits: onto commits\n"},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		hang := make(chan struct{})

@@ -67,7 +67,7 @@ func wantRefused(want string, err error) string {
 	if err == nil {
 		return fmt.Sprintf(" got: no error\nwant: an error with %q", want)
 	}
-	if said := err.Error() + "\n" + onto.HintOf(err); !strings.Contains(said, want) {
+	if said := err.Error() + "\n" + onto.HintOf(err).String(); !strings.Contains(said, want) {
 		return fmt.Sprintf(" got: %s\nwant: %q in it", said, want)
 	}
 	return ""

@@ -25,7 +25,7 @@ const (
 // The standard library is open to all. No arrow points up.
 func may() map[string][]string {
 	return map[string][]string{
-		".":                 {"internal/codec"},
+		".":                 {"internal/codec", "internal/shell"},
 		"internal/arch":     {},
 		"internal/child":    {},
 		"internal/flock":    {"internal/backoff"},
@@ -34,6 +34,7 @@ func may() map[string][]string {
 		"internal/audit":    {".", "internal/codec"},
 		"internal/volume":   {".", "internal/audit"},
 		"internal/codec":    {},
+		"internal/shell":    {},
 		"backend":           {".", "filter", "internal/codec"},
 		"filter":            {".", "internal/codec"},
 		"filter/filtertest": {".", "backend", "filter", "internal/codec", "pgregory.net/rapid"},
@@ -87,11 +88,11 @@ func may() map[string][]string {
 		"store/schemafile":       {".", "internal/codec", "go.yaml.in/yaml/v3"},
 		"upkeep":                 {".", "backend", "internal/audit"},
 		// Only place, and care for what one kind of storage needs, know every backend.
-		"internal/place":    {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "go.yaml.in/yaml/v3"},
+		"internal/place":    {".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "internal/shell", "go.yaml.in/yaml/v3"},
 		"internal/document": {".", "backend", "store", "store/records", "internal/codec"},
 		"internal/terminal": {".", "internal/codec", "internal/document", "golang.org/x/term"},
 		"cmd/onto": {".", "store", "cmd/onto/internal/session", "cmd/onto/internal/ask", "cmd/onto/internal/change", "cmd/onto/internal/transfer", "cmd/onto/internal/evolve", "cmd/onto/internal/care",
-			"internal/place", "internal/terminal", "github.com/spf13/cobra"},
+			"internal/place", "internal/shell", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/session":  {".", "backend", "store", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/ask":      {".", "backend", "filter", "store", "store/schemafile", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/change":   {".", "store", "cmd/onto/internal/session", "internal/codec", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},

@@ -290,13 +290,13 @@ func TestCircumstances(t *testing.T) {
 		lease        onto.Lease
 		code, remedy string
 	}{
-		{lease(onto.WriteLease, time.Minute), "lock_held", "wait for its holder; if that has died: onto lock release --force --reason TEXT"},
-		{lease(onto.WriteLease, 0), "lock_expired", "onto lock release --force --reason TEXT"},
-		{lease("nightly", -time.Minute), "lock_expired", "onto lock release --name nightly --force --reason TEXT"},
+		{lease(onto.WriteLease, time.Minute), "lock_held", "wait for its holder; end the lease only if that has died: onto lock release --force --reason TEXT"},
+		{lease(onto.WriteLease, 0), "lock_expired", "clear it away: onto lock release --force --reason TEXT"},
+		{lease("nightly", -time.Minute), "lock_expired", "clear it away: onto lock release --name nightly --force --reason TEXT"},
 		{lease("not a name", -time.Minute), "lock_expired", ""},
 		{lease("nightly", time.Minute), "", ""},
 	} {
-		if f, ok := audit.Lease(c.lease, noon()); ok != (c.code != "") || f.Code != c.code || f.Remedy != c.remedy {
+		if f, ok := audit.Lease(c.lease, noon()); ok != (c.code != "") || f.Code != c.code || f.Remedy.String() != c.remedy {
 			t.Errorf("%s: got %+v, want %s: %s", c.lease, f, c.code, c.remedy)
 		}
 	}

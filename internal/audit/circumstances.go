@@ -14,24 +14,27 @@ func Lease(l onto.Lease, now time.Time) (onto.Finding, bool) {
 	until := codec.FormatTime(l.Expires)
 	switch {
 	case l.Expired(now):
-		return LockExpired.Finding(release(l.Name), "the lease %s of %s ran out at %s and was not released", l.Name, l.Owner, until), true
+		f := LockExpired.Finding("the lease %s of %s ran out at %s and was not released", l.Name, l.Owner, until)
+		f.Remedy = release("clear it away", l.Name)
+		return f, true
 	case l.Name == onto.WriteLease:
-		return LockHeld.Finding("wait for its holder; if that has died: "+release(l.Name),
-			"the write lock is held by %s until %s: others cannot commit", l.Owner, until), true
+		f := LockHeld.Finding("the write lock is held by %s until %s: others cannot commit", l.Owner, until)
+		f.Remedy = release("wait for its holder; end the lease only if that has died", l.Name)
+		return f, true
 	}
 	return onto.Finding{}, false
 }
 
-// release is the command that ends a lease; "" if another program gave it a name that
-// is not fit for a command line.
-func release(name string) string {
+// release is a hint to end a lease; none if another program gave it a name that is
+// not fit for a command line.
+func release(text, name string) onto.Hint {
 	switch {
 	case name == onto.WriteLease:
-		return "onto lock release --force --reason TEXT"
+		return onto.NewHint(text, "lock", "release", "--force", "--reason", "TEXT")
 	case onto.CheckLeaseName(name) == nil:
-		return "onto lock release --name " + name + " --force --reason TEXT"
+		return onto.NewHint(text, "lock", "release", "--name", name, "--force", "--reason", "TEXT")
 	}
-	return ""
+	return onto.Hint{}
 }
 
 // Clock judges the time of the newest thing that was written. It reports false if it
@@ -41,6 +44,5 @@ func Clock(newest string, at, now time.Time, allowed time.Duration) (onto.Findin
 	if ahead <= allowed {
 		return onto.Finding{}, false
 	}
-	return ClockAhead.Finding("set the clock of this machine; if it and the date are right, the machine that wrote there had them wrong",
-		"%s is of %s, which is %s from now: until then new commits get the time of the last one", newest, codec.FormatTime(at), ahead.Round(time.Second)), true
+	return ClockAhead.Finding("%s is of %s, which is %s from now: until then new commits get the time of the last one", newest, codec.FormatTime(at), ahead.Round(time.Second)), true
 }

@@ -11,9 +11,9 @@ import (
 type Code interface {
 	fmt.Stringer
 	Severity() onto.Severity
-	// Finding is a finding of this kind, as bad as its kind can be. Without a
-	// remedy it is up to the backend what to do.
-	Finding(remedy, format string, args ...any) onto.Finding
+	// Finding is a finding of this kind, as bad as its kind can be. Package upkeep
+	// knows what to do about a kind; a finding has a remedy only if it knows better.
+	Finding(format string, args ...any) onto.Finding
 }
 
 // Fault is the code of what makes answers wrong.
@@ -25,14 +25,14 @@ func (c Fault) String() string { return string(c) }
 func (c Fault) Severity() onto.Severity { return onto.SeverityError }
 
 // Finding is an error.
-func (c Fault) Finding(remedy, format string, args ...any) onto.Finding {
-	return finding(c, remedy, format, args)
+func (c Fault) Finding(format string, args ...any) onto.Finding {
+	return finding(c, format, args)
 }
 
 // Mild is a warning: the same fault where no answer depends on it, or where another
 // program that keeps to other rules has written it.
-func (c Fault) Mild(remedy, format string, args ...any) onto.Finding {
-	f := finding(c, remedy, format, args)
+func (c Fault) Mild(format string, args ...any) onto.Finding {
+	f := finding(c, format, args)
 	f.Severity = onto.SeverityWarning
 	return f
 }
@@ -46,12 +46,12 @@ func (c Notice) String() string { return string(c) }
 func (c Notice) Severity() onto.Severity { return onto.SeverityWarning }
 
 // Finding is a warning.
-func (c Notice) Finding(remedy, format string, args ...any) onto.Finding {
-	return finding(c, remedy, format, args)
+func (c Notice) Finding(format string, args ...any) onto.Finding {
+	return finding(c, format, args)
 }
 
-func finding(c Code, remedy, format string, args []any) onto.Finding {
-	return onto.Finding{Code: c.String(), Severity: c.Severity(), Message: fmt.Sprintf(format, args...), Remedy: remedy}
+func finding(c Code, format string, args []any) onto.Finding {
+	return onto.Finding{Code: c.String(), Severity: c.Severity(), Message: fmt.Sprintf(format, args...)}
 }
 
 // What each code means and what to do about it is in package upkeep, and in

@@ -23,7 +23,7 @@ type Log struct {
 }
 
 // New returns a log of which nothing was seen. Findings go to report; its error ends
-// the check. Those without a remedy are for the backend to complete.
+// the check.
 func New(report func(onto.Finding) error) Log {
 	return Log{report: report, keys: map[[16]byte]int64{}, types: &types{}}
 }
@@ -35,14 +35,13 @@ func (l Log) At(place string) Log {
 }
 
 func (l Log) found(c Code, format string, args ...any) error {
-	return l.push(c.Finding("", format, args...))
+	return l.push(c.Finding(format, args...))
 }
 
-// foundIn is found for what may be of another program. Then the remedy is another
-// too.
-func (l Log) foundIn(foreign bool, c Fault, remedy, format string, args ...any) error {
+// foundIn is found for what may be of another program.
+func (l Log) foundIn(foreign bool, c Fault, format string, args ...any) error {
 	if foreign {
-		return l.push(c.Mild(remedy, format, args...))
+		return l.push(c.Mild(format, args...))
 	}
 	return l.found(c, format, args...)
 }
@@ -70,7 +69,7 @@ func (l Log) Commit(c *Commit) error {
 	var errs []error
 	switch {
 	case c.Time.IsZero():
-		errs = append(errs, l.foundIn(c.Foreign, CommitTimeUnreadable, "", "commit %d has the time %q", c.ID, c.Stored))
+		errs = append(errs, l.foundIn(c.Foreign, CommitTimeUnreadable, "commit %d has the time %q", c.ID, c.Stored))
 	case !c.Foreign && codec.FormatTime(c.Time) != c.Stored:
 		errs = append(errs, l.found(TimeForm, "the time of commit %d is not in UTC and microseconds: %q", c.ID, c.Stored))
 	}
@@ -93,14 +92,14 @@ func (l Log) Commit(c *Commit) error {
 // not go back. Before the first commit is the zero Commit.
 func (l Log) Follows(before, c *Commit) error {
 	if c.ID != before.ID+1 {
-		if err := l.foundIn(c.Foreign, CommitGap, "", "commit %d follows commit %d", c.ID, before.ID); err != nil {
+		if err := l.foundIn(c.Foreign, CommitGap, "commit %d follows commit %d", c.ID, before.ID); err != nil {
 			return err
 		}
 	}
 	if c.Time.IsZero() || !c.Time.Before(before.Time) {
 		return nil
 	}
-	return l.foundIn(c.Foreign, CommitTimeBack, "none needed: reads by time look at every commit", "commit %d is earlier than commit %d", c.ID, before.ID)
+	return l.foundIn(c.Foreign, CommitTimeBack, "commit %d is earlier than commit %d", c.ID, before.ID)
 }
 
 // Operations compares how many versions a commit holds with how many it was made

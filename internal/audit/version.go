@@ -20,7 +20,7 @@ func (l Log) Version(v *onto.Version, foreign bool) (sound bool, err error) {
 	fields, bad := canonical(v.Fields)
 	switch {
 	case bad != nil && foreign:
-		err = l.push(FieldsUnreadable.Finding("put it again to replace it", "%s at commit %d: %v", v.Identity, v.Commit, bad))
+		err = l.push(FieldsUnreadable.Finding("%s at commit %d: %v", v.Identity, v.Commit, bad))
 	case bad != nil || !foreign && !bytes.Equal(fields, v.Fields):
 		err = l.found(FieldsNotCanonical, "%s at commit %d: its JSON is not as it was written", v.Identity, v.Commit)
 	case v.Op != onto.Put && v.Op != onto.Delete:
@@ -35,7 +35,7 @@ func (l Log) Version(v *onto.Version, foreign bool) (sound bool, err error) {
 
 // Twice reports an identity that has several versions in one commit.
 func (l Log) Twice(id onto.Identity, commit, versions int64, foreign bool) error {
-	return l.foundIn(foreign, VersionTwice, "none needed: the first one counts", "%s has %d versions in commit %d", id, versions, commit)
+	return l.foundIn(foreign, VersionTwice, "%s has %d versions in commit %d", id, versions, commit)
 }
 
 // Order looks at two versions that follow each other where they are kept in order of
@@ -76,7 +76,7 @@ func (l Log) Stamp(v *onto.Version) error {
 func (l Log) Rows(r *Rows) error {
 	i := l.types.find(r.TypeName, r.Version)
 	if i < 0 {
-		return l.foundIn(r.Foreign, SchemaUnknown, "", "%s: schema version %d does not exist", r.String(), r.Version)
+		return l.foundIn(r.Foreign, SchemaUnknown, "%s: schema version %d does not exist", r.String(), r.Version)
 	}
 	s, next := &l.types.all[i], l.types.next(i)
 	switch end := s.End; {
@@ -105,7 +105,7 @@ func (r *Rows) String() string {
 // Endpoint is a live relation that leads to an entity which does not exist. That is
 // allowed, and often a mistake.
 func Endpoint(relation, end onto.Identity) onto.Finding {
-	return EndpointMissing.Finding("put the entity, or delete the relation", "%s: there is no %s", relation, end)
+	return EndpointMissing.Finding("%s: there is no %s", relation, end)
 }
 
 // History is the newest version of each identity of a type, in a few bytes for each.

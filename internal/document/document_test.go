@@ -55,7 +55,11 @@ func TestDocuments(t *testing.T) {
 		{"import", document.NewImport(&records.Outcome{Records: 1, Conflicts: 1, First: []records.Conflict{{Line: 7, Identity: ada.Identity, Reason: "r"}}}, true),
 			`{"dry_run":true,"records":1,"inserts":0,"updates":0,"unchanged":0,"deletes":0,"skipped":0,"conflicts":1,"repeated":0,"untracked":0,"commit_id":null,` +
 				`"first_conflicts":[{"line":7,"type":"Customer","key":"c1","reason":"r"}]}`},
-		{"error", document.NewReport(onto.Errorf(onto.NotFound, "a < b"), "look"), `{"code":"not_found","message":"a < b","hint":"look"}`},
+		{"error", document.NewReport(onto.Errorf(onto.NotFound, "a < b"), onto.NewHint("look")), `{"code":"not_found","message":"a < b","hint":"look"}`},
+		{"error with a command", document.NewReport(onto.Errorf(onto.NotFound, "gone"), onto.NewHint("look", "log", "T", "a b")),
+			`{"code":"not_found","message":"gone","hint":"look: onto log T 'a b'","command":["onto","log","T","a b"]}`},
+		{"finding", document.NewFinding(onto.Finding{Code: "c", Severity: onto.SeverityError, Message: "m"}, onto.NewHint("mend it", "doctor")),
+			`{"code":"c","severity":"error","message":"m","remedy":"mend it: onto doctor","command":["onto","doctor"]}`},
 	} {
 		got, err := document.Encode(c.doc)
 		if err != nil || string(got) != c.want {

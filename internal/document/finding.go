@@ -7,12 +7,13 @@ type Finding struct {
 	Code     string        `json:"code"`
 	Severity onto.Severity `json:"severity"`
 	Message  string        `json:"message"`
-	Remedy   string        `json:"remedy"`
+	Remedy   string        `json:"remedy"`            // with the command, as people read it
+	Command  []string      `json:"command,omitempty"` // of the remedy, as arguments
 }
 
 // NewFinding describes a finding. The remedy may name the store.
-func NewFinding(f onto.Finding, remedy string) Finding {
-	return Finding{f.Code, f.Severity, f.Message, remedy}
+func NewFinding(f onto.Finding, remedy onto.Hint) Finding {
+	return Finding{f.Code, f.Severity, f.Message, remedy.String(), Command(remedy)}
 }
 
 // Explained is a finding with its explanation.
@@ -27,6 +28,7 @@ type FindingCode struct {
 	Severity    onto.Severity `json:"severity"`
 	Explanation string        `json:"explanation"`
 	Remedy      string        `json:"remedy"`
+	Command     []string      `json:"command,omitempty"`
 }
 
 // Probed is one check of a bucket.

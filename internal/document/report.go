@@ -32,13 +32,23 @@ func CodeOf(err error) onto.Code {
 type Report struct {
 	Code        onto.Code `json:"code"`
 	Message     string    `json:"message"`
-	Hint        string    `json:"hint"`
+	Hint        string    `json:"hint"`              // with the command, as people read it
+	Command     []string  `json:"command,omitempty"` // of the hint, as arguments
 	Differences []string  `json:"differences,omitempty"`
 }
 
 // NewReport reports an error, with what to do about it.
-func NewReport(err error, hint string) Report {
-	return Report{CodeOf(err), Message(err), hint, Differences(err)}
+func NewReport(err error, hint onto.Hint) Report {
+	return Report{CodeOf(err), Message(err), hint.String(), Command(hint), Differences(err)}
+}
+
+// Command is the command of a hint, from the name of the program on; nil if there is
+// none.
+func Command(h onto.Hint) []string {
+	if len(h.Command) == 0 {
+		return nil
+	}
+	return append([]string{"onto"}, h.Command...)
 }
 
 // Message is what an error says, on one line.

@@ -55,5 +55,5 @@ func Extend(want onto.Lease, stored *onto.Lease, now time.Time, ttl time.Duratio
 // Contention is the error for a lease that another holds.
 func Contention(held *onto.Lease) error {
 	return onto.Errorf(onto.LockContention, "%s holds the lease %s until %s", held.Owner, held.Name, codec.FormatTime(held.Expires)).
-		WithHint("try again later, or see who holds it with: onto lock show")
+		WithHint("try again later, or see who holds it").WithCommand("lock", "show")
 }

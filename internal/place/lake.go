@@ -22,6 +22,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/file"
 	"github.com/ontologia/onto/backend/lake/bucket/probe"
 	"github.com/ontologia/onto/backend/lake/bucket/s3"
+	"github.com/ontologia/onto/internal/shell"
 )
 
 // open opens the lake. Only a verb that creates makes one, and only where
@@ -106,7 +107,7 @@ func (a LakeAddress) openBucket(ctx context.Context, cfg Settings, create bool) 
 	case err == nil:
 		return b, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, onto.Errorf(onto.Uninitialized, "%s: there is no lake here", a).WithHint("make one with: onto init")
+		return nil, onto.Errorf(onto.Uninitialized, "%s: there is no lake here", a).WithHint("make one").WithCommand("init")
 	case a.fileAt() == a.dir:
 		return nil, onto.Errorf(onto.Unsupported, "%s: this is a file, and a lake is a directory", a).
 			WithHint("name a directory, or a SQLite file with --db")
@@ -136,7 +137,7 @@ func (l Location) misnamed(err error) error {
 		return err
 	}
 	return onto.Errorf(onto.Unsupported, "%s: this is the directory of a lake, not a SQLite file", l.Path).
-		WithHint("name it with --storage-uri %s", ShellWord(LakeAddress{dir: dir}.String()))
+		WithHint("name it with --storage-uri %s", shell.Word(LakeAddress{dir: dir}.String()))
 }
 
 func (cfg Settings) requestTimeout() time.Duration {

@@ -10,14 +10,18 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/shell"
 )
 
 // Location is where a store is kept.
 type Location struct {
 	Path string      // of a SQLite file; "" for a lake
-	flag string      // that names it on a command line; "" for the default
+	flag flag        // that names it on a command line; zero for the default
 	Lake LakeAddress // of a lake; zero for a SQLite file
 }
+
+// flag is a flag of a command line.
+type flag struct{ name, value string }
 
 // MemoryPath is the path of a store that is gone when it is closed.
 const MemoryPath = ":memory:"
@@ -91,7 +95,7 @@ func parsePath(path string) (Location, error) {
 	if path != MemoryPath {
 		path = filepath.Clean(path)
 	}
-	return Location{Path: path, flag: "--db " + ShellWord(path)}, nil
+	return Location{Path: path, flag: flag{"--db", path}}, nil
 }
 
 // Access is what a verb does with a store.
@@ -139,7 +143,7 @@ func (l Location) CheckFolder() error {
 	}
 	if _, err := os.Stat(folder); err != nil {
 		return onto.Errorf(onto.Uninitialized, "%s: the directory does not exist: %w", l, err).
-			WithHint("make it with: mkdir -p %s", ShellWord(folder))
+			WithHint("make it with: mkdir -p %s", shell.Word(folder))
 	}
 	return nil
 }

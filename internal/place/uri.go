@@ -38,7 +38,7 @@ func ParseURI(uri string) (Location, error) {
 	if err != nil {
 		return Location{}, err
 	}
-	loc.flag = "--storage-uri " + ShellWord(uri) // nothing in it is secret
+	loc.flag = flag{"--storage-uri", uri} // nothing in it is secret
 	return loc, nil
 }
 

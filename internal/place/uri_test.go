@@ -28,10 +28,10 @@ func TestStorageURIs(t *testing.T) {
 			t.Errorf("%s: %v", c.uri, err)
 			continue
 		}
-		if want := "--storage-uri " + ShellWord(c.uri); got.flag != want {
+		if want := (flag{"--storage-uri", c.uri}); got.flag != want {
 			t.Errorf("%s: the flag is %q, want %q", c.uri, got.flag, want)
 		}
-		got.flag = ""
+		got.flag = flag{}
 		if got != c.want || got.String() != c.shown {
 			t.Errorf("%s: got %+v, shown as %s, want %+v, shown as %s", c.uri, got, got, c.want, c.shown)
 		}
@@ -79,7 +79,7 @@ func TestWrongStorageURIs(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want %q", c.uri, got, err, c.message)
 			continue
 		}
-		if text := err.Error() + onto.HintOf(err); strings.Contains(text, "hunter2") || onto.HintOf(err) == "" {
+		if text := err.Error() + onto.HintOf(err).String(); strings.Contains(text, "hunter2") || onto.HintOf(err).Text == "" {
 			t.Errorf("%s: says %q, hint %q", c.uri, err, onto.HintOf(err))
 		}
 	}
@@ -90,7 +90,7 @@ func TestMisspeltSchemes(t *testing.T) {
 		"S3://bucket/x": "did you mean s3://?", "s2://bucket/x": "did you mean s3://?", "fil:///x": "did you mean file://?",
 		"sqlite3:///a.db": "did you mean sqlite://?", "ftp://host/x": "this build supports",
 	} {
-		if _, err := ParseURI(uri); !strings.HasPrefix(onto.HintOf(err), want) {
+		if _, err := ParseURI(uri); !strings.HasPrefix(onto.HintOf(err).String(), want) {
 			t.Errorf("%s: the hint is %q, want %q", uri, onto.HintOf(err), want)
 		}
 	}

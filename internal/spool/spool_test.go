@@ -130,7 +130,7 @@ func TestBadDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Append(t.Context(), &keeper{}, &backend.Draft{}, sequence(numbered(3), nil), Options{Directory: file, Memory: 1})
-	if onto.CodeOf(err) != onto.Unavailable || onto.HintOf(err) == "" {
+	if onto.CodeOf(err) != onto.Unavailable || onto.HintOf(err).Text == "" {
 		t.Errorf("got %v, want Unavailable with a hint", err)
 	}
 	s, err := Fill(t.Context(), &backend.Draft{}, sequence(numbered(3), nil), Options{Directory: t.TempDir(), Memory: 1})

@@ -17,8 +17,7 @@ func Low(free, size int64) (onto.Finding, bool) {
 	if free >= need {
 		return onto.Finding{}, false
 	}
-	return audit.DiskLow.Finding("free disk space, or move the store to a larger volume",
-		"the volume has %.1f MB free, less than the %.1f MB that the store may need soon", megabytes(free), megabytes(need)), true
+	return audit.DiskLow.Finding("the volume has %.1f MB free, less than the %.1f MB that the store may need soon", megabytes(free), megabytes(need)), true
 }
 
 func megabytes(n int64) float64 { return float64(n) / (1 << 20) }

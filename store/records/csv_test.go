@@ -67,7 +67,7 @@ func TestRefusedCSV(t *testing.T) {
 			o := &records.ImportOptions{Format: records.CSV, Type: c.typ}
 			_, err := records.Import(t.Context(), s, strings.NewReader(c.text), o)
 			wantError(t, "import", err, c.code, c.want)
-			if hint := onto.HintOf(err); !strings.Contains(hint, c.hint) {
+			if hint := onto.HintOf(err).String(); !strings.Contains(hint, c.hint) {
 				t.Errorf("got hint %q, want %q", hint, c.hint)
 			}
 			_, planErr := records.Plan(t.Context(), s, strings.NewReader(c.text), o)

@@ -305,7 +305,7 @@ func TestImportOptionsAreChecked(t *testing.T) {
 	} {
 		_, err := records.Import(t.Context(), s, strings.NewReader(""), &c.o)
 		wantError(t, c.want, err, onto.Invalid, c.want)
-		if hint := onto.HintOf(err); !strings.Contains(hint, c.hint) {
+		if hint := onto.HintOf(err).String(); !strings.Contains(hint, c.hint) {
 			t.Errorf("got hint %q, want %q", hint, c.hint)
 		}
 	}

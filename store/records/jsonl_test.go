@@ -77,7 +77,7 @@ func TestRefusedLines(t *testing.T) {
 			text := lines(customer("c1", "Ada", ""), c.line)
 			_, err := records.Import(t.Context(), s, strings.NewReader(text), nil)
 			wantError(t, "import", err, c.code, c.want)
-			if hint := onto.HintOf(err); !strings.Contains(hint, c.hint) {
+			if hint := onto.HintOf(err).String(); !strings.Contains(hint, c.hint) {
 				t.Errorf("got hint %q, want %q", hint, c.hint)
 			}
 			_, planErr := records.Plan(t.Context(), s, strings.NewReader(text), nil)

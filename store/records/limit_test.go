@@ -166,7 +166,7 @@ func TestUnpackBomb(t *testing.T) {
 	}
 	_, err = records.Import(t.Context(), inMemory(t), r, nil)
 	wantError(t, "bomb", err, onto.TooLarge, "bomb.jsonl.gz: it unpacks to more than 250 times its size")
-	if hint := onto.HintOf(err); !strings.Contains(hint, "unpack it first") {
+	if hint := onto.HintOf(err).String(); !strings.Contains(hint, "unpack it first") {
 		t.Errorf("got hint %q", hint)
 	}
 	r, err = records.Unpack("bomb.jsonl.gz", bytes.NewReader(bomb))

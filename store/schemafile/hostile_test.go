@@ -89,7 +89,7 @@ func TestParseKeepsMessagesShort(t *testing.T) {
 		"number":  field("{type: int, default: 1_" + strings.Repeat("0", 1<<20) + "}"),
 		"left":    "relations: {R: {left: " + long + "}}",
 	} {
-		if _, err := schemafile.Parse([]byte(file)); err == nil || len(err.Error())+len(onto.HintOf(err)) > 1000 {
+		if _, err := schemafile.Parse([]byte(file)); err == nil || len(err.Error())+len(onto.HintOf(err).String()) > 1000 {
 			t.Errorf("%s: got no error, or a long one", name)
 		}
 	}

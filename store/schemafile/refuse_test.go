@@ -20,7 +20,7 @@ func (c refusal) check(t *testing.T) {
 	if got := err.Error(); got != c.want {
 		t.Errorf("message:\ngot  %s\nwant %s", got, c.want)
 	}
-	if got := onto.HintOf(err); got != c.hint {
+	if got := onto.HintOf(err).String(); got != c.hint {
 		t.Errorf("hint:\ngot  %s\nwant %s", got, c.hint)
 	}
 	if got := onto.CodeOf(err); got != onto.Invalid {

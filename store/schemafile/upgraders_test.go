@@ -54,7 +54,7 @@ func TestParseUpgradersRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := schemafile.ParseUpgraders([]byte(c.text))
-			if onto.CodeOf(err) != onto.Invalid || !strings.Contains(err.Error(), c.message) || !strings.Contains(onto.HintOf(err), c.hint) {
+			if onto.CodeOf(err) != onto.Invalid || !strings.Contains(err.Error(), c.message) || !strings.Contains(onto.HintOf(err).String(), c.hint) {
 				t.Errorf("got %v (%s: %s), want %s (%s)", err, onto.CodeOf(err), onto.HintOf(err), c.message, c.hint)
 			}
 		})

@@ -134,7 +134,7 @@ func wantCode(t *testing.T, err error, code onto.Code, words ...string) {
 		return
 	}
 	for _, word := range words {
-		if text := err.Error() + " " + onto.HintOf(err); !strings.Contains(text, word) {
+		if text := err.Error() + " " + onto.HintOf(err).String(); !strings.Contains(text, word) {
 			t.Errorf("the error %q does not name %q", text, word)
 		}
 	}

@@ -76,7 +76,7 @@ func TestLargerThanAnyCopy(t *testing.T) {
 		c := open(t, t.TempDir(), limit)
 		o := cache.Object{Key: "data/huge", SHA256: sum, Bytes: bytes}
 		_, _, err := c.Get(t.Context(), o, noFetch)
-		if onto.CodeOf(err) != onto.TooLarge || !strings.Contains(err.Error(), o.Key) || onto.HintOf(err) == "" {
+		if onto.CodeOf(err) != onto.TooLarge || !strings.Contains(err.Error(), o.Key) || onto.HintOf(err).Text == "" {
 			t.Errorf("limit %d: got %v, want TooLarge with %s and a hint", limit, err, o.Key)
 		}
 	}

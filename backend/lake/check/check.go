@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,7 +78,7 @@ func newChecker(ctx context.Context, l *Lake, o *Options, push func(onto.Finding
 	if o.Strays {
 		c.seen = map[string]bool{}
 	}
-	c.rules = audit.New(c.broke)
+	c.rules = audit.New(push)
 	return c
 }
 
@@ -115,20 +114,19 @@ func (c *checker) stopped(err error) error {
 	if onto.CodeOf(err) != onto.Corrupt || !errors.Is(err, bucket.ErrRefused) {
 		return err
 	}
-	return c.push(audit.CheckStopped.Finding(onto.HintOf(err), "%s", firstLine(err)))
+	return c.push(checkStopped(err))
 }
 
-const restoreObject = "restore the object, or the whole bucket, from a backup"
+// checkStopped is the finding for an object that cannot even be read.
+func checkStopped(err error) onto.Finding {
+	f := audit.CheckStopped.Finding("%s", firstLine(err))
+	f.Remedy = onto.HintOf(err)
+	return f
+}
 
 // report reports what makes answers wrong.
 func (c *checker) report(code audit.Fault, format string, args ...any) error {
-	return c.push(code.Finding(restoreObject, format, args...))
-}
-
-// broke takes a finding of the rules.
-func (c *checker) broke(f onto.Finding) error {
-	f.Remedy = cmp.Or(f.Remedy, restoreObject)
-	return c.push(f)
+	return c.push(code.Finding(format, args...))
 }
 
 // secondLooks is how often an object that is missing or damaged is read again:

@@ -39,14 +39,17 @@ func (s *contents) compare(f *protocol.FileEntry, row *parquet.Checked) {
 // Where they are not used for answers that is a warning: other programs may use
 // them.
 func (h *history) columns(f *protocol.FileEntry, seen *contents) error {
-	remedy := fmt.Sprintf("write the columns anew, since the fields are what counts: onto compact --all --apply --type %s, or restore the object from a backup if the type has no other file", f.Type)
+	remedy := onto.NewHint("restore the object from a backup if the type has no other file; otherwise write the columns anew, since the fields are what counts",
+		"compact", "--all", "--apply", "--type", f.Type)
 	for i := range seen.columns {
 		c := &seen.columns[i]
 		finding := audit.FileDiffers.Finding
 		if !f.Typed {
 			finding = audit.FileDiffers.Mild
 		}
-		if err := h.push(finding(remedy, "%s: %s", f.Path, c)); err != nil {
+		found := finding("%s: %s", f.Path, c)
+		found.Remedy = remedy
+		if err := h.push(found); err != nil {
 			return err
 		}
 	}

@@ -94,7 +94,9 @@ func (w *walk) replaced() error {
 	})
 	for i, f := range w.old {
 		if err == nil && bad[i] {
-			err = w.push(audit.ObjectDamaged.Mild("none needed: another file has taken its place", "%s: it is not what was written; it was compacted before", f.Path))
+			damaged := audit.ObjectDamaged.Mild("%s: it is not what was written; it was compacted before", f.Path)
+			damaged.Remedy.Text = "none needed: another file has taken its place"
+			err = w.push(damaged)
 		}
 	}
 	w.old = w.old[:0]
@@ -212,7 +214,7 @@ func (h *history) take(f *protocol.FileEntry, b *body) (bool, error) {
 	switch {
 	case b.refused != nil:
 		h.lose(f)
-		return false, h.push(audit.CheckStopped.Finding(onto.HintOf(b.refused), "%s", firstLine(b.refused)))
+		return false, h.push(checkStopped(b.refused))
 	case !b.there:
 		if again, err := h.resume(f); err != nil || again {
 			return again, err

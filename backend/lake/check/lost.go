@@ -18,9 +18,6 @@ import (
 // round that another names before it was published, and one that none names may
 // have been, or have lost.
 
-// restoreHead is what to do without a head.
-const restoreHead = "restore meta/head.json from a backup, or from an older version that the storage keeps, before anybody writes"
-
 // readHead reads the head. It is nil if there is none that can be used, which was
 // reported together with what can still be told.
 func (c *checker) readHead() (*protocol.Head, error) {
@@ -67,9 +64,11 @@ func (c *checker) headFlaw(err error) error {
 	case err != nil:
 		return err
 	case body == nil && len(t.manifests) == 0 && c.lake.Log.Last() == nil:
-		return onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one with: onto init")
+		return onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one").WithCommand("init")
 	}
-	err = c.push(code.Finding(restoreHead, "%s: %s; %s", protocol.HeadKey, what, t))
+	f := code.Finding("%s: %s; %s", protocol.HeadKey, what, t)
+	f.Remedy.Text = "restore meta/head.json from a backup, or from an older version that the storage keeps, before anybody writes"
+	err = c.push(f)
 	c.head = &protocol.Head{StoreID: t.store, CommitID: t.last}
 	if t.path != "" {
 		c.head.ManifestPath = &t.path

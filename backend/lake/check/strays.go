@@ -1,6 +1,7 @@
 package check
 
 import (
+	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
@@ -36,8 +37,8 @@ func (c *checker) unseen() error {
 	if err != nil || n == 0 {
 		return err
 	}
-	f := audit.ObjectsOrphaned.Finding("keep them until the other findings are mended; then: onto janitor",
-		"nothing that can be read leads to %d objects of %d bytes, the first of which is %s", n, bytes, first)
+	f := audit.ObjectsOrphaned.Finding("nothing that can be read leads to %d objects of %d bytes, the first of which is %s", n, bytes, first)
+	f.Remedy = onto.NewHint("keep them until the other findings are mended, then see what is left", "janitor")
 	f.Explanation = "Attempts that lost or were killed may have left these objects behind. What is missing may also have led to them, so they are not to be removed yet."
 	return c.push(f)
 }

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -63,8 +62,8 @@ type surveyor struct {
 	push func(onto.Finding) error
 }
 
-func (s *surveyor) warn(code audit.Notice, remedy, format string, args ...any) error {
-	return s.push(code.Finding(remedy, format, args...))
+func (s *surveyor) warn(code audit.Notice, format string, args ...any) error {
+	return s.push(code.Finding(format, args...))
 }
 
 // take turns damage that kept the survey from looking at something into a
@@ -73,7 +72,9 @@ func (s *surveyor) take(name string, err error) error {
 	if onto.CodeOf(err) != onto.Corrupt {
 		return err
 	}
-	return s.push(audit.CheckStopped.Finding(cmp.Or(onto.HintOf(err), restoreObject), "%s could not be looked at: %s", name, firstLine(err)))
+	f := audit.CheckStopped.Finding("%s could not be looked at: %s", name, firstLine(err))
+	f.Remedy = onto.HintOf(err)
+	return s.push(f)
 }
 
 // clock finds a head that is later than now.
@@ -129,8 +130,7 @@ func (s *surveyor) checkpoints() error {
 	if behind <= behindRounds {
 		return nil
 	}
-	return s.warn(audit.CheckpointsBehind, "make some commits with credentials that may write below meta/checkpoints",
-		"no checkpoint lists the newest %d rounds", behind)
+	return s.warn(audit.CheckpointsBehind, "no checkpoint lists the newest %d rounds", behind)
 }
 
 // files finds types with many files.
@@ -144,7 +144,7 @@ func (s *surveyor) files() error {
 		if n <= manyFiles {
 			continue
 		}
-		if err := s.warn(audit.FilesMany, "onto compact --apply", "%s %s has %d files", t.Kind, t.Name, n); err != nil {
+		if err := s.warn(audit.FilesMany, "%s %s has %d files", t.Kind, t.Name, n); err != nil {
 			return err
 		}
 	}
@@ -182,13 +182,13 @@ func (s *surveyor) orphans() error {
 	}
 	if n := len(plan.Foreign); n > 0 {
 		first := plan.Foreign[0]
-		err = s.warn(audit.ObjectsUnknown, "find out who wrote them, and move them elsewhere; no janitor removes them",
+		err = s.warn(audit.ObjectsUnknown,
 			"below the folders of the lake there are %d objects that it has not written, the first of which is %s: %s", n, first.Key, first.Reason)
 	}
 	if err != nil || len(plan.Orphans) == 0 {
 		return err
 	}
-	return s.warn(audit.ObjectsOrphaned, "onto janitor", "no head leads to %d objects of %d bytes, the first of which is %s", len(plan.Orphans), plan.Bytes, plan.Orphans[0].Key)
+	return s.warn(audit.ObjectsOrphaned, "no head leads to %d objects of %d bytes, the first of which is %s", len(plan.Orphans), plan.Bytes, plan.Orphans[0].Key)
 }
 
 // derived compares the objects that are derived for other programs with what the

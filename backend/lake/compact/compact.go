@@ -51,7 +51,7 @@ func (c *Compactor) Plan(ctx context.Context, o *backend.CompactionOptions) (*ba
 		}
 	}
 	if !known && !s.Types.Has(o.Type) {
-		return nil, onto.Errorf(onto.Invalid, "type %s does not exist in this store", o.Type).WithHint("see the types with: onto info --schema")
+		return nil, onto.Errorf(onto.Invalid, "type %s does not exist in this store", o.Type).WithHint("see the types").WithCommand("info", "--schema")
 	}
 	return plan, nil
 }

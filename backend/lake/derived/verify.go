@@ -17,9 +17,6 @@ import (
 	"github.com/ontologia/onto/internal/audit"
 )
 
-// repairIndexes is what to do about any of them.
-const repairIndexes = "onto index repair --apply"
-
 // indexFault is something that is wrong with a derived object.
 type indexFault struct {
 	code    audit.Notice
@@ -41,7 +38,7 @@ func (b *Objects) Verify(ctx context.Context) ([]onto.Finding, error) {
 	var findings []onto.Finding
 	for _, o := range list {
 		for _, f := range o.faults {
-			findings = append(findings, f.code.Finding(repairIndexes, "%s: %s", o.repair.Key, f.message))
+			findings = append(findings, f.code.Finding("%s: %s", o.repair.Key, f.message))
 		}
 	}
 	return findings, err

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/derived"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/upkeep"
 )
 
 // plantedFault is something that is done to a derived object of a lake with three
@@ -77,8 +78,8 @@ func TestIndexRepair(t *testing.T) {
 			if err != nil || len(findings) != 1 {
 				t.Fatalf("got findings %v, error %v; want one", findings, err)
 			}
-			if g := findings[0]; g.Code != f.code || g.Severity != onto.SeverityWarning || !strings.Contains(g.Message, f.key) || g.Remedy == "" {
-				t.Errorf("got %+v, want a warning %s about %s with a remedy", g, f.code, f.key)
+			if g := findings[0]; g.Code != f.code || g.Severity != onto.SeverityWarning || !strings.Contains(g.Message, f.key) || upkeep.Explain(g).Remedy.Command == nil {
+				t.Errorf("got %+v, want a warning %s about %s with a command", g, f.code, f.key)
 			}
 			before, _ := b.Get(t.Context(), f.key, bucket.Range{}, "")
 			plan, err := l.PlanIndexRepair(t.Context())

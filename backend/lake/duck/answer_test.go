@@ -98,7 +98,7 @@ func TestTooLargeNamesTheLimit(t *testing.T) {
 	q := &backend.Query{Kind: onto.KindEntity, Type: "Item", At: backend.Head, Order: []onto.Order{{Operand: onto.Path("text")}}}
 	for _, err = range e.Scan(t.Context(), q, s, nil, nil) {
 	}
-	if onto.CodeOf(err) != onto.TooLarge || !strings.Contains(err.Error(), "24MB") || !strings.Contains(onto.HintOf(err), "s3_duckdb_memory_limit") {
+	if onto.CodeOf(err) != onto.TooLarge || !strings.Contains(err.Error(), "24MB") || !strings.Contains(onto.HintOf(err).String(), "s3_duckdb_memory_limit") {
 		t.Errorf("got %v (%s), want one that names the limit and the setting", err, onto.HintOf(err))
 	}
 }

@@ -229,7 +229,7 @@ func TestFailedSyncOfHead(t *testing.T) {
 		defer b.Close()
 		wantCode := func(what string, err error, code onto.Code) {
 			t.Helper()
-			if onto.CodeOf(err) != code || onto.HintOf(err) == "" {
+			if onto.CodeOf(err) != code || onto.HintOf(err).Text == "" {
 				t.Errorf("%v, %s: got %v (%s), want %s with a hint", errno, what, err, onto.CodeOf(err), code)
 			}
 		}
@@ -325,7 +325,7 @@ func TestFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Close()
-			if _, err := b.Append(t.Context(), keyed("one")); onto.CodeOf(err) != onto.Full || onto.HintOf(err) == "" {
+			if _, err := b.Append(t.Context(), keyed("one")); onto.CodeOf(err) != onto.Full || onto.HintOf(err).Text == "" {
 				t.Errorf("%v of %s: got %v, want %s with a hint", errno, call, err, onto.Full)
 			}
 			if _, err := b.Schemas(t.Context()); err != nil {

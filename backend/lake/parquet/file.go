@@ -311,7 +311,7 @@ func (f *File) damaged(format string, args ...any) error {
 		return onto.Errorf(onto.Unavailable, "read a file of %s %s: %w", f.kind, f.typ, fault.err)
 	}
 	return onto.Errorf(onto.Corrupt, "a file of %s %s is damaged: %w", f.kind, f.typ, cause).
-		WithHint("check the store with onto doctor")
+		WithHint("check the store").WithCommand("doctor")
 }
 
 // guard turns a panic of the decoder into an error. Damaged files can cause

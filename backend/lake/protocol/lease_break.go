@@ -50,7 +50,7 @@ func (l *Leases) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseB
 		}
 		if h.lease == nil {
 			return onto.LeaseBreak{}, onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).
-				WithHint("see who holds what with: onto lock show")
+				WithHint("see who holds what").WithCommand("lock", "show")
 		}
 		next, err := epochAfter(h.key, h.epoch)
 		if err != nil {

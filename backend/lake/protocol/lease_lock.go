@@ -158,7 +158,7 @@ func (l *Leases) writeLock(ctx context.Context, old *holding, k *lock) (bool, er
 		}
 		if late := wait.Wait(ctx); late != nil {
 			return false, onto.Errorf(onto.OutcomeUnknown, "it is not known whether %s was written: %w", old.key, errors.Join(err, late)).
-				WithHint("see who holds what with: onto lock show")
+				WithHint("see who holds what").WithCommand("lock", "show")
 		}
 	}
 }

@@ -140,7 +140,7 @@ func (l *Log) readHeadOnce(ctx context.Context) (h *Head, body []byte, tag bucke
 		if l.Last() != nil {
 			return nil, nil, "", "", headGone(err)
 		}
-		return nil, nil, "", "", onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one with: onto init")
+		return nil, nil, "", "", onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one").WithCommand("init")
 	}
 	if err != nil {
 		return nil, nil, "", "", oversized(HeadKey, err)

@@ -220,7 +220,7 @@ func (l *Publisher) Create(ctx context.Context, o Object) error {
 				return l.b.Sync(ctx, o.Key)
 			case failed == nil:
 				err = onto.Errorf(onto.Unavailable, "%s exists already, with other contents", o.Key).
-					WithHint("try again; if it stays so, the storage does not keep its promises: onto doctor s3")
+					WithHint("try again; if it stays so, find out whether the storage keeps its promises").WithCommand("doctor", "s3")
 			}
 		}
 		if late := wait.Wait(ctx); late != nil {

@@ -74,7 +74,8 @@ func newStep(from *shape.Type, to *onto.SchemaVersion, given Functions) Step {
 // error tells that the step cannot be taken.
 func (s *Step) error() error {
 	return onto.Errorf(onto.UpgraderMissing, "there is no upgrader for %s: %s", s.Name, s.Missing).
-		WithHint("give it to store.Options.Upgraders, keep it in the store with onto migrate --upgraders, or read as stored")
+		WithHint("give it to store.Options.Upgraders, read as stored, or keep it in the store").
+		WithCommand("migrate", "--schema", "FILE", "--upgraders", "FILE")
 }
 
 // Upgrade brings a version that was read as of a commit to the last stage.
@@ -88,7 +89,7 @@ func (c *Chain) Upgrade(ctx context.Context, v *onto.Version, commit int64, time
 	}
 	if _, err := codec.ParseObject(v.Fields); err != nil {
 		return onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read: %w", v.Identity, v.Commit, err).
-			WithHint("examine the store with: onto doctor")
+			WithHint("examine the store").WithCommand("doctor")
 	}
 	for i := c.of(v, commit) + 1; i < len(c.Stages); i++ {
 		s := &c.Stages[i]

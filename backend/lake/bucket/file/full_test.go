@@ -46,7 +46,7 @@ func writeTooMuch(t *testing.T, dir string) {
 	_, createErr := b.Create(t.Context(), "folder/b", large)
 	_, swapErr := b.Swap(t.Context(), "a", large, o.Tag)
 	for key, err := range map[string]error{"folder/b": createErr, "a": swapErr} {
-		if !errors.Is(err, syscall.EFBIG) || !errors.Is(err, bucket.ErrRefused) || onto.CodeOf(err) != onto.Full || onto.HintOf(err) == "" || !strings.Contains(err.Error(), key) {
+		if !errors.Is(err, syscall.EFBIG) || !errors.Is(err, bucket.ErrRefused) || onto.CodeOf(err) != onto.Full || onto.HintOf(err).Text == "" || !strings.Contains(err.Error(), key) {
 			t.Errorf("write %s: got %v, want Full with the system's error, the key and a hint", key, err)
 		}
 	}

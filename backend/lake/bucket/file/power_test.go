@@ -249,7 +249,7 @@ func TestHaltsAfterFailedSync(t *testing.T) {
 		for call, err := range map[string]error{
 			"create": create, "swap": swap, "delete": b.Delete(t.Context(), "meta/head"), "sync": b.Sync(t.Context(), "meta/head"),
 		} {
-			if !errors.Is(err, bucket.ErrRefused) || onto.CodeOf(err) != onto.Unavailable || onto.HintOf(err) == "" || !strings.Contains(err.Error(), dir) {
+			if !errors.Is(err, bucket.ErrRefused) || onto.CodeOf(err) != onto.Unavailable || onto.HintOf(err).Text == "" || !strings.Contains(err.Error(), dir) {
 				t.Errorf("%v: %s: got %v, want %v with the directory and a hint", errno, call, err, bucket.ErrRefused)
 			}
 		}

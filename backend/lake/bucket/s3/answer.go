@@ -120,7 +120,7 @@ func (b *Bucket) wrote(r *request, verb, key string, failed, err error) error {
 		return fmt.Errorf("%s: %w (%w)", what, bucket.ErrThrottled, a)
 	case a.status == http.StatusNotImplemented:
 		return onto.Errorf(onto.Unsupported, "%s: the service has no conditional writes: %w", what, a).
-			WithHint("use an S3 service that honours If-Match and If-None-Match; `onto doctor s3` tries it")
+			WithHint("use an S3 service that honours If-Match and If-None-Match, and try it").WithCommand("doctor", "s3")
 	case a.status >= 500 || a.status < 300:
 		// Below 300 the write was done and its answer could not be read.
 		return fmt.Errorf("%s: %w: %w", what, bucket.ErrUnknown, a)

@@ -96,5 +96,5 @@ func (b *Bucket) entries(page *s3.ListObjectsV2Output, prefix, last string) ([]b
 
 func (b *Bucket) badList(why string) error {
 	return onto.Errorf(onto.Unsupported, "list %s: the service's listing cannot be used: %s", b.where(""), why).
-		WithHint("use an S3 service that lists in order; `onto doctor s3` tries it")
+		WithHint("use an S3 service that lists in order, and try it").WithCommand("doctor", "s3")
 }

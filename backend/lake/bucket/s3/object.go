@@ -118,7 +118,7 @@ func (b *Bucket) receive(r *request, key string, part bucket.Range, out *s3.GetO
 	o.Data, o.Size, err = chosen(data, part, aws.ToString(out.ContentRange))
 	if err != nil {
 		return o, onto.Errorf(onto.Unavailable, "read %s: %w", b.where(key), err).
-			WithHint("use an S3 service that honours Range; `onto doctor s3` tries it")
+			WithHint("use an S3 service that honours Range, and try it").WithCommand("doctor", "s3")
 	}
 	return o, nil
 }
@@ -290,7 +290,7 @@ func (b *Bucket) Sync(ctx context.Context, key string) error {
 
 func (b *Bucket) untagged(verb, key string) error {
 	return onto.Errorf(onto.Unsupported, "%s %s: the service gave no ETag", verb, b.where(key)).
-		WithHint("use an S3 service with ETags; `onto doctor s3` tries it")
+		WithHint("use an S3 service with ETags, and try it").WithCommand("doctor", "s3")
 }
 
 // checkKey refuses what must not reach the service: an empty key would be the

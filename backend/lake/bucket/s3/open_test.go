@@ -53,7 +53,7 @@ func TestOpenAnswers(t *testing.T) {
 				t.Errorf("%d: %q does not name %s", status, err, part)
 			}
 		}
-		if onto.HintOf(err) == "" {
+		if onto.HintOf(err).Text == "" {
 			t.Errorf("%d: %v has no hint", status, err)
 		}
 	}
@@ -81,7 +81,7 @@ func TestOpenBadOptions(t *testing.T) {
 			o := good()
 			change(&o)
 			_, err := s3.Open(t.Context(), o)
-			if !errors.Is(err, onto.Invalid) || onto.HintOf(err) == "" {
+			if !errors.Is(err, onto.Invalid) || onto.HintOf(err).Text == "" {
 				t.Errorf("got %v with hint %q, want invalid", err, onto.HintOf(err))
 			}
 			wantNoSecret(t, err)
@@ -102,7 +102,7 @@ func TestOpenInsecure(t *testing.T) {
 		strings.Replace(plain.URL, "http:", "https:", 1): "HTTP response to HTTPS client",
 	} {
 		_, err := s3.Open(t.Context(), s3.Options{Bucket: "stuff", Endpoint: endpoint, AccessKey: accessKey, SecretKey: secretKey})
-		if !errors.Is(err, onto.Unavailable) || !strings.Contains(err.Error(), want) || !strings.Contains(onto.HintOf(err), endpoint) {
+		if !errors.Is(err, onto.Unavailable) || !strings.Contains(err.Error(), want) || !strings.Contains(onto.HintOf(err).String(), endpoint) {
 			t.Errorf("got %v with hint %q, want one that says %q", err, onto.HintOf(err), want)
 		}
 	}
@@ -131,7 +131,7 @@ func TestOpenWithoutCredentials(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 	defer s.Close()
 	_, err := s3.Open(t.Context(), s3.Options{Bucket: "stuff", Endpoint: s.URL})
-	if !errors.Is(err, onto.Unavailable) || !strings.Contains(onto.HintOf(err), "AWS_ACCESS_KEY_ID") {
+	if !errors.Is(err, onto.Unavailable) || !strings.Contains(onto.HintOf(err).String(), "AWS_ACCESS_KEY_ID") {
 		t.Errorf("got %v with hint %q", err, onto.HintOf(err))
 	}
 	if asked {

@@ -149,7 +149,7 @@ func TestReadTimesOut(t *testing.T) {
 			if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 				t.Errorf("%v passes for an error of the caller's context", err)
 			}
-			if !strings.Contains(onto.HintOf(err), "s3_request_timeout_s") {
+			if !strings.Contains(onto.HintOf(err).String(), "s3_request_timeout_s") {
 				t.Errorf("hint %q does not name the setting", onto.HintOf(err))
 			}
 			wantCount(t, s, 1)

@@ -80,7 +80,7 @@ func redirect(code int) http.HandlerFunc {
 func TestRedirectNamesTheRegion(t *testing.T) {
 	b := newService(t, redirect(307)).open()
 	_, err := b.Create(t.Context(), "a", nil)
-	if hint := onto.HintOf(err); !strings.Contains(hint, "eu-west-7") {
+	if hint := onto.HintOf(err).String(); !strings.Contains(hint, "eu-west-7") {
 		t.Errorf("hint %q does not name the region", hint)
 	}
 }
@@ -133,7 +133,7 @@ func TestWriteUnreached(t *testing.T) {
 	s.Close()
 	_, err := b.Create(t.Context(), "a", []byte("x"))
 	wantOnly(t, "create", err, onto.Unavailable)
-	if !strings.Contains(onto.HintOf(err), s.URL) {
+	if !strings.Contains(onto.HintOf(err).String(), s.URL) {
 		t.Errorf("hint %q does not name the endpoint", onto.HintOf(err))
 	}
 }
@@ -230,7 +230,7 @@ func wantOnly(t *testing.T, what string, err, want error) {
 		}
 	}
 	var own *onto.Error
-	if _, code := want.(onto.Code); code && errors.As(err, &own) && onto.HintOf(err) == "" {
+	if _, code := want.(onto.Code); code && errors.As(err, &own) && onto.HintOf(err).Text == "" {
 		t.Errorf("%s: %v has no hint", what, err)
 	}
 }

@@ -76,7 +76,9 @@ func (c *checker) take(s checkStep) error {
 	if onto.CodeOf(wrapped) != onto.Corrupt && !driver.LacksTable(err) {
 		return err
 	}
-	return c.history(audit.CheckStopped.Finding(onto.HintOf(wrapped), "%s could not be checked to the end: %v", s.name, err))
+	f := audit.CheckStopped.Finding("%s could not be checked to the end: %v", s.name, err)
+	f.Remedy = onto.HintOf(wrapped)
+	return c.push(f)
 }
 
 type checker struct {
@@ -89,33 +91,16 @@ type checker struct {
 	tangled bool // pages are part of two things, or of one thing twice
 }
 
-const (
-	rebuildRemedy  = "make the projection anew: onto projection rebuild"
-	registerRemedy = "register the type: onto init --schema FILE"
-)
-
 func newChecker(of *Store, m *layout.Moment, push func(onto.Finding) error) *checker {
 	c := &checker{ctx: m.Ctx, of: of, r: m, push: push}
-	c.log = audit.New(c.history)
+	c.log = audit.New(push)
 	c.log.Canonical = layout.CanonicalFields
 	return c
 }
 
-// history pushes a finding about history.
-func (c *checker) history(f onto.Finding) error {
-	f.Remedy = cmp.Or(f.Remedy, layout.RestoreRemedy)
-	return c.push(f)
-}
-
-// report reports what a backup is needed for.
+// report reports a finding.
 func (c *checker) report(code audit.Code, format string, args ...any) error {
-	return c.push(code.Finding(layout.RestoreRemedy, format, args...))
-}
-
-// stale reports something that is derived from history, and is made anew with the
-// projection.
-func (c *checker) stale(code audit.Code, format string, args ...any) error {
-	return c.push(code.Finding(rebuildRemedy, format, args...))
+	return c.push(code.Finding(format, args...))
 }
 
 // foreign reports whether another program may have written a commit.
@@ -198,8 +183,7 @@ func (c *checker) commits() error {
 	if err != nil || later == 0 || last.Time.After(c.of.Now) {
 		return err // a head that is later than now is what a survey reports
 	}
-	return c.push(audit.CommitTimeFuture.Finding("none needed: reads by time look at every commit",
-		"%d commits are later than now though the newest is not, the first of them commit %d", later, first))
+	return c.report(audit.CommitTimeFuture, "%d commits are later than now though the newest is not, the first of them commit %d", later, first)
 }
 
 // versions finds identities with two versions in one commit.
@@ -220,8 +204,8 @@ func (c *checker) versions() error {
 // projections compares each projection with what history says.
 func (c *checker) projections() error {
 	if !c.r.Foreign.Covers() {
-		return c.push(audit.ProjectionBehind.Finding("none needed: the next read or write brings it up to date",
-			"another program has appended: the newest commit, %d, is not in the projection yet", c.r.Head))
+		return c.report(audit.ProjectionBehind,
+			"another program has appended: the newest commit, %d, is not in the projection yet", c.r.Head)
 	}
 	for _, t := range c.of.Tables {
 		if err := c.projection(t); err != nil {
@@ -248,9 +232,9 @@ func (c *checker) projection(t *layout.Table) error {
 	err = walkBoth(want, got, compare, func(order int) error {
 		switch {
 		case order < 0:
-			return c.stale(audit.ProjectionMissing, "the projection lacks %s", t.Identity(want, 0))
+			return c.report(audit.ProjectionMissing, "the projection lacks %s", t.Identity(want, 0))
 		case order > 0:
-			return c.stale(audit.ProjectionExtra, "the projection has %s, history does not", t.Identity(got, 0))
+			return c.report(audit.ProjectionExtra, "the projection has %s, history does not", t.Identity(got, 0))
 		}
 		return c.compare(t, want, got)
 	})
@@ -296,7 +280,7 @@ func (c *checker) compare(t *layout.Table, want, got *driver.Rows) error {
 	}
 	if w.Commit != g.Commit || w.Op != g.Op || w.SchemaVersion != g.SchemaVersion ||
 		want.Int(n+4) != got.Int(n+4) || !bytes.Equal(fields, g.Fields) {
-		return c.stale(audit.ProjectionDiffers, "%s: the projection has commit %d, history has commit %d with other contents", id, g.Commit, w.Commit)
+		return c.report(audit.ProjectionDiffers, "%s: the projection has commit %d, history has commit %d with other contents", id, g.Commit, w.Commit)
 	}
 	return nil
 }

@@ -19,9 +19,9 @@ func (c *checker) damaged(line string) error {
 	c.tangled = c.tangled || strings.Contains(line, "2nd reference to page")
 	switch {
 	case strings.Contains(line, "onto_search_"):
-		return c.stale(audit.SearchDamaged, "%s", line)
+		return c.report(audit.SearchDamaged, "%s", line)
 	case strings.Contains(line, "index onto_field_"), strings.Contains(line, "index "+layout.RightIndex):
-		return c.stale(audit.DerivedDamaged, "%s", line)
+		return c.report(audit.DerivedDamaged, "%s", line)
 	}
 	return c.report(audit.FileDamaged, "%s", line)
 }
@@ -34,7 +34,7 @@ func (c *checker) derived() error {
 	} else if !has && c.r.Format < layout.Format {
 		return nil
 	} else if !has {
-		return c.stale(audit.DerivedMissing, "the table onto_derived is missing")
+		return c.report(audit.DerivedMissing, "the table onto_derived is missing")
 	}
 	all, err := layout.ReadSchemas(c.r.Conn)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *checker) derived() error {
 func (c *checker) derivedMissing(want, listed []layout.Derived) error {
 	for _, d := range want {
 		if !slices.ContainsFunc(listed, d.Same) {
-			if err := c.stale(audit.DerivedMissing, "%s is missing", d); err != nil {
+			if err := c.report(audit.DerivedMissing, "%s is missing", d); err != nil {
 				return err
 			}
 		}
@@ -78,14 +78,14 @@ func (c *checker) derivedMissing(want, listed []layout.Derived) error {
 // derivedOne looks at one thing that is listed.
 func (c *checker) derivedOne(d layout.Derived, wanted bool, objects []layout.SchemaObject) error {
 	if !wanted {
-		return c.stale(audit.DerivedExtra, "%s serves nothing", d)
+		return c.report(audit.DerivedExtra, "%s serves nothing", d)
 	}
 	i := slices.IndexFunc(objects, func(o layout.SchemaObject) bool { return o.Name == d.Name() })
 	switch {
 	case i < 0:
-		return c.stale(audit.DerivedMissing, "%s is missing", d)
+		return c.report(audit.DerivedMissing, "%s is missing", d)
 	case objects[i].SQL != d.Create():
-		return c.stale(audit.DerivedDiffers, "%s is %s", d, objects[i].SQL)
+		return c.report(audit.DerivedDiffers, "%s is %s", d, objects[i].SQL)
 	case d.Purpose == layout.ForSearch && c.r.Foreign.Covers():
 		return c.words(layout.NewWordTable(d))
 	}
@@ -100,7 +100,7 @@ func (c *checker) leftovers(listed []layout.Derived, objects []layout.SchemaObje
 			return o.Name == d.Name() || d.Purpose == layout.ForSearch && strings.HasPrefix(o.Name, d.Name()+"_")
 		})
 		if !belongs {
-			if err := c.stale(audit.DerivedExtra, "%s %s serves nothing", o.Type, o.Name); err != nil {
+			if err := c.report(audit.DerivedExtra, "%s %s serves nothing", o.Type, o.Name); err != nil {
 				return err
 			}
 		}
@@ -128,11 +128,11 @@ func (c *checker) words(t *layout.WordTable) error {
 	err = walkBoth(want, got, compare, func(order int) error {
 		switch {
 		case order > 0:
-			return c.stale(audit.SearchExtra, "%s has a row %d that belongs to nothing", t.Derived, got.Int(0))
+			return c.report(audit.SearchExtra, "%s has a row %d that belongs to nothing", t.Derived, got.Int(0))
 		case order == 0 && got.Text(1) != t.Words(want.Bytes(1)):
-			return c.stale(audit.SearchDiffers, "the search table has other words for %s", names.Identity(want, 2))
+			return c.report(audit.SearchDiffers, "the search table has other words for %s", names.Identity(want, 2))
 		case order < 0 && t.Words(want.Bytes(1)) != "":
-			return c.stale(audit.SearchMissing, "the search table lacks %s", names.Identity(want, 2))
+			return c.report(audit.SearchMissing, "the search table lacks %s", names.Identity(want, 2))
 		}
 		return nil
 	})
@@ -147,7 +147,7 @@ func (c *checker) unreadable(t *layout.WordTable, err error) error {
 	if c.ctx.Err() != nil {
 		return err
 	}
-	return c.stale(audit.SearchDamaged, "%s cannot be read: %v", t.Derived, err)
+	return c.report(audit.SearchDamaged, "%s cannot be read: %v", t.Derived, err)
 }
 
 // checksum compares history as of the commit of the checksum with it, and then
@@ -172,7 +172,7 @@ func (c *checker) checksum() error {
 	if err != nil || is == kept {
 		return err
 	}
-	return c.stale(audit.ProjectionChecksum, "the projection has the checksum %.12s…, and had %.12s… when it was rebuilt at commit %d", is, kept, commit)
+	return c.report(audit.ProjectionChecksum, "the projection has the checksum %.12s…, and had %.12s… when it was rebuilt at commit %d", is, kept, commit)
 }
 
 // lastPossible stands for the newest commit in [layout.Table.StateSQL].
@@ -186,7 +186,7 @@ func (c *checker) past() error {
 	for _, t := range c.of.Tables {
 		n, err := c.r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, t.Past)
 		if err == nil && n == 0 {
-			err = c.stale(audit.PastMissing, "the table %s is missing", t.Past)
+			err = c.report(audit.PastMissing, "the table %s is missing", t.Past)
 		}
 		if err != nil || n == 0 {
 			return err
@@ -199,7 +199,7 @@ func (c *checker) past() error {
 			{audit.PastExtra, "has a row for", `SELECT * FROM ` + t.Past + ` EXCEPT ` + t.Supersessions()},
 		} {
 			err := c.r.Each(side.sql, nil, func(rows *driver.Rows) error {
-				return c.stale(side.code, "%s %s the version of %s in row %d of %s, superseded by commit %d",
+				return c.report(side.code, "%s %s the version of %s in row %d of %s, superseded by commit %d",
 					t.Past, side.what, rows.Text(0), rows.Int(3), t.History, rows.Int(1))
 			})
 			if err != nil {

@@ -52,9 +52,10 @@ func (s *surveyor) plans() error {
 // reportScan reports a table that is read whole. While statistics say that it is
 // small, and it is, that is the best way to read it.
 func (s *surveyor) reportScan(table string, names []string, analyzed bool) error {
-	remedy := "create the indexes of " + table + " again as docs/format/sqlite.md says"
+	f := audit.PlanScan.Finding("the whole table %s is read for: %s", table, strings.Join(names, ", "))
+	f.Remedy.Text = "create the indexes of " + table + " again as docs/format/sqlite.md says"
 	if analyzed {
-		remedy = "if no index of " + table + " is missing, renew the statistics: sqlite3 FILE ANALYZE"
+		f.Remedy.Text = "if no index of " + table + " is missing, renew the statistics: sqlite3 FILE ANALYZE"
 	}
 	if analyzed || table == commitsTable {
 		n, err := s.r.QueryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s LIMIT ?)`, table), s.limits.Rows+1)
@@ -62,7 +63,7 @@ func (s *surveyor) reportScan(table string, names []string, analyzed bool) error
 			return err
 		}
 	}
-	return s.push(audit.PlanScan.Finding(remedy, "the whole table %s is read for: %s", table, strings.Join(names, ", ")))
+	return s.push(f)
 }
 
 const commitsTable = "commits"
@@ -171,6 +172,5 @@ func (s *surveyor) indexUseOf(d layout.Derived) error {
 	if err != nil || same == 0 {
 		return err
 	}
-	return s.push(audit.IndexUnused.Finding("take the index mark from the field in the schema file, then: onto init --schema FILE",
-		"%s finds nothing faster: every row of %s has the same value there", d, d.Type))
+	return s.report(audit.IndexUnused, "%s finds nothing faster: every row of %s has the same value there", d, d.Type)
 }

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -52,14 +51,12 @@ func (s *surveyor) wal() error {
 	if err != nil || size <= s.limits.WAL {
 		return err
 	}
-	return s.push(audit.WALLarge.Finding("end reads that go on for long, then: onto doctor --checkpoint",
-		"the WAL has %s, more than %s", megabytes(size), megabytes(s.limits.WAL)))
+	return s.report(audit.WALLarge, "the WAL has %s, more than %s", megabytes(size), megabytes(s.limits.WAL))
 }
 
 // StuckWAL is the finding that a WAL of so many bytes could not be emptied.
 func StuckWAL(size int64) onto.Finding {
-	return audit.WALStuck.Finding("end reads that go on for long, then: onto doctor --checkpoint",
-		"another reader or writer keeps the WAL from being emptied: it has %s", megabytes(size))
+	return audit.WALStuck.Finding("another reader or writer keeps the WAL from being emptied: it has %s", megabytes(size))
 }
 
 // megabytes is a number of bytes for messages.
@@ -71,7 +68,7 @@ func (s *surveyor) frames() error {
 	if err != nil || found.Commits == 0 {
 		return err
 	}
-	return s.push(audit.WALCutOff.Finding(disk.CutOffRemedy, "%s", found))
+	return s.report(audit.WALCutOff, "%s", found)
 }
 
 // journal finds a file that was taken out of WAL mode. Opening it for
@@ -85,7 +82,7 @@ func (s *surveyor) journal() error {
 	if err != nil || !ok || row.Text(0) == "wal" {
 		return err
 	}
-	return s.push(audit.JournalMode.Finding("open the store once where it can be written", "the journal mode is %s, not wal", row.Text(0)))
+	return s.report(audit.JournalMode, "the journal mode is %s, not wal", row.Text(0))
 }
 
 func (s *surveyor) freePages() error {
@@ -97,8 +94,7 @@ func (s *surveyor) freePages() error {
 	if err != nil || pages < s.limits.Pages || free*2 <= pages {
 		return err
 	}
-	return s.push(audit.FreelistLarge.Finding("give the room back while nobody else uses the store: sqlite3 FILE VACUUM",
-		"%d of the file's %d pages are free", free, pages))
+	return s.report(audit.FreelistLarge, "%d of the file's %d pages are free", free, pages)
 }
 
 // room finds a volume that is almost full. The WAL may take as much as should be
@@ -122,7 +118,9 @@ func (s *surveyor) extras() error {
 		return err
 	}
 	for _, o := range found.Extras {
-		if err := s.push(audit.TableExtra.Finding(o.Remedy(), "%s", o.Refusal())); err != nil {
+		f := audit.TableExtra.Finding("%s", o.Refusal())
+		f.Remedy = onto.NewHint(o.Remedy())
+		if err := s.push(f); err != nil {
 			return err
 		}
 	}
@@ -137,7 +135,9 @@ func (s *surveyor) locks() error {
 		if !found {
 			return nil
 		}
-		f.Remedy = cmp.Or(f.Remedy, "delete its row from the table locks")
+		if f.Remedy.Text == "" {
+			f.Remedy = onto.NewHint("delete its row from the table locks")
+		}
 		return s.push(f)
 	})
 }

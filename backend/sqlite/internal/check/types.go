@@ -26,7 +26,7 @@ func (c *checker) indexes() error {
 	for _, name := range names {
 		n, err := c.r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = ?`, name)
 		if err == nil && n == 0 {
-			err = c.stale(audit.IndexMissing, "the index %s is missing", name)
+			err = c.report(audit.IndexMissing, "the index %s is missing", name)
 		}
 		if err != nil {
 			return err
@@ -75,11 +75,12 @@ func (c *checker) registry(v onto.SchemaVersion) error {
 		if !ok {
 			return nil
 		}
-		return c.push(audit.SchemaRegistry.Finding("take its row out of schema_registry, or begin the type again: onto init --schema FILE",
-			"%s %s ended with commit %d and is still registered", v.Schema.Kind, v.Schema.Name, v.End.Commit))
+		f := audit.SchemaRegistry.Finding("%s %s ended with commit %d and is still registered", v.Schema.Kind, v.Schema.Name, v.End.Commit)
+		f.Remedy = onto.NewHint("take its row out of schema_registry, or begin the type again", "init", "--schema", "FILE")
+		return c.push(f)
 	}
 	if !ok {
-		return c.push(audit.SchemaRegistry.Finding(registerRemedy, "%s %s has versions but is not registered", v.Schema.Kind, v.Schema.Name))
+		return c.report(audit.SchemaRegistry, "%s %s has versions but is not registered", v.Schema.Kind, v.Schema.Name)
 	}
 	if d := onto.Compare(layout.ParseSchema(v.Schema.Kind, v.Schema.Name, row.Bytes(0)), v.Schema); !d.Empty() {
 		return c.report(audit.SchemaRegistry, "the registered schema differs from version %d: %s", v.Version, d)
@@ -120,7 +121,7 @@ func (c *checker) unregistered() error {
 	for _, t := range c.of.Tables {
 		sql := fmt.Sprintf(`SELECT DISTINCT %[1]s FROM %[2]s WHERE %[1]s NOT IN (SELECT type_name FROM schema_versions WHERE type_kind = ?)`, t.Columns[0], t.Current)
 		err := c.r.Each(sql, []any{string(t.Kind)}, func(rows *driver.Rows) error {
-			return c.push(audit.TypeUnregistered.Finding(registerRemedy, "%s type %s has versions but no schema", t.Kind, rows.Text(0)))
+			return c.report(audit.TypeUnregistered, "%s type %s has versions but no schema", t.Kind, rows.Text(0))
 		})
 		if err != nil {
 			return err

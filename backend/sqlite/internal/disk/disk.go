@@ -46,7 +46,7 @@ func (p *Place) check(mustExist bool) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && mustExist:
 		return onto.Errorf(onto.Uninitialized, "%s: there is no store here", p.Path).
-			WithHint("make one with: onto init --db %s", p.Path)
+			WithHint("make one").WithCommand("init", "--db", p.Path)
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(filepath.Dir(p.File)); err != nil {
 			return onto.Errorf(onto.Uninitialized, "%s: the directory does not exist: %w", p.Path, err).
@@ -62,7 +62,7 @@ func (p *Place) check(mustExist bool) error {
 		return onto.Errorf(onto.Unsupported, "%s: this is not a regular file but %s", p.Path, fileType(info.Mode())).WithHint("name another file")
 	case info.Size() == 0 && mustExist:
 		return onto.Errorf(onto.Uninitialized, "%s: the file is empty", p.Path).
-			WithHint("make a store in it with: onto init --db %s", p.Path)
+			WithHint("make a store in it").WithCommand("init", "--db", p.Path)
 	}
 	return p.checkCompanions()
 }

@@ -154,11 +154,15 @@ func (p *Place) CheckWAL(acceptLoss bool) (kept string, err error) {
 	if acceptLoss {
 		return keepWAL(p.File + "-wal")
 	}
-	return "", onto.Errorf(onto.Corrupt, "%s: %s", p.Path, found).WithHint("%s", CutOffRemedy)
+	refused := onto.Errorf(onto.Corrupt, "%s: %s", p.Path, found)
+	refused.Hint = CutOffRemedy()
+	return "", refused
 }
 
 // CutOffRemedy is what to do about commits that are cut off.
-const CutOffRemedy = "copy FILE and FILE-wal to a safe place first; then restore a backup, or go on without what is cut off: onto doctor --accept-loss"
+func CutOffRemedy() onto.Hint {
+	return onto.NewHint("copy FILE and FILE-wal to a safe place first; then restore a backup, or go on without what is cut off", "doctor", "--accept-loss")
+}
 
 // keepWAL copies the WAL to a name of its own.
 func keepWAL(path string) (string, error) {

@@ -73,8 +73,8 @@ func Wrap(path string, err error) error {
 	if !errors.As(err, &e) {
 		return onto.Errorf(onto.Unavailable, "%s: %w", path, err)
 	}
-	as := func(code onto.Code, what, hint string) error {
-		return onto.Errorf(code, "%s: %s: %w", path, what, err).WithHint("%s", hint)
+	as := func(code onto.Code, what, hint string, command ...string) error {
+		return onto.Errorf(code, "%s: %s: %w", path, what, err).WithHint("%s", hint).WithCommand(command...)
 	}
 	switch {
 	case e.Code == sqlite3.ErrFull || noRoom(e):
@@ -82,16 +82,16 @@ func Wrap(path string, err error) error {
 	case e.SystemErrno == syscall.EMFILE || e.SystemErrno == syscall.ENFILE:
 		return as(onto.Unavailable, "too many open files", "finish some of the reads under way, or raise the limit of open files")
 	case e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "malformed JSON"):
-		return as(onto.Corrupt, "the projection is damaged", "make it anew with: onto projection rebuild")
+		return as(onto.Corrupt, "the projection is damaged", "make it anew", "projection", "rebuild")
 	case e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no such table: onto_search_"):
-		return as(onto.Corrupt, "a search table is missing", "make it anew with: onto projection rebuild")
+		return as(onto.Corrupt, "a search table is missing", "make it anew", "projection", "rebuild")
 	case e.Code == sqlite3.ErrError && LacksTable(err):
-		return as(onto.Corrupt, "a table or a column of the store is missing", "find out what is missing with: onto doctor")
+		return as(onto.Corrupt, "a table or a column of the store is missing", "find out what is missing", "doctor")
 	}
 	switch e.Code {
 	case sqlite3.ErrTooBig:
 		return as(onto.Corrupt, fmt.Sprintf("a value has more than %d MiB, more than anything that is stored here", maxValue>>20),
-			"see which rows other programs have written with: onto doctor")
+			"see which rows other programs have written", "doctor")
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
 		return as(onto.LockContention, "the database is locked", "another process is writing; try again")
 	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrAuth:

@@ -76,7 +76,7 @@ func (f Foreign) Sound(v *onto.Version) error {
 // DamagedRow is the error for a row that no program has written so.
 func DamagedRow(v *onto.Version, format string, args ...any) error {
 	return onto.Errorf(onto.Corrupt, "%s at commit %d: %s", v.Identity, v.Commit, fmt.Sprintf(format, args...)).
-		WithHint("find out what is damaged with: onto doctor")
+		WithHint("find out what is damaged").WithCommand("doctor")
 }
 
 // Canonical makes the fields of a history row canonical if they may not be.

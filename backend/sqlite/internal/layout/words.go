@@ -176,7 +176,7 @@ func (t *WordTable) failed(err error) error {
 	for _, sign := range []string{"constraint failed", "SQL logic error", "no such table", "malformed"} {
 		if strings.Contains(err.Error(), sign) {
 			return onto.Errorf(onto.Corrupt, "%s is damaged: %w", t.Derived, err).
-				WithHint("make it anew with: onto projection rebuild")
+				WithHint("make it anew").WithCommand("projection", "rebuild")
 		}
 	}
 	return err

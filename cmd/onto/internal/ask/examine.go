@@ -25,7 +25,7 @@ func examineCommand(c *session.Session) *cobra.Command {
 		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("id") {
-				return onto.Errorf(onto.Invalid, "--id is missing").WithHint("list commits with: onto commits")
+				return onto.Errorf(onto.Invalid, "--id is missing").WithHint("list the commits").WithCommand("commits")
 			}
 			return examine(cmd.Context(), c, id)
 		},

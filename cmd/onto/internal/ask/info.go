@@ -99,7 +99,7 @@ func printInfo(c *session.Session, doc document.Info, head onto.Commit, stats bo
 		c.Say("warning: %s", w)
 	}
 	if len(doc.Types) == 0 {
-		c.Say("%s", c.Place().NameIn("no types; register some with: onto init --schema FILE"))
+		c.SayNext("no types; register some", "init", "--schema", "FILE")
 		return nil
 	}
 	cols := terminal.WholeColumns("type", "kind", "version")

@@ -201,11 +201,11 @@ func parseWhere(text string) (onto.Filter, error) {
 
 // inFilter says which flag an error about a text is from.
 func inFilter(flag, text string, err error) error {
-	hint := onto.HintOf(err)
-	if hint == "" {
-		hint = "how filters are written: onto query --help"
+	named := onto.Errorf(onto.CodeOf(err), "--%s %.200s: %w", flag, text, err)
+	if onto.HintOf(err).Text == "" {
+		return named.WithHint("see how filters are written").WithCommand("query", "--help")
 	}
-	return onto.Errorf(onto.CodeOf(err), "--%s %.200s: %w", flag, text, err).WithHint("%s", hint)
+	return named
 }
 
 func query(c *session.Session, cmd *cobra.Command, q *queryFlags, name string) error {

@@ -121,7 +121,7 @@ func exported(ctx context.Context, s *store.Store, f *schemaFlags) ([]onto.Schem
 		}
 	}
 	return nil, onto.Errorf(onto.NotFound, "%s has no version %d", f.typ, f.version).
-		WithHint("list its versions with: onto schema history --type %s", f.typ)
+		WithHint("list its versions").WithCommand("schema", "history", "--type", f.typ)
 }
 
 // printSchemas prints types as a schema file.
@@ -152,7 +152,7 @@ func SchemaHistory(c *session.Session) *cobra.Command {
 		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.typ == "" {
-				return onto.Errorf(onto.Invalid, "--type is missing").WithHint("see the types with: onto info")
+				return onto.Errorf(onto.Invalid, "--type is missing").WithHint("see the types").WithCommand("info")
 			}
 			return schemaHistory(cmd.Context(), c, &f)
 		},

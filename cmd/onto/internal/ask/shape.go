@@ -26,7 +26,7 @@ func newShape(v store.View, kind onto.Kind, name string, history bool) (*shape, 
 	if schema.Kind != kind {
 		verb := map[onto.Kind]string{onto.KindEntity: "entities", onto.KindRelation: "relations"}[schema.Kind]
 		return nil, onto.Errorf(onto.Invalid, "%s is of kind %s, not %s", name, schema.Kind, kind).
-			WithHint("write: onto query %s %s", verb, name)
+			WithHint("ask for what it is").WithCommand("query", verb, name)
 	}
 	return schemaShape(schema, history), nil
 }

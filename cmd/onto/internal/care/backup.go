@@ -68,7 +68,7 @@ func backup(ctx context.Context, c *session.Session, file string, check bool) er
 		return err
 	}
 	return onto.Errorf(document.CheckFailed, "the check of the copy found %s", terminal.Count(bad, "error", "errors")).
-		WithHint("see them with: onto doctor --db %s", place.ShellWord(file))
+		WithHint("see them").WithCommand("doctor", "--db", file)
 }
 
 // copyStore copies the store to a new file and returns the head of the copy.
@@ -81,7 +81,7 @@ func copyStore(ctx context.Context, c *session.Session, file string) (head onto.
 	copier, ok := backend.As[backend.Copier](b)
 	if !ok {
 		return onto.Commit{}, c.Unsupported("backup", "cannot copy itself to a file",
-			"copy the bucket with its own tools, meta/head.json before the rest, or keep the records with: onto export --output FILE")
+			"copy the bucket with its own tools, meta/head.json before the rest, or keep the records", "export", "--output", "FILE")
 	}
 	progress, done := c.Progress("copying")
 	defer done()

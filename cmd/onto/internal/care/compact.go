@@ -76,7 +76,7 @@ func printCompaction(c *session.Session, doc document.Compaction) error {
 		c.Say("merged the files of %s", terminal.Count(doc.Merged, "type", "types"))
 		return nil
 	}
-	c.Say("%s", c.Place().NameIn("nothing was changed; merge them with: onto compact --apply"))
+	c.SayNext("nothing was changed; merge them", "compact", "--apply")
 	return nil
 }
 

@@ -84,9 +84,9 @@ func explainCode(c *session.Session, code string) error {
 		return err.WithHint("docs/findings.md lists them all")
 	}
 	if c.JSON {
-		return c.Document(document.FindingCode(e))
+		return c.Document(document.FindingCode{Code: e.Code, Severity: e.Severity, Explanation: e.Explanation, Remedy: e.Remedy.String(), Command: document.Command(e.Remedy)})
 	}
-	return c.Pairs([][2]string{{"code", e.Code}, {"severity", string(e.Severity)}, {"meaning", e.Explanation}, {"remedy", e.Remedy}})
+	return c.Pairs([][2]string{{"code", e.Code}, {"severity", string(e.Severity)}, {"meaning", e.Explanation}, {"remedy", e.Remedy.String()}})
 }
 
 // examined is what an examination has come to so far.

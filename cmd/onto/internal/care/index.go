@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
+	"github.com/ontologia/onto/upkeep"
 )
 
 // Index is the verb index: the indexes of a lake, checked and repaired.
@@ -87,7 +88,7 @@ func verifyIndex(ctx context.Context, c *session.Session) error {
 		}
 		out := findings(c)
 		for _, f := range found {
-			if err := out.Add(f); err != nil {
+			if err := out.Add(upkeep.Explain(f)); err != nil {
 				return err
 			}
 		}
@@ -95,7 +96,7 @@ func verifyIndex(ctx context.Context, c *session.Session) error {
 			return err
 		}
 		return onto.Errorf(document.CheckFailed, "the check found %s", terminal.Count(len(found), "warning", "warnings")).
-			WithHint("repair what it found with: onto index repair --apply")
+			WithHint("repair what it found").WithCommand("index", "repair", "--apply")
 	})
 }
 
@@ -139,7 +140,7 @@ func repairIndex(ctx context.Context, c *session.Session, apply bool) error {
 			c.Say("wrote %d of %s", written, total)
 			return nil
 		}
-		c.Say("%s", c.Place().NameIn(total+" to write; write them with: onto index repair --apply"))
+		c.SayNext(total+" to write; write them", "index", "repair", "--apply")
 		return nil
 	})
 }
@@ -147,9 +148,9 @@ func repairIndex(ctx context.Context, c *session.Session, apply bool) error {
 // unrepaired is the error for indexes that could not be written. Those that were
 // stay.
 func unrepaired(err error, written, total int) error {
-	if onto.HintOf(err) != "" {
+	if onto.HintOf(err).Text != "" {
 		return err
 	}
 	return onto.Errorf(document.CodeOf(err), "wrote %d of %s: %w", written, terminal.Count(total, "object", "objects"), err).
-		WithHint("remove what is in the way, then again: onto index repair --apply")
+		WithHint("remove what is in the way, then try again").WithCommand("index", "repair", "--apply")
 }

@@ -104,7 +104,7 @@ func printJanitor(c *session.Session, doc document.Janitor, grace time.Duration)
 		c.Say("removed %d of %s", doc.Removed, total)
 		return nil
 	}
-	c.Say("%s", c.Place().NameIn(total+"; remove them with: onto janitor --apply"))
+	c.SayNext(total+"; remove them", "janitor", "--apply")
 	return nil
 }
 

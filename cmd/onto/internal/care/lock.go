@@ -2,6 +2,7 @@ package care
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -166,12 +167,12 @@ func refuseRelease(ctx context.Context, s *store.Store, name string) error {
 		if l.Name != name {
 			continue
 		}
-		flag := ""
+		command := []string{"lock", "release", "--force", "--reason", "TEXT"}
 		if name != onto.WriteLease {
-			flag = " --name " + name
+			command = slices.Insert(command, 2, "--name", name)
 		}
 		return onto.Errorf(onto.Refused, "the lease %s is held by %s until %s", l.Name, l.Owner, terminal.Time(l.Expires)).
-			WithHint("make sure that it has stopped, then: onto lock release%s --force --reason TEXT", flag)
+			WithHint("make sure that it has stopped, then end the lease").WithCommand(command...)
 	}
-	return onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).WithHint("see the leases with: onto lock show")
+	return onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).WithHint("see the leases").WithCommand("lock", "show")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
+	"github.com/ontologia/onto/upkeep"
 )
 
 // Projection is the verb projection: what a SQLite store derives from history.
@@ -45,7 +46,7 @@ func findings(c *session.Session) *terminal.List[onto.Finding] {
 	return terminal.Rows(c.Printer, terminal.WholeColumns("severity", "code", "message", "remedy"),
 		func(f onto.Finding) document.Finding { return document.NewFinding(f, here.NameIn(f.Remedy)) },
 		func(f onto.Finding) ([]string, error) {
-			return []string{string(f.Severity), f.Code, f.Message, here.NameIn(f.Remedy)}, nil
+			return []string{string(f.Severity), f.Code, f.Message, here.NameIn(f.Remedy).String()}, nil
 		})
 }
 
@@ -81,7 +82,7 @@ func verifyProjection(ctx context.Context, c *session.Session) error {
 	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		checker, ok := backend.As[backend.Checker](s.Backend())
 		if _, projects := backend.As[backend.Rebuilder](s.Backend()); !ok || !projects {
-			return c.Unsupported("projection verify", "has no projection", "check what is stored with: onto doctor")
+			return c.Unsupported("projection verify", "has no projection", "check what is stored", "doctor")
 		}
 		kept, err := checksum(ctx, s)
 		if err != nil {
@@ -92,7 +93,7 @@ func verifyProjection(ctx context.Context, c *session.Session) error {
 			if f.Severity == onto.SeverityError {
 				bad++
 			}
-			return out.Add(f)
+			return out.Add(upkeep.Explain(f))
 		})
 		if err == nil {
 			err = out.Close("no findings: the projection is what history says")
@@ -113,7 +114,7 @@ func verifyProjection(ctx context.Context, c *session.Session) error {
 // sayChecksum tells what the check compared with, besides history.
 func sayChecksum(c *session.Session, kept *keptSum) {
 	if kept == nil {
-		c.Say("%s", c.Place().NameIn("no checksum is kept to compare with; keep one with: onto projection rebuild"))
+		c.SayNext("no checksum is kept to compare with; keep one", "projection", "rebuild")
 		return
 	}
 	c.Say("checksum %s of commit %d, compared with %s", kept.SHA256, kept.CommitID, kept.Compared)
@@ -123,7 +124,7 @@ func rebuildProjection(ctx context.Context, c *session.Session) error {
 	return c.WithStore(ctx, place.Writing, func(s *store.Store) error {
 		rebuilder, ok := backend.As[backend.Rebuilder](s.Backend())
 		if !ok {
-			return c.Unsupported("projection rebuild", "has no projection", "check what is stored with: onto doctor")
+			return c.Unsupported("projection rebuild", "has no projection", "check what is stored", "doctor")
 		}
 		progress, done := c.Progress("rebuilding")
 		n, err := rebuilder.RebuildProjection(ctx, progress)

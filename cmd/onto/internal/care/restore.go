@@ -12,7 +12,6 @@ import (
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
-	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 )
 
@@ -65,7 +64,7 @@ func restore(ctx context.Context, c *session.Session, file string, apply, check 
 	}
 	if loc.IsLake() {
 		return onto.Errorf(onto.Unsupported, "restore: a backup, which is a SQLite file, cannot take the place of a lake").
-			WithHint("restore it to a file and bring its records here: onto export --db FILE --output all.jsonl, then onto import")
+			WithHint("restore it to a file, export the records of that, and import them here").WithCommand("import", "--input", "FILE")
 	}
 	if loc.InMemory() {
 		return onto.Errorf(onto.Invalid, "a store in memory cannot be restored").WithHint("name a file with --db")
@@ -93,7 +92,7 @@ func restore(ctx context.Context, c *session.Session, file string, apply, check 
 	done()
 	if err != nil && restored.Kept != "" {
 		return onto.Errorf(onto.CodeOf(err), "%w", err).
-			WithHint("check the disk, then look at the store; go back to what was there with: onto restore %s --apply", place.ShellWord(restored.Kept))
+			WithHint("check the disk, then look at the store, or go back to what was there").WithCommand("restore", restored.Kept, "--apply")
 	}
 	if err != nil {
 		return err
@@ -123,7 +122,7 @@ func refuseRestore(c *session.Session, file, location string, plan sqlite.Restor
 		return err
 	}
 	return onto.Errorf(onto.Refused, "%s: a store is there, and restoring would lose %s", location, terminal.Count(plan.Lost, "commit", "commits")).
-		WithHint("keep a copy of it and replace it with: onto restore %s --apply", place.ShellWord(file))
+		WithHint("keep a copy of it and replace it").WithCommand("restore", file, "--apply")
 }
 
 func printPlan(c *session.Session, plan sqlite.RestorePlan) error {
@@ -157,6 +156,6 @@ func printRestored(c *session.Session, file, location string, restored sqlite.Re
 	if err := c.Pairs(pairs); err != nil || restored.Kept == "" {
 		return err
 	}
-	c.Say("%s", c.Place().NameIn("undo it with: onto restore "+place.ShellWord(restored.Kept)+" --apply"))
+	c.SayNext("undo it", "restore", restored.Kept, "--apply")
 	return nil
 }

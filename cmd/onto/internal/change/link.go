@@ -61,7 +61,7 @@ func link(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []
 		case err != nil: // the commit tells
 		case schema.Kind == onto.KindEntity:
 			return d, onto.Errorf(onto.Invalid, "%s is an entity, link is for relations", args[0]).
-				WithHint("write: onto put %s JSON", args[0])
+				WithHint("put it").WithCommand("put", args[0], "JSON")
 		case schema.InstanceKey != "" && instance == "" && !hasField(fields, schema.InstanceKey):
 			return d, session.MissingInstance(onto.RelationID(args[0], args[1], args[2]), schema)
 		}

@@ -47,7 +47,7 @@ func put(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []s
 	return c.Commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
 		if schema, err := s.Type(args[0]); err == nil && schema.Kind == onto.KindRelation {
 			return d, onto.Errorf(onto.Invalid, "%s is a relation, put is for entities", args[0]).
-				WithHint("write: onto link %s LEFT RIGHT [JSON]", args[0])
+				WithHint("link it").WithCommand("link", args[0], "LEFT", "RIGHT", "JSON")
 		}
 		for _, fields := range objects {
 			d = d.Ensure(onto.Entity{Type: args[0], Fields: fields})

@@ -136,31 +136,30 @@ func (f *revertFlags) check(cmd *cobra.Command, args []string) error {
 			chosen = append(chosen, "--"+name)
 		}
 	}
-	usage := "write: " + cmd.CommandPath() + " "
 	if len(chosen) == 0 {
-		return onto.Errorf(onto.Invalid, "it is not said what to revert").WithHint("%s", "give --commit, --correlation, --entity or --relation")
+		return onto.Errorf(onto.Invalid, "it is not said what to revert").WithHint("give --commit, --correlation, --entity or --relation")
 	}
 	if len(chosen) > 1 {
 		return onto.Errorf(onto.Invalid, "%s contradict each other", strings.Join(chosen, " and ")).WithHint("give one of them")
 	}
 	one := chosen[0] == "--entity" || chosen[0] == "--relation"
-	want, form := 0, usage+chosen[0]+" "+cmd.Flag(chosen[0][2:]).Value.String()
+	want, form := 0, []string{"revert", chosen[0], cmd.Flag(chosen[0][2:]).Value.String()}
 	switch chosen[0] {
 	case "--entity":
-		want, form = 1, usage+"--entity TYPE KEY --to N"
+		want, form = 1, []string{"revert", "--entity", "TYPE", "KEY", "--to", "N"}
 	case "--relation":
-		want, form = 2, usage+"--relation TYPE LEFT RIGHT --to N"
+		want, form = 2, []string{"revert", "--relation", "TYPE", "LEFT", "RIGHT", "--to", "N"}
 	}
 	switch {
 	case len(args) != want:
 		return onto.Errorf(onto.Invalid, "%s %s: got %s after it, not %d", cmd.CommandPath(), chosen[0], terminal.Count(len(args), "argument", "arguments"), want).
-			WithHint("%s", form)
+			WithHint("write it like this").WithCommand(form...)
 	case one != cmd.Flags().Changed("to") && one:
 		return onto.Errorf(onto.Invalid, "%s needs --to", chosen[0]).WithHint("name the commit to go back to; 0 is before it existed")
 	case one != cmd.Flags().Changed("to"):
-		return onto.Errorf(onto.Invalid, "--to goes with --entity and --relation, not with %s", chosen[0]).WithHint("%s", form)
+		return onto.Errorf(onto.Invalid, "--to goes with --entity and --relation, not with %s", chosen[0]).WithHint("write it like this").WithCommand(form...)
 	case cmd.Flags().Changed("instance") && chosen[0] != "--relation":
-		return onto.Errorf(onto.Invalid, "--instance goes with --relation, not with %s", chosen[0]).WithHint("%s", form)
+		return onto.Errorf(onto.Invalid, "--instance goes with --relation, not with %s", chosen[0]).WithHint("write it like this").WithCommand(form...)
 	case chosen[0] == "--correlation" && f.correlation == "":
 		return onto.Errorf(onto.Invalid, "--correlation is empty").WithHint("give a correlation id")
 	case chosen[0] == "--commit" && f.commit < 1:
@@ -192,7 +191,7 @@ func (f *revertFlags) revert(s *store.Store, args []string) (store.Revert, error
 
 // words is the flags that say what to revert, as they can be given again.
 func (f *revertFlags) words(cmd *cobra.Command) []string {
-	words := []string{"onto", "revert"}
+	words := []string{"revert"}
 	for _, name := range []string{"commit", "correlation", "to", "instance", "entity", "relation"} {
 		if flag := cmd.Flag(name); flag.Changed {
 			words = append(words, "--"+name, flag.Value.String())
@@ -261,8 +260,7 @@ func showRevert(c *session.Session, plan store.RevertPlan, over bool, words []st
 	} else if over {
 		words = append(words, "--over")
 	}
-	command := place.ShellWords(append(words, "--apply", "--expect-head", strconv.FormatInt(plan.Head, 10)))
-	c.Say("nothing was changed; to make this commit: %s", strings.TrimPrefix(c.Place().NameIn(": "+command), ": "))
+	c.SayNext("nothing was changed; to make this commit", append(words, "--apply", "--expect-head", strconv.FormatInt(plan.Head, 10))...)
 	return nil
 }
 

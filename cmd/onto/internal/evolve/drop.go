@@ -117,7 +117,7 @@ func planDrop(ctx context.Context, c *session.Session, b backend.Backend, d *sto
 
 // words is the command that plans the drop, as it can be given again.
 func words(d *store.Drop) []string {
-	words := []string{"onto", "schema", "drop", string(d.Kind), d.Type}
+	words := []string{"schema", "drop", string(d.Kind), d.Type}
 	if d.Cascade {
 		words = append(words, "--cascade-relations")
 	}

@@ -113,7 +113,7 @@ with the old types cannot write afterwards.`,
 
 func migrate(c *session.Session, cmd *cobra.Command, f *migrateFlags) error {
 	if f.schema == "" {
-		return onto.Errorf(onto.Invalid, "--schema is missing").WithHint("name a schema file; print the present one with: onto schema export")
+		return onto.Errorf(onto.Invalid, "--schema is missing").WithHint("name a schema file; print the present one").WithCommand("schema", "export")
 	}
 	if err := f.check(); err != nil {
 		return err
@@ -231,7 +231,7 @@ func planMigration(ctx context.Context, c *session.Session, b backend.Backend, m
 
 // words is the command that plans the migration, as it can be given again.
 func (f *migrateFlags) words() []string {
-	words := []string{"onto", "migrate", "--schema", f.schema}
+	words := []string{"migrate", "--schema", f.schema}
 	if f.upgraders != "" {
 		words = append(words, "--upgraders", f.upgraders)
 	}
@@ -240,8 +240,7 @@ func (f *migrateFlags) words() []string {
 
 // sayApply tells how to apply a plan.
 func sayApply(c *session.Session, words []string, token string) {
-	command := place.ShellWords(append(words, "--apply", "--token", token))
-	c.Say("nothing was changed; apply it with: %s", strings.TrimPrefix(c.Place().NameIn(": "+command), ": "))
+	c.SayNext("nothing was changed; apply it", append(words, "--apply", "--token", token)...)
 }
 
 // printTypePlan shows what becomes of one type.

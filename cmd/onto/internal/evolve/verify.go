@@ -91,7 +91,7 @@ func verify(ctx context.Context, c *session.Session, name string, diff bool) err
 			return nil
 		}
 		return onto.Errorf(document.CheckFailed, "%s not as the file says", terminal.Count(wrong, "type is", "types are")).
-			WithHint("see what a migration would do: onto migrate --schema %s", place.ShellWord(name))
+			WithHint("see what a migration would do").WithCommand("migrate", "--schema", name)
 	})
 }
 

@@ -38,7 +38,7 @@ func RunGroup(cmd *cobra.Command, args []string) error {
 	if near := onto.Suggest(args[0], names); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
-	return err.WithHint("see: %s --help", cmd.CommandPath())
+	return err.WithHint("see the commands").WithCommand(helpOf(cmd)...)
 }
 
 // FlagError is the error for a flag that does not parse.
@@ -47,7 +47,12 @@ func FlagError(cmd *cobra.Command, err error) error {
 	if why != "" { // the parser's words are about Go
 		err = onto.Errorf(onto.Invalid, "%s, which takes a whole number", what)
 	}
-	return onto.Errorf(onto.Invalid, "%s", err).WithHint("see: %s --help", cmd.CommandPath())
+	return onto.Errorf(onto.Invalid, "%s", err).WithHint("see the flags").WithCommand(helpOf(cmd)...)
+}
+
+// helpOf is the command that shows how one is used.
+func helpOf(cmd *cobra.Command) []string {
+	return append(strings.Fields(cmd.CommandPath())[1:], "--help")
 }
 
 // ArgCount checks that the number of arguments is one of those allowed.
@@ -75,7 +80,11 @@ func wrongArgs(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Lookup("where") != nil && slices.ContainsFunc(args, isOperator) {
 		return err.WithHint(`put the filter in single quotes: --where '$.tier == "Gold"'`)
 	}
-	return err.WithHint("write: %s", cmd.UseLine())
+	_, takes, some := strings.Cut(cmd.Use, " ")
+	if !some {
+		takes = "no arguments"
+	}
+	return err.WithHint("give it %s", takes).WithCommand(helpOf(cmd)...)
 }
 
 // isOperator reports whether an argument is a piece of a filter that a shell

@@ -68,7 +68,7 @@ func (c *Session) Abandon(stderr io.Writer, asJSON bool) int {
 	var err error = onto.Errorf(document.Interrupted, "interrupted")
 	if c.Writes.Load() {
 		err = onto.Errorf(onto.OutcomeUnknown, "interrupted while the storage did not answer: it is not known whether anything was stored").
-			WithHint("look at the newest commits with: onto commits")
+			WithHint("look at the newest commits").WithCommand("commits")
 	}
 	other := &Session{Printer: terminal.NewPrinter(io.Discard, stderr), Flags: c.Flags}
 	return other.finish(err, asJSON)
@@ -80,9 +80,7 @@ func (c *Session) report(err error) {
 	for _, line := range document.Differences(err) {
 		c.Say("  %s", line)
 	}
-	if hint := c.hint(err); hint != "" {
-		c.Say("hint: %s", hint)
-	}
+	c.sayHint(c.hint(err))
 }
 
 func (c *Session) reportJSON(err error) {
@@ -90,16 +88,25 @@ func (c *Session) reportJSON(err error) {
 }
 
 // warn reports what does not change what the verb did or answered.
-func (c *Session) warn(asJSON bool, code onto.Code, text, hint string) {
+func (c *Session) warn(asJSON bool, code onto.Code, text string, hint onto.Hint) {
 	hint = c.Place().NameIn(hint)
 	if asJSON {
-		c.sayJSON("warning", document.Report{Code: code, Message: text, Hint: hint})
+		c.sayJSON("warning", document.Report{Code: code, Message: text, Hint: hint.String(), Command: document.Command(hint)})
 		return
 	}
 	c.Say("warning: %s", text)
-	if hint != "" {
+	c.sayHint(hint)
+}
+
+func (c *Session) sayHint(hint onto.Hint) {
+	if hint.Text != "" {
 		c.Say("hint: %s", hint)
 	}
+}
+
+// SayNext tells a next step, with the command that does it for this store.
+func (c *Session) SayNext(text string, command ...string) {
+	c.Say("%s", c.Place().NameIn(onto.NewHint(text, command...)))
 }
 
 // sayJSON prints an error or a warning to stderr, on one line.
@@ -108,7 +115,7 @@ func (c *Session) sayJSON(kind string, body document.Report) {
 	c.Say("%s", doc)
 }
 
-// hint is what to do about an error, to be pasted where it is a command.
-func (c *Session) hint(err error) string {
+// hint is what to do about an error; its command is for this store.
+func (c *Session) hint(err error) onto.Hint {
 	return c.Place().NameIn(onto.HintOf(err))
 }

@@ -124,12 +124,12 @@ func (c *Session) StoreOptions(cfg place.Settings) *store.Options {
 }
 
 // Unsupported is the error for a verb that the kind of storage has no answer to.
-func (c *Session) Unsupported(verb, why, instead string) error {
+func (c *Session) Unsupported(verb, why, instead string, command ...string) error {
 	kind := "a SQLite file"
 	if c.Place().IsLake() {
 		kind = "a lake"
 	}
-	return onto.Errorf(onto.Unsupported, "%s: %s %s", verb, kind, why).WithHint("%s", instead)
+	return onto.Errorf(onto.Unsupported, "%s: %s %s", verb, kind, why).WithHint("%s", instead).WithCommand(command...)
 }
 
 // warnOfDamage tells what stores that were opened do not show.
@@ -182,7 +182,7 @@ func (c *Session) warnOfIndexes(asJSON bool) {
 			continue
 		}
 		c.warn(asJSON, document.IndexBehind, "indexes of the lake are behind its commits: "+w.LastIndexWarning(),
-			"write them when the cause is gone, with: onto index repair --apply")
+			onto.NewHint("write them when the cause is gone", "index", "repair", "--apply"))
 	}
 }
 
