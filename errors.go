@@ -76,7 +76,7 @@ func (c Code) Error() string { return string(c) }
 type Error struct {
 	Code    Code   // for programs
 	Message string // for people: names the thing
-	Hint    Hint   // for operators: names the next step; may be empty
+	Hint    Hint   // for operators: names the next step; may be zero
 	Err     error  // the cause, if there is one
 
 	// Differences is set with SchemaOutdated: what changed, per type.

@@ -116,3 +116,19 @@ func NoTypeToEnd(t onto.TypeName) error {
 func CannotLearn(t onto.TypeName, version int) error {
 	return onto.Errorf(onto.Conflict, "version %d of %s does not exist or has an upgrader already", version, t.Name)
 }
+
+// Closed is the error for a call on a store that was closed.
+func Closed() error {
+	return onto.Errorf(onto.Closed, "the store was closed").WithHint("open it again")
+}
+
+// NewerFormat is the error for what a newer program has written, with its format and
+// the newest that can be read.
+func NewerFormat(what string, format, newest int) error {
+	return onto.Errorf(onto.Unsupported, "%s: format %d, this program reads up to %d", what, format, newest).WithHint("use a newer onto")
+}
+
+// NotHeld is the error for a lease that is to be ended and that nobody holds.
+func NotHeld(name string) error {
+	return onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).WithHint("see the leases").WithCommand("lock", "show")
+}

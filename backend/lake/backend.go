@@ -204,7 +204,7 @@ func (b *Backend) usable(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return closedError()
+		return backend.Closed()
 	}
 	return ctx.Err()
 }
@@ -316,7 +316,7 @@ func (b *Backend) whileOpen(ctx context.Context, f func(context.Context) error) 
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
-		return closedError()
+		return backend.Closed()
 	}
 	b.aside.Add(1)
 	b.mu.Unlock()
@@ -326,12 +326,10 @@ func (b *Backend) whileOpen(ctx context.Context, f func(context.Context) error) 
 	defer context.AfterFunc(b.life, cancel)()
 	err := f(inner)
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		return closedError()
+		return backend.Closed()
 	}
 	return err
 }
-
-func closedError() error { return onto.Errorf(onto.Closed, "the store was closed") }
 
 var (
 	_ backend.Backend     = (*Backend)(nil)

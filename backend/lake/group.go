@@ -80,7 +80,7 @@ func (w *writer) submit(ctx context.Context, m *member) error {
 	err := w.queue.Do(ctx, m, m.size())
 	switch {
 	case errors.Is(err, groupcommit.ErrClosed):
-		return closedError()
+		return backend.Closed()
 	case err == nil:
 		return m.err
 	}

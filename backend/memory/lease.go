@@ -170,8 +170,7 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 	name := record.Lease.Name
 	held, ok := s.leases.held[name]
 	if !ok {
-		return onto.LeaseBreak{}, onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).
-			WithHint("see who holds what").WithCommand("lock", "show")
+		return onto.LeaseBreak{}, backend.NotHeld(name)
 	}
 	record.Lease, record.Time = held, s.stamp()
 	delete(s.leases.held, name)

@@ -117,7 +117,7 @@ func (b *Backend) writable(ctx context.Context) error {
 // usable tells whether a call may go on. The store is locked.
 func (b *Backend) usable(ctx context.Context) error {
 	if b.closed {
-		return onto.Errorf(onto.Closed, "the store was closed")
+		return backend.Closed()
 	}
 	return ctx.Err()
 }

@@ -175,8 +175,7 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 			return err
 		}
 		if held == nil {
-			return onto.Errorf(onto.NotFound, "%s: nobody holds the lease %s", b.at.Path, record.Lease.Name).
-				WithHint("see the leases").WithCommand("lock", "show")
+			return backend.NotHeld(record.Lease.Name)
 		}
 		record.Lease, record.Time = *held, b.now()
 		if _, err := nextEpoch(w, held.Name); err != nil {

@@ -68,7 +68,7 @@ func TestLeaseIsTakenOver(t *testing.T) {
 	path, a, b := twoHandles(t, clock, time.Second)
 	first := acquire(t, a, "nightly", "ana")
 	_, err := b.Acquire(t.Context(), &backend.LeaseRequest{Name: "nightly", Owner: "bo", TTL: time.Second})
-	if !errors.Is(err, onto.LockContention) || !strings.Contains(err.Error(), "ana until 2026-02-10T12:00:30.000000+00:00") ||
+	if !errors.Is(err, onto.LockContention) || !strings.Contains(err.Error(), "ana holds the lease nightly until 2026-02-10T12:00:30.000000+00:00") ||
 		!strings.HasSuffix(onto.HintOf(err).String(), ": onto lock show") {
 		t.Errorf("held: got %v, hint %q; want LockContention with holder and expiry", err, onto.HintOf(err))
 	}

@@ -214,7 +214,7 @@ func (b *Backend) Close() error {
 }
 
 func (s *store) closedError() error {
-	return onto.Errorf(onto.Closed, "%s: the store was closed", s.at.Path)
+	return onto.Errorf(onto.Closed, "%s: %w", s.at.Path, backend.Closed())
 }
 
 // Warning says what is wrong with a store that can only be read, and what to do;

@@ -10,7 +10,6 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
-	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/lease"
 )
 
@@ -53,8 +52,7 @@ const contentionHint = "wait for the other writer and try again, or raise the lo
 
 // heldError is for a lease that another holds.
 func heldError(path string, l *onto.Lease) error {
-	return onto.Errorf(onto.LockContention, "%s: the lease %s is held by %s until %s", path, l.Name, l.Owner, codec.FormatTime(l.Expires)).
-		WithHint("wait for that and try again, or look at it").WithCommand("lock", "show")
+	return onto.Errorf(onto.LockContention, "%s: %w", path, lease.Contention(l))
 }
 
 // retryBusy repeats f while another process has the lock.

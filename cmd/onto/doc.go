@@ -78,7 +78,10 @@
 //
 // An error is "onto: what happened", and mostly "hint: what to do", in which
 // commands can be pasted: they name the store. With --json it is
-// {"error":{"code","message","hint"}}, on stderr as well.
+// {"error":{"code","message","hint","command"}}, on stderr as well. The command is
+// the one of the hint as a list of arguments, beginning with "onto"; hints without
+// one have none. A word in capitals, as FILE, is to be filled in. Findings have a
+// command in the same way, beside their remedy.
 //
 // # Exit status
 //

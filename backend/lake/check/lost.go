@@ -64,7 +64,7 @@ func (c *checker) headFlaw(err error) error {
 	case err != nil:
 		return err
 	case body == nil && len(t.manifests) == 0 && c.lake.Log.Last() == nil:
-		return onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one").WithCommand("init")
+		return protocol.NoLake()
 	}
 	f := code.Finding("%s: %s; %s", protocol.HeadKey, what, t)
 	f.Remedy.Text = "restore meta/head.json from a backup, or from an older version that the storage keeps, before anybody writes"

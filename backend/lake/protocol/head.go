@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -73,8 +74,7 @@ func ParseHead(body []byte) (*Head, error) {
 		return nil, err
 	}
 	if h.Format > Format {
-		return nil, onto.Errorf(onto.Unsupported, "%s: format %d, this program reads up to %d", HeadKey, h.Format, Format).
-			WithHint("use a newer onto")
+		return nil, backend.NewerFormat(HeadKey, h.Format, Format)
 	}
 	if h.Format < 1 || h.StoreID == "" {
 		return nil, onto.Errorf(onto.Unsupported, "%s: it is not the head of a lake of this program", HeadKey).

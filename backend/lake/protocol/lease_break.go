@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -49,8 +50,7 @@ func (l *Leases) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseB
 			l.log.Discard(ctx, []Object{*left})
 		}
 		if h.lease == nil {
-			return onto.LeaseBreak{}, onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).
-				WithHint("see who holds what").WithCommand("lock", "show")
+			return onto.LeaseBreak{}, backend.NotHeld(name)
 		}
 		next, err := epochAfter(h.key, h.epoch)
 		if err != nil {

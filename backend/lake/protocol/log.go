@@ -133,6 +133,11 @@ func (l *Log) ReadHead(ctx context.Context) (*Head, []byte, bucket.Tag, error) {
 	}
 }
 
+// NoLake is the error for a place without a head.
+func NoLake() error {
+	return onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one").WithCommand("init")
+}
+
 // readHeadOnce also returns the hash of a head that is damaged.
 func (l *Log) readHeadOnce(ctx context.Context) (h *Head, body []byte, tag bucket.Tag, came string, err error) {
 	object, err := l.b.Get(ctx, HeadKey, bucket.Range{Max: MaxSmall}, "")
@@ -140,7 +145,7 @@ func (l *Log) readHeadOnce(ctx context.Context) (h *Head, body []byte, tag bucke
 		if l.Last() != nil {
 			return nil, nil, "", "", headGone(err)
 		}
-		return nil, nil, "", "", onto.Errorf(onto.Uninitialized, "there is no lake here").WithHint("make one").WithCommand("init")
+		return nil, nil, "", "", NoLake()
 	}
 	if err != nil {
 		return nil, nil, "", "", oversized(HeadKey, err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
@@ -109,8 +110,7 @@ func (f File) Check(path string) error {
 		return onto.Errorf(onto.Unsupported, "%s: written by the original Ontologia's v2 engine, which keeps data in tables of its own", path).
 			WithHint("export it there as JSON Lines and import that here")
 	case f.Kind == Ours && f.Format > Format:
-		return onto.Errorf(onto.Unsupported, "%s: format %d, this program reads up to %d", path, f.Format, Format).
-			WithHint("use a newer onto")
+		return backend.NewerFormat(path, int(f.Format), Format)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
@@ -174,5 +175,5 @@ func refuseRelease(ctx context.Context, s *store.Store, name string) error {
 		return onto.Errorf(onto.Refused, "the lease %s is held by %s until %s", l.Name, l.Owner, terminal.Time(l.Expires)).
 			WithHint("make sure that it has stopped, then end the lease").WithCommand(command...)
 	}
-	return onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).WithHint("see the leases").WithCommand("lock", "show")
+	return backend.NotHeld(name)
 }
