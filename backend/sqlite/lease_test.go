@@ -123,7 +123,7 @@ func TestWriteLeaseKeepsOthersOut(t *testing.T) {
 	other := acquire(t, b, "other", "bo") // another name is not in the way
 	for i, backend := range []*sqlite.Backend{a, b} {
 		_, err := backend.Append(t.Context(), leased(fmt.Sprint(i), other))
-		if !errors.Is(err, onto.LockContention) || !strings.Contains(err.Error(), "migration until 2026-02-10T12:00:30") {
+		if !errors.Is(err, onto.LockContention) || !strings.Contains(err.Error(), "migration holds the lease ontology_write until 2026-02-10T12:00:30") {
 			t.Errorf("handle %d: got %v, want LockContention with holder and expiry", i, err)
 		}
 	}
@@ -256,7 +256,7 @@ func TestOriginalProgramTakesLeases(t *testing.T) {
 	if list, err := a.Leases(t.Context()); err != nil || len(list) != 1 || list[0].Owner != "python-7" || list[0].Epoch != 0 {
 		t.Errorf("got %v, error %v; want the row with epoch 0", list, err)
 	}
-	if _, err := a.Append(t.Context(), thingDraft("k", 1)); !errors.Is(err, onto.LockContention) || !strings.Contains(err.Error(), "python-7 until") {
+	if _, err := a.Append(t.Context(), thingDraft("k", 1)); !errors.Is(err, onto.LockContention) || !strings.Contains(err.Error(), "python-7 holds the lease ontology_write until") {
 		t.Errorf("held: got %v, want LockContention", err)
 	}
 	if _, err := a.Acquire(t.Context(), &backend.LeaseRequest{Name: onto.WriteLease, Owner: "ana", TTL: time.Second}); !errors.Is(err, onto.LockContention) {
