@@ -220,7 +220,7 @@ func TestSurvey(t *testing.T) {
 	now = now.Add(-clockAhead)
 	want("", "", "")
 	now = now.Add(-time.Second)
-	want("clock_ahead", "1h0m1s from now", "set the clock")
+	want("clock_ahead", "1h0m1s from now", "Set the clock")
 }
 
 // sealed is a bucket where nothing can be created below a folder.
