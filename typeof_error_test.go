@@ -31,7 +31,7 @@ type (
 	}
 	dashName struct {
 		ID   string `json:"id" onto:"key"`
-		Dash string `json:"-,"`
+		Dash string `json:"-,"` //lint:ignore SA5008 a name that is refused
 	}
 	sameName struct {
 		By string `json:"by" onto:"key"`
@@ -61,7 +61,7 @@ type (
 	}
 	unexported struct {
 		ID     string `json:"id" onto:"key"`
-		secret string `onto:"index"`
+		secret string `onto:"index"` //lint:ignore U1000 a tag that is refused
 	}
 	leftOut struct {
 		ID     string `json:"id" onto:"key"`

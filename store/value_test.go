@@ -53,7 +53,7 @@ type Everything struct {
 	Host     netip.Addr        `json:"host"`
 	Quoted   int               `json:"quoted,string"`
 	Hidden   string            `json:"-"`
-	private  string
+	private  string            //lint:ignore U1000 it must be left out
 }
 
 func TestEveryKindRoundTrips(t *testing.T) {
@@ -200,7 +200,7 @@ type Odd struct {
 	Price  Cents          `json:"price"`
 	Prices []Cents        `json:"prices"`
 	Text   string         `json:"text,string"`
-	List   []int          `json:"list,string"`
+	List   []int          `json:"list,string"` //lint:ignore SA5008 encoding/json ignores the option here
 	Number json.Number    `json:"number"`
 	Free   any            `json:"free"`
 	Map    map[string]any `json:"map"`

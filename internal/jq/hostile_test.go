@@ -208,8 +208,7 @@ func TestNestedPrograms(t *testing.T) {
 	for _, n := range nestings {
 		times := (MaxProgram - len(n.core)) / (len(n.before) + len(n.after))
 		if strings.Count(n.core, `"`) == 1 {
-			times, n.after = times-1, n.after+strings.Repeat(n.after, times-2)+`"`
-			list = append(list, job{n.core + n.after, `{}`, time.Second})
+			list = append(list, job{n.core + strings.Repeat(n.after, times-1) + `"`, `{}`, time.Second})
 			continue
 		}
 		list = append(list, job{strings.Repeat(n.before, times) + n.core + strings.Repeat(n.after, times), `{}`, time.Second})

@@ -45,7 +45,10 @@ func (e Entities) File() ([]byte, error) {
 	}
 	var buf bytes.Buffer
 	out := file.NewParquetWriter(&buf, root, file.WithWriterProps(parquet.NewWriterProperties(properties...)))
-	group := out.AppendRowGroup()
+	group, err := out.AppendRowGroupChecked()
+	if err != nil {
+		return nil, err
+	}
 	for i := range root.NumFields() {
 		column, err := group.NextColumn()
 		if err == nil {
