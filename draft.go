@@ -33,6 +33,7 @@ type Draft struct {
 type Intent struct {
 	Op       Op
 	Value    any      // what Put wants: see Ensure
+	Merge    bool     // Put: fields that Value does not give stay as they are, see Merge
 	Identity Identity // what Delete removes
 }
 
@@ -73,13 +74,27 @@ type Relation struct {
 // and pointers to them, [Entity] and [Relation] values, and slices and
 // iterators of these. A thing replaces all fields of its identity. What is
 // already so causes no version.
-func (d Draft) Ensure(things ...any) Draft {
+func (d Draft) Ensure(things ...any) Draft { return d.put(things, false) }
+
+// Merge adds things whose fields should be as given; fields that are not given
+// stay as they are. Things are as in Ensure. What a struct leaves out by omitempty,
+// omitzero or a nil pointer is not given; in an [Entity] or a [Relation] a field that
+// is null is given: it is removed if it is optional, and otherwise gets its default.
+//
+// The fields that stay are those at the moment of the commit, so programs that merge
+// different fields at the same time do not undo each other's changes. What does not exist is
+// made; that fails with Invalid if a required field is not given. An identity that is
+// merged twice in one draft with different fields, or is ensured as well, is a
+// Conflict.
+func (d Draft) Merge(things ...any) Draft { return d.put(things, true) }
+
+func (d Draft) put(things []any, merge bool) Draft {
 	if len(things) == 0 {
 		return d
 	}
 	node := &intents{values: make([]Intent, len(things)), before: d.last}
 	for i, t := range things {
-		node.values[i] = Intent{Op: Put, Value: t}
+		node.values[i] = Intent{Op: Put, Value: t, Merge: merge}
 	}
 	d.last = node
 	return d

@@ -16,6 +16,8 @@ func wants(d onto.Draft) []string {
 	for in := range d.Intents() {
 		if in.Op == onto.Delete {
 			list = append(list, "-"+in.Identity.Key)
+		} else if in.Merge {
+			list = append(list, fmt.Sprint("~", in.Value))
 		} else {
 			list = append(list, fmt.Sprint("+", in.Value))
 		}
@@ -24,8 +26,8 @@ func wants(d onto.Draft) []string {
 }
 
 func TestDraftKeepsOrder(t *testing.T) {
-	d := onto.Draft{}.Ensure("a", "b").Delete(onto.EntityID("T", "c"), onto.EntityID("T", "d")).Ensure().Delete().Ensure("e")
-	if got, want := wants(d), []string{"+a", "+b", "-c", "-d", "+e"}; !slices.Equal(got, want) {
+	d := onto.Draft{}.Ensure("a", "b").Delete(onto.EntityID("T", "c"), onto.EntityID("T", "d")).Ensure().Delete().Merge().Ensure("e").Merge("f", "g")
+	if got, want := wants(d), []string{"+a", "+b", "-c", "-d", "+e", "~f", "~g"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if got := wants(onto.Draft{}); got != nil {

@@ -70,6 +70,13 @@ func FieldMissing(f onto.Field) error {
 		WithHint("give a value of type %s, or make the field optional", f.Type)
 }
 
+// MissingToMake is the error for a merge into what does not exist that lacks a
+// required field.
+func MissingToMake(f onto.Field) error {
+	return onto.Errorf(onto.Invalid, "it does not exist, and field %s is missing to make it", f.Name).
+		WithHint("check the key, or give all required fields")
+}
+
 // FieldsTooLarge is the error for fields with too many bytes.
 func FieldsTooLarge(id onto.Identity, bytes int) error {
 	return onto.Errorf(onto.TooLarge, "%s has %d bytes of fields, the limit is %d", id, bytes, onto.MaxFields)

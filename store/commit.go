@@ -56,15 +56,22 @@ func (c *catalog) stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[b
 				yield(backend.Write{}, err)
 				return
 			}
-			in := onto.Intent{Op: onto.Put, Value: thing}
-			if id, ok := thing.(onto.Identity); ok {
-				in = onto.Intent{Op: onto.Delete, Identity: id}
-			}
-			if !c.writes(in, yield) {
+			if !c.writes(intentOf(thing), yield) {
 				return
 			}
 		}
 	}
+}
+
+// intentOf is what a thing of a stream stands for.
+func intentOf(thing any) onto.Intent {
+	switch thing := thing.(type) {
+	case onto.Intent:
+		return thing
+	case onto.Identity:
+		return onto.Intent{Op: onto.Delete, Identity: thing}
+	}
+	return onto.Intent{Op: onto.Put, Value: thing}
 }
 
 // header is the backend's form of everything but the intents.
@@ -133,8 +140,12 @@ func (s *Store) seen(id int64) {
 // writes yields the writes that an intent stands for: one, or those of each
 // element of a slice, array or iterator. It reports whether to go on.
 func (c *catalog) writes(in onto.Intent, yield func(backend.Write, error) bool) bool {
-	if in.Op == onto.Delete {
+	switch in.Op {
+	case onto.Delete:
 		return yield(c.deletion(in.Identity))
+	case onto.Put:
+	default:
+		return yield(backend.Write{}, onto.Errorf(onto.Invalid, "the op %q of an intent is unknown", in.Op).WithHint("use onto.Put or onto.Delete"))
 	}
 	v := reflect.ValueOf(in.Value)
 	for hops := 0; (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && !v.IsNil(); hops++ {
@@ -149,23 +160,27 @@ func (c *catalog) writes(in onto.Intent, yield func(backend.Write, error) bool) 
 	case v.Kind() == reflect.Pointer, v.Kind() == reflect.Func && v.IsNil():
 		return yield(backend.Write{}, onto.Errorf(onto.Invalid, "the draft has a nil %v", v.Type()))
 	case v.Kind() == reflect.Struct:
-		return yield(c.structWrite(v))
+		return yield(c.structWrite(v, in.Merge))
 	case v.Kind() == reflect.Slice, v.Kind() == reflect.Array:
 		for i := range v.Len() {
-			if !c.writes(onto.Intent{Op: onto.Put, Value: v.Index(i).Interface()}, yield) {
+			if !c.writes(onto.Intent{Op: onto.Put, Value: v.Index(i).Interface(), Merge: in.Merge}, yield) {
 				return false
 			}
 		}
 		return true
 	case v.Kind() == reflect.Func && v.Type().CanSeq():
 		for item := range v.Seq() {
-			if !c.writes(onto.Intent{Op: onto.Put, Value: item.Interface()}, yield) {
+			if !c.writes(onto.Intent{Op: onto.Put, Value: item.Interface(), Merge: in.Merge}, yield) {
 				return false
 			}
 		}
 		return true
 	}
-	return yield(backend.Write{}, onto.Errorf(onto.Invalid, "a %v cannot be ensured", v.Type()).
+	verb := "ensured"
+	if in.Merge {
+		verb = "merged"
+	}
+	return yield(backend.Write{}, onto.Errorf(onto.Invalid, "a %v cannot be %s", v.Type(), verb).
 		WithHint("give a struct of a registered type, an onto.Entity, an onto.Relation, or a slice or iterator of these"))
 }
 
@@ -180,31 +195,29 @@ func (c *catalog) deletion(id onto.Identity) (backend.Write, error) {
 	return backend.Write{Identity: id, Op: onto.Delete, SchemaVersion: t.Version}, nil
 }
 
-func (c *catalog) entity(e onto.Entity) (backend.Write, error) {
-	t, err := c.get(onto.KindEntity, e.Type)
-	if err != nil {
+// untyped makes a write of the fields of an identity.
+func (c *catalog) untyped(id onto.Identity, fields any, merge bool) (backend.Write, error) {
+	t, err := c.get(id.Kind, id.Type)
+	switch {
+	case err != nil:
 		return backend.Write{}, err
+	case merge:
+		return t.Merge(id, fields)
 	}
-	return t.Write(onto.EntityID(e.Type, e.Key), e.Fields)
+	return t.Write(id, fields)
 }
 
-func (c *catalog) relation(r onto.Relation) (backend.Write, error) {
-	t, err := c.get(onto.KindRelation, r.Type)
-	if err != nil {
-		return backend.Write{}, err
-	}
-	return t.Write(onto.RelationID(r.Type, r.Left, r.Right).WithInstance(r.Instance), r.Fields)
-}
-
-func (c *catalog) structWrite(v reflect.Value) (backend.Write, error) {
-	if t, ok := c.structs[v.Type()]; ok {
+func (c *catalog) structWrite(v reflect.Value, merge bool) (backend.Write, error) {
+	if t, ok := c.structs[v.Type()]; ok && merge {
+		return t.MergeStruct(v)
+	} else if ok {
 		return t.WriteStruct(v)
 	}
 	switch thing := v.Interface().(type) {
 	case onto.Entity:
-		return c.entity(thing)
+		return c.untyped(onto.EntityID(thing.Type, thing.Key), thing.Fields, merge)
 	case onto.Relation:
-		return c.relation(thing)
+		return c.untyped(onto.RelationID(thing.Type, thing.Left, thing.Right).WithInstance(thing.Instance), thing.Fields, merge)
 	}
 	_, err := c.ofStruct(v.Type())
 	return backend.Write{}, err

@@ -2,10 +2,12 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/spool"
 )
 
@@ -24,8 +26,9 @@ type StreamOptions struct {
 type Proposal struct {
 	Identity onto.Identity
 	Op       onto.Op
-	Newest   *onto.Version // nil if there never was one; it may be a delete
-	Changes  bool          // the present state is not what is wanted
+	Fields   json.RawMessage // what it will have, merged; nil for a delete
+	Newest   *onto.Version   // nil if there never was one; it may be a delete
+	Changes  bool            // the present state is not what is wanted
 }
 
 // Live reports whether the identity exists.
@@ -33,8 +36,8 @@ func (p *Proposal) Live() bool { return p.Newest != nil && p.Newest.Live() }
 
 // CommitStream makes a draft and a sequence of further things true as one
 // commit, with little memory however long the sequence is. Things are as in
-// Draft.Ensure, in any order, and onto.Identity values stand for deletes. The
-// sequence is read to its end before anything is locked, into a temporary file if
+// Draft.Ensure, in any order; onto.Identity values stand for deletes, and onto.Intent
+// values for what they say, such as merges. The sequence is read to its end before anything is locked, into a temporary file if
 // it is long; an error from it leaves nothing stored.
 func (s *Store) CommitStream(ctx context.Context, d onto.Draft, things iter.Seq2[any, error]) (onto.Result, error) {
 	return s.CommitStreamWith(ctx, d, things, nil)
@@ -57,7 +60,7 @@ func (s *Store) CommitStreamWith(ctx context.Context, d onto.Draft, things iter.
 }
 
 func proposal(w *backend.Write, newest *onto.Version) Proposal {
-	return Proposal{w.Identity, w.Op, newest, backend.Changes(w, newest)}
+	return Proposal{w.Identity, w.Op, w.Fields, newest, backend.Changes(w, newest)}
 }
 
 // Preview compares things, as in CommitStream, with the newest state, all at
@@ -70,10 +73,12 @@ func (s *Store) Preview(ctx context.Context, things iter.Seq2[any, error]) iter.
 			yield(Proposal{}, err)
 			return
 		}
-		for w, err := range s.catalog().stream(onto.Draft{}, things) {
+		c := s.catalog()
+		types := decide.NewCatalog(c.stored)
+		for w, err := range c.stream(onto.Draft{}, things) {
 			var p Proposal
 			if err == nil {
-				p, err = s.compare(ctx, &w, head.ID)
+				p, err = s.compare(ctx, types, &w, head.ID)
 			}
 			if !yield(p, err) || err != nil {
 				return
@@ -82,11 +87,19 @@ func (s *Store) Preview(ctx context.Context, things iter.Seq2[any, error]) iter.
 	}
 }
 
-// compare holds a write against the state as of a commit.
-func (s *Store) compare(ctx context.Context, w *backend.Write, at int64) (Proposal, error) {
-	newest, err := s.b.Get(ctx, w.Identity, at)
-	if onto.CodeOf(err) == onto.NotFound {
-		return proposal(w, nil), nil
+// compare holds a write, merged, against the state as of a commit.
+func (s *Store) compare(ctx context.Context, types *decide.Catalog, w *backend.Write, at int64) (Proposal, error) {
+	var newest *onto.Version
+	v, err := s.b.Get(ctx, w.Identity, at)
+	switch {
+	case err == nil:
+		newest = &v
+	case onto.CodeOf(err) != onto.NotFound:
+		return Proposal{}, err
 	}
-	return proposal(w, &newest), err
+	merged, err := types.Merged(w, newest)
+	if err != nil {
+		return Proposal{}, err
+	}
+	return proposal(merged, newest), nil
 }

@@ -70,7 +70,8 @@ func (l log) merged(w backend.Write, newest *onto.Version) (backend.Write, error
 		return w, nil
 	}
 	fields := map[string]json.RawMessage{}
-	if newest != nil && newest.Live() {
+	exists := newest != nil && newest.Live()
+	if exists {
 		if err := json.Unmarshal(newest.Fields, &fields); err != nil {
 			return w, onto.Errorf(onto.Corrupt, "%s: %w", w.Identity, err)
 		}
@@ -92,8 +93,10 @@ func (l log) merged(w backend.Write, newest *onto.Version) (backend.Write, error
 			fields[f.Name] = fitted
 		case f.Default != nil:
 			fields[f.Name] = f.Default
-		case !f.Optional:
+		case !f.Optional && exists:
 			return w, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, backend.FieldMissing(f))
+		case !f.Optional:
+			return w, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, backend.MissingToMake(f))
 		}
 	}
 	text, err := json.Marshal(fields)

@@ -99,6 +99,8 @@ func merge(s *onto.Schema, known []string, given []codec.Member, newest *onto.Ve
 			members[i].Value = value
 		case f.Default != nil:
 			members = append(members, codec.Member{Name: f.Name, Value: f.Default})
+		case !f.Optional && present == nil:
+			return nil, backend.MissingToMake(f)
 		case !f.Optional:
 			return nil, backend.FieldMissing(f)
 		}

@@ -34,6 +34,15 @@ func (t *Type) Bound() bool { return t.bound != nil }
 
 // Write checks untyped fields against the schema and makes a write of them.
 func (t *Type) Write(id onto.Identity, fields any) (backend.Write, error) {
+	members, err := membersOf(id, fields)
+	if err != nil {
+		return backend.Write{}, err
+	}
+	return t.fit(id, members)
+}
+
+// membersOf is the members of untyped fields.
+func membersOf(id onto.Identity, fields any) ([]codec.Member, error) {
 	text := rawFields(fields)
 	var err error
 	if text == nil {
@@ -44,9 +53,9 @@ func (t *Type) Write(id onto.Identity, fields any) (backend.Write, error) {
 		members, err = codec.ParseObject(text)
 	}
 	if err != nil {
-		return backend.Write{}, onto.Errorf(onto.Invalid, "%s: %w", describe(id), err)
+		return nil, onto.Errorf(onto.Invalid, "%s: %w", describe(id), err)
 	}
-	return t.fit(id, members)
+	return members, nil
 }
 
 // rawFields is the JSON text of untyped fields, or nil if they are given as a

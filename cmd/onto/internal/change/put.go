@@ -11,6 +11,7 @@ import (
 // Put is the verb put: entities, as given.
 func Put(c *session.Session) *cobra.Command {
 	var w session.WriteFlags
+	var merge bool
 	cmd := &cobra.Command{
 		Use:   "put TYPE JSON...",
 		Short: "Put entities, as one commit",
@@ -18,20 +19,27 @@ func Put(c *session.Session) *cobra.Command {
 JSON. An entity that exists is replaced as a whole; one that looks like that
 already causes no change. In place of JSON, - reads objects from stdin.
 
+With --merge, fields that the JSON does not give stay as they are at the moment of
+the commit. A field that is null is removed if it is optional, and otherwise gets
+its default. An entity that does not exist is made, if its required fields are
+given.
+
 It prints the commit id, or says that nothing changed.`,
 		Example: `  onto put Customer '{"id":"c1","name":"Ada","tier":"Silver"}'
   onto put Customer '{"id":"c2","name":"Grace","tier":"Gold","since":"2026-02-10T12:34:56Z"}'
+  onto put Customer --merge '{"id":"c2","tier":"Silver","since":null}'
   onto put Customer - --actor daemon:crm --comment "nightly sync" < customers.jsonl
   onto put Product '{"sku":"p1","title":"Lamp"}' --expect-head 41 --idempotency-key order-7`,
 		Args:              session.ArgsFrom(2),
 		ValidArgsFunction: session.CompleteType(c, onto.KindEntity),
-		RunE:              func(cmd *cobra.Command, args []string) error { return put(c, cmd, &w, args) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return put(c, cmd, &w, args, merge) },
 	}
+	cmd.Flags().BoolVar(&merge, "merge", false, "keep the fields that are not given")
 	w.Register(cmd)
 	return cmd
 }
 
-func put(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []string) error {
+func put(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []string, merge bool) error {
 	d, err := w.Draft(cmd)
 	if err != nil {
 		return err
@@ -50,7 +58,12 @@ func put(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []s
 				WithHint("link it").WithCommand("link", args[0], "LEFT", "RIGHT", "JSON")
 		}
 		for _, fields := range objects {
-			d = d.Ensure(onto.Entity{Type: args[0], Fields: fields})
+			e := onto.Entity{Type: args[0], Fields: fields}
+			if merge {
+				d = d.Merge(e)
+			} else {
+				d = d.Ensure(e)
+			}
 		}
 		return d, nil
 	})
