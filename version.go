@@ -118,7 +118,15 @@ func (c Change) Operation() Operation {
 
 // Blame tells who last set one top-level field of an identity.
 type Blame struct {
-	Field  string
-	Value  json.RawMessage // canonical JSON
+	Field string
+	Value json.RawMessage // canonical JSON
+
+	// Commit is the commit that set the field to this value. Its ID is 0 if none
+	// did: a view of the past shows what a later migration makes of it, and that
+	// did not write the identity anew, which did not exist any more for example.
 	Commit Commit
+
+	// Migration is the version of the type whose migration made the value, by a
+	// default or an upgrader; nil if a draft gave it.
+	Migration *SchemaVersion
 }

@@ -1,14 +1,12 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"iter"
 	"reflect"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/internal/codec"
 )
 
 // Entry is a version together with the commit that made it.
@@ -129,50 +127,4 @@ func (s *Store) Changes(ctx context.Context, commit int64) iter.Seq2[onto.Change
 		}
 		return s.b.Diff(ctx, &backend.DiffQuery{From: commit - 1, To: commit}), nil
 	})
-}
-
-// Blame returns, for each top-level field that an identity has at the head,
-// the commit that last set it to its present value. It needs memory for one
-// version at a time.
-func (s *Store) Blame(ctx context.Context, id onto.Identity) ([]onto.Blame, error) {
-	var list []onto.Blame
-	var last Entry
-	for e, err := range s.History(ctx, id) {
-		if err != nil {
-			return nil, err
-		}
-		if list, err = blame(list, e); err != nil {
-			return nil, err
-		}
-		last = e
-	}
-	if !last.Version.Live() {
-		return nil, onto.Errorf(onto.NotFound, "%s was deleted by commit %d", id, last.Commit.ID).
-			WithHint("see its versions").WithCommand(logCommand(id)...)
-	}
-	return list, nil
-}
-
-// blame carries over the fields that a version leaves as they were.
-func blame(before []onto.Blame, e Entry) ([]onto.Blame, error) {
-	if !e.Version.Live() {
-		return nil, nil
-	}
-	members, err := codec.ParseObject(e.Version.Fields)
-	if err != nil {
-		return nil, onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read: %w", e.Version.Identity, e.Commit.ID, err)
-	}
-	var after []onto.Blame
-	i := 0
-	for _, m := range members {
-		for i < len(before) && before[i].Field < m.Name {
-			i++
-		}
-		if i < len(before) && before[i].Field == m.Name && bytes.Equal(before[i].Value, m.Value) {
-			after = append(after, before[i])
-		} else {
-			after = append(after, onto.Blame{Field: m.Name, Value: m.Value, Commit: e.Commit})
-		}
-	}
-	return after, nil
 }

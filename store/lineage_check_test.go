@@ -71,6 +71,7 @@ func (l *lineage) check(name string, s *store.Store) int {
 			same(fmt.Sprint("diff ", from, " ", at), l.diff(s, from, at), l.wantDiff(from, at))
 		}
 		same(fmt.Sprint("stored at ", at), l.stored(s, at), l.wantStored(at))
+		same(fmt.Sprint("blame at ", at), l.blame(s, at), l.wantBlame(at))
 	}
 	for key := range 4 {
 		id := onto.EntityID(l.schema.Name, fmt.Sprint("k", key))

@@ -44,6 +44,9 @@ type turn struct {
 	since int64 // the first commit that has it
 	name  string
 	turn  func(fields map[string]any)
+
+	moved  map[string]string // fields that keep their value under another name: the old one by the new one
+	commit int64             // the one that it made; 0 for none
 }
 
 func newLineage(t *testing.T, seed uint64) *lineage {
@@ -182,6 +185,7 @@ func (l *lineage) migrate() {
 	case kind == 3:
 		g.Fields[pick].Name = fresh
 		m.Upgraders = []store.Upgrader{store.RenameField(g.Name, version, old.Name, fresh)}
+		step.moved = map[string]string{fresh: old.Name}
 		step.turn = func(fields map[string]any) {
 			if v, has := fields[old.Name]; has {
 				delete(fields, old.Name)
@@ -252,6 +256,7 @@ func (l *lineage) apply(m *store.Migration, step turn) {
 	}
 	if changed {
 		l.past = append(l.past, next)
+		step.commit = l.head()
 	}
 	l.turns = append(l.turns, step)
 	l.open()

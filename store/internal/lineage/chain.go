@@ -117,8 +117,8 @@ func (c *Chain) Began(commit int64) bool {
 	return slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Since == commit })
 }
 
-// of returns the stage that a version's fields fit, as of a commit.
-func (c *Chain) of(v *onto.Version, commit int64) int {
+// Of returns the stage that a version's fields fit, as of a commit.
+func (c *Chain) Of(v *onto.Version, commit int64) int {
 	i := c.At(commit)
 	if v.Commit < c.Stages[i].Since {
 		return i

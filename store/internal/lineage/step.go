@@ -91,23 +91,31 @@ func (c *Chain) Upgrade(ctx context.Context, v *onto.Version, commit int64, time
 		return onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read: %w", v.Identity, v.Commit, err).
 			WithHint("examine the store").WithCommand("doctor")
 	}
-	for i := c.of(v, commit) + 1; i < len(c.Stages); i++ {
-		s := &c.Stages[i]
-		if s.Step.Missing != "" {
-			return s.Step.error()
+	for i := c.Of(v, commit) + 1; i < len(c.Stages); i++ {
+		if err := c.Lift(ctx, v, i, timeout); err != nil {
+			return err
 		}
-		id := v.Identity
-		id.Type = s.Type.Schema.Name
-		fields, err := s.Step.run(ctx, s.Type, id, v.Fields, timeout)
-		if err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return onto.Errorf(onto.UpgraderFailed, "%s, %s, commit %d: %w; its fields are %s", s.Step.Name, v.Identity, v.Commit, err, shorten(v.Fields)).
-				WithHint("mend the upgrader or the thing, or read as stored; nothing has changed")
-		}
-		v.Identity, v.Fields, v.SchemaVersion = id, fields, s.Type.Version
 	}
+	return nil
+}
+
+// Lift brings a live version to a stage from the one before.
+func (c *Chain) Lift(ctx context.Context, v *onto.Version, stage int, timeout time.Duration) error {
+	s := &c.Stages[stage]
+	if s.Step.Missing != "" {
+		return s.Step.error()
+	}
+	id := v.Identity
+	id.Type = s.Type.Schema.Name
+	fields, err := s.Step.run(ctx, s.Type, id, v.Fields, timeout)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return onto.Errorf(onto.UpgraderFailed, "%s, %s, commit %d: %w; its fields are %s", s.Step.Name, v.Identity, v.Commit, err, shorten(v.Fields)).
+			WithHint("mend the upgrader or the thing, or read as stored; nothing has changed")
+	}
+	v.Identity, v.Fields, v.SchemaVersion = id, fields, s.Type.Version
 	return nil
 }
 

@@ -1,0 +1,79 @@
+package lineage
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// Trace brings a live version to a stage from the one before, and returns for each
+// field the field that it has its value from: itself if the step leaves it alone, or
+// one that the step gives another name. What the step made has none.
+func (c *Chain) Trace(ctx context.Context, v *onto.Version, stage int, timeout time.Duration) (map[string]string, error) {
+	before := *v
+	if err := c.Lift(ctx, v, stage, timeout); err != nil {
+		return nil, err
+	}
+	was, err := codec.ParseObject(before.Fields)
+	if err != nil {
+		return nil, onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read: %w", v.Identity, v.Commit, err)
+	}
+	is, err := codec.ParseObject(v.Fields)
+	if err != nil {
+		return nil, err
+	}
+	from := make(map[string]string, len(is))
+	for _, m := range is {
+		if p, ok := member(was, m.Name); ok && bytes.Equal(p.Value, m.Value) {
+			from[m.Name] = m.Name
+			continue
+		}
+		for i, p := range was {
+			if _, stays := member(is, p.Name); stays || !bytes.Equal(p.Value, m.Value) {
+				continue
+			}
+			follows, err := c.follows(ctx, v, stage, m, slices.Delete(slices.Clone(was), i, i+1), timeout)
+			if err != nil {
+				return nil, err
+			}
+			if follows {
+				from[m.Name] = p.Name
+				break
+			}
+		}
+	}
+	return from, nil
+}
+
+// follows reports whether a step into a stage does not make a field's value out of the
+// other fields alone: then it has it from the one that they lack. That tells a field
+// that was renamed from one that happens to have the same value.
+func (c *Chain) follows(ctx context.Context, v *onto.Version, stage int, m codec.Member, others []codec.Member, timeout time.Duration) (bool, error) {
+	s := &c.Stages[stage]
+	made, err := s.Step.run(ctx, s.Type, v.Identity, codec.AppendObject(nil, others), timeout)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		return true, nil // it needs the field
+	}
+	members, err := codec.ParseObject(made)
+	if err != nil {
+		return false, err
+	}
+	again, ok := member(members, m.Name)
+	return !ok || !bytes.Equal(again.Value, m.Value), nil
+}
+
+// member finds a member by its name.
+func member(members []codec.Member, name string) (codec.Member, bool) {
+	i := slices.IndexFunc(members, func(m codec.Member) bool { return m.Name == name })
+	if i < 0 {
+		return codec.Member{}, false
+	}
+	return members[i], true
+}
