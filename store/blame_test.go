@@ -106,6 +106,9 @@ func TestBlameAfterMigrations(t *testing.T) {
 		{"two migrations", steps(put(`{"name":"Ada"}`), to(grown),
 			to(account("name string", "age int?", "level string"), store.RenameField("Account", 2, "tier", "level"))),
 			`id="a"@1 level="Silver"@2(Account 2) name="Ada"@1 `, `id="a"@1 level="Silver"@3 name="Ada"@1 `},
+		{"a renamed field that has its default", steps(put(`{"name":"Ada"}`), to(grown), put(`{"name":"Ada","tier":"Gold"}`), put(`{"name":"Ada"}`),
+			to(account("name string", "age int?", `level string="Silver"`), store.RenameField("Account", 2, "tier", "level"))),
+			`id="a"@1 level="Silver"@4 name="Ada"@1 `, `id="a"@1 level="Silver"@5 name="Ada"@1 `},
 		{"deleted and made again", steps(put(`{"name":"Ada"}`), to(grown), func(t *testing.T, b backend.Backend) {
 			mustCommit(t, keepOpen(t, b), onto.Draft{}.Delete(onto.EntityID("Account", "a")))
 		}, put(`{"name":"Ada"}`)), `id="a"@4 name="Ada"@4 tier="Silver"@4 `, `id="a"@4 name="Ada"@4 tier="Silver"@4 `},

@@ -133,19 +133,23 @@ func (s *Step) run(ctx context.Context, to *shape.Type, id onto.Identity, fields
 	if s.Plain {
 		return fields, nil
 	}
-	var result any = fields
-	var err error
-	switch {
-	case s.program != nil:
-		result, err = within(ctx, timeout, func(ctx context.Context) (any, error) { return s.runProgram(ctx, fields) })
-	case s.Func != nil:
-		result, err = within(ctx, timeout, func(context.Context) (any, error) { return s.runFunc(fields) })
-	}
+	result, err := s.made(ctx, fields, timeout)
 	if err != nil {
 		return nil, err
 	}
 	w, err := to.Write(id, result)
 	return w.Fields, err
+}
+
+// made is what the upgrader makes of fields, before defaults are filled in.
+func (s *Step) made(ctx context.Context, fields json.RawMessage, timeout time.Duration) (any, error) {
+	switch {
+	case s.program != nil:
+		return within(ctx, timeout, func(ctx context.Context) (any, error) { return s.runProgram(ctx, fields) })
+	case s.Func != nil:
+		return within(ctx, timeout, func(context.Context) (any, error) { return s.runFunc(fields) })
+	}
+	return fields, nil
 }
 
 func (s *Step) runProgram(ctx context.Context, fields json.RawMessage) (any, error) {

@@ -3,6 +3,8 @@ package lineage
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"reflect"
 	"slices"
 	"time"
 
@@ -36,7 +38,7 @@ func (c *Chain) Trace(ctx context.Context, v *onto.Version, stage int, timeout t
 			if _, stays := member(is, p.Name); stays || !bytes.Equal(p.Value, m.Value) {
 				continue
 			}
-			follows, err := c.follows(ctx, v, stage, m, slices.Delete(slices.Clone(was), i, i+1), timeout)
+			follows, err := c.follows(ctx, stage, m, slices.Delete(slices.Clone(was), i, i+1), timeout)
 			if err != nil {
 				return nil, err
 			}
@@ -52,18 +54,24 @@ func (c *Chain) Trace(ctx context.Context, v *onto.Version, stage int, timeout t
 // follows reports whether a step into a stage does not make a field's value out of the
 // other fields alone: then it has it from the one that they lack. That tells a field
 // that was renamed from one that happens to have the same value.
-func (c *Chain) follows(ctx context.Context, v *onto.Version, stage int, m codec.Member, others []codec.Member, timeout time.Duration) (bool, error) {
+func (c *Chain) follows(ctx context.Context, stage int, m codec.Member, others []codec.Member, timeout time.Duration) (bool, error) {
 	s := &c.Stages[stage]
-	made, err := s.Step.run(ctx, s.Type, v.Identity, codec.AppendObject(nil, others), timeout)
+	made, err := s.Step.made(ctx, codec.AppendObject(nil, others), timeout)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
 	if err != nil {
 		return true, nil // it needs the field
 	}
-	members, err := codec.ParseObject(made)
+	text, ok := made.(json.RawMessage)
+	if !ok {
+		if text, err = codec.AppendValue(nil, reflect.ValueOf(made)); err != nil {
+			return true, nil
+		}
+	}
+	members, err := codec.ParseObject(text)
 	if err != nil {
-		return false, err
+		return true, nil
 	}
 	again, ok := member(members, m.Name)
 	return !ok || !bytes.Equal(again.Value, m.Value), nil
