@@ -39,9 +39,17 @@ type ApplyOptions struct {
 }
 
 // Migrate applies a migration to the store that a backend keeps: all types or
-// none, in one commit. Until it is done, readers see the old state; programs
-// that were opened with the old types cannot write afterwards. Open the store
-// anew when it is done.
+// none, in one commit. Until it is done, readers see the old state, and nobody else
+// can write.
+//
+// Stores that were opened with the old types go on if the change is compatible, see
+// onto.Compatible, and no upgrader goes with it: new fields are optional or have a
+// default, required fields become optional, types become wider. They read the fields
+// that they know, and what they write keeps the others; a program with the old types
+// can open the store again. After any other change, typed reads and writes of such
+// stores fail with SchemaOutdated, which says what has changed, until the store is
+// opened with the present types; reads by the name of a type go on with its present
+// version.
 //
 // If no thing has to be written anew, no commit is made, and the result's ID is
 // 0.

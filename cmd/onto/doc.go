@@ -4,6 +4,7 @@
 //	onto demo                                       a story, and a file to explore
 //	onto init --schema schema.yaml                  make a store, register types
 //	onto put Customer '{"id":"c1","name":"Ada"}'    one commit; prints its id
+//	onto put Customer --merge '{"id":"c1","tier":"Gold"}'    the other fields stay
 //	onto link Subscription c1 p1 '{"seats":3}'
 //	onto delete Customer c1
 //	onto query entities Customer --as-of 12         any moment: commit id or time

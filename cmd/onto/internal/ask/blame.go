@@ -16,22 +16,30 @@ import (
 
 // Blame is the verb blame: who last set each field of one thing.
 func Blame(c *session.Session) *cobra.Command {
-	return session.OnThing(c, &cobra.Command{
+	var asStored bool
+	cmd := session.OnThing(c, &cobra.Command{
 		Use:   "blame",
 		Short: "Show who last set each field of one thing",
-		Long:  "Show, for each field of one entity or relation, the commit that set it to its present value.",
+		Long: `Show, for each field of one entity or relation, the commit that set it to its
+present value. A value that a migration made, by a default or an upgrader, is the
+migration's; one that it moved to another name is still that of the commit that
+gave it. With --as-stored, fields are compared as they were written, so a field
+that was renamed is the migration's.`,
 		Example: `  onto blame Customer c1
+  onto blame Customer c1 --as-stored
   onto blame Subscription c1 p1 --json`,
-	}, func(cmd *cobra.Command, t session.Thing) error { return blame(cmd.Context(), c, t) })
+	}, func(cmd *cobra.Command, t session.Thing) error { return blame(cmd.Context(), c, t, asStored) })
+	cmd.Flags().BoolVar(&asStored, "as-stored", false, session.AsStoredUsage)
+	return cmd
 }
 
-func blame(ctx context.Context, c *session.Session, t session.Thing) error {
+func blame(ctx context.Context, c *session.Session, t session.Thing, asStored bool) error {
 	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		id, err := t.Identity(s)
 		if err != nil {
 			return err
 		}
-		fields, err := s.Blame(ctx, id)
+		fields, err := viewOf(s, onto.Point{}, asStored).Blame(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -95,8 +95,12 @@ An upgraders file is YAML like this:
   Client:
     renamed_from: Company
 
-While a migration runs, others can read but not write. Programs that were started
-with the old types cannot write afterwards.`,
+While a migration runs, others can read but not write. Afterwards, programs that
+were started with the old types go on if the change is compatible: new fields that
+are optional or have a default, required fields that become optional, wider types,
+and no upgrader. They read what they know, and what they write keeps the fields
+that they do not know. After any other change their typed reads and writes fail
+with schema_outdated and what has changed; reads by name go on with the new types.`,
 		Example: `  onto migrate --schema schema.yaml
   onto migrate --schema schema.yaml --upgraders upgraders.yaml --try
   onto migrate --schema schema.yaml --upgraders upgraders.yaml --apply --token TOKEN`,
