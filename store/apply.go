@@ -46,7 +46,8 @@ type ApplyOptions struct {
 // onto.Compatible, and no upgrader goes with it: new fields are optional or have a
 // default, required fields become optional, types become wider. They read the fields
 // that they know, and what they write keeps the others; a program with the old types
-// can open the store again. After any other change, typed reads and writes of such
+// can open the store again. A value of a wider type that a Go field cannot hold is an
+// error of the read that meets it. After any other change, typed reads and writes of such
 // stores fail with SchemaOutdated, which says what has changed, until the store is
 // opened with the present types; reads by the name of a type go on with its present
 // version.
