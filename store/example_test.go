@@ -180,6 +180,27 @@ func ExampleStore_Diff() {
 	// insert Product "p3"
 }
 
+// A merge changes the fields that it gives; the others stay.
+func ExampleStore_Commit_merge() {
+	ctx := context.Background()
+	s := open(ctx)
+	defer s.Close()
+	if _, err := s.Commit(ctx, onto.Draft{}.Ensure(Customer{ID: "c1", Name: "Ada", Tier: "Silver"})); err != nil {
+		log.Fatal(err)
+	}
+	paid := onto.Entity{Type: "Customer", Key: "c1", Fields: map[string]any{"tier": "Gold"}}
+	if _, err := s.Commit(ctx, onto.Draft{}.Merge(paid)); err != nil {
+		log.Fatal(err)
+	}
+	c, err := store.Get[Customer](ctx, s.Now(), "c1")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Name, c.Tier)
+	// Output:
+	// Ada Gold
+}
+
 // Who last set each field.
 func ExampleStore_Blame() {
 	ctx := context.Background()
