@@ -97,11 +97,7 @@ func appendFitting(dst []byte, v reflect.Value, f onto.Field) ([]byte, error) {
 }
 
 // WriteStruct makes a write of a struct.
-func (t *Type) WriteStruct(v reflect.Value) (backend.Write, error) { return t.writeStruct(v, nil) }
-
-// writeStruct makes a write of a struct. If given is not nil, absent fields are left
-// out and the names of the others appended to it.
-func (t *Type) writeStruct(v reflect.Value, given *[]string) (backend.Write, error) {
+func (t *Type) WriteStruct(v reflect.Value) (backend.Write, error) {
 	id := t.structIdentity(v)
 	keyField := t.Schema.Key
 	fields := append(make([]byte, 0, 256), '{')
@@ -117,10 +113,6 @@ func (t *Type) writeStruct(v reflect.Value, given *[]string) (backend.Write, err
 		if fields, err = e.appendField(fields, v.FieldByIndex(e.Index)); err != nil {
 			return backend.Write{}, fieldError(id, e.field, err)
 		}
-		if len(fields) == value && given != nil {
-			fields = fields[:start]
-			continue
-		}
 		if len(fields) == value {
 			fallback, err := missing(id, e.field)
 			if err != nil {
@@ -131,9 +123,6 @@ func (t *Type) writeStruct(v reflect.Value, given *[]string) (backend.Write, err
 				continue
 			}
 			fields = append(fields, fallback...)
-		}
-		if given != nil {
-			*given = append(*given, e.Name)
 		}
 		if e.Name == keyField {
 			id.Key = keyText(fields[value:])

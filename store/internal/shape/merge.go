@@ -47,15 +47,29 @@ func (t *Type) Merge(id onto.Identity, fields any) (backend.Write, error) {
 // MergeStruct makes a write of a struct that decides the fields only that the struct
 // does not leave out.
 func (t *Type) MergeStruct(v reflect.Value) (backend.Write, error) {
-	given := make([]string, 0, len(t.encode))
-	w, err := t.writeStruct(v, &given)
-	if err != nil {
+	id := t.structIdentity(v)
+	given, kept := make([]string, 0, len(t.encode)), make([]codec.Member, 0, len(t.encode))
+	for i := range t.encode {
+		e := &t.encode[i]
+		value, err := e.appendField(nil, v.FieldByIndex(e.Index))
+		if err != nil {
+			return backend.Write{}, fieldError(id, e.field, err)
+		}
+		if len(value) == 0 {
+			continue
+		}
+		given, kept = append(given, e.Name), append(kept, codec.Member{Name: e.Name, Value: value})
+		if e.Name == t.Schema.Key {
+			id.Key = keyText(value)
+		}
+	}
+	if err := t.CheckIdentity(id); err != nil {
 		return backend.Write{}, err
 	}
-	w.Known, w.Merge = given, true
-	return w, nil
+	return t.merging(id, codec.AppendObject(nil, kept), given)
 }
 
+// merging is a write that decides the given fields.
 func (t *Type) merging(id onto.Identity, fields []byte, given []string) (backend.Write, error) {
 	w, err := t.finish(id, fields, given)
 	w.Merge = err == nil
