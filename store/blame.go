@@ -95,7 +95,8 @@ func (b *blamer) walk(ctx context.Context, id onto.Identity) error {
 
 // add takes the next version. What it leaves as it was stays with its commit.
 func (b *blamer) add(ctx context.Context, v onto.Version) error {
-	if _, err := codec.ParseObject(v.Fields); err != nil {
+	members, err := codec.ParseObject(v.Fields)
+	if err != nil {
 		return onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read: %w", v.Identity, v.Commit, err).
 			WithHint("examine the store").WithCommand("doctor")
 	}
@@ -105,7 +106,10 @@ func (b *blamer) add(ctx context.Context, v onto.Version) error {
 			return err
 		}
 		for i := c.Of(&v, v.Commit) + 1; v.Live() && i <= stage; i++ { // another program wrote it for an older version
-			if err := c.Lift(ctx, &v, i, b.s.opts.UpgradeTimeout); err != nil {
+			if err = c.Lift(ctx, &v, i, b.s.opts.UpgradeTimeout); err == nil {
+				members, err = codec.ParseObject(v.Fields)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -114,10 +118,6 @@ func (b *blamer) add(ctx context.Context, v onto.Version) error {
 	b.version, b.list = v, nil
 	if !v.Live() {
 		return nil
-	}
-	members, err := codec.ParseObject(v.Fields)
-	if err != nil {
-		return err
 	}
 	commit, err := b.s.b.Resolve(ctx, onto.AtCommit(v.Commit))
 	if err != nil {
