@@ -39,7 +39,7 @@ type ApplyOptions struct {
 }
 
 // Migrate applies a migration to the store that a backend keeps: all types or
-// none, in one commit. Until it is done, readers see the old state, and nobody else
+// none, in one commit. Until it is done, readers see the old state, and no other program
 // can write.
 //
 // Stores that were opened with the old types go on if the change is compatible, see

@@ -156,8 +156,8 @@ func TestBlameOfARenamedType(t *testing.T) {
 	}
 }
 
-// A migration that writes nothing anew makes no commit. What a view of the past has of
-// it is nobody's commit, whoever makes the next one.
+// A migration that writes nothing anew makes no commit. A value that a view of the past
+// has of it is blamed on no commit, also not on the next one.
 func TestBlameWithoutACommit(t *testing.T) {
 	b := memory.New(nil).Open()
 	s := keepOpen(t, b, account("name string").Types...)
