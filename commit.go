@@ -29,6 +29,10 @@ type Result struct {
 	// Commit is the commit that holds the draft. Its ID is 0 when nothing
 	// differed from what was stored and so no commit was made.
 	Commit
+	// At is the commit at which the draft holds: the one that holds it, or, when
+	// nothing differed, the newest one then. It is 0 only if the store was empty
+	// and stayed so.
+	At int64
 	// Repeated is true when the draft's idempotency key had been used for the
 	// same draft before: Commit is the one made then.
 	Repeated bool

@@ -40,7 +40,8 @@ type Backend interface {
 	// merged: the fields that it does not know are those of the identity's newest
 	// live version, or else their defaults, and what it makes has the newest
 	// SchemaVersion; unchanged writes and deletes of what does not exist are
-	// dropped. After an error nothing of the draft is visible.
+	// dropped. Result.At is the commit of the result, or the head under the lock if
+	// no commit is made. After an error nothing of the draft is visible.
 	Append(ctx context.Context, d *Draft) (onto.Result, error)
 
 	// AppendStream does the same for writes that need not fit in memory.

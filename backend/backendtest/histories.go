@@ -179,7 +179,7 @@ func (h *history) append(b backend.Backend, s step) (got, want string) {
 			h.sent = append(h.sent, d) // others could fail for several reasons when they are repeated
 			h.counts.evolutions++
 		}
-		return outcome(fmt.Sprintf("%s, repeated %v", showCommit(r.Commit), r.Repeated), err)
+		return outcome(fmt.Sprintf("%s, repeated %v, holds at %d", showCommit(r.Commit), r.Repeated, r.At), err)
 	})
 	if backend.DigestOf(d.draft) != digest {
 		h.Fatalf("%s: the draft was changed", s)

@@ -30,6 +30,7 @@ type answer struct {
 	commit  int64 // read: of the version, 0 for none; write: the one it made, 0 if nothing changed
 	value   int   // read
 	refused bool  // write: the expectation did not hold
+	at      int64 // write: where it holds
 }
 
 // cell is the state of one identity.
@@ -111,6 +112,9 @@ func (s *story) record(seed uint64, handles ...backend.Backend) []porcupine.Oper
 			began := time.Since(start)
 			a, err := s.make(b, c)
 			ended := time.Since(start)
+			if err == nil && c.write && !a.refused {
+				err = s.holds(b, c, a.at)
+			}
 			if err != nil {
 				return err
 			}
@@ -148,5 +152,14 @@ func (s *story) make(b backend.Backend, c call) (answer, error) {
 	if errors.Is(err, onto.VersionMismatch) {
 		return answer{refused: true}, nil
 	}
-	return answer{commit: r.ID}, err
+	return answer{commit: r.ID, at: r.At}, err
+}
+
+// holds fails unless what a write put is there at a commit.
+func (s *story) holds(b backend.Backend, c call, at int64) error {
+	v, err := b.Get(s.ctx, person(c.key), at)
+	if want := put(person(c.key), c.value); err == nil && string(v.Fields) != string(want.Fields) {
+		err = fmt.Errorf("a draft that is said to hold at commit %d: got %s, want %s", at, v, want.Fields)
+	}
+	return err
 }

@@ -134,6 +134,8 @@ func mutants() []mutant {
 		{"idempotency keys are known to their handle only", "stories histories handles", around(newForgetful)},
 		{"a used key fits every draft", "stories histories", around(func(b backend.Backend) gullible { return gullible{b} })},
 		{"an unchanged draft uses up its key", "stories histories", around(newGreedy)},
+		{"an unchanged draft holds nowhere", "stories histories", around(func(b backend.Backend) nowhere { return nowhere{b} })},
+		{"a repeated draft holds at the head", "stories histories", around(func(b backend.Backend) lateRepeat { return lateRepeat{b} })},
 		{"ids have gaps", "stories histories", around(func(b backend.Backend) *wasteful { return &wasteful{Backend: b} })},
 		{"pages start with the last row of the page before", "stories histories", around(func(b backend.Backend) inclusive { return inclusive{b} })},
 		{"pages are one row too long", "stories histories", around(func(b backend.Backend) generous { return generous{b} })},

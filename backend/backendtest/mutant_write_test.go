@@ -247,6 +247,26 @@ func (b greedy) Append(ctx context.Context, d *backend.Draft) (result, error) {
 	return r, err
 }
 
+type nowhere struct{ backend.Backend }
+
+func (b nowhere) Append(ctx context.Context, d *backend.Draft) (result, error) {
+	r, err := b.Backend.Append(ctx, d)
+	r.At = r.ID
+	return r, err
+}
+
+type lateRepeat struct{ backend.Backend }
+
+func (b lateRepeat) Append(ctx context.Context, d *backend.Draft) (result, error) {
+	r, err := b.Backend.Append(ctx, d)
+	if r.Repeated {
+		var head onto.Commit
+		head, err = b.Resolve(ctx, onto.Point{})
+		r.At = head.ID
+	}
+	return r, err
+}
+
 // wasteful uses up an id for each draft that is refused.
 type wasteful struct {
 	backend.Backend

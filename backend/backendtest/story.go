@@ -123,7 +123,21 @@ func (s *story) do(d *backend.Draft) onto.Result {
 	if err != nil {
 		s.Fatalf("append: %v", err)
 	}
+	s.wantHolds(r)
 	return r
+}
+
+// wantHolds checks where a draft holds, which nothing was committed after: at its
+// commit, or at the head.
+func (s *story) wantHolds(r onto.Result) {
+	s.Helper()
+	want := r.ID
+	if !r.Changed() {
+		want = s.resolve(onto.Point{}).ID
+	}
+	if r.At != want {
+		s.Errorf("append: got %s, repeated %v, which holds at commit %d; want commit %d", showCommit(r.Commit), r.Repeated, r.At, want)
+	}
 }
 
 // commit appends writes that must make a commit.
@@ -165,6 +179,7 @@ func (s *story) stream(d *backend.Draft, writes ...backend.Write) onto.Result {
 	if err != nil {
 		s.Fatalf("append a stream: %v", err)
 	}
+	s.wantHolds(r)
 	return r
 }
 

@@ -69,7 +69,7 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend
 		if used.digest != d.Digest {
 			return onto.Result{}, backend.KeyConflict(d.IdempotencyKey, used.commit.ID)
 		}
-		return onto.Result{Commit: used.handOut(), Repeated: true}, nil
+		return onto.Result{Commit: used.handOut(), At: used.commit.ID, Repeated: true}, nil
 	}
 	if err := s.checkLease(d.Lease); err != nil {
 		return onto.Result{}, err
@@ -97,9 +97,10 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend
 	}
 	s.log = next
 	if len(changes) == 0 {
-		return onto.Result{}, nil
+		return onto.Result{At: s.log.head()}, nil
 	}
-	return onto.Result{Commit: s.keep(d, said, changes).handOut()}, nil
+	made := s.keep(d, said, changes).handOut()
+	return onto.Result{Commit: made, At: made.ID}, nil
 }
 
 // checkExpectations fails if one does not hold.

@@ -76,7 +76,7 @@ func (r *Round) repeat(used *Commit, d *backend.Draft) (onto.Result, error) {
 		return onto.Result{}, backend.KeyConflict(d.IdempotencyKey, used.ID)
 	}
 	c, err := used.HandOut(Purged(r.Types.All))
-	return onto.Result{Commit: c, Repeated: true}, err
+	return onto.Result{Commit: c, At: c.ID, Repeated: true}, err
 }
 
 // Commit is the commit as far as it is decided.
@@ -162,7 +162,7 @@ func (c *Candidate) End() onto.Result {
 		r.purge(c.purged)
 	}
 	if c.commit.Operations == 0 {
-		return onto.Result{}
+		return onto.Result{At: r.head}
 	}
 	r.head, r.time = c.commit.ID, c.commit.Time
 	r.Commits = append(r.Commits, c.commit)
@@ -171,5 +171,5 @@ func (c *Candidate) End() onto.Result {
 	}
 	made := c.commit.Commit
 	made.Metadata = c.said
-	return onto.Result{Commit: made}
+	return onto.Result{Commit: made, At: made.ID}
 }

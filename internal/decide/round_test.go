@@ -114,16 +114,18 @@ func TestRound(t *testing.T) {
 		commit   int64
 		ops      int
 		repeated bool
+		at       int64
 	}{
-		{"as it is", draft(put("a", 1), remove("b"), remove("c")), nil, 0, 0, false},
-		{"changes", keyed, nil, 6, 2, false},
-		{"again", keyed, errors.New("not held"), 6, 2, true},
-		{"as the round has it", draft(put("a", 2), put("b", 1)), nil, 0, 0, false},
-		{"expects the round", expecting, nil, 7, 1, false},
-		{"what the round deleted", draft(remove("a")), nil, 0, 0, false},
+		{"as it is", draft(put("a", 1), remove("b"), remove("c")), nil, 0, 0, false, 5},
+		{"changes", keyed, nil, 6, 2, false, 6},
+		{"again", keyed, errors.New("not held"), 6, 2, true, 6},
+		{"as the round has it", draft(put("a", 2), put("b", 1)), nil, 0, 0, false, 6},
+		{"expects the round", expecting, nil, 7, 1, false, 7},
+		{"what the round deleted", draft(remove("a")), nil, 0, 0, false, 7},
+		{"an older one again", keyed, nil, 6, 2, true, 6},
 	} {
 		res, err := r.Append(c.d, c.barred)
-		if err != nil || res.ID != c.commit || res.Operations != c.ops || res.Repeated != c.repeated {
+		if err != nil || res.ID != c.commit || res.Operations != c.ops || res.Repeated != c.repeated || res.At != c.at {
 			t.Errorf("%s: got %+v, %v", c.name, res, err)
 		}
 		if res.Repeated {

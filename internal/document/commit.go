@@ -68,11 +68,12 @@ type Result struct {
 	Changed    bool   `json:"changed"`
 	Operations int    `json:"operations"`
 	Repeated   bool   `json:"repeated"`
+	At         int64  `json:"at"` // the commit at which what was asked for holds
 }
 
 // NewResult describes what a commit came to.
 func NewResult(r onto.Result) Result {
-	doc := Result{Changed: r.Changed(), Operations: r.Operations, Repeated: r.Repeated}
+	doc := Result{Changed: r.Changed(), Operations: r.Operations, Repeated: r.Repeated, At: r.At}
 	if r.Changed() {
 		doc.CommitID = &r.ID
 	}

@@ -37,7 +37,7 @@ func TestDocuments(t *testing.T) {
 		{"info", document.NewInfo(backend.Info{Backend: "sqlite", Types: []backend.TypeInfo{{Kind: onto.KindEntity, Name: "T", Version: 1}}}, first, true),
 			`{"backend":"sqlite","location":"","format":0,"store_id":"","head":{"commit_id":1,"created_at":"2026-02-10T12:34:56.000000+00:00"},"bytes":0,` +
 				`"types":[{"type_kind":"entity","type_name":"T","schema_version_id":1,"live":0,"versions":0}],"warnings":[]}`},
-		{"no change", document.NewResult(onto.Result{}), `{"commit_id":null,"changed":false,"operations":0,"repeated":false}`},
+		{"no change", document.NewResult(onto.Result{At: 7}), `{"commit_id":null,"changed":false,"operations":0,"repeated":false,"at":7}`},
 		{"version", document.NewVersion(ada), `{"type":"Customer","key":"c1","fields":{"id":"c1"},"commit_id":1}`},
 		{"past version", document.NewPast(link),
 			`{"type":"Subscription","left_key":"c1","right_key":"p1","instance_key":"","fields":{},"commit_id":2,"op":"put"}`},
@@ -49,7 +49,7 @@ func TestDocuments(t *testing.T) {
 			`{"type":"Customer","key":"c1","op":"put","commit_id":1,"created_at":"2026-02-10T12:34:56.000000+00:00","actor":null,"comment":null,"fields":{"id":"c1"}}`},
 		{"group", document.Group{Names: []string{"$.b", "count"}, Values: []json.RawMessage{nil, json.RawMessage("3")}}, `{"$.b":null,"count":3}`},
 		{"drop", document.NewDropped(onto.Result{}, &store.DropPlan{Token: "t"}),
-			`{"commit_id":null,"changed":false,"operations":0,"repeated":false,"head":0,"types":[],"dependents":[],"purge_history":false,"token":"t"}`},
+			`{"commit_id":null,"changed":false,"operations":0,"repeated":false,"at":0,"head":0,"types":[],"dependents":[],"purge_history":false,"token":"t"}`},
 		{"lease", document.NewLease(onto.Lease{Name: "write", Owner: "o", Epoch: 1}, "held"),
 			`{"name":"write","owner":"o","epoch":1,"acquired_at":null,"expires_at":null,"state":"held"}`},
 		{"import", document.NewImport(&records.Outcome{Records: 1, Conflicts: 1, First: []records.Conflict{{Line: 7, Identity: ada.Identity, Reason: "r"}}}, true),
