@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
+
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // Op is what a version does to its identity.
@@ -39,6 +42,44 @@ func (v Version) Map() (map[string]any, error) {
 	return DecodeObject(v.Fields)
 }
 
+// Decode decodes the fields into what dst points to, as encoding/json does, except that
+// integers in values of any type stay exact: they become int64. In a struct that embeds
+// a [Link] the keys of the endpoints are filled in as well, and the instance key where
+// the struct has one. A version that deletes has nothing to decode: NotFound.
+//
+// Decode takes fields as they come and needs no store; a store's Get and Find decode the
+// types that it knows, faster.
+func (v Version) Decode(dst any) error {
+	p := reflect.ValueOf(dst)
+	if p.Kind() != reflect.Pointer || p.IsNil() {
+		return Errorf(Invalid, "%s cannot be decoded into a %T", v.Identity, dst).WithHint("give a pointer to a value")
+	}
+	if !v.Live() {
+		return Errorf(NotFound, "%s was deleted by commit %d", v.Identity, v.Commit)
+	}
+	if err := codec.Decode(v.Fields, dst); err != nil {
+		return Errorf(Invalid, "%s at commit %d does not fit the Go type %v: %w", v.Identity, v.Commit, p.Type().Elem(), err)
+	}
+	if v.Kind == KindRelation && p.Elem().Kind() == reflect.Struct {
+		v.fillLink(p.Elem())
+	}
+	return nil
+}
+
+// fillLink sets the parts of a relation's identity that are no fields.
+func (v Version) fillLink(s reflect.Value) {
+	bound := typeOf(s.Type()).bound
+	if bound == nil || bound.Link == nil {
+		return
+	}
+	link := s.FieldByIndex(bound.Link)
+	link.FieldByName("Left").SetString(v.Left)
+	link.FieldByName("Right").SetString(v.Right)
+	if bound.Instance != nil {
+		s.FieldByIndex(bound.Instance).SetString(v.Instance)
+	}
+}
+
 // DecodeObject decodes a JSON object. Integers become int64, other numbers
 // float64. Empty input is an empty object.
 func DecodeObject(data []byte) (map[string]any, error) {
@@ -55,34 +96,9 @@ func DecodeObject(data []byte) (map[string]any, error) {
 		return nil, Errorf(Corrupt, "decode JSON object: found something else")
 	}
 	for k, v := range m {
-		m[k] = PlainNumbers(v)
+		m[k] = codec.PlainNumbers(v)
 	}
 	return m, nil
-}
-
-// PlainNumbers turns each json.Number in a decoded value into an int64, or a
-// float64 if it is not an integer.
-func PlainNumbers(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i
-		}
-		f, err := v.Float64()
-		if err != nil {
-			return v.String()
-		}
-		return f
-	case []any:
-		for i := range v {
-			v[i] = PlainNumbers(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = PlainNumbers(v[k])
-		}
-	}
-	return v
 }
 
 // Operation names what a change did to an identity.

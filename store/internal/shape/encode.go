@@ -1,8 +1,6 @@
 package shape
 
 import (
-	"bytes"
-	"encoding"
 	"encoding/json"
 	"reflect"
 	"strconv"
@@ -26,7 +24,7 @@ type fieldEncoder struct {
 // Bind ties a Go struct to the type, which serves the schema of the struct.
 func (t *Type) Bind(b *onto.Binding, given onto.Schema) {
 	t.given = given
-	t.bound, t.free = b, isFree(b.Struct, map[reflect.Type]bool{})
+	t.bound, t.free = b, codec.HoldsAny(b.Struct)
 	t.encode = make([]fieldEncoder, len(b.Fields))
 	for i, f := range b.Fields {
 		quoted, _ := codec.AppendString(nil, f.Name) // a checked name
@@ -191,83 +189,5 @@ func (t *Type) unmarshal(data []byte, dst any) error {
 	if !t.free {
 		return json.Unmarshal(data, dst)
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	if err := dec.Decode(dst); err != nil {
-		return err
-	}
-	plainNumbers(reflect.ValueOf(dst).Elem())
-	return nil
-}
-
-// isFree reports whether values of a type can hold values of any type.
-func isFree(t reflect.Type, seen map[reflect.Type]bool) bool {
-	if seen[t] {
-		return false
-	}
-	seen[t] = true
-	if decodesItself(t) {
-		return false
-	}
-	switch t.Kind() {
-	case reflect.Interface:
-		return t.NumMethod() == 0
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return isFree(t.Elem(), seen)
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if f := t.Field(i); filled(f) && isFree(f.Type, seen) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// plainNumbers turns each json.Number in a value of any type into an int64, or
-// a float64 if it is not an integer.
-func plainNumbers(v reflect.Value) {
-	if decodesItself(v.Type()) {
-		return
-	}
-	switch v.Kind() {
-	case reflect.Interface:
-		if !v.IsNil() && v.NumMethod() == 0 {
-			v.Set(reflect.ValueOf(onto.PlainNumbers(v.Interface())))
-		}
-	case reflect.Pointer:
-		if !v.IsNil() {
-			plainNumbers(v.Elem())
-		}
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			plainNumbers(v.Index(i))
-		}
-	case reflect.Map:
-		for _, k := range v.MapKeys() {
-			item := reflect.New(v.Type().Elem()).Elem()
-			item.Set(v.MapIndex(k))
-			plainNumbers(item)
-			v.SetMapIndex(k, item)
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if filled(v.Type().Field(i)) {
-				plainNumbers(v.Field(i))
-			}
-		}
-	}
-}
-
-// decodesItself reports whether encoding/json leaves values of a type to the
-// type's own method, so that none of our numbers are in them.
-func decodesItself(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
-}
-
-// filled reports whether encoding/json fills in a field: also the exported
-// fields of an embedded struct whose type is not.
-func filled(f reflect.StructField) bool {
-	return f.Tag.Get("json") != "-" && (f.IsExported() || f.Anonymous && f.Type.Kind() == reflect.Struct)
+	return codec.Decode(data, dst)
 }
