@@ -12,24 +12,12 @@ import (
 )
 
 // Commit makes a draft true as one commit. If everything is so already, no
-// commit is made and the result's ID is 0. After an error nothing of the draft
-// is stored, except that OutcomeUnknown says it may be.
+// commit is made and the result's ID is 0; its At views a state in which the draft
+// is true either way. After an error nothing of the draft is stored, except that
+// OutcomeUnknown says it may be.
 func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
-	draft, err := s.header(d)
+	draft, err := s.draft(d)
 	if err != nil {
-		return onto.Result{}, err
-	}
-	for w, err := range s.catalog().stream(d, nil) {
-		if err != nil {
-			return onto.Result{}, err
-		}
-		if len(draft.Writes) == s.opts.MaxBatch {
-			return onto.Result{}, onto.Errorf(onto.TooLarge, "the draft has more than %d intents", s.opts.MaxBatch).
-				WithHint("use CommitStream, or split the draft")
-		}
-		draft.Writes = append(draft.Writes, w)
-	}
-	if draft.Writes, err = backend.SortWrites(draft.Writes); err != nil {
 		return onto.Result{}, err
 	}
 	if draft.IdempotencyKey != "" {
@@ -37,6 +25,26 @@ func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
 	}
 	res, err := s.b.Append(ctx, draft)
 	return s.finish(ctx, res, err)
+}
+
+// draft is the backend's form of a draft, without its digest.
+func (s *Store) draft(d onto.Draft) (*backend.Draft, error) {
+	draft, err := s.header(d)
+	if err != nil {
+		return nil, err
+	}
+	for w, err := range s.catalog().stream(d, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if len(draft.Writes) == s.opts.MaxBatch {
+			return nil, onto.Errorf(onto.TooLarge, "the draft has more than %d intents", s.opts.MaxBatch).
+				WithHint("use CommitStream, or split the draft")
+		}
+		draft.Writes = append(draft.Writes, w)
+	}
+	draft.Writes, err = backend.SortWrites(draft.Writes)
+	return draft, err
 }
 
 // stream yields the writes of a draft's intents and of further things, which
@@ -114,7 +122,7 @@ func (s *Store) header(d onto.Draft) (*backend.Draft, error) {
 // finish notes the head, and explains drift.
 func (s *Store) finish(ctx context.Context, res onto.Result, err error) (onto.Result, error) {
 	if err == nil {
-		s.seen(res.ID)
+		s.seen(res.At)
 		return res, nil
 	}
 	var e *onto.Error

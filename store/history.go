@@ -15,7 +15,8 @@ type Entry struct {
 	Commit  onto.Commit
 }
 
-// Past is an Entry whose fields are a Go struct. Value is zero for a delete.
+// Past is an Entry whose fields are a Go struct, present or past. Value is zero for a
+// delete.
 type Past[T any] struct {
 	Value T
 	Entry

@@ -262,7 +262,23 @@ func logCommand(id onto.Identity) []string {
 // Get returns the T with this key as the view shows it, or NotFound. The key
 // of an entity is one part; that of a relation is left and right, and its
 // instance key if it has one.
-func Get[T any](ctx context.Context, v View, key ...string) (value T, err error) {
+func Get[T any](ctx context.Context, v View, key ...string) (T, error) {
+	value, _, err := read[T](ctx, v, key)
+	return value, err
+}
+
+// GetVersion is Get with the version beside the value, and the commit that made it.
+func GetVersion[T any](ctx context.Context, v View, key ...string) (Past[T], error) {
+	value, found, err := read[T](ctx, v, key)
+	if err != nil {
+		return Past[T]{}, err
+	}
+	commit, err := v.s.b.Resolve(ctx, onto.AtCommit(found.Commit))
+	return Past[T]{value, Entry{found, commit}}, err
+}
+
+// read reads a T and the version that it was decoded from.
+func read[T any](ctx context.Context, v View, key []string) (value T, found onto.Version, err error) {
 	err = again(func() error {
 		v := v.current()
 		t, err := v.structType(reflect.TypeFor[T]())
@@ -273,11 +289,10 @@ func Get[T any](ctx context.Context, v View, key ...string) (value T, err error)
 		if err != nil {
 			return err
 		}
-		found, err := v.get(ctx, t, id)
-		if err != nil {
+		if found, err = v.get(ctx, t, id); err != nil {
 			return err
 		}
 		return t.Decode(&found, &value)
 	})
-	return value, err
+	return value, found, err
 }

@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/backoff"
+)
+
+// Key is the key of a thing in its parts, as Get takes it: one part for an entity; left
+// and right for a relation, and its instance key if it has one.
+type Key []string
+
+// MaxUpdates is how often Update tries before it fails with VersionMismatch.
+const MaxUpdates = 100
+
+// Update reads the T with this key, lets change change it, and commits the result as a
+// part of the draft, provided that nobody has changed the T meanwhile. A lost race is
+// followed by a pause, which is random and grows, and by another try with what is there
+// then: change may be called up to [MaxUpdates] times, so it should do nothing but
+// change the value. After the last try the error is a VersionMismatch that says how
+// often it was tried; the context ends it earlier.
+//
+// The draft says who and why, and may want and expect more: all of it is committed
+// together, or nothing. A value that is left as it is makes no version. With an
+// idempotency key the update is made once: when the same draft comes again, the first
+// result comes back and change is not called.
+//
+// A T that does not exist is NotFound. The error of change is returned as it is and, as
+// after a panic, nothing is written. Changing the key is Invalid.
+func Update[T any](ctx context.Context, s *Store, d onto.Draft, key Key, change func(*T) error) (onto.Result, error) {
+	if change == nil {
+		return onto.Result{}, onto.Errorf(onto.Invalid, "the update has no function")
+	}
+	if d.IdempotencyKey != "" {
+		if res, used, err := repeated[T](ctx, s, d, key); used || err != nil {
+			return res, err
+		}
+	}
+	pause := backoff.Backoff{First: time.Millisecond, Longest: time.Second}
+	for tries := 1; ; tries++ {
+		value, found, err := read[T](ctx, s.Now(), key)
+		if err != nil {
+			return onto.Result{}, err
+		}
+		if err := change(&value); err != nil {
+			return onto.Result{}, err
+		}
+		res, err := s.replace(ctx, d, &found, reflect.ValueOf(&value).Elem())
+		switch {
+		case onto.CodeOf(err) != onto.VersionMismatch || s.failsAnyway(ctx, d):
+			return res, err
+		case tries == MaxUpdates:
+			return res, onto.Errorf(onto.VersionMismatch, "%s: other writers were first in all of %d tries: %w", found.Identity, tries, err).
+				WithHint("update it from fewer places at a time, or spread its value over several things")
+		}
+		if err := pause.Pause(ctx, nil); err != nil {
+			return onto.Result{}, err
+		}
+	}
+}
+
+// replace commits a draft with a struct in place of the version that was read.
+func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, v reflect.Value) (onto.Result, error) {
+	draft, err := s.draft(d)
+	if err != nil {
+		return onto.Result{}, err
+	}
+	w, err := s.catalog().structWrite(v)
+	if err != nil {
+		return onto.Result{}, err
+	}
+	if w.Identity != found.Identity {
+		return onto.Result{}, onto.Errorf(onto.Invalid, "the update of %s made it %s", found.Identity, w.Identity).
+			WithHint("a key cannot change: delete the one and ensure the other in one draft")
+	}
+	if draft.IdempotencyKey != "" {
+		draft.Digest = updateDigest(draft, w.Identity)
+	}
+	if draft.Writes, err = backend.SortWrites(append(draft.Writes, w)); err != nil {
+		return onto.Result{}, err
+	}
+	draft.Fence = []onto.Expectation{{Identity: found.Identity, Commit: found.Commit}}
+	res, err := s.b.Append(ctx, draft)
+	return s.finish(ctx, res, err)
+}
+
+// failsAnyway reports whether one of the draft's own expectations of versions does not
+// hold, so that trying again is in vain.
+func (s *Store) failsAnyway(ctx context.Context, d onto.Draft) bool {
+	for _, e := range d.Expectations() {
+		if e.Head {
+			continue
+		}
+		var at int64
+		v, err := s.b.Get(ctx, e.Identity, backend.Head)
+		if err == nil && v.Live() {
+			at = v.Commit
+		}
+		if at != e.Commit {
+			return true
+		}
+	}
+	return false
+}
+
+// updateDigest stands for an update: what the caller asked for is not the value, which
+// depends on what was there.
+func updateDigest(d *backend.Draft, id onto.Identity) string {
+	h := backend.NewDigest(d)
+	for i := range d.Writes {
+		h.Add(&d.Writes[i])
+	}
+	h.Add(&backend.Write{Identity: id, Op: "update"})
+	return h.Sum()
+}
+
+// repeated returns the first result of an update whose idempotency key has been used,
+// and whether it has.
+func repeated[T any](ctx context.Context, s *Store, d onto.Draft, key Key) (onto.Result, bool, error) {
+	used := false
+	for _, err := range s.b.Commits(ctx, &backend.CommitQuery{Until: backend.Head, Key: d.IdempotencyKey, Limit: 1}) {
+		if err != nil {
+			return onto.Result{}, false, err
+		}
+		used = true
+	}
+	if !used {
+		return onto.Result{}, false, nil
+	}
+	t, err := s.catalog().ofStruct(reflect.TypeFor[T]())
+	if err != nil {
+		return onto.Result{}, false, err
+	}
+	id, err := t.Identity(key)
+	if err != nil {
+		return onto.Result{}, false, err
+	}
+	draft, err := s.draft(d)
+	if err != nil {
+		return onto.Result{}, false, err
+	}
+	draft.Digest, draft.Writes = updateDigest(draft, id), nil
+	draft.Fence = []onto.Expectation{{Head: true, Commit: -1}} // never so, but the key is looked at before
+	res, err := s.b.Append(ctx, draft)
+	res, err = s.finish(ctx, res, err)
+	return res, true, err
+}
