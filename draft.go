@@ -32,7 +32,7 @@ type Draft struct {
 // Intent is one thing a draft wants to be true.
 type Intent struct {
 	Op       Op
-	Value    any      // what Put wants: see Ensure
+	Value    any      // what Put wants: see Ensure; or what Delete removes, unless Identity says it
 	Merge    bool     // Put: fields that Value does not give stay as they are, see Merge
 	Identity Identity // what Delete removes
 }
@@ -71,8 +71,9 @@ type Relation struct {
 }
 
 // Ensure adds things that should look as given: structs of registered types
-// and pointers to them, [Entity] and [Relation] values, and slices and
-// iterators of these. A thing replaces all fields of its identity. What is
+// and pointers to them, [Entity] and [Relation] values, versions, and slices and
+// iterators of these. A thing replaces all fields of its identity. A [Version] brings
+// back the state that it was read as, also that the identity did not exist. What is
 // already so causes no version.
 func (d Draft) Ensure(things ...any) Draft { return d.put(things, false) }
 
@@ -100,15 +101,20 @@ func (d Draft) put(things []any, merge bool) Draft {
 	return d
 }
 
-// Delete adds identities that should not exist. Deleting what does not exist
-// causes no version.
-func (d Draft) Delete(ids ...Identity) Draft {
-	if len(ids) == 0 {
+// Delete adds things that should not exist: identities, structs of registered types
+// and versions, of which only the keys count, and slices and iterators of these.
+// Deleting what does not exist causes no version.
+func (d Draft) Delete(things ...any) Draft {
+	if len(things) == 0 {
 		return d
 	}
-	node := &intents{values: make([]Intent, len(ids)), before: d.last}
-	for i, id := range ids {
-		node.values[i] = Intent{Op: Delete, Identity: id}
+	node := &intents{values: make([]Intent, len(things)), before: d.last}
+	for i, t := range things {
+		if id, ok := t.(Identity); ok {
+			node.values[i] = Intent{Op: Delete, Identity: id}
+		} else {
+			node.values[i] = Intent{Op: Delete, Value: t}
+		}
 	}
 	d.last = node
 	return d

@@ -64,7 +64,7 @@ func TestDraftIsAValue(t *testing.T) {
 
 func TestDraftCopiesItsArguments(t *testing.T) {
 	things := []any{"a", "b"}
-	ids := []onto.Identity{onto.EntityID("T", "c")}
+	ids := []any{onto.EntityID("T", "c")}
 	d := onto.Draft{}.Ensure(things...).Delete(ids...)
 	things[0], ids[0] = "changed", onto.EntityID("T", "changed")
 	if got, want := wants(d), []string{"+a", "+b", "-c"}; !slices.Equal(got, want) {

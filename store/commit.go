@@ -148,11 +148,10 @@ func (s *Store) seen(id int64) {
 // writes yields the writes that an intent stands for: one, or those of each
 // element of a slice, array or iterator. It reports whether to go on.
 func (c *catalog) writes(in onto.Intent, yield func(backend.Write, error) bool) bool {
-	switch in.Op {
-	case onto.Delete:
+	switch {
+	case in.Op == onto.Delete && in.Value == nil && in.Identity != (onto.Identity{}):
 		return yield(c.deletion(in.Identity))
-	case onto.Put:
-	default:
+	case in.Op != onto.Put && in.Op != onto.Delete:
 		return yield(backend.Write{}, onto.Errorf(onto.Invalid, "the op %q of an intent is unknown", in.Op).WithHint("use onto.Put or onto.Delete"))
 	}
 	v := reflect.ValueOf(in.Value)
@@ -167,22 +166,27 @@ func (c *catalog) writes(in onto.Intent, yield func(backend.Write, error) bool) 
 		return yield(backend.Write{}, onto.Errorf(onto.Invalid, "the draft has a nil value"))
 	case v.Kind() == reflect.Pointer, v.Kind() == reflect.Func && v.IsNil():
 		return yield(backend.Write{}, onto.Errorf(onto.Invalid, "the draft has a nil %v", v.Type()))
+	case v.Kind() == reflect.Struct && in.Op == onto.Delete:
+		return yield(c.structDeletion(v))
 	case v.Kind() == reflect.Struct:
 		return yield(c.structWrite(v, in.Merge))
 	case v.Kind() == reflect.Slice, v.Kind() == reflect.Array:
 		for i := range v.Len() {
-			if !c.writes(onto.Intent{Op: onto.Put, Value: v.Index(i).Interface(), Merge: in.Merge}, yield) {
+			if in.Value = v.Index(i).Interface(); !c.writes(in, yield) {
 				return false
 			}
 		}
 		return true
 	case v.Kind() == reflect.Func && v.Type().CanSeq():
 		for item := range v.Seq() {
-			if !c.writes(onto.Intent{Op: onto.Put, Value: item.Interface(), Merge: in.Merge}, yield) {
+			if in.Value = item.Interface(); !c.writes(in, yield) {
 				return false
 			}
 		}
 		return true
+	}
+	if in.Op == onto.Delete {
+		return yield(backend.Write{}, notDeletable(v.Type()))
 	}
 	verb := "ensured"
 	if in.Merge {
@@ -190,6 +194,32 @@ func (c *catalog) writes(in onto.Intent, yield func(backend.Write, error) bool) 
 	}
 	return yield(backend.Write{}, onto.Errorf(onto.Invalid, "a %v cannot be %s", v.Type(), verb).
 		WithHint("give a struct of a registered type, an onto.Entity, an onto.Relation, or a slice or iterator of these"))
+}
+
+func notDeletable(t reflect.Type) error {
+	return onto.Errorf(onto.Invalid, "a %v cannot be deleted", t).
+		WithHint("give an onto.Identity, a struct of a registered type, or a slice or iterator of these")
+}
+
+// structDeletion makes a delete of what a struct stands for.
+func (c *catalog) structDeletion(v reflect.Value) (backend.Write, error) {
+	if t, ok := c.structs[v.Type()]; ok {
+		id, err := t.IdentityOf(v)
+		if err != nil {
+			return backend.Write{}, err
+		}
+		return c.deletion(id)
+	}
+	switch thing := v.Interface().(type) {
+	case onto.Identity:
+		return c.deletion(thing)
+	case onto.Version:
+		return c.deletion(thing.Identity)
+	case onto.Entity, onto.Relation:
+		return backend.Write{}, notDeletable(v.Type())
+	}
+	_, err := c.ofStruct(v.Type())
+	return backend.Write{}, err
 }
 
 func (c *catalog) deletion(id onto.Identity) (backend.Write, error) {
@@ -215,6 +245,29 @@ func (c *catalog) untyped(id onto.Identity, fields any, merge bool) (backend.Wri
 	return t.Write(id, fields)
 }
 
+// version makes a write that brings back a version. It was read with the present types
+// and so has all their fields, also those that the program does not know.
+func (c *catalog) version(v onto.Version, merge bool) (backend.Write, error) {
+	switch {
+	case v.Op == onto.Delete && merge:
+		return backend.Write{}, onto.Errorf(onto.Invalid, "the version of %s is a delete, which has no fields to merge", v.Identity)
+	case v.Op == onto.Delete:
+		return c.deletion(v.Identity)
+	case v.Op != onto.Put:
+		return backend.Write{}, onto.Errorf(onto.Invalid, "the version of %s has the op %q", v.Identity, v.Op).
+			WithHint("use versions as they were read, or an onto.Entity or onto.Relation")
+	case merge:
+		return c.untyped(v.Identity, v.Fields, true)
+	}
+	t, err := c.get(v.Kind, v.Type)
+	if err != nil {
+		return backend.Write{}, err
+	}
+	whole := t.Type
+	whole.Known = nil
+	return whole.Write(v.Identity, v.Fields)
+}
+
 func (c *catalog) structWrite(v reflect.Value, merge bool) (backend.Write, error) {
 	if t, ok := c.structs[v.Type()]; ok && merge {
 		return t.MergeStruct(v)
@@ -226,6 +279,8 @@ func (c *catalog) structWrite(v reflect.Value, merge bool) (backend.Write, error
 		return c.untyped(onto.EntityID(thing.Type, thing.Key), thing.Fields, merge)
 	case onto.Relation:
 		return c.untyped(onto.RelationID(thing.Type, thing.Left, thing.Right).WithInstance(thing.Instance), thing.Fields, merge)
+	case onto.Version:
+		return c.version(thing, merge)
 	}
 	_, err := c.ofStruct(v.Type())
 	return backend.Write{}, err

@@ -185,7 +185,7 @@ func TestRefusedDrafts(t *testing.T) {
 	for i := range store.DefaultMaxBatch + 1 {
 		many = append(many, onto.EntityID("Product", string(rune('a'+i%26))+strings.Repeat("x", i%100)))
 	}
-	_, err := s.Commit(t.Context(), onto.Draft{}.Delete(many...))
+	_, err := s.Commit(t.Context(), onto.Draft{}.Delete(many))
 	wantError(t, err, onto.TooLarge, "10000", "CommitStream")
 }
 

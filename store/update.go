@@ -69,7 +69,7 @@ func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, 
 	if err != nil {
 		return onto.Result{}, err
 	}
-	w, err := s.catalog().structWrite(v)
+	w, err := s.catalog().structWrite(v, false)
 	if err != nil {
 		return onto.Result{}, err
 	}

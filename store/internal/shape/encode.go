@@ -170,6 +170,25 @@ func isEmpty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
+// IdentityOf returns the identity of a struct.
+func (t *Type) IdentityOf(v reflect.Value) (onto.Identity, error) {
+	id := t.structIdentity(v)
+	for i := range t.encode {
+		e := &t.encode[i]
+		if e.Name != t.Schema.Key {
+			continue
+		}
+		text, err := e.appendField(nil, v.FieldByIndex(e.Index))
+		if err != nil {
+			return id, fieldError(id, e.field, err)
+		}
+		if len(text) > 0 {
+			id.Key = keyText(text)
+		}
+	}
+	return id, t.CheckIdentity(id)
+}
+
 // structIdentity is the identity of a struct, but for an entity's key.
 func (t *Type) structIdentity(v reflect.Value) onto.Identity {
 	id := onto.Identity{Kind: t.Schema.Kind, Type: t.Schema.Name}
