@@ -3,6 +3,7 @@ package onto_test
 import (
 	"errors"
 	"fmt"
+	"log"
 
 	"github.com/ontologia/onto"
 )
@@ -40,7 +41,10 @@ func ExampleLink() {
 		onto.Link[Customer, Product]
 		Seats int `json:"seats"`
 	}
-	schema, _ := onto.TypeOf[Holds]().Schema()
+	schema, err := onto.TypeOf[Holds]().Schema()
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(schema.Kind, schema.Left, "→", schema.Right, schema.FieldNames())
 
 	h := Holds{Link: onto.Between[Customer, Product]("c1", "p1"), Seats: 3}
@@ -122,8 +126,14 @@ func ExampleCompare() {
 		Title *string `json:"title"`
 		Price float64 `json:"price"`
 	}
-	stored, _ := onto.TypeOf[Product]().Schema()
-	given, _ := onto.TypeOf[ProductV2]().As("Product").Schema()
+	stored, err := onto.TypeOf[Product]().Schema()
+	if err != nil {
+		log.Fatal(err)
+	}
+	given, err := onto.TypeOf[ProductV2]().As("Product").Schema()
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(onto.Compare(stored, given))
 	// Output:
 	// Product: + price, ~ title: string → string optional

@@ -57,9 +57,11 @@ func ExampleFind_thenAndNow() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		_, err = store.Get[Product](ctx, s.Now(), sub.Right)
-		if errors.Is(err, onto.NotFound) {
+		switch _, err = store.Get[Product](ctx, s.Now(), sub.Right); {
+		case errors.Is(err, onto.NotFound):
 			fmt.Printf("%s had %d seats on %s\n", sub.Left, sub.Seats, sub.Right)
+		case err != nil:
+			log.Fatal(err)
 		}
 	}
 	// Output:

@@ -62,8 +62,14 @@ func Example() {
 	))
 	commit(ctx, s, onto.Draft{Actor: onto.Operator("bo")}.Ensure(Customer{ID: "c1", Name: "Ada", Tier: "Gold"}))
 
-	now, _ := store.Get[Customer](ctx, s.Now(), "c1")
-	then, _ := store.Get[Customer](ctx, s.At(first.ID), "c1")
+	now, err := store.Get[Customer](ctx, s.Now(), "c1")
+	if err != nil {
+		log.Fatal(err)
+	}
+	then, err := store.Get[Customer](ctx, s.At(first.ID), "c1")
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(now.Tier, "now,", then.Tier, "then")
 
 	for p, err := range store.History[Customer](ctx, s, "c1") {
@@ -78,7 +84,7 @@ func Example() {
 	// 2 operator:bo Gold
 }
 
-// A draft that changes nothing makes no commit.
+// A draft that changes nothing makes no commit, and holds at the newest.
 func ExampleStore_Commit() {
 	ctx := context.Background()
 	s := open(ctx)
@@ -86,10 +92,11 @@ func ExampleStore_Commit() {
 
 	ada := Customer{ID: "c1", Name: "Ada", Tier: "Gold"}
 	fmt.Println(commit(ctx, s, onto.Draft{}.Ensure(ada)).ID)
-	fmt.Println(commit(ctx, s, onto.Draft{}.Ensure(ada)).Changed())
+	again := commit(ctx, s, onto.Draft{}.Ensure(ada))
+	fmt.Println(again.Changed(), again.At)
 	// Output:
 	// 1
-	// false
+	// false 1
 }
 
 // Two writers that read the same head: the second learns that it was late.
@@ -147,11 +154,17 @@ func ExampleFind() {
 	commit(ctx, s, onto.Draft{}.Ensure(
 		Product{SKU: "p1", Title: "Lamp"}, Product{SKU: "p2", Title: "Desk"}, Product{SKU: "p3", Title: "Chair"},
 	))
-	page, _ := store.Find[Product](s.Now()).Limit(2).Page(ctx)
+	page, err := store.Find[Product](s.Now()).Limit(2).Page(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(page.Items)
 
-	commit(ctx, s, onto.Draft{}.Delete(onto.EntityID("Product", "p3")))
-	page, _ = store.Find[Product](s.Now()).Limit(2).After(page.Next).Page(ctx)
+	commit(ctx, s, onto.Draft{}.Delete(Product{SKU: "p3"}))
+	page, err = store.Find[Product](s.Now()).Limit(2).After(page.Next).Page(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(page.Items, page.Next == "")
 	// Output:
 	// [{p1 Lamp} {p2 Desk}]

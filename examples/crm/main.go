@@ -1,5 +1,5 @@
-// Command crm is a first program: it commits a customer twice and reads what
-// was true in between.
+// Command crm is a first program: it commits a customer, changes it, and reads what
+// was true before.
 package main
 
 import (
@@ -41,22 +41,27 @@ func run(ctx context.Context, path string) error {
 	}
 	defer s.Close()
 
+	// What should be true: one atomic commit of the difference, or none.
 	first, err := s.Commit(ctx, onto.Draft{Actor: onto.Operator("ana"), Comment: "import"}.Ensure(
 		Customer{ID: "c1", Name: "Ada", Tier: "Silver"}))
 	if err != nil {
 		return err
 	}
-	_, err = s.Commit(ctx, onto.Draft{Actor: onto.Daemon("billing")}.Ensure(Customer{ID: "c1", Name: "Ada", Tier: "Gold"}))
+	// Read, change, write; again if another writer was first.
+	_, err = store.Update(ctx, s, onto.Draft{Actor: onto.Daemon("billing")}, store.Key{"c1"}, func(c *Customer) error {
+		c.Tier = "Gold"
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 
-	then, err := store.Get[Customer](ctx, s.At(first.ID), "c1")
+	then, err := store.Get[Customer](ctx, s.At(first.At), "c1") // Silver: what was true then
 	if err != nil {
 		return err
 	}
 	fmt.Println("then:", then.Tier)
-	for p, err := range store.History[Customer](ctx, s, "c1") {
+	for p, err := range store.History[Customer](ctx, s, "c1") { // both versions, with commit, actor, time
 		if err != nil {
 			return err
 		}

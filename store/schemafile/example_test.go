@@ -22,7 +22,11 @@ entities:
 		return
 	}
 	for _, t := range types {
-		schema, _ := t.Schema()
+		schema, err := t.Schema()
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
 		fmt.Println(schema.Kind, schema.Name, schema.FieldNames())
 	}
 	// Output:
@@ -53,8 +57,16 @@ func ExampleFormat() {
 		ISBN  string `json:"isbn" onto:"key"`
 		Pages *int   `json:"pages"`
 	}
-	schema, _ := onto.TypeOf[Book]().Schema()
-	file, _ := schemafile.Format([]onto.Schema{schema})
+	schema, err := onto.TypeOf[Book]().Schema()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	file, err := schemafile.Format([]onto.Schema{schema})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	fmt.Print(string(file))
 	// Output:
 	// entities:
