@@ -85,6 +85,8 @@ type Store struct {
 	watcher  backend.TypeWatcher     // tells when they have changed; nil if the backend cannot
 	learning sync.Mutex              // held while a catalog is made
 	program  program                 // what the caller knows of the types
+
+	updates queues // of things that Update is at work on
 }
 
 // Open opens the store that a backend keeps. The given types are registered if

@@ -18,11 +18,12 @@ type Key []string
 const MaxUpdates = 100
 
 // Update reads the T with this key, lets change change it, and commits the result as a
-// part of the draft, provided that nobody has changed the T meanwhile. A lost race is
+// part of the draft, provided that the T has not changed meanwhile. A lost race is
 // followed by a pause, which is random and grows, and by another try with what is there
 // then: change may be called up to [MaxUpdates] times, so it should do nothing but
 // change the value. After the last try the error is a VersionMismatch that says how
-// often it was tried; the context ends it earlier.
+// often it was tried; the context ends it earlier. Updates of one T through the same
+// Store follow each other, so only other stores and other drafts are raced.
 //
 // The draft says who and why, and may want and expect more: all of it is committed
 // together, or nothing. A value that is left as it is makes no version. With an
@@ -35,13 +36,26 @@ func Update[T any](ctx context.Context, s *Store, d onto.Draft, key Key, change 
 	if change == nil {
 		return onto.Result{}, onto.Errorf(onto.Invalid, "the update has no function")
 	}
+	t, err := s.catalog().ofStruct(reflect.TypeFor[T]())
+	if err != nil {
+		return onto.Result{}, err
+	}
+	id, err := t.Identity(key)
+	if err != nil {
+		return onto.Result{}, err
+	}
 	if d.IdempotencyKey != "" {
-		if res, used, err := repeated[T](ctx, s, d, key); used || err != nil {
+		if res, used, err := s.repeated(ctx, d, id); used || err != nil {
 			return res, err
 		}
 	}
+	queued := s.updates.join(id)
+	defer queued.leave()
 	pause := backoff.Backoff{First: time.Millisecond, Longest: time.Second}
 	for tries := 1; ; tries++ {
+		if err := queued.advance(ctx); err != nil {
+			return onto.Result{}, err
+		}
 		value, found, err := read[T](ctx, s.Now(), key)
 		if err != nil {
 			return onto.Result{}, err
@@ -54,7 +68,7 @@ func Update[T any](ctx context.Context, s *Store, d onto.Draft, key Key, change 
 		case onto.CodeOf(err) != onto.VersionMismatch || s.failsAnyway(ctx, d):
 			return res, err
 		case tries == MaxUpdates:
-			return res, onto.Errorf(onto.VersionMismatch, "%s: other writers were first in all of %d tries: %w", found.Identity, tries, err).
+			return res, onto.Errorf(onto.VersionMismatch, "%s: other writers were first in all of %d tries: %w", id, tries, err).
 				WithHint("update it from fewer places at a time, or spread its value over several things")
 		}
 		if err := pause.Pause(ctx, nil); err != nil {
@@ -120,7 +134,7 @@ func updateDigest(d *backend.Draft, id onto.Identity) string {
 
 // repeated returns the first result of an update whose idempotency key has been used,
 // and whether it has.
-func repeated[T any](ctx context.Context, s *Store, d onto.Draft, key Key) (onto.Result, bool, error) {
+func (s *Store) repeated(ctx context.Context, d onto.Draft, id onto.Identity) (onto.Result, bool, error) {
 	used := false
 	for _, err := range s.b.Commits(ctx, &backend.CommitQuery{Until: backend.Head, Key: d.IdempotencyKey, Limit: 1}) {
 		if err != nil {
@@ -130,14 +144,6 @@ func repeated[T any](ctx context.Context, s *Store, d onto.Draft, key Key) (onto
 	}
 	if !used {
 		return onto.Result{}, false, nil
-	}
-	t, err := s.catalog().ofStruct(reflect.TypeFor[T]())
-	if err != nil {
-		return onto.Result{}, false, err
-	}
-	id, err := t.Identity(key)
-	if err != nil {
-		return onto.Result{}, false, err
 	}
 	draft, err := s.draft(d)
 	if err != nil {

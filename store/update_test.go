@@ -38,11 +38,13 @@ func TestUpdateAtOnce(t *testing.T) {
 		b := openAt(t, path, onto.TypeOf[Counter]())
 		mustCommit(t, a, onto.Draft{}.Ensure(Counter{ID: "c"}))
 		var callers sync.WaitGroup
+		var tries atomic.Int64
 		for _, s := range []*store.Store{a, b} {
-			callers.Go(func() { increment(t, s, 8, 25) })
+			callers.Go(func() { tries.Add(increment(t, s, 8, 25)) })
 		}
 		callers.Wait()
 		wantCount(t, b, 2*8*25)
+		t.Logf("8 callers of each, 25 updates each: %d retries", tries.Load()-2*8*25)
 	})
 }
 
@@ -296,6 +298,18 @@ func TestUpdateByAnOlderProgram(t *testing.T) {
 	if got, err := store.Get[newer](t.Context(), young.Now(), "c"); err != nil || got != (newer{"c", 3, "kg"}) {
 		t.Errorf("got %+v, %v; want 3 kg", got, err)
 	}
+
+	// A version that it brings back is whole.
+	for commit, want := range map[int64]newer{1: {"c", 1, ""}, 2: {"c", 2, "kg"}} {
+		v, err := old.At(commit).Get(t.Context(), onto.EntityID("Counter", "c"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustCommit(t, old, onto.Draft{}.Ensure(v))
+		if got, err := store.Get[newer](t.Context(), young.Now(), "c"); err != nil || got != want {
+			t.Errorf("commit %d again: got %+v, %v; want %+v", commit, got, err, want)
+		}
+	}
 }
 
 // What changed nothing can be viewed like everything else.
@@ -325,4 +339,30 @@ func TestResultAt(t *testing.T) {
 			t.Errorf("%+v: got %+v, %v; want %d at commit %d", res, got, err, c.n, c.want)
 		}
 	}
+}
+
+// A function that updates the thing itself is stale for ever, but it ends, and an update
+// of another thing is no obstacle.
+func TestUpdateWithinAnUpdate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := inMemory(t, onto.TypeOf[Counter]())
+		mustCommit(t, s, onto.Draft{}.Ensure(Counter{ID: "c"}, Counter{ID: "d"}))
+		within := func(key string) error {
+			_, err := store.Update(t.Context(), s, onto.Draft{}, store.Key{"c"}, func(c *Counter) error {
+				c.N = -1
+				_, err := store.Update(t.Context(), s, onto.Draft{}, store.Key{key}, func(c *Counter) error { c.N++; return nil })
+				return err
+			})
+			return err
+		}
+		wantError(t, within("c"), onto.VersionMismatch, "100 tries")
+		if err := within("d"); err != nil {
+			t.Error(err)
+		}
+		for key, want := range map[string]int{"c": -1, "d": 1} {
+			if got, err := store.Get[Counter](t.Context(), s.Now(), key); err != nil || got.N != want {
+				t.Errorf("got %+v, %v; want %d", got, err, want)
+			}
+		}
+	})
 }

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/ontologia/onto"
+)
+
+// queues lets the updates of one identity through this store follow each other in the
+// order in which they came. Without it they would race: a commit under way makes stale
+// what the others have read, and a caller that pauses loses to one that does not.
+//
+// A queue is a matter of speed, not of correctness: the version that an update expects
+// is checked under the write lock.
+type queues struct {
+	mu   sync.Mutex // guards byID and the number of users of each queue
+	byID map[onto.Identity]*queue
+}
+
+type queue struct {
+	front chan struct{} // holds a token while an update is at the front
+	users int           // updates that wait or are at the front
+}
+
+// queueWait is how long an update waits for the front before it tries from behind. It is
+// bounded since the function of an update may itself update the same thing.
+const queueWait = time.Second
+
+// place is the place of an update in a queue.
+type place struct {
+	*queue
+	leave func() // must be called once
+	first bool
+}
+
+// join joins the queue of an identity.
+func (q *queues) join(id onto.Identity) *place {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.byID == nil {
+		q.byID = map[onto.Identity]*queue{}
+	}
+	joined := q.byID[id]
+	if joined == nil {
+		joined = &queue{front: make(chan struct{}, 1)}
+		q.byID[id] = joined
+	}
+	joined.users++
+	p := &place{queue: joined}
+	p.leave = func() {
+		if p.first {
+			<-p.front
+		}
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if joined.users--; joined.users == 0 {
+			delete(q.byID, id)
+		}
+	}
+	return p
+}
+
+// advance waits for the front, but not for ever.
+func (p *place) advance(ctx context.Context) error {
+	if p.first {
+		return nil
+	}
+	timer := time.NewTimer(queueWait)
+	defer timer.Stop()
+	select {
+	case p.front <- struct{}{}:
+		p.first = true
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
