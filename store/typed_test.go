@@ -121,6 +121,12 @@ func TestEnsureVersion(t *testing.T) {
 	if res := mustCommit(t, s, onto.Draft{}.Ensure(gone[1])); res.Changed() {
 		t.Errorf("again: got %+v", res)
 	}
+	mustCommit(t, s, onto.Draft{}.Merge(onto.Version{Identity: onto.EntityID("Customer", "c1"), Op: onto.Put, Fields: []byte(`{"tier":"Bronze"}`)}))
+	if got, err := store.Get[Customer](t.Context(), s.Now(), "c1"); err != nil || got != (Customer{"c1", "Ada", "Bronze"}) {
+		t.Errorf("merged: got %+v, %v", got, err)
+	}
+	_, err = s.Commit(t.Context(), onto.Draft{}.Merge(gone[1]))
+	wantError(t, err, onto.Invalid, "no fields to merge")
 	bad := old[0]
 	bad.Op = ""
 	_, err = s.Commit(t.Context(), onto.Draft{}.Ensure(bad))
