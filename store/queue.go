@@ -26,7 +26,7 @@ type queue struct {
 
 // queueWait is how long an update waits for the front before it tries from behind. It is
 // bounded since the function of an update may itself update the same thing.
-const queueWait = time.Second
+const queueWait = 5 * time.Second
 
 // place is the place of an update in a queue.
 type place struct {
