@@ -1,14 +1,14 @@
-// Package bucket is object storage with compare-and-swap: what a lake needs from
-// whatever keeps its objects.
+// Package bucket is object storage with compare-and-swap: what a lake needs from its
+// storage.
 //
-// A [Bucket] is kept small on purpose. Nothing rests on listings, on conditional
-// deletes or on clocks. Every write of an object is conditional: it must not
-// exist ([Bucket.Create]), or be the one that was read ([Bucket.Swap]).
+// A [Bucket] is kept small on purpose. Nothing depends on listings, on conditional
+// deletes or on clocks. Every write of an object is conditional: it must not exist
+// ([Bucket.Create]), or be the one that was read ([Bucket.Swap]).
 //
-// Package file keeps objects in a directory, s3 in a bucket of an S3 service,
-// memory in the process; faulty breaks another bucket on purpose, for tests.
-// Package buckettest is this contract as tests, and probe asks a bucket in use
-// whether it keeps the part of it on which a lake rests.
+// Package file keeps objects in a directory, s3 in a bucket of an S3 service, memory in
+// the process; faulty breaks another bucket on purpose, for tests. Package buckettest
+// is this contract as tests, and probe tests a bucket in use for the part of it on
+// which a lake depends.
 package bucket
 
 import (
@@ -28,17 +28,16 @@ import (
 // What a write has acknowledged survives a power failure.
 //
 // An error is one of those below, or of the context, or anything else. A write that
-// returned an error may have happened, may happen yet, or not, whatever the error
-// says: a proxy may answer for the storage, or send a request twice and pass on the
-// second answer, and both may come long after the fact. Where it matters the object
-// is read back; after [ErrUnsynced] that tells nothing.
+// returned an error may have been applied, may be applied later, or never, whatever the
+// error says: a proxy may answer for the storage, or send a request twice and pass on
+// the second answer, and either may arrive late. Where it matters the object is read
+// back; after [ErrUnsynced] reading it back proves nothing.
 type Bucket interface {
-	// Get returns an object, or a part of it. It fails with ErrNotFound if
-	// there is none. If ifNot is not "" and is the object's tag, it fails with
-	// ErrNotModified, whatever the part. A part that reaches beyond the end is
-	// what there is of it; one that begins there is empty and no error. If the
-	// object has more bytes than the range allows, it fails with ErrTooLarge and
-	// holds none of them.
+	// Get returns an object, or a part of it. It fails with ErrNotFound if there is
+	// none. If ifNot is not "" and is the object's tag, it fails with ErrNotModified,
+	// whatever the part. A part that reaches beyond the end is cut off there; one that
+	// begins beyond it is empty and no error. If the object has more bytes than the
+	// range allows, it fails with ErrTooLarge and holds none of them.
 	Get(ctx context.Context, key string, r Range, ifNot Tag) (Object, error)
 
 	// Create writes an object where there is none, and fails with ErrExists if
@@ -59,9 +58,9 @@ type Bucket interface {
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
 
 	// Sync makes durable what a Get of the key has shown, or a later object in its
-	// place. Another process may have written it and not have synced it yet, so it
-	// is called before anything is said that rests on such an object alone. It
-	// need not notice that there is no object.
+	// place. Another process may have written it without having synced it yet, so Sync
+	// is called before an answer that depends on such an object alone. It need not
+	// notice that there is no object.
 	Sync(ctx context.Context, key string) error
 
 	// Close releases what the bucket holds in this process. Later calls fail with
@@ -69,16 +68,16 @@ type Bucket interface {
 	Close() error
 }
 
-// Local is what a bucket may be besides: one on this machine. Reading one of its
+// Local is an optional interface of buckets on this machine. Reading one of their
 // objects takes no longer than reading a local copy.
 type Local interface {
-	// Turn waits until the writers of other processes that came before have had
-	// their turns. Before it waits it calls meanwhile. It fails when the context
-	// ends, or when it took too long: more than the patience while nobody had a
-	// turn, or many times that. Done ends the turn.
+	// Turn waits until the writers of other processes that came before have had their
+	// turns. Before it waits it calls meanwhile. It fails when the context ends, or
+	// when the wait took too long: more than the patience without a turn granted to any
+	// process, or many times the patience. Done ends the turn.
 	//
-	// A turn saves work and excludes nobody. Where processes cannot take turns it
-	// is everybody's at once.
+	// A turn saves work and is no lock. Where processes cannot take turns, it is
+	// granted to all at once.
 	Turn(ctx context.Context, patience time.Duration, meanwhile func()) (done func(), err error)
 }
 
@@ -87,8 +86,8 @@ type Volume interface {
 	Free() (bytes int64, known bool)
 }
 
-// Tag stands for the contents of an object at one moment. It is opaque: what a
-// bucket gave is given back as it is.
+// Tag stands for the contents of an object at one moment. It is opaque: callers pass it
+// back unchanged.
 type Tag string
 
 // Range is a part of an object. The zero Range is all of it.
@@ -97,8 +96,8 @@ type Range struct {
 	Length int64 // 0 for all that follows the offset
 	Max    int64 // bytes that the whole object may have; 0 for any number
 
-	// Untagged says that the tag is of no use. A bucket that would have to read more
-	// than the part for it leaves it out.
+	// Untagged says that the caller does not use the tag. A bucket that would have to
+	// read more than the part to compute it leaves it out.
 	Untagged bool
 }
 
@@ -140,7 +139,7 @@ type Entry struct {
 	Modified time.Time
 }
 
-// The errors that have a meaning of their own.
+// The errors of the contract.
 var (
 	ErrNotFound    = errors.New("there is no such object")
 	ErrNotModified = errors.New("the object is still the same")
@@ -152,9 +151,9 @@ var (
 	ErrRefused     = errors.New("the storage refuses")         // trying again is of no use
 	ErrUnknown     = errors.New("it is not known whether it happened")
 
-	// ErrUnsynced is an unknown outcome that reading cannot settle: the write
-	// happened, but it could not be made durable. What is read comes from the
-	// cache of the system and may be gone after a power failure. A bucket that
-	// has returned it refuses further writes and Sync with ErrRefused.
+	// ErrUnsynced is an unknown outcome that reading cannot settle: the write was
+	// applied, but could not be made durable. Reads come from the cache of the system,
+	// and the write may be gone after a power failure. A bucket that has returned it
+	// refuses further writes and Sync with ErrRefused.
 	ErrUnsynced = errors.New("it could not be made durable")
 )

@@ -49,7 +49,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// Every name has one segment, which is one of a key, and back.
+// Every name escapes to one valid segment, and back.
 func FuzzEscape(f *testing.F) {
 	for _, name := range []string{"", ".", "..", "%", "a/b", "ä", "\x00\xff", "%2E", "~lock"} {
 		f.Add(name)

@@ -14,9 +14,9 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// Run holds a bucket to the contract. Each call of open returns a bucket that
-// nobody else writes, or a handle of one that may hold objects already: the
-// tests stay below folders of their own.
+// Run holds a bucket to the contract. Each call of open returns a bucket without other
+// writers, or a handle of one that may hold objects already: the tests stay below
+// folders of their own.
 func Run(t *testing.T, open func(t testing.TB) bucket.Bucket) {
 	for _, c := range []struct {
 		name string
@@ -72,11 +72,11 @@ type tester struct {
 	folder string
 }
 
-// attempts is how often a call is repeated that was told to come again.
+// attempts is how often a call is repeated after ErrConflict or ErrThrottled.
 const attempts = 1000
 
-// again repeats a call while the bucket says to try once more. If it was done all
-// the same, the test fails by what comes next.
+// again repeats a call while the bucket asks for a retry. If a failed try was applied
+// all the same, the test fails at the next step.
 func again(call func() error) error {
 	var err error
 	for range attempts {
@@ -173,8 +173,8 @@ func (t *tester) wantNone(key string) {
 	t.wantError("get "+key, err, bucket.ErrNotFound)
 }
 
-// wantError compares an error with the one of the contract, and sees to it that
-// it is no other of them too.
+// wantError compares an error with the expected one of the contract, and makes sure
+// that it is no other of them as well.
 func (t *tester) wantError(what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {

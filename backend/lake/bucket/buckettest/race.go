@@ -98,8 +98,8 @@ func raceCount(t *tester) {
 	}
 }
 
-// increment adds one to a number. With 16 racers, who loses 10,000 times has met
-// a bucket in which nobody wins.
+// increment adds one to a number. A racer that loses 10,000 times against 15 others has
+// met a bucket in which no swap wins.
 func (t *tester) increment(key string) error {
 	for range 10000 {
 		o, err := t.get(key, bucket.Range{}, "")
@@ -117,8 +117,8 @@ func (t *tester) increment(key string) error {
 	return fmt.Errorf("%s: every swap was lost", key)
 }
 
-// raceDelete swaps and deletes at once. Whatever comes first, the object is gone
-// at the end: either the swap was before, or it found nothing.
+// raceDelete swaps and deletes at once. In either order the object is gone at the end:
+// the swap came first, or found nothing.
 func raceDelete(t *tester) {
 	for round := range rounds / 4 {
 		key := fmt.Sprintf("d/%d", round)
@@ -148,8 +148,8 @@ func raceDelete(t *tester) {
 	}
 }
 
-// wholeReads reads while objects are swapped. Each body is one byte repeated,
-// in a length of its own: a mixture shows.
+// wholeReads reads while objects are swapped. Each body is one byte repeated, in a
+// length of its own, so that a mixture is recognised.
 func wholeReads(t *tester) {
 	body := func(n int) []byte { return bytes.Repeat([]byte{byte('a' + n%26)}, 60000+n) }
 	tag := t.mustCreate("a", string(body(0)))

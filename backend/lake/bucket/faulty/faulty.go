@@ -1,12 +1,10 @@
-// Package faulty breaks another bucket on purpose, by a plan: calls fail, are
-// applied without an answer, late or twice, are refused although they were applied,
-// and reads return what is damaged or old. It is for tests of what rests on a
-// bucket.
+// Package faulty breaks another bucket on purpose, by a plan: calls fail, are applied
+// without an answer, late or twice, are refused although they were applied, and reads
+// return damaged or stale objects. It is for tests of code that uses a bucket.
 //
-// Everything that is left to chance comes from the plan's seed, and everything
-// that is decided is in [Bucket.Trace]: calls that come in the same order have
-// the same trace. Nothing waits for real time; what comes later comes after so
-// many further calls.
+// All random choices come from the plan's seed, and every decision is in
+// [Bucket.Trace]: the same order of calls gives the same trace. Nothing waits for real
+// time; a delay is a number of further calls.
 package faulty
 
 import (
@@ -36,7 +34,7 @@ type Bucket struct {
 	random  *rand.Rand
 	calls   int
 	matched []int // per rule
-	calm    bool  // nothing goes wrong any more
+	calm    bool  // no faults any more
 	cut     bool
 	cutTo   int // the last call that is cut off; 0 until Heal
 	flying  []flight
@@ -44,9 +42,9 @@ type Bucket struct {
 	count   map[Fault]int
 }
 
-// flight is a write that is on its way.
+// flight is a write that is applied later.
 type flight struct {
-	due int // at the begin of this call
+	due int // when this call begins
 	w   write
 }
 
@@ -108,7 +106,7 @@ func (b *Bucket) fires(i int, r Rule) bool {
 	return r.At == 0 || r.At == b.matched[i]
 }
 
-// judgeCut begins, keeps or ends being cut off.
+// judgeCut begins, keeps or ends the cut-off.
 func (b *Bucket) judgeCut(d *decision) {
 	if b.cut && b.cutTo > 0 && d.call > b.cutTo {
 		b.cut = false
@@ -124,8 +122,8 @@ func (b *Bucket) judgeCut(d *decision) {
 	}
 }
 
-// isRead reports whether the fault is in what a read returns: whether there is
-// anything to break is known afterwards.
+// isRead reports whether the fault is in the result of a read: only afterwards is it
+// known whether there is anything to break.
 func isRead(f Fault) bool { return f == Short || f == Flip || f == Stale || f == Old }
 
 // note records a decision, with what kept the fault from having an effect. The
@@ -163,7 +161,7 @@ func (b *Bucket) takeDue(call int) []flight {
 	return due
 }
 
-// land applies writes that were on their way. Nobody waits for their answers.
+// land applies delayed writes. Their callers were answered before.
 func (b *Bucket) land(ctx context.Context, due []flight) {
 	for _, f := range due {
 		_, err := b.apply(context.WithoutCancel(ctx), f.w)
@@ -173,7 +171,7 @@ func (b *Bucket) land(ctx context.Context, due []flight) {
 	}
 }
 
-// Land applies all writes that are still on their way.
+// Land applies all delayed writes.
 func (b *Bucket) Land(ctx context.Context) {
 	b.mu.Lock()
 	due := b.flying
@@ -189,14 +187,14 @@ func (b *Bucket) Cut() {
 	b.cut, b.cutTo = true, 0
 }
 
-// Heal ends being cut off.
+// Heal ends the cut-off.
 func (b *Bucket) Heal() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.cut = false
 }
 
-// Calm lets nothing go wrong from now on, and what is on its way arrive.
+// Calm ends all faults and applies the delayed writes.
 func (b *Bucket) Calm(ctx context.Context) {
 	b.mu.Lock()
 	b.calm, b.cut = true, false
@@ -416,7 +414,7 @@ func (b *Bucket) Sync(ctx context.Context, key string) error {
 	return b.inner.Sync(ctx, key)
 }
 
-// Close drops what is on its way and closes the bucket within.
+// Close drops delayed writes and closes the inner bucket.
 func (b *Bucket) Close() error {
 	b.mu.Lock()
 	b.flying = nil

@@ -18,7 +18,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
 )
 
-// broken returns a bucket with a plan and the one within.
+// broken returns a bucket with a plan and its inner bucket.
 func broken(t *testing.T, text string) (*faulty.Bucket, *memory.Bucket) {
 	t.Helper()
 	plan, err := faulty.ParsePlan(text)
@@ -100,7 +100,7 @@ func TestNotApplied(t *testing.T) {
 	wantError(t, "list", err, bucket.ErrThrottled)
 }
 
-// A refusal says nothing about what was done.
+// A refusal says nothing about what was applied.
 func TestRefused(t *testing.T) {
 	for text, causes := range map[string][2]error{
 		"conflict": {bucket.ErrConflict, bucket.ErrConflict}, "throttled": {bucket.ErrThrottled, bucket.ErrThrottled},
@@ -164,7 +164,7 @@ func TestSlow(t *testing.T) {
 	want(t, "sleeps", slept, 1)
 }
 
-// What could not be made durable is applied; a sync says the same.
+// A write that could not be made durable is applied; a sync fails in the same way.
 func TestUnsynced(t *testing.T) {
 	b, inner := broken(t, "swap:unsynced@1,sync:unsynced@2,sync:fail@3")
 	tag := create(t, b, "a", "one")
@@ -201,7 +201,7 @@ func TestLate(t *testing.T) {
 	data := []byte("two")
 	_, err := b.Swap(t.Context(), "a", data, tag)
 	wantError(t, "swap", err, bucket.ErrUnknown)
-	copy(data, "???") // it is the caller's again
+	copy(data, "???") // the slice belongs to the caller again
 	for i, now := range []string{"one", "one", "two", "two"} {
 		want(t, fmt.Sprintf("read %d", i+1), read(t, b, "a"), now)
 	}
@@ -270,7 +270,7 @@ func TestStale(t *testing.T) {
 	b, inner := broken(t, "get:stale+3")
 	one := create(t, b, "a", "one")
 	want(t, "right after create", read(t, b, "a"), "none")
-	two, err := inner.Swap(t.Context(), "a", []byte("two"), one) // somebody else
+	two, err := inner.Swap(t.Context(), "a", []byte("two"), one) // by another writer
 	wantError(t, "swap", err, nil)
 	got := []string{read(t, b, "a"), read(t, b, "a"), read(t, b, "a")}
 	if !slices.Contains(got, "one") || slices.Contains(got, "two") {
@@ -376,7 +376,7 @@ func TestDelay(t *testing.T) {
 	want(t, "sleeps", fmt.Sprint(slept), "[50ms 50ms]")
 }
 
-// story makes many calls with much that can go wrong.
+// story makes many calls with many faults.
 func story(t *testing.T, seed uint64) *faulty.Bucket {
 	t.Helper()
 	b, _ := broken(t, fmt.Sprintf("seed=%d,any:fail%%5,any:cut%%1+3,write:lost%%10,write:unsynced%%5,write:late%%10+4,swap:twice%%5,swap:again%%5,any:throttled%%5,"+

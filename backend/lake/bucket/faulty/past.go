@@ -13,7 +13,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// past remembers what objects were, as far as calls through this bucket saw it.
+// past remembers earlier versions of objects, as far as calls through this bucket saw
+// them.
 type past struct {
 	mu       sync.Mutex // guards versions
 	versions map[string][]version
@@ -31,7 +32,7 @@ type version struct {
 	modified time.Time
 }
 
-// look sees what an object is now, if the plan has a use for it.
+// look records what an object is now, if the plan needs it.
 func (b *Bucket) look(ctx context.Context, key string) {
 	if b.past == nil {
 		return

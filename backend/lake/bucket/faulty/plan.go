@@ -13,8 +13,8 @@ import (
 // Fault is a way in which a call goes wrong.
 type Fault string
 
-// The faults. Those of reads return what is not so; those of writes hide what
-// happened. The number of a rule (+N) has a meaning with some of them.
+// The faults. Those of reads return wrong data; those of writes hide what happened. The
+// number of a rule (+N) has a meaning with some of them.
 const (
 	Fail      Fault = "fail"      // fails before anything is applied
 	Throttled Fault = "throttled" // is not applied: bucket.ErrThrottled
@@ -27,7 +27,7 @@ const (
 	Twice     Fault = "twice"     // a write is applied twice; the first answer is returned
 	Again     Fault = "again"     // a write is applied twice; the second answer is returned, as by a client that repeats by itself
 	Short     Fault = "short"     // a read ends too early
-	Flip      Fault = "flip"      // a read has a bit that is wrong
+	Flip      Fault = "flip"      // a read has one bit flipped
 	Slow      Fault = "slow"      // is applied at once and answered after N milliseconds (1) of Plan.Sleep
 	Changed   Fault = "changed"   // a create or swap is not applied: bucket.ErrExists or bucket.ErrChanged
 	Missing   Fault = "missing"   // a swap is not applied: bucket.ErrNotFound
@@ -36,7 +36,7 @@ const (
 	Old       Fault = "old"       // a listing lacks what happened in the last N calls (16)
 )
 
-// Refusals of what was applied all the same.
+// Refusals of writes that were applied.
 const (
 	DoneConflict  Fault = "doneconflict"  // a write: bucket.ErrConflict
 	DoneThrottled Fault = "donethrottled" // a write: bucket.ErrThrottled
@@ -94,12 +94,12 @@ type Rule struct {
 	Call    string  // get, create, swap, delete, list, sync, write or any
 	Key     string  // only calls whose key (the prefix of a list) contains it
 	Fault   Fault   // how
-	At      int     // only the call of this number, from 1, of those that the rule is about
+	At      int     // only the call of this number, from 1, of those that the rule covers
 	Percent float64 // only so many of a hundred; 0 for all
 	N       int     // see the fault; 0 for its default
 }
 
-// covers reports whether the rule is about a call.
+// covers reports whether the rule covers a call.
 func (r Rule) covers(call, key string) bool {
 	named := r.Call == call || r.Call == callAny || r.Call == callWrite && isWrite(call)
 	return named && r.Fault.fits(call) && strings.Contains(key, r.Key)
@@ -124,7 +124,7 @@ func (r Rule) number() int {
 // Plan says what goes wrong. The zero Plan breaks nothing.
 type Plan struct {
 	Rules []Rule // the first that applies to a call decides
-	Seed  uint64 // of all that is left to chance
+	Seed  uint64 // of all random choices
 
 	// Sleep waits, for calls that are delayed. If it is nil, they do not wait.
 	Sleep func(context.Context, time.Duration) error

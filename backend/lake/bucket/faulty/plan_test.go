@@ -32,7 +32,7 @@ func TestParsePlan(t *testing.T) {
 	}
 }
 
-// What can be read is written in a way that is read as the same.
+// A plan that can be parsed is printed in a form that parses to the same plan.
 func FuzzParsePlan(f *testing.F) {
 	f.Add("swap:lost@3,get:stale%10,list:old")
 	f.Add("seed=7, write[head]:late@5+8 ,any:cut%0.25+3")

@@ -24,16 +24,15 @@ type halt struct {
 	cause error      // nil while all is well
 }
 
-// stop ends all writing after a failed sync of a directory: what is read from
-// now on may be what the system has in its cache and failed to write. The mark
-// tells other processes.
+// stop ends all writing after a failed sync of a directory: reads may now return what
+// the system has in its cache and failed to write. The mark tells other processes.
 func (b *Bucket) stop(cause error) {
 	b.halted.mu.Lock()
 	if b.halted.cause == nil {
 		b.halted.cause = cause
 	}
 	b.halted.mu.Unlock()
-	if f, err := b.disk.Create(b.root, unsyncedName); err == nil { // if there is none, their own syncs are all they have
+	if f, err := b.disk.Create(b.root, unsyncedName); err == nil { // without the mark, other processes have only their own syncs
 		f.Close()
 	}
 }
@@ -44,7 +43,7 @@ func (b *Bucket) unsynced() bool {
 	return err == nil
 }
 
-// writable checks what all methods check that vouch for something.
+// writable is the check of all methods that promise durability.
 func (b *Bucket) writable(ctx context.Context, key string) error {
 	if err := b.usable(ctx, key); err != nil {
 		return err
@@ -77,9 +76,9 @@ func (b *Bucket) published(dir *os.File) error {
 	return nil
 }
 
-// Sync makes durable what a Get of the key has shown. Where a process has failed
-// to sync something, the system may have given up writing it, and would not say
-// so again: then the object is written anew.
+// Sync makes durable what a Get of the key has shown. After a failed sync of any
+// process, the system may have given up writing the object without reporting that
+// again: then the object is written anew.
 func (b *Bucket) Sync(ctx context.Context, key string) error {
 	if err := b.writable(ctx, key); err != nil {
 		return err
@@ -148,7 +147,7 @@ func (b *Bucket) makeDirs(dir string) error {
 	if b.rooted.Load() && b.isKept(dir) {
 		return nil
 	}
-	b.making.Lock() // what one call has made and failed to sync, no other takes for synced
+	b.making.Lock() // one call must not take for synced what another has made and failed to sync
 	defer b.making.Unlock()
 	if err := b.halted.err(b.dir); err != nil {
 		return err
@@ -186,7 +185,7 @@ func (b *Bucket) makeEach(dir string) error {
 	defer above.Close()
 	err = b.disk.Mkdir(b.root, dir)
 	if errors.Is(err, fs.ErrExist) && b.unsynced() && b.disk.Remove(b.root, dir) == nil {
-		err = b.disk.Mkdir(b.root, dir) // nothing was put into it, so it may never have been synced, and be given up
+		err = b.disk.Mkdir(b.root, dir) // nothing was put into it, so it may never have been synced, and may be lost
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return refusal(err)
@@ -200,7 +199,7 @@ func (b *Bucket) makeEach(dir string) error {
 }
 
 // keepRoot syncs the entries of the root and of the directories above it, before
-// anything in a new bucket is acknowledged: they may be as new. The mark tells
+// anything in a new bucket is acknowledged: they may be new as well. The mark records
 // that it is done.
 func (b *Bucket) keepRoot() error {
 	if b.rooted.Load() {

@@ -1,23 +1,21 @@
 // Package file is a bucket in a directory: the default, with nothing to install.
 //
-// An object is a file; its key is the path. A new object is written to a
-// temporary file beside it, synced, and then linked or renamed to its name, so
-// that a reader sees a whole object or none. What was acknowledged has been
-// synced, with its directory and those above it. If a directory cannot be
-// synced, nothing that is read afterwards tells what is on disk: the write has
-// the outcome [bucket.ErrUnsynced], and the bucket takes no further ones until
-// it is opened again. Processes on one machine exclude each other by a
-// lock on a file in the bucket's root, and may take turns in a line. The
-// directory must be on a local file
-// system that tells upper from lower case and knows hard links.
+// An object is a file; its key is the path. A new object is written to a temporary file
+// beside it, synced, and then linked or renamed to its name, so that a reader sees a
+// whole object or none. What was acknowledged has been synced, with its directory and
+// those above it. If a directory cannot be synced, later reads do not show what is on
+// disk: the write ends with [bucket.ErrUnsynced], and the bucket takes no further
+// writes until it is opened again. Processes on one machine exclude each other by a
+// lock on a file in the bucket's root, and may take turns in a line. The directory must
+// be on a local file system that is case-sensitive and has hard links.
 //
 // Names that begin with ~ are the package's own: no key has that character.
 // Paths are resolved within the directory; a link that leads out of it is an
 // error.
 //
-// The tag of an object is the SHA-256 of its contents and its size. Equal
-// contents have equal tags: who swaps A for B and back to A cannot be told from
-// who did nothing. Writers that care put something unique into each body.
+// The tag of an object is the SHA-256 of its contents and its size. Equal contents have
+// equal tags: a swap from A to B and back to A leaves no trace (ABA). Writers to whom
+// that matters put something unique into each body.
 package file
 
 import (
@@ -43,7 +41,7 @@ import (
 const (
 	tempPrefix = "~tmp-"
 	lockName   = "~lock"
-	sweptName  = "~swept" // when it was written, the bucket was last swept
+	sweptName  = "~swept" // its modification time is that of the last sweep
 )
 
 // Options changes how a bucket is opened. The zero value is the default.
@@ -70,7 +68,7 @@ type Bucket struct {
 	rooted atomic.Bool // the root itself is known to survive a power failure
 	halted halt
 
-	turn     chan struct{} // holds one token: whose turn it is to lock; guards lockFile
+	turn     chan struct{} // holds one token, for the holder of the lock within this process; guards lockFile
 	lockFile *os.File
 	close    sync.Once
 	closed   chan struct{}
@@ -213,7 +211,7 @@ func (b *Bucket) open(key string) (*os.File, fs.FileInfo, error) {
 	return f, info, absent(err)
 }
 
-// absent turns the system's words for a missing file into the bucket's.
+// absent turns the system's error for a missing file into the bucket's.
 func absent(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return bucket.ErrNotFound
@@ -235,7 +233,7 @@ func tagOfFile(f *os.File, info fs.FileInfo) (bucket.Tag, error) {
 	return bucket.Tag(fmt.Sprintf("%x-%d", h.Sum(nil), n)), err
 }
 
-// usable checks what all methods check.
+// usable is the check of all methods.
 func (b *Bucket) usable(ctx context.Context, key string) error {
 	if err := bucket.CheckKey(key); err != nil {
 		return err
@@ -254,7 +252,7 @@ func (b *Bucket) running(ctx context.Context) error {
 	}
 }
 
-// ended is the error of a call that went on while the bucket was closed.
+// ended is the error of a call during which the bucket was closed.
 func (b *Bucket) ended(err error) error {
 	if errors.Is(err, fs.ErrClosed) {
 		return cmp.Or(b.running(context.Background()), err)
@@ -267,7 +265,7 @@ func (b *Bucket) Free() (bytes int64, known bool) { return volume.Free(b.dir) }
 
 var _ bucket.Volume = (*Bucket)(nil)
 
-// Close waits for the write that holds the lock, and gives it back.
+// Close waits for the write that holds the lock, and releases it.
 func (b *Bucket) Close() error {
 	var err error
 	b.close.Do(func() {

@@ -163,7 +163,7 @@ func TestLinksDoNotLeadOut(t *testing.T) {
 	if _, err := b.Create(t.Context(), "out/new", []byte("x")); err == nil {
 		t.Error("create out/new: got no error")
 	}
-	b.Delete(t.Context(), "out/secret") // whatever it says
+	b.Delete(t.Context(), "out/secret") // whatever it returns
 	if list, err := b.List(t.Context(), "", "", 10); err != nil || len(list) > 0 {
 		t.Errorf("list: got %v, error %v, want nothing", list, err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/ontologia/onto/internal/child"
 )
 
-// A disk without room fails the write in the middle. The error names the key,
-// the outcome is no secret, and nothing has changed.
+// A disk without room fails the write in the middle. The error names the key, the
+// outcome is certain, and nothing has changed.
 func TestNoRoom(t *testing.T) {
 	if args, ok := child.Args(); ok {
 		writeTooMuch(t, args[0])

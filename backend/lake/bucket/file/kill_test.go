@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// body is an object that says which one it is and whether it is whole.
+// body is an object whose contents tell its number and whether it is whole.
 func body(n int) []byte {
 	text := fmt.Sprintf("%d %s", n, strings.Repeat("x", n*37%20000))
 	return fmt.Appendf(nil, "%s %x", text, sha256.Sum256([]byte(text)))
@@ -38,8 +38,8 @@ func bodyOf(data []byte) (int, error) {
 	return n, nil
 }
 
-// writeForever creates an object and then swaps the head, and prints a line for
-// each of both that was acknowledged.
+// writeForever creates an object and then swaps the head, and prints a line for each
+// acknowledgement.
 func writeForever(dir string) error {
 	ctx := context.Background()
 	b, err := file.Open(dir, nil)
@@ -75,8 +75,8 @@ func writeNext(ctx context.Context, b *file.Bucket, n int, old bucket.Tag) error
 	return err
 }
 
-// A writer is killed at random moments. What it acknowledged is there, whole,
-// nothing half is visible, and the next writer goes on.
+// A writer is killed at random moments. What it acknowledged is there and whole,
+// nothing is half visible, and the next writer continues.
 func TestKilledWritersLoseNothing(t *testing.T) {
 	kills := 20
 	if f := flag.Lookup("soak"); f != nil && f.Value.String() == "true" {
@@ -104,8 +104,8 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 	t.Logf("%d kills, %d creates acknowledged, the head is at %d, %d temporary files are left", kills, len(created), head, left)
 }
 
-// killAfter lets a child write and kills it after so many acknowledgements, at
-// whatever it does then. It returns the last head that was acknowledged.
+// killAfter lets a child write and kills it after so many acknowledgements, in the
+// middle of a write. It returns the last head that was acknowledged.
 func killAfter(t *testing.T, dir string, acks int, created map[string]int) int {
 	t.Helper()
 	writer := child.Start(t, "write", dir)

@@ -32,8 +32,8 @@ func openRegular(root *os.Root, name string, flag int) (*os.File, fs.FileInfo, e
 	return f, info, nil
 }
 
-// blocked fails if something on the way to a name is neither a directory nor a
-// file, which could be an object.
+// blocked fails if an element on the way to a name is neither a directory nor a file,
+// which could be an object.
 func blocked(root *os.Root, name string) error {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if info, err := root.Stat(dir); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
@@ -64,7 +64,7 @@ func openDir(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// errFolder tells that a key is the folder of others.
+// errFolder is the error for a key that is the folder of others.
 var errFolder = errors.New("it is a directory")
 
 // irregular is the error for what lies where a file should be.

@@ -18,8 +18,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/file"
 )
 
-// strange returns what may lie where a file should be, by what an error calls it.
-// A device can be made by root only.
+// strange returns kinds of files that are not regular, by their names in errors. A
+// device can be made by root only.
 func strange(t *testing.T) map[string]func(path string) error {
 	t.Helper()
 	return map[string]func(string) error{
@@ -62,8 +62,7 @@ func returns(t *testing.T, what string, call func() error) error {
 	}
 }
 
-// What is no regular file is refused by its kind, whatever is done with it, and is
-// not listed.
+// Anything but a regular file is refused by its kind in every call, and is not listed.
 func TestObjectOfAnotherKind(t *testing.T) {
 	for kind, lay := range strange(t) {
 		dir := shortDir(t)

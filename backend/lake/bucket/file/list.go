@@ -13,9 +13,9 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// List returns objects in order of their keys. It holds the names of one
-// directory per level in memory, and enters only directories in which there can
-// be an answer. What is no regular file is no object.
+// List returns objects in order of their keys. It holds the names of one directory per
+// level in memory, and enters only directories that can hold a result. Only regular
+// files are objects.
 func (b *Bucket) List(ctx context.Context, prefix, after string, limit int) ([]bucket.Entry, error) {
 	if err := bucket.CheckPrefix(prefix); err != nil {
 		return nil, err
@@ -72,9 +72,9 @@ func (l *listing) add(key string) error {
 	return nil
 }
 
-// names returns the keys in a directory that are asked for, and its folders
-// that can hold such, each with a slash at the end: so their order is that of
-// all the keys in them.
+// names returns the keys in a directory that are asked for, and its folders that can
+// hold such keys, each with a slash at the end: so their order is that of all the keys
+// in them.
 func (l *listing) names(dir string) ([]string, error) {
 	f, err := openDir(l.b.root, dir)
 	if err != nil {
@@ -104,7 +104,7 @@ func (l *listing) names(dir string) ([]string, error) {
 }
 
 func (l *listing) wanted(name string, d fs.DirEntry) bool {
-	if bucket.CheckKey(name) != nil { // the package's own, or none of a bucket
+	if bucket.CheckKey(name) != nil { // the package's own, or not of a bucket
 		return false
 	}
 	if !d.IsDir() {

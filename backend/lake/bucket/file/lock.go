@@ -9,7 +9,8 @@ import (
 	"github.com/ontologia/onto/internal/flock"
 )
 
-// Waiting for another process begins short and grows to the longest pause.
+// The pause between tries for a lock of another process grows from the shortest to the
+// longest.
 const (
 	firstPause   = 100 * time.Microsecond
 	longestPause = 5 * time.Millisecond

@@ -20,11 +20,11 @@ import (
 // none is the value of an object that does not exist.
 const none = "none"
 
-// ledger is what objects may be after a power failure, by key: the newest value
-// that was acknowledged, and those since whose outcome is not known.
+// ledger is what objects may be after a power failure, by key: the newest acknowledged
+// value, and later ones with an unknown outcome.
 type ledger map[string][]string
 
-// note takes down what became of a write.
+// note records the outcome of a write.
 func (l ledger) note(key, value string, err error) {
 	if len(l[key]) == 0 {
 		l[key] = []string{none}
@@ -37,7 +37,7 @@ func (l ledger) note(key, value string, err error) {
 	}
 }
 
-// certain reports whether an error says that nothing has changed.
+// certain reports whether an error means that nothing has changed.
 func certain(err error) bool {
 	for _, target := range []error{bucket.ErrRefused, bucket.ErrExists, bucket.ErrChanged, bucket.ErrNotFound, bucket.ErrThrottled} {
 		if errors.Is(err, target) {
@@ -66,7 +66,7 @@ func (l ledger) write(t *testing.T, dir string, disk file.Disk) {
 	t.Helper()
 	b, err := file.Open(dir, &file.Options{Create: true, Disk: disk})
 	if err != nil {
-		return // nothing was said
+		return // no outcome
 	}
 	defer b.Close()
 	ctx := t.Context()
@@ -100,8 +100,8 @@ func (l ledger) vouch(t *testing.T, dir string, disk file.Disk) {
 	}
 }
 
-// crash lets the power fail, with nothing left that was not synced, with all of
-// it, and with some. It returns what is left and should not be.
+// crash lets the power fail, with nothing left that was not synced, with all of it, and
+// with some. It returns what is left and should not be.
 func (l ledger) crash(disk *filetest.Disk) []string {
 	var wrong []string
 	for what, survives := range filetest.Survivors() {
@@ -122,7 +122,7 @@ func (l ledger) crash(disk *filetest.Disk) []string {
 // errnos are the errors with which calls fail.
 func errnos() []error { return []error{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT} }
 
-// fits picks the calls to which a fault means something of its own.
+// fits picks the calls for which a fault differs from a plain failure.
 func fits(fault filetest.Fault) func(call string) bool {
 	return func(call string) bool {
 		switch fault {
@@ -136,16 +136,16 @@ func fits(fault filetest.Fault) func(call string) bool {
 }
 
 // Every single call of a process fails, in every way, or is its last. What was
-// acknowledged is there afterwards, what was refused is not, and what is unknown
-// is one of both; also after a power failure, and also for a second process that
-// answers from what the first has left, or goes on writing.
+// acknowledged is there afterwards, what was refused is not, and an unknown outcome is
+// either of them; also after a power failure, and also for a second process that
+// answers from what the first has left, or continues to write.
 func TestEveryCallFails(t *testing.T) {
 	runs := map[filetest.Fault]int{}
 	errnos := []error{syscall.EIO, syscall.ENOSPC}
 	for _, fault := range filetest.Faults() {
 		for _, errno := range errnos {
 			if (fault == filetest.Kill || fault == filetest.Done) && errno != syscall.EIO {
-				continue // what has no room has no effect
+				continue // a call without room has no effect
 			}
 			for at, hit := 1, true; hit; at++ {
 				for _, second := range []string{"nothing", "answers", "writes"} {
@@ -171,7 +171,7 @@ func TestEveryCallFails(t *testing.T) {
 	t.Logf("runs: %v", runs)
 }
 
-// Every call of the second process fails, after the first was killed anywhere.
+// Every call of the second process fails, after the first was killed at any point.
 func TestEveryCallOfTheNextProcessFails(t *testing.T) {
 	runs := 0
 	for at, killed := 1, true; killed; at++ {
@@ -193,7 +193,7 @@ func TestEveryCallOfTheNextProcessFails(t *testing.T) {
 	t.Logf("%d runs", runs)
 }
 
-// forgetful is a disk whose user forgets to sync some things.
+// forgetful is a disk that skips some syncs.
 type forgetful struct {
 	file.Disk
 	forgets func(path string) bool
@@ -206,7 +206,7 @@ func (d forgetful) Sync(f *os.File) error {
 	return d.Disk.Sync(f)
 }
 
-// Whichever sync were left out, the disk would find out.
+// Leaving out any one sync is detected by the disk.
 func TestForgottenSyncIsFound(t *testing.T) {
 	for name, forgets := range map[string]func(string) bool{
 		"new files":                  func(p string) bool { return strings.Contains(p, "~tmp-") },
@@ -226,9 +226,8 @@ func TestForgottenSyncIsFound(t *testing.T) {
 	}
 }
 
-// A bucket that could not sync a directory says so once, and takes no further
-// writes: they have no effect. It can be read. One that is opened afterwards
-// goes on.
+// A bucket that could not sync a directory says so once, and takes no further writes:
+// they have no effect. It can be read. A bucket that is opened afterwards works.
 func TestHaltsAfterFailedSync(t *testing.T) {
 	for _, errno := range errnos() {
 		disk, dir := filetest.ForTest(t)
@@ -261,8 +260,8 @@ func TestHaltsAfterFailedSync(t *testing.T) {
 	}
 }
 
-// A file that cannot be synced never gets its name: that is certain, and nothing
-// else is in doubt.
+// A file that cannot be synced never gets its name: that outcome is certain, and
+// nothing else is in doubt.
 func TestFailedSyncOfData(t *testing.T) {
 	for errno, code := range map[error]onto.Code{syscall.EIO: "", syscall.ENOSPC: onto.Full, syscall.EDQUOT: onto.Full} {
 		disk, dir := filetest.ForTest(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// refusal says of an error that no object has changed, and whether trying again
-// is of use.
+// refusal marks an error after which no object has changed, and says whether a retry is
+// of use.
 func refusal(err error) error {
 	switch {
 	case noRoom(err):
@@ -29,7 +29,7 @@ func refusal(err error) error {
 	return fmt.Errorf("%w: %w", bucket.ErrRefused, err)
 }
 
-// refused is an error that says in its own words that nothing has changed.
+// refused is an error with its own text after which nothing has changed.
 type refused struct{ error }
 
 func (r refused) Unwrap() error { return r.error }
@@ -37,9 +37,8 @@ func (r refused) Unwrap() error { return r.error }
 // Is makes it bucket.ErrRefused.
 func (r refused) Is(target error) bool { return target == bucket.ErrRefused }
 
-// unnamed says what it means that an object could not be given its name, or be
-// deprived of it. Only errors that come before the change say for certain that
-// there was none.
+// unnamed classifies the failure to link, rename or remove the name of an object. Only
+// errors that come before the change prove that there was none.
 func unnamed(err error) error {
 	if noRoom(err) || readOnly(err) {
 		return refusal(err)
@@ -47,7 +46,7 @@ func unnamed(err error) error {
 	return err
 }
 
-// begins fails if the context has ended before an object has changed.
+// begins fails if the context has ended before any object has changed.
 func begins(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return refused{err}

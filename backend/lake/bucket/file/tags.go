@@ -9,8 +9,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// tagMemory remembers the tags of files that were read, so that a part of a
-// large object does not cost reading all of it each time. Swap never asks it.
+// tagMemory remembers the tags of files that were read, so that reading a part of a
+// large object need not read all of it each time. Swap never uses it.
 type tagMemory struct {
 	mu    sync.Mutex // guards known
 	known map[string]tagged
@@ -24,9 +24,9 @@ type tagged struct {
 const (
 	maxTags = 4096 // remembered at most
 
-	// settled is how old a file must be before its tag is remembered. The file
-	// system may give a new file the number of one just removed, and its time
-	// in steps of some milliseconds: only later is such a pair unique.
+	// settled is how old a file must be before its tag is remembered. The file system
+	// may give a new file the number of one just removed, and its time in steps of some
+	// milliseconds: only when some time has passed is such a pair unique.
 	settled = 2 * time.Second
 )
 

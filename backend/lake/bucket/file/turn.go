@@ -9,7 +9,7 @@ import (
 	"github.com/ontologia/onto/internal/flock"
 )
 
-// lineName is the file of the line in which processes take turns.
+// lineName is the file of the line in which processes wait for their turns.
 const lineName = "~line"
 
 var _ bucket.Local = (*Bucket)(nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// Create writes an object where there is none. It takes no lock: of several
-// links to one name, the file system lets one be the first.
+// Create writes an object where there is none. It takes no lock: of several links to
+// one name, one succeeds.
 func (b *Bucket) Create(ctx context.Context, key string, data []byte) (bucket.Tag, error) {
 	if err := b.writable(ctx, key); err != nil {
 		return "", err
@@ -57,15 +57,15 @@ func (b *Bucket) occupied(key string) error {
 	info, err := b.root.Lstat(key)
 	switch {
 	case err != nil:
-		return nil // who writes will see
+		return nil // the write itself will report it
 	case info.IsDir():
 		return errors.New("other keys have it for a folder")
 	}
 	return bucket.ErrExists
 }
 
-// Swap replaces the object that has the tag. Under the lock nobody else swaps
-// or deletes, and nobody can create since the object is there.
+// Swap replaces the object that has the tag. The lock excludes other swaps and deletes,
+// and no create succeeds since the object is there.
 func (b *Bucket) Swap(ctx context.Context, key string, data []byte, old bucket.Tag) (bucket.Tag, error) {
 	if err := b.writable(ctx, key); err != nil {
 		return "", err

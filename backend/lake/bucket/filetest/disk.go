@@ -1,11 +1,10 @@
 // Package filetest is a disk for tests of package file: it forgets at a power
 // failure what was not synced, and its calls fail by a plan.
 //
-// Files are real, so that everything can be read as usual. Beside them the disk
-// keeps what would be on the platter: the contents of a file when it was last
-// synced, and the entries of a directory when that was. A failed sync gives up
-// the changes that it was to write, as file systems do: a later sync that
-// succeeds does not bring them back.
+// Files are real, so that everything can be read as usual. Beside them the disk records
+// what would be on the platter: the contents of a file when it was last synced, and the
+// entries of a directory when that was. A failed sync drops the changes that it was to
+// write, as file systems do: a later sync that succeeds does not bring them back.
 package filetest
 
 import (
@@ -93,7 +92,7 @@ func (d *Disk) entry(root *os.Root, name string) (*node, string) {
 	return n, filepath.Base(path)
 }
 
-// sync puts a node on the platter, but for what was given up before.
+// sync puts a node on the platter, except for changes that were dropped before.
 func (n *node) sync() {
 	if n.names == nil {
 		if !n.lost {
@@ -113,8 +112,8 @@ func (n *node) sync() {
 	}
 }
 
-// failed reports whether a change of a process was given up. It has the directory
-// open since before the change, so the system tells it, too.
+// failed reports whether a change of a process was dropped. The process has the
+// directory open since before the change, so the system reports that to it, too.
 func (n *node) failed(p *Process) bool {
 	for name, given := range n.givenUp {
 		if given == n.names[name] && n.author[name] == p {
@@ -124,7 +123,7 @@ func (n *node) failed(p *Process) bool {
 	return false
 }
 
-// failSync gives up what is not on the platter.
+// failSync drops what is not on the platter.
 func (n *node) failSync() {
 	n.lost = n.names == nil && !bytes.Equal(n.data, n.synced)
 	for name := range n.all() {
@@ -146,7 +145,7 @@ func (n *node) all() map[string]bool {
 	return all
 }
 
-// PowerFailure returns what files are left after a power failure, by their paths
+// PowerFailure returns the files that are left after a power failure, by their paths
 // from the disk's directory: what was synced, and of the rest what survives.
 func (d *Disk) PowerFailure(survives func() bool) map[string][]byte {
 	d.mu.Lock()

@@ -15,7 +15,7 @@ import (
 // Fault is a way in which a call goes wrong.
 type Fault string
 
-// The faults. Calls that cannot go wrong in a way fail.
+// The faults. Where a fault does not apply to a call, the call fails without effect.
 const (
 	Fail Fault = "fail" // it has no effect
 	Half Fault = "half" // a write does half of it

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// Place is where a bucket is on the disk of [ForTest]: in a directory that is missing,
-// too.
+// Place is where a bucket is on the disk of [ForTest]: in a directory that does not
+// exist yet.
 const Place = "some/where"
 
-// ForTest makes a disk, and tells where a bucket can be on it.
+// ForTest makes a disk, and returns where a bucket can be on it.
 func ForTest(t testing.TB) (disk *Disk, dir string) {
 	t.Helper()
 	base := t.TempDir()
@@ -22,8 +22,8 @@ func ForTest(t testing.TB) (disk *Disk, dir string) {
 	return disk, filepath.Join(base, Place)
 }
 
-// Survivors are what may be left of what was not synced when the power fails, for
-// [Disk.PowerFailure]: nothing, everything, and some of it.
+// Survivors selects, for [Disk.PowerFailure], what is left of what was not synced when
+// the power fails: nothing, everything, or some of it.
 func Survivors() map[string]func() bool {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 1))

@@ -1,5 +1,5 @@
-// Package memory is a bucket in the process: plain and exact. It is the judge of
-// the others, and what tests put below package faulty.
+// Package memory is a bucket in the process: plain and exact. It is the reference for
+// the others, and the storage below package faulty in tests.
 package memory
 
 import (
@@ -128,8 +128,8 @@ func (b *Bucket) Swap(ctx context.Context, key string, data []byte, old bucket.T
 	return b.put(key, data), nil
 }
 
-// put writes an object under the lock. Tags have quotes, as those of S3 have:
-// who takes them off is found out.
+// put writes an object under the lock. Tags have quotes, as those of S3 have, so that
+// code that strips them fails.
 func (b *Bucket) put(key string, data []byte) bucket.Tag {
 	b.writes++
 	tag := bucket.Tag(fmt.Sprintf(`"%d"`, b.writes))

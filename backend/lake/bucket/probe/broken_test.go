@@ -11,7 +11,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
 )
 
-// brokenBucket is a mistake that services make, and the check that notices.
+// brokenBucket is a mistake that services make, and the check that detects it.
 type brokenBucket struct {
 	name, check string
 	open        func(*testing.T) bucket.Bucket
@@ -52,12 +52,12 @@ func brokenBuckets() []brokenBucket {
 	}
 }
 
-// twisted is a bucket that makes the mistakes that are set.
+// twisted is a bucket with the selected mistakes.
 type twisted struct {
 	bucket.Bucket
 	anySwap, anyCreate, slowSwap, slowCreate, wrongTag, stale, lateDelete, swapCreates, wholeOnly, neverModified, polite, oneTag bool
 
-	mu      sync.Mutex // guards what follows, and makes put one step
+	mu      sync.Mutex // guards what follows, and makes put atomic
 	last    map[string]bucket.Object
 	deleted string
 }
@@ -70,7 +70,7 @@ func (b *twisted) put(ctx context.Context, key string, data []byte) (bucket.Tag,
 	return b.Bucket.Create(ctx, key, data)
 }
 
-// gap is the time between looking and writing.
+// gap is the time between check and write.
 func gap() { <-time.After(time.Millisecond) }
 
 func (b *twisted) Create(ctx context.Context, key string, data []byte) (bucket.Tag, error) {
@@ -179,7 +179,7 @@ func (b ignoresConditionalGet) Get(ctx context.Context, key string, r bucket.Ran
 	return b.Bucket.Get(ctx, key, r, "")
 }
 
-// missingIsChanged does not tell a missing object from another one.
+// missingIsChanged does not distinguish a missing object from a changed one.
 type missingIsChanged struct{ bucket.Bucket }
 
 func (b missingIsChanged) Swap(ctx context.Context, key string, data []byte, old bucket.Tag) (bucket.Tag, error) {

@@ -16,9 +16,9 @@ import (
 	"github.com/ontologia/onto/internal/backoff"
 )
 
-// Probe asks a bucket all questions, with objects of its own in a new folder
-// below the prefix, and deletes them. What the bucket does wrong is in the
-// report; the error says that the questions could not be asked.
+// Probe runs all checks on a bucket, with objects of its own in a new folder below the
+// prefix, and deletes them. What the bucket does wrong is in the report; the error says
+// that the checks could not be run.
 func Probe(ctx context.Context, b bucket.Bucket, prefix string) (Report, error) {
 	if prefix != "" && prefix[len(prefix)-1] != '/' {
 		prefix += "/"
@@ -42,7 +42,7 @@ func Probe(ctx context.Context, b bucket.Bucket, prefix string) (Report, error) 
 	return r, nil
 }
 
-// question is a check that can be made.
+// question is one check.
 type question struct {
 	name    string
 	meaning string
@@ -77,13 +77,13 @@ type probe struct {
 
 const (
 	cleanUpTime = 30 * time.Second
-	maxAttempts = 30 // of a call that was told to come again
+	maxAttempts = 30 // of a call after ErrConflict or ErrThrottled
 	firstPause  = 2 * time.Millisecond
 	maxPause    = 500 * time.Millisecond
 )
 
-// retry repeats a call while the bucket asks for it. If it was done all the same,
-// the next answer shows that, and the check fails.
+// retry repeats a call while the bucket asks for it. If a failed try was applied all
+// the same, the next answer shows that, and the check fails.
 func retry(ctx context.Context, call func() error) error {
 	for attempt, pause := 1, firstPause; ; attempt, pause = attempt+1, min(2*pause, maxPause) {
 		err := call()

@@ -92,7 +92,7 @@ func TestBusyIsTrusted(t *testing.T) {
 	})
 }
 
-// What nothing rests on is reported, and the bucket is trusted.
+// Mistakes on which no lake depends are reported, and the bucket is trusted.
 func TestReported(t *testing.T) {
 	for check, b := range map[string]bucket.Bucket{
 		"list after write":         planned(t, memory.New(nil), "list:old"),
@@ -107,11 +107,11 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// Each broken bucket is refused, by the check that is about it.
+// Each broken bucket is refused, by the check for its mistake.
 func TestRefused(t *testing.T) {
 	for _, c := range brokenBuckets() {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // in which a pause between two steps is met by all racers
+			synctest.Test(t, func(t *testing.T) { // in which all racers meet a pause between two steps
 				r := run(t, c.open(t))
 				if r.Err() == nil {
 					t.Fatalf("the bucket is trusted:\n%s", r)
@@ -140,7 +140,7 @@ func TestCannotAsk(t *testing.T) {
 	}
 }
 
-// A probe that is interrupted says so and cleans up.
+// An interrupted probe says so and cleans up.
 func TestInterrupted(t *testing.T) {
 	for _, after := range []int{1, 5, 20, 60} {
 		inner := memory.New(nil)

@@ -16,13 +16,13 @@ const (
 
 // outcome is how a round ended.
 type outcome struct {
-	won     []int // who was told that he won
-	unknown []int // who was not told
+	won     []int // racers that were told that they won
+	unknown []int // racers with an unknown outcome
 	tag     bucket.Tag
-	err     error // an answer that is none
+	err     error // an answer that the contract does not have
 }
 
-// race calls from all racers at the same moment. Who loses must be told so.
+// race calls from all racers at the same moment. Losers must be told so.
 func race(lost error, call func(racer int) (bucket.Tag, error)) outcome {
 	tags, errs := make([]bucket.Tag, racers), make([]error, racers)
 	start := make(chan struct{})
@@ -49,8 +49,8 @@ func race(lost error, call func(racer int) (bucket.Tag, error)) outcome {
 	return o
 }
 
-// judge says what is wrong with a round, or "". The object must be that of the
-// one who won, or of one who was not told if nobody else did.
+// judge says what is wrong with a round, or "". The object must be that of the winner,
+// or of a racer with an unknown outcome if there is no winner.
 func (p *probe) judge(ctx context.Context, name string, o outcome, body func(int) []byte) string {
 	switch {
 	case o.err != nil:
@@ -96,7 +96,7 @@ func (p *probe) raceSwaps(ctx context.Context) (Verdict, string) {
 		if wrong := p.judge(ctx, "race", o, body); wrong != "" {
 			return failed("in round %d, %s", round+1, wrong)
 		}
-		if tag = o.tag; tag == "" { // the winner was not told
+		if tag = o.tag; tag == "" { // the winner has an unknown outcome
 			now, err := p.get(ctx, "race", bucket.Range{}, "")
 			if err != nil {
 				return failed("the read after round %d failed: %v", round+1, err)

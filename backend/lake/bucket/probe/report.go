@@ -12,8 +12,8 @@ type Verdict string
 // The verdicts.
 const (
 	OK       Verdict = "ok"
-	Failed   Verdict = "failed"   // no lake may rest on this bucket
-	Reported Verdict = "reported" // unusual, but nothing rests on it
+	Failed   Verdict = "failed"   // no lake may be kept in this bucket
+	Reported Verdict = "reported" // unusual, but no lake depends on it
 )
 
 // Check is one question to the bucket.

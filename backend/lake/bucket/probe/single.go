@@ -8,10 +8,10 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// repeats is how often a question is asked that a cache may answer right once.
+// repeats is how often a question is asked that a cache may answer correctly once.
 const repeats = 8
 
-// pattern is data in which every part differs from its neighbours.
+// pattern is data of which every part differs from its neighbours.
 func pattern(n int) []byte {
 	data := make([]byte, n)
 	for i := range data {
@@ -122,8 +122,8 @@ func (p *probe) staleSwap(ctx context.Context) (Verdict, string) {
 	return OK, "a swap with a stale tag was refused and changed nothing"
 }
 
-// missingSwap reports a bucket that says "changed" of what is missing: whoever
-// reads the head then finds out.
+// missingSwap reports a bucket that answers "changed" for a missing object: the writer
+// then reads the head and finds out.
 func (p *probe) missingSwap(ctx context.Context) (Verdict, string) {
 	tag, err := p.create(ctx, "present", []byte("first"))
 	if err != nil {

@@ -69,8 +69,8 @@ func word(s string) string {
 	return s
 }
 
-// throttled reports whether the service asks for patience. Any other 503 says
-// nothing about what was done.
+// throttled reports whether the service asks the client to slow down. Any other 503
+// says nothing about what was applied.
 func (a *answer) throttled() bool {
 	if a.status == http.StatusTooManyRequests {
 		return true
@@ -83,8 +83,8 @@ func (a *answer) throttled() bool {
 	return false
 }
 
-// badCredentials reports whether the service knows the credentials to be wrong,
-// for which it has several statuses.
+// badCredentials reports whether the service rejects the credentials, for which it has
+// several statuses.
 func (a *answer) badCredentials() bool {
 	switch a.code {
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "XAdminUserNotFound":
@@ -97,8 +97,8 @@ func (a *answer) badCredentials() bool {
 // accept.
 var errCredentials = errors.New("the credentials were not accepted")
 
-// wrote explains a failed conditional write; failed is what a condition that
-// does not hold means.
+// wrote explains a failed conditional write; failed is the error for a condition that
+// does not hold.
 func (b *Bucket) wrote(r *request, verb, key string, failed, err error) error {
 	if !r.sent.Load() {
 		return b.unsent(r, verb, key, err)
@@ -128,8 +128,8 @@ func (b *Bucket) wrote(r *request, verb, key string, failed, err error) error {
 	return b.refused(verb, key, a, true)
 }
 
-// read explains a failed read, listing or deletion. What may go better the next
-// time is marked as transient.
+// read explains a failed read, listing or deletion. Errors that a retry may cure are
+// marked as transient.
 func (b *Bucket) read(r *request, verb, key string, err error) error {
 	if !r.sent.Load() {
 		return b.unsent(r, verb, key, err)
@@ -170,7 +170,7 @@ func (b *Bucket) broken(r *request, verb, key string, err error) error {
 		WithHint("check the network to %s and try again", b.endpoint)}
 }
 
-// refused explains an answer that says that nothing was done and will not be.
+// refused explains an answer by which nothing was applied and a retry is of no use.
 func (b *Bucket) refused(verb, key string, a *answer, write bool) error {
 	what := fmt.Sprintf("%s %s", verb, b.where(key))
 	switch {
@@ -212,7 +212,7 @@ func (b *Bucket) denied(what string, a *answer, write bool) error {
 		WithHint("check the access key, the secret key and this machine's clock; %s", allow)
 }
 
-// unsent explains what failed before a request left: nothing happened.
+// unsent explains a failure before the request was sent: nothing was applied.
 func (b *Bucket) unsent(r *request, verb, key string, err error) error {
 	if ctxErr := r.caller.Err(); ctxErr != nil {
 		return fmt.Errorf("%s %s: %w", verb, b.where(key), ctxErr)

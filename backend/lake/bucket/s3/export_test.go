@@ -15,8 +15,8 @@ func Backoff(ctx context.Context, attempt int) error { return wait(ctx, attempt)
 // MaxAttempts is how often a read is tried.
 const MaxAttempts = maxAttempts
 
-// UsesChecksums reports whether requests carry checksums that nobody asked for,
-// and whether the bucket's name is in the path.
+// UsesChecksums reports whether requests carry optional checksums, and whether the
+// bucket's name is in the path.
 func (b *Bucket) UsesChecksums() (checksums, pathStyle bool) {
 	o := b.client.Options()
 	return o.RequestChecksumCalculation != aws.RequestChecksumCalculationWhenRequired, o.UsePathStyle

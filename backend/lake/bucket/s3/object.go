@@ -39,7 +39,7 @@ func (b *Bucket) present(ctx context.Context) error {
 		return nil
 	})
 	if errors.Is(err, bucket.ErrNotFound) {
-		// The answer has no text. Some services say so of who they do not know.
+		// The answer has no text. Some services answer so for unknown credentials.
 		if _, err := b.List(ctx, "", "", 1); errors.Is(err, errCredentials) {
 			return err
 		}
@@ -109,7 +109,7 @@ func (b *Bucket) receive(r *request, key string, part bucket.Range, out *s3.GetO
 	if err == nil && length >= 0 && int64(len(data)) != length {
 		err = io.ErrUnexpectedEOF
 	}
-	if tooLarge := part.Allows(int64(len(data))); tooLarge != nil { // more came than was announced, or nothing was
+	if tooLarge := part.Allows(int64(len(data))); tooLarge != nil { // more came than was announced, or nothing was announced
 		return o, fmt.Errorf("%s %s: %w", verbRead, b.where(key), tooLarge)
 	}
 	if err != nil {
@@ -123,8 +123,8 @@ func (b *Bucket) receive(r *request, key string, part bucket.Range, out *s3.GetO
 	return o, nil
 }
 
-// announced is the size of the whole object as the headers of an answer tell it;
-// -1 if they do not.
+// announced is the size of the whole object by the headers of an answer; -1 if they do
+// not have it.
 func announced(out *s3.GetObjectOutput) int64 {
 	if _, _, size, err := parseContentRange(aws.ToString(out.ContentRange)); err == nil {
 		return size
@@ -135,7 +135,7 @@ func announced(out *s3.GetObjectOutput) int64 {
 	return -1
 }
 
-// bounded is a body of which one byte more is read than the range allows.
+// bounded is a body of which at most one byte more than the range allows is read.
 func bounded(body io.Reader, part bucket.Range) io.Reader {
 	most := part.Length
 	if part.Max > 0 && (most == 0 || part.Max < most) {

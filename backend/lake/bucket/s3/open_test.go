@@ -19,7 +19,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/s3"
 )
 
-// noEnvironment takes away what the machine has set for AWS.
+// noEnvironment removes the machine's AWS settings.
 func noEnvironment(t *testing.T) {
 	for _, pair := range os.Environ() {
 		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "AWS_") {
@@ -89,8 +89,7 @@ func TestOpenBadOptions(t *testing.T) {
 	}
 }
 
-// A certificate that nobody vouches for, and a service that speaks no TLS, are
-// named for what they are.
+// An untrusted certificate and a service without TLS are named as such.
 func TestOpenInsecure(t *testing.T) {
 	noEnvironment(t)
 	vouchless := httptest.NewTLSServer(http.NotFoundHandler())
@@ -108,7 +107,7 @@ func TestOpenInsecure(t *testing.T) {
 	}
 }
 
-// Wrong credentials are told from missing permissions.
+// Wrong credentials and missing permissions have different errors.
 func TestDeniedSaysWhy(t *testing.T) {
 	for code, want := range map[string]string{
 		"InvalidAccessKeyId":    "credentials were not accepted",
@@ -139,7 +138,7 @@ func TestOpenWithoutCredentials(t *testing.T) {
 	}
 }
 
-// A credentials program that prints what cannot be understood is not quoted.
+// The output of a credentials program that cannot be parsed is not quoted.
 func TestCredentialProgramIsNotQuoted(t *testing.T) {
 	noEnvironment(t)
 	file := filepath.Join(t.TempDir(), "config")
@@ -220,15 +219,15 @@ func TestChecksumsAreForAWS(t *testing.T) {
 	}
 }
 
-// yes answers every request without a network.
+// yes answers every request with success, without a network.
 type yes struct{}
 
 func (yes) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: http.NoBody, Header: http.Header{}, Request: r}, nil
 }
 
-// No error shows the secret key, a session token or a signature, even if the
-// service sends back what it was sent.
+// No error shows the secret key, a session token or a signature, even if the service
+// echoes the request.
 func TestErrorsShowNoSecrets(t *testing.T) {
 	noEnvironment(t)
 	const token = "token-never-shown"
@@ -267,7 +266,7 @@ func everyError(ctx context.Context, b bucket.Bucket) []error {
 	return []error{get, create, swap, list, b.Delete(ctx, "a")}
 }
 
-// wantNoSecret looks at the whole chain of an error.
+// wantNoSecret checks the whole chain of an error.
 func wantNoSecret(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {

@@ -90,7 +90,7 @@ func TestReadOfMoreThanExpected(t *testing.T) {
 	}
 }
 
-// Every answer that asks for patience is worth another attempt.
+// Every answer that throttles leads to another attempt.
 func TestReadsAreRepeated(t *testing.T) {
 	for _, first := range []http.HandlerFunc{
 		status(503, "SlowDown"), status(429, ""), status(500, "InternalError"), status(502, ""), raw("", true),
@@ -138,8 +138,8 @@ func TestDeleteAnswers(t *testing.T) {
 	}
 }
 
-// Neither a missing answer nor a body that stops holds a read for longer than
-// its timeout, and it is not the caller's deadline that passed.
+// Neither a missing answer nor a stalled body holds a read for longer than its timeout,
+// and the error is not that of the caller's deadline.
 func TestReadTimesOut(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{"no answer": stall(""), "slow body": stall("a few bytes")} {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestPartOfALargeObject(t *testing.T) {
 	}
 }
 
-// A part that is not the one that was asked for is never passed on.
+// A part other than the requested one is never passed on.
 func TestWrongRange(t *testing.T) {
 	for _, header := range []string{"bytes 0-3/10", "bytes 2-9/10", "bytes 2-5/*", "lines 2-5/10", "bytes 2-5", "bytes -/10"} {
 		answer := func(w http.ResponseWriter, _ *http.Request) {
@@ -278,7 +278,7 @@ func (s short) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// The length is checked here too, whatever carries the requests.
+// The length is checked here too, whatever the transport does.
 func TestShortBody(t *testing.T) {
 	s := newService(t, status(500, ""))
 	b := s.open(func(o *s3.Options) { o.HTTPClient = &http.Client{Transport: short{}} })

@@ -15,7 +15,8 @@ import (
 // Reads, listings and deletions are tried this often.
 const maxAttempts = 4
 
-// A body may take its bytes at this rate beside the request's timeout.
+// A body may take the time of its bytes at this rate, in addition to the request's
+// timeout.
 const bytesPerSecond = 1 << 20
 
 // request is one exchange with the service.
@@ -65,7 +66,7 @@ func (r *request) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.calls--; b.closed && b.calls == 0 {
-		b.dropIdle() // it may have come between Close and its last connection
+		b.dropIdle() // it may have begun between Close and its last connection
 	}
 }
 
@@ -110,15 +111,15 @@ func (b *Bucket) repeat(ctx context.Context, try func() error) error {
 	}
 }
 
-// transient marks what may go better the next time.
+// transient marks errors that a retry may cure.
 type transient struct{ err error }
 
 func (t *transient) Error() string { return t.err.Error() }
 func (t *transient) Unwrap() error { return t.err }
 
-// wait waits up to 100 ms after the first attempt and up to twice as long
-// after each further one. The time is random, so that many who were told to slow
-// down do not come back together.
+// wait waits up to 100 ms after the first attempt and up to twice as long after each
+// further one. The time is random (jitter), so that clients that were throttled
+// together do not retry together.
 func wait(ctx context.Context, attempt int) error {
 	ceiling := 100 * time.Millisecond << min(attempt-1, 6)
 	return backoff.Sleep(ctx, ceiling/4+rand.N(ceiling*3/4))

@@ -14,8 +14,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/s3"
 )
 
-// slowly answers a read with bytes that take a time to come, and a write when
-// its time is over.
+// slowly answers a read with bytes that come slowly, and a write at the end of its
+// time.
 type slowly struct {
 	size  int
 	takes time.Duration

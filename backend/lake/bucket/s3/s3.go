@@ -1,10 +1,10 @@
 // Package s3 keeps a lake's objects in a bucket of an S3 service.
 //
-// The service must have conditional writes: If-None-Match and If-Match on
-// PutObject. A conditional write is sent once and never repeated here, neither
-// by this package nor by the client library, since a repetition of a write whose
-// answer was lost would be told that it lost against itself. Reads, listings and
-// deletions are repeated a few times when the service asks for patience.
+// The service must have conditional writes: If-None-Match and If-Match on PutObject. A
+// conditional write is sent once and never repeated here, neither by this package nor
+// by the client library, since the repetition of a write whose answer was lost would
+// lose against the first one. Reads, listings and deletions are repeated a few times
+// when the service throttles.
 //
 // Errors name the bucket, the endpoint and the object. They are made here from
 // the status and the code of an answer: text of the service, of the client
@@ -35,7 +35,7 @@ const (
 	DefaultRequestTimeout = 10 * time.Second
 )
 
-// Options says where a bucket is and who asks.
+// Options says where a bucket is and with which credentials it is used.
 type Options struct {
 	// Bucket is the bucket's name. It must exist.
 	Bucket string

@@ -19,7 +19,7 @@ const (
 	secretKey = "hush/secret+key/never/shown"
 )
 
-// service answers requests as a test tells it to, and counts them.
+// service answers requests as the test says, and counts them.
 type service struct {
 	*httptest.Server
 	t testing.TB

@@ -19,13 +19,13 @@ func TestContractOnVersitygw(t *testing.T) {
 	})
 }
 
-// deletesAlone keeps deletions apart from writes. The gateway holds a lock while
-// it evaluates a condition and publishes an object, but does not take it to
-// delete one: a swap that is under way can bring back what was deleted meanwhile.
-// Nothing in a lake deletes what it swaps. All else is the gateway's own doing.
+// deletesAlone keeps deletions apart from writes. The gateway holds a lock while it
+// evaluates a condition and publishes an object, but does not take it to delete one: a
+// swap that is under way can bring back what was deleted meanwhile. Nothing in a lake
+// deletes what it swaps. Everything else is done by the gateway itself.
 type deletesAlone struct {
 	bucket.Bucket
-	mu *sync.RWMutex // held by writes, alone by deletions
+	mu *sync.RWMutex // shared by writes, exclusive for deletions
 }
 
 func (d deletesAlone) Create(ctx context.Context, key string, data []byte) (bucket.Tag, error) {

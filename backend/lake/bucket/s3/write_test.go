@@ -12,8 +12,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// Every answer to a conditional write has one meaning, and none of them makes
-// the write go out a second time.
+// Every answer to a conditional write has one meaning, and none of them makes the
+// client send the write a second time.
 func TestWriteAnswers(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -85,7 +85,7 @@ func TestRedirectNamesTheRegion(t *testing.T) {
 	}
 }
 
-// A write that was not answered in time may have happened, but the caller's own
+// A write that was not answered in time may have been applied, but the caller's own
 // deadline has not passed.
 func TestWriteTimesOut(t *testing.T) {
 	s := newService(t, stall(""))
@@ -116,7 +116,7 @@ func TestWriteCancelled(t *testing.T) {
 	wantCount(t, s, 1)
 }
 
-// The cause of an unknown outcome can be looked at.
+// The cause of an unknown outcome is available.
 func TestUnknownWrapsItsCause(t *testing.T) {
 	b := newService(t, raw("", true)).open()
 	_, err := b.Create(t.Context(), "a", []byte("x"))
@@ -126,7 +126,7 @@ func TestUnknownWrapsItsCause(t *testing.T) {
 	}
 }
 
-// Where nobody listens nothing can have happened.
+// Where nothing listens, nothing can have been applied.
 func TestWriteUnreached(t *testing.T) {
 	s := newService(t, stored(`"1"`))
 	b := s.open()
@@ -138,7 +138,7 @@ func TestWriteUnreached(t *testing.T) {
 	}
 }
 
-// A tag is nothing but the service's: it goes back as it came.
+// A tag is opaque: it goes back to the service as it came.
 func TestTagsAreEchoed(t *testing.T) {
 	for _, tag := range []string{`"0123-4"`, `W/"weak"`, `bare`, `"with \"quotes\""`, `"päth"`} {
 		s := newService(t, stored(tag), stored(`"next"`), object(tag, "data"), status(304, ""))
@@ -215,7 +215,7 @@ func TestBadKeys(t *testing.T) {
 	wantCount(t, s, 0)
 }
 
-// wantOnly checks that err is want and none of the other errors with a meaning.
+// wantOnly checks that err is want and none of the other errors of the contract.
 func wantOnly(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {

@@ -24,11 +24,11 @@ func Serve(t testing.TB, bucket string) string {
 	return server.URL
 }
 
-// exact is the fake's memory with S3's answer to an If-Match on an object that
-// does not exist: 404 and not 412. The fake has all other conditions right.
+// exact is the fake's memory with S3's answer to an If-Match on an object that does not
+// exist: 404 and not 412. The fake answers all other conditions correctly.
 type exact struct {
 	*s3mem.Backend
-	mu *sync.Mutex // makes the look and the write one
+	mu *sync.Mutex // makes check and write atomic
 }
 
 // PutObject implements [gofakes3.Backend].

@@ -59,8 +59,7 @@ func Start(t testing.TB, bucket, accessKey, secretKey string) (endpoint string) 
 	return endpoint
 }
 
-// answers asks until the server says that it is well, has exited, or a deadline
-// passes.
+// answers polls until the server is ready, has exited, or a deadline passes.
 func answers(t testing.TB, url string, exited <-chan struct{}) bool {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
