@@ -7,13 +7,13 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// amendTries is how often a derived object is tried for when the storage fails.
-// A swap that loses to others is tried for as long as there is patience.
+// amendTries is how often a derived object is tried when the storage fails. A swap that
+// loses to other writers is retried until the patience is over.
 const amendTries = 3
 
-// Amend makes a derived object what it should be. Should is asked after the
-// object was read, with nil if there is none, and returns nil if it is to stay.
-// The tag is "" then.
+// Amend makes a derived object what it should be. Should is called after the object was
+// read, with nil if there is none, and returns nil if the object is to stay, in which
+// case the tag is "".
 func (l *Publisher) Amend(ctx context.Context, key string, should func(old []byte) ([]byte, error)) (bucket.Tag, error) {
 	wait := l.Waiter()
 	for failures := 0; ; {

@@ -43,8 +43,8 @@ func commits(t *testing.T, l *peer, n int) {
 	}
 }
 
-// A writer that has slept while others committed goes on at once, however many
-// heads have come since.
+// A writer that has slept while others committed continues at once, however many heads
+// have come since.
 func TestWriterBehind(t *testing.T) {
 	for _, n := range distances() {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestWriterBehind(t *testing.T) {
 	}
 }
 
-// A round that was published and forgotten is found in the log: also where
+// A round that was published and forgotten by heads is found in the log: also where
 // checkpoints list it, and also if no other round has come since.
 func TestForgottenRound(t *testing.T) {
 	for _, n := range []int{RecentAttempts, RecentAttempts + 1, 3 * RecentAttempts} {
@@ -110,8 +110,8 @@ func TestForgottenRound(t *testing.T) {
 	})
 }
 
-// Leases can be taken, renewed late, carried and released by whom many heads have
-// passed, published or not.
+// Leases can be taken, renewed late, carried and released by a client that has fallen
+// behind by many heads, published or not.
 func TestLeaseBehind(t *testing.T) {
 	for _, n := range []int{RecentAttempts - 1, RecentAttempts + 2} {
 		for _, done := range []bool{false, true} {
@@ -156,7 +156,7 @@ func TestLeaseBehind(t *testing.T) {
 	}
 }
 
-// A change of the catalog that was forgotten is made once.
+// A change of the catalog that heads have forgotten is made once.
 func TestForgottenChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, behind, ahead := pair(t)
@@ -189,7 +189,8 @@ func TestForgottenChange(t *testing.T) {
 	})
 }
 
-// A compaction that was forgotten knows its own files, and does not remove them.
+// A compaction that heads have forgotten recognises its own files, and does not remove
+// them.
 func TestForgottenCompaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -254,7 +255,7 @@ func TestForgottenOnce(t *testing.T) {
 	})
 }
 
-// A lease that was ended by force is not taken for another's that came after.
+// A lease that was ended by force is not mistaken for a later one of another holder.
 func TestForgottenBreak(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -273,8 +274,8 @@ func TestForgottenBreak(t *testing.T) {
 	})
 }
 
-// lockWatcher is a bucket that refuses the first swap of a lock after it was done,
-// and something else has happened.
+// lockWatcher is a bucket that reports the first swap of a lock as failed after it was
+// applied and something else has happened.
 type lockWatcher struct {
 	bucket.Bucket
 	after func() // nil once it has

@@ -11,9 +11,8 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// Catalog tells what a lake has besides its commits: the versions of every type,
-// and where the log is listed.
-// It is never changed; another one takes its place when a head names it.
+// Catalog holds what a lake has besides its commits: the versions of every type, and
+// where the log is listed. It is immutable; a head that names another one replaces it.
 type Catalog struct {
 	StoreID string        `json:"store_id"`
 	Attempt string        `json:"attempt"`
@@ -66,7 +65,7 @@ func ParseCatalog(path string, body []byte) (*Catalog, error) {
 	return c, nil
 }
 
-// check tells what no catalog can say; nil for nothing.
+// check tells what no valid catalog can say; nil for nothing.
 func (c *Catalog) check() error {
 	if c.StoreID == "" || c.Attempt == "" || !inRange(c.Through) {
 		return errors.New("a member is missing or out of range")
@@ -93,10 +92,10 @@ func (c *Catalog) check() error {
 
 const (
 	leastField = 12   // bytes of a schema that a field takes at least
-	shortList  = 4096 // bytes of fields however short they are
+	shortList  = 4096 // bytes of memory that are allowed in any case
 )
 
-// check tells what no version of a type can say; nil for nothing.
+// check tells what no valid version of a type can say; nil for nothing.
 func (e *SchemaEntry) check() error {
 	switch {
 	case !isKind(e.Kind) || e.Name == "":
@@ -117,14 +116,14 @@ func (e *SchemaEntry) check() error {
 	return nil
 }
 
-// canonical reports whether a value is as writers store it. Any other could not be
+// canonical reports whether a value is as writers store it. Another form could not be
 // written again.
 func canonical(value json.RawMessage) bool {
 	_, err := codec.AppendCanonical(nil, value)
 	return err == nil
 }
 
-// fits tells what keeps a catalog from being that of a head; nil for nothing.
+// fits tells why a catalog is not that of a head; nil if it is.
 func (c *Catalog) fits(h *Head) error {
 	switch n, _ := parseKey(h.Catalog); {
 	case c.StoreID != h.StoreID:

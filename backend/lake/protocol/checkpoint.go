@@ -47,7 +47,7 @@ type CheckpointEntry struct {
 	Level  int    `json:"level,omitempty"`
 }
 
-// maxLevel is more levels than there are commits for.
+// maxLevel is more levels than any number of commits needs.
 const maxLevel = 8
 
 // check tells what is wrong with the entry of a checkpoint of up to a level; nil for
@@ -63,9 +63,8 @@ func (e *CheckpointEntry) check(level int) error {
 	return nil
 }
 
-// Fits tells what keeps a checkpoint from being the one that an entry names; nil for
-// nothing. What it lists follows each other, and levels fall, so that a walk
-// down comes to an end.
+// Fits tells why a checkpoint is not the one that an entry names; nil if it is. Its
+// ranges are consecutive, and levels decrease, so that a walk down ends.
 func (d *Checkpoint) Fits(e *CheckpointEntry) error {
 	if d.First != e.First || d.Last != e.Last || (e.Level == 0) != (len(d.Children) == 0) || (e.Level > 0) != (len(d.Rounds) == 0) {
 		return fmt.Errorf("it lists commits %d to %d with %d rounds and %d checkpoints, where %d to %d of level %d are due",
@@ -115,7 +114,7 @@ func checkpointPath(last int64, attempt string) string {
 	return fmt.Sprintf("meta/checkpoints/%d-%s.json", last, attempt)
 }
 
-// keyHash is how checkpoints name an idempotency key. Two keys may share one.
+// keyHash is how checkpoints name an idempotency key. Keys can collide.
 func keyHash(key string) string { return HashOf([]byte(key))[:16] }
 
 // Keys are the idempotency keys of a round.
@@ -137,8 +136,8 @@ func (c *Catalog) covered() int64 {
 	return 0
 }
 
-// Checkpoint writes checkpoints for full batches of rounds that have none. It is
-// not part of a commit, and the first writer that does it spares others the work.
+// Checkpoint writes checkpoints for full batches of rounds that have none. It is not
+// part of a commit; the first writer to do it saves the others the work.
 func (l *Publisher) Checkpoint(ctx context.Context) error {
 	for {
 		t, err := l.current(ctx)
@@ -180,8 +179,8 @@ func (l *Publisher) nextCheckpoint(ctx context.Context, t *Tip) (*Checkpoint, in
 	return doc, 0, nil
 }
 
-// maxKeys is how many idempotency keys a checkpoint has room for. Those that have
-// more between them stay as they are.
+// maxKeys is how many idempotency keys a checkpoint has room for. Checkpoints that have
+// more in total are not merged.
 const maxKeys = MaxDocument / 96
 
 // fullLevel reports whether the newest checkpoints are enough for one of the next
@@ -195,7 +194,7 @@ func (c *Catalog) fullLevel() (int, bool) {
 	return newest.Level, newest.Level == oldest.Level
 }
 
-// branch is the checkpoint of the next level that stands for others.
+// branch is the checkpoint of the next level that replaces others.
 func (l *Publisher) branch(ctx context.Context, t *Tip, children []CheckpointEntry) (*Checkpoint, error) {
 	docs := make([]*Checkpoint, len(children))
 	err := SideBySide(len(docs), func(i int) (err error) {
@@ -264,8 +263,8 @@ func (l *Log) readCheckpoint(ctx context.Context, e *CheckpointEntry) (*Checkpoi
 	return doc, err
 }
 
-// leaves returns the checkpoints of the lowest level that list rounds after a
-// commit, oldest first, each level with one wait.
+// leaves returns the checkpoints of the lowest level that list rounds after a commit,
+// oldest first, with one round trip for each level.
 func (l *Log) leaves(ctx context.Context, entries []CheckpointEntry, commit int64) ([]*Checkpoint, error) {
 	var wanted []CheckpointEntry
 	for _, e := range entries {

@@ -2,8 +2,8 @@
 // is replaced by compare-and-swap.
 //
 // The head is the root. It names the newest manifest, which tells the commits of one
-// round and their files, and the catalog, which tells the types. A swap of the head
-// publishes; nothing else counts. docs/format/lake.md has every key and field.
+// round and their files, and the catalog, which tells the types. Only a swap of the
+// head publishes. docs/format/lake.md has every key and field.
 //
 //   - [Log] reads: the head, what it leads to, the rounds, checkpoints and data files.
 //   - [Publisher] writes: it uploads what a [Planner] proposes, swaps the head, and
@@ -11,7 +11,7 @@
 //   - [Leases] takes leases and says whether a draft may be committed under them.
 //   - [Janitor] finds and removes the objects that no head leads to.
 //
-// The package knows [bucket.Bucket] alone, and nothing of what is in a data file. It
-// takes time, chance and the names of attempts from outside, so that a scheduler with a
+// The package knows [bucket.Bucket] alone, and nothing of the contents of data files.
+// Time, randomness and the names of attempts are injected, so that a scheduler with a
 // seed can drive many processes through every order of events.
 package protocol

@@ -10,7 +10,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// A lake may come from any source. Every object is read with an upper bound, and every
+// A lake may be of unknown origin. Every object is read with an upper bound, and every
 // number of a document is checked before it is used.
 
 const (
@@ -19,21 +19,21 @@ const (
 	// MaxDocument is how many bytes any other document may have. None that is
 	// larger is written.
 	MaxDocument = 64 << 20
-	// maxNumber is the largest number of a commit, a head, an epoch or a count: what
-	// every program that reads JSON can tell from its neighbours.
+	// maxNumber is the largest number of a commit, a head, an epoch or a count: every
+	// JSON reader handles integers up to it exactly.
 	maxNumber = 1 << 53
 )
 
-// Decoded, a document takes a few times the memory of its text, unless its lists have
-// elements that are so short that no writer has made them.
+// A decoded document takes a few times the memory of its text, unless its lists have
+// elements shorter than any writer makes.
 const (
 	foldedMost = 3       // bytes of memory for each byte of text
-	foldedFree = 1 << 20 // bytes of memory that a document may take however short it is
+	foldedFree = 1 << 20 // bytes of memory that are allowed in any case
 	deepest    = 10_000  // levels that package json reads
 )
 
-// elementBytes is how much memory an element of a list takes; more than any for lists
-// of other names.
+// elementBytes is how much memory an element of a list takes; for lists of unknown
+// names more than any.
 func elementBytes(name []byte) int {
 	switch string(name) {
 	case "files", "rounds":
@@ -60,8 +60,8 @@ func Decode(key string, body []byte, doc any) error {
 	return nil
 }
 
-// hasNul reports whether a text of a JSON document has the character U+0000. What is
-// read of a document may be written again into another one, which cannot hold it.
+// hasNul reports whether a text of a JSON document has the character U+0000. Text of
+// one document may be written into another one, which cannot hold it.
 func hasNul(body []byte) bool {
 	escape := []byte(`\u0000`)
 	for from := 0; ; {
@@ -73,24 +73,24 @@ func hasNul(body []byte) bool {
 		for begin > 0 && body[begin-1] == '\\' {
 			begin--
 		}
-		if (from+i-begin)%2 == 0 { // else the backslash is one that was escaped
+		if (from+i-begin)%2 == 0 { // else the backslash is itself escaped
 			return true
 		}
 		from += i + len(escape)
 	}
 }
 
-// free are the members that hold what users have written, in any form.
+// free are the members that hold user data, in any form.
 var free = map[string]bool{"metadata": true, "schema": true, "flags": true}
 
-// crowded returns the number of elements of lists that take more memory than those of
-// a lake could; 0 if they do not. It is the memory that a document takes when it is
-// decoded, found out before. The text need not be JSON.
+// crowded returns the number of list elements that take more memory than those of a
+// lake could; 0 if they do not. It estimates the memory of a document before decoding.
+// The text need not be JSON.
 func crowded(text []byte) int {
 	var open []int // what an element takes at each level; 0 for objects
 	most := foldedMost*len(text) + foldedFree
 	count, folded := 0, 0
-	skip := 0       // the depth of what users have written; 0 outside of it
+	skip := 0       // the depth of user data; 0 outside of it
 	var name []byte // the last text
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
@@ -167,8 +167,7 @@ func isHex(text string, digits int) bool {
 	return len(text) == digits
 }
 
-// oversized turns the error for an object that is larger than it can be into one
-// for damage.
+// oversized turns the error for an object that is too large into one for damage.
 func oversized(key string, err error) error {
 	if errors.Is(err, bucket.ErrTooLarge) {
 		return Damaged(key, "%w", err)

@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// A head that was read may be one that another process has not synced yet. A
-// commit on top of it makes it durable by its own swap. An answer without a swap,
-// to a repeated draft or one that changes nothing, is given after a sync. A draft
-// that is refused rests on nothing that could be lost; nor does a type that is
-// registered already, since only a commit makes use of it.
+// A head that was read may not have been synced yet by the process that wrote it. A
+// commit on top of it makes it durable by its own swap. An answer without a swap, to a
+// repeated draft or a no-op, is given after a sync. A refusal needs none, since it
+// depends on nothing that could be lost; nor does a type that is registered already,
+// since only a commit uses it.
 
-// durableHeads remembers up to which head all is known to be durable.
+// durableHeads remembers up to which head everything is known to be durable.
 type durableHeads struct {
 	mu       sync.Mutex // guards sequence
 	sequence int64

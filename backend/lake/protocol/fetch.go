@@ -13,11 +13,11 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// PieceBytes is how much of a data file is asked for at a time, and so how much memory
-// it takes to fetch one, whatever is said of its size. Most files are one piece.
+// PieceBytes is how much of a data file is requested at a time, and so how much memory
+// it takes to fetch one, whatever its entry claims. Most files are one piece.
 const PieceBytes = 8 << 20
 
-// Sink takes a data file, from beginning to end. Restart forgets what came: the file
+// Sink takes a data file, from beginning to end. Restart discards what came: the file
 // comes again. Sum is the SHA-256 of what came.
 type Sink interface {
 	io.Writer
@@ -59,9 +59,9 @@ func (l *Log) Data(ctx context.Context, f *FileEntry) ([]byte, error) {
 	return m.Bytes(), nil
 }
 
-// Fetch reads a data file until it is as it was written. What stays missing or damaged
-// is reported by its name. If it is gone because it is not needed any more, the error is
-// ErrReplaced: the newest head leads to what has taken its place.
+// Fetch reads a data file until it is intact. One that stays missing or damaged is
+// reported by its name. If it is gone because it is not needed any more, the error is
+// ErrReplaced: the newest head leads to its replacement.
 func (l *Log) Fetch(ctx context.Context, f *FileEntry, to Sink) error {
 	var broken error // the sink
 	looked := false  // whether the file is still needed
@@ -89,7 +89,7 @@ func (l *Log) Fetch(ctx context.Context, f *FileEntry, to Sink) error {
 
 // FetchOnce reads a data file piece by piece. If all of it came and is not what was
 // written, it fails with Corrupt and returns the hash of what came. An error of the
-// sink is told besides.
+// sink is returned separately.
 func (l *Log) FetchOnce(ctx context.Context, f *FileEntry, to Sink, broken *error) (came string, err error) {
 	to.Restart()
 	part := bucket.Range{Max: max(1, f.Bytes), Untagged: true}
@@ -111,10 +111,10 @@ func (l *Log) FetchOnce(ctx context.Context, f *FileEntry, to Sink, broken *erro
 	}
 }
 
-// ErrPartly is within the error for a file of which a part came.
+// ErrPartly is within the error for a file that came in part only.
 var ErrPartly = errors.New("a part of it came")
 
-// judge tells whether what came is a file as it was written. The hash is that of all
+// judge tells whether what came is the file as it was written. The hash is that of all
 // that came.
 func (l *Log) judge(f *FileEntry, bytes, size int64, sum string) (came string, err error) {
 	switch {

@@ -59,8 +59,8 @@ func TestFetchInPieces(t *testing.T) {
 	}
 }
 
-// Damage that comes twice is reported at once, with the name, and once more without a
-// second look. What is longer than it was is not even read.
+// Damage that is read twice is reported at once, with the name, and later without a
+// second read. An object that is longer than it should be is not even read.
 func TestFetchOfDamage(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage func(body []byte) []byte
@@ -94,8 +94,8 @@ func TestFetchOfDamage(t *testing.T) {
 	}
 }
 
-// An object that the log names and that is missing is waited for once, for a short
-// while. One that comes late is found, and what it is counts then.
+// A missing object that the log names is waited for once, for a short while. One that
+// appears late is found and used.
 func TestMissingObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b, f, body := fetchWorld(t, 100)

@@ -43,8 +43,9 @@ type Head struct {
 	Turn int64 `json:"turn_ms,omitempty"` // its writer asks the others to hold back that long
 }
 
-// made reports whether an attempt made this head or one of those before. It is
-// sure of the answer if known; otherwise the attempt may be too long ago.
+// made reports whether an attempt made this head or one of those before. If known is
+// false, the attempt may be older than the attempts that the head remembers, and made
+// means nothing.
 func (h *Head) made(attempt string, sequence int64) (made, known bool) {
 	if h.Attempt == attempt || slices.Contains(h.Recent, attempt) {
 		return true, true
@@ -67,7 +68,7 @@ func HashOf(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ParseHead reads a head. Anything may stand there.
+// ParseHead reads a head, which may be any bytes.
 func ParseHead(body []byte) (*Head, error) {
 	h := new(Head)
 	if err := Decode(HeadKey, body, h); err != nil {
@@ -92,7 +93,7 @@ func ParseHead(body []byte) (*Head, error) {
 	return h, nil
 }
 
-// check tells what no head can say; nil for nothing.
+// check tells what no valid head can say; nil for nothing.
 func (h *Head) check() error {
 	catalog, ok := parseKey(h.Catalog)
 	switch {

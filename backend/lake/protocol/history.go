@@ -15,13 +15,13 @@ func (l *Log) LastUntil(ctx context.Context, t *Tip, at time.Time) (int64, error
 	if t.Manifest == nil {
 		return 0, nil
 	}
-	switch year := at.UTC().Year(); { // no stored time is beyond these
+	switch year := at.UTC().Year(); { // no stored time is outside of these
 	case year > 9999:
 		return t.Manifest.CommitID, nil
 	case year < 0:
 		return 0, nil
 	}
-	limit := codec.FormatTime(at.UTC().Truncate(time.Microsecond)) // what is stored has no more
+	limit := codec.FormatTime(at.UTC().Truncate(time.Microsecond)) // stored times have no finer precision
 	if t.Manifest.Entry().Time <= limit {
 		return t.Manifest.CommitID, nil
 	}
@@ -66,8 +66,7 @@ func (l *Log) firstAfter(ctx context.Context, t *Tip, limit string) (int64, erro
 	}
 }
 
-// firstListed looks for the same in checkpoints. Found is what was found after
-// them.
+// firstListed does the same in checkpoints. Found is what was found after them.
 func (l *Log) firstListed(ctx context.Context, entries []CheckpointEntry, limit string, found int64) (int64, error) {
 	i, _ := slices.BinarySearchFunc(entries, limit, func(e CheckpointEntry, limit string) int {
 		if e.From <= limit {

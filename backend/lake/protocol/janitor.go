@@ -20,15 +20,15 @@ type Janitor struct {
 	foreignFile ForeignFile
 }
 
-// ForeignFile tells what keeps an object from being a data file of a type that a
-// store has written; "" for nothing, also if it is gone.
+// ForeignFile tells why an object is not a data file of a type written by a store; ""
+// if it is one, or is gone.
 type ForeignFile func(ctx context.Context, e bucket.Entry, t onto.TypeName, store string) (string, error)
 
-// NewJanitor is the janitor of a log. What is a data file is told from outside.
+// NewJanitor is the janitor of a log. Foreign recognises data files.
 func NewJanitor(l *Log, f ForeignFile) *Janitor { return &Janitor{l, f} }
 
-// LeastGrace is how old an object must be at least to be removed: no attempt lasts
-// as long.
+// LeastGrace is the least age at which an object may be removed: no attempt lasts as
+// long.
 func (j *Janitor) LeastGrace() time.Duration { return graceTimes * j.log.set.Patience }
 
 // ReadyTimes is how many times the patience files may lie in the bucket before they
@@ -39,15 +39,15 @@ const ReadyTimes = 60
 // that it writes to the next, and to its end.
 const graceTimes = ReadyTimes + createTimes + swapTimes
 
-// Plan finds objects that no head leads to and that are older than a
-// grace period, which must be longer than any attempt can last. Listings only tell
-// what could be removed; what is needed is told by the head.
+// Plan finds objects that no head leads to and that are older than a grace period,
+// which must be longer than any attempt can last. Listings only propose candidates; the
+// head decides what is needed.
 func (j *Janitor) Plan(ctx context.Context, grace time.Duration) (*backend.OrphanPlan, error) {
 	entries, err := j.removable(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t, err := j.log.Load(ctx) // after the listing: what was published before it is known now
+	t, err := j.log.Load(ctx) // after the listing: what was published before the listing is known now
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (j *Janitor) Plan(ctx context.Context, grace time.Duration) (*backend.Orpha
 	return plan, j.spare(ctx, plan, needed, t.Head.StoreID)
 }
 
-// spare takes out of a plan what the store has not written.
+// spare removes from a plan what the store has not written.
 func (j *Janitor) spare(ctx context.Context, plan *backend.OrphanPlan, n *need, store string) error {
 	why := make([]string, len(plan.Orphans))
 	err := parallel.Do(sweptAtOnce, len(why), func(i int) (err error) {
@@ -101,8 +101,8 @@ func (j *Janitor) removable(ctx context.Context) ([]bucket.Entry, error) {
 	return entries, nil
 }
 
-// orphans is those of the listed objects that are not needed and that are older than
-// a grace period. Those whose names no writer gives are foreign, of any age.
+// orphans is those of the listed objects that are not needed and that are older than a
+// grace period. Objects with names that no writer gives are foreign, at any age.
 func (n *need) orphans(entries []bucket.Entry, grace time.Duration) *backend.OrphanPlan {
 	plan := &backend.OrphanPlan{}
 	age := ages(entries)
@@ -120,9 +120,9 @@ func (n *need) orphans(entries []bucket.Entry, grace time.Duration) *backend.Orp
 	return plan
 }
 
-// ages tells how old objects are, by the newest of them: clocks of this and other
-// machines do not matter. What one attempt has written is as old as the last of it:
-// a long commit may still be adding to it.
+// ages tells how old objects are, relative to the newest of them, so that no machine's
+// clock matters. The objects of one attempt are as old as the newest of them: a long
+// commit may still be adding to them.
 func ages(entries []bucket.Entry) map[string]time.Duration {
 	newest := time.Time{}
 	for _, e := range entries {
@@ -149,13 +149,13 @@ type need struct {
 	attempts map[string]bool // of all rounds, checkpoints, files and of the catalog
 	live     map[string]bool // data files
 	tables   map[onto.TypeName][]FileEntry
-	replaced map[string]FileEntry // data files of rounds that are not live any more
-	purged   map[string]bool      // data files of which no row exists any more
+	replaced map[string]FileEntry // data files that a compaction has replaced
+	purged   map[string]bool      // data files without rows that still exist
 }
 
 // unneeded tells why an object may be removed; "" if it may not. A file that was
-// replaced is kept until what has replaced it is older than the grace period: a
-// reader may still be about to read it.
+// replaced is kept until its replacement is older than the grace period: a reader may
+// still be about to read it.
 func (n *need) unneeded(key string, age map[string]time.Duration, grace time.Duration) string {
 	switch {
 	case n.live[key]:

@@ -10,8 +10,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/probe"
 )
 
-// A janitor removes only what this store has written. That is told by the name of an
-// object, which must be one that a writer gives, and by what is in it:
+// A janitor removes only what this store has written. It recognises that by the name of
+// an object, which must be one that a writer gives, and by its contents:
 //
 //   - manifests, catalogs and checkpoints have the id of the store,
 //   - data files have it in their footer. Those of the first programs have none: they
@@ -24,7 +24,7 @@ import (
 // probeFolder begins the folders of probes.
 const probeFolder = "meta/probe-"
 
-// formed tells what keeps a key from being one that a writer gives; "" for nothing.
+// formed tells why a key is not one that a writer gives; "" if it is.
 func formed(key string) string {
 	if rest, ok := strings.CutPrefix(key, probeFolder); ok {
 		attempt, rest, _ := strings.Cut(rest, "/")
@@ -37,8 +37,8 @@ func formed(key string) string {
 	return "no writer gives an object this name"
 }
 
-// foreign tells what keeps an object from being one that the store has written; ""
-// for nothing. It reads the object, or the end of it.
+// foreign tells why an object is not one that the store has written; "" if it is. It
+// reads the object, or the end of it.
 func (j *Janitor) foreign(ctx context.Context, e bucket.Entry, n *need, store string) (string, error) {
 	if why := formed(e.Key); why != "" {
 		return why, nil

@@ -38,7 +38,7 @@ func (k *Keyring) Find(ctx context.Context, t *Tip, key string) (*CommitEntry, e
 	return nil, nil
 }
 
-// follow learns the keys that a tip has and the keyring has not.
+// follow learns the keys of a tip that the keyring does not know.
 func (k *Keyring) follow(ctx context.Context, t *Tip) error {
 	if k.byHash == nil {
 		k.byHash = map[string][]int64{}

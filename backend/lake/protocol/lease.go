@@ -22,8 +22,8 @@ type Leases struct {
 // NewLeases is the leases of the lake that a publisher publishes to.
 func NewLeases(p *Publisher) *Leases { return &Leases{log: p} }
 
-// Acquire takes a lease as soon as it is free: first its lock, then a head that
-// names it. The head makes every swap lose that was prepared before.
+// Acquire takes a lease as soon as it is free: first its lock, then a head that names
+// it. The head makes every swap fail that was prepared before.
 func (l *Leases) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
 	look := l.log.looker(r.Wait)
 	for {
@@ -80,8 +80,8 @@ func (l *Leases) newLock(lease *onto.Lease, ttl time.Duration) *lock {
 // stamp is the time as leases keep it.
 func (l *Log) stamp() time.Time { return l.set.Now().UTC().Truncate(time.Microsecond) }
 
-// nextEpoch is the epoch of the next holder: larger than any before. If the lock
-// was removed, the time makes it so.
+// nextEpoch is the epoch of the next holder: larger than any before. If the lock was
+// removed, the epoch is taken from the time.
 func (l *Leases) nextEpoch(ctx context.Context, name string, h *holding) (int64, error) {
 	epoch := max(h.epoch, l.seen.Epoch(h.key))
 	if h.epoch == 0 {
@@ -99,7 +99,8 @@ func (l *Leases) nextEpoch(ctx context.Context, name string, h *holding) (int64,
 	return epochAfter(h.key, epoch)
 }
 
-// epochAfter is the epoch after another one. It fails if it could not be read again.
+// epochAfter is the epoch after another one. It fails beyond maxNumber, which could not
+// be read again.
 func epochAfter(key string, epoch int64) (int64, error) {
 	if epoch >= maxNumber {
 		return 0, badLock(key, "no epoch can follow %d", epoch)
@@ -133,11 +134,11 @@ func (l *Leases) retract(ctx context.Context, name string, epoch int64) error {
 	return err
 }
 
-// errTaken is a planner's: the lease has another holder by now.
+// errTaken is returned by a planner: the lease has another holder by now.
 var errTaken = onto.Errorf(onto.LeaseExpired, "the lease was taken again")
 
-// proposeLock is a head with another epoch of a lease; 0 if it is free. What it
-// leads to stays as it is.
+// proposeLock is a head with another epoch of a lease; 0 if it is free. It changes
+// nothing else.
 func (l *Leases) proposeLock(t *Tip, attempt, name string, epoch int64) *Proposal {
 	p := l.log.Propose(t, nil, nil, attempt)
 	h := p.next.Head
@@ -151,8 +152,8 @@ func (l *Leases) proposeLock(t *Tip, attempt, name string, epoch int64) *Proposa
 	return p
 }
 
-// abandon frees a lock that was written for a lease that could not be taken. If
-// that fails, too, the lock runs out.
+// abandon frees a lock that was written for a lease that could not be taken. If that
+// fails, too, the lock expires.
 func (l *Leases) abandon(ctx context.Context, name string, k *lock) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.log.set.Patience)
 	defer cancel()
@@ -169,9 +170,8 @@ func (l *Leases) freed(k *lock, epoch int64) *lock {
 	return &f
 }
 
-// Renew lets a lease end later. Others are told by a head if they may have found
-// it expired already: clocks are taken to agree within a third of the time that a
-// lease lasts.
+// Renew extends a lease. If others may have found it expired already, a head tells
+// them: clocks are assumed to agree within a third of the time that a lease lasts.
 func (l *Leases) Renew(ctx context.Context, want onto.Lease, ttl time.Duration) (onto.Lease, error) {
 	for {
 		h, err := l.readLock(ctx, want.Name, 0)
@@ -196,8 +196,8 @@ func (l *Leases) Renew(ctx context.Context, want onto.Lease, ttl time.Duration) 
 	}
 }
 
-// Release ends a lease. That the head still names it does no harm, so it is no
-// error if that cannot be changed.
+// Release ends a lease. It does no harm if the head still names it, so it is no error
+// if that cannot be changed.
 func (l *Leases) Release(ctx context.Context, want onto.Lease) error {
 	for tried := false; ; tried = true {
 		h, err := l.readLock(ctx, want.Name, 0)

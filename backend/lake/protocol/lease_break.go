@@ -29,24 +29,24 @@ type breakEntry struct {
 	Attempt   string `json:"attempt"`
 }
 
-// Break ends a lease, whatever its holder does. The record is written first, so that
-// no lease is broken without one. When it returns, no swap that was prepared with
-// the lease can succeed any more.
+// Break ends a lease without its holder. The record is written first, so that no lease
+// is broken without one. When it returns, no swap that was prepared with the lease can
+// succeed any more.
 func (l *Leases) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
 	name := record.Lease.Name
 	if err := l.log.checkClock(); err != nil {
 		return onto.LeaseBreak{}, err
 	}
-	var left *Object // the record of a try that another process was faster than
+	var left *Object // the record of a try that lost to another process
 	for {
 		h, err := l.readLock(ctx, name, 0)
 		if err != nil {
 			return onto.LeaseBreak{}, err
 		}
-		if left != nil && h.epoch > record.Lease.Epoch { // it has ended, by that try or otherwise, and another may be held
+		if left != nil && h.epoch > record.Lease.Epoch { // it has ended, by that try or otherwise, and another lease may be held
 			return l.broken(ctx, record)
 		}
-		if left != nil { // the epoch tells that it was not by that try
+		if left != nil { // the epoch shows that it was not by that try
 			l.log.Discard(ctx, []Object{*left})
 		}
 		if h.lease == nil {

@@ -9,13 +9,14 @@ import (
 	"github.com/ontologia/onto/internal/lease"
 )
 
-// What follows makes leases count for commits. A planner asks it on top of the
-// tip that it decides on: if the swap of the head then succeeds, no lease was
-// taken, taken over or broken in between, since each of that publishes a head.
+// What follows enforces leases on commits. A planner checks them on top of the tip that
+// it decides on: if the swap of the head then succeeds, no lease was taken, taken over
+// or broken in between, since each of these publishes a head.
 
 // MayWrite fails unless a draft may be committed on top of a tip: with LockContention
-// while another holds the write lease, with LeaseExpired if it carries a lease that is
-// not held. If the write lease is not taken and none is carried, nothing is asked.
+// while another holder has the write lease, with LeaseExpired if it carries a lease
+// that is not held. If the write lease is not taken and no lease is carried, no request
+// is made.
 func (l *Leases) MayWrite(ctx context.Context, t *Tip, carried *onto.Lease) error {
 	if !lease.KeepsOut(carried) {
 		if err := l.writable(ctx, t); err != nil {
@@ -53,13 +54,13 @@ func (l *Leases) Carries(ctx context.Context, t *Tip, carried *onto.Lease) error
 		return err
 	}
 	if t.Head.Locks[carried.Name] != carried.Epoch && h.lease != nil && h.lease.Epoch == carried.Epoch {
-		h.lease = nil // an old copy: the head names the leases that are held
+		h.lease = nil // a stale copy: the head names the leases that are held
 	}
 	return lease.Check(*carried, h.lease)
 }
 
-// AwaitWrite waits until the write lease is free. When time is over it fails with
-// LockContention. A tip that does not name the lease is enough to go on.
+// AwaitWrite waits until the write lease is free. At the deadline it fails with
+// LockContention. A tip that does not name the lease ends the wait.
 func (l *Leases) AwaitWrite(ctx context.Context, t *Tip, wait time.Duration) error {
 	look := l.log.looker(wait)
 	for {
@@ -73,8 +74,8 @@ func (l *Leases) AwaitWrite(ctx context.Context, t *Tip, wait time.Duration) err
 	}
 }
 
-// looker paces looks at a lock that another holds. A clock may be moved by hand and a
-// lease may end at any time, so there is no better moment to wait for.
+// looker paces reads of a lock that is held. A clock may be moved by hand and a lease
+// may end at any time, so there is no better moment to wait for.
 func (l *Log) looker(wait time.Duration) backoff.Backoff {
 	return backoff.Backoff{First: 5 * time.Millisecond, Longest: 250 * time.Millisecond, Until: time.Now().Add(wait), Jitter: l.set.Jitter}
 }

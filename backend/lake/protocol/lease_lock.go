@@ -31,14 +31,14 @@ type lock struct {
 type holding struct {
 	key     string
 	lease   *onto.Lease // nil if it is free
-	epoch   int64       // also of one that is free; 0 if another program has written it
+	epoch   int64       // also of a free one; 0 if another program has written it
 	attempt string
 	ttl     time.Duration
 	tag     bucket.Tag // "" if there is no object
 }
 
-// id tells locks apart. Those of this program have an attempt; a tag would do, too,
-// if storage never gave a wrong one.
+// id tells locks apart. Those of this program have an attempt; a tag would do, too, if
+// storage never returned a wrong one.
 func (h *holding) id() string { return cmp.Or(h.attempt, string(h.tag)) }
 
 // parseLock reads a lock. Another program may have written it, without epoch and
@@ -85,8 +85,8 @@ func (l *Leases) expired(h *holding) bool {
 // free reports whether the lease may be taken.
 func (l *Leases) free(h *holding) bool { return h.lease == nil || l.expired(h) }
 
-// readLock reads the lock of a lease, which is free if there is none. A lock with
-// a smaller epoch than a known one is an old copy and is read again.
+// readLock reads the lock of a lease, which is free if there is none. A lock with a
+// smaller epoch than a known one is a stale copy and is read again.
 func (l *Leases) readLock(ctx context.Context, name string, least int64) (*holding, error) {
 	if err := onto.CheckLeaseName(name); err != nil {
 		return nil, err
@@ -127,9 +127,9 @@ func (l *Leases) readLockOnce(ctx context.Context, key, name string) (*holding, 
 	return h, err
 }
 
-// writeLock replaces a lock by another one. It reports false if another
-// process has changed it first. Success is the only answer that is believed: after any other
-// the lock is read back.
+// writeLock replaces a lock by another one. It reports false if another process has
+// changed it first. Only success is trusted: after any other answer the lock is read
+// back.
 func (l *Leases) writeLock(ctx context.Context, old *holding, k *lock) (bool, error) {
 	if err := l.log.checkClock(); err != nil {
 		return false, err
@@ -154,7 +154,7 @@ func (l *Leases) writeLock(ctx context.Context, old *holding, k *lock) (bool, er
 		case first && Definite(err):
 			return false, err
 		case failed == nil:
-			tag = now.tag // if it was given a wrong one
+			tag = now.tag // in case it was given a wrong tag
 		}
 		if late := wait.Wait(ctx); late != nil {
 			return false, onto.Errorf(onto.OutcomeUnknown, "it is not known whether %s was written: %w", old.key, errors.Join(err, late)).

@@ -15,8 +15,8 @@ import (
 // simulatedTTL is how long a simulated lease lasts.
 const simulatedTTL = 3 * time.Second
 
-// tenure is when a holder may rely on his lease: after the heads that there were
-// when he was told, until it may look expired to somebody, or ends.
+// tenure is when a holder may rely on its lease: after the heads that existed when it
+// was told so, until the lease may look expired to another client, or ends.
 type tenure struct {
 	heads int
 	until time.Time
@@ -35,11 +35,11 @@ func (s *simulation) skew(index int) time.Duration {
 // tame reports whether clocks agree well enough for leases to exclude.
 func (s *simulation) tame() bool { return s.seed%2 == 1 }
 
-// furthest is the index of the client whose clock is ahead of all.
+// furthest is the index of the client whose clock is furthest ahead.
 const furthest = 13
 
-// hold takes the write lease now and then, commits with it, and releases it or
-// leaves it to run out.
+// hold takes the write lease now and then, commits with it, and releases it or lets it
+// expire.
 func (s *simulation) hold(ctx context.Context, l *peer, who int) {
 	if !s.begin(ctx, l) {
 		return
@@ -59,7 +59,7 @@ func (s *simulation) hold(ctx context.Context, l *peer, who int) {
 				break
 			}
 			time.Sleep(time.Duration(c*(kind+1)) * simulatedTTL / 6)
-			if c == 2 && s.w.exact { // a copy of the lock from before would look expired
+			if c == 2 && s.w.exact { // a stale copy of the lock would look expired
 				time.Sleep(simulatedTTL - time.Since(taken) + time.Duration(int(s.seed/4)%8-2)*100*time.Millisecond)
 				if lease, err = l.Renew(ctx, lease, simulatedTTL); err != nil {
 					break
@@ -86,7 +86,7 @@ func (s *simulation) commitWith(ctx context.Context, l *peer, lease *onto.Lease,
 	return onto.CodeOf(err) != onto.LeaseExpired
 }
 
-// relies notes that a holder was told that he has a lease.
+// relies notes that a holder was told that it has a lease.
 func (s *simulation) relies(lease *onto.Lease, taken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *simulation) endTenures() {
 	}
 }
 
-// patient commits without a lease. It waits for those who hold the write lease.
+// patient commits without a lease. It waits for the holder of the write lease.
 func (s *simulation) patient(ctx context.Context, l *peer, keys []string) (m *Manifest, err error) {
 	for range 4 {
 		m, err = l.commitAs(ctx, nil, func(t *Tip) (*Round, error) { return roundOf(t, keys), nil })
@@ -126,8 +126,8 @@ func (s *simulation) patient(ctx context.Context, l *peer, keys []string) (m *Ma
 	return m, err
 }
 
-// judgeLeases goes through all heads that there were. A round with a lease follows
-// a head that names its epoch; one without comes in nobody's tenure.
+// judgeLeases goes through all heads. A round with a lease follows a head that names
+// its epoch; one without a lease falls into no tenure.
 func (s *simulation) judgeLeases() {
 	s.endTenures()
 	var before *Head
@@ -147,7 +147,7 @@ func (s *simulation) judgeLeases() {
 func (s *simulation) judgeRound(n int, before, h *Head, at time.Time) {
 	v, ok := s.w.newest(*h.ManifestPath)
 	if !ok {
-		return // the end of the run tells
+		return // verify reports it at the end
 	}
 	m, err := ParseManifest(*h.ManifestPath, v.body)
 	if err != nil {

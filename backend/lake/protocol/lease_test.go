@@ -97,7 +97,7 @@ func TestLeaseObject(t *testing.T) {
 	}
 }
 
-// A lock of another program has no epoch. It counts as long as it says so.
+// A lock of another program has no epoch. It counts until it expires.
 func TestLeaseOfAnotherProgram(t *testing.T) {
 	ctx := t.Context()
 	b, l := leaseLake(t)
@@ -131,8 +131,8 @@ func TestLeaseOfAnotherProgram(t *testing.T) {
 	wantCode(t, "a bad name", err, onto.Invalid)
 }
 
-// A lease whose holder's clock is ahead ends when it was watched long enough,
-// unless he renews it.
+// A lease whose holder's clock is ahead ends when it was watched long enough, unless it
+// is renewed.
 func TestLeaseIsWatched(t *testing.T) {
 	for _, renewed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -159,8 +159,8 @@ func TestLeaseIsWatched(t *testing.T) {
 	}
 }
 
-// Whoever loses his lease while he decides does not commit: the swap is lost to
-// the head of the one who took it, and then his lease is looked at again.
+// A writer that loses its lease during its decision does not commit: its swap loses to
+// the head of the new holder, and then the lease is checked again.
 func TestLeaseIsLostWhileDeciding(t *testing.T) {
 	ends := map[string]func(t *testing.T, other *peer){
 		"it is taken over": func(t *testing.T, other *peer) {
@@ -193,7 +193,8 @@ func TestLeaseIsLostWhileDeciding(t *testing.T) {
 	}
 }
 
-// Who decides while somebody takes the write lease commits before, or not.
+// A writer that decides while the write lease is taken commits before that, or not at
+// all.
 func TestWriterLosesToLease(t *testing.T) {
 	b, l := leaseLake(t)
 	other := plainLog(b, "b")
@@ -210,7 +211,7 @@ func TestWriterLosesToLease(t *testing.T) {
 	}
 }
 
-// Commits ask about leases only while the head names the write lease.
+// Commits check leases only while the head names the write lease.
 func TestLeaseRequests(t *testing.T) {
 	ctx := t.Context()
 	b, holder := leaseLake(t)
@@ -269,7 +270,7 @@ func (n noHeads) Swap(ctx context.Context, key string, data []byte, old bucket.T
 	return n.Bucket.Swap(ctx, key, data, old)
 }
 
-// Who cannot publish a lease has not taken it.
+// A lease that cannot be published is not taken.
 func TestLeaseWithoutHead(t *testing.T) {
 	b, _ := leaseLake(t)
 	_, err := plainLog(noHeads{b}, "b").Acquire(t.Context(), taking("one"))
@@ -277,7 +278,7 @@ func TestLeaseWithoutHead(t *testing.T) {
 	mustTake(t, plainLog(b, "c"), "two")
 }
 
-// A renewal that comes late makes those lose who have found the lease expired.
+// A late renewal makes the swaps fail of clients that have found the lease expired.
 func TestLateRenewal(t *testing.T) {
 	b, holder := leaseLake(t)
 	lease := mustTake(t, holder, "one")

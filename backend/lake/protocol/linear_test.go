@@ -21,14 +21,14 @@ type came struct {
 	unknown bool
 }
 
-// state is the log as far as these operations tell.
+// state is the log as far as these operations show.
 type state struct {
 	commit int64
 	key    string
 }
 
-// logModel says what a log may do. A round whose outcome is not known has
-// happened or has not.
+// logModel says what a log may do. A round with an unknown outcome has been applied or
+// not.
 func logModel() porcupine.Model {
 	return (&porcupine.NondeterministicModel{
 		Init: func() []any { return []any{state{}} },
@@ -53,8 +53,8 @@ func logModel() porcupine.Model {
 	}).ToModel()
 }
 
-// What writers and readers see could have happened one after the other, also
-// where nobody knows whether a round was published.
+// The operations of writers and readers are linearizable, also where the outcome of a
+// round is unknown.
 func TestLinearizable(t *testing.T) {
 	seeds := uint64(20)
 	if backendtest.Soak() {

@@ -13,10 +13,10 @@ import (
 	"github.com/ontologia/onto/internal/parallel"
 )
 
-// Settings are what the protocol takes from outside.
+// Settings are the injected dependencies of the protocol.
 type Settings struct {
 	Now      func() time.Time
-	Attempt  func() string       // a new one at each call, unlike that of any process
+	Attempt  func() string       // a new one at each call, unique among processes
 	Jitter   func(n int64) int64 // a number from 0 on and below n
 	Runtime  string
 	Patience time.Duration // how long an attempt looks for the outcome of its swap
@@ -61,8 +61,8 @@ func (l *Log) advance(t *Tip) {
 	}
 }
 
-// current returns the tip to go on from. It asks the bucket only if there is
-// reason to think that the head is another one.
+// current returns the tip to plan on. It asks the bucket only if the head has probably
+// moved.
 func (l *Log) current(ctx context.Context) (*Tip, error) {
 	if t := l.Last(); t != nil && t.tag != "" {
 		return t, nil
@@ -114,8 +114,8 @@ func (l *Log) tipOf(ctx context.Context, h *Head, body []byte, tag bucket.Tag) (
 	return t, nil
 }
 
-// ReadHead reads the head until it is not older than what was seen before. A
-// head that stays older means that the bucket has gone back in time.
+// ReadHead reads the head until it is not older than what was seen before. A head that
+// stays older means that the bucket was restored to an earlier state.
 func (l *Log) ReadHead(ctx context.Context) (*Head, []byte, bucket.Tag, error) {
 	wait, looks := l.Waiter(), looks{}
 	for {
@@ -182,7 +182,7 @@ func (l *Log) follows(h *Head, body []byte) error {
 	return nil
 }
 
-// rewritten tells that the bucket does not hold what it held before.
+// rewritten is the error for a bucket that does not hold what it held before.
 func rewritten(format string, args ...any) error {
 	return onto.Errorf(onto.Corrupt, "history was rewound: %w", onto.Errorf(onto.Corrupt, format, args...)).
 		WithHint("somebody has restored or replaced the bucket; open the store again if that is right")
@@ -199,7 +199,7 @@ func (l *Log) manifestOf(ctx context.Context, h *Head, known *Tip) (*Manifest, e
 	return l.readManifest(ctx, *h.ManifestPath, h.StoreID)
 }
 
-// readManifest reads a manifest that a head or a manifest names. It is there.
+// readManifest reads a manifest that a head or a manifest names. It must exist.
 func (l *Log) readManifest(ctx context.Context, path, store string) (*Manifest, error) {
 	var m *Manifest
 	err := l.readWhole(ctx, path, func(body []byte) (err error) {
@@ -227,8 +227,8 @@ func (l *Log) catalogOf(ctx context.Context, h *Head, known *Tip) (*Catalog, err
 	return c, err
 }
 
-// sameLooks is how often damaged bytes come before they are what the storage holds,
-// and no fault of the way from there.
+// sameLooks is how often the same damaged bytes must come before the damage is
+// attributed to the storage and not to the transport.
 const sameLooks = 2
 
 // looks counts how often the same bytes came.
@@ -238,7 +238,7 @@ type looks struct {
 }
 
 // stays reports whether reading again would bring the same damage. Came is the hash of
-// all bytes of the object; "" if they did not come.
+// all bytes of the object; "" if not all came.
 func (k *looks) stays(came string, err error) bool {
 	if errors.Is(err, bucket.ErrTooLarge) {
 		return true
@@ -253,8 +253,8 @@ func (k *looks) stays(came string, err error) bool {
 	return k.times >= sameLooks
 }
 
-// readWhole reads an immutable document until it is as it was written. What stays
-// missing or damaged is reported by its name.
+// readWhole reads an immutable document until it is intact. One that stays missing or
+// damaged is reported by its name.
 func (l *Log) readWhole(ctx context.Context, key string, parse func(body []byte) error) error {
 	return l.readAtMost(ctx, key, MaxDocument, parse)
 }
@@ -270,15 +270,15 @@ func (l *Log) readAtMost(ctx context.Context, key string, size int64, parse func
 			return "", err
 		}
 		if known := l.bad.of(key); known.err != nil && HashOf(object.Data) == known.hash {
-			return known.hash, known.err // it is not parsed once more
+			return known.hash, known.err // it is not parsed again
 		}
 		err = parse(object.Data)
 		return wholeHash(&object, err), err
 	})
 }
 
-// wholeHash is the hash of an object that is damaged, for looks; "" if it has come in
-// part, or is not.
+// wholeHash is the hash of a damaged object, for looks; "" if it came in part, or is
+// not damaged.
 func wholeHash(o *bucket.Object, err error) string {
 	if onto.CodeOf(err) != onto.Corrupt || int64(len(o.Data)) < o.Size {
 		return ""
@@ -312,8 +312,8 @@ func (l *Log) Each(ctx context.Context, prefix string) iter.Seq2[bucket.Entry, e
 	}
 }
 
-// Definite reports whether trying again would lead to the same error: the storage
-// refuses, or is not what it should be.
+// Definite reports whether a retry would fail with the same error: the storage refuses,
+// or is not what it should be.
 func Definite(err error) bool {
 	switch onto.CodeOf(err) {
 	case onto.Unsupported, onto.Uninitialized, onto.ReadOnly, onto.Full, onto.Invalid, onto.NotFound, onto.Closed:
@@ -335,8 +335,8 @@ func (l *Log) Waiter() Waiter {
 	return Waiter{pauses, time.Now().Add(l.set.Patience), l.set.Patience}
 }
 
-// Wait waits a moment, longer each time. It fails when time is over; the last pause
-// may go beyond that.
+// Wait pauses, longer each time. It fails when the patience is over; the last pause may
+// go beyond that.
 func (w *Waiter) Wait(ctx context.Context) error {
 	if !time.Now().Before(w.until) {
 		return onto.Errorf(onto.Unavailable, "the storage did not answer as it should for %v", w.patience).

@@ -11,8 +11,8 @@ import (
 // Ancestors is how many rounds before its own a manifest lists.
 const Ancestors = 64
 
-// Manifest tells one round: the commits that one swap of the head has published,
-// and the files that hold their versions. It is never changed.
+// Manifest describes one round: the commits that one swap of the head has published,
+// and the files that hold their versions. It is immutable.
 type Manifest struct {
 	CommitID    int64           `json:"commit_id"`            // the last commit of the round
 	First       int64           `json:"first_commit_id"`      // the first one
@@ -134,7 +134,7 @@ func ParseManifest(path string, body []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// check tells what no manifest can say besides; nil for nothing.
+// check tells what else no valid manifest can say; nil for nothing.
 func (m *Manifest) check() error {
 	if !inRange(m.Round) || len(m.Ancestors) > Ancestors || !isWord(m.Attempt) {
 		return fmt.Errorf("the round %d, its %d ancestors or the attempt %.40q is out of range", m.Round, len(m.Ancestors), m.Attempt)
@@ -173,7 +173,7 @@ func (m *Manifest) check() error {
 	return nil
 }
 
-// check tells what no commit can say; nil for nothing.
+// check tells what no valid commit can say; nil for nothing.
 func (e *CommitEntry) check() error {
 	if !inRange(int64(e.Operations), e.Causation) {
 		return fmt.Errorf("%d operations or the cause %d is out of range", e.Operations, e.Causation)

@@ -5,7 +5,7 @@ package protocol
 type mistake struct {
 	what    string
 	changes []change
-	seed    uint64 // that is known to catch what few do; any change of the order of requests makes it another
+	seed    uint64 // that is known to catch what few seeds do; any change of the order of requests may call for another
 }
 
 // change replaces a snippet that a source file has exactly once.

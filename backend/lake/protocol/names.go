@@ -21,7 +21,7 @@ const (
 	checkpointRole
 )
 
-// name is what the key of an object tells that an attempt has written.
+// name is what the key of an object written by an attempt says.
 type name struct {
 	role
 	onto.TypeName        // of files
@@ -31,8 +31,8 @@ type name struct {
 	attempt       string // that wrote it
 }
 
-// parseKey reads the key of an object that an attempt has written. It reports false
-// for any key that none can have.
+// parseKey reads the key of an object that an attempt has written. It reports false for
+// any key that no attempt writes.
 func parseKey(key string) (name, bool) {
 	n, ok := splitKey(key)
 	return n, ok && n.String() == key && inRange(n.number, n.first)
@@ -56,7 +56,7 @@ func (n name) String() string {
 	return ""
 }
 
-// splitKey takes a key apart. The parts need not make up the key again.
+// splitKey takes a key apart. The parts need not add up to the key again.
 func splitKey(key string) (name, bool) {
 	part := strings.Split(key, "/")
 	switch {
@@ -146,7 +146,7 @@ func isAttempt(text string) bool {
 }
 
 // check tells what is wrong with the entry of a file; nil for nothing. The numbers
-// say how much is read: rows take more than a bit each, since a row group has some
+// decide how much is read. A row takes more than a bit, since a row group has some
 // hundred bytes besides its rows.
 func (f *FileEntry) check() error {
 	n, ok := parseKey(f.Path)

@@ -10,14 +10,14 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// missingPatience is how long an object that the log names may be missing before it is
-// lost. Objects are written before they are named, so only storage that shows them in
-// another order, or behind a cache, lets them come later.
+// missingPatience is how long an object that the log names may be missing before it
+// counts as lost. Objects are written before they are named, so they appear later only
+// on storage that shows them in another order or through a cache.
 const missingPatience = 2 * time.Second
 
-// persist reads an immutable object that the log names, until it is as it was written.
-// Once returns the hash of what came if that is damaged. What stays missing or damaged
-// is reported by its name.
+// persist reads an immutable object that the log names, until it is intact. Once
+// returns the hash of what came if that is damaged. An object that stays missing or
+// damaged is reported by its name.
 func (l *Log) persist(ctx context.Context, key string, once func() (came string, err error)) error {
 	wait := l.Waiter()
 	for {
@@ -62,16 +62,16 @@ func (l *Log) KnowsDamaged(key, hash string) bool {
 }
 
 // BelievesDamage notes that all of an object came and is damaged, and reports whether
-// the same has come often enough to be what the storage holds.
+// the same bytes came often enough to be what the storage holds.
 func (l *Log) BelievesDamage(key, hash string, err error) bool {
 	return l.bad.damaged(key, hash, err) >= sameLooks
 }
 
-// errOver tells that time is over.
+// errOver says that the patience is over.
 var errOver = errors.New("time is over")
 
 // badObjects remembers which objects are missing or damaged, so that a process waits
-// for each of them once, and believes at once in damage that it has seen before.
+// for each of them once, and reports known damage at once.
 type badObjects struct {
 	mu    sync.Mutex // guards known
 	known map[string]badObject
@@ -94,7 +94,7 @@ func (b *badObjects) forget(key string) {
 	delete(b.known, key)
 }
 
-// note remembers what is known of an object. It is locked.
+// note remembers what is known of an object. The caller holds the lock.
 func (b *badObjects) note(key string, is badObject) {
 	if b.known == nil || len(b.known) >= maxBad {
 		b.known = map[string]badObject{}

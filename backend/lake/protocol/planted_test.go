@@ -11,11 +11,10 @@ import (
 	"testing"
 )
 
-// plantedVariable names the mistake that a binary of TestSimulationCatchesMistakes
-// makes.
+// plantedVariable selects the mistake in the binary of TestSimulationCatchesMistakes.
 const plantedVariable = "ONTO_PLANTED_MISTAKE"
 
-// plantedSource is the file that such a binary has besides.
+// plantedSource is the additional file of that binary.
 const plantedSource = `package protocol
 
 import "os"
@@ -24,8 +23,8 @@ import "os"
 var planted = os.Getenv("` + plantedVariable + `")
 `
 
-// plantAll builds the tests of this package from a copy of its source in which all
-// mistakes can be made.
+// plantAll builds the tests of this package from a copy of its source with all
+// mistakes, each behind a switch.
 func plantAll(t *testing.T) (binary string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -26,7 +26,7 @@ func NewPublisher(l *Log) *Publisher { return &Publisher{Log: l} }
 type Proposal struct {
 	objects []Object
 	next    *Tip  // without its tag, and with its head's body still to be made
-	Once    bool  // a planner would not recognise its effect: it is not to be planned again if it may be published
+	Once    bool  // a planner would not recognise its effect: it must not be planned again if it may have been published
 	Refusal error // why it was not published, or may not have been
 }
 
@@ -45,7 +45,7 @@ func (p *Proposal) round() *Manifest {
 }
 
 // sound fails if what a proposal publishes could not be read again. The numbers of a
-// damaged lake may leave no room for more.
+// damaged lake may be at their limits.
 func (p *Proposal) sound() error {
 	if err := p.next.Head.check(); err != nil {
 		return Damaged(HeadKey, "no head can follow it: %w", err)
@@ -63,17 +63,17 @@ func (p *Proposal) sound() error {
 	return nil
 }
 
-// Planner makes a proposal on top of a tip, or nil if there is nothing to
-// publish. It is asked again, with another attempt, when another writer was
-// faster: whatever it decided may be different then. If its last proposal was no
-// round and not once, that one may have been published after all, many heads ago:
-// then its effect is there already, or may be had again.
+// Planner makes a proposal on top of a tip, or nil if there is nothing to publish. It
+// is called again, with another attempt, after a lost swap: its decision may be
+// different then. If its last proposal was no round and not Once, that one may have
+// been published after all, many heads ago: then its effect is there already, or may be
+// repeated.
 type Planner func(t *Tip, attempt string) (*Proposal, error)
 
-// Publish publishes what a planner proposes. The swap of the head decides. After
-// it has succeeded nothing can turn it into an error; if it cannot be found out
-// whether it has, the error is OutcomeUnknown. With any other error nothing of the
-// planner's was or will be published.
+// Publish publishes what a planner proposes. The swap of the head decides. After a
+// successful swap no error is returned; if the outcome of a swap cannot be found out,
+// the error is OutcomeUnknown. With any other error nothing of the planner's was or
+// will be published.
 func (l *Publisher) Publish(ctx context.Context, plan Planner) (*Tip, error) {
 	t, err := l.current(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (l *Publisher) Publish(ctx context.Context, plan Planner) (*Tip, error) {
 		t = turn.holdBack(ctx, t)
 		attempt, began := l.set.Attempt(), time.Now()
 		p, err := plan(t, attempt)
-		wait.until = wait.until.Add(time.Since(began)) // a long commit is not out of patience before it was tried
+		wait.until = wait.until.Add(time.Since(began)) // a long commit must not be out of patience before its first try
 		switch {
 		case errors.Is(err, ErrStale) || errors.Is(err, ErrReplaced):
 			if t, err = l.Load(ctx); err != nil {
@@ -97,7 +97,7 @@ func (l *Publisher) Publish(ctx context.Context, plan Planner) (*Tip, error) {
 			continue
 		case err != nil:
 			return nil, doubted(doubt, err)
-		case p == nil: // no swap tells whether the tip is the newest
+		case p == nil: // without a swap it is not known whether the tip is the newest
 			now, err := l.Refresh(ctx)
 			if err != nil || now.Head.Sequence == t.Head.Sequence {
 				return t, doubted(doubt, err)
@@ -129,8 +129,8 @@ func (l *Publisher) Publish(ctx context.Context, plan Planner) (*Tip, error) {
 	}
 }
 
-// doubted is the error of a publication of which a proposal may be published. A
-// planner's refusal stands; that the storage failed does not.
+// doubted is the error of a publication one of whose proposals may be published. A
+// planner's refusal is returned as it is; a storage error becomes OutcomeUnknown.
 func doubted(p *Proposal, err error) error {
 	if code := onto.CodeOf(err); p == nil || err == nil || code != "" && code != onto.Unavailable {
 		return err
@@ -151,9 +151,9 @@ func (p *Proposal) unsettled() error {
 	return err.WithHint("look for the commit before you try again")
 }
 
-// try uploads the objects of a proposal and then swaps the head. Without an error
-// it is published, lost or overrun. Objects are discarded only if a head that was
-// read back has shown that the proposal is lost; otherwise the janitor finds them.
+// try uploads the objects of a proposal and then swaps the head. Without an error the
+// verdict is published, lost or overrun. Objects are discarded only if a head that was
+// read back proves that the proposal is lost; otherwise they are left to the janitor.
 func (l *Publisher) try(ctx context.Context, t *Tip, p *Proposal) (verdict, error) {
 	l.free.forget(t, p.next.Head)
 	if err := p.sound(); err != nil {
@@ -162,7 +162,7 @@ func (l *Publisher) try(ctx context.Context, t *Tip, p *Proposal) (verdict, erro
 	p.next.body = encodeSealed(p.next.Head)
 	if err := l.upload(ctx, p.objects); err != nil {
 		if onto.CodeOf(err) == onto.Full {
-			l.Discard(ctx, p.objects) // they would take the room that is missing; no head was sent that names them
+			l.Discard(ctx, p.objects) // they would take the room that is missing; no head that names them was sent
 		}
 		return lost, err
 	}
@@ -171,7 +171,7 @@ func (l *Publisher) try(ctx context.Context, t *Tip, p *Proposal) (verdict, erro
 	case v == lost:
 		l.Discard(ctx, p.objects)
 	case v == refused:
-		if onto.CodeOf(p.Refusal) == onto.Full { // a local disk says so, and does not lie
+		if onto.CodeOf(p.Refusal) == onto.Full { // a local disk says so, and is trusted
 			l.Discard(ctx, p.objects)
 		}
 		return v, p.Refusal
@@ -187,8 +187,8 @@ func (l *Publisher) try(ctx context.Context, t *Tip, p *Proposal) (verdict, erro
 // janitor counts on it.
 const createTimes = 30
 
-// upload writes the objects of an attempt side by side. Their keys hold the
-// attempt, so one that exists after a try with an unknown outcome is its own.
+// upload writes the objects of an attempt side by side. Their keys hold the attempt, so
+// an object that exists after a try with an unknown outcome was written by that try.
 func (l *Publisher) upload(ctx context.Context, objects []Object) error {
 	errs := make([]error, len(objects))
 	var wg sync.WaitGroup
@@ -200,7 +200,7 @@ func (l *Publisher) upload(ctx context.Context, objects []Object) error {
 }
 
 // Create writes an object that no other attempt writes. If the storage says that it
-// exists, or says nothing, it is read back.
+// exists, or does not answer, it is read back.
 func (l *Publisher) Create(ctx context.Context, o Object) error {
 	if err := o.readable(); err != nil {
 		return err
@@ -234,24 +234,23 @@ type verdict uint8
 
 const (
 	published verdict = iota
-	lost              // another attempt made the head of its number: it never will be published
-	overrun           // it never will be published, but may have been, and no head remembers
-	refused           // the storage does not let it
+	lost              // another attempt made the head of its number: it will never be published
+	overrun           // it will never be published from now on, but may have been, and no head remembers
+	refused           // the storage refuses it
 	gone              // there is no head any more
-	pending           // the head is still the one before: it may be published yet
-	unknown           // it may be published, or become so
+	pending           // the head is still the previous one: it may be published yet
+	unknown           // it may be published already, or yet
 )
 
-// swapTimes is how many times the patience a swap may take, with the look at what
-// became of it.
+// swapTimes is how many times the patience a swap may take, reading back included.
 const swapTimes = 3
 
-// swap tries to replace the head. It repeats the same swap, byte for byte, until
-// its patience is over. Success is the only answer that is believed. Any other may
-// come from a proxy, may be that of a request which was sent twice, and may come
-// after the fact, whether it is 404, 409, 412 or 503: the head that is read back
-// tells, unless the disk has failed to sync it. The caller's context ends it only
-// while nothing was sent: a swap that was sent has to be followed up.
+// swap tries to replace the head. It repeats the same swap, byte for byte, until its
+// patience is over. Only success is trusted. Any other answer, 404, 409, 412 or 503,
+// may come from a proxy, belong to a request that was sent twice, or be late: the head
+// is read back to decide, unless the disk has failed to sync it. The caller's context
+// ends it only while nothing was sent: the outcome of a swap that was sent has to be
+// found out.
 func (l *Publisher) swap(caller context.Context, t *Tip, p *Proposal) verdict {
 	if p.Refusal = caller.Err(); p.Refusal != nil {
 		return refused
@@ -284,7 +283,7 @@ func (l *Publisher) swap(caller context.Context, t *Tip, p *Proposal) verdict {
 		case first && Definite(err):
 			p.Refusal = err
 			return refused
-		case v == pending && tag != old && !corrected: // it was given a wrong tag
+		case v == pending && tag != old && !corrected: // in case it was given a wrong tag
 			old, corrected = tag, true
 			continue
 		}
@@ -305,10 +304,9 @@ func (l *Publisher) won(p *Proposal, tag bucket.Tag) verdict {
 	return published
 }
 
-// lookFor finds out by reading what became of a swap. Only one head has the
-// number after the tip's, so a later one tells for certain, if it remembers far
-// enough; otherwise the log does. If the head is still the tip's, its tag is
-// returned.
+// lookFor finds out by reading what became of a swap. Only one head has the number
+// after the tip's, so a later head decides, if it remembers far enough back; otherwise
+// the log decides. If the head is still the tip's, its tag is returned.
 func (l *Publisher) lookFor(ctx context.Context, t *Tip, p *Proposal) (verdict, bucket.Tag) {
 	ctx, cancel := context.WithTimeout(ctx, l.set.Patience)
 	defer cancel()
@@ -335,8 +333,8 @@ func (l *Publisher) lookFor(ctx context.Context, t *Tip, p *Proposal) (verdict, 
 	return l.settle(ctx, p, h, body, tag), ""
 }
 
-// settle finds out what became of a swap that is too long ago for a head to
-// remember it. A round is told by the log: a commit is in one round only.
+// settle finds out what became of a swap that no head remembers any more. The log
+// decides about a round: a commit is in one round only.
 func (l *Publisher) settle(ctx context.Context, p *Proposal, h *Head, body []byte, tag bucket.Tag) verdict {
 	m := p.round()
 	if m == nil {
@@ -359,8 +357,8 @@ func (l *Publisher) settle(ctx context.Context, p *Proposal, h *Head, body []byt
 	return lost
 }
 
-// Discard removes the objects of an attempt that has lost for certain: a head was
-// read back that says so. What it cannot remove in time is left to the janitor.
+// Discard removes the objects of an attempt that a head that was read back proves to be
+// lost. What it cannot remove in time is left to the janitor.
 func (l *Publisher) Discard(ctx context.Context, objects []Object) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.set.Patience)
 	defer cancel()

@@ -12,11 +12,11 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// reply answers a swap of the head. Do does it.
+// reply answers a swap of the head. Do applies it.
 type reply func(do func() (bucket.Tag, error)) (bucket.Tag, error)
 
-// scripted is a bucket whose swaps of the head are answered as a script tells, one
-// after the other, and truly when it is over.
+// scripted is a bucket whose swaps of the head are answered by a script, and truthfully
+// when it is over.
 type scripted struct {
 	bucket.Bucket
 	script []reply
@@ -44,7 +44,7 @@ func (s *scripted) Get(ctx context.Context, key string, r bucket.Range, ifNot bu
 	return s.Bucket.Get(ctx, key, r, ifNot)
 }
 
-// refuses is a reply that comes later and did nothing.
+// refuses is a late reply to a swap that was not applied.
 func refuses(err error, after time.Duration) reply {
 	return func(func() (bucket.Tag, error)) (bucket.Tag, error) {
 		time.Sleep(after)
@@ -52,7 +52,7 @@ func refuses(err error, after time.Duration) reply {
 	}
 }
 
-// appliesAnd is a reply that comes later and refuses what was done.
+// appliesAnd is a late refusal of a swap that was applied.
 func appliesAnd(err error, after time.Duration) reply {
 	return func(do func() (bucket.Tag, error)) (bucket.Tag, error) {
 		_, _ = do()
@@ -114,7 +114,7 @@ func wantKeys(t *testing.T, b bucket.Bucket, want ...string) {
 	}
 }
 
-// A swap that was done is published, whatever the answer says, and however late it
+// A swap that was applied is published, whatever the answer says, and however late it
 // comes.
 func TestRefusalAfterTheFact(t *testing.T) {
 	for _, honest := range []error{bucket.ErrConflict, bucket.ErrThrottled} {
@@ -130,8 +130,8 @@ func TestRefusalAfterTheFact(t *testing.T) {
 	}
 }
 
-// What is refused again and again may yet come: nobody knows, nothing is
-// discarded, and it can be read if it comes.
+// A swap that is refused again and again may yet be applied: the outcome is unknown,
+// nothing is discarded, and it can be read if it is applied.
 func TestRefusedUntilPatienceEnds(t *testing.T) {
 	for _, answer := range answers() {
 		t.Run(answer.Error(), func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestRefusalWithoutALook(t *testing.T) {
 	}
 }
 
-// That there is no head any more is said when it stays so, and only then.
+// A missing head is reported when it stays missing, and only then.
 func TestHeadIsGone(t *testing.T) {
 	inLake(t, []reply{refuses(bucket.ErrNotFound, 0)}, func(t *testing.T, s *scripted, l *peer) {
 		wantCode(t, "a commit after one 404", put(t.Context(), l, nil, "second"), "")
@@ -196,8 +196,8 @@ func TestHeadIsGone(t *testing.T) {
 	})
 }
 
-// A refusal for good is passed on at once, unless the swap, or one before it, was
-// done.
+// A definite refusal is passed on at once, unless the swap, or one before it, was
+// applied.
 func TestRefusedForGood(t *testing.T) {
 	denied := onto.Errorf(onto.ReadOnly, "the credentials lack the permission")
 	for name, c := range map[string]struct {
@@ -227,8 +227,7 @@ func TestRefusedForGood(t *testing.T) {
 	}
 }
 
-// A head that was given a wrong tag is swapped all the same: one look tells the
-// right one.
+// A head with a wrong tag is swapped all the same: one read returns the right one.
 func TestWrongTag(t *testing.T) {
 	wrong := func(do func() (bucket.Tag, error)) (bucket.Tag, error) {
 		_, err := do()
@@ -240,13 +239,14 @@ func TestWrongTag(t *testing.T) {
 			wantCode(t, key, put(t.Context(), l, nil, key), "")
 		}
 		wantKeys(t, s.Bucket, "first", "second", "third", "fourth")
-		if s.swaps != 4 || time.Since(began) > 0 { // the clock of the bubble moves only while all wait
+		if s.swaps != 4 || time.Since(began) > 0 { // the clock of the bubble advances only while all wait
 			t.Errorf("got %d swaps in %v, want one more after the wrong tag, at once", s.swaps, time.Since(began))
 		}
 	})
 }
 
-// An object that the storage says exists is the own one, or is written again.
+// An object that exists according to the storage is the attempt's own, or is written
+// again.
 func TestCreateIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := leaseLake(t)
@@ -265,7 +265,7 @@ func TestCreateIsRefused(t *testing.T) {
 	})
 }
 
-// refusesCreate is a bucket that refuses the first object, done or not.
+// refusesCreate is a bucket that refuses the first object, applied or not.
 type refusesCreate struct {
 	bucket.Bucket
 	done bool

@@ -9,8 +9,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// snapshotPath is where the file is that others became, or a part of it, which
-// count from 0 on.
+// snapshotPath is where a merged file is, or a part of it; parts count from 0.
 func snapshotPath(t onto.TypeName, first, last int64, attempt string, part int) string {
 	if part > 0 {
 		attempt = fmt.Sprintf("%s.%d", attempt, part+1)
@@ -18,9 +17,8 @@ func snapshotPath(t onto.TypeName, first, last int64, attempt string, part int) 
 	return fmt.Sprintf("snapshots/%s/%s-%d-%d-%s.parquet", FolderOf(t.Kind), bucket.Escape(t.Name), first, last, attempt)
 }
 
-// Replace publishes that files have taken the place of others; none, if those held
-// nothing that still exists. It reports false if another compaction has replaced
-// them before.
+// Replace publishes that files replace others; none, if those held nothing that still
+// exists. It reports false if another compaction has replaced them before.
 func (l *Publisher) Replace(ctx context.Context, old []FileEntry, files []DataFile, s *Shelf) (entries []FileEntry, replaced bool, err error) {
 	t, first, last := old[0].TypeName(), old[0].First, old[len(old)-1].Last
 	var written []Object

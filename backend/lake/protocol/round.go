@@ -30,7 +30,7 @@ type DataFile struct {
 	Identities    string     // as its entry has it
 	Level         int        // how often its rows were compacted
 	Part          int        // of those that its type has in the round, from 0 on
-	Key           string     // where it was written before; "" if it is written with the round
+	Key           string     // where it was uploaded before; "" if it is uploaded with the round
 	Body          []byte     // nil if it is on disk
 	Stored        StoredBody // nil if it is in memory
 }
@@ -167,8 +167,8 @@ func (l *Publisher) change(ctx context.Context, edit func(c *Catalog, commit int
 	return t.Catalog, nil
 }
 
-// MakeLake makes a lake where there is none. If another process makes one
-// first, that one is taken.
+// MakeLake makes a lake where there is none. If another process makes one first, that
+// one is used.
 func (l *Publisher) MakeLake(ctx context.Context, store string) (*Tip, error) {
 	if t, err := l.Load(ctx); onto.CodeOf(err) != onto.Uninitialized {
 		return t, err

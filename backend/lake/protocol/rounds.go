@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// listedRound is a round whose manifest or only whose files are known.
+// listedRound is a round of which the manifest, or only the files, are known.
 type listedRound struct {
 	path     string
 	manifest *Manifest // nil if it has not been read
 	files    []FileEntry
 }
 
-// since returns the rounds after a commit, oldest first. What the newest manifest
-// and the checkpoints list is read side by side, so that it takes one wait, and
-// more only where checkpoints are behind or of several levels. The manifests of
-// rounds that checkpoints list are not read.
+// since returns the rounds after a commit, oldest first. What the newest manifest and
+// the checkpoints list is read side by side, in one round trip, and more only where
+// checkpoints lag or have several levels. The manifests of rounds that checkpoints list
+// are not read.
 func (l *Log) since(ctx context.Context, t *Tip, commit int64) ([]listedRound, error) {
 	var recent []listedRound // newest first
 	var leaves []*Checkpoint
@@ -80,9 +80,9 @@ func (l *Log) uncovered(ctx context.Context, t *Tip, commit int64) ([]listedRoun
 	return recent, nil
 }
 
-// RoundOf returns the round that holds a commit: out of the newest manifest, out
-// of what it lists, or out of a checkpoint; else it goes back from there. That
-// is a few requests after the tip, however long the log is.
+// RoundOf returns the round that holds a commit: out of the newest manifest, out of
+// what it lists, or out of a checkpoint; else it walks back from there. That takes a
+// few requests, however long the log is.
 func (l *Log) RoundOf(ctx context.Context, t *Tip, commit int64) (*Manifest, error) {
 	entry, m, err := l.entryOf(ctx, t, commit)
 	if err != nil || m != nil {

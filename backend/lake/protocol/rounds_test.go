@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// rounds yields the manifests that a tip leads to, newest first, one by one. It
-// trusts nothing but the parents.
+// rounds yields the manifests that a tip leads to, newest first, one by one. It uses
+// nothing but the parents.
 func (l *peer) rounds(ctx context.Context, t *Tip) iter.Seq2[*Manifest, error] {
 	return func(yield func(*Manifest, error) bool) {
 		m := t.Manifest

@@ -8,11 +8,11 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// The documents that everything rests on, head, manifests and catalogs, end with a
-// checksum of what comes before it. A document that was changed on its way, on disk
-// or by hand is found out before it is used, or written down again
-// elsewhere. A head and a catalog must have one. A manifest without one is taken as it
-// is: the first programs wrote some, and a manifest is never written again.
+// Heads, manifests and catalogs end with a checksum of what comes before it. A document
+// that was changed in transit, on disk or by hand is detected before it is used, or
+// copied into another one. A head and a catalog must have a checksum. A manifest
+// without one is accepted: the first versions of this program wrote some, and a
+// manifest is never rewritten.
 
 const (
 	sealBegin  = `,"checksum":"`
@@ -27,7 +27,7 @@ func encodeSealed(doc any) []byte {
 	return append(text[:len(text)-1], sealBegin+sum+sealEnd...)
 }
 
-// sealOf reports whether a document ends with a checksum, and whether it is its own.
+// sealOf reports whether a document ends with a checksum, and whether it matches.
 func sealOf(body []byte) (sealed, whole bool) {
 	body = bytes.TrimRight(body, " \t\r\n")
 	begin := len(body) - len(sealBegin) - sealDigits - len(sealEnd)
@@ -41,14 +41,14 @@ func sealOf(body []byte) (sealed, whole bool) {
 	return true, hex.EncodeToString(h.Sum(nil))[:sealDigits] == string(sum)
 }
 
-// SealBroken reports whether a document has a checksum that is not its own.
+// SealBroken reports whether a document has a checksum that does not match.
 func SealBroken(body []byte) bool {
 	sealed, whole := sealOf(body)
 	return sealed && !whole
 }
 
-// decodeSealed reads a document. It fails if it has a checksum that is not its own, or
-// none where there must be one.
+// decodeSealed reads a document. It fails if its checksum does not match, or is missing
+// where there must be one.
 func decodeSealed(key string, body []byte, doc any, must bool) error {
 	sealed, whole := sealOf(body)
 	if sealed && !whole {

@@ -8,8 +8,8 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// ErrStale is a planner's: the tip is not the newest that is known. That is also what
-// ErrReplaced tells of a planner.
+// ErrStale is returned by a planner: the tip is not the newest known one. ErrReplaced
+// from a planner means the same.
 var ErrStale = errors.New("the head is another by now")
 
 // Shelf is the files of every type as of one tip. It is never changed.

@@ -18,9 +18,9 @@ import (
 	"github.com/ontologia/onto/backend/backendtest"
 )
 
-// simulation is one run: four writers, two who change the catalog, a janitor, two
-// readers, two who compact, two who take the write lease and one who sleeps, all with
-// clocks of their own, on one world.
+// simulation is one run: four writers, two clients that change the catalog, a janitor,
+// two readers, two compactors, two holders of the write lease and one client that
+// sleeps, all with clocks of their own, on one world.
 type simulation struct {
 	w    *world
 	seed uint64
@@ -46,8 +46,8 @@ func (s *simulation) began() int64 {
 	return s.tick
 }
 
-// ended notes what an operation came to. One whose outcome is not known may
-// happen at any time after.
+// ended notes the outcome of an operation. One with an unknown outcome may be applied
+// at any time after.
 func (s *simulation) ended(client int, call int64, in step, out came) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,8 +151,8 @@ func simulateOn(w *world, seed uint64) *simulation {
 	return s
 }
 
-// write publishes rounds of one to three commits, each with a key of its own. One
-// of the writers compacts as well, whoever holds a lease.
+// write publishes rounds of one to three commits, each with a key of its own. One of
+// the writers also compacts, also while others hold a lease.
 func (s *simulation) write(ctx context.Context, l *peer, writer int) {
 	if !s.begin(ctx, l) {
 		return
@@ -173,13 +173,13 @@ func (s *simulation) write(ctx context.Context, l *peer, writer int) {
 	}
 }
 
-// noted notes in the history what a round came to.
+// noted notes the outcome of a round in the history.
 func (s *simulation) noted(client int, call int64, keys []string, m *Manifest, err error) {
 	switch {
 	case err == nil:
 		s.ended(client, call, step{keys}, came{commit: m.CommitID, key: keys[len(keys)-1]})
 	case onto.CodeOf(err) == onto.OutcomeUnknown:
-		s.ended(100+int(call), call, step{keys}, came{unknown: true}) // it may go on beside what the client does next
+		s.ended(100+int(call), call, step{keys}, came{unknown: true}) // it may go on beside the client's next operation
 	}
 }
 
@@ -223,7 +223,7 @@ func (s *simulation) outcome(keys []string, m *Manifest, err error) {
 	}
 }
 
-// read looks at what is there now and then: it must be whole.
+// read reads the lake now and then: it must be whole.
 func (s *simulation) read(ctx context.Context, l *peer, client int) {
 	if !s.begin(ctx, l) {
 		return
@@ -245,7 +245,7 @@ func (s *simulation) read(ctx context.Context, l *peer, client int) {
 			seen = t.Head.Sequence
 			_, err = readAll(ctx, l, t)
 		}
-		if err != nil && !errors.Is(err, onto.Unavailable) { // the storage was as bad as that, or a compaction was faster
+		if err != nil && !errors.Is(err, onto.Unavailable) { // the storage was that faulty, or a compaction was faster
 			s.complain("%s reads: %v", l.set.Runtime, err)
 		}
 	}
@@ -307,7 +307,7 @@ func readAll(ctx context.Context, l *peer, t *Tip) (map[int64]string, error) {
 	return keys, nil
 }
 
-// verify compares the lake at the end with what everybody was told.
+// verify compares the lake at the end with what the clients were told.
 func (s *simulation) verify(ctx context.Context, l *peer) {
 	t, err := l.Load(ctx)
 	if err != nil {

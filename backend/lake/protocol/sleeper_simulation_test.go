@@ -49,9 +49,9 @@ func (s *simulation) doze(ctx context.Context, l *peer) {
 	s.noted(30, call, keys, m, err)
 }
 
-// wake lets the writer go on that has slept through 1,000 heads, again and again.
-// The storage is well by now, so all that it does must succeed, and again after an
-// answer with a wrong tag.
+// wake resumes the writer that has slept through 1,000 heads, again and again. The
+// storage is healthy by now, so everything must succeed, and again after an answer with
+// a wrong tag.
 func (s *simulation) wake(ctx context.Context, l *peer) {
 	must := func(what string, err error) bool {
 		if err != nil {
@@ -104,8 +104,8 @@ func (s *simulation) wake(ctx context.Context, l *peer) {
 	}
 }
 
-// lose lets a lease be broken while its holder sleeps, and wake up to a copy of the
-// lock from before: the head does not name the lease any more.
+// lose breaks a lease while its holder sleeps; the holder then reads a stale copy of
+// the lock: the head does not name the lease any more.
 func (s *simulation) lose(ctx context.Context, l, other *peer) {
 	r := &backend.LeaseRequest{Name: "nap", Owner: "z", TTL: simulatedTTL}
 	lease, err := l.Acquire(ctx, r)

@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// A turn is a courtesy among writers. A writer that keeps losing publishes a head
-// that changes nothing but asks the others to hold back: that takes no reading of
-// manifests and no upload, so it succeeds where a whole attempt is too slow. Its
-// next attempt has no rival. A turn saves work and decides nothing: the swap of a
-// writer that does not hold back, or not for long enough, counts all the same.
+// Turns give a writer that keeps losing a chance. It publishes a head that changes
+// nothing but asks the other writers to hold back: that takes no reading of manifests
+// and no upload, so it succeeds where a whole attempt is too slow. Its next attempt
+// then has no rival. A turn saves work and decides nothing: the swap of a writer that
+// does not hold back, or not for long enough, counts all the same.
 
 const (
 	turnAfter = 3 // lost swaps in a row
-	turnTries = 4 // swaps for the turn before it is left be
+	turnTries = 4 // swaps for the turn before giving up on it
 	turnTime  = 2 * time.Second
 )
 
-// turn is the courtesy of one publication.
+// turn is the state of turns of one publication.
 type turn struct {
 	l    *Publisher
 	lost int           // swaps in a row
-	mine string        // the attempt whose head asks for the own turn
-	left time.Duration // to hold back for others
+	mine string        // the attempt whose head asks for this writer's turn
+	left time.Duration // time to hold back for others
 }
 
 func (l *Publisher) newTurn() *turn { return &turn{l: l, left: l.set.Patience / 4} }
 
-// holdBack waits until the writer that has the turn has published, for a while. It returns
-// the tip to go on from. That something fails is no reason not to go on.
+// holdBack waits, for a limited time, until the writer that has the turn has published.
+// It returns the tip to continue from. Errors are ignored.
 func (c *turn) holdBack(ctx context.Context, t *Tip) *Tip {
 	late := func() error { return context.DeadlineExceeded }
 	began := time.Now()
@@ -49,8 +49,8 @@ func (c *turn) holdBack(ctx context.Context, t *Tip) *Tip {
 	return t
 }
 
-// again returns the tip to go on from after a lost swap: after some of them, one
-// with the own turn if that can be had.
+// again returns the tip to continue from after a lost swap: after several of them, one
+// with this writer's turn if it can be had.
 func (c *turn) again(ctx context.Context) (*Tip, error) {
 	if c.lost++; c.lost < turnAfter {
 		return c.l.Load(ctx)
@@ -68,7 +68,7 @@ func (c *turn) again(ctx context.Context) (*Tip, error) {
 			}
 			body = encodeSealed(h)
 			if tag, err = c.l.b.Swap(ctx, HeadKey, body, tag); err != nil {
-				continue // if it was swapped all the same, the head tells
+				continue // if it was applied all the same, the head shows it
 			}
 		}
 		return c.l.tipOf(ctx, h, body, tag)

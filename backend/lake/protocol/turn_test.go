@@ -17,8 +17,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
 )
 
-// distant is a bucket whose requests take about 20 ms. It counts those about the
-// turn, and may refuse them.
+// distant is a bucket whose requests take about 20 ms. It counts those for turns, and
+// may refuse them.
 type distant struct {
 	bucket.Bucket
 	refuse bool
@@ -76,7 +76,7 @@ func (d distant) Delete(ctx context.Context, key string) error {
 	return errors.Join(d.travel(key), d.Bucket.Delete(ctx, key), d.travel(""))
 }
 
-// contest is what came of writers who write one round after the other.
+// contest is the result of writers that write one round after the other.
 type contest struct {
 	commits, failed int
 	waits           []time.Duration // of each round, sorted
@@ -137,7 +137,7 @@ func compete(t *testing.T, d distant, writers int, pause time.Duration) (c conte
 	return c
 }
 
-// Nobody starves because others are faster, and who is alone asks for no turn.
+// No writer starves because others are faster, and a single writer asks for no turn.
 func TestTurn(t *testing.T) {
 	for _, c := range []struct {
 		writers int
@@ -156,7 +156,8 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// Who has asked for a turn and is gone holds nobody back for long.
+// A writer that has asked for a turn and is gone delays the others for a short time
+// only.
 func TestTurnIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()

@@ -66,7 +66,7 @@ func newSchemaEntry(v *onto.SchemaVersion) SchemaEntry {
 // SchemaVersion is the version of an entry.
 func (e *SchemaEntry) SchemaVersion() (onto.SchemaVersion, error) {
 	s, err := onto.ParseSchema(e.Schema)
-	if err != nil && s.Name != e.Name { // what is only unusual was let in before
+	if err != nil && s.Name != e.Name { // an unusual one was accepted when it was written
 		return onto.SchemaVersion{}, err
 	}
 	if e.Flags != nil {
@@ -83,8 +83,8 @@ func (e *SchemaEntry) SchemaVersion() (onto.SchemaVersion, error) {
 	}, err
 }
 
-// With is the types when they become others, and the catalog that says so: a copy to
-// be published. It is nil if they stay the same.
+// With is the types after a change, and a new catalog for them, to be published. It is
+// nil if nothing changes.
 func (t *Types) With(others *decide.Catalog) (*Types, *Catalog, error) {
 	if others == t.Judge {
 		return t, nil, nil

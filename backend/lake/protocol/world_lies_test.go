@@ -10,15 +10,15 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
-// What follows is how a world lies: it refuses what it has done or will not do,
-// answers after others have gone on, gives tags that no object has, and lets heads
-// pass that nobody has seen.
+// What follows is the false answers of a world: it refuses what it has applied or will
+// not apply, answers after others have continued, returns tags that no object has, and
+// lets heads pass that no client has seen.
 
-// applied marks a refusal of what was done all the same.
+// applied marks a refusal of a write that was applied.
 const applied = ", applied"
 
-// refusals are the answers that a storage, or a proxy before it, gives for what it
-// says it has not done.
+// refusals are the answers by which a storage, or a proxy before it, says that a write
+// was not applied.
 func refusals() []string {
 	var list []string
 	for _, f := range []string{"conflict", "throttled", "changed", "not found"} {
@@ -63,15 +63,15 @@ func refusal(k *call, what string) error {
 	return bucket.ErrNotFound
 }
 
-// heldAnswer is an answer that is on its way.
+// heldAnswer is a delayed answer.
 type heldAnswer struct {
 	k   *call
 	a   answer
 	due time.Time
 }
 
-// send answers a call, at once or later: others go on meanwhile, and the caller
-// may have lost its patience when the answer comes.
+// send answers a call, at once or later: others continue meanwhile, and the caller's
+// patience may be over when the answer comes.
 func (w *world) send(k *call, a answer) {
 	if w.calm || w.r.IntN(40) > 0 {
 		k.answer <- a
@@ -81,7 +81,7 @@ func (w *world) send(k *call, a answer) {
 	w.held = append(w.held, heldAnswer{k, a, time.Now().Add(w.patience * time.Duration(1+w.r.IntN(25)) / 10)})
 }
 
-// deliver lets the answers arrive that are due.
+// deliver delivers the answers that are due.
 func (w *world) deliver() {
 	w.held = slices.DeleteFunc(w.held, func(h heldAnswer) bool {
 		due := !time.Now().Before(h.due)

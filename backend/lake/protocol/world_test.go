@@ -25,14 +25,14 @@ type world struct {
 	exact bool // no stale reads: the storage is linearizable, as S3 is
 
 	objects map[string][]stored  // versions of each object, oldest first; a deleted one has a nil body last
-	late    []*call              // writes that were called lost and come yet
-	cut     map[string]time.Time // clients that nothing reaches until then
+	late    []*call              // writes that were reported as lost and will be applied
+	cut     map[string]time.Time // clients that are cut off until then
 	tags    int
 
 	patience time.Duration // of the clients
 	held     []heldAnswer
 	wrong    bool   // the next swap of the head is answered with a wrong tag
-	old      string // reads of this object have it as it was before
+	old      string // reads of this object return an earlier version
 	passed   int    // times that heads of others passed
 
 	mu      sync.Mutex // guards pending
@@ -129,7 +129,7 @@ func (c client) Sync(context.Context, string) error { return nil } // what was s
 
 func (c client) Close() error { return nil }
 
-// run lets the clients go on, one call at a time, until all are done.
+// run resumes the clients, one call at a time, until all are done.
 func (w *world) run(done func() bool) {
 	for {
 		synctest.Wait()
@@ -148,7 +148,7 @@ func (w *world) run(done func() bool) {
 		if done() {
 			return
 		}
-		time.Sleep(5 * time.Millisecond) // everybody waits for time to pass
+		time.Sleep(5 * time.Millisecond) // all clients wait for time to pass
 	}
 }
 
@@ -168,7 +168,7 @@ func (w *world) pick() *call {
 	return k
 }
 
-// applyLate lets a write happen whose caller was told that nobody knows.
+// applyLate applies a write after its caller was told that the outcome is unknown.
 func (w *world) applyLate() {
 	i := w.r.IntN(len(w.late))
 	k := w.late[i]
@@ -181,7 +181,7 @@ func (w *world) note(k *call, how string, err error) {
 	w.trace = append(w.trace, fmt.Sprintf("%s %s %s %s %v", k.client, k.op, k.key, how, err))
 }
 
-// decide answers a call: rightly, or with one of the faults of a network.
+// decide answers a call: correctly, or with one of the faults of a network.
 func (w *world) decide(k *call) answer {
 	how := "ok"
 	switch {
@@ -204,7 +204,7 @@ func (w *world) decide(k *call) answer {
 		a = w.apply(k)
 	case "response lost":
 		w.apply(k)
-	case "duplicate": // by somebody on the way, who passes on the first or the last answer
+	case "duplicate": // by a proxy, which passes on the first or the last answer
 		a = w.apply(k)
 		if again := w.apply(k); w.tags%2 == 0 {
 			a = again
