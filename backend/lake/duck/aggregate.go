@@ -23,7 +23,7 @@ func (e *Engine) Aggregate(ctx context.Context, a *backend.Aggregation, own, lef
 				if err == nil {
 					groups = found
 				}
-				if !errors.Is(err, errRange) { // then the process finds out which number it is
+				if !errors.Is(err, errRange) { // the process finds out which number it is
 					return err
 				}
 			}

@@ -9,21 +9,21 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// An open answer keeps memory of DuckDB for as long as its reader takes, and DuckDB
-// has little. So only a few answers are read from it as they are computed. Those that
-// come besides are computed to their end, to disk if they are long, and read from
-// there; and only so many are computed at a time. None of them waits for a reader.
+// An open answer holds memory of DuckDB until its reader is done, and DuckDB has
+// little. So only a few answers are streamed as they are computed. Further ones are
+// computed to their end, to disk if they are long, and read from there; and only so
+// many are computed at a time. None of these waits for a reader.
 
 const (
-	streamBytes = 32 << 20 // of memory for each answer that is read as it is computed
+	streamBytes = 32 << 20 // of memory for each answer that is streamed
 	maxStreams  = 8
-	maxRunning  = 4 // statements besides, at a time
+	maxRunning  = 4 // further statements at a time
 )
 
-// places are what answers take while they need memory.
+// places are the slots of answers that need memory.
 type places struct {
-	streams chan struct{} // answers that are read as they are computed
-	running chan struct{} // statements besides
+	streams chan struct{} // streamed answers
+	running chan struct{} // further statements
 }
 
 func newPlaces(memory int64) places {
@@ -33,8 +33,7 @@ func newPlaces(memory int64) places {
 	}
 }
 
-// finish calls f with a connection when it is its turn. What f does must not wait for
-// a reader.
+// finish calls f with a connection when a slot is free. F must not wait for a reader.
 func (e *Engine) finish(ctx context.Context, f func(c *conn) error) error {
 	select {
 	case e.places.running <- struct{}{}:
@@ -47,8 +46,8 @@ func (e *Engine) finish(ctx context.Context, f func(c *conn) error) error {
 	return e.use(ctx, f)
 }
 
-// answer pushes what a question pushes: as it is computed if there is a place for
-// that, otherwise when it is complete.
+// answer pushes what a question pushes: as it is computed if a slot for streaming is
+// free, otherwise when it is complete.
 func answer[T any](ctx context.Context, e *Engine, ask func(c *conn, push func(T) error) error, push func(T) error) error {
 	select {
 	case e.places.streams <- struct{}{}:
@@ -74,7 +73,7 @@ func answer[T any](ctx context.Context, e *Engine, ask func(c *conn, push func(T
 	})
 }
 
-// tooLarge tells which limit an answer has come upon.
+// tooLarge names the limit that an answer has exceeded.
 func (e *Engine) tooLarge(err error) error {
 	if !errors.Is(err, onto.TooLarge) {
 		return err

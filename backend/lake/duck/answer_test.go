@@ -24,8 +24,8 @@ func collect[T any](t testing.TB, seq iter.Seq2[T, error]) []T {
 	return list
 }
 
-// Beside answers that are being read, others are the same as they would be alone,
-// short and long ones. They end with the context and with the engine, and leave
+// Answers computed beside others that are being read are the same as they would be
+// alone, short and long ones. They end with the context and with the engine, and leave
 // nothing on disk.
 func TestAnswersBesideOthers(t *testing.T) {
 	dir, spill := t.TempDir(), t.TempDir()
@@ -83,7 +83,7 @@ func TestAnswersBesideOthers(t *testing.T) {
 	}
 }
 
-// An answer for which there is not the memory tells the limit and the setting.
+// An answer that does not fit in memory names the limit and the setting.
 func TestTooLargeNamesTheLimit(t *testing.T) {
 	dir := t.TempDir()
 	var list []onto.Version

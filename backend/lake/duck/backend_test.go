@@ -94,7 +94,7 @@ func split(all []onto.Version, parts int) [][]onto.Version {
 	return list
 }
 
-// writeFiles writes one file for each part, and tells what is so of all.
+// writeFiles writes one file for each part, and returns what holds for all of them.
 func writeFiles(t testing.TB, dir, name string, l *parquet.Layout, parts [][]onto.Version) (files []string, typed, unique bool) {
 	t.Helper()
 	typed = true
@@ -161,7 +161,7 @@ func begin[T any](start func() (iter.Seq2[T, error], error)) iter.Seq2[T, error]
 	}
 }
 
-// spared reports whether the engine is spared the next question.
+// spared reports whether memory answers the next question in place of the engine.
 func (b *mirrored) spared() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -204,8 +204,8 @@ func (b *mirrored) Explain(ctx context.Context, q *backend.Query, a *backend.Agg
 func openMemory(testing.TB, string) backend.Backend { return memory.New(nil).Open() }
 
 // TestCorpus asks every case of the corpus. A short run asks the engine a part of the
-// questions about each; only a long one asks it all a second time without typed
-// columns, which most of its types have none of.
+// questions about each; only a long one asks everything a second time without typed
+// columns, which most types of the corpus do not have.
 func TestCorpus(t *testing.T) {
 	shapes := map[string]shape{"typed": {files: 2, every: 7}}
 	if backendtest.Soak() {

@@ -125,8 +125,7 @@ func bindList[T any](stmt duckdb.PreparedStatement, i duckdb.IdxT, typ duckdb.Ty
 	return state
 }
 
-// query asks a question. Whoever asked must close the rows before he asks the
-// next.
+// query asks a question. The caller must close the rows before the next query.
 func (c *conn) query(sql string, args []any) (*rows, error) {
 	stmt, err := c.prepare(sql, args)
 	if err != nil {

@@ -31,7 +31,7 @@ type difference struct {
 	*Source
 	from, to  int64
 	within    []sqlgen.Part // conditions on the keys
-	divisions int           // how often it was divided to be asked for in parts
+	divisions int           // how often it was split to be asked for in parts
 }
 
 // changes pushes what differs.
@@ -50,7 +50,7 @@ func (d *difference) changes(ctx context.Context, c *conn, push func(onto.Change
 	return d.divided(ctx, c, push)
 }
 
-// divided asks for one part after the other.
+// divided asks for the parts in order.
 func (d *difference) divided(ctx context.Context, c *conn, push func(onto.Change) error) error {
 	touched := view{Source: d.Source, since: d.from, at: d.to, keys: d.within}
 	parts, err := c.divide(ctx, sqlgen.KeyColumns(d.Kind)[0], touched.history())

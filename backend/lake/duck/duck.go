@@ -97,9 +97,9 @@ func settings(o *Options) map[string]string {
 	return list
 }
 
-// lockdown is the statements after which nothing but the directory can be read
-// and no setting can be changed. A path is looked at as the pattern that it is
-// given as, and again as what the pattern finds.
+// lockdown is the statements after which nothing but the directory can be read and no
+// setting can be changed. A path is checked as the pattern that it is given as, and
+// again as what the pattern matches.
 func lockdown(directory string) []string {
 	directory += string(filepath.Separator)
 	return []string{
@@ -177,7 +177,7 @@ func (e *Engine) use(ctx context.Context, f func(c *conn) error) error {
 	return e.tooLarge(e.why(ctx, f(c)))
 }
 
-// why gives the reason in place of the error of what was interrupted.
+// why replaces the error of an interrupted call by the reason of the interrupt.
 func (e *Engine) why(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -88,7 +88,7 @@ func TestMoments(t *testing.T) {
 	for at, want := range map[int64]string{0: "", 1: "a@1 b@1", 2: "a@1 b@1 c@2", 3: "a@1 b@3 c@2", 4: "b@3 c@2", 5: "b@3 c@2", backend.Head: "b@3 c@2"} {
 		wantFound(t, e, backend.Query{At: at}, s, want)
 	}
-	small := onto.Path("n").Lt(int64(2)) // must not bring back what was so before
+	small := onto.Path("n").Lt(int64(2)) // must not bring back an older version
 	wantFound(t, e, backend.Query{At: backend.Head, Where: small}, s, "")
 	wantFound(t, e, backend.Query{At: 2, Where: small}, s, "a@1 b@1")
 	wantFound(t, e, backend.Query{At: backend.Head, Keys: []string{"a"}}, s, "")
@@ -99,8 +99,8 @@ func TestMoments(t *testing.T) {
 	wantFound(t, e, backend.Query{At: 3, Mode: backend.History, Since: 1}, s, "c@2 b@3")
 }
 
-// TestPurged wants that rows of purged schema versions look as if they had never
-// been, also where they are newer than others.
+// TestPurged requires that rows of purged schema versions look as if they had never
+// existed, also where they are newer than others.
 func TestPurged(t *testing.T) {
 	dir := t.TempDir()
 	e := openEngine(t, dir)
@@ -264,7 +264,7 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// TestClose closes an engine while somebody reads.
+// TestClose closes an engine during a read.
 func TestClose(t *testing.T) {
 	dir := t.TempDir()
 	s := many(t, dir, 10_000)

@@ -7,8 +7,8 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// failure gives a message of DuckDB its code. After the first line it quotes the
-// statement or gives advice about settings that are locked.
+// failure gives a message of DuckDB its code. Its further lines are dropped: they quote
+// the statement or give advice about settings that are locked.
 func failure(message string) error {
 	message, _, _ = strings.Cut(strings.TrimSpace(message), "\n")
 	switch {
@@ -24,5 +24,5 @@ func failure(message string) error {
 	return onto.Errorf(onto.Unavailable, "DuckDB: %s", message)
 }
 
-// errRange is the cause of what is beyond the numbers of the engine.
+// errRange is the cause of values outside of the engine's number ranges.
 var errRange = errors.New("a number is out of range")

@@ -9,7 +9,7 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// TestExplain wants that what DuckDB can do is left to it, and nothing else.
+// TestExplain requires that DuckDB does what it can do exactly, and nothing else.
 func TestExplain(t *testing.T) {
 	dir := t.TempDir()
 	e := openEngine(t, dir)

@@ -9,17 +9,17 @@ import (
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
-// An order of wide rows for which there is not the memory is asked for without the
-// fields, which are then fetched for some rows at a time. Each time reads the files
-// again, so it is not done where the rows fit.
+// An ordered answer with wide rows that does not fit in memory is asked for without the
+// fields, which are then fetched for some rows at a time. Each fetch reads the files
+// again, so this is not done where the rows fit.
 
 const (
-	lateBytes = 16 << 20 // of fields that are fetched at a time, much the same
+	lateBytes = 16 << 20 // of fields that are fetched at a time, approximately
 	fewRows   = 1_000    // that are fetched first, and at least
 	manyRows  = 20_000   // that are fetched at most
 )
 
-// place is a version without what it says.
+// place is a version without its fields.
 type place struct {
 	onto.Identity
 	commit int64

@@ -15,8 +15,8 @@ import (
 	"github.com/ontologia/onto/internal/exec"
 )
 
-// TestLate asks for wide rows in an order that needs more memory than there is. What
-// comes is what the executor that defines the meaning gives.
+// TestLate asks for wide rows in an order that needs more memory than there is. The
+// answer equals that of the executor that defines the meaning.
 func TestLate(t *testing.T) {
 	dir, n := t.TempDir(), 40_000
 	list := make([]onto.Version, n)

@@ -59,7 +59,7 @@ func openIn(t *testing.T, dir string) *Engine {
 	return e
 }
 
-// TestOutside wants that no file outside of the directory can be read.
+// TestOutside requires that no file outside of the directory can be read.
 func TestOutside(t *testing.T) {
 	root := t.TempDir()
 	inside := filepath.Join(root, "cache")
@@ -77,7 +77,7 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestLocked wants that statements can reach nothing and change no setting.
+// TestLocked requires that statements can reach nothing and change no setting.
 func TestLocked(t *testing.T) {
 	root := t.TempDir()
 	e := openIn(t, filepath.Join(root, "cache"))
@@ -110,7 +110,7 @@ func TestOddPaths(t *testing.T) {
 		dir := filepath.Join(root, name)
 		path := filepath.Join(dir, name+".parquet")
 		writeNote(t, path)
-		writeNote(t, filepath.Join(dir, "aXb.parquet")) // what a pattern would find
+		writeNote(t, filepath.Join(dir, "aXb.parquet")) // what a pattern would match
 		if keys, err := keysIn(t, openIn(t, dir), path); keys != "x" || err != nil {
 			t.Errorf("%s: got %q, %v, want x", name, keys, err)
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
-// DuckDB sorts no fewer than some hundred thousand rows at a time, and must hold
-// them in memory, fields and all, whether or not it may spill. An answer in the
-// order of its mode for which there is not the memory is asked for in parts, one
-// after the other. For other orders see late.
+// DuckDB sorts no fewer than some hundred thousand rows at a time, and must hold them
+// in memory with their fields, whether or not it may spill. An answer in the order of
+// its mode that does not fit in memory is asked for in parts, one after the other. For
+// other orders see late.
 
-// maxDivisions is how often a part is divided again.
+// maxDivisions is how often a part is split again.
 const maxDivisions = 3
 
 // divisible reports whether an answer can be asked for in parts.
@@ -68,7 +68,7 @@ func paged(q *backend.Query, push func(onto.Version) error) func(onto.Version) e
 	}
 }
 
-// divided asks for one part after the other.
+// divided asks for the parts in order.
 func (a *question) divided(ctx context.Context, c *conn, ends *ended, push func(onto.Version) error) error {
 	column := a.Tie()[0]
 	parts, err := c.divide(ctx, column, sqlgen.SQL("SELECT v.? FROM ? WHERE ?", raw(column), a.from(), sqlgen.All(append(a.after(), a.Where...)...)))
@@ -86,8 +86,8 @@ func (a *question) divided(ctx context.Context, c *conn, ends *ended, push func(
 	return nil
 }
 
-// divide is conditions on a column that cut what a SELECT finds of it into parts
-// of much the same number of rows, in their order.
+// divide is conditions on a column that cut the rows of a SELECT into parts of about
+// the same number of rows, in order.
 func (c *conn) divide(ctx context.Context, column string, rowsOf sqlgen.Part) ([]sqlgen.Part, error) {
 	sql := sqlgen.SQL("SELECT DISTINCT unnest(quantile_disc(?, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])) AS b FROM (?) ORDER BY b", raw(column), rowsOf)
 	var parts []sqlgen.Part

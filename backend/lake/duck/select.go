@@ -16,7 +16,7 @@ type question struct {
 
 	withEnds  bool // the rows have the fields of endpoints, for the process
 	unordered bool // the order does not matter
-	divisions int  // how often the answer was divided to be asked for in parts
+	divisions int  // how often the answer was split to be asked for in parts
 }
 
 // newQuestion prepares a query that looks at these endpoints.

@@ -11,7 +11,7 @@ import (
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
-// raw is SQL that is made of names from the layout and of what is written here.
+// raw is SQL made of names from the layout and of constants of this package.
 func raw(sql string) sqlgen.Part { return sqlgen.Part{SQL: sql} }
 
 // view is the part of a source that a question looks at.
@@ -98,8 +98,8 @@ func (v *view) files() sqlgen.Part {
 	return raw("(SELECT " + strings.Join(nulls, ", ") + " WHERE FALSE UNION ALL BY NAME SELECT * FROM " + read + ")")
 }
 
-// literalPath writes a path so that none of its characters is a pattern, and so
-// that it can be compared with that of the directory.
+// literalPath writes a path without pattern characters, in a form that can be compared
+// with that of the directory.
 func literalPath(path string) string {
 	if absolute, err := filepath.Abs(path); err == nil && !filepath.IsAbs(path) {
 		path = absolute
@@ -141,10 +141,9 @@ func (v *view) state() sqlgen.Part {
 	return sqlgen.SQL("? AND op = 'put'", v.newest())
 }
 
-// newest is the SELECT of the newest version of each identity. To find the
-// newest commit of each, only keys and commits are read; the files are read
-// again for the rest, which is faster than to carry it along. Few rows are read
-// once.
+// newest is the SELECT of the newest version of each identity. To find the newest
+// commit of each, only keys and commits are read; the files are read again for the
+// rest, which is faster than carrying it along. A few rows are read once.
 func (v *view) newest() sqlgen.Part {
 	keys := raw(strings.Join(sqlgen.KeyColumns(v.Kind), ", "))
 	switch {
@@ -157,8 +156,8 @@ func (v *view) newest() sqlgen.Part {
 		v.list("f."), v.files(), keys, v.files(), v.terms(), keys, keys, v.outerTerms())
 }
 
-// narrow adds the condition that a key is one of some. The bounds of many are
-// what the engine can compare with those of a part of a file.
+// narrow adds the condition that a key is one of some. For many keys it adds their
+// bounds, which the engine can compare with the statistics of a row group.
 func (v *view) narrow(column string, keys []string) {
 	d := sqlgen.DuckDB{}
 	v.one = v.one || len(keys) == 1
@@ -168,8 +167,8 @@ func (v *view) narrow(column string, keys []string) {
 	}
 }
 
-// outerTerms is the conditions on the rows that are joined with the newest
-// commits. It is enough that they narrow down.
+// outerTerms is the conditions on the rows that are joined with the newest commits.
+// They only narrow down and need not be exact.
 func (v *view) outerTerms() sqlgen.Part {
 	if len(v.keys) == 0 {
 		return sqlgen.SQL("f.commit_id <= ?", v.at)

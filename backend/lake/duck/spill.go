@@ -52,7 +52,7 @@ func (s *spill[T]) open() error {
 	if err != nil {
 		return err
 	}
-	_ = os.Remove(s.file.Name()) // where it cannot be, it goes with the folder
+	_ = os.Remove(s.file.Name()) // where an open file cannot be removed, it goes with the folder
 	return nil
 }
 

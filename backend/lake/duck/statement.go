@@ -21,9 +21,9 @@ func (a *question) from() sqlgen.Part {
 	return from
 }
 
-// join joins an endpoint: its state as of the moment of the question, in a
-// history that as of each version's own commit. What was deleted has no fields,
-// which looks the same as what does not exist.
+// join joins an endpoint: its state as of the moment of the question, or in a history
+// as of each version's own commit. A deleted endpoint has no fields, like one that does
+// not exist.
 func (a *question) join(e end) sqlgen.Part {
 	alias, key := raw(e.Alias), raw(e.Key)
 	if a.Query.Mode == backend.History {

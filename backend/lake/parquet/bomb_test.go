@@ -13,8 +13,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/parquet/parquettest"
 )
 
-// Small files that unfold to gigabytes, or say that they do, are refused before they
-// have taken much memory.
+// Small files that decompress to gigabytes, or claim to, are refused before they have
+// taken much memory.
 func TestBombs(t *testing.T) {
 	long := `{"s":"` + strings.Repeat("x", 60<<10) + `"}`
 	made := func(e parquettest.Entities) []byte {

@@ -27,18 +27,18 @@ type Flaw struct {
 	Stored string // the value in the column, as JSON; "" for NULL
 
 	// Unfit says that the column is as it was written, but cannot say what the fields
-	// have there, or that the file has no such column. It is no flaw of a file that
-	// does not say that it is typed.
+	// have there, or that the file has no such column. It is a flaw only if the file
+	// says that it is typed.
 	Unfit bool
 }
 
-// Check yields the versions in the file's order, each with the columns of a layout
-// that are not what a writer would have made of its fields. The fields should be
-// canonical: those of others are compared as well as they can be. It holds no more
-// than the columns of one row group.
+// Check yields the versions in the file's order, each with the columns of a layout that
+// are not what a writer would have made of its fields. The fields should be canonical:
+// others are compared as far as possible. It holds no more than the columns of one row
+// group.
 //
-// Files of older layouts are taken as they are: they may lack columns, and a field
-// that has had one type may have been written before it had another.
+// Files of older layouts are taken as they are: they may lack columns, and may date
+// from before a field had its present type.
 func (f *File) Check(ctx context.Context, l *Layout) iter.Seq2[Checked, error] {
 	return func(yield func(Checked, error) bool) {
 		places, err := f.typedPlaces(l)
@@ -74,7 +74,7 @@ func (f *File) typedPlaces(l *Layout) (places []int, err error) {
 	schema := f.meta.Schema
 	seen := map[string]int{}
 	for i := len(System(f.kind)); i < schema.NumColumns(); i++ {
-		name := strings.ToLower(schema.Column(i).Name()) // engines do not tell the case apart
+		name := strings.ToLower(schema.Column(i).Name()) // engines ignore case
 		if seen[name] > 0 {
 			return nil, f.damaged("column %s is there twice", schema.Column(i).Name())
 		}

@@ -74,7 +74,7 @@ func TestDamageOfManyPages(t *testing.T) {
 	for range 100 {
 		damaged := bytes.Clone(data)
 		at := random.IntN(len(data))
-		if random.IntN(2) == 0 { // near the end, where everything else is found from
+		if random.IntN(2) == 0 { // in the footer, from which everything else is found
 			at = len(data) - 1 - random.IntN(min(len(data), 4000))
 		}
 		damaged[at] ^= byte(1 + random.IntN(255))

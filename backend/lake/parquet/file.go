@@ -43,7 +43,7 @@ type group struct {
 	bounded  bool                   // min and max are known
 	min, max string                 // of the first part of the keys
 
-	mu    sync.Mutex             // is held while index and part are made; they are never changed then
+	mu    sync.Mutex             // held while index and part are made; they never change afterwards
 	index *index                 // nil until it is needed
 	part  []*file.RowGroupReader // by system column: reads the pages it is asked for
 }
@@ -136,8 +136,8 @@ func (f *File) readersOf(column int) readers {
 	return f.small
 }
 
-// unfolds notes how many bytes a column has in a row group, so that its pages can be
-// read: no page has more.
+// unfolds notes how many bytes a column decompresses to in a row group, so that its
+// pages can be read: no page has more.
 func (f *File) unfolds(column int, bytes int64) error {
 	if bytes <= f.readersOf(column).limit {
 		return nil
@@ -206,8 +206,8 @@ func (f *File) openGroup(g *group, number int) error {
 	return f.indexWithin(meta, number)
 }
 
-// plainColumn reports whether a writer gives a column no dictionary. With one, few
-// bytes could stand for any number of long keys or fields.
+// plainColumn reports whether a writer gives a column no dictionary. With a dictionary,
+// few bytes could stand for any number of long keys or fields.
 func plainColumn(kind onto.Kind, column int) bool {
 	keys := keyColumns(kind)
 	return column == commitColumn || column >= keyColumn && column < keyColumn+keys || column == keyColumn+keys+2
@@ -326,11 +326,10 @@ func (f *File) guard(err *error) {
 	}
 }
 
-// source is a section that nobody can close.
+// source is a section without Close.
 type source struct{ *io.SectionReader }
 
-// faults marks the errors of what the file is read from, to tell them from
-// damage.
+// faults marks errors of the underlying reader, to tell them from damage.
 type faults struct{ io.ReaderAt }
 
 // fault is an error of the storage.

@@ -13,8 +13,8 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// skipRows is how far a row may be ahead for the values between to be passed
-// over, instead of looking for its page.
+// skipRows is the largest distance to a row at which the values between are skipped
+// instead of seeking its page.
 const skipRows = 128
 
 // candidate is a row that may be of an identity.

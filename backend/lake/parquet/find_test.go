@@ -93,7 +93,7 @@ func many(n int, kind onto.Kind) []onto.Version {
 	return list
 }
 
-// A file of several row groups, in order and out of it.
+// A file of several row groups, in order and out of order.
 func TestFindInManyRowGroups(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind onto.Kind) {
 		versions := many(20000, kind)
@@ -211,7 +211,7 @@ func TestCancelled(t *testing.T) {
 	sameVersions(t, find(t, f, []onto.Identity{versions[0].Identity}, 1), versions[:1])
 }
 
-// A loop over All may end early, and its panics are its own.
+// A loop over All may end early, and may panic.
 func TestAllEndsEarly(t *testing.T) {
 	versions := many(1000, onto.KindEntity)
 	l := people(onto.KindEntity)

@@ -15,7 +15,7 @@ import (
 // of its identity is kept.
 type index struct {
 	seed    maphash.Seed
-	heads   []uint32 // by the low bits of the hash: the last of its rows, from 1 on; 0 is none
+	heads   []uint32 // by the low bits of the hash: the last of its rows, from 1 on; 0 for none
 	next    []uint32 // by row: the row before with the same low bits
 	tags    []uint32 // by row: the high bits of the hash
 	commits []int64  // by row
@@ -123,9 +123,8 @@ func (f *File) buildIndex(number int) (x *index, err error) {
 	return newIndex(seed, hashes, commits), nil
 }
 
-// openPart makes the readers of the pages of a row group. It has them read where
-// they are: a reader that failed to do so takes what it has for damage from then
-// on.
+// openPart makes the readers of the pages of a row group. It has them find
+// the pages at once: a reader that failed to do so reports damage from then on.
 func (f *File) openPart(number int) (parts []*file.RowGroupReader, err error) {
 	defer f.guard(&err)
 	seeking := map[*file.Reader]*file.RowGroupReader{}

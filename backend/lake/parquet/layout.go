@@ -73,8 +73,7 @@ func (l *Layout) add(f onto.Field) {
 	l.Columns = append(l.Columns, Column{Name: name, Field: f.Name, Type: f.Type})
 }
 
-// taken reports whether there is a column of a name, in any case: engines do not
-// tell the case of names apart.
+// taken reports whether a column has a name, ignoring case as engines do.
 func (l *Layout) taken(name string) bool {
 	return slices.ContainsFunc(System(l.Kind), func(s string) bool { return strings.EqualFold(s, name) }) ||
 		slices.ContainsFunc(l.Columns, func(c Column) bool { return strings.EqualFold(c.Name, name) })

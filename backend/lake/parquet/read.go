@@ -10,8 +10,8 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// readRows is how many rows are decoded at a time. Versions of one batch share
-// memory, so it also bounds what one that is kept keeps alive.
+// readRows is how many rows are decoded at a time. Versions of one batch share memory,
+// so it also bounds how much memory one retained version keeps alive.
 const readRows = 256
 
 // All yields the versions in the file's order. It holds no more than the
@@ -197,7 +197,7 @@ func (b *batches) gather(c file.ColumnChunkReader, n int64) error {
 	})
 }
 
-// unfold counts the bytes of values, whatever the file says how many there are.
+// unfold counts the bytes of values, whatever the file claims.
 func (b *batches) unfold(bytes int) error {
 	if b.bytes += int64(bytes); b.bytes > maxGroupBytes {
 		return b.file.unfolded(b.number)
@@ -247,7 +247,7 @@ func (f *File) op(value []byte) (onto.Op, error) {
 	return "", f.damaged("it has a row with the op %q", value)
 }
 
-// readFields reads fields into memory of their own, since they are given away.
+// readFields reads fields into memory of their own, since callers keep them.
 func (b *batches) readFields(c file.ColumnChunkReader, n int64) error {
 	keys := b.blob
 	defer func() { b.blob = keys }()

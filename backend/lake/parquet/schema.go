@@ -23,9 +23,9 @@ const (
 	storeKey  = "ontologia.store_id"
 )
 
-// The limits on files that somebody else may have written. A file of few bytes can
-// unfold to many: pages are compressed, and a dictionary repeats a value for each row.
-// What the limits allow is several times what a writer makes.
+// The limits on files of unknown origin. A small file can decompress to much: pages are
+// compressed, and a dictionary repeats a value for each row. What the limits allow is
+// several times what a writer makes.
 const (
 	maxGroupRows  = 1 << 20   // rows in a row group
 	maxGroupBytes = 128 << 20 // bytes in a row group, unfolded: of the system columns, and of the typed ones

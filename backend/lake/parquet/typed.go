@@ -49,8 +49,8 @@ func (c *typedColumn) end() {
 	}
 }
 
-// put adds the value of a member. It reports false if the column cannot hold
-// exactly that: then it is NULL.
+// put adds the value of a member. It reports false if the column cannot hold it
+// exactly: then it is NULL.
 func (c *typedColumn) put(value []byte) bool {
 	kind := codec.KindOf(value)
 	if kind == codec.Null {

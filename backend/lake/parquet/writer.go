@@ -38,7 +38,7 @@ type Writer struct {
 	size             int                   // of the fields
 }
 
-// NewWriter begins a file. The writer must be closed for it to be one.
+// NewWriter begins a file, which is complete only when the writer is closed.
 func NewWriter(w io.Writer, l *Layout) (*Writer, error) {
 	root, err := newSchema(l)
 	if err != nil {

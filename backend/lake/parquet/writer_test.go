@@ -163,7 +163,7 @@ func TestColumnNames(t *testing.T) {
 	}
 }
 
-// Engines do not tell the case of names of columns apart.
+// Engines ignore the case of column names.
 func TestColumnNamesByCase(t *testing.T) {
 	l := parquet.NewLayout(onto.KindEntity, "T", versionsOf(onto.KindEntity, "T", []onto.Field{
 		{Name: "OP", Type: onto.String}, {Name: "a", Type: onto.Int}, {Name: "A", Type: onto.Int},

@@ -1,5 +1,5 @@
-// Package parquettest makes data files that nobody should trust, for tests: small
-// ones that unfold to much, and such that say what is not so.
+// Package parquettest makes data files that must not be trusted, for tests: small ones
+// that decompress to much, and ones that make false claims.
 package parquettest
 
 import (
