@@ -156,7 +156,7 @@ func (c *Cache) openDirectory() error {
 	if c.dir == "" {
 		c.temporary = true
 		if c.dir, err = makeTemporary(); err != nil {
-			c.dir = os.TempDir() // for the message
+			c.dir = os.TempDir() // for the error message
 			c.temporary = false
 			return err
 		}
@@ -209,7 +209,7 @@ func (c *Cache) Close() error {
 	}
 	c.mu.Unlock()
 	c.work.Wait()
-	c.trimming.Lock() // until nobody reads the directory
+	c.trimming.Lock() // until no scan reads the directory
 	defer c.trimming.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -27,7 +27,7 @@ func open(t testing.TB, dir string, limit int64) *cache.Cache {
 	return c
 }
 
-// ticking gives a cache a clock that moves on with each look at it.
+// ticking gives a cache a clock that advances with each reading.
 func ticking(c *cache.Cache) *time.Time {
 	now := time.Now()
 	c.SetNow(func() time.Time { now = now.Add(time.Millisecond); return now })
@@ -194,7 +194,7 @@ func TestEmptyObject(t *testing.T) {
 	wantFile(t, name, nil)
 }
 
-// What is fetched and is not the object is an error, and nothing is kept.
+// A fetched body that is not the object is an error, and nothing is kept.
 func TestFetchedDataIsVerified(t *testing.T) {
 	dir := t.TempDir()
 	c := open(t, dir, 0)
@@ -223,7 +223,7 @@ func TestBadInputIsRefused(t *testing.T) {
 	wantCode(t, err, onto.Invalid, "-1")
 }
 
-// The same digest with another length cannot be right, whatever is kept.
+// The same digest with another length cannot be right, whatever is cached.
 func TestLengthOfAKnownCopy(t *testing.T) {
 	c := open(t, t.TempDir(), 0)
 	load(t, c, 1, 100)

@@ -119,8 +119,8 @@ func (w *Copy) drop() {
 
 func (w *Copy) failed(err error) error { return w.cache.diskError("keep a copy of "+w.object.Key, err) }
 
-// Fits fails with TooLarge for an object that is larger than the cache may become.
-// Small caches hold what lakes themselves write, while it is in use.
+// Fits fails with TooLarge for an object that is larger than the cache may become. Even
+// a small cache holds the files that lakes write, while they are in use.
 func (c *Cache) Fits(o Object) error {
 	if most := max(c.limit, DefaultLimit); o.Bytes > most {
 		return onto.Errorf(onto.TooLarge, "%s has %d bytes, and the local copies may have %d", o.Key, o.Bytes, most).

@@ -51,7 +51,7 @@ func TestCopyInPieces(t *testing.T) {
 	}
 }
 
-// More than the object has is refused where it comes, and nothing is kept.
+// More bytes than the object has are refused as they come, and nothing is kept.
 func TestCopyOfMore(t *testing.T) {
 	dir := t.TempDir()
 	c := open(t, dir, 0)
@@ -69,7 +69,7 @@ func TestCopyOfMore(t *testing.T) {
 	wantPresent(t, dir, 2, 100, "")
 }
 
-// What the cache has no room for is not even fetched.
+// An object for which the cache has no room is not even fetched.
 func TestLargerThanAnyCopy(t *testing.T) {
 	sum := strings.Repeat("0", 64)
 	for limit, bytes := range map[int64]int64{1000: cache.DefaultLimit + 1, 2 * cache.DefaultLimit: 2*cache.DefaultLimit + 1} {

@@ -70,8 +70,8 @@ func (c *Cache) adopt(o Object, now time.Time) (found, copied bool) {
 	return false, false
 }
 
-// intact tells whether a file holds the object. A symbolic link does not: the
-// path is given to others, who would follow it.
+// intact tells whether a file holds the object. A symbolic link does not: the path is
+// given to readers that would follow it.
 func (c *Cache) intact(o Object, name string) bool {
 	info, err := c.root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() != o.Bytes {
@@ -109,8 +109,8 @@ func (c *Cache) keep(w *Copy, now time.Time) (shared, copied bool, err error) {
 	return true, copied, nil
 }
 
-// publish puts the own file into the shared folder. One that is there already,
-// from another process, stays: whoever uses it verifies it.
+// publish puts the own file into the shared folder. One that is there already, from
+// another process, stays: each process verifies it before use.
 func (c *Cache) publish(own, sum string) (copied bool, err error) {
 	shared := sharedName(sum)
 	if err := c.root.MkdirAll(path.Dir(shared), dirMode); err != nil {
@@ -130,7 +130,7 @@ func (c *Cache) publish(own, sum string) (copied bool, err error) {
 func (c *Cache) openTemp() (name string, f *os.File, err error) {
 	name = c.inFolder(fmt.Sprint(tempPrefix, c.temps.Add(1)))
 	f, err = c.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
-	if errors.Is(err, fs.ErrNotExist) { // somebody has emptied the directory
+	if errors.Is(err, fs.ErrNotExist) { // the directory was emptied meanwhile
 		if err = c.root.MkdirAll(c.folder, dirMode); err == nil {
 			f, err = c.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
 		}

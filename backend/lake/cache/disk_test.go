@@ -14,8 +14,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/cache"
 )
 
-// A copy that was damaged on disk is found out at the first use by a process,
-// dropped, and fetched again.
+// A copy that was damaged on disk is detected at the first use by a process, dropped,
+// and fetched again.
 func TestDamagedCopies(t *testing.T) {
 	for name, damage := range map[string]func(string) error{
 		"changed": func(name string) error { return os.WriteFile(name, body(9, 100), 0o600) },
@@ -124,7 +124,7 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// A full disk is reason to give up copies that nobody uses.
+// On a full disk, copies that are not in use are removed.
 func TestFullDiskMakesRoom(t *testing.T) {
 	dir := t.TempDir()
 	c := open(t, dir, 0)
@@ -139,7 +139,7 @@ func TestFullDiskMakesRoom(t *testing.T) {
 	release()
 }
 
-// Somebody empties the directory while the cache is open.
+// The directory is emptied while the cache is open.
 func TestEmptiedDirectory(t *testing.T) {
 	dir := t.TempDir()
 	c := open(t, dir, 0)

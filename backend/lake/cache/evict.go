@@ -35,8 +35,8 @@ func (c *Cache) learn(got *entry) *entry {
 	return e
 }
 
-// settle forgets an entry that is nowhere but in the own folder, once nobody
-// uses it. The caller holds mu.
+// settle forgets an entry that is nowhere but in the own folder, once it is not in use.
+// The caller holds mu.
 func (c *Cache) settle(e *entry) {
 	if e.users > 0 || e.shared || c.flights[e.sum] != nil || c.entries[e.sum] != e {
 		return

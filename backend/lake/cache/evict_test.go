@@ -97,8 +97,8 @@ func TestOrderOnDisk(t *testing.T) {
 	wantFile(t, stranger, make([]byte, 1000))
 }
 
-// Two caches stand for two processes: each may remove what the other uses, and
-// neither notices.
+// Two caches stand for two processes: each may remove copies that the other uses,
+// without harm to it.
 func TestTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	a, b := open(t, dir, 300), open(t, dir, 300)
@@ -128,8 +128,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// The use of a copy is written to disk once a minute, and other processes go
-// by it.
+// The use of a copy is written to disk once a minute, and other processes respect it.
 func TestUseIsMarkedOnDisk(t *testing.T) {
 	dir := t.TempDir()
 	a, b := open(t, dir, 300), open(t, dir, 300)

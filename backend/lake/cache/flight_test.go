@@ -13,14 +13,14 @@ import (
 	"github.com/ontologia/onto/backend/lake/cache"
 )
 
-// joining is a context that tells when a Get has joined a fetch: then it waits
-// for the end of both.
+// joining is a context that reports when a Get has joined a fetch: then it waits for
+// the end of both.
 type joining struct {
 	context.Context
 	asked chan struct{}
 }
 
-// Done is asked for once by each who waits.
+// Done is called once by each waiting caller.
 func (j joining) Done() <-chan struct{} {
 	j.asked <- struct{}{}
 	return j.Context.Done()
@@ -60,7 +60,7 @@ func TestOneFetchForAll(t *testing.T) {
 	}
 }
 
-// Who gives up fails alone, also the first one, whose fetch it is.
+// A caller that gives up fails alone, also the first one, which started the fetch.
 func TestWhoGivesUpFailsAlone(t *testing.T) {
 	c := open(t, t.TempDir(), 0)
 	data, goOn := body(1, 100), make(chan struct{})
@@ -95,7 +95,8 @@ func TestWhoGivesUpFailsAlone(t *testing.T) {
 	}
 }
 
-// When all have given up the fetch is cancelled, and the next one begins anew.
+// When all callers have given up the fetch is cancelled, and the next Get starts a new
+// one.
 func TestAllGiveUp(t *testing.T) {
 	t.Run("it ends", func(t *testing.T) { allGiveUp(t, nil) })
 	t.Run("it goes on", func(t *testing.T) { allGiveUp(t, body(1, 100)) })

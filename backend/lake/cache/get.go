@@ -10,25 +10,25 @@ import (
 // processes to see.
 const markEvery = time.Minute
 
-// flight is the work of bringing one copy here, for all who wait for it.
+// flight is the work of bringing one copy here, shared by all callers that wait for it.
 type flight struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed at the end
 
 	// Guarded by the cache's mu.
 	waiters  int
-	left     bool // nobody waits any more: the work is cancelled
+	left     bool // no caller waits any more: the work is cancelled
 	finished bool
 	err      error
 }
 
-// Get returns a copy's path. Without one it calls fetch, once for all who ask
-// at the same time, verifies length and SHA-256 of what it writes and keeps the
-// copy. The file stays until release is called. It fails with TooLarge or Full if
-// there is no room for the object.
+// Get returns a copy's path. Without one it calls fetch, once for all concurrent
+// callers, verifies length and SHA-256 of what it writes and keeps the copy. The file
+// stays until release is called. It fails with TooLarge or Full if there is no room for
+// the object.
 //
-// Fetch has a context that ends when all who wait have given up, with the values
-// of the first one's.
+// The context of fetch ends when all waiting callers have given up; it has the values
+// of the first caller's.
 func (c *Cache) Get(ctx context.Context, o Object, fetch func(context.Context, *Copy) error) (path string, release func(), err error) {
 	if err := o.check(); err != nil {
 		return "", nil, err
@@ -55,7 +55,7 @@ func (c *Cache) Get(ctx context.Context, o Object, fetch func(context.Context, *
 	}
 }
 
-// ask returns the entry, with one user more, or the flight to wait for.
+// ask returns the entry, with one more user, or the flight to wait for.
 func (c *Cache) ask(ctx context.Context, o Object, fetch func(context.Context, *Copy) error) (*entry, *flight, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +129,7 @@ func (c *Cache) fly(ctx context.Context, f *flight, o Object, fetch func(context
 	c.land(f, &got, fetched, err)
 }
 
-// land ends a flight: those who wait become users of the entry.
+// land ends a flight: the waiting callers become users of the entry.
 func (c *Cache) land(f *flight, got *entry, fetched bool, err error) {
 	defer c.work.Done()
 	defer close(f.done)
@@ -202,8 +202,8 @@ func (c *Cache) give(o Object, e *entry) (string, func(), error) {
 	return c.paths + string(filepath.Separator) + ownName(o.SHA256), release, nil
 }
 
-// Doubt looks at a copy that could not be read. It reports whether it was damaged
-// or gone; then the next Get fetches it again.
+// Doubt checks a copy that could not be read. It reports whether it was damaged or
+// gone; then the next Get fetches it again.
 func (c *Cache) Doubt(o Object) bool {
 	if o.check() != nil || c.intact(o, c.inFolder(ownName(o.SHA256))) {
 		return false
@@ -220,8 +220,8 @@ func (c *Cache) Doubt(o Object) bool {
 	return true
 }
 
-// Put keeps what was just written elsewhere, so that it need not be fetched.
-// Failing is no reason to fail a commit: it returns no error.
+// Put keeps a file that was just written elsewhere, so that it need not be fetched. It
+// returns no error, since a failure is no reason to fail a commit.
 func (c *Cache) Put(o Object, data []byte) {
 	if o.check() != nil || o.Bytes > c.limit || o.Bytes != int64(len(data)) {
 		return

@@ -20,8 +20,8 @@ func sameFile(name string, want []byte) error {
 	return err
 }
 
-// model is what a cache alone in its directory must do: a list in the order of
-// use, from which the oldest that nobody uses goes.
+// model is what a cache alone in its directory must do: a list in the order of use,
+// from which the oldest unused one is removed.
 type model struct {
 	limit int64
 	order []int // the one used last at the end

@@ -20,7 +20,7 @@ const staleAge = 24 * time.Hour
 // about to make its folder.
 const settleAge = time.Minute
 
-// errSwept says that the new folder was taken for one left behind.
+// errSwept says that another process has removed the new folder as an orphan.
 var errSwept = errors.New("the folder of this process was removed while it was made")
 
 // openOwn makes this process's folder.
@@ -101,8 +101,8 @@ func makeTemporary() (string, error) {
 	return os.MkdirTemp("", ownPrefix)
 }
 
-// sweepTemporary removes a directory whose one process folder could be removed.
-// One that is new may be in the making. A link in it leads nowhere else.
+// sweepTemporary removes a directory whose one process folder could be removed. A new
+// one may still be under construction. Links in it are not followed.
 func sweepTemporary(root *os.Root, name string) {
 	info, err := root.Lstat(name)
 	if err != nil || !info.IsDir() || time.Since(info.ModTime()) < settleAge {

@@ -11,8 +11,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/parquet"
 )
 
-// Foreign tells what keeps an object of a bucket from being a data file of a type
-// that a store has written; "" for nothing. Only the end of it is read.
+// Foreign tells why an object of a bucket is not a data file of a type written by a
+// store; "" if it is one. Only the end of it is read.
 func Foreign(ctx context.Context, b bucket.Bucket, e bucket.Entry, t onto.TypeName, store string) (string, error) {
 	f, err := parquet.Open(&remote{ctx: ctx, bucket: b, key: e.Key, size: e.Size}, e.Size, t.Kind, t.Name)
 	switch {
@@ -41,8 +41,7 @@ type remote struct {
 	tail   []byte // the last bytes, once they were read
 }
 
-// tailBytes is how much of the end of a file is read at once: mostly all that tells
-// where its columns are.
+// tailBytes is how much of the end of a file is read at once: mostly the whole footer.
 const tailBytes = 64 << 10
 
 // ReadAt implements [io.ReaderAt].

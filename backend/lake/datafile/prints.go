@@ -13,8 +13,7 @@ import (
 const printBytes = 64 << 20
 
 // prints tells which identities small files may hold, by a hash of 8 bytes each. A
-// writer of new identities is then spared to open all the files that do not have
-// them.
+// writer of new identities then need not open files that do not have them.
 type prints struct {
 	seed   maphash.Seed
 	byPath map[string][]uint64 // sorted
@@ -60,9 +59,9 @@ func (p *prints) may(path string, wanted []uint64) (may, known bool) {
 }
 
 const (
-	// hashedRows is up to how many rows a file may have whose entry tells which
-	// identities it holds. A process that has just started is then spared to read
-	// one file for each commit before it can write a new identity.
+	// hashedRows is the largest number of rows of a file whose entry lists hashes of
+	// its identities. With these, a process that has just started need not read one
+	// file for each commit before it can write a new identity.
 	hashedRows = 16
 	hashDigits = 16 // of each identity
 )

@@ -8,8 +8,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
-// An entry tells the identities of few rows only. What cannot be what a writer has
-// put there rules nothing out but what is not in it.
+// An entry lists the identities of few rows only. A list that no writer can have made
+// excludes only what is not in it.
 func TestIdentityHashes(t *testing.T) {
 	var list []onto.Version
 	for i := range hashedRows + 1 {

@@ -27,14 +27,14 @@ const openFiles = 256
 type Reader struct {
 	log   *protocol.Log
 	cache *cache.Cache
-	near  bool                // objects are as near as copies: small ones are not copied to be looked into
+	near  bool                // reading objects is as fast as reading copies: small ones are not copied
 	room  *semaphore.Weighted // bytes that are being fetched
 
 	mu      sync.Mutex // guards what follows
 	open    map[string]*File
 	order   []string // of open, least recently used first
 	prints  prints
-	vetted  map[string]protocol.FileEntry // by hash: that were looked at
+	vetted  map[string]protocol.FileEntry // by hash: files that were vetted
 	types   *protocol.Types               // that layouts are of
 	layouts map[onto.TypeName]*parquet.Layout
 }
@@ -50,23 +50,23 @@ type File struct {
 	mu      sync.Mutex     // guards what follows, and is held while it is read
 	decoded []onto.Version // all of a small file; nil until it is needed
 	bytes   int64          // that they take
-	wide    bool           // it is small and takes too much memory for that
+	wide    bool           // it is small, but takes too much memory when decoded
 }
 
 // fetchBytes is how much is fetched at the same time.
 const fetchBytes = 128 << 20
 
 const (
-	// smallFile is up to how many bytes a file is decoded once and kept so.
+	// smallFile is the largest size of a file that is decoded once and kept decoded.
 	smallFile = 16 << 10
-	// keptBytes is how much memory such a file may take then.
+	// keptBytes is how much memory such a file may take.
 	keptBytes = 4 << 20
 	// versionBytes is what a version takes besides its key and its fields.
 	versionBytes = 192
 )
 
-// ErrUnfolds tells that a file takes more memory than there is for it. It is read in
-// another way then, a bit at a time.
+// ErrUnfolds says that a file takes more memory than there is for it. It is then read
+// in another way, a batch at a time.
 var ErrUnfolds = errors.New("the file unfolds to more than is read at once")
 
 // Versions returns all versions of the file, and how much memory they take. They
@@ -111,8 +111,8 @@ func object(f *protocol.FileEntry) cache.Object {
 	return cache.Object{Key: f.Path, SHA256: f.SHA256, Bytes: f.Bytes}
 }
 
-// Doubt reports whether the local copy of a file was damaged or removed. It is fetched
-// again by the next caller that needs it then.
+// Doubt reports whether the local copy of a file was damaged or removed. If so, the
+// next caller that needs it fetches it again.
 func (r *Reader) Doubt(f *protocol.FileEntry) bool {
 	if !r.cache.Doubt(object(f)) {
 		return false
@@ -126,7 +126,7 @@ func (r *Reader) Doubt(f *protocol.FileEntry) bool {
 }
 
 // Adopt keeps local copies of files that were just written, in the order of their
-// entries. What cannot be kept is fetched when it is needed.
+// entries. Those that cannot be kept are fetched when they are needed.
 func (r *Reader) Adopt(entries []protocol.FileEntry, files []protocol.DataFile) {
 	for i := range files {
 		if body, err := files[i].Content(); err == nil {
@@ -147,7 +147,8 @@ func (r *Reader) Disk() (*Disk, error) {
 	return &Disk{file: f}, err
 }
 
-// Fits fails with TooLarge for a file that is larger than local copies may become.
+// Fits fails with TooLarge for a file that is larger than the cache of local copies may
+// become.
 func (r *Reader) Fits(f *protocol.FileEntry) error { return r.cache.Fits(object(f)) }
 
 // local returns the path of a local copy, which stays until it is released.
@@ -162,7 +163,7 @@ func (r *Reader) local(ctx context.Context, f *protocol.FileEntry) (string, func
 	})
 }
 
-// Await waits until there is memory to fetch a piece of a file. Done gives it back.
+// Await waits until there is memory to fetch a piece of a file. Done releases it.
 func (r *Reader) Await(ctx context.Context, f *protocol.FileEntry) (done func(), err error) {
 	bytes := min(f.Bytes, protocol.PieceBytes)
 	if err := r.room.Acquire(ctx, bytes); err != nil {
@@ -193,7 +194,7 @@ func (r *Reader) Locals(ctx context.Context, files []protocol.FileEntry) (paths 
 	return paths, release, nil
 }
 
-// Use opens a file, or finds it open, and keeps it so until it is done.
+// Use opens a file, or finds it open, and keeps it open until done is called.
 func (r *Reader) Use(ctx context.Context, f *protocol.FileEntry) (o *File, done func(), err error) {
 	if o := r.pick(f.Path); o != nil {
 		return o, func() { r.put(o) }, nil
@@ -205,7 +206,7 @@ func (r *Reader) Use(ctx context.Context, f *protocol.FileEntry) (o *File, done 
 	return o, func() { r.put(o) }, nil
 }
 
-// openFile opens a local copy of a file, or the file where that is as near.
+// openFile opens a local copy of a file, or the object itself where that is as fast.
 func (r *Reader) openFile(ctx context.Context, f *protocol.FileEntry) (*File, error) {
 	if r.direct(f) {
 		data, err := r.log.Data(ctx, f)
@@ -221,7 +222,7 @@ func (r *Reader) openFile(ctx context.Context, f *protocol.FileEntry) (*File, er
 	return openLocal(path, release, f)
 }
 
-// direct reports whether a file is looked into without a copy of it.
+// direct reports whether a file is read without a local copy.
 func (r *Reader) direct(f *protocol.FileEntry) bool { return r.near && f.Bytes <= smallFile }
 
 func openLocal(path string, release func(), f *protocol.FileEntry) (*File, error) {
@@ -233,7 +234,7 @@ func openLocal(path string, release func(), f *protocol.FileEntry) (*File, error
 	return newFile(h, func() { h.Close(); release() }, f)
 }
 
-// newFile is an open file. Close gives back what it is read from.
+// newFile is an open file. Close releases what it is read from.
 func newFile(h io.ReaderAt, close func(), f *protocol.FileEntry) (o *File, err error) {
 	o = &File{entry: *f, users: 1, close: close}
 	o.File, err = parquet.Open(h, f.Bytes, f.Kind, f.Type)
@@ -274,8 +275,8 @@ func (o *File) find(ctx context.Context, ids []onto.Identity, at int64) ([]onto.
 	return list, nil
 }
 
-// small returns all versions of a file that is decoded once and kept so. It reports
-// false if it is none.
+// small returns all versions of a small file, which is decoded once and kept. It
+// reports false if the file is not small.
 func (o *File) small(ctx context.Context) ([]onto.Version, bool, error) {
 	o.mu.Lock()
 	wide := o.wide || o.entry.Bytes > smallFile
@@ -293,9 +294,9 @@ func (o *File) small(ctx context.Context) ([]onto.Version, bool, error) {
 	return all, err == nil, err
 }
 
-// Vet makes sure that files which another engine is about to read are what is said of
-// them, as far as that shows without reading their rows. Files never change, so each
-// is looked at once.
+// Vet checks files that another engine is about to read against their entries, as far
+// as that is possible without reading rows. Files never change, so each is checked
+// once.
 func (r *Reader) Vet(files []protocol.FileEntry, paths []string) error {
 	for i := range files {
 		f := &files[i]
@@ -324,10 +325,10 @@ func (r *Reader) Vet(files []protocol.FileEntry, paths []string) error {
 	return nil
 }
 
-// vettedFiles is how many files are remembered that were looked at.
+// vettedFiles is how many vetted files are remembered.
 const vettedFiles = 64 << 10
 
-// pick takes an open file into use.
+// pick marks an open file as used.
 func (r *Reader) pick(path string) *File {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -341,7 +342,7 @@ func (r *Reader) pick(path string) *File {
 	return o
 }
 
-// keep keeps a file open, and closes the ones that were not used for longest.
+// keep keeps a file open, and closes the least recently used ones.
 func (r *Reader) keep(path string, o *File) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -366,7 +367,7 @@ func (r *Reader) drop(path string) {
 	}
 }
 
-// put gives a file back.
+// put releases a file.
 func (r *Reader) put(o *File) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -385,8 +386,8 @@ func (r *Reader) Close() error {
 	return r.cache.Close()
 }
 
-// Find returns the newest version up to a commit of each identity of a type that
-// has one. The newest files are asked first, so that few need to be. The ids are
+// Find returns the newest version up to a commit of each identity of a type that has
+// one. The newest files are searched first, so that few need to be opened. The ids are
 // sorted, each once.
 func (r *Reader) Find(ctx context.Context, s *protocol.Shelf, t onto.TypeName, ids []onto.Identity, at int64) ([]onto.Version, error) {
 	var found []onto.Version
@@ -420,8 +421,8 @@ func (r *Reader) Find(ctx context.Context, s *protocol.Shelf, t onto.TypeName, i
 	return found, nil
 }
 
-// fetchAll gets the files that are not here yet side by side, so that asking one
-// after the other does not wait for each.
+// fetchAll fetches the missing files side by side, so that a search does not wait for
+// each in turn.
 func (r *Reader) fetchAll(ctx context.Context, files []protocol.FileEntry, ids int) error {
 	if ids == 0 || len(files) < 2 {
 		return nil
