@@ -31,14 +31,14 @@ const (
 
 // Options change how a lake is opened. The zero value is the default.
 //
-// On a directory, processes take turns to publish. One of them gives up when nobody
-// had a turn for the patience, and after ten times that in any case.
+// On a directory, processes take turns to publish. A process gives up when no turn was
+// granted for the patience, and after ten times the patience in any case.
 type Options struct {
 	MustExist bool             // fail with Uninitialized instead of making a lake
-	Trusted   bool             // the bucket is known to keep its promises: it is not probed before a lake is made
+	Trusted   bool             // the bucket is known to honour conditional writes: it is not probed before a lake is made
 	Location  string           // for messages
 	Runtime   string           // names this run of the program in heads and manifests
-	Patience  time.Duration    // how long to wait for the storage and for others; 0 for DefaultPatience
+	Patience  time.Duration    // how long to wait for the storage and for other processes; 0 for DefaultPatience
 	Now       func() time.Time // the clock; nil for time.Now
 
 	LockTimeout time.Duration // how long a write waits for the holder of the write lease; 0 for DefaultLockTimeout
@@ -47,14 +47,13 @@ type Options struct {
 	CacheDir    string        // for local copies of files; "" for a temporary one
 	CacheBytes  int64         // that local copies may take; 0 for the cache's default
 	Memory      string        // that the query engine may take, such as 256MB; "" for its default
-	InProcess   int64         // questions about so many bytes of files are answered without it; 0 for DefaultInProcess, less for none
+	InProcess   int64         // questions that read at most this many bytes of files are answered without DuckDB; 0 for DefaultInProcess, negative for none
 
-	unread bool // nothing is read when the lake is opened: it is for a check
+	unread bool // nothing is read when the lake is opened: for checks
 }
 
-// Backend is a store on a bucket. What is committed is published by swapping the
-// head. What is asked is answered from local copies of the files that the head
-// leads to.
+// Backend is a store on a bucket. A commit is published by swapping the head. Questions
+// are answered from local copies of the files that the head leads to.
 type Backend struct {
 	bucket    bucket.Bucket
 	log       *protocol.Log
@@ -90,7 +89,7 @@ func Open(ctx context.Context, b bucket.Bucket, opts *Options) (*Backend, error)
 	return l, nil
 }
 
-// newBackend is a lake that nothing was read of yet, and that has no files.
+// newBackend is a lake of which nothing was read yet, without files.
 func newBackend(b bucket.Bucket, opts *Options) *Backend {
 	l := &Backend{bucket: b}
 	l.writer = newWriter(l)
@@ -227,8 +226,8 @@ func (b *Backend) newestShelf(ctx context.Context) (*protocol.Shelf, error) {
 	return s, err
 }
 
-// newest returns the newest tip. The first time the files of the one that is known
-// are looked up meanwhile: mostly it is the newest.
+// newest returns the newest tip. The first call looks up the files of the known tip
+// meanwhile, since that is mostly the newest.
 func (b *Backend) newest(ctx context.Context) (t *protocol.Tip, err error) {
 	b.mu.Lock()
 	cold := b.shelf == nil
@@ -241,7 +240,7 @@ func (b *Backend) newest(ctx context.Context) (t *protocol.Tip, err error) {
 		if i == 0 {
 			t, err = b.log.Refresh(ctx)
 		} else {
-			_, _ = b.shelve(ctx, known) // if it fails, so does the next question
+			_, _ = b.shelve(ctx, known) // the next question fails with the same error
 		}
 		return err
 	})
@@ -291,8 +290,8 @@ func (b *Backend) TypesSeen() int64 {
 	return b.typesSeen
 }
 
-// Close implements [backend.Backend]. What is being published ends first; questions
-// and long streams fail with Closed when they go on.
+// Close implements [backend.Backend]. Publications under way end first; questions and
+// long streams under way fail with Closed.
 func (b *Backend) Close() error {
 	b.writer.queue.Close()
 	_ = b.writer.publishing.acquire(context.Background())

@@ -10,8 +10,8 @@ import (
 // HeadKey is the key of the object that every lake has.
 const HeadKey = protocol.HeadKey
 
-// Leftover reports whether an object may have been left where a lake was begun and
-// not finished. Such a place can still become one.
+// Leftover reports whether an object may come from a lake whose creation was not
+// finished. A lake can still be made in such a place.
 func Leftover(key string) bool {
 	return strings.HasPrefix(key, "meta/catalog/") || strings.HasPrefix(key, "meta/probe-")
 }

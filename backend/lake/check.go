@@ -32,7 +32,7 @@ func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 		Lake: b.examined(), Leases: b.leases, Now: b.opts.Now,
 		Orphans: func(ctx context.Context) (*backend.OrphanPlan, error) { return b.janitor.Plan(ctx, b.grace()) },
 		Derived: func(ctx context.Context) ([]onto.Finding, error) {
-			if err := b.deriver.Rest(ctx); err != nil { // what this handle has committed is about to be there
+			if err := b.deriver.Rest(ctx); err != nil { // what this handle has committed is about to be derived
 				return nil, err
 			}
 			return b.VerifyIndex(ctx)
@@ -47,9 +47,9 @@ type CheckOptions struct {
 }
 
 // CheckBucket is Check for a lake that cannot be opened since the head, or what it
-// names, is missing or damaged. It tells what is wrong and what of the log can still
-// be read; nothing is ever answered from there. It fails with Uninitialized if there
-// is neither a head nor a commit. It closes the bucket in the end.
+// names, is missing or damaged. It reports what is wrong and what of the log can still
+// be read; no question is answered from that. It fails with Uninitialized if there is
+// neither a head nor a commit. It closes the bucket in the end.
 func CheckBucket(ctx context.Context, b bucket.Bucket, opts *Options, how *CheckOptions) iter.Seq2[onto.Finding, error] {
 	set := Options{}
 	if opts != nil {

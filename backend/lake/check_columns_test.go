@@ -89,8 +89,8 @@ func columnFaults() []fault {
 	}
 }
 
-// A wrong column that answers are not taken from is a warning, and a value that it
-// cannot hold is nothing there.
+// A wrong column from which no answers are taken is a warning, and a value that it
+// cannot hold is no finding.
 func TestCheckOfUntypedFiles(t *testing.T) {
 	s := openSample(t, makeSample(t), time.Second)
 	path, _ := s.lie(`{"id":"p","lie":7,"n":8}`)
@@ -109,7 +109,7 @@ func TestCheckOfUntypedFiles(t *testing.T) {
 	}
 }
 
-// The remedy for wrong columns mends them.
+// The remedy for wrong columns repairs them.
 func TestCompactionMendsColumns(t *testing.T) {
 	s := openSample(t, makeSample(t), time.Second)
 	s.lie(`{"id":"p","lie":7,"n":8}`)

@@ -11,7 +11,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
-// pipes is a bucket in which an object is something else than a file.
+// pipes is a bucket in which an object is not a regular file.
 type pipes struct {
 	bucket.Bucket
 	key string
@@ -24,8 +24,8 @@ func (b pipes) Get(ctx context.Context, key string, r bucket.Range, ifNot bucket
 	return b.Bucket.Get(ctx, key, r, ifNot)
 }
 
-// An object that the storage refuses to read is refused at once by whatever needs
-// it, and the doctor names it.
+// An object that the storage refuses to read fails every call that needs it at once,
+// and the doctor names it.
 func TestObjectThatCannotBeRead(t *testing.T) {
 	s := openSample(t, makeSample(t), time.Second)
 	manifest := s.tip().Manifest

@@ -31,7 +31,7 @@ func bucketChecked(t testing.TB, b bucket.Bucket, how *CheckOptions) ([]onto.Fin
 	return found, nil
 }
 
-// leave leaves the manifest of a round that was not published on top of the newest.
+// leave leaves the manifest of an unpublished round on top of the newest.
 func (s *sample) leave(attempt string) {
 	s.Helper()
 	_, m := s.round(0)

@@ -20,7 +20,7 @@ import (
 	"github.com/ontologia/onto/upkeep"
 )
 
-// sample is a lake to plant faults in, and what is needed to find one's way there.
+// sample is a lake to plant faults in, and what is needed to navigate it.
 type sample struct {
 	testing.TB
 	bucket *memory.Bucket
@@ -54,7 +54,7 @@ func openSample(t testing.TB, b *memory.Bucket, patience time.Duration) *sample 
 	return openSampleThrough(t, b, b, patience)
 }
 
-// openSampleThrough opens the sample through a bucket that stands before its own.
+// openSampleThrough opens the sample through a wrapping bucket.
 func openSampleThrough(t testing.TB, b *memory.Bucket, through bucket.Bucket, patience time.Duration) *sample {
 	t.Helper()
 	l, err := Open(t.Context(), unclosed{through}, &Options{Trusted: true, Patience: patience})
@@ -235,8 +235,7 @@ func (s *sample) editCatalog(edit func(c *protocol.Catalog)) string {
 	return path
 }
 
-// editCheckpoint changes the oldest checkpoint, and the catalog so that it is the
-// one that was written.
+// editCheckpoint changes the oldest checkpoint, and the catalog so that it matches.
 func (s *sample) editCheckpoint(edit func(d *protocol.Checkpoint)) string {
 	s.Helper()
 	path := s.tip().Catalog.Checkpoints[0].Path
@@ -249,8 +248,8 @@ func (s *sample) editCheckpoint(edit func(d *protocol.Checkpoint)) string {
 	return path
 }
 
-// editRows changes the versions in the file of the newest round, and its manifest
-// so that it is what was written.
+// editRows changes the versions in the file of the newest round, and its manifest so
+// that it matches.
 func (s *sample) editRows(edit func(list []onto.Version) []onto.Version) string {
 	s.Helper()
 	return s.editFile(edit, func(l *parquet.Layout) *parquet.Layout { return l })

@@ -18,7 +18,7 @@ import (
 	"github.com/ontologia/onto/upkeep"
 )
 
-// failing is a bucket that fails to give some objects.
+// failing is a bucket whose reads of some objects fail.
 type failing struct {
 	bucket.Bucket
 	fails func(key string) error
@@ -236,7 +236,8 @@ func (b sealed) Create(ctx context.Context, key string, data []byte) (bucket.Tag
 	return b.Bucket.Create(ctx, key, data)
 }
 
-// Who may not write checkpoints commits all the same, and the survey tells.
+// A writer that may not write checkpoints commits all the same, and the survey reports
+// it.
 func TestSurveyOfCheckpoints(t *testing.T) {
 	b := memory.New(nil)
 	l, err := Open(t.Context(), sealed{b, "meta/checkpoints/"}, &Options{Trusted: true})
@@ -267,7 +268,7 @@ func TestSurveyOfCheckpoints(t *testing.T) {
 // writeLock is where the lock of the write lease is.
 const writeLock = "meta/locks/" + onto.WriteLease + ".json"
 
-// A survey that comes upon damage says so and looks at the rest.
+// A survey that meets damage reports it and continues with the rest.
 func TestSurveyOfDamage(t *testing.T) {
 	b, fails := makeSample(t), func(string) error { return nil }
 	s := openSampleThrough(t, b, failing{b, func(key string) error { return fails(key) }}, 100*time.Millisecond)

@@ -23,8 +23,8 @@ func (b *Backend) Compact(ctx context.Context, plan *backend.CompactionPlan, pro
 }
 
 // CompactEvery compacts what is due, again and again until the context ends, for
-// programs that run for long. Failed, if not nil, is told what went wrong; the
-// next turn tries again.
+// programs that run for long. Failed, if not nil, is called with each error; the next
+// run tries again.
 func (b *Backend) CompactEvery(ctx context.Context, interval time.Duration, failed func(error)) {
 	b.compactor().Every(ctx, interval, failed)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/ontologia/onto/internal/decide"
 )
 
-// withCopies returns a draft that Admit is asked about with copies of the newest
-// versions: these are shared with other drafts.
+// withCopies returns a draft whose Admit is given copies of the newest versions: the
+// originals are shared with other drafts.
 func withCopies(d backend.Draft) *backend.Draft {
 	admit := d.Admit
 	if admit == nil {
@@ -24,7 +24,8 @@ func withCopies(d backend.Draft) *backend.Draft {
 	return &d
 }
 
-// roundOn starts a round on top of a shelf, with all looked up that members name.
+// roundOn starts a round on top of a shelf, after looking up everything that members
+// name.
 func (w *writer) roundOn(ctx context.Context, s *protocol.Shelf, members []*member) (*decide.Round, error) {
 	w.recent.follow(s)
 	base := decide.Base{Head: s.Tip.Head.CommitID, Now: w.opts.Now().UTC().Truncate(time.Microsecond), Types: s.Types.Judge}

@@ -10,9 +10,9 @@ import (
 
 var _ backend.Describer = (*Backend)(nil)
 
-// Describe implements [backend.Describer]. The size is that of the files that
-// answers are read from; with stats it is that of all objects, also of those that
-// are not needed any more.
+// Describe implements [backend.Describer]. The size is that of the files that answers
+// are read from; with stats it is that of all objects, orphans and replaced files
+// included.
 func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error) {
 	s, err := b.newestShelf(ctx)
 	if err != nil {

@@ -2,9 +2,9 @@
 // that is replaced by compare-and-swap.
 //
 // Package protocol has the log: the head, what it leads to, and how it is published.
-// Here callers are brought together into rounds and what they want is decided (writer,
-// group, decide); long streams become files on disk (stream, pieces). The rest is in
-// packages that know no backend: datafile finds versions in files, query answers
-// questions from them, compact merges them, derived tells other programs about them,
-// and check examines it all.
+// This package groups callers into rounds and decides their drafts (writer, group,
+// decide); long streams become files on disk (stream, pieces). The rest is in packages
+// that know no backend: datafile finds versions in files, query answers questions from
+// them, compact merges them, derived tells other programs about them, and check
+// examines it all.
 package lake

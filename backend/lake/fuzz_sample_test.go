@@ -27,7 +27,7 @@ type original struct {
 	keys   []string // of all objects
 }
 
-// originalOf is the lake in a bucket that nobody changes any more.
+// originalOf is the lake in a bucket that does not change any more.
 func originalOf(t testing.TB, b *memory.Bucket) *original {
 	t.Helper()
 	l := protocol.NewLog(b, protocol.Settings{Patience: time.Second})
@@ -222,7 +222,7 @@ func (s *sample) together(writes ...backend.Write) {
 	s.must(errors.Join(errs...))
 }
 
-// The small lake is sound, the same each time, and has what it is made for.
+// The small lake is sound, the same each time, and has everything that it is made for.
 func TestSmallLake(t *testing.T) {
 	one, two := small(t), small(t)
 	for _, key := range one.keys {

@@ -89,7 +89,7 @@ func placeSealed(t testing.TB, o *original, b overlay, key string, body []byte) 
 	overwrite(t, o, b, key, sealText(body))
 }
 
-// placeCheckpoint lets what names the checkpoint say of it what it would of its own.
+// placeCheckpoint makes the entries that name the checkpoint match it.
 func placeCheckpoint(t testing.TB, o *original, b overlay, key string, body []byte) {
 	t.Helper()
 	overwrite(t, o, b, key, body)
@@ -127,7 +127,7 @@ func (d document) changed(t testing.TB, o *original, which byte, members bool, h
 	return b
 }
 
-// fuzzDocument changes a document of the small lake as the fuzzer likes.
+// fuzzDocument changes a document of the small lake by the fuzzer's bytes.
 func fuzzDocument(f *testing.F, name string) {
 	d, o, e := documents()[name], small(f), newEndurance(f)
 	for seed := range byte(4) {
@@ -137,7 +137,7 @@ func fuzzDocument(f *testing.F, name string) {
 		}
 		f.Add(seed, true, how)
 	}
-	f.Add(byte(0), true, []byte("%')+-/13579;=?ACEiz-Z\xf2&\xca5GIKMOQS")) // failed once, on a machine that was busy
+	f.Add(byte(0), true, []byte("%')+-/13579;=?ACEiz-Z\xf2&\xca5GIKMOQS")) // failed once, on a busy machine
 	for i, key := range d.keys(f, o) {
 		text, _, _ := bytes.Cut(o.read(f, key), []byte(sealMember))
 		f.Add(byte(i), false, append(bytes.TrimSuffix(text, []byte("}")), '}'))
@@ -158,8 +158,8 @@ func FuzzCheckpoint(f *testing.F) { fuzzDocument(f, "checkpoint") }
 func FuzzIndex(f *testing.F)      { fuzzDocument(f, "index") }
 func FuzzLock(f *testing.F)       { fuzzDocument(f, "lock") }
 
-// randomly calls a function with documents of each kind that were changed at random,
-// and have the checksum that they would have.
+// randomly calls a function with randomly changed documents of each kind, with matching
+// checksums.
 func randomly(t *testing.T, o *original, times int, use func(t *testing.T, b overlay)) {
 	t.Helper()
 	for name, d := range documents() {
@@ -191,7 +191,8 @@ func TestRandomDocuments(t *testing.T) {
 	randomly(t, small(t), times, e.test)
 }
 
-// The same with a large lake. It is read from local copies, and may be by DuckDB.
+// The same with a large lake, which is read from local copies, and may be read by
+// DuckDB.
 func TestRandomDocumentsOfLargeLake(t *testing.T) {
 	times := 3
 	if backendtest.Soak() {

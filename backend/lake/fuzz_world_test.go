@@ -28,8 +28,8 @@ import (
 	"github.com/ontologia/onto/internal/exec"
 )
 
-// overlay is a bucket over another one that is never changed. It counts what is asked of
-// it, and refuses all that comes after a limit.
+// overlay is a bucket over another one that is never changed. It counts requests, and
+// refuses those after a limit.
 type overlay struct {
 	below, above *memory.Bucket
 	asked        *atomic.Int64
@@ -131,7 +131,7 @@ func (nearby) Turn(_ context.Context, _ time.Duration, meanwhile func()) (func()
 	return func() {}, nil
 }
 
-// mutation changes a document as bytes tell.
+// mutation changes a document as its bytes say.
 type mutation struct {
 	left  []byte
 	texts []string // to put in
@@ -171,7 +171,7 @@ func (m *mutation) collect(v any, set func(any), cut func()) {
 	}
 }
 
-// numbers are those that nobody should use unchecked.
+// numbers are those that must not be used unchecked.
 var numbers = []string{"-1", "0", "1", "2", "3", "63", "64", "65", "77", "78", "2147483647", "2147483648", "4294967296",
 	"9007199254740991", "9007199254740992", "9007199254740993", "9223372036854775807", "-9223372036854775808", "1e300", "0.5"}
 
@@ -179,8 +179,8 @@ var numbers = []string{"-1", "0", "1", "2", "3", "63", "64", "65", "77", "78", "
 var texts = []string{"", "x", "../../etc/passwd", "meta/head.json", "commits/1-x/manifest.json", "commits/77-/manifest.json", "9999-12-31T23:59:59.999999+00:00",
 	"0000-00-00", "entity", "relation", "Person", "Nobody", strings.Repeat("a", 64), strings.Repeat("[", 3000), "\x00", "é"}
 
-// mostText is how long a changed document may be: what is long is slow, and has tests
-// of its own.
+// mostText is how long a changed document may be: long ones are slow, and have tests of
+// their own.
 const mostText = 128 << 10
 
 // mutate changes a document a few times. It may put in the keys of objects.
@@ -253,7 +253,7 @@ func (m *mutation) change() {
 	}
 }
 
-// copied is a value that shares nothing with another one, which may hold it.
+// copied is a deep copy of a value.
 func copied(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -275,7 +275,7 @@ func copied(v any) any {
 // sealMember begins the checksum of a document, its last member.
 const sealMember = `,"checksum":"`
 
-// sealText gives a document the checksum that it would have.
+// sealText gives a document a matching checksum.
 func sealText(text []byte) []byte {
 	if len(text) < 3 || text[0] != '{' {
 		return text
@@ -306,8 +306,8 @@ func useSteady(t testing.TB) {
 const mostBytes = 256 << 20
 
 // endurance asks lakes everything, many in a second: they have no disk, since files are
-// small and the cache is closed, and time passes only while everything waits. So it does
-// not matter how fast the machine is, and what waits for ever is found at once.
+// small and the cache is closed, and time passes only while everything waits. So the
+// speed of the machine does not matter, and a wait without end is found at once.
 type endurance struct{ cache *cache.Cache }
 
 func newEndurance(t testing.TB) *endurance {

@@ -72,7 +72,7 @@ func (m *member) mayWrite(ctx context.Context, l *protocol.Leases, t *protocol.T
 	return l.Carries(ctx, t, carried)
 }
 
-// submit lets a caller write and returns when it is published or refused.
+// submit queues a caller's write and returns when it is published or refused.
 func (w *writer) submit(ctx context.Context, m *member) error {
 	if err := w.usable(ctx); err != nil {
 		return err
@@ -134,9 +134,9 @@ func (e exclusive) acquire(ctx context.Context) error {
 func (e exclusive) release() { <-e }
 
 // turn waits for the turn of this process where processes take turns. Meanwhile it
-// looks up what the member needs, and in the end what others have published: without
-// that the swap would be lost. The holder of the write lease does not wait, since the
-// others may be waiting for it.
+// looks up what the member needs, and at the end the head that others have published:
+// on an older one the swap would be lost. The holder of the write lease does not wait
+// for a turn, since the processes in line may be waiting for the lease.
 func (w *writer) turn(ctx context.Context, m *member) (done func(), err error) {
 	local, ok := w.bucket.(bucket.Local)
 	if !ok || m.keepsOut() {
@@ -154,8 +154,8 @@ func (w *writer) turn(ctx context.Context, m *member) (done func(), err error) {
 	return done, nil
 }
 
-// prepare reads what a member is decided on, so that less is left to be read when it
-// is its turn.
+// prepare reads what the decision on a member needs, so that less is left to read
+// during its turn.
 func (w *writer) prepare(ctx context.Context, m *member) {
 	t, err := w.log.Refresh(ctx)
 	if err != nil {
@@ -168,7 +168,7 @@ func (w *writer) prepare(ctx context.Context, m *member) {
 	_, _ = w.roundOn(ctx, s, []*member{m})
 }
 
-// keepsOut reports whether the member has the write lease.
+// keepsOut reports whether the member holds the write lease.
 func (m *member) keepsOut() bool {
 	return m.kept != nil || m.draft != nil && lease.KeepsOut(m.draft.Lease)
 }
@@ -176,8 +176,8 @@ func (m *member) keepsOut() bool {
 // errPanicked is the verdict of a member whose Admit has panicked.
 var errPanicked = errors.New("the caller panicked")
 
-// publish publishes what members want as one round and gives each its verdict.
-// If another writer swaps the head first, all verdicts are reached anew.
+// publish publishes what members want as one round and gives each its verdict. If
+// another writer swaps the head first, all members are decided again.
 func (w *writer) publish(members []*member) {
 	ctx, end := groupcommit.Wanted(members)
 	defer end()
@@ -249,7 +249,7 @@ func newRound(r *decide.Round, files []protocol.DataFile) *protocol.Round {
 	return &protocol.Round{Commits: commits, Files: files}
 }
 
-// adopt notes what a round of its own has published, so that it need not be read.
+// adopt records what this process has published, so that it need not be read.
 func (w *writer) adopt(ctx context.Context, t *protocol.Tip, d *decided) {
 	if len(d.Commits) > 0 {
 		w.files.Adopt(t.Manifest.Files, d.files)
@@ -263,8 +263,8 @@ func (w *writer) adopt(ctx context.Context, t *protocol.Tip, d *decided) {
 	}
 }
 
-// deriveAfter lets all follow that is derived from what was published: the shelf,
-// which it returns if there is one, the derived objects, and at times a checkpoint.
+// deriveAfter updates what is derived from a publication: the shelf, which it returns
+// if there is one, the derived objects, and at times a checkpoint.
 func (w *writer) deriveAfter(ctx context.Context, t *protocol.Tip) *protocol.Shelf {
 	ctx = context.WithoutCancel(ctx)
 	s, err := w.shelve(ctx, t)
@@ -282,7 +282,7 @@ func (w *writer) deriveAfter(ctx context.Context, t *protocol.Tip) *protocol.She
 	return s
 }
 
-// derive lets the derived objects follow a shelf, beside the caller.
+// derive brings the derived objects up to date with a shelf, beside the caller.
 func (b *Backend) derive(ctx context.Context, s *protocol.Shelf, touched []onto.TypeName, schemaChanged bool) {
 	b.deriver.Announce()
 	b.aside.Go(func() { b.deriver.Derive(context.WithoutCancel(ctx), s, touched, schemaChanged) })
@@ -297,8 +297,8 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 	return m.verdict(b.writer.submitFree(ctx, m, b.writer.submit))
 }
 
-// submitFree lets a caller write with a function such as submit, and again whenever
-// another holder of the write lease has released it, while there is time.
+// submitFree writes with a function such as submit, and retries whenever another holder
+// has released the write lease, until the deadline.
 func (w *writer) submitFree(ctx context.Context, m *member, submit func(context.Context, *member) error) error {
 	end := time.Now().Add(w.opts.LockTimeout)
 	for {
@@ -327,7 +327,7 @@ func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto
 	return m.named, err
 }
 
-// vouch makes durable what a member is told without a commit of its own.
+// vouch makes durable what a member's answer depends on if it has no commit of its own.
 func (m *member) vouch(ctx context.Context, p *protocol.Publisher, t *protocol.Tip) error {
 	if m.draft == nil || m.err != nil {
 		return nil

@@ -29,7 +29,7 @@ func (m metered) Get(ctx context.Context, key string, r bucket.Range, ifNot buck
 	return o, err
 }
 
-// visit is a use of a lake that came from somebody else.
+// visit is a use of a lake of unknown origin.
 type visit struct {
 	testing.TB
 	ctx    context.Context
@@ -179,8 +179,8 @@ func (v *visit) write(l *Backend) {
 	v.note(v.close(other))
 }
 
-// Lakes that came from somebody else: each ends with an error that names the object,
-// and takes no more memory than there is.
+// Lakes of unknown origin: each use ends with an error that names the object, and stays
+// within the memory limit.
 func TestHostileLakes(t *testing.T) {
 	healthy := makeSample(t)
 	for _, c := range hostiletest.Cases() {

@@ -8,14 +8,12 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// DefaultGrace is how old an object must be before a janitor takes it for one that
-// will not be published any more.
+// DefaultGrace is how old an object must be before the janitor takes it for an orphan.
 const DefaultGrace = time.Hour
 
-// PlanJanitor finds what can be removed of the objects that are older than a grace
-// period, 0 for DefaultGrace: those that attempts have left behind which lost or were
-// killed, files that a compaction has replaced, and those of types that were purged.
-// It removes nothing.
+// PlanJanitor finds the objects that can be removed and are older than a grace period,
+// 0 for DefaultGrace: orphans of attempts that lost or were killed, files that a
+// compaction has replaced, and those of types that were purged. It removes nothing.
 func (b *Backend) PlanJanitor(ctx context.Context, grace time.Duration) (*backend.OrphanPlan, error) {
 	if err := b.usable(ctx); err != nil {
 		return nil, err

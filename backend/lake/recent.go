@@ -10,12 +10,11 @@ import (
 	"github.com/ontologia/onto/internal/decide"
 )
 
-// recentBytes is how much the versions that were written last may take.
+// recentBytes is how much memory recent versions may take.
 const recentBytes = 32 << 20
 
-// recent is the newest versions of identities that were written or looked up
-// lately, as of one head. It spares a writer the lookup of what it has just
-// written.
+// recent is the newest versions of identities that were written or looked up lately, as
+// of one head. A writer need not look up what it has just written.
 type recent struct {
 	sequence int64
 	commit   int64
@@ -70,8 +69,8 @@ func (r *recent) remove(e *list.Element) {
 	r.bytes -= k.size()
 }
 
-// follow brings it to a shelf: types that others have touched are forgotten, and
-// all of them if types were changed.
+// follow brings it to a shelf: types that others have touched are dropped, and
+// everything if types were changed.
 func (r *recent) follow(s *protocol.Shelf) {
 	if r.sequence == s.Tip.Head.Sequence {
 		return
@@ -89,10 +88,10 @@ func (r *recent) follow(s *protocol.Shelf) {
 	r.note(s)
 }
 
-// adopt brings it to the shelf of a round that was decided on what it knows.
+// adopt brings it to the shelf of a round that was decided on its contents.
 func (r *recent) adopt(s *protocol.Shelf, made []decide.Version) {
 	if r.sequence+1 != s.Tip.Head.Sequence || r.types != s.Types.Hash {
-		return // it follows when it is asked next
+		return // follow brings it up to date at the next call
 	}
 	for i := range made {
 		v := made[i].Version

@@ -13,7 +13,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
-// Callers with much metadata who commit at the same moment become several rounds, so
+// Callers with much metadata that commit at the same moment become several rounds, so
 // that each manifest can be read again.
 func TestRoundsHaveRoom(t *testing.T) {
 	b := memory.New(nil)

@@ -17,9 +17,9 @@ import (
 // DefaultStreamBytes is how much of a stream is held in memory.
 const DefaultStreamBytes = 16 << 20
 
-// A short stream stands in the group with other drafts. A long one is decided piece
-// by piece into data files on disk, and is published alone. What others publish
-// meanwhile may mean that either is decided more than once.
+// A short stream joins the group like any draft. A long one is decided piece by piece
+// into data files on disk, and is published alone. Both are decided again if others
+// publish meanwhile.
 
 // AppendStream implements [backend.Backend].
 func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
@@ -88,10 +88,11 @@ type readyStream struct {
 	uploaded time.Time // when the last of them was; zero before
 }
 
-// errOutrun is a planner's: others commit while a long stream is decided.
+// errOutrun is returned by a planner: others have committed while a long stream was
+// decided.
 var errOutrun = errors.New("others were faster than the stream")
 
-// append publishes the stream. If others are faster it is done again, with the
+// append publishes the stream. If others commit first it is decided again, under the
 // write lease so that they wait.
 func (s *stream) append(ctx context.Context) error {
 	err := s.backend.writer.submitFree(ctx, s.member, s.publish)
@@ -167,7 +168,7 @@ func (s *stream) propose(ctx context.Context, t *protocol.Tip, attempt string) (
 	return p, nil
 }
 
-// goodFor reports whether what is ready can be published on top of a shelf.
+// goodFor reports whether the prepared stream can be published on top of a shelf.
 func (r *readyStream) goodFor(sh *protocol.Shelf) bool {
 	return r != nil && r.on.Tip.Head.CommitID == sh.Tip.Head.CommitID && protocol.SameTypes(r.on.Tip.Catalog.Types, sh.Tip.Catalog.Types)
 }
@@ -182,8 +183,8 @@ func (s *stream) upload(ctx context.Context) error {
 	return err
 }
 
-// discard forgets what is ready, and removes it where it was uploaded. It was not
-// published, for certain: a head was read that says so, or no swap was sent.
+// discard drops what is prepared, and removes it where it was uploaded. It certainly
+// was not published: a head was read that proves it, or no swap was sent.
 func (s *stream) discard(ctx context.Context) {
 	if s.ready == nil {
 		return
@@ -200,8 +201,8 @@ func (s *stream) discard(ctx context.Context) {
 	s.forget()
 }
 
-// decide makes ready what is to be published on top of a shelf; nothing, if the
-// stream changes nothing or is refused.
+// decide prepares what is to be published on top of a shelf; nothing, if the stream is
+// a no-op or refused.
 func (s *stream) decide(ctx context.Context, sh *protocol.Shelf) error {
 	b := s.backend
 	r, err := b.writer.roundOn(ctx, sh, []*member{s.member})
@@ -229,7 +230,7 @@ func (s *stream) decide(ctx context.Context, sh *protocol.Shelf) error {
 	p := &pieces{Candidate: c, round: r, backend: b, shelf: sh, types: ready.types, disk: ready.disk}
 	err = p.run(ctx, s.writes)
 	switch {
-	case p.refusal != nil: // for certain only if the tip is the newest
+	case p.refusal != nil: // certain only if the tip is the newest
 		s.result, s.err = onto.Result{}, p.refusal
 		return nil
 	case err != nil:
@@ -243,7 +244,7 @@ func (s *stream) decide(ctx context.Context, sh *protocol.Shelf) error {
 	return nil
 }
 
-// forget gives back what the decided stream takes on disk.
+// forget frees the disk space of the decided stream.
 func (s *stream) forget() {
 	if s.ready != nil {
 		s.ready.disk.Close()
@@ -251,8 +252,8 @@ func (s *stream) forget() {
 	}
 }
 
-// keepOut takes the write lease and renews it until it is released. If it is lost, so
-// is the commit.
+// keepOut takes the write lease and renews it until it is released. If it is lost, the
+// commit fails.
 func (w *writer) keepOut(ctx context.Context) (kept onto.Lease, release func(), err error) {
 	held, err := lease.Take(ctx, w.leases, &backend.LeaseRequest{
 		Name: onto.WriteLease, Owner: "a long commit of " + w.opts.Runtime, TTL: keepOutTime, Wait: w.opts.LockTimeout,
@@ -265,9 +266,10 @@ func (w *writer) keepOut(ctx context.Context) (kept onto.Lease, release func(), 
 		_ = stop()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.opts.Patience)
 		defer cancel()
-		_ = held.Release(ctx) // if it fails, the lease runs out
+		_ = held.Release(ctx) // if it fails, the lease expires
 	}, nil
 }
 
-// keepOutTime is how long others wait if the program is killed that keeps them out.
+// keepOutTime is how long other writers wait if the program that holds the lease is
+// killed.
 const keepOutTime = time.Minute

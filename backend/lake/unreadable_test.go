@@ -28,8 +28,8 @@ func openSmall(t testing.TB, b *memory.Bucket, now time.Time) (*sample, error) {
 	return &sample{t, b, l}, nil
 }
 
-// Where the numbers of a lake leave no room for more, writers are refused, and what was
-// there can be read as before.
+// Where the numbers of a lake are at their limits, writers are refused, and the lake
+// can be read as before.
 func TestNothingUnreadableIsPublished(t *testing.T) {
 	add := func(ctx context.Context, l *Backend) error {
 		_, err := l.Append(ctx, &backend.Draft{Writes: []backend.Write{entityPut("Person", "new", 2, 1)}})

@@ -5,11 +5,11 @@ import (
 	"github.com/ontologia/onto/internal/groupcommit"
 )
 
-// writer brings the callers of one process together and publishes what they want.
+// writer groups the callers of one process and publishes their drafts.
 type writer struct {
 	*Backend
 	queue      *groupcommit.Queue[*member] // of callers that want to write
-	publishing exclusive                   // guards recent and keys: held by the group or stream that is published
+	publishing exclusive                   // guards recent and keys: held by the group or stream that is being published
 
 	recent *recent
 	keys   *protocol.Keyring

@@ -35,10 +35,11 @@ type Options struct {
 
 // Run examines a lake: the log, the checkpoints and the catalog against it, and every
 // data file. It reads the objects themselves, not local copies, as one head leads to
-// them. It holds a few bytes for each commit and for each identity of one type.
+// them. It keeps a few bytes in memory for each commit and for each identity of one
+// type.
 //
-// What is damaged or missing is a finding and does not end the check; a storage that
-// does not answer does.
+// Damage and missing objects are findings and do not end the check; storage that does
+// not answer ends it.
 func Run(ctx context.Context, l *Lake, o *Options) iter.Seq2[onto.Finding, error] {
 	return exec.Pushed(func(push func(onto.Finding) error) error {
 		return newChecker(ctx, l, o, push).run()
@@ -109,7 +110,7 @@ func (c *checker) look() error {
 }
 
 // stopped turns an object that cannot even be read, such as a named pipe, into a
-// finding. What rests on it is not looked at.
+// finding. What depends on it is not checked.
 func (c *checker) stopped(err error) error {
 	if onto.CodeOf(err) != onto.Corrupt || !errors.Is(err, bucket.ErrRefused) {
 		return err
@@ -124,13 +125,13 @@ func checkStopped(err error) onto.Finding {
 	return f
 }
 
-// report reports what makes answers wrong.
+// report reports a finding that makes answers wrong.
 func (c *checker) report(code audit.Fault, format string, args ...any) error {
 	return c.push(code.Finding(format, args...))
 }
 
-// secondLooks is how often an object that is missing or damaged is read again:
-// the way from the storage may be at fault.
+// secondLooks is how often an object that is missing or damaged is read again: the
+// transport may be at fault.
 const secondLooks = 2
 
 // read reads a document that should be there. Nil means that it is missing. Fit, if
@@ -139,7 +140,8 @@ func (c *checker) read(key string, fit func(body []byte) bool) ([]byte, error) {
 	return c.readAtMost(key, protocol.MaxDocument, fit)
 }
 
-// readAtMost is read for objects of a size. One that is larger is empty; why says so.
+// readAtMost is read for objects of a size. A larger one is returned empty, and why
+// explains it.
 func (c *checker) readAtMost(key string, size int64, fit func(body []byte) bool) ([]byte, error) {
 	var object bucket.Object
 	there, err := c.settle(key, func() (done bool, err error) {
@@ -166,8 +168,8 @@ func (c *checker) readAtMost(key string, size int64, fit func(body []byte) bool)
 }
 
 // settle reads an object, and reads it again if it is missing or once reports that this
-// is worth trying. It reports false if it is missing. One that is larger than it may be is
-// there; why says so.
+// is worth trying. It reports false if it is missing. One that is too large counts as
+// present; why explains it.
 func (c *checker) settle(key string, once func() (done bool, err error)) (there bool, err error) {
 	if bucket.CheckKey(key) != nil {
 		return false, nil // no object can have that name
@@ -207,7 +209,8 @@ func (c *checker) settle(key string, once func() (done bool, err error)) (there 
 	}
 }
 
-// firstLine is an error without what was tried in vain besides.
+// firstLine is the first line of an error, without the further failures that are joined
+// to it.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
@@ -218,7 +221,7 @@ func (c *checker) missing(key string) error {
 	return c.report(audit.ObjectMissing, "%s: it is missing", shown(key))
 }
 
-// shown is a key as it is told: in quotes if it cannot be one.
+// shown is a key as messages show it: quoted if it is not valid.
 func shown(key string) string {
 	if bucket.CheckKey(key) != nil {
 		return strconv.Quote(key)
@@ -231,8 +234,8 @@ func (c *checker) flawed(key string, err error) error {
 	return c.report(audit.ObjectDamaged, "%s: %s", key, c.why(key, firstLine(protocol.WithoutKey(err))))
 }
 
-// why tells that an object was not read since it is too large; otherwise what else
-// is wrong with it.
+// why tells that an object was not read since it is too large; otherwise it is the
+// given flaw.
 func (c *checker) why(key, otherwise string) string {
 	if text, ok := c.oversized.Load(key); ok {
 		return text.(string)

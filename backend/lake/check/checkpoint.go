@@ -186,7 +186,7 @@ func (l *listing) rounds(c *checker, commit int64) ([]protocol.RoundEntry, error
 	return list, nil
 }
 
-// rest looks at what could only be told after all rounds were seen.
+// rest reports what is known only after all rounds were seen.
 func (l *listing) rest(c *checker) error {
 	for _, b := range l.branches {
 		if b.keys == 0 || c.broken {

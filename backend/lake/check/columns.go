@@ -19,8 +19,8 @@ type columnFlaw struct {
 	rows   int
 }
 
-// compare notes the flaws of a row, one for each column and reason. That a column
-// cannot hold what the fields have is none unless the file says that it can.
+// compare notes the flaws of a row, one for each column and reason. A column that
+// cannot hold the value of the fields is no flaw unless the file says that it can.
 func (s *contents) compare(f *protocol.FileEntry, row *parquet.Checked) {
 	for _, flaw := range row.Flaws {
 		if flaw.Unfit && !f.Typed {

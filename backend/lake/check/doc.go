@@ -1,5 +1,5 @@
-// Package check examines a lake: whether its objects say what the rules of a log
-// want, and what is unusual about its circumstances. It writes nothing.
+// Package check examines a lake: whether its objects keep the rules of a log, and what
+// is unusual about its circumstances. It writes nothing.
 //
 // Its tests are those of package lake, which damage a lake and look at the findings.
 package check

@@ -12,9 +12,9 @@ import (
 // endBatch is how many relations are looked at together.
 const endBatch = 4096
 
-// endpoints notices live relations of a type whose endpoints do not exist, which
-// is allowed and often a mistake. It says nothing where the entities of an endpoint
-// cannot all be read.
+// endpoints warns of live relations of a type whose endpoints do not exist, which is
+// allowed and often a mistake. It is silent where the entities of an endpoint cannot
+// all be read.
 func (c *checker) endpoints(h *history, damaged map[onto.TypeName]bool) error {
 	i := backend.LastOf(c.schemas, h.name)
 	if i < 0 {

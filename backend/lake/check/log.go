@@ -11,8 +11,8 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// root reads the head and the catalog that it names. It reports false if there is
-// nothing to go on from.
+// root reads the head and the catalog that it names. It reports false if the check
+// cannot continue.
 func (c *checker) root() (bool, error) {
 	c.files = map[onto.TypeName][]protocol.FileEntry{}
 	for tries := 0; ; tries++ {
@@ -36,7 +36,7 @@ func (c *checker) root() (bool, error) {
 	}
 }
 
-// headMembers compares what the head says with itself.
+// headMembers checks the head for contradictions.
 func (c *checker) headMembers() error {
 	h := c.head
 	if want := min(h.Sequence-1, protocol.RecentAttempts); int64(len(h.Recent)) != want || slices.Contains(h.Recent, h.Attempt) {
@@ -227,7 +227,7 @@ func (c *checker) note(path string) {
 	}
 }
 
-// leap goes on after a round that cannot be used, with the next one that is known
+// leap continues after a round that cannot be used, with the next one that is known
 // from elsewhere.
 func (w *walk) leap(at *link) (*link, error) {
 	w.broken, w.after = true, nil

@@ -13,10 +13,9 @@ import (
 	"github.com/ontologia/onto/internal/audit"
 )
 
-// Where the head or the newest manifest is lost, the objects themselves tell what
-// there was: a round is written on top of one that was published. So a
-// round that another names before it was published, and one that none names may
-// have been, or have lost.
+// Where the head or the newest manifest is lost, the objects themselves tell what there
+// was: a round is written on top of a published one. So a round that another one names
+// as its predecessor was published; one that none names was published or is an orphan.
 
 // readHead reads the head. It is nil if there is none that can be used, which was
 // reported together with what can still be told.
@@ -53,7 +52,7 @@ func (c *checker) headFlaw(err error) error {
 		_, bad := protocol.ParseHead(body)
 		switch {
 		case bad == nil && err == nil:
-			return nil // it was put back meanwhile
+			return nil // it was restored meanwhile
 		case bad == nil:
 			return c.report(audit.HeadRewound, "%s: %s", protocol.HeadKey, firstLine(err))
 		}
@@ -106,7 +105,7 @@ func (t *traces) String() string {
 	return text + fmt.Sprintf(", and of later ones there are %d manifests, any of which may have lost, the newest of which is %s", after, t.manifests[0].Path)
 }
 
-// were names commits as those that something was done to.
+// were is commits as the subject of a sentence in the passive.
 func were(first, last int64) string {
 	if first == last {
 		return fmt.Sprintf("commit %d was", first)
@@ -114,7 +113,7 @@ func were(first, last int64) string {
 	return fmt.Sprintf("commits %d to %d were", first, last)
 }
 
-// traces finds out what was published without asking the head.
+// traces finds out what was published without the head.
 func (c *checker) traces() (*traces, error) {
 	list, err := c.manifests()
 	if err != nil {
@@ -131,7 +130,7 @@ func (c *checker) traces() (*traces, error) {
 		}
 		m, bad := protocol.ParseManifest(e.Path, body)
 		if bad != nil {
-			continue // it is looked at again if anything leads there
+			continue // it is checked again if anything leads there
 		}
 		t.store = m.StoreID
 		if m.ParentPath != nil && m.First-1 > t.last {

@@ -17,8 +17,8 @@ func (c *checker) newestRound() error {
 	return err
 }
 
-// unseen finds objects of rounds that the check has not come upon. What is missing
-// may have led there, so they are better kept.
+// unseen finds objects of rounds that the check has not reached. Missing objects may
+// have led there, so they should be kept.
 func (c *checker) unseen() error {
 	if c.seen == nil || !c.broken {
 		return nil

@@ -31,9 +31,8 @@ type Circumstances struct {
 	Derived func(context.Context) ([]onto.Finding, error) // what is wrong with objects that are derived for other programs
 }
 
-// Survey looks at the circumstances of a lake: objects that are not needed, many
-// files, room, checkpoints, leases and the clock. It writes nothing and reads no data
-// file.
+// Survey looks at the circumstances of a lake: orphans, many files, room, checkpoints,
+// leases and the clock. It writes nothing and reads no data file.
 func Survey(ctx context.Context, c *Circumstances) iter.Seq2[onto.Finding, error] {
 	return exec.Pushed(func(push func(onto.Finding) error) error {
 		s := &surveyor{ctx: ctx, lake: c, push: push}
@@ -66,8 +65,7 @@ func (s *surveyor) warn(code audit.Notice, format string, args ...any) error {
 	return s.push(code.Finding(format, args...))
 }
 
-// take turns damage that kept the survey from looking at something into a
-// finding.
+// take turns damage that stopped a part of the survey into a finding.
 func (s *surveyor) take(name string, err error) error {
 	if onto.CodeOf(err) != onto.Corrupt {
 		return err
@@ -97,7 +95,7 @@ func (s *surveyor) clock() error {
 	return nil
 }
 
-// leases finds leases that keep others waiting, or that were not released.
+// leases finds leases that block other writers, or that were not released.
 func (s *surveyor) leases() error {
 	list, err := s.lake.Leases.List(s.ctx)
 	if err != nil {

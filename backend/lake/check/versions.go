@@ -71,7 +71,7 @@ func (h *history) file(f *protocol.FileEntry, data io.ReaderAt) error {
 	return errors.Join(h.claims(f, &seen), h.columns(f, &seen))
 }
 
-// claims compares what was seen of a file with what is said of it.
+// claims compares what was seen of a file with its entry.
 func (h *history) claims(f *protocol.FileEntry, seen *contents) error {
 	switch {
 	case seen.rows != f.Rows:
@@ -86,7 +86,7 @@ func (h *history) claims(f *protocol.FileEntry, seen *contents) error {
 	return nil
 }
 
-// repetition tells what keeps a file from being unique in a row; "" for nothing.
+// repetition tells why the rows of a file are not unique; "" if they are.
 func repetition(before, v *onto.Version) string {
 	switch {
 	case v.Op == onto.Delete:

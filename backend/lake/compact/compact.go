@@ -72,7 +72,7 @@ func newItem(files []protocol.FileEntry) backend.CompactionItem {
 // number: enough of the lowest level become one of the next, which may then be
 // enough there.
 //
-// A file that is too large to be merged parts those before it from those after it.
+// A file that is too large to be merged separates those before it from those after it.
 func due(files []protocol.FileEntry, limit int64) []protocol.FileEntry {
 	for len(files) > 0 {
 		if group := dueAtEnd(files, limit); len(group) > 0 {
@@ -139,9 +139,9 @@ func levelOf(files []protocol.FileEntry) int {
 	return level + 1
 }
 
-// Run does what a plan tells, type by type. Writers and readers go on meanwhile.
-// What another compaction has done since is left out. Progress, if not nil, is called
-// with the rows that are done.
+// Run does what a plan names, type by type. Writers and readers go on meanwhile. What
+// another compaction has done since is skipped. Progress, if not nil, is called with
+// the number of rows done.
 func (c *Compactor) Run(ctx context.Context, plan *backend.CompactionPlan, progress func(done, total int64)) (merged int, err error) {
 	var done, total int64
 	for _, item := range plan.Items {
@@ -170,7 +170,7 @@ func (c *Compactor) Run(ctx context.Context, plan *backend.CompactionPlan, progr
 	return merged, nil
 }
 
-// item merges the files of an item. It reports false if others have taken their place.
+// item merges the files of an item. It reports false if they were replaced meanwhile.
 func (c *Compactor) item(ctx context.Context, s *protocol.Shelf, item *backend.CompactionItem) (bool, error) {
 	files := entriesOf(s, item)
 	if len(files) == 0 || len(files) < len(item.Paths) { // another compaction was faster
@@ -209,9 +209,9 @@ func entriesOf(s *protocol.Shelf, item *backend.CompactionItem) []protocol.FileE
 	return slices.DeleteFunc(slices.Clone(s.Files[item.TypeName()]), func(f protocol.FileEntry) bool { return !wanted[f.Path] })
 }
 
-// Every compacts what is due, again and again until the context ends, for
-// programs that run for long. Failed, if not nil, is told what went wrong; the
-// next turn tries again.
+// Every compacts what is due, again and again until the context ends, for programs that
+// run for long. Failed, if not nil, is called with each error; the next run tries
+// again.
 func (c *Compactor) Every(ctx context.Context, interval time.Duration, failed func(error)) {
 	for {
 		plan, err := c.Plan(ctx, nil)

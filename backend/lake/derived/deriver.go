@@ -15,11 +15,11 @@ import (
 	"github.com/ontologia/onto/internal/backoff"
 )
 
-// Derived objects may lag or be missing. A writer makes one from a shelf, so that
+// Derived objects may lag or be missing. A writer makes each one from a shelf, so that
 // writing is repairing.
 
-// TouchedBy is what the publication that has made a tip has touched, for [Deriver.Derive].
-// It does not know the types whose files a compaction has replaced.
+// TouchedBy is the types that the publication of a tip has touched, for
+// [Deriver.Derive]. Types whose files a compaction has replaced are not among them.
 func TouchedBy(t *protocol.Tip) (touched []onto.TypeName, schemaChanged bool) {
 	if m := t.Manifest; m != nil && m.Attempt == t.Head.Attempt {
 		for i := range m.Files {
@@ -30,30 +30,30 @@ func TouchedBy(t *protocol.Tip) (touched []onto.TypeName, schemaChanged bool) {
 }
 
 const (
-	// deriveGrowth is the part of an index that is new when it is written again
-	// within a burst: rounds by the thousand cost writes by the dozen.
+	// deriveGrowth is the share of an index that must be new for it to be written again
+	// within a burst: thousands of rounds then cost dozens of writes.
 	deriveGrowth = 16
-	// deriveQuiet is how long nothing is asked for after a burst.
+	// deriveQuiet is the pause without requests that ends a burst.
 	deriveQuiet = 200 * time.Millisecond
 )
 
-// Deriver writes derived objects. One call at a time does so, from the newest
-// shelf that it knows. In a burst of rounds it waits until there is enough to
-// write, or the burst is over; the first round is not kept waiting.
+// Deriver writes derived objects. One call at a time does so, from the newest known
+// shelf. In a burst of rounds it waits until there is enough to write, or the burst is
+// over; the first round does not wait.
 type Deriver struct {
 	origin *protocol.Publisher
 	bucket bucket.Bucket
 
 	asked   sync.Mutex // guards what follows
-	job     derivation // what is wanted and not begun
-	left    derivation // what has failed; it is tried again with whatever is wanted next
-	queued  int        // calls that were announced and have not come
+	job     derivation // what is requested and not begun
+	left    derivation // what has failed; it is retried with the next request
+	queued  int        // calls that were announced and have not begun
 	busy    bool
 	hurry   bool                  // a caller waits until all is written
-	settled bool                  // nothing is put off any more
-	more    chan struct{}         // told that more is wanted, or nothing is put off; nil until a call gathers
+	settled bool                  // no write is delayed any more
+	more    chan struct{}         // signalled when more is requested, or nothing is delayed any more; nil until a call gathers
 	rested  time.Time             // when something was written last
-	fault   string                // what went wrong last; "" once it was made good
+	fault   string                // the last error; "" once it was repaired
 	tags    map[string]bucket.Tag // of indexes as this deriver wrote them
 }
 
@@ -62,17 +62,17 @@ func NewDeriver(l *protocol.Publisher, b bucket.Bucket) *Deriver {
 	return &Deriver{origin: l, bucket: b}
 }
 
-// derivation is objects that are to be written.
+// derivation is a request to write objects.
 type derivation struct {
 	shelf   *protocol.Shelf
 	types   map[onto.TypeName]bool
 	schemas bool
-	rounds  int // that want it
+	rounds  int // types that need it
 }
 
 func (j *derivation) empty() bool { return len(j.types) == 0 && !j.schemas }
 
-// add adds what another one wants. The newer shelf counts.
+// add merges another request. The newer shelf counts.
 func (j *derivation) add(o derivation) {
 	if j.shelf == nil || o.shelf != nil && o.shelf.Tip.Head.Sequence > j.shelf.Tip.Head.Sequence {
 		j.shelf = o.shelf
@@ -85,13 +85,13 @@ func (j *derivation) add(o derivation) {
 	j.rounds += o.rounds
 }
 
-// remove removes what another one wants.
+// remove removes what another request names.
 func (j *derivation) remove(o derivation) {
 	maps.DeleteFunc(j.types, func(t onto.TypeName, _ bool) bool { return o.types[t] })
 	j.schemas = j.schemas && !o.schemas
 }
 
-// enough reports whether so much is new that it is worth writing.
+// enough reports whether enough is new to be worth writing.
 func (j *derivation) enough() bool {
 	files := 0
 	for t := range j.types {
@@ -100,10 +100,10 @@ func (j *derivation) enough() bool {
 	return j.schemas || j.rounds >= files/deriveGrowth
 }
 
-// Derive brings the derived objects of the types that were touched up to date
-// with a shelf, and those about types if these have changed. It is called beside
-// commits and returns at once if another call is at work, which then does this
-// too. An error is remembered as the last index warning and nothing else.
+// Derive brings the derived objects of the types that were touched up to date with a
+// shelf, and those about types if these have changed. It is called beside commits and
+// returns at once if another call is writing, which then does this too. An error is
+// kept as the last index warning only.
 func (d *Deriver) Derive(ctx context.Context, s *protocol.Shelf, touched []onto.TypeName, schemaChanged bool) {
 	d.asked.Lock()
 	defer d.asked.Unlock()
@@ -145,9 +145,8 @@ func (d *Deriver) Derive(ctx context.Context, s *protocol.Shelf, touched []onto.
 	}
 }
 
-// gather lets others ask, after something was written a moment ago, until there
-// is enough to write or nothing more is asked for. It is called and returns with the
-// lock.
+// gather waits for further requests after a recent write, until there is enough to
+// write or no more requests come. It is called and returns with the lock held.
 func (d *Deriver) gather() {
 	for time.Since(d.rested) < deriveQuiet && !d.settled && !d.hurry && !d.job.enough() {
 		if d.more == nil {
@@ -170,7 +169,7 @@ func (d *Deriver) gather() {
 	}
 }
 
-// tell wakes the call that gathers. It is called with the lock.
+// tell wakes the gathering call. It is called with the lock held.
 func (d *Deriver) tell() {
 	select {
 	case d.more <- struct{}{}:
@@ -178,14 +177,14 @@ func (d *Deriver) tell() {
 	}
 }
 
-// Announce tells that a call is about to come.
+// Announce says that a call of Derive is about to come.
 func (d *Deriver) Announce() {
 	d.asked.Lock()
 	defer d.asked.Unlock()
 	d.queued++
 }
 
-// Rest waits until all that this handle wants written is.
+// Rest waits until all requests of this handle are written.
 func (d *Deriver) Rest(ctx context.Context) error {
 	for {
 		d.asked.Lock()
@@ -202,9 +201,8 @@ func (d *Deriver) Rest(ctx context.Context) error {
 	}
 }
 
-// Settle lets everything that is wanted be written at once, now and from now on.
-// It is called when the lake is closed, before what is written beside commits is
-// waited for.
+// Settle has all requests written without delay, now and from now on. It is called when
+// the lake is closed, before background work is waited for.
 func (d *Deriver) Settle() {
 	d.asked.Lock()
 	defer d.asked.Unlock()
@@ -219,7 +217,7 @@ func (d *Deriver) Warning() string {
 	return d.fault
 }
 
-// write writes what is wanted and returns what could not be.
+// write writes what is requested and returns what failed.
 func (d *Deriver) write(ctx context.Context, job derivation) (derivation, error) {
 	names := slices.SortedFunc(maps.Keys(job.types), onto.TypeName.Compare)
 	errs := make([]error, len(names)+1)

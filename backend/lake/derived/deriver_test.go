@@ -22,11 +22,11 @@ import (
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
-// derivedBucket is a bucket that counts writes of derived objects, holds the
-// indexes back until it is opened, and may fail all of them.
+// derivedBucket is a bucket that counts writes of derived objects, delays the indexes
+// until it is opened, and may fail all of them.
 type derivedBucket struct {
 	bucket.Bucket
-	gate chan struct{} // nil if nothing is held back
+	gate chan struct{} // nil if nothing is delayed
 
 	mu     sync.Mutex // guards what follows
 	broken bool
@@ -299,7 +299,7 @@ func TestIndexBurst(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait() // all are published while the first index is held back
+	wg.Wait() // all are published while the first index is delayed
 	close(b.gate)
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
@@ -316,9 +316,9 @@ func TestIndexBurst(t *testing.T) {
 	wantSound(t, b)
 }
 
-// A thousand rounds cost few writes of a growing index even if each is written
-// faster than the next round comes. What was put off is written when the burst is
-// over, or when the lake is closed.
+// A thousand rounds cost few writes of a growing index even if each is written faster
+// than the next round comes. Delayed writes are done when the burst is over, or when
+// the lake is closed.
 func TestIndexIsPaced(t *testing.T) {
 	for _, closes := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -354,8 +354,8 @@ func TestIndexIsPaced(t *testing.T) {
 	}
 }
 
-// When derived objects cannot be written, commits succeed all the same. What was
-// left undone is made good with the next commit.
+// When derived objects cannot be written, commits succeed all the same. The next commit
+// writes what is missing.
 func TestIndexFaults(t *testing.T) {
 	b := newDerivedBucket()
 	b.setBroken(true)
@@ -388,7 +388,8 @@ func TestIndexFaults(t *testing.T) {
 	wantSound(t, b)
 }
 
-// A tip tells what its publication has touched, and nothing that others have.
+// A tip tells what its publication has touched, and nothing that other publications
+// have.
 func TestTouchedBy(t *testing.T) {
 	l := openDeriving(t, newDerivedBucket())
 	want := func(types []onto.TypeName, schemaChanged bool) {
@@ -439,7 +440,7 @@ func TestIndexNeverGoesBack(t *testing.T) {
 	wantSound(t, b)
 }
 
-// Two handles that commit at the same time leave the indexes right.
+// Two handles that commit at the same time leave correct indexes.
 func TestIndexRace(t *testing.T) {
 	b := newDerivedBucket()
 	first := openDeriving(t, b)
@@ -467,7 +468,7 @@ func TestIndexRace(t *testing.T) {
 	wantSound(t, b)
 }
 
-// replaceJSON edits an object behind everybody's back.
+// replaceJSON edits an object without the knowledge of any handle.
 func replaceJSON[T any](t *testing.T, b bucket.Bucket, key string, edit func(*T)) {
 	t.Helper()
 	doc := readJSON[T](t, b, key)

@@ -5,7 +5,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
-// What tests look into.
+// Internals for tests.
 type (
 	Index      = index
 	IndexEntry = indexEntry

@@ -43,8 +43,8 @@ func indexOf(s *protocol.Shelf, t onto.TypeName) *index {
 	return x
 }
 
-// ahead reports whether an index was made from a later head than a shelf is of.
-// That of another store never was.
+// ahead reports whether an index was made from a later head than a shelf is of. An
+// index of another store never is ahead.
 func (x *index) ahead(s *protocol.Shelf) bool {
 	h := s.Tip.Head
 	return (x.StoreID == "" || x.StoreID == h.StoreID) && (x.Max > h.CommitID || x.Sequence > h.Sequence)
@@ -64,7 +64,7 @@ func nextIndex(ctx context.Context, l *protocol.Log, s *protocol.Shelf, t onto.T
 	if s, err = l.Shelve(ctx, now, s); err != nil {
 		return nil, err
 	}
-	if x.ahead(s) { // the bucket was restored, or the index is made up
+	if x.ahead(s) { // the bucket was restored to an earlier state, or the index is forged
 		return protocol.Encode(indexOf(s, t)), nil
 	}
 	return nil, nil

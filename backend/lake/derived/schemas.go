@@ -21,7 +21,7 @@ type typesDoc struct {
 	UpdatedAt string   `json:"updated_at"` // when a type was registered or ended last
 }
 
-// droppedDoc is a type that came to its end.
+// droppedDoc is a type that was dropped.
 type droppedDoc struct {
 	Kind      onto.Kind `json:"type_kind"`
 	Name      string    `json:"type_name"`

@@ -11,7 +11,7 @@ import (
 // noWrites is a stream without writes.
 func noWrites(func(backend.Write, error) bool) {}
 
-// The objects about types tell which exist, how they look, and which have ended.
+// The objects about types tell which types exist, their fields, and which have ended.
 func TestSchemaObjects(t *testing.T) {
 	b := newDerivedBucket()
 	l := openDeriving(t, b)
@@ -41,7 +41,7 @@ func TestSchemaObjects(t *testing.T) {
 	}
 }
 
-// A type that was purged is told as dropped, and its index is empty.
+// A purged type is listed as dropped, and its index is empty.
 func TestSchemaObjectsOfPurgedType(t *testing.T) {
 	b := newDerivedBucket()
 	l := openDeriving(t, b)

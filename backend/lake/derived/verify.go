@@ -92,7 +92,7 @@ type Objects struct {
 // repairIndex writes the index of a type, whatever is there.
 func (b *Objects) repairIndex(ctx context.Context, t onto.TypeName) error {
 	_, err := b.Log.Amend(ctx, indexKey(t), func([]byte) ([]byte, error) {
-		s, err := b.Newest(ctx) // after the index was read: one that is newer than this is wrong
+		s, err := b.Newest(ctx) // after the index was read: an index that is newer than this shelf is wrong
 		if err != nil {
 			return nil, err
 		}
@@ -139,12 +139,12 @@ func (b *Objects) survey(ctx context.Context) ([]indexFaults, error) {
 	return slices.DeleteFunc(list, func(o indexFaults) bool { return len(o.faults) == 0 }), err
 }
 
-// surveyTries is how often an index is looked at again since the head is another
-// one by then.
+// surveyTries is how often an index is checked again because the head has moved
+// meanwhile.
 const surveyTries = 5
 
-// index judges the index of one type. What is wrong with it is told only if
-// the head has not moved meanwhile, or moves all the time.
+// index checks the index of one type. A fault is reported only if the head has not
+// moved meanwhile, or moves all the time.
 func (b *Objects) index(ctx context.Context, s *protocol.Shelf, t onto.TypeName) (indexFaults, error) {
 	for try := 1; ; try++ {
 		body, err := b.read(ctx, indexKey(t))
@@ -163,7 +163,7 @@ func (b *Objects) index(ctx context.Context, s *protocol.Shelf, t onto.TypeName)
 	}
 }
 
-// schema judges one object about types.
+// schema checks one object about types.
 func (b *Objects) schema(ctx context.Context, o schemaObject) (indexFaults, error) {
 	found := indexFaults{repair: backend.IndexRepair{Key: o.Key, Kind: o.name.Kind, Type: o.name.Name, After: o.count}}
 	body, err := b.read(ctx, o.Key)
@@ -213,8 +213,8 @@ func (f *indexFaults) warn(code audit.Notice, format string, args ...any) {
 	}
 }
 
-// judgeIndex compares an index with the one that a shelf leads to. Body is nil if
-// there is none.
+// judgeIndex compares an index with the one that a shelf leads to. Body is nil if there
+// is no index.
 func judgeIndex(s *protocol.Shelf, t onto.TypeName, body []byte) indexFaults {
 	want := indexOf(s, t)
 	found := indexFaults{repair: backend.IndexRepair{Key: indexKey(t), Kind: t.Kind, Type: t.Name, After: len(want.Entries)}}
@@ -238,7 +238,7 @@ func judgeIndex(s *protocol.Shelf, t onto.TypeName, body []byte) indexFaults {
 	last := lastTouched(s, t)
 	if x.Max < last {
 		found.warn(audit.IndexLag, "it covers commits up to %d, and commit %d has touched the type", x.Max, last)
-		return found // its entries are of another time
+		return found // its entries are of another head
 	}
 	found.compare(x, want)
 	return found
@@ -256,8 +256,8 @@ func lastTouched(s *protocol.Shelf, t onto.TypeName) int64 {
 	return 0
 }
 
-// wrong tells what no index of the type can say; "" for nothing. Kind and store are
-// left out by programs that do not know them.
+// wrong tells what no index of the type can say; "" for nothing. Kind and store may be
+// missing: other programs need not write them.
 func (x *index) wrong(want *index) string {
 	switch {
 	case x.StoreID != "" && x.StoreID != want.StoreID:
@@ -280,8 +280,8 @@ func (x *index) wrong(want *index) string {
 	return ""
 }
 
-// compare adds how the entries of an index differ from those that it should have.
-// Of each kind of difference one is told, the newest.
+// compare adds how the entries of an index differ from those that it should have. Of
+// each kind of difference only the newest is reported.
 func (f *indexFaults) compare(x, want *index) {
 	for _, e := range slices.Backward(want.Entries) {
 		others := x.overlapping(e)
@@ -316,8 +316,8 @@ func (x *index) overlapping(e indexEntry) []indexEntry {
 	return x.Entries[from:to]
 }
 
-// tells reports whether an entry says the same as another. What a program leaves
-// out that does not know it is not compared.
+// tells reports whether an entry says the same as another. Members that other
+// programs need not write are not compared if they are missing.
 func (e indexEntry) tells(want indexEntry) bool {
 	if e.SHA256 == "" && e.Rows == 0 && e.Bytes == 0 {
 		e.Rows, e.Bytes, e.SHA256 = want.Rows, want.Bytes, want.SHA256

@@ -59,7 +59,7 @@ func plantedFaults() []plantedFault {
 	}
 }
 
-// Every fault is found, planned for without a change, and mended.
+// Every fault is found, planned for without a change, and repaired.
 func TestIndexRepair(t *testing.T) {
 	for _, f := range plantedFaults() {
 		t.Run(f.name, func(t *testing.T) {

@@ -19,7 +19,7 @@ type Case struct {
 // Large is how many bytes the objects have that are large.
 const Large = 96 << 20
 
-// Cases are objects that unfold to much, are much or say what is not so.
+// Cases are objects that decompress to much, are large, or make false claims.
 func Cases() []Case { return append(files(), documents()...) }
 
 // files are data files.

@@ -1,5 +1,5 @@
-// Package hostiletest makes lakes that nobody should trust, for tests: healthy ones
-// in which objects are replaced, with documents and checksums that vouch for them.
+// Package hostiletest makes lakes that must not be trusted, for tests: healthy ones in
+// which objects are replaced, with matching documents and checksums.
 package hostiletest
 
 import (
@@ -65,7 +65,7 @@ func (l Lake) Document(key string) Document {
 	return doc
 }
 
-// Edit changes a document. It ends with the checksum of what it says then.
+// Edit changes a document and gives it the checksum of its new contents.
 func (l Lake) Edit(key string, edit func(Document)) (path string) {
 	l.Helper()
 	doc := l.Document(key)
@@ -94,7 +94,7 @@ func (l Lake) Catalog() string { l.Helper(); return l.Document(HeadKey).Text("ca
 // File is the key of the newest data file.
 func (l Lake) File() string { l.Helper(); return l.Document(l.Manifest()).First("files").Text("path") }
 
-// Vouch lets the newest manifest say of its data file what is so of another body.
+// Vouch makes the newest manifest describe another body of its data file.
 func (l Lake) Vouch(sha256 string, bytes, rows int64) (path string) {
 	l.Helper()
 	l.Edit(l.Manifest(), func(m Document) {
@@ -105,7 +105,7 @@ func (l Lake) Vouch(sha256 string, bytes, rows int64) (path string) {
 	return path
 }
 
-// Plant puts a body in the place of the newest data file, and vouches for it.
+// Plant replaces the newest data file by a body, and makes the manifest describe it.
 func (l Lake) Plant(body []byte, rows int64) (path string) {
 	l.Helper()
 	path = l.Vouch(hashOf(body), int64(len(body)), rows)

@@ -28,9 +28,8 @@ func TestContractInMemory(t *testing.T) {
 	})
 }
 
-// What a little data is read in process for, DuckDB answers alike. The questions of
-// package filtertest ask it much more; here it is the whole contract, which takes
-// minutes.
+// DuckDB gives the same answers as the process does for little data. Package filtertest
+// asks it many more questions; here it is the whole contract, which takes minutes.
 func TestContractWithDuckDB(t *testing.T) {
 	onlyInLongRuns(t)
 	var buckets sync.Map

@@ -41,8 +41,8 @@ func twoLakes(t *testing.T, b, plain bucket.Bucket, o lake.Options) (l, other *l
 	return l, other
 }
 
-// A writer that has slept while others committed goes on: with a draft, with one
-// that carries a lease, with a lease that is renewed late, and with types.
+// A writer that has slept while others committed continues: with a draft, with one that
+// carries a lease, with a lease that is renewed late, and with types.
 func TestSleeper(t *testing.T) {
 	ctx := t.Context()
 	now := time.Now()
@@ -90,7 +90,7 @@ func TestSleeper(t *testing.T) {
 	backendtest.Check(t, l)
 }
 
-// A long stream that more heads have passed than a head remembers is decided once
+// A long stream that falls behind by more heads than a head remembers is decided once
 // more, under the write lease.
 func TestStreamBesideManyCommits(t *testing.T) {
 	b := memory.New(nil)
@@ -119,7 +119,7 @@ func TestStreamBesideManyCommits(t *testing.T) {
 	backendtest.Check(t, l)
 }
 
-// An import beside a writer that never rests is committed: 200,000 rows with -soak.
+// An import beside a writer that never pauses is committed: 200,000 rows with -soak.
 func TestImportBesideWriter(t *testing.T) {
 	rows := 10_000
 	if backendtest.Soak() {
@@ -151,7 +151,7 @@ func TestImportBesideWriter(t *testing.T) {
 	d := streamDraft("")
 	asked := 0
 	d.Admit = func(*backend.Write, *onto.Version) (bool, error) {
-		if asked++; asked == rows/2 { // the first time it is decided, nobody keeps the writer out
+		if asked++; asked == rows/2 { // for the first decision no lease stops the writer
 			for range many {
 				<-committed
 			}
@@ -170,11 +170,11 @@ func TestImportBesideWriter(t *testing.T) {
 	backendtest.Check(t, l)
 }
 
-// denier is a bucket that does the next swap of the head, lets others go on and
-// then denies it.
+// denier is a bucket that applies the next swap of the head, lets other writers
+// continue and then reports that it failed.
 type denier struct {
 	bucket.Bucket
-	meanwhile atomic.Pointer[func()] // nil if nothing is denied
+	meanwhile atomic.Pointer[func()] // nil if no swap is denied
 }
 
 func (d *denier) Swap(ctx context.Context, key string, data []byte, old bucket.Tag) (bucket.Tag, error) {
@@ -207,8 +207,9 @@ func catalogPath(t *testing.T, b bucket.Bucket) string {
 
 func noWrites() iter.Seq2[backend.Write, error] { return func(func(backend.Write, error) bool) {} }
 
-// What was published, denied and forgotten is found again, or done once more where
-// that changes nothing. Where neither can be, nobody knows.
+// A change that was published, reported as failed and forgotten by heads is found
+// again, or repeated where that changes nothing. Where neither is possible, the outcome
+// is unknown.
 func TestDeniedAndForgotten(t *testing.T) {
 	ctx := t.Context()
 	b := memory.New(nil)

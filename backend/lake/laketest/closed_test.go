@@ -34,7 +34,7 @@ func (b *fewCalls) Sync(ctx context.Context, key string) error {
 	return b.Bucket.Sync(ctx, key)
 }
 
-// A call under which the bucket is closed says so at once, whichever of its requests
+// A call during which the bucket is closed says so at once, whichever of its requests
 // is the first to fail.
 func TestBucketClosedUnderACall(t *testing.T) {
 	things := &backend.Query{Kind: onto.KindEntity, Type: "Thing", At: backend.Head}

@@ -117,7 +117,7 @@ func count(t *testing.T, l *lake.Backend) int {
 	return n
 }
 
-// hours is a clock that is moved by hand, also beside whoever reads it.
+// hours is a clock that is moved by hand, also during concurrent reads of it.
 type hours struct{ passed atomic.Int64 }
 
 func (h *hours) now() time.Time {
@@ -126,8 +126,8 @@ func (h *hours) now() time.Time {
 
 func (h *hours) pass(n int64) { h.passed.Add(n) }
 
-// A reader that knows files which a compaction has replaced and a janitor has
-// removed goes by the newest head. The janitor waits until nobody can be about to
+// A reader that knows files which a compaction has replaced and a janitor has removed
+// reads those of the newest head. The janitor waits until no reader can be about to
 // read them.
 func TestReplacedFiles(t *testing.T) {
 	clock := &hours{}

@@ -45,7 +45,7 @@ func TestContractOnFake(t *testing.T) {
 	})
 }
 
-// What a lake on a real S3 server answers is right.
+// The answers of a lake on a real S3 server are right.
 func TestQuestionsOnVersitygw(t *testing.T) {
 	endpoint := gateway(t)
 	lakes := 0
@@ -78,7 +78,7 @@ func openBucket(t testing.TB, endpoint, prefix string) bucket.Bucket {
 	return b
 }
 
-// Who the server does not know is told so, not that there is no bucket.
+// A client with unknown credentials is told so, and not that there is no bucket.
 func TestCredentialsOnVersitygw(t *testing.T) {
 	endpoint := gateway(t)
 	for _, keys := range [][2]string{{accessKey, "wrong-secret"}, {"nobody", secretKey}} {

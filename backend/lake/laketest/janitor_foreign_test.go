@@ -45,8 +45,9 @@ func thingFile(t *testing.T, store string) []byte {
 	return body
 }
 
-// Whatever others have put below the folders of a lake stays there, and is a finding:
-// names that no writer gives, objects of other stores, files of other programs.
+// Objects that others have put below the folders of a lake stay there, and are
+// findings: names that no writer gives, objects of other stores, files of other
+// programs.
 func TestJanitorSparesWhatIsForeign(t *testing.T) {
 	ctx, clock := t.Context(), &hours{}
 	b := memory.New(&memory.Options{Now: clock.now})
@@ -111,7 +112,7 @@ func TestJanitorSparesWhatIsForeign(t *testing.T) {
 		if foreign[f.Key] == nil || f.Reason == "" {
 			t.Errorf("%s is said to be foreign: %q", f.Key, f.Reason)
 		}
-		plan.Orphans = append(plan.Orphans, backend.Orphan{Key: f.Key, Size: f.Size}) // a plan that somebody has changed
+		plan.Orphans = append(plan.Orphans, backend.Orphan{Key: f.Key, Size: f.Size}) // a plan that was changed by hand
 	}
 	if _, err := l.Sweep(ctx, plan); err != nil {
 		t.Fatal(err)

@@ -76,8 +76,8 @@ func TestJanitor(t *testing.T) {
 	backendtest.Check(t, again)
 }
 
-// What was purged goes for good: no object of the bucket has its text any more. A
-// reader who was about to read it goes by the newest head.
+// Purged data is gone for good: no object of the bucket has its text any more. A reader
+// that was about to read it uses the newest head.
 func TestJanitorPurges(t *testing.T) {
 	clock := &hours{}
 	b := memory.New(&memory.Options{Now: clock.now})

@@ -35,7 +35,7 @@ const (
 // outcomes is the outcomes by thing.
 type outcomes map[string]outcome
 
-// note takes down what a client was told about a write of a thing.
+// note records the outcome of a write of a thing.
 func (l outcomes) note(key string, err error) {
 	switch was := l[key]; {
 	case err == nil:
@@ -106,8 +106,7 @@ func thingTypes() *backend.Registration {
 	}}
 }
 
-// crash lets the power fail, and compares what is left with what clients were
-// told.
+// crash lets the power fail, and compares what is left with what clients were told.
 func (l outcomes) crash(t *testing.T, disk *filetest.Disk) (wrong []string) {
 	t.Helper()
 	for what, survives := range filetest.Survivors() {
@@ -155,10 +154,10 @@ func (l outcomes) compare(ctx context.Context, dir string) (wrong []string) {
 	return wrong
 }
 
-// Calls of a process that makes a lake, commits and compacts fail, one at a time
-// and in every way, or are its last. What was acknowledged is there after a power
-// failure, what was refused is not, what is unknown is one of both, and the lake
-// is whole; also if a second process answers the same client.
+// Calls of a process that makes a lake, commits and compacts fail, one at a time and in
+// every way, or are its last. What was acknowledged is there after a power failure,
+// what was refused is not, an unknown outcome is either of them, and the lake is whole;
+// also if a second process answers the same client.
 func TestEveryCallFails(t *testing.T) {
 	t.Parallel()
 	step := 11 // calls are many
@@ -214,9 +213,9 @@ func newLake(t *testing.T, disk *filetest.Disk, dir string) {
 	}
 }
 
-// What the head's directory could not be synced for may be published and may be
-// gone after a power failure: reading it does not tell, whatever the error was.
-// From then on the process vouches for nothing. The next one does.
+// If the head's directory could not be synced, a commit may be published and may be
+// gone after a power failure: reading it proves nothing, whatever the error was. From
+// then on the process confirms nothing. The next one does.
 func TestFailedSyncOfHead(t *testing.T) {
 	for _, errno := range []error{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT} {
 		disk, dir := filetest.ForTest(t)
@@ -268,9 +267,9 @@ type trusting struct{ bucket.Bucket }
 
 func (trusting) Sync(context.Context, string) error { return nil }
 
-// A process is killed after it has given the head its name and before it has
-// synced it. A client that sends the draft again, or one that changes nothing, is
-// told so after it is durable. Without that it would be lost, which the disk shows.
+// A process is killed after it has given the head its name and before it has synced it.
+// A client that sends the draft again, or a no-op, is answered after the head is
+// durable. Without the sync it would be lost, as the disk shows.
 func TestAnswersAreDurable(t *testing.T) {
 	for name, draft := range map[string]*backend.Draft{"repeated": keyed("one"), "unchanged": thing("one")} {
 		for _, trusts := range []bool{false, true} {
@@ -309,9 +308,8 @@ func TestAnswersAreDurable(t *testing.T) {
 	}
 }
 
-// A disk without room refuses a commit at once, whatever the patience, and what
-// was written of it is taken back. Reading goes on, and so do commits when there
-// is room again.
+// A full disk refuses a commit at once, whatever the patience, and what was written of
+// it is removed. Reads continue, and so do commits when there is room again.
 func TestFullDisk(t *testing.T) {
 	for _, errno := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		for _, call := range []string{"write", "create", "mkdir", "link", "rename"} {
@@ -347,7 +345,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// filling is a disk that has no room until there is some.
+// filling is a disk that is full until room is made.
 type filling struct {
 	file.Disk
 	roomy file.Disk

@@ -22,11 +22,11 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/s3/s3fake"
 )
 
-// lie is how a proxy answers a PUT.
+// lie is a false answer of a proxy to a PUT.
 type lie struct {
 	status  int // 0 for the server's answer
 	code    string
-	applied bool          // the server has done it
+	applied bool          // the server has applied it
 	late    time.Duration // the answer comes so much later, or never if the client gives up before
 	tag     bool          // the server's answer with a wrong ETag
 }
@@ -48,7 +48,7 @@ func (l lie) String() string {
 	return text
 }
 
-// refusals are what a proxy may say about a PUT that was not done.
+// refusals are answers of a proxy to a PUT that was not applied.
 func refusals() []lie {
 	return []lie{
 		{status: 409, code: "ConditionalRequestConflict"}, slowDown,
@@ -58,7 +58,7 @@ func refusals() []lie {
 
 var slowDown = lie{status: 503, code: "SlowDown"}
 
-// lies are what a proxy may say about a PUT.
+// lies are false answers of a proxy to a PUT.
 func lies() []lie {
 	const patience = stormPatience
 	list := []lie{{tag: true}, {late: 3 * patience}}
@@ -72,9 +72,9 @@ func lies() []lie {
 	return list
 }
 
-// liar is a proxy before an S3 server. It lies about PUTs.
+// liar is a proxy in front of an S3 server with false answers to PUTs.
 type liar struct {
-	server http.Handler // the way to the server
+	server http.Handler // the transport to the server
 
 	mu       sync.Mutex // guards what follows
 	r        *rand.Rand
@@ -182,7 +182,7 @@ func (p *liar) plan(blind bool, script ...lie) {
 	p.blind, p.script = blind, script
 }
 
-// A proxy that lies about what a real S3 server has done loses nothing.
+// A proxy with false answers about what a real S3 server has applied loses nothing.
 func TestLyingProxyOnVersitygw(t *testing.T) {
 	t.Parallel()
 	lieOver(t, gateway(t))
@@ -211,7 +211,7 @@ func lieOver(t *testing.T, endpoint string) {
 	t.Logf("%d requests; lies: %v", p.requests, p.told)
 }
 
-// lieOneByOne tells each lie about one swap, also after a true 409 that has taken
+// lieOneByOne gives each false answer to one swap, also after a true 409 that has taken
 // half of the patience; then each refusal until the patience ends. The commit
 // afterwards must succeed.
 func lieOneByOne(t *testing.T, p *liar, endpoint, proxy string) {
@@ -237,7 +237,7 @@ func lieOneByOne(t *testing.T, p *liar, endpoint, proxy string) {
 		}
 	}
 	for _, what := range refusals() {
-		for _, applied := range []bool{true, false} { // and nothing tells until the patience ends
+		for _, applied := range []bool{true, false} { // and nothing settles it until the patience ends
 			what.applied = applied
 			p.plan(applied, slices.Repeat([]lie{what}, 100)...)
 			key := fmt.Sprintf("%v, again and again", what)

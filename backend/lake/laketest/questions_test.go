@@ -17,9 +17,8 @@ import (
 	"github.com/ontologia/onto/filter/filtertest"
 )
 
-// What a lake on disk answers is right, whoever answers and over however many
-// rounds the data is spread. A short run asks DuckDB some cases of each group of
-// the corpus.
+// The answers of a lake on disk are right, from either engine and for any number of
+// rounds. A short run asks DuckDB some cases of each group of the corpus.
 func TestQuestions(t *testing.T) {
 	at := func(name string, test func(t *testing.T)) {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +86,7 @@ func openTrusted(t testing.TB, b bucket.Bucket, inProcess int64) backend.Backend
 type divided struct {
 	backend.Backend // writes, and answers in process
 	duckdb          backend.Backend
-	every           int // so many questions have one that DuckDB is asked
+	every           int // DuckDB answers one question of so many
 	asked           int
 }
 
@@ -98,7 +97,7 @@ func newDivided(every int, open func(inProcess int64) backend.Backend) *divided 
 	return &divided{Backend: open(0), duckdb: open(-1), every: every}
 }
 
-// next is who answers the next question.
+// next is the handle that answers the next question.
 func (d *divided) next() backend.Backend {
 	if d.asked++; d.asked%d.every == 0 {
 		return d.duckdb
@@ -119,9 +118,9 @@ func (d *divided) Close() error { return errors.Join(d.Backend.Close(), d.duckdb
 // Unwrap implements what [backend.As] looks for.
 func (d *divided) Unwrap() backend.Backend { return d.duckdb }
 
-// scattered is a backend that makes several commits of each draft, and tells and
-// understands the numbers that the drafts would have had. Only Append, Register,
-// Scan, Aggregate and Close may be called.
+// scattered is a backend that makes several commits of each draft, and translates
+// commit numbers to those that the drafts would have had. Only Append, Register, Scan,
+// Aggregate and Close may be called.
 type scattered struct {
 	backend.Backend
 	last  []int64 // the last commit of each draft, by its number; 0 is that of none

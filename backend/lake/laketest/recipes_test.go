@@ -18,8 +18,7 @@ import (
 	"github.com/ontologia/onto/backend/lake"
 )
 
-// place is a lake on a real S3 server, for people with a shell and a stock S3
-// client.
+// place is a lake on a real S3 server, for users with a shell and a stock S3 client.
 type place struct {
 	*testing.T
 	endpoint string
@@ -119,8 +118,7 @@ func (p *place) run(command []string, script string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// shell runs commands that know only how to reach the server besides what anybody
-// would type.
+// shell runs commands as a user would type them, with the settings to reach the server.
 func (p *place) shell(script string) (string, error) {
 	p.Helper()
 	return p.run([]string{"bash", "-euo", "pipefail", "-c"}, `aws() { command aws --endpoint-url "$ENDPOINT" "$@"; }`+"\n"+script)

@@ -50,8 +50,8 @@ func (g *ledger) put(ctx context.Context, l *lake.Backend, key string) error {
 	return err
 }
 
-// mustPut puts a thing where nothing goes wrong. The patience is so short that a
-// slow machine may end it: it is tried some times.
+// mustPut puts a thing without faults. The patience is so short that a slow machine may
+// exceed it, so it is retried.
 func (g *ledger) mustPut(t *testing.T, l *lake.Backend, key string) {
 	t.Helper()
 	var err error
@@ -63,8 +63,8 @@ func (g *ledger) mustPut(t *testing.T, l *lake.Backend, key string) {
 	t.Errorf("%s, when all is well: %v", key, err)
 }
 
-// judge fails unless a lake can be read, has all that was acknowledged, nothing
-// that was refused, and nothing else but what nobody knew.
+// judge fails unless a lake can be read, has all that was acknowledged, nothing that
+// was refused, and nothing else but writes with an unknown outcome.
 func (g *ledger) judge(t *testing.T, b bucket.Bucket) {
 	t.Helper()
 	l, err := lake.Open(t.Context(), kept{b}, &lake.Options{MustExist: true})
@@ -102,8 +102,8 @@ func (g *ledger) judge(t *testing.T, b bucket.Bucket) {
 	t.Logf("%v; %d of the unknown were published", g, came)
 }
 
-// storm lets writers commit side by side through buckets that lie, then, when all
-// is quiet, once more: that must succeed. Plain is the bucket without lies.
+// storm lets writers commit side by side through buckets with false answers, and then
+// once more without them: that must succeed. Plain is the bucket without false answers.
 func storm(t *testing.T, plain bucket.Bucket, through func(writer int) bucket.Bucket, quiet func(), each int) *ledger {
 	t.Helper()
 	openThings(t, plain, lake.Options{})
@@ -140,8 +140,8 @@ func storm(t *testing.T, plain bucket.Bucket, through func(writer int) bucket.Bu
 	return g
 }
 
-// Whatever a bucket says that it has not done, what was acknowledged is there, what
-// was refused is not, and the lake can be read.
+// Whatever a bucket denies, what was acknowledged is there, what was refused is not,
+// and the lake can be read.
 func TestLyingBucket(t *testing.T) {
 	seeds, each := 4, 15
 	if backendtest.Soak() {

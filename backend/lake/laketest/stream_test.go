@@ -91,7 +91,7 @@ func wantNotes(t *testing.T, l *lake.Backend, n int) {
 	}
 }
 
-// A stream takes as much memory as it is allowed to, not as much as it is long.
+// A stream takes as much memory as it is allowed to, however long it is.
 func TestStreamMemory(t *testing.T) {
 	b := memory.New(nil)
 	l := openPieces(t, &forgetful{Bucket: b}, &lake.Options{StreamBytes: 1 << 20})
@@ -134,8 +134,7 @@ func (f *forgetful) Create(ctx context.Context, key string, body []byte) (bucket
 	return f.Bucket.Create(ctx, key, body)
 }
 
-// Others who commit while a long stream is decided make it decide again, once:
-// then they wait.
+// Commits while a long stream is decided make it decide again, once: then they wait.
 func TestStreamOutrun(t *testing.T) {
 	b := kept{memory.New(nil)}
 	l := openPieces(t, b, &lake.Options{StreamBytes: 2_000})
@@ -210,7 +209,7 @@ func TestStreamBesideCompaction(t *testing.T) {
 	wantTidy(t, l)
 }
 
-// A stream that ends early leaves nothing behind.
+// A stream that ends early leaves no orphans.
 func TestStreamEndsEarly(t *testing.T) {
 	b := kept{memory.New(nil)}
 	l := openPieces(t, b, &lake.Options{StreamBytes: 2_000})

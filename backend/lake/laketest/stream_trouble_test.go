@@ -26,7 +26,7 @@ func oneNote(k int) *backend.Draft {
 	return d
 }
 
-// interrupting is a draft during whose first decision somebody else commits.
+// interrupting is a draft during whose first decision another writer commits.
 func interrupting(t *testing.T, other *lake.Backend) *backend.Draft {
 	d := streamDraft("")
 	asked := 0
@@ -62,7 +62,7 @@ func (g *gate) Swap(ctx context.Context, key string, data []byte, tag bucket.Tag
 	return g.Bucket.Swap(ctx, key, data, tag)
 }
 
-// Whoever panics while a round is decided panics alone.
+// A member that panics while a round is decided fails alone.
 func TestPanicInGroup(t *testing.T) {
 	g := &gate{Bucket: memory.New(nil), entered: make(chan struct{}), open: make(chan struct{})}
 	l := openPieces(t, g, &lake.Options{})
@@ -86,7 +86,7 @@ func TestPanicInGroup(t *testing.T) {
 	}
 	g.armed.Store(true)
 	ends := []chan any{begin(appending(0))}
-	<-g.entered // it has the lead: the others gather
+	<-g.entered // it leads: the others gather
 	panicking := begin(func() error {
 		d := streamDraft("")
 		d.Admit = func(*backend.Write, *onto.Version) (bool, error) { panic("out of Admit") }
@@ -132,7 +132,7 @@ func TestDueTakesWholeRanges(t *testing.T) {
 	}
 }
 
-// A lock that somebody on the way has sent twice is the writer's own.
+// A lock whose write was sent twice by a proxy is the writer's own.
 func TestLockSentTwice(t *testing.T) {
 	b := kept{memory.New(nil)}
 	other := openPieces(t, b, &lake.Options{})
@@ -179,8 +179,8 @@ func TestStreamWithOwnLease(t *testing.T) {
 	}
 }
 
-// Closing ends a stream that is being read, or that others were faster than; one that
-// is being published is finished.
+// Closing ends a stream that is being read, or that lost to other commits; one that is
+// being published is finished.
 func TestCloseEndsStream(t *testing.T) {
 	b := kept{memory.New(nil)}
 	other := openPieces(t, b, &lake.Options{})

@@ -17,7 +17,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
 )
 
-// twice is a bucket behind somebody who sends writes twice and passes on the last
+// twice is a bucket behind a proxy that sends writes twice and passes on the last
 // answer.
 type twice struct{ bucket.Bucket }
 
@@ -45,8 +45,8 @@ func TestWritesSentTwice(t *testing.T) {
 	}
 }
 
-// A diff goes on, and repeats nothing, when files of a type that is yet to come are
-// replaced and removed.
+// A diff goes on, and repeats nothing, when files of a later type are replaced and
+// removed.
 func TestDiffWhileFilesAreReplaced(t *testing.T) {
 	clock := &hours{}
 	b := memory.New(&memory.Options{Now: clock.now})
@@ -145,7 +145,7 @@ func TestResolveFarTimes(t *testing.T) {
 	}
 }
 
-// Local copies that somebody has damaged or removed are fetched again.
+// Local copies that were damaged or removed are fetched again.
 func TestDamagedCopies(t *testing.T) {
 	for _, harm := range []func(path string, size int64) error{
 		func(path string, _ int64) error { return os.Remove(path) },

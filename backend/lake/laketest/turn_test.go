@@ -62,8 +62,8 @@ func TestWritersTakeTurns(t *testing.T) {
 	lineOf(newThings(t, t.TempDir())).InOrder(t, func(key string, _ int) *backend.Draft { return thing(key) })
 }
 
-// A caller that leaves while the process waits for its turn leaves at once, and the
-// others of the process are published.
+// A caller that gives up while its process waits for its turn returns at once, and the
+// other callers of the process are published.
 func TestCallerLeavesBeforeItsTurn(t *testing.T) {
 	dir := newThings(t, t.TempDir())
 	over := holdTurn(t, dir)
@@ -92,8 +92,8 @@ func TestCallerLeavesBeforeItsTurn(t *testing.T) {
 	}
 }
 
-// A writer whose turn does not come is told how long it stood in line. One that has
-// the turn and does nothing is passed.
+// A writer whose turn does not come is told how long it stood in line. A process that
+// has the turn and does nothing is skipped.
 func TestTurnThatDoesNotCome(t *testing.T) {
 	t.Parallel()
 	dir := newThings(t, t.TempDir())
@@ -129,15 +129,15 @@ func TestHerd(t *testing.T) {
 	lineOf(newThings(t, t.TempDir())).Herd(t)
 }
 
-// Processes that wait for their turn are killed, and so is the one that may have it.
-// The others are published.
+// Processes that wait for their turn are killed, and so is one that may have it. The
+// others are published.
 func TestKilledInLine(t *testing.T) {
 	t.Parallel()
 	lineOf(newThings(t, t.TempDir())).Killed(t)
 }
 
-// A process that is stopped while it waits for its turn, wherever, holds up the
-// others for a while only. When it goes on it is published too.
+// A process that is stopped while it waits for its turn delays the others for a limited
+// time only. When it continues it is published too.
 func TestStoppedInLine(t *testing.T) {
 	t.Parallel()
 	lineOf(newThings(t, t.TempDir())).Stopped(t, 1)

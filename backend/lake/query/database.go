@@ -46,8 +46,8 @@ func (question ask[T]) answers(ctx context.Context, b *Querier, c *scope) iter.S
 	}
 }
 
-// named tells which objects an error of DuckDB is about: it knows only local copies,
-// or none.
+// named adds the objects that an error of DuckDB is about: DuckDB knows only local
+// copies, or none.
 func (c *scope) named(err error) error {
 	if code := onto.CodeOf(err); err == nil || code != onto.TooLarge && code != onto.Corrupt && code != onto.Unavailable {
 		return err

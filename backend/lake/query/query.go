@@ -24,7 +24,7 @@ type Querier struct {
 	Files     *datafile.Reader
 	Newest    func(context.Context) (*protocol.Shelf, error) // the shelf of the newest head
 	Usable    func(context.Context) error                    // fails once the lake is closed
-	InProcess int64                                          // questions about so many bytes of files are answered without DuckDB
+	InProcess int64                                          // questions that read at most this many bytes of files are answered without DuckDB
 	Memory    string                                         // that DuckDB may take; "" for its default
 
 	mu     sync.Mutex   // guards engine
@@ -39,7 +39,7 @@ func (b *Querier) Close() error {
 	if engine == nil {
 		return nil
 	}
-	return engine.Close() // without the lock: a question that it waits for may want it
+	return engine.Close() // without the lock: a question that it waits for may need it
 }
 
 // Get answers as [backend.Backend] says.
@@ -125,8 +125,8 @@ func (c *scope) files() iter.Seq[*protocol.FileEntry] {
 	}
 }
 
-// unique reports whether no identity comes twice in files and none is deleted. That
-// is known of a file and of the parts of one.
+// unique reports whether no identity comes twice in files and none is deleted. It is
+// known for one file and for the parts of one.
 func unique(files []protocol.FileEntry) bool {
 	return len(files) > 0 && protocol.SameRange(files) && !slices.ContainsFunc(files, func(f protocol.FileEntry) bool { return !f.Unique })
 }
@@ -155,8 +155,9 @@ func (b *Querier) little(c *scope) bool {
 	return n <= b.InProcess
 }
 
-// answers is what the process finds if there is little to read. More than that is left
-// to DuckDB, as is what turns out, before anything was found, to unfold to too much.
+// answers is the answer of the process if there is little to read. More is left to
+// DuckDB, and so is a question whose files turn out, before the first result, to
+// decompress to too much.
 func answers[T any](ctx context.Context, b *Querier, c *scope, inProcess iter.Seq2[T, error], byDuckDB ask[T]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		more := !b.little(c)
@@ -203,8 +204,8 @@ func question[T any](ctx context.Context, b *Querier, ask func(s *protocol.Shelf
 	}
 }
 
-// doubt reports whether an error comes of a local copy that was damaged or
-// removed. Such copies are fetched again by the next question.
+// doubt reports whether an error was caused by a damaged or removed local copy. The
+// next question fetches such copies again.
 func (c *scope) doubt(r *datafile.Reader, err error) bool {
 	if code := onto.CodeOf(err); code != onto.Unavailable && code != onto.Corrupt {
 		return false
@@ -261,8 +262,8 @@ func (b *Querier) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 	})
 }
 
-// diffOf yields the changes of one type. It reports whether to go on. All files
-// are there before the first change is yielded; if one was replaced meanwhile, those
+// diffOf yields the changes of one type. It reports whether to go on. All files are
+// fetched before the first change is yielded; if one was replaced meanwhile, the files
 // of the newest head hold the same versions.
 func (b *Querier) diffOf(ctx context.Context, s *protocol.Shelf, t onto.TypeName, from, to int64, yield func(onto.Change, error) bool) bool {
 	for {
