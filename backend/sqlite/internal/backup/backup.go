@@ -13,20 +13,19 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
 
-// A copy is made with SQLite's backup API, page by page out of one read
-// transaction, so writers go on and the copy is of one moment. VACUUM INTO makes
-// a slightly denser file (447 MB of 467 MB) in a little more time (2.7 s against
-// 2.3 s), but it cannot tell how far it is, nor run in a transaction that knows
-// the head of its moment.
+// A copy is made with SQLite's backup API, page by page out of one read transaction, so
+// writers continue and the copy is one snapshot. VACUUM INTO makes a slightly denser
+// file (447 MB of 467 MB) in a little more time (2.7 s against 2.3 s), but it cannot
+// report progress, nor run in a transaction that knows the head of its snapshot.
 
-// stepPages is how many pages are copied between two looks at the context.
+// stepPages is how many pages are copied between two checks of the context.
 const stepPages = 1024
 
 // Report is told how many bytes are copied; an error ends the copy.
 type Report func(done, total int64) error
 
-// Fill copies what a connection sees. Its transaction, if it is in one, holds
-// the moment. Until the file is published it need not survive a crash.
+// Fill copies what a connection sees. Its transaction, if it is in one, defines the
+// snapshot. Until the file is published it need not survive a crash.
 func Fill(ctx context.Context, s *disk.Staged, src *driver.Conn, until time.Time, told Report) error {
 	err := With(s, func(dst *driver.Conn) error {
 		if err := dst.Script(`PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF`); err != nil {
@@ -56,8 +55,8 @@ func With(s *disk.Staged, f func(c *driver.Conn) error) error {
 	return errors.Join(f(c), c.Close())
 }
 
-// settleCopy makes a copy one file that needs no companions, in which no
-// lease is held, unless others have put something on our tables. Epochs stay.
+// settleCopy makes a copy one file that needs no companions, without leases, unless
+// others have added to our tables. Epochs stay.
 func settleCopy(c *driver.Conn) error {
 	row, ok, err := c.QueryRow(`PRAGMA journal_mode = DELETE`)
 	if err == nil && (!ok || row.Text(0) != "delete") {
@@ -68,7 +67,7 @@ func settleCopy(c *driver.Conn) error {
 	}
 	s, err := layout.SoundShape(c, "the copy")
 	if err != nil || len(s.Extras) > 0 {
-		return err // a trigger could run: leases stay, and end by themselves
+		return err // a trigger could run: leases stay, and expire
 	}
 	return c.Script(`PRAGMA synchronous = OFF; DELETE FROM locks`)
 }
@@ -102,9 +101,9 @@ func (t *Transfer) Lock(ctx context.Context, until time.Time) error {
 	return err
 }
 
-// step copies so many pages and reports whether that was the end. While others
-// hold a lock, the backup API says neither so nor that it failed: no page is
-// known, or no fewer remain.
+// step copies so many pages and reports whether that was the end. While others hold a
+// lock, the backup API reports neither that nor a failure: the page count is unknown,
+// or does not decrease.
 func (t *Transfer) step(ctx context.Context, until time.Time, pages int) (bool, error) {
 	wait := driver.WaitUntil(until)
 	for {
@@ -126,8 +125,8 @@ func (t *Transfer) step(ctx context.Context, until time.Time, pages int) (bool, 
 	}
 }
 
-// Run copies to the end. After an error the destination is as it was, unless
-// the transfer has committed or is unsure.
+// Run copies to the end. After an error the destination is unchanged, unless the
+// transfer has committed or its outcome is unknown.
 func (t *Transfer) Run(ctx context.Context, until time.Time, told Report) error {
 	for {
 		t.committing = t.backup.Remaining() <= stepPages
@@ -147,11 +146,11 @@ func (t *Transfer) Run(ctx context.Context, until time.Time, told Report) error 
 	}
 }
 
-// Close ends a transfer that is not run. The destination stays as it was.
+// Close ends a transfer that is not run. The destination is unchanged.
 func (t *Transfer) Close() { t.backup.Close() }
 
-// Unsure reports whether after a run that failed with err the pages may still
-// appear in the destination.
+// Unsure reports whether the pages may still appear in the destination after a run that
+// failed with err.
 func (t *Transfer) Unsure(err error) bool {
 	return t.committing && !t.Committed && driver.IsUnsure(err)
 }

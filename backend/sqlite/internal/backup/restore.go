@@ -9,8 +9,8 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
 
-// Shared returns the last commit up to a limit that is the same in both.
-// Logs that once differ stay different.
+// Shared returns the last commit up to a limit that both have. Logs that have diverged
+// stay different.
 func Shared(a, b *driver.Conn, limit int64) (int64, error) {
 	const sql = `SELECT created_at, runtime_id, metadata_json, comment, draft_hash, operations FROM commits WHERE id = ?`
 	var failed error
@@ -30,7 +30,7 @@ func Shared(a, b *driver.Conn, limit int64) (int64, error) {
 	return int64(first), failed
 }
 
-// Resize gives a copy pages of another size, if they are not of that size.
+// Resize gives a copy pages of another size, if its size differs.
 func Resize(c *driver.Conn, size int64) error {
 	if err := settleCopy(c); err != nil {
 		return err
@@ -42,8 +42,8 @@ func Resize(c *driver.Conn, size int64) error {
 	return c.Script(fmt.Sprintf(`PRAGMA page_size = %d; VACUUM`, size))
 }
 
-// Outdo makes the epochs of a copy, and the number by which others notice that what
-// they know is outdated, larger than those of a store that the copy replaces.
+// Outdo makes the epochs of a copy larger than those of the store that it replaces, and
+// also the counter by which other processes notice that what they know is stale.
 func Outdo(now *layout.Moment, src *driver.Conn) error {
 	derived, err := now.QueryInt(`SELECT derived FROM onto_meta`)
 	if err != nil {

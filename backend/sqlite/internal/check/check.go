@@ -1,4 +1,4 @@
-// Package check examines a moment of a store: what it holds, and the circumstances of
+// Package check examines a snapshot of a store: what it holds, and the circumstances of
 // its file.
 package check
 
@@ -17,7 +17,7 @@ import (
 	"github.com/ontologia/onto/internal/audit"
 )
 
-// Store is the store that is looked at.
+// Store is the store under examination.
 type Store struct {
 	Path   string // for messages
 	File   string
@@ -25,9 +25,9 @@ type Store struct {
 	Now    time.Time
 }
 
-// All examines what a moment of a store holds: the structure of the file, the
-// log, and the projection against history. Step is told before each part what it
-// looks at.
+// All examines what a snapshot of a store holds: the structure of the file, the log,
+// and the projection against history. Step is called with each part before it is
+// checked.
 func All(of *Store, m *layout.Moment, step func(name string), push func(onto.Finding) error) error {
 	c := newChecker(of, m, push)
 	for _, s := range c.steps() {
@@ -66,7 +66,7 @@ func (c *checker) steps() []checkStep {
 	}
 }
 
-// take takes a step. Damage that ends it is a finding of its own.
+// take runs a step. Damage that ends it is a finding of its own.
 func (c *checker) take(s checkStep) error {
 	err := s.run()
 	if err == nil || c.ctx.Err() != nil {
@@ -86,9 +86,9 @@ type checker struct {
 	of   *Store
 	r    *layout.Moment
 	push func(onto.Finding) error
-	log  audit.Log // the rules that history is held to
+	log  audit.Log // the rules for history
 
-	tangled bool // pages are part of two things, or of one thing twice
+	tangled bool // pages belong to two objects, or to one object twice
 }
 
 func newChecker(of *Store, m *layout.Moment, push func(onto.Finding) error) *checker {
@@ -108,10 +108,10 @@ func (c *checker) foreign(commit int64) bool {
 	return commit <= c.r.Foreign.Until || commit > c.r.Foreign.Covered
 }
 
-// file runs SQLite's own check of pages and indexes. It gives up at a projection
-// row whose JSON an index cannot read; such a row is found further below, and
-// the rest is checked table by table. So are files with tables of others: what
-// those say about their rows is not run here.
+// file runs SQLite's own check of pages and indexes. It stops at a projection row whose
+// JSON an index cannot read; such a row is found later, and the rest is checked table
+// by table. So are files with foreign tables: expressions in their definitions are not
+// run here.
 func (c *checker) file() error {
 	s, err := layout.SoundShape(c.r.Conn, c.of.Path)
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *checker) file() error {
 	}
 	check := "integrity_check"
 	if len(s.Extras) > 0 {
-		check = "quick_check" // does not compute what the indexes of others hold
+		check = "quick_check" // does not compute the indexes of others
 	}
 	for _, name := range tables {
 		if err := c.integrity(`PRAGMA ` + check + `(` + name + `)`); err != nil && !isMalformedJSON(err) {
@@ -159,15 +159,15 @@ func (c *checker) foreignKeys() error {
 	return nil
 }
 
-// commits looks at ids, times and counts of the log.
+// commits checks ids, times and counts of the log.
 func (c *checker) commits() error {
 	var last audit.Commit
-	var later, first int64 // how many have a time that has not come yet, and the first of them
+	var later, first int64 // how many have a time in the future, and the first of them
 	err := c.r.Each(`SELECT id, created_at, operations,
 		(SELECT count(*) FROM entity_history h WHERE h.commit_id = c.id) +
 		(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id)
 		FROM commits c ORDER BY id`, nil, func(rows *driver.Rows) error {
-		// The keys are held apart by their index.
+		// Their index keeps the keys unique.
 		at := audit.Commit{ID: rows.Int(0), Time: layout.StoredTime(rows.Text(1)), Stored: rows.Text(1), Foreign: c.foreign(rows.Int(0))}
 		err := errors.Join(c.log.Follows(&last, &at), c.log.Commit(&at))
 		if err == nil && !rows.Null(2) {
@@ -181,7 +181,7 @@ func (c *checker) commits() error {
 		return err
 	})
 	if err != nil || later == 0 || last.Time.After(c.of.Now) {
-		return err // a head that is later than now is what a survey reports
+		return err // a head in the future is reported by a survey
 	}
 	return c.report(audit.CommitTimeFuture, "%d commits are later than now though the newest is not, the first of them commit %d", later, first)
 }
@@ -241,9 +241,9 @@ func (c *checker) projection(t *layout.Table) error {
 	return cmp.Or(err, want.Err, got.Err)
 }
 
-// walkBoth walks two lists of rows that are in the same order. Judge is called with
-// each row that both have (0) or that only the first (-1) or the second (1) has. The
-// walk ends where one of them cannot be read.
+// walkBoth walks two lists of rows that are in the same order. Judge is called for each
+// row that both have (0) or that only the first (-1) or the second (1) has. The walk
+// ends where one of them cannot be read.
 func walkBoth(first, second *driver.Rows, compare func() int, judge func(order int) error) error {
 	one, two := first.Next(), second.Next()
 	for (one || two) && first.Err == nil && second.Err == nil {
@@ -269,7 +269,7 @@ func walkBoth(first, second *driver.Rows, compare func() int, judge func(order i
 	return nil
 }
 
-// compare judges one identity's projection row against its newest version.
+// compare checks one identity's projection row against its newest version.
 func (c *checker) compare(t *layout.Table, want, got *driver.Rows) error {
 	n := len(t.Columns)
 	id := t.Identity(want, 0)

@@ -75,7 +75,7 @@ func (c *checker) derivedMissing(want, listed []layout.Derived) error {
 	return nil
 }
 
-// derivedOne looks at one thing that is listed.
+// derivedOne checks one listed index or search table.
 func (c *checker) derivedOne(d layout.Derived, wanted bool, objects []layout.SchemaObject) error {
 	if !wanted {
 		return c.report(audit.DerivedExtra, "%s serves nothing", d)
@@ -92,8 +92,8 @@ func (c *checker) derivedOne(d layout.Derived, wanted bool, objects []layout.Sch
 	return nil
 }
 
-// leftovers finds indexes and tables that are not listed. Those that SQLite
-// keeps a search table in go with it.
+// leftovers finds indexes and tables that are not listed. The tables in which SQLite
+// keeps a search table go with it.
 func (c *checker) leftovers(listed []layout.Derived, objects []layout.SchemaObject) error {
 	for _, o := range objects {
 		belongs := slices.ContainsFunc(listed, func(d layout.Derived) bool {
@@ -150,9 +150,9 @@ func (c *checker) unreadable(t *layout.WordTable, err error) error {
 	return c.report(audit.SearchDamaged, "%s cannot be read: %v", t.Derived, err)
 }
 
-// checksum compares history as of the commit of the checksum with it, and then
-// the projection, if that is of the same commit. A rebuild cannot mend history,
-// so the projection is not blamed while history differs.
+// checksum compares the stored checksum with history as of its commit, and then with
+// the projection, if that is of the same commit. A rebuild cannot repair history, so
+// the projection is not reported while history differs.
 func (c *checker) checksum() error {
 	kept, commit, err := c.r.Checksum()
 	if err != nil || kept == "" {

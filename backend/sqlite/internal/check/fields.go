@@ -12,7 +12,8 @@ import (
 	"github.com/ontologia/onto/internal/audit"
 )
 
-// stamp is a version of a type that rows say they are of, and whether another program wrote them.
+// stamp is the version of a type that rows refer to, and whether another program wrote
+// them.
 type stamp struct {
 	onto.TypeName
 	version int
@@ -23,8 +24,8 @@ func (s stamp) compare(other stamp) int {
 	return cmp.Or(s.TypeName.Compare(other.TypeName), cmp.Compare(s.version, other.version))
 }
 
-// fields looks at every version by itself, and then at when there were rows of each
-// version of a type.
+// fields checks every version by itself, and then when there were rows of each version
+// of a type.
 func (c *checker) fields() error {
 	stamps := map[stamp]*audit.Rows{}
 	for _, t := range c.of.Tables {
@@ -59,8 +60,7 @@ func noteStamp(stamps map[stamp]*audit.Rows, v *onto.Version, foreign bool) {
 	}
 }
 
-// stamps holds rows to the types. A type that has no schema at all is reported as
-// that.
+// stamps checks rows against the types. A type without any schema is reported as that.
 func (c *checker) stamps(stamps map[stamp]*audit.Rows) error {
 	all, err := layout.ReadSchemas(c.r.Conn)
 	if err != nil {

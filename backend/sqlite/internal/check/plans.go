@@ -10,7 +10,7 @@ import (
 	"github.com/ontologia/onto/internal/audit"
 )
 
-// planned is a statement whose plan must not go through a whole table.
+// planned is a statement that must not scan a whole table.
 type planned struct {
 	name   string
 	sql    string
@@ -18,9 +18,9 @@ type planned struct {
 	wide   bool              // it reads all of a type, which can be almost all of a table
 }
 
-// plans finds statements that go through a whole table where an index should
-// lead to the rows: an index is missing, or SQLite has been told by ANALYZE that
-// the table is small, which it no longer is.
+// plans finds statements that scan a whole table where an index should lead to the
+// rows: an index is missing, or statistics of ANALYZE are stale and say that the table
+// is small.
 func (s *surveyor) plans() error {
 	analyzed, err := s.analyzed()
 	if err != nil {
@@ -49,8 +49,8 @@ func (s *surveyor) plans() error {
 	return nil
 }
 
-// reportScan reports a table that is read whole. While statistics say that it is
-// small, and it is, that is the best way to read it.
+// reportScan reports a full table scan. While statistics say that the table is small,
+// and it is, a scan is the best way to read it.
 func (s *surveyor) reportScan(table string, names []string, analyzed bool) error {
 	f := audit.PlanScan.Finding("the whole table %s is read for: %s", table, strings.Join(names, ", "))
 	f.Remedy.Text = "create the indexes of " + table + " again as docs/format/sqlite.md says"
@@ -78,8 +78,8 @@ func (s *surveyor) analyzed() (bool, error) {
 	return n > 0, err
 }
 
-// scanned returns the table that a statement goes through, or "". It may go
-// through an index instead, or make one first, which is no better.
+// scanned returns the table that a statement scans, or "". It may scan an index
+// instead, or make one first, which is no better.
 func (s *surveyor) scanned(p planned) (string, error) {
 	args := make([]any, strings.Count(p.sql, "?"))
 	lines, err := s.r.QueryPlan(p.sql, args...)
@@ -138,8 +138,8 @@ func documentedStatements(t *layout.Table) []planned {
 	}
 }
 
-// indexUse finds indexes on fields that have the same value in every row, or
-// are absent in every row: no filter gains anything by them.
+// indexUse finds indexes on fields that have the same value in every row, or are absent
+// in every row: they help no filter.
 func (s *surveyor) indexUse() error {
 	if has, err := layout.HasDerived(s.r.Conn); err != nil || !has {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/ontologia/onto/internal/volume"
 )
 
-// Limits are what a survey judges by.
+// Limits are the thresholds of a survey.
 type Limits struct {
 	WAL   int64                           // bytes of the WAL that are too many
 	Pages int64                           // a file with fewer pages may have any number of free ones
@@ -26,7 +26,7 @@ func UsualLimits() Limits {
 	return Limits{WAL: 100 << 20, Pages: 1024, Rows: 1000, Clock: time.Second, Free: volume.Free}
 }
 
-// Survey looks at the circumstances of a store and judges them by limits.
+// Survey examines the circumstances of a store against limits.
 func Survey(of *Store, m *layout.Moment, l Limits, push func(onto.Finding) error) error {
 	s := &surveyor{newChecker(of, m, push), l}
 	for _, step := range []checkStep{
@@ -71,9 +71,8 @@ func (s *surveyor) frames() error {
 	return s.report(audit.WALCutOff, "%s", found)
 }
 
-// journal finds a file that was taken out of WAL mode. Opening it for
-// writing brings it back. SQLite does not tell the mode of a file that is read as
-// it lies.
+// journal finds a file that was taken out of WAL mode. Opening it for writing brings it
+// back. SQLite does not tell the mode of a file that is opened as immutable.
 func (s *surveyor) journal() error {
 	if s.r.Stale != nil {
 		return nil
@@ -111,7 +110,7 @@ func (s *surveyor) room() error {
 	return nil
 }
 
-// extras finds what others have put on our tables, which keeps us from writing.
+// extras finds additions of others to our tables, which prevent writes.
 func (s *surveyor) extras() error {
 	found, err := layout.SoundShape(s.r.Conn, s.of.Path)
 	if err != nil {
@@ -127,7 +126,7 @@ func (s *surveyor) extras() error {
 	return nil
 }
 
-// locks finds leases that keep others waiting, or that were not released.
+// locks finds leases that block other writers, or that were not released.
 func (s *surveyor) locks() error {
 	now := s.of.Now
 	return s.r.Each(`SELECT lock_name, owner_id, expires_at FROM locks ORDER BY lock_name`, nil, func(rows *driver.Rows) error {

@@ -35,8 +35,7 @@ func (c *checker) indexes() error {
 	return nil
 }
 
-// schemas holds the versions of types to the rules, and compares the registry with
-// the newest.
+// schemas checks the versions of types, and compares the registry with the newest.
 func (c *checker) schemas() error {
 	all, err := layout.ReadSchemas(c.r.Conn)
 	if err == nil {

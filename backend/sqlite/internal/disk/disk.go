@@ -40,7 +40,7 @@ func Find(path string, mustExist bool) (*Place, error) {
 	return p, p.check(mustExist)
 }
 
-// check gives the usual mistakes with paths their own messages.
+// check gives common mistakes with paths their own messages.
 func (p *Place) check(mustExist bool) error {
 	info, err := os.Stat(p.File)
 	switch {
@@ -67,8 +67,8 @@ func (p *Place) check(mustExist bool) error {
 	return p.checkCompanions()
 }
 
-// checkCompanions refuses files beside the store that SQLite would wait for, or
-// that lead it elsewhere.
+// checkCompanions refuses companions on which SQLite would block, or that lead
+// elsewhere.
 func (p *Place) checkCompanions() error {
 	for _, suffix := range companions() {
 		info, err := os.Lstat(p.File + suffix)
@@ -108,7 +108,7 @@ func (p *Place) SameFile() error {
 	return nil
 }
 
-// Opened notes which file it is that was opened.
+// Opened records the identity of the file that was opened.
 func (p *Place) Opened() (err error) {
 	p.Inode, err = os.Stat(p.File)
 	return err

@@ -18,20 +18,19 @@ func SyncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// What this process commits is durable when COMMIT returns: it syncs the WAL.
-// What others commit is visible after their sync, with one exception: after a
-// writer was killed in COMMIT, or its sync has failed, the next recovery takes
-// every whole commit that it finds in the WAL, and some may be in the page cache
-// only. So a verdict that rests on such a commit, and that no COMMIT of this
-// process follows, first makes the WAL durable. Once is enough for a state.
+// What this process commits is durable when COMMIT returns: it syncs the WAL. Commits
+// of other processes become visible after their sync, with one exception: after a
+// writer was killed in COMMIT, or its sync has failed, the next recovery accepts every
+// whole commit that it finds in the WAL, and some may be in the page cache only. So a
+// verdict that depends on such a commit, without a COMMIT of this process after it,
+// first makes the WAL durable. Once is enough for a state.
 //
 // The database file needs no sync: a checkpoint syncs it before the WAL is
 // reused or removed, and recovery begins with the whole WAL.
 //
-// The directory is synced once, before the first write or verdict: this process
-// or one that was killed may have made the WAL, or the store. SQLite does that
-// too, when it first syncs a WAL that it has made, but takes no notice of a
-// failure.
+// The directory is synced once, before the first write or verdict: this process or one
+// that was killed may have made the WAL, or the store. SQLite does that too, when it
+// first syncs a WAL that it has made, but ignores a failure.
 //
 // The sync uses a descriptor of its own. Closing a descriptor ends all POSIX
 // locks that the process has on that file, but SQLite locks the database file
@@ -42,13 +41,13 @@ type Durability struct {
 	Sync func(path string) error // of a file or a directory; not guarded
 
 	mu     sync.Mutex // guards what follows
-	known  bool       // there is such a state
+	known  bool       // state is set
 	state  Standpoint // the newest state that is durable
 	folder bool       // the directory was synced
-	failed error      // of a sync: what the file holds is not known any more
+	failed error      // of a sync: what is on disk is not known any more
 }
 
-// Standpoint tells states of a store apart, as far as verdicts rest on them.
+// Standpoint identifies a state of a store, as far as verdicts depend on it.
 type Standpoint struct {
 	Head    int64
 	Schemas int64 // row id of the newest schema version
@@ -62,9 +61,9 @@ func (d *Durability) Reached(p Standpoint) {
 	d.known, d.state = true, p
 }
 
-// Ensure makes a state of the store in a file durable. After a failed sync the
-// system may have dropped what was to be written, and a later sync succeeds
-// without it: so the failure is final.
+// Ensure makes a state of the store in a file durable. After a failed sync the system
+// may have dropped the pages to be written, and a later sync would succeed without
+// them: so the failure is final.
 func (d *Durability) Ensure(file string, p Standpoint) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -92,8 +91,8 @@ func (d *Durability) EnsureNames(file string) error {
 	return d.failed
 }
 
-// syncFolder syncs the directory, unless that was done. Some file systems cannot,
-// and a directory that may be used may not always be read.
+// syncFolder syncs the directory, unless that was done. Some file systems do not
+// support it, and a directory that can be used may not be readable.
 func (d *Durability) syncFolder(file string) error {
 	if d.folder {
 		return nil

@@ -11,18 +11,18 @@ import (
 )
 
 // SQLite keeps two companions beside a file: the WAL, and its index, which other
-// connections share. Even a reader makes both if they are missing. On a full
-// disk that fails half way and leaves an index of three bytes. So it is tried
-// only where they fit. Otherwise a file is read without them.
+// connections share. Even a reader makes both if they are missing. On a full disk that
+// fails half way and leaves an index of three bytes. So it is tried only where both
+// fit. Otherwise the file is read without them.
 
 // indexSize is what the first part of the index takes.
 const indexSize = 32 << 10
 
-// CompanionsFit fails with Full if there is no room for the companions. An index
-// that has its size stays as it is, or has at least taken the room.
+// CompanionsFit fails with Full if there is no room for the companions. An index of
+// full size is left as it is: it has the room already.
 func (p *Place) CompanionsFit() error {
 	if size, err := FileSize(p.File + "-shm"); err != nil || size >= indexSize {
-		return nil // whatever is wrong, SQLite says it better
+		return nil // SQLite reports any other problem better
 	}
 	err := tryRoom(p.File, indexSize)
 	if err = fileError(p.Path, err); onto.CodeOf(err) != onto.Full {
@@ -32,7 +32,7 @@ func (p *Place) CompanionsFit() error {
 		WithHint("free disk space; until then the store can be read, but not written")
 }
 
-// tryRoom writes so many bytes to a file that has no name.
+// tryRoom writes so many bytes to an unnamed file.
 func tryRoom(beside string, size int) error {
 	f, err := os.CreateTemp(filepath.Dir(beside), "."+filepath.Base(beside)+".*.tmp")
 	if err != nil {
@@ -63,10 +63,9 @@ func (p *Place) DialReadOnly() (*driver.Conn, error) {
 	return c, nil
 }
 
-// dialWithout opens a file without making companions. If the WAL holds
-// something, SQLite makes an index of it in memory for each connection, provided
-// that the file of the index is there, whatever it holds. Otherwise the file is
-// read as it lies.
+// dialWithout opens a file without making companions. If the WAL holds something,
+// SQLite makes an index of it in memory for each connection, provided that the file of
+// the index is there, whatever it holds. Otherwise the file is opened as immutable.
 func (p *Place) dialWithout() (*driver.Conn, error) {
 	if p.holds("-wal") {
 		if err := p.touchIndex(); err != nil {
@@ -79,7 +78,7 @@ func (p *Place) dialWithout() (*driver.Conn, error) {
 		return nil, err
 	}
 	if p.holds("-journal") {
-		return nil, onto.Unavailable // SQLite has to undo a transaction first
+		return nil, onto.Unavailable // SQLite has to roll back a transaction first
 	}
 	c, err := driver.DialTried(p.File, driver.AccessImmutable)
 	if err != nil {
@@ -99,8 +98,8 @@ func (p *Place) holds(suffix string) bool {
 }
 
 // touchIndex makes an empty file of the index if there is none. It stays: another
-// process may have it open by now, and all have to share one. It gets its name
-// when it is closed: closing it later would end locks that this process has.
+// process may have it open by now, and all have to share one. It is closed before it
+// gets its name: closing it later would end locks of this process.
 func (p *Place) touchIndex() error {
 	if _, err := os.Lstat(p.File + "-shm"); err == nil {
 		return nil

@@ -9,15 +9,15 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// Staged is a copy in the making. It has a name of its own beside the place
-// where it will be, so that half of it is never seen there.
+// Staged is a copy under construction. It has a name of its own beside the target, so
+// that a partial copy is never seen there.
 type Staged struct {
-	Path   string // of the copy in the making
+	Path   string // of the copy under construction
 	Target string
 }
 
-// Stage begins a copy. A target that exists is refused, and so are companions
-// without it: SQLite would mix what they hold into the copy.
+// Stage begins a copy. An existing target is refused, and so are companions without it:
+// SQLite would mix their contents into the copy.
 func Stage(target string) (*Staged, error) {
 	for _, suffix := range append([]string{""}, companions()...) {
 		_, err := os.Lstat(target + suffix)
@@ -44,8 +44,8 @@ func existsError(path string) error {
 	return onto.Errorf(onto.Refused, "%s exists and is not overwritten", path).WithHint("name another file, or move that one away")
 }
 
-// RoomError finds out whether an error means that there is no room: the backup
-// API does not say what the operating system said.
+// RoomError finds out whether an error means that the disk is full: the backup API does
+// not pass on the operating system's error.
 func (s *Staged) RoomError(err error) error {
 	f, openErr := os.OpenFile(s.Path, os.O_WRONLY|os.O_APPEND, 0)
 	if openErr != nil {
@@ -99,9 +99,9 @@ func (s *Staged) rename() error {
 	return nil
 }
 
-// Discard removes what is left of the copy in the making.
+// Discard removes the unpublished copy.
 func (s *Staged) Discard() {
 	for _, suffix := range append([]string{""}, companions()...) {
-		_ = os.Remove(s.Path + suffix) // it may be published, or never have been
+		_ = os.Remove(s.Path + suffix) // it may be published, or never have been made
 	}
 }

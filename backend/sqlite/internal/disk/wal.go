@@ -12,15 +12,14 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// After a crash SQLite takes over the WAL up to the first frame that is not as it
-// was written, and forgets the rest without a word. That is right for the frames
-// of a commit that was not finished. But a writer goes on behind a commit only
-// when that has been synced: a whole frame that was written behind a commit
-// proves that the commit was acknowledged. So before SQLite looks at a WAL that
-// was left behind, we do; if such commits are cut off, nothing is written until an
-// operator has decided about them.
+// After a crash SQLite accepts the WAL up to the first damaged frame, and drops the
+// rest silently. That is right for the frames of an unfinished commit. But a writer
+// appends to a commit only after that was synced: a whole frame behind a commit proves
+// that the commit was acknowledged. So the WAL is checked here before SQLite sees it;
+// if such commits are cut off, nothing is written until an operator has decided about
+// them.
 
-// CutOff is what a damaged frame keeps SQLite from seeing.
+// CutOff is the commits that a damaged frame hides from SQLite.
 type CutOff struct {
 	frame   int // the damaged one; the first is 1
 	Commits int // transactions behind it that were acknowledged, at least
@@ -38,8 +37,8 @@ const (
 	maxPage     = 64 << 10
 )
 
-// FindCutOff looks for commits that are cut off. A writer may be at work, so
-// what is found has to be found twice.
+// FindCutOff looks for commits that are cut off. A writer may be active, so a finding
+// counts only if it is made twice.
 func FindCutOff(path string) (CutOff, error) {
 	found, err := scanWAL(path)
 	for found.Commits > 0 && err == nil {
@@ -52,8 +51,8 @@ func FindCutOff(path string) (CutOff, error) {
 	return found, err
 }
 
-// scanWAL reads the WAL once. SQLite takes no locks on it, so that it can be
-// opened beside.
+// scanWAL reads the WAL once. SQLite takes no locks on it, so it can be opened and
+// closed here.
 func scanWAL(path string) (CutOff, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -70,8 +69,7 @@ func scanWAL(path string) (CutOff, error) {
 	return found, err
 }
 
-// sums is a checksum of the WAL. That of a frame goes on from that of the one
-// before.
+// sums is a checksum of the WAL. That of a frame continues that of the frame before.
 type sums struct{ a, b uint32 }
 
 func (s sums) add(order binary.ByteOrder, data []byte) sums {
@@ -127,8 +125,8 @@ func scanFrames(r io.Reader) (found CutOff, err error) {
 			found.frame = n
 		}
 		page, ends := binary.BigEndian.Uint32(frame), binary.BigEndian.Uint32(frame[4:]) != 0
-		if follows && committed != 0 && !(ends && page == committed) { // a repeated one only fills a sector
-			found.Commits++ // the one before: it was synced when this one was written
+		if follows && committed != 0 && !(ends && page == committed) { // a repeated frame only fills a sector
+			found.Commits++ // the commit before: it was synced when this frame was written
 		}
 		if committed = 0; ends && found.frame > 0 {
 			committed = page
@@ -138,14 +136,14 @@ func scanFrames(r io.Reader) (found CutOff, err error) {
 	return found, nil
 }
 
-// sameSalts reports whether a frame was written since the last reset. If the
-// header is damaged, one half of its salts may be.
+// sameSalts reports whether a frame was written since the last reset. If the header is
+// damaged, one half of its salts may be damaged.
 func sameSalts(header, frame string, whole bool) bool {
 	return header == frame || !whole && (header[:4] == frame[:4] || header[4:] == frame[4:])
 }
 
-// CheckWAL refuses a file of which the WAL is cut off. If the loss is accepted, the
-// WAL is copied to a file beside it first, and that file is named.
+// CheckWAL refuses a file whose WAL is cut off. If the loss is accepted, the WAL is
+// first copied to a file beside it, whose name is returned.
 func (p *Place) CheckWAL(acceptLoss bool) (kept string, err error) {
 	found, err := FindCutOff(p.File + "-wal")
 	if err != nil || found.Commits == 0 {

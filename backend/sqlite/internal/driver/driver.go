@@ -37,7 +37,7 @@ type Access string
 const (
 	AccessCreate    Access = "rwc"               // makes the file if there is none
 	AccessWrite     Access = "rw"                // the file has to exist
-	AccessRead      Access = "ro"                // makes companions where there are none
+	AccessRead      Access = "ro"                // makes missing companions
 	AccessIndexless Access = "ro&readonly_shm=1" // the index of the WAL is in memory, unless a writer shares its own
 	AccessImmutable Access = "ro&immutable=1"    // no other process writes; no WAL is read
 )
@@ -60,12 +60,12 @@ type prepared struct {
 	open int // how many queries of it are under way
 }
 
-// maxPrepared is how many statements a connection keeps. Those of filters and
-// orders come in any number.
+// maxPrepared is how many statements a connection keeps. The number of different
+// filters and orders is unlimited.
 const maxPrepared = 200
 
-// Dial opens a connection. Waiting for locks is set before anything else.
-// SQLite need not lock a connection that only one goroutine uses at a time.
+// Dial opens a connection. The busy timeout is set before anything else. SQLite need
+// not lock a connection that only one goroutine uses at a time.
 func Dial(path string, how Access, wait time.Duration) (*Conn, error) {
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	d := &sqlite3.SQLiteDriver{}
@@ -81,16 +81,16 @@ func Dial(path string, how Access, wait time.Duration) (*Conn, error) {
 	return c, nil
 }
 
-// maxValue is how many bytes a value or a row may have. The largest of ours are
-// the fields of a version, the keys that a query names, and a search table's list
-// of the rows that have a word.
+// maxValue is how many bytes a value or a row may have. The largest values of ours are
+// the fields of a version, the keys that a query names, and a search table's list of
+// the rows that have a word.
 const maxValue = 64 << 20
 
-// guard bounds what a file from elsewhere can make SQLite do: its schema calls
-// only functions without side effects, its CHECKs do not run, its pages are
-// looked at before they are used, and its values are of limited length. The
-// driver cannot set SQLITE_DBCONFIG_DEFENSIVE, which is against statements that
-// come from elsewhere; all of ours are our own.
+// guard bounds what an untrusted file can make SQLite do: its schema calls only
+// functions without side effects, its CHECKs do not run, its pages are checked before
+// they are used, and its values are of limited length. The driver cannot set
+// SQLITE_DBCONFIG_DEFENSIVE, which protects against untrusted statements; all
+// statements here are our own.
 func (c *Conn) guard() error {
 	c.raw.SetLimit(sqlite3.SQLITE_LIMIT_LENGTH, maxValue)
 	return c.Script(`PRAGMA trusted_schema = OFF; PRAGMA ignore_check_constraints = ON; PRAGMA cell_size_check = ON`)
@@ -126,8 +126,8 @@ func (c *Conn) prepare(sql string) (*prepared, error) {
 	return p, nil
 }
 
-// forget closes the statements that were not used for longest. Those under way
-// stay, whatever their number.
+// forget closes the least recently used statements. Those in use stay, whatever their
+// number.
 func (c *Conn) forget() {
 	for e := c.used.Back(); e != c.used.Front() && c.used.Len() > maxPrepared; {
 		old, p := e, e.Value.(*prepared)
@@ -248,11 +248,11 @@ func (p PageCopy) Step(pages int) (bool, error) {
 	return done, stepError(err)
 }
 
-// BusyReader is how long a reader waits in the rare moments when SQLite makes
-// it wait at all: while the WAL is recovered or removed.
+// BusyReader is how long a reader waits in the rare cases in which SQLite blocks it:
+// while the WAL is recovered or removed.
 const BusyReader = 5 * time.Second
 
-// DialTried opens a connection and reads something with it.
+// DialTried opens a connection and tests it with a read.
 func DialTried(path string, how Access) (*Conn, error) {
 	c, err := Dial(path, how, BusyReader)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/ontologia/onto/internal/backoff"
 )
 
-// LacksTable reports whether a statement failed since another program has dropped what
-// it reads.
+// LacksTable reports whether a statement failed because another program has dropped a
+// table that it reads.
 func LacksTable(err error) bool {
 	return strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "no such column")
 }
@@ -31,12 +31,12 @@ func noRoom(e sqlite3.Error) bool {
 	return e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EFBIG || e.SystemErrno == syscall.EDQUOT
 }
 
-// IsUnsure reports whether after a COMMIT that failed with err the commit may
-// still appear. SQLite writes the frames of a commit to the WAL, syncs the WAL
-// and then lists the frames in the index of the WAL. If the sync or the index
-// fails, others go on without the commit, but the next recovery reads the WAL
-// and finds it. So the refusal is certain only where no sync was tried: when a
-// write found no room, or before anything was written.
+// IsUnsure reports whether the commit may still appear after a COMMIT that failed with
+// err. SQLite writes the frames of a commit to the WAL, syncs the WAL and then lists
+// the frames in the index of the WAL. If the sync or the index fails, other connections
+// continue without the commit, but the next recovery reads the WAL and finds it. So the
+// failure is certain only if no sync was tried: when a write found no room, or before
+// anything was written.
 func IsUnsure(err error) bool {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
@@ -106,8 +106,8 @@ func Wrap(path string, err error) error {
 	return onto.Errorf(onto.Unavailable, "%s: %w", path, err)
 }
 
-// WaitUntil paces the attempts to get a lock. Short random pauses let processes
-// that compete take turns; SQLite's own handler lets some of them starve.
+// WaitUntil paces attempts to get a lock. Short random pauses let competing processes
+// take turns; with SQLite's own busy handler some of them starve.
 func WaitUntil(until time.Time) backoff.Backoff {
 	return backoff.Backoff{First: 200 * time.Microsecond, Longest: 5 * time.Millisecond, Until: until}
 }

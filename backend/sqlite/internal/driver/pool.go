@@ -18,8 +18,8 @@ type Pool struct {
 // maxIdle is how many readers wait for the next read.
 const maxIdle = 8
 
-// Get returns an idle reader or a new one. The number of readers is not
-// limited: a limit would let nested reads wait for each other for ever.
+// Get returns an idle reader or a new one. The number of readers is not limited: with a
+// limit, nested reads could deadlock.
 func (p *Pool) Get() (*Conn, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -42,7 +42,7 @@ func (p *Pool) Get() (*Conn, error) {
 	return p.Dial()
 }
 
-// Put gives a reader back.
+// Put returns a reader.
 func (p *Pool) Put(c *Conn) {
 	p.mu.Lock()
 	keep := !p.closed && len(p.idle) < maxIdle
@@ -55,7 +55,7 @@ func (p *Pool) Put(c *Conn) {
 	}
 }
 
-// Close closes the idle readers. Those in use are closed when they are given back.
+// Close closes the idle readers. Those in use are closed when they are returned.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true

@@ -12,7 +12,7 @@ type Rows struct {
 	raw  driver.Rows
 	of   *prepared
 	Vals []driver.Value // of the present row
-	Err  error          // what has ended the query too early
+	Err  error          // what has ended the query early
 
 	Scratch *[]byte // the connection's, see there
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ontologia/onto/internal/decide"
 )
 
-// Statements over many rows at once save most of the cost of a row. Their
-// sizes are few, so that each connection prepares only a few of them.
+// Statements over many rows at once save most of the cost per row. There are few sizes,
+// so that each connection prepares only a few statements.
 const (
 	largeBulk = 64
 	smallBulk = 8
@@ -63,8 +63,8 @@ func InsertVersions(w *driver.Conn, t *Table, list []*decide.Version) (int64, er
 	return first, w.Exec(t.upsertHistory, first, last)
 }
 
-// The columns of a commit's row. Most commits have only the first few, and a
-// column that is left out need not be bound.
+// The columns of a commit's row. Most commits have only the first few, and omitted
+// columns need not be bound.
 const (
 	commitColumnsFew = `id, created_at, operations, runtime_id, actor_kind, actor_id, comment`
 	commitColumnsAll = commitColumnsFew + `, metadata_json, causation_id, correlation_id, signature_ref, idempotency_key, draft_hash`

@@ -13,11 +13,10 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
-// A rebuild keeps the checksum of the projection that it made, and the commit
-// that it covers. History up to that commit must lead to the same state for
-// ever, so the checksum finds what was altered afterwards, even if the
-// projection was altered with it. Removing a type's history removes the
-// checksum.
+// A rebuild stores the checksum of the projection that it made, and the commit that it
+// covers. History up to that commit must always lead to the same state, so the checksum
+// detects later alterations, even if the projection was altered too. Removing a type's
+// history removes the checksum.
 
 // StateSQL finds the newest version of each identity as of a commit, which is
 // given twice, in history and in order of identity: identity, commit_id, op,
@@ -40,8 +39,8 @@ func (t *Table) ProjectedSQL() string {
 		FROM %s c ORDER BY %s`, t.List("c"), SoundFields, t.Current, t.List("c"))
 }
 
-// SoundFields is the JSON of the projection row c; empty if it cannot be read,
-// or is longer than any that is read.
+// SoundFields is the JSON of the projection row c; empty if it is unreadable or too
+// long.
 var SoundFields = fmt.Sprintf(`CAST(iif(length(c.fields) <= %d AND json_valid(c.fields, 8), json(c.fields), '') AS BLOB)`, maxStored)
 
 // digest computes the checksum: SHA-256 over the rows, entities before
@@ -86,7 +85,7 @@ func RowsSum(ctx context.Context, c *driver.Conn, tables [2]*Table, sql func(t *
 		width := len(t.Columns)
 		err := c.Each(ctx, sql(t), args, func(rows *driver.Rows) error {
 			v := Version(rows, width, t.Identity(rows, 0))
-			v.Fields, _ = CanonicalFields(v.Fields) // what cannot be read counts as nothing
+			v.Fields, _ = CanonicalFields(v.Fields) // unreadable fields count as empty
 			d.add(&v, rows.Int(width+4))
 			return nil
 		})
@@ -97,7 +96,7 @@ func RowsSum(ctx context.Context, c *driver.Conn, tables [2]*Table, sql func(t *
 	return hex.EncodeToString(d.hash.Sum(nil)), nil
 }
 
-// KeepChecksum keeps the checksum of the projection, which covers the head.
+// KeepChecksum stores the checksum of the projection, which covers the head.
 func KeepChecksum(ctx context.Context, w *driver.Conn, tables [2]*Table, head int64) error {
 	sum, err := RowsSum(ctx, w, tables, (*Table).ProjectedSQL)
 	if err != nil {
@@ -106,7 +105,7 @@ func KeepChecksum(ctx context.Context, w *driver.Conn, tables [2]*Table, head in
 	return w.Exec(`UPDATE onto_meta SET checksum = ?, checksum_commit = ?`, sum, head)
 }
 
-// Checksum reads what is kept. Files before format 3 keep none.
+// Checksum reads the stored checksum. Files before format 3 have none.
 func (r *Moment) Checksum() (string, int64, error) {
 	if r.Format < 3 {
 		return "", 0, nil

@@ -16,7 +16,7 @@ const (
 	CommitWidth = 12
 )
 
-// ReadCommit reads a commit as it is kept, but for the digest of its draft.
+// ReadCommit reads a commit, without the digest of its draft.
 func ReadCommit(r *driver.Rows) decide.Commit {
 	return decide.Commit{Metadata: r.Bytes(2), Commit: onto.Commit{
 		ID: r.Int(0), Time: StoredTime(r.Text(1)), Runtime: r.Text(3),

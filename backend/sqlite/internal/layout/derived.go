@@ -13,15 +13,15 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
-// What fields are marked for is derived from the projection: an index on the
-// expression for each index field, one search table for all search fields of a
-// type. The table onto_derived lists them; the counter in onto_meta tells other
-// processes that the list has changed.
+// What flags of fields ask for is derived from the projection: an index on the
+// expression for each index field, one search table for all search fields of a type.
+// The table onto_derived lists them; the counter in onto_meta tells other processes
+// that the list has changed.
 
-// Purpose is what something derived is for.
+// Purpose is what an index or search table is for.
 type Purpose string
 
-// What is derived is for filters and orders, or for words.
+// The purposes: filters and orders, or words.
 const (
 	ForIndex  Purpose = "index"
 	ForSearch Purpose = "search"
@@ -52,9 +52,9 @@ func (d Derived) String() string {
 	return fmt.Sprintf("the search table of %s (%s)", d.Type, d.Field)
 }
 
-// Create is the statement that makes it. Names were checked, so they need no
-// quotes, and a query that says the same expression finds the index. It holds
-// op, though that is always the same, so that a count need not look further.
+// Create is the statement that makes it. Names were checked, so they need no quotes,
+// and a query with the same expression uses the index. It includes op, though that is
+// always the same, so that a count is answered from the index alone.
 func (d Derived) Create() string {
 	if d.Purpose == ForSearch {
 		return fmt.Sprintf(`CREATE VIRTUAL TABLE %s USING fts4(words, tokenize=simple, matchinfo=fts3)`, d.Name())
@@ -77,8 +77,8 @@ func (d Derived) Same(o Derived) bool {
 	return d == o
 }
 
-// Wanted is what the flags of a schema ask for. Names that only another program
-// allows get nothing.
+// Wanted is what the flags of a schema ask for. Fields with names that only other
+// programs allow get nothing.
 func Wanted(s *onto.Schema) []Derived {
 	if onto.CheckName("type", s.Name) != nil {
 		return nil
@@ -110,13 +110,13 @@ func ReadDerived(c *driver.Conn) ([]Derived, error) {
 	})
 }
 
-// Plan is how what is listed differs from what the flags ask for.
+// Plan is the difference between what is listed and what the flags ask for.
 type Plan struct{ remove, add []Derived }
 
 // Empty reports whether there is no difference.
 func (p Plan) Empty() bool { return len(p.remove)+len(p.add) == 0 }
 
-// Drop removes what the flags do not ask for any more.
+// Drop removes what the flags no longer ask for.
 func (p Plan) Drop(w *driver.Conn) error {
 	for _, d := range p.remove {
 		if err := w.Script(d.drop()); err != nil {
@@ -189,7 +189,7 @@ func DeriveAll(ctx context.Context, w *driver.Conn, step func()) error {
 	return Derive(ctx, w, backend.Last(all), step)
 }
 
-// make lists it, makes it and fills it.
+// make lists, creates and fills it.
 func (d Derived) make(ctx context.Context, w *driver.Conn, step func()) (err error) {
 	d.id, err = w.Insert(`INSERT INTO onto_derived (type_kind, type_name, field, purpose) VALUES (?, ?, ?, ?)`,
 		string(d.Kind), d.Type, d.Field, string(d.Purpose))
@@ -202,8 +202,7 @@ func (d Derived) make(ctx context.Context, w *driver.Conn, step func()) (err err
 	return NewWordTable(d).fill(ctx, w, step)
 }
 
-// DropDerived removes everything that is derived or looks like it, listed or
-// not.
+// DropDerived removes everything that is derived or has such a name, listed or not.
 func DropDerived(w *driver.Conn) error {
 	objects, err := DerivedObjects(w)
 	if err != nil {
@@ -217,13 +216,13 @@ func DropDerived(w *driver.Conn) error {
 	return w.Script(`DELETE FROM onto_derived`)
 }
 
-// derivedPattern is the type and name of what Derived.Create makes, and of the tables
-// that SQLite keeps it in.
+// derivedPattern matches the type and name of what Derived.Create makes, and of the
+// tables in which SQLite keeps it.
 var derivedPattern = regexp.MustCompile(`^(index onto_field_[0-9]+|table onto_search_[0-9]+(_(content|segments|segdir|docsize|stat))?)$`)
 
-// DerivedObjects finds the indexes and tables that are derived, and those that
-// are left over. Search tables come before the tables that SQLite keeps them
-// in, which go with them.
+// DerivedObjects finds the indexes and tables that are derived, and those that are left
+// over. Search tables come before the tables in which SQLite keeps them, which are
+// dropped with them.
 func DerivedObjects(c *driver.Conn) ([]SchemaObject, error) {
 	list, err := schemaObjects(c)
 	list = slices.DeleteFunc(list, func(o SchemaObject) bool { return !derivedPattern.MatchString(o.Type + " " + o.Name) })

@@ -31,8 +31,8 @@ type File struct {
 	Shape  *Shape // nil where only the format is judged
 }
 
-// Inspect finds out what a file is. It writes nothing, and reads no table before
-// it knows that it is one.
+// Inspect finds out what a file is. It writes nothing, and reads a table only after
+// making sure that it is a plain one.
 func Inspect(c *driver.Conn, path string) (File, error) {
 	s, err := readShape(c, path)
 	if err != nil {
@@ -43,7 +43,7 @@ func Inspect(c *driver.Conn, path string) (File, error) {
 	return found, err
 }
 
-// kind tells by the tables of a file what it is.
+// kind tells the kind of a file by its tables.
 func (s *Shape) kind(c *driver.Conn) (File, error) {
 	has := func(all ...string) bool {
 		return !slices.ContainsFunc(all, func(n string) bool { return !slices.Contains(s.names, n) })

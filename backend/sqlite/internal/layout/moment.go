@@ -7,7 +7,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
-// Moment is a read transaction: all its statements see one moment.
+// Moment is a read transaction: all its statements see one snapshot.
 type Moment struct {
 	*driver.Conn
 	Ctx     context.Context // of the read: its end interrupts every statement

@@ -37,7 +37,7 @@ type originalSpec struct {
 func (s *originalSpec) UnmarshalJSON(data []byte) error {
 	var parts map[string]json.RawMessage
 	if err := json.Unmarshal(data, &parts); err != nil {
-		return nil // not understood: reads as any
+		return nil // unknown: reads as any
 	}
 	for name, raw := range parts {
 		switch name {
@@ -55,9 +55,9 @@ func (s *originalSpec) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ParseSchema reads a stored schema, ours or the original program's. Drift is
-// judged on the result, never on the stored text. Kind and name are those of
-// the row; what cannot be understood reads as any.
+// ParseSchema reads a stored schema, ours or the original program's. Schemas are
+// compared by the result, never by the stored text. Kind and name are those of the row;
+// an unknown type reads as any.
 func ParseSchema(kind onto.Kind, name string, data []byte) onto.Schema {
 	if s, ok := parseOwn(kind, name, data); ok {
 		return s
@@ -85,13 +85,13 @@ func parseOwn(kind onto.Kind, name string, data []byte) (onto.Schema, bool) {
 	return s, s.Kind == kind && s.Name == name
 }
 
-// retuneOriginal sets the flags of a schema and keeps the original's form, so
-// that the original program still knows its own type.
+// retuneOriginal sets the flags of a schema and keeps the original's form, so that the
+// original program still recognises its own type.
 func retuneOriginal(data []byte, flags onto.Schema) []byte {
 	var doc map[string]json.RawMessage
 	var fields map[string]map[string]json.RawMessage
 	if json.Unmarshal(data, &doc) != nil || json.Unmarshal(doc["fields"], &fields) != nil {
-		return flags.JSON() // no program understands it
+		return flags.JSON() // no program can read it
 	}
 	for _, f := range flags.Fields {
 		if field := fields[f.Name]; field != nil {

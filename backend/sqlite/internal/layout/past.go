@@ -7,13 +7,12 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
-// A view of the past asks for the version of each identity that was the newest
-// then. To seek it for each identity is good if there are few identities with
-// many versions. For many identities with few versions each there is a table of
-// thin rows, one for each version that was superseded: from which commit, and
-// until which other one, it was the newest. Those that were not superseded are
-// in the projection. Rows are only ever added, in the order of the primary key,
-// and nothing is written for an identity's first version.
+// A view of the past needs the version of each identity that was the newest then. A
+// seek for each identity is fast if there are few identities with many versions. For
+// many identities with few versions there is a table of thin rows, one for each
+// superseded version: from which commit until which other one it was the newest. Those
+// that were not superseded are in the projection. Rows are only ever added, in the
+// order of the primary key, and nothing is written for an identity's first version.
 const createPast = `
 CREATE TABLE IF NOT EXISTS onto_entity_past (
     entity_type TEXT NOT NULL,
@@ -31,8 +30,8 @@ CREATE TABLE IF NOT EXISTS onto_relation_past (
 ) WITHOUT ROWID;
 `
 
-// supersede is the statement that enters the versions which those in a range of
-// history rows supersede. It reads nothing but the lookup index.
+// supersede is the statement that records the versions superseded by those in a range
+// of history rows. It reads nothing but the lookup index.
 func (t *Table) supersede() string {
 	return fmt.Sprintf(`INSERT INTO %[1]s SELECT h.%[2]s, h.commit_id, p.commit_id, p.id
 		FROM %[3]s h CROSS JOIN %[3]s p ON %[4]s AND p.commit_id =
@@ -40,8 +39,8 @@ func (t *Table) supersede() string {
 		WHERE h.id BETWEEN ? AND ?`, t.Past, t.Columns[0], t.History, t.Matches("p", "h"), t.Matches("s", "h"))
 }
 
-// Supersessions is all that the table of the past should have. Of several
-// versions that another program wrote in one commit, none is told apart.
+// Supersessions is all that the table of the past should have. Several versions that
+// another program wrote in one commit are not distinguished.
 func (t *Table) Supersessions() string {
 	return fmt.Sprintf(`SELECT %[1]s, next, commit_id, id FROM (SELECT %[1]s, commit_id, id,
 		lead(commit_id) OVER (PARTITION BY %[2]s ORDER BY commit_id) AS next FROM %[3]s h) WHERE next IS NOT NULL`,

@@ -8,8 +8,8 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
-// CoverHead notes that the projection covers the head, which is foreign. Since
-// is the last commit that it covered before.
+// CoverHead records that the projection covers the head, a foreign commit. Since is the
+// last commit that it covered before.
 func CoverHead(w *driver.Conn, since int64) error {
 	ordered, err := timesOrdered(w, since)
 	if err != nil {
@@ -18,9 +18,9 @@ func CoverHead(w *driver.Conn, since int64) error {
 	return w.Exec(`UPDATE onto_meta SET foreign_until = (SELECT max(id) FROM commits), times_ordered = times_ordered AND ?`, ordered)
 }
 
-// Project writes a projection row for each identity that a commit after since
-// has touched, and then hands over its newest version, whose fields are
-// canonical, or nil if they cannot be read.
+// Project writes a projection row for each identity that a commit after since has
+// touched, and then passes on its newest version, with canonical fields, or nil if they
+// cannot be read.
 func Project(ctx context.Context, w *driver.Conn, t *Table, since int64, then func(v *onto.Version) error) error {
 	width := len(t.Columns)
 	return w.Each(ctx, t.newestSQL("h.commit_id > ? AND h.id = "+t.Newest("h")), []any{since}, func(rows *driver.Rows) error {
@@ -54,7 +54,7 @@ func timesOrdered(w *driver.Conn, since int64) (bool, error) {
 	return ordered, err
 }
 
-// AddMissing makes the tables and indexes of ours that are gone.
+// AddMissing makes our tables and indexes that are missing.
 func AddMissing(w *driver.Conn) error {
 	return w.Script(createLookup + createIndexes + createProjection + createDerived)
 }

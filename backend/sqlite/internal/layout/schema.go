@@ -16,14 +16,15 @@ import (
 )
 
 // sinceRule is the first commit that can hold rows of the version in row v of
-// schema_versions, where that is not kept: in older files, and for versions that
+// schema_versions, where that is not stored: in older files, and for versions that
 // another program has added.
 const sinceRule = `iif(v.schema_version_id = 1, 1, coalesce(iif(v.type_kind = 'entity',
 		(SELECT min(h.commit_id) FROM entity_history h WHERE h.entity_type = v.type_name AND h.schema_version_id = v.schema_version_id),
 		(SELECT min(h.commit_id) FROM relation_history h WHERE h.relation_type = v.type_name AND h.schema_version_id = v.schema_version_id)),
 	(SELECT ifnull(max(id), 0) + 1 FROM commits)))`
 
-// FillSince keeps the first commit of versions that lack it, and returns how many did.
+// FillSince stores the first commit of versions that lack it, and returns how many
+// there were.
 func FillSince(w *driver.Conn) (int64, error) {
 	n, err := w.QueryInt(`SELECT count(*) FROM schema_versions WHERE onto_since IS NULL`)
 	if n > 0 && err == nil {
@@ -82,7 +83,7 @@ func readSchema(rows *driver.Rows) (onto.SchemaVersion, error) {
 	return v, nil
 }
 
-// WriteTypes writes what has changed about the types, in the order of versions: a
+// WriteTypes writes what has changed about the types, in the order of versions, since a
 // type that ends may begin anew.
 func WriteTypes(w *driver.Conn, before, after []onto.SchemaVersion) error {
 	for i := range after {
@@ -153,7 +154,7 @@ func insertSchema(w *driver.Conn, v *onto.SchemaVersion) error {
 		codec.FormatTime(v.Created), OrNull(v.Runtime), OrNull(v.Reason), OrNull(v.Since), upgrader)
 }
 
-// keptJSON is an upgrader or an end as it is kept, or nil for none.
+// keptJSON is an upgrader or an end as it is stored, or nil for none.
 func keptJSON[T onto.Upgrader | onto.End](v *T) (any, error) {
 	if v == nil {
 		return nil, nil

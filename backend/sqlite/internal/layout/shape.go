@@ -13,20 +13,19 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
-// A file may come from elsewhere. SQLite runs what its schema says: a view in
-// the place of a table is a query of any length, and a trigger, a default or an
-// index on an expression runs with every write. So before a statement names one
-// of our tables, the schema is read as text: tables have to be plain tables with
-// the columns that we declare, and whatever else would run on a write is named,
-// and refuses writes.
+// A file may be untrusted, and SQLite runs code in its schema: a view in the place of a
+// table is a query of any length, and a trigger, a default or an index on an expression
+// runs with every write. So before a statement names one of our tables, the schema is
+// read as text: tables have to be plain tables with the columns that we declare;
+// anything else that would run on a write is reported, and prevents writes.
 
 // Shape is what a file has under our names.
 type Shape struct {
-	names  []string         // of its tables, and of whatever else has the name of one of ours
-	odd    map[string]error // why what has the name of a table of ours is none
+	names  []string         // its tables, and whatever else has the name of one of ours
+	odd    map[string]error // why an object with the name of a table of ours is not one
 	lacks  string           // the statements that add the columns which older tables of ours lack
-	Extras []SchemaObject   // what others have put on our tables and would run when those are written
-	Alien  bool             // it has tables that neither we nor the original program have made
+	Extras []SchemaObject   // additions of others to our tables that would run on writes
+	Alien  bool             // it has tables that neither we nor the original program make
 }
 
 // SchemaObject is a row of sqlite_schema.
@@ -40,7 +39,7 @@ func (o SchemaObject) drop() string {
 // maxDefinition is how many bytes of SQL an object of ours may be defined by.
 const maxDefinition = 64 << 10
 
-// readShape reads the schema. It runs nothing that the file brings along.
+// readShape reads the schema. It runs nothing of the file.
 func readShape(c *driver.Conn, path string) (*Shape, error) {
 	objects, err := schemaObjects(c)
 	if err != nil {
@@ -72,8 +71,8 @@ func readShape(c *driver.Conn, path string) (*Shape, error) {
 	return s, err
 }
 
-// SoundShape is readShape for a file that is known to be ours: it fails if
-// something else than a plain table has the name of a table of ours.
+// SoundShape is readShape for a file that is known to be ours: it fails if anything but
+// a plain table has the name of one of ours.
 func SoundShape(c *driver.Conn, path string) (*Shape, error) {
 	s, err := readShape(c, path)
 	if err != nil {
@@ -99,8 +98,8 @@ func schemaObjects(c *driver.Conn) ([]SchemaObject, error) {
 	})
 }
 
-// isOurs reports whether a table of that name is one that statements of ours
-// name, or that SQLite reads and writes for them.
+// isOurs reports whether our statements use a table of that name, or SQLite does on
+// their behalf.
 func isOurs(tables map[string]declaredTable, name string) bool {
 	name = strings.ToLower(name)
 	_, declared := tables[name]
@@ -112,8 +111,8 @@ func isKnown(tables map[string]declaredTable, name string) bool {
 	return isOurs(tables, name) || slices.Contains([]string{"events", "event_claims", "dead_letters", "sessions", "type_layout_catalog"}, name)
 }
 
-// isPlain reports whether an object under one of our names is a plain table. A
-// search table is none; anything else that is none is refused.
+// isPlain reports whether an object under one of our names is a plain table. A search
+// table is not one; any other object is refused.
 func (o SchemaObject) isPlain(tables map[string]declaredTable, path string) (bool, error) {
 	name := strings.ToLower(o.Name)
 	switch {
@@ -135,8 +134,8 @@ func (o SchemaObject) isPlain(tables map[string]declaredTable, path string) (boo
 	return true, nil
 }
 
-// Search tables and indexes of fields are what Derived.Create makes, in this
-// version or in another: nothing that takes long to compute, and no table beside.
+// Search tables and indexes of fields are what Derived.Create makes, in this version or
+// in another: no expression that takes long to compute, and no other table.
 var (
 	searchPattern = regexp.MustCompile(`^CREATE VIRTUAL TABLE onto_search_[0-9]+ USING fts4\(words(, tokenize=simple|, matchinfo=fts3)*\)$`)
 	fieldPattern  = regexp.MustCompile(`^CREATE INDEX onto_field_[0-9]+ ON (entity|relation)_current\(fields ->> '\$\.[A-Za-z_][A-Za-z0-9_]*'(, op)?\)` +
@@ -151,8 +150,8 @@ func shapeError(path, name, format string, args ...any) error {
 		WithHint("somebody has changed the tables of the file: look with: sqlite3 FILE .schema")
 }
 
-// checkColumns finds plain tables with columns that are computed, or that are not
-// of the type that we declare, and the columns that they lack.
+// checkColumns finds plain tables with computed columns or columns of another type than
+// we declare, and the columns that are missing.
 func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, names []string, path string) error {
 	list, err := json.Marshal(names)
 	if err != nil {
@@ -191,9 +190,9 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 	return err
 }
 
-// findExtras finds what others have put on our tables and what SQLite would run when
-// they are written: triggers, also those of tables that refer to ours, and
-// indexes on expressions or on some rows only.
+// findExtras finds additions of others to our tables that SQLite would run on writes:
+// triggers, also those of tables that refer to ours, and indexes on expressions or on
+// some rows only.
 func findExtras(c *driver.Conn, tables map[string]declaredTable, objects []SchemaObject) ([]SchemaObject, error) {
 	ours := normalized(createLookup + createIndexes + createRight)
 	var list []SchemaObject
@@ -222,8 +221,8 @@ func normalized(sql string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, " IF NOT EXISTS", ""), ";", " ;")
 }
 
-// reaches reports whether writes of ours can fire the triggers of a table: if it
-// is ours, or if its rows follow ours.
+// reaches reports whether our writes can fire the triggers of a table: if it is ours,
+// or if its rows follow ours by a foreign key.
 func reaches(c *driver.Conn, tables map[string]declaredTable, table string) (bool, error) {
 	if isOurs(tables, table) {
 		return true, nil
@@ -236,7 +235,7 @@ func reaches(c *driver.Conn, tables map[string]declaredTable, table string) (boo
 	return found, err
 }
 
-// isComputed reports whether SQLite computes something to keep an index.
+// isComputed reports whether SQLite evaluates an expression to maintain an index.
 func isComputed(c *driver.Conn, o SchemaObject) (bool, error) {
 	n, err := c.QueryInt(`SELECT (SELECT count(*) FROM pragma_index_xinfo(?1) WHERE cid = -2) +
 		(SELECT count(*) FROM pragma_index_list(?2) WHERE name = ?1 AND partial)`, o.Name, o.Table)
@@ -252,8 +251,7 @@ func (s *Shape) Ours() []string {
 	})
 }
 
-// Writable fails if something that others have put on our tables would run when
-// they are written.
+// Writable fails if an addition of others to our tables would run on writes.
 func (s *Shape) Writable(path string) error {
 	if len(s.Extras) == 0 {
 		return nil
@@ -262,12 +260,12 @@ func (s *Shape) Writable(path string) error {
 	return onto.Errorf(onto.ReadOnly, "%s: %s", path, o.Refusal()).WithHint("%s", o.Remedy())
 }
 
-// Refusal says why there are no writes.
+// Refusal says why writes are refused.
 func (o SchemaObject) Refusal() string {
 	return fmt.Sprintf("the %s %s on %s is not of this program and would run with every write, so nothing is written", o.Type, o.Name, o.Table)
 }
 
-// Remedy says how to have writes again.
+// Remedy says how to allow writes again.
 func (o SchemaObject) Remedy() string { return `if nobody needs it: sqlite3 FILE '` + o.drop() + `'` }
 
 // declaredTable is what we declare of a table.

@@ -8,12 +8,12 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
-// A row of history has a checksum, made before the row goes to SQLite, so that a
-// read of it notices a bit that has flipped since. Rows of other programs and of
-// older files have none. Nor has the projection: a scan of it became 4 to 9%
-// slower. The check compares the projection with history.
+// A row of history has a checksum, made before the row goes to SQLite, so that a read
+// detects a bit that has flipped since. Rows of other programs and of older files have
+// none. Neither has the projection: it made scans 4 to 9% slower. The check compares
+// the projection with history.
 
-// crcTable is of the polynomial that processors compute.
+// crcTable is of the polynomial that CPUs have instructions for.
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
 // rowSum is the checksum of a version. It uses and returns a buffer.
@@ -28,8 +28,7 @@ func rowSum(v *onto.Version, buf []byte) (int64, []byte) {
 	return int64(crc32.Checksum(buf, crcTable)), buf
 }
 
-// Intact reports whether column i, which has the checksum of the version that
-// the row holds, goes with it.
+// Intact reports whether the checksum in column i matches the version in the row.
 func Intact(r *driver.Rows, i int, v *onto.Version) bool {
 	if r.Null(i) {
 		return true

@@ -143,9 +143,9 @@ CREATE TABLE IF NOT EXISTS relation_current (
 ) WITHOUT ROWID;
 `
 
-// createDerived makes what format 2 added, but for the column of onto_meta:
-// the list of what is derived from the projection, and the way from a
-// relation's right endpoint, and the tables of the past.
+// createDerived makes what format 2 added, except for the column of onto_meta: the list
+// of what is derived from the projection, the index on a relation's right endpoint, and
+// the tables of the past.
 const createDerived = `
 CREATE TABLE IF NOT EXISTS onto_derived (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -157,8 +157,8 @@ CREATE TABLE IF NOT EXISTS onto_derived (
 );
 ` + createRight + createPast
 
-// createLeases makes what format 3 added, but for columns: the epochs of leases,
-// whose rows stand in locks, and the records of those that were broken.
+// createLeases makes what format 3 added, except for columns: the epochs of leases,
+// whose rows are in locks, and the records of broken ones.
 const createLeases = `
 CREATE TABLE IF NOT EXISTS onto_leases (
     name TEXT PRIMARY KEY,
@@ -186,11 +186,11 @@ const (
 `
 )
 
-// standing is how far the projection goes, in three columns: the head, the
-// commit that the projection is known to cover, and the last foreign commit.
-// Our commits have their operations counted and move the projection along in
-// the same transaction, after bringing in whatever others had appended. So a
-// head of ours is covered; a foreign one is if it was the last brought in.
+// standing is how far the projection goes, in three columns: the head, the commit that
+// the projection is known to cover, and the last foreign commit. Our commits have their
+// operations counted and update the projection in the same transaction, after catching
+// up with foreign commits. So a head of ours is covered; a foreign one is covered if it
+// was the last to be caught up with.
 const (
 	TypeChanges  = `m.derived` // files of format 1 do not have it
 	Standing     = `head.id, iif(head.operations IS NULL, m.foreign_until, head.id), m.foreign_until`
@@ -251,10 +251,10 @@ func NewTable(kind onto.Kind, changes string, sums bool) *Table {
 }
 
 // Matches is the condition that the row called alias has an identity given by
-// parameters, or by the row of that other alias.
+// parameters, or by the row of another alias.
 //
-// The plus keeps SQLite from comparing the parameter with the type that an index
-// is partial by: it would prepare the statement anew whenever it is bound.
+// The plus keeps SQLite from comparing the parameter with the type in the condition of
+// a partial index: it would prepare the statement again at each binding.
 func (t *Table) Matches(alias, other string) string {
 	terms := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
@@ -283,9 +283,8 @@ func (t *Table) seek(other, bound string) string {
 		t.History, t.Matches("s", other), bound)
 }
 
-// FirstID is the row id of the first version of the identity that the
-// projection row called alias has. If another program wrote two versions in
-// that commit, it is the first.
+// FirstID is the row id of the first version of the identity in the projection row
+// called alias. If another program wrote two versions in that commit, it is the first.
 func (t *Table) FirstID(alias string) string {
 	return fmt.Sprintf(`(SELECT min(f.id) FROM %s f WHERE %s AND f.commit_id = %s.first_commit_id)`,
 		t.History, t.Matches("f", alias), alias)

@@ -26,8 +26,8 @@ func insertMeta(w *driver.Conn) error {
 	return w.Exec(`INSERT INTO onto_meta (id, format, store_id, foreign_until, times_ordered) VALUES (1, ?, ?, 0, 1)`, Format, text)
 }
 
-// Adopt adds to a file of the original program what ours have: columns that
-// its oldest files lack, columns and tables of our own, and the projection.
+// Adopt upgrades a file of the original program: columns that its oldest files lack,
+// columns and tables of our own, and the projection.
 func Adopt(w *driver.Conn, found File, now time.Time) error {
 	add := found.Shape.lacks
 	if strings.Contains(add, " instance_key ") {
@@ -46,7 +46,7 @@ func Adopt(w *driver.Conn, found File, now time.Time) error {
 	return err
 }
 
-// Upgrade adds to a file of an older format what ours have, but for what is derived.
+// Upgrade upgrades a file of an older format, except for what is derived.
 func Upgrade(w *driver.Conn, found File) error {
 	if err := w.Script(found.Shape.lacks + createLeases); err != nil {
 		return err
@@ -57,8 +57,8 @@ func Upgrade(w *driver.Conn, found File) error {
 	return w.Exec(`UPDATE onto_meta SET format = ?`, Format)
 }
 
-// AddDerived adds the tables that format 2 added: of what is derived, which is empty
-// then, and of the past.
+// AddDerived adds the tables of format 2: of what is derived, which is empty at first,
+// and of the past.
 func AddDerived(ctx context.Context, w *driver.Conn, tables [2]*Table) error {
 	err := w.Script(createDerived)
 	if err == nil {

@@ -31,7 +31,7 @@ func StoredTime(s string) time.Time {
 	return time.Time{}
 }
 
-// Readable fails if a row of the projection says that its JSON is not.
+// Readable fails if a row of the projection is marked as having unreadable JSON.
 func Readable(v *onto.Version) error {
 	if v.Fields == nil {
 		return onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read", v.Identity, v.Commit).
@@ -44,7 +44,7 @@ func Readable(v *onto.Version) error {
 // are not canonical; ours are.
 type Foreign struct {
 	head    int64
-	Covered int64 // the projection covers this commit; nothing is known about later ones
+	Covered int64 // the projection covers this commit; later ones are unknown
 	Until   int64 // the last commit that is known to be foreign
 }
 
@@ -58,7 +58,7 @@ func (f Foreign) Covers() bool { return f.head == f.Covered || f.head == 0 }
 // write it in the shortest form.
 const maxStored = 2*onto.MaxFields + 64<<10
 
-// Sound fails if a row is none that a program has written.
+// Sound fails if a row is damaged: no program has written it so.
 func (f Foreign) Sound(v *onto.Version) error {
 	switch {
 	case v.Op != onto.Put && v.Op != onto.Delete:
@@ -92,8 +92,8 @@ func (f Foreign) Canonical(v *onto.Version) error {
 	return nil
 }
 
-// CheckJSON makes sure of the fields of a version that is looked at in process:
-// another program may have changed the file.
+// CheckJSON checks the fields of a version that is evaluated in process: another
+// program may have changed the file.
 func CheckJSON(v *onto.Version) error {
 	fields, err := codec.AppendCanonical(nil, v.Fields)
 	if err != nil {
@@ -135,7 +135,7 @@ func Version(r *driver.Rows, i int, id onto.Identity) onto.Version {
 		SchemaVersion: int(r.Int(i + 2)), Fields: json.RawMessage(r.Bytes(i + 3)),
 	}
 	if v.SchemaVersion == 0 {
-		v.SchemaVersion = 1 // rows from before versions were kept
+		v.SchemaVersion = 1 // rows from before schema versions were stored
 	}
 	return v
 }

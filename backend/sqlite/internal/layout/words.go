@@ -103,14 +103,14 @@ func JoinWords(texts [][]byte) string {
 // WordChange is how the words of an identity change in a group.
 type WordChange struct {
 	Table  *WordTable
-	Row    int    // where its first version stands among those to be written; -1 if it has been written
+	Row    int    // the index of its first version among those to be written; -1 if that was written before
 	Before string // "" for none
 	After  string
 	DocID  int64
 }
 
-// WriteWords writes changes in the order of table and docid, in which FTS4
-// gathers them in memory.
+// WriteWords writes changes in the order of table and docid, which lets FTS4 buffer
+// them in memory.
 func WriteWords(w *driver.Conn, list []*WordChange) error {
 	slices.SortFunc(list, func(a, b *WordChange) int {
 		return cmp.Or(cmp.Compare(a.Table.id, b.Table.id), cmp.Compare(a.DocID, b.DocID))
@@ -167,8 +167,8 @@ func (c *WordChange) write(w *driver.Conn) error {
 	return t.failed(w.Exec(t.update, c.After, c.DocID))
 }
 
-// failed gives an error of a damaged search table its code and the way out. It
-// has a row too many, lost what SQLite keeps it in, or cannot be read.
+// failed gives an error of a damaged search table its code and remedy. The table has a
+// row too many, lost its shadow tables, or cannot be read.
 func (t *WordTable) failed(err error) error {
 	if err == nil {
 		return nil
@@ -182,8 +182,8 @@ func (t *WordTable) failed(err error) error {
 	return err
 }
 
-// Project brings the words of one version along that another program has written,
-// if its type has a search table. Its fields are canonical, or nil if they cannot be read.
+// Project updates the words of one version that another program has written, if its
+// type has a search table. Its fields are canonical, or nil if they cannot be read.
 func (t *WordTable) Project(w *driver.Conn, names *Table, v *onto.Version) error {
 	if t == nil {
 		return nil
@@ -206,8 +206,8 @@ func (t *WordTable) Project(w *driver.Conn, names *Table, v *onto.Version) error
 	return c.write(w)
 }
 
-// fill enters the words of everything that the projection has of the type. It
-// goes in the order of docids; sorting is left to SQLite, which spills to disk.
+// fill enters the words of all identities of the type in the projection. It goes in the
+// order of docids; sorting is left to SQLite, which spills to disk.
 func (t *WordTable) fill(ctx context.Context, w *driver.Conn, step func()) error {
 	var list []*WordChange
 	err := w.Each(ctx, t.wantSQL(), []any{t.Type}, func(rows *driver.Rows) error {
