@@ -25,7 +25,7 @@ func (b *Backend) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Se
 }
 
 // groups answers an aggregation. SQL computes it if it can, and if there are no
-// rows that cannot be read, which fail in process.
+// unreadable rows: these fail in process.
 func (rd *reader) groups(r *reading, a *backend.Aggregation) (iter.Seq2[onto.Group, error], error) {
 	question, err := r.aggregation(rd.table(a.Kind), a)
 	if err != nil {
@@ -54,8 +54,8 @@ func (r *reading) aggregation(t *layout.Table, a *backend.Aggregation) (*questio
 	return question, err
 }
 
-// computed lets SQL compute the groups. It reports false if rows are among them of
-// which the JSON cannot be read.
+// computed lets SQL compute the groups. It reports false if they include rows with
+// unreadable JSON.
 func (r *reading) computed(a *question, want *backend.Aggregation) (exec.Computed, bool, error) {
 	columns, sql := r.groupsSQL(a, want)
 	var groups exec.Computed

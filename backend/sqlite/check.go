@@ -11,28 +11,28 @@ import (
 
 var _ backend.Surveyor = (*Backend)(nil)
 
-// Check examines the file: its structure, the log, and the projection against
-// history. It reads one moment and needs little memory.
+// Check examines the file: its structure, the log, and the projection against history.
+// It reads one snapshot and needs little memory.
 func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 	return b.CheckSteps(ctx, func(string) {})
 }
 
-// CheckSteps is Check that tells before each step what it looks at. A step that
-// damage ends early does not keep the others from being taken.
+// CheckSteps is Check that reports each step before it is taken. A step that damage
+// ends early does not stop the others.
 func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error] {
 	return pushed(ctx, b.reader, false, func(r *reading, push func(onto.Finding) error) error {
 		return check.All(b.subject(), &r.Moment, step, push)
 	})
 }
 
-// subject is what a check or a survey looks at.
+// subject is what a check or a survey examines.
 func (s *store) subject() *check.Store {
 	return &check.Store{Path: s.at.Path, File: s.at.File, Tables: s.tables, Now: s.now()}
 }
 
-// Checksum returns the checksum that the last rebuild of the projection has
-// kept, SHA-256 in hex, and the commit that it covers. Check compares it. It is
-// "" if none is kept.
+// Checksum returns the checksum that the last rebuild of the projection has stored,
+// SHA-256 in hex, and the commit that it covers. Check compares it. It is "" if none is
+// stored.
 func (b *Backend) Checksum(ctx context.Context) (sum string, commit int64, err error) {
 	err = b.reader.read(ctx, false, func(r *reading) error {
 		sum, commit, err = r.Checksum()

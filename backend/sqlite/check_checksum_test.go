@@ -33,7 +33,7 @@ func rebuilt(t *testing.T, b *sqlite.Backend) string {
 	return sum
 }
 
-// A rebuild makes the same rows each time, whatever it found.
+// A rebuild makes the same rows each time, whatever it finds.
 func TestRebuildIsDeterministic(t *testing.T) {
 	path := makeHealthy(t)
 	b := opened(t, path, nil)

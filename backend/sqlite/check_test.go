@@ -8,7 +8,7 @@ import (
 	"github.com/ontologia/onto/upkeep"
 )
 
-// Each kind of damage that somebody can do with SQL has a finding of its own.
+// Each kind of damage that can be done with SQL has a finding of its own.
 func TestFindings(t *testing.T) {
 	for _, c := range []struct{ code, damage string }{
 		{"commit_gap", `PRAGMA foreign_keys = OFF; UPDATE commits SET id = 9 WHERE id = 3; UPDATE entity_history SET commit_id = 9 WHERE commit_id = 3; UPDATE entity_current SET commit_id = 9 WHERE commit_id = 3`},
@@ -45,7 +45,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// makeDocumentedFile is makeDocumented with nobody who has the file open.
+// makeDocumentedFile is makeDocumented with the file closed.
 func makeDocumentedFile(t *testing.T) string {
 	t.Helper()
 	copied := t.TempDir() + "/copy.db"

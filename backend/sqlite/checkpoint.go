@@ -21,8 +21,8 @@ var (
 // Checkpointed is what a checkpoint did.
 type Checkpointed = backend.Checkpointed
 
-// Checkpoint copies what is in the WAL into the file and empties the WAL. It
-// waits for readers and writers as a write does, then does what it can without
+// Checkpoint copies what is in the WAL into the file and empties the WAL. It waits for
+// readers and writers as a write does; at the deadline it does what is possible beside
 // them.
 func (b *Backend) Checkpoint(ctx context.Context) (Checkpointed, error) {
 	var done Checkpointed
@@ -55,7 +55,7 @@ func (b *Backend) Checkpoint(ctx context.Context) (Checkpointed, error) {
 	return done, driver.Wrap(b.at.Path, err)
 }
 
-// emptyWAL reports whether others kept it from doing so until the wait was over.
+// emptyWAL reports whether other connections prevented it until the deadline.
 func (wr *writer) emptyWAL(ctx context.Context, wait backoff.Backoff) (busy bool, err error) {
 	for {
 		row, ok, err := wr.conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// killAtPoint lets a writer kill itself at a point of its 20th commit or group, if
-// one is named.
+// killAtPoint makes a writer kill itself at a point of its 20th commit or group, if one
+// is named.
 func killAtPoint(b backend.Backend, point []string) {
 	if len(point) == 0 {
 		return

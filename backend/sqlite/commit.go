@@ -42,8 +42,8 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 	return found, err
 }
 
-// commitAt returns the last commit whose time is not after t. Times in order
-// allow a binary search; another program's clock may have gone back.
+// commitAt returns the last commit whose time is not after t. A binary search needs
+// times in order, and another program's clock may have gone back.
 func (r *reading) commitAt(t time.Time) (int64, error) {
 	if !r.Ordered {
 		return r.commitAtUnordered(t)

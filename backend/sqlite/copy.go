@@ -13,10 +13,9 @@ import (
 
 var _ backend.Copier = (*Backend)(nil)
 
-// CopyTo writes one moment of the store to a new file and returns the head of
-// that moment. Others may go on writing. In the copy no lease is held.
-// Progress, if not nil, is called now and then with numbers of bytes. After an
-// error there is no file.
+// CopyTo writes one moment of the store to a new file and returns the head of that
+// moment. Writers may continue. The copy holds no leases. Progress, if not nil, is
+// called now and then with numbers of bytes. After an error there is no file.
 func (b *Backend) CopyTo(ctx context.Context, path string, progress func(done, total int64)) (onto.Commit, error) {
 	return b.reader.copyTo(ctx, path, func(done, total int64) error {
 		if progress != nil {

@@ -80,7 +80,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// Copies that are made while others write are whole stores of one moment.
+// Copies that are made during writes are whole stores of one snapshot.
 func TestCopyWhileOthersWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "store.db")

@@ -14,8 +14,8 @@ import (
 	"github.com/ontologia/onto/backend/sqlite"
 )
 
-// A writer is killed at random moments. What it acknowledged is there, the
-// check is clean, and the next writer goes on.
+// A writer is killed at random moments. What it acknowledged is there, the check is
+// clean, and the next writer continues.
 func TestKilledWritersLoseNothing(t *testing.T) {
 	kills := 20
 	if backendtest.Soak() {

@@ -20,8 +20,8 @@ import (
 	"github.com/ontologia/onto/backend/sqlite"
 )
 
-// A full disk fails the commit that does not fit, whole, and the store goes on
-// when there is room again.
+// A full disk fails the commit that does not fit, whole, and the store works when there
+// is room again.
 func TestFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "full.db")
 	makeThings(t, path)
@@ -188,7 +188,7 @@ func TestReadOnlyPlaces(t *testing.T) {
 	})
 }
 
-// asOtherUser runs f with the file permissions of a user who is not root.
+// asOtherUser runs f with the file permissions of an unprivileged user.
 func asOtherUser(t *testing.T, f func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -245,8 +245,8 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// When the disk fails at the very end of a commit, nobody knows what it kept:
-// the caller is told so, and nothing more is written before a new start.
+// When the disk fails at the very end of a commit, the outcome is unknown: the caller
+// is told so, and nothing more is written before a restart.
 func TestUnknownOutcome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "unsure.db")
 	makeThings(t, path)

@@ -83,8 +83,7 @@ func TestFlagsComeAndGo(t *testing.T) {
 	}
 }
 
-// A query is not answered from a table that holds the words of other fields
-// than it means.
+// A query does not use a search table that holds the words of other fields.
 func TestSearchTableOfOtherFields(t *testing.T) {
 	b := open(t, filepath.Join(t.TempDir(), "flags.db"), nil)
 	register(t, b, note("title"))
@@ -98,8 +97,8 @@ func TestSearchTableOfOtherFields(t *testing.T) {
 	}
 }
 
-// Flags of types that another program has registered are caught up with when
-// the types are given.
+// Flags of types that another program has registered are brought up to date when the
+// types are given.
 func TestFlagsBehindOurBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.db")
 	b := open(t, path, nil)
@@ -166,8 +165,7 @@ func TestOriginalFlags(t *testing.T) {
 	register(t, b, given)
 }
 
-// Somebody has damaged what is derived: each kind of damage has a finding, and
-// a rebuild mends it.
+// Each kind of damage to what is derived has a finding, and a rebuild repairs it.
 func TestDerivedFindings(t *testing.T) {
 	for _, c := range []struct{ code, damage string }{
 		{"derived_missing", `DROP INDEX onto_field_1`},
@@ -214,8 +212,8 @@ func wantMended(t *testing.T, path string) {
 	}
 }
 
-// A row of the projection that its index cannot read: the check goes on, and a
-// rebuild mends it, also when another program has appended in the meantime.
+// A row of the projection that its index cannot read: the check continues, and a
+// rebuild repairs it, also when another program has appended in the meantime.
 func TestUnreadableIndexedRow(t *testing.T) {
 	path := makeDocumentedFile(t)
 	jsonb, err := hex.DecodeString(query(t, path, `SELECT hex(fields) FROM entity_current WHERE entity_key = 'a'`))
@@ -240,7 +238,7 @@ func TestUnreadableIndexedRow(t *testing.T) {
 	wantFields(t, b, onto.EntityID("Thing", "a"), 4, `{"id":"a","n":5}`)
 }
 
-// A commit that meets a damaged search table fails with the way out.
+// A commit that meets a damaged search table fails with the remedy.
 func TestCommitOnADamagedSearchTable(t *testing.T) {
 	for _, damage := range []string{
 		`INSERT INTO onto_search_2 (docid, words) VALUES (5, 'nobody')`,
@@ -262,8 +260,7 @@ func TestCommitOnADamagedSearchTable(t *testing.T) {
 	}
 }
 
-// Reads go on from history when a damaged search table keeps the projection
-// behind.
+// Reads answer from history when a damaged search table makes the projection lag.
 func TestReadsBesideADamagedSearchTable(t *testing.T) {
 	path := makeDocumentedFile(t)
 	runSQL(t, path, `DROP TABLE onto_search_2_content; INSERT INTO commits (created_at) VALUES ('2099-01-01T00:00:00+00:00');
@@ -277,7 +274,7 @@ func TestReadsBesideADamagedSearchTable(t *testing.T) {
 	wantMended(t, path)
 }
 
-// Somebody has dropped the list itself: opening the file brings it back.
+// If the list itself was dropped, opening the file brings it back.
 func TestDroppedList(t *testing.T) {
 	path := makeDocumentedFile(t)
 	runSQL(t, path, `DROP TABLE onto_derived`)

@@ -23,7 +23,7 @@ func syncs(b *sqlite.Backend, err error) *[]string {
 	return list
 }
 
-// verdict is an answer that needs no commit.
+// verdict is an answer without a commit.
 type verdict struct {
 	name string
 	ask  func(t *testing.T, b *sqlite.Backend) (onto.Result, error)
@@ -66,8 +66,8 @@ func sequenceOf(writes []backend.Write) iter.Seq2[backend.Write, error] {
 	}
 }
 
-// A verdict that rests on a commit of another process syncs that first, once. If
-// that fails, nobody can vouch for it, and nothing is built on it.
+// A verdict that depends on a commit of another process syncs that first, once. If the
+// sync fails, the verdict cannot be given, and nothing is built on the commit.
 func TestVerdictsAreDurable(t *testing.T) {
 	for _, v := range verdicts() {
 		t.Run(v.name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestVerdictsAreDurable(t *testing.T) {
 	}
 }
 
-// A write needs the names of the files on disk: without them nothing is tried.
+// A write needs the names of the files to be durable: without that nothing is tried.
 // Once they are, they need no more syncs.
 func TestNamesAreDurable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")

@@ -10,15 +10,15 @@ import (
 	"github.com/ontologia/onto/internal/decide"
 )
 
-// A stream may change the types in its transaction: the rows of the types come
-// first, then the writes, which are judged by the types as they are then, and at
-// the end whatever is derived. Readers see none of it before the commit.
+// A stream may change the types in its transaction: the rows of the types come first,
+// then the writes, which are checked against the new types, and at the end what is
+// derived. Readers see none of it before the commit.
 
 // purgeRows is how many rows a purge removes with one statement.
 const purgeRows = 10_000
 
-// evolve changes the types as the draft says. What flags do not ask for any more
-// goes before the writes, so that it need not be kept along with them.
+// evolve changes the types as the draft says. Indexes and search tables that flags no
+// longer ask for are dropped before the writes, so that these need not maintain them.
 func (s *stream) evolve() error {
 	s.evolved = true
 	if err := layout.WriteTypes(s.w, s.group.Types.All, s.Candidate.Types.All); err != nil {
@@ -39,9 +39,9 @@ func (s *stream) evolve() error {
 	return s.wr.types.refresh(s.w, state{})
 }
 
-// dropDerived removes what the flags of the changed types do not ask for any
-// more, and all that is derived of purged types, also of those that begin anew.
-// It tells others to look at the types again.
+// dropDerived removes what the flags of the changed types no longer ask for, and all
+// that is derived of purged types, also of those that begin anew. It tells other
+// processes to read the types again.
 func (s *stream) dropDerived() error {
 	s.changed = changedTypes(backend.Last(s.Candidate.Types.All), s.draft.Evolve)
 	types := slices.Clone(s.changed)
@@ -73,10 +73,10 @@ func changedTypes(last []onto.SchemaVersion, e *backend.Evolution) []onto.Schema
 	return slices.DeleteFunc(last, func(v onto.SchemaVersion) bool { return !named[v.Schema.TypeName()] })
 }
 
-// purge removes every version of a type, and what the projection and the tables
-// of the past have of it. The counts of the commits go down by as much; what
-// another program has committed is not counted. A kept checksum would be about
-// history that is gone.
+// purge removes every version of a type, and what the projection and the tables of the
+// past have of it. The operation counts of the commits decrease accordingly; commits of
+// other programs have none. The stored checksum is removed: it covers history that is
+// gone.
 func (s *stream) purge(of onto.TypeName) error {
 	t := s.wr.table(of.Kind)
 	// What is removed is overwritten, not only unlinked.
@@ -121,9 +121,9 @@ func (s *stream) purgeHistory(t *layout.Table, typ string) error {
 	}
 }
 
-// forget is called when the stream has ended. The types in memory are those of
-// the transaction, whose numbers come again if it was rolled back. There may be
-// fewer identities than before.
+// forget is called when the stream has ended. The types in memory are those of the
+// transaction, whose numbers are reused if it was rolled back. There may be fewer
+// identities than before.
 func (s *stream) forget() {
 	if !s.evolved {
 		return

@@ -176,8 +176,7 @@ func TestKilledWhileEvolving(t *testing.T) {
 	}
 }
 
-// evolveAndDie adds versions, rewrites rows, purges a type, and does not come
-// back from the point.
+// evolveAndDie adds versions, rewrites rows, purges a type, and is killed at the point.
 func evolveAndDie(t *testing.T, path, point string) {
 	b, err := sqlite.Open(t.Context(), path, nil)
 	if err != nil {

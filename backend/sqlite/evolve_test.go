@@ -184,8 +184,8 @@ func TestEvolveRewrites(t *testing.T) {
 	}
 }
 
-// Without rows to rewrite there is no commit, and its id stays free for whoever
-// commits next, also for the other program.
+// Without rows to rewrite there is no commit, and its id stays free for the next
+// commit, also of another program.
 func TestEvolveWithoutACommit(t *testing.T) {
 	path, b := noted(t)
 	res := evolve(t, b, adding(rated("title")), at(2, putNote("a", `,"title":"Second"`)))
@@ -344,7 +344,7 @@ func TestEvolvePurges(t *testing.T) {
 }
 
 // A handle that was open before refuses what was made for the former types, and
-// keeps what is derived along.
+// maintains what is derived.
 func TestEvolveBesideAnotherHandle(t *testing.T) {
 	path, b := noted(t)
 	other := open(t, path, nil)
@@ -382,7 +382,7 @@ func TestEvolveFlags(t *testing.T) {
 	}
 }
 
-// A key that was used evolves nothing, and what made no commit leaves it free.
+// A used idempotency key evolves nothing, and a key without a commit stays free.
 func TestEvolveOnce(t *testing.T) {
 	path, b := noted(t)
 	write := at(2, putNote("a", `,"stars":1`))

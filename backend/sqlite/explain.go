@@ -34,7 +34,7 @@ func (b *Backend) Explain(ctx context.Context, q *backend.Query, a *backend.Aggr
 	return e, err
 }
 
-// explained is the statements that are asked, and says what is done after them.
+// explained is the statements that are run, and says what is done after them.
 func (rd *reader) explained(r *reading, q *backend.Query, a *backend.Aggregation, e *backend.Explanation) ([]sqlgen.Part, error) {
 	if a == nil {
 		question, err := r.question(rd.table(q.Kind), q, q.Ends())

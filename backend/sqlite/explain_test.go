@@ -61,7 +61,7 @@ func about(typ string) *backend.Query {
 	return &backend.Query{Kind: onto.KindEntity, Type: typ, At: backend.Head, Schema: &s[0]}
 }
 
-// TestPlans wants indexes and primary keys to be used where they help.
+// TestPlans requires that indexes and primary keys are used where they help.
 func TestPlans(t *testing.T) {
 	b := makeShop(t)
 	const byIndex, byKey = "INDEX onto_field_", "USING PRIMARY KEY (entity_type=? AND entity_key=?)"
@@ -130,8 +130,8 @@ func checkedOrder(t *testing.T, q *backend.Query, text string) []onto.Order {
 	return list
 }
 
-// TestExplain wants to read what is asked, how it is found and what is left to
-// do.
+// TestExplain requires the statement, how it is answered and what is left to the
+// process.
 func TestExplain(t *testing.T) {
 	b := makeShop(t)
 	found := about("Customer")

@@ -20,8 +20,8 @@ import (
 )
 
 // These tests fail the calls of SQLite itself: a child does one thing while package
-// iofault fails its calls, tells how it ended and is killed. Then the files are looked
-// at without faults, as after a crash of the machine's processes.
+// iofault fails its calls, reports how it ended and is killed. Then the files are
+// examined without faults, as after a crash of the process.
 
 // runFaulty prints the code of the outcome, or "ok", and what belongs to it.
 func runFaulty(job []string) error {
@@ -79,7 +79,7 @@ func failing(calls string) (list []iofault.Effect) {
 	return list
 }
 
-// faults is what fails for a child: from a call on, all of them.
+// faults is what fails for a child: all calls from one on.
 type faults struct {
 	file  string // how the name of the file ends
 	calls string // sync, write or both
@@ -87,8 +87,8 @@ type faults struct {
 	fault iofault.Fault
 }
 
-// run runs a child to its end and returns what it told; "killed" if nothing. Files are
-// in or below dir.
+// run runs a child to its end and returns its report; "killed" if there is none. Files
+// are in or below dir.
 func (f faults) run(t *testing.T, dir string, job ...string) (code, told string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(dir)
@@ -120,7 +120,7 @@ func (f faults) run(t *testing.T, dir string, job ...string) (code, told string)
 	return code, told
 }
 
-// copyStore copies a store that nobody has open to a directory of its own.
+// copyStore copies a store that is not open to a directory of its own.
 func copyStore(t *testing.T, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "store.db")
@@ -153,9 +153,9 @@ func stepOf(calls string) int {
 	return 10
 }
 
-// From each write and sync of the WAL on, all fail. What a commit is said to be
-// is what the next process finds: a refusal never turns into a commit. The next
-// process repeats the draft, and syncs what it finds before it vouches for it.
+// From each write and sync of the WAL on, all fail. The reported outcome is what the
+// next process finds: a refusal never turns into a commit. The next process repeats the
+// draft, and syncs what it finds before it confirms it.
 func TestFailingCommit(t *testing.T) {
 	iofault.Need(t)
 	seed := filepath.Join(t.TempDir(), "seed.db")
@@ -215,7 +215,7 @@ func repeatFaulty(t *testing.T, path string, head int64) error {
 	return nil
 }
 
-// A store that was made is on disk.
+// A store that was made is durable.
 func TestFailingCreation(t *testing.T) {
 	iofault.Need(t)
 	path := filepath.Join(t.TempDir(), "store.db")
@@ -238,9 +238,8 @@ func TestFailingIndex(t *testing.T) {
 	}
 }
 
-// From each write and sync of the WAL on, all fail, while a backup takes the
-// place of the store. Unless that has certainly not happened, the copy of what
-// was there stays.
+// From each write and sync of the WAL on, all fail, while a backup replaces the store.
+// Unless the replacement certainly failed, the copy of the old store stays.
 func TestFailingRestore(t *testing.T) {
 	iofault.Need(t)
 	dir, b := backedUp(t)

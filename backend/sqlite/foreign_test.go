@@ -32,7 +32,8 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
-// Many that adopt the same file of the original program at once get one store.
+// Many processes that adopt the same file of the original program at once get one
+// store.
 func TestManyAdoptOneFile(t *testing.T) {
 	for _, mode := range []string{"WAL", "DELETE"} {
 		path := makeFile(t, originalTables, originalRows, "PRAGMA journal_mode = "+mode)
@@ -64,8 +65,8 @@ func TestManyAdoptOneFile(t *testing.T) {
 	}
 }
 
-// The original program appends all the time while we read and write: no read
-// is older than what was there before it, no commit is lost.
+// The original program appends all the time while we read and write: no read is stale,
+// no commit is lost.
 func TestOriginalAppendsAllTheTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "both.db")
 	makeThings(t, path)
@@ -157,8 +158,8 @@ func TestEvolvePurgesForeignRows(t *testing.T) {
 	wantFields(t, b, onto.RelationID("Likes", "c1", "c2"), backend.Head, `{}`)
 }
 
-// Another program adds versions without telling when they begin: the first rows
-// tell, or the next commit, and that is kept with the next write.
+// Another program adds versions without their first commit: it is that of the first
+// rows, or the next commit, and is stored by the next write.
 func TestForeignVersionsBegin(t *testing.T) {
 	path, b := noted(t)
 	addVersion := func(version int) {

@@ -189,7 +189,7 @@ func TestCopyWithoutRoom(t *testing.T) {
 	}
 }
 
-// noVolume is what a child says that cannot mount a small volume.
+// noVolume is what a child prints if it cannot mount a small volume.
 const noVolume = "no volume can be mounted"
 
 // On a full disk a store is read, examined and copied to another one, and

@@ -10,14 +10,14 @@ import (
 	"github.com/ontologia/onto/internal/decide"
 )
 
-// group is a write transaction in the making. All drafts are decided before
-// anything is written. So a draft that is refused leaves no trace, and no
-// savepoints are needed.
+// group is a write transaction under construction. All drafts are decided before
+// anything is written. So a refused draft leaves no trace, and no savepoints are
+// needed.
 type group struct {
 	*decide.Round
 	wr    *writer
 	w     *driver.Conn
-	from  state                                // where the store stood
+	from  state                                // where the store stood at its beginning
 	words map[onto.Identity]*layout.WordChange // of types with search fields
 }
 
@@ -28,7 +28,7 @@ func newGroup(wr *writer, w *driver.Conn, s state) *group {
 	}
 }
 
-// run decides and writes all members. An error means that nothing was kept.
+// run decides and writes all members. After an error nothing was written.
 func (g *group) run(members []*member) error {
 	err := g.fetch(members)
 	for _, m := range members {
@@ -121,7 +121,7 @@ func (g *group) lookupKey(key string) error {
 	return nil
 }
 
-// insertVersions writes versions, and brings the projection and what is derived along.
+// insertVersions writes versions, and updates the projection and what is derived.
 func (g *group) insertVersions(versions []decide.Version) error {
 	entities := make([]*decide.Version, 0, len(versions))
 	var relations []*decide.Version

@@ -12,11 +12,11 @@ import (
 	"github.com/ontologia/onto/internal/lease"
 )
 
-// A lease is a row of locks, the original program's table, and an epoch in
-// onto_leases. That program knows no epochs: it deletes rows that have run out
-// and inserts its own. So a lease is held while its row has its owner and the
-// epoch of its name is its epoch; the epoch alone would not show that another
-// program has come, the owner alone not that the same owner has come again.
+// A lease is a row of locks, the original program's table, and an epoch in onto_leases.
+// That program knows no epochs: it deletes expired rows and inserts its own. So a lease
+// is held while both the owner of its row and the epoch of its name match: the epoch
+// alone would not show that the original program has taken the lease, the owner alone
+// not that the same owner has taken it again.
 
 var _ backend.Leaser = (*Backend)(nil)
 
@@ -46,7 +46,7 @@ func leaseAt(r *driver.Rows, i int) onto.Lease {
 	}
 }
 
-// readLease returns what is kept of a name, or nil if it is not taken.
+// readLease returns the stored lease of a name, or nil if it is not taken.
 func readLease(c *driver.Conn, name string) (*onto.Lease, error) {
 	r, ok, err := c.QueryRow(`SELECT `+leaseList+` FROM `+leaseFrom+` WHERE l.lock_name = ?`, name)
 	if err != nil || !ok {
@@ -56,7 +56,7 @@ func readLease(c *driver.Conn, name string) (*onto.Lease, error) {
 	return &l, nil
 }
 
-// nextEpoch makes the epoch of a name grow and returns it.
+// nextEpoch increments the epoch of a name and returns it.
 func nextEpoch(w *driver.Conn, name string) (int64, error) {
 	err := w.Exec(`INSERT INTO onto_leases (name, epoch) VALUES (?, 1) ON CONFLICT DO UPDATE SET epoch = epoch + 1`, name)
 	if err != nil {
@@ -65,15 +65,15 @@ func nextEpoch(w *driver.Conn, name string) (int64, error) {
 	return w.QueryInt(`SELECT epoch FROM onto_leases WHERE name = ?`, name)
 }
 
-// changeLeases runs f in a write transaction. No lease is in its way.
+// changeLeases runs f in a write transaction. It does not wait for any lease.
 func (wr *writer) changeLeases(ctx context.Context, until time.Time, f func(w *driver.Conn) error) error {
 	return wr.writeAs(ctx, until, starter{&onto.Lease{Name: onto.WriteLease}, true}, func(w *driver.Conn, _ state) error { return f(w) })
 }
 
-// Acquire takes a lease that is free or has run out.
+// Acquire takes a lease that is free or has expired.
 func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
 	wait := driver.WaitUntil(time.Now().Add(r.Wait))
-	until := b.deadline() // for the write lock, which a request that does not wait needs too
+	until := b.deadline() // for the write lock, which also a request without waiting needs
 	if until.Before(wait.Until) {
 		until = wait.Until
 	}
@@ -116,7 +116,7 @@ func (wr *writer) acquire(w *driver.Conn, r *backend.LeaseRequest) (taken onto.L
 	return taken, nil, err
 }
 
-// Renew lets a lease end ttl from now.
+// Renew extends a lease to ttl from now.
 func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (onto.Lease, error) {
 	var renewed onto.Lease
 	err := b.writer.changeLeases(ctx, b.deadline(), func(w *driver.Conn) error {
@@ -166,8 +166,8 @@ func readLeases[T any](ctx context.Context, rd *reader, sql string, read func(r 
 	return list, err
 }
 
-// Break ends a lease that is held and keeps a record of that. The epoch grows, so
-// that its holder cannot take a later lease of the same owner for it.
+// Break ends a lease that is held and records it. The epoch is incremented, so that the
+// holder cannot mistake a later lease of the same owner for its own.
 func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
 	err := b.writer.changeLeases(ctx, b.deadline(), func(w *driver.Conn) error {
 		held, err := readLease(w, record.Lease.Name)

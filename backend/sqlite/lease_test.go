@@ -62,7 +62,7 @@ func wantHead(t *testing.T, b backend.Backend, want int64) {
 	}
 }
 
-// A lease that ran out is taken over; its holder notices when he comes back.
+// An expired lease is taken over; its holder notices at its next call.
 func TestLeaseIsTakenOver(t *testing.T) {
 	clock := newHandClock()
 	path, a, b := twoHandles(t, clock, time.Second)
@@ -97,7 +97,7 @@ func TestLeaseIsTakenOver(t *testing.T) {
 	}
 }
 
-// The same owner who takes a lease again is told from himself by the epoch.
+// A lease that its owner takes again differs from the earlier one by its epoch.
 func TestLeaseOfTheSameOwner(t *testing.T) {
 	clock := newHandClock()
 	_, a, b := twoHandles(t, clock, time.Second)
@@ -115,12 +115,13 @@ func TestLeaseOfTheSameOwner(t *testing.T) {
 	}
 }
 
-// Who holds the write lease commits; everybody else waits and learns who it is.
+// The holder of the write lease commits; every other writer waits and learns who holds
+// it.
 func TestWriteLeaseKeepsOthersOut(t *testing.T) {
 	clock := newHandClock()
 	_, a, b := twoHandles(t, clock, 20*time.Millisecond)
 	l := acquire(t, a, onto.WriteLease, "migration")
-	other := acquire(t, b, "other", "bo") // another name is not in the way
+	other := acquire(t, b, "other", "bo") // another name does not block
 	for i, backend := range []*sqlite.Backend{a, b} {
 		_, err := backend.Append(t.Context(), leased(fmt.Sprint(i), other))
 		if !errors.Is(err, onto.LockContention) || !strings.Contains(err.Error(), "migration holds the lease ontology_write until 2026-02-10T12:00:30") {
@@ -147,8 +148,8 @@ func TestWriteLeaseKeepsOthersOut(t *testing.T) {
 	}
 }
 
-// In one process, callers who wait for the holder do not keep him from
-// committing, renewing and releasing.
+// In one process, callers that wait for the holder do not block its commits, renewals
+// and release.
 func TestHolderIsNotTrappedByThoseWhoWait(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	makeThings(t, path)
@@ -190,7 +191,7 @@ func TestHolderIsNotTrappedByThoseWhoWait(t *testing.T) {
 	}
 }
 
-// A repeated key is answered before the lease is looked at, the lease before
+// A repeated key is answered before the lease is checked, the lease before
 // expectations.
 func TestOrderOfVerdictsWithALease(t *testing.T) {
 	_, a, _ := twoHandles(t, newHandClock(), time.Second)
@@ -214,8 +215,8 @@ func TestOrderOfVerdictsWithALease(t *testing.T) {
 	wantHead(t, a, 1)
 }
 
-// A lease that was broken and taken by another: the old one is worth nothing,
-// and the record says who broke it.
+// A lease that was broken and taken by another holder: the old one is void, and the
+// record says who broke it.
 func TestBrokenLease(t *testing.T) {
 	clock := newHandClock()
 	_, a, b := twoHandles(t, clock, time.Second)
@@ -246,8 +247,8 @@ func TestBrokenLease(t *testing.T) {
 	}
 }
 
-// The original program's row is a lease like any other, of which no epoch is
-// known. It deletes ours when they have run out, and that ends them.
+// The original program's row is a lease like any other, without an epoch. It deletes
+// our expired leases, and that ends them.
 func TestOriginalProgramTakesLeases(t *testing.T) {
 	clock := newHandClock()
 	path, a, _ := twoHandles(t, clock, 20*time.Millisecond)
@@ -274,7 +275,7 @@ func TestOriginalProgramTakesLeases(t *testing.T) {
 	wantHead(t, a, 1)
 }
 
-// Many who want the same lease get it one after the other, each with an epoch
+// Many callers that want the same lease get it one after the other, each with an epoch
 // of its own.
 func TestLeaseRace(t *testing.T) {
 	_, a, b := twoHandles(t, newHandClock(), time.Minute)

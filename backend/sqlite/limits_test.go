@@ -46,7 +46,7 @@ func largest() map[string]onto.Filter {
 	}
 }
 
-// TestLargestFilters wants them to be within what SQLite takes.
+// TestLargestFilters requires that they are within SQLite's limits.
 func TestLargestFilters(t *testing.T) {
 	b := makeShop(t)
 	for name, f := range largest() {

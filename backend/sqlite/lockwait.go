@@ -12,13 +12,13 @@ import (
 	"github.com/ontologia/onto/internal/lease"
 )
 
-// Writers of several processes exclude each other by SQLite's lock, which knows no
-// order. So a writer that is refused joins a line beside the file, and only the
-// first in the line asks SQLite again. It competes with writers that just come: one
-// of them gets the lock while it is awake, which is faster than waking another. When
-// that has kept the first waiting for insistAfter, those that come have to join the
-// line. Programs that do not know the line always compete, and so does the holder of
-// the write lease, for which those in the line may be waiting.
+// Writers of several processes exclude each other by SQLite's lock, which is not fair.
+// So a writer that finds it busy joins a line beside the file, and only the first in
+// the line retries. It competes with new writers: one that runs already gets the lock
+// sooner than one that has to be woken. When the first in the line has been overtaken
+// for insistAfter, new writers have to join the line. Programs that do not know the
+// line always compete, and so does the holder of the write lease, for which those in
+// the line may be waiting.
 
 // insistAfter is how long the first in the line may be overtaken.
 const insistAfter = 50 * time.Millisecond
@@ -30,14 +30,14 @@ const lineSuffix = "-queue"
 type lockWait struct {
 	backoff.Backoff
 	wr    *writer
-	line  *flock.Line     // nil if the write does not stand in line
-	place *flock.Place    // nil while it does not
+	line  *flock.Line     // nil if the write does not join lines
+	place *flock.Place    // nil while it is not in the line
 	ahead backoff.Backoff // of the first in the line
-	first time.Time       // when it was first and refused
+	first time.Time       // when it first was refused as the first in the line
 }
 
 // waitForLock begins the wait of a write, which may carry a lease. A write that does
-// not wait has a deadline that is over.
+// not wait has a deadline in the past.
 func (wr *writer) waitForLock(until time.Time, l *onto.Lease) *lockWait {
 	w := &lockWait{Backoff: driver.WaitUntil(until), wr: wr}
 	if lease.KeepsOut(l) || !time.Now().Before(until) || wr.at.Inode == nil {
@@ -50,7 +50,7 @@ func (wr *writer) waitForLock(until time.Time, l *onto.Lease) *lockWait {
 	return w
 }
 
-// join joins the line. Where there can be none, writers try at random times.
+// join joins the line. Where there can be none, writers retry at random times.
 func (w *lockWait) join() {
 	place, err := w.line.Join(w.Until, w.wr.opts.LockTimeout)
 	if err != nil {
@@ -60,8 +60,7 @@ func (w *lockWait) join() {
 	w.place = place
 }
 
-// turn waits until it is the writer's turn to ask for the lock, and takes the
-// connection.
+// turn waits until it is this writer's turn to try the lock, and takes the connection.
 func (w *lockWait) turn(ctx context.Context) error {
 	until := w.Until
 	if w.place != nil {
@@ -73,8 +72,7 @@ func (w *lockWait) turn(ctx context.Context) error {
 	return w.wr.writing.acquire(ctx, until, w.wr.at.Path)
 }
 
-// late is the error for a place in the line that was left. What ended the wait may
-// also be the context.
+// late is the error for leaving the line. The context may have ended the wait, too.
 func (w *lockWait) late(err error) error {
 	if late := new(flock.LateError); errors.As(err, &late) {
 		return onto.Errorf(onto.LockContention, "%s: the write lock is held by others: %w", w.wr.at.Path, late).WithHint("%s", contentionHint)
@@ -82,8 +80,8 @@ func (w *lockWait) late(err error) error {
 	return err
 }
 
-// refused waits a moment after the lock was refused. It fails with what late returns
-// when patience is over.
+// refused pauses after the lock was busy. It fails with what late returns at the
+// deadline.
 func (w *lockWait) refused(ctx context.Context, late func() error) error {
 	if w.place == nil && w.line != nil {
 		w.join()
@@ -100,8 +98,8 @@ func (w *lockWait) refused(ctx context.Context, late func() error) error {
 	return w.pauseFirst(ctx)
 }
 
-// pauseFirst is the pause of the first in the line. It competes with few, so for a
-// while it asks more often than many that wait without an order could.
+// pauseFirst is the pause of the first in the line. It has few competitors, so for a
+// while it retries more often than many unordered waiters could.
 func (w *lockWait) pauseFirst(ctx context.Context) error {
 	const often = 100 // tries
 	switch {
@@ -117,7 +115,7 @@ func (w *lockWait) pauseFirst(ctx context.Context) error {
 	return w.ahead.Pause(ctx, nil) // the place in the line has the deadline
 }
 
-// served ends the wait with the lock. The next in the line may ask for it.
+// served ends the wait with the lock held. The next in the line may try for it.
 func (w *lockWait) served() {
 	if w.place != nil {
 		w.place.Served()

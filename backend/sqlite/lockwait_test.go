@@ -57,8 +57,8 @@ func TestWritersAreServedInOrder(t *testing.T) {
 	onLine(t, func(l *backendtest.Line, t *testing.T) { l.InOrder(t, thingDraft) })
 }
 
-// A writer that gives up is told how long it stood in line and where. Those behind
-// it do not wait longer because it has given up.
+// A writer that gives up is told how long it stood in line and where. Its leaving does
+// not extend the wait of those behind it.
 func TestWriterThatGivesUpIsToldItsPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	makeThings(t, path)
@@ -105,11 +105,11 @@ func TestWritersWithoutALine(t *testing.T) {
 // Many processes put one thing each at the same moment. All are acknowledged.
 func TestHerd(t *testing.T) { onLine(t, (*backendtest.Line).Herd) }
 
-// Processes that stand in line are killed. The others are served.
+// Processes in the line are killed. The others are served.
 func TestKilledInLine(t *testing.T) { onLine(t, (*backendtest.Line).Killed) }
 
-// A process that is stopped while it stands in line, wherever, holds up the others
-// for a while only. When it goes on it is served too.
+// A process that is stopped while it is in the line delays the others for a limited
+// time only. When it continues it is served too.
 func TestStoppedInLine(t *testing.T) {
 	onLine(t, func(l *backendtest.Line, t *testing.T) { l.Stopped(t, 2) })
 }
@@ -121,8 +121,8 @@ func onLine(t *testing.T, test func(*backendtest.Line, *testing.T)) {
 	wantNoLine(t, path)
 }
 
-// The holder of the write lease does not stand in the line, in which others wait for
-// it: it commits, renews and releases, and then they are served.
+// The holder of the write lease does not join the line, in which others wait for it: it
+// commits, renews and releases, and then they are served.
 func TestLeaseHolderIsNotInLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	makeThings(t, path)
@@ -161,8 +161,8 @@ func TestLeaseHolderIsNotInLine(t *testing.T) {
 	wantNoLine(t, path)
 }
 
-// A process is stopped while it has the lock. The others give up after their
-// patience. When it goes on, so do they.
+// A process is stopped while it holds the lock. The others fail at their deadlines.
+// When it continues, so do they.
 func TestStoppedHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	makeThings(t, path)

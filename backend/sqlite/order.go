@@ -8,13 +8,13 @@ import (
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
-// smallPage is how many rows SQLite sorts well while it looks for the first of
-// them. To find more it is faster to sort them all, and to cut the page out of
-// what comes.
+// smallPage is how many rows SQLite sorts efficiently while it searches for the first
+// of them. For more it is faster to sort them all, and to cut the page out of the
+// result.
 const smallPage = 1000
 
-// answer is statements that yield the versions of a question, one after the
-// other, and which of the versions to take.
+// answer is statements that yield the versions of a question, one after the other, and
+// the window to take of them.
 type answer struct {
 	statements []sqlgen.Part
 	skip       int // so many of the first
@@ -50,9 +50,9 @@ func (a *question) statement(further []sqlgen.Part, keys []sqlgen.Key, skip, tak
 	return statement.Statement(a.Scope.Dialect)
 }
 
-// followsIndex reports whether the page is found by going along an index until
-// it is full. With a filter that could mean to fetch every row in the order of
-// the index, which is slower than to sort.
+// followsIndex reports whether the page is found by going along an index until it is
+// full. With a filter that could fetch every row in the order of the index, which is
+// slower than sorting.
 func (a *question) followsIndex() bool {
 	q, s := a.Query, a.Scope.Own.Schema
 	if a.source.narrowed || len(a.Where) > 0 || len(q.Order) == 0 || q.Limit <= 0 || q.Limit+q.Offset > smallPage || !a.Scope.Own.Obeyed || s == nil {
@@ -67,8 +67,8 @@ func (a *question) followsIndex() bool {
 	return ok && f.Index && sortable
 }
 
-// alongIndex is the rows that have a value, for which the index is followed from
-// its least value or from the place on, and then those that have none.
+// alongIndex is the rows with a value, for which the index is followed from its least
+// value or from the place on, and then those without.
 func (a *question) alongIndex(keys []sqlgen.Key, places []any, most int) []sqlgen.Part {
 	first := keys[0]
 	present, absent := first, []sqlgen.Part{sqlgen.SQL("? IS NULL", first.Expression)}
@@ -89,8 +89,8 @@ func (a *question) alongIndex(keys []sqlgen.Key, places []any, most int) []sqlge
 	return append(list, a.statement(absent, keys[1:], 0, most))
 }
 
-// least is what no value of a type is less than. It reports false for types
-// that are not sorted by the value alone.
+// least is a lower bound of all values of a type. It reports false for types that are
+// not sorted by the value alone.
 func least(t onto.FieldType) (any, bool) {
 	switch t {
 	case onto.String, onto.Time:

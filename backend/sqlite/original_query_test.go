@@ -68,8 +68,8 @@ func computed(t *testing.T, b *sqlite.Backend, q *backend.Query, by, of string) 
 	return strings.Join(list, " ")
 }
 
-// originalAnswers is what the rows of the original program answer, though they
-// are spaced, escaped and unsorted and hold nulls.
+// originalAnswers is the answers for rows of the original program, though they are
+// spaced, escaped and unsorted and hold nulls.
 func originalAnswers() []struct {
 	typ, where string
 	at         int64
@@ -114,8 +114,8 @@ func TestOriginalRowsAreFiltered(t *testing.T) {
 	}
 }
 
-// TestFilterBehindAHeldLock asks while the projection cannot follow what another
-// program appended.
+// TestFilterBehindAHeldLock asks while the projection cannot catch up with another
+// program.
 func TestFilterBehindAHeldLock(t *testing.T) {
 	path := makeFile(t, originalTables, originalRows)
 	b := open(t, path, nil)

@@ -210,7 +210,7 @@ func wantScan(t *testing.T, b backend.Backend, typ string, want ...string) {
 	}
 }
 
-// A clock that went back does not confuse reads by time.
+// A clock that was set back does not confuse reads by time.
 func TestOriginalClockWentBack(t *testing.T) {
 	path := makeFile(t, originalTables, originalRows, `
 		INSERT INTO commits (created_at) VALUES ('2025-01-02T03:04:05.100000+00:00');
@@ -246,7 +246,7 @@ func TestOriginalUnreadableRow(t *testing.T) {
 	wantFields(t, b, bad, backend.Head, `{"id":"bad"}`)
 }
 
-// The lock row of the original program holds our commits back until it expires.
+// The lock row of the original program blocks our commits until it expires.
 func TestOriginalLockIsHonoured(t *testing.T) {
 	path := makeFile(t, originalTables, originalRows)
 	b := open(t, path, &sqlite.Options{LockTimeout: 50 * time.Millisecond})
@@ -353,8 +353,8 @@ func shellText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// lockExclusively lets another program hold a file until the function it
-// returns is called.
+// lockExclusively makes another program lock a file until the returned function is
+// called.
 func lockExclusively(t *testing.T, path string) (release func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", path+"?_txlock=exclusive")

@@ -9,8 +9,8 @@ import (
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
-// fromPast reads what was superseded later from the table of the past, and the
-// rest from the projection.
+// fromPast reads versions that were superseded later from the table of the past, and
+// the rest from the projection.
 func fromPast(t *layout.Table, q *backend.Query) source {
 	columns := func(alias, fields, text string) sqlgen.Part {
 		return sqlgen.SQL("?, ?.commit_id, ?.op, ?.schema_version_id, ? AS fields, ? AS text, ? AS onto_sum",
@@ -31,13 +31,13 @@ func fromPast(t *layout.Table, q *backend.Query) source {
 	}
 }
 
-// pastPays is how many rows of the table of the past can be read in the time of
-// one seek in history.
+// pastPays is how many rows of the table of the past can be read in the time of one
+// seek in history.
 const pastPays = 20
 
-// prefersPast reports whether the table of the past is the better way to a view:
-// if there are many identities for each version that came later. Rows of other
-// programs are not told apart there.
+// prefersPast reports whether the table of the past is the better way to a view: if
+// there are many identities for each version that came later. The table does not
+// distinguish several versions of other programs in one commit.
 func (r *reading) prefersPast(t *layout.Table, q *backend.Query) (bool, error) {
 	few := len(sqlgen.Narrow(q)) > 0 || q.Limit > 0 && q.Where == nil && len(q.Order) == 0
 	if few || r.Foreign.Until > 0 || r.Format < 2 {
@@ -51,8 +51,8 @@ func (r *reading) prefersPast(t *layout.Table, q *backend.Query) (bool, error) {
 	return r.hasIdentities(t, q.Type, later/pastPays+1)
 }
 
-// hasIdentities reports whether a type has that many identities. They never
-// become fewer, so what is known stays so.
+// hasIdentities reports whether a type has that many identities. Their number never
+// decreases, so a positive answer is cached.
 func (r *reading) hasIdentities(t *layout.Table, typ string, enough int64) (bool, error) {
 	name := onto.TypeName{Kind: t.Kind, Name: typ}
 	if known, ok := r.counted.Load(name); ok && known.(int64) >= enough {

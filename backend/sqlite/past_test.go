@@ -60,14 +60,14 @@ func showState(state map[string]string) string {
 	return strings.Join(list, " ")
 }
 
-// Every commit is read by way of the table of the past and by seeking, filtered
-// and not, and each way is taken.
+// Every commit is read through the table of the past and by seeking, with and without a
+// filter, and each way is taken.
 func TestBothWaysToThePast(t *testing.T) {
 	b, shows := makePast(t, 60)
 	ways := map[bool]int{}
 	for i, want := range shows {
 		at := int64(i + 1)
-		for _, limit := range []int{0, 100} { // a limit without a filter is sought
+		for _, limit := range []int{0, 100} { // a limit without a filter uses seeks
 			q := &backend.Query{Kind: onto.KindEntity, Type: "Thing", At: at, Limit: limit}
 			var got []string
 			for v, err := range b.Scan(t.Context(), q) {
@@ -123,8 +123,8 @@ func TestPastFindings(t *testing.T) {
 	}
 }
 
-// Tables that somebody has dropped or changed are made anew: some when the file
-// is opened, all by a rebuild.
+// Tables that were dropped or changed are made anew: some when the file is opened, all
+// by a rebuild.
 func TestDroppedTablesComeBack(t *testing.T) {
 	for _, c := range []struct {
 		damage string

@@ -40,14 +40,14 @@ func TestLinksLeadToTheWAL(t *testing.T) {
 	asOtherUser(t, func() {
 		r, err := sqlite.Open(t.Context(), link, &sqlite.Options{ReadOnly: true})
 		if err != nil {
-			return // refusing is fine; an old answer is not
+			return // an error is fine; a stale answer is not
 		}
 		defer r.Close()
 		wantFields(t, r, onto.EntityID("Thing", "k"), backend.Head, `{"id":"k","n":1}`)
 	})
 }
 
-// A reader that cannot write follows a writer who comes later.
+// A read-only reader follows a writer that comes later.
 func TestReadOnlyFollowsALaterWriter(t *testing.T) {
 	path := filepath.Join(public(t), "store.db")
 	makeThings(t, path)
@@ -106,7 +106,7 @@ func TestReplacedFile(t *testing.T) {
 	}
 }
 
-// Opening waits no longer than it was told to.
+// Opening waits no longer than its timeout.
 func TestOpenHonoursItsLimits(t *testing.T) {
 	path := makeFile(t, `PRAGMA journal_mode = DELETE; CREATE TABLE commits (id); CREATE TABLE entity_history (id); CREATE TABLE relation_history (id)`)
 	release := lockExclusively(t, path)
@@ -152,7 +152,7 @@ func TestReadsBesideAHeldLock(t *testing.T) {
 	wantScan(t, b, "Customer", "c1", "c2", "c3", "c9")
 }
 
-// A file that is read as it lies and then changes is not shown as one moment.
+// A file that is opened as immutable and then changes is not shown as one snapshot.
 func TestReadOnlyNoticesAChange(t *testing.T) {
 	path := filepath.Join(public(t), "store.db")
 	makeThings(t, path)

@@ -9,13 +9,12 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
 
-// The projection follows our own commits in the same transaction. When another
-// program has appended, its commits are brought in here.
+// The projection follows our own commits in the same transaction. Commits of other
+// programs are caught up with here.
 
-// tryCatchUp brings the projection up to the head if the write lock is
-// free. If it is not, or the file cannot be written, or what is derived is
-// damaged, or the clock is wrong, the projection stays behind, and the read
-// answers from history.
+// tryCatchUp brings the projection up to the head if the write lock is free. If it is
+// not, or the file cannot be written, or what is derived is damaged, or the clock is
+// wrong, the projection lags, and the read answers from history.
 func (wr *writer) tryCatchUp(ctx context.Context) error {
 	if wr.opts.ReadOnly {
 		return nil
@@ -28,7 +27,7 @@ func (wr *writer) tryCatchUp(ctx context.Context) error {
 	return err
 }
 
-// catchUp projects the commits after the last that is ours or was brought in
+// catchUp projects the commits after the last one that is ours or was caught up with
 // before.
 func (wr *writer) catchUp(w *driver.Conn) error {
 	covered, err := w.QueryInt(`SELECT max(foreign_until, coalesce(
@@ -46,8 +45,8 @@ func (wr *writer) catchUp(w *driver.Conn) error {
 }
 
 // RebuildProjection makes the projection anew from history, and from it what is
-// derived. What it finds may be damaged, so it relies on none of it. It keeps
-// the checksum of what it made, see [Backend.Checksum].
+// derived. The old projection may be damaged, so nothing of it is used. It stores the
+// checksum of what it made, see [Backend.Checksum].
 func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, total int64)) (int64, error) {
 	var identities int64
 	err := b.writer.writeAs(ctx, b.deadline(), starter{behind: true}, func(w *driver.Conn, _ state) (err error) {
@@ -60,8 +59,8 @@ func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, tot
 	return identities, err
 }
 
-// rebuild is RebuildProjection in a transaction. An identity is a step of it,
-// and once more when its words are entered.
+// rebuild is RebuildProjection in a transaction. Each identity is one step of progress,
+// and another one when its words are entered.
 func (wr *writer) rebuild(ctx context.Context, w *driver.Conn, progress func(done, total int64)) (int64, error) {
 	if err := layout.AddMissing(w); err != nil {
 		return 0, err
@@ -96,7 +95,7 @@ func (wr *writer) rebuild(ctx context.Context, w *driver.Conn, progress func(don
 	if err := layout.DeriveAll(ctx, w, step); err != nil {
 		return 0, err
 	}
-	// Also if nothing is derived: others must not rely on what there was.
+	// Also if nothing is derived: other processes must not rely on the old projection.
 	if err := w.Exec(`UPDATE onto_meta SET derived = derived + 1`); err != nil {
 		return 0, err
 	}

@@ -331,7 +331,7 @@ func (w *world) versions(seq iter.Seq2[onto.Version, error]) []onto.Version {
 	return list
 }
 
-// groups puts groups and their error into words.
+// groups formats groups and their error.
 func (w *world) groups(seq iter.Seq2[onto.Group, error]) string {
 	var text strings.Builder
 	for g, err := range seq {

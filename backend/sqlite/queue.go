@@ -22,10 +22,10 @@ type member struct {
 	err    error
 }
 
-// groupBounds bound what shares one transaction.
+// groupBounds bound one transaction.
 func groupBounds() groupcommit.Bounds { return groupcommit.Bounds{Callers: 512, Writes: 16_384} }
 
-// Append applies a draft as one commit, or none if it changes nothing.
+// Append applies a draft as one commit, or none if it is a no-op.
 func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return onto.Result{}, err
@@ -52,8 +52,8 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 	return m.result, nil
 }
 
-// appendGroup commits a group of callers as soon as the lock was taken, for which the
-// first of them waits. All verdicts rest on what the group writes.
+// appendGroup commits a group of callers as soon as the lock is held, for which the
+// leader waits. All verdicts depend on the commit of the group.
 func (b *Backend) appendGroup(ctx context.Context, first *member, take func() []*member) error {
 	w, s, err := b.writer.beginWrite(ctx, first.until, starter{lease: first.draft.Lease})
 	if err != nil {

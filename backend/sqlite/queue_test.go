@@ -15,7 +15,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite"
 )
 
-// A long stream keeps others waiting no longer than they agreed to.
+// A long stream makes others wait no longer than their timeouts.
 func TestLongStreamDoesNotTrapCallers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	makeThings(t, path)
@@ -51,8 +51,8 @@ func TestLongStreamDoesNotTrapCallers(t *testing.T) {
 	}
 }
 
-// Callers that leave the queue at any moment disturb nobody: everyone else is
-// committed once, and whoever was told so is there.
+// Callers that leave the queue at any moment affect no others: all others are committed
+// once, and what was acknowledged is there.
 func TestLeavingTheQueue(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	makeThings(t, path)
@@ -66,7 +66,7 @@ func TestLeavingTheQueue(t *testing.T) {
 			for i := range rounds {
 				key := fmt.Sprintf("%d-%d", g, i)
 				ctx, cancel := context.WithCancel(t.Context())
-				if g%2 == 0 { // half of them change their mind
+				if g%2 == 0 { // half of them give up
 					go cancel()
 				}
 				r, err := b.Append(ctx, thingDraft(key, i))
@@ -92,7 +92,7 @@ func TestLeavingTheQueue(t *testing.T) {
 	t.Logf("%d acknowledged, %d left the queue", len(acks), left)
 }
 
-// Many that make the same new store at once get one store.
+// Many processes that make the same new store at once get one store.
 func TestManyMakeOneStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new.db")
 	ids := make([]string, 8)
@@ -121,7 +121,7 @@ func TestManyMakeOneStore(t *testing.T) {
 	}
 }
 
-// When the commit of a group fails, nobody is told about a head that never was.
+// When the commit of a group fails, no caller is told about a head that does not exist.
 func TestVerdictsOfAFailedGroup(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	makeThings(t, path)

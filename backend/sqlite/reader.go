@@ -37,14 +37,14 @@ func (rd *reader) dial() (*driver.Conn, error) {
 	return c, nil
 }
 
-// reading is a read transaction that answers questions.
+// reading is a read transaction.
 type reading struct {
 	layout.Moment
 	counted *sync.Map // the store's
 }
 
-// read runs f in a read transaction. With current set, the projection covers
-// the head of that moment, unless others hold the write lock.
+// read runs f in a read transaction. With current set, the projection covers the head
+// of the snapshot, unless others hold the write lock.
 func (rd *reader) read(ctx context.Context, current bool, f func(r *reading) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -86,8 +86,8 @@ func pushed[T any](ctx context.Context, rd *reader, current bool, f func(r *read
 	})
 }
 
-// changedError is for a file that was read as it lay, and did not lie still:
-// what was read may be of two moments.
+// changedError is for a file that was opened as immutable and changed meanwhile: what
+// was read may mix two states.
 func (rd *reader) changedError() error {
 	return onto.Errorf(onto.Unavailable, "%s: the file has changed while it was read", rd.at.Path).
 		WithHint("read again")

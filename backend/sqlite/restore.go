@@ -18,7 +18,7 @@ import (
 	"github.com/ontologia/onto/internal/lease"
 )
 
-// StoreMoment is a store and how far it goes.
+// StoreMoment is a store and its head.
 type StoreMoment struct {
 	StoreID string
 	Head    onto.Commit // its ID is 0 if the store is empty
@@ -127,13 +127,12 @@ func damagedTarget(to string, err error) error {
 		WithHint("move %s away, and %[1]s-wal and %[1]s-shm with it, then restore again", to)
 }
 
-// Restore puts the backup in file from in the place of the store in file to. If
-// there is no store yet, the backup is copied there. Otherwise what is there is
-// copied first, to a file beside it, and then replaced in one transaction, under
-// the write lease: programs that have the store open go on with the restored
-// one. Afterwards no lease is held, and no lease of before is worth anything.
-// After an error nothing is replaced and no copy is left, unless the outcome of
-// the transaction is unknown: then the copy stays.
+// Restore puts the backup in file from in the place of the store in file to. If there
+// is no store yet, the backup is copied there. Otherwise what is there is copied first,
+// to a file beside it, and then replaced in one transaction, under the write lease:
+// programs that have the store open continue with the restored one. Afterwards no lease
+// is held, and earlier leases are void. After an error nothing is replaced and no copy
+// is left, unless the outcome of the transaction is unknown: then the copy stays.
 func Restore(ctx context.Context, from, to string, opts *RestoreOptions) (Restored, error) {
 	plan, err := PlanRestore(ctx, from, to)
 	if err != nil {
@@ -156,7 +155,7 @@ func Restore(ctx context.Context, from, to string, opts *RestoreOptions) (Restor
 	switch {
 	case err == nil || kept != "":
 		return Restored{r.plan, kept}, err
-	case onto.CodeOf(err) == onto.OutcomeUnknown: // that of a lease or an upgrade
+	case onto.CodeOf(err) == onto.OutcomeUnknown: // of a lease or an upgrade
 		err = onto.Errorf(onto.Unavailable, "nothing was replaced: %w", err).WithHint("check the disk and restore again")
 	}
 	return Restored{}, err
@@ -169,11 +168,11 @@ type restore struct {
 	plan     RestorePlan
 
 	b        *Backend    // the store that is replaced
-	held     *lease.Held // keeps others from writing to it; nil when it need not be renewed
+	held     *lease.Held // excludes other writers; nil when it need not be renewed
 	replaced bool
 }
 
-// create copies the backup to where no store is.
+// create copies the backup to a place without a store.
 func (r *restore) create(ctx context.Context) error {
 	source, err := Open(ctx, r.from, &Options{ReadOnly: true})
 	if err != nil {
@@ -184,7 +183,7 @@ func (r *restore) create(ctx context.Context) error {
 	return err
 }
 
-// told passes on how far a copy is. Under the lease it keeps the lease.
+// told passes on the progress of a copy. Under the lease it renews the lease.
 func (r *restore) told(done, total int64) error {
 	if r.opts.Progress != nil {
 		r.opts.Progress(done, total)
@@ -195,21 +194,21 @@ func (r *restore) told(done, total int64) error {
 	return r.held.Renew(context.Background())
 }
 
-// replace keeps a copy of the present store and puts the backup in its place. It
-// names the copy as long as that is there.
+// replace copies the present store and replaces it by the backup. It names the copy as
+// long as that exists.
 func (r *restore) replace(ctx context.Context) (kept string, err error) {
 	b, err := Open(ctx, r.to, &Options{MustExist: true, LockTimeout: r.opts.LockTimeout, Now: r.opts.Now})
 	if err != nil {
 		return "", err
 	}
-	defer b.Close() // the outcome is settled by then, or it stays unknown
+	defer b.Close() // the outcome is known by then, or stays unknown
 	held, err := lease.Take(ctx, b, &backend.LeaseRequest{Name: onto.WriteLease, Owner: r.opts.Owner, TTL: r.opts.LeaseTTL, Wait: b.opts.LockTimeout})
 	if err != nil {
 		return "", err
 	}
 	r.b, r.held = b, held
 	defer func() {
-		if err != nil { // otherwise it went with what was there
+		if err != nil { // otherwise it was replaced with the rest of the store
 			_ = held.Release(context.WithoutCancel(ctx))
 		}
 	}()
@@ -224,7 +223,7 @@ func (r *restore) replace(ctx context.Context) (kept string, err error) {
 	}
 	err = backup.With(st, func(src *driver.Conn) error { return r.overwrite(ctx, src) })
 	switch {
-	case r.replaced: // whatever failed since then concerns what is thrown away
+	case r.replaced: // later failures concern only what is discarded
 		return kept, nil
 	case onto.CodeOf(err) == onto.OutcomeUnknown:
 		return kept, onto.Errorf(onto.OutcomeUnknown, "what was there is kept in %s: %w", kept, err).
@@ -287,8 +286,8 @@ func (r *restore) prepare(ctx context.Context) (*disk.Staged, error) {
 	return st, nil
 }
 
-// upgradeCopy brings a copy to our format, as opening any store does. It is
-// written later on, so nothing of others may run then.
+// upgradeCopy brings a copy to our format, as opening any store does. It is written
+// later, so it must not contain code of others.
 func upgradeCopy(ctx context.Context, path string) error {
 	b, err := Open(ctx, path, nil)
 	if err != nil {
@@ -301,11 +300,11 @@ func upgradeCopy(ctx context.Context, path string) error {
 	return errors.Join(err, b.Close())
 }
 
-// overwrite replaces the contents of the present file in one transaction. Once
-// that has the write lock, nothing there changes any more: the lease is looked
-// at for the last time, and the copy learns what others may know of the present
-// store, so that they notice. What the source's own connection writes goes into
-// a transfer that is under way.
+// overwrite replaces the contents of the present file in one transaction. Under its
+// write lock nothing there changes any more: the lease is checked for the last time,
+// and the epochs and counters of the copy are raised above those of the present store,
+// so that other processes notice the change. What the source's own connection writes is
+// included in a transfer under way.
 func (r *restore) overwrite(ctx context.Context, src *driver.Conn) error {
 	b, until := r.b, r.b.deadline()
 	if err := b.writer.writing.acquire(ctx, until, b.at.Path); err != nil {
@@ -330,7 +329,7 @@ func (r *restore) overwrite(ctx context.Context, src *driver.Conn) error {
 		t.Close()
 		return err
 	}
-	r.held = nil // from here on the lock keeps others out, and the lease cannot be renewed
+	r.held = nil // from here on the lock excludes other writers, and the lease cannot be renewed
 	err = t.Run(ctx, until, r.told)
 	r.replaced = t.Committed
 	if t.Unsure(err) {
@@ -340,8 +339,8 @@ func (r *restore) overwrite(ctx context.Context, src *driver.Conn) error {
 	return err
 }
 
-// outdo makes others notice that what they know of the present store is outdated,
-// unless that has changed.
+// outdo raises the counters by which other processes notice that what they know of the
+// present store is stale. It fails if the present store has changed since the plan.
 func (r *restore) outdo(now *reading, src *driver.Conn) error {
 	held := r.held.Current()
 	if err := checkLease(now.Conn, &held); err != nil {

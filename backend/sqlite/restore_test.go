@@ -55,8 +55,8 @@ func TestRestoreToANewFile(t *testing.T) {
 	}
 }
 
-// A store that is open in other programs goes back under them: they read and
-// commit before and after, and the file stays whole.
+// A store that is open in other programs is restored under them: they read and commit
+// before and after, and the file stays whole.
 func TestRestoreUnderOpenStores(t *testing.T) {
 	dir, b := backedUp(t)
 	backup, to := filepath.Join(dir, "backup.db"), filepath.Join(dir, "store.db")
@@ -94,8 +94,8 @@ func TestRestoreUnderOpenStores(t *testing.T) {
 	}
 }
 
-// Other processes write all the time while the store goes back under them: each
-// goes on, and the file stays whole.
+// Other processes write all the time while the store is restored under them: each
+// continues, and the file stays whole.
 func TestRestoreUnderWritingProcesses(t *testing.T) {
 	dir, b := backedUp(t)
 	to := filepath.Join(dir, "store.db")
@@ -163,7 +163,7 @@ func scanning(t *testing.T, b *sqlite.Backend) (next func(keys ...string), stop 
 	return next, func() { close(release); <-done }
 }
 
-// What was restored can be undone with the copy that was kept, and done again.
+// A restore can be undone with the copy that was kept, and repeated.
 func TestRestoreIsUndone(t *testing.T) {
 	dir, b := backedUp(t)
 	backup, to := filepath.Join(dir, "backup.db"), filepath.Join(dir, "store.db")
@@ -183,7 +183,7 @@ func TestRestoreIsUndone(t *testing.T) {
 	wantHead(t, b, 3)
 }
 
-// After a restore nobody holds a lease, and none of before comes back to life.
+// After a restore no lease is held, and no earlier lease becomes valid again.
 func TestRestoreEndsLeases(t *testing.T) {
 	dir, b := backedUp(t)
 	to := filepath.Join(dir, "store.db")
@@ -206,7 +206,7 @@ func TestRestoreEndsLeases(t *testing.T) {
 	}
 }
 
-// What keeps a restore from happening leaves everything as it was.
+// A restore that fails leaves everything as it was.
 func TestRestoreRefused(t *testing.T) {
 	dir, b := backedUp(t)
 	backup, to := filepath.Join(dir, "backup.db"), filepath.Join(dir, "store.db")
@@ -237,8 +237,8 @@ func TestRestoreRefused(t *testing.T) {
 	wantFiles(t, dir, "backup.db", "notes.txt", "store.db")
 }
 
-// A restore whose lease is broken, or that is overtaken by a program that asks
-// for no lease, replaces nothing.
+// A restore whose lease is broken, or that is overtaken by a program that ignores
+// leases, replaces nothing.
 func TestRestoreIsOvertaken(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   string
@@ -269,7 +269,7 @@ func TestRestoreIsOvertaken(t *testing.T) {
 	}
 }
 
-// A backup of another store, or of one that went another way, shares less.
+// A backup of another store, or of one that has diverged, shares less.
 func TestRestorePlanOfAnotherLog(t *testing.T) {
 	dir, _ := backedUp(t)
 	fork, to := filepath.Join(dir, "fork.db"), filepath.Join(dir, "store.db")

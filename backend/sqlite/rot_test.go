@@ -52,9 +52,9 @@ type flips struct {
 	total, silent, noticed, found, missed int
 }
 
-// A flipped bit in the file changes no answer, or it is noticed: by the read
-// itself, as Corrupt, or by an examination. An examination misses no version that
-// has changed; commits and types have no checksums.
+// A flipped bit in the file changes no answer, or it is detected: by the read itself,
+// as Corrupt, or by an examination. An examination detects every changed version;
+// commits and types have no checksums.
 func TestFlippedBits(t *testing.T) {
 	path := makeWorn(t)
 	whole := read(t, path)
@@ -193,8 +193,8 @@ func answers(t *testing.T, path string) (string, error) {
 	return all.String(), nil
 }
 
-// tangle makes the tree of a table deep by pages of which all children are the
-// same page: a few of them stand for more rows than can ever be read.
+// tangle makes the tree of a table deep with pages whose children are all the same
+// page: a few of them stand for more rows than can ever be read.
 func tangle(t *testing.T, path, table string) {
 	t.Helper()
 	root, err := strconv.Atoi(query(t, path, `SELECT rootpage FROM sqlite_master WHERE name = '`+table+`'`))
@@ -230,8 +230,8 @@ func tangle(t *testing.T, path, table string) {
 	write(t, path, data)
 }
 
-// A file whose pages lead to the same pages over and over does not keep a scan or
-// an examination for ever, and a count ends with its context.
+// A file whose pages lead to the same pages over and over ends a scan and an
+// examination, and a count ends with its context.
 func TestTangledPages(t *testing.T) {
 	path := makeWorn(t)
 	tangle(t, path, "entity_current")

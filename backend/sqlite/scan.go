@@ -66,15 +66,15 @@ func (r *reading) versions(a *question, push func(onto.Version) error) error {
 	return nil
 }
 
-// sequence watches over the order in which a statement yields versions. SQLite
-// goes by the order of its pages: if that is another, they are damaged, and may
-// lead in circles.
+// sequence checks the order in which a statement yields versions. SQLite follows the
+// order of its pages: if versions are out of order, pages are damaged, and may form a
+// cycle.
 type sequence struct {
 	keys   [4]string // of the identity
 	commit int64
 }
 
-// follow fails if a version does not come after the one before.
+// follow fails if a version does not come after the previous one.
 func (s *sequence) follow(a *question, v *onto.Version) error {
 	if len(a.Query.Order) > 0 && a.plain == "" {
 		return nil // sorted by SQLite

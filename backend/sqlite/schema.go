@@ -10,9 +10,10 @@ import (
 	"github.com/ontologia/onto/internal/decide"
 )
 
-// typeCache is the types and the search tables of those that have one, as of one row of schema_versions and one change of what is derived. Rows are
-// only ever added there, and whatever else happens to types raises the counter of
-// what is derived, so both together tell whether it is up to date.
+// typeCache is the types and the search tables of those that have one, as of one row of
+// schema_versions and one change of what is derived. Rows there are only ever added,
+// and every other change of types increments the counter of what is derived, so both
+// together tell whether the cache is up to date.
 type typeCache struct {
 	row, derived int64
 	loaded       bool
@@ -36,7 +37,7 @@ func (c *typeCache) refresh(w *driver.Conn, s state) error {
 	if err != nil {
 		return err
 	}
-	// What was filled in may be rolled back: then it is looked at again.
+	// What was filled in may be rolled back: then it is read again.
 	*c = typeCache{s.Schemas, s.Derived, undated == 0, decide.NewCatalog(all), search}
 	return nil
 }
@@ -76,9 +77,8 @@ func (b *Backend) Register(ctx context.Context, reg *backend.Registration) ([]on
 	return list, err
 }
 
-// registered answers without the write lock if every type is there already. A
-// file that was opened for reading has the flags it has: they change no answer
-// but that of a search.
+// registered answers without the write lock if every type is there already. A file that
+// was opened for reading keeps its flags: they matter to search only.
 func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]onto.SchemaVersion, error) {
 	var list []onto.SchemaVersion
 	var found state

@@ -9,10 +9,9 @@ import (
 	"github.com/ontologia/onto/internal/decide"
 )
 
-// searchTable returns the table with the words of the fields that a schema
-// marks for search. It reports false if there is none, if it holds the words of
-// other fields, or if it does not cover the head: then versions have to be read
-// and their words split.
+// searchTable returns the table with the words of the fields that a schema marks for
+// search. It reports false if there is none, if it holds the words of other fields, or
+// if it does not cover the head: then versions are read and their words split.
 func (r *reading) searchTable(s *onto.Schema) (name string, ok bool, err error) {
 	if !r.Foreign.Covers() {
 		return "", false, nil
@@ -59,8 +58,8 @@ func (g *group) noteWords(v *decide.Version, row int) {
 	c.After = layout.JoinWords(after)
 }
 
-// writeWords brings the search tables along. First tells the row ids of the
-// first entity and the first relation that the group has written.
+// writeWords updates the search tables. First is the row ids of the first entity and
+// the first relation that the group has written.
 func (g *group) writeWords(first map[onto.Kind]int64) error {
 	var list []*layout.WordChange
 	for id, c := range g.words {

@@ -185,7 +185,7 @@ func TestWordsOfAGroup(t *testing.T) {
 	wantWords(t, path, b, note("title"), "bare: clad; new: four; old: before")
 }
 
-// Words of what another program appends are there before they are looked for.
+// Words of what another program appends are found by the next search.
 func TestWordsOfForeignRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "words.db")
 	b := open(t, path, nil)

@@ -16,13 +16,13 @@ type question struct {
 	t      *layout.Table
 	source source
 
-	// plain says why the statement only reads, and all else is left for the
-	// process; "" if SQL does everything.
+	// plain says why the statement only reads and the process does everything else; ""
+	// if SQL does everything.
 	plain string
 }
 
-// question prepares a query that looks at these endpoints. The operands are
-// computed as well.
+// question prepares a query that uses these endpoints. The operands are computed as
+// well.
 func (r *reading) question(t *layout.Table, q *backend.Query, ends backend.Ends, operands ...onto.Operand) (*question, error) {
 	a, err := r.plainQuestion(t, q, "")
 	if err != nil {
@@ -40,7 +40,7 @@ func (r *reading) question(t *layout.Table, q *backend.Query, ends backend.Ends,
 	}
 	a.Scope.Own = sqlgen.Document{Column: a.source.fields, Schema: q.Schema, Obeyed: r.obeyed(a)}
 	a.Compile()
-	if len(a.Where) > 0 && r.mayBeUnreadable(a) { // such a row is let through, so that it is noticed
+	if len(a.Where) > 0 && r.mayBeUnreadable(a) { // such a row is included, so that it is reported
 		a.Where = []sqlgen.Part{sqlgen.Either(sqlgen.All(a.Where...), sqlgen.SQL("c.fields IS NULL"))}
 	}
 	if search != nil {
@@ -49,7 +49,7 @@ func (r *reading) question(t *layout.Table, q *backend.Query, ends backend.Ends,
 	return a, nil
 }
 
-// plainQuestion prepares a query of which the statement only reads.
+// plainQuestion prepares a query whose statement only reads.
 func (r *reading) plainQuestion(t *layout.Table, q *backend.Query, why string) (*question, error) {
 	from, err := r.source(t, q)
 	if err != nil {
@@ -68,13 +68,13 @@ func (r *reading) plainQuestion(t *layout.Table, q *backend.Query, why string) (
 // the past and those of other programs may not.
 func (r *reading) obeyed(a *question) bool { return a.isCurrent() && r.Foreign.Until == 0 }
 
-// mayBeUnreadable reports whether there can be rows without JSON.
+// mayBeUnreadable reports whether there can be rows with unreadable JSON.
 func (r *reading) mayBeUnreadable(a *question) bool { return a.isCurrent() && r.Foreign.Until > 0 }
 
 // isCurrent reports whether the rows are those of the projection.
 func (a *question) isCurrent() bool { return a.source.row == "c" }
 
-// whyPlain says why a question cannot be left to SQL; "" if it can.
+// whyPlain says why SQL cannot answer a question; "" if it can.
 func (r *reading) whyPlain(a *question, operands []onto.Operand, search *sqlgen.Part) string {
 	q := a.Query
 	looks := q.Where != nil || len(q.Order) > 0 || len(q.Search) > 0 ||

@@ -52,8 +52,8 @@ func (r *reading) source(t *layout.Table, q *backend.Query) (source, error) {
 
 // fromCurrent reads the projection.
 //
-// SQLite takes any comparison with the first column of a primary key for a good
-// one. Where there are indexes to choose from, it is told that this is not.
+// SQLite considers any comparison with the first column of a primary key selective.
+// Where there are indexes to choose from, a hint says that this one is not.
 func fromCurrent(t *layout.Table, q *backend.Query) source {
 	typ, indexed := typeInSQL(q.Type, q.Schema)
 	isType := sqlgen.SQL("c.? = ?", raw(t.Columns[0]), typ)
@@ -82,15 +82,15 @@ func inHistory(t *layout.Table, from sqlgen.Part, keys string, commit sqlgen.Par
 	}
 }
 
-// fromSeek takes each identity that existed by then from the projection, and
-// seeks its version of that time in history.
+// fromSeek takes each identity that existed by then from the projection, and seeks its
+// version of that time in history.
 func fromSeek(t *layout.Table, q *backend.Query) source {
 	from := sqlgen.SQL("? c CROSS JOIN ? h ON h.id = ?", raw(t.Current), raw(t.History), filled(t.NewestAt("c", "?"), q.At))
 	return inHistory(t, from, "c", sqlgen.SQL("?", q.At), sqlgen.SQL("c.? = ?", raw(t.Columns[0]), boundType(q.Type)),
 		sqlgen.SQL("c.first_commit_id <= ?", q.At), sqlgen.SQL("h.op = 'put'"))
 }
 
-// fromLog reads history alone, for when the projection is behind.
+// fromLog reads history alone, for when the projection lags.
 func (r *reading) fromLog(t *layout.Table, q *backend.Query) source {
 	at := r.commitID(q.At)
 	return inHistory(t, sqlgen.SQL("? h", raw(t.History)), "h", sqlgen.SQL("?", at), sqlgen.SQL("h.? = ?", raw(t.Columns[0]), q.Type),
@@ -125,8 +125,7 @@ func endsAt(commit sqlgen.Part) endpoints {
 	}}
 }
 
-// join joins an endpoint of a type by its key. If it is not needed, rows stay
-// where it does not exist.
+// join joins an endpoint of a type by its key. If it is optional, rows without it stay.
 func (e *endpoints) join(end *sqlgen.End, typ sqlgen.Part, key string) sqlgen.Part {
 	join := sqlgen.SQL("? ? ON ? AND ?.op = 'put'", raw(e.table), raw(end.Alias), e.version(typ, key, end.Alias), raw(end.Alias))
 	if end.Needed {
@@ -135,8 +134,8 @@ func (e *endpoints) join(end *sqlgen.End, typ sqlgen.Part, key string) sqlgen.Pa
 	return sqlgen.SQL(" LEFT JOIN ?", join)
 }
 
-// typeInSQL is a type's name. It is written out if the type has indexes: they
-// are partial, and found only by what is in the statement.
+// typeInSQL is a type's name. It is a literal if the type has indexes: they are
+// partial, and used only if the literal is in the statement.
 func typeInSQL(name string, s *onto.Schema) (typ sqlgen.Part, written bool) {
 	if s == nil || s.Name != name || onto.CheckName("type", name) != nil ||
 		!slices.ContainsFunc(s.Fields, func(f onto.Field) bool { return f.Index }) {

@@ -6,14 +6,14 @@
 // same transaction and derived from history alone. docs/format/sqlite.md
 // describes every table.
 //
-// A file has one writer connection per process and as many readers as there
-// are reads under way. Writers of several processes exclude each other by
-// SQLite's own lock, for which they wait in a line; readers never wait. Commits
-// are acknowledged after fsync, and concurrent callers share one.
+// A file has one writer connection per process and as many readers as there are reads
+// under way. Writers of several processes exclude each other by SQLite's own lock, for
+// which they wait in a line; readers never wait. Commits are acknowledged after fsync,
+// and concurrent callers share one fsync.
 //
-// This package decides when to read and when to write. What it rests on is below it,
-// under internal: driver has the connections, disk the files, layout the tables and
-// their rows; check examines a store, backup copies one.
+// This package decides when to read and when to write. The packages below it, under
+// internal: driver has the connections, disk the files, layout the tables and their
+// rows; check examines a store, backup copies one.
 package sqlite
 
 import (
@@ -33,18 +33,18 @@ import (
 	"github.com/ontologia/onto/internal/groupcommit"
 )
 
-// DefaultLockTimeout is how long a write waits for others.
+// DefaultLockTimeout is how long a write waits for other writers.
 const DefaultLockTimeout = 5 * time.Second
 
 // Options change how a file is opened. The zero value is the default.
 //
-// Writers of several processes wait in a line. One of them gives up when none was
-// served for LockTimeout, and after ten times that in any case.
+// Writers of several processes wait in a line. A writer gives up when no writer got the
+// lock for LockTimeout, and after ten times that in any case.
 type Options struct {
 	MustExist   bool             // fail with Uninitialized instead of making the file
 	ReadOnly    bool             // never write; also opens files that cannot be written
-	AcceptLoss  bool             // go on although a damaged WAL cuts commits off; the WAL is copied first
-	LockTimeout time.Duration    // how long a write waits for others, see below; 0 for DefaultLockTimeout
+	AcceptLoss  bool             // continue although a damaged WAL cuts commits off; the WAL is copied first
+	LockTimeout time.Duration    // how long a write waits for other writers, see above; 0 for DefaultLockTimeout
 	Now         func() time.Time // the clock; nil for time.Now
 }
 
@@ -60,7 +60,7 @@ type Backend struct {
 	writer  *writer
 	queue   *groupcommit.Queue[*member] // of callers that want to append
 	temp    string                      // a directory to remove on Close; "" if there is none
-	cut     disk.CutOff                 // what a store that is only read does not show
+	cut     disk.CutOff                 // what a read-only store does not show
 	keptWAL string                      // a copy of the WAL, if its loss was accepted
 }
 
@@ -71,11 +71,11 @@ type store struct {
 	tables  [2]*layout.Table
 	changes string       // the column that tells how often types have changed
 	sums    bool         // rows have checksums
-	seen    atomic.Int64 // how often they had, as of the newest moment that was looked at
+	seen    atomic.Int64 // the value of changes in the newest snapshot that was read
 	counted sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
 }
 
-// memoryPath stands for a store that is not kept.
+// memoryPath stands for a temporary store.
 const memoryPath = ":memory:"
 
 // Open opens the store in the file at path, and makes one if there is none.
@@ -141,7 +141,7 @@ func (b *Backend) open(ctx context.Context, path string) (err error) {
 	if err := b.writer.open(ctx); err != nil || b.keptWAL == "" {
 		return err
 	}
-	_, err = b.Checkpoint(ctx) // what is cut off must not come to light again
+	_, err = b.Checkpoint(ctx) // commits that are cut off must not reappear
 	return err
 }
 
@@ -184,7 +184,7 @@ func (b *Backend) openReadOnly() error {
 // TypesSeen implements [backend.TypeWatcher].
 func (b *Backend) TypesSeen() int64 { return b.seen.Load() }
 
-// sees notes how often types have changed.
+// sees records how often types have changed.
 func (s *store) sees(changes int64) {
 	for {
 		known := s.seen.Load()
@@ -194,8 +194,8 @@ func (s *store) sees(changes int64) {
 	}
 }
 
-// Close releases everything. Reads under way go on to their end; a write under
-// way ends first, so Close must not be called from the sequence of a stream.
+// Close releases everything. Reads under way continue to their end; Close waits for a
+// write under way, so it must not be called from the sequence of a stream.
 func (b *Backend) Close() error {
 	b.queue.Close()
 	b.writer.writing.wait()

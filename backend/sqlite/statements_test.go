@@ -161,8 +161,8 @@ func TestStockShellAppends(t *testing.T) {
 	wantScan(t, b, "Thing", "a", "c")
 }
 
-// The page about the format shows what is derived as it is, and its statements
-// work as they stand there.
+// The page about the format shows what is derived as it is, and its statements work as
+// printed.
 func TestDocumentedDerived(t *testing.T) {
 	page := string(read(t, filepath.Join("..", "..", "docs", "format", "sqlite.md")))
 	path := makeDerived(t)

@@ -11,8 +11,7 @@ import (
 	"github.com/ontologia/onto/internal/decide"
 )
 
-// A stream's writes are decided and written so many at a time, or so many bytes
-// of them.
+// The limits of one piece of a stream: writes, and bytes of them.
 const (
 	chunk      = 1024
 	chunkBytes = 4 << 20
@@ -48,7 +47,7 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	return res, nil
 }
 
-// stream is a commit whose writes come one after the other.
+// stream is a commit whose writes come in pieces.
 type stream struct {
 	*group
 	*decide.Candidate
@@ -112,7 +111,7 @@ func (s *stream) writePiece(writes []backend.Write) error {
 	return err
 }
 
-// end writes what is known only now.
+// end writes what is known only at the end.
 func (s *stream) end() (onto.Result, error) {
 	if err := s.ctx.Err(); err != nil {
 		return onto.Result{}, err

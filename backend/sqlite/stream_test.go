@@ -24,8 +24,8 @@ func streamed(t *testing.T) *sqlite.Backend {
 	return b
 }
 
-// between puts writes before and after so many others that they are decided in
-// different chunks.
+// between puts writes before and after enough others for them to be decided in
+// different pieces.
 func between(first, last backend.Write) []backend.Write {
 	list := []backend.Write{first}
 	for i := range 3000 {
@@ -67,7 +67,7 @@ func TestAdmitIsAskedOnce(t *testing.T) {
 	wantFields(t, b, onto.EntityID("Note", "here"), backend.Head, `{"id":"here","n":2}`)
 }
 
-// A write that is not admitted changes nothing, and nothing makes no commit.
+// A write that is not admitted changes nothing, and a no-op makes no commit.
 func TestAdmitNothing(t *testing.T) {
 	b := streamed(t)
 	d := &backend.Draft{Admit: func(*backend.Write, *onto.Version) (bool, error) { return false, nil }}

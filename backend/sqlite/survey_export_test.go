@@ -8,7 +8,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/check"
 )
 
-// Surveyed is a backend whose survey judges by other limits.
+// Surveyed is a backend whose survey has other limits.
 type Surveyed struct {
 	*Backend
 	limits check.Limits

@@ -198,7 +198,7 @@ func surveyFaults() []fault {
 	}
 }
 
-// growWAL writes something and then says that less would have been enough.
+// growWAL writes something and lowers the limit below that.
 func growWAL(t *testing.T, b *sqlite.Backend) backend.Backend {
 	t.Helper()
 	if _, err := b.Append(t.Context(), &backend.Draft{Writes: []backend.Write{person("a", 50)}}); err != nil {

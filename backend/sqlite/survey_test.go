@@ -41,9 +41,8 @@ func removed(w backend.Write) backend.Write {
 	return w
 }
 
-// makeHealthy makes a store of several commits with updates, deletes, relations,
-// an index and search, rebuilds its projection at the head, and leaves nobody
-// who has the file open.
+// makeHealthy makes a store of several commits with updates, deletes, relations, an
+// index and search, rebuilds its projection at the head, and closes the file.
 func makeHealthy(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "healthy.db")
@@ -156,7 +155,7 @@ func TestQuickExamination(t *testing.T) {
 	}
 }
 
-// A lease other than the write lock that somebody holds is at work.
+// A held lease other than the write lease is in use, and no finding.
 func TestHeldLeasesAreNoFinding(t *testing.T) {
 	path := makeHealthy(t)
 	runSQL(t, path, `INSERT INTO locks VALUES ('leader', 'x', '2001-01-01T00:00:00+00:00', '2999-01-01T00:00:00+00:00')`)

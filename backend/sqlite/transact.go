@@ -13,11 +13,11 @@ import (
 	"github.com/ontologia/onto/internal/lease"
 )
 
-// deadline is when a write that starts now stops waiting for others. Local
+// deadline is when a write that starts now stops waiting for other writers. Local
 // deadlines use the monotonic clock, never the injected wall clock.
 func (s *store) deadline() time.Time { return time.Now().Add(s.opts.LockTimeout) }
 
-// turn is a lock that can be waited for with a limit.
+// turn is a lock with a timed wait.
 type turn chan struct{}
 
 // wait waits without a limit.
@@ -50,7 +50,7 @@ func contention(path, holder string) error {
 
 const contentionHint = "wait for the other writer and try again, or raise the lock timeout"
 
-// heldError is for a lease that another holds.
+// heldError is for a lease of another holder.
 func heldError(path string, l *onto.Lease) error {
 	return onto.Errorf(onto.LockContention, "%s: %w", path, lease.Contention(l))
 }
@@ -72,11 +72,11 @@ func (wr *writer) retryBusy(ctx context.Context, f func() error) error {
 // busyError is for a wait for another process that took too long.
 func (wr *writer) busyError() error { return contention(wr.at.Path, "another process") }
 
-// take takes the writer and starts a write transaction. Until the deadline it
-// waits for other processes and for a holder of the write lease, unless the
-// caller has a draft that carries that lease: either it is the holder, or the
-// draft is refused. While it waits for the holder others may use the writer, or
-// the holder could not. After an error the writer is free.
+// take takes the writer and starts a write transaction. Until the deadline it waits for
+// other processes and for a holder of the write lease, unless the caller's draft
+// carries that lease: then it is the holder, or the draft is refused. While it waits
+// for the holder the writer is released, so that the holder can use it. After an error
+// the writer is free.
 func (wr *writer) take(ctx context.Context, until time.Time, l *onto.Lease) (state, error) {
 	wait := wr.waitForLock(until, l)
 	defer wait.end()
@@ -104,8 +104,8 @@ func (wr *writer) take(ctx context.Context, until time.Time, l *onto.Lease) (sta
 	}
 }
 
-// namedHolder is the error for a wait that other writers, each in the way for a
-// moment, have made too long: if the lease is held, it names the holder.
+// namedHolder is the error for a wait that timed out because of other writers, none of
+// which held the lock for long: if the write lease is held, it names the holder.
 func (wr *writer) namedHolder(err error, held *onto.Lease) error {
 	if onto.CodeOf(err) != onto.LockContention {
 		return err
@@ -125,8 +125,8 @@ func (wr *writer) namedHolder(err error, held *onto.Lease) error {
 	return heldError(wr.at.Path, held)
 }
 
-// begin starts a write transaction, if no other process has one, and reads where the
-// store stands. Its caller holds writing.
+// begin starts a write transaction, if no other process has one, and reads the state of
+// the store. Its caller holds writing.
 func (wr *writer) begin(ctx context.Context) (state, error) {
 	if err := wr.canWrite(ctx); err != nil {
 		return state{}, err
@@ -168,7 +168,7 @@ func (wr *writer) canWrite(ctx context.Context) error {
 	return wr.at.SameFile()
 }
 
-// state is where the store stands at the start of a transaction.
+// state is the state of the store at the start of a transaction.
 type state struct {
 	disk.Standpoint
 	headTime time.Time
@@ -198,19 +198,18 @@ func (st *store) readState(c *driver.Conn) (state, error) {
 		}
 	}
 	st.sees(s.Derived)
-	return s, layout.File{Kind: layout.Ours, Format: r.Int(8)}.Check(st.at.Path) // a newer program may have come since
+	return s, layout.File{Kind: layout.Ours, Format: r.Int(8)}.Check(st.at.Path) // a newer program may have upgraded it since
 }
 
-// commit ends a write transaction. If it fails, nothing was written, unless
-// the error says that this is not known; then no more is written before the
-// file was opened again.
+// commit ends a write transaction. If it fails, nothing was written, unless the outcome
+// is unknown; then nothing more is written until the file is opened again.
 func (wr *writer) commit(w *driver.Conn) error {
 	err := wr.reached("commit")
 	if err == nil {
 		err = w.Exec(`COMMIT`)
 	}
 	if err == nil {
-		_ = wr.reached("committed") // too late to fail, not to be killed
+		_ = wr.reached("committed") // too late to fail, but not to be killed
 		return nil
 	}
 	wr.rollback(w)
@@ -222,8 +221,8 @@ func (wr *writer) commit(w *driver.Conn) error {
 		WithHint("%s", reopenHint)
 }
 
-// commitTo is commit for a transaction that makes a head and leaves types as they
-// were. It notes what is durable by that.
+// commitTo is commit for a transaction that makes a head and leaves types unchanged. It
+// records the state that is durable then.
 func (wr *writer) commitTo(w *driver.Conn, from state, head int64) error {
 	if err := wr.commit(w); err != nil {
 		return err
@@ -242,8 +241,8 @@ func (wr *writer) rollbackOpen(w *driver.Conn) {
 	}
 }
 
-// rollback ends a write transaction and forgets what it did. An error here
-// means that SQLite has rolled back by itself already.
+// rollback ends a write transaction and discards its changes. An error means that
+// SQLite has rolled back by itself already.
 func (wr *writer) rollback(w *driver.Conn) { _ = w.Exec(`ROLLBACK`) }
 
 // transact runs f in a write transaction of its own, before the file is known
@@ -262,8 +261,8 @@ func (wr *writer) transact(ctx context.Context, w *driver.Conn, f func() error) 
 	return wr.commit(w)
 }
 
-// write runs f with the writer connection in a write transaction that stands on an
-// up-to-date projection. Until is the deadline for getting the lock.
+// write runs f with the writer connection in a write transaction on an up-to-date
+// projection. Until is the deadline for getting the lock.
 func (wr *writer) write(ctx context.Context, until time.Time, f func(w *driver.Conn, s state) error) error {
 	return wr.writeAs(ctx, until, starter{}, f)
 }
@@ -285,7 +284,7 @@ func (wr *writer) writeAs(ctx context.Context, until time.Time, as starter, f fu
 // starter is how a write transaction starts.
 type starter struct {
 	lease  *onto.Lease // that the draft carries; nil for none
-	behind bool        // the projection stays as it is, and is not brought up to the head
+	behind bool        // the projection is left as it is, and not brought up to the head
 }
 
 // beginWrite takes the writer, which its caller has to release, and starts a write

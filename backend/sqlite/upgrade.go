@@ -73,8 +73,8 @@ func (wr *writer) upgrade(ctx context.Context, w *driver.Conn, found layout.File
 	return err
 }
 
-// upgradeDerived adds what format 2 added: what is derived. If the projection is
-// too damaged for that, it is made anew.
+// upgradeDerived adds what format 2 derives. If the projection is too damaged for that,
+// it is made anew.
 func (wr *writer) upgradeDerived(ctx context.Context, w *driver.Conn) error {
 	if err := layout.AddDerived(ctx, w, wr.tables); err != nil {
 		return err

@@ -124,7 +124,7 @@ func TestUpgradeDamaged(t *testing.T) {
 	wantFields(t, b, onto.EntityID("Note", "a"), backend.Head, `{"id":"a","n":2,"title":"Second try"}`)
 }
 
-// Many that upgrade the same file at once upgrade it once.
+// Many processes that upgrade the same file at once upgrade it once.
 func TestManyUpgradeOneFile(t *testing.T) {
 	path := makeFormat1(t, "title")
 	var wg sync.WaitGroup
@@ -218,8 +218,8 @@ func TestUpgradeFromFormat2(t *testing.T) {
 	wantWords(t, path, reader, rated("title"), "a: third; c: theirs")
 }
 
-// Another program has dropped what format 3 added, or a column that a store needs:
-// opening the file brings it back, and nothing else is touched.
+// If another program has dropped what format 3 added, or a column that a store needs,
+// opening the file brings it back and touches nothing else.
 func TestDroppedColumns(t *testing.T) {
 	for _, drop := range []string{
 		`ALTER TABLE schema_versions DROP COLUMN onto_since`, `ALTER TABLE schema_versions DROP COLUMN onto_upgrader`,

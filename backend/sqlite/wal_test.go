@@ -39,10 +39,10 @@ func place(t *testing.T, file, wal []byte) string {
 	return path
 }
 
-// A flipped bit in a WAL that was left behind does not make acknowledged commits
-// vanish in silence: they are there, or opening the store for writing is
-// refused, reading it goes on, and an examination tells. Only the last commit is
-// no different from one that was never finished.
+// A flipped bit in a WAL that was left behind does not make acknowledged commits vanish
+// silently: they are there, or opening the store for writing is refused, reads work,
+// and an examination reports it. Only the last commit cannot be distinguished from an
+// unfinished one.
 func TestFlippedBitInTheWAL(t *testing.T) {
 	const commits = 40
 	file, wal := leftBehind(t, commits)
@@ -87,8 +87,8 @@ func TestFlippedBitInTheWAL(t *testing.T) {
 	t.Logf("%d flipped bits: %d change nothing, %d are refused, %d cost the last commit", n, whole, refused, last)
 }
 
-// wantCutOff checks that a store of which the WAL is cut off can be read and
-// stays as it is, that an examination tells, and that the loss can be accepted.
+// wantCutOff checks that a store whose WAL is cut off can be read and stays as it is,
+// that an examination reports it, and that the loss can be accepted.
 func wantCutOff(t *testing.T, path string) {
 	t.Helper()
 	wal := read(t, path+"-wal")
@@ -133,8 +133,8 @@ func wantCutOff(t *testing.T, path string) {
 	wantFields(t, b, onto.EntityID("Thing", "after"), backend.Head, `{"id":"after","n":1}`)
 }
 
-// What a crash leaves of a commit that was not finished is no finding: frames in
-// any order, at the end of what was synced.
+// What a crash leaves of an unfinished commit is no finding: frames in any order, at
+// the end of what was synced.
 func TestUnfinishedCommitInTheWAL(t *testing.T) {
 	file, wal := leftBehind(t, 10)
 	const header, frame = 32, 24 + 4096
@@ -158,7 +158,7 @@ func TestUnfinishedCommitInTheWAL(t *testing.T) {
 	}
 }
 
-// A WAL that was reset has frames of before behind those that count.
+// A WAL that was reset has old frames behind the valid ones.
 func TestFramesOfBeforeAReset(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "reset.db")
 	makeThings(t, path)

@@ -9,13 +9,13 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
 
-// writer is the writer connection of a store and what rests on it.
+// writer is the writer connection of a store and the state that belongs to it.
 type writer struct {
 	*store
 	readers *driver.Pool
 	durable disk.Durability
 
-	reached func(point string) error // is told the points of a write, and may fail it there
+	reached func(point string) error // is called with the points of a write, and may fail it there
 
 	writing turn         // guards what follows: held while the connection is in use
 	conn    *driver.Conn // nil when read only
@@ -28,7 +28,7 @@ func newWriter(s *store, readers *driver.Pool) *writer {
 	return &writer{store: s, readers: readers, durable: disk.Durability{Sync: disk.SyncFile}, reached: pass, writing: make(turn, 1)}
 }
 
-// pass lets every point of a write be passed.
+// pass lets every point of a write pass.
 func pass(string) error { return nil }
 
 // open opens the writer connection and brings the file to our format.
@@ -55,15 +55,15 @@ func (wr *writer) open(ctx context.Context) error {
 	if err := wr.at.Opened(); err != nil {
 		return err
 	}
-	// A commit rewrites a few hot pages, so checkpoints that come less often
-	// than SQLite's default copy much less.
+	// A commit rewrites a few hot pages, so that checkpoints less frequent than
+	// SQLite's default copy much less.
 	return wr.retryBusy(ctx, func() error {
 		return w.Script(`PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;
 			PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 67108864`)
 	})
 }
 
-// vouch makes the state durable that a verdict rests on which needs no COMMIT.
+// vouch makes the state durable on which a verdict without a COMMIT depends.
 func (wr *writer) vouch(s state) error {
 	if err := wr.durable.Ensure(wr.at.File, s.Standpoint); err != nil {
 		return onto.Errorf(onto.OutcomeUnknown, "%s: it is not known whether commit %d, which another process has made, reached the disk: %w",
@@ -72,8 +72,8 @@ func (wr *writer) vouch(s state) error {
 	return nil
 }
 
-// checkSchema makes sure that nothing of others runs in the write transaction
-// that w is in. The schema is read again only if it has changed.
+// checkSchema makes sure that no code of others runs in the write transaction of w. The
+// schema is read again only if it has changed.
 func (wr *writer) checkSchema(w *driver.Conn) error {
 	version, err := w.QueryInt(`PRAGMA schema_version`)
 	if err != nil {
