@@ -22,7 +22,7 @@ func admitStories() []tale {
 	}
 }
 
-// admitting makes a draft that asks about each write.
+// admitting makes a draft with Admit.
 func admitting(admit func(w *backend.Write, newest *onto.Version) (bool, error)) *backend.Draft {
 	return &backend.Draft{Admit: admit}
 }
@@ -52,7 +52,7 @@ func admitAsks(s *story) {
 		`put Person "new" {"id":"new","n":1} v1, was nothing`,
 		`put Visit "a" → "b" ["1"] {"n":1} v1, was nothing`,
 	}
-	for try := range slices.Chunk(asked, len(want)) { // a commit may be tried anew
+	for try := range slices.Chunk(asked, len(want)) { // a commit may be retried
 		slices.Sort(try)
 		s.wantLines("asked", try, want)
 	}
@@ -113,7 +113,7 @@ func admitFails(s *story) {
 	s.commit(put(person("a"), 2))
 }
 
-// admitVerdicts asks about nothing that was decided already.
+// admitVerdicts requires that Admit is not called for what is decided already.
 func admitVerdicts(s *story) {
 	s.stream(&backend.Draft{Header: backend.Header{IdempotencyKey: "k"}}, put(person("a"), 1))
 	refuse := func(*backend.Write, *onto.Version) (bool, error) { return false, errors.New("asked") }
@@ -129,8 +129,8 @@ func admitVerdicts(s *story) {
 	s.refusedStream(onto.VersionMismatch, d, put(person("a"), 2))
 }
 
-// admitBegins counts what was asked since the last Begin: once for each write,
-// however often the backend had to begin.
+// admitBegins counts the calls since the last Begin: one for each write, however often
+// the backend had to begin.
 func admitBegins(s *story) {
 	handles := []*story{s, s.through(s.open())}
 	var group sync.WaitGroup

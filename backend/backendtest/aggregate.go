@@ -44,7 +44,7 @@ func cleanAggregation(t failer, a backend.Aggregation, types []onto.Schema) *bac
 	return &a
 }
 
-// describeAggregation puts an aggregation into words.
+// describeAggregation formats an aggregation.
 func describeAggregation(a *backend.Aggregation) string {
 	text := describeQuery(&a.Query)
 	for _, o := range a.By {
@@ -214,7 +214,7 @@ func exactSums(s *story) {
 	s.reckon(a, `"x": 9007199254740993 9007199254740993 0`, "null: 9007199254740992 9007199254740992 9007199254740992")
 	s.commit(set(person("a"), `{"n":9223372036854775807}`), set(person("b"), `{"n":1}`), set(person("c"), `{"n":-1}`))
 	a.By = nil
-	s.reckon(a, "9223372036854775807 9223372036854775807 -1") // although it is more on the way
+	s.reckon(a, "9223372036854775807 9223372036854775807 -1") // although it is exceeded on the way
 	s.commit(set(person("a"), `{"n":-9223372036854775807}`), set(person("b"), `{"n":-1}`), set(person("c"), `{"n":0}`))
 	s.reckon(a, "-9223372036854775808 0 -9223372036854775807")
 }

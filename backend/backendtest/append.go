@@ -142,7 +142,7 @@ func draftStaysCallers(s *story) {
 	s.wantLines("the store after the draft was overwritten", s.everything(), before)
 }
 
-// answersAreCallers overwrites all that was handed out and asks again.
+// answersAreCallers overwrites everything that was returned and asks again.
 func answersAreCallers(s *story) {
 	d := keyed("k", put(person("ada"), 1))
 	d.Metadata = []byte(`{"list":[1,2],"why":"test"}`)

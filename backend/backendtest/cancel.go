@@ -119,9 +119,8 @@ func cancelStream(s *story) {
 	}
 }
 
-// cancelWaiting gives up an append while a stream is under way. Whether it has
-// to wait for the stream is the backend's affair, but it must return, and what
-// it returns must be true.
+// cancelWaiting cancels an append while a stream is under way. Whether it waits for the
+// stream is up to the backend, but it must return, and its result must be true.
 func cancelWaiting(s *story) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()

@@ -69,8 +69,7 @@ func reopening(s *story) {
 	}
 }
 
-// closeWhileBusy closes a handle that others are using: their calls end well
-// or fail with Closed.
+// closeWhileBusy closes a handle in use: concurrent calls end well or fail with Closed.
 func closeWhileBusy(s *story) {
 	s.stream(draft(), rows(200, 1)...)
 	busy := s.through(s.open())

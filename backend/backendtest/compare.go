@@ -72,7 +72,7 @@ func (h *history) askMarked() {
 	}
 }
 
-// lines puts a sequence and its error into words.
+// lines formats a sequence and its error.
 func lines[T any](seq iter.Seq2[T, error], show func(T) string) string {
 	list, err := collect(seq, show)
 	return outcome(strings.Join(list, "\n      "), err)
@@ -94,7 +94,7 @@ func (h *history) askLog(head int64) {
 	h.same("schemas", 0, showTypes)
 }
 
-// showTypes puts all versions of all types into words.
+// showTypes formats all versions of all types.
 func showTypes(ctx context.Context, b backend.Backend) string {
 	list, err := b.Schemas(ctx)
 	var text []string
@@ -112,7 +112,7 @@ func (h *history) askVersions(at int64) {
 			return outcome(showVersion(v), err)
 		})
 	}
-	turn := int(at + 1) // of what there is too much to ask as of each commit
+	turn := int(at + 1) // of what is too much to ask as of each commit
 	for i, t := range append(testSchemas(), tagged(tLate)) {
 		size := 0
 		if turn%5 == i {

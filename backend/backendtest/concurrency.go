@@ -49,8 +49,8 @@ func (s *story) together(workers int, handles []backend.Backend, work func(worke
 	wg.Wait()
 }
 
-// appendConcurrently appends from many goroutines: ids are 1 to n, times do
-// not go back, and everything is there.
+// appendConcurrently appends from many goroutines: ids are 1 to n, times do not go
+// back, and everything is there.
 func (s *story) appendConcurrently(handles ...backend.Backend) {
 	const workers = 8
 	rounds := times(10)
@@ -99,8 +99,8 @@ func (s *story) wantLog(n int) {
 	}
 }
 
-// seeWholeCommits lets readers look while each commit gives a pair of persons
-// the same number: no reader may see them differ.
+// seeWholeCommits reads while each commit gives a pair of persons the same number: no
+// reader may see them differ.
 func (s *story) seeWholeCommits(handles ...backend.Backend) {
 	s.commit(put(person("left"), 0), put(person("middle"), 0), put(person("right"), 0))
 	var done atomic.Bool
@@ -170,8 +170,8 @@ func (s *story) lookForTorn(b backend.Backend) error {
 	return nil
 }
 
-// count lets workers add to one number, each with an expectation: no addition
-// is lost.
+// count lets workers increment one number, each with an expectation: no increment is
+// lost.
 func (s *story) count(handles ...backend.Backend) {
 	const workers = 4
 	rounds := times(5)
@@ -229,8 +229,8 @@ func (s *story) raceExpectation(handles ...backend.Backend) {
 	}
 }
 
-// raceKey sends one draft with an idempotency key from all sides: it is
-// applied once and each caller gets the same commit.
+// raceKey sends one draft with an idempotency key concurrently: it is applied once and
+// each caller gets the same commit.
 func (s *story) raceKey(handles ...backend.Backend) {
 	const workers = 8
 	for round := range times(3) {
@@ -295,8 +295,8 @@ func streamsAndDrafts(s *story) {
 	}
 }
 
-// evolveWhileWriting lets types evolve while others write, who look at the types
-// again when theirs are outdated: each row has the version of its time.
+// evolveWhileWriting lets types evolve beside writers, which read the types again when
+// theirs are outdated: each row has the version of its time.
 func evolveWhileWriting(s *story) {
 	rounds := times(5)
 	s.together(4, []backend.Backend{s, s.open()}, func(worker int, b backend.Backend) error {

@@ -17,8 +17,8 @@ func endpointStories() []tale {
 	}
 }
 
-// travels tells of visits whose travellers and cities change, go, come back or
-// were never there. There are cities with the keys of persons.
+// travels writes visits whose travellers and cities change, are deleted, come back or
+// never existed. There are cities with the keys of persons.
 func (s *story) travels() {
 	s.Helper()
 	s.commit(

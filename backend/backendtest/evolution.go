@@ -11,15 +11,15 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// change is an evolution of a random history. It is plain data: it is worked
-// out for the types that there are when the step is taken.
+// change is an evolution of a random history. It is plain data: it is resolved against
+// the types of the store when the step is taken.
 type change struct {
-	What  string // what becomes of the type; begin again if it has ended or never was
+	What  string // the change of the type; begin again if it has ended or never existed
 	Type  int    // in changing
 	Spoil string // the one reason to fail; "" for none
 }
 
-// What can become of a type. Rows are left alone where nothing is said.
+// The changes of a type. Rows are left alone where nothing else is said.
 const (
 	growType  = "grow"  // another version has one optional field more, or less
 	fillType  = "fill"  // another version has one default field more, or less; rows are rewritten
@@ -28,7 +28,7 @@ const (
 	learnType = "learn" // the last version gets an upgrader
 	dropType  = "drop"  // it ends, and its rows are deleted
 	leaveType = "leave" // it ends
-	purgeType = "purge" // it ends and has never been
+	purgeType = "purge" // it ends and is purged
 )
 
 // changing returns the types that random histories evolve.

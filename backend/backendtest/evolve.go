@@ -80,7 +80,7 @@ func (s *story) evolve(e backend.Evolution, writes ...backend.Write) onto.Result
 	return s.stream(s.evolving(e), writes...)
 }
 
-// whole returns everything in words, with all types that there are.
+// whole returns everything as text, with all types that there are.
 func (s *story) whole() []string {
 	s.Helper()
 	lines := append(s.everything(), s.schemas()...)
@@ -91,7 +91,7 @@ func (s *story) whole() []string {
 	return lines
 }
 
-// versionsOf tells each version of a type in short.
+// versionsOf describes each version of a type in short.
 func (s *story) versionsOf(typ string) string {
 	s.Helper()
 	var list []string
@@ -204,7 +204,7 @@ func (s *story) refusedEvolution(code onto.Code, d *backend.Draft, writes ...bac
 	s.wantLines("the store", s.whole(), before)
 }
 
-// ambitious is an evolution that does something of everything.
+// ambitious is an evolution that does some of everything.
 func ambitious() backend.Evolution {
 	e := adding(grown(tPerson, levelField()), tagged("New"))
 	e.End = []backend.EndedType{{Kind: onto.KindEntity, Type: tCity, Purge: true}}
@@ -238,7 +238,7 @@ func evolveFails(s *story) {
 	}
 }
 
-// evolveBreaks lets the source of the rows fail, or the caller give up.
+// evolveBreaks lets the source of the rows fail, or the caller cancel.
 func evolveBreaks(s *story) {
 	s.commit(put(person("ada"), 1), put(city("rome"), 1))
 	before := s.whole()

@@ -31,8 +31,8 @@ func (s *story) sendStream(b backend.Backend, d *backend.Draft) (onto.Result, er
 	return b.AppendStream(s.ctx, &header, sequence(d.Writes, nil))
 }
 
-// survives lets an append fail: nothing of it is visible, through this handle,
-// another one or a later one, and the same draft is accepted afterwards.
+// survives makes an append fail: nothing of it is visible, through this handle, another
+// one or a later one, and the same draft is accepted afterwards.
 func (s *story) survives(point string, apply func(backend.Backend, *backend.Draft) (onto.Result, error)) {
 	s.lively()
 	other := s.through(s.open())
@@ -62,8 +62,8 @@ func (s *story) survives(point string, apply func(backend.Backend, *backend.Draf
 	}
 }
 
-// survivesEvolving lets a stream that evolves types fail: types and rows are as
-// they were, for everybody, and the same stream is accepted afterwards.
+// survivesEvolving makes a stream that evolves types fail: types and rows are as they
+// were, through every handle, and the same stream is accepted afterwards.
 func (s *story) survivesEvolving(point string) {
 	s.lively()
 	other := s.through(s.open())

@@ -30,15 +30,15 @@ const (
 	evolve       action = "evolve"   // change types
 )
 
-// step is one operation of a random history. It is plain data: what depends on
-// the state of the store is worked out when the step is taken.
+// step is one operation of a random history. It is plain data: what depends on the
+// state of the store is resolved when the step is taken.
 type step struct {
 	Do     action
 	Handle int           // which of the two handles
 	Clock  time.Duration // how far the clock moves before
 
 	Writes []wish
-	Still  bool // ask for what is so already
+	Still  bool // ask for the present state
 	Header int
 	Key    int // which idempotency key; 0 for none
 	Expect []hope
@@ -68,7 +68,7 @@ func (p plan) GoString() string {
 	return text.String()
 }
 
-// String tells the step for messages, leaving out what is zero.
+// String describes the step for messages, without zero values.
 func (s step) String() string {
 	text := fmt.Sprintf("%s, handle %d", s.Do, s.Handle)
 	for _, part := range []struct {
@@ -97,7 +97,7 @@ type wish struct {
 // hope is an expectation of a random history.
 type hope struct {
 	Identity int // in pool; -1 for the head
-	Off      int // how far it is from what is so
+	Off      int // how far it is from the present state
 }
 
 // tLate is a type that random histories register on the way.
@@ -134,8 +134,8 @@ func registrations() [][]onto.Schema {
 	}
 }
 
-// plans generates random histories. The simplest step comes first where there
-// is a choice, since failing histories are made simple.
+// plans generates random histories. The simplest step comes first where there is a
+// choice, since failing histories are shrunk.
 func plans() *rapid.Generator[plan] {
 	return rapid.Map(rapid.SliceOfN(rapid.Custom(drawStep), 70, 170), func(steps []step) plan { return steps })
 }
@@ -189,9 +189,9 @@ func (s *step) drawDraft(t *rapid.T) {
 	}
 }
 
-// accepted reports whether all writes are of types the store has. A stream
-// that is to break must have no second reason to fail, since the contract does
-// not say which one counts.
+// accepted reports whether all writes are of types the store has. A stream that is to
+// break must have no second reason to fail, since the contract does not say which one
+// is returned.
 func (s *step) accepted() bool {
 	for _, w := range s.Writes {
 		if w.Stamp != 1 || pool()[w.Identity].Type == tLate {
@@ -223,7 +223,7 @@ func oneOf[T any](t *rapid.T, label string, values ...T) T {
 	return rapid.SampledFrom(values).Draw(t, label)
 }
 
-// write makes the write that is wished for.
+// write makes the requested write.
 func (w wish) write(now present) backend.Write {
 	id := pool()[w.Identity]
 	stamp := now.version(id) + w.Stamp - 1
@@ -243,7 +243,7 @@ func (w wish) write(now present) backend.Write {
 	return wanted
 }
 
-// present tells how a store is when a draft is made.
+// present describes the state of a store when a draft is made.
 type present interface {
 	head() int64
 	newest(id onto.Identity) onto.Version // zero if there is none

@@ -24,7 +24,7 @@ func runHistories(t *testing.T, target Target) {
 	}
 	dir := t.TempDir()
 	counts := tally{}
-	failed := false // then the history is tried again, made shorter
+	failed := false // then the history is tried again, shortened
 	for counts.operations < want {
 		rapid.Check(t, func(rt *rapid.T) {
 			if counts.operations >= want && !failed {
@@ -165,7 +165,7 @@ func (h *history) append(b backend.Backend, s step) (got, want string) {
 		d = h.sent[s.Which%len(h.sent)]
 	}
 	if d.draft == nil || d.breaks && slices.ContainsFunc(d.writes, func(w backend.Write) bool { return !h.current(w) }) {
-		return "", "" // nothing to repeat, or what has a second reason to fail by now
+		return "", "" // nothing to repeat, or something with a second reason to fail by now
 	}
 	digest := backend.DigestOf(d.draft)
 	got, want = h.both(b, func(ctx context.Context, b backend.Backend) string {
@@ -250,7 +250,7 @@ func (d sending) onlyBreaks() bool {
 // errBroken is the error of a stream that breaks.
 var errBroken = errors.New("the source broke")
 
-// outcome puts an answer or its error into words. Messages are not compared.
+// outcome formats an answer or its error. Messages are not compared.
 func outcome(answer string, err error) string {
 	switch code := onto.CodeOf(err); {
 	case err == nil:

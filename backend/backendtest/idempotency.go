@@ -36,7 +36,7 @@ func (s *story) wantRepeat(r onto.Result, first onto.Commit) {
 	s.want("the commit listed", showCommit(s.resolve(onto.AtCommit(first.ID))), showCommit(first))
 }
 
-// rich makes a keyed draft that says all that can be said.
+// rich makes a keyed draft with every member set.
 func rich(key string, writes ...backend.Write) *backend.Draft {
 	d := keyed(key, writes...)
 	d.Runtime = "run-1"

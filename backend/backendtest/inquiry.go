@@ -21,10 +21,10 @@ type inquiry struct {
 	Marked              bool // the query marks all texts for search, whatever is registered
 }
 
-// GoString tells the inquiry for messages.
+// GoString describes the inquiry for messages.
 func (i inquiry) GoString() string { return i.String() }
 
-// String tells the inquiry for messages.
+// String describes the inquiry for messages.
 func (i inquiry) String() string {
 	text := describeAggregation(&i.Aggregation)
 	if i.Page > 0 {
@@ -64,7 +64,7 @@ func (h *history) inquire(b backend.Backend, i inquiry, at int64) (got, want str
 	})
 }
 
-// explain asks a backend that can tell how it answers to do so.
+// explain asks a backend that can explain its answers to do so.
 func explain(ctx context.Context, b backend.Backend, a *backend.Aggregation) error {
 	e, ok := backend.As[backend.Explainer](b)
 	if !ok {
@@ -79,8 +79,8 @@ func explain(ctx context.Context, b backend.Backend, a *backend.Aggregation) err
 	return err
 }
 
-// types returns the types of the tests with their present flags. Whatever else
-// has become of them, the fields that are asked about are theirs.
+// types returns the types of the tests with their present flags. Whatever their
+// versions, they have the fields that are asked about.
 func (h *history) types() []onto.Schema {
 	types := testSchemas()
 	for _, v := range backend.Last(h.schemas()) {

@@ -11,7 +11,7 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// leaseStories are told about backends that keep leases.
+// leaseStories are for backends that keep leases.
 func leaseStories() []tale {
 	list := []struct {
 		name string
@@ -54,7 +54,7 @@ type leasing struct {
 	backend.Leaser
 }
 
-// also tells the story through another handle.
+// also continues the story through another handle.
 func (s *leasing) also() *leasing {
 	s.Helper()
 	other := s.through(s.open())
@@ -75,7 +75,7 @@ func (s *leasing) take(name, owner string) onto.Lease {
 	return l
 }
 
-// cannotTake wants a lease to be held by somebody, who is named.
+// cannotTake requires that a lease is held and that its holder is named.
 func (s *leasing) cannotTake(name, owner, holder string) {
 	s.Helper()
 	before := s.leases()
@@ -92,7 +92,7 @@ func (s *leasing) wantContention(err error, holder string) {
 	}
 }
 
-// leases lists the leases and their breaks in words.
+// leases lists the leases and their breaks as text.
 func (s *leasing) leases() []string {
 	s.Helper()
 	var lines []string
@@ -109,7 +109,7 @@ func (s *leasing) leases() []string {
 	return lines
 }
 
-// wantLost wants a lease not to be held any more.
+// wantLost requires that a lease is not held any more.
 func (s *leasing) wantLost(l onto.Lease) {
 	s.Helper()
 	before := s.leases()
@@ -162,7 +162,7 @@ func leaseRenewed(s *leasing) {
 	s.wantLines("leases", s.leases(), []string{showLease(want)})
 	s.place.clock.move(time.Minute)
 	s.cannotTake("import", "two", "one")
-	again, err := s.also().Renew(s.ctx, l, time.Second) // the lease as it was first is the same lease
+	again, err := s.also().Renew(s.ctx, l, time.Second) // the lease as first returned is the same lease
 	s.must(err)
 	if again.Epoch != l.Epoch || !again.Expires.Equal(l.Acquired.Add(111*time.Second)) {
 		s.Errorf("got %s, want the same lease for a second from now", showLease(again))
@@ -232,7 +232,7 @@ func leasesListed(s *leasing) {
 	s.wantLines("leases", s.leases(), nil)
 	var want []string
 	for _, name := range []string{"b", "a", "C", "a.1", "b-2", onto.WriteLease} {
-		s.place.clock.move(time.Minute) // all but the last have run out
+		s.place.clock.move(time.Minute) // all but the last have expired
 		want = append(want, showLease(s.take(name, "of "+name)))
 	}
 	s.wantLines("leases", s.leases(), []string{want[2], want[1], want[3], want[0], want[4], want[5]})
@@ -261,14 +261,14 @@ func leaseBroken(s *leasing) {
 	}
 	s.wantLost(first)
 	s.place.clock.move(time.Hour)
-	another := s.breakLease("import") // one that has run out is held too
+	another := s.breakLease("import") // an expired one is held too
 	s.want("the second record", showLease(another.Lease), showLease(second))
 	s.wantLines("leases", s.leases(), []string{showLease(kept), showBreak(record), showBreak(another)})
 	s.reopen()
 	s.wantLines("leases after reopening", s.also().leases(), []string{showLease(kept), showBreak(record), showBreak(another)})
 }
 
-// leaseAwaited waits for a lease, until it is free or nobody waits any more.
+// leaseAwaited waits for a lease, until it is free or the wait is over.
 func leaseAwaited(s *leasing) {
 	waiting := &backend.LeaseRequest{Name: "import", Owner: "two", TTL: time.Minute, Wait: time.Hour}
 	for _, end := range []func(onto.Lease){
@@ -294,7 +294,7 @@ func leaseAwaited(s *leasing) {
 		s.must(s.Release(s.ctx, l))
 	}
 	first := s.take("import", "one")
-	s.place.clock.run(5 * time.Second) // so it runs out after some looks
+	s.place.clock.run(5 * time.Second) // so it expires after some looks
 	l, err := s.Acquire(s.ctx, waiting)
 	s.place.clock.run(0)
 	s.must(err)
@@ -316,8 +316,7 @@ func leaseAwaited(s *leasing) {
 	s.must(s.Release(s.ctx, l))
 }
 
-// leaseRaced lets workers take one lease in turn: nobody has it while another
-// does.
+// leaseRaced lets workers take one lease in turn: there is never more than one holder.
 func leaseRaced(s *leasing) {
 	handles := []*leasing{s, s.also()}
 	var holders, last atomic.Int64

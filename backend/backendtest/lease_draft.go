@@ -17,7 +17,7 @@ func carrying(l onto.Lease, writes ...backend.Write) *backend.Draft {
 	return d
 }
 
-// passes wants drafts with a lease to be accepted in both ways.
+// passes requires that drafts with a lease are accepted in both ways.
 func (s *leasing) passes(l onto.Lease) {
 	s.Helper()
 	n := int(s.resolve(onto.Point{}).ID)
@@ -26,7 +26,7 @@ func (s *leasing) passes(l onto.Lease) {
 	s.wantHead(int64(n + 2))
 }
 
-// fails wants drafts with a lease to be refused in both ways.
+// fails requires that drafts with a lease are refused in both ways.
 func (s *leasing) fails(l onto.Lease) {
 	s.Helper()
 	s.refused(onto.LeaseExpired, carrying(l, put(person("ada"), -1)))
@@ -43,10 +43,10 @@ func leaseCarried(s *leasing) {
 	before := s.leases()
 	s.passes(l)
 	s.also().passes(l)
-	s.commit(put(person("bob"), 1)) // nobody has to carry it
+	s.commit(put(person("bob"), 1)) // no draft has to carry it
 	s.wantLines("leases", s.leases(), before)
 	s.place.clock.move(time.Hour)
-	s.passes(l) // it has run out and nobody has taken it
+	s.passes(l) // it has expired and was not taken over
 	renewed, err := s.Renew(s.ctx, l, time.Minute)
 	s.must(err)
 	s.passes(renewed)
@@ -110,12 +110,12 @@ func leaseEvolves(s *leasing) {
 	d.Lease = &l
 	s.stream(d, stamped(put(person("ada"), 9), 2))
 	s.want("persons", s.versionsOf(tPerson), "v1 since 1, v2 since 3")
-	s.wantLines("leases", s.leases(), before) // releasing is the holder's
+	s.wantLines("leases", s.leases(), before) // releasing is up to the holder
 	s.must(s.Release(s.ctx, l))
 	s.commit(stamped(put(person("ada"), 10), 2))
 }
 
-// impatient tells the story about another store, which does not wait long.
+// impatient starts a story about another store, with a short lock timeout.
 func (s *leasing) impatient() *leasing {
 	s.Helper()
 	place := newPlace(s.T, s.TempDir())
@@ -144,7 +144,7 @@ func writeLeaseStops(s *leasing) {
 	s.register(testSchemas()...) // which changes nothing
 	s.passes(held)
 	other.passes(held)
-	s.place.clock.move(time.Minute) // it has run out: nobody is stopped, and it is still held
+	s.place.clock.move(time.Minute) // it has expired: it stops no commit, and is still held
 	other.commit(put(person("bob"), 1))
 	other.register(tagged("New"))
 	s.passes(held)
@@ -190,7 +190,7 @@ func (s *leasing) stopped(other *leasing, lease onto.Lease) []error {
 	return errs
 }
 
-// writeLeasePasses lets writes wait until the lease is free.
+// writeLeasePasses makes writes wait until the lease is free.
 func writeLeasePasses(s *leasing) {
 	other := s.also()
 	for round, end := range []func(onto.Lease){
@@ -223,11 +223,11 @@ func writeLeasePasses(s *leasing) {
 	}
 }
 
-// writeLeaseAwaited waits for the write lease to run out, and gives up.
+// writeLeaseAwaited waits for the write lease to expire, and times out.
 func writeLeaseAwaited(s *leasing) {
 	other := s.also()
 	l := s.take(onto.WriteLease, "one")
-	s.place.clock.run(5 * time.Second) // so it runs out after some looks
+	s.place.clock.run(5 * time.Second) // so it expires after some looks
 	c := other.commit(put(person("ada"), 1))
 	s.place.clock.run(0)
 	if c.Time.Before(l.Expires) {
@@ -256,7 +256,7 @@ func writeLeaseLost(s *leasing) {
 	s.breakLease(onto.WriteLease)
 	s.fails(first)
 	second := other.take(onto.WriteLease, "two")
-	s.fails(first) // at once: who carries it does not wait for it
+	s.fails(first) // at once: a draft that carries it does not wait for it
 	other.passes(second)
 	s.place.clock.move(time.Minute)
 	third := s.take(onto.WriteLease, "one")

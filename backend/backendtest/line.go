@@ -22,13 +22,13 @@ type Line struct {
 	File  flock.Line
 	Open  func(t *testing.T) backend.Backend
 
-	// Hold keeps others from writing until it is released. If it stands in the line
-	// itself, Holds is 1.
+	// Hold blocks other writers until it is released. If it stands in the line itself,
+	// Holds is 1.
 	Hold  func(t *testing.T) (release func())
 	Holds int
 }
 
-// Ahead is how many stand in the line.
+// Ahead is how many processes are in the line.
 func (l *Line) Ahead(t *testing.T) int {
 	t.Helper()
 	p, err := l.File.Join(time.Now(), time.Second)
@@ -46,7 +46,7 @@ func (l *Line) Ahead(t *testing.T) int {
 	return late.Ahead
 }
 
-// Await waits until so many stand in the line beside the holder.
+// Await waits until so many processes are in the line beside the holder.
 func (l *Line) Await(t *testing.T, n int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); l.Ahead(t) < n+l.Holds; time.Sleep(time.Millisecond) {
@@ -56,8 +56,8 @@ func (l *Line) Await(t *testing.T, n int) {
 	}
 }
 
-// InOrder lets writers come one after the other, each with a handle of its own, as if
-// it were another process: they are served in that order.
+// InOrder starts writers one after the other, each with a handle of its own, as if it
+// were another process: they are served in that order.
 func (l *Line) InOrder(t *testing.T, draft func(key string, n int) *backend.Draft) {
 	release := l.Hold(t)
 	const writers = 12
@@ -80,7 +80,7 @@ func (l *Line) InOrder(t *testing.T, draft func(key string, n int) *backend.Draf
 	}
 }
 
-// Herd lets many processes put one entity each at the same moment: all are
+// Herd makes many processes put one entity each at the same moment: all are
 // acknowledged. With -soak there are 500.
 func (l *Line) Herd(t *testing.T) {
 	n := 40
@@ -131,8 +131,8 @@ func (l *Line) Killed(t *testing.T) {
 	WantPut(t, l.Open(t), all)
 }
 
-// Stopped stops so many of six processes in the line, wherever: they hold up the
-// others for a while only. When they go on they are served too.
+// Stopped stops so many of six processes in the line: they delay the others for a
+// limited time only. When they continue they are served too.
 func (l *Line) Stopped(t *testing.T, n int) {
 	all, release := l.wait(t, 6)
 	stopped, others := &Putters{All: all.All[:n]}, &Putters{All: all.All[n:]}

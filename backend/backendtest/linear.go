@@ -61,8 +61,7 @@ func cells() porcupine.Model {
 	}
 }
 
-// step tells whether the answer to a call is possible in a state, and the
-// state after it.
+// step tells whether the answer to a call is possible in a state, and the next state.
 func (r cell) step(c call, a answer) (bool, cell) {
 	if !c.write {
 		return a.commit == r.commit && a.value == r.value, r
@@ -76,8 +75,8 @@ func (r cell) step(c call, a answer) (bool, cell) {
 	return a.commit > r.commit, cell{a.commit, c.value}
 }
 
-// linearizable records histories of concurrent calls through two handles and
-// has each judged.
+// linearizable records histories of concurrent calls through two handles and checks
+// each with porcupine.
 func linearizable(s *story) {
 	histories, calls := times(15), 0
 	for i := range histories {
@@ -94,8 +93,7 @@ func linearizable(s *story) {
 	s.Logf("%d concurrent histories with %d calls are linearizable", histories, calls)
 }
 
-// record lets clients call at once and writes down when each call began and
-// ended.
+// record lets clients call at once and records when each call began and ended.
 func (s *story) record(seed uint64, handles ...backend.Backend) []porcupine.Operation {
 	const clients, rounds = 6, 25
 	var mu sync.Mutex

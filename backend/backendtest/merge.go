@@ -131,7 +131,7 @@ func mergeRefused(s *story) {
 }
 
 // mergeRaced lets writers that know different fields of one identity race: none undoes
-// what another did.
+// the change of another.
 func mergeRaced(s *story) {
 	const rounds = 10
 	names := []string{"n", "v"}
@@ -200,7 +200,8 @@ func served(s *story) {
 	s.want("registered", fmt.Sprintf("v%d with %d fields", list[0].Version, len(list[0].Schema.Fields)), "v1 with 4 fields")
 	s.wantLines("schemas", s.schemas(), before)
 
-	// A program that knows a version which is not continued is no smaller one.
+	// A program that knows a version which is not continued is not merely a smaller
+	// one.
 	old := *schemaOf(testSchemas(), tCity)
 	s.evolve(backend.Evolution{Add: []backend.NewVersion{{Schema: grown(tCity, zipField()), Upgrader: &onto.Upgrader{Program: "."}}}})
 	_, err = s.Register(s.ctx, &backend.Registration{Schemas: []onto.Schema{old}})

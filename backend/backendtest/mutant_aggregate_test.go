@@ -304,8 +304,7 @@ func orTrue(f onto.Filter) onto.Filter {
 	return f
 }
 
-// reckoning asks for another aggregation than it was asked for, or answers
-// with other groups.
+// reckoning computes another aggregation than asked for, or answers with other groups.
 type reckoning struct {
 	backend.Backend
 	ask    func(*backend.Aggregation)
@@ -353,7 +352,7 @@ func (b blithe) Aggregate(ctx context.Context, a *backend.Aggregation) groups {
 	return replay(list, err)
 }
 
-// mute cannot tell how it answers in the past.
+// mute cannot explain its answers about the past.
 type mute struct{ backend.Backend }
 
 func (mute) Explain(_ context.Context, q *backend.Query, a *backend.Aggregation) (backend.Explanation, error) {
@@ -368,7 +367,7 @@ func (mute) Explain(_ context.Context, q *backend.Query, a *backend.Aggregation)
 
 type admission = func(*backend.Write, *onto.Version) (bool, error)
 
-// lenient asks about writes in its own way.
+// lenient calls Admit in its own way.
 type lenient struct {
 	backend.Backend
 	change func(backend.Backend, admission) admission
@@ -386,7 +385,7 @@ func (b lenient) AppendStream(ctx context.Context, d *backend.Draft, w writes) (
 	return b.Backend.AppendStream(ctx, &other, w)
 }
 
-// hastyAdmission asks while it reads the stream.
+// hastyAdmission calls Admit while it reads the stream.
 type hastyAdmission struct{ backend.Backend }
 
 func (b hastyAdmission) AppendStream(ctx context.Context, d *backend.Draft, w writes) (result, error) {

@@ -84,7 +84,7 @@ func evolveMutants() []mutant {
 	}
 }
 
-// through hands everything on, also what is optional.
+// through passes everything on, also optional interfaces.
 type through struct{ backend.Backend }
 
 func (b through) Unwrap() backend.Backend { return b.Backend }
@@ -144,7 +144,7 @@ func (b lister) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {
 	return all, err
 }
 
-// AppendStream takes an evolution for the types as this backend lists them.
+// AppendStream applies an evolution to the types as this backend lists them.
 func (b lister) AppendStream(ctx context.Context, d *backend.Draft, w writes) (result, error) {
 	if d.Evolve == nil {
 		return b.Backend.AppendStream(ctx, d, w)
@@ -235,7 +235,7 @@ func relearnt(ctx context.Context, b backend.Backend, d *backend.Draft, w writes
 	return r, err
 }
 
-// putsLost takes what is put into a type that ends for nothing.
+// putsLost drops puts of a type that ends.
 func putsLost(ctx context.Context, b backend.Backend, d *backend.Draft, w writes) (result, error) {
 	list, err := all(w)
 	list = slices.DeleteFunc(list, func(w backend.Write) bool {

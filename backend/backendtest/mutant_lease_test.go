@@ -171,7 +171,7 @@ func (b *leaser) unexpired(ctx context.Context, l onto.Lease) onto.Lease {
 	return l
 }
 
-// unchecked leaves the write lease alone, which others would have to wait for.
+// unchecked ignores the write lease, for which others would have to wait.
 func unchecked(_ context.Context, l *onto.Lease) *onto.Lease {
 	if l != nil && l.Name != onto.WriteLease {
 		return nil
@@ -186,7 +186,7 @@ func (b *leaser) borrowed(ctx context.Context, l *onto.Lease) *onto.Lease {
 	return l
 }
 
-// late tells what was expected before it tells that the lease is lost.
+// late reports a failed expectation before a lost lease.
 type late struct{ through }
 
 func (b late) Append(ctx context.Context, d *backend.Draft) (result, error) {
@@ -214,7 +214,7 @@ type recordless struct{ *leaser }
 
 func (b recordless) Breaks(context.Context) ([]onto.LeaseBreak, error) { return nil, nil }
 
-// toothless writes a record and gives the lease back.
+// toothless writes a record and restores the lease.
 type toothless struct{ *leaser }
 
 func (b toothless) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error) {
@@ -242,7 +242,7 @@ func (b additive) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (o
 	return b.Leaser.Renew(ctx, l, max(0, l.Expires.Sub(first.Expires))+ttl)
 }
 
-// pushy registers types whoever holds the write lease.
+// pushy registers types while the write lease is held.
 type pushy struct{ *leaser }
 
 func (b pushy) Register(ctx context.Context, r *backend.Registration) ([]onto.SchemaVersion, error) {
@@ -258,7 +258,7 @@ func (b pushy) Register(ctx context.Context, r *backend.Registration) ([]onto.Sc
 	return list, errors.Join(err, taken)
 }
 
-// impatient gives up as soon as it may not write.
+// impatient fails at once where it should wait for the write lease.
 type impatient struct{ *leaser }
 
 func (b impatient) Append(ctx context.Context, d *backend.Draft) (result, error) {

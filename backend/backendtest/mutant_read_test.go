@@ -171,7 +171,7 @@ func (b hasty) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error) {
 	return found, nil
 }
 
-// restating puts the changes of the commits one after the other.
+// restating lists the changes of the commits one after the other.
 type restating struct{ backend.Backend }
 
 func (b restating) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto.Change, error] {
@@ -254,7 +254,7 @@ func (b shared) cached(v onto.Version) onto.Version {
 	return found.(onto.Version)
 }
 
-// restive looks up each row when its turn comes.
+// restive looks up each row when it is yielded.
 type restive struct{ backend.Backend }
 
 func (b restive) Scan(ctx context.Context, q *backend.Query) versions {
@@ -298,7 +298,7 @@ func (b *torn) Scan(ctx context.Context, q *backend.Query) versions {
 	return replay(list, err)
 }
 
-// leaky sends rows from a goroutine that does not hear when nobody wants more.
+// leaky sends rows from a goroutine that does not notice when the consumer has stopped.
 type leaky struct{ backend.Backend }
 
 func (b leaky) Scan(ctx context.Context, q *backend.Query) versions {
@@ -322,14 +322,14 @@ func (b leaky) Scan(ctx context.Context, q *backend.Query) versions {
 	}
 }
 
-// deaf goes on with a scan that was cancelled.
+// deaf continues a scan that was cancelled.
 type deaf struct{ backend.Backend }
 
 func (b deaf) Scan(ctx context.Context, q *backend.Query) versions {
 	return b.Backend.Scan(context.WithoutCancel(ctx), q)
 }
 
-// open does not close.
+// open ignores Close.
 type open struct{ backend.Backend }
 
 func (b open) Close() error { return nil }

@@ -17,7 +17,7 @@ import (
 // mutant is the reference with one mistake planted in it.
 type mutant struct {
 	name   string
-	caught string // the parts of the suite that must each notice; corpus is that of filters
+	caught string // the parts of the suite that must each detect it; corpus is that of filters
 	plant  planting
 }
 
@@ -26,8 +26,8 @@ type planting = func(backendtest.Target) backendtest.Target
 
 const soundName = "no mistake"
 
-// TestMutants runs the suite against each mutant, in a child process since it
-// has to fail there: the first of the parts that must notice, with -soak all.
+// TestMutants runs the suite against each mutant, in a child process since it has to
+// fail there: the first of the parts that must detect it, with -soak all.
 func TestMutants(t *testing.T) {
 	list := slices.Concat(mutants(), queryMutants(), endMutants(), searchMutants(), aggregateMutants(), admitMutants(), evolveMutants(), leaseMutants())
 	if args, ok := child.Args(); ok {

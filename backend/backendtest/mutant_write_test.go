@@ -24,7 +24,7 @@ type (
 	result = onto.Result
 )
 
-// faulty can be made to fail. It is no mistake but what faults are tried on.
+// faulty can be made to fail. It is no mistake but the backend for the tests of faults.
 type faulty struct {
 	backend.Backend
 	err  error // of the next append
@@ -53,7 +53,7 @@ func (f *faulty) fail(apply func() (result, error)) (result, error) {
 	return result{}, err
 }
 
-// amnesic keeps a store as long as a handle is open.
+// amnesic keeps a store only while a handle is open.
 func amnesic(t backendtest.Target) backendtest.Target {
 	var mu sync.Mutex // guards stores and handles
 	stores, handles := map[string]*memory.Store{}, map[string]int{}
@@ -227,7 +227,7 @@ func (b gullible) Append(ctx context.Context, d *backend.Draft) (result, error) 
 	return r, err
 }
 
-// greedy takes the key of a draft that changed nothing for used.
+// greedy counts the key of a no-op draft as used.
 type greedy struct {
 	backend.Backend
 	taken *sync.Map
@@ -335,7 +335,7 @@ func (b stubborn) Append(ctx context.Context, d *backend.Draft) (result, error) 
 	return b.Backend.Append(context.WithoutCancel(ctx), d)
 }
 
-// stale looks for a new head only when it appends itself.
+// stale looks for a new head only at its own appends.
 type stale struct {
 	backend.Backend
 	head atomic.Pointer[onto.Commit]
@@ -362,7 +362,7 @@ func byLetter(a, b onto.Version) int {
 
 func byCommit(a, b onto.Version) int { return int(a.Commit - b.Commit) }
 
-// credulous lets the clock say anything.
+// credulous accepts any time of the clock.
 func credulous(t backendtest.Target) backendtest.Target {
 	open := t.Open
 	t.Open = func(tb testing.TB, p *backendtest.Place) backend.Backend {

@@ -18,8 +18,8 @@ func optionalStories() []tale {
 	}...)
 }
 
-// explains asks how questions would be answered, which answers none of them
-// and fails for none.
+// explains asks how questions would be answered, which must not answer or fail any of
+// them.
 func explains(s *story) {
 	if _, ok := backend.As[backend.Explainer](s.Backend); !ok {
 		return
@@ -52,7 +52,7 @@ func explains(s *story) {
 	s.wantLines("the store", s.everything(), before)
 }
 
-// lively fills a store with a bit of everything.
+// lively fills a store with some of everything.
 func (s *story) lively() {
 	s.threeCommits()
 	s.do(rich("k", put(visit("ada", "rome", "t"), 1), put(person("ada"), 7), put(knows("ada", "bob"), 1)))

@@ -54,8 +54,8 @@ func (s *story) disorderly() {
 	s.commit(writes...)
 }
 
-// tellOrder asks about disorderly. How values compare is for the cases of package
-// filtertest to say.
+// tellOrder asks about disorderly. How values compare is defined by the cases of
+// package filtertest.
 func (s *story) tellOrder() {
 	n, t, v := onto.Path("n"), onto.Path("t"), onto.Path("v")
 	for _, test := range []struct {
@@ -231,7 +231,7 @@ func pagesOfHistory(s *story) {
 	}
 }
 
-// placeBetween goes on from places that no version has.
+// placeBetween continues from places that no version has.
 func placeBetween(s *story) {
 	s.commit(set(person("a"), `{"n":1,"v":1}`), set(person("c"), `{"n":1,"v":1}`), set(person("d"), `{"n":3,"v":3}`), set(person("e"), `{}`), set(person("g"), `{}`))
 	n, v := onto.Path("n"), onto.Path("v")

@@ -21,7 +21,7 @@ func exits() map[string]func() {
 	}
 }
 
-// survive runs f in a goroutine of its own, which f does not end normally.
+// survive runs f, which does not return normally, in a goroutine of its own.
 func survive(f func()) {
 	done := make(chan struct{})
 	go func() {

@@ -15,8 +15,8 @@ func purging(renamedTo string) backend.Evolution {
 	return dropping(backend.EndedType{Kind: onto.KindEntity, Type: tCity, RenamedTo: renamedTo, Purge: true})
 }
 
-// wantNever wants no trace of a type of entities, whichever way it is asked
-// for, as of each commit up to one.
+// wantNever requires that there is no trace of a type of entities, in any kind of
+// answer, as of each commit up to one.
 func (s *story) wantNever(typ string, until int64, keys ...string) {
 	s.Helper()
 	never := func(what string, at int64, lines []string) {
@@ -45,7 +45,7 @@ func (s *story) wantNever(typ string, until int64, keys ...string) {
 	}
 }
 
-// operations lists how many versions each commit says it holds.
+// operations lists how many versions each commit claims to hold.
 func (s *story) operations() string {
 	s.Helper()
 	return strings.Join(list(s, s.Commits(s.ctx, &backend.CommitQuery{Until: backend.Head}), func(c onto.Commit) string {

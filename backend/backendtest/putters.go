@@ -42,7 +42,7 @@ type Putter struct {
 	Key     string
 	Process *os.Process
 	Commit  int64  // 0 if it was not acknowledged; known after [Putters.Wait]
-	Failure string // what it complained about
+	Failure string // its stderr
 
 	cmd    *exec.Cmd
 	lines  *bufio.Reader
@@ -52,7 +52,7 @@ type Putter struct {
 // Putters are processes that put one entity each, all at the same moment.
 type Putters struct {
 	All   []*Putter
-	begin *os.File // closed when they may
+	begin *os.File // closed when they may begin
 }
 
 // StartPutters starts processes that are ready to put. Their keys begin with a name.
@@ -97,7 +97,7 @@ func (p *Putters) Wait() (acknowledged int) {
 	for _, o := range p.All {
 		wg.Go(func() {
 			_, _ = fmt.Fscan(o.lines, &o.Commit)
-			_ = o.cmd.Wait() // what it complained about tells more
+			_ = o.cmd.Wait() // its stderr says more
 			o.Failure = o.errors.String()
 		})
 	}

@@ -27,8 +27,8 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// clean makes a query as the store hands it on: with the types it is about, and
-// with filter and orders checked against them.
+// clean makes a query as the store passes it on: with its types, and with filter and
+// orders checked against them.
 func clean(t failer, q backend.Query, types []onto.Schema) *backend.Query {
 	t.Helper()
 	q.Schema = schemaOf(types, q.Type)
@@ -51,8 +51,8 @@ func clean(t failer, q backend.Query, types []onto.Schema) *backend.Query {
 	return &q
 }
 
-// ask answers a query with the names of what it found. It asks a second time
-// without telling the type, which must make no difference.
+// ask answers a query with the names of what it found. It asks a second time without
+// the type, which must make no difference.
 func (s *story) ask(q backend.Query) string {
 	s.Helper()
 	c := clean(s.T, q, testSchemas())
@@ -100,7 +100,7 @@ func (s *story) askAll(tests []asking) {
 	}
 }
 
-// describeQuery puts a query into words.
+// describeQuery formats a query.
 func describeQuery(q *backend.Query) string {
 	text := "state of "
 	if q.Mode == backend.History {

@@ -21,8 +21,8 @@ func readStories() []tale {
 	}
 }
 
-// threeCommits tells the life of ada, who comes, changes and goes, and of bob,
-// who comes later and stays.
+// threeCommits writes ada, who is put, changed and deleted, and bob, who is put later
+// and stays.
 func (s *story) threeCommits() {
 	s.Helper()
 	s.commit(put(person("ada"), 1))
@@ -87,8 +87,8 @@ func typesDoNotMix(s *story) {
 	s.wantLines("history of an unknown type", s.scan(historyOf(onto.KindEntity, "Nobody", backend.Head)), nil)
 }
 
-// stateOrder has keys that other orders than that of code points would move:
-// by case, by locale, by number, by UTF-16.
+// stateOrder has keys that orders other than by code point would move: by case, by
+// locale, by number, by UTF-16.
 func stateOrder(s *story) {
 	keys := []string{" ", "!", "10", "9", "A", "B", "Z", "_", "a", "aa", "ab", "b", "z", "~", "ß", "é", "\uFFFD", "😀"}
 	want := make([]string, len(keys))

@@ -117,7 +117,7 @@ func resolveEqualTimes(s *story) {
 		s.commit(put(person("bob"), n))
 	}
 	s.place.clock.move(-time.Hour)
-	s.commit(put(person("cy"), 1)) // gets the time of the one before
+	s.commit(put(person("cy"), 1)) // gets the time of the previous one
 	tests := []struct {
 		at   time.Time
 		want int64
@@ -146,8 +146,7 @@ func wrongClocks() []time.Time {
 	}
 }
 
-// clockRefused wants everything that writes to be refused, whole, and reads to go
-// on.
+// clockRefused requires that every write is refused as a whole, and that reads work.
 func clockRefused(s *story) {
 	s.lively()
 	right, before := s.place.clock.Now(), s.everything()

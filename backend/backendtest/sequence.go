@@ -51,7 +51,7 @@ func questions() []question {
 	}
 }
 
-// words puts each item of a sequence into words.
+// words formats each item of a sequence.
 func words[T any](seq iter.Seq2[T, error], show func(T) string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for item, err := range seq {
@@ -116,7 +116,7 @@ func nestedReads(s *story) {
 	}
 }
 
-// oneMoment writes while it reads; the reading must not notice.
+// oneMoment writes while it reads; the read must not see it.
 func oneMoment(s *story) {
 	for _, q := range questions() {
 		s := s.another()

@@ -22,7 +22,7 @@ type tale struct {
 // story is a test about one store, which has the types of the tests.
 type story struct {
 	*testing.T
-	backend.Backend // the handle that the story is told through
+	backend.Backend // the handle that the story uses
 
 	ctx    context.Context
 	target Target
@@ -36,8 +36,8 @@ func runStories(t *testing.T, target Target, tales []tale) {
 	}
 }
 
-// tell tells a story about a new store. What is left at the end is cleaned up
-// here and not by Cleanup, since opening a store needs the test's context.
+// tell runs a story about a new store. It is cleaned up here and not by Cleanup, since
+// opening a store needs the test's context.
 func tell(t *testing.T, target Target, tale func(*story)) {
 	s := &story{T: t, ctx: t.Context(), target: target, after: new([]func())}
 	defer func() {
@@ -86,14 +86,14 @@ func (s *story) closeHandle(b backend.Backend) {
 	}
 }
 
-// reopen closes the handle and goes on with a new one.
+// reopen closes the handle and continues with a new one.
 func (s *story) reopen() {
 	s.Helper()
 	s.must(s.Close())
 	s.Backend = s.open()
 }
 
-// through tells the same story through another handle.
+// through continues the story through another handle.
 func (s *story) through(b backend.Backend) *story {
 	other := *s
 	other.Backend = b
@@ -206,7 +206,7 @@ func sequence(writes []backend.Write, end error) iter.Seq2[backend.Write, error]
 	}
 }
 
-// list collects a sequence in words. It fails the test if the sequence fails.
+// list formats a sequence. It fails the test if the sequence fails.
 func list[T any](s *story, seq iter.Seq2[T, error], show func(T) string) []string {
 	s.Helper()
 	lines, err := collect(seq, show)
@@ -216,7 +216,7 @@ func list[T any](s *story, seq iter.Seq2[T, error], show func(T) string) []strin
 	return lines
 }
 
-// collect puts a sequence into words, up to its error.
+// collect formats a sequence, up to its error.
 func collect[T any](seq iter.Seq2[T, error], show func(T) string) ([]string, error) {
 	var lines []string
 	for item, err := range seq {
@@ -243,7 +243,7 @@ func (s *story) commits(q backend.CommitQuery) []string {
 	return list(s, s.Commits(s.ctx, &q), showCommit)
 }
 
-// get returns the newest version in words, or the code of the error.
+// get formats the newest version, or the code of the error.
 func (s *story) get(id onto.Identity, at int64) string {
 	s.Helper()
 	v, err := s.Get(s.ctx, id, at)
@@ -263,7 +263,7 @@ func (s *story) resolve(p onto.Point) onto.Commit {
 	return c
 }
 
-// everything returns the whole log in words.
+// everything formats the whole log.
 func (s *story) everything() []string {
 	s.Helper()
 	lines := s.commits(backend.CommitQuery{Until: backend.Head})
@@ -275,7 +275,7 @@ func (s *story) everything() []string {
 	return lines
 }
 
-// want compares words.
+// want compares formatted answers.
 func (s *story) want(what, got, want string) {
 	s.Helper()
 	if got != want {
@@ -283,7 +283,7 @@ func (s *story) want(what, got, want string) {
 	}
 }
 
-// wantLines compares lists of words.
+// wantLines compares lists of formatted answers.
 func (s *story) wantLines(what string, got, want []string) {
 	s.Helper()
 	if !slices.Equal(got, want) {

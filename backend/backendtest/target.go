@@ -19,22 +19,21 @@ import (
 
 // Target is a backend under test.
 type Target struct {
-	// Open opens the store at a place, and makes it if there is none. A place
-	// that is opened twice gives two handles on one store. A place that is
-	// opened after its handles were closed gives the data back.
+	// Open opens the store at a place, and makes it if there is none. A place that is
+	// opened twice gives two handles on one store. A place that is opened after its
+	// handles were closed has its data.
 	Open func(t testing.TB, p *Place) backend.Backend
 
 	// Operations is how many operations random histories have with -soak; 0 for
 	// 10,000. A short run has a tenth of them.
 	Operations int
 
-	// Again says that another target of the package keeps the same sentences of the
-	// contract with other storage. A short run tries only the parts in which handles
-	// and callers meet.
+	// Again says that another target of the package covers the same contract with other
+	// storage. A short run tries only the parts about concurrent handles and callers.
 	Again bool
 
-	// Points names where an append can be made to fail: any moment before the
-	// commit is there. None leaves out the part about faults.
+	// Points names where an append can be made to fail: any moment before the commit is
+	// there. Without any, the part about faults is left out.
 	Points []string
 
 	// Fault makes the next append through b fail at a point. The append
@@ -48,15 +47,15 @@ type Place struct {
 	Name string           // of lower case letters and digits; no other place has it
 	Now  func() time.Time // the clock of the store
 
-	// LockTimeout is how long a write waits for others; 0 for the backend's own
-	// idea. A backend that cannot be told is waited for.
+	// LockTimeout is how long a write waits for other writers; 0 for the backend's
+	// default. For a backend without the setting, the tests wait.
 	LockTimeout time.Duration
 
 	clock *clock
 }
 
-// Run tests a backend. It must not run in parallel with other tests, whose
-// goroutines would look like leaks.
+// Run tests a backend. It must not run in parallel with other tests, whose goroutines
+// would count as leaks.
 func Run(t *testing.T, target Target) {
 	before := goleak.IgnoreCurrent()
 	target = target.called()
@@ -126,7 +125,7 @@ func newPlace(t testing.TB, dir string) *Place {
 type clock struct {
 	mu   sync.Mutex // guards now and tick
 	now  time.Time
-	tick time.Duration // how far it moves whenever it is looked at
+	tick time.Duration // how far it advances at each reading
 }
 
 // Now returns the time.
@@ -137,7 +136,7 @@ func (c *clock) Now() time.Time {
 	return c.now
 }
 
-// run lets the clock move whenever it is looked at; 0 stops it.
+// run makes the clock advance at each reading; 0 stops it.
 func (c *clock) run(tick time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

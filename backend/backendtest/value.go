@@ -119,7 +119,7 @@ func jsonKinds(s *story) {
 	s.wantLines("after reopening", s.everything(), before)
 }
 
-// valuesAreCompared writes values that some engines take for equal.
+// valuesAreCompared writes values that some engines consider equal.
 func valuesAreCompared(s *story) {
 	values := []string{`1`, `"1"`, `true`, `"true"`, `[null]`, `""`, `0`, `false`, `[]`, `{}`, `"a"`, `"A"`, `"é"`, `"e` + "\u0301" + `"`, `9007199254740992`, `9007199254740993`, `"a "`, `"a"`}
 	for i, value := range values {

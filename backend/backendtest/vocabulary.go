@@ -11,8 +11,8 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// The types of the tests: persons and cities, persons who know each other, and
-// persons' visits to cities, of which there can be several, told apart by trip.
+// The types of the tests: persons and cities, persons who know each other, and persons'
+// visits to cities, of which there can be several, distinguished by trip.
 const (
 	tPerson = "Person"
 	tCity   = "City"
@@ -85,7 +85,7 @@ func remove(id onto.Identity) backend.Write {
 	return backend.Write{Identity: id, Op: onto.Delete, SchemaVersion: 1}
 }
 
-// stamped makes a write look as if made for another version of its type.
+// stamped makes a write for another version of its type.
 func stamped(w backend.Write, version int) backend.Write {
 	w.SchemaVersion = version
 	return w
@@ -127,8 +127,8 @@ func historyOf(kind onto.Kind, typ string, at int64) *backend.Query {
 	return &backend.Query{Kind: kind, Type: typ, At: at, Mode: backend.History}
 }
 
-// What follows puts answers into words, on one line each, so that they can be
-// written down in tests and compared between backends. Nothing is left out.
+// What follows formats answers, on one line each, so that they can be written down in
+// tests and compared between backends. Nothing is left out.
 
 func showVersion(v onto.Version) string {
 	stamp := ""

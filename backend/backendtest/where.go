@@ -63,8 +63,8 @@ func (s *story) allKinds() {
 	s.commit(writes...)
 }
 
-// tellWhere asks about allKinds, with one filter of each form. What filters mean is for
-// the cases of package filtertest to say.
+// tellWhere asks about allKinds, with one filter of each form. What filters mean is
+// defined by the cases of package filtertest.
 func (s *story) tellWhere() {
 	n, t, v := onto.Path("n"), onto.Path("t"), onto.Path("v")
 	for _, test := range []struct {
@@ -81,7 +81,7 @@ func (s *story) tellWhere() {
 		{onto.Path("v", "k").Eq("x"), "f"},
 		{v.Some().Eq("x"), "e"},
 		{onto.Not{Of: n.IsNull()}, "a b e m"},
-		{v.Gt(9007199254740992.0), "h"}, // no text says so
+		{v.Gt(9007199254740992.0), "h"}, // not expressible as text
 		{onto.And{}, "a b c d e f g h i j k l m o"},
 		{onto.Or{}, ""},
 		{onto.And{onto.Or{t.Eq("Ada"), t.Eq("ada")}, onto.Or{n.Gt(1), v.IsFalse()}}, "b"},
@@ -94,7 +94,7 @@ func (s *story) tellWhere() {
 	}
 }
 
-// changing tells the lives of a and b: a's number grows, b goes and comes back.
+// changing writes a and b: a's number grows, b is deleted and comes back.
 func (s *story) changing() {
 	s.Helper()
 	s.commit(set(person("a"), `{"n":1}`), set(person("b"), `{"n":2}`), set(city("a"), `{"n":2}`))
@@ -202,7 +202,7 @@ func manyKeys(s *story) {
 	s.askAll([]asking{{q, "k00007 k39999"}, {related, "k00007>k39999"}})
 }
 
-// manyValues asks with longer lists and deeper filters than engines like.
+// manyValues asks with long lists and deep filters.
 func manyValues(s *story) {
 	s.allKinds()
 	values := make([]any, 2000)

@@ -115,7 +115,7 @@ func (w *Writer) Wait() (map[string]int64, error) {
 	return w.acks, w.Process.Wait()
 }
 
-// Stop lets the process finish what it does, and waits for it.
+// Stop lets the process finish its commit, and waits for it.
 func (w *Writer) Stop() (map[string]int64, error) {
 	w.Stdin.Close()
 	return w.Wait()
