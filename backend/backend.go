@@ -1,14 +1,14 @@
-// Package backend is the port between a store and whatever keeps its bytes.
+// Package backend is the port between a store and its storage.
 //
-// The store owns meaning: it checks values against schemas, resolves names
-// and gives errors their words. A [Backend] owns order and durability: it
-// assigns commit ids, decides under its write lock what a draft changes, and
-// never loses or reorders what it acknowledged. Its arguments are clean: names
-// and keys are within their limits and fields are canonical JSON.
+// The store owns meaning: it checks values against schemas, resolves names and words
+// the errors. A [Backend] owns order and durability: it assigns commit ids, decides
+// under its write lock what a draft changes, and never loses or reorders what it
+// acknowledged. Its arguments are clean: names and keys are within their limits and
+// fields are canonical JSON.
 //
-// What only some backends can do is an optional interface, found with [As].
-// Package backendtest is this contract as tests; implementing an interface enrols
-// the backend in those that there are for it.
+// What only some backends can do is an optional interface, found with [As]. Package
+// backendtest is this contract as tests; a backend that implements an interface runs
+// the tests for it.
 package backend
 
 import (
@@ -24,10 +24,10 @@ const Head int64 = -1
 
 // Backend keeps one store. Its methods may be called concurrently.
 //
-// Errors carry an onto.Code where one fits. A sequence shows the moment when
-// its iteration starts. It ends after it yields an error; stopping it early
-// releases what it holds. A cancelled context ends any call, except that a
-// write whose turn has come is finished first.
+// Errors carry an onto.Code where one fits. A sequence shows the snapshot of when its
+// iteration starts. It ends after it yields an error; stopping it early releases what
+// it holds. A cancelled context ends any call, except that a write that has begun is
+// finished first.
 type Backend interface {
 	// Append applies a draft as one commit, or none if it changes nothing.
 	// When it returns without error the commit is durable. Under the write
@@ -44,14 +44,12 @@ type Backend interface {
 	// no commit is made. After an error nothing of the draft is visible.
 	Append(ctx context.Context, d *Draft) (onto.Result, error)
 
-	// AppendStream does the same for writes that need not fit in memory.
-	// Draft.Writes is empty; the writes come in order of identity, each
-	// identity once, and the sequence can be read again: a backend that is
-	// overtaken by another commit decides anew. What it has yielded does not
-	// change. The sequence may read the
-	// store. An error from it fails the commit and is returned as it is. When
-	// there are several reasons to fail, any of them is given. Only here a
-	// draft may Evolve the types.
+	// AppendStream does the same for writes that need not fit in memory. Draft.Writes
+	// is empty; the writes come in order of identity, each identity once, and the
+	// sequence can be read again: a backend that loses to another commit decides again.
+	// What it has yielded does not change. The sequence may read the store. An error
+	// from it fails the commit and is returned as it is. If there are several reasons
+	// to fail, any of them is returned. Only here a draft may Evolve the types.
 	AppendStream(ctx context.Context, d *Draft, writes iter.Seq2[Write, error]) (onto.Result, error)
 
 	// Resolve returns the commit a point refers to: the newest; the one with
@@ -63,7 +61,7 @@ type Backend interface {
 	// be a delete, or NotFound if it has none.
 	Get(ctx context.Context, id onto.Identity, at int64) (onto.Version, error)
 
-	// Scan yields the versions a query asks for, as of one moment.
+	// Scan yields the versions a query asks for, as of one snapshot.
 	Scan(ctx context.Context, q *Query) iter.Seq2[onto.Version, error]
 
 	// Aggregate yields the groups that an aggregation asks for, in the order
@@ -89,26 +87,25 @@ type Backend interface {
 	// again with its next version.
 	Register(ctx context.Context, r *Registration) ([]onto.SchemaVersion, error)
 
-	// Close releases everything. Calls that are under way end first or fail
-	// with Closed.
+	// Close releases everything. Calls under way end first or fail with Closed.
 	Close() error
 }
 
 // Draft is a commit to be made.
 type Draft struct {
 	Header
-	Digest string             // stands for what the caller asked for, see [DigestOf]; needed with an idempotency key
+	Digest string             // digest of what the caller asked for, see [DigestOf]; needed with an idempotency key
 	Writes []Write            // sorted by identity, each once
 	Expect []onto.Expectation // what must hold
-	Fence  []onto.Expectation // what must hold besides, and is no part of what the caller asked for
+	Fence  []onto.Expectation // further conditions that are no part of what the caller asked for
 	Lease  *onto.Lease        // must be held; nil for none
-	Evolve *Evolution         // what becomes of the types; nil for nothing
+	Evolve *Evolution         // the change of types; nil for none
 
-	// Admit, if not nil, is asked by AppendStream under the write lock about
-	// each write, merged, with the identity's newest version, or nil if it has none.
-	// False drops the write; an error fails the commit. A backend that is
-	// overtaken asks about all writes again: Begin, if not nil, is called each
-	// time before the first of them.
+	// Admit, if not nil, is called by AppendStream under the write lock for each write,
+	// merged, with the identity's newest version, or nil if it has none. False drops
+	// the write; an error fails the commit. A backend that loses to another commit
+	// calls it for all writes again: Begin, if not nil, is called each time before the
+	// first of them.
 	Admit func(w *Write, newest *onto.Version) (bool, error)
 	Begin func()
 }
@@ -149,7 +146,7 @@ type Write struct {
 	// Known is the fields that the write decides; every other one stays as it is.
 	// Nil stands for all fields of SchemaVersion.
 	Known []string
-	Merge bool // that others stay is what the caller asked for: Known counts in the digest
+	Merge bool // the caller asked for other fields to stay: Known counts in the digest
 }
 
 // Mode is what a query asks for.
@@ -170,9 +167,9 @@ type Query struct {
 	Mode Mode
 	At   int64 // as of this commit; Head for the newest
 
-	// What is known of the type and of a relation's endpoints. It never
-	// changes an answer, except that Search looks at the fields that Schema
-	// marks, and that Left and Right tell the types of the endpoints.
+	// What is known of the type and of a relation's endpoints. It never changes an
+	// answer, except that Search uses the fields that Schema marks, and that Left and
+	// Right give the types of the endpoints.
 	Schema, Left, Right *onto.Schema
 
 	Since    int64          // History: only what later commits made
@@ -186,7 +183,7 @@ type Query struct {
 	Order  []onto.Order // before the order of the mode
 
 	After  *Place // only what comes after it
-	Offset int    // leave out so many of the first
+	Offset int    // skip so many
 	Limit  int    // at most so many; 0 for all
 }
 
@@ -244,10 +241,10 @@ type Registration struct {
 // are deletes. If the writes change nothing, no commit is made and the types
 // change all the same.
 type Evolution struct {
-	Base    string         // TypesHash of what it was planned for; fails with MigrationToken otherwise
+	Base    string         // TypesHash of the types it was planned for; fails with MigrationToken otherwise
 	Add     []NewVersion   // versions to add
 	Learn   []TypeUpgrader // programs for versions that are stored without one
-	End     []EndedType    // types that exist no more
+	End     []EndedType    // types that end
 	Runtime string
 	Reason  string
 }

@@ -12,30 +12,29 @@ import (
 
 // TypeWatcher is a backend that notices when types are changed.
 type TypeWatcher interface {
-	// TypesSeen returns a number that grows whenever types change, as of the
-	// newest moment that a call on this handle has looked at.
+	// TypesSeen returns a number that grows whenever types change, as of the newest
+	// snapshot that a call on this handle has read.
 	TypesSeen() int64
 }
 
 // Leaser is a backend that keeps leases. What a lease protects is checked by
 // its users, or by the backend for drafts that carry one.
 type Leaser interface {
-	// Acquire takes a lease. While it is held elsewhere, Acquire waits, then
-	// fails with LockContention. It never extends a lease that is held, not
-	// even its own.
+	// Acquire takes a lease. While it is held, Acquire waits, then fails with
+	// LockContention. It never extends a held lease, not even that of its own holder.
 	Acquire(ctx context.Context, r *LeaseRequest) (onto.Lease, error)
-	// Renew lets a lease end ttl from now. It fails with LeaseExpired if the
-	// lease is not held any more.
+	// Renew extends a lease to ttl from now. It fails with LeaseExpired if the lease is
+	// not held any more.
 	Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (onto.Lease, error)
 	// Release ends a lease. It fails with LeaseExpired if the lease is not
 	// held any more.
 	Release(ctx context.Context, l onto.Lease) error
-	// Leases returns those that were taken and not released, by name, also
-	// those that have run out.
+	// Leases returns those that were taken and not released, by name, also expired
+	// ones.
 	Leases(ctx context.Context) ([]onto.Lease, error)
-	// Break ends a lease, also that of another holder, and keeps a record of that. Time and
-	// Lease of the record are filled in, but for Lease.Name. It fails with
-	// NotFound if the lease is not held.
+	// Break ends a lease, also that of another holder, and records it. Time and Lease
+	// of the record are filled in, except for Lease.Name. It fails with NotFound if the
+	// lease is not held.
 	Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error)
 	// Breaks returns the records, oldest first.
 	Breaks(ctx context.Context) ([]onto.LeaseBreak, error)
@@ -54,22 +53,21 @@ type Checker interface {
 	Check(ctx context.Context) iter.Seq2[onto.Finding, error]
 }
 
-// StepChecker is a backend whose check tells, before each step, what it looks at.
+// StepChecker is a backend whose check reports each step before it is taken.
 type StepChecker interface {
 	CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error]
 }
 
-// Surveyor is a backend that can look at its circumstances: room, locks, the
-// clock, how questions are answered. Unlike a check it judges nothing that is
-// stored.
+// Surveyor is a backend that can examine its circumstances: room, locks, the clock, how
+// questions are answered. Unlike a check it examines no stored data.
 type Surveyor interface {
 	Survey(ctx context.Context) iter.Seq2[onto.Finding, error]
 }
 
 // Copier is a backend that can copy itself while it is used.
 type Copier interface {
-	// CopyTo writes one moment of the store to a new file and returns the head
-	// of that moment. A file that exists is refused.
+	// CopyTo writes one snapshot of the store to a new file and returns its head. An
+	// existing file is refused.
 	CopyTo(ctx context.Context, path string, progress func(done, total int64)) (onto.Commit, error)
 }
 
@@ -80,24 +78,24 @@ type Rebuilder interface {
 	RebuildProjection(ctx context.Context, progress func(done, total int64)) (int64, error)
 }
 
-// Checksummer is a backend that keeps a checksum of its projection.
+// Checksummer is a backend that stores a checksum of its projection.
 type Checksummer interface {
-	// Checksum returns the checksum that the last rebuild of the projection has
-	// kept, SHA-256 in hex, and the commit that it covers; "" if none is kept.
+	// Checksum returns the checksum that the last rebuild of the projection has stored,
+	// SHA-256 in hex, and the commit that it covers; "" if none is stored.
 	Checksum(ctx context.Context) (sum string, commit int64, err error)
 }
 
 // Checkpointer is a backend with a write-ahead log that can be emptied.
 type Checkpointer interface {
-	// Checkpoint copies what is in the log into the file and empties the log, as
-	// far as readers let it.
+	// Checkpoint copies what is in the log into the file and empties the log, as far as
+	// readers allow.
 	Checkpoint(ctx context.Context) (Checkpointed, error)
 }
 
 // Checkpointed is what a checkpoint did.
 type Checkpointed struct {
 	Before, After int64          // bytes of the write-ahead log
-	Findings      []onto.Finding // wal_stuck, if a reader kept the log from being emptied
+	Findings      []onto.Finding // wal_stuck, if a reader prevented that
 }
 
 // Warner is a backend that may be damaged and can still be read.
@@ -107,7 +105,7 @@ type Warner interface {
 	Warning() (text string, remedy onto.Hint)
 }
 
-// Explainer is a backend that can tell how it answers a query or an aggregation
+// Explainer is a backend that can explain how it answers a query or an aggregation,
 // without answering it. One of the two is nil.
 type Explainer interface {
 	Explain(ctx context.Context, q *Query, a *Aggregation) (Explanation, error)
@@ -115,12 +113,12 @@ type Explainer interface {
 
 // Explanation is how a question is answered.
 type Explanation struct {
-	Statement string   // what the engine is asked, with ? for values
+	Statement string   // the statements for the engine, with ? for values
 	Plan      []string // what the engine will do, in its own words, indented by depth
 	Process   []string // what is done in process afterwards: filter, sort, page, …
 }
 
-// Describer is a backend that can tell about its storage.
+// Describer is a backend that can describe its storage.
 type Describer interface {
 	// Describe counts rows only if stats is set, since that takes time.
 	Describe(ctx context.Context, stats bool) (Info, error)
@@ -152,13 +150,13 @@ type TypeInfo struct {
 type Compactor interface {
 	// PlanCompaction tells what a compaction would do. It changes nothing.
 	PlanCompaction(ctx context.Context, o *CompactionOptions) (*CompactionPlan, error)
-	// Compact does what a plan tells, type by type, and returns how many of its
-	// items were done: what another compaction has done since is left out. Progress,
-	// if not nil, is called with the rows that are done.
+	// Compact does what a plan names, type by type, and returns how many of its items
+	// were done: what another compaction has done since is skipped. Progress, if not
+	// nil, is called with the number of rows done.
 	Compact(ctx context.Context, plan *CompactionPlan, progress func(done, total int64)) (merged int, err error)
 }
 
-// CompactionOptions tell what to compact. Nil and the zero value mean what is due.
+// CompactionOptions select what to compact. Nil and the zero value mean what is due.
 type CompactionOptions struct {
 	Type string // only this type; "" for all
 	All  bool   // all files of a type into one, due or not
@@ -182,7 +180,7 @@ type CompactionItem struct {
 // TypeName returns the type.
 func (i *CompactionItem) TypeName() onto.TypeName { return onto.TypeName{Kind: i.Kind, Name: i.Type} }
 
-// Sweeper is a backend on which writers can leave objects behind.
+// Sweeper is a backend on which writers can leave orphans.
 type Sweeper interface {
 	// PlanJanitor finds objects older than a grace period that can be removed, 0 for
 	// the backend's default. It removes nothing.
@@ -220,11 +218,11 @@ type Indexer interface {
 	VerifyIndex(ctx context.Context) ([]onto.Finding, error)
 	// PlanIndexRepair finds what is not as it should be. It changes nothing.
 	PlanIndexRepair(ctx context.Context) (*IndexPlan, error)
-	// RepairIndex writes anew what a plan names, marks it there as applied, and
-	// returns how much that was. An error comes with what was written before it.
+	// RepairIndex writes anew what a plan names, marks it there as applied, and returns
+	// how many objects that were. With an error it returns what was written before it.
 	RepairIndex(ctx context.Context, plan *IndexPlan) (written int, err error)
-	// LastIndexWarning tells why what the last commits of this handle derive could
-	// not be written; "" if it was.
+	// LastIndexWarning tells why the derived objects of this handle's last commits
+	// could not be written; "" if they were.
 	LastIndexWarning() string
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// CheckClock fails if what a clock says cannot be stored: years have four
-// digits. Backends call it before they write anything, whatever that is.
+// CheckClock fails if a time cannot be stored: years have four digits. Backends call it
+// before any write.
 func CheckClock(now time.Time) error {
 	if err := codec.CheckTime(now); err != nil {
 		return onto.Errorf(onto.Invalid, "the clock of this machine cannot be right: %w", err).

@@ -9,9 +9,8 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// Digest is what stands for a draft in the making: what is said about the commit,
-// what is expected, and the writes in their order. The value is stored with
-// idempotency keys.
+// Digest identifies a draft: its header, its expectations, and the writes in their
+// order. The value is stored with idempotency keys.
 type Digest struct {
 	sum hash.Hash
 	buf []byte
@@ -63,7 +62,7 @@ func (h *Digest) Add(w *Write) {
 // Sum returns it in hex.
 func (h *Digest) Sum() string { return hex.EncodeToString(h.sum.Sum(nil)) }
 
-// DigestOf stands for a whole draft.
+// DigestOf is the digest of a whole draft.
 func DigestOf(d *Draft) string {
 	h := NewDigest(d)
 	for i := range d.Writes {
@@ -76,7 +75,7 @@ func (h *Digest) identity(id onto.Identity) {
 	h.texts(string(id.Kind), id.Type, id.Key, id.Left, id.Right, id.Instance)
 }
 
-// texts adds each text with its length, so that none can run into the next.
+// texts adds each text with its length, so that texts cannot run into each other.
 func (h *Digest) texts(list ...string) {
 	for _, s := range list {
 		h.number(int64(len(s)))

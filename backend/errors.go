@@ -8,8 +8,8 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// The errors below are the port's: every backend refuses with the same code,
-// words and hint. Whether to refuse is decided elsewhere.
+// The errors below are the port's: every backend refuses with the same code, message
+// and hint. Whether to refuse is decided elsewhere.
 
 // NoCommit is the error for a commit that does not exist.
 func NoCommit(id, head int64) error {
@@ -39,8 +39,8 @@ func HeadMismatch(expected, head int64) error {
 		WithCommand("diff", strconv.FormatInt(expected, 10), strconv.FormatInt(head, 10))
 }
 
-// VersionMismatch is the error for an identity that is not as expected but at a
-// commit, or 0 if it does not exist.
+// VersionMismatch is the error for an identity that is at another commit than expected;
+// at is 0 if it does not exist.
 func VersionMismatch(e onto.Expectation, at int64) error {
 	return onto.Errorf(onto.VersionMismatch, "expected %s %s, but it %s", e.Identity, atCommit(e.Commit), atCommit(at)).
 		WithHint("read it again, then try again with its present commit")

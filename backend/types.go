@@ -40,10 +40,10 @@ func (t storedTypes) kindOf(name string) (onto.Kind, bool) {
 	return "", false
 }
 
-// Continues reports whether a program that knows a version of a type can go on
-// writing beside the newest one: the type exists, and each step from that version on
-// is compatible and came without an upgrader, which gives fields another meaning. All
-// is what Schemas returns.
+// Continues reports whether a program that knows a version of a type can continue to
+// write beside the newest one: the type exists, and each step from that version on is
+// compatible and came without an upgrader, which gives fields another meaning. All is
+// what Schemas returns.
 func Continues(all []onto.SchemaVersion, t onto.TypeName, version int) bool {
 	last := LastOf(all, t)
 	if last < 0 || all[last].End != nil {
@@ -117,7 +117,7 @@ func Retuned(all []onto.SchemaVersion, given []onto.Schema) []onto.Schema {
 		s, ok := stored.get(g)
 		d := onto.Compare(s, g)
 		if ok && !d.Empty() {
-			continue // an older or smaller type tells nothing about the flags
+			continue // an older or smaller type says nothing about the flags
 		}
 		if ok && len(d.Flags) > 0 {
 			retuned = append(retuned, g)
@@ -164,14 +164,14 @@ func NextVersion(all []onto.SchemaVersion, t onto.TypeName) int {
 	return 1
 }
 
-// NewVersionOf is a version of a type that shares nothing with the schema. Who
-// adds it, when and why is not said yet.
+// NewVersionOf is a version of a type that shares nothing with the schema. Created,
+// Runtime and Reason are not set yet.
 func NewVersionOf(s onto.Schema, version int) onto.SchemaVersion {
 	return onto.SchemaVersion{Schema: copySchema(s), Version: version, JSON: s.JSON(), Hash: s.Hash()}
 }
 
-// AsStored returns the schema of a version that is not the newest any more: the
-// flags that it was given later are not its own.
+// AsStored returns the schema of a version that is not the newest any more: flags that
+// were set later are not its own.
 func AsStored(v onto.SchemaVersion) onto.Schema {
 	if s, err := onto.ParseSchema(v.JSON); err == nil {
 		return s
@@ -179,7 +179,7 @@ func AsStored(v onto.SchemaVersion) onto.Schema {
 	return v.Schema
 }
 
-// TypesHash stands for all the types that are stored, whatever their flags.
+// TypesHash identifies all stored types, whatever their flags.
 func TypesHash(all []onto.SchemaVersion) string {
 	sum := sha256.New()
 	for _, v := range all {

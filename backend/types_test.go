@@ -15,7 +15,7 @@ func tagged(name string, index, search bool) onto.Schema {
 	}}
 }
 
-// Flags make no type missing or outdated; they are told apart.
+// Flags make no type missing or outdated; they are compared separately.
 func TestMissingAndRetuned(t *testing.T) {
 	optional := tagged("O", false, false)
 	optional.Fields[1].Optional = true

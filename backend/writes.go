@@ -17,8 +17,8 @@ func Changes(w *Write, current *onto.Version) bool {
 	return !live || !bytes.Equal(w.Fields, current.Fields)
 }
 
-// SameTwice decides what an identity that comes twice in one draft means: nil
-// if both wants are equal.
+// SameTwice decides about an identity that comes twice in one draft: nil if both writes
+// are equal.
 func SameTwice(a, b *Write) error {
 	if a.Op == b.Op && bytes.Equal(a.Fields, b.Fields) && a.Merge == b.Merge && slices.Equal(a.Known, b.Known) {
 		return nil

@@ -38,8 +38,8 @@ func (c *checker) report(code audit.Fault, format string, args ...any) {
 	c.findings = append(c.findings, f)
 }
 
-// endpoints notices live relations whose endpoints do not exist, which is
-// allowed and often a mistake.
+// endpoints warns of live relations whose endpoints do not exist, which is allowed and
+// often a mistake.
 func (c *checker) endpoints() {
 	current := c.log.current(c.log.head())
 	for id, v := range current {
@@ -123,8 +123,8 @@ func (c *checker) versions() {
 	}
 }
 
-// operations checks that each commit holds as many versions as it says, which
-// are none only if a purge took them.
+// operations checks that each commit holds as many versions as it says, and none only
+// after a purge.
 func (c *checker) operations() {
 	counts := map[int64]int{}
 	for _, v := range c.log.versions {

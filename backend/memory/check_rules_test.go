@@ -9,9 +9,9 @@ import (
 	"github.com/ontologia/onto/internal/audit"
 )
 
-// The rules that other backends are held to find the same damage, with the same
-// codes. How versions are ordered, and that their commits exist, is up to the
-// storage; that a commit is empty says a backend that knows of purges.
+// The rules of package audit find the same damage, with the same codes. The order of
+// versions, and that their commits exist, is up to the storage; empty commits are
+// reported by a backend that knows of purges.
 func TestRulesFindDamage(t *testing.T) {
 	compared := 0
 	for _, test := range damages() {
@@ -34,7 +34,7 @@ func TestRulesFindDamage(t *testing.T) {
 	}
 }
 
-// empty reports whether a commit says that it has no versions.
+// empty reports whether a commit claims to have no versions.
 func empty(l log) bool {
 	return slices.ContainsFunc(l.commits, func(r record) bool { return r.commit.Operations == 0 })
 }

@@ -77,7 +77,7 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend
 	if err := s.log.checkExpectations(append(d.Expect[:len(d.Expect):len(d.Expect)], d.Fence...)); err != nil {
 		return onto.Result{}, err
 	}
-	next := s.log // what it becomes if nothing fails
+	next := s.log // the log if nothing fails
 	if d.Evolve != nil {
 		var err error
 		if next, err = next.evolved(d.Evolve, s.stamp()); err != nil {
@@ -149,7 +149,7 @@ func (l log) changes(e *backend.Evolution, writes []backend.Write, admit admissi
 	return changes, nil
 }
 
-// differs reports whether a write wants anything else than there is.
+// differs reports whether a write changes anything.
 func differs(w backend.Write, newest *onto.Version) bool {
 	exists := newest != nil && newest.Op == onto.Put
 	if w.Op == onto.Delete || !exists {
@@ -176,7 +176,7 @@ func (l log) checkStamp(w *backend.Write, e *backend.Evolution) error {
 	return nil
 }
 
-// admits asks about a write, with copies that the asked may keep.
+// admits calls Admit for a write, with copies that it may keep.
 func admits(admit admission, w backend.Write, newest *onto.Version) (bool, error) {
 	if admit == nil {
 		return true, nil

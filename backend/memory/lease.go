@@ -16,19 +16,19 @@ import (
 // lease.
 const DefaultLockTimeout = 5 * time.Second
 
-// pace is how often a waiting call looks again. The clock of a store may be
-// moved by hand, so there is no better moment to wait for.
+// pace is how often a waiting call looks again. The clock of a store may be moved by
+// hand, so there is no better moment to wait for.
 const pace = 5 * time.Millisecond
 
 // leases is what a store knows about leases.
 type leases struct {
-	held   map[string]onto.Lease // by name, also those that have run out
+	held   map[string]onto.Lease // by name, also expired ones
 	epochs map[string]int64      // by name: of the last lease, one more once it was broken
 	breaks []onto.LeaseBreak
 }
 
-// lockFree locks the store as soon as nobody holds a lease. After an error it
-// is not locked. A lease that has run out counts as free.
+// lockFree locks the store as soon as a lease is free. After an error it is not locked.
+// An expired lease counts as free.
 func (b *Backend) lockFree(ctx context.Context, name string, wait time.Duration) error {
 	end := time.Now().Add(wait)
 	for {
@@ -52,9 +52,8 @@ func (b *Backend) lockFree(ctx context.Context, name string, wait time.Duration)
 	}
 }
 
-// lockWrite locks the store for a change of types or data. The holder of the
-// write lease keeps everybody else from it; whether a draft that carries that
-// lease holds it is checked later.
+// lockWrite locks the store for a change of types or data. It waits for the holder of
+// the write lease; whether a draft that carries that lease holds it is checked later.
 func (b *Backend) lockWrite(ctx context.Context, carried *onto.Lease) error {
 	if carried == nil || carried.Name != onto.WriteLease {
 		return b.lockFree(ctx, onto.WriteLease, b.store.lockTimeout)

@@ -21,7 +21,7 @@ type Options struct {
 	LockTimeout time.Duration    // how long a write waits for the holder of the write lease; 0 for DefaultLockTimeout
 }
 
-// Store is what its handles share. It lasts as long as someone refers to it.
+// Store is what its handles share. It lives as long as there are references to it.
 type Store struct {
 	id          string
 	now         func() time.Time
@@ -71,9 +71,9 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// log is all that a store holds but for leases. What is in it never changes:
-// commits and versions only grow at their ends, and a purge and schemas replace
-// lists as a whole, so a copy of a log is one moment of the store.
+// log is all that a store holds except leases. Its contents are immutable: commits and
+// versions are only appended, and purges and schemas replace lists as a whole, so a
+// copy of a log is a snapshot of the store.
 type log struct {
 	commits  []record       // commit n is at n-1
 	versions []onto.Version // by commit, then identity
@@ -114,7 +114,7 @@ func (b *Backend) writable(ctx context.Context) error {
 	return backend.CheckClock(b.store.now())
 }
 
-// usable tells whether a call may go on. The store is locked.
+// usable tells whether a call may proceed. The store is locked.
 func (b *Backend) usable(ctx context.Context) error {
 	if b.closed {
 		return backend.Closed()

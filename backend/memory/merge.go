@@ -24,9 +24,9 @@ func (l log) versionsOf(t onto.TypeName) []onto.SchemaVersion {
 	return list
 }
 
-// continues reports whether programs with a version of a type can go on beside its
-// newest one: no step since then has changed what they know, or gave it another
-// meaning by an upgrader.
+// continues reports whether programs with a version of a type can continue beside its
+// newest one: no step since then has changed what they know, or gave it another meaning
+// by an upgrader.
 func (l log) continues(t onto.TypeName, version int) bool {
 	list := l.versionsOf(t)
 	at := slices.IndexFunc(list, func(v onto.SchemaVersion) bool { return v.Version == version })

@@ -18,8 +18,7 @@ func (b *Backend) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {
 	return backend.CopySchemas(now.schemas), nil
 }
 
-// Register implements [backend.Backend]. Types that are there as given need no
-// turn to write.
+// Register implements [backend.Backend]. Types that exist as given need no write lock.
 func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto.SchemaVersion, error) {
 	now, err := b.moment(ctx)
 	if err != nil {
