@@ -30,7 +30,7 @@ func Aggregate(a *backend.Aggregation, rows iter.Seq2[onto.Version, error], ends
 	}
 }
 
-// group is a group that grows.
+// group is a group under construction.
 type group struct {
 	by    []json.RawMessage
 	tally []tally // one for each operand to compute
@@ -79,7 +79,7 @@ func checkCompute(compute []onto.Operand) error {
 	return nil
 }
 
-// appendName appends what tells a group from the others. Canonical text holds
+// appendName appends what distinguishes a group from the others. Canonical text holds
 // no line feeds.
 func appendName(dst []byte, by []onto.Operand, r *filter.Row) []byte {
 	for _, o := range by {
@@ -125,8 +125,8 @@ func Overflow(o onto.Operand) error {
 		WithHint("compute the avg instead, or filter so that less is added")
 }
 
-// CompareGroups is the order of groups. Lists and objects, which are alike in
-// the order of versions, are sorted by their text.
+// CompareGroups is the order of groups. Lists and objects, which are equal in the order
+// of versions, are sorted by their text.
 func CompareGroups(a, b []json.RawMessage) int {
 	for i := range a {
 		if c := cmp.Or(filter.Compare(a[i], b[i]), bytes.Compare(a[i], b[i])); c != 0 {

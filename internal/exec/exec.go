@@ -13,13 +13,13 @@ import (
 	"github.com/ontologia/onto/internal/words"
 )
 
-// Endpoints returns the fields of a relation's endpoints at the moment of the
-// version, nil for one that does not exist. It is asked only if needed.
+// Endpoints returns the fields of a relation's endpoints at the moment of the version,
+// nil for one that does not exist. It is called only if needed.
 type Endpoints func(v *onto.Version) (left, right json.RawMessage, err error)
 
-// Select answers a query. The versions are those of its type, mode, moment and
-// keys, in the order of its mode; Where, Search, Order, After, Offset and Limit
-// are applied here. Nobody may change the fields of a version afterwards.
+// Select answers a query. The versions are those of its type, mode, moment and keys, in
+// the order of its mode; Where, Search, Order, After, Offset and Limit are applied
+// here. The fields of a version must not be changed afterwards.
 //
 // Without Order, versions pass through one at a time. With Order and Limit, no
 // more than twice Offset and Limit together are kept, otherwise all.
@@ -53,16 +53,15 @@ type row struct {
 	values  []json.RawMessage // of each Order
 }
 
-// selection is a query made ready to be asked about many rows.
+// selection is a query prepared for many rows.
 type selection struct {
 	q      *backend.Query
 	where  *filter.Matcher
 	search []onto.Operand // the fields with words
-	ends   Endpoints      // nil if the question does not look at them
+	ends   Endpoints      // nil if the question does not use them
 }
 
-// newSelection prepares a query. Looked is the endpoints that the question looks
-// at.
+// newSelection prepares a query. Looked is the endpoints that the question uses.
 func newSelection(q *backend.Query, looked backend.Ends, ends Endpoints) *selection {
 	s := &selection{q: q, where: filter.Compile(q.Where)}
 	if looked.Any() {
@@ -78,10 +77,10 @@ func newSelection(q *backend.Query, looked backend.Ends, ends Endpoints) *select
 	return s
 }
 
-// matching yields the rows that Where and Search let through.
+// matching yields the rows that Where and Search select.
 func (s *selection) matching(versions iter.Seq2[onto.Version, error]) iter.Seq2[*row, error] {
 	return func(yield func(*row, error) bool) {
-		r := new(row) // used again until it is handed out
+		r := new(row) // reused until it is yielded
 		for v, err := range versions {
 			if err == nil {
 				err = s.read(r, v)
@@ -101,7 +100,7 @@ func (s *selection) matching(versions iter.Seq2[onto.Version, error]) iter.Seq2[
 	}
 }
 
-// read fills a row with what the query looks at.
+// read fills a row with what the query needs.
 func (s *selection) read(r *row, v onto.Version) (err error) {
 	r.version, r.fields = v, filter.Row{Own: v.Fields}
 	if s.ends != nil {

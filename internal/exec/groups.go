@@ -12,7 +12,7 @@ import (
 // Computed is groups that another engine has computed, in any order.
 type Computed []computed
 
-// computed is a group, or why there is none.
+// computed is a group, or an error in its place.
 type computed struct {
 	onto.Group
 	err error
@@ -60,7 +60,7 @@ func SelectGroups(q *GroupQuery, groups iter.Seq2[onto.Group, error]) iter.Seq2[
 	}
 }
 
-// having yields the groups that the query lets through.
+// having yields the groups that the query selects.
 func (q *GroupQuery) having(groups iter.Seq2[onto.Group, error]) iter.Seq2[onto.Group, error] {
 	return func(yield func(onto.Group, error) bool) {
 		having := filter.CompileHaving(q.Having, q.By, q.Compute)

@@ -84,8 +84,8 @@ func (s *selection) compare(a, b *row) int {
 	return a.version.Identity.Compare(b.version.Identity)
 }
 
-// compareOrdered compares the values of orders, one after the other. Null
-// comes last, also where the order is turned around.
+// compareOrdered compares the values of orders, one after the other. Null comes last,
+// also in a descending order.
 func compareOrdered(order []onto.Order, a, b []json.RawMessage) int {
 	for i := range order {
 		c := filter.Compare(a[i], b[i])

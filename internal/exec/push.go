@@ -7,8 +7,8 @@ import (
 )
 
 // Pushed turns a function that pushes into a sequence. An error of the function is
-// yielded last. When the consumer stops, push fails and the function ends with
-// whatever error that leads to.
+// yielded last. When the consumer stops, push fails and the function returns, with any
+// error.
 func Pushed[T any](run func(push func(T) error) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		stopped := false
@@ -29,7 +29,7 @@ func Pushed[T any](run func(push func(T) error) error) iter.Seq2[T, error] {
 func PushAll[T any](ctx context.Context, seq iter.Seq2[T, error], push func(T) error) error {
 	for v, err := range seq {
 		if err == nil {
-			err = ctx.Err() // what the sequence reads may have been read before
+			err = ctx.Err() // the sequence may be buffered, so the context is checked here
 		}
 		if err == nil {
 			err = push(v)

@@ -32,12 +32,12 @@ func sorted[T any](items iter.Seq2[T, error], compare func(a, b T) int, keep int
 	}
 }
 
-// collect returns the first items, sorted. It lets the list grow to twice what
-// is kept, then sorts it and drops the rest, so that an item costs a logarithm
-// of keep, and less if it comes after all that is kept.
+// collect returns the first items, sorted. It lets the list grow to twice what is kept,
+// then sorts it and drops the rest, so that an item costs O(log keep), and less if it
+// comes after all that are kept.
 func collect[T any](items iter.Seq2[T, error], compare func(a, b T) int, keep int) ([]T, error) {
 	var list []T
-	full := false // the first keep items are sorted, and no others than those before the last of them matter
+	full := false // the first keep items are sorted, and only items before the last of them matter
 	for item, err := range items {
 		if err != nil {
 			return nil, err

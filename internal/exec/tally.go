@@ -41,10 +41,10 @@ func (c *count) add(*filter.Row, onto.Operand) { *c++ }
 
 func (c *count) result() (json.RawMessage, bool) { return strconv.AppendInt(nil, int64(*c), 10), true }
 
-// sum adds integers exactly and other numbers as float64, apart from each other.
+// sum adds integers exactly and other numbers as float64, separately.
 type sum struct {
 	low          int64   // of integers, as long as they fit
-	high         big.Int // of integers: what did not fit into low any more
+	high         big.Int // of integers: the carry out of low
 	floats       float64
 	ints, others int64 // how many of each
 }

@@ -2,8 +2,8 @@ package jq
 
 import "github.com/itchyny/gojq"
 
-// bound replaces the operators of a program by functions that keep to limits.
-// What cannot take much is left as it is, such as a comparison with a constant.
+// bound replaces the operators of a program by functions with limits. Cheap ones stay,
+// such as a comparison with a constant.
 func bound(query *gojq.Query) {
 	visit(query, func(node any) {
 		switch n := node.(type) {
@@ -34,7 +34,7 @@ func bound(query *gojq.Query) {
 	})
 }
 
-// boundOperator returns what stands for an operator, or nil if it can stay.
+// boundOperator returns the replacement of an operator, or nil if it can stay.
 func boundOperator(q *gojq.Query) *gojq.Query {
 	l, r := q.Left, q.Right
 	switch q.Op {
@@ -117,8 +117,7 @@ func constant(q *gojq.Query) bool {
 	return false
 }
 
-// constantPath returns the path of .a["b"][0] as a list, or nil if it takes more
-// than that to tell.
+// constantPath returns the path of .a["b"][0] as a list, or nil if it is not constant.
 func constantPath(q *gojq.Query) *gojq.Query {
 	t := q.Term
 	if t == nil || len(q.FuncDefs) > 0 || t.Type != gojq.TermTypeIndex {

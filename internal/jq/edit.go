@@ -12,16 +12,16 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// editor changes a value at paths. It copies each list and object once, at its
-// first change, and leaves alone what the program can see elsewhere.
+// editor changes a value at paths. It copies each list and object once, at its first
+// change, and does not change what the program can see elsewhere.
 type editor struct {
 	value any
-	owned map[uintptr]any // copies that can be changed in place; what holds one is one
-	drops []any           // paths to remove in the end, since removing changes indices
-	trail []place         // the way to what is changed, kept for its memory
+	owned map[uintptr]any // copies that can be changed in place; whatever holds one is one too
+	drops []any           // paths to remove at the end, since removing changes indices
+	trail []place         // the containers on the way to the change, kept for reuse
 }
 
-// gone stands where something is to be removed.
+// gone marks what is to be removed.
 type gone struct{}
 
 // place is where one step of a path leads.
@@ -55,8 +55,8 @@ func (e *editor) owns(v any) bool {
 	return false
 }
 
-// own keeps the copy, so that nothing else gets its address, in place of what it is
-// a copy of.
+// own keeps a copy in place of its original. Keeping it makes sure that nothing else
+// gets its address.
 func (e *editor) own(copied, of any) {
 	if of != nil {
 		delete(e.owned, reflect.ValueOf(of).Pointer())
@@ -64,8 +64,8 @@ func (e *editor) own(copied, of any) {
 	e.owned[reflect.ValueOf(copied).Pointer()] = copied
 }
 
-// current returns the value, for the program to see what is at a path. If that
-// is a copy, it is not changed in place any more.
+// current returns the value, for the program to see what is at a path. A copy that was
+// seen is not changed in place any more.
 func (e *editor) current(w *watch, path any) any {
 	w.path(path)
 	v := e.value
@@ -102,7 +102,7 @@ func (e *editor) put(w *watch, path, n any) any {
 	return e
 }
 
-// drop removes what is at a path when everything is edited.
+// drop removes what is at a path when all changes are made.
 func (e *editor) drop(path any) any {
 	e.drops = append(e.drops, path)
 	return e
@@ -135,7 +135,7 @@ func (e *editor) remove(w *watch, paths any) any {
 	return e.sweep(v)
 }
 
-// sweep takes out what is gone, which is in copies only.
+// sweep removes what is marked as gone, which is in copies only.
 func (e *editor) sweep(v any) any {
 	if !e.owns(v) {
 		return v

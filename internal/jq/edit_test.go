@@ -27,8 +27,8 @@ var (
 	}
 )
 
-// editReference makes one change after the other. The interpreter's own operators
-// make circles of some of these.
+// editReference makes one change after the other. The interpreter's own operators make
+// cycles of some of these.
 const editReference = `
 	def put(p; v): v as $v | reduce path(p) as $q (.; setpath($q; $v));
 	def change(p; f): reduce path(p) as $q ({v: ., drop: []};
@@ -37,7 +37,7 @@ const editReference = `
 		.drop as $drop | .v | delpaths($drop);
 `
 
-// editPath is a path of a few steps, or none if it does not go with the value.
+// editPath is a path of a few steps, or none if it does not fit the value.
 func editPath(r *rand.Rand) string {
 	path := "."
 	for range r.IntN(4) {
@@ -75,7 +75,7 @@ func TestEdits(t *testing.T) {
 	t.Logf("%d programs: %d values, %d errors", count, changed, failed)
 }
 
-// A list that becomes empty is not mistaken for an object that is not there.
+// A list that becomes empty is not mistaken for a missing object.
 func TestEditAfterEmptyList(t *testing.T) {
 	for _, program := range []string{`[null] | (.[0:1], .[0].a) = []`, `[null, {}] | (.[0:2], .[1:][0].a) |= []`, `[null] | (.[0:], .[0].a.b) = []`} {
 		got, want := limited(t, program), plain(t, program)

@@ -167,8 +167,8 @@ func parts(w *watch, v, separator any) {
 	}
 }
 
-// cells stops the run if a table is too large to be turned over: its lines are
-// filled up to the longest.
+// cells stops the run if a table is too large to be transposed: its lines are padded to
+// the longest.
 func cells(w *watch, v any) {
 	lines, _ := v.([]any)
 	longest := 0
@@ -235,8 +235,8 @@ func (w *watch) path(v any) {
 	}
 }
 
-// subscript stops the run if an index is a list that takes long to be found in
-// another one. Lists in lists are found by indices.
+// subscript stops the run if an index is a list that takes long to find in another one.
+// Lists in lists are found by indices.
 func subscript(w *watch, v any) {
 	const most = 64
 	if list, ok := v.([]any); ok && w.measure(list, 0, 0) > most {

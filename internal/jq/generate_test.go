@@ -167,8 +167,8 @@ func TestLimitsChangeNothingElse(t *testing.T) {
 	t.Logf("%d programs on %d inputs: %d results were the same, %d errors, %d runs took too much", count, len(inputs), same, failed, left)
 }
 
-// alike reports whether outputs are the same. If an expression is no path but is
-// used as one, it may fail at another place.
+// alike reports whether outputs are the same. An expression that is no path but is used
+// as one may fail at another place.
 func alike(got, want []string) bool {
 	const noPath = "error: invalid path"
 	return slices.Equal(got, want) || strings.HasPrefix(final(got), noPath) || strings.HasPrefix(final(want), noPath)
@@ -202,12 +202,12 @@ func outputs(values gojq.Iter) (list []string) {
 	return list
 }
 
-// wrapped is what the interpreter says of an assignment to a path that is written
-// out, and not of others. Ours is about fewer of them.
+// wrapped is the interpreter's error for an assignment to a literal path, and not to
+// others. Ours is returned for fewer of them.
 var wrapped = regexp.MustCompile(`setpath\(.*: expected`)
 
-// Programs of hostile parts end, and leave the process alive: every shape and
-// function with hostile values, and deeper ones.
+// Programs of hostile parts end and do not kill the process: every shape and function
+// with hostile values, and deeper ones.
 func TestHostilePrograms(t *testing.T) {
 	rounds, count := 1, 50
 	if *soak {
@@ -246,10 +246,11 @@ func TestHostilePrograms(t *testing.T) {
 	t.Logf("%d programs: %v", len(jobs), kinds)
 }
 
-// missing are functions of the interpreter that programs do without.
+// missing are functions of the interpreter that programs cannot use.
 var missing = []string{"tostream", "fromstream", "truncate_stream", "JOIN"}
 
-// What the interpreter offers is known: bounded, harmless, impure, or missing.
+// Every function of the interpreter is classified: bounded, harmless, impure, or
+// missing.
 func TestEveryFunctionIsKnown(t *testing.T) {
 	query, err := gojq.Parse(`builtins`)
 	if err != nil {

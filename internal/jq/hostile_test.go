@@ -24,7 +24,7 @@ import (
 var soak = flag.Bool("soak", false, "run the long tests at full length")
 
 const (
-	childMemory   = 512 << 20   // what a child may take, beyond what it begins with
+	childMemory   = 512 << 20   // what a child may allocate beyond its start
 	childPatience = time.Minute // when a child counts as hung; the machine may be busy
 )
 
@@ -37,8 +37,8 @@ const long = `("x" * 16777000)`
 // large is an integer of 64,000 bits.
 const large = `(reduce range(15) as $i (15; . * .))`
 
-// killers are programs that took the process with them, a gigabyte, or forever.
-// DEEP stands for a deeply nested list, STEPS for the length of a path.
+// killers are programs that killed the process, took a gigabyte, or ran forever. DEEP
+// stands for a deeply nested list, STEPS for the length of a path.
 var killers = []struct{ program, want string }{
 	// the stack
 	{`.a = (null | setpath([range(STEPS) | "a"]; 1))`, "a path has more than 10000 steps"},
@@ -221,7 +221,7 @@ func TestNestedPrograms(t *testing.T) {
 	t.Logf("%d programs of %d bytes: %v", len(list), MaxProgram, kinds)
 }
 
-// deep is how deep DEEP is nested. A million took the stack with it; it takes the
+// deep is how deep DEEP is nested. A million overflowed the stack; it takes the
 // interpreter a second to make.
 func deep() int {
 	if *soak {
@@ -263,8 +263,8 @@ type job struct {
 	Timeout        time.Duration
 }
 
-// inChildren runs programs in processes that may not take much memory, and
-// returns what came of each. A process that dies or hangs fails the test.
+// inChildren runs programs in processes that may not take much memory, and returns the
+// result of each. A process that dies or hangs fails the test.
 func inChildren(t *testing.T, jobs []job) []string {
 	t.Helper()
 	outcomes := make([]string, len(jobs))

@@ -17,10 +17,10 @@ var (
 	libraryText string
 )
 
-// harmless are the functions of the interpreter that take no more time and
-// memory than a small multiple of the length of their input, and do not descend
-// into it. A program calls these, what it defines itself, and what is defined in
-// bounded.jq and library.jq: whatever else the interpreter has is refused.
+// harmless are the functions of the interpreter that take no more time and memory than
+// a small multiple of the length of their input, and do not descend into it. A program
+// calls these, what it defines itself, and what is defined in bounded.jq and
+// library.jq: every other function of the interpreter is refused.
 var harmless = strings.Fields(`
 	abs acos acosh ascii_downcase ascii_upcase asin asinh atan atan2 atanh cbrt ceil copysign cos cosh
 	drem empty endswith erf erfc error exp exp10 exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp

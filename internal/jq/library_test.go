@@ -10,9 +10,9 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// libraryPrograms are calls of each function of the library, one on each line:
-// values, streams of several outputs or none, paths, errors, and what is not
-// looked at because the answer is known before.
+// libraryPrograms are calls of each function of the library, one on each line: values,
+// streams of several outputs or none, paths, errors, and arguments that are not
+// evaluated because the answer is known before.
 const libraryPrograms = `
 null, false, true, 0, "", [] | not
 [1, 2, 3] | [.[] | select(. > 1)], [.[] | select(true, false, true)], [.[] | select(empty)]

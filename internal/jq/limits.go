@@ -7,8 +7,8 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// Limits on what one operator or function handles. Between them nothing needs a
-// limit: the interpreter takes small steps, and watch looks on.
+// Limits on what one operator or function handles. Between them no limit is needed: the
+// interpreter takes small steps, and watch checks each.
 const (
 	// MaxValue is how many bytes of JSON a value has at least that a function
 	// reads or writes whole: as many as may be stored.
@@ -24,9 +24,9 @@ const (
 	maxFormat  = 4 << 10 // bytes of a format of times, which may ask for 1 KiB every few bytes
 )
 
-// whole stops the run if a value is too large or too deep to be read whole. It
-// counts what is there twice as two: a value that shares its parts is small in
-// memory and can be huge as text.
+// whole stops the run if a value is too large or too deep to be read whole. It counts
+// shared parts each time: a value that shares its parts is small in memory and can be
+// huge as text.
 func (w *watch) whole(v any) {
 	switch v.(type) {
 	case nil, bool, int, float64:
@@ -117,8 +117,8 @@ func (w *watch) sum(values ...any) {
 	}
 }
 
-// product stops the run before a multiplication that makes too much: numbers
-// get as long as both together, a text is repeated, objects are merged.
+// product stops the run before a multiplication with too large a result: numbers get as
+// long as both together, a text is repeated, objects are merged.
 func (w *watch) product(l, r any) {
 	if text, ok := r.(string); ok {
 		l, r = text, l

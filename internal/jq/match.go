@@ -68,8 +68,8 @@ func (x *expressions) match(w *watch, v, re, flags any, testing bool) any {
 	return matches(e.SubexpNames(), text, e.FindAllStringSubmatchIndex(text, n))
 }
 
-// rehearse stops the run if a search for all matches takes too long or finds too
-// many: unlike the search, replacing comes back after each match.
+// rehearse stops the run if a search for all matches takes too long or finds too many:
+// replacing, unlike a search, calls back after each match.
 func (e *expression) rehearse(w *watch, text string, cost int) {
 	if len(text)*len(text) < maxMatching/cost {
 		return

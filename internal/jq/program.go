@@ -5,14 +5,13 @@
 // Only the last digit of functions such as pow and sin may differ between
 // processors.
 //
-// Programs are kept in stores, and a store may come from somebody else: a program
-// must not take the process with it. What one operator or function handles is
-// limited in size and depth (limits.go). The interpreter has no such limits, so
-// the program's operators are replaced by functions that have (bound.go), and so
-// are the functions that it calls (bounded.jq, library.jq). Between the steps of
-// the interpreter, a program that does not end is stopped with its context, and
-// one that piles up memory soon after it has taken [MaxMemory] (watch.go). What
-// stops a program cannot be caught by it.
+// Programs are kept in stores, and a store may be untrusted: a program must not bring
+// down the process. What one operator or function handles is limited in size and depth
+// (limits.go). The interpreter has no such limits, so the program's operators are
+// replaced by functions that have (bound.go), and so are the functions that it calls
+// (bounded.jq, library.jq). Between the steps of the interpreter, a program that does
+// not end is stopped with its context, and one that takes too much memory soon after it
+// has exceeded [MaxMemory] (watch.go). A program cannot catch such a stop.
 //
 // Of the functions of jq that are pure, only tostream, fromstream, truncate_stream
 // and JOIN are not defined: they are for streams of input and for tables, not for
@@ -96,7 +95,7 @@ func located(text string, err error) error {
 // error of a context that has ended is in the chain of the error.
 func (p *Program) Run(ctx context.Context, fields []byte) (out []byte, err error) {
 	defer func() {
-		if r := recover(); r != nil { // a fault of the interpreter is no reason to end the process
+		if r := recover(); r != nil { // a fault of the interpreter must not end the process
 			out, err = nil, fmt.Errorf("the program cannot be run: %v", r)
 		}
 	}()
@@ -123,7 +122,7 @@ func (p *Program) Run(ctx context.Context, fields []byte) (out []byte, err error
 	return encode(object, len(fields))
 }
 
-// explain puts an error of a run into words.
+// explain words an error of a run.
 func (w *watch) explain(err error) error {
 	if cause := w.Err(); cause != nil && (errors.Is(err, cause) || errors.Is(err, stopped{})) {
 		return fmt.Errorf("the program was stopped: %w", cause)

@@ -40,9 +40,9 @@ func checkPure(query *gojq.Query) (err error) {
 	return err
 }
 
-// visit looks at each node of a syntax tree, which the function may change before
-// what it holds is visited. It goes by reflection, so that no place where an
-// expression can stand is forgotten.
+// visit looks at each node of a syntax tree, which the function may change before what
+// it holds is visited. It uses reflection, so that no place where an expression can
+// stand is missed.
 func visit(node any, f func(node any)) { visitValue(reflect.ValueOf(node), f) }
 
 func visitValue(v reflect.Value, f func(node any)) {
@@ -76,8 +76,8 @@ func checkDepth(query *gojq.Query) error {
 	return nil
 }
 
-// depth returns how deep a node is nested that is as deep as given itself, or
-// anything above maxDepth.
+// depth returns how deep a node is nested, starting from a given depth, or anything
+// above maxDepth.
 func depth(v reflect.Value, from int) int {
 	deepest := from
 	switch v.Kind() {

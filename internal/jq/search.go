@@ -8,8 +8,8 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// The functions in this file take as long as one input times another, so they
-// look at the watch while they run.
+// The functions in this file take time proportional to the product of their inputs, so
+// they check the watch while they run.
 
 // without returns what is in one list and not in another.
 func without(w *watch, l, r []any) any {

@@ -13,14 +13,14 @@ import (
 const MaxMemory = 256 << 20
 
 const (
-	lookEvery = 8                     // steps between looks at the clock: in fewer, no value can double twice
+	lookEvery = 8                     // steps between checks of the clock: in fewer, no value can double twice
 	tickEvery = 1 << 14               // the same for small steps in Go
 	lookAfter = 2 * time.Millisecond  // how long a run takes before the heap is measured first
 	lookAgain = 10 * time.Millisecond // and how long between measurements
 )
 
-// watch is a context that also ends when memory runs short. The interpreter
-// asks it before each step, which is when it looks.
+// watch is a context that also ends when memory runs short. The interpreter calls Done
+// before each step, which makes the checks.
 type watch struct {
 	context.Context
 	done  <-chan struct{}
@@ -32,7 +32,7 @@ type watch struct {
 	err         error  // why the run has to stop, apart from the context
 }
 
-// Done is asked before each step.
+// Done is called before each step.
 func (w *watch) Done() <-chan struct{} {
 	if w.steps++; w.steps%lookEvery == 0 {
 		w.look()
@@ -40,9 +40,8 @@ func (w *watch) Done() <-chan struct{} {
 	return w.done
 }
 
-// tick is called by Go functions in each round of a long loop, with the number
-// of small steps that the round takes. It panics with stopped when the run has to
-// stop.
+// tick is called by Go functions in each round of a long loop, with the number of small
+// steps of the round. It panics with stopped when the run has to stop.
 func (w *watch) tick(steps int) {
 	if w.ticks += steps; w.ticks < tickEvery {
 		return
@@ -56,7 +55,7 @@ func (w *watch) tick(steps int) {
 	}
 }
 
-// stop ends the run, whatever the program would do about an error.
+// stop ends the run; the program cannot catch it.
 func (w *watch) stop(format string, args ...any) {
 	if w.err == nil {
 		w.err = fmt.Errorf(format, args...)

@@ -176,8 +176,8 @@ func finite(f float64) (json.RawMessage, bool) {
 	return text, err == nil
 }
 
-// extreme is the least of the first columns of Dialect.Extremes that has any.
-// The greatest is looked for from the other end.
+// extreme is the least of the first columns of Dialect.Extremes that has any. The
+// greatest is searched from the other end.
 func extreme(row []any, f onto.Func) json.RawMessage {
 	for i := range 3 {
 		if f == onto.FuncMax {

@@ -70,7 +70,7 @@ func TestNothingGivenIsInTheText(t *testing.T) {
 	}
 }
 
-// checked wants an argument for each placeholder.
+// checked requires an argument for each placeholder.
 func checked(t *testing.T, p sqlgen.Part) string {
 	t.Helper()
 	if got := strings.Count(p.SQL, "?"); got != len(p.Args) {
@@ -79,8 +79,8 @@ func checked(t *testing.T, p sqlgen.Part) string {
 	return p.SQL
 }
 
-// TestForgedSchema has names that no checked schema has: they are bound like
-// names that no schema has.
+// TestForgedSchema has names that no checked schema has: they are bound like unknown
+// names.
 func TestForgedSchema(t *testing.T) {
 	for _, name := range hostile() {
 		if onto.CheckName("field", name) == nil {

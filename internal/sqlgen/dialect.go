@@ -10,8 +10,8 @@ import (
 // may be NULL in place of false, except that of IsNull. Values to compare with
 // are string, int64, float64 and bool.
 type Dialect interface {
-	// Knows reports whether conditions and groups can look at what an operand
-	// refers to. Otherwise they are left for the process.
+	// Knows reports whether conditions and groups can use what an operand refers to.
+	// Otherwise they are left for the process.
 	Knows(o onto.Operand) bool
 	// Compare is the condition that a value is of the same kind as the other
 	// and stands in the relation to it: onto.Equal, Less, AtMost, Greater or
@@ -27,11 +27,10 @@ type Dialect interface {
 	// EndsWith and Contains are about strings; the text is not empty.
 	EndsWith(v Value, text string) Part
 	Contains(v Value, text string) Part
-	// IsNull is the condition that it is so, or not, that a value is missing or
-	// null.
+	// IsNull is the condition that a value is missing or null, or the opposite of that.
 	IsNull(v Value, so bool) Part
-	// Some is the condition that a value is a list and that one of its elements
-	// fulfils a condition. The alias is free to be used.
+	// Some is the condition that a value is a list and that one of its elements fulfils
+	// a condition. The alias is unused elsewhere.
 	Some(v Value, alias string, condition func(element Value) Part) Part
 
 	// Among is the condition that a column of text, which is not part of a JSON
@@ -39,7 +38,7 @@ type Dialect interface {
 	Among(column Part, texts []string) Part
 
 	// Sorts reports whether the rows can be sorted by a value exactly, and compared
-	// with a place of which the canonical value is given, if there is one.
+	// with the canonical value of a place, if there is one.
 	Sorts(v Value, place json.RawMessage) bool
 	// Sort is what to sort by, one column after the other, so that values come
 	// in the order of onto.Order. What is null comes last if NULL does.
@@ -49,18 +48,17 @@ type Dialect interface {
 	// Beyond is the condition that columns, which are never NULL, hold more than
 	// these values, the first ones first.
 	Beyond(columns []Part, values []any) Part
-	// Page adds to a statement that its first rows are left out, and that at most
-	// so many are taken after them, or all for 0.
+	// Page adds OFFSET and LIMIT to a statement; a limit of 0 takes all rows.
 	Page(statement Part, skip, take int) Part
 
 	// Computes reports whether an aggregate of a value can be computed exactly.
 	Computes(v Value, f onto.Func) bool
 	// Group is an expression that is equal for equal values and NULL for null.
 	Group(v Value) Part
-	// GroupValue is the canonical form of what Group gave.
+	// GroupValue is the canonical form of a value of Group.
 	GroupValue(v Value, column any) json.RawMessage
 
-	// Inputs is what an aggregate looks at in each row, computed once.
+	// Inputs is what an aggregate needs of each row, computed once.
 	Inputs(v Value, f onto.Func) []Part
 	// Apart is the SELECT of all inputs as a table, so that they are computed once
 	// for each row.
@@ -82,7 +80,7 @@ type Value struct {
 	Document Part           // what the path starts from: a JSON object, or NULL
 	Path     []string       // the names that lead to the value
 	Named    bool           // the path is one name, which the schema has
-	Type     onto.FieldType // what the value has if it is not null; "" if that is not known
+	Type     onto.FieldType // the type of the value if it is not null; "" if that is not known
 	Required bool           // it is never missing and never null
 	Column   Part           // a column of that type that holds the same; the zero Part if there is none
 

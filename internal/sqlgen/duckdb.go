@@ -13,10 +13,10 @@ import (
 // DuckDB is the dialect of DuckDB, for documents that are canonical JSON text,
 // and for columns that hold the same as their fields.
 //
-// Text that is taken out of JSON may be that of a value of any kind, so
-// comparisons ask for the kind too where a value of another kind could pass. A
-// BIGINT that is compared with a DOUBLE is rounded first, so numbers are only
-// compared with those of their own type.
+// Text that is taken out of JSON may be that of a value of any kind, so comparisons
+// check the kind too where a value of another kind could match. A BIGINT that is
+// compared with a DOUBLE is rounded first, so numbers are only compared with those of
+// their own type.
 type DuckDB struct{}
 
 var _ Dialect = DuckDB{}
@@ -86,8 +86,7 @@ func looksLikeJSON(text string) bool {
 	return text == "true" || text == "false" || text != "" && strings.IndexByte("-0123456789[{", text[0]) >= 0
 }
 
-// compareNumber compares with the integers as integers and with the others as
-// what they are.
+// compareNumber compares with integers as integers and with other numbers as doubles.
 func (d DuckDB) compareNumber(v Value, t onto.Test, with any) Part {
 	n, ok := exactInt(with)
 	if t == onto.Equal && ok {
@@ -182,8 +181,8 @@ func exactFloat(n int64) (float64, bool) {
 	return f, f < 1<<63 && int64(f) == n
 }
 
-// maxListed is how many values are written one by one, so that the engine can
-// compare them with the bounds of a file.
+// maxListed is how many values are listed one by one, so that the engine can compare
+// them with the bounds of a file.
 const maxListed = 50
 
 // In implements [Dialect].
@@ -219,8 +218,8 @@ func (d DuckDB) In(v Value, values []any) Part {
 type sifted struct {
 	texts     []string
 	bools     []bool
-	ints      []int64   // also those that were given as float64
-	fractions []float64 // the float64 that are no int64
+	ints      []int64   // also those given as float64
+	fractions []float64 // float64 values that are no int64
 }
 
 func sift(values []any) sifted {
@@ -266,8 +265,8 @@ func (d DuckDB) columnIn(v Value, s sifted) []Part {
 	return nil
 }
 
-// among is the condition that an expression is one of some values. The elements
-// of lists are looked at where there can be no SELECT.
+// among is the condition that an expression is one of some values. The elements of
+// lists are compared where there can be no SELECT.
 func among[T any](v Value, expression Part, values []T) Part {
 	switch {
 	case len(values) == 1:
@@ -357,8 +356,8 @@ func (d DuckDB) IsNull(v Value, so bool) Part {
 	return SQL("? IS NOT NULL", x)
 }
 
-// Some implements [Dialect]. The path of all elements leads nowhere in what is
-// no list.
+// Some implements [Dialect]. For a value that is no list, the path of all elements
+// leads nowhere.
 func (d DuckDB) Some(v Value, alias string, condition func(element Value) Part) Part {
 	name := Part{SQL: alias}
 	return SQL("len(list_filter(json_extract(?, ?)::JSON[], lambda ?: coalesce(?, FALSE))) > 0",

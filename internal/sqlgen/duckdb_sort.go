@@ -8,8 +8,8 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// Sorts implements [Dialect]. Rows are sorted by columns only: numbers of two types
-// in one have no key that tells all of them apart.
+// Sorts implements [Dialect]. Rows are sorted by columns only: mixed integers and
+// doubles have no common sort key that distinguishes all of them.
 func (DuckDB) Sorts(v Value, place json.RawMessage) bool {
 	return v.typed() && (isNull(place) || v.comparable(place))
 }
@@ -29,7 +29,7 @@ func (v Value) comparable(canonical json.RawMessage) bool {
 	return kind == codec.String
 }
 
-// exactDigits is how long an integer is that every float64 can be.
+// exactDigits is up to how many digits an integer is exact as float64.
 const exactDigits = 15
 
 // Computes implements [Dialect].
@@ -63,8 +63,8 @@ func (DuckDB) Place(v Value, canonical json.RawMessage) []any {
 	return []any{nil}
 }
 
-// Beyond implements [Dialect]: one column after the other, since a row is not
-// compared as a whole in files.
+// Beyond implements [Dialect]: one column after the other, since row comparisons are
+// not pushed down to files.
 func (DuckDB) Beyond(columns []Part, values []any) Part {
 	keys := make([]Key, len(columns))
 	for i, c := range columns {
@@ -130,7 +130,7 @@ func (d DuckDB) Sums(v Value, inputs []Part) []Part {
 		return sumsOf(SQL("CASE WHEN ? THEN TRY_CAST(? AS BIGINT) END", integer, n), SQL("CASE WHEN ? THEN TRY_CAST(? AS DOUBLE) END", real, n))
 	case v.Type == onto.Int:
 		return sumsOf(n, SQL("CAST(NULL AS DOUBLE)"))
-	case v.Type == onto.Float: // those that are integers have no fraction in JSON either
+	case v.Type == onto.Float: // integral doubles have no fraction in JSON either
 		whole := SQL("(? = trunc(?) AND ? >= -9223372036854775808 AND ? < 9223372036854775808)", n, n, n, n)
 		return sumsOf(SQL("CASE WHEN ? THEN TRY_CAST(? AS BIGINT) END", whole, n), SQL("CASE WHEN NOT ? THEN ? END", whole, n))
 	}

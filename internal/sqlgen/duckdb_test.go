@@ -98,7 +98,7 @@ func TestDuckDBJSON(t *testing.T) {
 	}
 }
 
-// TestDuckDBMany wants one placeholder for many values.
+// TestDuckDBMany requires one placeholder for many values.
 func TestDuckDBMany(t *testing.T) {
 	var values []any
 	for i := range 100 {

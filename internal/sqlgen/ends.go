@@ -14,10 +14,10 @@ type End struct {
 	Key    string       // the relation's column with its key
 	Keys   []string     // only these keys; nil for all
 	Schema *onto.Schema // of its type; nil if that is not known
-	Needed bool         // rows for which it does not exist are not let through
+	Needed bool         // rows without it are left out
 }
 
-// Ends returns the endpoints to join for a question that looks at some.
+// Ends returns the endpoints to join for a question that uses some.
 func Ends(q *backend.Query, looked backend.Ends) []End {
 	var list []End
 	if looked.Left {

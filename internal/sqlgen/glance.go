@@ -8,9 +8,9 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// Glance is a condition on the canonical JSON text of a document that is true
-// wherever a filter is, and cheap: to look for a piece of text costs less than
-// to parse. It reports false if there is none worth asking.
+// Glance is a condition on the canonical JSON text of a document that is true wherever
+// a filter is, and cheap: searching for a piece of text costs less than parsing. It
+// reports false if there is none that pays.
 //
 // Canonical JSON has one text for each value. So where $.tier == "Gold" is
 // true, the text has "tier":"Gold" in it.
@@ -45,7 +45,7 @@ const (
 	maxPiece   = 1000 // SQLite limits the length of patterns
 )
 
-// pattern finds a text anywhere. GLOB minds case, and is faster than instr.
+// pattern finds a text anywhere. GLOB is case-sensitive, and faster than instr.
 func pattern(piece string) string {
 	return "*" + strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(piece) + "*"
 }

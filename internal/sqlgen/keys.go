@@ -22,14 +22,14 @@ func KeyValues(id *onto.Identity) []any {
 	return []any{id.Key}
 }
 
-// Narrowed is a column of which the keys are known that it can hold.
+// Narrowed is a column and the only keys that it can hold.
 type Narrowed struct {
 	Column string
 	Keys   []string
 }
 
-// Narrow returns what a query says about keys. What its filter says about them
-// is said again, since the keys are what rows are found by.
+// Narrow returns what a query says about keys. Conditions of its filter on keys are
+// included, since rows are found by keys.
 func Narrow(q *backend.Query) []Narrowed {
 	var list []Narrowed
 	listed := func(column string, keys []string) {
@@ -59,9 +59,8 @@ func Narrow(q *backend.Query) []Narrowed {
 	return list
 }
 
-// Pinned returns the strings of which a field must have one for a filter to be
-// true, as far as its outermost And tells. It reports false if that leaves the
-// field open.
+// Pinned returns the strings of which a field must have one for a filter to be true,
+// judging by its outermost And. It reports false if the field is unrestricted.
 func Pinned(f onto.Filter, side onto.Side, field string) ([]string, bool) {
 	switch f := f.(type) {
 	case onto.And:

@@ -25,8 +25,8 @@ func (s *Scope) Keys(orders []onto.Order) []Key {
 	return keys
 }
 
-// Places is what the keys of orders hold at a place in the answer, of which the
-// canonical values are given; nil for null.
+// Places is what the keys of orders hold at a place in the answer, given its canonical
+// values; nil for null.
 func (s *Scope) Places(orders []onto.Order, values []json.RawMessage) []any {
 	var places []any
 	for i, o := range orders {

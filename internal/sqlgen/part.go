@@ -2,9 +2,8 @@
 // same for all engines is in the compiler; what differs is a [Dialect], one
 // file each.
 //
-// Nothing that a user wrote becomes part of a statement's text: values and
-// paths are bound. The one exception is a name that the schema has, in the place
-// where an index needs to see it.
+// No user input becomes part of a statement's text: values and paths are bound. The one
+// exception is a name that the schema has, in the place where an index needs to see it.
 package sqlgen
 
 import "strings"
@@ -15,8 +14,8 @@ type Part struct {
 	Args []any
 }
 
-// constant is SQL that stands in the program's source. A variable does not
-// become one without being converted.
+// constant is SQL in the program's source. A variable does not become one without a
+// conversion.
 type constant string
 
 // SQL fills the placeholders of a text, which must be a constant: a Part takes

@@ -24,7 +24,7 @@ func quoted(texts ...string) []json.RawMessage {
 	return list
 }
 
-// TestPrefixIsARange wants the range of a prefix to hold all texts that begin
+// TestPrefixIsARange requires that the range of a prefix holds all texts that begin
 // with it and no others.
 func TestPrefixIsARange(t *testing.T) {
 	s := scope("typed")

@@ -8,24 +8,24 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// Question is a query on its way to a statement. It knows what of the query SQL
-// does, and what is left for the process: at first all of it.
+// Question is a query that is being compiled. It knows which parts of the query SQL
+// does, and which are left for the process: at first all.
 type Question struct {
 	Query *backend.Query
 	Scope Scope  // what its operands refer to
 	Rows  string // the alias of the columns of the identity and of the commit
 
-	Where []Part // what the filter says, as far as SQL does
+	Where []Part // the filter, as far as SQL evaluates it
 	Keys  []Key  // what the order sorts by, if SQL sorts
 
-	Filters  bool // SQL lets through exactly what the filter does
-	Searches bool // SQL lets through exactly what has the words
+	Filters  bool // SQL evaluates the filter exactly
+	Searches bool // SQL evaluates the search exactly
 	Sorts    bool // SQL puts the rows in order, and starts after the place
 }
 
-// Compile leaves the filter and the order to SQL as far as the dialect can do
-// them exactly. What it cannot say of a filter is left out, which lets more rows
-// through.
+// Compile leaves the filter and the order to SQL as far as the dialect can do them
+// exactly. Parts of a filter that it cannot express are left out, which selects more
+// rows.
 func (q *Question) Compile() {
 	q.Filters, q.Searches = true, len(q.Query.Search) == 0
 	for _, f := range conjuncts(q.Query.Where) {
@@ -56,7 +56,7 @@ func conjuncts(f onto.Filter) []onto.Filter {
 	return list
 }
 
-// says reports whether SQL can say a filter exactly.
+// says reports whether SQL can express a filter exactly.
 func (q *Question) says(f onto.Filter) bool {
 	unsaid := func(f onto.Filter) bool { return !q.says(f) }
 	switch f := f.(type) {

@@ -72,7 +72,7 @@ func asked(d sqlgen.Dialect, q backend.Query) *sqlgen.Question {
 	return question
 }
 
-// TestLeftForTheProcess wants SQL to do what it can do exactly, and the process
+// TestLeftForTheProcess requires that SQL does what it can do exactly, and the process
 // the rest.
 func TestLeftForTheProcess(t *testing.T) {
 	n, x, odd := onto.Path("n"), onto.Path("x"), onto.Path("x", "*")

@@ -16,10 +16,10 @@ type Scope struct {
 // Document is a JSON object in a row of a statement.
 type Document struct {
 	Column string       // where it is, such as c.fields; "" if there is none
-	Schema *onto.Schema // whose names may stand in the statement; nil for none
+	Schema *onto.Schema // whose names may be written into the statement; nil for none
 	Obeyed bool         // all rows have the types of the schema
 
-	// Typed, if not nil, gives the column that says the same as a field of the
+	// Typed, if not nil, gives the column that holds the same as a field of the
 	// document, and its type. It reports false if there is none.
 	Typed func(field string) (column string, t onto.FieldType, ok bool)
 }
@@ -183,7 +183,7 @@ func following(prefix string) string {
 	return ""
 }
 
-// The code points from surrogates up to afterSurrogates stand in no text.
+// The code points from surrogates up to afterSurrogates occur in no text.
 const (
 	surrogates      = 0xD800
 	afterSurrogates = 0xE000

@@ -27,8 +27,7 @@ func typed() *onto.Schema {
 	return s
 }
 
-// scope is what operands refer to if a schema is known so well: typed, named or
-// open.
+// scope is what operands refer to by how well a schema is known: typed, named or open.
 func scope(known string) *sqlgen.Scope {
 	document := func(alias string) sqlgen.Document {
 		d := sqlgen.Document{Column: alias + ".fields", Obeyed: known == "typed"}

@@ -12,9 +12,9 @@ import (
 // SQLite is the dialect of SQLite, for documents that are JSONB or canonical
 // JSON text.
 //
-// The operator ->> gives 1 and 0 for bools, the JSON text of lists and objects,
-// and NULL for null, so comparisons ask for the kind too where a value of
-// another kind could pass. The kind is asked last, since few rows come so far.
+// The operator ->> gives 1 and 0 for bools, the JSON text of lists and objects, and
+// NULL for null, so comparisons check the kind too where a value of another kind could
+// match. The kind is checked last, since few rows get that far.
 type SQLite struct{}
 
 var _ Dialect = SQLite{}
@@ -38,8 +38,8 @@ func (d SQLite) kind(v Value) Part {
 	return SQL("json_type(?, ?)", v.Document, d.path(v))
 }
 
-// path is a JSON path. It is bound, or written if the schema has the name. What
-// is no text can be in no document: its path is NULL, and so is all it leads to.
+// path is a JSON path. It is bound, or written if the schema has the name. A name that
+// is no valid text is in no document: its path is NULL, and so is its value.
 func (SQLite) path(v Value) any {
 	if v.Named {
 		return Part{SQL: "'$." + v.Path[0] + "'"}
@@ -163,8 +163,8 @@ func appendElement(array []byte, v any) ([]byte, bool) {
 	return next, true
 }
 
-// Among implements [Dialect]. Any number of texts takes one placeholder, and so
-// the statements are few.
+// Among implements [Dialect]. Any number of texts takes one placeholder, so that there
+// are few different statements.
 func (SQLite) Among(column Part, texts []string) Part {
 	if len(texts) == 1 {
 		return SQL("? = ?", column, texts[0])
@@ -215,8 +215,8 @@ func (d SQLite) IsNull(v Value, so bool) Part {
 	return SQL("? IS NOT NULL", d.scalar(v))
 }
 
-// Some implements [Dialect]. What is no list has elements too for SQLite, if only
-// itself. An element that is no object has no names in it.
+// Some implements [Dialect]. For SQLite, a value that is no list has one element,
+// itself. An element that is no object has no members.
 func (d SQLite) Some(v Value, alias string, condition func(element Value) Part) Part {
 	name := Part{SQL: alias}
 	element := Value{Element: alias, Document: SQL("CASE WHEN ?.type = 'object' THEN ?.value END", name, name)}

@@ -72,7 +72,7 @@ func (SQLite) Page(statement Part, skip, take int) Part {
 	return SQL("? LIMIT ? OFFSET ?", statement, int64(take), int64(skip))
 }
 
-// Group implements [Dialect]. The JSON of a value tells true from 1.
+// Group implements [Dialect]. The JSON of a value distinguishes true from 1.
 func (d SQLite) Group(v Value) Part {
 	if v.scalar() {
 		return d.scalar(v)
@@ -109,9 +109,9 @@ func (d SQLite) Inputs(v Value, f onto.Func) []Part {
 	return []Part{d.scalar(v), d.kind(v)}
 }
 
-// Apart implements [Dialect]. The limit, which is none, keeps SQLite from merging
-// the SELECT into the one around it: then JSON is looked into once for each row,
-// and what is sorted to form groups is short.
+// Apart implements [Dialect]. The limit of -1 keeps SQLite from merging the SELECT into
+// the outer one: so JSON is read once for each row, and the rows that are sorted to
+// form groups are short.
 func (SQLite) Apart(inputs Part) Part { return SQL("(? LIMIT -1)", inputs) }
 
 // Sums implements [Dialect].
