@@ -131,7 +131,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A type whose versions are not what they should be is in doubt.
+// A type whose versions are not as they should be is in doubt.
 func TestTypes(t *testing.T) {
 	other, late := person(1), person(1)
 	other.Schema.Name, late.Since = "City", 2
@@ -215,8 +215,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Each version of an identity changes something, unless it is not known what was
-// before it.
+// Each version of an identity changes something, unless the version before it is
+// unknown.
 func TestChanges(t *testing.T) {
 	put := func(commit int64, n string) *onto.Version {
 		return &onto.Version{Identity: onto.EntityID("Person", "a"), Commit: commit, Op: onto.Put, Fields: json.RawMessage(`{"n":` + n + `}`)}
@@ -246,8 +246,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// Versions are counted down from what commits were made with, in any order. What
-// damage hides is not judged.
+// Versions are counted down from what commits were made with, in any order. Numbers
+// that damage hides are not checked.
 func TestTally(t *testing.T) {
 	var f found
 	var tally audit.Tally
@@ -270,7 +270,7 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// An error of who takes the findings ends a rule.
+// An error of the report function ends a rule.
 func TestReportEnds(t *testing.T) {
 	enough := errors.New("enough")
 	log := audit.New(func(onto.Finding) error { return enough })

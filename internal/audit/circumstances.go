@@ -7,9 +7,8 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// Lease judges a lease that is kept: one that ran out should have been released, and
-// the write lease keeps others from committing. It reports false for others, which
-// are at work.
+// Lease checks a stored lease: an expired one should have been released, and the write
+// lease blocks other writers. It reports false for any other, which is in use.
 func Lease(l onto.Lease, now time.Time) (onto.Finding, bool) {
 	until := codec.FormatTime(l.Expires)
 	switch {
@@ -37,8 +36,8 @@ func release(text, name string) onto.Hint {
 	return onto.Hint{}
 }
 
-// Clock judges the time of the newest thing that was written. It reports false if it
-// is not later than now by more than is allowed.
+// Clock checks the time of the newest write. It reports false if that is not later than
+// now by more than is allowed.
 func Clock(newest string, at, now time.Time, allowed time.Duration) (onto.Finding, bool) {
 	ahead := at.Sub(now)
 	if ahead <= allowed {

@@ -16,7 +16,7 @@ type Code interface {
 	Finding(format string, args ...any) onto.Finding
 }
 
-// Fault is the code of what makes answers wrong.
+// Fault is the code of a finding that makes answers wrong.
 type Fault string
 
 func (c Fault) String() string { return string(c) }
@@ -37,7 +37,7 @@ func (c Fault) Mild(format string, args ...any) onto.Finding {
 	return f
 }
 
-// Notice is the code of what is unusual and leaves answers right.
+// Notice is the code of something unusual that leaves answers right.
 type Notice string
 
 func (c Notice) String() string { return string(c) }

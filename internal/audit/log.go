@@ -10,10 +10,10 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// Log holds a log to the rules. Copies share what was seen so far.
+// Log checks a log against the rules. Copies share what was seen so far.
 type Log struct {
-	// Canonical is the canonical form of stored fields, if the storage has an own
-	// idea of it; nil for that of any JSON object.
+	// Canonical is the canonical form of stored fields, if the storage has its own
+	// form; nil for that of any JSON object.
 	Canonical func(fields []byte) ([]byte, error)
 
 	report func(onto.Finding) error
@@ -53,18 +53,18 @@ func (l Log) push(f onto.Finding) error {
 	return l.report(f)
 }
 
-// Commit is what the rules want to know of a commit.
+// Commit is what the rules need of a commit.
 type Commit struct {
 	ID       int64
 	Time     time.Time // zero if it cannot be read
 	Stored   string    // the time as it is stored
 	Metadata []byte    // nil if it has none
-	Key      string    // the idempotency key; "" if it has none, or if the storage holds them apart
+	Key      string    // the idempotency key; "" if it has none, or if the storage keeps keys unique
 	Foreign  bool      // another program wrote it
 }
 
-// Commit looks at a commit by itself: its time and metadata are in the form that
-// every backend writes, and its idempotency key was not seen before.
+// Commit checks a commit by itself: its time and metadata are in the form that every
+// backend writes, and its idempotency key was not seen before.
 func (l Log) Commit(c *Commit) error {
 	var errs []error
 	switch {
@@ -88,8 +88,8 @@ func (l Log) Commit(c *Commit) error {
 	return errors.Join(errs...)
 }
 
-// Follows looks at a commit and the one before it: ids have no gaps, and times do
-// not go back. Before the first commit is the zero Commit.
+// Follows checks a commit and the one before it: ids have no gaps, and times do not go
+// back. Before the first commit is the zero Commit.
 func (l Log) Follows(before, c *Commit) error {
 	if c.ID != before.ID+1 {
 		if err := l.foundIn(c.Foreign, CommitGap, "commit %d follows commit %d", c.ID, before.ID); err != nil {

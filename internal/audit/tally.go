@@ -9,15 +9,15 @@ import (
 // tallyPage is how many commits a page of a tally is about.
 const tallyPage = 1024
 
-// tallyLone is how many versions of commits that do not exist are told apart.
+// tallyLone is how many versions of missing commits are counted separately.
 const tallyLone = 1024
 
-// Tally is how many versions of each commit were not found yet. It holds pages for
-// the commits that were added to.
+// Tally is how many versions of each commit were not found yet. It holds pages for the
+// commits that were added to.
 type Tally struct {
 	pages  map[int64]*[tallyPage]int32
 	lone   int    // pages that were made for versions, and not for commits
-	hidden []span // commits whose numbers damage hides
+	hidden []span // commits whose numbers are unknown because of damage
 }
 
 // span is a range of commits.
@@ -29,7 +29,7 @@ func (t *Tally) Add(commit int64, n int) {
 		t.pages = map[int64]*[tallyPage]int32{}
 	}
 	page := t.pages[commit/tallyPage]
-	if page == nil && n < 0 { // no commit that the log leads to is near
+	if page == nil && n < 0 { // no commit of the log is near
 		if t.lone++; t.lone > tallyLone {
 			return
 		}
@@ -41,7 +41,7 @@ func (t *Tally) Add(commit int64, n int) {
 	page[commit%tallyPage] += int32(n)
 }
 
-// Hide notes that the numbers of commits cannot be told.
+// Hide notes that the numbers of commits are unknown.
 func (t *Tally) Hide(first, last int64) {
 	if first <= last {
 		t.hidden = append(t.hidden, span{first, last})

@@ -17,10 +17,10 @@ type types struct {
 	doubts map[onto.TypeName]bool
 }
 
-// Types looks at all versions of all types: they are in order and numbered without
-// gaps, they begin and end with commits that go together, and what they are upgraded
-// from exists. Intact tells whether the schema at i is the one that its hash was
-// computed from.
+// Types checks all versions of all types: they are in order and numbered without gaps,
+// they begin and end with commits that go together, and what they are upgraded from
+// exists. Intact tells whether the schema at i is the one that its hash was computed
+// from.
 func (l Log) Types(all []onto.SchemaVersion, head int64, intact func(i int) bool) error {
 	l.types.all, l.types.doubts = all, map[onto.TypeName]bool{}
 	for i := range all {
@@ -32,8 +32,8 @@ func (l Log) Types(all []onto.SchemaVersion, head int64, intact func(i int) bool
 	return nil
 }
 
-// Doubtful reports whether the fields of a type are not known for certain: a version
-// of it is not the one that it should be.
+// Doubtful reports whether the fields of a type are uncertain: a version of it is not
+// as it should be.
 func (l Log) Doubtful(t onto.TypeName) bool { return l.types.doubts[t] }
 
 func (l Log) schemaNumber(i int) error {
@@ -73,7 +73,7 @@ func (t *types) next(i int) *onto.SchemaVersion {
 	return &t.all[i+1]
 }
 
-// schemaLife looks at when a version of a type begins and ends.
+// schemaLife checks when a version of a type begins and ends.
 func (l Log) schemaLife(i int, nextCommit int64) error {
 	s, after := &l.types.all[i], l.types.next(i)
 	name, end := s.Schema.Name, s.End
@@ -94,7 +94,7 @@ func (l Log) schemaLife(i int, nextCommit int64) error {
 	return nil
 }
 
-// upgrader looks at where the fields of a version of a type come from.
+// upgrader checks where the fields of a version of a type come from.
 func (l Log) upgrader(i int) error {
 	s := &l.types.all[i]
 	u := s.Upgrader

@@ -9,9 +9,9 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// Version looks at a version by itself: its fields are a canonical JSON object, and
-// none after a delete. It reports whether nothing was found. Another program writes
-// JSON in its own form.
+// Version checks a version by itself: its fields are a canonical JSON object, and none
+// after a delete. It reports whether nothing was found. Other programs write JSON in
+// their own form.
 func (l Log) Version(v *onto.Version, foreign bool) (sound bool, err error) {
 	canonical := l.Canonical
 	if canonical == nil {
@@ -38,8 +38,8 @@ func (l Log) Twice(id onto.Identity, commit, versions int64, foreign bool) error
 	return l.foundIn(foreign, VersionTwice, "%s has %d versions in commit %d", id, versions, commit)
 }
 
-// Order looks at two versions that follow each other where they are kept in order of
-// identity, and of commit for each.
+// Order checks two consecutive versions where they are stored in order of identity,
+// then commit.
 func (l Log) Order(before, v *onto.Version) error {
 	switch order := cmp.Or(before.Identity.Compare(v.Identity), cmp.Compare(before.Commit, v.Commit)); {
 	case order == 0:
@@ -50,8 +50,8 @@ func (l Log) Order(before, v *onto.Version) error {
 	return nil
 }
 
-// Rows are versions that say they are of one version of their type: a single one, or
-// all that the store has.
+// Rows are versions that claim to be of one version of their type: a single one, or all
+// that the store has.
 type Rows struct {
 	onto.TypeName
 	Version  int
@@ -59,7 +59,7 @@ type Rows struct {
 
 	First, Last int64 // commits
 	LastPut     int64 // the last commit that puts one; 0 if none does
-	Foreign     bool  // all are of another program, which does not keep to the types
+	Foreign     bool  // all are of another program, which does not obey the types
 }
 
 // Stamp is Rows for one version.
@@ -71,8 +71,8 @@ func (l Log) Stamp(v *onto.Version) error {
 	return l.Rows(&r)
 }
 
-// Rows looks at whether the version of their type existed and was the newest when
-// rows were written. The commit that ends a type deletes what there is of it.
+// Rows checks whether the version of their type existed and was the newest when rows
+// were written. The commit that ends a type deletes its live rows.
 func (l Log) Rows(r *Rows) error {
 	i := l.types.find(r.TypeName, r.Version)
 	if i < 0 {
@@ -110,8 +110,8 @@ func Endpoint(relation, end onto.Identity) onto.Finding {
 
 // History is the newest version of each identity of a type, in a few bytes for each.
 type History struct {
-	// Loose tells that some versions cannot be read, so that it is not known what
-	// follows from what.
+	// Loose says that some versions cannot be read, so that changes between versions
+	// are unknown.
 	Loose bool
 
 	seeds  [2]maphash.Seed

@@ -8,14 +8,14 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// Candidate is a draft whose writes are being decided, all at once by
-// [Round.Append] or chunk by chunk.
+// Candidate is a draft whose writes are being decided, all at once by [Round.Append] or
+// in chunks.
 type Candidate struct {
 	Types *Catalog // that the draft leaves behind
 
 	round  *Round
 	draft  *backend.Draft
-	commit Commit         // in the making
+	commit Commit         // under construction
 	said   map[string]any // its metadata
 
 	ends   map[onto.TypeName]int // the last version of types that end with the draft and do not begin anew
@@ -82,8 +82,8 @@ func (r *Round) repeat(used *Commit, d *backend.Draft) (onto.Result, error) {
 // Commit is the commit as far as it is decided.
 func (c *Candidate) Commit() *Commit { return &c.commit }
 
-// Chunk decides some writes and appends the versions that they make. What the
-// driver knows of their newest versions is in Round.Newest. An error refuses the
+// Chunk decides some writes and appends the versions that they make. Their newest
+// versions, as looked up by the driver, are in Round.Newest. An error refuses the
 // draft.
 func (c *Candidate) Chunk(versions []Version, writes []backend.Write) ([]Version, error) {
 	for i := range writes {
@@ -131,8 +131,9 @@ func (c *Candidate) version(w *backend.Write) onto.Version {
 	return v
 }
 
-// checkStamp judges a write by the types that the draft leaves behind. One that
-// evolves types knows them. Of a type that ends with it, deletes are allowed.
+// checkStamp checks a write against the types that the draft leaves behind. A draft
+// that evolves types knows them. Of a type that ends with the draft, deletes are
+// allowed.
 func (c *Candidate) checkStamp(w *backend.Write) error {
 	t := w.TypeName()
 	newest := c.Types.Newest(t)
@@ -153,7 +154,7 @@ func (c *Candidate) checkStamp(w *backend.Write) error {
 	return nil
 }
 
-// End lets the round have what the draft leaves behind, and its commit if it makes
+// End adds what the draft leaves behind to the round, and its commit if it makes
 // versions. Nothing else may be decided between Begin and End.
 func (c *Candidate) End() onto.Result {
 	r := c.round

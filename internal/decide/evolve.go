@@ -9,10 +9,9 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// The functions below leave the list of types that they are given as it is.
+// The functions below do not change the list of types that they are given.
 
-// Purged tells for types that were purged up to which schema version there are no
-// versions.
+// Purged is, for each purged type, the schema version up to which no rows exist.
 func Purged(all []onto.SchemaVersion) map[onto.TypeName]int {
 	purged := map[onto.TypeName]int{}
 	for i := range all {
@@ -23,7 +22,7 @@ func Purged(all []onto.SchemaVersion) map[onto.TypeName]int {
 	return purged
 }
 
-// Registered reports whether all types of a registration are there as given.
+// Registered reports whether all types of a registration are stored as given.
 func Registered(all []onto.SchemaVersion, reg *backend.Registration) bool {
 	missing, err := backend.Missing(all, reg.Schemas)
 	return err == nil && len(missing)+len(backend.Retuned(all, reg.Schemas)) == 0
@@ -38,8 +37,8 @@ func Named(all []onto.SchemaVersion, reg *backend.Registration) []onto.SchemaVer
 	return backend.CopySchemas(list)
 }
 
-// register returns the types together with what is missing of a registration, for
-// a commit that comes next.
+// register returns the types together with what is missing of a registration, for the
+// next commit.
 func register(all []onto.SchemaVersion, reg *backend.Registration, next int64, now time.Time) ([]onto.SchemaVersion, error) {
 	missing, err := backend.Missing(all, reg.Schemas)
 	if err != nil {
@@ -111,7 +110,7 @@ func (c *Candidate) end(t *backend.EndedType, before *onto.End) *onto.End {
 	return &end
 }
 
-// check fails if an evolution does not go with the types that are stored.
+// check fails if an evolution does not fit the stored types.
 func check(c *Catalog, e *backend.Evolution) error {
 	all, exist := c.All, maps.Clone(c.newest)
 	if backend.TypesHash(all) != e.Base {

@@ -19,7 +19,7 @@ func ending(purge bool) []backend.EndedType {
 
 func adding(s onto.Schema) []backend.NewVersion { return []backend.NewVersion{{Schema: s}} }
 
-// What an evolution asks for goes with the types that are stored, or it is refused.
+// An evolution fits the stored types, or it is refused.
 func TestEvolution(t *testing.T) {
 	link := onto.Schema{Kind: onto.KindRelation, Name: "Person", Left: "Person", Right: "Person"}
 	learn := func(version int) []backend.TypeUpgrader {

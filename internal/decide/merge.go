@@ -9,7 +9,7 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// Catalog is the types that drafts are judged by. It is never changed.
+// Catalog is the types that drafts are checked against. It is immutable.
 type Catalog struct {
 	All    []onto.SchemaVersion // what Schemas returns
 	newest map[onto.TypeName]*onto.SchemaVersion
@@ -31,7 +31,7 @@ func NewCatalog(all []onto.SchemaVersion) *Catalog {
 // Newest returns the newest version of a type; nil if it does not exist.
 func (c *Catalog) Newest(t onto.TypeName) *onto.SchemaVersion { return c.newest[t] }
 
-// Merged returns what a write means for the newest version of its type, given the
+// Merged returns a write in terms of the newest version of its type, given the
 // identity's newest version, or nil if it has none: the write itself if it knows all
 // fields, or else another one.
 func (c *Catalog) Merged(w *backend.Write, newest *onto.Version) (*backend.Write, error) {
@@ -70,7 +70,7 @@ func (c *Catalog) fieldsOf(w *backend.Write) []string {
 }
 
 // merge is the fields of an object: those that are known as given, the others as they
-// are, and what is absent by default.
+// are, and defaults for absent ones.
 func merge(s *onto.Schema, known []string, given []codec.Member, newest *onto.Version) ([]byte, error) {
 	var present []codec.Member
 	if newest != nil && newest.Live() {

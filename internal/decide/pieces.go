@@ -7,9 +7,9 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// Pieces hands over the writes of a stream some at a time, for [Candidate.Chunk]: at
-// most so many, of about so many bytes, and of one type. 0 is no bound. A piece is gone
-// when the next is asked for. What ends the stream or the context too early comes last.
+// Pieces yields the writes of a stream some at a time, for [Candidate.Chunk]: at most
+// so many, of about so many bytes, and of one type. 0 is no bound. A piece is valid
+// until the next one is requested. An error of the stream or the context comes last.
 func Pieces(ctx context.Context, writes iter.Seq2[backend.Write, error], most, bytes int) iter.Seq2[[]backend.Write, error] {
 	return func(yield func([]backend.Write, error) bool) {
 		var piece []backend.Write

@@ -95,7 +95,7 @@ func TestPiecesOfAStreamThatFails(t *testing.T) {
 	}
 }
 
-// What a piece held is let go when the next is asked for.
+// The contents of a piece are released when the next is requested.
 func TestPiecesLetGo(t *testing.T) {
 	var last []backend.Write
 	for piece := range decide.Pieces(t.Context(), streamed(nil, put("a", 1), put("b", 1)), 1, 0) {

@@ -2,8 +2,8 @@
 // of a round name, lets the [Round] decide them one after the other, and publishes
 // what comes out as a whole: commits, versions and types.
 //
-// A verdict rests on what was looked up and on what earlier drafts of the round
-// will write. Deciding writes nothing, so a draft that is refused leaves no trace.
+// A verdict depends on what was looked up and on what earlier drafts of the round will
+// write. Deciding writes nothing, so a draft that is refused leaves no trace.
 package decide
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// Base is where a store stands before a round.
+// Base is the state of a store before a round.
 type Base struct {
 	Head  int64
 	Time  time.Time // of the newest commit
@@ -22,8 +22,7 @@ type Base struct {
 	Types *Catalog  // nil if there are none
 }
 
-// Known is what a driver has looked up of what drafts name. A round changes the
-// maps.
+// Known is what a driver has looked up for drafts. A round changes the maps.
 type Known struct {
 	Newest map[onto.Identity]*onto.Version // the newest version of identities that have one; see [Identities]
 	Keys   map[string]Commit               // the commits that have used idempotency keys
@@ -80,7 +79,7 @@ type Version struct {
 	Before *onto.Version // the version that it supersedes; nil for none
 }
 
-// NewRound starts a round in which nothing is known yet.
+// NewRound starts a round with nothing looked up yet.
 func NewRound(b Base) *Round {
 	if b.Types == nil {
 		b.Types = NewCatalog(nil)
@@ -94,10 +93,10 @@ func NewRound(b Base) *Round {
 // Head is the newest commit, with those of the round.
 func (r *Round) Head() int64 { return r.head }
 
-// Append decides a draft and adds what it makes to the round. Barred is why the
-// draft may not write, or nil: the lease that it carries is not held, or another
-// holder of the write lease is in its way. That does not count for a draft that
-// was committed before. After an error or a panic of Admit the round is as before.
+// Append decides a draft and adds what it makes to the round. Barred is why the draft
+// may not write, or nil: the lease that it carries is not held, or another holder has
+// the write lease. A draft that was committed before is answered all the same. After an
+// error or a panic of Admit the round is unchanged.
 func (r *Round) Append(d *backend.Draft, barred error) (onto.Result, error) {
 	c := Candidate{round: r, draft: d}
 	if ended, res, err := c.begin(barred); ended {
@@ -158,7 +157,7 @@ func (r *Round) expect(list []onto.Expectation) error {
 	return nil
 }
 
-// purge forgets the versions of types that were purged.
+// purge drops the versions of purged types.
 func (r *Round) purge(purged []onto.TypeName) {
 	for _, t := range purged {
 		for id := range r.Newest {

@@ -59,7 +59,7 @@ func at(version int, w backend.Write) backend.Write {
 
 func draft(writes ...backend.Write) *backend.Draft { return &backend.Draft{Writes: writes} }
 
-// A draft with every reason to be refused is refused for them one after the other.
+// A draft with every reason to be refused is refused for each of them in turn.
 func TestOrder(t *testing.T) {
 	barred := onto.Errorf(onto.LeaseExpired, "it is not held")
 	planted := onto.Errorf(onto.Full, "planted")
@@ -160,7 +160,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// A draft that is refused or panics on its way leaves the round as it was.
+// A draft that is refused or panics leaves the round as it was.
 func TestNoTrace(t *testing.T) {
 	for _, end := range []func() (bool, error){
 		func() (bool, error) { return false, errors.New("planted") },
@@ -188,7 +188,7 @@ func TestNoTrace(t *testing.T) {
 	}
 }
 
-// A draft that is decided in chunks makes what it makes at once.
+// A draft that is decided in chunks makes the same as at once.
 func TestChunks(t *testing.T) {
 	var writes []backend.Write
 	for i := range 6 {
@@ -220,7 +220,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// The kept form is handed out with metadata of its own, or with why it cannot be.
+// The stored form is returned with metadata of its own, or with the reason why it
+// cannot be.
 func TestHandOut(t *testing.T) {
 	c := decide.Commit{Commit: onto.Commit{ID: 3, Operations: 5}, Touched: []decide.Touched{
 		{TypeName: city().TypeName(), Version: 1, Operations: 2}, {TypeName: city().TypeName(), Version: 2, Operations: 3},

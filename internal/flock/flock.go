@@ -1,7 +1,7 @@
 //go:build linux || darwin || freebsd || dragonfly || netbsd || openbsd
 
-// Package flock locks files between processes. The system gives a lock back when
-// its process ends, however it ends.
+// Package flock locks files between processes. The system releases a lock when its
+// process ends, however it ends.
 package flock
 
 import (
@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Try takes the lock of a file if nobody has it. It fails where a system or a file
-// system has no such locks.
+// Try takes the lock of a file if it is free. It fails where a system or a file system
+// has no such locks.
 func Try(f *os.File) (bool, error) {
 	for {
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
@@ -25,7 +25,7 @@ func Try(f *os.File) (bool, error) {
 	}
 }
 
-// Release gives the lock back.
+// Release releases the lock.
 func Release(f *os.File) {
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // it ends with the file at the latest
 }

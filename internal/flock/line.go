@@ -12,18 +12,18 @@ import (
 	"github.com/ontologia/onto/internal/backoff"
 )
 
-// Line is a queue of processes that want the same thing one after the other. It
-// gives an order, it excludes nobody: the thing has a lock or a condition of its
-// own, and a process that cannot join the line goes on without it.
+// Line is a queue of processes that want the same resource one after the other. It
+// gives an order and is no lock: the resource has a lock or a condition of its own, and
+// a process that cannot join the line continues without it.
 //
-// A place in the line is a lock on a part of the line's file, behind the parts that
-// are locked already. A waiter asks the system which places before its own are still
-// locked. The system ends the lock of a process that dies, so a place is never left
-// behind. Waiters look again when they expect to be first, and the one behind the
-// first often: releasing the first place wakes one process, not all.
+// A place in the line is a lock on a part of the line's file, behind the parts that are
+// locked already. A waiter asks the system which places before its own are still
+// locked. The system ends the lock of a process that dies, so there are no orphaned
+// places. Waiters poll when they expect to be first, and the second polls often:
+// releasing the first place wakes one process, not all.
 //
-// A process that is stopped while it is first holds up the others for a part of
-// their patience, then they pass it.
+// A process that is stopped while it is first delays the others for a part of their
+// patience, then they skip it.
 type Line struct {
 	Path string      // of the file; the first process that joins makes it
 	Mode os.FileMode // of the file when it is made; 0 for 0666 less the umask
@@ -33,8 +33,8 @@ type Line struct {
 const (
 	// Patiences is how many times its patience a process stays in a line at most.
 	Patiences = 10
-	// stillParts is the part of the patience after which a first that does not move
-	// is passed.
+	// stillParts is the part of the patience after which a first that does not move is
+	// skipped.
 	stillParts = 5
 
 	joinTries   = 100 // each of which fails only if the file is just being removed
@@ -55,22 +55,21 @@ type Place struct {
 
 	patience   time.Duration
 	joined     time.Time
-	until, end time.Time // when patience ends if nobody is served, and when it does anyway
+	until, end time.Time // when patience ends if no process is served, and when it ends in any case
 	began      record    // when it joined
 	seen       record    // when patience was last renewed
 
-	passed int64 // places up to this one are not waited for: they do not move
+	passed int64 // places up to this one are skipped: they do not move
 	first  int64 // that was seen last
 	since  time.Time
 	looks  int   // that saw the same first
 	origin int64 // the first that was seen first
 }
 
-// Strict reports whether the first in the line insists on its turn. Then a process
-// that comes joins the line; otherwise it may try for the thing at once, since handing
-// each turn to a process that sleeps would cost much of the time in which the thing
-// is of use. After the first was killed the line may stay strict until the next is
-// served.
+// Strict reports whether the first in the line insists on its turn. Then a new process
+// must join the line; otherwise it may try for the resource at once, since waking a
+// sleeping process for each turn would waste much of the time. After the first was
+// killed the line may stay strict until the next is served.
 func (l *Line) Strict() bool {
 	info, err := os.Lstat(l.Path)
 	return err == nil && info.Size() > recordSize
@@ -81,9 +80,9 @@ func (p *Place) Insist() {
 	_, _ = p.f.WriteAt([]byte("!"), recordSize) // without it the first waits longer
 }
 
-// Join takes the last place. It is late after until, and that is put off by the
-// patience each time that somebody was served by then, up to [Patiences] times. Join
-// does not wait. It fails where no file can be made or locked.
+// Join takes the last place. Its deadline is until, extended by the patience each time
+// that a process was served by then, up to [Patiences] times. Join does not wait. It
+// fails where no file can be made or locked.
 func (l *Line) Join(until time.Time, patience time.Duration) (*Place, error) {
 	if !hasPlaces {
 		return nil, errors.ErrUnsupported
@@ -122,8 +121,8 @@ func (l *Line) take() (*os.File, int64, error) {
 	return f, number, nil
 }
 
-// open opens the file. It must be a plain file: the line lies where others may have
-// put something else.
+// open opens the file. It must be a plain file: others may have put something else
+// there.
 func (l *Line) open() (*os.File, error) {
 	f, err := os.OpenFile(l.Path, os.O_RDWR|plainFile, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -133,7 +132,7 @@ func (l *Line) open() (*os.File, error) {
 		}
 		f, err = os.OpenFile(l.Path, os.O_RDWR|os.O_CREATE|plainFile, mode)
 		if err == nil && l.Mode != 0 {
-			_ = f.Chmod(mode) // if it cannot be, some processes go on without the line
+			_ = f.Chmod(mode) // if it cannot be changed, some processes continue without the line
 		}
 	}
 	if err != nil {
@@ -161,7 +160,7 @@ func isAt(f *os.File, path string) bool {
 }
 
 // takeLast locks the place behind all others and returns its number; 0 if the whole
-// file is locked, since it is about to be removed.
+// file is locked, because it is about to be removed.
 func takeLast(f *os.File) (int64, error) {
 	for range joinTries {
 		number, err := afterLast(f)
@@ -195,11 +194,11 @@ type taken struct {
 	pid    int
 }
 
-// ahead returns the first place before this one, but for those that were passed.
+// ahead returns the first place before this one, except for skipped ones.
 func (p *Place) ahead() (first taken, found bool) { return p.firstFrom(p.passed + 1) }
 
-// firstFrom returns the first place from a number on and before this one. Without an
-// answer of the system there is none: nothing keeps the place from being first.
+// firstFrom returns the first place from a number on and before this one. If the system
+// does not answer there is none: the place counts as first.
 func (p *Place) firstFrom(number int64) (first taken, found bool) {
 	for before := p.number; ; {
 		other, ok, err := placeIn(p.f, number, before)
@@ -216,8 +215,8 @@ func (p *Place) First() bool {
 	return !found
 }
 
-// Wait waits until the place is the first. It fails when the context ends, and with
-// a [*LateError] when patience does.
+// Wait waits until the place is the first. It fails when the context ends, and with a
+// [*LateError] at the deadline.
 func (p *Place) Wait(ctx context.Context) error {
 	for {
 		first, found := p.ahead()
@@ -237,7 +236,7 @@ func (p *Place) Wait(ctx context.Context) error {
 	}
 }
 
-// notice notes which place is the first.
+// notice records which place is the first.
 func (p *Place) notice(first int64) {
 	if p.origin == 0 {
 		p.origin = first
@@ -247,9 +246,8 @@ func (p *Place) notice(first int64) {
 	}
 }
 
-// pause is how long to wait before the next look: half of the time in which the
-// place becomes the first, judging by what it has seen so far. The second looks
-// often.
+// pause is how long to wait before the next poll: half of the estimated time until the
+// place becomes the first. The second polls often.
 func (p *Place) pause() time.Duration {
 	between := p.number - p.first - 1
 	if between <= 0 {
@@ -262,8 +260,8 @@ func (p *Place) pause() time.Duration {
 	return min(max(time.Duration(between)*each/2, 2*shortPause), longPause)
 }
 
-// Late returns a [*LateError] when patience is over. A process that is first and has
-// to wait for the thing itself asks it.
+// Late returns a [*LateError] after the deadline. A process that is first and waits for
+// the resource itself calls it.
 func (p *Place) Late() error {
 	now := time.Now()
 	if now.Before(p.until) {
@@ -289,7 +287,7 @@ func (p *Place) Followed() bool {
 	return found && err == nil
 }
 
-// Served tells the others that the process has what it stood in line for.
+// Served tells the others that the process has got the resource.
 func (p *Place) Served() {
 	now := p.read()
 	_, _ = p.f.WriteAt(record{now.served + 1, os.Getpid()}.encode(), 0) // without it the others have less patience
@@ -302,15 +300,15 @@ func (p *Place) Served() {
 func (p *Place) Leave() {
 	if !p.line.Keep {
 		unlock(p.f)                                   // first: of two that leave together one finds the line empty
-		if lockWhole(p.f) && isAt(p.f, p.line.Path) { // nobody can join this file any more
-			_ = os.Remove(p.line.Path) // if it stays, it is as good as an empty line
+		if lockWhole(p.f) && isAt(p.f, p.line.Path) { // no process can join this file any more
+			_ = os.Remove(p.line.Path) // if it stays, it counts as an empty line
 		}
 	}
 	p.f.Close()
 }
 
-// record is what the file says: how many were served, and the last of them. It tells
-// a line that moves from one whose waiters give up.
+// record is what the file says: how many were served, and the last of them. It
+// distinguishes a line that moves from one whose waiters give up.
 type record struct {
 	served int64
 	pid    int
@@ -326,7 +324,7 @@ func (r record) encode() []byte {
 	return []byte(strings.Repeat(" ", max(0, recordSize-len(text))) + text)
 }
 
-// read returns the record. What cannot be read counts as nobody.
+// read returns the record. An unreadable one is empty.
 func (p *Place) read() (r record) {
 	text := make([]byte, recordSize)
 	n, _ := p.f.ReadAt(text, 0)
@@ -339,7 +337,7 @@ func (p *Place) read() (r record) {
 	return r
 }
 
-// LateError tells why a process has left a line before its turn.
+// LateError says why a process has left a line before its turn.
 type LateError struct {
 	Stood  time.Duration // how long it was in the line
 	Ahead  int           // how many places were before its own

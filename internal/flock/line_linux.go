@@ -32,7 +32,7 @@ func lockWhole(f *os.File) bool {
 	return done && err == nil
 }
 
-// unlock gives up all that the file has locked.
+// unlock releases all locks of the file.
 func unlock(f *os.File) {
 	_ = syscall.FcntlFlock(f.Fd(), setLock, &syscall.Flock_t{Type: syscall.F_UNLCK}) // it ends with the file at the latest
 }

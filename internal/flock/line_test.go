@@ -71,7 +71,7 @@ func formed(l *flock.Line) bool {
 	return err == nil
 }
 
-// Everybody is served in the order in which they came, one at a time.
+// Processes are served in the order in which they came, one at a time.
 func TestLineKeepsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const waiters = 200
@@ -101,8 +101,8 @@ func TestLineKeepsOrder(t *testing.T) {
 	})
 }
 
-// Places are taken and given up all the time, also the only one, with which the file
-// goes. At no time two are first.
+// Places are taken and released all the time, also the only one, with which the file is
+// removed. There are never two that are first.
 func TestLineComesAndGoes(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -185,8 +185,8 @@ func TestLineIsLeft(t *testing.T) {
 	})
 }
 
-// A first that does not move is passed after a part of the patience: a stopped
-// process does not stop the others. It stays the first of those that come later.
+// A first that does not move is skipped after a part of the patience: a stopped process
+// does not block the others. It stays the first of those that come later.
 func TestLinePassesTheStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(t)
@@ -203,8 +203,8 @@ func TestLinePassesTheStopped(t *testing.T) {
 	})
 }
 
-// While the line moves its waiters stay. The one that leaves all the same is told
-// what happened meanwhile.
+// While the line moves its waiters stay. One that leaves in the end is told what
+// happened meanwhile.
 func TestLineThatMovesIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(t)
@@ -239,7 +239,8 @@ func TestLineThatMovesIsWaitedFor(t *testing.T) {
 	})
 }
 
-// Others that give up do not make a line move: nobody waits longer for their sake.
+// Waiters that give up do not count as progress: they do not extend the patience of the
+// others.
 func TestLineThatStandsIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(t)
@@ -250,7 +251,7 @@ func TestLineThatStandsIsLeft(t *testing.T) {
 				defer p.Leave()
 				began := time.Now()
 				err := p.Wait(t.Context())
-				for ; err == nil; err = p.Late() { // it is first, and does not get what it waits for
+				for ; err == nil; err = p.Late() { // it is first, and does not get the resource
 					time.Sleep(time.Millisecond)
 				}
 				var late *flock.LateError
@@ -273,7 +274,8 @@ func startChild(t *testing.T, l *flock.Line) *child.Process {
 	return p
 }
 
-// Killed processes leave no places behind, and their file is removed by the next.
+// Killed processes leave no places behind, and their file is removed by the next
+// process.
 func TestLineOfKilledProcesses(t *testing.T) {
 	l := newLine(t)
 	first, second := startChild(t, l), startChild(t, l)
@@ -307,7 +309,7 @@ func TestLineOfKilledProcesses(t *testing.T) {
 	wantEmpty(t, l)
 }
 
-// What lies where the file should be is not opened, followed, or written.
+// Anything else in the place of the file is not opened, followed, or written.
 func TestLineIsAPlainFile(t *testing.T) {
 	for what, put := range map[string]func(path, other string) error{
 		"link":      func(path, other string) error { return os.Symlink(other, path) },
@@ -333,7 +335,7 @@ func TestLineIsAPlainFile(t *testing.T) {
 	}
 }
 
-// A record that makes no sense counts as none.
+// An invalid record counts as none.
 func TestLineIgnoresDamage(t *testing.T) {
 	for _, text := range []string{"", "x", strings.Repeat("9", 1000), "-3 served, the last was process 99999999999999999999\n"} {
 		l := newLine(t)

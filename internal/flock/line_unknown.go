@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Other systems have no locks of a part of a file that belong to the open file
-// alone: there is no line, and processes wait without an order.
+// Other systems have no locks on parts of a file that belong to the open file alone:
+// there is no line, and processes wait without an order.
 
 const (
 	hasPlaces = false

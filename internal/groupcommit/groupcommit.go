@@ -16,7 +16,7 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// Member is a caller's place in the queue. What callers of a backend want embeds it.
+// Member is a caller's place in the queue. Requests of a backend's callers embed it.
 type Member struct {
 	ctx   context.Context // of the caller
 	size  Size
@@ -56,8 +56,8 @@ type Queue[T item] struct {
 }
 
 // New makes a queue. A leader calls lead, which waits for the lock, calls Take, and
-// leaves each member of that group its verdict. Its error, such as of a lock that could
-// not be had, is the leader's alone: the others have deadlines of their own.
+// gives each member of that group its verdict. Its error, such as for a lock that could
+// not be taken, is the leader's alone: the followers have deadlines of their own.
 func New[T item](bounds Bounds, lead func(leader T) error) *Queue[T] {
 	return &Queue[T]{bounds: bounds, lead: lead}
 }
@@ -65,9 +65,9 @@ func New[T item](bounds Bounds, lead func(leader T) error) *Queue[T] {
 // ErrClosed is the error of Do on a closed queue.
 var ErrClosed = errors.New("the queue is closed")
 
-// Do returns when the caller was in a group and has its verdict. It fails if the caller
-// was in none: the queue is closed, the context ended before its turn, or it had to
-// lead and could not. If the caller's own code panicked, so does Do.
+// Do returns when the caller has its verdict from a group. It fails if the caller was
+// in none: the queue is closed, the context ended before its turn, or it had to lead
+// and could not. If the caller's own code panicked, so does Do.
 func (q *Queue[T]) Do(ctx context.Context, caller T, size Size) error {
 	m := caller.member()
 	*m = Member{ctx: ctx, size: size}
@@ -94,7 +94,7 @@ func (q *Queue[T]) Do(ctx context.Context, caller T, size Size) error {
 	return m.err
 }
 
-// join puts a caller at the end and reports whether it leads.
+// join appends a caller to the queue and reports whether it leads.
 func (q *Queue[T]) join(caller T, m *Member) (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -142,8 +142,8 @@ func (q *Queue[T]) pass() {
 var errAborted = onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was made: the leader of its group has panicked").
 	WithHint("look for the commit before you try again")
 
-// leadGroup leads a group to its end. If lead does not return, the members of the
-// group are told that the outcome is unknown.
+// leadGroup leads a group to its end. If lead does not return, the members of the group
+// get an unknown outcome.
 func (q *Queue[T]) leadGroup(leader T, m *Member) {
 	returned := false
 	defer func() {
@@ -221,7 +221,7 @@ func (q *Queue[T]) Len() int {
 	return len(q.waiting)
 }
 
-// Close refuses new callers. Those that wait have their turn.
+// Close refuses new callers. Waiting ones are still served.
 func (q *Queue[T]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -243,8 +243,8 @@ func (m *Member) Run(f func()) (ok bool) {
 // Context returns the context of the caller.
 func (m *Member) Context() context.Context { return m.ctx }
 
-// Wanted returns a context that ends when those of all members of a group have ended:
-// the group belongs to all of them.
+// Wanted returns a context that ends when the contexts of all members of a group have
+// ended.
 func Wanted[T item](group []T) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var waiting atomic.Int64

@@ -133,15 +133,15 @@ func named(t *testing.T, n int) ([]context.Context, []*caller, []Size) {
 	return ctxs, callers, sizes
 }
 
-// Everybody gets a verdict of its own, once, whatever group it is in; a queue that was
-// used by many is empty and free afterwards.
+// Each caller gets a verdict of its own, once, whatever group it is in; a queue that
+// was used by many is empty and free afterwards.
 func TestManyCallers(t *testing.T) {
 	const callers, rounds = 64, 100
 	l := newLedger(t, Bounds{Callers: 16})
 	var wg sync.WaitGroup
 	for c := range callers {
 		wg.Go(func() {
-			again := &caller{} // one place may be used again
+			again := &caller{} // a place may be reused
 			for i := range rounds {
 				again.name, again.verdict = fmt.Sprintf("%d-%d", c, i), nil
 				var want error
@@ -276,7 +276,7 @@ func TestEndedContextIsNotTaken(t *testing.T) {
 	}
 }
 
-// Once a caller was taken it stays to the end and is told what became of it.
+// Once a caller was taken it stays to the end and is told the outcome.
 func TestTakenCallersStay(t *testing.T) {
 	l := newLedger(t, Bounds{})
 	ctxs, callers, sizes := named(t, 2)
@@ -337,7 +337,7 @@ func recovered(f func()) (p any) {
 	return nil
 }
 
-// A caller's panic is its own, whether it leads or not.
+// A caller's panic stays its own, whether it leads or not.
 func TestPanicOfACaller(t *testing.T) {
 	for bad := range 3 {
 		l := newLedger(t, Bounds{})
@@ -368,7 +368,7 @@ func TestPanicOfACaller(t *testing.T) {
 	}
 }
 
-// A leader that does not come back leaves nobody waiting.
+// A leader that never returns leaves no caller waiting.
 func TestLeaderDies(t *testing.T) {
 	for name, die := range map[string]func(){"panic": func() { panic("planted") }, "goexit": runtime.Goexit} {
 		for _, taken := range []bool{false, true} {
@@ -407,7 +407,7 @@ func TestLeaderDies(t *testing.T) {
 	}
 }
 
-// A closed queue refuses new callers. Those that wait have their turn.
+// A closed queue refuses new callers. Waiting ones are still served.
 func TestClose(t *testing.T) {
 	l := newLedger(t, Bounds{Callers: 1})
 	free := l.gather(named(t, 3))
@@ -445,7 +445,7 @@ func TestWanted(t *testing.T) {
 	<-ctx.Done()
 }
 
-// A lone caller costs no memory but its own place.
+// A lone caller allocates nothing but its own place.
 func TestLoneCallerAllocates(t *testing.T) {
 	q := New(Bounds{Callers: 4}, func(*caller) error { return nil })
 	q.lead = func(*caller) error { q.Take(); return nil }

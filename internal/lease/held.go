@@ -10,7 +10,7 @@ import (
 	"github.com/ontologia/onto/internal/backoff"
 )
 
-// Leaser is what keeps leases, as far as a holder needs it; see [backend.Leaser].
+// Leaser stores leases, as far as a holder needs it; see [backend.Leaser].
 type Leaser interface {
 	Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error)
 	Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (onto.Lease, error)
@@ -32,12 +32,12 @@ type Held struct {
 	released bool
 }
 
-// Take takes a lease. While another holds it, Take waits as the request says, then fails
-// with LockContention.
+// Take takes a lease. While it has another holder, Take waits as the request says, then
+// fails with LockContention.
 func Take(ctx context.Context, leaser Leaser, r *backend.LeaseRequest) (*Held, error) {
 	h := &Held{leaser: leaser, ttl: r.TTL, Wall: func() time.Time { return time.Now().Round(0) }}
 	var err error
-	h.renewed, h.seen = time.Now(), h.Wall() // before: it may take long until this returns
+	h.renewed, h.seen = time.Now(), h.Wall() // read before: the call may take long
 	if h.current, err = leaser.Acquire(ctx, r); err != nil {
 		return nil, err
 	}
@@ -51,10 +51,10 @@ func (h *Held) Current() onto.Lease {
 	return h.current
 }
 
-// Renew lets the lease last its whole time from now on. It fails with LeaseExpired if
+// Renew extends the lease to its whole time from now on. It fails with LeaseExpired if
 // it is not held any more.
 func (h *Held) Renew(ctx context.Context) error {
-	now, wall := time.Now(), h.Wall() // before: it may take long until this returns
+	now, wall := time.Now(), h.Wall() // read before: the call may take long
 	renewed, err := h.leaser.Renew(ctx, h.Current(), h.ttl)
 	if err != nil {
 		return err
@@ -76,18 +76,18 @@ func (h *Held) Release(ctx context.Context) error {
 	return nil
 }
 
-// KeepPace is how often Keep looks at the clocks, at least.
+// KeepPace is how often Keep checks the clocks, at least.
 const KeepPace = 5 * time.Second
 
 const (
-	keepRetry = time.Second     // how soon Keep tries again, at the latest
-	maxDrift  = 5 * time.Minute // how far the clocks may part
+	keepRetry = time.Second     // how soon Keep retries, at the latest
+	maxDrift  = 5 * time.Minute // how far the clocks may diverge
 )
 
 // Keep renews the lease when it is due. It blocks, and returns nil once the context
 // ends or the lease is released, and LeaseExpired once it is lost. If renewing fails
-// otherwise, it is tried again until the time of the lease is over, and then reported
-// as LeaseExpired too.
+// otherwise, it is retried until the lease expires, and then reported as LeaseExpired
+// too.
 func (h *Held) Keep(ctx context.Context) error {
 	pause := h.pace()
 	for {
@@ -113,8 +113,8 @@ func (h *Held) Keep(ctx context.Context) error {
 	}
 }
 
-// Keeping does the same beside the caller, until stop is called, which returns what
-// Keep has returned. When the lease is lost, lost is called.
+// Keeping does the same in the background, until stop is called, which returns the
+// result of Keep. When the lease is lost, lost is called.
 func (h *Held) Keeping(ctx context.Context, lost func()) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -134,8 +134,8 @@ func (h *Held) Keeping(ctx context.Context, lost func()) (stop func() error) {
 func (h *Held) pace() time.Duration { return min(h.ttl/3, KeepPace) }
 
 // Due reports whether it is time to renew: a third of the lease's time is over, or the
-// time of day and the monotonic clock have parted since it was renewed. Then the machine
-// has slept, or the clock was set, and the lease may be another's.
+// time of day and the monotonic clock have diverged since it was renewed. Then the
+// machine has slept, or the clock was set, and the lease may have another holder.
 func (h *Held) Due() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

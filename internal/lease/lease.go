@@ -1,5 +1,5 @@
-// Package lease has the rules of leases: which lease is held and by whom, when one may
-// be taken over, and how a holder keeps its own. Backends add where leases are stored.
+// Package lease has the rules of leases: which lease is held and by which holder, when
+// one may be taken over, and how a holder keeps its own. Backends add the storage.
 package lease
 
 import (
@@ -10,13 +10,13 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// KeepsOut reports whether a lease, which may be nil, is the one that keeps all but its
-// holder from committing.
+// KeepsOut reports whether a lease, which may be nil, is the one that excludes all
+// writers but its holder.
 func KeepsOut(l *onto.Lease) bool { return l != nil && l.Name == onto.WriteLease }
 
-// Check fails with LeaseExpired if a lease is not held, given what is stored of its
-// name: nil if it is free. The epoch decides and the expiry does not: a lease that ran
-// out is its holder's until another takes it. The owner counts too, since some programs
+// Check fails with LeaseExpired if a lease is not held, given the stored lease of its
+// name: nil if it is free. The epoch decides and the expiry does not: an expired lease
+// stays its holder's until it is taken over. The owner counts too, since some programs
 // take leases and know no epochs.
 func Check(want onto.Lease, stored *onto.Lease) error {
 	switch {
@@ -29,7 +29,7 @@ func Check(want onto.Lease, stored *onto.Lease) error {
 	return nil
 }
 
-// Grant is the lease that a request gets.
+// Grant is the lease for a request.
 func Grant(r *backend.LeaseRequest, epoch int64, now time.Time) (onto.Lease, error) {
 	end, err := backend.LeaseEnd(now, r.TTL)
 	if err != nil {
@@ -38,7 +38,7 @@ func Grant(r *backend.LeaseRequest, epoch int64, now time.Time) (onto.Lease, err
 	return onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: epoch, Acquired: now, Expires: end}, nil
 }
 
-// Extend is a lease that is held, as it is stored once it is renewed.
+// Extend is a held lease as it is stored after a renewal.
 func Extend(want onto.Lease, stored *onto.Lease, now time.Time, ttl time.Duration) (onto.Lease, error) {
 	if err := Check(want, stored); err != nil {
 		return onto.Lease{}, err
@@ -52,7 +52,7 @@ func Extend(want onto.Lease, stored *onto.Lease, now time.Time, ttl time.Duratio
 	return extended, nil
 }
 
-// Contention is the error for a lease that another holds.
+// Contention is the error for a lease with another holder.
 func Contention(held *onto.Lease) error {
 	return onto.Errorf(onto.LockContention, "%s holds the lease %s until %s", held.Owner, held.Name, codec.FormatTime(held.Expires)).
 		WithHint("try again later, or see who holds it").WithCommand("lock", "show")

@@ -28,7 +28,7 @@ func TestKeepsOut(t *testing.T) {
 	}
 }
 
-// Owner and epoch decide who holds a lease; that it ran out does not.
+// Owner and epoch decide which holder has a lease; its expiry does not.
 func TestCheck(t *testing.T) {
 	mine := onto.Lease{Name: "import", Owner: "ana", Epoch: 3, Acquired: noon, Expires: noon.Add(time.Minute)}
 	change := func(f func(l *onto.Lease)) *onto.Lease { l := mine; f(&l); return &l }
@@ -84,8 +84,8 @@ func TestContention(t *testing.T) {
 	}
 }
 
-// A lease whose holder's clock is ahead has run out when it was seen unchanged for as
-// long as it lasts; each write of it begins that anew.
+// A lease whose holder's clock is ahead has expired when it was seen unchanged for as
+// long as it lasts; each write of it restarts that time.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w Watch
@@ -229,7 +229,7 @@ func TestKeepingIsLost(t *testing.T) {
 	})
 }
 
-// Failures that pass are forgotten; ones that last for the time of the lease end it.
+// Transient failures are ignored; ones that last for the time of the lease end it.
 func TestKeepingThroughFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(shelf)

@@ -7,8 +7,8 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// Watch judges leases that are stored where no clock is shared. It remembers since when
-// it has seen each as it is. The zero value has seen none.
+// Watch judges the expiry of leases that are stored without a shared clock. It
+// remembers since when it has seen each one unchanged. The zero value has seen none.
 type Watch struct {
 	mu   sync.Mutex // guards seen
 	seen map[string]sighting
@@ -21,9 +21,9 @@ type sighting struct {
 	epoch int64     // the largest that was seen
 }
 
-// See notes what is stored of a lease under a key. Its id is another one each time it is written. See
-// reports false for an old copy: its epoch is smaller than one that was seen, or than
-// least. Epoch 0 is of a program that knows no epochs.
+// See notes the stored lease under a key. Its id changes with each write. See reports
+// false for a stale copy: its epoch is smaller than one that was seen, or than least.
+// Epoch 0 is of a program that knows no epochs.
 func (w *Watch) See(key, id string, epoch, least int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,9 +49,9 @@ func (w *Watch) Epoch(key string) int64 {
 	return w.seen[key].epoch
 }
 
-// Expired reports whether a lease has run out: its time is over by the clock, or it was
-// seen as it is for as long as it lasts and was not renewed. The second holds also if
-// the clock of its holder is ahead.
+// Expired reports whether a lease has expired: its time is over by the clock, or it was
+// seen unchanged for as long as it lasts. The second works also if the clock of its
+// holder is ahead.
 func (w *Watch) Expired(key, id string, l *onto.Lease, ttl time.Duration, now time.Time) bool {
 	if l.Expired(now) {
 		return true
