@@ -20,9 +20,9 @@ const (
 	maxLines = 500
 )
 
-// may says what the code of a package, tests aside, may import: packages of
-// this module by their folder ("." is the root), and other modules by prefix.
-// The standard library is open to all. No arrow points up.
+// may says what the code of a package, tests aside, may import: packages of this module
+// by their folder ("." is the root), and other modules by prefix. The standard library
+// is allowed everywhere. No arrow points up.
 func may() map[string][]string {
 	return map[string][]string{
 		".":                 {"internal/codec", "internal/shell"},

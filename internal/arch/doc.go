@@ -1,4 +1,3 @@
-// Package arch holds the tests that keep the shape of this module: which
-// package may import which, how long a file may be, and how packages are named
-// and documented.
+// Package arch holds the tests of the structure of this module: which package may
+// import which, how long a file may be, and how packages are named and documented.
 package arch

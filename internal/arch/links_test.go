@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// heavyModules is what a program gets for a lake or a shared database only.
+// heavyModules is what only programs with a lake or a shared database should link.
 func heavyModules() []string {
 	return []string{"github.com/duckdb", "github.com/apache/arrow-go", "github.com/aws", "github.com/jackc/pgx"}
 }
 
-// TestLinkedModules follows imports to their ends, other modules' too: whoever uses
-// the words, the core or the embedded default does not link DuckDB, Arrow, the AWS
-// SDK or pgx.
+// TestLinkedModules follows imports to their ends, other modules' too: programs that
+// use the root, the core or the embedded default do not link DuckDB, Arrow, the AWS SDK
+// or pgx.
 func TestLinkedModules(t *testing.T) {
 	for _, folder := range []string{
 		"", "/filter", "/store", "/store/records", "/store/schemafile", "/upkeep",

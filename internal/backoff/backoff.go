@@ -18,8 +18,8 @@ type Backoff struct {
 	Tries   int                 // pauses so far
 }
 
-// Pause waits before the next attempt. When the deadline is over it returns what late
-// returns, and the error of the context when that has ended.
+// Pause waits before the next attempt. After the deadline it returns what late returns,
+// and the error of the context when that has ended.
 func (b *Backoff) Pause(ctx context.Context, late func() error) error {
 	left := time.Until(b.Until)
 	switch {

@@ -33,7 +33,7 @@ type order struct {
 	Args []string
 }
 
-// Job is what a child does with its arguments.
+// Job is what a child runs with its arguments.
 type Job func(args []string) error
 
 // Main is for TestMain. A process that was started for a job does it and exits, with
@@ -98,7 +98,7 @@ func Args() ([]string, bool) {
 }
 
 // Alone reports whether this process is for this test alone. If not, it has run the
-// test in one, where it passed.
+// test in such a process, where it passed.
 func Alone(t *testing.T) bool {
 	t.Helper()
 	if _, ok := Args(); ok {

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A child gets its arguments as they are, and is heard line by line.
+// A child gets its arguments unchanged, and its output is read line by line.
 func TestJob(t *testing.T) {
 	p := child.Start(t, "echo", "", "a b", "line\nbreak")
 	p.Until(t, `"line\nbreak"`)
@@ -51,7 +51,7 @@ func TestJobThatFails(t *testing.T) {
 	}
 }
 
-// A test that runs itself once more knows which of both it is.
+// A test that runs itself once more knows which of the two it is.
 func TestAlone(t *testing.T) {
 	if args, ok := child.Args(); ok {
 		t.Fatalf("got %q: planted", args)

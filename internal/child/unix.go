@@ -28,7 +28,7 @@ func Stop(t testing.TB, p *os.Process) {
 	}
 }
 
-// Continue lets a stopped process go on.
+// Continue resumes a stopped process.
 func Continue(t testing.TB, p *os.Process) {
 	t.Helper()
 	if err := p.Signal(syscall.SIGCONT); err != nil {

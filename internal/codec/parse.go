@@ -55,7 +55,7 @@ func stepTo(name string) string {
 	return "." + string(appendQuoted(nil, shorten(name)))
 }
 
-// shorten cuts a text from the input down to what a message can bear.
+// shorten cuts a text from the input to a length for messages.
 func shorten(s string) string {
 	const most = 80
 	if len(s) <= most {

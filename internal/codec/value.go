@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// AppendValue appends the canonical JSON of a Go value. It reads maps, lists
-// and scalars itself, so that text that is not valid UTF-8 is refused and not
-// mended; structs go through encoding/json. A time is written in its stored
-// form. Nil maps and slices are null.
+// AppendValue appends the canonical JSON of a Go value. It reads maps, lists and
+// scalars itself, so that text that is not valid UTF-8 is refused and not repaired;
+// structs go through encoding/json. A time is written in its stored form. Nil maps and
+// slices are null.
 func AppendValue(dst []byte, v reflect.Value) ([]byte, error) { return appendValue(dst, v, 0) }
 
 // AppendMember is AppendValue for a member of an object, which counts as one

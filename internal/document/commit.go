@@ -62,7 +62,7 @@ func NewExamined(c onto.Commit) Examined {
 	return doc
 }
 
-// Result is what a commit came to.
+// Result is the result of a commit.
 type Result struct {
 	CommitID   *int64 `json:"commit_id"` // null if nothing changed
 	Changed    bool   `json:"changed"`
@@ -71,7 +71,7 @@ type Result struct {
 	At         int64  `json:"at"` // the commit at which what was asked for holds
 }
 
-// NewResult describes what a commit came to.
+// NewResult describes the result of a commit.
 func NewResult(r onto.Result) Result {
 	doc := Result{Changed: r.Changed(), Operations: r.Operations, Repeated: r.Repeated, At: r.At}
 	if r.Changed() {

@@ -15,8 +15,8 @@ import (
 	"github.com/ontologia/onto/store/records"
 )
 
-// TestDocuments holds documents to their names and their order, and what is absent
-// to null or an empty list: programs read them.
+// TestDocuments fixes the names and order of members, and that absent values are null
+// or an empty list: programs read them.
 func TestDocuments(t *testing.T) {
 	at := time.Date(2026, 2, 10, 12, 34, 56, 0, time.UTC)
 	first := onto.Commit{ID: 1, Time: at, Operations: 2}

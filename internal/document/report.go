@@ -70,11 +70,10 @@ func Message(err error) string {
 	return strings.Join(lines, "; ")
 }
 
-// maxJoined is how many errors that happened side by side are told: a directory
-// that is full fails every read.
+// maxJoined is how many concurrent errors are shown: a full directory fails every read.
 const maxJoined = 5
 
-// Differences lists what a SchemaOutdated error tells about types, one per line.
+// Differences lists the differences in a SchemaOutdated error, one per line.
 func Differences(err error) []string {
 	var e *onto.Error
 	if !errors.As(err, &e) {

@@ -82,7 +82,7 @@ func UpgraderText(u *onto.Upgrader) string {
 	return u.Program
 }
 
-// EndText says how a type came to its end.
+// EndText says how a type has ended.
 func EndText(e *onto.End) string {
 	switch {
 	case e == nil:
@@ -129,7 +129,7 @@ type Plan struct {
 	Token          string     `json:"token"`
 }
 
-// TypePlan is what becomes of one type.
+// TypePlan is the change of one type.
 type TypePlan struct {
 	Kind        onto.Kind  `json:"type_kind"`
 	Name        string     `json:"type_name"`
@@ -183,13 +183,13 @@ func newTypePlan(t *store.TypeMigration) TypePlan {
 	return doc
 }
 
-// Migrated is what a migration came to.
+// Migrated is the result of a migration.
 type Migrated struct {
 	Result
 	Types []TypePlan `json:"types"`
 }
 
-// NewMigrated describes what a migration came to.
+// NewMigrated describes the result of a migration.
 func NewMigrated(r onto.Result, p *store.MigrationPlan) Migrated {
 	return Migrated{NewResult(r), NewPlan(p).Types}
 }
@@ -220,11 +220,11 @@ func NewDrop(p *store.DropPlan) Drop {
 	return doc
 }
 
-// Dropped is what a drop came to.
+// Dropped is the result of a drop.
 type Dropped struct {
 	Result
 	Drop
 }
 
-// NewDropped describes what a drop came to.
+// NewDropped describes the result of a drop.
 func NewDropped(r onto.Result, p *store.DropPlan) Dropped { return Dropped{NewResult(r), NewDrop(p)} }

@@ -77,7 +77,7 @@ func NewLeaseBreak(b onto.LeaseBreak) LeaseBreak {
 	return LeaseBreak{NewLease(b.Lease, ""), storedTime(b.Time), OrNull(b.Runtime), OrNull(b.Actor.String()), OrNull(b.Reason)}
 }
 
-// Backup is what is told about a backup.
+// Backup describes a backup.
 type Backup struct {
 	File    string `json:"file"`
 	Head    Head   `json:"head"`
@@ -104,7 +104,7 @@ type Moment struct {
 	Head    Head   `json:"head"`
 }
 
-// Rebuilt is the outcome of making a projection anew.
+// Rebuilt is the result of a rebuild of a projection.
 type Rebuilt struct {
 	Identities int64   `json:"identities"`
 	Checksum   *string `json:"checksum"` // null if none is kept

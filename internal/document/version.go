@@ -47,7 +47,7 @@ func NewPast(v onto.Version) Version {
 	return doc
 }
 
-// Route is a route of a traversal: relations and entities by turns.
+// Route is a route of a traversal: relations and entities alternate.
 type Route struct {
 	Source Version   `json:"source"`
 	Path   []Version `json:"path"`
@@ -62,7 +62,7 @@ func NewRoute(r store.Route) Route {
 	return doc
 }
 
-// Group is a group: its values by the names of what they are of.
+// Group is a group: values by the names of their operands.
 type Group struct {
 	Names  []string
 	Values []json.RawMessage // nil for null

@@ -29,8 +29,8 @@ const (
 	ptraceExitKill       = 0x100000
 )
 
-// forms are the calls that work on files. Those that only look at names or locks
-// are not among them: a disk does not fail them.
+// forms are the calls that work on files. Those that only use names or locks are not
+// among them: a disk does not fail them.
 var forms = map[uint64]form{
 	syscall.SYS_READ:            {"read", Reads, 0, -1},
 	syscall.SYS_PREAD64:         {"pread", Reads, 0, -1},

@@ -122,7 +122,7 @@ func (f Fault) Fits(e Effect) bool {
 	return f.from() != 0 && e != Reads
 }
 
-// errno is what a call with the effect fails with: once the call of the plan is
+// errno is what a call with the effect fails with, once the call of the plan is
 // reached, which is this one or an earlier one. 0 lets it happen.
 func (f Fault) errno(e Effect, first bool) syscall.Errno {
 	switch {

@@ -62,7 +62,7 @@ type tracer struct {
 	pid     int
 	plan    Plan
 	seen    int                   // calls that the fault fits
-	failing map[int]syscall.Errno // by the thread whose call was kept from happening
+	failing map[int]syscall.Errno // by the thread whose call was suppressed
 }
 
 func (t *tracer) run() error {
@@ -76,7 +76,7 @@ func (t *tracer) run() error {
 		return err
 	}
 	for deliver := 0; ; {
-		// A thread that was killed meanwhile cannot go on; its end is waited for.
+		// A thread that was killed meanwhile cannot continue; its end is waited for.
 		if err := syscall.PtraceSyscall(tid, deliver); err != nil && err != syscall.ESRCH {
 			return err
 		}
@@ -105,8 +105,8 @@ func (t *tracer) run() error {
 	}
 }
 
-// wait waits for a thread of the process to stop or end. Other children of this
-// program are not its own.
+// wait waits for a thread of the process to stop or end. Other children of this program
+// are left alone.
 func (t *tracer) wait() (int, syscall.WaitStatus, error) {
 	for {
 		var status syscall.WaitStatus
@@ -117,7 +117,7 @@ func (t *tracer) wait() (int, syscall.WaitStatus, error) {
 	}
 }
 
-// call looks at a call that begins or returns, and changes it.
+// call inspects a call that begins or returns, and changes it.
 func (t *tracer) call(tid int) error {
 	info, err := callInfo(tid)
 	if err != nil {
@@ -151,7 +151,7 @@ func (t *tracer) call(tid int) error {
 	return t.fail(tid, call, true)
 }
 
-// fail keeps a call from happening if the plan wants it so.
+// fail suppresses a call if the plan says so.
 func (t *tracer) fail(tid int, call Call, first bool) error {
 	if !t.Reached {
 		return nil

@@ -123,7 +123,7 @@ func fileLayer(path string, must bool) (layer, error) {
 	return l, l.take(&doc)
 }
 
-// take checks and keeps the keys of a YAML document. An empty one has none.
+// take checks and stores the keys of a YAML document. An empty one has none.
 func (l *layer) take(doc *yaml.Node) error {
 	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// Describe is what the backend here tells about its storage. For one that tells
-// nothing it is what can be asked: the types, and how much there is of each.
+// Describe is the description of the storage by the backend here. For a backend without
+// one it is what can be queried: the types, and how much there is of each.
 func (l Location) Describe(ctx context.Context, b backend.Backend, stats bool) (backend.Info, error) {
 	if d, ok := backend.As[backend.Describer](b); ok {
 		return d.Describe(ctx, stats)

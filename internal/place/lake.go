@@ -144,7 +144,7 @@ func (cfg Settings) requestTimeout() time.Duration {
 	return time.Duration(cfg.Number("s3_request_timeout_s")) * time.Second
 }
 
-// Failed names the lake in an error. What has no code is the storage's.
+// Failed names the lake in an error. An error without a code is the storage's.
 func (a LakeAddress) Failed(err error) error {
 	code := onto.CodeOf(err)
 	switch {
@@ -293,8 +293,8 @@ func (a LakeAddress) foreignObject(ctx context.Context, cfg Settings) (string, e
 	}
 }
 
-// lakeAbovePrefix is the nearest lake under whose prefix this one is. What the
-// credentials may not read is not looked at.
+// lakeAbovePrefix is the nearest lake under whose prefix this one is. Objects that the
+// credentials may not read are skipped.
 func (a LakeAddress) lakeAbovePrefix(ctx context.Context, cfg Settings) (LakeAddress, error) {
 	whole := LakeAddress{bucket: a.bucket}
 	b, err := whole.openBucket(ctx, cfg, false)

@@ -42,8 +42,8 @@ func ParseURI(uri string) (Location, error) {
 	return loc, nil
 }
 
-// shownScheme is a scheme as messages show it. What is long is no scheme, and may
-// be a password.
+// shownScheme is a scheme as messages show it. A long text is no scheme, and may be a
+// password.
 func shownScheme(scheme string) string {
 	const longest = 10
 	if len(scheme) > longest {

@@ -109,7 +109,7 @@ func readText(in *bufio.Reader) ([]byte, error) {
 	return text, cutShort(err)
 }
 
-// cutShort is the error for a write that ends too early.
+// cutShort is the error for a truncated write.
 func cutShort(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

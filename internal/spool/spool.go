@@ -38,8 +38,7 @@ type Spool struct {
 	runs   []run
 }
 
-// Append makes one commit of a draft and writes that come in any order: [Fill],
-// then AppendStream.
+// Append commits a draft and writes that come in any order: [Fill], then AppendStream.
 func Append(ctx context.Context, b backend.Backend, d *backend.Draft, writes iter.Seq2[backend.Write, error], o Options) (onto.Result, error) {
 	s, err := Fill(ctx, d, writes, o)
 	if err != nil {
@@ -145,7 +144,7 @@ func (s *Spool) spill() error {
 	return nil
 }
 
-// create makes the file, which has no name any more where that can be.
+// create makes the file, which is unlinked at once where that is possible.
 func (s *Spool) create() (*os.File, error) {
 	var err error
 	if s.opts.Directory != "" {
@@ -162,7 +161,7 @@ func (s *Spool) create() (*os.File, error) {
 	return f, nil
 }
 
-// diskError tells what was wrong with the directory.
+// diskError says what was wrong with the directory.
 func diskError(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return onto.Errorf(onto.Full, "no room left to sort a long stream: %w", err).

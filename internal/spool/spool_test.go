@@ -49,9 +49,9 @@ func sequence(writes []backend.Write, end error) iter.Seq2[backend.Write, error]
 	}
 }
 
-// A backend gets what sorting in memory gives, as often as it reads, also of
-// identities that come twice, near each other or far apart. The digest is that of
-// the writes as they came.
+// A backend gets the same as from sorting in memory, as often as it reads, also for
+// identities that come twice, near each other or far apart. The digest is that of the
+// writes as they came.
 func TestAppend(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

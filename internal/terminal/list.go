@@ -79,9 +79,9 @@ func NewList[T, D any](p *Printer, f Format, cols []Column, doc func(T) D, cells
 // Itself is the document of an item that is one.
 func Itself[T any](doc T) T { return doc }
 
-// Rows is a list in the format that --json decides.
+// Rows is a list in the format that --json selects.
 func Rows[T, D any](p *Printer, cols []Column, doc func(T) D, cells func(T) ([]string, error)) *List[T] {
-	f, _ := p.Format("") // only a wanted format can be wrong
+	f, _ := p.Format("") // only an explicit format can be wrong
 	return NewList(p, f, cols, doc, cells)
 }
 
@@ -127,7 +127,7 @@ func (l *List[T]) header() []string {
 	return names
 }
 
-// Close ends the list. What an empty one means is said on stderr.
+// Close ends the list. For an empty one a message goes to stderr.
 func (l *List[T]) Close(empty string) error {
 	if l.format == FormatJSON {
 		return l.array.Close()

@@ -56,8 +56,8 @@ func (o *Output) Line(format string, args ...any) error {
 	return err
 }
 
-// Data prints what programs read. A terminal gets it with control characters
-// escaped, which inside JSON does not change its meaning.
+// Data prints machine-readable output. For a terminal control characters are escaped,
+// which inside JSON does not change its meaning.
 func (o *Output) Data(text []byte) error {
 	if o.Terminal {
 		text = []byte(escapeBut(string(text), "\n"))

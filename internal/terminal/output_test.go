@@ -26,7 +26,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// screen is an output that believes it is a terminal.
+// screen is an output that reports to be a terminal.
 func screen(buf *bytes.Buffer) *Output {
 	o := NewOutput(buf)
 	o.Terminal, o.Colour = true, true

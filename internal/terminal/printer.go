@@ -22,9 +22,9 @@ func NewPrinter(stdout, stderr io.Writer) *Printer {
 	return &Printer{Out: NewOutput(stdout), Err: NewOutput(stderr)}
 }
 
-// Say prints a message to stderr. If that fails, there is nowhere to say so.
+// Say prints a message to stderr. A failure to do so cannot be reported.
 func (p *Printer) Say(format string, args ...any) {
-	_ = p.Out.Flush() // what it is about comes first; a failure shows again later
+	_ = p.Out.Flush() // data before messages; a failure shows again later
 	_ = p.Err.Line("%s", Escape(fmt.Sprintf(format, args...)))
 	_ = p.Err.Flush()
 }
@@ -57,7 +57,7 @@ func (p *Printer) Pairs(list [][2]string) error {
 	return nil
 }
 
-// Format settles --json against --format, which may be empty.
+// Format resolves --json and --format, which may be empty.
 func (p *Printer) Format(wanted string) (Format, error) {
 	f := Format(wanted)
 	switch f {
@@ -87,8 +87,8 @@ func (p *Printer) Meter(what string, share func() (part, whole int64)) *Meter {
 	return &Meter{err: p.Err, what: what, share: share, now: time.Now}
 }
 
-// Progress shows how far a long task is, on a terminal only, in a line that
-// done takes away again.
+// Progress shows the progress of a long task, on a terminal only, in a line that done
+// removes.
 func (p *Printer) Progress(what string) (report func(now, total int64), done func()) {
 	if !p.Err.Terminal {
 		return nil, func() {}
@@ -97,8 +97,7 @@ func (p *Printer) Progress(what string) (report func(now, total int64), done fun
 	return func(now, total int64) { m.show(fmt.Sprintf("%s: %d of %d", what, now, total)) }, m.Done
 }
 
-// Steps shows what is looked at, on a terminal only, in a line that done takes
-// away again.
+// Steps shows the present step, on a terminal only, in a line that done removes.
 func (p *Printer) Steps() (show func(string), done func()) {
 	if !p.Err.Terminal {
 		return nil, func() {}

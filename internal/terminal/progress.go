@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// progressEvery is how often a terminal is shown how far a task is.
+// progressEvery is how often a terminal shows progress.
 const progressEvery = 100 * time.Millisecond
 
-// Meter shows how many records a long task has done, on a terminal only, in a
-// line that Done takes away again. It is nil where there is no terminal.
+// Meter shows how many records a long task has done, on a terminal only, in a line that
+// Done removes. It is nil where there is no terminal.
 type Meter struct {
 	err   *Output
 	what  string
@@ -41,7 +41,7 @@ func (m *Meter) line(records, bytes int64) string {
 	return text
 }
 
-// Done takes the line away.
+// Done removes the line.
 func (m *Meter) Done() {
 	if m != nil {
 		m.show("")

@@ -56,8 +56,8 @@ func Cell(value []byte) string {
 	return string(value)
 }
 
-// PrintChange prints a change for people: what came, what went, or which fields
-// changed.
+// PrintChange prints a change for people: what was added, what was removed, or which
+// fields changed.
 func PrintChange(o *Output, change onto.Change) error {
 	before, after := document.LiveFields(change.Before), document.LiveFields(change.After)
 	name := showIdentity(change.Identity)

@@ -10,7 +10,7 @@ import (
 type Column struct {
 	Name  string
 	Label string // what a table shows in place of the name, if not empty
-	Whole bool   // never cut: keys and ids, which people copy
+	Whole bool   // never cut: keys and ids, which users copy
 }
 
 func (c Column) header() string {

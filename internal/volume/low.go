@@ -1,5 +1,5 @@
-// Package volume tells how much room there is where a store is kept, and when that
-// is little.
+// Package volume tells how much room there is where a store is kept, and when that is
+// too little.
 package volume
 
 import (

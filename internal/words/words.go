@@ -1,4 +1,4 @@
-// Package words defines what search finds: how text falls into words.
+// Package words defines what search finds: how text is split into words.
 package words
 
 import (
@@ -85,8 +85,8 @@ func all(text string) iter.Seq[backend.Word] {
 	}
 }
 
-// decompose takes marks off their letters. Bytes that are no UTF-8 would
-// disturb that; they separate words as U+FFFD does.
+// decompose takes marks off their letters. Invalid UTF-8 separates words, as U+FFFD
+// does.
 func decompose(text string) string {
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {
