@@ -9,9 +9,8 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// Check fits a filter to a schema, and returns it with clean values: string,
-// int64, float64 and bool, and times in their stored form. A nil filter stays
-// nil.
+// Check checks a filter against a schema, and returns it with clean values: string,
+// int64, float64 and bool, and times in their stored form. A nil filter stays nil.
 func Check(f onto.Filter, s *Scope) (onto.Filter, error) {
 	return check(f, func(o onto.Operand) (onto.FieldType, error) {
 		if o.Func != "" {
@@ -25,8 +24,8 @@ func noAggregate(column int, f onto.Func) error {
 	return fault(column, "%s is an aggregate, and a condition on single versions cannot use it", f).WithHint("aggregates are for having: put it there")
 }
 
-// checker checks filters that are within the limits. TypeOf tells what an
-// operand is declared to be, Any if nothing is known.
+// checker checks filters that are within the limits. TypeOf returns the declared type
+// of an operand, Any if it is unknown.
 type checker struct {
 	typeOf func(onto.Operand) (onto.FieldType, error)
 }
@@ -153,7 +152,7 @@ func inside(o onto.Operand, name string) onto.Operand {
 	return o
 }
 
-// checkValue returns a value of a condition clean.
+// checkValue returns the clean form of a condition's value.
 func checkValue(c onto.Condition, t onto.FieldType, v any) (any, error) {
 	given := v
 	v, err := clean(v)

@@ -5,10 +5,10 @@
 //
 // # Text
 //
-// A path leads from the fields to a value: $.a, $.a.b, $."content-type". In
-// queries for relations, left.$.a and right.$.a look at the endpoints. A name
-// is a letter or underscore and then letters, digits and underscores;
-// everything else stands in quotes, as a JSON string.
+// A path leads from the fields to a value: $.a, $.a.b, $."content-type". In queries for
+// relations, left.$.a and right.$.a read the endpoints. A name is a letter or
+// underscore and then letters, digits and underscores; any other name is quoted, as a
+// JSON string.
 //
 // A path is compared by == != < <= > >= with a string, a number, true or
 // false, written as in JSON, or tested by one of
@@ -28,10 +28,10 @@
 //
 // # Meaning
 //
-// A filter is true or false. A missing path, a JSON null and a value of another
-// kind fail every comparison and every test for strings and bools. But x != v is
-// x.is_not_null() & ~(x == v), so that a value of another kind is unequal.
-// Numbers compare exactly, strings by code point; tests for strings are literal
-// and mind case. With any, the test holds for one of the elements; what is not
+// A filter is true or false. A missing path, a JSON null and a value of another kind
+// fail every comparison and every test for strings and bools. But x != v is
+// x.is_not_null() & ~(x == v), so that a value of another kind is unequal. Numbers
+// compare exactly, strings by code point; tests for strings are literal and
+// case-sensitive. With any, the test holds for one of the elements; a value that is not
 // a list has none.
 package filter

@@ -8,8 +8,8 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// The drawn filters, rows and groups share few names and values, so that they
-// meet. Some names and texts need quotes and escapes.
+// The drawn filters, rows and groups share few names and values, so that they match.
+// Some names and texts need quotes and escapes.
 
 func drawName(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"a", "b", "c", "any", "in_", "a b", "é", `q"\`, "\n", ""}).Draw(t, "name")

@@ -9,10 +9,9 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// Format writes a filter so that Parse reads it back, with as few brackets as
-// can be. An empty And is true and an empty Or is false; nil is true. What
-// Check would refuse is written legibly, and cut short with … where it is
-// beyond the limits.
+// Format writes a filter so that Parse reads it back, with as few brackets as possible.
+// An empty And is true and an empty Or is false; nil is true. A filter that Check would
+// refuse is still legible, and cut short with … beyond the limits.
 func Format(f onto.Filter) string {
 	w := writer{}
 	w.filter(f, inOr, 1)

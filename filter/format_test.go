@@ -106,7 +106,7 @@ func TestFormatBuiltFilters(t *testing.T) {
 		{onto.Path("é", "x.y", "9").IsNull(), `$."é"."x.y"."9".is_null()`},
 		{onto.Path("l").Some("a", "b c", `d"`).IsNull(), `$.l.any_path("a.\"b c\".\"d\\\"\"").is_null()`},
 
-		// What Check refuses can still be read by people.
+		// A filter that Check refuses is still legible.
 		{onto.Path("a").Eq(nil), `$.a == null`},
 		{onto.Path("a").Eq(math.NaN()), `$.a == "NaN"`},
 		{onto.Path("a").Eq([]int{1}), `$.a == "[1]"`},
@@ -123,7 +123,7 @@ func TestFormatBuiltFilters(t *testing.T) {
 	}
 }
 
-// huge are filters that no one should be able to bring the program down with.
+// huge are filters that must not bring the program down.
 func huge() map[string]onto.Filter {
 	deep := onto.Filter(onto.Path("a").Eq(1))
 	for range 1_000_000 {

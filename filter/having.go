@@ -7,7 +7,7 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// CheckOperand fits an operand to a schema: one to sort or group by, or an
+// CheckOperand checks an operand against a schema: one to sort or group by, or an
 // aggregate to compute.
 func CheckOperand(o onto.Operand, s *Scope) (onto.Operand, error) {
 	if o.Any {
@@ -62,8 +62,8 @@ func (s *Scope) takenHint(o onto.Operand) string {
 	return "it can take " + shorten(strings.Join(fields, ", "))
 }
 
-// aggregates tells what an aggregate gives for values of type t, or, if it
-// takes none of them, what it takes.
+// aggregates is the type of an aggregate over values of type t, or, if it does not take
+// them, what it takes.
 func aggregates(f onto.Func, t onto.FieldType) (takes string, gives onto.FieldType) {
 	switch {
 	case f == onto.FuncMin || f == onto.FuncMax:

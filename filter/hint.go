@@ -7,8 +7,8 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// The hints here are for what other languages write, and cost nothing unless
-// there is an error.
+// The hints here are for syntax of other languages, and cost nothing unless there is an
+// error.
 
 // ahead is a lexer one token further.
 func ahead(l lexer) lexer {
@@ -45,8 +45,8 @@ func (p *parser) pathHint(side onto.Side) string {
 	return ""
 }
 
-// turnedHint is for a value that stands where a path should, and perhaps the
-// path where the value should.
+// turnedHint is for a value in the place of a path, and perhaps the path in the place
+// of the value.
 func (p *parser) turnedHint() string {
 	q := *p
 	q.advance()
@@ -67,7 +67,7 @@ func (p *parser) turnedHint() string {
 	return `put a path first, as in $.name == "x"`
 }
 
-// turned is the test that asks the same from the other side.
+// turned is the test with its sides swapped.
 func turned(t onto.Test) onto.Test {
 	switch t {
 	case onto.Less:
@@ -135,7 +135,7 @@ func endsInTest(o onto.Operand) bool {
 	return last > 0 && !o.Any && formOf(onto.Test(o.Path[last])) == emptyForm
 }
 
-// wordHint is for the words that other languages test with.
+// wordHint is for test words of other languages.
 func (p *parser) wordHint(path string) string {
 	switch {
 	case p.tok.fold("in"):

@@ -8,7 +8,7 @@ import (
 	"github.com/ontologia/onto/filter"
 )
 
-// TestHintsForNewcomers has what people write who know other languages.
+// TestHintsForNewcomers has the syntax of other languages.
 func TestHintsForNewcomers(t *testing.T) {
 	alone := `write .is_true(), .is_not_null() or compare it, as in == "x"`
 	cases := []struct{ text, message, hint string }{

@@ -26,8 +26,8 @@ type token struct {
 	still  bool // all of it counts as one column
 }
 
-// lexer cuts a filter into tokens. What is no token becomes a bad one, and
-// failed says why.
+// lexer splits a filter into tokens. Invalid text becomes a bad token, and failed says
+// why.
 type lexer struct {
 	rest   string
 	column int // of rest
@@ -36,7 +36,7 @@ type lexer struct {
 	still  bool // the column stays, since the filter shows something else than rest
 }
 
-// advance reads the next token into tok. After a bad one it stays there.
+// advance reads the next token into tok. It stops at a bad one.
 func (l *lexer) advance() {
 	if l.tok.kind == badToken {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// What a filter may measure. Parse and Check refuse more.
+// The limits of a filter. Parse and Check refuse more.
 const (
 	maxText       = 64 << 10 // bytes
 	maxDepth      = 100      // And, Or and Not inside each other
@@ -16,7 +16,7 @@ const (
 	maxNames      = codec.MaxDepth // in a path; no value is deeper
 )
 
-// fault is an error about what stands at a column, if it stands in a text.
+// fault is an error about a column, if the filter came from a text.
 func fault(column int, format string, args ...any) *onto.Error {
 	err := onto.Errorf(onto.Invalid, format, args...)
 	if column > 0 {
@@ -102,10 +102,10 @@ func tooManyValues(column int) error {
 	return fault(column, "in_ has more than %d values", maxValues).WithHint("ask in several queries")
 }
 
-// UsesEndpoints reports whether a filter, which may be nil, looks at the left
-// or the right endpoint.
+// UsesEndpoints reports whether a filter, which may be nil, uses the left or the right
+// endpoint.
 func UsesEndpoints(f onto.Filter) (left, right bool) {
-	_ = each(f, func(c onto.Condition) { // what is malformed is refused by Check
+	_ = each(f, func(c onto.Condition) { // Check refuses malformed ones
 		left = left || c.Operand.Side == onto.LeftSide
 		right = right || c.Operand.Side == onto.RightSide
 	})

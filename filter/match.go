@@ -8,12 +8,12 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// Row is what a filter looks at: canonical JSON objects. Left and Right are
-// nil if there is no such endpoint.
+// Row is the input of a filter: canonical JSON objects. Left and Right are nil if there
+// is no such endpoint.
 type Row struct{ Own, Left, Right json.RawMessage }
 
-// Value returns the canonical value that an operand without Any leads to, or
-// nil if it is missing or null. Of an aggregate it is what goes into it.
+// Value returns the canonical value that an operand without Any leads to, or nil if it
+// is missing or null. For an aggregate it is the input.
 func (r *Row) Value(o onto.Operand) json.RawMessage { return r.value(&o) }
 
 func (r *Row) value(o *onto.Operand) json.RawMessage {
@@ -44,8 +44,8 @@ func MatchGroup(f onto.Filter, by, compute []onto.Operand, g *onto.Group) bool {
 // concurrently.
 type Matcher struct{ root node }
 
-// Compile prepares a checked filter for rows. A nil filter is true. A filter
-// that Check would refuse need not mean anything, but does no harm.
+// Compile prepares a checked filter for rows. A nil filter is true. A filter that Check
+// would refuse has no defined meaning, but does no harm.
 func Compile(f onto.Filter) *Matcher { return compile(f, nil) }
 
 // CompileHaving prepares a checked filter on groups for groups that have these

@@ -241,8 +241,8 @@ func TestEveryTestOnEveryPair(t *testing.T) {
 	}
 }
 
-// TestMatchUnchecked matches what Check refuses: it may mean anything but does
-// no harm.
+// TestMatchUnchecked matches filters that Check refuses: their meaning is undefined,
+// but they do no harm.
 func TestMatchUnchecked(t *testing.T) {
 	r := &row{Own: json.RawMessage(`{"a":1,"b":true}`)}
 	for _, f := range []onto.Filter{

@@ -74,8 +74,8 @@ func (p *parser) end(o onto.Operand) error {
 	return nil
 }
 
-// operand reads an operand. If a call of a test follows, it returns its name
-// and stands at its bracket.
+// operand reads an operand. If a call of a test follows, it returns its name and stops
+// at its bracket.
 func (p *parser) operand() (o onto.Operand, call token, err error) {
 	o.Column = p.tok.column
 	if err := p.root(&o); err != nil {

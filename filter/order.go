@@ -10,8 +10,8 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// Compare is the order of onto.Order between two canonical values, nil for
-// null, which comes last. Lists and objects are alike.
+// Compare is the order of onto.Order between two canonical values, nil for null, which
+// comes last. Lists and objects are equal.
 func Compare(a, b json.RawMessage) int {
 	a, b = notNull(a), notNull(b)
 	rank := rankOf(a)

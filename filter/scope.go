@@ -9,14 +9,14 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// Scope is what a filter may refer to. Without a schema, anything.
+// Scope is what a filter may refer to. Without a schema, everything is allowed.
 type Scope struct {
 	Schema      *onto.Schema
 	Left, Right *onto.Schema // of a relation's endpoints; nil otherwise
 }
 
-// typeOf checks the path of an operand and tells what the value there is
-// declared to be; Any if nothing is known about it. It does not look at Func.
+// typeOf checks the path of an operand and returns the declared type of its value; Any
+// if it is unknown. It ignores Func.
 func (s *Scope) typeOf(o onto.Operand) (onto.FieldType, error) {
 	if err := wellFormed(o); err != nil {
 		return "", err
@@ -37,7 +37,7 @@ func (s *Scope) typeOf(o onto.Operand) (onto.FieldType, error) {
 
 // wellFormed checks what needs no schema.
 func wellFormed(o onto.Operand) error {
-	o.Func = "" // not what is wrong
+	o.Func = "" // not the mistake
 	switch {
 	case o.Side != onto.OwnSide && o.Side != onto.LeftSide && o.Side != onto.RightSide:
 		return fault(o.Column, "%s: the side %q is unknown", FormatOperand(o), o.Side).WithHint("use left or right")
@@ -131,8 +131,7 @@ func (s *Scope) endpointWith(o onto.Operand) *onto.Operand {
 	return &o
 }
 
-// typeInside tells what is known about the value that an operand leads to in a
-// field.
+// typeInside returns the known type of the value that an operand leads to in a field.
 func typeInside(f onto.Field, o onto.Operand) (onto.FieldType, error) {
 	field := o
 	field.Func, field.Path, field.Any, field.Under = "", o.Path[:1], false, nil
@@ -152,7 +151,7 @@ func typeInside(f onto.Field, o onto.Operand) (onto.FieldType, error) {
 	return f.Type, nil
 }
 
-// plain is an operand without what any adds.
+// plain is an operand without its any part.
 func plain(o onto.Operand) onto.Operand {
 	o.Any, o.Under = false, nil
 	return o

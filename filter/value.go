@@ -45,8 +45,7 @@ func refuse(test onto.Test, v any, column int) error {
 	return fault(column, "nothing can be compared with null").WithHint("%s", wording(column, "use .is_null()", "use IsNull"))
 }
 
-// wording chooses how to speak about a filter: as text, if it stands at a column,
-// or as Go.
+// wording chooses how to write about a filter: as text, if it has a column, or as Go.
 func wording(column int, text, code string) string {
 	if column > 0 {
 		return text

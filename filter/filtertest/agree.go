@@ -24,12 +24,12 @@ type Open func(t testing.TB, dir string) backend.Backend
 // perHistory is how many questions are asked about one random history.
 const perHistory = 40
 
-// Agree writes random histories to two backends and asks both random questions,
-// n of them at least. A question they answer differently is made as simple as
-// possible and printed with everything that was written.
+// Agree writes random histories to two backends and asks both random questions, n of
+// them at least. A question that they answer differently is shrunk and printed with
+// everything that was written.
 func Agree(t *testing.T, n int, a, b Open) {
 	questions, histories, matched := 0, 0, 0
-	failed := false // then the history is tried again, made shorter
+	failed := false // then the history is tried again, shortened
 	for questions < n {
 		rapid.Check(t, func(rt *rapid.T) {
 			if questions >= n && !failed {
@@ -51,7 +51,7 @@ func Agree(t *testing.T, n int, a, b Open) {
 	t.Logf("%d questions about %d histories, %d of them with an answer that is not empty", questions, histories, matched)
 }
 
-// debate is between two backends that were told the same.
+// debate is two backends with the same contents.
 type debate struct {
 	*rapid.T
 	outer  *testing.T
@@ -138,7 +138,7 @@ func (d *debate) ask(q question) (n int, wrong string) {
 	return n, ""
 }
 
-// report tells everything about a question that is answered differently.
+// report prints everything about a question that is answered differently.
 func (d *debate) report(q question, got, want []string) string {
 	asked, plans := describe(&q.query), ""
 	for i, b := range d.sides {
@@ -165,7 +165,7 @@ func operands(list []onto.Operand) string {
 	return fmt.Sprint(text)
 }
 
-// answer is an answer in words.
+// answer is an answer as text.
 type answer struct {
 	lines  []string
 	failed bool
@@ -196,8 +196,8 @@ func (q *question) ask(ctx context.Context, b backend.Backend) answer {
 	return a
 }
 
-// like compares two answers. Messages of errors may differ, and floats by what
-// summing in another order does.
+// like compares two answers. Error messages may differ, and floats by the rounding of
+// another order of summation.
 func (a *answer) like(b *answer, magnitudes []float64) bool {
 	if a.failed || b.failed {
 		code := func(a *answer) string { return strings.Split(a.lines[0], ":")[0] }
@@ -239,8 +239,8 @@ func near(a, b json.RawMessage, magnitude float64) bool {
 	return errX == nil && errY == nil && math.Abs(x-y) <= tolerance*magnitude
 }
 
-// magnitude returns how large the numbers are that an operand leads to, in
-// whichever version has it, and whether one of them is no integer.
+// magnitude returns how large the numbers are that an operand leads to, in any version,
+// and whether one of them is no integer.
 func (l *ledger) magnitude(o onto.Operand) (size float64, fractions bool) {
 	o.Side = onto.OwnSide
 	for _, v := range l.versions {

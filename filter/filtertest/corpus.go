@@ -31,14 +31,14 @@ type Row struct {
 	Side    onto.Side       // of an endpoint
 	Key     string          // L/R or L/R/I for a relation
 	Fields  json.RawMessage // canonical, with the key of an entity; nil if it is deleted
-	Deleted bool            // it was there before
+	Deleted bool            // it was deleted
 }
 
 // Case is a question and its answer.
 type Case struct {
 	ID      string   // file, group and case, as numbers 2.7
 	Line    int      // in the file
-	Text    string   // the filter; for an order its operands, apart by commas
+	Text    string   // the filter; for an order its operands, separated by commas
 	Order   bool     // it is about order
 	Want    []string // the keys of the rows, in order
 	Refused string   // what the error says; "" if there is none
@@ -65,7 +65,7 @@ func Corpus() ([]Group, error) {
 	return all, nil
 }
 
-// Name tells groups apart.
+// Name identifies a group.
 func (g *Group) Name() string { return fmt.Sprintf("%s %d", g.File, g.Place) }
 
 // End returns the fields of an endpoint of a relation, nil if there is none.

@@ -91,7 +91,7 @@ func matching(g *filtertest.Group, f onto.Filter) []string {
 	return keys
 }
 
-// TestRefusedPointAt wants the column in what is said about a text.
+// TestRefusedPointAt requires the column in errors about a text.
 func TestRefusedPointAt(t *testing.T) {
 	for _, g := range corpus(t) {
 		for _, c := range g.Cases {

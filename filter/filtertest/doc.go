@@ -2,9 +2,9 @@
 // of cases that every engine must answer alike, and a generator of random
 // questions.
 //
-// The files under corpus are written to be read. A file holds groups, apart by
-// an empty line. A group is a comment that says what it covers, the rows that
-// there are, and cases: a filter and the keys of the rows for which it is true.
+// The files under corpus are written to be read. A file holds groups, separated by an
+// empty line. A group is a comment that says what it covers, its rows, and cases: a
+// filter and the keys of the rows for which it is true.
 //
 //	# A missing path, a JSON null and a value of another kind are never equal.
 //	row a {"x":1}
@@ -29,8 +29,8 @@
 //	type Tie     relations from Thing to Thing
 //	type Bond    relations from Thing to Typed, with an instance key
 //
-// The rows of relations have keys as L/R and L/R/I. Their endpoints are given by
-// left and right, and deleted stands for one that was there before:
+// The rows of relations have keys as L/R and L/R/I. Their endpoints are given by left
+// and right, and deleted stands for one that was deleted:
 //
 //	type Tie
 //	left  l1 {"x":1}

@@ -76,7 +76,7 @@ func Complaints(t *testing.T, open Open) []string {
 	return r.said
 }
 
-// recorder keeps what a test says is wrong.
+// recorder keeps the errors of a test.
 type recorder struct {
 	testing.TB
 	said []string

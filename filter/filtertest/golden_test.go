@@ -119,8 +119,8 @@ func written(t *testing.T, g *filtertest.Group, c *filtertest.Case, s *sqlgen.Sc
 // mark is added to every text of a filter.
 const mark = "MarkedByTheTest"
 
-// TestNothingOfTheUserIsInSQL marks the values and paths of every filter, and
-// wants no mark in the statement and a placeholder for each argument.
+// TestNothingOfTheUserIsInSQL marks the values and paths of every filter, and requires
+// no mark in the statement and a placeholder for each argument.
 func TestNothingOfTheUserIsInSQL(t *testing.T) {
 	for name, d := range dialects() {
 		t.Run(name, func(t *testing.T) {

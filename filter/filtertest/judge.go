@@ -9,11 +9,11 @@ import (
 	"github.com/ontologia/onto/filter"
 )
 
-// Engine is what the corpus can judge without a store.
+// Engine is what the corpus can test without a store.
 type Engine struct {
 	Match func(f onto.Filter, r *filter.Row) bool
-	// Before reports whether a row comes before another by some orders. What
-	// ties is left in order of identity.
+	// Before reports whether a row comes before another by some orders. Ties stay in
+	// order of identity.
 	Before func(by []onto.Order, a, b *filter.Row) bool
 }
 
@@ -34,7 +34,7 @@ func before(by []onto.Order, a, b *filter.Row) bool {
 	return false
 }
 
-// Judge asks an engine the cases of a group, and tells what it got wrong.
+// Judge asks an engine the cases of a group, and reports its mistakes.
 func Judge(g *Group, e Engine) []string {
 	var wrong []string
 	for _, c := range g.Cases {
@@ -62,7 +62,7 @@ func (g *Group) judge(c *Case, e Engine) string {
 	return ""
 }
 
-// wantRefused tells what is wrong with an error that should say something.
+// wantRefused says how an error differs from the expected one.
 func wantRefused(want string, err error) string {
 	if err == nil {
 		return fmt.Sprintf(" got: no error\nwant: an error with %q", want)

@@ -12,7 +12,7 @@ import (
 	"github.com/ontologia/onto/filter"
 )
 
-// ledger knows what was written to a store, and what follows from it by package
+// ledger records what was written to a store, and computes answers from it with package
 // filter.
 type ledger struct {
 	schemas  []*onto.Schema
@@ -173,7 +173,7 @@ func keyOf(id onto.Identity) string {
 	return id.Left + "/" + id.Right + "/" + id.Instance
 }
 
-// show tells a version apart from others of its type.
+// show identifies a version among others of its type.
 func show(v *onto.Version) string {
 	if v.Op == onto.Delete {
 		return fmt.Sprintf("%s@%d deleted", keyOf(v.Identity), v.Commit)

@@ -79,7 +79,8 @@ func mistakes() []mistake {
 	}
 }
 
-// TestMistakes plants each mistake in an engine, and wants the corpus to notice.
+// TestMistakes plants each mistake in an engine, and requires that the corpus detects
+// it.
 func TestMistakes(t *testing.T) {
 	groups := corpus(t)
 	for _, m := range mistakes() {

@@ -12,8 +12,8 @@ import (
 	"github.com/ontologia/onto/filter/filtertest"
 )
 
-// naive is a second engine, written from the words of the contract and without
-// package filter. One mistake can be planted in it.
+// naive is a second engine, written from the text of the contract and without package
+// filter. One mistake can be planted in it.
 type naive struct{ wrong mistake }
 
 func (n naive) engine() filtertest.Engine {

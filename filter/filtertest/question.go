@@ -62,8 +62,8 @@ func (in *inquirer) question() question {
 	return question{query: q}
 }
 
-// known returns a schema as someone knows it: now and then with other indexes
-// than there are.
+// known returns a schema as a program may know it: now and then with other indexes than
+// stored.
 func (in *inquirer) known(s *onto.Schema) *onto.Schema {
 	if !in.chance("other indexes", 1) {
 		return s

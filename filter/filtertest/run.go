@@ -13,9 +13,9 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// The rows of a group are as the corpus says after the second and the last of
-// four commits. In between they have each other's fields, some are gone, and
-// there is one more.
+// The rows of a group are as the corpus says after the second and the last of four
+// commits. In between their fields are swapped, some are deleted, and there is one
+// more.
 const (
 	firstRight = 2
 	lastRight  = 4
@@ -131,8 +131,8 @@ func (g *Group) writeOf(rows []Row, i int, suffix string, commit int) backend.Wr
 	return g.stored(&r, other, commit, suffix)
 }
 
-// stored returns the write of a row with some fields. Those of a commit whose
-// rows are not right tell it, so that every commit changes every row.
+// stored returns the write of a row with some fields. Commits with other rows than the
+// corpus mark them, so that every commit changes every row.
 func (g *Group) stored(r *Row, fields json.RawMessage, wrong int, suffix string) backend.Write {
 	w := backend.Write{Identity: g.identity(r, suffix), Op: onto.Delete}
 	if r.Deleted {

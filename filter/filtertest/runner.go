@@ -88,8 +88,8 @@ func (r *runner) order(c *Case, by []onto.Order) {
 	r.pages(c, q, 5)
 }
 
-// pages asks for what comes after rows of an answer, and for what is left when
-// so many are left out. Step is how many rows are gone by.
+// pages asks for what comes after rows of an answer, and for what is left after an
+// offset. Step is how many rows are skipped.
 func (r *runner) pages(c *Case, q backend.Query, step int) {
 	whole := r.ledger.answer(&q)
 	for i := 0; i < len(whole); i += step {
@@ -108,7 +108,7 @@ func (r *runner) pages(c *Case, q backend.Query, step int) {
 	}
 }
 
-// ask compares an answer with what follows from what was written.
+// ask compares an answer with the one computed from what was written.
 func (r *runner) ask(c *Case, q *backend.Query, versions []*onto.Version) []onto.Version {
 	r.questions++
 	var answer []onto.Version
@@ -161,7 +161,7 @@ func (r *runner) count(c *Case, q *backend.Query) {
 	}
 }
 
-// fail tells everything about a wrong answer.
+// fail reports everything about a wrong answer.
 func (r *runner) fail(c *Case, q *backend.Query, a *backend.Aggregation, got, want []string) {
 	r.t.Helper()
 	asked := q

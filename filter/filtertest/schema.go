@@ -19,7 +19,7 @@ const (
 	typeBond  = "Bond"
 
 	keyField = "id"
-	revField = "rev" // tells versions apart that are not the corpus's own
+	revField = "rev" // marks versions that are not the corpus's own
 )
 
 // typedFields returns the fields of Typed, beside its key.

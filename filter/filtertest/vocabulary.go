@@ -12,7 +12,7 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// numbers are numbers that engines like to take for each other.
+// numbers are numbers that engines often confuse.
 func numbers() []string {
 	return []string{
 		"1", "0", "2", "-1", "1.5", "10", "9", "0.1", "0.3", "0.30000000000000004", "-0.0", "1e-7", "5e-324", "-5e-324", "2.2250738585072014e-308",
@@ -21,7 +21,7 @@ func numbers() []string {
 	}
 }
 
-// words are strings that engines like to take for something else.
+// words are strings that engines often take for something else.
 func words() []string {
 	return []string{
 		"a", "", "A", "b", "ab", "aB", "é", "e\u0301", "😀", "\uffff", "\uff5e", "ß", "ss", "%", "_", "a%b", "a_b", "axb", "'", "it's", `"`, `\`, `c:\new`, "*", "a*", "?", "[a]",
@@ -29,12 +29,12 @@ func words() []string {
 	}
 }
 
-// names are names of members, and what else a path may hold.
+// names are names of members, and odd elements of paths.
 func names() []string {
 	return []string{"a", "b", "k", "A", "content-type", "a.b", "a b", "", "é", `"`, `\`, "$", "[0]", "0", "a'b", "any()", "\n", "\u0001", "?"}
 }
 
-// drawNumber draws a number, now and then one that is nowhere else.
+// drawNumber draws a number, now and then a unique one.
 func drawNumber(t *rapid.T) string {
 	switch rapid.IntRange(0, 9).Draw(t, "any number") {
 	case 8:
@@ -48,7 +48,7 @@ func drawNumber(t *rapid.T) string {
 	return rapid.SampledFrom(numbers()).Draw(t, "number")
 }
 
-// drawWord draws a string, now and then one that is nowhere else.
+// drawWord draws a string, now and then a unique one.
 func drawWord(t *rapid.T) string {
 	if rapid.IntRange(0, 9).Draw(t, "any string") < 9 {
 		return rapid.SampledFrom(words()).Draw(t, "string")

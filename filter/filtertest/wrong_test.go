@@ -153,8 +153,8 @@ func orNil(list []string) []string {
 	return list
 }
 
-// TestWrongBackends plants mistakes in a backend, and wants Agree to notice, and
-// Run where it asks such questions.
+// TestWrongBackends plants mistakes in a backend, and requires that Agree detects them,
+// and Run where it asks such questions.
 func TestWrongBackends(t *testing.T) {
 	for name, w := range wrongs() {
 		t.Run(name, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestWrongBackends(t *testing.T) {
 	t.Logf("%d mistakes", len(wrongs()))
 }
 
-// TestSoundBackend wants agreement about what the mistakes are planted in.
+// TestSoundBackend requires agreement about the backend without mistakes.
 func TestSoundBackend(t *testing.T) {
 	if agree := filtertest.Disagree(t, 1_000, openMemory, openMemory); agree != "" {
 		t.Errorf("agree: %s", agree)
