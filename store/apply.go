@@ -18,23 +18,21 @@ import (
 	"github.com/ontologia/onto/internal/spool"
 )
 
-// DefaultMigrationWait is how long a migration waits for others to stop
-// writing.
+// DefaultMigrationWait is how long a migration waits for other writers to stop.
 const DefaultMigrationWait = 10 * time.Second
 
 // ApplyOptions say how a plan is applied. It needs a token or Force.
 type ApplyOptions struct {
-	Token string     // of the plan that was looked at: fails with MigrationToken if the plan or the head is another now
-	Force bool       // whatever the plan is by then
-	Draft onto.Draft // what is said about the commit; it has no intents
+	Token string     // of the plan that was reviewed: fails with MigrationToken if the plan or the head has changed
+	Force bool       // apply whatever the plan is by then
+	Draft onto.Draft // header of the commit; it has no intents
 
 	Runtime        string        // as in Options
 	UpgradeTimeout time.Duration // as in Options
-	Wait           time.Duration // how long to wait for others to stop writing; 0 for DefaultMigrationWait
+	Wait           time.Duration // how long to wait for other writers to stop; 0 for DefaultMigrationWait
 	LeaseTTL       time.Duration // of the lease that stops them; 0 for DefaultLeaseTTL
 
-	// Progress, if not nil, is called now and then with how many things were
-	// done.
+	// Progress, if not nil, is called now and then with the number of things done.
 	Progress func(done, total int64)
 }
 
@@ -97,9 +95,8 @@ func (p *migrationPlan) comment() string {
 	return "migrate " + strings.Join(list, ", ")
 }
 
-// Try runs the upgraders of a migration over everything that lives and throws
-// away what comes out: what fails is found without changing anything. It
-// returns how many things it tried.
+// Try runs the upgraders of a migration over all live things and discards the results,
+// to find failures without changing anything. It returns how many things it tried.
 func Try(ctx context.Context, b backend.Backend, m *Migration, o *ApplyOptions) (int64, error) {
 	s, err := peek(ctx, b, m.Upgraders, o)
 	if err != nil {
@@ -123,7 +120,7 @@ func Try(ctx context.Context, b backend.Backend, m *Migration, o *ApplyOptions) 
 	return done, nil
 }
 
-// counter counts things and tells about it.
+// counter counts things and reports progress.
 func counter(o *ApplyOptions, done *int64, total int64) func() {
 	return func() {
 		if *done++; o != nil && o.Progress != nil && *done%1000 == 0 {
@@ -132,7 +129,7 @@ func counter(o *ApplyOptions, done *int64, total int64) func() {
 	}
 }
 
-// peek opens a backend without owning it, for what is done to its types.
+// peek opens a backend without owning it, for changes of its types.
 func peek(ctx context.Context, b backend.Backend, given []Upgrader, o *ApplyOptions) (*Store, error) {
 	s := newStore(b, nil)
 	if o != nil {
@@ -162,8 +159,7 @@ type evolving struct {
 	writes  func(ctx context.Context, step func()) iter.Seq2[backend.Write, error]
 }
 
-// apply makes a plan under the lease that keeps others from writing, and then
-// applies it.
+// apply makes a plan under the lease that excludes other writers, and then applies it.
 func apply(ctx context.Context, s *Store, o *ApplyOptions, plan func(context.Context) (*evolving, error)) (onto.Result, error) {
 	if o == nil || o.Token == "" && !o.Force {
 		return onto.Result{}, onto.Errorf(onto.Invalid, "there is no token").
@@ -190,7 +186,7 @@ func apply(ctx context.Context, s *Store, o *ApplyOptions, plan func(context.Con
 	if err != nil {
 		return onto.Result{}, err
 	}
-	defer func() { // also when the caller has given up: others wait for it
+	defer func() { // also when the caller has given up: other writers wait for it
 		_ = lease.Release(context.WithoutCancel(ctx))
 	}()
 	var e *evolving
@@ -251,7 +247,7 @@ func token(hash string, head int64) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(hash + ":" + strconv.FormatInt(head, 10)))
 }
 
-// parseToken takes a token apart. Anything may come.
+// parseToken takes a token apart. It may be any text.
 func parseToken(text string) (hash string, head int64, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(strings.TrimSpace(text), "="))
 	hash, number, ok := strings.Cut(string(raw), ":")
@@ -272,7 +268,7 @@ func checkToken(o *ApplyOptions, e *evolving) error {
 	return staleToken(o.Token, e)
 }
 
-// staleToken tells in what the token differs from the plan.
+// staleToken says how the token differs from the plan.
 func staleToken(text string, e *evolving) error {
 	hash, head, err := parseToken(text)
 	now, _, _ := parseToken(e.token)
@@ -283,7 +279,7 @@ func staleToken(text string, e *evolving) error {
 	return onto.Errorf(onto.MigrationToken, "%s", msg).WithHint("plan it again, look at the plan, and give its token")
 }
 
-// hashOf is the hash of a document that stands for a plan.
+// hashOf is the hash of a document that identifies a plan.
 func hashOf(doc any) string {
 	text, err := json.Marshal(doc)
 	if err != nil {
@@ -293,7 +289,7 @@ func hashOf(doc any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// token stands for what the migration does at its head.
+// token identifies what the migration does at its head.
 func (p *migrationPlan) token() string {
 	type typeDoc struct {
 		Kind     onto.Kind     `json:"kind"`

@@ -17,7 +17,7 @@ type typ struct {
 	shape.Type // its present version
 
 	chain *lineage.Chain // its versions; nil if there is only one, and never was another
-	end   *onto.End      // it exists no more; nil while it does
+	end   *onto.End      // it has ended; nil while it exists
 
 	ends [][2]string // as stored: the names its endpoints had, left and right
 
@@ -28,12 +28,12 @@ type typ struct {
 // once it is in use.
 type catalog struct {
 	present map[onto.TypeName]*typ
-	former  map[onto.TypeName][]*typ // types that exist no more, oldest first
+	former  map[onto.TypeName][]*typ // types that have ended, oldest first
 	stored  []onto.SchemaVersion     // what both were made of
 	structs map[reflect.Type]*typ
 
-	outdated map[reflect.Type]onto.Schema // Go structs for types that have become others
-	turn     atomic.Int64                 // the change of types that it is as of
+	outdated map[reflect.Type]onto.Schema // Go structs of types that have changed incompatibly since
+	turn     atomic.Int64                 // the count of type changes that it is as of
 }
 
 // newCatalog makes a catalog of the stored types, without structs.
@@ -81,7 +81,7 @@ func (c *catalog) get(kind onto.Kind, name string) (*typ, error) {
 	return nil, c.unknown(kind, name)
 }
 
-// unknown tells that a name is of no type of the kind; "" stands for any kind.
+// unknown is the error for a name of no type of the kind; "" stands for any kind.
 func (c *catalog) unknown(kind onto.Kind, name string) error {
 	for _, k := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
 		if lives := c.former[onto.TypeName{Kind: k, Name: name}]; lives != nil && (kind == "" || kind == k) {
@@ -118,7 +118,7 @@ func (c *catalog) ofStruct(t reflect.Type) (*typ, error) {
 		WithHint("give onto.TypeOf[%s]() to store.Open", t.Name())
 }
 
-// gone tells that a type exists no more.
+// gone is the error for a type that has ended.
 func (t *typ) gone() error {
 	if t.end.RenamedTo != "" {
 		return onto.Errorf(onto.Invalid, "type %s was renamed to %s by commit %d", t.Schema.Name, t.end.RenamedTo, t.end.Commit).

@@ -119,7 +119,7 @@ func (s *Store) header(d onto.Draft) (*backend.Draft, error) {
 	return draft, nil
 }
 
-// finish notes the head, and explains drift.
+// finish notes the head, and explains a difference of types.
 func (s *Store) finish(ctx context.Context, res onto.Result, err error) (onto.Result, error) {
 	if err == nil {
 		s.seen(res.At)
@@ -130,7 +130,7 @@ func (s *Store) finish(ctx context.Context, res onto.Result, err error) (onto.Re
 		explained := *e
 		s.catalog().explain(ctx, s.b, &explained)
 		err = &explained
-		_, _ = s.relearn(ctx) // so that what is known by name fits the next time
+		_, _ = s.relearn(ctx) // so that types known by name are up to date the next time
 	}
 	return onto.Result{}, err
 }

@@ -34,7 +34,7 @@ func (q *question) cursorAfter(ctx context.Context, ask *backend.Query, last *on
 	c := cursor{Moment: ask.At, Question: q.fingerprint(ask), Identity: parts(last.Identity)}
 	for _, v := range place.Values {
 		if v != nil && codec.KindOf(v) >= codec.List {
-			v = json.RawMessage("[]") // lists and objects sort alike
+			v = json.RawMessage("[]") // lists and objects are equal in the order
 		}
 		c.Values = append(c.Values, v)
 	}
@@ -52,7 +52,7 @@ func parts(id onto.Identity) []string {
 	return []string{id.Left, id.Right, id.Instance}
 }
 
-// fingerprint tells one question from another, whatever its page and moment.
+// fingerprint distinguishes questions, apart from page and moment.
 func (q *question) fingerprint(ask *backend.Query) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s %s %d %d %d %t", ask.Kind, ask.Type, q.t.since, ask.Mode, ask.Since, q.v.stored)
@@ -75,8 +75,7 @@ func (q *question) fingerprint(ask *backend.Query) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// goOn fills in the place and the moment of the cursor that a caller kept.
-// Anything may come back.
+// goOn fills in the place and the moment of a cursor, which may be any text.
 func (q *question) goOn(ctx context.Context, ask *backend.Query) error {
 	var c cursor
 	text, err := base64.RawURLEncoding.DecodeString(q.cursor)

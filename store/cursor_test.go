@@ -15,8 +15,8 @@ type part struct {
 	Size any    `json:"size"`
 }
 
-// FuzzCursor feeds cursors from outside: each is refused as Invalid or
-// NotFound, or gives a page.
+// FuzzCursor tries arbitrary cursors: each is refused as Invalid or NotFound, or gives
+// a page.
 func FuzzCursor(f *testing.F) {
 	s, err := Open(f.Context(), memory.New(nil).Open(), onto.TypeOf[part]().As("Part"))
 	if err != nil {
@@ -62,8 +62,8 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// withQuestion makes the cursor one of this question, so that what follows is
-// reached, too.
+// withQuestion makes the cursor one of this question, so that later checks are reached,
+// too.
 func withQuestion(text, question string) string {
 	var c cursor
 	if json.Unmarshal([]byte(text), &c) != nil {

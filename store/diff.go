@@ -15,7 +15,7 @@ import (
 type DiffQuery struct {
 	From, To onto.Point
 	Type     string      // only this type; "" for all
-	Where    onto.Filter // only what it is true for before or after; it needs Type, and sees no endpoints
+	Where    onto.Filter // only changes for which it is true before or after; it needs Type, and sees no endpoints
 	AsStored bool        // compare what was written, not what the present types make of it
 }
 
@@ -135,10 +135,10 @@ func (c comparison) changes(ctx context.Context) iter.Seq2[onto.Change, error] {
 // of yields what differs of one type.
 func (c comparison) of(ctx context.Context, t *typ) iter.Seq2[onto.Change, error] {
 	c.t = t
-	if t.chain != nil { // before its start, what has the name is another type's, and all gone
+	if t.chain != nil { // before its start, the name belongs to another type, whose things are gone
 		c.from = max(c.from, t.chain.Start-1)
 	}
-	if t.end != nil { // and so it is after its end
+	if t.end != nil { // and so it does after its end
 		c.to = min(c.to, c.view.catalog().lastOf(t))
 	}
 	ask := c.query()

@@ -12,7 +12,7 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// Drop is the end of a type.
+// Drop ends a type.
 type Drop struct {
 	Kind onto.Kind
 	Type string
@@ -22,9 +22,9 @@ type Drop struct {
 	Relations []string
 	Cascade   bool
 
-	// Purge removes every version of the types for good, as if they had never
-	// been. Without it, everything is deleted by one commit and can be read as
-	// of the time before.
+	// Purge removes every version of the types for good, as if they had never existed.
+	// Without it, everything is deleted by one commit and can be read as of earlier
+	// commits.
 	Purge bool
 }
 
@@ -32,9 +32,9 @@ type Drop struct {
 type DropPlan struct {
 	Head       int64
 	Types      []DropType // those that end
-	Dependents []string   // relation types that have one of them as an endpoint and would stay: they keep it from being dropped
+	Dependents []string   // relation types that have one of them as an endpoint and would stay: they prevent the drop
 	Purge      bool
-	Token      string // stands for this plan at this head
+	Token      string // identifies this plan at this head
 }
 
 // DropType is a type that would end.
@@ -112,11 +112,11 @@ type dropPlan struct {
 	stored []onto.SchemaVersion
 }
 
-// planDrop works out which types end and how much there is of them.
+// planDrop finds out which types end and how much there is of them.
 func planDrop(ctx context.Context, s *Store, d *Drop) (*dropPlan, error) {
 	t, err := s.catalog().get(d.Kind, d.Type)
 	if lives := s.catalog().former[onto.TypeName{Kind: d.Kind, Name: d.Type}]; err != nil && d.Purge && lives != nil {
-		t, err = lives[len(lives)-1], nil // it has ended before, and its history is to go now
+		t, err = lives[len(lives)-1], nil // it has ended before, and its history is to be purged now
 	}
 	if err != nil {
 		return nil, err

@@ -80,15 +80,15 @@ func yesterday(ctx context.Context, db *sqlite.Backend) error {
 	return err
 }
 
-// A lease makes sure that one program at a time does something, and that one
-// that was too slow does not do it after all.
+// A lease makes sure that one program at a time does something, and that one that was
+// too slow cannot do it any more.
 func ExampleStore_Lease() {
 	ctx := context.Background()
 	s := open(ctx)
 	defer s.Close()
 	lease, err := s.Lease(ctx, "nightly-report", nil)
 	if err != nil {
-		log.Fatal(err) // LockContention: somebody else is at it
+		log.Fatal(err) // LockContention: another program holds it
 	}
 	held := lease.Current()
 	_, err = s.Commit(ctx, onto.Draft{Lease: &held, Comment: "nightly report"}.Ensure(Product{SKU: "p1", Title: "Lamp"}))
@@ -104,7 +104,7 @@ func ExampleStore_Lease() {
 	// without it: lease_expired
 }
 
-// A mistake is taken back by a commit that makes good for it; history stays.
+// A mistake is undone by a compensating commit; history stays.
 func ExampleStore_Revert() {
 	ctx := context.Background()
 	s := open(ctx)

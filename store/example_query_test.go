@@ -28,7 +28,7 @@ func openShop(ctx context.Context) *store.Store {
 	return s
 }
 
-// A query hangs off a moment, and its filter looks at that moment only.
+// A query is about one moment, and its filter sees that moment only.
 func ExampleQuery_Where() {
 	ctx := context.Background()
 	s := openShop(ctx)

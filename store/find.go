@@ -8,9 +8,9 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// Query is a question for the things of one type that a view shows. Its
-// methods return a changed copy, and nothing is asked before one of those that
-// take a context is called; what is wrong with the question is told then.
+// Query is a question for the things of one type that a view shows. Its methods return
+// a changed copy, and nothing is executed before one of those that take a context is
+// called; errors in the question are returned then.
 //
 // T is a Go struct, or onto.Version for types known only at run time.
 type Query[T any] struct {
@@ -81,9 +81,9 @@ func (q Query[T]) OrderBy(order ...onto.Order) Query[T] {
 	return q
 }
 
-// After continues where the page that gave this cursor ended. The cursor
-// remembers its moment, so pages fit together whatever is committed meanwhile.
-// With a view of another moment, or for another question, the query fails.
+// After continues where the page that gave this cursor ended. The cursor remembers its
+// moment, so pages fit together despite commits in between. With a view of another
+// moment, or for another question, the query fails.
 func (q Query[T]) After(cursor string) Query[T] {
 	q.cursor = cursor
 	return q
@@ -187,8 +187,8 @@ func (q Query[T]) past(ctx context.Context, commits *commitCache, v *onto.Versio
 	return p, err
 }
 
-// later is a sequence that is made when its iteration starts, so that it shows
-// that moment.
+// later is a sequence that is made when its iteration starts, so that it shows the
+// state of that time.
 func later[T any](make func() (iter.Seq2[T, error], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		seq, err := make()

@@ -9,26 +9,26 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// A store knows the types of its catalog. Another program may migrate them at any
-// time; what is read after that could be of types that the catalog does not know, and
-// answers would be wrong without a sign of it. So each read finds out afterwards
-// whether types have changed, which costs nothing while they have not. Then the store
-// learns them anew. An answer stands if the types that it is about have only changed
-// compatibly; otherwise it is asked for again with the present ones.
+// A store knows the types of its catalog. Another program may migrate them at any time;
+// later reads could meet types that the catalog does not know, and answers would be
+// silently wrong. So each read checks afterwards whether types have changed, which
+// costs nothing while they have not. If they have, the store reads them again. An
+// answer stays valid if its types have only changed compatibly; otherwise the read is
+// retried with the present ones.
 
-// errRelearned is the error of a read whose types have changed under it.
+// errRelearned is the error of a read during which its types have changed.
 var errRelearned = errors.New("the types have changed")
 
-// mostRelearned is how often a read is made anew.
+// mostRelearned is how often a read is retried.
 const mostRelearned = 10
 
-// typesChanging is the error of a read that was made anew in vain.
+// typesChanging is the error of a read that still met changed types after all retries.
 func typesChanging() error {
 	return onto.Errorf(onto.SchemaOutdated, "the types changed while they were read").WithHint("try again")
 }
 
-// stands fails with errRelearned if what was read with a catalog about a type may be
-// wrong by now.
+// stands fails with errRelearned if a read of a type with a catalog may be wrong by
+// now.
 func (s *Store) stands(ctx context.Context, used *catalog, t *typ) error {
 	if s.watcher == nil || s.watcher.TypesSeen() == used.turn.Load() {
 		return nil
@@ -71,8 +71,8 @@ func (s *Store) relearn(ctx context.Context) (*catalog, error) {
 	return next, nil
 }
 
-// continuedBy reports whether a type is in a later catalog what it is in this one, or
-// has only changed compatibly.
+// continuedBy reports whether a type is unchanged in a later catalog, or has only
+// changed compatibly.
 func (c *catalog) continuedBy(now *catalog, name onto.TypeName) bool {
 	if t, ok := c.present[name]; ok {
 		return backend.Continues(now.stored, name, t.Version)
@@ -80,7 +80,7 @@ func (c *catalog) continuedBy(now *catalog, name onto.TypeName) bool {
 	return c.hash(name) == now.hash(name)
 }
 
-// hash stands for all versions of a type.
+// hash identifies all versions of a type.
 func (c *catalog) hash(name onto.TypeName) string {
 	var list []onto.SchemaVersion
 	for _, v := range c.stored {
@@ -91,7 +91,7 @@ func (c *catalog) hash(name onto.TypeName) string {
 	return backend.TypesHash(list)
 }
 
-// again calls a read until its types have not changed under it.
+// again retries a read until its types have not changed during it.
 func again(read func() error) error {
 	for range mostRelearned {
 		if err := read(); !errors.Is(err, errRelearned) {
@@ -101,8 +101,8 @@ func again(read func() error) error {
 	return typesChanging()
 }
 
-// anew is a sequence that is made when its iteration starts, so that it shows that
-// moment, and again if types have changed under it.
+// anew is a sequence that is made when its iteration starts, so that it shows the state
+// of that time, and again if types have changed meanwhile.
 func anew[T any](make func() (iter.Seq2[T, error], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -132,8 +132,8 @@ func anew[T any](make func() (iter.Seq2[T, error], error)) iter.Seq2[T, error] {
 	}
 }
 
-// verified yields a sequence that was made with the reader's catalog as long as that
-// stands. A sequence shows one moment, so its start tells.
+// verified yields a sequence that was made with the reader's catalog as long as that is
+// valid. A sequence shows one snapshot, so the check at its start is enough.
 func verified[T any](ctx context.Context, r reader, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 	if r.s.watcher == nil {
 		return seq

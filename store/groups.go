@@ -83,7 +83,7 @@ func (g Groups) All(ctx context.Context) iter.Seq2[onto.Group, error] {
 	})
 }
 
-// Explain tells how the question will be answered, if the backend can.
+// Explain tells how the question will be answered, if the backend supports that.
 func (g Groups) Explain(ctx context.Context) (backend.Explanation, error) {
 	a, sel, err := g.ask(ctx)
 	if err != nil {
@@ -99,8 +99,8 @@ func (g Groups) Explain(ctx context.Context) (backend.Explanation, error) {
 	return e, err
 }
 
-// ask checks the question and splits it into what the backend computes and
-// what is done with its groups.
+// ask checks the question and splits it into the backend's part and what is done with
+// its groups.
 func (g *Groups) ask(ctx context.Context) (*backend.Aggregation, *exec.GroupQuery, error) {
 	if g.limit < 0 || g.offset < 0 {
 		return nil, nil, onto.Errorf(onto.Invalid, "limit %d or offset %d is negative", g.limit, g.offset)
@@ -164,7 +164,7 @@ func (g Groups) selection(scope *filter.Scope, a *backend.Aggregation) (*exec.Gr
 	return sel, err
 }
 
-// among reports an order by what the groups do not have.
+// among reports an order by something that the groups do not have.
 func among(o onto.Operand, a *backend.Aggregation) error {
 	name := filter.FormatOperand(o)
 	for _, list := range [][]onto.Operand{a.By, a.Compute} {

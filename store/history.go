@@ -53,8 +53,8 @@ func (v View) History(ctx context.Context, id onto.Identity, where ...onto.Filte
 	}
 }
 
-// noHistory tells an identity without versions from one whose versions the
-// filters leave out.
+// noHistory distinguishes an identity without versions from one whose versions the
+// filters exclude.
 func (v View) noHistory(ctx context.Context, t *typ, id onto.Identity, where []onto.Filter, yield func(Entry, error) bool) {
 	at, err := v.resolve(ctx)
 	if len(where) > 0 && err == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-// A program that is kept in the store takes down nobody who reads the past: it is
-// stopped within its limits, and all else can be read.
+// A program that is kept in the store cannot bring down readers of the past: it is
+// stopped within its limits, and everything else can be read.
 func TestHostilePrograms(t *testing.T) {
 	eve := onto.EntityID("Person", "eve")
 	for _, c := range []struct{ name, program, limit string }{
@@ -30,13 +30,13 @@ func TestHostilePrograms(t *testing.T) {
 			}
 			wanted := []string{"Person 1 → 2", `Person "eve"`, "was stopped", c.limit}
 
-			// While Eve lives, the program shows what it is and is not kept.
+			// While Eve is live, the program shows what it is and is not kept.
 			unchanged(t, b, func() {
 				_, err := migrate(t, b, m)
 				wantError(t, err, onto.UpgraderFailed, wanted...)
 			})
 
-			// When she is gone, nothing that lives shows it, and it is kept.
+			// When she is deleted, no live thing shows it, and it is kept.
 			mustCommit(t, before, onto.Draft{}.Delete(eve))
 			if _, err := migrate(t, b, m); err != nil {
 				t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/ontologia/onto/internal/lease"
 )
 
-// What leases are like unless options say otherwise.
+// The defaults of leases.
 const (
 	DefaultLeaseTTL  = 30 * time.Second
 	DefaultLeaseWait = 5 * time.Second
@@ -21,25 +21,24 @@ const (
 type LeaseOptions struct {
 	TTL   time.Duration // how long it lasts unless it is renewed; 0 for DefaultLeaseTTL
 	Wait  time.Duration // how long to wait for its holder; 0 for DefaultLeaseWait, negative for not at all
-	Owner string        // who takes it; "" for the store's runtime
+	Owner string        // the holder's name; "" for the store's runtime
 }
 
 // Lease is a lease that this program has taken. It may be used concurrently.
 //
-// A lease ends by itself, so that a program that died keeps nobody waiting for
-// long. A lease that ran out stays its holder's until somebody takes it: Renew
-// and drafts that carry it succeed until then and fail with LeaseExpired from
-// then on, however late they come. So what a lease protects is safe if each
-// draft carries it, and Keep only makes losing it less likely.
+// A lease expires, so that a program that died does not block others for long. An
+// expired lease stays its holder's until it is taken over: Renew and drafts that carry
+// it succeed until then and fail with LeaseExpired from then on. So what a lease
+// protects is safe if each draft carries it, and Keep only makes losing it less likely.
 type Lease struct{ held *lease.Held }
 
 // maxLeaseTTL is how long a lease may last without being renewed.
 const maxLeaseTTL = 366 * 24 * time.Hour
 
-// Lease takes the lease of a name. While somebody else holds it, Lease waits,
-// then fails with LockContention. With onto.WriteLease everybody else's commits
-// wait, and fail with LockContention after a while, until it is released or runs
-// out; the holder commits with drafts that carry it.
+// Lease takes the lease of a name. While it has another holder, Lease waits, then fails
+// with LockContention. With onto.WriteLease all other commits wait, and fail with
+// LockContention after a while, until it is released or expires; the holder commits
+// with drafts that carry it.
 func (s *Store) Lease(ctx context.Context, name string, opts *LeaseOptions) (*Lease, error) {
 	leaser, err := leaserOf(s.b)
 	if err == nil {
@@ -59,7 +58,7 @@ func (s *Store) Lease(ctx context.Context, name string, opts *LeaseOptions) (*Le
 	return &Lease{held}, nil
 }
 
-// apply checks the options and puts them into a request.
+// apply checks the options and makes a request of them.
 func (o *LeaseOptions) apply(r *backend.LeaseRequest) error {
 	if o == nil {
 		return nil
@@ -82,7 +81,7 @@ func (o *LeaseOptions) apply(r *backend.LeaseRequest) error {
 	return nil
 }
 
-// leaserOf returns what keeps the leases.
+// leaserOf returns the backend's leases.
 func leaserOf(b backend.Backend) (backend.Leaser, error) {
 	if l, ok := backend.As[backend.Leaser](b); ok {
 		return l, nil
@@ -93,30 +92,28 @@ func leaserOf(b backend.Backend) (backend.Leaser, error) {
 // Current returns the lease as it was last renewed, for Draft.Lease.
 func (l *Lease) Current() onto.Lease { return l.held.Current() }
 
-// Renew lets the lease last its whole time from now on. It fails with
-// LeaseExpired if it is not held any more.
+// Renew extends the lease to its whole time from now on. It fails with LeaseExpired if
+// it is not held any more.
 func (l *Lease) Renew(ctx context.Context) error { return l.held.Renew(ctx) }
 
 // Release ends the lease. It fails with LeaseExpired if it is not held any more.
 func (l *Lease) Release(ctx context.Context) error { return l.held.Release(ctx) }
 
-// Keep renews the lease whenever a third of its time is over. It blocks, and
-// returns nil once the context ends or the lease is released, and LeaseExpired
-// once it is lost. If renewing fails otherwise, it is tried again until the time
-// of the lease is over, and then reported as LeaseExpired too.
+// Keep renews the lease whenever a third of its time is over. It blocks, and returns
+// nil once the context ends or the lease is released, and LeaseExpired once it is lost.
+// If renewing fails otherwise, it is retried until the lease expires, and then reported
+// as LeaseExpired too.
 //
-// If the time of day and the monotonic clock have gone apart by more than five
-// minutes since the lease was renewed, the machine has slept, or somebody has
-// set the clock. Then the lease may be somebody else's, and Keep finds out at
-// once.
+// If the time of day and the monotonic clock have diverged by more than five minutes
+// since the lease was renewed, the machine has slept, or the clock was set. Then the
+// lease may have another holder, and Keep finds out at once.
 //
-// A stream of the same program that takes longer than the lease lasts keeps it
-// from being renewed, and everybody from taking it. Its draft carries the lease,
-// and that decides, not Keep.
+// A stream of the same program that takes longer than the lease lasts blocks its
+// renewal, and also its takeover. The lease that its draft carries decides, not Keep.
 func (l *Lease) Keep(ctx context.Context) error { return l.held.Keep(ctx) }
 
-// Leases returns the leases that were taken and not released, by name, also
-// those that have run out.
+// Leases returns the leases that were taken and not released, by name, also expired
+// ones.
 func (s *Store) Leases(ctx context.Context) ([]onto.Lease, error) {
 	leaser, err := leaserOf(s.b)
 	if err != nil {
@@ -125,9 +122,9 @@ func (s *Store) Leases(ctx context.Context) ([]onto.Lease, error) {
 	return leaser.Leases(ctx)
 }
 
-// BreakLease ends a lease whoever holds it, and keeps a record of that. Its
-// holder learns of it when he uses the lease: what he does without it goes on.
-// It fails with NotFound if nobody holds the lease.
+// BreakLease ends a lease of any holder, and records it. The holder learns of it when
+// it uses the lease: work that does not use the lease goes on. It fails with NotFound
+// if the lease is not held.
 func (s *Store) BreakLease(ctx context.Context, name string, actor onto.Actor, reason string) (onto.LeaseBreak, error) {
 	leaser, err := leaserOf(s.b)
 	if err == nil {

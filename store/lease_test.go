@@ -85,7 +85,7 @@ func TestLeaseStory(t *testing.T) {
 	})
 }
 
-// Keep keeps a lease as long as it is wanted.
+// Keep keeps a lease as long as it is needed.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New(nil)
@@ -149,7 +149,7 @@ func (f *flaky) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (ont
 	return f.Backend.Renew(ctx, l, ttl)
 }
 
-// Keep gets over failures that are shorter than the lease, and no others.
+// Keep survives failures that are shorter than the lease, and no others.
 func TestKeepTriesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{Backend: memory.New(nil).Open()}

@@ -18,9 +18,9 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-// A lineage is a type that changes again and again, and a model of it: what was
-// stored after each commit, and what each migration makes of fields. It knows
-// nothing of chains, projections or plans.
+// A lineage is a type that changes again and again, and a model of it: what was stored
+// after each commit, and what each migration makes of fields. It has no chains,
+// projections or plans.
 type lineage struct {
 	t      *testing.T
 	r      *rand.Rand

@@ -8,10 +8,10 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// A name can be given to a type again after the type that had it came to its
-// end. So a name has lives, of which at most the last goes on.
+// A name can be given to a type again after the type that had it has ended. So a name
+// has lives, of which at most the last continues.
 
-// covers reports whether the type was there as of a commit.
+// covers reports whether the type existed as of a commit.
 func (t *typ) covers(commit int64) bool {
 	if t.end != nil && (commit == backend.Head || commit >= t.end.Commit) {
 		return false
@@ -19,8 +19,8 @@ func (t *typ) covers(commit int64) bool {
 	return t.chain == nil || t.chain.Begun(commit)
 }
 
-// life returns the type that had a name as of a commit, or the last one that had
-// it if none had then.
+// life returns the type that had a name as of a commit, or the last one that had it if
+// none did.
 func (c *catalog) life(kind onto.Kind, name string, commit int64) (*typ, error) {
 	n := onto.TypeName{Kind: kind, Name: name}
 	now, exists := c.present[n]
@@ -42,9 +42,9 @@ func (c *catalog) life(kind onto.Kind, name string, commit int64) (*typ, error) 
 	return nil, c.unknown(kind, name)
 }
 
-// lastOf is the last commit that is about a type that has ended: the one that
-// deleted what there was of it. If there was nothing, no such commit was made,
-// and the next one may be about another type of that name.
+// lastOf is the last commit about a type that has ended: the one that deleted its
+// things. If there were none, no such commit was made, and the next one may be about
+// another type of that name.
 func (c *catalog) lastOf(t *typ) int64 {
 	name := t.Schema.TypeName()
 	lives := c.former[name]
@@ -59,8 +59,8 @@ func (c *catalog) lastOf(t *typ) int64 {
 	return t.end.Commit
 }
 
-// presentName is an identity under the name that its type has now, given a
-// commit at which it had the other. It fails if the type was dropped.
+// presentName is an identity under the name that its type has now, given a commit at
+// which it had the old one. It fails if the type was dropped.
 func (c *catalog) presentName(id onto.Identity, commit int64) (onto.Identity, error) {
 	for range len(c.stored) + 1 {
 		t, err := c.life(id.Kind, id.Type, commit)
@@ -114,7 +114,7 @@ func widen(fields []onto.Field, f onto.Field) []onto.Field {
 	return fields
 }
 
-// everyName yields the types by name, also those that exist no more.
+// everyName yields the types by name, also those that have ended.
 func (c *catalog) everyName() []namedType {
 	var list []namedType
 	for name, t := range c.present {
@@ -136,8 +136,8 @@ type namedType struct {
 	typ *typ
 }
 
-// everyType returns all types in order, also those that were dropped. Those
-// that were renamed go on under their new name.
+// everyType returns all types in order, also those that were dropped. Renamed types
+// appear under their new name.
 func (c *catalog) everyType() []*typ {
 	var list []*typ
 	for _, n := range c.everyName() {
@@ -148,8 +148,8 @@ func (c *catalog) everyType() []*typ {
 	return list
 }
 
-// settled reports whether everything that is stored since a commit is as the
-// present types have it.
+// settled reports whether everything stored since a commit is in the form of the
+// present types.
 func (c *catalog) settled(since int64) bool {
 	for _, t := range c.everyType() {
 		if t.chain != nil && (!t.chain.Ready(since) || t.chain.Start > 0) {

@@ -47,7 +47,7 @@ func differences(t *testing.T, s *store.Store, from, to int64) string {
 	return strings.Join(list, ", ")
 }
 
-// A name that is used again stands for two types, each with its own time.
+// A reused name stands for two types, each with its own time.
 func TestNameUsedAgain(t *testing.T) {
 	b := people(t)
 	if res, err := drop(t, b, &store.Drop{Kind: onto.KindEntity, Type: "Person", Cascade: true}); err != nil || res.ID != 3 {
@@ -93,7 +93,7 @@ func TestNameUsedAgain(t *testing.T) {
 	}
 	_, _, err = s.Revert(t.Context(), onto.Draft{}, store.Revert{Commit: 2, Over: true})
 	wantError(t, err, onto.Invalid, `Person "ada" cannot be reverted`, "was dropped by commit 3")
-	// The new type changes as if there had never been the old one.
+	// The new type changes as if the old one had never existed.
 	if _, err := migrate(t, b, &store.Migration{Types: []onto.Type{entityOf("Person", "badge int", "tier int=1")}}); err != nil {
 		t.Error(err)
 	}

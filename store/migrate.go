@@ -12,8 +12,8 @@ import (
 	"github.com/ontologia/onto/store/internal/lineage"
 )
 
-// Migration is what the types of a store should become. Types that it does not
-// name stay as they are; those that are not stored yet are new.
+// Migration is the types that a store should have. Stored types that it does not name
+// stay as they are; those that are not stored yet are new.
 type Migration struct {
 	Types     []onto.Type
 	Upgraders []Upgrader
@@ -23,7 +23,7 @@ type Migration struct {
 type MigrationPlan struct {
 	Head  int64
 	Types []TypeMigration // those that change
-	Token string          // stands for this plan at this head
+	Token string          // identifies this plan at this head
 }
 
 // Empty reports whether there is nothing to do.
@@ -50,7 +50,7 @@ type TypeMigration struct {
 	From, To    int    // versions; From is 0 for a new type
 	Difference  onto.Difference
 	Live        int64      // things of the type that exist now
-	Rewrite     bool       // they are written anew; otherwise only the schema changes
+	Rewrite     bool       // they are rewritten; otherwise only the schema changes
 	Steps       []StepPlan // what is done with them, one version after the other
 	Learned     []int      // earlier versions whose upgrader is kept from now on
 
@@ -65,15 +65,15 @@ type StepPlan struct {
 	Name    string // Customer 1 → 2
 	How     string // as it is, fill defaults, jq, Go function, …
 	Missing string // why an upgrader is needed; "" if there is one or none is needed
-	Suggest string // an upgrader that could do, if one is missing
+	Suggest string // a suggested upgrader, if one is missing
 }
 
 // SchemaOnly reports whether only the schema changes.
 func (t *TypeMigration) SchemaOnly() bool { return !t.Rewrite }
 
-// PlanMigration returns what a migration of the store that a backend keeps
-// would do, and changes nothing. It fails if the types cannot be migrated at
-// all; upgraders that are missing are part of the plan.
+// PlanMigration returns what a migration of a backend's store would do, and changes
+// nothing. It fails if the types cannot be migrated at all; upgraders that are missing
+// are part of the plan.
 func PlanMigration(ctx context.Context, b backend.Backend, m *Migration) (*MigrationPlan, error) {
 	s, err := peek(ctx, b, m.Upgraders, nil)
 	if err != nil {
@@ -94,7 +94,7 @@ type migrationPlan struct {
 	learn  []backend.TypeUpgrader
 }
 
-// planMigration works out what a migration does to each type.
+// planMigration finds out what a migration does to each type.
 func planMigration(ctx context.Context, s *Store, m *Migration) (*migrationPlan, error) {
 	schemas, err := schemasOf(m.Types)
 	if err != nil {
@@ -176,7 +176,7 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 	return t, err
 }
 
-// way finds the steps from what is stored to the new version.
+// way finds the steps from the stored version to the new one.
 func (p *migrationPlan) way(t *TypeMigration, given upgraders) error {
 	name := upgraderName{t.Name, t.To}
 	if t.RenamedFrom != "" {
@@ -226,8 +226,8 @@ func planStep(c *lineage.Chain, i int, note string) StepPlan {
 	return plan
 }
 
-// suggestUpgrader is a program that leaves out what is gone and moves what has
-// most likely got another name; "" if that would not be enough.
+// suggestUpgrader is a program that drops removed fields and moves those that were most
+// likely renamed; "" if that would not be enough.
 func suggestUpgrader(from, to *onto.Schema) string {
 	if from.Key != to.Key {
 		return "" // another key makes another identity
@@ -276,7 +276,7 @@ func (p *migrationPlan) learned(t *TypeMigration, given upgraders) error {
 	return nil
 }
 
-// writes yields what lives, as the new types have it.
+// writes yields all live things, as the new types have them.
 func (p *migrationPlan) writes(ctx context.Context, step func()) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
 		for i := range p.Types {
@@ -287,7 +287,7 @@ func (p *migrationPlan) writes(ctx context.Context, step func()) iter.Seq2[backe
 	}
 }
 
-// rewrite yields the things of one type and reports whether to go on.
+// rewrite yields the things of one type and reports whether to continue.
 func (p *migrationPlan) rewrite(ctx context.Context, t *TypeMigration, step func(), yield func(backend.Write, error) bool) bool {
 	old := &t.source.Schema
 	for v, err := range p.s.b.Scan(ctx, &backend.Query{Kind: old.Kind, Type: old.Name, At: p.Head}) {

@@ -86,7 +86,7 @@ func checkLeftBehind(left []onto.SchemaVersion, schemas []onto.Schema, renamed m
 	return nil
 }
 
-// checkIdentityKept refuses what would make other identities of the stored
+// checkIdentityKept refuses changes that would make other identities of the stored
 // ones: an upgrader changes fields, never an identity.
 func checkIdentityKept(old, g *onto.Schema, renamed map[string]string) error {
 	hint := "make a new type and move the data to it"
@@ -109,8 +109,8 @@ func checkIdentityKept(old, g *onto.Schema, renamed map[string]string) error {
 	return nil
 }
 
-// checkNew refuses a new type that looks like a stored one under another name,
-// which then is not given: it may have been renamed by mistake.
+// checkNew refuses a new type that looks like a stored one under another name, if that
+// one is not given: it may have been renamed by mistake.
 func (p *migrationPlan) checkNew(g *onto.Schema, schemas []onto.Schema, renamed map[string]string) error {
 	for _, t := range p.s.catalog().everyType() {
 		o := &t.Schema
@@ -142,7 +142,7 @@ func common(a, b *onto.Schema) []string {
 	})
 }
 
-// checkUsed refuses upgraders that nothing is done with.
+// checkUsed refuses upgraders that no step uses.
 func (p *migrationPlan) checkUsed(given upgraders, schemas []onto.Schema) error {
 	for name, u := range given {
 		if name.version == 0 {

@@ -84,8 +84,8 @@ func grow(ctx context.Context, b backend.Backend, fields int) error {
 	return err
 }
 
-// pausing is a backend that, when a migration holds its lease and has come to a
-// certain point, says so and waits to be told to go on.
+// pausing is a backend that pauses a migration at a certain point, while it holds its
+// lease, reports that and waits to be resumed.
 type pausing struct {
 	backend.Backend
 	point string
@@ -201,8 +201,8 @@ func checkGrown(t *testing.T, path string, fields, rows int) bool {
 	return want > fields
 }
 
-// A program that writes with the old types while another migrates is told so,
-// and what it was acknowledged is there.
+// A program that writes with the old types while another migrates is told so, and its
+// acknowledged writes are there.
 func TestMigrationBesideAWriter(t *testing.T) {
 	path := manyThings(t, 500)
 	writer := child.Start(t, "write", path)
@@ -238,8 +238,8 @@ func TestMigrationBesideAWriter(t *testing.T) {
 	}
 }
 
-// A migration that is stopped until its lease has run out and somebody else has
-// taken it cannot commit when it wakes.
+// A migration that is stopped until its lease has expired and was taken over cannot
+// commit when it resumes.
 func TestMigrationStopped(t *testing.T) {
 	for _, point := range []string{"plan", "append"} {
 		for _, released := range []bool{false, true} {

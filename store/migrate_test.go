@@ -58,7 +58,7 @@ func people(t *testing.T) backend.Backend {
 	return b
 }
 
-// keepOpen opens a store on a backend that is closed by somebody else.
+// keepOpen opens a store on a backend that is closed elsewhere.
 func keepOpen(t *testing.T, b backend.Backend, types ...onto.Type) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), kept{b}, types...)
@@ -85,7 +85,7 @@ func migrate(t *testing.T, b backend.Backend, m *store.Migration) (onto.Result, 
 	return res, err
 }
 
-// unchanged runs f and fails if the types or the head are others afterwards.
+// unchanged runs f and fails if the types or the head have changed afterwards.
 func unchanged(t *testing.T, b backend.Backend, f func()) {
 	t.Helper()
 	before, err := b.Schemas(t.Context())
@@ -296,8 +296,8 @@ func reading(ctx context.Context, s *store.Store) map[string]func() error {
 	}
 }
 
-// A program that was opened with the old types goes on beside a compatible change, and
-// what it writes keeps the fields that it does not know.
+// A program that was opened with the old types continues beside a compatible change,
+// and its writes keep the fields that it does not know.
 func TestMigrationBesideAnOldProgram(t *testing.T) {
 	for name := range reading(t.Context(), nil) {
 		t.Run(name, func(t *testing.T) {
@@ -336,8 +336,8 @@ type human struct {
 	Age  *int   `json:"age"`
 }
 
-// After a change that is not compatible, an old program learns types anew that it knows
-// by name; for its Go structs it is told what has changed.
+// After an incompatible change, an old program learns types anew that it knows by name;
+// for its Go structs it is told what has changed.
 func TestMigrationBesideAnOutdatedProgram(t *testing.T) {
 	for name := range reading(t.Context(), nil) {
 		b := people(t)
@@ -377,7 +377,7 @@ func TestMigrationBesideAnOutdatedProgram(t *testing.T) {
 	}
 }
 
-// Go functions belong to programs: one without them is told so, and can still
+// Go functions belong to programs: a program without them is told so, and can still
 // read what needs none of them.
 func TestMigrationByFunction(t *testing.T) {
 	b := people(t)

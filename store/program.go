@@ -8,10 +8,10 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// program is what the caller knows of the types. While types change compatibly it goes
-// on: what it writes decides the fields that it knows, and no others.
+// program is what the caller knows of the types. While types change compatibly it
+// continues: its writes decide the fields that it knows, and no others.
 type program struct {
-	types     []onto.Type // that it gave when it opened the store
+	types     []onto.Type // given when it opened the store
 	schemas   []onto.Schema
 	upgraders upgraders
 	known     map[onto.TypeName]knowledge
@@ -40,9 +40,8 @@ func newProgram(types []onto.Type, schemas []onto.Schema, given upgraders) (prog
 	return program{types, schemas, given, map[onto.TypeName]knowledge{}}, nil
 }
 
-// use fits a catalog to the program. A type that has changed otherwise than compatibly
-// since the program learned it is learned anew by its name, and outdated for a Go
-// struct.
+// use fits a catalog to the program. A type that has changed incompatibly since the
+// program learned it is learned anew by its name, and is outdated for a Go struct.
 func (p *program) use(c *catalog) {
 	outdated := map[onto.TypeName]bool{}
 	for name, t := range c.present {
@@ -78,8 +77,7 @@ func (p *program) use(c *catalog) {
 	}
 }
 
-// outdatedStruct is the error for a Go struct whose type has changed otherwise than
-// compatibly.
+// outdatedStruct is the error for a Go struct whose type has changed incompatibly.
 func (c *catalog) outdatedStruct(given onto.Schema) error {
 	t, exists := c.present[given.TypeName()]
 	if !exists {

@@ -12,7 +12,7 @@ import (
 	"github.com/ontologia/onto/internal/words"
 )
 
-// question is what a query asks, as the caller has put it.
+// question is a query as the caller has put it.
 type question struct {
 	v    View
 	find func(View) (*typ, error) // finds the type
@@ -58,7 +58,7 @@ func (q *question) ask(ctx context.Context) (*backend.Query, error) {
 	return ask, q.goOn(ctx, ask)
 }
 
-// settle finds the type as it is known now, or was called at the moment of the view.
+// settle finds the type as it is known now, or by its name at the moment of the view.
 func (q *question) settle(ctx context.Context) error {
 	_, timed := q.v.point.Time()
 	if q.v.types == q.v.s.catalog() && (!timed || q.err != nil) {
@@ -73,7 +73,7 @@ func (q *question) settle(ctx context.Context) error {
 	return q.err
 }
 
-// form is all of the question but its moment and place.
+// form is the question without its moment and place.
 func (q *question) form() (*backend.Query, error) {
 	switch {
 	case q.err != nil:
@@ -155,7 +155,7 @@ func (q *question) conditions(ask *backend.Query, scope *filter.Scope) error {
 		WithHint(`mark a string field with onto:"search", or search: true in the schema file`)
 }
 
-// moment fills in what the view and the history's start refer to.
+// moment resolves the view and the start of a history.
 func (q *question) moment(ctx context.Context, ask *backend.Query) error {
 	if q.since < 0 {
 		return onto.Errorf(onto.Invalid, "commit %d is negative", q.since)
@@ -176,8 +176,7 @@ func (q *question) moment(ctx context.Context, ask *backend.Query) error {
 // reader reads what the question is about.
 func (q *question) reader() reader { return reader{q.v, q.t} }
 
-// pin replaces the head by the commit that it is now, for what takes several
-// questions.
+// pin replaces the head by its present commit, for what takes several questions.
 func (q *question) pin(ctx context.Context, ask *backend.Query) error {
 	if ask.At != backend.Head {
 		return nil
@@ -270,7 +269,7 @@ func pageOnce[T any](ctx context.Context, q *question, convert func(*typ, *onto.
 	return p, nil
 }
 
-// Explain tells how the question will be answered, if the backend can.
+// Explain tells how the question will be answered, if the backend supports that.
 func (q Query[T]) Explain(ctx context.Context) (backend.Explanation, error) {
 	ask, err := q.ask(ctx)
 	if err != nil {
@@ -285,7 +284,7 @@ func (q Query[T]) ExplainVersions(ctx context.Context, since int64) (backend.Exp
 	return q.Explain(ctx)
 }
 
-// commitCache remembers the last commit: versions come by commit.
+// commitCache remembers the last commit: versions come in order of commits.
 type commitCache struct {
 	s    *Store
 	last onto.Commit

@@ -131,7 +131,7 @@ func TestPagesAndCursors(t *testing.T) {
 			}
 			break
 		}
-		// What happens meanwhile does not show.
+		// Commits during the read do not show.
 		mustCommit(t, s, onto.Draft{}.Ensure(Product{fmt.Sprintf("p1%dx", pages), "new"}).Delete(onto.EntityID("Product", "p20")))
 	}
 	first, err := store.Find[Product](s.Now()).Limit(1).Page(t.Context())

@@ -19,9 +19,9 @@ type reader struct {
 	t *typ
 }
 
-// scan answers a query. Where all it reads is stored as the type is now, the
-// backend answers alone; otherwise rows are upgraded first, and the rest is done
-// in process.
+// scan answers a query. Where everything it reads is stored in the form of the present
+// type, the backend answers alone; otherwise rows are upgraded first, and the rest is
+// done in process.
 func (r reader) scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
 	if err := r.checkEnds(q, q.Ends()); err != nil {
 		return failed[onto.Version](err)
@@ -99,8 +99,7 @@ func (r reader) commitsOf(ctx context.Context, id onto.Identity, since, until in
 	return slices.Compact(list), nil
 }
 
-// native reports whether the backend can answer a question alone that looks at
-// these endpoints.
+// native reports whether the backend can answer a question with these endpoints alone.
 func (r reader) native(q *backend.Query, ends backend.Ends) bool {
 	if r.stored {
 		return true
@@ -111,8 +110,8 @@ func (r reader) native(q *backend.Query, ends backend.Ends) bool {
 	return (!ends.Left || r.catalog().nativeEnd(r.t.Schema.Left, q)) && (!ends.Right || r.catalog().nativeEnd(r.t.Schema.Right, q))
 }
 
-// checkEnds refuses a history as stored whose endpoints had several names: one
-// question cannot be about both.
+// checkEnds refuses a history as stored whose endpoints had several names: one question
+// cannot cover both.
 func (r reader) checkEnds(q *backend.Query, ends backend.Ends) error {
 	if !r.stored || q.Mode != backend.History || !ends.Any() {
 		return nil
@@ -159,8 +158,8 @@ func (r reader) upgrade(ctx context.Context, v *onto.Version, q *backend.Query) 
 	return c.Upgrade(ctx, v, at, r.s.opts.UpgradeTimeout)
 }
 
-// raw is what the backend is asked instead of a query: one question for each
-// name that the type had in the commits that the query looks at.
+// raw is the backend's queries for a query: one for each name that the type had in its
+// commits.
 func (r reader) raw(q *backend.Query) []backend.Query {
 	base := backend.Query{
 		Kind: q.Kind, Type: q.Type, Mode: q.Mode, At: q.At, Since: q.Since, Identity: q.Identity,
@@ -258,7 +257,7 @@ func (r reader) explain(ctx context.Context, q *backend.Query, a *backend.Aggreg
 	return e, nil
 }
 
-// upgrading says what is done with rows of older versions.
+// upgrading says how rows of older versions are upgraded.
 func (r reader) upgrading(q *backend.Query) string {
 	c := r.t.chain
 	if c == nil {

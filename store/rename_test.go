@@ -8,8 +8,8 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-// Relations whose endpoints were renamed are asked about under the names of the
-// present, or as stored under those of their time.
+// Relations whose endpoints were renamed are queried under the present names, or as
+// stored under those of their time.
 func TestRenamedEndpoints(t *testing.T) {
 	b := people(t)
 	_, err := migrate(t, b, &store.Migration{
@@ -82,8 +82,8 @@ func TestRenamedEndpoints(t *testing.T) {
 	}
 }
 
-// A name that was given away can be used again, and given away again: each name
-// has the history that was written under it, and the last one all of it.
+// A name that became free can be used again, and become free again: each name has the
+// history that was written under it, and the last one all of it.
 func TestRenamedBackAndForth(t *testing.T) {
 	b := people(t)
 	rename := func(from, to string) {

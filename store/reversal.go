@@ -10,14 +10,14 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// reversal works out the plan of a revert: which identities it is about, what
-// they were, and which commits are in the way.
+// reversal makes the plan of a revert: the identities, what they were, and which
+// commits block it.
 type reversal struct {
 	s *Store
 	RevertPlan
 }
 
-// target is an identity that a revert is about.
+// target is an identity of a revert.
 type target struct {
 	RevertChange
 	to      int64 // the state wanted is that as of this commit
@@ -132,7 +132,7 @@ func (r *reversal) ofIdentity(ctx context.Context, id onto.Identity, to int64) e
 	return nil
 }
 
-// aim fills in what a target is, what it was, and what is in between.
+// aim fills in what a target is, what it was, and what changed in between.
 func (r *reversal) aim(ctx context.Context, g *target) error {
 	t, err := r.s.catalog().get(g.Kind, g.Type)
 	if err != nil {
@@ -204,8 +204,8 @@ func (r *reversal) changed(c *onto.Change, commit int64) (onto.Identity, error) 
 	return id, nil
 }
 
-// onlyMigrated reports whether a commit brought an identity to another version
-// of its type and left it alone otherwise.
+// onlyMigrated reports whether a commit only brought an identity to another version of
+// its type.
 func (r reader) onlyMigrated(ctx context.Context, id onto.Identity, commit int64) (bool, error) {
 	if r.t.chain == nil || !r.t.chain.Began(commit) {
 		return false, nil

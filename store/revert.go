@@ -26,22 +26,22 @@ type Revert struct {
 	Identity onto.Identity
 	To       int64
 
-	// Over also undoes what other commits have made since of the same
-	// identities. Without it they block the revert.
+	// Over also undoes later changes of the same identities by other commits. Without
+	// it they block the revert.
 	Over bool
 }
 
-// RevertPlan is what a revert would do. It is about one moment, the head that
-// it names, and stays the same when the store goes on.
+// RevertPlan is what a revert would do. It is as of the head that it names, and later
+// commits do not change it.
 type RevertPlan struct {
 	Head    int64
 	Commits []int64 // those undone, oldest first
 
-	// Changes yields what would change, in order of identity. What is already
-	// as it was is left out.
+	// Changes yields what would change, in order of identity. Identities that are
+	// already as they were are left out.
 	Changes iter.Seq2[RevertChange, error]
 
-	all iter.Seq2[target, error] // also what is already as it was
+	all iter.Seq2[target, error] // also identities that are already as they were
 }
 
 // RevertChange is what a revert would do to one identity.
@@ -93,13 +93,12 @@ func (s *Store) PlanRevert(ctx context.Context, r Revert) (RevertPlan, error) {
 	return plan, nil
 }
 
-// Revert undoes something with one compensating commit: history stays. If all
-// is as it was already, no commit is made and the result's ID is 0. It fails
-// with Refused if other commits have changed the same identities since, unless
-// it is told to go over them, and with VersionMismatch if one of them changes
-// while it is under way. The draft says what is said about the commit; by
-// default its comment tells what was reverted, and its causation is the commit
-// that was. To insist on a plan that was looked at, expect its head.
+// Revert undoes something with one compensating commit: history stays. If everything is
+// already as it was, no commit is made and the result's ID is 0. It fails with Refused
+// if other commits have changed the same identities since, unless Over is set, and with
+// VersionMismatch if one of them changes meanwhile. The draft is the header of the
+// commit; by default its comment names what was reverted, and its causation is the
+// reverted commit. To apply exactly a plan that was reviewed, expect its head.
 func (s *Store) Revert(ctx context.Context, d onto.Draft, r Revert) (onto.Result, RevertPlan, error) {
 	for range d.Intents() {
 		return onto.Result{}, RevertPlan{}, onto.Errorf(onto.Invalid, "the draft of a revert has intents of its own").
@@ -109,7 +108,7 @@ func (s *Store) Revert(ctx context.Context, d onto.Draft, r Revert) (onto.Result
 	if err != nil {
 		return onto.Result{}, RevertPlan{}, err
 	}
-	blocked := map[onto.Identity]bool{} // of what is on its way to be admitted
+	blocked := map[onto.Identity]bool{} // of the writes that await admission
 	errBlocked := errors.New("blocked")
 	things := func(yield func(any, error) bool) {
 		for g, err := range plan.all {
@@ -140,7 +139,7 @@ func (s *Store) Revert(ctx context.Context, d onto.Draft, r Revert) (onto.Result
 	return res, plan, err
 }
 
-// check reports whether it is clear what to revert.
+// check reports whether exactly one thing to revert is named.
 func (r Revert) check() error {
 	given := 0
 	for _, is := range []bool{r.Commit != 0, r.Correlation != "", r.Identity != (onto.Identity{})} {
@@ -160,7 +159,7 @@ func (r Revert) check() error {
 	return nil
 }
 
-// describe fills in what the draft does not say.
+// describe fills in what the draft leaves open.
 func (r Revert) describe(d onto.Draft) onto.Draft {
 	comment := ""
 	switch {
@@ -182,7 +181,7 @@ func (r Revert) describe(d onto.Draft) onto.Draft {
 	return d
 }
 
-// refusal names some of what is blocked.
+// refusal names some of the blocked identities.
 func (p *RevertPlan) refusal() error {
 	const most = 5
 	var names []string

@@ -18,8 +18,7 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-// meddled is a backend in which something happens right before a stream gets
-// the lock.
+// meddled is a backend that calls a function right before a stream gets the lock.
 type meddled struct {
 	backend.Backend
 	meddle func()
@@ -30,7 +29,7 @@ func (m *meddled) Unwrap() backend.Backend { return m.Backend }
 func (m *meddled) AppendStream(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
 	if f := m.meddle; f != nil {
 		m.meddle = nil
-		// The plan is made when the sequence is asked for, so first read it all.
+		// The plan is made when the sequence is read, so read it all first.
 		var list []backend.Write
 		for w, err := range writes {
 			if err != nil {
@@ -168,7 +167,7 @@ func TestRevertACommit(t *testing.T) {
 			t.Errorf("the past has become %q", got)
 		}
 
-		// Once more changes nothing, and says so.
+		// Repeating it changes nothing, and says so.
 		if res := mustRevert(t, s, store.Revert{Commit: 2}); res.Changed() {
 			t.Errorf("the second time made commit %d", res.ID)
 		}
@@ -350,7 +349,7 @@ func TestRevertNoticesWhatHappensMeanwhile(t *testing.T) {
 			}
 			wantState(t, s, fmt.Sprintf("p1=b p2=c%t p3=b", over))
 		}
-		// What happens to others, or brings a thing where it is wanted, is no obstacle.
+		// Changes of other identities, or to the wanted state, do not block.
 		mustCommit(t, s, onto.Draft{}.Ensure(Product{"p2", "b"}))
 		m.meddle = func() {
 			mustCommit(t, s, onto.Draft{}.Ensure(Product{"p9", "x"}).Delete(onto.EntityID("Product", "p3")))

@@ -85,7 +85,7 @@ func renameLamp(t *testing.T, s *store.Store, name string) *store.Store {
 func TestRevertToAnOlderVersionOfAType(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store, _ *meddled) {
 		s = grownLamp(t, s)
-		// The migration itself changed nothing that could be undone, or could block.
+		// The migration itself changed nothing that could be undone or could block.
 		if got := showPlan(t, revertPlan(t, s, store.Revert{Commit: 3})); got != "[3]" {
 			t.Errorf("reverting the migration: got plan %q", got)
 		}

@@ -13,9 +13,9 @@
 //
 // # Reading
 //
-// Reads hang off a [View], a moment of the log: [Store.Now], [Store.At] a
-// commit, or [Store.AsOf] a time. [Get] and [Find] return Go structs;
-// [View.Get] and [View.Find] return versions, for types known only at run time.
+// Reads start from a [View], a moment of the log: [Store.Now], [Store.At] a commit, or
+// [Store.AsOf] a time. [Get] and [Find] return Go structs; [View.Get] and [View.Find]
+// return versions, for types known only at run time.
 //
 //	ada, err := store.Get[Customer](ctx, s.At(1), "c1")
 //	for c, err := range store.Find[Customer](s.Now()).Where(onto.Path("tier").Eq("Gold")).All(ctx) { … }
@@ -26,9 +26,9 @@
 // tells how it is answered ([Query.Explain]). Its versions over time are
 // [Query.Versions].
 //
-// What happened is asked of the store itself: [History] and [Store.History] of
-// one identity, [Store.Commits], [Store.Changes] of a commit, [Store.Diff] of
-// two moments, and [Store.Blame] for who last set each field.
+// History is read from the store itself: [History] and [Store.History] of one identity,
+// [Store.Commits], [Store.Changes] of a commit, [Store.Diff] of two moments, and
+// [Store.Blame] for who last set each field.
 //
 // # Changing types
 //
@@ -69,8 +69,8 @@ type Options struct {
 	// the system's directory for temporary files.
 	ScratchDir string
 
-	// Upgraders are the Go functions that bring fields of older versions of
-	// types to the present. Those that are programs are kept in the store.
+	// Upgraders are the Go functions that bring fields of older versions of types to
+	// the present. Upgraders that are programs are kept in the store.
 	Upgraders      []Upgrader
 	UpgradeTimeout time.Duration // how long an upgrader may take for one thing; 0 for DefaultUpgradeTimeout
 }
@@ -89,13 +89,12 @@ type Store struct {
 	updates queues // of things that Update is at work on
 }
 
-// Open opens the store that a backend keeps. The given types are registered if
-// they are new; if one is stored differently, Open fails with SchemaOutdated.
-// Marking other fields for index or search is no difference: what the marks are
-// for is made or removed, which takes a while if there is much data.
-// Types that are stored but not given can be used by name; those that another
-// program registers later are known after the next Open. The store owns the
-// backend from then on, also when Open fails.
+// Open opens the store that a backend keeps. The given types are registered if they are
+// new; if one is stored differently, Open fails with SchemaOutdated. Marking other
+// fields for index or search is no difference: indexes are made or removed, which takes
+// a while if there is much data. Types that are stored but not given can be used by
+// name; those that another program registers later are known after the next Open. The
+// store owns the backend from then on, also when Open fails.
 func Open(ctx context.Context, b backend.Backend, types ...onto.Type) (*Store, error) {
 	return OpenWith(ctx, b, nil, types...)
 }
@@ -275,7 +274,7 @@ func unknownName(err *onto.Error, name string, known []string, otherwise string,
 // Close closes the store and its backend.
 func (s *Store) Close() error { return s.b.Close() }
 
-// Backend returns what keeps the store, for what only some backends can do.
+// Backend returns the backend of the store, for its optional interfaces.
 func (s *Store) Backend() backend.Backend { return s.b }
 
 // Schemas returns every version of every type, ordered by kind, name and version.

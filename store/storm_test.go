@@ -65,7 +65,7 @@ func TestClosingLosesNothing(t *testing.T) {
 	}
 }
 
-// A commit that says it was cancelled is not there; one that does not, is.
+// A commit that reports to be cancelled is not there; any other is.
 func TestCancelledAtAnyMoment(t *testing.T) {
 	s := crm(t)
 	var mu sync.Mutex
@@ -131,7 +131,7 @@ func TestTypesRaced(t *testing.T) {
 	}
 }
 
-// Each limit holds at its last byte.
+// Each limit is exact to the byte.
 func TestLimitsAreExact(t *testing.T) {
 	s := crm(t)
 	overhead := len(`{"sku":"p","title":""}`)

@@ -14,10 +14,10 @@ import (
 // StreamOptions change how a stream is committed. The zero value is the
 // default.
 type StreamOptions struct {
-	// Admit decides on each thing of the stream, under the write lock. False
-	// leaves the thing out; an error leaves nothing stored. A store that is
-	// overtaken by another commit asks about all things again; Begin, if not
-	// nil, is called each time before the first.
+	// Admit decides on each thing of the stream, under the write lock. False leaves the
+	// thing out; an error leaves nothing stored. A store that loses to another commit
+	// calls it for all things again; Begin, if not nil, is called each time before the
+	// first.
 	Admit func(Proposal) (bool, error)
 	Begin func()
 }
@@ -63,9 +63,9 @@ func proposal(w *backend.Write, newest *onto.Version) Proposal {
 	return Proposal{w.Identity, w.Op, w.Fields, newest, backend.Changes(w, newest)}
 }
 
-// Preview compares things, as in CommitStream, with the newest state, all at
-// one moment, and changes nothing. Things are checked as for a commit, except
-// that an identity may come twice.
+// Preview compares things, as in CommitStream, with one snapshot of the newest state,
+// and changes nothing. Things are checked as for a commit, except that an identity may
+// come twice.
 func (s *Store) Preview(ctx context.Context, things iter.Seq2[any, error]) iter.Seq2[Proposal, error] {
 	return func(yield func(Proposal, error) bool) {
 		head, err := s.Head(ctx)

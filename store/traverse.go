@@ -31,10 +31,10 @@ type Route struct {
 // Step is a relation and the entity it leads to.
 type Step struct{ Relation, Entity onto.Version }
 
-// Traversal asks for the routes that lead from the things of a query over
-// relations, one hop after the other, all at one moment. A route has every hop,
-// leads through entities that exist, and meets no identity twice. Routes come
-// in the order of their sources, then of their relations.
+// Traversal asks for the routes that lead from the things of a query over relations,
+// one hop after the other, all at one moment. A route has every hop, leads through
+// entities that exist, and contains no identity twice. Routes come in the order of
+// their sources, then of their relations.
 type Traversal struct {
 	q     question
 	hops  []Hop
@@ -127,8 +127,8 @@ func (l leg) ends(id onto.Identity) (start, end string) {
 	return id.Left, id.Right
 }
 
-// walk finds routes, depth first, but many at a time: each question to the
-// backend is about the ends of up to batch routes.
+// walk finds routes, depth first, but many at a time: each query to the backend is
+// about the ends of up to batch routes.
 type walk struct {
 	ctx  context.Context
 	v    View
@@ -159,7 +159,7 @@ func (w *walk) run(ask *backend.Query, yield func(Route, error) bool) {
 	w.extend(pending, yield)
 }
 
-// extend goes on with routes of equal length and reports whether to go on.
+// extend continues routes of equal length and reports whether to go on.
 func (w *walk) extend(routes []Route, yield func(Route, error) bool) bool {
 	if len(routes) == 0 {
 		return true

@@ -15,10 +15,10 @@ import (
 // DefaultUpgradeTimeout is how long an upgrader may take for one thing.
 const DefaultUpgradeTimeout = 3 * time.Second
 
-// Upgrader turns fields of one version of a type into those of the next. It is
-// a jq program, which is kept in the store, or a Go function, which each
-// program that reads older versions gives to Options.Upgraders. What is kept in
-// the store counts: a function for the same step is not called.
+// Upgrader turns fields of one version of a type into those of the next. It is a jq
+// program, which is kept in the store, or a Go function, which each program that reads
+// older versions gives to Options.Upgraders. A program in the store takes precedence: a
+// function for the same step is not called.
 //
 // An upgrader depends on nothing but its input and leaves the key alone.
 type Upgrader struct {
@@ -129,7 +129,7 @@ func join(a, b Upgrader) (Upgrader, error) {
 	return a, nil
 }
 
-// checkEdits refuses a renaming or dropping that the type cannot have meant.
+// checkEdits refuses a renaming or dropping that does not fit the type.
 func (u *Upgrader) checkEdits(from *onto.Schema) error {
 	fields := from.FieldNames()
 	for _, e := range u.edits {

@@ -194,7 +194,7 @@ func (c *Cents) MarshalJSON() ([]byte, error) { return json.Marshal(c.n) }
 
 func (c *Cents) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &c.n) }
 
-// Odd has fields whose JSON form is easily got wrong.
+// Odd has fields whose JSON form is easy to get wrong.
 type Odd struct {
 	ID     string         `json:"id" onto:"key"`
 	Price  Cents          `json:"price"`
@@ -221,7 +221,7 @@ func TestOddValuesRoundTrip(t *testing.T) {
 	}
 }
 
-// Nesting is limited alike on every way in.
+// Nesting is limited alike on every path.
 func TestDepthIsExact(t *testing.T) {
 	s := newStore(t, onto.TypeOf[Odd]())
 	nested := func(levels int) (v any) {

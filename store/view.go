@@ -11,14 +11,14 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// View is a moment of a store's log. Reads hang off it. Making one costs
-// nothing; whether the moment exists shows when it is read.
+// View is a moment of a store's log. Reads start from it. Making one costs nothing;
+// whether the moment exists is checked when it is read.
 type View struct {
 	s      *Store
 	point  onto.Point
 	stored bool // fields as they were written
 
-	types *catalog // that a question under way goes by; nil for the newest
+	types *catalog // of a question under way; nil for the newest
 }
 
 // catalog is the types that the view is read with.
@@ -113,7 +113,7 @@ func (v View) typ(kind onto.Kind, name string) (*typ, error) {
 	return v.catalog().life(kind, name, at)
 }
 
-// named returns a type by its name alone. What exists comes first.
+// named returns a type by its name alone. Existing types come first.
 func (v View) named(name string) (*typ, error) {
 	kinds, c := []onto.Kind{onto.KindEntity, onto.KindRelation}, v.catalog()
 	for _, kind := range kinds {
@@ -140,9 +140,9 @@ func (v View) pin(ctx context.Context) (View, error) {
 	return v, err
 }
 
-// Type returns the schema that the view shows a type with: the present one, or,
-// as stored, one that has the fields of all its versions. A type that exists no
-// more has one as well, for views of the time when it did.
+// Type returns the schema that the view shows a type with: the present one, or, as
+// stored, one that has the fields of all its versions. A type that has ended has one as
+// well, for views of earlier moments.
 func (v View) Type(name string) (onto.Schema, error) {
 	q := v.Find(name)
 	if q.err != nil {
@@ -151,9 +151,9 @@ func (v View) Type(name string) (onto.Schema, error) {
 	return q.t.Schema, nil
 }
 
-// Types returns the schemas of the types that there is something to see of in
-// the view, ordered by kind and name: the present ones, and those that came to
-// their end later. As stored they have the names that they had then.
+// Types returns the schemas of the types that exist in the view, ordered by kind and
+// name: the present ones, and those that ended later. As stored they have the names of
+// that time.
 func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
 	v, err := v.pin(ctx)
 	if err != nil {
@@ -176,13 +176,13 @@ func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
 	return list, nil
 }
 
-// EveryType is Types for histories: with those that exist no more at the view's
-// moment, since their versions do.
+// EveryType is Types for histories: with types that have ended by the view's moment,
+// since their versions remain.
 func (v View) EveryType() []onto.Schema {
 	var list []onto.Schema
 	for _, n := range v.catalog().everyName() {
 		if !v.stored && n.typ.end != nil && n.typ.end.RenamedTo != "" {
-			continue // goes on under its new name
+			continue // appears under its new name
 		}
 		t, err := v.typ(n.Kind, n.Name)
 		if k := len(list); err == nil && (k == 0 || list[k-1].Name != t.Schema.Name || list[k-1].Kind != t.Schema.Kind) {
@@ -192,8 +192,8 @@ func (v View) EveryType() []onto.Schema {
 	return list
 }
 
-// exists fails if the type is not one as of a commit: it has come to its end,
-// or, as stored, had another name then.
+// exists fails if the type does not exist as of a commit: it has ended, or, as stored,
+// had another name then.
 func (v View) exists(t *typ, at int64) error {
 	if !v.stored {
 		if t.end != nil && !t.covers(at) {
@@ -217,7 +217,7 @@ func (v View) exists(t *typ, at int64) error {
 	return nil
 }
 
-// structType is the type of a Go struct, which a view as stored has none of.
+// structType is the type of a Go struct. A view as stored has none.
 func (v View) structType(t reflect.Type) (*typ, error) {
 	if v.stored {
 		return nil, onto.Errorf(onto.Invalid, "a view as stored shows versions, not %v", t).WithHint("use View.Get and View.Find")

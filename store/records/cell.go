@@ -77,8 +77,8 @@ func cellOf(dst []byte, f *onto.Field, value []byte) []byte {
 	return appendCell(dst, string(value))
 }
 
-// appendTextCell appends text as a cell. It is written as a JSON string where
-// it would be taken for something else: absent if it is empty, or JSON.
+// appendTextCell appends text as a cell. It is written as a JSON string where it would
+// be read as something else: absent if it is empty, or JSON.
 func appendTextCell(dst []byte, text string, absent bool) []byte {
 	if text == "" && absent || text != "" && text[0] == '"' {
 		quoted, err := codec.AppendString(nil, text)

@@ -49,7 +49,7 @@ func metadataNumber(v *onto.Version, name string) int64 {
 	return int64(v.SchemaVersion)
 }
 
-// unreadable is the error for a version that somebody has changed.
+// unreadable is the error for a damaged version.
 func unreadable(v *onto.Version, err error) error {
 	return onto.Errorf(onto.Corrupt, "%s at commit %d: %w", v.Identity, v.Commit, err).WithHint("a new put replaces it")
 }
@@ -75,12 +75,12 @@ func (w *jsonWriter) text(name, text string) {
 	}
 }
 
-// object appends an object that may have been changed by somebody.
+// object appends an object, which may be damaged.
 func (w *jsonWriter) object(text []byte) {
 	start := len(w.dst)
 	dst, err := codec.AppendCanonical(w.dst, text)
 	if err == nil && dst[start] != '{' {
-		_, err = codec.ParseObject(text) // which says what it is instead
+		_, err = codec.ParseObject(text) // whose error says what it is instead
 	}
 	w.dst = dst
 	if err != nil && w.err == nil {

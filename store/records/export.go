@@ -34,12 +34,12 @@ type ExportOptions struct {
 	Progress func(records, bytes int64)
 }
 
-// Export writes what a store holds as records and returns how many there are.
-// They all show one moment. Entities come before relations, types by name,
-// records by identity, and the versions of a history by commit. The same
-// contents always give the same bytes.
+// Export writes what a store holds as records and returns how many there are. They all
+// show one snapshot. Entities come before relations, types by name, records by
+// identity, and the versions of a history by commit. The same contents always give the
+// same bytes.
 //
-// Each record is one call of w.Write, so w had better have a buffer.
+// Each record is one call of w.Write, so w should be buffered.
 func Export(ctx context.Context, s *store.Store, w io.Writer, o *ExportOptions) (int64, error) {
 	var opts ExportOptions
 	if o != nil {

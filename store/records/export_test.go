@@ -101,7 +101,7 @@ func TestExportsThatAreRefused(t *testing.T) {
 	}
 }
 
-// All types show one moment, whatever is committed while they are written.
+// All types show one snapshot, whatever is committed during the export.
 func TestExportShowsOneMoment(t *testing.T) {
 	onEach(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		s := open(t)

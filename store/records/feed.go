@@ -28,7 +28,7 @@ type source interface {
 	next() (record, error)
 }
 
-// feed gives records to a store and keeps account of them.
+// feed passes records to a store and counts them.
 type feed struct {
 	opts  ImportOptions
 	src   source
@@ -36,7 +36,7 @@ type feed struct {
 	seen  *seen
 	out   Outcome
 	line  int64 // of the record that was read last
-	given bool  // the store has that record and has not asked for the next
+	given bool  // the store has that record and has not requested the next
 }
 
 func newFeed(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (*feed, error) {
@@ -92,7 +92,7 @@ func (c *cancellable) Read(p []byte) (int, error) {
 	return c.tally.Read(p)
 }
 
-// things yields the records as a store takes them.
+// things yields the records in the store's form.
 func (f *feed) things() iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		for {
@@ -139,7 +139,7 @@ func (f *feed) next() (record, error) {
 	}
 }
 
-// thing is the record as a store takes it.
+// thing is the record in the store's form.
 func (r *record) thing() any {
 	switch {
 	case r.op == onto.Delete:
@@ -152,8 +152,8 @@ func (r *record) thing() any {
 	}
 }
 
-// explain adds the line to what the store says about a record. Other errors
-// have it, or have none.
+// explain adds the line to a store's error about a record. Other errors have it, or
+// have none.
 func (f *feed) explain(err error) error {
 	switch onto.CodeOf(err) {
 	case onto.Invalid, onto.TooLarge:

@@ -13,8 +13,8 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// File is a file that appears under its name only when it is complete. Until
-// then its contents are in another one beside it.
+// File is a file that appears under its name only when it is complete. Until then its
+// contents are in another file beside it.
 type File struct {
 	path  string // what it will be
 	temp  string // where it is; "" if it is written in place
@@ -22,14 +22,13 @@ type File struct {
 	f     *os.File
 }
 
-// Create starts a file. One that exists already is left alone, and the call
-// fails unless force is set. What is no file, like a pipe or a terminal, is
-// written in place.
+// Create starts a file. An existing one is left alone, and the call fails unless force
+// is set. Anything but a regular file, like a pipe or a terminal, is written in place.
 func Create(path string, force bool) (*File, error) {
 	info, err := os.Stat(path)
 	mode, real := fs.FileMode(0o666), path
 	switch {
-	case err != nil: // creating it tells why
+	case err != nil: // creating it reports why
 	case info.IsDir():
 		return nil, onto.Errorf(onto.Invalid, "%s: is a directory", path).WithHint("name a file in it")
 	case !info.Mode().IsRegular():
@@ -105,7 +104,7 @@ func (f *File) Keep() error {
 	return fileError(f.path, syncFolder(filepath.Dir(f.path)))
 }
 
-// rename gives the file its name, which nobody may have taken meanwhile.
+// rename gives the file its name, which must still be free.
 func (f *File) rename() error {
 	if f.force {
 		return os.Rename(f.temp, f.path)

@@ -81,7 +81,7 @@ func TestFilesAppearComplete(t *testing.T) {
 	wantFiles(t, folder, map[string]string{"a.jsonl": "two"})
 }
 
-// A file that somebody else makes meanwhile is not destroyed.
+// A file that is created by another program meanwhile is not destroyed.
 func TestFileThatAppearsMeanwhile(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "a.jsonl")
@@ -135,7 +135,7 @@ func TestFilesThatCannotBe(t *testing.T) {
 	wantFiles(t, folder, map[string]string{"file": ""})
 }
 
-// What is no file is written as it is.
+// Anything but a regular file is written in place.
 func TestPipes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

@@ -13,8 +13,8 @@ import (
 // packed is how the name of a file ends whose text is packed with gzip.
 const packed = ".gz"
 
-// Unpack returns the text of an import's file, whose name tells whether it is
-// packed. What unpacks to far more than records do is refused.
+// Unpack returns the text of an import's file, whose name tells whether it is packed. A
+// file that unpacks to far more than records do is refused.
 func Unpack(file string, r io.Reader) (io.Reader, error) {
 	if !strings.HasSuffix(strings.ToLower(file), packed) {
 		return r, nil

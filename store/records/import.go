@@ -10,8 +10,8 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-// Policy says what happens to an identity that exists with other fields than
-// its record has. A record that deletes is carried out under every policy.
+// Policy says what happens to an identity that exists with other fields than its record
+// has. A record that deletes is applied under every policy.
 type Policy string
 
 // The policies. None means Abort.
@@ -64,8 +64,8 @@ type Outcome struct {
 	// First has the first conflicts of a plan, at most MaxConflicts.
 	First []Conflict
 
-	// Untracked counts the records of a very long import that were not
-	// compared with earlier ones. A commit does that even so.
+	// Untracked counts the records of a very long import that were not compared with
+	// earlier ones. A commit compares them all the same.
 	Untracked int64
 
 	Result onto.Result // of a plan: zero
@@ -89,9 +89,9 @@ func (c Conflict) String() string {
 	return fmt.Sprintf("line %d: %s %s", c.Line, c.Identity, c.Reason)
 }
 
-// Import reads records and makes them true as one commit, or none if they
-// change nothing. What is wrong with a record is said with its line, and then
-// nothing is stored. The reader is read to its end before anything is locked.
+// Import reads records and makes them true as one commit, or none if they change
+// nothing. An error in a record names its line, and then nothing is stored. The reader
+// is read to its end before anything is locked.
 func Import(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (Outcome, error) {
 	f, err := newFeed(ctx, s, r, o)
 	if err != nil {
@@ -129,7 +129,7 @@ func Plan(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (O
 	return f.out, nil
 }
 
-// checkExpectations holds a draft's expectations against the head.
+// checkExpectations checks a draft's expectations against the head.
 func checkExpectations(ctx context.Context, s *store.Store, expect []onto.Expectation) error {
 	if len(expect) == 0 {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/ontologia/onto/store/records"
 )
 
-// policyRow is what becomes of a record that puts, and of one that deletes,
-// when its identity is absent, the same, different, or deleted before.
+// policyRow is the effect of a record that puts, and of one that deletes, when its
+// identity is absent, the same, different, or deleted before.
 type policyRow struct {
 	policy       records.Policy
 	precondition records.Precondition
@@ -71,8 +71,8 @@ func TestPolicies(t *testing.T) {
 	})
 }
 
-// checkPolicy plans and imports one record, and compares what becomes of it
-// with what should.
+// checkPolicy plans and imports one record, and compares the effect with the expected
+// one.
 func checkPolicy(t *testing.T, name string, s *store.Store, text string, o *records.ImportOptions, want string) {
 	t.Helper()
 	before := mustExport(t, s, nil)
@@ -145,7 +145,7 @@ func checkState(t *testing.T, name string, s *store.Store, head int64, out recor
 	}
 }
 
-// Many records, more than any backend looks at at a time.
+// More records than any backend handles at a time.
 func TestManyRecords(t *testing.T) {
 	onEach(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		s := open(t)

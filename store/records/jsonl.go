@@ -38,8 +38,7 @@ func (r *jsonlReader) next() (record, error) {
 
 const recordHint = `write a record like {"kind":"entity","type":"T","key":"k","fields":{}} on each line`
 
-// parse reads one record. What is wrong with its JSON is said with the place
-// in the line.
+// parse reads one record. Errors in its JSON name the place in the line.
 func (r *jsonlReader) parse(line []byte) (record, error) {
 	err := r.parts.split(line)
 	if err == nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-// verdict is what becomes of one record.
+// verdict is the decision on one record.
 type verdict struct {
 	effect effect
 	reason string // why it is refused
@@ -22,7 +22,7 @@ const (
 	refuses
 )
 
-// judge decides on a record, given what there is of its identity.
+// judge decides on a record, given the present version of its identity.
 func (o *ImportOptions) judge(p *store.Proposal) verdict {
 	live := p.Live()
 	switch {
@@ -44,7 +44,7 @@ func (o *ImportOptions) judge(p *store.Proposal) verdict {
 	return verdict{refuses, "exists with other fields"}
 }
 
-// hint tells what to do about a refused record.
+// hint says what to do about a refused record.
 func (o *ImportOptions) hint() string {
 	const nothing, list = "nothing was stored: ", "; a dry run lists such records"
 	if o.Precondition != NoPrecondition {
@@ -63,7 +63,7 @@ func (out *Outcome) count(v verdict) bool {
 	return v.effect != refuses
 }
 
-// restart forgets verdicts: all records are judged anew.
+// restart resets the verdicts: all records are judged anew.
 func (out *Outcome) restart() {
 	out.Inserts, out.Updates, out.Unchanged, out.Deletes, out.Skipped, out.Conflicts = 0, 0, 0, 0, 0, 0
 }

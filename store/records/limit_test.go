@@ -36,8 +36,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Whatever comes, no more of it is read than a record may have, and memory
-// stays near that.
+// No more is read than a record may have, and memory stays near that.
 func TestEndlessRecords(t *testing.T) {
 	s := inMemory(t)
 	const most = 2*onto.MaxFields + 1<<20
@@ -153,7 +152,7 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// A small file that unpacks to very much is refused before it has done so.
+// A small file that unpacks to very much is refused early.
 func TestUnpackBomb(t *testing.T) {
 	blank := &endless{again: "\n"}
 	bomb := pack(t, io.LimitReader(blank, 100<<20))

@@ -9,8 +9,8 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// rowReader reads rows of CSV as RFC 4180 has them. What stands in a quoted
-// cell is kept as it is, line ends included.
+// rowReader reads rows of CSV by RFC 4180. The contents of a quoted cell are kept
+// unchanged, line ends included.
 type rowReader struct {
 	lines *lineReader
 	want  int    // how many cells each row must have; 0 for any
@@ -19,7 +19,7 @@ type rowReader struct {
 	ends  []int  // where each of them ends
 }
 
-// maxCells bounds what a row of nothing but commas needs.
+// maxCells bounds the memory for a row of nothing but commas.
 const maxCells = 1 << 16
 
 func (r *rowReader) count() int { return len(r.ends) }
@@ -87,8 +87,7 @@ func (r *rowReader) take(line []byte) ([]byte, bool, error) {
 	return rest, more, nil
 }
 
-// quoted reads the rest of a cell that starts with a quote. It may go on over
-// many lines.
+// quoted reads the rest of a cell that starts with a quote. It may span many lines.
 func (r *rowReader) quoted(line []byte) ([]byte, bool, error) {
 	for {
 		i := bytes.IndexByte(line, '"')
@@ -131,7 +130,7 @@ func (r *rowReader) another() ([]byte, error) {
 	return line, err
 }
 
-// trimEnd takes the line's end off.
+// trimEnd removes the line's end.
 func trimEnd(line []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }

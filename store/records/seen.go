@@ -13,8 +13,8 @@ const maxSeen = 2_000_000
 // untracked stands for a line that is not remembered.
 const untracked = -1
 
-// seen remembers on which line each identity was, and what it was to look
-// like. Identities and contents are kept as hashes with secret seeds.
+// seen remembers on which line each identity was, and its contents. Both are kept as
+// hashes with secret seeds.
 type seen struct {
 	seeds [3]maphash.Seed
 	known map[hashed]sighting
@@ -73,9 +73,9 @@ func (s *seen) content(r *record) uint64 {
 	return maphash.Bytes(s.seeds[2], s.text)
 }
 
-// appendMeaning appends what the store will make of a record's fields, but for
-// those that repeat the identity, so that two records that mean the same give
-// the same text. What does not fit is refused by the store.
+// appendMeaning appends a record's fields as the store will have them, except for those
+// that repeat the identity, so that equivalent records give the same text. Values that
+// do not fit are refused by the store.
 func appendMeaning(dst []byte, r *record) []byte {
 	if r.op == onto.Delete {
 		return dst

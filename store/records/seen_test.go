@@ -8,7 +8,7 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// Beyond its limit an import remembers no more, but what it remembers stays.
+// Beyond its limit an import remembers no more identities, but keeps those it has.
 func TestSeenIsBounded(t *testing.T) {
 	s := newSeen(100)
 	schema := &onto.Schema{Kind: onto.KindEntity, Name: "T", Key: "id", Fields: []onto.Field{{Name: "id", Type: onto.String}, {Name: "n", Type: onto.Int}}}
@@ -42,7 +42,7 @@ func TestSeenIsBounded(t *testing.T) {
 	}
 }
 
-// Identities that look alike when their parts are joined are told apart.
+// Identities that look alike when their parts are joined are distinguished.
 func TestSeenTellsIdentitiesApart(t *testing.T) {
 	s := newSeen(100)
 	ids := []onto.Identity{

@@ -35,9 +35,9 @@ func partNames() []string {
 // is none.
 type recordParts [partCount][]byte
 
-// split finds the members of a record in its text. Their values are not read
-// here, so that fields may be as deep as they may be anywhere else: inside a
-// record they are one level deeper.
+// split finds the members of a record in its text. Their values are not read here, so
+// that fields may be as deep as anywhere else: inside a record they are one level
+// deeper.
 func (p *recordParts) split(line []byte) error {
 	*p = recordParts{}
 	var unknown []string
@@ -48,8 +48,8 @@ func (p *recordParts) split(line []byte) error {
 	return unknownMembers(unknown)
 }
 
-// splitSlowly splits what has escapes in its names, and says what is wrong
-// with what is no object.
+// splitSlowly splits objects with escapes in their names, and reports what is wrong
+// with a text that is no object.
 func (p *recordParts) splitSlowly(line []byte) error {
 	members, err := codec.ParseObject(line)
 	if err != nil {
@@ -94,8 +94,8 @@ func unknownMembers(names []string) error {
 	return err.WithHint(recordHint)
 }
 
-// splitter walks over the members of a JSON object. It only looks for where
-// values end; whether they are JSON shows when they are read.
+// splitter walks over the members of a JSON object. It only finds where values end;
+// whether they are JSON is checked when they are read.
 type splitter struct{ rest []byte }
 
 // object calls f with each member, names without quotes. It reports false if

@@ -47,7 +47,7 @@ func (p *position) advance(text []byte) {
 	}
 }
 
-// fail is the error for what is wrong here. Path is "" for the file as a whole.
+// fail is the error for a mistake here. Path is "" for the file as a whole.
 func (p position) fail(path, format string, args ...any) *onto.Error {
 	where := fmt.Sprintf("line %d, column %d: ", p.line, p.column)
 	if path != "" {

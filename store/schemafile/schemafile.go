@@ -78,7 +78,7 @@ func parseTree(data []byte) (*node, error) {
 	return root, err
 }
 
-// parseText takes data for JSON if it is, and for YAML otherwise.
+// parseText reads data as JSON if it is, and as YAML otherwise.
 func parseText(data, trimmed []byte) (*node, error) {
 	braced := bytes.HasPrefix(trimmed, []byte{'{'})
 	if braced && json.Valid(data) {
@@ -86,7 +86,7 @@ func parseText(data, trimmed []byte) (*node, error) {
 	}
 	root, err := parseYAML(data)
 	if err != nil && braced && bytes.HasPrefix(bytes.TrimSpace(trimmed[1:]), []byte{'"'}) {
-		return parseJSON(data) // meant as JSON, which knows better what is wrong
+		return parseJSON(data) // meant as JSON, whose parser has better errors
 	}
 	return root, err
 }

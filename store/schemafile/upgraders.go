@@ -8,8 +8,8 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// Upgrader is a step between two versions of a type, as an upgraders file tells
-// it. What it does comes in this order: rename, drop, program.
+// Upgrader is a step between two versions of a type in an upgraders file. Its parts are
+// applied in this order: rename, drop, program.
 type Upgrader struct {
 	Type        string
 	From        int    // the version whose fields it takes

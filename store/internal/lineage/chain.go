@@ -13,7 +13,7 @@ import (
 
 // Stage is one version of a type on its way to the present one.
 type Stage struct {
-	Type  *shape.Type // of that version: what the step into it makes must fit
+	Type  *shape.Type // of that version: the result of the step into it must fit
 	Since int64       // the first commit that can hold rows of it
 	Step  Step        // from the stage before; the first stage has none
 }
@@ -21,18 +21,17 @@ type Stage struct {
 // Chain is the versions of a type, oldest first. The versions of a type that it
 // was renamed from stand in front of its own.
 //
-// A migration rewrites whatever lives and does not fit the new version as it
-// is. So all that lives at a commit fits the version that was the newest then,
+// A migration rewrites all live things that do not fit the new version as they are. So
+// everything that is live at a commit fits the version that was the newest then,
 // whatever version it was written for.
 type Chain struct {
 	Stages []Stage
-	Start  int64 // what earlier commits hold under the first name is another type's; 0 if there was none
+	Start  int64 // earlier commits hold another type under the first name; 0 if there was none
 
 	ready int // from this stage on, fields stay as they are until the last
 }
 
-// New puts the versions of a type together. All is what is stored of every
-// type.
+// New links the versions of a type. All is the stored versions of every type.
 func New(all []onto.SchemaVersion, last onto.SchemaVersion, given Functions) *Chain {
 	c := &Chain{}
 	for i, v := range ancestry(all, last) {
@@ -49,7 +48,7 @@ func New(all []onto.SchemaVersion, last onto.SchemaVersion, given Functions) *Ch
 	return c
 }
 
-// settle finds from where on fields stay as they are.
+// settle finds from which stage on fields stay as they are.
 func (c *Chain) settle() {
 	c.ready = len(c.Stages) - 1
 	for c.ready > 0 && c.Stages[c.ready].Step.Plain {
@@ -57,14 +56,14 @@ func (c *Chain) settle() {
 	}
 }
 
-// Plain reports whether there is nothing to know about the past.
+// Plain reports whether there was only ever one version.
 func (c *Chain) Plain() bool { return len(c.Stages) == 1 && c.Start == 0 }
 
-// Begun reports whether the type was there as of a commit.
+// Begun reports whether the type existed as of a commit.
 func (c *Chain) Begun(commit int64) bool { return commit == backend.Head || commit >= c.Start }
 
-// ancestry returns the versions that lead to the last one of a type, oldest
-// first. What was called the same before and came to an end is another type.
+// ancestry returns the versions that lead to the last one of a type, oldest first. A
+// type of the same name that ended before is another type.
 func ancestry(all []onto.SchemaVersion, last onto.SchemaVersion) []onto.SchemaVersion {
 	var list []onto.SchemaVersion
 	kind, name, version := last.Schema.Kind, last.Schema.Name, last.Version
@@ -83,7 +82,7 @@ func ancestry(all []onto.SchemaVersion, last onto.SchemaVersion) []onto.SchemaVe
 			i = len(all) // the other name may stand anywhere
 		}
 		if len(list) > len(all) {
-			break // a circle, which no migration makes
+			break // a cycle, which no migration makes
 		}
 	}
 	slices.Reverse(list)
@@ -107,8 +106,8 @@ func (c *Chain) At(commit int64) int {
 	return i
 }
 
-// Ready reports whether all that lives as of a commit has the fields and the name
-// that the last stage has.
+// Ready reports whether all that is live as of a commit has the fields and the name of
+// the last stage.
 func (c *Chain) Ready(commit int64) bool { return c.At(commit) >= c.ready }
 
 // Began reports whether a commit is the first that can hold rows of one of the
@@ -131,8 +130,8 @@ func (c *Chain) Of(v *onto.Version, commit int64) int {
 	return i
 }
 
-// Native reports whether all that a query reads is stored as the last stage has
-// it, under its name.
+// Native reports whether all that a query reads is stored in the form of the last
+// stage, under its name.
 func (c *Chain) Native(q *backend.Query) bool {
 	if q.Mode == backend.History {
 		return (c.ready == 0 || q.Since+1 >= c.Stages[c.ready].Since) && (c.Start == 0 || q.Since+1 >= c.Start)

@@ -37,7 +37,7 @@ type Step struct {
 // StepName names the step from a version of a type to the next, for messages.
 func StepName(typ string, from int) string { return fmt.Sprintf("%s %d → %d", typ, from, from+1) }
 
-// newStep finds the way from a stage into a version.
+// newStep finds the step from a stage into a version.
 func newStep(from *shape.Type, to *onto.SchemaVersion, given Functions) Step {
 	u := to.Upgrader
 	if u == nil {
@@ -71,7 +71,7 @@ func newStep(from *shape.Type, to *onto.SchemaVersion, given Functions) Step {
 	return s
 }
 
-// error tells that the step cannot be taken.
+// error says that the step cannot be taken.
 func (s *Step) error() error {
 	return onto.Errorf(onto.UpgraderMissing, "there is no upgrader for %s: %s", s.Name, s.Missing).
 		WithHint("give it to store.Options.Upgraders, read as stored, or keep it in the store").
@@ -173,8 +173,8 @@ func overtime(timeout time.Duration) error {
 	return onto.Errorf(onto.UpgraderFailed, "the upgrader did not end within %v", timeout)
 }
 
-// within runs an upgrader. One that does not end in time is left behind: Go
-// cannot stop a function. A program ends by itself soon after the context.
+// within runs an upgrader. One that does not end in time is abandoned: Go cannot stop a
+// function. A program ends by itself soon after the context.
 func within(ctx context.Context, timeout time.Duration, run func(context.Context) (any, error)) (any, error) {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

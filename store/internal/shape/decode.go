@@ -34,8 +34,8 @@ func (t *Type) bindDecoders() {
 	t.decoders = decoders
 }
 
-// readerFor picks how values of a Go type are read. A reader reports false for
-// what it leaves to encoding/json, if only to say what is wrong.
+// readerFor picks how values of a Go type are read. A reader reports false for values
+// that it leaves to encoding/json, if only for its error.
 func readerFor(t reflect.Type) func(reflect.Value, []byte) bool {
 	if t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "" && t.Elem().Kind() != reflect.Pointer {
 		read := readerFor(t.Elem())
@@ -102,9 +102,9 @@ func readOther(v reflect.Value, canonical []byte) bool {
 	return json.Unmarshal(canonical, v.Addr().Interface()) == nil
 }
 
-// decodeCanonical fills in a zero struct. It reports false for what it cannot
-// read: then the struct is zero again, and encoding/json can tell why. A damaged
-// file can hold anything, which may end in a panic here.
+// decodeCanonical fills in a zero struct. It reports false for what it cannot read:
+// then the struct is zero again, and encoding/json can say why. A damaged file can hold
+// anything, which may cause a panic here.
 func (t *Type) decodeCanonical(fields []byte, s reflect.Value) (ok bool) {
 	defer func() {
 		if recover() != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// fieldEncoder writes one struct field as canonical JSON. Structs are encoded
-// field by field in the schema's order, so that the result needs neither
-// sorting nor another look.
+// fieldEncoder writes one struct field as canonical JSON. Structs are encoded field by
+// field in the schema's order, so that the result needs neither sorting nor another
+// check.
 type fieldEncoder struct {
 	onto.BoundField
 	field  onto.Field

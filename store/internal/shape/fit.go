@@ -1,6 +1,6 @@
-// Package shape turns the things of a type into canonical fields and back: Go
-// structs, maps and JSON are held to the type's schema, defaults are filled in,
-// and identity and fields agree on the key.
+// Package shape turns the things of a type into canonical fields and back: Go structs,
+// maps and JSON are checked against the type's schema, defaults are filled in, and
+// identity and fields agree on the key.
 package shape
 
 import (
@@ -80,8 +80,8 @@ func describe(id onto.Identity) string {
 	return id.String()
 }
 
-// fit turns the members of an object into the canonical fields of an identity:
-// unknown and misfitting values are refused, missing ones defaulted.
+// fit turns the members of an object into the canonical fields of an identity: unknown
+// and unfit values are refused, missing ones get their default.
 func (t *Type) fit(id onto.Identity, members []codec.Member) (backend.Write, error) {
 	id, members, err := t.withKey(id, members)
 	if err != nil {
@@ -133,7 +133,7 @@ func (t *Type) finish(id onto.Identity, fields []byte, known []string) (backend.
 	return backend.Write{Identity: id, Op: onto.Put, Fields: fields, SchemaVersion: t.Version, Known: known}, nil
 }
 
-// missing is what stands in for an absent value; nil if nothing does.
+// missing is the replacement of an absent value; nil if there is none.
 func missing(id onto.Identity, f onto.Field) ([]byte, error) {
 	if f.Default != nil || f.Optional {
 		return f.Default, nil
