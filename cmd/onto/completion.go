@@ -6,8 +6,7 @@ import (
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
-// addCompletion adds cobra's completion command, and makes it refuse a shell
-// that it does not know.
+// addCompletion adds cobra's completion command, and makes it refuse an unknown shell.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {

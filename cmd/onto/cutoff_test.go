@@ -46,8 +46,8 @@ func crashedStore(t *testing.T) string {
 	return crashed
 }
 
-// The story of a WAL that has rotted after a crash: reads go on and warn, writes
-// are refused, the doctor knows, and the operator decides.
+// The story of a WAL that has rotted after a crash: reads work and warn, writes are
+// refused, the doctor reports it, and the operator decides.
 func TestCutOffCommits(t *testing.T) {
 	path := crashedStore(t)
 	tell := func(wantStatus int, want string, args ...string) {

@@ -51,8 +51,8 @@ func demo(ctx context.Context, c *session.Session) error {
 	return t.tell(ctx)
 }
 
-// demoPath is a path where there is no file yet. Settings from elsewhere do not
-// count: the demo stays away from stores in use.
+// demoPath is a path where there is no file yet. Configured settings are ignored: the
+// demo stays away from stores in use.
 func demoPath(c *session.Session) (string, error) {
 	loc, named, err := c.Flags.Location()
 	switch {
@@ -70,7 +70,7 @@ func demoPath(c *session.Session) (string, error) {
 	}
 	path := "demo.db"
 	for n := 2; ; n++ {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o666) // taken at once, also among demos that run side by side
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o666) // reserved at once, also among concurrent demos
 		if err == nil {
 			return path, f.Close()
 		}
@@ -87,7 +87,7 @@ func vacant(path string) bool {
 	return os.IsNotExist(err) || err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
-// teller tells the story of one store.
+// teller prints the story of one store.
 type teller struct {
 	c    *session.Session
 	path string // of the store
@@ -113,7 +113,7 @@ func (t *teller) live(ctx context.Context) error {
 	return s.Close()
 }
 
-// tell prints what happened, asks the questions and says how to go on.
+// tell prints what happened, asks the questions and says how to continue.
 func (t *teller) tell(ctx context.Context) error {
 	t.line("%s", opening)
 	for i, chapter := range story() {

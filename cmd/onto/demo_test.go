@@ -85,7 +85,7 @@ func TestDemoOnATerminalHasColour(t *testing.T) {
 	}
 }
 
-// Demos that run at once keep out of each other's files.
+// Concurrent demos do not use each other's files.
 func TestDemosAtOnce(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var wg sync.WaitGroup

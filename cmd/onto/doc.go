@@ -62,10 +62,10 @@
 //
 // # Writing
 //
-// Each of put, link and delete makes one commit and prints its id, or says that
-// nothing changed. They take --actor KIND:ID, --comment, --correlation and
-// --meta K=V to say who and why; --expect-head N to fail if somebody else was
-// faster; and --idempotency-key to be safe to repeat.
+// Each of put, link and delete makes one commit and prints its id, or says that nothing
+// changed. They take --actor KIND:ID, --comment, --correlation and --meta K=V to say
+// who and why; --expect-head N to fail if another commit was faster; and
+// --idempotency-key to be safe to repeat.
 //
 // # Output
 //
@@ -86,7 +86,7 @@
 //
 // # Exit status
 //
-//	0  success, also when nothing changed or nobody reads the output any more
+//	0  success, also when nothing changed or the output is not read any more
 //	1  anything without a status of its own
 //	2  usage: flags, arguments, JSON, filters, or values that do not fit the schema
 //	3  a check found errors, a type is stored differently, or a token is stale

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A terminal is told what is looked at, in a line that is gone in the end.
+// A terminal is shown the present step, in a line that is removed at the end.
 func TestDoctorOnATerminal(t *testing.T) {
 	path := newStore(t, t.TempDir(), 1)
 	var stderr watched

@@ -82,8 +82,8 @@ func (h *firstPart) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// told fails unless a verb failed with a message that names the culprit, or had no
-// need of it.
+// told fails unless a verb failed with a message that names the culprit, or did not
+// need it.
 func told(t *testing.T, verb string, must bool, status int, said, name, want string) {
 	t.Helper()
 	switch {
@@ -94,8 +94,8 @@ func told(t *testing.T, verb string, must bool, status int, said, name, want str
 	}
 }
 
-// lakeVerbs are what is done with a hostile lake. What begins with ! reads all of it,
-// and cannot do without what is hostile; of the others some are tried with each lake.
+// lakeVerbs are the verbs for a hostile lake. Those that begin with ! read all of it,
+// and need what is hostile; of the others some are tried with each lake.
 var lakeVerbs = []string{
 	"!query entities Person", "!doctor", "query entities Person --as-of 2", `query entities Person --where $.id=="new"`, "log Person new",
 	"diff 1 head", "commits", "doctor --quick", "info --stats", `put Person {"id":"more","n":1}`, "export --output -", "janitor", "compact",
@@ -110,7 +110,7 @@ func (m *measured) useLake(t *testing.T, dir string, verbs []string, name, want 
 	for i, verb := range verbs {
 		verb, must := strings.CutPrefix(verb, "!")
 		if !must && (m.lakes+i)%5 > 0 && !*soak {
-			continue // other lakes have their turn with this one
+			continue // other lakes are tried with this one
 		}
 		status, said := m.run(t, append(strings.Fields(verb), "--storage-uri", "file://"+dir)...)
 		told(t, verb, must, status, said, name, want)
@@ -240,7 +240,7 @@ type zeroes struct{}
 
 func (zeroes) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// kinds are what is no file.
+// kinds are objects that are not regular files.
 func (m *measured) kinds(t *testing.T, healthy string) {
 	for kind, place := range map[string]func(path string) error{
 		"a named pipe": func(path string) error { return syscall.Mkfifo(path, 0o600) },
@@ -275,7 +275,7 @@ func (m *measured) kinds(t *testing.T, healthy string) {
 	}
 }
 
-// hostilePrograms are what a stored schema may make readers of the past run.
+// hostilePrograms are programs that a stored schema may make readers of the past run.
 var hostilePrograms = map[string]string{
 	"stack":   `.n = (null | setpath([range(1000000) | "a"]; 1))`,
 	"explode": `.n = ("x" * 16000000 | explode | length)`,

@@ -23,7 +23,7 @@ import (
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
-// hostile is a SQLite file that somebody else has prepared.
+// hostile is an untrusted SQLite file.
 type hostile struct {
 	name  string
 	sql   string                                     // prepares a store that was healthy
@@ -37,9 +37,8 @@ const (
 	wide    = `SELECT hex(zeroblob(499000000))`
 )
 
-// A file from elsewhere never hangs a verb, crashes it, or makes it take more
-// memory than there is: each one is answered or refused, and what is refused is
-// named.
+// An untrusted file never hangs a verb, crashes it, or makes it take more memory than
+// there is: each verb answers or refuses, and a refusal names the culprit.
 func TestHostileFiles(t *testing.T) {
 	template := newHealthy(t)
 	for i, h := range slices.Concat(hostileTables(), hostileExtras(), hostileRows(), hostilePages()) {
@@ -54,7 +53,7 @@ func TestHostileFiles(t *testing.T) {
 			}
 			for j, verb := range hostileVerbs {
 				if (i+j)%3 > 0 && !*soak {
-					continue // other files have their turn with this one
+					continue // other files are tried with this one
 				}
 				status, stderr := runBounded(t, verb+" --db "+path)
 				if h.want == nil {
@@ -263,8 +262,7 @@ relations:
 	return data
 }
 
-// runRaw runs SQL as somebody who may do anything. The file is left without
-// companions.
+// runRaw runs SQL without any restrictions. The file is left without companions.
 func runRaw(t *testing.T, path, script string) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", path)

@@ -48,8 +48,8 @@ func serveS3(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 }
 
-// spoilRequests is a service that ignores the conditions of writes, that has none,
-// or that knows the credentials of nobody but AKIAHUNTER.
+// spoilRequests is a service that ignores the conditions of writes, that refuses them,
+// or that knows no credentials but AKIAHUNTER.
 func spoilRequests(ts *testscript.TestScript, way string, next http.Handler) http.Handler {
 	fail := func(w http.ResponseWriter, status int, code string) {
 		w.Header().Set("Content-Type", "application/xml")

@@ -22,12 +22,12 @@ func main() {
 		func() int { return c.Abandon(os.Stderr, slices.Contains(args, "--json")) }))
 }
 
-// stopPatience is how long a command that was told to stop may take to do so.
+// stopPatience is how long a command may take to stop after it was told to.
 const stopPatience = 5 * time.Second
 
-// untilStopped returns the status of run. If ctx ends and run goes on for longer
-// than patience, it returns that of abandon, and run is left behind: the process
-// ends. A call that never returns, of a disk for example, cannot keep it.
+// untilStopped returns the status of run. If ctx ends and run goes on for longer than
+// patience, it returns that of abandon, and run is abandoned: the process ends. A call
+// that never returns, of a disk for example, cannot block it.
 func untilStopped(ctx context.Context, patience time.Duration, run, abandon func() int) int {
 	done := make(chan int, 1)
 	go func() { done <- run() }()

@@ -138,7 +138,7 @@ func newRestricted(t *testing.T) restricted {
 	return r
 }
 
-// command runs as somebody whom permissions bind: they do not bind root.
+// command runs as a user who is bound by permissions: root is not.
 func (r restricted) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(r.binary, append([]string{"--db", r.store}, args...)...)
 	cmd.Dir = r.folder

@@ -11,9 +11,9 @@ import (
 	"github.com/ontologia/onto/internal/iofault"
 )
 
-// From each sync of the WAL on, all fail while a backup takes the place of the
-// store. When nobody knows whether it has, the command says where the copy of
-// what was there is, and how to go back.
+// From each sync of the WAL on, all fail while a backup replaces the store. If the
+// outcome is unknown, the command says where the copy of the old store is, and how to
+// go back.
 func TestRestoreOnAFailingDisk(t *testing.T) {
 	iofault.Need(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -97,8 +97,8 @@ not known whether the commit was made, 9 not found.`,
 	return root
 }
 
-// checkFlags refuses flags that were given an empty value, as a variable that is not
-// set does in a script, where that would change what the command means.
+// checkFlags refuses flags with an empty value where that would change the meaning of
+// the command, such as from an unset variable in a script.
 func checkFlags(cmd *cobra.Command) error {
 	for _, name := range []string{
 		"db", "storage-uri", "config", "schema", "as-of", "cursor", "kind", "type", "format", "actor", "idempotency-key",

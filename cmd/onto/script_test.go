@@ -75,7 +75,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// sql FILE STATEMENT… changes a SQLite file behind the command's back.
+// sql FILE STATEMENT… changes a SQLite file without the command.
 func runSQL(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: sql FILE STATEMENT...")

@@ -16,8 +16,8 @@ import (
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
-// A command that hangs where nothing can interrupt it ends all the same, and
-// says what is not known.
+// A command that hangs where nothing can interrupt it ends all the same, and says that
+// the outcome is unknown.
 func TestStoppedWhileHanging(t *testing.T) {
 	for _, c := range []struct {
 		args   string

@@ -22,10 +22,10 @@ import (
 
 var sweepStep = flag.Int("step", 101, "the sweep tries one of so many calls; -soak tries all")
 
-// A sweep runs a verb again and again, each time with another of its I/O calls
-// going wrong, on a copy of the same store. What the verb says must be so: done is
-// done, refused is not, unknown is one of both. The store stays whole, and the next
-// one can write.
+// A sweep runs a verb again and again, each time with another of its I/O calls going
+// wrong, on a copy of the same store. The reported outcome must be true: done is done,
+// refused is not, unknown is either of them. The store stays whole, and the next
+// process can write.
 
 // TestFaultSweep tries every fault at every call with -soak, and a part of them
 // without: other calls with each fault.
@@ -230,8 +230,8 @@ func (s *sweep) run(t *testing.T) {
 	t.Logf("%s: %d faults tried, outcomes %v", s.name, tries, s.counts)
 }
 
-// try runs the verb with one fault and judges what came of it. It reports false if
-// there is no such call.
+// try runs the verb with one fault and checks the outcome. It reports false if there is
+// no such call.
 func (s *sweep) try(t *testing.T, plan iofault.Plan) bool {
 	t.Helper()
 	dir := s.copy(t)

@@ -78,8 +78,8 @@ func listCommits(ctx context.Context, c *session.Session, last int, since int64,
 	})
 }
 
-// hasMeta reports whether a commit has all these metadata. What is not text
-// compares by its JSON.
+// hasMeta reports whether a commit has all these metadata. Values other than text
+// compare by their JSON.
 func hasMeta(commit onto.Commit, meta map[string]any) bool {
 	for k, want := range meta {
 		v, ok := commit.Metadata[k]

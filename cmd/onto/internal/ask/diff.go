@@ -74,8 +74,8 @@ func diff(ctx context.Context, c *session.Session, first, second string, q store
 	})
 }
 
-// printChanges prints changes for people: what came, what went, and of what
-// changed the fields that did.
+// printChanges prints changes for people: what was added, what was removed, and the
+// fields that changed.
 func printChanges(c *session.Session, changes iter.Seq2[onto.Change, error]) error {
 	none := true
 	err := session.Each(changes, func(change onto.Change) error {

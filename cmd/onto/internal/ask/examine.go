@@ -61,7 +61,7 @@ func examine(ctx context.Context, c *session.Session, id int64) error {
 	})
 }
 
-// printCommit prints what is known about a commit, leaving out what is not.
+// printCommit prints a commit, without empty parts.
 func printCommit(c *session.Session, commit onto.Commit) error {
 	causation := ""
 	if commit.Causation != 0 {

@@ -126,7 +126,7 @@ func typeCells(t document.Type) ([]string, error) {
 	return cells, nil
 }
 
-// sizeOf tells what the size of a lake is the size of.
+// sizeOf says what the size of a lake includes.
 func sizeOf(where place.Location, stats bool) string {
 	switch {
 	case !where.IsLake():
@@ -137,7 +137,7 @@ func sizeOf(where place.Location, stats bool) string {
 	return " (files)"
 }
 
-// known is a text, or "" if what it tells is not known.
+// known is a text, or "" if it is not known.
 func known(is bool, text string) string {
 	if is {
 		return text

@@ -297,7 +297,7 @@ func queryVersions(ctx context.Context, c *session.Session, s *store.Store, shap
 	return out.Close(a.none(ctx, s, a.name))
 }
 
-// none says that there is no such thing, and if the store was empty then, that.
+// none says that there is no such thing, or that the store was empty then.
 func (a *asked) none(ctx context.Context, s *store.Store, what string) string {
 	if commit, err := s.View(a.point).Commit(ctx); a.asOf != "" && err == nil && commit.ID == 0 {
 		return "no " + what + ": the first commit was made after " + a.asOf

@@ -6,8 +6,8 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-// check fits the texts of a query to the schema, each by itself, so that an
-// error names the flag it is about.
+// check checks the texts of a query against the schema, each by itself, so that an
+// error names its flag.
 func (a *asked) check(s *store.Store, schema onto.Schema, groups *groupFlags) error {
 	scope := scopeOf(a.view(s), schema)
 	for i, f := range a.where {

@@ -109,7 +109,7 @@ func checkFile(ctx context.Context, file string) (head onto.Commit, bad int, err
 }
 
 // hashFile returns the SHA-256 of a file and its size. No connection may be open:
-// closing it here would let go of SQLite's locks.
+// closing the file here would release SQLite's locks.
 func hashFile(path string) (string, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {

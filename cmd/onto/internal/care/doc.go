@@ -1,3 +1,3 @@
-// Package care has the verbs that look after storage: checks and repairs, copies,
-// leases, and what a lake needs now and then.
+// Package care has the verbs for storage: checks and repairs, copies, leases, and the
+// maintenance of a lake.
 package care

@@ -22,7 +22,7 @@ type doctor struct {
 	quick, checkpoint, acceptLoss bool
 }
 
-// Doctor is the verb doctor: what is wrong with a store and how to mend it.
+// Doctor is the verb doctor: what is wrong with a store and how to repair it.
 func Doctor(c *session.Session) *cobra.Command {
 	d := doctor{Session: c}
 	cmd := &cobra.Command{
@@ -89,11 +89,11 @@ func explainCode(c *session.Session, code string) error {
 	return c.Pairs([][2]string{{"code", e.Code}, {"severity", string(e.Severity)}, {"meaning", e.Explanation}, {"remedy", e.Remedy.String()}})
 }
 
-// examined is what an examination has come to so far.
+// examined is the state of an examination.
 type examined struct {
 	rows   *terminal.Array // with --json
 	errors int
-	known  map[string]string // the codes so far, with the remedy that was told last
+	known  map[string]string // the codes so far, with the last remedy that was shown
 }
 
 // lookedAt is how much there was. What is not known is nil.
@@ -183,8 +183,8 @@ func (d *doctor) examine(ctx context.Context, b backend.Backend, doc *examined) 
 	return nil
 }
 
-// add notes a finding, or prints it at once. A code is explained when it comes
-// for the first time, and a remedy is told when it is another than before.
+// add notes a finding, or prints it at once. A code is explained at its first finding,
+// and a remedy is shown when it differs from the last.
 func (d *doctor) add(doc *examined, f onto.Finding) error {
 	if f.Severity == onto.SeverityError {
 		doc.errors++
@@ -198,7 +198,7 @@ func (d *doctor) add(doc *examined, f onto.Finding) error {
 	return d.print(row, !known, !known || told != row.Remedy)
 }
 
-// print prints a finding, with what has not been told yet.
+// print prints a finding, with what has not been shown yet.
 func (d *doctor) print(row document.Explained, meaning, remedy bool) error {
 	colour := terminal.Yellow
 	if row.Severity == onto.SeverityError {
@@ -219,7 +219,7 @@ func (d *doctor) print(row document.Explained, meaning, remedy bool) error {
 	return d.Out.Flush()
 }
 
-// lookAt counts what there is. A damaged store may not tell.
+// lookAt counts what there is. A damaged store may not allow it.
 func (d *doctor) lookAt(ctx context.Context, b backend.Backend) lookedAt {
 	var l lookedAt
 	if head, err := b.Resolve(ctx, onto.Point{}); err == nil {

@@ -15,8 +15,8 @@ type whatIsLeft struct{}
 
 func (whatIsLeft) String() string { return "what is left of the lake; it cannot be opened" }
 
-// examineUnopened examines a lake that could not be opened since objects are
-// missing or damaged. It fails as opening did if that had another reason.
+// examineUnopened examines a lake that could not be opened since objects are missing or
+// damaged. If opening failed for another reason, it fails with that error.
 func (d *doctor) examineUnopened(ctx context.Context, cfg place.Settings, doc *examined, failed error) error {
 	loc := d.Place()
 	switch onto.CodeOf(failed) {

@@ -16,7 +16,7 @@ import (
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-// Janitor is the verb janitor: what nothing in a lake leads to any more.
+// Janitor is the verb janitor: orphans of a lake.
 func Janitor(c *session.Session) *cobra.Command {
 	var apply bool
 	var grace time.Duration

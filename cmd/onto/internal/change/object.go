@@ -14,8 +14,8 @@ import (
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-// readObjects returns the JSON objects of arguments; "-" stands for those on
-// stdin. What is wrong with one is said with its place.
+// readObjects returns the JSON objects of arguments; "-" stands for those on stdin.
+// Errors name the place.
 func readObjects(ctx context.Context, c *session.Session, args []string, most int) ([]json.RawMessage, error) {
 	var objects []json.RawMessage
 	stdinUsed := false
@@ -100,8 +100,9 @@ func addObject(objects *[]json.RawMessage, text []byte, most int, where string) 
 	return nil
 }
 
-// notObject adds a hint to an error about a text, unless that is an object and
-// its contents are the problem. A shell only spoils what is malformed.
+// notObject adds a hint to an error about a text, unless that is an object and its
+// contents are the problem. Only malformed JSON gets the advice about quotes
+// in a shell.
 func notObject(text []byte, err *onto.Error) error {
 	switch {
 	case !json.Valid(text):

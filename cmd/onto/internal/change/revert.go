@@ -118,7 +118,7 @@ func migratedBy(ctx context.Context, s *store.Store, commit int64) (string, erro
 	return "", err
 }
 
-// checkPlannedHead holds a plan to what the draft expects of the head.
+// checkPlannedHead checks a plan against the head that the draft expects.
 func checkPlannedHead(d onto.Draft, head int64) error {
 	for _, e := range d.Expectations() {
 		if e.Head && e.Commit != head {

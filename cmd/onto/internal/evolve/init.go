@@ -120,8 +120,8 @@ func readSchema(ctx context.Context, c *session.Session, name string) ([]onto.Ty
 	return types, nil
 }
 
-// planInit finds out what is to be done, and changes nothing. Where there is
-// no store yet, an empty one stands in for it.
+// planInit finds out what is to be done, and changes nothing. If there is no store yet,
+// an empty one is used.
 func planInit(ctx context.Context, c *session.Session, types []onto.Type) (document.Init, error) {
 	cfg, err := c.Configure()
 	if err != nil {

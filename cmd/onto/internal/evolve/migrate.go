@@ -40,7 +40,7 @@ func (f *applyFlags) register(cmd *cobra.Command) {
 	f.RegisterOrigin(cmd)
 }
 
-// check refuses flags that do not go together.
+// check refuses flags that contradict each other.
 func (f *applyFlags) check() error {
 	switch {
 	case f.apply && f.token == "" && !f.force:
@@ -247,7 +247,7 @@ func sayApply(c *session.Session, words []string, token string) {
 	c.SayNext("nothing was changed; apply it", append(words, "--apply", "--token", token)...)
 }
 
-// printTypePlan shows what becomes of one type.
+// printTypePlan shows the change of one type.
 func printTypePlan(c *session.Session, t *store.TypeMigration) error {
 	head := string(t.Kind) + " " + t.Name
 	lines := []string{}

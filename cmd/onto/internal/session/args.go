@@ -44,7 +44,7 @@ func RunGroup(cmd *cobra.Command, args []string) error {
 // FlagError is the error for a flag that does not parse.
 func FlagError(cmd *cobra.Command, err error) error {
 	what, why, _ := strings.Cut(err.Error(), " flag: strconv.ParseInt:")
-	if why != "" { // the parser's words are about Go
+	if why != "" { // the parser's message is about Go
 		err = onto.Errorf(onto.Invalid, "%s, which takes a whole number", what)
 	}
 	return onto.Errorf(onto.Invalid, "%s", err).WithHint("see the flags").WithCommand(helpOf(cmd)...)

@@ -48,8 +48,8 @@ func exitOf(code onto.Code) int {
 	return ExitGeneral
 }
 
-// finish reports how the command ended and returns the exit status. When
-// the reader of the output is gone, the command has done what was wanted.
+// finish reports how the command ended and returns the exit status. A closed output
+// pipe counts as success.
 func (c *Session) finish(err error, asJSON bool) int {
 	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return ExitOK
@@ -62,8 +62,8 @@ func (c *Session) finish(err error, asJSON bool) int {
 	return exitOf(document.CodeOf(err))
 }
 
-// Abandon reports that the command was told to stop and did not, and returns the
-// exit status. It is called while the command goes on.
+// Abandon reports that the command did not stop when it was told to, and returns the
+// exit status. It is called while the command still runs.
 func (c *Session) Abandon(stderr io.Writer, asJSON bool) int {
 	var err error = onto.Errorf(document.Interrupted, "interrupted")
 	if c.Writes.Load() {

@@ -47,8 +47,8 @@ func runtimeName() string {
 // Stdin is standard input.
 func (c *Session) Stdin(ctx context.Context) io.Reader { return WaitingReader(ctx, c.In) }
 
-// WaitingReader is a reader of which a read ends with an error when ctx is
-// cancelled. What waits for input is left behind then, since the process ends.
+// WaitingReader is a reader of which a read ends with an error when ctx is cancelled.
+// The blocked read is abandoned then, since the process ends.
 func WaitingReader(ctx context.Context, in io.Reader) io.Reader {
 	r, w := io.Pipe()
 	go func() {
@@ -62,8 +62,8 @@ func WaitingReader(ctx context.Context, in io.Reader) io.Reader {
 // Configure reads every source of settings.
 func (c *Session) Configure() (place.Settings, error) { return place.Configure(c.Flags) }
 
-// Place is where the store is, for hints. Without a flag it is the default, or
-// not known because the settings are wrong.
+// Place is where the store is, for hints. Without a flag it is the default, or unknown
+// because the settings are invalid.
 func (c *Session) Place() place.Location {
 	cfg, err := c.Configure()
 	if err != nil {
@@ -110,8 +110,8 @@ func (c *Session) WithStore(ctx context.Context, how place.Access, f func(*store
 	return f(s)
 }
 
-// Shut closes what a verb has opened. What the verb did or answered is so even if
-// that fails: a commit is durable by then.
+// Shut closes what a verb has opened. An error does not change what the verb did or
+// answered: a commit is durable by then.
 func (c *Session) Shut(opened io.Closer) {
 	if err := opened.Close(); err != nil {
 		c.warn(c.JSON, document.CodeOf(err), "what was opened could not be closed: "+document.Message(err), onto.HintOf(err))
@@ -132,7 +132,7 @@ func (c *Session) Unsupported(verb, why, instead string, command ...string) erro
 	return onto.Errorf(onto.Unsupported, "%s: %s %s", verb, kind, why).WithHint("%s", instead).WithCommand(command...)
 }
 
-// warnOfDamage tells what stores that were opened do not show.
+// warnOfDamage reports what damaged stores that were opened do not show.
 func (c *Session) warnOfDamage(asJSON bool) {
 	for _, b := range c.opened {
 		w, ok := backend.As[backend.Warner](b)
@@ -172,9 +172,9 @@ func Each[T any](items iter.Seq2[T, error], f func(T) error) error {
 	return nil
 }
 
-// warnOfIndexes tells what lakes that were opened could not write beside their
-// commits, which stand. It is called after they were closed: until then they may
-// be writing.
+// warnOfIndexes reports derived objects that lakes could not write beside their
+// commits, which are not affected. It is called after they were closed: until then they
+// may be writing.
 func (c *Session) warnOfIndexes(asJSON bool) {
 	for _, b := range c.opened {
 		w, ok := backend.As[backend.Indexer](b)

@@ -55,7 +55,7 @@ func (t Thing) Identity(s *store.Store) (onto.Identity, error) {
 	return onto.EntityID(args[0], args[1]), nil
 }
 
-// MissingInstance is the error for a relation that is not told apart from others.
+// MissingInstance is the error for a relation without its instance key.
 func MissingInstance(id onto.Identity, schema onto.Schema) error {
 	return onto.Errorf(onto.Invalid, "%s needs its instance key %s", id, schema.InstanceKey).
 		WithHint("add --instance KEY")

@@ -81,8 +81,8 @@ status 6 if that is to refuse.`,
 	return cmd
 }
 
-// importGCPercent is how much garbage an import leaves lying, relative to what
-// it remembers.
+// importGCPercent is how much garbage an import leaves uncollected, relative to what it
+// remembers.
 const importGCPercent = 25
 
 func importRecords(c *session.Session, cmd *cobra.Command, f *importFlags) error {
@@ -100,8 +100,8 @@ func importRecords(c *session.Session, cmd *cobra.Command, f *importFlags) error
 	if f.apply {
 		how, do = place.Writing, records.Import
 	}
-	// What an import remembers of each record holds no pointers: collecting
-	// garbage often costs little, and rarely would double the memory.
+	// What an import remembers of each record holds no pointers: frequent garbage
+	// collection costs little, and rare collection would double the memory.
 	defer debug.SetGCPercent(debug.SetGCPercent(importGCPercent))
 	return c.WithStore(ctx, how, func(s *store.Store) error {
 		m := c.Meter("reading "+f.input, in.share)
@@ -161,8 +161,8 @@ func addPrecondition(o *records.ImportOptions, text string) error {
 	return onto.Errorf(onto.Invalid, "--precondition %.80q is unknown", text).WithHint("use must_exist, must_not_exist or if_commit_id:N")
 }
 
-// recordFormat is the format that is wanted, or the one that a file's name
-// tells. Standard input and output have none, and get JSON Lines.
+// recordFormat is the requested format, or that of the file's name. Standard input and
+// output have none, and get JSON Lines.
 func recordFormat(wanted, file string) (records.Format, error) {
 	switch {
 	case wanted != "":
@@ -227,8 +227,8 @@ func openInput(ctx context.Context, c *session.Session, path string) (*input, er
 	return in, nil
 }
 
-// openWaiting opens a file until ctx ends. A pipe opens when something writes to
-// it, which may never be; the wait is left behind then, since the process ends.
+// openWaiting opens a file until ctx ends. A pipe opens when something writes to it,
+// which may never happen; the wait is abandoned then, since the process ends.
 func openWaiting(ctx context.Context, path string) (*os.File, error) {
 	var file *os.File
 	var err error
@@ -254,8 +254,8 @@ func (in *input) close() {
 	}
 }
 
-// printOutcome prints what an import did. A dry run that finds that an apply
-// would refuse fails as that would.
+// printOutcome prints what an import did. A dry run fails where an apply would be
+// refused.
 func printOutcome(c *session.Session, out *records.Outcome, dryRun bool) error {
 	err := showOutcome(c, out, dryRun)
 	if err == nil {
@@ -303,7 +303,7 @@ func importCells(d document.Import) ([]string, error) {
 	return append(cells, commit), nil
 }
 
-// explainOutcome says what the numbers do not.
+// explainOutcome explains the numbers.
 func explainOutcome(c *session.Session, out *records.Outcome, dryRun bool) {
 	for _, x := range out.First {
 		c.Say("%s", x)
