@@ -18,9 +18,9 @@ func byHandBenchmarks() []benchmark {
 	}
 }
 
-// byHand is a log with a projection as it would be written by hand: a row for each
-// commit, one for each version, and the newest version of each key, with the indexes
-// that the store has. Statements are prepared once; nothing is checked.
+// byHand is a log with a projection as a developer would write it by hand: a row for
+// each commit, one for each version, and the newest version of each key, with the
+// indexes that the store has. Statements are prepared once; nothing is checked.
 type byHand struct {
 	conn *sql.Conn
 
@@ -38,7 +38,7 @@ CREATE INDEX IF NOT EXISTS history_commit ON history(commit_id);
 CREATE TABLE IF NOT EXISTS current (type TEXT NOT NULL, key TEXT NOT NULL, commit_id INTEGER NOT NULL, first_commit_id INTEGER NOT NULL,
 	op TEXT NOT NULL, version INTEGER NOT NULL, fields BLOB, PRIMARY KEY (type, key)) WITHOUT ROWID;`
 
-// createByHandTagged has what the marks of [TaggedCustomer] ask for.
+// createByHandTagged has the indexes of [TaggedCustomer].
 const createByHandTagged = `
 CREATE INDEX IF NOT EXISTS current_balance ON current(json_extract(fields, '$.balance'));
 CREATE INDEX IF NOT EXISTS current_city ON current(json_extract(fields, '$.city'));

@@ -55,7 +55,7 @@ func (p placed) draw(b *bytes.Buffer, c chart) {
 	b.WriteString("</svg>\n")
 }
 
-// describe says in words what the lines come to.
+// describe describes the lines as text.
 func (p placed) describe() string {
 	names := series(len(p.labels), func(i int) string { return p.labels[i].text })
 	return "At the largest size: " + strings.Join(names, ", ")
@@ -91,8 +91,7 @@ func drawLine(b *bytes.Buffer, colour int, points []point) {
 	}
 }
 
-// mark is a shape of its own for each line, for those who cannot tell colours
-// apart.
+// mark is a shape of its own for each line, readable without colours.
 func mark(colour int, p point) string {
 	shapes := [colours]string{
 		"m-4.2 -4.2h8.4v8.4h-8.4z",                          // a square

@@ -66,7 +66,7 @@ func getEach(ctx context.Context, s *store.Store, draft []Customer) error {
 	return nil
 }
 
-// compareEach is what one would write by hand: look at each row and compare.
+// compareEach is the version by hand: read each row and compare.
 func (r *raw) compareEach(ctx context.Context, draft []Customer) error {
 	for i := range draft {
 		fields, err := r.fields(ctx, draft[i].ID)

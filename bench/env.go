@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// env is what a benchmark works with.
+// env is the environment of a benchmark.
 type env struct {
 	ctx     context.Context // never cancelled: watching a context costs both sides something
 	dir     string
@@ -88,8 +88,8 @@ func (e *env) logf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%6.1fs  %s\n", time.Since(e.started).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// fixture returns the path of a closed database that build has filled. It is
-// built once; whoever writes to it takes a copy.
+// fixture returns the path of a closed database that build has filled. It is built
+// once; benchmarks that write take a copy.
 func (e *env) fixture(name string, build func(path string)) string {
 	if path, ok := e.fixtures[name]; ok {
 		return path

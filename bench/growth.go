@@ -71,8 +71,8 @@ func (e *env) newCommits(s *store.Store, w workload, from int) side {
 	})
 }
 
-// entityScans scans all entities for one in ten. An operation is one entity
-// that is looked at, whether or not it matches.
+// entityScans scans all entities for one in ten. An operation is one entity that is
+// read, whether or not it matches.
 func (e *env) entityScans(s *store.Store, w workload, keys int) side {
 	c := ofTier("Gold")
 	want, times := c.count(w, keys, growthVersions-1), scanTurn(keys)

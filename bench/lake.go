@@ -25,7 +25,7 @@ func lakeBenchmarks() []benchmark {
 	}
 }
 
-// slowBucket is a bucket that takes its time, as S3 does, and counts.
+// slowBucket is a bucket with the latency of S3 that counts requests.
 type slowBucket struct {
 	bucket.Bucket
 	write, read          time.Duration
@@ -129,7 +129,7 @@ func lakeCommits(e *env) []row {
 	}.judge(ratio, atLeast(100))}
 }
 
-// lakeRequests is B17: what a round of a writer that is alone costs.
+// lakeRequests is B17: the cost of a round of a single writer.
 func lakeRequests(e *env) []row {
 	l, s := e.openLake()
 	defer l.Close()

@@ -104,8 +104,8 @@ func run() error {
 	return runTable(e, chosen, s.json)
 }
 
-// runTable runs benchmarks and reports them. What was measured before one of
-// them fails is printed all the same.
+// runTable runs benchmarks and reports them. Results from before a failure are printed
+// all the same.
 func runTable(e *env, chosen []benchmark, json string) error {
 	rep, err := runAll(e, chosen)
 	if json != "" && err == nil {

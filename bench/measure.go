@@ -25,10 +25,10 @@ func (s side) as(name string) side {
 // samples is what an operation took, one entry per round.
 type samples []time.Duration
 
-// plan is how sides take turns: in each round every side has so many turns,
-// which together give one sample. Short turns let a disturbance from outside
-// hit all sides alike; rounds of several let each have its share of what
-// happens now and then, such as checkpoints.
+// plan is how sides take turns: in each round every side has so many turns, which
+// together give one sample. With short turns a disturbance from outside affects all
+// sides alike; with several turns in a round each side has its share of rare events,
+// such as checkpoints.
 type plan struct{ rounds, turns int }
 
 // alternate lets the sides take turns, after one round that warms up. The

@@ -20,8 +20,8 @@ func (e *env) openReader(path string) *sql.Conn {
 	return conn
 }
 
-// statement is a question put in SQL by hand, prepared once. It selects a key
-// and fields, and may select a commit too, or it counts.
+// statement is a question in hand-written SQL, prepared once. It selects a key and
+// fields, and may select a commit too, or it counts.
 type statement struct {
 	stmt *sql.Stmt
 	plan string // in SQLite's words
@@ -86,8 +86,7 @@ func (e *env) decoded(s statement, args ...any) iter.Seq[Customer] {
 	}
 }
 
-// kept counts the rows as it makes a copy of each, as one has to who returns
-// them without decoding.
+// kept counts the rows and copies each, as needed to return them without decoding.
 func (e *env) kept(s statement, args ...any) (n int) {
 	for _, fields := range e.rows(s, args...) {
 		row := json.RawMessage(strings.Clone(string(fields)))
