@@ -9,7 +9,7 @@ import (
 // an upgrader.
 type Carry struct {
 	Fill  []string // fields that get their default where they are absent, sorted
-	Needs []string // what only an upgrader can do, one line each; nil if none is needed
+	Needs []string // what needs an upgrader, one line each; nil if none is needed
 }
 
 // Plain reports whether fields can stay as they are.
@@ -49,7 +49,7 @@ func CarryOver(from, to Schema) Carry {
 	return c
 }
 
-// widens reports whether each value of one field type is one of the other.
+// widens reports whether each value of one field type is also one of the other.
 func widens(from, to FieldType) bool {
 	return from == to || to == Any || from == Int && to == Float
 }

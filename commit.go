@@ -26,8 +26,8 @@ type Commit struct {
 
 // Result tells what a draft did.
 type Result struct {
-	// Commit is the commit that holds the draft. Its ID is 0 when nothing
-	// differed from what was stored and so no commit was made.
+	// Commit is the commit that holds the draft. Its ID is 0 for a no-op, for which no
+	// commit was made.
 	Commit
 	// At is the commit at which the draft holds: the one that holds it, or, when
 	// nothing differed, the newest one then. It is 0 only if the store was empty
@@ -52,7 +52,7 @@ const (
 	KindRemote    ActorKind = "remote"    // a caller from elsewhere
 )
 
-// Actor is who made a commit. The zero Actor means nobody was named.
+// Actor is who made a commit. The zero Actor means that no actor was named.
 type Actor struct {
 	Kind ActorKind
 	ID   string

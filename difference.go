@@ -83,10 +83,10 @@ func Compare(stored, given Schema) Difference {
 	return d
 }
 
-// Compatible reports whether programs that know an older version of a type can go on
-// reading and writing beside a newer one: it only adds fields that are optional or
-// have a default, makes required fields optional, or widens a field's type from int to
-// float, or to any. Flags do not matter.
+// Compatible reports whether programs that know an older version of a type can continue
+// to read and write beside a newer one: it only adds fields that are optional or have a
+// default, makes required fields optional, or widens a field's type from int to float,
+// or to any. Flags do not matter.
 func Compatible(older, newer Schema) bool {
 	if older.TypeName() != newer.TypeName() || older.Key != newer.Key || older.Left != newer.Left ||
 		older.Right != newer.Right || older.InstanceKey != newer.InstanceKey {

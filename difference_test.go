@@ -118,7 +118,7 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
-// What a newer version may be so that programs with the older one go on.
+// What a newer version may change so that programs with the older one continue.
 func TestCompatible(t *testing.T) {
 	edit := func(change func(*onto.Schema)) onto.Schema {
 		s := customer()

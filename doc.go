@@ -1,6 +1,6 @@
-// Package onto holds the words of Ontologia: the types that every other
-// package speaks in. It does no input or output and needs nothing outside the
-// standard library and this module's canonical JSON.
+// Package onto is the vocabulary of Ontologia: the types that all other packages share.
+// It does no input or output and needs nothing outside the standard library and this
+// module's canonical JSON.
 //
 // # The model
 //
@@ -45,8 +45,8 @@
 //
 // # Writing
 //
-// A [Draft] collects what should be true and is handed to a store, which
-// works out the difference and makes one commit, or none if nothing differs.
+// A [Draft] collects what should be true and is handed to a store, which computes the
+// difference and makes one commit, or none if nothing differs.
 //
 // # Errors
 //

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Draft is what a commit should make true, and what is said about it. The zero
-// Draft is ready for use. A Draft is a value: its methods return a new one and
-// leave the old one alone, so a common beginning can be shared.
+// Draft is what a commit should make true, and its header. The zero Draft is ready for
+// use. A Draft is a value: its methods return a new one and do not change the old one,
+// so a common beginning can be shared.
 type Draft struct {
 	Actor       Actor          // on whose behalf
 	Causation   int64          // the commit that led to this one
@@ -16,13 +16,13 @@ type Draft struct {
 	Comment     string         // why, for people
 	Metadata    map[string]any // free; must be JSON
 
-	// IdempotencyKey makes the draft safe to repeat: the second time, the
-	// first result comes back and nothing is written. The same key with
-	// another draft is an IdempotencyConflict.
+	// IdempotencyKey makes the draft safe to repeat: a repetition returns the first
+	// result and writes nothing. The same key with another draft is an
+	// IdempotencyConflict.
 	IdempotencyKey string
 
 	// Lease, if not nil, must be held when the draft is applied: it fails with
-	// LeaseExpired once somebody else has taken it.
+	// LeaseExpired once the lease was taken over.
 	Lease *Lease
 
 	last   *intents // newest first, shared between drafts, never changed

@@ -25,20 +25,20 @@ const (
 	IdempotencyConflict Code = "idempotency_conflict"
 	// SchemaOutdated: the types of the program differ from those stored.
 	SchemaOutdated Code = "schema_outdated"
-	// MigrationToken: the plan that the token stands for is not the one that
-	// would be applied.
+	// MigrationToken: the plan of the token is not the one that would be applied.
 	MigrationToken Code = "migration_token"
-	// UpgraderMissing: fields of an older schema version cannot be upgraded,
-	// since a step is not known.
+	// UpgraderMissing: fields of an older schema version cannot be upgraded, since an
+	// upgrader is missing.
 	UpgraderMissing Code = "upgrader_missing"
-	// UpgraderFailed: an upgrader failed, took too long, or returned what does
-	// not fit.
+	// UpgraderFailed: an upgrader failed, took too long, or returned fields that do not
+	// fit.
 	UpgraderFailed Code = "upgrader_failed"
-	// LockContention: someone else held the write lock for too long.
+	// LockContention: the write lock was held by others for too long.
 	LockContention Code = "lock_contention"
-	// LeaseExpired: the lease ran out and somebody else has it or had it.
+	// LeaseExpired: the lease is not held any more: it was taken over, released or
+	// broken.
 	LeaseExpired Code = "lease_expired"
-	// Refused: it would destroy something, and was not told to.
+	// Refused: it would destroy something, and was not confirmed.
 	Refused Code = "refused"
 	// TooLarge: a limit was exceeded.
 	TooLarge Code = "too_large"
@@ -52,7 +52,7 @@ const (
 	ReadOnly Code = "read_only"
 	// Full: the storage has no room left.
 	Full Code = "full"
-	// OutcomeUnknown: the commit may or may not have happened.
+	// OutcomeUnknown: the commit may or may not have been made.
 	OutcomeUnknown Code = "outcome_unknown"
 	// Unavailable: the storage failed in a way that has no code of its own.
 	Unavailable Code = "unavailable"

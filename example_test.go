@@ -54,8 +54,8 @@ func ExampleLink() {
 	// c1 → p1
 }
 
-// What is wrong with a struct is reported when its type is used, with a hint
-// for whoever has to repair it.
+// Mistakes in a struct are reported when its type is used, with a hint for the
+// developer.
 func ExampleType_Schema() {
 	type Note struct {
 		ID   string `json:"id" onto:"key"`
@@ -69,8 +69,7 @@ func ExampleType_Schema() {
 	// hint: a text default needs quotes: default="Silver"
 }
 
-// A draft is a value, so drafts can share a beginning without disturbing each
-// other.
+// A draft is a value, so drafts can share a beginning.
 func ExampleDraft() {
 	nightly := onto.Draft{Actor: onto.Daemon("import"), Comment: "nightly import"}
 	lamps := nightly.Ensure(Product{SKU: "p1", Title: "Lamp"}, Product{SKU: "p2", Title: "Torch"})
@@ -119,7 +118,7 @@ func ExampleError() {
 	// hint: see what exists: onto query entities Lease
 }
 
-// Compare tells in words how a type in the program differs from the stored one.
+// Compare describes how a type in the program differs from the stored one.
 func ExampleCompare() {
 	type ProductV2 struct {
 		SKU   string  `json:"sku" onto:"key"`

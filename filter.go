@@ -25,9 +25,9 @@ type Or []Filter
 // Not is true if its filter is false.
 type Not struct{ Of Filter }
 
-// Condition tests what an operand stands for. A path that leads nowhere, a JSON
-// null and a value of another kind fail every test but IsNull and NotEqual;
-// NotEqual holds for a value of another kind, and not for what is null.
+// Condition tests the value of an operand. A path that leads nowhere, a JSON null and a
+// value of another kind fail every test but IsNull and NotEqual; NotEqual holds for a
+// value of another kind, and not for null.
 type Condition struct {
 	Operand Operand
 	Test    Test
@@ -53,7 +53,7 @@ const (
 	Greater    Test = ">"
 	AtLeast    Test = ">="
 	In         Test = "in_"         // equal to one of the values
-	StartsWith Test = "startswith"  // these three are literal and mind case
+	StartsWith Test = "startswith"  // these three are literal and case-sensitive
 	EndsWith   Test = "endswith"    //
 	Contains   Test = "contains"    //
 	IsNull     Test = "is_null"     // missing or JSON null
@@ -62,7 +62,7 @@ const (
 	IsFalse    Test = "is_false"    // the bool
 )
 
-// Side says whose fields an operand looks at.
+// Side says whose fields an operand reads.
 type Side string
 
 // The sides.
@@ -110,9 +110,9 @@ func Right(names ...string) Operand { return Operand{Side: RightSide, Path: name
 // Count is the number of versions in a group.
 func Count() Operand { return Operand{Func: FuncCount} }
 
-// Some is some element of the list, or, with names, what they lead to in it: in
-// text, any() and any_path(). A condition holds if it does for one of the elements, and not for what is no
-// list.
+// Some is some element of the list, or, with names, what they lead to in it: in text,
+// any() and any_path(). A condition holds if it holds for one of the elements, and
+// never for a value that is not a list.
 func (o Operand) Some(names ...string) Operand {
 	o.Any, o.Under = true, names
 	return o
@@ -194,9 +194,9 @@ func (o Operand) test(t Test, values ...any) Filter {
 	return Condition{Operand: o, Test: t, Values: values}
 }
 
-// Order sorts by a value: bools, then numbers, then strings, then lists and
-// objects, which are alike. What is missing or null comes last in both
-// directions. Ties are sorted by identity.
+// Order sorts by a value: bools, then numbers, then strings, then lists and objects,
+// which are equal. Missing and null values come last in both directions. Ties are
+// sorted by identity.
 type Order struct {
 	Operand Operand
 	Desc    bool

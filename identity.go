@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind tells entities from relations.
+// Kind distinguishes entities from relations.
 type Kind string
 
 // The kinds.

@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// WriteLease is the name of the lease that keeps everybody else from
-// committing. Its holder commits with drafts that carry it.
+// WriteLease is the name of the lease that blocks commits of all but its holder, which
+// commits with drafts that carry it.
 const WriteLease = "ontology_write"
 
-// Lease is a right that ends by itself unless it is renewed. Of one name there
-// is at most one at a time. After it has run out it stays its holder's until
-// somebody else takes it.
+// Lease is a right that expires unless it is renewed. A name has at most one at a time.
+// An expired lease stays its holder's until it is taken over.
 type Lease struct {
 	Name     string
-	Owner    string // who holds it; one word of a program about itself
-	Epoch    int64  // grows whenever the name changes hands; 0 if another program holds it
+	Owner    string // the holder, by its own name
+	Epoch    int64  // grows with each new holder of the name; 0 if another program holds it
 	Acquired time.Time
 	Expires  time.Time
 }
 
-// Expired reports whether somebody else may take the lease.
+// Expired reports whether the lease may be taken over.
 func (l Lease) Expired(now time.Time) bool { return !now.Before(l.Expires) }
 
 // String describes the lease for messages.

@@ -65,19 +65,17 @@ type SchemaVersion struct {
 	Reason  string // initial, migration, bootstrap
 
 	Since    int64     // the first commit that can hold rows of it
-	Upgrader *Upgrader // how fields of the version before become this one's; nil if nothing is known
-	End      *End      // the type came to its end with this version; nil if it did not
+	Upgrader *Upgrader // how fields of the previous version become this one's; nil if unknown
+	End      *End      // the type ended with this version; nil if it did not
 }
 
-// Upgrader tells how fields become those of the schema version that it is kept
-// with.
+// Upgrader tells how fields become those of its schema version.
 type Upgrader struct {
-	// Program is the jq program that does it. "" means that the fields are
-	// taken over as they are, with defaults for what is absent, or, with
-	// Func, that a Go function does it.
+	// Program is the jq program that does it. "" means that the fields stay as they
+	// are, with defaults for absent ones, or, with Func, that a Go function does it.
 	Program string `json:"program,omitempty"`
-	// Func tells that a Go function does it, which each program that reads
-	// older versions has to bring along.
+	// Func says that a Go function does it, which each program that reads older
+	// versions has to provide.
 	Func bool `json:"func,omitempty"`
 	// RenamedFrom is the type whose fields they are, if the type has been
 	// renamed, and FromVersion its last version.
@@ -85,8 +83,8 @@ type Upgrader struct {
 	FromVersion int    `json:"from_version,omitempty"`
 }
 
-// End tells how a type came to its end. Its name may be used again: the numbers
-// of its versions go on.
+// End tells how a type ended. Its name may be used again: the numbers of its versions
+// continue.
 type End struct {
 	Commit    int64     `json:"commit"`               // the first commit without it
 	RenamedTo string    `json:"renamed_to,omitempty"` // "" if it was dropped

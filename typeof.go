@@ -34,8 +34,8 @@ type BoundField struct {
 	Quoted    bool // the json tag's "string" option
 }
 
-// TypeOf reads the schema of the struct T from its json and onto tags. What is
-// wrong with T is reported when the type is used.
+// TypeOf reads the schema of the struct T from its json and onto tags. Mistakes in T
+// are reported when the type is used.
 func TypeOf[T any]() Type { return typeOf(reflect.TypeFor[T]()) }
 
 // Untyped is a type known only by its schema. Defaults need not be canonical.
@@ -273,14 +273,14 @@ func storable(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
 		return t.Implements(jsonMarshaler) || t.Implements(textMarshaler)
-	case reflect.Interface: // what is in it could not be read back
+	case reflect.Interface: // its contents could not be read back
 		return t.NumMethod() == 0
 	}
 	return true
 }
 
-// nullable reports whether a Go value of this type can mean that there is none.
-// A nil slice or map does not: it is an empty one.
+// nullable reports whether a Go value of this type can mean that there is no value. A
+// nil slice or map does not: it is an empty one.
 func nullable(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface || t == rawMessage
 }

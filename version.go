@@ -121,7 +121,7 @@ type Change struct {
 // String describes the change for messages.
 func (c Change) String() string { return string(c.Operation()) + " " + c.Identity.String() }
 
-// Operation tells whether the identity came, changed or went.
+// Operation tells whether the identity was inserted, updated or deleted.
 func (c Change) Operation() Operation {
 	switch {
 	case c.After == nil || !c.After.Live():

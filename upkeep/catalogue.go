@@ -165,8 +165,8 @@ func surveyEntries() []Entry {
 	}
 }
 
-// plainEntries are about what holds in every log: only an edit, or a bug of this
-// program, can break it.
+// plainEntries are about the rules of every log: only an edit, or a bug of this
+// program, can break them.
 func plainEntries() []Entry {
 	return []Entry{
 		entry(audit.DeleteFields, "A delete has fields, which histories would show.", bug),

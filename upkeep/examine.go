@@ -11,14 +11,14 @@ import (
 // Options change an examination. The zero value is the default.
 type Options struct {
 	Quick    bool              // only the survey, which reads little; what is stored is not checked
-	Progress func(step string) // called with what is looked at next; nil for nobody
+	Progress func(step string) // called with the next step; nil for no calls
 }
 
 // Examine looks for everything that is wrong or unusual about a store: first its
-// circumstances, then, unless it is to be quick, what is stored. It changes
-// nothing. Each finding comes with its explanation. A part that fails does not
-// keep the other from being examined: its error comes last. A backend that can
-// neither survey nor check itself fails with Unsupported.
+// circumstances, then, unless it is to be quick, what is stored. It changes nothing.
+// Each finding comes with its explanation. A part that fails does not stop the other:
+// its error comes last. A backend that can neither survey nor check itself fails with
+// Unsupported.
 func Examine(ctx context.Context, b backend.Backend, opts *Options) iter.Seq2[onto.Finding, error] {
 	if opts == nil {
 		opts = &Options{}
@@ -45,14 +45,14 @@ func Examine(ctx context.Context, b backend.Backend, opts *Options) iter.Seq2[on
 	}
 }
 
-// able reports whether there is anything that a backend can find out.
+// able reports whether a backend has any checks.
 func able(b backend.Backend) bool {
 	_, surveys := backend.As[backend.Surveyor](b)
 	_, checks := backend.As[backend.Checker](b)
 	return surveys || checks
 }
 
-// partsOf is what the backend can find out, in order.
+// partsOf is the checks of a backend, in order.
 func partsOf(ctx context.Context, b backend.Backend, opts *Options) []iter.Seq2[onto.Finding, error] {
 	step := opts.Progress
 	if step == nil {
@@ -74,7 +74,7 @@ func partsOf(ctx context.Context, b backend.Backend, opts *Options) []iter.Seq2[
 	return parts
 }
 
-// announced is a sequence whose start is told.
+// announced is a sequence whose start is reported.
 func announced(name string, step func(string), findings iter.Seq2[onto.Finding, error]) iter.Seq2[onto.Finding, error] {
 	return func(yield func(onto.Finding, error) bool) {
 		step(name)
