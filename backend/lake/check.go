@@ -43,7 +43,7 @@ func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 // CheckOptions change a check. The zero value is the default.
 type CheckOptions struct {
 	Quick bool              // only the head and what it names
-	Step  func(name string) // called with what is looked at next; nil for no calls
+	Step  func(name string) // called with the next step; nil for no calls
 }
 
 // CheckBucket is Check for a lake that cannot be opened since the head, or what it

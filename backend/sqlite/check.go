@@ -41,8 +41,8 @@ func (b *Backend) Checksum(ctx context.Context) (sum string, commit int64, err e
 	return sum, commit, err
 }
 
-// Survey looks at the circumstances of the file: room, locks, the clock, and
-// how statements are answered. It writes nothing and reads little.
+// Survey examines the circumstances of the file: room, locks, the clock, and how
+// statements are answered. It writes nothing and reads little.
 func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 	return b.survey(ctx, check.UsualLimits())
 }

@@ -49,7 +49,7 @@ type Restored struct {
 }
 
 // DefaultRestoreTTL is how long the write lease of a restore lasts unless it is
-// renewed. A restore that is killed keeps others from writing until then.
+// renewed. A restore that is killed blocks other writers until then.
 const DefaultRestoreTTL = 30 * time.Second
 
 // PlanRestore tells what restoring the backup in file from as the store in file
@@ -97,7 +97,7 @@ func momentOf(c *driver.Conn) (StoreMoment, error) {
 	return StoreMoment{row.Text(0), head}, err
 }
 
-// compare looks at the store that is there.
+// compare reads the present store.
 func (p *RestorePlan) compare(ctx context.Context, source *reading, to string) error {
 	present, err := Open(ctx, to, &Options{ReadOnly: true})
 	if err != nil {

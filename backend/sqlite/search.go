@@ -27,7 +27,7 @@ func (r *reading) searchTable(s *onto.Schema) (name string, ok bool, err error) 
 	return layout.SearchName(row.Int(0)), true, nil
 }
 
-// noteWords notes the words that a version changes, which will stand in the given
+// noteWords notes the words that a version changes; the version will be in the given
 // row of those to be written.
 func (g *group) noteWords(v *decide.Version, row int) {
 	t := g.wr.types.search[v.TypeName()]

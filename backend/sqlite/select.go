@@ -10,7 +10,7 @@ import (
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
-// question is a query on its way to a statement.
+// question is a query that is being compiled to a statement.
 type question struct {
 	sqlgen.Question
 	t      *layout.Table
@@ -95,7 +95,7 @@ func (r *reading) canonicalUntil(commit int64) bool {
 	return r.Foreign.Until == 0 && (commit <= r.Foreign.Covered || r.Foreign.Covers())
 }
 
-// joinEndpoints adds the endpoints that the question looks at.
+// joinEndpoints adds the endpoints that the question uses.
 func (r *reading) joinEndpoints(a *question, looked backend.Ends) error {
 	if !looked.Any() {
 		return nil

@@ -30,7 +30,7 @@ type Lake struct {
 type Options struct {
 	Quick  bool              // only the head and what it names
 	Strays bool              // if a part of the log cannot be read, tell also of objects that the rest does not lead to
-	Step   func(name string) // called with what is looked at next; nil for no calls
+	Step   func(name string) // called with the next step; nil for no calls
 }
 
 // Run examines a lake: the log, the checkpoints and the catalog against it, and every

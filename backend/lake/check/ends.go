@@ -9,7 +9,7 @@ import (
 	"github.com/ontologia/onto/internal/audit"
 )
 
-// endBatch is how many relations are looked at together.
+// endBatch is how many relations are checked together.
 const endBatch = 4096
 
 // endpoints warns of live relations of a type whose endpoints do not exist, which is

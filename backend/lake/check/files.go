@@ -34,8 +34,8 @@ func (c *checker) through() int64 {
 	return c.catalog.Through
 }
 
-// own looks at the files that a round has written. Those that a compaction has
-// replaced may be gone.
+// own checks the files that a round has written. Those that a compaction has replaced
+// may be gone.
 func (w *walk) own(m *protocol.Manifest) error {
 	path, folder := m.Entry().Path, fmt.Sprintf("commits/%d-", m.CommitID)
 	rows, held := map[onto.TypeName]int64{}, map[onto.TypeName]int64{}
@@ -79,8 +79,8 @@ func (w *walk) own(m *protocol.Manifest) error {
 	return w.replaced()
 }
 
-// replaced looks at files that a compaction has replaced and that are still
-// there, several at a time.
+// replaced checks files that a compaction has replaced and that are still there,
+// several at a time.
 func (w *walk) replaced() error {
 	bad := make([]bool, len(w.old))
 	err := protocol.SideBySide(len(w.old), func(i int) error {
@@ -185,7 +185,7 @@ func (h *history) run() error {
 	return nil
 }
 
-// batch looks at files that are read side by side.
+// batch checks files that are read side by side.
 func (h *history) batch(files []protocol.FileEntry) error {
 	bodies, err := h.bodies(files)
 	defer func() {
@@ -205,8 +205,8 @@ func (h *history) batch(files []protocol.FileEntry) error {
 	return err
 }
 
-// take looks at a file. It reports true if a compaction has changed the files of
-// the type meanwhile, so that others are to be read.
+// take checks a file. It reports true if a compaction has changed the files of the type
+// meanwhile, so that others are to be read.
 func (h *history) take(f *protocol.FileEntry, b *body) (bool, error) {
 	if at := (span{f.First, f.Last}); at != h.at { // those of one range are parts of one file
 		h.done, h.at = max(h.done, h.at.last), at

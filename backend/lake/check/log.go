@@ -74,7 +74,7 @@ func (c *checker) foreign(key, store string) error {
 	return c.report(audit.ObjectForeign, "%s: it belongs to store %s, not %s", key, store, c.head.StoreID)
 }
 
-// link is where the log goes on: a manifest that should be there.
+// link is the next round of a walk: a manifest that should be there.
 type link struct {
 	path string
 	last int64 // its last commit
@@ -108,11 +108,11 @@ func (c *checker) log() error {
 // walk is a walk through the log.
 type walk struct {
 	*checker
-	after *protocol.Manifest    // the round that was looked at before; nil if it could not be read
+	after *protocol.Manifest    // the round that was checked before; nil if it could not be read
 	known []protocol.RoundEntry // rounds before it that manifests name, newest first
 	ahead map[string][]byte     // manifests that were read ahead, by path
 	live  map[string]bool       // paths of files that the catalog names
-	old   []protocol.FileEntry  // that a compaction has replaced, still to be looked at
+	old   []protocol.FileEntry  // that a compaction has replaced, still to be checked
 	tried int64                 // the commit whose round was looked for at another path
 }
 
@@ -193,7 +193,7 @@ func (w *walk) readAhead(at *link) error {
 	return err
 }
 
-// round looks at one round and returns where the log goes on; nil at its end.
+// round checks one round and returns the link to the next; nil at the end of the log.
 func (w *walk) round(at *link, m *protocol.Manifest) (*link, error) {
 	if m == nil {
 		return w.leap(at)
@@ -285,7 +285,7 @@ func (w *walk) follow(m *protocol.Manifest) error {
 	return errors.Join(append(errs, w.rules.At(path).Follows(audited(&m.Commits[len(m.Commits)-1]), audited(&n.Commits[0])))...)
 }
 
-// first looks at what only the first round has.
+// first checks what only the first round has.
 func (w *walk) first(m *protocol.Manifest) error {
 	if len(m.Ancestors) > 0 || m.Round != 1 {
 		return w.report(audit.ChainBroken, "%s: it is the first round, says that it is round %d and names %d before it", m.Entry().Path, m.Round, len(m.Ancestors))
@@ -302,7 +302,7 @@ func audited(e *protocol.CommitEntry) *audit.Commit {
 	return &audit.Commit{ID: e.ID, Time: t, Stored: e.Time, Metadata: e.Metadata, Key: e.Key}
 }
 
-// commits looks at the commits of a round.
+// commits checks the commits of a round.
 func (w *walk) commits(m *protocol.Manifest) error {
 	path := m.Entry().Path
 	rules := w.rules.At(path)

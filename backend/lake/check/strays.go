@@ -7,7 +7,7 @@ import (
 	"github.com/ontologia/onto/internal/audit"
 )
 
-// newestRound looks at the newest round alone.
+// newestRound checks the newest round alone.
 func (c *checker) newestRound() error {
 	if c.head.ManifestPath == nil {
 		return nil

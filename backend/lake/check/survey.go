@@ -22,7 +22,7 @@ const (
 	clockAhead   = time.Hour                     // that a head may be later than now
 )
 
-// Circumstances is what a survey looks at.
+// Circumstances is what a survey examines.
 type Circumstances struct {
 	*Lake
 	Leases  *protocol.Leases
@@ -31,7 +31,7 @@ type Circumstances struct {
 	Derived func(context.Context) ([]onto.Finding, error) // what is wrong with objects that are derived for other programs
 }
 
-// Survey looks at the circumstances of a lake: orphans, many files, room, checkpoints,
+// Survey examines the circumstances of a lake: orphans, many files, room, checkpoints,
 // leases and the clock. It writes nothing and reads no data file.
 func Survey(ctx context.Context, c *Circumstances) iter.Seq2[onto.Finding, error] {
 	return exec.Pushed(func(push func(onto.Finding) error) error {

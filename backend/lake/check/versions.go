@@ -19,12 +19,12 @@ type history struct {
 	name  onto.TypeName
 	files []protocol.FileEntry // still to be read
 	read  []protocol.FileEntry // that were read
-	done  int64                // versions up to this commit were looked at
-	at    span                 // the range of the file that is looked at, or of its parts
-	again int64                // some versions up to this commit were looked at, and come again
+	done  int64                // versions up to this commit were checked
+	at    span                 // the range of the file that is being checked, or of its parts
+	again int64                // some versions up to this commit were checked, and come again
 
 	layout   *parquet.Layout // without columns if it is not known which fields there are
-	versions *audit.History  // that were looked at
+	versions *audit.History  // that were checked
 }
 
 func newHistory(c *checker, t onto.TypeName) *history {
@@ -50,7 +50,7 @@ type contents struct {
 	hashes   strings.Builder // of the identities, if the entry has them
 }
 
-// file looks at all versions of a file that is as it was written.
+// file checks all versions of an intact file.
 func (h *history) file(f *protocol.FileEntry, data io.ReaderAt) error {
 	file, err := parquet.Open(data, f.Bytes, f.Kind, f.Type)
 	if err != nil {
@@ -86,7 +86,8 @@ func (h *history) claims(f *protocol.FileEntry, seen *contents) error {
 	return nil
 }
 
-// repetition tells why the rows of a file are not unique; "" if they are.
+// repetition tells why a version and the one before it make a file not unique; "" if
+// they do not.
 func repetition(before, v *onto.Version) string {
 	switch {
 	case v.Op == onto.Delete:
@@ -99,7 +100,7 @@ func repetition(before, v *onto.Version) string {
 	return ""
 }
 
-// row looks at one version.
+// row checks one version.
 func (h *history) row(f *protocol.FileEntry, seen *contents, row *parquet.Checked) error {
 	v, before := &row.Version, seen.before
 	seen.rows++
@@ -112,7 +113,7 @@ func (h *history) row(f *protocol.FileEntry, seen *contents, row *parquet.Checke
 	}
 	seen.before = onto.Version{Identity: v.Identity, Commit: v.Commit}
 	if v.SchemaVersion <= h.purged[h.name] || v.Commit <= h.done && f.First <= h.done || v.Commit > h.head.CommitID && f.Last > h.head.CommitID {
-		return nil // it does not exist, was looked at before, or came later
+		return nil // it does not exist, was checked before, or came later
 	}
 	if v.Commit <= h.again && v.Commit <= h.versions.Newest(v.Identity) {
 		return nil

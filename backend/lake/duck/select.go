@@ -6,7 +6,7 @@ import (
 	"github.com/ontologia/onto/internal/sqlgen"
 )
 
-// question is a query on its way to a statement.
+// question is a query that is being compiled to a statement.
 type question struct {
 	sqlgen.Question
 	engine *Engine // for another connection; nil for none
@@ -19,7 +19,7 @@ type question struct {
 	divisions int  // how often the answer was split to be asked for in parts
 }
 
-// newQuestion prepares a query that looks at these endpoints.
+// newQuestion prepares a query that uses these endpoints.
 func newQuestion(q *backend.Query, looked backend.Ends, own, left, right *Source) *question {
 	a := &question{Question: sqlgen.Question{Query: q, Rows: "v"}}
 	a.own = view{Source: own, at: own.reach(q.At), fields: map[string]bool{}}
@@ -37,7 +37,7 @@ func newQuestion(q *backend.Query, looked backend.Ends, own, left, right *Source
 	return a
 }
 
-// end is an endpoint that the question looks at.
+// end is an endpoint that the question uses.
 type end struct {
 	sqlgen.End
 	*view

@@ -14,7 +14,7 @@ import (
 // raw is SQL made of names from the layout and of constants of this package.
 func raw(sql string) sqlgen.Part { return sqlgen.Part{SQL: sql} }
 
-// view is the part of a source that a question looks at.
+// view is the part of a source that a question reads.
 type view struct {
 	*Source
 	at     int64           // no later commits

@@ -99,7 +99,7 @@ func (f *File) candidates(ctx context.Context, ids []onto.Identity, at int64, do
 	return nil
 }
 
-// findSlowly looks at all rows that may be of an identity, newest first.
+// findSlowly reads all rows that may be of an identity, newest first.
 func (f *File) findSlowly(ctx context.Context, ids []onto.Identity, id int, at int64) ([]onto.Version, error) {
 	var list []candidate
 	err := f.candidates(ctx, ids[id:id+1], at, func(c candidate) { list = append(list, c) })

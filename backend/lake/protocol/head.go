@@ -53,7 +53,7 @@ func (h *Head) made(attempt string, sequence int64) (made, known bool) {
 	return false, h.Sequence-sequence <= int64(len(h.Recent))
 }
 
-// next is the head that follows, but for what it points at.
+// next is the head that follows, without what it points at.
 func (h *Head) next(body []byte, attempt, runtime, now string) *Head {
 	n := *h
 	n.Sequence, n.Attempt, n.Previous = h.Sequence+1, attempt, HashOf(body)

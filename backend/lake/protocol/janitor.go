@@ -84,7 +84,7 @@ func (j *Janitor) spare(ctx context.Context, plan *backend.OrphanPlan, n *need, 
 	return nil
 }
 
-// sweptAtOnce is how many objects are looked at, or removed, at the same time.
+// sweptAtOnce is how many objects are checked, or removed, at the same time.
 const sweptAtOnce = 16
 
 // removable lists the objects that attempts and probes write, needed or not.

@@ -37,8 +37,8 @@ type holding struct {
 	tag     bucket.Tag // "" if there is no object
 }
 
-// id tells locks apart. Those of this program have an attempt; a tag would do, too, if
-// storage never returned a wrong one.
+// id identifies a version of a lock. Those of this program have an attempt; a tag would
+// do, too, if storage never returned a wrong one.
 func (h *holding) id() string { return cmp.Or(h.attempt, string(h.tag)) }
 
 // parseLock reads a lock. Another program may have written it, without epoch and

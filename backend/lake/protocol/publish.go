@@ -138,8 +138,7 @@ func doubted(p *Proposal, err error) error {
 	return p.unsettled()
 }
 
-// unsettled is the error for a proposal of which it is not known whether it
-// is published.
+// unsettled is the error for a proposal with an unknown outcome.
 func (p *Proposal) unsettled() error {
 	err := onto.Errorf(onto.OutcomeUnknown, "it is not known whether the commit was published (attempt %s)", p.next.Head.Attempt)
 	if p.Refusal != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Verdict is what a check came to.
+// Verdict is the result of a check.
 type Verdict string
 
 // The verdicts.

@@ -44,7 +44,7 @@ func All(of *Store, m *layout.Moment, step func(name string), push func(onto.Fin
 
 // checkStep is one part of the check.
 type checkStep struct {
-	name string // of what is looked at
+	name string // of what is checked
 	run  func() error
 }
 

@@ -159,7 +159,7 @@ func (s *surveyor) indexUse() error {
 	return nil
 }
 
-// indexUseOf looks at both ends of an index.
+// indexUseOf compares both ends of an index.
 func (s *surveyor) indexUseOf(d layout.Derived) error {
 	t := layout.Names(d.Kind)
 	live := fmt.Sprintf(`FROM %s WHERE %s = '%s' AND op = 'put'`, t.Current, t.Columns[0], d.Type)
