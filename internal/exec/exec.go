@@ -46,7 +46,7 @@ func Select(q *backend.Query, rows iter.Seq2[onto.Version, error], ends Endpoint
 	}
 }
 
-// row is a version and what a query looks at.
+// row is a version and what a query reads of it.
 type row struct {
 	version onto.Version
 	fields  filter.Row

@@ -10,8 +10,8 @@ import (
 // Limits on what one operator or function handles. Between them no limit is needed: the
 // interpreter takes small steps, and watch checks each.
 const (
-	// MaxValue is how many bytes of JSON a value has at least that a function
-	// reads or writes whole: as many as may be stored.
+	// MaxValue is how many bytes of JSON a function can read or write at once, at
+	// least: as many as may be stored.
 	MaxValue = MaxResult
 
 	maxNesting = 10_000  // of such a value, and steps of a path; as encoding/json

@@ -40,9 +40,9 @@ func checkPure(query *gojq.Query) (err error) {
 	return err
 }
 
-// visit looks at each node of a syntax tree, which the function may change before what
-// it holds is visited. It uses reflection, so that no place where an expression can
-// stand is missed.
+// visit visits each node of a syntax tree, which the function may change before what it
+// holds is visited. It uses reflection, so that no place where an expression can stand
+// is missed.
 func visit(node any, f func(node any)) { visitValue(reflect.ValueOf(node), f) }
 
 func visitValue(v reflect.Value, f func(node any)) {

@@ -105,8 +105,7 @@ func (v Value) holds(k kind) bool {
 	return false
 }
 
-// scalar reports whether it is known that a value is no list and no object, and
-// of which kind it is.
+// scalar reports whether a value is known to be neither list nor object, and its kind.
 func (v Value) scalar() bool { return v.holds(text) || v.holds(number) || v.holds(boolean) }
 
 type kind uint8

@@ -59,7 +59,7 @@ func Narrow(q *backend.Query) []Narrowed {
 	return list
 }
 
-// Pinned returns the strings of which a field must have one for a filter to be true,
+// Pinned returns the only strings that a field may have for a filter to be true,
 // judging by its outermost And. It reports false if the field is unrestricted.
 func Pinned(f onto.Filter, side onto.Side, field string) ([]string, bool) {
 	switch f := f.(type) {

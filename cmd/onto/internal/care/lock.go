@@ -158,7 +158,7 @@ func releaseLock(ctx context.Context, c *session.Session, r lockRelease) error {
 	})
 }
 
-// refuseRelease says who holds a lease.
+// refuseRelease names the holder of a lease.
 func refuseRelease(ctx context.Context, s *store.Store, name string) error {
 	leases, err := s.Leases(ctx)
 	if err != nil {
