@@ -40,15 +40,14 @@ type ApplyOptions struct {
 // none, in one commit. Until it is done, readers see the old state, and no other program
 // can write.
 //
-// Stores that were opened with the old types go on if the change is compatible, see
+// Stores that were opened with the old types continue if the change is compatible, see
 // onto.Compatible, and no upgrader goes with it: new fields are optional or have a
 // default, required fields become optional, types become wider. They read the fields
 // that they know, and what they write keeps the others; a program with the old types
-// can open the store again. A value of a wider type that a Go field cannot hold is an
-// error of the read that meets it. After any other change, typed reads and writes of such
-// stores fail with SchemaOutdated, which says what has changed, until the store is
-// opened with the present types; reads by the name of a type go on with its present
-// version.
+// can open the store again. A read fails if it meets a value of a wider type that a Go
+// field cannot hold. After any other change, typed reads and writes of such stores fail
+// with SchemaOutdated, which says what has changed, until the store is opened with the
+// present types; reads by the name of a type use its present version.
 //
 // If no thing has to be written anew, no commit is made, and the result's ID is
 // 0.

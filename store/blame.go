@@ -15,16 +15,17 @@ import (
 // commit that last set it to its present value. It needs memory for one version at a
 // time.
 //
-// A value that a migration made, by a default or an upgrader, is the migration's. One
-// that a migration moved to another name is still that of the draft that gave it.
+// A value that a migration made, by a default or an upgrader, is attributed to the
+// migration. A value that a migration moved to another name is still attributed to the
+// draft that gave it.
 func (s *Store) Blame(ctx context.Context, id onto.Identity) ([]onto.Blame, error) {
 	return s.Now().Blame(ctx, id)
 }
 
 // Blame is Store.Blame at the view's moment. As the types are now, a view of the past
 // has values that a later migration made. A view as stored compares fields by their
-// names and values as they were written, so a field that was renamed is the
-// migration's.
+// names and values as they were written, so a renamed field is attributed to the
+// migration.
 func (v View) Blame(ctx context.Context, id onto.Identity) (list []onto.Blame, err error) {
 	err = again(func() error {
 		v, err := v.current().pin(ctx)
@@ -49,8 +50,8 @@ func (v View) Blame(ctx context.Context, id onto.Identity) (list []onto.Blame, e
 	return list, nil
 }
 
-// blamer follows the fields of one identity through its versions. What is stored is
-// looked at as it was written: only the migration itself tells what it made.
+// blamer follows the fields of one identity through its versions. Versions are read as
+// they were written: only the migration itself shows what it made.
 type blamer struct {
 	reader
 
@@ -93,7 +94,7 @@ func (b *blamer) walk(ctx context.Context, id onto.Identity) error {
 	return b.settle(ctx)
 }
 
-// add takes the next version. What it leaves as it was stays with its commit.
+// add takes the next version. Fields that it leaves unchanged keep their commit.
 func (b *blamer) add(ctx context.Context, v onto.Version) error {
 	members, err := codec.ParseObject(v.Fields)
 	if err != nil {
@@ -144,8 +145,8 @@ func (b *blamer) chain() *lineage.Chain {
 	return b.t.chain
 }
 
-// lift brings the newest version so far to a stage. What a step makes has no commit
-// yet.
+// lift brings the newest version so far to a stage. Values that a step makes have no
+// commit yet.
 func (b *blamer) lift(ctx context.Context, stage int) error {
 	c := b.chain()
 	for ; b.stage < stage; b.stage++ {
@@ -175,8 +176,8 @@ func (b *blamer) lift(ctx context.Context, stage int) error {
 	return nil
 }
 
-// settle brings the newest version to the present type. What migrations after the
-// view's moment make is theirs.
+// settle brings the newest version to the present type. Values that migrations after
+// the view's moment make are attributed to these.
 func (b *blamer) settle(ctx context.Context) error {
 	c := b.chain()
 	if c == nil {
@@ -194,9 +195,9 @@ func (b *blamer) settle(ctx context.Context) error {
 	return err
 }
 
-// rewriting is the commit by which a migration wrote the identity anew. It has none if
-// the identity did not exist by then, or had nothing to change: the commit since which
-// the version counts may then be any other, or not exist yet.
+// rewriting is the commit by which a migration rewrote the identity. There is none if
+// the identity did not exist by then, or needed no change: the first commit of the
+// version may then be any other, or not exist yet.
 func (b *blamer) rewriting(ctx context.Context, to *onto.SchemaVersion) (onto.Commit, error) {
 	c, id := b.chain(), b.version.Identity
 	id.Type = c.Source(to.Since - 1)

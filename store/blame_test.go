@@ -44,8 +44,8 @@ func mustMigrate(t *testing.T, b backend.Backend, m *store.Migration, u ...store
 	return res.ID
 }
 
-// A field that a migration filled in is the migration's; what it moved to another name
-// is still that of the commit that gave it.
+// A field that a migration filled in is attributed to the migration; a value that it
+// moved to another name keeps the commit that gave it.
 func TestBlameAfterMigrations(t *testing.T) {
 	put := func(fields string) func(*testing.T, backend.Backend) {
 		return func(t *testing.T, b backend.Backend) {
@@ -134,7 +134,7 @@ func steps(list ...func(*testing.T, backend.Backend)) []func(*testing.T, backend
 	return list
 }
 
-// A type that was renamed is no reason to blame its migration for what things have.
+// Renaming a type does not attribute existing values to the migration.
 func TestBlameOfARenamedType(t *testing.T) {
 	b := people(t)
 	if _, err := migrate(t, b, &store.Migration{
@@ -156,8 +156,8 @@ func TestBlameOfARenamedType(t *testing.T) {
 	}
 }
 
-// A migration that writes nothing anew makes no commit. A value that a view of the past
-// has of it is blamed on no commit, also not on the next one.
+// A migration that rewrites nothing makes no commit. A value of it in a view of the
+// past is attributed to no commit, also not to the next one.
 func TestBlameWithoutACommit(t *testing.T) {
 	b := memory.New(nil).Open()
 	s := keepOpen(t, b, account("name string").Types...)

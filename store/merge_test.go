@@ -28,7 +28,7 @@ type Profile struct {
 	Score float64  `json:"score,omitzero"`
 }
 
-// Spell is a relation that is told apart by a field.
+// Spell is a relation whose instance key is a field.
 type Spell struct {
 	onto.Link[Profile, Profile]
 	Year string `json:"year" onto:"instance"`
@@ -108,7 +108,7 @@ func TestMergeOfRelations(t *testing.T) {
 	}
 }
 
-// Merges of what does not exist make it, also after it was deleted, if its required
+// Merging a missing identity creates it, also after it was deleted, if its required
 // fields are given.
 func TestMergeMakes(t *testing.T) {
 	s, id := profiles(t), onto.EntityID("Profile", "ada")
@@ -243,7 +243,7 @@ func mergePlaces(t *testing.T, n int, types ...onto.Type) map[string][]*store.St
 	return opened
 }
 
-// A merge that runs alone is what reading, changing and ensuring are: two stores are
+// A merge without concurrency equals reading, changing and ensuring: two stores are
 // given the same random changes, one in each way, and agree after each.
 func TestMergeIsReadModifyWrite(t *testing.T) {
 	for name, stores := range mergePlaces(t, 1, onto.TypeOf[Profile]()) {

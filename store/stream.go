@@ -87,7 +87,7 @@ func (s *Store) Preview(ctx context.Context, things iter.Seq2[any, error]) iter.
 	}
 }
 
-// compare holds a write, merged, against the state as of a commit.
+// compare compares a write, merged, with the state as of a commit.
 func (s *Store) compare(ctx context.Context, types *decide.Catalog, w *backend.Write, at int64) (Proposal, error) {
 	var newest *onto.Version
 	v, err := s.b.Get(ctx, w.Identity, at)

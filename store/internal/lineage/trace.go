@@ -14,7 +14,7 @@ import (
 
 // Trace brings a live version to a stage from the one before, and returns for each
 // field the field that it has its value from: itself if the step leaves it alone, or
-// one that the step gives another name. What the step made has none.
+// one that the step gives another name. Values that the step made have none.
 func (c *Chain) Trace(ctx context.Context, v *onto.Version, stage int, timeout time.Duration) (map[string]string, error) {
 	before := *v
 	if err := c.Lift(ctx, v, stage, timeout); err != nil {
@@ -51,9 +51,9 @@ func (c *Chain) Trace(ctx context.Context, v *onto.Version, stage int, timeout t
 	return from, nil
 }
 
-// follows reports whether a step into a stage does not make a field's value out of the
-// other fields alone: then it has it from the one that they lack. That tells a field
-// that was renamed from one that happens to have the same value.
+// follows reports whether a step into a stage cannot make a field's value out of the
+// other fields alone: then the value comes from the field that was left out. That
+// distinguishes a renamed field from one that happens to have the same value.
 func (c *Chain) follows(ctx context.Context, stage int, m codec.Member, others []codec.Member, timeout time.Duration) (bool, error) {
 	s := &c.Stages[stage]
 	made, err := s.Step.made(ctx, codec.AppendObject(nil, others), timeout)

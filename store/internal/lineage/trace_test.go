@@ -10,8 +10,8 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// A trace tells where a step has the value of each field from, also where the upgrader
-// fails without the field, and where values are equal by chance.
+// A trace tells where the value of each field comes from in a step, also where the
+// upgrader fails without the field, and where values are equal by chance.
 func TestTrace(t *testing.T) {
 	schema := func(fields ...onto.Field) onto.Schema {
 		s := onto.Schema{Kind: onto.KindEntity, Name: "T", Key: "id", Fields: append(fields, onto.Field{Name: "id", Type: onto.String})}

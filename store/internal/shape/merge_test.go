@@ -24,7 +24,7 @@ func memberType(t *testing.T) *Type {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Type{Schema: s, Version: 3, Known: []string{"id", "level"}} // what a program knows is no matter
+	m := &Type{Schema: s, Version: 3, Known: []string{"id", "level"}} // what a program knows does not matter
 	m.Bind(given.Binding(), s)
 	return m
 }
