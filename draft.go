@@ -77,16 +77,16 @@ type Relation struct {
 // already so causes no version.
 func (d Draft) Ensure(things ...any) Draft { return d.put(things, false) }
 
-// Merge adds things whose fields should be as given; fields that are not given
-// stay as they are. Things are as in Ensure. What a struct leaves out by omitempty,
+// Merge adds things whose fields should be as given; fields that are not given stay as
+// they are. Things are as in Ensure. A field that a struct leaves out by omitempty,
 // omitzero or a nil pointer is not given; in an [Entity] or a [Relation] a field that
 // is null is given: it is removed if it is optional, and otherwise gets its default.
 //
 // The fields that stay are those at the moment of the commit, so programs that merge
-// different fields at the same time do not undo each other's changes. What does not exist is
-// made; that fails with Invalid if a required field is not given. An identity that is
-// merged twice in one draft with different fields, or is ensured as well, is a
-// Conflict.
+// different fields at the same time do not undo each other's changes. A missing
+// identity is created; that fails with Invalid if a required field is not given. An
+// identity that is merged twice in one draft with different fields, or is ensured as
+// well, is a Conflict.
 func (d Draft) Merge(things ...any) Draft { return d.put(things, true) }
 
 func (d Draft) put(things []any, merge bool) Draft {

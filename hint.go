@@ -11,11 +11,11 @@ import (
 type Hint struct {
 	Text string // what to do; "" if there is no hint
 
-	// Command does it: a verb of the command onto and its arguments; nil if there
-	// is none. A word in capitals stands for what the reader has to fill in. The
-	// flag that names the store (--db, --storage-uri) is there only if the command
-	// is about one certain place. Otherwise it is up to the program that shows the
-	// hint to name the store, or to offer the step in another way.
+	// Command does it: a verb of the command onto and its arguments; nil if there is
+	// none. A word in capitals stands for what the reader has to fill in. The flag that
+	// names the store (--db, --storage-uri) is there only if the command is about one
+	// certain place. Otherwise the program that shows the hint names the store, or
+	// offers the step in another way.
 	Command []string
 }
 

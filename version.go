@@ -137,9 +137,9 @@ type Blame struct {
 	Field string
 	Value json.RawMessage // canonical JSON
 
-	// Commit is the commit that set the field to this value. Its ID is 0 if none
-	// did: a view of the past shows what a later migration makes of it, and that
-	// did not write the identity anew, which did not exist any more for example.
+	// Commit is the commit that set the field to this value. Its ID is 0 if none did: a
+	// view of the past shows the value that a later migration makes, and that migration
+	// did not rewrite the identity, for example since it was deleted by then.
 	Commit Commit
 
 	// Migration is the version of the type whose migration made the value, by a

@@ -70,8 +70,8 @@ func FieldMissing(f onto.Field) error {
 		WithHint("give a value of type %s, or make the field optional", f.Type)
 }
 
-// MissingToMake is the error for a merge into what does not exist that lacks a
-// required field.
+// MissingToMake is the error for a merge into a missing identity that lacks a required
+// field.
 func MissingToMake(f onto.Field) error {
 	return onto.Errorf(onto.Invalid, "it does not exist, and field %s is missing to make it", f.Name).
 		WithHint("check the key, or give all required fields")
@@ -129,13 +129,13 @@ func Closed() error {
 	return onto.Errorf(onto.Closed, "the store was closed").WithHint("open it again")
 }
 
-// NewerFormat is the error for what a newer program has written, with its format and
-// the newest that can be read.
+// NewerFormat is the error for storage of a newer program, with its format and the
+// newest that can be read.
 func NewerFormat(what string, format, newest int) error {
 	return onto.Errorf(onto.Unsupported, "%s: format %d, this program reads up to %d", what, format, newest).WithHint("use a newer onto")
 }
 
-// NotHeld is the error for a lease that is to be ended and that nobody holds.
+// NotHeld is the error for ending a lease that is not held.
 func NotHeld(name string) error {
 	return onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).WithHint("see the leases").WithCommand("lock", "show")
 }

@@ -13,7 +13,7 @@ type Entry struct {
 	Code        string        // stable, for programs
 	Severity    onto.Severity // the worst that it is reported with
 	Explanation string        // what it means for answers
-	Remedy      onto.Hint     // what to do, in general; a finding may know better
+	Remedy      onto.Hint     // what to do, in general; a finding may have a more specific one
 }
 
 // The remedies that many findings share.

@@ -67,7 +67,7 @@ func commands() *cobra.Command {
 
 // The commands of hints exist, with their flags.
 func TestHintsNameCommandsThatExist(t *testing.T) {
-	// Where the command begins among the arguments of those who take one.
+	// Where the command begins among the arguments of functions that take one.
 	begins := map[string]int{"WithCommand": 0, "NewHint": 1, "SayNext": 1, "Unsupported": 3, "unknownName": 4, "entry": 3}
 	root, n := commands(), 0
 	product(t, func(at func(ast.Node) string, file *ast.File) {
@@ -114,8 +114,8 @@ func TestHintsNameCommandsThatExist(t *testing.T) {
 	}
 }
 
-// Commands are data: no text but that of the help has one in its middle, where only
-// people would find it.
+// Commands are data: no text but that of the help has one in its middle, where programs
+// would not find it.
 func TestNoCommandIsHiddenInAText(t *testing.T) {
 	var verbs []string
 	for _, cmd := range commands().Commands() {

@@ -11,8 +11,8 @@ import (
 type Code interface {
 	fmt.Stringer
 	Severity() onto.Severity
-	// Finding is a finding of this kind, as bad as its kind can be. Package upkeep
-	// knows what to do about a kind; a finding has a remedy only if it knows better.
+	// Finding is a finding of this kind, with its highest severity. Package upkeep has
+	// the remedies of all kinds; a finding has one only if that is more specific.
 	Finding(format string, args ...any) onto.Finding
 }
 
@@ -30,7 +30,7 @@ func (c Fault) Finding(format string, args ...any) onto.Finding {
 }
 
 // Mild is a warning: the same fault where no answer depends on it, or where another
-// program that keeps to other rules has written it.
+// program with other rules has written it.
 func (c Fault) Mild(format string, args ...any) onto.Finding {
 	f := finding(c, format, args)
 	f.Severity = onto.SeverityWarning

@@ -38,7 +38,7 @@ func (l Log) found(c Code, format string, args ...any) error {
 	return l.push(c.Finding(format, args...))
 }
 
-// foundIn is found for what may be of another program.
+// foundIn is found for what another program may have written.
 func (l Log) foundIn(foreign bool, c Fault, format string, args ...any) error {
 	if foreign {
 		return l.push(c.Mild(format, args...))

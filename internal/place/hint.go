@@ -7,8 +7,9 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// NameIn completes the command of a hint with the flag that names the store, so that
-// it can be run as it stands. What names a store already, or shows usage, needs none.
+// NameIn completes the command of a hint with the flag that names the store, so that it
+// can be run as it is. A command that names a store already, or shows usage, needs
+// none.
 func (l Location) NameIn(h onto.Hint) onto.Hint {
 	flags := len(h.Command)
 	if i := slices.Index(h.Command, "--"); i >= 0 {

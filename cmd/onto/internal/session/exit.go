@@ -104,7 +104,7 @@ func (c *Session) sayHint(hint onto.Hint) {
 	}
 }
 
-// SayNext tells a next step, with the command that does it for this store.
+// SayNext prints a next step, with its command for this store.
 func (c *Session) SayNext(text string, command ...string) {
 	c.Say("%s", c.Place().NameIn(onto.NewHint(text, command...)))
 }
