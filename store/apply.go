@@ -49,6 +49,9 @@ type ApplyOptions struct {
 // with SchemaOutdated, which says what has changed, until the store is opened with the
 // present types; reads by the name of a type use its present version.
 //
+// A program may migrate whenever it starts: if an earlier version of a type is given
+// than is stored, and programs with the earlier one can go on, the type stays as it is.
+//
 // If no thing has to be written anew, no commit is made, and the result's ID is
 // 0.
 func Migrate(ctx context.Context, b backend.Backend, m *Migration, o *ApplyOptions) (onto.Result, *MigrationPlan, error) {

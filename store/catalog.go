@@ -129,7 +129,7 @@ func (t *typ) gone() error {
 }
 
 // explain adds to an error how the types of the catalog differ from those stored
-// now, as far as these can be read.
+// now, as far as these can be read. Compatible changes are not the reason.
 func (c *catalog) explain(ctx context.Context, b backend.Backend, e *onto.Error) {
 	stored, err := b.Schemas(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *catalog) explain(ctx context.Context, b backend.Backend, e *onto.Error)
 	}
 	for _, v := range backend.Newest(stored) {
 		t, ok := c.present[v.Schema.TypeName()]
-		if !ok {
+		if !ok || backend.Continues(stored, v.Schema.TypeName(), t.Version) {
 			continue
 		}
 		if d := onto.Compare(v.Schema, t.Schema); !d.Empty() {

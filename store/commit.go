@@ -16,7 +16,8 @@ import (
 // is true either way. After an error nothing of the draft is stored, except that
 // OutcomeUnknown says it may be.
 func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
-	draft, err := s.draft(d)
+	types := s.catalog()
+	draft, err := s.draft(types, d)
 	if err != nil {
 		return onto.Result{}, err
 	}
@@ -24,16 +25,16 @@ func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
 		draft.Digest = backend.DigestOf(draft)
 	}
 	res, err := s.b.Append(ctx, draft)
-	return s.finish(ctx, res, err)
+	return s.finish(ctx, types, res, err)
 }
 
-// draft is the backend's form of a draft, without its digest.
-func (s *Store) draft(d onto.Draft) (*backend.Draft, error) {
+// draft is the backend's form of a draft, without its digest, made with a catalog.
+func (s *Store) draft(types *catalog, d onto.Draft) (*backend.Draft, error) {
 	draft, err := s.header(d)
 	if err != nil {
 		return nil, err
 	}
-	for w, err := range s.catalog().stream(d, nil) {
+	for w, err := range types.stream(d, nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -119,8 +120,9 @@ func (s *Store) header(d onto.Draft) (*backend.Draft, error) {
 	return draft, nil
 }
 
-// finish notes the head, and explains a difference of types.
-func (s *Store) finish(ctx context.Context, res onto.Result, err error) (onto.Result, error) {
+// finish notes the head, and explains how types differ from those that writes were made
+// with.
+func (s *Store) finish(ctx context.Context, types *catalog, res onto.Result, err error) (onto.Result, error) {
 	if err == nil {
 		s.seen(res.At)
 		return res, nil
@@ -128,7 +130,7 @@ func (s *Store) finish(ctx context.Context, res onto.Result, err error) (onto.Re
 	var e *onto.Error
 	if errors.As(err, &e) && e.Code == onto.SchemaOutdated && e.Differences == nil {
 		explained := *e
-		s.catalog().explain(ctx, s.b, &explained)
+		types.explain(ctx, s.b, &explained)
 		err = &explained
 		_, _ = s.relearn(ctx) // so that types known by name are up to date the next time
 	}

@@ -49,14 +49,7 @@ type comparison struct {
 
 // newComparison checks the type and the moments of a diff.
 func newComparison(ctx context.Context, s *Store, q DiffQuery) (comparison, error) {
-	c := comparison{view: View{s: s, stored: q.AsStored}.current()}
-	if q.Type != "" {
-		found := c.view.Find(q.Type)
-		if found.err != nil {
-			return c, found.err
-		}
-		c.t = found.t
-	}
+	c := comparison{view: View{s: s, stored: q.AsStored}}
 	from, err := s.View(q.From).Commit(ctx)
 	if err != nil {
 		return c, err
@@ -64,6 +57,16 @@ func newComparison(ctx context.Context, s *Store, q DiffQuery) (comparison, erro
 	to, err := s.View(q.To).Commit(ctx)
 	if err != nil {
 		return c, err
+	}
+	if c.view.types, err = s.relearn(ctx); err != nil { // the moments may have types that were not known
+		return c, err
+	}
+	if q.Type != "" {
+		found := c.view.Find(q.Type)
+		if found.err != nil {
+			return c, found.err
+		}
+		c.t = found.t
 	}
 	if from.ID > to.ID {
 		return c, onto.Errorf(onto.Invalid, "the first commit, %d, is after the second, %d", from.ID, to.ID).
@@ -119,11 +122,11 @@ func (c comparison) changes(ctx context.Context) iter.Seq2[onto.Change, error] {
 	case c.view.stored || c.t == nil && c.view.catalog().settled(c.from):
 		return c.view.s.b.Diff(ctx, c.query())
 	case c.t != nil:
-		return verified(ctx, reader{c.view, c.t}, c.of(ctx, c.t))
+		return c.of(ctx, c.t)
 	}
 	return func(yield func(onto.Change, error) bool) {
 		for _, t := range c.view.catalog().everyType() {
-			for change, err := range verified(ctx, reader{c.view, t}, c.of(ctx, t)) {
+			for change, err := range c.of(ctx, t) {
 				if !yield(change, err) || err != nil {
 					return
 				}
@@ -147,8 +150,8 @@ func (c comparison) of(ctx context.Context, t *typ) iter.Seq2[onto.Change, error
 		return func(func(onto.Change, error) bool) {}
 	case t.chain == nil || t.chain.Ready(c.from):
 		return c.view.s.b.Diff(ctx, ask)
-	case t.chain.Source(c.from) != t.chain.Source(c.to):
-		return c.renamed(ctx)
+	case t.chain.Source(c.from) != t.chain.Source(c.to) || t.chain.Redefined(c.from, c.to):
+		return c.sideBySide(ctx)
 	}
 	ask.Type = t.chain.Source(c.from)
 	return func(yield func(onto.Change, error) bool) {
@@ -190,11 +193,12 @@ func (c comparison) upgrade(ctx context.Context, change *onto.Change) (bool, err
 	return before != nil && after != nil && before.Live() && after.Live() && bytes.Equal(before.Fields, after.Fields), nil
 }
 
-// renamed compares all that a type held under its former name with all
-// that it holds under its present one, side by side in order of identity.
-func (c comparison) renamed(ctx context.Context) iter.Seq2[onto.Change, error] {
+// sideBySide compares all that a type held with all that it holds, in order of
+// identity: what has another name by now, or means something else, can be stored alike
+// and differ.
+func (c comparison) sideBySide(ctx context.Context) iter.Seq2[onto.Change, error] {
 	state := func(at int64) iter.Seq2[onto.Version, error] {
-		return reader{c.view, c.t}.scan(ctx, &backend.Query{Kind: c.t.Schema.Kind, Type: c.t.Schema.Name, At: at})
+		return reader{c.view, c.t}.answer(ctx, &backend.Query{Kind: c.t.Schema.Kind, Type: c.t.Schema.Name, At: at})
 	}
 	return func(yield func(onto.Change, error) bool) {
 		from, stopFrom := iter.Pull2(state(c.from))

@@ -114,15 +114,16 @@ type dropPlan struct {
 
 // planDrop finds out which types end and how much there is of them.
 func planDrop(ctx context.Context, s *Store, d *Drop) (*dropPlan, error) {
+	p := &dropPlan{DropPlan: DropPlan{Purge: d.Purge}, s: s}
+	var err error
+	if p.stored, p.Head, err = standing(ctx, s); err != nil {
+		return nil, err
+	}
 	t, err := s.catalog().get(d.Kind, d.Type)
 	if lives := s.catalog().former[onto.TypeName{Kind: d.Kind, Name: d.Type}]; err != nil && d.Purge && lives != nil {
 		t, err = lives[len(lives)-1], nil // it has ended before, and its history is to be purged now
 	}
 	if err != nil {
-		return nil, err
-	}
-	p := &dropPlan{DropPlan: DropPlan{Purge: d.Purge}, s: s}
-	if p.stored, p.Head, err = standing(ctx, s); err != nil {
 		return nil, err
 	}
 	ending := []*typ{t}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -13,7 +14,7 @@ import (
 // later reads could meet types that the catalog does not know, and answers would be
 // silently wrong. So each read checks afterwards whether types have changed, which
 // costs nothing while they have not. If they have, the store reads them again. An
-// answer stays valid if its types have only changed compatibly; otherwise the read is
+// answer stays valid if its types have only got further fields; otherwise the read is
 // retried with the present ones.
 
 // errRelearned is the error of a read during which its types have changed.
@@ -71,13 +72,21 @@ func (s *Store) relearn(ctx context.Context) (*catalog, error) {
 	return next, nil
 }
 
-// continuedBy reports whether a type is unchanged in a later catalog, or has only
-// changed compatibly.
+// continuedBy reports whether answers about a type that were found with this catalog
+// stay valid: in the later one it is unchanged, or has only got further fields.
 func (c *catalog) continuedBy(now *catalog, name onto.TypeName) bool {
-	if t, ok := c.present[name]; ok {
-		return backend.Continues(now.stored, name, t.Version)
+	t, ok := c.present[name]
+	if !ok {
+		return c.hash(name) == now.hash(name)
 	}
-	return c.hash(name) == now.hash(name)
+	if !backend.Continues(now.stored, name, t.Version) {
+		return false
+	}
+	d := onto.Compare(t.Schema, now.present[name].Schema)
+	return len(d.Changed)+len(d.Flags) == 0 && !slices.ContainsFunc(d.Added, func(added string) bool {
+		f, _ := now.present[name].Schema.Field(added)
+		return f.Search // so there is more to be found
+	})
 }
 
 // hash identifies all versions of a type.

@@ -48,17 +48,24 @@ func (v View) History(ctx context.Context, id onto.Identity, where ...onto.Filte
 			}
 		}
 		if none {
-			v.noHistory(ctx, t, id, where, yield)
+			v.noHistory(ctx, id, where, yield)
 		}
 	}
 }
 
 // noHistory distinguishes an identity without versions from one whose versions the
 // filters exclude.
-func (v View) noHistory(ctx context.Context, t *typ, id onto.Identity, where []onto.Filter, yield func(Entry, error) bool) {
+func (v View) noHistory(ctx context.Context, id onto.Identity, where []onto.Filter, yield func(Entry, error) bool) {
 	at, err := v.resolve(ctx)
 	if len(where) > 0 && err == nil {
-		_, err = reader{v, t}.get(ctx, id, at)
+		err = again(func() error {
+			v := v.current()
+			t, err := v.typ(id.Kind, id.Type)
+			if err == nil {
+				_, err = reader{v, t}.get(ctx, id, at)
+			}
+			return err
+		})
 		if onto.CodeOf(err) != onto.NotFound {
 			if err != nil {
 				yield(Entry{}, err)

@@ -24,6 +24,11 @@ type MigrationPlan struct {
 	Head  int64
 	Types []TypeMigration // those that change
 	Token string          // identifies this plan at this head
+
+	// Newer is the types of which an earlier version is given than is stored, and that
+	// stay: programs with the earlier one go on beside the newer one. An upgrader from
+	// the newer one would lead back.
+	Newer []onto.Difference
 }
 
 // Empty reports whether there is nothing to do.
@@ -127,13 +132,17 @@ func planMigration(ctx context.Context, s *Store, m *Migration) (*migrationPlan,
 	return p, nil
 }
 
-// standing reads the stored types and the head, which belong together.
+// standing reads the stored types and the head, which belong together. The store knows
+// these types from then on: others may have changed them while it waited to write.
 func standing(ctx context.Context, s *Store) ([]onto.SchemaVersion, int64, error) {
 	head, err := s.Head(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	stored, err := s.b.Schemas(ctx)
+	if err == nil {
+		s.types.Store(newCatalog(stored, nil))
+	}
 	return stored, head.ID, err
 }
 
@@ -157,6 +166,10 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 		return nil, err
 	}
 	t.Difference = onto.Compare(t.source.Schema, *g)
+	if t.RenamedFrom == "" && p.newer(t, g, given) {
+		p.Newer = append(p.Newer, t.Difference)
+		t.Difference = onto.Difference{Kind: g.Kind, Type: g.Name}
+	}
 	if t.Difference.Empty() && t.RenamedFrom == "" {
 		if len(t.Learned) == 0 {
 			return nil, nil
@@ -174,6 +187,17 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 		t.Rewrite = t.Rewrite || !s.Step.Plain && count > 0
 	}
 	return t, err
+}
+
+// newer reports whether the stored version of a type is newer than the given one, with
+// which programs can go on, and no upgrader leads back.
+func (p *migrationPlan) newer(t *TypeMigration, g *onto.Schema, given upgraders) bool {
+	if _, back := given[upgraderName{g.Name, t.From + 1}]; back || t.Difference.Empty() {
+		return false
+	}
+	return slices.ContainsFunc(p.stored, func(v onto.SchemaVersion) bool {
+		return v.Schema.TypeName() == g.TypeName() && onto.Compare(v.Schema, *g).Empty() && backend.Continues(p.stored, g.TypeName(), v.Version)
+	})
 }
 
 // way finds the steps from the stored version to the new one.

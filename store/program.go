@@ -15,6 +15,7 @@ type program struct {
 	schemas   []onto.Schema
 	upgraders upgraders
 	known     map[onto.TypeName]knowledge
+	outdated  map[onto.TypeName]bool // types that have changed otherwise than compatibly since the program was started
 }
 
 // knowledge is what a program knows of one type.
@@ -37,27 +38,28 @@ func newProgram(types []onto.Type, schemas []onto.Schema, given upgraders) (prog
 		}
 		names[b.Struct] = schemas[i].Name
 	}
-	return program{types, schemas, given, map[onto.TypeName]knowledge{}}, nil
+	return program{types, schemas, given, map[onto.TypeName]knowledge{}, map[onto.TypeName]bool{}}, nil
 }
 
 // use fits a catalog to the program. A type that has changed incompatibly since the
-// program learned it is learned anew by its name, and is outdated for a Go struct.
+// program learned it is learned anew by its name, and is outdated for a Go struct from
+// then on.
 func (p *program) use(c *catalog) {
-	outdated := map[onto.TypeName]bool{}
 	for name, t := range c.present {
 		k, ok := p.known[name]
 		if ok && !backend.Continues(c.stored, name, k.version) {
-			outdated[name], ok = true, false
+			p.outdated[name], ok = true, false
 		}
 		if !ok {
 			k = knowledge{t.Version, t.Schema.FieldNames()}
 			i := slices.IndexFunc(p.schemas, func(s onto.Schema) bool { return s.TypeName() == name })
-			if i >= 0 && !outdated[name] {
+			if i >= 0 && !backend.Serves(c.stored, p.schemas[i]) { // it has changed since it was registered
+				p.outdated[name] = true
+			}
+			if i >= 0 && !p.outdated[name] {
 				k.fields = p.schemas[i].FieldNames()
 			}
-			if !outdated[name] || i < 0 || p.types[i].Binding() == nil {
-				p.known[name] = k
-			}
+			p.known[name] = k
 		}
 		if len(k.fields) < len(t.Schema.Fields) {
 			t.Known = k.fields
@@ -68,7 +70,7 @@ func (p *program) use(c *catalog) {
 		if b == nil {
 			continue
 		}
-		if t, ok := c.present[name]; ok && !outdated[name] {
+		if t, ok := c.present[name]; ok && !p.outdated[name] {
 			t.Bind(b, p.schemas[i])
 			c.structs[b.Struct] = t
 		} else {

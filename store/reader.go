@@ -19,17 +19,22 @@ type reader struct {
 	t *typ
 }
 
-// scan answers a query. Where everything it reads is stored in the form of the present
-// type, the backend answers alone; otherwise rows are upgraded first, and the rest is
-// done in process.
+// scan answers a query, and checks its types afterwards.
 func (r reader) scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
+	return verified(ctx, r, r.answer(ctx, q))
+}
+
+// answer answers a query about a moment whose types are known. Where everything it reads
+// is stored in the form of the present type, the backend answers alone; otherwise rows
+// are upgraded first, and the rest is done in process.
+func (r reader) answer(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
 	if err := r.checkEnds(q, q.Ends()); err != nil {
 		return failed[onto.Version](err)
 	}
 	if r.native(q, q.Ends()) {
-		return verified(ctx, r, r.s.b.Scan(ctx, q))
+		return r.s.b.Scan(ctx, q)
 	}
-	return verified(ctx, r, exec.Select(q, r.rows(ctx, q), r.endpoints(ctx, q)))
+	return exec.Select(q, r.rows(ctx, q), r.endpoints(ctx, q))
 }
 
 // aggregate answers an aggregation.
@@ -217,7 +222,7 @@ func (r reader) endpoint(ctx context.Context, id onto.Identity, at int64) (json.
 	if err != nil {
 		t = &typ{}
 	}
-	v, err := reader{r.View, t}.get(ctx, id, at)
+	v, err := reader{r.View, t}.find(ctx, id, at)
 	if onto.CodeOf(err) == onto.NotFound || err == nil && !v.Live() {
 		return nil, nil
 	}

@@ -22,18 +22,8 @@ type target struct {
 	RevertChange
 	to      int64 // the state wanted is that as of this commit
 	changes bool  // it is not in that state
-}
 
-// thing is what the target should be, for a stream.
-func (g *target) thing() any {
-	switch id := g.Identity; {
-	case g.Then == nil:
-		return id
-	case id.Kind == onto.KindEntity:
-		return onto.Entity{Type: id.Type, Key: id.Key, Fields: g.Then.Fields}
-	default:
-		return onto.Relation{Type: id.Type, Left: id.Left, Right: id.Right, Instance: id.Instance, Fields: g.Then.Fields}
-	}
+	write backend.Write // that brings it there
 }
 
 // ofCommit plans to undo one commit.
@@ -117,7 +107,7 @@ func (r *reversal) ofIdentity(ctx context.Context, id onto.Identity, to int64) e
 		return err
 	}
 	r.Head = max(r.Head, to)
-	if r.Commits, err = (reader{r.s.Now(), t}).commitsOf(ctx, id, 0, r.Head); err != nil {
+	if r.Commits, err = (reader{r.s.Now().current(), t}).commitsOf(ctx, id, 0, r.Head); err != nil {
 		return err
 	}
 	if len(r.Commits) == 0 {
@@ -134,11 +124,16 @@ func (r *reversal) ofIdentity(ctx context.Context, id onto.Identity, to int64) e
 
 // aim fills in what a target is, what it was, and what changed in between.
 func (r *reversal) aim(ctx context.Context, g *target) error {
-	t, err := r.s.catalog().get(g.Kind, g.Type)
+	return again(func() error { return r.aimOnce(ctx, g) })
+}
+
+func (r *reversal) aimOnce(ctx context.Context, g *target) error {
+	now := r.s.Now().current()
+	t, err := now.catalog().get(g.Kind, g.Type)
 	if err != nil {
 		return onto.Errorf(onto.Invalid, "%s cannot be reverted: %w", g.Identity, err)
 	}
-	from := reader{r.s.Now(), t}
+	from := reader{now, t}
 	newest, err := from.newest(ctx, g.Identity, r.Head)
 	if err != nil {
 		return err
@@ -147,14 +142,21 @@ func (r *reversal) aim(ctx context.Context, g *target) error {
 	if err != nil {
 		return err
 	}
+	if known, err := r.s.relearn(ctx); err != nil {
+		return err
+	} else if known != now.types { // what was read may have fields that t has not
+		return errRelearned
+	}
 	g.Now, g.Then = live(newest), live(then)
-	w := backend.Write{Identity: g.Identity, Op: onto.Delete}
+	g.write = backend.Write{Identity: g.Identity, Op: onto.Delete, SchemaVersion: t.Version}
 	if g.Then != nil {
-		if w, err = t.Write(g.Identity, g.Then.Fields); err != nil {
+		whole := t.Type
+		whole.Known = nil // what it was has all fields, also those that the program does not know
+		if g.write, err = whole.Write(g.Identity, g.Then.Fields); err != nil {
 			return err
 		}
 	}
-	g.changes = backend.Changes(&w, newest)
+	g.Blocked, g.changes = nil, backend.Changes(&g.write, newest)
 	if !g.changes || newest == nil || newest.Commit <= g.to+1 { // the next commit is one of those undone
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 )
 
 // Revert says what to undo: one of a commit, a correlation id and an identity.
@@ -64,6 +65,9 @@ func (s *Store) PlanRevert(ctx context.Context, r Revert) (RevertPlan, error) {
 		return RevertPlan{}, err
 	}
 	head, err := s.Head(ctx)
+	if err == nil {
+		_, err = s.relearn(ctx) // so that the changes up to the head are of types that are known
+	}
 	if err != nil {
 		return RevertPlan{}, err
 	}
@@ -110,12 +114,12 @@ func (s *Store) Revert(ctx context.Context, d onto.Draft, r Revert) (onto.Result
 	}
 	blocked := map[onto.Identity]bool{} // of the writes that await admission
 	errBlocked := errors.New("blocked")
-	things := func(yield func(any, error) bool) {
+	writes := func(yield func(backend.Write, error) bool) {
 		for g, err := range plan.all {
 			if len(g.Blocked) > 0 && !r.Over {
 				blocked[g.Identity] = true
 			}
-			if !yield(g.thing(), err) || err != nil {
+			if !yield(g.write, err) || err != nil {
 				return
 			}
 		}
@@ -132,7 +136,7 @@ func (s *Store) Revert(ctx context.Context, d onto.Draft, r Revert) (onto.Result
 		}
 		return true, nil
 	}
-	res, err := s.CommitStreamWith(ctx, r.describe(d), things, &StreamOptions{Admit: admit})
+	res, err := s.appendStream(ctx, r.describe(d), s.catalog(), writes, &StreamOptions{Admit: admit})
 	if errors.Is(err, errBlocked) {
 		err = plan.refusal()
 	}

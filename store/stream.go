@@ -45,6 +45,13 @@ func (s *Store) CommitStream(ctx context.Context, d onto.Draft, things iter.Seq2
 
 // CommitStreamWith is CommitStream with options.
 func (s *Store) CommitStreamWith(ctx context.Context, d onto.Draft, things iter.Seq2[any, error], opts *StreamOptions) (onto.Result, error) {
+	types := s.catalog()
+	return s.appendStream(ctx, d, types, types.stream(d, things), opts)
+}
+
+// appendStream commits a draft without its intents and a sequence of writes that were
+// made with a catalog.
+func (s *Store) appendStream(ctx context.Context, d onto.Draft, types *catalog, writes iter.Seq2[backend.Write, error], opts *StreamOptions) (onto.Result, error) {
 	draft, err := s.header(d)
 	if err != nil {
 		return onto.Result{}, err
@@ -55,8 +62,8 @@ func (s *Store) CommitStreamWith(ctx context.Context, d onto.Draft, things iter.
 		}
 		draft.Begin = opts.Begin
 	}
-	res, err := spool.Append(ctx, s.b, draft, s.catalog().stream(d, things), spool.Options{Directory: s.opts.ScratchDir})
-	return s.finish(ctx, res, err)
+	res, err := spool.Append(ctx, s.b, draft, writes, spool.Options{Directory: s.opts.ScratchDir})
+	return s.finish(ctx, types, res, err)
 }
 
 func proposal(w *backend.Write, newest *onto.Version) Proposal {
@@ -69,16 +76,19 @@ func proposal(w *backend.Write, newest *onto.Version) Proposal {
 func (s *Store) Preview(ctx context.Context, things iter.Seq2[any, error]) iter.Seq2[Proposal, error] {
 	return func(yield func(Proposal, error) bool) {
 		head, err := s.Head(ctx)
+		var types *catalog
+		if err == nil {
+			types, err = s.relearn(ctx)
+		}
 		if err != nil {
 			yield(Proposal{}, err)
 			return
 		}
-		c := s.catalog()
-		types := decide.NewCatalog(c.stored)
-		for w, err := range c.stream(onto.Draft{}, things) {
+		verdicts := decide.NewCatalog(types.stored)
+		for w, err := range types.stream(onto.Draft{}, things) {
 			var p Proposal
 			if err == nil {
-				p, err = s.compare(ctx, types, &w, head.ID)
+				p, err = s.compare(ctx, verdicts, &w, head.ID)
 			}
 			if !yield(p, err) || err != nil {
 				return

@@ -80,6 +80,11 @@ func (t *Traversal) start(ctx context.Context) (*walk, *backend.Query, error) {
 	if len(t.hops) == 0 {
 		return nil, nil, onto.Errorf(onto.Invalid, "the traversal has no hop").WithHint("say which relation to follow")
 	}
+	if known, err := t.q.v.s.relearn(ctx); err != nil {
+		return nil, nil, err
+	} else if known != t.q.v.types { // the moment may have types that were not known
+		return nil, nil, errRelearned
+	}
 	w := &walk{ctx: ctx, v: t.q.v, source: t.q.reader(), at: ask.At, left: t.limit}
 	from := ask.Type
 	for _, h := range t.hops {
@@ -144,7 +149,7 @@ const batch = 256
 // run yields the routes from the sources that ask finds.
 func (w *walk) run(ask *backend.Query, yield func(Route, error) bool) {
 	var pending []Route
-	for v, err := range w.source.scan(w.ctx, ask) {
+	for v, err := range w.source.answer(w.ctx, ask) {
 		if err != nil {
 			yield(Route{}, err)
 			return
@@ -221,7 +226,7 @@ func (w *walk) next(l leg, routes []Route) (relations map[string][]onto.Version,
 		ask.LeftKeys = distinct(starts)
 	}
 	relations = map[string][]onto.Version{}
-	for v, err := range w.reader(l.relation).scan(w.ctx, ask) {
+	for v, err := range w.reader(l.relation).answer(w.ctx, ask) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -236,7 +241,7 @@ func (w *walk) next(l leg, routes []Route) (relations map[string][]onto.Version,
 	entities = map[string]onto.Version{}
 	for keys := range slices.Chunk(distinct(ends), 4*batch) {
 		ask := &backend.Query{Kind: onto.KindEntity, Type: l.to, At: w.at, Keys: keys}
-		for v, err := range w.reader(to).scan(w.ctx, ask) {
+		for v, err := range w.reader(to).answer(w.ctx, ask) {
 			if err != nil {
 				return nil, nil, err
 			}

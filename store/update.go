@@ -79,11 +79,12 @@ func Update[T any](ctx context.Context, s *Store, d onto.Draft, key Key, change 
 
 // replace commits a draft with a struct in place of the version that was read.
 func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, v reflect.Value) (onto.Result, error) {
-	draft, err := s.draft(d)
+	types := s.catalog()
+	draft, err := s.draft(types, d)
 	if err != nil {
 		return onto.Result{}, err
 	}
-	w, err := s.catalog().structWrite(v, false)
+	w, err := types.structWrite(v, false)
 	if err != nil {
 		return onto.Result{}, err
 	}
@@ -99,7 +100,7 @@ func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, 
 	}
 	draft.Fence = []onto.Expectation{{Identity: found.Identity, Commit: found.Commit}}
 	res, err := s.b.Append(ctx, draft)
-	return s.finish(ctx, res, err)
+	return s.finish(ctx, types, res, err)
 }
 
 // failsAnyway reports whether one of the draft's own expectations of versions does not
@@ -145,13 +146,14 @@ func (s *Store) repeated(ctx context.Context, d onto.Draft, id onto.Identity) (o
 	if !used {
 		return onto.Result{}, false, nil
 	}
-	draft, err := s.draft(d)
+	types := s.catalog()
+	draft, err := s.draft(types, d)
 	if err != nil {
 		return onto.Result{}, false, err
 	}
 	draft.Digest, draft.Writes = updateDigest(draft, id), nil
 	draft.Fence = []onto.Expectation{{Head: true, Commit: -1}} // never so, but the key is looked at before
 	res, err := s.b.Append(ctx, draft)
-	res, err = s.finish(ctx, res, err)
+	res, err = s.finish(ctx, types, res, err)
 	return res, true, err
 }

@@ -27,7 +27,7 @@ type Store struct {
 	now         func() time.Time
 	lockTimeout time.Duration
 
-	mu     sync.Mutex // guards log and leases, and closed of every handle
+	mu     sync.Mutex // guards log and leases, and closed and seen of every handle
 	log    log
 	leases leases
 }
@@ -54,6 +54,7 @@ func (s *Store) Open() *Backend { return &Backend{store: s} }
 type Backend struct {
 	store  *Store
 	closed bool
+	seen   int64 // how often types had evolved when a call last looked
 }
 
 var (
@@ -103,7 +104,7 @@ func (b *Backend) moment(ctx context.Context) (log, error) {
 func (b *Backend) TypesSeen() int64 {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
-	return b.store.log.turns
+	return b.seen
 }
 
 // writable tells whether a call may write. The store is locked.
@@ -114,8 +115,10 @@ func (b *Backend) writable(ctx context.Context) error {
 	return backend.CheckClock(b.store.now())
 }
 
-// usable tells whether a call may proceed. The store is locked.
+// usable tells whether a call may proceed, which then looks at the log. The store is
+// locked.
 func (b *Backend) usable(ctx context.Context) error {
+	b.seen = b.store.log.turns
 	if b.closed {
 		return backend.Closed()
 	}

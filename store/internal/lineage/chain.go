@@ -163,3 +163,14 @@ func (c *Chain) Spans() []Span {
 	}
 	return list
 }
+
+// Redefined reports whether an upgrader gave fields another meaning after one commit and
+// up to another.
+func (c *Chain) Redefined(from, to int64) bool {
+	for i := c.At(from) + 1; i <= c.At(to); i++ {
+		if s := &c.Stages[i].Step; !s.Plain && !s.Fill {
+			return true
+		}
+	}
+	return false
+}

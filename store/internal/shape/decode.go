@@ -3,6 +3,7 @@ package shape
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/ontologia/onto"
@@ -142,7 +143,7 @@ func (t *Type) decodeCanonical(fields []byte, s reflect.Value) (ok bool) {
 func (t *Type) Decode(v *onto.Version, dst any) error {
 	s := reflect.ValueOf(dst).Elem()
 	if !t.decodeCanonical(v.Fields, s) {
-		if err := t.unmarshal(v.Fields, dst); err != nil {
+		if err := t.unmarshal(t.bare(v.Fields), dst); err != nil {
 			if wide := t.outgrown(v); wide != nil {
 				return wide
 			}
@@ -160,6 +161,19 @@ func (t *Type) Decode(v *onto.Version, dst any) error {
 		s.FieldByIndex(t.bound.Instance).SetString(v.Instance)
 	}
 	return nil
+}
+
+// bare leaves out the fields that the struct does not have: encoding/json would take one
+// whose name differs only in case for another.
+func (t *Type) bare(fields []byte) []byte {
+	has := func(name string) bool {
+		return slices.ContainsFunc(t.bound.Fields, func(f onto.BoundField) bool { return f.Name == name })
+	}
+	members, err := codec.ParseObject(fields)
+	if err != nil || !slices.ContainsFunc(members, func(m codec.Member) bool { return !has(m.Name) }) {
+		return fields
+	}
+	return codec.AppendObject(nil, slices.DeleteFunc(members, func(m codec.Member) bool { return !has(m.Name) }))
 }
 
 // outgrown is the error for a value that the field could not hold before its type was

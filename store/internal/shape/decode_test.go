@@ -90,6 +90,31 @@ func TestDecodesLikeEncodingJSON(t *testing.T) {
 	}
 }
 
+// A field that the struct does not have is not taken for one whose name differs in case,
+// as encoding/json would.
+func TestDecodeTellsNamesApart(t *testing.T) {
+	type free struct {
+		ID   string `json:"id" onto:"key"`
+		Name string `json:"name,omitempty"`
+		Any  any    `json:"any"`
+	}
+	given, err := onto.TypeOf[free]().As("Free").Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := given
+	stored.Fields = append([]onto.Field{{Name: "Name", Type: onto.String, Optional: true}}, given.Fields...)
+	for _, known := range [][]string{nil, given.FieldNames()} {
+		typ := &Type{Schema: stored, Known: known}
+		typ.Bind(onto.TypeOf[free]().Binding(), given)
+		var got free
+		v := onto.Version{Fields: []byte(`{"Name":"other","any":1,"id":"a"}`)}
+		if err := typ.Decode(&v, &got); err != nil || got != (free{ID: "a", Any: int64(1)}) {
+			t.Errorf("got %+v, %v; want no name", got, err)
+		}
+	}
+}
+
 // Bytes that are no canonical JSON are left to encoding/json, whatever they are.
 func FuzzDecode(f *testing.F) {
 	schema, err := onto.TypeOf[everything]().As("Everything").Schema()

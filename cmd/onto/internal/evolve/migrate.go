@@ -213,8 +213,7 @@ func planMigration(ctx context.Context, c *session.Session, b backend.Backend, m
 	if c.JSON {
 		return c.Document(document.NewPlan(plan))
 	}
-	if plan.Empty() {
-		c.Say("nothing to do: the types are as the file says")
+	if sayNewer(c, plan); plan.Empty() {
 		return nil
 	}
 	for i := range plan.Types {
@@ -292,6 +291,16 @@ func printTypePlan(c *session.Session, t *store.TypeMigration) error {
 	return nil
 }
 
+// sayNewer tells about types that stay as they are.
+func sayNewer(c *session.Session, plan *store.MigrationPlan) {
+	for _, d := range plan.Newer {
+		c.Say("%s; the stored version is newer and serves programs with the given one, so it stays; to go back, give an upgrader", d)
+	}
+	if plan.Empty() && len(plan.Newer) == 0 {
+		c.Say("nothing to do: the types are as the file says")
+	}
+}
+
 func versions(from, to int) string { return fmt.Sprintf("version %d → %d", from, to) }
 
 // printMigrated tells what a migration did.
@@ -299,8 +308,7 @@ func printMigrated(c *session.Session, res onto.Result, plan *store.MigrationPla
 	if c.JSON {
 		return c.Document(document.NewMigrated(res, plan))
 	}
-	if plan.Empty() {
-		c.Say("nothing to do: the types are as the file says")
+	if sayNewer(c, plan); plan.Empty() {
 		return nil
 	}
 	for _, t := range plan.Types {
