@@ -13,22 +13,29 @@ import (
 
 // Types that change in random ways, with history under each of their versions,
 // give the answers of the model at every commit, typed and as stored, on every
-// backend, before and after reopening.
+// backend, before and after reopening. Programs with older and smaller types write and
+// read beside the newest, as long as they can go on.
 func TestLineages(t *testing.T) {
-	questions, seeds := 0, uint64(10)
+	questions, seeds, writes, ended := 0, uint64(10), 0, 0
 	if backendtest.Soak() {
 		seeds = 100
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			l := newLineage(t, seed)
-			for range 12 {
-				if l.r.IntN(3) == 0 {
+			for range 18 {
+				switch l.r.IntN(6) {
+				case 0, 1:
 					l.migrate()
-				} else {
+				case 2, 3:
 					l.write()
+				default:
+					l.startWriter()
+					l.writeByWriters()
+					l.writeByWriters()
 				}
 			}
+			questions += l.checkWriters()
 			for range 2 {
 				for i, s := range l.stores {
 					questions += l.check(fmt.Sprint("store ", i), s)
@@ -36,9 +43,10 @@ func TestLineages(t *testing.T) {
 				l.open() // again
 			}
 			l.close()
+			writes, ended = writes+l.writes, ended+l.ended
 		})
 	}
-	t.Logf("%d questions", questions)
+	t.Logf("%d questions; %d commits by programs with older and smaller types, %d such programs were ended by a change", questions, writes, ended)
 }
 
 // check compares every question at every commit.
@@ -55,7 +63,7 @@ func (l *lineage) check(name string, s *store.Store) int {
 		same(fmt.Sprint("state at ", at), l.texts(find.All(ctx)), l.state(at, nil))
 		for _, f := range l.schema.Fields {
 			var value any = "1"
-			if f.Type == onto.Int {
+			if f.Type == onto.Int || f.Type == onto.Float {
 				value = int64(1)
 			}
 			equal := func(fields map[string]any) bool { return fmt.Sprint(fields[f.Name]) == "1" }

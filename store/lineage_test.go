@@ -27,6 +27,10 @@ type lineage struct {
 	places []func() backend.Backend
 	stores []*store.Store
 
+	writers []*lineWriter // programs with older and smaller types
+	writes  int           // that they made
+	ended   int           // writers that could not go on
+
 	schema onto.Schema
 	past   []map[string]thing // by commit, then key; as stored
 	turns  []turn
@@ -45,8 +49,9 @@ type turn struct {
 	name  string
 	turn  func(fields map[string]any)
 
-	moved  map[string]string // fields that keep their value under another name: the old one by the new one
-	commit int64             // the one that it made; 0 for none
+	moved      map[string]string // fields that keep their value under another name: the old one by the new one
+	commit     int64             // the one that it made; 0 for none
+	compatible bool              // programs with the version before go on
 }
 
 func newLineage(t *testing.T, seed uint64) *lineage {
@@ -127,14 +132,17 @@ func (l *lineage) write() {
 	}
 }
 
-func (l *lineage) fields(key string) map[string]any {
+func (l *lineage) fields(key string) map[string]any { return l.fieldsOf(&l.schema, key) }
+
+// fieldsOf is random fields of a type.
+func (l *lineage) fieldsOf(s *onto.Schema, key string) map[string]any {
 	fields := map[string]any{"id": key}
-	for _, f := range l.schema.Fields {
+	for _, f := range s.Fields {
 		if f.Name == "id" || f.Optional && l.r.IntN(3) == 0 {
 			continue
 		}
 		n := int64(l.r.IntN(3))
-		if f.Type == onto.Int {
+		if f.Type == onto.Int || f.Type == onto.Float {
 			fields[f.Name] = n
 		} else {
 			fields[f.Name] = strconv.FormatInt(n, 10)
@@ -169,18 +177,30 @@ func (l *lineage) migrate() {
 		pick = others[l.r.IntN(len(others))]
 	}
 	old := g.Fields[pick]
-	switch kind := l.r.IntN(6); {
-	case kind == 0: // the schema only
+	switch kind := l.r.IntN(11); {
+	case kind == 0 || kind == 6: // the schema only
 		g.Fields = append(g.Fields, onto.Field{Name: fresh, Type: onto.Int, Optional: true})
-		step.turn = func(map[string]any) {}
-	case kind == 1:
+		step.turn, step.compatible = func(map[string]any) {}, true
+	case kind == 1 || kind == 7:
 		g.Fields = append(g.Fields, onto.Field{Name: fresh, Type: onto.Int, Default: json.RawMessage("7")})
-		step.turn = func(fields map[string]any) { fields[fresh] = int64(7) }
+		step.turn, step.compatible = func(fields map[string]any) { fields[fresh] = int64(7) }, true
 	case kind == 2:
 		g.Name = "T" + strconv.Itoa(l.next)
 		m.Upgraders = []store.Upgrader{store.RenameType(l.schema.Name, g.Name)}
 		step.name, step.turn = g.Name, func(map[string]any) {}
+	case kind == 10: // fields mean something else than before, though it looks compatible
+		g.Fields = append(g.Fields, onto.Field{Name: fresh, Type: onto.Int, Optional: true})
+		m.Upgraders = []store.Upgrader{{Type: g.Name, From: version, Program: fmt.Sprintf(".%s = 5", fresh)}}
+		step.turn = func(fields map[string]any) { fields[fresh] = int64(5) }
 	case old.Name == "id":
+		return
+	case kind == 8 && !old.Optional && old.Default == nil:
+		g.Fields[pick].Optional = true
+		step.turn, step.compatible = func(map[string]any) {}, true
+	case kind == 9 && old.Type == onto.Int:
+		g.Fields[pick].Type = onto.Float
+		step.turn, step.compatible = func(map[string]any) {}, true
+	case kind > 7:
 		return
 	case kind == 3:
 		g.Fields[pick].Name = fresh
@@ -260,6 +280,9 @@ func (l *lineage) apply(m *store.Migration, step turn) {
 	}
 	l.turns = append(l.turns, step)
 	l.open()
+	if !step.compatible {
+		l.endWriters()
+	}
 }
 
 // present is what the present type makes of a thing that is stored as of a
