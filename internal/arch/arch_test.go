@@ -82,6 +82,7 @@ func may() map[string][]string {
 		"backend/backendtest": {".", "backend", "backend/memory", "filter", "internal/child", "internal/codec", "internal/flock", "internal/spool", "pgregory.net/rapid", "go.uber.org/goleak",
 			"github.com/anishathalye/porcupine"},
 		"store":                  {".", "backend", "filter", "store/internal/lineage", "store/internal/shape", "internal/backoff", "internal/codec", "internal/decide", "internal/exec", "internal/lease", "internal/jq", "internal/spool", "internal/words"},
+		"store/deploytest":       {},
 		"store/internal/lineage": {".", "backend", "store/internal/shape", "internal/codec", "internal/jq"},
 		"store/internal/shape":   {".", "backend", "internal/codec"},
 		"store/records":          {".", "store", "internal/codec"},
