@@ -46,10 +46,10 @@ type ActorKind string
 
 // The kinds of actors.
 const (
-	KindOperator  ActorKind = "operator"  // a person
-	KindComponent ActorKind = "component" // a part of a program
-	KindDaemon    ActorKind = "daemon"    // a program that runs on its own
-	KindRemote    ActorKind = "remote"    // a caller from elsewhere
+	ActorOperator  ActorKind = "operator"  // a person
+	ActorComponent ActorKind = "component" // a part of a program
+	ActorDaemon    ActorKind = "daemon"    // a program that runs on its own
+	ActorRemote    ActorKind = "remote"    // a caller from elsewhere
 )
 
 // Actor is who made a commit. The zero Actor means that no actor was named.
@@ -59,16 +59,16 @@ type Actor struct {
 }
 
 // Operator names a person.
-func Operator(id string) Actor { return Actor{KindOperator, id} }
+func Operator(id string) Actor { return Actor{ActorOperator, id} }
 
 // Component names a part of a program.
-func Component(id string) Actor { return Actor{KindComponent, id} }
+func Component(id string) Actor { return Actor{ActorComponent, id} }
 
 // Daemon names a program that runs on its own.
-func Daemon(id string) Actor { return Actor{KindDaemon, id} }
+func Daemon(id string) Actor { return Actor{ActorDaemon, id} }
 
 // Remote names a caller from elsewhere.
-func Remote(id string) Actor { return Actor{KindRemote, id} }
+func Remote(id string) Actor { return Actor{ActorRemote, id} }
 
 // String returns the actor as kind:id, or "" for the zero Actor.
 func (a Actor) String() string {
@@ -84,7 +84,7 @@ func (a Actor) Check() error {
 		return nil
 	}
 	switch a.Kind {
-	case KindOperator, KindComponent, KindDaemon, KindRemote:
+	case ActorOperator, ActorComponent, ActorDaemon, ActorRemote:
 	default:
 		return Errorf(Invalid, "actor kind %q is unknown", a.Kind).
 			WithHint("use operator, component, daemon or remote")

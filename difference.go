@@ -50,8 +50,8 @@ func (d Difference) changes() []string {
 	return list
 }
 
-// Compare returns how the given schema differs from the stored one.
-func Compare(stored, given Schema) Difference {
+// DiffSchemas returns how the given schema differs from the stored one.
+func DiffSchemas(stored, given Schema) Difference {
 	d := Difference{Kind: given.Kind, Type: given.Name}
 	change := func(what, from, to string) {
 		if from != to {
@@ -98,7 +98,7 @@ func Compatible(older, newer Schema) bool {
 		switch {
 		case !ok || o.Optional && !n.Optional || !bytes.Equal(o.Default, n.Default):
 			return false
-		case o.Type != n.Type && (identifies || !widens(o.Type, n.Type)):
+		case !o.Type.Within(n.Type) || identifies && o.Type != n.Type:
 			return false
 		}
 	}
@@ -137,37 +137,4 @@ func orNone(s string) string {
 		return "none"
 	}
 	return s
-}
-
-// Suggest returns the candidate that is closest to name, or "" if none is
-// close. It is for messages about misspelled names.
-func Suggest(name string, candidates []string) string {
-	best, bestDistance := "", len(name)/2+1
-	for _, c := range candidates {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(c)); d < bestDistance {
-			best, bestDistance = c, d
-		}
-	}
-	return best
-}
-
-// editDistance counts the insertions, removals and replacements that turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			next := min(row[j+1]+1, row[j]+1, diagonal+cost)
-			diagonal, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
 }

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/suggest"
 )
 
 func TestCompareEqual(t *testing.T) {
 	for _, s := range []onto.Schema{customer(), subscription()} {
-		if d := onto.Compare(s, s); !d.Empty() {
+		if d := onto.DiffSchemas(s, s); !d.Empty() {
 			t.Errorf("%s against itself: got %s", s.Name, d)
 		}
 	}
@@ -30,7 +31,7 @@ func TestCompareFields(t *testing.T) {
 		{Name: "since", Type: onto.Time, Optional: true},
 		{Name: "tier", Type: onto.String},
 	}
-	d := onto.Compare(stored, given)
+	d := onto.DiffSchemas(stored, given)
 	want := onto.Difference{
 		Kind: onto.KindEntity, Type: "Customer",
 		Added: []string{"email"}, Removed: []string{"extra"},
@@ -61,7 +62,7 @@ func TestFlagsAreNoNewVersion(t *testing.T) {
 		given.Fields[i].Index = !given.Fields[i].Index
 		given.Fields[i].Search = false
 	}
-	d := onto.Compare(stored, given)
+	d := onto.DiffSchemas(stored, given)
 	if !d.Empty() || len(d.Flags) != len(stored.Fields) {
 		t.Errorf("flags alone: got %+v, want them listed and nothing else", d)
 	}
@@ -77,7 +78,7 @@ func TestCompareShape(t *testing.T) {
 	stored, given := subscription(), subscription()
 	given.Left, given.Right, given.InstanceKey = "Account", "Plan", ""
 	want := []string{"left: Customer → Account", "right: Product → Plan", "instance key: stint_id → none"}
-	if got := onto.Compare(stored, given).Changed; !reflect.DeepEqual(got, want) {
+	if got := onto.DiffSchemas(stored, given).Changed; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	entity := onto.Schema{Kind: onto.KindEntity, Name: "Subscription", Key: "seats", Fields: stored.Fields}
@@ -85,7 +86,7 @@ func TestCompareShape(t *testing.T) {
 		"kind: relation → entity", "key: none → seats", "left: Customer → none",
 		"right: Product → none", "instance key: stint_id → none",
 	}
-	if got := onto.Compare(stored, entity).Changed; !reflect.DeepEqual(got, want) {
+	if got := onto.DiffSchemas(stored, entity).Changed; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -106,14 +107,14 @@ func TestSuggest(t *testing.T) {
 		{"primary_key", ""},
 		{"zzzzzzzzzzzz", ""},
 	} {
-		if got := onto.Suggest(c.name, words); got != c.want {
+		if got := suggest.Name(c.name, words); got != c.want {
 			t.Errorf("Suggest(%q): got %q, want %q", c.name, got, c.want)
 		}
 	}
-	if got := onto.Suggest("anything", nil); got != "" {
+	if got := suggest.Name("anything", nil); got != "" {
 		t.Errorf("without candidates: got %q", got)
 	}
-	if got := onto.Suggest("bat", []string{"bar", "baz"}); got != "bar" {
+	if got := suggest.Name("bat", []string{"bar", "baz"}); got != "bar" {
 		t.Errorf("the first of equals: got %q, want bar", got)
 	}
 }

@@ -133,7 +133,7 @@ func ExampleCompare() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(onto.Compare(stored, given))
+	fmt.Println(onto.DiffSchemas(stored, given))
 	// Output:
 	// Product: + price, ~ title: string → string optional
 }

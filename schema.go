@@ -31,6 +31,11 @@ func FieldTypes() []FieldType {
 	return []FieldType{String, Int, Float, Bool, Time, Object, List, Any}
 }
 
+// Within reports whether each value of this type is one of the other as well.
+func (t FieldType) Within(other FieldType) bool {
+	return t == other || other == Any || t == Int && other == Float
+}
+
 // Field describes one top-level field of a type.
 type Field struct {
 	Name     string
@@ -64,13 +69,13 @@ type SchemaVersion struct {
 	Runtime string
 	Reason  string // initial, migration, bootstrap
 
-	Since    int64     // the first commit that can hold rows of it
-	Upgrader *Upgrader // how fields of the previous version become this one's; nil if unknown
-	End      *End      // the type ended with this version; nil if it did not
+	Since    int64           // the first commit that can hold rows of it
+	Upgrader *StoredUpgrader // how fields of the previous version become this one's; nil if unknown
+	End      *End            // the type ended with this version; nil if it did not
 }
 
-// Upgrader tells how fields become those of its schema version.
-type Upgrader struct {
+// StoredUpgrader tells how fields become those of its schema version.
+type StoredUpgrader struct {
 	// Program is the jq program that does it. "" means that the fields stay as they
 	// are, with defaults for absent ones, or, with Func, that a Go function does it.
 	Program string `json:"program,omitempty"`

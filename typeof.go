@@ -6,32 +6,16 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/ontologia/onto/internal/gostruct"
 )
 
 // Type is a schema together with the Go struct it was read from, if any. Make
 // one with TypeOf or Untyped and hand it to a store.
 type Type struct {
 	schema Schema
-	bound  *Binding
+	bound  *gostruct.Binding
 	err    error
-}
-
-// Binding ties a Go struct to a schema.
-type Binding struct {
-	Struct   reflect.Type
-	Fields   []BoundField // sorted by name
-	Link     []int        // index of the embedded Link; nil for an entity
-	Instance []int        // index of the field that holds the instance key; nil if there is none
-}
-
-// BoundField is a struct field that holds a schema field.
-type BoundField struct {
-	Name      string
-	Index     []int
-	Type      reflect.Type
-	OmitEmpty bool // leave out when empty, in the sense of encoding/json
-	OmitZero  bool // leave out when zero
-	Quoted    bool // the json tag's "string" option
 }
 
 // TypeOf reads the schema of the struct T from its json and onto tags. Mistakes in T
@@ -63,7 +47,7 @@ func (t Type) Schema() (Schema, error) {
 }
 
 // Binding returns how the Go struct is bound, or nil for a type without one.
-func (t Type) Binding() *Binding { return t.bound }
+func (t Type) Binding() *gostruct.Binding { return t.bound }
 
 func typeOf(st reflect.Type) Type {
 	t := Type{schema: Schema{Name: st.Name()}}
@@ -78,7 +62,7 @@ func typeOf(st reflect.Type) Type {
 			return t
 		}
 	}
-	r := &typeReader{schema: &t.schema, bound: &Binding{Struct: st}}
+	r := &typeReader{schema: &t.schema, bound: &gostruct.Binding{Struct: st}}
 	t.schema.Kind = KindEntity
 	if t.err = r.read(st, nil); t.err != nil {
 		return t
@@ -93,7 +77,7 @@ func typeOf(st reflect.Type) Type {
 // typeReader walks a struct and fills in schema and binding.
 type typeReader struct {
 	schema *Schema
-	bound  *Binding
+	bound  *gostruct.Binding
 }
 
 func (r *typeReader) read(st reflect.Type, prefix []int) error {
@@ -198,8 +182,8 @@ func (r *typeReader) addField(f reflect.StructField, index []int, name, options 
 		return Errorf(Invalid, "%s.%s: a %s cannot be stored", r.schema.Name, name, f.Type).
 			WithHint(`leave it out with json:"-"`)
 	}
-	bound := BoundField{Name: name, Index: index, Type: f.Type}
-	bound.readOptions(options)
+	bound := gostruct.Field{Name: name, Index: index, Type: f.Type}
+	readOptions(&bound, options)
 	bound.Quoted = bound.Quoted && isScalar(f.Type) // encoding/json ignores it elsewhere
 	field := Field{
 		Name: name, Type: fieldTypeOf(f.Type), Index: tag.index, Search: tag.search,
@@ -232,7 +216,7 @@ func (r *typeReader) addField(f reflect.StructField, index []int, name, options 
 }
 
 // readOptions reads what follows the name in a json tag.
-func (b *BoundField) readOptions(options string) {
+func readOptions(b *gostruct.Field, options string) {
 	for option := range strings.SplitSeq(options, ",") {
 		switch option {
 		case "omitempty":
@@ -287,7 +271,7 @@ func nullable(t reflect.Type) bool {
 
 // sort brings the bound fields into the order of the schema's.
 func (r *typeReader) sort() {
-	byName := make(map[string]BoundField, len(r.bound.Fields))
+	byName := make(map[string]gostruct.Field, len(r.bound.Fields))
 	for _, b := range r.bound.Fields {
 		byName[b.Name] = b
 	}

@@ -3,9 +3,7 @@ package onto
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"reflect"
-	"strings"
 
 	"github.com/ontologia/onto/internal/codec"
 )
@@ -39,7 +37,11 @@ func (v Version) Live() bool { return v.Op == Put }
 
 // Map decodes the fields. Integers become int64, other numbers float64.
 func (v Version) Map() (map[string]any, error) {
-	return DecodeObject(v.Fields)
+	m, err := codec.DecodeObject(v.Fields)
+	if err != nil {
+		return nil, Errorf(Corrupt, "%s at commit %d: %w", v.Identity, v.Commit, err)
+	}
+	return m, nil
 }
 
 // Decode decodes the fields into what dst points to, as encoding/json does, except that
@@ -80,35 +82,14 @@ func (v Version) fillLink(s reflect.Value) {
 	}
 }
 
-// DecodeObject decodes a JSON object. Integers become int64, other numbers
-// float64. Empty input is an empty object.
-func DecodeObject(data []byte) (map[string]any, error) {
-	if len(data) == 0 {
-		return map[string]any{}, nil
-	}
-	dec := json.NewDecoder(strings.NewReader(string(data)))
-	dec.UseNumber()
-	m := map[string]any{}
-	if err := dec.Decode(&m); err != nil {
-		return nil, Errorf(Corrupt, "decode JSON object: %w", err)
-	}
-	if _, err := dec.Token(); m == nil || err != io.EOF {
-		return nil, Errorf(Corrupt, "decode JSON object: found something else")
-	}
-	for k, v := range m {
-		m[k] = codec.PlainNumbers(v)
-	}
-	return m, nil
-}
-
 // Operation names what a change did to an identity.
 type Operation string
 
 // The operations.
 const (
-	Insert        Operation = "insert"
-	UpdateVersion Operation = "update_version"
-	Removal       Operation = "delete"
+	OperationInsert Operation = "insert"
+	OperationUpdate Operation = "update_version"
+	OperationDelete Operation = "delete"
 )
 
 // Change is the difference in one identity between two moments.
@@ -125,11 +106,11 @@ func (c Change) String() string { return string(c.Operation()) + " " + c.Identit
 func (c Change) Operation() Operation {
 	switch {
 	case c.After == nil || !c.After.Live():
-		return Removal
+		return OperationDelete
 	case c.Before == nil || !c.Before.Live():
-		return Insert
+		return OperationInsert
 	}
-	return UpdateVersion
+	return OperationUpdate
 }
 
 // Blame tells who last set one top-level field of an identity.

@@ -20,14 +20,14 @@ func TestVersionMap(t *testing.T) {
 	}
 }
 
-func TestDecodeObject(t *testing.T) {
+func TestMapOfNoObject(t *testing.T) {
 	for _, src := range []string{"", "{}"} {
-		if got, err := onto.DecodeObject([]byte(src)); err != nil || got == nil || len(got) != 0 {
+		if got, err := (onto.Version{Fields: []byte(src)}).Map(); err != nil || got == nil || len(got) != 0 {
 			t.Errorf("%q: got %v, %v, want an empty object", src, got, err)
 		}
 	}
 	for _, src := range []string{"null", "[]", `"x"`, "{", `{"a":1}{}`, `{"a":1}}`, "nonsense"} {
-		if got, err := onto.DecodeObject([]byte(src)); onto.CodeOf(err) != onto.Corrupt {
+		if got, err := (onto.Version{Fields: []byte(src)}).Map(); onto.CodeOf(err) != onto.Corrupt {
 			t.Errorf("%s: got %v, %v, want Corrupt", src, got, err)
 		}
 	}
@@ -40,11 +40,11 @@ func TestChangeOperation(t *testing.T) {
 		before, after *onto.Version
 		want          onto.Operation
 	}{
-		{"came", nil, put, onto.Insert},
-		{"came back", gone, put, onto.Insert},
-		{"changed", put, put, onto.UpdateVersion},
-		{"went", put, nil, onto.Removal},
-		{"went, with its delete", put, gone, onto.Removal},
+		{"came", nil, put, onto.OperationInsert},
+		{"came back", gone, put, onto.OperationInsert},
+		{"changed", put, put, onto.OperationUpdate},
+		{"went", put, nil, onto.OperationDelete},
+		{"went, with its delete", put, gone, onto.OperationDelete},
 	} {
 		if got := (onto.Change{Before: c.before, After: c.after}).Operation(); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)

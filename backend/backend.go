@@ -17,6 +17,7 @@ import (
 	"iter"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // Head stands for the newest commit where a commit id is asked for.
@@ -35,7 +36,7 @@ type Backend interface {
 	// result or fails with IdempotencyConflict; a lease that is not held fails
 	// with LeaseExpired; expectations fail with HeadMismatch or
 	// VersionMismatch; a write whose SchemaVersion is neither the type's newest
-	// nor one that the newest continues, see [Continues], fails with
+	// nor one that the newest continues, see package typelist, fails with
 	// SchemaOutdated; a write that does not know all fields of the newest is
 	// merged: the fields that it does not know are those of the identity's newest
 	// live version, or else their defaults, and what it makes has the newest
@@ -131,7 +132,9 @@ func (h *Header) Commit() (onto.Commit, error) {
 	}
 	var err error
 	if len(h.Metadata) > 0 {
-		c.Metadata, err = onto.DecodeObject(h.Metadata)
+		if c.Metadata, err = codec.DecodeObject(h.Metadata); err != nil {
+			err = onto.Errorf(onto.Corrupt, "metadata: %w", err)
+		}
 	}
 	return c, err
 }
@@ -253,7 +256,7 @@ type Evolution struct {
 // the type.
 type NewVersion struct {
 	Schema   onto.Schema
-	Upgrader *onto.Upgrader
+	Upgrader *onto.StoredUpgrader
 }
 
 // TypeUpgrader is an upgrader for a stored version.
@@ -261,7 +264,7 @@ type TypeUpgrader struct {
 	Kind     onto.Kind
 	Type     string
 	Version  int // the version that it makes
-	Upgrader onto.Upgrader
+	Upgrader onto.StoredUpgrader
 }
 
 // TypeName returns the type.

@@ -1,6 +1,9 @@
 package filter
 
-import "github.com/ontologia/onto"
+import (
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/suggest"
+)
 
 // form says how many values a test takes and how it is written.
 type form uint8
@@ -102,7 +105,7 @@ func unknownTest(method token) error {
 		"in_", "startswith", "endswith", "contains", "is_null", "is_not_null", "is_true", "is_false", "any", "any_path",
 	}
 	if len(method.text) <= onto.MaxName {
-		if near := onto.Suggest(method.text, names); near != "" {
+		if near := suggest.Name(method.text, names); near != "" {
 			return err.WithHint("did you mean %s()?", near)
 		}
 	}

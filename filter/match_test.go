@@ -159,7 +159,7 @@ func canonical(t interface{ Fatal(...any) }, v any) json.RawMessage {
 }
 
 func decode(t *rapid.T, text json.RawMessage) map[string]any {
-	object, err := onto.DecodeObject(text)
+	object, err := codec.DecodeObject(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/suggest"
 )
 
 // Scope is what a filter may refer to. Without a schema, everything is allowed.
@@ -91,7 +92,7 @@ func (s *Scope) unknownField(o onto.Operand, schema *onto.Schema) error {
 		}
 	}
 	if len(o.Path[0]) <= onto.MaxName {
-		if near := onto.Suggest(o.Path[0], schema.FieldNames()); near != "" {
+		if near := suggest.Name(o.Path[0], schema.FieldNames()); near != "" {
 			return err.WithHint("did you mean %s?", near)
 		}
 	}

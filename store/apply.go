@@ -16,6 +16,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/spool"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // DefaultMigrationWait is how long a migration waits for other writers to stop.
@@ -97,9 +98,9 @@ func (p *migrationPlan) comment() string {
 	return "migrate " + strings.Join(list, ", ")
 }
 
-// Try runs the upgraders of a migration over all live things and discards the results,
+// TryMigration runs the upgraders of a migration over all live things and discards the results,
 // to find failures without changing anything. It returns how many things it tried.
-func Try(ctx context.Context, b backend.Backend, m *Migration, o *ApplyOptions) (int64, error) {
+func TryMigration(ctx context.Context, b backend.Backend, m *Migration, o *ApplyOptions) (int64, error) {
 	s, err := peek(ctx, b, m.Upgraders, o)
 	if err != nil {
 		return 0, err
@@ -294,18 +295,18 @@ func hashOf(doc any) string {
 // token identifies what the migration does at its head.
 func (p *migrationPlan) token() string {
 	type typeDoc struct {
-		Kind     onto.Kind     `json:"kind"`
-		Name     string        `json:"name"`
-		From     int           `json:"from"`
-		To       int           `json:"to"`
-		Hash     string        `json:"hash"`
-		Upgrader onto.Upgrader `json:"upgrader"`
+		Kind     onto.Kind           `json:"kind"`
+		Name     string              `json:"name"`
+		From     int                 `json:"from"`
+		To       int                 `json:"to"`
+		Hash     string              `json:"hash"`
+		Upgrader onto.StoredUpgrader `json:"upgrader"`
 	}
 	doc := struct {
 		Base  string                 `json:"base"`
 		Types []typeDoc              `json:"types"`
 		Learn []backend.TypeUpgrader `json:"learn"`
-	}{Base: backend.TypesHash(p.stored), Learn: p.learn}
+	}{Base: typelist.Hash(p.stored), Learn: p.learn}
 	for _, t := range p.Types {
 		d := typeDoc{Kind: t.Kind, Name: t.Name, From: t.From, To: t.To, Upgrader: t.upgrader}
 		if t.changed != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/lineage"
 )
 
@@ -226,7 +227,7 @@ func (b *blamer) schemaVersion(s *onto.Schema, version int) *onto.SchemaVersion 
 	i := slices.IndexFunc(stored, func(v onto.SchemaVersion) bool {
 		return v.Version == version && v.Schema.TypeName() == s.TypeName()
 	})
-	return &backend.CopySchemas(stored[i : i+1])[0]
+	return &typelist.Copy(stored[i : i+1])[0]
 }
 
 func indexOfBlame(list []onto.Blame, field string) int {

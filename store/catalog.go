@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/lineage"
 	"github.com/ontologia/onto/store/internal/shape"
 )
@@ -42,7 +43,7 @@ func newCatalog(stored []onto.SchemaVersion, given upgraders) *catalog {
 		present: map[onto.TypeName]*typ{}, former: map[onto.TypeName][]*typ{}, stored: stored,
 		structs: map[reflect.Type]*typ{}, outdated: map[reflect.Type]onto.Schema{},
 	}
-	newest := backend.Newest(stored)
+	newest := typelist.Newest(stored)
 	for _, v := range stored {
 		last := slices.ContainsFunc(newest, func(n onto.SchemaVersion) bool {
 			return n.Schema.TypeName() == v.Schema.TypeName() && n.Version == v.Version
@@ -67,7 +68,7 @@ func newCatalog(stored []onto.SchemaVersion, given upgraders) *catalog {
 
 // firstContinued returns the first version of a type that a later one continues.
 func firstContinued(stored []onto.SchemaVersion, name onto.TypeName, version int) int {
-	for version > 1 && backend.Continues(stored, name, version-1) {
+	for version > 1 && typelist.Continues(stored, name, version-1) {
 		version--
 	}
 	return version
@@ -135,12 +136,12 @@ func (c *catalog) explain(ctx context.Context, b backend.Backend, e *onto.Error)
 	if err != nil {
 		return
 	}
-	for _, v := range backend.Newest(stored) {
+	for _, v := range typelist.Newest(stored) {
 		t, ok := c.present[v.Schema.TypeName()]
-		if !ok || backend.Continues(stored, v.Schema.TypeName(), t.Version) {
+		if !ok || typelist.Continues(stored, v.Schema.TypeName(), t.Version) {
 			continue
 		}
-		if d := onto.Compare(v.Schema, t.Schema); !d.Empty() {
+		if d := onto.DiffSchemas(v.Schema, t.Schema); !d.Empty() {
 			e.Differences = append(e.Differences, d)
 			e.Message += "; " + d.String()
 		}

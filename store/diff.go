@@ -11,8 +11,8 @@ import (
 	"github.com/ontologia/onto/filter"
 )
 
-// DiffQuery selects changes between two moments, From not after To.
-type DiffQuery struct {
+// DiffOptions selects changes between two moments, From not after To.
+type DiffOptions struct {
 	From, To onto.Point
 	Type     string      // only this type; "" for all
 	Where    onto.Filter // only changes for which it is true before or after; it needs Type, and sees no endpoints
@@ -22,7 +22,7 @@ type DiffQuery struct {
 // Diff yields, in order of identity, what differs between two moments. Both
 // sides are as the present types have them, so a migration alone makes no
 // difference.
-func (s *Store) Diff(ctx context.Context, q DiffQuery) iter.Seq2[onto.Change, error] {
+func (s *Store) Diff(ctx context.Context, q DiffOptions) iter.Seq2[onto.Change, error] {
 	return anew(func() (iter.Seq2[onto.Change, error], error) {
 		c, err := newComparison(ctx, s, q)
 		if err != nil {
@@ -48,7 +48,7 @@ type comparison struct {
 }
 
 // newComparison checks the type and the moments of a diff.
-func newComparison(ctx context.Context, s *Store, q DiffQuery) (comparison, error) {
+func newComparison(ctx context.Context, s *Store, q DiffOptions) (comparison, error) {
 	c := comparison{view: View{s: s, stored: q.AsStored}}
 	from, err := s.View(q.From).Commit(ctx)
 	if err != nil {

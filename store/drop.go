@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // Drop ends a type.
@@ -218,7 +219,7 @@ func (p *dropPlan) count(ctx context.Context, ending []*typ) error {
 		Base  string     `json:"base"`
 		Drop  []DropType `json:"drop"`
 		Purge bool       `json:"purge"`
-	}{backend.TypesHash(p.stored), p.Types, p.Purge}), p.Head)
+	}{typelist.Hash(p.stored), p.Types, p.Purge}), p.Head)
 	return nil
 }
 
@@ -234,7 +235,7 @@ func tally(ctx context.Context, b backend.Backend, q *backend.Query) (int64, err
 }
 
 func (p *dropPlan) evolution() *backend.Evolution {
-	e := &backend.Evolution{Base: backend.TypesHash(p.stored), Runtime: p.s.opts.Runtime, Reason: "drop"}
+	e := &backend.Evolution{Base: typelist.Hash(p.stored), Runtime: p.s.opts.Runtime, Reason: "drop"}
 	for _, t := range p.Types {
 		if p.Purge {
 			for _, name := range t.Former {

@@ -181,7 +181,7 @@ func ExampleStore_Diff() {
 	commit(ctx, s, onto.Draft{}.Ensure(Product{SKU: "p1", Title: "Big lamp"}, Product{SKU: "p3", Title: "Chair"}))
 	commit(ctx, s, onto.Draft{}.Delete(onto.EntityID("Product", "p2")))
 
-	for c, err := range s.Diff(ctx, store.DiffQuery{From: onto.AtCommit(1)}) {
+	for c, err := range s.Diff(ctx, store.DiffOptions{From: onto.AtCommit(1)}) {
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -155,12 +155,12 @@ func (q Query[T]) Page(ctx context.Context) (Page[T], error) {
 // made, deletes included, with their commits: by commit, then identity. Value
 // is zero for a delete, unless T is onto.Version. Filters see no fields in a
 // delete, and endpoints as they were at the version's commit.
-func (q Query[T]) Versions(ctx context.Context, since int64) iter.Seq2[Past[T], error] {
+func (q Query[T]) Versions(ctx context.Context, since int64) iter.Seq2[Versioned[T], error] {
 	q.history, q.since = true, since
-	return func(yield func(Past[T], error) bool) {
+	return func(yield func(Versioned[T], error) bool) {
 		commits := commitCache{s: q.v.s}
 		for v, err := range q.versions(ctx) {
-			var p Past[T]
+			var p Versioned[T]
 			if err == nil {
 				p, err = q.past(ctx, &commits, &v)
 			}
@@ -172,15 +172,15 @@ func (q Query[T]) Versions(ctx context.Context, since int64) iter.Seq2[Past[T], 
 }
 
 // VersionPage is Versions up to the limit, and the cursor to go on with.
-func (q Query[T]) VersionPage(ctx context.Context, since int64) (Page[Past[T]], error) {
+func (q Query[T]) VersionPage(ctx context.Context, since int64) (Page[Versioned[T]], error) {
 	q.history, q.since = true, since
 	commits := commitCache{s: q.v.s}
-	return page(ctx, q.question, func(_ *typ, v *onto.Version) (Past[T], error) { return q.past(ctx, &commits, v) })
+	return page(ctx, q.question, func(_ *typ, v *onto.Version) (Versioned[T], error) { return q.past(ctx, &commits, v) })
 }
 
-func (q Query[T]) past(ctx context.Context, commits *commitCache, v *onto.Version) (Past[T], error) {
+func (q Query[T]) past(ctx context.Context, commits *commitCache, v *onto.Version) (Versioned[T], error) {
 	commit, err := commits.get(ctx, v.Commit)
-	p := Past[T]{Entry: Entry{*v, commit}}
+	p := Versioned[T]{Entry: Entry{*v, commit}}
 	if _, untyped := any(p.Value).(onto.Version); err == nil && (v.Live() || untyped) {
 		p.Value, err = q.convert(q.t, v)
 	}

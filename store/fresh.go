@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // A store knows the types of its catalog. Another program may migrate them at any time;
@@ -62,7 +62,7 @@ func (s *Store) relearn(ctx context.Context) (*catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	if backend.TypesHash(stored) == backend.TypesHash(c.stored) {
+	if typelist.Hash(stored) == typelist.Hash(c.stored) {
 		c.turn.Store(turn)
 		return c, nil
 	}
@@ -79,10 +79,10 @@ func (c *catalog) continuedBy(now *catalog, name onto.TypeName) bool {
 	if !ok {
 		return c.hash(name) == now.hash(name)
 	}
-	if !backend.Continues(now.stored, name, t.Version) {
+	if !typelist.Continues(now.stored, name, t.Version) {
 		return false
 	}
-	d := onto.Compare(t.Schema, now.present[name].Schema)
+	d := onto.DiffSchemas(t.Schema, now.present[name].Schema)
 	return len(d.Changed)+len(d.Flags) == 0 && !slices.ContainsFunc(d.Added, func(added string) bool {
 		f, _ := now.present[name].Schema.Field(added)
 		return f.Search // so there is more to be found
@@ -97,7 +97,7 @@ func (c *catalog) hash(name onto.TypeName) string {
 			list = append(list, v)
 		}
 	}
-	return backend.TypesHash(list)
+	return typelist.Hash(list)
 }
 
 // again retries a read until its types have not changed during it.

@@ -15,9 +15,9 @@ type Entry struct {
 	Commit  onto.Commit
 }
 
-// Past is an Entry whose fields are a Go struct, present or past. Value is zero for a
+// Versioned is an Entry whose fields are a Go struct, present or past. Value is zero for a
 // delete.
-type Past[T any] struct {
+type Versioned[T any] struct {
 	Value T
 	Entry
 }
@@ -78,18 +78,18 @@ func (v View) noHistory(ctx context.Context, id onto.Identity, where []onto.Filt
 
 // History yields the versions of the T with this key, oldest first. The key is
 // as in Get.
-func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Past[T], error] {
+func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Versioned[T], error] {
 	t, err := s.catalog().ofStruct(reflect.TypeFor[T]())
 	if err != nil {
-		return failed[Past[T]](err)
+		return failed[Versioned[T]](err)
 	}
 	id, err := t.Identity(key)
 	if err != nil {
-		return failed[Past[T]](err)
+		return failed[Versioned[T]](err)
 	}
-	return func(yield func(Past[T], error) bool) {
+	return func(yield func(Versioned[T], error) bool) {
 		for e, err := range s.History(ctx, id) {
-			p := Past[T]{Entry: e}
+			p := Versioned[T]{Entry: e}
 			if err == nil {
 				t, err = s.catalog().ofStruct(reflect.TypeFor[T]()) // it may be outdated by now
 			}
@@ -108,15 +108,15 @@ func failed[T any](err error) iter.Seq2[T, error] {
 	return later(func() (iter.Seq2[T, error], error) { return nil, err })
 }
 
-// CommitQuery selects commits. The zero value is all of them, oldest first.
-type CommitQuery struct {
+// CommitOptions selects commits. The zero value is all of them, oldest first.
+type CommitOptions struct {
 	Since  int64 // only commits after this one
 	Newest bool  // newest first
 	Limit  int   // at most so many; 0 for all
 }
 
 // Commits yields commits.
-func (s *Store) Commits(ctx context.Context, q CommitQuery) iter.Seq2[onto.Commit, error] {
+func (s *Store) Commits(ctx context.Context, q CommitOptions) iter.Seq2[onto.Commit, error] {
 	if q.Since < 0 || q.Limit < 0 {
 		return failed[onto.Commit](onto.Errorf(onto.Invalid, "commit %d or limit %d is negative", q.Since, q.Limit))
 	}

@@ -151,7 +151,7 @@ func (l *lineage) wantGroups(at int64, field string) (list []string) {
 }
 
 func (l *lineage) diff(s *store.Store, from, to int64) (list []string) {
-	for c, err := range s.Diff(l.t.Context(), store.DiffQuery{From: onto.AtCommit(from), To: onto.AtCommit(to)}) {
+	for c, err := range s.Diff(l.t.Context(), store.DiffOptions{From: onto.AtCommit(from), To: onto.AtCommit(to)}) {
 		if err != nil {
 			l.t.Fatal(err)
 		}

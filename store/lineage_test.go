@@ -15,6 +15,7 @@ import (
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store"
 )
 
@@ -239,7 +240,7 @@ func (l *lineage) version() int {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	for _, v := range backend.Newest(all) {
+	for _, v := range typelist.Newest(all) {
 		if v.Schema.Name == l.schema.Name {
 			return v.Version
 		}

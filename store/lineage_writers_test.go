@@ -117,7 +117,7 @@ func (l *lineage) abandoned(s onto.Schema) bool {
 		if at < 0 {
 			return false
 		}
-		if onto.Compare(all[at].Schema, s).Empty() {
+		if onto.DiffSchemas(all[at].Schema, s).Empty() {
 			return !compatible
 		}
 		if i > 0 {

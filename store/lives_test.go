@@ -38,7 +38,7 @@ func shown(t *testing.T, v store.View, name string) string {
 func differences(t *testing.T, s *store.Store, from, to int64) string {
 	t.Helper()
 	var list []string
-	for c, err := range s.Diff(t.Context(), store.DiffQuery{From: onto.AtCommit(from), To: onto.AtCommit(to)}) {
+	for c, err := range s.Diff(t.Context(), store.DiffOptions{From: onto.AtCommit(from), To: onto.AtCommit(to)}) {
 		if err != nil {
 			return err.Error()
 		}

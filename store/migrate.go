@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/lineage"
 )
 
@@ -59,10 +60,10 @@ type TypeMigration struct {
 	Steps       []StepPlan // what is done with them, one version after the other
 	Learned     []int      // earlier versions whose upgrader is kept from now on
 
-	changed  *onto.Schema   // the new version; nil if only upgraders are kept
-	chain    *lineage.Chain // ends with the new version
-	source   *typ           // the type as it is; nil if it is new
-	upgrader onto.Upgrader  // of the new version
+	changed  *onto.Schema        // the new version; nil if only upgraders are kept
+	chain    *lineage.Chain      // ends with the new version
+	source   *typ                // the type as it is; nil if it is new
+	upgrader onto.StoredUpgrader // of the new version
 }
 
 // StepPlan is one step of an upgrade.
@@ -156,8 +157,8 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 	}
 	t.source = p.s.catalog().present[old]
 	if t.source == nil {
-		t.To = backend.NextVersion(p.stored, g.TypeName())
-		t.Difference = onto.Compare(onto.Schema{Kind: g.Kind, Name: g.Name, Key: g.Key, Left: g.Left, Right: g.Right, InstanceKey: g.InstanceKey}, *g)
+		t.To = typelist.NextVersion(p.stored, g.TypeName())
+		t.Difference = onto.DiffSchemas(onto.Schema{Kind: g.Kind, Name: g.Name, Key: g.Key, Left: g.Left, Right: g.Right, InstanceKey: g.InstanceKey}, *g)
 		t.changed = g
 		return t, nil
 	}
@@ -165,7 +166,7 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 	if err := p.learned(t, given); err != nil {
 		return nil, err
 	}
-	t.Difference = onto.Compare(t.source.Schema, *g)
+	t.Difference = onto.DiffSchemas(t.source.Schema, *g)
 	if t.RenamedFrom == "" && p.newer(t, g, given) {
 		p.Newer = append(p.Newer, t.Difference)
 		t.Difference = onto.Difference{Kind: g.Kind, Type: g.Name}
@@ -177,7 +178,7 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 		t.To = t.From
 		return t, nil
 	}
-	t.To, t.changed = backend.NextVersion(p.stored, g.TypeName()), g
+	t.To, t.changed = typelist.NextVersion(p.stored, g.TypeName()), g
 	if err := p.way(t, given); err != nil {
 		return nil, err
 	}
@@ -196,7 +197,7 @@ func (p *migrationPlan) newer(t *TypeMigration, g *onto.Schema, given upgraders)
 		return false
 	}
 	return slices.ContainsFunc(p.stored, func(v onto.SchemaVersion) bool {
-		return v.Schema.TypeName() == g.TypeName() && onto.Compare(v.Schema, *g).Empty() && backend.Continues(p.stored, g.TypeName(), v.Version)
+		return v.Schema.TypeName() == g.TypeName() && onto.DiffSchemas(v.Schema, *g).Empty() && typelist.Continues(p.stored, g.TypeName(), v.Version)
 	})
 }
 
@@ -238,7 +239,7 @@ func planStep(c *lineage.Chain, i int, note string) StepPlan {
 	case s.Fill && s.RenamedFrom != "":
 		plan.How = fmt.Sprintf("rename type %s to %s", s.RenamedFrom, c.Stages[i].Type.Schema.Name)
 	case s.Fill:
-		carry := onto.CarryOver(c.Stages[i-1].Type.Schema, c.Stages[i].Type.Schema)
+		carry := lineage.CarryOver(c.Stages[i-1].Type.Schema, c.Stages[i].Type.Schema)
 		plan.How = "fill defaults of " + strings.Join(carry.Fill, ", ")
 	case s.Func != nil:
 		plan.How = "Go function"
@@ -256,7 +257,7 @@ func suggestUpgrader(from, to *onto.Schema) string {
 	if from.Key != to.Key {
 		return "" // another key makes another identity
 	}
-	d := onto.Compare(*from, *to)
+	d := onto.DiffSchemas(*from, *to)
 	var parts []string
 	gone := d.Removed
 	for _, name := range d.Added {
@@ -286,7 +287,7 @@ func (p *migrationPlan) learned(t *TypeMigration, given upgraders) error {
 		}
 		switch {
 		case v.Upgrader == nil || v.Upgrader.Func:
-			learned := onto.Upgrader{Program: u.Program}
+			learned := onto.StoredUpgrader{Program: u.Program}
 			if v.Upgrader != nil {
 				learned.RenamedFrom, learned.FromVersion = v.Upgrader.RenamedFrom, v.Upgrader.FromVersion
 			}
@@ -336,7 +337,7 @@ func (p *migrationPlan) rewrite(ctx context.Context, t *TypeMigration, step func
 
 // evolution is the plan in the form that a backend applies.
 func (p *migrationPlan) evolution() *backend.Evolution {
-	e := &backend.Evolution{Base: backend.TypesHash(p.stored), Learn: p.learn, Runtime: p.s.opts.Runtime, Reason: "migration"}
+	e := &backend.Evolution{Base: typelist.Hash(p.stored), Learn: p.learn, Runtime: p.s.opts.Runtime, Reason: "migration"}
 	for i := range p.Types {
 		t := &p.Types[i]
 		if t.changed == nil {

@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/suggest"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // check refuses types that no upgrader could lead to, and what looks
@@ -23,7 +24,7 @@ func (p *migrationPlan) check(schemas []onto.Schema, given upgraders) error {
 		}
 		renamed[u.RenamedFrom] = u.Type
 	}
-	left := slices.DeleteFunc(backend.Newest(p.stored), func(v onto.SchemaVersion) bool { return renamed[v.Schema.Name] != "" })
+	left := slices.DeleteFunc(typelist.Newest(p.stored), func(v onto.SchemaVersion) bool { return renamed[v.Schema.Name] != "" })
 	if err := checkEndpoints(left, schemas); err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (p *migrationPlan) checkNew(g *onto.Schema, schemas []onto.Schema, renamed 
 
 // alike reports whether two types could be the same one under two names.
 func alike(a, b *onto.Schema) bool {
-	if onto.Suggest(a.Name, []string{b.Name}) != "" && len(common(a, b)) > 1 {
+	if suggest.Name(a.Name, []string{b.Name}) != "" && len(common(a, b)) > 1 {
 		return true
 	}
 	most := max(len(a.Fields), len(b.Fields))
@@ -153,7 +154,7 @@ func (p *migrationPlan) checkUsed(given upgraders, schemas []onto.Schema) error 
 			return unknownName(onto.Errorf(onto.Invalid, "there is an upgrader for %s, which is not among the given types", name.typ),
 				name.typ, namesOf(schemas), "give the type as well")
 		}
-		known := backend.NextVersion(p.stored, schemas[i].TypeName())
+		known := typelist.NextVersion(p.stored, schemas[i].TypeName())
 		for _, t := range p.Types {
 			if t.Name == name.typ && t.changed != nil {
 				known = t.To + 1

@@ -13,6 +13,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store"
 )
 
@@ -96,7 +97,7 @@ func unchanged(t *testing.T, b backend.Backend, f func()) {
 	f()
 	after, _ := b.Schemas(t.Context())
 	now, _ := b.Resolve(t.Context(), onto.Point{})
-	if backend.TypesHash(before) != backend.TypesHash(after) || head.ID != now.ID {
+	if typelist.Hash(before) != typelist.Hash(after) || head.ID != now.ID {
 		t.Errorf("something has changed: head %d → %d", head.ID, now.ID)
 	}
 	leases, err := b.(backend.Leaser).Leases(t.Context())
@@ -259,7 +260,7 @@ func TestMigrationOfSchemaOnly(t *testing.T) {
 		t.Errorf("got %d, %v; want 1", n, err)
 	}
 	all, _ := s.Schemas(t.Context())
-	for _, v := range backend.Newest(all) {
+	for _, v := range typelist.Newest(all) {
 		if v.Schema.Name == "Person" && (v.Version != 2 || v.Since != 3 || v.Reason != "migration") {
 			t.Errorf("got version %d since %d, reason %s; want 2, 3, migration", v.Version, v.Since, v.Reason)
 		}
@@ -282,7 +283,7 @@ func reading(ctx context.Context, s *store.Store) map[string]func() error {
 			return err
 		},
 		"diff": func() error {
-			for _, err := range s.Diff(ctx, store.DiffQuery{From: onto.AtCommit(1), Type: "Person"}) {
+			for _, err := range s.Diff(ctx, store.DiffOptions{From: onto.AtCommit(1), Type: "Person"}) {
 				return err
 			}
 			return nil

@@ -99,7 +99,7 @@ func (m *model) checkDiff(from, to int, ids []onto.Identity) {
 			want = append(want, fmt.Sprintf("%s: %s > %s", id, a, z))
 		}
 	}
-	for c, err := range m.s.Diff(m.t.Context(), store.DiffQuery{From: onto.AtCommit(int64(from)), To: onto.AtCommit(int64(to))}) {
+	for c, err := range m.s.Diff(m.t.Context(), store.DiffOptions{From: onto.AtCommit(int64(from)), To: onto.AtCommit(int64(to))}) {
 		if err != nil {
 			m.t.Fatal(err)
 		}

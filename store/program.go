@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // program is what the caller knows of the types. While types change compatibly it
@@ -47,13 +47,13 @@ func newProgram(types []onto.Type, schemas []onto.Schema, given upgraders) (prog
 func (p *program) use(c *catalog) {
 	for name, t := range c.present {
 		k, ok := p.known[name]
-		if ok && !backend.Continues(c.stored, name, k.version) {
+		if ok && !typelist.Continues(c.stored, name, k.version) {
 			p.outdated[name], ok = true, false
 		}
 		if !ok {
 			k = knowledge{t.Version, t.Schema.FieldNames()}
 			i := slices.IndexFunc(p.schemas, func(s onto.Schema) bool { return s.TypeName() == name })
-			if i >= 0 && !backend.Serves(c.stored, p.schemas[i]) { // it has changed since it was registered
+			if i >= 0 && !typelist.Serves(c.stored, p.schemas[i]) { // it has changed since it was registered
 				p.outdated[name] = true
 			}
 			if i >= 0 && !p.outdated[name] {
@@ -88,7 +88,7 @@ func (c *catalog) outdatedStruct(given onto.Schema) error {
 			WithHint("open the store again with the present types")
 	}
 	e := onto.Errorf(onto.SchemaOutdated, "type %s has changed since this program opened the store", given.Name)
-	if d := onto.Compare(t.Schema, given); !d.Empty() {
+	if d := onto.DiffSchemas(t.Schema, given); !d.Empty() {
 		e.Differences = []onto.Difference{d}
 		e.Message += "; " + d.String()
 	}

@@ -116,7 +116,7 @@ func TestTypedQuery(t *testing.T) {
 		t.Errorf("got %q, want Linus Grace", got)
 	}
 	past := store.Find[Customer](s.Now()).Where(onto.Path("id").Eq("c1")).Versions(t.Context(), 0)
-	got := list(t, past, func(p store.Past[Customer]) string { return fmt.Sprint(p.Commit.ID, p.Value.Tier) })
+	got := list(t, past, func(p store.Versioned[Customer]) string { return fmt.Sprint(p.Commit.ID, p.Value.Tier) })
 	if got != "1Silver 2Gold" && got != "1 Silver 2 Gold" {
 		t.Errorf("got %q, want both versions of c1", got)
 	}
@@ -124,7 +124,7 @@ func TestTypedQuery(t *testing.T) {
 
 func TestPastWithFilter(t *testing.T) {
 	s := shop(t)
-	show := func(p store.Past[onto.Version]) string {
+	show := func(p store.Versioned[onto.Version]) string {
 		return fmt.Sprintf("%s@%d", key(p.Value.Identity), p.Commit.ID)
 	}
 	// The endpoint is seen as it was at the version's commit.
@@ -224,7 +224,7 @@ func TestExplain(t *testing.T) {
 func TestDiffWithFilter(t *testing.T) {
 	s := shop(t)
 	diff := func(typ, text string) string {
-		q := store.DiffQuery{From: onto.AtCommit(1), Type: typ, Where: where(t, text)}
+		q := store.DiffOptions{From: onto.AtCommit(1), Type: typ, Where: where(t, text)}
 		return list(t, s.Diff(t.Context(), q), func(c onto.Change) string { return key(c.Identity) })
 	}
 	if got := diff("Customer", `$.tier == "Silver"`); got != "c1" {
@@ -237,7 +237,7 @@ func TestDiffWithFilter(t *testing.T) {
 		t.Errorf("gone: got %q, want p2", got)
 	}
 	for typ, text := range map[string]string{"": "$.a == 1", "Subscription": `left.$.tier == "Gold"`} {
-		for _, err := range s.Diff(t.Context(), store.DiffQuery{Type: typ, Where: where(t, text)}) {
+		for _, err := range s.Diff(t.Context(), store.DiffOptions{Type: typ, Where: where(t, text)}) {
 			wantError(t, err, onto.Invalid)
 		}
 	}

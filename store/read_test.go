@@ -71,10 +71,10 @@ func TestCommitAfterHead(t *testing.T) {
 	for _, err := range s.Changes(t.Context(), 4) {
 		wantError(t, err, onto.NotFound, "commit 4")
 	}
-	for _, err := range s.Diff(t.Context(), store.DiffQuery{From: onto.AtCommit(1), To: onto.AtCommit(4)}) {
+	for _, err := range s.Diff(t.Context(), store.DiffOptions{From: onto.AtCommit(1), To: onto.AtCommit(4)}) {
 		wantError(t, err, onto.NotFound, "commit 4")
 	}
-	for _, err := range s.Diff(t.Context(), store.DiffQuery{From: onto.AtCommit(3), To: onto.AtCommit(1)}) {
+	for _, err := range s.Diff(t.Context(), store.DiffOptions{From: onto.AtCommit(3), To: onto.AtCommit(1)}) {
 		wantError(t, err, onto.Invalid, "after the second")
 	}
 	for _, err := range s.Now().Find("Product").Versions(t.Context(), 4) {
@@ -152,7 +152,7 @@ func TestStoppingEarlyReleasesEverything(t *testing.T) {
 		for range store.Find[Product](s.Now()).All(t.Context()) {
 			break
 		}
-		for range s.Commits(t.Context(), store.CommitQuery{}) {
+		for range s.Commits(t.Context(), store.CommitOptions{}) {
 			break
 		}
 	}

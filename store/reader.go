@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/exec"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // reader reads versions from the backend as the present types have them, or as
@@ -60,7 +61,7 @@ func (r reader) get(ctx context.Context, id onto.Identity, at int64) (onto.Versi
 func (r reader) find(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
 	c := r.t.chain
 	if !r.stored && c != nil && !c.Begun(at) {
-		return onto.Version{}, backend.NoVersion(id)
+		return onto.Version{}, refusal.NoVersion(id)
 	}
 	if r.stored || c == nil || c.Ready(at) {
 		return r.s.b.Get(ctx, id, at)
@@ -70,7 +71,7 @@ func (r reader) find(ctx context.Context, id onto.Identity, at int64) (onto.Vers
 	v, err := r.s.b.Get(ctx, source, at)
 	if err != nil {
 		if onto.CodeOf(err) == onto.NotFound {
-			err = backend.NoVersion(id)
+			err = refusal.NoVersion(id)
 		}
 		return v, err
 	}

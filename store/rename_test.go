@@ -119,7 +119,7 @@ func TestRenamedBackAndForth(t *testing.T) {
 			t.Errorf("at %d: got %d, %v; want %d", at, n, err, want)
 		}
 	}
-	for c, err := range s.Diff(t.Context(), store.DiffQuery{From: onto.AtCommit(2)}) {
+	for c, err := range s.Diff(t.Context(), store.DiffOptions{From: onto.AtCommit(2)}) {
 		t.Errorf("got the difference %v, %v; want none", c, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store"
 )
 
@@ -25,7 +26,7 @@ func evolveTo(t *testing.T, s *store.Store, e backend.Evolution, writes ...backe
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Base, e.Reason, e.Runtime = backend.TypesHash(all), "migration", "test"
+	e.Base, e.Reason, e.Runtime = typelist.Hash(all), "migration", "test"
 	_, err = s.Backend().AppendStream(t.Context(), &backend.Draft{Evolve: &e}, func(yield func(backend.Write, error) bool) {
 		for _, w := range writes {
 			if !yield(w, nil) {
@@ -68,7 +69,7 @@ func grownLamp(t *testing.T, s *store.Store) *store.Store {
 	mustCommit(t, s, lamp("Lamp", map[string]any{"title": "a"}))
 	mustCommit(t, s, lamp("Lamp", map[string]any{"title": "b"}))
 	return evolveTo(t, s, backend.Evolution{Add: []backend.NewVersion{{
-		Schema: lampType("Lamp", "name"), Upgrader: &onto.Upgrader{Program: `.name = .title | del(.title)`},
+		Schema: lampType("Lamp", "name"), Upgrader: &onto.StoredUpgrader{Program: `.name = .title | del(.title)`},
 	}}}, storedAs("Lamp", "k", `{"id":"k","name":"b"}`, 2))
 }
 
@@ -76,7 +77,7 @@ func grownLamp(t *testing.T, s *store.Store) *store.Store {
 func renameLamp(t *testing.T, s *store.Store, name string) *store.Store {
 	t.Helper()
 	return evolveTo(t, s, backend.Evolution{
-		Add: []backend.NewVersion{{Schema: lampType("Light", "name"), Upgrader: &onto.Upgrader{RenamedFrom: "Lamp", FromVersion: 2}}},
+		Add: []backend.NewVersion{{Schema: lampType("Light", "name"), Upgrader: &onto.StoredUpgrader{RenamedFrom: "Lamp", FromVersion: 2}}},
 		End: []backend.EndedType{{Kind: onto.KindEntity, Type: "Lamp", RenamedTo: "Light"}},
 	}, backend.Write{Identity: onto.EntityID("Lamp", "k"), Op: onto.Delete, SchemaVersion: 2},
 		storedAs("Light", "k", `{"id":"k","name":"`+name+`"}`, 1))

@@ -55,6 +55,8 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/suggest"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // DefaultMaxBatch is how many intents a draft may have.
@@ -157,7 +159,7 @@ func (s *Store) load(ctx context.Context, types []onto.Type) error {
 	if err != nil {
 		return err
 	}
-	if err := checkEndpoints(backend.Newest(stored), schemas); err != nil {
+	if err := checkEndpoints(typelist.Newest(stored), schemas); err != nil {
 		return err
 	}
 	if len(schemas) > 0 {
@@ -213,11 +215,11 @@ func PlanTypes(ctx context.Context, b backend.Backend, types ...onto.Type) (Type
 	if err != nil {
 		return TypePlan{}, err
 	}
-	if err := checkEndpoints(backend.Newest(stored), schemas); err != nil {
+	if err := checkEndpoints(typelist.Newest(stored), schemas); err != nil {
 		return TypePlan{}, err
 	}
-	missing, err := backend.Missing(stored, schemas)
-	return TypePlan{missing, backend.Retuned(stored, schemas)}, err
+	missing, err := typelist.Missing(stored, schemas)
+	return TypePlan{missing, typelist.Retuned(stored, schemas)}, err
 }
 
 // schemasOf returns the schemas of types, each once.
@@ -265,7 +267,7 @@ func checkEndpoints(stored []onto.SchemaVersion, given []onto.Schema) error {
 
 // unknownName adds a hint to an error about a name that does not exist.
 func unknownName(err *onto.Error, name string, known []string, otherwise string, command ...string) error {
-	if near := onto.Suggest(name, known); near != "" {
+	if near := suggest.Name(name, known); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
 	return err.WithHint("%s", otherwise).WithCommand(command...)

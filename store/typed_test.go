@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/store"
 )
 
@@ -52,7 +53,7 @@ func TestTypedDelete(t *testing.T) {
 		var got []onto.Identity
 		if res.Changed() {
 			for change, err := range s.Changes(t.Context(), res.ID) {
-				if err != nil || change.Operation() != onto.Removal {
+				if err != nil || change.Operation() != onto.OperationDelete {
 					t.Errorf("%s: got %v, %v", c.name, change, err)
 				}
 				got = append(got, change.Identity)
@@ -169,7 +170,7 @@ func TestGroupsAs(t *testing.T) {
 		}
 		text := func(list ...[]byte) (words []any) {
 			for _, raw := range list {
-				v, _ := onto.DecodeObject(fmt.Appendf(nil, `{"v":%s}`, raw))
+				v, _ := codec.DecodeObject(fmt.Appendf(nil, `{"v":%s}`, raw))
 				words = append(words, v["v"])
 			}
 			return words

@@ -268,13 +268,13 @@ func Get[T any](ctx context.Context, v View, key ...string) (T, error) {
 }
 
 // GetVersion is Get with the version beside the value, and the commit that made it.
-func GetVersion[T any](ctx context.Context, v View, key ...string) (Past[T], error) {
+func GetVersion[T any](ctx context.Context, v View, key ...string) (Versioned[T], error) {
 	value, found, err := read[T](ctx, v, key)
 	if err != nil {
-		return Past[T]{}, err
+		return Versioned[T]{}, err
 	}
 	commit, err := v.s.b.Resolve(ctx, onto.AtCommit(found.Commit))
-	return Past[T]{value, Entry{found, commit}}, err
+	return Versioned[T]{value, Entry{found, commit}}, err
 }
 
 // read reads a T and the version that it was decoded from.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 func admitStories() []tale {
@@ -71,7 +72,7 @@ func admitDrops(s *story) {
 		if err != nil || w.Op == onto.Delete {
 			return false, err
 		}
-		next, err := onto.DecodeObject(w.Fields)
+		next, err := codec.DecodeObject(w.Fields)
 		return err == nil && next["n"].(int64) > now["n"].(int64), err
 	}
 	r := s.stream(admitting(older), put(person("a"), 2), put(person("b"), 2), put(person("c"), 2), put(person("d"), 1))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 func concurrencyStories() []tale {
@@ -305,12 +306,12 @@ func evolveWhileWriting(s *story) {
 			if err != nil {
 				return err
 			}
-			version := backend.NextVersion(stored, onto.TypeName{Kind: onto.KindEntity, Name: tPerson}) - 1
+			version := typelist.NextVersion(stored, onto.TypeName{Kind: onto.KindEntity, Name: tPerson}) - 1
 			if worker > 0 {
 				_, err = b.Append(s.ctx, draft(stamped(put(person(fmt.Sprint(worker)), n), version)))
 			} else {
 				e := adding(grown(tPerson, onto.Field{Name: fmt.Sprint("zip", n), Type: onto.Int, Optional: true}))
-				e.Base = backend.TypesHash(stored)
+				e.Base = typelist.Hash(stored)
 				w := stamped(put(person("evolver"), n/2), version+1) // every other one makes no commit
 				_, err = b.AppendStream(s.ctx, &backend.Draft{Evolve: &e}, sequence([]backend.Write{w}, nil))
 			}

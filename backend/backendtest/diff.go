@@ -26,7 +26,7 @@ func diffOperations(s *story) {
 		`Person "new": nothing, then @2 {"id":"new","n":2}`,
 		`Person "other": @1 {"id":"other","n":1}, then @3 {"id":"other","n":3}`,
 	})
-	want := map[string]onto.Operation{"gone": onto.Removal, "new": onto.Insert, "other": onto.UpdateVersion}
+	want := map[string]onto.Operation{"gone": onto.OperationDelete, "new": onto.OperationInsert, "other": onto.OperationUpdate}
 	for c, err := range s.Diff(s.ctx, &backend.DiffQuery{From: 1, To: 3}) {
 		s.must(err)
 		if got := c.Operation(); got != want[c.Key] {

@@ -97,7 +97,7 @@ func endRenames(s *story) {
 	rome := onto.EntityID("Town", "rome")
 	s.commit(put(city("rome"), 1))
 	e := dropping(backend.EndedType{Kind: onto.KindEntity, Type: tCity, RenamedTo: "Town"})
-	e.Add = []backend.NewVersion{{Schema: town, Upgrader: &onto.Upgrader{RenamedFrom: tCity, FromVersion: 1}}}
+	e.Add = []backend.NewVersion{{Schema: town, Upgrader: &onto.StoredUpgrader{RenamedFrom: tCity, FromVersion: 1}}}
 	if r := s.evolve(e, put(rome, 1), remove(city("rome"))); r.ID != 2 || r.Operations != 2 {
 		s.Errorf("got %s, want commit 2 with 2 operations", showCommit(r.Commit))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // change is an evolution of a random history. It is plain data: it is resolved against
@@ -46,7 +47,7 @@ func drawChange(t *rapid.T) change {
 func (h *history) evolution(s step) sending {
 	d := sending{stream: true, draft: s.draft(h)}
 	c, all := s.Change, h.schemas()
-	e := &backend.Evolution{Base: backend.TypesHash(all), Runtime: fmt.Sprint("handle ", s.Handle), Reason: "migration"}
+	e := &backend.Evolution{Base: typelist.Hash(all), Runtime: fmt.Sprint("handle ", s.Handle), Reason: "migration"}
 	typ := changing()[c.Type]
 	if c.Spoil != "" && c.What == learnType {
 		c.What = growType // an upgrader that is known already would be a second reason to fail
@@ -56,7 +57,7 @@ func (h *history) evolution(s step) sending {
 	d.writes = append(writes, h.change(e, c.What, typ)...)
 	switch c.Spoil {
 	case "base":
-		e.Base = backend.TypesHash(all[1:])
+		e.Base = typelist.Hash(all[1:])
 	case "break":
 		if !taken(all, typ) { // a second reason to fail
 			d.end = errBroken
@@ -72,7 +73,7 @@ func (h *history) evolution(s step) sending {
 
 // taken reports whether a type of the other kind has the name.
 func taken(all []onto.SchemaVersion, typ onto.Schema) bool {
-	return slices.ContainsFunc(backend.Newest(all), func(v onto.SchemaVersion) bool {
+	return slices.ContainsFunc(typelist.Newest(all), func(v onto.SchemaVersion) bool {
 		return v.Schema.Name == typ.Name && v.Schema.Kind != typ.Kind
 	})
 }
@@ -80,7 +81,7 @@ func taken(all []onto.SchemaVersion, typ onto.Schema) bool {
 // change adds to an evolution what becomes of a type, and returns the rows that
 // go with it.
 func (h *history) change(e *backend.Evolution, what string, typ onto.Schema) []backend.Write {
-	all := backend.Last(h.schemas())
+	all := typelist.Last(h.schemas())
 	i := slices.IndexFunc(all, func(v onto.SchemaVersion) bool { return v.Schema.TypeName() == typ.TypeName() })
 	if i < 0 || all[i].End != nil {
 		e.Add = []backend.NewVersion{{Schema: typ}}
@@ -90,14 +91,14 @@ func (h *history) change(e *backend.Evolution, what string, typ onto.Schema) []b
 	ended := backend.EndedType{Kind: typ.Kind, Type: typ.Name, Purge: what == purgeType}
 	switch what {
 	case learnType:
-		e.Learn = []backend.TypeUpgrader{{Kind: typ.Kind, Type: typ.Name, Version: last.Version, Upgrader: onto.Upgrader{Program: "."}}}
+		e.Learn = []backend.TypeUpgrader{{Kind: typ.Kind, Type: typ.Name, Version: last.Version, Upgrader: onto.StoredUpgrader{Program: "."}}}
 	case dropType:
 		e.End = []backend.EndedType{ended}
 		return h.rewritten(typ, func(w *backend.Write) { w.Op, w.Fields, w.SchemaVersion = onto.Delete, nil, last.Version })
 	case leaveType, purgeType:
 		e.End = []backend.EndedType{ended}
 	case growType:
-		e.Add = []backend.NewVersion{{Schema: toggled(last.Schema, zipField()), Upgrader: &onto.Upgrader{}}}
+		e.Add = []backend.NewVersion{{Schema: toggled(last.Schema, zipField()), Upgrader: &onto.StoredUpgrader{}}}
 	case markType:
 		next := toggled(last.Schema, zipField())
 		for i, f := range next.Fields {
@@ -108,7 +109,7 @@ func (h *history) change(e *backend.Evolution, what string, typ onto.Schema) []b
 		next := toggled(last.Schema, levelField())
 		e.Add = []backend.NewVersion{{Schema: next}}
 		if what == liftType {
-			e.Add[0].Upgrader = &onto.Upgrader{Program: ".level = 1"}
+			e.Add[0].Upgrader = &onto.StoredUpgrader{Program: ".level = 1"}
 		}
 		_, has := next.Field("level")
 		return h.rewritten(typ, func(w *backend.Write) {
@@ -171,12 +172,12 @@ func (h *history) schemas() []onto.SchemaVersion {
 
 // version implements [present].
 func (h *history) version(id onto.Identity) int {
-	return max(1, backend.NextVersion(h.schemas(), id.TypeName())-1)
+	return max(1, typelist.NextVersion(h.schemas(), id.TypeName())-1)
 }
 
 // current reports whether a write is stamped with the newest version of its type.
 func (h *history) current(w backend.Write) bool {
-	return slices.ContainsFunc(backend.Newest(h.schemas()), func(v onto.SchemaVersion) bool {
+	return slices.ContainsFunc(typelist.Newest(h.schemas()), func(v onto.SchemaVersion) bool {
 		return v.Schema.TypeName() == w.TypeName() && v.Version == w.SchemaVersion
 	})
 }
@@ -185,7 +186,7 @@ func (h *history) current(w backend.Write) bool {
 // ended.
 func (h *history) comeback() []onto.Schema {
 	types := testSchemas()
-	for _, v := range backend.Newest(h.schemas()) {
+	for _, v := range typelist.Newest(h.schemas()) {
 		for i, t := range types {
 			if t.TypeName() == v.Schema.TypeName() {
 				types[i] = v.Schema

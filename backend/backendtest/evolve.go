@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 func evolveStories() []tale {
@@ -69,7 +70,7 @@ func ending(names ...string) backend.Evolution {
 // evolving makes a draft that evolves the types as they are now.
 func (s *story) evolving(e backend.Evolution) *backend.Draft {
 	s.Helper()
-	e.Base = backend.TypesHash(s.schemaVersions())
+	e.Base = typelist.Hash(s.schemaVersions())
 	e.Runtime, e.Reason = "evolver", "migration"
 	return &backend.Draft{Evolve: &e}
 }
@@ -84,7 +85,7 @@ func (s *story) evolve(e backend.Evolution, writes ...backend.Write) onto.Result
 func (s *story) whole() []string {
 	s.Helper()
 	lines := append(s.everything(), s.schemas()...)
-	for _, v := range backend.Last(s.schemaVersions()) {
+	for _, v := range typelist.Last(s.schemaVersions()) {
 		lines = append(lines, s.scan(historyOf(v.Schema.Kind, v.Schema.Name, backend.Head))...)
 		lines = append(lines, s.scan(stateOf(v.Schema.Kind, v.Schema.Name, backend.Head))...)
 	}
@@ -112,7 +113,7 @@ func evolveWithRows(s *story) {
 	s.commit(put(person("ada"), 1), put(person("bob"), 2), put(city("rome"), 1))
 	s.commit(put(person("ada"), 3))
 	s.place.clock.set(time.Date(2027, 1, 2, 3, 4, 5, 678901999, time.FixedZone("", 3600)))
-	schema, upgrader := grown(tPerson, levelField()), onto.Upgrader{Program: ".level = 1"}
+	schema, upgrader := grown(tPerson, levelField()), onto.StoredUpgrader{Program: ".level = 1"}
 	d := s.evolving(backend.Evolution{Add: []backend.NewVersion{{Schema: schema, Upgrader: &upgrader}}})
 	d.Comment = "levels"
 	r := s.stream(d,
@@ -208,7 +209,7 @@ func (s *story) refusedEvolution(code onto.Code, d *backend.Draft, writes ...bac
 func ambitious() backend.Evolution {
 	e := adding(grown(tPerson, levelField()), tagged("New"))
 	e.End = []backend.EndedType{{Kind: onto.KindEntity, Type: tCity, Purge: true}}
-	e.Learn = []backend.TypeUpgrader{{Kind: onto.KindRelation, Type: tKnows, Version: 1, Upgrader: onto.Upgrader{Func: true}}}
+	e.Learn = []backend.TypeUpgrader{{Kind: onto.KindRelation, Type: tKnows, Version: 1, Upgrader: onto.StoredUpgrader{Func: true}}}
 	return e
 }
 
@@ -410,10 +411,10 @@ func evolveLearns(s *story) {
 	s.evolve(adding(grown(tPerson, zipField())))
 	s.evolve(adding(grown(tPerson, zipField(), levelField())))
 	before := s.schemaVersions()
-	learn := func(version int, u onto.Upgrader) backend.Evolution {
+	learn := func(version int, u onto.StoredUpgrader) backend.Evolution {
 		return backend.Evolution{Learn: []backend.TypeUpgrader{{Kind: onto.KindEntity, Type: tPerson, Version: version, Upgrader: u}}}
 	}
-	upgrader := onto.Upgrader{Program: `.zip = "é<>\n"`, RenamedFrom: tPerson, FromVersion: 1}
+	upgrader := onto.StoredUpgrader{Program: `.zip = "é<>\n"`, RenamedFrom: tPerson, FromVersion: 1}
 	if r := s.evolve(learn(2, upgrader)); r.Changed() {
 		s.Errorf("got %s, want no commit", showCommit(r.Commit))
 	}
@@ -425,8 +426,8 @@ func evolveLearns(s *story) {
 		want = append(want, showSchema(v))
 	}
 	s.wantLines("schemas", s.schemas(), want)
-	s.refusedEvolution(onto.Conflict, s.evolving(learn(2, onto.Upgrader{Func: true})))
-	s.refusedEvolution(onto.Conflict, s.evolving(learn(4, onto.Upgrader{Func: true})))
-	s.evolve(learn(3, onto.Upgrader{}))
-	s.refusedEvolution(onto.Conflict, s.evolving(learn(3, onto.Upgrader{Func: true}))) // taking over as they are is one too
+	s.refusedEvolution(onto.Conflict, s.evolving(learn(2, onto.StoredUpgrader{Func: true})))
+	s.refusedEvolution(onto.Conflict, s.evolving(learn(4, onto.StoredUpgrader{Func: true})))
+	s.evolve(learn(3, onto.StoredUpgrader{}))
+	s.refusedEvolution(onto.Conflict, s.evolving(learn(3, onto.StoredUpgrader{Func: true}))) // taking over as they are is one too
 }

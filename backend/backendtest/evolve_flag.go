@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 func evolveMarks(s *story) {
@@ -25,7 +26,7 @@ func evolveMarks(s *story) {
 	}
 	s.evolve(adding(mark(true, true)), stamped(set(person("c"), `{"t":"blue","zip":"red"}`), 2))
 	find("both fields", mark(true, true), "red", "c a")
-	for _, v := range backend.Newest(s.schemaVersions()) {
+	for _, v := range typelist.Newest(s.schemaVersions()) {
 		if v.Schema.Name == tPerson {
 			s.want("the new version", string(v.Schema.JSON()), string(mark(true, true).JSON()))
 		}

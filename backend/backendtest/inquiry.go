@@ -11,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // inquiry is a random question. It is plain data: the moment and what is known
@@ -83,7 +84,7 @@ func explain(ctx context.Context, b backend.Backend, a *backend.Aggregation) err
 // versions, they have the fields that are asked about.
 func (h *history) types() []onto.Schema {
 	types := testSchemas()
-	for _, v := range backend.Last(h.schemas()) {
+	for _, v := range typelist.Last(h.schemas()) {
 		for i, t := range types {
 			if t.TypeName() == v.Schema.TypeName() {
 				types[i] = t.WithFlags(v.Schema)

@@ -157,11 +157,11 @@ func continued(s *story) {
 	without.Fields = without.Fields[:len(without.Fields)-1]
 	strict := grown(tCity)
 	strict.Fields[1].Optional, strict.Fields[1].Default = false, []byte("0")
-	lifted := &onto.Upgrader{Program: "."}
+	lifted := &onto.StoredUpgrader{Program: "."}
 	for i, c := range []struct {
 		name     string
 		next     onto.Schema
-		upgrader *onto.Upgrader
+		upgrader *onto.StoredUpgrader
 		ends     bool
 		code     onto.Code
 	}{
@@ -203,7 +203,7 @@ func served(s *story) {
 	// A program that knows a version which is not continued is not merely a smaller
 	// one.
 	old := *schemaOf(testSchemas(), tCity)
-	s.evolve(backend.Evolution{Add: []backend.NewVersion{{Schema: grown(tCity, zipField()), Upgrader: &onto.Upgrader{Program: "."}}}})
+	s.evolve(backend.Evolution{Add: []backend.NewVersion{{Schema: grown(tCity, zipField()), Upgrader: &onto.StoredUpgrader{Program: "."}}}})
 	_, err = s.Register(s.ctx, &backend.Registration{Schemas: []onto.Schema{old}})
 	s.wantCode("register", err, onto.SchemaOutdated)
 }

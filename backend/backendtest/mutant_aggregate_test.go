@@ -13,6 +13,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/internal/exec"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // searchMutants lists the mistakes about search and flags.
@@ -226,7 +227,7 @@ func newUnfilled() planting {
 func (b unfilled) Register(ctx context.Context, r *backend.Registration) ([]onto.SchemaVersion, error) {
 	before, _ := b.Backend.Schemas(ctx)
 	list, err := b.Backend.Register(ctx, r)
-	if head, headErr := b.Resolve(ctx, onto.Point{}); err == nil && headErr == nil && len(backend.Retuned(before, r.Schemas)) > 0 {
+	if head, headErr := b.Resolve(ctx, onto.Point{}); err == nil && headErr == nil && len(typelist.Retuned(before, r.Schemas)) > 0 {
 		b.since.Store(head.ID)
 	}
 	return list, err

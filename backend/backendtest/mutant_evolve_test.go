@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // evolveMutants lists mistakes with types that evolve.
@@ -150,7 +151,7 @@ func (b lister) AppendStream(ctx context.Context, d *backend.Draft, w writes) (r
 		return b.Backend.AppendStream(ctx, d, w)
 	}
 	listed, err := b.Schemas(ctx)
-	if err != nil || backend.TypesHash(listed) != d.Evolve.Base {
+	if err != nil || typelist.Hash(listed) != d.Evolve.Base {
 		return b.Backend.AppendStream(ctx, d, w)
 	}
 	return baseless(ctx, b.Backend, d, w)
@@ -199,7 +200,7 @@ func baseless(ctx context.Context, b backend.Backend, d *backend.Draft, w writes
 	if err != nil {
 		return result{}, err
 	}
-	return editing(func(e *backend.Evolution) { e.Base = backend.TypesHash(all) })(ctx, b, d, w)
+	return editing(func(e *backend.Evolution) { e.Base = typelist.Hash(all) })(ctx, b, d, w)
 }
 
 func evolvedAgain(ctx context.Context, b backend.Backend, d *backend.Draft, w writes) (result, error) {
@@ -255,7 +256,7 @@ func (b revived) Append(ctx context.Context, d *backend.Draft) (result, error) {
 	c := *d
 	c.Writes = slices.Clone(d.Writes)
 	stored, _ := b.Schemas(ctx)
-	for _, v := range backend.Last(stored) {
+	for _, v := range typelist.Last(stored) {
 		for i, w := range c.Writes {
 			if v.End == nil || w.TypeName() != v.Schema.TypeName() {
 				continue
@@ -289,7 +290,7 @@ func (b restamped) Append(ctx context.Context, d *backend.Draft) (result, error)
 
 // newestOf returns the last version of an identity's type, or 0.
 func newestOf(stored []onto.SchemaVersion, id onto.Identity) int {
-	return backend.NextVersion(stored, id.TypeName()) - 1
+	return typelist.NextVersion(stored, id.TypeName()) - 1
 }
 
 type modern struct{ through }

@@ -101,7 +101,7 @@ func endPurgesRenamed(s *story) {
 	s.commit(put(city("rome"), 1), put(city("oslo"), 1))
 	s.commit(put(city("rome"), 2))
 	e := purging("Town")
-	e.Add = []backend.NewVersion{{Schema: town, Upgrader: &onto.Upgrader{RenamedFrom: tCity, FromVersion: 1}}}
+	e.Add = []backend.NewVersion{{Schema: town, Upgrader: &onto.StoredUpgrader{RenamedFrom: tCity, FromVersion: 1}}}
 	r, err := s.port().AppendStream(s.ctx, s.evolving(e), func(yield func(backend.Write, error) bool) {
 		for v, err := range s.Scan(s.ctx, stateOf(onto.KindEntity, tCity, backend.Head)) {
 			moved := v.Identity

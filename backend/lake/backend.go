@@ -19,6 +19,8 @@ import (
 	"github.com/ontologia/onto/backend/lake/derived"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/backend/lake/query"
+	"github.com/ontologia/onto/internal/refusal"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 const (
@@ -203,7 +205,7 @@ func (b *Backend) usable(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return backend.Closed()
+		return refusal.Closed()
 	}
 	return ctx.Err()
 }
@@ -280,7 +282,7 @@ func (b *Backend) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {
 	if err != nil {
 		return nil, err
 	}
-	return backend.CopySchemas(s.Types.All), nil
+	return typelist.Copy(s.Types.All), nil
 }
 
 // TypesSeen implements [backend.TypeWatcher].
@@ -315,7 +317,7 @@ func (b *Backend) whileOpen(ctx context.Context, f func(context.Context) error) 
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
-		return backend.Closed()
+		return refusal.Closed()
 	}
 	b.aside.Add(1)
 	b.mu.Unlock()
@@ -325,7 +327,7 @@ func (b *Backend) whileOpen(ctx context.Context, f func(context.Context) error) 
 	defer context.AfterFunc(b.life, cancel)()
 	err := f(inner)
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		return backend.Closed()
+		return refusal.Closed()
 	}
 	return err
 }

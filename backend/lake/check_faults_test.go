@@ -325,7 +325,9 @@ func typeFaults() []fault {
 		}},
 		{"an end before the beginning", "schema_end", edit("Ghost", 1, func(e *protocol.SchemaEntry) { e.End.Commit = 0 })},
 		{"versions that were not purged", "schema_end", edit("City", 1, func(e *protocol.SchemaEntry) { e.End.Versions = 3 })},
-		{"an upgrader of two kinds", "upgrader_form", edit("Person", 2, func(e *protocol.SchemaEntry) { e.Upgrader = &onto.Upgrader{Func: true, Program: "."} })},
-		{"an upgrader from nowhere", "upgrader_unknown", edit("Person", 2, func(e *protocol.SchemaEntry) { e.Upgrader = &onto.Upgrader{RenamedFrom: "Nobody", FromVersion: 1} })},
+		{"an upgrader of two kinds", "upgrader_form", edit("Person", 2, func(e *protocol.SchemaEntry) { e.Upgrader = &onto.StoredUpgrader{Func: true, Program: "."} })},
+		{"an upgrader from nowhere", "upgrader_unknown", edit("Person", 2, func(e *protocol.SchemaEntry) {
+			e.Upgrader = &onto.StoredUpgrader{RenamedFrom: "Nobody", FromVersion: 1}
+		})},
 	}
 }

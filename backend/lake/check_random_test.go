@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // Whatever several handles write, drop, purge, begin again and compact, a check
@@ -56,7 +57,7 @@ func (s *sample) drop(name string, purge bool) {
 	s.Helper()
 	all, err := s.lake.Schemas(s.Context())
 	s.must(err)
-	for _, v := range backend.Newest(all) {
+	for _, v := range typelist.Newest(all) {
 		if v.Schema.Name == name {
 			s.evolve(backend.Evolution{End: []backend.EndedType{{Kind: v.Schema.Kind, Type: name, Purge: purge}}})
 		}
@@ -69,7 +70,7 @@ func (s *sample) randomWrites(random *rand.Rand) []backend.Write {
 	all, err := s.lake.Schemas(s.Context())
 	s.must(err)
 	byID := map[onto.Identity]backend.Write{}
-	for _, v := range backend.Newest(all) {
+	for _, v := range typelist.Newest(all) {
 		for range random.IntN(4) {
 			w := entityPut(v.Schema.Name, fmt.Sprint(random.IntN(6)), v.Version, random.IntN(3))
 			if v.Schema.Kind == onto.KindRelation {

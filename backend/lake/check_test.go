@@ -17,6 +17,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/upkeep"
 )
 
@@ -94,7 +95,7 @@ func (s *sample) evolve(e backend.Evolution, writes ...backend.Write) {
 	s.Helper()
 	all, err := s.lake.Schemas(s.Context())
 	s.must(err)
-	e.Base = backend.TypesHash(all)
+	e.Base = typelist.Hash(all)
 	var list iter.Seq2[backend.Write, error] = func(yield func(backend.Write, error) bool) {
 		for _, w := range writes {
 			if !yield(w, nil) {

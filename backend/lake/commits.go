@@ -7,6 +7,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // Resolve implements [backend.Backend].
@@ -19,7 +20,7 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 	id := head
 	if c, ok := p.Commit(); ok {
 		if c < 0 || c > head {
-			return onto.Commit{}, backend.NoCommit(c, head)
+			return onto.Commit{}, refusal.NoCommit(c, head)
 		}
 		id = c
 	}

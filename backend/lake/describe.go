@@ -6,6 +6,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 var _ backend.Describer = (*Backend)(nil)
@@ -25,7 +26,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 			info.Bytes += f.Bytes
 		}
 	}
-	for _, v := range backend.Newest(s.Types.All) {
+	for _, v := range typelist.Newest(s.Types.All) {
 		info.Types = append(info.Types, backend.TypeInfo{Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version})
 	}
 	if !stats {

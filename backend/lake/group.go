@@ -15,6 +15,7 @@ import (
 	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/groupcommit"
 	"github.com/ontologia/onto/internal/lease"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // member is one caller that wants to write a draft or a registration. Callers share
@@ -80,7 +81,7 @@ func (w *writer) submit(ctx context.Context, m *member) error {
 	err := w.queue.Do(ctx, m, m.size())
 	switch {
 	case errors.Is(err, groupcommit.ErrClosed):
-		return backend.Closed()
+		return refusal.Closed()
 	case err == nil:
 		return m.err
 	}

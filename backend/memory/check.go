@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/audit"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // Check implements [backend.Checker].
@@ -57,7 +57,7 @@ func (c *checker) endpoints() {
 
 // schemaOf returns the newest schema of an identity's type.
 func (l log) schemaOf(id onto.Identity) onto.Schema {
-	if i := backend.LastOf(l.schemas, id.TypeName()); i >= 0 {
+	if i := typelist.LastOf(l.schemas, id.TypeName()); i >= 0 {
 		return l.schemas[i].Schema
 	}
 	return onto.Schema{}
@@ -141,7 +141,7 @@ func (c *checker) operations() {
 // What is marked for index and search may have changed since.
 func (c *checker) schemas() {
 	for i, s := range c.log.schemas {
-		if i > 0 && backend.CompareSchemas(c.log.schemas[i-1], s) >= 0 {
+		if i > 0 && typelist.Compare(c.log.schemas[i-1], s) >= 0 {
 			c.report(audit.SchemaOrder, "version %d of %s is out of order", s.Version, s.Schema.Name)
 		}
 		stored, _ := onto.ParseSchema(s.JSON) // a damaged one has another hash

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // damaged returns a store with two commits after something was done to its log.
@@ -40,8 +41,8 @@ func damaged(t *testing.T, damage func(*log)) *Backend {
 func evolved(damage func(*log)) func(*log) {
 	return func(l *log) {
 		now := l.commits[1].commit.Time
-		second := backend.CopySchemas(l.schemas)[0]
-		second.Version, second.Since, second.Upgrader = 2, 3, &onto.Upgrader{Program: "."}
+		second := typelist.Copy(l.schemas)[0]
+		second.Version, second.Since, second.Upgrader = 2, 3, &onto.StoredUpgrader{Program: "."}
 		town := second
 		town.Schema.Name = "Town"
 		town.JSON, town.Hash = town.Schema.JSON(), town.Schema.Hash()
@@ -111,8 +112,8 @@ func damages() []damage {
 		{"schema_end", evolved(func(l *log) { l.schemas[0].End = &onto.End{Commit: 4, Time: l.commits[0].commit.Time} })},
 		{"time_form", evolved(func(l *log) { l.schemas[2].End.Time = l.schemas[2].End.Time.Add(1) })},
 		{"upgrader_form", evolved(func(l *log) { l.schemas[1].Upgrader.Func = true })},
-		{"upgrader_unknown", evolved(func(l *log) { l.schemas[1].Upgrader = &onto.Upgrader{RenamedFrom: "Town", FromVersion: 2} })},
-		{"", evolved(func(l *log) { l.schemas[1].Upgrader = &onto.Upgrader{RenamedFrom: "Town", FromVersion: 1} })},
+		{"upgrader_unknown", evolved(func(l *log) { l.schemas[1].Upgrader = &onto.StoredUpgrader{RenamedFrom: "Town", FromVersion: 2} })},
+		{"", evolved(func(l *log) { l.schemas[1].Upgrader = &onto.StoredUpgrader{RenamedFrom: "Town", FromVersion: 1} })},
 	}
 }
 

@@ -88,7 +88,7 @@ func (c *checker) lives() {
 }
 
 // upgrader checks an upgrader of a version of a type.
-func (c *checker) upgrader(s onto.SchemaVersion, u onto.Upgrader) {
+func (c *checker) upgrader(s onto.SchemaVersion, u onto.StoredUpgrader) {
 	if u.Func && u.Program != "" {
 		c.report(audit.UpgraderForm, "the upgrader to version %d of %s is both a program and a function", s.Version, s.Schema.Name)
 	}

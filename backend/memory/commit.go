@@ -10,6 +10,8 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // record is a commit as it is kept.
@@ -23,7 +25,7 @@ type record struct {
 func (r record) handOut() onto.Commit {
 	c := r.commit
 	if r.metadata != nil {
-		c.Metadata, _ = onto.DecodeObject(r.metadata) // decoded once before it was kept
+		c.Metadata, _ = codec.DecodeObject(r.metadata) // decoded once before it was kept
 	}
 	return c
 }
@@ -67,7 +69,7 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend
 	defer s.mu.Unlock()
 	if used, ok := s.log.keyed(d.IdempotencyKey); ok {
 		if used.digest != d.Digest {
-			return onto.Result{}, backend.KeyConflict(d.IdempotencyKey, used.commit.ID)
+			return onto.Result{}, refusal.KeyConflict(d.IdempotencyKey, used.commit.ID)
 		}
 		return onto.Result{Commit: used.handOut(), At: used.commit.ID, Repeated: true}, nil
 	}
@@ -107,7 +109,7 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend
 func (l log) checkExpectations(expect []onto.Expectation) error {
 	for _, e := range expect {
 		if e.Head && e.Commit != l.head() {
-			return backend.HeadMismatch(e.Commit, l.head())
+			return refusal.HeadMismatch(e.Commit, l.head())
 		}
 	}
 	for _, e := range expect {
@@ -116,7 +118,7 @@ func (l log) checkExpectations(expect []onto.Expectation) error {
 			at = v.Commit
 		}
 		if !e.Head && e.Commit != at {
-			return backend.VersionMismatch(e, at)
+			return refusal.VersionMismatch(e, at)
 		}
 	}
 	return nil
@@ -163,15 +165,15 @@ func differs(w backend.Write, newest *onto.Version) bool {
 func (l log) checkStamp(w *backend.Write, e *backend.Evolution) error {
 	if v := l.existing(w.TypeName()); v != nil {
 		if w.SchemaVersion != v.Version && (e != nil || !l.continues(w.TypeName(), w.SchemaVersion)) {
-			return backend.StampMismatch(w, v.Version)
+			return refusal.StampMismatch(w, v.Version)
 		}
 		return nil
 	}
 	if e == nil || !slices.ContainsFunc(e.End, func(t backend.EndedType) bool { return t.TypeName() == w.TypeName() }) {
-		return backend.StampMismatch(w, 0)
+		return refusal.StampMismatch(w, 0)
 	}
 	if last := l.last(w.TypeName()).Version; w.Op != onto.Delete || w.SchemaVersion != last {
-		return backend.TypeEnds(w, last)
+		return refusal.TypeEnds(w, last)
 	}
 	return nil
 }
@@ -245,7 +247,7 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 	id := now.head()
 	if c, ok := p.Commit(); ok {
 		if c < 0 || c > now.head() {
-			return onto.Commit{}, backend.NoCommit(c, now.head())
+			return onto.Commit{}, refusal.NoCommit(c, now.head())
 		}
 		id = c
 	}

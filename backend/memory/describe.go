@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // Describe implements [backend.Describer].
@@ -22,7 +23,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 	if stats {
 		info.Versions = int64(len(now.versions))
 	}
-	for _, s := range backend.Newest(now.schemas) {
+	for _, s := range typelist.Newest(now.schemas) {
 		t := backend.TypeInfo{Kind: s.Schema.Kind, Name: s.Schema.Name, Version: s.Version}
 		if stats {
 			t.Live, t.Versions = now.count(t)

@@ -6,16 +6,18 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/refusal"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // evolved returns the log with other types, for a commit that comes next. The
 // log itself stays as it is.
 func (l log) evolved(e *backend.Evolution, now time.Time) (log, error) {
-	if backend.TypesHash(l.schemas) != e.Base {
-		return log{}, backend.TypesChanged()
+	if typelist.Hash(l.schemas) != e.Base {
+		return log{}, refusal.TypesChanged()
 	}
 	next := l
-	next.schemas = backend.CopySchemas(l.schemas)
+	next.schemas = typelist.Copy(l.schemas)
 	next.turns++
 	for _, t := range e.End {
 		if err := next.end(t, e.Runtime, now); err != nil {
@@ -39,10 +41,10 @@ func (l log) evolved(e *backend.Evolution, now time.Time) (log, error) {
 func (l *log) end(t backend.EndedType, runtime string, now time.Time) error {
 	v := l.last(t.TypeName())
 	if v == nil || v.End != nil && !t.Purge {
-		return backend.NoTypeToEnd(t.TypeName())
+		return refusal.NoTypeToEnd(t.TypeName())
 	}
 	if v.End == nil {
-		v.Schema = backend.AsStored(*v)
+		v.Schema = typelist.AsStored(*v)
 		v.End = &onto.End{Commit: l.head() + 1, RenamedTo: t.RenamedTo, Time: now, Runtime: runtime}
 	}
 	if t.Purge {
@@ -56,18 +58,18 @@ func (l *log) end(t backend.EndedType, runtime string, now time.Time) error {
 func (l *log) extend(a backend.NewVersion, before []backend.NewVersion, e *backend.Evolution, now time.Time) error {
 	for _, o := range before {
 		if o.Schema.Name == a.Schema.Name {
-			return backend.TypeTwice(a.Schema.Name)
+			return refusal.TypeTwice(a.Schema.Name)
 		}
 	}
 	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
 		if kind != a.Schema.Kind && l.existing(onto.TypeName{Kind: kind, Name: a.Schema.Name}) != nil {
-			return backend.NameTaken(a.Schema.Name, kind)
+			return refusal.NameTaken(a.Schema.Name, kind)
 		}
 	}
 	if v := l.last(a.Schema.TypeName()); v != nil {
-		v.Schema = backend.AsStored(*v)
+		v.Schema = typelist.AsStored(*v)
 	}
-	var upgrader *onto.Upgrader
+	var upgrader *onto.StoredUpgrader
 	if a.Upgrader != nil {
 		u := *a.Upgrader
 		upgrader = &u
@@ -81,7 +83,7 @@ func (l *log) learn(t backend.TypeUpgrader, before []onto.SchemaVersion) error {
 	is := func(v onto.SchemaVersion) bool { return v.Schema.TypeName() == t.TypeName() && v.Version == t.Version }
 	i := slices.IndexFunc(before, is)
 	if i < 0 || before[i].Upgrader != nil && !before[i].Upgrader.Func {
-		return backend.CannotLearn(t.TypeName(), t.Version)
+		return refusal.CannotLearn(t.TypeName(), t.Version)
 	}
 	l.schemas[slices.IndexFunc(l.schemas, is)].Upgrader = &t.Upgrader
 	return nil

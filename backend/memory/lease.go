@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // DefaultLockTimeout is how long a write waits for the holder of the write
@@ -107,7 +108,7 @@ func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Le
 	s := b.store
 	defer s.mu.Unlock()
 	now := s.stamp()
-	end, err := backend.LeaseEnd(now, r.TTL)
+	end, err := refusal.LeaseEnd(now, r.TTL)
 	if err != nil {
 		return onto.Lease{}, err
 	}
@@ -125,7 +126,7 @@ func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (o
 	if err := cmp.Or(b.writable(ctx), s.checkLease(&l)); err != nil {
 		return onto.Lease{}, err
 	}
-	end, err := backend.LeaseEnd(s.stamp(), ttl)
+	end, err := refusal.LeaseEnd(s.stamp(), ttl)
 	if err != nil {
 		return onto.Lease{}, err
 	}
@@ -169,7 +170,7 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 	name := record.Lease.Name
 	held, ok := s.leases.held[name]
 	if !ok {
-		return onto.LeaseBreak{}, backend.NotHeld(name)
+		return onto.LeaseBreak{}, refusal.NotHeld(name)
 	}
 	record.Lease, record.Time = held, s.stamp()
 	delete(s.leases.held, name)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // Options are the settings of a store. Nil and the zero value are fine.
@@ -112,7 +113,7 @@ func (b *Backend) writable(ctx context.Context) error {
 	if err := b.usable(ctx); err != nil {
 		return err
 	}
-	return backend.CheckClock(b.store.now())
+	return refusal.CheckClock(b.store.now())
 }
 
 // usable tells whether a call may proceed, which then looks at the log. The store is
@@ -120,7 +121,7 @@ func (b *Backend) writable(ctx context.Context) error {
 func (b *Backend) usable(ctx context.Context) error {
 	b.seen = b.store.log.turns
 	if b.closed {
-		return backend.Closed()
+		return refusal.Closed()
 	}
 	return ctx.Err()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // versionsOf returns the versions of a type since it last began, oldest first.
@@ -34,7 +35,7 @@ func (l log) continues(t onto.TypeName, version int) bool {
 		return false
 	}
 	for i := at + 1; i < len(list); i++ {
-		if u := list[i].Upgrader; u != nil && *u != (onto.Upgrader{}) || !onto.Compatible(list[i-1].Schema, list[i].Schema) {
+		if u := list[i].Upgrader; u != nil && *u != (onto.StoredUpgrader{}) || !onto.Compatible(list[i-1].Schema, list[i].Schema) {
 			return false
 		}
 	}
@@ -45,7 +46,7 @@ func (l log) continues(t onto.TypeName, version int) bool {
 func (l log) serves(given onto.Schema) bool {
 	list := l.versionsOf(given.TypeName())
 	for _, v := range slices.Backward(list) {
-		if onto.Compare(v.Schema, given).Empty() {
+		if onto.DiffSchemas(v.Schema, given).Empty() {
 			return l.continues(given.TypeName(), v.Version)
 		}
 	}
@@ -94,9 +95,9 @@ func (l log) merged(w backend.Write, newest *onto.Version) (backend.Write, error
 		case f.Default != nil:
 			fields[f.Name] = f.Default
 		case !f.Optional && exists:
-			return w, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, backend.FieldMissing(f))
+			return w, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, refusal.FieldMissing(f))
 		case !f.Optional:
-			return w, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, backend.MissingToMake(f))
+			return w, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, refusal.MissingToMake(f))
 		}
 	}
 	text, err := json.Marshal(fields)
@@ -104,7 +105,7 @@ func (l log) merged(w backend.Write, newest *onto.Version) (backend.Write, error
 		w.Fields, err = codec.AppendCanonical(nil, text)
 	}
 	if err == nil && len(w.Fields) > onto.MaxFields {
-		err = backend.FieldsTooLarge(w.Identity, len(w.Fields))
+		err = refusal.FieldsTooLarge(w.Identity, len(w.Fields))
 	}
 	return w, err
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/refusal"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // Schemas implements [backend.Backend].
@@ -15,7 +17,7 @@ func (b *Backend) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {
 	if err != nil {
 		return nil, err
 	}
-	return backend.CopySchemas(now.schemas), nil
+	return typelist.Copy(now.schemas), nil
 }
 
 // Register implements [backend.Backend]. Types that exist as given need no write lock.
@@ -48,7 +50,7 @@ func (l log) registered(r *backend.Registration, now time.Time) (next log, chang
 	var diffs []onto.Difference
 	for _, given := range r.Schemas {
 		if v := next.existing(given.TypeName()); v != nil {
-			d := onto.Compare(v.Schema, given)
+			d := onto.DiffSchemas(v.Schema, given)
 			if !d.Empty() && !l.serves(given) {
 				diffs = append(diffs, d)
 			} else if d.Empty() && len(d.Flags) > 0 {
@@ -58,30 +60,30 @@ func (l log) registered(r *backend.Registration, now time.Time) (next log, chang
 		}
 		for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
 			if next.existing(onto.TypeName{Kind: kind, Name: given.Name}) != nil {
-				return log{}, false, backend.NameTaken(given.Name, kind)
+				return log{}, false, refusal.NameTaken(given.Name, kind)
 			}
 		}
 		changed = true
 		next.add(given, nil, r.Runtime, r.Reason, now)
 	}
 	if diffs != nil {
-		return log{}, false, backend.TypesDiffer(diffs)
+		return log{}, false, refusal.TypesDiffer(diffs)
 	}
 	return next, changed, nil
 }
 
 // add adds the next version of a type.
-func (l *log) add(s onto.Schema, u *onto.Upgrader, runtime, reason string, now time.Time) {
-	v := backend.NewVersionOf(s, backend.NextVersion(l.schemas, s.TypeName()))
+func (l *log) add(s onto.Schema, u *onto.StoredUpgrader, runtime, reason string, now time.Time) {
+	v := typelist.New(s, typelist.NextVersion(l.schemas, s.TypeName()))
 	v.Upgrader, v.Created, v.Runtime, v.Reason, v.Since = u, now, runtime, reason, l.head()+1
 	l.schemas = append(l.schemas, v)
-	slices.SortFunc(l.schemas, backend.CompareSchemas)
+	slices.SortFunc(l.schemas, typelist.Compare)
 }
 
 // last returns the last version of a type, also if it has ended; nil if there
 // never was one.
 func (l log) last(t onto.TypeName) *onto.SchemaVersion {
-	if i := backend.LastOf(l.schemas, t); i >= 0 {
+	if i := typelist.LastOf(l.schemas, t); i >= 0 {
 		return &l.schemas[i]
 	}
 	return nil
@@ -101,5 +103,5 @@ func (l log) named(r *backend.Registration) []onto.SchemaVersion {
 	for _, given := range r.Schemas {
 		list = append(list, *l.existing(given.TypeName()))
 	}
-	return backend.CopySchemas(list)
+	return typelist.Copy(list)
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/exec"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // current returns the newest version of every identity as of a commit.
@@ -29,7 +31,7 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	}
 	v, ok := now.newest(id, now.reach(at))
 	if !ok {
-		return onto.Version{}, backend.NoVersion(id)
+		return onto.Version{}, refusal.NoVersion(id)
 	}
 	return handOut(v), nil
 }
@@ -63,8 +65,8 @@ func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto
 func change(before, after *onto.Version) (onto.Change, bool) {
 	now := handOut(*after)
 	if before == nil {
-		return backend.Difference(nil, &now)
+		return exec.Difference(nil, &now)
 	}
 	then := handOut(*before)
-	return backend.Difference(&then, &now)
+	return exec.Difference(&then, &now)
 }

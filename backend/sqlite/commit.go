@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // Resolve returns the commit a point refers to.
@@ -33,7 +34,7 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 			return err
 		}
 		if !ok {
-			return backend.NoCommit(id, r.Head)
+			return refusal.NoCommit(id, r.Head)
 		}
 		c := layout.ReadCommit(row)
 		found, err = c.HandOut(nil)

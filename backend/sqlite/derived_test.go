@@ -58,7 +58,7 @@ func TestFlagsComeAndGo(t *testing.T) {
 	} {
 		given := note(step.flags...)
 		v := register(t, ours, given)[0]
-		if d := onto.Compare(v.Schema, given); v.Version != 1 || !d.Empty() || len(d.Flags) > 0 {
+		if d := onto.DiffSchemas(v.Schema, given); v.Version != 1 || !d.Empty() || len(d.Flags) > 0 {
 			t.Errorf("%v: got version %d with differences %v, want version 1 as given", step.flags, v.Version, d)
 		}
 		if !bytes.Equal(v.JSON, first.JSON) || v.Hash != first.Hash {

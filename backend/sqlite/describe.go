@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // Describe tells about the file.
@@ -24,7 +25,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 		if err != nil {
 			return err
 		}
-		for _, v := range backend.Newest(all) {
+		for _, v := range typelist.Newest(all) {
 			t := backend.TypeInfo{Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version}
 			if stats {
 				if err := b.reader.count(r, &t); err != nil {

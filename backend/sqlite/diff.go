@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/exec"
 )
 
 // Diff yields each identity whose state differs between two commits.
@@ -68,7 +69,7 @@ func (r *reading) diffTable(t *layout.Table, typ string, from, to int64, push fu
 		if err := r.Foreign.Canonical(&after); err != nil {
 			return err
 		}
-		if c, differs := backend.Difference(before, &after); differs {
+		if c, differs := exec.Difference(before, &after); differs {
 			return push(c)
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/decide"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // A stream may change the types in its transaction: the rows of the types come first,
@@ -21,7 +22,7 @@ const purgeRows = 10_000
 // longer ask for are dropped before the writes, so that these need not maintain them.
 func (s *stream) evolve() error {
 	s.evolved = true
-	if err := layout.WriteTypes(s.w, s.group.Types.All, s.Candidate.Types.All); err != nil {
+	if err := layout.WriteTypes(s.w, s.round.Types.All, s.Candidate.Types.All); err != nil {
 		return err
 	}
 	if err := s.wr.reached("evolve"); err != nil {
@@ -43,7 +44,7 @@ func (s *stream) evolve() error {
 // that is derived of purged types, also of those that begin anew. It tells other
 // processes to read the types again.
 func (s *stream) dropDerived() error {
-	s.changed = changedTypes(backend.Last(s.Candidate.Types.All), s.draft.Evolve)
+	s.changed = changedTypes(typelist.Last(s.Candidate.Types.All), s.draft.Evolve)
 	types := slices.Clone(s.changed)
 	purged := slices.Collect(decide.Purges(s.draft))
 	for i, v := range types {

@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // rated is the next version of a note, with a field that has a default.
@@ -53,7 +54,7 @@ func planned(t *testing.T, b backend.Backend, e backend.Evolution) *backend.Draf
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Base, e.Runtime, e.Reason = backend.TypesHash(all), "run", "migration"
+	e.Base, e.Runtime, e.Reason = typelist.Hash(all), "run", "migration"
 	return &backend.Draft{Evolve: &e}
 }
 
@@ -155,7 +156,7 @@ func noted(t *testing.T) (string, *sqlite.Backend) {
 // A version is added, and the rows are rewritten for it in the same commit.
 func TestEvolveRewrites(t *testing.T) {
 	path, b := noted(t)
-	e := backend.Evolution{Add: []backend.NewVersion{{Schema: rated("n"), Upgrader: &onto.Upgrader{Program: `.stars = 0 | select(.n < 1 and .a > "é&")`}}}}
+	e := backend.Evolution{Add: []backend.NewVersion{{Schema: rated("n"), Upgrader: &onto.StoredUpgrader{Program: `.stars = 0 | select(.n < 1 and .a > "é&")`}}}}
 	res := evolve(t, b, e, at(2, putNote("a", `,"stars":0,"title":"Second"`)), at(2, putNote("b", `,"stars":0,"title":"Other"`)))
 	if res.ID != 3 || res.Operations != 2 {
 		t.Errorf("got commit %d with %d operations, want commit 3 with 2", res.ID, res.Operations)
@@ -206,7 +207,7 @@ func TestEvolveWithoutACommit(t *testing.T) {
 func TestEvolveLearns(t *testing.T) {
 	_, b := noted(t)
 	evolve(t, b, adding(rated("title")))
-	learn := backend.Evolution{Learn: []backend.TypeUpgrader{{Kind: onto.KindEntity, Type: "Note", Version: 2, Upgrader: onto.Upgrader{Program: "."}}}}
+	learn := backend.Evolution{Learn: []backend.TypeUpgrader{{Kind: onto.KindEntity, Type: "Note", Version: 2, Upgrader: onto.StoredUpgrader{Program: "."}}}}
 	evolve(t, b, learn)
 	wantTypes(t, b, `Note 1 since 1; Note 2 since 3 by "."; Cites 1 since 1`)
 	if _, err := b.AppendStream(t.Context(), planned(t, b, learn), seq()); !errors.Is(err, onto.Conflict) {

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // Get returns the newest version of an identity as of a commit.
@@ -58,7 +59,7 @@ func (rd *reader) found(r *driver.Rows, ok bool, id onto.Identity) (onto.Version
 		rd.sees(r.Int(7))
 	}
 	if !ok || r.Null(3) {
-		return onto.Version{}, backend.NoVersion(id)
+		return onto.Version{}, refusal.NoVersion(id)
 	}
 	v := layout.Version(r, 3, id)
 	return v, layout.ReadForeign(r).Sound(&v)

@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/lease"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // A lease is a row of locks, the original program's table, and an epoch in onto_leases.
@@ -175,7 +176,7 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 			return err
 		}
 		if held == nil {
-			return backend.NotHeld(record.Lease.Name)
+			return refusal.NotHeld(record.Lease.Name)
 		}
 		record.Lease, record.Time = *held, b.now()
 		if _, err := nextEpoch(w, held.Name); err != nil {

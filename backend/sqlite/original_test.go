@@ -156,7 +156,7 @@ func wantOriginalSchema(t *testing.T, b backend.Backend) {
 	}}
 	likes := onto.Schema{Kind: onto.KindRelation, Name: "Likes", Left: "Customer", Right: "Customer"}
 	for i, want := range []onto.Schema{customer, likes} {
-		if d := onto.Compare(all[i].Schema, want); !d.Empty() {
+		if d := onto.DiffSchemas(all[i].Schema, want); !d.Empty() {
 			t.Errorf("schema differs: %v", d)
 		}
 	}

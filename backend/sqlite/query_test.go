@@ -190,7 +190,7 @@ func (w *world) operand(relation, some bool) onto.Operand {
 
 func (w *world) scalar() any {
 	canonical := w.value(onto.FieldType(rapid.SampledFrom([]onto.FieldType{onto.Bool, onto.Float, onto.String}).Draw(w.T, "kind")), 0)
-	v, _ := onto.DecodeObject(slices.Concat([]byte(`{"v":`), canonical, []byte("}")))
+	v, _ := codec.DecodeObject(slices.Concat([]byte(`{"v":`), canonical, []byte("}")))
 	return v["v"]
 }
 

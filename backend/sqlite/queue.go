@@ -61,7 +61,7 @@ func (b *Backend) appendGroup(ctx context.Context, first *member, take func() []
 	}
 	defer b.writer.writing.release()
 	group := take()
-	if err := newGroup(b.writer, w, s).run(group); err != nil {
+	if err := newRound(b.writer, w, s).run(group); err != nil {
 		for _, m := range group {
 			m.err = err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/decide"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // typeCache is the types and the search tables of those that have one, as of one row of
@@ -87,14 +88,14 @@ func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]
 		if err != nil {
 			return err
 		}
-		missing, err := backend.Missing(all, reg.Schemas)
+		missing, err := typelist.Missing(all, reg.Schemas)
 		if err != nil || len(missing) > 0 {
 			return err
 		}
 		known := decide.Named(all, reg)
 		if !b.opts.ReadOnly {
 			plan, err := layout.PlanDerived(r.Conn, known)
-			if err != nil || !plan.Empty() || len(backend.Retuned(all, reg.Schemas)) > 0 {
+			if err != nil || !plan.Empty() || len(typelist.Retuned(all, reg.Schemas)) > 0 {
 				return err
 			}
 			if found, err = b.readState(r.Conn); err != nil {

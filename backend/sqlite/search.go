@@ -29,7 +29,7 @@ func (r *reading) searchTable(s *onto.Schema) (name string, ok bool, err error) 
 
 // noteWords notes the words that a version changes; the version will be in the given
 // row of those to be written.
-func (g *group) noteWords(v *decide.Version, row int) {
+func (g *round) noteWords(v *decide.Version, row int) {
 	t := g.wr.types.search[v.TypeName()]
 	if t == nil {
 		return
@@ -60,7 +60,7 @@ func (g *group) noteWords(v *decide.Version, row int) {
 
 // writeWords updates the search tables. First is the row ids of the first entity and
 // the first relation that the group has written.
-func (g *group) writeWords(first map[onto.Kind]int64) error {
+func (g *round) writeWords(first map[onto.Kind]int64) error {
 	var list []*layout.WordChange
 	for id, c := range g.words {
 		if c.Before == c.After {

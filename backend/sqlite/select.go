@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/sqlgen"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // question is a query that is being compiled to a statement.
@@ -121,7 +122,7 @@ func (r *reading) endTypes(q *backend.Query) (left, right string, err error) {
 		if err != nil {
 			return "", "", err
 		}
-		if i := backend.LastOf(all, q.TypeName()); i >= 0 {
+		if i := typelist.LastOf(all, q.TypeName()); i >= 0 {
 			relation = &all[i].Schema
 		}
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/groupcommit"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // DefaultLockTimeout is how long a write waits for other writers.
@@ -214,7 +215,7 @@ func (b *Backend) Close() error {
 }
 
 func (s *store) closedError() error {
-	return onto.Errorf(onto.Closed, "%s: %w", s.at.Path, backend.Closed())
+	return onto.Errorf(onto.Closed, "%s: %w", s.at.Path, refusal.Closed())
 }
 
 // Warning says what is wrong with a store that can only be read, and what to do;

@@ -223,7 +223,7 @@ func TestDocumentedTypes(t *testing.T) {
 	b := open(t, path, nil)
 	customer := onto.Schema{Kind: onto.KindEntity, Name: "Customer", Key: "id", Fields: []onto.Field{
 		{Name: "id", Type: onto.String}, {Name: "name", Type: onto.String, Optional: true}, {Name: "tier", Type: onto.String}}}
-	evolve(t, b, backend.Evolution{Add: []backend.NewVersion{{Schema: customer, Upgrader: &onto.Upgrader{Program: "."}}},
+	evolve(t, b, backend.Evolution{Add: []backend.NewVersion{{Schema: customer, Upgrader: &onto.StoredUpgrader{Program: "."}}},
 		End: []backend.EndedType{{Kind: onto.KindRelation, Type: "Subscription", RenamedTo: "Order"}}},
 		backend.Write{Identity: onto.EntityID("Customer", "c2"), Op: onto.Put, Fields: []byte(`{"id":"c2","tier":"Gold"}`), SchemaVersion: 2})
 	page := string(read(t, filepath.Join("..", "..", "docs", "format", "sqlite.md")))

@@ -26,7 +26,7 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	}
 	defer b.writer.writing.release()
 	defer b.writer.rollbackOpen(w) // also when the sequence panics
-	st := &stream{ctx: ctx, draft: d, group: newGroup(b.writer, w, s)}
+	st := &stream{ctx: ctx, draft: d, round: newRound(b.writer, w, s)}
 	defer st.forget()
 	res, err := st.run(writes)
 	switch {
@@ -49,7 +49,7 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 
 // stream is a commit whose writes come in pieces.
 type stream struct {
-	*group
+	*round
 	*decide.Candidate
 	ctx     context.Context
 	draft   *backend.Draft

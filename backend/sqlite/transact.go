@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/lease"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // deadline is when a write that starts now stops waiting for other writers. Local
@@ -162,7 +162,7 @@ func (wr *writer) canWrite(ctx context.Context) error {
 		return onto.Errorf(onto.Unavailable, "%s: it is not known what reached the disk, so nothing more is written: %w", wr.at.Path, err).
 			WithHint("%s", reopenHint)
 	}
-	if err := backend.CheckClock(wr.opts.Now()); err != nil {
+	if err := refusal.CheckClock(wr.opts.Now()); err != nil {
 		return err
 	}
 	return wr.at.SameFile()
@@ -248,7 +248,7 @@ func (wr *writer) rollback(w *driver.Conn) { _ = w.Exec(`ROLLBACK`) }
 // transact runs f in a write transaction of its own, before the file is known
 // to be ours.
 func (wr *writer) transact(ctx context.Context, w *driver.Conn, f func() error) error {
-	if err := backend.CheckClock(wr.opts.Now()); err != nil {
+	if err := refusal.CheckClock(wr.opts.Now()); err != nil {
 		return err
 	}
 	if err := wr.retryBusy(ctx, func() error { return w.Script(`BEGIN IMMEDIATE`) }); err != nil {

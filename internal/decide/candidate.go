@@ -6,6 +6,8 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/refusal"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // Candidate is a draft whose writes are being decided, all at once by [Round.Append] or
@@ -73,7 +75,7 @@ func (c *Candidate) begin(barred error) (ended bool, res onto.Result, err error)
 // repeat is the verdict on a draft whose idempotency key was used.
 func (r *Round) repeat(used *Commit, d *backend.Draft) (onto.Result, error) {
 	if used.Digest != d.Digest {
-		return onto.Result{}, backend.KeyConflict(d.IdempotencyKey, used.ID)
+		return onto.Result{}, refusal.KeyConflict(d.IdempotencyKey, used.ID)
 	}
 	c, err := used.HandOut(Purged(r.Types.All))
 	return onto.Result{Commit: c, At: c.ID, Repeated: true}, err
@@ -139,17 +141,17 @@ func (c *Candidate) checkStamp(w *backend.Write) error {
 	newest := c.Types.Newest(t)
 	if newest != nil {
 		if newest.Version == w.SchemaVersion ||
-			c.draft.Evolve == nil && backend.Continues(c.Types.All, t, w.SchemaVersion) {
+			c.draft.Evolve == nil && typelist.Continues(c.Types.All, t, w.SchemaVersion) {
 			return nil
 		}
-		return backend.StampMismatch(w, newest.Version)
+		return refusal.StampMismatch(w, newest.Version)
 	}
 	last, ends := c.ends[t]
 	switch {
 	case !ends:
-		return backend.StampMismatch(w, 0)
+		return refusal.StampMismatch(w, 0)
 	case w.Op != onto.Delete || w.SchemaVersion != last:
-		return backend.TypeEnds(w, last)
+		return refusal.TypeEnds(w, last)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // Commit is a commit as it is kept.
@@ -35,7 +36,7 @@ func (c *Commit) HandOut(purged map[onto.TypeName]int) (onto.Commit, error) {
 		return out, nil
 	}
 	var err error
-	if out.Metadata, err = onto.DecodeObject(c.Metadata); err != nil {
+	if out.Metadata, err = codec.DecodeObject(c.Metadata); err != nil {
 		return out, onto.Errorf(onto.Corrupt, "commit %d: its metadata cannot be read: %w", c.ID, err)
 	}
 	return out, nil

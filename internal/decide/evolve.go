@@ -7,6 +7,8 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/refusal"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // The functions below do not change the list of types that they are given.
@@ -24,41 +26,41 @@ func Purged(all []onto.SchemaVersion) map[onto.TypeName]int {
 
 // Registered reports whether all types of a registration are stored as given.
 func Registered(all []onto.SchemaVersion, reg *backend.Registration) bool {
-	missing, err := backend.Missing(all, reg.Schemas)
-	return err == nil && len(missing)+len(backend.Retuned(all, reg.Schemas)) == 0
+	missing, err := typelist.Missing(all, reg.Schemas)
+	return err == nil && len(missing)+len(typelist.Retuned(all, reg.Schemas)) == 0
 }
 
 // Named returns the newest versions of the types of a registration, which exist.
 func Named(all []onto.SchemaVersion, reg *backend.Registration) []onto.SchemaVersion {
 	list := make([]onto.SchemaVersion, len(reg.Schemas))
 	for i := range reg.Schemas {
-		list[i] = all[backend.LastOf(all, reg.Schemas[i].TypeName())]
+		list[i] = all[typelist.LastOf(all, reg.Schemas[i].TypeName())]
 	}
-	return backend.CopySchemas(list)
+	return typelist.Copy(list)
 }
 
 // register returns the types together with what is missing of a registration, for the
 // next commit.
 func register(all []onto.SchemaVersion, reg *backend.Registration, next int64, now time.Time) ([]onto.SchemaVersion, error) {
-	missing, err := backend.Missing(all, reg.Schemas)
+	missing, err := typelist.Missing(all, reg.Schemas)
 	if err != nil {
 		return nil, err
 	}
-	retuned := backend.Retuned(all, reg.Schemas)
+	retuned := typelist.Retuned(all, reg.Schemas)
 	all = slices.Clone(all)
 	for _, s := range missing {
 		all = append(all, newVersion(all, s, next, now, reg.Runtime, reg.Reason))
 	}
-	slices.SortFunc(all, backend.CompareSchemas)
+	slices.SortFunc(all, typelist.Compare)
 	for _, s := range retuned {
-		v := &all[backend.LastOf(all, s.TypeName())]
+		v := &all[typelist.LastOf(all, s.TypeName())]
 		v.Schema = v.Schema.WithFlags(s) // its JSON and Hash stay as stored
 	}
 	return all, nil
 }
 
 func newVersion(all []onto.SchemaVersion, s onto.Schema, next int64, now time.Time, runtime, reason string) onto.SchemaVersion {
-	v := backend.NewVersionOf(s, backend.NextVersion(all, s.TypeName()))
+	v := typelist.New(s, typelist.NextVersion(all, s.TypeName()))
 	v.Created, v.Runtime, v.Reason, v.Since = now, runtime, reason, next
 	return v
 }
@@ -69,23 +71,23 @@ func (c *Candidate) evolve(e *backend.Evolution) error {
 	if err := check(r.Types, e); err != nil {
 		return err
 	}
-	all := backend.CopySchemas(r.Types.All)
+	all := typelist.Copy(r.Types.All)
 	c.ends = map[onto.TypeName]int{}
 	for i := range e.End {
 		t := &e.End[i]
-		last := &all[backend.LastOf(all, t.TypeName())]
+		last := &all[typelist.LastOf(all, t.TypeName())]
 		c.ends[t.TypeName()] = last.Version
-		last.Schema, last.End = backend.AsStored(*last), c.end(t, last.End)
+		last.Schema, last.End = typelist.AsStored(*last), c.end(t, last.End)
 	}
 	for _, a := range e.Add {
 		t := a.Schema.TypeName()
-		if i := backend.LastOf(all, t); i >= 0 {
-			all[i].Schema = backend.AsStored(all[i])
+		if i := typelist.LastOf(all, t); i >= 0 {
+			all[i].Schema = typelist.AsStored(all[i])
 		}
 		v := newVersion(all, a.Schema, r.head+1, r.now, e.Runtime, e.Reason)
 		v.Upgrader = copied(a.Upgrader)
 		all = append(all, v)
-		slices.SortFunc(all, backend.CompareSchemas)
+		slices.SortFunc(all, typelist.Compare)
 		delete(c.ends, t)
 	}
 	for _, l := range e.Learn {
@@ -113,30 +115,30 @@ func (c *Candidate) end(t *backend.EndedType, before *onto.End) *onto.End {
 // check fails if an evolution does not fit the stored types.
 func check(c *Catalog, e *backend.Evolution) error {
 	all, exist := c.All, maps.Clone(c.newest)
-	if backend.TypesHash(all) != e.Base {
-		return backend.TypesChanged()
+	if typelist.Hash(all) != e.Base {
+		return refusal.TypesChanged()
 	}
 	for i := range e.End {
 		t := e.End[i].TypeName()
-		if exist[t] == nil && !(e.End[i].Purge && backend.LastOf(all, t) >= 0) {
-			return backend.NoTypeToEnd(t)
+		if exist[t] == nil && !(e.End[i].Purge && typelist.LastOf(all, t) >= 0) {
+			return refusal.NoTypeToEnd(t)
 		}
 		delete(exist, t)
 	}
 	for i, a := range e.Add {
 		if slices.ContainsFunc(e.Add[:i], func(o backend.NewVersion) bool { return o.Schema.Name == a.Schema.Name }) {
-			return backend.TypeTwice(a.Schema.Name)
+			return refusal.TypeTwice(a.Schema.Name)
 		}
 		other := otherKind(a.Schema.TypeName())
 		if exist[other] != nil {
-			return backend.NameTaken(other.Name, other.Kind)
+			return refusal.NameTaken(other.Name, other.Kind)
 		}
 	}
 	for i := range e.Learn {
 		l := &e.Learn[i]
 		at := indexOf(all, l.TypeName(), l.Version)
 		if at < 0 || all[at].Upgrader != nil && !all[at].Upgrader.Func {
-			return backend.CannotLearn(l.TypeName(), l.Version)
+			return refusal.CannotLearn(l.TypeName(), l.Version)
 		}
 	}
 	return nil

@@ -6,10 +6,11 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/decide"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 func evolving(r *decide.Round, e backend.Evolution, writes ...backend.Write) *backend.Draft {
-	e.Base = backend.TypesHash(r.Types.All)
+	e.Base = typelist.Hash(r.Types.All)
 	return &backend.Draft{Evolve: &e, Writes: writes}
 }
 
@@ -23,7 +24,7 @@ func adding(s onto.Schema) []backend.NewVersion { return []backend.NewVersion{{S
 func TestEvolution(t *testing.T) {
 	link := onto.Schema{Kind: onto.KindRelation, Name: "Person", Left: "Person", Right: "Person"}
 	learn := func(version int) []backend.TypeUpgrader {
-		return []backend.TypeUpgrader{{Kind: onto.KindEntity, Type: "Person", Version: version, Upgrader: onto.Upgrader{Program: "."}}}
+		return []backend.TypeUpgrader{{Kind: onto.KindEntity, Type: "Person", Version: version, Upgrader: onto.StoredUpgrader{Program: "."}}}
 	}
 	for _, c := range []struct {
 		name   string

@@ -7,6 +7,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // Catalog is the types that drafts are checked against. It is immutable.
@@ -56,7 +57,7 @@ func (c *Catalog) Merged(w *backend.Write, newest *onto.Version) (*backend.Write
 		return nil, onto.Errorf(onto.CodeOf(err), "%s: %w", w.Identity, err)
 	}
 	if len(merged.Fields) > onto.MaxFields {
-		return nil, backend.FieldsTooLarge(w.Identity, len(merged.Fields))
+		return nil, refusal.FieldsTooLarge(w.Identity, len(merged.Fields))
 	}
 	return &merged, nil
 }
@@ -100,9 +101,9 @@ func merge(s *onto.Schema, known []string, given []codec.Member, newest *onto.Ve
 		case f.Default != nil:
 			members = append(members, codec.Member{Name: f.Name, Value: f.Default})
 		case !f.Optional && present == nil:
-			return nil, backend.MissingToMake(f)
+			return nil, refusal.MissingToMake(f)
 		case !f.Optional:
-			return nil, backend.FieldMissing(f)
+			return nil, refusal.FieldMissing(f)
 		}
 	}
 	slices.SortFunc(members, func(a, b codec.Member) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })

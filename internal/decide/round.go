@@ -12,6 +12,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // Base is the state of a store before a round.
@@ -138,7 +139,7 @@ func (r *Round) nextTime() time.Time {
 func (r *Round) expect(list []onto.Expectation) error {
 	for i := range list {
 		if e := &list[i]; e.Head && e.Commit != r.head {
-			return backend.HeadMismatch(e.Commit, r.head)
+			return refusal.HeadMismatch(e.Commit, r.head)
 		}
 	}
 	for i := range list {
@@ -151,7 +152,7 @@ func (r *Round) expect(list []onto.Expectation) error {
 			at = v.Commit
 		}
 		if e.Commit != at {
-			return backend.VersionMismatch(*e, at)
+			return refusal.VersionMismatch(*e, at)
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/decide"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -28,9 +29,9 @@ func city() onto.Schema {
 
 // stored is the types Person, with two versions, and City, which has ended.
 func stored() []onto.SchemaVersion {
-	ended := backend.NewVersionOf(city(), 1)
+	ended := typelist.New(city(), 1)
 	ended.End = &onto.End{Commit: 3, Time: noon}
-	return []onto.SchemaVersion{ended, backend.NewVersionOf(person(false), 1), backend.NewVersionOf(person(false), 2)}
+	return []onto.SchemaVersion{ended, typelist.New(person(false), 1), typelist.New(person(false), 2)}
 }
 
 // round starts one at commit 5, where a lives since commit 4 and b was deleted.
@@ -169,7 +170,7 @@ func TestNoTrace(t *testing.T) {
 		r, want := round(), round()
 		d := draft(put("a", 2), put("b", 2), put("c", 2))
 		d.IdempotencyKey = "k"
-		d.Evolve = &backend.Evolution{Base: backend.TypesHash(r.Types.All), End: []backend.EndedType{{Kind: onto.KindEntity, Type: "City", Purge: true}}}
+		d.Evolve = &backend.Evolution{Base: typelist.Hash(r.Types.All), End: []backend.EndedType{{Kind: onto.KindEntity, Type: "City", Purge: true}}}
 		d.Admit = func(w *backend.Write, _ *onto.Version) (bool, error) {
 			if w.Key == "c" {
 				return end()

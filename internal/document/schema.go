@@ -66,7 +66,7 @@ func NewSchemaVersion(v onto.SchemaVersion) SchemaVersion {
 }
 
 // UpgraderText says how fields became those of a version.
-func UpgraderText(u *onto.Upgrader) string {
+func UpgraderText(u *onto.StoredUpgrader) string {
 	switch {
 	case u == nil:
 		return ""

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // KeepsOut reports whether a lease, which may be nil, is the one that excludes all
@@ -31,7 +32,7 @@ func Check(want onto.Lease, stored *onto.Lease) error {
 
 // Grant is the lease for a request.
 func Grant(r *backend.LeaseRequest, epoch int64, now time.Time) (onto.Lease, error) {
-	end, err := backend.LeaseEnd(now, r.TTL)
+	end, err := refusal.LeaseEnd(now, r.TTL)
 	if err != nil {
 		return onto.Lease{}, err
 	}
@@ -43,7 +44,7 @@ func Extend(want onto.Lease, stored *onto.Lease, now time.Time, ttl time.Duratio
 	if err := Check(want, stored); err != nil {
 		return onto.Lease{}, err
 	}
-	end, err := backend.LeaseEnd(now, ttl)
+	end, err := refusal.LeaseEnd(now, ttl)
 	if err != nil {
 		return onto.Lease{}, err
 	}

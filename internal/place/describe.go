@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // Describe is the description of the storage by the backend here. For a backend without
@@ -19,7 +20,7 @@ func (l Location) Describe(ctx context.Context, b backend.Backend, stats bool) (
 	if err != nil {
 		return info, err
 	}
-	for _, v := range backend.Newest(all) {
+	for _, v := range typelist.Newest(all) {
 		t := backend.TypeInfo{Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version}
 		if stats {
 			if t.Live, err = countVersions(ctx, b, &v.Schema, backend.State); err == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/suggest"
 )
 
 // setting is a key of the configuration.
@@ -77,7 +78,7 @@ func settingOf(origin, name string) (setting, error) {
 		names[i] = s.name
 	}
 	err := onto.Errorf(onto.Invalid, "%s: %.80q is not a setting", origin, name)
-	if near := onto.Suggest(name, names); near != "" && len(name) <= onto.MaxName {
+	if near := suggest.Name(name, names); near != "" && len(name) <= onto.MaxName {
 		return setting{}, err.WithHint("did you mean %s?", near)
 	}
 	return setting{}, err.WithHint("the settings are %s", strings.Join(names, ", "))

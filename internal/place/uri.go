@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/suggest"
 )
 
 // uriForms is every storage URI, for hints.
@@ -30,7 +31,7 @@ func ParseURI(uri string) (Location, error) {
 		loc.Lake, err = parseLake(scheme, rest)
 	default:
 		err := onto.Errorf(onto.Invalid, "storage URIs with %s are not supported", shownScheme(scheme))
-		if near := onto.Suggest(scheme, []string{"sqlite", "file", "s3"}); near != "" {
+		if near := suggest.Name(scheme, []string{"sqlite", "file", "s3"}); near != "" {
 			return Location{}, err.WithHint("did you mean %s://? %s", near, supported)
 		}
 		return Location{}, err.WithHint(supported)

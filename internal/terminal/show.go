@@ -62,9 +62,9 @@ func PrintChange(o *Output, change onto.Change) error {
 	before, after := document.LiveFields(change.Before), document.LiveFields(change.After)
 	name := showIdentity(change.Identity)
 	switch change.Operation() {
-	case onto.Insert:
+	case onto.OperationInsert:
 		return o.Line("%s  %s", o.Paint(Green, "+ "+name), Escape(string(after)))
-	case onto.Removal:
+	case onto.OperationDelete:
 		return o.Line("%s  %s", o.Paint(Red, "- "+name), Escape(string(before)))
 	}
 	if err := o.Line("%s", o.Paint(Yellow, "~ "+name)); err != nil {

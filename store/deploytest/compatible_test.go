@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/records"
 )
@@ -51,7 +51,7 @@ func TestMigrationsAtOnce(t *testing.T) {
 		}
 		s := w.open()
 		all, err := s.Schemas(w.Context())
-		if err != nil || backend.NextVersion(all, onto.TypeName{Kind: onto.KindEntity, Name: "Person"}) != 4 {
+		if err != nil || typelist.NextVersion(all, onto.TypeName{Kind: onto.KindEntity, Name: "Person"}) != 4 {
 			w.Errorf("got %+v, %v; want 3 versions", all, err)
 		}
 		w.want(s, "ada", `{"age":36,"id":"ada","name":"Ada","tier":1}`)
@@ -62,7 +62,7 @@ func TestMigrationsAtOnce(t *testing.T) {
 			w.Error(err)
 		}
 		w.want(s, "ada", `{"called":"Ada","id":"ada","tier":1}`)
-		if all, err = s.Schemas(w.Context()); err != nil || backend.NextVersion(all, onto.TypeName{Kind: onto.KindEntity, Name: "Person"}) != 5 {
+		if all, err = s.Schemas(w.Context()); err != nil || typelist.NextVersion(all, onto.TypeName{Kind: onto.KindEntity, Name: "Person"}) != 5 {
 			w.Errorf("got %+v, %v; want 4 versions", all, err)
 		}
 	})

@@ -83,7 +83,7 @@ func TestDiffRightAfterAMigration(t *testing.T) {
 		w.commit(w.open(typeV2()), personV2{"ada", "Ada", 37, nil, 1})
 		for _, typ := range []string{"", "Person"} {
 			var got []string
-			for c, err := range old.Diff(w.Context(), store.DiffQuery{From: onto.AtCommit(1), Type: typ}) {
+			for c, err := range old.Diff(w.Context(), store.DiffOptions{From: onto.AtCommit(1), Type: typ}) {
 				if err != nil {
 					w.Fatal(err)
 				}
@@ -105,7 +105,7 @@ func TestDiffAcrossAChangeOfMeaning(t *testing.T) {
 		w.migrate(person("name string", "age int", "mail string?"), store.Upgrader{Type: "Person", From: 1, Program: `.mail = "none"`})
 		w.commit(w.open(), named("ada", map[string]any{"name": "Ada", "age": 36}))
 		var got []string
-		for c, err := range s.Diff(w.Context(), store.DiffQuery{From: onto.AtCommit(1)}) {
+		for c, err := range s.Diff(w.Context(), store.DiffOptions{From: onto.AtCommit(1)}) {
 			if err != nil {
 				w.Fatal(err)
 			}

@@ -114,7 +114,7 @@ func namedCalls(ctx context.Context, s *store.Store, key string) []func(i int64)
 		func(int64) error { _, err := s.Now().Find("Person").Count(ctx); return err },
 		func(int64) error { _, err := s.Now().Get(ctx, onto.EntityID("Person", key)); return err },
 		func(int64) error { return drain(s.History(ctx, onto.EntityID("Person", key)), 5) },
-		func(int64) error { return drain(s.Diff(ctx, store.DiffQuery{From: onto.AtCommit(1)}), 5) },
+		func(int64) error { return drain(s.Diff(ctx, store.DiffOptions{From: onto.AtCommit(1)}), 5) },
 		func(int64) error {
 			_, err := s.Now().Find("Knows").Where(onto.Left("id").Ne("nobody")).Count(ctx)
 			return err

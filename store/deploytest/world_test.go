@@ -14,6 +14,7 @@ import (
 	bucketmemory "github.com/ontologia/onto/backend/lake/bucket/memory"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store"
 )
 
@@ -156,7 +157,7 @@ func (w world) refused(code onto.Code, f func() error, texts ...string) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		return head.ID, backend.TypesHash(all)
+		return head.ID, typelist.Hash(all)
 	}
 	head, types := state()
 	err := f()

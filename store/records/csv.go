@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/suggest"
 )
 
 // csvReader reads records of one type from CSV.
@@ -104,7 +105,7 @@ func (r *csvReader) addColumn(name string) error {
 	i := slices.IndexFunc(known, func(c csvColumn) bool { return c.name == name })
 	if i < 0 {
 		err := onto.Errorf(onto.Invalid, "type %s has no column %.80q", r.schema.Name, name)
-		if near := onto.Suggest(name, columnNames(known)); near != "" && len(name) <= onto.MaxName {
+		if near := suggest.Name(name, columnNames(known)); near != "" && len(name) <= onto.MaxName {
 			return err.WithHint("did you mean %s?", near)
 		}
 		return err.WithHint("its columns are %s", columnList(r.schema))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/suggest"
 	"github.com/ontologia/onto/store"
 )
 
@@ -194,7 +195,7 @@ func oneOf[W ~string](what string, word W, known ...W) error {
 		names[i] = string(k)
 	}
 	err := onto.Errorf(onto.Invalid, "%s %.80q is unknown", what, string(word))
-	if near := onto.Suggest(string(word), names); near != "" {
+	if near := suggest.Name(string(word), names); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
 	return err.WithHint("use %s or %s", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])

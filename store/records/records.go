@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/suggest"
 )
 
 // Format is how records are written.
@@ -53,7 +54,7 @@ func ParseFormat(name string) (Format, error) {
 		return "", noParquet()
 	}
 	err := onto.Errorf(onto.Invalid, "format %.80q is unknown", name)
-	if near := onto.Suggest(name, []string{string(JSONL), string(CSV)}); near != "" {
+	if near := suggest.Name(name, []string{string(JSONL), string(CSV)}); near != "" {
 		return "", err.WithHint("did you mean %s?", near)
 	}
 	return "", err.WithHint("use jsonl or csv")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/suggest"
 )
 
 // recordPart is a member of a record.
@@ -88,7 +89,7 @@ func unknownMembers(names []string) error {
 		return nil
 	}
 	err := onto.Errorf(onto.Invalid, "a record has no member %.200s", strings.Join(names, ", "))
-	if near := onto.Suggest(names[0], partNames()); near != "" && len(names[0]) <= onto.MaxName {
+	if near := suggest.Name(names[0], partNames()); near != "" && len(names[0]) <= onto.MaxName {
 		return err.WithHint("did you mean %s?", near)
 	}
 	return err.WithHint(recordHint)

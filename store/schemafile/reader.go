@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/suggest"
 )
 
 // reader turns a file's tree into schemas.
@@ -59,7 +60,7 @@ func (n *node) object(path string) ([]member, error) {
 // suggestion is the hint for a name that is not among the known ones.
 func suggestion(name string, known []string) string {
 	if len(name) <= onto.MaxName {
-		if s := onto.Suggest(name, known); s != "" {
+		if s := suggest.Name(name, known); s != "" {
 			return "did you mean " + s + "?"
 		}
 	}

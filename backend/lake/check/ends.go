@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/audit"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // endBatch is how many relations are checked together.
@@ -16,7 +16,7 @@ const endBatch = 4096
 // allowed and often a mistake. It is silent where the entities of an endpoint cannot
 // all be read.
 func (c *checker) endpoints(h *history, damaged map[onto.TypeName]bool) error {
-	i := backend.LastOf(c.schemas, h.name)
+	i := typelist.LastOf(c.schemas, h.name)
 	if i < 0 {
 		return nil // which was reported
 	}

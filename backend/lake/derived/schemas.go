@@ -8,10 +8,10 @@ import (
 	"sync"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // typesDoc names the types that exist.
@@ -34,17 +34,17 @@ type droppedDoc struct {
 
 // versionDoc is one version of a type.
 type versionDoc struct {
-	Kind     onto.Kind       `json:"type_kind"`
-	Name     string          `json:"type_name"`
-	Version  int             `json:"schema_version_id"`
-	Schema   json.RawMessage `json:"schema"` // as it was registered
-	Hash     string          `json:"schema_hash"`
-	Created  string          `json:"created_at"`
-	Runtime  *string         `json:"runtime_id"`
-	Reason   *string         `json:"reason"`
-	Since    int64           `json:"since_commit"`
-	Upgrader *onto.Upgrader  `json:"upgrader"`
-	End      *onto.End       `json:"end"`
+	Kind     onto.Kind            `json:"type_kind"`
+	Name     string               `json:"type_name"`
+	Version  int                  `json:"schema_version_id"`
+	Schema   json.RawMessage      `json:"schema"` // as it was registered
+	Hash     string               `json:"schema_hash"`
+	Created  string               `json:"created_at"`
+	Runtime  *string              `json:"runtime_id"`
+	Reason   *string              `json:"reason"`
+	Since    int64                `json:"since_commit"`
+	Upgrader *onto.StoredUpgrader `json:"upgrader"`
+	End      *onto.End            `json:"end"`
 }
 
 // schemaObject is a derived object about types. Its body depends on the types
@@ -62,7 +62,7 @@ func schemaObjects(all []onto.SchemaVersion) []schemaObject {
 		return nil
 	}
 	types, registry := typesDoc{Entities: []string{}, Relations: []string{}}, map[onto.Kind]map[string]json.RawMessage{onto.KindEntity: {}, onto.KindRelation: {}}
-	existing := backend.Newest(all)
+	existing := typelist.Newest(all)
 	for _, v := range existing {
 		registry[v.Schema.Kind][v.Schema.Name] = v.Schema.JSON()
 		if v.Schema.Kind == onto.KindRelation {

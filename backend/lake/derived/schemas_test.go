@@ -6,6 +6,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/derived"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // noWrites is a stream without writes.
@@ -51,7 +52,7 @@ func TestSchemaObjectsOfPurgedType(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = l.AppendStream(t.Context(), &backend.Draft{Evolve: &backend.Evolution{
-		Base: backend.TypesHash(all), End: []backend.EndedType{{Kind: onto.KindRelation, Type: "Likes", Purge: true}},
+		Base: typelist.Hash(all), End: []backend.EndedType{{Kind: onto.KindRelation, Type: "Likes", Purge: true}},
 	}}, noWrites)
 	if err != nil {
 		t.Fatal(err)

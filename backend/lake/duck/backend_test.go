@@ -17,6 +17,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/filter/filtertest"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // shape is how the versions of a type are laid out in files.
@@ -66,7 +67,7 @@ func (b *mirrored) source(ctx context.Context, kind onto.Kind, typ string) (*duc
 	if err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("%s-%s-%d-%.8s", kind, typ, head.ID, backend.TypesHash(schemas))
+	name := fmt.Sprintf("%s-%s-%d-%.8s", kind, typ, head.ID, typelist.Hash(schemas))
 	if s := b.sources[name]; s != nil {
 		return s, nil
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/sqlgen"
 )
@@ -73,11 +72,11 @@ func (d *difference) change(r *rows) (onto.Change, bool) {
 	after := readVersion(r, 0, d.Kind, d.Type)
 	i := len(sqlgen.KeyColumns(d.Kind)) + versionWidth
 	if r.null(i) {
-		return backend.Difference(nil, &after)
+		return exec.Difference(nil, &after)
 	}
 	before := onto.Version{Identity: after.Identity}
 	readState(r, i, &before)
-	return backend.Difference(&before, &after)
+	return exec.Difference(&before, &after)
 }
 
 // statement selects the identities that were touched in between, with their

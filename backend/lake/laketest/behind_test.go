@@ -14,6 +14,7 @@ import (
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // many is more heads than a head remembers.
@@ -253,7 +254,7 @@ func TestDeniedAndForgotten(t *testing.T) {
 	}
 	deny()
 	_, err = l.AppendStream(ctx, &backend.Draft{Evolve: &backend.Evolution{
-		Base: backend.TypesHash(all), End: []backend.EndedType{{Kind: onto.KindEntity, Type: "Thing"}},
+		Base: typelist.Hash(all), End: []backend.EndedType{{Kind: onto.KindEntity, Type: "Thing"}},
 	}}, noWrites())
 	if onto.CodeOf(err) != onto.OutcomeUnknown {
 		t.Errorf("dropping a type: got %v, want that nobody knows", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // A janitor removes what no head leads to, when it is old enough, and nothing
@@ -93,7 +94,7 @@ func TestJanitorPurges(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = w.AppendStream(t.Context(), &backend.Draft{Evolve: &backend.Evolution{
-		Base: backend.TypesHash(schemas), End: []backend.EndedType{{Kind: onto.KindEntity, Type: "Thing", Purge: true}},
+		Base: typelist.Hash(schemas), End: []backend.EndedType{{Kind: onto.KindEntity, Type: "Thing", Purge: true}},
 	}}, func(func(backend.Write, error) bool) {})
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // Format is the version of the layout.
@@ -75,7 +75,7 @@ func ParseHead(body []byte) (*Head, error) {
 		return nil, err
 	}
 	if h.Format > Format {
-		return nil, backend.NewerFormat(HeadKey, h.Format, Format)
+		return nil, refusal.NewerFormat(HeadKey, h.Format, Format)
 	}
 	if h.Format < 1 || h.StoreID == "" {
 		return nil, onto.Errorf(onto.Unsupported, "%s: it is not the head of a lake of this program", HeadKey).

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // breaksFolder has a record of each lease that was ended by force.
@@ -50,7 +50,7 @@ func (l *Leases) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseB
 			l.log.Discard(ctx, []Object{*left})
 		}
 		if h.lease == nil {
-			return onto.LeaseBreak{}, backend.NotHeld(name)
+			return onto.LeaseBreak{}, refusal.NotHeld(name)
 		}
 		next, err := epochAfter(h.key, h.epoch)
 		if err != nil {

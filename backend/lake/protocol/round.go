@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // Round is commits to be published together, decided on top of one tip.
@@ -147,7 +147,7 @@ func (l *Publisher) Propose(t *Tip, r *Round, c *Catalog, attempt string) *Propo
 func (l *Log) now() string { return codec.FormatTime(l.set.Now().UTC().Truncate(time.Microsecond)) }
 
 // checkClock fails if the time cannot be stored.
-func (l *Log) checkClock() error { return backend.CheckClock(l.set.Now()) }
+func (l *Log) checkClock() error { return refusal.CheckClock(l.set.Now()) }
 
 // change publishes another catalog. The commits stay as they are. Edit is given
 // a copy and returns false if nothing is to be changed.

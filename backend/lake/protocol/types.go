@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/decide"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // Types is what a catalog tells about types. It is never changed.
@@ -32,14 +32,14 @@ func ReadTypes(c *Catalog) (*Types, error) {
 		}
 		t.All = append(t.All, v)
 	}
-	t.Hash, t.Judge, t.Purged = backend.TypesHash(t.All), decide.NewCatalog(t.All), decide.Purged(t.All)
+	t.Hash, t.Judge, t.Purged = typelist.Hash(t.All), decide.NewCatalog(t.All), decide.Purged(t.All)
 	return t, nil
 }
 
 // Newest is the newest version of a type, also if it has ended; nil if there is
 // none.
 func (t *Types) Newest(name onto.TypeName) *onto.SchemaVersion {
-	if i := backend.LastOf(t.All, name); i >= 0 {
+	if i := typelist.LastOf(t.All, name); i >= 0 {
 		return &t.All[i]
 	}
 	return nil

@@ -34,7 +34,7 @@ func (w *world) refuse(k *call, how string) (answer, bool) {
 	if !slices.Contains(refusals(), what) {
 		return answer{}, false
 	}
-	a := answer{err: refusal(k, what)}
+	a := answer{err: declined(k, what)}
 	if !done {
 		return a, true
 	}
@@ -44,8 +44,8 @@ func (w *world) refuse(k *call, how string) (answer, bool) {
 	return a, true
 }
 
-// refusal is the error of a refusal.
-func refusal(k *call, what string) error {
+// declined is the error of a refusal.
+func declined(k *call, what string) error {
 	switch what {
 	case "conflict":
 		return bucket.ErrConflict

@@ -160,7 +160,7 @@ func (p plain) diff(ctx context.Context, from, to int64, c *scope) iter.Seq2[ont
 				}
 				after = &list[i]
 			}
-			if change, differs := backend.Difference(datafile.CopyOf(before), datafile.CopyOf(after)); differs {
+			if change, differs := exec.Difference(datafile.CopyOf(before), datafile.CopyOf(after)); differs {
 				err = push(change)
 			}
 		}

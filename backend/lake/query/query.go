@@ -16,6 +16,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/duck"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/exec"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // Querier answers questions about a lake: a little is read in process, more by
@@ -60,7 +61,7 @@ func (b *Querier) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 		return onto.Version{}, err
 	}
 	if len(found) == 0 {
-		return onto.Version{}, backend.NoVersion(id)
+		return onto.Version{}, refusal.NoVersion(id)
 	}
 	found[0].Fields = bytes.Clone(found[0].Fields)
 	return found[0], nil

@@ -27,10 +27,10 @@ func life() []onto.SchemaVersion {
 		version("Person", 2, 7, id),
 		version("Person", 3, 10, id, tier),
 	}
-	all[0].Upgrader = &onto.Upgrader{RenamedFrom: "Person", FromVersion: 3}
-	all[1].Upgrader = &onto.Upgrader{}
+	all[0].Upgrader = &onto.StoredUpgrader{RenamedFrom: "Person", FromVersion: 3}
+	all[1].Upgrader = &onto.StoredUpgrader{}
 	all[2].End = &onto.End{Commit: 5}
-	all[4].Upgrader = &onto.Upgrader{}
+	all[4].Upgrader = &onto.StoredUpgrader{}
 	all[4].End = &onto.End{Commit: 20, RenamedTo: "Client"}
 	return all
 }

@@ -41,7 +41,7 @@ func StepName(typ string, from int) string { return fmt.Sprintf("%s %d → %d", 
 func newStep(from *shape.Type, to *onto.SchemaVersion, given Functions) Step {
 	u := to.Upgrader
 	if u == nil {
-		u = &onto.Upgrader{}
+		u = &onto.StoredUpgrader{}
 	}
 	s := Step{Name: StepName(to.Schema.Name, to.Version-1), Program: u.Program, RenamedFrom: u.RenamedFrom}
 	version := to.Version
@@ -50,7 +50,7 @@ func newStep(from *shape.Type, to *onto.SchemaVersion, given Functions) Step {
 		s.Name = fmt.Sprintf("%s %d → %s %d", u.RenamedFrom, u.FromVersion, to.Schema.Name, to.Version)
 	}
 	function := given(to.Schema.Name, version)
-	carry := onto.CarryOver(from.Schema, to.Schema)
+	carry := CarryOver(from.Schema, to.Schema)
 	switch {
 	case u.Program != "":
 		program, err := jq.Compile(u.Program)
@@ -158,7 +158,7 @@ func (s *Step) runProgram(ctx context.Context, fields json.RawMessage) (any, err
 }
 
 func (s *Step) runFunc(fields json.RawMessage) (any, error) {
-	given, err := onto.DecodeObject(fields)
+	given, err := codec.DecodeObject(fields)
 	if err != nil {
 		return nil, err
 	}

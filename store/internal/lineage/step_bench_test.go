@@ -17,7 +17,7 @@ func BenchmarkUpgrade(b *testing.B) {
 	const rename = `if has("name") then .["full_name"] = .["name"] | del(.["name"]) else . end`
 	all := []onto.SchemaVersion{
 		{Schema: schema(field("name"), field("tier")), Version: 1, Since: 1},
-		{Schema: schema(field("full_name"), field("tier")), Version: 2, Since: 2, Upgrader: &onto.Upgrader{Program: rename}},
+		{Schema: schema(field("full_name"), field("tier")), Version: 2, Since: 2, Upgrader: &onto.StoredUpgrader{Program: rename}},
 	}
 	c := New(all, all[1], func(string, int) Func { return nil })
 	for b.Loop() {

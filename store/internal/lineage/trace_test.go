@@ -31,22 +31,22 @@ func TestTrace(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		to       onto.Schema
-		upgrader onto.Upgrader
+		upgrader onto.StoredUpgrader
 		fields   string
 		want     string
 	}{
-		{"as it is", schema(optional("a"), optional("b"), optional("c")), onto.Upgrader{}, `{"a":1,"id":"x"}`, "map[a:a id:id]"},
-		{"a default", schema(optional("a"), optional("b"), onto.Field{Name: "c", Type: onto.Int, Default: []byte("1")}), onto.Upgrader{},
+		{"as it is", schema(optional("a"), optional("b"), optional("c")), onto.StoredUpgrader{}, `{"a":1,"id":"x"}`, "map[a:a id:id]"},
+		{"a default", schema(optional("a"), optional("b"), onto.Field{Name: "c", Type: onto.Int, Default: []byte("1")}), onto.StoredUpgrader{},
 			`{"a":1,"id":"x"}`, "map[a:a id:id]"},
-		{"renamed", schema(optional("b"), optional("c")), onto.Upgrader{Program: ".c = .a | del(.a)"}, `{"a":1,"b":1,"id":"x"}`, "map[b:b c:a id:id]"},
+		{"renamed", schema(optional("b"), optional("c")), onto.StoredUpgrader{Program: ".c = .a | del(.a)"}, `{"a":1,"b":1,"id":"x"}`, "map[b:b c:a id:id]"},
 		{"renamed to a field with a default", schema(optional("b"), onto.Field{Name: "c", Type: onto.Int, Default: []byte("1")}),
-			onto.Upgrader{Program: `if has("a") then .c = .a | del(.a) else . end`}, `{"a":1,"id":"x"}`, "map[c:a id:id]"},
-		{"renamed by a function that needs it", schema(optional("b"), optional("c")), onto.Upgrader{Func: true}, `{"a":[1],"id":"x"}`, "map[c:a id:id]"},
-		{"swapped", schema(optional("a"), optional("b")), onto.Upgrader{Program: "{id, a: .b, b: .a}"}, `{"a":1,"b":2,"id":"x"}`, "map[id:id]"},
-		{"moved over another", schema(optional("b")), onto.Upgrader{Program: ".b = .a | del(.a)"}, `{"a":1,"b":2,"id":"x"}`, "map[b:a id:id]"},
-		{"equal by chance", schema(optional("b"), optional("c")), onto.Upgrader{Program: ".c = 1 | del(.a)"}, `{"a":1,"id":"x"}`, "map[id:id]"},
-		{"one of two equal ones", schema(optional("c")), onto.Upgrader{Program: ".c = .b | del(.a, .b)"}, `{"a":1,"b":1,"id":"x"}`, "map[c:b id:id]"},
-		{"computed", schema(optional("b"), optional("c")), onto.Upgrader{Program: ".c = .a + 1 | del(.a)"}, `{"a":1,"id":"x"}`, "map[id:id]"},
+			onto.StoredUpgrader{Program: `if has("a") then .c = .a | del(.a) else . end`}, `{"a":1,"id":"x"}`, "map[c:a id:id]"},
+		{"renamed by a function that needs it", schema(optional("b"), optional("c")), onto.StoredUpgrader{Func: true}, `{"a":[1],"id":"x"}`, "map[c:a id:id]"},
+		{"swapped", schema(optional("a"), optional("b")), onto.StoredUpgrader{Program: "{id, a: .b, b: .a}"}, `{"a":1,"b":2,"id":"x"}`, "map[id:id]"},
+		{"moved over another", schema(optional("b")), onto.StoredUpgrader{Program: ".b = .a | del(.a)"}, `{"a":1,"b":2,"id":"x"}`, "map[b:a id:id]"},
+		{"equal by chance", schema(optional("b"), optional("c")), onto.StoredUpgrader{Program: ".c = 1 | del(.a)"}, `{"a":1,"id":"x"}`, "map[id:id]"},
+		{"one of two equal ones", schema(optional("c")), onto.StoredUpgrader{Program: ".c = .b | del(.a, .b)"}, `{"a":1,"b":1,"id":"x"}`, "map[c:b id:id]"},
+		{"computed", schema(optional("b"), optional("c")), onto.StoredUpgrader{Program: ".c = .a + 1 | del(.a)"}, `{"a":1,"id":"x"}`, "map[id:id]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all := []onto.SchemaVersion{

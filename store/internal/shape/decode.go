@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/gostruct"
 )
 
 // fieldDecoder reads one struct field out of canonical JSON. Values of plain
@@ -167,7 +168,7 @@ func (t *Type) Decode(v *onto.Version, dst any) error {
 // whose name differs only in case for another.
 func (t *Type) bare(fields []byte) []byte {
 	has := func(name string) bool {
-		return slices.ContainsFunc(t.bound.Fields, func(f onto.BoundField) bool { return f.Name == name })
+		return slices.ContainsFunc(t.bound.Fields, func(f gostruct.Field) bool { return f.Name == name })
 	}
 	members, err := codec.ParseObject(fields)
 	if err != nil || !slices.ContainsFunc(members, func(m codec.Member) bool { return !has(m.Name) }) {

@@ -9,20 +9,21 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/gostruct"
 )
 
 // fieldEncoder writes one struct field as canonical JSON. Structs are encoded field by
 // field in the schema's order, so that the result needs neither sorting nor another
 // check.
 type fieldEncoder struct {
-	onto.BoundField
+	gostruct.Field
 	field  onto.Field
 	prefix []byte // the quoted name and a colon
 	append func(dst []byte, v reflect.Value) ([]byte, error)
 }
 
 // Bind ties a Go struct to the type, which serves the schema of the struct.
-func (t *Type) Bind(b *onto.Binding, given onto.Schema) {
+func (t *Type) Bind(b *gostruct.Binding, given onto.Schema) {
 	t.given = given
 	t.bound, t.free = b, codec.HoldsAny(b.Struct)
 	t.encode = make([]fieldEncoder, len(b.Fields))
@@ -35,7 +36,7 @@ func (t *Type) Bind(b *onto.Binding, given onto.Schema) {
 }
 
 // appenderFor picks how values of a struct field are written.
-func appenderFor(f onto.BoundField, schema onto.Field) func([]byte, reflect.Value) ([]byte, error) {
+func appenderFor(f gostruct.Field, schema onto.Field) func([]byte, reflect.Value) ([]byte, error) {
 	elem := f.Type
 	if elem.Kind() == reflect.Pointer {
 		elem = elem.Elem()

@@ -13,6 +13,9 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/gostruct"
+	"github.com/ontologia/onto/internal/refusal"
+	"github.com/ontologia/onto/internal/suggest"
 )
 
 // Type is one version of a type: its schema, and the Go struct bound to it, if
@@ -22,7 +25,7 @@ type Type struct {
 	Version int
 	Known   []string // the fields that the program knows; nil for all
 
-	bound    *onto.Binding
+	bound    *gostruct.Binding
 	given    onto.Schema    // as the struct has it
 	encode   []fieldEncoder // of the struct's fields, in the schema's order
 	decoders []fieldDecoder // of the same fields; nil if encoding/json decodes the struct
@@ -128,7 +131,7 @@ func (t *Type) fit(id onto.Identity, members []codec.Member) (backend.Write, err
 
 func (t *Type) finish(id onto.Identity, fields []byte, known []string) (backend.Write, error) {
 	if len(fields) > onto.MaxFields {
-		return backend.Write{}, backend.FieldsTooLarge(id, len(fields))
+		return backend.Write{}, refusal.FieldsTooLarge(id, len(fields))
 	}
 	return backend.Write{Identity: id, Op: onto.Put, Fields: fields, SchemaVersion: t.Version, Known: known}, nil
 }
@@ -138,7 +141,7 @@ func missing(id onto.Identity, f onto.Field) ([]byte, error) {
 	if f.Default != nil || f.Optional {
 		return f.Default, nil
 	}
-	return nil, onto.Errorf(onto.Invalid, "%s: %w", id, backend.FieldMissing(f))
+	return nil, onto.Errorf(onto.Invalid, "%s: %w", id, refusal.FieldMissing(f))
 }
 
 func fieldError(id onto.Identity, f onto.Field, err error) error {
@@ -147,7 +150,7 @@ func fieldError(id onto.Identity, f onto.Field, err error) error {
 
 func (t *Type) unknownField(id onto.Identity, name string) error {
 	err, names := onto.Errorf(onto.Invalid, "%s: type %s has no field %s", id, t.Schema.Name, name), t.Schema.FieldNames()
-	if near := onto.Suggest(name, names); near != "" {
+	if near := suggest.Name(name, names); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
 	return err.WithHint("its fields are %s", strings.Join(names, ", "))

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/audit"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // damaged reports a line of SQLite's own check. What is derived can be made
@@ -49,7 +49,7 @@ func (c *checker) derived() error {
 		return err
 	}
 	var want []layout.Derived
-	for _, v := range backend.Newest(all) {
+	for _, v := range typelist.Newest(all) {
 		want = append(want, layout.Wanted(&v.Schema)...)
 	}
 	if err := c.derivedMissing(want, listed); err != nil {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/audit"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // indexes finds indexes that reads rely on and that are gone.
@@ -44,7 +44,7 @@ func (c *checker) schemas() error {
 	if err != nil {
 		return err
 	}
-	for _, v := range backend.Last(all) {
+	for _, v := range typelist.Last(all) {
 		if err := c.registry(v); err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (c *checker) registry(v onto.SchemaVersion) error {
 	if !ok {
 		return c.report(audit.SchemaRegistry, "%s %s has versions but is not registered", v.Schema.Kind, v.Schema.Name)
 	}
-	if d := onto.Compare(layout.ParseSchema(v.Schema.Kind, v.Schema.Name, row.Bytes(0)), v.Schema); !d.Empty() {
+	if d := onto.DiffSchemas(layout.ParseSchema(v.Schema.Kind, v.Schema.Name, row.Bytes(0)), v.Schema); !d.Empty() {
 		return c.report(audit.SchemaRegistry, "the registered schema differs from version %d: %s", v.Version, d)
 	}
 	return nil
@@ -95,7 +95,7 @@ func (c *checker) endpoints() error {
 		return err
 	}
 	t := c.of.Tables[1]
-	for _, v := range backend.Newest(all) {
+	for _, v := range typelist.Newest(all) {
 		if v.Schema.Kind != onto.KindRelation {
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // What flags of fields ask for is derived from the projection: an index on the
@@ -186,7 +186,7 @@ func DeriveAll(ctx context.Context, w *driver.Conn, step func()) error {
 	if err != nil {
 		return err
 	}
-	return Derive(ctx, w, backend.Last(all), step)
+	return Derive(ctx, w, typelist.Last(all), step)
 }
 
 // make lists, creates and fills it.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // Format is the version of what this package adds to the original's tables.
@@ -110,7 +110,7 @@ func (f File) Check(path string) error {
 		return onto.Errorf(onto.Unsupported, "%s: written by the original Ontologia's v2 engine, which keeps data in tables of its own", path).
 			WithHint("export it there as JSON Lines and import that here")
 	case f.Kind == Ours && f.Format > Format:
-		return backend.NewerFormat(path, int(f.Format), Format)
+		return refusal.NewerFormat(path, int(f.Format), Format)
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // sinceRule is the first commit that can hold rows of the version in row v of
@@ -69,7 +69,7 @@ func readSchema(rows *driver.Rows) (onto.SchemaVersion, error) {
 	}
 	var err error
 	if !rows.Null(10) {
-		v.Upgrader = new(onto.Upgrader)
+		v.Upgrader = new(onto.StoredUpgrader)
 		err = json.Unmarshal(rows.Bytes(10), v.Upgrader)
 	}
 	if !rows.Null(11) && err == nil {
@@ -89,7 +89,7 @@ func WriteTypes(w *driver.Conn, before, after []onto.SchemaVersion) error {
 	for i := range after {
 		v := &after[i]
 		var was *onto.SchemaVersion // nil if it is new
-		if n, found := slices.BinarySearchFunc(before, *v, backend.CompareSchemas); found {
+		if n, found := slices.BinarySearchFunc(before, *v, typelist.Compare); found {
 			was = &before[n]
 		}
 		newest := i+1 == len(after) || after[i+1].Schema.TypeName() != v.Schema.TypeName()
@@ -126,14 +126,14 @@ func writeType(w *driver.Conn, was, v *onto.SchemaVersion, newest bool) error {
 			return err
 		}
 	}
-	if newest && len(onto.Compare(was.Schema, v.Schema).Flags) > 0 {
+	if newest && len(onto.DiffSchemas(was.Schema, v.Schema).Flags) > 0 {
 		return retune(w, v.Schema)
 	}
 	return nil
 }
 
 // keep sets one of our columns of a version that is stored.
-func keep[T onto.Upgrader | onto.End](w *driver.Conn, column string, value *T, v *onto.SchemaVersion) error {
+func keep[T onto.StoredUpgrader | onto.End](w *driver.Conn, column string, value *T, v *onto.SchemaVersion) error {
 	text, err := keptJSON(value)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func insertSchema(w *driver.Conn, v *onto.SchemaVersion) error {
 }
 
 // keptJSON is an upgrader or an end as it is stored, or nil for none.
-func keptJSON[T onto.Upgrader | onto.End](v *T) (any, error) {
+func keptJSON[T onto.StoredUpgrader | onto.End](v *T) (any, error) {
 	if v == nil {
 		return nil, nil
 	}

@@ -51,7 +51,7 @@ func listCommits(ctx context.Context, c *session.Session, last int, since int64,
 	if err != nil {
 		return err
 	}
-	query := store.CommitQuery{Since: since, Newest: true}
+	query := store.CommitOptions{Since: since, Newest: true}
 	if meta == nil {
 		query.Limit = last
 	}

@@ -34,7 +34,7 @@ after. How filters are written: onto query --help`,
   onto diff 0 1 --json`,
 		Args: session.ArgCount(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return diff(cmd.Context(), c, args[0], args[1], store.DiffQuery{Type: typ, AsStored: asStored}, where)
+			return diff(cmd.Context(), c, args[0], args[1], store.DiffOptions{Type: typ, AsStored: asStored}, where)
 		},
 	}
 	cmd.Flags().StringVar(&typ, "type", "", "only this type")
@@ -43,7 +43,7 @@ after. How filters are written: onto query --help`,
 	return cmd
 }
 
-func diff(ctx context.Context, c *session.Session, first, second string, q store.DiffQuery, where string) error {
+func diff(ctx context.Context, c *session.Session, first, second string, q store.DiffOptions, where string) error {
 	from, err := session.ParsePoint(first)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
+	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store"
 )
 
@@ -65,7 +66,7 @@ func showInfo(ctx context.Context, c *session.Session, stats, schema bool) error
 
 func newestSchemas(ctx context.Context, s *store.Store) ([]onto.SchemaVersion, error) {
 	all, err := s.Schemas(ctx)
-	return backend.Newest(all), err
+	return typelist.Newest(all), err
 }
 
 // describe describes a store, and returns its head.

@@ -287,7 +287,7 @@ func queryVersions(ctx context.Context, c *session.Session, s *store.Store, shap
 	case a.limit > 0:
 		err = queryPage(ctx, c, q, a, out)
 	case a.history:
-		err = session.Each(q.Versions(ctx, a.since), func(p store.Past[onto.Version]) error { return out.Add(p.Value) })
+		err = session.Each(q.Versions(ctx, a.since), func(p store.Versioned[onto.Version]) error { return out.Add(p.Value) })
 	default:
 		err = session.Each(q.All(ctx), out.Add)
 	}
@@ -309,7 +309,7 @@ func queryPage(ctx context.Context, c *session.Session, q store.Query[onto.Versi
 	var page store.Page[onto.Version]
 	var err error
 	if a.history {
-		var past store.Page[store.Past[onto.Version]]
+		var past store.Page[store.Versioned[onto.Version]]
 		past, err = q.VersionPage(ctx, a.since)
 		page.Next = past.Next
 		for _, p := range past.Items {

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
+	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/schemafile"
 )
@@ -113,7 +113,7 @@ func exported(ctx context.Context, s *store.Store, f *schemaFlags) ([]onto.Schem
 	}
 	picked, err := f.pick(s, all)
 	if err != nil || f.version == 0 {
-		return backend.Newest(picked), err
+		return typelist.Newest(picked), err
 	}
 	for _, v := range picked {
 		if v.Version == f.version {

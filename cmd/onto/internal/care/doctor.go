@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/suggest"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/upkeep"
 )
@@ -78,7 +79,7 @@ func explainCode(c *session.Session, code string) error {
 	e, ok := upkeep.Lookup(code)
 	if !ok {
 		err := onto.Errorf(onto.NotFound, "there is no finding with the code %q", code)
-		if near := onto.Suggest(code, codeNames()); near != "" {
+		if near := suggest.Name(code, codeNames()); near != "" {
 			return err.WithHint("did you mean %s?", near)
 		}
 		return err.WithHint("docs/findings.md lists them all")

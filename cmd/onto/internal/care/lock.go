@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/refusal"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
@@ -175,5 +175,5 @@ func refuseRelease(ctx context.Context, s *store.Store, name string) error {
 		return onto.Errorf(onto.Refused, "the lease %s is held by %s until %s", l.Name, l.Owner, terminal.Time(l.Expires)).
 			WithHint("make sure that it has stopped, then end the lease").WithCommand(command...)
 	}
-	return backend.NotHeld(name)
+	return refusal.NotHeld(name)
 }

@@ -203,7 +203,7 @@ func planMigration(ctx context.Context, c *session.Session, b backend.Backend, m
 		return err
 	}
 	if f.try {
-		n, err := store.Try(ctx, b, m, opts)
+		n, err := store.TryMigration(ctx, b, m, opts)
 		done()
 		if err != nil {
 			return err

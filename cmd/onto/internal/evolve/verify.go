@@ -116,7 +116,7 @@ func compareTypes(ctx context.Context, s *store.Store, types []onto.Type) ([]com
 		r := comparison{Compared: document.NewCompared(g, "only in the file")}
 		i := slices.IndexFunc(present, func(o onto.Schema) bool { return o.TypeName() == g.TypeName() })
 		if i >= 0 {
-			d := onto.Compare(present[i], g)
+			d := onto.DiffSchemas(present[i], g)
 			r.Differ(d)
 			r.lines = d.Lines()
 			r.Version = numbers[g.TypeName()]

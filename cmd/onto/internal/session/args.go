@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/internal/suggest"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
@@ -35,7 +36,7 @@ func RunGroup(cmd *cobra.Command, args []string) error {
 			WithHint("use %s", strings.Join(names, ", "))
 	}
 	err := onto.Errorf(onto.Invalid, "%s has no command %q", cmd.CommandPath(), args[0])
-	if near := onto.Suggest(args[0], names); near != "" {
+	if near := suggest.Name(args[0], names); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
 	return err.WithHint("see the commands").WithCommand(helpOf(cmd)...)

@@ -1,4 +1,6 @@
-package backend
+// Package typelist answers questions about a list of types, as backends keep it: every
+// version of every type, ordered by kind, name and version.
+package typelist
 
 import (
 	"bytes"
@@ -9,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // storedTypes is the newest version of each type that exists, by kind and name.
@@ -61,7 +64,7 @@ func Continues(all []onto.SchemaVersion, t onto.TypeName, version int) bool {
 }
 
 // redefines reports whether an upgrader gives fields another meaning.
-func redefines(u *onto.Upgrader) bool { return u != nil && *u != (onto.Upgrader{}) }
+func redefines(u *onto.StoredUpgrader) bool { return u != nil && *u != (onto.StoredUpgrader{}) }
 
 // Serves reports whether a program with the given type can use the stored one: its
 // newest version is compatible with it, and it is none of the versions that the newest
@@ -73,7 +76,7 @@ func Serves(all []onto.SchemaVersion, given onto.Schema) bool {
 		return false
 	}
 	for i := last; i >= 0 && all[i].Schema.TypeName() == t && (i == last || all[i].End == nil); i-- {
-		if onto.Compare(all[i].Schema, given).Empty() {
+		if onto.DiffSchemas(all[i].Schema, given).Empty() {
 			return Continues(all, t, all[i].Version)
 		}
 	}
@@ -89,19 +92,19 @@ func Missing(all []onto.SchemaVersion, given []onto.Schema) ([]onto.Schema, erro
 	var diffs []onto.Difference
 	for _, g := range given {
 		if s, ok := stored.get(g); ok {
-			if d := onto.Compare(s, g); !d.Empty() && !Serves(all, g) {
+			if d := onto.DiffSchemas(s, g); !d.Empty() && !Serves(all, g) {
 				diffs = append(diffs, d)
 			}
 			continue
 		}
 		if kind, taken := stored.kindOf(g.Name); taken {
-			return nil, NameTaken(g.Name, kind)
+			return nil, refusal.NameTaken(g.Name, kind)
 		}
 		stored.put(g) // so that it is not registered twice
 		missing = append(missing, g)
 	}
 	if diffs != nil {
-		return nil, TypesDiffer(diffs)
+		return nil, refusal.TypesDiffer(diffs)
 	}
 	return missing, nil
 }
@@ -115,7 +118,7 @@ func Retuned(all []onto.SchemaVersion, given []onto.Schema) []onto.Schema {
 	var retuned []onto.Schema
 	for _, g := range given {
 		s, ok := stored.get(g)
-		d := onto.Compare(s, g)
+		d := onto.DiffSchemas(s, g)
 		if ok && !d.Empty() {
 			continue // an older or smaller type says nothing about the flags
 		}
@@ -164,9 +167,9 @@ func NextVersion(all []onto.SchemaVersion, t onto.TypeName) int {
 	return 1
 }
 
-// NewVersionOf is a version of a type that shares nothing with the schema. Created,
+// New is a version of a type that shares nothing with the schema. Created,
 // Runtime and Reason are not set yet.
-func NewVersionOf(s onto.Schema, version int) onto.SchemaVersion {
+func New(s onto.Schema, version int) onto.SchemaVersion {
 	return onto.SchemaVersion{Schema: copySchema(s), Version: version, JSON: s.JSON(), Hash: s.Hash()}
 }
 
@@ -179,8 +182,8 @@ func AsStored(v onto.SchemaVersion) onto.Schema {
 	return v.Schema
 }
 
-// TypesHash identifies all stored types, whatever their flags.
-func TypesHash(all []onto.SchemaVersion) string {
+// Hash identifies all stored types, whatever their flags.
+func Hash(all []onto.SchemaVersion) string {
 	sum := sha256.New()
 	for _, v := range all {
 		fmt.Fprintf(sum, "%s %s %d %s", v.Schema.Kind, v.Schema.Name, v.Version, v.Hash)
@@ -195,8 +198,8 @@ func TypesHash(all []onto.SchemaVersion) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// CompareSchemas is the order of what Schemas returns.
-func CompareSchemas(a, b onto.SchemaVersion) int {
+// Compare is the order of what Schemas returns.
+func Compare(a, b onto.SchemaVersion) int {
 	return cmp.Or(
 		cmp.Compare(a.Schema.Kind, b.Schema.Kind),
 		cmp.Compare(a.Schema.Name, b.Schema.Name),
@@ -204,8 +207,8 @@ func CompareSchemas(a, b onto.SchemaVersion) int {
 	)
 }
 
-// CopySchemas returns copies that share nothing with the list.
-func CopySchemas(list []onto.SchemaVersion) []onto.SchemaVersion {
+// Copy returns copies that share nothing with the list.
+func Copy(list []onto.SchemaVersion) []onto.SchemaVersion {
 	list = slices.Clone(list)
 	for i := range list {
 		list[i].Schema = copySchema(list[i].Schema)

@@ -10,10 +10,10 @@ import (
 	"github.com/ontologia/onto/internal/decide"
 )
 
-// group is a write transaction under construction. All drafts are decided before
+// round is a write transaction under construction. All drafts are decided before
 // anything is written. So a refused draft leaves no trace, and no savepoints are
 // needed.
-type group struct {
+type round struct {
 	*decide.Round
 	wr    *writer
 	w     *driver.Conn
@@ -21,15 +21,15 @@ type group struct {
 	words map[onto.Identity]*layout.WordChange // of types with search fields
 }
 
-func newGroup(wr *writer, w *driver.Conn, s state) *group {
-	return &group{
+func newRound(wr *writer, w *driver.Conn, s state) *round {
+	return &round{
 		Round: decide.NewRound(decide.Base{Head: s.Head, Time: s.headTime, Now: wr.now(), Types: wr.types.all}),
 		wr:    wr, w: w, from: s,
 	}
 }
 
 // run decides and writes all members. After an error nothing was written.
-func (g *group) run(members []*member) error {
+func (g *round) run(members []*member) error {
 	err := g.fetch(members)
 	for _, m := range members {
 		if err != nil {
@@ -58,7 +58,7 @@ func (g *group) run(members []*member) error {
 }
 
 // fetch looks up what the members are decided on.
-func (g *group) fetch(members []*member) error {
+func (g *round) fetch(members []*member) error {
 	var ids identities
 	for _, m := range members {
 		if err := g.want(&ids, m.draft); err != nil {
@@ -69,7 +69,7 @@ func (g *group) fetch(members []*member) error {
 }
 
 // want adds the identities that a draft is decided on, and looks up the rest.
-func (g *group) want(ids *identities, d *backend.Draft) error {
+func (g *round) want(ids *identities, d *backend.Draft) error {
 	ids.add(d)
 	if d.IdempotencyKey != "" {
 		if err := g.lookupKey(d.IdempotencyKey); err != nil {
@@ -102,7 +102,7 @@ func (ids *identities) add(d *backend.Draft) {
 }
 
 // lookup looks up the newest versions of identities.
-func (g *group) lookup(ids identities) error {
+func (g *round) lookup(ids identities) error {
 	if err := layout.Lookup(g.w, g.wr.table(onto.KindEntity), ids.entities, g.Newest); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (g *group) lookup(ids identities) error {
 }
 
 // lookupKey looks up the commit that has used an idempotency key.
-func (g *group) lookupKey(key string) error {
+func (g *round) lookupKey(key string) error {
 	r, ok, err := g.w.QueryRow(`SELECT `+layout.CommitList+`, c.draft_hash FROM commits c WHERE c.idempotency_key = ?`, key)
 	if err != nil || !ok {
 		return err
@@ -122,7 +122,7 @@ func (g *group) lookupKey(key string) error {
 }
 
 // insertVersions writes versions, and updates the projection and what is derived.
-func (g *group) insertVersions(versions []decide.Version) error {
+func (g *round) insertVersions(versions []decide.Version) error {
 	entities := make([]*decide.Version, 0, len(versions))
 	var relations []*decide.Version
 	for i := range versions {

@@ -1,8 +1,10 @@
-package onto
+package lineage
 
 import (
 	"fmt"
 	"slices"
+
+	"github.com/ontologia/onto"
 )
 
 // Carry is how fields of one version of a type become those of another without
@@ -17,7 +19,7 @@ func (c Carry) Plain() bool { return len(c.Fill)+len(c.Needs) == 0 }
 
 // CarryOver compares two versions of a type. The names of the type and of a
 // relation's endpoints do not matter: fields do not hold them.
-func CarryOver(from, to Schema) Carry {
+func CarryOver(from, to onto.Schema) Carry {
 	var c Carry
 	need := func(format string, args ...any) { c.Needs = append(c.Needs, fmt.Sprintf(format, args...)) }
 	if from.Key != to.Key {
@@ -29,7 +31,7 @@ func CarryOver(from, to Schema) Carry {
 	for _, t := range to.Fields {
 		f, had := from.Field(t.Name)
 		switch {
-		case had && !widens(f.Type, t.Type):
+		case had && !f.Type.Within(t.Type):
 			need("%s is %s and was %s", t.Name, t.Type, f.Type)
 		case t.Optional || had && !f.Optional:
 		case t.Default != nil:
@@ -49,7 +51,9 @@ func CarryOver(from, to Schema) Carry {
 	return c
 }
 
-// widens reports whether each value of one field type is also one of the other.
-func widens(from, to FieldType) bool {
-	return from == to || to == Any || from == Int && to == Float
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
 }

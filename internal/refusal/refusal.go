@@ -1,4 +1,7 @@
-package backend
+// Package refusal has the errors that every backend gives alike: what was asked for and
+// does not exist, and what a draft is refused for. A code and its facts are given once,
+// so that the same refusal has the same words on every backend.
+package refusal
 
 import (
 	"fmt"
@@ -6,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 )
 
 // The errors below are the port's: every backend refuses with the same code, message
@@ -55,7 +59,7 @@ func atCommit(id int64) string {
 
 // StampMismatch is the error for a write that was made for another version of its
 // type than the newest, which is 0 if the type does not exist.
-func StampMismatch(w *Write, newest int) error {
+func StampMismatch(w *backend.Write, newest int) error {
 	if newest == 0 {
 		return onto.Errorf(onto.SchemaOutdated, "%s: there is no type %s, or no more", w.Identity, w.Type).
 			WithHint("register the type, or open the store again with the present types")
@@ -84,7 +88,7 @@ func FieldsTooLarge(id onto.Identity, bytes int) error {
 
 // TypeEnds is the error for a write of a type that ends with its draft, with the
 // last version of the type.
-func TypeEnds(w *Write, last int) error {
+func TypeEnds(w *backend.Write, last int) error {
 	return onto.Errorf(onto.Invalid, "%s: type %s ends with this draft, so only deletes with its last version %d are allowed", w.Identity, w.Type, last).
 		WithHint("write it as another type, or do not end this one")
 }

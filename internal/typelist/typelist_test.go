@@ -1,11 +1,11 @@
-package backend_test
+package typelist_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/typelist"
 )
 
 // tagged is a type whose only field besides the key has the given flags.
@@ -41,11 +41,11 @@ func TestMissingAndRetuned(t *testing.T) {
 		{"more than flags", []onto.Schema{longer, tagged("B", true, false)}, nil, []string{"B"}, onto.SchemaOutdated},
 		{"another kind", []onto.Schema{{Kind: onto.KindRelation, Name: "A", Left: "B", Right: "B"}}, nil, nil, onto.Conflict},
 	} {
-		missing, err := backend.Missing(all, c.given)
+		missing, err := typelist.Missing(all, c.given)
 		if onto.CodeOf(err) != c.code || !slices.Equal(names(missing), c.missing) {
 			t.Errorf("%s: got missing %v, error %v; want %v, %q", c.name, names(missing), err, c.missing, c.code)
 		}
-		if got := names(backend.Retuned(all, c.given)); !slices.Equal(got, c.retuned) {
+		if got := names(typelist.Retuned(all, c.given)); !slices.Equal(got, c.retuned) {
 			t.Errorf("%s: got retuned %v, want %v", c.name, got, c.retuned)
 		}
 	}
