@@ -347,7 +347,7 @@ func (r *restore) outdo(now *reading, src *driver.Conn) error {
 		return err
 	}
 	if now.Head != r.plan.Present.Head.ID {
-		return onto.Errorf(onto.HeadMismatch, "%s: somebody has made commit %d meanwhile", r.to, now.Head).
+		return onto.Errorf(onto.HeadMismatch, "%s: commit %d was made meanwhile", r.to, now.Head).
 			WithHint("look at it and restore again")
 	}
 	return backup.Outdo(&now.Moment, src)

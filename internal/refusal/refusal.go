@@ -141,5 +141,5 @@ func NewerFormat(what string, format, newest int) error {
 
 // NotHeld is the error for ending a lease that is not held.
 func NotHeld(name string) error {
-	return onto.Errorf(onto.NotFound, "nobody holds the lease %s", name).WithHint("see the leases").WithCommand("lock", "show")
+	return onto.Errorf(onto.NotFound, "the lease %s is not held", name).WithHint("see the leases").WithCommand("lock", "show")
 }

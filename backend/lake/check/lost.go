@@ -66,7 +66,7 @@ func (c *checker) headFlaw(err error) error {
 		return protocol.NoLake()
 	}
 	f := code.Finding("%s: %s; %s", protocol.HeadKey, what, t)
-	f.Remedy.Text = "restore meta/head.json from a backup, or from an older version that the storage keeps, before anybody writes"
+	f.Remedy.Text = "restore meta/head.json from a backup, or from an older version that the storage keeps, before anything is written"
 	err = c.push(f)
 	c.head = &protocol.Head{StoreID: t.store, CommitID: t.last}
 	if t.path != "" {

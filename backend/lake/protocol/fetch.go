@@ -48,7 +48,7 @@ func (m *InMemory) Sum() string { return HashOf(m.Bytes()) }
 
 // ErrReplaced tells that a file is gone because a compaction has replaced it, or
 // because its type was purged.
-var ErrReplaced = onto.Errorf(onto.Unavailable, "nobody needs the file any more")
+var ErrReplaced = onto.Errorf(onto.Unavailable, "the file is no longer needed")
 
 // Data reads a small data file; see fetch.
 func (l *Log) Data(ctx context.Context, f *FileEntry) ([]byte, error) {

@@ -112,7 +112,7 @@ func epochAfter(key string, epoch int64) (int64, error) {
 func (l *Leases) announce(ctx context.Context, name string, epoch int64) error {
 	_, err := l.log.Publish(ctx, func(t *Tip, attempt string) (*Proposal, error) {
 		if t.Head.Locks[name] > epoch {
-			return nil, onto.Errorf(onto.LeaseExpired, "the lease %s ran out before it could be published, and somebody has taken it", name).
+			return nil, onto.Errorf(onto.LeaseExpired, "the lease %s ran out before it could be published, and another holder has taken it", name).
 				WithHint("take it for longer")
 		}
 		return l.proposeLock(t, attempt, name, epoch), nil

@@ -74,7 +74,7 @@ const maxTTL = 100 * 365 * 24 * time.Hour
 // may simply be removed.
 func badLock(key, format string, args ...any) error {
 	return onto.Errorf(onto.Corrupt, "%s: %w", key, onto.Errorf(onto.Corrupt, format, args...)).
-		WithHint("remove the object if nobody writes: the lease is free then")
+		WithHint("remove the object if no process writes: the lease is free then")
 }
 
 // expired reports whether a lease has run out.

@@ -156,7 +156,7 @@ func (l *Log) readHeadOnce(ctx context.Context) (h *Head, body []byte, tag bucke
 
 // headGone is the error for a head that was there and is not.
 func headGone(cause error) error {
-	return onto.Errorf(onto.Corrupt, "%s is gone: %w", HeadKey, cause).WithHint("restore it from a backup before anybody writes")
+	return onto.Errorf(onto.Corrupt, "%s is gone: %w", HeadKey, cause).WithHint("restore it from a backup before anything is written")
 }
 
 // follows fails unless a head is the one that was seen last or comes after it.
@@ -185,7 +185,7 @@ func (l *Log) follows(h *Head, body []byte) error {
 // rewritten is the error for a bucket that does not hold what it held before.
 func rewritten(format string, args ...any) error {
 	return onto.Errorf(onto.Corrupt, "history was rewound: %w", onto.Errorf(onto.Corrupt, format, args...)).
-		WithHint("somebody has restored or replaced the bucket; open the store again if that is right")
+		WithHint("the bucket was restored or replaced; open the store again if that is right")
 }
 
 // manifestOf reads the manifest that a head names.

@@ -147,7 +147,7 @@ var (
 
 func shapeError(path, name, format string, args ...any) error {
 	return onto.Errorf(onto.Unsupported, "%s: %s %s", path, name, fmt.Sprintf(format, args...)).
-		WithHint("somebody has changed the tables of the file: look with: sqlite3 FILE .schema")
+		WithHint("another program has changed the tables of the file: look with: sqlite3 FILE .schema")
 }
 
 // checkColumns finds plain tables with computed columns or columns of another type than
@@ -266,7 +266,7 @@ func (o SchemaObject) Refusal() string {
 }
 
 // Remedy says how to allow writes again.
-func (o SchemaObject) Remedy() string { return `if nobody needs it: sqlite3 FILE '` + o.drop() + `'` }
+func (o SchemaObject) Remedy() string { return `if it is not needed: sqlite3 FILE '` + o.drop() + `'` }
 
 // declaredTable is what we declare of a table.
 type declaredTable struct {

@@ -26,8 +26,8 @@ func Backup(c *session.Session) *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Copy one moment of a SQLite store to a new file",
 		Long: `Copy one moment of the store to a new file, while others go on writing, and
-check the copy. A file that exists is not overwritten. In the copy nobody holds
-a lease. Exit status 3 if the check finds an error; the copy stays.
+check the copy. A file that exists is not overwritten. The copy has no
+leases. Exit status 3 if the check finds an error; the copy stays.
 
 SQLite only: a lake is copied with the tools of its bucket, meta/head.json first.`,
 		Example: `  onto backup monday.db

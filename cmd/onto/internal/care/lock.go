@@ -50,8 +50,8 @@ func lockReleaseCommand(c *session.Session) *cobra.Command {
 	var r lockRelease
 	cmd := &cobra.Command{
 		Use:   "release --force --reason TEXT",
-		Short: "End a lease whoever holds it",
-		Long: `End a lease whoever holds it, and keep a record of that. Its holder, if it still
+		Short: "End a lease, whatever its holder",
+		Long: `End a lease, whatever its holder, and keep a record of that. Its holder, if it still
 runs, cannot use the lease any more. Without --force it only says who that is.`,
 		Example: `  onto lock release
   onto lock release --force --reason "the job has died" --actor operator:ana
@@ -63,7 +63,7 @@ runs, cannot use the lease any more. Without --force it only says who that is.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&r.force, "force", false, "end it although somebody holds it")
+	flags.BoolVar(&r.force, "force", false, "end it although it is held")
 	flags.StringVar(&r.name, "name", onto.WriteLease, "the lease called `NAME`")
 	flags.StringVar(&r.reason, "reason", "", "why, for people")
 	flags.StringVar(&r.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
@@ -93,7 +93,7 @@ func showLeases(ctx context.Context, c *session.Session) error {
 				return err
 			}
 		}
-		return out.Close("nobody holds a lease")
+		return out.Close("no lease is held")
 	})
 }
 
@@ -136,7 +136,7 @@ func releaseLock(ctx context.Context, c *session.Session, r lockRelease) error {
 		return err
 	}
 	if r.force && r.reason == "" {
-		return onto.Errorf(onto.Invalid, "--reason is missing").WithHint("say why the lease is ended, for whoever reads the record")
+		return onto.Errorf(onto.Invalid, "--reason is missing").WithHint("say why the lease is ended, for readers of the record")
 	}
 	how := place.Reading
 	if r.force {
