@@ -84,7 +84,7 @@ type Backend interface {
 	// Register makes sure the types exist as given, all or none, and returns
 	// their newest versions in the same order. A type that is stored
 	// differently fails with SchemaOutdated, unless the stored one serves it, see
-	// [Serves]; then it changes nothing. A type that has ended begins
+	// package typelist; then it changes nothing. A type that has ended begins
 	// again with its next version.
 	Register(ctx context.Context, r *Registration) ([]onto.SchemaVersion, error)
 
@@ -244,7 +244,7 @@ type Registration struct {
 // are deletes. If the writes change nothing, no commit is made and the types
 // change all the same.
 type Evolution struct {
-	Base    string         // TypesHash of the types it was planned for; fails with MigrationToken otherwise
+	Base    string         // typelist.Hash of the types it was planned for; fails with MigrationToken otherwise
 	Add     []NewVersion   // versions to add
 	Learn   []TypeUpgrader // programs for versions that are stored without one
 	End     []EndedType    // types that end
