@@ -7,8 +7,7 @@
 // fields are canonical JSON.
 //
 // What only some backends can do is an optional interface, found with [As]. Package
-// backendtest is this contract as tests; a backend that implements an interface runs
-// the tests for it.
+// backendtest is this contract as tests, with tests for some of these interfaces.
 package backend
 
 import (
