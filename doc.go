@@ -30,23 +30,31 @@
 //		Seats int `json:"seats"`
 //	}
 //
+// A relation is made with the keys of its two ends:
+//
+//	Subscription{Link: onto.Between[Customer, Product]("c1", "p1"), Seats: 3}
+//
 // Field names come from the json tag. A pointer, or a field marked omitempty
-// or omitzero, is optional. The onto tag takes a comma separated list:
+// or omitzero, is optional unless it has a default. The onto tag takes a comma
+// separated list:
 //
 //	key           the field is the entity's key (string or integer)
 //	instance      the field is the relation's instance key; instance=NAME gives
 //	              it another name, and with json:"-" it is not among the fields
 //	index         the field is worth an index
 //	search        the words of the field can be searched
-//	default=JSON  stands in for a missing value; must come last
+//	default=JSON  stands in for a missing value; must come last. A text has
+//	              quotes, in a tag `onto:"default=\"PT\""`
 //
 // A struct's zero value is a value: for a default to stand in, the field must
-// be a pointer or marked omitzero.
+// be a pointer or marked omitzero. With a pointer the zero value can be stored as well.
 //
 // # Writing
 //
 // A [Draft] collects what should be true and is handed to a store, which computes the
-// difference and makes one commit, or none if nothing differs.
+// difference and makes one commit, or none if nothing differs. [Draft.Ensure] gives all
+// fields of a thing, [Draft.Merge] some, and [Draft.Delete] ends it;
+// [Draft.ExpectVersion] and [Draft.ExpectHead] say what must not have changed meanwhile.
 //
 // # Errors
 //

@@ -74,13 +74,18 @@ type Relation struct {
 // and pointers to them, [Entity] and [Relation] values, versions, and slices and
 // iterators of these. A thing replaces all fields of its identity. A [Version] brings
 // back the state that it was read as, also that the identity did not exist. What is
-// already so causes no version.
+// already so causes no version. The endpoints of a relation need not exist.
 func (d Draft) Ensure(things ...any) Draft { return d.put(things, false) }
 
 // Merge adds things whose fields should be as given; fields that are not given stay as
-// they are. Things are as in Ensure. A field that a struct leaves out by omitempty,
-// omitzero or a nil pointer is not given; in an [Entity] or a [Relation] a field that
-// is null is given: it is removed if it is optional, and otherwise gets its default.
+// they are. Things are as in Ensure. An [Entity] or a [Relation] gives the fields that
+// it names, and is the usual way to merge:
+//
+//	d.Merge(onto.Entity{Type: "Customer", Key: "c1", Fields: map[string]any{"tier": "Gold"}})
+//
+// A field that is null is given, too: it is removed if it is optional, and otherwise
+// gets its default. A struct gives all its fields, also those that are zero, but for
+// what it leaves out by omitempty, omitzero or a nil pointer.
 //
 // The fields that stay are those at the moment of the commit, so programs that merge
 // different fields at the same time do not undo each other's changes. A missing
@@ -103,7 +108,8 @@ func (d Draft) put(things []any, merge bool) Draft {
 
 // Delete adds things that should not exist: identities, structs of registered types
 // and versions, of which only the keys count, and slices and iterators of these.
-// Deleting what does not exist causes no version.
+// Deleting what does not exist causes no version. The relations of an entity stay when
+// it is deleted: a draft that should end them names them as well.
 func (d Draft) Delete(things ...any) Draft {
 	if len(things) == 0 {
 		return d

@@ -79,7 +79,8 @@ type Error struct {
 	Hint    Hint   // for operators: names the next step; may be zero
 	Err     error  // the cause, if there is one
 
-	// Differences is set with SchemaOutdated: what changed, per type.
+	// Differences is set with SchemaOutdated: for each type, how it is in the program
+	// compared with how it is stored. What is Added only the program has.
 	Differences []Difference
 }
 

@@ -118,8 +118,8 @@ func ExampleError() {
 	// hint: see what exists: onto query entities Lease
 }
 
-// Compare describes how a type in the program differs from the stored one.
-func ExampleCompare() {
+// DiffSchemas describes how a type in the program differs from the stored one.
+func ExampleDiffSchemas() {
 	type ProductV2 struct {
 		SKU   string  `json:"sku" onto:"key"`
 		Title *string `json:"title"`

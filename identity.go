@@ -35,7 +35,7 @@ type TypeName struct {
 // String describes the type for messages.
 func (t TypeName) String() string { return string(t.Kind) + " " + t.Name }
 
-// DiffSchemas orders types by kind, then by name.
+// Compare orders types by kind, then by name.
 func (t TypeName) Compare(other TypeName) int {
 	return cmp.Or(strings.Compare(string(t.Kind), string(other.Kind)), strings.Compare(t.Name, other.Name))
 }
@@ -81,8 +81,8 @@ func (id Identity) String() string {
 	return fmt.Sprintf("%s %q → %q [%q]", id.Type, id.Left, id.Right, id.Instance)
 }
 
-// DiffSchemas orders identities: entities before relations, then by type, then by
-// key or by left, right and instance key, each by code point.
+// Compare orders identities: entities before relations, then by type, then by key
+// or by left, right and instance key, each by code point.
 func (id Identity) Compare(other Identity) int {
 	if id.Kind != other.Kind {
 		return strings.Compare(string(id.Kind), string(other.Kind))
