@@ -39,7 +39,7 @@ type ApplyOptions struct {
 
 // Migrate applies a migration to the store that a backend keeps: all types or
 // none, in one commit. Until it is done, readers see the old state, and no other program
-// can write.
+// can write. The backend stays open, and can be given to [Open] afterwards.
 //
 // Stores that were opened with the old types continue if the change is compatible, see
 // onto.Compatible, and no upgrader goes with it: new fields are optional or have a
@@ -47,8 +47,9 @@ type ApplyOptions struct {
 // that they know, and what they write keeps the others; a program with the old types
 // can open the store again. A read fails if it meets a value of a wider type that a Go
 // field cannot hold. After any other change, typed reads and writes of such stores fail
-// with SchemaOutdated, which says what has changed, until the store is opened with the
-// present types; reads by the name of a type use its present version.
+// with SchemaOutdated, which says how their types differ from the stored ones, until the
+// store is opened with the present types; reads by the name of a type use its present
+// version.
 //
 // A program may migrate whenever it starts: if an earlier version of a type is given
 // than is stored, and programs with the earlier one can go on, the type stays as it is.

@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/store"
 )
@@ -78,6 +79,57 @@ func yesterday(ctx context.Context, db *sqlite.Backend) error {
 	}
 	_, err = s.Commit(ctx, onto.Draft{}.Ensure(Account{ID: "a1", Name: "Ada"}))
 	return err
+}
+
+// A compatible change: programs with the old struct go on beside those with the new one,
+// and what they write keeps the field that they do not know.
+func ExampleMigrate_compatible() {
+	ctx := context.Background()
+	mem := memory.New(nil)
+	type Guest struct {
+		ID     string `json:"id" onto:"key"`
+		Visits int    `json:"visits"`
+	}
+	old, err := store.Open(ctx, mem.Open(), onto.TypeOf[Guest]())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer old.Close()
+	commit(ctx, old, onto.Draft{}.Ensure(Guest{ID: "g1"}))
+
+	// The next version of the program. It may do this at every start.
+	type GuestV2 struct {
+		ID      string `json:"id" onto:"key"`
+		Visits  int    `json:"visits"`
+		Country string `json:"country,omitzero" onto:"default=\"PT\""`
+	}
+	db := mem.Open()
+	m := &store.Migration{Types: []onto.Type{onto.TypeOf[GuestV2]().As("Guest")}}
+	header := onto.Draft{Actor: onto.Daemon("deploy"), Comment: "guests have a country"}
+	if _, _, err := store.Migrate(ctx, db, m, &store.ApplyOptions{Force: true, Draft: header}); err != nil {
+		log.Fatal(err)
+	}
+	s, err := store.Open(ctx, db, m.Types...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	commit(ctx, s, onto.Draft{}.Merge(onto.Entity{Type: "Guest", Key: "g1", Fields: map[string]any{"country": "FR"}}))
+
+	_, err = store.Update(ctx, old, onto.Draft{}, store.Key{"g1"}, func(g *Guest) error {
+		g.Visits++
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	g, err := store.Get[GuestV2](ctx, s.Now(), "g1")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(g.Visits, g.Country)
+	// Output:
+	// 1 FR
 }
 
 // A lease makes sure that one program at a time does something, and that one that was

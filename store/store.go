@@ -11,6 +11,13 @@
 // what is there, under the write lock, and makes one commit of the difference,
 // or none. [Store.CommitStream] does the same for more than fits in memory.
 //
+//	res, err := s.Commit(ctx, onto.Draft{Actor: onto.Operator("ana"), Comment: "import"}.Ensure(ada, bob))
+//
+// [Update] reads a thing, changes it and writes it, again if another writer was first: it
+// is the way to count. [onto.Draft.Merge] sets some fields without reading. A program that
+// shows a thing and writes it back later reads it with [GetVersion] and expects that
+// version; VersionMismatch then says that another writer was first, and nothing was written.
+//
 // # Reading
 //
 // Reads start from a [View], a moment of the log: [Store.Now], [Store.At] a commit, or
@@ -24,7 +31,10 @@
 // ([Query.OrderBy]) and pages ([Query.Page]); it counts and groups
 // ([Query.Count], [Query.GroupBy]), follows relations ([Query.Traverse]), and
 // tells how it is answered ([Query.Explain]). Its versions over time are
-// [Query.Versions].
+// [Query.Versions]. [GroupsAs] and [RoutesAs] return groups and routes as Go structs.
+//
+// Sequences stream: they need little memory however much they yield, and leaving the
+// loop releases everything.
 //
 // History is read from the store itself: [History] and [Store.History] of one identity,
 // [Store.Commits], [Store.Changes] of a commit, [Store.Diff] of two moments, and
@@ -35,10 +45,16 @@
 // [PlanMigration] and [Migrate] bring a store to other types, [PlanDrop] and
 // [DropTypes] end one. What was stored before is read as the present types have
 // it, by the upgraders that came with each migration; [View.AsStored] shows it
-// as it was written.
+// as it was written. These functions take a backend, and leave it open:
 //
-// Sequences stream: they need little memory however much they yield, and
-// leaving the loop releases everything.
+//	m := &store.Migration{Types: []onto.Type{onto.TypeOf[Customer]()}}
+//	plan, err := store.PlanMigration(ctx, db, m)
+//	_, _, err = store.Migrate(ctx, db, m, &store.ApplyOptions{Token: plan.Token})
+//	s, err := store.Open(ctx, db, m.Types...)
+//
+// # Examples
+//
+// The files example*_test.go have a program for most of this; go doc does not show them.
 package store
 
 import (
