@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"path/filepath"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake"
@@ -18,10 +19,10 @@ type Reading struct {
 	Celsius float64 `json:"celsius"`
 }
 
-// openLake opens the lake in a directory. With a bucket of package bucket/s3 it is one
-// that many machines share.
+// openLake opens the lake in a directory, and makes both if they are missing. With a
+// bucket of package bucket/s3 it is one that many machines share.
 func openLake(ctx context.Context, dir string) (*store.Store, error) {
-	b, err := file.Open(dir, nil)
+	b, err := file.Open(dir, &file.Options{Create: true})
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	s, err := openLake(ctx, dir)
+	s, err := openLake(ctx, filepath.Join(dir, "readings"))
 	if err != nil {
 		log.Fatal(err)
 	}

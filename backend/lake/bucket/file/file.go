@@ -74,8 +74,8 @@ type Bucket struct {
 	closed   chan struct{}
 }
 
-// Open opens the bucket in a directory. Once a day it removes temporary files
-// that killed processes left more than a day ago.
+// Open opens the bucket in a directory, which must exist unless [Options.Create] is set.
+// Once a day it removes temporary files that killed processes left more than a day ago.
 func Open(dir string, opts *Options) (*Bucket, error) {
 	if opts == nil {
 		opts = &Options{}
