@@ -28,8 +28,9 @@ func Untyped(s Schema) Type {
 	return Type{schema: s, err: s.Check()}
 }
 
-// As returns the type under another name. Relations refer to their endpoints
-// by the Go names, so a renamed entity needs its relations declared by hand.
+// As returns the type under another name, for example TypeOf[CustomerV2]().As("Customer").
+// Relations refer to their endpoints by the Go names of the structs in their [Link], so
+// there it must be a struct that is called Customer; otherwise use [Untyped].
 func (t Type) As(name string) Type {
 	t.schema.Name = name
 	if t.err == nil {

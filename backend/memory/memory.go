@@ -1,6 +1,10 @@
 // Package memory keeps a store in the memory of the process. It is the
 // reference that every other backend is compared with: plain, exact and slow.
-// It answers each question by walking the log.
+// It answers each question by walking the log. Unit tests use it:
+//
+//	s, err := store.Open(ctx, memory.New(nil).Open(), onto.TypeOf[Customer]())
+//
+// Handles of one [Store] are to each other as processes with the same file are.
 package memory
 
 import (
