@@ -88,7 +88,7 @@ func (q *question) goOn(ctx context.Context, ask *backend.Query) error {
 	}
 	if c.Question != q.fingerprint(ask) {
 		return onto.Errorf(onto.Invalid, "the cursor is from another query than this one of %s", ask.Type).
-			WithHint("keep filter, search and order as they were, or start without a cursor; a migration ends it too")
+			WithHint("keep filter, search and order as they were, or start without a cursor; a migration that is not compatible ends it too")
 	}
 	place, ok := c.place(ask)
 	if !ok {

@@ -210,5 +210,5 @@ func TestCursorAcrossAMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = keepOpen(t, b).At(1).Find("Person").OrderBy(onto.Path("name").Asc()).Limit(1).After(page.Next).Page(t.Context())
-	wantError(t, err, onto.Invalid, "another query", "a migration ends it too")
+	wantError(t, err, onto.Invalid, "another query", "a migration that is not compatible ends it too")
 }

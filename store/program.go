@@ -90,7 +90,7 @@ func (c *catalog) outdatedStruct(given onto.Schema) error {
 	e := onto.Errorf(onto.SchemaOutdated, "type %s has changed since this program opened the store", given.Name)
 	if d := onto.DiffSchemas(t.Schema, given); !d.Empty() {
 		e.Differences = []onto.Difference{d}
-		e.Message += "; " + d.String()
+		e.Message += "; this program against the store: " + d.String()
 	}
 	return e.WithHint("open the store again with the present types")
 }

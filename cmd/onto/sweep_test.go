@@ -20,7 +20,10 @@ import (
 	"github.com/ontologia/onto/internal/iofault"
 )
 
-var sweepStep = flag.Int("step", 101, "the sweep tries one of so many calls; -soak tries all")
+// sparseSweep is how sparse the sweep of a plain run is.
+const sparseSweep = 101
+
+var sweepStep = flag.Int("step", sparseSweep, "the sweep tries one of so many calls; -soak tries all")
 
 // A sweep runs a verb again and again, each time with another of its I/O calls going
 // wrong, on a copy of the same store. The reported outcome must be true: done is done,

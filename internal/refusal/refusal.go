@@ -46,7 +46,7 @@ func HeadMismatch(expected, head int64) error {
 // VersionMismatch is the error for an identity that is at another commit than expected;
 // at is 0 if it does not exist.
 func VersionMismatch(e onto.Expectation, at int64) error {
-	return onto.Errorf(onto.VersionMismatch, "expected %s %s, but it %s", e.Identity, atCommit(e.Commit), atCommit(at)).
+	return onto.Errorf(onto.VersionMismatch, "%s %s, and was expected %s", e.Identity, atCommit(at), expectedAt(e.Commit)).
 		WithHint("read it again, then try again with its present commit")
 }
 
@@ -55,6 +55,13 @@ func atCommit(id int64) string {
 		return "does not exist"
 	}
 	return fmt.Sprintf("is at commit %d", id)
+}
+
+func expectedAt(id int64) string {
+	if id == 0 {
+		return "not to exist"
+	}
+	return fmt.Sprintf("at commit %d", id)
 }
 
 // StampMismatch is the error for a write that was made for another version of its

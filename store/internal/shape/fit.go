@@ -4,6 +4,7 @@
 package shape
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -116,7 +117,7 @@ func (t *Type) fit(id onto.Identity, members []codec.Member) (backend.Write, err
 		}
 		if value == nil {
 			if value, err = missing(id, f); err != nil {
-				return backend.Write{}, err
+				return backend.Write{}, cmp.Or(t.misnamed(id, members), err)
 			}
 		}
 		if value != nil {
@@ -154,6 +155,17 @@ func (t *Type) unknownField(id onto.Identity, name string) error {
 		return err.WithHint("did you mean %s?", near)
 	}
 	return err.WithHint("its fields are %s", strings.Join(names, ", "))
+}
+
+// misnamed is the error for a member that the type does not have, which may stand for
+// one that is missing; nil if there is none.
+func (t *Type) misnamed(id onto.Identity, members []codec.Member) error {
+	for _, m := range members {
+		if _, ok := t.Schema.Field(m.Name); !ok {
+			return t.unknownField(id, m.Name)
+		}
+	}
+	return nil
 }
 
 // identityField is the field that repeats a part of the identity: the key, or

@@ -92,7 +92,10 @@ func Open(dir string, opts *Options) (*Bucket, error) {
 			return nil, fmt.Errorf("make the directory of the bucket: %w", err)
 		}
 	}
-	if err := b.openRoot(dir); err != nil {
+	if err := b.openRoot(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, onto.Errorf(onto.NotFound, "open the directory of the bucket: %w", err).
+			WithHint("make the directory, or set Options.Create")
+	} else if err != nil {
 		return nil, fmt.Errorf("open the directory of the bucket: %w", err)
 	}
 	b.turn <- struct{}{}
