@@ -131,7 +131,14 @@ type Blame struct {
 	Field string          `json:"field"`
 	Value json.RawMessage `json:"value"`
 	Origin
+	Migration int `json:"migration,omitempty"` // the schema version to which a migration made the value
 }
 
 // NewBlame describes a field with the commit that set it.
-func NewBlame(b onto.Blame) Blame { return Blame{b.Field, b.Value, newOrigin(b.Commit)} }
+func NewBlame(b onto.Blame) Blame {
+	doc := Blame{Field: b.Field, Value: b.Value, Origin: newOrigin(b.Commit)}
+	if b.Migration != nil {
+		doc.Migration = b.Migration.Version
+	}
+	return doc
+}

@@ -2,7 +2,9 @@ package ask
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -55,5 +57,10 @@ func blame(ctx context.Context, c *session.Session, t session.Thing, asStored bo
 }
 
 func blameCells(b onto.Blame) ([]string, error) {
-	return slices.Concat([]string{b.Field, terminal.Cell(b.Value)}, when(b.Commit), who(b.Commit)), nil
+	cells := slices.Concat([]string{b.Field, terminal.Cell(b.Value)}, when(b.Commit), who(b.Commit))
+	if b.Migration != nil {
+		last := &cells[len(cells)-1]
+		*last = strings.TrimSpace(fmt.Sprintf("%s (made by the migration to version %d)", *last, b.Migration.Version))
+	}
+	return cells, nil
 }
