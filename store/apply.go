@@ -17,6 +17,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/spool"
 	"github.com/ontologia/onto/internal/typelist"
+	"github.com/ontologia/onto/store/internal/catalog"
 )
 
 // DefaultMigrationWait is how long a migration waits for other writers to stop.
@@ -149,7 +150,7 @@ func peek(ctx context.Context, b backend.Backend, given []Upgrader, o *ApplyOpti
 	if err != nil {
 		return nil, err
 	}
-	s.types.Store(newCatalog(stored, nil))
+	s.types.Store(catalog.New(stored, upgraders(nil).function))
 	return s, nil
 }
 

@@ -143,7 +143,7 @@ func (b *blamer) chain() *lineage.Chain {
 	if b.stored {
 		return nil
 	}
-	return b.t.chain
+	return b.t.Chain
 }
 
 // lift brings the newest version so far to a stage. Values that a step makes have no
@@ -223,7 +223,7 @@ func (b *blamer) rewriting(ctx context.Context, to *onto.SchemaVersion) (onto.Co
 
 // schemaVersion finds a stored version of a type.
 func (b *blamer) schemaVersion(s *onto.Schema, version int) *onto.SchemaVersion {
-	stored := b.catalog().stored
+	stored := b.catalog().Stored
 	i := slices.IndexFunc(stored, func(v onto.SchemaVersion) bool {
 		return v.Version == version && v.Schema.TypeName() == s.TypeName()
 	})

@@ -55,7 +55,7 @@ func parts(id onto.Identity) []string {
 // fingerprint distinguishes questions, apart from page and moment.
 func (q *question) fingerprint(ask *backend.Query) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s %s %d %d %d %t", ask.Kind, ask.Type, q.t.since, ask.Mode, ask.Since, q.v.stored)
+	fmt.Fprintf(&text, "%s %s %d %d %d %t", ask.Kind, ask.Type, q.t.Since, ask.Mode, ask.Since, q.v.stored)
 	if ask.Where != nil {
 		fmt.Fprintf(&text, " where %s", filter.Format(ask.Where))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/store/internal/catalog"
 )
 
 // DiffOptions selects changes between two moments, From not after To.
@@ -43,7 +44,7 @@ func (s *Store) Diff(ctx context.Context, q DiffOptions) iter.Seq2[onto.Change, 
 // compared of them.
 type comparison struct {
 	view     View
-	t        *typ // nil for all types
+	t        *catalog.Type // nil for all types
 	from, to int64
 }
 
@@ -119,13 +120,13 @@ func (c comparison) query() *backend.DiffQuery {
 // changes yields what differs.
 func (c comparison) changes(ctx context.Context) iter.Seq2[onto.Change, error] {
 	switch {
-	case c.view.stored || c.t == nil && c.view.catalog().settled(c.from):
+	case c.view.stored || c.t == nil && c.view.catalog().Settled(c.from):
 		return c.view.s.b.Diff(ctx, c.query())
 	case c.t != nil:
 		return c.of(ctx, c.t)
 	}
 	return func(yield func(onto.Change, error) bool) {
-		for _, t := range c.view.catalog().everyType() {
+		for _, t := range c.view.catalog().EveryType() {
 			for change, err := range c.of(ctx, t) {
 				if !yield(change, err) || err != nil {
 					return
@@ -136,24 +137,24 @@ func (c comparison) changes(ctx context.Context) iter.Seq2[onto.Change, error] {
 }
 
 // of yields what differs of one type.
-func (c comparison) of(ctx context.Context, t *typ) iter.Seq2[onto.Change, error] {
+func (c comparison) of(ctx context.Context, t *catalog.Type) iter.Seq2[onto.Change, error] {
 	c.t = t
-	if t.chain != nil { // before its start, the name belongs to another type, whose things are gone
-		c.from = max(c.from, t.chain.Start-1)
+	if t.Chain != nil { // before its start, the name belongs to another type, whose things are gone
+		c.from = max(c.from, t.Chain.Start-1)
 	}
-	if t.end != nil { // and so it does after its end
-		c.to = min(c.to, c.view.catalog().lastOf(t))
+	if t.End != nil { // and so it does after its end
+		c.to = min(c.to, c.view.catalog().LastOf(t))
 	}
 	ask := c.query()
 	switch {
 	case c.from >= c.to:
 		return func(func(onto.Change, error) bool) {}
-	case t.chain == nil || t.chain.Ready(c.from):
+	case t.Chain == nil || t.Chain.Ready(c.from):
 		return c.view.s.b.Diff(ctx, ask)
-	case t.chain.Source(c.from) != t.chain.Source(c.to) || t.chain.Redefined(c.from, c.to):
+	case t.Chain.Source(c.from) != t.Chain.Source(c.to) || t.Chain.Redefined(c.from, c.to):
 		return c.sideBySide(ctx)
 	}
-	ask.Type = t.chain.Source(c.from)
+	ask.Type = t.Chain.Source(c.from)
 	return func(yield func(onto.Change, error) bool) {
 		for change, err := range c.view.s.b.Diff(ctx, ask) {
 			same := false
@@ -181,8 +182,8 @@ func (c comparison) upgrade(ctx context.Context, change *onto.Change) (bool, err
 			continue
 		}
 		v := **side.version
-		if !c.t.chain.Ready(side.at) {
-			if err := c.t.chain.Upgrade(ctx, &v, side.at, c.view.s.opts.UpgradeTimeout); err != nil {
+		if !c.t.Chain.Ready(side.at) {
+			if err := c.t.Chain.Upgrade(ctx, &v, side.at, c.view.s.opts.UpgradeTimeout); err != nil {
 				return false, err
 			}
 		}

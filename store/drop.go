@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/typelist"
+	"github.com/ontologia/onto/store/internal/catalog"
 )
 
 // Drop ends a type.
@@ -43,7 +44,7 @@ type DropType struct {
 	Kind     onto.Kind
 	Name     string
 	Version  int
-	Former   []string // names that it had before
+	Former   []string // namesOf that it had before
 	Live     int64    // things that exist now and are deleted
 	Versions int64    // versions in history under all its names, which a purge removes
 }
@@ -120,16 +121,16 @@ func planDrop(ctx context.Context, s *Store, d *Drop) (*dropPlan, error) {
 	if p.stored, p.Head, err = standing(ctx, s); err != nil {
 		return nil, err
 	}
-	t, err := s.catalog().get(d.Kind, d.Type)
-	if lives := s.catalog().former[onto.TypeName{Kind: d.Kind, Name: d.Type}]; err != nil && d.Purge && lives != nil {
+	t, err := s.catalog().Get(d.Kind, d.Type)
+	if lives := s.catalog().Former[onto.TypeName{Kind: d.Kind, Name: d.Type}]; err != nil && d.Purge && lives != nil {
 		t, err = lives[len(lives)-1], nil // it has ended before, and its history is to be purged now
 	}
 	if err != nil {
 		return nil, err
 	}
-	ending := []*typ{t}
+	ending := []*catalog.Type{t}
 	for _, name := range d.Relations {
-		r, err := s.catalog().get(onto.KindRelation, name)
+		r, err := s.catalog().Get(onto.KindRelation, name)
 		if err != nil {
 			return nil, err
 		}
@@ -140,8 +141,8 @@ func planDrop(ctx context.Context, s *Store, d *Drop) (*dropPlan, error) {
 			ending = append(ending, r)
 		}
 	}
-	for _, r := range s.catalog().everyType() {
-		if r.end != nil || d.Kind != onto.KindEntity || r.Schema.Kind != onto.KindRelation ||
+	for _, r := range s.catalog().EveryType() {
+		if r.End != nil || d.Kind != onto.KindEntity || r.Schema.Kind != onto.KindRelation ||
 			r.Schema.Left != d.Type && r.Schema.Right != d.Type || slices.Contains(ending, r) {
 			continue
 		}
@@ -157,33 +158,19 @@ func planDrop(ctx context.Context, s *Store, d *Drop) (*dropPlan, error) {
 	return p, p.checkShared(ending)
 }
 
-// names returns the names that a type had, oldest first, the present one last.
-func (t *typ) names() []string {
-	if t.chain == nil {
-		return []string{t.Schema.Name}
-	}
-	var names []string
-	for _, s := range t.chain.Spans() {
-		if !slices.Contains(names, s.Name) {
-			names = append(names, s.Name)
-		}
-	}
-	return names
-}
-
 // checkShared refuses a purge under a name that other types have had as well:
 // what is stored under it is their history too.
-func (p *dropPlan) checkShared(ending []*typ) error {
+func (p *dropPlan) checkShared(ending []*catalog.Type) error {
 	if !p.Purge {
 		return nil
 	}
-	for _, n := range p.s.catalog().everyName() {
-		if slices.Contains(ending, n.typ) || n.typ.end != nil && n.typ.end.RenamedTo != "" || n.typ.end != nil && n.typ.end.Purged {
+	for _, n := range p.s.catalog().EveryName() {
+		if slices.Contains(ending, n.Type) || n.Type.End != nil && n.Type.End.RenamedTo != "" || n.Type.End != nil && n.Type.End.Purged {
 			continue
 		}
 		for _, t := range ending {
-			for _, name := range t.names() {
-				if n.typ.Schema.Kind == t.Schema.Kind && slices.Contains(n.typ.names(), name) {
+			for _, name := range t.Names() {
+				if n.Type.Schema.Kind == t.Schema.Kind && slices.Contains(n.Type.Names(), name) {
 					return onto.Errorf(onto.Refused, "what is stored under %s is also the history of %s, so it cannot be purged", name, n.Name).
 						WithHint("purge %s as well, or drop %s without purging", n.Name, t.Schema.Name)
 				}
@@ -194,15 +181,15 @@ func (p *dropPlan) checkShared(ending []*typ) error {
 }
 
 // count fills in the types and how much there is of them.
-func (p *dropPlan) count(ctx context.Context, ending []*typ) error {
+func (p *dropPlan) count(ctx context.Context, ending []*catalog.Type) error {
 	for _, t := range ending {
-		d := DropType{Kind: t.Schema.Kind, Name: t.Schema.Name, Version: t.Version, Former: t.names()}
+		d := DropType{Kind: t.Schema.Kind, Name: t.Schema.Name, Version: t.Version, Former: t.Names()}
 		d.Former = d.Former[:len(d.Former)-1]
 		var err error
-		if t.end == nil {
+		if t.End == nil {
 			d.Live, err = tally(ctx, p.s.b, &backend.Query{Kind: d.Kind, Type: d.Name, At: p.Head})
 		}
-		for _, name := range t.names() {
+		for _, name := range t.Names() {
 			if err != nil {
 				break
 			}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store/internal/catalog"
 )
 
 // Query is a question for the things of one type that a view shows. Its methods return
@@ -15,34 +16,34 @@ import (
 // T is a Go struct, or onto.Version for types known only at run time.
 type Query[T any] struct {
 	question
-	convert func(t *typ, v *onto.Version) (T, error)
+	convert func(t *catalog.Type, v *onto.Version) (T, error)
 }
 
 // Find asks for the live versions of a type, in order of identity.
 func (v View) Find(name string) Query[onto.Version] {
-	return v.query(func(v View) (*typ, error) { return v.named(name) })
+	return v.query(func(v View) (*catalog.Type, error) { return v.named(name) })
 }
 
 // FindKind is Find for a type of the given kind; one of the other kind is
 // refused.
 func (v View) FindKind(kind onto.Kind, name string) Query[onto.Version] {
-	return v.query(func(v View) (*typ, error) { return v.typ(kind, name) })
+	return v.query(func(v View) (*catalog.Type, error) { return v.typ(kind, name) })
 }
 
 // query asks for versions of the type that find finds.
-func (v View) query(find func(View) (*typ, error)) Query[onto.Version] {
+func (v View) query(find func(View) (*catalog.Type, error)) Query[onto.Version] {
 	return Query[onto.Version]{
 		newQuestion(v, find),
-		func(_ *typ, v *onto.Version) (onto.Version, error) { return *v, nil },
+		func(_ *catalog.Type, v *onto.Version) (onto.Version, error) { return *v, nil },
 	}
 }
 
 // Find asks for the live T that a view shows, in order of identity.
 func Find[T any](v View) Query[T] {
-	return Query[T]{newQuestion(v, func(v View) (*typ, error) { return v.structType(reflect.TypeFor[T]()) }), decode[T]}
+	return Query[T]{newQuestion(v, func(v View) (*catalog.Type, error) { return v.structType(reflect.TypeFor[T]()) }), decode[T]}
 }
 
-func decode[T any](t *typ, v *onto.Version) (T, error) {
+func decode[T any](t *catalog.Type, v *onto.Version) (T, error) {
 	var value T
 	return value, t.Decode(v, &value)
 }
@@ -175,7 +176,7 @@ func (q Query[T]) Versions(ctx context.Context, since int64) iter.Seq2[Versioned
 func (q Query[T]) VersionPage(ctx context.Context, since int64) (Page[Versioned[T]], error) {
 	q.history, q.since = true, since
 	commits := commitCache{s: q.v.s}
-	return page(ctx, q.question, func(_ *typ, v *onto.Version) (Versioned[T], error) { return q.past(ctx, &commits, v) })
+	return page(ctx, q.question, func(_ *catalog.Type, v *onto.Version) (Versioned[T], error) { return q.past(ctx, &commits, v) })
 }
 
 func (q Query[T]) past(ctx context.Context, commits *commitCache, v *onto.Version) (Versioned[T], error) {

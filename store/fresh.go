@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/typelist"
+	"github.com/ontologia/onto/store/internal/catalog"
 )
 
 // A store knows the types of its catalog. Another program may migrate them at any time;
@@ -30,8 +30,8 @@ func typesChanging() error {
 
 // stands fails with errRelearned if a read of a type with a catalog may be wrong by
 // now.
-func (s *Store) stands(ctx context.Context, used *catalog, t *typ) error {
-	if s.watcher == nil || s.watcher.TypesSeen() == used.turn.Load() {
+func (s *Store) stands(ctx context.Context, used *catalog.Catalog, t *catalog.Type) error {
+	if s.watcher == nil || s.watcher.TypesSeen() == used.Turn.Load() {
 		return nil
 	}
 	now, err := s.relearn(ctx)
@@ -40,7 +40,7 @@ func (s *Store) stands(ctx context.Context, used *catalog, t *typ) error {
 	}
 	names := []onto.TypeName{t.Schema.TypeName(), {Kind: onto.KindEntity, Name: t.Schema.Left}, {Kind: onto.KindEntity, Name: t.Schema.Right}}
 	for _, name := range names {
-		if !used.continuedBy(now, name) {
+		if !used.ContinuedBy(now, name) {
 			return errRelearned
 		}
 	}
@@ -48,13 +48,13 @@ func (s *Store) stands(ctx context.Context, used *catalog, t *typ) error {
 }
 
 // relearn returns a catalog of the types as they are now.
-func (s *Store) relearn(ctx context.Context) (*catalog, error) {
+func (s *Store) relearn(ctx context.Context) (*catalog.Catalog, error) {
 	s.learning.Lock()
 	defer s.learning.Unlock()
 	c := s.types.Load()
 	var turn int64
 	if s.watcher != nil {
-		if turn = s.watcher.TypesSeen(); turn == c.turn.Load() {
+		if turn = s.watcher.TypesSeen(); turn == c.Turn.Load() {
 			return c, nil
 		}
 	}
@@ -62,42 +62,14 @@ func (s *Store) relearn(ctx context.Context) (*catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	if typelist.Hash(stored) == typelist.Hash(c.stored) {
-		c.turn.Store(turn)
+	if typelist.Hash(stored) == typelist.Hash(c.Stored) {
+		c.Turn.Store(turn)
 		return c, nil
 	}
 	next := s.learn(stored)
-	next.turn.Store(turn)
+	next.Turn.Store(turn)
 	s.types.Store(next)
 	return next, nil
-}
-
-// continuedBy reports whether answers about a type that were found with this catalog
-// stay valid: in the later one it is unchanged, or has only got further fields.
-func (c *catalog) continuedBy(now *catalog, name onto.TypeName) bool {
-	t, ok := c.present[name]
-	if !ok {
-		return c.hash(name) == now.hash(name)
-	}
-	if !typelist.Continues(now.stored, name, t.Version) {
-		return false
-	}
-	d := onto.DiffSchemas(t.Schema, now.present[name].Schema)
-	return len(d.Changed)+len(d.Flags) == 0 && !slices.ContainsFunc(d.Added, func(added string) bool {
-		f, _ := now.present[name].Schema.Field(added)
-		return f.Search // so there is more to be found
-	})
-}
-
-// hash identifies all versions of a type.
-func (c *catalog) hash(name onto.TypeName) string {
-	var list []onto.SchemaVersion
-	for _, v := range c.stored {
-		if v.Schema.TypeName() == name {
-			list = append(list, v)
-		}
-	}
-	return typelist.Hash(list)
 }
 
 // again retries a read until its types have not changed during it.

@@ -79,7 +79,7 @@ func (v View) noHistory(ctx context.Context, id onto.Identity, where []onto.Filt
 // History yields the versions of the T with this key, oldest first. The key is
 // as in Get.
 func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Versioned[T], error] {
-	t, err := s.catalog().ofStruct(reflect.TypeFor[T]())
+	t, err := s.catalog().OfStruct(reflect.TypeFor[T]())
 	if err != nil {
 		return failed[Versioned[T]](err)
 	}
@@ -91,7 +91,7 @@ func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Vers
 		for e, err := range s.History(ctx, id) {
 			p := Versioned[T]{Entry: e}
 			if err == nil {
-				t, err = s.catalog().ofStruct(reflect.TypeFor[T]()) // it may be outdated by now
+				t, err = s.catalog().OfStruct(reflect.TypeFor[T]()) // it may be outdated by now
 			}
 			if err == nil && e.Version.Live() {
 				err = t.Decode(&e.Version, &p.Value)

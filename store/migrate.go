@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/typelist"
+	"github.com/ontologia/onto/store/internal/catalog"
 	"github.com/ontologia/onto/store/internal/lineage"
 )
 
@@ -62,7 +63,7 @@ type TypeMigration struct {
 
 	changed  *onto.Schema        // the new version; nil if only upgraders are kept
 	chain    *lineage.Chain      // ends with the new version
-	source   *typ                // the type as it is; nil if it is new
+	source   *catalog.Type       // the type as it is; nil if it is new
 	upgrader onto.StoredUpgrader // of the new version
 }
 
@@ -142,7 +143,7 @@ func standing(ctx context.Context, s *Store) ([]onto.SchemaVersion, int64, error
 	}
 	stored, err := s.b.Schemas(ctx)
 	if err == nil {
-		s.types.Store(newCatalog(stored, nil))
+		s.types.Store(catalog.New(stored, upgraders(nil).function))
 	}
 	return stored, head.ID, err
 }
@@ -155,7 +156,7 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 	if t.RenamedFrom != "" {
 		old.Name = t.RenamedFrom
 	}
-	t.source = p.s.catalog().present[old]
+	t.source = p.s.catalog().Present[old]
 	if t.source == nil {
 		t.To = typelist.NextVersion(p.stored, g.TypeName())
 		t.Difference = onto.DiffSchemas(onto.Schema{Kind: g.Kind, Name: g.Name, Key: g.Key, Left: g.Left, Right: g.Right, InstanceKey: g.InstanceKey}, *g)

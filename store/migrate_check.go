@@ -6,6 +6,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/suggest"
 	"github.com/ontologia/onto/internal/typelist"
+	"github.com/ontologia/onto/store/internal/catalog"
 )
 
 // check refuses types that no upgrader could lead to, and what looks
@@ -33,9 +34,9 @@ func (p *migrationPlan) check(schemas []onto.Schema, given upgraders) error {
 	}
 	for i := range schemas {
 		g := &schemas[i]
-		old, ok := p.s.catalog().present[onto.TypeName{Kind: g.Kind, Name: g.Name}]
+		old, ok := p.s.catalog().Present[onto.TypeName{Kind: g.Kind, Name: g.Name}]
 		if from := given[upgraderName{g.Name, 0}].RenamedFrom; from != "" {
-			old, ok = p.s.catalog().present[onto.TypeName{Kind: g.Kind, Name: from}]
+			old, ok = p.s.catalog().Present[onto.TypeName{Kind: g.Kind, Name: from}]
 		}
 		var err error
 		if ok {
@@ -59,10 +60,10 @@ func (p *migrationPlan) checkRename(u *Upgrader, schemas []onto.Schema) error {
 	case slices.ContainsFunc(schemas, func(g onto.Schema) bool { return g.Name == u.RenamedFrom }):
 		return onto.Errorf(onto.Invalid, "%s: the old name is among the given types", u.step()).WithHint("leave out the type %s", u.RenamedFrom)
 	}
-	if _, err := p.s.catalog().get(schemas[i].Kind, u.RenamedFrom); err != nil {
+	if _, err := p.s.catalog().Get(schemas[i].Kind, u.RenamedFrom); err != nil {
 		return err
 	}
-	if _, taken := p.s.catalog().present[onto.TypeName{Kind: schemas[i].Kind, Name: u.Type}]; taken {
+	if _, taken := p.s.catalog().Present[onto.TypeName{Kind: schemas[i].Kind, Name: u.Type}]; taken {
 		return onto.Errorf(onto.Conflict, "%s: there is a type %s already", u.step(), u.Type).
 			WithHint("two types cannot become one; write an upgrade program of your own that moves the data")
 	}
@@ -113,10 +114,10 @@ func checkIdentityKept(old, g *onto.Schema, renamed map[string]string) error {
 // checkNew refuses a new type that looks like a stored one under another name, if that
 // one is not given: it may have been renamed by mistake.
 func (p *migrationPlan) checkNew(g *onto.Schema, schemas []onto.Schema, renamed map[string]string) error {
-	for _, t := range p.s.catalog().everyType() {
+	for _, t := range p.s.catalog().EveryType() {
 		o := &t.Schema
 		given := slices.ContainsFunc(schemas, func(other onto.Schema) bool { return other.Name == o.Name })
-		if t.end != nil || o.Kind != g.Kind || given || renamed[o.Name] != "" || !alike(o, g) {
+		if t.End != nil || o.Kind != g.Kind || given || renamed[o.Name] != "" || !alike(o, g) {
 			continue
 		}
 		return onto.Errorf(onto.Conflict, "%s is not stored, and %s, which is much like it, is not among the given types", g.Name, o.Name).
@@ -151,7 +152,7 @@ func (p *migrationPlan) checkUsed(given upgraders, schemas []onto.Schema) error 
 		}
 		i := slices.IndexFunc(schemas, func(g onto.Schema) bool { return g.Name == name.typ })
 		if i < 0 {
-			return unknownName(onto.Errorf(onto.Invalid, "there is an upgrader for %s, which is not among the given types", name.typ),
+			return catalog.UnknownName(onto.Errorf(onto.Invalid, "there is an upgrader for %s, which is not among the given types", name.typ),
 				name.typ, namesOf(schemas), "give the type as well")
 		}
 		known := typelist.NextVersion(p.stored, schemas[i].TypeName())

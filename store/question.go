@@ -10,13 +10,14 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/words"
+	"github.com/ontologia/onto/store/internal/catalog"
 )
 
 // question is a query as the caller has put it.
 type question struct {
 	v    View
-	find func(View) (*typ, error) // finds the type
-	t    *typ
+	find func(View) (*catalog.Type, error) // finds the type
+	t    *catalog.Type
 	err  error
 
 	where         []onto.Filter
@@ -32,7 +33,7 @@ type question struct {
 	identity *onto.Identity // history: only of this one
 }
 
-func newQuestion(v View, find func(View) (*typ, error)) question {
+func newQuestion(v View, find func(View) (*catalog.Type, error)) question {
 	if v.types == nil {
 		v = v.current()
 	}
@@ -114,7 +115,7 @@ func (q *question) form() (*backend.Query, error) {
 }
 
 // scope is what filters on a type may refer to.
-func (v View) scope(t *typ) *filter.Scope {
+func (v View) scope(t *catalog.Type) *filter.Scope {
 	scope := &filter.Scope{Schema: &t.Schema}
 	if t.Schema.Kind == onto.KindRelation {
 		if left, err := v.typ(onto.KindEntity, t.Schema.Left); err == nil {
@@ -230,7 +231,7 @@ func (q *question) countOnce(ctx context.Context) (int64, error) {
 }
 
 // page reads one more than the limit to learn whether there is a next page.
-func page[T any](ctx context.Context, q question, convert func(*typ, *onto.Version) (T, error)) (p Page[T], err error) {
+func page[T any](ctx context.Context, q question, convert func(*catalog.Type, *onto.Version) (T, error)) (p Page[T], err error) {
 	err = again(func() error {
 		p, err = pageOnce(ctx, &q, convert)
 		return err
@@ -238,7 +239,7 @@ func page[T any](ctx context.Context, q question, convert func(*typ, *onto.Versi
 	return p, err
 }
 
-func pageOnce[T any](ctx context.Context, q *question, convert func(*typ, *onto.Version) (T, error)) (Page[T], error) {
+func pageOnce[T any](ctx context.Context, q *question, convert func(*catalog.Type, *onto.Version) (T, error)) (Page[T], error) {
 	var p Page[T]
 	ask, err := q.ask(ctx)
 	if err != nil {

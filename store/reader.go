@@ -11,13 +11,14 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/refusal"
+	"github.com/ontologia/onto/store/internal/catalog"
 )
 
 // reader reads versions from the backend as the present types have them, or as
 // they are stored.
 type reader struct {
 	View
-	t *typ
+	t *catalog.Type
 }
 
 // scan answers a query, and checks its types afterwards.
@@ -59,7 +60,7 @@ func (r reader) get(ctx context.Context, id onto.Identity, at int64) (onto.Versi
 }
 
 func (r reader) find(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
-	c := r.t.chain
+	c := r.t.Chain
 	if !r.stored && c != nil && !c.Begun(at) {
 		return onto.Version{}, refusal.NoVersion(id)
 	}
@@ -110,10 +111,10 @@ func (r reader) native(q *backend.Query, ends backend.Ends) bool {
 	if r.stored {
 		return true
 	}
-	if c := r.t.chain; c != nil && !c.Native(q) {
+	if c := r.t.Chain; c != nil && !c.Native(q) {
 		return false
 	}
-	return (!ends.Left || r.catalog().nativeEnd(r.t.Schema.Left, q)) && (!ends.Right || r.catalog().nativeEnd(r.t.Schema.Right, q))
+	return (!ends.Left || r.catalog().NativeEnd(r.t.Schema.Left, q)) && (!ends.Right || r.catalog().NativeEnd(r.t.Schema.Right, q))
 }
 
 // checkEnds refuses a history as stored whose endpoints had several names: one question
@@ -122,7 +123,7 @@ func (r reader) checkEnds(q *backend.Query, ends backend.Ends) error {
 	if !r.stored || q.Mode != backend.History || !ends.Any() {
 		return nil
 	}
-	for _, was := range r.t.ends {
+	for _, was := range r.t.Ends {
 		if was != [2]string{r.t.Schema.Left, r.t.Schema.Right} {
 			return onto.Errorf(onto.Invalid, "the endpoints of %s were renamed, so a history as stored cannot look at them", r.t.Schema.Name).
 				WithHint("look at the history as the types are now, or at one moment as stored")
@@ -150,7 +151,7 @@ func (r reader) rows(ctx context.Context, q *backend.Query) iter.Seq2[onto.Versi
 
 // upgrade brings a version that a query found to the present.
 func (r reader) upgrade(ctx context.Context, v *onto.Version, q *backend.Query) error {
-	c := r.t.chain
+	c := r.t.Chain
 	if c == nil {
 		return nil
 	}
@@ -171,7 +172,7 @@ func (r reader) raw(q *backend.Query) []backend.Query {
 		Kind: q.Kind, Type: q.Type, Mode: q.Mode, At: q.At, Since: q.Since, Identity: q.Identity,
 		Keys: q.Keys, LeftKeys: q.LeftKeys, RightKeys: q.RightKeys,
 	}
-	c := r.t.chain
+	c := r.t.Chain
 	if c == nil {
 		return []backend.Query{base}
 	}
@@ -219,9 +220,9 @@ func (r reader) endpoints(ctx context.Context, q *backend.Query) exec.Endpoints 
 // endpoint returns the fields of an entity as of a commit, nil if it does not
 // exist then.
 func (r reader) endpoint(ctx context.Context, id onto.Identity, at int64) (json.RawMessage, error) {
-	t, err := r.catalog().life(id.Kind, id.Type, at)
+	t, err := r.catalog().Life(id.Kind, id.Type, at)
 	if err != nil {
-		t = &typ{}
+		t = &catalog.Type{}
 	}
 	v, err := reader{r.View, t}.find(ctx, id, at)
 	if onto.CodeOf(err) == onto.NotFound || err == nil && !v.Live() {
@@ -265,7 +266,7 @@ func (r reader) explain(ctx context.Context, q *backend.Query, a *backend.Aggreg
 
 // upgrading says how rows of older versions are upgraded.
 func (r reader) upgrading(q *backend.Query) string {
-	c := r.t.chain
+	c := r.t.Chain
 	if c == nil {
 		return "upgrade the endpoints, then filter, group, sort and page"
 	}

@@ -96,7 +96,7 @@ func (r *reversal) ofCorrelation(ctx context.Context, correlation string) error 
 
 // ofIdentity plans to bring an identity back to what it was as of a commit.
 func (r *reversal) ofIdentity(ctx context.Context, id onto.Identity, to int64) error {
-	t, err := r.s.catalog().get(id.Kind, id.Type)
+	t, err := r.s.catalog().Get(id.Kind, id.Type)
 	if err == nil {
 		err = t.CheckIdentity(id)
 	}
@@ -129,7 +129,7 @@ func (r *reversal) aim(ctx context.Context, g *target) error {
 
 func (r *reversal) aimOnce(ctx context.Context, g *target) error {
 	now := r.s.Now().current()
-	t, err := now.catalog().get(g.Kind, g.Type)
+	t, err := now.catalog().Get(g.Kind, g.Type)
 	if err != nil {
 		return onto.Errorf(onto.Invalid, "%s cannot be reverted: %w", g.Identity, err)
 	}
@@ -199,7 +199,7 @@ func (r *reversal) changed(c *onto.Change, commit int64) (onto.Identity, error) 
 	if c.Before != nil {
 		commit-- // it may have been the end of the type
 	}
-	id, err := r.s.catalog().presentName(c.Identity, commit)
+	id, err := r.s.catalog().PresentName(c.Identity, commit)
 	if err != nil {
 		return id, onto.Errorf(onto.Invalid, "%s cannot be reverted: %w", c.Identity, err)
 	}
@@ -209,7 +209,7 @@ func (r *reversal) changed(c *onto.Change, commit int64) (onto.Identity, error) 
 // onlyMigrated reports whether a commit only brought an identity to another version of
 // its type.
 func (r reader) onlyMigrated(ctx context.Context, id onto.Identity, commit int64) (bool, error) {
-	if r.t.chain == nil || !r.t.chain.Began(commit) {
+	if r.t.Chain == nil || !r.t.Chain.Began(commit) {
 		return false, nil
 	}
 	before, err := r.newest(ctx, id, commit-1)

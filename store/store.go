@@ -71,8 +71,8 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/internal/suggest"
 	"github.com/ontologia/onto/internal/typelist"
+	"github.com/ontologia/onto/store/internal/catalog"
 )
 
 // DefaultMaxBatch is how many intents a draft may have.
@@ -99,10 +99,10 @@ type Store struct {
 	opts Options
 	head atomic.Int64 // a commit that is known to exist; the log never shrinks
 
-	types    atomic.Pointer[catalog] // what is known of the types
-	watcher  backend.TypeWatcher     // tells when they have changed; nil if the backend cannot
-	learning sync.Mutex              // held while a catalog is made
-	program  program                 // what the caller knows of the types
+	types    atomic.Pointer[catalog.Catalog] // what is known of the types
+	watcher  backend.TypeWatcher             // tells when they have changed; nil if the backend cannot
+	learning sync.Mutex                      // held while a catalog is made
+	program  catalog.Program                 // what the caller knows of the types
 
 	updates queues // of things that Update is at work on
 }
@@ -194,24 +194,24 @@ func (s *Store) load(ctx context.Context, types []onto.Type) error {
 	if s.watcher, _ = backend.As[backend.TypeWatcher](s.b); s.watcher != nil {
 		turn = s.watcher.TypesSeen()
 	}
-	if s.program, err = newProgram(types, schemas, given); err != nil {
+	if s.program, err = catalog.NewProgram(types, schemas, given.function); err != nil {
 		return err
 	}
 	c := s.learn(stored)
-	c.turn.Store(turn)
+	c.Turn.Store(turn)
 	s.types.Store(c)
 	return nil
 }
 
 // learn makes a catalog of the stored types for the program.
-func (s *Store) learn(stored []onto.SchemaVersion) *catalog {
-	c := newCatalog(stored, s.program.upgraders)
-	s.program.use(c)
+func (s *Store) learn(stored []onto.SchemaVersion) *catalog.Catalog {
+	c := catalog.New(stored, s.program.Upgraders)
+	s.program.Use(c)
 	return c
 }
 
 // catalog is what is known of the types.
-func (s *Store) catalog() *catalog { return s.types.Load() }
+func (s *Store) catalog() *catalog.Catalog { return s.types.Load() }
 
 // TypePlan is what opening a store with types would change.
 type TypePlan struct {
@@ -273,20 +273,12 @@ func checkEndpoints(stored []onto.SchemaVersion, given []onto.Schema) error {
 		}
 		for _, end := range []string{g.Left, g.Right} {
 			if !slices.Contains(entities, end) {
-				return unknownName(onto.Errorf(onto.Invalid, "relation %s has the endpoint %s, which is not an entity type of this store", g.Name, end),
+				return catalog.UnknownName(onto.Errorf(onto.Invalid, "relation %s has the endpoint %s, which is not an entity type of this store", g.Name, end),
 					end, entities, "register the endpoint's type together with the relation")
 			}
 		}
 	}
 	return nil
-}
-
-// unknownName adds a hint to an error about a name that does not exist.
-func unknownName(err *onto.Error, name string, known []string, otherwise string, command ...string) error {
-	if near := suggest.Name(name, known); near != "" {
-		return err.WithHint("did you mean %s?", near)
-	}
-	return err.WithHint("%s", otherwise).WithCommand(command...)
 }
 
 // Close closes the store and its backend.
@@ -301,7 +293,7 @@ func (s *Store) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) { ret
 // Types returns the present schemas, ordered by kind and name.
 func (s *Store) Types() []onto.Schema {
 	var list []onto.Schema
-	for _, t := range s.catalog().present {
+	for _, t := range s.catalog().Present {
 		list = append(list, t.Schema)
 	}
 	sortTypes(list)
@@ -317,9 +309,9 @@ func sortTypes(list []onto.Schema) {
 // Type returns the schema of a type by its name.
 func (s *Store) Type(name string) (onto.Schema, error) {
 	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
-		if t, ok := s.catalog().present[onto.TypeName{Kind: kind, Name: name}]; ok {
+		if t, ok := s.catalog().Present[onto.TypeName{Kind: kind, Name: name}]; ok {
 			return t.Schema, nil
 		}
 	}
-	return onto.Schema{}, s.catalog().unknown("", name)
+	return onto.Schema{}, s.catalog().Unknown("", name)
 }

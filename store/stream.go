@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/spool"
+	"github.com/ontologia/onto/store/internal/catalog"
 )
 
 // StreamOptions change how a stream is committed. The zero value is the
@@ -46,12 +47,12 @@ func (s *Store) CommitStream(ctx context.Context, d onto.Draft, things iter.Seq2
 // CommitStreamWith is CommitStream with options.
 func (s *Store) CommitStreamWith(ctx context.Context, d onto.Draft, things iter.Seq2[any, error], opts *StreamOptions) (onto.Result, error) {
 	types := s.catalog()
-	return s.appendStream(ctx, d, types, types.stream(d, things), opts)
+	return s.appendStream(ctx, d, types, types.Stream(d, things), opts)
 }
 
 // appendStream commits a draft without its intents and a sequence of writes that were
 // made with a catalog.
-func (s *Store) appendStream(ctx context.Context, d onto.Draft, types *catalog, writes iter.Seq2[backend.Write, error], opts *StreamOptions) (onto.Result, error) {
+func (s *Store) appendStream(ctx context.Context, d onto.Draft, types *catalog.Catalog, writes iter.Seq2[backend.Write, error], opts *StreamOptions) (onto.Result, error) {
 	draft, err := s.header(d)
 	if err != nil {
 		return onto.Result{}, err
@@ -76,7 +77,7 @@ func proposal(w *backend.Write, newest *onto.Version) Proposal {
 func (s *Store) Preview(ctx context.Context, things iter.Seq2[any, error]) iter.Seq2[Proposal, error] {
 	return func(yield func(Proposal, error) bool) {
 		head, err := s.Head(ctx)
-		var types *catalog
+		var types *catalog.Catalog
 		if err == nil {
 			types, err = s.relearn(ctx)
 		}
@@ -84,8 +85,8 @@ func (s *Store) Preview(ctx context.Context, things iter.Seq2[any, error]) iter.
 			yield(Proposal{}, err)
 			return
 		}
-		verdicts := decide.NewCatalog(types.stored)
-		for w, err := range types.stream(onto.Draft{}, things) {
+		verdicts := decide.NewCatalog(types.Stored)
+		for w, err := range types.Stream(onto.Draft{}, things) {
 			var p Proposal
 			if err == nil {
 				p, err = s.compare(ctx, verdicts, &w, head.ID)

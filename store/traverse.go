@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/store/internal/catalog"
 )
 
 // Hop is one step of a traversal: over the relations of a type, from left to
@@ -100,7 +101,7 @@ func (t *Traversal) start(ctx context.Context) (*walk, *backend.Query, error) {
 
 // leg is a hop with the type it leads to.
 type leg struct {
-	relation *typ
+	relation *catalog.Type
 	back     bool
 	to       string
 }
@@ -252,7 +253,7 @@ func (w *walk) next(l leg, routes []Route) (relations map[string][]onto.Version,
 }
 
 // reader reads a type at the moment of the walk.
-func (w *walk) reader(t *typ) reader { return reader{w.v, t} }
+func (w *walk) reader(t *catalog.Type) reader { return reader{w.v, t} }
 
 func distinct(keys []string) []string {
 	slices.Sort(keys)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/store/internal/catalog"
 )
 
 // GroupsAs yields groups as structs: the fields of T, in their order, are what is grouped
@@ -73,7 +74,7 @@ func RoutesAs[T any](ctx context.Context, t Traversal) iter.Seq2[T, error] {
 
 // stops returns, for each field of a row, the type that it is decoded with; nil for an
 // onto.Version.
-func (w *walk) stops(source string, row reflect.Type) ([]*typ, error) {
+func (w *walk) stops(source string, row reflect.Type) ([]*catalog.Type, error) {
 	if err := checkRow(row, 1+2*len(w.legs), "a route has its source, and a relation and an entity for each hop, so %d things"); err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func (w *walk) stops(source string, row reflect.Type) ([]*typ, error) {
 	for _, l := range w.legs {
 		names = append(names, l.relation.Schema.TypeName(), onto.TypeName{Kind: onto.KindEntity, Name: l.to})
 	}
-	stops := make([]*typ, len(names))
+	stops := make([]*catalog.Type, len(names))
 	for i, name := range names {
 		f := row.Field(i)
 		if f.Type == reflect.TypeFor[onto.Version]() {
@@ -99,7 +100,7 @@ func (w *walk) stops(source string, row reflect.Type) ([]*typ, error) {
 	return stops, nil
 }
 
-func fillRoute(row reflect.Value, stops []*typ, r *Route) error {
+func fillRoute(row reflect.Value, stops []*catalog.Type, r *Route) error {
 	for i, t := range stops {
 		v := &r.Source
 		if i > 0 {

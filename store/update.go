@@ -36,7 +36,7 @@ func Update[T any](ctx context.Context, s *Store, d onto.Draft, key Key, change 
 	if change == nil {
 		return onto.Result{}, onto.Errorf(onto.Invalid, "the update has no function")
 	}
-	t, err := s.catalog().ofStruct(reflect.TypeFor[T]())
+	t, err := s.catalog().OfStruct(reflect.TypeFor[T]())
 	if err != nil {
 		return onto.Result{}, err
 	}
@@ -84,7 +84,7 @@ func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, 
 	if err != nil {
 		return onto.Result{}, err
 	}
-	w, err := types.structWrite(v, false)
+	w, err := types.StructWrite(v, false)
 	if err != nil {
 		return onto.Result{}, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/jq"
+	"github.com/ontologia/onto/store/internal/catalog"
 	"github.com/ontologia/onto/store/internal/lineage"
 )
 
@@ -136,7 +137,7 @@ func (u *Upgrader) checkEdits(from *onto.Schema) error {
 		i := slices.Index(fields, e.field)
 		switch {
 		case i < 0:
-			return unknownName(onto.Errorf(onto.Invalid, "%s: there is no field %s", u.step(), e.field), e.field, fields,
+			return catalog.UnknownName(onto.Errorf(onto.Invalid, "%s: there is no field %s", u.step(), e.field), e.field, fields,
 				"the fields are "+strings.Join(fields, ", "))
 		case slices.Contains(fields, e.to):
 			return onto.Errorf(onto.Invalid, "%s: %s cannot be renamed to %s, which is there already", u.step(), e.field, e.to).

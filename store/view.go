@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/store/internal/catalog"
 )
 
 // View is a moment of a store's log. Reads start from it. Making one costs nothing;
@@ -18,11 +19,11 @@ type View struct {
 	point  onto.Point
 	stored bool // fields as they were written
 
-	types *catalog // of a question under way; nil for the newest
+	types *catalog.Catalog // of a question under way; nil for the newest
 }
 
 // catalog is the types that the view is read with.
-func (v View) catalog() *catalog {
+func (v View) catalog() *catalog.Catalog {
 	if v.types != nil {
 		return v.types
 	}
@@ -102,37 +103,37 @@ func (v View) Get(ctx context.Context, id onto.Identity) (found onto.Version, er
 }
 
 // typ returns a type as the view shows it: the one that had the name then.
-func (v View) typ(kind onto.Kind, name string) (*typ, error) {
+func (v View) typ(kind onto.Kind, name string) (*catalog.Type, error) {
 	at := backend.Head
 	if commit, ok := v.point.Commit(); ok {
 		at = commit
 	}
 	if v.stored {
-		return v.catalog().storedType(kind, name, at)
+		return v.catalog().StoredType(kind, name, at)
 	}
-	return v.catalog().life(kind, name, at)
+	return v.catalog().Life(kind, name, at)
 }
 
 // named returns a type by its name alone. Existing types come first.
-func (v View) named(name string) (*typ, error) {
+func (v View) named(name string) (*catalog.Type, error) {
 	kinds, c := []onto.Kind{onto.KindEntity, onto.KindRelation}, v.catalog()
 	for _, kind := range kinds {
-		if _, ok := c.present[onto.TypeName{Kind: kind, Name: name}]; ok {
+		if _, ok := c.Present[onto.TypeName{Kind: kind, Name: name}]; ok {
 			return v.typ(kind, name)
 		}
 	}
 	for _, kind := range kinds {
-		if _, ok := c.former[onto.TypeName{Kind: kind, Name: name}]; ok {
+		if _, ok := c.Former[onto.TypeName{Kind: kind, Name: name}]; ok {
 			return v.typ(kind, name)
 		}
 	}
-	return nil, c.unknown("", name)
+	return nil, c.Unknown("", name)
 }
 
 // pin replaces a time by the commit that it refers to, if it matters what types
 // were like then.
 func (v View) pin(ctx context.Context) (View, error) {
-	if _, timed := v.point.Time(); !timed || !v.stored && len(v.catalog().former) == 0 {
+	if _, timed := v.point.Time(); !timed || !v.stored && len(v.catalog().Former) == 0 {
 		return v, nil
 	}
 	c, err := v.Commit(ctx)
@@ -164,9 +165,9 @@ func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
 		return nil, err
 	}
 	var list []onto.Schema
-	for _, n := range v.catalog().everyName() {
+	for _, n := range v.catalog().EveryName() {
 		t, err := v.typ(n.Kind, n.Name)
-		if err != nil || v.exists(t, at) != nil || !v.stored && t.end != nil && t.end.RenamedTo != "" {
+		if err != nil || v.exists(t, at) != nil || !v.stored && t.End != nil && t.End.RenamedTo != "" {
 			continue
 		}
 		if k := len(list); k == 0 || list[k-1].Name != t.Schema.Name || list[k-1].Kind != t.Schema.Kind {
@@ -180,8 +181,8 @@ func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
 // since their versions remain.
 func (v View) EveryType() []onto.Schema {
 	var list []onto.Schema
-	for _, n := range v.catalog().everyName() {
-		if !v.stored && n.typ.end != nil && n.typ.end.RenamedTo != "" {
+	for _, n := range v.catalog().EveryName() {
+		if !v.stored && n.Type.End != nil && n.Type.End.RenamedTo != "" {
 			continue // appears under its new name
 		}
 		t, err := v.typ(n.Kind, n.Name)
@@ -194,22 +195,22 @@ func (v View) EveryType() []onto.Schema {
 
 // exists fails if the type does not exist as of a commit: it has ended, or, as stored,
 // had another name then.
-func (v View) exists(t *typ, at int64) error {
+func (v View) exists(t *catalog.Type, at int64) error {
 	if !v.stored {
-		if t.end != nil && !t.covers(at) {
-			return t.gone()
+		if t.End != nil && !t.Covers(at) {
+			return t.Gone()
 		}
 		return nil
 	}
-	life, err := v.catalog().life(t.Schema.Kind, t.Schema.Name, at)
+	life, err := v.catalog().Life(t.Schema.Kind, t.Schema.Name, at)
 	if err != nil {
 		return err
 	}
-	if life.end != nil && !life.covers(at) {
-		return life.gone()
+	if life.End != nil && !life.Covers(at) {
+		return life.Gone()
 	}
-	if life.chain != nil && life.chain.Begun(at) {
-		if name := life.chain.Source(at); name != t.Schema.Name {
+	if life.Chain != nil && life.Chain.Begun(at) {
+		if name := life.Chain.Source(at); name != t.Schema.Name {
 			return onto.Errorf(onto.Invalid, "at commit %d type %s was called %s", at, t.Schema.Name, name).
 				WithHint("ask for %s to see it as stored", name)
 		}
@@ -218,14 +219,14 @@ func (v View) exists(t *typ, at int64) error {
 }
 
 // structType is the type of a Go struct. A view as stored has none.
-func (v View) structType(t reflect.Type) (*typ, error) {
+func (v View) structType(t reflect.Type) (*catalog.Type, error) {
 	if v.stored {
 		return nil, onto.Errorf(onto.Invalid, "a view as stored shows versions, not %v", t).WithHint("use View.Get and View.Find")
 	}
-	return v.catalog().ofStruct(t)
+	return v.catalog().OfStruct(t)
 }
 
-func (v View) get(ctx context.Context, t *typ, id onto.Identity) (onto.Version, error) {
+func (v View) get(ctx context.Context, t *catalog.Type, id onto.Identity) (onto.Version, error) {
 	if err := t.CheckIdentity(id); err != nil {
 		return onto.Version{}, err
 	}

@@ -1,4 +1,4 @@
-package store
+package catalog
 
 import (
 	"reflect"
@@ -6,14 +6,15 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/typelist"
+	"github.com/ontologia/onto/store/internal/lineage"
 )
 
-// program is what the caller knows of the types. While types change compatibly it
+// Program is what the caller knows of the types. While types change compatibly it
 // continues: its writes decide the fields that it knows, and no others.
-type program struct {
+type Program struct {
 	types     []onto.Type // given when it opened the store
 	schemas   []onto.Schema
-	upgraders upgraders
+	Upgraders lineage.Functions
 	known     map[onto.TypeName]knowledge
 	outdated  map[onto.TypeName]bool // types that have changed otherwise than compatibly since the program was started
 }
@@ -24,8 +25,8 @@ type knowledge struct {
 	fields  []string // those that it knows
 }
 
-// newProgram refuses a Go type that is given twice.
-func newProgram(types []onto.Type, schemas []onto.Schema, given upgraders) (program, error) {
+// NewProgram refuses a Go type that is given twice.
+func NewProgram(types []onto.Type, schemas []onto.Schema, given lineage.Functions) (Program, error) {
 	names := map[reflect.Type]string{}
 	for i, g := range types {
 		b := g.Binding()
@@ -33,27 +34,27 @@ func newProgram(types []onto.Type, schemas []onto.Schema, given upgraders) (prog
 			continue
 		}
 		if other, twice := names[b.Struct]; twice {
-			return program{}, onto.Errorf(onto.Invalid, "Go type %v is given as %s and as %s", b.Struct, other, schemas[i].Name).
+			return Program{}, onto.Errorf(onto.Invalid, "Go type %v is given as %s and as %s", b.Struct, other, schemas[i].Name).
 				WithHint("declare a Go type for each")
 		}
 		names[b.Struct] = schemas[i].Name
 	}
-	return program{types, schemas, given, map[onto.TypeName]knowledge{}, map[onto.TypeName]bool{}}, nil
+	return Program{types, schemas, given, map[onto.TypeName]knowledge{}, map[onto.TypeName]bool{}}, nil
 }
 
-// use fits a catalog to the program. A type that has changed incompatibly since the
+// Use fits a catalog to the program. A type that has changed incompatibly since the
 // program learned it is learned anew by its name, and is outdated for a Go struct from
 // then on.
-func (p *program) use(c *catalog) {
-	for name, t := range c.present {
+func (p *Program) Use(c *Catalog) {
+	for name, t := range c.Present {
 		k, ok := p.known[name]
-		if ok && !typelist.Continues(c.stored, name, k.version) {
+		if ok && !typelist.Continues(c.Stored, name, k.version) {
 			p.outdated[name], ok = true, false
 		}
 		if !ok {
 			k = knowledge{t.Version, t.Schema.FieldNames()}
 			i := slices.IndexFunc(p.schemas, func(s onto.Schema) bool { return s.TypeName() == name })
-			if i >= 0 && !typelist.Serves(c.stored, p.schemas[i]) { // it has changed since it was registered
+			if i >= 0 && !typelist.Serves(c.Stored, p.schemas[i]) { // it has changed since it was registered
 				p.outdated[name] = true
 			}
 			if i >= 0 && !p.outdated[name] {
@@ -70,7 +71,7 @@ func (p *program) use(c *catalog) {
 		if b == nil {
 			continue
 		}
-		if t, ok := c.present[name]; ok && !p.outdated[name] {
+		if t, ok := c.Present[name]; ok && !p.outdated[name] {
 			t.Bind(b, p.schemas[i])
 			c.structs[b.Struct] = t
 		} else {
@@ -80,10 +81,10 @@ func (p *program) use(c *catalog) {
 }
 
 // outdatedStruct is the error for a Go struct whose type has changed incompatibly.
-func (c *catalog) outdatedStruct(given onto.Schema) error {
-	t, exists := c.present[given.TypeName()]
+func (c *Catalog) outdatedStruct(given onto.Schema) error {
+	t, exists := c.Present[given.TypeName()]
 	if !exists {
-		_, err := c.get(given.Kind, given.Name)
+		_, err := c.Get(given.Kind, given.Name)
 		return onto.Errorf(onto.SchemaOutdated, "type %s has changed since this program opened the store: %w", given.Name, err).
 			WithHint("open the store again with the present types")
 	}
