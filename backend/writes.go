@@ -37,7 +37,7 @@ func SortWrites(writes []Write) ([]Write, error) {
 	if sorted {
 		return writes, nil
 	}
-	slices.SortStableFunc(writes, func(a, b Write) int { return a.Identity.Compare(b.Identity) })
+	slices.SortFunc(writes, func(a, b Write) int { return a.Identity.Compare(b.Identity) })
 	kept := writes[:1]
 	for i := 1; i < len(writes); i++ {
 		last := &kept[len(kept)-1]

@@ -88,10 +88,9 @@ func (c *Candidate) Commit() *Commit { return &c.commit }
 // versions, as looked up by the driver, are in Round.Newest. An error refuses the
 // draft.
 func (c *Candidate) Chunk(versions []Version, writes []backend.Write) ([]Version, error) {
-	for i := range writes {
-		if err := c.checkStamp(&writes[i]); err != nil {
-			return nil, err
-		}
+	whole, err := c.checkStamps(writes)
+	if err != nil {
+		return nil, err
 	}
 	for i := range writes {
 		w := &writes[i]
@@ -99,9 +98,10 @@ func (c *Candidate) Chunk(versions []Version, writes []backend.Write) ([]Version
 		if c.purged != nil && slices.Contains(c.purged, w.TypeName()) {
 			newest = nil
 		}
-		w, err := c.Types.Merged(w, newest)
-		if err != nil {
-			return nil, err
+		if !whole {
+			if w, err = c.Types.Merged(w, newest); err != nil {
+				return nil, err
+			}
 		}
 		if c.draft.Admit != nil {
 			admitted, err := c.draft.Admit(w, newest)
@@ -133,15 +133,37 @@ func (c *Candidate) version(w *backend.Write) onto.Version {
 	return v
 }
 
-// checkStamp checks a write against the types that the draft leaves behind. A draft
-// that evolves types knows them. Of a type that ends with the draft, deletes are
+// checkStamps checks writes, and reports whether they know all fields of the newest
+// versions. Writes of a type mostly follow each other.
+func (c *Candidate) checkStamps(writes []backend.Write) (whole bool, err error) {
+	var name onto.TypeName
+	var newest *onto.SchemaVersion
+	whole = true
+	for i := range writes {
+		w := &writes[i]
+		if w.Type != name.Name || w.Kind != name.Kind {
+			name = w.TypeName()
+			newest = c.Types.Newest(name)
+		}
+		if newest != nil && newest.Version == w.SchemaVersion {
+			whole = whole && w.Known == nil
+			continue
+		}
+		whole = false
+		if err := c.checkStamp(w, newest); err != nil {
+			return false, err
+		}
+	}
+	return whole, nil
+}
+
+// checkStamp checks a write that was not made for the newest version of its type against
+// the types that the draft leaves behind. A draft that evolves types knows them. Of a type that ends with the draft, deletes are
 // allowed.
-func (c *Candidate) checkStamp(w *backend.Write) error {
+func (c *Candidate) checkStamp(w *backend.Write, newest *onto.SchemaVersion) error {
 	t := w.TypeName()
-	newest := c.Types.Newest(t)
 	if newest != nil {
-		if newest.Version == w.SchemaVersion ||
-			c.draft.Evolve == nil && typelist.Continues(c.Types.All, t, w.SchemaVersion) {
+		if c.draft.Evolve == nil && typelist.Continues(c.Types.All, t, w.SchemaVersion) {
 			return nil
 		}
 		return refusal.StampMismatch(w, newest.Version)

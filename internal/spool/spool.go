@@ -11,6 +11,7 @@ import (
 	"iter"
 	"os"
 	"syscall"
+	"unsafe"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -96,8 +97,9 @@ func (s *Spool) AppendTo(ctx context.Context, b backend.Backend, d *backend.Draf
 	return b.AppendStream(ctx, &digested, s.sorted(ctx))
 }
 
-// overhead is what a write takes in memory besides its texts.
-const overhead = 160
+// overhead is what a write takes in memory besides its texts, in a list that has grown
+// to twice its length.
+const overhead = 2*int64(unsafe.Sizeof(backend.Write{})) + 32
 
 // add takes a write, whose fields are not the caller's any more.
 func (s *Spool) add(w backend.Write) error {
