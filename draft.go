@@ -25,7 +25,14 @@ type Draft struct {
 	// LeaseExpired once the lease was taken over.
 	Lease *Lease
 
+	// Acks are claims that the draft acknowledges: it fails with LeaseExpired unless all
+	// are held. They count also if the draft changes nothing.
+	Acks []Claim
+	// Advance, if not nil, moves a position, also if the draft changes nothing.
+	Advance *Advance
+
 	last   *intents // newest first, shared between drafts, never changed
+	emit   *emitted // likewise
 	expect *expectation
 }
 
@@ -41,6 +48,11 @@ type Intent struct {
 type intents struct {
 	values []Intent
 	before *intents
+}
+
+type emitted struct {
+	things []any
+	before *emitted
 }
 
 type expectation struct {
@@ -126,6 +138,29 @@ func (d Draft) Delete(things ...any) Draft {
 	return d
 }
 
+// Emit adds events that ride in the commit: they exist exactly if it does. An event is
+// a struct, whose name is its type unless it is an [EventTyper]; a pointer to one; or an
+// [Emission]. Fields become JSON as usual; a string field with the tag onto:"ordering"
+// is the ordering key.
+//
+// If the draft changes nothing no commit is made, and its events do not exist either.
+// With Acks they are emitted all the same: the handler has run.
+func (d Draft) Emit(things ...any) Draft {
+	if len(things) > 0 {
+		d.emit = &emitted{slices.Clone(things), d.emit}
+	}
+	return d
+}
+
+// Emitted returns the events in the order they were added.
+func (d Draft) Emitted() []any {
+	var list []any
+	for n := d.emit; n != nil; n = n.before {
+		list = append(slices.Clone(n.things), list...)
+	}
+	return list
+}
+
 // ExpectHead makes the draft fail with HeadMismatch unless the head is this
 // commit. 0 means an empty store.
 func (d Draft) ExpectHead(commit int64) Draft {
@@ -176,6 +211,9 @@ func (d Draft) Check() error {
 	if d.Causation < 0 {
 		return Errorf(Invalid, "causation commit %d is negative", d.Causation)
 	}
+	if err := d.checkBus(); err != nil {
+		return err
+	}
 	for _, e := range d.Expectations() {
 		if e.Commit < 0 {
 			return Errorf(Invalid, "expected commit %d is negative", e.Commit)
@@ -199,6 +237,25 @@ func (d Draft) Check() error {
 		if err := checkText(text.what, text.s, 0, text.most); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkBus checks acks and the position.
+func (d Draft) checkBus() error {
+	seen := make(map[[2]string]bool, len(d.Acks))
+	for i := range d.Acks {
+		name := [2]string{d.Acks[i].ID, d.Acks[i].Handler}
+		if seen[name] {
+			return Errorf(Invalid, "the draft acks event %s twice", d.Acks[i].ID)
+		}
+		seen[name] = true
+	}
+	if a := d.Advance; a != nil {
+		if a.From < 0 || a.To < 0 {
+			return Errorf(Invalid, "position %s cannot go from commit %d to %d", a.Name, a.From, a.To)
+		}
+		return CheckBusName("position", a.Name)
 	}
 	return nil
 }

@@ -35,9 +35,12 @@ const (
 	UpgraderFailed Code = "upgrader_failed"
 	// LockContention: the write lock was held by others for too long.
 	LockContention Code = "lock_contention"
-	// LeaseExpired: the lease is not held any more: it was taken over, released or
-	// broken.
+	// LeaseExpired: the lease or the claim is not held any more: it was taken over,
+	// released or broken.
 	LeaseExpired Code = "lease_expired"
+	// EventLoopLimit: the chain of events is too long: they probably lead to each other
+	// without end.
+	EventLoopLimit Code = "event_loop_limit"
 	// Refused: it would destroy something, and was not confirmed.
 	Refused Code = "refused"
 	// TooLarge: a limit was exceeded.
@@ -64,7 +67,7 @@ const (
 func Codes() []Code {
 	return []Code{
 		Invalid, NotFound, Conflict, HeadMismatch, VersionMismatch, IdempotencyConflict,
-		SchemaOutdated, MigrationToken, UpgraderMissing, UpgraderFailed, LockContention, LeaseExpired, Refused, TooLarge, Uninitialized, Unsupported, Corrupt,
+		SchemaOutdated, MigrationToken, UpgraderMissing, UpgraderFailed, LockContention, LeaseExpired, EventLoopLimit, Refused, TooLarge, Uninitialized, Unsupported, Corrupt,
 		ReadOnly, Full, OutcomeUnknown, Unavailable, Closed,
 	}
 }

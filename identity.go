@@ -133,6 +133,11 @@ func (id Identity) Check() error {
 // underscore, then letters, digits and underscores, 64 bytes at most.
 // What says which name is meant, for the message.
 func CheckName(what, name string) error {
+	return checkName(what, name, "", "start with a letter or _, go on with letters, digits and _")
+}
+
+// checkName allows also the given characters, but not as the first.
+func checkName(what, name, also, hint string) error {
 	if name == "" {
 		return Errorf(Invalid, "%s name is empty", what)
 	}
@@ -142,9 +147,8 @@ func CheckName(what, name string) error {
 	for i := range len(name) {
 		c := name[i]
 		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return Errorf(Invalid, "%s name %q is not allowed", what, name).
-				WithHint("start with a letter or _, go on with letters, digits and _")
+		if !letter && (i == 0 || (c < '0' || c > '9') && strings.IndexByte(also, c) < 0) {
+			return Errorf(Invalid, "%s name %q is not allowed", what, name).WithHint("%s", hint)
 		}
 	}
 	return nil

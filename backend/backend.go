@@ -33,8 +33,9 @@ type Backend interface {
 	// When it returns without error the commit is durable. Under the write
 	// lock and in this order: a repeated idempotency key returns the first
 	// result or fails with IdempotencyConflict; a lease that is not held fails
-	// with LeaseExpired; expectations fail with HeadMismatch or
-	// VersionMismatch; a write whose SchemaVersion is neither the type's newest
+	// with LeaseExpired; an ack whose claim is not held, see [Bus], fails with
+	// LeaseExpired; a position that is not at Advance.From fails with Conflict;
+	// expectations fail with HeadMismatch or VersionMismatch; a write whose SchemaVersion is neither the type's newest
 	// nor one that the newest continues, see package typelist, fails with
 	// SchemaOutdated; a write that does not know all fields of the newest is
 	// merged: the fields that it does not know are those of the identity's newest
@@ -42,6 +43,12 @@ type Backend interface {
 	// SchemaVersion; unchanged writes and deletes of what does not exist are
 	// dropped. Result.At is the commit of the result, or the head under the lock if
 	// no commit is made. After an error nothing of the draft is visible.
+	//
+	// Acks and the position count also if no commit is made, and with a repeated key,
+	// which ignores those that are not held or not at From. Events are emitted in their
+	// order, in the commit; without a commit only if there are acks, riding in none. A
+	// repeated key emits nothing. A backend that is no [Bus] refuses drafts with events
+	// or acks, and one without [Positions] those with an Advance, with Unsupported.
 	Append(ctx context.Context, d *Draft) (onto.Result, error)
 
 	// AppendStream does the same for writes that need not fit in memory. Draft.Writes
@@ -100,6 +107,10 @@ type Draft struct {
 	Fence  []onto.Expectation // further conditions that are no part of what the caller asked for
 	Lease  *onto.Lease        // must be held; nil for none
 	Evolve *Evolution         // the change of types; nil for none
+
+	Events  []NewEvent    // that ride in the commit
+	Acks    []onto.Claim  // each once; Deliveries are the new ones
+	Advance *onto.Advance // of a position; nil for none
 
 	// Admit, if not nil, is called by AppendStream under the write lock for each write,
 	// merged, with the identity's newest version, or nil if it has none. False drops

@@ -9,8 +9,8 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// Digest identifies a draft: its header, its expectations, and the writes in their
-// order. The value is stored with idempotency keys.
+// Digest identifies a draft: its header, its expectations, its events, and the writes in
+// their order. The value is stored with idempotency keys.
 type Digest struct {
 	sum hash.Hash
 	buf []byte
@@ -33,7 +33,20 @@ func NewDigest(d *Draft) *Digest {
 	if d.Evolve != nil {
 		h.evolution(d.Evolve)
 	}
+	for i := range d.Events {
+		h.event(&d.Events[i])
+	}
 	return h
+}
+
+// event includes what the caller asked for, not what was generated.
+func (h *Digest) event(e *NewEvent) {
+	h.texts("event", e.Namespace, e.Type, string(e.Payload), e.OrderingKey, e.Parent)
+	h.number(int64(e.Priority))
+	h.number(int64(e.Delay))
+	if !e.NotBefore.IsZero() {
+		h.number(e.NotBefore.UnixMicro())
+	}
 }
 
 func (h *Digest) evolution(e *Evolution) {

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/emission"
 	"github.com/ontologia/onto/store/internal/catalog"
 )
 
@@ -70,7 +71,15 @@ func (s *Store) header(d onto.Draft) (*backend.Draft, error) {
 			Runtime: s.opts.Runtime, Actor: d.Actor, Causation: d.Causation, Correlation: d.Correlation,
 			Signature: d.Signature, Comment: d.Comment, IdempotencyKey: d.IdempotencyKey,
 		},
-		Expect: d.Expectations(), Lease: d.Lease,
+		Expect: d.Expectations(), Lease: d.Lease, Acks: d.Acks, Advance: d.Advance,
+	}
+	rules := emission.Rules{Namespace: s.opts.Namespace, MaxDepth: s.opts.MaxChainDepth}
+	var err error
+	if draft.Events, err = rules.Events(d.Emitted()); err != nil {
+		return nil, err
+	}
+	if n := len(draft.Events); n > s.opts.MaxBatch {
+		return nil, onto.Errorf(onto.TooLarge, "the draft has %d events, the limit is %d", n, s.opts.MaxBatch)
 	}
 	if len(d.Metadata) > 0 {
 		text, err := codec.AppendValue(nil, reflect.ValueOf(d.Metadata))

@@ -58,6 +58,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -82,6 +83,9 @@ const DefaultMaxBatch = 10_000
 type Options struct {
 	MaxBatch int    // most intents in a draft; 0 for DefaultMaxBatch
 	Runtime  string // names this run of the program in commits; "" for host, process and a random part
+
+	Namespace     string // of events that name none; "" for onto.DefaultNamespace
+	MaxChainDepth int    // how many events may have led to one; 0 for onto.MaxChainDepth
 
 	// ScratchDir is where streams are sorted that do not fit in memory; "" for
 	// the system's directory for temporary files.
@@ -143,14 +147,21 @@ func newStore(b backend.Backend, opts *Options) *Store {
 	if s.opts.Runtime == "" {
 		s.opts.Runtime = runtimeName()
 	}
+	s.opts.Namespace = cmp.Or(s.opts.Namespace, onto.DefaultNamespace)
+	if s.opts.MaxChainDepth <= 0 {
+		s.opts.MaxChainDepth = onto.MaxChainDepth
+	}
 	if s.opts.UpgradeTimeout <= 0 {
 		s.opts.UpgradeTimeout = DefaultUpgradeTimeout
 	}
 	return s
 }
 
-// check refuses a runtime that could not be stored.
+// check refuses names that could not be stored.
 func (o *Options) check() error {
+	if err := onto.CheckBusName("namespace", o.Namespace); err != nil {
+		return err
+	}
 	if r := o.Runtime; len(r) > onto.MaxKey || !utf8.ValidString(r) || strings.IndexByte(r, 0) >= 0 {
 		return onto.Errorf(onto.Invalid, "the runtime name is not text of at most %d bytes", onto.MaxKey)
 	}

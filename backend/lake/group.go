@@ -294,6 +294,9 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 	if d.Evolve != nil {
 		return onto.Result{}, onto.Errorf(onto.Invalid, "only a stream can evolve types").WithHint("append the draft as a stream")
 	}
+	if err := refusal.NoBus(d); err != nil {
+		return onto.Result{}, err
+	}
 	m := &member{draft: d}
 	return m.verdict(b.writer.submitFree(ctx, m, b.writer.submit))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/lease"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // DefaultStreamBytes is how much of a stream is held in memory.
@@ -24,6 +25,9 @@ const DefaultStreamBytes = 16 << 20
 // AppendStream implements [backend.Backend].
 func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write, error]) (onto.Result, error) {
 	if err := b.usable(ctx); err != nil {
+		return onto.Result{}, err
+	}
+	if err := refusal.NoBus(d); err != nil {
 		return onto.Result{}, err
 	}
 	list, all, err := readShort(ctx, writes, b.opts.StreamBytes)

@@ -42,11 +42,17 @@ func (c *Candidate) begin(barred error) (ended bool, res onto.Result, err error)
 	if d.IdempotencyKey != "" {
 		if used, ok := r.Keys[d.IdempotencyKey]; ok {
 			res, err := r.repeat(&used, d)
+			if err == nil {
+				r.settle(d)
+			}
 			return true, res, err
 		}
 	}
 	if barred != nil {
 		return true, onto.Result{}, barred
+	}
+	if err := r.checkBus(d); err != nil {
+		return true, onto.Result{}, err
 	}
 	for _, list := range [...][]onto.Expectation{d.Expect, d.Fence} {
 		if err := r.expect(list); err != nil {
@@ -186,9 +192,14 @@ func (c *Candidate) End() onto.Result {
 		r.Types = c.Types
 		r.purge(c.purged)
 	}
+	r.settle(c.draft)
 	if c.commit.Operations == 0 {
+		if len(c.draft.Acks) > 0 {
+			r.Emit(c.draft.Events, 0)
+		}
 		return onto.Result{At: r.head}
 	}
+	r.Emit(c.draft.Events, c.commit.ID)
 	r.head, r.time = c.commit.ID, c.commit.Time
 	r.Commits = append(r.Commits, c.commit)
 	if c.commit.IdempotencyKey != "" {

@@ -21,6 +21,8 @@ type Base struct {
 	Time  time.Time // of the newest commit
 	Now   time.Time // in UTC and in the precision that is stored
 	Types *Catalog  // nil if there are none
+
+	EventTime time.Time // of the newest event
 }
 
 // Known is what a driver has looked up for drafts. A round changes the maps.
@@ -28,6 +30,9 @@ type Known struct {
 	Newest map[onto.Identity]*onto.Version // the newest version of identities that have one; see [Identities]
 	Keys   map[string]Commit               // the commits that have used idempotency keys
 	Counts map[onto.TypeName]int64         // how many versions there are of types to be purged; see [Purges]
+
+	Claims    map[ClaimName]Holder // the claims that drafts ack and that are held
+	Positions map[string]int64     // the positions that drafts move; 0 if there is none
 }
 
 // Identities yields the identities that a draft is decided on.
@@ -69,9 +74,14 @@ type Round struct {
 	Versions []Version // by commit; those of a draft with chunks are not here
 	Types    *Catalog  // that the round leaves behind
 
-	head int64
-	time time.Time
-	now  time.Time
+	Events []onto.Event    // in their order
+	Acks   []onto.Claim    // each once
+	Moved  []onto.Position // one after the other
+
+	head      int64
+	time      time.Time
+	now       time.Time
+	eventTime time.Time
 }
 
 // Version is a version that a round makes. It shares its fields with the write.
@@ -86,8 +96,11 @@ func NewRound(b Base) *Round {
 		b.Types = NewCatalog(nil)
 	}
 	return &Round{
-		Known: Known{Newest: map[onto.Identity]*onto.Version{}, Keys: map[string]Commit{}, Counts: map[onto.TypeName]int64{}},
-		Types: b.Types, head: b.Head, time: b.Time, now: b.Now,
+		Known: Known{
+			Newest: map[onto.Identity]*onto.Version{}, Keys: map[string]Commit{}, Counts: map[onto.TypeName]int64{},
+			Claims: map[ClaimName]Holder{}, Positions: map[string]int64{},
+		},
+		Types: b.Types, head: b.Head, time: b.Time, now: b.Now, eventTime: b.EventTime,
 	}
 }
 

@@ -2,12 +2,11 @@ package layout
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/internal/uuid"
 )
 
 // Create makes the tables of an empty file.
@@ -19,11 +18,7 @@ func Create(w *driver.Conn) error {
 }
 
 func insertMeta(w *driver.Conn) error {
-	var id [16]byte
-	rand.Read(id[:])
-	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
-	text := fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
-	return w.Exec(`INSERT INTO onto_meta (id, format, store_id, foreign_until, times_ordered) VALUES (1, ?, ?, 0, 1)`, Format, text)
+	return w.Exec(`INSERT INTO onto_meta (id, format, store_id, foreign_until, times_ordered) VALUES (1, ?, ?, 0, 1)`, Format, uuid.V4())
 }
 
 // Adopt upgrades a file of the original program: columns that its oldest files lack,

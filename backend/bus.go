@@ -1,0 +1,239 @@
+package backend
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/ontologia/onto"
+)
+
+// Bus is a backend that keeps events and what handlers have made of them. Its arguments
+// are clean like those of a [Backend]; event ids are UUIDs that nothing else has.
+//
+// Times are those of the backend's clock in the precision that is stored. An event's
+// time is now, but later than that of the event before it. A holder of the write lease
+// stops drafts, and nothing here.
+type Bus interface {
+	// Emit emits events without a commit. With a tick that has passed already it
+	// emits nothing and returns nothing. It fails with NotFound if a dead letter does not
+	// exist, and with Conflict if one was resolved before; then nothing is emitted or
+	// resolved.
+	Emit(ctx context.Context, e *Emission) ([]onto.Event, error)
+
+	// Claim settles claims, and then claims events.
+	//
+	// A handler can claim an event of its namespace and types if it has no claim on it
+	// yet, or one that is neither acked nor dead, whose lease has ended and that is
+	// available; and not before Event.NotBefore. Events are claimed in order of priority,
+	// higher first, then of arrival. Of events with one ordering key, at most one is in
+	// play for each namespace and handler: only it can be claimed. When it is acked or
+	// dead the next one by arrival comes into play, of those whose types the handler has
+	// asked for so far. A handler has asked for a type from its first claim for it on.
+	Claim(ctx context.Context, r *ClaimRequest) (Claimed, error)
+
+	// Settle changes claims and returns a verdict for each, nil or LeaseExpired if the
+	// claim is not held any more. A claim is held, also after its lease has ended, until
+	// the event is claimed again, or it is released, returned, acked or buried. Session
+	// and Claimed tell it from earlier and later claims.
+	Settle(ctx context.Context, list []Settlement) ([]error, error)
+
+	// Beat says that a session is alive, extends the leases of claims to Lease from now,
+	// and returns those that are not held any more. Ending a session removes it.
+	Beat(ctx context.Context, b *Beat) (lost []onto.Claim, err error)
+
+	// Events yields events in the order of claims.
+	Events(ctx context.Context, q *EventQuery) iter.Seq2[EventState, error]
+
+	// DeadLetters yields dead letters, oldest first.
+	DeadLetters(ctx context.Context, q *DeadLetterQuery) iter.Seq2[onto.DeadLetter, error]
+
+	// Namespaces returns the namespaces that have events, dead letters, sessions or
+	// handlers, by name.
+	Namespaces(ctx context.Context) ([]Namespace, error)
+
+	// Clean plans the removal of events that are older than a time, with their claims,
+	// and applies it if asked. Events that have a claim that is neither acked nor dead, or
+	// whose type a handler has asked for that has no claim on them, stay unless Cleaning
+	// says otherwise; dead letters stay. Progress, if not nil, is called
+	// with the number of events removed.
+	Clean(ctx context.Context, c *Cleaning, progress func(done, total int64)) (CleanPlan, error)
+}
+
+// NewEvent is an event to be emitted. Time and Commit are the backend's; an empty Root
+// stands for its own ID.
+type NewEvent struct {
+	onto.Event
+	Delay time.Duration // NotBefore is that long after its time; 0 for NotBefore as it is
+}
+
+// Emission is events to be emitted without a commit, and what happens with it.
+type Emission struct {
+	Events  []NewEvent
+	Tick    *Tick           // of a schedule; nil for none
+	Resolve []DeadLetterEnd // dead letters that are resolved
+}
+
+// Tick is a moment at which a schedule fires, once.
+type Tick struct {
+	Namespace string
+	Schedule  string
+	Time      time.Time
+}
+
+// DeadLetterEnd resolves a dead letter.
+type DeadLetterEnd struct {
+	ID     int64
+	Kind   onto.ResolutionKind
+	By     onto.Actor
+	Replay string // the ID of the event that repeats it
+}
+
+// ClaimRequest asks for events.
+type ClaimRequest struct {
+	Namespace string
+	Handler   string
+	Types     []string // at least one, each once
+	Session   string
+	Limit     int // at most so many; 0 for none, so that only the types are asked for
+	Lease     time.Duration
+
+	Settle []Settlement // first, in the same transaction
+}
+
+// Claimed is the answer to a ClaimRequest.
+type Claimed struct {
+	Claims   []onto.Claim // in the order of events
+	Verdicts []error      // of Settle
+	// Next is the first time after now at which a claim of the handler on an event of
+	// these types runs out or becomes available, or an event with NotBefore does; zero if
+	// there is none. It does not tell of events that are emitted meanwhile, of those
+	// beyond Limit, or of those that wait for another of their key.
+	Next time.Time
+}
+
+// Settling is what becomes of a claim.
+type Settling uint8
+
+const (
+	// Start records that the handler was started.
+	Start Settling = iota + 1
+	// Ack records that the event was handled.
+	Ack
+	// Release gives the claim up after a failure: it is available again after Delay.
+	Release
+	// Return gives the claim up without a failure: it is available again after Delay.
+	Return
+	// Bury gives the event up for the handler: it makes a dead letter.
+	Bury
+)
+
+// Settlement changes one claim. Attempts and Deliveries of the claim are the new ones.
+type Settlement struct {
+	onto.Claim
+	Do     Settling
+	Delay  time.Duration // Release, Return
+	Error  string        // Release, Bury
+	Notice *NewEvent     // Bury: the event that tells of it; nil for none
+}
+
+// Beat is a sign of life of a session.
+type Beat struct {
+	onto.Session // without times
+	Claims       []onto.Claim
+	Lease        time.Duration
+	End          bool
+}
+
+// EventQuery selects events.
+type EventQuery struct {
+	Namespace string           // "" for all
+	Types     []string         // nil for all
+	ID        string           // only this one; "" for all
+	Commit    int64            // only those that ride in this commit; 0 for all
+	Status    onto.EventStatus // only those; "" for all
+	Limit     int              // at most so many; 0 for all
+}
+
+// EventState is an event and what has become of it.
+type EventState struct {
+	onto.Event
+	Status onto.EventStatus
+	Claims []onto.ClaimState // by handler
+}
+
+// DeadLetterQuery selects dead letters.
+type DeadLetterQuery struct {
+	Namespace string
+	IDs       []int64 // only these; nil for all
+	EventID   string  // only of this event; "" for all
+	Handler   string  // "" for all
+	Type      string  // of the event; "" for all
+	Error     string  // only those whose error contains it; "" for all
+	Resolved  bool    // also those about which something was done
+	Limit     int     // at most so many; 0 for all
+}
+
+// Namespace is what there is in a namespace.
+type Namespace struct {
+	Name        string
+	Events      int64
+	DeadLetters int64          // unresolved
+	Sessions    []onto.Session // by ID
+	Handlers    []HandlerState // by name
+	Types       []TypeState    // of events, by name
+	Schedules   []Tick         // the last tick of each, by name
+}
+
+// HandlerState is what there is for a handler.
+type HandlerState struct {
+	Name    string
+	Types   []string // that it has asked for, sorted
+	Waiting int64    // events of these types that it has neither acked nor buried
+	Claimed int64    // of these, how many are claimed now
+}
+
+// TypeState is what there is of a type of events.
+type TypeState struct {
+	Name    string
+	Events  int64
+	Handled bool // a handler has asked for it
+}
+
+// Cleaning selects events to be removed.
+type Cleaning struct {
+	Namespace string    // "" for all
+	Before    time.Time // only those emitted before
+	Unhandled bool      // also those that a handler has still to handle
+	Forget    []string  // handlers that are no more: nothing is kept for them, and they are asked for nothing
+	Apply     bool      // remove them
+}
+
+// CleanPlan is what a cleaning removes, or has removed.
+type CleanPlan struct {
+	Events, Claims int64
+	Bytes          int64 // of payloads
+	Kept           int64 // events as old that a handler has still to handle
+	Types          []CleanType
+}
+
+// CleanType is what is removed of one type, by namespace and name.
+type CleanType struct {
+	Namespace, Type string
+	Events, Kept    int64
+}
+
+// Watcher is a backend that notices writes.
+type Watcher interface {
+	// Await returns a new mark when something may have been written since the mark was
+	// returned, by this process or another. Mark 0 returns at once.
+	Await(ctx context.Context, mark int64) (int64, error)
+}
+
+// Positions is a backend that keeps the positions of followers.
+type Positions interface {
+	// Positions returns them by name.
+	Positions(ctx context.Context) ([]onto.Position, error)
+	// Advance moves one. It fails with Conflict unless it is at From.
+	Advance(ctx context.Context, a onto.Advance) error
+}
