@@ -72,6 +72,7 @@ type store struct {
 	tables  [2]*layout.Table
 	changes string       // the column that tells how often types have changed
 	sums    bool         // rows have checksums
+	bus     bool         // it has the tables of the bus
 	seen    atomic.Int64 // the value of changes in the newest snapshot that was read
 	counted sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
 }
@@ -92,7 +93,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
 }
 
 func newBackend(path string, opts *Options) *Backend {
-	s := &store{at: &disk.Place{Path: path}, changes: layout.TypeChanges, sums: true}
+	s := &store{at: &disk.Place{Path: path}, changes: layout.TypeChanges, sums: true, bus: true}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -177,7 +178,8 @@ func (b *Backend) openReadOnly() error {
 	if found.Format == 1 {
 		b.changes = "0"
 	}
-	b.sums = found.Format >= layout.Format
+	b.sums = found.Format >= 3
+	b.bus = found.Format >= 4
 	b.makeTables()
 	return found.Check(b.at.Path)
 }

@@ -31,7 +31,7 @@ func (c *checker) damaged(line string) error {
 func (c *checker) derived() error {
 	if has, err := layout.HasDerived(c.r.Conn); err != nil {
 		return err
-	} else if !has && c.r.Format < layout.Format {
+	} else if !has && c.r.Format < 2 {
 		return nil
 	} else if !has {
 		return c.report(audit.DerivedMissing, "the table onto_derived is missing")

@@ -10,7 +10,7 @@ import (
 )
 
 // Format is the version of what this package adds to the original's tables.
-const Format = 3
+const Format = 4
 
 // FileKind is what a file turns out to be.
 type FileKind uint8
@@ -83,6 +83,8 @@ func (s *Shape) format(c *driver.Conn, has func(tables ...string) bool) (int64, 
 		return min(format, 1), nil
 	case !has("onto_leases", "onto_lease_breaks") || s.lacks != "":
 		return min(format, 2), nil
+	case !has(busTables()...) || s.lacksBus != "":
+		return min(format, 3), nil
 	}
 	return format, nil
 }

@@ -26,6 +26,8 @@ type Shape struct {
 	lacks  string           // the statements that add the columns which older tables of ours lack
 	Extras []SchemaObject   // additions of others to our tables that would run on writes
 	Alien  bool             // it has tables that neither we nor the original program make
+
+	lacksBus string // likewise, of the tables of the bus
 }
 
 // SchemaObject is a row of sqlite_schema.
@@ -108,7 +110,7 @@ func isOurs(tables map[string]declaredTable, name string) bool {
 
 // isKnown reports whether we or the original program make tables of that name.
 func isKnown(tables map[string]declaredTable, name string) bool {
-	return isOurs(tables, name) || slices.Contains([]string{"events", "event_claims", "dead_letters", "sessions", "type_layout_catalog"}, name)
+	return isOurs(tables, name) || name == "type_layout_catalog"
 }
 
 // isPlain reports whether an object under one of our names is a plain table. A search
@@ -182,8 +184,14 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 	for _, name := range names {
 		name = strings.ToLower(name)
 		for _, c := range tables[name].columns {
-			if !found[[2]string{name, c.name}] && c.canBeAdded() {
-				s.lacks += fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s;", name, c.name, c.declaration)
+			if found[[2]string{name, c.name}] || !c.canBeAdded() {
+				continue
+			}
+			add := fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s;", name, c.name, c.declaration)
+			if slices.Contains(busTables(), name) {
+				s.lacksBus += add
+			} else {
+				s.lacks += add
 			}
 		}
 	}
@@ -194,7 +202,7 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 // triggers, also those of tables that refer to ours, and indexes on expressions or on
 // some rows only.
 func findExtras(c *driver.Conn, tables map[string]declaredTable, objects []SchemaObject) ([]SchemaObject, error) {
-	ours := normalized(createLookup + createIndexes + createRight)
+	ours := normalized(createLookup + createIndexes + createRight + createBusIndexes)
 	var list []SchemaObject
 	for _, o := range objects {
 		runs, err := false, error(nil)

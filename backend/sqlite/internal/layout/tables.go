@@ -105,7 +105,7 @@ CREATE TABLE onto_meta (
     checksum TEXT,
     checksum_commit INTEGER
 );
-` + createDerived + createLeases
+` + createDerived + createLeases + createBus + createBusIndexes
 
 // createIndexes makes our indexes of the original's tables.
 const createIndexes = `

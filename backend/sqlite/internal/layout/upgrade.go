@@ -28,7 +28,10 @@ func Adopt(w *driver.Conn, found File, now time.Time) error {
 	if strings.Contains(add, " instance_key ") {
 		add += `DROP INDEX IF EXISTS idx_relation_history_lookup;` // it is made anew with the column
 	}
-	err := w.Script(add + createLookup + createSchemas + createOwn)
+	err := addBus(w, found.Shape.lacksBus)
+	if err == nil {
+		err = w.Script(add + createLookup + createSchemas + createOwn)
+	}
 	if err == nil {
 		err = insertMeta(w)
 	}
@@ -47,6 +50,9 @@ func Upgrade(w *driver.Conn, found File) error {
 		return err
 	}
 	if _, err := FillSince(w); err != nil {
+		return err
+	}
+	if err := addBus(w, found.Shape.lacksBus); err != nil {
 		return err
 	}
 	return w.Exec(`UPDATE onto_meta SET format = ?`, Format)
