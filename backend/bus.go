@@ -105,7 +105,7 @@ type ClaimRequest struct {
 type Claimed struct {
 	Claims   []onto.Claim // in the order of events
 	Verdicts []error      // of Settle
-	// Next is the first time after now at which a claim of the handler on an event of
+	// Next, if fewer than Limit were claimed, is the first time after now at which a claim of the handler on an event of
 	// these types runs out or becomes available, or an event with NotBefore does; zero if
 	// there is none. It does not tell of events that are emitted meanwhile, of those
 	// beyond Limit, or of those that wait for another of their key.

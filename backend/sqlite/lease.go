@@ -68,7 +68,7 @@ func nextEpoch(w *driver.Conn, name string) (int64, error) {
 
 // changeLeases runs f in a write transaction. It does not wait for any lease.
 func (wr *writer) changeLeases(ctx context.Context, until time.Time, f func(w *driver.Conn) error) error {
-	return wr.writeAs(ctx, until, starter{&onto.Lease{Name: onto.WriteLease}, true}, func(w *driver.Conn, _ state) error { return f(w) })
+	return wr.writeAs(ctx, until, starter{lease: &onto.Lease{Name: onto.WriteLease}, behind: true}, func(w *driver.Conn, _ state) error { return f(w) })
 }
 
 // Acquire takes a lease that is free or has expired.

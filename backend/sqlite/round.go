@@ -5,6 +5,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/bus"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/decide"
@@ -19,6 +20,9 @@ type round struct {
 	w     *driver.Conn
 	from  state                                // where the store stood at its beginning
 	words map[onto.Identity]*layout.WordChange // of types with search fields
+
+	bus      *bus.Tx // nil until it is needed
+	inserted int     // how many of Events are written
 }
 
 func newRound(wr *writer, w *driver.Conn, s state) *round {
@@ -35,32 +39,43 @@ func (g *round) run(members []*member) error {
 		if err != nil {
 			break
 		}
-		m.result, m.err = g.Append(m.draft, checkLease(g.w, m.draft.Lease))
+		if m.draft != nil {
+			m.result, m.err = g.Append(m.draft, checkLease(g.w, m.draft.Lease))
+		}
 	}
 	if err == nil && len(g.Commits) > 0 {
 		if err = layout.InsertCommits(g.w, g.Commits); err == nil {
 			err = g.insertVersions(g.Versions)
 		}
-		if err == nil {
-			return g.wr.commitTo(g.w, g.from, g.Head())
-		}
+	}
+	if err == nil {
+		err = g.writeBus(members)
+	}
+	if err == nil && g.wrote() {
+		return g.wr.commitTo(g.w, g.from, g.Head())
 	}
 	g.wr.rollback(g.w)
 	if err != nil {
 		return err
 	}
-	for _, m := range members { // the other verdicts are refusals, which promise nothing
-		if m.err == nil {
+	for _, m := range members { // the other verdicts are refusals, or found nothing to claim, which promises nothing
+		if m.err == nil && m.draft != nil {
 			m.err = g.wr.vouch(g.from)
 		}
 	}
 	return nil
 }
 
+// wrote reports whether the transaction has changed anything.
+func (g *round) wrote() bool { return len(g.Commits) > 0 || g.bus != nil && g.bus.Wrote }
+
 // fetch looks up what the members are decided on.
 func (g *round) fetch(members []*member) error {
 	var ids identities
 	for _, m := range members {
+		if m.draft == nil {
+			continue
+		}
 		if err := g.want(&ids, m.draft); err != nil {
 			return err
 		}
@@ -73,6 +88,11 @@ func (g *round) want(ids *identities, d *backend.Draft) error {
 	ids.add(d)
 	if d.IdempotencyKey != "" {
 		if err := g.lookupKey(d.IdempotencyKey); err != nil {
+			return err
+		}
+	}
+	if wantsBus(d) {
+		if err := g.wantBus(d); err != nil {
 			return err
 		}
 	}

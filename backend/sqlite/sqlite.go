@@ -59,7 +59,7 @@ type Backend struct {
 	*store
 	reader  *reader
 	writer  *writer
-	queue   *groupcommit.Queue[*member] // of callers that want to append
+	queue   *groupcommit.Queue[*member] // of callers that want to write
 	temp    string                      // a directory to remove on Close; "" if there is none
 	cut     disk.CutOff                 // what a read-only store does not show
 	keptWAL string                      // a copy of the WAL, if its loss was accepted
@@ -107,7 +107,7 @@ func newBackend(path string, opts *Options) *Backend {
 	b.reader.readers.Dial = b.reader.dial
 	b.writer = newWriter(s, &b.reader.readers)
 	b.reader.catchUp = b.writer.tryCatchUp
-	b.queue = groupcommit.New(groupBounds(), func(m *member) error { return b.appendGroup(m.Context(), m, b.queue.Take) })
+	b.queue = groupcommit.New(groupBounds(), func(m *member) error { return b.appendGroup(m.Context(), m) })
 	return b
 }
 
@@ -201,6 +201,7 @@ func (s *store) sees(changes int64) {
 // write under way, so it must not be called from the sequence of a stream.
 func (b *Backend) Close() error {
 	b.queue.Close()
+	b.writer.watch.close()
 	b.writer.writing.wait()
 	defer b.writer.writing.release()
 	b.reader.readers.Close()

@@ -35,11 +35,11 @@ func (b *Backend) AppendStream(ctx context.Context, d *backend.Draft, writes ite
 	case err != nil:
 	case st.evolved:
 		err = b.writer.commit(w)
-	case !res.Changed() || res.Repeated:
+	case res.Changed() && !res.Repeated, st.wrote():
+		err = b.writer.commitTo(w, s, st.Head())
+	default:
 		b.writer.rollback(w)
 		err = b.writer.vouch(s)
-	default:
-		err = b.writer.commitTo(w, s, res.ID)
 	}
 	if err != nil {
 		return onto.Result{}, driver.Wrap(b.at.Path, err)
@@ -68,6 +68,9 @@ func (s *stream) run(writes iter.Seq2[backend.Write, error]) (onto.Result, error
 	}
 	c, repeated, err := s.Begin(s.draft, checkLease(s.w, s.draft.Lease))
 	if c == nil {
+		if err == nil {
+			err = s.writeBus(nil)
+		}
 		return repeated, err
 	}
 	s.Candidate = c
@@ -122,8 +125,8 @@ func (s *stream) end() (onto.Result, error) {
 		}
 	}
 	res := s.End()
-	if !res.Changed() {
-		return res, nil
+	if err := s.writeBus(nil); err != nil || !res.Changed() {
+		return res, err
 	}
 	return res, s.w.Exec(`UPDATE commits SET operations = ? WHERE id = ?`, res.Operations, res.ID)
 }

@@ -77,8 +77,8 @@ func (wr *writer) busyError() error { return contention(wr.at.Path, "another pro
 // carries that lease: then it is the holder, or the draft is refused. While it waits
 // for the holder the writer is released, so that the holder can use it. After an error
 // the writer is free.
-func (wr *writer) take(ctx context.Context, until time.Time, l *onto.Lease) (state, error) {
-	wait := wr.waitForLock(until, l)
+func (wr *writer) take(ctx context.Context, until time.Time, as starter) (state, error) {
+	wait := wr.waitForLock(until, as.lease)
 	defer wait.end()
 	var held *onto.Lease
 	for {
@@ -86,13 +86,16 @@ func (wr *writer) take(ctx context.Context, until time.Time, l *onto.Lease) (sta
 			return state{}, wr.namedHolder(err, held)
 		}
 		s, err := wr.begin(ctx)
-		if err == nil && (s.held == nil || lease.KeepsOut(l)) {
+		if err == nil && (s.held == nil || as.past || lease.KeepsOut(as.lease)) {
 			wait.served()
 			return s, nil
 		}
 		if err == nil {
-			wr.rollback(wr.conn)
 			held = s.held
+			if as.serve != nil {
+				as.serve(wr.conn, s)
+			}
+			wr.rollbackOpen(wr.conn)
 		}
 		wr.writing.release()
 		if err == nil || driver.IsBusy(err) {
@@ -210,6 +213,7 @@ func (wr *writer) commit(w *driver.Conn) error {
 	}
 	if err == nil {
 		_ = wr.reached("committed") // too late to fail, but not to be killed
+		wr.watch.notify()
 		return nil
 	}
 	wr.rollback(w)
@@ -285,12 +289,17 @@ func (wr *writer) writeAs(ctx context.Context, until time.Time, as starter, f fu
 type starter struct {
 	lease  *onto.Lease // that the draft carries; nil for none
 	behind bool        // the projection is left as it is, and not brought up to the head
+	past   bool        // it does not wait for the holder of the write lease
+
+	// serve, if not nil, is called with a transaction whenever it cannot be used since
+	// another holder has the write lease. It ends the transaction.
+	serve func(w *driver.Conn, s state)
 }
 
 // beginWrite takes the writer, which its caller has to release, and starts a write
 // transaction. After an error the writer is free.
 func (wr *writer) beginWrite(ctx context.Context, until time.Time, as starter) (*driver.Conn, state, error) {
-	s, err := wr.take(ctx, until, as.lease)
+	s, err := wr.take(ctx, until, as)
 	if err != nil {
 		return nil, s, err
 	}
@@ -298,7 +307,7 @@ func (wr *writer) beginWrite(ctx context.Context, until time.Time, as starter) (
 	if err = wr.reached("begin"); err == nil {
 		err = wr.types.refresh(w, s)
 	}
-	if err == nil && !s.covered && !as.behind {
+	if err == nil && !s.covered && !as.behind && (s.held == nil || !as.past) {
 		err = wr.catchUp(w)
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ type writer struct {
 	durable disk.Durability
 
 	reached func(point string) error // is called with the points of a write, and may fail it there
+	watch   *watch                   // is told of every commit
 
 	writing turn         // guards what follows: held while the connection is in use
 	conn    *driver.Conn // nil when read only
@@ -25,7 +26,7 @@ type writer struct {
 }
 
 func newWriter(s *store, readers *driver.Pool) *writer {
-	return &writer{store: s, readers: readers, durable: disk.Durability{Sync: disk.SyncFile}, reached: pass, writing: make(turn, 1)}
+	return &writer{store: s, readers: readers, durable: disk.Durability{Sync: disk.SyncFile}, reached: pass, watch: newWatch(), writing: make(turn, 1)}
 }
 
 // pass lets every point of a write pass.

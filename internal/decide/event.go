@@ -27,10 +27,32 @@ func (r *Round) checkBus(d *backend.Draft) error {
 			return refusal.ClaimLost(&d.Acks[i])
 		}
 	}
-	if a := d.Advance; a != nil && r.Positions[a.Name] != a.From {
-		return refusal.PositionMoved(*a, r.Positions[a.Name])
+	if d.Advance != nil {
+		return r.checkPosition(*d.Advance)
 	}
 	return nil
+}
+
+// checkPosition fails if a position is not where a follower left it.
+func (r *Round) checkPosition(a onto.Advance) error {
+	if at := r.Positions[a.Name]; at != a.From {
+		return refusal.PositionMoved(a, at)
+	}
+	return nil
+}
+
+// Advance moves a position without a draft.
+func (r *Round) Advance(a onto.Advance) error {
+	if err := r.checkPosition(a); err != nil {
+		return err
+	}
+	r.move(a)
+	return nil
+}
+
+func (r *Round) move(a onto.Advance) {
+	r.Positions[a.Name] = a.To
+	r.Moved = append(r.Moved, onto.Position{Name: a.Name, Commit: a.To})
 }
 
 // holds reports whether a claim is held.
@@ -49,8 +71,7 @@ func (r *Round) settle(d *backend.Draft) {
 		}
 	}
 	if a := d.Advance; a != nil && r.Positions[a.Name] == a.From {
-		r.Positions[a.Name] = a.To
-		r.Moved = append(r.Moved, onto.Position{Name: a.Name, Commit: a.To})
+		r.move(*a)
 	}
 }
 
@@ -69,10 +90,10 @@ func (r *Round) emitted(n *backend.NewEvent, commit int64) onto.Event {
 	e := n.Event
 	e.Commit = commit
 	e.Time = r.now
-	if !e.Time.After(r.eventTime) {
-		e.Time = r.eventTime.Add(time.Microsecond)
+	if !e.Time.After(r.LastEvent) {
+		e.Time = r.LastEvent.Add(time.Microsecond)
 	}
-	r.eventTime = e.Time
+	r.LastEvent = e.Time
 	if n.Delay > 0 {
 		e.NotBefore = e.Time.Add(n.Delay)
 	}
@@ -81,6 +102,3 @@ func (r *Round) emitted(n *backend.NewEvent, commit int64) onto.Event {
 	}
 	return e
 }
-
-// EventTime is the time of the newest event, with those of the round.
-func (r *Round) EventTime() time.Time { return r.eventTime }

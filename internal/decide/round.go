@@ -21,8 +21,6 @@ type Base struct {
 	Time  time.Time // of the newest commit
 	Now   time.Time // in UTC and in the precision that is stored
 	Types *Catalog  // nil if there are none
-
-	EventTime time.Time // of the newest event
 }
 
 // Known is what a driver has looked up for drafts. A round changes the maps.
@@ -33,6 +31,7 @@ type Known struct {
 
 	Claims    map[ClaimName]Holder // the claims that drafts ack and that are held
 	Positions map[string]int64     // the positions that drafts move; 0 if there is none
+	LastEvent time.Time            // the time of the newest event; needed where events are emitted
 }
 
 // Identities yields the identities that a draft is decided on.
@@ -78,10 +77,9 @@ type Round struct {
 	Acks   []onto.Claim    // each once
 	Moved  []onto.Position // one after the other
 
-	head      int64
-	time      time.Time
-	now       time.Time
-	eventTime time.Time
+	head int64
+	time time.Time
+	now  time.Time
 }
 
 // Version is a version that a round makes. It shares its fields with the write.
@@ -100,12 +98,15 @@ func NewRound(b Base) *Round {
 			Newest: map[onto.Identity]*onto.Version{}, Keys: map[string]Commit{}, Counts: map[onto.TypeName]int64{},
 			Claims: map[ClaimName]Holder{}, Positions: map[string]int64{},
 		},
-		Types: b.Types, head: b.Head, time: b.Time, now: b.Now, eventTime: b.EventTime,
+		Types: b.Types, head: b.Head, time: b.Time, now: b.Now,
 	}
 }
 
 // Head is the newest commit, with those of the round.
 func (r *Round) Head() int64 { return r.head }
+
+// Now is the present time of the round.
+func (r *Round) Now() time.Time { return r.now }
 
 // Append decides a draft and adds what it makes to the round. Barred is why the draft
 // may not write, or nil: the lease that it carries is not held, or another holder has

@@ -184,16 +184,27 @@ func (q *Queue[T]) end(leader *Member, aborted bool) {
 
 // Take begins the leader's group: callers in their order, as many as the bounds allow.
 // They stay to the end of it. A caller whose context has ended is not taken; if that is
-// the leader, the group may be empty. The slice is good until lead returns.
-func (q *Queue[T]) Take() []T {
+// the leader, the group may be empty. The slice is good until lead returns or calls
+// Done.
+func (q *Queue[T]) Take() []T { return q.TakeIf(func(T) bool { return true }) }
+
+// TakeIf is Take of the callers for which ok is true. The others go on waiting.
+func (q *Queue[T]) TakeIf(ok func(T) bool) []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n, size := 0, Size{}
-	for n < len(q.waiting) && q.bounds.allow(len(q.group), size) {
-		caller := q.waiting[n]
+	var size Size
+	rest := q.waiting[:0]
+	for i, caller := range q.waiting {
 		m := caller.member()
+		if !q.bounds.allow(len(q.group), size) {
+			rest = append(rest, q.waiting[i:]...)
+			break
+		}
+		if !ok(caller) {
+			rest = append(rest, caller)
+			continue
+		}
 		m.taken = true
-		n++
 		if m.err = m.ctx.Err(); m.err != nil {
 			if m.wake != nil && !m.leads {
 				m.wake <- false
@@ -204,9 +215,14 @@ func (q *Queue[T]) Take() []T {
 		size.Bytes += m.size.Bytes
 		q.group = append(q.group, caller)
 	}
-	q.waiting = slices.Delete(q.waiting, 0, n)
+	clear(q.waiting[len(rest):])
+	q.waiting = rest
 	return q.group
 }
+
+// Done ends the group early, so that its leader can take another one. The leader, if it
+// is in the group, must not.
+func (q *Queue[T]) Done(leader T) { q.end(leader.member(), false) }
 
 // allow reports whether a group of so many callers has room for one more.
 func (b *Bounds) allow(callers int, s Size) bool {

@@ -181,6 +181,19 @@ func (c *Conn) Insert(sql string, args ...any) (int64, error) {
 	return id, err
 }
 
+// Change runs a prepared statement and returns how many rows it has changed.
+func (c *Conn) Change(sql string, args ...any) (int64, error) {
+	s, err := c.prepare(sql)
+	if err != nil {
+		return 0, err
+	}
+	res, err := s.ExecContext(context.Background(), c.bind(args))
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
 // Script runs several statements that take no arguments and are not kept.
 func (c *Conn) Script(sql string) error {
 	_, err := c.raw.ExecContext(context.Background(), sql, nil)

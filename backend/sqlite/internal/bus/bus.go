@@ -1,0 +1,197 @@
+// Package bus keeps events and claims in the tables of a SQLite file, see
+// layout/bus.go. Its functions run in a transaction of their caller and never commit.
+//
+// Nothing here costs by what was handled before: every statement names the index that
+// leads to what is left.
+package bus
+
+import (
+	"context"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/decide"
+)
+
+// The indexes that SQLite makes for primary keys.
+const (
+	byEvent = `INDEXED BY sqlite_autoindex_events_1`
+	byClaim = `INDEXED BY sqlite_autoindex_event_claims_1`
+)
+
+// isOpen is the condition that a claim is neither acked nor dead; isHeld that it was not
+// given up either. A claim that was released or returned is available from when its
+// lease ended.
+const (
+	isOpen = `ack_at IS NULL AND dead_lettered_at IS NULL`
+	isHeld = isOpen + ` AND lease_until > available_at`
+)
+
+// Tx is the bus within a write transaction.
+type Tx struct {
+	w   *driver.Conn
+	now time.Time
+	at  string // now, as it is stored
+
+	seq  int64 // the number of the newest event
+	last time.Time
+	read bool // seq and last were read
+
+	Wrote bool // something was changed
+}
+
+// Begin starts with a write transaction. Now is in the precision that is stored.
+func Begin(w *driver.Conn, now time.Time) *Tx {
+	return &Tx{w: w, now: now, at: codec.FormatTime(now)}
+}
+
+// change runs a statement and returns how many rows it has changed.
+func (t *Tx) change(sql string, args ...any) (int64, error) {
+	n, err := t.w.Change(sql, args...)
+	t.Wrote = t.Wrote || n > 0
+	return n, err
+}
+
+// exec is change without the number.
+func (t *Tx) exec(sql string, args ...any) error {
+	_, err := t.change(sql, args...)
+	return err
+}
+
+// maxStep bounds how many events one transaction numbers, fills in or makes ready.
+const maxStep = 10_000
+
+// Catch reads how far the bus is, and numbers events that other programs have added. It
+// reports whether there are more of them.
+func (t *Tx) Catch() (more bool, err error) {
+	if t.read {
+		return false, nil
+	}
+	r, ok, err := t.w.QueryRow(`SELECT seq, last_at FROM onto_bus`)
+	if err != nil {
+		return false, err
+	}
+	if !ok {
+		return false, onto.Errorf(onto.Corrupt, "the table onto_bus is empty").
+			WithHint("make it anew").WithCommand("projection", "rebuild")
+	}
+	t.seq, t.last, t.read = r.Int(0), layout.StoredTime(r.Text(1)), true
+	return t.number()
+}
+
+// number numbers events of other programs.
+func (t *Tx) number() (more bool, err error) {
+	const find = `SELECT id FROM events INDEXED BY onto_events_foreign WHERE onto_seq IS NULL ORDER BY created_at, id LIMIT ?`
+	ids, err := driver.List(context.Background(), t.w, find, []any{maxStep}, func(r *driver.Rows) (string, error) { return r.Text(0), nil })
+	if err != nil || len(ids) == 0 {
+		return false, err
+	}
+	for _, id := range ids {
+		t.seq++
+		if err := t.exec(`UPDATE events `+byEvent+` SET onto_seq = ? WHERE id = ?`, t.seq, id); err != nil {
+			return false, err
+		}
+	}
+	return len(ids) == maxStep, t.exec(`UPDATE onto_bus SET seq = ?`, t.seq)
+}
+
+// LastTime is the time of the newest event of ours.
+func (t *Tx) LastTime() time.Time { return t.last }
+
+// The sizes of inserts of many rows, so that each connection prepares only a few.
+const (
+	largeBulk = 64
+	smallBulk = 8
+)
+
+func bulkSize(n int) int {
+	switch {
+	case n >= largeBulk:
+		return largeBulk
+	case n >= smallBulk:
+		return smallBulk
+	}
+	return 1
+}
+
+// Insert writes events.
+func (t *Tx) Insert(events []onto.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	var buf [smallBulk * eventWidth]any
+	args := buf[:0]
+	for rest := events; len(rest) > 0; {
+		n := bulkSize(len(rest))
+		args = args[:0]
+		for i := range rest[:n] {
+			t.seq++
+			args = appendEvent(args, &rest[i], t.seq)
+		}
+		if err := t.exec(insertEvents[n], args...); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	t.last = events[len(events)-1].Time
+	return t.exec(`UPDATE onto_bus SET seq = ?, last_at = ?`, t.seq, codec.FormatTime(t.last))
+}
+
+// Acks looks up the claims that drafts ack, into what is known of them.
+func (t *Tx) Acks(claims []onto.Claim, known map[decide.ClaimName]decide.Holder) error {
+	for i := range claims {
+		c := &claims[i]
+		r, ok, err := t.w.QueryRow(`SELECT session_id, claimed_at FROM event_claims `+byClaim+
+			` WHERE event_id = ? AND handler_id = ? AND `+isHeld, c.ID, c.Handler)
+		if err != nil {
+			return err
+		}
+		if ok {
+			known[decide.NameOf(c)] = decide.Holder{Session: r.Text(0), Claimed: layout.StoredTime(r.Text(1))}
+		}
+	}
+	return nil
+}
+
+// Position looks up a position.
+func Position(c *driver.Conn, name string) (int64, error) {
+	return c.QueryInt(`SELECT commit_id FROM onto_positions WHERE name = ?`, name)
+}
+
+// Move stores a position.
+func (t *Tx) Move(p onto.Position) error {
+	if p.Commit == 0 {
+		return t.exec(`DELETE FROM onto_positions WHERE name = ?`, p.Name)
+	}
+	return t.exec(`INSERT INTO onto_positions (name, commit_id) VALUES (?, ?) ON CONFLICT DO UPDATE SET commit_id = excluded.commit_id`, p.Name, p.Commit)
+}
+
+// Beat records that a session is alive, extends its claims, and returns those that are
+// not held any more.
+func (t *Tx) Beat(b *backend.Beat) (lost []onto.Claim, err error) {
+	if b.End {
+		return nil, t.exec(`DELETE FROM sessions WHERE session_id = ?`, b.ID)
+	}
+	err = t.exec(`INSERT INTO sessions (session_id, namespace, started_at, last_heartbeat, metadata) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET namespace = excluded.namespace, last_heartbeat = excluded.last_heartbeat, metadata = excluded.metadata`,
+		b.ID, b.Namespace, t.at, t.at, layout.OrNull(string(b.Metadata)))
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range gather(b.Claims, func(c *onto.Claim) group { return groupOf(c) }) {
+		kept, err := t.extend(g, b.Lease)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range g.members {
+			if !kept[b.Claims[i].ID] {
+				lost = append(lost, b.Claims[i])
+			}
+		}
+	}
+	return lost, nil
+}

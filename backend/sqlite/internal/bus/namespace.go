@@ -1,0 +1,140 @@
+package bus
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// overview gathers what there is, by namespace.
+type overview struct {
+	m    *layout.Moment
+	at   string
+	list map[string]*backend.Namespace
+}
+
+// Namespaces returns what there is in each namespace. Handled events are only counted.
+func Namespaces(m *layout.Moment, now time.Time) ([]backend.Namespace, error) {
+	o := &overview{m, codec.FormatTime(now), map[string]*backend.Namespace{}}
+	for _, step := range []func() error{o.types, o.deadLetters, o.sessions, o.handlers, o.schedules} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	var list []backend.Namespace
+	for _, name := range slices.Sorted(maps.Keys(o.list)) {
+		list = append(list, *o.list[name])
+	}
+	return list, nil
+}
+
+func (o *overview) of(name string) *backend.Namespace {
+	if o.list[name] == nil {
+		o.list[name] = &backend.Namespace{Name: name}
+	}
+	return o.list[name]
+}
+
+func (o *overview) types() error {
+	kinds, err := kindsOf(o.m, "")
+	if err != nil {
+		return err
+	}
+	for _, k := range kinds {
+		n, err := o.m.QueryInt(`SELECT count(*) FROM events INDEXED BY onto_events_arrival WHERE namespace = ? AND type = ?`, k.namespace, k.typ)
+		if err != nil {
+			return err
+		}
+		ns := o.of(k.namespace)
+		ns.Events += n
+		ns.Types = append(ns.Types, backend.TypeState{Name: k.typ, Events: n})
+	}
+	return nil
+}
+
+func (o *overview) deadLetters() error {
+	return o.m.Each(`SELECT namespace, sum(resolution IS NULL) FROM dead_letters GROUP BY namespace`, nil, func(r *driver.Rows) error {
+		o.of(r.Text(0)).DeadLetters = r.Int(1)
+		return nil
+	})
+}
+
+func (o *overview) sessions() error {
+	return o.m.Each(`SELECT session_id, namespace, started_at, last_heartbeat, metadata FROM sessions ORDER BY session_id`, nil, func(r *driver.Rows) error {
+		ns := o.of(r.Text(1))
+		ns.Sessions = append(ns.Sessions, onto.Session{ID: r.Text(0), Namespace: r.Text(1), Started: timeAt(r, 2), Beat: timeAt(r, 3), Metadata: r.Bytes(4)})
+		return nil
+	})
+}
+
+func (o *overview) schedules() error {
+	return o.m.Each(`SELECT namespace, name, tick FROM onto_event_schedules ORDER BY namespace, name`, nil, func(r *driver.Rows) error {
+		ns := o.of(r.Text(0))
+		ns.Schedules = append(ns.Schedules, backend.Tick{Namespace: r.Text(0), Schedule: r.Text(1), Time: timeAt(r, 2)})
+		return nil
+	})
+}
+
+func (o *overview) handlers() error {
+	type asked struct {
+		queue
+		kind
+		handler string
+	}
+	list, err := driver.List(o.m.Ctx, o.m.Conn, `SELECT id, filled, namespace, handler_id, type FROM onto_event_queues ORDER BY namespace, handler_id, type`, nil,
+		func(r *driver.Rows) (asked, error) {
+			return asked{queue{r.Int(0), r.Text(4), r.Int(1)}, kind{r.Text(2), r.Text(4)}, r.Text(3)}, nil
+		})
+	if err != nil {
+		return err
+	}
+	for _, q := range list {
+		ns := o.of(q.namespace)
+		if i := slices.IndexFunc(ns.Types, func(t backend.TypeState) bool { return t.Name == q.kind.typ }); i >= 0 {
+			ns.Types[i].Handled = true
+		}
+		if n := len(ns.Handlers); n == 0 || ns.Handlers[n-1].Name != q.handler {
+			ns.Handlers = append(ns.Handlers, backend.HandlerState{Name: q.handler})
+		}
+		h := &ns.Handlers[len(ns.Handlers)-1]
+		h.Types = append(h.Types, q.kind.typ)
+		waiting, claimed, err := o.waiting(q.queue, q.namespace, q.handler)
+		if err != nil {
+			return err
+		}
+		h.Waiting += waiting
+		h.Claimed += claimed
+	}
+	return nil
+}
+
+// waiting counts the events that wait for a handler, and those of them that are claimed:
+// what is ready, what is behind, open claims, and what is not in its place yet.
+func (o *overview) waiting(q queue, namespace, handler string) (waiting, claimed int64, err error) {
+	counts := []struct {
+		sql  string
+		args []any
+	}{
+		{`SELECT count(*) FROM onto_event_ready WHERE queue = ?`, []any{q.id}},
+		{`SELECT count(*) FROM onto_event_behind b CROSS JOIN events e ` + byEvent + ` ON e.id = b.event_id WHERE b.namespace = ? AND b.handler_id = ? AND e.type = ?`,
+			[]any{namespace, handler, q.typ}},
+		{`SELECT count(*) FROM ` + openClaims + ` WHERE ` + openWhere + ` IS NOT NULL AND e.namespace = ? AND e.type = ?`, []any{handler, namespace, q.typ}},
+		{`SELECT count(*) ` + arrivals, []any{handler, namespace, q.typ, q.filled, int64(1) << 62}},
+	}
+	for _, c := range counts {
+		n, err := o.m.QueryInt(c.sql, c.args...)
+		if err != nil {
+			return 0, 0, err
+		}
+		waiting += n
+	}
+	claimed, err = o.m.QueryInt(`SELECT count(*) FROM `+openClaims+` WHERE `+openWhere+` > ? AND c.lease_until > ? AND e.namespace = ? AND e.type = ?`,
+		handler, o.at, o.at, namespace, q.typ)
+	return waiting, claimed, err
+}

@@ -1,0 +1,239 @@
+package bus
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// errEnough ends a query early.
+var errEnough = errors.New("enough")
+
+// Events pushes the events that a query asks for, in the order of claims.
+func Events(m *layout.Moment, now time.Time, q *backend.EventQuery, push func(backend.EventState) error) error {
+	n := 0
+	give := func(r *driver.Rows) error {
+		e := backend.EventState{Event: eventAt(r, 0)}
+		if !wants(q, &e.Event) {
+			return nil
+		}
+		var err error
+		if e.Claims, e.Status, err = claimsOf(m, e.ID, now); err != nil {
+			return err
+		}
+		if q.Status != "" && e.Status != q.Status {
+			return nil
+		}
+		if err := push(e); err != nil {
+			return err
+		}
+		if n++; n == q.Limit {
+			return errEnough
+		}
+		return nil
+	}
+	err := eachEvent(m, q, give)
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// eachEvent finds candidates by the most selective condition.
+func eachEvent(m *layout.Moment, q *backend.EventQuery, give func(r *driver.Rows) error) error {
+	switch {
+	case q.ID != "":
+		return m.Each(`SELECT `+eventList+` FROM events e `+byEvent+` WHERE e.id = ?`, []any{q.ID}, give)
+	case q.Commit != 0:
+		return m.Each(`SELECT `+eventList+` FROM events e INDEXED BY onto_events_commit WHERE e.commit_id = ? ORDER BY e.priority DESC, e.onto_seq`, []any{q.Commit}, give)
+	}
+	kinds, err := kindsOf(m, q.Namespace)
+	if err != nil {
+		return err
+	}
+	if q.Types != nil {
+		kinds = slices.DeleteFunc(kinds, func(k kind) bool { return !slices.Contains(q.Types, k.typ) })
+	}
+	return merge(m, kinds, give)
+}
+
+// wants reports whether an event fits the conditions that every candidate is checked for.
+func wants(q *backend.EventQuery, e *onto.Event) bool {
+	return (q.Namespace == "" || q.Namespace == e.Namespace) && (q.Types == nil || slices.Contains(q.Types, e.Type)) &&
+		(q.Commit == 0 || q.Commit == e.Commit)
+}
+
+// kind is a type of events in a namespace.
+type kind struct{ namespace, typ string }
+
+// kindsOf lists the types of a namespace, or of all. Each is one seek.
+func kindsOf(m *layout.Moment, namespace string) ([]kind, error) {
+	const first = `SELECT namespace, type FROM events INDEXED BY onto_events_arrival `
+	var list []kind
+	at := kind{namespace: namespace}
+	for {
+		where, args := `WHERE (namespace, type) > (?, ?)`, []any{at.namespace, at.typ}
+		if namespace != "" {
+			where = `WHERE namespace = ? AND type > ?`
+		}
+		r, ok, err := m.QueryRow(first+where+` ORDER BY namespace, type LIMIT 1`, args...)
+		if err != nil || !ok {
+			return list, err
+		}
+		at = kind{r.Text(0), r.Text(1)}
+		list = append(list, at)
+	}
+}
+
+// merge gives the events of several types in one order.
+func merge(m *layout.Moment, kinds []kind, give func(r *driver.Rows) error) (err error) {
+	const sql = ` FROM events e INDEXED BY idx_events_namespace_type_order WHERE e.namespace = ? AND e.type = ?
+		ORDER BY e.priority DESC, e.created_at, e.id`
+	var open []*driver.Rows
+	defer func() {
+		for _, r := range open {
+			err = cmp.Or(err, r.Close())
+		}
+	}()
+	var live []*driver.Rows
+	for _, k := range kinds {
+		r, err := m.Query(m.Ctx, `SELECT `+eventList+sql, k.namespace, k.typ)
+		if err != nil {
+			return err
+		}
+		open = append(open, r)
+		if r.Next() {
+			live = append(live, r)
+		}
+	}
+	for len(live) > 0 {
+		first := 0
+		for i := range live {
+			if before(live[i], live[first]) {
+				first = i
+			}
+		}
+		if err := give(live[first]); err != nil {
+			return err
+		}
+		if !live[first].Next() {
+			live = slices.Delete(live, first, first+1)
+		}
+	}
+	return nil
+}
+
+// before reports whether the event of a row comes first.
+func before(a, b *driver.Rows) bool {
+	return cmp.Or(cmp.Compare(b.Int(5), a.Int(5)), strings.Compare(a.Text(4), b.Text(4)), strings.Compare(a.Text(0), b.Text(0))) < 0
+}
+
+// claimsOf reads what handlers have made of an event.
+func claimsOf(m *layout.Moment, id string, now time.Time) (list []onto.ClaimState, status onto.EventStatus, err error) {
+	const sql = `SELECT handler_id, session_id, claimed_at, lease_until, available_at, ack_at, dead_lettered_at, attempts, deliveries, last_error
+		FROM event_claims ` + byClaim + ` WHERE event_id = ? ORDER BY handler_id`
+	status = onto.EventPending
+	rank := []onto.EventStatus{onto.EventPending, onto.EventClaimed, onto.EventAcked, onto.EventDead}
+	at := codec.FormatTime(now)
+	err = m.Each(sql, []any{id}, func(r *driver.Rows) error {
+		is := onto.EventPending
+		switch {
+		case !r.Null(6):
+			is = onto.EventDead
+		case !r.Null(5):
+			is = onto.EventAcked
+		case r.Text(3) > at:
+			is = onto.EventClaimed
+		}
+		if slices.Index(rank, is) > slices.Index(rank, status) {
+			status = is
+		}
+		if r.Text(1) == "" { // it waits for its time
+			return nil
+		}
+		list = append(list, onto.ClaimState{
+			Handler: r.Text(0), Session: r.Text(1), Claimed: timeAt(r, 2), Until: timeAt(r, 3), Available: timeAt(r, 4),
+			Acked: timeAt(r, 5), Dead: timeAt(r, 6), Attempts: int(r.Int(7)), Deliveries: int(r.Int(8)), Error: r.Text(9),
+		})
+		return nil
+	})
+	return list, status, err
+}
+
+// DeadLetters pushes the dead letters that a query asks for, oldest first.
+func DeadLetters(m *layout.Moment, q *backend.DeadLetterQuery, push func(onto.DeadLetter) error) error {
+	sql := `SELECT id, event_id, handler_id, namespace, failed_at, attempts, last_error, event_type, event_payload, root_event_id, chain_depth,
+		deliveries, event_created_at, priority, ordering_key, commit_id, parent_event_id, replay_of, not_before,
+		resolved_at, resolution, resolved_by_kind, resolved_by, replay_event_id FROM dead_letters WHERE true`
+	var args []any
+	and := func(condition string, value any) {
+		sql += ` AND ` + condition
+		args = append(args, value)
+	}
+	if q.Namespace != "" {
+		and(`namespace = ?`, q.Namespace)
+	}
+	if q.IDs != nil {
+		ids, _ := json.Marshal(q.IDs) // numbers
+		and(`id IN (SELECT value FROM json_each(?))`, string(ids))
+	}
+	if q.EventID != "" {
+		and(`event_id = ?`, q.EventID)
+	}
+	if q.Handler != "" {
+		and(`handler_id = ?`, q.Handler)
+	}
+	if q.Type != "" {
+		and(`event_type = ?`, q.Type)
+	}
+	if q.Error != "" {
+		and(`instr(last_error, ?) > 0`, q.Error)
+	}
+	if !q.Resolved {
+		sql += ` AND resolution IS NULL`
+	}
+	sql += ` ORDER BY id`
+	if q.Limit > 0 {
+		sql += ` LIMIT ?`
+		args = append(args, q.Limit)
+	}
+	return m.Each(sql, args, func(r *driver.Rows) error { return push(deadLetterAt(r)) })
+}
+
+// deadLetterAt reads a dead letter. Those of other programs have only the columns that
+// the original program has.
+func deadLetterAt(r *driver.Rows) onto.DeadLetter {
+	d := onto.DeadLetter{
+		ID: r.Int(0), Handler: r.Text(2), Time: timeAt(r, 4), Attempts: int(r.Int(5)), Deliveries: int(r.Int(11)), Error: r.Text(6),
+		Event: onto.Event{
+			ID: r.Text(1), Namespace: r.Text(3), Type: r.Text(7), Payload: r.Bytes(8), Root: r.Text(9), Depth: int(r.Int(10)), Time: timeAt(r, 12),
+			Priority: onto.DefaultPriority, OrderingKey: r.Text(14), Commit: r.Int(15), Parent: r.Text(16), ReplayOf: r.Text(17), NotBefore: timeAt(r, 18),
+		},
+		Resolution: onto.Resolution{
+			Kind: onto.ResolutionKind(r.Text(20)), Time: timeAt(r, 19), By: onto.Actor{Kind: onto.ActorKind(r.Text(21)), ID: r.Text(22)}, Replay: r.Text(23),
+		},
+	}
+	if !r.Null(13) {
+		d.Event.Priority = int(r.Int(13))
+	}
+	if canonical, err := codec.AppendCanonical(nil, d.Event.Payload); err == nil {
+		d.Event.Payload = canonical
+	}
+	return d
+}
+
+// Positions lists the positions of followers.
+func Positions(m *layout.Moment) ([]onto.Position, error) {
+	return driver.List(m.Ctx, m.Conn, `SELECT name, commit_id FROM onto_positions ORDER BY name`, nil, func(r *driver.Rows) (onto.Position, error) {
+		return onto.Position{Name: r.Text(0), Commit: r.Int(1)}, nil
+	})
+}

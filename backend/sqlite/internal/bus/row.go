@@ -1,0 +1,64 @@
+package bus
+
+import (
+	"strings"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// eventColumns are the columns of an event in the order of their values, onto_seq last.
+const (
+	eventColumns = `id, namespace, type, payload, created_at, priority, root_event_id, chain_depth, ordering_key, commit_id,
+		parent_event_id, replay_of, not_before, onto_seq`
+	eventWidth = 14
+)
+
+// eventList is the columns of the event called e.
+var eventList = "e." + strings.Join(strings.Fields(eventColumns), " e.")
+
+// insertEvents are the inserts by number of rows.
+var insertEvents = map[int]string{1: eventInsert(1), smallBulk: eventInsert(smallBulk), largeBulk: eventInsert(largeBulk)}
+
+func eventInsert(n int) string {
+	row := "(" + strings.Repeat("?, ", eventWidth-1) + "?)"
+	return "INSERT INTO events (" + eventColumns + ") VALUES " + strings.Repeat(row+", ", n-1) + row
+}
+
+// appendEvent appends the values of an event.
+func appendEvent(args []any, e *onto.Event, seq int64) []any {
+	return append(args, e.ID, e.Namespace, e.Type, string(e.Payload), codec.FormatTime(e.Time), int64(e.Priority), e.Root, int64(e.Depth),
+		layout.OrNull(e.OrderingKey), layout.OrNull(e.Commit), layout.OrNull(e.Parent), layout.OrNull(e.ReplayOf), orNullTime(e.NotBefore), seq)
+}
+
+// eventAt reads an event, whose columns start at column i. Payloads of other programs
+// are made canonical if they can be.
+func eventAt(r *driver.Rows, i int) onto.Event {
+	e := onto.Event{
+		ID: r.Text(i), Namespace: r.Text(i + 1), Type: r.Text(i + 2), Payload: r.Bytes(i + 3), Time: layout.StoredTime(r.Text(i + 4)),
+		Priority: int(r.Int(i + 5)), Root: r.Text(i + 6), Depth: int(r.Int(i + 7)), OrderingKey: r.Text(i + 8), Commit: r.Int(i + 9),
+		Parent: r.Text(i + 10), ReplayOf: r.Text(i + 11), NotBefore: timeAt(r, i+12),
+	}
+	if canonical, err := codec.AppendCanonical(nil, e.Payload); err == nil {
+		e.Payload = canonical
+	}
+	return e
+}
+
+// timeAt is the time in column i, zero for NULL.
+func timeAt(r *driver.Rows, i int) time.Time {
+	if r.Null(i) {
+		return time.Time{}
+	}
+	return layout.StoredTime(r.Text(i))
+}
+
+func orNullTime(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return codec.FormatTime(t)
+}
