@@ -71,9 +71,15 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend
 		if used.digest != d.Digest {
 			return onto.Result{}, refusal.KeyConflict(d.IdempotencyKey, used.commit.ID)
 		}
+		if s.bus.applyDraft(d, s.stamp()) {
+			s.wrote()
+		}
 		return onto.Result{Commit: used.handOut(), At: used.commit.ID, Repeated: true}, nil
 	}
 	if err := s.checkLease(d.Lease); err != nil {
+		return onto.Result{}, err
+	}
+	if err := s.bus.checkDraft(d); err != nil {
 		return onto.Result{}, err
 	}
 	if err := s.log.checkExpectations(append(d.Expect[:len(d.Expect):len(d.Expect)], d.Fence...)); err != nil {
@@ -98,10 +104,18 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend
 		return onto.Result{}, err
 	}
 	s.log = next
+	now := s.stamp()
+	if s.bus.applyDraft(d, now) || d.Evolve != nil || len(changes) > 0 {
+		s.wrote()
+	}
 	if len(changes) == 0 {
+		if len(d.Acks) > 0 {
+			s.bus.emit(d.Events, 0, now)
+		}
 		return onto.Result{At: s.log.head()}, nil
 	}
 	made := s.keep(d, said, changes).handOut()
+	s.bus.emit(d.Events, made.ID, now)
 	return onto.Result{Commit: made, At: made.ID}, nil
 }
 

@@ -32,14 +32,17 @@ type Store struct {
 	now         func() time.Time
 	lockTimeout time.Duration
 
-	mu     sync.Mutex // guards log and leases, and closed and seen of every handle
+	mu     sync.Mutex // guards what follows, and closed and seen of every handle
 	log    log
 	leases leases
+	bus    bus
+	mark   int64         // grows with each write
+	next   chan struct{} // closed with the next write
 }
 
 // New makes an empty store.
 func New(o *Options) *Store {
-	s := &Store{id: rand.Text(), now: time.Now, lockTimeout: DefaultLockTimeout}
+	s := &Store{id: rand.Text(), now: time.Now, lockTimeout: DefaultLockTimeout, bus: newBus(), mark: 1, next: make(chan struct{})}
 	s.leases = leases{held: map[string]onto.Lease{}, epochs: map[string]int64{}}
 	if o == nil {
 		return s
@@ -53,31 +56,38 @@ func New(o *Options) *Store {
 
 // Open returns a new handle on the store. Closing it leaves the store and its
 // other handles alone.
-func (s *Store) Open() *Backend { return &Backend{store: s} }
+func (s *Store) Open() *Backend { return &Backend{store: s, done: make(chan struct{})} }
 
 // Backend is a handle on a store.
 type Backend struct {
 	store  *Store
 	closed bool
-	seen   int64 // how often types had evolved when a call last looked
+	done   chan struct{} // closed with the handle
+	seen   int64         // how often types had evolved when a call last looked
 }
 
 var (
 	_ backend.Backend   = (*Backend)(nil)
+	_ backend.Bus       = (*Backend)(nil)
 	_ backend.Checker   = (*Backend)(nil)
 	_ backend.Describer = (*Backend)(nil)
 	_ backend.Leaser    = (*Backend)(nil)
+	_ backend.Positions = (*Backend)(nil)
+	_ backend.Watcher   = (*Backend)(nil)
 )
 
 // Close makes every later call on the handle fail with Closed.
 func (b *Backend) Close() error {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
-	b.closed = true
+	if !b.closed {
+		b.closed = true
+		close(b.done)
+	}
 	return nil
 }
 
-// log is all that a store holds except leases. Its contents are immutable: commits and
+// log is all that a store holds except leases and the bus. Its contents are immutable: commits and
 // versions are only appended, and purges and schemas replace lists as a whole, so a
 // copy of a log is a snapshot of the store.
 type log struct {

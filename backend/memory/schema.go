@@ -39,6 +39,7 @@ func (b *Backend) Register(ctx context.Context, r *backend.Registration) ([]onto
 		return nil, err
 	}
 	s.log = next
+	s.wrote()
 	return next.named(r), nil
 }
 
