@@ -11,12 +11,13 @@ import (
 // Bus is a backend that keeps events and what handlers have made of them. Its arguments
 // are clean like those of a [Backend]; event ids are UUIDs that nothing else has.
 //
-// Times are those of the backend's clock in the precision that is stored. An event's
-// time is now, but later than that of the event before it. A holder of the write lease
+// Times are those of the backend's clock, truncated to the precision that is stored, also
+// where a delay or a lease was added. An event's time is now, but later than that of the
+// event before it in any namespace. A holder of the write lease
 // stops drafts, and nothing here.
 type Bus interface {
 	// Emit emits events without a commit. With a tick that has passed already it
-	// emits nothing and returns nothing. It fails with NotFound if a dead letter does not
+	// emits and resolves nothing, and returns nothing. It fails with NotFound if a dead letter does not
 	// exist, and with Conflict if one was resolved before; then nothing is emitted or
 	// resolved.
 	Emit(ctx context.Context, e *Emission) ([]onto.Event, error)
@@ -29,17 +30,23 @@ type Bus interface {
 	// higher first, then of arrival. Of events with one ordering key, at most one is in
 	// play for each namespace and handler: only it can be claimed. When it is acked or
 	// dead the next one by arrival comes into play, of those whose types the handler has
-	// asked for so far. A handler has asked for a type from its first claim for it on.
+	// asked for so far. A handler has asked for a type from its first claim for it on: older
+	// events of a key that become known with it wait for the one in play.
+	//
+	// A new claim is available since now, or since Event.NotBefore; one that is taken over
+	// keeps Available, Attempts, Deliveries and Error.
 	Claim(ctx context.Context, r *ClaimRequest) (Claimed, error)
 
 	// Settle changes claims and returns a verdict for each, nil or LeaseExpired if the
-	// claim is not held any more. A claim is held, also after its lease has ended, until
+	// claim is not held any more. They are applied one after the other, and store the
+	// Attempts and Deliveries that they carry. A claim is held, also after its lease has ended, until
 	// the event is claimed again, or it is released, returned, acked or buried. Session
 	// and Claimed tell it from earlier and later claims.
 	Settle(ctx context.Context, list []Settlement) ([]error, error)
 
 	// Beat says that a session is alive, extends the leases of claims to Lease from now,
-	// and returns those that are not held any more. Ending a session removes it.
+	// and returns those that are not held any more. A lease ends after Claimed also if the
+	// clock went back. Ending a session removes it, and does nothing with claims.
 	Beat(ctx context.Context, b *Beat) (lost []onto.Claim, err error)
 
 	// Events yields events in the order of claims.
@@ -48,15 +55,16 @@ type Bus interface {
 	// DeadLetters yields dead letters, oldest first.
 	DeadLetters(ctx context.Context, q *DeadLetterQuery) iter.Seq2[onto.DeadLetter, error]
 
-	// Namespaces returns the namespaces that have events, dead letters, sessions or
-	// handlers, by name.
+	// Namespaces returns the namespaces that have events, dead letters, sessions,
+	// handlers or schedules, by name.
 	Namespaces(ctx context.Context) ([]Namespace, error)
 
 	// Clean plans the removal of events that are older than a time, with their claims,
 	// and applies it if asked. Events that have a claim that is neither acked nor dead, or
 	// whose type a handler has asked for that has no claim on them, stay unless Cleaning
-	// says otherwise; dead letters stay. Progress, if not nil, is called
-	// with the number of events removed.
+	// says otherwise; dead letters stay. Where an event in play is removed, the next one of
+	// its key comes into play. Progress, if not nil, is called with the number of events
+	// removed so far.
 	Clean(ctx context.Context, c *Cleaning, progress func(done, total int64)) (CleanPlan, error)
 }
 
@@ -105,10 +113,11 @@ type ClaimRequest struct {
 type Claimed struct {
 	Claims   []onto.Claim // in the order of events
 	Verdicts []error      // of Settle
-	// Next, if fewer than Limit were claimed, is the first time after now at which a claim of the handler on an event of
-	// these types runs out or becomes available, or an event with NotBefore does; zero if
-	// there is none. It does not tell of events that are emitted meanwhile, of those
-	// beyond Limit, or of those that wait for another of their key.
+	// Next, if fewer than Limit were claimed, is the first time after now at which the
+	// handler can claim an event of these types that it cannot claim now, these Claims
+	// among them: a lease has ended and the claim is available, or NotBefore has come;
+	// zero if there is none. It does not tell of events that are emitted meanwhile, or of
+	// those that wait for another of their key.
 	Next time.Time
 }
 
@@ -205,15 +214,18 @@ type Cleaning struct {
 	Namespace string    // "" for all
 	Before    time.Time // only those emitted before
 	Unhandled bool      // also those that a handler has still to handle
-	Forget    []string  // handlers that are no more: nothing is kept for them, and they are asked for nothing
+	// Forget names handlers that are no more, in Namespace: no event is kept for them, and
+	// what they have asked for is removed with their claims that are neither acked nor
+	// dead. One that claims again begins anew, without the events that it has handled.
+	Forget []string
 	Apply     bool      // remove them
 }
 
 // CleanPlan is what a cleaning removes, or has removed.
 type CleanPlan struct {
-	Events, Claims int64
+	Events, Claims int64 // claims of these events, of every kind
 	Bytes          int64 // of payloads
-	Kept           int64 // events as old that a handler has still to handle
+	Kept           int64 // events as old that stay for a handler
 	Types          []CleanType
 }
 
