@@ -218,7 +218,7 @@ type Cleaning struct {
 	// what they have asked for is removed with their claims that are neither acked nor
 	// dead. One that claims again begins anew, without the events that it has handled.
 	Forget []string
-	Apply     bool      // remove them
+	Apply  bool // remove them
 }
 
 // CleanPlan is what a cleaning removes, or has removed.
