@@ -174,7 +174,7 @@ func (b *Backend) Clean(ctx context.Context, c *backend.Cleaning, progress func(
 		return plan, err
 	}
 	total := plan.Events
-	done := backend.CleanPlan{Kept: plan.Kept}
+	var done backend.CleanPlan
 	walk := bus.NewCleaner(c)
 	for !walk.Done() {
 		if err := ctx.Err(); err != nil {

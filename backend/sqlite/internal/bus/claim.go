@@ -145,13 +145,13 @@ const arrivals = `FROM events e INDEXED BY onto_events_arrival LEFT JOIN event_c
 func (c *claiming) fillOne(q *queue, to int64) (keyed []arrival, n int64, err error) {
 	args := []any{c.Handler, c.Namespace, q.typ, q.filled, to}
 	n, err = c.change(`INSERT INTO onto_event_ready SELECT ?6, -e.priority, e.onto_seq, e.id `+arrivals+
-		` AND e.ordering_key IS NULL AND (e.not_before IS NULL OR e.not_before <= ?7)`, append(args, q.id, c.at)...)
+		` AND e.ordering_key IS NULL AND e.not_before IS NULL`, append(args, q.id)...)
 	if err != nil {
 		return nil, 0, err
 	}
 	delayed := false
 	err = c.w.Each(context.Background(), `SELECT e.onto_seq, e.id, e.ordering_key `+arrivals+
-		` AND (e.ordering_key IS NOT NULL OR e.not_before > ?6)`, append(args, c.at), func(r *driver.Rows) error {
+		` AND (e.ordering_key IS NOT NULL OR e.not_before IS NOT NULL)`, args, func(r *driver.Rows) error {
 		if n++; r.Null(2) {
 			delayed = true
 		} else {
@@ -161,7 +161,7 @@ func (c *claiming) fillOne(q *queue, to int64) (keyed []arrival, n int64, err er
 	})
 	if err == nil && delayed {
 		err = c.exec(`INSERT INTO event_claims (event_id, handler_id, session_id, claimed_at, lease_until, available_at)
-			SELECT e.id, ?1, '', e.created_at, e.created_at, e.not_before `+arrivals+` AND e.ordering_key IS NULL AND e.not_before > ?6`, append(args, c.at)...)
+			SELECT e.id, ?1, '', e.created_at, min(e.created_at, e.not_before), e.not_before `+arrivals+` AND e.ordering_key IS NULL AND e.not_before IS NOT NULL`, args...)
 	}
 	return keyed, n, err
 }
@@ -290,7 +290,7 @@ const readySQL = `, c.attempts, c.deliveries, c.lease_until > c.available_at, c.
 // ready lists what is ready in a queue. Events that another program has claimed, settled
 // or removed since are taken out first.
 func (c *claiming) ready(i int) ([]candidate, error) {
-	until := c.now.Add(c.Lease)
+	until := c.now.Add(c.Lease).Truncate(time.Microsecond)
 	for {
 		list := make([]candidate, 0, min(c.Limit, 128))
 		var taken []candidate

@@ -3,7 +3,6 @@ package bus
 import (
 	"context"
 	"encoding/json"
-	"strings"
 
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
@@ -141,14 +140,17 @@ func (c *Cleaner) Step(t *Tx, done *backend.CleanPlan) (err error) {
 	return nil
 }
 
-// forget removes what handlers have asked for.
+// forget removes what handlers have asked for, and their open claims.
 func (c *Cleaner) forget(t *Tx) error {
 	for _, h := range c.by.Forget {
 		where, args := `handler_id = ?`, []any{h}
+		claims := `DELETE FROM event_claims INDEXED BY idx_event_claims_handler_state WHERE handler_id = ? AND ` + isOpen
 		if c.by.Namespace != "" {
 			where, args = where+` AND namespace = ?`, append(args, c.by.Namespace)
+			claims += ` AND (SELECT namespace FROM events ` + byEvent + ` WHERE id = event_id) = ?`
 		}
 		for _, sql := range []string{
+			claims,
 			`DELETE FROM onto_event_ready WHERE queue IN (SELECT id FROM onto_event_queues WHERE ` + where + `)`,
 			`DELETE FROM onto_event_keys WHERE ` + where,
 			`DELETE FROM onto_event_behind WHERE ` + where,
@@ -157,10 +159,6 @@ func (c *Cleaner) forget(t *Tx) error {
 			if err := t.exec(sql, args...); err != nil {
 				return err
 			}
-		}
-		if err := t.exec(`UPDATE event_claims SET onto_queued = 0 WHERE onto_queued = 1 AND `+strings.TrimSuffix(where, ` AND namespace = ?`)+
-			` AND event_id IN (SELECT id FROM events WHERE namespace = coalesce(?, namespace))`, h, layout.OrNull(c.by.Namespace)); err != nil {
-			return err
 		}
 	}
 	return nil
