@@ -144,6 +144,7 @@ func benchmarks() []benchmark {
 	all = append(all, growthBenchmarks()...)
 	all = append(all, memoryBenchmarks()...)
 	all = append(all, recordBenchmarks()...)
+	all = append(all, busBenchmarks()...)
 	all = append(all, lakeBenchmarks()...)
 	all = append(all, byHandBenchmarks()...)
 	return all

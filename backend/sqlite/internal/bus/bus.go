@@ -37,9 +37,10 @@ type Tx struct {
 	now time.Time
 	at  string // now, as it is stored
 
-	seq  int64 // the number of the newest event
-	last time.Time
-	read bool // seq and last were read
+	read    bool      // what follows was read
+	seq     int64     // the number of the newest event
+	last    time.Time // of that event
+	special int64     // no event after this number has a key or waits for its time
 
 	Wrote bool // something was changed
 }
@@ -71,7 +72,7 @@ func (t *Tx) Catch() (more bool, err error) {
 	if t.read {
 		return false, nil
 	}
-	r, ok, err := t.w.QueryRow(`SELECT seq, last_at FROM onto_bus`)
+	r, ok, err := t.w.QueryRow(`SELECT seq, last_at, special FROM onto_bus`)
 	if err != nil {
 		return false, err
 	}
@@ -79,7 +80,7 @@ func (t *Tx) Catch() (more bool, err error) {
 		return false, onto.Errorf(onto.Corrupt, "the table onto_bus is empty").
 			WithHint("make it anew").WithCommand("projection", "rebuild")
 	}
-	t.seq, t.last, t.read = r.Int(0), layout.StoredTime(r.Text(1)), true
+	t.read, t.seq, t.last, t.special = true, r.Int(0), layout.StoredTime(r.Text(1)), r.Int(2)
 	return t.number()
 }
 
@@ -131,6 +132,9 @@ func (t *Tx) Insert(events []onto.Event) error {
 		for i := range rest[:n] {
 			t.seq++
 			args = appendEvent(args, &rest[i], t.seq)
+			if rest[i].OrderingKey != "" || !rest[i].NotBefore.IsZero() {
+				t.special = t.seq
+			}
 		}
 		if err := t.exec(insertEvents[n], args...); err != nil {
 			return err
@@ -138,7 +142,7 @@ func (t *Tx) Insert(events []onto.Event) error {
 		rest = rest[n:]
 	}
 	t.last = events[len(events)-1].Time
-	return t.exec(`UPDATE onto_bus SET seq = ?, last_at = ?`, t.seq, codec.FormatTime(t.last))
+	return t.exec(`UPDATE onto_bus SET seq = ?, last_at = ?, special = ?`, t.seq, codec.FormatTime(t.last), t.special)
 }
 
 // Acks looks up the claims that drafts ack, into what is known of them.

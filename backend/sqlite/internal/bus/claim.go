@@ -146,8 +146,8 @@ func (c *claiming) fillOne(q *queue, to int64) (keyed []arrival, n int64, err er
 	args := []any{c.Handler, c.Namespace, q.typ, q.filled, to}
 	n, err = c.change(`INSERT INTO onto_event_ready SELECT ?6, -e.priority, e.onto_seq, e.id `+arrivals+
 		` AND e.ordering_key IS NULL AND e.not_before IS NULL`, append(args, q.id)...)
-	if err != nil {
-		return nil, 0, err
+	if err != nil || c.special <= q.filled {
+		return nil, n, err
 	}
 	delayed := false
 	err = c.w.Each(context.Background(), `SELECT e.onto_seq, e.id, e.ordering_key `+arrivals+
@@ -281,7 +281,7 @@ func (c *claiming) takeFrom(queue int64, last *candidate) error {
 	return c.exec(`DELETE FROM onto_event_ready WHERE queue = ? AND (rank, seq) <= (?, ?)`, queue, last.rank, last.seq)
 }
 
-const readySQL = `, c.attempts, c.deliveries, c.lease_until > c.available_at, c.ack_at IS NOT NULL OR c.dead_lettered_at IS NOT NULL,
+const readySQL = `SELECT ` + eventList + `, c.attempts, c.deliveries, c.lease_until > c.available_at, c.ack_at IS NOT NULL OR c.dead_lettered_at IS NOT NULL,
 	max(c.lease_until, c.available_at), r.rank, r.seq, r.event_id
 	FROM onto_event_ready r LEFT JOIN events e ` + byEvent + ` ON e.id = r.event_id
 	LEFT JOIN event_claims c ` + byClaim + ` ON c.event_id = r.event_id AND c.handler_id = ?
@@ -294,7 +294,7 @@ func (c *claiming) ready(i int) ([]candidate, error) {
 	for {
 		list := make([]candidate, 0, min(c.Limit, 128))
 		var taken []candidate
-		err := c.w.Each(context.Background(), `SELECT `+eventList+readySQL, []any{c.Handler, c.queues[i].id, c.Limit}, func(r *driver.Rows) error {
+		err := c.w.Each(context.Background(), readySQL, []any{c.Handler, c.queues[i].id, c.Limit}, func(r *driver.Rows) error {
 			k := candidate{queue: i, rank: r.Int(eventWidth + 5), seq: r.Int(eventWidth + 6)}
 			gone, settled := r.Null(0), r.Int(eventWidth+3) == 1
 			if gone || settled || !r.Null(eventWidth+4) && r.Text(eventWidth+4) > c.at {

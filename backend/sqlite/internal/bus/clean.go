@@ -202,8 +202,9 @@ func (t *Tx) removeEvent(k kind, o *old) error {
 // in play for their keys.
 func Rebuild(w *driver.Conn) error {
 	for _, sql := range []string{
-		`INSERT OR IGNORE INTO onto_bus (id, seq, last_at) VALUES (1, 0, '')`,
+		`INSERT OR IGNORE INTO onto_bus (id, seq, last_at, special) VALUES (1, 0, '', 0)`,
 		`UPDATE onto_bus SET seq = max(seq, coalesce((SELECT max(onto_seq) FROM events), 0))`,
+		`UPDATE onto_bus SET special = seq`,
 		`DELETE FROM onto_event_ready`,
 		`DELETE FROM onto_event_behind`,
 		`DELETE FROM onto_event_keys`,

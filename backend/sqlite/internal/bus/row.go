@@ -18,7 +18,8 @@ const (
 )
 
 // eventList is the columns of the event called e.
-var eventList = "e." + strings.Join(strings.Fields(eventColumns), " e.")
+const eventList = `e.id, e.namespace, e.type, e.payload, e.created_at, e.priority, e.root_event_id, e.chain_depth, e.ordering_key, e.commit_id,
+	e.parent_event_id, e.replay_of, e.not_before, e.onto_seq`
 
 // insertEvents are the inserts by number of rows.
 var insertEvents = map[int]string{1: eventInsert(1), smallBulk: eventInsert(smallBulk), largeBulk: eventInsert(largeBulk)}

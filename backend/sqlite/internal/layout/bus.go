@@ -11,7 +11,8 @@ import "github.com/ontologia/onto/backend/sqlite/internal/driver"
 // one of its key; claimed, with a row in event_claims; or done, with ack_at or
 // dead_lettered_at in that row. A claim that fell due or ran out is ready as well, and
 // has onto_queued set. An event that waits for not_before has a claim of no session.
-// Ready, keys, behind and filled are derived: once emptied they fill again.
+// Ready, keys, behind and filled are derived: once emptied they fill again. No event
+// after the number onto_bus.special has an ordering key or a time before which it waits.
 const createBus = `
 CREATE TABLE IF NOT EXISTS events (
     id TEXT PRIMARY KEY,
@@ -80,7 +81,8 @@ CREATE TABLE IF NOT EXISTS sessions (
 CREATE TABLE IF NOT EXISTS onto_bus (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     seq INTEGER NOT NULL,
-    last_at TEXT NOT NULL
+    last_at TEXT NOT NULL,
+    special INTEGER NOT NULL
 );
 CREATE TABLE IF NOT EXISTS onto_event_queues (
     id INTEGER PRIMARY KEY,
@@ -122,7 +124,7 @@ CREATE TABLE IF NOT EXISTS onto_positions (
     name TEXT PRIMARY KEY,
     commit_id INTEGER NOT NULL
 ) WITHOUT ROWID;
-INSERT OR IGNORE INTO onto_bus (id, seq, last_at) VALUES (1, 0, '');
+INSERT OR IGNORE INTO onto_bus (id, seq, last_at, special) VALUES (1, 0, '', 0);
 `
 
 // createBusIndexes makes the indexes of the bus: first those of the original program.
