@@ -28,6 +28,7 @@ func may() map[string][]string {
 		".":                 {"internal/gostruct", "internal/codec", "internal/shell"},
 		"internal/arch":     {},
 		"internal/child":    {},
+		"internal/cron":     {"internal/suggest"},
 		"internal/flock":    {"internal/backoff"},
 		"internal/parallel": {},
 		"internal/iofault":  {},
