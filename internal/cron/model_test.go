@@ -139,6 +139,8 @@ type expression struct {
 	values [5][60]bool
 }
 
+func (e *expression) String() string { return strings.Join(e.text[:], " ") }
+
 func (e *expression) matchesDay(day int64) bool {
 	date := time.Unix(day*secondsOfDay, 0).UTC()
 	byDate, byWeekday := e.values[2][date.Day()], e.values[4][date.Weekday()]
@@ -227,11 +229,7 @@ func randomName(r *rand.Rand, f field, value int) string {
 // others at random. It returns how many answers agreed.
 func compare(t *testing.T, r *rand.Rand, zone string, s *stretch, e *expression) int {
 	t.Helper()
-	text := strings.Join(e.text[:], " ")
-	schedule, err := Parse(text, zone)
-	if err != nil {
-		t.Fatalf("%q in %s: %v", text, zone, err)
-	}
+	schedule := parse(t, e.String(), zone)
 	want := s.ticks(e)
 	var asked []time.Time
 	for _, change := range s.changes {
