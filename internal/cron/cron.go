@@ -43,7 +43,8 @@
 //
 // A zone is a name of the IANA database, "" is UTC. The database comes from the system and,
 // where that has none, from the program, which carries a copy. The system's own zone
-// ("Local") is refused: processes on several machines must agree about ticks.
+// ("Local") is refused: processes on several machines must agree about ticks. So keep the
+// database alike on all machines when a zone gets new rules.
 package cron
 
 import "time"
@@ -71,8 +72,8 @@ var (
 // String returns the expression and the zone.
 func (s *Schedule) String() string { return s.text + " " + s.zone.String() }
 
-// Next returns the first tick after an instant, in UTC. It is the zero time only if the
-// years before 10000 have none.
+// Next returns the first tick after an instant, in UTC; the zero time if there is none
+// before the year 10000.
 func (s *Schedule) Next(after time.Time) time.Time {
 	if after.Before(earliest) {
 		after = earliest.Add(-time.Second)
@@ -87,8 +88,8 @@ func (s *Schedule) Next(after time.Time) time.Time {
 	return tick(next(after.Unix()))
 }
 
-// Last returns the newest tick that is not after an instant, in UTC. It is the zero time
-// only if the years from 1800 on have none.
+// Last returns the newest tick that is not after an instant, in UTC; the zero time if there
+// is none since the year 1800.
 func (s *Schedule) Last(at time.Time) time.Time {
 	if at.After(latest) {
 		at = latest

@@ -38,8 +38,8 @@ func Parse(expression, zone string) (*Schedule, error) {
 			return nil, err
 		}
 	}
-	s.passing = parts[1].isEvery()
-	s.eitherDay = !parts[2].isEvery() && !parts[4].isEvery()
+	s.passing = parts[1].beginsWithStar()
+	s.eitherDay = !parts[2].beginsWithStar() && !parts[4].beginsWithStar()
 	for range 5 {
 		s.weekdays |= s.weekdays << 7
 	}
@@ -52,8 +52,10 @@ func Parse(expression, zone string) (*Schedule, error) {
 	return s, nil
 }
 
-// hasDay reports whether any of the months ever has any of the days. All weekdays come
-// round for each date, leap days included.
+// hasDay reports whether any of the months ever has any of the days. That is enough for a
+// schedule to fire again and again: each date falls on all weekdays in turn, leap days
+// included, and a yearly shift does not skip all hours of a field that begins with *, which
+// has hour 0 and one from 12 on.
 func hasDay(days, months uint64) bool {
 	for month := time.January; month <= time.December; month++ {
 		if months>>month&1 == 1 && bitFrom(days, 1) <= daysIn(2000, month) {
@@ -72,7 +74,7 @@ type part struct {
 // after returns what follows the first n bytes.
 func (p part) after(n int) part { return part{p.text[n:], p.column + n} }
 
-func (p part) isEvery() bool { return strings.HasPrefix(p.text, "*") }
+func (p part) beginsWithStar() bool { return strings.HasPrefix(p.text, "*") }
 
 func (p part) bad(field, message string) *Error {
 	return &Error{Field: field, Text: p.text, Column: p.column, Message: message}
@@ -101,10 +103,10 @@ func split(expression string) ([]part, error) {
 	const want = "minute hour day-of-month month day-of-week"
 	whole := strings.TrimFunc(expression, isSpace)
 	switch n := len(parts); {
-	case n > 0 && parts[0].text[0] == '@', n == len(fields):
-		return parts, nil
-	case n > 0 && (strings.HasPrefix(parts[0].text, "TZ=") || strings.HasPrefix(parts[0].text, "CRON_TZ=")):
+	case strings.HasPrefix(whole, "TZ=") || strings.HasPrefix(whole, "CRON_TZ="):
 		return nil, parts[0].bad("expression", "the zone is not part of the expression; give it on its own")
+	case strings.HasPrefix(whole, "@") || n == len(fields):
+		return parts, nil
 	case n < len(fields):
 		return nil, part{whole, len(expression) + 1}.bad("expression", fmt.Sprintf("%d of 5 fields; write %s", n, want))
 	default:

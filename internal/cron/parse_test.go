@@ -117,6 +117,7 @@ func TestRefused(t *testing.T) {
 		{"0 0 * *", 8, `expression "0 0 * *": 4 of 5 fields; write minute hour day-of-month month day-of-week`},
 		{"0 0 0 * * *", 11, `expression "0 0 0 * * *": 6 fields instead of 5; write minute hour day-of-month month day-of-week, without seconds or years`},
 		{"CRON_TZ=Asia/Tokyo 0 0 * * *", 1, `expression "CRON_TZ=Asia/Tokyo": the zone is not part of the expression; give it on its own`},
+		{"TZ=UTC 0 0 * *", 1, `expression "TZ=UTC": the zone is not part of the expression; give it on its own`},
 		{strings.Repeat("0,", 600) + "0 * * * *", 1025, `expression "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,…": longer than 1024 bytes; shorten its lists by ranges and steps`},
 
 		// numbers

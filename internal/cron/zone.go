@@ -73,7 +73,8 @@ func (s *Schedule) spanBefore(at int64) (offset, start int64) {
 		start = -forever
 	}
 	// Where ZoneBounds goes by a yearly rule, it may give the beginning of a year even if
-	// the rule holds only since later. Ends are exact.
+	// the rule holds only since later. Ends are never too late.
+	start = min(start, at)
 	offset, end := s.span(start)
 	for end <= at {
 		start = end
