@@ -68,6 +68,7 @@ func Run(t *testing.T, target Target) {
 	t.Run("concurrency", func(t *testing.T) { runStories(t, target, concurrencyStories()) })
 	t.Run("linearizable", func(t *testing.T) { runStories(t, target, linearStories()) })
 	t.Run("optional", func(t *testing.T) { runStories(t, target, optionalStories()) })
+	t.Run("bus", func(t *testing.T) { runStories(t, target, busStories()) })
 	if len(target.Points) > 0 {
 		t.Run("faults", func(t *testing.T) { runFaults(t, target) })
 	}
