@@ -113,11 +113,11 @@ type ClaimRequest struct {
 type Claimed struct {
 	Claims   []onto.Claim // in the order of events
 	Verdicts []error      // of Settle
-	// Next, if fewer than Limit were claimed, is the first time after now at which the
-	// handler can claim an event of these types that it cannot claim now, these Claims
-	// among them: a lease has ended and the claim is available, or NotBefore has come;
-	// zero if there is none. It does not tell of events that are emitted meanwhile, or of
-	// those that wait for another of their key.
+	// Next is the first time after now at which the handler can claim an event of these
+	// types that it cannot claim now, these Claims among them: a lease has ended and the
+	// claim is available, or NotBefore has come; zero if there is none. It does not tell
+	// of events that are emitted meanwhile, of those beyond Limit, or of those that wait
+	// for another of their key.
 	Next time.Time
 }
 

@@ -69,6 +69,8 @@ func (b *Backend) Await(ctx context.Context, mark int64) (int64, error) {
 		}
 		w.mu.Unlock()
 		switch {
+		case ctx.Err() != nil:
+			return mark, ctx.Err()
 		case closed:
 			return 0, b.closedError()
 		case now != mark:

@@ -43,7 +43,7 @@ func (t *Tx) Claim(r *backend.ClaimRequest) (claims []onto.Claim, next time.Time
 			return nil, next, more, err
 		}
 	}
-	if claims, err = c.take(); err != nil || len(claims) == r.Limit {
+	if claims, err = c.take(); err != nil {
 		return claims, next, false, err
 	}
 	next, err = c.next()
@@ -161,7 +161,7 @@ func (c *claiming) fillOne(q *queue, to int64) (keyed []arrival, n int64, err er
 	})
 	if err == nil && delayed {
 		err = c.exec(`INSERT INTO event_claims (event_id, handler_id, session_id, claimed_at, lease_until, available_at)
-			SELECT e.id, ?1, '', e.created_at, min(e.created_at, e.not_before), e.not_before `+arrivals+` AND e.ordering_key IS NULL AND e.not_before IS NOT NULL`, args...)
+			SELECT e.id, ?1, '', e.created_at, min(?6, e.not_before), e.not_before `+arrivals+` AND e.ordering_key IS NULL AND e.not_before IS NOT NULL`, append(args, c.at)...)
 	}
 	return keyed, n, err
 }

@@ -13,7 +13,7 @@ import (
 // oldSQL finds events of one type in the order of arrival, with how many claims they
 // have, how many of these are open, and how many handlers have asked for them and have
 // none. Handlers that are forgotten do not count.
-const oldSQL = `SELECT e.id, e.onto_seq, e.priority, e.ordering_key, length(e.payload), e.created_at,
+const oldSQL = `SELECT e.id, e.onto_seq, e.priority, e.ordering_key, length(CAST(e.payload AS BLOB)), e.created_at,
 	(SELECT count(*) FROM event_claims c INDEXED BY idx_event_claims_event WHERE c.event_id = e.id),
 	(SELECT count(*) FROM event_claims c INDEXED BY idx_event_claims_event WHERE c.event_id = e.id AND c.ack_at IS NULL
 		AND c.dead_lettered_at IS NULL AND c.handler_id NOT IN (SELECT value FROM json_each(?1))),
@@ -87,17 +87,17 @@ func count(plan *backend.CleanPlan, k kind, o *old) {
 // Cleaner removes events step by step.
 type Cleaner struct {
 	by        *backend.Cleaning
+	listed    bool   // kinds was read
 	kinds     []kind // those that are left
 	after     int64  // events of the first kind up to this number are done
-	forgotten bool
-	listed    bool
+	forgotten bool   // handlers are, at last
 }
 
 // NewCleaner starts to remove what a cleaning asks for.
 func NewCleaner(by *backend.Cleaning) *Cleaner { return &Cleaner{by: by} }
 
 // Done reports whether nothing is left to do.
-func (c *Cleaner) Done() bool { return c.listed && len(c.kinds) == 0 }
+func (c *Cleaner) Done() bool { return c.forgotten }
 
 // cleanStep is how many events one transaction looks at.
 const cleanStep = 2000
@@ -109,6 +109,9 @@ func (c *Cleaner) Step(t *Tx, done *backend.CleanPlan) (err error) {
 			return err
 		}
 		c.listed = true
+	}
+	if len(c.kinds) == 0 {
+		c.forgotten = true
 		return c.forget(t)
 	}
 	k := c.kinds[0]

@@ -106,7 +106,7 @@ func merge(m *layout.Moment, kinds []kind, give func(r *driver.Rows) error) (err
 	}()
 	var live []*driver.Rows
 	for _, k := range kinds {
-		r, err := m.Query(m.Ctx, `SELECT `+eventList+sql, k.namespace, k.typ)
+		r, err := m.QueryApart(m.Ctx, `SELECT `+eventList+sql, k.namespace, k.typ)
 		if err != nil {
 			return err
 		}

@@ -56,8 +56,9 @@ type Conn struct {
 // prepared is a statement that a connection keeps.
 type prepared struct {
 	*sqlite3.SQLiteStmt
-	sql  string
-	open int // how many queries of it are under way
+	sql   string
+	open  int  // how many queries of it are under way
+	apart bool // no connection keeps it
 }
 
 // maxPrepared is how many statements a connection keeps. The number of different
@@ -212,6 +213,23 @@ func (c *Conn) Query(ctx context.Context, sql string, args ...any) (*Rows, error
 	}
 	s.open++
 	return &Rows{raw: raw, of: s, Scratch: &c.Scratch, Vals: make([]driver.Value, len(raw.Columns()))}, nil
+}
+
+// QueryApart is Query with a statement of its own, so that the same SQL can run several
+// times at once.
+func (c *Conn) QueryApart(ctx context.Context, sql string, args ...any) (*Rows, error) {
+	s, err := c.raw.Prepare(sql)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %s: %w", sql, err)
+	}
+	p := &prepared{SQLiteStmt: s.(*sqlite3.SQLiteStmt), sql: sql, apart: true}
+	raw, err := p.QueryContext(ctx, c.bind(args))
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	p.open++
+	return &Rows{raw: raw, of: p, Scratch: &c.Scratch, Vals: make([]driver.Value, len(raw.Columns()))}, nil
 }
 
 // QueryRow runs a prepared statement and reads its first row, if there is one.

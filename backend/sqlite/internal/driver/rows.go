@@ -30,7 +30,9 @@ func (r *Rows) Next() bool {
 func (r *Rows) Close() error {
 	err := r.raw.Close()
 	if r.of != nil {
-		r.of.open--
+		if r.of.open--; r.of.apart {
+			r.of.Close()
+		}
 		r.of = nil
 	}
 	if r.Err != nil {
