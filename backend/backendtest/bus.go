@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -24,18 +25,33 @@ type busStory struct {
 
 // busStories are for backends that are a [backend.Bus]. Others refuse what only a bus
 // can do.
-func busStories() []tale {
-	list := slices.Concat(emitStories(), claimStories(), settleStories(), orderingStories(), letterStories(), sessionStories(),
-		rideStories(), followStories(), cleanStories(), busCallStories())
+func busStories(t *testing.T, target Target) []tale {
 	tales := []tale{{"storage without a bus refuses events, acks and positions", refusesBus}}
-	for _, t := range list {
+	if !isBus(t, target) {
+		return tales
+	}
+	for _, t := range slices.Concat(emitStories(), claimStories(), settleStories(), orderingStories(), letterStories(), sessionStories(),
+		rideStories(), followStories(), cleanStories(), busCallStories()) {
 		tales = append(tales, tale{t.name, func(s *story) {
-			if b, ok := backend.As[backend.Bus](s.Backend); ok {
-				t.tell(&busStory{s, b})
+			b, ok := backend.As[backend.Bus](s.Backend)
+			if !ok {
+				s.Fatal("one store has a bus and the other does not")
 			}
+			t.tell(&busStory{s, b})
 		}})
 	}
 	return tales
+}
+
+// isBus reports whether a target is a bus.
+func isBus(t *testing.T, target Target) bool {
+	t.Helper()
+	b := target.Open(t, newPlace(t, t.TempDir()))
+	_, ok := backend.As[backend.Bus](b)
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	return ok
 }
 
 // refusesBus is about backends that are no bus or keep no positions.

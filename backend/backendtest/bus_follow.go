@@ -3,6 +3,7 @@ package backendtest
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -136,61 +137,47 @@ func watchWrites(s *busStory, watch func() backend.Watcher) {
 	own, _ := backend.As[backend.Watcher](s.Backend)
 	watchers = append(watchers, own)
 	marks := make([]int64, len(watchers))
-	look := func(i int) {
+	look := func(i int, what string) {
 		s.Helper()
 		mark, err := watchers[i].Await(s.ctx, marks[i])
 		if err != nil || mark == marks[i] || mark == 0 {
-			s.Fatalf("got mark %d after %d, and error %v", mark, marks[i], err)
+			s.Fatalf("%s: got mark %d after %d, and error %v", what, mark, marks[i], err)
 		}
 		marks[i] = mark
 	}
 	var c []onto.Claim
-	n := 0
-	for name, write := range orderedWrites(s, &c, &n) {
+	for _, w := range []struct {
+		name string
+		do   func()
+	}{
+		{"a commit", func() { s.commit(put(person("ada"), 1)) }},
+		{"emit", func() { s.emit(event(1, "paid"), event(2, "paid"), event(3, "paid")) }},
+		{"claim", func() { c = s.claim(request("billing", 3, "paid"), "e1 e2 e3") }},
+		{"settle", func() { s.settle(settling(backend.Release, c[0])) }},
+		{"beat", func() { s.beat(alive("one")) }},
+		{"an ack without a commit", func() { s.do(acking(draft(), c[1])) }},
+		{"a settlement with a claim", func() {
+			r := request("billing", 0, "paid")
+			r.Settle = []backend.Settlement{settling(backend.Ack, c[2])}
+			s.claim(r, "")
+		}},
+		{"cleaning", func() { s.clean(backend.Cleaning{Before: s.now().Add(time.Second), Apply: true}) }},
+		{"register", func() { s.register(tagged("New")) }},
+		{"advance", func() {
+			if p, ok := backend.As[backend.Positions](s.Backend); ok {
+				s.must(p.Advance(s.ctx, onto.Advance{Name: "mirror", To: 1}))
+			} else {
+				s.emit(event(9, "paid"))
+			}
+		}},
+	} {
 		for i := range watchers {
 			marks[i] = 0
-			look(i)
+			look(i, "at first")
 		}
-		s.Log(name)
-		write()
+		w.do()
 		for i := range watchers {
-			look(i)
-		}
-	}
-}
-
-// orderedWrites yields one write of each kind, each of which needs those before it.
-func orderedWrites(s *busStory, c *[]onto.Claim, n *int) func(yield func(string, func()) bool) {
-	return func(yield func(string, func()) bool) {
-		for _, w := range []struct {
-			name string
-			do   func()
-		}{
-			{"a commit", func() { s.commit(put(person("ada"), 1)) }},
-			{"emit", func() { s.emit(event(1, "paid"), event(2, "paid"), event(3, "paid")) }},
-			{"claim", func() { *c = s.claim(request("billing", 3, "paid"), "e1 e2 e3") }},
-			{"settle", func() { s.settle(settling(backend.Release, (*c)[0])) }},
-			{"beat", func() { s.beat(alive("one")) }},
-			{"an ack without a commit", func() { s.do(acking(draft(), (*c)[1])) }},
-			{"a settlement with a claim", func() {
-				r := request("billing", 0, "paid")
-				r.Settle = []backend.Settlement{settling(backend.Ack, (*c)[2])}
-				s.claim(r, "")
-			}},
-			{"cleaning", func() { s.clean(backend.Cleaning{Before: s.now().Add(1 << 30), Apply: true}) }},
-			{"register", func() { s.register(tagged("New")) }},
-			{"advance", func() {
-				if p, ok := backend.As[backend.Positions](s.Backend); ok {
-					s.must(p.Advance(s.ctx, onto.Advance{Name: "mirror", To: 1}))
-				} else {
-					s.emit(event(9, "paid"))
-				}
-			}},
-		} {
-			*n++
-			if !yield(w.name, w.do) {
-				return
-			}
+			look(i, w.name)
 		}
 	}
 }

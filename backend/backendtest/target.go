@@ -25,7 +25,8 @@ type Target struct {
 	Open func(t testing.TB, p *Place) backend.Backend
 
 	// Operations is how many operations random histories have with -soak; 0 for
-	// 10,000. A short run has a tenth of them.
+	// 10,000. A short run has a tenth of them. Random traffic on a bus has ten times as
+	// many.
 	Operations int
 
 	// Again says that another target of the package covers the same contract with other
@@ -62,13 +63,14 @@ func Run(t *testing.T, target Target) {
 	if !target.Again || Soak() {
 		t.Run("stories", func(t *testing.T) { runStories(t, target, stories()) })
 		t.Run("histories", func(t *testing.T) { runHistories(t, target) })
+		t.Run("bus", func(t *testing.T) { runStories(t, target, busStories(t, target)) })
+		t.Run("traffic", func(t *testing.T) { runTraffic(t, target) })
 	}
 	t.Run("handles", func(t *testing.T) { runStories(t, target, handleStories()) })
 	t.Run("cancel", func(t *testing.T) { runStories(t, target, cancelStories()) })
 	t.Run("concurrency", func(t *testing.T) { runStories(t, target, concurrencyStories()) })
 	t.Run("linearizable", func(t *testing.T) { runStories(t, target, linearStories()) })
 	t.Run("optional", func(t *testing.T) { runStories(t, target, optionalStories()) })
-	t.Run("bus", func(t *testing.T) { runStories(t, target, busStories()) })
 	if len(target.Points) > 0 {
 		t.Run("faults", func(t *testing.T) { runFaults(t, target) })
 	}
