@@ -298,6 +298,12 @@ func (s *Store) Close() error { return s.b.Close() }
 // Backend returns the backend of the store, for its optional interfaces.
 func (s *Store) Backend() backend.Backend { return s.b }
 
+// Namespace is that of events that name none.
+func (s *Store) Namespace() string { return s.opts.Namespace }
+
+// MaxChainDepth is how many events may have led to one.
+func (s *Store) MaxChainDepth() int { return s.opts.MaxChainDepth }
+
 // Schemas returns every version of every type, ordered by kind, name and version.
 func (s *Store) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) { return s.b.Schemas(ctx) }
 
