@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,7 +43,7 @@ type Handler struct {
 func On[T any](name string, f func(context.Context, *Claim[T]) error) *Handler {
 	typ, err := emission.TypeOf(reflect.TypeFor[T]())
 	h := newHandler(name, []string{typ}, f, func(text json.RawMessage, to *T) error { return codec.Decode(text, to) })
-	h.err = err
+	h.err = cmp.Or(err, h.err)
 	return h
 }
 
@@ -59,7 +60,12 @@ func OnTypes(name string, types []string, f func(context.Context, *Claim[json.Ra
 }
 
 func newHandler[T any](name string, types []string, f func(context.Context, *Claim[T]) error, decode func(json.RawMessage, *T) error) *Handler {
+	var err error
+	if f == nil {
+		err = onto.Errorf(onto.Invalid, "handler %s has no function", name)
+	}
 	return &Handler{
+		err:  err,
 		name: name, types: types, concurrency: DefaultConcurrency, timeout: DefaultTimeout,
 		call: func(ctx context.Context, claim *onto.Claim) (onto.Draft, error) {
 			c := &Claim[T]{Claim: *claim}

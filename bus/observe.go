@@ -1,9 +1,11 @@
 package bus
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 )
 
 // Happening is the closed set of what is observed.
@@ -42,4 +44,116 @@ type Observation struct {
 	Delay    time.Duration // until the next attempt
 	Count    int64         // Cleaned: events
 	Err      error         // Failed, Buried, Returned, Lost, Troubled
+}
+
+// observe tells of one thing.
+func (r *run) observe(o Observation) {
+	if r.b.o.Observe != nil {
+		o.Namespace = r.b.o.Namespace
+		r.b.o.Observe(o)
+	}
+}
+
+// about is an observation about a delivery.
+func (d *delivery) about(what Happening, c *onto.Claim) Observation {
+	e := c.Event
+	e.Payload = nil
+	return Observation{
+		What: what, Handler: c.Handler, Event: e, Attempts: c.Attempts, Deliveries: c.Deliveries,
+		Commit: d.commit, Duration: d.took, Delay: d.end.delay, Err: d.end.err,
+	}
+}
+
+// started tells that a handler was started.
+func (r *run) started(d *delivery) {
+	if r.b.o.Observe == nil {
+		return
+	}
+	c := started(d.Claim)
+	o := d.about(Started, &c)
+	since := c.Time
+	if c.NotBefore.After(since) {
+		since = c.NotBefore
+	}
+	o.Wait, o.Delay, o.Err = r.b.o.Now().Sub(since), 0, nil
+	r.observe(o)
+}
+
+// settled tells what became of a delivery.
+func (r *run) settled(d *delivery) {
+	r.observe(d.about(d.end.what, &d.end.claim))
+	level := slog.LevelDebug
+	switch d.end.what {
+	case Failed, Lost:
+		level = slog.LevelWarn
+	case Buried, Abandoned:
+		level = slog.LevelError
+	case Returned:
+		if d.end.err != nil {
+			level = slog.LevelWarn
+		}
+	}
+	r.log(d, level, string(d.end.what))
+}
+
+// overdue tells that a handler has not returned in time.
+func (r *run) overdue(d *delivery, now time.Time) {
+	c := started(d.Claim)
+	o := d.about(Overdue, &c)
+	o.Duration = now.Sub(d.began)
+	r.observe(o)
+	d.end.claim = c
+	r.log(d, slog.LevelWarn, "overdue")
+}
+
+func (r *run) log(d *delivery, level slog.Level, what string) {
+	if !r.b.o.Log.Enabled(r.ctx, level) {
+		return
+	}
+	c := &d.end.claim
+	attrs := []slog.Attr{
+		slog.String("namespace", c.Namespace), slog.String("handler", c.Handler), slog.String("event", c.ID), slog.String("type", c.Type),
+		slog.Int("attempts", c.Attempts), slog.Int("deliveries", c.Deliveries), slog.Duration("duration", d.took),
+	}
+	if d.commit != 0 {
+		attrs = append(attrs, slog.Int64("commit", d.commit))
+	}
+	if d.end.delay != 0 {
+		attrs = append(attrs, slog.Duration("delay", d.end.delay))
+	}
+	if d.end.err != nil {
+		attrs = append(attrs, slog.String("error", text(d.end.err, maxError)))
+	}
+	r.b.o.Log.LogAttrs(r.ctx, level, "event "+what, attrs...)
+}
+
+// troubled tells that the store has failed.
+func (r *run) troubled(handler string, delay time.Duration, err error) {
+	r.observe(Observation{What: Troubled, Handler: handler, Delay: delay, Err: err})
+	r.b.o.Log.Warn("the store has failed", "namespace", r.b.o.Namespace, "handler", handler, "session", r.session.ID, "delay", delay, "error", err)
+}
+
+// slept tells that the clocks have come apart.
+func (r *run) slept(gap time.Duration) {
+	r.b.o.Log.Warn("the clock has jumped: claims are renewed before anything else", "namespace", r.b.o.Namespace, "session", r.session.ID, "gap", gap)
+}
+
+// ticked tells that a schedule has fired.
+func (r *run) ticked(t *ticker, e *onto.Event) {
+	about := *e
+	about.Payload = nil
+	r.observe(Observation{What: Ticked, Schedule: t.name, Event: about})
+	r.b.o.Log.Debug("schedule fired", "namespace", e.Namespace, "schedule", t.name, "tick", t.next, "event", e.ID, "type", e.Type)
+}
+
+// unmade tells that a tick has no event.
+func (r *run) unmade(t *ticker, tick time.Time, err error) {
+	r.observe(Observation{What: Troubled, Schedule: t.name, Err: err})
+	r.b.o.Log.Error("the event of a tick was refused, and the tick is skipped", "namespace", r.b.o.Namespace, "schedule", t.name, "tick", tick, "error", err)
+}
+
+// removed tells that old events were removed.
+func (r *run) removed(p backend.CleanPlan) {
+	r.observe(Observation{What: Cleaned, Count: p.Events})
+	r.b.o.Log.Info("old events were removed", "namespace", r.b.o.Namespace, "events", p.Events, "kept", p.Kept)
 }

@@ -2,10 +2,12 @@ package bus
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/refusal"
 	"github.com/ontologia/onto/internal/uuid"
 )
 
@@ -61,10 +63,8 @@ func (b *Bus) Replay(ctx context.Context, eventID string, by onto.Actor) (onto.E
 func (b *Bus) PlanReplay(ctx context.Context, q *backend.DeadLetterQuery) ([]Replay, error) {
 	var list []Replay
 	at := map[string]int{}
-	for l, err := range b.DeadLetters(ctx, unresolved(q)) {
-		if err != nil {
-			return nil, err
-		}
+	letters, err := b.open(ctx, q)
+	for _, l := range letters {
 		i, ok := at[l.Event.ID]
 		if !ok {
 			i = len(list)
@@ -74,7 +74,7 @@ func (b *Bus) PlanReplay(ctx context.Context, q *backend.DeadLetterQuery) ([]Rep
 		list[i].DeadLetters = append(list[i].DeadLetters, l.ID)
 		list[i].Handlers = append(list[i].Handlers, l.Handler)
 	}
-	return list, nil
+	return list, err
 }
 
 // ReplayDeadLetters emits the events of dead letters again, in the order of their first
@@ -132,11 +132,12 @@ func (b *Bus) DropDeadLetters(ctx context.Context, q *backend.DeadLetterQuery, b
 	if err := by.Check(); err != nil {
 		return 0, err
 	}
+	letters, err := b.open(ctx, q)
+	if err != nil {
+		return 0, err
+	}
 	var ends []backend.DeadLetterEnd
-	for l, err := range b.DeadLetters(ctx, unresolved(q)) {
-		if err != nil {
-			return 0, err
-		}
+	for _, l := range letters {
 		ends = append(ends, backend.DeadLetterEnd{ID: l.ID, Kind: onto.Dropped, By: by})
 	}
 	dropped := 0
@@ -170,12 +171,34 @@ func (b *Bus) drop(ctx context.Context, ends []backend.DeadLetterEnd) (int, erro
 	return n, nil
 }
 
-// unresolved is a query for dead letters about which nothing was done.
-func unresolved(q *backend.DeadLetterQuery) *backend.DeadLetterQuery {
-	if q == nil {
-		return nil
+// open returns the unresolved dead letters of a query. It fails with NotFound or Conflict
+// if the query names one that does not exist, or that was resolved before.
+func (b *Bus) open(ctx context.Context, q *backend.DeadLetterQuery) ([]onto.DeadLetter, error) {
+	all := backend.DeadLetterQuery{Namespace: b.o.Namespace}
+	if q != nil {
+		all = *q
 	}
-	open := *q
-	open.Resolved = false
-	return &open
+	named := map[int64]bool{}
+	for _, id := range all.IDs {
+		named[id] = true
+	}
+	all.Resolved = len(named) > 0
+	var list []onto.DeadLetter
+	for l, err := range b.port.DeadLetters(ctx, &all) {
+		if err != nil {
+			return nil, err
+		}
+		if l.Resolution.Kind != "" {
+			return nil, refusal.DeadLetterResolved(l.ID, l.Resolution)
+		}
+		delete(named, l.ID)
+		list = append(list, l)
+	}
+	if all.Limit > 0 {
+		return list, nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(named)) {
+		return nil, refusal.NoDeadLetter(id)
+	}
+	return list, nil
 }

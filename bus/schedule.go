@@ -1,6 +1,13 @@
 package bus
 
-import "github.com/ontologia/onto"
+import (
+	"slices"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/cron"
+)
 
 // Schedule emits an event again and again.
 type Schedule struct {
@@ -32,6 +39,149 @@ func (s *Schedule) join(p *plan) error {
 	if err := onto.CheckBusName("schedule", s.name); err != nil {
 		return err
 	}
+	if _, err := cron.Parse(s.cron, s.zone); err != nil {
+		return onto.Errorf(onto.Invalid, "schedule %s: %w", s.name, err)
+	}
+	if slices.ContainsFunc(p.schedules, func(o *Schedule) bool { return o.name == s.name }) {
+		return onto.Errorf(onto.Invalid, "two schedules are named %s", s.name).WithHint("name them differently: each tick of a name fires once")
+	}
+	if _, made := s.event.(func(time.Time) any); !made {
+		if _, err := p.b.rules.Event(s.event); err != nil {
+			return onto.Errorf(onto.CodeOf(err), "schedule %s: %w", s.name, err)
+		}
+	}
 	p.schedules = append(p.schedules, s)
 	return nil
+}
+
+// make is the event of a tick.
+func (s *Schedule) make(b *Bus, tick time.Time) (backend.NewEvent, error) {
+	thing := s.event
+	if f, ok := thing.(func(time.Time) any); ok {
+		thing = f(tick)
+	}
+	return b.rules.Event(thing)
+}
+
+// ticker fires a schedule. It belongs to the loop of its run.
+type ticker struct {
+	*Schedule
+	times    *cron.Schedule
+	next     time.Time // the tick to come; zero if there is none
+	catching bool      // it has passed already
+	busy     bool      // it is being emitted
+	rest     time.Time // nothing is tried before
+}
+
+// schedules makes the tickers of a run. Those that catch up begin with the last tick, if
+// it was missed.
+func (r *run) schedules(list []*Schedule) error {
+	wall := r.b.o.Now()
+	var last map[string]time.Time
+	for _, s := range list {
+		times, err := cron.Parse(s.cron, s.zone)
+		if err != nil {
+			return onto.Errorf(onto.Invalid, "schedule %s: %w", s.name, err)
+		}
+		t := &ticker{Schedule: s, times: times, next: times.Next(wall)}
+		if s.catchUp {
+			if last == nil {
+				if last, err = r.fired(); err != nil {
+					return err
+				}
+			}
+			missed := times.Last(wall)
+			if before, ok := last[s.name]; ok && before.Before(missed) {
+				t.next, t.catching = missed, true
+			}
+		}
+		r.tickers = append(r.tickers, t)
+	}
+	return nil
+}
+
+// fired returns the last tick of each schedule.
+func (r *run) fired() (map[string]time.Time, error) {
+	last := map[string]time.Time{}
+	list, err := r.b.port.Namespaces(r.ctx)
+	for _, n := range list {
+		if n.Name == r.b.o.Namespace {
+			for _, t := range n.Schedules {
+				last[t.Schedule] = t.Time
+			}
+		}
+	}
+	return last, err
+}
+
+// skip passes over ticks during which the machine slept.
+func (t *ticker) skip(wall time.Time) {
+	if t.busy || t.next.IsZero() || t.next.After(wall) {
+		return
+	}
+	if t.catchUp {
+		t.next = t.times.Last(wall)
+	} else {
+		t.next = t.times.Next(wall)
+	}
+}
+
+// tick fires the schedules whose time has come. Ticks that a trouble of the store has
+// delayed follow one after the other.
+func (r *run) tick(wall time.Time) {
+	if r.phase >= closing {
+		return
+	}
+	for _, t := range r.tickers {
+		if !t.busy && r.fires(t) && !t.next.After(wall) && !time.Now().Before(t.rest) {
+			r.fire(t)
+		}
+	}
+}
+
+// fires reports whether this run has to see to the next tick of a ticker.
+func (r *run) fires(t *ticker) bool {
+	switch {
+	case t.next.IsZero():
+		return false
+	case r.phase != working:
+		return !t.next.After(r.drained)
+	}
+	return t.catching || !r.idle
+}
+
+// fire emits the event of a tick. Of the processes that try, one succeeds.
+func (r *run) fire(t *ticker) {
+	at := t.next
+	t.busy = true
+	r.background(func() func() {
+		e, bad := t.make(r.b, at)
+		var made []onto.Event
+		var err error
+		if bad == nil {
+			made, err = r.b.port.Emit(r.ctx, &backend.Emission{
+				Events: []backend.NewEvent{e},
+				Tick:   &backend.Tick{Namespace: r.b.o.Namespace, Schedule: t.name, Time: at},
+			})
+		}
+		return func() {
+			t.busy = false
+			switch {
+			case err != nil && final(err):
+				t.next = time.Time{}
+				r.stop(err)
+				return
+			case err != nil:
+				t.rest = time.Now().Add(time.Second)
+				r.troubled("", time.Second, err)
+				return
+			case bad != nil:
+				r.unmade(t, at, bad)
+			case len(made) > 0:
+				r.ticked(t, &made[0])
+				r.wake()
+			}
+			t.next, t.catching = t.times.Next(at), false
+		}
+	})
 }

@@ -96,7 +96,7 @@ func may() map[string][]string {
 		"store/internal/shape":   {"internal/suggest", "internal/refusal", "internal/gostruct", ".", "backend", "internal/codec"},
 		"store/records":          {"internal/suggest", ".", "store", "internal/codec"},
 		"store/schemafile":       {"internal/suggest", ".", "internal/codec", "go.yaml.in/yaml/v3"},
-		"bus":                    {".", "backend", "store", "internal/codec", "internal/cron", "internal/emission", "internal/uuid"},
+		"bus":                    {".", "backend", "store", "internal/backoff", "internal/codec", "internal/cron", "internal/emission", "internal/refusal", "internal/uuid"},
 		"upkeep":                 {".", "backend", "internal/audit"},
 		// Only place, and care for what one kind of storage needs, know every backend.
 		"internal/place":    {"internal/typelist", "internal/suggest", ".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "internal/shell", "go.yaml.in/yaml/v3"},
