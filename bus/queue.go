@@ -63,9 +63,13 @@ func (q *queue) room(o *Options) int {
 	if len(q.waiting) > ahead/2 {
 		return 0
 	}
-	held := len(q.waiting) + len(q.suspects) + len(q.active)
+	held := len(q.waiting) + len(q.suspects) + q.running()
 	return max(0, min(o.ClaimLimit, o.MaxPerPass-q.taken, q.h.concurrency+ahead-held))
 }
+
+// running is how many handlers run that are not overdue. Those that are count no more, so
+// that handlers which never return do not hold up all others.
+func (q *queue) running() int { return len(q.active) - q.stuck }
 
 // end puts a delivery among those to be settled.
 func (q *queue) end(d *delivery) {
@@ -101,7 +105,7 @@ func (r *run) serve(q *queue, now time.Time) {
 		r.serveAlone(q)
 		return
 	}
-	for len(q.waiting) > 0 && len(q.active) < q.h.concurrency {
+	for len(q.waiting) > 0 && q.running() < q.h.concurrency {
 		d := q.waiting[0]
 		if !now.Before(d.until) {
 			r.renew = true // first see whether the claim is still held
@@ -117,7 +121,7 @@ func (r *run) serve(q *queue, now time.Time) {
 // takes no other event of its handler along, and no other suspect of the process.
 func (r *run) serveAlone(q *queue) {
 	d := r.solo
-	if len(q.active) > q.stuck || q.calling || d.starting {
+	if q.running() > 0 || q.calling || d.starting {
 		return
 	}
 	d.starting = true
@@ -140,7 +144,7 @@ func (r *run) calls(now time.Time) {
 		if len(q.ended) == 0 || q.calling || now.Before(q.rest) {
 			continue
 		}
-		quiet := len(q.active) == q.stuck && len(q.waiting) == 0
+		quiet := q.running() == 0 && len(q.waiting) == 0
 		if quiet || r.phase != working || len(q.ended) >= r.b.o.ClaimLimit || now.Sub(q.since) >= gather {
 			r.call(q, 0)
 		}

@@ -212,7 +212,9 @@ func TestPanics(t *testing.T) {
 			panic("at the disco")
 		}).Attempts(2))
 		l := w.letters()
-		slices.SortFunc(l, func(a, b onto.DeadLetter) int { return strings.Compare(string(a.Event.Payload), string(b.Event.Payload)) })
+		slices.SortFunc(l, func(a, b onto.DeadLetter) int {
+			return strings.Compare(string(a.Event.Payload), string(b.Event.Payload))
+		})
 		if len(l) != 2 || !strings.HasPrefix(l[0].Error, "panic: at the disco\ngoroutine ") || !strings.Contains(l[1].Error, "ended its goroutine") {
 			t.Errorf("got dead letters %+v", l)
 		}
