@@ -161,7 +161,7 @@ func (c *claiming) fillOne(q *queue, to int64) (keyed []arrival, n int64, err er
 	})
 	if err == nil && delayed {
 		err = c.exec(`INSERT INTO event_claims (event_id, handler_id, session_id, claimed_at, lease_until, available_at)
-			SELECT e.id, ?1, '', e.created_at, min(?6, e.not_before), e.not_before `+arrivals+` AND e.ordering_key IS NULL AND e.not_before IS NOT NULL`, append(args, c.at)...)
+			SELECT e.id, ?1, '', e.created_at, ?6, e.not_before `+arrivals+` AND e.ordering_key IS NULL AND e.not_before IS NOT NULL`, append(args, codec.FormatTime(time.Time{}))...)
 	}
 	return keyed, n, err
 }
@@ -185,7 +185,7 @@ func (c *claiming) line(a arrival) error {
 // fall due or run out.
 const openClaims = `event_claims c INDEXED BY onto_event_claims_open CROSS JOIN events e ` + byEvent + ` ON e.id = c.event_id`
 
-const openWhere = `c.handler_id = ? AND c.ack_at IS NULL AND c.dead_lettered_at IS NULL AND c.onto_queued = 0 AND max(c.lease_until, c.available_at)`
+const openWhere = `c.handler_id = ?1 AND c.ack_at IS NULL AND c.dead_lettered_at IS NULL AND c.onto_queued = 0 AND max(c.lease_until, c.available_at)`
 
 // due makes claims ready that fell due or ran out.
 func (c *claiming) due() (more bool, err error) {
@@ -194,7 +194,7 @@ func (c *claiming) due() (more bool, err error) {
 		id               string
 	}
 	const find = `SELECT q.id, -e.priority, e.onto_seq, e.id FROM ` + openClaims + ` CROSS JOIN onto_event_queues q
-		ON q.namespace = e.namespace AND q.handler_id = c.handler_id AND q.type = e.type WHERE ` + openWhere + ` <= ? LIMIT ?`
+		ON q.namespace = e.namespace AND q.handler_id = c.handler_id AND q.type = e.type WHERE ` + openWhere + ` <= ?2 LIMIT ?3`
 	list, err := driver.List(context.Background(), c.w, find, []any{c.Handler, c.at, maxStep}, func(r *driver.Rows) (late, error) {
 		return late{r.Int(0), r.Int(1), r.Int(2), r.Text(3)}, nil
 	})
@@ -219,8 +219,8 @@ func (c *claiming) next() (time.Time, error) {
 	for _, typ := range c.Types {
 		args = append(args, typ)
 	}
-	r, ok, err := c.w.QueryRow(`SELECT max(c.lease_until, c.available_at) FROM `+openClaims+` WHERE `+openWhere+` > ?
-		AND e.namespace = ? AND e.type IN (`+strings.Repeat("?, ", len(c.Types)-1)+`?) ORDER BY max(c.lease_until, c.available_at) LIMIT 1`, args...)
+	r, ok, err := c.w.QueryRow(`SELECT max(c.lease_until, c.available_at) FROM `+openClaims+` WHERE `+openWhere+` > ?2
+		AND e.namespace = ?3 AND e.type IN (`+strings.Repeat("?, ", len(c.Types)-1)+`?) ORDER BY max(c.lease_until, c.available_at) LIMIT 1`, args...)
 	if err != nil || !ok {
 		return time.Time{}, err
 	}

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
@@ -14,7 +15,7 @@ import (
 // have, how many of these are open, and how many handlers have asked for them and have
 // none. Handlers that are forgotten do not count.
 const oldSQL = `SELECT e.id, e.onto_seq, e.priority, e.ordering_key, length(CAST(e.payload AS BLOB)), e.created_at,
-	(SELECT count(*) FROM event_claims c INDEXED BY idx_event_claims_event WHERE c.event_id = e.id),
+	(SELECT count(*) FROM event_claims c INDEXED BY idx_event_claims_event WHERE c.event_id = e.id AND c.session_id <> ''),
 	(SELECT count(*) FROM event_claims c INDEXED BY idx_event_claims_event WHERE c.event_id = e.id AND c.ack_at IS NULL
 		AND c.dead_lettered_at IS NULL AND c.handler_id NOT IN (SELECT value FROM json_each(?1))),
 	(SELECT count(*) FROM onto_event_queues q WHERE q.namespace = e.namespace AND q.type = e.type AND q.handler_id NOT IN (SELECT value FROM json_each(?1))
@@ -34,7 +35,7 @@ type old struct {
 // the order of arrival, until one is not.
 func eachOld(ctx context.Context, c *driver.Conn, by *backend.Cleaning, k kind, after int64, f func(old) error) error {
 	forget, _ := json.Marshal(append([]string{}, by.Forget...)) // texts
-	before := codec.FormatTime(by.Before)
+	before := codec.FormatTime(by.Before.Add(time.Microsecond - 1)) // rounded up
 	err := c.Each(ctx, oldSQL, []any{string(forget), k.namespace, k.typ, after}, func(r *driver.Rows) error {
 		if r.Text(5) >= before {
 			return errEnough

@@ -124,7 +124,7 @@ func (o *overview) waiting(q queue, namespace, handler string) (waiting, claimed
 		{`SELECT count(*) FROM onto_event_ready WHERE queue = ?`, []any{q.id}},
 		{`SELECT count(*) FROM onto_event_behind b CROSS JOIN events e ` + byEvent + ` ON e.id = b.event_id WHERE b.namespace = ? AND b.handler_id = ? AND e.type = ?`,
 			[]any{namespace, handler, q.typ}},
-		{`SELECT count(*) FROM ` + openClaims + ` WHERE ` + openWhere + ` IS NOT NULL AND e.namespace = ? AND e.type = ?`, []any{handler, namespace, q.typ}},
+		{`SELECT count(*) FROM ` + openClaims + ` WHERE ` + openWhere + ` IS NOT NULL AND e.namespace = ?2 AND e.type = ?3`, []any{handler, namespace, q.typ}},
 		{`SELECT count(*) ` + arrivals, []any{handler, namespace, q.typ, q.filled, int64(1) << 62}},
 	}
 	for _, c := range counts {
@@ -134,7 +134,8 @@ func (o *overview) waiting(q queue, namespace, handler string) (waiting, claimed
 		}
 		waiting += n
 	}
-	claimed, err = o.m.QueryInt(`SELECT count(*) FROM `+openClaims+` WHERE `+openWhere+` > ? AND c.lease_until > ? AND e.namespace = ? AND e.type = ?`,
-		handler, o.at, o.at, namespace, q.typ)
+	claimed, err = o.m.QueryInt(`SELECT (SELECT count(*) FROM `+openClaims+` WHERE `+openWhere+` > ?2 AND c.lease_until > ?2 AND e.namespace = ?3 AND e.type = ?4) +
+		(SELECT count(*) FROM onto_event_ready r CROSS JOIN event_claims c `+byClaim+` ON c.event_id = r.event_id AND c.handler_id = ?1 WHERE r.queue = ?5 AND c.lease_until > ?2)`,
+		handler, o.at, namespace, q.typ, q.id) // the second are there only if the clock went back
 	return waiting, claimed, err
 }
