@@ -190,7 +190,9 @@ func claimSettles(s *busStory) {
 	}
 	r.Settle[4].Deliveries = 1
 	got := s.asked(r)
-	s.want("claims", claimNames(got.Claims), "e2 e3")
+	if names := claimNames(got.Claims); names != "e2 e3" {
+		s.Fatalf("got claims %s, want e2 e3", names)
+	}
 	for i, err := range got.Verdicts {
 		if want := i == 2; (err != nil) != want || err != nil && onto.CodeOf(err) != onto.LeaseExpired {
 			s.Errorf("verdict %d: got %v", i, err)

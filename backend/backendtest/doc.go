@@ -16,11 +16,12 @@
 // The parts are stories (one small test for each sentence of the contract),
 // histories (random operations on the backend and on package memory, which
 // must then answer every question alike, random filters, orders and groups
-// among them, while types evolve, end and begin again), handles (two on one
-// store), cancel, concurrency, linearizable (concurrent calls, judged by
-// porcupine), optional (leases, checks and other optional interfaces, if the
-// backend has them) and faults. Every store a test made is opened once more and
-// checked when the test ends, and no goroutine may be left.
+// among them, while types evolve, end and begin again), bus and traffic (stories
+// and random operations, if the backend is a bus), handles (two on one store),
+// cancel, concurrency, linearizable (concurrent calls, judged by porcupine),
+// optional (leases, checks and other optional interfaces, if the backend has
+// them) and faults. Every store a test made is opened once more and checked when
+// the test ends, and no goroutine may be left.
 //
 // A failing history is made as short as possible, printed with the flag that
 // repeats it, and kept under testdata/rapid, from where it is tried first the

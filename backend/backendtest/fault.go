@@ -16,6 +16,8 @@ func runFaults(t *testing.T, target Target) {
 				{"draft", func(s *story) { s.survives(point, s.sendDraft) }},
 				{"stream", func(s *story) { s.survives(point, s.sendStream) }},
 				{"evolution", func(s *story) { s.survivesEvolving(point) }},
+				{"draft of a handler", func(s *story) { s.survivesHandling(point, s.sendDraft) }},
+				{"stream of a handler", func(s *story) { s.survivesHandling(point, s.sendStream) }},
 			})
 		})
 	}
@@ -93,4 +95,38 @@ func (s *story) survivesEvolving(point string) {
 	}
 	other.want("persons", other.versionsOf(tPerson), "v1 since 1, v2 since 7")
 	other.wantNever(tCity, 7, "rome", "oslo")
+}
+
+// survivesHandling makes a draft with acks, events and a position fail: the bus is as it
+// was, and the claim is still held.
+func (s *story) survivesHandling(point string, apply func(backend.Backend, *backend.Draft) (onto.Result, error)) {
+	b, ok := backend.As[backend.Bus](s.Backend)
+	if !ok {
+		return
+	}
+	bus := &busStory{s, b}
+	bus.emit(keyedEvent(1, "paid", "k"), keyedEvent(2, "paid", "k"))
+	d := riding(acking(rich("fault", put(person("ada"), 1)), bus.one("billing", "paid")), event(3, "told"))
+	if _, ok := backend.As[backend.Positions](s.Backend); ok {
+		d.Advance = &onto.Advance{Name: "mirror", To: 7}
+	}
+	other := bus.also()
+	before := append(bus.state(), s.everything()...)
+	planted := errors.New("planted at " + point)
+	for range 2 {
+		s.target.Fault(s.T, s.Backend, point, planted)
+		if _, err := apply(s.Backend, d); !errors.Is(err, planted) {
+			s.Fatalf("got error %v, want one that wraps the planted one", err)
+		}
+		s.wantLines("through another handle", append(other.state(), other.everything()...), before)
+		s.reopen()
+		bus = bus.with(s)
+		s.wantLines("after reopening", append(bus.state(), s.everything()...), before)
+		bus.claim(request("billing", 9, "paid"), "")
+	}
+	r, err := apply(s.Backend, d)
+	bus.made(1, r, err)
+	s.want("events", bus.events(backend.EventQuery{}), "e1 acked, e2 pending, e3 pending")
+	other.claim(request("billing", 9, "paid"), "e2")
+	Check(s.T, s.Backend)
 }

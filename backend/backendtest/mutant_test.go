@@ -24,16 +24,24 @@ type mutant struct {
 // planting puts a mistake into a target.
 type planting = func(backendtest.Target) backendtest.Target
 
-const soundName = "no mistake"
+// What is run without a mistake: the reference, and what mistakes with its bus are planted
+// in.
+const (
+	soundName = "no mistake"
+	soundBus  = "no mistake with the bus"
+)
 
 // TestMutants runs the suite against each mutant, in a child process since it has to
 // fail there: the first of the parts that must detect it, with -soak all.
 func TestMutants(t *testing.T) {
-	list := slices.Concat(mutants(), queryMutants(), endMutants(), searchMutants(), aggregateMutants(), admitMutants(), evolveMutants(), leaseMutants())
+	list := slices.Concat(mutants(), queryMutants(), endMutants(), searchMutants(), aggregateMutants(), admitMutants(), evolveMutants(), leaseMutants(), busMutants(), rideMutants())
 	if args, ok := child.Args(); ok {
 		target := reference()
 		if i := slices.IndexFunc(list, func(m mutant) bool { return m.name == args[0] }); i >= 0 {
 			target = list[i].plant(target)
+		}
+		if args[0] == soundBus {
+			target = onBus(func(*postman) {})(target)
 		}
 		backendtest.Run(t, target)
 		t.Run("corpus", func(t *testing.T) { filtertest.Run(t, openIn(target)) })
@@ -71,9 +79,13 @@ func openIn(target backendtest.Target) filtertest.Open {
 
 // TestReference runs what the mutants are made of, without a mistake.
 func TestReference(t *testing.T) {
-	out, err := runChild(soundName, "(stories|handles|cancel|concurrency|optional|faults|corpus)")
-	if err != nil {
-		t.Errorf("got %v, want no failure:\n%s", err, out)
+	for name, parts := range map[string]string{
+		soundName: "(stories|handles|cancel|concurrency|optional|bus|traffic|faults|corpus)",
+		soundBus:  "(bus|traffic)",
+	} {
+		if out, err := runChild(name, parts); err != nil {
+			t.Errorf("%s: got %v, want no failure:\n%s", name, err, out)
+		}
 	}
 }
 

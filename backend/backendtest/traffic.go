@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -214,6 +215,12 @@ func (r *traffic) settlements(fates []fate) []backend.Settlement {
 		c, ok := r.claim(f.Which)
 		if !ok {
 			continue
+		}
+		switch f.Forge {
+		case 1:
+			c.Session = busSessions()[(slices.Index(busSessions(), c.Session)+1)%len(busSessions())]
+		case 2:
+			c.Claimed = c.Claimed.Add(time.Microsecond)
 		}
 		t := settling(f.Do, c)
 		t.Attempts, t.Deliveries, t.Delay = c.Attempts+f.Attempts, c.Deliveries+f.Starts, f.Delay

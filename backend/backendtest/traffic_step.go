@@ -76,6 +76,7 @@ type fate struct {
 	Starts   int // how many more deliveries
 	Delay    time.Duration
 	Notice   bool
+	Forge    int // 1 for the claim of another session, 2 for one of another time
 }
 
 // itinerary is random traffic.
@@ -223,6 +224,7 @@ func drawFate(t *rapid.T) fate {
 		Do:    oneOf(t, "do", backend.Ack, backend.Ack, backend.Ack, backend.Release, backend.Release, backend.Return, backend.Start, backend.Bury),
 		Which: oneOf(t, "which", 0, 1, 2, 3, 4, 5, 6, 8, 11), Attempts: oneOf(t, "attempts", 1, 0), Starts: oneOf(t, "starts", 1, 0, 2),
 		Delay: oneOf(t, "delay", 0, 0, time.Second, 2500, 20*time.Second), Notice: oneOf(t, "notice", true, false),
+		Forge: oneOf(t, "forge", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2),
 	}
 }
 
