@@ -31,7 +31,7 @@ func busStories(t *testing.T, target Target) []tale {
 		return tales
 	}
 	for _, t := range slices.Concat(emitStories(), claimStories(), settleStories(), orderingStories(), letterStories(), sessionStories(),
-		rideStories(), followStories(), cleanStories(), busCallStories()) {
+		rideStories(), followStories(), cleanStories(), busCallStories(), busRaceStories()) {
 		tales = append(tales, tale{t.name, func(s *story) {
 			b, ok := backend.As[backend.Bus](s.Backend)
 			if !ok {

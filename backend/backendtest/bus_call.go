@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -18,7 +17,6 @@ func busCallStories() []busTale {
 		{"two handles share one bus", busHandles},
 		{"a list of events is of one moment", busMoment},
 		{"a clock that cannot be right is not believed", busClock},
-		{"an event is claimed by one of many", busRaced},
 	}
 }
 
@@ -168,60 +166,4 @@ func busClock(s *busStory) {
 	s.place.clock.set(now)
 	s.wantLines("the bus", s.state(), before)
 	s.ack(c)
-}
-
-// busRaced lets workers of two handles claim and ack at once. No event is claimed twice,
-// and of a key no event is claimed before the one in front of it is acked.
-func busRaced(s *busStory) {
-	const events, keys, workers = 60, 3, 6
-	for n := range events {
-		e := event(n, "paid")
-		if n%2 == 0 {
-			e.OrderingKey = fmt.Sprint("k", n%keys)
-		}
-		s.emit(e)
-	}
-	var mu sync.Mutex // guards claimed and acked
-	claimed, acked := map[string]int{}, map[string]bool{}
-	handles := []*busStory{s, s.also()}
-	s.together(workers, []backend.Backend{s.Backend, handles[1].Backend}, func(worker int, _ backend.Backend) error {
-		h := handles[worker%2]
-		var last []backend.Settlement
-		for {
-			r := request("billing", 1+worker%3, "paid")
-			r.Session, r.Settle = fmt.Sprint("s", worker), last
-			mu.Lock()
-			for _, t := range last {
-				acked[t.ID] = true // before it can be seen
-			}
-			done := len(acked)
-			mu.Unlock()
-			got, err := h.Claim(s.ctx, r)
-			if err != nil || done == events {
-				return err
-			}
-			last = nil
-			mu.Lock()
-			for _, c := range got.Claims {
-				claimed[c.ID]++
-				last = append(last, settling(backend.Ack, c))
-				for n := range events {
-					before := event(n, "paid")
-					if before.ID == c.ID {
-						break
-					}
-					if c.OrderingKey != "" && n%2 == 0 && fmt.Sprint("k", n%keys) == c.OrderingKey && !acked[before.ID] {
-						s.Errorf("%s of %s was claimed before %s was acked", eventName(c.ID), c.OrderingKey, eventName(before.ID))
-					}
-				}
-			}
-			mu.Unlock()
-		}
-	})
-	for n := range events {
-		if claimed[eventID(n)] != 1 {
-			s.Errorf("%s was claimed %d times", eventName(eventID(n)), claimed[eventID(n)])
-		}
-	}
-	s.want("left", s.events(backend.EventQuery{Status: onto.EventClaimed}), "")
 }
