@@ -117,7 +117,7 @@ type Claimed struct {
 	// types that it cannot claim now, these Claims among them: a lease has ended and the
 	// claim is available, or NotBefore has come; zero if there is none. It does not tell
 	// of events that are emitted meanwhile, of those beyond Limit, or of those that wait
-	// for another of their key.
+	// for another of their key. A clock that goes back may hide others.
 	Next time.Time
 }
 

@@ -75,6 +75,7 @@ type traffic struct {
 	handles   [2]backend.Backend // both on the store under test
 	steps     int
 
+	latest time.Time      // that the clock has shown
 	events int            // how many were made
 	claims []onto.Claim   // as they were handed out
 	sent   []trafficDraft // that were appended
@@ -116,6 +117,9 @@ func (r *traffic) take(i int, m move) {
 	r.counts["steps"]++
 	r.counts["step "+string(m.Do)]++
 	r.place.clock.move(m.Clock)
+	if now := r.place.Now(); now.After(r.latest) {
+		r.latest = now
+	}
 	if m.Do == reopenDeed {
 		if err := r.handles[m.Handle].Close(); err != nil {
 			r.Fatalf("close: %v", err)

@@ -109,6 +109,9 @@ func (r *traffic) claiming(m *move) trafficCall {
 	}
 	return func(ctx context.Context, b backend.Backend, count bool) string {
 		got, err := busOf(b).Claim(ctx, q)
+		if r.place.Now().Before(r.latest) { // claims that fell due before may be claimed by now, or not again yet
+			got.Next = time.Time{}
+		}
 		text := fmt.Sprintf("verdicts %s, next %s", r.verdicts(q.Settle, got.Verdicts, count), showTime(got.Next))
 		for _, c := range got.Claims {
 			text += "\n      " + showClaim(c)

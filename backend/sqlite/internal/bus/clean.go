@@ -34,7 +34,7 @@ type old struct {
 // eachOld calls f with the events of a type that are older than a cleaning asks for, in
 // the order of arrival, until one is not.
 func eachOld(ctx context.Context, c *driver.Conn, by *backend.Cleaning, k kind, after int64, f func(old) error) error {
-	forget, _ := json.Marshal(append([]string{}, by.Forget...)) // texts
+	forget, _ := json.Marshal(append([]string{}, by.Forget...))     // texts
 	before := codec.FormatTime(by.Before.Add(time.Microsecond - 1)) // rounded up
 	err := c.Each(ctx, oldSQL, []any{string(forget), k.namespace, k.typ, after}, func(r *driver.Rows) error {
 		if r.Text(5) >= before {
