@@ -28,7 +28,7 @@ const (
 // Codes returns every code that a backend reports, sorted.
 func Codes() []Entry {
 	var list []Entry
-	for _, part := range [][]Entry{logEntries(), versionEntries(), typeEntries(), projectionEntries(), derivedEntries(), surveyEntries(), plainEntries(), lakeEntries()} {
+	for _, part := range [][]Entry{logEntries(), versionEntries(), typeEntries(), projectionEntries(), derivedEntries(), eventEntries(), surveyEntries(), plainEntries(), lakeEntries()} {
 		list = append(list, part...)
 	}
 	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Code, b.Code) })
@@ -133,6 +133,20 @@ func derivedEntries() []Entry {
 		derived(audit.SearchDiffers, "A search table has other words for an identity than its fields have. Searches can find it by mistake or not at all."),
 		derived(audit.SearchExtra, "A search table has words that belong to no live identity. Writes can fail when they come upon them."),
 		derived(audit.SearchMissing, "A search table lacks the words of an identity. Searches do not find it."),
+	}
+}
+
+// eventEntries are about events, claims and what is derived from them.
+func eventEntries() []Entry {
+	return []Entry{
+		entry(audit.ClaimsOrphaned, "Claims are on events that do not exist: another program has removed the events and left the claims. They cost room and nothing else.", none),
+		derived(audit.EventMisplaced, "An event stands in a place where it does not belong, or in two. A handler can get it out of order, or before another event of its ordering key is done, or claims can fail."),
+		derived(audit.EventNumber, "Events are numbered in the order of arrival. Two have one number, or a number is beyond the newest, so that events can be left out or claims can fail."),
+		derived(audit.EventUnplaced, "An event waits for a handler, and is neither ready nor behind another one nor claimed. The handler never gets it."),
+		entry(audit.EventWithoutCommit, "An event says that it rides in a commit that does not exist. Events and their commit are written together, so one of them was edited or removed.", restore),
+		derived(audit.KeyStuck, "Of an ordering key, no event is ready or claimed, while others wait for it. The handler gets none of them."),
+		entry(audit.QueuesBehind, "Another program has added, claimed, settled or removed events that this one has still in their old places. Claims look at events as they are, so that no handler gets one by mistake.",
+			"None needed: the next claim of the handler brings them up to date."),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/bus"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
@@ -67,6 +68,9 @@ func (wr *writer) adopt(ctx context.Context, w *driver.Conn, found layout.File) 
 // upgrade brings a file of an older format to ours.
 func (wr *writer) upgrade(ctx context.Context, w *driver.Conn, found layout.File) error {
 	err := layout.Upgrade(w, found)
+	if err == nil {
+		err = bus.Rebuild(w) // another program may have dropped a part of it
+	}
 	if err == nil && found.Format < 2 {
 		err = wr.upgradeDerived(ctx, w)
 	}

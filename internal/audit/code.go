@@ -125,6 +125,18 @@ const (
 	ProjectionBehind Notice = "projection_behind"
 )
 
+// The codes about events, claims and what a SQLite file derives from them.
+const (
+	EventMisplaced     Fault = "event_misplaced"
+	EventNumber        Fault = "event_number"
+	EventUnplaced      Fault = "event_unplaced"
+	EventWithoutCommit Fault = "event_without_commit"
+	KeyStuck           Fault = "key_stuck"
+
+	ClaimsOrphaned Notice = "claims_orphaned"
+	QueuesBehind   Notice = "queues_behind"
+)
+
 // The codes about a SQLite file.
 const (
 	FileDamaged  Fault = "file_damaged"

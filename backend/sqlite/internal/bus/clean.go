@@ -201,25 +201,3 @@ func (t *Tx) removeEvent(k kind, o *old) error {
 	}
 	return t.exec(`DELETE FROM events `+byEvent+` WHERE id = ?`, o.id)
 }
-
-// Rebuild empties what is derived, so that it fills again. Events with an open claim stay
-// in play for their keys.
-func Rebuild(w *driver.Conn) error {
-	for _, sql := range []string{
-		`INSERT OR IGNORE INTO onto_bus (id, seq, last_at, special) VALUES (1, 0, '', 0)`,
-		`UPDATE onto_bus SET seq = max(seq, coalesce((SELECT max(onto_seq) FROM events), 0))`,
-		`UPDATE onto_bus SET special = seq`,
-		`DELETE FROM onto_event_ready`,
-		`DELETE FROM onto_event_behind`,
-		`DELETE FROM onto_event_keys`,
-		`UPDATE onto_event_queues SET filled = 0`,
-		`UPDATE event_claims SET onto_queued = 0 WHERE onto_queued <> 0`,
-		`INSERT OR IGNORE INTO onto_event_keys SELECT e.namespace, c.handler_id, e.ordering_key, e.id FROM event_claims c CROSS JOIN events e ON e.id = c.event_id
-			WHERE c.ack_at IS NULL AND c.dead_lettered_at IS NULL AND e.ordering_key IS NOT NULL ORDER BY e.onto_seq`,
-	} {
-		if err := w.Exec(sql); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -63,6 +63,7 @@ func (c *checker) steps() []checkStep {
 		{"what is derived from the projection", c.derived},
 		{"the tables of the past", c.past},
 		{"the endpoints of relations", c.endpoints},
+		{"events and claims", c.events},
 	}
 }
 
@@ -118,6 +119,9 @@ func (c *checker) file() error {
 		return err
 	}
 	tables := []string{"commits", "entity_history", "relation_history", "schema_registry", "schema_versions", "locks", "onto_meta", "onto_derived"}
+	if c.r.Format >= 4 {
+		tables = append(tables, layout.BusTables()...)
+	}
 	if s.Alien || len(s.Extras) > 0 {
 		tables = s.Ours()
 	} else if err := c.integrity(`PRAGMA integrity_check(100)`); err == nil || !isMalformedJSON(err) {

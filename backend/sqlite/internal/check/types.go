@@ -23,6 +23,9 @@ func (c *checker) indexes() error {
 	} else if has {
 		names = append(names, layout.RightIndex)
 	}
+	if c.r.Format >= 4 {
+		names = append(names, layout.BusIndexes()...)
+	}
 	for _, name := range names {
 		n, err := c.r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = ?`, name)
 		if err == nil && n == 0 {

@@ -1,6 +1,10 @@
 package layout
 
-import "github.com/ontologia/onto/backend/sqlite/internal/driver"
+import (
+	"strings"
+
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+)
 
 // createBus makes what format 4 added: the original program's tables of events, which
 // its files may have or lack, with our columns added at the end, and our own.
@@ -82,7 +86,7 @@ CREATE TABLE IF NOT EXISTS onto_bus (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     seq INTEGER NOT NULL,
     last_at TEXT NOT NULL,
-    special INTEGER NOT NULL
+    special INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE IF NOT EXISTS onto_event_queues (
     id INTEGER PRIMARY KEY,
@@ -145,8 +149,19 @@ CREATE INDEX IF NOT EXISTS onto_event_claims_open ON event_claims(handler_id, ma
 CREATE INDEX IF NOT EXISTS onto_dead_letters_event ON dead_letters(event_id);
 `
 
-// busTables are the tables of format 4.
-func busTables() []string {
+// BusIndexes are the names of these indexes. Statements name those that they use.
+func BusIndexes() []string {
+	var names []string
+	for statement := range strings.SplitSeq(createBusIndexes, ";") {
+		if words := strings.Fields(statement); len(words) > 5 { // CREATE INDEX IF NOT EXISTS name
+			names = append(names, words[5])
+		}
+	}
+	return names
+}
+
+// BusTables are the tables of format 4.
+func BusTables() []string {
 	return []string{"events", "event_claims", "dead_letters", "sessions", "onto_bus", "onto_event_queues", "onto_event_ready",
 		"onto_event_keys", "onto_event_behind", "onto_event_schedules", "onto_positions"}
 }
@@ -157,11 +172,32 @@ func addBus(w *driver.Conn, lacks string) error {
 	if err := w.Script(lacks + createBus + createBusIndexes); err != nil {
 		return err
 	}
-	const number = `UPDATE events SET onto_seq = x.n + (SELECT seq FROM onto_bus)
-		FROM (SELECT id, row_number() OVER (ORDER BY created_at, id) AS n FROM events WHERE onto_seq IS NULL) x
-		WHERE x.id = events.id`
-	if err := w.Script(number); err != nil {
-		return err
+	return NumberEvents(w)
+}
+
+// NumberEvents numbers the events that have no number, or one that another event has,
+// after all others.
+func NumberEvents(w *driver.Conn) error {
+	const count = `UPDATE onto_bus SET seq = max(seq, coalesce((SELECT max(onto_seq) FROM events), 0)); UPDATE onto_bus SET special = seq;`
+	return w.Script(`INSERT OR IGNORE INTO onto_bus (id, seq, last_at, special) VALUES (1, 0, '', 0);
+		UPDATE events SET onto_seq = NULL WHERE id IN (
+			SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY onto_seq ORDER BY created_at, id) AS n FROM events WHERE onto_seq IS NOT NULL) WHERE n > 1);` +
+		count + `
+		UPDATE events SET onto_seq = x.n + (SELECT seq FROM onto_bus)
+			FROM (SELECT id, row_number() OVER (ORDER BY created_at, id) AS n FROM events WHERE onto_seq IS NULL) x WHERE x.id = events.id;` +
+		count)
+}
+
+// BusReads are statements that read every column of the bus, and no row.
+func BusReads() []string {
+	var list []string
+	tables := declaredTables()
+	for _, name := range BusTables() {
+		var columns []string
+		for _, c := range tables[name].columns {
+			columns = append(columns, c.name)
+		}
+		list = append(list, `SELECT `+strings.Join(columns, ", ")+` FROM `+name+` LIMIT 0`)
 	}
-	return w.Script(`UPDATE onto_bus SET seq = max(seq, coalesce((SELECT max(onto_seq) FROM events), 0))`)
+	return list
 }

@@ -83,10 +83,16 @@ func (s *Shape) format(c *driver.Conn, has func(tables ...string) bool) (int64, 
 		return min(format, 1), nil
 	case !has("onto_leases", "onto_lease_breaks") || s.lacks != "":
 		return min(format, 2), nil
-	case !has(busTables()...) || s.lacksBus != "":
+	case !has(BusTables()...) || s.lacksBus != "" || !s.hasBusIndexes():
 		return min(format, 3), nil
 	}
 	return format, nil
+}
+
+// hasBusIndexes reports whether the indexes are there without which statements about
+// events fail.
+func (s *Shape) hasBusIndexes() bool {
+	return !slices.ContainsFunc(BusIndexes(), func(name string) bool { return !slices.Contains(s.indexes, name) })
 }
 
 // isOriginalV2 looks for the engine version, whichever way the table keeps it:

@@ -27,7 +27,8 @@ type Shape struct {
 	Extras []SchemaObject   // additions of others to our tables that would run on writes
 	Alien  bool             // it has tables that neither we nor the original program make
 
-	lacksBus string // likewise, of the tables of the bus
+	lacksBus string   // likewise, of the tables of the bus
+	indexes  []string // the names of its indexes
 }
 
 // SchemaObject is a row of sqlite_schema.
@@ -51,6 +52,9 @@ func readShape(c *driver.Conn, path string) (*Shape, error) {
 	var plain []string
 	for _, o := range objects {
 		ours := isOurs(tables, o.Name)
+		if o.Type == "index" {
+			s.indexes = append(s.indexes, o.Name)
+		}
 		if o.Type == "table" && !strings.HasPrefix(o.Name, "sqlite_") || o.Type == "view" && ours {
 			s.names = append(s.names, strings.ToLower(o.Name))
 			s.Alien = s.Alien || !isKnown(tables, o.Name)
@@ -188,7 +192,7 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 				continue
 			}
 			add := fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s;", name, c.name, c.declaration)
-			if slices.Contains(busTables(), name) {
+			if slices.Contains(BusTables(), name) {
 				s.lacksBus += add
 			} else {
 				s.lacks += add

@@ -1,0 +1,194 @@
+package sqlite_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/backend/sqlite"
+)
+
+// makeBus makes a store in which events of the handler h are in every place: acked
+// (done), dead, claimed (held, k1), a retry that waits (late), ready (r1, r2, k4), behind
+// (k2, k3) and not in place yet (new).
+func makeBus(t *testing.T) (string, *busClock) {
+	t.Helper()
+	path, clock := t.TempDir()+"/bus.db", newBusClock()
+	b, err := sqlite.Open(t.Context(), path, &sqlite.Options{Now: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	emit(t, b, "done T", "dead T", "late T", "held T", "k1 T k")
+	claims := claim(t, b, request(5), "done", "dead", "late", "held", "k1")
+	mustSettle(t, b, backend.Ack, claims[0])
+	mustSettle(t, b, backend.Bury, claims[1])
+	mustSettle(t, b, backend.Release, claims[2])
+	emit(t, b, "r1 T", "r2 U - 200", "k2 T k", "k3 U k", "k4 U other")
+	claim(t, b, request(0))
+	emit(t, b, "new T")
+	return path, clock
+}
+
+// busCodes returns the codes that a check finds, each once.
+func busCodes(t *testing.T, b *sqlite.Backend) []string {
+	t.Helper()
+	var codes []string
+	for f, err := range b.Check(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes = append(codes, f.Code)
+		t.Logf("%s: %s", f.Severity, f)
+	}
+	slices.Sort(codes)
+	return slices.Compact(codes)
+}
+
+// Each kind of damage to what is derived from events and claims has a finding. A rebuild
+// mends it: then nothing is found, and everything that waits is claimed once, in order
+// for each key.
+func TestDamagedBus(t *testing.T) {
+	for _, c := range []struct{ name, codes, damage string }{
+		{"no damage", "", ``},
+		{"not ready", "event_unplaced", `DELETE FROM onto_event_ready WHERE event_id = 'r1'`},
+		{"nothing ready", "event_unplaced key_stuck", `DELETE FROM onto_event_ready`},
+		{"not behind", "event_unplaced", `DELETE FROM onto_event_behind WHERE event_id = 'k3'`},
+		{"nothing behind", "event_unplaced", `DELETE FROM onto_event_behind`},
+		{"filled too far", "event_unplaced", `UPDATE onto_event_queues SET filled = (SELECT seq FROM onto_bus)`},
+		{"filled beyond all", "event_number event_unplaced", `UPDATE onto_event_queues SET filled = 1000`},
+		{"filled not far enough", "event_misplaced", `UPDATE onto_event_queues SET filled = 0`},
+		{"queued and not ready", "event_unplaced", `UPDATE event_claims SET onto_queued = 1 WHERE event_id IN ('held', 'late')`},
+		{"queued in play and not ready", "event_unplaced key_stuck", `UPDATE event_claims SET onto_queued = 1 WHERE event_id = 'k1'`},
+		{"ready and behind", "event_misplaced", `INSERT INTO onto_event_ready SELECT 1, -priority, onto_seq, id FROM events WHERE id = 'k2'`},
+		{"ready in another queue", "event_misplaced event_unplaced", `UPDATE onto_event_ready SET queue = 3 - queue WHERE event_id = 'r1'`},
+		{"ready in no queue", "event_misplaced event_unplaced", `UPDATE onto_event_ready SET queue = 99 WHERE event_id = 'r1'`},
+		{"another rank", "event_misplaced event_unplaced", `UPDATE onto_event_ready SET rank = 5 WHERE event_id = 'r2'`},
+		{"another number", "event_misplaced event_unplaced", `UPDATE onto_event_ready SET seq = 99 WHERE event_id = 'r2'`},
+		{"another priority", "event_misplaced event_unplaced", `UPDATE events SET priority = 5 WHERE id = 'r1'`},
+		{"no queue", "event_misplaced key_stuck", `DELETE FROM onto_event_queues WHERE type = 'U'`},
+		{"no key in play", "key_stuck", `DELETE FROM onto_event_keys WHERE ordering_key = 'k'`},
+		{"no key of what is ready", "event_misplaced", `DELETE FROM onto_event_keys WHERE ordering_key = 'other'`},
+		{"another key in play", "event_misplaced", `UPDATE onto_event_keys SET event_id = 'r1' WHERE ordering_key = 'k'`},
+		{"behind itself in play", "key_stuck", `UPDATE onto_event_keys SET event_id = 'k3' WHERE ordering_key = 'k'`},
+		{"behind another key", "event_misplaced event_unplaced key_stuck", `UPDATE onto_event_behind SET ordering_key = 'wrong' WHERE event_id = 'k3'`},
+		{"behind by another number", "event_misplaced event_unplaced", `UPDATE onto_event_behind SET seq = 1 WHERE event_id = 'k3'`},
+		{"one number twice", "event_number event_unplaced", `UPDATE events SET onto_seq = (SELECT onto_seq FROM events WHERE id = 'r1') WHERE id = 'new'`},
+		{"the numbers go back", "event_number", `UPDATE onto_bus SET seq = 3`},
+		{"no numbers", "event_number", `DELETE FROM onto_bus`},
+		{"no places at all", "event_unplaced key_stuck", `DELETE FROM onto_event_ready; DELETE FROM onto_event_behind; UPDATE event_claims SET onto_queued = 1`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path, clock := makeBus(t)
+			runSQL(t, path, c.damage)
+			b := open(t, path, &sqlite.Options{Now: clock.Now})
+			if got := strings.Join(busCodes(t, b), " "); got != c.codes {
+				t.Errorf("got findings %q, want %q", got, c.codes)
+			}
+			if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := busCodes(t, b); got != nil {
+				t.Errorf("after a rebuild: got findings %q", got)
+			}
+			wantDrained(t, b, clock)
+		})
+	}
+}
+
+// wantDrained claims all that waits in a store of makeBus.
+func wantDrained(t *testing.T, b *sqlite.Backend, clock *busClock) {
+	t.Helper()
+	got := drain(t, b, clock)
+	if all := slices.Sorted(slices.Values(got)); !slices.Equal(all, []string{"held", "k1", "k2", "k3", "k4", "late", "new", "r1", "r2"}) {
+		t.Errorf("claimed %v, want each that waits once", got)
+	}
+	keyed := slices.DeleteFunc(slices.Clone(got), func(id string) bool { return id[0] != 'k' || id == "k4" })
+	if !slices.Equal(keyed, []string{"k1", "k2", "k3"}) {
+		t.Errorf("of the key: claimed %v, want them by arrival", keyed)
+	}
+	if got := busCodes(t, b); got != nil {
+		t.Errorf("at the end: got findings %q", got)
+	}
+}
+
+// Damage that a rebuild cannot mend has findings as well.
+func TestDamagedEvents(t *testing.T) {
+	path, clock := makeBus(t)
+	runSQL(t, path, `UPDATE events SET commit_id = 7 WHERE id = 'r1'; DELETE FROM events WHERE id IN ('done', 'dead')`)
+	b, err := sqlite.Open(t.Context(), path, &sqlite.Options{Now: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if got := strings.Join(busCodes(t, b), " "); got != "claims_orphaned event_without_commit" {
+		t.Errorf("got findings %s", got)
+	}
+	if got := drain(t, b, clock); len(got) != 9 {
+		t.Errorf("claimed %v, want each that waits", got)
+	}
+}
+
+// If another program has dropped a table, a column or an index of the bus, opening the
+// file brings it back, and what is derived fills again. A store that is open meanwhile
+// reports it.
+func TestDroppedBus(t *testing.T) {
+	for _, drop := range []string{
+		`DROP TABLE onto_event_ready`, `DROP TABLE onto_event_behind`, `DROP TABLE onto_event_keys`, `DROP TABLE onto_bus`,
+		`DROP TABLE onto_event_schedules`, `DROP TABLE onto_positions`, `DROP TABLE sessions`,
+		`DROP INDEX onto_events_arrival`, `DROP INDEX onto_events_foreign`, `DROP INDEX onto_events_commit`, `DROP INDEX onto_event_claims_open`,
+		`DROP INDEX idx_events_namespace_type_order`, `DROP INDEX idx_event_claims_event`, `DROP INDEX idx_event_claims_handler_state`,
+		`DROP INDEX onto_dead_letters_event`, `ALTER TABLE events DROP COLUMN parent_event_id`, `ALTER TABLE event_claims DROP COLUMN deliveries`,
+		`ALTER TABLE dead_letters DROP COLUMN priority`,
+		`DROP INDEX onto_event_claims_open; ALTER TABLE event_claims DROP COLUMN onto_queued`,
+		`DROP INDEX onto_events_arrival; DROP INDEX onto_events_foreign; DROP INDEX onto_events_commit; ALTER TABLE events DROP COLUMN onto_seq`,
+	} {
+		t.Run(drop, func(t *testing.T) {
+			path, clock := makeBus(t)
+			before, err := sqlite.Open(t.Context(), path, &sqlite.Options{Now: clock.Now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer before.Close()
+			runSQL(t, path, drop)
+			if got := busCodes(t, before); !slices.Contains(got, "index_missing") && !slices.Contains(got, "check_stopped") {
+				t.Errorf("while it is missing: got findings %v", got)
+			}
+			wantDrained(t, open(t, path, &sqlite.Options{Now: clock.Now}), clock)
+		})
+	}
+}
+
+// What is dropped under an open store comes back with a rebuild.
+func TestRebuildOfDroppedBus(t *testing.T) {
+	path, clock := makeBus(t)
+	b := open(t, path, &sqlite.Options{Now: clock.Now})
+	runSQL(t, path, `DROP INDEX onto_events_arrival; DROP TABLE onto_event_ready; DROP TABLE onto_bus`)
+	if _, err := b.Claim(t.Context(), request(1)); onto.CodeOf(err) == "" {
+		t.Errorf("got %v, want an error with a code", err)
+	}
+	if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	wantDrained(t, b, clock)
+}
+
+// A rebuild keeps claims: their holders settle them.
+func TestRebuildKeepsClaims(t *testing.T) {
+	_, clock, b := openBus(t)
+	emit(t, b, "a T k", "b T k", "c T")
+	held := claim(t, b, request(9), "a", "c")
+	if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	claim(t, b, request(9))
+	clock.advance(2 * time.Minute) // the leases have ended, and nothing was claimed since
+	mustSettle(t, b, backend.Ack, held...)
+	mustSettle(t, b, backend.Ack, claim(t, b, request(9), "b")...)
+	claim(t, b, request(9))
+	backendtest.Check(t, b)
+}
