@@ -227,7 +227,7 @@ func TestPoll(t *testing.T) {
 // without events asks once per poll.
 func TestWakeUp(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, &bus.Options{Poll: time.Hour, Heartbeat: 100 * time.Hour, ClaimLease: 300 * time.Hour})
+		w := newWorld(t, &bus.Options{Poll: time.Hour, Heartbeat: 100 * time.Hour, ClaimLease: 300 * time.Hour, Retention: -1})
 		other := openWorld(t, w.mem, nil)
 		claims := 0
 		w.m.claim = func(*backend.ClaimRequest) error { claims++; return nil }

@@ -257,6 +257,11 @@ func (r *run) claimed(q *queue, limit int, began time.Time, got *backend.Claimed
 	q.next = got.Next
 	for i := range got.Claims {
 		d := &delivery{Claim: got.Claims[i], q: q, until: began.Add(r.b.o.ClaimLease)}
+		for o := range q.active {
+			if d.Lost && o.ID == d.ID {
+				o.cancel(errLost) // its claim has run out, and this one replaces it
+			}
+		}
 		if end, ok := q.p.poisoned(d.Claim); ok {
 			d.end = end
 			q.end(d)

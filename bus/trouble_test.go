@@ -149,12 +149,14 @@ func TestALostClaim(t *testing.T) {
 		b := openWorld(t, a.mem, nil)
 		a.emit(Ping{1})
 		cut := false
-		a.m.beat = func(*backend.Beat) error {
+		off := func() error {
 			if cut {
 				return onto.Errorf(onto.Unavailable, "planted")
 			}
 			return nil
 		}
+		a.m.beat = func(*backend.Beat) error { return off() }
+		a.m.claim = func(*backend.ClaimRequest) error { return off() }
 		release := make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
