@@ -5,7 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,6 +18,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/memory"
+	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/bus"
 	"github.com/ontologia/onto/store"
 )
@@ -109,13 +112,13 @@ func (m *meddler) Emit(ctx context.Context, e *backend.Emission) ([]onto.Event, 
 	return m.full.Emit(ctx, e)
 }
 
-// world is a store in memory, its bus, and what was observed on it.
+// world is a handle on a store, its bus, and what was observed on it.
 type world struct {
 	*testing.T
-	mem *memory.Store
-	m   *meddler
-	s   *store.Store
-	b   *bus.Bus
+	place func() full // opens one more handle
+	m     *meddler
+	s     *store.Store
+	b     *bus.Bus
 
 	mu   sync.Mutex // guards seen
 	seen []bus.Observation
@@ -124,13 +127,38 @@ type world struct {
 // newWorld opens a new store. It is closed when the test ends.
 func newWorld(t *testing.T, o *bus.Options) *world {
 	t.Helper()
-	return openWorld(t, memory.New(nil), o)
+	if strings.Contains(t.Name(), "/sqlite") {
+		path := filepath.Join(t.TempDir(), "bus.db")
+		return openWorld(t, func() full {
+			b, err := sqlite.Open(t.Context(), path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return deaf{b}
+		}, o)
+	}
+	mem := memory.New(nil)
+	return openWorld(t, func() full { return mem.Open() }, o)
 }
 
-// openWorld opens one more handle on a store.
-func openWorld(t *testing.T, mem *memory.Store, o *bus.Options) *world {
+// deaf is a backend that does not tell of writes: under a fake clock, looking for them
+// every few milliseconds would take most of the time of a test.
+type deaf struct{ full }
+
+func (d deaf) Await(ctx context.Context, _ int64) (int64, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+// again opens one more handle.
+func (w *world) again(o *bus.Options) *world {
+	w.Helper()
+	return openWorld(w.T, w.place, o)
+}
+
+func openWorld(t *testing.T, place func() full, o *bus.Options) *world {
 	t.Helper()
-	w := &world{T: t, mem: mem, m: &meddler{full: mem.Open()}}
+	w := &world{T: t, place: place, m: &meddler{full: place()}}
 	var err error
 	w.s, err = store.Open(t.Context(), w.m, onto.TypeOf[Order](), onto.TypeOf[Invoice]())
 	if err != nil {
@@ -140,6 +168,9 @@ func openWorld(t *testing.T, mem *memory.Store, o *bus.Options) *world {
 	opts := bus.Options{}
 	if o != nil {
 		opts = *o
+	}
+	if opts.Poll == 0 && strings.Contains(t.Name(), "/sqlite") {
+		opts.Poll = 10 * time.Second // each costs real time
 	}
 	opts.Log = slog.New(slog.DiscardHandler)
 	opts.Observe = func(o bus.Observation) {
@@ -241,11 +272,15 @@ func (w *world) letters() []onto.DeadLetter {
 	return list
 }
 
-// bubble runs a story under a fake clock, and finds goroutines that were left behind.
+// bubble runs a story on each kind of storage under a fake clock, which begins at
+// 2000-01-01, midnight UTC, and finds goroutines that were left behind.
 func bubble(t *testing.T, story func(t *testing.T)) {
-	t.Helper()
-	defer goleak.VerifyNone(t)
-	synctest.Test(t, story)
+	for _, kind := range []string{"memory", "sqlite"} {
+		t.Run(kind, func(t *testing.T) {
+			defer goleak.VerifyNone(t)
+			synctest.Test(t, story)
+		})
+	}
 }
 
 // nothing is a handler of pings that does nothing.

@@ -78,7 +78,7 @@ func TestAnEventThatKillsItsProcess(t *testing.T) {
 		for range 10 {
 			// A process that ends while event 1 is handled: its settlements never arrive.
 			ctx, cancel := context.WithCancel(t.Context())
-			p := openWorld(t, w.mem, &bus.Options{Drain: time.Millisecond})
+			p := w.again(&bus.Options{Drain: time.Millisecond})
 			dead := false
 			p.m.settle = func([]backend.Settlement) error {
 				if dead {
@@ -226,9 +226,9 @@ func TestPoll(t *testing.T) {
 // An event is handled as soon as it is emitted, by this process or another, and a bus
 // without events asks once per poll.
 func TestWakeUp(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, &bus.Options{Poll: time.Hour, Heartbeat: 100 * time.Hour, ClaimLease: 300 * time.Hour, Retention: -1})
-		other := openWorld(t, w.mem, nil)
+		other := w.again(nil)
 		claims := 0
 		w.m.claim = func(*backend.ClaimRequest) error { claims++; return nil }
 		var waits []time.Duration

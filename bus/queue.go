@@ -237,6 +237,10 @@ func (r *run) verdicts(q *queue, batch []*delivery, verdicts []error) {
 		case d.end.do == backend.Start:
 			r.start(d) // also while the run drains: its start counts
 			continue
+		case d.end.do == backend.Release, d.end.do == backend.Return:
+			if at := r.b.o.Now().Add(d.end.delay); q.next.IsZero() || at.Before(q.next) {
+				q.next = at
+			}
 		case d.end.do == backend.Bury:
 			r.wake() // by its notice, or the next event of its key
 		}
@@ -254,7 +258,7 @@ func (r *run) claimed(q *queue, limit int, began time.Time, got *backend.Claimed
 	}
 	q.taken += len(got.Claims)
 	q.due = q.due || len(got.Claims) == limit
-	q.next = got.Next
+	q.next = got.Next // it knows what was settled before
 	for i := range got.Claims {
 		d := &delivery{Claim: got.Claims[i], q: q, until: began.Add(r.b.o.ClaimLease)}
 		for o := range q.active {
