@@ -188,10 +188,10 @@ func (r *run) look(now, wall time.Time) {
 // proceed goes on to the next phase if it is time for it.
 func (r *run) proceed(now time.Time) {
 	if r.phase == working {
-		if r.idle && r.quiet() {
-			r.stop(nil)
+		if !r.idle || !r.quiet() {
+			return
 		}
-		return
+		r.stop(nil)
 	}
 	if r.quiet() {
 		r.phase = over

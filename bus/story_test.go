@@ -356,3 +356,17 @@ func TestAcksRideWithClaims(t *testing.T) {
 		t.Logf("2000 events: %d claims, %d settlements", claims, settles)
 	})
 }
+
+// RunUntilIdle takes no longer than its handlers.
+func TestRunUntilIdleDoesNotWait(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, &bus.Options{Poll: time.Hour})
+		w.emit(Ping{1}, OrderPaid{Order: "o1"}, OrderPaid{Order: "o1"})
+		began := time.Now()
+		w.idle(bus.On("h", nothing), bus.On("billing", func(context.Context, *bus.Claim[OrderPaid]) error { return bus.Reject(nil) }))
+		w.idle(bus.On("h", nothing))
+		if took := time.Since(began); took > 100*time.Millisecond {
+			t.Errorf("took %v", took)
+		}
+	})
+}
