@@ -104,7 +104,7 @@ func may() map[string][]string {
 		"internal/terminal": {".", "internal/codec", "internal/document", "golang.org/x/term"},
 		"cmd/onto": {".", "store", "cmd/onto/internal/session", "cmd/onto/internal/ask", "cmd/onto/internal/change", "cmd/onto/internal/transfer", "cmd/onto/internal/evolve", "cmd/onto/internal/care",
 			"internal/place", "internal/shell", "internal/terminal", "github.com/spf13/cobra"},
-		"cmd/onto/internal/session":  {"internal/suggest", ".", "backend", "store", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
+		"cmd/onto/internal/session":  {"internal/emission", "internal/suggest", ".", "backend", "store", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/ask":      {"internal/typelist", ".", "backend", "filter", "store", "store/schemafile", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/change":   {".", "store", "cmd/onto/internal/session", "internal/codec", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/transfer": {".", "backend/lake/parquet", "store", "store/records", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},

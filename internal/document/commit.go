@@ -68,7 +68,8 @@ type Result struct {
 	Changed    bool   `json:"changed"`
 	Operations int    `json:"operations"`
 	Repeated   bool   `json:"repeated"`
-	At         int64  `json:"at"` // the commit at which what was asked for holds
+	At         int64  `json:"at"`                // the commit at which what was asked for holds
+	Emitted    *int   `json:"emitted,omitempty"` // events; absent if the draft has none
 }
 
 // NewResult describes the result of a commit.
@@ -78,6 +79,18 @@ func NewResult(r onto.Result) Result {
 		doc.CommitID = &r.ID
 	}
 	return doc
+}
+
+// Emitted is how many events a draft has emitted; nil if it has none.
+func Emitted(d onto.Draft, r onto.Result) *int {
+	n := len(d.Emitted())
+	if n == 0 {
+		return nil
+	}
+	if !r.Changed() || r.Repeated {
+		n = 0
+	}
+	return &n
 }
 
 // Change is a change as a part of a commit.

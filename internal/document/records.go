@@ -16,6 +16,7 @@ type Import struct {
 	Untracked int64      `json:"untracked"` // not compared with earlier ones
 	CommitID  *int64     `json:"commit_id"` // null if none was made
 	First     []Conflict `json:"first_conflicts"`
+	Emitted   *int       `json:"emitted,omitempty"` // events; absent if there are none to emit
 }
 
 // Conflict is a record that an apply would refuse.

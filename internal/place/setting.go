@@ -30,6 +30,7 @@ const (
 	byteSize               // a number of bytes, or one with a unit: 256MB
 	webAddress             // http or https, without credentials
 	plainWord              // letters, digits, dots, hyphens and underscores
+	busName                // a name such as those of namespaces
 )
 
 // maxNumber keeps every setting, also one in milliseconds, far from overflow.
@@ -51,7 +52,7 @@ func settings() []setting {
 		{name: "s3_duckdb_memory_limit", kind: byteSize, text: "256MB"},
 		{name: "cache_dir"},
 		{name: "cache_bytes", kind: byteSize},
-		{name: "default_namespace", text: "default"},
+		{name: "default_namespace", kind: busName, text: onto.DefaultNamespace},
 		{name: "event_claim_lease_ms", kind: wholeCount, fallback: 30_000},
 		{name: "event_claim_limit", kind: wholeCount, fallback: 100},
 		{name: "max_events_per_iteration", kind: wholeCount, fallback: 1_000},
@@ -101,6 +102,10 @@ func (s setting) check(origin, value string) error {
 	case plainWord:
 		if bucket.CheckKey(value) != nil || strings.ContainsAny(value, "/%") {
 			return wrong("a name such as eu-central-1")
+		}
+	case busName:
+		if err := onto.CheckBusName(s.name, value); err != nil {
+			return onto.Errorf(onto.Invalid, "%s: %w", origin, err)
 		}
 	case webAddress:
 		u, err := url.Parse(value)

@@ -27,7 +27,7 @@ It prints the commit id, or says that nothing changed.`,
 }
 
 func deleteThing(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, t session.Thing) error {
-	d, err := w.Draft(cmd)
+	d, err := w.Draft(c, cmd)
 	if err != nil {
 		return err
 	}

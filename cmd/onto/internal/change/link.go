@@ -38,7 +38,7 @@ It prints the commit id, or says that nothing changed.`,
 }
 
 func link(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []string, instance string) error {
-	d, err := w.Draft(cmd)
+	d, err := w.Draft(c, cmd)
 	if err != nil {
 		return err
 	}

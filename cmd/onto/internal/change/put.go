@@ -40,7 +40,7 @@ It prints the commit id, or says that nothing changed.`,
 }
 
 func put(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []string, merge bool) error {
-	d, err := w.Draft(cmd)
+	d, err := w.Draft(c, cmd)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (f *revertFlags) register(cmd *cobra.Command) {
 }
 
 func revert(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, f *revertFlags, args []string) error {
-	d, err := w.Draft(cmd)
+	d, err := w.Draft(c, cmd)
 	if err == nil {
 		err = f.check(cmd, args)
 	}
@@ -205,7 +205,7 @@ func applyRevert(ctx context.Context, c *session.Session, s *store.Store, d onto
 	if err != nil {
 		return err
 	}
-	return c.PrintCommitted(result)
+	return c.PrintCommitted(d, result)
 }
 
 // revertDocument prints a plan as one JSON document, its changes as they come.

@@ -84,16 +84,18 @@ func dropType(c *session.Session, cmd *cobra.Command, f *dropFlags) error {
 		return err
 	}
 	if c.JSON {
-		return c.Document(document.NewDropped(res, plan))
+		doc := document.NewDropped(res, plan)
+		doc.Emitted = document.Emitted(opts.Draft, res)
+		return c.Document(doc)
 	}
 	for _, t := range plan.Types {
 		c.Say("dropped %s %s", t.Kind, t.Name)
 	}
 	if !res.Changed() {
-		c.Say("no commit was needed")
+		c.SayNoCommit(opts.Draft, "no commit was needed")
 		return nil
 	}
-	return c.PrintCommitted(res)
+	return c.PrintCommitted(opts.Draft, res)
 }
 
 func planDrop(ctx context.Context, c *session.Session, b backend.Backend, d *store.Drop) error {

@@ -56,7 +56,7 @@ func (f *applyFlags) check() error {
 
 // options is the store's form of the flags.
 func (f *applyFlags) options(cmd *cobra.Command, c *session.Session, cfg place.Settings, what string) (*store.ApplyOptions, func(), error) {
-	draft, err := f.Draft(cmd)
+	draft, err := f.Draft(c, cmd)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -151,7 +151,7 @@ func migrate(c *session.Session, cmd *cobra.Command, f *migrateFlags) error {
 	if err != nil {
 		return err
 	}
-	return printMigrated(c, res, plan)
+	return printMigrated(c, opts.Draft, res, plan)
 }
 
 func readMigration(ctx context.Context, c *session.Session, f *migrateFlags) (*store.Migration, error) {
@@ -304,19 +304,24 @@ func sayNewer(c *session.Session, plan *store.MigrationPlan) {
 func versions(from, to int) string { return fmt.Sprintf("version %d → %d", from, to) }
 
 // printMigrated tells what a migration did.
-func printMigrated(c *session.Session, res onto.Result, plan *store.MigrationPlan) error {
+func printMigrated(c *session.Session, d onto.Draft, res onto.Result, plan *store.MigrationPlan) error {
 	if c.JSON {
-		return c.Document(document.NewMigrated(res, plan))
+		doc := document.NewMigrated(res, plan)
+		doc.Emitted = document.Emitted(d, res)
+		return c.Document(doc)
 	}
 	if sayNewer(c, plan); plan.Empty() {
+		if len(d.Emitted()) > 0 {
+			c.SayNoCommit(d, "no commit was made")
+		}
 		return nil
 	}
 	for _, t := range plan.Types {
 		c.Say("%s %s is at version %d", t.Kind, t.Name, t.To)
 	}
 	if !res.Changed() {
-		c.Say("no commit was needed")
+		c.SayNoCommit(d, "no commit was needed")
 		return nil
 	}
-	return c.PrintCommitted(res)
+	return c.PrintCommitted(d, res)
 }

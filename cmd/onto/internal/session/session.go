@@ -120,7 +120,11 @@ func (c *Session) Shut(opened io.Closer) {
 
 // StoreOptions is how stores are opened.
 func (c *Session) StoreOptions(cfg place.Settings) *store.Options {
-	return &store.Options{MaxBatch: int(cfg.Number("max_batch_size")), Runtime: c.Runtime, ScratchDir: cfg.Text("cache_dir")}
+	rules := Rules(cfg)
+	return &store.Options{
+		MaxBatch: int(cfg.Number("max_batch_size")), Runtime: c.Runtime, ScratchDir: cfg.Text("cache_dir"),
+		Namespace: rules.Namespace, MaxChainDepth: rules.MaxDepth,
+	}
 }
 
 // Unsupported is the error for a verb that the kind of storage has no answer to.

@@ -17,7 +17,7 @@ import (
 
 // WriteFlags is what every writing verb takes about its commit.
 type WriteFlags struct {
-	meta                        []string
+	meta, emit                  []string
 	actor, comment, correlation string
 	idempotencyKey              string
 	expectHead                  int64
@@ -36,6 +36,7 @@ func (w *WriteFlags) RegisterOrigin(cmd *cobra.Command) {
 	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
 	flags.StringVar(&w.comment, "comment", "", "why, for people")
 	flags.StringVar(&w.correlation, "correlation", "", "groups commits that belong together")
+	w.registerEmit(cmd)
 }
 
 // registerSafety is the flags that make a commit safe to repeat, or conditional.
@@ -50,11 +51,12 @@ func (w *WriteFlags) RegisterRevert(cmd *cobra.Command) {
 	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
 	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
 	flags.StringVar(&w.comment, "comment", "", "why, for people (default says what was reverted)")
+	w.registerEmit(cmd)
 	w.registerSafety(cmd)
 }
 
 // Draft is a draft with everything but its contents.
-func (w *WriteFlags) Draft(cmd *cobra.Command) (onto.Draft, error) {
+func (w *WriteFlags) Draft(c *Session, cmd *cobra.Command) (onto.Draft, error) {
 	d := onto.Draft{Comment: w.comment, Correlation: w.correlation, IdempotencyKey: w.idempotencyKey}
 	changed := cmd.Flags().Changed
 	err := NotNegative("expect-head", w.expectHead)
@@ -69,8 +71,10 @@ func (w *WriteFlags) Draft(cmd *cobra.Command) (onto.Draft, error) {
 			return d, err
 		}
 	}
-	d.Metadata, err = ParseMeta(w.meta)
-	return d, err
+	if d.Metadata, err = ParseMeta(w.meta); err != nil {
+		return d, err
+	}
+	return c.addEvents(d, w.emit)
 }
 
 // NotNegative refuses a flag that is no commit id.
@@ -112,14 +116,14 @@ func (c *Session) Commit(ctx context.Context, d onto.Draft, build func(*store.St
 		if err != nil {
 			return err
 		}
-		return c.PrintCommitted(result)
+		return c.PrintCommitted(d, result)
 	})
 }
 
 // PrintCommitted is printResult for what cannot be undone: if it fails, the
 // error says what was done.
-func (c *Session) PrintCommitted(r onto.Result) error {
-	err := c.printResult(r)
+func (c *Session) PrintCommitted(d onto.Draft, r onto.Result) error {
+	err := c.printResult(d, r)
 	if err == nil {
 		err = c.Out.Flush()
 	}
@@ -130,12 +134,14 @@ func (c *Session) PrintCommitted(r onto.Result) error {
 }
 
 // printResult prints the commit id, alone so that scripts can use it.
-func (c *Session) printResult(r onto.Result) error {
+func (c *Session) printResult(d onto.Draft, r onto.Result) error {
 	if c.JSON {
-		return c.Document(document.NewResult(r))
+		doc := document.NewResult(r)
+		doc.Emitted = document.Emitted(d, r)
+		return c.Document(doc)
 	}
 	if !r.Changed() {
-		c.Say("nothing changed")
+		c.SayNoCommit(d, "nothing changed")
 		return nil
 	}
 	if r.Repeated {

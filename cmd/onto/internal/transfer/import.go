@@ -87,7 +87,7 @@ const importGCPercent = 25
 
 func importRecords(c *session.Session, cmd *cobra.Command, f *importFlags) error {
 	ctx := cmd.Context()
-	opts, err := f.options(cmd)
+	opts, err := f.options(c, cmd)
 	if err != nil {
 		return err
 	}
@@ -111,19 +111,19 @@ func importRecords(c *session.Session, cmd *cobra.Command, f *importFlags) error
 		if err != nil {
 			return err
 		}
-		return printOutcome(c, &out, !f.apply)
+		return printOutcome(c, opts.Draft, &out, !f.apply)
 	})
 }
 
 // options reads the flags.
-func (f *importFlags) options(cmd *cobra.Command) (*records.ImportOptions, error) {
+func (f *importFlags) options(c *session.Session, cmd *cobra.Command) (*records.ImportOptions, error) {
 	switch {
 	case f.input == "":
 		return nil, onto.Errorf(onto.Invalid, "--input is missing").WithHint("name the file to read, or - for stdin")
 	case f.dryRun && f.apply:
 		return nil, onto.Errorf(onto.Invalid, "--dry-run and --apply contradict each other").WithHint("give one of them")
 	}
-	d, err := f.Draft(cmd)
+	d, err := f.Draft(c, cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -256,8 +256,8 @@ func (in *input) close() {
 
 // printOutcome prints what an import did. A dry run fails where an apply would be
 // refused.
-func printOutcome(c *session.Session, out *records.Outcome, dryRun bool) error {
-	err := showOutcome(c, out, dryRun)
+func printOutcome(c *session.Session, d onto.Draft, out *records.Outcome, dryRun bool) error {
+	err := showOutcome(c, d, out, dryRun)
 	if err == nil {
 		err = c.Out.Flush()
 	}
@@ -275,8 +275,9 @@ func printOutcome(c *session.Session, out *records.Outcome, dryRun bool) error {
 	return nil
 }
 
-func showOutcome(c *session.Session, out *records.Outcome, dryRun bool) error {
+func showOutcome(c *session.Session, d onto.Draft, out *records.Outcome, dryRun bool) error {
 	doc := document.NewImport(out, dryRun)
+	doc.Emitted = document.Emitted(d, out.Result)
 	if c.JSON {
 		return c.Document(doc)
 	}
@@ -287,7 +288,7 @@ func showOutcome(c *session.Session, out *records.Outcome, dryRun bool) error {
 	if err := list.Close(""); err != nil {
 		return err
 	}
-	explainOutcome(c, out, dryRun)
+	explainOutcome(c, d, out, dryRun)
 	return nil
 }
 
@@ -304,7 +305,7 @@ func importCells(d document.Import) ([]string, error) {
 }
 
 // explainOutcome explains the numbers.
-func explainOutcome(c *session.Session, out *records.Outcome, dryRun bool) {
+func explainOutcome(c *session.Session, d onto.Draft, out *records.Outcome, dryRun bool) {
 	for _, x := range out.First {
 		c.Say("%s", x)
 	}
@@ -317,6 +318,6 @@ func explainOutcome(c *session.Session, out *records.Outcome, dryRun bool) {
 	case out.Result.Repeated:
 		c.Say("committed before with this idempotency key")
 	case !dryRun && !out.Result.Changed():
-		c.Say("nothing changed")
+		c.SayNoCommit(d, "nothing changed")
 	}
 }
