@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/signal"
@@ -17,7 +18,8 @@ func main() {
 	context.AfterFunc(ctx, stop) // the second signal kills
 	args := os.Args[1:]
 	c := session.New(os.Stdin, os.Stdout, os.Stderr)
-	os.Exit(untilStopped(ctx, stopPatience,
+	patience := func() time.Duration { return cmp.Or(time.Duration(c.Patience.Load()), stopPatience) }
+	os.Exit(untilStopped(ctx, patience,
 		func() int { return runIn(ctx, c, args) },
 		func() int { return c.Abandon(os.Stderr, slices.Contains(args, "--json")) }))
 }
@@ -28,7 +30,7 @@ const stopPatience = 5 * time.Second
 // untilStopped returns the status of run. If ctx ends and run goes on for longer than
 // patience, it returns that of abandon, and run is abandoned: the process ends. A call
 // that never returns, of a disk for example, cannot block it.
-func untilStopped(ctx context.Context, patience time.Duration, run, abandon func() int) int {
+func untilStopped(ctx context.Context, patience func() time.Duration, run, abandon func() int) int {
 	done := make(chan int, 1)
 	go func() { done <- run() }()
 	select {
@@ -36,7 +38,7 @@ func untilStopped(ctx context.Context, patience time.Duration, run, abandon func
 		return status
 	case <-ctx.Done():
 	}
-	late := time.NewTimer(patience)
+	late := time.NewTimer(patience())
 	defer late.Stop()
 	select {
 	case status := <-done:

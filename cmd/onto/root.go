@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/cmd/onto/internal/ask"
 	"github.com/ontologia/onto/cmd/onto/internal/care"
 	"github.com/ontologia/onto/cmd/onto/internal/change"
+	"github.com/ontologia/onto/cmd/onto/internal/events"
 	"github.com/ontologia/onto/cmd/onto/internal/evolve"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/cmd/onto/internal/transfer"
@@ -86,10 +87,11 @@ not known whether the commit was made, 9 not found.`,
 	root.AddCommand(
 		demoCommand(c), evolve.Init(c), ask.Info(c),
 		change.Put(c), change.Link(c), change.Delete(c), change.Revert(c),
-		ask.Query(c), ask.Log(c), ask.Diff(c), ask.Blame(c), ask.Commits(c),
+		ask.Query(c), ask.Log(c), ask.Diff(c), ask.Blame(c), ask.Commits(c, events.Follow(c), events.Positions(c)),
 		session.Group("schema", "Show the types and their versions, and end a type", `  onto schema export > schema.yaml
   onto schema history --type Customer`,
 			ask.SchemaExport(c), ask.SchemaHistory(c), evolve.SchemaDrop(c)),
+		events.Events(c),
 		evolve.Migrate(c), evolve.Verify(c), transfer.Import(c), transfer.Export(c), care.Projection(c), care.Doctor(c),
 		care.Lock(c), care.Backup(c), care.Restore(c), care.Compact(c), care.Janitor(c), care.Index(c),
 	)
@@ -103,6 +105,7 @@ func checkFlags(cmd *cobra.Command) error {
 	for _, name := range []string{
 		"db", "storage-uri", "config", "schema", "as-of", "cursor", "kind", "type", "format", "actor", "idempotency-key",
 		"search", "having", "input", "output", "upgraders", "token",
+		"namespace", "handler", "event-id", "event-type", "error", "before", "delay",
 	} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
 			return onto.Errorf(onto.Invalid, "--%s is empty", name).WithHint("give a value, or leave the flag out")

@@ -16,6 +16,8 @@ import (
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
+func patience(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
+
 // A command that hangs where nothing can interrupt it ends all the same, and says that
 // the outcome is unknown.
 func TestStoppedWhileHanging(t *testing.T) {
@@ -33,7 +35,7 @@ func TestStoppedWhileHanging(t *testing.T) {
 		var stderr bytes.Buffer
 		verb := session.New(nil, &stderr, &stderr)
 		verb.Writes.Store(c.writes)
-		status := untilStopped(ctx, time.Millisecond,
+		status := untilStopped(ctx, patience(time.Millisecond),
 			func() int { cancel(); <-hang; return session.ExitOK },
 			func() int { return verb.Abandon(&stderr, false) })
 		close(hang)
@@ -47,10 +49,10 @@ func TestStoppedWhileHanging(t *testing.T) {
 func TestStoppedInTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	never := func() int { t.Error("abandoned"); return session.ExitUnknown }
-	if got := untilStopped(ctx, time.Hour, func() int { cancel(); return session.ExitStopped }, never); got != session.ExitStopped {
+	if got := untilStopped(ctx, patience(time.Hour), func() int { cancel(); return session.ExitStopped }, never); got != session.ExitStopped {
 		t.Errorf("got status %d, want %d", got, session.ExitStopped)
 	}
-	if got := untilStopped(t.Context(), 0, func() int { return session.ExitNotFound }, never); got != session.ExitNotFound {
+	if got := untilStopped(t.Context(), patience(0), func() int { return session.ExitNotFound }, never); got != session.ExitNotFound {
 		t.Errorf("got status %d, want %d", got, session.ExitNotFound)
 	}
 }

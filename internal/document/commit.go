@@ -40,21 +40,31 @@ func NewCommit(c onto.Commit) Commit {
 	return doc
 }
 
+// Position is how far a follower of the log has come.
+type Position struct {
+	Name     string `json:"name"`
+	CommitID int64  `json:"commit_id"`
+}
+
+// NewPosition describes a position.
+func NewPosition(p onto.Position) Position { return Position{p.Name, p.Commit} }
+
 // Examined is everything that is known about a commit, with its changes.
 type Examined struct {
 	Commit
-	CausationID    *int64   `json:"causation_id"`
-	CorrelationID  *string  `json:"correlation_id"`
-	SignatureRef   *string  `json:"signature_ref"`
-	IdempotencyKey *string  `json:"idempotency_key"`
-	Changes        []Change `json:"changes"`
+	CausationID    *int64       `json:"causation_id"`
+	CorrelationID  *string      `json:"correlation_id"`
+	SignatureRef   *string      `json:"signature_ref"`
+	IdempotencyKey *string      `json:"idempotency_key"`
+	Changes        []Change     `json:"changes"`
+	Events         []EventState `json:"events"` // that ride in it
 }
 
-// NewExamined describes a commit, without changes so far.
+// NewExamined describes a commit, without changes and events so far.
 func NewExamined(c onto.Commit) Examined {
 	doc := Examined{
 		Commit: NewCommit(c), CorrelationID: OrNull(c.Correlation), SignatureRef: OrNull(c.Signature),
-		IdempotencyKey: OrNull(c.IdempotencyKey), Changes: []Change{},
+		IdempotencyKey: OrNull(c.IdempotencyKey), Changes: []Change{}, Events: []EventState{},
 	}
 	if c.Causation != 0 {
 		doc.CausationID = &c.Causation

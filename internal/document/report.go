@@ -11,10 +11,11 @@ import (
 
 // Codes for what no package returns.
 const (
-	CheckFailed onto.Code = "check_failed"
-	Interrupted onto.Code = "interrupted"
-	General     onto.Code = "general"
-	IndexBehind onto.Code = "index_behind" // of a warning
+	CheckFailed   onto.Code = "check_failed"
+	Interrupted   onto.Code = "interrupted"
+	General       onto.Code = "general"
+	CommandFailed onto.Code = "command_failed" // of a handler
+	IndexBehind   onto.Code = "index_behind"   // of a warning
 )
 
 // CodeOf is the code to report for an error.

@@ -14,8 +14,9 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-// Commits is the verb commits: a list of commits, and one of them in full.
-func Commits(c *session.Session) *cobra.Command {
+// Commits is the verb commits: a list of commits, one of them in full, and further verbs
+// about the log.
+func Commits(c *session.Session, more ...*cobra.Command) *cobra.Command {
 	var last int
 	var since int64
 	var meta []string
@@ -26,7 +27,8 @@ func Commits(c *session.Session) *cobra.Command {
 each holds. With --meta, only those that have all the given metadata.`,
 		Example: `  onto commits --last 10
   onto commits --since 40 --meta source=import --json
-  onto commits examine --id 41`,
+  onto commits examine --id 41
+  onto commits follow --name mirror`,
 		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if last < 0 || last == 0 && cmd.Flags().Changed("last") {
@@ -40,6 +42,7 @@ each holds. With --meta, only those that have all the given metadata.`,
 	flags.Int64Var(&since, "since", 0, "only commits after commit `ID`")
 	flags.StringArrayVar(&meta, "meta", nil, "only commits with this metadata, as `K=V`; may be repeated")
 	cmd.AddCommand(examineCommand(c))
+	cmd.AddCommand(more...)
 	return cmd
 }
 

@@ -2,11 +2,13 @@ package ask
 
 import (
 	"context"
+	"iter"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
@@ -19,7 +21,8 @@ func examineCommand(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "examine --id ID",
 		Short: "Show one commit and what it changed",
-		Long:  "Show everything that is known about one commit, and each change it made.",
+		Long: `Show everything that is known about one commit, each change it made, and the
+events that ride in it.`,
 		Example: `  onto commits examine --id 41
   onto commits examine --id 41 --json`,
 		Args: session.ArgCount(0),
@@ -48,7 +51,10 @@ func examine(ctx context.Context, c *session.Session, id int64) error {
 			if err := printCommit(c, commit); err != nil {
 				return err
 			}
-			return printChanges(c, changes)
+			if err := printChanges(c, changes); err != nil {
+				return err
+			}
+			return printEvents(ctx, c, s, id)
 		}
 		doc := document.NewExamined(commit)
 		for change, err := range changes {
@@ -57,8 +63,33 @@ func examine(ctx context.Context, c *session.Session, id int64) error {
 			}
 			doc.Changes = append(doc.Changes, document.NewChange(change))
 		}
+		for e, err := range eventsOf(ctx, s, id) {
+			if err != nil {
+				return err
+			}
+			doc.Events = append(doc.Events, document.NewEventState(e))
+		}
 		return c.Document(doc)
 	})
+}
+
+// eventsOf yields the events that ride in a commit. A backend that keeps no events has
+// none.
+func eventsOf(ctx context.Context, s *store.Store, commit int64) iter.Seq2[backend.EventState, error] {
+	b, ok := backend.As[backend.Bus](s.Backend())
+	if !ok {
+		return func(func(backend.EventState, error) bool) {}
+	}
+	return b.Events(ctx, &backend.EventQuery{Commit: commit})
+}
+
+// printEvents prints the events that ride in a commit, if there are any.
+func printEvents(ctx context.Context, c *session.Session, s *store.Store, commit int64) error {
+	list := terminal.Events(c.Printer)
+	if err := session.Each(eventsOf(ctx, s, commit), list.Add); err != nil || list.N == 0 {
+		return err
+	}
+	return list.Close("")
 }
 
 // printCommit prints a commit, without empty parts.

@@ -31,7 +31,7 @@ func exitOf(code onto.Code) int {
 		return ExitUsage
 	case onto.SchemaOutdated, onto.MigrationToken, document.CheckFailed:
 		return ExitMismatch
-	case document.Interrupted, onto.UpgraderFailed, onto.UpgraderMissing, onto.EventLoopLimit:
+	case document.Interrupted, document.CommandFailed, onto.UpgraderFailed, onto.UpgraderMissing, onto.EventLoopLimit:
 		return ExitStopped
 	case onto.Uninitialized, onto.Unsupported, onto.Corrupt, onto.ReadOnly, onto.Full,
 		onto.LockContention, onto.LeaseExpired, onto.Unavailable, onto.Closed:

@@ -28,6 +28,8 @@ type Session struct {
 	Runtime string            // names this run in commits, heads and manifests
 	opened  []backend.Backend // by this run, closed or not
 	Writes  atomic.Bool       // something may have been stored
+
+	Patience atomic.Int64 // how long the verb may take to stop, a time.Duration; 0 for the usual
 }
 
 // New starts a session.
