@@ -28,7 +28,7 @@ const (
 // Codes returns every code that a backend reports, sorted.
 func Codes() []Entry {
 	var list []Entry
-	for _, part := range [][]Entry{logEntries(), versionEntries(), typeEntries(), projectionEntries(), derivedEntries(), eventEntries(), surveyEntries(), plainEntries(), lakeEntries()} {
+	for _, part := range [][]Entry{logEntries(), versionEntries(), typeEntries(), projectionEntries(), derivedEntries(), eventEntries(), surveyEntries(), busEntries(), plainEntries(), lakeEntries()} {
 		list = append(list, part...)
 	}
 	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Code, b.Code) })
@@ -176,6 +176,18 @@ func surveyEntries() []Entry {
 			"End such reads, then run PRAGMA wal_checkpoint(TRUNCATE)", "doctor", "--checkpoint"),
 		entry(audit.WALStuck, "A checkpoint could not empty the WAL, since others were reading or writing all the while. What could be copied into the file was.",
 			"End reads that go on for long, then empty it again", "doctor", "--checkpoint"),
+	}
+}
+
+// busEntries are about events that nothing is done about.
+func busEntries() []Entry {
+	return []Entry{
+		entry(audit.DeadLettersOpen, "Handlers have given events up after as many attempts as they may make. What should have happened for these events has not, and nothing tries it again.",
+			"Mend the cause and replay them, or drop them", "events", "dead-letters"),
+		entry(audit.EventsUnhandled, "Events of a type wait, and no handler has ever asked for the type: its program was not started yet, or the type or the namespace is misspelled. They are kept until they are as old as the retention says.",
+			"Start a program that handles the type, or stop emitting it", "events", "show"),
+		entry(audit.SessionDead, "A program that handles events has ended without saying so, or hangs, while it had events claimed. They are handled again when another process with the same handlers runs and the claims have run out.",
+			"Start its handlers again", "events", "sessions"),
 	}
 }
 

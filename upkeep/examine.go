@@ -1,8 +1,10 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -12,10 +14,23 @@ import (
 type Options struct {
 	Quick    bool              // only the survey, which reads little; what is stored is not checked
 	Progress func(step string) // called with the next step; nil for no calls
+
+	SessionTTL time.Duration    // after how long without a sign of life a session is dead; 0 for DefaultSessionTTL
+	Now        func() time.Time // the clock; nil for time.Now
+}
+
+func (o *Options) sessionTTL() time.Duration { return cmp.Or(o.SessionTTL, DefaultSessionTTL) }
+
+func (o *Options) now() time.Time {
+	if o.Now == nil {
+		return time.Now()
+	}
+	return o.Now()
 }
 
 // Examine looks for everything that is wrong or unusual about a store: first its
-// circumstances, then, unless it is to be quick, what is stored. It changes nothing.
+// circumstances, what nothing is done about on its bus, then, unless it is to be quick,
+// what is stored. It changes nothing.
 // Each finding comes with its explanation. A part that fails does not stop the other:
 // its error comes last. A backend that can neither survey nor check itself fails with
 // Unsupported.
@@ -61,6 +76,9 @@ func partsOf(ctx context.Context, b backend.Backend, opts *Options) []iter.Seq2[
 	var parts []iter.Seq2[onto.Finding, error]
 	if s, ok := backend.As[backend.Surveyor](b); ok {
 		parts = append(parts, announced("circumstances", step, s.Survey(ctx)))
+	}
+	if bus, ok := backend.As[backend.Bus](b); ok {
+		parts = append(parts, announced("events", step, busSurvey(ctx, bus, opts)))
 	}
 	if opts.Quick {
 		return parts

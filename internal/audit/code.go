@@ -182,3 +182,10 @@ const (
 	LockExpired Notice = "lock_expired"
 	LockHeld    Notice = "lock_held"
 )
+
+// The codes about events that nothing is done about.
+const (
+	DeadLettersOpen Notice = "dead_letters_open"
+	EventsUnhandled Notice = "events_unhandled"
+	SessionDead     Notice = "session_dead"
+)

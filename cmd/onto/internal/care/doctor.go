@@ -29,8 +29,8 @@ func Doctor(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find out what is wrong with a store and how to mend it",
-		Long: `Examine a store: room, locks, the clock and how statements are answered, then
-everything that is stored. Each finding has a stable code, a severity, what it
+		Long: `Examine a store: room, locks, the clock and how statements are answered, events that
+nothing is done about, then everything that is stored. Each finding has a stable code, a severity, what it
 means and what to do. It mends nothing by itself; with --checkpoint the WAL of a
 SQLite file is emptied first. With --accept-loss a store whose WAL is damaged goes on
 without the commits that are cut off, and the WAL is kept beside it. A lake that cannot be opened is examined as far as its objects
@@ -121,7 +121,8 @@ func (d *doctor) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := d.examine(ctx, b, doc); err != nil {
+	opts := &upkeep.Options{Quick: d.quick, SessionTTL: cfg.Milliseconds("session_ttl_ms")}
+	if err := d.examine(ctx, b, opts, doc); err != nil {
 		return err
 	}
 	return d.conclude(doc, d.lookAt(ctx, b))
@@ -169,10 +170,11 @@ func (d *doctor) empty(ctx context.Context, b backend.Backend, doc *examined) er
 	return nil
 }
 
-func (d *doctor) examine(ctx context.Context, b backend.Backend, doc *examined) error {
+func (d *doctor) examine(ctx context.Context, b backend.Backend, opts *upkeep.Options, doc *examined) error {
 	show, done := d.Steps()
 	defer done()
-	for f, err := range upkeep.Examine(ctx, b, &upkeep.Options{Quick: d.quick, Progress: show}) {
+	opts.Progress = show
+	for f, err := range upkeep.Examine(ctx, b, opts) {
 		if err != nil {
 			return err
 		}
