@@ -172,6 +172,7 @@ func TestFollowSavesWhenCancelled(t *testing.T) {
 			putNotes(t, s, fmt.Sprint(i))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		n := 0
 		for c, err := range s.Follow(ctx, "mirror") {
 			if err != nil {
