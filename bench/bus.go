@@ -14,6 +14,7 @@ import (
 func busBenchmarks() []benchmark {
 	return []benchmark{
 		{"B12", "claim and ack with many acked events kept", "bus", busClaims},
+		{"B14", "from a commit to a handler", "bus", latency},
 	}
 }
 
@@ -30,7 +31,8 @@ var busPayload = json.RawMessage(`{"amount":1999,"currency":"EUR","customer":"c-
 func busClaims(e *env) []row {
 	kept := e.pick(1_000_000, 100_000)
 	rows := e.claimRows(kept, 1, e.pick(20, 10), 25)
-	return append(append(rows, e.claimRows(kept, 100, e.pick(20, 10), 10)...), e.claimGrowth(kept))
+	rows = append(rows, e.claimRows(kept, 100, e.pick(20, 10), 10)...)
+	return append(append(rows, e.claimGrowth(kept)), e.runRows(kept)...)
 }
 
 // claimRows compares claims of so many events, each with the ack of those before, with

@@ -79,6 +79,9 @@ func parseFlags() settings {
 }
 
 func run() error {
+	if os.Getenv(pingEnv) != "" && len(os.Args) == 3 {
+		return pingProcess(os.Args[1], os.Args[2])
+	}
 	s := parseFlags()
 	chosen, err := choose(benchmarks(), s.only)
 	if err != nil {
