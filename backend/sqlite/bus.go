@@ -205,18 +205,30 @@ func (g *round) onBus() (*bus.Tx, error) {
 	return g.bus, err
 }
 
-// wantBus looks up the claims and the position that a draft is decided on.
-func (g *round) wantBus(d *backend.Draft) error {
+// wantBus looks up the claims and the positions that drafts are decided on.
+func (g *round) wantBus(members []*member) error {
+	var acks []onto.Claim
+	wanted := false
+	for _, m := range members {
+		if m.draft == nil || !wantsBus(m.draft) {
+			continue
+		}
+		wanted = true
+		acks = append(acks, m.draft.Acks...)
+		if m.draft.Advance != nil {
+			if err := g.wantPosition(m.draft.Advance.Name); err != nil {
+				return err
+			}
+		}
+	}
+	if !wanted {
+		return nil
+	}
 	t, err := g.onBus()
 	if err != nil {
 		return err
 	}
-	if d.Advance != nil {
-		if err := g.wantPosition(d.Advance.Name); err != nil {
-			return err
-		}
-	}
-	return t.Acks(d.Acks, g.Claims)
+	return t.Held(acks, g.Claims)
 }
 
 // wantPosition looks up a position, unless the round knows it.

@@ -80,6 +80,9 @@ func (g *round) fetch(members []*member) error {
 			return err
 		}
 	}
+	if err := g.wantBus(members); err != nil {
+		return err
+	}
 	return g.lookup(ids)
 }
 
@@ -88,11 +91,6 @@ func (g *round) want(ids *identities, d *backend.Draft) error {
 	ids.add(d)
 	if d.IdempotencyKey != "" {
 		if err := g.lookupKey(d.IdempotencyKey); err != nil {
-			return err
-		}
-	}
-	if wantsBus(d) {
-		if err := g.wantBus(d); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ package bus
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -14,7 +15,6 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/codec"
-	"github.com/ontologia/onto/internal/decide"
 )
 
 // The indexes that SQLite makes for primary keys.
@@ -145,22 +145,6 @@ func (t *Tx) Insert(events []onto.Event) error {
 	return t.exec(`UPDATE onto_bus SET seq = ?, last_at = ?, special = ?`, t.seq, codec.FormatTime(t.last), t.special)
 }
 
-// Acks looks up the claims that drafts ack, into what is known of them.
-func (t *Tx) Acks(claims []onto.Claim, known map[decide.ClaimName]decide.Holder) error {
-	for i := range claims {
-		c := &claims[i]
-		r, ok, err := t.w.QueryRow(`SELECT session_id, claimed_at FROM event_claims `+byClaim+
-			` WHERE event_id = ? AND handler_id = ? AND `+isHeld, c.ID, c.Handler)
-		if err != nil {
-			return err
-		}
-		if ok {
-			known[decide.NameOf(c)] = decide.Holder{Session: r.Text(0), Claimed: layout.StoredTime(r.Text(1))}
-		}
-	}
-	return nil
-}
-
 // Position looks up a position.
 func Position(c *driver.Conn, name string) (int64, error) {
 	return c.QueryInt(`SELECT commit_id FROM onto_positions WHERE name = ?`, name)
@@ -186,16 +170,21 @@ func (t *Tx) Beat(b *backend.Beat) (lost []onto.Claim, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range gather(b.Claims, func(c *onto.Claim) group { return groupOf(c) }) {
+	var at []int
+	for _, g := range gather(b.Claims, groupOf) {
 		kept, err := t.extend(g, b.Lease)
 		if err != nil {
 			return nil, err
 		}
 		for _, i := range g.members {
 			if !kept[b.Claims[i].ID] {
-				lost = append(lost, b.Claims[i])
+				at = append(at, i)
 			}
 		}
+	}
+	slices.Sort(at)
+	for _, i := range at {
+		lost = append(lost, b.Claims[i])
 	}
 	return lost, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/refusal"
 )
 
@@ -31,41 +32,78 @@ type batch struct {
 	ids     []any // of their events
 }
 
-// gather puts claims of one group that follow each other together.
+// gather puts claims of one group together, so that one statement does for all. What is
+// given twice stays in order.
 func gather(claims []onto.Claim, of func(*onto.Claim) group) []batch {
 	var list []batch
+	open := map[group]int{} // the batch of each group that has room
+	seen := make(map[decide.ClaimName]bool, len(claims))
 	for i := range claims {
-		c := &claims[i]
-		if g := of(c); len(list) == 0 || list[len(list)-1].group != g || len(list[len(list)-1].ids) == largeBulk*2 {
-			list = append(list, batch{group: g})
+		if name := decide.NameOf(&claims[i]); seen[name] {
+			clear(open)
+		} else {
+			seen[name] = true
 		}
-		last := &list[len(list)-1]
-		last.members = append(last.members, i)
-		last.ids = append(last.ids, c.ID)
+		g := of(&claims[i])
+		n, ok := open[g]
+		if !ok || len(list[n].ids) == maxBatch {
+			n = len(list)
+			list, open[g] = append(list, batch{group: g}), n
+		}
+		list[n].members = append(list[n].members, i)
+		list[n].ids = append(list[n].ids, claims[i].ID)
 	}
 	return list
 }
 
-// bulkUpdate changes the claims of a batch that are held and not queued, and returns
-// the events of those.
-func (t *Tx) bulkUpdate(set string, values []any, b batch) (map[string]bool, error) {
+// maxBatch is how many claims one statement settles.
+const maxBatch = 128
+
+// bound is the arguments that choose the claims of a batch, after others. Their number is
+// a power of two, so that each connection prepares only a few statements.
+func (b *batch) bound(args []any) (all []any, places string) {
 	size := 1
 	for size < len(b.ids) {
 		size *= 2
 	}
-	args := append(append(values, b.handler, b.session, codec.FormatTime(b.claimed)), b.ids...)
+	args = append(append(args, b.handler, b.session, codec.FormatTime(b.claimed)), b.ids...)
 	for range size - len(b.ids) {
 		args = append(args, b.ids[0])
 	}
-	sql := `UPDATE event_claims ` + byClaim + ` SET ` + set + ` WHERE handler_id = ? AND session_id = ? AND claimed_at = ? AND ` + isHeld +
-		` AND onto_queued = 0 AND event_id IN (` + strings.Repeat("?, ", size-1) + `?) RETURNING event_id`
+	return args, manyPlaces[:3*size-2]
+}
+
+var manyPlaces = strings.Repeat("?, ", maxBatch)
+
+// chosen is the claims of a batch that are held.
+const chosen = ` WHERE handler_id = ? AND session_id = ? AND claimed_at = ? AND ` + isHeld + ` AND event_id IN (`
+
+// bulkUpdate changes the claims of a batch that are held and not queued, and returns
+// the events of those.
+func (t *Tx) bulkUpdate(set string, values []any, b batch) (map[string]bool, error) {
+	args, places := b.bound(values[:len(values):len(values)])
 	changed := make(map[string]bool, len(b.ids))
-	err := t.w.Each(context.Background(), sql, args, func(r *driver.Rows) error {
+	err := t.w.Each(context.Background(), `UPDATE event_claims `+byClaim+` SET `+set+chosen+places+`) AND onto_queued = 0 RETURNING event_id`, args, func(r *driver.Rows) error {
 		changed[r.Text(0)] = true
 		return nil
 	})
 	t.Wrote = t.Wrote || len(changed) > 0
 	return changed, err
+}
+
+// Held looks up which of the claims that drafts ack are held.
+func (t *Tx) Held(claims []onto.Claim, known map[decide.ClaimName]decide.Holder) error {
+	for _, b := range gather(claims, groupOf) {
+		args, places := b.bound(nil)
+		err := t.w.Each(context.Background(), `SELECT event_id FROM event_claims `+byClaim+chosen+places+`)`, args, func(r *driver.Rows) error {
+			known[decide.ClaimName{Event: r.Text(0), Handler: b.handler}] = decide.Holder{Session: b.session, Claimed: b.claimed}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // extend extends the leases of a batch, and returns the events of claims that are held.
@@ -143,7 +181,7 @@ func (t *Tx) ack(claims []onto.Claim) (lost []int, err error) {
 	}
 	const set = `ack_at = ?, attempts = ?, deliveries = ?`
 	for _, b := range gather(claims, of) {
-		values := []any{t.at, b.attempts, b.deliveries}
+		values := []any{t.at, int64(b.attempts), int64(b.deliveries)}
 		acked, err := t.bulkUpdate(set, values, b)
 		if err != nil {
 			return nil, err
