@@ -25,6 +25,7 @@ func rideStories() []busTale {
 	list = append(list, both("an ack in a commit frees its key", rideKey)...)
 	return append(list,
 		busTale{"a stream that breaks leaves the bus alone", rideBroken},
+		busTale{"an evolution carries acks and events", rideEvolution},
 		busTale{"the write lease stops drafts, not the bus", rideLease},
 		busTale{"a lost lease counts before acks", rideLeaseFirst})
 }
@@ -249,6 +250,24 @@ func rideBroken(s *busStory) {
 	r, err := s.AppendStream(s.ctx, d, sequence([]backend.Write{put(person("ada"), 1)}, nil))
 	s.made(0, r, err)
 	s.want("events", s.events(backend.EventQuery{}), "e1 acked, e2 pending")
+}
+
+func rideEvolution(s *busStory) {
+	s.emit(event(1, "paid"), event(2, "paid"))
+	c := s.claim(request("billing", 9, "paid"), "e1 e2")
+	outdated := s.evolving(adding(tagged("Other")))
+	r, err := s.AppendStream(s.ctx, riding(acking(s.evolving(adding(tagged("New"))), c[0]), event(3, "told")), sequence(nil, nil))
+	s.made(0, r, err)
+	s.want("events", s.events(backend.EventQuery{}), "e1 acked, e2 claimed, e3 pending")
+	before := append(s.state(), s.everything()...)
+	_, err = s.AppendStream(s.ctx, riding(acking(outdated, c[1]), event(4, "told")), sequence(nil, nil))
+	s.wantCode("types that have changed", err, onto.MigrationToken)
+	s.wantLines("the store", append(s.state(), s.everything()...), before)
+	d := riding(acking(s.evolving(adding(tagged("Other"))), c[1]), event(4, "told"))
+	r, err = s.AppendStream(s.ctx, d, sequence([]backend.Write{put(onto.EntityID("Other", "x"), 1)}, nil))
+	s.made(1, r, err)
+	s.want("events", s.events(backend.EventQuery{}), "e1 acked, e2 acked, e3 pending, e4 pending")
+	s.want("riding", s.events(backend.EventQuery{Commit: 1}), "e4 pending")
 }
 
 func rideLease(s *busStory) {

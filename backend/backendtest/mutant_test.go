@@ -64,10 +64,22 @@ func TestMutants(t *testing.T) {
 				if !strings.Contains(out, "--- FAIL: TestMutants") || strings.Contains(out, "panic: ") {
 					t.Errorf("got %v and this, want an ordinary failure:\n%s", err, out)
 				}
+				t.Logf("caught by %s", firstFailure(out))
 			})
 		}
 	}
 	t.Logf("%d mutants, %d runs", len(list), runs)
+}
+
+// firstFailure names the innermost test that failed first.
+func firstFailure(out string) string {
+	name := "nothing"
+	for line := range strings.Lines(out) {
+		if _, after, ok := strings.Cut(line, "--- FAIL: TestMutants/"); ok && (name == "nothing" || strings.HasPrefix(after, name)) {
+			name, _, _ = strings.Cut(after, " (")
+		}
+	}
+	return name
 }
 
 // openIn makes stores of a target, as package filtertest wants them.
