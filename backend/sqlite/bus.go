@@ -200,6 +200,7 @@ func (g *round) onBus() (*bus.Tx, error) {
 		return g.bus, nil
 	}
 	g.bus = bus.Begin(g.w, g.Now())
+	g.bus.Sweeps = g.wr.sweeps
 	_, err := g.bus.Catch()
 	g.LastEvent = g.bus.LastTime()
 	return g.bus, err

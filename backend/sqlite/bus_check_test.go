@@ -79,6 +79,7 @@ func TestDamagedBus(t *testing.T) {
 		{"behind by another number", "event_misplaced event_unplaced", `UPDATE onto_event_behind SET seq = 1 WHERE event_id = 'k3'`},
 		{"one number twice", "event_number event_unplaced", `UPDATE events SET onto_seq = (SELECT onto_seq FROM events WHERE id = 'r1') WHERE id = 'new'`},
 		{"the numbers go back", "event_number", `UPDATE onto_bus SET seq = 3`},
+		{"events with keys are not looked for", "event_number", `UPDATE onto_bus SET special = 3`},
 		{"no numbers", "event_number", `DELETE FROM onto_bus`},
 		{"no places at all", "event_unplaced key_stuck", `DELETE FROM onto_event_ready; DELETE FROM onto_event_behind; UPDATE event_claims SET onto_queued = 1`},
 	} {

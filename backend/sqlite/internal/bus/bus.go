@@ -43,6 +43,8 @@ type Tx struct {
 	special int64     // no event after this number has a key or waits for its time
 
 	Wrote bool // something was changed
+
+	Sweeps Sweeps // what transactions before have looked at; nil for none
 }
 
 // Begin starts with a write transaction. Now is in the precision that is stored.
@@ -86,18 +88,28 @@ func (t *Tx) Catch() (more bool, err error) {
 
 // number numbers events of other programs.
 func (t *Tx) number() (more bool, err error) {
-	const find = `SELECT id FROM events INDEXED BY onto_events_foreign WHERE onto_seq IS NULL ORDER BY created_at, id LIMIT ?`
-	ids, err := driver.List(context.Background(), t.w, find, []any{maxStep}, func(r *driver.Rows) (string, error) { return r.Text(0), nil })
-	if err != nil || len(ids) == 0 {
+	type foreign struct {
+		id      string
+		special bool
+	}
+	const find = `SELECT id, ordering_key IS NOT NULL OR not_before IS NOT NULL FROM events INDEXED BY onto_events_foreign
+		WHERE onto_seq IS NULL ORDER BY created_at, id LIMIT ?`
+	list, err := driver.List(context.Background(), t.w, find, []any{maxStep}, func(r *driver.Rows) (foreign, error) {
+		return foreign{r.Text(0), r.Int(1) == 1}, nil
+	})
+	if err != nil || len(list) == 0 {
 		return false, err
 	}
-	for _, id := range ids {
+	for _, f := range list {
 		t.seq++
-		if err := t.exec(`UPDATE events `+byEvent+` SET onto_seq = ? WHERE id = ?`, t.seq, id); err != nil {
+		if f.special {
+			t.special = t.seq
+		}
+		if err := t.exec(`UPDATE events `+byEvent+` SET onto_seq = ? WHERE id = ?`, t.seq, f.id); err != nil {
 			return false, err
 		}
 	}
-	return len(ids) == maxStep, t.exec(`UPDATE onto_bus SET seq = ?`, t.seq)
+	return len(list) == maxStep, t.exec(`UPDATE onto_bus SET seq = ?, special = ?`, t.seq, t.special)
 }
 
 // LastTime is the time of the newest event of ours.

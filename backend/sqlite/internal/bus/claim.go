@@ -38,7 +38,7 @@ func (t *Tx) Claim(r *backend.ClaimRequest) (claims []onto.Claim, next time.Time
 	if err := c.ask(); err != nil {
 		return nil, next, false, err
 	}
-	for _, step := range []func() (bool, error){c.fill, c.due} {
+	for _, step := range []func() (bool, error){c.fill, c.due, c.sweep} {
 		if more, err = step(); more || err != nil {
 			return nil, next, more, err
 		}
@@ -168,17 +168,30 @@ func (c *claiming) fillOne(q *queue, to int64) (keyed []arrival, n int64, err er
 
 // line brings an event into play, or puts it behind the one of its key that is.
 func (c *claiming) line(a arrival) error {
-	n, err := c.change(`INSERT OR IGNORE INTO onto_event_keys (namespace, handler_id, ordering_key, event_id) VALUES (?, ?, ?, ?)`,
-		c.Namespace, c.Handler, a.key, a.id)
-	if err != nil {
-		return err
-	}
-	if n > 0 {
+	turn, err := c.inPlay(c.Namespace, a)
+	if err == nil && turn {
 		_, err = c.makeReady(a.id, c.Handler)
-		return err
 	}
-	return c.exec(`INSERT OR IGNORE INTO onto_event_behind (namespace, handler_id, ordering_key, seq, event_id) VALUES (?, ?, ?, ?, ?)`,
-		c.Namespace, c.Handler, a.key, a.seq, a.id)
+	return err
+}
+
+// inPlay brings an event into play if no other one of its key is, and otherwise puts it
+// behind. It reports whether the event is in play. One without a key always is.
+func (c *claiming) inPlay(namespace string, a arrival) (bool, error) {
+	if a.key == "" {
+		return true, nil
+	}
+	n, err := c.change(`INSERT OR IGNORE INTO onto_event_keys (namespace, handler_id, ordering_key, event_id) VALUES (?, ?, ?, ?)`,
+		namespace, c.Handler, a.key, a.id)
+	if err != nil || n > 0 {
+		return n > 0, err
+	}
+	r, _, err := c.w.QueryRow(`SELECT event_id FROM onto_event_keys WHERE namespace = ? AND handler_id = ? AND ordering_key = ?`, namespace, c.Handler, a.key)
+	if err != nil || r.Text(0) == a.id {
+		return err == nil, err
+	}
+	return false, c.exec(`INSERT OR IGNORE INTO onto_event_behind (namespace, handler_id, ordering_key, seq, event_id) VALUES (?, ?, ?, ?, ?)`,
+		namespace, c.Handler, a.key, a.seq, a.id)
 }
 
 // openClaims is the claims of a handler that are open and not ready yet, by when they
@@ -187,22 +200,27 @@ const openClaims = `event_claims c INDEXED BY onto_event_claims_open CROSS JOIN 
 
 const openWhere = `c.handler_id = ?1 AND c.ack_at IS NULL AND c.dead_lettered_at IS NULL AND c.onto_queued = 0 AND max(c.lease_until, c.available_at)`
 
-// due makes claims ready that fell due or ran out.
+// due makes claims ready that fell due or ran out. One that another program has made on
+// an event of a key that is not in play waits behind the one that is.
 func (c *claiming) due() (more bool, err error) {
 	type late struct {
-		queue, rank, seq int64
-		id               string
+		queue, rank int64
+		namespace   string
+		arrival
 	}
-	const find = `SELECT q.id, -e.priority, e.onto_seq, e.id FROM ` + openClaims + ` CROSS JOIN onto_event_queues q
+	const find = `SELECT q.id, -e.priority, e.onto_seq, e.id, e.ordering_key, e.namespace FROM ` + openClaims + ` CROSS JOIN onto_event_queues q
 		ON q.namespace = e.namespace AND q.handler_id = c.handler_id AND q.type = e.type WHERE ` + openWhere + ` <= ?2 LIMIT ?3`
 	list, err := driver.List(context.Background(), c.w, find, []any{c.Handler, c.at, maxStep}, func(r *driver.Rows) (late, error) {
-		return late{r.Int(0), r.Int(1), r.Int(2), r.Text(3)}, nil
+		return late{r.Int(0), r.Int(1), r.Text(5), arrival{r.Int(2), r.Text(3), r.Text(4)}}, nil
 	})
 	if err != nil {
 		return false, err
 	}
 	for _, l := range list {
-		err := c.exec(`INSERT OR IGNORE INTO onto_event_ready (queue, rank, seq, event_id) VALUES (?, ?, ?, ?)`, l.queue, l.rank, l.seq, l.id)
+		turn, err := c.inPlay(l.namespace, l.arrival)
+		if err == nil && turn {
+			err = c.exec(`INSERT OR IGNORE INTO onto_event_ready (queue, rank, seq, event_id) VALUES (?, ?, ?, ?)`, l.queue, l.rank, l.seq, l.id)
+		}
 		if err == nil {
 			err = c.exec(`UPDATE event_claims `+byClaim+` SET onto_queued = 1 WHERE event_id = ? AND handler_id = ?`, l.id, c.Handler)
 		}
@@ -240,12 +258,16 @@ func (c *claiming) take() ([]onto.Claim, error) {
 		return nil, nil
 	}
 	var list []candidate
-	for i := range c.queues {
-		ready, err := c.ready(i)
-		if err != nil {
-			return nil, err
+	for changed := true; changed; {
+		list, changed = list[:0], false
+		for i := range c.queues {
+			ready, removed, err := c.ready(i)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, ready...)
+			changed = changed || removed // what was behind may be ready in another queue
 		}
-		list = append(list, ready...)
 	}
 	if len(c.queues) > 1 {
 		slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.seq, b.seq)) })
@@ -288,11 +310,11 @@ const readySQL = `SELECT ` + eventList + `, c.attempts, c.deliveries, c.lease_un
 	WHERE r.queue = ? ORDER BY r.rank, r.seq LIMIT ?`
 
 // ready lists what is ready in a queue. Events that another program has claimed, settled
-// or removed since are taken out first.
-func (c *claiming) ready(i int) ([]candidate, error) {
+// or removed since are taken out first, and removed is set.
+func (c *claiming) ready(i int) (list []candidate, removed bool, err error) {
 	until := c.now.Add(c.Lease).Truncate(time.Microsecond)
 	for {
-		list := make([]candidate, 0, min(c.Limit, 128))
+		list = make([]candidate, 0, min(c.Limit, 128))
 		var taken []candidate
 		err := c.w.Each(context.Background(), readySQL, []any{c.Handler, c.queues[i].id, c.Limit}, func(r *driver.Rows) error {
 			k := candidate{queue: i, rank: r.Int(eventWidth + 5), seq: r.Int(eventWidth + 6)}
@@ -312,11 +334,12 @@ func (c *claiming) ready(i int) ([]candidate, error) {
 			return nil
 		})
 		if err != nil || len(taken) == 0 {
-			return list, err
+			return list, removed, err
 		}
+		removed = true
 		for _, k := range taken {
 			if err := c.remove(&k); err != nil {
-				return nil, err
+				return nil, false, err
 			}
 		}
 	}
@@ -332,13 +355,8 @@ func (c *claiming) remove(k *candidate) error {
 	if k.claim.Lost {
 		return c.exec(`UPDATE event_claims `+byClaim+` SET onto_queued = 0 WHERE event_id = ? AND handler_id = ?`, k.claim.ID, c.Handler)
 	}
-	key := k.claim.OrderingKey
-	if key == "" { // the event is gone, and with it the key
-		r, ok, err := c.w.QueryRow(`SELECT ordering_key FROM onto_event_keys WHERE namespace = ? AND handler_id = ? AND event_id = ?`, c.Namespace, c.Handler, k.claim.ID)
-		if err != nil || !ok {
-			return err
-		}
-		key = r.Text(0)
+	if k.claim.OrderingKey == "" { // it has none, or the event is gone: then a sweep finds its key
+		return nil
 	}
-	return c.freeKey(c.Namespace, c.Handler, key, k.claim.ID)
+	return c.freeKey(c.Namespace, c.Handler, k.claim.OrderingKey, k.claim.ID)
 }

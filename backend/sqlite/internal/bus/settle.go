@@ -156,11 +156,18 @@ func (t *Tx) unready(id, handler string) error {
 		FROM events e `+byEvent+` CROSS JOIN onto_event_queues q ON q.namespace = e.namespace AND q.handler_id = ? AND q.type = e.type WHERE e.id = ?)`, handler, id)
 }
 
-// makeReady makes an event ready. It reports false if there is no such event.
+// makeReady makes an event ready unless there is a claim on it that will fall due. It
+// reports false if there is no such event.
 func (t *Tx) makeReady(id, handler string) (bool, error) {
 	n, err := t.change(`INSERT INTO onto_event_ready SELECT q.id, -e.priority, e.onto_seq, e.id
-		FROM events e `+byEvent+` CROSS JOIN onto_event_queues q ON q.namespace = e.namespace AND q.handler_id = ? AND q.type = e.type WHERE e.id = ?`, handler, id)
-	return n > 0, err
+		FROM events e `+byEvent+` CROSS JOIN onto_event_queues q ON q.namespace = e.namespace AND q.handler_id = ?1 AND q.type = e.type WHERE e.id = ?2
+		AND NOT EXISTS (SELECT 1 FROM event_claims c `+byClaim+` WHERE c.event_id = e.id AND c.handler_id = ?1 AND c.onto_queued = 0)`, handler, id)
+	if err != nil || n > 0 {
+		return n > 0, err
+	}
+	_, claimed, err := t.w.QueryRow(`SELECT 1 FROM events e `+byEvent+` CROSS JOIN event_claims c `+byClaim+` ON c.event_id = e.id AND c.handler_id = ?
+		WHERE e.id = ? AND c.ack_at IS NULL AND c.dead_lettered_at IS NULL`, handler, id)
+	return claimed, err
 }
 
 // Ack acks claims that are all held.
@@ -236,7 +243,7 @@ func (t *Tx) freeKey(namespace, handler, key, id string) error {
 		if err != nil {
 			return err
 		}
-		if exists { // otherwise another program has removed it
+		if exists { // otherwise another program has removed or settled it
 			return t.exec(`INSERT INTO onto_event_keys (namespace, handler_id, ordering_key, event_id) VALUES (?, ?, ?, ?)`, namespace, handler, key, next)
 		}
 	}

@@ -70,6 +70,8 @@ func (b *busChecker) numbers() error {
 			`SELECT count(*), onto_seq, min(id) FROM events WHERE onto_seq IS NOT NULL GROUP BY onto_seq HAVING count(*) > 1`},
 		{"event %s has the number %s, and the newest is said to be %s",
 			`SELECT e.id, e.onto_seq, b.seq FROM onto_bus b CROSS JOIN events e WHERE e.onto_seq > b.seq`},
+		{"event %s has the number %s and an ordering key or a time to wait for, and no event after number %s is said to have one",
+			`SELECT e.id, e.onto_seq, b.special FROM onto_bus b CROSS JOIN events e WHERE e.onto_seq > b.special AND (e.ordering_key IS NOT NULL OR e.not_before IS NOT NULL)`},
 		{"the handler %s in %s has gone through %s up to number %s, and the newest is %s",
 			`SELECT q.handler_id, q.namespace, q.type, q.filled, b.seq FROM onto_bus b CROSS JOIN onto_event_queues q WHERE q.filled > b.seq`},
 	} {
@@ -130,7 +132,8 @@ func (b *busChecker) ready() error {
 	if err == nil {
 		err = b.each(audit.EventMisplaced, "event %s of the ordering key %s is ready for the handler %s, though another one is in play",
 			`SELECT e.id, e.ordering_key, q.handler_id`+from+`LEFT JOIN onto_event_keys k ON k.namespace = q.namespace AND k.handler_id = q.handler_id AND k.ordering_key = e.ordering_key
-			WHERE q.id IS NOT NULL AND e.ordering_key IS NOT NULL AND k.event_id IS NOT e.id`)
+			LEFT JOIN event_claims c ON c.event_id = e.id AND c.handler_id = q.handler_id
+			WHERE q.id IS NOT NULL AND e.ordering_key IS NOT NULL AND k.event_id IS NOT e.id AND c.ack_at IS NULL AND c.dead_lettered_at IS NULL`)
 	}
 	if err == nil {
 		err = b.count(`SELECT count(*)` + from + `WHERE q.id IS NOT NULL AND e.id IS NULL`)
@@ -158,7 +161,7 @@ func (b *busChecker) behind() error {
 }
 
 // keys checks that what is in play for an ordering key is of that key, and ready or
-// claimed. What another program has settled or removed is in play until the next claim.
+// claimed. What another program has settled or removed is in play until a claim notices.
 func (b *busChecker) keys() error {
 	const from = ` FROM onto_event_keys k LEFT JOIN events e ON e.id = k.event_id LEFT JOIN event_claims c ON c.event_id = k.event_id AND c.handler_id = k.handler_id
 		LEFT JOIN onto_event_queues q ON q.namespace = k.namespace AND q.handler_id = k.handler_id AND q.type = e.type
