@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
 // Points are the moments of an append where FailAt can make it fail.
@@ -34,6 +35,19 @@ func (b *Backend) CallAt(point string, f func()) {
 
 // Exec runs SQL on the writer connection.
 func (b *Backend) Exec(sql string) error { return b.writer.conn.Script(sql) }
+
+// OnPrepare calls f with every statement that is prepared from now on.
+func (b *Backend) OnPrepare(f func(sql string)) {
+	b.writer.conn.Prepared = f
+	dial := b.reader.readers.Dial
+	b.reader.readers.Dial = func() (*driver.Conn, error) {
+		c, err := dial()
+		if c != nil {
+			c.Prepared = f
+		}
+		return c, err
+	}
+}
 
 // OnSync lets f sync files and directories.
 func (b *Backend) OnSync(f func(path string) error) { b.writer.durable.Sync = f }

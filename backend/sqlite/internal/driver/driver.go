@@ -51,6 +51,8 @@ type Conn struct {
 	args  []driver.NamedValue      // reused between calls
 
 	Scratch []byte // for checksums, reused between rows
+
+	Prepared func(sql string) // is called with each statement that is prepared; nil for none
 }
 
 // prepared is a statement that a connection keeps.
@@ -117,14 +119,25 @@ func (c *Conn) prepare(sql string) (*prepared, error) {
 		c.used.MoveToFront(e)
 		return e.Value.(*prepared), nil
 	}
+	s, err := c.compile(sql)
+	if err != nil {
+		return nil, err
+	}
+	p := &prepared{SQLiteStmt: s, sql: sql}
+	c.stmts[sql] = c.used.PushFront(p)
+	c.forget()
+	return p, nil
+}
+
+func (c *Conn) compile(sql string) (*sqlite3.SQLiteStmt, error) {
+	if c.Prepared != nil {
+		c.Prepared(sql)
+	}
 	s, err := c.raw.Prepare(sql)
 	if err != nil {
 		return nil, fmt.Errorf("prepare %s: %w", sql, err)
 	}
-	p := &prepared{SQLiteStmt: s.(*sqlite3.SQLiteStmt), sql: sql}
-	c.stmts[sql] = c.used.PushFront(p)
-	c.forget()
-	return p, nil
+	return s.(*sqlite3.SQLiteStmt), nil
 }
 
 // forget closes the least recently used statements. Those in use stay, whatever their
@@ -218,11 +231,11 @@ func (c *Conn) Query(ctx context.Context, sql string, args ...any) (*Rows, error
 // QueryApart is Query with a statement of its own, so that the same SQL can run several
 // times at once.
 func (c *Conn) QueryApart(ctx context.Context, sql string, args ...any) (*Rows, error) {
-	s, err := c.raw.Prepare(sql)
+	s, err := c.compile(sql)
 	if err != nil {
-		return nil, fmt.Errorf("prepare %s: %w", sql, err)
+		return nil, err
 	}
-	p := &prepared{SQLiteStmt: s.(*sqlite3.SQLiteStmt), sql: sql, apart: true}
+	p := &prepared{SQLiteStmt: s, sql: sql, apart: true}
 	raw, err := p.QueryContext(ctx, c.bind(args))
 	if err != nil {
 		p.Close()
