@@ -274,6 +274,9 @@ func (g *round) writeBus(members []*member) error {
 	if err := g.insertEvents(t); err != nil { // of dead letters
 		return err
 	}
+	if err := g.wr.reached("events"); err != nil {
+		return err
+	}
 	return eachOp(t, members, claimOp)
 }
 

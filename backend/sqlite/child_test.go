@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 		Prepare: killAtPoint,
 	}.Jobs()
 	jobs["faulty"] = runFaulty
+	jobs["bus"] = workOnBus
 	child.Main(jobs)
 	os.Exit(m.Run())
 }

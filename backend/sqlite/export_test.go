@@ -22,8 +22,8 @@ func (b *Backend) FailAt(point string, err error) {
 }
 
 // CallAt calls f whenever an append comes to a point. Besides Points there are
-// "words", before a search table changes, and "committed", when the commit is
-// durable and not yet acknowledged.
+// "words", before a search table changes, "events", before events are claimed, and
+// "committed", when the commit is durable and not yet acknowledged.
 func (b *Backend) CallAt(point string, f func()) {
 	b.writer.reached = func(at string) error {
 		if at == point {
