@@ -4,11 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/audit"
+	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/typelist"
 )
 
@@ -55,14 +58,38 @@ func (c *checker) schemas() error {
 	return nil
 }
 
-// intactSchema compares a schema of ours with its hash; the original program hashes
-// in its own way.
+// intactSchema compares a schema with its hash. The original program hashes the compact
+// form of what it stores; it may not know the hash of a version that was there before it
+// had versions.
 func intactSchema(v *onto.SchemaVersion) bool {
-	if parsed, _ := onto.ParseSchema(v.JSON); parsed.Kind == "" && v.Reason != "initial" {
+	if isHash(v.JSON, v.Hash) {
 		return true
 	}
-	sum := sha256.Sum256(v.JSON)
-	return hex.EncodeToString(sum[:]) == v.Hash
+	if parsed, _ := onto.ParseSchema(v.JSON); parsed.Kind != "" {
+		return false
+	}
+	compact, err := codec.AppendCanonical(nil, v.JSON)
+	return v.Reason != "initial" || err == nil && isHash(asciiJSON(compact), v.Hash)
+}
+
+func isHash(data []byte, hash string) bool {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]) == hash
+}
+
+// asciiJSON is JSON with all but ASCII escaped, as Python writes it.
+func asciiJSON(text []byte) []byte {
+	var out []byte
+	for _, r := range string(text) {
+		if r < utf8.RuneSelf {
+			out = append(out, byte(r))
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
+	}
+	return out
 }
 
 // registry compares the registered schema of a type with its newest version. A
