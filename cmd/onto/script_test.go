@@ -161,6 +161,7 @@ func normal(ts *testscript.TestScript, neg bool, args []string) {
 		{`(?m)^(store id +).*`, "${1}STORE"},
 		{`(?m)^(size +).*`, "${1}SIZE"},
 		{`\b[0-9a-f]{64}\b`, "HASH"},
+		{`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b`, "EVENT"},
 	} {
 		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.with)
 	}

@@ -29,7 +29,6 @@ const (
 // runner runs a command for events.
 type runner struct {
 	argv     []string
-	timeout  time.Duration
 	out, err func([]byte) // what commands print
 	started  atomic.Int64
 }
@@ -58,8 +57,6 @@ func (r *runner) handle(ctx context.Context, c *bus.Claim[json.RawMessage]) erro
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil: // a background process of it holds stdout
 		return nil
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("the command did not end within %v and was ended%s", r.timeout, tail)
 	case ctx.Err() != nil:
 		return fmt.Errorf("the command was ended%s", tail)
 	}

@@ -1,7 +1,6 @@
 package events
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,7 +93,7 @@ func (f *emitFlags) read(ctx context.Context, c *session.Session) (json.RawMessa
 		}
 	}
 	if !json.Valid(text) {
-		return nil, onto.Errorf(onto.Invalid, "the payload is not JSON: %.80q", cmp.Or(string(text), "nothing")).
+		return nil, onto.Errorf(onto.Invalid, "the payload is not JSON: %.80q", text).
 			WithHint(`write it like {"order":"o1"}; in a shell, in single quotes`)
 	}
 	return text, nil

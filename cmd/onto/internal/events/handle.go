@@ -127,7 +127,7 @@ func handle(c *session.Session, cmd *cobra.Command, f *handleFlags) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	t := &tally{Session: c, failed: map[string]bool{}}
-	r := &runner{argv: f.command, timeout: f.timeout, out: t.pass, err: t.passError}
+	r := &runner{argv: f.command, out: t.pass, err: t.passError}
 	o := options(cfg, f.name)
 	o.Drain, o.Observe = f.drain, t.observe
 	h := bus.OnTypes(f.handler, f.types, r.handle)
@@ -178,7 +178,7 @@ func (t *tally) observe(o bus.Observation) {
 	case bus.Lost:
 		t.Say("%s: the claim was lost, another process handles it", name)
 	case bus.Overdue, bus.Abandoned:
-		t.Say("%s: the command does not end", name)
+		t.Say("%s: the command is slow to end", name)
 	case bus.Troubled:
 		t.Say("the store fails, it is tried again in %v: %s", o.Delay.Round(time.Millisecond), document.Message(o.Err))
 	}
