@@ -31,6 +31,7 @@ func TestStories(t *testing.T) {
 		Dir: "testdata",
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status":    status,
+			"await":     await,
 			"sql":       runSQL,
 			"remember":  remember,
 			"unchanged": unchanged,
@@ -73,6 +74,21 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
 	}
+}
+
+// await REGEXP COMMAND… runs a command again and again until its stdout matches.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: await REGEXP COMMAND...")
+	}
+	want := regexp.MustCompile(args[0])
+	for range 1000 {
+		ts.Check(ts.Exec(args[1], args[2:]...))
+		if want.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
+	ts.Fatalf("%v never printed %s", args[1:], args[0])
 }
 
 // sql FILE STATEMENT… changes a SQLite file without the command.
