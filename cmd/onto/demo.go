@@ -24,8 +24,9 @@ func demoCommand(c *session.Session) *cobra.Command {
 		Use:   "demo",
 		Short: "Tell a story on a small store, and leave it to explore",
 		Long: `Demo makes a store in a new file (demo.db, or demo-2.db if that is taken, or
-what --db says), commits a small story to it and asks it questions. Each answer
-stands below the command that gave it. No existing file is touched.`,
+what --db says), commits a small story to it, asks it questions, and lets handlers
+react to an event. Each answer stands below the command that gave it. No existing file
+is touched.`,
 		Example: `  onto demo
   onto demo --db story.db`,
 		Args: session.ArgCount(0),
@@ -100,7 +101,7 @@ func (t *teller) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := store.Open(ctx, b, onto.TypeOf[Customer](), onto.TypeOf[Product](), onto.TypeOf[Subscription]())
+	s, err := store.Open(ctx, b, onto.TypeOf[Customer](), onto.TypeOf[Product](), onto.TypeOf[Subscription](), onto.TypeOf[Order]())
 	if err != nil {
 		return err
 	}
@@ -123,12 +124,12 @@ func (t *teller) tell(ctx context.Context) error {
 		}
 	}
 	for _, q := range questions() {
-		t.line("")
-		t.line("%s", t.c.Out.Paint(terminal.Bold, q.text))
-		t.line("  %s", t.command(shell.Line(q.args)))
-		if err := t.answer(ctx, q.args); err != nil {
+		if err := t.ask(ctx, q); err != nil {
 			return err
 		}
+	}
+	if err := t.react(ctx); err != nil {
+		return err
 	}
 	t.line("")
 	t.line("%s", t.c.Out.Paint(terminal.Bold, "Your turn. The store is in "+t.path+"; try:"))
@@ -138,12 +139,25 @@ func (t *teller) tell(ctx context.Context) error {
 	return nil
 }
 
+// ask prints a question, the command that answers it, and the answer.
+func (t *teller) ask(ctx context.Context, q question) error {
+	t.line("")
+	t.line("%s", t.c.Out.Paint(terminal.Bold, q.text))
+	t.line("  %s", t.command(shell.Line(q.args)))
+	return t.answer(ctx, q.args)
+}
+
 // line prints a line of the story; a failed write shows when it is flushed.
 func (t *teller) line(format string, args ...any) { _ = t.c.Out.Line(format, args...) }
 
 // command is a command on the demo's store, as a reader can type it.
 func (t *teller) command(args string) string {
-	return t.c.Out.Paint(terminal.Cyan, t.name+" "+args+" --db "+shell.Word(t.path))
+	args, other, has := strings.Cut(args, " -- ")
+	args += " --db " + shell.Word(t.path)
+	if has {
+		args += " -- " + other
+	}
+	return t.c.Out.Paint(terminal.Cyan, t.name+" "+args)
 }
 
 // programName is how the reader can call this program again.
@@ -160,10 +174,10 @@ func programName() string {
 	return "go run github.com/ontologia/onto/cmd/onto"
 }
 
-// answer runs a command, for the story to show what it really prints.
+// answer runs a command, for the story to show what it really prints, messages included.
 func (t *teller) answer(ctx context.Context, args []string) error {
 	var text strings.Builder
-	sub := &session.Session{Printer: &terminal.Printer{Out: terminal.NewOutput(&text), Err: t.c.Err}, In: strings.NewReader("")}
+	sub := &session.Session{Printer: terminal.NewPrinter(&text, &text), In: strings.NewReader("")}
 	sub.Out.Colour = t.c.Out.Colour
 	if err := execute(ctx, sub, append(slices.Clip(args), "--db", t.path)); err != nil {
 		return err

@@ -16,7 +16,8 @@
 //	onto blame Customer c1                          who last set each field
 //	onto diff 12 head                               what changed in between
 //	onto commits --last 10                          newest first
-//	onto commits examine --id 12                    one commit and its changes
+//	onto commits examine --id 12                    one commit, its changes and its events
+//	onto commits follow --name mirror               commits as they come, from where it ended
 //	onto info --stats                               where, how much
 //	onto schema export > schema.yaml                the types as a schema file
 //	onto schema history --type Customer             the versions of a type
@@ -24,6 +25,10 @@
 //	onto migrate --schema schema.yaml               change types; planned first, with a token
 //	onto schema drop entity Customer                end a type; planned first, with a token
 //	onto revert --commit 12                         undo; shown first
+//	onto events emit --type OrderPaid               an event for handlers
+//	onto events handle --handler mail --type OrderPaid -- ./send-mail    and a handler
+//	onto events dead-letters                        what handlers have given up
+//	onto events replay --handler mail               once more; shown first
 //	onto doctor                                     what is wrong, and how to mend it
 //	onto doctor s3 s3://my-bucket/crm               can this bucket be trusted with a lake?
 //	onto projection verify                          check what is derived from history
@@ -55,7 +60,11 @@
 // ONTO_CONFIG, names another file in place of ./onto.yaml. The files are YAML
 // with one setting per key; an unknown key is an error. db and storage_uri are
 // settings, too; where one place gives both, they must agree. Of the others,
-// max_batch_size, lock_timeout_ms and lease_ttl_ms matter for SQLite; for lakes
+// max_batch_size, lock_timeout_ms and lease_ttl_ms matter for SQLite; for events
+// default_namespace, event_claim_lease_ms, event_claim_limit, max_events_per_iteration,
+// event_max_attempts, event_backoff_base_ms, event_backoff_max_ms,
+// event_poll_interval_ms, event_retention_ms, session_heartbeat_interval_ms,
+// session_ttl_ms and max_event_chain_depth; for lakes
 // max_batch_size, s3_region, s3_endpoint_url, s3_request_timeout_s,
 // s3_lock_timeout_ms, s3_lease_ttl_ms, s3_duckdb_memory_limit, cache_dir and
 // cache_bytes.
@@ -64,14 +73,17 @@
 //
 // Each of put, link and delete makes one commit and prints its id, or says that nothing
 // changed. They take --actor KIND:ID, --comment, --correlation and --meta K=V to say
-// who and why; --expect-head N to fail if another commit was faster; and
-// --idempotency-key to be safe to repeat.
+// who and why; --expect-head N to fail if another commit was faster;
+// --idempotency-key to be safe to repeat; and --emit TYPE=JSON for events that are
+// stored with the commit, or not at all. Other verbs that make a commit take most of
+// these, too.
 //
 // # Output
 //
 // Data goes to stdout, messages to stderr. --json prints one JSON document: an
 // array for lists, in which absent texts are null. query also has --format
-// table, json, jsonl and csv; with --limit, the cursor of the next page is told
+// table, json, jsonl and csv; commits follow has no end, and prints a line of JSON for
+// each commit; events handle leaves stdout to its command. With --limit, the cursor of the next page is told
 // on stderr. In CSV and tables, a
 // column that is no field is called onto.commit_id where a field is called
 // commit_id, and so on. Tables show control characters escaped. Colour and
@@ -90,7 +102,8 @@
 //	1  anything without a status of its own
 //	2  usage: flags, arguments, JSON, filters, or values that do not fit the schema
 //	3  a check found errors, a type is stored differently, or a token is stale
-//	4  execution failed: interrupted by a signal, or an upgrader failed
+//	4  execution failed: interrupted by a signal, an upgrader failed, or the command of
+//	   a handler did
 //	5  the storage: missing, foreign, damaged, locked, full or read-only, or it
 //	   cannot do this
 //	6  conflict: an expectation or an import's precondition did not hold, or an

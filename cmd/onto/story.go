@@ -91,7 +91,9 @@ func invitations() []string {
 		`export --output - --type Customer`,
 		`log Customer c3`,
 		`commits --last 3`,
-		`commits examine --id 4`,
+		`commits examine --id 6`,
+		`events show`,
+		`events handle --handler me --type OrderPaid --once -- cat`,
 		`schema export`,
 	}
 }

@@ -102,7 +102,7 @@ func may() map[string][]string {
 		"internal/place":    {"internal/typelist", "internal/suggest", ".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "internal/shell", "go.yaml.in/yaml/v3"},
 		"internal/document": {".", "backend", "store", "store/records", "internal/codec"},
 		"internal/terminal": {".", "backend", "internal/codec", "internal/document", "golang.org/x/term"},
-		"cmd/onto": {".", "store", "cmd/onto/internal/session", "cmd/onto/internal/ask", "cmd/onto/internal/change", "cmd/onto/internal/events", "cmd/onto/internal/transfer", "cmd/onto/internal/evolve", "cmd/onto/internal/care",
+		"cmd/onto": {".", "bus", "store", "cmd/onto/internal/session", "cmd/onto/internal/ask", "cmd/onto/internal/change", "cmd/onto/internal/events", "cmd/onto/internal/transfer", "cmd/onto/internal/evolve", "cmd/onto/internal/care",
 			"internal/place", "internal/shell", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/session":  {"internal/emission", "internal/suggest", ".", "backend", "store", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/ask":      {"internal/typelist", ".", "backend", "filter", "store", "store/schemafile", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},

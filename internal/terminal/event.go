@@ -10,8 +10,7 @@ import (
 
 // Events is a list of events.
 func Events(p *Printer) *List[backend.EventState] {
-	columns := append(WholeColumns("id", "type", "status", "priority", "time"), Columns("ordering_key", "payload")...)
-	columns[5].Label = "key"
+	columns := append(WholeColumns("id", "type", "status", "priority", "time"), Columns("key", "payload")...)
 	return Rows(p, columns, document.NewEventState, eventCells)
 }
 
@@ -42,25 +41,31 @@ func claimCells(c onto.ClaimState) ([]string, error) {
 	}, nil
 }
 
-// DeadLetters is a list of dead letters.
-func DeadLetters(p *Printer) *List[onto.DeadLetter] {
-	columns := append(WholeColumns("id", "event_id", "event_type", "handler", "attempts", "time"), Columns("resolution", "error")...)
-	return Rows(p, columns, document.NewDeadLetter, deadLetterCells)
+// DeadLetters is a list of dead letters, with what was done about them if that is wanted.
+func DeadLetters(p *Printer, resolution bool) *List[onto.DeadLetter] {
+	columns := WholeColumns("id", "event", "type", "handler", "attempts", "time")
+	if resolution {
+		columns = append(columns, Columns("resolution")...)
+	}
+	return Rows(p, append(columns, Columns("error")...), document.NewDeadLetter, func(l onto.DeadLetter) ([]string, error) {
+		cells := []string{strconv.FormatInt(l.ID, 10), l.Event.ID, l.Event.Type, l.Handler, strconv.Itoa(l.Attempts), Time(l.Time)}
+		if resolution {
+			cells = append(cells, showResolution(l.Resolution))
+		}
+		return append(cells, l.Error), nil
+	})
 }
 
-func deadLetterCells(l onto.DeadLetter) ([]string, error) {
-	resolution := string(l.Resolution.Kind)
-	if by := l.Resolution.By.String(); by != "" {
-		resolution += " by " + by
+func showResolution(r onto.Resolution) string {
+	if by := r.By.String(); by != "" {
+		return string(r.Kind) + " by " + by
 	}
-	return []string{
-		strconv.FormatInt(l.ID, 10), l.Event.ID, l.Event.Type, l.Handler, strconv.Itoa(l.Attempts), Time(l.Time), resolution, l.Error,
-	}, nil
+	return string(r.Kind)
 }
 
 // Namespaces is a list of namespaces.
 func Namespaces(p *Printer) *List[backend.Namespace] {
-	return Rows(p, WholeColumns("namespace", "events", "sessions", "dead_letters"), document.NewNamespace, namespaceCells)
+	return Rows(p, WholeColumns("namespace", "events", "sessions", "dead letters"), document.NewNamespace, namespaceCells)
 }
 
 func namespaceCells(n backend.Namespace) ([]string, error) {

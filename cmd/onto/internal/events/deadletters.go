@@ -119,7 +119,7 @@ func countDeadLetters(ctx context.Context, c *session.Session, s *selection, b *
 }
 
 func listDeadLetters(ctx context.Context, c *session.Session, s *selection, b *bus.Bus, q *backend.DeadLetterQuery) error {
-	list := terminal.DeadLetters(c.Printer)
+	list := terminal.DeadLetters(c.Printer, q.Resolved)
 	if err := session.Each(b.DeadLetters(ctx, q), list.Add); err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func dropLetters(ctx context.Context, c *session.Session, f *resolveFlags, b *bu
 		}
 		return c.Document(doc)
 	}
-	list := terminal.DeadLetters(c.Printer)
+	list := terminal.DeadLetters(c.Printer, false)
 	for _, l := range letters {
 		if err := list.Add(l); err != nil {
 			return err

@@ -106,7 +106,7 @@ func printReplay(c *session.Session, f *resolveFlags, doc document.Replay, words
 	if c.JSON {
 		return c.Document(doc)
 	}
-	list := terminal.Rows(c.Printer, terminal.WholeColumns("event_id", "event_type", "handlers", "dead letters"), terminal.Itself, replayCells)
+	list := terminal.Rows(c.Printer, terminal.WholeColumns("event", "type", "handlers", "dead letters"), terminal.Itself, replayCells)
 	for _, r := range doc.Planned {
 		if err := list.Add(r); err != nil {
 			return err
