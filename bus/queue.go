@@ -49,12 +49,13 @@ func (p *pace) add(took time.Duration) {
 	*p = max(1, (7**p+pace(took))/8)
 }
 
-// ahead is how many events to claim beyond those that can run.
+// ahead is how many events to claim beyond those that can run: at most two claims of
+// them, so that one is worked on while the other is made.
 func (q *queue) ahead(limit int) int {
 	if q.pace == 0 {
 		return 0
 	}
-	return int(min(int64(limit), int64(q.h.concurrency)*int64(lookahead)/int64(q.pace)))
+	return int(min(2*int64(limit), int64(q.h.concurrency)*int64(lookahead)/int64(q.pace)))
 }
 
 // room is how many events to claim now.
