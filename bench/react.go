@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/bus"
 	"github.com/ontologia/onto/store"
@@ -28,8 +27,7 @@ func (e *env) runNothing(kept int) row {
 	path := e.ackedEvents(kept)
 	port := e.openQueue(e.copied(path), 100)
 	s := e.openStore(e.copied(path))
-	db, _ := backend.As[*sqlite.Backend](s.Backend())
-	feed := &eventQueue{b: db}
+	feed := &eventQueue{b: s.Backend().(*sqlite.Backend)}
 	handled := 0
 	handler := bus.OnTypes(busHandler, []string{busType}, func(context.Context, *bus.Claim[json.RawMessage]) error { return nil }).Concurrency(64)
 	b, err := bus.Open(s, &bus.Options{Namespace: busNamespace, Observe: func(o bus.Observation) {
@@ -59,8 +57,7 @@ func (e *env) runCommits() row {
 	s, control := e.openStore(e.copied(history)), e.openStore(e.copied(history))
 	b, err := bus.Open(s, &bus.Options{Namespace: busNamespace})
 	e.must(err)
-	db, _ := backend.As[*sqlite.Backend](s.Backend())
-	feed := &eventQueue{b: db}
+	feed := &eventQueue{b: s.Backend().(*sqlite.Backend)}
 	var mu sync.Mutex // guards ours
 	ours, theirs, many := n, n, 20*callers
 	handler := bus.OnTypes(busHandler, []string{busType}, func(_ context.Context, c *bus.Claim[json.RawMessage]) error {
