@@ -23,7 +23,7 @@ import (
 func runTraffic(t *testing.T, target Target) {
 	want := 10 * cmp.Or(target.Operations, 10_000)
 	if !Soak() {
-		want /= 10
+		want /= 20
 	}
 	if !isBus(t, target) {
 		return

@@ -56,7 +56,7 @@ func may() map[string][]string {
 			"internal/backoff", "internal/codec", "internal/decide", "internal/exec", "internal/flock", "internal/groupcommit", "internal/lease", "internal/sqlgen"},
 		"backend/sqlite/internal/backup": {".", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout"},
 		"backend/sqlite/internal/bus":    {".", "backend", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "internal/codec", "internal/decide", "internal/refusal"},
-		"backend/sqlite/internal/check":  {"internal/typelist", ".", "backend", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "internal/audit", "internal/volume"},
+		"backend/sqlite/internal/check":  {"internal/codec", "internal/typelist", ".", "backend", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "internal/audit", "internal/volume"},
 		"backend/sqlite/internal/disk":   {".", "backend/sqlite/internal/driver"},
 		"backend/sqlite/internal/driver": {".", "internal/backoff", "github.com/mattn/go-sqlite3"},
 		"backend/sqlite/internal/layout": {"internal/uuid", "internal/typelist", "internal/refusal", ".", "backend", "backend/sqlite/internal/driver", "internal/codec", "internal/decide", "internal/words"},
