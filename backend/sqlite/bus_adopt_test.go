@@ -278,7 +278,7 @@ func TestDocumentedEvents(t *testing.T) {
 	for _, name := range strings.Fields(query(t, path, `SELECT group_concat(x.name, ' ') FROM sqlite_master m JOIN pragma_table_xinfo(m.name) x
 		WHERE m.type = 'table' AND m.name IN ('events', 'event_claims', 'dead_letters', 'sessions', 'onto_bus', 'onto_event_queues', 'onto_event_ready',
 		'onto_event_keys', 'onto_event_behind', 'onto_event_schedules', 'onto_positions') AND NOT (m.name = 'onto_bus' AND x.name = 'id')
-		AND NOT (m.name = 'onto_positions')`)+" "+query(t, path, `SELECT group_concat(name, ' ') FROM sqlite_master WHERE tbl_name GLOB '*event*' AND type = 'index' AND name NOT GLOB 'sqlite_*'`)) {
+		AND NOT (m.name = 'onto_positions')`) + " " + query(t, path, `SELECT group_concat(name, ' ') FROM sqlite_master WHERE tbl_name GLOB '*event*' AND type = 'index' AND name NOT GLOB 'sqlite_*'`)) {
 		if name != "session_id" && !strings.Contains(part, "`"+name+"`") {
 			t.Errorf("the page does not mention %s", name)
 		}

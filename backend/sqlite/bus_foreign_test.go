@@ -426,3 +426,16 @@ func (p *random) settleTheirs() {
 		p.o.release("h", id, "never", 0, true)
 	}
 }
+
+// Many events that another program has added at once, more than one transaction numbers,
+// are all there for the next claim.
+func TestOriginalAddsManyEvents(t *testing.T) {
+	clock, b, o := sharedBus(t)
+	claim(t, b, request(1))
+	o.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 25000)
+		INSERT INTO events (id, namespace, type, payload, created_at, priority, root_event_id) SELECT i, 'n', iif(i % 2, 'T', 'U'), '{}', ?, iif(i = 25000, 200, 100), i FROM n`, clock.sql())
+	claim(t, b, request(1), "25000")
+	if got := busCodes(t, b); got != nil {
+		t.Errorf("got findings %v", got)
+	}
+}

@@ -41,6 +41,7 @@ type Tx struct {
 	seq     int64     // the number of the newest event
 	last    time.Time // of that event
 	special int64     // no event after this number has a key or waits for its time
+	more    bool      // events of other programs are left without a number
 
 	Wrote bool // something was changed
 
@@ -72,7 +73,7 @@ const maxStep = 10_000
 // reports whether there are more of them.
 func (t *Tx) Catch() (more bool, err error) {
 	if t.read {
-		return false, nil
+		return t.more, nil
 	}
 	r, ok, err := t.w.QueryRow(`SELECT seq, last_at, special FROM onto_bus`)
 	if err != nil {
@@ -83,7 +84,8 @@ func (t *Tx) Catch() (more bool, err error) {
 			WithHint("make it anew").WithCommand("projection", "rebuild")
 	}
 	t.read, t.seq, t.last, t.special = true, r.Int(0), layout.StoredTime(r.Text(1)), r.Int(2)
-	return t.number()
+	t.more, err = t.number()
+	return t.more, err
 }
 
 // number numbers events of other programs.

@@ -4,14 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/audit"
-	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/typelist"
 )
 
@@ -68,28 +65,12 @@ func intactSchema(v *onto.SchemaVersion) bool {
 	if parsed, _ := onto.ParseSchema(v.JSON); parsed.Kind != "" {
 		return false
 	}
-	compact, err := codec.AppendCanonical(nil, v.JSON)
-	return v.Reason != "initial" || err == nil && isHash(asciiJSON(compact), v.Hash)
+	return v.Reason != "initial" || isHash(layout.OriginalCompact(v.JSON), v.Hash)
 }
 
 func isHash(data []byte, hash string) bool {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:]) == hash
-}
-
-// asciiJSON is JSON with all but ASCII escaped, as Python writes it.
-func asciiJSON(text []byte) []byte {
-	var out []byte
-	for _, r := range string(text) {
-		if r < utf8.RuneSelf {
-			out = append(out, byte(r))
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			out = fmt.Appendf(out, `\u%04x`, unit)
-		}
-	}
-	return out
 }
 
 // registry compares the registered schema of a type with its newest version. A

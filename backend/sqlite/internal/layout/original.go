@@ -2,10 +2,14 @@ package layout
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // originalSchema is a schema as the original program stores it.
@@ -105,6 +109,26 @@ func retuneOriginal(data []byte, flags onto.Schema) []byte {
 	doc["fields"], _ = json.Marshal(fields) // was read from JSON a moment ago
 	text, _ := json.Marshal(doc)
 	return text
+}
+
+// OriginalCompact is JSON as the original program hashes it: without spaces, sorted, with
+// all but ASCII escaped. It is nil if it cannot be read.
+func OriginalCompact(data []byte) []byte {
+	text, err := codec.AppendCanonical(nil, data)
+	if err != nil {
+		return nil
+	}
+	var out []byte
+	for _, r := range string(text) {
+		if r < utf8.RuneSelf {
+			out = append(out, byte(r))
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
+	}
+	return out
 }
 
 // fieldType maps a Python type to ours, and tells whether None is allowed.
