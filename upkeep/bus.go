@@ -19,6 +19,15 @@ const DefaultSessionTTL = time.Minute
 func busSurvey(ctx context.Context, b backend.Bus, opts *Options) iter.Seq2[onto.Finding, error] {
 	return func(yield func(onto.Finding, error) bool) {
 		spaces, err := b.Namespaces(ctx)
+		switch onto.CodeOf(err) {
+		case onto.Unsupported: // a file of an older format that is only read
+			return
+		case onto.Corrupt: // the check, which follows, tells more
+			f := audit.CheckStopped.Finding("what waits for handlers could not be examined: %v", err)
+			f.Remedy = onto.HintOf(err)
+			yield(f, nil)
+			return
+		}
 		if err != nil {
 			yield(onto.Finding{}, err)
 			return

@@ -169,8 +169,26 @@ func TestRebuildOfDroppedBus(t *testing.T) {
 	path, clock := makeBus(t)
 	b := open(t, path, &sqlite.Options{Now: clock.Now})
 	runSQL(t, path, `DROP INDEX onto_events_arrival; DROP TABLE onto_event_ready; DROP TABLE onto_bus`)
-	if _, err := b.Claim(t.Context(), request(1)); onto.CodeOf(err) == "" {
-		t.Errorf("got %v, want an error with a code", err)
+	if _, err := b.Claim(t.Context(), request(1)); onto.CodeOf(err) != onto.Corrupt || onto.HintOf(err).Text == "" {
+		t.Errorf("got %v, want Corrupt with a hint", err)
+	}
+	if got := codesOf(examined(t, b, false)); !slices.Contains(got, "index_missing") || !slices.Contains(got, "check_stopped") {
+		t.Errorf("got findings %v", got)
+	}
+	if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	wantDrained(t, b, clock)
+}
+
+// A claim that comes upon damage fails, and says what to do.
+func TestClaimOnDamage(t *testing.T) {
+	path, clock := makeBus(t)
+	runSQL(t, path, `UPDATE onto_event_queues SET filled = 0`)
+	b := open(t, path, &sqlite.Options{Now: clock.Now})
+	_, err := b.Claim(t.Context(), request(9))
+	if onto.CodeOf(err) != onto.Corrupt || !slices.Equal(onto.HintOf(err).Command, []string{"projection", "rebuild"}) {
+		t.Errorf("got %v, want Corrupt with the command that repairs it", err)
 	}
 	if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
 		t.Fatal(err)

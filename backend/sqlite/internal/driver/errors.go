@@ -15,9 +15,10 @@ import (
 )
 
 // LacksTable reports whether a statement failed because another program has dropped a
-// table that it reads.
+// table, a column or an index that it names.
 func LacksTable(err error) bool {
-	return strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "no such column")
+	text := err.Error()
+	return strings.Contains(text, "no such table") || strings.Contains(text, "no such column") || strings.Contains(text, "no such index")
 }
 
 // IsBusy reports whether err says that another connection has the lock.
@@ -86,9 +87,13 @@ func Wrap(path string, err error) error {
 	case e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no such table: onto_search_"):
 		return as(onto.Corrupt, "a search table is missing", "make it anew", "projection", "rebuild")
 	case e.Code == sqlite3.ErrError && LacksTable(err):
-		return as(onto.Corrupt, "a table or a column of the store is missing", "find out what is missing", "doctor")
+		return as(onto.Corrupt, "a table, a column or an index of the store is missing", "find out what is missing", "doctor")
 	}
 	switch e.Code {
+	case sqlite3.ErrConstraint:
+		if strings.Contains(e.Error(), ": onto_event_") {
+			return as(onto.Corrupt, "what is derived from events is damaged", "make it anew", "projection", "rebuild")
+		}
 	case sqlite3.ErrTooBig:
 		return as(onto.Corrupt, fmt.Sprintf("a value has more than %d MiB, more than anything that is stored here", maxValue>>20),
 			"see which rows other programs have written", "doctor")
