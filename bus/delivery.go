@@ -178,6 +178,9 @@ func (r *run) finished(d *delivery, emitted bool) {
 	if r.solo == d {
 		r.solo = nil
 	}
+	if r.idle {
+		r.wake() // the handler may have emitted elsewhere, and nothing else tells of it
+	}
 	switch end := &d.end; {
 	case end.fatal != nil:
 		r.stop(end.fatal)

@@ -370,3 +370,22 @@ func TestRunUntilIdleDoesNotWait(t *testing.T) {
 		}
 	})
 }
+
+// RunUntilIdle handles also what its handlers emit elsewhere: through another handle, or
+// in a process that they start.
+func TestRunUntilIdleLooksAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, &bus.Options{Poll: time.Hour})
+		other := w.again(nil)
+		w.emit(Ping{1})
+		w.idle(bus.On("h", func(_ context.Context, c *bus.Claim[Ping]) error {
+			if c.Payload.N < 5 {
+				other.emit(Ping{c.Payload.N + 1})
+			}
+			return nil
+		}))
+		if n := w.counts()[bus.Acked]; n != 5 {
+			t.Errorf("%d of 5 events were handled", n)
+		}
+	})
+}
