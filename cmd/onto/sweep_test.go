@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/iofault"
 )
@@ -38,7 +39,7 @@ func TestFaultSweep(t *testing.T) {
 		name  string
 		verbs []verb
 	}{
-		{"sqlite", []verb{initVerb, putVerb, importVerb, migrateVerb, rebuildVerb, backupVerb, restoreVerb}},
+		{"sqlite", []verb{initVerb, putVerb, importVerb, migrateVerb, rebuildVerb, backupVerb, restoreVerb, emitVerb, rideVerb, replayVerb, cleanupVerb, followVerb}},
 		{"lake", []verb{initVerb, putVerb, importVerb, migrateVerb, compactVerb}},
 	} {
 		t.Run(on.name, func(t *testing.T) {
@@ -74,6 +75,12 @@ var (
 	backupVerb  = verb{name: "backup", args: []string{"backup", "store/copy.db"}, target: "store/copy.db", again: true}
 	restoreVerb = verb{name: "restore", args: []string{"restore", "monday.db", "--apply"}, kept: "store/s.db.before-restore-*"}
 	compactVerb = verb{name: "compact", args: []string{"compact", "--all", "--apply"}}
+
+	emitVerb    = verb{name: "emit", args: []string{"events", "emit", "--type", "Ping", "--payload", `{"n":7}`}}
+	rideVerb    = verb{name: "put --emit", args: append(slices.Clone(putVerb.args), "--emit", `Ping={"n":8}`)}
+	replayVerb  = verb{name: "replay", args: []string{"events", "replay", "--all", "--apply"}}
+	cleanupVerb = verb{name: "cleanup", args: []string{"events", "cleanup", "--before", "0s", "--apply"}}
+	followVerb  = verb{name: "follow", args: []string{"commits", "follow", "--name", "mirror", "--once"}, again: true}
 )
 
 const sweepTypes = `
@@ -142,6 +149,13 @@ func (s *sweep) fill(t *testing.T) {
 			do("", "backup", filepath.Join(s.template, "monday.db"))
 		}
 	}
+	if s.lake {
+		return
+	}
+	do("", "events", "emit", "--type", "Ping", "--payload", "1")
+	do("", "events", "emit", "--type", "Lost", "--payload", "2")
+	run(t.Context(), append([]string{"events", "handle", "--handler", "h", "--type", "Lost", "--attempts", "1", "--once"},
+		append(s.location(s.template), "--", "false")...), strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
 }
 
 // location is the argument that names the store in a directory.
@@ -212,8 +226,27 @@ func (s *sweep) state(t *testing.T, dir string) string {
 	if err := json.Unmarshal([]byte(must(t, "", append([]string{"commits", "--json"}, where...)...)), &commits); err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprint(commits) + "\n" + must(t, "", append([]string{"schema", "export"}, where...)...) +
+	state := fmt.Sprint(commits) + "\n" + must(t, "", append([]string{"schema", "export"}, where...)...) +
 		must(t, "", append([]string{"export", "--output", "-"}, where...)...)
+	if s.lake {
+		return state
+	}
+	var events []struct {
+		Type    string          `json:"type"`
+		Payload json.RawMessage `json:"payload"`
+		Status  string          `json:"status"`
+		Commit  *int64          `json:"commit_id"`
+	}
+	if err := json.Unmarshal([]byte(must(t, "", append([]string{"events", "show", "--json"}, where...)...)), &events); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if e.Type != onto.DeadLetterType { // names an event by its id
+			state += fmt.Sprintf("%s %s %s %v\n", e.Type, e.Payload, e.Status, e.Commit != nil)
+		}
+	}
+	return state + must(t, "", append([]string{"events", "dead-letters", "--count"}, where...)...) +
+		must(t, "", append([]string{"commits", "positions", "--json"}, where...)...)
 }
 
 // run tries every fault at the calls it fits.

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/bus"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
@@ -44,8 +45,7 @@ func (r *runner) handle(ctx context.Context, c *bus.Claim[json.RawMessage]) erro
 	tail := &tail{}
 	out, errs := &lines{to: r.out}, &lines{to: func(line []byte) { tail.add(line); r.err(line) }}
 	cmd.Stdout, cmd.Stderr = out, errs
-	cmd.Env = append(os.Environ(),
-		"ONTO_EVENT_ID="+c.ID, "ONTO_EVENT_TYPE="+c.Type, "ONTO_NAMESPACE="+c.Namespace, "ONTO_ATTEMPT="+strconv.Itoa(c.Attempts+1))
+	cmd.Env = append(os.Environ(), environment(c.Claim)...)
 	ownGroup(cmd)
 	cmd.WaitDelay = endWithin
 	err = cmd.Run()
@@ -61,6 +61,18 @@ func (r *runner) handle(ctx context.Context, c *bus.Claim[json.RawMessage]) erro
 		return fmt.Errorf("the command was ended%s", tail)
 	}
 	return fmt.Errorf("%w%s", err, tail)
+}
+
+// environment is what a command learns of its event besides stdin.
+func environment(c onto.Claim) []string {
+	var list []string
+	for _, v := range [][2]string{
+		{session.EnvEvent, c.ID}, {session.EnvType, c.Type}, {session.EnvNamespace, c.Namespace}, {session.EnvAttempt, strconv.Itoa(c.Attempts + 1)},
+		{session.EnvRoot, c.Root}, {session.EnvDepth, strconv.Itoa(c.Depth)},
+	} {
+		list = append(list, v[0]+"="+v[1])
+	}
+	return list
 }
 
 // only handles one event, and then stops the run. An event that was claimed besides is

@@ -59,7 +59,7 @@ func emit(c *session.Session, cmd *cobra.Command, f *emitFlags) error {
 	if err := required("type", f.typ); err != nil {
 		return err
 	}
-	e := onto.Emission{Type: f.typ, Priority: &f.priority, OrderingKey: f.key}
+	e := onto.Emission{Type: f.typ, Priority: &f.priority, OrderingKey: f.key, Cause: session.Cause()}
 	var err error
 	if f.delay != "" {
 		if e.Delay, err = parseSpan("delay", f.delay); err != nil {

@@ -39,7 +39,8 @@ as one JSON document, as inspect shows it but without claims, and ONTO_EVENT_ID,
 ONTO_EVENT_TYPE, ONTO_NAMESPACE and ONTO_ATTEMPT are in its environment. If it exits
 with status 0 the event is handled. Otherwise it has failed, with its last lines on
 stderr as the error: it is run again after a pause that doubles, and the event is a
-dead letter after as many attempts as --attempts says.
+dead letter after as many attempts as --attempts says. Events that the command emits,
+with emit or --emit, go on the chain of its event (ONTO_EVENT_ROOT, ONTO_EVENT_DEPTH).
 
 The name stands for the handler in the store: several processes under one name share
 its events. Each event is handled once in effect. A command whose process or machine

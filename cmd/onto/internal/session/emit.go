@@ -2,6 +2,8 @@ package session
 
 import (
 	"encoding/json"
+	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,7 +35,7 @@ func (c *Session) addEvents(d onto.Draft, pairs []string) (onto.Draft, error) {
 		if !json.Valid([]byte(payload)) {
 			return d, onto.Errorf(onto.Invalid, "--emit %.80s: the payload is not JSON: %.80q", typ, payload).WithHint(emitHint)
 		}
-		e := onto.Emission{Type: typ, Payload: json.RawMessage(payload), Namespace: rules.Namespace}
+		e := onto.Emission{Type: typ, Payload: json.RawMessage(payload), Namespace: rules.Namespace, Cause: Cause()}
 		if _, err := rules.Event(e); err != nil {
 			return d, err
 		}
@@ -47,6 +49,28 @@ const emitHint = `for example: --emit OrderPaid='{"order":"o1"}'`
 // Rules are what holds for events that this run emits.
 func Rules(cfg place.Settings) emission.Rules {
 	return emission.Rules{Namespace: cfg.Text("default_namespace"), MaxDepth: int(cfg.Number("max_event_chain_depth"))}
+}
+
+// The environment of a command that handles an event.
+const (
+	EnvEvent     = "ONTO_EVENT_ID"
+	EnvRoot      = "ONTO_EVENT_ROOT"
+	EnvDepth     = "ONTO_EVENT_DEPTH"
+	EnvType      = "ONTO_EVENT_TYPE"
+	EnvNamespace = "ONTO_NAMESPACE"
+	EnvAttempt   = "ONTO_ATTEMPT"
+)
+
+// Cause is the event that this run was started for, as a command that handles it; nil if
+// it was not. What it emits goes on the chain of that event, so that chains that go round
+// come to an end.
+func Cause() *onto.Event {
+	id, root := os.Getenv(EnvEvent), os.Getenv(EnvRoot)
+	depth, err := strconv.Atoi(os.Getenv(EnvDepth))
+	if id == "" || root == "" || err != nil || depth < 0 || onto.CheckOrderingKey(id) != nil || onto.CheckOrderingKey(root) != nil {
+		return nil
+	}
+	return &onto.Event{ID: id, Root: root, Depth: depth}
 }
 
 // SayNoCommit says why a draft made no commit, and what that means for its events.
