@@ -51,8 +51,8 @@ type Options struct {
 	SessionTTL time.Duration // a session without sign of life for that long is dead
 	Drain      time.Duration // how long running handlers may go on when Run is to end
 
-	// Observe, if not nil, is called for what happens, for metrics. Calls do not overlap,
-	// and hold up the handlers of a Run until they return.
+	// Observe, if not nil, is called for what happens, for metrics. The calls of a Run do
+	// not overlap, and hold it up until they return.
 	Observe func(Observation)
 	Log     *slog.Logger     // nil for slog.Default()
 	Now     func() time.Time // the wall clock; nil for time.Now

@@ -46,7 +46,6 @@ const maxJitter = 100 * time.Millisecond
 type policy struct {
 	attempts  int // and deliveries, before an event is a dead letter
 	base, max time.Duration
-	depth     int                  // of chains
 	jitter    func() time.Duration // up to maxJitter
 	notice    func(any) (backend.NewEvent, error)
 }
@@ -54,7 +53,7 @@ type policy struct {
 // policy is that of a handler.
 func (b *Bus) policy(h *Handler) policy {
 	return policy{
-		attempts: cmp.Or(h.attempts, b.o.MaxAttempts), base: b.o.BackoffBase, max: b.o.BackoffMax, depth: b.rules.MaxDepth,
+		attempts: cmp.Or(h.attempts, b.o.MaxAttempts), base: b.o.BackoffBase, max: b.o.BackoffMax,
 		jitter: func() time.Duration { return rand.N(maxJitter) }, notice: b.rules.Event,
 	}
 }
@@ -184,7 +183,7 @@ func (p *policy) settlement(e *ending) backend.Settlement {
 
 // noticeOf is the event that tells of a dead letter; nil for none.
 func (p *policy) noticeOf(c onto.Claim, why string) *backend.NewEvent {
-	if c.Type == onto.DeadLetterType || c.Depth >= p.depth {
+	if c.Type == onto.DeadLetterType {
 		return nil
 	}
 	e, err := p.notice(follow(&c.Event, DeadLetterNotice{
@@ -192,7 +191,7 @@ func (p *policy) noticeOf(c onto.Claim, why string) *backend.NewEvent {
 		Handler: c.Handler, Error: why, Attempts: c.Attempts, Deliveries: c.Deliveries,
 	}))
 	if err != nil {
-		return nil // the dead letter itself is what counts
+		return nil // the chain is as long as it may be
 	}
 	return &e
 }

@@ -15,7 +15,7 @@ import (
 
 func testPolicy() *policy {
 	rules := emission.Rules{Namespace: "n", MaxDepth: 5}
-	return &policy{attempts: 3, base: 250 * time.Millisecond, max: 30 * time.Second, depth: 5,
+	return &policy{attempts: 3, base: 250 * time.Millisecond, max: 30 * time.Second,
 		jitter: func() time.Duration { return 7 * time.Millisecond }, notice: rules.Event}
 }
 

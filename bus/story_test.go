@@ -250,7 +250,7 @@ func TestSnooze(t *testing.T) {
 // An event with a delay is handled when its time has come, without waiting for a poll.
 func TestADelay(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, &bus.Options{Poll: time.Hour})
+		w := newWorld(t, &bus.Options{Poll: time.Hour, Heartbeat: time.Hour, ClaimLease: 3 * time.Hour, Retention: -1})
 		began := time.Now()
 		w.emit(onto.Emission{Payload: Ping{1}, Delay: 90 * time.Second}, onto.Emission{Payload: Ping{2}, NotBefore: began.Add(5 * time.Minute)})
 		got := map[int]time.Duration{}
@@ -357,18 +357,29 @@ func TestAcksRideWithClaims(t *testing.T) {
 	})
 }
 
-// RunUntilIdle takes no longer than its handlers.
+// RunUntilIdle handles all there is, key by key, and takes no longer than its handlers.
 func TestRunUntilIdleDoesNotWait(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, &bus.Options{Poll: time.Hour})
-		w.emit(Ping{1}, OrderPaid{Order: "o1"}, OrderPaid{Order: "o1"})
-		began := time.Now()
-		w.idle(bus.On("h", nothing), bus.On("billing", func(context.Context, *bus.Claim[OrderPaid]) error { return bus.Reject(nil) }))
-		w.idle(bus.On("h", nothing))
-		if took := time.Since(began); took > 100*time.Millisecond {
-			t.Errorf("took %v", took)
-		}
-	})
+	for name, billing := range map[string]func(context.Context, *bus.Claim[OrderPaid]) error{
+		"acked":     func(context.Context, *bus.Claim[OrderPaid]) error { return nil },
+		"buried":    func(context.Context, *bus.Claim[OrderPaid]) error { return bus.Reject(nil) },
+		"committed": func(_ context.Context, c *bus.Claim[OrderPaid]) error { c.Ensure(Order{ID: c.ID}); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := newWorld(t, &bus.Options{Poll: time.Hour})
+				w.emit(Ping{1}, OrderPaid{Order: "o1"}, OrderPaid{Order: "o1"}, OrderPaid{Order: "o1"})
+				began := time.Now()
+				w.idle(bus.On("h", nothing), bus.On("billing", billing))
+				if n := w.counts(); n[bus.Acked]+n[bus.Buried] != 4 {
+					t.Errorf("observed %v, want 4 events handled", n)
+				}
+				w.idle(bus.On("h", nothing))
+				if took := time.Since(began); took > 100*time.Millisecond {
+					t.Errorf("took %v", took)
+				}
+			})
+		})
+	}
 }
 
 // RunUntilIdle handles also what its handlers emit elsewhere: through another handle, or

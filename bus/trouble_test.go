@@ -138,6 +138,13 @@ func TestTheBusFailsForAWhile(t *testing.T) {
 		if n := w.counts(); n[bus.Started] != 50 || n[bus.Acked] != 50 || n[bus.Troubled] == 0 {
 			t.Errorf("observed %v, want 50 events handled once", n)
 		}
+		for i := range 50 {
+			w.emit(Ping{i})
+		}
+		w.idle(bus.On("h", nothing))
+		if n := w.counts(); n[bus.Started] != 100 || n[bus.Acked] != 100 {
+			t.Errorf("observed %v, want 100 events handled once", n)
+		}
 	})
 }
 
@@ -390,13 +397,17 @@ func TestTheMachineSleeps(t *testing.T) {
 		var asleep atomic.Int64
 		w := newWorld(t, &bus.Options{Poll: time.Second, Now: func() time.Time { return time.Now().Add(time.Duration(asleep.Load())) }})
 		var calls []string
-		w.m.beat = func(b *backend.Beat) error { calls = append(calls, "beat"); return nil }
+		w.m.beat = func(b *backend.Beat) error {
+			time.Sleep(100 * time.Millisecond)
+			calls = append(calls, "beat")
+			return nil
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() {
 			done <- w.b.Run(ctx, bus.On("h", func(context.Context, *bus.Claim[Ping]) error { calls = append(calls, "start"); return nil }))
 		}()
-		time.Sleep(5500 * time.Millisecond) // half way between two looks, after a beat
+		time.Sleep(5600 * time.Millisecond) // half way between two looks, after a beat
 		calls = nil
 		asleep.Store(int64(6 * time.Minute))
 		w.emit(Ping{1})
