@@ -67,6 +67,14 @@ type meddler struct {
 	settle func([]backend.Settlement) error
 	beat   func(*backend.Beat) error
 	emit   func(*backend.Emission) error
+	clean  func()
+}
+
+func (m *meddler) Clean(ctx context.Context, c *backend.Cleaning, progress func(done, total int64)) (backend.CleanPlan, error) {
+	if m.clean != nil {
+		m.clean()
+	}
+	return m.full.Clean(ctx, c, progress)
 }
 
 func (m *meddler) Append(ctx context.Context, d *backend.Draft) (onto.Result, error) {

@@ -237,13 +237,18 @@ func TestRetention(t *testing.T) {
 		a.idle(bus.On("later", func(context.Context, *bus.Claim[OrderPaid]) error { return bus.Snooze(1000 * time.Hour) }))
 		time.Sleep(24 * time.Hour)
 		var group sync.WaitGroup
+		var cleanings atomic.Int64
 		for _, w := range []*world{a, b} {
+			w.m.clean = func() { cleanings.Add(1) }
 			group.Go(func() { w.runFor(30*time.Hour, bus.On("h", nothing)) })
 		}
 		group.Wait()
 		a.wantStates("OrderPaid pending later 0/0")
 		if n := len(a.observed(bus.Cleaned)) + len(b.observed(bus.Cleaned)); n != 1 {
 			t.Errorf("events were removed %d times, want once", n)
+		}
+		if n := cleanings.Load(); n < 15 || n > 31 {
+			t.Errorf("%d cleanings in 30 hours, want one an hour of both processes together", n)
 		}
 	})
 }

@@ -23,20 +23,21 @@ func TestTheStoreFails(t *testing.T) {
 		fail    func(call func() (onto.Result, error)) (onto.Result, error)
 		calls   int // that go wrong
 		started int
+		lost    int // observed so: what became of the commit is not known
 	}{
-		"locked":            {fails(onto.LockContention), 3, 4},
-		"full":              {fails(onto.Full), 3, 4},
-		"unavailable":       {fails(onto.Unavailable), 3, 4},
-		"unknown, not made": {fails(onto.OutcomeUnknown), 2, 1},
-		"unknown for long":  {fails(onto.OutcomeUnknown), 4, 2},
+		"locked":            {fails(onto.LockContention), 3, 4, 0},
+		"full":              {fails(onto.Full), 3, 4, 0},
+		"unavailable":       {fails(onto.Unavailable), 3, 4, 0},
+		"unknown, not made": {fails(onto.OutcomeUnknown), 2, 1, 0},
+		"unknown for long":  {fails(onto.OutcomeUnknown), 4, 2, 0},
 		"unknown, made": {func(call func() (onto.Result, error)) (onto.Result, error) {
 			_, _ = call()
 			return onto.Result{}, onto.Errorf(onto.OutcomeUnknown, "planted")
-		}, 2, 1},
+		}, 1, 1, 0},
 		"unknown for long, made": {func(call func() (onto.Result, error)) (onto.Result, error) {
 			_, _ = call()
 			return onto.Result{}, onto.Errorf(onto.OutcomeUnknown, "planted")
-		}, 100, 1},
+		}, 100, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -55,8 +56,8 @@ func TestTheStoreFails(t *testing.T) {
 				}))
 				w.wantStates("net.ping acked h 0/1")
 				head, err := w.s.Head(t.Context())
-				if n := w.counts()[bus.Started]; n != c.started || err != nil || head.ID != 1 {
-					t.Errorf("the handler was started %d times, want %d; head %d, want 1 (%v)", n, c.started, head.ID, err)
+				if n := w.counts(); n[bus.Started] != c.started || n[bus.Lost] != c.lost || err != nil || head.ID != 1 {
+					t.Errorf("observed %v, want %d starts and %d lost; head %d, want 1 (%v)", n, c.started, c.lost, head.ID, err)
 				}
 			})
 		})
@@ -228,6 +229,57 @@ func TestALostClaimEndsTheContext(t *testing.T) {
 			t.Errorf("the context ended with %v, Run with %v", cause, err)
 		}
 		w.wantStates("net.ping acked h 0/1")
+	})
+}
+
+// A claim that waits here until its lease has ended is not started before a beat has
+// shown that it is still held.
+func TestAClaimIsLostWhileItWaits(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a := newWorld(t, nil)
+		b := a.again(nil)
+		for i := range 40 {
+			a.emit(Ping{i})
+		}
+		cut := false
+		off := func() error {
+			if cut {
+				return onto.Errorf(onto.Unavailable, "planted")
+			}
+			return nil
+		}
+		a.m.beat = func(*backend.Beat) error { return off() }
+		a.m.claim = func(*backend.ClaimRequest) error { return off() }
+		a.m.settle = func([]backend.Settlement) error { return off() }
+		ctx, cancel := context.WithCancel(t.Context())
+		release, done := make(chan struct{}), make(chan error)
+		last := 0
+		go func() {
+			done <- a.b.Run(ctx, bus.On("h", func(_ context.Context, c *bus.Claim[Ping]) error {
+				if last = c.Payload.N; last == 10 { // others are claimed by now, since it was fast
+					cut = true
+					<-release
+				}
+				return nil
+			}).Concurrency(1))
+		}()
+		synctest.Wait()
+		b.runFor(2*time.Minute, bus.On("h", nothing))
+		cut = false
+		close(release)
+		time.Sleep(time.Minute)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if n := a.counts(); last != 10 || n[bus.Lost] < 10 {
+			t.Errorf("event %d was started last, want 10; observed %v", last, n)
+		}
+		for i, s := range a.states() {
+			if s != "net.ping acked h 0/1" {
+				t.Errorf("event %d: %s", i, s)
+			}
+		}
 	})
 }
 
