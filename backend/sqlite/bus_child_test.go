@@ -87,7 +87,7 @@ func (w *busWorker) claim(ctx context.Context) ([]onto.Claim, error) {
 		err = w.emit(ctx)
 	}
 	for _, c := range got.Claims {
-		if _, err := fmt.Printf("claimed %s\n", c.ID); err != nil {
+		if _, err := fmt.Printf("claimed %s %s\n", c.ID, w.name); err != nil {
 			return nil, err
 		}
 	}
@@ -121,7 +121,7 @@ func (w *busWorker) settleSome(ctx context.Context) error {
 			s.Do = backend.Ack
 		}
 		list = append(list, s)
-		words = append(words, map[backend.Settling]string{backend.Ack: "acked", backend.Bury: "buried", backend.Return: "returned", backend.Release: "released"}[s.Do]+" "+claims[i].ID)
+		words = append(words, map[backend.Settling]string{backend.Ack: "acked", backend.Bury: "buried", backend.Return: "returned", backend.Release: "released"}[s.Do]+" "+claims[i].ID+" "+w.name)
 	}
 	verdicts, err := w.b.Settle(ctx, list)
 	if err != nil {
@@ -154,7 +154,7 @@ func (w *busWorker) commitSome(ctx context.Context) error {
 		case err != nil:
 			return err
 		default:
-			fmt.Println("committed", c.ID, r.ID)
+			fmt.Println("committed", c.ID, w.name, r.ID)
 		}
 	}
 	return nil

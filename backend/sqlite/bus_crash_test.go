@@ -129,12 +129,12 @@ func (a *acknowledged) verify(t *testing.T, path string) {
 	ask, end := asker(t, path)
 	defer end()
 	wants := map[string]string{
-		"claimed":   `SELECT count(*) FROM event_claims WHERE event_id = '%s'`,
-		"acked":     `SELECT count(*) FROM event_claims WHERE event_id = '%s' AND ack_at IS NOT NULL`,
-		"released":  `SELECT count(*) FROM event_claims WHERE event_id = '%s' AND last_error = 'planted'`,
-		"returned":  `SELECT count(*) FROM event_claims WHERE event_id = '%s'`,
-		"buried":    `SELECT count(*) FROM event_claims c JOIN dead_letters d USING (event_id, handler_id) WHERE event_id = '%s' AND dead_lettered_at IS NOT NULL`,
-		"committed": `SELECT count(*) FROM event_claims c JOIN entity_history h ON h.entity_key = c.event_id AND h.commit_id = %[2]s WHERE c.event_id = '%[1]s' AND c.ack_at IS NOT NULL`,
+		"claimed":   `SELECT count(*) FROM event_claims WHERE event_id = '%[1]s'`,
+		"acked":     `SELECT count(*) FROM event_claims WHERE event_id = '%s' AND session_id = '%s' AND ack_at IS NOT NULL`,
+		"released":  `SELECT count(*) FROM event_claims WHERE event_id = '%[1]s' AND last_error = 'planted'`,
+		"returned":  `SELECT count(*) FROM event_claims WHERE event_id = '%[1]s'`,
+		"buried":    `SELECT count(*) FROM event_claims c JOIN dead_letters d USING (event_id, handler_id) WHERE event_id = '%s' AND session_id = '%s' AND dead_lettered_at IS NOT NULL`,
+		"committed": `SELECT count(*) FROM event_claims c JOIN entity_history h ON h.entity_key = c.event_id AND h.commit_id = %[3]s WHERE c.event_id = '%[1]s' AND c.session_id = '%[2]s' AND c.ack_at IS NOT NULL`,
 	}
 	for _, line := range a.lines {
 		words := strings.Fields(line)
@@ -144,9 +144,9 @@ func (a *acknowledged) verify(t *testing.T, path string) {
 			}
 			continue
 		}
-		args := []any{words[1]}
+		args := []any{words[1], words[2]} // the event, and the session, which had the claim
 		if words[0] == "committed" {
-			args = append(args, words[2])
+			args = append(args, words[3])
 		}
 		if got := ask(fmt.Sprintf(wants[words[0]], args...)); got != "1" {
 			t.Errorf("%s: %s are there", line, got)
