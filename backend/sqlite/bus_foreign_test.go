@@ -297,3 +297,29 @@ func TestOriginalAddsManyEvents(t *testing.T) {
 		t.Errorf("got findings %v", got)
 	}
 }
+
+// A cleaning removes what is older than it asks for, also behind events of a program whose
+// clock is ahead, and those that no claim has numbered yet.
+func TestCleanWhatTheOriginalAdded(t *testing.T) {
+	clock, b, o := sharedBus(t)
+	emit(t, b, "a T")
+	clock.advance(48 * time.Hour)
+	o.enqueue("ahead", "T", 100)
+	clock.advance(-48 * time.Hour)
+	emit(t, b, "b T", "c T - 5", "d T - 200")
+	o.enqueue("e", "T", 100)
+	o.enqueue("f", "Unseen", 100)
+	clock.advance(24 * time.Hour)
+	emit(t, b, "new T")
+	plan, err := b.Clean(t.Context(), &backend.Cleaning{Before: clock.Now()}, nil)
+	if err != nil || plan.Events != 6 || len(plan.Types) != 2 {
+		t.Errorf("got %+v, error %v; want 6 events of 2 types", plan, err)
+	}
+	done, err := b.Clean(t.Context(), &backend.Cleaning{Before: clock.Now(), Apply: true}, nil)
+	if err != nil || fmt.Sprint(done) != fmt.Sprint(plan) {
+		t.Errorf("got %+v, error %v; want as planned", done, err)
+	}
+	if got := status(t, b, backend.EventQuery{}); got != "new pending; ahead pending" {
+		t.Errorf("left is %s", got)
+	}
+}
