@@ -71,7 +71,7 @@ func logEntries() []Entry {
 		entry(audit.CommitTimeUnreadable, "The time of a commit cannot be read, so views as of a time may leave it out or take it in wrongly. A warning if another program wrote the commit.", restore),
 		entry(audit.FileDamaged, "SQLite finds pages or indexes of the file damaged. Answers can be wrong, and reads can fail.",
 			"Restore a backup, or save what is readable with sqlite3 FILE .recover."),
-		derived(audit.IndexMissing, "An index that reads rely on was dropped. Answers stay right and become slow; repeated idempotency keys are no longer refused if it is theirs."),
+		derived(audit.IndexMissing, "An index that reads rely on was dropped. Answers stay right and become slow; repeated idempotency keys are no longer refused if it is theirs, and everything about events fails if it is one of those."),
 	}
 }
 
