@@ -228,7 +228,7 @@ func drainLater(t *testing.T, path string) int {
 // Two processes claim, settle and commit on the same events, with leases so short that
 // they often lose them. No event is handled twice in effect, and those of a key in order.
 func TestTwoProcessesOnTheBus(t *testing.T) {
-	length := 2 * time.Second
+	length := time.Second
 	if backendtest.Soak() {
 		length = 20 * time.Second
 	}

@@ -76,6 +76,16 @@ func TestOriginalStatementsOfTheBus(t *testing.T) {
 	if got := strings.Join(o.ids(`SELECT group_concat(session_id || ' ' || (started_at < last_heartbeat) || ' ' || metadata, '; ') FROM sessions`), ""); got != `s 0 {"host":"b"}; theirs 1 {"host": "a"}` {
 		t.Errorf("sessions: got %s", got)
 	}
+	cut := newBusClock().Now().Add(time.Second)
+	old := o.ids(`SELECT id FROM events WHERE namespace = 'n' AND created_at < ?`, clock.after(cut.Sub(clock.Now())))
+	plan, err := b.Clean(t.Context(), &backend.Cleaning{Namespace: "n", Before: cut, Unhandled: true}, nil)
+	if err != nil || len(old) == 0 || plan.Events != int64(len(old)) {
+		t.Errorf("a cleaning would remove %d, error %v; they would remove %v", plan.Events, err, old)
+	}
+	o.cleanup(cut)
+	same("cleaned up")
+	claimSame(9, "T", "U")
+	same("claimed after that")
 }
 
 // inspected is claims as inspect prints them.
