@@ -90,6 +90,9 @@ func TestDamagedBus(t *testing.T) {
 			if got := strings.Join(busCodes(t, b), " "); got != c.codes {
 				t.Errorf("got findings %q, want %q", got, c.codes)
 			}
+			if _, err := b.Claim(t.Context(), request(3)); err != nil && onto.CodeOf(err) != onto.Corrupt {
+				t.Errorf("a claim on damage: got %v, want Corrupt if it fails", err)
+			}
 			if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}

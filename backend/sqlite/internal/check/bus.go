@@ -119,7 +119,7 @@ func (b *busChecker) places() error {
 			placesSQL+`SELECT event, handler FROM place WHERE ready AND behind OR claim = 'none' AND NOT filled AND (ready OR behind)`)
 	}
 	if err == nil {
-		err = b.count(placesSQL + `SELECT count(*) FROM place WHERE ready <> behind AND claim IN ('done', 'open')`)
+		err = b.count(placesSQL + `SELECT count(*) FROM place WHERE ready <> behind AND (claim = 'done' OR claim = 'open' AND ready)`)
 	}
 	return err
 }
