@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -156,9 +157,9 @@ func TestALostClaim(t *testing.T) {
 		a := newWorld(t, nil)
 		b := a.again(nil)
 		a.emit(Ping{1})
-		cut := false
+		var cut atomic.Bool
 		off := func() error {
-			if cut {
+			if cut.Load() {
 				return onto.Errorf(onto.Unavailable, "planted")
 			}
 			return nil
@@ -170,7 +171,7 @@ func TestALostClaim(t *testing.T) {
 		done := make(chan error)
 		go func() {
 			done <- a.b.Run(ctx, bus.On("h", func(_ context.Context, c *bus.Claim[Ping]) error {
-				cut = true
+				cut.Store(true)
 				<-release
 				c.Ensure(Order{ID: "first"})
 				return nil
@@ -236,14 +237,14 @@ func TestALostClaimEndsTheContext(t *testing.T) {
 // shown that it is still held.
 func TestAClaimIsLostWhileItWaits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		a := newWorld(t, nil)
+		a := newWorld(t, &bus.Options{BackoffBase: time.Millisecond, BackoffMax: time.Millisecond}) // it rests less than it beats
 		b := a.again(nil)
 		for i := range 40 {
 			a.emit(Ping{i})
 		}
-		cut := false
+		var cut atomic.Bool
 		off := func() error {
-			if cut {
+			if cut.Load() {
 				return onto.Errorf(onto.Unavailable, "planted")
 			}
 			return nil
@@ -253,11 +254,11 @@ func TestAClaimIsLostWhileItWaits(t *testing.T) {
 		a.m.settle = func([]backend.Settlement) error { return off() }
 		ctx, cancel := context.WithCancel(t.Context())
 		release, done := make(chan struct{}), make(chan error)
-		last := 0
+		var last atomic.Int64
 		go func() {
 			done <- a.b.Run(ctx, bus.On("h", func(_ context.Context, c *bus.Claim[Ping]) error {
-				if last = c.Payload.N; last == 10 { // others are claimed by now, since it was fast
-					cut = true
+				if last.Store(int64(c.Payload.N)); c.Payload.N == 10 { // others are claimed by now, since it was fast
+					cut.Store(true)
 					<-release
 				}
 				return nil
@@ -265,15 +266,16 @@ func TestAClaimIsLostWhileItWaits(t *testing.T) {
 		}()
 		synctest.Wait()
 		b.runFor(2*time.Minute, bus.On("h", nothing))
-		cut = false
+		time.Sleep(500 * time.Millisecond) // between two beats
+		cut.Store(false)
 		close(release)
 		time.Sleep(time.Minute)
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if n := a.counts(); last != 10 || n[bus.Lost] < 10 {
-			t.Errorf("event %d was started last, want 10; observed %v", last, n)
+		if n := a.counts(); last.Load() != 10 || n[bus.Lost] < 10 {
+			t.Errorf("event %d was started last, want 10; observed %v", last.Load(), n)
 		}
 		for i, s := range a.states() {
 			if s != "net.ping acked h 0/1" {
@@ -448,31 +450,42 @@ func TestTheMachineSleeps(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var asleep atomic.Int64
 		w := newWorld(t, &bus.Options{Poll: time.Second, Now: func() time.Time { return time.Now().Add(time.Duration(asleep.Load())) }})
+		var mu sync.Mutex // guards calls
 		var calls []string
-		w.m.beat = func(b *backend.Beat) error {
+		note := func(what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			calls = append(calls, what)
+		}
+		noted := func() (list []string) {
+			mu.Lock()
+			defer mu.Unlock()
+			list, calls = calls, nil
+			return list
+		}
+		w.m.beat = func(*backend.Beat) error {
 			time.Sleep(100 * time.Millisecond)
-			calls = append(calls, "beat")
+			note("beat")
 			return nil
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() {
-			done <- w.b.Run(ctx, bus.On("h", func(context.Context, *bus.Claim[Ping]) error { calls = append(calls, "start"); return nil }))
+			done <- w.b.Run(ctx, bus.On("h", func(context.Context, *bus.Claim[Ping]) error { note("start"); return nil }))
 		}()
 		time.Sleep(5600 * time.Millisecond) // half way between two looks, after a beat
-		calls = nil
+		noted()
 		asleep.Store(int64(6 * time.Minute))
 		w.emit(Ping{1})
 		time.Sleep(time.Second)
-		if !slices.Equal(calls, []string{"beat", "start"}) {
-			t.Errorf("after a sleep: %q, want a beat first", calls)
+		if got := noted(); !slices.Equal(got, []string{"beat", "start"}) {
+			t.Errorf("after a sleep: %q, want a beat first", got)
 		}
-		calls = nil
 		asleep.Add(int64(4 * time.Minute))
 		w.emit(Ping{2})
 		time.Sleep(time.Second)
-		if !slices.Equal(calls, []string{"start"}) {
-			t.Errorf("after a small step of the clock: %q", calls)
+		if got := noted(); !slices.Equal(got, []string{"start"}) {
+			t.Errorf("after a small step of the clock: %q", got)
 		}
 		cancel()
 		if err := <-done; err != nil {
