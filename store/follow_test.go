@@ -118,6 +118,9 @@ func TestFollowFromTheMiddleIsKept(t *testing.T) {
 		putNotes(t, s, "c", "d")
 		got, err = follow(t.Context(), s, "late", 0, &store.FollowOptions{Once: true, From: 3})
 		wantFollowed(t, "From is for new names", got, err, 3, 4)
+		got, err = follow(t.Context(), s, "rides", 0, &store.FollowOptions{Once: true, From: 4, Ride: &onto.Advance{}})
+		wantFollowed(t, "at the head, riding", got, err)
+		wantPositions(t, "after", s, "[{late 4} {rides 4}]")
 	})
 }
 
@@ -171,6 +174,9 @@ func TestFollowSavesWhenCancelled(t *testing.T) {
 		for i := range 300 { // more than one page
 			putNotes(t, s, fmt.Sprint(i))
 		}
+		if got, err := follow(t.Context(), s, "all", 0, &store.FollowOptions{Once: true}); err != nil || len(got) != 300 {
+			t.Errorf("got %d commits, error %v, want 300", len(got), err)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		n := 0
@@ -186,7 +192,7 @@ func TestFollowSavesWhenCancelled(t *testing.T) {
 			}
 		}
 		list, err := s.Positions(t.Context())
-		if err != nil || len(list) != 1 || list[0].Commit != int64(n) || n < 290 {
+		if err != nil || len(list) != 2 || list[1].Commit != int64(n) || n < 290 {
 			t.Errorf("got %v, error %v, after %d commits", list, err, n)
 		}
 	})
