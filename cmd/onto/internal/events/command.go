@@ -18,6 +18,7 @@ import (
 	"github.com/ontologia/onto/bus"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/terminal"
 )
 
 // The limits of a command.
@@ -30,8 +31,10 @@ const (
 // runner runs a command for events.
 type runner struct {
 	argv     []string
-	out, err func([]byte) // what commands print
+	out, err func([]byte) error // what commands print
+	stop     func()             // ends the run
 	started  atomic.Int64
+	broken   atomic.Pointer[error] // why stdout cannot be written
 }
 
 // handle runs the command for one event.
@@ -43,7 +46,12 @@ func (r *runner) handle(ctx context.Context, c *bus.Claim[json.RawMessage]) erro
 	cmd := exec.CommandContext(ctx, r.argv[0], r.argv[1:]...)
 	cmd.Stdin = bytes.NewReader(append(event, '\n'))
 	tail := &tail{}
-	out, errs := &lines{to: r.out}, &lines{to: func(line []byte) { tail.add(line); r.err(line) }}
+	out := &lines{to: r.out}
+	errs := &lines{to: func(line []byte) error {
+		tail.add(line)
+		_ = r.err(line) // there is no other place to tell of it
+		return nil
+	}}
 	cmd.Stdout, cmd.Stderr = out, errs
 	cmd.Env = append(os.Environ(), environment(c.Claim)...)
 	ownGroup(cmd)
@@ -54,6 +62,11 @@ func (r *runner) handle(ctx context.Context, c *bus.Claim[json.RawMessage]) erro
 	}
 	out.close()
 	errs.close()
+	if out.err != nil {
+		r.broken.Store(&out.err)
+		r.stop()
+		return bus.Snooze(0) // its output is lost, which is not its fault
+	}
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil: // a background process of it holds stdout
 		return nil
@@ -77,20 +90,19 @@ func environment(c onto.Claim) []string {
 
 // only handles one event, and then stops the run. An event that was claimed besides is
 // given back.
-func (r *runner) only(stop func()) func(context.Context, *bus.Claim[json.RawMessage]) error {
-	return func(ctx context.Context, c *bus.Claim[json.RawMessage]) error {
-		if r.started.Add(1) > 1 {
-			return bus.Snooze(0)
-		}
-		defer stop()
-		return r.handle(ctx, c)
+func (r *runner) only(ctx context.Context, c *bus.Claim[json.RawMessage]) error {
+	if r.started.Add(1) > 1 {
+		return bus.Snooze(0)
 	}
+	defer r.stop()
+	return r.handle(ctx, c)
 }
 
 // lines is an output of a command: whole lines go on, one after the other.
 type lines struct {
-	to   func(line []byte)
+	to   func(line []byte) error
 	rest []byte
+	err  error // why they do not go on any more
 }
 
 // maxLine is how much of a line waits for its end.
@@ -103,19 +115,22 @@ func (l *lines) Write(p []byte) (int, error) {
 	if end == 0 && len(l.rest) > maxLine {
 		end = len(l.rest)
 	}
-	if end > 0 {
-		l.to(l.rest[:end])
+	if end > 0 && l.err == nil {
+		l.err = l.to(l.rest[:end])
 		l.rest = append(l.rest[:0], l.rest[end:]...)
+	}
+	if l.err != nil { // the command learns of it by a closed pipe
+		return 0, l.err
 	}
 	return len(p), nil
 }
 
 // close passes on what has no end of line.
 func (l *lines) close() {
-	if len(l.rest) > 0 {
-		l.to(append(l.rest, '\n'))
-		l.rest = nil
+	if len(l.rest) > 0 && l.err == nil {
+		l.err = l.to(append(l.rest, '\n'))
 	}
+	l.rest = nil
 }
 
 // tail is the last lines of an output.
@@ -146,18 +161,14 @@ type tally struct {
 	failed        map[string]bool // by event
 }
 
-// pass prints what a command has printed on stdout.
-func (t *tally) pass(line []byte) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, _ = t.Out.Write(line) // an error shows again when the verb ends
-	_ = t.Out.Flush()
-}
-
-// passError prints what a command has printed on stderr.
-func (t *tally) passError(line []byte) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, _ = t.Err.Write(line)
-	_ = t.Err.Flush()
+// pass prints what a command has printed.
+func (t *tally) pass(to *terminal.Output) func([]byte) error {
+	return func(line []byte) error {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if _, err := to.Write(line); err != nil {
+			return err
+		}
+		return to.Flush()
+	}
 }

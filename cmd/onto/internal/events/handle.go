@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"time"
 
@@ -128,12 +129,12 @@ func handle(c *session.Session, cmd *cobra.Command, f *handleFlags) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	t := &tally{Session: c, failed: map[string]bool{}}
-	r := &runner{argv: f.command, out: t.pass, err: t.passError}
+	r := &runner{argv: f.command, out: t.pass(c.Out), err: t.pass(c.Err), stop: stop}
 	o := options(cfg, f.name)
 	o.Drain, o.Observe = f.drain, t.observe
 	h := bus.OnTypes(f.handler, f.types, r.handle)
 	if f.once {
-		h = bus.OnTypes(f.handler, f.types, r.only(stop))
+		h = bus.OnTypes(f.handler, f.types, r.only)
 		f.concurrency, o.ClaimLimit = 1, 1
 	}
 	h.Concurrency(f.concurrency).Timeout(f.timeout)
@@ -152,6 +153,9 @@ func handle(c *session.Session, cmd *cobra.Command, f *handleFlags) error {
 		}
 		if err := run(ctx, h); err != nil && !errors.Is(err, context.Canceled) {
 			return err
+		}
+		if broken := r.broken.Load(); broken != nil {
+			return fmt.Errorf("what the command prints cannot be written: %w", *broken)
 		}
 		return t.conclude(f.once || f.untilIdle)
 	})
