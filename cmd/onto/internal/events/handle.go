@@ -131,7 +131,7 @@ func handle(c *session.Session, cmd *cobra.Command, f *handleFlags) error {
 	t := &tally{Session: c, failed: map[string]bool{}}
 	r := &runner{argv: f.command, out: t.pass(c.Out), err: t.pass(c.Err), stop: stop}
 	o := options(cfg, f.name)
-	o.Drain, o.Observe = f.drain, t.observe
+	o.Drain, o.Observe = max(f.drain, 1), t.observe // 0 would be the default
 	h := bus.OnTypes(f.handler, f.types, r.handle)
 	if f.once {
 		h = bus.OnTypes(f.handler, f.types, r.only)
