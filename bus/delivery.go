@@ -102,13 +102,17 @@ func (r *run) work(ctx context.Context, d *delivery) (ending, result) {
 
 // guard calls the handler. A panic is an error with the stack.
 func guard(ctx context.Context, d *delivery) (draft onto.Draft, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v\n%s", v, text(errors.New(string(debug.Stack())), maxStack))
-		}
-	}()
+	defer caught(&err)
 	c := started(d.Claim)
 	return d.q.h.call(ctx, &c)
+}
+
+// caught turns a panic of the program's code into an error with the stack. It is to be
+// deferred.
+func caught(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("panic: %v\n%s", v, text(errors.New(string(debug.Stack())), maxStack))
+	}
 }
 
 // plain reports whether a draft wants nothing, so that the ack needs no commit.
@@ -131,7 +135,7 @@ func (r *run) commit(d *delivery, draft onto.Draft) (ending, result) {
 	pause := backoff.Backoff{First: 100 * time.Millisecond, Longest: time.Second}
 	unknown := false
 	for try := 1; ; try++ {
-		res, err := r.b.s.Commit(r.ctx, draft)
+		res, err := r.append(draft)
 		code := onto.CodeOf(err)
 		switch {
 		case err == nil:
@@ -149,6 +153,12 @@ func (r *run) commit(d *delivery, draft onto.Draft) (ending, result) {
 		}
 		unknown = true
 	}
+}
+
+// append commits a draft. Its values are encoded by code of the program, which may panic.
+func (r *run) append(draft onto.Draft) (res onto.Result, err error) {
+	defer caught(&err)
+	return r.b.s.Commit(r.ctx, draft)
 }
 
 // ackedBefore reports whether the claim of a delivery was acked.

@@ -493,3 +493,23 @@ func TestTheMachineSleeps(t *testing.T) {
 		}
 	})
 }
+
+type bomb struct{}
+
+func (bomb) EventType() string            { return "bomb" }
+func (bomb) MarshalJSON() ([]byte, error) { panic("at the commit") }
+
+// What a handler emits may panic when it is encoded.
+func TestACommitPanics(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.emit(Ping{1})
+		w.runFor(time.Hour, bus.On("h", func(_ context.Context, c *bus.Claim[Ping]) error {
+			c.Emit(bomb{})
+			return nil
+		}).Attempts(2))
+		if l := w.letters(); len(l) != 1 || l[0].Attempts != 2 {
+			t.Errorf("got %+v", l)
+		}
+	})
+}
