@@ -55,7 +55,8 @@ func (s *Schedule) join(p *plan) error {
 }
 
 // make is the event of a tick.
-func (s *Schedule) make(b *Bus, tick time.Time) (backend.NewEvent, error) {
+func (s *Schedule) make(b *Bus, tick time.Time) (e backend.NewEvent, err error) {
+	defer caught(&err)
 	thing := s.event
 	if f, ok := thing.(func(time.Time) any); ok {
 		thing = f(tick)
@@ -70,6 +71,7 @@ type ticker struct {
 	next     time.Time // the tick to come; zero if there is none
 	catching bool      // it has passed already
 	busy     bool      // it is being emitted
+	slept    bool      // the machine has slept meanwhile
 	rest     time.Time // nothing is tried before
 }
 
@@ -116,7 +118,7 @@ func (r *run) fired() (map[string]time.Time, error) {
 
 // skip passes over ticks during which the machine slept.
 func (t *ticker) skip(wall time.Time) {
-	if t.busy || t.next.IsZero() || t.next.After(wall) {
+	if t.slept = t.busy; t.busy || t.next.IsZero() || t.next.After(wall) {
 		return
 	}
 	if t.catchUp {
@@ -170,18 +172,21 @@ func (r *run) fire(t *ticker) {
 			case err != nil && final(err):
 				t.next = time.Time{}
 				r.stop(err)
-				return
 			case err != nil:
 				t.rest = time.Now().Add(time.Second)
 				r.troubled("", time.Second, err)
-				return
-			case bad != nil:
-				r.unmade(t, at, bad)
-			case len(made) > 0:
-				r.ticked(t, &made[0])
-				r.wake()
+			default:
+				if bad != nil {
+					r.unmade(t, at, bad)
+				} else if len(made) > 0 {
+					r.ticked(t, &made[0])
+					r.wake()
+				}
+				t.next, t.catching = t.times.Next(at), false
 			}
-			t.next, t.catching = t.times.Next(at), false
+			if t.slept {
+				t.skip(r.b.o.Now())
+			}
 		}
 	})
 }

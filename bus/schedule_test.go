@@ -252,3 +252,41 @@ func TestRetention(t *testing.T) {
 		}
 	})
 }
+
+// A schedule's function may panic.
+func TestATickPanics(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		var k ticks
+		w.runFor(31*time.Minute, k.handler(), bus.Every("tens", "*/10 * * * *", "", func(tick time.Time) any {
+			if tick.Minute() == 20 {
+				panic("at the clock")
+			}
+			return at(tick)
+		}))
+		if got := k.minutes(); got != "00:10 00:30" || w.counts()[bus.Troubled] != 1 {
+			t.Errorf("fired at %s, observed %v", got, w.counts())
+		}
+	})
+}
+
+// A tick is on its way when the machine falls asleep.
+func TestASleepDuringATick(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var asleep atomic.Int64
+		w := newWorld(t, &bus.Options{Now: func() time.Time { return time.Now().Add(time.Duration(asleep.Load())) }})
+		var k ticks
+		w.m.emit = func(*backend.Emission) error {
+			if asleep.Load() == 0 && time.Now().Minute() == 10 {
+				time.Sleep(time.Second)
+				asleep.Store(int64(2 * time.Hour))
+				time.Sleep(5 * time.Second)
+			}
+			return nil
+		}
+		w.runFor(21*time.Minute, bus.Every("tens", "*/10 * * * *", "", at), k.handler())
+		if got := k.minutes(); got != "00:10 02:20" {
+			t.Errorf("fired at %s", got)
+		}
+	})
+}
