@@ -180,6 +180,7 @@ func (r *run) ackedBefore(d *delivery) bool {
 func (r *run) finished(d *delivery, emitted bool) {
 	q := d.q
 	delete(q.active, d)
+	r.stale = true
 	if d.overdue {
 		q.stuck--
 	} else {

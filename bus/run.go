@@ -108,12 +108,14 @@ type run struct {
 	queues  []*queue // by priority, the highest first
 	tickers []*ticker
 	solo    *delivery // the suspect that runs, or will run, alone; nil for none
+	solos   int       // how many there were
 
 	ctx   context.Context // of calls and handlers: goes on while the run drains
 	end   context.CancelFunc
 	tasks sync.WaitGroup // goroutines but for those of handlers
 	mail  mailbox
 	woken atomic.Bool // something may have been written
+	stale bool        // a handler has returned since all looked for events: it may have emitted some by itself
 
 	phase    phase
 	deadline time.Time // of the phase
@@ -189,6 +191,11 @@ func (r *run) look(now, wall time.Time) {
 func (r *run) proceed(now time.Time) {
 	if r.phase == working {
 		if !r.idle || !r.quiet() {
+			return
+		}
+		if r.stale {
+			r.stale = false
+			r.wake()
 			return
 		}
 		r.stop(nil)

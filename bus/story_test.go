@@ -400,3 +400,24 @@ func TestRunUntilIdleLooksAgain(t *testing.T) {
 		}
 	})
 }
+
+// A handler may emit by itself, beside its commit: RunUntilIdle handles that as well.
+func TestRunUntilIdleHandlesWhatHandlersEmitThemselves(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.emit(Ping{1}, Ping{2})
+		w.idle(
+			bus.On("h", func(ctx context.Context, c *bus.Claim[Ping]) error {
+				if c.Payload.N == 1 {
+					_, err := w.b.Emit(ctx, InvoiceDue{"alone"})
+					return err
+				}
+				time.Sleep(time.Second)
+				_, err := w.s.Commit(ctx, onto.Draft{Actor: onto.Operator("ana")}.Ensure(Order{ID: "o"}).Emit(InvoiceDue{"in a commit"}))
+				return err
+			}),
+			bus.On("mail", func(context.Context, *bus.Claim[InvoiceDue]) error { return nil }),
+		)
+		w.wantStates("net.ping acked h 0/1", "net.ping acked h 0/1", "InvoiceDue acked mail 0/1", "InvoiceDue acked mail 0/1")
+	})
+}
