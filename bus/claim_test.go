@@ -342,3 +342,81 @@ func TestHandlersAreIndependent(t *testing.T) {
 		}
 	})
 }
+
+// A suspect that waits until nothing else of its handler runs is renewed meanwhile.
+func TestASuspectWaits(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a := newWorld(t, nil)
+		b := a.again(nil)
+		a.emit(Ping{1})
+		slow := bus.On("h", func(_ context.Context, c *bus.Claim[Ping]) error {
+			time.Sleep(5 * time.Minute)
+			return nil
+		})
+		done := make(chan struct{})
+		go func() { defer close(done); a.runFor(20*time.Minute, slow) }()
+		synctest.Wait()
+		a.emit(Ping{2})
+		a.die("net.ping")
+		time.Sleep(15 * time.Second) // the first process has the suspect
+		b.runFor(10*time.Minute, bus.On("h", nothing))
+		<-done
+		if n := b.counts(); n[bus.Started] != 0 {
+			t.Errorf("the second process: %v", n)
+		}
+		if n := a.counts(); n[bus.Acked] != 2 || n[bus.Lost] != 0 {
+			t.Errorf("the first process: %v", n)
+		}
+	})
+}
+
+// What runs when the suspects of one handler take long.
+func TestSuspectsOfOneHandlerDoNotHoldUpAnother(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		for i := range 8 {
+			w.emit(Ping{i}, InvoiceDue{"old"})
+		}
+		w.die("net.ping")
+		r := &backend.ClaimRequest{Namespace: "default", Handler: "mail", Types: []string{"InvoiceDue"}, Session: "dead", Limit: 100, Lease: time.Second}
+		if _, err := w.m.full.Claim(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		for range 20 {
+			w.emit(InvoiceDue{"new"})
+		}
+		began := time.Now()
+		var last time.Duration
+		var fresh atomic.Int64
+		w.runFor(time.Hour,
+			bus.On("h", func(context.Context, *bus.Claim[Ping]) error { time.Sleep(5 * time.Minute); return nil }),
+			bus.On("mail", func(_ context.Context, c *bus.Claim[InvoiceDue]) error {
+				if c.Payload.Invoice == "new" {
+					fresh.Add(1)
+					last = time.Since(began)
+				}
+				return nil
+			}))
+		if n := w.counts(); n[bus.Acked] != 36 || fresh.Load() != 20 || last > time.Minute {
+			t.Errorf("new events were handled after %v, observed %v", last, n)
+		}
+	})
+}
+
+// Acks that a handler adds to its draft count, also if it wants nothing else.
+func TestFurtherAcks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.emit(Ping{1}, InvoiceDue{"i"})
+		got, err := w.m.full.Claim(t.Context(), &backend.ClaimRequest{Namespace: "default", Handler: "other", Types: []string{"InvoiceDue"}, Session: "s", Limit: 1, Lease: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.idle(bus.On("h", func(_ context.Context, c *bus.Claim[Ping]) error {
+			c.Draft.Acks = got.Claims
+			return nil
+		}))
+		w.wantStates("net.ping acked h 0/1", "InvoiceDue acked other 0/0")
+	})
+}

@@ -91,6 +91,9 @@ func (r *run) beat(now time.Time) {
 			}
 		}
 	}
+	if r.solo != nil && !r.solo.starting {
+		add(r.solo)
+	}
 	r.background(func() func() {
 		began := time.Now()
 		gone, err := r.b.port.Beat(r.ctx, b)
@@ -142,7 +145,10 @@ func (r *run) gone(d *delivery) {
 	case d == nil:
 	case d.q.active[d]:
 		d.cancel(errLost)
-	case d.q.drop(d):
+	case d.q.drop(d), d == r.solo && !d.starting:
+		if d == r.solo {
+			r.solo = nil
+		}
 		d.end = lost(d.Claim, errLost)
 		r.settled(d)
 	}

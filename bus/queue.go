@@ -24,6 +24,7 @@ type queue struct {
 
 	waiting  []*delivery        // to be started, in order
 	suspects []*delivery        // whose claims were lost before: to be started alone
+	alone    int                // the number of the last of them that was, in the run
 	active   map[*delivery]bool // running, also those that are overdue
 	stuck    int                // of these, how many are overdue
 	ended    []*delivery        // to be settled
@@ -58,14 +59,15 @@ func (q *queue) ahead(limit int) int {
 	return int(min(2*int64(limit), int64(q.h.concurrency)*int64(lookahead)/int64(q.pace)))
 }
 
-// room is how many events to claim now.
+// room is how many events to claim now. Suspects take up none, since they may wait long
+// for those of other handlers, but only so many are held.
 func (q *queue) room(o *Options) int {
 	ahead := q.ahead(o.ClaimLimit)
 	if len(q.waiting) > ahead/2 {
 		return 0
 	}
-	held := len(q.waiting) + len(q.suspects) + q.running()
-	return max(0, min(o.ClaimLimit, o.MaxPerPass-q.taken, q.h.concurrency+ahead-held))
+	held := len(q.waiting) + q.running()
+	return max(0, min(o.ClaimLimit-len(q.suspects), o.MaxPerPass-q.taken, q.h.concurrency+ahead-held))
 }
 
 // running is how many handlers run that are not overdue. Those that are count no more, so
@@ -101,8 +103,10 @@ func (r *run) serve(q *queue, now time.Time) {
 		r.serveAlone(q)
 		return
 	}
-	if r.solo == nil && len(q.suspects) > 0 {
+	if r.solo == nil && len(q.suspects) > 0 && r.turn(q, now) {
 		r.solo, q.suspects = q.suspects[0], q.suspects[1:]
+		r.solos++
+		q.alone = r.solos
 		r.serveAlone(q)
 		return
 	}
@@ -115,6 +119,13 @@ func (r *run) serve(q *queue, now time.Time) {
 		q.waiting[0], q.waiting = nil, q.waiting[1:]
 		r.start(d)
 	}
+}
+
+// turn reports whether the next suspect is one of this handler: handlers take turns.
+func (r *run) turn(q *queue, now time.Time) bool {
+	return !slices.ContainsFunc(r.queues, func(o *queue) bool {
+		return len(o.suspects) > 0 && o.alone < q.alone && !now.Before(o.rest)
+	})
 }
 
 // serveAlone starts a suspect once nothing else of its handler runs, after what has
