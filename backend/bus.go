@@ -72,7 +72,7 @@ type Bus interface {
 // stands for its own ID.
 type NewEvent struct {
 	onto.Event
-	Delay time.Duration // NotBefore is that long after its time; 0 for NotBefore as it is
+	Delay time.Duration // NotBefore is that long after now; 0 for NotBefore as it is
 }
 
 // Emission is events to be emitted without a commit, and what happens with it.

@@ -16,6 +16,7 @@ func claimStories() []busTale {
 		{"a claim that ran out is held until it is taken", claimHeld},
 		{"a claim is told from another one by session and time", claimFence},
 		{"an event is not claimed before its time", claimDelayed},
+		{"a clock that was set back does not prolong a delay", claimDelayedBack},
 		{"a claim tells when to come back", claimNext},
 		{"settlements come before claims", claimSettles},
 		{"an event without a handler waits", claimLate},
@@ -151,6 +152,21 @@ func claimDelayed(s *busStory) {
 	for _, claim := range s.event(1).Claims {
 		s.want("available to "+claim.Handler, showTime(claim.Available), "13:00:00.000000Z")
 	}
+}
+
+// claimDelayedBack emits an event when the clock was set back: its time is after that of
+// the event before, and its delay begins now.
+func claimDelayedBack(s *busStory) {
+	s.emit(event(1, "paid"))
+	s.move(-time.Hour)
+	e := s.emit(delayed(2, "paid", time.Minute))[0]
+	s.want("time", showTime(e.Time), "12:00:00.000001Z")
+	s.want("not before", showTime(e.NotBefore), "11:01:00.000000Z")
+	s.claim(request("billing", 9, "paid"), "e1")
+	s.move(time.Minute - time.Microsecond)
+	s.claim(request("billing", 9, "paid"), "")
+	s.move(time.Microsecond)
+	s.claim(request("billing", 9, "paid"), "e1 e2")
 }
 
 func claimNext(s *busStory) {

@@ -70,7 +70,7 @@ func rideCommit(s *busStory, send appender) {
 	s.want("events", s.events(backend.EventQuery{Commit: 1}), "e4 pending, e2 pending, e3 pending")
 	for n, want := range map[int]string{
 		2: `e2 shop/paid {"n":1} at 12:00:01.000000Z, priority 100, root e2, depth 0, parent -, in commit 1`,
-		3: `e3 shop/paid {"n":1} at 12:00:01.000001Z, priority 100, root e3, depth 0, parent -, not before 13:00:01.000001Z, in commit 1`,
+		3: `e3 shop/paid {"n":1} at 12:00:01.000001Z, priority 100, root e3, depth 0, parent -, not before 13:00:01.000000Z, in commit 1`,
 	} {
 		s.want("event", showEvent(s.event(n).Event), want)
 	}

@@ -80,7 +80,7 @@ func (b *bus) emit(list []backend.NewEvent, commit int64, now time.Time) []onto.
 			e.Time = first
 		}
 		if n.Delay > 0 {
-			e.NotBefore = e.Time.Add(n.Delay)
+			e.NotBefore = now.Add(n.Delay)
 		}
 		e.NotBefore = stored(e.NotBefore)
 		e.Root = cmp.Or(e.Root, e.ID)

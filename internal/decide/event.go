@@ -95,7 +95,7 @@ func (r *Round) emitted(n *backend.NewEvent, commit int64) onto.Event {
 	}
 	r.LastEvent = e.Time
 	if n.Delay > 0 {
-		e.NotBefore = e.Time.Add(n.Delay).Truncate(time.Microsecond)
+		e.NotBefore = r.now.Add(n.Delay).Truncate(time.Microsecond)
 	}
 	if e.Root == "" {
 		e.Root = e.ID
