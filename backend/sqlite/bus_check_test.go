@@ -167,6 +167,20 @@ func TestDroppedBus(t *testing.T) {
 	}
 }
 
+// If events or claims themselves are dropped, they are lost, and work goes on without them.
+func TestDroppedEvents(t *testing.T) {
+	for table, left := range map[string]int{"events": 0, "event_claims": 11, "dead_letters": 9, "onto_event_queues": 9} {
+		path, clock := makeBus(t)
+		runSQL(t, path, `DROP TABLE `+table)
+		b := open(t, path, &sqlite.Options{Now: clock.Now})
+		if got := drain(t, b, clock); len(got) != left {
+			t.Errorf("without %s: claimed %v, want %d events", table, got, left)
+		}
+		emit(t, b, "after T", "k9 T k")
+		mustSettle(t, b, backend.Bury, claim(t, b, request(9), "after", "k9")...)
+	}
+}
+
 // What is dropped under an open store comes back with a rebuild.
 func TestRebuildOfDroppedBus(t *testing.T) {
 	path, clock := makeBus(t)
