@@ -166,31 +166,45 @@ func (c *claiming) fillOne(q *queue, to int64) (keyed []arrival, n int64, err er
 	return keyed, n, err
 }
 
-// line brings an event into play, or puts it behind the one of its key that is.
+// line brings an event that has no claim yet into play, or puts it behind the one of its
+// key that is.
 func (c *claiming) line(a arrival) error {
-	turn, err := c.inPlay(c.Namespace, a)
-	if err == nil && turn {
-		_, err = c.makeReady(a.id, c.Handler)
+	entered, err := c.enter(c.Namespace, a)
+	if err != nil {
+		return err
 	}
-	return err
+	if entered {
+		_, err = c.makeReady(a.id, c.Handler)
+		return err
+	}
+	return c.putBehind(c.Namespace, a)
 }
 
-// inPlay brings an event into play if no other one of its key is, and otherwise puts it
-// behind. It reports whether the event is in play. One without a key always is.
+// inPlay reports whether an event that has a claim is in play. If none of its key is, it
+// comes into play, and otherwise goes behind. One without a key always is in play.
 func (c *claiming) inPlay(namespace string, a arrival) (bool, error) {
 	if a.key == "" {
 		return true, nil
 	}
-	n, err := c.change(`INSERT OR IGNORE INTO onto_event_keys (namespace, handler_id, ordering_key, event_id) VALUES (?, ?, ?, ?)`,
-		namespace, c.Handler, a.key, a.id)
-	if err != nil || n > 0 {
-		return n > 0, err
+	if entered, err := c.enter(namespace, a); entered || err != nil {
+		return entered, err
 	}
 	r, _, err := c.w.QueryRow(`SELECT event_id FROM onto_event_keys WHERE namespace = ? AND handler_id = ? AND ordering_key = ?`, namespace, c.Handler, a.key)
 	if err != nil || r.Text(0) == a.id {
 		return err == nil, err
 	}
-	return false, c.exec(`INSERT OR IGNORE INTO onto_event_behind (namespace, handler_id, ordering_key, seq, event_id) VALUES (?, ?, ?, ?, ?)`,
+	return false, c.putBehind(namespace, a)
+}
+
+// enter brings an event into play if none of its key is, and reports whether it did.
+func (c *claiming) enter(namespace string, a arrival) (bool, error) {
+	n, err := c.change(`INSERT OR IGNORE INTO onto_event_keys (namespace, handler_id, ordering_key, event_id) VALUES (?, ?, ?, ?)`,
+		namespace, c.Handler, a.key, a.id)
+	return n > 0, err
+}
+
+func (c *claiming) putBehind(namespace string, a arrival) error {
+	return c.exec(`INSERT OR IGNORE INTO onto_event_behind (namespace, handler_id, ordering_key, seq, event_id) VALUES (?, ?, ?, ?, ?)`,
 		namespace, c.Handler, a.key, a.seq, a.id)
 }
 
