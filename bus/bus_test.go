@@ -215,7 +215,9 @@ func (w *world) runFor(d time.Duration, parts ...bus.Part) {
 // idle runs parts until there is nothing to do.
 func (w *world) idle(parts ...bus.Part) {
 	w.Helper()
-	if err := w.b.RunUntilIdle(w.Context(), parts...); err != nil {
+	ctx, cancel := context.WithTimeout(w.Context(), time.Hour)
+	defer cancel()
+	if err := w.b.RunUntilIdle(ctx, parts...); err != nil {
 		w.Fatalf("RunUntilIdle: %v", err)
 	}
 }
