@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -117,9 +116,7 @@ func caught(err *error) {
 
 // plain reports whether a draft wants nothing, so that the ack needs no commit.
 func plain(d onto.Draft) bool {
-	next, stop := iter.Pull(d.Intents())
-	defer stop()
-	if _, some := next(); some {
+	for range d.Intents() {
 		return false
 	}
 	return len(d.Emitted()) == 0 && len(d.Acks) == 0 && len(d.Expectations()) == 0 && d.Lease == nil && d.Advance == nil && d.IdempotencyKey == ""

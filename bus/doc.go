@@ -43,20 +43,36 @@
 // and is a dead letter when the handler has failed, or was started, as often as
 // [Handler.Attempts] says. [Reject] gives an event up at once, [Snooze] puts it off and
 // counts nothing. A payload that does not decode into the struct, and a chain of events
-// that is too long, make a dead letter at once. So does nothing else: a commit that fails
-// since the store is locked, full or unavailable costs no attempt.
+// that is too long, make a dead letter at once. A commit that fails because the store is
+// locked, full or unavailable costs no attempt: the event is handled again when the store
+// recovers.
 //
 // A dead letter is told of by an event of its own, see [DeadLetterNotice]. It stays until
 // something is done about it: [Bus.Replay], [Bus.ReplayDeadLetters], [Bus.DropDeadLetters].
 //
 // # Claims
 //
-// A process that handles an event has a claim on it, for a time that it extends while it
-// lives. If it ends, the claim runs out, and the event is handled by another process: alone,
-// after its start was recorded, so that an event that kills its process is a dead letter
-// soon, and others are not. A commit under a claim that was lost is refused.
+// A process that handles an event has a claim on it, with a lease that it renews while it
+// runs. If the process ends, the lease runs out and the event is claimed again. It is then
+// started alone, and only after its start was recorded: an event that kills its process
+// becomes a dead letter after a few starts, and takes no other event along. A commit under
+// a claim that was lost is refused. A [Handler] that ignores the end of its context at its
+// timeout loses its claim in the same way.
 //
 // # Schedules
 //
 // [Every] emits an event at the times of a cron expression, once across all processes.
+//
+// # Operation
+//
+// Run as many processes as you like, with the same handlers or different ones. End Run by
+// its context, for example that of [os/signal.NotifyContext]: it then drains. Events are
+// kept for Options.Retention after they were handled, and for as long as a known handler
+// has still to handle them. Options.Observe and Options.Log tell what happens;
+// [Bus.Namespaces], [Bus.Events] and [Bus.DeadLetters] tell what there is.
+//
+// The files of the package, in reading order: handler.go and schedule.go are what a program
+// gives; policy.go decides what becomes of an attempt, without side effects; run.go is the
+// loop that owns all state of a Run, with queue.go for claims and settlements, delivery.go
+// for one call of a handler, and pulse.go for beats and clocks.
 package bus

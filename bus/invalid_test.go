@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/bus"
 	"github.com/ontologia/onto/store"
 )
@@ -131,6 +133,39 @@ func TestLog(t *testing.T) {
 	for _, want := range []string{`level=ERROR msg="event buried"`, "namespace=default", "handler=h", "event=" + e.ID, "type=net.ping", "attempts=1", "deliveries=1", `error="number 1 is bad"`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the log misses %s: %s", want, out.String())
+		}
+	}
+}
+
+// A store that can only be read is refused at the start, and by no handler.
+func TestReadOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bus.db")
+	for _, o := range []*sqlite.Options{nil, {ReadOnly: true}} {
+		db, err := sqlite.Open(t.Context(), path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := store.Open(t.Context(), db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		b, err := bus.Open(s, &bus.Options{Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o == nil {
+			if _, err := b.Emit(t.Context(), Ping{1}); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		err = b.Run(t.Context(), bus.On("h", func(context.Context, *bus.Claim[Ping]) error { t.Error("started"); return nil }))
+		if onto.CodeOf(err) != onto.ReadOnly {
+			t.Errorf("got %v, want ReadOnly", err)
+		}
+		if e, err := b.Replay(t.Context(), "x", onto.Operator("ana")); onto.CodeOf(err) != onto.NotFound {
+			t.Errorf("got %v and %v, want NotFound", e, err)
 		}
 	}
 }

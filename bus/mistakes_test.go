@@ -14,7 +14,7 @@ func mistakes() []mistake {
 		{"the commit of a handler carries no ack", "delivery.go",
 			"		res, err := r.b.s.Commit(", "		if PLANTED {\n			draft.Acks = nil\n		}\n		res, err := r.b.s.Commit(", "TestAnOrderIsPaid"},
 		{"an event whose claim was lost is started with others", "queue.go",
-			"} else if d.Lost {", "} else if d.Lost && !PLANTED {", "TestALostEventIsStartedAlone"},
+			"		if !d.Lost {", "		if !d.Lost || PLANTED {", "TestALostEventIsStartedAlone"},
 		{"the start of a suspect is not recorded", "queue.go",
 			"	q.end(d)\n	r.call(q, 0)\n", "	if PLANTED {\n		r.start(d)\n		return\n	}\n	q.end(d)\n	r.call(q, 0)\n", "TestAnEventThatKillsItsProcess"},
 		{"what waits stays claimed while a suspect runs", "queue.go",

@@ -273,18 +273,20 @@ func (r *run) claimed(q *queue, limit int, began time.Time, got *backend.Claimed
 	q.next = got.Next // it knows what was settled before
 	for i := range got.Claims {
 		d := &delivery{Claim: got.Claims[i], q: q, until: began.Add(r.b.o.ClaimLease)}
+		if !d.Lost {
+			q.waiting = append(q.waiting, d)
+			continue
+		}
 		for o := range q.active {
-			if d.Lost && o.ID == d.ID {
+			if o.ID == d.ID {
 				o.cancel(errLost) // its claim has run out, and this one replaces it
 			}
 		}
 		if end, ok := q.p.poisoned(d.Claim); ok {
 			d.end = end
 			q.end(d)
-		} else if d.Lost {
-			q.suspects = append(q.suspects, d)
 		} else {
-			q.waiting = append(q.waiting, d)
+			q.suspects = append(q.suspects, d)
 		}
 	}
 	if r.phase != working {
