@@ -12,7 +12,7 @@ type mistake struct {
 func mistakes() []mistake {
 	return []mistake{
 		{"the commit of a handler carries no ack", "delivery.go",
-			"		res, err := r.b.s.Commit(", "		if PLANTED {\n			draft.Acks = nil\n		}\n		res, err := r.b.s.Commit(", "TestAnOrderIsPaid"},
+			"		res, err := r.append(", "		if PLANTED {\n			draft.Acks = nil\n		}\n		res, err := r.append(", "TestAnOrderIsPaid"},
 		{"an event whose claim was lost is started with others", "queue.go",
 			"		if !d.Lost {", "		if !d.Lost || PLANTED {", "TestALostEventIsStartedAlone"},
 		{"the start of a suspect is not recorded", "queue.go",
@@ -20,7 +20,7 @@ func mistakes() []mistake {
 		{"what waits stays claimed while a suspect runs", "queue.go",
 			"	d.starting = true\n	q.give()\n", "	d.starting = true\n	if !PLANTED {\n		q.give()\n	}\n", "TestALostEventIsStartedAlone"},
 		{"suspects of several handlers run side by side", "queue.go",
-			"if r.solo == nil && len(q.suspects) > 0 {", "if (r.solo == nil || PLANTED) && len(q.suspects) > 0 {", "TestSuspectsExcludeEachOther"},
+			"if r.solo == nil && len(q.suspects) > 0 &&", "if (r.solo == nil || PLANTED) && len(q.suspects) > 0 &&", "TestSuspectsExcludeEachOther"},
 		{"an event that kills its process is started for ever", "policy.go",
 			"if !c.Lost || c.Deliveries < p.attempts {", "if !c.Lost || c.Deliveries < p.attempts || PLANTED {", "TestAnEventThatKillsItsProcess"},
 		{"deliveries make no dead letter", "policy.go",
