@@ -337,6 +337,7 @@ func TestATimeoutIsIgnored(t *testing.T) {
 		w.runFor(time.Hour, bus.On("h", func(_ context.Context, c *bus.Claim[Ping]) error {
 			if c.Payload.N == 1 {
 				<-free
+				return nil
 			}
 			handled = time.Since(began)
 			return nil
