@@ -79,7 +79,7 @@ var (
 	emitVerb    = verb{name: "emit", args: []string{"events", "emit", "--type", "Ping", "--payload", `{"n":7}`}}
 	rideVerb    = verb{name: "put --emit", args: append(slices.Clone(putVerb.args), "--emit", `Ping={"n":8}`)}
 	replayVerb  = verb{name: "replay", args: []string{"events", "replay", "--all", "--apply"}}
-	cleanupVerb = verb{name: "cleanup", args: []string{"events", "cleanup", "--before", "0s", "--apply"}}
+	cleanupVerb = verb{name: "cleanup", args: []string{"events", "cleanup", "--before", "0s", "--namespace", "old", "--apply"}, again: true}
 	followVerb  = verb{name: "follow", args: []string{"commits", "follow", "--name", "mirror", "--once"}, again: true}
 )
 
@@ -148,11 +148,15 @@ func (s *sweep) fill(t *testing.T) {
 		if c == 2 && !s.lake {
 			do("", "backup", filepath.Join(s.template, "monday.db"))
 		}
+		if c == 3 && !s.lake { // so that one commit is left to follow
+			do("", "commits", "follow", "--name", "mirror", "--once")
+		}
 	}
 	if s.lake {
 		return
 	}
 	do("", "events", "emit", "--type", "Ping", "--payload", "1")
+	do("", "events", "emit", "--type", "Ping", "--namespace", "old")
 	do("", "events", "emit", "--type", "Lost", "--payload", "2")
 	run(t.Context(), append([]string{"events", "handle", "--handler", "h", "--type", "Lost", "--attempts", "1", "--once"},
 		append(s.location(s.template), "--", "false")...), strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
@@ -245,7 +249,7 @@ func (s *sweep) state(t *testing.T, dir string) string {
 			state += fmt.Sprintf("%s %s %s %v\n", e.Type, e.Payload, e.Status, e.Commit != nil)
 		}
 	}
-	return state + must(t, "", append([]string{"events", "dead-letters", "--count"}, where...)...) +
+	return state + must(t, "", append([]string{"events", "list-namespaces", "--json"}, where...)...) +
 		must(t, "", append([]string{"commits", "positions", "--json"}, where...)...)
 }
 
