@@ -347,7 +347,9 @@ type positioned struct {
 	p backend.Positions
 }
 
-func (b positioned) Positions(ctx context.Context) ([]onto.Position, error) { return b.p.Positions(ctx) }
+func (b positioned) Positions(ctx context.Context) ([]onto.Position, error) {
+	return b.p.Positions(ctx)
+}
 
 func (b positioned) Advance(ctx context.Context, a onto.Advance) error { return b.p.Advance(ctx, a) }
 
