@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -80,6 +81,10 @@ func TestDamagedBus(t *testing.T) {
 		{"one number twice", "event_number event_unplaced", `UPDATE events SET onto_seq = (SELECT onto_seq FROM events WHERE id = 'r1') WHERE id = 'new'`},
 		{"the numbers go back", "event_number", `UPDATE onto_bus SET seq = 3`},
 		{"events with keys are not looked for", "event_number", `UPDATE onto_bus SET special = 3`},
+		{"the newest number is no number", "event_number", `UPDATE onto_bus SET seq = 'x'`},
+		{"the newest number is the last one", "event_number", `UPDATE onto_bus SET seq = 9223372036854775807`},
+		{"a number is none", "event_number", `UPDATE events SET onto_seq = 'x' WHERE id = 'new'`},
+		{"a number is negative", "event_unplaced", `UPDATE events SET onto_seq = -5 WHERE id = 'new'`},
 		{"no numbers", "event_number", `DELETE FROM onto_bus`},
 		{"no places at all", "event_unplaced key_stuck", `DELETE FROM onto_event_ready; DELETE FROM onto_event_behind; UPDATE event_claims SET onto_queued = 1`},
 	} {
@@ -227,4 +232,29 @@ func TestRebuildKeepsClaims(t *testing.T) {
 	mustSettle(t, b, backend.Ack, claim(t, b, request(9), "b")...)
 	claim(t, b, request(9))
 	backendtest.Check(t, b)
+}
+
+// A claim that comes upon damage says so, and what mends it.
+func TestAClaimFindsDamage(t *testing.T) {
+	for name, damage := range map[string]string{
+		"filled not far enough":             `UPDATE onto_event_queues SET filled = 0`,
+		"the newest number is no number":    `UPDATE onto_bus SET seq = 'x'`,
+		"the newest number is the last one": `UPDATE onto_bus SET seq = 9223372036854775807`,
+		"no numbers":                        `DELETE FROM onto_bus`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, clock := makeBus(t)
+			runSQL(t, path, damage)
+			b := open(t, path, &sqlite.Options{Now: clock.Now})
+			_, err := b.Claim(t.Context(), request(9))
+			var e *onto.Error
+			if !errors.As(err, &e) || e.Code != onto.Corrupt || strings.Join(e.Hint.Command, " ") != "projection rebuild" {
+				t.Errorf("got %v, want damage that a rebuild mends", err)
+			}
+			if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			wantDrained(t, b, clock)
+		})
+	}
 }

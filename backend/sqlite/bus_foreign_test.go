@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -332,4 +333,31 @@ func TestCleanWhatTheOriginalAdded(t *testing.T) {
 	if got := status(t, b, backend.EventQuery{}); got != "new pending; ahead pending" {
 		t.Errorf("left is %s", got)
 	}
+}
+
+// Another program may write priorities that are no integers, or whose rank is none. Each
+// event is claimed once all the same.
+func TestOddPriorities(t *testing.T) {
+	clock, b, o := sharedBus(t)
+	for i, priority := range []string{"-9223372036854775808", "-9223372036854775807", "9223372036854775807", "1.5", "-1e300", "1e300", "'high'", "x'00ff'", "0"} {
+		id := fmt.Sprint("e", i)
+		o.enqueue(id, "T", 0)
+		o.exec(`UPDATE events SET priority = `+priority+` WHERE id = ?`, id)
+	}
+	var got []string
+	for range 12 {
+		list, err := b.Claim(t.Context(), request(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list.Claims {
+			got = append(got, c.ID)
+		}
+		mustSettle(t, b, backend.Ack, list.Claims...)
+		clock.advance(time.Second)
+	}
+	if slices.Sort(got); !slices.Equal(got, []string{"e0", "e1", "e2", "e3", "e4", "e5", "e6", "e7", "e8"}) {
+		t.Errorf("claimed %v, want each once", got)
+	}
+	backendtest.Check(t, b)
 }

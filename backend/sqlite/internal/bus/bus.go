@@ -83,6 +83,10 @@ func (t *Tx) Catch() (more bool, err error) {
 		return false, onto.Errorf(onto.Corrupt, "the table onto_bus is empty").
 			WithHint("make it anew").WithCommand("projection", "rebuild")
 	}
+	if seq, isInt := r.Vals[0].(int64); !isInt || seq < 0 || seq > layout.MaxEvent {
+		return false, onto.Errorf(onto.Corrupt, "the number of the newest event is %v", r.Vals[0]).
+			WithHint("number the events anew").WithCommand("projection", "rebuild")
+	}
 	t.read, t.seq, t.last, t.special = true, r.Int(0), layout.StoredTime(r.Text(1)), r.Int(2)
 	t.more, err = t.number()
 	return t.more, err

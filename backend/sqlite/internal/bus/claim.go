@@ -263,6 +263,7 @@ func (c *claiming) next() (time.Time, error) {
 type candidate struct {
 	queue     int
 	rank, seq int64
+	stored    any // rank as it is stored: the priority of another program's event may be no integer
 	claim     onto.Claim
 }
 
@@ -310,11 +311,11 @@ func (c *claiming) takeFrom(queue int64, last *candidate) error {
 		SELECT event_id, ?, ?, ?, ?, ? FROM onto_event_ready WHERE queue = ? AND (rank, seq) <= (?, ?)
 		ON CONFLICT (event_id, handler_id) DO UPDATE SET session_id = excluded.session_id, claimed_at = excluded.claimed_at,
 		lease_until = excluded.lease_until, onto_queued = 0`,
-		c.Handler, c.Session, c.at, codec.FormatTime(c.now.Add(c.Lease)), c.at, queue, last.rank, last.seq)
+		c.Handler, c.Session, c.at, codec.FormatTime(c.now.Add(c.Lease)), c.at, queue, last.stored, last.seq)
 	if err != nil {
 		return err
 	}
-	return c.exec(`DELETE FROM onto_event_ready WHERE queue = ? AND (rank, seq) <= (?, ?)`, queue, last.rank, last.seq)
+	return c.exec(`DELETE FROM onto_event_ready WHERE queue = ? AND (rank, seq) <= (?, ?)`, queue, last.stored, last.seq)
 }
 
 const readySQL = `SELECT ` + eventList + `, c.attempts, c.deliveries, c.lease_until > c.available_at, c.ack_at IS NOT NULL OR c.dead_lettered_at IS NOT NULL,
@@ -331,7 +332,7 @@ func (c *claiming) ready(i int) (list []candidate, removed bool, err error) {
 		list = make([]candidate, 0, min(c.Limit, 128))
 		var taken []candidate
 		err := c.w.Each(context.Background(), readySQL, []any{c.Handler, c.queues[i].id, c.Limit}, func(r *driver.Rows) error {
-			k := candidate{queue: i, rank: r.Int(eventWidth + 5), seq: r.Int(eventWidth + 6)}
+			k := candidate{queue: i, rank: r.Int(eventWidth + 5), seq: r.Int(eventWidth + 6), stored: r.Vals[eventWidth+5]}
 			gone, settled := r.Null(0), r.Int(eventWidth+3) == 1
 			if gone || settled || !r.Null(eventWidth+4) && r.Text(eventWidth+4) > c.at {
 				k.claim.ID = r.Text(eventWidth + 7)
@@ -362,7 +363,7 @@ func (c *claiming) ready(i int) (list []candidate, removed bool, err error) {
 // remove takes an event out of ready that another program has claimed, settled or
 // removed.
 func (c *claiming) remove(k *candidate) error {
-	err := c.exec(`DELETE FROM onto_event_ready WHERE queue = ? AND rank = ? AND seq = ?`, c.queues[k.queue].id, k.rank, k.seq)
+	err := c.exec(`DELETE FROM onto_event_ready WHERE queue = ? AND rank = ? AND seq = ?`, c.queues[k.queue].id, k.stored, k.seq)
 	if err != nil {
 		return err
 	}

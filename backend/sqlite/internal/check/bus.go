@@ -66,6 +66,7 @@ func (b *busChecker) numbers() error {
 		return b.report(audit.EventNumber, "the table onto_bus is empty, so no event can be numbered")
 	}
 	for _, q := range []struct{ message, sql string }{
+		{"the newest event is said to have the number %s", fmt.Sprintf(`SELECT seq FROM onto_bus WHERE typeof(seq) <> 'integer' OR seq NOT BETWEEN 0 AND %d`, layout.MaxEvent)},
 		{"%s events have the number %s, the first of them event %s",
 			`SELECT count(*), onto_seq, min(id) FROM events WHERE onto_seq IS NOT NULL GROUP BY onto_seq HAVING count(*) > 1`},
 		{"event %s has the number %s, and the newest is said to be %s",

@@ -86,6 +86,8 @@ func Wrap(path string, err error) error {
 		return as(onto.Corrupt, "the projection is damaged", "make it anew", "projection", "rebuild")
 	case e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no such table: onto_search_"):
 		return as(onto.Corrupt, "a search table is missing", "make it anew", "projection", "rebuild")
+	case e.Code == sqlite3.ErrConstraint && strings.Contains(e.Error(), "failed: onto_event_"):
+		return as(onto.Corrupt, "what waits for handlers is not as it should be", "make it anew", "projection", "rebuild")
 	case e.Code == sqlite3.ErrError && LacksTable(err):
 		return as(onto.Corrupt, "a table, a column or an index of the store is missing", "find out what is missing", "doctor")
 	}

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
@@ -180,6 +181,8 @@ func addBus(w *driver.Conn, lacks string) error {
 func NumberEvents(w *driver.Conn) error {
 	const count = `UPDATE onto_bus SET seq = max(seq, coalesce((SELECT max(onto_seq) FROM events), 0)); UPDATE onto_bus SET special = seq;`
 	return w.Script(`INSERT OR IGNORE INTO onto_bus (id, seq, last_at, special) VALUES (1, 0, '', 0);
+		UPDATE onto_bus SET seq = 0 WHERE typeof(seq) <> 'integer' OR seq NOT BETWEEN 0 AND ` + maxEvent + `;
+		UPDATE events SET onto_seq = NULL WHERE typeof(onto_seq) NOT IN ('integer', 'null') OR onto_seq NOT BETWEEN 1 AND ` + maxEvent + `;
 		UPDATE events SET onto_seq = NULL WHERE id IN (
 			SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY onto_seq ORDER BY created_at, id) AS n FROM events WHERE onto_seq IS NOT NULL) WHERE n > 1);` +
 		count + `
@@ -187,6 +190,11 @@ func NumberEvents(w *driver.Conn) error {
 			FROM (SELECT id, row_number() OVER (ORDER BY created_at, id) AS n FROM events WHERE onto_seq IS NULL) x WHERE x.id = events.id;` +
 		count)
 }
+
+// MaxEvent is more than events ever arrive: a greater number is a mistake.
+const MaxEvent = 1 << 62
+
+var maxEvent = strconv.FormatInt(MaxEvent, 10)
 
 // BusReads are statements that read every column of the bus, and no row.
 func BusReads() []string {
