@@ -2,7 +2,9 @@ package bus_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -418,5 +420,38 @@ func TestFurtherAcks(t *testing.T) {
 			return nil
 		}))
 		w.wantStates("net.ping acked h 0/1", "InvoiceDue acked other 0/0")
+	})
+}
+
+// Where much is written, many handlers do not all claim after every write. Events are
+// handled soon all the same.
+func TestManyHandlersAndWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		const handlers, events = 50, 200
+		var claims atomic.Int64
+		w.m.claim = func(*backend.ClaimRequest) error { claims.Add(1); return nil }
+		var parts []bus.Part
+		for i := range handlers {
+			parts = append(parts, bus.OnTypes(fmt.Sprint("h", i), []string{fmt.Sprint("T", i)}, func(context.Context, *bus.Claim[json.RawMessage]) error { return nil }))
+		}
+		go func() {
+			for i := range events {
+				time.Sleep(time.Millisecond)
+				w.emit(onto.Emission{Type: fmt.Sprint("T", i%handlers), Payload: i})
+			}
+		}()
+		w.runFor(900*time.Millisecond, parts...) // before the next poll
+		var late time.Duration
+		for _, o := range w.observed(bus.Started) {
+			late = max(late, o.Wait)
+		}
+		if n := w.counts()[bus.Acked]; n != events || late > 50*time.Millisecond {
+			t.Errorf("handled %d events, the last one after %v", n, late)
+		}
+		if claims.Load() > 40*handlers {
+			t.Errorf("%d claims for %d events in 200 ms", claims.Load(), events)
+		}
+		t.Logf("%d claims, the longest wait %v", claims.Load(), late)
 	})
 }

@@ -122,7 +122,8 @@ type run struct {
 	drained  time.Time // when draining began, by the wall clock
 	err      error     // that ends the run
 
-	polled  time.Time // when all handlers last looked for events
+	looked  time.Time // when all handlers last looked for events since something was written
+	polled  time.Time // and since the time for it had come
 	cleaned time.Time // when old events were last removed; zero for not yet
 	pulse
 }
@@ -173,7 +174,10 @@ func (r *run) step() time.Duration {
 
 // look marks the handlers that may have something to claim.
 func (r *run) look(now, wall time.Time) {
-	all := r.woken.Swap(false)
+	all := now.Sub(r.looked) >= r.breather() && r.woken.Swap(false)
+	if all {
+		r.looked = now
+	}
 	if now.Sub(r.polled) >= r.b.o.Poll {
 		r.polled, all = now, true
 	}
@@ -186,6 +190,14 @@ func (r *run) look(now, wall time.Time) {
 		}
 	}
 }
+
+// perHandler is how much time is between two looks of all handlers, for each of them. An
+// empty claim takes about half of it, so that a process with many handlers has time left
+// where much is written.
+const perHandler = 200 * time.Microsecond
+
+// breather is the time between two looks of all handlers.
+func (r *run) breather() time.Duration { return time.Duration(len(r.queues)) * perHandler }
 
 // proceed goes on to the next phase if it is time for it.
 func (r *run) proceed(now time.Time) {
@@ -240,7 +252,7 @@ func (r *run) quiet() bool {
 			return false
 		}
 	}
-	return !r.beating && !(r.phase == working && r.blind)
+	return !r.beating && !(r.phase == working && (r.blind || r.woken.Load()))
 }
 
 // stop begins the end of the run, with an error if it is not nil.
@@ -299,7 +311,11 @@ func (r *run) pause(now, wall time.Time) time.Duration {
 	next := r.b.o.Poll
 	at := func(d time.Duration) { next = min(next, d) }
 	if r.woken.Load() && r.phase == working {
-		return 0
+		wait := r.breather() - now.Sub(r.looked)
+		if wait <= 0 {
+			return 0
+		}
+		at(wait)
 	}
 	if !r.beating {
 		at(r.nextBeat.Sub(now))
