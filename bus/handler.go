@@ -185,8 +185,11 @@ func (r *rejection) Error() string { return r.err.Error() }
 func (r *rejection) Unwrap() error { return r.err }
 
 // Snooze is for a handler to return: the event is handled again after a time, and this
-// attempt does not count.
-func Snooze(d time.Duration) error { return &snooze{max(d, 0)} }
+// attempt does not count. The time is at least 10 ms, so that a handler which can do
+// nothing yet does not keep the store busy.
+func Snooze(d time.Duration) error { return &snooze{max(d, minSnooze)} }
+
+const minSnooze = 10 * time.Millisecond
 
 type snooze struct{ d time.Duration }
 

@@ -421,3 +421,28 @@ func TestRunUntilIdleHandlesWhatHandlersEmitThemselves(t *testing.T) {
 		w.wantStates("net.ping acked h 0/1", "net.ping acked h 0/1", "InvoiceDue acked mail 0/1", "InvoiceDue acked mail 0/1")
 	})
 }
+
+// A handler that snoozes for no time at all does not keep RunUntilIdle, or the store, busy
+// for ever.
+func TestSnoozeForNoTime(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.emit(Ping{1})
+		asks := 0
+		h := bus.On("h", func(context.Context, *bus.Claim[Ping]) error {
+			if asks++; asks > 1000 {
+				return nil
+			}
+			return bus.Snooze(0)
+		})
+		w.idle(h)
+		if asks != 1 {
+			t.Errorf("the handler was started %d times until it was idle, want once", asks)
+		}
+		w.runFor(time.Second, h)
+		if asks > 110 {
+			t.Errorf("the handler was started %d times in a second", asks)
+		}
+		w.wantStates("net.ping pending h 0/0")
+	})
+}
