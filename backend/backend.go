@@ -13,6 +13,7 @@ package backend
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 
 	"github.com/ontologia/onto"
@@ -21,6 +22,10 @@ import (
 
 // Head stands for the newest commit where a commit id is asked for.
 const Head int64 = -1
+
+// ErrReopen is in the chain of errors after which no write succeeds until the store is
+// opened again.
+var ErrReopen = errors.New("it has to be opened again")
 
 // Backend keeps one store. Its methods may be called concurrently.
 //

@@ -165,7 +165,7 @@ func hopeless(err error) bool {
 	case onto.Closed, onto.Corrupt, onto.ReadOnly, onto.Uninitialized:
 		return true
 	}
-	return false
+	return errors.Is(err, backend.ErrReopen)
 }
 
 // settlement is an ending as the backend takes it.

@@ -39,7 +39,7 @@ func (b *Bus) plan(parts []Part) (*plan, error) {
 //
 // Parts that are not well formed fail with Invalid before anything starts. SchemaOutdated
 // of a handler's commit ends Run with that error, as does a store that is closed, damaged
-// or read-only: the claims are returned. Other troubles of the store are waited for.
+// or read-only, or has to be opened again: the claims are returned. Other troubles of the store are waited for.
 func (b *Bus) Run(ctx context.Context, parts ...Part) error {
 	return b.run(ctx, parts, false)
 }

@@ -2,6 +2,9 @@ package bus_test
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/bus"
 	"github.com/ontologia/onto/store"
 )
@@ -115,6 +119,26 @@ func TestAClosedStoreEndsRun(t *testing.T) {
 			t.Errorf("got %v, want Closed", err)
 		}
 	})
+}
+
+// A file that was replaced under the store ends Run: nothing succeeds until it is opened
+// again.
+func TestAReplacedFileEndsRun(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bus.db")
+	w := openWorld(t, func() full {
+		b, err := sqlite.Open(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}, nil)
+	w.emit(Ping{1})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := w.b.Run(ctx, bus.On("h", func(context.Context, *bus.Claim[Ping]) error { return os.Rename(path, path+".old") }))
+	if !errors.Is(err, backend.ErrReopen) {
+		t.Errorf("got %v, want that the store has to be opened again", err)
+	}
 }
 
 // Claims, settlements and beats that fail for a while are tried again, and no event is

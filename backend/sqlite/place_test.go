@@ -99,7 +99,7 @@ func TestReplacedFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = b.Append(t.Context(), thingDraft("k", 1))
-			if !errors.Is(err, onto.Unavailable) || !strings.Contains(err.Error(), "removed or replaced") {
+			if !errors.Is(err, onto.Unavailable) || !errors.Is(err, backend.ErrReopen) || !strings.Contains(err.Error(), "removed or replaced") {
 				t.Errorf("got %v, want Unavailable", err)
 			}
 		})

@@ -2,10 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
@@ -158,17 +160,20 @@ func (wr *writer) canWrite(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case wr.broken != nil:
-		return onto.Errorf(onto.Unavailable, "%s: the outcome of an earlier commit is not known, so this one was not tried: %w", wr.at.Path, wr.broken).
+		return onto.Errorf(onto.Unavailable, "%s: the outcome of an earlier commit is not known, so this one was not tried: %w (%w)", wr.at.Path, backend.ErrReopen, wr.broken).
 			WithHint("%s", reopenHint)
 	}
 	if err := wr.durable.EnsureNames(wr.at.File); err != nil {
-		return onto.Errorf(onto.Unavailable, "%s: it is not known what reached the disk, so nothing more is written: %w", wr.at.Path, err).
+		return onto.Errorf(onto.Unavailable, "%s: it is not known what reached the disk, so nothing more is written: %w (%w)", wr.at.Path, backend.ErrReopen, err).
 			WithHint("%s", reopenHint)
 	}
 	if err := refusal.CheckClock(wr.opts.Now()); err != nil {
 		return err
 	}
-	return wr.at.SameFile()
+	if err := wr.at.SameFile(); err != nil {
+		return fmt.Errorf("%w: %w", err, backend.ErrReopen)
+	}
+	return nil
 }
 
 // state is the state of the store at the start of a transaction.
