@@ -58,7 +58,7 @@ func TestEndings(t *testing.T) {
 		"rejected":              {p.handled(claim(0, 0), Reject(failure)), "buried 5 1/1 0s"},
 		"loop":                  {p.handled(claim(0, 0), code(onto.EventLoopLimit)), "buried 5 1/1 0s"},
 		"snoozed":               {p.handled(claim(1, 2), fmt.Errorf("outer: %w", Snooze(time.Minute))), "snoozed 4 1/2 1m0s"},
-		"snoozed backwards":     {p.handled(claim(1, 2), Snooze(-time.Minute)), "snoozed 4 1/2 0s"},
+		"snoozed backwards":     {p.handled(claim(1, 2), Snooze(-time.Minute)), "snoozed 4 1/2 10ms"},
 		"commit: invalid":       {p.committed(claim(0, 0), code(onto.Invalid), false), "failed 3 1/1 507ms"},
 		"commit: mismatch":      {p.committed(claim(0, 0), code(onto.VersionMismatch), false), "failed 3 1/1 507ms"},
 		"commit: no code":       {p.committed(claim(0, 0), failure, false), "failed 3 1/1 507ms"},
