@@ -32,6 +32,7 @@ func may() map[string][]string {
 		"internal/flock":    {"internal/backoff"},
 		"internal/parallel": {},
 		"internal/iofault":  {},
+		"internal/planted":  {},
 		"internal/audit":    {".", "internal/codec"},
 		"internal/volume":   {".", "internal/audit"},
 		"internal/codec":    {},

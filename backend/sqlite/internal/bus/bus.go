@@ -121,31 +121,15 @@ func (t *Tx) number() (more bool, err error) {
 // LastTime is the time of the newest event of ours.
 func (t *Tx) LastTime() time.Time { return t.last }
 
-// The sizes of inserts of many rows, so that each connection prepares only a few.
-const (
-	largeBulk = 64
-	smallBulk = 8
-)
-
-func bulkSize(n int) int {
-	switch {
-	case n >= largeBulk:
-		return largeBulk
-	case n >= smallBulk:
-		return smallBulk
-	}
-	return 1
-}
-
 // Insert writes events.
 func (t *Tx) Insert(events []onto.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	var buf [smallBulk * eventWidth]any
+	var buf [layout.SmallBulk * eventWidth]any
 	args := buf[:0]
 	for rest := events; len(rest) > 0; {
-		n := bulkSize(len(rest))
+		n := layout.BulkSize(len(rest))
 		args = args[:0]
 		for i := range rest[:n] {
 			t.seq++

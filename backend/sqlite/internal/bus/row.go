@@ -22,7 +22,7 @@ const eventList = `e.id, e.namespace, e.type, e.payload, e.created_at, e.priorit
 	e.parent_event_id, e.replay_of, e.not_before, e.onto_seq`
 
 // insertEvents are the inserts by number of rows.
-var insertEvents = map[int]string{1: eventInsert(1), smallBulk: eventInsert(smallBulk), largeBulk: eventInsert(largeBulk)}
+var insertEvents = map[int]string{1: eventInsert(1), layout.SmallBulk: eventInsert(layout.SmallBulk), layout.LargeBulk: eventInsert(layout.LargeBulk)}
 
 func eventInsert(n int) string {
 	row := "(" + strings.Repeat("?, ", eventWidth-1) + "?)"

@@ -13,17 +13,17 @@ import (
 // Statements over many rows at once save most of the cost per row. There are few sizes,
 // so that each connection prepares only a few statements.
 const (
-	largeBulk = 64
-	smallBulk = 8
+	LargeBulk = 64
+	SmallBulk = 8
 )
 
-// bulkSize is the largest statement size that n rows fill.
-func bulkSize(n int) int {
+// BulkSize is the largest statement size that n rows fill.
+func BulkSize(n int) int {
 	switch {
-	case n >= largeBulk:
-		return largeBulk
-	case n >= smallBulk:
-		return smallBulk
+	case n >= LargeBulk:
+		return LargeBulk
+	case n >= SmallBulk:
+		return SmallBulk
 	}
 	return 1
 }
@@ -37,9 +37,9 @@ func InsertVersions(w *driver.Conn, t *Table, list []*decide.Version) (int64, er
 	}
 	var last int64
 	supersedes := false
-	args := make([]any, 0, largeBulk*9)
+	args := make([]any, 0, LargeBulk*9)
 	for rest := list; len(rest) > 0; {
-		n := bulkSize(len(rest))
+		n := BulkSize(len(rest))
 		args = args[:0]
 		for _, v := range rest[:n] {
 			args = IdentityArgs(args, &v.Identity)
@@ -77,14 +77,14 @@ func hasFew(c *decide.Commit) bool {
 
 // InsertCommits writes the rows of commits.
 func InsertCommits(w *driver.Conn, list []decide.Commit) error {
-	args := make([]any, 0, largeBulk*7)
+	args := make([]any, 0, LargeBulk*7)
 	for len(list) > 0 {
 		n, columns := 1, commitColumnsAll
 		if hasFew(&list[0]) {
 			for n < len(list) && hasFew(&list[n]) {
 				n++
 			}
-			n, columns = bulkSize(n), commitColumnsFew
+			n, columns = BulkSize(n), commitColumnsFew
 		}
 		args = args[:0]
 		for i := range n {
@@ -128,11 +128,11 @@ func Lookup(c *driver.Conn, t *Table, ids []*onto.Identity, found map[onto.Ident
 	if len(ids) == 1 {
 		return lookupOne(c, t, ids[0], found)
 	}
-	args := make([]any, 0, largeBulk*4)
+	args := make([]any, 0, LargeBulk*4)
 	for rest := ids; len(rest) > 0; {
-		size := smallBulk
-		if len(rest) > smallBulk {
-			size = largeBulk
+		size := SmallBulk
+		if len(rest) > SmallBulk {
+			size = LargeBulk
 		}
 		n := min(size, len(rest))
 		args = args[:0]

@@ -245,8 +245,8 @@ func NewTable(kind onto.Kind, changes string, sums bool) *Table {
 	t.upsertOne = fmt.Sprintf(`INSERT INTO %s (%s, commit_id, first_commit_id, op, schema_version_id, fields)
 		VALUES (%s?, ?, ?, ?, jsonb(?)) %s`, t.Current, columns, strings.Repeat("?, ", len(t.Columns)), onConflict)
 	t.superseding = t.supersede()
-	t.inserts = map[int]string{1: t.insertSQL(1), smallBulk: t.insertSQL(smallBulk), largeBulk: t.insertSQL(largeBulk)}
-	t.lookups = map[int]string{smallBulk: t.lookupSQL(smallBulk), largeBulk: t.lookupSQL(largeBulk)}
+	t.inserts = map[int]string{1: t.insertSQL(1), SmallBulk: t.insertSQL(SmallBulk), LargeBulk: t.insertSQL(LargeBulk)}
+	t.lookups = map[int]string{SmallBulk: t.lookupSQL(SmallBulk), LargeBulk: t.lookupSQL(LargeBulk)}
 	return t
 }
 

@@ -52,7 +52,7 @@ func NewWordTable(d Derived) *WordTable {
 	t.update = fmt.Sprintf(`UPDATE %s SET words = ? WHERE docid = ?`, d.Name())
 	t.delete = fmt.Sprintf(`DELETE FROM %s WHERE docid = ?`, d.Name())
 	t.inserts = map[int]string{}
-	for _, n := range []int{1, smallBulk, largeBulk} {
+	for _, n := range []int{1, SmallBulk, LargeBulk} {
 		t.inserts[n] = fmt.Sprintf(`INSERT INTO %s (docid, words) VALUES %s(?, ?)`, d.Name(), strings.Repeat("(?, ?), ", n-1))
 	}
 	return t
@@ -137,9 +137,9 @@ func WriteWords(w *driver.Conn, list []*WordChange) error {
 
 // insertWords enters the words of identities of one table that have no row.
 func insertWords(w *driver.Conn, list []*WordChange) error {
-	args := make([]any, 0, largeBulk*2)
+	args := make([]any, 0, LargeBulk*2)
 	for len(list) > 0 {
-		n := bulkSize(len(list))
+		n := BulkSize(len(list))
 		args = args[:0]
 		for _, c := range list[:n] {
 			args = append(args, c.DocID, c.After)
@@ -217,7 +217,7 @@ func (t *WordTable) fill(ctx context.Context, w *driver.Conn, step func()) error
 		if words := t.Words(rows.Bytes(1)); words != "" {
 			list = append(list, &WordChange{Table: t, DocID: rows.Int(0), After: words})
 		}
-		if len(list) < largeBulk {
+		if len(list) < LargeBulk {
 			return nil
 		}
 		err := insertWords(w, list)
