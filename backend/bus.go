@@ -22,7 +22,8 @@ type Bus interface {
 	// resolved.
 	Emit(ctx context.Context, e *Emission) ([]onto.Event, error)
 
-	// Claim settles claims, and then claims events.
+	// Claim settles claims, and then claims events. If it fails after it has settled, it
+	// returns the verdicts with the error.
 	//
 	// A handler can claim an event of its namespace and types if it has no claim on it
 	// yet, or one that is neither acked nor dead, whose lease has ended and that is

@@ -170,7 +170,7 @@ func (r *run) missed(err error) {
 
 // leave ends the session.
 func (r *run) leave() {
-	if !r.alive {
+	if !r.alive || r.err != nil && hopeless(r.err) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, grace)

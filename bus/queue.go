@@ -222,7 +222,11 @@ func (r *run) call(q *queue, limit int) {
 			q.calling, q.claiming = false, false
 			if err != nil {
 				q.due = q.due || limit > 0
-				q.again(batch)
+				if limit > 0 && len(got.Verdicts) == len(batch) { // the claim failed after that
+					r.verdicts(q, batch, got.Verdicts)
+				} else {
+					q.again(batch)
+				}
 				r.trouble(q, err)
 				return
 			}
@@ -311,7 +315,9 @@ func (q *queue) drop(d *delivery) bool {
 // will not recover.
 func (r *run) trouble(q *queue, err error) {
 	if final(err) {
-		q.ended = nil // the claims run out
+		if r.phase != working { // what could not be claimed may still be settled, once
+			q.ended = nil // the claims run out
+		}
 		r.stop(err)
 		return
 	}

@@ -70,17 +70,18 @@ func (b *Backend) Emit(ctx context.Context, e *backend.Emission) ([]onto.Event, 
 // Claim implements [backend.Bus].
 func (b *Backend) Claim(ctx context.Context, r *backend.ClaimRequest) (backend.Claimed, error) {
 	o := &operation{claim: r, settle: r.Settle}
+	var settled []error
 	for {
-		err := b.do(ctx, o)
-		if err != nil {
-			return backend.Claimed{Verdicts: o.verdicts}, err
+		if err := b.do(ctx, o); err != nil {
+			return backend.Claimed{Verdicts: settled}, err
 		}
+		settled = o.verdicts
 		if !o.more {
 			break
 		}
 		o.settle = nil // settled by now
 	}
-	o.claimed.Verdicts = o.verdicts
+	o.claimed.Verdicts = settled
 	return o.claimed, nil
 }
 
@@ -90,8 +91,10 @@ func (b *Backend) Settle(ctx context.Context, list []backend.Settlement) ([]erro
 		return nil, ctx.Err()
 	}
 	o := &operation{settle: list}
-	err := b.do(ctx, o)
-	return o.verdicts, err
+	if err := b.do(ctx, o); err != nil {
+		return nil, err
+	}
+	return o.verdicts, nil
 }
 
 // Beat implements [backend.Bus].
