@@ -392,7 +392,7 @@ func TestSuspectsOfOneHandlerDoNotHoldUpAnother(t *testing.T) {
 		var last time.Duration
 		var fresh atomic.Int64
 		w.runFor(time.Hour,
-			bus.On("h", func(context.Context, *bus.Claim[Ping]) error { time.Sleep(5 * time.Minute); return nil }),
+			bus.On("h", func(context.Context, *bus.Claim[Ping]) error { time.Sleep(5 * time.Minute); return nil }).Priority(1),
 			bus.On("mail", func(_ context.Context, c *bus.Claim[InvoiceDue]) error {
 				if c.Payload.Invoice == "new" {
 					fresh.Add(1)

@@ -133,7 +133,7 @@ func TestAReplacedFileEndsRun(t *testing.T) {
 		return b
 	}, nil)
 	w.emit(Ping{1})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	err := w.b.Run(ctx, bus.On("h", func(context.Context, *bus.Claim[Ping]) error { return os.Rename(path, path+".old") }))
 	if !errors.Is(err, backend.ErrReopen) {
