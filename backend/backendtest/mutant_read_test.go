@@ -280,7 +280,7 @@ func (b *torn) Append(ctx context.Context, d *backend.Draft) (result, error) {
 	b.appending.Add(1)
 	defer b.appending.Add(-1)
 	r, err := b.Backend.Append(ctx, d)
-	for range 100 {
+	for start := time.Now(); time.Since(start) < time.Millisecond; { // long enough for a reader
 		runtime.Gosched()
 	}
 	return r, err
