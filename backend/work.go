@@ -1,0 +1,175 @@
+package backend
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+
+	"github.com/ontologia/onto"
+)
+
+// WorkQueue is a backend that keeps ingestion work. Its arguments are clean like those of
+// a [Backend]; ids of items are UUIDs that nothing else has.
+//
+// Times are those of the backend's clock, truncated to the precision that is stored. An
+// item is created now, but later than the item before it. A holder of the write lease stops
+// drafts, and nothing here.
+type WorkQueue interface {
+	// Enqueue adds items that are pending, and reports for each whether it is new: one
+	// whose Key exists, also earlier in the list, changes nothing. Of an item, what the
+	// queue decides (Status, Attempt, Revised, times, Owner) is ignored.
+	Enqueue(ctx context.Context, items []onto.WorkItem) (fresh []bool, err error)
+
+	// Dequeue takes items that are pending and not before their time, in their order, for
+	// a worker: each is in progress under a lease, with a new attempt that is running.
+	// First, items whose leases have ended return: their attempts are lost. Items that are
+	// in progress without a lease, as another program leaves them, count as such, without
+	// an attempt that could be lost.
+	//
+	// A source at its limit gives nothing: as many of its items are in progress as it may
+	// have at once, or its rate is used up. Items of other sources are taken all the same.
+	Dequeue(ctx context.Context, r *WorkRequest) (WorkTaken, error)
+
+	// Finish ends attempts, and returns a verdict for each: LeaseExpired if the item is
+	// not held under that attempt by that worker any more; then nothing of the outcome
+	// counts. An item is held also after its lease has ended, until it returns. What was
+	// discovered is enqueued in the same transaction.
+	Finish(ctx context.Context, list []WorkOutcome) ([]WorkVerdict, error)
+
+	// Revise changes what has become of items, and returns how many. Each leaves an
+	// attempt that says who did it and why. Items in progress are left alone.
+	Revise(ctx context.Context, r *WorkRevision) (int64, error)
+
+	// WorkItems yields items in their order.
+	WorkItems(ctx context.Context, q *WorkQuery) iter.Seq2[WorkState, error]
+
+	// WorkStats counts items, by system, source, run and status, in that order.
+	WorkStats(ctx context.Context, q *WorkQuery) ([]WorkCount, error)
+
+	// WorkRuns returns runs, oldest first.
+	WorkRuns(ctx context.Context) ([]onto.WorkRun, error)
+
+	// SaveRun stores a run. With start set it fails with Conflict if the run exists.
+	SaveRun(ctx context.Context, r onto.WorkRun, start bool) error
+}
+
+// WorkSource names a source.
+type WorkSource struct{ System, Source string }
+
+// WorkLimit bounds the work on a source, across all processes that give the same.
+type WorkLimit struct {
+	Concurrent int           // items in progress at once; 0 for any number
+	Every      time.Duration // the time between two items; 0 for none
+	Burst      int           // how many may come at once after a pause, at least 1; counts with Every
+}
+
+// WorkRequest asks for items.
+type WorkRequest struct {
+	Worker  string
+	Run     string   // of the attempts; "" for none
+	OnlyRun bool     // only items of that run
+	Systems []string // only items of these; nil for all
+	Limit   int
+	Lease   time.Duration
+	Limits  map[WorkSource]WorkLimit
+	Most    WorkLimit // of sources that Limits does not name
+}
+
+// WorkTaken is the answer to a WorkRequest.
+type WorkTaken struct {
+	Items []onto.WorkItem // in their order, with the attempt's number
+	Lost  int             // attempts that were lost, and closed now
+	// Next is the first time after now at which more can be taken, as far as that is
+	// known: an item's time comes, a lease ends, or a rate allows more; zero if none does.
+	Next time.Time
+}
+
+// WorkDo is what an outcome makes of an item.
+type WorkDo uint8
+
+const (
+	// WorkExtend extends the lease to Lease from now.
+	WorkExtend WorkDo = iota + 1
+	// WorkComplete completes the item.
+	WorkComplete
+	// WorkFail gives the item up.
+	WorkFail
+	// WorkRetry ends a failed attempt: the item is pending, after Delay.
+	WorkRetry
+	// WorkSkip skips the item.
+	WorkSkip
+	// WorkReturn gives the item back, untried: it is pending.
+	WorkReturn
+)
+
+// WorkOutcome is what came of an attempt.
+type WorkOutcome struct {
+	Item    string
+	Attempt int
+	Worker  string
+	Do      WorkDo
+
+	Lease      time.Duration   // WorkExtend
+	Delay      time.Duration   // WorkRetry
+	Error      string          // WorkFail, WorkRetry, WorkSkip
+	Class      string          // of the failure
+	Diagnostic json.RawMessage // of the attempt; nil for none
+	Metadata   json.RawMessage // of the item from now on; nil to leave it as it is
+	Discovered []onto.WorkItem // WorkComplete, WorkSkip
+}
+
+// WorkVerdict is the answer to an outcome.
+type WorkVerdict struct {
+	Err   error  // nil, or LeaseExpired
+	Fresh []bool // of Discovered: which are new
+}
+
+// WorkRevising is what a revision makes of items.
+type WorkRevising uint8
+
+const (
+	// ReviseRetry makes failed items pending.
+	ReviseRetry WorkRevising = iota + 1
+	// ReviseRecrawl makes completed, failed and skipped items pending.
+	ReviseRecrawl
+	// ReviseSkip skips pending and failed items.
+	ReviseSkip
+)
+
+// WorkRevision changes what has become of items.
+type WorkRevision struct {
+	Items  WorkQuery // which; Limit and Attempts do not count
+	Do     WorkRevising
+	By     onto.Actor
+	Reason string
+	Run    string // they belong to this run from now on; "" to leave that
+}
+
+// WorkQuery selects items.
+type WorkQuery struct {
+	IDs      []string          // nil for all
+	Keys     []string          // nil for all
+	Status   []onto.WorkStatus // nil for all
+	System   string            // "" for all
+	Source   string            // "" for all
+	Type     string            // "" for all
+	Run      string            // "" for all
+	Parent   string            // "" for all
+	Error    string            // only those whose error contains it; "" for all
+	Limit    int               // at most so many; 0 for all
+	Attempts bool              // with their attempts
+}
+
+// WorkState is an item and its attempts.
+type WorkState struct {
+	onto.WorkItem
+	Attempts []onto.WorkAttempt // oldest first; only if asked for
+}
+
+// WorkCount is a number of items.
+type WorkCount struct {
+	System, Source, Run string
+	Status              onto.WorkStatus
+	Items               int64
+}
