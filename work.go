@@ -72,6 +72,7 @@ type WorkAttempt struct {
 	Finished   time.Time // zero while it is under way
 	Status     AttemptStatus
 	RetryAfter time.Time       // the item waits until then; zero if it does not
+	Error      string          // why it failed or was skipped; "" for neither
 	Class      string          // of the failure: timeout, status, …; "" for none
 	Diagnostic json.RawMessage // JSON object; nil for none
 }
