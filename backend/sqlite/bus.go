@@ -34,6 +34,7 @@ type operation struct {
 	claimed  backend.Claimed
 	more     bool // the claim is to be repeated
 	advance  *onto.Advance
+	work     *labour // or of the work queue
 }
 
 // size is how much it writes, about.
@@ -47,6 +48,9 @@ func (o *operation) size() int {
 	}
 	if o.claim != nil {
 		n += o.claim.Limit
+	}
+	if o.work != nil {
+		n += o.work.size()
 	}
 	return n
 }
@@ -247,7 +251,7 @@ func (g *round) wantPosition(name string) error {
 
 // writeBus writes what drafts have decided about the bus, and carries out operations.
 func (g *round) writeBus(members []*member) error {
-	ops := slices.ContainsFunc(members, func(m *member) bool { return m.op != nil })
+	ops := slices.ContainsFunc(members, func(m *member) bool { return m.op != nil && m.op.work == nil })
 	if g.bus == nil && !ops {
 		return nil
 	}

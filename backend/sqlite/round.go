@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/bus"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/backend/sqlite/internal/work"
 	"github.com/ontologia/onto/internal/decide"
 )
 
@@ -21,8 +22,9 @@ type round struct {
 	from  state                                // where the store stood at its beginning
 	words map[onto.Identity]*layout.WordChange // of types with search fields
 
-	bus      *bus.Tx // nil until it is needed
-	inserted int     // how many of Events are written
+	bus      *bus.Tx  // nil until it is needed
+	inserted int      // how many of Events are written
+	work     *work.Tx // nil until it is needed
 }
 
 func newRound(wr *writer, w *driver.Conn, s state) *round {
@@ -51,6 +53,9 @@ func (g *round) run(members []*member) error {
 	if err == nil {
 		err = g.writeBus(members)
 	}
+	if err == nil {
+		err = g.writeWork(members)
+	}
 	if err == nil && g.wrote() {
 		return g.wr.commitTo(g.w, g.from, g.Head())
 	}
@@ -67,7 +72,9 @@ func (g *round) run(members []*member) error {
 }
 
 // wrote reports whether the transaction has changed anything.
-func (g *round) wrote() bool { return len(g.Commits) > 0 || g.bus != nil && g.bus.Wrote }
+func (g *round) wrote() bool {
+	return len(g.Commits) > 0 || g.bus != nil && g.bus.Wrote || g.work != nil && g.work.Wrote
+}
 
 // fetch looks up what the members are decided on.
 func (g *round) fetch(members []*member) error {

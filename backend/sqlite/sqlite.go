@@ -73,6 +73,7 @@ type store struct {
 	changes string       // the column that tells how often types have changed
 	sums    bool         // rows have checksums
 	bus     bool         // it has the tables of the bus
+	work    bool         // it has the tables of the work queue
 	seen    atomic.Int64 // the value of changes in the newest snapshot that was read
 	counted sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
 }
@@ -93,7 +94,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
 }
 
 func newBackend(path string, opts *Options) *Backend {
-	s := &store{at: &disk.Place{Path: path}, changes: layout.TypeChanges, sums: true, bus: true}
+	s := &store{at: &disk.Place{Path: path}, changes: layout.TypeChanges, sums: true, bus: true, work: true}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -171,6 +172,10 @@ func (b *Backend) openReadOnly() error {
 	if err != nil {
 		return err
 	}
+	if found.Kind == layout.WorkState {
+		return onto.Errorf(onto.ReadOnly, "%s: the work queue of another program needs to be opened for writing once", b.at.Path).
+			WithHint("copy it to where it can be written and open it there")
+	}
 	if found.Kind == layout.Original {
 		return onto.Errorf(onto.ReadOnly, "%s: a file of the original Ontologia needs to be opened for writing once", b.at.Path).
 			WithHint("copy it to where it can be written and open it there")
@@ -179,7 +184,7 @@ func (b *Backend) openReadOnly() error {
 		b.changes = "0"
 	}
 	b.sums = found.Format >= 3
-	b.bus = found.Format >= 4
+	b.bus, b.work = found.Format >= 4, found.Format >= 5
 	b.makeTables()
 	return found.Check(b.at.Path)
 }

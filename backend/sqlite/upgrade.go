@@ -9,8 +9,8 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
 
-// prepareFile makes the file ours: creates the tables in an empty one, adopts
-// one of the original program, upgrades one of an older format, refuses
+// prepareFile makes the file ours: creates the tables in an empty one or beside the work
+// queue of another program, adopts one of the original program, upgrades one of an older format, refuses
 // anything else.
 func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 	var found layout.File
@@ -43,8 +43,8 @@ func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 			return err
 		}
 		switch {
-		case found.Kind == layout.Empty:
-			return layout.Create(w)
+		case found.Kind == layout.Empty, found.Kind == layout.WorkState:
+			return layout.Create(w, found)
 		case found.Kind == layout.Original:
 			return wr.adopt(ctx, w, found)
 		case found.Kind == layout.Ours && found.Format < layout.Format:

@@ -10,7 +10,7 @@ import (
 )
 
 // Format is the version of what this package adds to the original's tables.
-const Format = 4
+const Format = 5
 
 // FileKind is what a file turns out to be.
 type FileKind uint8
@@ -21,6 +21,7 @@ const (
 	Ours                   // has our tables
 	Original               // written by the original program, first engine
 	OriginalV2             // written by the original program, second engine
+	WorkState              // a work queue of another program
 	OtherDatabase          // some other database
 )
 
@@ -69,6 +70,9 @@ func (s *Shape) kind(c *driver.Conn) (File, error) {
 	if has("commits", "entity_history", "relation_history") {
 		return File{Kind: Original}, s.sound()
 	}
+	if has("work_items") && s.hasIndexes([]string{"ix_work_items_dedupe"}) && s.odd["work_items"] == nil {
+		return File{Kind: WorkState}, s.sound()
+	}
 	return File{Kind: OtherDatabase}, nil
 }
 
@@ -83,16 +87,17 @@ func (s *Shape) format(c *driver.Conn, has func(tables ...string) bool) (int64, 
 		return min(format, 1), nil
 	case !has("onto_leases", "onto_lease_breaks") || s.lacks != "":
 		return min(format, 2), nil
-	case !has(BusTables()...) || s.lacksBus != "" || !s.hasBusIndexes():
+	case !has(BusTables()...) || s.lacksBus != "" || !s.hasIndexes(BusIndexes()):
 		return min(format, 3), nil
+	case !has(workTables()...) || s.lacksWork != "" || !s.hasIndexes(workIndexes()):
+		return min(format, 4), nil
 	}
 	return format, nil
 }
 
-// hasBusIndexes reports whether the indexes are there without which statements about
-// events fail.
-func (s *Shape) hasBusIndexes() bool {
-	return !slices.ContainsFunc(BusIndexes(), func(name string) bool { return !slices.Contains(s.indexes, name) })
+// hasIndexes reports whether the indexes are there without which statements fail.
+func (s *Shape) hasIndexes(names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(s.indexes, name) })
 }
 
 // isOriginalV2 looks for the engine version, whichever way the table keeps it:

@@ -56,5 +56,5 @@ func timesOrdered(w *driver.Conn, since int64) (bool, error) {
 
 // AddMissing makes our tables and indexes that are missing.
 func AddMissing(w *driver.Conn) error {
-	return w.Script(createLookup + createIndexes + createProjection + createDerived + createBus + createBusIndexes)
+	return w.Script(createLookup + createIndexes + createProjection + createDerived + createBus + createBusIndexes + createWork + createWorkIndexes)
 }

@@ -27,8 +27,8 @@ type Shape struct {
 	Extras []SchemaObject   // additions of others to our tables that would run on writes
 	Alien  bool             // it has tables that neither we nor the original program make
 
-	lacksBus string   // likewise, of the tables of the bus
-	indexes  []string // the names of its indexes
+	lacksBus, lacksWork string   // likewise, of the tables of the bus and of the work queue
+	indexes             []string // the names of its indexes
 }
 
 // SchemaObject is a row of sqlite_schema.
@@ -192,9 +192,12 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 				continue
 			}
 			add := fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s;", name, c.name, c.declaration)
-			if slices.Contains(BusTables(), name) {
+			switch {
+			case slices.Contains(BusTables(), name):
 				s.lacksBus += add
-			} else {
+			case slices.Contains(workTables(), name):
+				s.lacksWork += add
+			default:
 				s.lacks += add
 			}
 		}
@@ -206,7 +209,7 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 // triggers, also those of tables that refer to ours, and indexes on expressions or on
 // some rows only.
 func findExtras(c *driver.Conn, tables map[string]declaredTable, objects []SchemaObject) ([]SchemaObject, error) {
-	ours := normalized(createLookup + createIndexes + createRight + createBusIndexes)
+	ours := normalized(createLookup + createIndexes + createRight + createBusIndexes + createWorkIndexes)
 	var list []SchemaObject
 	for _, o := range objects {
 		runs, err := false, error(nil)

@@ -105,7 +105,7 @@ CREATE TABLE onto_meta (
     checksum TEXT,
     checksum_commit INTEGER
 );
-` + createDerived + createLeases + createBus + createBusIndexes
+` + createDerived + createLeases + createBus + createBusIndexes + createWork + createWorkIndexes
 
 // createIndexes makes our indexes of the original's tables.
 const createIndexes = `

@@ -9,12 +9,16 @@ import (
 	"github.com/ontologia/onto/internal/uuid"
 )
 
-// Create makes the tables of an empty file.
-func Create(w *driver.Conn) error {
-	if err := w.Script(createTables); err != nil {
-		return err
+// Create makes the tables of an empty file, or of one that has only a work queue.
+func Create(w *driver.Conn, found File) error {
+	err := w.Script(found.Shape.lacksWork)
+	if err == nil {
+		err = w.Script(createTables)
 	}
-	return insertMeta(w)
+	if err == nil {
+		err = insertMeta(w)
+	}
+	return err
 }
 
 func insertMeta(w *driver.Conn) error {
@@ -29,6 +33,9 @@ func Adopt(w *driver.Conn, found File, now time.Time) error {
 		add += `DROP INDEX IF EXISTS idx_relation_history_lookup;` // it is made anew with the column
 	}
 	err := addBus(w, found.Shape.lacksBus)
+	if err == nil {
+		err = addWork(w, found.Shape.lacksWork)
+	}
 	if err == nil {
 		err = w.Script(add + createLookup + createSchemas + createOwn)
 	}
@@ -53,6 +60,9 @@ func Upgrade(w *driver.Conn, found File) error {
 		return err
 	}
 	if err := addBus(w, found.Shape.lacksBus); err != nil {
+		return err
+	}
+	if err := addWork(w, found.Shape.lacksWork); err != nil {
 		return err
 	}
 	return w.Exec(`UPDATE onto_meta SET format = ?`, Format)

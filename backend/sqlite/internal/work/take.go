@@ -1,0 +1,387 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// maxStep bounds how many items one transaction brings back.
+const maxStep = 10_000
+
+// taking is a dequeue under way.
+type taking struct {
+	*Tx
+	*backend.WorkRequest
+	next time.Time
+}
+
+// Dequeue takes items. With more set nothing is taken yet: so many leases have ended that
+// it takes further transactions.
+func (t *Tx) Dequeue(r *backend.WorkRequest) (taken backend.WorkTaken, more bool, err error) {
+	k := &taking{Tx: t, WorkRequest: r}
+	if taken.Lost, more, err = t.expire(); more || err != nil {
+		return taken, more, err
+	}
+	if err := t.exec(`UPDATE work_items INDEXED BY onto_work_due SET not_before = NULL WHERE status = 'pending' AND not_before IS NOT NULL AND not_before <= ?`, t.at); err != nil {
+		return taken, false, err
+	}
+	if taken.Items, err = k.take(); err != nil {
+		return taken, false, err
+	}
+	err = k.upcoming()
+	taken.Next = k.next
+	return taken, false, err
+}
+
+// expire returns items whose leases have ended, and closes their attempts.
+func (t *Tx) expire() (lost int, more bool, err error) {
+	type held struct {
+		id      string
+		attempt int64
+	}
+	var list []held
+	for _, condition := range []string{`lease_until IS NULL`, `lease_until <= ?`} {
+		args := []any{t.at}[:strings.Count(condition, "?")]
+		err := t.w.Each(context.Background(), `SELECT work_item_id, attempt FROM work_items INDEXED BY onto_work_leases WHERE status = 'in_progress' AND `+condition+
+			` LIMIT `+maxStepText, args, func(r *driver.Rows) error {
+			list = append(list, held{r.Text(0), r.Int(1)})
+			return nil
+		})
+		if err != nil {
+			return 0, false, err
+		}
+	}
+	for _, h := range list {
+		n, err := t.change(`UPDATE work_attempts `+byAttempt+` SET status = 'lost', finished_at = ? WHERE attempt_id = ? AND status = 'running'`, t.at, attemptID(h.id, int(h.attempt)))
+		if err != nil {
+			return 0, false, err
+		}
+		lost += int(n)
+		if err := t.exec(`UPDATE work_items `+byItem+` SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = ? WHERE work_item_id = ?`, t.at, h.id); err != nil {
+			return 0, false, err
+		}
+	}
+	return lost, len(list) >= maxStep, nil
+}
+
+const maxStepText = `10000`
+
+// source is a source with items that are ready.
+type source struct {
+	backend.WorkSource
+	limit backend.WorkLimit
+	room  int             // how many it may give
+	free  time.Time       // of its rate
+	items []onto.WorkItem // the next ones
+	first bool            // only one was read so far
+	gave  int
+}
+
+// take takes items in their order, as far as their sources allow.
+func (k *taking) take() ([]onto.WorkItem, error) {
+	sources, err := k.sources()
+	if err != nil {
+		return nil, err
+	}
+	var items []onto.WorkItem
+	for len(items) < k.Limit && len(sources) > 0 {
+		i := 0
+		for j := range sources {
+			if before(&sources[j].items[0], &sources[i].items[0]) {
+				i = j
+			}
+		}
+		s := sources[i]
+		items = append(items, s.items[0])
+		s.items = s.items[1:]
+		s.gave++
+		if s.gave == s.room {
+			if err := k.full(s); err != nil {
+				return nil, err
+			}
+			sources = slices.Delete(sources, i, i+1)
+			continue
+		}
+		if len(s.items) == 0 {
+			if s.items, err = k.ready(s.WorkSource, &items[len(items)-1], 32); err != nil {
+				return nil, err
+			}
+		}
+		if len(s.items) == 0 {
+			if err := k.spent(s); err != nil {
+				return nil, err
+			}
+			sources = slices.Delete(sources, i, i+1)
+		}
+	}
+	for _, s := range sources {
+		if err := k.spent(s); err != nil {
+			return nil, err
+		}
+	}
+	return items, k.start(items)
+}
+
+// full notes a source that has given as much as it may, with more to give.
+func (k *taking) full(s *source) error {
+	if err := k.spent(s); err != nil {
+		return err
+	}
+	if len(s.items) == 0 {
+		return nil
+	}
+	k.rated(s)
+	return nil
+}
+
+// rated notes when the rate of a source allows more.
+func (k *taking) rated(s *source) {
+	if s.limit.Every > 0 {
+		if at := s.free.Add(-time.Duration(burst(&s.limit)-1) * s.limit.Every); at.After(k.now) {
+			k.soon(at)
+		}
+	}
+}
+
+// spent stores what a source has given, if it has a rate.
+func (k *taking) spent(s *source) error {
+	if s.gave == 0 || s.limit.Every <= 0 {
+		return nil
+	}
+	for range s.gave {
+		if s.free.Before(k.now) {
+			s.free = k.now
+		}
+		s.free = s.free.Add(s.limit.Every)
+	}
+	return k.exec(`INSERT INTO onto_work_sources (source_system, source_name, free_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET free_at = excluded.free_at`,
+		s.System, s.Source, codec.FormatTime(s.free))
+}
+
+func burst(l *backend.WorkLimit) int { return max(1, l.Burst) }
+
+// sources finds the sources that have items ready and may give some. Each costs a seek or
+// two, whatever it has.
+func (k *taking) sources() ([]*source, error) {
+	var list []*source
+	at, systems := backend.WorkSource{}, slices.Clone(k.Systems)
+	slices.Sort(systems)
+	for {
+		found, ok, err := k.nextSource(at, systems)
+		if err != nil || !ok {
+			return list, err
+		}
+		at = found
+		s, err := k.open(found)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			list = append(list, s)
+		}
+	}
+}
+
+// readyIndex is the index of what is ready, of all runs or of one.
+func (k *taking) readyIndex() (from, where string, args []any) {
+	if k.OnlyRun {
+		return `work_items INDEXED BY onto_work_run_ready`, `status = 'pending' AND not_before IS NULL AND run_id IS NOT NULL AND run_id = ?`, []any{k.Run}
+	}
+	return `work_items INDEXED BY onto_work_ready`, `status = 'pending' AND not_before IS NULL`, nil
+}
+
+// nextSource finds the source after another one, of the wanted systems.
+func (k *taking) nextSource(at backend.WorkSource, systems []string) (backend.WorkSource, bool, error) {
+	from, where, args := k.readyIndex()
+	sql := `SELECT source_system, source_name FROM ` + from + ` WHERE ` + where
+	const order = ` ORDER BY source_system, source_name LIMIT 1`
+	if k.Systems == nil {
+		r, ok, err := k.w.QueryRow(sql+` AND (source_system, source_name) > (?, ?)`+order, append(args, at.System, at.Source)...)
+		if err != nil || !ok {
+			return at, false, err
+		}
+		return backend.WorkSource{System: r.Text(0), Source: r.Text(1)}, true, nil
+	}
+	for _, system := range systems {
+		if system < at.System {
+			continue
+		}
+		name := ""
+		if system == at.System {
+			name = at.Source
+		}
+		r, ok, err := k.w.QueryRow(sql+` AND source_system = ? AND source_name > ?`+order, append(slices.Clone(args), system, name)...)
+		if err != nil {
+			return at, false, err
+		}
+		if ok {
+			return backend.WorkSource{System: r.Text(0), Source: r.Text(1)}, true, nil
+		}
+	}
+	return at, false, nil
+}
+
+// open finds out how much a source may give, and reads its first item. It returns nil if
+// it may give nothing.
+func (k *taking) open(of backend.WorkSource) (*source, error) {
+	limit, ok := k.Limits[of]
+	if !ok {
+		limit = k.Most
+	}
+	limit.Every = limit.Every.Truncate(time.Microsecond)
+	s := &source{WorkSource: of, limit: limit, room: math.MaxInt}
+	if limit.Concurrent > 0 {
+		n, err := k.w.QueryInt(`SELECT count(*) FROM work_items INDEXED BY onto_work_running WHERE status = 'in_progress' AND source_system = ? AND source_name = ?`, of.System, of.Source)
+		if err != nil {
+			return nil, err
+		}
+		if s.room = limit.Concurrent - int(n); s.room <= 0 {
+			return nil, nil
+		}
+	}
+	if limit.Every > 0 {
+		r, found, err := k.w.QueryRow(`SELECT free_at FROM onto_work_sources WHERE source_system = ? AND source_name = ?`, of.System, of.Source)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			s.free = timeAt(r, 0)
+		}
+		rate := s.allowed(k.now)
+		if rate == 0 {
+			k.rated(s)
+			return nil, nil
+		}
+		s.room = min(s.room, rate)
+	}
+	if k.Limit <= 0 {
+		return nil, nil
+	}
+	var err error
+	s.items, err = k.ready(of, nil, 1)
+	return s, err
+}
+
+// allowed is how many items the rate of a source allows now.
+func (s *source) allowed(now time.Time) int {
+	free := s.free
+	if free.Before(now) {
+		free = now
+	}
+	latest := now.Add(time.Duration(burst(&s.limit)-1) * s.limit.Every)
+	if free.After(latest) {
+		return 0
+	}
+	return int(latest.Sub(free)/s.limit.Every) + 1
+}
+
+// ready reads items of a source that are ready, after another one.
+func (k *taking) ready(of backend.WorkSource, after *onto.WorkItem, limit int) ([]onto.WorkItem, error) {
+	from, where, args := k.readyIndex()
+	sql := `SELECT ` + itemColumns + ` FROM ` + from + ` WHERE ` + where + ` AND source_system = ? AND source_name = ?`
+	args = append(args, of.System, of.Source)
+	if after != nil {
+		sql += ` AND (priority, created_at, work_item_id) > (?, ?, ?)`
+		args = append(args, after.Priority, codec.FormatTime(after.Created), after.ID)
+	}
+	return driver.List(context.Background(), k.w, sql+` ORDER BY priority, created_at, work_item_id LIMIT ?`, append(args, limit), func(r *driver.Rows) (onto.WorkItem, error) {
+		return itemAt(r), nil
+	})
+}
+
+// before reports whether an item comes first.
+func before(a, b *onto.WorkItem) bool {
+	return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID)) < 0
+}
+
+// bulk is how many items one statement takes or completes.
+const bulk = 128
+
+var manyPlaces = strings.Repeat("?, ", bulk)
+
+// places is parameters for ids; their number is a power of two, so that each connection
+// prepares only a few statements.
+func places(ids []any) (string, []any) {
+	size := 1
+	for size < len(ids) {
+		size *= 2
+	}
+	all := slices.Grow(slices.Clone(ids), size-len(ids))
+	for range size - len(ids) {
+		all = append(all, ids[0])
+	}
+	return manyPlaces[:3*size-2], all
+}
+
+// start puts items in progress, with a new attempt each.
+func (k *taking) start(items []onto.WorkItem) error {
+	until := k.now.Add(k.Lease).Truncate(time.Microsecond)
+	for part := range slices.Chunk(items, bulk) {
+		ids := make([]any, len(part))
+		for i := range part {
+			it := &part[i]
+			ids[i] = it.ID
+			it.Status, it.Owner, it.Until, it.Updated = onto.WorkInProgress, k.Worker, until, k.now
+			it.Attempt++
+		}
+		in, args := places(ids)
+		err := k.exec(`UPDATE work_items `+byItem+` SET status = 'in_progress', attempt = attempt + 1, lease_owner = ?, lease_until = ?, updated_at = ? WHERE work_item_id IN (`+in+`)`,
+			append([]any{k.Worker, codec.FormatTime(until), k.at}, args...)...)
+		if err == nil {
+			err = k.exec(`INSERT INTO work_attempts (attempt_id, work_item_id, attempt_no, worker, run_id, started_at, status)
+				SELECT work_item_id || ':' || attempt, work_item_id, attempt, ?, ?, ?, 'running' FROM work_items `+byItem+` WHERE work_item_id IN (`+in+`)`,
+				append([]any{k.Worker, layout.OrNull(k.Run), k.at}, args...)...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// upcoming finds when more can be taken.
+func (k *taking) upcoming() error {
+	sql, args := `SELECT not_before FROM work_items INDEXED BY onto_work_due WHERE status = 'pending' AND not_before IS NOT NULL AND not_before > ?`, []any{k.at}
+	if k.OnlyRun {
+		sql, args = sql+` AND run_id = ?`, append(args, k.Run)
+	}
+	if k.Systems != nil {
+		sql += ` AND source_system IN (` + strings.TrimSuffix(strings.Repeat("?, ", len(k.Systems)), ", ") + `)`
+		for _, s := range k.Systems {
+			args = append(args, s)
+		}
+	}
+	for _, q := range []struct {
+		sql  string
+		args []any
+	}{
+		{sql + ` ORDER BY not_before LIMIT 1`, args},
+		{`SELECT lease_until FROM work_items INDEXED BY onto_work_leases WHERE status = 'in_progress' AND lease_until > ? ORDER BY lease_until LIMIT 1`, []any{k.at}},
+	} {
+		r, ok, err := k.w.QueryRow(q.sql, q.args...)
+		if err != nil {
+			return err
+		}
+		if ok {
+			k.soon(timeAt(r, 0))
+		}
+	}
+	return nil
+}
+
+// soon notes a time at which more can be taken.
+func (k *taking) soon(at time.Time) {
+	if k.next.IsZero() || at.Before(k.next) {
+		k.next = at
+	}
+}
