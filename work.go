@@ -28,11 +28,11 @@ type WorkItem struct {
 	Run       string    // the run that it belongs to; "" for none
 	Parent    string    // the item it was discovered from; "" for none
 	Depth     int       // how many items led to it
-	NotBefore time.Time // it is not worked on before; zero for at once
+	NotBefore time.Time // it is not worked on before; zero for at once, and once a worker saw that the time has come
 
 	Status  WorkStatus
 	Attempt int       // the number of the last attempt
-	Revised int       // the number of the attempt that last revised it; 0 for none
+	Revised int       // how many attempts count as no tries: those up to the last revision, and those returned since
 	Created time.Time // later items have later times
 	Updated time.Time
 	Error   string    // of the last failure
@@ -40,8 +40,9 @@ type WorkItem struct {
 	Until   time.Time // when its lease ends
 }
 
-// Tries is how often the item was tried since it was made or last revised, with the
-// attempt under way.
+// Tries is how often the item was tried since it was made, or made pending again by an
+// operator, with the attempt under way. An attempt that was lost is a try, one that was
+// returned is none.
 func (i *WorkItem) Tries() int { return i.Attempt - i.Revised }
 
 // WorkStatus is the closed set of what has become of a work item.

@@ -7,25 +7,29 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // WorkQueue is a backend that keeps ingestion work. Its arguments are clean like those of
 // a [Backend]; ids of items are UUIDs that nothing else has.
 //
-// Times are those of the backend's clock, truncated to the precision that is stored. An
-// item is created now, but later than the item before it. A holder of the write lease stops
-// drafts, and nothing here.
+// Times are those of the backend's clock, truncated to the precision that is stored, also
+// where a delay or a lease was added. An item is created now, but later than the item before
+// it, and is updated when its status changes. Items are in order of Priority, then Created,
+// then ID. A holder of the write lease stops drafts, and nothing here.
 type WorkQueue interface {
 	// Enqueue adds items that are pending, and reports for each whether it is new: one
 	// whose Key exists, also earlier in the list, changes nothing. Of an item, what the
-	// queue decides (Status, Attempt, Revised, times, Owner) is ignored.
+	// queue decides (Status, Attempt, Revised, Created, Updated, Error, Owner, Until) is
+	// ignored.
 	Enqueue(ctx context.Context, items []onto.WorkItem) (fresh []bool, err error)
 
 	// Dequeue takes items that are pending and not before their time, in their order, for
 	// a worker: each is in progress under a lease, with a new attempt that is running.
-	// First, items whose leases have ended return: their attempts are lost. Items that are
-	// in progress without a lease, as another program leaves them, count as such, without
-	// an attempt that could be lost.
+	// First, items whose leases have ended return, whatever the request is for: their
+	// attempts are lost. Items that are in progress without a lease, as another program
+	// leaves them, count as such, without an attempt that could be lost. Then every pending
+	// item whose NotBefore has come has none any more; that is no update.
 	//
 	// A source at its limit gives nothing: as many of its items are in progress as it may
 	// have at once, or its rate is used up. Items of other sources are taken all the same.
@@ -33,21 +37,25 @@ type WorkQueue interface {
 
 	// Finish ends attempts, and returns a verdict for each: LeaseExpired if the item is
 	// not held under that attempt by that worker any more; then nothing of the outcome
-	// counts. An item is held also after its lease has ended, until it returns. What was
-	// discovered is enqueued in the same transaction.
+	// counts. An item is held also after its lease has ended, until it returns. Outcomes are
+	// applied one after the other. What was discovered is enqueued in the same transaction.
 	Finish(ctx context.Context, list []WorkOutcome) ([]WorkVerdict, error)
 
 	// Revise changes what has become of items, and returns how many. Each leaves an
-	// attempt that says who did it and why. Items in progress are left alone.
+	// attempt that is revised or skipped at once, by the actor as worker, with the Note of
+	// the revision. An item that is made pending has no tries, no error and no NotBefore;
+	// one that is skipped has the reason as its error, and no NotBefore. Items in progress
+	// are left alone.
 	Revise(ctx context.Context, r *WorkRevision) (int64, error)
 
 	// WorkItems yields items in their order.
 	WorkItems(ctx context.Context, q *WorkQuery) iter.Seq2[WorkState, error]
 
-	// WorkStats counts items, by system, source, run and status, in that order.
+	// WorkStats counts items, by system, source, run and status, in that order of bytes.
+	// Limit and Attempts of the query do not count.
 	WorkStats(ctx context.Context, q *WorkQuery) ([]WorkCount, error)
 
-	// WorkRuns returns runs, oldest first.
+	// WorkRuns returns runs by Started, then ID.
 	WorkRuns(ctx context.Context) ([]onto.WorkRun, error)
 
 	// SaveRun stores a run. With start set it fails with Conflict if the run exists.
@@ -58,9 +66,13 @@ type WorkQueue interface {
 type WorkSource struct{ System, Source string }
 
 // WorkLimit bounds the work on a source, across all processes that give the same.
+//
+// A rate is kept by the generic cell rate algorithm: one time for each source. An item can
+// be taken if that time is at most Burst-1 times Every from now; taking it moves the time,
+// or now if that is later, on by Every.
 type WorkLimit struct {
-	Concurrent int           // items in progress at once; 0 for any number
-	Every      time.Duration // the time between two items; 0 for none
+	Concurrent int           // items in progress at once, for any worker; 0 for any number
+	Every      time.Duration // the time between two items, in whole microseconds; 0 for none
 	Burst      int           // how many may come at once after a pause, at least 1; counts with Every
 }
 
@@ -70,7 +82,7 @@ type WorkRequest struct {
 	Run     string   // of the attempts; "" for none
 	OnlyRun bool     // only items of that run
 	Systems []string // only items of these; nil for all
-	Limit   int
+	Limit   int      // at most so many; 0 for none
 	Lease   time.Duration
 	Limits  map[WorkSource]WorkLimit
 	Most    WorkLimit // of sources that Limits does not name
@@ -81,7 +93,9 @@ type WorkTaken struct {
 	Items []onto.WorkItem // in their order, with the attempt's number
 	Lost  int             // attempts that were lost, and closed now
 	// Next is the first time after now at which more can be taken, as far as that is
-	// known: an item's time comes, a lease ends, or a rate allows more; zero if none does.
+	// known: the time of a pending item that the request is for comes, a lease of any item
+	// ends, these Items among them, or a rate allows more of a source that has pending items
+	// and is below its concurrency; zero if none does. It does not tell of items beyond Limit.
 	Next time.Time
 }
 
@@ -89,7 +103,7 @@ type WorkTaken struct {
 type WorkDo uint8
 
 const (
-	// WorkExtend extends the lease to Lease from now.
+	// WorkExtend extends the lease to Lease from now, and changes nothing else.
 	WorkExtend WorkDo = iota + 1
 	// WorkComplete completes the item.
 	WorkComplete
@@ -99,7 +113,8 @@ const (
 	WorkRetry
 	// WorkSkip skips the item.
 	WorkSkip
-	// WorkReturn gives the item back, untried: it is pending.
+	// WorkReturn gives the item back, untried: it is pending. Revised grows by one, so that
+	// the attempt is no try. Error stays.
 	WorkReturn
 )
 
@@ -112,7 +127,7 @@ type WorkOutcome struct {
 
 	Lease      time.Duration   // WorkExtend
 	Delay      time.Duration   // WorkRetry
-	Error      string          // WorkFail, WorkRetry, WorkSkip
+	Error      string          // WorkFail, WorkRetry, WorkSkip; WorkComplete clears that of the item
 	Class      string          // of the failure
 	Diagnostic json.RawMessage // of the attempt; nil for none
 	Metadata   json.RawMessage // of the item from now on; nil to leave it as it is
@@ -133,7 +148,8 @@ const (
 	ReviseRetry WorkRevising = iota + 1
 	// ReviseRecrawl makes completed, failed and skipped items pending.
 	ReviseRecrawl
-	// ReviseSkip skips pending and failed items.
+	// ReviseSkip skips pending and failed items. Revised stays, so that the attempts tell
+	// what it is.
 	ReviseSkip
 )
 
@@ -144,6 +160,19 @@ type WorkRevision struct {
 	By     onto.Actor
 	Reason string
 	Run    string // they belong to this run from now on; "" to leave that
+}
+
+// Note is the diagnostic of the attempt that a revision leaves: who made it, why, and what
+// the item was before, as canonical JSON.
+func (r *WorkRevision) Note(was onto.WorkStatus) json.RawMessage {
+	text, err := json.Marshal(map[string]string{"by": r.By.String(), "reason": r.Reason, "was": string(was)})
+	if err == nil {
+		text, err = codec.AppendCanonical(nil, text)
+	}
+	if err != nil { // strings always have a JSON form
+		panic(err)
+	}
+	return text
 }
 
 // WorkQuery selects items.

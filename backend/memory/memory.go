@@ -36,13 +36,14 @@ type Store struct {
 	log    log
 	leases leases
 	bus    bus
+	work   work
 	mark   int64         // grows with each write
 	next   chan struct{} // closed with the next write
 }
 
 // New makes an empty store.
 func New(o *Options) *Store {
-	s := &Store{id: rand.Text(), now: time.Now, lockTimeout: DefaultLockTimeout, bus: newBus(), mark: 1, next: make(chan struct{})}
+	s := &Store{id: rand.Text(), now: time.Now, lockTimeout: DefaultLockTimeout, bus: newBus(), work: newWork(), mark: 1, next: make(chan struct{})}
 	s.leases = leases{held: map[string]onto.Lease{}, epochs: map[string]int64{}}
 	if o == nil {
 		return s
@@ -74,6 +75,7 @@ var (
 	_ backend.Leaser    = (*Backend)(nil)
 	_ backend.Positions = (*Backend)(nil)
 	_ backend.Watcher   = (*Backend)(nil)
+	_ backend.WorkQueue = (*Backend)(nil)
 )
 
 // Close makes every later call on the handle fail with Closed.
@@ -87,7 +89,7 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// log is all that a store holds except leases and the bus. Its contents are immutable: commits and
+// log is all that a store holds except leases, the bus and work. Its contents are immutable: commits and
 // versions are only appended, and purges and schemas replace lists as a whole, so a
 // copy of a log is a snapshot of the store.
 type log struct {

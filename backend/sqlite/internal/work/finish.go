@@ -2,7 +2,6 @@ package work
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -87,13 +86,11 @@ func (t *Tx) complete(list []backend.WorkOutcome, verdicts []backend.WorkVerdict
 
 // finish ends one attempt.
 func (t *Tx) finish(o *backend.WorkOutcome) (v backend.WorkVerdict, err error) {
-	set, args := `updated_at = ?`, []any{t.at}
+	set, args := `lease_until = ?`, []any{codec.FormatTime(t.now.Add(o.Lease))}
 	add := func(column string, value any) { set, args = set+`, `+column+` = ?`, append(args, value) }
 	var a ending
-	if o.Do == backend.WorkExtend {
-		add(`lease_until`, codec.FormatTime(t.now.Add(o.Lease)))
-	} else {
-		set += `, lease_owner = NULL, lease_until = NULL`
+	if o.Do != backend.WorkExtend {
+		set, args = `updated_at = ?, lease_owner = NULL, lease_until = NULL`, []any{t.at}
 		if o.Metadata != nil {
 			add(`metadata`, string(o.Metadata))
 		}
@@ -211,20 +208,18 @@ func (t *Tx) revise(r *backend.WorkRevision, it *onto.WorkItem) error {
 	if r.Do == backend.ReviseSkip {
 		status, ended, why = onto.WorkSkipped, onto.AttemptSkipped, layout.OrNull(r.Reason)
 	}
-	number := it.Attempt + 1
-	set, args := `status = ?, attempt = ?, onto_revised = ?, error_message = ?, not_before = NULL, updated_at = ?`, []any{string(status), number, number, why, t.at}
+	number, revised := it.Attempt+1, it.Attempt+1
+	if r.Do == backend.ReviseSkip {
+		revised = it.Revised
+	}
+	set, args := `status = ?, attempt = ?, onto_revised = ?, error_message = ?, not_before = NULL, updated_at = ?`, []any{string(status), number, revised, why, t.at}
 	if r.Run != "" {
 		set, args = set+`, run_id = ?`, append(args, r.Run)
 	}
 	if err := t.exec(`UPDATE work_items `+byItem+` SET `+set+` WHERE work_item_id = ?`, append(args, it.ID)...); err != nil {
 		return err
 	}
-	said, _ := json.Marshal(map[string]string{"by": r.By.String(), "reason": r.Reason, "was": string(it.Status)}) // texts
-	canonical, err := codec.AppendCanonical(nil, said)
-	if err != nil {
-		return err
-	}
 	return t.exec(`INSERT INTO work_attempts (attempt_id, work_item_id, attempt_no, worker, run_id, started_at, finished_at, status, error_message, diagnostic_json)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		attemptID(it.ID, number), it.ID, number, r.By.String(), layout.OrNull(r.Run), t.at, t.at, string(ended), why, string(canonical))
+		attemptID(it.ID, number), it.ID, number, r.By.String(), layout.OrNull(r.Run), t.at, t.at, string(ended), why, string(r.Note(it.Status)))
 }

@@ -81,9 +81,9 @@ type source struct {
 	backend.WorkSource
 	limit backend.WorkLimit
 	room  int             // how many it may give
+	busy  int             // items of it that are in progress, if it has a limit for them
 	free  time.Time       // of its rate
 	items []onto.WorkItem // the next ones
-	first bool            // only one was read so far
 	gave  int
 }
 
@@ -106,7 +106,7 @@ func (k *taking) take() ([]onto.WorkItem, error) {
 		s.items = s.items[1:]
 		s.gave++
 		if s.gave == s.room {
-			if err := k.full(s); err != nil {
+			if err := k.full(s, &items[len(items)-1]); err != nil {
 				return nil, err
 			}
 			sources = slices.Delete(sources, i, i+1)
@@ -133,12 +133,18 @@ func (k *taking) take() ([]onto.WorkItem, error) {
 }
 
 // full notes a source that has given as much as it may, with more to give.
-func (k *taking) full(s *source) error {
+func (k *taking) full(s *source, last *onto.WorkItem) error {
 	if err := k.spent(s); err != nil {
 		return err
 	}
-	if len(s.items) == 0 {
+	if s.limit.Every <= 0 || s.limit.Concurrent > 0 && s.busy+s.gave >= s.limit.Concurrent {
 		return nil
+	}
+	if len(s.items) == 0 {
+		var err error
+		if s.items, err = k.ready(s.WorkSource, last, 1); err != nil || len(s.items) == 0 {
+			return err
+		}
 	}
 	k.rated(s)
 	return nil
@@ -245,7 +251,8 @@ func (k *taking) open(of backend.WorkSource) (*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.room = limit.Concurrent - int(n); s.room <= 0 {
+		s.busy = int(n)
+		if s.room = limit.Concurrent - s.busy; s.room <= 0 {
 			return nil, nil
 		}
 	}
