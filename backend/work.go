@@ -42,10 +42,10 @@ type WorkQueue interface {
 	Finish(ctx context.Context, list []WorkOutcome) ([]WorkVerdict, error)
 
 	// Revise changes what has become of items, and returns how many. Each leaves an
-	// attempt that is revised or skipped at once, by the actor as worker, with the Note of
-	// the revision. An item that is made pending has no tries, no error and no NotBefore;
-	// one that is skipped has the reason as its error, and no NotBefore. Items in progress
-	// are left alone.
+	// attempt that is revised or skipped at once, by the actor as worker and in the run of
+	// the revision, with its Note. An item that is made pending has no tries, no error and
+	// no NotBefore; one that is skipped has the reason as the error, and no NotBefore. Items
+	// in progress are left alone.
 	Revise(ctx context.Context, r *WorkRevision) (int64, error)
 
 	// WorkItems yields items in their order.
@@ -127,7 +127,7 @@ type WorkOutcome struct {
 
 	Lease      time.Duration   // WorkExtend
 	Delay      time.Duration   // WorkRetry
-	Error      string          // WorkFail, WorkRetry, WorkSkip; WorkComplete clears that of the item
+	Error      string          // of attempt and item: WorkFail, WorkRetry, WorkSkip; WorkComplete clears that of the item
 	Class      string          // of the failure
 	Diagnostic json.RawMessage // of the attempt; nil for none
 	Metadata   json.RawMessage // of the item from now on; nil to leave it as it is

@@ -49,14 +49,14 @@ func (i *workItem) finish(o *backend.WorkOutcome, now time.Time) {
 		i.Error = ""
 	case backend.WorkFail:
 		a = i.end(onto.AttemptFailed, onto.WorkFailed, now)
-		i.Error = o.Error
+		i.Error, a.Error = o.Error, o.Error
 	case backend.WorkRetry:
 		a = i.end(onto.AttemptFailed, onto.WorkPending, now)
 		a.RetryAfter = stored(now.Add(o.Delay))
-		i.NotBefore, i.Error = a.RetryAfter, o.Error
+		i.NotBefore, i.Error, a.Error = a.RetryAfter, o.Error, o.Error
 	case backend.WorkSkip:
 		a = i.end(onto.AttemptSkipped, onto.WorkSkipped, now)
-		i.Error = o.Error
+		i.Error, a.Error = o.Error, o.Error
 	case backend.WorkReturn:
 		a = i.end(onto.AttemptReturned, onto.WorkPending, now)
 		i.Revised++
@@ -100,10 +100,10 @@ func revisable(do backend.WorkRevising) []onto.WorkStatus {
 
 // revise applies a revision to an item.
 func (i *workItem) revise(r *backend.WorkRevision, now time.Time) {
-	i.begin(onto.WorkAttempt{Worker: r.By.String(), Started: now, Diagnostic: r.Note(i.Status)})
+	i.begin(onto.WorkAttempt{Worker: r.By.String(), Run: r.Run, Started: now, Diagnostic: r.Note(i.Status)})
 	if r.Do == backend.ReviseSkip {
-		i.end(onto.AttemptSkipped, onto.WorkSkipped, now)
-		i.Error = r.Reason
+		a := i.end(onto.AttemptSkipped, onto.WorkSkipped, now)
+		i.Error, a.Error = r.Reason, r.Reason
 	} else {
 		i.end(onto.AttemptRevised, onto.WorkPending, now)
 		i.Error, i.Revised = "", i.Attempt
