@@ -86,12 +86,17 @@ type WorkRequest struct {
 	Lease   time.Duration
 	Limits  map[WorkSource]WorkLimit
 	Most    WorkLimit // of sources that Limits does not name
+
+	Finish []WorkOutcome // first, in the same transaction
 }
 
 // WorkTaken is the answer to a WorkRequest.
 type WorkTaken struct {
 	Items []onto.WorkItem // in their order, with the attempt's number
 	Lost  int             // attempts that were lost, and closed now
+
+	Verdicts []WorkVerdict // of Finish
+
 	// Next is the first time after now at which more can be taken, as far as that is
 	// known: the time of a pending item that the request is for comes, a lease of any item
 	// ends, these Items among them, or a rate allows more of a source that has pending items

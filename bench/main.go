@@ -148,6 +148,7 @@ func benchmarks() []benchmark {
 	all = append(all, memoryBenchmarks()...)
 	all = append(all, recordBenchmarks()...)
 	all = append(all, busBenchmarks()...)
+	all = append(all, workBenchmarks()...)
 	all = append(all, lakeBenchmarks()...)
 	all = append(all, byHandBenchmarks()...)
 	return all

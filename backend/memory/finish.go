@@ -19,6 +19,11 @@ func (b *Backend) Finish(ctx context.Context, list []backend.WorkOutcome) ([]bac
 	if err := b.writable(ctx); err != nil {
 		return nil, err
 	}
+	return s.finish(list), nil
+}
+
+// finish ends attempts. The store is locked.
+func (s *Store) finish(list []backend.WorkOutcome) []backend.WorkVerdict {
 	now := s.stamp()
 	verdicts := make([]backend.WorkVerdict, len(list))
 	for n := range list {
@@ -34,7 +39,7 @@ func (b *Backend) Finish(ctx context.Context, list []backend.WorkOutcome) ([]bac
 		}
 		s.wrote()
 	}
-	return verdicts, nil
+	return verdicts
 }
 
 // finish applies an outcome to an item that is held.

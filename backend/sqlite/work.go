@@ -51,17 +51,18 @@ func (b *Backend) Enqueue(ctx context.Context, items []onto.WorkItem) ([]bool, e
 
 // Dequeue implements [backend.WorkQueue].
 func (b *Backend) Dequeue(ctx context.Context, r *backend.WorkRequest) (backend.WorkTaken, error) {
-	l := &labour{dequeue: r}
+	l := &labour{dequeue: r, finish: r.Finish}
 	lost := 0
 	for {
 		if err := b.do(ctx, &operation{work: l}); err != nil {
-			return backend.WorkTaken{}, err
+			return backend.WorkTaken{Verdicts: l.verdicts}, err
 		}
 		lost += l.taken.Lost
 		if !l.more {
-			l.taken.Lost = lost
+			l.taken.Lost, l.taken.Verdicts = lost, l.verdicts
 			return l.taken, nil
 		}
+		l.finish = nil // finished by now
 	}
 }
 
@@ -162,14 +163,16 @@ func (g *round) writeWork(members []*member) error {
 }
 
 func (l *labour) do(t *work.Tx, m *member) (err error) {
-	switch {
-	case l.enqueue != nil:
+	if len(l.enqueue) > 0 {
 		l.fresh, err = t.Enqueue(l.enqueue)
-	case l.dequeue != nil:
-		l.taken, l.more, err = t.Dequeue(l.dequeue)
-	case l.finish != nil:
+	}
+	if err == nil && len(l.finish) > 0 {
 		l.verdicts, err = t.Finish(l.finish)
-	case l.run != nil:
+	}
+	if err == nil && l.dequeue != nil {
+		l.taken, l.more, err = t.Dequeue(l.dequeue)
+	}
+	if err == nil && l.run != nil {
 		m.err, err = t.SaveRun(*l.run, l.start)
 	}
 	return err

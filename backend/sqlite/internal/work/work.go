@@ -7,6 +7,7 @@ package work
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,9 +101,16 @@ func (t *Tx) Enqueue(items []onto.WorkItem) ([]bool, error) {
 		}
 		t.read, t.last = true, timeAt(r, 0)
 	}
+	known, err := t.known(items)
+	if err != nil {
+		return nil, err
+	}
 	before := t.last
 	for i := range items {
 		it := &items[i]
+		if known[it.Key] {
+			continue
+		}
 		created := t.now
 		if !created.After(t.last) {
 			created = t.last.Add(time.Microsecond)
@@ -122,6 +130,26 @@ func (t *Tx) Enqueue(items []onto.WorkItem) ([]bool, error) {
 		return fresh, nil
 	}
 	return fresh, t.exec(`UPDATE onto_work SET last_at = ?`, codec.FormatTime(t.last))
+}
+
+// known finds the keys that exist.
+func (t *Tx) known(items []onto.WorkItem) (map[string]bool, error) {
+	found := map[string]bool{}
+	for part := range slices.Chunk(items, bulk) {
+		keys := make([]any, len(part))
+		for i := range part {
+			keys[i] = part[i].Key
+		}
+		in, args := places(keys)
+		err := t.w.Each(context.Background(), `SELECT dedupe_key FROM work_items INDEXED BY ix_work_items_dedupe WHERE dedupe_key IN (`+in+`)`, args, func(r *driver.Rows) error {
+			found[r.Text(0)] = true
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // SaveRun stores a run. With start set it is refused if the run exists.
