@@ -17,7 +17,8 @@
 // histories (random operations on the backend and on package memory, which
 // must then answer every question alike, random filters, orders and groups
 // among them, while types evolve, end and begin again), bus and traffic (stories
-// and random operations, if the backend is a bus), handles (two on one store),
+// and random operations, if the backend is a bus), work and workload (likewise, if
+// it is a work queue), handles (two on one store),
 // cancel, concurrency, linearizable (concurrent calls, judged by porcupine),
 // optional (leases, checks and other optional interfaces, if the backend has
 // them) and faults. Every store a test made is opened once more and checked when

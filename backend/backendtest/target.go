@@ -25,8 +25,8 @@ type Target struct {
 	Open func(t testing.TB, p *Place) backend.Backend
 
 	// Operations is how many operations random histories have with -soak; 0 for
-	// 10,000. A short run has a tenth of them. Random traffic on a bus has ten times as
-	// many.
+	// 10,000. A short run has a tenth of them. Random traffic on a bus and a random
+	// workload have ten times as many.
 	Operations int
 
 	// Again says that another target of the package covers the same contract with other
@@ -65,6 +65,8 @@ func Run(t *testing.T, target Target) {
 		t.Run("histories", func(t *testing.T) { runHistories(t, target) })
 		t.Run("bus", func(t *testing.T) { runStories(t, target, busStories(t, target)) })
 		t.Run("traffic", func(t *testing.T) { runTraffic(t, target) })
+		t.Run("work", func(t *testing.T) { runStories(t, target, workStories(t, target)) })
+		t.Run("workload", func(t *testing.T) { runWorkload(t, target) })
 	}
 	t.Run("handles", func(t *testing.T) { runStories(t, target, handleStories()) })
 	t.Run("cancel", func(t *testing.T) { runStories(t, target, cancelStories()) })
