@@ -150,12 +150,10 @@ func (k *taking) full(s *source, last *onto.WorkItem) error {
 	return nil
 }
 
-// rated notes when the rate of a source allows more.
+// rated notes when the rate of a source allows more, if it is used up.
 func (k *taking) rated(s *source) {
-	if s.limit.Every > 0 {
-		if at := s.free.Add(-time.Duration(burst(&s.limit)-1) * s.limit.Every); at.After(k.now) {
-			k.soon(at)
-		}
+	if s.limit.Every > 0 && s.allowed(k.now) == 0 {
+		k.soon(s.free.Add(-time.Duration(burst(&s.limit)-1) * s.limit.Every))
 	}
 }
 
@@ -281,15 +279,9 @@ func (k *taking) open(of backend.WorkSource) (*source, error) {
 
 // allowed is how many items the rate of a source allows now.
 func (s *source) allowed(now time.Time) int {
-	free := s.free
-	if free.Before(now) {
-		free = now
-	}
-	latest := now.Add(time.Duration(burst(&s.limit)-1) * s.limit.Every)
-	if free.After(latest) {
-		return 0
-	}
-	return int(latest.Sub(free)/s.limit.Every) + 1
+	ahead := max(0, s.free.Sub(now))
+	used := int((ahead + s.limit.Every - 1) / s.limit.Every)
+	return max(0, burst(&s.limit)-used)
 }
 
 // ready reads items of a source that are ready, after another one.
