@@ -41,7 +41,7 @@ func JSON(body []byte, document *url.URL, paths []Path, o *Options) (Found, erro
 	if len(paths) == 0 {
 		paths = usualPaths()
 	}
-	w := walk{newCollection(self, self, &opts)}
+	w := &walk{collection: newCollection(self, self, &opts)}
 	for _, p := range paths {
 		w.follow(body, p.steps, "")
 	}
@@ -63,12 +63,18 @@ func checkJSON(body []byte) error {
 
 // walk goes through parts of a document. They are known to be JSON, and are decoded only
 // where a path leads.
-type walk struct{ *collection }
+type walk struct {
+	*collection
+	values int // that were looked at
+}
 
 // follow walks a path from a value. It returns false when the limit is reached.
-func (w walk) follow(value []byte, steps []step, name string) bool {
+func (w *walk) follow(value []byte, steps []step, name string) bool {
 	if len(steps) == 0 {
 		return w.take(value, name, 0)
+	}
+	if !w.look() {
+		return false
 	}
 	s := steps[0]
 	switch first(value) {
@@ -96,9 +102,12 @@ func (w walk) follow(value []byte, steps []step, name string) bool {
 const depth = 3
 
 // take adds the links of a value.
-func (w walk) take(value []byte, rel string, level int) bool {
+func (w *walk) take(value []byte, rel string, level int) bool {
 	if level > depth {
 		return true
+	}
+	if !w.look() {
+		return false
 	}
 	switch first(value) {
 	case '"':
@@ -119,7 +128,14 @@ func (w walk) take(value []byte, rel string, level int) bool {
 	return true
 }
 
-func (w walk) text(value []byte, rel string) bool {
+// look counts a value. It returns false when the limit is reached.
+func (w *walk) look() bool {
+	w.values++
+	w.found.Cut = w.found.Cut || w.values > maxValues
+	return w.values <= maxValues
+}
+
+func (w *walk) text(value []byte, rel string) bool {
 	ref := text(value)
 	if !looksLikeURL(ref) {
 		w.found.Refused++

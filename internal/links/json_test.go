@@ -68,6 +68,10 @@ func TestJSONLimits(t *testing.T) {
 	if err != nil || len(found.Links) != 2 || !found.Cut {
 		t.Errorf("%q, cut %v, %v", list(found), found.Cut, err)
 	}
+	found, err = JSON([]byte(`{"links": [`+strings.Repeat("0,", maxValues)+`"/late"]}`), mustURL(t, "http://h/"), nil, nil)
+	if err != nil || len(found.Links) != 0 || !found.Cut {
+		t.Errorf("of too many values: %q, cut %v, %v", list(found), found.Cut, err)
+	}
 	if _, err := JSON([]byte(body), mustURL(t, "http://h/"), nil, &Options{MaxBytes: 10}); onto.CodeOf(err) != onto.TooLarge {
 		t.Errorf("a document over the limit: %v", err)
 	}

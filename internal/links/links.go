@@ -27,9 +27,7 @@
 // in proportion to the bytes that are read; what limits cut off is reported, not an error.
 package links
 
-import (
-	"net/url"
-)
+import "net/url"
 
 // Defaults and fixed limits.
 const (
@@ -37,8 +35,9 @@ const (
 	DefaultLinks = 10_000   // links of one document
 	DefaultBytes = 16 << 20 // bytes of a document that are read
 
-	maxToken = 4 << 20 // bytes of one tag or text in HTML
-	maxRel   = 256     // bytes of a link's rel that are kept
+	maxToken  = 4 << 20 // bytes of one tag or text in HTML
+	maxValues = 100_000 // values of JSON in which links are looked for
+	maxRel    = 256     // bytes of a link's rel that are kept
 )
 
 // Options change how documents are read. Nil is the default.
