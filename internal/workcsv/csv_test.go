@@ -148,6 +148,7 @@ func TestRefusedRows(t *testing.T) {
 		{"not UTF-8", "a,b\xff," + good, "line 2, column 3: the field is not UTF-8", 0},
 		{"NUL", "a,b\x00," + good, "line 2, column 3: the field has a NUL", 0},
 		{"cut off", good + good + exampleRow[:len(exampleRow)-3], "line 4, column 167: the file ends within this row", 2},
+		{"columns after lines in quotes", "\"a\nbc\"x" + good, "line 3, column 4: after the closing quote", 0},
 		{"lines in quotes are counted", strings.Replace(good, "GET", "\"G\nE\r\nT\"", 1) + "\"x\"y\n", "line 5, column 4: after the closing quote", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -253,6 +254,18 @@ func TestFailingFiles(t *testing.T) {
 		}
 		if !errors.Is(err, broken) || onto.CodeOf(err) != onto.Unavailable {
 			t.Errorf("after %d bytes: %v", len(text), err)
+		}
+	}
+	// A reader that fails once, and would go on, has failed.
+	for _, text := range []string{",b\n", "\"\"\n", "\n\n"} {
+		r, err := NewReader(io.MultiReader(strings.NewReader(header+"\n\"a"), iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader("\""+text)))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range r.Rows() {
+			if !errors.Is(err, iotest.ErrTimeout) {
+				t.Errorf("a reader that fails once before %q: %v", text, err)
+			}
 		}
 	}
 	w, err := NewWriter(failingWriter{broken})
