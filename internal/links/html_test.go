@@ -161,6 +161,10 @@ func TestLimits(t *testing.T) {
 	if got := list(found); err != nil || !slices.Equal(got, []string{"http://h/0", "http://h/1"}) || !found.Cut {
 		t.Errorf("%q, cut %v, %v; want what the first bytes have", got, found.Cut, err)
 	}
+	found, err = HTML([]byte("<a href=a><script>"+strings.Repeat("x", maxToken)+"</script><a href=b>"), mustURL(t, "http://h/"), nil)
+	if got := list(found); err != nil || !slices.Equal(got, []string{"http://h/a"}) || !found.Cut {
+		t.Errorf("%q, cut %v, %v; want what is before the long script", got, found.Cut, err)
+	}
 	found, err = HTML([]byte(`<a href=a rel="`+strings.Repeat("é ", 1000)+`">`), mustURL(t, "http://h/"), nil)
 	if err != nil || len(found.Links) != 1 || len(found.Links[0].Rel) > maxRel {
 		t.Errorf("%d bytes of rel are kept", len(found.Links[0].Rel))

@@ -35,7 +35,7 @@ const (
 	DefaultLinks = 10_000   // links of one document
 	DefaultBytes = 16 << 20 // bytes of a document that are read
 
-	maxToken  = 4 << 20 // bytes of one tag or text in HTML
+	maxToken  = 2 << 20 // bytes of one tag, text or script in HTML; the document is read up to a longer one
 	maxValues = 100_000 // values of JSON in which links are looked for
 	maxRel    = 256     // bytes of a link's rel that are kept
 )
