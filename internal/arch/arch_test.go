@@ -40,7 +40,7 @@ func may() map[string][]string {
 		"internal/audit":    {".", "internal/codec"},
 		"internal/volume":   {".", "internal/audit"},
 		"internal/codec":    {},
-		"internal/robots":   {},
+		"internal/robots":   {"."},
 		"internal/shell":    {},
 		"backend":           {".", "filter", "internal/codec"},
 		"filter":            {"internal/suggest", ".", "internal/codec"},
