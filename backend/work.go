@@ -24,9 +24,9 @@ type WorkQueue interface {
 	// ignored.
 	Enqueue(ctx context.Context, items []onto.WorkItem) (fresh []bool, err error)
 
-	// Dequeue takes items that are pending and not before their time, in their order, for
-	// a worker: each is in progress under a lease, with a new attempt that is running.
-	// First, items whose leases have ended return, whatever the request is for: their
+	// Dequeue finishes attempts, and then takes items that are pending and not before their
+	// time, in their order, for a worker: each is in progress under a lease, with a new
+	// attempt that is running. Before that, items whose leases have ended return, whatever the request is for: their
 	// attempts are lost. Items that are in progress without a lease, as another program
 	// leaves them, count as such, without an attempt that could be lost. Then every pending
 	// item whose NotBefore has come has none any more; that is no update.

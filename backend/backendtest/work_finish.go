@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -17,6 +18,7 @@ func finishStories() []workTale {
 		{"an item is told from another attempt by number and worker", finishFence},
 		{"an item is held until it returns, also after its lease", finishHeld},
 		{"outcomes are applied one after the other", finishList},
+		{"outcomes come before leases end and items are taken", finishFirst},
 		{"metadata is replaced", finishMetadata},
 		{"what was discovered is enqueued with the outcome", finishDiscovered},
 		{"nothing is discovered by an attempt that was lost", finishDiscoveredStale},
@@ -161,16 +163,37 @@ func finishList(s *workStory) {
 	}
 	verdicts, err := s.Finish(s.ctx, list)
 	s.must(err)
-	var got []string
-	for _, v := range verdicts {
-		got = append(got, outcome("done", v.Err))
-	}
 	lost := "error " + string(onto.LeaseExpired)
-	s.wantLines("verdicts", got, []string{"done", "done", lost, lost, "done", "done", lost})
+	s.want("verdicts", showVerdicts(verdicts), strings.Join([]string{"done", "done", lost, lost, "done", "done", lost}, ", "))
 	s.want("items", s.items(backend.WorkQuery{}), "i1 completed, i2 skipped, i3 pending")
 	if verdicts, err := s.Finish(s.ctx, nil); err != nil || len(verdicts) != 0 {
 		s.Errorf("of nothing: got %v and error %v", verdicts, err)
 	}
+}
+
+func finishFirst(s *workStory) {
+	s.enqueue(pageRange(1, 6)...)
+	one := backend.WorkLimit{Concurrent: 4}
+	i := s.take(limited(9, one), "i1 i2 i3 i4")
+	s.move(time.Minute)
+	r := limited(2, one)
+	r.Finish = []backend.WorkOutcome{
+		doing(backend.WorkComplete, i[0]), doing(backend.WorkReturn, i[1]), doing(backend.WorkComplete, i[0]), doing(backend.WorkExtend, i[3]),
+	}
+	r.Finish[0].Discovered = []onto.WorkItem{urgentPage(7, 1), page(2)}
+	got := s.asked(r)
+	s.want("verdicts", showVerdicts(got.Verdicts), "done [true false], done, error "+string(onto.LeaseExpired)+", done")
+	s.want("taken", itemNames(got.Items), "i7 i2")
+	if got.Lost != 1 {
+		s.Errorf("got %d lost, want 1", got.Lost)
+	}
+	s.want("items", s.items(backend.WorkQuery{}), "i7 in_progress, i1 completed, i2 in_progress, i3 pending, i4 in_progress, i5 pending, i6 pending")
+	if w := s.item(2); w.Tries() != 1 || w.Attempts[0].Status != onto.AttemptReturned {
+		s.Errorf("got %s, want one that was returned first", showWork(w))
+	}
+	r.Limit, r.Finish = 0, []backend.WorkOutcome{doing(backend.WorkFail, got.Items[0])}
+	s.take(r, "")
+	s.want("items", s.items(backend.WorkQuery{Limit: 1}), "i7 failed")
 }
 
 func finishMetadata(s *workStory) {

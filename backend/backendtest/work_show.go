@@ -70,10 +70,25 @@ func showWork(w backend.WorkState) string {
 
 func showTaken(t backend.WorkTaken) string {
 	text := fmt.Sprintf("%d lost, next %s", t.Lost, showTime(t.Next))
+	if len(t.Verdicts) > 0 {
+		text = showVerdicts(t.Verdicts) + ", " + text
+	}
 	for _, i := range t.Items {
 		text += "\n\t" + showItem(i)
 	}
 	return text
+}
+
+func showVerdicts(list []backend.WorkVerdict) string {
+	var text []string
+	for _, v := range list {
+		if len(v.Fresh) > 0 && v.Err == nil {
+			text = append(text, fmt.Sprint("done ", v.Fresh))
+		} else {
+			text = append(text, outcome("done", v.Err))
+		}
+	}
+	return strings.Join(text, ", ")
 }
 
 func showWorkCount(c backend.WorkCount) string {

@@ -178,6 +178,9 @@ func (m *shift) drawRequest(t *rapid.T) {
 	m.Limit = oneOf(t, "limit", 2, 1, 3, 5, 0, 9)
 	m.Lease = drawLease(t)
 	m.Limits = rapid.IntRange(0, len(workLimits())-1).Draw(t, "limits")
+	if oneOf(t, "finishing", false, false, true) {
+		m.Ends = rapid.SliceOfN(rapid.Custom(drawEnding), 1, 3).Draw(t, "ends")
+	}
 }
 
 func drawItem(t *rapid.T) itemSketch {

@@ -223,8 +223,10 @@ func (r *workload) dequeuing(m *shift) trafficCall {
 	if !slices.Contains(m.Systems, -1) {
 		q.Systems = names(workSystems(), m.Systems)
 	}
+	q.Finish = r.outcomes(m)
 	return func(ctx context.Context, b backend.Backend, count bool) string {
 		got, err := workOf(b).Dequeue(ctx, &q)
+		r.countVerdicts(q.Finish, got.Verdicts, count)
 		if count {
 			r.taken = append(r.taken, got.Items...)
 			r.counts["taken"] += len(got.Items)
@@ -240,7 +242,8 @@ func (r *workload) dequeuing(m *shift) trafficCall {
 	}
 }
 
-func (r *workload) finishing(m *shift) trafficCall {
+// outcomes makes the outcomes of a step.
+func (r *workload) outcomes(m *shift) []backend.WorkOutcome {
 	var list []backend.WorkOutcome
 	for _, e := range m.Ends {
 		if len(r.taken) == 0 {
@@ -262,18 +265,26 @@ func (r *workload) finishing(m *shift) trafficCall {
 		}
 		list = append(list, o)
 	}
+	return list
+}
+
+// countVerdicts counts what became of outcomes.
+func (r *workload) countVerdicts(list []backend.WorkOutcome, verdicts []backend.WorkVerdict, count bool) {
+	for n, v := range verdicts {
+		r.countFresh(v.Fresh, count)
+		if count {
+			r.counts[showDo(list[n].Do)+map[bool]string{true: " done", false: " stale"}[v.Err == nil]]++
+			r.forget(&list[n], v.Err)
+		}
+	}
+}
+
+func (r *workload) finishing(m *shift) trafficCall {
+	list := r.outcomes(m)
 	return func(ctx context.Context, b backend.Backend, count bool) string {
 		verdicts, err := workOf(b).Finish(ctx, list)
-		var text []string
-		for n, v := range verdicts {
-			text = append(text, outcome(fmt.Sprint("done ", v.Fresh), v.Err))
-			r.countFresh(v.Fresh, count)
-			if count {
-				r.counts[showDo(list[n].Do)+map[bool]string{true: " done", false: " stale"}[v.Err == nil]]++
-				r.forget(&list[n], v.Err)
-			}
-		}
-		return outcome(strings.Join(text, ", "), err)
+		r.countVerdicts(list, verdicts, count)
+		return outcome(showVerdicts(verdicts), err)
 	}
 }
 

@@ -18,11 +18,7 @@ func (b *Backend) Dequeue(ctx context.Context, r *backend.WorkRequest) (backend.
 		return backend.WorkTaken{}, err
 	}
 	now := s.stamp()
-	var got backend.WorkTaken
-	if len(r.Finish) > 0 {
-		got.Verdicts = s.finish(r.Finish)
-	}
-	got.Lost = s.work.lose(now)
+	got := backend.WorkTaken{Verdicts: s.finish(r.Finish, now), Lost: s.work.lose(now)}
 	due := s.work.due(now)
 	d := dequeuing{WorkRequest: r, work: &s.work, now: now, busy: s.work.busy()}
 	for _, i := range s.work.inOrder() {

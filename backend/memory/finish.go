@@ -19,12 +19,11 @@ func (b *Backend) Finish(ctx context.Context, list []backend.WorkOutcome) ([]bac
 	if err := b.writable(ctx); err != nil {
 		return nil, err
 	}
-	return s.finish(list), nil
+	return s.finish(list, s.stamp()), nil
 }
 
-// finish ends attempts. The store is locked.
-func (s *Store) finish(list []backend.WorkOutcome) []backend.WorkVerdict {
-	now := s.stamp()
+// finish ends attempts one after the other. The store is locked.
+func (s *Store) finish(list []backend.WorkOutcome, now time.Time) []backend.WorkVerdict {
 	verdicts := make([]backend.WorkVerdict, len(list))
 	for n := range list {
 		o := &list[n]
