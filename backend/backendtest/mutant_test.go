@@ -24,17 +24,19 @@ type mutant struct {
 // planting puts a mistake into a target.
 type planting = func(backendtest.Target) backendtest.Target
 
-// What is run without a mistake: the reference, and what mistakes with its bus are planted
-// in.
+// What is run without a mistake: the reference, and what mistakes with its bus and its work
+// are planted in.
 const (
 	soundName = "no mistake"
 	soundBus  = "no mistake with the bus"
+	soundWork = "no mistake with work"
 )
 
 // TestMutants runs the suite against each mutant, in a child process since it has to
 // fail there: the first of the parts that must detect it, with -soak all.
 func TestMutants(t *testing.T) {
-	list := slices.Concat(mutants(), queryMutants(), endMutants(), searchMutants(), aggregateMutants(), admitMutants(), evolveMutants(), leaseMutants(), busMutants(), rideMutants())
+	list := slices.Concat(mutants(), queryMutants(), endMutants(), searchMutants(), aggregateMutants(), admitMutants(), evolveMutants(), leaseMutants(), busMutants(), rideMutants(),
+		workMutants())
 	if args, ok := child.Args(); ok {
 		target := reference()
 		if i := slices.IndexFunc(list, func(m mutant) bool { return m.name == args[0] }); i >= 0 {
@@ -42,6 +44,9 @@ func TestMutants(t *testing.T) {
 		}
 		if args[0] == soundBus {
 			target = onBus(func(*postman) {})(target)
+		}
+		if args[0] == soundWork {
+			target = onWork(func(*foreman) {})(target)
 		}
 		backendtest.Run(t, target)
 		t.Run("corpus", func(t *testing.T) { filtertest.Run(t, openIn(target)) })
@@ -92,8 +97,9 @@ func openIn(target backendtest.Target) filtertest.Open {
 // TestReference runs what the mutants are made of, without a mistake.
 func TestReference(t *testing.T) {
 	for name, parts := range map[string]string{
-		soundName: "(stories|handles|cancel|concurrency|optional|bus|traffic|faults|corpus)",
+		soundName: "(stories|handles|cancel|concurrency|optional|bus|traffic|work|workload|faults|corpus)",
 		soundBus:  "(bus|traffic)",
+		soundWork: "(work|workload)",
 	} {
 		if out, err := runChild(name, parts); err != nil {
 			t.Errorf("%s: got %v, want no failure:\n%s", name, err, out)
