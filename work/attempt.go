@@ -209,7 +209,7 @@ func (r *run) held(ctx context.Context, j *job) error {
 	if time.Now().UnixMicro() < j.wall.Load() {
 		return nil
 	}
-	v, err := r.q.port.Finish(ctx, []backend.WorkOutcome{{Item: j.item.ID, Attempt: j.item.Attempt, Worker: r.request.Worker, Do: backend.WorkExtend, Lease: r.o.Lease}})
+	v, err := r.q.port.Finish(ctx, []backend.WorkOutcome{r.extension(j)})
 	if err != nil {
 		return Temporary(err, 0)
 	}

@@ -84,8 +84,8 @@ func (i *Item) clean(now time.Time) (onto.WorkItem, error) {
 	if w.NotBefore, err = i.notBefore(now); err != nil {
 		return w, err
 	}
-	w.Key = key(i)
-	return w, nil
+	w.Key, err = key(i)
+	return w, err
 }
 
 func (i *Item) checkNames() error {

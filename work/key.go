@@ -1,25 +1,24 @@
 package work
 
-import "strings"
+import (
+	"strings"
+	"unicode"
 
-// key tells an item apart from others: system, source, type and id, joined by colons. In
-// the first three, colons and percent signs are escaped. The key of an item that is the
-// same only in its run ends with a control character and the run, which no id can have.
-func key(i *Item) string {
-	escape := strings.NewReplacer("%", "%25", ":", "%3A")
-	k := escape.Replace(i.System) + ":" + escape.Replace(i.Source) + ":" + escape.Replace(i.Type) + ":" + i.ID
+	"github.com/ontologia/onto/internal/dedupe"
+)
+
+// key tells an item apart from others.
+func key(i *Item) (string, error) {
+	r := dedupe.Resource{System: i.System, Source: i.Source, Type: i.Type, ID: i.ID}
 	if i.Scope == ScopeRun {
-		k += runMark + i.Run
+		r.Run = i.Run
 	}
-	return k
+	return dedupe.Key(r)
 }
 
-// runMark stands before the run in a key.
-const runMark = "\x1f"
-
-// scopeOf is the scope of an item that is queued.
+// scopeOf is the scope of an item by its key: only that of a run has a control character.
 func scopeOf(key string) Scope {
-	if strings.Contains(key, runMark) {
+	if strings.ContainsFunc(key, unicode.IsControl) {
 		return ScopeRun
 	}
 	return ScopeForever

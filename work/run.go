@@ -126,7 +126,7 @@ func (r *run) call(now time.Time) {
 	ended := r.ended
 	renew := r.renewals(now)
 	want := 0
-	if r.phase == working && r.due {
+	if r.phase == working && (r.due || len(ended) > 0) {
 		want = r.o.Workers - len(r.jobs)
 		if r.o.MaxItems > 0 {
 			want = min(want, r.o.MaxItems-r.taken)
@@ -136,61 +136,26 @@ func (r *run) call(now time.Time) {
 		return
 	}
 	r.calling, r.ended = true, nil
-	idle := len(r.jobs) == 0
+	s := &settlement{ended: ended, renewed: renew, want: want, idle: len(r.jobs) == 0}
 	r.tasks.Go(func() {
-		s := r.settle(ended, renew)
-		var got backend.WorkTaken
-		var err error
-		at := time.Now()
-		if want > 0 && s.err == nil {
-			got, err = r.take(want, idle)
-		}
+		r.settle(s)
 		r.mail.post(func() {
 			r.calling = false
 			r.stored(s)
-			if want > 0 && s.err == nil {
-				r.received(got, err, at, want)
+			if s.err == nil && s.asked {
+				r.received(s)
 			}
 		})
 	})
 }
 
-// take asks for items.
-func (r *run) take(want int, idle bool) (backend.WorkTaken, error) {
-	req := r.request
-	req.Limit = want
-	got, err := r.q.port.Dequeue(r.ctx, &req)
-	if err != nil || len(got.Items) > 0 || got.Next.IsZero() || !idle || !req.OnlyRun && req.Systems == nil {
-		return got, err
-	}
-	// A lease of other work may be all that ends.
-	systems := req.Systems
-	if systems == nil {
-		systems = []string{""}
-	}
-	for _, system := range systems {
-		q := backend.WorkQuery{Status: []onto.WorkStatus{onto.WorkPending, onto.WorkInProgress}, System: system, Limit: 1}
-		if req.OnlyRun {
-			q.Run = req.Run
-		}
-		for _, err := range r.q.port.WorkItems(r.ctx, &q) {
-			return got, err
-		}
-	}
-	got.Next = time.Time{}
-	return got, nil
-}
-
 // received starts attempts at what was taken.
-func (r *run) received(got backend.WorkTaken, err error, at time.Time, want int) {
-	if err != nil {
-		r.trouble(err)
-		return
-	}
+func (r *run) received(s *settlement) {
+	got := &s.got
 	r.pauses = 0
 	r.sum.Recovered += int64(got.Lost)
 	r.taken += len(got.Items)
-	r.due = len(got.Items) == want
+	r.due = len(got.Items) == s.want
 	r.next = time.Time{}
 	if !got.Next.IsZero() {
 		now := time.Now()
@@ -202,7 +167,7 @@ func (r *run) received(got backend.WorkTaken, err error, at time.Time, want int)
 		r.next = now.Add(max(time.Millisecond, min(r.o.Poll, got.Next.Sub(now))))
 	}
 	for n := range got.Items {
-		j := &job{item: got.Items[n], until: at.Add(r.o.Lease)}
+		j := &job{item: got.Items[n], until: s.at.Add(r.o.Lease)}
 		if r.phase != working {
 			j.end = returned(nil)
 			r.ended = append(r.ended, j)

@@ -9,12 +9,17 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// settlement is what came of storing ends and renewals.
+// settlement is one call to the backend: it stores ends, renews leases and takes items.
 type settlement struct {
 	ended, renewed []*job
-	verdicts       []backend.WorkVerdict // of those that ended, then of those renewed
-	at             time.Time             // before the call
-	err            error                 // of the whole call: nothing was stored, or that is unknown
+	want           int  // items
+	idle           bool // nothing runs that could end
+
+	at       time.Time             // before the call
+	verdicts []backend.WorkVerdict // of those that ended, then of those renewed
+	got      backend.WorkTaken
+	asked    bool  // items were asked for
+	err      error // of the whole call: nothing was stored, or that is unknown
 }
 
 // renewals are the attempts whose lease is half over.
@@ -37,24 +42,59 @@ func (r *run) renewals(now time.Time) []*job {
 	return list
 }
 
-// settle stores ends and renews leases in one transaction. It is called outside the loop.
-func (r *run) settle(ended, renew []*job) settlement {
-	s := settlement{ended: ended, renewed: renew, at: time.Now()}
+// settle makes the call. It is called outside the loop.
+func (r *run) settle(s *settlement) {
+	s.at = time.Now()
 	var list []backend.WorkOutcome
-	for _, j := range ended {
+	for _, j := range s.ended {
 		list = append(list, r.outcome(j))
 	}
-	for _, j := range renew {
-		list = append(list, backend.WorkOutcome{Item: j.item.ID, Attempt: j.item.Attempt, Worker: r.request.Worker, Do: backend.WorkExtend, Lease: r.o.Lease})
+	for _, j := range s.renewed {
+		list = append(list, r.extension(j))
 	}
-	if len(list) == 0 {
-		return s
+	if s.want > 0 {
+		req := r.request
+		req.Limit, req.Finish = s.want, list
+		s.got, s.err = r.q.port.Dequeue(r.ctx, &req)
+		s.verdicts, s.asked = s.got.Verdicts, true
+	} else {
+		s.verdicts, s.err = r.q.port.Finish(r.ctx, list)
 	}
-	s.verdicts, s.err = r.q.port.Finish(r.ctx, list)
-	if s.err != nil && lasting(s.err) {
-		s.verdicts, s.err = r.singly(ended, list)
+	switch {
+	case s.err != nil && lasting(s.err) && len(list) > 0:
+		s.asked = false
+		s.verdicts, s.err = r.singly(s.ended, list)
+	case s.err == nil && s.asked && s.idle && len(s.got.Items) == 0 && !s.got.Next.IsZero():
+		r.lookAround(s)
 	}
-	return s
+}
+
+// lookAround finds out whether the run has anything to wait for: a lease of other work may
+// be all that ends.
+func (r *run) lookAround(s *settlement) {
+	req := &r.request
+	if !req.OnlyRun && req.Systems == nil {
+		return
+	}
+	systems := req.Systems
+	if systems == nil {
+		systems = []string{""}
+	}
+	for _, system := range systems {
+		q := backend.WorkQuery{Status: []onto.WorkStatus{onto.WorkPending, onto.WorkInProgress}, System: system, Limit: 1}
+		if req.OnlyRun {
+			q.Run = req.Run
+		}
+		for range r.q.port.WorkItems(r.ctx, &q) {
+			return // also for an error, which the next call meets again
+		}
+	}
+	s.got.Next = time.Time{}
+}
+
+// extension renews the lease of an attempt.
+func (r *run) extension(j *job) backend.WorkOutcome {
+	return backend.WorkOutcome{Item: j.item.ID, Attempt: j.item.Attempt, Worker: r.request.Worker, Do: backend.WorkExtend, Lease: r.o.Lease}
 }
 
 // singly stores outcomes one after the other, after the backend has refused something in
@@ -117,7 +157,7 @@ func (j *job) diagnostic() json.RawMessage {
 }
 
 // stored is called by the loop after settle.
-func (r *run) stored(s settlement) {
+func (r *run) stored(s *settlement) {
 	if s.err != nil {
 		for _, j := range s.ended {
 			j.unsure = true

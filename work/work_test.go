@@ -48,7 +48,18 @@ func (m *meddler) Dequeue(ctx context.Context, r *backend.WorkRequest) (backend.
 			return backend.WorkTaken{}, err
 		}
 	}
-	return m.full.Dequeue(ctx, r)
+	if m.finish == nil || len(r.Finish) == 0 {
+		return m.full.Dequeue(ctx, r)
+	}
+	var got backend.WorkTaken
+	_, err := m.finish(r.Finish, func() (v []backend.WorkVerdict, err error) {
+		got, err = m.full.Dequeue(ctx, r)
+		return got.Verdicts, err
+	})
+	if err != nil {
+		return backend.WorkTaken{}, err
+	}
+	return got, nil
 }
 
 func (m *meddler) Finish(ctx context.Context, list []backend.WorkOutcome) ([]backend.WorkVerdict, error) {
