@@ -30,7 +30,7 @@ func workStories(t *testing.T, target Target) []tale {
 		return nil
 	}
 	var tales []tale
-	for _, t := range slices.Concat(enqueueStories(), dequeueStories(), limitStories(), finishStories(), reviseStories(), workListStories(),
+	for _, t := range slices.Concat(enqueueStories(), dequeueStories(), limitStories(), finishStories(), reviseStories(), workListStories(), manyStories(),
 		workCallStories(), workRaceStories()) {
 		tales = append(tales, tale{t.name, func(s *story) {
 			w := (&workStory{story: s}).with(s)

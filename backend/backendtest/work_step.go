@@ -261,9 +261,9 @@ func workKey(n int) string {
 
 // query is the query of a sketch.
 func (k querySketch) query() backend.WorkQuery {
-	any := func(list []string, n int) string { return append([]string{""}, list...)[n] }
+	nth := func(list []string, n int) string { return append([]string{""}, list...)[n] }
 	q := backend.WorkQuery{
-		System: any(workSystems(), k.System), Source: any(workSources(), k.Source), Type: any(workTypes(), k.Type), Run: workRuns()[k.Run],
+		System: nth(workSystems(), k.System), Source: nth(workSources(), k.Source), Type: nth(workTypes(), k.Type), Run: workRuns()[k.Run],
 		Error: []string{"", "404", "%_", "status"}[k.Error], Limit: k.Limit, Attempts: k.Attempts,
 	}
 	if k.Parent > 0 {

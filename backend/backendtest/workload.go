@@ -210,9 +210,9 @@ func (r *workload) items(sketches []itemSketch) []onto.WorkItem {
 }
 
 func (r *workload) countFresh(fresh []bool, count bool) {
-	for _, new := range fresh {
+	for _, isNew := range fresh {
 		if count {
-			r.counts[map[bool]string{true: "enqueued", false: "known"}[new]]++
+			r.counts[map[bool]string{true: "enqueued", false: "known"}[isNew]]++
 		}
 	}
 }
