@@ -7,9 +7,11 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ontologia/onto/work"
 )
@@ -25,6 +27,9 @@ type site struct {
 	fetches map[string]int // full answers by path
 	same    int            // answers that nothing has changed
 	busy    map[string]int // how often a path is answered with 503 before
+	latency time.Duration
+	now     int // pages being fetched
+	peak    int // most of them at once
 }
 
 func newSite(t *testing.T, pages int) *site {
@@ -35,12 +40,22 @@ func newSite(t *testing.T, pages int) *site {
 }
 
 func (s *site) ServeHTTP(out http.ResponseWriter, in *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if in.URL.Path == "/robots.txt" {
 		fmt.Fprint(out, "User-agent: *\nDisallow: /private/\n")
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now++
+	s.peak = max(s.peak, s.now)
+	latency := s.latency
+	s.mu.Unlock()
+	select {
+	case <-time.After(latency):
+	case <-in.Context().Done():
+	}
+	s.mu.Lock()
+	s.now--
 	var n int
 	if in.URL.Path != "/" {
 		if _, err := fmt.Sscanf(in.URL.Path, "/p/%d", &n); err != nil || n >= s.pages || in.URL.RawQuery != "" {
@@ -78,13 +93,38 @@ func path(n int) string {
 func (s *site) page(n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<html><head><title>Page %d</title></head><body><p>%s</p>", n, s.text[n])
-	for _, m := range []int{2*n + 1, 2*n + 2, n / 2, (n*7 + 3) % s.pages} {
-		if m < s.pages {
-			fmt.Fprintf(&b, `<a href="%s#part">page %d</a> `, path(m), m)
-		}
+	for _, m := range s.targets(n) {
+		fmt.Fprintf(&b, `<a href="%s#part">page %d</a> `, path(m), m)
 	}
 	b.WriteString(`<a href="http://elsewhere.invalid/">away</a> <a rel="nofollow" href="/p/none">no</a> <a href="mailto:x@y">mail</a></body></html>`)
 	return b.String()
+}
+
+// targets are the pages that a page links to.
+func (s *site) targets(n int) []int {
+	list := []int{2*n + 1, 2*n + 2, n / 2, (n*7 + 3) % s.pages}
+	return slices.DeleteFunc(list, func(m int) bool { return m >= s.pages })
+}
+
+// links reports whether one path links to another.
+func (s *site) links(from, to string) bool {
+	n := 0
+	_, _ = fmt.Sscanf(from, "/p/%d", &n)
+	return slices.ContainsFunc(s.targets(n), func(m int) bool { return path(m) == to })
+}
+
+// slow lets each page take some time.
+func (s *site) slow(latency time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latency, s.peak = latency, 0
+}
+
+// most is how many pages were fetched at once.
+func (s *site) most() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peak
 }
 
 // change gives a page another text.
