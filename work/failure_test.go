@@ -188,10 +188,9 @@ func TestTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.enqueue(item("slow"), item("deaf"))
-		deaf := 0
 		r := w.connect(func(ctx context.Context, i *onto.WorkItem) (*work.Record, error) {
 			if i.Resource == "deaf" {
-				if deaf++; deaf == 1 {
+				if i.Attempt == 1 {
 					time.Sleep(time.Hour)
 				}
 				return &work.Record{}, nil

@@ -70,24 +70,30 @@ func TestHostileServers(t *testing.T) {
 		i.ID, i.URI = id, uri
 		w.enqueue(i)
 	}
-	for _, path := range []string{"large", "endless", "bomb", "loop", "private", "disallowed", "silent", "unclosed"} {
+	for _, path := range []string{"large", "endless", "bomb", "loop", "private", "disallowed", "unclosed"} {
 		at("/"+path, server.URL+"/"+path)
 	}
+	silent := seed("")
+	silent.System, silent.ID, silent.URI = "hasty", "/silent", server.URL+"/silent"
+	w.enqueue(silent)
 	at("metadata", "http://169.254.169.254/")
 	at("name", "http://localhost:1/")
 	at("octal", "http://0177.0.0.1/")
 	at("scheme", "gopher://example.org/")
 
 	o := loopback()
-	o.MaxBytes, o.Timeout = 1<<20, 500*time.Millisecond
-	sum := w.run(crawlerInto(w.q, work.HTTP(o)), &work.RunOptions{Workers: 8, MaxAttempts: 1})
+	o.MaxBytes, o.Timeout = 1<<20, time.Minute
+	r := crawlerInto(w.q, work.HTTP(o))
+	o.Timeout, o.IgnoreRobots = 200*time.Millisecond, true
+	r.Connectors["hasty"] = work.HTTP(o)
+	sum := w.run(r, &work.RunOptions{Workers: 8, MaxAttempts: 1})
 	for _, c := range []struct {
 		id     string
 		status onto.WorkStatus
 		says   string
 	}{
 		{"/large", onto.WorkFailed, "more than 1048576 bytes"},
-		{"/endless", onto.WorkFailed, ""}, // too large or too slow
+		{"/endless", onto.WorkFailed, "more than 1048576 bytes"},
 		{"/bomb", onto.WorkFailed, "compressed"},
 		{"/loop", onto.WorkFailed, "loop"},
 		{"/private", onto.WorkFailed, "169.254.169.254"},

@@ -98,23 +98,19 @@ func (c *crew) start(i int) {
 	c.members[i] = p
 	c.running++
 	go func() {
-		if err := p.Wait(); err != nil && p.ProcessState.Exited() {
+		if err := p.Wait(); err != nil && p.ProcessState != nil && p.ProcessState.Exited() {
 			c.failed.Store(&err)
 		}
 		c.gone <- i
 	}()
 }
 
-// work lets the crew work until all are done, and kills one of them in each interval, if
-// that is not zero. It returns how many were killed while they ran.
-func (c *crew) work(interval, limit time.Duration) (kills int) {
+// work lets the crew work until all are done. Whenever due says so, one of them is killed.
+// It returns how many were killed while they ran.
+func (c *crew) work(limit time.Duration, due func() bool) (kills int) {
 	c.t.Helper()
-	var tick <-chan time.Time
-	if interval > 0 {
-		ticker := time.NewTicker(interval)
-		defer ticker.Stop()
-		tick = ticker.C
-	}
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
 	deadline := time.After(limit)
 	for c.running > 0 {
 		select {
@@ -124,8 +120,10 @@ func (c *crew) work(interval, limit time.Duration) (kills int) {
 				kills++
 				c.start(i)
 			}
-		case <-tick:
-			_ = c.members[kills%len(c.members)].Process.Kill()
+		case <-look.C:
+			if due() {
+				_ = c.members[kills%len(c.members)].Process.Kill()
+			}
 		case <-deadline:
 			c.t.Fatal("the crew is not done in time")
 		}
@@ -153,9 +151,9 @@ func contents(t *testing.T, s *store.Store) []Page {
 // completed by one attempt, others are lost, each item leads back to the first page, and
 // the store is that of an undisturbed crawl.
 func TestProcessesAreKilled(t *testing.T) {
-	pages, latency, interval := 150, 40*time.Millisecond, 300*time.Millisecond
+	pages, latency := 150, 20*time.Millisecond
 	if *soak {
-		pages, latency, interval = 2000, 100*time.Millisecond, time.Second
+		pages, latency = 2000, 100*time.Millisecond
 	}
 	site := newSite(t, pages)
 	undisturbed := newWorld(t)
@@ -167,7 +165,21 @@ func TestProcessesAreKilled(t *testing.T) {
 	w := openFile(t, path)
 	w.enqueue(seed(site.URL))
 	before := head(t, w.s)
-	kills := startCrew(t, 3, path, "false").work(interval, 5*time.Minute)
+	next, second := 10, time.Now().Add(time.Second)
+	kills := startCrew(t, 3, path, "false").work(5*time.Minute, func() bool {
+		if *soak { // one every second
+			due := time.Now().After(second)
+			if due {
+				second = second.Add(time.Second)
+			}
+			return due
+		}
+		due := site.served() >= next // so that the crawl goes on however slow processes start
+		if due {
+			next += 20
+		}
+		return due
+	})
 
 	lost := checkItems(t, w, site)
 	commits := head(t, w.s) - before
@@ -238,7 +250,7 @@ func TestProcessesKeepLimits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "work.db")
 	w := openFile(t, path)
 	w.enqueue(seed(site.URL))
-	startCrew(t, 4, path, "true").work(0, 5*time.Minute)
+	startCrew(t, 4, path, "true").work(5*time.Minute, func() bool { return false })
 	checkItems(t, w, site)
 
 	var starts []time.Time

@@ -48,6 +48,7 @@ type run struct {
 	rest    time.Time     // no call before, since the last one failed
 	pauses  int           // calls that failed in a row
 	taken   int           // items
+	empty   int           // answers in a row that had none
 
 	phase    phase
 	deadline time.Time // of the phase
@@ -157,6 +158,10 @@ func (r *run) received(s *settlement) {
 	r.taken += len(got.Items)
 	r.due = len(got.Items) == s.want
 	r.next = time.Time{}
+	r.empty++
+	if len(got.Items) > 0 {
+		r.empty = 0
+	}
 	if !got.Next.IsZero() {
 		now := time.Now()
 		if r.o.MaxWait > 0 && got.Next.Sub(now) > r.o.MaxWait && len(got.Items) == 0 && r.quiet() {
@@ -164,7 +169,8 @@ func (r *run) received(s *settlement) {
 			r.stop(nil)
 			return
 		}
-		r.next = now.Add(max(time.Millisecond, min(r.o.Poll, got.Next.Sub(now))))
+		poll := r.o.Poll << min(r.empty/4, 3) // others may add items, the less likely the longer none came
+		r.next = now.Add(max(time.Millisecond, min(poll, got.Next.Sub(now))))
 	}
 	for n := range got.Items {
 		j := &job{item: got.Items[n], until: s.at.Add(r.o.Lease)}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,9 +46,10 @@ func TestALeaseIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.enqueue(item("contested"))
-		cut := true // the first run does not reach the store
+		var cut atomic.Bool // the first run does not reach the store
+		cut.Store(true)
 		w.m.finish = func(list []backend.WorkOutcome, call func() ([]backend.WorkVerdict, error)) ([]backend.WorkVerdict, error) {
-			if cut && list[0].Attempt == 1 {
+			if cut.Load() && list[0].Attempt == 1 {
 				return nil, onto.Errorf(onto.Unavailable, "no connection")
 			}
 			return call()
@@ -74,7 +76,7 @@ func TestALeaseIsLost(t *testing.T) {
 		if sum := w.run(w.connect(fetched), nil); sum.Completed != 1 || sum.Recovered != 1 {
 			t.Errorf("the second run: got %+v", sum)
 		}
-		cut = false
+		cut.Store(false)
 		group.Wait()
 		w.expect("contested", onto.WorkCompleted, "lost completed")
 		if ended == nil || !strings.Contains(ended.Error(), "lost") {

@@ -126,7 +126,7 @@ type RunOptions struct {
 	Lease   time.Duration // of an item, renewed while the attempt runs
 	Timeout time.Duration // of an attempt
 	Drain   time.Duration // how long attempts may go on when the run is to end
-	Poll    time.Duration // between two looks at a queue that has nothing to do
+	Poll    time.Duration // between two looks at a queue that has nothing to do; up to eight times that if it stays so
 	MaxWait time.Duration // end if nothing falls due for so long; 0 to wait for everything
 
 	// Progress and Observe, if not nil, are called with the figures up to now, some times a

@@ -30,6 +30,7 @@ type site struct {
 	latency time.Duration
 	now     int // pages being fetched
 	peak    int // most of them at once
+	asked   int // pages that were asked for
 }
 
 func newSite(t *testing.T, pages int) *site {
@@ -47,6 +48,7 @@ func (s *site) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now++
+	s.asked++
 	s.peak = max(s.peak, s.now)
 	latency := s.latency
 	s.mu.Unlock()
@@ -117,7 +119,7 @@ func (s *site) links(from, to string) bool {
 func (s *site) slow(latency time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.latency, s.peak = latency, 0
+	s.latency, s.peak, s.asked = latency, 0, 0
 }
 
 // most is how many pages were fetched at once.
@@ -125,6 +127,13 @@ func (s *site) most() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peak
+}
+
+// served is how many pages were asked for since slow was called.
+func (s *site) served() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
 }
 
 // change gives a page another text.
