@@ -88,6 +88,46 @@ func TestALeaseIsLost(t *testing.T) {
 	})
 }
 
+// A worker that does not know that its lease was lost finds out before it writes.
+func TestALeaseIsLostUnnoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.enqueue(item("contested"))
+		var cut atomic.Bool
+		cut.Store(true)
+		w.m.finish = func(list []backend.WorkOutcome, call func() ([]backend.WorkVerdict, error)) ([]backend.WorkVerdict, error) {
+			if cut.Load() && list[0].Attempt == 1 {
+				return nil, onto.Errorf(onto.Unavailable, "no connection")
+			}
+			return call()
+		}
+		fetch := make(chan struct{})
+		first := w.connect(func(context.Context, *onto.WorkItem) (*work.Record, error) {
+			<-fetch
+			return &work.Record{Body: []byte("old")}, nil
+		})
+		first.Writers = []work.Writer{work.WriterFunc(func(context.Context, *work.Record) error {
+			t.Error("it was written by the worker that had lost it")
+			return nil
+		})}
+		var group sync.WaitGroup
+		group.Go(func() {
+			if sum := w.run(first, &work.RunOptions{Lease: 10 * time.Second, Timeout: time.Hour}); sum.Lost != 1 || sum.Completed != 0 {
+				t.Errorf("the first run: got %+v", sum)
+			}
+		})
+		synctest.Wait()
+		time.Sleep(20 * time.Second)
+		if sum := w.run(w.connect(fetched), nil); sum.Completed != 1 || sum.Recovered != 1 {
+			t.Errorf("the second run: got %+v", sum)
+		}
+		cut.Store(false)
+		close(fetch)
+		group.Wait()
+		w.expect("contested", onto.WorkCompleted, "lost completed")
+	})
+}
+
 // When the context ends, attempts may end in their time. Those that need longer are
 // cancelled and returned; one that ignores that is left behind, and its lease runs out.
 func TestDrain(t *testing.T) {
@@ -293,97 +333,6 @@ func TestLimitsOfASource(t *testing.T) {
 			if k-n > rate+burst {
 				t.Errorf("%d began within a second", k-n)
 			}
-		}
-	})
-}
-
-// Troubles of the queue's store are waited for, and an outcome that was stored without
-// being acknowledged counts once.
-func TestTroubles(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		for n := range 20 {
-			w.enqueue(item(fmt.Sprint(n)))
-		}
-		calls, takes := 0, 0
-		w.m.finish = func(_ []backend.WorkOutcome, call func() ([]backend.WorkVerdict, error)) ([]backend.WorkVerdict, error) {
-			switch calls++; calls % 3 {
-			case 1:
-				return nil, onto.Errorf(onto.LockContention, "busy")
-			case 2:
-				if _, err := call(); err != nil {
-					return nil, err
-				}
-				return nil, onto.Errorf(onto.OutcomeUnknown, "the connection ended")
-			}
-			return call()
-		}
-		w.m.dequeue = func(*backend.WorkRequest) error {
-			if takes++; takes%2 == 1 {
-				return onto.Errorf(onto.Unavailable, "no connection")
-			}
-			return nil
-		}
-		r := w.connect(fetched)
-		sum := w.run(r, nil)
-		if sum.Completed != 20 || sum.Lost != 0 || w.count(work.Troubled) == 0 {
-			t.Errorf("got %+v after %d troubles", sum, w.count(work.Troubled))
-		}
-		for n := range 20 { // a call that took items and was not acknowledged lets their leases run out
-			if s := w.state(fmt.Sprint(n)); s.Status != onto.WorkCompleted || strings.TrimPrefix(attempts(s), "lost ") != "completed" {
-				t.Errorf("item %d is %s after %q", n, s.Status, attempts(s))
-			}
-		}
-	})
-}
-
-// An outcome that the backend refuses fails its own item.
-func TestARefusedOutcome(t *testing.T) {
-	w := newWorld(t)
-	w.enqueue(item("a"), item("bad"), item("c"))
-	bad := w.state("bad").ID
-	w.m.finish = func(list []backend.WorkOutcome, call func() ([]backend.WorkVerdict, error)) ([]backend.WorkVerdict, error) {
-		for _, o := range list {
-			if o.Item == bad && o.Do == backend.WorkComplete {
-				return nil, onto.Errorf(onto.TooLarge, "too much was discovered")
-			}
-		}
-		return call()
-	}
-	sum := w.run(w.connect(fetched), nil)
-	w.says(w.expect("bad", onto.WorkFailed, "failed").Error, "too much was discovered")
-	if sum.Completed != 2 || sum.Failed != 1 {
-		t.Errorf("got %+v", sum)
-	}
-}
-
-// What no retry can mend ends the run; the items are returned if that is possible.
-func TestErrorsThatEndARun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.enqueue(item("a"))
-		r := w.connect(fetched)
-		r.Writers = []work.Writer{work.WriterFunc(func(context.Context, *work.Record) error {
-			return onto.Errorf(onto.SchemaOutdated, "the types differ")
-		})}
-		sum, err := r.Run(t.Context(), w.options(nil))
-		code(t, err, onto.SchemaOutdated)
-		if sum.Status != work.RunFailed || sum.Returned != 1 {
-			t.Errorf("got %+v", sum)
-		}
-		w.expect("a", onto.WorkPending, "returned")
-
-		w.m.dequeue = func(*backend.WorkRequest) error { return onto.Errorf(onto.Corrupt, "damaged") }
-		_, err = r.Run(t.Context(), w.options(nil))
-		code(t, err, onto.Corrupt)
-		w.m.dequeue = nil
-		w.m.finish = func([]backend.WorkOutcome, func() ([]backend.WorkVerdict, error)) ([]backend.WorkVerdict, error) {
-			return nil, onto.Errorf(onto.Closed, "closed")
-		}
-		sum, err = w.connect(fetched).Run(t.Context(), w.options(nil))
-		code(t, err, onto.Closed)
-		if sum.Lost != 1 || sum.Completed != 0 {
-			t.Errorf("got %+v", sum)
 		}
 	})
 }
