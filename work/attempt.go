@@ -143,6 +143,9 @@ func (r *run) attempt(ctx context.Context, j *job, c Connector, did *deeds) endi
 
 func (r *run) steps(ctx context.Context, j *job, c Connector, did *deeds) error {
 	did.stage = fetching
+	if err := checkForeign(&j.item); err != nil {
+		return err
+	}
 	item := copyItem(&j.item)
 	rec, err := guarded(func() (*Record, error) { return c.Fetch(ctx, item) })
 	if err != nil {
@@ -170,6 +173,22 @@ func (r *run) steps(ctx context.Context, j *job, c Connector, did *deeds) error 
 	}
 	did.metadata, err = merged(j.item.Metadata, rec.Metadata)
 	return err
+}
+
+// checkForeign refuses an item that another program has written without checks.
+func checkForeign(i *onto.WorkItem) error {
+	for _, m := range []struct {
+		what string
+		text json.RawMessage
+	}{{"headers", i.Headers}, {"metadata", i.Metadata}} {
+		if len(m.text) == 0 {
+			continue
+		}
+		if _, err := codec.DecodeObject(m.text); err != nil {
+			return onto.Errorf(onto.Invalid, "the %s of item %.200q of source %.200q are not a JSON object: %w", m.what, i.Resource, i.Source, err)
+		}
+	}
+	return checkURI(i.URI)
 }
 
 // use writes a record, and discovers what it leads to.

@@ -2,6 +2,7 @@ package work_test
 
 import (
 	"net/http"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -31,7 +32,11 @@ func head(t *testing.T, s *store.Store) int64 {
 // A crawl finds every page once. A second one of the unchanged site makes no commit, and
 // one changed page makes one.
 func TestCrawl(t *testing.T) {
-	w := newWorld(t)
+	t.Run("memory", func(t *testing.T) { testCrawl(t, newWorld(t)) })
+	t.Run("sqlite", func(t *testing.T) { testCrawl(t, openFile(t, filepath.Join(t.TempDir(), "work.db"))) })
+}
+
+func testCrawl(t *testing.T, w *world) {
 	site := newSite(t, 60)
 	site.busy["/p/7"] = 2
 	w.enqueue(seed(site.URL))

@@ -121,6 +121,37 @@ func TestErrorsThatStay(t *testing.T) {
 	}
 }
 
+// Items that another program wrote, and that are not well formed, fail and say why.
+func TestForeignItems(t *testing.T) {
+	w := newWorld(t)
+	w.enqueue(item("good"))
+	for id, change := range map[string]func(*onto.WorkItem){
+		"headers":     func(i *onto.WorkItem) { i.Headers = []byte("Accept: x") },
+		"metadata":    func(i *onto.WorkItem) { i.Metadata = []byte("[1") },
+		"list":        func(i *onto.WorkItem) { i.Metadata = []byte("[1]") },
+		"request URI": func(i *onto.WorkItem) { i.URI = "w/api.php" },
+	} {
+		i := w.state("good").WorkItem
+		i.ID, i.Key, i.Resource = id, id, id
+		change(&i)
+		if _, err := w.m.full.Enqueue(t.Context(), []onto.WorkItem{i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum := w.run(w.connect(func(_ context.Context, i *onto.WorkItem) (*work.Record, error) {
+		if i.Resource != "good" {
+			t.Errorf("%s was fetched", i.Resource)
+		}
+		return &work.Record{}, nil
+	}), nil)
+	for _, id := range []string{"headers", "metadata", "request URI"} {
+		w.says(w.expect(id, onto.WorkFailed, "failed").Error, id)
+	}
+	if sum.Completed != 1 || sum.Failed != 4 {
+		t.Errorf("got %+v", sum)
+	}
+}
+
 // A panic in any part is a failure of its item alone, with the stack.
 func TestPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -65,16 +65,6 @@ func crawl(args []string) error {
 	return err
 }
 
-// openFile opens a queue in a file.
-func openFile(t *testing.T, path string) *world {
-	t.Helper()
-	db, err := sqlite.Open(t.Context(), path, &sqlite.Options{LockTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return openWorld(t, db)
-}
-
 // crew is worker processes that are started again when they are killed.
 type crew struct {
 	t       *testing.T

@@ -15,6 +15,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/memory"
+	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/work"
 )
@@ -97,6 +98,16 @@ func openWorld(t *testing.T, b full) *world {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// openFile opens a queue in a file.
+func openFile(t *testing.T, path string) *world {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, &sqlite.Options{LockTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openWorld(t, db)
 }
 
 // item is an item of the test's source.
