@@ -156,10 +156,10 @@ func feedTime(s string) time.Time {
 func Entries(system, kind string) Discovery {
 	return DiscoveryFunc(func(_ context.Context, r *Record) ([]Item, error) {
 		f, err := ReadFeed(r)
-		if err != nil {
-			return nil, nil //nolint:nilerr // other records lead nowhere
-		}
 		var list []Item
+		if err != nil {
+			return list, nil
+		}
 		for _, e := range f.Entries {
 			i := Item{System: system, Source: r.Item.Source, Type: kind, ID: e.Link, URI: e.Link}
 			if _, err := i.item(time.Time{}); err == nil && webURL(e.Link) != nil {

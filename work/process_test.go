@@ -231,7 +231,7 @@ func checkItems(t *testing.T, w *world, site *site) (lost int) {
 
 // Four processes keep the limits of one source together.
 func TestProcessesKeepLimits(t *testing.T) {
-	pages := 150
+	pages := 90
 	if *soak {
 		pages = 2000
 	}
