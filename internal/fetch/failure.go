@@ -23,7 +23,7 @@ const (
 	Refused  Class = "refused"   // the scheme, host, address or port is not allowed
 	DNS      Class = "dns"       // the host does not resolve
 	Connect  Class = "connect"   // no connection, or it broke
-	TLS      Class = "tls"       // no TLS session, or a certificate that does not hold
+	TLS      Class = "tls"       // no TLS session, or a certificate that cannot be verified
 	Timeout  Class = "timeout"   // the request took too long
 	Redirect Class = "redirect"  // a loop, too many, or one that is not followed
 	TooLarge Class = "too_large" // headers or body exceed a limit
@@ -102,7 +102,7 @@ func (f *Failure) hinted(format string, args ...any) *Failure {
 // wrap makes an error of a request: it names the URL that was asked for and, if that is
 // another, the one that failed.
 func wrap(method, asked string, f *Failure) error {
-	name := method + " " + shown(asked)
+	name := clip(method) + " " + shown(asked)
 	if f.URL != shown(asked) {
 		name += " (at " + f.URL + ")"
 	}
@@ -133,7 +133,7 @@ func (c *Client) classify(limited context.Context, at string, err error) *Failur
 	case isTimeout(err):
 		return fail(Timeout, at, "no connection in time").because(err).temporary()
 	case errors.As(err, &certificate):
-		return fail(TLS, at, "the certificate does not hold").because(err)
+		return fail(TLS, at, "the certificate cannot be verified").because(err)
 	case strings.Contains(text, "tls: "), errors.Is(err, http.ErrSchemeMismatch):
 		return fail(TLS, at, "no TLS session").because(err).temporary()
 	case strings.Contains(text, "response headers exceeded"):

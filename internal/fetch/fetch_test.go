@@ -165,7 +165,10 @@ func TestPost(t *testing.T) {
 	}
 	wantFailure(t, c, Request{URL: "http://site.example/", Body: []byte("x")}, onto.Invalid, Invalid, false)
 	wantFailure(t, c, Request{URL: "http://site.example/", Method: "CONNECT"}, onto.Invalid, Invalid, false)
-	wantFailure(t, c, Request{URL: "http://site.example/", Method: "GET / HTTP/1.1\r\nX: y"}, onto.Invalid, Invalid, false)
+	err := wantFailure(t, c, Request{URL: "http://site.example/", Method: "GET / HTTP/1.1\r\nX: y"}, onto.Invalid, Invalid, false)
+	if strings.ContainsAny(err.Error(), "\r\n") {
+		t.Errorf("the error is not fit for a log: %q", err)
+	}
 }
 
 func TestHeaderInjection(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -223,11 +224,16 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestProxy: a proxy of the environment gets no request.
-func TestProxy(t *testing.T) {
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"} {
-		t.Setenv(name, "http://proxy.example:3128")
+// TestMain names a proxy in the environment of all tests. None gets a request. net/http reads
+// the environment once, so one test could not set it.
+func TestMain(m *testing.M) {
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		os.Setenv(name, "http://proxy.example:3128")
 	}
+	os.Exit(m.Run())
+}
+
+func TestProxy(t *testing.T) {
 	w := newWorld(t, func(w http.ResponseWriter, r *http.Request) {})
 	w.resolve("proxy.example", "93.184.216.99")
 	get(t, w.client(t, Options{}), page)

@@ -148,7 +148,11 @@ func (c *Client) nextHop(ctx context.Context, r *Request, h *hop, answer *http.R
 		return nil, fail(Redirect, to, "a redirect of a request with a body to another origin").hinted("send it to that URL if it is meant")
 	}
 	if r.OnRedirect != nil {
-		if err := r.OnRedirect(ctx, to); err != nil {
+		err := r.OnRedirect(ctx, to)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
 			return nil, fail(Redirect, to, "the redirect is not followed").because(err)
 		}
 	}

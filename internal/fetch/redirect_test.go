@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ontologia/onto"
 )
@@ -173,4 +176,35 @@ func TestOnRedirect(t *testing.T) {
 	if !errors.Is(err, disallowed) || FailureOf(err).URL != "http://site.example/private" || len(asked) != 2 {
 		t.Errorf("asked about %v: %v", asked, err)
 	}
+}
+
+// TestOnRedirectTime: the time that the caller takes for its answer counts, too.
+func TestOnRedirectTime(t *testing.T) {
+	w := newWorld(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/next", http.StatusFound) })
+	r := Request{URL: "http://site.example/", OnRedirect: func(ctx context.Context, _ string) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	wantFailure(t, w.client(t, Options{Timeout: 200 * time.Millisecond}), r, onto.Unavailable, Timeout, true)
+}
+
+// TestSystem uses the resolver and the connections of the system: one server of this machine
+// is allowed, and may not lead to another.
+func TestSystem(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request arrived") }))
+	defer other.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/lead" {
+			http.Redirect(w, r, "http://127.0.0.2"+other.URL[strings.LastIndex(other.URL, ":"):], http.StatusFound)
+		}
+	}))
+	defer server.Close()
+	allowed := New(&Options{AllowNets: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
+	defer allowed.Close()
+	get(t, allowed, Request{URL: server.URL})
+	wantFailure(t, allowed, Request{URL: server.URL + "/lead"}, onto.Refused, Refused, false)
+	wantFailure(t, New(nil), Request{URL: server.URL}, onto.Refused, Refused, false)
+
+	server.Close()
+	wantFailure(t, allowed, Request{URL: server.URL}, onto.Unavailable, Connect, true)
 }
