@@ -28,7 +28,7 @@ const (
 // Codes returns every code that a backend reports, sorted.
 func Codes() []Entry {
 	var list []Entry
-	for _, part := range [][]Entry{logEntries(), versionEntries(), typeEntries(), projectionEntries(), derivedEntries(), eventEntries(), surveyEntries(), busEntries(), plainEntries(), lakeEntries()} {
+	for _, part := range [][]Entry{logEntries(), versionEntries(), typeEntries(), projectionEntries(), derivedEntries(), eventEntries(), workEntries(), surveyEntries(), busEntries(), plainEntries(), lakeEntries()} {
 		list = append(list, part...)
 	}
 	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Code, b.Code) })
@@ -71,7 +71,7 @@ func logEntries() []Entry {
 		entry(audit.CommitTimeUnreadable, "The time of a commit cannot be read, so views as of a time may leave it out or take it in wrongly. A warning if another program wrote the commit.", restore),
 		entry(audit.FileDamaged, "SQLite finds pages or indexes of the file damaged. Answers can be wrong, and reads can fail.",
 			"Restore a backup, or save what is readable with sqlite3 FILE .recover."),
-		derived(audit.IndexMissing, "An index that reads rely on was dropped. Answers stay right and become slow; repeated idempotency keys are no longer refused if it is theirs, and everything about events fails if it is one of those."),
+		derived(audit.IndexMissing, "An index that reads rely on was dropped. Answers stay right and become slow; repeated idempotency keys are no longer refused if it is theirs, and everything about events or work fails if it is one of those."),
 	}
 }
 
@@ -147,6 +147,16 @@ func eventEntries() []Entry {
 		derived(audit.KeyStuck, "Of an ordering key, no event is ready or claimed, while others wait for it. The handler gets none of them."),
 		entry(audit.QueuesBehind, "Another program has added, claimed, settled or removed events that this one has still in their old places. Claims look at events as they are, so that no handler gets one by mistake.",
 			"None needed: the next claim of the handler brings them up to date."),
+	}
+}
+
+// workEntries are about the work queue.
+func workEntries() []Entry {
+	return []Entry{
+		entry(audit.AttemptDamaged, "An attempt at a work item is not as any program of ours writes it, so that nothing follows from it: it was edited. The item keeps what it has; a worker may never get it, or get it twice.", restore),
+		entry(audit.AttemptsMissing, "Between two attempts at a work item a number is missing: another program has tried the item, which leaves no attempt, or attempts were removed.", none),
+		entry(audit.AttemptsOrphaned, "Attempts are at work items that do not exist: another program has removed the items and left the attempts. They cost room and nothing else.", none),
+		derived(audit.WorkDiffers, "The status of a work item, or what goes with it, is not what its attempts say, though no program says that it has changed it. Workers may never get the item, or get what is done."),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/bus"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/backend/sqlite/internal/work"
 )
 
 // The projection follows our own commits in the same transaction. Commits of other
@@ -46,7 +47,8 @@ func (wr *writer) catchUp(w *driver.Conn) error {
 }
 
 // RebuildProjection makes the projection anew from history, and from it what is
-// derived; what is derived of events and claims as well. The old projection may be damaged, so nothing of it is used. It stores the
+// derived; what is derived of events and claims, and of attempts at work, as well. The
+// old projection may be damaged, so nothing of it is used. It stores the
 // checksum of what it made, see [Backend.Checksum].
 func (b *Backend) RebuildProjection(ctx context.Context, progress func(done, total int64)) (int64, error) {
 	var identities int64
@@ -97,6 +99,9 @@ func (wr *writer) rebuild(ctx context.Context, w *driver.Conn, progress func(don
 		return 0, err
 	}
 	if err := bus.Rebuild(w); err != nil {
+		return 0, err
+	}
+	if err := work.Rebuild(ctx, w, wr.now()); err != nil {
 		return 0, err
 	}
 	// Also if nothing is derived: other processes must not rely on the old projection.

@@ -7,6 +7,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/bus"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/backend/sqlite/internal/work"
 )
 
 // prepareFile makes the file ours: creates the tables in an empty one or beside the work
@@ -70,6 +71,9 @@ func (wr *writer) upgrade(ctx context.Context, w *driver.Conn, found layout.File
 	err := layout.Upgrade(w, found)
 	if err == nil {
 		err = bus.Rebuild(w) // another program may have dropped a part of it
+	}
+	if err == nil {
+		err = work.Rebuild(ctx, w, wr.now()) // likewise
 	}
 	if err == nil && found.Format < 2 {
 		err = wr.upgradeDerived(ctx, w)

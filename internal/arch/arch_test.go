@@ -63,7 +63,7 @@ func may() map[string][]string {
 		"backend/sqlite/internal/backup": {".", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout"},
 		"backend/sqlite/internal/bus":    {".", "backend", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "internal/codec", "internal/decide", "internal/refusal"},
 		"backend/sqlite/internal/work":   {".", "backend", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "internal/codec", "internal/refusal"},
-		"backend/sqlite/internal/check":  {"internal/codec", "internal/typelist", ".", "backend", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "internal/audit", "internal/volume"},
+		"backend/sqlite/internal/check":  {"internal/codec", "internal/typelist", ".", "backend", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "backend/sqlite/internal/work", "internal/audit", "internal/volume"},
 		"backend/sqlite/internal/disk":   {".", "backend/sqlite/internal/driver"},
 		"backend/sqlite/internal/driver": {".", "internal/backoff", "github.com/mattn/go-sqlite3"},
 		"backend/sqlite/internal/layout": {"internal/uuid", "internal/typelist", "internal/refusal", ".", "backend", "backend/sqlite/internal/driver", "internal/codec", "internal/decide", "internal/words"},

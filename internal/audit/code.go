@@ -137,6 +137,15 @@ const (
 	QueuesBehind   Notice = "queues_behind"
 )
 
+// The codes about work items and the attempts that explain them.
+const (
+	AttemptDamaged Fault = "attempt_damaged"
+	WorkDiffers    Fault = "work_differs"
+
+	AttemptsMissing  Notice = "attempts_missing"
+	AttemptsOrphaned Notice = "attempts_orphaned"
+)
+
 // The codes about a SQLite file.
 const (
 	FileDamaged  Fault = "file_damaged"

@@ -15,10 +15,8 @@ func (c *checker) events() error {
 	if c.r.Format < 4 {
 		return nil
 	}
-	for _, sql := range layout.BusReads() { // fails if a table or a column is missing
-		if _, _, err := c.r.QueryRow(sql); err != nil {
-			return err
-		}
+	if err := c.readable(layout.BusReads()); err != nil {
+		return err
 	}
 	b := &busChecker{checker: c}
 	for _, step := range []func() error{b.numbers, b.commits, b.orphans, b.places, b.ready, b.behind, b.keys} {
@@ -30,6 +28,16 @@ func (c *checker) events() error {
 		return nil
 	}
 	return c.report(audit.QueuesBehind, "another program has added, claimed, settled or removed %d events that are not in their places yet", b.foreign)
+}
+
+// readable fails if a table or a column that statements read is missing.
+func (c *checker) readable(statements []string) error {
+	for _, sql := range statements {
+		if _, _, err := c.r.QueryRow(sql); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // busChecker is a check of events under way.

@@ -64,6 +64,7 @@ func (c *checker) steps() []checkStep {
 		{"the tables of the past", c.past},
 		{"the endpoints of relations", c.endpoints},
 		{"events and claims", c.events},
+		{"work", c.work},
 	}
 }
 
@@ -121,6 +122,9 @@ func (c *checker) file() error {
 	tables := []string{"commits", "entity_history", "relation_history", "schema_registry", "schema_versions", "locks", "onto_meta", "onto_derived"}
 	if c.r.Format >= 4 {
 		tables = append(tables, layout.BusTables()...)
+	}
+	if c.r.Format >= 5 {
+		tables = append(tables, layout.WorkTables()...)
 	}
 	if s.Alien || len(s.Extras) > 0 {
 		tables = s.Ours()

@@ -26,6 +26,9 @@ func (c *checker) indexes() error {
 	if c.r.Format >= 4 {
 		names = append(names, layout.BusIndexes()...)
 	}
+	if c.r.Format >= 5 {
+		names = append(names, layout.WorkIndexes()...)
+	}
 	for _, name := range names {
 		n, err := c.r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = ?`, name)
 		if err == nil && n == 0 {

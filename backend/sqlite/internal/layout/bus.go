@@ -151,11 +151,14 @@ CREATE INDEX IF NOT EXISTS onto_dead_letters_event ON dead_letters(event_id);
 `
 
 // BusIndexes are the names of these indexes. Statements name those that they use.
-func BusIndexes() []string {
+func BusIndexes() []string { return indexNames(createBusIndexes) }
+
+// indexNames are the names of the indexes that statements make if they do not exist.
+func indexNames(script string) []string {
 	var names []string
-	for statement := range strings.SplitSeq(createBusIndexes, ";") {
-		if words := strings.Fields(statement); len(words) > 5 { // CREATE INDEX IF NOT EXISTS name
-			names = append(names, words[5])
+	for statement := range strings.SplitSeq(script, ";") {
+		if _, rest, ok := strings.Cut(statement, " EXISTS "); ok {
+			names = append(names, strings.Fields(rest)[0])
 		}
 	}
 	return names
@@ -197,10 +200,12 @@ const MaxEvent = 1 << 62
 var maxEvent = strconv.FormatInt(MaxEvent, 10)
 
 // BusReads are statements that read every column of the bus, and no row.
-func BusReads() []string {
+func BusReads() []string { return readsOf(BusTables()) }
+
+func readsOf(names []string) []string {
 	var list []string
 	tables := declaredTables()
-	for _, name := range BusTables() {
+	for _, name := range names {
 		var columns []string
 		for _, c := range tables[name].columns {
 			columns = append(columns, c.name)

@@ -89,7 +89,7 @@ func (s *Shape) format(c *driver.Conn, has func(tables ...string) bool) (int64, 
 		return min(format, 2), nil
 	case !has(BusTables()...) || s.lacksBus != "" || !s.hasIndexes(BusIndexes()):
 		return min(format, 3), nil
-	case !has(workTables()...) || s.lacksWork != "" || !s.hasIndexes(workIndexes()):
+	case !has(WorkTables()...) || s.lacksWork != "" || !s.hasIndexes(WorkIndexes()):
 		return min(format, 4), nil
 	}
 	return format, nil

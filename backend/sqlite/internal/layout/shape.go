@@ -188,14 +188,20 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 	for _, name := range names {
 		name = strings.ToLower(name)
 		for _, c := range tables[name].columns {
-			if found[[2]string{name, c.name}] || !c.canBeAdded() {
+			if found[[2]string{name, c.name}] {
+				continue
+			}
+			if !c.canBeAdded() {
+				if slices.Contains(WorkTables(), name) && s.odd[name] == nil {
+					s.odd[name] = shapeError(path, name, "lacks the column %s", c.name)
+				}
 				continue
 			}
 			add := fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s;", name, c.name, c.declaration)
 			switch {
 			case slices.Contains(BusTables(), name):
 				s.lacksBus += add
-			case slices.Contains(workTables(), name):
+			case slices.Contains(WorkTables(), name):
 				s.lacksWork += add
 			default:
 				s.lacks += add

@@ -85,16 +85,16 @@ CREATE INDEX IF NOT EXISTS onto_work_running ON work_items(source_system, source
 CREATE INDEX IF NOT EXISTS onto_work_parent ON work_items(discovered_from) WHERE discovered_from IS NOT NULL;
 `
 
-// workTables are the tables of format 5.
-func workTables() []string {
+// WorkTables are the tables of format 5.
+func WorkTables() []string {
 	return []string{"work_items", "work_attempts", "work_runs", "onto_work_sources", "onto_work"}
 }
 
-// workIndexes are those that statements name.
-func workIndexes() []string {
-	return []string{"ix_work_items_status", "ix_work_items_dedupe", "ix_work_items_run_id", "onto_work_ready", "onto_work_run_ready", "onto_work_due",
-		"onto_work_leases", "onto_work_running", "onto_work_parent"}
-}
+// WorkIndexes are the names of these indexes. Statements name those that they use.
+func WorkIndexes() []string { return indexNames(createWorkIndexes) }
+
+// WorkReads are statements that read every column of the work queue, and no row.
+func WorkReads() []string { return readsOf(WorkTables()) }
 
 // addWork makes the tables and indexes of the work queue.
 func addWork(w *driver.Conn, lacks string) error {

@@ -73,6 +73,9 @@ func (t *Tx) complete(list []backend.WorkOutcome, verdicts []backend.WorkVerdict
 	for i := range list {
 		if !done[list[i].Item] {
 			verdicts[i].Err = refusal.WorkLost(&list[i])
+			if err := t.loseOwn(&list[i]); err != nil {
+				return err
+			}
 			continue
 		}
 		attempts = append(attempts, attemptID(list[i].Item, list[i].Attempt))
@@ -124,7 +127,7 @@ func (t *Tx) finish(o *backend.WorkOutcome) (v backend.WorkVerdict, err error) {
 	}
 	if n == 0 {
 		v.Err = refusal.WorkLost(o)
-		return v, nil
+		return v, t.loseOwn(o)
 	}
 	if o.Do == backend.WorkExtend {
 		return v, nil
@@ -136,6 +139,13 @@ func (t *Tx) finish(o *backend.WorkOutcome) (v backend.WorkVerdict, err error) {
 		v.Fresh, err = t.Enqueue(o.Discovered)
 	}
 	return v, err
+}
+
+// loseOwn closes an attempt whose worker does not hold the item any more. It is under way
+// still if another program has changed the item.
+func (t *Tx) loseOwn(o *backend.WorkOutcome) error {
+	return t.exec(`UPDATE work_attempts `+byAttempt+` SET status = 'lost', finished_at = ? WHERE attempt_id = ? AND worker = ? AND status = 'running'`,
+		t.at, attemptID(o.Item, o.Attempt), o.Worker)
 }
 
 // ending is how an attempt ends.
@@ -208,11 +218,21 @@ func (t *Tx) revise(r *backend.WorkRevision, it *onto.WorkItem) error {
 	if r.Do == backend.ReviseSkip {
 		status, ended, why = onto.WorkSkipped, onto.AttemptSkipped, layout.OrNull(r.Reason)
 	}
-	number, revised := it.Attempt+1, it.Attempt+1
+	if it.Owner != "" { // ended by another program while it was held
+		if _, err := t.lose(it.ID); err != nil {
+			return err
+		}
+	}
+	number, err := t.number(it)
+	if err != nil {
+		return err
+	}
+	revised := number
 	if r.Do == backend.ReviseSkip {
 		revised = it.Revised
 	}
-	set, args := `status = ?, attempt = ?, onto_revised = ?, error_message = ?, not_before = NULL, updated_at = ?`, []any{string(status), number, revised, why, t.at}
+	set, args := `status = ?, attempt = ?, onto_revised = ?, error_message = ?, lease_owner = NULL, lease_until = NULL, not_before = NULL, updated_at = ?`,
+		[]any{string(status), number, revised, why, t.at}
 	if r.Run != "" {
 		set, args = set+`, run_id = ?`, append(args, r.Run)
 	}

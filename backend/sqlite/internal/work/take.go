@@ -45,33 +45,35 @@ func (t *Tx) Dequeue(r *backend.WorkRequest) (taken backend.WorkTaken, more bool
 
 // expire returns items whose leases have ended, and closes their attempts.
 func (t *Tx) expire() (lost int, more bool, err error) {
-	type held struct {
-		id      string
-		attempt int64
-	}
-	var list []held
+	var list []string
 	for _, condition := range []string{`lease_until IS NULL`, `lease_until <= ?`} {
 		args := []any{t.at}[:strings.Count(condition, "?")]
-		err := t.w.Each(context.Background(), `SELECT work_item_id, attempt FROM work_items INDEXED BY onto_work_leases WHERE status = 'in_progress' AND `+condition+
+		err := t.w.Each(context.Background(), `SELECT work_item_id FROM work_items INDEXED BY onto_work_leases WHERE status = 'in_progress' AND `+condition+
 			` LIMIT `+maxStepText, args, func(r *driver.Rows) error {
-			list = append(list, held{r.Text(0), r.Int(1)})
+			list = append(list, r.Text(0))
 			return nil
 		})
 		if err != nil {
 			return 0, false, err
 		}
 	}
-	for _, h := range list {
-		n, err := t.change(`UPDATE work_attempts `+byAttempt+` SET status = 'lost', finished_at = ? WHERE attempt_id = ? AND status = 'running'`, t.at, attemptID(h.id, int(h.attempt)))
+	for _, id := range list {
+		n, err := t.lose(id)
 		if err != nil {
 			return 0, false, err
 		}
 		lost += int(n)
-		if err := t.exec(`UPDATE work_items `+byItem+` SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = ? WHERE work_item_id = ?`, t.at, h.id); err != nil {
+		if err := t.exec(`UPDATE work_items `+byItem+` SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = ? WHERE work_item_id = ?`, t.at, id); err != nil {
 			return 0, false, err
 		}
 	}
 	return lost, len(list) >= maxStep, nil
+}
+
+// lose closes the attempt at an item that is under way, if there is one, whatever number
+// another program has given the item meanwhile.
+func (t *Tx) lose(item string) (int64, error) {
+	return t.change(`UPDATE work_attempts `+ofItem+` SET status = 'lost', finished_at = ? WHERE work_item_id = ? AND status = 'running'`, t.at, item)
 }
 
 const maxStepText = `10000`
@@ -84,6 +86,7 @@ type source struct {
 	busy  int             // items of it that are in progress, if it has a limit for them
 	free  time.Time       // of its rate
 	items []onto.WorkItem // the next ones
+	last  []any           // where the last item that was read stands in the order, as stored; nil before the first
 	gave  int
 }
 
@@ -106,14 +109,14 @@ func (k *taking) take() ([]onto.WorkItem, error) {
 		s.items = s.items[1:]
 		s.gave++
 		if s.gave == s.room {
-			if err := k.full(s, &items[len(items)-1]); err != nil {
+			if err := k.full(s); err != nil {
 				return nil, err
 			}
 			sources = slices.Delete(sources, i, i+1)
 			continue
 		}
 		if len(s.items) == 0 {
-			if s.items, err = k.ready(s.WorkSource, &items[len(items)-1], 32); err != nil {
+			if err := k.ready(s, 32); err != nil {
 				return nil, err
 			}
 		}
@@ -133,7 +136,7 @@ func (k *taking) take() ([]onto.WorkItem, error) {
 }
 
 // full notes a source that has given as much as it may, with more to give.
-func (k *taking) full(s *source, last *onto.WorkItem) error {
+func (k *taking) full(s *source) error {
 	if err := k.spent(s); err != nil {
 		return err
 	}
@@ -141,8 +144,7 @@ func (k *taking) full(s *source, last *onto.WorkItem) error {
 		return nil
 	}
 	if len(s.items) == 0 {
-		var err error
-		if s.items, err = k.ready(s.WorkSource, last, 1); err != nil || len(s.items) == 0 {
+		if err := k.ready(s, 1); err != nil || len(s.items) == 0 {
 			return err
 		}
 	}
@@ -178,14 +180,14 @@ func burst(l *backend.WorkLimit) int { return max(1, l.Burst) }
 // two, whatever it has.
 func (k *taking) sources() ([]*source, error) {
 	var list []*source
-	at, systems := backend.WorkSource{}, slices.Clone(k.Systems)
+	systems := slices.Clone(k.Systems)
 	slices.Sort(systems)
-	for {
+	for at := (*backend.WorkSource)(nil); ; {
 		found, ok, err := k.nextSource(at, systems)
 		if err != nil || !ok {
 			return list, err
 		}
-		at = found
+		at = &found
 		s, err := k.open(found)
 		if err != nil {
 			return nil, err
@@ -204,35 +206,38 @@ func (k *taking) readyIndex() (from, where string, args []any) {
 	return `work_items INDEXED BY onto_work_ready`, `status = 'pending' AND not_before IS NULL`, nil
 }
 
-// nextSource finds the source after another one, of the wanted systems.
-func (k *taking) nextSource(at backend.WorkSource, systems []string) (backend.WorkSource, bool, error) {
+// nextSource finds the source after another one, or the first, of the wanted systems. The
+// names of another program may be empty.
+func (k *taking) nextSource(after *backend.WorkSource, systems []string) (found backend.WorkSource, ok bool, err error) {
 	from, where, args := k.readyIndex()
 	sql := `SELECT source_system, source_name FROM ` + from + ` WHERE ` + where
-	const order = ` ORDER BY source_system, source_name LIMIT 1`
-	if k.Systems == nil {
-		r, ok, err := k.w.QueryRow(sql+` AND (source_system, source_name) > (?, ?)`+order, append(args, at.System, at.Source)...)
-		if err != nil || !ok {
-			return at, false, err
+	first := func(condition string, more ...any) error {
+		r, some, err := k.w.QueryRow(sql+condition+` ORDER BY source_system, source_name LIMIT 1`, append(slices.Clone(args), more...)...)
+		if ok = some; err == nil && ok {
+			found = backend.WorkSource{System: r.Text(0), Source: r.Text(1)}
 		}
-		return backend.WorkSource{System: r.Text(0), Source: r.Text(1)}, true, nil
+		return err
+	}
+	if k.Systems == nil {
+		if after == nil {
+			err = first("")
+		} else {
+			err = first(` AND (source_system, source_name) > (?, ?)`, after.System, after.Source)
+		}
+		return found, ok, err
 	}
 	for _, system := range systems {
-		if system < at.System {
-			continue
+		switch {
+		case after == nil || system > after.System:
+			err = first(` AND source_system = ?`, system)
+		case system == after.System:
+			err = first(` AND source_system = ? AND source_name > ?`, system, after.Source)
 		}
-		name := ""
-		if system == at.System {
-			name = at.Source
-		}
-		r, ok, err := k.w.QueryRow(sql+` AND source_system = ? AND source_name > ?`+order, append(slices.Clone(args), system, name)...)
-		if err != nil {
-			return at, false, err
-		}
-		if ok {
-			return backend.WorkSource{System: r.Text(0), Source: r.Text(1)}, true, nil
+		if ok || err != nil {
+			break
 		}
 	}
-	return at, false, nil
+	return found, ok, err
 }
 
 // open finds out how much a source may give, and reads its first item. It returns nil if
@@ -272,9 +277,7 @@ func (k *taking) open(of backend.WorkSource) (*source, error) {
 	if k.Limit <= 0 {
 		return nil, nil
 	}
-	var err error
-	s.items, err = k.ready(of, nil, 1)
-	return s, err
+	return s, k.ready(s, 1)
 }
 
 // allowed is how many items the rate of a source allows now.
@@ -284,18 +287,22 @@ func (s *source) allowed(now time.Time) int {
 	return max(0, burst(&s.limit)-used)
 }
 
-// ready reads items of a source that are ready, after another one.
-func (k *taking) ready(of backend.WorkSource, after *onto.WorkItem, limit int) ([]onto.WorkItem, error) {
+// ready reads the next items of a source that are ready. It goes on by what is stored: a
+// time of another program may be written in another form.
+func (k *taking) ready(s *source, limit int) error {
 	from, where, args := k.readyIndex()
 	sql := `SELECT ` + itemColumns + ` FROM ` + from + ` WHERE ` + where + ` AND source_system = ? AND source_name = ?`
-	args = append(args, of.System, of.Source)
-	if after != nil {
+	args = append(args, s.System, s.Source)
+	if s.last != nil {
 		sql += ` AND (priority, created_at, work_item_id) > (?, ?, ?)`
-		args = append(args, after.Priority, codec.FormatTime(after.Created), after.ID)
+		args = append(args, s.last...)
 	}
-	return driver.List(context.Background(), k.w, sql+` ORDER BY priority, created_at, work_item_id LIMIT ?`, append(args, limit), func(r *driver.Rows) (onto.WorkItem, error) {
+	var err error
+	s.items, err = driver.List(context.Background(), k.w, sql+` ORDER BY priority, created_at, work_item_id LIMIT ?`, append(args, limit), func(r *driver.Rows) (onto.WorkItem, error) {
+		s.last = []any{r.Vals[10], r.Vals[15], r.Vals[0]}
 		return itemAt(r), nil
 	})
+	return err
 }
 
 // before reports whether an item comes first.
@@ -330,22 +337,64 @@ func (k *taking) start(items []onto.WorkItem) error {
 		for i := range part {
 			it := &part[i]
 			ids[i] = it.ID
+			if it.Owner != "" { // made pending by another program while it was held
+				if _, err := k.lose(it.ID); err != nil {
+					return err
+				}
+			}
 			it.Status, it.Owner, it.Until, it.Updated = onto.WorkInProgress, k.Worker, until, k.now
 			it.Attempt++
 		}
 		in, args := places(ids)
 		err := k.exec(`UPDATE work_items `+byItem+` SET status = 'in_progress', attempt = attempt + 1, lease_owner = ?, lease_until = ?, updated_at = ? WHERE work_item_id IN (`+in+`)`,
 			append([]any{k.Worker, codec.FormatTime(until), k.at}, args...)...)
-		if err == nil {
-			err = k.exec(`INSERT INTO work_attempts (attempt_id, work_item_id, attempt_no, worker, run_id, started_at, status)
-				SELECT work_item_id || ':' || attempt, work_item_id, attempt, ?, ?, ?, 'running' FROM work_items `+byItem+` WHERE work_item_id IN (`+in+`)`,
-				append([]any{k.Worker, layout.OrNull(k.Run), k.at}, args...)...)
+		if err != nil {
+			return err
+		}
+		n, err := k.change(`INSERT INTO work_attempts (attempt_id, work_item_id, attempt_no, worker, run_id, started_at, status)
+			SELECT work_item_id || ':' || attempt, work_item_id, attempt, ?, ?, ?, 'running' FROM work_items `+byItem+` WHERE work_item_id IN (`+in+`)
+			ON CONFLICT DO NOTHING`, append([]any{k.Worker, layout.OrNull(k.Run), k.at}, args...)...)
+		if err == nil && n < int64(len(part)) {
+			err = k.renumber(part)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// renumber gives items the numbers after their last attempts, where another program has set
+// the numbers back and attempts could not be stored.
+func (k *taking) renumber(items []onto.WorkItem) error {
+	for i := range items {
+		it := &items[i]
+		stored, err := k.w.QueryInt(`SELECT count(*) FROM work_attempts `+byAttempt+` WHERE attempt_id = ? AND worker = ? AND started_at = ? AND status = 'running'`,
+			attemptID(it.ID, it.Attempt), k.Worker, k.at)
+		if err != nil {
+			return err
+		}
+		if stored > 0 {
+			continue
+		}
+		if it.Attempt, err = k.number(it); err == nil {
+			err = k.exec(`UPDATE work_items `+byItem+` SET attempt = ? WHERE work_item_id = ?`, it.Attempt, it.ID)
+		}
+		if err == nil {
+			err = k.exec(`INSERT INTO work_attempts (attempt_id, work_item_id, attempt_no, worker, run_id, started_at, status) VALUES (?, ?, ?, ?, ?, ?, 'running')`,
+				attemptID(it.ID, it.Attempt), it.ID, it.Attempt, k.Worker, layout.OrNull(k.Run), k.at)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// number is the number after those of an item and of its attempts.
+func (t *Tx) number(it *onto.WorkItem) (int, error) {
+	last, err := t.w.QueryInt(`SELECT coalesce(max(attempt_no), 0) FROM work_attempts `+ofItem+` WHERE work_item_id = ?`, it.ID)
+	return max(it.Attempt, int(last)) + 1, err
 }
 
 // upcoming finds when more can be taken.

@@ -19,10 +19,11 @@ import (
 	"github.com/ontologia/onto/internal/refusal"
 )
 
-// The indexes that SQLite makes for primary keys.
+// The indexes that SQLite makes for keys.
 const (
 	byItem    = `INDEXED BY sqlite_autoindex_work_items_1`
 	byAttempt = `INDEXED BY sqlite_autoindex_work_attempts_1`
+	ofItem    = `INDEXED BY sqlite_autoindex_work_attempts_2`
 )
 
 // Tx is the work queue within a write transaction.
@@ -95,11 +96,13 @@ func (t *Tx) Enqueue(items []onto.WorkItem) ([]bool, error) {
 		return fresh, nil
 	}
 	if !t.read {
-		r, _, err := t.w.QueryRow(`SELECT last_at FROM onto_work`)
+		r, ok, err := t.w.QueryRow(`SELECT last_at FROM onto_work`)
 		if err != nil {
 			return nil, err
 		}
-		t.read, t.last = true, timeAt(r, 0)
+		if t.read = true; ok {
+			t.last = timeAt(r, 0)
+		}
 	}
 	known, err := t.known(items)
 	if err != nil {
@@ -129,7 +132,7 @@ func (t *Tx) Enqueue(items []onto.WorkItem) ([]bool, error) {
 	if t.last.Equal(before) {
 		return fresh, nil
 	}
-	return fresh, t.exec(`UPDATE onto_work SET last_at = ?`, codec.FormatTime(t.last))
+	return fresh, t.exec(`INSERT INTO onto_work (id, last_at) VALUES (1, ?) ON CONFLICT DO UPDATE SET last_at = excluded.last_at`, codec.FormatTime(t.last))
 }
 
 // known finds the keys that exist.
@@ -183,7 +186,7 @@ func attemptID(item string, number int) string { return item + ":" + strconv.Ito
 // attemptsOf reads the attempts of an item, oldest first.
 func attemptsOf(ctx context.Context, c *driver.Conn, item string) ([]onto.WorkAttempt, error) {
 	const sql = `SELECT attempt_id, work_item_id, attempt_no, worker, run_id, started_at, finished_at, status, retry_after, error_message, failure_class, diagnostic_json
-		FROM work_attempts INDEXED BY sqlite_autoindex_work_attempts_2 WHERE work_item_id = ? ORDER BY attempt_no`
+		FROM work_attempts ` + ofItem + ` WHERE work_item_id = ? ORDER BY attempt_no`
 	return driver.List(ctx, c, sql, []any{item}, func(r *driver.Rows) (onto.WorkAttempt, error) {
 		return onto.WorkAttempt{
 			ID: r.Text(0), Item: r.Text(1), Number: int(r.Int(2)), Worker: r.Text(3), Run: r.Text(4), Started: timeAt(r, 5), Finished: timeAt(r, 6),

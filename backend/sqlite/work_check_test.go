@@ -1,0 +1,344 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/backend/sqlite"
+)
+
+// makeWork makes a store with an item of every fate, named by it: done, failed, late,
+// skipped, lost, returned, revised, dropped (skipped by an operator), new, waiting (not
+// tried, not before a time) and held.
+func makeWork(t *testing.T) (string, *busClock) {
+	t.Helper()
+	path, clock := t.TempDir()+"/work.db", newBusClock()
+	b, err := sqlite.Open(t.Context(), path, &sqlite.Options{Now: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	enqueue(t, b, "lost")
+	dequeue(t, b, 1, "lost")
+	clock.advance(time.Hour)
+	enqueue(t, b, "done", "failed", "late", "skipped", "returned", "revised", "dropped", "held")
+	dequeue(t, b, 0, "")
+	revise(t, b, backend.ReviseSkip, 1, "lost") // out of the way
+	items := dequeue(t, b, 8, "done failed late skipped returned revised dropped held")
+	clock.advance(time.Second)
+	for i, do := range []backend.WorkDo{backend.WorkComplete, backend.WorkFail, backend.WorkRetry, backend.WorkSkip, backend.WorkReturn, backend.WorkFail, backend.WorkFail} {
+		finish(t, b, do, items[i])
+	}
+	clock.advance(time.Second)
+	revise(t, b, backend.ReviseRetry, 1, "revised")
+	revise(t, b, backend.ReviseSkip, 1, "dropped")
+	waiting := newItem("waiting")
+	waiting.NotBefore = clock.Now().Add(time.Hour)
+	if _, err := b.Enqueue(t.Context(), []onto.WorkItem{newItem("new"), waiting}); err != nil {
+		t.Fatal(err)
+	}
+	return path, clock
+}
+
+// Each kind of damage to what follows from attempts has a finding. A rebuild mends it: then
+// nothing is found, and the items are as before.
+func TestDamagedWork(t *testing.T) {
+	for _, c := range []struct{ name, codes, damage string }{
+		{"no damage", "", ``},
+		{"completed again", "work_differs", `UPDATE work_items SET status = 'pending' WHERE work_item_id = 'done'`},
+		{"failed is completed", "work_differs", `UPDATE work_items SET status = 'completed' WHERE work_item_id = 'failed'`},
+		{"held is pending", "work_differs", `UPDATE work_items SET status = 'pending' WHERE work_item_id = 'held'`},
+		{"skipped is in progress", "work_differs", `UPDATE work_items SET status = 'in_progress' WHERE work_item_id = 'skipped'`},
+		{"a number goes back", "work_differs", `UPDATE work_items SET attempt = 0 WHERE work_item_id = 'done'`},
+		{"a number is ahead", "work_differs", `UPDATE work_items SET attempt = 9 WHERE work_item_id = 'late'`},
+		{"another error", "work_differs", `UPDATE work_items SET error_message = 'x' WHERE work_item_id = 'failed'`},
+		{"no error", "work_differs", `UPDATE work_items SET error_message = NULL WHERE work_item_id = 'skipped'`},
+		{"an error of what is completed", "work_differs", `UPDATE work_items SET error_message = 'x' WHERE work_item_id = 'done'`},
+		{"an error of what was revised", "work_differs", `UPDATE work_items SET error_message = 'x' WHERE work_item_id = 'revised'`},
+		{"another owner", "work_differs", `UPDATE work_items SET lease_owner = 'x' WHERE work_item_id = 'held'`},
+		{"an owner of what is completed", "work_differs", `UPDATE work_items SET lease_owner = 'w' WHERE work_item_id = 'done'`},
+		{"a lease of what is pending", "work_differs", `UPDATE work_items SET lease_until = updated_at WHERE work_item_id = 'returned'`},
+		{"too early", "work_differs", `UPDATE work_items SET not_before = NULL WHERE work_item_id = 'late'`},
+		{"too late", "work_differs", `UPDATE work_items SET not_before = '2027' WHERE work_item_id = 'late'`},
+		{"a wait of what is ready", "work_differs", `UPDATE work_items SET not_before = '2027' WHERE work_item_id = 'returned'`},
+		{"tries after a revision", "work_differs", `UPDATE work_items SET onto_revised = 0 WHERE work_item_id = 'revised'`},
+		{"tries after a return", "work_differs", `UPDATE work_items SET onto_revised = 0 WHERE work_item_id = 'returned'`},
+		{"all of it", "work_differs", `UPDATE work_items SET status = 'x', attempt = 99, error_message = 'x', lease_owner = 'x', not_before = 'x', onto_revised = 99,
+			lease_until = iif(status = 'in_progress', lease_until, 'x') WHERE attempt > 0`},
+		{"changed by another program", "", `UPDATE work_items SET status = 'completed', updated_at = 'x' WHERE attempt > 0; UPDATE work_items SET status = 'failed' WHERE work_item_id = 'new'`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path, clock := makeWork(t)
+			before := query(t, path, `SELECT * FROM work_items ORDER BY work_item_id`)
+			runSQL(t, path, c.damage)
+			b := open(t, path, &sqlite.Options{Now: clock.Now})
+			if got := strings.Join(busCodes(t, b), " "); got != c.codes {
+				t.Errorf("got findings %q, want %q", got, c.codes)
+			}
+			if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := busCodes(t, b); got != nil {
+				t.Errorf("after a rebuild: got findings %q", got)
+			}
+			after := query(t, path, `SELECT * FROM work_items ORDER BY work_item_id`)
+			if c.codes != "" && after != before {
+				t.Errorf("after a rebuild: got\n%s\nwant\n%s", after, before)
+			}
+		})
+	}
+}
+
+// A lease without an end has ended once the item was mended: its attempt is lost.
+func TestRebuildOfALease(t *testing.T) {
+	path, clock := makeWork(t)
+	runSQL(t, path, `UPDATE work_items SET lease_until = NULL, status = 'pending' WHERE work_item_id = 'held'`)
+	b := open(t, path, &sqlite.Options{Now: clock.Now})
+	if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Dequeue(t.Context(), workRequest(0)); err != nil || got.Lost != 1 {
+		t.Errorf("got %+v, error %v; want one lost", got, err)
+	}
+}
+
+// A rebuild keeps leases: their holders finish.
+func TestRebuildKeepsLeases(t *testing.T) {
+	_, _, b := openWork(t)
+	enqueue(t, b, "a")
+	held := dequeue(t, b, 1, "a")
+	if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, b, backend.WorkComplete, held...)
+}
+
+// Damage to attempts themselves cannot be mended, and has findings as well.
+func TestDamagedAttempts(t *testing.T) {
+	for _, c := range []struct{ code, damage string }{
+		{"attempt_damaged", `UPDATE work_attempts SET status = 'x' WHERE work_item_id = 'done'`},
+		{"attempt_damaged", `UPDATE work_attempts SET status = 'running' WHERE work_item_id = 'done'`},
+		{"attempt_damaged", `UPDATE work_attempts SET finished_at = NULL WHERE work_item_id = 'done'`},
+		{"attempt_damaged", `UPDATE work_attempts SET retry_after = '2027' WHERE work_item_id = 'done'`},
+		{"attempt_damaged", `UPDATE work_attempts SET attempt_no = 7 WHERE work_item_id = 'done'`},
+		{"attempt_damaged", `UPDATE work_attempts SET attempt_no = -1, attempt_id = 'done:-1' WHERE work_item_id = 'done'`},
+		{"attempt_damaged", `UPDATE work_attempts SET status = 'running', finished_at = NULL WHERE attempt_id = 'revised:1'`},
+		{"attempts_orphaned", `DELETE FROM work_items WHERE work_item_id IN ('done', 'held')`},
+		{"attempts_missing", `UPDATE work_attempts SET attempt_no = 5, attempt_id = 'dropped:5' WHERE attempt_id = 'dropped:2'; UPDATE work_items SET attempt = 5 WHERE work_item_id = 'dropped'`},
+	} {
+		path, clock := makeWork(t)
+		runSQL(t, path, c.damage)
+		b, err := sqlite.Open(t.Context(), path, &sqlite.Options{Now: clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(busCodes(t, b), " "); got != c.code {
+			t.Errorf("%s: got findings %q, want %s", c.damage, got, c.code)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// workTables are the tables of work.
+func workTables() []string {
+	return []string{"work_items", "work_attempts", "work_runs", "onto_work_sources", "onto_work"}
+}
+
+// makeFormat4 makes a file as format 4 was, with two commits.
+func makeFormat4(t *testing.T) string {
+	t.Helper()
+	path := makeDocumentedFile(t)
+	runSQL(t, path, "DROP TABLE "+strings.Join(workTables(), "; DROP TABLE ")+"; UPDATE onto_meta SET format = 4")
+	return path
+}
+
+// A file of format 4 can be read as it is, without work, and has it once it was opened for
+// writing; also if the other program has made its table in it.
+func TestUpgradeFromFormat4(t *testing.T) {
+	for _, theirs := range []bool{false, true} {
+		path, clock := makeFormat4(t), newBusClock()
+		if theirs {
+			s := openState(t, path, clock)
+			s.start()
+			s.enqueue("a", 100)
+			s.dequeue(1)
+		}
+		reader, err := sqlite.Open(t.Context(), path, &sqlite.Options{ReadOnly: true, Now: clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+		wantFields(t, reader, onto.EntityID("Thing", "a"), 1, `{"id":"a","n":1}`)
+		wantNoWork(t, reader)
+		backendtest.Check(t, reader)
+		b := open(t, path, &sqlite.Options{Now: clock.Now})
+		if info, err := b.Describe(t.Context(), true); err != nil || info.Format != 5 {
+			t.Errorf("got format %d, error %v; want 5", info.Format, err)
+		}
+		wantFields(t, b, onto.EntityID("Thing", "a"), 1, `{"id":"a","n":1}`)
+		want := 1
+		if theirs {
+			want = 2
+		}
+		enqueue(t, b, "ours")
+		if got := completeAll(t, b); got != want {
+			t.Errorf("completed %d items, want %d", got, want)
+		}
+	}
+}
+
+// wantNoWork fails if a store that is only read has work.
+func wantNoWork(t *testing.T, b *sqlite.Backend) {
+	t.Helper()
+	errs := map[string]error{}
+	for _, err := range b.WorkItems(t.Context(), &backend.WorkQuery{}) {
+		errs["items"] = err
+	}
+	_, errs["stats"] = b.WorkStats(t.Context(), &backend.WorkQuery{})
+	_, errs["runs"] = b.WorkRuns(t.Context())
+	if len(errs) != 3 {
+		t.Errorf("got %v, want 3 errors", errs)
+	}
+	for what, err := range errs {
+		if onto.CodeOf(err) != onto.Unsupported || onto.HintOf(err).Text == "" {
+			t.Errorf("%s: got %v, want Unsupported with a hint", what, err)
+		}
+	}
+	if _, err := b.Enqueue(t.Context(), []onto.WorkItem{newItem("x")}); onto.CodeOf(err) != onto.ReadOnly {
+		t.Errorf("enqueue: got %v, want ReadOnly", err)
+	}
+}
+
+// If another program has dropped a table, a column or an index of work, opening the file
+// brings it back, and what follows from attempts is as it was. A store that is open
+// meanwhile reports it, and a rebuild brings tables and indexes back.
+func TestDroppedWork(t *testing.T) {
+	for _, drop := range []string{
+		`DROP TABLE work_runs`, `DROP TABLE onto_work`, `DROP TABLE onto_work_sources`,
+		`DROP INDEX ix_work_items_status`, `DROP INDEX ix_work_items_dedupe`, `DROP INDEX ix_work_items_run_id`, `DROP INDEX onto_work_ready`,
+		`DROP INDEX onto_work_run_ready`, `DROP INDEX onto_work_due`, `DROP INDEX onto_work_leases`, `DROP INDEX onto_work_running`, `DROP INDEX onto_work_parent`,
+		`ALTER TABLE work_items DROP COLUMN onto_revised`, `ALTER TABLE work_items DROP COLUMN lease_owner`, `ALTER TABLE work_items DROP COLUMN depth`,
+		`ALTER TABLE work_items DROP COLUMN error_message`,
+		`DROP INDEX onto_work_leases; ALTER TABLE work_items DROP COLUMN lease_until`,
+		`DROP INDEX onto_work_ready; DROP INDEX onto_work_run_ready; DROP INDEX onto_work_due; ALTER TABLE work_items DROP COLUMN not_before`,
+		`ALTER TABLE work_attempts DROP COLUMN failure_class`,
+	} {
+		t.Run(drop, func(t *testing.T) {
+			path, clock := makeWork(t)
+			before, err := sqlite.Open(t.Context(), path, &sqlite.Options{Now: clock.Now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer before.Close()
+			runSQL(t, path, drop)
+			if got := busCodes(t, before); !slices.Contains(got, "index_missing") && !slices.Contains(got, "check_stopped") {
+				t.Errorf("while it is missing: got findings %v", got)
+			}
+			var b *sqlite.Backend
+			if strings.Contains(drop, "ALTER") {
+				b = open(t, path, &sqlite.Options{Now: clock.Now})
+			} else if b = before; true {
+				if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := busCodes(t, b); got != nil {
+				t.Errorf("got findings %v", got)
+			}
+			clock.advance(2 * time.Hour)
+			if got := completeAll(t, b); got != 6 { // late, returned, revised, new, waiting, held
+				t.Errorf("completed %d items, want 6", got)
+			}
+		})
+	}
+}
+
+// Items rebuilt from their attempts are as they were, after many random operations.
+func TestRebuildAfterRandomWork(t *testing.T) {
+	steps := 10_000
+	path, clock, b := openWork(t)
+	r := rand.New(rand.NewPCG(16, 5))
+	if err := b.Exec(`PRAGMA synchronous = OFF`); err != nil { // nothing is killed here
+		t.Fatal(err)
+	}
+	var held []onto.WorkItem
+	counts := map[string]int{}
+	for n := range steps {
+		clock.advance(time.Duration(r.IntN(400)) * time.Millisecond)
+		switch r.IntN(10) {
+		case 0, 1, 2:
+			enqueue(t, b, fmt.Sprintf("i%d s%d", n, r.IntN(3)))
+			counts["enqueued"]++
+		case 3, 4, 5:
+			got, err := b.Dequeue(t.Context(), workRequest(1+r.IntN(3)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, got.Items...)
+			counts["dequeued"] += len(got.Items)
+			counts["lost"] += got.Lost
+		case 6, 7, 8:
+			var list []backend.WorkOutcome
+			for range min(len(held), 1+r.IntN(3)) {
+				i := r.IntN(len(held))
+				list = append(list, outcome(backend.WorkDo(1+r.IntN(6)), held[i]))
+				held = slices.Delete(held, i, i+1)
+			}
+			verdicts, err := b.Finish(t.Context(), list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range verdicts {
+				if v.Err == nil {
+					counts["finished"]++
+				}
+			}
+		case 9:
+			rev := &backend.WorkRevision{Do: backend.WorkRevising(1 + r.IntN(3)), By: onto.Operator("ana"), Reason: "random"}
+			rev.Items.Source = fmt.Sprint("s", r.IntN(3))
+			if r.IntN(50) > 0 {
+				rev.Items.IDs = []string{fmt.Sprint("i", r.IntN(n+1))}
+			}
+			m, err := b.Revise(t.Context(), rev)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts["revised"] += int(m)
+		}
+	}
+	dequeue(t, b, 0, "") // what is due has no time to wait for
+	if got := busCodes(t, b); got != nil {
+		t.Errorf("got findings %v", got)
+	}
+	const show = `SELECT * FROM work_items ORDER BY work_item_id`
+	before := query(t, path, show)
+	if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if query(t, path, show) != before {
+		t.Error("a rebuild of what is sound has changed it")
+	}
+	runSQL(t, path, `UPDATE work_items SET status = 'x', attempt = 0, onto_revised = 99, lease_owner = 'x', not_before = 'x', error_message = 'x',
+		lease_until = iif(status = 'in_progress', lease_until, 'x') WHERE attempt > 0`)
+	if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if after := query(t, path, show); after != before {
+		got, want := strings.Split(after, "\n"), strings.Split(before, "\n")
+		for i := range want {
+			if got[i] != want[i] {
+				t.Fatalf("got\n%s\nwant\n%s", got[i], want[i])
+			}
+		}
+	}
+	t.Logf("%d operations: %v; %s", steps, counts, workStats(t, b))
+}
