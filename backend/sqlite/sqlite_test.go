@@ -35,7 +35,8 @@ type alone struct{ *sqlite.Backend }
 func (b alone) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 	return func(yield func(onto.Finding, error) bool) {
 		for f, err := range b.Backend.Check(ctx) {
-			if f.Code == "queues_behind" || f.Code == "claims_orphaned" || f.Code == "projection_behind" {
+			if f.Code == "queues_behind" || f.Code == "claims_orphaned" || f.Code == "projection_behind" ||
+				f.Code == "attempts_missing" || f.Code == "attempts_orphaned" {
 				f.Severity = onto.SeverityError
 			}
 			if !yield(f, err) {

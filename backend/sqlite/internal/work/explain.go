@@ -98,7 +98,8 @@ type stored struct {
 
 // Explain pushes a verdict for every item that has attempts. An item that was not updated
 // when its last attempt began or ended was changed by another program, and is not judged.
-// A time to wait for is gone once a dequeue has seen that it has come.
+// A time to wait for may be gone: a dequeue has seen that it has come, by a clock that may
+// have gone back since.
 func Explain(ctx context.Context, c *driver.Conn, now time.Time, push func(*Verdict) error) error {
 	const sql = `SELECT a.attempt_id, a.work_item_id, a.attempt_no, a.worker, a.started_at, a.finished_at, a.status, a.retry_after, a.error_message,
 		i.work_item_id, i.status, i.attempt, i.onto_revised, i.error_message, i.lease_owner, i.lease_until, i.not_before, i.updated_at
@@ -153,7 +154,7 @@ func (v *Verdict) judge(of *stored, last *attempt, now string) {
 	}
 	v.until = of.until != ""
 	w := &v.want
-	if of.retry == "" && w.retry <= now {
+	if of.retry == "" || of.retry != w.retry && w.retry <= now {
 		w.retry = ""
 	}
 	for _, c := range []struct {

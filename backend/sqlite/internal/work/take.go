@@ -220,7 +220,7 @@ func (k *taking) nextSource(after *backend.WorkSource, systems []string) (found 
 	}
 	if k.Systems == nil {
 		if after == nil {
-			err = first("")
+			err = first(` AND (source_system, source_name) >= ('', '')`)
 		} else {
 			err = first(` AND (source_system, source_name) > (?, ?)`, after.System, after.Source)
 		}
