@@ -27,6 +27,14 @@ type busWorker struct {
 // workOnBus is the job of a child: path, what it does, its name, its lease, and if it is
 // to kill itself the point and how often that is passed.
 func workOnBus(args []string) error {
+	return repeat(args, func(b *sqlite.Backend, lease time.Duration) func(context.Context) error {
+		w := &busWorker{b: b, name: args[2], lease: lease}
+		return map[string]func(context.Context) error{"emit": w.emit, "claim": w.claimSome, "settle": w.settleSome, "commit with ack": w.commitSome}[args[1]]
+	})
+}
+
+// repeat does what a child is told again and again, until its input ends.
+func repeat(args []string, choose func(b *sqlite.Backend, lease time.Duration) func(context.Context) error) error {
 	lease, err := time.ParseDuration(args[3])
 	if err != nil {
 		return err
@@ -52,8 +60,7 @@ func workOnBus(args []string) error {
 			}
 		})
 	}
-	w := &busWorker{b: b, name: args[2], lease: lease}
-	do := map[string]func(context.Context) error{"emit": w.emit, "claim": w.claimSome, "settle": w.settleSome, "commit with ack": w.commitSome}[args[1]]
+	do := choose(b, lease)
 	for ctx.Err() == nil {
 		if err := do(context.WithoutCancel(ctx)); err != nil {
 			return err

@@ -29,7 +29,11 @@ func TestKilledOnTheBus(t *testing.T) {
 			makeThings(t, path)
 			got := &acknowledged{counts: map[string]int{}, done: map[string]bool{}}
 			for i := range kills {
-				killWorker(t, path, op, i, got)
+				points := []string{"begin", "events", "commit", "committed"}
+				if op == "commit with ack" {
+					points = append(points, "versions")
+				}
+				killWorker(t, "bus", []string{path, op, fmt.Sprint("w", i), "20ms"}, i, points, got.note)
 				if t.Failed() {
 					return
 				}
@@ -45,18 +49,13 @@ func TestKilledOnTheBus(t *testing.T) {
 
 // killWorker starts a worker and kills it: every other one at a random moment, the others
 // at a point.
-func killWorker(t *testing.T, path, op string, i int, got *acknowledged) {
+func killWorker(t *testing.T, job string, args []string, i int, points []string, note func(line string) error) {
 	t.Helper()
-	args := []string{path, op, fmt.Sprint("w", i), "20ms"}
-	points := []string{"begin", "events", "commit", "committed"}
-	if op == "commit with ack" {
-		points = append(points, "versions")
-	}
 	atPoint := i%2 == 1
 	if atPoint {
 		args = append(args, points[i/2%len(points)], fmt.Sprint(rand.IntN(40)))
 	}
-	p := child.Start(t, "bus", args...)
+	p := child.Start(t, job, args...)
 	first, ended := make(chan struct{}), make(chan struct{})
 	var lines []string
 	go func() {
@@ -82,7 +81,7 @@ func killWorker(t *testing.T, path, op string, i int, got *acknowledged) {
 		t.Errorf("the worker ended with %v, want it killed", err)
 	}
 	for _, line := range lines {
-		if err := got.note(line); err != nil {
+		if err := note(line); err != nil {
 			t.Error(err)
 		}
 	}

@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 	}.Jobs()
 	jobs["faulty"] = runFaulty
 	jobs["bus"] = workOnBus
+	jobs["work"] = workOnItems
 	child.Main(jobs)
 	os.Exit(m.Run())
 }
