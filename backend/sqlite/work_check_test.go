@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -340,4 +341,25 @@ func TestRebuildAfterRandomWork(t *testing.T) {
 		}
 	}
 	t.Logf("%d operations: %v; %s", steps, counts, workStats(t, b))
+}
+
+// The statements of the page about the format work as printed, and its tables have
+// every column and every index of the file.
+func TestDocumentedWork(t *testing.T) {
+	page := string(read(t, filepath.Join("..", "..", "docs", "format", "sqlite.md")))
+	path, _ := makeWork(t)
+	want := []string{"http http http http http", "returned revised new", "held", "late", "1 2", "docs", "done"}
+	if got := documentedAnswers(t, page, "These statements look at work.", path); !slices.Equal(got, want) {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
+	}
+	_, part, _ := strings.Cut(page, "\n## Work\n")
+	part, _, _ = strings.Cut(part, "\n## The projection\n")
+	tables := "'" + strings.Join(workTables(), "', '") + "'"
+	for _, name := range strings.Fields(query(t, path, `SELECT group_concat(x.name, ' ') FROM sqlite_master m JOIN pragma_table_xinfo(m.name) x
+		WHERE m.type = 'table' AND m.name IN (`+tables+`) AND x.name <> 'id'`) + " " +
+		query(t, path, `SELECT group_concat(name, ' ') FROM sqlite_master WHERE tbl_name IN (`+tables+`) AND name NOT GLOB 'sqlite_*'`)) {
+		if !strings.Contains(part, "`"+name+"`") {
+			t.Errorf("the page does not mention %s", name)
+		}
+	}
 }
