@@ -51,6 +51,12 @@ type Item struct {
 	Delay     time.Duration `json:"-"`                   // it is not fetched until so long from now
 }
 
+// Check reports whether the item can be enqueued.
+func (i *Item) Check() error {
+	_, err := i.item(time.Now())
+	return err
+}
+
 // item checks an item, and makes it what the queue keeps.
 func (i *Item) item(now time.Time) (onto.WorkItem, error) {
 	w, err := i.clean(now)

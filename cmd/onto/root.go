@@ -15,6 +15,7 @@ import (
 	"github.com/ontologia/onto/cmd/onto/internal/evolve"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/cmd/onto/internal/transfer"
+	"github.com/ontologia/onto/cmd/onto/internal/work"
 )
 
 // run runs the command and returns its exit status.
@@ -91,7 +92,7 @@ not known whether the commit was made, 9 not found.`,
 		session.Group("schema", "Show the types and their versions, and end a type", `  onto schema export > schema.yaml
   onto schema history --type Customer`,
 			ask.SchemaExport(c), ask.SchemaHistory(c), evolve.SchemaDrop(c)),
-		events.Events(c),
+		events.Events(c), work.Work(c),
 		evolve.Migrate(c), evolve.Verify(c), transfer.Import(c), transfer.Export(c), care.Projection(c), care.Doctor(c),
 		care.Lock(c), care.Backup(c), care.Restore(c), care.Compact(c), care.Janitor(c), care.Index(c),
 	)
@@ -106,6 +107,7 @@ func checkFlags(cmd *cobra.Command) error {
 		"db", "storage-uri", "config", "schema", "as-of", "cursor", "kind", "type", "format", "actor", "idempotency-key",
 		"search", "having", "input", "output", "upgraders", "token",
 		"namespace", "handler", "event-id", "event-type", "error", "before", "delay",
+		"run-id", "source", "system", "id", "status", "by", "into", "out", "user-agent", "reason",
 	} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
 			return onto.Errorf(onto.Invalid, "--%s is empty", name).WithHint("give a value, or leave the flag out")

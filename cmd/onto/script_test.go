@@ -40,6 +40,7 @@ func TestStories(t *testing.T) {
 			"repeat":    repeat,
 			"shell":     runShell,
 			"serve-s3":  serveS3,
+			"serve":     serveSite,
 			"object":    changeObject,
 			"flip":      flip,
 			"cut-short": cutShort,
@@ -177,6 +178,8 @@ func normal(ts *testscript.TestScript, neg bool, args []string) {
 		{`(?m)^(store id +).*`, "${1}STORE"},
 		{`(?m)^(size +).*`, "${1}SIZE"},
 		{`\b[0-9a-f]{64}\b`, "HASH"},
+		{`http://127\.0\.0\.1:\d+`, "SITE"},
+		{`\b[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b`, "ITEM"},
 		{`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b`, "EVENT"},
 	} {
 		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.with)

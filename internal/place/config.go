@@ -67,7 +67,7 @@ func (f Flags) Location() (loc Location, named bool, err error) { return f.layer
 func environmentLayer() (layer, error) {
 	l := layer{"the environment", map[string]string{}}
 	for _, s := range settings() {
-		name := "ONTO_" + strings.ToUpper(s.name)
+		name := "ONTO_" + strings.ToUpper(strings.ReplaceAll(s.name, ".", "_"))
 		value := os.Getenv(name)
 		if value == "" {
 			continue
@@ -133,17 +133,29 @@ func (l *layer) take(doc *yaml.Node) error {
 		return onto.Errorf(onto.Invalid, "%s: expected keys with values", l.origin).
 			WithHint("for example: lock_timeout_ms: 5000")
 	}
-	for i := 0; i < len(root.Content); i += 2 {
-		if err := l.takeKey(root.Content[i], root.Content[i+1]); err != nil {
+	return l.takeKeys("", root)
+}
+
+// takeKeys stores the keys of a mapping. Those of a group have its name before theirs.
+func (l *layer) takeKeys(group string, m *yaml.Node) error {
+	for i := 0; i < len(m.Content); i += 2 {
+		key, value := m.Content[i], m.Content[i+1]
+		var err error
+		if group == "" && key.Value == stateGroup && value.Kind == yaml.MappingNode {
+			err = l.takeKeys(stateGroup+".", value)
+		} else {
+			err = l.takeKey(group+key.Value, key.Line, value)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *layer) takeKey(key, value *yaml.Node) error {
-	origin := l.origin + ", line " + strconv.Itoa(key.Line)
-	s, err := settingOf(origin, key.Value)
+func (l *layer) takeKey(name string, line int, value *yaml.Node) error {
+	origin := l.origin + ", line " + strconv.Itoa(line)
+	s, err := settingOf(origin, name)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (l layer) location() (Location, bool, error) {
 			return named, false, err
 		}
 	}
-	if hasDB && hasURI && !file.same(named) {
+	if hasDB && hasURI && !file.Same(named) {
 		return file, false, onto.Errorf(onto.Invalid, "db and storage_uri, both from %s, name different stores: %s and %s", l.origin, file, named).
 			WithHint("give one of them")
 	}
@@ -77,8 +77,8 @@ func (l layer) location() (Location, bool, error) {
 	return file, hasDB, nil
 }
 
-// same reports whether both are the same place.
-func (l Location) same(other Location) bool {
+// Same reports whether both are the same place.
+func (l Location) Same(other Location) bool {
 	if l.IsLake() || other.IsLake() {
 		return l.Lake == other.Lake
 	}

@@ -25,12 +25,13 @@ type setting struct {
 type settingKind uint8
 
 const (
-	anyText    settingKind = iota
-	wholeCount             // a positive integer
-	byteSize               // a number of bytes, or one with a unit: 256MB
-	webAddress             // http or https, without credentials
-	plainWord              // letters, digits, dots, hyphens and underscores
-	busName                // a name such as those of namespaces
+	anyText      settingKind = iota
+	wholeCount               // a positive integer
+	byteSize                 // a number of bytes, or one with a unit: 256MB
+	webAddress               // http or https, without credentials
+	plainWord                // letters, digits, dots, hyphens and underscores
+	busName                  // a name such as those of namespaces
+	queueBackend             // a kind of storage that keeps work
 )
 
 // maxNumber keeps every setting, also one in milliseconds, far from overflow.
@@ -64,6 +65,8 @@ func settings() []setting {
 		{name: "session_heartbeat_interval_ms", kind: wholeCount, fallback: 5_000},
 		{name: "session_ttl_ms", kind: wholeCount, fallback: 60_000},
 		{name: "max_event_chain_depth", kind: wholeCount, fallback: 20},
+		{name: "state.type", kind: queueBackend},
+		{name: "state.db_path"},
 	}
 }
 
@@ -107,6 +110,8 @@ func (s setting) check(origin, value string) error {
 		if err := onto.CheckBusName(s.name, value); err != nil {
 			return onto.Errorf(onto.Invalid, "%s: %w", origin, err)
 		}
+	case queueBackend:
+		return checkQueueBackend(origin, value)
 	case webAddress:
 		u, err := url.Parse(value)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {

@@ -105,3 +105,13 @@ func (p *Printer) Steps() (show func(string), done func()) {
 	m := &Meter{err: p.Err}
 	return func(step string) { m.show("looking at " + step) }, m.Done
 }
+
+// Status shows a line of text that changes, on a terminal only; done removes it. Between
+// the two, done makes room for a message.
+func (p *Printer) Status() (show func(string), done func()) {
+	if !p.Err.Terminal {
+		return nil, func() {}
+	}
+	m := &Meter{err: p.Err}
+	return m.show, m.Done
+}

@@ -29,6 +29,8 @@ type Session struct {
 	opened  []backend.Backend // by this run, closed or not
 	Writes  atomic.Bool       // something may have been stored
 
+	here *place.Location // that the verb is about, if it is not that of the settings
+
 	Patience atomic.Int64 // how long the verb may take to stop, a time.Duration; 0 for the usual
 }
 
@@ -67,6 +69,9 @@ func (c *Session) Configure() (place.Settings, error) { return place.Configure(c
 // Place is where the store is, for hints. Without a flag it is the default, or unknown
 // because the settings are invalid.
 func (c *Session) Place() place.Location {
+	if c.here != nil {
+		return *c.here
+	}
 	cfg, err := c.Configure()
 	if err != nil {
 		return place.Location{}
@@ -88,6 +93,11 @@ func (c *Session) OpenBackend(ctx context.Context, how place.Access) (backend.Ba
 	if err != nil {
 		return nil, nil, err
 	}
+	b, err := c.openAt(ctx, how, loc, cfg)
+	return b, cfg, err
+}
+
+func (c *Session) openAt(ctx context.Context, how place.Access, loc place.Location, cfg place.Settings) (backend.Backend, error) {
 	if how != place.Reading {
 		c.Writes.Store(true)
 	}
@@ -95,7 +105,7 @@ func (c *Session) OpenBackend(ctx context.Context, how place.Access) (backend.Ba
 	if err == nil {
 		c.opened = append(c.opened, b)
 	}
-	return b, cfg, err
+	return b, err
 }
 
 // WithStore opens the store, runs f and closes the store.
@@ -104,6 +114,29 @@ func (c *Session) WithStore(ctx context.Context, how place.Access, f func(*store
 	if err != nil {
 		return err
 	}
+	return c.withBackend(ctx, b, cfg, f)
+}
+
+// WithQueue opens the store that keeps the work queue, runs f and closes the store. Hints
+// are about that store from then on.
+func (c *Session) WithQueue(ctx context.Context, how place.Access, f func(*store.Store) error) error {
+	cfg, err := c.Configure()
+	if err != nil {
+		return err
+	}
+	loc, err := cfg.QueueLocation()
+	if err != nil {
+		return err
+	}
+	c.here = &loc
+	b, err := c.openAt(ctx, how, loc, cfg)
+	if err != nil {
+		return err
+	}
+	return c.withBackend(ctx, b, cfg, f)
+}
+
+func (c *Session) withBackend(ctx context.Context, b backend.Backend, cfg place.Settings, f func(*store.Store) error) error {
 	s, err := store.OpenWith(ctx, b, c.StoreOptions(cfg))
 	if err != nil {
 		return err
