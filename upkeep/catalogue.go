@@ -28,7 +28,7 @@ const (
 // Codes returns every code that a backend reports, sorted.
 func Codes() []Entry {
 	var list []Entry
-	for _, part := range [][]Entry{logEntries(), versionEntries(), typeEntries(), projectionEntries(), derivedEntries(), eventEntries(), workEntries(), surveyEntries(), busEntries(), plainEntries(), lakeEntries()} {
+	for _, part := range [][]Entry{logEntries(), versionEntries(), typeEntries(), projectionEntries(), derivedEntries(), eventEntries(), workEntries(), surveyEntries(), busEntries(), undoneEntries(), plainEntries(), lakeEntries()} {
 		list = append(list, part...)
 	}
 	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Code, b.Code) })
@@ -198,6 +198,16 @@ func busEntries() []Entry {
 			"Start a program that handles the type, or stop emitting it", "events", "show"),
 		entry(audit.SessionDead, "A program that handles events has ended without saying so, or hangs, while it had events claimed. They are handled again when another process with the same handlers runs and the claims have run out.",
 			"Start its handlers again", "events", "sessions"),
+	}
+}
+
+// undoneEntries are about work that does not get done.
+func undoneEntries() []Entry {
+	return []Entry{
+		entry(audit.WorkHeld, "Workers have ended without saying so while they had items of the work queue. The items return when a run takes work from the queue, and none has since.",
+			"Start a run, which takes them over", "work", "list", "--status", "in_progress"),
+		entry(audit.WorkOnlyFails, "Of a source of the work queue, items have failed and none was ever completed: it is down, refuses this program, or is misspelled. Nothing tries failed items again.",
+			"Mend the cause and retry them, or skip them", "work", "list", "--status", "failed"),
 	}
 }
 

@@ -29,7 +29,7 @@ func (o *Options) now() time.Time {
 }
 
 // Examine looks for everything that is wrong or unusual about a store: first its
-// circumstances, what nothing is done about on its bus, then, unless it is to be quick,
+// circumstances, what nothing is done about on its bus and in its work queue, then, unless it is to be quick,
 // what is stored. It changes nothing.
 // Each finding comes with its explanation. A part that fails does not stop the other:
 // its error comes last. A backend that can neither survey nor check itself fails with
@@ -79,6 +79,9 @@ func partsOf(ctx context.Context, b backend.Backend, opts *Options) []iter.Seq2[
 	}
 	if bus, ok := backend.As[backend.Bus](b); ok {
 		parts = append(parts, announced("events", step, busSurvey(ctx, bus, opts)))
+	}
+	if q, ok := backend.As[backend.WorkQueue](b); ok {
+		parts = append(parts, announced("work", step, workSurvey(ctx, q, opts)))
 	}
 	if opts.Quick {
 		return parts

@@ -198,3 +198,9 @@ const (
 	EventsUnhandled Notice = "events_unhandled"
 	SessionDead     Notice = "session_dead"
 )
+
+// The codes about work that does not get done.
+const (
+	WorkHeld      Notice = "work_held"
+	WorkOnlyFails Notice = "work_only_fails"
+)

@@ -3,7 +3,6 @@ package work
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/url"
 	"strings"
 	"time"
@@ -68,6 +67,10 @@ func (f *addFlags) item(uri string) (work.Item, error) {
 	i.ID = cmp.Or(i.ID, uri)
 	if u, err := url.Parse(uri); err == nil {
 		i.Source = cmp.Or(i.Source, u.Host)
+		if i.Source == "" {
+			return i, onto.Errorf(onto.Invalid, "the URI %.200q has no host that could name the source", uri).
+				WithHint("write it whole, as in https://example.org/page, or give --source")
+		}
 	}
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, ":")
@@ -81,7 +84,7 @@ func (f *addFlags) item(uri string) (work.Item, error) {
 	}
 	if f.metadata != "" {
 		var m column[map[string]any]
-		if err := m.UnmarshalJSON([]byte(f.metadata)); err != nil || !json.Valid([]byte(f.metadata)) {
+		if err := m.UnmarshalJSON([]byte(f.metadata)); err != nil {
 			return i, onto.Errorf(onto.Invalid, "--metadata is no JSON object: %.80q", f.metadata).WithHint(`write it like {"seed":true}; in a shell, in single quotes`)
 		}
 		i.Metadata = m.value

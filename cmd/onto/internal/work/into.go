@@ -19,22 +19,23 @@ import (
 
 // filler makes the value of a field; nil if the resource has none.
 type filler struct {
-	typ  onto.FieldType
-	make func(*page) any
+	typ      onto.FieldType
+	make     func(*page) any
+	optional bool // the field is left out rather than empty
 }
 
 // fillers are the fields that a resource can fill in, by their names. When it was fetched
 // is not among them: each fetch would make a commit.
 func fillers() map[string]filler {
 	return map[string]filler{
-		"url":           {onto.String, func(p *page) any { return cmp.Or(p.URL, p.Item.URI) }},
-		"status":        {onto.Int, func(p *page) any { return p.Status }},
-		"content_type":  {onto.String, func(p *page) any { return p.ContentType }},
-		"title":         {onto.String, func(p *page) any { return p.title }},
-		"text":          {onto.String, func(p *page) any { return p.text }},
-		"json":          {onto.Any, func(p *page) any { return p.json }},
-		"source":        {onto.String, func(p *page) any { return p.Item.Source }},
-		"resource_type": {onto.String, func(p *page) any { return p.Item.Type }},
+		"url":           {typ: onto.String, make: func(p *page) any { return cmp.Or(p.URL, p.Item.URI) }},
+		"status":        {typ: onto.Int, make: func(p *page) any { return p.Status }},
+		"content_type":  {typ: onto.String, make: func(p *page) any { return p.ContentType }},
+		"title":         {typ: onto.String, make: func(p *page) any { return p.title }},
+		"text":          {typ: onto.String, make: func(p *page) any { return p.text }},
+		"json":          {typ: onto.Any, make: func(p *page) any { return p.json }},
+		"source":        {typ: onto.String, make: func(p *page) any { return p.Item.Source }},
+		"resource_type": {typ: onto.String, make: func(p *page) any { return p.Item.Type }},
 	}
 }
 
@@ -56,6 +57,7 @@ func into(s *store.Store, name string) (work.Writer, error) {
 				return nil, onto.Errorf(onto.Invalid, "the key %s of %s is a %s, and ids of resources are texts", field.Name, name, field.Type)
 			}
 		case ok && (known.typ.Within(field.Type) || field.Name == "json" && (field.Type == onto.Object || field.Type == onto.List)):
+			known.optional = field.Optional
 			fill[field.Name] = known
 		case ok:
 			return nil, onto.Errorf(onto.Invalid, "the field %s of %s is a %s, and is to be filled with a %s", field.Name, name, field.Type, known.typ)
@@ -68,7 +70,7 @@ func into(s *store.Store, name string) (work.Writer, error) {
 		p := read(r)
 		fields := map[string]any{}
 		for name, f := range fill {
-			if v := f.make(p); v != nil {
+			if v := f.make(p); v != nil && !(f.optional && v == "") {
 				fields[name] = v
 			}
 		}

@@ -223,7 +223,7 @@ func conclude(ctx context.Context, c *session.Session, q *work.Queue, o *work.Ru
 		return err
 	}
 	if ctx.Err() != nil {
-		return onto.Errorf(document.Interrupted, "the run was stopped before it was done").WithHint("run it again to go on: nothing is lost")
+		return onto.Errorf(document.Interrupted, "interrupted").WithHint("run it again to go on")
 	}
 	sayLeft(ctx, c, q, o)
 	if failed > 0 {

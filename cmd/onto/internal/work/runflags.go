@@ -28,7 +28,7 @@ type runFlags struct {
 	follow, domains               []string
 	anyHost                       bool
 	allow                         []string
-	noRobots                      bool
+	noRobots, unconditional       bool
 	userAgent                     string
 	timeout, drain, wait, backoff time.Duration
 	lease                         time.Duration
@@ -54,6 +54,7 @@ func (f *runFlags) register(c *session.Session, cmd *cobra.Command) {
 	flags.StringArrayVar(&f.domains, "domain", nil, "follow links to hosts of this `DOMAIN`, too; may be repeated")
 	flags.StringArrayVar(&f.allow, "allow-private", nil, "fetch also from addresses in this `CIDR` that are not public; may be repeated")
 	flags.BoolVar(&f.noRobots, "no-robots", false, "fetch also what robots.txt disallows")
+	flags.BoolVar(&f.unconditional, "unconditional", false, "fetch also what has not changed since it was fetched, such as for a new --out")
 	flags.StringVar(&f.userAgent, "user-agent", "", "the `NAME` that servers and robots.txt know (default onto)")
 	flags.Int64Var(&f.maxBytes, "max-bytes", work.DefaultMaxBytes, "an item with a body of more than `N` bytes fails")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long a request may take with its redirects")
@@ -148,7 +149,7 @@ func cutSource(text string) (source, value string) {
 }
 
 func (f *runFlags) connectors() (map[string]work.Connector, error) {
-	o := &work.HTTPOptions{UserAgent: f.userAgent, Timeout: f.timeout, MaxBytes: f.maxBytes, IgnoreRobots: f.noRobots}
+	o := &work.HTTPOptions{UserAgent: f.userAgent, Timeout: f.timeout, MaxBytes: f.maxBytes, IgnoreRobots: f.noRobots, Unconditional: f.unconditional}
 	for _, text := range f.allow {
 		net, err := netip.ParsePrefix(text)
 		if addr, plain := netip.ParseAddr(text); plain == nil {

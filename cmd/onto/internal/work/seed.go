@@ -128,16 +128,17 @@ func readItems(in io.Reader) ([]work.Item, error) {
 	return items, errors.Join(wrong...)
 }
 
-// line is an item as a line has it. Headers and metadata can be objects, or texts with
-// JSON as in the columns of a table.
+// line is an item as a line has it.
 type line struct {
 	work.Item
 	Headers  column[map[string]string] `json:"request_headers"`
 	Metadata column[map[string]any]    `json:"metadata"`
 }
 
+// column is an object, or a text with one as in the columns of a table.
 type column[T any] struct{ value T }
 
+// UnmarshalJSON implements [json.Unmarshaler].
 func (c *column[T]) UnmarshalJSON(text []byte) error {
 	if bytes.HasPrefix(text, []byte(`"`)) {
 		var inner string
@@ -146,10 +147,18 @@ func (c *column[T]) UnmarshalJSON(text []byte) error {
 		}
 		text = []byte(inner)
 	}
+	if !json.Valid(text) { // a decoder would not mind what follows the object
+		return errNoObject
+	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
-	return dec.Decode(&c.value)
+	if dec.Decode(&c.value) != nil {
+		return errNoObject
+	}
+	return nil
 }
+
+var errNoObject = errors.New("it is no JSON object")
 
 func parseItem(text []byte) (work.Item, error) {
 	var names map[string]json.RawMessage
@@ -162,9 +171,14 @@ func parseItem(text []byte) (work.Item, error) {
 		}
 	}
 	var l line
+	for name, into := range map[string]json.Unmarshaler{"request_headers": &l.Headers, "metadata": &l.Metadata} {
+		if value, ok := names[name]; ok && into.UnmarshalJSON(value) != nil {
+			return work.Item{}, onto.Errorf(onto.Invalid, "%s is no JSON object", name)
+		}
+	}
 	if err := json.Unmarshal(text, &l); err != nil {
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-			return work.Item{}, onto.Errorf(onto.Invalid, "%s cannot be a %s", wrong.Field, wrong.Value)
+			return work.Item{}, onto.Errorf(onto.Invalid, "%s cannot be a %s", strings.TrimPrefix(wrong.Field, "Item."), wrong.Value)
 		}
 		return work.Item{}, onto.Errorf(onto.Invalid, "a column cannot be read: %w", err)
 	}
