@@ -33,7 +33,7 @@ func fillers() map[string]filler {
 		"content_type":  {typ: onto.String, make: func(p *page) any { return p.ContentType }},
 		"title":         {typ: onto.String, make: func(p *page) any { return p.title }},
 		"text":          {typ: onto.String, make: func(p *page) any { return p.text }},
-		"json":          {typ: onto.Any, make: func(p *page) any { return p.json }},
+		"json":          {typ: onto.Any, make: (*page).document},
 		"source":        {typ: onto.String, make: func(p *page) any { return p.Item.Source }},
 		"resource_type": {typ: onto.String, make: func(p *page) any { return p.Item.Type }},
 	}
@@ -54,13 +54,13 @@ func into(s *store.Store, name string) (work.Writer, error) {
 		switch {
 		case field.Name == schema.Key:
 			if field.Type != onto.String && field.Type != onto.Any {
-				return nil, onto.Errorf(onto.Invalid, "the key %s of %s is a %s, and ids of resources are texts", field.Name, name, field.Type)
+				return nil, onto.Errorf(onto.Invalid, "the key %s of %s has the type %s, and ids of resources are strings", field.Name, name, field.Type)
 			}
 		case ok && (known.typ.Within(field.Type) || field.Name == "json" && (field.Type == onto.Object || field.Type == onto.List)):
 			known.optional = field.Optional
 			fill[field.Name] = known
 		case ok:
-			return nil, onto.Errorf(onto.Invalid, "the field %s of %s is a %s, and is to be filled with a %s", field.Name, name, field.Type, known.typ)
+			return nil, onto.Errorf(onto.Invalid, "the field %s of %s has the type %s, and what fills it in has the type %s", field.Name, name, field.Type, known.typ)
 		case !field.Optional && field.Default == nil:
 			return nil, onto.Errorf(onto.Invalid, "%s needs the field %s, which no resource fills in", name, field.Name).
 				WithHint("make it optional; filled in are url, status, content_type, title, text, json, source and resource_type")
@@ -82,7 +82,14 @@ func into(s *store.Store, name string) (work.Writer, error) {
 type page struct {
 	*work.Record
 	title, text string
-	json        any // nil if the body is none
+	json        json.RawMessage // nil if the body is none
+}
+
+func (p *page) document() any {
+	if p.json == nil {
+		return nil
+	}
+	return p.json
 }
 
 func read(r *work.Record) *page {
@@ -93,7 +100,7 @@ func read(r *work.Record) *page {
 		p.readHTML()
 	case media == "application/json" || strings.HasSuffix(media, "+json"):
 		if json.Valid(r.Body) {
-			p.json = json.RawMessage(r.Body)
+			p.json = r.Body
 		}
 	case strings.HasPrefix(media, "text/") || utf8.Valid(r.Body) && params["charset"] != "":
 		p.text = string(decoded(r))
@@ -117,6 +124,7 @@ func (p *page) readHTML() {
 	z := html.NewTokenizer(bytes.NewReader(decoded(p.Record)))
 	var title, text strings.Builder
 	var inside atom.Atom // an element whose contents are not text
+	titled := false
 	for {
 		switch z.Next() {
 		case html.ErrorToken: // the end
@@ -128,7 +136,9 @@ func (p *page) readHTML() {
 				text.Write(z.Text())
 				text.WriteByte(' ')
 			case atom.Title:
-				title.Write(z.Text())
+				if !titled { // pictures have titles, too
+					title.Write(z.Text())
+				}
 			}
 		case html.StartTagToken:
 			name, _ := z.TagName()
@@ -140,6 +150,7 @@ func (p *page) readHTML() {
 			}
 		case html.EndTagToken:
 			if name, _ := z.TagName(); inside != 0 && atom.Lookup(name) == inside {
+				titled = titled || inside == atom.Title
 				inside = 0
 			}
 		}

@@ -76,11 +76,12 @@ func run(c *session.Session, cmd *cobra.Command, f *runFlags) error {
 		return err
 	}
 	c.Patience.Store(int64(f.drain + drainPatience))
-	return withBoth(c, cmd, f.into != "", func(ctx context.Context, q *work.Queue, s *store.Store) error {
+	write := func(s *store.Store) (err error) {
+		r.Writers, err = f.writers(s)
+		return err
+	}
+	return withBoth(c, cmd, f.into != "", write, func(ctx context.Context, q *work.Queue) error {
 		r.Queue = q
-		if r.Writers, err = f.writers(s); err != nil {
-			return err
-		}
 		var done func()
 		opts.Progress, done = progress(c)
 		w := &watch{Session: c, room: done}
@@ -101,38 +102,39 @@ func run(c *session.Session, cmd *cobra.Command, f *runFlags) error {
 // drainPatience is what the end of a run may take besides waiting for attempts.
 const drainPatience = 30 * time.Second
 
-// withBoth opens the queue, and the store that is written to if there is one, which may be
-// the queue's.
-func withBoth(c *session.Session, cmd *cobra.Command, writes bool, f func(context.Context, *work.Queue, *store.Store) error) error {
+// withBoth calls write with the store that is written to, if there is one, and then f with
+// the queue, which may be that store's.
+func withBoth(c *session.Session, cmd *cobra.Command, writes bool, write func(*store.Store) error, f func(context.Context, *work.Queue) error) error {
 	cfg, err := c.Configure()
 	if err != nil {
 		return err
 	}
-	there, err := cfg.QueueLocation()
+	queue, err := cfg.QueueLocation()
 	if err != nil {
 		return err
 	}
-	here, err := cfg.Location()
+	target, err := cfg.Location()
 	if err != nil {
 		return err
 	}
-	ctx := cmd.Context()
-	inQueue := func(other *store.Store) error {
-		return c.WithQueue(ctx, place.Writing, func(s *store.Store) error {
+	if !writes || target.Same(queue) {
+		return c.WithQueue(cmd.Context(), place.Writing, func(s *store.Store) error {
 			q, err := work.Open(s)
+			if err == nil {
+				err = write(s)
+			}
 			if err != nil {
 				return err
 			}
-			if other == nil {
-				other = s
-			}
-			return f(ctx, q, other)
+			return f(cmd.Context(), q)
 		})
 	}
-	if !writes || here.Same(there) {
-		return inQueue(nil)
-	}
-	return c.WithStore(ctx, place.Writing, inQueue)
+	return c.WithStore(cmd.Context(), place.Writing, func(s *store.Store) error {
+		if err := write(s); err != nil { // hints are about this store still
+			return err
+		}
+		return with(c, cmd, place.Writing, f)
+	})
 }
 
 // earlier is how many items had failed in a run that is resumed, which counts on.
