@@ -82,7 +82,7 @@ type Article struct {
 }
 
 // A connector of one's own reads the members of a category of a wiki, page by page. The
-// answers are answers written in their form of MediaWiki; the first is that its database lags.
+// answers have the form of those of MediaWiki; the first is that its database lags.
 func Example_mediaWiki() {
 	answers := []string{"maxlag", "1", "2"}
 	wiki := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {

@@ -49,7 +49,8 @@ func nextCursor(_ context.Context, r *work.Record) ([]work.Item, error) {
 }
 
 // The works that a query of OpenAlex finds are read page by page, by its cursors. The
-// answers are answers written in their form; before the second page the server asks to come back later.
+// answers have the form of those of OpenAlex; before the second page the
+// server asks to come back later.
 func Example_openAlex() {
 	pages, busy := map[string]string{"*": "1", "IlsxMDAuMCwgMV0i": "2", "IlsxMDAuMCwgMl0i": "3"}, true
 	api := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {

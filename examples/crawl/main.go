@@ -31,7 +31,7 @@ type Page struct {
 }
 
 func main() {
-	path := "crawl.db"
+	path := ":memory:" // a temporary file; name one to look at it afterwards
 	if len(os.Args) > 1 {
 		path = os.Args[1]
 	}
