@@ -56,7 +56,7 @@ func (r *run) start(d *delivery) {
 			stop()
 			cancel(nil)
 			took := time.Since(d.began)
-			r.mail.post(func() {
+			r.mail.Post(func() {
 				if q.active[d] { // not abandoned
 					d.end, d.took, d.commit = end, took, res.commit
 					r.finished(d, res.emitted)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/mailbox"
 )
 
 // plan is the parts of a Run.
@@ -67,7 +68,7 @@ func (b *Bus) run(ctx context.Context, parts []Part, idle bool) error {
 		}
 		defer b.named.Store(false)
 	}
-	r := &run{b: b, idle: idle, mail: mailbox{signal: make(chan struct{}, 1)}}
+	r := &run{b: b, idle: idle, mail: mailbox.New()}
 	for _, h := range p.handlers {
 		r.queues = append(r.queues, &queue{h: h, p: b.policy(h), active: map[*delivery]bool{}, due: true})
 	}
@@ -113,7 +114,7 @@ type run struct {
 	ctx   context.Context // of calls and handlers: goes on while the run drains
 	end   context.CancelFunc
 	tasks sync.WaitGroup // goroutines but for those of handlers
-	mail  mailbox
+	mail  *mailbox.Mailbox
 	woken atomic.Bool // something may have been written
 	stale bool        // a handler has returned since all looked for events: it may have emitted some by itself
 
@@ -135,7 +136,7 @@ func (r *run) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		for _, f := range r.mail.take() {
+		for _, f := range r.mail.Take() {
 			f()
 		}
 		pause := r.step()
@@ -147,7 +148,7 @@ func (r *run) loop(ctx context.Context) {
 		case <-done:
 			done = nil
 			r.stop(nil)
-		case <-r.mail.signal:
+		case <-r.mail.Signal():
 		case <-timer.C:
 		}
 	}
@@ -295,7 +296,7 @@ func (r *run) watch() {
 			}
 			mark = next
 			if !r.woken.Swap(true) {
-				r.mail.ring()
+				r.mail.Ring()
 			}
 		}
 	})
@@ -303,7 +304,7 @@ func (r *run) watch() {
 
 // background calls f in a goroutine, and the function that it returns in the loop.
 func (r *run) background(f func() func()) {
-	r.tasks.Go(func() { r.mail.post(f()) })
+	r.tasks.Go(func() { r.mail.Post(f()) })
 }
 
 // pause is how long there is nothing to do.
@@ -339,33 +340,4 @@ func (r *run) pause(now, wall time.Time) time.Duration {
 		}
 	}
 	return max(next, time.Millisecond)
-}
-
-// mailbox holds what other goroutines have to tell the loop.
-type mailbox struct {
-	mu     sync.Mutex // guards list
-	list   []func()
-	signal chan struct{} // has an element when the loop should look
-}
-
-func (m *mailbox) post(f func()) {
-	m.mu.Lock()
-	m.list = append(m.list, f)
-	m.mu.Unlock()
-	m.ring()
-}
-
-func (m *mailbox) ring() {
-	select {
-	case m.signal <- struct{}{}:
-	default:
-	}
-}
-
-func (m *mailbox) take() []func() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	list := m.list
-	m.list = nil
-	return list
 }

@@ -93,7 +93,7 @@ func (r *run) start(j *job) {
 		defer func() {
 			stop()
 			cancel(nil)
-			r.mail.post(func() { r.done(j, end, did) })
+			r.mail.Post(func() { r.done(j, end, did) })
 		}()
 		end = r.attempt(ctx, j, connector, &did)
 	}()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/mailbox"
 )
 
 // phase is how far a run has come.
@@ -37,7 +38,7 @@ type run struct {
 	ctx   context.Context // of calls and attempts: goes on while the run drains
 	end   context.CancelFunc
 	tasks sync.WaitGroup // goroutines but for those of attempts
-	mail  mailbox
+	mail  *mailbox.Mailbox
 
 	jobs    map[*job]bool // attempts that run
 	ended   []*job        // attempts whose end is not stored
@@ -74,7 +75,7 @@ func (r *run) run(ctx context.Context) (Summary, error) {
 	r.loop(ctx)
 	r.end()
 	r.tasks.Wait()
-	for _, f := range r.mail.take() {
+	for _, f := range r.mail.Take() {
 		f()
 	}
 	r.leave()
@@ -90,7 +91,7 @@ func (r *run) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		for _, f := range r.mail.take() {
+		for _, f := range r.mail.Take() {
 			f()
 		}
 		pause := r.step()
@@ -102,7 +103,7 @@ func (r *run) loop(ctx context.Context) {
 		case <-done:
 			done = nil
 			r.stop(nil)
-		case <-r.mail.signal:
+		case <-r.mail.Signal():
 		case <-timer.C:
 		}
 	}
@@ -140,7 +141,7 @@ func (r *run) call(now time.Time) {
 	s := &settlement{ended: ended, renewed: renew, want: want, idle: len(r.jobs) == 0}
 	r.tasks.Go(func() {
 		r.settle(s)
-		r.mail.post(func() {
+		r.mail.Post(func() {
 			r.calling = false
 			r.stored(s)
 			if s.err == nil && s.asked {
@@ -295,7 +296,7 @@ func (r *run) report(now time.Time) {
 		record := r.figures()
 		r.tasks.Go(func() {
 			err := r.q.port.SaveRun(r.ctx, record, false)
-			r.mail.post(func() {
+			r.mail.Post(func() {
 				r.calling = false
 				if err != nil {
 					r.trouble(err)
@@ -303,29 +304,4 @@ func (r *run) report(now time.Time) {
 			})
 		})
 	}
-}
-
-// mailbox holds what other goroutines have to tell the loop.
-type mailbox struct {
-	mu     sync.Mutex // guards list
-	list   []func()
-	signal chan struct{} // has an element when the loop should look
-}
-
-func (m *mailbox) post(f func()) {
-	m.mu.Lock()
-	m.list = append(m.list, f)
-	m.mu.Unlock()
-	select {
-	case m.signal <- struct{}{}:
-	default:
-	}
-}
-
-func (m *mailbox) take() []func() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	list := m.list
-	m.list = nil
-	return list
 }

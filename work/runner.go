@@ -13,6 +13,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/mailbox"
 	"github.com/ontologia/onto/internal/uuid"
 )
 
@@ -260,7 +261,7 @@ func (r *Runner) Run(ctx context.Context, opts *RunOptions) (Summary, error) {
 	}
 	n := &run{
 		q: r.Queue, runner: r, o: o, id: id, request: req, p: newPolicy(&o), due: true,
-		systems: slices.Sorted(maps.Keys(r.Connectors)), jobs: map[*job]bool{}, mail: mailbox{signal: make(chan struct{}, 1)},
+		systems: slices.Sorted(maps.Keys(r.Connectors)), jobs: map[*job]bool{}, mail: mailbox.New(),
 	}
 	return n.run(ctx)
 }

@@ -77,7 +77,7 @@ func (r *run) exclude(ctx context.Context) (func(), error) {
 	go func() {
 		defer close(kept)
 		if err := l.Keep(keep); err != nil {
-			r.mail.post(func() { r.stop(err) })
+			r.mail.Post(func() { r.stop(err) })
 		}
 	}()
 	return func() {

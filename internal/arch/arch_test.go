@@ -36,6 +36,7 @@ func may() map[string][]string {
 		"internal/parallel": {},
 		"internal/iofault":  {},
 		"internal/planted":  {},
+		"internal/mailbox":  {},
 		"internal/workcsv":  {"."},
 		"internal/audit":    {".", "internal/codec"},
 		"internal/volume":   {".", "internal/audit"},
@@ -103,7 +104,7 @@ func may() map[string][]string {
 		"store/internal/shape":   {"internal/suggest", "internal/refusal", "internal/gostruct", ".", "backend", "internal/codec"},
 		"store/records":          {"internal/suggest", ".", "store", "internal/codec"},
 		"store/schemafile":       {"internal/suggest", ".", "internal/codec", "go.yaml.in/yaml/v3"},
-		"bus":                    {".", "backend", "store", "internal/backoff", "internal/codec", "internal/cron", "internal/emission", "internal/refusal", "internal/uuid"},
+		"bus":                    {"internal/mailbox", ".", "backend", "store", "internal/backoff", "internal/codec", "internal/cron", "internal/emission", "internal/refusal", "internal/uuid"},
 		"upkeep":                 {".", "backend", "internal/audit"},
 		// Only place, and care for what one kind of storage needs, know every backend.
 		"internal/place":    {"internal/typelist", "internal/suggest", ".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "internal/shell", "go.yaml.in/yaml/v3"},
@@ -120,7 +121,7 @@ func may() map[string][]string {
 		"cmd/onto/internal/evolve":   {".", "backend", "store", "store/schemafile", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/care": {"internal/suggest", "internal/refusal", ".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket/probe", "store", "upkeep", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal",
 			"github.com/spf13/cobra"},
-		"work":  {".", "backend", "store", "internal/codec", "internal/dedupe", "internal/fetch", "internal/links", "internal/robots", "internal/uuid", "internal/workcsv", "golang.org/x/net"},
+		"work":  {"internal/mailbox", ".", "backend", "store", "internal/codec", "internal/dedupe", "internal/fetch", "internal/links", "internal/robots", "internal/uuid", "internal/workcsv", "golang.org/x/net"},
 		"bench": {".", "bus", "backend", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/memory", "backend/lake/duck", "backend/lake/parquet", "backend/sqlite", "filter", "store", "store/records", "internal/codec", "github.com/mattn/go-sqlite3"},
 	}
 }

@@ -68,7 +68,7 @@ func (o *overview) deadLetters() error {
 func (o *overview) sessions() error {
 	return o.m.Each(`SELECT session_id, namespace, started_at, last_heartbeat, metadata FROM sessions ORDER BY session_id`, nil, func(r *driver.Rows) error {
 		ns := o.of(r.Text(1))
-		ns.Sessions = append(ns.Sessions, onto.Session{ID: r.Text(0), Namespace: r.Text(1), Started: timeAt(r, 2), Beat: timeAt(r, 3), Metadata: r.Bytes(4)})
+		ns.Sessions = append(ns.Sessions, onto.Session{ID: r.Text(0), Namespace: r.Text(1), Started: layout.TimeAt(r, 2), Beat: layout.TimeAt(r, 3), Metadata: r.Bytes(4)})
 		return nil
 	})
 }
@@ -76,7 +76,7 @@ func (o *overview) sessions() error {
 func (o *overview) schedules() error {
 	return o.m.Each(`SELECT namespace, name, tick FROM onto_event_schedules ORDER BY namespace, name`, nil, func(r *driver.Rows) error {
 		ns := o.of(r.Text(0))
-		ns.Schedules = append(ns.Schedules, backend.Tick{Namespace: r.Text(0), Schedule: r.Text(1), Time: timeAt(r, 2)})
+		ns.Schedules = append(ns.Schedules, backend.Tick{Namespace: r.Text(0), Schedule: r.Text(1), Time: layout.TimeAt(r, 2)})
 		return nil
 	})
 }

@@ -95,41 +95,14 @@ func kindsOf(m *layout.Moment, namespace string) ([]kind, error) {
 }
 
 // merge gives the events of several types in one order.
-func merge(m *layout.Moment, kinds []kind, give func(r *driver.Rows) error) (err error) {
+func merge(m *layout.Moment, kinds []kind, give func(r *driver.Rows) error) error {
 	const sql = ` FROM events e INDEXED BY idx_events_namespace_type_order WHERE e.namespace = ? AND e.type = ?
 		ORDER BY e.priority DESC, e.created_at, e.id`
-	var open []*driver.Rows
-	defer func() {
-		for _, r := range open {
-			err = cmp.Or(err, r.Close())
-		}
-	}()
-	var live []*driver.Rows
-	for _, k := range kinds {
-		r, err := m.QueryApart(m.Ctx, `SELECT `+eventList+sql, k.namespace, k.typ)
-		if err != nil {
-			return err
-		}
-		open = append(open, r)
-		if r.Next() {
-			live = append(live, r)
-		}
+	args := make([][]any, len(kinds))
+	for i, k := range kinds {
+		args[i] = []any{k.namespace, k.typ}
 	}
-	for len(live) > 0 {
-		first := 0
-		for i := range live {
-			if before(live[i], live[first]) {
-				first = i
-			}
-		}
-		if err := give(live[first]); err != nil {
-			return err
-		}
-		if !live[first].Next() {
-			live = slices.Delete(live, first, first+1)
-		}
-	}
-	return nil
+	return m.EachMerged(m.Ctx, `SELECT `+eventList+sql, args, before, give)
 }
 
 // before reports whether the event of a row comes first.
@@ -161,8 +134,8 @@ func claimsOf(m *layout.Moment, id string, now time.Time) (list []onto.ClaimStat
 			return nil
 		}
 		list = append(list, onto.ClaimState{
-			Handler: r.Text(0), Session: r.Text(1), Claimed: timeAt(r, 2), Until: timeAt(r, 3), Available: timeAt(r, 4),
-			Acked: timeAt(r, 5), Dead: timeAt(r, 6), Attempts: int(r.Int(7)), Deliveries: int(r.Int(8)), Error: r.Text(9),
+			Handler: r.Text(0), Session: r.Text(1), Claimed: layout.TimeAt(r, 2), Until: layout.TimeAt(r, 3), Available: layout.TimeAt(r, 4),
+			Acked: layout.TimeAt(r, 5), Dead: layout.TimeAt(r, 6), Attempts: int(r.Int(7)), Deliveries: int(r.Int(8)), Error: r.Text(9),
 		})
 		return nil
 	})
@@ -213,13 +186,13 @@ func DeadLetters(m *layout.Moment, q *backend.DeadLetterQuery, push func(onto.De
 // the original program has.
 func deadLetterAt(r *driver.Rows) onto.DeadLetter {
 	d := onto.DeadLetter{
-		ID: r.Int(0), Handler: r.Text(2), Time: timeAt(r, 4), Attempts: int(r.Int(5)), Deliveries: int(r.Int(11)), Error: r.Text(6),
+		ID: r.Int(0), Handler: r.Text(2), Time: layout.TimeAt(r, 4), Attempts: int(r.Int(5)), Deliveries: int(r.Int(11)), Error: r.Text(6),
 		Event: onto.Event{
-			ID: r.Text(1), Namespace: r.Text(3), Type: r.Text(7), Payload: r.Bytes(8), Root: r.Text(9), Depth: int(r.Int(10)), Time: timeAt(r, 12),
-			Priority: onto.DefaultPriority, OrderingKey: r.Text(14), Commit: r.Int(15), Parent: r.Text(16), ReplayOf: r.Text(17), NotBefore: timeAt(r, 18),
+			ID: r.Text(1), Namespace: r.Text(3), Type: r.Text(7), Payload: r.Bytes(8), Root: r.Text(9), Depth: int(r.Int(10)), Time: layout.TimeAt(r, 12),
+			Priority: onto.DefaultPriority, OrderingKey: r.Text(14), Commit: r.Int(15), Parent: r.Text(16), ReplayOf: r.Text(17), NotBefore: layout.TimeAt(r, 18),
 		},
 		Resolution: onto.Resolution{
-			Kind: onto.ResolutionKind(r.Text(20)), Time: timeAt(r, 19), By: onto.Actor{Kind: onto.ActorKind(r.Text(21)), ID: r.Text(22)}, Replay: r.Text(23),
+			Kind: onto.ResolutionKind(r.Text(20)), Time: layout.TimeAt(r, 19), By: onto.Actor{Kind: onto.ActorKind(r.Text(21)), ID: r.Text(22)}, Replay: r.Text(23),
 		},
 	}
 	if !r.Null(13) {

@@ -2,7 +2,6 @@ package bus
 
 import (
 	"strings"
-	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
@@ -32,7 +31,7 @@ func eventInsert(n int) string {
 // appendEvent appends the values of an event.
 func appendEvent(args []any, e *onto.Event, seq int64) []any {
 	return append(args, e.ID, e.Namespace, e.Type, string(e.Payload), codec.FormatTime(e.Time), int64(e.Priority), e.Root, int64(e.Depth),
-		layout.OrNull(e.OrderingKey), layout.OrNull(e.Commit), layout.OrNull(e.Parent), layout.OrNull(e.ReplayOf), orNullTime(e.NotBefore), seq)
+		layout.OrNull(e.OrderingKey), layout.OrNull(e.Commit), layout.OrNull(e.Parent), layout.OrNull(e.ReplayOf), layout.OrNullTime(e.NotBefore), seq)
 }
 
 // eventAt reads an event, whose columns start at column i. Payloads of other programs
@@ -41,25 +40,10 @@ func eventAt(r *driver.Rows, i int) onto.Event {
 	e := onto.Event{
 		ID: r.Text(i), Namespace: r.Text(i + 1), Type: r.Text(i + 2), Payload: r.Bytes(i + 3), Time: layout.StoredTime(r.Text(i + 4)),
 		Priority: int(r.Int(i + 5)), Root: r.Text(i + 6), Depth: int(r.Int(i + 7)), OrderingKey: r.Text(i + 8), Commit: r.Int(i + 9),
-		Parent: r.Text(i + 10), ReplayOf: r.Text(i + 11), NotBefore: timeAt(r, i+12),
+		Parent: r.Text(i + 10), ReplayOf: r.Text(i + 11), NotBefore: layout.TimeAt(r, i+12),
 	}
 	if canonical, err := codec.AppendCanonical(nil, e.Payload); err == nil {
 		e.Payload = canonical
 	}
 	return e
-}
-
-// timeAt is the time in column i, zero for NULL.
-func timeAt(r *driver.Rows, i int) time.Time {
-	if r.Null(i) {
-		return time.Time{}
-	}
-	return layout.StoredTime(r.Text(i))
-}
-
-func orNullTime(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return codec.FormatTime(t)
 }

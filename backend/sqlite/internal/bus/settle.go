@@ -324,7 +324,7 @@ func (t *Tx) bury(s *backend.Settlement, emit func(*backend.NewEvent) error) err
 		chain_depth, deliveries, event_created_at, priority, ordering_key, commit_id, parent_event_id, replay_of, not_before)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		append([]any{e.ID, s.Handler, e.Namespace, t.at, s.Attempts, s.Error, e.Type, string(e.Payload), e.Root, e.Depth, s.Deliveries},
-			codec.FormatTime(e.Time), e.Priority, layout.OrNull(e.OrderingKey), layout.OrNull(e.Commit), layout.OrNull(e.Parent), layout.OrNull(e.ReplayOf), orNullTime(e.NotBefore))...)
+			codec.FormatTime(e.Time), e.Priority, layout.OrNull(e.OrderingKey), layout.OrNull(e.Commit), layout.OrNull(e.Parent), layout.OrNull(e.ReplayOf), layout.OrNullTime(e.NotBefore))...)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"slices"
 )
 
 // Rows is a running query.
@@ -86,6 +87,44 @@ func (c *Conn) Each(ctx context.Context, sql string, args []any, f func(r *Rows)
 	for r.Next() {
 		if err := f(r); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// EachMerged runs a statement once for each list of arguments, and calls f with all rows in
+// one order, in which each of them already is. Cancelling ctx interrupts it.
+func (c *Conn) EachMerged(ctx context.Context, sql string, args [][]any, before func(a, b *Rows) bool, f func(r *Rows) error) (err error) {
+	var open, live []*Rows
+	defer func() { // also when f panics
+		for _, r := range open {
+			if closeErr := r.Close(); err == nil {
+				err = closeErr
+			}
+		}
+	}()
+	for _, a := range args {
+		r, err := c.QueryApart(ctx, sql, a...)
+		if err != nil {
+			return err
+		}
+		open = append(open, r)
+		if r.Next() {
+			live = append(live, r)
+		}
+	}
+	for len(live) > 0 {
+		first := 0
+		for i := range live {
+			if before(live[i], live[first]) {
+				first = i
+			}
+		}
+		if err := f(live[first]); err != nil {
+			return err
+		}
+		if !live[first].Next() {
+			live = slices.Delete(live, first, first+1)
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package work
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -117,45 +116,21 @@ func Items(m *layout.Moment, q *backend.WorkQuery, push func(backend.WorkState) 
 }
 
 // eachByStatus gives items of each status, merged.
-func eachByStatus(m *layout.Moment, q *backend.WorkQuery, give func(r *driver.Rows) error) (err error) {
+func eachByStatus(m *layout.Moment, q *backend.WorkQuery, give func(r *driver.Rows) error) error {
 	statuses, err := statusesOf(m, q)
 	if err != nil {
 		return err
 	}
 	c := conditionsOf(q)
-	var open, live []*driver.Rows
-	defer func() {
-		for _, r := range open {
-			err = cmp.Or(err, r.Close())
-		}
-	}()
-	for _, status := range statuses {
-		r, err := m.QueryApart(m.Ctx, `SELECT `+itemColumns+` FROM work_items INDEXED BY ix_work_items_status WHERE `+c.sql+` AND status = ?
-			ORDER BY priority, created_at, work_item_id`, append(slices.Clone(c.args), status)...)
-		if err != nil {
-			return err
-		}
-		open = append(open, r)
-		if r.Next() {
-			live = append(live, r)
-		}
+	args := make([][]any, len(statuses))
+	for i, status := range statuses {
+		args[i] = append(slices.Clone(c.args), status)
 	}
-	for len(live) > 0 {
-		first := 0
-		for i := range live {
-			a, b := itemAt(live[i]), itemAt(live[first])
-			if before(&a, &b) {
-				first = i
-			}
-		}
-		if err := give(live[first]); err != nil {
-			return err
-		}
-		if !live[first].Next() {
-			live = slices.Delete(live, first, first+1)
-		}
-	}
-	return nil
+	sql := `SELECT ` + itemColumns + ` FROM work_items INDEXED BY ix_work_items_status WHERE ` + c.sql + ` AND status = ? ORDER BY priority, created_at, work_item_id`
+	return m.EachMerged(m.Ctx, sql, args, func(a, b *driver.Rows) bool {
+		one, other := itemAt(a), itemAt(b)
+		return before(&one, &other)
+	}, give)
 }
 
 // statusesOf are those that a query asks for, or all that there are. Each is one seek.

@@ -265,7 +265,7 @@ func (k *taking) open(of backend.WorkSource) (*source, error) {
 			return nil, err
 		}
 		if found {
-			s.free = timeAt(r, 0)
+			s.free = layout.TimeAt(r, 0)
 		}
 		rate := s.allowed(k.now)
 		if rate == 0 {
@@ -421,7 +421,7 @@ func (k *taking) upcoming() error {
 			return err
 		}
 		if ok {
-			k.soon(timeAt(r, 0))
+			k.soon(layout.TimeAt(r, 0))
 		}
 	}
 	return nil

@@ -67,24 +67,9 @@ func itemAt(r *driver.Rows) onto.WorkItem {
 	return onto.WorkItem{
 		ID: r.Text(0), System: r.Text(1), Source: r.Text(2), Type: r.Text(3), Resource: r.Text(4), URI: r.Text(5), Method: r.Text(6),
 		Headers: r.Bytes(7), Body: r.Text(8), Metadata: r.Bytes(9), Priority: int(r.Int(10)), Status: onto.WorkStatus(r.Text(11)), Attempt: int(r.Int(12)),
-		Run: r.Text(13), Parent: r.Text(14), Created: timeAt(r, 15), Updated: timeAt(r, 16), Error: r.Text(17), Key: r.Text(18),
-		Owner: r.Text(19), Until: timeAt(r, 20), NotBefore: timeAt(r, 21), Depth: int(r.Int(22)), Revised: int(r.Int(23)),
+		Run: r.Text(13), Parent: r.Text(14), Created: layout.TimeAt(r, 15), Updated: layout.TimeAt(r, 16), Error: r.Text(17), Key: r.Text(18),
+		Owner: r.Text(19), Until: layout.TimeAt(r, 20), NotBefore: layout.TimeAt(r, 21), Depth: int(r.Int(22)), Revised: int(r.Int(23)),
 	}
-}
-
-// timeAt is the time in column i, zero for NULL.
-func timeAt(r *driver.Rows, i int) time.Time {
-	if r.Null(i) {
-		return time.Time{}
-	}
-	return layout.StoredTime(r.Text(i))
-}
-
-func orNullTime(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return codec.FormatTime(t)
 }
 
 var insertItem = `INSERT INTO work_items (` + itemColumns + `) VALUES (` + strings.Repeat("?, ", itemWidth-1) + `?) ON CONFLICT (dedupe_key) DO NOTHING`
@@ -101,7 +86,7 @@ func (t *Tx) Enqueue(items []onto.WorkItem) ([]bool, error) {
 			return nil, err
 		}
 		if t.read = true; ok {
-			t.last = timeAt(r, 0)
+			t.last = layout.TimeAt(r, 0)
 		}
 	}
 	known, err := t.known(items)
@@ -121,7 +106,7 @@ func (t *Tx) Enqueue(items []onto.WorkItem) ([]bool, error) {
 		text := codec.FormatTime(created)
 		n, err := t.change(insertItem, it.ID, it.System, it.Source, it.Type, it.Resource, it.URI, it.Method, layout.OrNull(string(it.Headers)), layout.OrNull(it.Body),
 			layout.OrNull(string(it.Metadata)), int64(it.Priority), string(onto.WorkPending), int64(0), layout.OrNull(it.Run), layout.OrNull(it.Parent), text, text, nil, it.Key,
-			nil, nil, orNullTime(it.NotBefore.Truncate(time.Microsecond)), int64(it.Depth), int64(0))
+			nil, nil, layout.OrNullTime(it.NotBefore.Truncate(time.Microsecond)), int64(it.Depth), int64(0))
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +149,7 @@ func (t *Tx) SaveRun(r onto.WorkRun, start bool) (refused, err error) {
 		sql += `UPDATE SET started_at = excluded.started_at, finished_at = excluded.finished_at, status = excluded.status,
 			options_json = excluded.options_json, counts_json = excluded.counts_json`
 	}
-	n, err := t.change(sql, r.ID, codec.FormatTime(r.Started.Truncate(time.Microsecond)), orNullTime(r.Finished.Truncate(time.Microsecond)), r.Status,
+	n, err := t.change(sql, r.ID, codec.FormatTime(r.Started.Truncate(time.Microsecond)), layout.OrNullTime(r.Finished.Truncate(time.Microsecond)), r.Status,
 		layout.OrNull(string(r.Options)), layout.OrNull(string(r.Counts)))
 	if err == nil && n == 0 {
 		return refusal.RunExists(r.ID), nil
@@ -176,7 +161,7 @@ func (t *Tx) SaveRun(r onto.WorkRun, start bool) (refused, err error) {
 func Runs(m *layout.Moment) ([]onto.WorkRun, error) {
 	const sql = `SELECT run_id, started_at, finished_at, status, options_json, counts_json FROM work_runs ORDER BY started_at, run_id`
 	return driver.List(m.Ctx, m.Conn, sql, nil, func(r *driver.Rows) (onto.WorkRun, error) {
-		return onto.WorkRun{ID: r.Text(0), Started: timeAt(r, 1), Finished: timeAt(r, 2), Status: r.Text(3), Options: r.Bytes(4), Counts: r.Bytes(5)}, nil
+		return onto.WorkRun{ID: r.Text(0), Started: layout.TimeAt(r, 1), Finished: layout.TimeAt(r, 2), Status: r.Text(3), Options: r.Bytes(4), Counts: r.Bytes(5)}, nil
 	})
 }
 
@@ -189,8 +174,8 @@ func attemptsOf(ctx context.Context, c *driver.Conn, item string) ([]onto.WorkAt
 		FROM work_attempts ` + ofItem + ` WHERE work_item_id = ? ORDER BY attempt_no`
 	return driver.List(ctx, c, sql, []any{item}, func(r *driver.Rows) (onto.WorkAttempt, error) {
 		return onto.WorkAttempt{
-			ID: r.Text(0), Item: r.Text(1), Number: int(r.Int(2)), Worker: r.Text(3), Run: r.Text(4), Started: timeAt(r, 5), Finished: timeAt(r, 6),
-			Status: onto.AttemptStatus(r.Text(7)), RetryAfter: timeAt(r, 8), Error: r.Text(9), Class: r.Text(10), Diagnostic: r.Bytes(11),
+			ID: r.Text(0), Item: r.Text(1), Number: int(r.Int(2)), Worker: r.Text(3), Run: r.Text(4), Started: layout.TimeAt(r, 5), Finished: layout.TimeAt(r, 6),
+			Status: onto.AttemptStatus(r.Text(7)), RetryAfter: layout.TimeAt(r, 8), Error: r.Text(9), Class: r.Text(10), Diagnostic: r.Bytes(11),
 		}, nil
 	})
 }
