@@ -20,7 +20,7 @@ func unless[T any](planted bool, v T) T {
 `
 
 // Every mistake is caught by the test that it names. None is in the source: they are
-// planted in a copy of it.
+// planted in a copy of it. A plain run tries one in five.
 func TestMistakesAreCaught(t *testing.T) {
 	var changes []planted.Change
 	for _, m := range mistakes() {
@@ -28,10 +28,13 @@ func TestMistakesAreCaught(t *testing.T) {
 	}
 	binary := planted.Build(t, "bus", plantedSource, changes)
 	run := func(t *testing.T, mistake, test string) (string, error) {
-		return binary.Run(t, mistake, "-test.run="+test, "-test.skip=/sqlite|Mistakes", "-test.timeout=60s")
+		return binary.Run(t, mistake, "-test.run="+test, "-test.skip=/sqlite|Mistakes", "-test.timeout=20s")
 	}
 	var tests []string
-	for _, m := range mistakes() {
+	for i, m := range mistakes() {
+		if i%5 != 0 && !*soak {
+			continue
+		}
 		tests = append(tests, m.caught)
 		t.Run(m.what, func(t *testing.T) {
 			if out, err := run(t, m.what, "^"+m.caught+"$"); err == nil || !strings.Contains(out, "FAIL") && !strings.Contains(out, "panic") {
