@@ -74,6 +74,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/catalog"
+	"github.com/ontologia/onto/store/internal/queue"
 )
 
 // DefaultMaxBatch is how many intents a draft may have.
@@ -108,7 +109,7 @@ type Store struct {
 	learning sync.Mutex                      // held while a catalog is made
 	program  catalog.Program                 // what the caller knows of the types
 
-	updates queues // of things that Update is at work on
+	updates queue.Queues // of things that Update is at work on
 }
 
 // Open opens the store that a backend keeps. The given types are registered if they are

@@ -49,11 +49,11 @@ func Update[T any](ctx context.Context, s *Store, d onto.Draft, key Key, change 
 			return res, err
 		}
 	}
-	queued := s.updates.join(id)
-	defer queued.leave()
+	queued := s.updates.Join(id)
+	defer queued.Leave()
 	pause := backoff.Backoff{First: time.Millisecond, Longest: time.Second}
 	for tries := 1; ; tries++ {
-		if err := queued.advance(ctx); err != nil {
+		if err := queued.Advance(ctx); err != nil {
 			return onto.Result{}, err
 		}
 		value, found, err := read[T](ctx, s.Now(), key)

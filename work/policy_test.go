@@ -44,7 +44,7 @@ func TestPolicy(t *testing.T) {
 		{1, writing, onto.Errorf(onto.SchemaOutdated, "types differ"), "returned: types differ; the run ends"},
 		{3, writing, onto.Errorf(onto.Closed, "closed"), "returned: closed; the run ends"},
 		{1, fetching, onto.Errorf(onto.Closed, "closed"), "retried after 1s, class closed: closed"},
-		{1, writing, Temporary(onto.Errorf(onto.Invalid, "for now"), 0), "retried after 1s, class invalid: for now"},
+		{1, writing, Temporary(onto.Errorf(onto.Invalid, "too early"), 0), "retried after 1s, class invalid: too early"},
 	} {
 		e := p.failed(&onto.WorkItem{Attempt: c.tries + 2, Revised: 2}, c.at, c.err)
 		if got := describe(e); got != c.want {

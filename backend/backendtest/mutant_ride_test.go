@@ -376,7 +376,7 @@ func (k *keyKeeper) hides(b *postman, may func(context.Context, *backend.ClaimRe
 }
 
 // first allows one event of each key: the one that is claimed already, or else the first
-// one in the order of claims, or by arrival of those whose types are asked for now.
+// one in the order of claims, or by arrival of those whose types this claim asks for.
 func (k *keyKeeper) first(b *postman, oldest bool) func(context.Context, *backend.ClaimRequest) func(*onto.Claim) bool {
 	return func(ctx context.Context, r *backend.ClaimRequest) func(*onto.Claim) bool {
 		return func(c *onto.Claim) bool {

@@ -390,8 +390,8 @@ func TestStateProgramAtWork(t *testing.T) {
 // The other program's way to carry its queue elsewhere as CSV works on our file, and the
 // rows are as many as it counts.
 func TestStateAsCSV(t *testing.T) {
-	tool, err := exec.LookPath("sqlite3")
-	if err != nil {
+	tool := stockShell(t)
+	if tool == "" {
 		t.Skip("there is no sqlite3 command")
 	}
 	path, _, b := openWork(t)

@@ -1,4 +1,5 @@
-package store
+// Package queue puts the updates of one identity in order.
+package queue
 
 import (
 	"context"
@@ -8,13 +9,13 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// queues lets the updates of one identity through this store follow each other in the
+// Queues lets the updates of one identity through this store follow each other in the
 // order in which they came. Without it they would race: a commit under way makes stale
 // what the others have read, and a caller that pauses loses to one that does not.
 //
 // A queue is a matter of speed, not of correctness: the version that an update expects
 // is checked under the write lock.
-type queues struct {
+type Queues struct {
 	mu   sync.Mutex // guards byID and the number of users of each queue
 	byID map[onto.Identity]*queue
 }
@@ -28,15 +29,15 @@ type queue struct {
 // bounded since the function of an update may itself update the same thing.
 const queueWait = 5 * time.Second
 
-// place is the place of an update in a queue.
-type place struct {
+// Place is the place of an update in a queue.
+type Place struct {
 	*queue
-	leave func() // must be called once
+	Leave func() // must be called once
 	first bool
 }
 
-// join joins the queue of an identity.
-func (q *queues) join(id onto.Identity) *place {
+// Join joins the queue of an identity.
+func (q *Queues) Join(id onto.Identity) *Place {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.byID == nil {
@@ -48,8 +49,8 @@ func (q *queues) join(id onto.Identity) *place {
 		q.byID[id] = joined
 	}
 	joined.users++
-	p := &place{queue: joined}
-	p.leave = func() {
+	p := &Place{queue: joined}
+	p.Leave = func() {
 		if p.first {
 			<-p.front
 		}
@@ -62,8 +63,8 @@ func (q *queues) join(id onto.Identity) *place {
 	return p
 }
 
-// advance waits for the front, but not for ever.
-func (p *place) advance(ctx context.Context) error {
+// Advance waits for the front, but not for ever.
+func (p *Place) Advance(ctx context.Context) error {
 	if p.first {
 		return nil
 	}
