@@ -63,6 +63,7 @@ func DiffSchemas(stored, given Schema) Difference {
 	change("left", stored.Left, given.Left)
 	change("right", stored.Right, given.Right)
 	change("instance key", stored.InstanceKey, given.InstanceKey)
+	change("open", fmt.Sprint(stored.Open), fmt.Sprint(given.Open))
 	for _, g := range given.Fields {
 		s, ok := stored.Field(g.Name)
 		if !ok {
@@ -96,7 +97,7 @@ func Compatible(older, newer Schema) bool {
 		n, ok := newer.Field(o.Name)
 		identifies := o.Name == older.Key || o.Name == older.InstanceKey
 		switch {
-		case !ok || o.Optional && !n.Optional || !bytes.Equal(o.Default, n.Default):
+		case !ok || o.Optional && !n.Optional || o.Many != n.Many || !bytes.Equal(o.Default, n.Default):
 			return false
 		case !o.Type.Within(n.Type) || identifies && o.Type != n.Type:
 			return false
@@ -112,7 +113,7 @@ func Compatible(older, newer Schema) bool {
 
 // sameField reports whether two fields hold the same, flags aside.
 func sameField(a, b Field) bool {
-	return a.Type == b.Type && a.Optional == b.Optional && bytes.Equal(a.Default, b.Default)
+	return a.Type == b.Type && a.Optional == b.Optional && a.Many == b.Many && bytes.Equal(a.Default, b.Default)
 }
 
 // describe is the field's declaration in words.
@@ -121,7 +122,7 @@ func (f Field) describe() string {
 	for _, w := range []struct {
 		on   bool
 		word string
-	}{{f.Optional, "optional"}, {f.Index, "index"}, {f.Search, "search"}} {
+	}{{f.Optional, "optional"}, {f.Many, "many"}, {f.Index, "index"}, {f.Search, "search"}} {
 		if w.on {
 			words = append(words, w.word)
 		}

@@ -41,7 +41,9 @@ type Intent struct {
 	Op       Op
 	Value    any      // what Put wants: see Ensure; or what Delete removes, unless Identity says it
 	Merge    bool     // Put: fields that Value does not give stay as they are, see Merge
-	Identity Identity // what Delete removes
+	Identity Identity // what Delete removes, or Revoke ends
+
+	Revoke *Revocation // Put: the fact with this identity ends; nil for everything else
 }
 
 // intents is a list that grows at its head.
@@ -83,7 +85,7 @@ type Relation struct {
 }
 
 // Ensure adds things that should look as given: structs of registered types
-// and pointers to them, [Entity] and [Relation] values, versions, and slices and
+// and pointers to them, [Entity], [Relation] and [Fact] values, versions, and slices and
 // iterators of these. A thing replaces all fields of its identity. A [Version] brings
 // back the state that it was read as, also that the identity did not exist. What is
 // already so causes no version. The endpoints of a relation need not exist.

@@ -21,6 +21,9 @@ const (
 	HeadMismatch Code = "head_mismatch"
 	// VersionMismatch: an identity is not at the version the caller expected.
 	VersionMismatch Code = "version_mismatch"
+	// Stale: what the draft was computed from has changed since. The store computes such
+	// drafts again by itself; who sees it has lost too often.
+	Stale Code = "stale"
 	// IdempotencyConflict: the idempotency key was used for another draft.
 	IdempotencyConflict Code = "idempotency_conflict"
 	// SchemaOutdated: the types of the program differ from those stored.
@@ -66,7 +69,7 @@ const (
 // Codes lists every code.
 func Codes() []Code {
 	return []Code{
-		Invalid, NotFound, Conflict, HeadMismatch, VersionMismatch, IdempotencyConflict,
+		Invalid, NotFound, Conflict, HeadMismatch, VersionMismatch, Stale, IdempotencyConflict,
 		SchemaOutdated, MigrationToken, UpgraderMissing, UpgraderFailed, LockContention, LeaseExpired, EventLoopLimit, Refused, TooLarge, Uninitialized, Unsupported, Corrupt,
 		ReadOnly, Full, OutcomeUnknown, Unavailable, Closed,
 	}

@@ -7,14 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// Kind distinguishes entities from relations.
+// Kind distinguishes entities, facts and relations.
 type Kind string
 
 // The kinds.
 const (
 	KindEntity   Kind = "entity"
+	KindFact     Kind = "fact"
 	KindRelation Kind = "relation"
 )
+
+// Kinds lists every kind, in order.
+func Kinds() []Kind { return []Kind{KindEntity, KindFact, KindRelation} }
 
 // Limits on names, keys and sizes.
 const (
@@ -25,8 +29,7 @@ const (
 	MaxMetadata = 1 << 20  // bytes of canonical JSON in a commit's metadata
 )
 
-// TypeName names a type: entities and relations have names of their own. It is
-// comparable.
+// TypeName names a type. It is comparable.
 type TypeName struct {
 	Kind Kind
 	Name string
@@ -40,15 +43,15 @@ func (t TypeName) Compare(other TypeName) int {
 	return cmp.Or(strings.Compare(string(t.Kind), string(other.Kind)), strings.Compare(t.Name, other.Name))
 }
 
-// Identity names one entity or one relation. It is comparable.
+// Identity names one entity, one relation or one fact. It is comparable.
 type Identity struct {
 	Kind Kind
 	Type string
 
 	Key string // of an entity
 
-	Left, Right string // of a relation: the keys of its endpoints
-	Instance    string // of a relation: "" when it is unkeyed
+	Left, Right string // of a relation: the keys of its endpoints; of a fact: its subject and its attribute
+	Instance    string // of a relation: "" when it is unkeyed; of a fact: its id
 }
 
 // TypeName returns the type that the identity is of.
@@ -64,6 +67,11 @@ func RelationID(typ, left, right string) Identity {
 	return Identity{Kind: KindRelation, Type: typ, Left: left, Right: right}
 }
 
+// FactID is the identity of a fact.
+func FactID(typ, subject, attribute, id string) Identity {
+	return Identity{Kind: KindFact, Type: typ, Left: subject, Right: attribute, Instance: id}
+}
+
 // WithInstance returns the identity with the instance key set.
 func (id Identity) WithInstance(key string) Identity {
 	id.Instance = key
@@ -72,17 +80,19 @@ func (id Identity) WithInstance(key string) Identity {
 
 // String describes the identity for messages.
 func (id Identity) String() string {
-	if id.Kind == KindEntity {
+	switch {
+	case id.Kind == KindEntity:
 		return fmt.Sprintf("%s %q", id.Type, id.Key)
-	}
-	if id.Instance == "" {
+	case id.Kind == KindFact:
+		return fmt.Sprintf("%s %q %s [%q]", id.Type, id.Left, id.Right, id.Instance)
+	case id.Instance == "":
 		return fmt.Sprintf("%s %q → %q", id.Type, id.Left, id.Right)
 	}
 	return fmt.Sprintf("%s %q → %q [%q]", id.Type, id.Left, id.Right, id.Instance)
 }
 
-// Compare orders identities: entities before relations, then by type, then by key
-// or by left, right and instance key, each by code point.
+// Compare orders identities: entities, facts, relations, then by type, then by key, by
+// subject, attribute and id, or by left, right and instance key, each by code point.
 func (id Identity) Compare(other Identity) int {
 	if id.Kind != other.Kind {
 		return strings.Compare(string(id.Kind), string(other.Kind))
@@ -114,6 +124,8 @@ func (id Identity) Check() error {
 			return Errorf(Invalid, "entity %s has relation keys", id)
 		}
 		return checkText(id.Type+" key", id.Key, 1, MaxKey)
+	case KindFact:
+		return id.checkFact()
 	case KindRelation:
 		if id.Key != "" {
 			return Errorf(Invalid, "relation %s has an entity key", id)
@@ -126,7 +138,20 @@ func (id Identity) Check() error {
 		}
 		return checkText(id.Type+" instance key", id.Instance, 0, MaxKey)
 	}
-	return Errorf(Invalid, "kind %q is unknown", id.Kind).WithHint("use entity or relation")
+	return Errorf(Invalid, "kind %q is unknown", id.Kind).WithHint("use entity, fact or relation")
+}
+
+func (id Identity) checkFact() error {
+	if id.Key != "" {
+		return Errorf(Invalid, "fact %s has an entity key", id)
+	}
+	if err := checkText(id.Type+" subject", id.Left, 1, MaxKey); err != nil {
+		return err
+	}
+	if err := CheckName(id.Type+": attribute", id.Right); err != nil {
+		return err
+	}
+	return checkText(id.Type+" fact id", id.Instance, 1, MaxKey)
 }
 
 // CheckName reports whether name may name a type or field: a letter or

@@ -85,7 +85,7 @@ func TestIdentityCheck(t *testing.T) {
 	}{
 		{onto.Identity{}, onto.Invalid, "type name is empty"},
 		{onto.Identity{Type: "T"}, onto.Invalid, `kind "" is unknown`},
-		{onto.Identity{Type: "T", Kind: "fact"}, onto.Invalid, `kind "fact" is unknown`},
+		{onto.Identity{Type: "T", Kind: "thing"}, onto.Invalid, `kind "thing" is unknown`},
 		{onto.EntityID("a.b", "x"), onto.Invalid, `type name "a.b" is not allowed`},
 		{onto.EntityID("T", ""), onto.Invalid, "T key is empty"},
 		{onto.EntityID("T", longest+"k"), onto.TooLarge, "T key is 1025 bytes long, the limit is 1024"},

@@ -44,19 +44,22 @@ type Field struct {
 	Default  json.RawMessage // canonical JSON that stands in when absent; nil for none
 	Index    bool            // worth an index
 	Search   bool            // its words can be searched; strings only
+	Many     bool            // facts: an attribute that has several values at once
 }
 
-// Schema describes a type: an entity's or a relation's.
+// Schema describes a type of entities, relations or facts.
 type Schema struct {
 	Kind Kind
 	Name string
 
 	Key string // entity: the field that is the key
 
-	Left, Right string // relation: the types of its endpoints
+	Left, Right string // relation: the types of its endpoints; Left of facts: the type of the subjects, "" if these are free
 	InstanceKey string // relation: the name of its instance key; "" if unkeyed
 
-	Fields []Field // sorted by name
+	Open bool // facts: attributes that are no fields are allowed, with any value
+
+	Fields []Field // sorted by name; of facts: the attributes, and [FactFields]
 }
 
 // SchemaVersion is one registered version of a type.
@@ -147,13 +150,18 @@ func (s Schema) Check() error {
 			return Errorf(Invalid, "%s: field %s is given twice or out of order", s.Name, f.Name)
 		}
 	}
+	if s.Open && s.Kind != KindFact {
+		return Errorf(Invalid, "%s: only types of facts are open", s.Name)
+	}
 	switch s.Kind {
 	case KindEntity:
 		return s.checkEntity()
+	case KindFact:
+		return s.checkFacts()
 	case KindRelation:
 		return s.checkRelation()
 	}
-	return Errorf(Invalid, "%s: kind %q is unknown", s.Name, s.Kind).WithHint("use entity or relation")
+	return Errorf(Invalid, "%s: kind %q is unknown", s.Name, s.Kind).WithHint("use entity, fact or relation")
 }
 
 func (s Schema) checkField(f Field) error {
@@ -166,6 +174,10 @@ func (s Schema) checkField(f Field) error {
 	}
 	if f.Search && f.Type != String {
 		return Errorf(Invalid, "%s.%s: only strings can be searched, this is %s", s.Name, f.Name, f.Type)
+	}
+	if f.Many && s.Kind != KindFact {
+		return Errorf(Invalid, "%s.%s: only attributes of facts have several values at once", s.Name, f.Name).
+			WithHint("use a list")
 	}
 	if f.Optional && f.Default != nil {
 		return Errorf(Invalid, "%s.%s: a field with a default is never absent, so it cannot be optional", s.Name, f.Name).
@@ -235,12 +247,14 @@ type schemaJSON struct {
 	Kind        Kind                 `json:"kind"`
 	Left        string               `json:"left,omitempty"`
 	Name        string               `json:"name"`
+	Open        bool                 `json:"open,omitempty"`
 	Right       string               `json:"right,omitempty"`
 }
 
 type fieldJSON struct {
 	Default  json.RawMessage `json:"default,omitempty"`
 	Index    bool            `json:"index,omitempty"`
+	Many     bool            `json:"many,omitempty"`
 	Optional bool            `json:"optional,omitempty"`
 	Search   bool            `json:"search,omitempty"`
 	Type     FieldType       `json:"type"`
@@ -250,10 +264,10 @@ type fieldJSON struct {
 func (s Schema) JSON() json.RawMessage {
 	doc := schemaJSON{
 		Fields: make(map[string]fieldJSON, len(s.Fields)), InstanceKey: s.InstanceKey,
-		Key: s.Key, Kind: s.Kind, Left: s.Left, Name: s.Name, Right: s.Right,
+		Key: s.Key, Kind: s.Kind, Left: s.Left, Name: s.Name, Open: s.Open, Right: s.Right,
 	}
 	for _, f := range s.Fields {
-		doc.Fields[f.Name] = fieldJSON{f.Default, f.Index, f.Optional, f.Search, f.Type}
+		doc.Fields[f.Name] = fieldJSON{f.Default, f.Index, f.Many, f.Optional, f.Search, f.Type}
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -278,10 +292,10 @@ func ParseSchema(data []byte) (Schema, error) {
 	}
 	s := Schema{
 		Kind: doc.Kind, Name: doc.Name, Key: doc.Key,
-		Left: doc.Left, Right: doc.Right, InstanceKey: doc.InstanceKey,
+		Left: doc.Left, Right: doc.Right, InstanceKey: doc.InstanceKey, Open: doc.Open,
 	}
 	for name, f := range doc.Fields {
-		s.Fields = append(s.Fields, Field{name, f.Type, f.Optional, f.Default, f.Index, f.Search})
+		s.Fields = append(s.Fields, Field{name, f.Type, f.Optional, f.Default, f.Index, f.Search, f.Many})
 	}
 	s.SortFields()
 	s = s.withCanonicalDefaults()

@@ -179,7 +179,7 @@ func TestSchemaCheck(t *testing.T) {
 		{"bad name", entity(func(s *onto.Schema) { s.Name = "My Type" }), `type name "My Type" is not allowed`},
 		{"long name", entity(func(s *onto.Schema) { s.Name = long }), "type name is 65 bytes long, the limit is 64"},
 		{"no kind", entity(func(s *onto.Schema) { s.Kind = "" }), `Customer: kind "" is unknown`},
-		{"unknown kind", entity(func(s *onto.Schema) { s.Kind = "fact" }), `Customer: kind "fact" is unknown`},
+		{"unknown kind", entity(func(s *onto.Schema) { s.Kind = "thing" }), `Customer: kind "thing" is unknown`},
 		{"no key", entity(func(s *onto.Schema) { s.Key = "" }), "Customer: no field is the key"},
 		{"key is no field", entity(func(s *onto.Schema) { s.Key = "uid" }), "Customer: the key uid is not among the fields"},
 		{"key of a wrong type", entity(func(s *onto.Schema) { s.Key = "tier"; s.Fields[9].Type = onto.Bool }), "Customer.tier: a key is a string or an int, not bool"},

@@ -24,7 +24,7 @@ func TypeOf[T any]() Type { return typeOf(reflect.TypeFor[T]()) }
 
 // Untyped is a type known only by its schema. Defaults need not be canonical.
 func Untyped(s Schema) Type {
-	s = s.withCanonicalDefaults()
+	s = s.withCanonicalDefaults().withFactFields()
 	return Type{schema: s, err: s.Check()}
 }
 
@@ -68,8 +68,12 @@ func typeOf(st reflect.Type) Type {
 	if t.err = r.read(st, nil); t.err != nil {
 		return t
 	}
+	if t.err = r.readFacts(); t.err != nil {
+		return t
+	}
 	t.schema.SortFields()
 	r.sort()
+	t.schema = t.schema.withFactFields()
 	t.bound = r.bound
 	t.err = t.schema.Check()
 	return t
@@ -97,6 +101,9 @@ func (r *typeReader) readField(f reflect.StructField, index []int) error {
 	if f.Anonymous {
 		if left, right, ok := linkOf(f.Type); ok {
 			return r.readLink(left, right, index)
+		}
+		if subject, ok := aboutOf(f.Type); ok {
+			return r.readAbout(subject, index)
 		}
 		if name == "" && f.Type.Kind() == reflect.Struct {
 			return r.read(f.Type, index)
@@ -147,7 +154,7 @@ func linkOf(t reflect.Type) (left, right reflect.Type, ok bool) {
 }
 
 func (r *typeReader) readLink(left, right reflect.Type, index []int) error {
-	if r.bound.Link != nil {
+	if r.bound.Link != nil || r.bound.About != nil {
 		return Errorf(Invalid, "%s has two links", r.schema.Name)
 	}
 	r.bound.Link = index
@@ -186,8 +193,15 @@ func (r *typeReader) addField(f reflect.StructField, index []int, name, options 
 	bound := gostruct.Field{Name: name, Index: index, Type: f.Type}
 	readOptions(&bound, options)
 	bound.Quoted = bound.Quoted && isScalar(f.Type) // encoding/json ignores it elsewhere
+	bound.Many = tag.many
+	if tag.many {
+		if fieldTypeOf(f.Type) != List {
+			return Errorf(Invalid, "%s.%s: an attribute with many values is a slice, not a %s", r.schema.Name, name, f.Type)
+		}
+		f.Type = f.Type.Elem()
+	}
 	field := Field{
-		Name: name, Type: fieldTypeOf(f.Type), Index: tag.index, Search: tag.search,
+		Name: name, Type: fieldTypeOf(f.Type), Many: tag.many, Index: tag.index, Search: tag.search,
 		Optional: nullable(f.Type) || bound.OmitEmpty || bound.OmitZero,
 	}
 	if bound.Quoted {
@@ -283,8 +297,8 @@ func (r *typeReader) sort() {
 
 // fieldTag is a parsed onto tag.
 type fieldTag struct {
-	key, index, search, instance bool
-	instanceName, fallback       string
+	key, index, search, instance, many bool
+	instanceName, fallback             string
 }
 
 func parseTag(whole string) (fieldTag, error) {
@@ -305,13 +319,15 @@ func parseTag(whole string) (fieldTag, error) {
 			tag.index = true
 		case word == "search":
 			tag.search = true
+		case word == "many":
+			tag.many = true
 		case word == "instance":
 			tag.instance = true
 		case strings.HasPrefix(word, "instance="):
 			tag.instance, tag.instanceName = true, strings.TrimPrefix(word, "instance=")
 		default:
 			return tag, Errorf(Invalid, "tag onto:%q has the unknown word %q", whole, word).
-				WithHint("use key, index, search, instance or default=JSON")
+				WithHint("use key, index, search, instance, many or default=JSON")
 		}
 		s = rest
 	}

@@ -181,7 +181,7 @@ func TestTypeOfHints(t *testing.T) {
 	}{
 		{onto.Type{}, "use onto.TypeOf"},
 		{onto.TypeOf[noKey](), `mark one with onto:"key", or name it with key: in the schema file`},
-		{onto.TypeOf[badWord](), "use key, index, search, instance or default=JSON"},
+		{onto.TypeOf[badWord](), "use key, index, search, instance, many or default=JSON"},
 		{onto.TypeOf[bareDefault](), `a text default needs quotes: default="Silver"`},
 		{onto.TypeOf[embeddedPointer](), "embed the struct itself, or give the field a json name"},
 		{onto.TypeOf[channel](), `leave it out with json:"-"`},

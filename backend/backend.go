@@ -40,12 +40,14 @@ type Backend interface {
 	// result or fails with IdempotencyConflict; a lease that is not held fails
 	// with LeaseExpired; an ack whose claim is not held, see [Bus], fails with
 	// LeaseExpired; a position that is not at Advance.From fails with Conflict;
-	// expectations fail with HeadMismatch or VersionMismatch; a write whose SchemaVersion is neither the type's newest
+	// expectations fail with HeadMismatch or VersionMismatch, and those of Fence with
+	// Stale; a write whose SchemaVersion is neither the type's newest
 	// nor one that the newest continues, see package typelist, fails with
 	// SchemaOutdated; a write that does not know all fields of the newest is
 	// merged: the fields that it does not know are those of the identity's newest
 	// live version, or else their defaults, and what it makes has the newest
-	// SchemaVersion; unchanged writes and deletes of what does not exist are
+	// SchemaVersion; a write Once of an identity that has a version fails with Conflict,
+	// unless it repeats the newest, see [Repeats]; unchanged writes and deletes of what does not exist are
 	// dropped. Result.At is the commit of the result, or the head under the lock if
 	// no commit is made. After an error nothing of the draft is visible.
 	//
@@ -109,7 +111,7 @@ type Draft struct {
 	Digest string             // digest of what the caller asked for, see [DigestOf]; needed with an idempotency key
 	Writes []Write            // sorted by identity, each once
 	Expect []onto.Expectation // what must hold
-	Fence  []onto.Expectation // further conditions that are no part of what the caller asked for
+	Fence  []onto.Expectation // what the draft was computed from: no part of what the caller asked for
 	Lease  *onto.Lease        // must be held; nil for none
 	Evolve *Evolution         // the change of types; nil for none
 
@@ -165,6 +167,9 @@ type Write struct {
 	// Nil stands for all fields of SchemaVersion.
 	Known []string
 	Merge bool // the caller asked for other fields to stay: Known counts in the digest
+
+	Once    bool // only if the identity has no version yet
+	Derived bool // follows from the rest of the draft: no part of its digest
 }
 
 // Mode is what a query asks for.
@@ -185,7 +190,7 @@ type Query struct {
 	Mode Mode
 	At   int64 // as of this commit; Head for the newest
 
-	// What is known of the type and of a relation's endpoints. It never changes an
+	// What is known of the type, of a relation's endpoints and, as Left, of a fact's subject. It never changes an
 	// answer, except that Search uses the fields that Schema marks, and that Left and
 	// Right give the types of the endpoints.
 	Schema, Left, Right *onto.Schema
@@ -194,7 +199,7 @@ type Query struct {
 	Identity *onto.Identity // History: only this identity
 
 	Keys                []string // entities: only these keys; nil for all
-	LeftKeys, RightKeys []string // relations: only those with one of these keys at that end; nil for all
+	LeftKeys, RightKeys []string // relations: only those with one of these keys at that end; facts: with one of these subjects and attributes; nil for all
 
 	Where  onto.Filter  // only versions for which it is true; nil for all
 	Search []Word       // only versions with all these words in their search fields

@@ -62,8 +62,11 @@ func (h *Digest) evolution(e *Evolution) {
 	}
 }
 
-// Add includes a write.
+// Add includes a write, unless it is derived.
 func (h *Digest) Add(w *Write) {
+	if w.Derived {
+		return
+	}
 	h.identity(w.Identity)
 	h.texts(string(w.Op), string(w.Fields))
 	if w.Merge {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // Changes reports whether a write makes a version, given the identity's newest
@@ -17,10 +18,35 @@ func Changes(w *Write, current *onto.Version) bool {
 	return !live || !bytes.Equal(w.Fields, current.Fields)
 }
 
+// Repeats reports whether a write says what a version says, but for its place among the
+// facts of its commit and the commit that asserted it, which a repetition does not know.
+func Repeats(w *Write, v *onto.Version) bool {
+	return w.Op == v.Op && sameFact(w.Fields, v.Fields)
+}
+
+func sameFact(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	said := func(fields []byte) []byte {
+		var list []codec.Member
+		for name, value := range codec.Pairs(fields) {
+			if n := string(name); n != onto.FactSeq && n != onto.FactAsserted {
+				list = append(list, codec.Member{Name: n, Value: value})
+			}
+		}
+		return codec.AppendObject(nil, list)
+	}
+	return bytes.Equal(said(a), said(b))
+}
+
 // SameTwice decides about an identity that comes twice in one draft: nil if both writes
 // are equal.
 func SameTwice(a, b *Write) error {
-	if a.Op == b.Op && bytes.Equal(a.Fields, b.Fields) && a.Merge == b.Merge && slices.Equal(a.Known, b.Known) {
+	if a.Once && b.Once && sameFact(a.Fields, b.Fields) {
+		return nil
+	}
+	if a.Op == b.Op && bytes.Equal(a.Fields, b.Fields) && a.Once == b.Once && a.Merge == b.Merge && slices.Equal(a.Known, b.Known) {
 		return nil
 	}
 	return onto.Errorf(onto.Conflict, "%s comes twice in the draft, with different contents", a.Identity).

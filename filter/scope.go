@@ -67,7 +67,12 @@ func (s *Scope) schemaOf(o onto.Operand) (*onto.Schema, error) {
 		schema, name = s.Right, s.Schema.Right
 	}
 	switch {
-	case s.Schema.Kind != onto.KindRelation:
+	case s.Schema.Kind == onto.KindFact && o.Side == onto.RightSide:
+		return nil, fault(o.Column, "%s: facts have a subject, which is at their left, and nothing at their right", FormatOperand(o)).
+			WithHint("write left.$ for the subject")
+	case s.Schema.Kind == onto.KindFact && name == "":
+		return nil, fault(o.Column, "%s: the subjects of %s are texts without fields", FormatOperand(o), s.Schema.Name)
+	case s.Schema.Kind == onto.KindEntity:
 		return nil, fault(o.Column, "%s: %s is an entity and has no endpoints", FormatOperand(o), s.Schema.Name).
 			WithHint("%s belongs into queries for relations", o.Side)
 	case schema == nil:

@@ -25,6 +25,9 @@ func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
 	if draft.IdempotencyKey != "" {
 		draft.Digest = backend.DigestOf(draft)
 	}
+	if aboutFacts(draft) {
+		return s.commitFacts(ctx, types, draft)
+	}
 	res, err := s.b.Append(ctx, draft)
 	return s.finish(ctx, types, res, err)
 }

@@ -111,7 +111,7 @@ func (c *cursor) place(ask *backend.Query) (*backend.Place, bool) {
 		return nil, false
 	case ask.Kind == onto.KindEntity && len(c.Identity) == 1:
 		id.Key = c.Identity[0]
-	case ask.Kind == onto.KindRelation && len(c.Identity) == 3:
+	case ask.Kind != onto.KindEntity && len(c.Identity) == 3:
 		id.Left, id.Right, id.Instance = c.Identity[0], c.Identity[1], c.Identity[2]
 	default:
 		return nil, false

@@ -86,7 +86,7 @@ func (q *question) form() (*backend.Query, error) {
 	case q.offset > 0 && q.cursor != "":
 		return nil, onto.Errorf(onto.Invalid, "offset %d and a cursor do not go together", q.offset).
 			WithHint("leave out the offset: the cursor tells where to go on")
-	case len(q.left)+len(q.right) > 0 && q.t.Schema.Kind != onto.KindRelation:
+	case len(q.left)+len(q.right) > 0 && q.t.Schema.Kind == onto.KindEntity:
 		return nil, onto.Errorf(onto.Invalid, "%s is an entity; only relations have ends", q.t.Schema.Name)
 	}
 	ask := &backend.Query{
@@ -117,10 +117,12 @@ func (q *question) form() (*backend.Query, error) {
 // scope is what filters on a type may refer to.
 func (v View) scope(t *catalog.Type) *filter.Scope {
 	scope := &filter.Scope{Schema: &t.Schema}
-	if t.Schema.Kind == onto.KindRelation {
+	if t.Schema.Left != "" {
 		if left, err := v.typ(onto.KindEntity, t.Schema.Left); err == nil {
 			scope.Left = &left.Schema
 		}
+	}
+	if t.Schema.Right != "" {
 		if right, err := v.typ(onto.KindEntity, t.Schema.Right); err == nil {
 			scope.Right = &right.Schema
 		}

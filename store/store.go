@@ -326,7 +326,7 @@ func sortTypes(list []onto.Schema) {
 
 // Type returns the schema of a type by its name.
 func (s *Store) Type(name string) (onto.Schema, error) {
-	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
+	for _, kind := range onto.Kinds() {
 		if t, ok := s.catalog().Present[onto.TypeName{Kind: kind, Name: name}]; ok {
 			return t.Schema, nil
 		}

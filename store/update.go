@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/backoff"
+	"github.com/ontologia/onto/store/internal/catalog"
 )
 
 // Key is the key of a thing in its parts, as Get takes it: one part for an entity; left
@@ -65,7 +66,7 @@ func Update[T any](ctx context.Context, s *Store, d onto.Draft, key Key, change 
 		}
 		res, err := s.replace(ctx, d, &found, reflect.ValueOf(&value).Elem())
 		switch {
-		case onto.CodeOf(err) != onto.VersionMismatch || s.failsAnyway(ctx, d):
+		case onto.CodeOf(err) != onto.Stale:
 			return res, err
 		case tries == MaxUpdates:
 			return res, onto.Errorf(onto.VersionMismatch, "%s: other writers were first in all of %d tries: %w", id, tries, err).
@@ -103,25 +104,6 @@ func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, 
 	return s.finish(ctx, types, res, err)
 }
 
-// failsAnyway reports whether one of the draft's own expectations of versions does not
-// hold, so that trying again is in vain.
-func (s *Store) failsAnyway(ctx context.Context, d onto.Draft) bool {
-	for _, e := range d.Expectations() {
-		if e.Head {
-			continue
-		}
-		var at int64
-		v, err := s.b.Get(ctx, e.Identity, backend.Head)
-		if err == nil && v.Live() {
-			at = v.Commit
-		}
-		if at != e.Commit {
-			return true
-		}
-	}
-	return false
-}
-
 // updateDigest stands for an update: what the caller asked for is not the value, which
 // depends on what was there.
 func updateDigest(d *backend.Draft, id onto.Identity) string {
@@ -136,24 +118,36 @@ func updateDigest(d *backend.Draft, id onto.Identity) string {
 // repeated returns the first result of an update whose idempotency key has been used,
 // and whether it has.
 func (s *Store) repeated(ctx context.Context, d onto.Draft, id onto.Identity) (onto.Result, bool, error) {
-	used := false
-	for _, err := range s.b.Commits(ctx, &backend.CommitQuery{Until: backend.Head, Key: d.IdempotencyKey, Limit: 1}) {
-		if err != nil {
-			return onto.Result{}, false, err
-		}
-		used = true
-	}
-	if !used {
-		return onto.Result{}, false, nil
+	if used, err := s.used(ctx, d.IdempotencyKey); err != nil || !used {
+		return onto.Result{}, false, err
 	}
 	types := s.catalog()
 	draft, err := s.draft(types, d)
 	if err != nil {
 		return onto.Result{}, false, err
 	}
-	draft.Digest, draft.Writes = updateDigest(draft, id), nil
-	draft.Fence = []onto.Expectation{{Head: true, Commit: -1}} // never so, but the key is looked at before
-	res, err := s.b.Append(ctx, draft)
-	res, err = s.finish(ctx, types, res, err)
+	draft.Digest = updateDigest(draft, id)
+	res, err := s.first(ctx, types, draft)
 	return res, true, err
+}
+
+// used reports whether a commit has used an idempotency key.
+func (s *Store) used(ctx context.Context, key string) (bool, error) {
+	if key == "" {
+		return false, nil
+	}
+	for _, err := range s.b.Commits(ctx, &backend.CommitQuery{Until: backend.Head, Key: key, Limit: 1}) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// first returns the result of the commit that has used the key of a draft, or an
+// IdempotencyConflict if that was another draft.
+func (s *Store) first(ctx context.Context, types *catalog.Catalog, draft *backend.Draft) (onto.Result, error) {
+	only := *draft
+	only.Writes = nil
+	only.Fence = []onto.Expectation{{Head: true, Commit: -1}} // never so, but the key is looked at before
+	res, err := s.b.Append(ctx, &only)
+	return s.finish(ctx, types, res, err)
 }

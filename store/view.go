@@ -116,7 +116,7 @@ func (v View) typ(kind onto.Kind, name string) (*catalog.Type, error) {
 
 // named returns a type by its name alone. Existing types come first.
 func (v View) named(name string) (*catalog.Type, error) {
-	kinds, c := []onto.Kind{onto.KindEntity, onto.KindRelation}, v.catalog()
+	kinds, c := onto.Kinds(), v.catalog()
 	for _, kind := range kinds {
 		if _, ok := c.Present[onto.TypeName{Kind: kind, Name: name}]; ok {
 			return v.typ(kind, name)

@@ -101,15 +101,17 @@ func fence(s *story) {
 		d.Fence = fence
 		return d
 	}
-	s.refused(onto.HeadMismatch, fenced(2, headIs(0)))
-	s.refused(onto.VersionMismatch, fenced(2, isAt(ada, 0)))
-	s.refused(onto.VersionMismatch, fenced(2, headIs(1), isAt(person("bob"), 1)))
+	s.refused(onto.Stale, fenced(2, headIs(0)))
+	s.refused(onto.Stale, fenced(2, isAt(ada, 0)))
+	s.refused(onto.Stale, fenced(2, headIs(1), isAt(person("bob"), 1)))
 	d := fenced(2)
 	d.Expect, d.Fence = []onto.Expectation{headIs(1)}, []onto.Expectation{headIs(0)}
+	s.refused(onto.Stale, d)
+	d.Expect = []onto.Expectation{headIs(0)}
 	s.refused(onto.HeadMismatch, d)
 	d = fenced(2, headIs(0))
 	d.Writes = nil
-	s.refusedStream(onto.HeadMismatch, d, put(ada, 2))
+	s.refusedStream(onto.Stale, d, put(ada, 2))
 	first := s.do(fenced(2, headIs(1), isAt(ada, 1))).Commit
 	s.repeats(fenced(2, headIs(7)), first)
 	s.repeats(fenced(2), first)

@@ -38,16 +38,20 @@ func (c *checker) report(code audit.Fault, format string, args ...any) {
 	c.findings = append(c.findings, f)
 }
 
-// endpoints warns of live relations whose endpoints do not exist, which is allowed and
+// endpoints warns of live relations and facts whose endpoints or subjects do not exist, which is allowed and
 // often a mistake.
 func (c *checker) endpoints() {
 	current := c.log.current(c.log.head())
 	for id, v := range current {
-		if id.Kind != onto.KindRelation || !v.Live() {
+		schema := c.log.schemaOf(id)
+		if schema.Left == "" || !v.Live() {
 			continue
 		}
-		schema := c.log.schemaOf(id)
-		for _, end := range []onto.Identity{onto.EntityID(schema.Left, id.Left), onto.EntityID(schema.Right, id.Right)} {
+		ends := []onto.Identity{onto.EntityID(schema.Left, id.Left)}
+		if id.Kind == onto.KindRelation {
+			ends = append(ends, onto.EntityID(schema.Right, id.Right))
+		}
+		for _, end := range ends {
 			if e := current[end]; e == nil || !e.Live() {
 				c.findings = append(c.findings, audit.EndpointMissing.Finding("%s: there is no %s", id, end))
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"reflect"
 	"slices"
 	"time"
 
@@ -82,8 +83,11 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend
 	if err := s.bus.checkDraft(d); err != nil {
 		return onto.Result{}, err
 	}
-	if err := s.log.checkExpectations(append(d.Expect[:len(d.Expect):len(d.Expect)], d.Fence...)); err != nil {
+	if err := s.log.checkExpectations(d.Expect); err != nil {
 		return onto.Result{}, err
+	}
+	if err := s.log.checkExpectations(d.Fence); err != nil {
+		return onto.Result{}, refusal.Stale(err)
 	}
 	next := s.log // the log if nothing fails
 	if d.Evolve != nil {
@@ -158,7 +162,16 @@ func (l log) changes(e *backend.Evolution, writes []backend.Write, admit admissi
 		if err != nil {
 			return nil, err
 		}
-		if admitted && differs(w, newest) {
+		if !admitted {
+			continue
+		}
+		if w.Once && newest != nil {
+			if !tellsTheSame(w, newest) {
+				return nil, refusal.FactKnown(&w, newest)
+			}
+			continue
+		}
+		if differs(w, newest) {
 			changes = append(changes, w)
 		}
 	}
@@ -172,6 +185,20 @@ func differs(w backend.Write, newest *onto.Version) bool {
 		return exists != (w.Op == onto.Put)
 	}
 	return string(w.Fields) != string(newest.Fields)
+}
+
+// tellsTheSame reports whether a write says of a fact what its newest version says.
+func tellsTheSame(w backend.Write, newest *onto.Version) bool {
+	if newest.Op != w.Op {
+		return false
+	}
+	given, _ := codec.DecodeObject(w.Fields)
+	known, _ := codec.DecodeObject(newest.Fields)
+	for _, fields := range []map[string]any{given, known} {
+		delete(fields, onto.FactSeq)
+		delete(fields, onto.FactAsserted)
+	}
+	return reflect.DeepEqual(given, known)
 }
 
 // checkStamp fails if a write was not made for the newest version of its type or one

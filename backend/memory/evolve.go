@@ -61,7 +61,7 @@ func (l *log) extend(a backend.NewVersion, before []backend.NewVersion, e *backe
 			return refusal.TypeTwice(a.Schema.Name)
 		}
 	}
-	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
+	for _, kind := range onto.Kinds() {
 		if kind != a.Schema.Kind && l.existing(onto.TypeName{Kind: kind, Name: a.Schema.Name}) != nil {
 			return refusal.NameTaken(a.Schema.Name, kind)
 		}

@@ -59,7 +59,7 @@ func (l log) registered(r *backend.Registration, now time.Time) (next log, chang
 			}
 			continue
 		}
-		for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
+		for _, kind := range onto.Kinds() {
 			if next.existing(onto.TypeName{Kind: kind, Name: given.Name}) != nil {
 				return log{}, false, refusal.NameTaken(given.Name, kind)
 			}

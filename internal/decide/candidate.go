@@ -54,10 +54,11 @@ func (c *Candidate) begin(barred error) (ended bool, res onto.Result, err error)
 	if err := r.checkBus(d); err != nil {
 		return true, onto.Result{}, err
 	}
-	for _, list := range [...][]onto.Expectation{d.Expect, d.Fence} {
-		if err := r.expect(list); err != nil {
-			return true, onto.Result{}, err
-		}
+	if err := r.expect(d.Expect); err != nil {
+		return true, onto.Result{}, err
+	}
+	if err := r.expect(d.Fence); err != nil {
+		return true, onto.Result{}, refusal.Stale(err)
 	}
 	c.Types = r.Types
 	if d.Evolve != nil {
@@ -118,7 +119,10 @@ func (c *Candidate) Chunk(versions []Version, writes []backend.Write) ([]Version
 				continue
 			}
 		}
-		if !backend.Changes(w, newest) {
+		if w.Once && newest != nil && !backend.Repeats(w, newest) {
+			return nil, refusal.FactKnown(w, newest)
+		}
+		if w.Once && newest != nil || !backend.Changes(w, newest) {
 			continue
 		}
 		if len(versions) == cap(versions) {

@@ -129,9 +129,10 @@ func check(c *Catalog, e *backend.Evolution) error {
 		if slices.ContainsFunc(e.Add[:i], func(o backend.NewVersion) bool { return o.Schema.Name == a.Schema.Name }) {
 			return refusal.TypeTwice(a.Schema.Name)
 		}
-		other := otherKind(a.Schema.TypeName())
-		if exist[other] != nil {
-			return refusal.NameTaken(other.Name, other.Kind)
+		for _, kind := range onto.Kinds() {
+			if kind != a.Schema.Kind && exist[onto.TypeName{Kind: kind, Name: a.Schema.Name}] != nil {
+				return refusal.NameTaken(a.Schema.Name, kind)
+			}
 		}
 	}
 	for i := range e.Learn {
@@ -142,14 +143,6 @@ func check(c *Catalog, e *backend.Evolution) error {
 		}
 	}
 	return nil
-}
-
-// otherKind is the type of the other kind that has the same name.
-func otherKind(t onto.TypeName) onto.TypeName {
-	if t.Kind == onto.KindEntity {
-		return onto.TypeName{Kind: onto.KindRelation, Name: t.Name}
-	}
-	return onto.TypeName{Kind: onto.KindEntity, Name: t.Name}
 }
 
 // indexOf returns where a version of a type is, or -1.

@@ -80,7 +80,7 @@ func TestOrder(t *testing.T) {
 		{onto.LeaseExpired, func() { barred = nil }},
 		{onto.HeadMismatch, func() { d.Expect[1].Commit = 5 }},
 		{onto.VersionMismatch, func() { d.Expect[0].Commit = 4 }},
-		{onto.VersionMismatch, func() { d.Fence[0].Commit = 0 }}, // what was deleted does not exist
+		{onto.Stale, func() { d.Fence[0].Commit = 0 }}, // what was deleted does not exist
 		{onto.MigrationToken, func() { d.Evolve = nil }},
 		{onto.Corrupt, func() { d.Metadata = json.RawMessage(`{"n":1}`) }},
 		{onto.SchemaOutdated, func() { d.Writes[0].SchemaVersion = 2 }},

@@ -7,7 +7,8 @@ import "reflect"
 type Binding struct {
 	Struct   reflect.Type
 	Fields   []Field // sorted by name
-	Link     []int   // index of the embedded Link; nil for an entity
+	Link     []int   // index of the embedded Link; nil if there is none
+	About    []int   // index of the embedded About; nil if there is none
 	Instance []int   // index of the field that holds the instance key; nil if there is none
 }
 
@@ -19,4 +20,5 @@ type Field struct {
 	OmitEmpty bool // leave out when empty, in the sense of encoding/json
 	OmitZero  bool // leave out when zero
 	Quoted    bool // the json tag's "string" option
+	Many      bool // a slice that holds the values of an attribute
 }

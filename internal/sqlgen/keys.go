@@ -8,7 +8,10 @@ import (
 // KeyColumns is the columns of an identity within its type, in its order. They
 // are never NULL.
 func KeyColumns(k onto.Kind) []string {
-	if k == onto.KindRelation {
+	switch k {
+	case onto.KindFact:
+		return []string{"subject", "attribute", "fact_id"}
+	case onto.KindRelation:
 		return []string{"left_key", "right_key", "instance_key"}
 	}
 	return []string{"entity_key"}
@@ -16,7 +19,7 @@ func KeyColumns(k onto.Kind) []string {
 
 // KeyValues is what the columns hold for an identity.
 func KeyValues(id *onto.Identity) []any {
-	if id.Kind == onto.KindRelation {
+	if id.Kind != onto.KindEntity {
 		return []any{id.Left, id.Right, id.Instance}
 	}
 	return []any{id.Key}
@@ -47,15 +50,16 @@ func Narrow(q *backend.Query) []Narrowed {
 			}
 		}
 	}
+	columns := KeyColumns(q.Kind)
 	if q.Kind == onto.KindEntity {
-		listed("entity_key", q.Keys)
-		pinned("entity_key", onto.OwnSide, q.Schema)
+		listed(columns[0], q.Keys)
+		pinned(columns[0], onto.OwnSide, q.Schema)
 		return list
 	}
-	listed("left_key", q.LeftKeys)
-	listed("right_key", q.RightKeys)
-	pinned("left_key", onto.LeftSide, q.Left)
-	pinned("right_key", onto.RightSide, q.Right)
+	listed(columns[0], q.LeftKeys)
+	listed(columns[1], q.RightKeys)
+	pinned(columns[0], onto.LeftSide, q.Left)
+	pinned(columns[1], onto.RightSide, q.Right)
 	return list
 }
 

@@ -35,7 +35,7 @@ func (t storedTypes) put(s onto.Schema) { t[s.TypeName()] = s }
 
 // kindOf returns the kind of the type that has the name.
 func (t storedTypes) kindOf(name string) (onto.Kind, bool) {
-	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
+	for _, kind := range onto.Kinds() {
 		if _, ok := t[onto.TypeName{Kind: kind, Name: name}]; ok {
 			return kind, true
 		}

@@ -3,6 +3,7 @@ package uuid
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"time"
 )
@@ -24,6 +25,12 @@ func V7() string {
 		id[i] = byte(ms >> (40 - 8*i))
 	}
 	return text(id, 7)
+}
+
+// Named makes the identifier that stands for a text, always the same.
+func Named(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return text([16]byte(sum[:16]), 8)
 }
 
 // text is an identifier with its version and variant set.

@@ -33,41 +33,6 @@ func TestCheckPrefix(t *testing.T) {
 	}
 }
 
-func TestEscape(t *testing.T) {
-	for name, want := range map[string]string{
-		"": "%", ".": "%2E", "..": "%2E%2E", "...": "...", "a.b-c_D9": "a.b-c_D9", "a/b": "a%2Fb", "%": "%25", "%2E": "%252E",
-		"ä": "%C3%A4", "\x00": "%00", "a b": "a%20b", "../x": "..%2Fx", "\xff": "%FF",
-	} {
-		if got := bucket.Escape(name); got != want {
-			t.Errorf("the name %q is escaped to %q, want %q", name, got, want)
-		}
-	}
-	for _, segment := range []string{"", ".", "..", "%2", "a%", "%zz", "%c3", "%61", "a/b", "%2E%2E%2E", "ä", "%%", "%25%"} {
-		if name, err := bucket.Unescape(segment); err == nil {
-			t.Errorf("the segment %q is taken for the name %q, want an error", segment, name)
-		}
-	}
-}
-
-// Every name escapes to one valid segment, and back.
-func FuzzEscape(f *testing.F) {
-	for _, name := range []string{"", ".", "..", "%", "a/b", "ä", "\x00\xff", "%2E", "~lock"} {
-		f.Add(name)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		segment := bucket.Escape(text)
-		if name, err := bucket.Unescape(segment); err != nil || name != text {
-			t.Errorf("%q became %q and then %q, error %v", text, segment, name, err)
-		}
-		if err := bucket.CheckKey(segment); err != nil && len(segment) <= bucket.MaxKey || strings.Contains(segment, "/") {
-			t.Errorf("%q became %q, which is no segment of a key: %v", text, segment, err)
-		}
-		if name, err := bucket.Unescape(text); err == nil && bucket.Escape(name) != text {
-			t.Errorf("the segment %q is taken for %q, which is escaped to %q", text, name, bucket.Escape(name))
-		}
-	})
-}
-
 func TestRangeCut(t *testing.T) {
 	const most = 1<<63 - 1
 	for _, c := range []struct {

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/internal/segment"
 )
 
 // index tells where the versions of one type are.
@@ -30,7 +30,7 @@ type indexEntry struct {
 
 // indexKey is where the index of a type is.
 func indexKey(t onto.TypeName) string {
-	return "meta/indices/" + protocol.FolderOf(t.Kind) + "/" + bucket.Escape(t.Name) + ".json"
+	return "meta/indices/" + protocol.FolderOf(t.Kind) + "/" + segment.Escape(t.Name) + ".json"
 }
 
 // indexOf is what the index of a type should be.

@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/segment"
 	"github.com/ontologia/onto/internal/typelist"
 )
 
@@ -98,7 +98,7 @@ func schemaObjects(all []onto.SchemaVersion) []schemaObject {
 
 // versionsKey is where the versions of a type are listed.
 func versionsKey(t onto.TypeName) string {
-	return "meta/schema/versions/" + string(t.Kind) + "/" + bucket.Escape(t.Name) + ".json"
+	return "meta/schema/versions/" + string(t.Kind) + "/" + segment.Escape(t.Name) + ".json"
 }
 
 func newVersionDoc(v *onto.SchemaVersion) versionDoc {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/segment"
 )
 
 // role is what an object of an attempt is for.
@@ -123,7 +123,7 @@ func (n *name) setType(folder, escaped string) bool {
 		n.Kind = onto.KindRelation
 	}
 	var err error
-	n.Name, err = bucket.Unescape(escaped)
+	n.Name, err = segment.Unescape(escaped)
 	return err == nil && n.Name != ""
 }
 

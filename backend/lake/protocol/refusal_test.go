@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/segment"
 )
 
 // reply answers a swap of the head. Do applies it.
@@ -253,7 +254,7 @@ func TestCreateIsRefused(t *testing.T) {
 		for _, done := range []bool{true, false} {
 			for _, answer := range []error{bucket.ErrExists, bucket.ErrConflict, bucket.ErrThrottled, bucket.ErrUnknown} {
 				c := &refusesCreate{Bucket: b, done: done, err: answer}
-				o := Object{fmt.Sprintf("commits/%v-%v", done, bucket.Escape(answer.Error())), []byte("text")}
+				o := Object{fmt.Sprintf("commits/%v-%v", done, segment.Escape(answer.Error())), []byte("text")}
 				if err := plainLog(c, "w").Create(t.Context(), o); err != nil {
 					t.Errorf("%v, done: %v: %v", answer, done, err)
 				}

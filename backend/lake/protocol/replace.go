@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/segment"
 )
 
 // snapshotPath is where a merged file is, or a part of it; parts count from 0.
@@ -14,7 +14,7 @@ func snapshotPath(t onto.TypeName, first, last int64, attempt string, part int) 
 	if part > 0 {
 		attempt = fmt.Sprintf("%s.%d", attempt, part+1)
 	}
-	return fmt.Sprintf("snapshots/%s/%s-%d-%d-%s.parquet", FolderOf(t.Kind), bucket.Escape(t.Name), first, last, attempt)
+	return fmt.Sprintf("snapshots/%s/%s-%d-%d-%s.parquet", FolderOf(t.Kind), segment.Escape(t.Name), first, last, attempt)
 }
 
 // Replace publishes that files replace others; none, if those held nothing that still

@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/refusal"
+	"github.com/ontologia/onto/internal/segment"
 )
 
 // Round is commits to be published together, decided on top of one tip.
@@ -56,7 +57,7 @@ func (f *DataFile) Path(commit int64, attempt string) string {
 	if f.Part > 0 {
 		part = fmt.Sprintf("%d/", f.Part+1)
 	}
-	return fmt.Sprintf("commits/%d-%s/%s%s/%s.parquet", commit, attempt, part, FolderOf(f.Kind), bucket.Escape(f.Type))
+	return fmt.Sprintf("commits/%d-%s/%s%s/%s.parquet", commit, attempt, part, FolderOf(f.Kind), segment.Escape(f.Type))
 }
 
 // entry is how a manifest names the file, for a range of commits.

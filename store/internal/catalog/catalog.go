@@ -88,7 +88,7 @@ func (c *Catalog) Get(kind onto.Kind, name string) (*Type, error) {
 
 // Unknown is the error for a name of no type of the kind; "" stands for any kind.
 func (c *Catalog) Unknown(kind onto.Kind, name string) error {
-	for _, k := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
+	for _, k := range onto.Kinds() {
 		if lives := c.Former[onto.TypeName{Kind: k, Name: name}]; lives != nil && (kind == "" || kind == k) {
 			return lives[len(lives)-1].Gone()
 		}

@@ -1,18 +1,23 @@
 package catalog
 
 import (
+	"fmt"
 	"iter"
 	"reflect"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/uuid"
+	"github.com/ontologia/onto/store/internal/shape"
 )
 
 // Stream yields the writes of a draft's intents and of further things, which
-// may be nil.
+// may be nil. A revocation is a write with the op [Revoke], to be replaced by one that
+// follows from the fact.
 func (c *Catalog) Stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
+		c := &drafting{Catalog: c, key: d.IdempotencyKey}
 		for in := range d.Intents() {
 			if !c.writes(in, yield) {
 				return
@@ -33,6 +38,46 @@ func (c *Catalog) Stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[b
 	}
 }
 
+// Revoke is the op of a write that stands for a revocation.
+const Revoke = shape.Revoke
+
+// drafting makes the writes of one draft.
+type drafting struct {
+	*Catalog
+	key   string // the draft's idempotency key
+	facts int64  // that the draft has asserted so far
+}
+
+// fact makes a write of a fact. The id that it is given is the same when the draft is
+// repeated with its idempotency key.
+func (c *drafting) fact(f onto.Fact) (backend.Write, error) {
+	t, err := c.Get(onto.KindFact, f.Type)
+	if err != nil {
+		return backend.Write{}, err
+	}
+	seq := c.facts
+	c.facts++
+	switch {
+	case f.ID == "" && c.key != "":
+		f.ID = uuid.Named(fmt.Sprintf("%d:%s", seq, c.key))
+	case f.ID == "":
+		f.ID = uuid.V7()
+	}
+	return t.WriteFact(&f, seq)
+}
+
+// revocation makes a write that stands for a revocation.
+func (c *drafting) revocation(id onto.Identity, r *onto.Revocation) (backend.Write, error) {
+	t, err := c.Get(onto.KindFact, id.Type)
+	if err != nil {
+		return backend.Write{}, err
+	}
+	if id.Kind != onto.KindFact {
+		return backend.Write{}, onto.Errorf(onto.Invalid, "%s is no fact, so it cannot be revoked", id)
+	}
+	return t.Revocation(id, r)
+}
+
 // intentOf is what a thing of a stream stands for.
 func intentOf(thing any) onto.Intent {
 	switch thing := thing.(type) {
@@ -46,8 +91,10 @@ func intentOf(thing any) onto.Intent {
 
 // writes yields the writes that an intent stands for: one, or those of each
 // element of a slice, array or iterator. It reports whether to go on.
-func (c *Catalog) writes(in onto.Intent, yield func(backend.Write, error) bool) bool {
+func (c *drafting) writes(in onto.Intent, yield func(backend.Write, error) bool) bool {
 	switch {
+	case in.Revoke != nil:
+		return yield(c.revocation(in.Identity, in.Revoke))
 	case in.Op == onto.Delete && in.Value == nil && in.Identity != (onto.Identity{}):
 		return yield(c.deletion(in.Identity))
 	case in.Op != onto.Put && in.Op != onto.Delete:
@@ -67,6 +114,8 @@ func (c *Catalog) writes(in onto.Intent, yield func(backend.Write, error) bool) 
 		return yield(backend.Write{}, onto.Errorf(onto.Invalid, "the draft has a nil %v", v.Type()))
 	case v.Kind() == reflect.Struct && in.Op == onto.Delete:
 		return yield(c.structDeletion(v))
+	case v.Type() == reflect.TypeFor[onto.Fact]() && !in.Merge:
+		return yield(c.fact(v.Interface().(onto.Fact)))
 	case v.Kind() == reflect.Struct:
 		return yield(c.StructWrite(v, in.Merge))
 	case v.Kind() == reflect.Slice, v.Kind() == reflect.Array:
@@ -92,7 +141,7 @@ func (c *Catalog) writes(in onto.Intent, yield func(backend.Write, error) bool) 
 		verb = "merged"
 	}
 	return yield(backend.Write{}, onto.Errorf(onto.Invalid, "a %v cannot be %s", v.Type(), verb).
-		WithHint("give a struct of a registered type, an onto.Entity, an onto.Relation, or a slice or iterator of these"))
+		WithHint("give a struct of a registered type, an onto.Entity, an onto.Relation, an onto.Fact, or a slice or iterator of these"))
 }
 
 func notDeletable(t reflect.Type) error {
@@ -114,6 +163,8 @@ func (c *Catalog) structDeletion(v reflect.Value) (backend.Write, error) {
 		return c.deletion(thing)
 	case onto.Version:
 		return c.deletion(thing.Identity)
+	case onto.Fact:
+		return c.deletion(thing.Identity())
 	case onto.Entity, onto.Relation:
 		return backend.Write{}, notDeletable(v.Type())
 	}

@@ -174,7 +174,7 @@ func (t *Type) identityField() (name, what string) {
 	if t.Schema.Kind == onto.KindEntity {
 		return t.Schema.Key, "key"
 	}
-	if _, ok := t.Schema.Field(t.Schema.InstanceKey); ok {
+	if _, ok := t.Schema.Field(t.Schema.InstanceKey); ok && t.Schema.Kind == onto.KindRelation {
 		return t.Schema.InstanceKey, "instance key"
 	}
 	return "", ""
@@ -254,19 +254,19 @@ func insertMember(members []codec.Member, m codec.Member) []codec.Member {
 func (t *Type) Identity(key []string) (onto.Identity, error) {
 	want := 1
 	switch {
-	case t.Schema.Kind == onto.KindRelation && t.Schema.InstanceKey != "":
+	case t.Schema.Kind == onto.KindFact, t.Schema.Kind == onto.KindRelation && t.Schema.InstanceKey != "":
 		want = 3
 	case t.Schema.Kind == onto.KindRelation:
 		want = 2
 	}
 	if len(key) != want {
 		return onto.Identity{}, onto.Errorf(onto.Invalid, "the key of a %s has %d parts, not %d", t.Schema.Name, want, len(key)).
-			WithHint("an entity's is its key; a relation's is left, right and, if it is keyed, its instance key")
+			WithHint("an entity's is its key; a relation's is left, right and, if it is keyed, its instance key; a fact's is subject, attribute and id")
 	}
 	if want == 1 {
 		return onto.EntityID(t.Schema.Name, key[0]), nil
 	}
-	id := onto.RelationID(t.Schema.Name, key[0], key[1])
+	id := onto.Identity{Kind: t.Schema.Kind, Type: t.Schema.Name, Left: key[0], Right: key[1]}
 	if want == 3 {
 		id.Instance = key[2]
 	}
@@ -274,7 +274,7 @@ func (t *Type) Identity(key []string) (onto.Identity, error) {
 }
 
 // CheckIdentity refuses malformed keys, a keyed relation without its instance
-// key, and an unkeyed one with one.
+// key, an unkeyed one with one, and a fact on an attribute that its type does not have.
 func (t *Type) CheckIdentity(id onto.Identity) error {
 	if err := id.Check(); err != nil {
 		return err
@@ -284,6 +284,9 @@ func (t *Type) CheckIdentity(id onto.Identity) error {
 			return onto.Errorf(onto.Invalid, "%s: key: %w", id, err)
 		}
 		return nil
+	}
+	if id.Kind == onto.KindFact {
+		return t.checkAttribute(id)
 	}
 	keyed := t.Schema.InstanceKey != ""
 	switch {

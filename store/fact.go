@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/backoff"
+	"github.com/ontologia/onto/internal/refusal"
+	"github.com/ontologia/onto/store/internal/catalog"
+)
+
+// maxFactTries is how often a draft with facts is computed anew after what it was
+// computed from has changed.
+const maxFactTries = 10
+
+// aboutFacts reports whether a draft depends on facts that are there already.
+func aboutFacts(d *backend.Draft) bool {
+	return slices.ContainsFunc(d.Writes, func(w backend.Write) bool { return w.Kind == onto.KindFact && w.Op != onto.Put })
+}
+
+// commitFacts commits a draft with revocations and retractions. They are computed from
+// the facts as they are, and again if these change before the commit. Its digest, which
+// is over what the caller asked for, is known already.
+func (s *Store) commitFacts(ctx context.Context, types *catalog.Catalog, draft *backend.Draft) (onto.Result, error) {
+	if used, err := s.used(ctx, draft.IdempotencyKey); err != nil {
+		return onto.Result{}, err
+	} else if used {
+		return s.first(ctx, types, draft)
+	}
+	pause := backoff.Backoff{First: time.Millisecond, Longest: time.Second}
+	for tries := 1; ; tries++ {
+		computed, err := s.computed(ctx, types, draft)
+		if err != nil {
+			return onto.Result{}, err
+		}
+		res, err := s.b.Append(ctx, computed)
+		if onto.CodeOf(err) != onto.Stale || tries == maxFactTries {
+			return s.finish(ctx, types, res, err)
+		}
+		if err := pause.Pause(ctx, nil); err != nil {
+			return onto.Result{}, err
+		}
+	}
+}
+
+// computed is a draft with what follows from the facts that are there, and the fence
+// that they have not changed.
+func (s *Store) computed(ctx context.Context, types *catalog.Catalog, draft *backend.Draft) (*backend.Draft, error) {
+	d := *draft
+	d.Writes, d.Fence = slices.Clone(draft.Writes), nil
+	for i := range d.Writes {
+		w := &d.Writes[i]
+		if w.Kind != onto.KindFact || w.Op == onto.Put {
+			continue
+		}
+		newest, err := s.b.Get(ctx, w.Identity, backend.Head)
+		switch {
+		case onto.CodeOf(err) == onto.NotFound:
+			return nil, refusal.NoFact(w.Identity)
+		case err != nil:
+			return nil, err
+		case w.Op == onto.Delete:
+			continue
+		case !newest.Live():
+			return nil, refusal.FactRetracted(&newest)
+		}
+		t, err := types.Get(onto.KindFact, w.Type)
+		if err != nil {
+			return nil, err
+		}
+		if *w, err = t.Revoked(&newest, w); err != nil {
+			return nil, err
+		}
+		d.Fence = append(d.Fence, onto.Expectation{Identity: newest.Identity, Commit: newest.Commit})
+	}
+	return &d, nil
+}
