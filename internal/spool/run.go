@@ -33,7 +33,13 @@ func appendWrite(buf []byte, w *backend.Write) []byte {
 		buf = append(binary.AppendUvarint(buf, uint64(len(text))), text...)
 	}
 	buf = binary.AppendUvarint(buf, uint64(w.SchemaVersion))
-	buf = appendKnown(buf, w)
+	var flags byte
+	for i, set := range [...]bool{w.Once, w.Derived} {
+		if set {
+			flags |= 1 << i
+		}
+	}
+	buf = appendKnown(append(buf, flags), w)
 	return append(binary.AppendUvarint(buf, uint64(len(w.Fields))), w.Fields...)
 }
 
@@ -53,6 +59,11 @@ func readWrite(in *bufio.Reader) (w backend.Write, err error) {
 		return w, cutShort(err)
 	}
 	version, err := binary.ReadUvarint(in)
+	var flags byte
+	if err == nil {
+		flags, err = in.ReadByte()
+		w.Once, w.Derived = flags&1 != 0, flags&2 != 0
+	}
 	if err == nil {
 		err = readKnown(in, &w)
 	}

@@ -96,6 +96,7 @@ func drawWrite(t *rapid.T) backend.Write {
 		w.Known = rapid.SampledFrom([][]string{{}, {"a"}, {"a", "bc"}}).Draw(t, "known")
 		w.Merge = rapid.Bool().Draw(t, "merge")
 	}
+	w.Once, w.Derived = rapid.IntRange(0, 4).Draw(t, "once") == 0, rapid.IntRange(0, 4).Draw(t, "derived") == 0
 	return w
 }
 
