@@ -35,7 +35,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 			info.Types = append(info.Types, t)
 		}
 		if stats {
-			info.Versions, err = r.QueryInt(`SELECT (SELECT count(*) FROM entity_history) + (SELECT count(*) FROM relation_history)`)
+			info.Versions, err = r.QueryInt(`SELECT ` + layout.CountRows())
 		}
 		return err
 	})

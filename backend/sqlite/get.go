@@ -20,12 +20,29 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	if err != nil {
 		return onto.Version{}, driver.Wrap(b.at.Path, err)
 	}
-	v, err := b.reader.get(ctx, c, id, at)
+	var v onto.Version
+	if c.StandIn {
+		v, err = b.reader.getApart(ctx, c, id, at)
+	} else {
+		v, err = b.reader.get(ctx, c, id, at)
+	}
 	if c.IsStale() {
 		v, err = onto.Version{}, b.reader.changedError()
 	}
 	b.reader.readers.Put(c)
 	return v, driver.Wrap(b.at.Path, err)
+}
+
+// getApart is get on a connection with stand-ins, for which another program may have
+// made tables meanwhile.
+func (rd *reader) getApart(ctx context.Context, c *driver.Conn, id onto.Identity, at int64) (onto.Version, error) {
+	_, err := rd.beginRead(ctx, c)
+	var v onto.Version
+	if err == nil {
+		v, err = rd.get(ctx, c, id, at)
+	}
+	_ = c.Exec(`ROLLBACK`)
+	return v, err
 }
 
 func (rd *reader) get(ctx context.Context, c *driver.Conn, id onto.Identity, at int64) (onto.Version, error) {

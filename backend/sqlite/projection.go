@@ -68,9 +68,7 @@ func (wr *writer) rebuild(ctx context.Context, w *driver.Conn, progress func(don
 	if err := layout.AddMissing(w); err != nil {
 		return 0, err
 	}
-	total, err := w.QueryIntContext(ctx, `SELECT (SELECT count(*) FROM entity_current) + (SELECT count(*) FROM relation_current) +
-		(SELECT count(*) FROM onto_derived d JOIN entity_current ON entity_type = type_name WHERE type_kind = 'entity' AND purpose = 'search') +
-		(SELECT count(*) FROM onto_derived d JOIN relation_current ON relation_type = type_name WHERE type_kind = 'relation' AND purpose = 'search')`)
+	total, err := w.QueryIntContext(ctx, `SELECT `+layout.CountSteps())
 	if err != nil {
 		return 0, err
 	}
@@ -92,7 +90,7 @@ func (wr *writer) rebuild(ctx context.Context, w *driver.Conn, progress func(don
 			return 0, err
 		}
 	}
-	if err := layout.FillPast(ctx, w, wr.tables); err != nil {
+	if err := layout.FillPast(ctx, w, &wr.tables); err != nil {
 		return 0, err
 	}
 	if err := layout.DeriveAll(ctx, w, step); err != nil {
@@ -113,7 +111,7 @@ func (wr *writer) rebuild(ctx context.Context, w *driver.Conn, progress func(don
 		err = layout.CoverHead(w, 0)
 	}
 	if err == nil {
-		err = layout.KeepChecksum(ctx, w, wr.tables, s.Head)
+		err = layout.KeepChecksum(ctx, w, &wr.tables, s.Head)
 	}
 	return identities, err
 }

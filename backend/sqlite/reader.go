@@ -21,7 +21,7 @@ type reader struct {
 // dial opens a connection for the pool.
 func (rd *reader) dial() (*driver.Conn, error) {
 	if rd.opts.ReadOnly {
-		return rd.at.DialReadOnly()
+		return rd.dialReadOnly()
 	}
 	if err := rd.at.SameFile(); err != nil {
 		return nil, err
@@ -31,6 +31,18 @@ func (rd *reader) dial() (*driver.Conn, error) {
 		return nil, err
 	}
 	if err := c.Script(`PRAGMA query_only = ON; PRAGMA cache_size = -65536`); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (rd *reader) dialReadOnly() (*driver.Conn, error) {
+	c, err := rd.at.DialReadOnly()
+	if err != nil || !rd.lacksFacts {
+		return c, err
+	}
+	if err := layout.StandIn(c); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -93,7 +105,21 @@ func (rd *reader) changedError() error {
 		WithHint("read again")
 }
 
+// beginRead begins a read transaction. If another program has upgraded the file
+// meanwhile, stand-ins end first: they would hide its tables.
 func (rd *reader) beginRead(ctx context.Context, c *driver.Conn) (*reading, error) {
+	r, err := rd.begin(ctx, c)
+	if err != nil || !c.StandIn || r.Format < layout.FactFormat {
+		return r, err
+	}
+	_ = c.Exec(`ROLLBACK`)
+	if err := layout.EndStandIn(c); err != nil {
+		return nil, err
+	}
+	return rd.begin(ctx, c)
+}
+
+func (rd *reader) begin(ctx context.Context, c *driver.Conn) (*reading, error) {
 	if err := c.Exec(`BEGIN`); err != nil {
 		return nil, err
 	}

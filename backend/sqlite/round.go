@@ -113,25 +113,24 @@ func (g *round) want(ids *identities, d *backend.Draft) error {
 }
 
 // identities are split by kind, since each kind has tables of its own.
-type identities struct{ entities, relations []*onto.Identity }
+type identities [len(layout.Tables{})][]*onto.Identity
 
 // add adds the identities that a draft is decided on.
 func (ids *identities) add(d *backend.Draft) {
 	for id := range decide.Identities(d) {
-		if id.Kind == onto.KindEntity {
-			ids.entities = append(ids.entities, id)
-		} else {
-			ids.relations = append(ids.relations, id)
-		}
+		list := &ids[layout.Place(id.Kind)]
+		*list = append(*list, id)
 	}
 }
 
 // lookup looks up the newest versions of identities.
 func (g *round) lookup(ids identities) error {
-	if err := layout.Lookup(g.w, g.wr.table(onto.KindEntity), ids.entities, g.Newest); err != nil {
-		return err
+	for i, t := range g.wr.tables {
+		if err := layout.Lookup(g.w, t, ids[i], g.Newest); err != nil {
+			return err
+		}
 	}
-	return layout.Lookup(g.w, g.wr.table(onto.KindRelation), ids.relations, g.Newest)
+	return nil
 }
 
 // lookupKey looks up the commit that has used an idempotency key.
@@ -148,12 +147,12 @@ func (g *round) lookupKey(key string) error {
 
 // insertVersions writes versions, and updates the projection and what is derived.
 func (g *round) insertVersions(versions []decide.Version) error {
-	entities := make([]*decide.Version, 0, len(versions))
-	var relations []*decide.Version
+	var lists [len(layout.Tables{})][]*decide.Version
 	for i := range versions {
-		v, list := &versions[i], &entities
-		if v.Kind == onto.KindRelation {
-			list = &relations
+		v := &versions[i]
+		list := &lists[layout.Place(v.Kind)]
+		if *list == nil {
+			*list = make([]*decide.Version, 0, len(versions)-i)
 		}
 		if len(g.wr.types.search) > 0 {
 			g.noteWords(v, len(*list))
@@ -163,13 +162,18 @@ func (g *round) insertVersions(versions []decide.Version) error {
 	if err := g.wr.reached("versions"); err != nil {
 		return err
 	}
-	entity, err := layout.InsertVersions(g.w, g.wr.table(onto.KindEntity), entities)
-	if err != nil {
-		return err
+	var first firstRows
+	for i, t := range g.wr.tables {
+		var err error
+		if first[i], err = layout.InsertVersions(g.w, t, lists[i]); err != nil {
+			return err
+		}
 	}
-	relation, err := layout.InsertVersions(g.w, g.wr.table(onto.KindRelation), relations)
-	if err != nil || len(g.words) == 0 {
-		return err
+	if len(g.words) == 0 {
+		return nil
 	}
-	return g.writeWords(map[onto.Kind]int64{onto.KindEntity: entity, onto.KindRelation: relation})
+	return g.writeWords(first)
 }
+
+// firstRows is the row id of the first version of each kind that a group has written.
+type firstRows [len(layout.Tables{})]int64

@@ -115,17 +115,20 @@ func (r *reading) version(a *question, rows *driver.Rows) (onto.Version, error) 
 	return v, err
 }
 
-// endpoints looks up the fields of a relation's endpoints as of its moment.
+// endpoints looks up the fields of a relation's endpoints as of its moment, or those of
+// a fact's subject.
 func (rd *reader) endpoints(r *reading, q *backend.Query) exec.Endpoints {
-	if q.Kind != onto.KindRelation {
+	if q.Kind == onto.KindEntity {
 		return nil
 	}
 	var leftType, rightType string
+	known := false
 	return func(v *onto.Version) (left, right json.RawMessage, err error) {
-		if leftType == "" {
+		if !known {
 			if leftType, rightType, err = r.endTypes(q); err != nil {
 				return nil, nil, err
 			}
+			known = true
 		}
 		at := v.Commit
 		if q.Mode == backend.State {
@@ -134,7 +137,9 @@ func (rd *reader) endpoints(r *reading, q *backend.Query) exec.Endpoints {
 		if left, err = rd.fieldsAt(r, onto.EntityID(leftType, v.Left), at); err != nil {
 			return nil, nil, err
 		}
-		right, err = rd.fieldsAt(r, onto.EntityID(rightType, v.Right), at)
+		if q.Kind == onto.KindRelation {
+			right, err = rd.fieldsAt(r, onto.EntityID(rightType, v.Right), at)
+		}
 		return left, right, err
 	}
 }

@@ -58,15 +58,14 @@ func (g *round) noteWords(v *decide.Version, row int) {
 	c.After = layout.JoinWords(after)
 }
 
-// writeWords updates the search tables. First is the row ids of the first entity and
-// the first relation that the group has written.
-func (g *round) writeWords(first map[onto.Kind]int64) error {
+// writeWords updates the search tables.
+func (g *round) writeWords(first firstRows) error {
 	var list []*layout.WordChange
 	for id, c := range g.words {
 		if c.Before == c.After {
 			continue
 		}
-		if c.DocID = first[id.Kind] + int64(c.Row); c.Row < 0 {
+		if c.DocID = first[layout.Place(id.Kind)] + int64(c.Row); c.Row < 0 {
 			var err error
 			if c.DocID, err = g.w.QueryInt(g.wr.table(id.Kind).FirstRow, layout.IdentityArgs(nil, &id)...); err != nil {
 				return err

@@ -67,15 +67,16 @@ type Backend struct {
 
 // store is what reading and writing share.
 type store struct {
-	at      *disk.Place
-	opts    Options
-	tables  [2]*layout.Table
-	changes string       // the column that tells how often types have changed
-	sums    bool         // rows have checksums
-	bus     bool         // it has the tables of the bus
-	work    bool         // it has the tables of the work queue
-	seen    atomic.Int64 // the value of changes in the newest snapshot that was read
-	counted sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
+	at         *disk.Place
+	opts       Options
+	tables     layout.Tables
+	changes    string       // the column that tells how often types have changed
+	sums       bool         // rows have checksums
+	bus        bool         // it has the tables of the bus
+	work       bool         // it has the tables of the work queue
+	lacksFacts bool         // it is only read, and had no tables of facts when it was opened
+	seen       atomic.Int64 // the value of changes in the newest snapshot that was read
+	counted    sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
 }
 
 // memoryPath stands for a temporary store.
@@ -148,18 +149,11 @@ func (b *Backend) open(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// makeTables makes the SQL of both kinds.
-func (s *store) makeTables() {
-	s.tables = [2]*layout.Table{layout.NewTable(onto.KindEntity, s.changes, s.sums), layout.NewTable(onto.KindRelation, s.changes, s.sums)}
-}
+// makeTables makes the SQL of all kinds.
+func (s *store) makeTables() { s.tables = layout.NewTables(s.changes, s.sums) }
 
 // table returns the tables of a kind.
-func (s *store) table(k onto.Kind) *layout.Table {
-	if k == onto.KindEntity {
-		return s.tables[0]
-	}
-	return s.tables[1]
-}
+func (s *store) table(k onto.Kind) *layout.Table { return s.tables.Of(k) }
 
 // openReadOnly opens a file that must be ours already.
 func (b *Backend) openReadOnly() error {
@@ -168,6 +162,9 @@ func (b *Backend) openReadOnly() error {
 		return err
 	}
 	found, err := layout.Inspect(c, b.at.Path)
+	if b.lacksFacts = err == nil && found.Kind == layout.Ours && found.Format < layout.FactFormat; b.lacksFacts {
+		err = layout.StandIn(c)
+	}
 	b.reader.readers.Put(c)
 	if err != nil {
 		return err

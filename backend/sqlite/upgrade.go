@@ -78,13 +78,20 @@ func (wr *writer) upgrade(ctx context.Context, w *driver.Conn, found layout.File
 	if err == nil && found.Format < 2 {
 		err = wr.upgradeDerived(ctx, w)
 	}
+	if err != nil || found.Format >= layout.FactFormat {
+		return err
+	}
+	facts, err := w.QueryInt(`SELECT count(*) FROM (SELECT 1 FROM fact_history LIMIT 1)`)
+	if err == nil && facts > 0 { // another program has dropped what is derived from them
+		_, err = wr.rebuild(ctx, w, nil)
+	}
 	return err
 }
 
 // upgradeDerived adds what format 2 derives. If the projection is too damaged for that,
 // it is made anew.
 func (wr *writer) upgradeDerived(ctx context.Context, w *driver.Conn) error {
-	if err := layout.AddDerived(ctx, w, wr.tables); err != nil {
+	if err := layout.AddDerived(ctx, w, &wr.tables); err != nil {
 		return err
 	}
 	s, err := wr.readState(w)

@@ -156,7 +156,7 @@ func workTables() []string {
 // makeFormat4 makes a file as format 4 was, with two commits.
 func makeFormat4(t *testing.T) string {
 	t.Helper()
-	path := makeDocumentedFile(t)
+	path := makeFormat5(t)
 	runSQL(t, path, "DROP TABLE "+strings.Join(workTables(), "; DROP TABLE ")+"; UPDATE onto_meta SET format = 4")
 	return path
 }
@@ -181,8 +181,8 @@ func TestUpgradeFromFormat4(t *testing.T) {
 		wantNoWork(t, reader)
 		backendtest.Check(t, reader)
 		b := open(t, path, &sqlite.Options{Now: clock.Now})
-		if info, err := b.Describe(t.Context(), true); err != nil || info.Format != 5 {
-			t.Errorf("got format %d, error %v; want 5", info.Format, err)
+		if info, err := b.Describe(t.Context(), true); err != nil || info.Format != sqlite.Format {
+			t.Errorf("got format %d, error %v; want %d", info.Format, err, sqlite.Format)
 		}
 		wantFields(t, b, onto.EntityID("Thing", "a"), 1, `{"id":"a","n":1}`)
 		want := 1

@@ -21,10 +21,10 @@ type End struct {
 func Ends(q *backend.Query, looked backend.Ends) []End {
 	var list []End
 	if looked.Left {
-		list = append(list, End{onto.LeftSide, "le", "left_key", q.LeftKeys, q.Left, NeedsEnd(q.Where, onto.LeftSide)})
+		list = append(list, End{onto.LeftSide, "le", KeyColumns(q.Kind)[0], q.LeftKeys, q.Left, NeedsEnd(q.Where, onto.LeftSide)})
 	}
 	if looked.Right {
-		list = append(list, End{onto.RightSide, "re", "right_key", q.RightKeys, q.Right, NeedsEnd(q.Where, onto.RightSide)})
+		list = append(list, End{onto.RightSide, "re", KeyColumns(q.Kind)[1], q.RightKeys, q.Right, NeedsEnd(q.Where, onto.RightSide)})
 	}
 	return list
 }

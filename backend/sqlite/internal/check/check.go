@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 type Store struct {
 	Path   string // for messages
 	File   string
-	Tables [2]*layout.Table
+	Tables layout.Tables
 	Now    time.Time
 }
 
@@ -62,7 +63,7 @@ func (c *checker) steps() []checkStep {
 		{"the checksum", c.checksum},
 		{"what is derived from the projection", c.derived},
 		{"the tables of the past", c.past},
-		{"the endpoints of relations", c.endpoints},
+		{"the endpoints of relations and the subjects of facts", c.endpoints},
 		{"events and claims", c.events},
 		{"work", c.work},
 	}
@@ -100,6 +101,15 @@ func newChecker(of *Store, m *layout.Moment, push func(onto.Finding) error) *che
 	return c
 }
 
+// tables are the tables of the kinds that the file keeps.
+func (c *checker) tables() []*layout.Table {
+	list := c.of.Tables[:]
+	if c.r.Format < layout.FactFormat {
+		list = slices.DeleteFunc(slices.Clone(list), func(t *layout.Table) bool { return t.Kind == onto.KindFact })
+	}
+	return list
+}
+
 // report reports a finding.
 func (c *checker) report(code audit.Code, format string, args ...any) error {
 	return c.push(code.Finding(format, args...))
@@ -119,7 +129,10 @@ func (c *checker) file() error {
 	if err != nil {
 		return err
 	}
-	tables := []string{"commits", "entity_history", "relation_history", "schema_registry", "schema_versions", "locks", "onto_meta", "onto_derived"}
+	tables := []string{"commits", "schema_registry", "schema_versions", "locks", "onto_meta", "onto_derived"}
+	for _, t := range c.tables() {
+		tables = append(tables, t.History)
+	}
 	if c.r.Format >= 4 {
 		tables = append(tables, layout.BusTables()...)
 	}
@@ -156,7 +169,7 @@ func isMalformedJSON(err error) bool { return strings.Contains(err.Error(), "mal
 
 // foreignKeys finds versions whose commit is missing.
 func (c *checker) foreignKeys() error {
-	for _, t := range c.of.Tables {
+	for _, t := range c.tables() {
 		err := c.r.Each(`PRAGMA foreign_key_check(`+t.History+`)`, nil, func(rows *driver.Rows) error {
 			return c.report(audit.VersionWithoutCommit, "row %d of %s belongs to a commit that does not exist", rows.Int(1), rows.Text(0))
 		})
@@ -172,9 +185,7 @@ func (c *checker) commits() error {
 	var last audit.Commit
 	var later, first int64 // how many have a time in the future, and the first of them
 	err := c.r.Each(`SELECT id, created_at, operations,
-		(SELECT count(*) FROM entity_history h WHERE h.commit_id = c.id) +
-		(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id)
-		FROM commits c ORDER BY id`, nil, func(rows *driver.Rows) error {
+		`+layout.CountVersions("c.id")+` FROM commits c ORDER BY id`, nil, func(rows *driver.Rows) error {
 		// Their index keeps the keys unique.
 		at := audit.Commit{ID: rows.Int(0), Time: layout.StoredTime(rows.Text(1)), Stored: rows.Text(1), Foreign: c.foreign(rows.Int(0))}
 		err := errors.Join(c.log.Follows(&last, &at), c.log.Commit(&at))
@@ -196,7 +207,7 @@ func (c *checker) commits() error {
 
 // versions finds identities with two versions in one commit.
 func (c *checker) versions() error {
-	for _, t := range c.of.Tables {
+	for _, t := range c.tables() {
 		sql := fmt.Sprintf(`SELECT %s, h.commit_id, count(*) FROM %s h GROUP BY %s, h.commit_id HAVING count(*) > 1`, t.List("h"), t.History, t.List("h"))
 		err := c.r.Each(sql, nil, func(rows *driver.Rows) error {
 			commit := rows.Int(len(t.Columns))
@@ -215,7 +226,7 @@ func (c *checker) projections() error {
 		return c.report(audit.ProjectionBehind,
 			"another program has appended: the newest commit, %d, is not in the projection yet", c.r.Head)
 	}
-	for _, t := range c.of.Tables {
+	for _, t := range c.tables() {
 		if err := c.projection(t); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +14,9 @@ import (
 	"github.com/ontologia/onto/internal/typelist"
 )
 
+// derivedIndex matches what SQLite says about an index of the projection.
+var derivedIndex = regexp.MustCompile(`index (onto_field_[0-9]+|onto_(relation|fact)_current_[a-z]+)\b`)
+
 // damaged reports a line of SQLite's own check. What is derived can be made
 // anew, history cannot.
 func (c *checker) damaged(line string) error {
@@ -20,7 +24,7 @@ func (c *checker) damaged(line string) error {
 	switch {
 	case strings.Contains(line, "onto_search_"):
 		return c.report(audit.SearchDamaged, "%s", line)
-	case strings.Contains(line, "index onto_field_"), strings.Contains(line, "index "+layout.RightIndex):
+	case derivedIndex.MatchString(line):
 		return c.report(audit.DerivedDamaged, "%s", line)
 	}
 	return c.report(audit.FileDamaged, "%s", line)
@@ -158,7 +162,7 @@ func (c *checker) checksum() error {
 	if err != nil || kept == "" {
 		return err
 	}
-	was, err := layout.RowsSum(c.ctx, c.r.Conn, c.of.Tables, (*layout.Table).StateSQL, commit, commit)
+	was, err := layout.RowsSum(c.ctx, c.r.Conn, &c.of.Tables, (*layout.Table).StateSQL, commit, commit)
 	if err != nil {
 		return err
 	}
@@ -168,7 +172,7 @@ func (c *checker) checksum() error {
 	if commit != c.r.Head || !c.r.Foreign.Covers() {
 		return nil
 	}
-	is, err := layout.RowsSum(c.ctx, c.r.Conn, c.of.Tables, (*layout.Table).ProjectedSQL)
+	is, err := layout.RowsSum(c.ctx, c.r.Conn, &c.of.Tables, (*layout.Table).ProjectedSQL)
 	if err != nil || is == kept {
 		return err
 	}
@@ -183,7 +187,7 @@ func (c *checker) past() error {
 	if c.r.Format < 2 || c.r.Foreign.Until > 0 || !c.r.Foreign.Covers() {
 		return nil
 	}
-	for _, t := range c.of.Tables {
+	for _, t := range c.tables() {
 		n, err := c.r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, t.Past)
 		if err == nil && n == 0 {
 			err = c.report(audit.PastMissing, "the table %s is missing", t.Past)

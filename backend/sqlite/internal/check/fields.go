@@ -28,7 +28,7 @@ func (s stamp) compare(other stamp) int {
 // of a type.
 func (c *checker) fields() error {
 	stamps := map[stamp]*audit.Rows{}
-	for _, t := range c.of.Tables {
+	for _, t := range c.tables() {
 		sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s FROM %s h`, t.List("h"), t.Sum("h"), t.History)
 		err := c.r.Each(sql, nil, func(rows *driver.Rows) error {
 			v := layout.Version(rows, len(t.Columns), t.Identity(rows, 0))

@@ -27,7 +27,7 @@ func (s *surveyor) plans() error {
 		return err
 	}
 	scans := map[string][]string{} // the names of statements, by table
-	for _, t := range s.of.Tables {
+	for _, t := range s.tables() {
 		for _, p := range append(ownStatements(t), documentedStatements(t)...) {
 			if p.wide && analyzed {
 				continue

@@ -14,14 +14,16 @@ import (
 
 // indexes finds indexes that reads rely on and that are gone.
 func (c *checker) indexes() error {
-	names := []string{
-		"idx_entity_history_lookup", "idx_relation_history_lookup",
-		"onto_entity_history_commit", "onto_relation_history_commit", "onto_commits_idempotency",
-	}
-	if has, err := layout.HasDerived(c.r.Conn); err != nil {
+	derived, err := layout.HasDerived(c.r.Conn)
+	if err != nil {
 		return err
-	} else if has {
-		names = append(names, layout.RightIndex)
+	}
+	names := []string{"onto_commits_idempotency"}
+	for _, t := range c.tables() {
+		names = append(names, t.HistoryIndexes...)
+		if t.RightIndex != "" && derived {
+			names = append(names, t.RightIndex)
+		}
 	}
 	if c.r.Format >= 4 {
 		names = append(names, layout.BusIndexes()...)
@@ -101,37 +103,43 @@ func (c *checker) registry(v onto.SchemaVersion) error {
 	return nil
 }
 
-// endpoints finds live relations whose endpoints do not exist. That is
-// allowed, and often a mistake.
+// endpoints finds live relations whose endpoints do not exist, and live facts whose
+// subject does not. That is allowed, and often a mistake.
 func (c *checker) endpoints() error {
 	all, err := layout.ReadSchemas(c.r.Conn)
 	if err != nil {
 		return err
 	}
-	t := c.of.Tables[1]
 	for _, v := range typelist.Newest(all) {
-		if v.Schema.Kind != onto.KindRelation {
+		if v.Schema.Kind == onto.KindEntity || v.Schema.Kind == onto.KindFact && v.Schema.Left == "" {
 			continue
 		}
-		for _, end := range []struct{ column, typ string }{{"left_key", v.Schema.Left}, {"right_key", v.Schema.Right}} {
-			sql := fmt.Sprintf(`SELECT %s, c.%s FROM %s c WHERE c.relation_type = ?1 AND c.op = 'put' AND NOT EXISTS (
-				SELECT 1 FROM entity_current e WHERE e.entity_type = ?2 AND e.entity_key = c.%[2]s AND e.op = 'put')
-				AND 'put' IS NOT (SELECT h.op FROM entity_history h WHERE h.entity_type = ?2 AND h.entity_key = c.%[2]s ORDER BY h.commit_id DESC, h.id LIMIT 1)`,
-				t.List("c"), end.column, t.Current)
-			err := c.r.Each(sql, []any{v.Schema.Name, end.typ}, func(rows *driver.Rows) error {
-				return c.push(audit.Endpoint(t.Identity(rows, 0), onto.EntityID(end.typ, rows.Text(len(t.Columns)))))
-			})
-			if err != nil {
-				return err
-			}
+		t := c.of.Tables.Of(v.Schema.Kind)
+		if err = c.endpoint(t, v.Schema.Name, t.Columns[1], v.Schema.Left); err == nil && v.Schema.Kind == onto.KindRelation {
+			err = c.endpoint(t, v.Schema.Name, t.Columns[2], v.Schema.Right)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// endpoint finds rows of a type with a key in a column that no entity of another type
+// has.
+func (c *checker) endpoint(t *layout.Table, name, column, typ string) error {
+	sql := fmt.Sprintf(`SELECT %s, c.%s FROM %s c WHERE c.%s = ?1 AND c.op = 'put' AND NOT EXISTS (
+		SELECT 1 FROM entity_current e WHERE e.entity_type = ?2 AND e.entity_key = c.%[2]s AND e.op = 'put')
+		AND 'put' IS NOT (SELECT h.op FROM entity_history h WHERE h.entity_type = ?2 AND h.entity_key = c.%[2]s ORDER BY h.commit_id DESC, h.id LIMIT 1)`,
+		t.List("c"), column, t.Current, t.Columns[0])
+	return c.r.Each(sql, []any{name, typ}, func(rows *driver.Rows) error {
+		return c.push(audit.Endpoint(t.Identity(rows, 0), onto.EntityID(typ, rows.Text(len(t.Columns)))))
+	})
+}
+
 // unregistered finds types that have versions but no schema.
 func (c *checker) unregistered() error {
-	for _, t := range c.of.Tables {
+	for _, t := range c.tables() {
 		sql := fmt.Sprintf(`SELECT DISTINCT %[1]s FROM %[2]s WHERE %[1]s NOT IN (SELECT type_name FROM schema_versions WHERE type_kind = ?)`, t.Columns[0], t.Current)
 		err := c.r.Each(sql, []any{string(t.Kind)}, func(rows *driver.Rows) error {
 			return c.report(audit.TypeUnregistered, "%s type %s has versions but no schema", t.Kind, rows.Text(0))

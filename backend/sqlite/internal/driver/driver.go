@@ -44,11 +44,12 @@ const (
 
 // Conn is one connection. It serves one goroutine at a time.
 type Conn struct {
-	Stale func() bool // of an immutable file: whether it has changed; nil otherwise
-	raw   *sqlite3.SQLiteConn
-	stmts map[string]*list.Element // of prepared, by their SQL
-	used  *list.List               // of prepared, the last used first
-	args  []driver.NamedValue      // reused between calls
+	Stale   func() bool // of an immutable file: whether it has changed; nil otherwise
+	StandIn bool        // it has temporary tables in the place of some that the file lacks
+	raw     *sqlite3.SQLiteConn
+	stmts   map[string]*list.Element // of prepared, by their SQL
+	used    *list.List               // of prepared, the last used first
+	args    []driver.NamedValue      // reused between calls
 
 	Scratch []byte // for checksums, reused between rows
 

@@ -44,7 +44,7 @@ func (t *Table) ProjectedSQL() string {
 var SoundFields = fmt.Sprintf(`CAST(iif(length(c.fields) <= %d AND json_valid(c.fields, 8), json(c.fields), '') AS BLOB)`, maxStored)
 
 // digest computes the checksum: SHA-256 over the rows, entities before
-// relations. Of each row it takes kind, type, keys, commit, first commit, op,
+// facts before relations. Of each row it takes kind, type, keys, commit, first commit, op,
 // schema version and canonical fields, as text, each after its length in eight
 // bytes, the highest first.
 type digest struct {
@@ -79,7 +79,7 @@ func (d *digest) add(v *onto.Version, first int64) {
 }
 
 // RowsSum is the checksum of the rows that a statement for each table finds.
-func RowsSum(ctx context.Context, c *driver.Conn, tables [2]*Table, sql func(t *Table) string, args ...any) (string, error) {
+func RowsSum(ctx context.Context, c *driver.Conn, tables *Tables, sql func(t *Table) string, args ...any) (string, error) {
 	d := digest{hash: sha256.New()}
 	for _, t := range tables {
 		width := len(t.Columns)
@@ -97,7 +97,7 @@ func RowsSum(ctx context.Context, c *driver.Conn, tables [2]*Table, sql func(t *
 }
 
 // KeepChecksum stores the checksum of the projection, which covers the head.
-func KeepChecksum(ctx context.Context, w *driver.Conn, tables [2]*Table, head int64) error {
+func KeepChecksum(ctx context.Context, w *driver.Conn, tables *Tables, head int64) error {
 	sum, err := RowsSum(ctx, w, tables, (*Table).ProjectedSQL)
 	if err != nil {
 		return err

@@ -6,15 +6,13 @@ import (
 	"github.com/ontologia/onto/internal/decide"
 )
 
-// CommitList is the columns that ReadCommit reads; CommitWidth is their number.
+// CommitList is the columns that ReadCommit reads.
 // The operations of a commit by another program are counted.
-const (
-	CommitList = `c.id, c.created_at, c.metadata_json, c.runtime_id, c.actor_kind, c.actor_id, c.causation_id,
-		c.correlation_id, c.signature_ref, c.comment, c.idempotency_key, coalesce(c.operations,
-			(SELECT count(*) FROM entity_history h WHERE h.commit_id = c.id) +
-			(SELECT count(*) FROM relation_history h WHERE h.commit_id = c.id))`
-	CommitWidth = 12
-)
+var CommitList = `c.id, c.created_at, c.metadata_json, c.runtime_id, c.actor_kind, c.actor_id, c.causation_id,
+	c.correlation_id, c.signature_ref, c.comment, c.idempotency_key, coalesce(c.operations, ` + CountVersions("c.id") + `)`
+
+// CommitWidth is their number.
+const CommitWidth = 12
 
 // ReadCommit reads a commit, without the digest of its draft.
 func ReadCommit(r *driver.Rows) decide.Commit {

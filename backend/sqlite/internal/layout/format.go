@@ -10,7 +10,7 @@ import (
 )
 
 // Format is the version of what this package adds to the original's tables.
-const Format = 5
+const Format = 6
 
 // FileKind is what a file turns out to be.
 type FileKind uint8
@@ -91,6 +91,8 @@ func (s *Shape) format(c *driver.Conn, has func(tables ...string) bool) (int64, 
 		return min(format, 3), nil
 	case !has(WorkTables()...) || s.lacksWork != "" || !s.hasIndexes(WorkIndexes()):
 		return min(format, 4), nil
+	case !has(FactTables()...) || !s.hasIndexes(FactIndexes()):
+		return min(format, 5), nil
 	}
 	return format, nil
 }

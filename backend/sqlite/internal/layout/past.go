@@ -48,13 +48,13 @@ func (t *Table) Supersessions() string {
 }
 
 // FillPast makes the tables of the past anew.
-func FillPast(ctx context.Context, w *driver.Conn, tables [2]*Table) error {
+func FillPast(ctx context.Context, w *driver.Conn, tables *Tables) error {
 	for _, t := range tables {
 		if err := w.Script(`DROP TABLE IF EXISTS ` + t.Past); err != nil {
 			return err
 		}
 	}
-	if err := w.Script(createPast); err != nil {
+	if err := w.Script(createPast + createFactPast); err != nil {
 		return err
 	}
 	for _, t := range tables {

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -40,6 +41,15 @@ func Project(ctx context.Context, w *driver.Conn, t *Table, since int64, then fu
 	})
 }
 
+// CountSteps is how many steps a rebuild will take: one for each identity, and another
+// one if it has words.
+func CountSteps() string {
+	return perKind(" + ", func(t *Table) string {
+		return fmt.Sprintf(`(SELECT count(*) FROM %[1]s) + (SELECT count(*) FROM onto_derived JOIN %[1]s ON %[2]s = type_name
+			WHERE type_kind = '%[3]s' AND purpose = 'search')`, t.Current, t.Columns[0], t.Kind)
+	})
+}
+
 // timesOrdered reports whether the times of commits from since on never go
 // back, and are written so that their texts compare as times.
 func timesOrdered(w *driver.Conn, since int64) (bool, error) {
@@ -56,5 +66,5 @@ func timesOrdered(w *driver.Conn, since int64) (bool, error) {
 
 // AddMissing makes our tables and indexes that are missing.
 func AddMissing(w *driver.Conn) error {
-	return w.Script(createLookup + createIndexes + createProjection + createDerived + createBus + createBusIndexes + createWork + createWorkIndexes)
+	return w.Script(createLookup + createIndexes + createProjection + createDerived + createBus + createBusIndexes + createWork + createWorkIndexes + createFacts + createFactIndexes)
 }

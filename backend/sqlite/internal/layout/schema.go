@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -18,10 +19,10 @@ import (
 // sinceRule is the first commit that can hold rows of the version in row v of
 // schema_versions, where that is not stored: in older files, and for versions that
 // another program has added.
-const sinceRule = `iif(v.schema_version_id = 1, 1, coalesce(iif(v.type_kind = 'entity',
-		(SELECT min(h.commit_id) FROM entity_history h WHERE h.entity_type = v.type_name AND h.schema_version_id = v.schema_version_id),
-		(SELECT min(h.commit_id) FROM relation_history h WHERE h.relation_type = v.type_name AND h.schema_version_id = v.schema_version_id)),
-	(SELECT ifnull(max(id), 0) + 1 FROM commits)))`
+var sinceRule = `iif(v.schema_version_id = 1, 1, coalesce(CASE v.type_kind` + perKind("", func(t *Table) string {
+	return fmt.Sprintf(` WHEN '%s' THEN (SELECT min(h.commit_id) FROM %s h WHERE h.%s = v.type_name AND h.schema_version_id = v.schema_version_id)`,
+		t.Kind, t.History, t.Columns[0])
+}) + ` END, (SELECT ifnull(max(id), 0) + 1 FROM commits)))`
 
 // FillSince stores the first commit of versions that lack it, and returns how many
 // there were.

@@ -144,8 +144,8 @@ func (o SchemaObject) isPlain(tables map[string]declaredTable, path string) (boo
 // in another: no expression that takes long to compute, and no other table.
 var (
 	searchPattern = regexp.MustCompile(`^CREATE VIRTUAL TABLE onto_search_[0-9]+ USING fts4\(words(, tokenize=simple|, matchinfo=fts3)*\)$`)
-	fieldPattern  = regexp.MustCompile(`^CREATE INDEX onto_field_[0-9]+ ON (entity|relation)_current\(fields ->> '\$\.[A-Za-z_][A-Za-z0-9_]*'(, op)?\)` +
-		`( WHERE (entity|relation)_type = '[A-Za-z_][A-Za-z0-9_]*' AND op = 'put')?$`)
+	fieldPattern  = regexp.MustCompile(`^CREATE INDEX onto_field_[0-9]+ ON (entity|fact|relation)_current\(fields ->> '\$\.[A-Za-z_][A-Za-z0-9_]*'(, op)?\)` +
+		`( WHERE (entity|fact|relation)_type = '[A-Za-z_][A-Za-z0-9_]*' AND op = 'put')?$`)
 	collatePattern = regexp.MustCompile(`(?i)\bcollate\b`)
 	rowIDPattern   = regexp.MustCompile(`(?is)\)[^)]*\bwithout\s+rowid\b[^)]*$`)
 	constant       = regexp.MustCompile(`(?i)^('[^']*'|[-+]?[0-9.]{1,20}|null|true|false)$`)
@@ -192,7 +192,7 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 				continue
 			}
 			if !c.canBeAdded() {
-				if slices.Contains(WorkTables(), name) && s.odd[name] == nil {
+				if (slices.Contains(WorkTables(), name) || name == "fact_history") && s.odd[name] == nil {
 					s.odd[name] = shapeError(path, name, "lacks the column %s", c.name)
 				}
 				continue
@@ -215,7 +215,7 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 // triggers, also those of tables that refer to ours, and indexes on expressions or on
 // some rows only.
 func findExtras(c *driver.Conn, tables map[string]declaredTable, objects []SchemaObject) ([]SchemaObject, error) {
-	ours := normalized(createLookup + createIndexes + createRight + createBusIndexes + createWorkIndexes)
+	ours := normalized(createLookup + createIndexes + createRight + createBusIndexes + createWorkIndexes + createFactIndexes)
 	var list []SchemaObject
 	for _, o := range objects {
 		runs, err := false, error(nil)

@@ -105,7 +105,7 @@ CREATE TABLE onto_meta (
     checksum TEXT,
     checksum_commit INTEGER
 );
-` + createDerived + createLeases + createBus + createBusIndexes + createWork + createWorkIndexes
+` + createDerived + createLeases + createBus + createBusIndexes + createWork + createWorkIndexes + createFacts + createFactIndexes
 
 // createIndexes makes our indexes of the original's tables.
 const createIndexes = `
@@ -179,12 +179,10 @@ CREATE TABLE IF NOT EXISTS onto_lease_breaks (
 );
 `
 
-// RightIndex leads from a right endpoint to its relations.
-const (
-	RightIndex  = "onto_relation_current_right"
-	createRight = `CREATE INDEX IF NOT EXISTS ` + RightIndex + ` ON relation_current(relation_type, right_key);
+// createRight makes the index that leads from a right endpoint to its relations.
+const createRight = `
+CREATE INDEX IF NOT EXISTS onto_relation_current_right ON relation_current(relation_type, right_key);
 `
-)
 
 // standing is how far the projection goes, in three columns: the head, the commit that
 // the projection is known to cover, and the last foreign commit. Our commits have their
@@ -197,13 +195,15 @@ const (
 	StandingFrom = `onto_meta m LEFT JOIN commits head ON head.id = (SELECT max(id) FROM commits)`
 )
 
-// Table is the pair of tables that keeps one kind, with the SQL to use it.
+// Table is the tables that keep one kind, with the SQL to use them.
 type Table struct {
 	Kind             onto.Kind
 	History, Current string
 	Past             string   // see createPast
 	sums             bool     // it has checksums
 	Columns          []string // type first, then the keys
+	HistoryIndexes   []string // of History
+	RightIndex       string   // leads to Current by the right key; "" for none
 
 	Get, GetAt, Lookup string
 	FirstRow           string         // the row id of an identity's first version
@@ -213,14 +213,68 @@ type Table struct {
 	inserts, lookups   map[int]string // by number of rows
 }
 
+// Tables is the tables of every kind, in the order of [onto.Kinds].
+type Tables [3]*Table
+
+// NewTables makes the SQL of every kind, see [NewTable].
+func NewTables(changes string, sums bool) Tables {
+	var list Tables
+	for i, kind := range onto.Kinds() {
+		list[i] = NewTable(kind, changes, sums)
+	}
+	return list
+}
+
+// Place is the index of a kind's tables among those of all kinds.
+func Place(kind onto.Kind) int {
+	switch kind {
+	case onto.KindEntity:
+		return 0
+	case onto.KindFact:
+		return 1
+	}
+	return 2
+}
+
+// Of returns the tables of a kind.
+func (list *Tables) Of(kind onto.Kind) *Table { return list[Place(kind)] }
+
 // Names returns the names of a kind's tables and columns, without SQL.
 func Names(kind onto.Kind) *Table {
-	if kind == onto.KindEntity {
+	switch kind {
+	case onto.KindEntity:
 		return &Table{Kind: kind, History: "entity_history", Current: "entity_current", Past: "onto_entity_past",
-			Columns: []string{"entity_type", "entity_key"}}
+			Columns:        []string{"entity_type", "entity_key"},
+			HistoryIndexes: []string{"idx_entity_history_lookup", "onto_entity_history_commit"}}
+	case onto.KindFact:
+		return &Table{Kind: kind, History: "fact_history", Current: "fact_current", Past: "onto_fact_past",
+			Columns:        []string{"fact_type", "subject", "attribute", "fact_id"},
+			HistoryIndexes: []string{"onto_fact_history_lookup", "onto_fact_history_commit"}, RightIndex: "onto_fact_current_attribute"}
 	}
 	return &Table{Kind: kind, History: "relation_history", Current: "relation_current", Past: "onto_relation_past",
-		Columns: []string{"relation_type", "left_key", "right_key", "instance_key"}}
+		Columns:        []string{"relation_type", "left_key", "right_key", "instance_key"},
+		HistoryIndexes: []string{"idx_relation_history_lookup", "onto_relation_history_commit"}, RightIndex: "onto_relation_current_right"}
+}
+
+// perKind is an expression for the tables of each kind, joined.
+func perKind(separator string, expression func(t *Table) string) string {
+	var list []string
+	for _, kind := range onto.Kinds() {
+		list = append(list, expression(Names(kind)))
+	}
+	return strings.Join(list, separator)
+}
+
+// CountRows is how many versions there are.
+func CountRows() string {
+	return perKind(" + ", func(t *Table) string { return `(SELECT count(*) FROM ` + t.History + `)` })
+}
+
+// CountVersions is how many versions a commit has.
+func CountVersions(commit string) string {
+	return perKind(" + ", func(t *Table) string {
+		return fmt.Sprintf(`(SELECT count(*) FROM %s h WHERE h.commit_id = %s)`, t.History, commit)
+	})
 }
 
 // NewTable makes the SQL of a kind. Changes is the column that tells how often

@@ -53,7 +53,7 @@ func Adopt(w *driver.Conn, found File, now time.Time) error {
 
 // Upgrade upgrades a file of an older format, except for what is derived.
 func Upgrade(w *driver.Conn, found File) error {
-	if err := w.Script(found.Shape.lacks + createLeases); err != nil {
+	if err := w.Script(found.Shape.lacks + createLeases + createFacts + createFactIndexes); err != nil {
 		return err
 	}
 	if _, err := FillSince(w); err != nil {
@@ -70,7 +70,7 @@ func Upgrade(w *driver.Conn, found File) error {
 
 // AddDerived adds the tables of format 2: of what is derived, which is empty at first,
 // and of the past.
-func AddDerived(ctx context.Context, w *driver.Conn, tables [2]*Table) error {
+func AddDerived(ctx context.Context, w *driver.Conn, tables *Tables) error {
 	err := w.Script(createDerived)
 	if err == nil {
 		err = DropDerived(w)

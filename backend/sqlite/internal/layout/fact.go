@@ -1,0 +1,96 @@
+package layout
+
+import (
+	"strings"
+
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+)
+
+// createFacts makes what format 6 added: the tables of facts, which are as those of
+// relations, with the subject on the left and the attribute on the right.
+const createFacts = `
+CREATE TABLE IF NOT EXISTS fact_history (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    fact_type TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    attribute TEXT NOT NULL,
+    fact_id TEXT NOT NULL,
+    fields_json TEXT NOT NULL,
+    commit_id INTEGER NOT NULL,
+    schema_version_id INTEGER,
+    op TEXT NOT NULL DEFAULT 'put',
+    onto_sum INTEGER,
+    FOREIGN KEY (commit_id) REFERENCES commits(id)
+);
+CREATE TABLE IF NOT EXISTS fact_current (
+    fact_type TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    attribute TEXT NOT NULL,
+    fact_id TEXT NOT NULL,
+    commit_id INTEGER NOT NULL,
+    first_commit_id INTEGER NOT NULL,
+    op TEXT NOT NULL,
+    schema_version_id INTEGER NOT NULL,
+    fields BLOB,
+    PRIMARY KEY (fact_type, subject, attribute, fact_id)
+) WITHOUT ROWID;
+` + createFactPast
+
+const createFactPast = `
+CREATE TABLE IF NOT EXISTS onto_fact_past (
+    fact_type TEXT NOT NULL,
+    until INTEGER NOT NULL,
+    since INTEGER NOT NULL,
+    history_id INTEGER NOT NULL,
+    PRIMARY KEY (fact_type, until, since, history_id)
+) WITHOUT ROWID;
+`
+
+// createFactIndexes makes the indexes of facts.
+const createFactIndexes = `
+CREATE INDEX IF NOT EXISTS onto_fact_history_lookup
+    ON fact_history(fact_type, subject, attribute, fact_id, commit_id DESC);
+CREATE INDEX IF NOT EXISTS onto_fact_history_commit ON fact_history(commit_id);
+CREATE INDEX IF NOT EXISTS onto_fact_current_attribute ON fact_current(fact_type, attribute);
+`
+
+// FactFormat is the first format with facts.
+const FactFormat = 6
+
+// FactTables are the tables of format 6.
+func FactTables() []string { return []string{"fact_history", "fact_current", "onto_fact_past"} }
+
+// FactIndexes are the names of their indexes.
+func FactIndexes() []string { return indexNames(createFactIndexes) }
+
+// StandIn gives a connection empty temporary tables in the place of those of facts,
+// which an older file that is only read does not have.
+func StandIn(c *driver.Conn) error {
+	if c.StandIn {
+		return nil
+	}
+	if has, err := hasFacts(c); err != nil || has {
+		return err
+	}
+	c.StandIn = true
+	return c.Script(strings.ReplaceAll(createFacts, "CREATE TABLE", "CREATE TEMP TABLE"))
+}
+
+func hasFacts(c *driver.Conn) (bool, error) {
+	n, err := c.QueryInt(`SELECT count(*) FROM main.sqlite_master WHERE type = 'table' AND name = 'fact_history'`)
+	return n > 0, err
+}
+
+// EndStandIn removes what StandIn has made if the file has tables of facts by now.
+func EndStandIn(c *driver.Conn) error {
+	if has, err := hasFacts(c); err != nil || !has {
+		return err
+	}
+	for _, name := range FactTables() {
+		if err := c.Script(`DROP TABLE temp.` + name); err != nil {
+			return err
+		}
+	}
+	c.StandIn = false
+	return nil
+}
