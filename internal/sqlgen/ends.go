@@ -7,11 +7,11 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// End is an endpoint that is joined to the rows of a relation.
+// End is an endpoint of relations, or the subject of facts, that is joined to their rows.
 type End struct {
 	Side   onto.Side
 	Alias  string       // its own
-	Key    string       // the relation's column with its key
+	Key    string       // the column of the rows with its key
 	Keys   []string     // only these keys; nil for all
 	Schema *onto.Schema // of its type; nil if that is not known
 	Needed bool         // rows without it are left out
@@ -20,11 +20,12 @@ type End struct {
 // Ends returns the endpoints to join for a question that uses some.
 func Ends(q *backend.Query, looked backend.Ends) []End {
 	var list []End
+	columns := KeyColumns(q.Kind)
 	if looked.Left {
-		list = append(list, End{onto.LeftSide, "le", KeyColumns(q.Kind)[0], q.LeftKeys, q.Left, NeedsEnd(q.Where, onto.LeftSide)})
+		list = append(list, End{onto.LeftSide, "le", columns[0], q.LeftKeys, q.Left, NeedsEnd(q.Where, onto.LeftSide)})
 	}
 	if looked.Right {
-		list = append(list, End{onto.RightSide, "re", KeyColumns(q.Kind)[1], q.RightKeys, q.Right, NeedsEnd(q.Where, onto.RightSide)})
+		list = append(list, End{onto.RightSide, "re", columns[1], q.RightKeys, q.Right, NeedsEnd(q.Where, onto.RightSide)})
 	}
 	return list
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/ontologia/onto/internal/typelist"
 )
 
-// endBatch is how many relations are checked together.
+// endBatch is how many relations or facts are checked together.
 const endBatch = 4096
 
-// endpoints warns of live relations of a type whose endpoints do not exist, which is
-// allowed and often a mistake. It is silent where the entities of an endpoint cannot
-// all be read.
+// endpoints warns of live relations of a type whose endpoints do not exist, and of live
+// facts without their subject, which is allowed and often a mistake. It is silent where
+// the entities of an endpoint cannot all be read.
 func (c *checker) endpoints(h *history, damaged map[onto.TypeName]bool) error {
 	i := typelist.LastOf(c.schemas, h.name)
 	if i < 0 {
 		return nil // which was reported
 	}
 	schema := &c.schemas[i].Schema
-	if damaged[onto.TypeName{Kind: onto.KindEntity, Name: schema.Left}] || damaged[onto.TypeName{Kind: onto.KindEntity, Name: schema.Right}] {
+	if schema.Left == "" || damaged[onto.TypeName{Kind: onto.KindEntity, Name: schema.Left}] || damaged[onto.TypeName{Kind: onto.KindEntity, Name: schema.Right}] {
 		return nil
 	}
 	err := c.eachLive(h, func(batch []onto.Identity) error { return c.lookUp(schema, batch) })
@@ -57,13 +57,23 @@ func (c *checker) eachLive(h *history, do func(batch []onto.Identity) error) err
 	return do(batch)
 }
 
-// lookUp reports the relations whose endpoints do not exist.
-func (c *checker) lookUp(schema *onto.Schema, relations []onto.Identity) error {
+// endsOf is what an identity of a type needs to exist: the endpoints of a relation, the
+// subject of a fact.
+func endsOf(schema *onto.Schema, id onto.Identity) []onto.Identity {
+	ends := []onto.Identity{onto.EntityID(schema.Left, id.Left)}
+	if id.Kind == onto.KindRelation {
+		ends = append(ends, onto.EntityID(schema.Right, id.Right))
+	}
+	return ends
+}
+
+// lookUp reports the identities whose ends do not exist.
+func (c *checker) lookUp(schema *onto.Schema, among []onto.Identity) error {
 	s := &protocol.Shelf{Tip: &protocol.Tip{Head: c.head, Catalog: c.catalog}, Types: &protocol.Types{Purged: c.purged}, Files: c.files}
 	exists := map[onto.Identity]bool{}
 	wanted := map[string][]onto.Identity{}
-	for _, id := range relations {
-		for _, end := range []onto.Identity{onto.EntityID(schema.Left, id.Left), onto.EntityID(schema.Right, id.Right)} {
+	for _, id := range among {
+		for _, end := range endsOf(schema, id) {
 			if _, known := exists[end]; !known {
 				exists[end] = false
 				wanted[end.Type] = append(wanted[end.Type], end)
@@ -80,8 +90,8 @@ func (c *checker) lookUp(schema *onto.Schema, relations []onto.Identity) error {
 			exists[found[i].Identity] = found[i].Live()
 		}
 	}
-	for _, id := range relations {
-		for _, end := range []onto.Identity{onto.EntityID(schema.Left, id.Left), onto.EntityID(schema.Right, id.Right)} {
+	for _, id := range among {
+		for _, end := range endsOf(schema, id) {
 			if exists[end] {
 				continue
 			}

@@ -155,7 +155,7 @@ func (c *checker) versions() error {
 			return err
 		}
 		damaged[t] = h.versions.Loose
-		if t.Kind != onto.KindRelation || h.versions.Loose {
+		if t.Kind == onto.KindEntity || h.versions.Loose {
 			continue
 		}
 		if err := c.endpoints(h, damaged); err != nil {

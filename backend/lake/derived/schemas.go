@@ -18,7 +18,8 @@ import (
 type typesDoc struct {
 	Entities  []string `json:"entities"`
 	Relations []string `json:"relations"`
-	UpdatedAt string   `json:"updated_at"` // when a type was registered or ended last
+	Facts     []string `json:"facts,omitempty"` // left out if there are none, as programs write it that do not know facts
+	UpdatedAt string   `json:"updated_at"`      // when a type was registered or ended last
 }
 
 // droppedDoc is a type that was dropped.
@@ -64,11 +65,18 @@ func schemaObjects(all []onto.SchemaVersion) []schemaObject {
 	types, registry := typesDoc{Entities: []string{}, Relations: []string{}}, map[onto.Kind]map[string]json.RawMessage{onto.KindEntity: {}, onto.KindRelation: {}}
 	existing := typelist.Newest(all)
 	for _, v := range existing {
-		registry[v.Schema.Kind][v.Schema.Name] = v.Schema.JSON()
-		if v.Schema.Kind == onto.KindRelation {
-			types.Relations = append(types.Relations, v.Schema.Name)
-		} else {
-			types.Entities = append(types.Entities, v.Schema.Name)
+		kind, name := v.Schema.Kind, v.Schema.Name
+		if registry[kind] == nil {
+			registry[kind] = map[string]json.RawMessage{}
+		}
+		registry[kind][name] = v.Schema.JSON()
+		switch kind {
+		case onto.KindFact:
+			types.Facts = append(types.Facts, name)
+		case onto.KindRelation:
+			types.Relations = append(types.Relations, name)
+		default:
+			types.Entities = append(types.Entities, name)
 		}
 	}
 	dropped := []droppedDoc{}

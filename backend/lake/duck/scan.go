@@ -14,7 +14,7 @@ import (
 
 // Scan yields the versions a query asks for. It means what Scan of
 // backend.Backend means. Left and right are the sources of a relation's
-// endpoints; nil if the query does not look at them.
+// endpoints, left that of a fact's subject; nil if the query does not look at them.
 func (e *Engine) Scan(ctx context.Context, q *backend.Query, own, left, right *Source) iter.Seq2[onto.Version, error] {
 	return exec.Pushed(func(push func(onto.Version) error) error {
 		return answer(ctx, e, func(c *conn, push func(onto.Version) error) error {
@@ -87,10 +87,10 @@ func readVersion(r *rows, i int, kind onto.Kind, typ string) onto.Version {
 
 // readIdentity reads the keys from column i on.
 func readIdentity(r *rows, i int, kind onto.Kind, typ string) onto.Identity {
-	if kind == onto.KindRelation {
-		return onto.Identity{Kind: kind, Type: typ, Left: r.text(i), Right: r.text(i + 1), Instance: r.text(i + 2)}
+	if kind == onto.KindEntity {
+		return onto.EntityID(typ, r.text(i))
 	}
-	return onto.EntityID(typ, r.text(i))
+	return onto.Identity{Kind: kind, Type: typ, Left: r.text(i), Right: r.text(i + 1), Instance: r.text(i + 2)}
 }
 
 // readState reads what follows the keys.

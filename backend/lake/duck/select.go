@@ -72,8 +72,9 @@ func (a *question) identityTerm(id *onto.Identity) sqlgen.Part {
 	if id.TypeName() != a.Query.TypeName() {
 		return sqlgen.SQL("FALSE")
 	}
-	if id.Kind == onto.KindEntity {
-		return sqlgen.SQL("entity_key = ?", id.Key)
+	var terms []sqlgen.Part
+	for i, column := range sqlgen.KeyColumns(id.Kind) {
+		terms = append(terms, sqlgen.SQL("? = ?", raw(column), sqlgen.KeyValues(id)[i]))
 	}
-	return sqlgen.SQL("left_key = ? AND right_key = ? AND instance_key = ?", id.Left, id.Right, id.Instance)
+	return sqlgen.All(terms...)
 }

@@ -47,7 +47,7 @@ func (x *index) rows(id *onto.Identity, at int64, do func(row int, commit int64)
 
 // hashOf is the hash of an identity within its type.
 func hashOf(seed maphash.Seed, id *onto.Identity) uint64 {
-	if id.Kind != onto.KindRelation {
+	if id.Kind == onto.KindEntity {
 		return addHash(0, maphash.String(seed, id.Key))
 	}
 	hash := addHash(0, maphash.String(seed, id.Left))

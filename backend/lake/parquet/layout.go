@@ -96,7 +96,10 @@ func (l *Layout) Column(field string) (Column, bool) {
 
 // System is the names of the columns that every file of a kind has.
 func System(kind onto.Kind) []string {
-	if kind == onto.KindRelation {
+	switch kind {
+	case onto.KindFact:
+		return []string{"commit_id", "fact_type", "subject", "attribute", "fact_id", "schema_version_id", "op", "fields_json"}
+	case onto.KindRelation:
 		return []string{"commit_id", "relation_type", "left_key", "right_key", "instance_key", "schema_version_id", "op", "fields_json"}
 	}
 	return []string{"commit_id", "entity_type", "entity_key", "schema_version_id", "op", "fields_json"}

@@ -43,15 +43,15 @@ const (
 // keyColumns is how many columns the keys of a kind have. After them come the
 // schema version, the op and the fields.
 func keyColumns(kind onto.Kind) int {
-	if kind == onto.KindRelation {
-		return 3
+	if kind == onto.KindEntity {
+		return 1
 	}
-	return 1
+	return 3
 }
 
 // keyOf returns a part of an identity.
 func keyOf(id *onto.Identity, part int) string {
-	if id.Kind != onto.KindRelation {
+	if id.Kind == onto.KindEntity {
 		return id.Key
 	}
 	switch part {
@@ -66,7 +66,7 @@ func keyOf(id *onto.Identity, part int) string {
 // setKey sets a part of an identity.
 func setKey(id *onto.Identity, part int, key string) {
 	switch {
-	case id.Kind != onto.KindRelation:
+	case id.Kind == onto.KindEntity:
 		id.Key = key
 	case part == 0:
 		id.Left = key

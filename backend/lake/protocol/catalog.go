@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
@@ -63,6 +64,14 @@ func ParseCatalog(path string, body []byte) (*Catalog, error) {
 		return nil, Damaged(path, "%w", err)
 	}
 	return c, nil
+}
+
+// format is the version of the layout that a lake with the catalog has.
+func (c *Catalog) format() int {
+	if slices.ContainsFunc(c.Types, func(e SchemaEntry) bool { return e.Kind == onto.KindFact }) {
+		return formatFacts
+	}
+	return formatFirst
 }
 
 // check tells what no valid catalog can say; nil for nothing.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -155,7 +156,7 @@ func inRange(numbers ...int64) bool {
 // isRange reports whether two commits are the first and the last of some.
 func isRange(first, last int64) bool { return first >= 1 && first <= last && last <= maxNumber }
 
-func isKind(k onto.Kind) bool { return k == onto.KindEntity || k == onto.KindRelation }
+func isKind(k onto.Kind) bool { return slices.Contains(onto.Kinds(), k) }
 
 // isHex reports whether a text is so many hexadecimal digits in lower case.
 func isHex(text string, digits int) bool {

@@ -13,8 +13,13 @@ import (
 	"github.com/ontologia/onto/internal/refusal"
 )
 
-// Format is the version of the layout.
-const Format = 1
+// The versions of the layout. A lake has the first one that has what it needs, so that
+// programs which do not know the later ones can go on with it.
+const (
+	formatFirst = 1
+	formatFacts = 2 // there is, or was, a type of facts
+	Format      = formatFacts
+)
 
 // HeadKey is where the head is.
 const HeadKey = "meta/head.json"

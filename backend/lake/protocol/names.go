@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -118,11 +119,13 @@ func snapshotName(folder, file string) (name, bool) {
 
 // setType sets the type that a folder and an escaped name tell.
 func (n *name) setType(folder, escaped string) bool {
-	n.Kind = onto.KindEntity
-	if folder == FolderOf(onto.KindRelation) {
-		n.Kind = onto.KindRelation
+	kinds := onto.Kinds()
+	i := slices.IndexFunc(kinds, func(k onto.Kind) bool { return folder == FolderOf(k) })
+	if i < 0 {
+		return false
 	}
 	var err error
+	n.Kind = kinds[i]
 	n.Name, err = segment.Unescape(escaped)
 	return err == nil && n.Name != ""
 }

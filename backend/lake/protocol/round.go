@@ -76,7 +76,10 @@ func (f *DataFile) entry(path string, first, last int64) FileEntry {
 
 // FolderOf is what the folder of a kind is called.
 func FolderOf(k onto.Kind) string {
-	if k == onto.KindRelation {
+	switch k {
+	case onto.KindFact:
+		return "facts"
+	case onto.KindRelation:
 		return "relations"
 	}
 	return "entities"
@@ -138,6 +141,7 @@ func (l *Publisher) Propose(t *Tip, r *Round, c *Catalog, attempt string) *Propo
 	if c != nil {
 		h := p.next.Head
 		c.Attempt, h.Catalog = attempt, catalogPath(h.Sequence, attempt)
+		h.Format = max(h.Format, c.format())
 		p.objects = append(p.objects, Object{h.Catalog, encodeSealed(c)})
 		p.next.Catalog = c
 	}
@@ -179,7 +183,7 @@ func (l *Publisher) MakeLake(ctx context.Context, store string) (*Tip, error) {
 	}
 	attempt := l.set.Attempt()
 	h := &Head{
-		Format: Format, StoreID: store, Sequence: 1, Attempt: attempt, Recent: []string{},
+		Format: formatFirst, StoreID: store, Sequence: 1, Attempt: attempt, Recent: []string{},
 		UpdatedAt: l.now(), RuntimeID: l.set.Runtime, Catalog: catalogPath(1, attempt),
 	}
 	c := &Catalog{StoreID: store, Attempt: attempt, Types: []SchemaEntry{}, Checkpoints: []CheckpointEntry{}}
