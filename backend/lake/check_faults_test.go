@@ -277,6 +277,11 @@ func versionFaults() []fault {
 			s.commit("", knowsPut("a", "nobody", 1), knowsPut("a", "c", 1))
 			return `there is no Person "nobody"`
 		}},
+		{"a subject that is missing", "endpoint_missing", func(s *sample) string {
+			s.commit("", salaryPut("nobody", "s1", 1), salaryPut("a", "s4", 1), salaryPut("b", "s2", 1), ended(salaryPut("c", "s1", 1)))
+			s.commit("", ended(salaryPut("b", "s2", 1)))
+			return `Contract "nobody" salary ["s1"]: there is no Person "nobody"`
+		}},
 		{"more rows than operations", "file_differs commit_incomplete", func(s *sample) string {
 			path := s.editRows(func(list []onto.Version) []onto.Version {
 				more := list[0]

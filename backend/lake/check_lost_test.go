@@ -99,7 +99,7 @@ func TestCheckBucket(t *testing.T) {
 			[]string{protocol.HeadKey, "a later round names it, and it is missing: commit 70 cannot be read"}},
 		{"a head that names what cannot be", func(s *sample) { s.editHead(func(h *protocol.Head) { h.Catalog, h.ManifestPath = "a)", new(string) }) },
 			"object_damaged", "object_damaged check_stopped objects_orphaned",
-			[]string{`meta/head.json: "a)" is no catalog of head 84; commits 1 to 76`}},
+			[]string{`meta/head.json: "a)" is no catalog of head 85; commits 1 to 76`}},
 		{"a head without a checksum", func(s *sample) { s.write(protocol.HeadKey, protocol.Encode(s.tip().Head)) },
 			"object_damaged", "object_damaged check_stopped objects_orphaned", []string{"it does not end with a checksum"}},
 		{"a head of another commit than its manifest", func(s *sample) { s.editHead(func(h *protocol.Head) { h.CommitID += 100 }) },

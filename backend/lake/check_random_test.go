@@ -73,7 +73,10 @@ func (s *sample) randomWrites(random *rand.Rand) []backend.Write {
 	for _, v := range typelist.Newest(all) {
 		for range random.IntN(4) {
 			w := entityPut(v.Schema.Name, fmt.Sprint(random.IntN(6)), v.Version, random.IntN(3))
-			if v.Schema.Kind == onto.KindRelation {
+			switch v.Schema.Kind {
+			case onto.KindFact:
+				w = salaryPut(fmt.Sprint(random.IntN(6)), fmt.Sprint(random.IntN(3)), random.IntN(3))
+			case onto.KindRelation:
 				w = knowsPut(fmt.Sprint(random.IntN(3)), fmt.Sprint(random.IntN(3)), random.IntN(3))
 			}
 			if random.IntN(3) == 0 {

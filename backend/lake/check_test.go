@@ -32,7 +32,9 @@ func sampleSchemas() []onto.Schema {
 	entity := func(name string) onto.Schema {
 		return onto.Schema{Kind: onto.KindEntity, Name: name, Key: "id", Fields: []onto.Field{{Name: "id", Type: onto.String}, {Name: "n", Type: onto.Int, Index: true}}}
 	}
-	return []onto.Schema{entity("Person"), entity("City"), entity("Ghost"), {
+	contract := onto.Schema{Kind: onto.KindFact, Name: "Contract", Left: "Person", Fields: append(onto.FactFields(false), onto.Field{Name: "salary", Type: onto.Int, Optional: true})}
+	contract.SortFields()
+	return []onto.Schema{entity("Person"), entity("City"), entity("Ghost"), contract, {
 		Kind: onto.KindRelation, Name: "Knows", Left: "Person", Right: "Person", Fields: []onto.Field{{Name: "n", Type: onto.Int}},
 	}}
 }
@@ -43,6 +45,11 @@ func entityPut(typ, key string, version, n int) backend.Write {
 
 func knowsPut(left, right string, n int) backend.Write {
 	return backend.Write{Identity: onto.RelationID("Knows", left, right), Op: onto.Put, SchemaVersion: 1, Fields: fmt.Appendf(nil, `{"n":%d}`, n)}
+}
+
+// salaryPut wants a fact about a person's salary.
+func salaryPut(subject, id string, n int) backend.Write {
+	return backend.Write{Identity: onto.FactID("Contract", subject, "salary", id), Op: onto.Put, SchemaVersion: 1, Fields: fmt.Appendf(nil, `{"salary":%d}`, n)}
 }
 
 func ended(w backend.Write) backend.Write {
@@ -119,9 +126,9 @@ func makeSample(t testing.TB) *memory.Bucket {
 	s := openSample(t, b, 10*time.Second)
 	_, err := s.lake.Register(t.Context(), &backend.Registration{Schemas: sampleSchemas()})
 	s.must(err)
-	s.commit("k1", entityPut("Person", "a", 1, 1), entityPut("Person", "b", 1, 1), entityPut("City", "rome", 1, 1), entityPut("Ghost", "g", 1, 1), knowsPut("a", "b", 1))
+	s.commit("k1", entityPut("Person", "a", 1, 1), entityPut("Person", "b", 1, 1), entityPut("City", "rome", 1, 1), entityPut("Ghost", "g", 1, 1), salaryPut("c", "s1", 1), salaryPut("b", "s2", 1), knowsPut("a", "b", 1))
 	s.commit("", entityPut("Person", "a", 1, 2), entityPut("Ghost", "g", 1, 2))
-	s.commit("k2", ended(entityPut("Person", "b", 1, 0)), ended(knowsPut("a", "b", 0)), entityPut("City", "oslo", 1, 1))
+	s.commit("k2", ended(entityPut("Person", "b", 1, 0)), ended(salaryPut("b", "s2", 0)), ended(knowsPut("a", "b", 0)), entityPut("City", "oslo", 1, 1))
 	s.evolve(backend.Evolution{End: []backend.EndedType{{Kind: onto.KindEntity, Type: "City"}}}, ended(entityPut("City", "oslo", 1, 0)), ended(entityPut("City", "rome", 1, 0)))
 	s.evolve(backend.Evolution{End: []backend.EndedType{{Kind: onto.KindEntity, Type: "Ghost", Purge: true}}})
 	wider := sampleSchemas()[0]

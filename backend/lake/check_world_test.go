@@ -303,7 +303,7 @@ func TestDescribeBytes(t *testing.T) {
 	for _, c := range []struct {
 		stats           bool
 		bytes, versions int64
-	}{{false, live, 0}, {true, all, 83}} {
+	}{{false, live, 0}, {true, all, 86}} {
 		info, err := s.lake.Describe(t.Context(), c.stats)
 		s.must(err)
 		if info.Bytes != c.bytes || info.Versions != c.versions || info.Location != "somewhere" || info.StoreID != s.tip().Head.StoreID {

@@ -101,10 +101,10 @@ func small(t testing.TB) *original {
 	wider.Fields = append(wider.Fields, onto.Field{Name: "note", Type: onto.String, Optional: true})
 	for _, round := range []func(){
 		func() {
-			s.commit("k1", entityPut("Person", "a", 1, 1), entityPut("Person", "b", 1, 1), entityPut("City", "rome", 1, 1), entityPut("Ghost", "g", 1, 1), knowsPut("a", "b", 1))
+			s.commit("k1", entityPut("Person", "a", 1, 1), entityPut("Person", "b", 1, 1), entityPut("City", "rome", 1, 1), entityPut("Ghost", "g", 1, 1), salaryPut("c", "s1", 1), salaryPut("b", "s2", 1), knowsPut("a", "b", 1))
 		},
 		func() {
-			s.commit("", ended(entityPut("Person", "b", 1, 0)), ended(knowsPut("a", "b", 0)), entityPut("Ghost", "g", 1, 2))
+			s.commit("", ended(entityPut("Person", "b", 1, 0)), ended(salaryPut("b", "s2", 0)), ended(knowsPut("a", "b", 0)), entityPut("Ghost", "g", 1, 2))
 		},
 		func() {
 			s.evolve(backend.Evolution{End: []backend.EndedType{{Kind: onto.KindEntity, Type: "City"}}}, ended(entityPut("City", "rome", 1, 0)))
@@ -121,7 +121,7 @@ func small(t testing.TB) *original {
 		func() { s.together(person(2), person(3)) },
 		func() { s.commit("", person(4)) },
 		func() { s.checkpoint(2, set.Attempt()) },
-		func() { s.commit("k3", person(5), knowsPut("a", "p1", 1)) },
+		func() { s.commit("k3", person(5), salaryPut("p1", "s3", 1), knowsPut("a", "p1", 1)) },
 		func() { s.commit("", person(6)) },
 		func() { s.lease(onto.WriteLease, time.Hour); s.lease("nightly", time.Hour) },
 	} {

@@ -35,7 +35,7 @@ func TestSmallFilesTellWhatTheyHold(t *testing.T) {
 	s.must(err)
 	const commits = 100 // more than one checkpoint
 	for i := range commits {
-		s.commit("", entityPut("Person", fmt.Sprint("p", i), 1, i), entityPut("Person", fmt.Sprint("q", i), 1, i), knowsPut(fmt.Sprint("p", i), fmt.Sprint("q", i), i))
+		s.commit("", entityPut("Person", fmt.Sprint("p", i), 1, i), entityPut("Person", fmt.Sprint("q", i), 1, i), salaryPut(fmt.Sprint("p", i), fmt.Sprint("s", i), i), knowsPut(fmt.Sprint("p", i), fmt.Sprint("q", i), i))
 	}
 	for _, c := range []struct {
 		name    string
@@ -45,6 +45,8 @@ func TestSmallFilesTellWhatTheyHold(t *testing.T) {
 	}{
 		{"new", []backend.Write{entityPut("Person", "new", 1, 1)}, 1, 0},
 		{"new of two types", []backend.Write{entityPut("Person", "newer", 1, 1), knowsPut("p1", "p2", 1)}, 2, 0},
+		{"a new fact", []backend.Write{salaryPut("p7", "new", 1)}, 1, 0},
+		{"a fact as it is", []backend.Write{salaryPut("p7", "s7", 7)}, 0, 1},
 		{"as it is", []backend.Write{entityPut("Person", "p7", 1, 7)}, 0, 1},
 		{"relation as it is", []backend.Write{knowsPut("p7", "q7", 7)}, 0, 1},
 		{"changed", []backend.Write{entityPut("Person", "q99", 1, 1000)}, 1, 1},

@@ -118,7 +118,7 @@ func must(t testing.TB, err error) {
 
 // asked returns the sources of a query.
 func (b *mirrored) asked(ctx context.Context, q *backend.Query) (own, left, right *duck.Source, err error) {
-	if own, err = b.source(ctx, q.Kind, q.Type); err != nil || q.Kind != onto.KindRelation {
+	if own, err = b.source(ctx, q.Kind, q.Type); err != nil || q.Kind == onto.KindEntity {
 		return own, nil, nil, err
 	}
 	leftType, rightType, err := b.endTypes(ctx, q)

@@ -60,7 +60,7 @@ func TestFind(t *testing.T) {
 			for _, v := range rapid.SliceOfN(version(kind, 5), 0, 10).Draw(t, "asked for") {
 				ids = append(ids, v.Identity)
 			}
-			ids = append(ids, onto.EntityID("Aunt", "1"), onto.EntityID("Zoo", "1"), onto.RelationID("Person", "1", "1"), onto.EntityID("Person", "1"))
+			ids = append(ids, onto.EntityID("Aunt", "1"), onto.EntityID("Zoo", "1"), onto.RelationID("Person", "1", "1"), onto.EntityID("Person", "1"), onto.FactID("Person", "1", "age", "1"))
 			ids = sortedIDs(ids)
 			l := people(kind)
 			data, _ := encode(t, l, versions)
@@ -83,7 +83,10 @@ func many(n int, kind onto.Kind) []onto.Version {
 			if i%11 == 10 && commit == 2 {
 				v.Op, v.Fields = onto.Delete, []byte("{}")
 			}
-			if kind == onto.KindRelation {
+			switch kind {
+			case onto.KindFact:
+				v.Identity = onto.FactID("Person", fmt.Sprintf("subject %05d", i/10), []string{"age", "name"}[i%2], fmt.Sprintf("id %07d", i))
+			case onto.KindRelation:
 				v.Identity = onto.RelationID("Person", fmt.Sprintf("left %05d", i/10), fmt.Sprintf("right %07d", i)).WithInstance([]string{"", "x"}[i%2])
 			}
 			list = append(list, v)

@@ -151,7 +151,10 @@ func version(kind onto.Kind, keys int) *rapid.Generator[onto.Version] {
 			Identity: onto.EntityID("Person", key("key")), Op: onto.Put, Commit: rapid.Int64Range(1, 20).Draw(t, "commit"),
 			SchemaVersion: rapid.IntRange(1, 3).Draw(t, "schema version"), Fields: []byte("{}"),
 		}
-		if kind == onto.KindRelation {
+		switch kind {
+		case onto.KindFact:
+			v.Identity = onto.FactID("Person", key("subject"), rapid.SampledFrom([]string{"age", "name", "Name"}).Draw(t, "attribute"), key("id"))
+		case onto.KindRelation:
 			v.Identity = onto.RelationID("Person", key("left"), key("right")).WithInstance(rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "instance"))
 		}
 		if rapid.IntRange(0, 4).Draw(t, "op") == 0 {
@@ -181,7 +184,7 @@ func fields() *rapid.Generator[[]byte] {
 
 // eachKind runs a test for each kind.
 func eachKind(t *testing.T, do func(t *testing.T, kind onto.Kind)) {
-	for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
+	for _, kind := range onto.Kinds() {
 		t.Run(string(kind), func(t *testing.T) { do(t, kind) })
 	}
 }

@@ -180,6 +180,30 @@ func TestColumnNamesByCase(t *testing.T) {
 	}
 }
 
+// Attributes called like columns have their type after the name. The fields that every
+// fact has are columns like any other; what an undeclared attribute has is of any type.
+func TestColumnNamesOfFacts(t *testing.T) {
+	fields := onto.FactFields(true)
+	for _, name := range []string{"subject", "Attribute", "fact_id", "fact_type", "left_key", "op"} {
+		fields = append(fields, onto.Field{Name: name, Type: onto.String, Optional: true})
+	}
+	l := parquet.NewLayout(onto.KindFact, "Contract", versionsOf(onto.KindFact, "Contract", fields))
+	var names []string
+	for _, c := range l.Columns {
+		names = append(names, c.Name)
+	}
+	want := []string{
+		"Attribute__string", "asserted", "fact_id__string", "fact_type__string", "kind", "left_key", "op__string", "seq",
+		"subject__string", "valid_from", "valid_until",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("got %v, want %v", names, want)
+	}
+	if c, ok := l.Column("subject"); !ok || c.Name != "subject__string" {
+		t.Errorf("column of the attribute subject: got %v, %v", c, ok)
+	}
+}
+
 func TestTyped(t *testing.T) {
 	for fields, want := range map[string]bool{
 		`{}`:                             true,
@@ -233,6 +257,7 @@ func TestWriteRefuses(t *testing.T) {
 	for what, v := range map[string]onto.Version{
 		"another type": {Identity: onto.EntityID("Dog", "a"), Op: onto.Put},
 		"another kind": {Identity: onto.RelationID("Person", "a", "b"), Op: onto.Put},
+		"a fact":       {Identity: onto.FactID("Person", "a", "age", "1"), Op: onto.Put},
 		"another op":   {Identity: onto.EntityID("Person", "a"), Op: "patch"},
 		"no object":    entity("a", 1, `[1]`),
 		"half a text":  entity("a", 1, `{"name":"x}`),
