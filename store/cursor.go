@@ -23,6 +23,7 @@ type cursor struct {
 	Commit   int64             `json:"c,omitempty"` // of the version, in histories
 	Identity []string          `json:"i"`
 	Values   []json.RawMessage `json:"v,omitempty"` // what it was sorted by
+	Valid    string            `json:"t,omitempty"` // of facts: the valid time it was about
 }
 
 // cursorAfter is the cursor for what follows a version.
@@ -31,7 +32,7 @@ func (q *question) cursorAfter(ctx context.Context, ask *backend.Query, last *on
 	if err != nil {
 		return "", err
 	}
-	c := cursor{Moment: ask.At, Question: q.fingerprint(ask), Identity: parts(last.Identity)}
+	c := cursor{Moment: ask.At, Question: q.fingerprint(ask), Identity: parts(last.Identity), Valid: q.valid}
 	for _, v := range place.Values {
 		if v != nil && codec.KindOf(v) >= codec.List {
 			v = json.RawMessage("[]") // lists and objects are equal in the order
@@ -71,6 +72,7 @@ func (q *question) fingerprint(ask *backend.Query) string {
 	if ask.Identity != nil {
 		fmt.Fprintf(&text, " of %q", parts(*ask.Identity))
 	}
+	text.WriteString(q.aspect)
 	sum := sha256.Sum256([]byte(text.String()))
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
@@ -82,9 +84,8 @@ func (q *question) goOn(ctx context.Context, ask *backend.Query) error {
 	if err == nil {
 		err = json.Unmarshal(text, &c)
 	}
-	damaged := onto.Errorf(onto.Invalid, "the cursor %.40q is damaged", q.cursor).WithHint("take it unchanged from the page before")
 	if err != nil || c.Question == "" {
-		return damaged
+		return q.damaged()
 	}
 	if c.Question != q.fingerprint(ask) {
 		return onto.Errorf(onto.Invalid, "the cursor is from another query than this one of %s", ask.Type).
@@ -92,15 +93,20 @@ func (q *question) goOn(ctx context.Context, ask *backend.Query) error {
 	}
 	place, ok := c.place(ask)
 	if !ok {
-		return damaged
+		return q.damaged()
 	}
 	if ask.At != backend.Head && ask.At != c.Moment {
 		return onto.Errorf(onto.Invalid, "the cursor is from commit %d, not %d", c.Moment, ask.At).
 			WithHint("leave out the moment: the cursor remembers it")
 	}
-	ask.At, ask.After = c.Moment, place
+	ask.At, ask.After, q.valid = c.Moment, place, c.Valid
 	_, err = q.v.s.At(c.Moment).resolve(ctx)
 	return err
+}
+
+// damaged is the error for a cursor that no page gave.
+func (q *question) damaged() error {
+	return onto.Errorf(onto.Invalid, "the cursor %.40q is damaged", q.cursor).WithHint("take it unchanged from the page before")
 }
 
 // place is the place in an answer, if the cursor holds one.

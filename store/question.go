@@ -31,6 +31,9 @@ type question struct {
 	history  bool // all versions, not only live ones
 	since    int64
 	identity *onto.Identity // history: only of this one
+
+	aspect string // facts: what else distinguishes the question
+	valid  string // facts: the valid time, in its stored form
 }
 
 func newQuestion(v View, find func(View) (*catalog.Type, error)) question {
@@ -218,6 +221,11 @@ func (q *question) countOnce(ctx context.Context) (int64, error) {
 	if ask.After != nil { // a group has no place
 		return 0, onto.Errorf(onto.Invalid, "a count has no cursor")
 	}
+	return q.counted(ctx, ask)
+}
+
+// counted counts what the backend's form of the question is about.
+func (q *question) counted(ctx context.Context, ask *backend.Query) (int64, error) {
 	a := &backend.Aggregation{Query: *ask, Compute: []onto.Operand{onto.Count()}}
 	for g, err := range q.reader().aggregate(ctx, a) {
 		if err != nil {

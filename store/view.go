@@ -17,7 +17,8 @@ import (
 type View struct {
 	s      *Store
 	point  onto.Point
-	stored bool // fields as they were written
+	stored bool       // fields as they were written
+	valid  *time.Time // what the facts are about; nil for the time that follows from the point
 
 	types *catalog.Catalog // of a question under way; nil for the newest
 }
@@ -133,10 +134,14 @@ func (v View) named(name string) (*catalog.Type, error) {
 // pin replaces a time by the commit that it refers to, if it matters what types
 // were like then.
 func (v View) pin(ctx context.Context) (View, error) {
-	if _, timed := v.point.Time(); !timed || !v.stored && len(v.catalog().Former) == 0 {
+	t, timed := v.point.Time()
+	if !timed || !v.stored && len(v.catalog().Former) == 0 {
 		return v, nil
 	}
 	c, err := v.Commit(ctx)
+	if v.valid == nil {
+		v.valid = &t
+	}
 	v.point = onto.AtCommit(c.ID)
 	return v, err
 }
@@ -223,7 +228,12 @@ func (v View) structType(t reflect.Type) (*catalog.Type, error) {
 	if v.stored {
 		return nil, onto.Errorf(onto.Invalid, "a view as stored shows versions, not %v", t).WithHint("use View.Get and View.Find")
 	}
-	return v.catalog().OfStruct(t)
+	found, err := v.catalog().OfStruct(t)
+	if err == nil && found.Schema.Kind == onto.KindFact {
+		return nil, onto.Errorf(onto.Invalid, "a %s is what several facts tell, not one thing", found.Schema.Name).
+			WithHint("use store.About for what holds, and View.Facts for the facts")
+	}
+	return found, err
 }
 
 func (v View) get(ctx context.Context, t *catalog.Type, id onto.Identity) (onto.Version, error) {

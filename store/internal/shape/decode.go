@@ -152,6 +152,9 @@ func (t *Type) Decode(v *onto.Version, dst any) error {
 				WithHint("read it by name with View.Get, or widen the Go type")
 		}
 	}
+	if t.bound.About != nil {
+		s.FieldByIndex(t.bound.About).FieldByName("Subject").SetString(v.Left)
+	}
 	if t.bound.Link == nil {
 		return nil
 	}
@@ -185,9 +188,23 @@ func (t *Type) outgrown(v *onto.Version) error {
 		if now, _ := t.Schema.Field(m.Name); !known || now.Type == had.Type {
 			continue
 		}
-		if _, err := had.Type.Fit(m.Value); err != nil {
+		if err := fits(had, m.Value); err != nil {
 			return onto.Errorf(onto.SchemaOutdated, "%s at commit %d: field %s holds what Go type %v cannot: %w", v.Identity, v.Commit, m.Name, t.bound.Struct, err).
 				WithHint("widen the field in the Go type, or read it by name with View.Get")
+		}
+	}
+	return nil
+}
+
+// fits reports whether a field could hold a value, or each of a list if it has many.
+func fits(f onto.Field, value []byte) error {
+	values := slices.Values([][]byte{value})
+	if f.Many {
+		values = codec.Elements(value)
+	}
+	for value := range values {
+		if _, err := f.Type.Fit(value); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -17,15 +17,30 @@ func (t *Type) checkAttribute(id onto.Identity) error {
 	if _, ok := t.Schema.Attribute(id.Right); ok {
 		return nil
 	}
-	if onto.ReservedAttribute(id.Right) {
-		return onto.Errorf(onto.Invalid, "%s: no attribute is called %s: it is a field that facts have anyway", id, id.Right)
+	return t.noAttribute(id.String()+": ", id.Right)
+}
+
+// CheckAttribute refuses an attribute that the type does not have.
+func (t *Type) CheckAttribute(name string) error {
+	if _, ok := t.Schema.Attribute(name); ok && onto.CheckName("attribute", name) == nil {
+		return nil
+	}
+	return t.noAttribute("", name)
+}
+
+func (t *Type) noAttribute(where, name string) error {
+	if onto.ReservedAttribute(name) {
+		return onto.Errorf(onto.Invalid, "%sno attribute is called %s: it is a field that facts have anyway", where, name)
+	}
+	if err := onto.CheckName(where+"attribute", name); err != nil {
+		return err
 	}
 	var names []string
 	for _, f := range t.Schema.Attributes() {
 		names = append(names, f.Name)
 	}
-	err := onto.Errorf(onto.Invalid, "%s: type %s has no attribute %s", id, id.Type, id.Right)
-	if near := suggest.Name(id.Right, names); near != "" {
+	err := onto.Errorf(onto.Invalid, "%stype %s has no attribute %s", where, t.Schema.Name, name)
+	if near := suggest.Name(name, names); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
 	return err.WithHint("its attributes are %s", strings.Join(names, ", "))

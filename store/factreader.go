@@ -1,0 +1,297 @@
+package store
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/bitemporal"
+	"github.com/ontologia/onto/internal/codec"
+)
+
+// ValidAt is the same view of what holds at a time: of what was believed at its moment,
+// the facts about that time. Without it, Now is about the present, AsOf a time about that
+// time, and At a commit about the time of the commit.
+func (v View) ValidAt(t time.Time) View {
+	v.valid = &t
+	return v
+}
+
+// validTime is the valid time of a question, in its stored form.
+func (q *question) validTime(ctx context.Context) (string, error) {
+	t, timed := q.v.point.Time()
+	switch {
+	case q.v.valid != nil:
+		return q.continued(*q.v.valid)
+	case timed:
+		return q.continued(t)
+	case q.v.point.IsHead() && q.cursor != "":
+		if t, err := codec.ParseTime(q.valid); err != nil || codec.FormatTime(t) != q.valid {
+			return "", q.damaged()
+		}
+		return q.valid, nil
+	case q.v.point.IsHead():
+		return stored(time.Now())
+	}
+	c, err := q.v.Commit(ctx)
+	if err != nil {
+		return "", err
+	}
+	return q.continued(c.Time)
+}
+
+// continued is a time that the view gives, unless the cursor is from a view of another one.
+func (q *question) continued(t time.Time) (string, error) {
+	text, err := stored(t)
+	if err == nil && q.cursor != "" && text != q.valid {
+		err = onto.Errorf(onto.Invalid, "the cursor is about what holds at %s, not %s", q.valid, text).
+			WithHint("leave out the valid time: the cursor remembers it")
+	}
+	return text, err
+}
+
+// factReader reads the answer to a question about facts.
+type factReader struct {
+	q      *question
+	ask    *backend.Query    // its backend's form, with the caller's filters
+	every  bool              // whether they speak or not
+	ranged bool              // those of a period, not of the valid time
+	within bitemporal.Period // the period; without bounds for all of time
+	spans  bool              // for a timeline: all that is to be known of an attribute comes in one group
+	whole  bool              // with facts that do not hold then
+	limit  int               // no more are wanted; 0 for all
+}
+
+// versions yields the versions of the facts that the question is about, in order of
+// identity.
+func (r *factReader) versions(ctx context.Context) iter.Seq2[onto.Version, error] {
+	if r.every {
+		ask := *r.ask
+		ask.Where, ask.Limit = r.conditions(ask.Where), r.limit
+		return r.q.reader().scan(ctx, &ask)
+	}
+	return func(yield func(onto.Version, error) bool) {
+		for g, err := range r.groups(ctx) {
+			if err != nil {
+				yield(onto.Version{}, err)
+				return
+			}
+			for _, i := range r.speaking(g) {
+				if v := &g.facts[i]; g.wanted(v) && !r.passed(v) && !yield(*v, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// passed reports whether a version was on an earlier page.
+func (r *factReader) passed(v *onto.Version) bool {
+	return r.ask.After != nil && v.Identity.Compare(r.ask.After.Identity) <= 0
+}
+
+// speaking returns which facts of a group speak, in order of identity.
+func (r *factReader) speaking(g *group) []int {
+	g.speaks = g.speaks[:0]
+	switch {
+	case r.ranged:
+		g.speaks = bitemporal.Speaking(g.speaks, g.claims, g.many, r.within)
+	case g.many:
+		for i, c := range g.claims {
+			if c.Holds(r.q.valid) {
+				g.speaks = append(g.speaks, i)
+			}
+		}
+	default:
+		if i := bitemporal.Speaker(g.claims, r.q.valid); i >= 0 {
+			g.speaks = append(g.speaks, i)
+		}
+	}
+	return g.speaks
+}
+
+// conditions is a filter with the one for facts that can hold at the valid time, or at
+// some moment of the period.
+func (r *factReader) conditions(where onto.Filter) onto.Filter {
+	var all onto.And
+	if where != nil {
+		all = append(all, where)
+	}
+	from, until := onto.Path(onto.FactFrom), onto.Path(onto.FactUntil)
+	switch {
+	case r.ranged && r.within.Until != "":
+		all = append(all, onto.Or{from.IsNull(), from.Lt(r.within.Until)})
+		fallthrough
+	case r.ranged:
+		if r.within.From != "" {
+			all = append(all, onto.Or{until.IsNull(), until.Gt(r.within.From)})
+		}
+	case !r.every:
+		all = append(all, onto.Or{from.IsNull(), from.Le(r.q.valid)}, onto.Or{until.IsNull(), until.Gt(r.q.valid)})
+	}
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	}
+	return all
+}
+
+// surroundings is the filter for the facts that decide what speaks.
+func (r *factReader) surroundings() onto.Filter {
+	if r.whole {
+		return nil
+	}
+	return r.conditions(nil)
+}
+
+// group is the facts on one attribute of a subject, in order of identity.
+type group struct {
+	facts  []onto.Version
+	claims []bitemporal.Claim
+	many   bool // the attribute has many values
+	speaks []int
+
+	found map[onto.Identity]bool // those for which the filters are true; nil for all
+}
+
+func (g *group) wanted(v *onto.Version) bool { return g.found == nil || g.found[v.Identity] }
+
+func (g *group) add(v onto.Version) {
+	g.facts = append(g.facts, v)
+	g.claims = append(g.claims, bitemporal.Read(&v))
+}
+
+func (g *group) holds(v *onto.Version) bool {
+	return len(g.facts) > 0 && g.facts[0].Left == v.Left && g.facts[0].Right == v.Right
+}
+
+func (g *group) clear() {
+	clear(g.facts)
+	g.facts, g.claims = g.facts[:0], g.claims[:0]
+}
+
+// groups yields the facts that matter, by subject and attribute. Each group is valid
+// until the next.
+func (r *factReader) groups(ctx context.Context) iter.Seq2[*group, error] {
+	if r.ask.Where != nil {
+		return r.filtered(ctx)
+	}
+	ask := *r.ask
+	ask.Where, ask.Limit = r.surroundings(), 0
+	if ask.After != nil && !r.alone(ask.After.Identity.Right) {
+		begin := *ask.After
+		begin.Identity.Instance = "" // before all facts of the group
+		ask.After = &begin
+	}
+	return r.grouped(ctx, &ask)
+}
+
+// alone reports whether each fact on an attribute speaks or not whatever the others are.
+func (r *factReader) alone(attribute string) bool { return !r.spans && r.many(attribute) }
+
+func (r *factReader) many(attribute string) bool {
+	field, _ := r.q.t.Schema.Attribute(attribute)
+	return field.Many
+}
+
+// grouped yields the facts of a query by subject and attribute. Those that are alone may
+// come in several groups, which need not be kept.
+func (r *factReader) grouped(ctx context.Context, ask *backend.Query) iter.Seq2[*group, error] {
+	return func(yield func(*group, error) bool) {
+		var g group
+		for v, err := range r.q.reader().scan(ctx, ask) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !g.holds(&v) || r.alone(v.Right) {
+				if len(g.facts) > 0 && !yield(&g, nil) {
+					return
+				}
+				g.clear()
+				g.many = r.many(v.Right)
+			}
+			g.add(v)
+		}
+		if len(g.facts) > 0 {
+			yield(&g, nil)
+		}
+	}
+}
+
+// The numbers of facts that are looked at together: few at first, in case no more are
+// wanted, then more, since each batch is another question to the backend.
+const (
+	firstCandidates = 256
+	mostCandidates  = 8192
+)
+
+// filtered yields the groups that have a fact for which the filters are true, with these
+// marked. The filters do not decide what speaks, so the facts that they find are only
+// candidates: the other facts on their attributes are read too.
+func (r *factReader) filtered(ctx context.Context) iter.Seq2[*group, error] {
+	return func(yield func(*group, error) bool) {
+		if err := r.q.pin(ctx, r.ask); err != nil {
+			yield(nil, err)
+			return
+		}
+		ask := *r.ask
+		ask.Where, ask.Limit = r.conditions(ask.Where), 0
+		var batch []onto.Identity
+		most := firstCandidates
+		for v, err := range r.q.reader().scan(ctx, &ask) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if n := len(batch); n >= most && (batch[n-1].Left != v.Left || batch[n-1].Right != v.Right) {
+				if !r.around(ctx, batch, yield) {
+					return
+				}
+				batch, most = batch[:0], min(2*most, mostCandidates)
+			}
+			batch = append(batch, v.Identity)
+		}
+		if len(batch) > 0 {
+			r.around(ctx, batch, yield)
+		}
+	}
+}
+
+// around yields the groups that candidates are in.
+func (r *factReader) around(ctx context.Context, candidates []onto.Identity, yield func(*group, error) bool) bool {
+	found := make(map[onto.Identity]bool, len(candidates))
+	var subjects, attributes []string
+	for _, id := range candidates {
+		found[id] = true
+		subjects, attributes = append(subjects, id.Left), append(attributes, id.Right)
+	}
+	ask := *r.ask
+	ask.Where, ask.Limit, ask.After = r.surroundings(), 0, nil
+	ask.LeftKeys, ask.RightKeys = distinct(subjects), distinct(attributes)
+	for g, err := range r.grouped(ctx, &ask) {
+		if err == nil {
+			g.found = found
+			if !anyOf(g.facts, found) {
+				continue // of another subject and attribute of the batch
+			}
+		}
+		if !yield(g, err) || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func anyOf(facts []onto.Version, found map[onto.Identity]bool) bool {
+	for i := range facts {
+		if found[facts[i].Identity] {
+			return true
+		}
+	}
+	return false
+}
