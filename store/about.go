@@ -24,6 +24,7 @@ func About[T any](ctx context.Context, v View, subject string) (value T, err err
 		if err != nil {
 			return err
 		}
+		r.spans = true // values of one attribute are sorted
 		about := r.q.t.NewAbout(subject)
 		for g, err := range r.groups(ctx) {
 			if err != nil {

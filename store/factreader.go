@@ -59,7 +59,7 @@ type factReader struct {
 	every  bool              // whether they speak or not
 	ranged bool              // those of a period, not of the valid time
 	within bitemporal.Period // the period; without bounds for all of time
-	spans  bool              // for a timeline: all that is to be known of an attribute comes in one group
+	spans  bool              // all facts on an attribute come in one group, also if it has many values
 	whole  bool              // with facts that do not hold then
 	limit  int               // no more are wanted; 0 for all
 }
