@@ -161,6 +161,19 @@ func CheckName(what, name string) error {
 	return checkName(what, name, "", "start with a letter or _, go on with letters, digits and _")
 }
 
+// OwnPrefix begins the names of types and fields that a store keeps for itself.
+const OwnPrefix = "onto_"
+
+// CheckUserName is CheckName for names that programs and schema files declare: those
+// that begin with [OwnPrefix] are the store's own.
+func CheckUserName(what, name string) error {
+	if strings.HasPrefix(name, OwnPrefix) {
+		return Errorf(Invalid, "%s name %.*q is not allowed: names that begin with %s are the store's own", what, MaxName, name, OwnPrefix).
+			WithHint("choose another name")
+	}
+	return CheckName(what, name)
+}
+
 // checkName allows also the given characters, but not as the first.
 func checkName(what, name, also, hint string) error {
 	if name == "" {

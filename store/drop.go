@@ -19,8 +19,8 @@ type Drop struct {
 	Kind onto.Kind
 	Type string
 
-	// Relations are relation types that have it as an endpoint and end with
-	// it. With Cascade all that have it do.
+	// Relations are relation types that have it as an endpoint, and types of facts
+	// about it, that end with it. With Cascade all of them do.
 	Relations []string
 	Cascade   bool
 
@@ -34,7 +34,7 @@ type Drop struct {
 type DropPlan struct {
 	Head       int64
 	Types      []DropType // those that end
-	Dependents []string   // relation types that have one of them as an endpoint and would stay: they prevent the drop
+	Dependents []string   // relation types that have one of them as an endpoint, and types of facts about one, that would stay: they prevent the drop
 	Purge      bool
 	Token      string // identifies this plan at this head
 }
@@ -104,7 +104,7 @@ func (p *DropPlan) Refusal() error {
 	if len(p.Dependents) == 0 {
 		return nil
 	}
-	return onto.Errorf(onto.Refused, "%s cannot be dropped: %s would have an endpoint of a type that does not exist", p.Types[0].Name, strings.Join(p.Dependents, ", ")).
+	return onto.Errorf(onto.Refused, "%s cannot be dropped: %s would have an endpoint or a subject of a type that does not exist", p.Types[0].Name, strings.Join(p.Dependents, ", ")).
 		WithHint("drop them as well: --cascade-relations, or --drop-relation for each")
 }
 
@@ -130,20 +130,21 @@ func planDrop(ctx context.Context, s *Store, d *Drop) (*dropPlan, error) {
 	}
 	ending := []*catalog.Type{t}
 	for _, name := range d.Relations {
-		r, err := s.catalog().Get(onto.KindRelation, name)
-		if err != nil {
-			return nil, err
+		r := s.catalog().Present[onto.TypeName{Kind: onto.KindFact, Name: name}]
+		if r == nil {
+			if r, err = s.catalog().Get(onto.KindRelation, name); err != nil {
+				return nil, err
+			}
 		}
-		if d.Kind != onto.KindEntity || r.Schema.Left != d.Type && r.Schema.Right != d.Type {
-			return nil, onto.Errorf(onto.Invalid, "%s does not have %s as an endpoint", name, d.Type).WithHint("drop it by itself")
+		if !d.dependent(r) {
+			return nil, onto.Errorf(onto.Invalid, "%s does not have %s as an endpoint or subject", name, d.Type).WithHint("drop it by itself")
 		}
 		if !slices.Contains(ending, r) {
 			ending = append(ending, r)
 		}
 	}
 	for _, r := range s.catalog().EveryType() {
-		if r.End != nil || d.Kind != onto.KindEntity || r.Schema.Kind != onto.KindRelation ||
-			r.Schema.Left != d.Type && r.Schema.Right != d.Type || slices.Contains(ending, r) {
+		if r.End != nil || !d.dependent(r) || slices.Contains(ending, r) {
 			continue
 		}
 		if d.Cascade {
@@ -156,6 +157,11 @@ func planDrop(ctx context.Context, s *Store, d *Drop) (*dropPlan, error) {
 		return nil, err
 	}
 	return p, p.checkShared(ending)
+}
+
+// dependent reports whether a type refers to the one that is dropped.
+func (d *Drop) dependent(t *catalog.Type) bool {
+	return d.Kind == onto.KindEntity && slices.Contains(endpoints(&t.Schema), d.Type)
 }
 
 // checkShared refuses a purge under a name that other types have had as well:

@@ -70,16 +70,21 @@ func (p *migrationPlan) checkRename(u *Upgrader, schemas []onto.Schema) error {
 	return nil
 }
 
-// checkLeftBehind finds stored relations that would point at a renamed type
+// checkLeftBehind finds stored relations and facts that would point at a renamed type
 // under its old name.
 func checkLeftBehind(left []onto.SchemaVersion, schemas []onto.Schema, renamed map[string]string) error {
 	for _, v := range left {
 		r := &v.Schema
-		if r.Kind != onto.KindRelation || slices.ContainsFunc(schemas, func(g onto.Schema) bool { return g.Name == r.Name }) {
+		if slices.ContainsFunc(schemas, func(g onto.Schema) bool { return g.Name == r.Name }) {
 			continue
 		}
-		for _, end := range []string{r.Left, r.Right} {
-			if to := renamed[end]; to != "" {
+		for _, end := range endpoints(r) {
+			switch to := renamed[end]; {
+			case to == "":
+			case r.Kind == onto.KindFact:
+				return onto.Errorf(onto.Invalid, "the facts %s are about %s, which is renamed to %s", r.Name, end, to).
+					WithHint("give %s as well, with the subject %s", r.Name, to)
+			default:
 				return onto.Errorf(onto.Invalid, "relation %s has the endpoint %s, which is renamed to %s", r.Name, end, to).
 					WithHint("give %s as well, with the endpoint %s", r.Name, to)
 			}
@@ -92,6 +97,10 @@ func checkLeftBehind(left []onto.SchemaVersion, schemas []onto.Schema, renamed m
 // ones: an upgrader changes fields, never an identity.
 func checkIdentityKept(old, g *onto.Schema, renamed map[string]string) error {
 	hint := "make a new type and move the data to it"
+	if g.Kind == onto.KindFact && old.Left != g.Left && renamed[old.Left] != g.Left {
+		return onto.Errorf(onto.Invalid, "%s: the facts are about %s and were about %s", g.Name, orTexts(g.Left), orTexts(old.Left)).
+			WithHint("if the type of the subjects got a new name, say that it is renamed; otherwise %s", hint)
+	}
 	for _, end := range []struct{ name, was, is string }{{"left", old.Left, g.Left}, {"right", old.Right, g.Right}} {
 		if end.was != end.is && renamed[end.was] != end.is {
 			return onto.Errorf(onto.Invalid, "%s: the %s endpoint is %s and was %s", g.Name, end.name, end.is, end.was).
@@ -109,6 +118,14 @@ func checkIdentityKept(old, g *onto.Schema, renamed map[string]string) error {
 			WithHint("%s", hint)
 	}
 	return nil
+}
+
+// orTexts names the type of subjects.
+func orTexts(subject string) string {
+	if subject == "" {
+		return "any texts"
+	}
+	return subject
 }
 
 // checkNew refuses a new type that looks like a stored one under another name, if that
@@ -131,17 +148,24 @@ func alike(a, b *onto.Schema) bool {
 	if suggest.Name(a.Name, []string{b.Name}) != "" && len(common(a, b)) > 1 {
 		return true
 	}
-	most := max(len(a.Fields), len(b.Fields))
+	most := max(len(ownFields(a)), len(ownFields(b)))
 	return most > 1 && 4*len(common(a, b)) >= 3*most
 }
 
 // common returns the fields that two types share.
-func common(a, b *onto.Schema) []string {
-	return slices.DeleteFunc(a.FieldNames(), func(name string) bool {
-		was, _ := a.Field(name)
-		is, ok := b.Field(name)
+func common(a, b *onto.Schema) []onto.Field {
+	return slices.DeleteFunc(ownFields(a), func(was onto.Field) bool {
+		is, ok := b.Field(was.Name)
 		return !ok || was.Type != is.Type
 	})
+}
+
+// ownFields returns the fields of a type without those that every type of facts has.
+func ownFields(s *onto.Schema) []onto.Field {
+	if s.Kind == onto.KindFact {
+		return s.Attributes()
+	}
+	return slices.Clone(s.Fields)
 }
 
 // checkUsed refuses upgraders that no step uses.

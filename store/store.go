@@ -258,6 +258,9 @@ func schemasOf(types []onto.Type) ([]onto.Schema, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := checkUserNames(&schema); err != nil {
+			return nil, err
+		}
 		schemas[i] = schema
 		if slices.ContainsFunc(schemas[:i], func(o onto.Schema) bool { return o.Name == schema.Name }) {
 			return nil, onto.Errorf(onto.Invalid, "type %s is given twice", schema.Name)
@@ -266,7 +269,22 @@ func schemasOf(types []onto.Type) ([]onto.Schema, error) {
 	return schemas, nil
 }
 
-// checkEndpoints refuses relations between types that are neither stored nor given.
+// checkUserNames refuses a type that is named, or has a field that is named, as only the
+// store itself names them.
+func checkUserNames(s *onto.Schema) error {
+	if err := onto.CheckUserName("type", s.Name); err != nil {
+		return err
+	}
+	for _, f := range s.Fields {
+		if err := onto.CheckUserName(s.Name+": field", f.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkEndpoints refuses relations between types, and facts about a type, that are
+// neither stored nor given.
 func checkEndpoints(stored []onto.SchemaVersion, given []onto.Schema) error {
 	var entities []string
 	for _, v := range stored {
@@ -280,15 +298,29 @@ func checkEndpoints(stored []onto.SchemaVersion, given []onto.Schema) error {
 		}
 	}
 	for _, g := range given {
-		if g.Kind != onto.KindRelation {
-			continue
-		}
-		for _, end := range []string{g.Left, g.Right} {
-			if !slices.Contains(entities, end) {
+		for _, end := range endpoints(&g) {
+			switch {
+			case slices.Contains(entities, end):
+			case g.Kind == onto.KindFact:
+				return catalog.UnknownName(onto.Errorf(onto.Invalid, "the facts %s are about %s, which is not an entity type of this store", g.Name, end),
+					end, entities, "register the type of the subjects together with the facts")
+			default:
 				return catalog.UnknownName(onto.Errorf(onto.Invalid, "relation %s has the endpoint %s, which is not an entity type of this store", g.Name, end),
 					end, entities, "register the endpoint's type together with the relation")
 			}
 		}
+	}
+	return nil
+}
+
+// endpoints returns the entity types that a type refers to: the two ends of a relation,
+// the subjects of facts that are about entities.
+func endpoints(s *onto.Schema) []string {
+	switch {
+	case s.Kind == onto.KindRelation:
+		return []string{s.Left, s.Right}
+	case s.Kind == onto.KindFact && s.Left != "":
+		return []string{s.Left}
 	}
 	return nil
 }

@@ -261,7 +261,9 @@ func logCommand(id onto.Identity) []string {
 	if id.Kind == onto.KindRelation {
 		parts = []string{id.Type, id.Left, id.Right}
 	}
-	if id.Instance != "" {
+	if id.Kind == onto.KindFact {
+		parts = []string{id.Type, id.Left, id.Right, id.Instance}
+	} else if id.Instance != "" {
 		command = append(command, "--instance="+id.Instance)
 	}
 	if slices.ContainsFunc(parts, func(s string) bool { return strings.HasPrefix(s, "-") }) {

@@ -18,7 +18,11 @@ func fieldsOf(s *onto.Schema) func(*node, string) error {
 			return err
 		}
 		for _, m := range members {
-			f, err := readField(m, join(path, m.name))
+			read := readField
+			if s.Kind == onto.KindFact {
+				read = readAttribute
+			}
+			f, err := read(m, join(path, m.name))
 			if err != nil {
 				return err
 			}
@@ -31,7 +35,7 @@ func fieldsOf(s *onto.Schema) func(*node, string) error {
 
 func readField(m member, path string) (onto.Field, error) {
 	f := onto.Field{Name: m.name}
-	if err := onto.CheckName("field", m.name); err != nil {
+	if err := onto.CheckUserName("field", m.name); err != nil {
 		return f, m.fail(path, "%w", err)
 	}
 	var fallback *node
@@ -42,13 +46,12 @@ func readField(m member, path string) (onto.Field, error) {
 		key{"index", flag(&f.Index)},
 		key{"search", flag(&f.Search)},
 	)
+	if err == nil {
+		err = checkField(m, path, &f)
+	}
 	switch {
 	case err != nil:
 		return f, err
-	case f.Type == "":
-		return f, m.fail(path, "type is missing").WithHint("use %s", strings.Join(typeNames(), ", "))
-	case f.Search && f.Type != onto.String:
-		return f, m.value.valueOf("search").fail(join(path, "search"), "only strings can be searched, this is %s", f.Type)
 	case fallback == nil:
 		return f, nil
 	case f.Optional:
@@ -57,6 +60,47 @@ func readField(m member, path string) (onto.Field, error) {
 	}
 	f.Default, err = readDefault(f.Type, fallback, join(path, "default"))
 	return f, err
+}
+
+// readAttribute reads an attribute of facts. There are facts on it, or there are none: it
+// is neither optional nor has it a default.
+func readAttribute(m member, path string) (onto.Field, error) {
+	f := onto.Field{Name: m.name, Optional: true}
+	if onto.ReservedAttribute(m.name) {
+		return f, m.fail(path, "no attribute can have this name: it is a field that facts have anyway").
+			WithHint("leave it out, or choose another name")
+	}
+	if err := onto.CheckUserName("attribute", m.name); err != nil {
+		return f, m.fail(path, "%w", err)
+	}
+	without := func(why string) func(*node, string) error {
+		return func(v *node, path string) error {
+			return v.fail(path, "%s", why).WithHint("leave it out: where nothing is known there is no fact")
+		}
+	}
+	err := m.value.readKeys(path,
+		key{"type", fieldType(&f.Type)},
+		key{"index", flag(&f.Index)},
+		key{"search", flag(&f.Search)},
+		key{"many", flag(&f.Many)},
+		key{"optional", without("no attribute is required, so none is optional")},
+		key{"default", without("an attribute has no default")},
+	)
+	if err == nil {
+		err = checkField(m, path, &f)
+	}
+	return f, err
+}
+
+// checkField checks what all fields have.
+func checkField(m member, path string, f *onto.Field) error {
+	switch {
+	case f.Type == "":
+		return m.fail(path, "type is missing").WithHint("use %s", strings.Join(typeNames(), ", "))
+	case f.Search && f.Type != onto.String:
+		return m.value.valueOf("search").fail(join(path, "search"), "only strings can be searched, this is %s", f.Type)
+	}
+	return nil
 }
 
 func fieldType(dst *onto.FieldType) func(*node, string) error {

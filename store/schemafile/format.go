@@ -10,10 +10,11 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// Format writes schemas as a YAML schema file: entities, then relations, each
-// by name, with the key first among the fields. Parse gives them back.
+// Format writes schemas as a YAML schema file: entities, facts, then relations, each
+// by name, with the key first among the fields. Parse gives them back. What a store keeps
+// for itself, see [onto.OwnPrefix], is left out.
 func Format(schemas []onto.Schema) ([]byte, error) {
-	list := slices.Clone(schemas)
+	list := declared(schemas)
 	sortSchemas(list)
 	var w bytes.Buffer
 	names := map[string]bool{}
@@ -26,7 +27,7 @@ func Format(schemas []onto.Schema) ([]byte, error) {
 		}
 		names[s.Name] = true
 		if i == 0 || list[i-1].Kind != s.Kind {
-			fmt.Fprintf(&w, "%s:\n", map[onto.Kind]string{onto.KindEntity: "entities", onto.KindRelation: "relations"}[s.Kind])
+			fmt.Fprintf(&w, "%s:\n", map[onto.Kind]string{onto.KindEntity: "entities", onto.KindFact: "facts", onto.KindRelation: "relations"}[s.Kind])
 		}
 		if err := formatType(&w, s); err != nil {
 			return nil, err
@@ -41,14 +42,34 @@ func Format(schemas []onto.Schema) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
+// declared returns the types and fields that a file can declare.
+func declared(schemas []onto.Schema) []onto.Schema {
+	own := func(name string) bool { return strings.HasPrefix(name, onto.OwnPrefix) }
+	var list []onto.Schema
+	for _, s := range schemas {
+		if own(s.Name) {
+			continue
+		}
+		s.Fields = slices.DeleteFunc(slices.Clone(s.Fields), func(f onto.Field) bool { return own(f.Name) })
+		list = append(list, s)
+	}
+	return list
+}
+
 func formatType(w *bytes.Buffer, s onto.Schema) error {
 	fmt.Fprintf(w, "  %s:\n", plainName(s.Name))
 	for _, line := range []struct{ key, name string }{
-		{"key", s.Key}, {"left", s.Left}, {"right", s.Right}, {"instance_key", s.InstanceKey},
+		{"key", s.Key}, {leftWord(s), s.Left}, {"right", s.Right}, {"instance_key", s.InstanceKey},
 	} {
 		if line.name != "" {
 			fmt.Fprintf(w, "    %s: %s\n", line.key, plainName(line.name))
 		}
+	}
+	if s.Open {
+		w.WriteString("    open: true\n")
+	}
+	if s.Kind == onto.KindFact {
+		s.Fields = s.Attributes()
 	}
 	if len(s.Fields) == 0 {
 		return nil
@@ -59,6 +80,7 @@ func formatType(w *bytes.Buffer, s onto.Schema) error {
 		width = max(width, len(plainName(f.Name)))
 	}
 	for _, f := range keyFirst(s) {
+		f.Optional = f.Optional && s.Kind != onto.KindFact // where each attribute is
 		text, err := formatField(f)
 		if err != nil {
 			return err
@@ -66,6 +88,14 @@ func formatType(w *bytes.Buffer, s onto.Schema) error {
 		fmt.Fprintf(w, "      %-*s %s\n", width+1, plainName(f.Name)+":", text)
 	}
 	return nil
+}
+
+// leftWord is what a file calls the left end.
+func leftWord(s onto.Schema) string {
+	if s.Kind == onto.KindFact {
+		return "subject"
+	}
+	return "left"
 }
 
 // keyFirst returns the fields with the key or instance key in front.
@@ -105,6 +135,9 @@ func formatField(f onto.Field) (string, error) {
 	}
 	if f.Search {
 		parts = append(parts, "search: true")
+	}
+	if f.Many {
+		parts = append(parts, "many: true")
 	}
 	return "{" + strings.Join(parts, ", ") + "}", nil
 }

@@ -13,6 +13,7 @@ func FuzzParse(f *testing.F) {
 		example, structsAsFile, bomb, "{}", "entities:", field("{type: int, default: 1}"),
 		`{"relations":{"R":{"left":"A","right":"B","fields":{"x":{"type":"any","default":{"a":[1,"\ud83d\ude00"]}}}}}}`,
 		"relations: {R: {left: A, right: B, fields: {x: {type: string, default: \"a\\Lb\"}}}}",
+		factFile, "facts: {F: {open: true}}", "facts: {F: {fields: {onto_x: {type: int}}}}",
 		"? [a]\n: b\n", "a: |\n  x\n", "--- !x\n...\n", "%YAML 1.2\n---\n",
 	} {
 		f.Add([]byte(seed))

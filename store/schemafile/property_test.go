@@ -126,8 +126,30 @@ func drawField(t *rapid.T, name string) onto.Field {
 	return f
 }
 
+// drawFacts draws a type of facts, whose attributes have names that are free.
+func drawFacts(t *rapid.T, name string) onto.Schema {
+	s := onto.Schema{Kind: onto.KindFact, Name: name, Open: rapid.Bool().Draw(t, "open")}
+	if rapid.Bool().Draw(t, "about entities") {
+		s.Left = names().Draw(t, "subject")
+	}
+	free := names().Filter(func(n string) bool { return !onto.ReservedAttribute(n) })
+	for _, n := range rapid.SliceOfNDistinct(free, 1, 5, rapid.ID[string]).Draw(t, "attributes") {
+		f := drawField(t, n)
+		f.Optional, f.Default, f.Many = true, nil, rapid.Bool().Draw(t, "many")
+		s.Fields = append(s.Fields, f)
+	}
+	whole, err := onto.Untyped(s).Schema()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return whole
+}
+
 func drawSchema(t *rapid.T, name string) onto.Schema {
-	s := onto.Schema{Kind: rapid.SampledFrom([]onto.Kind{onto.KindEntity, onto.KindRelation}).Draw(t, "kind"), Name: name}
+	s := onto.Schema{Kind: rapid.SampledFrom(onto.Kinds()).Draw(t, "kind"), Name: name}
+	if s.Kind == onto.KindFact {
+		return drawFacts(t, name)
+	}
 	for _, f := range rapid.SliceOfNDistinct(names(), 0, 5, rapid.ID[string]).Draw(t, "fields") {
 		s.Fields = append(s.Fields, drawField(t, f))
 	}

@@ -95,6 +95,7 @@ func flag(dst *bool) func(*node, string) error {
 func (r *reader) file(root *node) error {
 	return root.readKeys("",
 		key{"entities", func(v *node, path string) error { return r.each(v, path, r.entity) }},
+		key{"facts", func(v *node, path string) error { return r.each(v, path, r.facts) }},
 		key{"relations", func(v *node, path string) error { return r.each(v, path, r.relation) }},
 	)
 }
@@ -107,7 +108,7 @@ func (r *reader) each(n *node, path string, read func(member, string) error) err
 	}
 	for _, m := range members {
 		inner := join(path, m.name)
-		if err := onto.CheckName("type", m.name); err != nil {
+		if err := onto.CheckUserName("type", m.name); err != nil {
 			return m.fail(inner, "%w", err)
 		}
 		if first, ok := r.declared[m.name]; ok {
@@ -161,6 +162,28 @@ func (r *reader) relation(m member, path string) error {
 	return r.add(s, m.value.valueOf("instance_key"), join(path, "instance_key"))
 }
 
+// facts reads a type of facts. Its fields are its attributes.
+func (r *reader) facts(m member, path string) error {
+	s := onto.Schema{Kind: onto.KindFact, Name: m.name}
+	err := m.value.readKeys(path,
+		key{"subject", name("subject type", &s.Left)},
+		key{"open", flag(&s.Open)},
+		key{"fields", fieldsOf(&s)},
+	)
+	if err != nil {
+		return err
+	}
+	if len(s.Fields) == 0 && !s.Open {
+		return m.fail(path, "facts need an attribute").WithHint("declare one under fields, or say open: true")
+	}
+	whole, err := onto.Untyped(s).Schema()
+	if err != nil {
+		return m.fail(path, "%w", err)
+	}
+	r.schemas = append(r.schemas, whole)
+	return nil
+}
+
 // add takes a schema. What can still be wrong with it is about its key.
 func (r *reader) add(s onto.Schema, at *node, path string) error {
 	if err := s.Check(); err != nil {
@@ -180,7 +203,7 @@ func (r *reader) types() []onto.Type {
 	return types
 }
 
-// sortSchemas puts entities before relations, each by name.
+// sortSchemas puts entities before facts and these before relations, each by name.
 func sortSchemas(list []onto.Schema) {
 	slices.SortFunc(list, func(a, b onto.Schema) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))

@@ -9,6 +9,13 @@
 //	      name: {type: string, search: true}
 //	      tier: {type: string, index: true}
 //	      age:  {type: int, optional: true}
+//	facts:
+//	  Contract:
+//	    subject: Customer
+//	    fields:
+//	      employer: {type: string, index: true}
+//	      salary:   {type: int}
+//	      skills:   {type: string, many: true}
 //	relations:
 //	  Subscription:
 //	    left: Customer
@@ -20,6 +27,11 @@
 // Field types are string, int, float, bool, time, object, list and any. A
 // relation without instance_key is unkeyed; the instance key need not be among
 // the fields. Endpoints may be types that the file does not declare.
+//
+// The fields of facts are the attributes that there are facts on. They are about things
+// of the type subject, or, without it, about any texts. An attribute that is many has
+// several values at once. With open: true there may also be facts on attributes that are
+// not declared. Names that begin with onto_ are the store's own.
 //
 // A type gives the same schema, and so the same hash, whether it comes from a
 // file or from a Go struct. Anchors, aliases, tags, merge keys and a second
@@ -39,7 +51,7 @@ import (
 // MaxSize is how many bytes a schema file may have.
 const MaxSize = 4 << 20
 
-// Parse returns the types that a schema file declares: entities, then
+// Parse returns the types that a schema file declares: entities, facts, then
 // relations, each by name. Errors name line, column and path.
 func Parse(data []byte) ([]onto.Type, error) {
 	root, err := parseTree(data)
@@ -73,7 +85,7 @@ func parseTree(data []byte) (*node, error) {
 	root, err := parseText(data, bytes.TrimSpace(data))
 	if err == nil && root.kind == codec.Null {
 		return nil, onto.Errorf(onto.Invalid, "the file is empty").
-			WithHint("declare types under entities: and relations:")
+			WithHint("declare types under entities:, facts: and relations:")
 	}
 	return root, err
 }
