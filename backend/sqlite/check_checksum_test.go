@@ -39,10 +39,11 @@ func TestRebuildIsDeterministic(t *testing.T) {
 	b := opened(t, path, nil)
 	first := rebuilt(t, b)
 	rows := func() string {
-		return query(t, path, `SELECT *, hex(fields) FROM entity_current`) + query(t, path, `SELECT *, hex(fields) FROM relation_current`)
+		return query(t, path, `SELECT *, hex(fields) FROM entity_current`) + query(t, path, `SELECT *, hex(fields) FROM fact_current`) +
+			query(t, path, `SELECT *, hex(fields) FROM relation_current`)
 	}
 	want := rows()
-	for _, damage := range []string{``, `DELETE FROM entity_current`, `UPDATE relation_current SET op = 'delete', first_commit_id = 4`} {
+	for _, damage := range []string{``, `DELETE FROM entity_current`, `DELETE FROM fact_current; DELETE FROM onto_fact_past`, `UPDATE relation_current SET op = 'delete', first_commit_id = 4`} {
 		runSQL(t, path, damage)
 		if sum := rebuilt(t, b); sum != first || rows() != want {
 			t.Errorf("after %q: got another projection, with the checksum %s; want %s", damage, sum, first)
@@ -55,6 +56,8 @@ func TestRebuildIsDeterministic(t *testing.T) {
 // a small store by hand.
 func TestChecksumIsAsDescribed(t *testing.T) {
 	b := opened(t, makeDocumentedFile(t), nil)
+	register(t, b, contract())
+	commit(t, b, fact("a", "salary", "f1", `{"salary":1}`))
 	sum := sha256.New()
 	add := func(parts ...any) {
 		for _, p := range parts {
@@ -65,6 +68,7 @@ func TestChecksumIsAsDescribed(t *testing.T) {
 	}
 	add("entity", "Thing", "a", 2, 1, "put", 1, `{"id":"a","n":2}`)
 	add("entity", "Thing", "b", 3, 1, "delete", 1, `{}`)
+	add("fact", "Contract", "a", "salary", "f1", 4, 4, "put", 1, `{"salary":1}`)
 	add("relation", "Touches", "a", "b", "", 1, 1, "put", 1, `{}`)
 	if got, want := rebuilt(t, b), hex.EncodeToString(sum.Sum(nil)); got != want {
 		t.Errorf("got %s, want %s", got, want)

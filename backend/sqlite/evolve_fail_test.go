@@ -22,9 +22,10 @@ func everything(t *testing.T, path string) string {
 	var parts []string
 	for _, sql := range []string{
 		`SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite%' ORDER BY name`, `SELECT * FROM sqlite_sequence ORDER BY name`,
-		`SELECT * FROM commits`, `SELECT * FROM entity_history`, `SELECT * FROM relation_history`, `SELECT * FROM onto_entity_past`,
+		`SELECT * FROM commits`, `SELECT * FROM entity_history`, `SELECT * FROM fact_history`, `SELECT * FROM relation_history`, `SELECT * FROM onto_entity_past`, `SELECT * FROM onto_fact_past`,
 		`SELECT * FROM schema_versions`, `SELECT * FROM schema_registry ORDER BY type_name`, `SELECT * FROM onto_meta`, `SELECT * FROM onto_derived`,
 		`SELECT entity_type, entity_key, commit_id, json(fields) FROM entity_current`, `SELECT relation_type, commit_id FROM relation_current`,
+		`SELECT fact_type, subject, attribute, fact_id, commit_id, json(fields) FROM fact_current`,
 	} {
 		parts = append(parts, sql, query(t, path, sql))
 	}

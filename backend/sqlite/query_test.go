@@ -57,8 +57,13 @@ func worldSchemas() []onto.Schema {
 		{Name: "must", Type: onto.Int}, {Name: "object", Type: onto.Object, Optional: true},
 		{Name: "string", Type: onto.String, Optional: true, Index: true, Search: true},
 	}
+	belief := onto.Schema{Kind: onto.KindFact, Name: "Belief", Left: "Thing", Fields: slices.Concat(fields, onto.FactFields(false))}
+	for i := range belief.Fields {
+		belief.Fields[i].Optional = true
+	}
+	belief.SortFields()
 	return []onto.Schema{
-		{Kind: onto.KindEntity, Name: "Thing", Key: "id", Fields: fields},
+		{Kind: onto.KindEntity, Name: "Thing", Key: "id", Fields: fields}, belief,
 		{Kind: onto.KindRelation, Name: "Tie", Left: "Thing", Right: "Thing", Fields: fields},
 	}
 }
@@ -90,9 +95,14 @@ func (w *world) fill() {
 
 func (w *world) key() string { return rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(w.T, "key") }
 
+func (w *world) kind() onto.Kind { return rapid.SampledFrom(onto.Kinds()).Draw(w.T, "kind") }
+
 func (w *world) write() backend.Write {
 	id := onto.EntityID("Thing", w.key())
-	if rapid.Bool().Draw(w.T, "relation") {
+	switch w.kind() {
+	case onto.KindFact:
+		id = onto.FactID("Belief", w.key(), w.key(), w.key())
+	case onto.KindRelation:
 		id = onto.RelationID("Tie", w.key(), w.key())
 	}
 	if rapid.IntRange(0, 5).Draw(w.T, "delete") == 0 {
@@ -170,7 +180,7 @@ func join(list [][]byte) [][]byte {
 	return all
 }
 
-func (w *world) operand(relation, some bool) onto.Operand {
+func (w *world) operand(kind onto.Kind, some bool) onto.Operand {
 	var names []string
 	for _, f := range worldSchemas()[0].Fields {
 		names = append(names, f.Name)
@@ -179,7 +189,10 @@ func (w *world) operand(relation, some bool) onto.Operand {
 	if o.Path[0] == "object" || o.Path[0] == "any" || rapid.IntRange(0, 9).Draw(w.T, "deeper") == 0 {
 		o.Path = append(o.Path, rapid.SliceOfN(rapid.SampledFrom(worldNames), 0, 2).Draw(w.T, "path")...)
 	}
-	if relation {
+	switch kind {
+	case onto.KindFact:
+		o.Side = rapid.SampledFrom([]onto.Side{onto.OwnSide, onto.LeftSide}).Draw(w.T, "side")
+	case onto.KindRelation:
 		o.Side = rapid.SampledFrom([]onto.Side{onto.OwnSide, onto.LeftSide, onto.RightSide}).Draw(w.T, "side")
 	}
 	if some && (o.Path[0] == "list" || rapid.IntRange(0, 9).Draw(w.T, "any") == 0) {
@@ -194,20 +207,20 @@ func (w *world) scalar() any {
 	return v["v"]
 }
 
-func (w *world) filter(relation bool, depth int) onto.Filter {
+func (w *world) filter(kind onto.Kind, depth int) onto.Filter {
 	shape := rapid.IntRange(0, 7).Draw(w.T, "shape")
 	if depth <= 0 {
 		shape = 7
 	}
 	switch shape {
 	case 0, 1:
-		return onto.And(w.filters(relation, depth))
+		return onto.And(w.filters(kind, depth))
 	case 2:
-		return onto.Or(w.filters(relation, depth))
+		return onto.Or(w.filters(kind, depth))
 	case 3:
-		return onto.Not{Of: w.filter(relation, depth-1)}
+		return onto.Not{Of: w.filter(kind, depth-1)}
 	}
-	o := w.operand(relation, true)
+	o := w.operand(kind, true)
 	switch test := rapid.SampledFrom([]onto.Test{onto.Equal, onto.NotEqual, onto.Less, onto.AtMost, onto.Greater, onto.AtLeast, onto.In,
 		onto.StartsWith, onto.EndsWith, onto.Contains, onto.IsNull, onto.IsNotNull, onto.IsTrue, onto.IsFalse}).Draw(w.T, "test"); test {
 	case onto.In:
@@ -225,22 +238,19 @@ func (w *world) filter(relation bool, depth int) onto.Filter {
 	}
 }
 
-func (w *world) filters(relation bool, depth int) []onto.Filter {
+func (w *world) filters(kind onto.Kind, depth int) []onto.Filter {
 	var list []onto.Filter
 	for range rapid.IntRange(0, 3).Draw(w.T, "parts") {
-		list = append(list, w.filter(relation, depth-1))
+		list = append(list, w.filter(kind, depth-1))
 	}
 	return list
 }
 
 // query is a random query, and the plain one that reads all its rows.
 func (w *world) query() (q, plain backend.Query) {
-	schemas := worldSchemas()
-	q = backend.Query{Kind: onto.KindEntity, Type: "Thing", At: backend.Head}
-	relation := rapid.Bool().Draw(w.T, "relation")
-	if relation {
-		q.Kind, q.Type = onto.KindRelation, "Tie"
-	}
+	schemas, kind := worldSchemas(), w.kind()
+	schema := &schemas[slices.IndexFunc(schemas, func(s onto.Schema) bool { return s.Kind == kind })]
+	q = backend.Query{Kind: kind, Type: schema.Name, At: backend.Head}
 	if rapid.IntRange(0, 2).Draw(w.T, "past") == 0 {
 		q.At = rapid.Int64Range(0, w.head+1).Draw(w.T, "at")
 	}
@@ -250,7 +260,7 @@ func (w *world) query() (q, plain backend.Query) {
 	keys := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "zz"}), 1, 3)
 	if rapid.IntRange(0, 3).Draw(w.T, "keys") == 0 {
 		switch {
-		case !relation:
+		case kind == onto.KindEntity:
 			q.Keys = keys.Draw(w.T, "keys")
 		case rapid.Bool().Draw(w.T, "left"):
 			q.LeftKeys = keys.Draw(w.T, "keys")
@@ -260,16 +270,19 @@ func (w *world) query() (q, plain backend.Query) {
 	}
 	plain = q
 	if rapid.Bool().Draw(w.T, "schema") {
-		q.Schema = &schemas[0]
-		if relation {
-			q.Schema, q.Left, q.Right = &schemas[1], &schemas[0], &schemas[0]
+		q.Schema = schema
+		if kind != onto.KindEntity {
+			q.Left = &schemas[0]
+		}
+		if kind == onto.KindRelation {
+			q.Right = &schemas[0]
 		}
 	}
 	if rapid.IntRange(0, 4).Draw(w.T, "search") == 0 {
 		q.Search = words.Query(rapid.SampledFrom([]string{"a", "a*", "A b", "b* a", "drop table", "1", "日*", "null or", "", "not a"}).Draw(w.T, "words"))
 	}
 	if rapid.IntRange(0, 4).Draw(w.T, "where") > 0 {
-		q.Where = w.filter(relation, 3)
+		q.Where = w.filter(kind, 3)
 	}
 	return q, plain
 }
@@ -277,7 +290,7 @@ func (w *world) query() (q, plain backend.Query) {
 func (w *world) askQuery() {
 	q, plain := w.query()
 	for range rapid.IntRange(0, 3).Draw(w.T, "orders") {
-		q.Order = append(q.Order, onto.Order{Operand: w.operand(q.Kind == onto.KindRelation, false), Desc: rapid.Bool().Draw(w.T, "desc")})
+		q.Order = append(q.Order, onto.Order{Operand: w.operand(q.Kind, false), Desc: rapid.Bool().Draw(w.T, "desc")})
 	}
 	q.Limit = rapid.IntRange(0, 5).Draw(w.T, "limit")
 	q.Offset = rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(w.T, "offset")
@@ -300,13 +313,12 @@ func (w *world) askQuery() {
 
 func (w *world) askGroups() {
 	q, plain := w.query()
-	relation := q.Kind == onto.KindRelation
 	a := backend.Aggregation{Query: q}
 	for range rapid.IntRange(0, 2).Draw(w.T, "by") {
-		a.By = append(a.By, w.operand(relation, false))
+		a.By = append(a.By, w.operand(q.Kind, false))
 	}
 	for range rapid.IntRange(0, 4).Draw(w.T, "compute") {
-		o := w.operand(relation, false)
+		o := w.operand(q.Kind, false)
 		o.Func = rapid.SampledFrom([]onto.Func{onto.FuncCount, onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncAvgLen}).Draw(w.T, "func")
 		if o.Func == onto.FuncCount {
 			o = onto.Count()
@@ -343,7 +355,7 @@ func (w *world) groups(seq iter.Seq2[onto.Group, error]) string {
 	return text.String()
 }
 
-// endpoints reads the ends of a relation one by one.
+// endpoints reads the ends of a relation or the subject of a fact one by one.
 func (w *world) endpoints(q *backend.Query) exec.Endpoints {
 	return func(v *onto.Version) (left, right json.RawMessage, err error) {
 		at := q.At
@@ -356,6 +368,9 @@ func (w *world) endpoints(q *backend.Query) exec.Endpoints {
 				return nil
 			}
 			return v.Fields
+		}
+		if v.Kind == onto.KindFact {
+			return fields(v.Left), nil, nil
 		}
 		return fields(v.Left), fields(v.Right), nil
 	}

@@ -89,7 +89,10 @@ func wantWords(t *testing.T, path string, b *sqlite.Backend, s onto.Schema, want
 		return
 	}
 	key, history := "f.entity_key", "entity_history"
-	if s.Kind == onto.KindRelation {
+	switch s.Kind {
+	case onto.KindFact:
+		key, history = "f.subject || '>' || f.attribute", "fact_history"
+	case onto.KindRelation:
 		key, history = "f.left_key || '>' || f.right_key", "relation_history"
 	}
 	got := query(t, path, `SELECT coalesce(group_concat(line, '; '), '') FROM (SELECT `+key+` || ': ' || s.words AS line

@@ -244,3 +244,15 @@ func TestDocumentedTypes(t *testing.T) {
 		query(t, path, s.sql) // fails if SQLite refuses it
 	}
 }
+
+// shellAnswer is what the sqlite3 command answers.
+func shellAnswer(t *testing.T, shell, path, statement string) string {
+	t.Helper()
+	c := exec.Command(shell, path)
+	c.Stdin = strings.NewReader(statement + ";") // an argument cannot begin with a comment
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: %v", statement, err)
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}

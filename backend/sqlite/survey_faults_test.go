@@ -54,6 +54,13 @@ func logFaults() []fault {
 		{name: "deleted commit", code: "version_without_commit", sql: `DELETE FROM commits WHERE id = 3`},
 		{name: "gap in the log", code: "commit_gap", sql: `DELETE FROM commits WHERE id = 3`},
 		{name: "orphaned relation rows", code: "version_without_commit", sql: `UPDATE relation_history SET commit_id = 99 WHERE id = 1`},
+		{name: "orphaned facts", code: "version_without_commit", sql: `UPDATE fact_history SET commit_id = 99 WHERE id = 1`},
+		{name: "fact removed from history", code: "commit_incomplete", sql: `DELETE FROM fact_history WHERE id = 1`},
+		{name: "edited value of a fact", code: "version_damaged", sql: `UPDATE fact_history SET fields_json = '{"salary":41}' WHERE id = 2`},
+		{name: "fact of an unknown schema version", code: "schema_unknown", sql: `UPDATE fact_history SET schema_version_id = 5 WHERE id = 1`},
+		{name: "fact without its subject", code: "endpoint_missing", sql: `UPDATE fact_history SET subject = 'x', onto_sum = NULL; UPDATE fact_current SET subject = 'x'`},
+		{name: "fact edited in history and projection", code: "history_changed", sql: `
+			UPDATE fact_history SET onto_sum = NULL, fields_json = '{"salary":41}' WHERE id = 3; UPDATE fact_current SET fields = jsonb('{"salary":41}') WHERE fact_id = 's1'`},
 		{name: "row removed from history", code: "commit_incomplete", sql: `DELETE FROM entity_history WHERE id = 10`},
 		{name: "time that goes back", code: "commit_time_back", sql: `UPDATE commits SET created_at = '2001-01-01T00:00:00.000000+00:00' WHERE id = 3`},
 		{name: "time in the future", code: "commit_time_future", sql: `UPDATE commits SET created_at = '2999-01-01T00:00:00.000000+00:00' WHERE id = 3`},
@@ -150,6 +157,9 @@ func projectionFaults() []fault {
 		{name: "missing projection row", code: "projection_missing", sql: `DELETE FROM entity_current WHERE entity_key = 'a'`},
 		{name: "extra projection row", code: "projection_extra", sql: `INSERT INTO relation_current VALUES ('Knows', 'a', 'c', 'x', 1, 1, 'put', 1, jsonb('{"since":1}'))`},
 		{name: "JSON of the projection", code: "projection_differs", sql: `UPDATE relation_current SET fields = x'ff00ff' WHERE left_key = 'a'`},
+		{name: "edited fact in the projection", code: "projection_differs", sql: `UPDATE fact_current SET op = 'put' WHERE fact_id = 'm1'`},
+		{name: "missing fact in the projection", code: "projection_missing", sql: `DELETE FROM fact_current WHERE fact_id = 'm1'`},
+		{name: "extra fact in the projection", code: "projection_extra", sql: `INSERT INTO fact_current VALUES ('Says', 'a', 'mood', 'm2', 1, 1, 'put', 1, jsonb('{"mood":"calm"}'))`},
 		{name: "another program has appended", code: "projection_behind", sql: `INSERT INTO commits (created_at) VALUES ('2026-01-01T00:00:00+00:00')`},
 		{name: "dropped projection", code: "check_stopped", sql: `DROP TABLE relation_current`},
 	}
@@ -166,6 +176,8 @@ func derivedFaults() []fault {
 		{name: "words added", code: "search_extra", sql: `INSERT INTO onto_search_4 (docid, words) VALUES (999, 'eve')`},
 		{name: "damaged search table", code: "search_damaged", sql: `DELETE FROM onto_search_4_segdir; UPDATE onto_search_4_segments SET block = x'00'; DROP TABLE onto_search_4_content`},
 		{name: "row of the past removed", code: "past_missing", sql: `DELETE FROM onto_entity_past WHERE until = 2`},
+		{name: "fact of the past removed", code: "past_missing", sql: `DELETE FROM onto_fact_past WHERE until = 2`},
+		{name: "fact of the past added", code: "past_extra", sql: `INSERT INTO onto_fact_past VALUES ('Says', 5, 1, 3)`},
 		{name: "row of the past added", code: "past_extra", sql: `INSERT INTO onto_entity_past VALUES ('Person', 5, 1, 3)`},
 	}
 }
@@ -182,6 +194,10 @@ func surveyFaults() []fault {
 		{name: "huge WAL", code: "wal_large", around: growWAL},
 		{name: "full scan of entities", code: "plan_scan", sql: `DROP INDEX idx_entity_history_lookup`},
 		{name: "full scan of relations", code: "plan_scan", sql: `DROP INDEX idx_relation_history_lookup`},
+		{name: "full scan of facts", code: "plan_scan", around: dropped("onto_fact_history_lookup")},
+		{name: "full scan for a commit's facts", code: "plan_scan", around: dropped("onto_fact_history_commit")},
+		{name: "dropped index of facts", code: "index_missing", around: dropped("onto_fact_current_attribute")},
+		{name: "dropped index of facts in a file that is opened", sql: `DROP INDEX onto_fact_current_attribute`},
 		{name: "full scan for a commit", code: "plan_scan", sql: `DROP INDEX onto_entity_history_commit`},
 		{name: "statistics of a store that has grown", code: "plan_scan", sql: `ANALYZE; DELETE FROM sqlite_stat1; INSERT INTO sqlite_stat1 VALUES ('onto_meta', NULL, '1'), ('commits', 'onto_commits_idempotency', '0 0'), ('commits', NULL, '1');
 			WITH RECURSIVE n(i) AS (SELECT 6 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
@@ -195,6 +211,17 @@ func surveyFaults() []fault {
 		{name: "trigger of a table that follows ours", code: "table_extra", sql: `CREATE TABLE mine (x REFERENCES locks(lock_name) ON DELETE CASCADE); CREATE TRIGGER t AFTER DELETE ON mine BEGIN SELECT 1; END`},
 		{name: "trigger of a table that is not ours", sql: `CREATE TABLE mine (x); CREATE TRIGGER t AFTER DELETE ON mine BEGIN SELECT 1; END`},
 		{name: "free pages", code: "freelist_large", sql: `CREATE TABLE filler (x); INSERT INTO filler VALUES (zeroblob(8000000)); DROP TABLE filler`},
+	}
+}
+
+// dropped drops an index, which opening the file again would bring back.
+func dropped(index string) func(*testing.T, *sqlite.Backend) backend.Backend {
+	return func(t *testing.T, b *sqlite.Backend) backend.Backend {
+		t.Helper()
+		if err := b.Exec(`DROP INDEX ` + index); err != nil {
+			t.Fatal(err)
+		}
+		return b
 	}
 }
 

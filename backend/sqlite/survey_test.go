@@ -36,12 +36,24 @@ func knows(left, right, instance string) backend.Write {
 	return backend.Write{Identity: id, Op: onto.Put, SchemaVersion: 1, Fields: []byte(`{"since":1}`)}
 }
 
+// says is a fact about a person.
+func says(subject, attribute, id, fields string) backend.Write {
+	return backend.Write{Identity: onto.FactID("Says", subject, attribute, id), Op: onto.Put, SchemaVersion: 1, Fields: []byte(fields)}
+}
+
+func saysSchema() onto.Schema {
+	s := onto.Schema{Kind: onto.KindFact, Name: "Says", Left: "Person", Fields: append(onto.FactFields(false),
+		onto.Field{Name: "mood", Type: onto.String, Optional: true}, onto.Field{Name: "salary", Type: onto.Int, Optional: true})}
+	s.SortFields()
+	return s
+}
+
 func removed(w backend.Write) backend.Write {
 	w.Op, w.Fields = onto.Delete, nil
 	return w
 }
 
-// makeHealthy makes a store of several commits with updates, deletes, relations, an
+// makeHealthy makes a store of several commits with updates, deletes, relations, facts, an
 // index and search, rebuilds its projection at the head, and closes the file.
 func makeHealthy(t *testing.T) string {
 	t.Helper()
@@ -54,6 +66,7 @@ func makeHealthy(t *testing.T) string {
 		personSchema(),
 		{Kind: onto.KindRelation, Name: "Knows", Left: "Person", Right: "Person", InstanceKey: "place",
 			Fields: []onto.Field{{Name: "since", Type: onto.Int}}},
+		saysSchema(),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -63,10 +76,11 @@ func makeHealthy(t *testing.T) string {
 		many = append(many, person(fmt.Sprintf("p%02d", i), i))
 	}
 	for _, writes := range [][]backend.Write{
-		{person("a", 1), person("b", 2), person("c", 3), knows("a", "b", "oslo"), knows("a", "b", "rome"), knows("b", "c", "oslo")},
-		{person("a", 10), person("b", 20)},
+		{person("a", 1), person("b", 2), person("c", 3), knows("a", "b", "oslo"), knows("a", "b", "rome"), knows("b", "c", "oslo"),
+			says("a", "mood", "m1", `{"mood":"calm"}`), says("a", "salary", "s1", `{"salary":40}`)},
+		{person("a", 10), person("b", 20), says("a", "salary", "s1", `{"asserted":1,"revoked":true,"salary":40,"valid_until":"2026-01-01T00:00:00.000000+00:00"}`)},
 		many,
-		{removed(person("c", 3)), removed(knows("b", "c", "oslo"))},
+		{removed(person("c", 3)), removed(knows("b", "c", "oslo")), removed(says("a", "mood", "m1", ""))},
 		{person("a", 11), person("c", 30)},
 	} {
 		if _, err := b.Append(t.Context(), &backend.Draft{Writes: writes}); err != nil {
