@@ -179,7 +179,7 @@ func TestRecipesForFactsAgree(t *testing.T) {
 		for seq := range 1 + random.IntN(5) {
 			id := onto.FactID("Contract", fmt.Sprint("p", random.IntN(2)), []string{"salary", "subject"}[random.IntN(2)], fmt.Sprint("f", c, "-", random.IntN(9)))
 			members := []string{fmt.Sprintf(`%q:%d`, id.Right, random.IntN(3))}
-			if seq > 0 && random.IntN(3) > 0 { // else the id decides
+			if seq > 0 && random.IntN(2) > 0 { // else the id decides
 				members = append(members, fmt.Sprintf(`"seq":%d`, seq))
 			}
 			from := random.IntN(20)
