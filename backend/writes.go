@@ -3,6 +3,7 @@ package backend
 import (
 	"bytes"
 	"slices"
+	"strconv"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
@@ -40,13 +41,17 @@ func sameFact(a, b []byte) bool {
 	return bytes.Equal(said(a), said(b))
 }
 
+// factSeq is the place of a fact among those of its commit.
+func factSeq(fields []byte) int64 {
+	seq, _ := strconv.ParseInt(string(codec.Find(fields, []string{onto.FactSeq})), 10, 64)
+	return seq
+}
+
 // SameTwice decides about an identity that comes twice in one draft: nil if both writes
-// are equal.
+// are equal. Facts are, wherever they stand in the draft.
 func SameTwice(a, b *Write) error {
-	if a.Once && b.Once && sameFact(a.Fields, b.Fields) {
-		return nil
-	}
-	if a.Op == b.Op && bytes.Equal(a.Fields, b.Fields) && a.Once == b.Once && a.Merge == b.Merge && slices.Equal(a.Known, b.Known) {
+	if a.Op == b.Op && a.Once == b.Once && a.Derived == b.Derived && a.Merge == b.Merge && slices.Equal(a.Known, b.Known) &&
+		(bytes.Equal(a.Fields, b.Fields) || a.Once && sameFact(a.Fields, b.Fields)) {
 		return nil
 	}
 	return onto.Errorf(onto.Conflict, "%s comes twice in the draft, with different contents", a.Identity).
@@ -54,7 +59,7 @@ func SameTwice(a, b *Write) error {
 }
 
 // SortWrites brings writes into the order of identity. An identity that comes
-// twice is kept once if both are equal.
+// twice is kept once if both are equal, a fact as it comes first.
 func SortWrites(writes []Write) ([]Write, error) {
 	sorted := true
 	for i := 1; i < len(writes) && sorted; i++ {
@@ -73,6 +78,9 @@ func SortWrites(writes []Write) ([]Write, error) {
 		}
 		if err := SameTwice(last, &writes[i]); err != nil {
 			return nil, err
+		}
+		if last.Once && factSeq(writes[i].Fields) < factSeq(last.Fields) {
+			*last = writes[i] // the sort is not stable
 		}
 	}
 	return kept, nil
