@@ -21,6 +21,8 @@ func aggregateStories() []tale {
 		{"aggregates as of each commit", aggregateAsOf},
 		{"aggregates over a history", aggregateHistory},
 		{"aggregates over endpoints", aggregateEndpoints},
+		{"aggregates over left endpoints", visits().of(aggregateLeft)},
+		{"aggregates over subjects", claims().of(aggregateLeft)},
 		{"aggregates over what search finds", aggregateSearch},
 		{"sums of integers are exact", exactSums},
 		{"a sum beyond int64 is an error", sumOverflows},
@@ -181,7 +183,7 @@ func aggregateHistory(s *story) {
 }
 
 func aggregateEndpoints(s *story) {
-	s.travels()
+	s.travels(visits())
 	left, right := onto.Left("n"), onto.Right("n")
 	a := backend.Aggregation{
 		Query: backend.Query{Kind: onto.KindRelation, Type: tVisit, At: 1},
@@ -194,6 +196,21 @@ func aggregateEndpoints(s *story) {
 	s.reckon(a, `"rome" "x": 1 1 20`, `null "x": 1 3 null`)
 	a.By, a.Where, a.Mode, a.At = []onto.Operand{right}, nil, backend.History, backend.Head
 	s.reckon(a, "10: 3 6 10", "20: 2 2 20", "null: 1 3 null")
+}
+
+func aggregateLeft(s *story, of variety) {
+	s.travels(of)
+	left, n := onto.Left("n"), onto.Path("n")
+	a := backend.Aggregation{
+		Query: backend.Query{Kind: of.Kind, Type: of.Name, At: 1}, By: []onto.Operand{left}, Compute: []onto.Operand{onto.Count(), n.Sum()},
+	}
+	s.reckon(a, "1: 2 4", "2: 1 1", "null: 1 4")
+	a.At = 4
+	s.reckon(a, "5: 2 4", "null: 2 5")
+	a.By, a.Where, a.Compute = []onto.Operand{onto.Left("t")}, left.IsNotNull(), []onto.Operand{onto.Count(), left.Sum(), n.Max()}
+	s.reckon(a, `"x": 2 10 3`)
+	a.By, a.Where, a.Mode, a.At = []onto.Operand{left}, nil, backend.History, backend.Head
+	s.reckon(a, "1: 2 2 3", "2: 1 2 1", "5: 1 5 2", "null: 2 null 4")
 }
 
 func aggregateSearch(s *story) {

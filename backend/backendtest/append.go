@@ -95,22 +95,26 @@ func deleteAndInsertAgain(s *story) {
 func allTypes(s *story) {
 	c := s.commit(
 		put(person("x"), 1), put(city("x"), 2), put(knows("x", "x"), 3),
-		put(visit("x", "x", "t1"), 4), put(visit("x", "x", "t2"), 5))
-	if c.Operations != 5 {
-		s.Errorf("operations: got %d, want 5", c.Operations)
+		put(visit("x", "x", "t1"), 4), put(visit("x", "x", "t2"), 5), put(claim("x", "n", "c1"), 6), put(note("x", "y", "c2"), 7))
+	if c.Operations != 7 {
+		s.Errorf("operations: got %d, want 7", c.Operations)
 	}
 	s.wantLines("diff", s.diff(0, 1), []string{
 		`City "x": nothing, then @1 {"id":"x","n":2}`,
 		`Person "x": nothing, then @1 {"id":"x","n":1}`,
+		`Claim "x" n ["c1"]: nothing, then @1 {"n":6}`,
+		`Note "x" y ["c2"]: nothing, then @1 {"n":7}`,
 		`Knows "x" → "x": nothing, then @1 {"n":3}`,
 		`Visit "x" → "x" ["t1"]: nothing, then @1 {"n":4}`,
 		`Visit "x" → "x" ["t2"]: nothing, then @1 {"n":5}`,
 	})
-	s.commit(remove(visit("x", "x", "t1")), remove(city("x")))
+	s.commit(remove(visit("x", "x", "t1")), remove(city("x")), remove(note("x", "y", "c2")))
 	s.wantState(onto.KindEntity, tCity)
 	s.wantState(onto.KindEntity, tPerson, `Person "x" @1 {"id":"x","n":1}`)
 	s.wantState(onto.KindRelation, tKnows, `Knows "x" → "x" @1 {"n":3}`)
 	s.wantState(onto.KindRelation, tVisit, `Visit "x" → "x" ["t2"] @1 {"n":5}`)
+	s.wantState(onto.KindFact, tClaim, `Claim "x" n ["c1"] @1 {"n":6}`)
+	s.wantState(onto.KindFact, tNote)
 }
 
 func refusedUsesNoID(s *story) {

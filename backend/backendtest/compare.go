@@ -113,9 +113,9 @@ func (h *history) askVersions(at int64) {
 		})
 	}
 	turn := int(at + 1) // of what is too much to ask as of each commit
-	for i, t := range append(testSchemas(), tagged(tLate)) {
+	for i, t := range changing() {
 		size := 0
-		if turn%5 == i {
+		if turn%len(changing()) == i {
 			size = 1 + turn%3
 		}
 		h.same("state of "+t.Name, at, func(ctx context.Context, b backend.Backend) string {
@@ -160,7 +160,7 @@ func pages(ctx context.Context, b backend.Backend, q backend.Query, size int) it
 
 // askChanges asks what a commit changed, and what changed between it and others.
 func (h *history) askChanges(at, head int64) {
-	t := testSchemas()[at%4]
+	t := testSchemas()[at%int64(len(testSchemas()))]
 	further := []backend.DiffQuery{
 		{From: at / 2, To: at},
 		{From: at, To: at + (head-at)/3, Kind: t.Kind, Type: t.Name},

@@ -18,8 +18,11 @@ func concurrencyStories() []tale {
 	return []tale{
 		{"appends at once", func(s *story) { s.appendConcurrently(s) }},
 		{"only whole commits are seen", func(s *story) { s.seeWholeCommits(s) }},
-		{"counting", func(s *story) { s.count(s) }},
-		{"an expectation has one winner", func(s *story) { s.raceExpectation(s) }},
+		{"counting", func(s *story) { s.count(expects(), person("counter"), s) }},
+		{"counting with fences", func(s *story) { s.count(fences(), claim("counter", "n", "1"), s) }},
+		{"an expectation has one winner", func(s *story) { s.raceExpectation(expects(), s) }},
+		{"a fence has one winner", func(s *story) { s.raceExpectation(fences(), s) }},
+		{"what is written once has one winner", func(s *story) { s.raceOnce(s) }},
 		{"one key raced", func(s *story) { s.raceKey(s) }},
 		{"registering at once", registerAtOnce},
 		{"streams and drafts at once", streamsAndDrafts},
@@ -171,12 +174,29 @@ func (s *story) lookForTorn(b backend.Backend) error {
 	return nil
 }
 
-// count lets workers increment one number, each with an expectation: no increment is
-// lost.
-func (s *story) count(handles ...backend.Backend) {
+// demand is a way to make a draft depend on a version.
+type demand struct {
+	draft func(e onto.Expectation, writes ...backend.Write) *backend.Draft
+	code  onto.Code // of drafts that are too late
+}
+
+func expects() demand {
+	return demand{func(e onto.Expectation, writes ...backend.Write) *backend.Draft {
+		return expecting([]onto.Expectation{e}, writes...)
+	}, onto.VersionMismatch}
+}
+
+func fences() demand {
+	return demand{func(e onto.Expectation, writes ...backend.Write) *backend.Draft {
+		return fenced(draft(writes...), e)
+	}, onto.Stale}
+}
+
+// count lets workers increment one number, each on condition that it is the one that was
+// read: no increment is lost.
+func (s *story) count(on demand, counter onto.Identity, handles ...backend.Backend) {
 	const workers = 4
 	rounds := times(5)
-	counter := person("counter")
 	s.commit(put(counter, 0))
 	var lost atomic.Int64
 	s.together(workers, handles, func(worker int, b backend.Backend) error {
@@ -190,11 +210,11 @@ func (s *story) count(handles ...backend.Backend) {
 				return err
 			}
 			next := put(counter, fields.N+1)
-			_, err = b.Append(s.ctx, expecting([]onto.Expectation{isAt(counter, v.Commit)}, next))
+			_, err = b.Append(s.ctx, on.draft(isAt(counter, v.Commit), next))
 			switch {
 			case err == nil:
 				done++
-			case errors.Is(err, onto.VersionMismatch):
+			case errors.Is(err, on.code):
 				lost.Add(1)
 			default:
 				return err
@@ -203,22 +223,21 @@ func (s *story) count(handles ...backend.Backend) {
 		return nil
 	})
 	s.Logf("%d races lost", lost.Load())
-	s.want("the counter", s.get(counter, backend.Head),
-		fmt.Sprintf(`Person "counter" @%d {"id":"counter","n":%d}`, workers*rounds+1, workers*rounds))
+	s.want("the counter", s.get(counter, backend.Head), row(counter, int64(workers*rounds+1), workers*rounds))
 }
 
 // raceExpectation lets workers change what they all saw at the same commit:
 // one of them wins.
-func (s *story) raceExpectation(handles ...backend.Backend) {
+func (s *story) raceExpectation(on demand, handles ...backend.Backend) {
 	const workers = 8
 	ada := person("ada")
 	for round := range times(5) {
 		var wins atomic.Int64
 		s.together(workers, handles, func(worker int, b backend.Backend) error {
-			_, err := b.Append(s.ctx, expecting([]onto.Expectation{isAt(ada, int64(round))}, put(ada, round*workers+worker)))
+			_, err := b.Append(s.ctx, on.draft(isAt(ada, int64(round)), put(ada, round*workers+worker)))
 			if err == nil {
 				wins.Add(1)
-			} else if !errors.Is(err, onto.VersionMismatch) {
+			} else if !errors.Is(err, on.code) {
 				return err
 			}
 			return nil
@@ -227,6 +246,34 @@ func (s *story) raceExpectation(handles ...backend.Backend) {
 			s.Fatalf("round %d: got %d winners, want 1", round, got)
 		}
 		s.wantHead(int64(round + 1))
+	}
+}
+
+// raceOnce lets workers assert a fact under one id, with one of two values: one makes it,
+// others repeat it or are refused.
+func (s *story) raceOnce(handles ...backend.Backend) {
+	const workers = 8
+	for round := range times(5) {
+		id := claim("ada", "n", fmt.Sprint("f", round))
+		results, errs := make([]onto.Result, workers), make([]error, workers)
+		s.together(workers, handles, func(worker int, b backend.Backend) error {
+			w := once(set(id, fmt.Sprintf(`{"n":%d,"seq":%d}`, worker%2, worker+1)))
+			results[worker], errs[worker] = b.Append(s.ctx, draft(w))
+			return nil
+		})
+		winner := slices.IndexFunc(results, func(r onto.Result) bool { return r.Changed() })
+		if winner < 0 {
+			s.Fatalf("round %d: got %v, want a winner", round, errs)
+		}
+		for i, r := range results {
+			switch same := i%2 == winner%2; {
+			case i != winner && r.Changed():
+				s.Errorf("round %d: got %s beside %s, want one commit", round, showCommit(r.Commit), showCommit(results[winner].Commit))
+			case same && errs[i] != nil, !same && !errors.Is(errs[i], onto.Conflict):
+				s.Errorf("round %d: worker %d got %v while %d won; want an error for the other value", round, i, errs[i], winner)
+			}
+		}
+		s.want("the fact", s.get(id, backend.Head), fmt.Sprintf(`%s @%d {"n":%d,"seq":%d}`, id, round+1, winner%2, winner+1))
 	}
 }
 

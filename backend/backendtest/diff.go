@@ -69,7 +69,8 @@ func diffOfCommit(s *story) {
 }
 
 func diffOfType(s *story) {
-	s.commit(put(person("x"), 1), put(city("x"), 1), put(knows("x", "y"), 1), put(visit("x", "y", "1"), 1), put(visit("x", "y", "0"), 1))
+	s.commit(put(person("x"), 1), put(city("x"), 1), put(knows("x", "y"), 1), put(visit("x", "y", "1"), 1), put(visit("x", "y", "0"), 1),
+		put(claim("x", "n", "1"), 1), put(claim("x", "n", "0"), 1), put(note("x", "n", "1"), 1))
 	ask := func(kind onto.Kind, typ string) []string {
 		return list(s, s.Diff(s.ctx, &backend.DiffQuery{From: 0, To: backend.Head, Kind: kind, Type: typ}), showChange)
 	}
@@ -78,6 +79,11 @@ func diffOfType(s *story) {
 		`Visit "x" → "y" ["0"]: nothing, then @1 {"n":1}`,
 		`Visit "x" → "y" ["1"]: nothing, then @1 {"n":1}`,
 	})
+	s.wantLines("claims", ask(onto.KindFact, tClaim), []string{
+		`Claim "x" n ["0"]: nothing, then @1 {"n":1}`,
+		`Claim "x" n ["1"]: nothing, then @1 {"n":1}`,
+	})
+	s.wantLines("visits as facts", ask(onto.KindFact, tVisit), nil)
 	s.wantLines("of an unknown type", ask(onto.KindEntity, "Nobody"), nil)
 }
 

@@ -12,14 +12,18 @@ import (
 
 func endStories() []tale {
 	return []tale{
-		{"a type is dropped", endDrops},
+		{"a type is dropped", cities().of(endDrops)},
+		{"a type of facts is dropped", claims().of(endDrops)},
 		{"a type that was dropped takes no writes", endTakesNoWrites},
-		{"a type is renamed", endRenames},
+		{"a type is renamed", cities().of(endRenames)},
+		{"a type of facts is renamed", claims().of(endRenames)},
 		{"a type that ended begins again", endBeginsAgain},
 		{"a name changes its kind", endChangesKind},
 		{"rows of a type that ended stay in the past", endKeepsPast},
-		{"a purged type has never been", endPurges},
-		{"a type is purged when it is renamed", endPurgesRenamed},
+		{"a purged type has never been", cities().of(endPurges)},
+		{"a purged type of facts has never been", claims().of(endPurges)},
+		{"a type is purged when it is renamed", cities().of(endPurgesRenamed)},
+		{"a type of facts is purged when it is renamed", claims().of(endPurgesRenamed)},
 		{"a type is purged that had ended before", endPurgesAgain},
 		{"many rows are purged", endPurgesMany},
 	}
@@ -41,32 +45,30 @@ func (s *story) endOf(typ string, version int) string {
 	return "no end"
 }
 
-func endDrops(s *story) {
-	s.commit(put(city("rome"), 1), put(city("oslo"), 1), put(person("ada"), 1))
-	s.commit(put(city("rome"), 2))
+func endDrops(s *story, of variety) {
+	rome, oslo := of.one("rome"), of.one("oslo")
+	s.commit(put(rome, 1), put(oslo, 1), put(person("ada"), 1))
+	s.commit(put(rome, 2))
 	s.place.clock.set(time.Date(2027, 1, 2, 3, 4, 5, 678901999, time.FixedZone("", 3600)))
-	r := s.evolve(ending(tCity), remove(city("rome")), remove(city("oslo")), remove(city("nowhere")), put(person("ada"), 2))
+	r := s.evolve(dropping(of.end()), remove(rome), remove(oslo), remove(of.one("nowhere")), put(person("ada"), 2))
 	if r.ID != 3 || r.Operations != 3 {
 		s.Errorf("got %s, want commit 3 with 3 operations", showCommit(r.Commit))
 	}
 	for range 2 {
-		s.want("the end", s.endOf(tCity, 1),
+		s.want("the end", s.endOf(of.Name, 1),
 			`ended at 3 on 2027-01-02T02:04:05.678901+00:00 by "evolver", renamed to "", purged false with 0 versions`)
-		s.want("versions", s.versionsOf(tCity), "v1 since 1 until 3")
-		s.wantState(onto.KindEntity, tCity)
-		s.wantLines("history", s.scan(historyOf(onto.KindEntity, tCity, backend.Head)), []string{
-			`City "oslo" @1 {"id":"oslo","n":1}`, `City "rome" @1 {"id":"rome","n":1}`, `City "rome" @2 {"id":"rome","n":2}`,
-			`City "oslo" @3 deleted`, `City "rome" @3 deleted`,
+		s.want("versions", s.versionsOf(of.Name), "v1 since 1 until 3")
+		s.wantState(of.Kind, of.Name)
+		s.wantLines("history", s.scan(historyOf(of.Kind, of.Name, backend.Head)), []string{
+			row(oslo, 1, 1), row(rome, 1, 1), row(rome, 2, 2), oslo.String() + " @3 deleted", rome.String() + " @3 deleted",
 		})
-		s.wantLines("state at 2", s.scan(stateOf(onto.KindEntity, tCity, 2)), []string{
-			`City "oslo" @1 {"id":"oslo","n":1}`, `City "rome" @2 {"id":"rome","n":2}`,
-		})
+		s.wantLines("state at 2", s.scan(stateOf(of.Kind, of.Name, 2)), []string{row(oslo, 1, 1), row(rome, 2, 2)})
 		s.reopen()
 	}
 	if d, ok := backend.As[backend.Describer](s.Backend); ok {
 		info, err := d.Describe(s.ctx, true)
 		s.must(err)
-		if slices.ContainsFunc(info.Types, func(t backend.TypeInfo) bool { return t.Name == tCity }) {
+		if slices.ContainsFunc(info.Types, func(t backend.TypeInfo) bool { return t.Name == of.Name }) {
 			s.Errorf("types: got %v, want none that has ended", info.Types)
 		}
 	}
@@ -91,18 +93,19 @@ func endTakesNoWrites(s *story) {
 	s.want("versions", s.versionsOf(tCity), "v1 since 1 until 2")
 }
 
-func endRenames(s *story) {
-	town := *schemaOf(testSchemas(), tCity)
-	town.Name = "Town"
-	rome := onto.EntityID("Town", "rome")
-	s.commit(put(city("rome"), 1))
-	e := dropping(backend.EndedType{Kind: onto.KindEntity, Type: tCity, RenamedTo: "Town"})
-	e.Add = []backend.NewVersion{{Schema: town, Upgrader: &onto.StoredUpgrader{RenamedFrom: tCity, FromVersion: 1}}}
-	if r := s.evolve(e, put(rome, 1), remove(city("rome"))); r.ID != 2 || r.Operations != 2 {
+func endRenames(s *story, of variety) {
+	town, schema := of.renamed("Town")
+	rome, moved := of.one("rome"), town.one("rome")
+	s.commit(put(rome, 1))
+	end := of.end()
+	end.RenamedTo = town.Name
+	e := dropping(end)
+	e.Add = []backend.NewVersion{{Schema: schema, Upgrader: &onto.StoredUpgrader{RenamedFrom: of.Name, FromVersion: 1}}}
+	if r := s.evolve(e, put(moved, 1), remove(rome)); r.ID != 2 || r.Operations != 2 {
 		s.Errorf("got %s, want commit 2 with 2 operations", showCommit(r.Commit))
 	}
 	s.reopen()
-	s.want("the end", s.endOf(tCity, 1),
+	s.want("the end", s.endOf(of.Name, 1),
 		`ended at 2 on 2026-02-10T12:00:00.000000+00:00 by "evolver", renamed to "Town", purged false with 0 versions`)
 	s.want("towns", s.versionsOf("Town"), "v1 since 2")
 	for _, v := range s.schemaVersions() {
@@ -110,13 +113,14 @@ func endRenames(s *story) {
 			s.Errorf("upgrader: got %+v, want %+v", v.Upgrader, e.Add[0].Upgrader)
 		}
 	}
-	s.wantState(onto.KindEntity, "Town", `Town "rome" @2 {"id":"rome","n":1}`)
-	s.wantState(onto.KindEntity, tCity)
+	s.wantState(of.Kind, "Town", row(moved, 2, 1))
+	s.wantState(of.Kind, of.Name)
 	s.wantLines("diff", s.diff(1, 2), []string{
-		`City "rome": @1 {"id":"rome","n":1}, then @2 deleted`, `Town "rome": nothing, then @2 {"id":"rome","n":1}`,
+		showChange(onto.Change{Identity: rome, Before: made(rome, 1, 1), After: gone(rome, 2)}),
+		showChange(onto.Change{Identity: moved, After: made(moved, 2, 1)}),
 	})
-	s.commit(put(rome, 2))
-	s.refused(onto.SchemaOutdated, draft(put(city("rome"), 1)))
+	s.commit(put(moved, 2))
+	s.refused(onto.SchemaOutdated, draft(put(rome, 1)))
 }
 
 func endBeginsAgain(s *story) {

@@ -53,6 +53,9 @@ func (h *history) evolution(s step) sending {
 		c.What = growType // an upgrader that is known already would be a second reason to fail
 	}
 	writes := slices.DeleteFunc(d.draft.Writes, func(w backend.Write) bool { return w.Type == typ.Name || !h.current(w) })
+	if c.Spoil != "" {
+		writes = anyhow(writes)
+	}
 	d.draft.Writes, d.draft.Evolve = nil, e
 	d.writes = append(writes, h.change(e, c.What, typ)...)
 	switch c.Spoil {
@@ -71,7 +74,7 @@ func (h *history) evolution(s step) sending {
 	return d
 }
 
-// taken reports whether a type of the other kind has the name.
+// taken reports whether a type of another kind has the name.
 func taken(all []onto.SchemaVersion, typ onto.Schema) bool {
 	return slices.ContainsFunc(typelist.Newest(all), func(v onto.SchemaVersion) bool {
 		return v.Schema.Name == typ.Name && v.Schema.Kind != typ.Kind
@@ -119,8 +122,12 @@ func (h *history) change(e *backend.Evolution, what string, typ onto.Schema) []b
 	return nil
 }
 
-// toggled returns the schema without the field if it has it, and with it if not.
+// toggled returns the schema without the field if it has it, and with it if not. A type
+// of facts has it as an attribute.
 func toggled(s onto.Schema, f onto.Field) onto.Schema {
+	if s.Kind == onto.KindFact {
+		f.Optional, f.Default = true, nil
+	}
 	had := len(s.Fields)
 	s.Fields = slices.DeleteFunc(slices.Clone(s.Fields), func(g onto.Field) bool { return g.Name == f.Name })
 	if len(s.Fields) == had {

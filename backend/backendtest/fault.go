@@ -39,7 +39,7 @@ func (s *story) survives(point string, apply func(backend.Backend, *backend.Draf
 	s.lively()
 	other := s.through(s.open())
 	before := s.everything()
-	d := rich("fault", put(person("ada"), 100), remove(person("bob")), put(visit("x", "y", "z"), 1))
+	d := rich("fault", put(person("ada"), 100), remove(person("bob")), put(visit("x", "y", "z"), 1), once(put(claim("x", "n", "1"), 1)))
 	planted := errors.New("planted at " + point)
 	for range 3 {
 		s.target.Fault(s.T, s.Backend, point, planted)
@@ -59,8 +59,8 @@ func (s *story) survives(point string, apply func(backend.Backend, *backend.Draf
 	}
 	r, err := apply(s.Backend, d)
 	s.must(err)
-	if head := other.resolve(onto.Point{}); r.Repeated || r.ID != 7 || r.Operations != 3 || head.ID != 7 {
-		s.Errorf("afterwards: got %s, repeated %v, head %d; want commit 7 with 3 operations", showCommit(r.Commit), r.Repeated, head.ID)
+	if head := other.resolve(onto.Point{}); r.Repeated || r.ID != 7 || r.Operations != 4 || head.ID != 7 {
+		s.Errorf("afterwards: got %s, repeated %v, head %d; want commit 7 with 4 operations", showCommit(r.Commit), r.Repeated, head.ID)
 	}
 }
 
@@ -70,11 +70,11 @@ func (s *story) survivesEvolving(point string) {
 	s.lively()
 	other := s.through(s.open())
 	before := s.whole()
-	e := adding(grown(tPerson, levelField()), tagged("New"))
-	e.End = []backend.EndedType{{Kind: onto.KindEntity, Type: tCity, Purge: true}, {Kind: onto.KindRelation, Type: tKnows}}
+	e := adding(grown(tPerson, levelField()), grown(tClaim, zipField()), tagged("New"))
+	e.End = []backend.EndedType{{Kind: onto.KindEntity, Type: tCity, Purge: true}, {Kind: onto.KindFact, Type: tNote, Purge: true}, {Kind: onto.KindRelation, Type: tKnows}}
 	d := s.evolving(e)
 	writes := []backend.Write{
-		stamped(set(person("ada"), `{"level":1}`), 2), remove(knows("ada", "bob")), put(onto.EntityID("New", "x"), 1),
+		stamped(set(person("ada"), `{"level":1}`), 2), stamped(set(claim("ada", "n", "2"), `{"n":1}`), 2), remove(knows("ada", "bob")), put(onto.EntityID("New", "x"), 1),
 	}
 	planted := errors.New("planted at " + point)
 	for range 2 {
@@ -90,11 +90,12 @@ func (s *story) survivesEvolving(point string) {
 		s.reopen()
 		s.wantLines("after reopening", s.whole(), before)
 	}
-	if r := s.stream(d, writes...); r.ID != 7 || r.Operations != 3 {
-		s.Errorf("afterwards: got %s, want commit 7 with 3 operations", showCommit(r.Commit))
+	if r := s.stream(d, writes...); r.ID != 7 || r.Operations != 4 {
+		s.Errorf("afterwards: got %s, want commit 7 with 4 operations", showCommit(r.Commit))
 	}
 	other.want("persons", other.versionsOf(tPerson), "v1 since 1, v2 since 7")
-	other.wantNever(tCity, 7, "rome", "oslo")
+	other.wantNever(onto.TypeName{Kind: onto.KindFact, Name: tNote}, 7, note("ada", "mood", "1"))
+	other.wantNever(cities().TypeName, 7, city("rome"), city("oslo"))
 }
 
 // survivesHandling makes a draft with acks, events and a position fail: the bus is as it

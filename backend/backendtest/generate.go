@@ -42,6 +42,7 @@ type step struct {
 	Header int
 	Key    int // which idempotency key; 0 for none
 	Expect []hope
+	Fence  []hope
 
 	Twice bool // stream: the first write comes once more at the end
 	Clash bool // stream: and differs
@@ -75,7 +76,7 @@ func (s step) String() string {
 		name  string
 		value any
 	}{
-		{"clock", s.Clock}, {"writes", s.Writes}, {"still", s.Still}, {"header", s.Header}, {"key", s.Key}, {"expect", s.Expect},
+		{"clock", s.Clock}, {"writes", s.Writes}, {"still", s.Still}, {"header", s.Header}, {"key", s.Key}, {"expect", s.Expect}, {"fence", s.Fence},
 		{"twice", s.Twice}, {"clash", s.Clash}, {"break", s.Break}, {"admit", s.Admit}, {"which", s.Which}, {"question", s.Ask},
 		{"change", s.Change},
 	} {
@@ -92,6 +93,8 @@ type wish struct {
 	Value    int // in fieldsOf, from 1 on; 0 deletes
 	Stamp    int // 1 for the last version of the type, 2 for the one after it, 0 for the one before it
 	Known    int // 1 for the fields that it has, 2 for these and t, which it leaves out then; 0 for all
+	Once     bool
+	Derived  bool
 }
 
 // hope is an expectation of a random history.
@@ -111,6 +114,7 @@ func pool() []onto.Identity {
 		knows("a", "b"), knows("a", "a"), knows("b", "a"),
 		visit("a", "b", "1"), visit("a", "b", "2"), visit("a", "b1", "0"),
 		onto.EntityID(tLate, "a"),
+		claim("a", "n", "1"), claim("a", "n", "2"), claim("b", "v", "1"), claim("é", "t", "B"), note("a", "v", "1"), note("b'1", "mood", "1"),
 	}
 }
 
@@ -127,6 +131,7 @@ func registrations() [][]onto.Schema {
 		{tagged(tLate), testSchemas()[1]},
 		{tagged("Later"), different},
 		{tagged("Latest"), tagged(tKnows)},
+		{tagged(tNote)},
 		searchable(),
 		flagged(func(_ string, f *onto.Field) { f.Index = true }),
 		flagged(func(_ string, f *onto.Field) { f.Index, f.Search = f.Name == "v", f.Type == onto.String }),
@@ -157,7 +162,7 @@ func drawStep(t *rapid.T) step {
 		s.Ask = drawInquiry(t)
 	case evolve:
 		s.drawDraft(t)
-		s.Expect, s.Still, s.Change, s.Key = nil, false, drawChange(t), 0
+		s.Expect, s.Fence, s.Still, s.Change, s.Key = nil, nil, false, drawChange(t), 0
 		if s.Change.Spoil == "" {
 			s.Key = rapid.IntRange(0, 60).Draw(t, "key") // mostly one that no draft has
 		}
@@ -187,6 +192,9 @@ func (s *step) drawDraft(t *rapid.T) {
 	if oneOf(t, "expecting", false, false, true, false, false) {
 		s.Expect = rapid.SliceOfN(rapid.Custom(drawHope), 1, 2).Draw(t, "expect")
 	}
+	if oneOf(t, "fenced", false, false, false, true, false, false, false) {
+		s.Fence = rapid.SliceOfN(rapid.Custom(drawHope), 1, 2).Draw(t, "fence")
+	}
 }
 
 // accepted reports whether all writes are of types the store has. A stream that is to
@@ -203,10 +211,12 @@ func (s *step) accepted() bool {
 
 func drawWish(t *rapid.T) wish {
 	return wish{
-		Identity: oneOf(t, "identity", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
+		Identity: oneOf(t, "identity", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18),
 		Value:    oneOf(t, "value", 1, 2, 3, 0, 0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 0),
 		Stamp:    oneOf(t, "stamp", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
 		Known:    oneOf(t, "known", 0, 0, 0, 0, 0, 1, 2, 0, 0),
+		Once:     oneOf(t, "once", false, false, true, false),
+		Derived:  oneOf(t, "derived", false, false, false, true, false, false),
 	}
 }
 
@@ -230,7 +240,12 @@ func (w wish) write(now present) backend.Write {
 	if w.Value == 0 {
 		return stamped(remove(id), stamp)
 	}
-	wanted := stamped(set(id, fieldsOf()[w.Value-1]), stamp)
+	fields := fieldsOf()
+	if id.Kind == onto.KindFact {
+		fields = factFieldsOf()
+	}
+	wanted := stamped(set(id, fields[w.Value-1]), stamp)
+	wanted.Once, wanted.Derived = w.Once && id.Kind == onto.KindFact, w.Derived
 	if w.Known > 0 {
 		wanted.Merge = w.Value%2 == 0
 		for _, m := range codec.Members(wanted.Fields) {
@@ -256,7 +271,7 @@ func (s step) draft(now present) *backend.Draft {
 	for _, wish := range s.Writes {
 		w := wish.write(now)
 		if s.Still {
-			w.Op, w.Fields, w.Known = onto.Delete, nil, nil
+			w.Op, w.Fields, w.Known, w.Once = onto.Delete, nil, nil, false
 			if v := now.newest(w.Identity); v.Live() {
 				w.Op, w.Fields = onto.Put, v.Fields
 			}
@@ -275,7 +290,14 @@ func (s step) draft(now present) *backend.Draft {
 		d.Causation = int64(s.Header - 1)
 		d.Correlation = d.Comment
 	}
-	for _, h := range s.Expect {
+	d.Expect, d.Fence = expectations(s.Expect, now), expectations(s.Fence, now)
+	return d
+}
+
+// expectations resolves hopes.
+func expectations(hopes []hope, now present) []onto.Expectation {
+	var list []onto.Expectation
+	for _, h := range hopes {
 		e := headIs(now.head())
 		if h.Identity >= 0 {
 			id := pool()[h.Identity]
@@ -285,7 +307,7 @@ func (s step) draft(now present) *backend.Draft {
 			}
 		}
 		e.Commit = max(0, e.Commit+int64(h.Off))
-		d.Expect = append(d.Expect, e)
+		list = append(list, e)
 	}
-	return d
+	return list
 }

@@ -15,8 +15,10 @@ func handleStories() []tale {
 		{"a reader's moment outlives the other's writes", handlesOneMoment},
 		{"appends through both at once", func(s *story) { s.appendConcurrently(s, s.open()) }},
 		{"whole commits are seen through both", func(s *story) { s.seeWholeCommits(s, s.open()) }},
-		{"counting through both", func(s *story) { s.count(s, s.open()) }},
-		{"an expectation has one winner through both", func(s *story) { s.raceExpectation(s, s.open()) }},
+		{"counting through both", func(s *story) { s.count(expects(), person("counter"), s, s.open()) }},
+		{"counting with fences through both", func(s *story) { s.count(fences(), claim("counter", "n", "1"), s, s.open()) }},
+		{"an expectation has one winner through both", func(s *story) { s.raceExpectation(expects(), s, s.open()) }},
+		{"what is written once has one winner through both", func(s *story) { s.raceOnce(s, s.open()) }},
 		{"one key raced through both", func(s *story) { s.raceKey(s, s.open()) }},
 	}
 }
@@ -28,7 +30,7 @@ func handlesSeeEachOther(s *story) {
 		if n%2 == 1 {
 			writer, reader = other, s
 		}
-		c := writer.commit(put(person("ada"), n), put(visit("ada", "rome", "t"), n))
+		c := writer.commit(put(person("ada"), n), put(visit("ada", "rome", "t"), n), put(claim("ada", "n", "1"), n))
 		reader.want("head", showCommit(reader.resolve(onto.Point{})), showCommit(c))
 		reader.wantLines("everything", reader.everything(), writer.everything())
 		reader.want("get", reader.get(person("ada"), backend.Head), writer.get(person("ada"), c.ID))

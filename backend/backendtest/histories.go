@@ -219,6 +219,9 @@ func (h *history) prepare(s step) sending {
 		s.Break, s.Clash = false, false
 	}
 	d.breaks = s.Break || s.Clash
+	if d.breaks {
+		d.writes = anyhow(d.writes)
+	}
 	if s.Break {
 		d.end = errBroken
 	}
@@ -230,6 +233,14 @@ func (h *history) prepare(s step) sending {
 		d.writes = append(d.writes, w)
 	}
 	return d
+}
+
+// anyhow returns the writes as such that are not refused for what is there.
+func anyhow(writes []backend.Write) []backend.Write {
+	for i := range writes {
+		writes[i].Once = false
+	}
+	return writes
 }
 
 func (d sending) send(ctx context.Context, b backend.Backend) (onto.Result, error) {
@@ -244,7 +255,7 @@ func (d sending) send(ctx context.Context, b backend.Backend) (onto.Result, erro
 
 // onlyBreaks reports whether the stream breaks and has no second reason to fail.
 func (d sending) onlyBreaks() bool {
-	return d.end != nil && d.draft.IdempotencyKey == "" && len(d.draft.Expect) == 0 && d.draft.Admit == nil
+	return d.end != nil && d.draft.IdempotencyKey == "" && len(d.draft.Expect)+len(d.draft.Fence) == 0 && d.draft.Admit == nil
 }
 
 // errBroken is the error of a stream that breaks.

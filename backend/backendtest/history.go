@@ -13,7 +13,8 @@ func historyStories() []tale {
 		{"history between two commits", historyBounds},
 		{"history of one identity", historyOfIdentity},
 		{"the first versions only", historyLimit},
-		{"history of relations", historyOfRelations},
+		{"history of relations", visits().of(historyOfTies)},
+		{"history of facts", claims().of(historyOfTies)},
 	}
 }
 
@@ -104,22 +105,19 @@ func historyLimit(s *story) {
 	}
 }
 
-func historyOfRelations(s *story) {
-	one, two := visit("ada", "rome", "1"), visit("ada", "rome", "2")
-	s.commit(put(two, 1), put(one, 1), put(knows("ada", "bob"), 1))
+func historyOfTies(s *story, of variety) {
+	one, two := of.tie("ada", "rome", "1"), of.tie("ada", "rome", "2")
+	s.commit(put(two, 1), put(one, 1), put(knows("ada", "bob"), 1), put(note("ada", "rome", "1"), 1))
 	s.commit(remove(one))
 	s.commit(put(two, 3), put(one, 3))
-	s.wantLines("visits", s.scan(historyOf(onto.KindRelation, tVisit, backend.Head)), []string{
-		`Visit "ada" → "rome" ["1"] @1 {"n":1}`,
-		`Visit "ada" → "rome" ["2"] @1 {"n":1}`,
-		`Visit "ada" → "rome" ["1"] @2 deleted`,
-		`Visit "ada" → "rome" ["1"] @3 {"n":3}`,
-		`Visit "ada" → "rome" ["2"] @3 {"n":3}`,
+	s.wantLines("all", s.scan(historyOf(of.Kind, of.Name, backend.Head)), []string{
+		row(one, 1, 1),
+		row(two, 1, 1),
+		one.String() + " @2 deleted",
+		row(one, 3, 3),
+		row(two, 3, 3),
 	})
-	q := historyOf(onto.KindRelation, tVisit, backend.Head)
+	q := historyOf(of.Kind, of.Name, backend.Head)
 	q.Identity = &two
-	s.wantLines("the second visit", s.scan(q), []string{
-		`Visit "ada" → "rome" ["2"] @1 {"n":1}`,
-		`Visit "ada" → "rome" ["2"] @3 {"n":3}`,
-	})
+	s.wantLines("the second", s.scan(q), []string{row(two, 1, 1), row(two, 3, 3)})
 }

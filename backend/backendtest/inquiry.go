@@ -147,7 +147,11 @@ func (i *inquiry) drawKeys(t *rapid.T) {
 		i.Keys = oneOf(t, "keys", keys...)
 		return
 	}
-	i.LeftKeys, i.RightKeys = oneOf(t, "left keys", keys...), oneOf(t, "right keys", keys...)
+	i.LeftKeys = oneOf(t, "left keys", keys...)
+	if i.Kind == onto.KindFact {
+		keys = [][]string{nil, nil, nil, nil, {"n"}, {"v", "n", "nothing"}, {"t", "mood"}, {}, nil}
+	}
+	i.RightKeys = oneOf(t, "right keys", keys...)
 }
 
 func (i *inquiry) drawGroups(t *rapid.T, schema onto.Schema) {
@@ -177,17 +181,30 @@ type drawn struct {
 // drawOperand draws a path into a version or into its endpoints.
 func drawOperand(t *rapid.T, schema onto.Schema) drawn {
 	d := drawn{kind: oneOf(t, "field", "n", "t", "v", "v", "id")}
-	if schema.Kind == onto.KindRelation {
+	switch {
+	case schema.Right != "":
 		d.Side = oneOf(t, "side", onto.OwnSide, onto.LeftSide, onto.RightSide)
-	}
-	if d.kind == "id" && schema.Kind == onto.KindRelation && d.Side == onto.OwnSide {
-		d.kind = "n"
+	case schema.Left != "":
+		d.Side = oneOf(t, "side", onto.OwnSide, onto.OwnSide, onto.LeftSide)
 	}
 	d.Path = []string{d.kind}
+	if d.kind == "id" && schema.Kind != onto.KindEntity && d.Side == onto.OwnSide {
+		d.kind, d.Path = "n", []string{"n"}
+		if schema.Kind == onto.KindFact {
+			d = drawReserved(t)
+		}
+	}
 	if d.kind == "v" && oneOf(t, "inside", false, false, true, false) {
 		d.Path = append(d.Path, "k")
 	}
 	return d
+}
+
+// drawReserved draws one of the fields that all facts have.
+func drawReserved(t *rapid.T) drawn {
+	name := oneOf(t, "reserved", onto.FactFrom, onto.FactUntil, onto.FactSeq, onto.FactAsserted, onto.FactKind, onto.FactRevoked)
+	kinds := map[string]string{onto.FactFrom: "time", onto.FactUntil: "time", onto.FactSeq: "n", onto.FactAsserted: "n", onto.FactKind: "t", onto.FactRevoked: "v"}
+	return drawn{onto.Path(name), kinds[name]}
 }
 
 func drawFilter(t *rapid.T, schema onto.Schema, depth int) onto.Filter {
@@ -233,7 +250,7 @@ func testsOf(kind string) []onto.Test {
 	values := []onto.Test{onto.Equal, onto.NotEqual, onto.Less, onto.AtMost, onto.Greater, onto.AtLeast, onto.In, onto.IsNull, onto.IsNotNull}
 	texts := []onto.Test{onto.StartsWith, onto.EndsWith, onto.Contains}
 	switch kind {
-	case "n":
+	case "n", "time":
 		return values
 	case "v":
 		return slices.Concat(values, texts, []onto.Test{onto.IsTrue, onto.IsFalse})
@@ -248,6 +265,8 @@ func drawValue(t *rapid.T, test onto.Test, kind string) any {
 	switch {
 	case kind == "n":
 		return oneOf(t, "number", numbers...)
+	case kind == "time":
+		return oneOf[any](t, "time", "2026-01-01T00:00:00.000000+00:00", "2026-02-01T00:00:00.000000+00:00", "1969-12-31T23:59:59.999999+00:00")
 	case kind != "v" || slices.Contains([]onto.Test{onto.StartsWith, onto.EndsWith, onto.Contains}, test):
 		return oneOf(t, "text", texts...)
 	case test == onto.Equal || test == onto.NotEqual || test == onto.In:
@@ -286,5 +305,22 @@ func fieldsOf() []string {
 		`{"v":{"k":null}}`,
 		`{"n":2,"t":"Ada b","v":{"k":[1,2]}}`, `{}`,
 		`{"n":9223372036854775807,"v":1}`,
+	}
+}
+
+// factFieldsOf returns as many fields for facts: some that differ in their place or in
+// the commit that asserted them only, with and without an end.
+func factFieldsOf() []string {
+	const january, february = `"2026-01-01T00:00:00.000000+00:00"`, `"2026-02-01T00:00:00.000000+00:00"`
+	return []string{
+		`{"n":1}`, `{"n":1,"seq":1}`, `{"asserted":3,"n":1,"seq":2}`, `{"n":2}`,
+		`{"n":1,"valid_from":` + january + `}`,
+		`{"n":1,"valid_from":` + january + `,"valid_until":` + february + `}`,
+		`{"asserted":1,"n":1,"revoked":true,"valid_from":` + january + `,"valid_until":` + february + `}`,
+		`{"kind":"accepted","t":"Ada b","valid_from":"1969-12-31T23:59:59.999999+00:00"}`,
+		`{"kind":"b","seq":1,"t":"ada"}`,
+		`{"v":true}`, `{"v":{"k":["é",null]}}`, `{"seq":9007199254740993,"v":1}`, `{"v":"1"}`,
+		`{"revoked":{"k":"x"},"v":[1,"a"],"valid_until":` + february + `}`, `{}`,
+		`{"asserted":9007199254740993,"n":9223372036854775807}`,
 	}
 }

@@ -28,13 +28,15 @@ func explains(s *story) {
 	s.register(searchable()...)
 	before := s.everything()
 	n := onto.Path("n")
-	visits := backend.Query{Kind: onto.KindRelation, Type: tVisit, LeftKeys: []string{"ada"}}
-	visits.Where, visits.Order = onto.Left("n").Gt(1), []onto.Order{onto.Right("t").Desc()}
+	visited := backend.Query{Kind: onto.KindRelation, Type: tVisit, LeftKeys: []string{"ada"}}
+	visited.Where, visited.Order = onto.Left("n").Gt(1), []onto.Order{onto.Right("t").Desc()}
+	claimed := backend.Query{Kind: onto.KindFact, Type: tClaim, LeftKeys: []string{"ada"}, RightKeys: []string{"n", "t"}}
+	claimed.Where, claimed.Order = onto.Left("n").Gt(1), []onto.Order{onto.Left("t").Desc()}
 	found := persons(0)
 	found.Search, found.Where, found.Limit, found.Offset = wordsOf("ada b*"), onto.Not{Of: n.Eq(1)}, 3, 1
 	for _, mode := range []backend.Mode{backend.State, backend.History} {
 		for _, at := range []int64{backend.Head, 2, 0} {
-			for _, q := range []backend.Query{persons(0), found, visits} {
+			for _, q := range []backend.Query{persons(0), found, visited, claimed} {
 				q.Mode, q.At = mode, at
 				for _, compute := range [][]onto.Operand{nil, {onto.Count(), n.Sum()}} {
 					a := backend.Aggregation{Query: q, Compute: compute}
@@ -55,8 +57,9 @@ func explains(s *story) {
 // lively fills a store with some of everything.
 func (s *story) lively() {
 	s.threeCommits()
-	s.do(rich("k", put(visit("ada", "rome", "t"), 1), put(person("ada"), 7), put(knows("ada", "bob"), 1)))
-	s.stream(draft(), put(city("rome"), 1), remove(visit("ada", "rome", "t")), put(city("oslo"), 1))
+	s.do(rich("k", put(visit("ada", "rome", "t"), 1), put(person("ada"), 7), put(knows("ada", "bob"), 1),
+		once(set(claim("ada", "n", "1"), `{"n":1,"valid_from":"2026-01-01T00:00:00.000000+00:00"}`)), put(note("ada", "mood", "1"), 1)))
+	s.stream(draft(), put(city("rome"), 1), remove(visit("ada", "rome", "t")), put(city("oslo"), 1), remove(note("ada", "mood", "1")))
 	s.commit(remove(city("oslo")))
 }
 
@@ -80,9 +83,10 @@ func checkEndpoints(s *story) {
 		return
 	}
 	s.commit(put(person("ada"), 1), put(person("bob"), 1), put(city("rome"), 1),
-		put(knows("ada", "bob"), 1), put(knows("bob", "carl"), 1), put(visit("ada", "rome", "t"), 1))
-	s.commit(remove(city("rome")), put(knows("x", "y"), 1))
-	s.commit(remove(knows("x", "y")))
+		put(knows("ada", "bob"), 1), put(knows("bob", "carl"), 1), put(visit("ada", "rome", "t"), 1),
+		put(claim("ada", "n", "1"), 1), put(claim("zed", "n", "1"), 1), put(note("zed", "n", "1"), 1))
+	s.commit(remove(city("rome")), put(knows("x", "y"), 1), put(claim("x", "n", "1"), 1))
+	s.commit(remove(knows("x", "y")), remove(claim("x", "n", "1")))
 	var got []string
 	for f, err := range c.Check(s.ctx) {
 		s.must(err)
@@ -90,6 +94,7 @@ func checkEndpoints(s *story) {
 	}
 	slices.Sort(got)
 	s.wantLines("findings", got, []string{
+		`warning endpoint_missing: Claim "zed" n ["1"]: there is no Person "zed"`,
 		`warning endpoint_missing: Knows "bob" → "carl": there is no Person "carl"`,
 		`warning endpoint_missing: Visit "ada" → "rome" ["t"]: there is no City "rome"`,
 	})
@@ -116,6 +121,8 @@ func describe(s *story) {
 	s.wantLines("types", got, []string{
 		"entity City v1: 1 of 3",
 		"entity Person v1: 2 of 5",
+		"fact Claim v1: 1 of 1",
+		"fact Note v1: 0 of 2",
 		"relation Knows v1: 1 of 1",
 		"relation Visit v1: 0 of 2",
 	})
@@ -153,7 +160,7 @@ func rebuild(s *story) {
 	for _, schema := range testSchemas() {
 		live += int64(len(s.scan(stateOf(schema.Kind, schema.Name, backend.Head))))
 	}
-	if most := int64(6); n < live || n > most {
+	if most := int64(8); n < live || n > most {
 		s.Errorf("identities: got %d, want at least the %d that live and at most the %d there were", n, live, most)
 	}
 	s.wantLines("the store", s.everything(), before)

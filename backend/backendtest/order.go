@@ -118,12 +118,16 @@ func placeOf(ctx context.Context, b backend.Backend, q *backend.Query, v onto.Ve
 		p.Commit, at = v.Commit, v.Commit
 	}
 	row := filter.Row{Own: v.Fields}
-	if v.Kind == onto.KindRelation {
-		var err error
-		if row.Left, err = fieldsAt(ctx, b, onto.EntityID(q.Left.Name, v.Left), at); err != nil {
-			return nil, err
+	for _, end := range []struct {
+		of  *onto.Schema
+		key string
+		row *json.RawMessage
+	}{{q.Left, v.Left, &row.Left}, {q.Right, v.Right, &row.Right}} {
+		if end.of == nil {
+			continue
 		}
-		if row.Right, err = fieldsAt(ctx, b, onto.EntityID(q.Right.Name, v.Right), at); err != nil {
+		var err error
+		if *end.row, err = fieldsAt(ctx, b, onto.EntityID(end.of.Name, end.key), at); err != nil {
 			return nil, err
 		}
 	}

@@ -10,18 +10,19 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// purging is an evolution that purges the cities.
-func purging(renamedTo string) backend.Evolution {
-	return dropping(backend.EndedType{Kind: onto.KindEntity, Type: tCity, RenamedTo: renamedTo, Purge: true})
+// purging is an evolution that purges a type.
+func purging(of variety, renamedTo string) backend.Evolution {
+	return dropping(backend.EndedType{Kind: of.Kind, Type: of.Name, RenamedTo: renamedTo, Purge: true})
 }
 
-// wantNever requires that there is no trace of a type of entities, in any kind of
-// answer, as of each commit up to one.
-func (s *story) wantNever(typ string, until int64, keys ...string) {
+// wantNever requires that there is no trace of a type, in any kind of answer, as of
+// each commit up to one.
+func (s *story) wantNever(of onto.TypeName, until int64, ids ...onto.Identity) {
 	s.Helper()
+	kind, typ := of.Kind, of.Name
 	never := func(what string, at int64, lines []string) {
 		s.Helper()
-		lines = slices.DeleteFunc(lines, func(line string) bool { return !strings.HasPrefix(line, typ) })
+		lines = slices.DeleteFunc(lines, func(line string) bool { return !strings.HasPrefix(line, typ+" ") })
 		s.wantLines(fmt.Sprintf("%s of %s as of %d", what, typ, at), lines, nil)
 	}
 	ats := []int64{backend.Head}
@@ -29,18 +30,18 @@ func (s *story) wantNever(typ string, until int64, keys ...string) {
 		ats = append(ats, at)
 	}
 	for _, at := range ats {
-		never("state", at, s.scan(stateOf(onto.KindEntity, typ, at)))
-		never("history", at, s.scan(historyOf(onto.KindEntity, typ, at)))
+		never("state", at, s.scan(stateOf(kind, typ, at)))
+		never("history", at, s.scan(historyOf(kind, typ, at)))
 		never("diff", at, s.diff(0, at))
 		if at >= 0 && until != backend.Head {
 			never("diff since", at, s.diff(at, until))
 		}
-		a := backend.Aggregation{Query: *stateOf(onto.KindEntity, typ, at), Compute: []onto.Operand{onto.Count()}}
+		a := backend.Aggregation{Query: *stateOf(kind, typ, at), Compute: []onto.Operand{onto.Count()}}
 		s.wantLines("count", list(s, s.Aggregate(s.ctx, &a), showGroup), []string{"0"})
 		a.Mode = backend.History
 		s.wantLines("count of the history", list(s, s.Aggregate(s.ctx, &a), showGroup), []string{"0"})
-		for _, key := range keys {
-			s.want("get", s.get(onto.EntityID(typ, key), at), "not found")
+		for _, id := range ids {
+			s.want("get", s.get(id, at), "not found")
 		}
 	}
 }
@@ -53,14 +54,15 @@ func (s *story) operations() string {
 	}), " ")
 }
 
-func endPurges(s *story) {
-	types := flagOf(tCity, "t", true, true)
+func endPurges(s *story, of variety) {
+	types := flagOf(of.Name, "t", true, true)
 	s.register(types...)
-	s.commit(put(city("rome"), 1), put(person("ada"), 1), set(city("oslo"), `{"t":"fjord"}`))
-	d := rich("k", put(city("rome"), 2))
+	rome, oslo := of.one("rome"), of.one("oslo")
+	s.commit(put(rome, 1), put(person("ada"), 1), set(oslo, `{"t":"fjord"}`))
+	d := rich("k", put(rome, 2))
 	s.do(d)
-	s.commit(put(person("ada"), 2), put(visit("ada", "rome", "t"), 1), remove(city("oslo")))
-	s.commit(put(city("oslo"), 3))
+	s.commit(put(person("ada"), 2), put(visit("ada", "rome", "t"), 1), remove(oslo))
+	s.commit(put(oslo, 3))
 	others := func() (lines []string) {
 		for at := range int64(5) {
 			lines = append(lines, s.scan(stateOf(onto.KindEntity, tPerson, at))...)
@@ -70,17 +72,17 @@ func endPurges(s *story) {
 	}
 	before := others()
 	s.want("operations before", s.operations(), "3 1 3 1")
-	if r := s.evolve(purging(""), remove(city("rome")), remove(city("oslo"))); r.Changed() {
+	if r := s.evolve(purging(of, ""), remove(rome), remove(oslo)); r.Changed() {
 		s.Errorf("got %s, want no commit, since there is nothing left to delete", showCommit(r.Commit))
 	}
 	for range 2 {
-		s.wantNever(tCity, 4, "rome", "oslo")
+		s.wantNever(of.TypeName, 4, rome, oslo)
 		s.wantLines("other types", others(), before)
 		s.want("operations", s.operations(), "1 0 2 0")
 		s.wantHead(4)
-		s.want("the end", s.endOf(tCity, 1),
+		s.want("the end", s.endOf(of.Name, 1),
 			`ended at 5 on 2026-02-10T12:00:00.000000+00:00 by "evolver", renamed to "", purged true with 5 versions`)
-		s.want("search", s.search(types, *stateOf(onto.KindEntity, tCity, backend.Head), "fjord"), "")
+		s.want("search", s.search(types, *stateOf(of.Kind, of.Name, backend.Head), "fjord"), "")
 		q := *stateOf(onto.KindRelation, tVisit, 3)
 		q.Where = onto.Right("n").IsNull()
 		s.want("visits to what has never been", s.ask(q), "ada>rome/t")
@@ -89,21 +91,24 @@ func endPurges(s *story) {
 	}
 	s.wantRepeat(s.do(d), s.resolve(onto.AtCommit(2))) // its key stays used
 	s.register(testSchemas()...)
-	s.want("versions", s.versionsOf(tCity), "v1 since 1 until 5, v2 since 5")
-	s.commit(stamped(put(city("rome"), 1), 2))
-	s.wantLines("history", s.scan(historyOf(onto.KindEntity, tCity, backend.Head)), []string{`City "rome" @5 v2 {"id":"rome","n":1}`})
+	s.want("versions", s.versionsOf(of.Name), "v1 since 1 until 5, v2 since 5")
+	again := once(stamped(put(rome, 1), 2)) // the identity is as new
+	s.commit(again)
+	want := made(rome, 5, 1)
+	want.SchemaVersion = 2
+	s.wantLines("history", s.scan(historyOf(of.Kind, of.Name, backend.Head)), []string{showVersion(*want)})
 	s.want("operations", s.operations(), "1 0 2 0 1")
 }
 
-func endPurgesRenamed(s *story) {
-	town := *schemaOf(testSchemas(), tCity)
-	town.Name = "Town"
-	s.commit(put(city("rome"), 1), put(city("oslo"), 1))
-	s.commit(put(city("rome"), 2))
-	e := purging("Town")
-	e.Add = []backend.NewVersion{{Schema: town, Upgrader: &onto.StoredUpgrader{RenamedFrom: tCity, FromVersion: 1}}}
+func endPurgesRenamed(s *story, of variety) {
+	town, schema := of.renamed("Town")
+	rome, oslo := of.one("rome"), of.one("oslo")
+	s.commit(put(rome, 1), put(oslo, 1))
+	s.commit(put(rome, 2))
+	e := purging(of, "Town")
+	e.Add = []backend.NewVersion{{Schema: schema, Upgrader: &onto.StoredUpgrader{RenamedFrom: of.Name, FromVersion: 1}}}
 	r, err := s.port().AppendStream(s.ctx, s.evolving(e), func(yield func(backend.Write, error) bool) {
-		for v, err := range s.Scan(s.ctx, stateOf(onto.KindEntity, tCity, backend.Head)) {
+		for v, err := range s.Scan(s.ctx, stateOf(of.Kind, of.Name, backend.Head)) {
 			moved := v.Identity
 			moved.Type = "Town"
 			w := backend.Write{Identity: moved, Op: onto.Put, Fields: v.Fields, SchemaVersion: 1}
@@ -117,28 +122,27 @@ func endPurgesRenamed(s *story) {
 		s.Errorf("got %s, want commit 3 with 2 operations", showCommit(r.Commit))
 	}
 	s.want("operations", s.operations(), "0 0 2")
-	s.wantNever(tCity, 3, "rome", "oslo")
-	s.wantLines("towns", s.scan(historyOf(onto.KindEntity, "Town", backend.Head)), []string{
-		`Town "oslo" @3 {"id":"oslo","n":1}`, `Town "rome" @3 {"id":"rome","n":2}`,
-	})
+	s.wantNever(of.TypeName, 3, rome, oslo)
+	s.wantLines("towns", s.scan(historyOf(of.Kind, "Town", backend.Head)), []string{row(town.one("oslo"), 3, 1), row(town.one("rome"), 3, 2)})
 	s.wantLines("diff", s.diff(2, 3), []string{
-		`Town "oslo": nothing, then @3 {"id":"oslo","n":1}`, `Town "rome": nothing, then @3 {"id":"rome","n":2}`,
+		showChange(onto.Change{Identity: town.one("oslo"), After: made(town.one("oslo"), 3, 1)}),
+		showChange(onto.Change{Identity: town.one("rome"), After: made(town.one("rome"), 3, 2)}),
 	})
 }
 
 func endPurgesAgain(s *story) {
 	s.commit(put(city("rome"), 1))
 	s.evolve(ending(tCity), remove(city("rome")))
-	s.evolve(purging("")) // it has ended, and its history goes now
-	s.wantNever(tCity, 2, "rome")
+	s.evolve(purging(cities(), "")) // it has ended, and its history goes now
+	s.wantNever(cities().TypeName, 2, city("rome"))
 	s.register(testSchemas()...)
 	s.commit(stamped(put(city("rome"), 1), 2), put(person("ada"), 1))
-	expected := s.evolving(purging(""))
+	expected := s.evolving(purging(cities(), ""))
 	expected.Expect = []onto.Expectation{headIs(3), isAt(city("rome"), 3)} // as it is before
 	if r := s.stream(expected, put(person("ada"), 2)); r.ID != 4 || r.Operations != 1 {
 		s.Errorf("got %s, want commit 4 with 1 operation", showCommit(r.Commit))
 	}
-	s.wantNever(tCity, 4, "rome")
+	s.wantNever(cities().TypeName, 4, city("rome"))
 	s.want("operations", s.operations(), "0 0 1 1")
 	s.want("versions", s.versionsOf(tCity), "v1 since 1 until 2, v2 since 3 until 4")
 	s.want("the first end", s.endOf(tCity, 1),
@@ -161,7 +165,7 @@ func endPurgesMany(s *story) {
 	s.wantLines("the store after a broken sequence", s.whole(), before)
 	s.evolve(e, put(city("rome"), 3))
 	s.want("operations", s.operations(), "1 1 0 1")
-	s.wantNever(tPerson, 4, "p000000", "p002499")
+	s.wantNever(e.End[0].TypeName(), 4, person("p000000"), person("p002499"))
 	s.wantLines("cities", s.scan(historyOf(onto.KindEntity, tCity, backend.Head)), []string{
 		`City "rome" @1 {"id":"rome","n":1}`, `City "rome" @2 {"id":"rome","n":2}`, `City "rome" @4 {"id":"rome","n":3}`,
 	})

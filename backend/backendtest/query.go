@@ -72,7 +72,7 @@ func (s *story) names(q *backend.Query) string {
 // for a delete, a minus before it.
 func nameOf(mode backend.Mode, v onto.Version) string {
 	name := v.Key
-	if v.Kind == onto.KindRelation {
+	if v.Kind != onto.KindEntity {
 		name = v.Left + ">" + v.Right
 		if v.Instance != "" {
 			name += "/" + v.Instance

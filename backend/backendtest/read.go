@@ -14,9 +14,11 @@ func readStories() []tale {
 		{"state as of each commit", stateAsOf},
 		{"types do not mix", typesDoNotMix},
 		{"state is in order of code points", stateOrder},
-		{"relations are in order of left, right and instance key", relationOrder},
+		{"relations are in order of left, right and instance key", visits().of(tieOrder)},
+		{"facts are in order of subject, attribute and id", claims().of(tieOrder)},
 		{"state page by page", statePages},
-		{"pages of relations", relationPages},
+		{"pages of relations", visits().of(tiePages)},
+		{"pages of facts", claims().of(tiePages)},
 		{"pages after the place of another type", foreignPages},
 	}
 }
@@ -73,7 +75,7 @@ func stateAsOf(s *story) {
 func typesDoNotMix(s *story) {
 	s.register(tagged("person")) // differs from Person in case only
 	s.commit(put(person("x"), 1), put(city("x"), 2), put(onto.EntityID("person", "x"), 3))
-	s.commit(put(knows("x", "x"), 1), put(visit("x", "x", "t"), 2))
+	s.commit(put(knows("x", "x"), 1), put(visit("x", "x", "t"), 2), put(claim("x", "x", "t"), 3), put(note("x", "x", "t"), 4))
 	s.want("Person", s.get(person("x"), backend.Head), `Person "x" @1 {"id":"x","n":1}`)
 	s.want("person", s.get(onto.EntityID("person", "x"), backend.Head), `person "x" @1 {"id":"x","n":3}`)
 	s.want("a visit without its trip", s.get(visit("x", "x", ""), backend.Head), "not found")
@@ -81,6 +83,12 @@ func typesDoNotMix(s *story) {
 	s.wantState(onto.KindEntity, tPerson, `Person "x" @1 {"id":"x","n":1}`)
 	s.wantState(onto.KindEntity, tCity, `City "x" @1 {"id":"x","n":2}`)
 	s.wantState(onto.KindRelation, tVisit, `Visit "x" → "x" ["t"] @2 {"n":2}`)
+	s.wantState(onto.KindFact, tClaim, `Claim "x" x ["t"] @2 {"n":3}`)
+	s.wantState(onto.KindFact, tNote, `Note "x" x ["t"] @2 {"n":4}`)
+	s.wantState(onto.KindFact, tVisit)
+	s.wantState(onto.KindRelation, tClaim)
+	s.want("a visit as a fact", s.get(onto.FactID(tVisit, "x", "x", "t"), backend.Head), "not found")
+	s.want("another claim", s.get(claim("x", "x", "T"), backend.Head), "not found")
 	s.wantState(onto.KindEntity, "Nobody")
 	s.wantState(onto.KindEntity, tKnows)
 	s.want("get of an unknown type", s.get(onto.EntityID("Nobody", "x"), backend.Head), "not found")
@@ -102,17 +110,17 @@ func stateOrder(s *story) {
 	s.wantLines("history", s.scan(historyOf(onto.KindEntity, tPerson, backend.Head)), want)
 }
 
-func relationOrder(s *story) {
+func tieOrder(s *story, of variety) {
 	s.commit(
-		put(visit("b", "a", "1"), 1), put(visit("a", "b", "2"), 1), put(visit("a", "b", "10"), 1),
-		put(visit("ab", "a", "0"), 1), put(visit("a", "ba", "0"), 1), put(visit("a", "a", "9"), 1))
-	s.wantState(onto.KindRelation, tVisit,
-		`Visit "a" → "a" ["9"] @1 {"n":1}`,
-		`Visit "a" → "b" ["10"] @1 {"n":1}`,
-		`Visit "a" → "b" ["2"] @1 {"n":1}`,
-		`Visit "a" → "ba" ["0"] @1 {"n":1}`,
-		`Visit "ab" → "a" ["0"] @1 {"n":1}`,
-		`Visit "b" → "a" ["1"] @1 {"n":1}`)
+		put(of.tie("b", "a", "1"), 1), put(of.tie("a", "b", "2"), 1), put(of.tie("a", "b", "10"), 1),
+		put(of.tie("ab", "a", "0"), 1), put(of.tie("a", "ba", "0"), 1), put(of.tie("a", "a", "9"), 1))
+	s.wantState(of.Kind, of.Name,
+		row(of.tie("a", "a", "9"), 1, 1),
+		row(of.tie("a", "b", "10"), 1, 1),
+		row(of.tie("a", "b", "2"), 1, 1),
+		row(of.tie("a", "ba", "0"), 1, 1),
+		row(of.tie("ab", "a", "0"), 1, 1),
+		row(of.tie("b", "a", "1"), 1, 1))
 }
 
 // page asks for the keys of one page of a state.
@@ -158,10 +166,10 @@ func statePages(s *story) {
 	}
 }
 
-func relationPages(s *story) {
+func tiePages(s *story, of variety) {
 	all := []onto.Identity{
-		visit("a", "a", "1"), visit("a", "a", "2"), visit("a", "b", "1"), visit("a", "b", "2"),
-		visit("aa", "a", "1"), visit("b", "a", "1"), visit("b", "a", "2"), visit("b", "b", "1"),
+		of.tie("a", "a", "1"), of.tie("a", "a", "2"), of.tie("a", "b", "1"), of.tie("a", "b", "2"),
+		of.tie("aa", "a", "1"), of.tie("b", "a", "1"), of.tie("b", "a", "2"), of.tie("b", "b", "1"),
 	}
 	var writes []backend.Write
 	var want []string
@@ -171,30 +179,32 @@ func relationPages(s *story) {
 	}
 	s.commit(writes...)
 	for i, id := range all {
-		q := backend.Query{Kind: onto.KindRelation, Type: tVisit, At: backend.Head, After: &backend.Place{Identity: id}}
+		q := backend.Query{Kind: of.Kind, Type: of.Name, At: backend.Head, After: &backend.Place{Identity: id}}
 		s.wantLines("after "+id.String(), s.page(q), want[i+1:])
 		q.Limit = 1
 		s.wantLines("next after "+id.String(), s.page(q), want[i+1:min(i+2, len(all))])
 	}
-	between := visit("a", "b", "1x")
-	q := backend.Query{Kind: onto.KindRelation, Type: tVisit, At: 1, After: &backend.Place{Identity: between}, Limit: 2}
+	between := of.tie("a", "b", "1x")
+	q := backend.Query{Kind: of.Kind, Type: of.Name, At: 1, After: &backend.Place{Identity: between}, Limit: 2}
 	s.wantLines("after what was never there", s.page(q), want[3:5])
 }
 
 // foreignPages starts after places that no version of the type has: types come
-// one after the other in the order of identity, and entities before relations.
+// one after the other in the order of identity, and entities before facts before relations.
 func foreignPages(s *story) {
-	s.commit(put(person("a"), 1), put(person("b"), 1), put(visit("a", "a", "1"), 1))
+	s.commit(put(person("a"), 1), put(person("b"), 1), put(visit("a", "a", "1"), 1), put(claim("a", "n", "1"), 1))
 	s.commit(put(person("a"), 2))
 	for _, test := range []struct {
 		after            onto.Identity
 		people, versions []string
-		visits           []string
+		visits, claims   []string
 	}{
-		{onto.EntityID("A", "z"), []string{"a", "b"}, []string{"a", "b", "a"}, []string{"aa1"}},
-		{onto.EntityID("Z", ""), nil, []string{"a"}, []string{"aa1"}},
-		{onto.RelationID("A", "z", "z"), nil, []string{"a"}, []string{"aa1"}},
-		{onto.RelationID("Z", "", ""), nil, []string{"a"}, nil},
+		{onto.EntityID("A", "z"), []string{"a", "b"}, []string{"a", "b", "a"}, []string{"aa1"}, []string{"an1"}},
+		{onto.EntityID("Z", ""), nil, []string{"a"}, []string{"aa1"}, []string{"an1"}},
+		{onto.FactID("A", "z", "z", "z"), nil, []string{"a"}, []string{"aa1"}, []string{"an1"}},
+		{onto.FactID("Z", "", "", ""), nil, []string{"a"}, []string{"aa1"}, nil},
+		{onto.RelationID("A", "z", "z"), nil, []string{"a"}, []string{"aa1"}, nil},
+		{onto.RelationID("Z", "", ""), nil, []string{"a"}, nil, nil},
 	} {
 		q := backend.Query{Kind: onto.KindEntity, Type: tPerson, At: backend.Head, After: &backend.Place{Identity: test.after, Commit: 1}}
 		s.wantLines("people after "+test.after.String(), s.page(q), test.people)
@@ -202,5 +212,7 @@ func foreignPages(s *story) {
 		s.wantLines("versions of people after "+test.after.String(), s.page(q), test.versions)
 		q.Mode, q.Kind, q.Type = backend.State, onto.KindRelation, tVisit
 		s.wantLines("visits after "+test.after.String(), s.page(q), test.visits)
+		q.Kind, q.Type = onto.KindFact, tClaim
+		s.wantLines("claims after "+test.after.String(), s.page(q), test.claims)
 	}
 }

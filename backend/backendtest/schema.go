@@ -72,7 +72,7 @@ func schemasAreOrdered(s *story) {
 	for _, v := range s.schemaVersions() {
 		got = append(got, v.Schema.Name)
 	}
-	s.wantLines("schemas", got, []string{"Apple", tCity, tPerson, "Zebra", tKnows, tVisit})
+	s.wantLines("schemas", got, []string{"Apple", tCity, tPerson, "Zebra", tClaim, tNote, tKnows, tVisit})
 }
 
 func registerDifferent(s *story) {
@@ -114,8 +114,19 @@ func registerAllOrNothing(s *story) {
 
 func nameOfOneKind(s *story) {
 	before := s.schemas()
-	_, err := s.Register(s.ctx, &backend.Registration{Schemas: []onto.Schema{tagged("Other"), tagged(tKnows)}})
-	s.wantCode("register", err, onto.Conflict)
+	for _, taken := range testSchemas() {
+		for _, other := range []onto.Schema{testSchemas()[0], testSchemas()[2], testSchemas()[5]} {
+			if other.Kind == taken.Kind {
+				continue
+			}
+			other.Name = taken.Name
+			_, err := s.Register(s.ctx, &backend.Registration{Schemas: []onto.Schema{tagged("Other"), other}})
+			s.wantCode("register", err, onto.Conflict)
+			_, err = s.Register(s.ctx, &backend.Registration{Schemas: []onto.Schema{tagged("Other"), taken, other}})
+			s.wantCode("register", err, onto.Conflict)
+			s.refusedEvolution(onto.Conflict, s.evolving(adding(other)))
+		}
+	}
 	s.wantLines("schemas", s.schemas(), before)
 }
 
@@ -124,7 +135,11 @@ func stamps(s *story) {
 	s.refused(onto.SchemaOutdated, draft(stamped(put(ada, 1), 2)))
 	s.refused(onto.SchemaOutdated, draft(stamped(put(ada, 1), 0)))
 	s.refused(onto.SchemaOutdated, draft(put(onto.EntityID("Nobody", "x"), 1)))
-	s.refused(onto.SchemaOutdated, draft(put(onto.EntityID(tKnows, "x"), 1))) // of the other kind
+	s.refused(onto.SchemaOutdated, draft(put(onto.EntityID(tKnows, "x"), 1))) // of another kind
+	s.refused(onto.SchemaOutdated, draft(put(onto.EntityID(tClaim, "x"), 1)))
+	s.refused(onto.SchemaOutdated, draft(put(onto.RelationID(tClaim, "x", "n").WithInstance("1"), 1)))
+	s.refused(onto.SchemaOutdated, draft(put(onto.FactID(tVisit, "x", "n", "1"), 1)))
+	s.refused(onto.SchemaOutdated, draft(stamped(put(claim("x", "n", "1"), 1), 2)))
 	s.refused(onto.SchemaOutdated, draft(put(ada, 1), stamped(put(knows("a", "b"), 1), 2)))
 	s.commit(put(ada, 1))
 	s.refused(onto.SchemaOutdated, draft(stamped(put(ada, 1), 2))) // also if it changes nothing
@@ -143,9 +158,11 @@ func schemaRoundTrip(s *story) {
 	entity.Fields = append(entity.Fields, onto.Field{Name: "words", Type: onto.String, Search: true})
 	entity.SortFields()
 	bare := onto.Schema{Kind: onto.KindRelation, Name: "Bare", Left: "Everything", Right: tPerson}
-	s.register(entity, bare)
+	about := onto.Schema{Name: "About", Left: "Everything", Fields: []onto.Field{{Name: "words", Type: onto.String, Optional: true, Index: true, Search: true}, {Name: "v", Type: onto.Time, Optional: true}}}
+	about, free := facts(about), facts(onto.Schema{Name: "Free", Open: true})
+	s.register(entity, bare, about, free)
 	s.reopen()
-	for _, given := range []onto.Schema{entity, bare} {
+	for _, given := range []onto.Schema{entity, bare, about, free} {
 		found := false
 		for _, v := range s.schemaVersions() {
 			if v.Schema.Name != given.Name {
@@ -162,5 +179,5 @@ func schemaRoundTrip(s *story) {
 			s.Errorf("%s is missing", given.Name)
 		}
 	}
-	s.register(entity, bare)
+	s.register(entity, bare, about, free)
 }

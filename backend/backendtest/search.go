@@ -15,7 +15,8 @@ func searchStories() []tale {
 		{"search in fields that the store has not marked", func(s *story) { s.texts(); s.tellSearch() }},
 		{"words may be in several fields", searchSeveral},
 		{"search as of each commit", searchAsOf},
-		{"search in relations", searchRelations},
+		{"search in relations", visits().of(searchTies)},
+		{"search in facts", claims().of(searchTies)},
 		{"search where nothing is marked", searchNothing},
 		{"marks come and go", marksComeAndGo},
 	}
@@ -135,12 +136,12 @@ func searchAsOf(s *story) {
 	s.want("red after reopening", s.search(types, persons(backend.Head), "red"), "b")
 }
 
-func searchRelations(s *story) {
+func searchTies(s *story, of variety) {
 	types := searchable()
 	s.register(types...)
-	s.commit(set(visit("a", "b", "1"), `{"t":"long trip"}`), set(visit("a", "b", "2"), `{"t":"short trip"}`), set(knows("a", "b"), `{"t":"trip"}`), set(person("a"), `{"t":"trip"}`))
-	s.commit(remove(visit("a", "b", "1")), set(visit("c", "b", "1"), `{"t":"trip"}`))
-	q := *stateOf(onto.KindRelation, tVisit, backend.Head)
+	s.commit(set(of.tie("a", "b", "1"), `{"t":"long trip"}`), set(of.tie("a", "b", "2"), `{"t":"short trip"}`), set(knows("a", "b"), `{"t":"trip"}`), set(person("a"), `{"t":"trip"}`), set(note("a", "b", "1"), `{"t":"trip"}`))
+	s.commit(remove(of.tie("a", "b", "1")), set(of.tie("c", "b", "1"), `{"t":"trip"}`))
+	q := *stateOf(of.Kind, of.Name, backend.Head)
 	s.want("trips", s.search(types, q, "trip"), "a>b/2 c>b/1")
 	q.At = 1
 	s.want("trips before", s.search(types, q, "trip"), "a>b/1 a>b/2")

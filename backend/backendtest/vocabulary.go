@@ -11,13 +11,16 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// The types of the tests: persons and cities, persons who know each other, and persons'
-// visits to cities, of which there can be several, distinguished by trip.
+// The types of the tests: persons and cities; persons who know each other, and persons'
+// visits to cities, of which there can be several, distinguished by trip; claims about
+// persons, and notes about anything, which may have other attributes too.
 const (
 	tPerson = "Person"
 	tCity   = "City"
 	tKnows  = "Knows"
 	tVisit  = "Visit"
+	tClaim  = "Claim"
+	tNote   = "Note"
 )
 
 func person(key string) onto.Identity        { return onto.EntityID(tPerson, key) }
@@ -25,6 +28,54 @@ func city(key string) onto.Identity          { return onto.EntityID(tCity, key) 
 func knows(left, right string) onto.Identity { return onto.RelationID(tKnows, left, right) }
 func visit(left, right, trip string) onto.Identity {
 	return onto.RelationID(tVisit, left, right).WithInstance(trip)
+}
+func claim(person, attribute, id string) onto.Identity {
+	return onto.FactID(tClaim, person, attribute, id)
+}
+func note(subject, attribute, id string) onto.Identity {
+	return onto.FactID(tNote, subject, attribute, id)
+}
+
+// variety is a type of the tests for stories that are told of several.
+type variety struct {
+	onto.TypeName
+	one func(key string) onto.Identity                   // of any key
+	tie func(left, right, instance string) onto.Identity // nil for entities
+}
+
+func cities() variety {
+	return variety{TypeName: onto.TypeName{Kind: onto.KindEntity, Name: tCity}, one: city}
+}
+
+func visits() variety {
+	return variety{onto.TypeName{Kind: onto.KindRelation, Name: tVisit}, func(key string) onto.Identity { return visit(key, "m", "1") }, visit}
+}
+
+func claims() variety {
+	return variety{onto.TypeName{Kind: onto.KindFact, Name: tClaim}, func(key string) onto.Identity { return claim(key, "n", "1") }, claim}
+}
+
+// renamed is the type under another name, and its schema.
+func (v variety) renamed(name string) (variety, onto.Schema) {
+	schema := *schemaOf(testSchemas(), v.Name)
+	schema.Name = name
+	one := v.one
+	v.Name = name
+	v.one = func(key string) onto.Identity {
+		id := one(key)
+		id.Type = name
+		return id
+	}
+	v.tie = nil
+	return v, schema
+}
+
+// end is the end of the type.
+func (v variety) end() backend.EndedType { return backend.EndedType{Kind: v.Kind, Type: v.Name} }
+
+// of makes a story about a type.
+func (v variety) of(tell func(*story, variety)) func(*story) {
+	return func(s *story) { tell(s, v) }
 }
 
 // testSchemas returns the types of the tests.
@@ -45,7 +96,22 @@ func testSchemas() []onto.Schema {
 		{Kind: onto.KindEntity, Name: tCity, Key: "id", Fields: fields(true)},
 		{Kind: onto.KindRelation, Name: tKnows, Left: tPerson, Right: tPerson, Fields: fields(false)},
 		{Kind: onto.KindRelation, Name: tVisit, Left: tPerson, Right: tCity, InstanceKey: "trip", Fields: fields(false)},
+		facts(onto.Schema{Name: tClaim, Left: tPerson, Fields: fields(false)}),
+		facts(onto.Schema{Name: tNote, Open: true, Fields: fields(false)}),
 	}
+}
+
+// facts makes a type of facts, whose attribute v has several values at once.
+func facts(s onto.Schema) onto.Schema {
+	s.Kind = onto.KindFact
+	for i := range s.Fields {
+		s.Fields[i].Many = s.Fields[i].Name == "v"
+	}
+	s, err := onto.Untyped(s).Schema()
+	if err != nil {
+		panic(err) // the tests' own types are well formed
+	}
+	return s
 }
 
 // put wants the field n of an identity to be a number.
@@ -84,6 +150,31 @@ func putMembers(id onto.Identity, members []codec.Member) backend.Write {
 func remove(id onto.Identity) backend.Write {
 	return backend.Write{Identity: id, Op: onto.Delete, SchemaVersion: 1}
 }
+
+// once makes a write that is only for an identity without versions.
+func once(w backend.Write) backend.Write {
+	w.Once = true
+	return w
+}
+
+// derived makes a write that follows from the rest of its draft.
+func derived(w backend.Write) backend.Write {
+	w.Derived = true
+	return w
+}
+
+// made is the version that put makes.
+func made(id onto.Identity, commit int64, n int) *onto.Version {
+	return &onto.Version{Identity: id, Op: onto.Put, Commit: commit, SchemaVersion: 1, Fields: put(id, n).Fields}
+}
+
+// gone is the version that remove makes.
+func gone(id onto.Identity, commit int64) *onto.Version {
+	return &onto.Version{Identity: id, Op: onto.Delete, Commit: commit, SchemaVersion: 1, Fields: []byte("{}")}
+}
+
+// row shows the version that put makes.
+func row(id onto.Identity, commit int64, n int) string { return showVersion(*made(id, commit, n)) }
 
 // stamped makes a write for another version of its type.
 func stamped(w backend.Write, version int) backend.Write {

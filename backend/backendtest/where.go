@@ -15,7 +15,8 @@ func whereStories() []tale {
 		{"a filter as of each commit", whereAsOf},
 		{"a filter in a history", whereHistory},
 		{"only these keys", onlyKeys},
-		{"only these endpoints", onlyEndpoints},
+		{"only these endpoints", visits().of(onlyTies)},
+		{"only these subjects and attributes", claims().of(onlyTies)},
 		{"more keys than a statement takes", manyKeys},
 		{"a filter of many values", manyValues},
 	}
@@ -167,11 +168,11 @@ func onlyKeys(s *story) {
 	s.askAll([]asking{{q, "b"}})
 }
 
-func onlyEndpoints(s *story) {
-	s.commit(put(visit("a", "x", "1"), 1), put(visit("a", "y", "1"), 2), put(visit("a", "y", "2"), 3), put(visit("b", "x", "1"), 4), put(knows("a", "x"), 5))
-	s.commit(remove(visit("a", "y", "1")), put(visit("c", "y", "1"), 6))
+func onlyTies(s *story, of variety) {
+	s.commit(put(of.tie("a", "x", "1"), 1), put(of.tie("a", "y", "1"), 2), put(of.tie("a", "y", "2"), 3), put(of.tie("b", "x", "1"), 4), put(knows("a", "x"), 5), put(note("a", "x", "1"), 6))
+	s.commit(remove(of.tie("a", "y", "1")), put(of.tie("c", "y", "1"), 6))
 	at := func(at int64, left, right []string) backend.Query {
-		return backend.Query{Kind: onto.KindRelation, Type: tVisit, At: at, LeftKeys: left, RightKeys: right}
+		return backend.Query{Kind: of.Kind, Type: of.Name, At: at, LeftKeys: left, RightKeys: right}
 	}
 	history := at(backend.Head, []string{"a"}, []string{"y"})
 	history.Mode = backend.History
@@ -191,7 +192,7 @@ func onlyEndpoints(s *story) {
 }
 
 func manyKeys(s *story) {
-	s.commit(put(person("k00007"), 1), put(person("k39999"), 2), put(person("other"), 3), put(knows("k00007", "k39999"), 1))
+	s.commit(put(person("k00007"), 1), put(person("k39999"), 2), put(person("other"), 3), put(knows("k00007", "k39999"), 1), put(claim("k00007", "k39999", "1"), 1))
 	keys := make([]string, 40_000)
 	for i := range keys {
 		keys[i] = fmt.Sprintf("k%05d", i)
@@ -199,7 +200,8 @@ func manyKeys(s *story) {
 	q := persons(backend.Head)
 	q.Keys = keys
 	related := backend.Query{Kind: onto.KindRelation, Type: tKnows, At: backend.Head, LeftKeys: keys, RightKeys: keys}
-	s.askAll([]asking{{q, "k00007 k39999"}, {related, "k00007>k39999"}})
+	claimed := backend.Query{Kind: onto.KindFact, Type: tClaim, At: backend.Head, LeftKeys: keys, RightKeys: keys}
+	s.askAll([]asking{{q, "k00007 k39999"}, {related, "k00007>k39999"}, {claimed, "k00007>k39999/1"}})
 }
 
 // manyValues asks with long lists and deep filters.
