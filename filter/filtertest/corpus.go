@@ -20,16 +20,16 @@ type Group struct {
 	File  string // its name without folder and ending
 	Place int    // among the groups of its file, from 1
 	About string // the sentence that it covers
-	Type  string // Thing, Typed, Tie or Bond
+	Type  string // Thing, Typed, Tie, Bond, Claim or Note
 	Rows  []Row  // in order of identity
-	Ends  []Row  // the endpoints of relations
+	Ends  []Row  // the endpoints of relations, the subjects of facts
 	Cases []Case
 }
 
-// Row is an entity or a relation of a group.
+// Row is an entity, a relation or a fact of a group.
 type Row struct {
 	Side    onto.Side       // of an endpoint
-	Key     string          // L/R or L/R/I for a relation
+	Key     string          // L/R or L/R/I for a relation, S/A/I for a fact
 	Fields  json.RawMessage // canonical, with the key of an entity; nil if it is deleted
 	Deleted bool            // it was deleted
 }
@@ -87,8 +87,11 @@ func (g *Group) End(side onto.Side, relation string) json.RawMessage {
 // Match is a row as a filter sees it.
 func (g *Group) Match(r *Row) *filter.Row {
 	seen := filter.Row{Own: r.Fields}
-	if g.relation() {
-		seen.Left, seen.Right = g.End(onto.LeftSide, r.Key), g.End(onto.RightSide, r.Key)
+	if g.has(onto.LeftSide) {
+		seen.Left = g.End(onto.LeftSide, r.Key)
+	}
+	if g.has(onto.RightSide) {
+		seen.Right = g.End(onto.RightSide, r.Key)
 	}
 	return &seen
 }

@@ -28,9 +28,11 @@
 //	type Typed   entities with a field of each field type
 //	type Tie     relations from Thing to Thing
 //	type Bond    relations from Thing to Typed, with an instance key
+//	type Claim   facts about Thing
+//	type Note    facts about anything, open to other attributes
 //
-// The rows of relations have keys as L/R and L/R/I. Their endpoints are given by left
-// and right, and deleted stands for one that was deleted:
+// The rows of relations have keys as L/R and L/R/I, those of facts S/A/I. Endpoints are
+// given by left and right, subjects by left, and deleted stands for one that was deleted:
 //
 //	type Tie
 //	left  l1 {"x":1}

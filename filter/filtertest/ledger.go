@@ -78,14 +78,14 @@ func (l *ledger) newest(id onto.Identity, at int64) *onto.Version {
 func (l *ledger) row(q *backend.Query, v *onto.Version) *filter.Row {
 	r := &filter.Row{Own: v.Fields}
 	s := l.schema(v.Kind, v.Type)
-	if s.Kind != onto.KindRelation {
-		return r
-	}
 	at := q.At
 	if q.Mode == backend.History {
 		at = v.Commit
 	}
 	end := func(typ, key string) json.RawMessage {
+		if typ == "" {
+			return nil
+		}
 		if e := l.newest(onto.EntityID(typ, key), at); e != nil && e.Live() {
 			return e.Fields
 		}

@@ -3,6 +3,7 @@ package filtertest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -92,8 +93,8 @@ func (p *parser) setType(name string) error {
 	if len(p.group.Rows)+len(p.group.Ends)+len(p.group.Cases) > 0 {
 		return fmt.Errorf("the type comes before rows and cases")
 	}
-	if !slices.Contains([]string{typeThing, typeTyped, typeTie, typeBond}, name) {
-		return fmt.Errorf("type %q is unknown: use %s, %s, %s or %s", name, typeThing, typeTyped, typeTie, typeBond)
+	if _, known := partsOf()[name]; !known {
+		return fmt.Errorf("type %q is unknown: use one of %s", name, strings.Join(slices.Sorted(maps.Keys(partsOf())), ", "))
 	}
 	p.group.Type = name
 	return nil
@@ -126,13 +127,18 @@ func (p *parser) row(word, rest string) error {
 	return g.add(r)
 }
 
+// partsOf returns the types and how many parts their keys have.
+func partsOf() map[string]int {
+	return map[string]int{typeThing: 1, typeTyped: 1, typeTie: 2, typeBond: 3, typeClaim: 3, typeNote: 3}
+}
+
 // checkKey reports whether a key has the shape that its type wants.
 func (g *Group) checkKey(r *Row) error {
 	parts := strings.Split(r.Key, "/")
-	want := map[string]int{typeThing: 1, typeTyped: 1, typeTie: 2, typeBond: 3}[g.typeOf(r)]
+	want := partsOf()[g.typeOf(r)]
 	switch {
-	case r.Side != onto.OwnSide && !g.relation():
-		return fmt.Errorf("%s has no endpoints", g.Type)
+	case r.Side != onto.OwnSide && !g.has(r.Side):
+		return fmt.Errorf("%s has nothing at its %s", g.Type, r.Side)
 	case r.Side == onto.OwnSide && r.Deleted:
 		return fmt.Errorf("row %s: only endpoints can be deleted", r.Key)
 	case len(parts) != want || slices.Contains(parts, ""):

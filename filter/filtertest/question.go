@@ -45,9 +45,7 @@ func (in *inquirer) question() question {
 	in.schema = one(in, "type", l.schemas...)
 	s := in.schema
 	in.scope = &filter.Scope{Schema: s}
-	if s.Kind == onto.KindRelation {
-		in.scope.Left, in.scope.Right = l.schema(onto.KindEntity, s.Left), l.schema(onto.KindEntity, s.Right)
-	}
+	in.scope.Left, in.scope.Right = l.schema(onto.KindEntity, s.Left), l.schema(onto.KindEntity, s.Right) // nil for none
 	q := backend.Query{Kind: s.Kind, Type: s.Name, Schema: in.known(s), Left: in.scope.Left, Right: in.scope.Right}
 	in.view(&q)
 	in.narrow(&q)
@@ -183,9 +181,9 @@ func (in *inquirer) aggregation(q backend.Query) *backend.Aggregation {
 // some row has.
 func (in *inquirer) operand(some bool) onto.Operand {
 	side, schema := onto.OwnSide, in.schema
-	if schema.Kind == onto.KindRelation && in.chance("endpoint", 4) {
+	if in.scope.Left != nil && in.chance("endpoint", 4) {
 		side, schema = onto.LeftSide, in.scope.Left
-		if rapid.Bool().Draw(in.T, "right") {
+		if in.scope.Right != nil && rapid.Bool().Draw(in.T, "right") {
 			side, schema = onto.RightSide, in.scope.Right
 		}
 	}

@@ -155,6 +155,9 @@ func (g *Group) identity(r *Row, suffix string) onto.Identity {
 	case 2:
 		return onto.RelationID(typ, parts[0], parts[1])
 	}
+	if kindOf(g.typeOf(r)) == onto.KindFact {
+		return onto.FactID(typ, parts[0], parts[1], parts[2])
+	}
 	return onto.RelationID(typ, parts[0], parts[1]).WithInstance(parts[2])
 }
 

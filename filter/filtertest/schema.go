@@ -17,6 +17,8 @@ const (
 	typeTyped = "Typed"
 	typeTie   = "Tie"
 	typeBond  = "Bond"
+	typeClaim = "Claim"
+	typeNote  = "Note"
 
 	keyField = "id"
 	revField = "rev" // marks versions that are not the corpus's own
@@ -30,7 +32,32 @@ func typedFields() []onto.Field {
 	}
 }
 
-func (g *Group) relation() bool { return g.Type == typeTie || g.Type == typeBond }
+// kindOf returns the kind of a type.
+func kindOf(typ string) onto.Kind {
+	switch typ {
+	case typeTie, typeBond:
+		return onto.KindRelation
+	case typeClaim, typeNote:
+		return onto.KindFact
+	}
+	return onto.KindEntity
+}
+
+// has reports whether the rows of a group have endpoints at a side.
+func (g *Group) has(side onto.Side) bool {
+	return kindOf(g.Type) == onto.KindRelation || g.Type == typeClaim && side == onto.LeftSide
+}
+
+// fieldsOf returns the fields whose types are declared, beside the key.
+func fieldsOf(typ string) []onto.Field {
+	switch {
+	case typ == typeTyped:
+		return typedFields()
+	case kindOf(typ) == onto.KindFact:
+		return onto.FactFields(typ == typeNote)
+	}
+	return nil
+}
 
 // typeOf returns the type of a row.
 func (g *Group) typeOf(r *Row) string {
@@ -50,7 +77,7 @@ func (g *Group) endType(side onto.Side) string {
 
 // withKey adds the key of an entity to its fields.
 func (g *Group) withKey(r *Row, members []codec.Member) []codec.Member {
-	if r.Side == onto.OwnSide && g.relation() {
+	if r.Side == onto.OwnSide && kindOf(g.Type) != onto.KindEntity {
 		return members
 	}
 	return setMember(members, keyField, quote(r.Key))
@@ -73,7 +100,7 @@ func quote(text string) []byte {
 }
 
 // obeys reports whether a row may be stored: its fields have names that fields
-// can have, and fit the types of Typed.
+// can have, and fit the types that are declared.
 func (g *Group) obeys(r *Row) error {
 	kinds := map[onto.FieldType][]codec.ValueKind{
 		onto.String: {codec.String}, onto.Int: {codec.Int}, onto.Float: {codec.Int, codec.Float}, onto.Bool: {codec.Bool},
@@ -83,14 +110,18 @@ func (g *Group) obeys(r *Row) error {
 		if err := onto.CheckName("field", m.Name); err != nil {
 			return err
 		}
-		if g.typeOf(r) != typeTyped || m.Name == keyField {
+		if m.Name == keyField {
 			continue
 		}
-		i := slices.IndexFunc(typedFields(), func(f onto.Field) bool { return f.Name == m.Name })
-		if i < 0 {
+		declared := fieldsOf(g.typeOf(r))
+		i := slices.IndexFunc(declared, func(f onto.Field) bool { return f.Name == m.Name })
+		switch {
+		case i < 0 && g.typeOf(r) == typeTyped:
 			return fmt.Errorf("%s has no field %s", typeTyped, m.Name)
+		case i < 0:
+			continue
 		}
-		f, kind := typedFields()[i], codec.KindOf(m.Value)
+		f, kind := declared[i], codec.KindOf(m.Value)
 		if f.Type != onto.Any && kind != codec.Null && !slices.Contains(kinds[f.Type], kind) {
 			return fmt.Errorf("field %s is %s, not %s", f.Name, f.Type, kind)
 		}
@@ -130,19 +161,26 @@ func (g *Group) names() []string {
 // schema returns a type of the group. Its name ends as the suffix says, which
 // keeps the groups of one store apart.
 func (g *Group) schema(typ, suffix string, index bool) *onto.Schema {
-	s := &onto.Schema{Kind: onto.KindEntity, Name: typ + suffix, Key: keyField}
-	if typ == typeTie || typ == typeBond {
-		s.Kind, s.Key = onto.KindRelation, ""
-		s.Left, s.Right = g.endType(onto.LeftSide)+suffix, g.endType(onto.RightSide)+suffix
+	s := &onto.Schema{Kind: kindOf(typ), Name: typ + suffix, Open: typ == typeNote, Fields: fieldsOf(typ)}
+	switch {
+	case s.Kind == onto.KindEntity:
+		s.Key = keyField
+	case typ != typeNote:
+		s.Left = g.endType(onto.LeftSide) + suffix
+	}
+	if s.Kind == onto.KindRelation {
+		s.Right = g.endType(onto.RightSide) + suffix
 	}
 	if typ == typeBond {
 		s.InstanceKey = "slot"
 	}
 	if typ == typeTyped {
-		s.Fields = append(typedFields(), onto.Field{Name: revField, Type: onto.Int})
+		s.Fields = append(s.Fields, onto.Field{Name: revField, Type: onto.Int})
 	} else {
 		for _, name := range g.names() {
-			s.Fields = append(s.Fields, onto.Field{Name: name, Type: onto.Any})
+			if s.Kind != onto.KindFact || !onto.ReservedAttribute(name) {
+				s.Fields = append(s.Fields, onto.Field{Name: name, Type: onto.Any})
+			}
 		}
 	}
 	for i := range s.Fields {
@@ -161,8 +199,10 @@ func (g *Group) Scope(index bool) *filter.Scope { return g.scope("", index) }
 
 func (g *Group) scope(suffix string, index bool) *filter.Scope {
 	s := &filter.Scope{Schema: g.schema(g.Type, suffix, index)}
-	if g.relation() {
+	if g.has(onto.LeftSide) {
 		s.Left = g.schema(g.endType(onto.LeftSide), suffix, index)
+	}
+	if g.has(onto.RightSide) {
 		s.Right = g.schema(g.endType(onto.RightSide), suffix, index)
 	}
 	return s

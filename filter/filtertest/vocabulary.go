@@ -179,11 +179,14 @@ func agreeSchemas(t *rapid.T) []*onto.Schema {
 		{Kind: onto.KindEntity, Name: typeTyped, Key: keyField, Fields: append(typed, key)},
 		{Kind: onto.KindRelation, Name: typeTie, Left: typeThing, Right: typeThing, Fields: free("a")},
 		{Kind: onto.KindRelation, Name: typeBond, Left: typeThing, Right: typeTyped, InstanceKey: "slot", Fields: free("a", "b")},
+		{Kind: onto.KindFact, Name: typeClaim, Left: typeThing, Fields: append(free("a"), onto.FactFields(false)...)},
+		{Kind: onto.KindFact, Name: typeNote, Open: true, Fields: append(free("b"), onto.FactFields(true)...)},
 	}
 	for _, s := range list {
 		for i := range s.Fields {
 			f := &s.Fields[i]
-			f.Optional = f.Name != s.Key && f.Name != "must" && f.Name != "need"
+			f.Optional = s.Kind == onto.KindFact || f.Name != s.Key && f.Name != "must" && f.Name != "need"
+			f.Many = s.Kind == onto.KindFact && f.Name == "must"
 			f.Index = rapid.Bool().Draw(t, s.Name+"."+f.Name+" is indexed")
 		}
 		s.SortFields()
@@ -202,6 +205,10 @@ func drawIdentity(t *rapid.T, s *onto.Schema) onto.Identity {
 		return onto.RelationID(s.Name, key("left"), key("right"))
 	case typeBond:
 		return onto.RelationID(s.Name, key("left"), key("right")).WithInstance(rapid.SampledFrom([]string{"1", "2"}).Draw(t, "slot"))
+	}
+	if s.Kind == onto.KindFact {
+		return onto.FactID(s.Name, key("subject"), rapid.SampledFrom([]string{"a", "b", "text", "B"}).Draw(t, "attribute"),
+			rapid.SampledFrom([]string{"1", "2"}).Draw(t, "id"))
 	}
 	return onto.EntityID(s.Name, rapid.SampledFrom(keys()[:len(keys())-1]).Draw(t, "key"))
 }
