@@ -101,6 +101,7 @@ func may() map[string][]string {
 		"internal/bitemporal":    {".", "internal/codec"},
 		"store":                  {"internal/bitemporal", "store/internal/queue", "internal/emission", "store/internal/catalog", "internal/typelist", "internal/suggest", "internal/refusal", ".", "backend", "filter", "store/internal/lineage", "store/internal/shape", "internal/backoff", "internal/codec", "internal/decide", "internal/exec", "internal/lease", "internal/jq", "internal/spool", "internal/words"},
 		"store/deploytest":       {},
+		"store/facttest":         {".", "backend", "store"},
 		"store/internal/queue":   {"."},
 		"store/internal/catalog": {"internal/uuid", "store/internal/shape", "store/internal/lineage", "internal/typelist", "internal/suggest", "internal/codec", "backend", "."},
 		"store/internal/lineage": {".", "backend", "store/internal/shape", "internal/codec", "internal/jq"},
