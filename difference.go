@@ -87,7 +87,8 @@ func DiffSchemas(stored, given Schema) Difference {
 // Compatible reports whether programs that know an older version of a type can continue
 // to read and write beside a newer one: it only adds fields that are optional or have a
 // default, makes required fields optional, or widens a field's type from int to float,
-// or to any. Flags do not matter.
+// or to any. An attribute that is added to open facts is not: there may be facts on it
+// already, whose values are kept in another field then. Flags do not matter.
 func Compatible(older, newer Schema) bool {
 	if older.TypeName() != newer.TypeName() || older.Key != newer.Key || older.Left != newer.Left ||
 		older.Right != newer.Right || older.InstanceKey != newer.InstanceKey {
@@ -104,7 +105,7 @@ func Compatible(older, newer Schema) bool {
 		}
 	}
 	for _, n := range newer.Fields {
-		if _, known := older.Field(n.Name); !known && !n.Optional && n.Default == nil {
+		if _, known := older.Field(n.Name); !known && (older.Open || !n.Optional && n.Default == nil) {
 			return false
 		}
 	}

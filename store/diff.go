@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"iter"
@@ -182,6 +181,10 @@ func (c comparison) upgrade(ctx context.Context, change *onto.Change) (bool, err
 			continue
 		}
 		v := **side.version
+		if c.t.Chain.LeavesOut(&v, side.at) {
+			*side.version = nil
+			continue
+		}
 		if !c.t.Chain.Ready(side.at) {
 			if err := c.t.Chain.Upgrade(ctx, &v, side.at, c.view.s.opts.UpgradeTimeout); err != nil {
 				return false, err
@@ -191,7 +194,10 @@ func (c comparison) upgrade(ctx context.Context, change *onto.Change) (bool, err
 		change.Identity = v.Identity
 	}
 	before, after := change.Before, change.After
-	return before != nil && after != nil && before.Live() && after.Live() && bytes.Equal(before.Fields, after.Fields), nil
+	if before == nil && after == nil {
+		return true, nil
+	}
+	return before != nil && after != nil && before.Live() && after.Live() && sameState(before, after), nil
 }
 
 // sideBySide compares all that a type held with all that it holds, in order of
@@ -233,7 +239,7 @@ func (c comparison) sideBySide(ctx context.Context) iter.Seq2[onto.Change, error
 				change.Identity, change.After = v.Identity, &v
 				after, errAfter, now = to()
 			}
-			if order == 0 && bytes.Equal(change.Before.Fields, change.After.Fields) {
+			if order == 0 && sameState(change.Before, change.After) {
 				continue
 			}
 			if !yield(change, nil) {

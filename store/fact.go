@@ -18,10 +18,11 @@ const maxFactTries = 10
 
 // aboutFacts reports whether a draft depends on facts that are there already.
 func aboutFacts(d *backend.Draft) bool {
-	return slices.ContainsFunc(d.Writes, func(w backend.Write) bool { return w.Kind == onto.KindFact && w.Op != onto.Put })
+	return slices.ContainsFunc(d.Writes, func(w backend.Write) bool { return w.Kind == onto.KindFact && !w.Once })
 }
 
-// commitFacts commits a draft with revocations and retractions. They are computed from
+// commitFacts commits a draft with revocations, retractions and facts that are brought
+// back. They are computed from
 // the facts as they are, and again if these change before the commit. Its digest, which
 // is over what the caller asked for, is known already.
 func (s *Store) commitFacts(ctx context.Context, types *catalog.Catalog, draft *backend.Draft) (onto.Result, error) {
@@ -53,7 +54,7 @@ func (s *Store) computed(ctx context.Context, types *catalog.Catalog, draft *bac
 	d.Writes, d.Fence = slices.Clone(draft.Writes), nil
 	for i := range d.Writes {
 		w := &d.Writes[i]
-		if w.Kind != onto.KindFact || w.Op == onto.Put {
+		if w.Kind != onto.KindFact || w.Once {
 			continue
 		}
 		newest, err := s.b.Get(ctx, w.Identity, backend.Head)
@@ -62,7 +63,11 @@ func (s *Store) computed(ctx context.Context, types *catalog.Catalog, draft *bac
 			return nil, refusal.NoFact(w.Identity)
 		case err != nil:
 			return nil, err
-		case w.Op == onto.Delete:
+		case w.Op == onto.Delete, w.Op == onto.Put && changes(w, &newest):
+			continue
+		case w.Op == onto.Put: // it says the same, with when it was asserted or without
+			w.Fields = newest.Fields
+			d.Fence = append(d.Fence, onto.Expectation{Identity: newest.Identity, Commit: newest.Commit})
 			continue
 		case !newest.Live():
 			return nil, refusal.FactRetracted(&newest)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"iter"
@@ -12,6 +13,7 @@ import (
 	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/catalog"
 	"github.com/ontologia/onto/store/internal/lineage"
+	"github.com/ontologia/onto/store/internal/shape"
 )
 
 // Migration is the types that a store should have. Stored types that it does not name
@@ -183,6 +185,9 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 	if err := p.way(t, given); err != nil {
 		return nil, err
 	}
+	if err := p.checkAttributes(ctx, t); err != nil {
+		return nil, err
+	}
 	count, err := View{s: p.s}.FindKind(old.Kind, old.Name).Count(ctx)
 	t.Live = count
 	for _, s := range t.chain.Stages[t.chain.At(p.Head)+1:] {
@@ -240,8 +245,7 @@ func planStep(c *lineage.Chain, i int, note string) StepPlan {
 	case s.Fill && s.RenamedFrom != "":
 		plan.How = fmt.Sprintf("rename type %s to %s", s.RenamedFrom, c.Stages[i].Type.Schema.Name)
 	case s.Fill:
-		carry := lineage.CarryOver(c.Stages[i-1].Type.Schema, c.Stages[i].Type.Schema)
-		plan.How = "fill defaults of " + strings.Join(carry.Fill, ", ")
+		plan.How = lineage.CarryOver(c.Stages[i-1].Type.Schema, c.Stages[i].Type.Schema).How()
 	case s.Func != nil:
 		plan.How = "Go function"
 	case note != "":
@@ -255,8 +259,8 @@ func planStep(c *lineage.Chain, i int, note string) StepPlan {
 // suggestUpgrader is a program that drops removed fields and moves those that were most
 // likely renamed; "" if that would not be enough.
 func suggestUpgrader(from, to *onto.Schema) string {
-	if from.Key != to.Key {
-		return "" // another key makes another identity
+	if from.Key != to.Key || to.Kind == onto.KindFact {
+		return "" // another key makes another identity, another attribute another fact
 	}
 	d := onto.DiffSchemas(*from, *to)
 	var parts []string
@@ -317,7 +321,7 @@ func (p *migrationPlan) writes(ctx context.Context, step func()) iter.Seq2[backe
 func (p *migrationPlan) rewrite(ctx context.Context, t *TypeMigration, step func(), yield func(backend.Write, error) bool) bool {
 	old := &t.source.Schema
 	for v, err := range p.s.b.Scan(ctx, &backend.Query{Kind: old.Kind, Type: old.Name, At: p.Head}) {
-		was := v.Identity
+		was, before := v.Identity, v.Fields
 		if err == nil {
 			err = t.chain.Upgrade(ctx, &v, p.Head, p.s.opts.UpgradeTimeout)
 		}
@@ -326,6 +330,9 @@ func (p *migrationPlan) rewrite(ctx context.Context, t *TypeMigration, step func
 			return false
 		}
 		step()
+		if v.Kind == onto.KindFact && (was != v.Identity || !bytes.Equal(before, v.Fields)) {
+			v.Fields = shape.WithAsserted(&v) // it stays the assertion that it was
+		}
 		if was != v.Identity && !yield(backend.Write{Identity: was, Op: onto.Delete, SchemaVersion: t.From}, nil) {
 			return false
 		}

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"context"
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/suggest"
 	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/catalog"
@@ -118,6 +120,36 @@ func checkIdentityKept(old, g *onto.Schema, renamed map[string]string) error {
 			WithHint("%s", hint)
 	}
 	return nil
+}
+
+// checkAttributes refuses a change of facts by which some that are believed now would
+// be left out.
+func (p *migrationPlan) checkAttributes(ctx context.Context, t *TypeMigration) error {
+	from, to := &t.source.Schema, t.changed
+	if to.Kind != onto.KindFact || to.Open {
+		return nil
+	}
+	refuse := func(q backend.Query, which string) error {
+		q.Kind, q.Type, q.Schema, q.At = from.Kind, from.Name, from, p.Head
+		if n, err := tally(ctx, p.s.b, &q); n == 0 || err != nil {
+			return err
+		}
+		return onto.Errorf(onto.Refused, "%s: there are facts on %s, which the type would not have any more", to.Name, which).
+			WithHint("retract them first, or keep it in the type")
+	}
+	for _, f := range from.Attributes() {
+		if _, kept := to.Field(f.Name); kept {
+			continue
+		}
+		if err := refuse(backend.Query{RightKeys: []string{f.Name}}, f.Name); err != nil {
+			return err
+		}
+	}
+	if !from.Open {
+		return nil
+	}
+	undeclared := onto.Not{Of: onto.Path(onto.FactValue).IsNull()}
+	return refuse(backend.Query{Where: undeclared}, "attributes that are not declared")
 }
 
 // orTexts names the type of subjects.

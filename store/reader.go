@@ -76,6 +76,9 @@ func (r reader) find(ctx context.Context, id onto.Identity, at int64) (onto.Vers
 		}
 		return v, err
 	}
+	if c.LeavesOut(&v, at) {
+		return onto.Version{}, refusal.NoVersion(id)
+	}
 	return v, c.Upgrade(ctx, &v, at, r.s.opts.UpgradeTimeout)
 }
 
@@ -138,6 +141,9 @@ func (r reader) rows(ctx context.Context, q *backend.Query) iter.Seq2[onto.Versi
 	return func(yield func(onto.Version, error) bool) {
 		for _, raw := range r.raw(q) {
 			for v, err := range r.s.b.Scan(ctx, &raw) {
+				if err == nil && r.leavesOut(&v, q) {
+					continue
+				}
 				if err == nil {
 					err = r.upgrade(ctx, &v, q)
 				}
@@ -155,14 +161,24 @@ func (r reader) upgrade(ctx context.Context, v *onto.Version, q *backend.Query) 
 	if c == nil {
 		return nil
 	}
-	at := q.At
-	if q.Mode == backend.History {
-		at = v.Commit
-	}
+	at := momentOf(v, q)
 	if c.Ready(at) {
 		return nil
 	}
 	return c.Upgrade(ctx, v, at, r.s.opts.UpgradeTimeout)
+}
+
+// momentOf is the commit as of which a query found a version.
+func momentOf(v *onto.Version, q *backend.Query) int64 {
+	if q.Mode == backend.History {
+		return v.Commit
+	}
+	return q.At
+}
+
+// leavesOut reports whether the present type does not show what a query found.
+func (r reader) leavesOut(v *onto.Version, q *backend.Query) bool {
+	return r.t.Chain != nil && r.t.Chain.LeavesOut(v, momentOf(v, q))
 }
 
 // raw is the backend's queries for a query: one for each name that the type had in its
@@ -210,7 +226,10 @@ func (r reader) endpoints(ctx context.Context, q *backend.Query) exec.Endpoints 
 		if q.Mode == backend.History {
 			at = v.Commit
 		}
-		if left, err = r.endpoint(ctx, onto.EntityID(r.t.Schema.Left, v.Left), at); err == nil {
+		if r.t.Schema.Left != "" { // which facts need not have
+			left, err = r.endpoint(ctx, onto.EntityID(r.t.Schema.Left, v.Left), at)
+		}
+		if err == nil && r.t.Schema.Right != "" {
 			right, err = r.endpoint(ctx, onto.EntityID(r.t.Schema.Right, v.Right), at)
 		}
 		return left, right, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/store/internal/shape"
 )
 
 // reversal makes the plan of a revert: the identities, what they were, and which
@@ -152,11 +153,15 @@ func (r *reversal) aimOnce(ctx context.Context, g *target) error {
 	if g.Then != nil {
 		whole := t.Type
 		whole.Known = nil // what it was has all fields, also those that the program does not know
-		if g.write, err = whole.Write(g.Identity, g.Then.Fields); err != nil {
+		fields := g.Then.Fields
+		if g.Kind == onto.KindFact { // it is believed again as of when it was asserted
+			fields = shape.WithAsserted(g.Then)
+		}
+		if g.write, err = whole.Write(g.Identity, fields); err != nil {
 			return err
 		}
 	}
-	g.Blocked, g.changes = nil, backend.Changes(&g.write, newest)
+	g.Blocked, g.changes = nil, changes(&g.write, newest)
 	if !g.changes || newest == nil || newest.Commit <= g.to+1 { // the next commit is one of those undone
 		return nil
 	}
@@ -218,5 +223,13 @@ func (r reader) onlyMigrated(ctx context.Context, id onto.Identity, commit int64
 	}
 	after, err := r.newest(ctx, id, commit)
 	before, after = live(before), live(after)
-	return before != nil && after != nil && bytes.Equal(before.Fields, after.Fields), err
+	return before != nil && after != nil && sameState(before, after), err
+}
+
+// sameState reports whether two live versions of an identity say the same.
+func sameState(a, b *onto.Version) bool {
+	if a.Kind == onto.KindFact {
+		return shape.SameFact(a, b)
+	}
+	return bytes.Equal(a.Fields, b.Fields)
 }

@@ -8,8 +8,10 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/decide"
+	"github.com/ontologia/onto/internal/refusal"
 	"github.com/ontologia/onto/internal/spool"
 	"github.com/ontologia/onto/store/internal/catalog"
+	"github.com/ontologia/onto/store/internal/shape"
 )
 
 // StreamOptions change how a stream is committed. The zero value is the
@@ -21,6 +23,14 @@ type StreamOptions struct {
 	// first.
 	Admit func(Proposal) (bool, error)
 	Begin func()
+
+	// Imported says that versions of facts come from elsewhere, such as from an export:
+	// each is asserted by this commit, with the note of its revocation if it has one. An
+	// id that is known already is as in Draft.Assert; one without an id gets one. The
+	// facts about one subject are ordered as they were asserted there, by the fields
+	// asserted and seq and by their id; those without asserted come last, in the order
+	// of the stream.
+	Imported bool
 }
 
 // Proposal is what a stream wants of one identity, and what there is of it.
@@ -37,8 +47,10 @@ func (p *Proposal) Live() bool { return p.Newest != nil && p.Newest.Live() }
 
 // CommitStream makes a draft and a sequence of further things true as one
 // commit, with little memory however long the sequence is. Things are as in
-// Draft.Ensure, in any order; onto.Identity values stand for deletes, and onto.Intent
-// values for what they say, such as merges. The sequence is read to its end before anything is locked, into a temporary file if
+// Draft.Ensure, in any order; onto.Fact values are asserted in the order that they come
+// in, onto.Identity values stand for deletes, and onto.Intent
+// values for what they say, such as merges. Revocations are refused: they depend on what
+// the facts are like, which a stream does not read. The sequence is read to its end before anything is locked, into a temporary file if
 // it is long; an error from it leaves nothing stored.
 func (s *Store) CommitStream(ctx context.Context, d onto.Draft, things iter.Seq2[any, error]) (onto.Result, error) {
 	return s.CommitStreamWith(ctx, d, things, nil)
@@ -47,7 +59,11 @@ func (s *Store) CommitStream(ctx context.Context, d onto.Draft, things iter.Seq2
 // CommitStreamWith is CommitStream with options.
 func (s *Store) CommitStreamWith(ctx context.Context, d onto.Draft, things iter.Seq2[any, error], opts *StreamOptions) (onto.Result, error) {
 	types := s.catalog()
-	return s.appendStream(ctx, d, types, types.Stream(d, things), opts)
+	writes := types.Stream(d, things)
+	if opts != nil && opts.Imported {
+		writes = types.Imported(d, things)
+	}
+	return s.appendStream(ctx, d, types, writes, opts)
 }
 
 // appendStream commits a draft without its intents and a sequence of writes that were
@@ -57,23 +73,64 @@ func (s *Store) appendStream(ctx context.Context, d onto.Draft, types *catalog.C
 	if err != nil {
 		return onto.Result{}, err
 	}
-	if opts != nil && opts.Admit != nil {
-		draft.Admit = func(w *backend.Write, newest *onto.Version) (bool, error) {
-			return opts.Admit(proposal(w, newest))
-		}
-		draft.Begin = opts.Begin
+	if opts == nil {
+		opts = &StreamOptions{}
 	}
-	res, err := spool.Append(ctx, s.b, draft, writes, spool.Options{Directory: s.opts.ScratchDir})
+	has := &factStream{}
+	filled, err := spool.Fill(ctx, draft, has.noted(writes), spool.Options{Directory: s.opts.ScratchDir})
+	if err != nil {
+		return onto.Result{}, err
+	}
+	defer filled.Close()
+	if opts.Admit != nil || has.written {
+		draft.Admit, draft.Begin = admission(opts), opts.Begin
+	}
+	var res onto.Result
+	if opts.Imported && has.asserted {
+		res, err = filled.AppendMade(ctx, s.b, draft, ranked)
+	} else {
+		res, err = filled.AppendTo(ctx, s.b, draft)
+	}
 	return s.finish(ctx, types, res, err)
 }
 
+// admission decides on the writes of a stream.
+func admission(opts *StreamOptions) func(*backend.Write, *onto.Version) (bool, error) {
+	return func(w *backend.Write, newest *onto.Version) (bool, error) {
+		p := proposal(w, newest)
+		if opts.Admit != nil {
+			if admitted, err := opts.Admit(p); err != nil || !admitted {
+				return false, err
+			}
+		}
+		if p.Identity.Kind != onto.KindFact {
+			return true, nil
+		}
+		if newest == nil && !w.Once {
+			return false, refusal.NoFact(p.Identity)
+		}
+		return p.Changes || w.Once, nil
+	}
+}
+
 func proposal(w *backend.Write, newest *onto.Version) Proposal {
-	return Proposal{w.Identity, w.Op, w.Fields, newest, backend.Changes(w, newest)}
+	return Proposal{w.Identity, w.Op, w.Fields, newest, changes(w, newest)}
+}
+
+// changes reports whether a write makes a version, or is refused because there is one.
+func changes(w *backend.Write, newest *onto.Version) bool {
+	switch {
+	case w.Once:
+		return newest == nil || !backend.Repeats(w, newest)
+	case w.Kind == onto.KindFact && w.Op == onto.Put && newest != nil && newest.Live():
+		return !shape.SameFact(&onto.Version{Identity: w.Identity, Fields: w.Fields}, newest)
+	}
+	return backend.Changes(w, newest)
 }
 
 // Preview compares things, as in CommitStream, with one snapshot of the newest state,
 // and changes nothing. Things are checked as for a commit, except that an identity may
-// come twice.
+// come twice; versions of facts are taken as imported.
 func (s *Store) Preview(ctx context.Context, things iter.Seq2[any, error]) iter.Seq2[Proposal, error] {
 	return func(yield func(Proposal, error) bool) {
 		head, err := s.Head(ctx)
@@ -86,7 +143,8 @@ func (s *Store) Preview(ctx context.Context, things iter.Seq2[any, error]) iter.
 			return
 		}
 		verdicts := decide.NewCatalog(types.Stored)
-		for w, err := range types.Stream(onto.Draft{}, things) {
+		has := &factStream{}
+		for w, err := range has.noted(types.Imported(onto.Draft{}, things)) {
 			var p Proposal
 			if err == nil {
 				p, err = s.compare(ctx, verdicts, &w, head.ID)

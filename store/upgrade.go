@@ -133,6 +133,10 @@ func join(a, b Upgrader) (Upgrader, error) {
 // checkEdits refuses a renaming or dropping that does not fit the type.
 func (u *Upgrader) checkEdits(from *onto.Schema) error {
 	fields := from.FieldNames()
+	if from.Kind == onto.KindFact && len(u.edits) > 0 {
+		return onto.Errorf(onto.Invalid, "%s: the attribute %s of facts can be neither renamed nor dropped by an upgrader: it is a part of what they are", u.step(), u.edits[0].field).
+			WithHint("to drop it, retract the facts on it and leave it out of the type; to rename it, assert them under the new name first")
+	}
 	for _, e := range u.edits {
 		i := slices.Index(fields, e.field)
 		switch {

@@ -90,11 +90,17 @@ func Fill(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write,
 // filled for. An identity that comes twice is taken once if both want the same, and
 // is a Conflict otherwise.
 func (s *Spool) AppendTo(ctx context.Context, b backend.Backend, d *backend.Draft) (onto.Result, error) {
+	return s.AppendMade(ctx, b, d, func(writes iter.Seq2[backend.Write, error]) iter.Seq2[backend.Write, error] { return writes })
+}
+
+// AppendMade is AppendTo for what is made of the writes once they are in order, which
+// leaves identities and their order alone. They can be read several times.
+func (s *Spool) AppendMade(ctx context.Context, b backend.Backend, d *backend.Draft, of func(iter.Seq2[backend.Write, error]) iter.Seq2[backend.Write, error]) (onto.Result, error) {
 	digested := *d
 	if s.digest != nil {
 		digested.Digest = s.digest.Sum()
 	}
-	return b.AppendStream(ctx, &digested, s.sorted(ctx))
+	return b.AppendStream(ctx, &digested, of(s.sorted(ctx)))
 }
 
 // overhead is what a write takes in memory besides its texts, in a list that has grown

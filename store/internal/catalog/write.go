@@ -16,8 +16,17 @@ import (
 // may be nil. A revocation is a write with the op [Revoke], to be replaced by one that
 // follows from the fact.
 func (c *Catalog) Stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
+	return (&drafting{Catalog: c, key: d.IdempotencyKey}).stream(d, things)
+}
+
+// Imported is Stream for facts that come from elsewhere, as versions. Their writes say
+// when they were asserted there: [Ranked] makes their order of it.
+func (c *Catalog) Imported(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
+	return (&drafting{Catalog: c, key: d.IdempotencyKey, imports: true}).stream(d, things)
+}
+
+func (c *drafting) stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
-		c := &drafting{Catalog: c, key: d.IdempotencyKey}
 		for in := range d.Intents() {
 			if !c.writes(in, yield) {
 				return
@@ -44,8 +53,9 @@ const Revoke = shape.Revoke
 // drafting makes the writes of one draft.
 type drafting struct {
 	*Catalog
-	key   string // the draft's idempotency key
-	facts int64  // that the draft has asserted so far
+	key     string // the draft's idempotency key
+	facts   int64  // that the draft has asserted so far
+	imports bool   // versions of facts come from elsewhere
 }
 
 // fact makes a write of a fact. The id that it is given is the same when the draft is
@@ -55,15 +65,21 @@ func (c *drafting) fact(f onto.Fact) (backend.Write, error) {
 	if err != nil {
 		return backend.Write{}, err
 	}
+	seq := c.number(&f.ID)
+	return t.WriteFact(&f, seq)
+}
+
+// number is the place of the next fact, which gets an id if it has none.
+func (c *drafting) number(id *string) int64 {
 	seq := c.facts
 	c.facts++
 	switch {
-	case f.ID == "" && c.key != "":
-		f.ID = uuid.Named(fmt.Sprintf("%d:%s", seq, c.key))
-	case f.ID == "":
-		f.ID = uuid.V7()
+	case *id == "" && c.key != "":
+		*id = uuid.Named(fmt.Sprintf("%d:%s", seq, c.key))
+	case *id == "":
+		*id = uuid.V7()
 	}
-	return t.WriteFact(&f, seq)
+	return seq
 }
 
 // revocation makes a write that stands for a revocation.
@@ -116,6 +132,8 @@ func (c *drafting) writes(in onto.Intent, yield func(backend.Write, error) bool)
 		return yield(c.structDeletion(v))
 	case v.Type() == reflect.TypeFor[onto.Fact]() && !in.Merge:
 		return yield(c.fact(v.Interface().(onto.Fact)))
+	case v.Type() == reflect.TypeFor[onto.Version]() && !in.Merge && c.imports:
+		return yield(c.imported(v.Interface().(onto.Version)))
 	case v.Kind() == reflect.Struct:
 		return yield(c.StructWrite(v, in.Merge))
 	case v.Kind() == reflect.Slice, v.Kind() == reflect.Array:
@@ -196,7 +214,8 @@ func (c *Catalog) untyped(id onto.Identity, fields any, merge bool) (backend.Wri
 }
 
 // version makes a write that brings back a version. It was read with the present types
-// and so has all their fields, also those that the program does not know.
+// and so has all their fields, also those that the program does not know. A fact is
+// believed again as of when it was asserted.
 func (c *Catalog) version(v onto.Version, merge bool) (backend.Write, error) {
 	switch {
 	case v.Op == onto.Delete && merge:
@@ -215,11 +234,34 @@ func (c *Catalog) version(v onto.Version, merge bool) (backend.Write, error) {
 	}
 	whole := t.Type
 	whole.Known = nil
+	if v.Kind == onto.KindFact {
+		v.Fields = shape.WithAsserted(&v)
+	}
 	return whole.Write(v.Identity, v.Fields)
 }
 
+// imported makes a write of a version of a fact that comes from elsewhere, which may have
+// no id: it is one that no version may be of yet.
+func (c *drafting) imported(v onto.Version) (backend.Write, error) {
+	if v.Kind != onto.KindFact || v.Op != onto.Put {
+		return c.version(v, false)
+	}
+	seq := c.number(&v.Instance)
+	v.Commit = 0
+	w, err := c.version(v, false)
+	if err != nil {
+		return w, err
+	}
+	w.Once, w.Fields = true, shape.Placed(w.Fields, seq)
+	return w, nil
+}
+
 func (c *Catalog) StructWrite(v reflect.Value, merge bool) (backend.Write, error) {
-	if t, ok := c.structs[v.Type()]; ok && merge {
+	t, ok := c.structs[v.Type()]
+	if ok && t.Schema.Kind == onto.KindFact {
+		return backend.Write{}, notEnsured(v.Type())
+	}
+	if ok && merge {
 		return t.MergeStruct(v)
 	} else if ok {
 		return t.WriteStruct(v)
@@ -231,7 +273,14 @@ func (c *Catalog) StructWrite(v reflect.Value, merge bool) (backend.Write, error
 		return c.untyped(onto.RelationID(thing.Type, thing.Left, thing.Right).WithInstance(thing.Instance), thing.Fields, merge)
 	case onto.Version:
 		return c.version(thing, merge)
+	case onto.Fact:
+		return backend.Write{}, notEnsured(v.Type())
 	}
 	_, err := c.OfStruct(v.Type())
 	return backend.Write{}, err
+}
+
+func notEnsured(t reflect.Type) error {
+	return onto.Errorf(onto.Invalid, "facts are asserted: a %v is neither ensured nor merged", t).
+		WithHint("give each fact to Draft.Assert, as an onto.Fact")
 }

@@ -3,6 +3,7 @@ package lineage
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ontologia/onto"
 )
@@ -11,11 +12,21 @@ import (
 // an upgrader.
 type Carry struct {
 	Fill  []string // fields that get their default where they are absent, sorted
+	Moved []string // what becomes of the facts on some attributes, one line each
 	Needs []string // what needs an upgrader, one line each; nil if none is needed
 }
 
 // Plain reports whether fields can stay as they are.
-func (c Carry) Plain() bool { return len(c.Fill)+len(c.Needs) == 0 }
+func (c Carry) Plain() bool { return len(c.Fill)+len(c.Moved)+len(c.Needs) == 0 }
+
+// How says what is done without an upgrader.
+func (c Carry) How() string {
+	var list []string
+	if len(c.Fill) > 0 {
+		list = append(list, "fill defaults of "+strings.Join(c.Fill, ", "))
+	}
+	return strings.Join(append(list, c.Moved...), ", ")
+}
 
 // CarryOver compares two versions of a type. The names of the type and of a
 // relation's endpoints do not matter: fields do not hold them.
@@ -30,6 +41,9 @@ func CarryOver(from, to onto.Schema) Carry {
 	}
 	for _, t := range to.Fields {
 		f, had := from.Field(t.Name)
+		if !had && from.Open && !onto.ReservedAttribute(t.Name) {
+			c.Moved = append(c.Moved, t.Name+" is declared: its values get a field of their own")
+		}
 		switch {
 		case had && !f.Type.Within(t.Type):
 			need("%s is %s and was %s", t.Name, t.Type, f.Type)
@@ -43,8 +57,18 @@ func CarryOver(from, to onto.Schema) Carry {
 		}
 	}
 	for _, f := range from.Fields {
-		if _, has := to.Field(f.Name); !has {
+		if _, has := to.Field(f.Name); has {
+			continue
+		}
+		switch {
+		case to.Kind != onto.KindFact:
 			need("%s is gone", f.Name)
+		case f.Name == onto.FactValue:
+			c.Moved = append(c.Moved, "facts on attributes that are not declared are left out")
+		case to.Open:
+			c.Moved = append(c.Moved, f.Name+" is not declared any more: its values go to the field "+onto.FactValue)
+		default:
+			c.Moved = append(c.Moved, "facts on "+f.Name+" are left out")
 		}
 	}
 	slices.Sort(c.Fill)

@@ -130,6 +130,21 @@ func (c *Chain) Of(v *onto.Version, commit int64) int {
 	return i
 }
 
+// LeavesOut reports whether a version that was read as of a commit is of a fact on an
+// attribute that a later version of its type does not have: such facts are shown as
+// stored only.
+func (c *Chain) LeavesOut(v *onto.Version, commit int64) bool {
+	if v.Kind != onto.KindFact {
+		return false
+	}
+	for i := c.Of(v, commit) + 1; i < len(c.Stages); i++ {
+		if _, ok := c.Stages[i].Type.Schema.Attribute(v.Right); !ok {
+			return true
+		}
+	}
+	return false
+}
+
 // Native reports whether all that a query reads is stored in the form of the last
 // stage, under its name.
 func (c *Chain) Native(q *backend.Query) bool {

@@ -138,7 +138,14 @@ func (s *Step) run(ctx context.Context, to *shape.Type, id onto.Identity, fields
 		return nil, err
 	}
 	w, err := to.Write(id, result)
-	return w.Fields, err
+	if err != nil || id.Kind != onto.KindFact {
+		return w.Fields, err
+	}
+	if name := shape.Rewritten(fields, w.Fields); name != "" {
+		return nil, onto.Errorf(onto.Invalid, "the upgrader has changed %s, which tells when the fact holds or what became of it", name).
+			WithHint("an upgrader of facts changes values, and nothing else")
+	}
+	return w.Fields, nil
 }
 
 // made is what the upgrader makes of fields, before defaults are filled in.

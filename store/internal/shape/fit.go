@@ -94,6 +94,11 @@ func (t *Type) fit(id onto.Identity, members []codec.Member) (backend.Write, err
 	if err := t.CheckIdentity(id); err != nil {
 		return backend.Write{}, err
 	}
+	if id.Kind == onto.KindFact {
+		if members, err = t.placeValue(id, members); err != nil {
+			return backend.Write{}, err
+		}
+	}
 	kept, known := make([]codec.Member, 0, len(t.Schema.Fields)), t.Known
 	i := 0
 	for _, f := range t.Schema.Fields {
@@ -126,6 +131,11 @@ func (t *Type) fit(id onto.Identity, members []codec.Member) (backend.Write, err
 	}
 	if i < len(members) {
 		return backend.Write{}, t.unknownField(id, members[i].Name)
+	}
+	if id.Kind == onto.KindFact {
+		if err := t.checkRow(id, kept); err != nil {
+			return backend.Write{}, err
+		}
 	}
 	return t.finish(id, codec.AppendObject(nil, kept), known)
 }

@@ -12,6 +12,10 @@ import (
 // these fields only. One that is null is decided and has no value: the backend puts
 // the default in its place.
 func (t *Type) Merge(id onto.Identity, fields any) (backend.Write, error) {
+	if id.Kind == onto.KindFact {
+		return backend.Write{}, onto.Errorf(onto.Invalid, "%s: a fact cannot be changed, so nothing can be merged into it", id).
+			WithHint("revoke or retract it, and assert another one")
+	}
 	members, err := membersOf(id, fields)
 	if err == nil {
 		id, members, err = t.withKey(id, members)
