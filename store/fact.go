@@ -60,7 +60,10 @@ func (s *Store) computed(ctx context.Context, types *catalog.Catalog, draft *bac
 		newest, err := s.b.Get(ctx, w.Identity, backend.Head)
 		switch {
 		case onto.CodeOf(err) == onto.NotFound:
-			return nil, refusal.NoFact(w.Identity)
+			if err := s.formerFact(ctx, types, w); err != nil {
+				return nil, err
+			}
+			continue
 		case err != nil:
 			return nil, err
 		case w.Op == onto.Delete, w.Op == onto.Put && changes(w, &newest):
@@ -82,4 +85,23 @@ func (s *Store) computed(ctx context.Context, types *catalog.Catalog, draft *bac
 		d.Fence = append(d.Fence, onto.Expectation{Identity: newest.Identity, Commit: newest.Commit})
 	}
 	return &d, nil
+}
+
+// formerFact refuses a write about a fact that never was. It may have been retracted
+// while its type had another name, and can be brought back then.
+func (s *Store) formerFact(ctx context.Context, types *catalog.Catalog, w *backend.Write) error {
+	t, err := types.Get(onto.KindFact, w.Type)
+	if err != nil {
+		return err
+	}
+	commits, err := reader{s.Now().current(), t}.commitsOf(ctx, w.Identity, 0, backend.Head)
+	switch {
+	case err != nil:
+		return err
+	case len(commits) == 0:
+		return refusal.NoFact(w.Identity)
+	case w.Op == catalog.Revoke:
+		return refusal.FactRetracted(&onto.Version{Identity: w.Identity, Commit: commits[len(commits)-1]})
+	}
+	return nil
 }

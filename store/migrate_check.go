@@ -99,7 +99,7 @@ func checkLeftBehind(left []onto.SchemaVersion, schemas []onto.Schema, renamed m
 // ones: an upgrader changes fields, never an identity.
 func checkIdentityKept(old, g *onto.Schema, renamed map[string]string) error {
 	hint := "make a new type and move the data to it"
-	if g.Kind == onto.KindFact && old.Left != g.Left && renamed[old.Left] != g.Left {
+	if g.Kind == onto.KindFact && old.Left != g.Left && (g.Left == "" || renamed[old.Left] != g.Left) {
 		return onto.Errorf(onto.Invalid, "%s: the facts are about %s and were about %s", g.Name, orTexts(g.Left), orTexts(old.Left)).
 			WithHint("if the type of the subjects got a new name, say that it is renamed; otherwise %s", hint)
 	}

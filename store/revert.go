@@ -136,7 +136,7 @@ func (s *Store) Revert(ctx context.Context, d onto.Draft, r Revert) (onto.Result
 		}
 		return true, nil
 	}
-	res, err := s.appendStream(ctx, r.describe(d), s.catalog(), writes, &StreamOptions{Admit: admit})
+	res, err := s.appendStream(ctx, r.describe(d), s.catalog(), writes, &StreamOptions{Admit: admit, reverts: true})
 	if errors.Is(err, errBlocked) {
 		err = plan.refusal()
 	}

@@ -31,6 +31,8 @@ type StreamOptions struct {
 	// asserted and seq and by their id; those without asserted come last, in the order
 	// of the stream.
 	Imported bool
+
+	reverts bool // facts are brought back that may have had another name
 }
 
 // Proposal is what a stream wants of one identity, and what there is of it.
@@ -106,7 +108,7 @@ func admission(opts *StreamOptions) func(*backend.Write, *onto.Version) (bool, e
 		if p.Identity.Kind != onto.KindFact {
 			return true, nil
 		}
-		if newest == nil && !w.Once {
+		if newest == nil && !w.Once && !opts.reverts {
 			return false, refusal.NoFact(p.Identity)
 		}
 		return p.Changes || w.Once, nil
