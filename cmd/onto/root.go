@@ -87,7 +87,7 @@ not known whether the commit was made, 9 not found.`,
 	flags.BoolVar(&c.JSON, "json", false, "print one JSON document")
 	root.AddCommand(
 		demoCommand(c), evolve.Init(c), ask.Info(c),
-		change.Put(c), change.Link(c), change.Delete(c), change.Revert(c),
+		change.Put(c), change.Link(c), change.Delete(c), change.Fact(c), change.Revert(c),
 		ask.Query(c), ask.Log(c), ask.Diff(c), ask.Blame(c), ask.Commits(c, events.Follow(c), events.Positions(c)),
 		session.Group("schema", "Show the types and their versions, and end a type", `  onto schema export > schema.yaml
   onto schema history --type Customer`,
@@ -108,6 +108,7 @@ func checkFlags(cmd *cobra.Command) error {
 		"search", "having", "input", "output", "upgraders", "token",
 		"namespace", "handler", "event-id", "event-type", "error", "before", "delay",
 		"run-id", "source", "system", "id", "status", "by", "into", "out", "user-agent", "reason",
+		"from", "until", "at", "note", "valid-at", "during", "fact",
 	} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
 			return onto.Errorf(onto.Invalid, "--%s is empty", name).WithHint("give a value, or leave the flag out")

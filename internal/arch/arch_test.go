@@ -118,7 +118,7 @@ func may() map[string][]string {
 			"internal/place", "internal/shell", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/session":  {"internal/emission", "internal/suggest", ".", "backend", "store", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/ask":      {"internal/typelist", ".", "backend", "filter", "store", "store/schemafile", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
-		"cmd/onto/internal/change":   {".", "store", "cmd/onto/internal/session", "internal/codec", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
+		"cmd/onto/internal/change":   {"internal/uuid", ".", "store", "cmd/onto/internal/session", "internal/codec", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/transfer": {".", "backend/lake/parquet", "store", "store/records", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/events":   {"internal/suggest", ".", "backend", "bus", "store", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/work":     {"internal/dedupe", "internal/suggest", ".", "backend", "store", "store/records", "work", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra", "golang.org/x/net"},

@@ -80,6 +80,8 @@ type Result struct {
 	Repeated   bool   `json:"repeated"`
 	At         int64  `json:"at"`                // the commit at which what was asked for holds
 	Emitted    *int   `json:"emitted,omitempty"` // events; absent if the draft has none
+
+	Facts []string `json:"facts,omitempty"` // references to those that were asserted
 }
 
 // NewResult describes the result of a commit.

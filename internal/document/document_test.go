@@ -23,6 +23,8 @@ func TestDocuments(t *testing.T) {
 	second := onto.Commit{ID: 2, Time: at, Runtime: "r", Actor: onto.Operator("ana"), Comment: "<why>", Causation: 1, Metadata: map[string]any{"k": "v"}}
 	ada := onto.Version{Identity: onto.EntityID("Customer", "c1"), Op: onto.Put, Fields: json.RawMessage(`{"id":"c1"}`), Commit: 1}
 	link := onto.Version{Identity: onto.RelationID("Subscription", "c1", "p1"), Op: onto.Put, Fields: json.RawMessage(`{}`), Commit: 2}
+	raise := onto.Fact{Type: "Contract", Subject: "ada", Attribute: "pay rate", ID: "f1", Value: map[string]any{"b": 2.5, "a": "<1>"}, From: at, Asserted: 1, Commit: 2, Revoked: true}
+	pay := onto.Version{Identity: onto.FactID("Contract", "ada", "salary", "f1"), Op: onto.Put, Fields: json.RawMessage(`{"salary":4000}`), Commit: 1}
 	for _, c := range []struct {
 		name string
 		doc  any
@@ -41,6 +43,11 @@ func TestDocuments(t *testing.T) {
 		{"version", document.NewVersion(ada), `{"type":"Customer","key":"c1","fields":{"id":"c1"},"commit_id":1}`},
 		{"past version", document.NewPast(link),
 			`{"type":"Subscription","left_key":"c1","right_key":"p1","instance_key":"","fields":{},"commit_id":2,"op":"put"}`},
+		{"past version of a fact", document.NewPast(pay),
+			`{"type":"Contract","subject":"ada","attribute":"salary","fact_id":"f1","fields":{"salary":4000},"commit_id":1,"op":"put"}`},
+		{"fact", document.NewFact(raise),
+			`{"type":"Contract","subject":"ada","attribute":"pay rate","fact_id":"f1","value":{"a":"<1>","b":2.5},"valid_from":"2026-02-10T12:34:56.000000+00:00","valid_until":null,` +
+				`"kind":null,"asserted":1,"commit_id":2,"revoked":true,"ref":"Contract/ada/pay%20rate/f1"}`},
 		{"difference", document.NewDifference(onto.Change{Identity: ada.Identity, Before: &ada}),
 			`{"kind":"entity","type_name":"Customer","key":"c1","operation":"delete","before":{"id":"c1"},"after":null,"commit_id":null}`},
 		{"revert", document.NewReverted(store.RevertChange{Identity: ada.Identity, Then: &ada}),

@@ -10,18 +10,24 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-// Keys is the keys of an identity: of an entity or of a relation.
+// Keys is the parts of an identity that its kind has.
 type Keys struct {
-	Key      *string `json:"key,omitempty"`
-	Left     *string `json:"left_key,omitempty"`
-	Right    *string `json:"right_key,omitempty"`
-	Instance *string `json:"instance_key,omitempty"`
+	Key       *string `json:"key,omitempty"`
+	Left      *string `json:"left_key,omitempty"`
+	Right     *string `json:"right_key,omitempty"`
+	Instance  *string `json:"instance_key,omitempty"`
+	Subject   *string `json:"subject,omitempty"`
+	Attribute *string `json:"attribute,omitempty"`
+	FactID    *string `json:"fact_id,omitempty"`
 }
 
 // NewKeys describes an identity.
 func NewKeys(id onto.Identity) Keys {
-	if id.Kind == onto.KindEntity {
+	switch id.Kind {
+	case onto.KindEntity:
 		return Keys{Key: &id.Key}
+	case onto.KindFact:
+		return Keys{Subject: &id.Left, Attribute: &id.Right, FactID: &id.Instance}
 	}
 	return Keys{Left: &id.Left, Right: &id.Right, Instance: &id.Instance}
 }

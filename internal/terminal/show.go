@@ -30,7 +30,10 @@ func Head(head onto.Commit) string {
 // showIdentity is an identity on one line, for people.
 func showIdentity(id onto.Identity) string {
 	parts := []string{id.Type, id.Key}
-	if id.Kind == onto.KindRelation {
+	switch id.Kind {
+	case onto.KindFact:
+		parts = []string{id.Type, id.Left, id.Right}
+	case onto.KindRelation:
 		parts = []string{id.Type, id.Left, "→", id.Right}
 	}
 	if id.Instance != "" {

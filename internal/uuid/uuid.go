@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 	"time"
 )
 
@@ -32,6 +33,10 @@ func Named(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return text([16]byte(sum[:16]), 8)
 }
+
+// Placed makes the identifier of the fact at a place of a draft with an idempotency key:
+// the same when the draft is repeated.
+func Placed(place int64, key string) string { return Named(strconv.FormatInt(place, 10) + ":" + key) }
 
 // text is an identifier with its version and variant set.
 func text(id [16]byte, version byte) string {

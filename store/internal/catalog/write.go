@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"fmt"
 	"iter"
 	"reflect"
 
@@ -75,7 +74,7 @@ func (c *drafting) number(id *string) int64 {
 	c.facts++
 	switch {
 	case *id == "" && c.key != "":
-		*id = uuid.Named(fmt.Sprintf("%d:%s", seq, c.key))
+		*id = uuid.Placed(seq, c.key)
 	case *id == "":
 		*id = uuid.V7()
 	}

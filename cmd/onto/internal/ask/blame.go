@@ -22,14 +22,15 @@ func Blame(c *session.Session) *cobra.Command {
 	cmd := session.OnThing(c, &cobra.Command{
 		Use:   "blame",
 		Short: "Show who last set each field of one thing",
-		Long: `Show, for each field of one entity or relation, the commit that set it to its
+		Long: `Show, for each field of one entity, relation or fact, the commit that set it to its
 present value. A value that a migration made, by a default or an upgrader, is the
 migration's; one that it moved to another name is still that of the commit that
 gave it. With --as-stored, fields are compared as they were written, so a field
 that was renamed is the migration's.`,
 		Example: `  onto blame Customer c1
   onto blame Customer c1 --as-stored
-  onto blame Subscription c1 p1 --json`,
+  onto blame Subscription c1 p1 --json
+  onto blame Contract/ada/salary/f1`,
 	}, func(cmd *cobra.Command, t session.Thing) error { return blame(cmd.Context(), c, t, asStored) })
 	cmd.Flags().BoolVar(&asStored, "as-stored", false, session.AsStoredUsage)
 	return cmd

@@ -21,13 +21,18 @@ func Log(c *session.Session) *cobra.Command {
 	cmd := session.OnThing(c, &cobra.Command{
 		Use:   "log",
 		Short: "Show every version of one thing",
-		Long: `Show every version of one entity or relation, oldest first, deletes included:
+		Long: `Show every version of one entity, relation or fact, oldest first, deletes included:
 when, by whom, why and what. With --where, only the versions for which the
-filter is true. How filters are written: onto query --help`,
+filter is true. How filters are written: onto query --help
+
+The first version of a fact is its assertion. A later one, with revoked among its
+fields, says that it has ended; a delete that it was wrong.`,
 		Example: `  onto log Customer c1
   onto log Customer c1 --where '$.tier == "Gold"'
   onto log Subscription c1 p1 --json
-  onto log Employment ada acme --instance 2026`,
+  onto log Employment ada acme --instance 2026
+  onto log Contract ada salary f1
+  onto log Contract/ada/salary/f1 --json`,
 	}, func(cmd *cobra.Command, t session.Thing) error { return showLog(cmd.Context(), c, t, where, asStored) })
 	cmd.Flags().StringVar(&where, "where", "", "only versions for which this `FILTER` is true")
 	cmd.Flags().BoolVar(&asStored, "as-stored", false, session.AsStoredUsage)

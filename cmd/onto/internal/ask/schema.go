@@ -23,16 +23,16 @@ type schemaFlags struct {
 }
 
 func (f *schemaFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.kind, "kind", "", "only this kind: entity or relation")
+	cmd.Flags().StringVar(&f.kind, "kind", "", "only this kind: entity, fact or relation")
 	cmd.Flags().StringVar(&f.typ, "type", "", "only this type")
 }
 
 // pick returns the versions that the flags select, out of all.
 func (f *schemaFlags) pick(s *store.Store, all []onto.SchemaVersion) ([]onto.SchemaVersion, error) {
-	switch onto.Kind(f.kind) {
-	case "", onto.KindEntity, onto.KindRelation:
-	default:
-		return nil, onto.Errorf(onto.Invalid, "kind %q is unknown", f.kind).WithHint("use entity or relation")
+	if f.kind != "" {
+		if err := session.CheckKind(onto.Kind(f.kind)); err != nil {
+			return nil, err
+		}
 	}
 	if f.typ != "" {
 		schema, err := s.Now().Type(f.typ)

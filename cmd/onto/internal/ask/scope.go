@@ -47,13 +47,10 @@ func (g *groupFlags) check(q *queryFlags, scope *filter.Scope) error {
 // scopeOf is what the texts of a query may refer to.
 func scopeOf(v store.View, schema onto.Schema) *filter.Scope {
 	scope := &filter.Scope{Schema: &schema}
-	if schema.Kind != onto.KindRelation {
-		return scope
-	}
-	if left, err := v.Type(schema.Left); err == nil {
+	if left, err := v.Type(schema.Left); err == nil && schema.Left != "" {
 		scope.Left = &left
 	}
-	if right, err := v.Type(schema.Right); err == nil {
+	if right, err := v.Type(schema.Right); err == nil && schema.Right != "" {
 		scope.Right = &right
 	}
 	return scope

@@ -22,6 +22,8 @@ It prints the commit id, or says that nothing changed.`,
   onto delete Subscription c1 p1
   onto delete Employment ada acme --instance 2026`,
 	}, func(cmd *cobra.Command, t session.Thing) error { return deleteThing(c, cmd, &w, t) })
+	cmd.Use = "delete TYPE KEY | TYPE LEFT RIGHT"
+	cmd.ValidArgsFunction = session.CompleteType(c, onto.KindEntity, onto.KindRelation)
 	w.Register(cmd)
 	return cmd
 }
@@ -33,6 +35,10 @@ func deleteThing(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, 
 	}
 	return c.Commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
 		id, err := t.Identity(s)
+		if err == nil && id.Kind == onto.KindFact {
+			err = onto.Errorf(onto.Invalid, "%s is a fact, delete is for entities and relations", id).
+				WithHint("revoke it if it has ended; if it was wrong, retract it").WithCommand("fact", "retract", id.FactRef())
+		}
 		return d.Delete(id), err
 	})
 }

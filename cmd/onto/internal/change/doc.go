@@ -1,2 +1,3 @@
-// Package change has the verbs that make one commit: put, link, delete and revert.
+// Package change has the verbs that make one commit: put, link, delete, fact and
+// revert.
 package change

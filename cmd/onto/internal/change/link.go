@@ -62,6 +62,8 @@ func link(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []
 		case schema.Kind == onto.KindEntity:
 			return d, onto.Errorf(onto.Invalid, "%s is an entity, link is for relations", args[0]).
 				WithHint("put it").WithCommand("put", args[0], "JSON")
+		case schema.Kind == onto.KindFact:
+			return d, noFacts(args[0], "link is for relations")
 		case schema.InstanceKey != "" && instance == "" && !hasField(fields, schema.InstanceKey):
 			return d, session.MissingInstance(onto.RelationID(args[0], args[1], args[2]), schema)
 		}

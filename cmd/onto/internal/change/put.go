@@ -53,9 +53,13 @@ func put(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []s
 		return err
 	}
 	return c.Commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
-		if schema, err := s.Type(args[0]); err == nil && schema.Kind == onto.KindRelation {
+		switch schema, err := s.Type(args[0]); {
+		case err != nil: // the commit tells
+		case schema.Kind == onto.KindRelation:
 			return d, onto.Errorf(onto.Invalid, "%s is a relation, put is for entities", args[0]).
 				WithHint("link it").WithCommand("link", args[0], "LEFT", "RIGHT", "JSON")
+		case schema.Kind == onto.KindFact:
+			return d, noFacts(args[0], "put is for entities")
 		}
 		for _, fields := range objects {
 			e := onto.Entity{Type: args[0], Fields: fields}

@@ -19,6 +19,7 @@ import (
 type revertFlags struct {
 	commit, to                    int64
 	correlation, entity, relation string
+	fact                          string
 	instance                      string
 	apply, over                   bool
 }
@@ -28,14 +29,14 @@ func Revert(c *session.Session) *cobra.Command {
 	var w session.WriteFlags
 	var f revertFlags
 	cmd := &cobra.Command{
-		Use:   "revert --commit N | --correlation ID | --entity TYPE KEY --to N | --relation TYPE LEFT RIGHT --to N",
+		Use:   "revert --commit N | --correlation ID | --entity TYPE KEY --to N | --relation TYPE LEFT RIGHT --to N | --fact REF --to N",
 		Short: "Undo commits with a commit that compensates them",
 		Long: `Revert makes things what they were, as one new commit; history stays. Without
 --apply it only shows that commit.
 
 --commit undoes what one commit did. --correlation undoes all commits with that
-correlation id. --entity and --relation bring one thing back to what it was as
-of commit --to; 0 means before it existed.
+correlation id. --entity, --relation and --fact bring one thing back to what it was
+as of commit --to; 0 means before it existed.
 
 What other commits have changed since blocks a revert, and the table says which
 they are. Revert those first, or undo them too with --over.
@@ -47,7 +48,8 @@ what was shown, add --expect-head with the head that was shown.`,
   onto revert --correlation import-7 --over --json
   onto revert --entity Customer c1 --to 7
   onto revert --relation Subscription c1 p1 --to 0 --apply
-  onto revert --relation Employment ada acme --instance 2026 --to 7`,
+  onto revert --relation Employment ada acme --instance 2026 --to 7
+  onto revert --fact Contract/ada/salary/f1 --to 7 --apply --comment "she stays"`,
 		RunE: func(cmd *cobra.Command, args []string) error { return revert(c, cmd, &w, &f, args) },
 	}
 	f.register(cmd)
@@ -61,8 +63,9 @@ func (f *revertFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.correlation, "correlation", "", "undo all commits with this correlation `ID`")
 	flags.StringVar(&f.entity, "entity", "", "bring back one entity of this `TYPE`; its key follows")
 	flags.StringVar(&f.relation, "relation", "", "bring back one relation of this `TYPE`; its left and right key follow")
+	flags.StringVar(&f.fact, "fact", "", "bring back the fact that `REF` refers to")
 	flags.StringVar(&f.instance, "instance", "", "instance `KEY` of the relation")
-	flags.Int64Var(&f.to, "to", 0, "with --entity and --relation: to what it was as of commit `N`")
+	flags.Int64Var(&f.to, "to", 0, "with --entity, --relation and --fact: to what it was as of commit `N`")
 	flags.BoolVar(&f.over, "over", false, "also undo what other commits have changed since")
 	flags.BoolVar(&f.apply, "apply", false, "make the commit")
 }
@@ -131,24 +134,26 @@ func checkPlannedHead(d onto.Draft, head int64) error {
 // check refuses flags that do not say one thing to revert.
 func (f *revertFlags) check(cmd *cobra.Command, args []string) error {
 	var chosen []string
-	for _, name := range []string{"commit", "correlation", "entity", "relation"} {
+	for _, name := range []string{"commit", "correlation", "entity", "relation", "fact"} {
 		if cmd.Flags().Changed(name) {
 			chosen = append(chosen, "--"+name)
 		}
 	}
 	if len(chosen) == 0 {
-		return onto.Errorf(onto.Invalid, "it is not said what to revert").WithHint("give --commit, --correlation, --entity or --relation")
+		return onto.Errorf(onto.Invalid, "it is not said what to revert").WithHint("give --commit, --correlation, --entity, --relation or --fact")
 	}
 	if len(chosen) > 1 {
 		return onto.Errorf(onto.Invalid, "%s contradict each other", strings.Join(chosen, " and ")).WithHint("give one of them")
 	}
-	one := chosen[0] == "--entity" || chosen[0] == "--relation"
+	one := chosen[0] == "--entity" || chosen[0] == "--relation" || chosen[0] == "--fact"
 	want, form := 0, []string{"revert", chosen[0], cmd.Flag(chosen[0][2:]).Value.String()}
 	switch chosen[0] {
 	case "--entity":
 		want, form = 1, []string{"revert", "--entity", "TYPE", "KEY", "--to", "N"}
 	case "--relation":
 		want, form = 2, []string{"revert", "--relation", "TYPE", "LEFT", "RIGHT", "--to", "N"}
+	case "--fact":
+		form = []string{"revert", "--fact", "REF", "--to", "N"}
 	}
 	switch {
 	case len(args) != want:
@@ -157,7 +162,7 @@ func (f *revertFlags) check(cmd *cobra.Command, args []string) error {
 	case one != cmd.Flags().Changed("to") && one:
 		return onto.Errorf(onto.Invalid, "%s needs --to", chosen[0]).WithHint("name the commit to go back to; 0 is before it existed")
 	case one != cmd.Flags().Changed("to"):
-		return onto.Errorf(onto.Invalid, "--to goes with --entity and --relation, not with %s", chosen[0]).WithHint("write it like this").WithCommand(form...)
+		return onto.Errorf(onto.Invalid, "--to goes with --entity, --relation and --fact, not with %s", chosen[0]).WithHint("write it like this").WithCommand(form...)
 	case cmd.Flags().Changed("instance") && chosen[0] != "--relation":
 		return onto.Errorf(onto.Invalid, "--instance goes with --relation, not with %s", chosen[0]).WithHint("write it like this").WithCommand(form...)
 	case chosen[0] == "--correlation" && f.correlation == "":
@@ -174,6 +179,11 @@ func (f *revertFlags) revert(s *store.Store, args []string) (store.Revert, error
 	kind, name := onto.KindEntity, f.entity
 	if f.relation != "" {
 		kind, name = onto.KindRelation, f.relation
+	}
+	if f.fact != "" {
+		var err error
+		r.Identity, err = session.Thing{Args: []string{f.fact}}.Identity(s)
+		return r, err
 	}
 	if len(args) == 0 {
 		return r, nil
@@ -192,7 +202,7 @@ func (f *revertFlags) revert(s *store.Store, args []string) (store.Revert, error
 // words is the flags that say what to revert, as they can be given again.
 func (f *revertFlags) words(cmd *cobra.Command) []string {
 	words := []string{"revert"}
-	for _, name := range []string{"commit", "correlation", "to", "instance", "entity", "relation"} {
+	for _, name := range []string{"commit", "correlation", "to", "instance", "entity", "relation", "fact"} {
 		if flag := cmd.Flag(name); flag.Changed {
 			words = append(words, "--"+name, flag.Value.String())
 		}

@@ -52,8 +52,8 @@ Nothing brings that back but a backup.`,
 }
 
 func dropType(c *session.Session, cmd *cobra.Command, f *dropFlags) error {
-	if f.drop.Kind != onto.KindEntity && f.drop.Kind != onto.KindRelation {
-		return onto.Errorf(onto.Invalid, "kind %q is unknown", f.drop.Kind).WithHint("use entity or relation")
+	if err := session.CheckKind(f.drop.Kind); err != nil {
+		return err
 	}
 	if f.drop.Cascade && len(f.drop.Relations) > 0 {
 		return onto.Errorf(onto.Invalid, "--cascade-relations and --drop-relation contradict each other").WithHint("give one of them")

@@ -42,11 +42,22 @@ func RunGroup(cmd *cobra.Command, args []string) error {
 	return err.WithHint("see the commands").WithCommand(helpOf(cmd)...)
 }
 
+// CheckKind refuses what is no kind.
+func CheckKind(kind onto.Kind) error {
+	if slices.Contains(onto.Kinds(), kind) {
+		return nil
+	}
+	return onto.Errorf(onto.Invalid, "kind %q is unknown", kind).WithHint("use entity, fact or relation")
+}
+
 // FlagError is the error for a flag that does not parse.
 func FlagError(cmd *cobra.Command, err error) error {
 	what, why, _ := strings.Cut(err.Error(), " flag: strconv.ParseInt:")
 	if why != "" { // the parser's message is about Go
 		err = onto.Errorf(onto.Invalid, "%s, which takes a whole number", what)
+	}
+	if _, number, ok := strings.Cut(err.Error(), " in -"); ok && '0' <= number[0] && number[0] <= '9' {
+		return onto.Errorf(onto.Invalid, "%s", err).WithHint("put -- before the arguments, so that a negative number is no flag")
 	}
 	return onto.Errorf(onto.Invalid, "%s", err).WithHint("see the flags").WithCommand(helpOf(cmd)...)
 }
@@ -94,25 +105,53 @@ func isOperator(arg string) bool {
 	return slices.Contains([]string{"==", "!=", "<", "<=", ">", ">=", "=", "&", "|", "and", "or"}, arg)
 }
 
-// CompleteType completes the first argument with the names of types of a kind,
-// or of both kinds.
-func CompleteType(c *Session, kind onto.Kind) cobra.CompletionFunc {
+// CompleteType completes the first argument with the names of types of some kinds,
+// or of all.
+func CompleteType(c *Session, kinds ...onto.Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		var names []string
-		err := c.WithStore(cmd.Context(), place.Reading, func(s *store.Store) error {
+		return completed(c, cmd, func(s *store.Store) (names []string) {
 			for _, t := range s.Types() {
-				if kind == "" || t.Kind == kind {
+				if len(kinds) == 0 || slices.Contains(kinds, t.Kind) {
 					names = append(names, t.Name)
 				}
 			}
-			return nil
+			return names
 		})
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// CompleteFact completes TYPE SUBJECT ATTRIBUTE: types of facts, and their attributes.
+func CompleteFact(c *Session) cobra.CompletionFunc {
+	types := CompleteType(c, onto.KindFact)
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) != 2 {
+			return types(cmd, args, word)
+		}
+		return completed(c, cmd, func(s *store.Store) (names []string) {
+			schema, err := s.Type(args[0])
+			if err != nil || schema.Kind != onto.KindFact {
+				return nil
+			}
+			for _, f := range schema.Attributes() {
+				names = append(names, f.Name)
+			}
+			return names
+		})
+	}
+}
+
+// completed is the words that a store gives.
+func completed(c *Session, cmd *cobra.Command, words func(*store.Store) []string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	err := c.WithStore(cmd.Context(), place.Reading, func(s *store.Store) error {
+		names = words(s)
+		return nil
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

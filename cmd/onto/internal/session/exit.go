@@ -36,7 +36,7 @@ func exitOf(code onto.Code) int {
 	case onto.Uninitialized, onto.Unsupported, onto.Corrupt, onto.ReadOnly, onto.Full,
 		onto.LockContention, onto.LeaseExpired, onto.Unavailable, onto.Closed:
 		return ExitStorage
-	case onto.Conflict, onto.HeadMismatch, onto.VersionMismatch, onto.IdempotencyConflict:
+	case onto.Conflict, onto.Stale, onto.HeadMismatch, onto.VersionMismatch, onto.IdempotencyConflict:
 		return ExitConflict
 	case onto.Refused:
 		return ExitRefused

@@ -138,6 +138,7 @@ func (c *Session) printResult(d onto.Draft, r onto.Result) error {
 	if c.JSON {
 		doc := document.NewResult(r)
 		doc.Emitted = document.Emitted(d, r)
+		doc.Facts = document.Asserted(d)
 		return c.Document(doc)
 	}
 	if !r.Changed() {
@@ -146,6 +147,9 @@ func (c *Session) printResult(d onto.Draft, r onto.Result) error {
 	}
 	if r.Repeated {
 		c.Say("committed before with this idempotency key")
+	}
+	for _, ref := range document.Asserted(d) {
+		c.Say("asserted %s", ref)
 	}
 	return c.Out.Line("%d", r.ID)
 }

@@ -62,7 +62,7 @@ The message on stderr tells the commit to go on after.`,
 	flags.BoolVar(&f.asStored, "as-stored", false, session.AsStoredUsage)
 	flags.StringVar(&f.format, "format", "", "jsonl, csv or parquet (default by the file's name)")
 	flags.BoolVar(&f.force, "force", false, "replace the file if it exists")
-	_ = cmd.RegisterFlagCompletionFunc("type", session.CompleteType(c, "")) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("type", session.CompleteType(c)) // the flag exists
 	return cmd
 }
 

@@ -77,7 +77,7 @@ status 6 if that is to refuse.`,
 	flags.StringVar(&f.format, "format", "", "jsonl or csv (default by the file's name)")
 	flags.StringVar(&f.typ, "type", "", "the `TYPE` of the rows of CSV")
 	f.Register(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("type", session.CompleteType(c, "")) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("type", session.CompleteType(c)) // the flag exists
 	return cmd
 }
 
