@@ -29,17 +29,21 @@ type queryFlags struct {
 
 	kind onto.Kind
 	via  []string // of a traversal
+
+	validAt, during string // of facts
+	every, count    bool
 }
 
-// Query is the verb query: entities, relations and what they lead to.
+// Query is the verb query: entities, relations, facts, and what relations lead to.
 func Query(c *session.Session) *cobra.Command {
-	cmd := session.Group("query", "Ask for entities, relations, or what they lead to", `  onto query entities Customer --where '$.tier == "Gold"'
+	cmd := session.Group("query", "Ask for entities, relations, facts, or what relations lead to", `  onto query entities Customer --where '$.tier == "Gold"'
   onto query relations Subscription --as-of 2026-02-10 --where 'left.$.tier == "Gold" & $.seats > 3'
   onto query entities Customer --group-by '$.tier' --agg count
-  onto query traverse Customer --via Subscription`,
+  onto query traverse Customer --via Subscription
+  onto query facts Contract --subject ada --valid-at 2026-05-01`,
 		queryKindCommand(c, onto.KindEntity, "entities", "Customer"),
 		queryKindCommand(c, onto.KindRelation, "relations", "Subscription"),
-		traverseCommand(c))
+		factsCommand(c), traverseCommand(c))
 	cmd.Long = queryHelp
 	return cmd
 }
@@ -53,6 +57,7 @@ Filters (--where) test values in the fields:
 
   paths      $.a   $.a.b   $."content-type"
              left.$.a and right.$.a: a relation's endpoints, at the same moment
+             left.$.a: the subject of a fact
   compare    == != < <= > >=   with a JSON string, number, true or false
   sets       $.tier.in_(["Gold", "Silver"])
   text       $.name.startswith("A")   .endswith("z")   .contains("%")
@@ -132,17 +137,23 @@ func queryExamples(kind onto.Kind, name, typ string) string {
 	return strings.Join(lines, "\n")
 }
 
-// register adds the flags that all queries have.
+// register adds the flags of questions for entities and relations.
 func (q *queryFlags) register(cmd *cobra.Command) {
+	q.registerShared(cmd)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&q.where, "where", nil, "only those for which this `FILTER` is true; may be repeated")
 	flags.StringVar(&q.search, "search", "", "only those with all these `WORDS` in their searchable fields; word* for any ending")
 	flags.StringArrayVar(&q.orderBy, "order-by", nil, "sort by this `PATH[:desc]`; may be repeated")
-	flags.IntVar(&q.limit, "limit", 0, "print at most `N`")
 	flags.IntVar(&q.offset, "offset", 0, "leave out the first `N`")
-	flags.StringVar(&q.asOf, "as-of", "", session.MomentUsage)
 	flags.BoolVar(&q.asStored, "as-stored", false, session.AsStoredUsage)
 	flags.BoolVar(&q.explain, "explain", false, "show how the question is answered, instead of the answer")
+}
+
+// registerShared adds the flags that all questions have.
+func (q *queryFlags) registerShared(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&q.where, "where", nil, "only those for which this `FILTER` is true; may be repeated")
+	flags.IntVar(&q.limit, "limit", 0, "print at most `N`")
+	flags.StringVar(&q.asOf, "as-of", "", session.MomentUsage)
 	flags.StringVar(&q.format, "format", "", "table, json, jsonl or csv (default table)")
 }
 

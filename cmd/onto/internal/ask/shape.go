@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/ontologia/onto"
@@ -24,18 +25,26 @@ func newShape(v store.View, kind onto.Kind, name string, history bool) (*shape, 
 		return nil, err
 	}
 	if schema.Kind != kind {
-		verb := map[onto.Kind]string{onto.KindEntity: "entities", onto.KindRelation: "relations"}[schema.Kind]
-		return nil, onto.Errorf(onto.Invalid, "%s is of kind %s, not %s", name, schema.Kind, kind).
-			WithHint("ask for what it is").WithCommand("query", verb, name)
+		return nil, otherKind(schema, kind)
 	}
 	return schemaShape(schema, history), nil
 }
 
+// otherKind is the error for a type of another kind than was asked for.
+func otherKind(schema onto.Schema, kind onto.Kind) error {
+	verb := map[onto.Kind]string{onto.KindEntity: "entities", onto.KindFact: "facts", onto.KindRelation: "relations"}[schema.Kind]
+	return onto.Errorf(onto.Invalid, "%s is of kind %s, not %s", schema.Name, schema.Kind, kind).
+		WithHint("ask for what it is").WithCommand("query", verb, schema.Name)
+}
+
 func schemaShape(schema onto.Schema, history bool) *shape {
 	sh := &shape{schema: schema, history: history}
-	if schema.Kind == onto.KindEntity {
+	switch schema.Kind {
+	case onto.KindEntity:
 		sh.columns = terminal.WholeColumns(schema.Key)
-	} else {
+	case onto.KindFact:
+		sh.columns = []terminal.Column{systemColumn(schema, "subject", ""), systemColumn(schema, "attribute", ""), systemColumn(schema, "fact_id", "id")}
+	default:
 		sh.columns = []terminal.Column{systemColumn(schema, "left_key", "left"), systemColumn(schema, "right_key", "right")}
 		if schema.InstanceKey != "" {
 			sh.columns = append(sh.columns, systemColumn(schema, "instance_key", "instance"))
@@ -63,7 +72,7 @@ func systemColumn(schema onto.Schema, name, label string) terminal.Column {
 		}
 		return s
 	}
-	return terminal.Column{Name: free(name), Label: free(label), Whole: true}
+	return terminal.Column{Name: free(name), Label: free(cmp.Or(label, name)), Whole: true}
 }
 
 // document is the JSON of a version.
@@ -77,7 +86,10 @@ func (sh *shape) document(v onto.Version) document.Version {
 // cells is a version in the columns.
 func (sh *shape) cells(v onto.Version) ([]string, error) {
 	cells := []string{v.Key}
-	if v.Kind == onto.KindRelation {
+	switch v.Kind {
+	case onto.KindFact:
+		cells = []string{v.Left, v.Right, v.Instance}
+	case onto.KindRelation:
 		cells = []string{v.Left, v.Right}
 		if sh.schema.InstanceKey != "" {
 			cells = append(cells, v.Instance)
