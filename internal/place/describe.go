@@ -2,16 +2,25 @@ package place
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/typelist"
 )
 
-// Describe is the description of the storage by the backend here. For a backend without
-// one it is what can be queried: the types, and how much there is of each.
+// Describe is the description of the storage by the backend here, without types that a
+// store keeps for itself. For a backend without one it is what can be queried: the types,
+// and how much there is of each.
 func (l Location) Describe(ctx context.Context, b backend.Backend, stats bool) (backend.Info, error) {
+	info, err := l.describe(ctx, b, stats)
+	info.Types = slices.DeleteFunc(info.Types, func(t backend.TypeInfo) bool { return strings.HasPrefix(t.Name, onto.OwnPrefix) })
+	return info, err
+}
+
+func (l Location) describe(ctx context.Context, b backend.Backend, stats bool) (backend.Info, error) {
 	if d, ok := backend.As[backend.Describer](b); ok {
 		return d.Describe(ctx, stats)
 	}
