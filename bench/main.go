@@ -149,6 +149,7 @@ func benchmarks() []benchmark {
 	all = append(all, recordBenchmarks()...)
 	all = append(all, busBenchmarks()...)
 	all = append(all, workBenchmarks()...)
+	all = append(all, factBenchmarks()...)
 	all = append(all, lakeBenchmarks()...)
 	all = append(all, byHandBenchmarks()...)
 	return all
