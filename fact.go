@@ -1,8 +1,10 @@
 package onto
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -108,7 +110,11 @@ func FactFields(open bool) []Field {
 // ReservedAttribute reports whether a name is that of a field that facts have beside
 // their attributes.
 func ReservedAttribute(name string) bool {
-	return slices.ContainsFunc(FactFields(true), func(f Field) bool { return f.Name == name })
+	switch name {
+	case FactFrom, FactUntil, FactKind, FactSeq, FactAsserted, FactRevoked, FactValue:
+		return true
+	}
+	return false
 }
 
 // Attributes returns the fields of a type of facts that are attributes, sorted by name.
@@ -191,34 +197,55 @@ func FactOf(v *Version) (Fact, error) {
 	if v.Kind != KindFact {
 		return f, Errorf(Invalid, "%s is no fact", v.Identity)
 	}
-	fields, err := v.Map()
+	if len(v.Fields) == 0 {
+		return f, nil
+	}
+	var buf [256]byte
+	fields, err := codec.AppendCanonical(buf[:0], v.Fields)
+	if err == nil && fields[0] != '{' {
+		err = fmt.Errorf("found %s, want an object", codec.KindOf(fields))
+	}
+	var other any // the value of an attribute that is not declared
+	for name, text := range codec.Pairs(fields) {
+		if err == nil {
+			err = f.read(string(name), text, &other)
+		}
+	}
 	if err != nil {
-		return f, err
+		return f, Errorf(Corrupt, "%s at commit %d: %w", v.Identity, v.Commit, err)
 	}
-	f.Kind, _ = fields[FactKind].(string)
-	f.Seq, _ = fields[FactSeq].(int64)
-	f.Revoked = fields[FactRevoked]
-	if asserted, ok := fields[FactAsserted].(int64); ok {
-		f.Asserted = asserted
-	}
-	if value, ok := fields[v.Right]; ok {
-		f.Value = value
-	} else {
-		f.Value = fields[FactValue]
-	}
-	for _, bound := range []struct {
-		name string
-		at   *time.Time
-	}{{FactFrom, &f.From}, {FactUntil, &f.Until}} {
-		text, ok := fields[bound.name].(string)
-		if !ok {
-			continue
-		}
-		if *bound.at, err = codec.ParseTime(text); err != nil {
-			return f, Errorf(Corrupt, "%s at commit %d: %s: %w", v.Identity, v.Commit, bound.name, err)
-		}
+	if f.Value == nil {
+		f.Value = other
 	}
 	return f, nil
+}
+
+// read reads one member of the fields of a fact.
+func (f *Fact) read(name string, text []byte, other *any) error {
+	kind := codec.KindOf(text)
+	var err error
+	switch {
+	case name == FactKind && kind == codec.String:
+		f.Kind = codec.Unquote(text)
+	case name == FactSeq && kind == codec.Int:
+		f.Seq, err = strconv.ParseInt(string(text), 10, 64)
+	case name == FactAsserted && kind == codec.Int:
+		f.Asserted, err = strconv.ParseInt(string(text), 10, 64)
+	case name == FactRevoked:
+		f.Revoked, err = codec.Plain(text)
+	case name == FactFrom && kind == codec.String:
+		f.From, err = codec.ParseTime(codec.Unquote(text))
+	case name == FactUntil && kind == codec.String:
+		f.Until, err = codec.ParseTime(codec.Unquote(text))
+	case name == FactValue:
+		*other, err = codec.Plain(text)
+	case name == f.Attribute:
+		f.Value, err = codec.Plain(text)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 // Revocation is how a fact ends.

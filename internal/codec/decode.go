@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"strconv"
 )
 
 // Decode decodes JSON as encoding/json does, but integers in values of any type stay
@@ -22,6 +23,25 @@ func Decode(data []byte, dst any) error {
 	}
 	plainNumbers(reflect.ValueOf(dst).Elem())
 	return nil
+}
+
+// Plain is a canonical JSON value as Decode decodes it into a variable of any type.
+func Plain(canonical []byte) (any, error) {
+	switch KindOf(canonical) {
+	case Null:
+		return nil, nil
+	case Bool:
+		return canonical[0] == 't', nil
+	case Int:
+		return strconv.ParseInt(string(canonical), 10, 64)
+	case Float:
+		return strconv.ParseFloat(string(canonical), 64)
+	case String:
+		return Unquote(canonical), nil
+	}
+	var v any
+	err := Decode(canonical, &v)
+	return v, err
 }
 
 // PlainNumbers turns each json.Number in a decoded value into an int64, or a
