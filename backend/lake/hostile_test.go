@@ -111,13 +111,16 @@ func (v *visit) read(l *Backend) {
 			}
 		}
 	}
-	for _, id := range []onto.Identity{onto.EntityID("Person", "a"), onto.EntityID("Person", "p76"), onto.EntityID("Ghost", "g"), onto.RelationID("Knows", "a", "b")} {
+	for _, id := range []onto.Identity{onto.EntityID("Person", "a"), onto.EntityID("Person", "p76"), onto.EntityID("Ghost", "g"), onto.RelationID("Knows", "a", "b"), onto.FactID("Contract", "c", "salary", "s1")} {
 		if _, err := l.Get(ctx, id, backend.Head); onto.CodeOf(err) != onto.NotFound {
 			v.note(err)
 		}
 	}
-	for _, mode := range []backend.Mode{backend.State, backend.History} {
+	for i, mode := range []backend.Mode{backend.State, backend.History, backend.State, backend.History} {
 		q := backend.Query{Kind: onto.KindEntity, Type: "Person", At: backend.Head, Mode: mode}
+		if i >= 2 {
+			q.Kind, q.Type, q.LeftKeys = onto.KindFact, "Contract", []string{"b", "c"}
+		}
 		for _, err := range l.Scan(ctx, &q) {
 			v.note(err)
 		}
@@ -177,6 +180,30 @@ func (v *visit) write(l *Backend) {
 		v.Errorf("commit %d was acknowledged: got %+v, %v", made.Commit.ID, got, err)
 	}
 	v.note(v.close(other))
+}
+
+// A file of facts that holds entities is refused, whatever its manifest says.
+func TestFactsThatAreEntities(t *testing.T) {
+	b := copyBucket(t, makeSample(t))
+	l := hostiletest.Lake{TB: t, Bucket: b}
+	was := l.File()
+	path := strings.Replace(was, "/entities/Person", "/facts/Contract", 1)
+	l.Write(path, l.Read(was))
+	l.Edit(l.Manifest(), func(m hostiletest.Document) {
+		for _, e := range []hostiletest.Document{m.First("files"), m.First("commits").First("touched")} {
+			e["kind"], e["type_name"] = "fact", "Contract"
+		}
+		m.First("files")["path"] = path
+	})
+	for engine, inProcess := range map[string]int64{"in process": 0, "with DuckDB": -1} {
+		failed := useAll(t, unclosed{b}, Options{Patience: 200 * time.Millisecond, InProcess: inProcess})
+		const damage = ": a file of fact Contract is damaged: column 2 is entity_type, not fact_type"
+		for what, begin := range map[string]string{"the check": "error file_differs: ", "a question": ""} {
+			if !slices.ContainsFunc(failed, func(err error) bool { return strings.HasPrefix(err.Error(), begin+path+damage) }) {
+				t.Errorf("%s, %s: got %v, want %q", engine, what, failed, begin+path+damage)
+			}
+		}
+	}
 }
 
 // Lakes of unknown origin: each use ends with an error that names the object, and stays

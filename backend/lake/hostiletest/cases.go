@@ -119,6 +119,25 @@ func documents() []Case {
 		{"a catalog with a version below zero", func(l Lake) string {
 			return l.Edit(l.Catalog(), func(c Document) { c.First("types")["schema_version_id"] = -1 })
 		}, "version -1", false},
+		{"a file of facts where those of entities are", func(l Lake) string {
+			return l.Edit(l.Manifest(), func(m Document) { m.First("files")["kind"] = "fact" })
+		}, "is not where a file of the fact Person can be", false},
+		{"a file of facts whose path leads elsewhere", func(l Lake) string {
+			return l.Edit(l.Manifest(), func(m Document) {
+				f := m.First("files")
+				f["kind"], f["path"] = "fact", strings.Replace(f.Text("path"), "/entities/", "/facts/../entities/", 1)
+			})
+		}, "is not where a file of the fact Person can be", false},
+		{"a file of a kind that is unknown", func(l Lake) string {
+			return l.Edit(l.Manifest(), func(m Document) {
+				f := m.First("files")
+				f["kind"], f["path"] = "event", strings.Replace(f.Text("path"), "/entities/", "/events/", 1)
+			})
+		}, "is a file of the event", false},
+		{"a type of facts that is one of entities", func(l Lake) string {
+			l.Edit(l.Catalog(), func(c Document) { c.First("types")["type_kind"] = "fact" })
+			return "meta/catalog"
+		}, "has the schema of the entity", false},
 		{"a manifest that is missing", func(l Lake) string { return l.drop(l.Manifest()) }, "it is missing", false},
 		{"a catalog that is missing", func(l Lake) string { return l.drop(l.Catalog()) }, "it is missing", false},
 	}

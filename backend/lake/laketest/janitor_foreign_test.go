@@ -45,6 +45,20 @@ func thingFile(t *testing.T, store string) []byte {
 	return body
 }
 
+// knownFile is a data file of facts of a store.
+func knownFile(t *testing.T, store string) []byte {
+	t.Helper()
+	layout := parquet.NewLayout(onto.KindFact, "Known", nil)
+	layout.Store = store
+	body, _, err := parquet.Encode(layout, []onto.Version{
+		{Identity: onto.FactID("Known", "k", "a", "1"), Op: onto.Put, Commit: 9, SchemaVersion: 1, Fields: []byte("{}")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
 // Objects that others have put below the folders of a lake stay there, and are
 // findings: names that no writer gives, objects of other stores, files of other
 // programs.
@@ -75,6 +89,13 @@ func TestJanitorSparesWhatIsForeign(t *testing.T) {
 		"snapshots/entities/Thing-latest.parquet":                 thingFile(t, store),
 		"snapshots/entities/Thing-9-1-" + attempt + ".parquet":    thingFile(t, store),
 		"snapshots/things/Thing-1-9-" + attempt + ".parquet":      thingFile(t, store),
+		"commits/4-" + attempt + "/facts/Thing.parquet":           thingFile(t, store),
+		"commits/4-" + attempt + "/entities/Known.parquet":        knownFile(t, store),
+		"commits/4-" + attempt + "/facts/Known.parquet":           knownFile(t, "ANOTHERSTORE"),
+		"commits/4-" + attempt + "/Facts/Known.parquet":           knownFile(t, store),
+		"commits/4-" + attempt + "/facts/2/Known.parquet":         knownFile(t, store),
+		"snapshots/fact/Known-1-9-" + attempt + ".parquet":        knownFile(t, store),
+		"snapshots/facts/Known-1-9-" + attempt + ".1.parquet":     knownFile(t, store),
 		"meta/catalog/mine.json":                                  leftBy(t, l),
 		"meta/catalog/3-" + attempt + ".json":                     leftBy(t, other),
 		"meta/checkpoints/64-" + attempt + ".json":                leftBy(t, other),
@@ -87,6 +108,9 @@ func TestJanitorSparesWhatIsForeign(t *testing.T) {
 		"commits/9-" + lost + "/2/entities/Thing.parquet":     thingFile(t, ""),
 		"snapshots/entities/Thing-1-9-" + lost + ".parquet":   thingFile(t, store),
 		"snapshots/entities/Thing-1-9-" + lost + ".2.parquet": thingFile(t, store),
+		"commits/9-" + lost + "/facts/Known.parquet":          knownFile(t, store),
+		"commits/9-" + lost + "/2/facts/Known.parquet":        knownFile(t, store),
+		"snapshots/facts/Known-1-9-" + lost + ".parquet":      knownFile(t, store),
 		"meta/catalog/9-" + lost + ".json":                    leftBy(t, l),
 		"meta/checkpoints/9-" + lost + ".json":                leftBy(t, l),
 	}
