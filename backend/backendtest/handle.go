@@ -57,6 +57,9 @@ func handlesExpect(s *story) {
 	other.do(expecting([]onto.Expectation{isAt(person("ada"), 1)}, put(person("ada"), 2)))
 	s.refused(onto.VersionMismatch, expecting([]onto.Expectation{isAt(person("ada"), 1)}, put(person("ada"), 3)))
 	s.nothing(expecting([]onto.Expectation{headIs(2)}, put(person("ada"), 2)))
+	s.refused(onto.Stale, fenced(draft(put(person("ada"), 3)), isAt(person("ada"), 1)))
+	s.do(fenced(draft(put(person("ada"), 3)), isAt(person("ada"), 2)))
+	other.refused(onto.Stale, fenced(draft(put(person("ada"), 4)), isAt(person("ada"), 2)))
 }
 
 func handlesShareKeys(s *story) {

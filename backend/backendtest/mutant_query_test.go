@@ -352,6 +352,9 @@ func withEnds(ends func(q *backend.Query, v *onto.Version, get getter) [2]json.R
 
 func (b misled) endpoints(ctx context.Context, q *backend.Query) exec.Endpoints {
 	get := func(typ *onto.Schema, key string, at int64) json.RawMessage {
+		if typ == nil {
+			return nil
+		}
 		v, err := b.Get(ctx, onto.EntityID(typ.Name, key), at)
 		if err != nil || !v.Live() {
 			return nil
@@ -381,6 +384,9 @@ func (b joining) Scan(ctx context.Context, q *backend.Query) versions {
 	list, err := all(b.Backend.Scan(ctx, q))
 	return replay(slices.DeleteFunc(list, func(v onto.Version) bool {
 		_, left := b.Get(ctx, onto.EntityID(q.Left.Name, v.Left), momentOf(q, &v))
+		if q.Right == nil {
+			return errors.Is(left, onto.NotFound)
+		}
 		_, right := b.Get(ctx, onto.EntityID(q.Right.Name, v.Right), momentOf(q, &v))
 		return errors.Is(left, onto.NotFound) || errors.Is(right, onto.NotFound)
 	}), err)

@@ -17,7 +17,7 @@ import (
 // mutant is the reference with one mistake planted in it.
 type mutant struct {
 	name   string
-	caught string // the parts of the suite that must each detect it; corpus is that of filters
+	caught string // the parts of the suite, or stories, that must each detect it; corpus is that of filters
 	plant  planting
 }
 
@@ -36,7 +36,7 @@ const (
 // fail there: the first of the parts that must detect it, with -soak all.
 func TestMutants(t *testing.T) {
 	list := slices.Concat(mutants(), queryMutants(), endMutants(), searchMutants(), aggregateMutants(), admitMutants(), evolveMutants(), leaseMutants(), busMutants(), rideMutants(),
-		workMutants())
+		workMutants(), factMutants())
 	if args, ok := child.Args(); ok {
 		target := reference()
 		if i := slices.IndexFunc(list, func(m mutant) bool { return m.name == args[0] }); i >= 0 {
@@ -107,7 +107,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// runChild runs one part of the suite against a mutant and returns what it printed.
+// runChild runs one part of the suite, or one story of it, against a mutant and returns what it printed.
 func runChild(name, part string) (string, error) {
 	cmd := child.Test("^TestMutants$/^"+part+"$", name)
 	cmd.Env = append(cmd.Env, "GOGC=400") // it is over soon
