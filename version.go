@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/gostruct"
 )
 
 // Op is what a version does to its identity.
@@ -47,7 +49,8 @@ func (v Version) Map() (map[string]any, error) {
 // Decode decodes the fields into what dst points to, as encoding/json does, except that
 // integers in values of any type stay exact: they become int64. In a struct that embeds
 // a [Link] the keys of the endpoints are filled in as well, and the instance key where
-// the struct has one. A version that deletes has nothing to decode: NotFound.
+// the struct has one; in one that embeds an [About], the subject, and the one attribute
+// that the fact is on. A version that deletes has nothing to decode: NotFound.
 //
 // Decode takes fields as they come and needs no store; a store's Get and Find decode the
 // types that it knows, faster.
@@ -59,13 +62,40 @@ func (v Version) Decode(dst any) error {
 	if !v.Live() {
 		return Errorf(NotFound, "%s was deleted by commit %d", v.Identity, v.Commit)
 	}
-	if err := codec.Decode(v.Fields, dst); err != nil {
+	if err := codec.Decode(v.fieldsFor(p.Elem().Type()), dst); err != nil {
 		return Errorf(Invalid, "%s at commit %d does not fit the Go type %v: %w", v.Identity, v.Commit, p.Type().Elem(), err)
 	}
-	if v.Kind == KindRelation && p.Elem().Kind() == reflect.Struct {
+	switch {
+	case p.Elem().Kind() != reflect.Struct:
+	case v.Kind == KindRelation:
 		v.fillLink(p.Elem())
+	case v.Kind == KindFact:
+		if bound := typeOf(p.Elem().Type()).bound; bound != nil && bound.About != nil {
+			p.Elem().FieldByIndex(bound.About).FieldByName("Subject").SetString(v.Left)
+		}
 	}
 	return nil
+}
+
+// fieldsFor is the fields as a Go type has them: the value of a fact is in a list if the
+// struct has many of them.
+func (v Version) fieldsFor(t reflect.Type) []byte {
+	if v.Kind != KindFact || t.Kind() != reflect.Struct {
+		return v.Fields
+	}
+	bound := typeOf(t).bound
+	if bound == nil || bound.About == nil {
+		return v.Fields
+	}
+	i := slices.IndexFunc(bound.Fields, func(f gostruct.Field) bool { return f.Name == v.Right })
+	if i < 0 || !bound.Fields[i].Many {
+		return v.Fields
+	}
+	value := codec.Find(v.Fields, []string{v.Right})
+	if value == nil {
+		return v.Fields
+	}
+	return codec.AppendObject(nil, []codec.Member{{Name: v.Right, Value: slices.Concat([]byte{'['}, value, []byte{']'})}})
 }
 
 // fillLink sets the parts of a relation's identity that are no fields.

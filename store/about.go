@@ -37,6 +37,9 @@ func About[T any](ctx context.Context, v View, subject string) (value T, err err
 			}
 		}
 		if about.Empty() {
+			if err := onto.FactID(r.ask.Type, subject, "attribute", "id").Check(); err != nil {
+				return err
+			}
 			return onto.Errorf(onto.NotFound, "no fact of type %s about %q holds at %s", r.ask.Type, subject, r.q.valid).
 				WithHint("see all facts about it").WithCommand("query", "facts", r.ask.Type, "--subject="+subject, "--every")
 		}

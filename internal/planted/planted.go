@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -24,17 +25,11 @@ type Change struct{ Mistake, File, Old, New string }
 type Binary string
 
 // Build builds the tests of the package in the present directory, which has that name, with
-// all changes. Extra is further source for the package.
+// all changes, which may be in other packages too. Extra is further source for the package.
 func Build(t *testing.T, name, extra string, changes []Change) Binary {
 	t.Helper()
 	dir := t.TempDir()
-	sources := map[string]string{"planted.go": fmt.Sprintf(`package %s
-
-import "os"
-
-// plantedMistake is the mistake to make; "" for none.
-var plantedMistake = os.Getenv(%q)
-%s`, name, variable, extra)}
+	sources := map[string]string{"planted.go": plantedSource(name) + extra}
 	for _, c := range changes {
 		text, changed := sources[c.File]
 		if !changed {
@@ -48,12 +43,28 @@ var plantedMistake = os.Getenv(%q)
 			t.Fatalf("%s: %s has %d times what is to be changed, want once:\n%s", c.Mistake, c.File, n, c.Old)
 		}
 		sources[c.File] = strings.Replace(text, c.Old, strings.ReplaceAll(c.New, "PLANTED", fmt.Sprintf("(plantedMistake == %q)", c.Mistake)), 1)
+		if other := filepath.Join(filepath.Dir(c.File), "planted.go"); sources[other] == "" {
+			sources[other] = plantedSource(packageName.FindStringSubmatch(text)[1])
+		}
 	}
 	binary := filepath.Join(dir, "planted.test")
 	if out, err := exec.Command("go", "test", "-c", "-overlay", overlay(t, dir, sources), "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return Binary(binary)
+}
+
+var packageName = regexp.MustCompile(`(?m)^package (\w+)`)
+
+// plantedSource is the switch of a package.
+func plantedSource(name string) string {
+	return fmt.Sprintf(`package %s
+
+import "os"
+
+// plantedMistake is the mistake to make; "" for none.
+var plantedMistake = os.Getenv(%q)
+`, name, variable)
 }
 
 // overlay writes sources to a directory, and the file that puts them in place of others.
@@ -65,7 +76,7 @@ func overlay(t *testing.T, dir string, sources map[string]string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		replace[path] = filepath.Join(dir, file)
+		replace[path] = filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), filepath.Base(file)))
 		if err := os.WriteFile(replace[path], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -132,10 +132,10 @@ func (h *history) narrow(q *asked, typ string) {
 		q.list = slices.DeleteFunc(q.list, func(f fact) bool { return f.Right != name })
 	}
 	if h.random.IntN(2) == 0 {
-		least := h.random.IntN(h.made)
-		where := onto.Or{onto.Path("rank").Ge(least), onto.Path(map[string]string{"Belief": "tags", "Loose": "value"}[typ]).Ge(value("tags", least))}
-		if typ == "Loose" {
-			where[1] = onto.Path("value").Ge(least)
+		least := h.random.IntN(1009)
+		where := onto.Or{onto.Path("rank").Ge(least), onto.Path("value").Ge(least)}
+		if typ == "Belief" {
+			where[1] = onto.Path("tags").Ge(value("tags", least))
 		}
 		q.facts, q.name = q.facts.Where(where), fmt.Sprintf("%s where at least %d", q.name, least)
 		q.keep = func(f fact) bool { return f.Right != "name" && f.number >= least }

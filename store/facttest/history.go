@@ -144,10 +144,10 @@ func (h *history) assertion(seq int64) (row, onto.Fact) {
 		typ = "Loose"
 	}
 	list := attributes[typ]
-	r := row{verb: "assert", seq: seq, number: h.made}
+	r := row{verb: "assert", seq: seq, number: h.made * 389 % 1009} // a later one is not a greater one
 	r.Identity = onto.FactID(typ, []string{"a", "b"}[h.random.IntN(2)], list[h.random.IntN(len(list))], "")
 	if h.random.IntN(2) == 0 { // not in the order in which they are asserted
-		r.Instance = fmt.Sprintf("%02d-%d", h.random.IntN(100), h.made)
+		r.Instance = fmt.Sprintf("%02d-%d", h.random.IntN(100), r.number)
 	}
 	r.from, r.until = h.period()
 	return r, h.factOf(r)

@@ -1,0 +1,98 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/internal/planted"
+)
+
+// Every mistake about facts is caught by the test that it names. None is in the source:
+// they are planted in a copy of it. A plain run tries one in five.
+func TestMistakesAboutFactsAreCaught(t *testing.T) {
+	mistakes := factMistakes()
+	var changes []planted.Change
+	for _, m := range mistakes {
+		changes = append(changes, m.Change)
+	}
+	binary := planted.Build(t, "store", "", changes)
+	run := func(t *testing.T, mistake, test string) (string, error) {
+		return binary.Run(t, mistake, "-test.run="+test, "-test.timeout=60s")
+	}
+	tried := 0
+	for i, m := range mistakes {
+		if i%5 != 0 && !backendtest.Soak() {
+			continue
+		}
+		tried++
+		t.Run(m.Mistake, func(t *testing.T) {
+			if out, err := run(t, m.Mistake, m.caught); err == nil || !strings.Contains(out, "FAIL") && !strings.Contains(out, "panic") {
+				t.Errorf("%s has not caught it: %v\n%s", m.caught, err, out)
+			}
+			if out, err := run(t, "", m.caught); err != nil {
+				t.Errorf("%s without the mistake: %v\n%s", m.caught, err, out)
+			}
+		})
+	}
+	t.Logf("%d of %d mistakes", tried, len(mistakes))
+}
+
+type factMistake struct {
+	planted.Change
+	caught string // by this test
+}
+
+const factModel = "^TestFactsAreThoseOfTheModel$/^memory$"
+
+func factMistakes() []factMistake {
+	const (
+		claim    = "../internal/bitemporal/claim.go"
+		timeline = "../internal/bitemporal/timeline.go"
+	)
+	var list []factMistake
+	plant := func(what, file, caught, old, new string) {
+		list = append(list, factMistake{planted.Change{Mistake: what, File: file, Old: old, New: new}, caught})
+	}
+	plant("the last version speaks, not the last assertion", claim, factModel,
+		`c.Asserted = number(value, v.Commit)`, `if !PLANTED { c.Asserted = number(value, v.Commit) }`)
+	plant("the end is part of a period", claim, factModel,
+		`(p.Until == "" || at < p.Until)`, `(p.Until == "" || at < p.Until || PLANTED && at == p.Until)`)
+	plant("the start is not part of a period", claim, factModel,
+		`return p.From <= at &&`, `return p.From <= at && !(PLANTED && at == p.From && at != "") &&`)
+	plant("the place in the draft is ignored", claim, factModel,
+		`cmp.Compare(c.Seq, o.Seq)`, `cmp.Compare(c.Seq, o.Seq)*map[bool]int{false: 1}[PLANTED]`)
+	plant("the id is ignored", claim, "^TestOfEqualFactsTheGreatestIDSpeaks$",
+		`strings.Compare(c.ID, o.ID))`, `strings.Compare(c.ID, o.ID)*map[bool]int{false: 1}[PLANTED])`)
+	plant("periods that only touch have something in common", claim, factModel,
+		`return p, p.Until == "" || p.From < p.Until`, `return p, p.Until == "" || p.From < p.Until || PLANTED && p.From == p.Until`)
+	plant("an ended claim goes on to speak", timeline, factModel,
+		`for begun.Len() > 0 && !claims[begun.list[0]].Holds(at) {`, `for begun.Len() > 0 && !PLANTED && !claims[begun.list[0]].Holds(at) {`)
+	plant("gaps before the first segment", timeline, factModel,
+		`reached = list[0].From`, `if !PLANTED { reached = list[0].From }`)
+	plant("gaps after the last segment", timeline, factModel,
+		`if within != nil && open &&`, "if PLANTED && within == nil { within = &Period{} }\n\tif within != nil && open &&")
+	plant("gaps within overlapping segments", timeline, factModel,
+		`reached = max(reached, s.Until)`, "reached = max(reached, s.Until)\n\t\t\tif PLANTED { reached = s.Until }")
+	plant("filters decide what speaks", "factreader.go", factModel,
+		`ask.Where, ask.Limit, ask.After = r.surroundings(), 0, nil`, `ask.Where, ask.Limit, ask.After = r.surroundings(), 0, nil
+	if PLANTED { ask.Where = r.conditions(r.ask.Where) }`)
+	plant("a page cuts a group", "factreader.go", factModel,
+		`if ask.After != nil && !r.alone`, `if ask.After != nil && !PLANTED && !r.alone`)
+	plant("a page repeats the group before it", "factreader.go", factModel,
+		`return r.ask.After != nil && v`, `return !PLANTED && r.ask.After != nil && v`)
+	plant("filtered facts are of several moments", "factreader.go", "^TestFilteredFactsAreOfOneMoment$",
+		`if err := r.q.pin(ctx, r.ask); err != nil {`, `pin := r.q.pin
+		if PLANTED { pin = func(context.Context, *backend.Query) error { return nil } }
+		if err := pin(ctx, r.ask); err != nil {`)
+	plant("all values are one group", "factreader.go", factModel,
+		`return field.Many`, `return field.Many && !PLANTED`)
+	plant("a cursor forgets the valid time", "cursor.go", "^TestPagesOfFactsAreOfOneMoment$",
+		`q.valid = c.Moment, place, c.Valid`, `q.valid = c.Moment, place, c.Valid
+	if PLANTED { q.valid = "2000-01-01T00:00:00.000000+00:00" }`)
+	plant("gaps only where facts of the period are", "timeline.go", factModel,
+		`r.spans, r.whole = true, f.gaps`, `r.spans, r.whole = true, f.gaps && !PLANTED`)
+	plant("values are in the order of their ids", "about.go", factModel,
+		`bitemporal.Sort(speaks, g.claims)`, `if !PLANTED { bitemporal.Sort(speaks, g.claims) }`)
+	return list
+}
