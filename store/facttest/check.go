@@ -166,7 +166,7 @@ func (h *history) speak(q asked, facts store.Facts, list []fact) {
 		for _, f := range p.Items {
 			got = append(got, show(f))
 		}
-		if p.Next == "" {
+		if p.Next == "" || len(got) > len(want) {
 			break
 		}
 		page = page.After(p.Next)
