@@ -69,10 +69,13 @@ func csvColumns(schema *onto.Schema, metadata ...string) []csvColumn {
 		}
 	}
 	field := func(f onto.Field) { list = append(list, csvColumn{name: f.Name, field: &f}) }
-	if schema.Kind == onto.KindEntity {
+	switch schema.Kind {
+	case onto.KindEntity:
 		key, _ := schema.Field(schema.Key)
 		field(key)
-	} else {
+	case onto.KindFact:
+		system(subjectName, attributeName, factID)
+	default:
 		system(leftKey, rightKey)
 		if schema.InstanceKey != "" {
 			system(instanceKey)
@@ -102,6 +105,9 @@ func columnList(schema *onto.Schema) string {
 // addColumn takes the next column of the header.
 func (r *csvReader) addColumn(name string) error {
 	known := csvColumns(r.schema, commitID, schemaVersion, opName)
+	if r.schema.Kind == onto.KindFact && !r.schema.Open {
+		known = append(known, csvColumn{name: onto.FactValue, field: &onto.Field{Name: onto.FactValue, Type: onto.Any, Optional: true}})
+	}
 	i := slices.IndexFunc(known, func(c csvColumn) bool { return c.name == name })
 	if i < 0 {
 		err := onto.Errorf(onto.Invalid, "type %s has no column %.80q", r.schema.Name, name)
@@ -140,6 +146,8 @@ func (r *csvReader) checkColumns() error {
 func (r *csvReader) needs(c *csvColumn) bool {
 	_, among := r.schema.Field(r.schema.InstanceKey)
 	switch {
+	case c.role == factID:
+		return false
 	case c.role == instanceKey:
 		return !among || !r.has(r.schema.InstanceKey)
 	case c.field == nil:
@@ -163,6 +171,7 @@ func (r *csvReader) next() (record, error) {
 	if err != nil {
 		return rec, atLine(rec.line, err)
 	}
+	rec.placeValue()
 	rec.completeIdentity()
 	if rec.op == onto.Delete {
 		rec.fields = nil
@@ -176,11 +185,11 @@ func (r *csvReader) system(rec *record) error {
 		var part *string
 		var op string
 		switch c.role {
-		case leftKey:
+		case leftKey, subjectName:
 			part = &rec.id.Left
-		case rightKey:
+		case rightKey, attributeName:
 			part = &rec.id.Right
-		case instanceKey:
+		case instanceKey, factID:
 			part = &rec.id.Instance
 		case opName:
 			part = &op
@@ -214,7 +223,7 @@ func (r *csvReader) fields(rec *record) error {
 			return onto.Errorf(onto.Invalid, "column %s: the row deletes, but has a value here", c.name).WithHint("leave the cell empty, or the op")
 		}
 		start := len(r.room)
-		room, err := appendCellValue(r.room, c.field, cell)
+		room, err := appendCellValue(r.room, r.fieldOf(&c, rec), cell)
 		if err != nil {
 			return inColumn(c.name, err)
 		}
@@ -225,6 +234,17 @@ func (r *csvReader) fields(rec *record) error {
 	r.object = codec.AppendObject(r.object[:0], r.members)
 	rec.fields = r.object
 	return nil
+}
+
+// fieldOf is the field that a cell is a value of. In the column value it is that of the
+// row's attribute.
+func (r *csvReader) fieldOf(c *csvColumn, rec *record) *onto.Field {
+	if r.schema.Kind == onto.KindFact && c.name == onto.FactValue {
+		if f, ok := r.schema.Attribute(rec.id.Right); ok {
+			return &f
+		}
+	}
+	return c.field
 }
 
 func inColumn(name string, err error) error {

@@ -3,6 +3,7 @@ package records
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
@@ -17,16 +18,21 @@ func (e jsonlEncoder) record(dst []byte, v *onto.Version) ([]byte, error) {
 	w := jsonWriter{dst: append(dst, '{')}
 	w.text("kind", string(v.Kind))
 	w.text("type", v.Type)
-	if v.Kind == onto.KindEntity {
+	switch v.Kind {
+	case onto.KindEntity:
 		w.text("key", v.Key)
-	} else {
+	case onto.KindFact:
+		w.text(subjectName, v.Left)
+		w.text(attributeName, v.Right)
+		w.text(factID, v.Instance)
+	default:
 		w.text(leftKey, v.Left)
 		w.text(rightKey, v.Right)
 		w.text(instanceKey, v.Instance)
 	}
 	if v.Live() {
 		w.name("fields")
-		w.object(v.Fields)
+		w.object(exported(v))
 	}
 	for _, name := range e.metadata {
 		if name == opName {
@@ -40,6 +46,29 @@ func (e jsonlEncoder) record(dst []byte, v *onto.Version) ([]byte, error) {
 		return w.dst, unreadable(v, w.err)
 	}
 	return append(w.dst, '}', '\n'), nil
+}
+
+// exported is the fields of a version as they are exported: those of a fact with the
+// commit that asserted it.
+func exported(v *onto.Version) []byte {
+	if v.Kind != onto.KindFact {
+		return v.Fields
+	}
+	members, err := codec.ParseObject(v.Fields)
+	if err != nil {
+		return v.Fields // which says what is wrong when it is written
+	}
+	return codec.AppendObject(nil, withAsserted(members, v.Commit))
+}
+
+// withAsserted adds the commit that asserted a fact to the members of a version that does
+// not name it, since it is what that commit made.
+func withAsserted(members []codec.Member, commit int64) []codec.Member {
+	i, has := slices.BinarySearchFunc(members, onto.FactAsserted, func(m codec.Member, name string) int { return strings.Compare(m.Name, name) })
+	if has {
+		return members
+	}
+	return slices.Insert(members, i, codec.Member{Name: onto.FactAsserted, Value: strconv.AppendInt(nil, commit, 10)})
 }
 
 func metadataNumber(v *onto.Version, name string) int64 {
@@ -167,6 +196,9 @@ func (e *csvEncoder) members(v *onto.Version) ([]codec.Member, error) {
 			return nil, e.otherType(v, "field "+f.Name+" is missing")
 		}
 	}
+	if v.Kind == onto.KindFact {
+		members = withAsserted(members, v.Commit)
+	}
 	return members, nil
 }
 
@@ -177,11 +209,11 @@ func (e *csvEncoder) otherType(v *onto.Version, what string) error {
 
 func appendSystemCell(dst []byte, role string, v *onto.Version) []byte {
 	switch role {
-	case leftKey:
+	case leftKey, subjectName:
 		return appendTextCell(dst, v.Left, false)
-	case rightKey:
+	case rightKey, attributeName:
 		return appendTextCell(dst, v.Right, false)
-	case instanceKey:
+	case instanceKey, factID:
 		return appendTextCell(dst, v.Instance, false)
 	case opName:
 		return append(dst, v.Op...)

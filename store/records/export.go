@@ -35,8 +35,8 @@ type ExportOptions struct {
 }
 
 // Export writes what a store holds as records and returns how many there are. They all
-// show one snapshot. Entities come before relations, types by name, records by
-// identity, and the versions of a history by commit. The same contents always give the
+// show one snapshot. Entities come before facts and these before relations, types by
+// name, records by identity, and the versions of a history by commit. The same contents always give the
 // same bytes.
 //
 // Each record is one call of w.Write, so w should be buffered.

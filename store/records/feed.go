@@ -146,6 +146,8 @@ func (r *record) thing() any {
 		return r.id
 	case r.id.Kind == onto.KindEntity:
 		return onto.Entity{Type: r.id.Type, Key: r.id.Key, Fields: json.RawMessage(r.fields)}
+	case r.id.Kind == onto.KindFact:
+		return onto.Version{Identity: r.id, Op: onto.Put, Fields: json.RawMessage(r.fields)}
 	}
 	return onto.Relation{
 		Type: r.id.Type, Left: r.id.Left, Right: r.id.Right, Instance: r.id.Instance, Fields: json.RawMessage(r.fields),
@@ -179,7 +181,10 @@ type catalogue struct {
 }
 
 func newCatalogue(s *store.Store) catalogue {
-	c := catalogue{s, map[onto.Kind]map[string]*onto.Schema{onto.KindEntity: {}, onto.KindRelation: {}}}
+	c := catalogue{s, map[onto.Kind]map[string]*onto.Schema{}}
+	for _, kind := range onto.Kinds() {
+		c.types[kind] = map[string]*onto.Schema{}
+	}
 	for _, schema := range s.Types() {
 		c.types[schema.Kind][schema.Name] = &schema
 	}

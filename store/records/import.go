@@ -12,7 +12,8 @@ import (
 )
 
 // Policy says what happens to an identity that exists with other fields than its record
-// has. A record that deletes is applied under every policy.
+// has. A record that deletes is applied under every policy. A fact is never replaced:
+// Upsert is Abort for it.
 type Policy string
 
 // The policies. None means Abort.
@@ -98,7 +99,7 @@ func Import(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) 
 	if err != nil {
 		return Outcome{}, err
 	}
-	res, err := s.CommitStreamWith(ctx, f.opts.Draft, f.things(), &store.StreamOptions{Admit: f.admit, Begin: f.out.restart})
+	res, err := s.CommitStreamWith(ctx, f.opts.Draft, f.things(), &store.StreamOptions{Admit: f.admit, Begin: f.out.restart, Imported: true})
 	if err != nil {
 		return Outcome{}, f.explain(err)
 	}

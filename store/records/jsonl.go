@@ -3,6 +3,8 @@ package records
 import (
 	"bytes"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
@@ -81,6 +83,7 @@ func (r *jsonlReader) assemble(parts *recordParts) (record, error) {
 	if err == nil {
 		err = r.checkIgnored(parts)
 	}
+	rec.placeValue()
 	rec.completeIdentity()
 	return rec, err
 }
@@ -121,10 +124,10 @@ func (r *jsonlReader) schema(parts *recordParts) (*onto.Schema, error) {
 // parseKind reads a kind; none leaves it to the type.
 func parseKind(text []byte) (onto.Kind, error) {
 	switch string(text) {
-	case "", string(onto.KindEntity), string(onto.KindRelation):
+	case "", string(onto.KindEntity), string(onto.KindFact), string(onto.KindRelation):
 		return onto.Kind(text), nil
 	}
-	return "", onto.Errorf(onto.Invalid, "kind %.80q is unknown", text).WithHint("use entity or relation")
+	return "", onto.Errorf(onto.Invalid, "kind %.80q is unknown", text).WithHint("use entity, fact or relation")
 }
 
 // keys reads the identity, which has other parts for each kind.
@@ -138,6 +141,9 @@ func (r *jsonlReader) keys(rec *record, parts *recordParts) error {
 		{leftPart, onto.KindRelation, &rec.id.Left},
 		{rightPart, onto.KindRelation, &rec.id.Right},
 		{instancePart, onto.KindRelation, &rec.id.Instance},
+		{subjectPart, onto.KindFact, &rec.id.Left},
+		{attributePart, onto.KindFact, &rec.id.Right},
+		{idPart, onto.KindFact, &rec.id.Instance},
 	} {
 		if parts[t.part] != nil && t.kind != rec.id.Kind {
 			return onto.Errorf(onto.Invalid, "%s is of kind %s, which has no %s", rec.id.Type, rec.id.Kind, partNames()[t.part])
@@ -146,7 +152,9 @@ func (r *jsonlReader) keys(rec *record, parts *recordParts) error {
 		if err != nil {
 			return err
 		}
-		*t.text = string(text)
+		if t.kind == rec.id.Kind {
+			*t.text = string(text)
+		}
 	}
 	return nil
 }
@@ -207,10 +215,27 @@ func parseOp(text string) (onto.Op, error) {
 	return "", onto.Errorf(onto.Invalid, "op %.80q is unknown", text).WithHint("use put or delete")
 }
 
+// placeValue puts a fact's value under the name of its attribute where it is called
+// value and the type declares the attribute.
+func (r *record) placeValue() {
+	if r.id.Kind != onto.KindFact {
+		return
+	}
+	f, ok := r.schema.Attribute(r.id.Right)
+	value := codec.Find(r.fields, []string{onto.FactValue})
+	if !ok || f.Name == onto.FactValue || value == nil || codec.Find(r.fields, []string{f.Name}) != nil {
+		return
+	}
+	members := slices.DeleteFunc(codec.Members(r.fields), func(m codec.Member) bool { return m.Name == onto.FactValue })
+	members = append(members, codec.Member{Name: f.Name, Value: value})
+	slices.SortFunc(members, func(a, b codec.Member) int { return strings.Compare(a.Name, b.Name) })
+	r.fields = codec.AppendObject(nil, members)
+}
+
 // completeIdentity takes a key that is only among the fields from there.
 func (r *record) completeIdentity() {
 	name, part := r.schema.Key, &r.id.Key
-	if r.id.Kind == onto.KindRelation {
+	if r.id.Kind != onto.KindEntity { // facts have no such key
 		name, part = r.schema.InstanceKey, &r.id.Instance
 	}
 	if *part != "" || name == "" {

@@ -1,6 +1,8 @@
 package records
 
 import (
+	"fmt"
+
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/store"
 )
@@ -25,6 +27,11 @@ const (
 // judge decides on a record, given the present version of its identity.
 func (o *ImportOptions) judge(p *store.Proposal) verdict {
 	live := p.Live()
+	if p.Identity.Kind == onto.KindFact {
+		if v := o.judgeFact(p); v != nil {
+			return *v
+		}
+	}
 	switch {
 	case o.Precondition == MustExist && !live:
 		return verdict{refuses, "does not exist"}
@@ -44,11 +51,33 @@ func (o *ImportOptions) judge(p *store.Proposal) verdict {
 	return verdict{refuses, "exists with other fields"}
 }
 
+// judgeFact decides on a record of a fact that cannot be had; nil if it can.
+func (o *ImportOptions) judgeFact(p *store.Proposal) *verdict {
+	reason := ""
+	switch {
+	case p.Newest == nil && p.Op == onto.Delete:
+		return &verdict{refuses, "was never asserted"}
+	case p.Newest == nil || p.Op == onto.Delete || !p.Changes:
+		return nil
+	case p.Live():
+		reason = fmt.Sprintf("is known from commit %d, and says something else", p.Newest.Commit)
+	default:
+		reason = fmt.Sprintf("was retracted by commit %d, so its id is used up", p.Newest.Commit)
+	}
+	if o.OnConflict == Skip && o.Precondition == NoPrecondition {
+		return &verdict{effect: skips}
+	}
+	return &verdict{refuses, reason}
+}
+
 // hint says what to do about a refused record.
-func (o *ImportOptions) hint() string {
+func (o *ImportOptions) hint(kind onto.Kind) string {
 	const nothing, list = "nothing was stored: ", "; a dry run lists such records"
 	if o.Precondition != NoPrecondition {
 		return nothing + "take the record out, or leave out the precondition " + string(o.Precondition) + list
+	}
+	if kind == onto.KindFact {
+		return nothing + "a fact cannot be changed; take the record out, or give it another id, or choose --on-conflict skip to leave such facts as they are" + list
 	}
 	return nothing + "take the record out, or choose --on-conflict skip to leave such things as they are, or upsert to replace them" + list
 }
@@ -82,5 +111,5 @@ func (f *feed) admit(p store.Proposal) (bool, error) {
 		return v.effect != skips, nil
 	}
 	c := Conflict{p.Identity, f.seen.line(p.Identity), v.reason}
-	return false, onto.Errorf(onto.Conflict, "%s", c).WithHint("%s", f.opts.hint())
+	return false, onto.Errorf(onto.Conflict, "%s", c).WithHint("%s", f.opts.hint(p.Identity.Kind))
 }

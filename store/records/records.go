@@ -1,4 +1,4 @@
-// Package records moves entities and relations into and out of a store as text.
+// Package records moves entities, relations and facts into and out of a store as text.
 //
 // A record is one identity and the fields it should have, or has. Imports also
 // know records with the op delete, which say that the identity should be gone.
@@ -7,14 +7,25 @@
 //
 //	{"kind":"entity","type":"Customer","key":"c1","fields":{"id":"c1","name":"Ada"}}
 //	{"kind":"relation","type":"Subscription","left_key":"c1","right_key":"p1","instance_key":"","fields":{}}
+//	{"kind":"fact","type":"Contract","subject":"ada","attribute":"salary","id":"f1","fields":{"asserted":7,"salary":4000}}
 //
 // As CSV, a file holds one type and its first row names the columns: the fields
 // of an entity; left_key, right_key, instance_key if the type is keyed, and the
-// fields of a relation. An empty cell is an absent value, or the empty text in a
+// fields of a relation; subject, attribute, id and the fields of a fact. An empty cell is an absent value, or the empty text in a
 // text field that must be there. Objects, lists and values of any type are JSON.
 // In a text column, a cell that starts with a double quote is a JSON string. A
 // column that is no field is called onto.left_key where a field is called
 // left_key, and so on.
+//
+// A fact's fields are its value, under the name of its attribute or as value, and what
+// all facts have: valid_from and valid_until, between which it holds, kind, the note
+// revoked, and asserted and seq, by which facts are ordered. An export always has
+// asserted. An import makes the order of facts about one subject of asserted and seq,
+// those without asserted last, in the order of the file, and keeps neither: its own
+// commit asserts them. So an export that is imported into an empty store gives the same
+// answers; where the store has facts on the same attribute already, what is imported is
+// newer than these. Facts are never overwritten: one that is known changes nothing, and
+// is a conflict if it says something else. Without an id one is made.
 //
 // With metadata, records also have commit_id, schema_version_id and op.
 //
@@ -96,6 +107,9 @@ const (
 	leftKey       = "left_key"
 	rightKey      = "right_key"
 	instanceKey   = "instance_key"
+	subjectName   = "subject"
+	attributeName = "attribute"
+	factID        = "id"
 	commitID      = "commit_id"
 	schemaVersion = "schema_version_id"
 	opName        = "op"

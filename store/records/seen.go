@@ -38,8 +38,11 @@ func newSeen(limit int) *seen {
 
 // add remembers a record. It returns the line of an equal one that came
 // before, 0 if there was none, or untracked if there is no room to remember
-// it. It fails if an earlier one differs.
+// it. It fails if an earlier one differs. A fact without an id is always another one.
 func (s *seen) add(r *record) (int64, error) {
+	if r.id.Kind == onto.KindFact && r.id.Instance == "" {
+		return 0, nil
+	}
 	key := s.hash(r.id)
 	now := sighting{s.content(r), r.line}
 	first, ok := s.known[key]

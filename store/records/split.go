@@ -24,12 +24,15 @@ const (
 	commitPart
 	versionPart
 	opPart
+	subjectPart
+	attributePart
+	idPart
 	partCount
 )
 
 // partNames lists the names of the members, in the order of their constants.
 func partNames() []string {
-	return []string{"kind", "type", "key", leftKey, rightKey, instanceKey, "fields", commitID, schemaVersion, opName}
+	return []string{"kind", "type", "key", leftKey, rightKey, instanceKey, "fields", commitID, schemaVersion, opName, subjectName, attributeName, factID}
 }
 
 // recordParts is the values of a record as they stand there; nil where there
