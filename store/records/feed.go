@@ -51,6 +51,10 @@ func newFeed(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions)
 		return nil, err
 	}
 	lines := &lineReader{r: text, limit: maxRecord}
+	if opts.Rows != nil {
+		f.src, err = newRowSource(ctx, s, lines, types, &opts)
+		return f, err
+	}
 	if opts.Format == JSONL {
 		if opts.Type != "" {
 			return nil, onto.Errorf(onto.Invalid, "a type is given, but each line of JSON Lines names its own").

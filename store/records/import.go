@@ -37,9 +37,13 @@ const (
 // JSON Lines and abort at a conflict.
 type ImportOptions struct {
 	Format       Format
-	Type         string // CSV: what the rows are; JSON Lines: must be empty
+	Type         string // CSV: what the rows are; JSON Lines: must be empty; of Rows: that of the facts
 	OnConflict   Policy
 	Precondition Precondition
+
+	// Rows, if not nil, says that the text is a table, whose cells are brought in as
+	// facts. Then a record is one cell that has a value.
+	Rows *Rows
 
 	// Draft has what is said about the commit, and expectations. It has no
 	// intents: the records are.
