@@ -10,6 +10,8 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/emission"
 	"github.com/ontologia/onto/store/internal/catalog"
+	"github.com/ontologia/onto/store/internal/fold"
+	"github.com/ontologia/onto/store/internal/foldkeep"
 )
 
 // Commit makes a draft true as one commit. If everything is so already, no
@@ -25,7 +27,7 @@ func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
 	if draft.IdempotencyKey != "" {
 		draft.Digest = backend.DigestOf(draft)
 	}
-	if aboutFacts(draft) {
+	if foldkeep.HasFacts(draft) {
 		return s.commitFacts(ctx, types, draft)
 	}
 	res, err := s.b.Append(ctx, draft)
@@ -83,6 +85,9 @@ func (s *Store) header(d onto.Draft) (*backend.Draft, error) {
 	}
 	if n := len(draft.Events); n > s.opts.MaxBatch {
 		return nil, onto.Errorf(onto.TooLarge, "the draft has %d events, the limit is %d", n, s.opts.MaxBatch)
+	}
+	if _, taken := d.Metadata[fold.Rebuild]; taken {
+		return nil, onto.Errorf(onto.Invalid, "metadata: the name %s is the store's own", fold.Rebuild)
 	}
 	if len(d.Metadata) > 0 {
 		text, err := codec.AppendValue(nil, reflect.ValueOf(d.Metadata))

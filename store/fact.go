@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -10,36 +9,23 @@ import (
 	"github.com/ontologia/onto/internal/backoff"
 	"github.com/ontologia/onto/internal/refusal"
 	"github.com/ontologia/onto/store/internal/catalog"
+	"github.com/ontologia/onto/store/internal/foldkeep"
 )
 
-// maxFactTries is how often a draft with facts is computed anew after what it was
-// computed from has changed.
-const maxFactTries = 10
-
-// aboutFacts reports whether a draft depends on facts that are there already.
-func aboutFacts(d *backend.Draft) bool {
-	return slices.ContainsFunc(d.Writes, func(w backend.Write) bool { return w.Kind == onto.KindFact && !w.Once })
-}
-
-// commitFacts commits a draft with revocations, retractions and facts that are brought
-// back. They are computed from
-// the facts as they are, and again if these change before the commit. Its digest, which
-// is over what the caller asked for, is known already.
+// commitFacts commits a draft with facts. Revocations, and the states that folds make of
+// the facts, are computed from what is there, and again if that changes before the
+// commit. The draft's digest, which is over what the caller asked for, is known already.
 func (s *Store) commitFacts(ctx context.Context, types *catalog.Catalog, draft *backend.Draft) (onto.Result, error) {
-	if used, err := s.used(ctx, draft.IdempotencyKey); err != nil {
+	leave, err := s.folds.Queue(ctx, draft)
+	if err != nil {
 		return onto.Result{}, err
-	} else if used {
-		return s.first(ctx, types, draft)
 	}
+	defer leave()
 	pause := backoff.Backoff{First: time.Millisecond, Longest: time.Second}
 	for tries := 1; ; tries++ {
-		computed, err := s.computed(ctx, types, draft)
-		if err != nil {
-			return onto.Result{}, err
-		}
-		res, err := s.b.Append(ctx, computed)
-		if onto.CodeOf(err) != onto.Stale || tries == maxFactTries {
-			return s.finish(ctx, types, res, err)
+		res, err := s.tryFacts(ctx, types, draft, tries > 1)
+		if onto.CodeOf(err) != onto.Stale || tries == foldkeep.MaxTries {
+			return res, err
 		}
 		if err := pause.Pause(ctx, nil); err != nil {
 			return onto.Result{}, err
@@ -47,44 +33,19 @@ func (s *Store) commitFacts(ctx context.Context, types *catalog.Catalog, draft *
 	}
 }
 
-// computed is a draft with what follows from the facts that are there, and the fence
-// that they have not changed.
-func (s *Store) computed(ctx context.Context, types *catalog.Catalog, draft *backend.Draft) (*backend.Draft, error) {
-	d := *draft
-	d.Writes, d.Fence = slices.Clone(draft.Writes), nil
-	for i := range d.Writes {
-		w := &d.Writes[i]
-		if w.Kind != onto.KindFact || w.Once {
-			continue
+// tryFacts computes and commits a draft with facts once; again says that it was stale
+// before. If it cannot be computed, it may be the repetition of one that could.
+func (s *Store) tryFacts(ctx context.Context, types *catalog.Catalog, draft *backend.Draft, again bool) (onto.Result, error) {
+	computed, err := s.folds.Compute(ctx, types, draft, again)
+	if err != nil {
+		if used, keyErr := s.used(ctx, draft.IdempotencyKey); keyErr == nil && used {
+			return s.first(ctx, types, draft)
 		}
-		newest, err := s.b.Get(ctx, w.Identity, backend.Head)
-		switch {
-		case onto.CodeOf(err) == onto.NotFound:
-			if err := s.formerFact(ctx, types, w); err != nil {
-				return nil, err
-			}
-			continue
-		case err != nil:
-			return nil, err
-		case w.Op == onto.Delete, w.Op == onto.Put && changes(w, &newest):
-			continue
-		case w.Op == onto.Put: // it says the same, with when it was asserted or without
-			w.Fields = newest.Fields
-			d.Fence = append(d.Fence, onto.Expectation{Identity: newest.Identity, Commit: newest.Commit})
-			continue
-		case !newest.Live():
-			return nil, refusal.FactRetracted(&newest)
-		}
-		t, err := types.Get(onto.KindFact, w.Type)
-		if err != nil {
-			return nil, err
-		}
-		if *w, err = t.Revoked(&newest, w); err != nil {
-			return nil, err
-		}
-		d.Fence = append(d.Fence, onto.Expectation{Identity: newest.Identity, Commit: newest.Commit})
+		return onto.Result{}, err
 	}
-	return &d, nil
+	res, err := s.b.Append(ctx, &computed.Draft)
+	computed.Done(res, err)
+	return s.finish(ctx, types, res, err)
 }
 
 // formerFact refuses a write about a fact that never was. It may have been retracted

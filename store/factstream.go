@@ -15,6 +15,8 @@ import (
 type factStream struct {
 	asserted bool // there are new ones
 	written  bool // there are others, of which it matters what they are like now
+
+	types map[string]bool // of all of them
 }
 
 // noted passes writes on and refuses revocations.
@@ -22,6 +24,7 @@ func (s *factStream) noted(writes iter.Seq2[backend.Write, error]) iter.Seq2[bac
 	return func(yield func(backend.Write, error) bool) {
 		for w, err := range writes {
 			if err == nil && w.Kind == onto.KindFact {
+				s.note(w.Type)
 				s.asserted = s.asserted || w.Once
 				s.written = s.written || !w.Once
 				if w.Op == catalog.Revoke {
@@ -34,6 +37,13 @@ func (s *factStream) noted(writes iter.Seq2[backend.Write, error]) iter.Seq2[bac
 			}
 		}
 	}
+}
+
+func (s *factStream) note(typ string) {
+	if s.types == nil {
+		s.types = map[string]bool{}
+	}
+	s.types[typ] = true
 }
 
 // ranked yields writes that are in order of identity, with the facts about each subject

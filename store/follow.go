@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/backoff"
 	"github.com/ontologia/onto/internal/refusal"
+	"github.com/ontologia/onto/store/internal/fold"
 )
 
 // FollowOptions change how commits are followed. The zero value is the default.
@@ -49,7 +50,7 @@ const (
 // the next; leaving the loop leaves the last one undone. The position is saved as the
 // loop goes on, at the latest before it waits, so that the next Follow of this name, in
 // any process, goes on from there. Commits that were done with shortly before a crash
-// come again.
+// come again. Commits that rebuild states, see [Store.RebuildFold], are left out.
 //
 // A name is for one follower at a time: if another one moves the position, Follow fails
 // with Conflict. A backend without [backend.Positions] fails with Unsupported.
@@ -191,6 +192,10 @@ func (f *follower) run(ctx context.Context, yield func(onto.Commit, error) bool)
 				break
 			}
 			for _, c := range page {
+				if _, skipped := c.Metadata[fold.Rebuild]; skipped { // it says nothing new
+					f.at = c.ID
+					continue
+				}
 				if f.opts.Ride != nil {
 					*f.opts.Ride = onto.Advance{Name: f.name, From: f.saved, To: c.ID}
 				}

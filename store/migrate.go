@@ -117,6 +117,7 @@ func planMigration(ctx context.Context, s *Store, m *Migration) (*migrationPlan,
 	if p.stored, p.Head, err = standing(ctx, s); err != nil {
 		return nil, err
 	}
+	withFold(s.catalog(), schemas)
 	if err := p.check(schemas, given); err != nil {
 		return nil, err
 	}

@@ -39,6 +39,9 @@ func (r *reversal) ofCommit(ctx context.Context, commit int64) error {
 	r.Commits = []int64{commit}
 	r.all = func(yield func(target, error) bool) {
 		for c, err := range r.s.Changes(ctx, commit) {
+			if err == nil && r.s.catalog().Own(c.TypeName()) {
+				continue // it follows from facts
+			}
 			g := target{to: commit - 1}
 			if err == nil {
 				g.Identity, err = r.changed(&c, commit)
@@ -74,6 +77,9 @@ func (r *reversal) ofCorrelation(ctx context.Context, correlation string) error 
 			if err != nil {
 				return err
 			}
+			if r.s.catalog().Own(c.TypeName()) {
+				continue // it follows from facts
+			}
 			present, err := r.changed(&c, id)
 			if err != nil {
 				return err
@@ -100,6 +106,9 @@ func (r *reversal) ofIdentity(ctx context.Context, id onto.Identity, to int64) e
 	t, err := r.s.catalog().Get(id.Kind, id.Type)
 	if err == nil {
 		err = t.CheckIdentity(id)
+	}
+	if err == nil {
+		err = r.s.catalog().Writable(id)
 	}
 	if err == nil {
 		_, err = r.s.At(to).Commit(ctx)

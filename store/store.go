@@ -74,6 +74,8 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/catalog"
+	"github.com/ontologia/onto/store/internal/fold"
+	"github.com/ontologia/onto/store/internal/foldkeep"
 	"github.com/ontologia/onto/store/internal/queue"
 )
 
@@ -96,6 +98,11 @@ type Options struct {
 	// the present. Upgraders that are programs are kept in the store.
 	Upgraders      []Upgrader
 	UpgradeTimeout time.Duration // how long an upgrader may take for one thing; 0 for DefaultUpgradeTimeout
+
+	// Folds are those that the program carries out: [Fold] and [FoldProgram]. Programs
+	// are kept in the store, and every program that opens it carries them out.
+	Folds       []Folding
+	FoldTimeout time.Duration // how long a fold may take for one fact; 0 for DefaultFoldTimeout
 }
 
 // Store is one log, open for reading and writing. It may be used concurrently.
@@ -110,6 +117,7 @@ type Store struct {
 	program  catalog.Program                 // what the caller knows of the types
 
 	updates queue.Queues // of things that Update is at work on
+	folds   foldkeep.Keeper
 }
 
 // Open opens the store that a backend keeps. The given types are registered if they are
@@ -128,6 +136,9 @@ func OpenWith(ctx context.Context, b backend.Backend, opts *Options, types ...on
 	err := s.opts.check()
 	if err == nil {
 		err = s.load(ctx, types)
+	}
+	if err == nil {
+		err = s.folds.Start(ctx)
 	}
 	if err != nil {
 		b.Close()
@@ -155,6 +166,13 @@ func newStore(b backend.Backend, opts *Options) *Store {
 	if s.opts.UpgradeTimeout <= 0 {
 		s.opts.UpgradeTimeout = DefaultUpgradeTimeout
 	}
+	if s.opts.FoldTimeout <= 0 {
+		s.opts.FoldTimeout = DefaultFoldTimeout
+	}
+	s.folds = foldkeep.Keeper{
+		Backend: b, Types: s.catalog, Relearn: s.relearn, Seen: s.seen, Runtime: s.opts.Runtime, Timeout: s.opts.FoldTimeout,
+		Former: s.formerFact, Exclusive: s.exclusively,
+	}
 	return s
 }
 
@@ -179,6 +197,10 @@ func runtimeName() string {
 
 // load learns the stored types and registers the given ones.
 func (s *Store) load(ctx context.Context, types []onto.Type) error {
+	folds, types, err := foldsOf(s.opts.Folds, types)
+	if err != nil {
+		return err
+	}
 	schemas, err := schemasOf(types)
 	if err != nil {
 		return err
@@ -190,8 +212,12 @@ func (s *Store) load(ctx context.Context, types []onto.Type) error {
 	if err := checkEndpoints(typelist.Newest(stored), schemas); err != nil {
 		return err
 	}
-	if len(schemas) > 0 {
-		if _, err := s.b.Register(ctx, &backend.Registration{Schemas: schemas, Runtime: s.opts.Runtime, Reason: "initial"}); err != nil {
+	wanted, started, err := foldSchemas(folds, typelist.Newest(stored), schemas)
+	if err != nil {
+		return err
+	}
+	if len(wanted) > 0 {
+		if _, err := s.b.Register(ctx, &backend.Registration{Schemas: wanted, Runtime: s.opts.Runtime, Reason: "initial"}); err != nil {
 			return err
 		}
 		if stored, err = s.b.Schemas(ctx); err != nil {
@@ -212,7 +238,13 @@ func (s *Store) load(ctx context.Context, types []onto.Type) error {
 	c := s.learn(stored)
 	c.Turn.Store(turn)
 	s.types.Store(c)
-	return nil
+	if len(folds) == 0 {
+		return nil
+	}
+	if err := s.folds.Give(folds); err != nil {
+		return err
+	}
+	return s.folds.Register(ctx, started)
 }
 
 // learn makes a catalog of the stored types for the program.
@@ -325,8 +357,11 @@ func endpoints(s *onto.Schema) []string {
 	return nil
 }
 
-// Close closes the store and its backend.
-func (s *Store) Close() error { return s.b.Close() }
+// Close ends what the store does in the background, and closes it and its backend.
+func (s *Store) Close() error {
+	s.folds.Stop()
+	return s.b.Close()
+}
 
 // Backend returns the backend of the store, for its optional interfaces.
 func (s *Store) Backend() backend.Backend { return s.b }
@@ -340,11 +375,14 @@ func (s *Store) MaxChainDepth() int { return s.opts.MaxChainDepth }
 // Schemas returns every version of every type, ordered by kind, name and version.
 func (s *Store) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) { return s.b.Schemas(ctx) }
 
-// Types returns the present schemas, ordered by kind and name.
+// Types returns the present schemas, ordered by kind and name, without those of the
+// store's own types, whose names begin with onto_.
 func (s *Store) Types() []onto.Schema {
 	var list []onto.Schema
-	for _, t := range s.catalog().Present {
-		list = append(list, t.Schema)
+	for name, t := range s.catalog().Present {
+		if !fold.IsReserved(name.Name) {
+			list = append(list, t.Schema)
+		}
 	}
 	sortTypes(list)
 	return list

@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/internal/refusal"
 	"github.com/ontologia/onto/internal/spool"
 	"github.com/ontologia/onto/store/internal/catalog"
+	"github.com/ontologia/onto/store/internal/foldkeep"
 	"github.com/ontologia/onto/store/internal/shape"
 )
 
@@ -87,12 +88,11 @@ func (s *Store) appendStream(ctx context.Context, d onto.Draft, types *catalog.C
 	if opts.Admit != nil || has.written {
 		draft.Admit, draft.Begin = admission(opts), opts.Begin
 	}
-	var res onto.Result
+	stream := foldkeep.Stream{Spool: filled, Facts: has.types}
 	if opts.Imported && has.asserted {
-		res, err = filled.AppendMade(ctx, s.b, draft, ranked)
-	} else {
-		res, err = filled.AppendTo(ctx, s.b, draft)
+		stream.Made = ranked
 	}
+	res, err := s.folds.AppendStream(ctx, stream, draft)
 	return s.finish(ctx, types, res, err)
 }
 

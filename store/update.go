@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/backoff"
 	"github.com/ontologia/onto/store/internal/catalog"
+	"github.com/ontologia/onto/store/internal/foldkeep"
 )
 
 // Key is the key of a thing in its parts, as Get takes it: one part for an entity; left
@@ -86,6 +87,9 @@ func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, 
 		return onto.Result{}, err
 	}
 	w, err := types.StructWrite(v, false)
+	if err == nil {
+		err = types.Writable(w.Identity)
+	}
 	if err != nil {
 		return onto.Result{}, err
 	}
@@ -100,6 +104,9 @@ func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, 
 		return onto.Result{}, err
 	}
 	draft.Fence = []onto.Expectation{{Identity: found.Identity, Commit: found.Commit}}
+	if foldkeep.HasFacts(draft) {
+		return s.tryFacts(ctx, types, draft, true)
+	}
 	res, err := s.b.Append(ctx, draft)
 	return s.finish(ctx, types, res, err)
 }

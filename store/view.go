@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/store/internal/catalog"
+	"github.com/ontologia/onto/store/internal/fold"
 )
 
 // View is a moment of a store's log. Reads start from it. Making one costs nothing;
@@ -172,7 +173,7 @@ func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
 	var list []onto.Schema
 	for _, n := range v.catalog().EveryName() {
 		t, err := v.typ(n.Kind, n.Name)
-		if err != nil || v.exists(t, at) != nil || !v.stored && t.End != nil && t.End.RenamedTo != "" {
+		if err != nil || fold.IsReserved(n.Name) || v.exists(t, at) != nil || !v.stored && t.End != nil && t.End.RenamedTo != "" {
 			continue
 		}
 		if k := len(list); k == 0 || list[k-1].Name != t.Schema.Name || list[k-1].Kind != t.Schema.Kind {
@@ -187,7 +188,7 @@ func (v View) Types(ctx context.Context) ([]onto.Schema, error) {
 func (v View) EveryType() []onto.Schema {
 	var list []onto.Schema
 	for _, n := range v.catalog().EveryName() {
-		if !v.stored && n.Type.End != nil && n.Type.End.RenamedTo != "" {
+		if fold.IsReserved(n.Name) || !v.stored && n.Type.End != nil && n.Type.End.RenamedTo != "" {
 			continue // appears under its new name
 		}
 		t, err := v.typ(n.Kind, n.Name)

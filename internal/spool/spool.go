@@ -94,7 +94,7 @@ func (s *Spool) AppendTo(ctx context.Context, b backend.Backend, d *backend.Draf
 }
 
 // AppendMade is AppendTo for what is made of the writes once they are in order, which
-// leaves identities and their order alone. They can be read several times.
+// keeps that order and may include derived ones. They can be read several times.
 func (s *Spool) AppendMade(ctx context.Context, b backend.Backend, d *backend.Draft, of func(iter.Seq2[backend.Write, error]) iter.Seq2[backend.Write, error]) (onto.Result, error) {
 	digested := *d
 	if s.digest != nil {

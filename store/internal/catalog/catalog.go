@@ -37,6 +37,8 @@ type Catalog struct {
 	Stored  []onto.SchemaVersion      // what both were made of
 	structs map[reflect.Type]*Type
 
+	own bool // there are types that only the store itself writes
+
 	outdated map[reflect.Type]onto.Schema // Go structs of types that have changed incompatibly since
 	Turn     atomic.Int64                 // the count of type changes that it is as of
 }
@@ -65,6 +67,7 @@ func New(stored []onto.SchemaVersion, given lineage.Functions) *Catalog {
 			c.Former[name] = append(c.Former[name], t)
 		} else {
 			c.Present[name] = t
+			c.own = c.own || c.Own(name)
 		}
 	}
 	return c

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/uuid"
+	"github.com/ontologia/onto/store/internal/fold"
 	"github.com/ontologia/onto/store/internal/shape"
 )
 
@@ -26,6 +27,9 @@ func (c *Catalog) Imported(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2
 
 func (c *drafting) stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
+		if c.own {
+			yield = c.checked(yield)
+		}
 		for in := range d.Intents() {
 			if !c.writes(in, yield) {
 				return
@@ -44,6 +48,31 @@ func (c *drafting) stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[
 			}
 		}
 	}
+}
+
+// checked passes on writes that a caller may want, and an error for others.
+func (c *Catalog) checked(yield func(backend.Write, error) bool) func(backend.Write, error) bool {
+	return func(w backend.Write, err error) bool {
+		if err == nil {
+			err = c.Writable(w.Identity)
+		}
+		return yield(w, err)
+	}
+}
+
+// Writable refuses an identity that only the store itself writes: a state that a fold
+// makes, and what the store keeps about folds.
+func (c *Catalog) Writable(id onto.Identity) error {
+	if !c.own || id.Kind != onto.KindEntity || !c.Own(id.TypeName()) {
+		return nil
+	}
+	return fold.Written(id)
+}
+
+// Own reports whether only the store itself writes things of a type.
+func (c *Catalog) Own(name onto.TypeName) bool {
+	t, ok := c.Present[name]
+	return ok && (fold.IsReserved(name.Name) || fold.Keeps(&t.Schema))
 }
 
 // Revoke is the op of a write that stands for a revocation.

@@ -243,6 +243,18 @@ func (t *Type) keyValue(name, key string) ([]byte, error) {
 	return codec.AppendString(nil, key)
 }
 
+// Insert puts a member into its place, in place of one with that name.
+func Insert(members []codec.Member, m codec.Member) []codec.Member { return insertMember(members, m) }
+
+// KeyFields is the fields of an entity of which nothing but the key is known.
+func (t *Type) KeyFields(id onto.Identity) (json.RawMessage, error) {
+	if err := t.CheckIdentity(id); err != nil {
+		return nil, err
+	}
+	value, err := t.keyValue(t.Schema.Key, id.Key)
+	return codec.AppendObject(nil, []codec.Member{{Name: t.Schema.Key, Value: value}}), err
+}
+
 // insertMember puts a member into its place, in place of one with that name.
 func insertMember(members []codec.Member, m codec.Member) []codec.Member {
 	list := make([]codec.Member, 0, len(members)+1)
