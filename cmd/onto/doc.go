@@ -1,5 +1,5 @@
-// Command onto works on a store of Ontologia: typed entities and relations,
-// kept as an append-only log of commits.
+// Command onto works on a store of Ontologia: typed entities, relations and
+// facts, kept as an append-only log of commits.
 //
 //	onto demo                                       a story, and a file to explore
 //	onto init --schema schema.yaml                  make a store, register types
@@ -10,6 +10,11 @@
 //	onto query entities Customer --as-of 12         any moment: commit id or time
 //	onto query relations Subscription --where 'left.$.tier == "Gold" & $.seats > 3'
 //	onto query traverse Customer --via Subscription follow relations
+//	onto fact assert Contract ada salary 4000 --from 2026-01-01
+//	onto fact revoke REF --at 2026-09-01            it held until then
+//	onto fact retract REF                           it was wrong
+//	onto query facts Contract --valid-at 2026-05-01 what holds then, as is known now
+//	onto timeline Contract ada --gaps               what holds from when until when
 //	onto export --output all.jsonl.gz               records, JSON Lines or CSV
 //	onto import --input all.jsonl.gz --apply        one commit, planned first
 //	onto log Customer c1                            every version of one thing
@@ -71,7 +76,7 @@
 //
 // # Writing
 //
-// Each of put, link and delete makes one commit and prints its id, or says that nothing
+// Each of put, link, delete and the verbs of fact makes one commit and prints its id, or says that nothing
 // changed. They take --actor KIND:ID, --comment, --correlation and --meta K=V to say
 // who and why; --expect-head N to fail if another commit was faster;
 // --idempotency-key to be safe to repeat; and --emit TYPE=JSON for events that are

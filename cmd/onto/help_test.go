@@ -52,7 +52,7 @@ func TestTheSchemaFileInTheHelpWorks(t *testing.T) {
 		t.Errorf("the help does not show the example: %s", help)
 	}
 	got := must(t, evolve.ExampleSchema, "init", "--schema", "-", "--db", t.TempDir()+"/new.db")
-	for _, want := range []string{"registered entity Customer", "registered entity Product", "registered relation Subscription"} {
+	for _, want := range []string{"registered entity Customer", "registered entity Product", "registered relation Subscription", "registered fact Contract"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q in it", got, want)
 		}

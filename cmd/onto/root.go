@@ -56,7 +56,7 @@ func newRoot(c *session.Session, start func(*cobra.Command, []string) error) *co
 	root := &cobra.Command{
 		Use:   "onto",
 		Short: "Data that can be explained later",
-		Long: `onto keeps typed entities and relations as an append-only log of commits.
+		Long: `onto keeps typed entities, relations and facts as an append-only log of commits.
 Any state can be read as it was at any commit or time.
 
 Start with a story:  onto demo

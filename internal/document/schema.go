@@ -198,7 +198,7 @@ func NewMigrated(r onto.Result, p *store.MigrationPlan) Migrated {
 type Drop struct {
 	Head       int64      `json:"head"`
 	Types      []DropType `json:"types"`
-	Dependents []string   `json:"dependents"` // relation types that keep it from being dropped
+	Dependents []string   `json:"dependents"` // types of relations and facts that keep it from being dropped
 	Purge      bool       `json:"purge_history"`
 	Token      string     `json:"token"`
 }

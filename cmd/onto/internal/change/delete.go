@@ -15,7 +15,8 @@ func Delete(c *session.Session) *cobra.Command {
 		Use:   "delete",
 		Short: "Delete an entity or a relation, as one commit",
 		Long: `Delete ends the existence of one entity or relation. Its history stays: earlier
-moments still show it, and log tells who deleted it.
+moments still show it, and log tells who deleted it. Facts are not deleted, but
+retracted or revoked: onto fact --help
 
 It prints the commit id, or says that nothing changed.`,
 		Example: `  onto delete Customer c1 --actor operator:ana --comment "asked to leave"

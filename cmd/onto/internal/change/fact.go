@@ -58,7 +58,7 @@ of the reference to the fact; with --json it is among the facts.
 
 It prints the commit id, or says that nothing changed.`,
 		Example: `  onto fact assert Contract ada employer '"Acme"' --from 2026-01-01
-  onto fact assert Contract ada salary 4000 --from 2026-01-01 --until 2026-07-01 --id f1
+  onto fact assert Contract ada salary 4000 --from 2026-01-01 --until 2026-07-01 --id contract-7
   onto fact assert Contract ada salary 4500 --from 2026-07-01 --kind raise --actor operator:ana
   onto fact assert Contract ada skill '"welding"' --idempotency-key form-17`,
 		Args:              session.ArgCount(4),

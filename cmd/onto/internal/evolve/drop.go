@@ -29,12 +29,13 @@ func SchemaDrop(c *session.Session) *cobra.Command {
 written of it any more. It can still be read as of the time before, and its name
 can be used again. Without --apply only the plan is shown, with a token.
 
-An entity type that relations have as an endpoint is refused, unless they are
-dropped with it.
+An entity type that relations have as an endpoint, or facts as their subject, is
+refused, unless they are dropped with it.
 
 With --purge-history every version of it is removed for good, also from the past.
 Nothing brings that back but a backup.`,
 		Example: `  onto schema drop relation Subscription
+  onto schema drop fact Contract
   onto schema drop entity Product --cascade-relations
   onto schema drop entity Product --drop-relation Subscription --apply --token TOKEN`,
 		Args: session.ArgCount(2),
@@ -45,8 +46,8 @@ Nothing brings that back but a backup.`,
 	}
 	f.register(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&f.drop.Cascade, "cascade-relations", false, "with all relations that have it as an endpoint")
-	flags.StringArrayVar(&f.drop.Relations, "drop-relation", nil, "with this relation `TYPE`; may be repeated")
+	flags.BoolVar(&f.drop.Cascade, "cascade-relations", false, "with all relations that have it as an endpoint, and all facts about it")
+	flags.StringArrayVar(&f.drop.Relations, "drop-relation", nil, "with this `TYPE` of relations or facts; may be repeated")
 	flags.BoolVar(&f.drop.Purge, "purge-history", false, "remove every version for good")
 	return cmd
 }
@@ -143,7 +144,7 @@ func printDrop(c *session.Session, plan *store.DropPlan) error {
 		}
 	}
 	for _, name := range plan.Dependents {
-		if err := c.Out.Line("relation %s has it as an endpoint", terminal.Escape(name)); err != nil {
+		if err := c.Out.Line("%s has it as an endpoint or a subject", terminal.Escape(name)); err != nil {
 			return err
 		}
 	}

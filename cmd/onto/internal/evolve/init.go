@@ -38,7 +38,8 @@ A schema file is YAML like this, or the same as JSON:
 ` + ExampleSchema + `
 Types of fields: ` + fieldTypes() + `.
 A time is text like 2026-02-10T12:34:56Z. Fields are required unless they are
-optional or have a default.`,
+optional or have a default; attributes of facts always are optional. A type of facts with
+open: true takes attributes that it does not name, with values of any type.`,
 		Example: `  onto init
   onto init --schema schema.yaml
   onto init --schema schema.yaml --dry-run --db crm.db
@@ -72,6 +73,13 @@ const ExampleSchema = `
       instance_key: stint_id  # only where there are several between the same two
       fields:
         seats: {type: int, default: 1}
+  facts:
+    Contract:
+      subject: Customer       # leave it out if the subjects are any texts
+      fields:                 # the attributes
+        employer: {type: string, index: true}
+        salary:   {type: int}
+        skill:    {type: string, many: true}  # several values at once
 `
 
 func fieldTypes() string {
