@@ -78,8 +78,8 @@ func logEntries() []Entry {
 // versionEntries are about the rows of history.
 func versionEntries() []Entry {
 	return []Entry{
-		entry(audit.EndpointMissing, "A relation leads to an entity that does not exist. That is allowed, and often a mistake: traversals end there, and filters find no values at that end.",
-			"Put the entity, or delete the relation."),
+		entry(audit.EndpointMissing, "A relation leads to an entity that does not exist, or a fact is about one. That is allowed, and often a mistake: traversals end there, and filters find no values at that end.",
+			"Put the entity, or delete the relation or retract the fact."),
 		entry(audit.FieldsNotCanonical, "The JSON of a version is not as it was written: history was edited. Views that show this version show the edit, or fail.", restore),
 		entry(audit.FieldsUnreadable, "Another program has written JSON that cannot be read. Reads of that version fail.", "Put it again to replace it."),
 		entry(audit.HistoryChanged, "History up to the last rebuild no longer leads to the state it led to then: it was altered after the fact. Another rebuild would hide that, since it keeps a new checksum.", restore),

@@ -39,8 +39,8 @@ func TestFaultSweep(t *testing.T) {
 		name  string
 		verbs []verb
 	}{
-		{"sqlite", []verb{initVerb, putVerb, importVerb, migrateVerb, rebuildVerb, backupVerb, restoreVerb, emitVerb, rideVerb, replayVerb, cleanupVerb, followVerb}},
-		{"lake", []verb{initVerb, putVerb, importVerb, migrateVerb, compactVerb}},
+		{"sqlite", []verb{initVerb, putVerb, importVerb, migrateVerb, rebuildVerb, backupVerb, restoreVerb, emitVerb, rideVerb, replayVerb, cleanupVerb, followVerb, assertVerb, revokeVerb}},
+		{"lake", []verb{initVerb, putVerb, importVerb, migrateVerb, compactVerb, assertVerb, revokeVerb}},
 	} {
 		t.Run(on.name, func(t *testing.T) {
 			for _, v := range on.verbs {
@@ -80,10 +80,16 @@ var (
 	rideVerb    = verb{name: "put --emit", args: append(slices.Clone(putVerb.args), "--emit", `Ping={"n":8}`)}
 	replayVerb  = verb{name: "replay", args: []string{"events", "replay", "--all", "--apply"}}
 	cleanupVerb = verb{name: "cleanup", args: []string{"events", "cleanup", "--before", "0s", "--namespace", "old", "--apply"}, again: true}
+	assertVerb  = verb{name: "fact assert", args: []string{"fact", "assert", "Price", "t1", "amount", "8", "--from", "2026-01-01", "--id", "p2"}}
+	revokeVerb  = verb{name: "fact revoke", args: []string{"fact", "revoke", "Price/t1/amount/p1", "--at", "2026-06-01"}}
 	followVerb  = verb{name: "follow", args: []string{"commits", "follow", "--name", "mirror", "--once"}, again: true}
 )
 
 const sweepTypes = `
+facts:
+  Price:
+    fields:
+      amount: {type: int}
 entities:
   Thing:
     key: id
@@ -145,6 +151,9 @@ func (s *sweep) fill(t *testing.T) {
 			fmt.Fprintf(&things, `{"id":"t%d","name":"thing %d of %d","n":%d}`+"\n", c*10+i, i, c, i)
 		}
 		do(things.String(), "put", "Thing", "-")
+		if c == 1 {
+			do("", "fact", "assert", "Price", "t1", "amount", "7", "--id", "p1")
+		}
 		if c == 2 && !s.lake {
 			do("", "backup", filepath.Join(s.template, "monday.db"))
 		}
