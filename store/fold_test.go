@@ -58,7 +58,7 @@ func applyNotice(s *inbox, f onto.Fact, d onto.Draft) error {
 	return nil
 }
 
-func fact(subject, attribute string, value any) onto.Fact {
+func noticed(subject, attribute string, value any) onto.Fact {
 	return onto.Fact{Type: "notice", Subject: subject, Attribute: attribute, Value: value}
 }
 
@@ -83,7 +83,7 @@ func newFoldStores(t *testing.T) *foldStores { return &foldStores{t, memory.New(
 func TestStatesFollowFacts(t *testing.T) {
 	ctx := t.Context()
 	s := newFoldStores(t).open(notices())
-	first, err := s.Commit(ctx, onto.Draft{Actor: onto.Operator("ana")}.Assert(fact("n1", "opened", "disk full"), fact("n1", "snoozed", "1h"), fact("n2", "opened", "late")))
+	first, err := s.Commit(ctx, onto.Draft{Actor: onto.Operator("ana")}.Assert(noticed("n1", "opened", "disk full"), noticed("n1", "snoozed", "1h"), noticed("n2", "opened", "late")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestStatesFollowFacts(t *testing.T) {
 	if want := (inbox{ID: "n1", Status: "open", Title: "disk full", By: "ana", Snoozes: 1}); err != nil || got.Value != want || got.Commit.ID != first.ID {
 		t.Errorf("got %+v at commit %d, %v; want %+v at commit %d", got.Value, got.Commit.ID, err, want, first.ID)
 	}
-	if _, err := s.Commit(ctx, onto.Draft{}.Assert(fact("n1", "handled", true))); err != nil {
+	if _, err := s.Commit(ctx, onto.Draft{}.Assert(noticed("n1", "handled", true))); err != nil {
 		t.Fatal(err)
 	}
 	was, err := store.Get[inbox](ctx, s.At(first.ID), "n1")
