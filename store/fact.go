@@ -34,12 +34,13 @@ func (s *Store) commitFacts(ctx context.Context, types *catalog.Catalog, draft *
 }
 
 // tryFacts computes and commits a draft with facts once; again says that it was stale
-// before. If it cannot be computed, it may be the repetition of one that could.
+// before. A draft that cannot be computed may be refused for what comes earlier in the
+// order of verdicts, or be the repetition of one that could.
 func (s *Store) tryFacts(ctx context.Context, types *catalog.Catalog, draft *backend.Draft, again bool) (onto.Result, error) {
 	computed, err := s.folds.Compute(ctx, types, draft, again)
 	if err != nil {
-		if used, keyErr := s.used(ctx, draft.IdempotencyKey); keyErr == nil && used {
-			return s.first(ctx, types, draft)
+		if res, earlier := s.first(ctx, types, draft); onto.CodeOf(earlier) != onto.Stale {
+			return res, earlier
 		}
 		return onto.Result{}, err
 	}

@@ -149,12 +149,12 @@ func (s *Store) used(ctx context.Context, key string) (bool, error) {
 	return false, nil
 }
 
-// first returns the result of the commit that has used the key of a draft, or an
-// IdempotencyConflict if that was another draft.
+// first returns the result of the commit that has used the key of a draft, or why the
+// draft is refused whatever it writes: Stale if there is no reason.
 func (s *Store) first(ctx context.Context, types *catalog.Catalog, draft *backend.Draft) (onto.Result, error) {
 	only := *draft
 	only.Writes = nil
-	only.Fence = []onto.Expectation{{Head: true, Commit: -1}} // never so, but the key is looked at before
+	only.Fence = []onto.Expectation{{Head: true, Commit: -1}} // never so, and looked at last
 	res, err := s.b.Append(ctx, &only)
 	return s.finish(ctx, types, res, err)
 }
