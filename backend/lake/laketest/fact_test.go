@@ -239,3 +239,42 @@ func TestFormatOfLakes(t *testing.T) {
 	want("after the type has ended", 2, 2, 2)
 	must(t, l.Close())
 }
+
+// What is derived for other programs is there for facts, is missed when it is gone, and is
+// made anew.
+func TestDerivedObjectsOfFacts(t *testing.T) {
+	b := memory.New(nil)
+	l := openTrusted(t, kept{b}, 0).(*lake.Backend)
+	_, err := l.Register(t.Context(), &backend.Registration{Schemas: []onto.Schema{persons("Person"), contracts("salary")}})
+	must(t, err)
+	_, err = l.Append(t.Context(), &backend.Draft{Writes: []backend.Write{salary("ada", "first", 4000)}})
+	must(t, err)
+	must(t, l.Close())
+
+	const index, versions = "meta/indices/facts/Contract.json", "meta/schema/versions/fact/Contract.json"
+	x := readDocument(t, b, index)
+	path := x["entries"].([]any)[0].(map[string]any)["path"].(string)
+	if x["kind"] != "fact" || x["type_name"] != "Contract" || !strings.HasPrefix(path, "commits/1-") || !strings.HasSuffix(path, "/facts/Contract.parquet") {
+		t.Errorf("got the index %v", x)
+	}
+	must(t, b.Delete(t.Context(), index))
+	must(t, b.Delete(t.Context(), versions))
+	l = openTrusted(t, kept{b}, 0).(*lake.Backend)
+	defer l.Close()
+	for _, want := range []string{"index_object_missing schema_object_stale", ""} {
+		found, err := l.VerifyIndex(t.Context())
+		must(t, err)
+		var codes []string
+		for _, f := range found {
+			codes = append(codes, f.Code)
+		}
+		if got := strings.Join(codes, " "); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		plan, err := l.PlanIndexRepair(t.Context())
+		must(t, err)
+		_, err = l.RepairIndex(t.Context(), plan)
+		must(t, err)
+	}
+	readDocument(t, b, index)
+}
