@@ -37,7 +37,7 @@ func (f Fact) Identity() Identity { return FactID(f.Type, f.Subject, f.Attribute
 
 // Holds reports whether the fact is about a time.
 func (f Fact) Holds(at time.Time) bool {
-	return !at.Before(f.From) && (f.Until.IsZero() || at.Before(f.Until))
+	return (f.From.IsZero() || !at.Before(f.From)) && (f.Until.IsZero() || at.Before(f.Until))
 }
 
 // Decode decodes the value into what dst points to, as encoding/json does.
@@ -206,10 +206,8 @@ func FactOf(v *Version) (Fact, error) {
 		err = fmt.Errorf("found %s, want an object", codec.KindOf(fields))
 	}
 	var other any // the value of an attribute that is not declared
-	for name, text := range codec.Pairs(fields) {
-		if err == nil {
-			err = f.read(string(name), text, &other)
-		}
+	if err == nil {
+		err = f.readAll(fields, &other)
 	}
 	if err != nil {
 		return f, Errorf(Corrupt, "%s at commit %d: %w", v.Identity, v.Commit, err)
@@ -220,22 +218,43 @@ func FactOf(v *Version) (Fact, error) {
 	return f, nil
 }
 
-// read reads one member of the fields of a fact.
+// readAll reads the fields of a fact, a canonical object.
+func (f *Fact) readAll(fields []byte, other *any) error {
+	for name, text := range codec.Pairs(fields) {
+		if err := f.read(string(name), text, other); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads one member of the fields of a fact. A null is the same as nothing.
 func (f *Fact) read(name string, text []byte, other *any) error {
 	kind := codec.KindOf(text)
-	var err error
+	if kind == codec.Null {
+		return nil
+	}
+	want, err := kind, error(nil)
+	switch name {
+	case FactKind, FactFrom, FactUntil:
+		want = codec.String
+	case FactSeq, FactAsserted:
+		want = codec.Int
+	}
 	switch {
-	case name == FactKind && kind == codec.String:
+	case kind != want:
+		err = fmt.Errorf("found %s, want %s", kind, want)
+	case name == FactKind:
 		f.Kind = codec.Unquote(text)
-	case name == FactSeq && kind == codec.Int:
+	case name == FactSeq:
 		f.Seq, err = strconv.ParseInt(string(text), 10, 64)
-	case name == FactAsserted && kind == codec.Int:
+	case name == FactAsserted:
 		f.Asserted, err = strconv.ParseInt(string(text), 10, 64)
 	case name == FactRevoked:
 		f.Revoked, err = codec.Plain(text)
-	case name == FactFrom && kind == codec.String:
+	case name == FactFrom:
 		f.From, err = codec.ParseTime(codec.Unquote(text))
-	case name == FactUntil && kind == codec.String:
+	case name == FactUntil:
 		f.Until, err = codec.ParseTime(codec.Unquote(text))
 	case name == FactValue:
 		*other, err = codec.Plain(text)
@@ -310,15 +329,27 @@ func aboutOf(t reflect.Type) (subject reflect.Type, ok bool) {
 }
 
 func (r *typeReader) readAbout(subject reflect.Type, index []int) error {
-	if r.bound.Link != nil || r.bound.About != nil {
-		return Errorf(Invalid, "%s has two subjects", r.schema.Name)
+	switch {
+	case r.bound.Link != nil:
+		return bothEmbedded(r.schema.Name)
+	case r.bound.About != nil:
+		return Errorf(Invalid, "%s has two subjects", r.schema.Name).WithHint("embed one onto.About")
 	}
 	r.bound.About = index
 	r.schema.Kind = KindFact
-	if subject.Kind() != reflect.String {
+	switch {
+	case subject.Kind() == reflect.String:
+		return nil // free
+	case subject.Kind() == reflect.Struct && subject.Name() != "":
 		r.schema.Left = subject.Name()
+		return nil
 	}
-	return nil
+	return Errorf(Invalid, "%s: facts are about entities, whose type is a named struct, or about any text, not about a %v", r.schema.Name, subject).
+		WithHint("write onto.About[Person], or onto.About[string]")
+}
+
+func bothEmbedded(name string) error {
+	return Errorf(Invalid, "%s embeds onto.Link and onto.About", name).WithHint("a relation has a Link, a type of facts has an About")
 }
 
 // readFacts checks and completes the fields of a type of facts.

@@ -154,7 +154,10 @@ func linkOf(t reflect.Type) (left, right reflect.Type, ok bool) {
 }
 
 func (r *typeReader) readLink(left, right reflect.Type, index []int) error {
-	if r.bound.Link != nil || r.bound.About != nil {
+	switch {
+	case r.bound.About != nil:
+		return bothEmbedded(r.schema.Name)
+	case r.bound.Link != nil:
 		return Errorf(Invalid, "%s has two links", r.schema.Name)
 	}
 	r.bound.Link = index
@@ -195,8 +198,8 @@ func (r *typeReader) addField(f reflect.StructField, index []int, name, options 
 	bound.Quoted = bound.Quoted && isScalar(f.Type) // encoding/json ignores it elsewhere
 	bound.Many = tag.many
 	if tag.many {
-		if fieldTypeOf(f.Type) != List {
-			return Errorf(Invalid, "%s.%s: an attribute with many values is a slice, not a %s", r.schema.Name, name, f.Type)
+		if f.Type.Kind() != reflect.Slice || fieldTypeOf(f.Type) != List || !storable(f.Type.Elem()) {
+			return Errorf(Invalid, "%s.%s: an attribute with many values is a slice of what can be stored, not a %s", r.schema.Name, name, f.Type)
 		}
 		f.Type = f.Type.Elem()
 	}
