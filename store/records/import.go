@@ -42,7 +42,8 @@ type ImportOptions struct {
 	Precondition Precondition
 
 	// Rows, if not nil, says that the text is a table, whose cells are brought in as
-	// facts. Then a record is one cell that has a value.
+	// facts. Then a record is one cell that has a value, without those that repeat
+	// an earlier one.
 	Rows *Rows
 
 	// Draft has what is said about the commit, and expectations. It has no

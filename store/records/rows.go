@@ -25,15 +25,18 @@ import (
 //
 // A cell that says what the store believes of that time already changes nothing, so the
 // same rows can be imported again, and of a row that has changed only the changed cells
-// become facts. Of several rows about one subject the later ones, by their time and then
-// by their place in the file, speak in place of the earlier ones; a row that is older
-// than what the store knows of a later time holds until then.
+// become facts. The rows about one subject may come in any order: those of a later time
+// speak in place of the earlier ones, and a row that is older than what the store knows
+// of a later time holds until then. Two rows must not say different things of the same
+// time.
 type Rows struct {
 	Subject string // the column that names the subject
 
 	// From is the column with the time since when a row's values hold, such as
-	// updated_at: as in RFC 3339, or 2026-03-01 or 2026-03-01 10:30:00 in UTC. "" for
-	// none. Where there is none, they hold since Since, or, if that is zero, always.
+	// updated_at: as in RFC 3339, or 2026-03-01 or 2026-03-01 10:30:00 in UTC. A row
+	// without one holds since Since; if that is zero, until something is known.
+	// Without the column and without Since, rows hold always, in place of all that is
+	// known.
 	From  string
 	Since time.Time
 
@@ -85,6 +88,7 @@ type rowSource struct {
 	batch   []tableRow // read, and not passed on
 	ended   error      // of the table
 	known   map[string][]knownFact
+	told    *told
 	records []record // of the row that was taken last
 	row     int64    // its number
 }
@@ -117,7 +121,7 @@ func newRowSource(ctx context.Context, s *store.Store, lines *lineReader, types 
 	if err != nil {
 		return nil, err
 	}
-	src := &rowSource{Rows: *o.Rows, schema: schema, now: time.Now()}
+	src := &rowSource{Rows: *o.Rows, schema: schema, now: time.Now(), told: newTold(maxSeen)}
 	facts := s.At(head.ID).FindKind(onto.KindFact, schema.Name)
 	some, err := facts.Exists(ctx)
 	if err != nil {
@@ -206,21 +210,27 @@ func (s *rowSource) take(row *tableRow) error {
 			if err != nil {
 				return inColumn(cell.Name, err)
 			}
-			s.records = append(s.records, s.record(row, cell.Name, &f, fitted))
+			told, err := s.told.add(row, cell.Name, &f, fitted)
+			if err != nil {
+				return err
+			}
+			if !told.twice {
+				s.records = append(s.records, s.record(row, cell.Name, &f, fitted, told))
+			}
 		}
 	}
 	return nil
 }
 
 // record is that of a cell: the fact that says so already, or a new one.
-func (s *rowSource) record(row *tableRow, attribute string, f *onto.Field, value []byte) record {
+func (s *rowSource) record(row *tableRow, attribute string, f *onto.Field, value []byte, told before) record {
 	rec := record{schema: s.schema, op: onto.Put, line: row.line}
 	at := row.from
-	if at.IsZero() {
-		at = s.now
+	if s.From == "" && s.Since.IsZero() {
+		at = s.now // such rows hold always, whatever is known of some time
 	}
 	var speaks *knownFact
-	var until time.Time // from when on something else is known
+	until := told.until // from when on something else is known
 	used := 0           // how many facts say the same of the same time
 	for i := range s.known[row.subject] {
 		k := &s.known[row.subject][i]
@@ -236,13 +246,17 @@ func (s *rowSource) record(row *tableRow, attribute string, f *onto.Field, value
 			if f.Many && same || !f.Many && (speaks == nil || later(&k.Fact, &speaks.Fact)) {
 				speaks = k
 			}
-		case !f.Many && !row.from.IsZero() && k.From.After(row.from) && (until.IsZero() || k.From.Before(until)):
+		case !f.Many && k.From.After(at) && (until.IsZero() || k.From.Before(until)):
 			until = k.From
 		}
 	}
-	if speaks != nil && bytes.Equal(speaks.value, value) {
+	if speaks != nil && bytes.Equal(speaks.value, value) && (f.Many || !told.anew) {
+		s.told.stays()
 		rec.id, rec.fields = speaks.Identity(), speaks.fields
 		return rec
+	}
+	if s.From == "" && s.Since.IsZero() {
+		until = time.Time{}
 	}
 	rec.id = onto.FactID(s.schema.Name, row.subject, attribute, rowID(row, attribute, value, used))
 	rec.fields = s.fields(row, f, value, until)

@@ -2,6 +2,7 @@ package records_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -116,11 +117,50 @@ func TestRowsWithTheTimeOfTheirLastChange(t *testing.T) {
 // A table of all states, in any order: what holds later speaks.
 func TestRowsOfAHistory(t *testing.T) {
 	s := rowStore(t)
-	text := lines("id,tier,since", "c1,Gold,2026-06-01", "c1,Silver,2026-01-01", "c1,Bronze,2026-03-01", "c1,Brass,2026-03-01")
-	mustImport(t, s, text, rows(records.Rows{Subject: "id", From: "since"}))
-	for m, tier := range map[int]string{1: "Silver", 2: "Silver", 3: "Brass", 6: "Gold", 12: "Gold"} {
+	text := lines("id,tier,since", "c1,Gold,2026-06-01", "c1,Silver,2026-01-01", "c1,Bronze,2026-03-01", "c1,Bronze,2026-03-01T00:00:00Z", "c1,Silver,2026-02-01")
+	o := rows(records.Rows{Subject: "id", From: "since"})
+	mustImport(t, s, text, o)
+	for m, tier := range map[int]string{1: "Silver", 2: "Silver", 3: "Bronze", 6: "Gold", 12: "Gold"} {
 		wantSaid(t, s, m, "c1.tier:"+tier)
 	}
+	if out := mustImport(t, s, text, o); out.Result.ID != 0 {
+		t.Errorf("again: got %+v", out)
+	}
+	_, err := records.Import(t.Context(), s, strings.NewReader(lines("id,tier,since", "c1,Tin,2026-03-01", "c1,Brass,2026-03-01")), o)
+	if onto.CodeOf(err) != onto.Conflict || err.Error() != `line 3: tier of "c1" was on line 2 already, with another value of the same time` {
+		t.Errorf("two values of the same time: got %v", err)
+	}
+}
+
+// Rows of one subject are compared with each other and with what is there, in whatever
+// order they come: after an import the value of each row speaks at its time, and the same
+// import changes nothing.
+func TestRowsOfOneSubjectInAnyOrder(t *testing.T) {
+	imports := 0
+	for seed := range uint64(300) {
+		s, rnd := rowStore(t), rand.New(rand.NewPCG(seed, 5))
+		o := rows(records.Rows{Subject: "id", From: "at"})
+		for range 1 + rnd.IntN(4) {
+			text, files := []string{}, map[int]string{}
+			for _, m := range rnd.Perm(12)[:1+rnd.IntN(6)] {
+				tier := fmt.Sprint("t", rnd.IntN(3))
+				files[m+1] = tier
+				text = append(text, fmt.Sprintf("c1,%s,2026-%02d-01", tier, m+1))
+			}
+			table := lines(append([]string{"id,tier,at"}, text...)...)
+			mustImport(t, s, table, o)
+			for m, tier := range files {
+				if got := saidIn(t, s, "Customer", m); !strings.Contains(got, "c1.tier:"+tier+" (") {
+					t.Fatalf("seed %d: in month %d: got %s, want %s\n%s\n%s", seed, m, got, tier, table, mustExport(t, s, nil))
+				}
+			}
+			if out := mustImport(t, s, table, o); out.Result.ID != 0 {
+				t.Fatalf("seed %d: again: got %+v\n%s\n%s", seed, out, table, mustExport(t, s, nil))
+			}
+			imports++
+		}
+	}
+	t.Logf("300 tables in %d imports", imports)
 }
 
 // Rows without a time hold always, or since the time that is given; a later import

@@ -1,0 +1,77 @@
+package records
+
+import (
+	"hash/maphash"
+	"time"
+
+	"github.com/ontologia/onto"
+)
+
+// told remembers what the rows of an import have told of each attribute of a subject:
+// what one of them says depends on the others, in whatever order they come. Subjects,
+// attributes and values are kept as hashes with secret seeds.
+type told struct {
+	seeds [3]maphash.Seed
+	known map[hashed][]telling
+	cells int // in known
+	limit int
+
+	last hashed // the attribute that was added last
+}
+
+// telling is what one row tells.
+type telling struct {
+	from  int64 // in microseconds
+	value uint64
+	line  int64
+	stays bool // the store says so already, so no fact was made
+}
+
+// before is what earlier rows mean for a cell.
+type before struct {
+	twice bool      // an earlier row says the same
+	anew  bool      // a fact was made for another row, so what the store says may not speak any more
+	until time.Time // when a later row begins that made no fact; zero for none
+}
+
+func newTold(limit int) *told {
+	return &told{seeds: [3]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed(), maphash.MakeSeed()}, known: map[hashed][]telling{}, limit: limit}
+}
+
+// add remembers a cell. It fails if another row says something else of the same time.
+func (t *told) add(row *tableRow, attribute string, f *onto.Field, value []byte) (before, error) {
+	var b before
+	text := append(append([]byte(row.subject), 0), attribute...)
+	if f.Many {
+		text = append(append(text, 0), value...) // they do not depend on each other
+	}
+	t.last = hashed{maphash.Bytes(t.seeds[0], text), maphash.Bytes(t.seeds[1], text)}
+	now := telling{from: row.from.UnixMicro(), value: maphash.Bytes(t.seeds[2], value), line: row.line}
+	for _, other := range t.known[t.last] {
+		switch {
+		case other.from == now.from && other.value == now.value:
+			b.twice = true
+			return b, nil
+		case other.from == now.from:
+			return b, onto.Errorf(onto.Conflict, "%s of %q was on line %d already, with another value of the same time", attribute, row.subject, other.line).
+				WithHint("keep one of the two, or name the column that has the time since when a row holds")
+		case !other.stays:
+			b.anew = true
+		case other.from > now.from && (b.until.IsZero() || other.from < b.until.UnixMicro()):
+			b.until = time.UnixMicro(other.from).UTC()
+		}
+	}
+	if t.cells == t.limit {
+		return b, onto.Errorf(onto.TooLarge, "the table has more than %d cells", t.limit).WithHint("import it in pieces")
+	}
+	t.cells++
+	t.known[t.last] = append(t.known[t.last], now)
+	return b, nil
+}
+
+// stays notes that the store says already what the last cell says.
+func (t *told) stays() {
+	if list := t.known[t.last]; len(list) > 0 {
+		list[len(list)-1].stays = true
+	}
+}
