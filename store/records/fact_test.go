@@ -206,6 +206,27 @@ func TestImportedFactsKeepEveryAnswer(t *testing.T) {
 	t.Logf("100 histories, %d facts imported", facts)
 }
 
+// An import asserts its facts by its own commit: over what the store believed before, and
+// in the order that they have among each other.
+func TestImportedFactsAreAssertedByTheImport(t *testing.T) {
+	s := factStore(t)
+	for i := range 5 {
+		assert(t, s, onto.Fact{Type: "Contract", Subject: "ada", Attribute: "salary", ID: fmt.Sprint("old", i), Value: i})
+	}
+	const head = `{"type":"Contract","subject":"ada","attribute":"salary",`
+	out := mustImport(t, s, lines(head+`"id":"b","fields":{"value":10,"asserted":2,"seq":9}}`, head+`"id":"a","fields":{"value":11,"asserted":1}}`,
+		head+`"id":"c","fields":{"value":12,"asserted":2,"seq":1}}`), nil)
+	for id, want := range map[string]string{"a": `{"salary":11}`, "b": `{"salary":10,"seq":2}`, "c": `{"salary":12,"seq":1}`} {
+		v, err := s.Now().Get(t.Context(), onto.FactID("Contract", "ada", "salary", id))
+		if err != nil || string(v.Fields) != want || v.Commit != out.Result.ID {
+			t.Errorf("%s: got %s of commit %d, %v; want %s of %d", id, v.Fields, v.Commit, err, want, out.Result.ID)
+		}
+	}
+	if got := said(t, s, "Contract"); !strings.HasPrefix(got, "0: map[ada.salary:10 (b,") {
+		t.Errorf("got %s, want what the import says last", got)
+	}
+}
+
 // A long import is ordered on disk, one subject after the other.
 func TestManyFactsOfAnImport(t *testing.T) {
 	const facts = 100_000
