@@ -11,18 +11,14 @@ import (
 	"github.com/ontologia/onto/store/facttest"
 )
 
-// What a store says of facts is what a list of rows says, at any point of both axes.
-func TestFactsAreThoseOfTheModel(t *testing.T) {
-	size := facttest.Size{Histories: 6, Facts: 40, Points: 10, Seed: 1}
-	if backendtest.Soak() {
-		size.Histories, size.Points = 500, 200
-	}
+// onFactBackends runs a comparison in memory and on SQLite.
+func onFactBackends(t *testing.T, size facttest.Size, run func(*testing.T, facttest.Size, func(*testing.T) backend.Backend)) {
 	t.Run("memory", func(t *testing.T) {
-		facttest.Run(t, size, func(*testing.T) backend.Backend { return memory.New(nil).Open() })
+		run(t, size, func(*testing.T) backend.Backend { return memory.New(nil).Open() })
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		size.Seed += uint64(size.Histories)
-		facttest.Run(t, size, func(t *testing.T) backend.Backend {
+		run(t, size, func(t *testing.T) backend.Backend {
 			b, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "facts.db"), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -30,4 +26,23 @@ func TestFactsAreThoseOfTheModel(t *testing.T) {
 			return b
 		})
 	})
+}
+
+// What a store says of facts is what a list of rows says, at any point of both axes.
+func TestFactsAreThoseOfTheModel(t *testing.T) {
+	size := facttest.Size{Histories: 6, Facts: 40, Points: 10, Seed: 1}
+	if backendtest.Soak() {
+		size.Histories, size.Points = 500, 200
+	}
+	onFactBackends(t, size, facttest.Run)
+}
+
+// Neither migrations nor imports change what facts say.
+func TestMovedFactsAreThoseOfTheModel(t *testing.T) {
+	size := facttest.Size{Histories: 4, Facts: 40, Points: 10, Seed: 1}
+	if backendtest.Soak() {
+		size.Histories, size.Points = 100, 200
+	}
+	t.Run("migrated", func(t *testing.T) { onFactBackends(t, size, facttest.RunMigrated) })
+	t.Run("imported", func(t *testing.T) { onFactBackends(t, size, facttest.RunImported) })
 }

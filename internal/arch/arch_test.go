@@ -101,7 +101,7 @@ func may() map[string][]string {
 		"internal/bitemporal":  {".", "internal/codec"},
 		"store":                {"store/internal/fold", "store/internal/foldkeep", "internal/bitemporal", "store/internal/queue", "internal/emission", "store/internal/catalog", "internal/typelist", "internal/suggest", "internal/refusal", ".", "backend", "filter", "store/internal/lineage", "store/internal/shape", "internal/backoff", "internal/codec", "internal/decide", "internal/exec", "internal/lease", "internal/jq", "internal/spool", "internal/words"},
 		"store/deploytest":     {},
-		"store/facttest":       {".", "backend", "store"},
+		"store/facttest":       {".", "backend", "store", "store/records"},
 		"store/internal/queue": {"."},
 		"store/internal/fold":  {".", "backend", "store/internal/shape", "internal/codec", "internal/jq"},
 		"store/internal/foldkeep": {".", "backend", "store/internal/catalog", "store/internal/fold", "store/internal/queue", "store/internal/shape",
