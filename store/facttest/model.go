@@ -15,7 +15,7 @@ import (
 // row is what one draft said of one fact.
 type row struct {
 	commit int64
-	verb   string // assert, revoke or retract
+	verb   string // assert, revoke, retract; or rewrite, all facts of the type or on the attribute
 	onto.Identity
 
 	// An assertion.
@@ -77,6 +77,9 @@ func (m *model) believed(typ string, commit int64) []fact {
 		}
 		f, gone := fact{row: r, changed: r.commit}, false
 		for _, o := range m.rows {
+			if o.verb == "rewrite" && o.Type == typ && (o.Right == "" || o.Right == r.Right) && o.commit > r.commit && o.commit <= commit {
+				f.changed = o.commit
+			}
 			if o.Identity != r.Identity || o.commit > commit {
 				continue
 			}

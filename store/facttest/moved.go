@@ -21,12 +21,12 @@ func RunMigrated(t *testing.T, size Size, open func(t *testing.T) backend.Backen
 		seed := size.Seed + uint64(i)
 		t.Run(fmt.Sprint("history ", seed), func(t *testing.T) {
 			h := grown(t, open(t), seed, size.Facts)
-			h.migrate(store.RenameType("Belief", "Faith"), onto.TypeOf[Belief]().As("Faith"))
-			h.migrate(store.RenameType("Faith", "Belief"), onto.TypeOf[Belief]())
-			h.migrate(h.upgrader("Belief", `if has("rank") then .rank |= tostring else . end`), h.ranked("Belief", onto.String))
-			h.migrate(h.upgrader("Belief", `if has("rank") then .rank |= tonumber else . end`), h.ranked("Belief", onto.Int))
-			h.migrate(store.Upgrader{}, withOdd())
-			h.migrate(store.Upgrader{}, loose())
+			h.migrate("Belief", "", store.RenameType("Belief", "Faith"), onto.TypeOf[Belief]().As("Faith"))
+			h.migrate("Belief", "", store.RenameType("Faith", "Belief"), onto.TypeOf[Belief]())
+			h.migrate("Belief", "rank", h.upgrader("Belief", `if has("rank") then .rank |= tostring else . end`), h.ranked("Belief", onto.String))
+			h.migrate("Belief", "rank", h.upgrader("Belief", `if has("rank") then .rank |= tonumber else . end`), h.ranked("Belief", onto.Int))
+			h.migrate("Loose", "odd", store.Upgrader{}, withOdd())
+			h.migrate("Loose", "odd", store.Upgrader{}, loose())
 			h.reopen()
 			for range size.Points {
 				answers += h.check()
@@ -91,8 +91,9 @@ func (h *history) upgrader(typ, program string) store.Upgrader {
 	return u
 }
 
-// migrate changes a type. The model does not change, but for the commit.
-func (h *history) migrate(u store.Upgrader, typ onto.Type) {
+// migrate changes a type, and rewrites the facts on an attribute, or all if it is "". What
+// the model says does not change.
+func (h *history) migrate(name, attribute string, u store.Upgrader, typ onto.Type) {
 	h.t.Helper()
 	m := &store.Migration{Types: []onto.Type{typ}}
 	if u.Type != "" {
@@ -104,6 +105,7 @@ func (h *history) migrate(u store.Upgrader, typ onto.Type) {
 	}
 	if res.ID != 0 {
 		h.times = append(h.times, res.Time)
+		h.rows = append(h.rows, row{commit: res.ID, verb: "rewrite", Identity: onto.Identity{Type: name, Right: attribute}})
 	}
 }
 
@@ -150,9 +152,11 @@ func (h *history) imported(b backend.Backend) *history {
 		return 1
 	})
 	m := model{times: []time.Time{{}, out.Result.Time}}
-	for i, f := range list {
-		r := f.row
-		r.commit, r.seq = 1, int64(i)
+	ranks := map[onto.Identity]int64{} // by type and subject
+	for _, f := range list {
+		r, about := f.row, onto.Identity{Type: f.Type, Left: f.Left}
+		r.commit, r.seq = 1, ranks[about]
+		ranks[about]++
 		if m.rows = append(m.rows, r); f.revoked != nil {
 			m.rows = append(m.rows, row{commit: 1, verb: "revoke", Identity: f.Identity, at: f.until, note: f.revoked})
 		}
