@@ -15,7 +15,7 @@ import (
 // everything there is now as JSON Lines.
 type ExportOptions struct {
 	Format Format
-	Types  []string   // nil for all; CSV needs exactly one
+	Types  []string   // nil for all but those that folds keep, which follow from facts; CSV needs exactly one
 	At     onto.Point // the moment
 
 	// AsStored exports fields as they were written, under the names that types
@@ -93,12 +93,20 @@ func chosen(ctx context.Context, v store.View, o *ExportOptions) ([]onto.Schema,
 	}
 	if o.Types != nil {
 		list = slices.DeleteFunc(list, func(t onto.Schema) bool { return !slices.Contains(o.Types, t.Name) })
+	} else {
+		list = slices.DeleteFunc(list, derived)
 	}
 	if o.Format == CSV && len(list) != 1 {
 		return nil, onto.Errorf(onto.Invalid, "CSV holds one type, not %d", len(list)).
 			WithHint("name one, as --type T, or use --format jsonl; the types are %s", typeNames(list))
 	}
 	return list, nil
+}
+
+// derived reports whether a fold keeps the things of a type: they have fields that the
+// store itself has added.
+func derived(t onto.Schema) bool {
+	return slices.ContainsFunc(t.Fields, func(f onto.Field) bool { return strings.HasPrefix(f.Name, onto.OwnPrefix) })
 }
 
 func typeNames(list []onto.Schema) string {
