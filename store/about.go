@@ -30,9 +30,7 @@ func About[T any](ctx context.Context, v View, subject string) (value T, err err
 			if err != nil {
 				return err
 			}
-			speaks := r.speaking(g)
-			bitemporal.Sort(speaks, g.claims)
-			for _, i := range speaks {
+			for _, i := range bitemporal.Sorted(g.claims) {
 				about.Add(&g.facts[i])
 			}
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -78,7 +79,7 @@ func (r *factReader) versions(ctx context.Context) iter.Seq2[onto.Version, error
 				yield(onto.Version{}, err)
 				return
 			}
-			for _, i := range r.speaking(g) {
+			for i := range r.speaking(g) {
 				if v := &g.facts[i]; g.wanted(v) && !r.passed(v) && !yield(*v, nil) {
 					return
 				}
@@ -92,24 +93,18 @@ func (r *factReader) passed(v *onto.Version) bool {
 	return r.ask.After != nil && v.Identity.Compare(r.ask.After.Identity) <= 0
 }
 
-// speaking returns which facts of a group speak, in order of identity.
-func (r *factReader) speaking(g *group) []int {
-	g.speaks = g.speaks[:0]
-	switch {
-	case r.ranged:
-		g.speaks = bitemporal.Speaking(g.speaks, g.claims, g.many, r.within)
-	case g.many:
-		for i, c := range g.claims {
-			if c.Holds(r.q.valid) {
-				g.speaks = append(g.speaks, i)
+// speaking yields which facts of a group speak, in order of identity.
+func (r *factReader) speaking(g *group) iter.Seq[int] {
+	if r.ranged {
+		return slices.Values(bitemporal.Speaking(g.claims, g.many, r.within))
+	}
+	return func(yield func(int) bool) { // no other ones were added
+		for i := range g.facts {
+			if !yield(i) {
+				return
 			}
 		}
-	default:
-		if i := bitemporal.Speaker(g.claims, r.q.valid); i >= 0 {
-			g.speaks = append(g.speaks, i)
-		}
 	}
-	return g.speaks
 }
 
 // conditions is a filter with the one for facts that can hold at the valid time, or at
@@ -140,9 +135,11 @@ func (r *factReader) conditions(where onto.Filter) onto.Filter {
 	return all
 }
 
-// surroundings is the filter for the facts that decide what speaks.
+// surroundings is the filter for the facts that decide what speaks. It only spares
+// reading the others: those about one subject are found fast, and told apart here faster
+// than by a filter.
 func (r *factReader) surroundings() onto.Filter {
-	if r.whole {
+	if r.whole || len(r.ask.LeftKeys) > 0 {
 		return nil
 	}
 	return r.conditions(nil)
@@ -150,28 +147,45 @@ func (r *factReader) surroundings() onto.Filter {
 
 // group is the facts on one attribute of a subject, in order of identity.
 type group struct {
+	subject, attribute string
+
 	facts  []onto.Version
 	claims []bitemporal.Claim
 	many   bool // the attribute has many values
-	speaks []int
 
 	found map[onto.Identity]bool // those for which the filters are true; nil for all
 }
 
 func (g *group) wanted(v *onto.Version) bool { return g.found == nil || g.found[v.Identity] }
 
-func (g *group) add(v onto.Version) {
-	g.facts = append(g.facts, v)
-	g.claims = append(g.claims, bitemporal.Read(&v))
+// add adds a fact. At a valid time only those that speak are kept. A damaged file can
+// hold anything, which may cause a panic here.
+func (r *factReader) add(g *group, v *onto.Version) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = onto.Errorf(onto.Corrupt, "%s at commit %d: its fields are no canonical JSON object", v.Identity, v.Commit)
+		}
+	}()
+	if r.ranged {
+		g.facts, g.claims = append(g.facts, *v), append(g.claims, bitemporal.Read(v))
+		return nil
+	}
+	c, holds := bitemporal.ReadAt(v, r.q.valid)
+	switch {
+	case !holds:
+	case g.many || len(g.facts) == 0:
+		g.facts, g.claims = append(g.facts, *v), append(g.claims, c)
+	case c.Compare(g.claims[0]) > 0:
+		g.facts[0], g.claims[0] = *v, c
+	}
+	return nil
 }
 
-func (g *group) holds(v *onto.Version) bool {
-	return len(g.facts) > 0 && g.facts[0].Left == v.Left && g.facts[0].Right == v.Right
-}
-
-func (g *group) clear() {
+// begin empties the group for the facts on another attribute or subject.
+func (g *group) begin(v *onto.Version, many bool) {
 	clear(g.facts)
 	g.facts, g.claims = g.facts[:0], g.claims[:0]
+	g.subject, g.attribute, g.many = v.Left, v.Right, many
 }
 
 // groups yields the facts that matter, by subject and attribute. Each group is valid
@@ -208,14 +222,16 @@ func (r *factReader) grouped(ctx context.Context, ask *backend.Query) iter.Seq2[
 				yield(nil, err)
 				return
 			}
-			if !g.holds(&v) || r.alone(v.Right) {
+			if g.attribute != v.Right || g.subject != v.Left || g.many && !r.spans {
 				if len(g.facts) > 0 && !yield(&g, nil) {
 					return
 				}
-				g.clear()
-				g.many = r.many(v.Right)
+				g.begin(&v, r.many(v.Right))
 			}
-			g.add(v)
+			if err := r.add(&g, &v); err != nil {
+				yield(nil, err)
+				return
+			}
 		}
 		if len(g.facts) > 0 {
 			yield(&g, nil)
@@ -271,7 +287,7 @@ func (r *factReader) around(ctx context.Context, candidates []onto.Identity, yie
 		subjects, attributes = append(subjects, id.Left), append(attributes, id.Right)
 	}
 	ask := *r.ask
-	ask.Where, ask.Limit, ask.After = r.surroundings(), 0, nil
+	ask.Where, ask.Limit, ask.After = nil, 0, nil // all about these subjects
 	ask.LeftKeys, ask.RightKeys = distinct(subjects), distinct(attributes)
 	for g, err := range r.grouped(ctx, &ask) {
 		if err == nil {

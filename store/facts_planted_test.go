@@ -57,9 +57,9 @@ func factMistakes() []factMistake {
 	plant("the last version speaks, not the last assertion", claim, factModel,
 		`c.Asserted = number(value, v.Commit)`, `if !PLANTED { c.Asserted = number(value, v.Commit) }`)
 	plant("the end is part of a period", claim, factModel,
-		`(p.Until == "" || at < p.Until)`, `(p.Until == "" || at < p.Until || PLANTED && at == p.Until)`)
+		`at < string(until))`, `at < string(until) || PLANTED && at == string(until))`)
 	plant("the start is not part of a period", claim, factModel,
-		`return p.From <= at &&`, `return p.From <= at && !(PLANTED && at == p.From && at != "") &&`)
+		`return string(from) <= at &&`, `return string(from) <= at && !(PLANTED && at == string(from) && at != "") &&`)
 	plant("the place in the draft is ignored", claim, factModel,
 		`cmp.Compare(c.Seq, o.Seq)`, `cmp.Compare(c.Seq, o.Seq)*map[bool]int{false: 1}[PLANTED]`)
 	plant("the id is ignored", claim, "^TestOfEqualFactsTheGreatestIDSpeaks$",
@@ -75,8 +75,9 @@ func factMistakes() []factMistake {
 	plant("gaps within overlapping segments", timeline, factModel,
 		`reached = max(reached, s.Until)`, "reached = max(reached, s.Until)\n\t\t\tif PLANTED { reached = s.Until }")
 	plant("filters decide what speaks", "factreader.go", factModel,
-		`ask.Where, ask.Limit, ask.After = r.surroundings(), 0, nil`, `ask.Where, ask.Limit, ask.After = r.surroundings(), 0, nil
-	if PLANTED { ask.Where = r.conditions(r.ask.Where) }`)
+		`ask.Where, ask.Limit, ask.After = nil, 0, nil`, `ask.Where, ask.Limit, ask.After = nil, 0, nil
+	if PLANTED { ask.Where = r.conditions(r.ask.Where) }
+	//`)
 	plant("a page cuts a group", "factreader.go", factModel,
 		`if ask.After != nil && !r.alone`, `if ask.After != nil && !PLANTED && !r.alone`)
 	plant("a page repeats the group before it", "factreader.go", factModel,
@@ -93,6 +94,7 @@ func factMistakes() []factMistake {
 	plant("gaps only where facts of the period are", "timeline.go", factModel,
 		`r.spans, r.whole = true, f.gaps`, `r.spans, r.whole = true, f.gaps && !PLANTED`)
 	plant("values are in the order of their ids", "about.go", factModel,
-		`bitemporal.Sort(speaks, g.claims)`, `if !PLANTED { bitemporal.Sort(speaks, g.claims) }`)
+		`for _, i := range bitemporal.Sorted(g.claims) {`, `for at, i := range bitemporal.Sorted(g.claims) {
+				if PLANTED { i = at }`)
 	return list
 }

@@ -17,8 +17,10 @@ import (
 type Period struct{ From, Until string }
 
 // Holds reports whether a time is in the period.
-func (p Period) Holds(at string) bool {
-	return p.From <= at && (p.Until == "" || at < p.Until)
+func (p Period) Holds(at string) bool { return holds(p.From, p.Until, at) }
+
+func holds[T string | []byte](from, until T, at string) bool {
+	return string(from) <= at && (len(until) == 0 || at < string(until))
 }
 
 // Cut returns what a period has in common with another one, and whether that is
@@ -42,28 +44,42 @@ type Claim struct {
 // Read reads the claim of a version of a fact. It reads only what it needs, out of
 // canonical JSON.
 func Read(v *onto.Version) Claim {
-	c := Claim{Asserted: v.Commit, ID: v.Instance}
+	c, from, until := read(v)
+	c.From, c.Until = string(from), string(until)
+	return c
+}
+
+// ReadAt reads the claim of a version of a fact without its period, and whether it holds
+// at a time.
+func ReadAt(v *onto.Version, at string) (Claim, bool) {
+	c, from, until := read(v)
+	return c, holds(from, until, at)
+}
+
+// read reads a claim and its period, which aliases the version.
+func read(v *onto.Version) (c Claim, from, until []byte) {
+	c = Claim{Asserted: v.Commit, ID: v.Instance}
 	for name, value := range codec.Pairs(v.Fields) {
 		switch string(name) {
 		case onto.FactFrom:
-			c.From = text(value)
+			from = text(value)
 		case onto.FactUntil:
-			c.Until = text(value)
+			until = text(value)
 		case onto.FactSeq:
 			c.Seq = number(value, 0)
 		case onto.FactAsserted:
 			c.Asserted = number(value, v.Commit)
 		}
 	}
-	return c
+	return c, from, until
 }
 
-// text is a time; "" for null.
-func text(value []byte) string {
+// text is a time; empty for null.
+func text(value []byte) []byte {
 	if len(value) < 2 || value[0] != '"' {
-		return ""
+		return nil
 	}
-	return string(value[1 : len(value)-1]) // a time needs no escapes
+	return value[1 : len(value)-1] // a time needs no escapes
 }
 
 func number(value []byte, otherwise int64) int64 {
@@ -79,18 +95,12 @@ func (c Claim) Compare(o Claim) int {
 	return cmp.Or(cmp.Compare(c.Asserted, o.Asserted), cmp.Compare(c.Seq, o.Seq), strings.Compare(c.ID, o.ID))
 }
 
-// Speaker returns which claim on an attribute speaks at a time; -1 if none does.
-func Speaker(claims []Claim, at string) int {
-	best := -1
-	for i, c := range claims {
-		if c.Holds(at) && (best < 0 || c.Compare(claims[best]) > 0) {
-			best = i
-		}
+// Sorted returns the places of claims, in the order in which these were asserted.
+func Sorted(claims []Claim) []int {
+	places := make([]int, len(claims))
+	for i := range places {
+		places[i] = i
 	}
-	return best
-}
-
-// Sort brings places in a list of claims into the order in which these were asserted.
-func Sort(places []int, claims []Claim) {
 	slices.SortFunc(places, func(a, b int) int { return claims[a].Compare(claims[b]) })
+	return places
 }

@@ -136,8 +136,9 @@ func WithGaps(list []Segment, within *Period) []Segment {
 	return all
 }
 
-// Speaking appends the claims that speak at some moment of a period, in their order.
-func Speaking(list []int, claims []Claim, many bool, within Period) []int {
+// Speaking returns the claims that speak at some moment of a period, in their order.
+func Speaking(claims []Claim, many bool, within Period) []int {
+	var list []int
 	for _, s := range Timeline(claims, many, within) {
 		list = append(list, s.Claim)
 	}
