@@ -108,7 +108,7 @@ func (r *factReader) speaking(g *group) iter.Seq[int] {
 }
 
 // conditions is a filter with the one for facts that can hold at the valid time, or at
-// some moment of the period.
+// some moment of the period. A bound that is missing is neither before nor after a time.
 func (r *factReader) conditions(where onto.Filter) onto.Filter {
 	var all onto.And
 	if where != nil {
@@ -117,14 +117,14 @@ func (r *factReader) conditions(where onto.Filter) onto.Filter {
 	from, until := onto.Path(onto.FactFrom), onto.Path(onto.FactUntil)
 	switch {
 	case r.ranged && r.within.Until != "":
-		all = append(all, onto.Or{from.IsNull(), from.Lt(r.within.Until)})
+		all = append(all, onto.Not{Of: from.Ge(r.within.Until)})
 		fallthrough
 	case r.ranged:
 		if r.within.From != "" {
-			all = append(all, onto.Or{until.IsNull(), until.Gt(r.within.From)})
+			all = append(all, onto.Not{Of: until.Le(r.within.From)})
 		}
 	case !r.every:
-		all = append(all, onto.Or{from.IsNull(), from.Le(r.q.valid)}, onto.Or{until.IsNull(), until.Gt(r.q.valid)})
+		all = append(all, onto.Not{Of: from.Gt(r.q.valid)}, onto.Not{Of: until.Le(r.q.valid)})
 	}
 	switch len(all) {
 	case 0:
