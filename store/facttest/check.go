@@ -18,6 +18,7 @@ import (
 type Size struct {
 	Histories, Facts, Points int
 	Seed                     uint64 // of the first history
+	Few                      bool   // one more question at each point than what speaks, not all
 }
 
 // Run compares stores with the model: random histories, each at random points, which are
@@ -29,7 +30,7 @@ func Run(t *testing.T, size Size, open func(t *testing.T) backend.Backend) {
 		t.Run(fmt.Sprint("history ", seed), func(t *testing.T) {
 			h := grown(t, open(t), seed, size.Facts)
 			for range size.Points {
-				answers += h.check()
+				answers += h.check(size.Few)
 			}
 		})
 	}
@@ -86,8 +87,8 @@ type asked struct {
 	name  string
 }
 
-// check compares the answers to some questions at a random point.
-func (h *history) check() int {
+// check compares the answers to questions at a random point, and returns how many.
+func (h *history) check(few bool) int {
 	p := h.point()
 	typ := "Belief"
 	if h.random.IntN(4) == 0 {
@@ -95,23 +96,27 @@ func (h *history) check() int {
 	}
 	q := asked{p.view.Facts(typ), h.believed(typ, p.commit), func(fact) bool { return true }, p.name + " " + typ}
 	h.narrow(&q, typ)
-	h.speak(q.named("speaking"), q.facts, speaking(q.list, p.valid))
 	from, until := h.period()
 	w := window{from, until}
 	period := q.facts.During(from, until)
-	h.speak(q.named("during %v", w), period, during(q.list, w))
-	h.speak(q.named("every"), q.facts.Every(), q.list)
-	h.speak(q.named("every during %v", w), period.Every(), slices.DeleteFunc(slices.Clone(q.list), func(f fact) bool {
-		return !from.IsZero() && !f.until.IsZero() && !f.until.After(from) || !until.IsZero() && !f.from.IsZero() && !f.from.Before(until)
-	}))
-	h.timeline(q.named("timeline"), q.facts, nil, false)
-	h.timeline(q.named("timeline with gaps"), q.facts.Gaps(), nil, true)
-	h.timeline(q.named("timeline during %v", w), period, &w, false)
-	h.timeline(q.named("timeline with gaps during %v", w), period.Gaps(), &w, true)
-	if typ == "Belief" {
-		h.about(p)
+	more := []func(){
+		func() { h.speak(q.named("during %v", w), period, during(q.list, w)) },
+		func() { h.speak(q.named("every"), q.facts.Every(), q.list) },
+		func() { h.speak(q.named("every during %v", w), period.Every(), overlapping(q.list, w)) },
+		func() { h.timeline(q.named("timeline"), q.facts, nil, false) },
+		func() { h.timeline(q.named("timeline with gaps"), q.facts.Gaps(), nil, true) },
+		func() { h.timeline(q.named("timeline during %v", w), period, &w, false) },
+		func() { h.timeline(q.named("timeline with gaps during %v", w), period.Gaps(), &w, true) },
+		func() { h.about(p) },
 	}
-	return 9
+	if few {
+		more = []func(){more[h.random.IntN(len(more))]}
+	}
+	h.speak(q.named("speaking"), q.facts, speaking(q.list, p.valid))
+	for _, compare := range more {
+		compare()
+	}
+	return 1 + len(more)
 }
 
 func (q asked) named(format string, args ...any) asked {

@@ -130,15 +130,15 @@ func moments(list []fact, w window) []span {
 	if len(bounds) == 0 {
 		return []span{{sample: time.Unix(0, 0)}}
 	}
-	list2 := []span{{until: bounds[0], sample: bounds[0].Add(-time.Hour)}}
+	spans := []span{{until: bounds[0], sample: bounds[0].Add(-time.Hour)}}
 	for i, b := range bounds {
 		s := span{from: b, sample: b}
 		if i+1 < len(bounds) {
 			s.until = bounds[i+1]
 		}
-		list2 = append(list2, s)
+		spans = append(spans, s)
 	}
-	return slices.DeleteFunc(list2, func(s span) bool {
+	return slices.DeleteFunc(spans, func(s span) bool {
 		return !w.from.IsZero() && s.sample.Before(w.from) || !w.until.IsZero() && !s.sample.Before(w.until)
 	})
 }
@@ -157,6 +157,19 @@ func during(list []fact, w window) []fact {
 		}
 	}
 	return spoken
+}
+
+// overlapping returns those of the facts that hold at some moment of a period.
+func overlapping(list []fact, w window) []fact {
+	var kept []fact
+	for _, f := range list {
+		before := !w.from.IsZero() && !f.until.IsZero() && !f.until.After(w.from)
+		after := !w.until.IsZero() && !f.from.IsZero() && !f.from.Before(w.until)
+		if !before && !after {
+			kept = append(kept, f)
+		}
+	}
+	return kept
 }
 
 // segment is a part of a timeline; its fact is nil in a gap.
