@@ -58,6 +58,20 @@ func (s *Store) relearn(ctx context.Context) (*catalog.Catalog, error) {
 			return c, nil
 		}
 	}
+	return s.reread(ctx, c, turn)
+}
+
+// relearnAll is relearn also where no read has noticed that types have changed: types that
+// another program has registered are known afterwards.
+func (s *Store) relearnAll(ctx context.Context) (*catalog.Catalog, error) {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	c := s.types.Load()
+	return s.reread(ctx, c, c.Turn.Load())
+}
+
+// reread reads the types in place of those of a catalog.
+func (s *Store) reread(ctx context.Context, c *catalog.Catalog, turn int64) (*catalog.Catalog, error) {
 	stored, err := s.b.Schemas(ctx)
 	if err != nil {
 		return nil, err

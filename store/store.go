@@ -170,7 +170,7 @@ func newStore(b backend.Backend, opts *Options) *Store {
 		s.opts.FoldTimeout = DefaultFoldTimeout
 	}
 	s.folds = foldkeep.Keeper{
-		Backend: b, Types: s.catalog, Relearn: s.relearn, Seen: s.seen, Runtime: s.opts.Runtime, Timeout: s.opts.FoldTimeout,
+		Backend: b, Types: s.catalog, Fresh: s.relearn, Relearn: s.relearnAll, Seen: s.seen, Runtime: s.opts.Runtime, Timeout: s.opts.FoldTimeout,
 		Former: s.formerFact, Exclusive: s.exclusively,
 	}
 	return s

@@ -25,8 +25,9 @@ import (
 type Keeper struct {
 	Backend backend.Backend
 	Types   func() *catalog.Catalog
-	Relearn func(context.Context) (*catalog.Catalog, error)
-	Seen    func(commit int64) // told of commits that are made here
+	Fresh   func(context.Context) (*catalog.Catalog, error) // reads the types again if a read has noticed that they have changed
+	Relearn func(context.Context) (*catalog.Catalog, error) // reads them again in any case
+	Seen    func(commit int64)                              // told of commits that are made here
 	Runtime string
 	Timeout time.Duration // of one application of a fold
 

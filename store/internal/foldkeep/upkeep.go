@@ -35,11 +35,11 @@ func (k *Keeper) moment(ctx context.Context, facts string) (moment, error) {
 	if err != nil {
 		return moment{}, err
 	}
-	types, err := k.Relearn(ctx)
+	g, err := k.readGuard(ctx, facts, head)
 	if err != nil {
 		return moment{}, err
 	}
-	g, err := k.readGuard(ctx, facts, head)
+	types, err := k.Fresh(ctx)
 	return moment{nil, head, g, types}, err
 }
 
@@ -329,11 +329,6 @@ func (k *Keeper) checkOthers(ctx context.Context, m moment, f *fold.Fold) error 
 // all returns the guards as of a commit, by type of facts.
 func (k *Keeper) all(ctx context.Context, head int64) ([]*guard, error) {
 	name := onto.TypeName{Kind: onto.KindEntity, Name: fold.Guards}
-	if k.Types().Present[name] == nil {
-		if types, err := k.Relearn(ctx); err != nil || types.Present[name] == nil {
-			return nil, err
-		}
-	}
 	var list []*guard
 	for v, err := range k.Backend.Scan(ctx, &backend.Query{Kind: name.Kind, Type: name.Name, At: head}) {
 		if err != nil {
