@@ -105,9 +105,11 @@ func (s *Store) exclusively(ctx context.Context, f func(*onto.Lease) error) erro
 		return err
 	}
 	defer func() { _ = lease.Release(context.WithoutCancel(ctx)) }() // it ends by itself, too
-	held := lease.Current()
-	return f(&held)
+	return keeping(ctx, lease, func(context.Context) error {
+		held := lease.Current()
+		return f(&held)
+	})
 }
 
 // foldLease is how long a step of a fold may hold up other writers.
-const foldLease = 5 * time.Second
+const foldLease = 3 * time.Second

@@ -11,9 +11,9 @@ import (
 // type of facts a guard, whose key is the name of the type, and for each fold a record of
 // how far it has come, whose key is that name, a slash and the fold's name.
 //
-// Every draft with facts is fenced on the guard, and on the record of each fold that it
-// carries out. A draft that does not carry one out makes a new version of the record,
-// which says since when states are behind. So each notices the other.
+// Every draft with facts is fenced on the guard and on the record of each fold, and folds
+// its facts, unless the record says that the fold is behind. A draft that cannot fold
+// makes a record which says so.
 
 // Guard is which folds there are of one type of facts.
 type Guard struct {
@@ -119,6 +119,12 @@ func (r *Record) Fields(id onto.Identity, mark string) (json.RawMessage, error) 
 func BehindFields(behind int64, mark string) (fields json.RawMessage, known []string, err error) {
 	fields, err = canonical(map[string]any{"behind": behind, "mark": mark})
 	return fields, []string{"behind", "mark"}, err
+}
+
+// MarkFields is the fields of a record that only make another version of it.
+func MarkFields(mark string) (fields json.RawMessage, known []string, err error) {
+	fields, err = canonical(map[string]any{"mark": mark})
+	return fields, []string{"mark"}, err
 }
 
 func canonical(doc any) (json.RawMessage, error) {

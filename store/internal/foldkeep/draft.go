@@ -96,18 +96,21 @@ func (c *Computed) ofType(ctx context.Context, from, to int, again bool) ([]back
 	}
 	before := len(c.derived)
 	for n, of := range g.folds {
-		if !of.ready() {
+		if !of.ready() && !slices.Contains(c.behind, facts) {
+			c.behind = append(c.behind, facts)
+		}
+		if of.f == nil && of.Behind == 0 {
 			w, err := c.k.behindWrite(ctx, facts, of.name)
 			if err != nil {
 				return nil, err
 			}
 			c.derived = append(c.derived, w)
-			if of.f != nil && !slices.Contains(c.behind, facts) {
-				c.behind = append(c.behind, facts)
-			}
 			continue
 		}
 		c.fence(fold.RecordID(facts, of.name), of.Commit)
+		if of.Behind != 0 {
+			continue // these facts are of a later commit, too
+		}
 		for i, s := range subjects {
 			if err := c.foldSubject(ctx, of, bases[i][n], s, deeds[s.from-from:s.to-from]); err != nil {
 				return nil, err
@@ -271,9 +274,12 @@ func (c *Computed) foldSubject(ctx context.Context, of *course, base *onto.Versi
 	}
 	c.fence(id, at)
 	if len(in.Entries) == 0 && in.Base == nil {
-		if base != nil {
-			c.derived = append(c.derived, backend.Write{Identity: id, Op: onto.Delete, SchemaVersion: t.Version, Derived: true})
+		if base == nil { // a rebuild under way may have seen facts, and has to notice
+			w, err := c.k.markWrite(ctx, f.Facts, f.Name)
+			c.derived = append(c.derived, w)
+			return err
 		}
+		c.derived = append(c.derived, backend.Write{Identity: id, Op: onto.Delete, SchemaVersion: t.Version, Derived: true})
 		return nil
 	}
 	w, err := f.Run(ctx, c.k.Timeout, in)
@@ -335,6 +341,16 @@ func (k *Keeper) behindWrite(ctx context.Context, facts, name string) (backend.W
 	return backend.Write{Identity: id, Op: onto.Put, Fields: fields, SchemaVersion: version, Known: known, Derived: true}, err
 }
 
+// markWrite makes a new version of the record of a fold, which says the same.
+func (k *Keeper) markWrite(ctx context.Context, facts, name string) (backend.Write, error) {
+	fields, known, err := fold.MarkFields(mark())
+	if err != nil {
+		return backend.Write{}, err
+	}
+	version, err := k.guardVersion(ctx)
+	return backend.Write{Identity: fold.RecordID(facts, name), Op: onto.Put, Fields: fields, SchemaVersion: version, Known: known, Derived: true}, err
+}
+
 // guardVersion is the version of the type of guards.
 func (k *Keeper) guardVersion(ctx context.Context) (int, error) {
 	name := onto.TypeName{Kind: onto.KindEntity, Name: fold.Guards}
@@ -361,9 +377,29 @@ func (c *Computed) Done(res onto.Result, err error) {
 		c.k.made(res.ID, c.derived)
 	}
 	if err == nil && len(c.behind) > 0 {
-		c.k.forgetGuards(c.behind)
-		c.k.kick(c.behind...)
+		c.k.left(c.behind)
 	}
+}
+
+// left notes that facts were not folded in their commit. Those that this program can fold
+// are looked at in the background.
+func (k *Keeper) left(behind []string) {
+	var able []string
+	k.mu.Lock()
+	for _, facts := range behind {
+		g := k.guards[facts]
+		if g == nil {
+			continue
+		}
+		if slices.ContainsFunc(g.folds, func(c *course) bool { return c.f != nil }) {
+			able = append(able, facts)
+		}
+		if slices.ContainsFunc(g.folds, func(c *course) bool { return !c.ready() && c.Behind == 0 }) {
+			delete(k.guards, facts) // its record says otherwise now
+		}
+	}
+	k.mu.Unlock()
+	k.kick(able...)
 }
 
 func (k *Keeper) forgetGuards(facts []string) {

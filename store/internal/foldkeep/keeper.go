@@ -1,10 +1,11 @@
 // Package foldkeep keeps states in line with facts: in the commits of the facts, and
 // afterwards where that was not possible. It computes what drafts with facts become.
 //
-// What makes it safe is fences, not locks. A draft that carries out a fold has a fence on
-// the fold's record and on each state that it was computed from; a draft with facts that
-// does not carry it out makes a new version of the record. So a state that was computed
-// from facts which have changed since is Stale.
+// What makes it safe is fences, not locks. A draft with facts that carries out a fold is
+// fenced on the fold's record, which says that nothing is behind, and on each state that
+// it was computed from. One that does not is fenced on a record which says that the fold is
+// behind, or writes one. Catching up ends with a commit that is fenced on the head, so that
+// no fact can come in between.
 package foldkeep
 
 import (

@@ -142,8 +142,8 @@ func (s *Stream) try(ctx context.Context, d *backend.Draft) (onto.Result, error)
 	}
 	res, err := s.append(ctx, &fenced, records)
 	if err == nil {
+		s.k.left(sortedNames(folded))
 		s.k.forgetGuards(sortedNames(folded))
-		s.k.kick(sortedNames(folded)...)
 	}
 	return res, err
 }

@@ -24,6 +24,7 @@ const (
 // moment is what a step of upkeep is computed from.
 type moment struct {
 	lease *onto.Lease // under which the step is taken; nil for none
+	last  bool        // the step must be the next commit
 	head  int64
 	guard *guard
 	types *catalog.Catalog
@@ -40,7 +41,7 @@ func (k *Keeper) moment(ctx context.Context, facts string) (moment, error) {
 		return moment{}, err
 	}
 	types, err := k.Fresh(ctx)
-	return moment{nil, head, g, types}, err
+	return moment{head: head, guard: g, types: types}, err
 }
 
 // has reports whether a type exists.
@@ -91,7 +92,7 @@ func (k *Keeper) CatchUp(ctx context.Context, facts, name string, progress func(
 
 // maxStale is how many steps in a row may be stale before one is taken while other
 // writers wait.
-const maxStale = 5
+const maxStale = 1
 
 // advance takes one step of a fold of at most so many subjects. Due says whether there
 // was something to do.
@@ -116,9 +117,8 @@ func (k *Keeper) advance(ctx context.Context, facts, name string, size int, leas
 }
 
 // refoldChanged refolds the subjects that have changed since the fold was behind, in
-// commits that also say how far it has come. Each is fenced on the record: while that is
-// the same, no fact has changed. Other programs that write facts meanwhile make it
-// Stale, but what was done so far stays done.
+// commits that also say how far it has come. Other programs go on writing facts meanwhile;
+// the last commit is made only if there is none in between.
 func (k *Keeper) refoldChanged(ctx context.Context, m moment, c *course, size int) error {
 	progress := fold.Progress{Upto: m.head}
 	if p := c.Progress; p != nil && p.Upto >= c.Behind {
@@ -134,9 +134,10 @@ func (k *Keeper) refoldChanged(ctx context.Context, m moment, c *course, size in
 		if len(part) > 0 {
 			progress.After = part[len(part)-1]
 		}
-		next := c.Record
-		next.Progress = &progress
+		next, so := c.Record, progress
+		next.Progress = &so
 		done := len(list) == 0 && !more
+		m.last = false
 		if done {
 			// Facts of later commits are next, if there are any.
 			later, _, err := k.changedAfter(ctx, m.guard.Facts, progress.Upto, m.head, "", 1)
@@ -144,7 +145,7 @@ func (k *Keeper) refoldChanged(ctx context.Context, m moment, c *course, size in
 				return err
 			}
 			next.Behind, next.Progress = 0, nil
-			if len(later) > 0 {
+			if m.last = len(later) == 0; !m.last {
 				next.Behind = progress.Upto
 			}
 		}
@@ -192,6 +193,9 @@ func (k *Keeper) step(ctx context.Context, m moment, c *course, next fold.Record
 	d.Metadata, d.Lease = metadata, m.lease
 	d.Writes, d.Fence = refold(list, c.f, t, subjects)
 	d.Fence = append(d.Fence, onto.Expectation{Identity: fold.GuardID(m.guard.Facts), Commit: m.guard.Commit})
+	if m.last {
+		d.Fence = append(d.Fence, onto.Expectation{Head: true, Commit: m.head})
+	}
 	return k.commit(ctx, d, m.guard.Facts, c, &next)
 }
 
