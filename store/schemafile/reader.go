@@ -13,6 +13,7 @@ import (
 // reader turns a file's tree into schemas.
 type reader struct {
 	schemas  []onto.Schema
+	folds    []Fold
 	declared map[string]position // by type name
 }
 
@@ -96,6 +97,7 @@ func (r *reader) file(root *node) error {
 	return root.readKeys("",
 		key{"entities", func(v *node, path string) error { return r.each(v, path, r.entity) }},
 		key{"facts", func(v *node, path string) error { return r.each(v, path, r.facts) }},
+		key{"folds", r.eachFold},
 		key{"relations", func(v *node, path string) error { return r.each(v, path, r.relation) }},
 	)
 }

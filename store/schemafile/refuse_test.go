@@ -37,7 +37,7 @@ func TestParseRefusesShape(t *testing.T) {
 		{"a word", "hello", "line 1, column 1: expected keys with values, found a value of type string", ""},
 		{"unknown top key", "entities:\n  A: {key: id, fields: {id: {type: int}}}\nentitys: {}\n",
 			`line 3, column 1: unknown key "entitys"`, "did you mean entities?"},
-		{"far from any key", "version: 1\n", `line 1, column 1: unknown key "version"`, "use entities, facts, relations"},
+		{"far from any key", "version: 1\n", `line 1, column 1: unknown key "version"`, "use entities, facts, folds, relations"},
 		{"types as a list", "entities:\n  - A\n", "line 2, column 3: entities: expected keys with values, found a value of type list", ""},
 		{"type without anything", "entities:\n  A:\n", "line 2, column 3: entities.A: key is missing", "name the field that is the key, for example key: id"},
 		{"type as a word", "entities:\n  A: b\n", "line 2, column 6: entities.A: expected keys with values, found a value of type string", ""},

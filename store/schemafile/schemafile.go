@@ -31,7 +31,8 @@
 // The fields of facts are the attributes that there are facts on. They are about things
 // of the type subject, or, without it, about any texts. An attribute that is many has
 // several values at once. With open: true there may also be facts on attributes that are
-// not declared. Names that begin with onto_ are the store's own.
+// not declared. Names that begin with onto_ are the store's own. What the store makes of
+// facts can stand below folds, see [ParseFile].
 //
 // A type gives the same schema, and so the same hash, whether it comes from a
 // file or from a Go struct. Anchors, aliases, tags, merge keys and a second
@@ -52,17 +53,11 @@ import (
 const MaxSize = 4 << 20
 
 // Parse returns the types that a schema file declares: entities, facts, then
-// relations, each by name. Errors name line, column and path.
+// relations, each by name. Errors name line, column and path. The folds of the file are
+// read as well, and left out: see [ParseFile].
 func Parse(data []byte) ([]onto.Type, error) {
-	root, err := parseTree(data)
-	if err != nil {
-		return nil, err
-	}
-	r := reader{declared: map[string]position{}}
-	if err := r.file(root); err != nil {
-		return nil, err
-	}
-	return r.types(), nil
+	file, err := ParseFile(data)
+	return file.Types, err
 }
 
 // Read is Parse for a stream. It reads no more than MaxSize allows.
