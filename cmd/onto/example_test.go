@@ -79,6 +79,9 @@ func TestExamplesAboutFactsRun(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "onto.db"), template, 0o600); err != nil {
 				t.Fatal(err)
 			}
+			if err := os.WriteFile(filepath.Join(dir, "staff.csv"), []byte("id,salary,photo,updated_at\nada,4300,x.png,2026-03-01\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			run := exec.Command("sh", "-c", line)
 			run.Dir = dir
 			if out, err := run.CombinedOutput(); err != nil {

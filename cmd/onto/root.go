@@ -93,7 +93,7 @@ not known whether the commit was made, 9 not found.`,
   onto schema history --type Customer`,
 			ask.SchemaExport(c), ask.SchemaHistory(c), evolve.SchemaDrop(c)),
 		events.Events(c), work.Work(c),
-		evolve.Migrate(c), evolve.Verify(c), transfer.Import(c), transfer.Export(c), care.Projection(c), care.Doctor(c),
+		evolve.Migrate(c), evolve.Verify(c), transfer.Import(c), transfer.Export(c), care.Projection(c), care.Fold(c), care.Doctor(c),
 		care.Lock(c), care.Backup(c), care.Restore(c), care.Compact(c), care.Janitor(c), care.Index(c),
 	)
 	addCompletion(root)
@@ -108,7 +108,7 @@ func checkFlags(cmd *cobra.Command) error {
 		"search", "having", "input", "output", "upgraders", "token",
 		"namespace", "handler", "event-id", "event-type", "error", "before", "delay",
 		"run-id", "source", "system", "id", "status", "by", "into", "out", "user-agent", "reason",
-		"from", "until", "at", "note", "valid-at", "during", "fact",
+		"from", "until", "at", "note", "valid-at", "during", "fact", "subject", "valid-from", "since",
 	} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
 			return onto.Errorf(onto.Invalid, "--%s is empty", name).WithHint("give a value, or leave the flag out")

@@ -23,10 +23,18 @@ type Init struct {
 	Registered []TypeName `json:"registered"`
 	Retuned    []TypeName `json:"retuned"` // other marks for index or search
 	Unchanged  []TypeName `json:"unchanged"`
+
+	Folds []FoldVersion `json:"folds"` // that are new, or have a new version
+}
+
+// FoldVersion names a version of a fold.
+type FoldVersion struct {
+	Name    string `json:"name"`
+	Version int    `json:"version"`
 }
 
 // Changes reports whether there is something to do.
-func (d *Init) Changes() bool { return d.Created || len(d.Registered)+len(d.Retuned) > 0 }
+func (d *Init) Changes() bool { return d.Created || len(d.Registered)+len(d.Retuned)+len(d.Folds) > 0 }
 
 // Schema is one version of a type.
 type Schema struct {

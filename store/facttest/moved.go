@@ -29,7 +29,7 @@ func RunMigrated(t *testing.T, size Size, open func(t *testing.T) backend.Backen
 			h.migrate("Loose", "odd", store.Upgrader{}, loose())
 			h.reopen()
 			for range size.Points {
-				answers += h.check()
+				answers += h.check(size.Few)
 			}
 		})
 	}
@@ -45,7 +45,7 @@ func RunImported(t *testing.T, size Size, open func(t *testing.T) backend.Backen
 		t.Run(fmt.Sprint("history ", seed), func(t *testing.T) {
 			h := grown(t, open(t), seed, size.Facts).imported(open(t))
 			for range size.Points {
-				answers += h.check()
+				answers += h.check(size.Few)
 			}
 		})
 	}

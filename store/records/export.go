@@ -15,7 +15,7 @@ import (
 // everything there is now as JSON Lines.
 type ExportOptions struct {
 	Format Format
-	Types  []string   // nil for all but those that folds keep, which follow from facts; CSV needs exactly one
+	Types  []string   // nil for all but those of states, which follow from facts; CSV needs exactly one
 	At     onto.Point // the moment
 
 	// AsStored exports fields as they were written, under the names that types
@@ -94,7 +94,7 @@ func chosen(ctx context.Context, v store.View, o *ExportOptions) ([]onto.Schema,
 	if o.Types != nil {
 		list = slices.DeleteFunc(list, func(t onto.Schema) bool { return !slices.Contains(o.Types, t.Name) })
 	} else {
-		list = slices.DeleteFunc(list, derived)
+		list = slices.DeleteFunc(list, followsFromFacts)
 	}
 	if o.Format == CSV && len(list) != 1 {
 		return nil, onto.Errorf(onto.Invalid, "CSV holds one type, not %d", len(list)).
@@ -103,10 +103,10 @@ func chosen(ctx context.Context, v store.View, o *ExportOptions) ([]onto.Schema,
 	return list, nil
 }
 
-// derived reports whether a fold keeps the things of a type: they have fields that the
-// store itself has added.
-func derived(t onto.Schema) bool {
-	return slices.ContainsFunc(t.Fields, func(f onto.Field) bool { return strings.HasPrefix(f.Name, onto.OwnPrefix) })
+// followsFromFacts reports whether a type is that of states, which only a fold writes: an
+// import of the facts makes them again.
+func followsFromFacts(s onto.Schema) bool {
+	return slices.ContainsFunc(s.Fields, func(f onto.Field) bool { return strings.HasPrefix(f.Name, onto.OwnPrefix) })
 }
 
 func typeNames(list []onto.Schema) string {

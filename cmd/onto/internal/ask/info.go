@@ -14,6 +14,7 @@ import (
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store"
+	"github.com/ontologia/onto/store/schemafile"
 )
 
 // Info is the verb info: where a store is and what it holds.
@@ -43,8 +44,12 @@ func showInfo(ctx context.Context, c *session.Session, stats, schema bool) error
 			return err
 		}
 		var versions []onto.SchemaVersion
+		var folds []schemafile.Fold
 		if schema {
 			if versions, err = newestSchemas(ctx, s); err != nil {
+				return err
+			}
+			if folds, err = exportedFolds(ctx, s, versions); err != nil {
 				return err
 			}
 		}
@@ -60,13 +65,13 @@ func showInfo(ctx context.Context, c *session.Session, stats, schema bool) error
 		if err := c.Out.Line(""); err != nil {
 			return err
 		}
-		return printSchemas(c, versions)
+		return printSchemas(c, versions, folds)
 	})
 }
 
 func newestSchemas(ctx context.Context, s *store.Store) ([]onto.SchemaVersion, error) {
 	all, err := s.Schemas(ctx)
-	return typelist.Newest(all), err
+	return typelist.Newest(declared(all)), err
 }
 
 // describe describes a store, and returns its head.

@@ -2,7 +2,9 @@ package ask
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,12 +46,17 @@ func (f *schemaFlags) pick(s *store.Store, all []onto.SchemaVersion) ([]onto.Sch
 		}
 	}
 	var list []onto.SchemaVersion
-	for _, v := range all {
+	for _, v := range declared(all) {
 		if (f.kind == "" || string(v.Schema.Kind) == f.kind) && (f.typ == "" || v.Schema.Name == f.typ) {
 			list = append(list, v)
 		}
 	}
 	return list, nil
+}
+
+// declared is types without those that a store keeps for itself.
+func declared(all []onto.SchemaVersion) []onto.SchemaVersion {
+	return slices.DeleteFunc(all, func(v onto.SchemaVersion) bool { return strings.HasPrefix(v.Schema.Name, onto.OwnPrefix) })
 }
 
 // SchemaExport is the verb schema export: types as a schema file.
@@ -93,7 +100,11 @@ func schemaExport(ctx context.Context, c *session.Session, f *schemaFlags, wante
 			return err
 		}
 		if wanted != "json" && !c.JSON {
-			return printSchemas(c, versions)
+			folds, err := exportedFolds(ctx, s, versions)
+			if err != nil {
+				return err
+			}
+			return printSchemas(c, versions, folds)
 		}
 		out := c.Array()
 		for _, v := range versions {
@@ -103,6 +114,25 @@ func schemaExport(ctx context.Context, c *session.Session, f *schemaFlags, wante
 		}
 		return out.Close()
 	})
+}
+
+// exportedFolds returns the folds that a schema file with these types can have: those
+// whose programs are kept in the store.
+func exportedFolds(ctx context.Context, s *store.Store, versions []onto.SchemaVersion) ([]schemafile.Fold, error) {
+	all, err := s.Folds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	has := func(kind onto.Kind, name string) bool {
+		return slices.ContainsFunc(versions, func(v onto.SchemaVersion) bool { return v.Schema.Kind == kind && v.Schema.Name == name })
+	}
+	var list []schemafile.Fold
+	for _, f := range all {
+		if f.Program != "" && has(onto.KindFact, f.Facts) && has(onto.KindEntity, f.State) {
+			list = append(list, schemafile.Fold{Name: f.Name, Version: f.Version, Facts: f.Facts, State: f.State, Program: f.Program})
+		}
+	}
+	return list, nil
 }
 
 // exported returns the newest versions, or the one that was asked for.
@@ -125,7 +155,7 @@ func exported(ctx context.Context, s *store.Store, f *schemaFlags) ([]onto.Schem
 }
 
 // printSchemas prints types as a schema file.
-func printSchemas(c *session.Session, versions []onto.SchemaVersion) error {
+func printSchemas(c *session.Session, versions []onto.SchemaVersion, folds []schemafile.Fold) error {
 	schemas := make([]onto.Schema, len(versions))
 	for i, v := range versions {
 		schemas[i] = v.Schema
@@ -133,7 +163,7 @@ func printSchemas(c *session.Session, versions []onto.SchemaVersion) error {
 			return err
 		}
 	}
-	text, err := schemafile.Format(schemas)
+	text, err := schemafile.FormatFile(schemas, folds)
 	if err != nil {
 		return err
 	}

@@ -25,8 +25,8 @@ func Init(c *session.Session) *cobra.Command {
 		Use:   "init",
 		Short: "Make a store and register types",
 		Long: `Init makes the storage if there is none, and registers the types of a schema
-file. It makes no commit. Again with the same schema changes nothing; a type
-that is stored differently is refused, and nothing is registered then. A lake is
+file. It makes no commit, unless the file has folds. Again with the same schema changes
+nothing; a type that is stored differently is refused, and nothing is registered then. A lake is
 made only in an empty place, and only where writers can rely on the storage, which
 is tried out first.
 
@@ -39,7 +39,20 @@ A schema file is YAML like this, or the same as JSON:
 Types of fields: ` + fieldTypes() + `.
 A time is text like 2026-02-10T12:34:56Z. Fields are required unless they are
 optional or have a default; attributes of facts always are optional. A type of facts with
-open: true takes attributes that it does not name, with values of any type.`,
+open: true takes attributes that it does not name, with values of any type.
+
+Folds make a state of the facts about each subject, an entity of a type of its own. They
+stand below folds: in the file, as jq programs that get {state, fact, draft} and return
+the next state; at first a state has only its key. They are kept in the store, in a
+commit. A program that makes something else of the same facts needs a greater version;
+the states are rebuilt then.
+
+  folds:
+    pay:
+      facts: Contract
+      state: Pay              # an entity type whose key is the subject
+      version: 1
+      program: 'if .fact.attribute == "salary" then .state.salary = .fact.value else . end | .state'`,
 		Example: `  onto init
   onto init --schema schema.yaml
   onto init --schema schema.yaml --dry-run --db crm.db
@@ -91,46 +104,52 @@ func fieldTypes() string {
 }
 
 func initialise(ctx context.Context, c *session.Session, schema string, dryRun bool) error {
-	types, err := readSchema(ctx, c, schema)
+	file, err := readFile(ctx, c, schema)
 	if err != nil {
 		return err
 	}
-	doc, err := planInit(ctx, c, types)
+	doc, err := planInit(ctx, c, file)
 	if err != nil {
 		return err
 	}
 	doc.DryRun = dryRun
 	if !dryRun && doc.Changes() {
-		if err := applyInit(ctx, c, types); err != nil {
+		if err := applyInit(ctx, c, file); err != nil {
 			return err
 		}
 	}
 	return printInit(c, doc)
 }
 
-// readSchema reads a schema file; no name gives no types.
-func readSchema(ctx context.Context, c *session.Session, name string) ([]onto.Type, error) {
+// readFile reads a schema file; no name gives an empty one.
+func readFile(ctx context.Context, c *session.Session, name string) (schemafile.File, error) {
 	switch name {
 	case "":
-		return nil, nil
+		return schemafile.File{}, nil
 	case "-":
-		return schemafile.Read(c.Stdin(ctx))
+		return schemafile.ReadFile(c.Stdin(ctx))
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, onto.Errorf(onto.Invalid, "schema file: %w", err)
+		return schemafile.File{}, onto.Errorf(onto.Invalid, "schema file: %w", err)
 	}
 	defer f.Close()
-	types, err := schemafile.Read(f)
+	file, err := schemafile.ReadFile(f)
 	if err != nil {
-		return nil, onto.Errorf(onto.CodeOf(err), "%s: %w", name, err)
+		return file, onto.Errorf(onto.CodeOf(err), "%s: %w", name, err)
 	}
-	return types, nil
+	return file, nil
+}
+
+// readSchema reads the types of a schema file.
+func readSchema(ctx context.Context, c *session.Session, name string) ([]onto.Type, error) {
+	file, err := readFile(ctx, c, name)
+	return file.Types, err
 }
 
 // planInit finds out what is to be done, and changes nothing. If there is no store yet,
 // an empty one is used.
-func planInit(ctx context.Context, c *session.Session, types []onto.Type) (document.Init, error) {
+func planInit(ctx context.Context, c *session.Session, file schemafile.File) (document.Init, error) {
 	cfg, err := c.Configure()
 	if err != nil {
 		return document.Init{}, err
@@ -139,7 +158,7 @@ func planInit(ctx context.Context, c *session.Session, types []onto.Type) (docum
 	if err != nil {
 		return document.Init{}, err
 	}
-	doc := document.Init{Location: loc.String(), Registered: []document.TypeName{}, Retuned: []document.TypeName{}, Unchanged: []document.TypeName{}}
+	doc := document.Init{Location: loc.String(), Registered: []document.TypeName{}, Retuned: []document.TypeName{}, Unchanged: []document.TypeName{}, Folds: []document.FoldVersion{}}
 	b, _, err := c.OpenBackend(ctx, place.Reading)
 	if onto.CodeOf(err) == onto.Uninitialized {
 		if err := loc.CheckFolder(); err != nil {
@@ -152,11 +171,14 @@ func planInit(ctx context.Context, c *session.Session, types []onto.Type) (docum
 		return doc, err
 	}
 	defer b.Close()
-	found, err := store.PlanTypes(ctx, b, types...)
+	found, err := store.PlanTypes(ctx, b, file.Types...)
 	if err != nil {
 		return doc, err
 	}
-	for _, t := range types {
+	if doc.Folds, err = newFolds(ctx, c, file.Folds); err != nil {
+		return doc, err
+	}
+	for _, t := range file.Types {
 		schema, err := t.Schema()
 		if err != nil {
 			return doc, err
@@ -175,12 +197,16 @@ func planInit(ctx context.Context, c *session.Session, types []onto.Type) (docum
 	return doc, nil
 }
 
-func applyInit(ctx context.Context, c *session.Session, types []onto.Type) error {
+func applyInit(ctx context.Context, c *session.Session, file schemafile.File) error {
 	b, cfg, err := c.OpenBackend(ctx, place.Creating)
 	if err != nil {
 		return err
 	}
-	s, err := store.OpenWith(ctx, b, c.StoreOptions(cfg), types...)
+	opts := c.StoreOptions(cfg)
+	for _, f := range file.Folds {
+		opts.Folds = append(opts.Folds, store.FoldProgram(f))
+	}
+	s, err := store.OpenWith(ctx, b, opts, file.Types...)
 	if err != nil {
 		return err
 	}
@@ -192,9 +218,9 @@ func printInit(c *session.Session, doc document.Init) error {
 	if c.JSON {
 		return c.Document(doc)
 	}
-	made, registered, retuned := "made %s", "registered %s %s", "changed the indexes of %s %s"
+	made, registered, retuned, kept := "made %s", "registered %s %s", "changed the indexes of %s %s", "keeps fold %s version %d"
 	if doc.DryRun {
-		made, registered, retuned = "would make %s", "would register %s %s", "would change the indexes of %s %s"
+		made, registered, retuned, kept = "would make %s", "would register %s %s", "would change the indexes of %s %s", "would keep fold %s version %d"
 	}
 	if doc.Created {
 		if err := c.Out.Line(made, terminal.Escape(doc.Location)); err != nil {
@@ -203,6 +229,11 @@ func printInit(c *session.Session, doc document.Init) error {
 	}
 	for _, t := range doc.Registered {
 		if err := c.Out.Line(registered, t.Kind, t.Name); err != nil {
+			return err
+		}
+	}
+	for _, f := range doc.Folds {
+		if err := c.Out.Line(kept, f.Name, f.Version); err != nil {
 			return err
 		}
 	}

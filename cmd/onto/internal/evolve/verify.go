@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +24,7 @@ func Verify(c *session.Session) *cobra.Command {
 		Use:   "verify --schema FILE",
 		Short: "Compare the stored types with a schema file",
 		Long: `Compare the stored types with those of a schema file: the same, different, only
-in the file, or only stored. Exit status 3 unless all are the same. Marks for
+in the file, or only stored; and so the folds that are programs. Exit status 3 unless all are the same. Marks for
 index and search are no difference. Whether the data is sound, tells: onto doctor`,
 		Example: `  onto verify --schema schema.yaml
   onto verify --schema schema.yaml --diff
@@ -56,15 +57,20 @@ func verify(ctx context.Context, c *session.Session, name string, diff bool) err
 	if name == "" {
 		return onto.Errorf(onto.Invalid, "--schema is missing").WithHint("name a schema file")
 	}
-	types, err := readSchema(ctx, c, name)
+	file, err := readFile(ctx, c, name)
 	if err != nil {
 		return err
 	}
 	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
-		found, err := compareTypes(ctx, s, types)
+		found, err := compareTypes(ctx, s, file.Types)
 		if err != nil {
 			return err
 		}
+		folds, err := compareFolds(ctx, s, file.Folds)
+		if err != nil {
+			return err
+		}
+		found = append(found, folds...)
 		out := terminal.Rows(c.Printer, terminal.WholeColumns("kind", "type", "version", "status"), comparison.document, comparison.cells)
 		wrong := 0
 		for _, r := range found {
@@ -90,9 +96,15 @@ func verify(ctx context.Context, c *session.Session, name string, diff bool) err
 		if wrong == 0 {
 			return nil
 		}
-		return onto.Errorf(document.CheckFailed, "%s not as the file says", terminal.Count(wrong, "type is", "types are")).
+		return onto.Errorf(document.CheckFailed, "%s not as the file says", terminal.Count(wrong, "type or fold is", "types or folds are")).
 			WithHint("see what a migration would do").WithCommand("migrate", "--schema", name)
 	})
+}
+
+// withoutOwn is a type without the fields that a store adds to it.
+func withoutOwn(s onto.Schema) onto.Schema {
+	s.Fields = slices.DeleteFunc(slices.Clone(s.Fields), func(f onto.Field) bool { return strings.HasPrefix(f.Name, onto.OwnPrefix) })
+	return s
 }
 
 // compareTypes compares the stored types with given ones, in order of kind and
@@ -116,7 +128,7 @@ func compareTypes(ctx context.Context, s *store.Store, types []onto.Type) ([]com
 		r := comparison{Compared: document.NewCompared(g, "only in the file")}
 		i := slices.IndexFunc(present, func(o onto.Schema) bool { return o.TypeName() == g.TypeName() })
 		if i >= 0 {
-			d := onto.DiffSchemas(present[i], g)
+			d := onto.DiffSchemas(withoutOwn(present[i]), g)
 			r.Differ(d)
 			r.lines = d.Lines()
 			r.Version = numbers[g.TypeName()]

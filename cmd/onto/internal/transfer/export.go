@@ -32,12 +32,15 @@ func Export(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export --output FILE",
 		Short: "Export records as JSON Lines, CSV or Parquet",
-		Long: `Export writes entities and relations as records that import reads: as JSON Lines,
+		Long: `Export writes entities, relations and facts as records that import reads: as JSON Lines,
 or one type as CSV. All show one moment, now or earlier. The same contents always
 give the same bytes. The format is told by the name of the file, which may end in
 .gz to be packed as well. One type can also be written as Parquet, for programs
 that analyse it: a column for each field, fields_json with all of them, and
 commit_id, schema_version_id and op.
+
+States that folds make of facts are left out, unless their type is named: an import of
+the facts makes them again.
 
 The file appears when it is complete. One that exists is left alone, unless
 --force says to replace it.

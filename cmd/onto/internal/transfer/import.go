@@ -28,6 +28,10 @@ type importFlags struct {
 	input, format, typ       string
 	onConflict, precondition string
 	dryRun, apply            bool
+
+	facts                     bool
+	subject, validFrom, since string
+	skip                      []string
 }
 
 // Import is the verb import: records from a file, as one commit.
@@ -36,8 +40,8 @@ func Import(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import --input FILE",
 		Short: "Import records from JSON Lines or CSV, as one commit",
-		Long: `Import makes entities and relations look as the records of a file say, all in one
-commit or none, however many there are. Without --apply it is a dry run, which
+		Long: `Import makes entities, relations and facts look as the records of a file say, all in
+one commit or none, however many there are. Without --apply it is a dry run, which
 only tells what would happen.
 
 A record of JSON Lines is a line like one of these. The key may also stand among
@@ -45,9 +49,11 @@ the fields; with "op":"delete" and without fields, a record removes its identity
 
   {"kind":"entity","type":"Customer","key":"c1","fields":{"name":"Ada"}}
   {"kind":"relation","type":"Subscription","left_key":"c1","right_key":"p1","fields":{}}
+  {"kind":"fact","type":"Contract","subject":"ada","attribute":"salary","fact_id":"f1","fields":{"salary":4000}}
 
 A CSV file holds one type, which --type names. Its first row has the fields, and
-for relations left_key, right_key and instance_key. Empty cells are absent values;
+for relations left_key, right_key and instance_key, for facts subject, attribute and
+fact_id. Empty cells are absent values;
 objects, lists and values of any type are JSON; a text cell that starts with a
 double quote is a JSON string. The format is told by the name of the file, which
 may end in .gz as well.
@@ -57,6 +63,14 @@ stores nothing at all, skip leaves it as it is, upsert replaces it. --preconditi
 must_exist or must_not_exist is for every identity of the file; if_commit_id:N
 wants the head to be commit N.
 
+With --facts, the file is any table, as CSV or as objects on lines, and its rows are
+brought in as facts of the type that --type names: each cell that has a value tells the
+attribute that its column is named after, about the subject in the column --subject, since
+the time in the column --valid-from. Columns that are no attribute are named with --skip.
+A row without a time, or a table without that column, holds since --since, or always. The
+same rows again change nothing; what has changed becomes a new fact. Rows that are gone
+end nothing.
+
 While an apply reads, others cannot write to a SQLite file. To a lake they can; if
 somebody commits meanwhile, a long import is decided once more, and others wait
 until that is done. It prints what it did, and a dry run what it would do; exit
@@ -64,6 +78,7 @@ status 6 if that is to refuse.`,
 		Example: `  onto import --input customers.jsonl
   onto import --input customers.jsonl --apply --on-conflict upsert --actor daemon:crm
   onto import --input products.csv.gz --type Product --apply --precondition must_not_exist
+  onto import --input staff.csv --facts --type Contract --subject id --valid-from updated_at --skip photo --apply
   onto export --output - --db old.db | onto import --input - --apply --db new.db`,
 		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return importRecords(c, cmd, &f) },
@@ -75,7 +90,12 @@ status 6 if that is to refuse.`,
 	flags.StringVar(&f.onConflict, "on-conflict", string(records.Abort), "what to do about things that exist with other fields: abort, skip or upsert")
 	flags.StringVar(&f.precondition, "precondition", "", "must_exist, must_not_exist or if_commit_id:`N`")
 	flags.StringVar(&f.format, "format", "", "jsonl or csv (default by the file's name)")
-	flags.StringVar(&f.typ, "type", "", "the `TYPE` of the rows of CSV")
+	flags.StringVar(&f.typ, "type", "", "the `TYPE` of the rows of CSV, or of facts")
+	flags.BoolVar(&f.facts, "facts", false, "bring in the rows of a table as facts")
+	flags.StringVar(&f.subject, "subject", "", "with --facts: the `COLUMN` that names what a row is about")
+	flags.StringVar(&f.validFrom, "valid-from", "", "with --facts: the `COLUMN` with the time since when a row holds")
+	flags.StringVar(&f.since, "since", "", "with --facts: the `TIME` since when rows without one hold (default always)")
+	flags.StringArrayVar(&f.skip, "skip", nil, "with --facts: leave out this `COLUMN`; may be repeated")
 	f.Register(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("type", session.CompleteType(c)) // the flag exists
 	return cmd
@@ -137,10 +157,30 @@ func (f *importFlags) options(c *session.Session, cmd *cobra.Command) (*records.
 		}
 	}
 	o.Format, err = recordFormat(f.format, f.input)
-	if err == nil && o.Format == records.JSONL && f.typ != "" {
+	if err == nil {
+		o.Rows, err = f.rows(cmd)
+	}
+	if err == nil && o.Rows == nil && o.Format == records.JSONL && f.typ != "" {
 		err = onto.Errorf(onto.Invalid, "--type is for CSV; each record of JSON Lines names its own").WithHint("leave it out, or say --format csv")
 	}
 	return o, err
+}
+
+// rows reads what --facts goes with; nil if the file has records.
+func (f *importFlags) rows(cmd *cobra.Command) (*records.Rows, error) {
+	if !f.facts {
+		for _, name := range []string{"subject", "valid-from", "since", "skip"} {
+			if cmd.Flags().Changed(name) {
+				return nil, onto.Errorf(onto.Invalid, "--%s is for tables", name).WithHint("add --facts to bring in the rows of a table as facts")
+			}
+		}
+		return nil, nil
+	}
+	if cmd.Flags().Changed("on-conflict") {
+		return nil, onto.Errorf(onto.Invalid, "--on-conflict does not go with --facts").WithHint("facts are added and never overwritten: leave it out")
+	}
+	since, err := session.ParseTime("since", f.since)
+	return &records.Rows{Subject: f.subject, From: f.validFrom, Since: since, Skip: f.skip}, err
 }
 
 // addPrecondition reads --precondition.
