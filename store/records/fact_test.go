@@ -28,7 +28,7 @@ facts:
     fields:
       employer: {type: string, index: true}
       salary:   {type: int}
-      id:       {type: string}
+      fact_id:  {type: string}
   Note:
     open: true
     fields:
@@ -103,22 +103,22 @@ func TestFactsAreExported(t *testing.T) {
 	}
 	all := mustExport(t, s, nil)
 	if want := lines(
-		`{"kind":"fact","type":"Contract","subject":"ada","attribute":"employer","id":"b","fields":{"asserted":1,"employer":"Acme","kind":"signed","seq":1}}`,
-		`{"kind":"fact","type":"Contract","subject":"ada","attribute":"salary","id":"a","fields":{"asserted":1,"revoked":"left","salary":4000,"valid_from":"2026-01-01T00:00:00.000000+00:00","valid_until":"2026-09-01T00:00:00.000000+00:00"}}`,
-		`{"kind":"fact","type":"Note","subject":"x y","attribute":"color","id":"c","fields":{"asserted":1,"seq":2,"value":["red"]}}`,
+		`{"kind":"fact","type":"Contract","subject":"ada","attribute":"employer","fact_id":"b","fields":{"asserted":1,"employer":"Acme","kind":"signed","seq":1}}`,
+		`{"kind":"fact","type":"Contract","subject":"ada","attribute":"salary","fact_id":"a","fields":{"asserted":1,"revoked":"left","salary":4000,"valid_from":"2026-01-01T00:00:00.000000+00:00","valid_until":"2026-09-01T00:00:00.000000+00:00"}}`,
+		`{"kind":"fact","type":"Note","subject":"x y","attribute":"color","fact_id":"c","fields":{"asserted":1,"seq":2,"value":["red"]}}`,
 	); all != want {
 		t.Errorf("got\n%swant\n%s", all, want)
 	}
 	table := mustExport(t, s, &records.ExportOptions{Format: records.CSV, Types: []string{"Contract"}})
 	if want := lines(
-		"subject,attribute,onto.id,asserted,employer,id,kind,revoked,salary,seq,valid_from,valid_until",
+		"subject,attribute,onto.fact_id,asserted,employer,fact_id,kind,revoked,salary,seq,valid_from,valid_until",
 		`ada,employer,b,1,Acme,,signed,,,1,,`,
 		`ada,salary,a,1,,,,"""left""",4000,,2026-01-01T00:00:00.000000+00:00,2026-09-01T00:00:00.000000+00:00`,
 	); table != want {
 		t.Errorf("got\n%swant\n%s", table, want)
 	}
 	history := mustExport(t, s, &records.ExportOptions{Types: []string{"Contract"}, History: true})
-	if !strings.Contains(history, `"id":"a","fields":{"asserted":1,"salary":4000,"valid_from":"2026-01-01T00:00:00.000000+00:00"},"commit_id":1,"op":"put"}`) {
+	if !strings.Contains(history, `"fact_id":"a","fields":{"asserted":1,"salary":4000,"valid_from":"2026-01-01T00:00:00.000000+00:00"},"commit_id":1,"op":"put"}`) {
 		t.Errorf("the history has no first version:\n%s", history)
 	}
 	for _, format := range []records.Format{records.JSONL, records.CSV} {
@@ -234,7 +234,7 @@ func TestManyFactsOfAnImport(t *testing.T) {
 	var text strings.Builder
 	for i := range facts {
 		place := i * 7919 % facts // so that no order is that of the file
-		fmt.Fprintf(&text, `{"type":"Contract","subject":"s%d","attribute":"salary","id":"%06d","fields":{"value":%d,"asserted":%d}}`+"\n", place%3, (place*31)%facts, place, place+1)
+		fmt.Fprintf(&text, `{"type":"Contract","subject":"s%d","attribute":"salary","fact_id":"%06d","fields":{"value":%d,"asserted":%d}}`+"\n", place%3, (place*31)%facts, place, place+1)
 	}
 	text.WriteString(`{"type":"Contract","subject":"s0","attribute":"salary","fields":{"value":-1}}` + "\n")
 	text.WriteString(`{"type":"Contract","subject":"s0","attribute":"salary","fields":{"value":-2}}` + "\n")
@@ -263,18 +263,18 @@ func TestFactRecords(t *testing.T) {
 		code       onto.Code
 		want, hint string
 	}{
-		{"another value", head + `"id":"known","fields":{"salary":2}}`, onto.Conflict, `line 2: Contract "ada" salary ["known"] is known from commit 1, and says something else`, "a fact cannot be changed"},
-		{"a retracted fact", head + `"id":"gone","fields":{"salary":1}}`, onto.Conflict, `line 2: Contract "ada" salary ["gone"] was retracted by commit 2, so its id is used up`, "a fact cannot be changed"},
-		{"a retraction of what never was", head + `"id":"none","op":"delete"}`, onto.Conflict, `line 2: Contract "ada" salary ["none"] was never asserted`, "take the record out"},
-		{"no value", head + `"id":"x","fields":{}}`, onto.Invalid, "line 2: Contract \"ada\" salary [\"x\"]: there is no value", "a fact has a value under salary"},
-		{"a value of another type", head + `"id":"x","fields":{"value":"much"}}`, onto.Invalid, "line 2: Contract \"ada\" salary [\"x\"]: field salary: expected int", ""},
-		{"two values", head + `"id":"x","fields":{"value":1,"salary":1}}`, onto.Invalid, "line 2: Contract \"ada\" salary [\"x\"]: its value is given twice", ""},
-		{"no time at all", head + `"id":"x","fields":{"value":1,"valid_from":"2026-02-01T00:00:00Z","valid_until":"2026-02-01T00:00:00Z"}}`, onto.Invalid, "no time at all", ""},
+		{"another value", head + `"fact_id":"known","fields":{"salary":2}}`, onto.Conflict, `line 2: Contract "ada" salary ["known"] is known from commit 1, and says something else`, "a fact cannot be changed"},
+		{"a retracted fact", head + `"fact_id":"gone","fields":{"salary":1}}`, onto.Conflict, `line 2: Contract "ada" salary ["gone"] was retracted by commit 2, so its id is used up`, "a fact cannot be changed"},
+		{"a retraction of what never was", head + `"fact_id":"none","op":"delete"}`, onto.Conflict, `line 2: Contract "ada" salary ["none"] was never asserted`, "take the record out"},
+		{"no value", head + `"fact_id":"x","fields":{}}`, onto.Invalid, "line 2: Contract \"ada\" salary [\"x\"]: there is no value", "a fact has a value under salary"},
+		{"a value of another type", head + `"fact_id":"x","fields":{"value":"much"}}`, onto.Invalid, "line 2: Contract \"ada\" salary [\"x\"]: field salary: expected int", ""},
+		{"two values", head + `"fact_id":"x","fields":{"value":1,"salary":1}}`, onto.Invalid, "line 2: Contract \"ada\" salary [\"x\"]: its value is given twice", ""},
+		{"no time at all", head + `"fact_id":"x","fields":{"value":1,"valid_from":"2026-02-01T00:00:00Z","valid_until":"2026-02-01T00:00:00Z"}}`, onto.Invalid, "no time at all", ""},
 		{"an attribute that is none", `{"type":"Contract","subject":"ada","attribute":"salry","fields":{"value":1}}`, onto.Invalid, "type Contract has no attribute salry", "did you mean salary?"},
 		{"no subject", `{"type":"Contract","attribute":"salary","fields":{"value":1}}`, onto.Invalid, "line 2: Contract subject", ""},
 		{"keys of a relation", `{"type":"Contract","left_key":"ada","attribute":"salary","fields":{"value":1}}`, onto.Invalid, "line 2: Contract is of kind fact, which has no left_key", ""},
 		{"a subject of an entity", `{"type":"Person","subject":"ada","fields":{}}`, onto.Invalid, "line 2: Person is of kind entity, which has no subject", ""},
-		{"a delete with fields", head + `"id":"known","op":"delete","fields":{"salary":1}}`, onto.Invalid, "line 2: the record deletes, but has fields", ""},
+		{"a delete with fields", head + `"fact_id":"known","op":"delete","fields":{"salary":1}}`, onto.Invalid, "line 2: the record deletes, but has fields", ""},
 	} {
 		for policy, text := range map[records.Policy]string{records.Abort: c.line, records.Upsert: c.line} {
 			_, err := records.Import(t.Context(), s, strings.NewReader("\n"+text+"\n"), &records.ImportOptions{OnConflict: policy})
@@ -291,11 +291,11 @@ func TestFactRecords(t *testing.T) {
 		t.Errorf("something was stored")
 	}
 	skip := &records.ImportOptions{OnConflict: records.Skip}
-	out := mustImport(t, s, head+`"id":"known","fields":{"salary":2}}`+"\n"+head+`"id":"gone","fields":{"salary":1}}`+"\n"+head+`"id":"new","fields":{"salary":1}}`, skip)
+	out := mustImport(t, s, head+`"fact_id":"known","fields":{"salary":2}}`+"\n"+head+`"fact_id":"gone","fields":{"salary":1}}`+"\n"+head+`"fact_id":"new","fields":{"salary":1}}`, skip)
 	if out.Skipped != 2 || out.Inserts != 1 {
 		t.Errorf("skip: got %+v", out)
 	}
-	out = mustImport(t, s, head+`"id":"known","op":"delete"}`+"\n"+head+`"id":"gone","op":"delete"}`+"\n"+
+	out = mustImport(t, s, head+`"fact_id":"known","op":"delete"}`+"\n"+head+`"fact_id":"gone","op":"delete"}`+"\n"+
 		head+`"fields":{"value":7}}`+"\n"+head+`"fields":{"value":7}}`, nil)
 	if out.Deletes != 1 || out.Unchanged != 1 || out.Inserts != 2 {
 		t.Errorf("retractions, and facts without ids: got %+v", out)
@@ -318,7 +318,7 @@ func TestFactsFromATable(t *testing.T) {
 	if got := said(t, s, "Contract"); !strings.Contains(got, "ada.salary:4000 ") || !strings.Contains(got, "bob.employer:4000 ") {
 		t.Errorf("got %s", got)
 	}
-	mustImport(t, s, lines("subject,attribute,id,value,text", `n,color,1,"""red""",`, "n,text,2,,hello", "n,text,3,bye,", "n,size,4,12,"),
+	mustImport(t, s, lines("subject,attribute,fact_id,value,text", `n,color,1,"""red""",`, "n,text,2,,hello", "n,text,3,bye,", "n,size,4,12,"),
 		&records.ImportOptions{Format: records.CSV, Type: "Note"})
 	if got := said(t, s, "Note"); !strings.Contains(got, "n.color:red ") || !strings.Contains(got, "n.text:bye ") || !strings.Contains(got, "n.size:12 ") {
 		t.Errorf("got %s", got)
@@ -328,7 +328,7 @@ func TestFactsFromATable(t *testing.T) {
 		"subject,attribute,value\nada,salary,much\n":          "line 2: column value: expected int",
 		"subject,attribute,wage\nada,salary,much\n":           `type Contract has no column "wage"`,
 		"subject,attribute,value,op\nada,salary,1,delete\n":   "line 2: column value: the row deletes, but has a value here",
-		"subject,attribute,onto.id,op\nada,salary,x,delete\n": `line 2: Contract "ada" salary ["x"] was never asserted`,
+		"subject,attribute,onto.fact_id,op\nada,salary,x,delete\n": `line 2: Contract "ada" salary ["x"] was never asserted`,
 		"subject,attribute,value,salary\nada,salary,1,2\n":    "given twice",
 		"subject,attribute,value\nada,,1\n":                   "line 2: Contract: attribute name is empty",
 	} {

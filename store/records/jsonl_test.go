@@ -48,7 +48,7 @@ func TestRefusedLines(t *testing.T) {
 		{"null as key", `{"type":"Customer","key":null,"fields":{"name":"x"}}`, onto.Invalid, "line 2: key: expected string, found null", ""},
 		{"unknown members", `{"type":"Customer","keys":"c2","fields":{"name":"x"},"color":1}`, onto.Invalid, "line 2: a record has no member keys, color", "did you mean key?"},
 		{"very many unknown members", `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1}`, onto.Invalid, "line 2: a record has no member a, b, c, d, e", ""},
-		{"an object without a record", `{"id":"c2","name":"Ada"}`, onto.Invalid, "line 2: a record has no member name", ""},
+		{"an object without a record", `{"id":"c2","name":"Ada"}`, onto.Invalid, "line 2: a record has no member id, name", ""},
 		{"duplicate member", `{"type":"Customer","key":"c2","key":"c2","fields":{"name":"x"}}`, onto.Invalid, `line 2: JSON: duplicate name "key" in object (byte 31)`, ""},
 		{"duplicate member, escaped", `{"type":"Customer","key":"c2","\u006bey":"c2","fields":{"name":"x"}}`, onto.Invalid, `line 2: JSON: duplicate name "key"`, ""},
 		{"duplicate field", customer("c2", "Ada", `,"age":1,"age":2`), onto.Invalid, `line 2: JSON at $.fields: duplicate name "age" in object`, ""},

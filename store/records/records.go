@@ -7,11 +7,11 @@
 //
 //	{"kind":"entity","type":"Customer","key":"c1","fields":{"id":"c1","name":"Ada"}}
 //	{"kind":"relation","type":"Subscription","left_key":"c1","right_key":"p1","instance_key":"","fields":{}}
-//	{"kind":"fact","type":"Contract","subject":"ada","attribute":"salary","id":"f1","fields":{"asserted":7,"salary":4000}}
+//	{"kind":"fact","type":"Contract","subject":"ada","attribute":"salary","fact_id":"f1","fields":{"asserted":7,"salary":4000}}
 //
 // As CSV, a file holds one type and its first row names the columns: the fields
 // of an entity; left_key, right_key, instance_key if the type is keyed, and the
-// fields of a relation; subject, attribute, id and the fields of a fact. An empty cell is an absent value, or the empty text in a
+// fields of a relation; subject, attribute, fact_id and the fields of a fact. An empty cell is an absent value, or the empty text in a
 // text field that must be there. Objects, lists and values of any type are JSON.
 // In a text column, a cell that starts with a double quote is a JSON string. A
 // column that is no field is called onto.left_key where a field is called
@@ -109,7 +109,7 @@ const (
 	instanceKey   = "instance_key"
 	subjectName   = "subject"
 	attributeName = "attribute"
-	factID        = "id"
+	factID        = "fact_id"
 	commitID      = "commit_id"
 	schemaVersion = "schema_version_id"
 	opName        = "op"
