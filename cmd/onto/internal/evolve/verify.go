@@ -72,10 +72,13 @@ func verify(ctx context.Context, c *session.Session, name string, diff bool) err
 		}
 		found = append(found, folds...)
 		out := terminal.Rows(c.Printer, terminal.WholeColumns("kind", "type", "version", "status"), comparison.document, comparison.cells)
-		wrong := 0
+		wrong, one, many := 0, "type is", "types are"
 		for _, r := range found {
 			if r.Status != "same" {
 				wrong++
+			}
+			if r.Status != "same" && r.Kind == foldKind {
+				one, many = "type or fold is", "types or folds are"
 			}
 			if err := out.Add(r); err != nil {
 				return err
@@ -96,7 +99,7 @@ func verify(ctx context.Context, c *session.Session, name string, diff bool) err
 		if wrong == 0 {
 			return nil
 		}
-		return onto.Errorf(document.CheckFailed, "%s not as the file says", terminal.Count(wrong, "type or fold is", "types or folds are")).
+		return onto.Errorf(document.CheckFailed, "%s not as the file says", terminal.Count(wrong, one, many)).
 			WithHint("see what a migration would do").WithCommand("migrate", "--schema", name)
 	})
 }
