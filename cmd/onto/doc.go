@@ -15,8 +15,11 @@
 //	onto fact retract REF                           it was wrong
 //	onto query facts Contract --valid-at 2026-05-01 what holds then, as is known now
 //	onto timeline Contract ada --gaps               what holds from when until when
+//	onto fold list                                  what is kept of facts, and how far it is
+//	onto fold verify                                against a replay
 //	onto export --output all.jsonl.gz               records, JSON Lines or CSV
 //	onto import --input all.jsonl.gz --apply        one commit, planned first
+//	onto import --input staff.csv --facts --type Contract --subject id --valid-from updated_at --apply
 //	onto log Customer c1                            every version of one thing
 //	onto blame Customer c1                          who last set each field
 //	onto diff 12 head                               what changed in between

@@ -48,6 +48,13 @@ func TestDocuments(t *testing.T) {
 		{"fact", document.NewFact(raise),
 			`{"type":"Contract","subject":"ada","attribute":"pay rate","fact_id":"f1","value":{"a":"<1>","b":2.5},"valid_from":"2026-02-10T12:34:56.000000+00:00","valid_until":null,` +
 				`"kind":null,"asserted":1,"commit_id":2,"revoked":true,"ref":"Contract/ada/pay%20rate/f1"}`},
+		{"segment", document.NewSegment("Contract", store.Segment{Subject: "ada", Attribute: "pay rate", Until: at, Fact: raise}),
+			`{"type":"Contract","subject":"ada","attribute":"pay rate","valid_from":null,"valid_until":"2026-02-10T12:34:56.000000+00:00","gap":false,"value":{"a":"<1>","b":2.5},` +
+				`"fact_id":"f1","kind":null,"asserted":1,"commit_id":2,"ref":"Contract/ada/pay%20rate/f1"}`},
+		{"gap", document.NewSegment("Contract", store.Segment{Subject: "ada", Attribute: "salary", Gap: true}),
+			`{"type":"Contract","subject":"ada","attribute":"salary","valid_from":null,"valid_until":null,"gap":true,"value":null,"fact_id":null,"kind":null,"asserted":null,"commit_id":null,"ref":null}`},
+		{"fold", document.NewFold(store.FoldStatus{Name: "f", Facts: "F", State: "S", Version: 2, Behind: 7, Lag: 3, Unable: "no", Err: errors.New("disk on fire")}),
+			`{"name":"f","facts":"F","state":"S","version":2,"program":null,"behind":7,"lag":3,"rebuilding":false,"rebuilt":0,"unable":"no","error":"disk on fire"}`},
 		{"difference", document.NewDifference(onto.Change{Identity: ada.Identity, Before: &ada}),
 			`{"kind":"entity","type_name":"Customer","key":"c1","operation":"delete","before":{"id":"c1"},"after":null,"commit_id":null}`},
 		{"revert", document.NewReverted(store.RevertChange{Identity: ada.Identity, Then: &ada}),

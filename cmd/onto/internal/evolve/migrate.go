@@ -80,7 +80,7 @@ func Migrate(c *session.Session) *cobra.Command {
 only shows the plan: what differs, how many things are written anew, which steps
 need an upgrader, and a token. With --apply and that token it does it, if plan
 and head are still the same: all types or none, in one commit. Types that the
-file does not have stay as they are.
+file does not have stay as they are. Folds of the file are left to init.
 
 A new optional field, or a wider type, changes the schema only. A new field with a
 default fills it in. Anything else needs an upgrader: a jq program that makes
