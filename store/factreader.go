@@ -63,6 +63,11 @@ type factReader struct {
 	spans  bool              // all facts on an attribute come in one group, also if it has many values
 	whole  bool              // with facts that do not hold then
 	limit  int               // no more are wanted; 0 for all
+
+	asked struct { // the attribute that was asked about last
+		name string
+		many bool
+	}
 }
 
 // versions yields the versions of the facts that the question is about, in order of
@@ -208,8 +213,11 @@ func (r *factReader) groups(ctx context.Context) iter.Seq2[*group, error] {
 func (r *factReader) alone(attribute string) bool { return !r.spans && r.many(attribute) }
 
 func (r *factReader) many(attribute string) bool {
-	field, _ := r.q.t.Schema.Attribute(attribute)
-	return field.Many
+	if r.asked.name != attribute {
+		field, _ := r.q.t.Schema.Attribute(attribute)
+		r.asked.name, r.asked.many = attribute, field.Many
+	}
+	return r.asked.many
 }
 
 // grouped yields the facts of a query by subject and attribute. Those that are alone may

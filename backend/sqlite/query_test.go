@@ -219,6 +219,10 @@ func (w *world) filter(kind onto.Kind, depth int) onto.Filter {
 		return onto.Or(w.filters(kind, depth))
 	case 3:
 		return onto.Not{Of: w.filter(kind, depth-1)}
+	case 4:
+		o := w.operand(kind, true)
+		return onto.Or{o.IsNull(), onto.Condition{Operand: o, Values: []any{w.scalar()},
+			Test: rapid.SampledFrom([]onto.Test{onto.Less, onto.AtMost, onto.Greater, onto.AtLeast, onto.Equal}).Draw(w.T, "test")}}
 	}
 	o := w.operand(kind, true)
 	switch test := rapid.SampledFrom([]onto.Test{onto.Equal, onto.NotEqual, onto.Less, onto.AtMost, onto.Greater, onto.AtLeast, onto.In,

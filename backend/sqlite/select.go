@@ -39,7 +39,7 @@ func (r *reading) question(t *layout.Table, q *backend.Query, ends backend.Ends,
 	if err := r.joinEndpoints(a, ends); err != nil {
 		return nil, err
 	}
-	a.Scope.Own = sqlgen.Document{Column: a.source.fields, Schema: q.Schema, Obeyed: r.obeyed(a)}
+	a.Scope.Own = sqlgen.Document{Column: a.source.fields, Schema: q.Schema, Obeyed: r.obeyed(a), Facts: q.Kind == onto.KindFact && r.Foreign.Until == 0}
 	a.Compile()
 	if len(a.Where) > 0 && r.mayBeUnreadable(a) { // such a row is included, so that it is reported
 		a.Where = []sqlgen.Part{sqlgen.Either(sqlgen.All(a.Where...), sqlgen.SQL("c.fields IS NULL"))}

@@ -1,6 +1,7 @@
 package sqlgen
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -18,6 +19,7 @@ type Document struct {
 	Column string       // where it is, such as c.fields; "" if there is none
 	Schema *onto.Schema // whose names may be written into the statement; nil for none
 	Obeyed bool         // all rows have the types of the schema
+	Facts  bool         // they are facts, and have the types of the fields that all facts have
 
 	// Typed, if not nil, gives the column that holds the same as a field of the
 	// document, and its type. It reports false if there is none.
@@ -42,6 +44,9 @@ func (c *compiler) filter(f onto.Filter) Part {
 	case onto.And:
 		return All(c.filters(f)...)
 	case onto.Or:
+		if p, ok := c.nullOr(f); ok {
+			return p
+		}
 		return Either(c.filters(f)...)
 	case onto.Not:
 		return not(c.filter(f.Of))
@@ -57,6 +62,28 @@ func (c *compiler) filters(list []onto.Filter) []Part {
 		parts[i] = c.filter(f)
 	}
 	return parts
+}
+
+// nullable is a dialect that can tell with one look at a value whether it is null or
+// stands in a relation to another one, see [Dialect.Compare].
+type nullable interface {
+	NullOr(v Value, t onto.Test, with any) (Part, bool)
+}
+
+// nullOr is a condition that a value is null or compares with another one, if the dialect
+// has one for that: the condition of a bound that need not be there.
+func (c *compiler) nullOr(f onto.Or) (Part, bool) {
+	d, ok := c.Dialect.(nullable)
+	if !ok || len(f) != 2 {
+		return Part{}, false
+	}
+	null, isNull := f[0].(onto.Condition)
+	other, isOther := f[1].(onto.Condition)
+	if !isNull || !isOther || null.Test != onto.IsNull || len(other.Values) != 1 || null.Operand.Any || other.Operand.Any ||
+		null.Operand.Side != other.Operand.Side || !slices.Equal(null.Operand.Path, other.Operand.Path) {
+		return Part{}, false
+	}
+	return d.NullOr(c.value(other.Operand), other.Test, other.Values[0])
 }
 
 // not is true where the condition is false or NULL.
@@ -98,7 +125,7 @@ func (s *Scope) value(o onto.Operand) Value {
 		return v
 	}
 	v.Named = true
-	if d.Obeyed {
+	if d.Obeyed || d.Facts && onto.ReservedAttribute(f.Name) && f.Name != onto.FactValue {
 		v.Type, v.Required = f.Type, !f.Optional && o.Side == onto.OwnSide
 	}
 	return v

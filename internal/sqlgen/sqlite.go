@@ -94,6 +94,22 @@ func (d SQLite) Compare(v Value, t onto.Test, with any) Part {
 	return d.sure(v, k, condition)
 }
 
+// NullOr implements [nullable] for texts: numbers are less than any text, and blobs are
+// greater.
+func (d SQLite) NullOr(v Value, t onto.Test, with any) (Part, bool) {
+	text, ok := with.(string)
+	if !ok || v.Type != onto.String && v.Type != onto.Time {
+		return Part{}, false
+	}
+	switch t {
+	case onto.Less, onto.AtMost:
+		return SQL("ifnull(?, 0) ? ?", d.scalar(v), operator(t), text), true
+	case onto.Greater, onto.AtLeast:
+		return SQL("ifnull(?, x'') ? ?", d.scalar(v), operator(t), text), true
+	}
+	return Part{}, false
+}
+
 // operator is a test in SQL.
 func operator(t onto.Test) Part {
 	if t == onto.Equal {
