@@ -36,6 +36,9 @@ func (b *Backend) Explain(ctx context.Context, q *backend.Query, a *backend.Aggr
 
 // explained is the statements that are run, and says what is done after them.
 func (rd *reader) explained(r *reading, q *backend.Query, a *backend.Aggregation, e *backend.Explanation) ([]sqlgen.Part, error) {
+	if n, ok := rd.near(q); ok && a == nil && r.Foreign.Covers() && r.Foreign.Until == 0 {
+		return []sqlgen.Part{{SQL: n.statement, Args: n.args}}, nil
+	}
 	if a == nil {
 		question, err := r.question(rd.table(q.Kind), q, q.Ends())
 		if err != nil {

@@ -16,6 +16,21 @@ import (
 
 // Scan yields the versions a query asks for.
 func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
+	n, ok := b.near(q)
+	if !ok {
+		return b.scan(ctx, q)
+	}
+	return exec.Pushed(func(push func(onto.Version) error) error {
+		answered, err := b.reader.scanNear(ctx, q, &n, push)
+		if !answered {
+			return exec.PushAll(ctx, b.scan(ctx, q), push)
+		}
+		return err
+	})
+}
+
+// scan is Scan in the usual way.
+func (b *Backend) scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
 	return pushed(ctx, b.reader, q.Mode == backend.State, func(r *reading, push func(onto.Version) error) error {
 		a, err := r.question(b.table(q.Kind), q, q.Ends())
 		if err != nil {

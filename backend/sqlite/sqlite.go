@@ -76,6 +76,7 @@ type store struct {
 	work       bool         // it has the tables of the work queue
 	lacksFacts bool         // it is only read, and had no tables of facts when it was opened
 	seen       atomic.Int64 // the value of changes in the newest snapshot that was read
+	foreign    atomic.Bool  // it has rows of other programs
 	counted    sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
 }
 

@@ -206,7 +206,8 @@ type Table struct {
 	RightIndex       string   // leads to Current by the right key; "" for none
 
 	Get, GetAt, Lookup string
-	FirstRow           string         // the row id of an identity's first version
+	FirstRow           string // the row id of an identity's first version
+	Near               map[NearShape]string
 	upsertHistory      string         // projection rows out of a range of history rows
 	superseding        string         // rows of the past out of a range of history rows
 	upsertOne          string         // one projection row
@@ -299,6 +300,7 @@ func NewTable(kind onto.Kind, changes string, sums bool) *Table {
 	t.upsertOne = fmt.Sprintf(`INSERT INTO %s (%s, commit_id, first_commit_id, op, schema_version_id, fields)
 		VALUES (%s?, ?, ?, ?, jsonb(?)) %s`, t.Current, columns, strings.Repeat("?, ", len(t.Columns)), onConflict)
 	t.superseding = t.supersede()
+	t.Near = t.nearSQL(changes)
 	t.inserts = map[int]string{1: t.insertSQL(1), SmallBulk: t.insertSQL(SmallBulk), LargeBulk: t.insertSQL(LargeBulk)}
 	t.lookups = map[int]string{SmallBulk: t.lookupSQL(SmallBulk), LargeBulk: t.lookupSQL(LargeBulk)}
 	return t
