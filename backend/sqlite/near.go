@@ -38,12 +38,12 @@ func (s *store) near(q *backend.Query) (n near, ok bool) {
 	}
 	n = near{t: s.table(q.Kind), shape: layout.NearShape{Right: len(q.RightKeys) > 0, Past: q.At != backend.Head, Held: q.Where != nil}}
 	n.statement = n.t.Near[n.shape]
-	n.args = append(make([]any, 0, 7), q.Type, q.LeftKeys[0])
+	n.args = append(make([]any, 0, 8), q.Type, q.LeftKeys[0])
 	if n.shape.Right {
 		n.args = append(n.args, q.RightKeys[0])
 	}
 	if n.shape.Past {
-		n.args = append(n.args, q.At, q.At)
+		n.args = append(n.args, q.At, q.At, q.At)
 	}
 	if n.shape.Held {
 		n.args = append(n.args, from, until)
@@ -114,26 +114,27 @@ func (rd *reader) scanNear(ctx context.Context, q *backend.Query, n *near, push 
 }
 
 func (rd *reader) pushNear(ctx context.Context, c *driver.Conn, q *backend.Query, n *near, push func(onto.Version) error) (answered bool, err error) {
-	var foreign layout.Foreign
+	var head layout.Foreign
 	var last sequence
 	a := question{t: n.t}
 	a.Query = q
 	err = c.Each(ctx, n.statement, n.args, func(rows *driver.Rows) error {
 		if !answered {
-			foreign = layout.ReadForeign(rows)
 			rd.sees(rows.Int(layout.NearChanges))
-			if foreign.Until > 0 {
+			switch rows.Int(layout.NearStanding) {
+			case layout.NearForeign:
 				rd.foreign.Store(true)
-			}
-			if answered = foreign.Covers() && foreign.Until == 0; !answered {
+				return errFull
+			case layout.NearBehind:
 				return errFull
 			}
+			answered, head = true, layout.NearHead(rows)
 		}
-		v, ok := n.t.NearVersion(rows, q.Type, q.LeftKeys[0])
+		v, ok := n.t.NearVersion(rows, q)
 		if !ok {
 			return nil
 		}
-		err := foreign.Sound(&v)
+		err := head.Sound(&v)
 		if err == nil {
 			err = layout.Readable(&v)
 		}

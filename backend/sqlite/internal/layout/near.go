@@ -4,28 +4,37 @@ import (
 	"fmt"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
 // NearShape tells statements apart that find what is at one left key. Their parameters
-// are type, left key and right key, the commit twice, and the time twice.
+// are type, left key and right key, the commit three times, and the time twice.
 type NearShape struct {
 	Right bool // and at one right key
 	Past  bool // as of a commit
 	Held  bool // facts that hold at a time
 }
 
-// The columns of these statements: those of Standing come first. Without a version
-// there is one row, whose other columns are NULL.
+// The columns of these statements. Without a version there is one row, whose columns
+// from nearInstance on are NULL.
 const (
-	NearChanges = iota + 3
-	nearRight
+	NearStanding = iota // see NearOurs
+	nearHead            // the newest commit
+	NearChanges         // how often types have changed
 	nearInstance
+	nearRight // NULL if it is given
 	nearCommit
-	_ // op
-	_ // schema version
-	_ // fields
-	NearSum
+	nearVersion
+	nearFields
+	NearSum // of a version in history
+)
+
+// What NearStanding says: whether the projection covers the head and all rows are ours.
+const (
+	NearBehind  = iota // it does not cover it
+	NearForeign        // other programs have written some
+	NearOurs
 )
 
 // nearSQL makes these statements; none for entities.
@@ -46,40 +55,53 @@ func (t *Table) nearSQL(changes string) map[NearShape]string {
 }
 
 // near is one of these statements. SQLite knows that there is one row of onto_meta by its
-// id, so that the rows need no sorting.
+// id, so that the rows need no sorting. A version of the past that is still the newest
+// comes from the projection, as fast as one of the present.
 func (t *Table) near(s NearShape, changes string) string {
-	row, fields, output := "c", "c.fields", "json(c.fields)"
+	right, fields, sum, join, superseded := "c."+t.Columns[2], "c.fields", "NULL", "", ""
 	at := fmt.Sprintf("c.%s = +? AND c.%s = ?", t.Columns[0], t.Columns[1])
+	order := fmt.Sprintf("c.%s, c.%s", t.Columns[2], t.Columns[3])
 	if s.Right {
 		at += fmt.Sprintf(" AND c.%s = ?", t.Columns[2])
+		right = "NULL"
 	}
-	join := ""
+	commit, version, op := "c.commit_id", "c.schema_version_id", "c.op"
 	if s.Past {
 		at += " AND c.first_commit_id <= ?"
-		row, fields, output = "h", "h.fields_json", "h.fields_json"
-		join = fmt.Sprintf(" LEFT JOIN %s h ON h.id = %s AND h.op = 'put'", t.History, t.NewestAt("c", "?"))
-	} else {
-		at += " AND c.op = 'put'"
+		join = fmt.Sprintf(" LEFT JOIN %s h ON c.commit_id > ? AND h.id = %s", t.History, t.NewestAt("c", "?"))
+		fields, sum = "iif(h.id IS NULL, c.fields, h.fields_json)", t.Sum("h")
+		commit, version, op = "ifnull(h.commit_id, c.commit_id)", "ifnull(h.schema_version_id, c.schema_version_id)", "ifnull(h.op, c.op)"
 	}
-	held := ""
+	live := op + " = 'put'"
 	if s.Held {
-		held = fmt.Sprintf(" AND ifnull(%[1]s ->> '$.%[2]s', 0) <= ? AND ifnull(%[1]s ->> '$.%[3]s', x'') > ?", fields, onto.FactFrom, onto.FactUntil)
+		live += fmt.Sprintf(" AND ifnull(%[1]s ->> '$.%[2]s', 0) <= ? AND ifnull(%[1]s ->> '$.%[3]s', x'') > ?", fields, onto.FactFrom, onto.FactUntil)
 	}
-	if s.Past {
-		join += held
+	if !s.Past {
+		at += " AND " + live
 	} else {
-		at += held
+		superseded = " AND (c.commit_id IS NULL OR " + live + ")"
 	}
-	return fmt.Sprintf(`SELECT %s, %s, c.%s, c.%s, %[5]s.commit_id, %[5]s.op, %[5]s.schema_version_id, CAST(%[6]s AS BLOB), %[7]s
-		FROM %[8]s LEFT JOIN %[9]s c ON %[10]s%[11]s WHERE m.id = 1 ORDER BY c.%[3]s, c.%[4]s`,
-		Standing, changes, t.Columns[2], t.Columns[3], row, output, t.Sum(row), StandingFrom, t.Current, at, join)
+	return fmt.Sprintf(`SELECT iif(head.operations IS NULL AND head.id <> m.foreign_until, %d, iif(m.foreign_until > 0, %d, %d)), head.id, %s,
+			c.%s, %s, %s, %s, CAST(json(%s) AS BLOB), %s
+		FROM %s LEFT JOIN %s c ON %s%s WHERE m.id = 1%s ORDER BY %s`,
+		NearBehind, NearForeign, NearOurs, changes, t.Columns[3], right, commit, version, fields, sum,
+		StandingFrom, t.Current, at, join, superseded, order)
 }
 
 // NearVersion reads a row of these statements, if it has a version.
-func (t *Table) NearVersion(r *driver.Rows, typ, left string) (onto.Version, bool) {
+func (t *Table) NearVersion(r *driver.Rows, q *backend.Query) (onto.Version, bool) {
 	if r.Null(nearCommit) {
 		return onto.Version{}, false
 	}
-	id := onto.Identity{Kind: t.Kind, Type: typ, Left: left, Right: r.Text(nearRight), Instance: r.Text(nearInstance)}
-	return Version(r, nearCommit, id), true
+	v := onto.Version{Commit: r.Int(nearCommit), Op: onto.Put, SchemaVersion: int(r.Int(nearVersion)), Fields: r.Bytes(nearFields)}
+	v.Kind, v.Type, v.Left, v.Instance = t.Kind, q.Type, q.LeftKeys[0], r.Text(nearInstance)
+	if v.Right = r.Text(nearRight); len(q.RightKeys) > 0 {
+		v.Right = q.RightKeys[0]
+	}
+	return v, true
+}
+
+// NearHead is the head of a file with rows of ours only.
+func NearHead(r *driver.Rows) Foreign {
+	return Foreign{head: r.Int(nearHead), Covered: r.Int(nearHead)}
 }
