@@ -115,7 +115,7 @@ func (r *factReader) speaking(g *group) iter.Seq[int] {
 // conditions is a filter with the one for facts that can hold at the valid time, or at
 // some moment of the period. A bound that is missing is neither before nor after a time.
 func (r *factReader) conditions(where onto.Filter) onto.Filter {
-	var all onto.And
+	all := make(onto.And, 0, 3)
 	if where != nil {
 		all = append(all, where)
 	}
@@ -224,7 +224,7 @@ func (r *factReader) many(attribute string) bool {
 // come in several groups, which need not be kept.
 func (r *factReader) grouped(ctx context.Context, ask *backend.Query) iter.Seq2[*group, error] {
 	return func(yield func(*group, error) bool) {
-		var g group
+		g := group{facts: make([]onto.Version, 0, fewFacts), claims: make([]bitemporal.Claim, 0, fewFacts)}
 		for v, err := range r.q.reader().scan(ctx, ask) {
 			if err != nil {
 				yield(nil, err)
@@ -246,6 +246,9 @@ func (r *factReader) grouped(ctx context.Context, ask *backend.Query) iter.Seq2[
 		}
 	}
 }
+
+// fewFacts is how many facts most attributes have at most.
+const fewFacts = 8
 
 // The numbers of facts that are looked at together: few at first, in case no more are
 // wanted, then more, since each batch is another question to the backend.

@@ -215,7 +215,9 @@ func (f Facts) start(ctx context.Context) (*factReader, error) {
 		return nil, err
 	}
 	q := f.q
-	q.aspect = fmt.Sprintf("facts %t %t %q", f.every, f.during != nil, within)
+	if q.limit > 0 || q.cursor != "" { // only then are there cursors
+		q.aspect = fmt.Sprintf("facts %t %t %q", f.every, f.during != nil, within)
+	}
 	ask, err := q.ask(ctx)
 	if err != nil {
 		return nil, err

@@ -30,10 +30,11 @@ func (r reader) scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Versi
 // is stored in the form of the present type, the backend answers alone; otherwise rows
 // are upgraded first, and the rest is done in process.
 func (r reader) answer(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
-	if err := r.checkEnds(q, q.Ends()); err != nil {
+	ends := q.Ends()
+	if err := r.checkEnds(q, ends); err != nil {
 		return failed[onto.Version](err)
 	}
-	if r.native(q, q.Ends()) {
+	if r.native(q, ends) {
 		return r.s.b.Scan(ctx, q)
 	}
 	return exec.Select(q, r.rows(ctx, q), r.endpoints(ctx, q))

@@ -115,9 +115,8 @@ func (rd *reader) scanNear(ctx context.Context, q *backend.Query, n *near, push 
 
 func (rd *reader) pushNear(ctx context.Context, c *driver.Conn, q *backend.Query, n *near, push func(onto.Version) error) (answered bool, err error) {
 	var head layout.Foreign
-	var last sequence
-	a := question{t: n.t}
-	a.Query = q
+	var right, instance string // of the version before
+	first := true
 	err = c.Each(ctx, n.statement, n.args, func(rows *driver.Rows) error {
 		if !answered {
 			rd.sees(rows.Int(layout.NearChanges))
@@ -141,12 +140,13 @@ func (rd *reader) pushNear(ctx context.Context, c *driver.Conn, q *backend.Query
 		if err == nil && n.shape.Past {
 			err = layout.CheckIntact(rows, layout.NearSum, &v)
 		}
-		if err == nil {
-			err = last.follow(&a, &v)
+		if err == nil && !first && (v.Right < right || v.Right == right && v.Instance <= instance) {
+			err = layout.DamagedRow(&v, "it is not in its place") // see sequence
 		}
 		if err != nil {
 			return err
 		}
+		first, right, instance = false, v.Right, v.Instance
 		return push(v)
 	})
 	if !answered && err == errFull {

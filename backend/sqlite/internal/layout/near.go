@@ -25,8 +25,9 @@ const (
 	nearInstance
 	nearRight // NULL if it is given
 	nearCommit
-	nearVersion
-	nearFields
+	_       // op, which is always put
+	_       // schema version
+	_       // fields
 	NearSum // of a version in history
 )
 
@@ -70,7 +71,7 @@ func (t *Table) near(s NearShape, changes string) string {
 		at += " AND c.first_commit_id <= ?"
 		join = fmt.Sprintf(" LEFT JOIN %s h ON c.commit_id > ? AND h.id = %s", t.History, t.NewestAt("c", "?"))
 		fields, sum = "iif(h.id IS NULL, c.fields, h.fields_json)", t.Sum("h")
-		commit, version, op = "ifnull(h.commit_id, c.commit_id)", "ifnull(h.schema_version_id, c.schema_version_id)", "ifnull(h.op, c.op)"
+		commit, version, op = "ifnull(h.commit_id, c.commit_id)", "iif(h.id IS NULL, c.schema_version_id, h.schema_version_id)", "ifnull(h.op, c.op)"
 	}
 	live := op + " = 'put'"
 	if s.Held {
@@ -82,7 +83,7 @@ func (t *Table) near(s NearShape, changes string) string {
 		superseded = " AND (c.commit_id IS NULL OR " + live + ")"
 	}
 	return fmt.Sprintf(`SELECT iif(head.operations IS NULL AND head.id <> m.foreign_until, %d, iif(m.foreign_until > 0, %d, %d)), head.id, %s,
-			c.%s, %s, %s, %s, CAST(json(%s) AS BLOB), %s
+			c.%s, %s, %s, NULL, %s, CAST(json(%s) AS BLOB), %s
 		FROM %s LEFT JOIN %s c ON %s%s WHERE m.id = 1%s ORDER BY %s`,
 		NearBehind, NearForeign, NearOurs, changes, t.Columns[3], right, commit, version, fields, sum,
 		StandingFrom, t.Current, at, join, superseded, order)
@@ -93,11 +94,12 @@ func (t *Table) NearVersion(r *driver.Rows, q *backend.Query) (onto.Version, boo
 	if r.Null(nearCommit) {
 		return onto.Version{}, false
 	}
-	v := onto.Version{Commit: r.Int(nearCommit), Op: onto.Put, SchemaVersion: int(r.Int(nearVersion)), Fields: r.Bytes(nearFields)}
-	v.Kind, v.Type, v.Left, v.Instance = t.Kind, q.Type, q.LeftKeys[0], r.Text(nearInstance)
-	if v.Right = r.Text(nearRight); len(q.RightKeys) > 0 {
-		v.Right = q.RightKeys[0]
+	id := onto.Identity{Kind: t.Kind, Type: q.Type, Left: q.LeftKeys[0], Right: r.Text(nearRight), Instance: r.Text(nearInstance)}
+	if len(q.RightKeys) > 0 {
+		id.Right = q.RightKeys[0]
 	}
+	v := Version(r, nearCommit, id)
+	v.Op = onto.Put
 	return v, true
 }
 
