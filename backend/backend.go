@@ -168,7 +168,7 @@ type Write struct {
 	Known []string
 	Merge bool // the caller asked for other fields to stay: Known counts in the digest
 
-	Once    bool // only if the identity has no version yet
+	Once    bool // a put, only if the identity has no version yet
 	Derived bool // follows from the rest of the draft: no part of its digest
 }
 

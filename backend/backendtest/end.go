@@ -19,6 +19,7 @@ func endStories() []tale {
 		{"a type of facts is renamed", claims().of(endRenames)},
 		{"a type that ended begins again", endBeginsAgain},
 		{"a name changes its kind", endChangesKind},
+		{"a name becomes one of facts, and again", endChangesToFacts},
 		{"rows of a type that ended stay in the past", endKeepsPast},
 		{"a purged type has never been", cities().of(endPurges)},
 		{"a purged type of facts has never been", claims().of(endPurges)},
@@ -174,6 +175,38 @@ func endChangesKind(s *story) {
 	s.refusedEvolution(onto.SchemaOutdated, s.evolving(e), stamped(remove(city("rome")), 2))
 	s.evolve(e, stamped(put(city("rome"), 3), 3))
 	s.want("versions", s.versionsOf(tCity), "v1 since 1 until 2, v2 since 3 until 4, v3 since 4, v1 since 2 until 3")
+}
+
+func endChangesToFacts(s *story) {
+	s.commit(put(city("rome"), 1), put(visit("ada", "rome", "1"), 1))
+	said := facts(onto.Schema{Name: tCity, Left: tPerson, Fields: []onto.Field{{Name: "n", Type: onto.Int, Optional: true}}})
+	fact := onto.FactID(tCity, "rome", "n", "1")
+	s.refusedEvolution(onto.Conflict, s.evolving(adding(said)))
+	e := ending(tCity)
+	e.Add = []backend.NewVersion{{Schema: said}}
+	s.evolve(e, remove(city("rome")), once(put(fact, 1)))
+	s.wantState(onto.KindFact, tCity, row(fact, 2, 1))
+	s.wantState(onto.KindEntity, tCity)
+	s.want("versions", s.versionsOf(tCity), "v1 since 1 until 2, v1 since 2") // by kind
+	s.refused(onto.SchemaOutdated, draft(put(city("rome"), 1)))
+	s.wantLines("diff", s.diff(1, 2), []string{
+		showChange(onto.Change{Identity: city("rome"), Before: made(city("rome"), 1, 1), After: gone(city("rome"), 2)}),
+		showChange(onto.Change{Identity: fact, After: made(fact, 2, 1)}),
+	})
+	q := backend.Query{Kind: onto.KindRelation, Type: tVisit, At: backend.Head, Where: onto.Right("n").IsNull()}
+	s.want("visits to cities that are none any more", s.ask(q), "ada>rome/1")
+
+	e = dropping(backend.EndedType{Kind: onto.KindFact, Type: tCity})
+	relation := onto.Schema{Kind: onto.KindRelation, Name: tCity, Left: tPerson, Right: tPerson}
+	e.Add = []backend.NewVersion{{Schema: relation}}
+	link := backend.Write{Identity: onto.RelationID(tCity, "rome", "n").WithInstance("1"), Op: onto.Put, Fields: []byte("{}"), SchemaVersion: 1}
+	s.evolve(e, remove(fact), link)
+	s.reopen()
+	s.wantState(onto.KindRelation, tCity, link.Identity.String()+" @3 {}")
+	s.wantState(onto.KindFact, tCity)
+	s.want("the fact", s.get(fact, 2), row(fact, 2, 1))
+	s.want("versions", s.versionsOf(tCity), "v1 since 1 until 2, v1 since 2 until 3, v1 since 3")
+	Check(s.T, s.Backend)
 }
 
 func endKeepsPast(s *story) {

@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -19,18 +20,20 @@ func linearStories() []tale {
 
 // call is one call of a concurrent history.
 type call struct {
-	key    string
+	id     onto.Identity
 	write  bool  // otherwise a read
 	value  int   // what the write puts
 	expect int64 // the commit it expects; -1 for none
+	fence  bool  // which is a fence
+	once   bool
 }
 
 // answer is what came of a call.
 type answer struct {
-	commit  int64 // read: of the version, 0 for none; write: the one it made, 0 if nothing changed
-	value   int   // read
-	refused bool  // write: the expectation did not hold
-	at      int64 // write: where it holds
+	commit  int64     // read: of the version, 0 for none; write: the one it made, 0 if nothing changed
+	value   int       // read
+	refused onto.Code // write: why; "" if it was not
+	at      int64     // write: where it holds
 }
 
 // cell is the state of one identity.
@@ -43,13 +46,13 @@ type cell struct {
 func cells() porcupine.Model {
 	return porcupine.Model{
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
-			byKey := map[string][]porcupine.Operation{}
+			byID := map[onto.Identity][]porcupine.Operation{}
 			for _, op := range history {
-				key := op.Input.(call).key
-				byKey[key] = append(byKey[key], op)
+				id := op.Input.(call).id
+				byID[id] = append(byID[id], op)
 			}
 			var parts [][]porcupine.Operation
-			for _, part := range byKey {
+			for _, part := range byID {
 				parts = append(parts, part)
 			}
 			return parts
@@ -66,13 +69,27 @@ func (r cell) step(c call, a answer) (bool, cell) {
 	if !c.write {
 		return a.commit == r.commit && a.value == r.value, r
 	}
-	if holds := c.expect < 0 || c.expect == r.commit; !holds || a.refused {
-		return holds != a.refused, r
+	if why := r.refuses(c); why != "" || a.refused != "" {
+		return a.refused == why, r
 	}
 	if r.commit > 0 && r.value == c.value {
 		return a.commit == 0, r
 	}
 	return a.commit > r.commit, cell{a.commit, c.value}
+}
+
+// refuses tells why a write is refused.
+func (r cell) refuses(c call) onto.Code {
+	holds := c.expect < 0 || c.expect == r.commit
+	switch {
+	case !holds && c.fence:
+		return onto.Stale
+	case !holds:
+		return onto.VersionMismatch
+	case c.once && r.commit > 0 && r.value != c.value:
+		return onto.Conflict
+	}
+	return ""
 }
 
 // linearizable records histories of concurrent calls through two handles and checks
@@ -103,14 +120,15 @@ func (s *story) record(seed uint64, handles ...backend.Backend) []porcupine.Oper
 		r := rand.New(rand.NewPCG(seed, uint64(client)))
 		var seen int64
 		for range rounds {
-			c := call{key: fmt.Sprint(r.IntN(3)), write: r.IntN(3) > 0, value: r.IntN(3), expect: -1}
+			ids := []onto.Identity{person("0"), person("1"), claim("0", "n", "0"), claim("0", "n", "1")}
+			c := call{id: ids[r.IntN(len(ids))], write: r.IntN(3) > 0, value: r.IntN(3), expect: -1, once: r.IntN(4) == 0}
 			if r.IntN(2) == 0 {
-				c.expect = seen
+				c.expect, c.fence = seen, r.IntN(2) == 0
 			}
 			began := time.Since(start)
 			a, err := s.make(b, c)
 			ended := time.Since(start)
-			if err == nil && c.write && !a.refused {
+			if err == nil && c.write && a.refused == "" {
 				err = s.holds(b, c, a.at)
 			}
 			if err != nil {
@@ -130,33 +148,38 @@ func (s *story) record(seed uint64, handles ...backend.Backend) []porcupine.Oper
 
 // make makes one call.
 func (s *story) make(b backend.Backend, c call) (answer, error) {
-	id := person(c.key)
 	if !c.write {
-		v, err := b.Get(s.ctx, id, backend.Head)
+		v, err := b.Get(s.ctx, c.id, backend.Head)
 		if errors.Is(err, onto.NotFound) {
 			return answer{}, nil
 		}
-		var value int
+		var fields struct{ N int }
 		if err == nil {
-			_, err = fmt.Sscanf(string(v.Fields), fmt.Sprintf(`{"id":%q,"n":%%d}`, c.key), &value)
+			err = json.Unmarshal(v.Fields, &fields)
 		}
-		return answer{commit: v.Commit, value: value}, err
+		return answer{commit: v.Commit, value: fields.N}, err
 	}
-	d := draft(put(id, c.value))
-	if c.expect >= 0 {
-		d.Expect = []onto.Expectation{isAt(id, c.expect)}
+	w := put(c.id, c.value)
+	w.Once = c.once
+	d := draft(w)
+	switch {
+	case c.expect >= 0 && c.fence:
+		d.Fence = []onto.Expectation{isAt(c.id, c.expect)}
+	case c.expect >= 0:
+		d.Expect = []onto.Expectation{isAt(c.id, c.expect)}
 	}
 	r, err := b.Append(s.ctx, d)
-	if errors.Is(err, onto.VersionMismatch) {
-		return answer{refused: true}, nil
+	switch code := onto.CodeOf(err); code {
+	case onto.VersionMismatch, onto.Stale, onto.Conflict:
+		return answer{refused: code}, nil
 	}
 	return answer{commit: r.ID, at: r.At}, err
 }
 
 // holds fails unless what a write put is there at a commit.
 func (s *story) holds(b backend.Backend, c call, at int64) error {
-	v, err := b.Get(s.ctx, person(c.key), at)
-	if want := put(person(c.key), c.value); err == nil && string(v.Fields) != string(want.Fields) {
+	v, err := b.Get(s.ctx, c.id, at)
+	if want := put(c.id, c.value); err == nil && string(v.Fields) != string(want.Fields) {
 		err = fmt.Errorf("a draft that is said to hold at commit %d: got %s, want %s", at, v, want.Fields)
 	}
 	return err
