@@ -50,9 +50,11 @@ func mergeOlder(s *story) {
 }
 
 func mergeKnown(s *story) {
-	s.commit(set(person("ada"), `{"n":1,"t":"x","v":[1]}`), set(visit("ada", "rome", "t"), `{"n":1,"t":"x"}`))
-	s.commit(knowing(put(person("ada"), 2), "id", "n"), knowing(put(visit("ada", "rome", "t"), 2), "n"))
+	s.commit(set(person("ada"), `{"n":1,"t":"x","v":[1]}`), set(visit("ada", "rome", "t"), `{"n":1,"t":"x"}`), set(claim("ada", "n", "1"), `{"n":1,"seq":2}`))
+	s.commit(knowing(put(person("ada"), 2), "id", "n"), knowing(put(visit("ada", "rome", "t"), 2), "n"),
+		knowing(set(claim("ada", "n", "1"), `{"asserted":1,"revoked":true}`), "asserted", "revoked"))
 	s.wantState(onto.KindEntity, tPerson, `Person "ada" @2 {"id":"ada","n":2,"t":"x","v":[1]}`)
+	s.wantState(onto.KindFact, tClaim, `Claim "ada" n ["1"] @2 {"asserted":1,"n":1,"revoked":true,"seq":2}`)
 	s.commit(knowing(put(person("ada"), 2), "id", "n", "t"))
 	s.wantState(onto.KindEntity, tPerson, `Person "ada" @3 {"id":"ada","n":2,"v":[1]}`)
 	s.nothing(draft(knowing(set(visit("ada", "rome", "t"), `{}`))))
