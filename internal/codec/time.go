@@ -21,6 +21,9 @@ func AppendTime(dst []byte, t time.Time) []byte {
 // ParseTime reads a time: the stored form, or any RFC 3339 time. The result is
 // in UTC, cut to microseconds. Years outside 1 to 9999 are refused.
 func ParseTime(s string) (time.Time, error) {
+	if t, ok := parseStored(s); ok {
+		return t, nil
+	}
 	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(s))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("%q is not a time, write it like 2026-02-10T12:34:56.789012+00:00", s)
@@ -29,6 +32,29 @@ func ParseTime(s string) (time.Time, error) {
 		return time.Time{}, err
 	}
 	return t.UTC().Truncate(time.Microsecond), nil
+}
+
+// parseStored reads the stored form of a time, and leaves all else to the general way.
+func parseStored(s string) (time.Time, bool) {
+	const form = "dddd-dd-ddTdd:dd:dd.dddddd+00:00"
+	if len(s) != len(form) {
+		return time.Time{}, false
+	}
+	var parts [7]int // year, month, day, hour, minute, second, microsecond
+	at := 0
+	for i := range len(form) {
+		switch {
+		case form[i] == 'd' && '0' <= s[i] && s[i] <= '9':
+			parts[at] = parts[at]*10 + int(s[i]-'0')
+		case form[i] == 'd' || form[i] != s[i]:
+			return time.Time{}, false
+		case at < len(parts)-1:
+			at++
+		}
+	}
+	t := time.Date(parts[0], time.Month(parts[1]), parts[2], parts[3], parts[4], parts[5], parts[6]*1000, time.UTC)
+	sound := parts[0] > 0 && t.Month() == time.Month(parts[1]) && t.Day() == parts[2] && parts[3] < 24 && parts[4] < 60 && parts[5] < 60
+	return t, sound
 }
 
 // CheckTime reports whether t can be stored.

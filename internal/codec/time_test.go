@@ -104,3 +104,23 @@ func TestAppendTimeAppends(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// The short way of reading the stored form knows the same times as the long one.
+func TestParseStoredTimes(t *testing.T) {
+	for _, s := range []string{
+		"2026-02-10T12:34:56.789012+00:00", "0001-01-01T00:00:00.000000+00:00", "9999-12-31T23:59:59.999999+00:00",
+		"2024-02-29T00:00:00.000001+00:00", "2023-02-29T00:00:00.000000+00:00", "2026-13-01T00:00:00.000000+00:00",
+		"2026-00-01T00:00:00.000000+00:00", "2026-01-00T00:00:00.000000+00:00", "2026-01-01T24:00:00.000000+00:00",
+		"2026-01-01T00:60:00.000000+00:00", "2026-01-01T00:00:60.000000+00:00", "0000-01-01T00:00:00.000000+00:00",
+		"2026-01-01T00:00:00.000000+01:00", "2026-01-01t00:00:00.000000+00:00", "2026-01-01T00:00:00.000000Z",
+		"2026-01-01 00:00:00.000000+00:00", "2026-01-01T00:00:00,000000+00:00", "d026-01-01T00:00:00.000000+00:00",
+	} {
+		long, err := time.Parse(time.RFC3339Nano, strings.ToUpper(s))
+		long = long.UTC()
+		refused := err != nil || codec.CheckTime(long) != nil
+		got, err := codec.ParseTime(s)
+		if refused != (err != nil) || err == nil && (!got.Equal(long) || got.Location() != time.UTC) {
+			t.Errorf("%s: got %s, %v; want %s, refused %t", s, got, err, long, refused)
+		}
+	}
+}
