@@ -36,3 +36,14 @@ func TestFactsAreThoseOfTheModel(t *testing.T) {
 		})
 	}
 }
+
+// Neither migrations nor imports change what the facts of a lake say.
+func TestMovedFactsAreThoseOfTheModel(t *testing.T) {
+	size := facttest.Size{Histories: 1, Facts: 40, Points: 6, Seed: 40_001}
+	if backendtest.Soak() {
+		size.Histories, size.Points = 10, 100
+	}
+	open := func(t *testing.T) backend.Backend { return openTrusted(t, memory.New(nil), 0) }
+	t.Run("migrated", func(t *testing.T) { facttest.RunMigrated(t, size, open) })
+	t.Run("imported", func(t *testing.T) { facttest.RunImported(t, size, open) })
+}
