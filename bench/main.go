@@ -150,6 +150,7 @@ func benchmarks() []benchmark {
 	all = append(all, busBenchmarks()...)
 	all = append(all, workBenchmarks()...)
 	all = append(all, factBenchmarks()...)
+	all = append(all, foldBenchmarks()...)
 	all = append(all, lakeBenchmarks()...)
 	all = append(all, byHandBenchmarks()...)
 	return all
