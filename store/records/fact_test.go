@@ -324,13 +324,13 @@ func TestFactsFromATable(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for text, want := range map[string]string{
-		"subject,value\nada,1\n":                              "line 1: column attribute is missing",
-		"subject,attribute,value\nada,salary,much\n":          "line 2: column value: expected int",
-		"subject,attribute,wage\nada,salary,much\n":           `type Contract has no column "wage"`,
-		"subject,attribute,value,op\nada,salary,1,delete\n":   "line 2: column value: the row deletes, but has a value here",
+		"subject,value\nada,1\n":                                   "line 1: column attribute is missing",
+		"subject,attribute,value\nada,salary,much\n":               "line 2: column value: expected int",
+		"subject,attribute,wage\nada,salary,much\n":                `type Contract has no column "wage"`,
+		"subject,attribute,value,op\nada,salary,1,delete\n":        "line 2: column value: the row deletes, but has a value here",
 		"subject,attribute,onto.fact_id,op\nada,salary,x,delete\n": `line 2: Contract "ada" salary ["x"] was never asserted`,
-		"subject,attribute,value,salary\nada,salary,1,2\n":    "given twice",
-		"subject,attribute,value\nada,,1\n":                   "line 2: Contract: attribute name is empty",
+		"subject,attribute,value,salary\nada,salary,1,2\n":         "given twice",
+		"subject,attribute,value\nada,,1\n":                        "line 2: Contract: attribute name is empty",
 	} {
 		_, err := records.Import(t.Context(), s, strings.NewReader(text), &records.ImportOptions{Format: records.CSV, Type: "Contract"})
 		if err == nil || !strings.Contains(err.Error(), want) {
