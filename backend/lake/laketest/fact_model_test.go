@@ -26,6 +26,10 @@ func TestFactsAreThoseOfTheModel(t *testing.T) {
 		{"compacted", func(t *testing.T) backend.Backend {
 			return &compacting{Backend: opened(0)(t).(*lake.Backend)}
 		}, facttest.Size{Histories: 2, Facts: 40, Points: 10, Seed: 20_001}, facttest.Size{Histories: 30, Facts: 40, Points: 200, Seed: 20_001}},
+		{"on files, with either engine", func(t *testing.T) backend.Backend {
+			dir := t.TempDir()
+			return &divided{Backend: openFiles(t, dir, 0), duckdb: openFiles(t, dir, -1), every: 101}
+		}, facttest.Size{Histories: 1, Facts: 40, Points: 10, Seed: 100_000, Few: true}, facttest.Size{Histories: 100, Facts: 40, Points: 200, Seed: 100_000, Few: true}},
 		{"with DuckDB", opened(-1), facttest.Size{Histories: 1, Facts: 40, Points: 4, Seed: 30_001}, facttest.Size{Histories: 10, Facts: 40, Points: 20, Seed: 30_001}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
