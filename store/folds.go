@@ -6,7 +6,12 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/store/internal/fold"
 )
+
+// MadeByFold reports whether a type is that of states: a fold writes them, and nothing
+// else.
+func MadeByFold(t onto.Schema) bool { return fold.Keeps(&t) }
 
 // FoldStatus tells of one fold of a store.
 type FoldStatus struct {

@@ -38,7 +38,12 @@ const (
 
 // HasFacts reports whether a draft is about facts.
 func HasFacts(d *backend.Draft) bool {
-	return slices.ContainsFunc(d.Writes, func(w backend.Write) bool { return w.Kind == onto.KindFact })
+	for i := range d.Writes {
+		if d.Writes[i].Kind == onto.KindFact {
+			return true
+		}
+	}
+	return false
 }
 
 // Compute computes a draft with facts. After a Stale, again says so: then facts that may
@@ -420,6 +425,7 @@ func (k *Keeper) Queue(ctx context.Context, d *backend.Draft) (leave func(), err
 		}
 	}
 	var last onto.Identity
+	var g *guard
 	for i := range d.Writes {
 		w := &d.Writes[i]
 		id := onto.Identity{Kind: w.Kind, Type: w.Type, Left: w.Left}
@@ -427,10 +433,11 @@ func (k *Keeper) Queue(ctx context.Context, d *backend.Draft) (leave func(), err
 			continue
 		}
 		last = id
-		g, err := k.guard(ctx, w.Type)
-		if err != nil {
-			leave()
-			return nil, err
+		if g == nil || g.Facts != w.Type {
+			if g, err = k.guard(ctx, w.Type); err != nil {
+				leave()
+				return nil, err
+			}
 		}
 		if len(g.folds) == 0 {
 			continue

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/backoff"
+	"github.com/ontologia/onto/store/internal/fold"
 )
 
 // worker catches up in the background: one goroutine, while there is something to do.
@@ -22,18 +23,17 @@ type worker struct {
 
 // Start lets the keeper work in the background until Stop, beginning with what is behind.
 func (k *Keeper) Start(ctx context.Context) error {
-	head, err := k.head(ctx)
-	if err != nil {
-		return err
-	}
-	guards, err := k.all(ctx, head)
-	if err != nil {
-		return err
-	}
 	w := &k.worker
 	w.mu.Lock()
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	w.mu.Unlock()
+	if k.Types().Present[onto.TypeName{Kind: onto.KindEntity, Name: fold.Guards}] == nil {
+		return nil // the store has no folds yet
+	}
+	guards, err := k.all(ctx, backend.Head)
+	if err != nil {
+		return err
+	}
 	for _, g := range guards {
 		for _, c := range g.folds {
 			if c.due() {
