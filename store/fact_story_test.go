@@ -11,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/store"
 )
@@ -150,8 +151,11 @@ func newFactHistory(t *testing.T, seed uint64, steps int) (*factHistory, backend
 // A revert brings facts back to what they were. Who speaks then is who spoke before: the
 // order of assertion stays.
 func TestFactsAreReverted(t *testing.T) {
-	commits := int64(0)
-	for seed := range uint64(60) {
+	commits, histories := int64(0), uint64(15)
+	if backendtest.Soak() {
+		histories = 200
+	}
+	for seed := range histories {
 		h, _ := newFactHistory(t, seed, 25)
 		before := answers(t, h.s, h.typ, h.last)
 		head := h.last
@@ -172,7 +176,7 @@ func TestFactsAreReverted(t *testing.T) {
 		}
 		commits += h.last
 	}
-	t.Logf("60 histories, %d commits", commits)
+	t.Logf("%d histories, %d commits", histories, commits)
 }
 
 // A fact that is brought back says when it was asserted; one that is there as it was

@@ -141,7 +141,7 @@ func TestFactsAreExported(t *testing.T) {
 // that the store gave, and no other import of it changes anything.
 func TestImportedFactsKeepEveryAnswer(t *testing.T) {
 	facts := int64(0)
-	for seed := range uint64(100) {
+	for seed := range uint64(30) {
 		s, rnd := factStore(t), rand.New(rand.NewPCG(seed, 3))
 		var ids []onto.Identity
 		for range 20 {
@@ -203,7 +203,7 @@ func TestImportedFactsKeepEveryAnswer(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("100 histories, %d facts imported", facts)
+	t.Logf("30 histories, %d facts imported", facts)
 }
 
 // An import asserts its facts by its own commit: over what the store believed before, and

@@ -137,7 +137,7 @@ func TestRowsOfAHistory(t *testing.T) {
 // import changes nothing.
 func TestRowsOfOneSubjectInAnyOrder(t *testing.T) {
 	imports := 0
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		s, rnd := rowStore(t), rand.New(rand.NewPCG(seed, 5))
 		o := rows(records.Rows{Subject: "id", From: "at"})
 		for range 1 + rnd.IntN(4) {
@@ -160,7 +160,7 @@ func TestRowsOfOneSubjectInAnyOrder(t *testing.T) {
 			imports++
 		}
 	}
-	t.Logf("300 tables in %d imports", imports)
+	t.Logf("100 tables in %d imports", imports)
 }
 
 // Rows without a time hold always, or since the time that is given; a later import
