@@ -26,12 +26,12 @@ func FuzzFacts(f *testing.F) {
 		csv  bool
 		text string
 	}{
-		{false, head + `"id":"a","fields":{"salary":1}}` + "\n" + head + `"fields":{"value":2,"asserted":3,"seq":1}}`},
-		{false, head + `"id":"a","fields":{"salary":1,"valid_from":"2026-01-01T00:00:00Z","valid_until":"2027-01-01T00:00:00+01:00","kind":"x","revoked":[1]}}`},
-		{false, head + `"id":"a","op":"delete"}`}, {false, `{"type":"Note","subject":"n","attribute":"color","fields":{"color":{"a":[]}}}`},
-		{false, `{"type":"Note","subject":"n","attribute":"text","fields":{"text":"x","value":"y"}}`}, {false, head + `"id":"a","fields":{"asserted":-1,"salary":1e2}}`},
-		{false, head + `"id":"a","fields":{"value":null,"salary":1}}` + "\n" + head + `"id":"a","fields":{"salary":1,"seq":5}}`},
-		{true, "subject,attribute,value,asserted\nada,salary,1,5\nada,employer,Acme,4\n"}, {true, "subject,attribute,onto.id,id,op\nada,id,x,y,\nada,id,x,,delete\n"},
+		{false, head + `"fact_id":"a","fields":{"salary":1}}` + "\n" + head + `"fields":{"value":2,"asserted":3,"seq":1}}`},
+		{false, head + `"fact_id":"a","fields":{"salary":1,"valid_from":"2026-01-01T00:00:00Z","valid_until":"2027-01-01T00:00:00+01:00","kind":"x","revoked":[1]}}`},
+		{false, head + `"fact_id":"a","op":"delete"}`}, {false, `{"type":"Note","subject":"n","attribute":"color","fields":{"color":{"a":[]}}}`},
+		{false, `{"type":"Note","subject":"n","attribute":"text","fields":{"text":"x","value":"y"}}`}, {false, head + `"fact_id":"a","fields":{"asserted":-1,"salary":1e2}}`},
+		{false, head + `"fact_id":"a","fields":{"value":null,"salary":1}}` + "\n" + head + `"fact_id":"a","fields":{"salary":1,"seq":5}}`},
+		{true, "subject,attribute,value,asserted\nada,salary,1,5\nada,employer,Acme,4\n"}, {true, "subject,attribute,onto.fact_id,fact_id,op\nada,fact_id,x,y,\nada,fact_id,x,,delete\n"},
 		{true, "attribute,subject,revoked,valid_until,employer\nemployer,b,\"\"\"note\"\"\",2026-01-01T00:00:00Z,e\n"},
 	} {
 		f.Add(seed.csv, []byte(seed.text))

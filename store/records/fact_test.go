@@ -214,8 +214,8 @@ func TestImportedFactsAreAssertedByTheImport(t *testing.T) {
 		assert(t, s, onto.Fact{Type: "Contract", Subject: "ada", Attribute: "salary", ID: fmt.Sprint("old", i), Value: i})
 	}
 	const head = `{"type":"Contract","subject":"ada","attribute":"salary",`
-	out := mustImport(t, s, lines(head+`"id":"b","fields":{"value":10,"asserted":2,"seq":9}}`, head+`"id":"a","fields":{"value":11,"asserted":1}}`,
-		head+`"id":"c","fields":{"value":12,"asserted":2,"seq":1}}`), nil)
+	out := mustImport(t, s, lines(head+`"fact_id":"b","fields":{"value":10,"asserted":2,"seq":9}}`, head+`"fact_id":"a","fields":{"value":11,"asserted":1}}`,
+		head+`"fact_id":"c","fields":{"value":12,"asserted":2,"seq":1}}`), nil)
 	for id, want := range map[string]string{"a": `{"salary":11}`, "b": `{"salary":10,"seq":2}`, "c": `{"salary":12,"seq":1}`} {
 		v, err := s.Now().Get(t.Context(), onto.FactID("Contract", "ada", "salary", id))
 		if err != nil || string(v.Fields) != want || v.Commit != out.Result.ID {
