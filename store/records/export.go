@@ -94,19 +94,13 @@ func chosen(ctx context.Context, v store.View, o *ExportOptions) ([]onto.Schema,
 	if o.Types != nil {
 		list = slices.DeleteFunc(list, func(t onto.Schema) bool { return !slices.Contains(o.Types, t.Name) })
 	} else {
-		list = slices.DeleteFunc(list, followsFromFacts)
+		list = slices.DeleteFunc(list, store.MadeByFold)
 	}
 	if o.Format == CSV && len(list) != 1 {
 		return nil, onto.Errorf(onto.Invalid, "CSV holds one type, not %d", len(list)).
 			WithHint("name one, as --type T, or use --format jsonl; the types are %s", typeNames(list))
 	}
 	return list, nil
-}
-
-// followsFromFacts reports whether a type is that of states, which only a fold writes: an
-// import of the facts makes them again.
-func followsFromFacts(s onto.Schema) bool {
-	return slices.ContainsFunc(s.Fields, func(f onto.Field) bool { return strings.HasPrefix(f.Name, onto.OwnPrefix) })
 }
 
 func typeNames(list []onto.Schema) string {
