@@ -87,7 +87,7 @@ func factMistakes() []factMistake {
 		if PLANTED { pin = func(context.Context, *backend.Query) error { return nil } }
 		if err := pin(ctx, r.ask); err != nil {`)
 	plant("all values are one group", "factreader.go", factModel,
-		`return field.Many`, `return field.Many && !PLANTED`)
+		`return r.asked.many`, `return r.asked.many && !PLANTED`)
 	plant("a cursor forgets the valid time", "cursor.go", "^TestPagesOfFactsAreOfOneMoment$",
 		`q.valid = c.Moment, place, c.Valid`, `q.valid = c.Moment, place, c.Valid
 	if PLANTED { q.valid = "2000-01-01T00:00:00.000000+00:00" }`)
