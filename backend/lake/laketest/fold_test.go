@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/store"
@@ -68,6 +69,22 @@ func TestFoldsOnALake(t *testing.T) {
 	must(t, err)
 	_, err = a.Commit(ctx, onto.Draft{}.Retract(step("j1", "taken", "0-1", nil).Identity()))
 	must(t, err)
+	must(t, a.VerifyFolds(ctx))
+
+	// What is repeated with its key gets the first result, whatever has happened since.
+	taken := step("j0", "taken", "0-0", nil).Identity()
+	keyed := onto.Draft{IdempotencyKey: "once"}.Revoke(taken, time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC), "late").
+		Assert(step("j0", "taken", "", "z"), step("j9", "taken", "", "z"))
+	first, err := a.Commit(ctx, keyed)
+	must(t, err)
+	_, err = b.Commit(ctx, onto.Draft{}.Assert(step("j0", "ended", "", true)).Retract(taken))
+	must(t, err)
+	for _, s := range []*store.Store{a, b, other} {
+		again, err := s.Commit(ctx, keyed)
+		if err != nil || !again.Repeated || again.ID != first.ID {
+			t.Errorf("the draft again: got %+v, %v; want commit %d", again, err, first.ID)
+		}
+	}
 	must(t, a.VerifyFolds(ctx))
 	for version, s := range []*store.Store{a, opened(jobs(2))} {
 		must(t, s.CatchUp(ctx))
