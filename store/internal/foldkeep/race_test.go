@@ -3,6 +3,7 @@ package foldkeep_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ontologia/onto"
@@ -89,17 +90,16 @@ func TestRetractionsDuringARebuild(t *testing.T) {
 	f := fact("n1", "opened", "x")
 	f.ID = "x"
 	p.commit(p.open(), onto.Draft{}.Assert(f))
-	plain, came := p.backend, false
-	p.backend = func() backend.Backend {
-		return &interposed{plain(), "is rebuilt", func() {
-			came = true
-			p.backend = plain
+	var came atomic.Bool
+	rebuilding := place{t, func() backend.Backend {
+		return &interposed{p.backend(), "is rebuilt", func() { // in the background
+			came.Store(true)
 			p.commit(p.open(slow()), onto.Draft{}.Retract(f.Identity()))
 		}}
-	}
-	s := p.open(notices(1))
+	}}
+	s := rebuilding.open(notices(1))
 	eventually(p, func() bool { return p.status(s, "inbox").UpToDate() })
-	if _, err := store.Get[inbox](t.Context(), s.Now(), "n1"); onto.CodeOf(err) != onto.NotFound || !came {
+	if _, err := store.Get[inbox](t.Context(), s.Now(), "n1"); onto.CodeOf(err) != onto.NotFound || !came.Load() {
 		t.Errorf("got %v, want not_found", err)
 	}
 	if err := s.VerifyFolds(t.Context()); err != nil {
