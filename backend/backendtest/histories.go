@@ -164,8 +164,9 @@ func (h *history) append(b backend.Backend, s step) (got, want string) {
 	case len(h.sent) > 0:
 		d = h.sent[s.Which%len(h.sent)]
 	}
-	if d.draft == nil || d.breaks && slices.ContainsFunc(d.writes, func(w backend.Write) bool { return !h.current(w) }) {
-		return "", "" // nothing to repeat, or something with a second reason to fail by now
+	once := func(w backend.Write) bool { return w.Once }
+	if d.draft == nil || (d.breaks || slices.ContainsFunc(d.writes, once)) && slices.ContainsFunc(d.writes, func(w backend.Write) bool { return !h.current(w) }) {
+		return "", "" // nothing to repeat, or a stream with a second reason to fail by now
 	}
 	digest := backend.DigestOf(d.draft)
 	got, want = h.both(b, func(ctx context.Context, b backend.Backend) string {

@@ -32,7 +32,7 @@ func evolveMutants() []mutant {
 			}
 		}))},
 		{"upgraders are not learnt", "stories histories", streaming(editing(func(e *backend.Evolution) { e.Learn = nil }))},
-		{"what is known is learnt again", "stories histories", streaming(relearnt)},
+		{"what is known is learnt again", "stories", streaming(relearnt)},
 		{"flags of a new version are lost", "stories histories", streaming(editing(func(e *backend.Evolution) {
 			e.Add = slices.Clone(e.Add)
 			for i, a := range e.Add {

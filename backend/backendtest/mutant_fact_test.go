@@ -37,7 +37,7 @@ func factMutants() []mutant {
 			around(func(b backend.Backend) thorough { return thorough{b} })},
 		{"a stale draft is accepted", "stories/a_fence_is_judged_after_expectations_and_before_stamps histories handles concurrency/a_fence_has_one_winner",
 			around(func(b backend.Backend) unfenced { return unfenced{b} })},
-		{"a stale draft is told as an expectation", "stories/a_fence_is_judged_after_expectations_and_before_stamps histories concurrency/counting_with_fences",
+		{"a stale draft is told as an expectation", "stories/a_fence_is_judged_after_expectations_and_before_stamps histories",
 			around(func(b backend.Backend) expectant { return expectant{b} })},
 		{"facts come after relations", "stories/a_draft_of_all_types histories",
 			around(func(b backend.Backend) factsLast { return factsLast{b} })},
