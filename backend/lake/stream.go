@@ -131,7 +131,9 @@ func (s *stream) publish(ctx context.Context, m *member) error {
 	}
 	switch {
 	case err == nil && s.ready != nil:
-		b.files.Adopt(t.Manifest.Files, s.ready.files)
+		if t.Manifest != nil { // an evolution of an empty store may make no commit
+			b.files.Adopt(t.Manifest.Files, s.ready.files)
+		}
 		b.writer.deriveAfter(ctx, t)
 	case err != nil && onto.CodeOf(err) != onto.OutcomeUnknown && (s.last == nil || s.last.Refusal == nil):
 		s.discard(ctx)
