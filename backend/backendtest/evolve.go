@@ -17,6 +17,7 @@ func evolveStories() []tale {
 	return []tale{
 		{"types evolve in one commit with their rows", evolveWithRows},
 		{"types evolve without a commit", evolveTypesOnly},
+		{"types evolve before the first commit", evolveEmpty},
 		{"several types evolve together", evolveSeveral},
 		{"what fails evolves nothing", evolveFails},
 		{"what breaks evolves nothing", evolveBreaks},
@@ -79,6 +80,14 @@ func (s *story) evolving(e backend.Evolution) *backend.Draft {
 func (s *story) evolve(e backend.Evolution, writes ...backend.Write) onto.Result {
 	s.Helper()
 	return s.stream(s.evolving(e), writes...)
+}
+
+func evolveEmpty(s *story) {
+	if r := s.evolve(adding(tagged("New")), remove(person("ada"))); r.Changed() || r.At != 0 {
+		s.Errorf("got commit %d at %d, want none", r.ID, r.At)
+	}
+	s.commit(put(person("ada"), 1))
+	s.wantState(onto.KindEntity, tPerson, `Person "ada" @1 {"id":"ada","n":1}`)
 }
 
 // whole returns everything as text, with all types that there are.
