@@ -18,6 +18,7 @@ import (
 	"github.com/ontologia/onto/internal/spool"
 	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/catalog"
+	"github.com/ontologia/onto/store/internal/factstream"
 	"github.com/ontologia/onto/store/internal/foldkeep"
 )
 
@@ -216,9 +217,9 @@ func apply(ctx context.Context, s *Store, o *ApplyOptions, plan func(context.Con
 	draft.Expect = append(draft.Expect, onto.Expectation{Head: true, Commit: e.head})
 	var done int64
 	var writes *spool.Spool
-	has := &factStream{}
+	has := &factstream.Facts{}
 	err = keeping(ctx, lease, func(ctx context.Context) error {
-		writes, err = spool.Fill(ctx, draft, has.noted(e.writes(ctx, counter(o, &done, e.total))), spool.Options{Directory: s.opts.ScratchDir})
+		writes, err = spool.Fill(ctx, draft, has.Noted(e.writes(ctx, counter(o, &done, e.total))), spool.Options{Directory: s.opts.ScratchDir})
 		return err
 	})
 	if err != nil {
@@ -227,7 +228,7 @@ func apply(ctx context.Context, s *Store, o *ApplyOptions, plan func(context.Con
 	defer writes.Close()
 	held := lease.Current()
 	draft.Lease = &held
-	res, err := s.folds.AppendStream(ctx, foldkeep.Stream{Spool: writes, Facts: has.types}, draft)
+	res, err := s.folds.AppendStream(ctx, foldkeep.Stream{Spool: writes, Facts: has.Types}, draft)
 	if onto.CodeOf(err) == onto.HeadMismatch {
 		err = staleToken(o.Token, e)
 	}

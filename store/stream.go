@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/internal/refusal"
 	"github.com/ontologia/onto/internal/spool"
 	"github.com/ontologia/onto/store/internal/catalog"
+	"github.com/ontologia/onto/store/internal/factstream"
 	"github.com/ontologia/onto/store/internal/foldkeep"
 	"github.com/ontologia/onto/store/internal/shape"
 )
@@ -79,18 +80,18 @@ func (s *Store) appendStream(ctx context.Context, d onto.Draft, types *catalog.C
 	if opts == nil {
 		opts = &StreamOptions{}
 	}
-	has := &factStream{}
-	filled, err := spool.Fill(ctx, draft, has.noted(writes), spool.Options{Directory: s.opts.ScratchDir})
+	has := &factstream.Facts{}
+	filled, err := spool.Fill(ctx, draft, has.Noted(writes), spool.Options{Directory: s.opts.ScratchDir})
 	if err != nil {
 		return onto.Result{}, err
 	}
 	defer filled.Close()
-	if opts.Admit != nil || has.written {
+	if opts.Admit != nil || has.Written {
 		draft.Admit, draft.Begin = admission(opts), opts.Begin
 	}
-	stream := foldkeep.Stream{Spool: filled, Facts: has.types}
-	if opts.Imported && has.asserted {
-		stream.Made = ranked
+	stream := foldkeep.Stream{Spool: filled, Facts: has.Types}
+	if opts.Imported && has.Asserted {
+		stream.Made = factstream.Ranked
 	}
 	res, err := s.folds.AppendStream(ctx, stream, draft)
 	return s.finish(ctx, types, res, err)
@@ -145,8 +146,8 @@ func (s *Store) Preview(ctx context.Context, things iter.Seq2[any, error]) iter.
 			return
 		}
 		verdicts := decide.NewCatalog(types.Stored)
-		has := &factStream{}
-		for w, err := range has.noted(types.Imported(onto.Draft{}, things)) {
+		has := &factstream.Facts{}
+		for w, err := range has.Noted(types.Imported(onto.Draft{}, things)) {
 			var p Proposal
 			if err == nil {
 				p, err = s.compare(ctx, verdicts, &w, head.ID)

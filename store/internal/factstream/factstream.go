@@ -1,4 +1,6 @@
-package store
+// Package factstream has what streams of writes need for the facts among them: what a
+// stream wants of facts, and the order that imported ones were asserted in.
+package factstream
 
 import (
 	"cmp"
@@ -11,22 +13,22 @@ import (
 	"github.com/ontologia/onto/store/internal/shape"
 )
 
-// factStream notes what a stream wants of facts.
-type factStream struct {
-	asserted bool // there are new ones
-	written  bool // there are others, of which it matters what they are like now
+// Facts is what a stream wants of facts.
+type Facts struct {
+	Asserted bool // there are new ones
+	Written  bool // there are others, of which it matters what they are like now
 
-	types map[string]bool // of all of them
+	Types map[string]bool // of all of them
 }
 
-// noted passes writes on and refuses revocations.
-func (s *factStream) noted(writes iter.Seq2[backend.Write, error]) iter.Seq2[backend.Write, error] {
+// Noted passes writes on, takes note of facts and refuses revocations.
+func (s *Facts) Noted(writes iter.Seq2[backend.Write, error]) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
 		for w, err := range writes {
 			if err == nil && w.Kind == onto.KindFact {
 				s.note(w.Type)
-				s.asserted = s.asserted || w.Once
-				s.written = s.written || !w.Once
+				s.Asserted = s.Asserted || w.Once
+				s.Written = s.Written || !w.Once
 				if w.Op == catalog.Revoke {
 					err = onto.Errorf(onto.Invalid, "%s: a stream cannot revoke: what a revocation makes depends on what the fact is like", w.Identity).
 						WithHint("revoke in a draft, with Store.Commit")
@@ -39,17 +41,17 @@ func (s *factStream) noted(writes iter.Seq2[backend.Write, error]) iter.Seq2[bac
 	}
 }
 
-func (s *factStream) note(typ string) {
-	if s.types == nil {
-		s.types = map[string]bool{}
+func (s *Facts) note(typ string) {
+	if s.Types == nil {
+		s.Types = map[string]bool{}
 	}
-	s.types[typ] = true
+	s.Types[typ] = true
 }
 
-// ranked yields writes that are in order of identity, with the facts about each subject
+// Ranked yields writes that are in order of identity, with the facts about each subject
 // numbered in the order that they were asserted in elsewhere. The writes are read twice
 // side by side, so that it needs memory for the ranks of one subject's facts only.
-func ranked(sorted iter.Seq2[backend.Write, error]) iter.Seq2[backend.Write, error] {
+func Ranked(sorted iter.Seq2[backend.Write, error]) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
 		next, stop := iter.Pull2(sorted)
 		defer stop()
