@@ -24,22 +24,22 @@ func About[T any](ctx context.Context, v View, subject string) (value T, err err
 		if err != nil {
 			return err
 		}
-		r.spans = true // values of one attribute are sorted
+		r.Spans = true // values of one attribute are sorted
 		about := r.q.t.NewAbout(subject)
-		for g, err := range r.groups(ctx) {
+		for g, err := range r.Groups(ctx) {
 			if err != nil {
 				return err
 			}
-			for _, i := range bitemporal.Sorted(g.claims) {
-				about.Add(&g.facts[i])
+			for _, i := range bitemporal.Sorted(g.Claims) {
+				about.Add(&g.Facts[i])
 			}
 		}
 		if about.Empty() {
-			if err := onto.FactID(r.ask.Type, subject, "attribute", "id").Check(); err != nil {
+			if err := onto.FactID(r.Ask.Type, subject, "attribute", "id").Check(); err != nil {
 				return err
 			}
-			return onto.Errorf(onto.NotFound, "no fact of type %s about %q holds at %s", r.ask.Type, subject, r.q.valid).
-				WithHint("see all facts about it").WithCommand("query", "facts", r.ask.Type, "--subject="+subject, "--every")
+			return onto.Errorf(onto.NotFound, "no fact of type %s about %q holds at %s", r.Ask.Type, subject, r.q.valid).
+				WithHint("see all facts about it").WithCommand("query", "facts", r.Ask.Type, "--subject="+subject, "--every")
 		}
 		return about.Decode(&value)
 	})

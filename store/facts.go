@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto/internal/bitemporal"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/store/internal/catalog"
+	"github.com/ontologia/onto/store/internal/factread"
 )
 
 // Facts is a question for the facts of one type that speak: of the facts on one
@@ -114,8 +115,8 @@ func (f Facts) versions(ctx context.Context) iter.Seq2[onto.Version, error] {
 		if err != nil {
 			return nil, err
 		}
-		r.limit = f.q.limit
-		return first(f.q.limit, r.versions(ctx)), nil
+		r.Limit = f.q.limit
+		return first(f.q.limit, r.Versions(ctx)), nil
 	})
 }
 
@@ -145,13 +146,13 @@ func (f Facts) Count(ctx context.Context) (n int64, err error) {
 		if err != nil {
 			return err
 		}
-		if r.every {
-			r.ask.Where = r.conditions(r.ask.Where)
-			n, err = r.q.counted(ctx, r.ask)
+		if r.Every {
+			r.Ask.Where = r.Conditions(r.Ask.Where)
+			n, err = r.q.counted(ctx, r.Ask)
 			return err
 		}
 		n = 0
-		for _, err := range r.versions(ctx) {
+		for _, err := range r.Versions(ctx) {
 			if err != nil {
 				return err
 			}
@@ -176,19 +177,19 @@ func (f Facts) page(ctx context.Context) (Page[onto.Fact], error) {
 	var p Page[onto.Fact]
 	r, err := f.read(ctx)
 	if err == nil && f.q.limit > 0 && f.q.limit < math.MaxInt {
-		r.limit = f.q.limit + 1
-		err = r.q.pin(ctx, r.ask)
+		r.Limit = f.q.limit + 1
+		err = r.q.pin(ctx, r.Ask)
 	}
 	if err != nil {
 		return p, err
 	}
 	var last onto.Version
-	for v, err := range r.versions(ctx) {
+	for v, err := range r.Versions(ctx) {
 		if err != nil {
 			return Page[onto.Fact]{}, err
 		}
 		if f.q.limit > 0 && len(p.Items) == f.q.limit {
-			p.Next, err = r.q.cursorAfter(ctx, r.ask, &last)
+			p.Next, err = r.q.cursorAfter(ctx, r.Ask, &last)
 			return p, err
 		}
 		fact, err := onto.FactOf(&v)
@@ -227,11 +228,54 @@ func (f Facts) start(ctx context.Context) (*factReader, error) {
 			return nil, err
 		}
 	}
-	r := &factReader{q: &q, ask: ask, every: f.every, ranged: f.during != nil, within: within}
-	if !r.every && !r.ranged {
+	r := &factReader{q: &q, Reader: factread.Reader{
+		Scan: q.reader().scan, Pin: q.pin,
+		Ask: ask, Schema: &q.t.Schema, Every: f.every, Ranged: f.during != nil, Within: within,
+	}}
+	if !r.Every && !r.Ranged {
 		q.valid, err = q.validTime(ctx)
+		r.Valid = q.valid
 	}
 	return r, err
+}
+
+// factReader reads the answer to a question.
+type factReader struct {
+	factread.Reader
+	q *question
+}
+
+// validTime is the valid time of a question, in its stored form.
+func (q *question) validTime(ctx context.Context) (string, error) {
+	t, timed := q.v.point.Time()
+	switch {
+	case q.v.valid != nil:
+		return q.continued(*q.v.valid)
+	case timed:
+		return q.continued(t)
+	case q.v.point.IsHead() && q.cursor != "":
+		if t, err := codec.ParseTime(q.valid); err != nil || codec.FormatTime(t) != q.valid {
+			return "", q.damaged()
+		}
+		return q.valid, nil
+	case q.v.point.IsHead():
+		return stored(time.Now())
+	}
+	c, err := q.v.Commit(ctx)
+	if err != nil {
+		return "", err
+	}
+	return q.continued(c.Time)
+}
+
+// continued is a time that the view gives, unless the cursor is from a view of another one.
+func (q *question) continued(t time.Time) (string, error) {
+	text, err := stored(t)
+	if err == nil && q.cursor != "" && text != q.valid {
+		err = onto.Errorf(onto.Invalid, "the cursor is about what holds at %s, not %s", q.valid, text).
+			WithHint("leave out the valid time: the cursor remembers it")
+	}
+	return text, err
 }
 
 // within is the period that During gives.

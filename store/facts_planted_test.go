@@ -49,6 +49,7 @@ func factMistakes() []factMistake {
 	const (
 		claim    = "../internal/bitemporal/claim.go"
 		timeline = "../internal/bitemporal/timeline.go"
+		reader   = "internal/factread/factread.go"
 	)
 	var list []factMistake
 	plant := func(what, file, caught, old, new string) {
@@ -74,27 +75,27 @@ func factMistakes() []factMistake {
 		`if within != nil && open &&`, "if PLANTED && within == nil { within = &Period{} }\n\tif within != nil && open &&")
 	plant("gaps within overlapping segments", timeline, factModel,
 		`reached = max(reached, s.Until)`, "reached = max(reached, s.Until)\n\t\t\tif PLANTED { reached = s.Until }")
-	plant("filters decide what speaks", "factreader.go", factModel,
+	plant("filters decide what speaks", reader, factModel,
 		`ask.Where, ask.Limit, ask.After = nil, 0, nil`, `ask.Where, ask.Limit, ask.After = nil, 0, nil
-	if PLANTED { ask.Where = r.conditions(r.ask.Where) }
+	if PLANTED { ask.Where = r.Conditions(r.Ask.Where) }
 	//`)
-	plant("a page cuts a group", "factreader.go", factModel,
+	plant("a page cuts a group", reader, factModel,
 		`if ask.After != nil && !r.alone`, `if ask.After != nil && !PLANTED && !r.alone`)
-	plant("a page repeats the group before it", "factreader.go", factModel,
-		`return r.ask.After != nil && v`, `return !PLANTED && r.ask.After != nil && v`)
-	plant("filtered facts are of several moments", "factreader.go", "^TestFilteredFactsAreOfOneMoment$",
-		`if err := r.q.pin(ctx, r.ask); err != nil {`, `pin := r.q.pin
+	plant("a page repeats the group before it", reader, factModel,
+		`return r.Ask.After != nil && v`, `return !PLANTED && r.Ask.After != nil && v`)
+	plant("filtered facts are of several moments", reader, "^TestFilteredFactsAreOfOneMoment$",
+		`if err := r.Pin(ctx, r.Ask); err != nil {`, `pin := r.Pin
 		if PLANTED { pin = func(context.Context, *backend.Query) error { return nil } }
-		if err := pin(ctx, r.ask); err != nil {`)
-	plant("all values are one group", "factreader.go", factModel,
+		if err := pin(ctx, r.Ask); err != nil {`)
+	plant("all values are one group", reader, factModel,
 		`return r.asked.many`, `return r.asked.many && !PLANTED`)
 	plant("a cursor forgets the valid time", "cursor.go", "^TestPagesOfFactsAreOfOneMoment$",
 		`q.valid = c.Moment, place, c.Valid`, `q.valid = c.Moment, place, c.Valid
 	if PLANTED { q.valid = "2000-01-01T00:00:00.000000+00:00" }`)
 	plant("gaps only where facts of the period are", "timeline.go", factModel,
-		`r.spans, r.whole = true, f.gaps`, `r.spans, r.whole = true, f.gaps && !PLANTED`)
+		`r.Spans, r.Whole = true, f.gaps`, `r.Spans, r.Whole = true, f.gaps && !PLANTED`)
 	plant("values are in the order of their ids", "about.go", factModel,
-		`for _, i := range bitemporal.Sorted(g.claims) {`, `for at, i := range bitemporal.Sorted(g.claims) {
+		`for _, i := range bitemporal.Sorted(g.Claims) {`, `for at, i := range bitemporal.Sorted(g.Claims) {
 				if PLANTED { i = at }`)
 	return list
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/bitemporal"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/store/internal/factread"
 )
 
 // Segment is a period during which one fact speaks on an attribute of a subject, or none
@@ -40,10 +41,10 @@ func (f Facts) Timeline(ctx context.Context) iter.Seq2[Segment, error] {
 		if err != nil {
 			return nil, err
 		}
-		r.spans, r.whole = true, f.gaps
+		r.Spans, r.Whole = true, f.gaps
 		t := timeline{r, f.gaps, nil}
 		if given != nil {
-			t.gapsIn = &r.within
+			t.gapsIn = &r.Within
 		}
 		return first(f.q.limit, t.segments(ctx)), nil
 	})
@@ -58,12 +59,12 @@ type timeline struct {
 
 func (t timeline) segments(ctx context.Context) iter.Seq2[Segment, error] {
 	return func(yield func(Segment, error) bool) {
-		for g, err := range t.groups(ctx) {
+		for g, err := range t.Groups(ctx) {
 			if err != nil {
 				yield(Segment{}, err)
 				return
 			}
-			for _, s := range t.of(g) {
+			for _, s := range t.Segments(g, t.gaps, t.gapsIn) {
 				segment, err := segmentOf(g, s)
 				if !yield(segment, err) || err != nil {
 					return
@@ -73,37 +74,14 @@ func (t timeline) segments(ctx context.Context) iter.Seq2[Segment, error] {
 	}
 }
 
-// of returns the segments of a group. Filters leave out segments, which makes no gaps.
-func (t timeline) of(g *group) []bitemporal.Segment {
-	list := bitemporal.Timeline(g.claims, g.many, t.within)
-	if t.gaps {
-		list = bitemporal.WithGaps(list, t.gapsIn)
-	}
-	if g.found == nil {
-		return list
-	}
-	var kept []bitemporal.Segment
-	any := false
-	for _, s := range list {
-		speaks := s.Claim != bitemporal.Gap && g.wanted(&g.facts[s.Claim])
-		if any = any || speaks; speaks || s.Claim == bitemporal.Gap {
-			kept = append(kept, s)
-		}
-	}
-	if !any {
-		return nil
-	}
-	return kept
-}
-
-func segmentOf(g *group, s bitemporal.Segment) (Segment, error) {
-	segment := Segment{Subject: g.facts[0].Left, Attribute: g.facts[0].Right, Gap: s.Claim == bitemporal.Gap}
+func segmentOf(g *factread.Group, s bitemporal.Segment) (Segment, error) {
+	segment := Segment{Subject: g.Facts[0].Left, Attribute: g.Facts[0].Right, Gap: s.Claim == bitemporal.Gap}
 	var err error
 	if segment.From, err = parsed(s.From); err == nil {
 		segment.Until, err = parsed(s.Until)
 	}
 	if err == nil && !segment.Gap {
-		segment.Fact, err = onto.FactOf(&g.facts[s.Claim])
+		segment.Fact, err = onto.FactOf(&g.Facts[s.Claim])
 	}
 	return segment, err
 }

@@ -59,6 +59,14 @@ func (v View) AsStored() View {
 	return v
 }
 
+// ValidAt is the same view of what holds at a time: of what was believed at its moment,
+// the facts about that time. Without it, Now is about the present, AsOf a time about that
+// time, and At a commit about the time of the commit.
+func (v View) ValidAt(t time.Time) View {
+	v.valid = &t
+	return v
+}
+
 // Head returns the newest commit; its ID is 0 if there is none.
 func (s *Store) Head(ctx context.Context) (onto.Commit, error) { return s.Now().Commit(ctx) }
 
