@@ -149,6 +149,7 @@ func (w *world) run(done func() bool) {
 			return
 		}
 		time.Sleep(5 * time.Millisecond) // all clients wait for time to pass
+		time.Sleep(1)                    // those whose timers are due at the same moment run first
 	}
 }
 

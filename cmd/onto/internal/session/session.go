@@ -114,7 +114,7 @@ func (c *Session) WithStore(ctx context.Context, how place.Access, f func(*store
 	if err != nil {
 		return err
 	}
-	return c.withBackend(ctx, b, cfg, f)
+	return c.withBackend(ctx, how, b, cfg, f)
 }
 
 // WithQueue opens the store that keeps the work queue, runs f and closes the store. Hints
@@ -133,16 +133,28 @@ func (c *Session) WithQueue(ctx context.Context, how place.Access, f func(*store
 	if err != nil {
 		return err
 	}
-	return c.withBackend(ctx, b, cfg, f)
+	return c.withBackend(ctx, how, b, cfg, f)
 }
 
-func (c *Session) withBackend(ctx context.Context, b backend.Backend, cfg place.Settings, f func(*store.Store) error) error {
+func (c *Session) withBackend(ctx context.Context, how place.Access, b backend.Backend, cfg place.Settings, f func(*store.Store) error) error {
 	s, err := store.OpenWith(ctx, b, c.StoreOptions(cfg))
 	if err != nil {
 		return err
 	}
 	defer c.Shut(s)
-	return f(s)
+	if err := f(s); err != nil || how == place.Reading {
+		return err
+	}
+	c.catchUp(ctx, s)
+	return nil
+}
+
+// catchUp brings folds up to date that the verb has left behind: there is no background
+// after its end. What fails does not change what the verb did.
+func (c *Session) catchUp(ctx context.Context, s *store.Store) {
+	if err := s.CatchUp(ctx); err != nil && ctx.Err() == nil {
+		c.warn(c.JSON, document.CodeOf(err), "folds are behind: "+document.Message(err), onto.NewHint("see which", "fold", "list"))
+	}
 }
 
 // Shut closes what a verb has opened. An error does not change what the verb did or
