@@ -140,6 +140,7 @@ func (w *world) run(done func() bool) {
 			w.leap()
 		}
 		w.deliver()
+		synctest.Wait() // for those who got their answers
 		k := w.pick()
 		if k != nil {
 			w.send(k, w.decide(k))
@@ -149,7 +150,6 @@ func (w *world) run(done func() bool) {
 			return
 		}
 		time.Sleep(5 * time.Millisecond) // all clients wait for time to pass
-		time.Sleep(1)                    // those whose timers are due at the same moment run first
 	}
 }
 
