@@ -34,6 +34,15 @@ type File struct {
 	Base64      []byte          `json:"base64,omitempty"` // if it is neither
 }
 
+// MarshalJSON writes the time in the form that all times have.
+func (f File) MarshalJSON() ([]byte, error) {
+	type plain File
+	return json.Marshal(struct {
+		plain
+		Fetched string `json:"fetched_at"`
+	}{plain(f), codec.FormatTime(f.Fetched)})
+}
+
 // Directory is a writer of JSON files, one for each resource: DIR/SOURCE/TYPE/ID.json. In
 // names, bytes other than a to z, 0 to 9, "-", "_" and dots within are written as % and two
 // hexadecimal digits; long ones end with a hash. A file is replaced as a whole. The directory must

@@ -56,7 +56,7 @@ func TestFoldOfAGoProgram(t *testing.T) {
 			t.Errorf("got\n%s\nwant %q in it", list, want)
 		}
 	}
-	if got := must(t, "", "fold", "list", "--json", "--db", path); !strings.Contains(got, `"program":null,"behind":1,"lag":2,`) {
+	if got := must(t, "", "fold", "list", "--json", "--db", path); !strings.Contains(got, `"program":null,"folded_commit_id":1,"lag":2,`) {
 		t.Errorf("got\n%s\nwant a fold that is 2 commits behind commit 1", got)
 	}
 	if got := must(t, "", "fold", "verify", "--db", path); !strings.Contains(got, "balance  1        not verified") {
@@ -80,7 +80,7 @@ func TestFoldOfAGoProgram(t *testing.T) {
 	if a, err := store.Get[account](t.Context(), s.Now(), "a"); err != nil || a.Total != 12 {
 		t.Errorf("got %+v, %v, want a total of 12", a, err)
 	}
-	if got := must(t, "", "fold", "list", "--json", "--db", path); !strings.Contains(got, `"behind":null,"lag":0,`) {
+	if got := must(t, "", "fold", "list", "--json", "--db", path); !strings.Contains(got, `"folded_commit_id":null,"lag":0,`) {
 		t.Errorf("got\n%s\nwant a fold that is up to date", got)
 	}
 }

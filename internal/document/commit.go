@@ -78,10 +78,10 @@ type Result struct {
 	Changed    bool   `json:"changed"`
 	Operations int    `json:"operations"`
 	Repeated   bool   `json:"repeated"`
-	At         int64  `json:"at"`                // the commit at which what was asked for holds
+	At         int64  `json:"at_commit_id"`      // the commit at which what was asked for holds
 	Emitted    *int   `json:"emitted,omitempty"` // events; absent if the draft has none
 
-	Facts []string `json:"facts,omitempty"` // references to those that were asserted
+	Refs []string `json:"refs,omitempty"` // references to those that were asserted
 }
 
 // NewResult describes the result of a commit.
@@ -107,15 +107,13 @@ func Emitted(d onto.Draft, r onto.Result) *int {
 
 // Change is a change as a part of a commit.
 type Change struct {
-	Kind     onto.Kind `json:"kind"`
-	TypeName string    `json:"type_name"`
-	Keys
+	Identity
 	Operation onto.Operation `json:"operation"`
 }
 
 // NewChange describes a change.
 func NewChange(c onto.Change) Change {
-	return Change{c.Kind, c.Type, NewKeys(c.Identity), c.Operation()}
+	return Change{NewIdentity(c.Identity), c.Operation()}
 }
 
 // Difference is a change with the fields at either end; null where there are none.
@@ -133,6 +131,21 @@ func NewDifference(c onto.Change) Difference {
 		doc.CommitID = &c.After.Commit
 	}
 	return doc
+}
+
+// RevertPlan is what a revert is about. Its changes follow, and then a [RevertCount].
+type RevertPlan struct {
+	Head    int64   `json:"head_commit_id"`
+	Commits []int64 `json:"commit_ids"` // that are undone; empty for a return to a moment
+}
+
+// NewRevertPlan describes what a revert is about.
+func NewRevertPlan(p store.RevertPlan) RevertPlan { return RevertPlan{p.Head, orEmpty(p.Commits)} }
+
+// RevertCount is how much a revert would change.
+type RevertCount struct {
+	Operations int `json:"operations"`
+	Blocked    int `json:"blocked"` // of these, by later commits
 }
 
 // Reverted is one change of a revert.

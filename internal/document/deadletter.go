@@ -79,7 +79,7 @@ type DroppedLetters struct {
 // Cleanup is the events that would be removed, or were.
 type Cleanup struct {
 	Namespace string        `json:"namespace"`
-	Before    string        `json:"before"`
+	Before    string        `json:"created_before"`
 	Events    int64         `json:"events"`
 	Claims    int64         `json:"claims"`
 	Bytes     int64         `json:"bytes"` // of payloads

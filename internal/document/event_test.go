@@ -49,7 +49,7 @@ func TestEventDocuments(t *testing.T) {
 		{"replayed", document.NewReplayed(full), `{"replayed_event_id":"e0","new_event_id":"e2","namespace":"shop"}`},
 		{"position", document.NewPosition(onto.Position{Name: "mirror", Commit: 7}), `{"name":"mirror","commit_id":7}`},
 		{"nothing is removed", document.NewCleanup(&backend.Cleaning{Namespace: "shop", Before: at}, backend.CleanPlan{}),
-			`{"namespace":"shop","before":` + when + `,"events":0,"claims":0,"bytes":0,"kept":0,"types":[],"applied":false}`},
+			`{"namespace":"shop","created_before":` + when + `,"events":0,"claims":0,"bytes":0,"kept":0,"types":[],"applied":false}`},
 		{"emitted", document.Emitted(draft, onto.Result{Commit: onto.Commit{ID: 1}}), `2`},
 		{"not emitted", document.Emitted(draft, onto.Result{}), `0`},
 		{"emitted before", document.Emitted(draft, onto.Result{Commit: onto.Commit{ID: 1}, Repeated: true}), `0`},

@@ -16,7 +16,7 @@ type Fact struct {
 	Value      Value   `json:"value"`
 	ValidFrom  *string `json:"valid_from"`  // null for no bound
 	ValidUntil *string `json:"valid_until"` // likewise
-	Kind       *string `json:"kind"`        // null for a plain assertion
+	Kind       *string `json:"fact_kind"`   // the field kind; null for a plain assertion
 	Asserted   int64   `json:"asserted"`    // the commit that asserted it
 	CommitID   int64   `json:"commit_id"`   // the commit that made its newest version
 	Revoked    Value   `json:"revoked"`     // the note; null if it was not revoked

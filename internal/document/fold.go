@@ -10,8 +10,8 @@ type Fold struct {
 	Version int     `json:"version"`
 	Program *string `json:"program"` // null for one that is kept in a Go program
 
-	Behind     *int64  `json:"behind"` // the commit up to which all facts are folded; null if all are
-	Lag        int64   `json:"lag"`    // commits since
+	Behind     *int64  `json:"folded_commit_id"` // the commit up to which all facts are folded; null if all are
+	Lag        int64   `json:"lag"`              // commits since
 	Rebuilding bool    `json:"rebuilding"`
 	Rebuilt    int64   `json:"rebuilt"` // subjects so far
 	Unable     *string `json:"unable"`  // why it cannot be carried out here; null if it can

@@ -4,9 +4,9 @@ import "github.com/ontologia/onto"
 
 // Repair is an object of a lake that is not as it should be.
 type Repair struct {
-	Key     string     `json:"key"`
-	Kind    *onto.Kind `json:"type_kind"` // null if it is about all types
-	Type    *string    `json:"type_name"`
+	Object  string     `json:"object"`
+	Kind    *onto.Kind `json:"kind"` // null if it is about all types
+	Type    *string    `json:"type"`
 	Before  int        `json:"entries_before"`
 	After   int        `json:"entries_after"`
 	Reason  string     `json:"reason"`
@@ -15,7 +15,7 @@ type Repair struct {
 
 // Orphan is an object that nothing leads to.
 type Orphan struct {
-	Key    string `json:"key"`
+	Object string `json:"object"`
 	Reason string `json:"reason"` // abandoned, replaced or purged
 	Age    int64  `json:"age_s"`
 	Bytes  int64  `json:"bytes"`
@@ -23,7 +23,7 @@ type Orphan struct {
 
 // Foreign is an object that the store has not written.
 type Foreign struct {
-	Key    string `json:"key"`
+	Object string `json:"object"`
 	Reason string `json:"reason"`
 	Bytes  int64  `json:"bytes"`
 }
@@ -47,11 +47,10 @@ type Compaction struct {
 
 // CompactionItem is files of one type that become one.
 type CompactionItem struct {
-	Kind  onto.Kind `json:"kind"`
-	Type  string    `json:"type_name"`
-	Files int       `json:"files"`
-	First int64     `json:"min_commit_id"`
-	Last  int64     `json:"max_commit_id"`
-	Rows  int64     `json:"row_count"`
-	Bytes int64     `json:"bytes"`
+	TypeName
+	Files int   `json:"files"`
+	First int64 `json:"min_commit_id"`
+	Last  int64 `json:"max_commit_id"`
+	Rows  int64 `json:"row_count"`
+	Bytes int64 `json:"bytes"`
 }

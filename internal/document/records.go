@@ -21,9 +21,8 @@ type Import struct {
 
 // Conflict is a record that an apply would refuse.
 type Conflict struct {
-	Line int64  `json:"line"`
-	Type string `json:"type"`
-	Keys
+	Line int64 `json:"line"`
+	Identity
 	Reason string `json:"reason"`
 }
 
@@ -38,7 +37,7 @@ func NewImport(out *records.Outcome, dryRun bool) Import {
 		doc.CommitID = &out.Result.ID
 	}
 	for _, x := range out.First {
-		doc.First = append(doc.First, Conflict{x.Line, x.Identity.Type, NewKeys(x.Identity), x.Reason})
+		doc.First = append(doc.First, Conflict{x.Line, NewIdentity(x.Identity), x.Reason})
 	}
 	return doc
 }

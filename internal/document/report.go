@@ -38,6 +38,12 @@ type Report struct {
 	Differences []string  `json:"differences,omitempty"`
 }
 
+// Problem is a report as the command prints it: one of the two.
+type Problem struct {
+	Error   *Report `json:"error,omitempty"`
+	Warning *Report `json:"warning,omitempty"`
+}
+
 // NewReport reports an error, with what to do about it.
 func NewReport(err error, hint onto.Hint) Report {
 	return Report{CodeOf(err), Message(err), hint.String(), Command(hint), Differences(err)}

@@ -9,11 +9,14 @@ import (
 	"github.com/ontologia/onto/store"
 )
 
-// TypeName names a type.
+// TypeName names a type: what it is a type of, and its name.
 type TypeName struct {
-	Kind onto.Kind `json:"type_kind"`
-	Name string    `json:"type_name"`
+	Kind onto.Kind `json:"kind"`
+	Type string    `json:"type"`
 }
+
+// NewTypeName names a type.
+func NewTypeName(t onto.TypeName) TypeName { return TypeName{t.Kind, t.Name} }
 
 // Init is what the registration of types does or did.
 type Init struct {
@@ -38,8 +41,7 @@ func (d *Init) Changes() bool { return d.Created || len(d.Registered)+len(d.Retu
 
 // Schema is one version of a type.
 type Schema struct {
-	Kind    onto.Kind       `json:"type_kind"`
-	Name    string          `json:"type_name"`
+	TypeName
 	Version int             `json:"schema_version_id"`
 	Hash    string          `json:"schema_hash"`
 	Schema  json.RawMessage `json:"schema"`
@@ -47,27 +49,26 @@ type Schema struct {
 
 // NewSchema describes a version of a type.
 func NewSchema(v onto.SchemaVersion) Schema {
-	return Schema{v.Schema.Kind, v.Schema.Name, v.Version, v.Hash, v.Schema.JSON()}
+	return Schema{NewTypeName(v.Schema.TypeName()), v.Version, v.Hash, v.Schema.JSON()}
 }
 
 // SchemaVersion tells when a version of a type was registered.
 type SchemaVersion struct {
-	Kind      onto.Kind `json:"type_kind"`
-	Name      string    `json:"type_name"`
-	Version   int       `json:"schema_version_id"`
-	Hash      string    `json:"schema_hash"`
-	CreatedAt string    `json:"created_at"`
-	RuntimeID *string   `json:"runtime_id"`
-	Reason    *string   `json:"reason"`
-	Since     int64     `json:"since_commit"` // the first commit that can hold rows of it
-	Upgrader  *string   `json:"upgrader"`     // how fields of the version before become its own
-	End       *string   `json:"end"`          // how the type came to its end
+	TypeName
+	Version   int     `json:"schema_version_id"`
+	Hash      string  `json:"schema_hash"`
+	CreatedAt string  `json:"created_at"`
+	RuntimeID *string `json:"runtime_id"`
+	Reason    *string `json:"reason"`
+	Since     int64   `json:"since_commit_id"` // the first commit that can hold rows of it
+	Upgrader  *string `json:"upgrader"`        // how fields of the version before become its own
+	End       *string `json:"end"`             // how the type came to its end
 }
 
 // NewSchemaVersion tells when a version of a type was registered.
 func NewSchemaVersion(v onto.SchemaVersion) SchemaVersion {
 	return SchemaVersion{
-		Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version, Hash: v.Hash,
+		TypeName: NewTypeName(v.Schema.TypeName()), Version: v.Version, Hash: v.Hash,
 		CreatedAt: codec.FormatTime(v.Created), RuntimeID: OrNull(v.Runtime), Reason: OrNull(v.Reason),
 		Since: v.Since, Upgrader: OrNull(UpgraderText(v.Upgrader)), End: OrNull(EndText(v.End)),
 	}
@@ -105,18 +106,18 @@ func EndText(e *onto.End) string {
 
 // Compared is a type of a schema file, of a store or of both, and how they compare.
 type Compared struct {
-	Kind    onto.Kind `json:"type_kind"`
-	Name    string    `json:"type_name"`
-	Status  string    `json:"status"`  // same, different, only in the file, only stored
-	Version *int      `json:"version"` // null if it is not stored
-	Added   []string  `json:"added"`
-	Removed []string  `json:"removed"`
-	Changed []string  `json:"changed"`
+	TypeName
+	Status  string   `json:"status"`            // same, different, only in the file, only stored
+	Version *int     `json:"schema_version_id"` // null if it is not stored, and of a fold
+	Fold    *int     `json:"version,omitempty"` // of a fold that is stored
+	Added   []string `json:"added"`
+	Removed []string `json:"removed"`
+	Changed []string `json:"changed"`
 }
 
 // NewCompared describes a type that is only on one side.
 func NewCompared(s onto.Schema, status string) Compared {
-	return Compared{Kind: s.Kind, Name: s.Name, Status: status, Added: []string{}, Removed: []string{}, Changed: []string{}}
+	return Compared{TypeName: NewTypeName(s.TypeName()), Status: status, Added: []string{}, Removed: []string{}, Changed: []string{}}
 }
 
 // Differ sets how the type that is stored differs from the one of the file.
@@ -130,7 +131,7 @@ func (c *Compared) Differ(d onto.Difference) {
 
 // Plan is the plan of a migration.
 type Plan struct {
-	Head           int64      `json:"head"`
+	Head           int64      `json:"head_commit_id"`
 	Types          []TypePlan `json:"types"`
 	NeedsUpgraders []string   `json:"needs_upgraders"` // steps that have none
 	SchemaOnly     []string   `json:"schema_only"`     // types of which nothing is written anew
@@ -139,18 +140,17 @@ type Plan struct {
 
 // TypePlan is the change of one type.
 type TypePlan struct {
-	Kind        onto.Kind  `json:"type_kind"`
-	Name        string     `json:"type_name"`
+	TypeName
 	RenamedFrom *string    `json:"renamed_from"`
-	FromVersion int        `json:"from_version"` // 0 if the type is new
-	ToVersion   int        `json:"to_version"`
+	FromVersion int        `json:"from_schema_version_id"` // 0 if the type is new
+	ToVersion   int        `json:"to_schema_version_id"`
 	Added       []string   `json:"added"`
 	Removed     []string   `json:"removed"`
 	Changed     []string   `json:"changed"`
 	Live        int64      `json:"live"`
 	Rewrite     bool       `json:"rewrite"`
 	Steps       []StepPlan `json:"steps"`
-	Learned     []int      `json:"learned"`
+	Learned     []int      `json:"learned_schema_version_ids"`
 }
 
 // StepPlan is how fields of one version become those of the next.
@@ -181,7 +181,7 @@ func NewPlan(p *store.MigrationPlan) Plan {
 
 func newTypePlan(t *store.TypeMigration) TypePlan {
 	doc := TypePlan{
-		Kind: t.Kind, Name: t.Name, RenamedFrom: OrNull(t.RenamedFrom), FromVersion: t.From, ToVersion: t.To,
+		TypeName: TypeName{t.Kind, t.Name}, RenamedFrom: OrNull(t.RenamedFrom), FromVersion: t.From, ToVersion: t.To,
 		Added: orEmpty(t.Difference.Added), Removed: orEmpty(t.Difference.Removed), Changed: orEmpty(t.Difference.Changed),
 		Live: t.Live, Rewrite: t.Rewrite, Steps: []StepPlan{}, Learned: orEmpty(t.Learned),
 	}
@@ -204,7 +204,7 @@ func NewMigrated(r onto.Result, p *store.MigrationPlan) Migrated {
 
 // Drop is the plan of a drop.
 type Drop struct {
-	Head       int64      `json:"head"`
+	Head       int64      `json:"head_commit_id"`
 	Types      []DropType `json:"types"`
 	Dependents []string   `json:"dependents"` // types of relations and facts that keep it from being dropped
 	Purge      bool       `json:"purge_history"`
@@ -213,17 +213,16 @@ type Drop struct {
 
 // DropType is how much there is of a type that is dropped.
 type DropType struct {
-	Kind     onto.Kind `json:"type_kind"`
-	Name     string    `json:"type_name"`
-	Live     int64     `json:"live"`
-	Versions int64     `json:"versions"`
+	TypeName
+	Live     int64 `json:"live"`
+	Versions int64 `json:"versions"`
 }
 
 // NewDrop describes the plan of a drop.
 func NewDrop(p *store.DropPlan) Drop {
 	doc := Drop{Head: p.Head, Types: []DropType{}, Dependents: orEmpty(p.Dependents), Purge: p.Purge, Token: p.Token}
 	for _, t := range p.Types {
-		doc.Types = append(doc.Types, DropType{t.Kind, t.Name, t.Live, t.Versions})
+		doc.Types = append(doc.Types, DropType{TypeName{t.Kind, t.Name}, t.Live, t.Versions})
 	}
 	return doc
 }

@@ -12,7 +12,7 @@ type Segment struct {
 	Gap        bool    `json:"gap"`         // nothing is known of this time
 	Value      Value   `json:"value"`       // this and the rest are null in a gap
 	FactID     *string `json:"fact_id"`
-	Kind       *string `json:"kind"`
+	Kind       *string `json:"fact_kind"`
 	Asserted   *int64  `json:"asserted"`
 	CommitID   *int64  `json:"commit_id"`
 	Ref        *string `json:"ref"`

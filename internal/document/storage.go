@@ -22,11 +22,10 @@ type Info struct {
 
 // Type is what is stored of a type. The counts are there on demand.
 type Type struct {
-	Kind     onto.Kind `json:"type_kind"`
-	Name     string    `json:"type_name"`
-	Version  int       `json:"schema_version_id"`
-	Live     *int64    `json:"live,omitempty"`
-	Versions *int64    `json:"versions,omitempty"`
+	TypeName
+	Version  int    `json:"schema_version_id"`
+	Live     *int64 `json:"live,omitempty"`
+	Versions *int64 `json:"versions,omitempty"`
 }
 
 // NewInfo describes a store, with the counts of its types if stats is set.
@@ -39,7 +38,7 @@ func NewInfo(info backend.Info, head onto.Commit, stats bool) Info {
 		doc.Head = NewHead(head)
 	}
 	for _, t := range info.Types {
-		r := Type{Kind: t.Kind, Name: t.Name, Version: t.Version}
+		r := Type{TypeName: TypeName{t.Kind, t.Name}, Version: t.Version}
 		if stats {
 			r.Live, r.Versions = &t.Live, &t.Versions
 		}

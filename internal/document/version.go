@@ -32,6 +32,15 @@ func NewKeys(id onto.Identity) Keys {
 	return Keys{Left: &id.Left, Right: &id.Right, Instance: &id.Instance}
 }
 
+// Identity is an identity with what it is of.
+type Identity struct {
+	TypeName
+	Keys
+}
+
+// NewIdentity describes an identity.
+func NewIdentity(id onto.Identity) Identity { return Identity{NewTypeName(id.TypeName()), NewKeys(id)} }
+
 // Version is a version as an answer to a query.
 type Version struct {
 	Type string `json:"type"`
@@ -51,6 +60,11 @@ func NewPast(v onto.Version) Version {
 	doc := NewVersion(v)
 	doc.Op = v.Op
 	return doc
+}
+
+// PageEnd follows the rows of a page.
+type PageEnd struct {
+	Cursor *string `json:"cursor"` // of the next page; null if there is none
 }
 
 // Route is a route of a traversal: relations and entities alternate.
@@ -137,7 +151,7 @@ type Blame struct {
 	Field string          `json:"field"`
 	Value json.RawMessage `json:"value"`
 	Origin
-	Migration int `json:"migration,omitempty"` // the schema version to which a migration made the value
+	Migration int `json:"migration_schema_version_id,omitempty"` // the schema version to which a migration made the value
 }
 
 // NewBlame describes a field with the commit that set it.

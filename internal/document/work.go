@@ -172,7 +172,7 @@ type RevisedWork struct {
 
 // ImportedWork is what an import of items did.
 type ImportedWork struct {
-	Rows    int64 `json:"rows"`
+	Items   int64 `json:"items"`
 	New     int64 `json:"new"`
 	Known   int64 `json:"known"`
 	Skipped int64 `json:"skipped"` // of those new: finished where they came from

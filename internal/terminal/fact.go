@@ -15,7 +15,7 @@ func Facts(p *Printer, f Format) *List[onto.Fact] {
 	columns := []Column{
 		{Name: "subject", Whole: true}, {Name: "attribute", Whole: true}, {Name: "value"},
 		{Name: "valid_from", Label: "from", Whole: true}, {Name: "valid_until", Label: "until", Whole: true},
-		{Name: "kind", Whole: true}, {Name: "asserted", Whole: true}, {Name: "ref", Whole: true},
+		{Name: "fact_kind", Label: "kind", Whole: true}, {Name: "asserted", Whole: true}, {Name: "ref", Whole: true},
 	}
 	return NewList(p, f, columns, document.NewFact, func(fact onto.Fact) ([]string, error) {
 		value, err := valueCell(fact.Value)
@@ -33,7 +33,7 @@ const gap = "(gap)"
 func Timeline(p *Printer, f Format, typ string) *List[store.Segment] {
 	columns := []Column{
 		{Name: "attribute", Whole: true}, {Name: "valid_from", Label: "from", Whole: true}, {Name: "valid_until", Label: "until", Whole: true},
-		{Name: "value"}, {Name: "kind", Whole: true}, {Name: "asserted", Whole: true}, {Name: "ref", Whole: true},
+		{Name: "value"}, {Name: "fact_kind", Label: "kind", Whole: true}, {Name: "asserted", Whole: true}, {Name: "ref", Whole: true},
 	}
 	doc := func(s store.Segment) document.Segment { return document.NewSegment(typ, s) }
 	return NewList(p, f, columns, doc, func(s store.Segment) ([]string, error) {

@@ -21,8 +21,9 @@ const (
 
 // Array prints values as one JSON array, as they come.
 type Array struct {
-	out *Output
-	N   int // items so far
+	out    *Output
+	within string // what stands before it, if it is a member of a document
+	N      int    // items so far
 }
 
 // Add prints the next value.
@@ -33,7 +34,7 @@ func (a *Array) Add(v any) error {
 	}
 	lead := ",\n"
 	if a.N == 0 {
-		lead = "[\n"
+		lead = a.within + "[\n"
 	}
 	a.N++
 	return a.out.Data(append([]byte(lead), text...))
@@ -42,9 +43,22 @@ func (a *Array) Add(v any) error {
 // Close ends the array.
 func (a *Array) Close() error {
 	if a.N == 0 {
-		return a.out.Line("[]")
+		return a.out.Line("%s[]", a.within)
 	}
 	return a.out.Line("\n]")
+}
+
+// CloseWith ends the array, and the document that it is a member of with further members:
+// those of an object that has some.
+func (a *Array) CloseWith(members any) error {
+	text, err := encodeRow(members)
+	if err == nil {
+		err = a.Close()
+	}
+	if err != nil {
+		return err
+	}
+	return a.out.Line(",%s", text[1:])
 }
 
 func encodeRow(v any) ([]byte, error) {
@@ -64,7 +78,8 @@ type List[T any] struct {
 	cells   func(T) ([]string, error)
 	table   *table
 	array   *Array
-	N       int // items so far
+	page    *document.PageEnd // of a list that is a page
+	N       int               // items so far
 }
 
 // NewList starts a list. The document of an item is what --json prints, its cells
@@ -74,6 +89,12 @@ func NewList[T, D any](p *Printer, f Format, cols []Column, doc func(T) D, cells
 		p: p, format: f, columns: cols, doc: func(item T) any { return doc(item) }, cells: cells,
 		table: newTable(p.Out, cols), array: p.Array(),
 	}
+}
+
+// Paged makes the document of the list a page, which ends with what end holds by the time
+// the list is closed. The format must be JSON.
+func (l *List[T]) Paged(end *document.PageEnd) {
+	l.page, l.array.within = end, `{"rows":`
 }
 
 // Itself is the document of an item that is one.
@@ -129,10 +150,12 @@ func (l *List[T]) header() []string {
 
 // Close ends the list. For an empty one a message goes to stderr.
 func (l *List[T]) Close(empty string) error {
-	if l.format == FormatJSON {
+	switch {
+	case l.page != nil:
+		return l.array.CloseWith(l.page)
+	case l.format == FormatJSON:
 		return l.array.Close()
-	}
-	if l.N > 0 {
+	case l.N > 0:
 		return l.table.close()
 	}
 	l.p.Say("%s", empty)

@@ -79,6 +79,16 @@ func (p *Printer) Format(wanted string) (Format, error) {
 // Array starts an array of documents.
 func (p *Printer) Array() *Array { return &Array{out: p.Out} }
 
+// ArrayIn starts an array that is a member of a document, after the members of an object
+// that has some.
+func (p *Printer) ArrayIn(members any, name string) (*Array, error) {
+	text, err := encodeRow(members)
+	if err != nil {
+		return nil, err
+	}
+	return &Array{out: p.Out, within: string(text[:len(text)-1]) + `,"` + name + `":`}, nil
+}
+
 // Meter starts a meter; nil where there is no terminal.
 func (p *Printer) Meter(what string, share func() (part, whole int64)) *Meter {
 	if !p.Err.Terminal {

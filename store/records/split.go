@@ -62,7 +62,9 @@ func (p *recordParts) splitSlowly(line []byte) error {
 	*p = recordParts{}
 	var unknown []string
 	for _, m := range members {
-		p.put(m.Name, m.Value, &unknown)
+		if !p.put(m.Name, m.Value, &unknown) {
+			return onto.Errorf(onto.Invalid, "a record has %s only once, also as %s", formerName(m.Name), m.Name)
+		}
 	}
 	return unknownMembers(unknown)
 }
@@ -72,7 +74,7 @@ const maxUnknown = 5
 
 // put notes a member. It reports false if it comes twice.
 func (p *recordParts) put(name string, value []byte, unknown *[]string) bool {
-	i := slices.Index(partNames(), name)
+	i := slices.Index(partNames(), formerName(name))
 	if i < 0 {
 		if len(*unknown) < maxUnknown {
 			*unknown = append(*unknown, name)
@@ -84,6 +86,18 @@ func (p *recordParts) put(name string, value []byte, unknown *[]string) bool {
 	}
 	p[i] = value
 	return true
+}
+
+// formerName is the name of a member that had another one: records of other programs have
+// it still.
+func formerName(name string) string {
+	switch name {
+	case "type_kind":
+		return "kind"
+	case "type_name":
+		return "type"
+	}
+	return name
 }
 
 // unknownMembers is the error for members that no record has.

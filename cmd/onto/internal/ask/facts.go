@@ -35,7 +35,8 @@ With --with-history, list all versions instead, by commit: what was asserted, re
 and, as deletes, what was retracted.
 
 With --limit, the message on stderr tells the cursor of the next page. A cursor remembers
-both times.`,
+both times. With --page, the answer is one JSON document with the cursor in it, null at
+the end.`,
 		Example: `  onto query facts Contract
   onto query facts Contract --subject ada --attribute salary --valid-at 2026-05-01
   onto query facts Contract --as-of 12 --valid-at 2026-05-01
@@ -56,7 +57,7 @@ both times.`,
 	flags.StringVar(&q.during, "during", "", "what holds at some time of a period, as `FROM..UNTIL`; either may be left out")
 	flags.BoolVar(&q.every, "every", false, "all that are believed, whether they speak or not")
 	flags.BoolVar(&q.count, "count", false, "only how many there are")
-	flags.StringVar(&q.cursor, "cursor", "", "go on where a page ended")
+	q.registerPages(cmd)
 	flags.BoolVar(&q.history, "with-history", false, "all versions, not only the present ones")
 	flags.Int64Var(&q.since, "history-since", 0, "only versions made after commit `ID`; implies --with-history")
 	return cmd
@@ -132,6 +133,9 @@ func (q *queryFlags) times() (func(store.View, string) store.Facts, error) {
 // listFacts prints facts: all, or a page of them.
 func listFacts(ctx context.Context, c *session.Session, facts store.Facts, a asked) error {
 	out := terminal.Facts(c.Printer, a.format)
+	if a.end != nil {
+		out.Paged(a.end)
+	}
 	page, err := store.Page[onto.Fact]{}, error(nil)
 	if a.limit == 0 {
 		err = session.Each(facts.After(a.cursor).All(ctx), out.Add)
@@ -145,9 +149,7 @@ func listFacts(ctx context.Context, c *session.Session, facts store.Facts, a ask
 	if err != nil {
 		return err
 	}
-	if page.Next != "" {
-		c.Say("more: --cursor %s", page.Next)
-	}
+	a.more(c, page.Next)
 	none := "no " + a.name
 	if !a.every && a.during == "" {
 		none += " holds; add --every to list all that are believed"

@@ -32,6 +32,9 @@ func (q *queryFlags) groups(cmd *cobra.Command) (*groupFlags, error) {
 	if q.cursor != "" {
 		return nil, onto.Errorf(onto.Invalid, "--cursor does not go with groups").WithHint("page them with --limit and --offset")
 	}
+	if q.page {
+		return nil, onto.Errorf(onto.Invalid, "--page does not go with groups").WithHint("page them with --limit and --offset")
+	}
 	g := &groupFlags{}
 	for _, text := range q.groupBy {
 		o, err := filter.ParseOperand(text)

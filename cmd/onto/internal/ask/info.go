@@ -125,7 +125,7 @@ func printInfo(c *session.Session, doc document.Info, head onto.Commit, stats bo
 }
 
 func typeCells(t document.Type) ([]string, error) {
-	cells := []string{t.Name, string(t.Kind), strconv.Itoa(t.Version)}
+	cells := []string{t.Type, string(t.Kind), strconv.Itoa(t.Version)}
 	if t.Live != nil {
 		cells = append(cells, strconv.FormatInt(*t.Live, 10), strconv.FormatInt(*t.Versions, 10))
 	}

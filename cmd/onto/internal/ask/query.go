@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
@@ -22,6 +23,7 @@ type queryFlags struct {
 	search, having          string
 	limit, offset           int
 	cursor, asOf            string
+	page                    bool
 	history, asStored       bool
 	since                   int64
 	explain                 bool
@@ -91,7 +93,8 @@ with what is computed of them. --having filters the groups, by what is computed
 as by what is grouped by: 'count > 3 & sum:$.seats >= 10'.
 
 With --limit, the message on stderr tells the cursor of the next page. A cursor
-remembers its moment: pages fit together whatever is committed meanwhile.`,
+remembers its moment: pages fit together whatever is committed meanwhile. With
+--page, the answer is one JSON document with the cursor in it, null at the end.`,
 		Example:           queryExamples(kind, name, example),
 		Args:              session.ArgCount(1),
 		ValidArgsFunction: session.CompleteType(c, kind),
@@ -103,7 +106,7 @@ remembers its moment: pages fit together whatever is committed meanwhile.`,
 		flags.StringArrayVar(&q.left, "left", nil, "only relations from this `KEY`; may be repeated")
 		flags.StringArrayVar(&q.right, "right", nil, "only relations to this `KEY`; may be repeated")
 	}
-	flags.StringVar(&q.cursor, "cursor", "", "go on where a page ended")
+	q.registerPages(cmd)
 	flags.BoolVar(&q.history, "with-history", false, "all versions, not only the present ones")
 	flags.Int64Var(&q.since, "history-since", 0, "only versions made after commit `ID`; implies --with-history")
 	flags.StringArrayVar(&q.groupBy, "group-by", nil, "one row per value of this `PATH`; may be repeated")
@@ -157,6 +160,13 @@ func (q *queryFlags) registerShared(cmd *cobra.Command) {
 	flags.StringVar(&q.format, "format", "", "table, json, jsonl or csv (default table)")
 }
 
+// registerPages adds the flags of answers that have pages.
+func (q *queryFlags) registerPages(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&q.cursor, "cursor", "", "go on where a page ended")
+	flags.BoolVar(&q.page, "page", false, `print {"rows":[…],"cursor":…}; implies --json`)
+}
+
 // asked is a query whose flags were read.
 type asked struct {
 	*queryFlags
@@ -165,6 +175,7 @@ type asked struct {
 	point  onto.Point
 	where  []onto.Filter
 	order  []onto.Order
+	end    *document.PageEnd // of the answer, if it is to be a page
 }
 
 // readQuery reads the flags that all queries have.
@@ -172,6 +183,9 @@ func readQuery(c *session.Session, cmd *cobra.Command, q *queryFlags, name strin
 	a := asked{queryFlags: q, name: name}
 	var err error
 	if a.format, err = c.Format(q.format); err != nil {
+		return a, err
+	}
+	if err := a.checkPage(); err != nil {
 		return a, err
 	}
 	if q.asOf != "" {
@@ -200,6 +214,31 @@ func readQuery(c *session.Session, cmd *cobra.Command, q *queryFlags, name strin
 		a.order = append(a.order, o)
 	}
 	return a, nil
+}
+
+// checkPage refuses flags that do not go with --page.
+func (a *asked) checkPage() error {
+	switch {
+	case !a.page:
+		return nil
+	case a.explain, a.count:
+		return onto.Errorf(onto.Invalid, "--page is for rows").WithHint("leave out --page, --explain and --count as needed")
+	case a.queryFlags.format != "" && a.format != terminal.FormatJSON:
+		return onto.Errorf(onto.Invalid, "--page and --format %s contradict each other", a.format).WithHint("a page is JSON; give one of them")
+	}
+	a.format, a.end = terminal.FormatJSON, &document.PageEnd{}
+	return nil
+}
+
+// more tells the cursor of the next page, "" for none.
+func (a *asked) more(c *session.Session, cursor string) {
+	switch {
+	case cursor == "":
+	case a.end != nil:
+		a.end.Cursor = &cursor
+	default:
+		c.Say("more: --cursor %s", cursor)
+	}
 }
 
 func parseWhere(text string) (onto.Filter, error) {
@@ -293,6 +332,9 @@ func queryVersions(ctx context.Context, c *session.Session, s *store.Store, shap
 		return explain(c, a, explained, err)
 	}
 	out := terminal.NewList(c.Printer, a.format, shape.columns, shape.document, shape.cells)
+	if a.end != nil {
+		out.Paged(a.end)
+	}
 	var err error
 	switch {
 	case a.limit > 0:
@@ -337,8 +379,6 @@ func queryPage(ctx context.Context, c *session.Session, q store.Query[onto.Versi
 			return err
 		}
 	}
-	if page.Next != "" {
-		c.Say("more: --cursor %s", page.Next)
-	}
+	a.more(c, page.Next)
 	return nil
 }

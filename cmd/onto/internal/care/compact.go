@@ -45,7 +45,7 @@ func compact(ctx context.Context, c *session.Session, o *backend.CompactionOptio
 		doc := document.Compaction{Planned: []document.CompactionItem{}, Applied: apply}
 		for _, i := range plan.Items {
 			doc.Planned = append(doc.Planned, document.CompactionItem{
-				Kind: i.Kind, Type: i.Type, Files: i.Files, First: i.First, Last: i.Last, Rows: i.Rows, Bytes: i.Bytes,
+				TypeName: document.NewTypeName(i.TypeName()), Files: i.Files, First: i.First, Last: i.Last, Rows: i.Rows, Bytes: i.Bytes,
 			})
 		}
 		if apply && len(plan.Items) > 0 {

@@ -101,7 +101,7 @@ func verifyIndex(ctx context.Context, c *session.Session) error {
 }
 
 func newRepair(r backend.IndexRepair) document.Repair {
-	doc := document.Repair{Key: r.Key, Type: document.OrNull(r.Type), Before: r.Before, After: r.After, Reason: r.Reason, Applied: r.Applied}
+	doc := document.Repair{Object: r.Key, Type: document.OrNull(r.Type), Before: r.Before, After: r.After, Reason: r.Reason, Applied: r.Applied}
 	if r.Kind != "" {
 		doc.Kind = &r.Kind
 	}

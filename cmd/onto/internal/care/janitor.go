@@ -66,10 +66,10 @@ func janitor(ctx context.Context, c *session.Session, grace time.Duration, apply
 		}
 		doc := document.Janitor{Orphans: []document.Orphan{}, Bytes: plan.Bytes, Applied: apply}
 		for _, o := range plan.Orphans {
-			doc.Orphans = append(doc.Orphans, document.Orphan{Key: o.Key, Reason: o.Reason, Age: int64(o.Age / time.Second), Bytes: o.Size})
+			doc.Orphans = append(doc.Orphans, document.Orphan{Object: o.Key, Reason: o.Reason, Age: int64(o.Age / time.Second), Bytes: o.Size})
 		}
 		for _, f := range plan.Foreign {
-			doc.Foreign = append(doc.Foreign, document.Foreign{Key: f.Key, Reason: f.Reason, Bytes: f.Size})
+			doc.Foreign = append(doc.Foreign, document.Foreign{Object: f.Key, Reason: f.Reason, Bytes: f.Size})
 		}
 		if apply && len(plan.Orphans) > 0 {
 			if doc.Removed, err = s.Sweep(ctx, plan); err != nil {
@@ -88,7 +88,7 @@ func printJanitor(c *session.Session, doc document.Janitor, grace time.Duration)
 	if n := len(doc.Foreign); n > 0 {
 		first := doc.Foreign[0]
 		c.Say("%s that this store has not written %s left alone, the first of which is %s: %s",
-			terminal.Count(n, "object", "objects"), map[bool]string{true: "is", false: "are"}[n == 1], first.Key, first.Reason)
+			terminal.Count(n, "object", "objects"), map[bool]string{true: "is", false: "are"}[n == 1], first.Object, first.Reason)
 	}
 	out := terminal.Rows(c.Printer, terminal.WholeColumns("key", "reason", "age", "bytes"), terminal.Itself, orphanCells)
 	for _, r := range doc.Orphans {
@@ -109,5 +109,5 @@ func printJanitor(c *session.Session, doc document.Janitor, grace time.Duration)
 }
 
 func orphanCells(o document.Orphan) ([]string, error) {
-	return []string{o.Key, o.Reason, showDuration(time.Duration(o.Age) * time.Second), strconv.FormatInt(o.Bytes, 10)}, nil
+	return []string{o.Object, o.Reason, showDuration(time.Duration(o.Age) * time.Second), strconv.FormatInt(o.Bytes, 10)}, nil
 }

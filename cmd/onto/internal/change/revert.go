@@ -220,30 +220,21 @@ func applyRevert(ctx context.Context, c *session.Session, s *store.Store, d onto
 
 // revertDocument prints a plan as one JSON document, its changes as they come.
 func revertDocument(c *session.Session, plan store.RevertPlan) error {
-	commits, err := document.Encode(plan.Commits)
+	out, err := c.ArrayIn(document.NewRevertPlan(plan), "changes")
 	if err != nil {
 		return err
 	}
-	if plan.Commits == nil {
-		commits = []byte("[]")
-	}
-	if err := c.Out.Line(`{"head":%d,"commits":%s,"changes":`, plan.Head, commits); err != nil {
-		return err
-	}
-	out, blocked := c.Array(), 0
+	blocked := 0
 	err = session.Each(plan.Changes, func(change store.RevertChange) error {
 		if len(change.Blocked) > 0 {
 			blocked++
 		}
 		return out.Add(document.NewReverted(change))
 	})
-	if err == nil {
-		err = out.Close()
-	}
 	if err != nil {
 		return err
 	}
-	return c.Out.Line(`,"operations":%d,"blocked":%d}`, out.N, blocked)
+	return out.CloseWith(document.RevertCount{Operations: out.N, Blocked: blocked})
 }
 
 // showRevert prints a plan for people, and how to apply it.

@@ -55,7 +55,7 @@ func compareFolds(ctx context.Context, s *store.Store, given []schemafile.Fold) 
 	stored := slices.DeleteFunc(all, func(f store.FoldStatus) bool { return f.Program == "" })
 	row := func(name, status string, version *int) comparison {
 		r := comparison{Compared: document.NewCompared(onto.Schema{Kind: foldKind, Name: name}, status)}
-		r.Version = version
+		r.Fold = version
 		return r
 	}
 	var rows []comparison
@@ -75,6 +75,6 @@ func compareFolds(ctx context.Context, s *store.Store, given []schemafile.Fold) 
 	for _, f := range stored {
 		rows = append(rows, row(f.Name, "only stored", &f.Version))
 	}
-	slices.SortFunc(rows, func(a, b comparison) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(rows, func(a, b comparison) int { return strings.Compare(a.Type, b.Type) })
 	return rows, nil
 }

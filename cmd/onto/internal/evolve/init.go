@@ -183,7 +183,7 @@ func planInit(ctx context.Context, c *session.Session, file schemafile.File) (do
 		if err != nil {
 			return doc, err
 		}
-		name := document.TypeName{Kind: schema.Kind, Name: schema.Name}
+		name := document.NewTypeName(schema.TypeName())
 		named := func(s onto.Schema) bool { return s.Name == schema.Name }
 		switch {
 		case slices.ContainsFunc(found.New, named):
@@ -228,7 +228,7 @@ func printInit(c *session.Session, doc document.Init) error {
 		}
 	}
 	for _, t := range doc.Registered {
-		if err := c.Out.Line(registered, t.Kind, t.Name); err != nil {
+		if err := c.Out.Line(registered, t.Kind, t.Type); err != nil {
 			return err
 		}
 	}
@@ -238,7 +238,7 @@ func printInit(c *session.Session, doc document.Init) error {
 		}
 	}
 	for _, t := range doc.Retuned {
-		if err := c.Out.Line(retuned, t.Kind, t.Name); err != nil {
+		if err := c.Out.Line(retuned, t.Kind, t.Type); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -47,10 +48,10 @@ func (r comparison) document() document.Compared { return r.Compared }
 
 func (r comparison) cells() ([]string, error) {
 	version := ""
-	if r.Version != nil {
-		version = strconv.Itoa(*r.Version)
+	if v := cmp.Or(r.Version, r.Fold); v != nil {
+		version = strconv.Itoa(*v)
 	}
-	return []string{string(r.Kind), r.Name, version, r.Status}, nil
+	return []string{string(r.Kind), r.Type, version, r.Status}, nil
 }
 
 func verify(ctx context.Context, c *session.Session, name string, diff bool) error {
@@ -145,7 +146,7 @@ func compareTypes(ctx context.Context, s *store.Store, types []onto.Type) ([]com
 		rows = append(rows, r)
 	}
 	slices.SortFunc(rows, func(a, b comparison) int {
-		return onto.Identity{Kind: a.Kind, Type: a.Name}.Compare(onto.Identity{Kind: b.Kind, Type: b.Name})
+		return onto.Identity{Kind: a.Kind, Type: a.Type}.Compare(onto.Identity{Kind: b.Kind, Type: b.Type})
 	})
 	return rows, nil
 }

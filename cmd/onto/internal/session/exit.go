@@ -84,14 +84,16 @@ func (c *Session) report(err error) {
 }
 
 func (c *Session) reportJSON(err error) {
-	c.sayJSON("error", document.NewReport(err, c.hint(err)))
+	report := document.NewReport(err, c.hint(err))
+	c.sayJSON(document.Problem{Error: &report})
 }
 
 // warn reports what does not change what the verb did or answered.
 func (c *Session) warn(asJSON bool, code onto.Code, text string, hint onto.Hint) {
 	hint = c.Place().NameIn(hint)
 	if asJSON {
-		c.sayJSON("warning", document.Report{Code: code, Message: text, Hint: hint.String(), Command: document.Command(hint)})
+		report := document.Report{Code: code, Message: text, Hint: hint.String(), Command: document.Command(hint)}
+		c.sayJSON(document.Problem{Warning: &report})
 		return
 	}
 	c.Say("warning: %s", text)
@@ -110,8 +112,8 @@ func (c *Session) SayNext(text string, command ...string) {
 }
 
 // sayJSON prints an error or a warning to stderr, on one line.
-func (c *Session) sayJSON(kind string, body document.Report) {
-	doc, _ := document.Encode(map[string]document.Report{kind: body}) // texts only
+func (c *Session) sayJSON(p document.Problem) {
+	doc, _ := document.Encode(p) // texts only
 	c.Say("%s", doc)
 }
 

@@ -138,7 +138,7 @@ func (c *Session) printResult(d onto.Draft, r onto.Result) error {
 	if c.JSON {
 		doc := document.NewResult(r)
 		doc.Emitted = document.Emitted(d, r)
-		doc.Facts = document.Asserted(d)
+		doc.Refs = document.Asserted(d)
 		return c.Document(doc)
 	}
 	if !r.Changed() {

@@ -71,7 +71,7 @@ func importItems(c *session.Session, cmd *cobra.Command, f *importFlags) error {
 			return err
 		}
 		if c.JSON {
-			return c.Document(document.ImportedWork{Rows: did.Rows, New: did.Fresh, Known: did.Known, Skipped: did.Done})
+			return c.Document(document.ImportedWork{Items: did.Rows, New: did.Fresh, Known: did.Known, Skipped: did.Done})
 		}
 		return c.Out.Line("%s: %d new, of which %d had ended and are skipped; %d known", terminal.Count(did.Rows, "row", "rows"), did.Fresh, did.Done, did.Known)
 	})
