@@ -88,7 +88,7 @@ not known whether the commit was made, 9 not found.`,
 	root.AddCommand(
 		demoCommand(c), evolve.Init(c), ask.Info(c),
 		change.Put(c), change.Link(c), change.Delete(c), change.Fact(c), change.Revert(c),
-		ask.Query(c), ask.Log(c), ask.Diff(c), ask.Blame(c), ask.Timeline(c), ask.Commits(c, events.Follow(c), events.Positions(c)),
+		ask.Get(c), ask.Query(c), ask.Log(c), ask.Diff(c), ask.Blame(c), ask.Timeline(c), ask.Commits(c, events.Follow(c), events.Positions(c)),
 		session.Group("schema", "Show the types and their versions, and end a type", `  onto schema export > schema.yaml
   onto schema history --type Customer`,
 			ask.SchemaExport(c), ask.SchemaHistory(c), evolve.SchemaDrop(c)),

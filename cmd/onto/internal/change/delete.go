@@ -23,7 +23,7 @@ It prints the commit id, or says that nothing changed.`,
   onto delete Subscription c1 p1
   onto delete Employment ada acme --instance 2026`,
 	}, func(cmd *cobra.Command, t session.Thing) error { return deleteThing(c, cmd, &w, t) })
-	cmd.Use = "delete TYPE KEY | TYPE LEFT RIGHT"
+	cmd.Use = "delete TYPE KEY | TYPE LEFT RIGHT [INSTANCE]"
 	cmd.ValidArgsFunction = session.CompleteType(c, onto.KindEntity, onto.KindRelation)
 	w.Register(cmd)
 	return cmd

@@ -11,7 +11,7 @@ import (
 
 // Thing is how a command line names one entity, relation or fact.
 type Thing struct {
-	Args     []string // TYPE KEY, TYPE LEFT RIGHT, TYPE SUBJECT ATTRIBUTE ID, or REF
+	Args     []string // TYPE KEY, TYPE LEFT RIGHT [INSTANCE], TYPE SUBJECT ATTRIBUTE ID, or REF
 	Instance string
 }
 
@@ -19,7 +19,7 @@ type Thing struct {
 // completion and --instance.
 func OnThing(c *Session, cmd *cobra.Command, run func(*cobra.Command, Thing) error) *cobra.Command {
 	var t Thing
-	cmd.Use += " TYPE KEY | TYPE LEFT RIGHT | TYPE SUBJECT ATTRIBUTE ID | REF"
+	cmd.Use += " TYPE KEY | TYPE LEFT RIGHT [INSTANCE] | TYPE SUBJECT ATTRIBUTE ID | REF"
 	cmd.Args = thingArgs
 	cmd.ValidArgsFunction = CompleteType(c)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, Thing{args, t.Instance}) }
@@ -43,13 +43,16 @@ func (t *Thing) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&t.Instance, "instance", "", "instance `KEY` of the relation")
 }
 
-// Identity reads the arguments as the type asks for.
-func (t Thing) Identity(s *store.Store) (onto.Identity, error) {
+// Identity reads the arguments as the present type asks for.
+func (t Thing) Identity(s *store.Store) (onto.Identity, error) { return t.IdentityIn(s.Now()) }
+
+// IdentityIn reads the arguments as the type asks for that a view shows.
+func (t Thing) IdentityIn(v store.View) (onto.Identity, error) {
 	args, instance := t.Args, t.Instance
 	if isRef(args[0]) {
-		return t.fact(s)
+		return t.fact(v)
 	}
-	schema, err := s.Now().Type(args[0])
+	schema, err := v.Type(args[0])
 	if err != nil {
 		return onto.Identity{}, err
 	}
@@ -61,9 +64,12 @@ func (t Thing) Identity(s *store.Store) (onto.Identity, error) {
 		}
 		return onto.FactID(args[0], args[1], args[2], args[3]), nil
 	case onto.KindRelation:
+		if len(args) == 4 && instance == "" {
+			args, instance = args[:3], args[3]
+		}
 		if len(args) != 3 {
 			return onto.Identity{}, onto.Errorf(onto.Invalid, "%s is a relation: it needs the keys of both ends", schema.Name).
-				WithHint("write: %s LEFT RIGHT", schema.Name)
+				WithHint("write: %s LEFT RIGHT, and the instance after them if it has one", schema.Name)
 		}
 		id := onto.RelationID(args[0], args[1], args[2]).WithInstance(instance)
 		if schema.InstanceKey != "" && instance == "" {
@@ -79,7 +85,7 @@ func (t Thing) Identity(s *store.Store) (onto.Identity, error) {
 }
 
 // fact is the fact that the only argument refers to.
-func (t Thing) fact(s *store.Store) (onto.Identity, error) {
+func (t Thing) fact(v store.View) (onto.Identity, error) {
 	if len(t.Args) != 1 || t.Instance != "" {
 		return onto.Identity{}, onto.Errorf(onto.Invalid, "%.200q refers to a fact, and nothing can be said besides", t.Args[0]).
 			WithHint("leave out the rest")
@@ -88,12 +94,14 @@ func (t Thing) fact(s *store.Store) (onto.Identity, error) {
 	if err != nil {
 		return id, err
 	}
-	return id, IsFactType(s, id.Type)
+	return id, isFactType(v, id.Type)
 }
 
 // IsFactType fails if a type is none of facts.
-func IsFactType(s *store.Store, name string) error {
-	schema, err := s.Now().Type(name)
+func IsFactType(s *store.Store, name string) error { return isFactType(s.Now(), name) }
+
+func isFactType(v store.View, name string) error {
+	schema, err := v.Type(name)
 	if err != nil || schema.Kind == onto.KindFact {
 		return err
 	}
