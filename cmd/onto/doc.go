@@ -66,7 +66,8 @@
 // ONTO_STORAGE_URI, ONTO_LOCK_TIMEOUT_MS, …), that before ./onto.yaml, and that
 // before onto/onto.yaml in the user's configuration directory. --config, or
 // ONTO_CONFIG, names another file in place of ./onto.yaml. The files are YAML
-// with one setting per key; an unknown key is an error. db and storage_uri are
+// with one setting per key. An unknown key is an error, and so is an unknown ONTO_
+// variable that is not empty. db and storage_uri are
 // settings, too; where one place gives both, they must agree. Of the others,
 // max_batch_size, lock_timeout_ms and lease_ttl_ms matter for SQLite; for events
 // default_namespace, event_claim_lease_ms, event_claim_limit, max_events_per_iteration,

@@ -47,7 +47,7 @@ func TestFullDisk(t *testing.T) {
 	if started {
 		err = cmd.Wait()
 	}
-	if (!started || strings.Contains(out.String(), "no volume")) && !strings.Contains(os.Getenv("ONTO_REQUIRE"), "tmpfs") {
+	if (!started || strings.Contains(out.String(), "no volume")) && !strings.Contains(required, "tmpfs") {
 		t.Skipf("no volume can be mounted: %v: %s", err, &out)
 	}
 	if err != nil {

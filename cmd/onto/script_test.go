@@ -19,9 +19,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// required names what tests must not leave out.
+var required = os.Getenv("ONTO_REQUIRE")
+
 // TestMain lets the test binary stand in for the command: run under the name
-// onto, it is onto; as weigh it measures onto.
+// onto, it is onto; as weigh it measures onto. The variables that only tests know are
+// taken away, since the command refuses them.
 func TestMain(m *testing.M) {
+	os.Unsetenv("ONTO_REQUIRE")
+	os.Unsetenv("ONTO_VERSITYGW")
 	testscript.Main(m, map[string]func(){"onto": main, "weigh": weigh})
 }
 

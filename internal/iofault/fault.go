@@ -75,12 +75,16 @@ type Outcome struct {
 // Exited returns the exit status, or false if a signal ended the process.
 func (o *Outcome) Exited() (int, bool) { return o.Status.ExitStatus(), o.Status.Exited() }
 
+// required names what must not be left out. It is read once: tests of the command take
+// the variable out of their environment, where it would be taken for a setting.
+var required = os.Getenv("ONTO_REQUIRE")
+
 // Need leaves a test out where system calls cannot be traced, unless ONTO_REQUIRE
 // names ptrace.
 func Need(t testing.TB) {
 	t.Helper()
 	if err := Available(); err != nil {
-		if strings.Contains(os.Getenv("ONTO_REQUIRE"), "ptrace") {
+		if strings.Contains(required, "ptrace") {
 			t.Fatal(err)
 		}
 		t.Skip(err)

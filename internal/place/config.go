@@ -63,14 +63,24 @@ func (f Flags) layer() layer {
 // Location is what the command line says, if it says anything.
 func (f Flags) Location() (loc Location, named bool, err error) { return f.layer().location() }
 
-// environmentLayer reads ONTO_ variables. An empty one counts as unset.
+// environmentLayer reads ONTO_ variables. An empty one counts as unset; an unknown one is
+// an error, as an unknown key of a file is.
 func environmentLayer() (layer, error) {
 	l := layer{"the environment", map[string]string{}}
+	known := map[string]setting{}
 	for _, s := range settings() {
-		name := "ONTO_" + strings.ToUpper(strings.ReplaceAll(s.name, ".", "_"))
-		value := os.Getenv(name)
-		if value == "" {
+		known[s.variable()] = s
+	}
+	environment := os.Environ()
+	slices.Sort(environment) // so that the error is the same each time
+	for _, pair := range environment {
+		name, value, _ := strings.Cut(pair, "=")
+		if !strings.HasPrefix(name, variablePrefix) || value == "" || slices.Contains(otherVariables(), name) {
 			continue
+		}
+		s, ok := known[name]
+		if !ok {
+			return l, unknownVariable(name)
 		}
 		if err := s.check(name, value); err != nil {
 			return l, err
@@ -89,7 +99,7 @@ type configFile struct {
 // of the project.
 func configFiles(named string) []configFile {
 	files := []configFile{{"onto.yaml", false}}
-	if named = cmp.Or(named, os.Getenv("ONTO_CONFIG")); named != "" {
+	if named = cmp.Or(named, os.Getenv(EnvConfig)); named != "" {
 		files[0] = configFile{named, true}
 	}
 	if dir, err := os.UserConfigDir(); err == nil {

@@ -19,6 +19,10 @@ type setting struct {
 	kind     settingKind
 	fallback int64  // of a number; 0 for none
 	text     string // the fallback of anything else; "" for none
+
+	// taken says that the key is accepted in files that were made for another program,
+	// where it has only one possible value; it is not suggested.
+	taken bool
 }
 
 // settingKind is what a setting can be.
@@ -65,7 +69,7 @@ func settings() []setting {
 		{name: "session_heartbeat_interval_ms", kind: wholeCount, fallback: 5_000},
 		{name: "session_ttl_ms", kind: wholeCount, fallback: 60_000},
 		{name: "max_event_chain_depth", kind: wholeCount, fallback: 20},
-		{name: "state.type", kind: queueBackend},
+		{name: "state.type", kind: queueBackend, taken: true},
 		{name: "state.db_path"},
 	}
 }
@@ -77,16 +81,25 @@ func settingOf(origin, name string) (setting, error) {
 	if i >= 0 {
 		return all[i], nil
 	}
-	names := make([]string, len(all))
-	for i, s := range all {
-		names[i] = s.name
-	}
 	err := onto.Errorf(onto.Invalid, "%s: %.80q is not a setting", origin, name)
-	if near := suggest.Name(name, names); near != "" && len(name) <= onto.MaxName {
+	if near := suggest.Name(name, settingNames()); near != "" && len(name) <= onto.MaxName {
 		return setting{}, err.WithHint("did you mean %s?", near)
 	}
-	return setting{}, err.WithHint("the settings are %s", strings.Join(names, ", "))
+	return setting{}, err.WithHint("the settings are %s", settingList())
 }
+
+// settingNames lists the settings that do something.
+func settingNames() []string {
+	var names []string
+	for _, s := range settings() {
+		if !s.taken {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
+func settingList() string { return strings.Join(settingNames(), ", ") }
 
 // check reports whether a text is a value for the setting.
 func (s setting) check(origin, value string) error {

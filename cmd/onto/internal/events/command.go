@@ -18,6 +18,7 @@ import (
 	"github.com/ontologia/onto/bus"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 )
 
@@ -80,8 +81,8 @@ func (r *runner) handle(ctx context.Context, c *bus.Claim[json.RawMessage]) erro
 func environment(c onto.Claim) []string {
 	var list []string
 	for _, v := range [][2]string{
-		{session.EnvEvent, c.ID}, {session.EnvType, c.Type}, {session.EnvNamespace, c.Namespace}, {session.EnvAttempt, strconv.Itoa(c.Attempts + 1)},
-		{session.EnvRoot, c.Root}, {session.EnvDepth, strconv.Itoa(c.Depth)},
+		{place.EnvEvent, c.ID}, {place.EnvType, c.Type}, {place.EnvNamespace, c.Namespace}, {place.EnvAttempt, strconv.Itoa(c.Attempts + 1)},
+		{place.EnvRoot, c.Root}, {place.EnvDepth, strconv.Itoa(c.Depth)},
 	} {
 		list = append(list, v[0]+"="+v[1])
 	}

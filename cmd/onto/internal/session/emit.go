@@ -51,22 +51,12 @@ func Rules(cfg place.Settings) emission.Rules {
 	return emission.Rules{Namespace: cfg.Text("default_namespace"), MaxDepth: int(cfg.Number("max_event_chain_depth"))}
 }
 
-// The environment of a command that handles an event.
-const (
-	EnvEvent     = "ONTO_EVENT_ID"
-	EnvRoot      = "ONTO_EVENT_ROOT"
-	EnvDepth     = "ONTO_EVENT_DEPTH"
-	EnvType      = "ONTO_EVENT_TYPE"
-	EnvNamespace = "ONTO_NAMESPACE"
-	EnvAttempt   = "ONTO_ATTEMPT"
-)
-
 // Cause is the event that this run was started for, as a command that handles it; nil if
 // it was not. What it emits goes on the chain of that event, so that chains that go round
 // come to an end.
 func Cause() *onto.Event {
-	id, root := os.Getenv(EnvEvent), os.Getenv(EnvRoot)
-	depth, err := strconv.Atoi(os.Getenv(EnvDepth))
+	id, root := os.Getenv(place.EnvEvent), os.Getenv(place.EnvRoot)
+	depth, err := strconv.Atoi(os.Getenv(place.EnvDepth))
 	if id == "" || root == "" || err != nil || depth < 0 || onto.CheckOrderingKey(id) != nil || onto.CheckOrderingKey(root) != nil {
 		return nil
 	}
