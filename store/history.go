@@ -108,21 +108,6 @@ func failed[T any](err error) iter.Seq2[T, error] {
 	return later(func() (iter.Seq2[T, error], error) { return nil, err })
 }
 
-// CommitOptions selects commits. The zero value is all of them, oldest first.
-type CommitOptions struct {
-	Since  int64 // only commits after this one
-	Newest bool  // newest first
-	Limit  int   // at most so many; 0 for all
-}
-
-// Commits yields commits.
-func (s *Store) Commits(ctx context.Context, q CommitOptions) iter.Seq2[onto.Commit, error] {
-	if q.Since < 0 || q.Limit < 0 {
-		return failed[onto.Commit](onto.Errorf(onto.Invalid, "commit %d or limit %d is negative", q.Since, q.Limit))
-	}
-	return s.b.Commits(ctx, &backend.CommitQuery{Since: q.Since, Until: backend.Head, Newest: q.Newest, Limit: q.Limit})
-}
-
 // Changes yields what a commit changed, in order of identity. Each change's
 // Before is the state right before the commit.
 func (s *Store) Changes(ctx context.Context, commit int64) iter.Seq2[onto.Change, error] {

@@ -68,8 +68,7 @@ func (r *reversal) ofCorrelation(ctx context.Context, correlation string) error 
 		}
 	}
 	if r.Commits == nil {
-		return onto.Errorf(onto.NotFound, "no commit has the correlation id %q", correlation).
-			WithHint("see the commits").WithCommand("commits")
+		return r.unknownCorrelation(ctx, correlation)
 	}
 	first := map[onto.Identity]int64{}
 	for _, id := range r.Commits {
@@ -99,6 +98,19 @@ func (r *reversal) ofCorrelation(ctx context.Context, correlation string) error 
 		}
 	}
 	return nil
+}
+
+// unknownCorrelation is the error for a correlation id that no commit has.
+func (r *reversal) unknownCorrelation(ctx context.Context, correlation string) error {
+	unknown := onto.Errorf(onto.NotFound, "no commit has the correlation id %q", correlation)
+	near, err := r.s.SimilarCorrelation(ctx, correlation)
+	switch {
+	case err != nil:
+		return err
+	case near != "":
+		return unknown.WithHint("did you mean %s? See its commits", near).WithCommand("commits", "--correlation", near)
+	}
+	return unknown.WithHint("the list of commits shows their correlation ids").WithCommand("commits")
 }
 
 // ofIdentity plans to bring an identity back to what it was as of a commit.

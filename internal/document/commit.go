@@ -26,6 +26,9 @@ type Commit struct {
 	Comment    *string        `json:"comment"`
 	Operations int            `json:"operations"`
 	Metadata   map[string]any `json:"metadata"`
+
+	CorrelationID *string  `json:"correlation_id"`
+	Types         []string `json:"types,omitempty"` // of what it changed; absent if not asked for
 }
 
 // NewCommit describes a commit.
@@ -33,6 +36,7 @@ func NewCommit(c onto.Commit) Commit {
 	doc := Commit{
 		CommitID: c.ID, CreatedAt: codec.FormatTime(c.Time), RuntimeID: OrNull(c.Runtime),
 		Actor: OrNull(c.Actor.String()), Comment: OrNull(c.Comment), Operations: c.Operations, Metadata: c.Metadata,
+		CorrelationID: OrNull(c.Correlation),
 	}
 	if doc.Metadata == nil {
 		doc.Metadata = map[string]any{}
@@ -53,7 +57,6 @@ func NewPosition(p onto.Position) Position { return Position{p.Name, p.Commit} }
 type Examined struct {
 	Commit
 	CausationID    *int64       `json:"causation_id"`
-	CorrelationID  *string      `json:"correlation_id"`
 	SignatureRef   *string      `json:"signature_ref"`
 	IdempotencyKey *string      `json:"idempotency_key"`
 	Changes        []Change     `json:"changes"`
@@ -63,7 +66,7 @@ type Examined struct {
 // NewExamined describes a commit, without changes and events so far.
 func NewExamined(c onto.Commit) Examined {
 	doc := Examined{
-		Commit: NewCommit(c), CorrelationID: OrNull(c.Correlation), SignatureRef: OrNull(c.Signature),
+		Commit: NewCommit(c), SignatureRef: OrNull(c.Signature),
 		IdempotencyKey: OrNull(c.IdempotencyKey), Changes: []Change{}, Events: []EventState{},
 	}
 	if c.Causation != 0 {
