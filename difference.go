@@ -50,8 +50,11 @@ func (d Difference) changes() []string {
 	return list
 }
 
-// DiffSchemas returns how the given schema differs from the stored one.
+// DiffSchemas returns how the given schema differs from the stored one. An instance key
+// that only the given one repeats among its fields is no difference, see
+// [Schema.LikeStored].
 func DiffSchemas(stored, given Schema) Difference {
+	given = given.LikeStored(stored)
 	d := Difference{Kind: given.Kind, Type: given.Name}
 	change := func(what, from, to string) {
 		if from != to {
@@ -90,6 +93,7 @@ func DiffSchemas(stored, given Schema) Difference {
 // or to any. An attribute that is added to open facts is not: there may be facts on it
 // already, whose values are kept in another field then. Flags do not matter.
 func Compatible(older, newer Schema) bool {
+	older = older.LikeStored(newer)
 	if older.TypeName() != newer.TypeName() || older.Key != newer.Key || older.Left != newer.Left ||
 		older.Right != newer.Right || older.InstanceKey != newer.InstanceKey {
 		return false

@@ -137,6 +137,21 @@ func (s Schema) WithFlags(from Schema) Schema {
 	return s
 }
 
+// LikeStored returns the schema as it compares with the stored one of its type. The
+// instance key is part of the identity, so a declaration may repeat it among the fields or
+// not: where the stored schema has it in the identity only, it is no field.
+func (s Schema) LikeStored(stored Schema) Schema {
+	f, repeated := s.Field(s.InstanceKey)
+	if _, kept := stored.Field(s.InstanceKey); !repeated || kept || s.InstanceKey != stored.InstanceKey || !f.identifies() {
+		return s
+	}
+	s.Fields = slices.DeleteFunc(slices.Clone(s.Fields), func(f Field) bool { return f.Name == s.InstanceKey })
+	return s
+}
+
+// identifies reports whether the field can be an instance key.
+func (f Field) identifies() bool { return f.Type == String && !f.Optional && f.Default == nil }
+
 // Check reports whether the schema is well formed.
 func (s Schema) Check() error {
 	if err := CheckName("type", s.Name); err != nil {
@@ -232,7 +247,7 @@ func (s Schema) checkRelation() error {
 	if err := CheckName(s.Name+": instance key", s.InstanceKey); err != nil {
 		return err
 	}
-	if f, ok := s.Field(s.InstanceKey); ok && (f.Type != String || f.Optional || f.Default != nil) {
+	if f, ok := s.Field(s.InstanceKey); ok && !f.identifies() {
 		return Errorf(Invalid, "%s.%s: the instance key is a string, neither optional nor with a default", s.Name, f.Name)
 	}
 	return nil

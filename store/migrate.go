@@ -166,6 +166,7 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 		t.changed = g
 		return t, nil
 	}
+	*g = g.LikeStored(t.source.Schema)
 	t.From = t.source.Version
 	if err := p.learned(t, given); err != nil {
 		return nil, err

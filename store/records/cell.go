@@ -88,3 +88,11 @@ func appendTextCell(dst []byte, text string, absent bool) []byte {
 	}
 	return appendCell(dst, text)
 }
+
+// appendKeyCell appends the cell of a key field for a key.
+func appendKeyCell(dst []byte, f *onto.Field, key string) []byte {
+	if value, err := f.Type.KeyValue(key); err == nil {
+		return cellOf(dst, f, value)
+	}
+	return appendTextCell(dst, key, false)
+}

@@ -132,7 +132,7 @@ func (e *csvEncoder) header(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, c.name...)
+		dst = appendCell(dst, c.name)
 	}
 	return append(dst, '\n')
 }
@@ -150,7 +150,7 @@ func (e *csvEncoder) record(dst []byte, v *onto.Version) ([]byte, error) {
 		case c.field == nil:
 			dst = appendSystemCell(dst, c.role, v)
 		case !v.Live() && c.name == e.schema.Key:
-			dst = appendTextCell(dst, v.Key, false)
+			dst = appendKeyCell(dst, c.field, v.Key)
 		default:
 			dst = e.cell(dst, c, members)
 		}

@@ -246,9 +246,8 @@ func (r *record) completeIdentity() {
 		return
 	}
 	switch codec.KindOf(value) {
-	case codec.String:
-		*part = codec.Unquote(value)
-	case codec.Int:
-		*part = string(value)
+	case codec.String, codec.Int, codec.Float, codec.Bool:
+		f, _ := r.schema.Field(name)
+		*part = f.Type.KeyText(value)
 	}
 }

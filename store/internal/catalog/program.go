@@ -58,7 +58,7 @@ func (p *Program) Use(c *Catalog) {
 				p.outdated[name] = true
 			}
 			if i >= 0 && !p.outdated[name] {
-				k.fields = p.schemas[i].FieldNames()
+				k.fields = p.schemas[i].LikeStored(t.Schema).FieldNames()
 			}
 			p.known[name] = k
 		}

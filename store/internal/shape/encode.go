@@ -26,11 +26,14 @@ type fieldEncoder struct {
 func (t *Type) Bind(b *gostruct.Binding, given onto.Schema) {
 	t.given = given
 	t.bound, t.free = b, codec.HoldsAny(b.Struct)
-	t.encode = make([]fieldEncoder, len(b.Fields))
-	for i, f := range b.Fields {
+	t.encode = make([]fieldEncoder, 0, len(b.Fields))
+	for _, f := range b.Fields {
+		schema, ok := t.Schema.Field(f.Name)
+		if !ok {
+			continue // the instance key, which is stored in the identity only
+		}
 		quoted, _ := codec.AppendString(nil, f.Name) // a checked name
-		schema, _ := t.Schema.Field(f.Name)
-		t.encode[i] = fieldEncoder{f, schema, append(quoted, ':'), appenderFor(f, schema)}
+		t.encode = append(t.encode, fieldEncoder{f, schema, append(quoted, ':'), appenderFor(f, schema)})
 	}
 	t.bindDecoders()
 }
@@ -124,7 +127,7 @@ func (t *Type) WriteStruct(v reflect.Value) (backend.Write, error) {
 			fields = append(fields, fallback...)
 		}
 		if e.Name == keyField {
-			id.Key = keyText(fields[value:])
+			id.Key = e.field.Type.KeyText(fields[value:])
 		}
 	}
 	if err := t.CheckIdentity(id); err != nil {
@@ -184,7 +187,7 @@ func (t *Type) IdentityOf(v reflect.Value) (onto.Identity, error) {
 			return id, fieldError(id, e.field, err)
 		}
 		if len(text) > 0 {
-			id.Key = keyText(text)
+			id.Key = e.field.Type.KeyText(text)
 		}
 	}
 	return id, t.CheckIdentity(id)

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -178,22 +177,23 @@ func (t *Type) misnamed(id onto.Identity, members []codec.Member) error {
 	return nil
 }
 
-// identityField is the field that repeats a part of the identity: the key, or
-// the instance key if it is among the fields. "" if there is none.
-func (t *Type) identityField() (name, what string) {
-	if t.Schema.Kind == onto.KindEntity {
-		return t.Schema.Key, "key"
+// identityField is the field that repeats a part of the identity: the key, or the
+// instance key. "" if there is none. Kept says that it is stored among the fields.
+func (t *Type) identityField() (name, what string, kept bool) {
+	switch {
+	case t.Schema.Kind == onto.KindEntity:
+		return t.Schema.Key, "key", true
+	case t.Schema.Kind == onto.KindRelation:
+		_, kept = t.Schema.Field(t.Schema.InstanceKey)
+		return t.Schema.InstanceKey, "instance key", kept
 	}
-	if _, ok := t.Schema.Field(t.Schema.InstanceKey); ok && t.Schema.Kind == onto.KindRelation {
-		return t.Schema.InstanceKey, "instance key"
-	}
-	return "", ""
+	return "", "", false
 }
 
 // withKey makes identity and fields agree on the key: it may be given in
 // either place, or in both if they are the same.
 func (t *Type) withKey(id onto.Identity, members []codec.Member) (onto.Identity, []codec.Member, error) {
-	name, what := t.identityField()
+	name, what, kept := t.identityField()
 	if name == "" {
 		return id, members, nil
 	}
@@ -201,16 +201,30 @@ func (t *Type) withKey(id onto.Identity, members []codec.Member) (onto.Identity,
 	if id.Kind == onto.KindRelation {
 		part = &id.Instance
 	}
-	for _, m := range members {
-		if m.Name != name || codec.KindOf(m.Value) == codec.Null {
+	for i, m := range members {
+		if m.Name != name {
 			continue
 		}
-		inside := keyText(m.Value)
+		if !kept {
+			members = slices.Delete(slices.Clone(members), i, i+1)
+		}
+		if codec.KindOf(m.Value) == codec.Null {
+			break
+		}
+		if !kept {
+			if _, err := onto.String.Fit(m.Value); err != nil {
+				return id, nil, onto.Errorf(onto.Invalid, "%s: %s %s: %w", describe(id), what, name, err)
+			}
+		}
+		inside := t.keyText(name, m.Value)
 		if *part != "" && *part != inside {
 			return id, nil, onto.Errorf(onto.Invalid, "%s: the %s is %q, but field %s says %q", id, what, *part, name, inside).
 				WithHint("give the %s once, or the same twice", what)
 		}
 		*part = inside
+		return id, members, nil
+	}
+	if !kept {
 		return id, members, nil
 	}
 	value, err := t.keyValue(name, *part)
@@ -220,12 +234,10 @@ func (t *Type) withKey(id onto.Identity, members []codec.Member) (onto.Identity,
 	return id, insertMember(members, codec.Member{Name: name, Value: value}), nil
 }
 
-// keyText is the key that a key field's value stands for.
-func keyText(value []byte) string {
-	if codec.KindOf(value) == codec.String {
-		return codec.Unquote(value)
-	}
-	return string(value)
+// keyText is the key that the value of a field that repeats it stands for.
+func (t *Type) keyText(name string, value []byte) string {
+	f, _ := t.Schema.Field(name)
+	return f.Type.KeyText(value)
 }
 
 // keyValue is the key field's value for a key. Null if there is no key.
@@ -233,14 +245,8 @@ func (t *Type) keyValue(name, key string) ([]byte, error) {
 	if key == "" {
 		return []byte("null"), nil
 	}
-	if f, _ := t.Schema.Field(name); f.Type == onto.Int {
-		n, err := strconv.ParseInt(key, 10, 64)
-		if err != nil || strconv.FormatInt(n, 10) != key {
-			return nil, onto.Errorf(onto.Invalid, "%q is not an integer", key)
-		}
-		return []byte(key), nil
-	}
-	return codec.AppendString(nil, key)
+	f, _ := t.Schema.Field(name)
+	return f.Type.KeyValue(key)
 }
 
 // Insert puts a member into its place, in place of one with that name.

@@ -64,7 +64,7 @@ func (t *Type) MergeStruct(v reflect.Value) (backend.Write, error) {
 		}
 		given, kept = append(given, e.Name), append(kept, codec.Member{Name: e.Name, Value: value})
 		if e.Name == t.Schema.Key {
-			id.Key = keyText(value)
+			id.Key = e.field.Type.KeyText(value)
 		}
 	}
 	if err := t.CheckIdentity(id); err != nil {

@@ -73,6 +73,9 @@ func ParseSchema(kind onto.Kind, name string, data []byte) onto.Schema {
 	}
 	s.Left, s.Right, s.InstanceKey = o.LeftType, o.RightType, o.InstanceKey
 	for name, f := range o.Fields {
+		if name == s.InstanceKey && name != "" {
+			continue // its rows have it in the identity only
+		}
 		typ, optional := f.fieldType()
 		if f.PrimaryKey && kind == onto.KindEntity {
 			s.Key, optional = name, false
@@ -136,29 +139,13 @@ func (f originalField) fieldType() (onto.FieldType, bool) {
 	if f.TypeSpec != nil {
 		return f.TypeSpec.fieldType()
 	}
-	name := strings.TrimSuffix(strings.TrimPrefix(f.Type, "<class '"), "'>")
-	optional := false
-	if inner, ok := strings.CutPrefix(name, "typing.Optional["); ok {
-		name, optional = strings.TrimSuffix(inner, "]"), true
-	}
-	var kept []string
-	for part := range strings.SplitSeq(name, "|") {
-		if part = strings.TrimSpace(part); part == "None" || part == "NoneType" {
-			optional = true
-		} else {
-			kept = append(kept, part)
-		}
-	}
-	if len(kept) != 1 {
-		return onto.Any, optional
-	}
-	return pythonType(kept[0]), optional
+	return pythonType(f.Type)
 }
 
 func (s originalSpec) fieldType() (onto.FieldType, bool) {
 	switch s.Kind {
 	case "primitive":
-		return pythonType(s.Name), s.Name == "NoneType"
+		return pythonType(s.Name)
 	case "list":
 		return onto.List, false
 	case "dict", "typed_dict":
@@ -172,24 +159,88 @@ func (s originalSpec) fieldType() (onto.FieldType, bool) {
 // union is the type that remains when None is taken out; any, if more than one
 // remains.
 func (s originalSpec) union() (onto.FieldType, bool) {
-	typ, optional, others := onto.Any, false, 0
+	var u pythonUnion
 	for _, m := range s.Members {
-		t, none := m.fieldType()
-		optional = optional || none
-		if m.Kind == "primitive" && m.Name == "NoneType" {
+		if m.Kind == "primitive" && isNone(m.Name) {
+			u.optional = true
 			continue
 		}
-		typ, others = t, others+1
+		u.add(m.fieldType())
 	}
-	if others != 1 {
-		typ = onto.Any
-	}
-	return typ, optional
+	return u.fieldType()
 }
 
-func pythonType(name string) onto.FieldType {
-	base, _, _ := strings.Cut(name, "[")
-	switch strings.ToLower(strings.TrimPrefix(base, "typing.")) {
+// pythonUnion gathers the members of a union.
+type pythonUnion struct {
+	typ      onto.FieldType
+	others   int // members other than None
+	optional bool
+}
+
+func (u *pythonUnion) add(t onto.FieldType, optional bool) {
+	u.typ, u.others, u.optional = t, u.others+1, u.optional || optional
+}
+
+func (u *pythonUnion) fieldType() (onto.FieldType, bool) {
+	if u.others != 1 {
+		return onto.Any, u.optional
+	}
+	return u.typ, u.optional
+}
+
+// pythonType maps the text of a Python type, such as "<class 'str'>", "str | None" or
+// "typing.Optional[int]", and tells whether None is allowed.
+func pythonType(text string) (onto.FieldType, bool) {
+	if len(text) > maxPythonType {
+		return onto.Any, false
+	}
+	text = strings.TrimSpace(text)
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "<class '"), "'>")
+	var u pythonUnion
+	name, args, generic := strings.Cut(strings.TrimPrefix(text, "typing."), "[")
+	parts := splitOutside(text, '|')
+	switch {
+	case generic && len(parts) == 1 && (name == "Optional" || name == "Union"):
+		u.optional = name == "Optional"
+		parts = splitOutside(strings.TrimSuffix(args, "]"), ',')
+	case len(parts) == 1:
+		return plainPythonType(name), isNone(name) || strings.EqualFold(name, "any")
+	}
+	for _, part := range parts {
+		if part = strings.TrimSpace(part); isNone(part) {
+			u.optional = true
+			continue
+		}
+		u.add(pythonType(part))
+	}
+	return u.fieldType()
+}
+
+// maxPythonType bounds the texts that are looked into: each level of brackets is read
+// once more.
+const maxPythonType = 4 << 10
+
+func isNone(name string) bool { return name == "None" || name == "NoneType" }
+
+// splitOutside splits a text at a separator that is not within brackets.
+func splitOutside(text string, separator byte) []string {
+	var parts []string
+	depth, start := 0, 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case c == separator && depth == 0:
+			parts, start = append(parts, text[start:i]), i+1
+		}
+	}
+	return append(parts, text[start:])
+}
+
+func plainPythonType(name string) onto.FieldType {
+	switch strings.ToLower(name) {
 	case "str":
 		return onto.String
 	case "int":
