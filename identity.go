@@ -112,10 +112,10 @@ func (id Identity) Compare(other Identity) int {
 	return strings.Compare(id.Instance, other.Instance)
 }
 
-// Check reports whether the identity is well formed: names and keys within
-// their limits, and only the parts that its kind has.
+// Check reports whether the identity is well formed: texts within their limits, and only
+// the parts that its kind has. Whether there is such a type, only a store can tell.
 func (id Identity) Check() error {
-	if err := CheckName("type", id.Type); err != nil {
+	if err := checkText("type name", id.Type, 1, MaxKey); err != nil {
 		return err
 	}
 	switch id.Kind {
@@ -142,6 +142,9 @@ func (id Identity) Check() error {
 }
 
 func (id Identity) checkFact() error {
+	if err := CheckName("type", id.Type); err != nil {
+		return err
+	}
 	if id.Key != "" {
 		return Errorf(Invalid, "fact %s has an entity key", id)
 	}

@@ -71,6 +71,7 @@ func TestIdentityCheck(t *testing.T) {
 	for _, id := range []onto.Identity{
 		onto.EntityID("Customer", "c"),
 		onto.EntityID("_", longest),
+		onto.EntityID("a.b ☃", "x"), // the original program has such types
 		onto.EntityID(strings.Repeat("T", onto.MaxName), "é/..\n☃"),
 		onto.RelationID("Owns", longest, longest).WithInstance(longest),
 	} {
@@ -86,7 +87,7 @@ func TestIdentityCheck(t *testing.T) {
 		{onto.Identity{}, onto.Invalid, "type name is empty"},
 		{onto.Identity{Type: "T"}, onto.Invalid, `kind "" is unknown`},
 		{onto.Identity{Type: "T", Kind: "thing"}, onto.Invalid, `kind "thing" is unknown`},
-		{onto.EntityID("a.b", "x"), onto.Invalid, `type name "a.b" is not allowed`},
+		{onto.EntityID("a\xff", "x"), onto.Invalid, "type name is not valid UTF-8"},
 		{onto.EntityID("T", ""), onto.Invalid, "T key is empty"},
 		{onto.EntityID("T", longest+"k"), onto.TooLarge, "T key is 1025 bytes long, the limit is 1024"},
 		{onto.EntityID("T", "a\xff"), onto.Invalid, "T key is not valid UTF-8"},

@@ -11,16 +11,20 @@ import (
 )
 
 // fieldsOf reads the fields of a type.
-func fieldsOf(s *onto.Schema) func(*node, string) error {
+func (r *reader) fieldsOf(s *onto.Schema) func(*node, string) error {
 	return func(v *node, path string) error {
 		members, err := v.object(path)
 		if err != nil {
 			return err
 		}
+		kept := r.fieldNames(s)
 		for _, m := range members {
 			read := readField
 			if s.Kind == onto.KindFact {
 				read = readAttribute
+			}
+			if err := onto.CheckUserName("field", m.name); err != nil && s.Kind != onto.KindFact && !isKept(m.name, kept) {
+				return m.fail(join(path, m.name), "%w", err)
 			}
 			f, err := read(m, join(path, m.name))
 			if err != nil {
@@ -35,9 +39,6 @@ func fieldsOf(s *onto.Schema) func(*node, string) error {
 
 func readField(m member, path string) (onto.Field, error) {
 	f := onto.Field{Name: m.name}
-	if err := onto.CheckUserName("field", m.name); err != nil {
-		return f, m.fail(path, "%w", err)
-	}
 	var fallback *node
 	err := m.value.readKeys(path,
 		key{"type", fieldType(&f.Type)},

@@ -15,6 +15,38 @@ type reader struct {
 	schemas  []onto.Schema
 	folds    []Fold
 	declared map[string]position // by type name
+	stored   []onto.Schema       // the types of the store that the file is for
+}
+
+// kept is a type as it is stored. The names that it has are allowed.
+func (r *reader) kept(kind onto.Kind, name string) (onto.Schema, bool) {
+	i := slices.IndexFunc(r.stored, func(s onto.Schema) bool { return s.Kind == kind && s.Name == name })
+	if i < 0 {
+		return onto.Schema{}, false
+	}
+	return r.stored[i], true
+}
+
+// fieldNames is the fields of a type that is stored.
+func (r *reader) fieldNames(s *onto.Schema) []string {
+	was, _ := r.kept(s.Kind, s.Name)
+	return append(was.FieldNames(), was.InstanceKey)
+}
+
+// isKept reports whether a name is among those that the store has, and not its own.
+func isKept(name string, kept []string) bool {
+	return name != "" && !strings.HasPrefix(name, onto.OwnPrefix) && slices.Contains(kept, name)
+}
+
+// typeNames is the names of the entity types that are stored.
+func (r *reader) typeNames() []string {
+	var names []string
+	for _, s := range r.stored {
+		if s.Kind == onto.KindEntity {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // key is a key that an object of the format may have.
@@ -68,13 +100,13 @@ func suggestion(name string, known []string) string {
 	return "use " + strings.Join(known, ", ")
 }
 
-// name reads a name into dst.
-func name(what string, dst *string) func(*node, string) error {
+// name reads a name into dst. Those that the store has are allowed, whatever they are.
+func name(what string, dst *string, kept ...string) func(*node, string) error {
 	return func(v *node, path string) error {
 		if v.kind != codec.String {
 			return v.fail(path, "expected a name, found %s", v.found())
 		}
-		if err := onto.CheckName(what, v.text); err != nil {
+		if err := onto.CheckName(what, v.text); err != nil && !isKept(v.text, kept) {
 			return v.fail(path, "%w", err)
 		}
 		*dst = v.text
@@ -95,15 +127,15 @@ func flag(dst *bool) func(*node, string) error {
 
 func (r *reader) file(root *node) error {
 	return root.readKeys("",
-		key{"entities", func(v *node, path string) error { return r.each(v, path, r.entity) }},
-		key{"facts", func(v *node, path string) error { return r.each(v, path, r.facts) }},
+		key{"entities", func(v *node, path string) error { return r.each(v, path, onto.KindEntity, r.entity) }},
+		key{"facts", func(v *node, path string) error { return r.each(v, path, onto.KindFact, r.facts) }},
 		key{"folds", r.eachFold},
-		key{"relations", func(v *node, path string) error { return r.each(v, path, r.relation) }},
+		key{"relations", func(v *node, path string) error { return r.each(v, path, onto.KindRelation, r.relation) }},
 	)
 }
 
 // each reads the types of one kind.
-func (r *reader) each(n *node, path string, read func(member, string) error) error {
+func (r *reader) each(n *node, path string, kind onto.Kind, read func(member, string) error) error {
 	members, err := n.object(path)
 	if err != nil {
 		return err
@@ -111,7 +143,9 @@ func (r *reader) each(n *node, path string, read func(member, string) error) err
 	for _, m := range members {
 		inner := join(path, m.name)
 		if err := onto.CheckUserName("type", m.name); err != nil {
-			return m.fail(inner, "%w", err)
+			if _, kept := r.kept(kind, m.name); !kept || strings.HasPrefix(m.name, onto.OwnPrefix) {
+				return m.fail(inner, "%w", err)
+			}
 		}
 		if first, ok := r.declared[m.name]; ok {
 			return m.fail(inner, "the name is taken by another type, on line %d", first.line)
@@ -127,8 +161,8 @@ func (r *reader) each(n *node, path string, read func(member, string) error) err
 func (r *reader) entity(m member, path string) error {
 	s := onto.Schema{Kind: onto.KindEntity, Name: m.name}
 	err := m.value.readKeys(path,
-		key{"key", name("key", &s.Key)},
-		key{"fields", fieldsOf(&s)},
+		key{"key", name("key", &s.Key, r.fieldNames(&s)...)},
+		key{"fields", r.fieldsOf(&s)},
 	)
 	if err != nil {
 		return err
@@ -147,10 +181,10 @@ func (r *reader) entity(m member, path string) error {
 func (r *reader) relation(m member, path string) error {
 	s := onto.Schema{Kind: onto.KindRelation, Name: m.name}
 	err := m.value.readKeys(path,
-		key{"left", name("left type", &s.Left)},
-		key{"right", name("right type", &s.Right)},
-		key{"instance_key", name("instance key", &s.InstanceKey)},
-		key{"fields", fieldsOf(&s)},
+		key{"left", name("left type", &s.Left, r.typeNames()...)},
+		key{"right", name("right type", &s.Right, r.typeNames()...)},
+		key{"instance_key", name("instance key", &s.InstanceKey, r.fieldNames(&s)...)},
+		key{"fields", r.fieldsOf(&s)},
 	)
 	if err != nil {
 		return err
@@ -168,9 +202,9 @@ func (r *reader) relation(m member, path string) error {
 func (r *reader) facts(m member, path string) error {
 	s := onto.Schema{Kind: onto.KindFact, Name: m.name}
 	err := m.value.readKeys(path,
-		key{"subject", name("subject type", &s.Left)},
+		key{"subject", name("subject type", &s.Left, r.typeNames()...)},
 		key{"open", flag(&s.Open)},
-		key{"fields", fieldsOf(&s)},
+		key{"fields", r.fieldsOf(&s)},
 	)
 	if err != nil {
 		return err
@@ -178,7 +212,7 @@ func (r *reader) facts(m member, path string) error {
 	if len(s.Fields) == 0 && !s.Open {
 		return m.fail(path, "facts need an attribute").WithHint("declare one under fields, or say open: true")
 	}
-	whole, err := onto.Untyped(s).Schema()
+	whole, err := onto.Untyped(s, r.stored...).Schema()
 	if err != nil {
 		return m.fail(path, "%w", err)
 	}
@@ -188,7 +222,7 @@ func (r *reader) facts(m member, path string) error {
 
 // add takes a schema. What can still be wrong with it is about its key.
 func (r *reader) add(s onto.Schema, at *node, path string) error {
-	if err := s.Check(); err != nil {
+	if err := s.Check(r.stored...); err != nil {
 		return at.fail(path, "%w", err)
 	}
 	r.schemas = append(r.schemas, s)
@@ -200,7 +234,7 @@ func (r *reader) types() []onto.Type {
 	sortSchemas(r.schemas)
 	types := make([]onto.Type, len(r.schemas))
 	for i, s := range r.schemas {
-		types[i] = onto.Untyped(s)
+		types[i] = onto.Untyped(s, r.stored...)
 	}
 	return types
 }

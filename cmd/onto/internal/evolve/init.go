@@ -1,7 +1,9 @@
 package evolve
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -127,18 +129,36 @@ func readFile(ctx context.Context, c *session.Session, name string) (schemafile.
 	case "":
 		return schemafile.File{}, nil
 	case "-":
-		return schemafile.ReadFile(c.Stdin(ctx))
+		return parseFile(ctx, c, c.Stdin(ctx))
 	}
 	f, err := os.Open(name)
 	if err != nil {
 		return schemafile.File{}, onto.Errorf(onto.Invalid, "schema file: %w", err)
 	}
 	defer f.Close()
-	file, err := schemafile.ReadFile(f)
+	file, err := parseFile(ctx, c, f)
 	if err != nil {
 		return file, onto.Errorf(onto.CodeOf(err), "%s: %w", name, err)
 	}
 	return file, nil
+}
+
+// parseFile parses a schema file. One that is refused is parsed once more for the types of
+// the store, if there is one: these may have names that new types cannot have.
+func parseFile(ctx context.Context, c *session.Session, r io.Reader) (schemafile.File, error) {
+	var text bytes.Buffer
+	file, err := schemafile.ReadFile(io.TeeReader(r, &text))
+	if onto.CodeOf(err) != onto.Invalid {
+		return file, err
+	}
+	var stored []onto.Schema
+	if openErr := c.WithStore(ctx, place.Reading, func(s *store.Store) error {
+		stored = s.Types()
+		return nil
+	}); openErr != nil || len(stored) == 0 {
+		return file, err
+	}
+	return schemafile.ParseFile(text.Bytes(), stored...)
 }
 
 // readSchema reads the types of a schema file.
