@@ -44,6 +44,11 @@ func (rd *reader) explained(r *reading, q *backend.Query, a *backend.Aggregation
 		if err != nil {
 			return nil, err
 		}
+		if question.keepsOrder() {
+			if statements, ok := rd.explainKept(r, question, e); ok {
+				return statements, nil
+			}
+		}
 		answer := question.versions()
 		e.Process = question.left()
 		if answer.skip > 0 || answer.take > 0 {
@@ -65,6 +70,22 @@ func (rd *reader) explained(r *reading, q *backend.Query, a *backend.Aggregation
 	}
 	_, sql := r.groupsSQL(question, a)
 	return []sqlgen.Part{sql}, nil
+}
+
+// explainKept is explained for a page of an order that is remembered, or will be. It
+// reports false if the order is known to be too long.
+func (rd *reader) explainKept(r *reading, a *question, e *backend.Explanation) ([]sqlgen.Part, bool) {
+	ordered, page := a.ordered(), r.versionsOf(a, keysOf(&a.Query.After.Identity))
+	known, ok := rd.kept.get(r.nameOf(ordered))
+	switch {
+	case !ok:
+		e.Process = append(e.Process, "remember the order for further pages", "page")
+		return []sqlgen.Part{ordered, page}, true
+	case known.tooLong:
+		return nil, false
+	}
+	e.Process = append(e.Process, "take the order that an earlier page has remembered", "page")
+	return []sqlgen.Part{page}, true
 }
 
 // left says what is left for the process, and why.

@@ -82,6 +82,7 @@ func TestPlans(t *testing.T) {
 		{"Customer", ``, "$.city:desc", 10, byIndex},
 		{"Customer", ``, "$.age", 10, byIndex}, // also where some have none
 		{"Customer", ``, "$.age:desc, $.city", 10, byIndex},
+		{"Customer", ``, "$.age", 1000 + 1, byIndex}, // a page of 1,000 and whether there is another
 		{"Customer", `$.id == "c07"`, "", 0, byKey},
 		{"Customer", `$.id == "c07" & $.city == "Town 0"`, "", 0, byKey},
 		{"Customer", `$.id.in_(["c07", "c08"]) & $.city == "Town 0"`, "", 0, "entity_key=?)"},

@@ -9,9 +9,9 @@ import (
 )
 
 // smallPage is how many rows SQLite sorts efficiently while it searches for the first
-// of them. For more it is faster to sort them all, and to cut the page out of the
-// result.
-const smallPage = 1000
+// of them: a page of 1,000, and the row that tells whether there is another page. For
+// more it is faster to sort them all, and to cut the page out of the result.
+const smallPage = 1000 + 1
 
 // answer is statements that yield the versions of a question, one after the other, and
 // the window to take of them.
@@ -75,11 +75,14 @@ func (a *question) alongIndex(keys []sqlgen.Key, places []any, most int) []sqlge
 	present.Nullable = false
 	var list []sqlgen.Part
 	if places == nil || places[0] != nil {
-		f, _ := a.Scope.Own.Schema.Field(a.Query.Order[0].Operand.Path[0])
-		from, _ := least(f.Type)
-		further := []sqlgen.Part{sqlgen.SQL("? >= ?", first.Expression, from)}
 		there := append([]sqlgen.Key{present}, keys[1:]...)
-		list = append(list, a.statement(append(further, a.After(there, places)...), there, 0, most))
+		further := a.After(there, places)
+		if places == nil { // a place is a bound itself, and SQLite would start at the first one it reads
+			f, _ := a.Scope.Own.Schema.Field(a.Query.Order[0].Operand.Path[0])
+			from, _ := least(f.Type)
+			further = []sqlgen.Part{sqlgen.SQL("? >= ?", first.Expression, from)}
+		}
+		list = append(list, a.statement(further, there, 0, most))
 	} else {
 		absent = append(absent, a.After(keys[1:], places[1:])...)
 	}

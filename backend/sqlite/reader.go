@@ -52,6 +52,7 @@ func (rd *reader) dialReadOnly() (*driver.Conn, error) {
 // reading is a read transaction.
 type reading struct {
 	layout.Moment
+	changes int64     // how often types have changed
 	counted *sync.Map // the store's
 }
 
@@ -132,5 +133,5 @@ func (rd *reader) begin(ctx context.Context, c *driver.Conn) (*reading, error) {
 	}
 	rd.sees(row.Int(5))
 	m := layout.Moment{Conn: c, Ctx: ctx, Head: row.Int(0), Foreign: layout.ReadForeign(row), Ordered: row.Int(3) == 1 && layout.ReadForeign(row).Covers(), Format: row.Int(4)}
-	return &reading{m, &rd.counted}, nil
+	return &reading{m, row.Int(5), &rd.counted}, nil
 }

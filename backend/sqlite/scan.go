@@ -36,6 +36,11 @@ func (b *Backend) scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Ver
 		if err != nil {
 			return err
 		}
+		if a.keepsOrder() {
+			if answered, err := b.reader.pageInPast(r, a, push); answered || err != nil {
+				return err
+			}
+		}
 		if a.plain == "" {
 			return r.versions(a, push)
 		}

@@ -77,6 +77,7 @@ type store struct {
 	lacksFacts bool         // it is only read, and had no tables of facts when it was opened
 	seen       atomic.Int64 // the value of changes in the newest snapshot that was read
 	foreign    atomic.Bool  // it has rows of other programs
+	kept       keptOrders   // of answers about the past
 	counted    sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
 }
 

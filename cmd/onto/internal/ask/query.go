@@ -325,6 +325,9 @@ func (a *asked) find(s *store.Store) store.Query[onto.Version] {
 func queryVersions(ctx context.Context, c *session.Session, s *store.Store, shape *shape, a asked) error {
 	q := a.find(s).OrderBy(a.order...).Offset(a.offset).Limit(a.limit)
 	if a.explain {
+		if a.limit > 0 {
+			q = q.Limit(a.limit + 1) // a page reads one more, to know whether it is the last
+		}
 		explained, err := q.Explain(ctx)
 		if a.history {
 			explained, err = q.ExplainVersions(ctx, a.since)
