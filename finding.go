@@ -17,6 +17,7 @@ type Finding struct {
 	Severity Severity // how bad
 	Message  string   // names the thing
 	Remedy   Hint     // names the next step
+	About    Identity // the thing, or only its kind and type; zero if it is about neither
 
 	Explanation string // why it matters; package upkeep fills it in
 }

@@ -172,6 +172,10 @@ same from version to version, so that programs can rely on it. An error means
 that answers can be wrong, and the exit status is 3. A warning means that answers
 are right and something is unusual. ` + "`onto doctor explain CODE`" + ` prints an entry of
 this page.
+
+Findings of one kind about one type are shown as one, with their number and the first
+few; ` + "`onto doctor --all`" + ` shows each. Programs get the same with ` + "`--json`: `count` and\n`examples`" + `, or one document for each finding. Beyond 20 types, the findings of a kind are
+counted together.
 `)
 	for _, part := range []struct {
 		title    string

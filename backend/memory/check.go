@@ -146,11 +146,11 @@ func (c *checker) operations() {
 func (c *checker) schemas() {
 	for i, s := range c.log.schemas {
 		if i > 0 && typelist.Compare(c.log.schemas[i-1], s) >= 0 {
-			c.report(audit.SchemaOrder, "version %d of %s is out of order", s.Version, s.Schema.Name)
+			c.report(audit.SchemaOrder, "version %d of %s is out of order", s.Version, audit.Name(s.Schema.TypeName()))
 		}
 		stored, _ := onto.ParseSchema(s.JSON) // a damaged one has another hash
 		if s.Hash != stored.Hash() || stored.WithFlags(s.Schema).Hash() != s.Schema.Hash() {
-			c.report(audit.SchemaHash, "version %d of %s is not what its hash says", s.Version, s.Schema.Name)
+			c.report(audit.SchemaHash, "version %d of %s is not what its hash says", s.Version, audit.Name(s.Schema.TypeName()))
 		}
 	}
 }

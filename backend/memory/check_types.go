@@ -61,7 +61,7 @@ func (l log) following(i int) (onto.SchemaVersion, bool) {
 // come from.
 func (c *checker) lives() {
 	for i, s := range c.log.schemas {
-		name, next := s.Schema.Name, c.log.head()+1
+		name, next := audit.Name(s.Schema.TypeName()), c.log.head()+1
 		if s.Since < 1 || s.Since > next {
 			c.report(audit.SchemaSince, "version %d of %s begins with commit %d, but the next commit is %d", s.Version, name, s.Since, next)
 		}
@@ -90,7 +90,7 @@ func (c *checker) lives() {
 // upgrader checks an upgrader of a version of a type.
 func (c *checker) upgrader(s onto.SchemaVersion, u onto.StoredUpgrader) {
 	if u.Func && u.Program != "" {
-		c.report(audit.UpgraderForm, "the upgrader to version %d of %s is both a program and a function", s.Version, s.Schema.Name)
+		c.report(audit.UpgraderForm, "the upgrader to version %d of %s is both a program and a function", s.Version, audit.Name(s.Schema.TypeName()))
 	}
 	if u.RenamedFrom == "" {
 		return
@@ -99,6 +99,6 @@ func (c *checker) upgrader(s onto.SchemaVersion, u onto.StoredUpgrader) {
 		return v.Schema.Kind == s.Schema.Kind && v.Schema.Name == u.RenamedFrom && v.Version == u.FromVersion
 	}) {
 		c.report(audit.UpgraderUnknown, "version %d of %s comes from version %d of %s, which does not exist",
-			s.Version, s.Schema.Name, u.FromVersion, u.RenamedFrom)
+			s.Version, audit.Name(s.Schema.TypeName()), u.FromVersion, u.RenamedFrom)
 	}
 }

@@ -117,7 +117,7 @@ func may() map[string][]string {
 		"upkeep":                 {".", "backend", "internal/audit"},
 		// Only place, and care for what one kind of storage needs, know every backend.
 		"internal/place":    {"internal/typelist", "internal/suggest", ".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "internal/shell", "go.yaml.in/yaml/v3"},
-		"internal/document": {".", "backend", "store", "store/records", "internal/codec"},
+		"internal/document": {".", "backend", "store", "store/records", "upkeep", "internal/codec"},
 		"internal/terminal": {".", "backend", "store", "internal/codec", "internal/document", "golang.org/x/term"},
 		"cmd/onto": {".", "bus", "store", "cmd/onto/internal/session", "cmd/onto/internal/ask", "cmd/onto/internal/change", "cmd/onto/internal/events", "cmd/onto/internal/work", "cmd/onto/internal/transfer", "cmd/onto/internal/evolve", "cmd/onto/internal/care",
 			"internal/place", "internal/shell", "internal/terminal", "github.com/spf13/cobra"},

@@ -11,7 +11,8 @@ import (
 type Code interface {
 	fmt.Stringer
 	Severity() onto.Severity
-	// Finding is a finding of this kind, with its highest severity. Package upkeep has
+	// Finding is a finding of this kind, with its highest severity. It is about the
+	// first of args that is an identity or the [Name] of a type. Package upkeep has
 	// the remedies of all kinds; a finding has one only if that is more specific.
 	Finding(format string, args ...any) onto.Finding
 }
@@ -51,7 +52,32 @@ func (c Notice) Finding(format string, args ...any) onto.Finding {
 }
 
 func finding(c Code, format string, args []any) onto.Finding {
-	return onto.Finding{Code: c.String(), Severity: c.Severity(), Message: fmt.Sprintf(format, args...)}
+	return onto.Finding{Code: c.String(), Severity: c.Severity(), Message: fmt.Sprintf(format, args...), About: about(args)}
+}
+
+// Name is a type in a finding, which shows as its name alone.
+type Name onto.TypeName
+
+func (n Name) String() string { return n.Name }
+
+// about finds out what a finding is about.
+func about(args []any) onto.Identity {
+	for _, arg := range args {
+		switch a := arg.(type) {
+		case onto.Identity:
+			return a
+		case onto.TypeName:
+			return onto.Identity{Kind: a.Kind, Type: a.Name}
+		case Name:
+			return onto.Identity{Kind: a.Kind, Type: a.Name}
+		case *Rows:
+			if a.Identity != (onto.Identity{}) {
+				return a.Identity
+			}
+			return onto.Identity{Kind: a.Kind, Type: a.Name}
+		}
+	}
+	return onto.Identity{}
 }
 
 // What each code means and what to do about it is in package upkeep, and in

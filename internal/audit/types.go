@@ -44,14 +44,14 @@ func (l Log) schemaNumber(i int) error {
 		switch order := before.Schema.TypeName().Compare(t); {
 		case order > 0 || order == 0 && before.Version >= s.Version:
 			l.types.doubts[t] = true
-			return l.found(SchemaOrder, "version %d of %s is out of order", s.Version, t.Name)
+			return l.found(SchemaOrder, "version %d of %s is out of order", s.Version, Name(t))
 		case order == 0:
 			want = before.Version + 1
 		}
 	}
 	if s.Version != want {
 		l.types.doubts[t] = true
-		return l.found(SchemaGap, "version %d of %s stands where %d is due", s.Version, t.Name, want)
+		return l.found(SchemaGap, "version %d of %s stands where %d is due", s.Version, Name(t), want)
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (l Log) schemaHash(i int, intact bool) error {
 	}
 	s := &l.types.all[i]
 	l.types.doubts[s.Schema.TypeName()] = true
-	return l.found(SchemaHash, "version %d of %s is not what its hash says", s.Version, s.Schema.Name)
+	return l.found(SchemaHash, "version %d of %s is not what its hash says", s.Version, Name(s.Schema.TypeName()))
 }
 
 // next is the version of a type that follows the one at i; nil if there is none.
@@ -76,7 +76,7 @@ func (t *types) next(i int) *onto.SchemaVersion {
 // schemaLife checks when a version of a type begins and ends.
 func (l Log) schemaLife(i int, nextCommit int64) error {
 	s, after := &l.types.all[i], l.types.next(i)
-	name, end := s.Schema.Name, s.End
+	name, end := Name(s.Schema.TypeName()), s.End
 	switch {
 	case s.Since < 1 || s.Since > nextCommit:
 		return l.found(SchemaSince, "version %d of %s begins with commit %d, but the next commit is %d", s.Version, name, s.Since, nextCommit)
@@ -102,9 +102,9 @@ func (l Log) upgrader(i int) error {
 	case u == nil:
 		return nil
 	case u.Func && u.Program != "":
-		return l.found(UpgraderForm, "the upgrader to version %d of %s is both a program and a function", s.Version, s.Schema.Name)
+		return l.found(UpgraderForm, "the upgrader to version %d of %s is both a program and a function", s.Version, Name(s.Schema.TypeName()))
 	case u.RenamedFrom != "" && l.types.find(onto.TypeName{Kind: s.Schema.Kind, Name: u.RenamedFrom}, u.FromVersion) < 0:
-		return l.found(UpgraderUnknown, "version %d of %s comes from version %d of %s, which does not exist", s.Version, s.Schema.Name, u.FromVersion, u.RenamedFrom)
+		return l.found(UpgraderUnknown, "version %d of %s comes from version %d of %s, which does not exist", s.Version, Name(s.Schema.TypeName()), u.FromVersion, u.RenamedFrom)
 	}
 	return nil
 }

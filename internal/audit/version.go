@@ -76,20 +76,20 @@ func (l Log) Stamp(v *onto.Version) error {
 func (l Log) Rows(r *Rows) error {
 	i := l.types.find(r.TypeName, r.Version)
 	if i < 0 {
-		return l.foundIn(r.Foreign, SchemaUnknown, "%s: schema version %d does not exist", r.String(), r.Version)
+		return l.foundIn(r.Foreign, SchemaUnknown, "%s: schema version %d does not exist", r, r.Version)
 	}
 	s, next := &l.types.all[i], l.types.next(i)
 	switch end := s.End; {
 	case r.Foreign:
 		return nil
 	case r.First < s.Since:
-		return l.found(SchemaSince, "%s: schema version %d begins with commit %d", r.String(), r.Version, s.Since)
+		return l.found(SchemaSince, "%s: schema version %d begins with commit %d", r, r.Version, s.Since)
 	case end != nil && (r.LastPut >= end.Commit || r.Last > end.Commit):
-		return l.found(SchemaEnded, "%s: the type ended with commit %d", r.String(), end.Commit)
+		return l.found(SchemaEnded, "%s: the type ended with commit %d", r, end.Commit)
 	case end != nil && end.Purged && r.First < end.Commit:
-		return l.found(SchemaPurged, "%s: the type was purged", r.String())
+		return l.found(SchemaPurged, "%s: the type was purged", r)
 	case end == nil && next != nil && r.Last >= next.Since:
-		return l.found(SchemaSince, "%s: schema version %d was no longer the newest, since version %d begins with commit %d", r.String(), r.Version, next.Version, next.Since)
+		return l.found(SchemaSince, "%s: schema version %d was no longer the newest, since version %d begins with commit %d", r, r.Version, next.Version, next.Since)
 	}
 	return nil
 }

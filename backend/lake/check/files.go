@@ -69,7 +69,7 @@ func (w *walk) own(m *protocol.Manifest) error {
 			continue
 		}
 		w.left.Hide(m.First, m.CommitID)
-		if err := w.report(audit.FileDiffers, "%s: its commits have %d versions of %s %s and no file", path, n, t.Kind, t.Name); err != nil {
+		if err := w.report(audit.FileDiffers, "%s: its commits have %d versions of %s and no file", path, n, t); err != nil {
 			return err
 		}
 	}

@@ -90,15 +90,17 @@ func (c *checker) registry(v onto.SchemaVersion) error {
 		if !ok {
 			return nil
 		}
-		f := audit.SchemaRegistry.Finding("%s %s ended with commit %d and is still registered", v.Schema.Kind, v.Schema.Name, v.End.Commit)
+		f := audit.SchemaRegistry.Finding("%s ended with commit %d and is still registered", v.Schema.TypeName(), v.End.Commit)
 		f.Remedy = onto.NewHint("take its row out of schema_registry, or begin the type again", "init", "--schema", "FILE")
 		return c.push(f)
 	}
 	if !ok {
-		return c.report(audit.SchemaRegistry, "%s %s has versions but is not registered", v.Schema.Kind, v.Schema.Name)
+		return c.report(audit.SchemaRegistry, "%s has versions but is not registered", v.Schema.TypeName())
 	}
 	if d := onto.DiffSchemas(layout.ParseSchema(v.Schema.Kind, v.Schema.Name, row.Bytes(0)), v.Schema); !d.Empty() {
-		return c.report(audit.SchemaRegistry, "the registered schema differs from version %d: %s", v.Version, d)
+		f := audit.SchemaRegistry.Finding("the registered schema differs from version %d: %s", v.Version, d)
+		f.About = onto.Identity{Kind: v.Schema.Kind, Type: v.Schema.Name}
+		return c.push(f)
 	}
 	return nil
 }
@@ -142,7 +144,7 @@ func (c *checker) unregistered() error {
 	for _, t := range c.tables() {
 		sql := fmt.Sprintf(`SELECT DISTINCT %[1]s FROM %[2]s WHERE %[1]s NOT IN (SELECT type_name FROM schema_versions WHERE type_kind = ?)`, t.Columns[0], t.Current)
 		err := c.r.Each(sql, []any{string(t.Kind)}, func(rows *driver.Rows) error {
-			return c.report(audit.TypeUnregistered, "%s type %s has versions but no schema", t.Kind, rows.Text(0))
+			return c.report(audit.TypeUnregistered, "%s type %s has versions but no schema", t.Kind, audit.Name{Kind: t.Kind, Name: rows.Text(0)})
 		})
 		if err != nil {
 			return err

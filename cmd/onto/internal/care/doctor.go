@@ -20,7 +20,7 @@ import (
 // doctor is one examination.
 type doctor struct {
 	*session.Session
-	quick, checkpoint, acceptLoss bool
+	quick, checkpoint, acceptLoss, all bool
 }
 
 // Doctor is the verb doctor: what is wrong with a store and how to repair it.
@@ -31,12 +31,14 @@ func Doctor(c *session.Session) *cobra.Command {
 		Short: "Find out what is wrong with a store and how to mend it",
 		Long: `Examine a store: room, locks, the clock and how statements are answered, events that
 nothing is done about, then everything that is stored. Each finding has a stable code, a severity, what it
-means and what to do. It mends nothing by itself; with --checkpoint the WAL of a
+means and what to do; many of one kind about one type are shown as one, with their number
+and the first few. It mends nothing by itself; with --checkpoint the WAL of a
 SQLite file is emptied first. With --accept-loss a store whose WAL is damaged goes on
 without the commits that are cut off, and the WAL is kept beside it. A lake that cannot be opened is examined as far as its objects
 tell. Exit status 3 if a finding is an error.`,
 		Example: `  onto doctor
   onto doctor --quick --json
+  onto doctor --all
   onto doctor --checkpoint --db crm.db
   onto doctor explain projection_differs`,
 		Args: cobra.ArbitraryArgs,
@@ -47,6 +49,7 @@ tell. Exit status 3 if a finding is an error.`,
 			return d.run(cmd.Context())
 		},
 	}
+	cmd.Flags().BoolVar(&d.all, "all", false, allUsage)
 	cmd.Flags().BoolVar(&d.quick, "quick", false, "look at circumstances only, not at what is stored")
 	cmd.Flags().BoolVar(&d.acceptLoss, "accept-loss", false, "go on without commits that a damaged WAL cuts off; SQLite only")
 	cmd.Flags().BoolVar(&d.checkpoint, "checkpoint", false, "copy the WAL into the file and empty it first; SQLite only")
@@ -90,13 +93,6 @@ func explainCode(c *session.Session, code string) error {
 	return c.Pairs([][2]string{{"code", e.Code}, {"severity", string(e.Severity)}, {"meaning", e.Explanation}, {"remedy", e.Remedy.String()}})
 }
 
-// examined is the state of an examination.
-type examined struct {
-	rows   *terminal.Array // with --json
-	errors int
-	known  map[string]string // the codes so far, with the last remedy that was shown
-}
-
 // lookedAt is how much there was. What is not known is nil.
 type lookedAt struct{ commits, versions, types, bytes *int64 }
 
@@ -105,7 +101,7 @@ func (d *doctor) run(ctx context.Context) error {
 	if d.checkpoint {
 		how = place.Writing
 	}
-	doc := &examined{rows: d.Array(), known: map[string]string{}}
+	found := newFindings(d.Session, d.all)
 	if d.acceptLoss {
 		if err := d.accept(ctx); err != nil {
 			return err
@@ -113,19 +109,19 @@ func (d *doctor) run(ctx context.Context) error {
 	}
 	b, cfg, err := d.OpenBackend(ctx, how)
 	if err != nil {
-		return d.examineUnopened(ctx, cfg, doc, err)
+		return d.examineUnopened(ctx, cfg, found, err)
 	}
 	defer d.Shut(b)
 	if d.checkpoint {
-		if err := d.empty(ctx, b, doc); err != nil {
+		if err := d.empty(ctx, b, found); err != nil {
 			return err
 		}
 	}
 	opts := &upkeep.Options{Quick: d.quick, SessionTTL: cfg.Milliseconds("session_ttl_ms")}
-	if err := d.examine(ctx, b, opts, doc); err != nil {
+	if err := d.examine(ctx, b, opts, found); err != nil {
 		return err
 	}
-	return d.conclude(doc, d.lookAt(ctx, b))
+	return d.conclude(found, d.lookAt(ctx, b))
 }
 
 // accept opens a store whose WAL is cut off, so that it can be written again.
@@ -152,7 +148,7 @@ func (d *doctor) accept(ctx context.Context) error {
 }
 
 // empty runs a checkpoint.
-func (d *doctor) empty(ctx context.Context, b backend.Backend, doc *examined) error {
+func (d *doctor) empty(ctx context.Context, b backend.Backend, found *findings) error {
 	checkpointer, ok := backend.As[backend.Checkpointer](b)
 	if !ok {
 		return d.Unsupported("doctor --checkpoint", "has no WAL to empty", "leave out --checkpoint")
@@ -163,63 +159,28 @@ func (d *doctor) empty(ctx context.Context, b backend.Backend, doc *examined) er
 	}
 	d.Say("checkpoint: the WAL had %s and has %s", terminal.Bytes(done.Before), terminal.Bytes(done.After))
 	for _, f := range done.Findings {
-		if err := d.add(doc, upkeep.Explain(f)); err != nil {
+		if err := found.add(upkeep.Explain(f)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *doctor) examine(ctx context.Context, b backend.Backend, opts *upkeep.Options, doc *examined) error {
+func (d *doctor) examine(ctx context.Context, b backend.Backend, opts *upkeep.Options, found *findings) error {
 	show, done := d.Steps()
 	defer done()
 	opts.Progress = show
 	for f, err := range upkeep.Examine(ctx, b, opts) {
+		done()
 		if err != nil {
+			found.stop()
 			return err
 		}
-		done()
-		if err := d.add(doc, f); err != nil {
+		if err := found.add(f); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// add notes a finding, or prints it at once. A code is explained at its first finding,
-// and a remedy is shown when it differs from the last.
-func (d *doctor) add(doc *examined, f onto.Finding) error {
-	if f.Severity == onto.SeverityError {
-		doc.errors++
-	}
-	row := document.Explained{Finding: document.NewFinding(f, d.Place().NameIn(f.Remedy)), Explanation: f.Explanation}
-	told, known := doc.known[f.Code]
-	doc.known[f.Code] = row.Remedy
-	if d.JSON {
-		return doc.rows.Add(row)
-	}
-	return d.print(row, !known, !known || told != row.Remedy)
-}
-
-// print prints a finding, with what has not been shown yet.
-func (d *doctor) print(row document.Explained, meaning, remedy bool) error {
-	colour := terminal.Yellow
-	if row.Severity == onto.SeverityError {
-		colour = terminal.Red
-	}
-	lines := []string{d.Out.Paint(colour, string(row.Severity)) + " " + d.Out.Paint(terminal.Bold, row.Code) + ": " + terminal.Escape(row.Message)}
-	if meaning {
-		lines = append(lines, "  meaning: "+row.Explanation)
-	}
-	if remedy {
-		lines = append(lines, "  remedy: "+terminal.Escape(row.Remedy))
-	}
-	for _, line := range lines {
-		if err := d.Out.Line("%s", line); err != nil {
-			return err
-		}
-	}
-	return d.Out.Flush()
 }
 
 // lookAt counts what there is. A damaged store may not allow it.
@@ -261,22 +222,20 @@ func (l lookedAt) String() string {
 }
 
 // conclude prints the rest and fails if there were errors.
-func (d *doctor) conclude(doc *examined, l fmt.Stringer) error {
+func (d *doctor) conclude(found *findings, l fmt.Stringer) error {
 	what := "looked at"
 	if d.quick {
 		what = "looked at the circumstances of"
 	}
-	if d.JSON {
-		if err := doc.rows.Close(); err != nil {
-			return err
-		}
+	if err := found.close(); err != nil {
+		return err
 	}
-	if len(doc.known) == 0 {
+	if found.n == 0 {
 		what = "no findings; " + what
 	}
 	d.Say("%s %s", what, l)
-	if doc.errors == 0 {
+	if found.errors == 0 {
 		return nil
 	}
-	return onto.Errorf(document.CheckFailed, "the examination found %s", terminal.Count(doc.errors, "error", "errors"))
+	return onto.Errorf(document.CheckFailed, "the examination found %s", terminal.Count(found.errors, "error", "errors"))
 }

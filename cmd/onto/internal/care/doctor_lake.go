@@ -17,7 +17,7 @@ func (whatIsLeft) String() string { return "what is left of the lake; it cannot 
 
 // examineUnopened examines a lake that could not be opened since objects are missing or
 // damaged. If opening failed for another reason, it fails with that error.
-func (d *doctor) examineUnopened(ctx context.Context, cfg place.Settings, doc *examined, failed error) error {
+func (d *doctor) examineUnopened(ctx context.Context, cfg place.Settings, found *findings, failed error) error {
 	loc := d.Place()
 	switch onto.CodeOf(failed) {
 	case onto.Corrupt, onto.Unsupported, onto.Uninitialized: // without a head there seems to be something else, or nothing
@@ -29,26 +29,27 @@ func (d *doctor) examineUnopened(ctx context.Context, cfg place.Settings, doc *e
 	}
 	show, done := d.Steps()
 	defer done()
-	findings, err := loc.Lake.Check(ctx, cfg, &lake.CheckOptions{Quick: d.quick, Step: show})
+	list, err := loc.Lake.Check(ctx, cfg, &lake.CheckOptions{Quick: d.quick, Step: show})
 	if err != nil {
 		return failed
 	}
-	for f, err := range findings {
+	for f, err := range list {
 		switch code := onto.CodeOf(err); {
 		case code == onto.Uninitialized || code == onto.Unsupported:
 			return failed
 		case err != nil:
+			found.stop()
 			return loc.Lake.Failed(err)
 		}
 		done()
 		explained := upkeep.Explain(f)
 		explained.Explanation = cmp.Or(f.Explanation, explained.Explanation)
-		if err := d.add(doc, explained); err != nil {
+		if err := found.add(explained); err != nil {
 			return err
 		}
 	}
-	if len(doc.known) == 0 { // repaired meanwhile
+	if found.n == 0 { // repaired meanwhile
 		return failed
 	}
-	return d.conclude(doc, whatIsLeft{})
+	return d.conclude(found, whatIsLeft{})
 }

@@ -86,7 +86,7 @@ func verifyIndex(ctx context.Context, c *session.Session) error {
 		if err != nil {
 			return err
 		}
-		out := findings(c)
+		out := findingRows(c)
 		for _, f := range found {
 			if err := out.Add(upkeep.Explain(f)); err != nil {
 				return err

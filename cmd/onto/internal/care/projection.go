@@ -2,6 +2,7 @@ package care
 
 import (
 	"context"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -19,18 +20,7 @@ import (
 func Projection(c *session.Session) *cobra.Command {
 	return session.Group("projection", "Check or rebuild what a SQLite store derives from history", `  onto projection verify
   onto projection rebuild`,
-		&cobra.Command{
-			Use:   "verify",
-			Short: "Compare the projection with history",
-			Long: `Check the storage and compare the projection, from which the present is read,
-with the history it is derived from, and both with the checksum that the last
-rebuild has kept. Exit status 3 if a finding is an error. SQLite only.`,
-			Example: `  onto projection verify
-  onto projection verify --json`,
-			Args: session.ArgCount(0),
-			RunE: func(cmd *cobra.Command, _ []string) error { return verifyProjection(cmd.Context(), c) },
-		},
-		&cobra.Command{
+		verifyCommand(c), &cobra.Command{
 			Use:     "rebuild",
 			Short:   "Make the projection anew from history",
 			Long:    "Make the projection anew from history and keep its checksum. No commit is made, and history does not change. SQLite only.",
@@ -40,14 +30,22 @@ rebuild has kept. Exit status 3 if a finding is an error. SQLite only.`,
 		})
 }
 
-// findings is a list of what a check finds, with remedies that name the store.
-func findings(c *session.Session) *terminal.List[onto.Finding] {
-	here := c.Place()
-	return terminal.Rows(c.Printer, terminal.WholeColumns("severity", "code", "message", "remedy"),
-		func(f onto.Finding) document.Finding { return document.NewFinding(f, here.NameIn(f.Remedy)) },
-		func(f onto.Finding) ([]string, error) {
-			return []string{string(f.Severity), f.Code, f.Message, here.NameIn(f.Remedy).String()}, nil
-		})
+func verifyCommand(c *session.Session) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Compare the projection with history",
+		Long: `Check the storage and compare the projection, from which the present is read,
+with the history it is derived from, and both with the checksum that the last
+rebuild has kept. Many findings of one kind about one type are shown as one. Exit
+status 3 if a finding is an error. SQLite only.`,
+		Example: `  onto projection verify
+  onto projection verify --all --json`,
+		Args: session.ArgCount(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return verifyProjection(cmd.Context(), c, all) },
+	}
+	cmd.Flags().BoolVar(&all, "all", false, allUsage)
+	return cmd
 }
 
 // keptSum is the checksum that the last rebuild has kept.
@@ -78,7 +76,7 @@ func checksum(ctx context.Context, s *store.Store) (*keptSum, error) {
 	return doc, nil
 }
 
-func verifyProjection(ctx context.Context, c *session.Session) error {
+func verifyProjection(ctx context.Context, c *session.Session, all bool) error {
 	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		checker, ok := backend.As[backend.Checker](s.Backend())
 		if _, projects := backend.As[backend.Rebuilder](s.Backend()); !ok || !projects {
@@ -88,16 +86,7 @@ func verifyProjection(ctx context.Context, c *session.Session) error {
 		if err != nil {
 			return err
 		}
-		out, bad := findings(c), 0
-		err = session.Each(checker.Check(ctx), func(f onto.Finding) error {
-			if f.Severity == onto.SeverityError {
-				bad++
-			}
-			return out.Add(upkeep.Explain(f))
-		})
-		if err == nil {
-			err = out.Close("no findings: the projection is what history says")
-		}
+		bad, err := listFindings(c, checker.Check(ctx), all, "no findings: the projection is what history says")
 		if err != nil {
 			return err
 		}
@@ -109,6 +98,34 @@ func verifyProjection(ctx context.Context, c *session.Session) error {
 		}
 		return onto.Errorf(document.CheckFailed, "the check found %s", terminal.Count(bad, "error", "errors"))
 	})
+}
+
+// listFindings prints a table of findings, and returns how many are errors.
+func listFindings(c *session.Session, check iter.Seq2[onto.Finding, error], all bool, none string) (bad int, err error) {
+	var groups upkeep.Groups
+	each, grouped := findingRows(c), groupRows(c)
+	err = session.Each(check, func(f onto.Finding) error {
+		if f.Severity == onto.SeverityError {
+			bad++
+		}
+		if all {
+			return each.Add(upkeep.Explain(f))
+		}
+		groups.Add(upkeep.Explain(f))
+		return nil
+	})
+	if err != nil {
+		return bad, err
+	}
+	if all {
+		return bad, each.Close(none)
+	}
+	for _, g := range groups.List() {
+		if err := grouped.Add(g); err != nil {
+			return bad, err
+		}
+	}
+	return bad, grouped.Close(none)
 }
 
 // sayChecksum tells what the check compared with, besides history.
