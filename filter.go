@@ -75,15 +75,30 @@ const (
 // Func is the closed set of aggregates.
 type Func string
 
-// The aggregates. All but Count are null over nothing.
+// The aggregates. All but the counts are null over nothing.
 const (
-	FuncCount  Func = "count"
-	FuncSum    Func = "sum"     // of the numbers; of integers it is exact
-	FuncAvg    Func = "avg"     // of the numbers
-	FuncMin    Func = "min"     // of numbers, strings and bools, in the order of Order
-	FuncMax    Func = "max"     //
-	FuncAvgLen Func = "avg_len" // of the lengths of lists
+	FuncCount         Func = "count"
+	FuncCountDistinct Func = "count_distinct" // of different values, null aside
+	FuncSum           Func = "sum"            // of the numbers; of integers it is exact
+	FuncAvg           Func = "avg"            // of the numbers
+	FuncMin           Func = "min"            // of numbers, strings and bools, in the order of Order
+	FuncMax           Func = "max"            //
+	FuncAvgLen        Func = "avg_len"        // of the lengths of lists
 )
+
+// Period is the closed set of what times are grouped by.
+type Period string
+
+// The periods, in UTC. A week begins on Monday.
+const (
+	PerDay   Period = "day"
+	PerWeek  Period = "week"
+	PerMonth Period = "month"
+	PerYear  Period = "year"
+)
+
+// Periods lists the periods, the shortest first.
+func Periods() []Period { return []Period{PerDay, PerWeek, PerMonth, PerYear} }
 
 // Operand is what a condition tests, an order sorts by or an aggregate
 // computes: a value inside the fields, some element of a list there, or, for
@@ -92,6 +107,7 @@ type Operand struct {
 	Func   Func     // of a group; "" for the value itself
 	Side   Side     // whose fields
 	Path   []string // the names that lead to the value, from the outside in
+	Per    Period   // for groups: the first day of the period that the time there is in; "" for the value itself
 	Any    bool     // some element of the list there
 	Under  []string // with Any: the names that lead on from the element
 	Column int      // where it stands in the text it was read from; 0 if in none
@@ -117,6 +133,27 @@ func (o Operand) Some(names ...string) Operand {
 	o.Any, o.Under = true, names
 	return o
 }
+
+// Day is the day of the time that the path leads to, to group by. It is a date in UTC,
+// such as 2026-02-10. What is no time belongs to no day.
+func (o Operand) Day() Operand { return o.per(PerDay) }
+
+// Week is the week of the time, as the date of its Monday.
+func (o Operand) Week() Operand { return o.per(PerWeek) }
+
+// Month is the month of the time, as the date of its first day.
+func (o Operand) Month() Operand { return o.per(PerMonth) }
+
+// Year is the year of the time, as the date of its first day.
+func (o Operand) Year() Operand { return o.per(PerYear) }
+
+func (o Operand) per(p Period) Operand {
+	o.Per = p
+	return o
+}
+
+// CountDistinct is how many different values a group has.
+func (o Operand) CountDistinct() Operand { return o.of(FuncCountDistinct) }
 
 // Sum is the sum of the numbers in a group.
 func (o Operand) Sum() Operand { return o.of(FuncSum) }

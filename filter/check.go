@@ -16,6 +16,9 @@ func Check(f onto.Filter, s *Scope) (onto.Filter, error) {
 		if o.Func != "" {
 			return "", noAggregate(o.Column, o.Func)
 		}
+		if o.Per != "" {
+			return "", noPeriod(o.Column, o, o.Per)
+		}
 		return s.typeOf(o)
 	})
 }

@@ -151,6 +151,9 @@ func (w *writer) operand(o onto.Operand) {
 		}
 		fmt.Fprintf(&w.b, ".any_path(%s)", quote(strings.Join(names, ".")))
 	}
+	if o.Per != "" {
+		fmt.Fprintf(&w.b, ".%s()", o.Per)
+	}
 }
 
 // segment writes a name as part of a path.

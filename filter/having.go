@@ -11,12 +11,26 @@ import (
 // aggregate to compute.
 func CheckOperand(o onto.Operand, s *Scope) (onto.Operand, error) {
 	if o.Any {
-		return onto.Operand{}, fault(o.Column, "%s: any belongs into conditions, a list has many elements", FormatOperand(o))
+		return onto.Operand{}, fault(o.Column, "%s: any belongs into conditions, a list has many elements", FormatOperand(o)).
+			WithHint("%s", s.elementsHint(o))
 	}
 	if _, err := s.aggregateType(o); err != nil {
 		return onto.Operand{}, err
 	}
 	return clone(o), nil
+}
+
+// CheckOrder is CheckOperand for an order of versions, which have no aggregates and no
+// periods.
+func CheckOrder(o onto.Operand, s *Scope) (onto.Operand, error) {
+	switch {
+	case o.Func != "":
+		return onto.Operand{}, fault(o.Column, "%s is an aggregate; only groups are sorted by it", FormatOperand(o)).
+			WithHint("%s", wording(o.Column, "add --agg "+FormatOperand(o), "use GroupBy"))
+	case o.Per != "":
+		return onto.Operand{}, noPeriod(o.Column, o, o.Per)
+	}
+	return CheckOperand(o, s)
 }
 
 // aggregateType checks an operand that may be an aggregate, and tells what its
@@ -31,7 +45,16 @@ func (s *Scope) aggregateType(o onto.Operand) (onto.FieldType, error) {
 	if o.Func != "" && !slices.Contains(funcs(), o.Func) {
 		return "", fault(o.Column, "the aggregate %q is unknown", o.Func).WithHint(useAggregates)
 	}
+	if err := s.insideList(o); err != nil {
+		return "", err
+	}
 	t, err := s.typeOf(o)
+	if err != nil {
+		return t, err
+	}
+	if o.Per != "" {
+		err, t = s.checkPeriod(o, t), onto.String // a date
+	}
 	if err != nil || o.Func == "" {
 		return t, err
 	}
@@ -62,10 +85,63 @@ func (s *Scope) takenHint(o onto.Operand) string {
 	return "it can take " + shorten(strings.Join(fields, ", "))
 }
 
+// timesHint names the fields that have periods.
+func (s *Scope) timesHint(o onto.Operand) string {
+	schema, err := s.schemaOf(o)
+	if err != nil {
+		return ""
+	}
+	var fields []string
+	for _, f := range schema.Fields {
+		if f.Type == onto.Time {
+			o.Path = []string{f.Name}
+			fields = append(fields, spell(o))
+		}
+	}
+	if len(fields) == 0 {
+		return "no field of " + schema.Name + " is declared as time"
+	}
+	return "the times are " + shorten(strings.Join(fields, ", "))
+}
+
+// insideList reports an operand for groups or an order that leads into the elements of
+// a list.
+func (s *Scope) insideList(o onto.Operand) error {
+	if s == nil || s.Schema == nil || len(o.Path) < 2 {
+		return nil
+	}
+	schema, err := s.schemaOf(o)
+	if err != nil {
+		return nil // told by typeOf
+	}
+	if f, ok := schema.Field(o.Path[0]); !ok || f.Type != onto.List {
+		return nil
+	}
+	field := onto.Operand{Side: o.Side, Path: o.Path[:1], Column: o.Column}
+	use := "groups and orders take"
+	if o.Func != "" {
+		use = string(o.Func) + " takes"
+	}
+	return fault(o.Column, "%s: %s is a list, and %s one value of each version, not those of its elements", FormatOperand(o), FormatOperand(field), use).
+		WithHint("%s", s.elementsHint(o))
+}
+
+// elementsHint says what can be done about values inside of a list.
+func (s *Scope) elementsHint(o onto.Operand) string {
+	list := onto.Operand{Side: o.Side, Path: o.Path, Column: o.Column}
+	if len(list.Path) > 1 && !o.Any {
+		list.Path = list.Path[:1]
+	}
+	hint := "to compute over elements, make each one an entity or a relation, or keep the result in a field of its own; "
+	return hint + wording(o.Column, "avg_len:"+spell(list)+" is the average length of the list", spell(list)+".AvgLen() is the average length of the list")
+}
+
 // aggregates is the type of an aggregate over values of type t, or, if it does not take
 // them, what it takes.
 func aggregates(f onto.Func, t onto.FieldType) (takes string, gives onto.FieldType) {
 	switch {
+	case f == onto.FuncCountDistinct:
+		return "", onto.Int
 	case f == onto.FuncMin || f == onto.FuncMax:
 		if t == onto.List || t == onto.Object {
 			return "numbers, strings, bools and times", ""

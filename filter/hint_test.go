@@ -22,7 +22,7 @@ func TestHintsForNewcomers(t *testing.T) {
 		{`. == "x"`, `column 1: expected a path like $.name, found .`, ``},
 		{`commit > 3`, `column 1: expected a path like $.name, found commit`, `write $.commit for the field`},
 		{`tier:Gold`, `column 1: expected a path like $.name, found tier`, `write $.tier for the field`},
-		{`median:$.a > 3`, `column 1: there is no aggregate median`, `use count, sum, avg, min, max or avg_len`},
+		{`median:$.a > 3`, `column 1: there is no aggregate median`, `use count, count_distinct, sum, avg, min, max or avg_len`},
 
 		{`"Gold" == $.tier`, `column 1: expected a path like $.name, found "Gold"`, `put the path first: $.tier == "Gold"`},
 		{`10 < $.age`, `column 1: expected a path like $.name, found 10`, `put the path first: $.age > 10`},
@@ -91,8 +91,8 @@ func TestNamesThatLookLikeTests(t *testing.T) {
 
 func TestHintsOfHaving(t *testing.T) {
 	cases := []struct{ text, message, hint string }{
-		{`median:$.age > 3`, `column 1: there is no aggregate median`, `use count, sum, avg, min, max or avg_len`},
-		{`true & median:age > 3`, `column 8: there is no aggregate median`, `use count, sum, avg, min, max or avg_len`},
+		{`median:$.age > 3`, `column 1: there is no aggregate median`, `use count, count_distinct, sum, avg, min, max or avg_len`},
+		{`true & median:age > 3`, `column 8: there is no aggregate median`, `use count, count_distinct, sum, avg, min, max or avg_len`},
 		{`left:$.a > 3`, `column 5: expected .$ after left, found :`, `write left.$.name`},
 		{`sum:left.a > 3`, `column 10: expected a path like $.name, found a`, `write left.$.a`},
 		{`count`, `column 6: expected a test after count, found the end`, `compare it, as in > 3`},
@@ -122,7 +122,7 @@ func TestHintsOfOrder(t *testing.T) {
 		{`$.a,$.b`, `column 4: expected the end, found ,`, several},
 		{`$.a:desc, $.b`, `column 9: expected the end, found ,`, several},
 		{`name:desc`, `column 1: expected a path like $.name, found name`, `write $.name for the field`},
-		{`median:$.age:desc`, `column 1: there is no aggregate median`, `use count, sum, avg, min, max or avg_len`},
+		{`median:$.age:desc`, `column 1: there is no aggregate median`, `use count, count_distinct, sum, avg, min, max or avg_len`},
 	}
 	for _, c := range cases {
 		_, err := filter.ParseOrder(c.text)
@@ -134,7 +134,7 @@ func TestHintsOfOrder(t *testing.T) {
 	_, err := filter.ParseOperand(`$.a,$.b`)
 	expect(t, "two operands", err, `column 4: expected the end, found ,`, several)
 	_, err = filter.ParseOperand(`median:$.age`)
-	expect(t, "an operand", err, `column 1: there is no aggregate median`, `use count, sum, avg, min, max or avg_len`)
+	expect(t, "an operand", err, `column 1: there is no aggregate median`, `use count, count_distinct, sum, avg, min, max or avg_len`)
 }
 
 // TestHintsStayShort has input that a hint repeats.

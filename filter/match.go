@@ -17,7 +17,11 @@ type Row struct{ Own, Left, Right json.RawMessage }
 func (r *Row) Value(o onto.Operand) json.RawMessage { return r.value(&o) }
 
 func (r *Row) value(o *onto.Operand) json.RawMessage {
-	return notNull(codec.Find(r.side(o.Side), o.Path))
+	v := notNull(codec.Find(r.side(o.Side), o.Path))
+	if o.Per != "" {
+		return periodOf(o.Per, v)
+	}
+	return v
 }
 
 func (r *Row) side(s onto.Side) json.RawMessage {

@@ -10,14 +10,14 @@ import (
 
 // funcs are the aggregates that take a path.
 func funcs() []onto.Func {
-	return []onto.Func{onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncAvgLen}
+	return []onto.Func{onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncAvgLen, onto.FuncCountDistinct}
 }
 
 // useAggregates is the hint for an unknown one.
-const useAggregates = "use count, sum, avg, min, max or avg_len"
+const useAggregates = "use count, count_distinct, sum, avg, min, max or avg_len"
 
 // ParseOperand reads a path, as $.a."b c" or left.$.a, or an aggregate of one,
-// as count or sum:$.a.
+// as count or sum:$.a, or the period of a time, as $.a.month().
 func ParseOperand(text string) (onto.Operand, error) {
 	p, err := newParser(text, true)
 	if err != nil {
@@ -164,6 +164,9 @@ func (p *parser) step(o *onto.Operand) (call token, err error) {
 		if at.text == "any" || at.text == "any_path" {
 			return call, p.some(o, at)
 		}
+		if slices.Contains(onto.Periods(), onto.Period(at.text)) {
+			return call, p.period(o, at)
+		}
 		return at, nil
 	}
 	name, err := at.name()
@@ -174,6 +177,8 @@ func (p *parser) step(o *onto.Operand) (call token, err error) {
 		return call, fault(at.column, "count takes no path")
 	case o.Any:
 		return call, fault(at.column, "no path can follow any()").WithHint("write .any_path(%s)", quote(segment(shorten(name))))
+	case o.Per != "":
+		return call, fault(at.column, "no path can follow %s()", o.Per)
 	}
 	if o.Path = append(o.Path, name); len(o.Path) > maxNames {
 		return call, tooManyNames(o.Column)
@@ -225,6 +230,24 @@ func (p *parser) some(o *onto.Operand, method token) error {
 			hint = "to look inside the elements, write any_path(" + p.tok.String() + ")"
 		}
 		return p.unexpected(")", hint)
+	}
+	p.advance()
+	return nil
+}
+
+// period reads the brackets of day(), week(), month() or year().
+func (p *parser) period(o *onto.Operand, method token) error {
+	switch {
+	case len(o.Path) == 0:
+		return fault(method.column, "expected a field before %s()", method)
+	case o.Any || o.Per != "":
+		return fault(method.column, "%s() follows a field, and nothing else", method)
+	case !p.having:
+		return noPeriod(method.column, *o, onto.Period(method.text))
+	}
+	o.Per = onto.Period(method.text)
+	if p.advance(); p.tok.kind != ")" {
+		return p.unexpected(")", "")
 	}
 	p.advance()
 	return nil

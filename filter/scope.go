@@ -180,6 +180,9 @@ func spell(o onto.Operand) string {
 	if o.Any {
 		call += ".Some(" + quoteAll(o.Under) + ")"
 	}
+	if o.Per != "" {
+		call += "." + strings.ToUpper(string(o.Per[:1])) + string(o.Per[1:]) + "()"
+	}
 	return call
 }
 

@@ -138,7 +138,7 @@ func checkOperands(scope *filter.Scope, operands []onto.Operand, aggregates bool
 			return nil, err
 		case aggregates && checked.Func == "":
 			return nil, onto.Errorf(onto.Invalid, "%s is not an aggregate", filter.FormatOperand(o)).
-				WithHint("compute its sum, avg, min, max or avg_len, or group by it")
+				WithHint("compute its sum, avg, min, max, count_distinct or avg_len, or group by it")
 		case !aggregates && checked.Func != "":
 			return nil, onto.Errorf(onto.Invalid, "%s is an aggregate; groups are made by values", filter.FormatOperand(o))
 		}

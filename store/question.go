@@ -105,10 +105,7 @@ func (q *question) form() (*backend.Query, error) {
 		return nil, err
 	}
 	for _, o := range q.order {
-		operand, err := filter.CheckOperand(o.Operand, scope)
-		if err == nil && operand.Func != "" {
-			err = onto.Errorf(onto.Invalid, "%s is an aggregate; only groups are sorted by it", filter.FormatOperand(operand))
-		}
+		operand, err := filter.CheckOrder(o.Operand, scope)
 		if err != nil {
 			return nil, err
 		}

@@ -24,6 +24,8 @@ func aggregateStories() []tale {
 		{"aggregates over left endpoints", visits().of(aggregateLeft)},
 		{"aggregates over subjects", claims().of(aggregateLeft)},
 		{"aggregates over what search finds", aggregateSearch},
+		{"groups of periods", groupPeriods},
+		{"different values are counted", countDistinct},
 		{"sums of integers are exact", exactSums},
 		{"a sum beyond int64 is an error", sumOverflows},
 	}
@@ -79,7 +81,13 @@ func showGroup(g onto.Group) string {
 // reckon compares the groups of an aggregation, asked with and without the type.
 func (s *story) reckon(a backend.Aggregation, want ...string) {
 	s.Helper()
-	c := cleanAggregation(s.T, a, testSchemas())
+	s.reckonOf(testSchemas(), a, want...)
+}
+
+// reckonOf is reckon with these types.
+func (s *story) reckonOf(types []onto.Schema, a backend.Aggregation, want ...string) {
+	s.Helper()
+	c := cleanAggregation(s.T, a, types)
 	s.wantLines(describeAggregation(c), list(s, s.Aggregate(s.ctx, c), showGroup), want)
 	c.Schema = nil
 	s.wantLines(describeAggregation(c)+", without the type", list(s, s.Aggregate(s.ctx, c), showGroup), want)

@@ -161,12 +161,12 @@ func (i *inquiry) drawGroups(t *rapid.T, schema onto.Schema) {
 	i.Compute = append(i.Compute, onto.Count())
 	for range oneOf(t, "compute", 0, 1, 2, 3) {
 		d := drawOperand(t, schema)
-		d.Func = oneOf(t, "min or max", onto.FuncMin, onto.FuncMax)
+		d.Func = oneOf(t, "min or max", onto.FuncMin, onto.FuncMax, onto.FuncCountDistinct)
 		switch {
 		case d.kind == "n":
 			d.Func = oneOf(t, "of n", onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncSum)
 		case d.kind == "v":
-			d.Func = oneOf(t, "of v", onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncAvgLen)
+			d.Func = oneOf(t, "of v", onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncAvgLen, onto.FuncCountDistinct)
 		}
 		i.Compute = append(i.Compute, d.Operand)
 	}

@@ -73,6 +73,20 @@ func aggregateMutants() []mutant {
 			}
 			return v
 		})},
+		{"null is one of the different values", "stories histories", computed(func(o onto.Operand, v json.RawMessage) json.RawMessage {
+			if n, err := strconv.Atoi(string(v)); err == nil && o.Func == onto.FuncCountDistinct {
+				return strconv.AppendInt(nil, int64(max(1, n)), 10)
+			}
+			return v
+		})},
+		{"weeks are months", "stories", reckoned(func(a *backend.Aggregation) {
+			a.By = slices.Clone(a.By)
+			for i := range a.By {
+				if a.By[i].Per == onto.PerWeek {
+					a.By[i].Per = onto.PerMonth
+				}
+			}
+		})},
 		{"a sum that is too large is no error", "stories histories", around(func(b backend.Backend) blithe { return blithe{b} })},
 		{"the group of null is missing", "stories histories", regrouped(func(a *backend.Aggregation, list []onto.Group) []onto.Group {
 			return slices.DeleteFunc(list, func(g onto.Group) bool { return slices.ContainsFunc(g.By, isNull) })

@@ -160,21 +160,37 @@ func (in *inquirer) page(q *backend.Query) {
 func (in *inquirer) aggregation(q backend.Query) *backend.Aggregation {
 	a := &backend.Aggregation{Query: q}
 	for range one(in, "by", 0, 1, 1, 2) {
-		a.By = append(a.By, in.operand(false))
+		a.By = append(a.By, in.grouped())
 	}
 	for range one(in, "compute", 1, 2, 3) {
 		o := in.operand(false)
-		o.Func = one(in, "aggregate", onto.FuncCount, onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncAvgLen, onto.FuncSum)
+		o.Func = one(in, "aggregate", onto.FuncCount, onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncAvgLen, onto.FuncSum, onto.FuncCountDistinct, onto.FuncCountDistinct)
+		if o.Func == onto.FuncCountDistinct {
+			o = in.grouped().CountDistinct()
+		}
 		if o.Func == onto.FuncCount {
 			o = onto.Count()
 		}
+		per := o.Per
+		o.Per = ""
 		checked, err := filter.CheckOperand(o, in.scope)
 		if err != nil { // not for this type of field
-			checked = onto.Count()
+			checked, per = onto.Count(), ""
 		}
+		checked.Per = per
 		a.Compute = append(a.Compute, checked)
 	}
 	return a
+}
+
+// grouped draws what to group by or to count. Periods are those of times mostly, and
+// now and then of what is none, which a check would refuse: it has no period.
+func (in *inquirer) grouped() onto.Operand {
+	o := in.operand(false)
+	if in.typeOf(o) == onto.Time && in.chance("period", 8) || in.chance("period of anything", 1) {
+		o.Per = one(in, "period", onto.Periods()...)
+	}
+	return o
 }
 
 // operand draws a path, with any if wanted. Mostly it leads to something that

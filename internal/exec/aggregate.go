@@ -73,7 +73,7 @@ func checkCompute(compute []onto.Operand) error {
 	for _, o := range compute {
 		if newTally(o.Func) == nil {
 			return onto.Errorf(onto.Invalid, "there is no aggregate %q", o.Func).
-				WithHint("use count, sum, avg, min, max or avg_len")
+				WithHint("use count, count_distinct, sum, avg, min, max or avg_len")
 		}
 	}
 	return nil

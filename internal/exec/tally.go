@@ -21,6 +21,8 @@ func newTally(f onto.Func) tally {
 	switch f {
 	case onto.FuncCount:
 		return new(count)
+	case onto.FuncCountDistinct:
+		return distinct{}
 	case onto.FuncSum:
 		return new(sum)
 	case onto.FuncAvg:
@@ -40,6 +42,21 @@ type count int64
 func (c *count) add(*filter.Row, onto.Operand) { *c++ }
 
 func (c *count) result() (json.RawMessage, bool) { return strconv.AppendInt(nil, int64(*c), 10), true }
+
+// distinct is the different values, which have different canonical texts.
+type distinct map[string]struct{}
+
+func (d distinct) add(r *filter.Row, o onto.Operand) {
+	if v := r.Value(o); v != nil {
+		if _, known := d[string(v)]; !known {
+			d[string(v)] = struct{}{}
+		}
+	}
+}
+
+func (d distinct) result() (json.RawMessage, bool) {
+	return strconv.AppendInt(nil, int64(len(d)), 10), true
+}
 
 // sum adds integers exactly and other numbers as float64, separately.
 type sum struct {

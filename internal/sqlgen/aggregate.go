@@ -42,8 +42,11 @@ func (s *Scope) Aggregates(by, compute []onto.Operand) *Aggregates {
 }
 
 func (a *Aggregates) columns(v Value, f onto.Func) []Part {
-	if f == onto.FuncCount {
+	switch f {
+	case onto.FuncCount:
 		return []Part{SQL("count(*)")}
+	case onto.FuncCountDistinct:
+		return []Part{SQL("count(DISTINCT ?)", a.input(a.dialect.Group(v))[0])}
 	}
 	inputs := a.input(a.dialect.Inputs(v, f)...)
 	switch f {

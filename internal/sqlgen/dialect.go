@@ -53,7 +53,8 @@ type Dialect interface {
 
 	// Computes reports whether an aggregate of a value can be computed exactly.
 	Computes(v Value, f onto.Func) bool
-	// Group is an expression that is equal for equal values and NULL for null.
+	// Group is an expression that is equal for equal values and NULL for null. Of a
+	// period it is the first day, as a text.
 	Group(v Value) Part
 	// GroupValue is the canonical form of a value of Group.
 	GroupValue(v Value, column any) json.RawMessage
@@ -82,6 +83,7 @@ type Value struct {
 	Named    bool           // the path is one name, which the schema has
 	Type     onto.FieldType // the type of the value if it is not null; "" if that is not known
 	Required bool           // it is never missing and never null
+	Per      onto.Period    // groups are made of the period that it is in; "" for itself
 	Column   Part           // a column of that type that holds the same; the zero Part if there is none
 
 	// Element is the alias of a list's element, which is the value itself if

@@ -83,6 +83,9 @@ func (DuckDB) Page(statement Part, skip, take int) Part {
 
 // Group implements [Dialect].
 func (d DuckDB) Group(v Value) Part {
+	if v.Per != "" {
+		return d.period(v)
+	}
 	if v.typed() {
 		return v.Column
 	}
@@ -94,7 +97,7 @@ func (DuckDB) GroupValue(v Value, column any) json.RawMessage {
 	if column == nil {
 		return nil
 	}
-	if written, ok := column.(string); ok && !v.typed() {
+	if written, ok := column.(string); ok && !v.typed() && v.Per == "" {
 		canonical, err := codec.AppendCanonical(nil, []byte(written))
 		if err != nil {
 			return json.RawMessage(written)

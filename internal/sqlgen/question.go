@@ -142,7 +142,7 @@ func (q *Question) Computes(a *backend.Aggregation) bool {
 		switch o.Func {
 		case onto.FuncCount:
 			continue
-		case onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncAvgLen:
+		case onto.FuncCountDistinct, onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncAvgLen:
 		default:
 			return false
 		}

@@ -104,7 +104,7 @@ func (c *compiler) condition(f onto.Condition) Part {
 // value finds what an operand leads to.
 func (s *Scope) value(o onto.Operand) Value {
 	d := s.Document(o.Side)
-	v := Value{Document: SQL("NULL"), Path: o.Path}
+	v := Value{Document: SQL("NULL"), Path: o.Path, Per: o.Per}
 	if d.Column != "" {
 		v.Document = Part{SQL: d.Column}
 	}

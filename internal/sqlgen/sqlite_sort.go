@@ -74,6 +74,9 @@ func (SQLite) Page(statement Part, skip, take int) Part {
 
 // Group implements [Dialect]. The JSON of a value distinguishes true from 1.
 func (d SQLite) Group(v Value) Part {
+	if v.Per != "" {
+		return d.period(v)
+	}
 	if v.scalar() {
 		return d.scalar(v)
 	}
@@ -87,6 +90,9 @@ func (d SQLite) GroupValue(v Value, column any) json.RawMessage {
 	}
 	if column == nil {
 		return nil
+	}
+	if v.Per != "" {
+		return encode(column)
 	}
 	if v.holds(boolean) {
 		column = toInt(column) != 0

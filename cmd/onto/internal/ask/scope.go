@@ -19,7 +19,7 @@ func (a *asked) check(s *store.Store, schema onto.Schema, groups *groupFlags) er
 		return groups.check(a.queryFlags, scope)
 	}
 	for i, o := range a.order {
-		if _, err := filter.CheckOperand(o.Operand, scope); err != nil {
+		if _, err := filter.CheckOrder(o.Operand, scope); err != nil {
 			return inFilter("order-by", a.orderBy[i], err)
 		}
 	}
