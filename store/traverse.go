@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/store/internal/catalog"
 )
 
@@ -15,6 +16,9 @@ import (
 type Hop struct {
 	Relation string
 	Back     bool // from right to left
+
+	where []onto.Filter // on the relation and its ends
+	to    []onto.Filter // on the entity that it leads to
 }
 
 // Via hops over the relations of a type from left to right.
@@ -22,6 +26,21 @@ func Via(relation string) Hop { return Hop{Relation: relation} }
 
 // Back hops over the relations of a type from right to left.
 func Back(relation string) Hop { return Hop{Relation: relation, Back: true} }
+
+// Where follows only relations for which all the filters are true. As in a query for
+// relations, onto.Left and onto.Right are the fields of their ends. It adds to earlier
+// ones.
+func (h Hop) Where(filters ...onto.Filter) Hop {
+	h.where = append(h.where[:len(h.where):len(h.where)], filters...)
+	return h
+}
+
+// To goes on only to entities for which all the filters are true. It adds to earlier
+// ones.
+func (h Hop) To(filters ...onto.Filter) Hop {
+	h.to = append(h.to[:len(h.to):len(h.to)], filters...)
+	return h
+}
 
 // Route is one way that a traversal found.
 type Route struct {
@@ -61,6 +80,28 @@ func (t Traversal) All(ctx context.Context) iter.Seq2[Route, error] {
 		}
 		return func(yield func(Route, error) bool) { w.run(ask, yield) }, nil
 	})
+}
+
+// Count returns how many routes there are, whatever the limit.
+func (t Traversal) Count(ctx context.Context) (int64, error) {
+	var n int64
+	t = t.Limit(0)
+	err := again(func() error {
+		w, ask, err := t.start(ctx)
+		if err != nil {
+			return err
+		}
+		n = 0
+		w.run(ask, func(_ Route, found error) bool {
+			n, err = n+1, found
+			return found == nil
+		})
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
 }
 
 // start checks the question and fixes its moment.
@@ -104,6 +145,8 @@ type leg struct {
 	relation *catalog.Type
 	back     bool
 	to       string
+
+	where, toWhere onto.Filter // checked; nil for all
 }
 
 func (v View) leg(h Hop, from string) (leg, error) {
@@ -111,18 +154,35 @@ func (v View) leg(h Hop, from string) (leg, error) {
 	if err != nil {
 		return leg{}, err
 	}
-	l, starts := leg{t, h.Back, t.Schema.Right}, t.Schema.Left
+	l, starts := leg{relation: t, back: h.Back, to: t.Schema.Right}, t.Schema.Left
 	if h.Back {
 		l.to, starts = t.Schema.Left, t.Schema.Right
 	}
 	if starts == from {
-		return l, nil
+		return l, v.legFilters(&l, h)
 	}
 	e := onto.Errorf(onto.Invalid, "%s leads from %s to %s; there is no way over it from %s", h.Relation, t.Schema.Left, t.Schema.Right, from)
 	if l.to == from {
 		e = e.WithHint("follow it the other way round")
 	}
 	return leg{}, e
+}
+
+// legFilters checks the filters of a hop.
+func (v View) legFilters(l *leg, h Hop) (err error) {
+	if len(h.where) > 0 {
+		if l.where, err = filter.Check(onto.And(h.where), v.scope(l.relation)); err != nil {
+			return err
+		}
+	}
+	if len(h.to) == 0 {
+		return nil
+	}
+	to, err := v.typ(onto.KindEntity, l.to)
+	if err == nil {
+		l.toWhere, err = filter.Check(onto.And(h.to), v.scope(to))
+	}
+	return err
 }
 
 // start and end of a relation in the direction of the leg.
@@ -220,7 +280,11 @@ func (w *walk) next(l leg, routes []Route) (relations map[string][]onto.Version,
 	for _, r := range routes {
 		starts = append(starts, r.end().Key)
 	}
-	ask := &backend.Query{Kind: onto.KindRelation, Type: l.relation.Schema.Name, Schema: &l.relation.Schema, At: w.at}
+	scope := w.v.scope(l.relation)
+	ask := &backend.Query{
+		Kind: onto.KindRelation, Type: l.relation.Schema.Name, Schema: &l.relation.Schema, Left: scope.Left, Right: scope.Right,
+		At: w.at, Where: l.where,
+	}
 	if l.back {
 		ask.RightKeys = distinct(starts)
 	} else {
@@ -241,7 +305,7 @@ func (w *walk) next(l leg, routes []Route) (relations map[string][]onto.Version,
 	}
 	entities = map[string]onto.Version{}
 	for keys := range slices.Chunk(distinct(ends), 4*batch) {
-		ask := &backend.Query{Kind: onto.KindEntity, Type: l.to, At: w.at, Keys: keys}
+		ask := &backend.Query{Kind: onto.KindEntity, Type: l.to, Schema: &to.Schema, At: w.at, Keys: keys, Where: l.toWhere}
 		for v, err := range w.reader(to).answer(w.ctx, ask) {
 			if err != nil {
 				return nil, nil, err
