@@ -21,7 +21,8 @@ type Import struct {
 
 // Conflict is a record that an apply would refuse.
 type Conflict struct {
-	Line int64 `json:"line"`
+	File string `json:"file,omitempty"` // if several were read
+	Line int64  `json:"line"`
 	Identity
 	Reason string `json:"reason"`
 }
@@ -37,7 +38,7 @@ func NewImport(out *records.Outcome, dryRun bool) Import {
 		doc.CommitID = &out.Result.ID
 	}
 	for _, x := range out.First {
-		doc.First = append(doc.First, Conflict{x.Line, NewIdentity(x.Identity), x.Reason})
+		doc.First = append(doc.First, Conflict{x.File, x.Line, NewIdentity(x.Identity), x.Reason})
 	}
 	return doc
 }

@@ -32,6 +32,7 @@ type source interface {
 type feed struct {
 	opts  ImportOptions
 	src   source
+	files *folderSource // the same, if it reads several files
 	input *cancellable
 	seen  *seen
 	out   Outcome
@@ -46,6 +47,9 @@ func newFeed(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions)
 	}
 	f := &feed{opts: opts, input: &cancellable{tally{r: r}, ctx.Err}, seen: newSeen(maxSeen)}
 	types := newCatalogue(s)
+	if folder, ok := r.(*Folder); ok {
+		return f.withFolder(folder, types)
+	}
 	text, err := skipMark(f.input)
 	if err != nil {
 		return nil, err
@@ -65,6 +69,19 @@ func newFeed(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions)
 	}
 	f.src, err = newCSVReader(lines, types, opts.Type)
 	return f, err
+}
+
+// withFolder reads the files of a folder.
+func (f *feed) withFolder(folder *Folder, types catalogue) (*feed, error) {
+	if f.opts.Format != JSONL || f.opts.Rows != nil || f.opts.Type != "" {
+		return nil, onto.Errorf(onto.Invalid, "a directory is read as records in JSON Lines only").WithHint("name a file")
+	}
+	f.files = &folderSource{folder: folder, open: func() (source, error) {
+		text, err := skipMark(f.input)
+		return &jsonlReader{lines: &lineReader{r: text, limit: maxRecord}, types: types}, err
+	}}
+	f.src, f.seen.place = f.files, f.files.place
+	return f, nil
 }
 
 // skipMark buffers a reader and skips the byte order mark that some programs
@@ -164,10 +181,19 @@ func (f *feed) explain(err error) error {
 	switch onto.CodeOf(err) {
 	case onto.Invalid, onto.TooLarge:
 		if f.given {
-			return atLine(f.line, err)
+			return atPlace(f.files.place, f.line, err)
 		}
 	}
 	return err
+}
+
+// atPlace puts a place in front of an error: the line, and the file if there are several.
+func atPlace(place func(int64) (string, int64), line int64, err error) error {
+	file, line := place(line)
+	if file == "" {
+		return atLine(line, err)
+	}
+	return onto.Errorf(onto.CodeOf(err), "%s: %w", file, atLine(line, err))
 }
 
 // atLine puts a line in front of an error.

@@ -84,7 +84,8 @@ const MaxConflicts = 20
 // Conflict is a record that cannot be imported.
 type Conflict struct {
 	Identity onto.Identity
-	Line     int64 // 0 if it is not known
+	File     string // "" if there is only one
+	Line     int64  // 0 if it is not known
 	Reason   string
 }
 
@@ -93,12 +94,15 @@ func (c Conflict) String() string {
 	if c.Line == 0 {
 		return fmt.Sprintf("%s %s", c.Identity, c.Reason)
 	}
-	return fmt.Sprintf("line %d: %s %s", c.Line, c.Identity, c.Reason)
+	if c.File == "" {
+		return fmt.Sprintf("line %d: %s %s", c.Line, c.Identity, c.Reason)
+	}
+	return fmt.Sprintf("%s: line %d: %s %s", c.File, c.Line, c.Identity, c.Reason)
 }
 
 // Import reads records and makes them true as one commit, or none if they change
 // nothing. An error in a record names its line, and then nothing is stored. The reader
-// is read to its end before anything is locked.
+// is read to its end before anything is locked. It may be a [Folder].
 func Import(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (Outcome, error) {
 	f, err := newFeed(ctx, s, r, o)
 	if err != nil {
@@ -130,10 +134,16 @@ func Plan(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (O
 			return Outcome{}, f.explain(err)
 		}
 		if v := f.opts.judge(&p); !f.out.count(v) {
-			f.out.note(Conflict{p.Identity, f.line, v.reason})
+			f.out.note(f.conflict(p.Identity, f.line, v.reason))
 		}
 	}
 	return f.out, nil
+}
+
+// conflict describes a record of a line that cannot be imported.
+func (f *feed) conflict(id onto.Identity, line int64, reason string) Conflict {
+	file, line := f.files.place(line)
+	return Conflict{id, file, line, reason}
 }
 
 // checkExpectations checks a draft's expectations against the head.

@@ -110,6 +110,6 @@ func (f *feed) admit(p store.Proposal) (bool, error) {
 	if f.out.count(v) {
 		return v.effect != skips, nil
 	}
-	c := Conflict{p.Identity, f.seen.line(p.Identity), v.reason}
+	c := f.conflict(p.Identity, f.seen.line(p.Identity), v.reason)
 	return false, onto.Errorf(onto.Conflict, "%s", c).WithHint("%s", f.opts.hint(p.Identity.Kind))
 }

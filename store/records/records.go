@@ -9,6 +9,8 @@
 //	{"kind":"relation","type":"Subscription","left_key":"c1","right_key":"p1","instance_key":"","fields":{}}
 //	{"kind":"fact","type":"Contract","subject":"ada","attribute":"salary","fact_id":"f1","fields":{"asserted":7,"salary":4000}}
 //
+// The original program calls kind and type type_kind and type_name, which is read as well.
+//
 // As CSV, a file holds one type and its first row names the columns: the fields
 // of an entity; left_key, right_key, instance_key if the type is keyed, and the
 // fields of a relation; subject, attribute, fact_id and the fields of a fact. An empty cell is an absent value, or the empty text in a

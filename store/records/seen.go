@@ -19,7 +19,8 @@ type seen struct {
 	seeds [3]maphash.Seed
 	known map[hashed]sighting
 	limit int
-	text  []byte // room for what is hashed
+	text  []byte                      // room for what is hashed
+	place func(int64) (string, int64) // of a line, in one of several files
 }
 
 type hashed [2]uint64
@@ -32,7 +33,7 @@ type sighting struct {
 func newSeen(limit int) *seen {
 	return &seen{
 		seeds: [3]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed(), maphash.MakeSeed()},
-		known: map[hashed]sighting{}, limit: limit,
+		known: map[hashed]sighting{}, limit: limit, place: (*folderSource)(nil).place,
 	}
 }
 
@@ -50,8 +51,12 @@ func (s *seen) add(r *record) (int64, error) {
 	case ok && first.content == now.content:
 		return first.line, nil
 	case ok:
-		return 0, onto.Errorf(onto.Conflict, "line %d: %s was on line %d already, with other contents", r.line, r.id, first.line).
-			WithHint("keep one of the two lines")
+		file, line := s.place(first.line)
+		if file != "" {
+			file = " of " + file
+		}
+		return 0, atPlace(s.place, r.line, onto.Errorf(onto.Conflict, "%s was on line %d%s already, with other contents", r.id, line, file).
+			WithHint("keep one of the two lines"))
 	case len(s.known) >= s.limit:
 		return untracked, nil
 	}

@@ -74,7 +74,12 @@ const maxUnknown = 5
 
 // put notes a member. It reports false if it comes twice.
 func (p *recordParts) put(name string, value []byte, unknown *[]string) bool {
-	i := slices.Index(partNames(), formerName(name))
+	i := slices.Index(partNames(), name)
+	if i < 0 {
+		if i = originalPart(name); i >= 0 && p[i] != nil {
+			i = -1 // it has our name as well
+		}
+	}
 	if i < 0 {
 		if len(*unknown) < maxUnknown {
 			*unknown = append(*unknown, name)
@@ -88,16 +93,15 @@ func (p *recordParts) put(name string, value []byte, unknown *[]string) bool {
 	return true
 }
 
-// formerName is the name of a member that had another one: records of other programs have
-// it still.
-func formerName(name string) string {
+// originalPart is the member that the original program calls by another name, or -1.
+func originalPart(name string) int {
 	switch name {
 	case "type_kind":
-		return "kind"
+		return int(kindPart)
 	case "type_name":
-		return "type"
+		return int(typePart)
 	}
-	return name
+	return -1
 }
 
 // unknownMembers is the error for members that no record has.

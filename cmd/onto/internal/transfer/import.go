@@ -58,6 +58,9 @@ objects, lists and values of any type are JSON; a text cell that starts with a
 double quote is a JSON string. The format is told by the name of the file, which
 may end in .gz as well.
 
+The input may also be a directory: its files of JSON Lines are read one after the other, by
+name. So is what the original program exports; its type_kind and type_name are known.
+
 --on-conflict decides on what exists with other fields than its record has: abort
 stores nothing at all, skip leaves it as it is, upsert replaces it. --precondition
 must_exist or must_not_exist is for every identity of the file; if_commit_id:N
@@ -84,7 +87,7 @@ status 6 if that is to refuse.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return importRecords(c, cmd, &f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.input, "input", "", "the `FILE` to read; - for stdin")
+	flags.StringVar(&f.input, "input", "", "the `FILE` to read, or a directory; - for stdin")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only tell what would happen; this is the default")
 	flags.BoolVar(&f.apply, "apply", false, "store the records")
 	flags.StringVar(&f.onConflict, "on-conflict", string(records.Abort), "what to do about things that exist with other fields: abort, skip or upsert")
@@ -126,7 +129,7 @@ func importRecords(c *session.Session, cmd *cobra.Command, f *importFlags) error
 	return c.WithStore(ctx, how, func(s *store.Store) error {
 		m := c.Meter("reading "+f.input, in.share)
 		opts.Progress = m.Report()
-		out, err := do(ctx, s, in, opts)
+		out, err := do(ctx, s, in.Reader, opts)
 		m.Done()
 		if err != nil {
 			return err
@@ -202,23 +205,29 @@ func addPrecondition(o *records.ImportOptions, text string) error {
 }
 
 // recordFormat is the requested format, or that of the file's name. Standard input and
-// output have none, and get JSON Lines.
+// output have none, nor has a directory: they get JSON Lines.
 func recordFormat(wanted, file string) (records.Format, error) {
 	switch {
 	case wanted != "":
 		return records.ParseFormat(wanted)
-	case file == "-":
+	case file == "-" || isFolder(file):
 		return records.JSONL, nil
 	}
 	return records.FormatOf(file)
 }
 
-// input is what an import reads: the text of a file.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// input is what an import reads: the text of a file, or of those in a directory.
 type input struct {
 	io.Reader
-	raw  countingReader // the file as it is, packed or not
-	size int64          // of the file; 0 if it is not known
-	file *os.File
+	raw    countingReader // the file as it is, packed or not
+	size   int64          // of the file; 0 if it is not known
+	file   *os.File
+	folder *records.Folder
 }
 
 // countingReader counts what is read.
@@ -239,6 +248,10 @@ func openInput(ctx context.Context, c *session.Session, path string) (*input, er
 	if path == "-" {
 		return &input{Reader: c.Stdin(ctx)}, nil
 	}
+	if isFolder(path) {
+		folder, err := records.OpenFolder(path)
+		return &input{Reader: folder, folder: folder}, err
+	}
 	file, err := openWaiting(ctx, path)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -250,8 +263,6 @@ func openInput(ctx context.Context, c *session.Session, path string) (*input, er
 	info, err := file.Stat()
 	switch {
 	case err != nil:
-	case info.IsDir():
-		err = onto.Errorf(onto.Invalid, "input: %s is a directory", path).WithHint("name a file in it")
 	case info.Mode().IsRegular():
 		in.size = info.Size()
 	default: // a read of a pipe can wait for ever
@@ -286,11 +297,19 @@ func openWaiting(ctx context.Context, path string) (*os.File, error) {
 }
 
 // share is how much of the file was read.
-func (in *input) share() (part, whole int64) { return in.raw.n, in.size }
+func (in *input) share() (part, whole int64) {
+	if in.folder != nil {
+		return in.folder.Share()
+	}
+	return in.raw.n, in.size
+}
 
 func (in *input) close() {
 	if in.file != nil {
 		in.file.Close()
+	}
+	if in.folder != nil {
+		in.folder.Close()
 	}
 }
 
