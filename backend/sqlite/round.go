@@ -162,6 +162,10 @@ func (g *round) insertVersions(versions []decide.Version) error {
 	if err := g.wr.reached("versions"); err != nil {
 		return err
 	}
+	var nulls []withNulls
+	if len(g.wr.types.original) > 0 {
+		nulls = g.addNulls(versions)
+	}
 	var first firstRows
 	for i, t := range g.wr.tables {
 		var err error
@@ -169,8 +173,8 @@ func (g *round) insertVersions(versions []decide.Version) error {
 			return err
 		}
 	}
-	if len(g.words) == 0 {
-		return nil
+	if err := g.removeNulls(nulls); err != nil || len(g.words) == 0 {
+		return err
 	}
 	return g.writeWords(first)
 }

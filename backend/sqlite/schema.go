@@ -20,6 +20,7 @@ type typeCache struct {
 	loaded       bool
 	all          *decide.Catalog
 	search       map[onto.TypeName]*layout.WordTable // of the types that have one
+	original     map[layout.TypeVersion][]string     // optional fields of the original program's types
 }
 
 func (c *typeCache) refresh(w *driver.Conn, s state) error {
@@ -39,7 +40,7 @@ func (c *typeCache) refresh(w *driver.Conn, s state) error {
 		return err
 	}
 	// What was filled in may be rolled back: then it is read again.
-	*c = typeCache{s.Schemas, s.Derived, undated == 0, decide.NewCatalog(all), search}
+	*c = typeCache{s.Schemas, s.Derived, undated == 0, decide.NewCatalog(all), search, layout.OriginalOptional(all)}
 	return nil
 }
 

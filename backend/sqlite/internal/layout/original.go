@@ -114,6 +114,56 @@ func retuneOriginal(data []byte, flags onto.Schema) []byte {
 	return text
 }
 
+// TypeVersion names a version of a type.
+type TypeVersion struct {
+	onto.TypeName
+	Version int
+}
+
+// OriginalOptional returns the optional fields, sorted, of the versions of types that the
+// original program has stored.
+func OriginalOptional(all []onto.SchemaVersion) map[TypeVersion][]string {
+	list := map[TypeVersion][]string{}
+	for _, v := range all {
+		name := v.Schema.TypeName()
+		if _, own := parseOwn(name.Kind, name.Name, v.JSON); own {
+			continue
+		}
+		var optional []string
+		for _, f := range v.Schema.Fields {
+			if f.Optional {
+				optional = append(optional, f.Name)
+			}
+		}
+		if optional != nil {
+			list[TypeVersion{name, v.Version}] = optional
+		}
+	}
+	return list
+}
+
+// WithNulls is canonical fields with a null for each of the names that is absent. The names
+// are sorted.
+func WithNulls(fields []byte, names []string) []byte {
+	if len(names) == 0 {
+		return fields
+	}
+	var all []codec.Member
+	for _, m := range codec.Members(fields) {
+		for ; len(names) > 0 && names[0] < m.Name; names = names[1:] {
+			all = append(all, codec.Member{Name: names[0], Value: []byte("null")})
+		}
+		if len(names) > 0 && names[0] == m.Name {
+			names = names[1:]
+		}
+		all = append(all, m)
+	}
+	for _, name := range names {
+		all = append(all, codec.Member{Name: name, Value: []byte("null")})
+	}
+	return codec.AppendObject(nil, all)
+}
+
 // OriginalCompact is JSON as the original program hashes it: without spaces, sorted, with
 // all but ASCII escaped. It is nil if it cannot be read.
 func OriginalCompact(data []byte) []byte {

@@ -41,6 +41,16 @@ func Project(ctx context.Context, w *driver.Conn, t *Table, since int64, then fu
 	})
 }
 
+// ProjectOne writes the projection row of an identity that has one, from canonical fields.
+func ProjectOne(w *driver.Conn, t *Table, v *onto.Version) error {
+	return w.Exec(t.upsertOne, append(IdentityArgs(nil, &v.Identity), v.Commit, v.Commit, string(v.Op), v.SchemaVersion, string(v.Fields))...)
+}
+
+// HoldsForeign records that rows of a commit are not canonical. The projection covers it.
+func HoldsForeign(w *driver.Conn, commit int64) error {
+	return w.Exec(`UPDATE onto_meta SET foreign_until = max(foreign_until, ?)`, commit)
+}
+
 // CountSteps is how many steps a rebuild will take: one for each identity, and another
 // one if it has words.
 func CountSteps() string {

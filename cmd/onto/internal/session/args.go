@@ -36,6 +36,9 @@ func RunGroup(cmd *cobra.Command, args []string) error {
 			WithHint("use %s", strings.Join(names, ", "))
 	}
 	err := onto.Errorf(onto.Invalid, "%s has no command %q", cmd.CommandPath(), args[0])
+	if h, known := originalVerbs()[args[0]]; known && !cmd.HasParent() {
+		return err.WithHint("%s", h.text).WithCommand(h.command...)
+	}
 	if near := suggest.Name(args[0], names); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
@@ -58,6 +61,9 @@ func FlagError(cmd *cobra.Command, err error) error {
 	}
 	if _, number, ok := strings.Cut(err.Error(), " in -"); ok && '0' <= number[0] && number[0] <= '9' {
 		return onto.Errorf(onto.Invalid, "%s", err).WithHint("put -- before the arguments, so that a negative number is no flag")
+	}
+	if h, known := originalFlag(cmd, err.Error()); known {
+		return onto.Errorf(onto.Invalid, "%s", err).WithHint("%s", h.text).WithCommand(h.command...)
 	}
 	return onto.Errorf(onto.Invalid, "%s", err).WithHint("see the flags").WithCommand(helpOf(cmd)...)
 }
