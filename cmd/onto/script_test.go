@@ -39,6 +39,7 @@ func TestStories(t *testing.T) {
 			"status":    status,
 			"await":     await,
 			"sql":       runSQL,
+			"original":  original,
 			"remember":  remember,
 			"unchanged": unchanged,
 			"let":       let,

@@ -19,14 +19,15 @@ const typesAreKept = "the types are in the store: leave it out"
 
 // originalFlags is flags of the original's command, of one verb or of any.
 func originalFlags() map[string]originalHint {
+	asFile := originalHint{text: "give the types as a schema file with --schema; print the present ones", command: []string{"schema", "export"}}
 	return map[string]originalHint{
 		"filter":                           {text: `write the filter as --where '$.tier == "Gold" & $.age >= 21'`},
 		"models":                           {text: typesAreKept},
 		"models-path":                      {text: typesAreKept},
-		"migrate models":                   {text: "give the types as a schema file with --schema; print the present ones", command: []string{"schema", "export"}},
-		"migrate models-path":              {text: "give the types as a schema file with --schema; print the present ones", command: []string{"schema", "export"}},
-		"verify models":                    {text: "give the types as a schema file with --schema; print the present ones", command: []string{"schema", "export"}},
-		"verify models-path":               {text: "give the types as a schema file with --schema; print the present ones", command: []string{"schema", "export"}},
+		"migrate models":                   asFile,
+		"migrate models-path":              asFile,
+		"verify models":                    asFile,
+		"verify models-path":               asFile,
 		"verify strict":                    {text: "leave it out: the exit status is 3 if anything differs"},
 		"init engine-version":              {text: "leave it out: this program has one engine, and reads files of both of the original's"},
 		"init force":                       {text: "leave it out: init changes nothing that is there"},
@@ -45,10 +46,11 @@ func originalFlags() map[string]originalHint {
 
 // originalVerbs is words of the original program that people try as verbs.
 func originalVerbs() map[string]originalHint {
+	byPut := originalHint{text: "entities are written by put, relations by link", command: []string{"put", "--help"}}
 	return map[string]originalHint{
-		"ensure":    {text: "entities are written by put, relations by link", command: []string{"put", "--help"}},
-		"upsert":    {text: "entities are written by put, relations by link", command: []string{"put", "--help"}},
-		"update":    {text: "entities are written by put, relations by link", command: []string{"put", "--help"}},
+		"ensure":    byPut,
+		"upsert":    byPut,
+		"update":    byPut,
 		"entities":  {text: "write onto query entities TYPE", command: []string{"query", "entities", "--help"}},
 		"relations": {text: "write onto query relations TYPE", command: []string{"query", "relations", "--help"}},
 		"traverse":  {text: "write onto query traverse TYPE --via RELATION", command: []string{"query", "traverse", "--help"}},
