@@ -276,11 +276,11 @@ func suggestUpgrader(from, to *onto.Schema) string {
 		if i < 0 {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf(".%s = .%s | del(.%s)", name, gone[i], gone[i]))
+		parts = append(parts, fmt.Sprintf("%s = %s | del(%[2]s)", jqPath(name), jqPath(gone[i])))
 		gone = slices.Delete(slices.Clone(gone), i, i+1)
 	}
 	for _, name := range gone {
-		parts = append(parts, "del(."+name+")")
+		parts = append(parts, "del("+jqPath(name)+")")
 	}
 	return strings.Join(parts, " | ")
 }

@@ -61,6 +61,14 @@ func DropField(typ string, from int, field string) Upgrader {
 // under the old one is read, and goes on, under the new one.
 func RenameType(old, to string) Upgrader { return Upgrader{Type: to, RenamedFrom: old} }
 
+// jqPath is the path of a field in a program.
+func jqPath(field string) string {
+	if onto.CheckName("", field) != nil {
+		return ".[" + jqName(field) + "]"
+	}
+	return "." + field
+}
+
 func jqName(s string) string {
 	text, _ := json.Marshal(s) // a string always marshals
 	return string(text)

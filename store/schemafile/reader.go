@@ -114,6 +114,18 @@ func name(what string, dst *string, kept ...string) func(*node, string) error {
 	}
 }
 
+// storedName reads the name of what is stored into dst. Whether it exists, and so may have
+// the name, is for the store to say.
+func storedName(dst *string) func(*node, string) error {
+	return func(v *node, path string) error {
+		if v.kind != codec.String || v.text == "" {
+			return v.fail(path, "expected a name, found %s", v.found())
+		}
+		*dst = v.text
+		return nil
+	}
+}
+
 // flag reads true or false into dst.
 func flag(dst *bool) func(*node, string) error {
 	return func(v *node, path string) error {

@@ -40,8 +40,8 @@ func ParseUpgraders(data []byte) ([]Upgrader, error) {
 	}
 	var list []Upgrader
 	for _, t := range types {
-		if err := onto.CheckName("type", t.name); err != nil {
-			return nil, t.fail(t.name, "%w", err)
+		if t.name == "" {
+			return nil, t.fail(t.name, "the name of the type is empty").WithHint("name a type of the schema file")
 		}
 		steps, err := readSteps(t)
 		if err != nil {
@@ -145,7 +145,7 @@ func (u *Upgrader) read(m member, path string, renaming bool) error {
 		u.Program = m.value.text
 		return u.checkProgram(m.value, inner)
 	case m.name == "renamed_from" && renaming:
-		return name("type", &u.RenamedFrom)(m.value, inner)
+		return storedName(&u.RenamedFrom)(m.value, inner)
 	case m.name == "renamed_from":
 		return m.fail(path, "a type is not renamed by a version").WithHint("put renamed_from beside the versions, directly under the type")
 	}
@@ -169,9 +169,6 @@ func (u *Upgrader) readRename(v *node, path string) error {
 		if err := name("field", &to)(m.value, join(path, m.name)); err != nil {
 			return err
 		}
-		if err := onto.CheckName("field", m.name); err != nil {
-			return m.fail(join(path, m.name), "%w", err)
-		}
 		u.Rename = append(u.Rename, [2]string{m.name, to})
 	}
 	return nil
@@ -183,7 +180,7 @@ func (u *Upgrader) readDrop(v *node, path string) error {
 	}
 	for i, item := range v.items {
 		var field string
-		if err := name("field", &field)(item, joinItem(path, i)); err != nil {
+		if err := storedName(&field)(item, joinItem(path, i)); err != nil {
 			return err
 		}
 		u.Drop = append(u.Drop, field)

@@ -34,7 +34,7 @@ func TestParseUpgradersRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, message, hint string }{
 		{"empty", "", "the file is empty", "declare"},
 		{"a list", "[]", "line 1, column 1: expected keys with values, found a value of type list", ""},
-		{"a name", "a-b: {1: .}", `line 1, column 1: a-b: type name "a-b" is not allowed`, "letter"},
+		{"a name", `"": {1: .}`, `line 1, column 1: the name of the type is empty`, "name a type"},
 		{"no step", "A: {}", "line 1, column 1: A: there is no step", "number of a version"},
 		{"version 0", "A: {0: .}", `line 1, column 5: A."0": "0" is not the number of a version`, "start at 1"},
 		{"version 01", `{"A": {"01": "."}}`, `line 1, column 8: A."01": "01" is not the number of a version`, "start at 1"},
