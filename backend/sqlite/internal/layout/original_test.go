@@ -56,3 +56,37 @@ func TestOriginalFieldTypes(t *testing.T) {
 		}
 	}
 }
+
+// The instance key is no field, since rows have it in their column only.
+func TestOriginalInstanceKeyIsNoField(t *testing.T) {
+	s := ParseSchema(onto.KindRelation, "Stint", []byte(`{"relation_name":"Stint","left_type":"A","right_type":"B","instance_key_field":"no",
+		"fields":{"no":{"type":"<class 'str'>"},"role":{"type":"<class 'str'>"}}}`))
+	if s.InstanceKey != "no" || fmt.Sprint(s.FieldNames()) != "[role]" {
+		t.Errorf("got instance key %q, fields %v; want no, role", s.InstanceKey, s.FieldNames())
+	}
+}
+
+// Only versions that the original program stored get nulls.
+func TestOriginalNulls(t *testing.T) {
+	theirs := []byte(`{"entity_name":"T","fields":{"b":{"type":"str | None"},"id":{"primary_key":true,"type":"<class 'str'>"},"z":{"type":"typing.Any"}}}`)
+	s := ParseSchema(onto.KindEntity, "T", theirs)
+	all := OriginalOptional([]onto.SchemaVersion{{Schema: s, Version: 1, JSON: theirs}, {Schema: s, Version: 2, JSON: s.JSON()}})
+	if len(all) != 1 {
+		t.Fatalf("got %v, want version 1 only", all)
+	}
+	names := all[TypeVersion{s.TypeName(), 1}]
+	for fields, want := range map[string]string{
+		`{}`:                      `{"b":null,"z":null}`,
+		`{"id":"x"}`:              `{"b":null,"id":"x","z":null}`,
+		`{"b":"y","id":"x"}`:      `{"b":"y","id":"x","z":null}`,
+		`{"b":1,"id":"x","z":[]}`: `{"b":1,"id":"x","z":[]}`,
+	} {
+		got := WithNulls([]byte(fields), names)
+		if string(got) != want {
+			t.Errorf("%s: got %s, want %s", fields, got, want)
+		}
+		if back, err := CanonicalFields(got); err != nil || string(back) != fields {
+			t.Errorf("%s: got %s back, error %v", fields, back, err)
+		}
+	}
+}
