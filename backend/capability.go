@@ -47,6 +47,31 @@ type LeaseRequest struct {
 	Wait        time.Duration // how long to wait for its holder
 }
 
+// Finder is a backend that finds many identities faster than one after the other.
+type Finder interface {
+	// Find returns the newest version as of a commit of each identity that has one, as
+	// Get does, in order of identity. The identities are of one type, sorted, each once.
+	Find(ctx context.Context, ids []onto.Identity, at int64) ([]onto.Version, error)
+}
+
+// Find is that of a [Finder]; for any other backend it is one Get after the other.
+func Find(ctx context.Context, b Backend, ids []onto.Identity, at int64) ([]onto.Version, error) {
+	if f, ok := As[Finder](b); ok {
+		return f.Find(ctx, ids, at)
+	}
+	var found []onto.Version
+	for _, id := range ids {
+		v, err := b.Get(ctx, id, at)
+		switch {
+		case err == nil:
+			found = append(found, v)
+		case onto.CodeOf(err) != onto.NotFound:
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
 // Checker is a backend that can examine itself. The check covers the
 // structure and compares what is derived with the history it derives from.
 type Checker interface {

@@ -83,16 +83,6 @@ func (r reader) find(ctx context.Context, id onto.Identity, at int64) (onto.Vers
 	return v, c.Upgrade(ctx, &v, at, r.s.opts.UpgradeTimeout)
 }
 
-// newest is the newest version of an identity as of a commit, as its type is
-// now. It may be a delete; nil means that there is none.
-func (r reader) newest(ctx context.Context, id onto.Identity, at int64) (*onto.Version, error) {
-	v, err := r.get(ctx, id, at)
-	if onto.CodeOf(err) == onto.NotFound {
-		return nil, nil
-	}
-	return &v, err
-}
-
 // commitsOf returns the commits after one and up to another that made versions
 // of an identity, oldest first.
 func (r reader) commitsOf(ctx context.Context, id onto.Identity, since, until int64) ([]int64, error) {

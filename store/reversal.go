@@ -37,7 +37,7 @@ func (r *reversal) ofCommit(ctx context.Context, commit int64) error {
 	}
 	r.Head = max(r.Head, commit) // it may have been made just now
 	r.Commits = []int64{commit}
-	r.all = func(yield func(target, error) bool) {
+	r.all = r.aimed(ctx, func(yield func(target, error) bool) {
 		for c, err := range r.s.Changes(ctx, commit) {
 			if err == nil && r.s.catalog().Own(c.TypeName()) {
 				continue // it follows from facts
@@ -46,14 +46,11 @@ func (r *reversal) ofCommit(ctx context.Context, commit int64) error {
 			if err == nil {
 				g.Identity, err = r.changed(&c, commit)
 			}
-			if err == nil {
-				err = r.aim(ctx, &g)
-			}
 			if !yield(g, err) || err != nil {
 				return
 			}
 		}
-	}
+	})
 	return nil
 }
 
@@ -89,14 +86,13 @@ func (r *reversal) ofCorrelation(ctx context.Context, correlation string) error 
 		}
 	}
 	ids := slices.SortedFunc(maps.Keys(first), onto.Identity.Compare)
-	r.all = func(yield func(target, error) bool) {
+	r.all = r.aimed(ctx, func(yield func(target, error) bool) {
 		for _, id := range ids {
-			g := target{RevertChange: RevertChange{Identity: id}, to: first[id] - 1}
-			if err := r.aim(ctx, &g); !yield(g, err) || err != nil {
+			if !yield(target{RevertChange: RevertChange{Identity: id}, to: first[id] - 1}, nil) {
 				return
 			}
 		}
-	}
+	})
 	return nil
 }
 
@@ -136,78 +132,9 @@ func (r *reversal) ofIdentity(ctx context.Context, id onto.Identity, to int64) e
 		return onto.Errorf(onto.NotFound, "%s does not exist and never did", id)
 	}
 	r.Commits = slices.DeleteFunc(r.Commits, func(c int64) bool { return c <= to })
-	r.all = func(yield func(target, error) bool) {
-		g := target{RevertChange: RevertChange{Identity: id}, to: to}
-		err := r.aim(ctx, &g)
-		yield(g, err)
-	}
-	return nil
-}
-
-// aim fills in what a target is, what it was, and what changed in between.
-func (r *reversal) aim(ctx context.Context, g *target) error {
-	return again(func() error { return r.aimOnce(ctx, g) })
-}
-
-func (r *reversal) aimOnce(ctx context.Context, g *target) error {
-	now := r.s.Now().current()
-	t, err := now.catalog().Get(g.Kind, g.Type)
-	if err != nil {
-		return onto.Errorf(onto.Invalid, "%s cannot be reverted: %w", g.Identity, err)
-	}
-	from := reader{now, t}
-	newest, err := from.newest(ctx, g.Identity, r.Head)
-	if err != nil {
-		return err
-	}
-	then, err := from.newest(ctx, g.Identity, g.to)
-	if err != nil {
-		return err
-	}
-	if known, err := r.s.relearn(ctx); err != nil {
-		return err
-	} else if known != now.types { // what was read may have fields that t has not
-		return errRelearned
-	}
-	g.Now, g.Then = live(newest), live(then)
-	g.write = backend.Write{Identity: g.Identity, Op: onto.Delete, SchemaVersion: t.Version}
-	if g.Then != nil {
-		whole := t.Type
-		whole.Known = nil // what it was has all fields, also those that the program does not know
-		fields := g.Then.Fields
-		if g.Kind == onto.KindFact { // it is believed again as of when it was asserted
-			fields = shape.WithAsserted(g.Then)
-		}
-		if g.write, err = whole.Write(g.Identity, fields); err != nil {
-			return err
-		}
-	}
-	g.Blocked, g.changes = nil, changes(&g.write, newest)
-	if !g.changes || newest == nil || newest.Commit <= g.to+1 { // the next commit is one of those undone
-		return nil
-	}
-	return r.findBlocking(ctx, from, g)
-}
-
-// findBlocking finds the commits that changed a target since and are not
-// undone.
-func (r *reversal) findBlocking(ctx context.Context, from reader, g *target) error {
-	since, err := from.commitsOf(ctx, g.Identity, g.to, r.Head)
-	if err != nil {
-		return err
-	}
-	for _, commit := range since {
-		if _, undone := slices.BinarySearch(r.Commits, commit); undone {
-			continue
-		}
-		migrated, err := from.onlyMigrated(ctx, g.Identity, commit)
-		if err != nil {
-			return err
-		}
-		if !migrated {
-			g.Blocked = append(g.Blocked, commit)
-		}
-	}
+	r.all = r.aimed(ctx, func(yield func(target, error) bool) {
+		yield(target{RevertChange: RevertChange{Identity: id}, to: to}, nil)
+	})
 	return nil
 }
 
@@ -230,21 +157,6 @@ func (r *reversal) changed(c *onto.Change, commit int64) (onto.Identity, error) 
 		return id, onto.Errorf(onto.Invalid, "%s cannot be reverted: %w", c.Identity, err)
 	}
 	return id, nil
-}
-
-// onlyMigrated reports whether a commit only brought an identity to another version of
-// its type.
-func (r reader) onlyMigrated(ctx context.Context, id onto.Identity, commit int64) (bool, error) {
-	if r.t.Chain == nil || !r.t.Chain.Began(commit) {
-		return false, nil
-	}
-	before, err := r.newest(ctx, id, commit-1)
-	if err != nil {
-		return false, err
-	}
-	after, err := r.newest(ctx, id, commit)
-	before, after = live(before), live(after)
-	return before != nil && after != nil && sameState(before, after), err
 }
 
 // sameState reports whether two live versions of an identity say the same.

@@ -119,6 +119,9 @@ func (s *Store) Revert(ctx context.Context, d onto.Draft, r Revert) (onto.Result
 			if len(g.Blocked) > 0 && !r.Over {
 				blocked[g.Identity] = true
 			}
+			if len(blocked) > mostBlocked {
+				err = errBlocked
+			}
 			if !yield(g.write, err) || err != nil {
 				return
 			}
@@ -142,6 +145,10 @@ func (s *Store) Revert(ctx context.Context, d onto.Draft, r Revert) (onto.Result
 	}
 	return res, plan, err
 }
+
+// mostBlocked is how many identities may be blocked before a revert is refused without a
+// look at whether they still are.
+const mostBlocked = 1000
 
 // check reports whether exactly one thing to revert is named.
 func (r Revert) check() error {

@@ -132,46 +132,58 @@ func changes(w *backend.Write, newest *onto.Version) bool {
 }
 
 // Preview compares things, as in CommitStream, with one snapshot of the newest state,
-// and changes nothing. Things are checked as for a commit, except that an identity may
-// come twice; versions of facts are taken as imported.
+// and changes nothing. It yields what a commit would be asked to admit, in order of
+// identity. The sequence is read to its end first; versions of facts are taken as
+// imported.
 func (s *Store) Preview(ctx context.Context, things iter.Seq2[any, error]) iter.Seq2[Proposal, error] {
 	return func(yield func(Proposal, error) bool) {
-		head, err := s.Head(ctx)
-		var types *catalog.Catalog
-		if err == nil {
-			types, err = s.relearn(ctx)
-		}
-		if err != nil {
+		if err := s.preview(ctx, things, yield); err != nil {
 			yield(Proposal{}, err)
-			return
-		}
-		verdicts := decide.NewCatalog(types.Stored)
-		has := &factstream.Facts{}
-		for w, err := range has.Noted(types.Imported(onto.Draft{}, things)) {
-			var p Proposal
-			if err == nil {
-				p, err = s.compare(ctx, verdicts, &w, head.ID)
-			}
-			if !yield(p, err) || err != nil {
-				return
-			}
 		}
 	}
 }
 
-// compare compares a write, merged, with the state as of a commit.
-func (s *Store) compare(ctx context.Context, types *decide.Catalog, w *backend.Write, at int64) (Proposal, error) {
-	var newest *onto.Version
-	v, err := s.b.Get(ctx, w.Identity, at)
-	switch {
-	case err == nil:
-		newest = &v
-	case onto.CodeOf(err) != onto.NotFound:
-		return Proposal{}, err
-	}
-	merged, err := types.Merged(w, newest)
+func (s *Store) preview(ctx context.Context, things iter.Seq2[any, error], yield func(Proposal, error) bool) error {
+	head, err := s.Head(ctx)
 	if err != nil {
-		return Proposal{}, err
+		return err
 	}
-	return proposal(merged, newest), nil
+	types, err := s.relearn(ctx)
+	if err != nil {
+		return err
+	}
+	has := &factstream.Facts{}
+	filled, err := spool.Fill(ctx, &backend.Draft{}, has.Noted(types.Imported(onto.Draft{}, things)), spool.Options{Directory: s.opts.ScratchDir})
+	if err != nil {
+		return err
+	}
+	defer filled.Close()
+	verdicts, p := decide.NewCatalog(types.Stored), newPace()
+	about := func(w *backend.Write) (onto.TypeName, int) { return w.TypeName(), len(w.Fields) }
+	var ids []onto.Identity
+	for piece, err := range pieces(filled.Sorted(ctx), p, about) {
+		if err != nil {
+			return err
+		}
+		ids = ids[:0]
+		for i := range piece {
+			ids = append(ids, piece[i].Identity)
+		}
+		found, err := s.lookUp(ctx, ids, head.ID)
+		if err != nil {
+			return err
+		}
+		p.took(bytesOf(found))
+		for i := range piece {
+			newest := found[piece[i].Identity]
+			merged, err := verdicts.Merged(&piece[i], newest)
+			if err != nil {
+				return err
+			}
+			if !yield(proposal(merged, newest), nil) {
+				return nil
+			}
+		}
+	}
+	return nil
 }

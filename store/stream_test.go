@@ -27,8 +27,8 @@ func showProposal(p store.Proposal) string {
 func TestPreviewAndAdmit(t *testing.T) {
 	s := threeCommits(t) // p1 is c, p2 was deleted
 	stream := []any{Product{"p1", "c"}, Product{"p2", "b"}, Product{"p3", "d"}, Product{"p1b", "x"}, onto.EntityID("Product", "p9")}
-	const want = "p1:put live=true changes=false p2:put live=false changes=true p3:put live=false changes=true " +
-		"p1b:put live=false changes=true p9:delete live=false changes=false"
+	const want = "p1:put live=true changes=false p1b:put live=false changes=true p2:put live=false changes=true " +
+		"p3:put live=false changes=true p9:delete live=false changes=false"
 	if got := list(t, s.Preview(t.Context(), things(stream...)), showProposal); got != want {
 		t.Errorf("preview: got %q", got)
 	}

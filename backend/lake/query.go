@@ -16,6 +16,11 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	return b.queries.Get(ctx, id, at)
 }
 
+// Find implements [backend.Finder].
+func (b *Backend) Find(ctx context.Context, ids []onto.Identity, at int64) ([]onto.Version, error) {
+	return b.queries.Find(ctx, ids, at)
+}
+
 // Scan implements [backend.Backend].
 func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
 	return b.queries.Scan(ctx, q)

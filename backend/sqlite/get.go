@@ -33,6 +33,29 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	return v, driver.Wrap(b.at.Path, err)
 }
 
+// Find implements [backend.Finder]: one read transaction, and a seek in history for each.
+func (b *Backend) Find(ctx context.Context, ids []onto.Identity, at int64) (found []onto.Version, err error) {
+	if at == backend.Head {
+		at = math.MaxInt64
+	}
+	err = b.reader.read(ctx, false, func(r *reading) error {
+		for _, id := range ids {
+			v, err := b.reader.getAt(r.Conn, id, at)
+			switch {
+			case err == nil:
+				found = append(found, v)
+			case onto.CodeOf(err) != onto.NotFound:
+				return err
+			}
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
 // getApart is get on a connection with stand-ins, for which another program may have
 // made tables meanwhile.
 func (rd *reader) getApart(ctx context.Context, c *driver.Conn, id onto.Identity, at int64) (onto.Version, error) {

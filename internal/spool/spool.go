@@ -100,7 +100,7 @@ func (s *Spool) AppendMade(ctx context.Context, b backend.Backend, d *backend.Dr
 	if s.digest != nil {
 		digested.Digest = s.digest.Sum()
 	}
-	return b.AppendStream(ctx, &digested, of(s.sorted(ctx)))
+	return b.AppendStream(ctx, &digested, of(s.Sorted(ctx)))
 }
 
 // overhead is what a write takes in memory besides its texts, in a list that has grown
@@ -187,9 +187,9 @@ func (s *Spool) Close() {
 	}
 }
 
-// sorted yields all writes in order of identity. One that comes twice is yielded
+// Sorted yields all writes in order of identity. One that comes twice is yielded
 // once if both are equal; otherwise the sequence ends with a Conflict.
-func (s *Spool) sorted(ctx context.Context) iter.Seq2[backend.Write, error] {
+func (s *Spool) Sorted(ctx context.Context) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
 		if s.file == nil {
 			for _, w := range s.list {

@@ -134,7 +134,7 @@ func Plan(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (O
 			return Outcome{}, f.explain(err)
 		}
 		if v := f.opts.judge(&p); !f.out.count(v) {
-			f.out.note(f.conflict(p.Identity, f.line, v.reason))
+			f.out.note(f.conflict(p.Identity, f.seen.line(p.Identity), v.reason))
 		}
 	}
 	return f.out, nil

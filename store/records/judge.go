@@ -1,7 +1,9 @@
 package records
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/store"
@@ -97,11 +99,18 @@ func (out *Outcome) restart() {
 	out.Inserts, out.Updates, out.Unchanged, out.Deletes, out.Skipped, out.Conflicts = 0, 0, 0, 0, 0, 0
 }
 
-// note lists one of the first conflicts.
+// note lists a conflict if it is one of the first. Those whose line is not known come
+// last.
 func (out *Outcome) note(c Conflict) {
-	if len(out.First) < MaxConflicts {
-		out.First = append(out.First, c)
+	line := func(c Conflict) uint64 { return uint64(c.Line) - 1 }
+	i, _ := slices.BinarySearchFunc(out.First, c, func(a, b Conflict) int {
+		return cmp.Or(cmp.Compare(line(a), line(b)), a.Identity.Compare(b.Identity))
+	})
+	if i == MaxConflicts {
+		return
 	}
+	out.First = slices.Insert(out.First, i, c)
+	out.First = out.First[:min(len(out.First), MaxConflicts)]
 }
 
 // admit is the verdict on one record under the write lock.

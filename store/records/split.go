@@ -63,7 +63,7 @@ func (p *recordParts) splitSlowly(line []byte) error {
 	var unknown []string
 	for _, m := range members {
 		if !p.put(m.Name, m.Value, &unknown) {
-			return onto.Errorf(onto.Invalid, "a record has %s only once, also as %s", formerName(m.Name), m.Name)
+			return onto.Errorf(onto.Invalid, "the record has %s twice, maybe under another name", m.Name)
 		}
 	}
 	return unknownMembers(unknown)

@@ -45,18 +45,7 @@ func (b *Querier) Close() error {
 
 // Get answers as [backend.Backend] says.
 func (b *Querier) Get(ctx context.Context, id onto.Identity, at int64) (onto.Version, error) {
-	s, err := b.Newest(ctx)
-	if err != nil {
-		return onto.Version{}, err
-	}
-	t := id.TypeName()
-	found, err := b.Files.Find(ctx, s, t, []onto.Identity{id}, reach(s, at))
-	if errors.Is(err, protocol.ErrReplaced) {
-		return b.Get(ctx, id, at)
-	}
-	if err != nil && (&scope{own: tableOf(s, t, 0, reach(s, at))}).doubt(b.Files, err) {
-		found, err = b.Files.Find(ctx, s, t, []onto.Identity{id}, reach(s, at))
-	}
+	found, err := b.find(ctx, []onto.Identity{id}, at)
 	if err != nil {
 		return onto.Version{}, err
 	}
@@ -65,6 +54,33 @@ func (b *Querier) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	}
 	found[0].Fields = bytes.Clone(found[0].Fields)
 	return found[0], nil
+}
+
+// Find answers as [backend.Finder] says.
+func (b *Querier) Find(ctx context.Context, ids []onto.Identity, at int64) ([]onto.Version, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := b.find(ctx, ids, at)
+	slices.SortFunc(found, func(a, b onto.Version) int { return a.Identity.Compare(b.Identity) })
+	return found, err
+}
+
+// find finds versions of one type in data files, in no order.
+func (b *Querier) find(ctx context.Context, ids []onto.Identity, at int64) ([]onto.Version, error) {
+	s, err := b.Newest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := ids[0].TypeName()
+	found, err := b.Files.Find(ctx, s, t, ids, reach(s, at))
+	if errors.Is(err, protocol.ErrReplaced) {
+		return b.find(ctx, ids, at)
+	}
+	if err != nil && (&scope{own: tableOf(s, t, 0, reach(s, at))}).doubt(b.Files, err) {
+		found, err = b.Files.Find(ctx, s, t, ids, reach(s, at))
+	}
+	return found, err
 }
 
 // reach returns the commit that a question as of at is about.
