@@ -35,8 +35,11 @@ func (b *Backend) Checkpoint(ctx context.Context) (Checkpointed, error) {
 		return done, err
 	}
 	defer b.writer.writing.release()
-	if b.writer.conn == nil {
+	if b.writer.closed {
 		return done, b.closedError()
+	}
+	if b.writer.conn == nil {
+		return done, nil // the file is another program's
 	}
 	err := b.at.SameFile()
 	if err == nil {

@@ -140,6 +140,7 @@ func TestFlagsOnAReadOnlyFile(t *testing.T) {
 func TestOriginalFlags(t *testing.T) {
 	path := makeFile(t, originalTables, originalRows)
 	b := open(t, path, nil)
+	adopt(t, b)
 	wantDerived(t, path, "Customer.age index")
 	given := onto.Schema{Kind: onto.KindEntity, Name: "Customer", Key: "id", Fields: []onto.Field{
 		{Name: "age", Type: onto.Int, Optional: true}, {Name: "id", Type: onto.String},

@@ -28,6 +28,14 @@ func (s *stream) evolve() error {
 	if err := s.wr.reached("evolve"); err != nil {
 		return err
 	}
+	for _, t := range s.draft.Evolve.End {
+		if !s.wr.schema.catalog {
+			break
+		}
+		if err := layout.Deactivate(s.w, t.TypeName()); err != nil {
+			return err
+		}
+	}
 	if err := s.dropDerived(); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	if err := ctx.Err(); err != nil {
 		return onto.Version{}, err
 	}
-	c, err := b.reader.readers.Get()
+	c, err := b.reader.take()
 	if err != nil {
 		return onto.Version{}, driver.Wrap(b.at.Path, err)
 	}
@@ -29,7 +29,7 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	if c.IsStale() {
 		v, err = onto.Version{}, b.reader.changedError()
 	}
-	b.reader.readers.Put(c)
+	b.reader.give(c, true)
 	return v, driver.Wrap(b.at.Path, err)
 }
 
@@ -71,6 +71,9 @@ func (rd *reader) getApart(ctx context.Context, c *driver.Conn, id onto.Identity
 func (rd *reader) get(ctx context.Context, c *driver.Conn, id onto.Identity, at int64) (onto.Version, error) {
 	if at != backend.Head {
 		return rd.getAt(c, id, at)
+	}
+	if c.Untouched {
+		return rd.getAt(c, id, math.MaxInt64)
 	}
 	var buf [5]any
 	t, args := rd.table(id.Kind), layout.IdentityArgs(buf[:0], &id)

@@ -157,7 +157,8 @@ func (b *Backend) Leases(ctx context.Context) ([]onto.Lease, error) {
 // format that is opened for reading only has none.
 func readLeases[T any](ctx context.Context, rd *reader, sql string, read func(r *driver.Rows) (T, error)) (list []T, err error) {
 	err = rd.read(ctx, false, func(r *reading) error {
-		n, err := r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE name IN ('locks', 'onto_leases', 'onto_lease_breaks')`)
+		n, err := r.QueryInt(`SELECT count(*) FROM (SELECT name FROM sqlite_master UNION SELECT name FROM sqlite_temp_master)
+			WHERE name IN ('locks', 'onto_leases', 'onto_lease_breaks')`)
 		if err != nil || n < 3 {
 			return err
 		}

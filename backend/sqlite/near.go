@@ -91,18 +91,12 @@ func (rd *reader) scanNear(ctx context.Context, q *backend.Query, n *near, push 
 	if err := ctx.Err(); err != nil {
 		return true, err
 	}
-	c, err := rd.readers.Get()
+	c, err := rd.take()
 	if err != nil {
 		return true, driver.Wrap(rd.at.Path, err)
 	}
 	clean := false
-	defer func() {
-		if clean {
-			rd.readers.Put(c)
-		} else { // the consumer panicked in the middle
-			c.Close()
-		}
-	}()
+	defer func() { rd.give(c, clean) }() // the consumer may panic in the middle
 	if !c.StandIn {
 		answered, err = rd.pushNear(ctx, c, q, n, push)
 	}

@@ -110,6 +110,14 @@ func open(t *testing.T, path string, opts *sqlite.Options) *sqlite.Backend {
 	return b
 }
 
+// adopt makes a file of another program ours.
+func adopt(t *testing.T, b *sqlite.Backend) {
+	t.Helper()
+	if err := b.Adopt(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func wantFields(t *testing.T, b backend.Backend, id onto.Identity, at int64, want string) {
 	t.Helper()
 	v, err := b.Get(t.Context(), id, at)
@@ -270,6 +278,7 @@ func TestRefusedFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	adopt(t, b)
 	b.Close()
 	runSQL(t, newer, `UPDATE onto_meta SET format = 99`)
 	text := filepath.Join(t.TempDir(), "notes.txt")
@@ -281,7 +290,7 @@ func TestRefusedFiles(t *testing.T) {
 		code             onto.Code
 	}{
 		{"another program's", makeFile(t, `CREATE TABLE songs (title TEXT)`), "another program", onto.Unsupported},
-		{"the v2 engine's", makeFile(t, originalTables, `CREATE TABLE storage_meta (key TEXT, value TEXT); INSERT INTO storage_meta VALUES ('engine_version', 'v2')`), "v2 engine", onto.Unsupported},
+		{"an unknown engine's", makeFile(t, originalTables, `CREATE TABLE storage_meta (key TEXT, value TEXT); INSERT INTO storage_meta VALUES ('engine_version', 'v3')`), "\"v3\"", onto.Unsupported},
 		{"newer", newer, "format 99", onto.Unsupported},
 		{"text", text, "not a SQLite database", onto.Unsupported},
 		{"directory", t.TempDir(), "directory", onto.Unsupported},

@@ -108,7 +108,8 @@ func TestReplacedFile(t *testing.T) {
 
 // Opening waits no longer than its timeout.
 func TestOpenHonoursItsLimits(t *testing.T) {
-	path := makeFile(t, `PRAGMA journal_mode = DELETE; CREATE TABLE commits (id); CREATE TABLE entity_history (id); CREATE TABLE relation_history (id)`)
+	path := makeFormat1(t)
+	runSQL(t, path, `PRAGMA journal_mode = DELETE`)
 	release := lockExclusively(t, path)
 	defer release()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -201,6 +202,7 @@ func TestReadOnlyNoticesAChange(t *testing.T) {
 func TestReadsOnAFullDisk(t *testing.T) {
 	path := makeFile(t, originalTables, originalRows)
 	b := open(t, path, nil)
+	adopt(t, b)
 	runSQL(t, path, `INSERT INTO commits (created_at) VALUES ('2030-01-01T00:00:00+00:00');
 		WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
 		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id)

@@ -15,10 +15,10 @@ import (
 // programs are caught up with here.
 
 // tryCatchUp brings the projection up to the head if the write lock is free. If it is
-// not, or the file cannot be written, or what is derived is damaged, or the clock is
-// wrong, the projection lags, and the read answers from history.
+// not, or the file cannot be written or is another program's, or what is derived is
+// damaged, or the clock is wrong, the projection lags, and the read answers from history.
 func (wr *writer) tryCatchUp(ctx context.Context) error {
-	if wr.opts.ReadOnly {
+	if wr.keeps() {
 		return nil
 	}
 	err := wr.write(ctx, time.Now(), func(*driver.Conn, state) error { return nil }) // beginWrite does it

@@ -20,6 +20,9 @@ type reader struct {
 
 // dial opens a connection for the pool.
 func (rd *reader) dial() (*driver.Conn, error) {
+	if rd.untouched.Load() {
+		return rd.dialUntouched()
+	}
 	if rd.opts.ReadOnly {
 		return rd.dialReadOnly()
 	}
@@ -39,10 +42,10 @@ func (rd *reader) dial() (*driver.Conn, error) {
 
 func (rd *reader) dialReadOnly() (*driver.Conn, error) {
 	c, err := rd.at.DialReadOnly()
-	if err != nil || !rd.lacksFacts {
+	if err != nil || rd.older.Kind != layout.Ours {
 		return c, err
 	}
-	if err := layout.StandIn(c); err != nil {
+	if err := rd.older.StandIn(c); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -62,18 +65,12 @@ func (rd *reader) read(ctx context.Context, current bool, f func(r *reading) err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c, err := rd.readers.Get()
+	c, err := rd.take()
 	if err != nil {
 		return driver.Wrap(rd.at.Path, err)
 	}
 	clean := false
-	defer func() {
-		if clean {
-			rd.readers.Put(c)
-		} else { // the consumer panicked in the middle
-			c.Close()
-		}
-	}()
+	defer func() { rd.give(c, clean) }() // the consumer may panic in the middle
 	r, err := rd.beginRead(ctx, c)
 	if err == nil && current && !r.Foreign.Covers() {
 		_ = c.Exec(`ROLLBACK`)
@@ -106,16 +103,15 @@ func (rd *reader) changedError() error {
 		WithHint("read again")
 }
 
-// beginRead begins a read transaction. If another program has upgraded the file
-// meanwhile, stand-ins end first: they would hide its tables.
+// beginRead begins a read transaction. If another program has upgraded or adopted the
+// file meanwhile, stand-ins end first: they would hide its tables.
 func (rd *reader) beginRead(ctx context.Context, c *driver.Conn) (*reading, error) {
 	r, err := rd.begin(ctx, c)
-	if err != nil || !c.StandIn || r.Format < layout.FactFormat {
+	if err != nil || !c.StandIn {
 		return r, err
 	}
-	_ = c.Exec(`ROLLBACK`)
-	if err := layout.EndStandIn(c); err != nil {
-		return nil, err
+	if ended, err := rd.endStandIn(c); err != nil || !ended {
+		return r, err
 	}
 	return rd.begin(ctx, c)
 }

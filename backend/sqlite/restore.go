@@ -293,10 +293,16 @@ func upgradeCopy(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	s, err := layout.SoundShape(b.writer.conn, path)
+	b.writer.writing.wait()
+	err = b.writer.ensureOpen(ctx)
+	var s *layout.Shape
+	if err == nil {
+		s, err = layout.SoundShape(b.writer.conn, path)
+	}
 	if err == nil {
 		err = s.Writable("the backup")
 	}
+	b.writer.writing.release()
 	return errors.Join(err, b.Close())
 }
 

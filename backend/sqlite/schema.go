@@ -80,10 +80,12 @@ func (b *Backend) Register(ctx context.Context, reg *backend.Registration) ([]on
 }
 
 // registered answers without the write lock if every type is there already. A file that
-// was opened for reading keeps its flags: they matter to search only.
+// was opened for reading, or is another program's, keeps its flags: they matter to search
+// only.
 func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]onto.SchemaVersion, error) {
 	var list []onto.SchemaVersion
 	var found state
+	keeps := b.keeps()
 	err := b.reader.read(ctx, false, func(r *reading) error {
 		all, err := layout.ReadSchemas(r.Conn)
 		if err != nil {
@@ -94,7 +96,7 @@ func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]
 			return err
 		}
 		known := decide.Named(all, reg)
-		if !b.opts.ReadOnly {
+		if !keeps {
 			plan, err := layout.PlanDerived(r.Conn, known)
 			if err != nil || !plan.Empty() || len(typelist.Retuned(all, reg.Schemas)) > 0 {
 				return err
@@ -106,7 +108,7 @@ func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]
 		list = known
 		return nil
 	})
-	if err == nil && list != nil && !b.opts.ReadOnly {
+	if err == nil && list != nil && !keeps {
 		err = b.writer.vouch(found)
 	}
 	if err != nil {

@@ -67,18 +67,20 @@ type Backend struct {
 
 // store is what reading and writing share.
 type store struct {
-	at         *disk.Place
-	opts       Options
-	tables     layout.Tables
-	changes    string       // the column that tells how often types have changed
-	sums       bool         // rows have checksums
-	bus        bool         // it has the tables of the bus
-	work       bool         // it has the tables of the work queue
-	lacksFacts bool         // it is only read, and had no tables of facts when it was opened
-	seen       atomic.Int64 // the value of changes in the newest snapshot that was read
-	foreign    atomic.Bool  // it has rows of other programs
-	kept       keptOrders   // of answers about the past
-	counted    sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
+	at        *disk.Place
+	opts      Options
+	tables    layout.Tables
+	changes   string       // the column that tells how often types have changed
+	sums      bool         // rows have checksums
+	bus       bool         // it has the tables of the bus
+	work      bool         // it has the tables of the work queue
+	untouched atomic.Bool  // another program made it, and nothing was written yet: see adopt.go
+	underWay  atomic.Int64 // reads that see the file as the other program left it
+	older     layout.File  // what it was when it was opened, if it is only read and of an older format
+	seen      atomic.Int64 // the value of changes in the newest snapshot that was read
+	foreign   atomic.Bool  // it has rows of other programs
+	kept      keptOrders   // of answers about the past
+	counted   sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
 }
 
 // memoryPath stands for a temporary store.
@@ -141,6 +143,11 @@ func (b *Backend) open(ctx context.Context, path string) (err error) {
 	if b.keptWAL, err = b.at.CheckWAL(b.opts.AcceptLoss); err != nil {
 		return err
 	}
+	if b.keptWAL == "" {
+		if err := b.openUntouched(); err != nil || b.untouched.Load() {
+			return err
+		}
+	}
 	if err := b.at.CompanionsFit(); err != nil {
 		return err
 	}
@@ -157,27 +164,23 @@ func (s *store) makeTables() { s.tables = layout.NewTables(s.changes, s.sums) }
 // table returns the tables of a kind.
 func (s *store) table(k onto.Kind) *layout.Table { return s.tables.Of(k) }
 
-// openReadOnly opens a file that must be ours already.
+// openReadOnly opens a file that is ours already, or of another program.
 func (b *Backend) openReadOnly() error {
+	if err := b.openUntouched(); err != nil || b.untouched.Load() {
+		return err
+	}
 	c, err := b.reader.dial()
 	if err != nil {
 		return err
 	}
 	found, err := layout.Inspect(c, b.at.Path)
-	if b.lacksFacts = err == nil && found.Kind == layout.Ours && found.Format < layout.FactFormat; b.lacksFacts {
-		err = layout.StandIn(c)
+	if err == nil && found.Kind == layout.Ours && found.Format < layout.FactFormat {
+		b.older = found
+		err = found.StandIn(c)
 	}
 	b.reader.readers.Put(c)
 	if err != nil {
 		return err
-	}
-	if found.Kind == layout.WorkState {
-		return onto.Errorf(onto.ReadOnly, "%s: the work queue of another program needs to be opened for writing once", b.at.Path).
-			WithHint("copy it to where it can be written and open it there")
-	}
-	if found.Kind == layout.Original {
-		return onto.Errorf(onto.ReadOnly, "%s: a file of the original Ontologia needs to be opened for writing once", b.at.Path).
-			WithHint("copy it to where it can be written and open it there")
 	}
 	if found.Format == 1 {
 		b.changes = "0"
@@ -209,6 +212,7 @@ func (b *Backend) Close() error {
 	b.writer.writing.wait()
 	defer b.writer.writing.release()
 	b.reader.readers.Close()
+	b.writer.closed = true
 	var err error
 	if b.writer.conn != nil {
 		err = b.writer.conn.Close()

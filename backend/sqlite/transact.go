@@ -136,6 +136,9 @@ func (wr *writer) begin(ctx context.Context) (state, error) {
 	if err := wr.canWrite(ctx); err != nil {
 		return state{}, err
 	}
+	if err := wr.ensureOpen(ctx); err != nil {
+		return state{}, err
+	}
 	if err := wr.conn.Exec(`BEGIN IMMEDIATE`); err != nil {
 		return state{}, err
 	}
@@ -155,7 +158,7 @@ func (wr *writer) canWrite(ctx context.Context) error {
 	switch {
 	case wr.opts.ReadOnly:
 		return onto.Errorf(onto.ReadOnly, "%s: opened for reading only", wr.at.Path)
-	case wr.conn == nil:
+	case wr.closed:
 		return wr.closedError()
 	case ctx.Err() != nil:
 		return ctx.Err()

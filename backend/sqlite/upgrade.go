@@ -29,7 +29,15 @@ func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 		return onto.Errorf(onto.Uninitialized, "%s: the database has no tables", wr.at.Path).
 			WithHint("make a store in it").WithCommand("init", "--db", wr.at.Path)
 	}
-	if err := wr.retryBusy(ctx, func() error { return w.Script(`PRAGMA journal_mode = WAL`) }); err != nil {
+	if found.Adoptable() {
+		if err := found.Shape.Writable(wr.at.Path); err != nil {
+			return err
+		}
+	}
+	err = wr.retryBusy(ctx, func() error {
+		return wr.at.ChangeMode(func() error { return w.Script(`PRAGMA journal_mode = WAL`) })
+	})
+	if err != nil {
 		return err
 	}
 	if found.Kind == layout.Ours && found.Format == layout.Format {

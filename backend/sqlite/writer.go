@@ -20,8 +20,10 @@ type writer struct {
 	watch   *watch                   // is told of every commit
 
 	writing turn         // guards what follows: held while the connection is in use
-	conn    *driver.Conn // nil when read only
-	broken  error        // set when it is not known what the last commit left on disk
+	conn    *driver.Conn // nil when read only, and while the file is another program's
+	closed  bool
+	waits   bool  // checkpoints wait for reads under way, see ensureOpen
+	broken  error // set when it is not known what the last commit left on disk
 	types   typeCache
 	schema  schemaState
 	sweeps  bus.Sweeps
@@ -52,19 +54,29 @@ func (wr *writer) open(ctx context.Context) error {
 	if err := wr.retryBusy(ctx, func() error { return w.Script(`PRAGMA synchronous = FULL`) }); err != nil {
 		return err
 	}
+	wanted := checkpoints
+	if wr.waits {
+		wanted = `PRAGMA wal_autocheckpoint = 0;`
+		if err := w.Script(wanted); err != nil {
+			return err
+		}
+	}
 	if err := wr.prepareFile(ctx, w); err != nil {
 		return err
 	}
-	if err := wr.at.Opened(); err != nil {
-		return err
+	if wr.at.Inode == nil {
+		if err := wr.at.Opened(); err != nil {
+			return err
+		}
 	}
-	// A commit rewrites a few hot pages, so that checkpoints less frequent than
-	// SQLite's default copy much less.
 	return wr.retryBusy(ctx, func() error {
-		return w.Script(`PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;
-			PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 67108864`)
+		return w.Script(`PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA journal_size_limit = 67108864;` + wanted)
 	})
 }
+
+// checkpoints are less frequent than SQLite's default: a commit rewrites a few hot pages,
+// so that much less is copied.
+const checkpoints = `PRAGMA wal_autocheckpoint = 4096;`
 
 // vouch makes the state durable on which a verdict without a COMMIT depends.
 func (wr *writer) vouch(s state) error {
@@ -89,7 +101,7 @@ func (wr *writer) checkSchema(w *driver.Conn) error {
 	if err != nil {
 		return err
 	}
-	wr.schema = schemaState{true, version, s.Writable(wr.at.Path)}
+	wr.schema = schemaState{true, version, s.Writable(wr.at.Path), s.HasCatalog()}
 	return wr.schema.refused
 }
 
@@ -98,4 +110,5 @@ type schemaState struct {
 	known   bool
 	version int64 // of SQLite's own counter
 	refused error // why nothing is written
+	catalog bool  // it has the catalog of the original's second engine
 }

@@ -28,7 +28,11 @@ func (s *surveyor) plans() error {
 	}
 	scans := map[string][]string{} // the names of statements, by table
 	for _, t := range s.tables() {
-		for _, p := range append(ownStatements(t), documentedStatements(t)...) {
+		statements := documentedStatements(t)
+		if !s.r.Untouched {
+			statements = append(ownStatements(t), statements...)
+		}
+		for _, p := range statements {
 			if p.wide && analyzed {
 				continue
 			}

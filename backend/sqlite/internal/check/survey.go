@@ -72,9 +72,10 @@ func (s *surveyor) frames() error {
 }
 
 // journal finds a file that was taken out of WAL mode. Opening it for writing brings it
-// back. SQLite does not tell the mode of a file that is opened as immutable.
+// back. SQLite does not tell the mode of a file that is opened as immutable, and that of
+// another program's file is not ours to judge.
 func (s *surveyor) journal() error {
-	if s.r.Stale != nil {
+	if s.r.Stale != nil || s.r.Untouched {
 		return nil
 	}
 	row, ok, err := s.r.QueryRow(`PRAGMA journal_mode`)

@@ -12,7 +12,8 @@ import (
 	"github.com/ontologia/onto/internal/typelist"
 )
 
-// indexes finds indexes that reads rely on and that are gone.
+// indexes finds indexes that reads rely on and that are gone. A file of another program
+// has only the indexes of that.
 func (c *checker) indexes() error {
 	derived, err := layout.HasDerived(c.r.Conn)
 	if err != nil {
@@ -30,6 +31,9 @@ func (c *checker) indexes() error {
 	}
 	if c.r.Format >= 5 {
 		names = append(names, layout.WorkIndexes()...)
+	}
+	if c.r.Untouched {
+		names = []string{layout.Names(onto.KindEntity).HistoryIndexes[0], layout.Names(onto.KindRelation).HistoryIndexes[0]}
 	}
 	for _, name := range names {
 		n, err := c.r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = ?`, name)
@@ -61,8 +65,8 @@ func (c *checker) schemas() error {
 }
 
 // intactSchema compares a schema with its hash. The original program hashes the compact
-// form of what it stores; it may not know the hash of a version that was there before it
-// had versions.
+// form of what it stores; a version from before there were versions has none until the
+// file is adopted.
 func intactSchema(v *onto.SchemaVersion) bool {
 	if isHash(v.JSON, v.Hash) {
 		return true
@@ -70,7 +74,7 @@ func intactSchema(v *onto.SchemaVersion) bool {
 	if parsed, _ := onto.ParseSchema(v.JSON); parsed.Kind != "" {
 		return false
 	}
-	return v.Reason != "initial" || isHash(layout.OriginalCompact(v.JSON), v.Hash)
+	return v.Reason == "bootstrap" && v.Hash == "" || isHash(layout.OriginalCompact(v.JSON), v.Hash)
 }
 
 func isHash(data []byte, hash string) bool {

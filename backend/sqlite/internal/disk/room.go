@@ -84,11 +84,71 @@ func (p *Place) dialWithout() (*driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Stale = func() bool {
-		now, err := os.Stat(p.File)
-		return err != nil || p.holds("-wal") || !os.SameFile(before, now) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
-	}
+	c.Stale = func() bool { return p.changedSince(before) }
 	return c, nil
+}
+
+// HasTable reports whether the file itself, without its WAL, has a table. It changes
+// nothing. Most files that are opened are ours, so it is cheap.
+func (p *Place) HasTable(name string) bool {
+	if size, err := FileSize(p.File); err != nil || size == 0 {
+		return false
+	}
+	c, err := driver.Dial(p.File, driver.AccessImmutable, 0)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	n, err := c.QueryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, name)
+	return err == nil && n > 0
+}
+
+// DialUntouched opens a connection to a file of another program. It never writes to the
+// file and makes no companions, but for an index if there is a WAL without one.
+func (p *Place) DialUntouched() (*driver.Conn, error) {
+	if size, err := FileSize(p.File); err != nil || size == 0 {
+		return nil, onto.Errorf(onto.Uninitialized, "%s: the file is empty", p.Path)
+	}
+	if p.holds("-journal") {
+		return nil, onto.Errorf(onto.Unavailable, "%s: its program has left a transaction that has to be rolled back", p.Path).
+			WithHint("open it with that program first")
+	}
+	return p.dialWithout()
+}
+
+// ChangeMode runs f, which changes the journal mode of the file and nothing else: what
+// connections have opened as immutable stays valid until pages of the file change.
+func (p *Place) ChangeMode(f func() error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before, err := os.Stat(p.File)
+	if err == nil {
+		err = f()
+	}
+	if err != nil {
+		return err
+	}
+	after, err := os.Stat(p.File)
+	p.before, p.after = before, after
+	return err
+}
+
+// changedSince reports whether the file, or a WAL that counts, has changed.
+func (p *Place) changedSince(before os.FileInfo) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, err := os.Stat(p.File)
+	if err != nil {
+		return true
+	}
+	if p.before != nil && same(before, p.before) && same(now, p.after) {
+		return false // what is in the WAL came after the change of the mode
+	}
+	return p.holds("-wal") || p.holds("-journal") || !same(before, now)
+}
+
+func same(a, b os.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // holds reports whether a companion exists and is not empty.

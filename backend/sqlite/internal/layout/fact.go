@@ -1,11 +1,5 @@
 package layout
 
-import (
-	"strings"
-
-	"github.com/ontologia/onto/backend/sqlite/internal/driver"
-)
-
 // createFacts makes what format 6 added: the tables of facts, which are as those of
 // relations, with the subject on the left and the attribute on the right.
 const createFacts = `
@@ -63,35 +57,3 @@ func FactTables() []string { return []string{"fact_history", "fact_current", "on
 
 // FactIndexes are the names of their indexes.
 func FactIndexes() []string { return indexNames(createFactIndexes) }
-
-// StandIn gives a connection empty temporary tables in the place of those of facts,
-// which an older file that is only read does not have.
-func StandIn(c *driver.Conn) error {
-	if c.StandIn {
-		return nil
-	}
-	if has, err := hasFacts(c); err != nil || has {
-		return err
-	}
-	c.StandIn = true
-	return c.Script(strings.ReplaceAll(createFacts, "CREATE TABLE", "CREATE TEMP TABLE"))
-}
-
-func hasFacts(c *driver.Conn) (bool, error) {
-	n, err := c.QueryInt(`SELECT count(*) FROM main.sqlite_master WHERE type = 'table' AND name = 'fact_history'`)
-	return n > 0, err
-}
-
-// EndStandIn removes what StandIn has made if the file has tables of facts by now.
-func EndStandIn(c *driver.Conn) error {
-	if has, err := hasFacts(c); err != nil || !has {
-		return err
-	}
-	for _, name := range FactTables() {
-		if err := c.Script(`DROP TABLE temp.` + name); err != nil {
-			return err
-		}
-	}
-	c.StandIn = false
-	return nil
-}

@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"context"
 	"slices"
 
 	"github.com/ontologia/onto"
@@ -19,8 +18,7 @@ type FileKind uint8
 const (
 	Empty         FileKind = iota
 	Ours                   // has our tables
-	Original               // written by the original program, first engine
-	OriginalV2             // written by the original program, second engine
+	Original               // written by the original program
 	WorkState              // a work queue of another program
 	OtherDatabase          // some other database
 )
@@ -29,8 +27,12 @@ const (
 type File struct {
 	Kind   FileKind
 	Format int64
+	Engine string // of the original program, that the file is for
 	Shape  *Shape // nil where only the format is judged
 }
+
+// Adoptable reports whether another program made the file, and our tables can be added.
+func (f File) Adoptable() bool { return f.Kind == Original || f.Kind == WorkState }
 
 // Inspect finds out what a file is. It writes nothing, and reads a table only after
 // making sure that it is a plain one.
@@ -57,20 +59,18 @@ func (s *Shape) kind(c *driver.Conn) (File, error) {
 			return File{}, err
 		}
 		format, err := s.format(c, has)
-		return File{Kind: Ours, Format: format}, err
-	case has("storage_meta"):
-		v2, err := false, s.odd["storage_meta"]
-		if err == nil {
-			v2, err = isOriginalV2(c)
+		if err != nil {
+			return File{}, err
 		}
-		if v2 || err != nil {
-			return File{Kind: OriginalV2}, err
+		engine, err := s.engine(c, has)
+		return File{Kind: Ours, Format: format, Engine: engine}, err
+	case has("commits", "entity_history", "relation_history"):
+		if err := s.sound(); err != nil {
+			return File{}, err
 		}
-	}
-	if has("commits", "entity_history", "relation_history") {
-		return File{Kind: Original}, s.sound()
-	}
-	if has("work_items") && s.hasIndexes([]string{"ix_work_items_dedupe"}) && s.odd["work_items"] == nil {
+		engine, err := s.engine(c, has)
+		return File{Kind: Original, Engine: engine}, err
+	case has("work_items") && s.hasIndexes([]string{"ix_work_items_dedupe"}) && s.odd["work_items"] == nil:
 		return File{Kind: WorkState}, s.sound()
 	}
 	return File{Kind: OtherDatabase}, nil
@@ -102,28 +102,15 @@ func (s *Shape) hasIndexes(names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(s.indexes, name) })
 }
 
-// isOriginalV2 looks for the engine version, whichever way the table keeps it:
-// as a column of that name or as a row with that key.
-func isOriginalV2(c *driver.Conn) (bool, error) {
-	v2 := false
-	err := c.Each(context.Background(), `SELECT * FROM storage_meta LIMIT 100`, nil, func(r *driver.Rows) error {
-		for i := range r.Vals {
-			v2 = v2 || r.Text(i) == "v2"
-		}
-		return nil
-	})
-	return v2, err
-}
-
 // Check refuses what cannot be opened.
 func (f File) Check(path string) error {
 	switch {
 	case f.Kind == OtherDatabase:
 		return onto.Errorf(onto.Unsupported, "%s: a SQLite database of another program", path).
 			WithHint("name another file with --db")
-	case f.Kind == OriginalV2:
-		return onto.Errorf(onto.Unsupported, "%s: written by the original Ontologia's v2 engine, which keeps data in tables of its own", path).
-			WithHint("export it there as JSON Lines and import that here")
+	case f.Engine != "" && f.Engine != firstEngine && f.Engine != secondEngine:
+		return onto.Errorf(onto.Unsupported, "%s: it is for the engine %.20q of the original Ontologia, and this program knows %s and %s", path, f.Engine, firstEngine, secondEngine).
+			WithHint("use a newer version of this program, or export it there as JSON Lines and import that here")
 	case f.Kind == Ours && f.Format > Format:
 		return refusal.NewerFormat(path, int(f.Format), Format)
 	}

@@ -27,8 +27,9 @@ type Shape struct {
 	Extras []SchemaObject   // additions of others to our tables that would run on writes
 	Alien  bool             // it has tables that neither we nor the original program make
 
-	lacksBus, lacksWork string   // likewise, of the tables of the bus and of the work queue
-	indexes             []string // the names of its indexes
+	lacksBus, lacksWork string             // likewise, of the tables of the bus and of the work queue
+	indexes             []string           // the names of its indexes
+	columns             map[[2]string]bool // those of plain tables, by table and name
 }
 
 // SchemaObject is a row of sqlite_schema.
@@ -57,7 +58,7 @@ func readShape(c *driver.Conn, path string) (*Shape, error) {
 		}
 		if o.Type == "table" && !strings.HasPrefix(o.Name, "sqlite_") || o.Type == "view" && ours {
 			s.names = append(s.names, strings.ToLower(o.Name))
-			s.Alien = s.Alien || !isKnown(tables, o.Name)
+			s.Alien = s.Alien || !ours
 		}
 		if o.Type != "table" && o.Type != "view" || !ours {
 			continue
@@ -109,12 +110,7 @@ func schemaObjects(c *driver.Conn) ([]SchemaObject, error) {
 func isOurs(tables map[string]declaredTable, name string) bool {
 	name = strings.ToLower(name)
 	_, declared := tables[name]
-	return declared || name == "storage_meta" || name == "sqlite_sequence" || strings.HasPrefix(name, "onto_search_")
-}
-
-// isKnown reports whether we or the original program make tables of that name.
-func isKnown(tables map[string]declaredTable, name string) bool {
-	return isOurs(tables, name) || name == "type_layout_catalog"
+	return declared || name == "storage_meta" || name == catalogTable || name == "sqlite_sequence" || strings.HasPrefix(name, "onto_search_")
 }
 
 // isPlain reports whether an object under one of our names is a plain table. A search
@@ -164,8 +160,9 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 		return err
 	}
 	const sql = `SELECT j.value, x.name, x.type, x.pk > 0, x.hidden, iif(length(x.dflt_value) > 100, '()', x.dflt_value)
-		FROM json_each(?) j JOIN pragma_table_xinfo(j.value) x`
+		FROM json_each(?) j JOIN pragma_table_xinfo(j.value, 'main') x`
 	found := map[[2]string]bool{}
+	s.columns = found
 	err = c.Each(context.Background(), sql, []any{string(list)}, func(r *driver.Rows) error {
 		table, column := r.Text(0), r.Text(1)
 		at := [2]string{strings.ToLower(table), strings.ToLower(column)}
@@ -175,7 +172,7 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 		switch {
 		case r.Int(4) != 0:
 			odd = shapeError(path, table, "computes its column %s", column)
-		case !r.Null(5) && !constant.MatchString(r.Text(5)):
+		case !r.Null(5) && !constant.MatchString(r.Text(5)) && (at[0] != catalogTable || r.Text(5) != catalogDefault):
 			odd = shapeError(path, table, "computes the default of its column %s", column)
 		case want != nil && (!strings.EqualFold(want.typ(), r.Text(2)) || want.key != (r.Int(3) == 1)):
 			odd = shapeError(path, table, "has a column %s of another kind: %s", column, r.Text(2))
@@ -249,7 +246,7 @@ func reaches(c *driver.Conn, tables map[string]declaredTable, table string) (boo
 		return true, nil
 	}
 	found := false
-	err := c.Each(context.Background(), `SELECT "table" FROM pragma_foreign_key_list(?)`, []any{table}, func(r *driver.Rows) error {
+	err := c.Each(context.Background(), `SELECT "table" FROM pragma_foreign_key_list(?, 'main')`, []any{table}, func(r *driver.Rows) error {
 		found = found || isOurs(tables, r.Text(0))
 		return nil
 	})
@@ -291,6 +288,7 @@ func (o SchemaObject) Remedy() string { return `if it is not needed: sqlite3 FIL
 
 // declaredTable is what we declare of a table.
 type declaredTable struct {
+	sql          string // the statement
 	columns      []declaredColumn
 	withoutRowID bool
 }
@@ -315,6 +313,14 @@ func (c *declaredColumn) typ() string {
 	return typ
 }
 
+// value is what the column has in a row that lacks it.
+func (c *declaredColumn) value() string {
+	if _, value, ok := strings.Cut(c.declaration, " DEFAULT "); ok {
+		return value
+	}
+	return "NULL"
+}
+
 // canBeAdded reports whether SQLite can add the column to a table that has rows.
 func (c *declaredColumn) canBeAdded() bool {
 	return !c.key && (!strings.Contains(c.declaration, "NOT NULL") || strings.Contains(c.declaration, "DEFAULT"))
@@ -329,7 +335,7 @@ func declaredTables() map[string]declaredTable {
 		if !ok || !isTable {
 			continue
 		}
-		t := declaredTable{withoutRowID: strings.HasSuffix(body, ") WITHOUT ROWID")}
+		t := declaredTable{sql: strings.TrimSpace(statement), withoutRowID: strings.HasSuffix(body, ") WITHOUT ROWID")}
 		for line := range strings.Lines(body) {
 			t.declare(strings.TrimSpace(line))
 		}

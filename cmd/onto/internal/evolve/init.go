@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
@@ -22,7 +23,7 @@ import (
 // Init is the verb init: a store with its types.
 func Init(c *session.Session) *cobra.Command {
 	var schema string
-	var dryRun bool
+	var dryRun, adopt bool
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Make a store and register types",
@@ -31,6 +32,10 @@ file. It makes no commit, unless the file has folds. Again with the same schema 
 nothing; a type that is stored differently is refused, and nothing is registered then. A lake is
 made only in an empty place, and only where writers can rely on the storage, which
 is tried out first.
+
+A file of the original Ontologia is read as it is, and stays so until something is
+written. The first write adopts it: adds the tables, columns and indexes that this program
+needs beside those of the original, which can go on using it. --adopt does that at once.
 
 Marks on fields can change at any time: index makes filters on a field fast,
 search lets --search find its words. Marking a field builds what it needs, and
@@ -58,12 +63,14 @@ the states are rebuilt then.
 		Example: `  onto init
   onto init --schema schema.yaml
   onto init --schema schema.yaml --dry-run --db crm.db
+  onto init --adopt --db original.db
   onto init --schema schema.yaml --storage-uri s3://my-bucket/crm`,
 		Args: session.ArgCount(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return initialise(cmd.Context(), c, schema, dryRun) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return initialise(cmd.Context(), c, schema, dryRun, adopt) },
 	}
 	cmd.Flags().StringVar(&schema, "schema", "", "schema `FILE`, YAML or JSON; - for stdin")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be done")
+	cmd.Flags().BoolVar(&adopt, "adopt", false, "make a file of the original Ontologia a store of this program")
 	return cmd
 }
 
@@ -105,22 +112,27 @@ func fieldTypes() string {
 	return strings.Join(names, ", ")
 }
 
-func initialise(ctx context.Context, c *session.Session, schema string, dryRun bool) error {
+func initialise(ctx context.Context, c *session.Session, schema string, dryRun, adopt bool) error {
 	file, err := readFile(ctx, c, schema)
 	if err != nil {
 		return err
 	}
-	doc, err := planInit(ctx, c, file)
+	doc, foreign, err := planInit(ctx, c, file)
 	if err != nil {
 		return err
 	}
+	doc.Adopted = foreign && (adopt || doc.Changes())
 	doc.DryRun = dryRun
 	if !dryRun && doc.Changes() {
 		if err := applyInit(ctx, c, file); err != nil {
 			return err
 		}
 	}
-	return printInit(c, doc)
+	if err := printInit(c, doc); err != nil || !foreign || doc.Adopted {
+		return err
+	}
+	c.SayNext("another program made it, and it stays as it is until something is written; adopt it now", "init", "--adopt")
+	return nil
 }
 
 // readFile reads a schema file; no name gives an empty one.
@@ -168,40 +180,44 @@ func readSchema(ctx context.Context, c *session.Session, name string) ([]onto.Ty
 }
 
 // planInit finds out what is to be done, and changes nothing. If there is no store yet,
-// an empty one is used.
-func planInit(ctx context.Context, c *session.Session, file schemafile.File) (document.Init, error) {
+// an empty one is used. It reports whether the
+// file is another program's.
+func planInit(ctx context.Context, c *session.Session, file schemafile.File) (doc document.Init, foreign bool, err error) {
 	cfg, err := c.Configure()
 	if err != nil {
-		return document.Init{}, err
+		return doc, false, err
 	}
 	loc, err := cfg.Location()
 	if err != nil {
-		return document.Init{}, err
+		return doc, false, err
 	}
-	doc := document.Init{Location: loc.String(), Registered: []document.TypeName{}, Retuned: []document.TypeName{}, Unchanged: []document.TypeName{}, Folds: []document.FoldVersion{}}
+	doc = document.Init{Location: loc.String(), Registered: []document.TypeName{}, Retuned: []document.TypeName{}, Unchanged: []document.TypeName{}, Folds: []document.FoldVersion{}}
 	b, _, err := c.OpenBackend(ctx, place.Reading)
 	if onto.CodeOf(err) == onto.Uninitialized {
 		if err := loc.CheckFolder(); err != nil {
-			return doc, err
+			return doc, false, err
 		}
 		doc.Created = true
 		b, err = place.Location{Path: place.MemoryPath}.Open(ctx, place.Reading, cfg, c.Runtime)
 	}
 	if err != nil {
-		return doc, err
+		return doc, false, err
 	}
 	defer b.Close()
+	if a, ok := backend.As[backend.Adopter](b); ok {
+		foreign = !a.Adopted()
+	}
 	found, err := store.PlanTypes(ctx, b, file.Types...)
 	if err != nil {
-		return doc, err
+		return doc, false, err
 	}
 	if doc.Folds, err = newFolds(ctx, c, file.Folds); err != nil {
-		return doc, err
+		return doc, false, err
 	}
 	for _, t := range file.Types {
 		schema, err := t.Schema()
 		if err != nil {
-			return doc, err
+			return doc, false, err
 		}
 		name := document.NewTypeName(schema.TypeName())
 		named := func(s onto.Schema) bool { return s.Name == schema.Name }
@@ -214,7 +230,7 @@ func planInit(ctx context.Context, c *session.Session, file schemafile.File) (do
 			doc.Unchanged = append(doc.Unchanged, name)
 		}
 	}
-	return doc, nil
+	return doc, foreign, nil
 }
 
 func applyInit(ctx context.Context, c *session.Session, file schemafile.File) error {
@@ -230,7 +246,10 @@ func applyInit(ctx context.Context, c *session.Session, file schemafile.File) er
 	if err != nil {
 		return err
 	}
-	c.Shut(s)
+	defer c.Shut(s)
+	if a, ok := backend.As[backend.Adopter](b); ok && !a.Adopted() {
+		return a.Adopt(ctx)
+	}
 	return nil
 }
 
@@ -238,12 +257,17 @@ func printInit(c *session.Session, doc document.Init) error {
 	if c.JSON {
 		return c.Document(doc)
 	}
-	made, registered, retuned, kept := "made %s", "registered %s %s", "changed the indexes of %s %s", "keeps fold %s version %d"
+	made, adopted, registered, retuned, kept := "made %s", "adopted %s", "registered %s %s", "changed the indexes of %s %s", "keeps fold %s version %d"
 	if doc.DryRun {
-		made, registered, retuned, kept = "would make %s", "would register %s %s", "would change the indexes of %s %s", "would keep fold %s version %d"
+		made, adopted, registered, retuned, kept = "would make %s", "would adopt %s", "would register %s %s", "would change the indexes of %s %s", "would keep fold %s version %d"
 	}
 	if doc.Created {
 		if err := c.Out.Line(made, terminal.Escape(doc.Location)); err != nil {
+			return err
+		}
+	}
+	if doc.Adopted {
+		if err := c.Out.Line(adopted, terminal.Escape(doc.Location)); err != nil {
 			return err
 		}
 	}
