@@ -119,7 +119,7 @@ func TestAdoptedEventsStayAsTheyAre(t *testing.T) {
 		UNION ALL SELECT 'd', event_id, handler_id, namespace, failed_at, attempts, last_error, event_type, event_payload, root_event_id, chain_depth FROM dead_letters
 		UNION ALL SELECT 's', *, '', '', '', '', '' FROM sessions)`
 	before := query(t, path, show)
-	open(t, path, &sqlite.Options{Now: afterwards})
+	adopt(t, open(t, path, &sqlite.Options{Now: afterwards}))
 	if after := query(t, path, show); after != before {
 		t.Errorf("got\n%s\nwant\n%s", after, before)
 	}

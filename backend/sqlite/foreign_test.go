@@ -47,6 +47,9 @@ func TestManyAdoptOneFile(t *testing.T) {
 					return
 				}
 				defer b.Close()
+				if err := b.Adopt(context.Background()); err != nil {
+					t.Errorf("%s: opener %d: %v", mode, i, err)
+				}
 				info, err := b.Describe(context.Background(), true)
 				if err != nil {
 					t.Errorf("%s: opener %d: %v", mode, i, err)

@@ -244,8 +244,11 @@ func TestAdoptedVersionsBegin(t *testing.T) {
 	path := makeFile(t, originalTables, originalRows, `INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at)
 			SELECT type_kind, type_name, column1, schema_json, 'theirs', '2025-01-02T03:04:05+00:00' FROM schema_registry, (VALUES (1), (2), (3)) WHERE type_name = 'Customer';
 		UPDATE entity_history SET schema_version_id = 2 WHERE commit_id = 2`)
+	const want = "Customer 1 since 1; Customer 2 since 2; Customer 3 since 3; Likes 1 since 1"
 	b := open(t, path, nil)
-	wantTypes(t, b, "Customer 1 since 1; Customer 2 since 2; Customer 3 since 3; Likes 1 since 1")
+	wantTypes(t, b, want)
+	adopt(t, b)
+	wantTypes(t, b, want)
 	if got := query(t, path, `SELECT group_concat(name) FROM (SELECT name FROM pragma_table_info('schema_versions') ORDER BY cid DESC LIMIT 3)`); got != "onto_end,onto_upgrader,onto_since" {
 		t.Errorf("the last columns are %s", got)
 	}

@@ -65,8 +65,7 @@ func (c *checker) schemas() error {
 }
 
 // intactSchema compares a schema with its hash. The original program hashes the compact
-// form of what it stores; a version from before there were versions has none until the
-// file is adopted.
+// form of what it stores. A version without a reason is of a program that is not known.
 func intactSchema(v *onto.SchemaVersion) bool {
 	if isHash(v.JSON, v.Hash) {
 		return true
@@ -74,7 +73,7 @@ func intactSchema(v *onto.SchemaVersion) bool {
 	if parsed, _ := onto.ParseSchema(v.JSON); parsed.Kind != "" {
 		return false
 	}
-	return v.Reason == "bootstrap" && v.Hash == "" || isHash(layout.OriginalCompact(v.JSON), v.Hash)
+	return v.Reason == "" || isHash(layout.OriginalCompact(v.JSON), v.Hash)
 }
 
 func isHash(data []byte, hash string) bool {

@@ -191,12 +191,13 @@ func retune(w *driver.Conn, s onto.Schema) error {
 	return w.Exec(setRegistry, string(s.Kind), s.Name, string(text))
 }
 
+const unversioned = `SELECT type_kind, type_name, schema_json FROM schema_registry r WHERE NOT EXISTS (
+	SELECT 1 FROM schema_versions v WHERE v.type_kind = r.type_kind AND v.type_name = r.type_name)`
+
 // bootstrapSchemas gives the types of an old file that have no version yet
 // their first one.
 func bootstrapSchemas(w *driver.Conn, now time.Time) error {
-	const sql = `SELECT type_kind, type_name, schema_json FROM schema_registry r WHERE NOT EXISTS (
-		SELECT 1 FROM schema_versions v WHERE v.type_kind = r.type_kind AND v.type_name = r.type_name) ORDER BY 1, 2`
-	return w.Each(context.Background(), sql, nil, func(rows *driver.Rows) error {
+	return w.Each(context.Background(), unversioned+` ORDER BY 1, 2`, nil, func(rows *driver.Rows) error {
 		text := rows.Bytes(2)
 		sum := sha256.Sum256(text)
 		return insertSchema(w, &onto.SchemaVersion{

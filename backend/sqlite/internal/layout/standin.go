@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
@@ -27,10 +28,13 @@ func (f File) StandIn(c *driver.Conn) error {
 		c.StandIn, c.Untouched = true, true
 		c.Rewrite = func(sql string) string { return namedIndex.ReplaceAllString(sql, "") }
 		script, err := f.Shape.standIns()
-		if err != nil {
-			return err
+		if err == nil {
+			err = c.Script(script)
 		}
-		return c.Script(script)
+		if err == nil {
+			err = standInVersions(c)
+		}
+		return err
 	case f.Kind == Ours && f.Format < FactFormat:
 		c.StandIn = true
 		return c.Script(strings.ReplaceAll(createFacts, "CREATE TABLE", "CREATE TEMP TABLE"))
@@ -83,16 +87,9 @@ func (s *Shape) standIns() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if lacks || name == "schema_versions" {
-			fmt.Fprintf(&script, "CREATE TEMP VIEW %s AS SELECT %s FROM main.%[1]s", name, strings.Join(columns, ", "))
-			if name == "schema_versions" {
-				script.WriteString(" UNION ALL " + unversioned("main."+name))
-			}
-			script.WriteString(";\n")
+		if lacks {
+			fmt.Fprintf(&script, "CREATE TEMP VIEW %s AS SELECT %s FROM main.%[1]s;\n", name, strings.Join(columns, ", "))
 		}
-	}
-	if !slices.Contains(s.names, "schema_versions") {
-		script.WriteString("INSERT INTO temp.schema_versions " + unversioned("temp.schema_versions") + ";\n")
 	}
 	script.WriteString(`INSERT INTO temp.onto_meta (id, format, store_id, foreign_until, times_ordered) VALUES (1, 0, '', 0, 0);
 		INSERT OR IGNORE INTO temp.onto_bus VALUES (1, 0, '', 0); INSERT OR IGNORE INTO temp.onto_work VALUES (1, '');`)
@@ -119,11 +116,22 @@ func (s *Shape) viewColumns(name string, t declaredTable) (list []string, lacks 
 	return list, lacks, nil
 }
 
-// unversioned is rows of schema_versions for types that have no version yet, see
-// bootstrapSchemas.
-func unversioned(versions string) string {
-	return `SELECT NULL, type_kind, type_name, 1, schema_json, '', '', NULL, 'bootstrap', NULL, NULL, NULL FROM schema_registry r
-		WHERE NOT EXISTS (SELECT 1 FROM ` + versions + ` v WHERE v.type_kind = r.type_kind AND v.type_name = r.type_name)`
+// standInVersions gives types of an old file that have no version yet the one that an
+// adoption gives them. A file has such types until its own program opens it again.
+func standInVersions(c *driver.Conn) error {
+	n, err := c.QueryInt(`SELECT count(*) FROM (` + unversioned + `)`)
+	if err != nil || n == 0 {
+		return err
+	}
+	views, err := c.QueryInt(`SELECT count(*) FROM sqlite_temp_master WHERE type = 'view' AND name = 'schema_versions'`)
+	if err == nil && views > 0 { // make it a table
+		err = c.Script(`CREATE TEMP TABLE onto_versions AS SELECT * FROM schema_versions; DROP VIEW temp.schema_versions;` +
+			temporary(declaredTables()["schema_versions"].sql) + `; INSERT INTO temp.schema_versions SELECT * FROM onto_versions; DROP TABLE temp.onto_versions`)
+	}
+	if err != nil {
+		return err
+	}
+	return bootstrapSchemas(c, time.Time{})
 }
 
 // newestVersions is the projection as history has it, but for fields, which no read takes
