@@ -81,7 +81,7 @@ func TestImportFolderNamesThePlace(t *testing.T) {
 		{"an unknown type", `{"type_kind":"entity","type_name":"Custmer","key":"b","fields":{}}`, onto.Invalid, "B.jsonl: line 3: "},
 		{"a value that does not fit", `{"type_kind":"entity","type_name":"Customer","key":"b","fields":{"name":7}}`, onto.Invalid, `B.jsonl: line 3: Customer "b": field name`},
 		{"another version", strings.Replace(a, `"A"`, `"B"`, 1), onto.Conflict, `B.jsonl: line 3: Customer "a" was on line 1 of A.jsonl already`},
-		{"both names", strings.Replace(a, `"key"`, `"type":"Customer","key"`, 1), onto.Invalid, "B.jsonl: line 3: a record has no member type_name"},
+		{"both names", strings.Replace(a, `"key"`, `"type":"Customer","key"`, 1), onto.Invalid, "B.jsonl: line 3: a record has type only once, also as type_name"},
 	} {
 		s := inMemory(t)
 		files := map[string]string{"A.jsonl": a + "\n", "B.jsonl": "\n\n" + c.text + "\n", "C.jsonl": a + "\n"}

@@ -63,7 +63,7 @@ func (p *recordParts) splitSlowly(line []byte) error {
 	var unknown []string
 	for _, m := range members {
 		if !p.put(m.Name, m.Value, &unknown) {
-			return onto.Errorf(onto.Invalid, "the record has %s twice, maybe under another name", m.Name)
+			return twice(m.Name)
 		}
 	}
 	return unknownMembers(unknown)
@@ -76,9 +76,7 @@ const maxUnknown = 5
 func (p *recordParts) put(name string, value []byte, unknown *[]string) bool {
 	i := slices.Index(partNames(), name)
 	if i < 0 {
-		if i = originalPart(name); i >= 0 && p[i] != nil {
-			i = -1 // it has our name as well
-		}
+		i = originalPart(name)
 	}
 	if i < 0 {
 		if len(*unknown) < maxUnknown {
@@ -102,6 +100,15 @@ func originalPart(name string) int {
 		return int(typePart)
 	}
 	return -1
+}
+
+// twice is the error for a member that a record has already, also under the name that the
+// original program has for it.
+func twice(name string) error {
+	if i := originalPart(name); i >= 0 {
+		return onto.Errorf(onto.Invalid, "a record has %s only once, also as %s", partNames()[i], name)
+	}
+	return onto.Errorf(onto.Invalid, "a record has %s only once", name)
 }
 
 // unknownMembers is the error for members that no record has.
