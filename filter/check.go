@@ -225,10 +225,13 @@ func fit(t onto.FieldType, v any) (any, bool) {
 	return v, t == onto.Any || t == onto.Int || t == onto.Float
 }
 
-// parseTime reads a time, or a date as its first moment in UTC.
+// parseTime reads a time, in UTC if it has no zone; a date is its first moment, and so
+// is a minute.
 func parseTime(text string) (time.Time, error) {
-	if at, err := time.Parse(time.DateOnly, text); err == nil {
-		return at, codec.CheckTime(at)
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05.999999999"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.UTC().Truncate(time.Microsecond), codec.CheckTime(at)
+		}
 	}
 	return codec.ParseTime(text)
 }

@@ -93,7 +93,8 @@ func queryFacts(c *session.Session, cmd *cobra.Command, q *queryFlags, name stri
 			facts = facts.Every()
 		}
 		if q.count {
-			return countFacts(ctx, c, facts, a.format)
+			n, err := facts.Count(ctx)
+			return count(c, n, err, a.format)
 		}
 		return listFacts(ctx, c, facts, a)
 	})
@@ -157,8 +158,8 @@ func listFacts(ctx context.Context, c *session.Session, facts store.Facts, a ask
 	return out.Close(none)
 }
 
-func countFacts(ctx context.Context, c *session.Session, facts store.Facts, f terminal.Format) error {
-	n, err := facts.Count(ctx)
+// count prints how many there are.
+func count(c *session.Session, n int64, err error, f terminal.Format) error {
 	switch {
 	case err != nil:
 		return err

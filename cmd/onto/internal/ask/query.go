@@ -18,7 +18,7 @@ import (
 // queryFlags is what a query asks for, as it was typed.
 type queryFlags struct {
 	where, orderBy, groupBy []string
-	agg                     []string
+	agg, selected           []string
 	left, right             []string
 	search, having          string
 	limit, offset           int
@@ -31,6 +31,7 @@ type queryFlags struct {
 
 	kind onto.Kind
 	via  []string // of a traversal
+	to   []string // filters on what it leads to
 
 	validAt, during string // of facts
 	every, count    bool
@@ -90,7 +91,9 @@ With --with-history, list all versions instead, deletes included, by commit.
 
 With --agg or --group-by, list groups: one for each combination of the values,
 with what is computed of them. --having filters the groups, by what is computed
-as by what is grouped by: 'count > 3 & sum:$.seats >= 10'.
+as by what is grouped by: 'count > 3 & sum:$.seats >= 10'. A day, week, month or
+year of a time is its first date, in UTC: '$.paid_at.month()'; weeks begin on
+Monday.
 
 With --limit, the message on stderr tells the cursor of the next page. A cursor
 remembers its moment: pages fit together whatever is committed meanwhile. With
@@ -109,8 +112,9 @@ remembers its moment: pages fit together whatever is committed meanwhile. With
 	q.registerPages(cmd)
 	flags.BoolVar(&q.history, "with-history", false, "all versions, not only the present ones")
 	flags.Int64Var(&q.since, "history-since", 0, "only versions made after commit `ID`; implies --with-history")
-	flags.StringArrayVar(&q.groupBy, "group-by", nil, "one row per value of this `PATH`; may be repeated")
-	flags.StringArrayVar(&q.agg, "agg", nil, "compute `LIST`: count, sum:PATH, avg:PATH, min:PATH, max:PATH, avg_len:PATH")
+	flags.StringArrayVar(&q.groupBy, "group-by", nil, "one row per value of this `PATH`, or per PATH.day(), .week(), .month() or .year() of a time; may be repeated")
+	flags.StringArrayVar(&q.selected, "select", nil, "only these columns: a `LIST` of fields, paths into them, "+selectableHelp(kind))
+	flags.StringArrayVar(&q.agg, "agg", nil, "compute `LIST`: count, count_distinct:PATH, sum:PATH, avg:PATH, min:PATH, max:PATH, avg_len:PATH")
 	flags.StringVar(&q.having, "having", "", "only groups for which this `FILTER` is true")
 	return cmd
 }
@@ -122,6 +126,7 @@ func queryExamples(kind onto.Kind, name, typ string) string {
 		where = `'left.$.tier == "Gold" & $.seats > 3'`
 		order, group, agg = `'$.seats:desc'`, `'left.$.tier'`, `'count,sum:$.seats'`
 	}
+	columns := map[onto.Kind]string{onto.KindEntity: "name,tier", onto.KindRelation: "left_key,seats"}[kind]
 	prefix := "  onto query " + name + " " + typ
 	lines := []string{
 		prefix,
@@ -129,6 +134,7 @@ func queryExamples(kind onto.Kind, name, typ string) string {
 		prefix + " --order-by " + order + " --limit 10",
 		prefix + " --group-by " + group + " --agg " + agg + " --having 'count > 1'",
 		prefix + " --limit 100 --cursor CURSOR",
+		prefix + " --select " + columns + " --format csv",
 		prefix + " --history-since 40 --format csv",
 		prefix + " --where " + where + " --explain",
 	}
@@ -271,6 +277,9 @@ func query(c *session.Session, cmd *cobra.Command, q *queryFlags, name string) e
 	if err != nil {
 		return err
 	}
+	if groups != nil && len(q.selected) > 0 {
+		return onto.Errorf(onto.Invalid, "--select does not go with groups").WithHint("groups have the columns of --group-by and --agg")
+	}
 	ctx := cmd.Context()
 	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		if err := a.pin(ctx, s); err != nil {
@@ -281,6 +290,9 @@ func query(c *session.Session, cmd *cobra.Command, q *queryFlags, name string) e
 			return err
 		}
 		if err := a.check(s, shape.schema, groups); err != nil {
+			return err
+		}
+		if err := shape.choose(q.selected, scopeOf(a.view(s), shape.schema)); err != nil {
 			return err
 		}
 		if groups != nil {

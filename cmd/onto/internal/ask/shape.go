@@ -17,6 +17,9 @@ type shape struct {
 	columns []terminal.Column
 	fields  []string // in the order of their columns
 	history bool
+
+	chosen []choice // the only columns; nil for all
+	names  []string // of those
 }
 
 func newShape(v store.View, kind onto.Kind, name string, history bool) (*shape, error) {
@@ -76,7 +79,10 @@ func systemColumn(schema onto.Schema, name, label string) terminal.Column {
 }
 
 // document is the JSON of a version.
-func (sh *shape) document(v onto.Version) document.Version {
+func (sh *shape) document(v onto.Version) any {
+	if sh.chosen != nil {
+		return sh.chosenDocument(&v)
+	}
 	if sh.history {
 		return document.NewPast(v)
 	}
@@ -85,6 +91,9 @@ func (sh *shape) document(v onto.Version) document.Version {
 
 // cells is a version in the columns.
 func (sh *shape) cells(v onto.Version) ([]string, error) {
+	if sh.chosen != nil {
+		return sh.chosenCells(&v), nil
+	}
 	cells := []string{v.Key}
 	switch v.Kind {
 	case onto.KindFact:

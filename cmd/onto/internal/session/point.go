@@ -25,7 +25,10 @@ func ParsePoint(s string) (onto.Point, error) {
 }
 
 func parseTime(s string) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", time.DateOnly} {
+	for _, layout := range []string{
+		time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", time.DateOnly,
+		"2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04Z07:00",
+	} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t, true
 		}
