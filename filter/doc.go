@@ -24,7 +24,9 @@
 // false are filters too.
 //
 // In filters on groups, operands are what was grouped by and aggregates: count,
-// sum:$.a, avg:$.a, min:$.a, max:$.a, avg_len:$.a.
+// count_distinct:$.a, sum:$.a, avg:$.a, min:$.a, max:$.a, avg_len:$.a. Groups can be made
+// of the periods of times: $.a.day(), $.a.week(), $.a.month(), $.a.year(), each of which
+// is the date of its first day.
 //
 // # Meaning
 //

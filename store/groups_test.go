@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/store"
@@ -52,6 +53,45 @@ func TestGroups(t *testing.T) {
 	if err != nil || fmt.Sprintf("%s", g.Values) != "[16 3]" {
 		t.Errorf("got %s, error %v; want 16 and 3", g.Values, err)
 	}
+}
+
+type Bill struct {
+	ID   string     `json:"id" onto:"key"`
+	Paid *time.Time `json:"paid,omitempty"`
+	Who  string     `json:"who"`
+}
+
+// Groups of the months in which something was paid, now and before; a zone other than
+// UTC does not matter.
+func TestGroupsOfPeriods(t *testing.T) {
+	s := newStore(t, onto.TypeOf[Bill]())
+	zone := time.FixedZone("", 2*60*60)
+	at := func(month time.Month, day, hour int) *time.Time {
+		paid := time.Date(2026, month, day, hour, 0, 0, 0, zone)
+		return &paid
+	}
+	mustCommit(t, s, onto.Draft{}.Ensure(Bill{"a", at(2, 1, 1), "x"}).Ensure(Bill{"b", at(2, 1, 2), "x"}).Ensure(Bill{"c", nil, "y"}))
+	mustCommit(t, s, onto.Draft{}.Ensure(Bill{"c", at(2, 28, 0), "y"}).Ensure(Bill{"d", at(2, 3, 0), "x"}))
+	paid, who := onto.Path("paid"), onto.Path("who")
+	for _, c := range []struct {
+		name string
+		g    store.Groups
+		want string
+	}{
+		{"now", store.Find[Bill](s.Now()).GroupBy(paid.Month()).Compute(onto.Count(), who.CountDistinct()), `"2026-01-01":1:1 "2026-02-01":3:2`},
+		{"before", store.Find[Bill](s.At(1)).GroupBy(paid.Month()).Compute(onto.Count()), `"2026-01-01":1 "2026-02-01":1 -:1`},
+		{"having", store.Find[Bill](s.Now()).GroupBy(paid.Week()).Compute(onto.Count()).Having(paid.Week().Ge("2026-02-01")), `"2026-02-02":1 "2026-02-23":1`},
+		{"the last first", store.Find[Bill](s.Now()).GroupBy(paid.Day()).Compute(onto.Count()).OrderBy(paid.Day().Desc()).Limit(1), `"2026-02-27":1`},
+		{"days", store.Find[Bill](s.Now()).GroupBy().Compute(paid.Day().CountDistinct(), paid.Year().CountDistinct()), `4:1`},
+	} {
+		if got := list(t, c.g.All(t.Context()), showGroup); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+	_, err := store.Find[Bill](s.Now()).OrderBy(paid.Month().Asc()).Page(t.Context())
+	wantError(t, err, onto.Invalid, "month() makes groups", "group by it")
+	_, err = store.Find[Bill](s.Now()).GroupBy(who.Month()).Explain(t.Context())
+	wantError(t, err, onto.Invalid, "the field is string", `Path("paid").Month()`)
 }
 
 func TestGroupMistakes(t *testing.T) {

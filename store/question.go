@@ -277,7 +277,8 @@ func pageOnce[T any](ctx context.Context, q *question, convert func(*catalog.Typ
 	return p, nil
 }
 
-// Explain tells how the question will be answered, if the backend supports that.
+// Explain tells how the question will be answered, if the backend supports that. Page
+// reads one more than the limit.
 func (q Query[T]) Explain(ctx context.Context) (backend.Explanation, error) {
 	ask, err := q.ask(ctx)
 	if err != nil {

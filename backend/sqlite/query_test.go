@@ -123,7 +123,8 @@ func (w *world) write() backend.Write {
 
 var (
 	worldTexts = []string{"", "a", "ab", "abc", "b", "1", "true", "null", "[1]", "{}", `{"a":1}`, "é", "日本", "日", "😀", "\U0010FFFF",
-		"\uD7FF", "\uE000", "a\x01b", `a"b`, `a\b`, "%", "_", "A", "'", "; DROP TABLE commits; --", "$.a", "?"}
+		"\uD7FF", "\uE000", "a\x01b", `a"b`, `a\b`, "%", "_", "A", "'", "; DROP TABLE commits; --", "$.a", "?",
+		"2026-02-10T12:34:56.789012+00:00", "2024-12-30T00:00:00.000000+00:00", "2023-02-29T12:34:56.789012+00:00", "2026-02-10T12:34:56+00:00"}
 	worldNumbers = []string{"0", "1", "-1", "2", "1.5", "-0.5", "1e300", "5e-324", "9007199254740992", "9007199254740993",
 		"9223372036854775807", "-9223372036854775808", "9223372036854775808e0", "0.25", "4294967296", "-4294967297"}
 	worldNames = []string{"a", "b", "x y", `q"`, `b\s`, "", "$", "[0]", ".", "é", "a.b", "'", "0", "#"}
@@ -319,11 +320,14 @@ func (w *world) askGroups() {
 	q, plain := w.query()
 	a := backend.Aggregation{Query: q}
 	for range rapid.IntRange(0, 2).Draw(w.T, "by") {
-		a.By = append(a.By, w.operand(q.Kind, false))
+		a.By = append(a.By, w.grouped(q.Kind))
 	}
 	for range rapid.IntRange(0, 4).Draw(w.T, "compute") {
 		o := w.operand(q.Kind, false)
-		o.Func = rapid.SampledFrom([]onto.Func{onto.FuncCount, onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncAvgLen}).Draw(w.T, "func")
+		o.Func = rapid.SampledFrom([]onto.Func{onto.FuncCount, onto.FuncSum, onto.FuncAvg, onto.FuncMin, onto.FuncMax, onto.FuncAvgLen, onto.FuncCountDistinct}).Draw(w.T, "func")
+		if o.Func == onto.FuncCountDistinct {
+			o = w.grouped(q.Kind).CountDistinct()
+		}
 		if o.Func == onto.FuncCount {
 			o = onto.Count()
 		}
@@ -334,6 +338,15 @@ func (w *world) askGroups() {
 	if got != want {
 		w.Fatalf("%s\n got: %v\nwant: %v", w.explain(nil, &a), got, want)
 	}
+}
+
+// grouped draws what to group by, now and then the period of it.
+func (w *world) grouped(kind onto.Kind) onto.Operand {
+	o := w.operand(kind, false)
+	if rapid.IntRange(0, 3).Draw(w.T, "period") == 0 {
+		o.Per = rapid.SampledFrom(onto.Periods()).Draw(w.T, "of")
+	}
+	return o
 }
 
 func (w *world) versions(seq iter.Seq2[onto.Version, error]) []onto.Version {
