@@ -108,7 +108,7 @@ func checkFlags(cmd *cobra.Command) error {
 		"search", "having", "input", "output", "upgraders", "token",
 		"namespace", "handler", "event-id", "event-type", "error", "before", "delay",
 		"run-id", "source", "system", "id", "status", "by", "into", "out", "user-agent", "reason",
-		"from", "until", "at", "note", "valid-at", "during", "fact", "subject", "valid-from", "since",
+		"delimiter", "rejects", "from", "until", "at", "note", "valid-at", "during", "fact", "subject", "valid-from", "since",
 	} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
 			return onto.Errorf(onto.Invalid, "--%s is empty", name).WithHint("give a value, or leave the flag out")

@@ -25,9 +25,39 @@ func appendCellValue(dst []byte, f *onto.Field, cell []byte) ([]byte, error) {
 		return dst, err
 	}
 	if _, err := f.Type.Fit(dst[start:]); err != nil {
-		return dst, err
+		return dst, notOfType(f.Type, cell, err)
 	}
 	return dst, nil
+}
+
+// maxDigits is how many digits every number of an int can have.
+const maxDigits = 18
+
+// notOfType is the error for a cell that is no value of a type; why is what is known
+// about the reason, or nil.
+func notOfType(t onto.FieldType, cell []byte, why error) error {
+	err := onto.Errorf(onto.Invalid, "expected %s, found %.80q", t, cell)
+	digits := bytes.TrimLeft(bytes.TrimPrefix(cell, []byte("-")), "0123456789")
+	switch t {
+	case onto.Int:
+		if len(digits) == 0 && why != nil && len(cell) > maxDigits {
+			return onto.Errorf(onto.Invalid, "%w: %w", err, why).WithHint("an int has 64 bits; a longer number can be kept as text")
+		}
+		return err.WithHint("write a whole number in digits, such as 42 or -7, without spaces, separators or leading zeros")
+	case onto.Float:
+		return err.WithHint("write a number with a point, such as 3.5, -7 or 1e6, without spaces or separators")
+	case onto.Bool:
+		return err.WithHint("write true or false, in lower case")
+	case onto.Time:
+		return why // which says how one is written
+	}
+	if onto.CodeOf(why) != "" { // it is JSON, of another type
+		return why
+	}
+	if why != nil {
+		err = onto.Errorf(onto.Invalid, "%w: %w", err, why)
+	}
+	return err.WithHint("values of type object, list and any are written as JSON, so text among them has quotes")
 }
 
 // appendCellJSON appends the JSON that a cell which is not empty stands for.
@@ -43,13 +73,12 @@ func appendCellJSON(dst []byte, t onto.FieldType, cell []byte) ([]byte, error) {
 		return codec.AppendString(dst, string(cell))
 	case onto.Int, onto.Float, onto.Bool:
 		if bytes.ContainsAny(cell, " \t\r\n\"[{") {
-			return dst, onto.Errorf(onto.Invalid, "expected %s, found %.80q", t, cell)
+			return dst, notOfType(t, cell, nil)
 		}
 	}
 	value, err := codec.AppendCanonical(dst, cell)
 	if err != nil {
-		return dst, onto.Errorf(onto.Invalid, "expected %s, found %.80q: %w", t, cell, err).
-			WithHint("values of type object, list and any are written as JSON, so text among them has quotes")
+		return dst, notOfType(t, cell, err)
 	}
 	return value, nil
 }

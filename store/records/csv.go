@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -30,7 +31,7 @@ type csvColumn struct {
 }
 
 // newCSVReader reads the header.
-func newCSVReader(lines *lineReader, types catalogue, name string) (*csvReader, error) {
+func newCSVReader(rows *rowReader, types catalogue, name string) (*csvReader, error) {
 	if name == "" {
 		return nil, onto.Errorf(onto.Invalid, "CSV does not say of which type its rows are").WithHint("name the type, as --type T")
 	}
@@ -38,7 +39,7 @@ func newCSVReader(lines *lineReader, types catalogue, name string) (*csvReader, 
 	if err != nil {
 		return nil, err
 	}
-	r := &csvReader{rows: &rowReader{lines: lines}, schema: schema}
+	r := &csvReader{rows: rows, schema: schema}
 	err = r.rows.next()
 	if errors.Is(err, io.EOF) {
 		return nil, onto.Errorf(onto.Invalid, "line 1: there is no header").WithHint("the first row names the columns: %s", columnList(schema))
@@ -48,7 +49,7 @@ func newCSVReader(lines *lineReader, types catalogue, name string) (*csvReader, 
 	}
 	for i := range r.rows.count() {
 		if err := r.addColumn(string(r.rows.cell(i))); err != nil {
-			return nil, atLine(r.rows.line, err)
+			return nil, atLine(r.rows.line, cmp.Or(r.rows.otherComma(), err))
 		}
 	}
 	if err := r.checkColumns(); err != nil {
@@ -169,8 +170,9 @@ func (r *csvReader) next() (record, error) {
 		err = r.fields(&rec)
 	}
 	if err != nil {
-		return rec, atLine(rec.line, err)
+		return rec, r.rows.lines.bad(rec.line, err)
 	}
+	rec.text = r.rows.lines.text
 	rec.placeValue()
 	rec.completeIdentity()
 	if rec.op == onto.Delete {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/records"
 	"github.com/ontologia/onto/store/schemafile"
 )
@@ -73,7 +74,7 @@ func FuzzRows(f *testing.F) {
 		csv  bool
 		text string
 	}{
-		{true, "id,name,tier,at\nc1,Ada,Gold,2026-01-01\nc1,Ada,Silver,2026-03-01 10:00:00\nc1,,Gold,\n"}, {true, "id,tags\na,x\na,y\na,x\n"},
+		{true, "id,name,tier,at\nc1,Ada,Gold,2026-01-01\nc1,Ada,Silver,2026-03-01 10:00:00\nc1,,Gold,\n"}, {true, "id,tags\na,x\na,y\na,x\n"}, {true, "id,name,seats,at\na,x,1,\na,y,z,\na,y,,\n,x,,\nb,x,,never\nb,x"},
 		{false, `{"id":1,"name":"Ada","at":"2026-01-01T00:00:00Z","tags":["a","a"]}` + "\n" + `{"id":"1","name":"Bob"}`}, {false, `{"id":"x","seats":1e2,"tier":null}`},
 	} {
 		f.Add(seed.csv, []byte(seed.text))
@@ -89,6 +90,7 @@ func FuzzRows(f *testing.F) {
 		if csv {
 			o.Format = records.CSV
 		}
+		checkRejects(t, func() *store.Store { return fresh(t, types) }, string(text), o)
 		_, err := records.Import(t.Context(), s, bytes.NewReader(text), o)
 		if code := onto.CodeOf(err); err != nil && code != onto.Invalid && code != onto.TooLarge && code != onto.Conflict {
 			t.Fatalf("%v has code %q", err, code)

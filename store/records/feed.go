@@ -2,6 +2,7 @@ package records
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,7 @@ type record struct {
 	op     onto.Op
 	fields []byte // canonical JSON object; valid until the next record is read
 	line   int64  // where it starts
+	text   []byte // as it came, valid until the next record is read; nil if nobody asks for it
 }
 
 // source reads records. Its errors carry the line.
@@ -30,14 +32,16 @@ type source interface {
 
 // feed passes records to a store and counts them.
 type feed struct {
-	opts  ImportOptions
-	src   source
-	files *folderSource // the same, if it reads several files
-	input *cancellable
-	seen  *seen
-	out   Outcome
-	line  int64 // of the record that was read last
-	given bool  // the store has that record and has not requested the next
+	opts   ImportOptions
+	store  *store.Store
+	src    source
+	files  *folderSource // the same, if it reads several files
+	header []byte        // of CSV, as it came; nil if nobody asks for it
+	input  *cancellable
+	seen   *seen
+	out    Outcome
+	line   int64 // of the record that was read last
+	given  bool  // the store has that record and has not requested the next
 }
 
 func newFeed(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (*feed, error) {
@@ -45,7 +49,7 @@ func newFeed(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions)
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{opts: opts, input: &cancellable{tally{r: r}, ctx.Err}, seen: newSeen(maxSeen)}
+	f := &feed{opts: opts, store: s, input: &cancellable{tally{r: r}, ctx.Err}, seen: newSeen(maxSeen)}
 	types := newCatalogue(s)
 	if folder, ok := r.(*Folder); ok {
 		return f.withFolder(folder, types)
@@ -54,20 +58,20 @@ func newFeed(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions)
 	if err != nil {
 		return nil, err
 	}
-	lines := &lineReader{r: text, limit: maxRecord}
-	if opts.Rows != nil {
+	lines := &lineReader{r: text, limit: maxRecord, keeps: opts.Reject != nil}
+	switch {
+	case opts.Rows != nil:
 		f.src, err = newRowSource(ctx, s, lines, types, &opts)
-		return f, err
-	}
-	if opts.Format == JSONL {
-		if opts.Type != "" {
-			return nil, onto.Errorf(onto.Invalid, "a type is given, but each line of JSON Lines names its own").
-				WithHint("leave out the type %s, or say --format csv", opts.Type)
-		}
+	case opts.Format == CSV:
+		f.src, err = newCSVReader(&rowReader{lines: lines, comma: opts.Delimiter}, types, opts.Type)
+	case opts.Type != "":
+		f.src, err = newObjectReader(lines, types, opts.Type)
+	default:
 		f.src = &jsonlReader{lines: lines, types: types}
-		return f, nil
 	}
-	f.src, err = newCSVReader(lines, types, opts.Type)
+	if opts.Format == CSV {
+		f.header = bytes.Clone(lines.text)
+	}
 	return f, err
 }
 
@@ -78,7 +82,7 @@ func (f *feed) withFolder(folder *Folder, types catalogue) (*feed, error) {
 	}
 	f.files = &folderSource{folder: folder, open: func() (source, error) {
 		text, err := skipMark(f.input)
-		return &jsonlReader{lines: &lineReader{r: text, limit: maxRecord}, types: types}, err
+		return &jsonlReader{lines: &lineReader{r: text, limit: maxRecord, keeps: f.opts.Reject != nil}, types: types}, err
 	}}
 	f.src, f.seen.place = f.files, f.files.place
 	return f, nil
@@ -138,18 +142,28 @@ func (f *feed) things() iter.Seq2[any, error] {
 func (f *feed) next() (record, error) {
 	for {
 		rec, err := f.src.next()
+		if err == nil {
+			err = f.check(&rec)
+		}
 		if err != nil {
-			return rec, err
+			if err = f.reject(err); err != nil {
+				return rec, err
+			}
+			continue
+		}
+		first, err := f.seen.add(&rec)
+		if err != nil {
+			if err = f.reject(f.badRecord(&rec, err)); err != nil {
+				return rec, err
+			}
+			continue
 		}
 		f.line = rec.line
 		f.out.Records++
 		if f.opts.Progress != nil && f.out.Records%progressStep == 0 {
 			f.opts.Progress(f.out.Records, f.input.n)
 		}
-		first, err := f.seen.add(&rec)
 		switch {
-		case err != nil:
-			return rec, err
 		case first == untracked:
 			f.out.Untracked++
 		case first != 0:

@@ -49,7 +49,7 @@ func FuzzJSONL(f *testing.F) {
 		"", "\ufeff\r\n", customer("c1", "Ada", ""), customer("c1", "Ada", `,"age":3`) + "\r\n" + customer("c2", "", `,"since":"2026-02-10T12:00:00Z"`),
 		`{"kind":"relation","type":"Stint","left_key":"c1","right_key":"1","instance_key":"x","fields":{"label":"\"\u0061"},"commit_id":1,"op":"put"}`,
 		`{"type":"Counter","fields":{"n":1}}` + "\n" + `{"type":"Counter","key":"1","fields":{}}`, `{"type":"Likes","left_key":"a","right_key":"b","op":"delete"}`,
-		`{"\u0074ype":"Counter","key":"1","fields":{"n":1.0,"op":null}}`, `{"type":"Seat","left_key":"a","right_key":"b","fields":{"row":"A"}}`,
+		customer("c1", "Ada", "") + "\nx\n" + customer("c1", "Bob", "") + "\n{\"n\":1}\n" + customer("c2", "Eve", ""), `{"\u0074ype":"Counter","key":"1","fields":{"n":1.0,"op":null}}`, `{"type":"Seat","left_key":"a","right_key":"b","fields":{"row":"A"}}`,
 		customer("c1", "Ada", `,"extra":[{"b":[],"a":"}"}],"tags":[1e3],"profile":{"":{}}`), `{"type":"Customer","fields":[}}`, `{"type":"Customer" "x"}`,
 	} {
 		f.Add([]byte(seed))
@@ -58,6 +58,8 @@ func FuzzJSONL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s := fresh(t, list)
 		defer s.Close()
+		checkRejects(t, func() *store.Store { return fresh(t, list) }, string(text), nil)
+		checkRejects(t, func() *store.Store { return fresh(t, list) }, string(text), &records.ImportOptions{Type: "Counter"})
 		if !accept(t, s, text, nil) {
 			return
 		}
@@ -81,7 +83,7 @@ func FuzzCSV(f *testing.F) {
 		typ  uint8
 		text string
 	}{
-		{0, ""}, {0, "\ufeffid,name\r\nc1,Ada\r\n"}, {0, "name,id,note,age\n\"a\n\"\"b\",c1,\"\"\"\"\"\",3\n\n,c2,,\n"},
+		{0, ""}, {0, "\ufeffid,name\r\nc1,Ada\r\n"}, {0, "id,age,name\nc1,x,Ada\nc2,1,\"B\n\"\"ob\"\nc3\nc4,1,C\"y\nc1,1,Ada"}, {0, "name,id,note,age\n\"a\n\"\"b\",c1,\"\"\"\"\"\",3\n\n,c2,,\n"},
 		{0, "id,name,ratio,active,since,profile,tags,extra\nc,,1e3,true,2026-02-10T12:00:00Z,{},\"[1,2]\",\"\"\"x\"\"\"\n"},
 		{1, "n,op,onto.op\n1,true,\n2,,delete\n"}, {2, "onto.left_key,right_key,left_key\na,b,\n"},
 		{3, "left_key,right_key,instance_key,label,seats,commit_id\na,1,x,y,,7\n"}, {4, "left_key,right_key,row\na,1,\"\"\"\\u0041\"\"\"\n"},
@@ -95,6 +97,7 @@ func FuzzCSV(f *testing.F) {
 		s := fresh(t, list)
 		defer s.Close()
 		o := &records.ImportOptions{Format: records.CSV, Type: name}
+		checkRejects(t, func() *store.Store { return fresh(t, list) }, string(text), o)
 		if !accept(t, s, text, o) {
 			return
 		}

@@ -37,7 +37,8 @@ const (
 // JSON Lines and abort at a conflict.
 type ImportOptions struct {
 	Format       Format
-	Type         string // CSV: what the rows are; JSON Lines: must be empty; of Rows: that of the facts
+	Type         string // CSV: what the rows are; JSON Lines: that of plain objects, "" for records; of Rows: that of the facts
+	Delimiter    byte   // CSV: what separates the cells; 0 for a comma
 	OnConflict   Policy
 	Precondition Precondition
 
@@ -45,6 +46,12 @@ type ImportOptions struct {
 	// facts. Then a record is one cell that has a value, without those that repeat
 	// an earlier one.
 	Rows *Rows
+
+	// Reject, if not nil, is called with each record, or row of a table, that cannot be
+	// imported as it stands; it is left out then, unless an error is returned, which ends
+	// the import. Without it, the first such record ends the import. What conflicts with
+	// the store is decided by OnConflict and Precondition, and is not rejected.
+	Reject func(Reject) error
 
 	// Draft has what is said about the commit, and expectations. It has no
 	// intents: the records are.
@@ -67,6 +74,7 @@ type Outcome struct {
 	Skipped   int64 // left alone because of the policy
 	Conflicts int64 // refused because of the policy or the precondition
 	Repeated  int64 // the same as an earlier record
+	Rejected  int64 // left out because they are bad; these are not among the records
 
 	// First has the first conflicts of a plan, at most MaxConflicts.
 	First []Conflict
@@ -185,6 +193,9 @@ func (o *ImportOptions) check() (ImportOptions, error) {
 	if opts.Format, err = opts.Format.check(); err != nil {
 		return opts, err
 	}
+	if opts.Delimiter, err = opts.delimiter(); err != nil {
+		return opts, err
+	}
 	if opts.OnConflict == "" {
 		opts.OnConflict = Abort
 	}
@@ -199,6 +210,20 @@ func (o *ImportOptions) check() (ImportOptions, error) {
 		return opts, onto.Errorf(onto.Invalid, "the draft of an import has intents of its own").WithHint("commit them apart from the import")
 	}
 	return opts, nil
+}
+
+// delimiter is what separates the cells of CSV.
+func (o *ImportOptions) delimiter() (byte, error) {
+	switch d := o.Delimiter; {
+	case d == 0:
+		return ',', nil
+	case o.Format != CSV:
+		return 0, onto.Errorf(onto.Invalid, "a delimiter is for CSV, not for %s", o.Format).WithHint("leave it out, or say --format csv")
+	case d == '"' || d != '\t' && (d <= ' ' || d > '~') || d >= '0' && d <= '9' || d|0x20 >= 'a' && d|0x20 <= 'z':
+		return 0, onto.Errorf(onto.Invalid, "the delimiter %q cannot separate cells", d).WithHint("use a comma, a semicolon, a tab or |")
+	default:
+		return d, nil
+	}
 }
 
 // oneOf refuses a word that is not among those known.

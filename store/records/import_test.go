@@ -301,7 +301,7 @@ func TestImportOptionsAreChecked(t *testing.T) {
 		{records.ImportOptions{Format: "json"}, `format "json" is unknown`, "did you mean jsonl?"},
 		{records.ImportOptions{OnConflict: "upset"}, `conflict policy "upset" is unknown`, "did you mean upsert?"},
 		{records.ImportOptions{Precondition: "must_exit"}, `precondition "must_exit" is unknown`, "did you mean must_exist?"},
-		{records.ImportOptions{Type: "Customer"}, "a type is given", "leave out the type Customer"},
+		{records.ImportOptions{Type: "Custmer"}, "type Custmer does not exist", "did you mean Customer?"},
 	} {
 		_, err := records.Import(t.Context(), s, strings.NewReader(""), &c.o)
 		wantError(t, c.want, err, onto.Invalid, c.want)

@@ -21,24 +21,22 @@ type jsonlReader struct {
 
 // next returns the record of the next line that is not blank.
 func (r *jsonlReader) next() (record, error) {
-	for {
-		line, err := r.lines.next()
-		if err != nil {
-			return record{}, err
-		}
-		if len(bytes.Trim(line, " \t\r\n")) == 0 {
-			continue
-		}
-		rec, err := r.parse(line)
-		if err != nil {
-			return rec, atLine(r.lines.n, err)
-		}
-		rec.line = r.lines.n
-		return rec, nil
+	line, err := r.lines.nextFilled()
+	if err != nil {
+		return record{}, err
 	}
+	rec, err := r.parse(line)
+	if err != nil {
+		return rec, r.lines.bad(r.lines.n, err)
+	}
+	rec.line, rec.text = r.lines.n, r.lines.text
+	return rec, nil
 }
 
-const recordHint = `write a record like {"kind":"entity","type":"T","key":"k","fields":{}} on each line`
+const (
+	recordExample = `{"kind":"entity","type":"T","key":"k","fields":{}}`
+	recordHint    = `write a record like ` + recordExample + ` on each line`
+)
 
 // parse reads one record. Errors in its JSON name the place in the line.
 func (r *jsonlReader) parse(line []byte) (record, error) {

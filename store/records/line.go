@@ -2,6 +2,7 @@ package records
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 
@@ -14,6 +15,16 @@ type lineReader struct {
 	limit int
 	n     int64  // the number of the line that was read last
 	long  []byte // room for a line that the buffer of r does not hold
+
+	keeps bool   // text is kept
+	text  []byte // the lines since begin
+}
+
+// begin says that what is read next belongs to another record.
+func (l *lineReader) begin() {
+	if l.text = l.text[:0]; cap(l.text) > keptRoom {
+		l.text = nil
+	}
 }
 
 // keptRoom is how much room for long lines is kept for the next one.
@@ -46,7 +57,21 @@ func (l *lineReader) next() ([]byte, error) {
 		if len(chunk) == 0 {
 			return nil, io.EOF
 		}
+		if l.keeps {
+			l.text = append(l.text, chunk...)
+		}
 		return chunk, nil
+	}
+}
+
+// nextFilled returns the next line that is not blank, as the begin of a record.
+func (l *lineReader) nextFilled() ([]byte, error) {
+	for {
+		l.begin()
+		line, err := l.next()
+		if err != nil || len(bytes.Trim(line, " \t\r\n")) > 0 {
+			return line, err
+		}
 	}
 }
 

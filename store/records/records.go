@@ -11,6 +11,13 @@
 //
 // The original program calls kind and type type_kind and type_name, which is read as well.
 //
+// Where the type is given, each line is a plain object of that type: its fields, with the
+// key of an entity among them, and for relations and facts, beside the fields, the members
+// that are columns in CSV:
+//
+//	{"id":"c1","name":"Ada"}
+//	{"left_key":"c1","right_key":"p1","seats":3}
+//
 // As CSV, a file holds one type and its first row names the columns: the fields
 // of an entity; left_key, right_key, instance_key if the type is keyed, and the
 // fields of a relation; subject, attribute, fact_id and the fields of a fact. An empty cell is an absent value, or the empty text in a
@@ -30,6 +37,9 @@
 // is a conflict if it says something else. Without an id one is made.
 //
 // With metadata, records also have commit_id, schema_version_id and op.
+//
+// A bad record ends an import, unless the caller takes rejects: then it is passed on as it
+// came, and the rest is imported.
 //
 // Both directions stream: they need little memory, however many records there
 // are. An import is one commit or none.

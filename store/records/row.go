@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -13,6 +14,7 @@ import (
 // unchanged, line ends included.
 type rowReader struct {
 	lines *lineReader
+	comma byte   // what separates cells
 	want  int    // how many cells each row must have; 0 for any
 	line  int64  // where the row starts
 	text  []byte // of all cells of the row
@@ -35,8 +37,10 @@ func (r *rowReader) cell(i int) []byte {
 
 // next reads a row, or returns io.EOF. Blank lines are skipped.
 func (r *rowReader) next() error {
+	r.lines.begin()
 	line, err := r.lines.next()
 	for err == nil && len(trimEnd(line)) == 0 {
+		r.lines.begin()
 		line, err = r.lines.next()
 	}
 	if err != nil {
@@ -65,23 +69,60 @@ func (r *rowReader) ragged(cells int) error {
 	if r.want == 0 {
 		return onto.Errorf(onto.TooLarge, "line %d: the header has %d columns, the limit is %d", r.line, cells, maxCells)
 	}
-	return onto.Errorf(onto.Invalid, "line %d: the row has %d cells, but the header has %d", r.line, cells, r.want).
-		WithHint("cells with a comma, a quote or a line end stand in double quotes")
+	return r.lines.bad(r.line, onto.Errorf(onto.Invalid, "the row has %s, but the header has %d", count(cells, "cell"), r.want).
+		WithHint("cells with %s, a quote or a line end stand in double quotes", nameOf(r.comma)))
 }
 
-// take reads one cell and returns what follows its comma, and whether there
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// nameOf is what a separator is called.
+func nameOf(comma byte) string {
+	switch comma {
+	case ',':
+		return "a comma"
+	case ';':
+		return "a semicolon"
+	case '\t':
+		return "a tab"
+	}
+	return string(rune(comma))
+}
+
+// otherComma is the error for a header that is one column, because something else
+// separates its names; nil if it does not look like that.
+func (r *rowReader) otherComma() error {
+	for _, other := range []byte{';', '\t', '|', ','} {
+		if r.count() != 1 || other == r.comma || bytes.IndexByte(r.cell(0), other) < 0 {
+			continue
+		}
+		given := "'" + string(rune(other)) + "'"
+		if other == '\t' {
+			given = "tab"
+		}
+		return onto.Errorf(onto.Invalid, "the header is one column, %.80q", r.cell(0)).
+			WithHint("if %s separates the columns, add --delimiter %s", nameOf(other), given)
+	}
+	return nil
+}
+
+// take reads one cell and returns what follows its separator, and whether there
 // was one.
 func (r *rowReader) take(line []byte) ([]byte, bool, error) {
 	if len(line) > 0 && line[0] == '"' {
 		return r.quoted(line[1:])
 	}
-	cell, rest, more := bytes.Cut(line, []byte(","))
+	cell, rest, more := bytes.Cut(line, []byte{r.comma})
 	if !more {
 		cell = trimEnd(cell)
 	}
 	if bytes.IndexByte(cell, '"') >= 0 {
-		return nil, false, onto.Errorf(onto.Invalid, "line %d: there is a quote inside the cell %.80q", r.lines.n, cell).
-			WithHint("put the whole cell in double quotes, and write its own quotes twice")
+		return nil, false, r.lines.bad(r.lines.n, onto.Errorf(onto.Invalid, "there is a quote inside the cell %.80q", cell).
+			WithHint("put the whole cell in double quotes, and write its own quotes twice"))
 	}
 	r.text = append(r.text, cell...)
 	return rest, more, nil
@@ -106,12 +147,12 @@ func (r *rowReader) quoted(line []byte) ([]byte, bool, error) {
 			line = line[1:]
 			continue
 		}
-		if rest, more := bytes.CutPrefix(line, []byte(",")); more {
+		if rest, more := bytes.CutPrefix(line, []byte{r.comma}); more {
 			return rest, true, nil
 		}
 		if len(trimEnd(line)) > 0 {
-			return nil, false, onto.Errorf(onto.Invalid, "line %d: after the quoted cell comes %.20q, not a comma", r.lines.n, trimEnd(line)).
-				WithHint("write a quote inside a quoted cell twice")
+			return nil, false, r.lines.bad(r.lines.n, onto.Errorf(onto.Invalid, "after the quoted cell comes %.20q, not %s", trimEnd(line), nameOf(r.comma)).
+				WithHint("write a quote inside a quoted cell twice"))
 		}
 		return nil, false, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"iter"
 	"slices"
 	"strconv"
@@ -69,6 +70,8 @@ type tableRow struct {
 	from    time.Time // zero for no bound
 	cells   []codec.Member
 	size    int
+	text    []byte // as it came; nil if nobody asks for it
+	err     error  // what is wrong with it
 }
 
 // table reads the rows of a table. Its errors carry the line.
@@ -81,7 +84,9 @@ type table interface {
 type rowSource struct {
 	Rows
 	schema   *onto.Schema
+	lines    *lineReader
 	table    table
+	check    func(thing any) error                                  // what the store says about a record; asked if bad rows are left out
 	believed func(subjects []string) iter.Seq2[onto.Version, error] // what the store believes of them; nil if it has no facts of the type
 	now      time.Time
 
@@ -121,7 +126,7 @@ func newRowSource(ctx context.Context, s *store.Store, lines *lineReader, types 
 	if err != nil {
 		return nil, err
 	}
-	src := &rowSource{Rows: *o.Rows, schema: schema, now: time.Now(), told: newTold(maxSeen)}
+	src := &rowSource{Rows: *o.Rows, schema: schema, lines: lines, check: s.Check, now: time.Now(), told: newTold(maxSeen)}
 	facts := s.At(head.ID).FindKind(onto.KindFact, schema.Name)
 	some, err := facts.Exists(ctx)
 	if err != nil {
@@ -131,7 +136,7 @@ func newRowSource(ctx context.Context, s *store.Store, lines *lineReader, types 
 		src.believed = func(subjects []string) iter.Seq2[onto.Version, error] { return facts.From(subjects...).All(ctx) }
 	}
 	if o.Format == CSV {
-		src.table, err = newCSVTable(&rowReader{lines: lines}, &src.Rows, schema)
+		src.table, err = newCSVTable(&rowReader{lines: lines, comma: o.Delimiter}, &src.Rows, schema)
 	} else {
 		src.table = &jsonTable{lines, &src.Rows, schema}
 	}
@@ -147,10 +152,10 @@ func (s *rowSource) next() (record, error) {
 			}
 		}
 		row := &s.batch[0]
-		if err := s.take(row); err != nil {
-			return record{}, atLine(row.line, err)
-		}
 		s.batch = s.batch[1:]
+		if err := s.takeWhole(row); err != nil {
+			return record{}, err
+		}
 	}
 	rec := s.records[0]
 	s.records = s.records[1:]
@@ -162,8 +167,16 @@ func (s *rowSource) fill() error {
 	s.batch = s.batch[:0]
 	for size := 0; s.ended == nil && len(s.batch) < batchRows && size < batchBytes; {
 		row, err := s.table.next()
-		if err != nil {
+		var bad *badRecord
+		switch {
+		case errors.As(err, &bad): // it is reported in its turn
+			row.err = &badRecord{bad.line, bytes.Clone(bad.text), bad.err}
+		case err != nil:
 			s.ended = err
+		case s.lines.keeps:
+			row.text = bytes.Clone(s.lines.text)
+		}
+		if s.ended != nil {
 			break
 		}
 		size += row.size
@@ -178,7 +191,9 @@ func (s *rowSource) fill() error {
 	}
 	var subjects []string
 	for i := range s.batch {
-		subjects = append(subjects, s.batch[i].subject)
+		if s.batch[i].err == nil {
+			subjects = append(subjects, s.batch[i].subject)
+		}
 	}
 	slices.Sort(subjects)
 	for v, err := range s.believed(slices.Compact(subjects)) {
@@ -193,6 +208,28 @@ func (s *rowSource) fill() error {
 		s.known[f.Subject] = append(s.known[f.Subject], knownFact{f, v.Fields, codec.Find(v.Fields, []string{field.Name})})
 	}
 	return nil
+}
+
+// takeWhole makes the records of a row. After an error there are none, and it is as if the
+// row had not been there.
+func (s *rowSource) takeWhole(row *tableRow) error {
+	if row.err != nil {
+		return row.err
+	}
+	s.told.begin()
+	err := s.take(row)
+	for i := 0; i < len(s.records) && err == nil && row.text != nil; i++ {
+		err = s.check(s.records[i].thing())
+	}
+	if err == nil {
+		return nil
+	}
+	s.told.undo()
+	s.records = s.records[:0]
+	if err = atLine(row.line, err); row.text == nil {
+		return err
+	}
+	return &badRecord{row.line, row.text, err}
 }
 
 // take makes the records of a row.

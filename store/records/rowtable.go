@@ -2,6 +2,7 @@ package records
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -18,16 +19,13 @@ type jsonTable struct {
 }
 
 func (t *jsonTable) next() (tableRow, error) {
-	line, err := t.lines.next()
-	for err == nil && len(bytes.TrimSpace(line)) == 0 {
-		line, err = t.lines.next()
-	}
+	line, err := t.lines.nextFilled()
 	if err != nil {
 		return tableRow{}, err
 	}
 	row := tableRow{line: t.lines.n, size: len(line)}
 	if err := t.read(&row, line); err != nil {
-		return row, atLine(row.line, err)
+		return row, t.lines.bad(row.line, err)
 	}
 	return row, nil
 }
@@ -95,7 +93,7 @@ func newCSVTable(reader *rowReader, rows *Rows, schema *onto.Schema) (*csvTable,
 			err = onto.Errorf(onto.Invalid, "column %.80s comes twice", name)
 		}
 		if err != nil {
-			return nil, atLine(reader.line, err)
+			return nil, atLine(reader.line, cmp.Or(reader.otherComma(), err))
 		}
 		c := tableColumn{name: name}
 		if attribute {
@@ -120,7 +118,7 @@ func (t *csvTable) next() (tableRow, error) {
 	}
 	row := tableRow{line: t.reader.line, size: len(t.reader.text)}
 	if err := t.read(&row); err != nil {
-		return row, atLine(row.line, err)
+		return row, t.reader.lines.bad(row.line, err)
 	}
 	return row, nil
 }

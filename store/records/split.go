@@ -49,7 +49,7 @@ func (p *recordParts) split(line []byte) error {
 	if !s.object(func(name, value []byte) bool { return p.put(string(name), value, &unknown) }) {
 		return p.splitSlowly(line)
 	}
-	return unknownMembers(unknown)
+	return p.unknownMembers(unknown)
 }
 
 // splitSlowly splits objects with escapes in their names, and reports what is wrong
@@ -66,7 +66,7 @@ func (p *recordParts) splitSlowly(line []byte) error {
 			return twice(m.Name)
 		}
 	}
-	return unknownMembers(unknown)
+	return p.unknownMembers(unknown)
 }
 
 // maxUnknown is how many unknown members an error names.
@@ -112,11 +112,14 @@ func twice(name string) error {
 }
 
 // unknownMembers is the error for members that no record has.
-func unknownMembers(names []string) error {
+func (p *recordParts) unknownMembers(names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
 	err := onto.Errorf(onto.Invalid, "a record has no member %.200s", strings.Join(names, ", "))
+	if p[typePart] == nil && p[fieldsPart] == nil {
+		return err.WithHint("plain objects are imported with their type, as --type T; a record is like " + recordExample)
+	}
 	if near := suggest.Name(names[0], partNames()); near != "" && len(names[0]) <= onto.MaxName {
 		return err.WithHint("did you mean %s?", near)
 	}

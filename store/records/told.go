@@ -2,6 +2,7 @@ package records
 
 import (
 	"hash/maphash"
+	"slices"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -16,7 +17,8 @@ type told struct {
 	cells int // in known
 	limit int
 
-	last hashed // the attribute that was added last
+	last hashed   // the attribute that was added last
+	row  []hashed // what was added for the present row
 }
 
 // telling is what one row tells.
@@ -66,7 +68,23 @@ func (t *told) add(row *tableRow, attribute string, f *onto.Field, value []byte)
 	}
 	t.cells++
 	t.known[t.last] = append(t.known[t.last], now)
+	t.row = append(t.row, t.last)
 	return b, nil
+}
+
+// begin says that cells of another row follow.
+func (t *told) begin() { t.row = t.row[:0] }
+
+// undo forgets the cells of the present row.
+func (t *told) undo() {
+	for _, key := range slices.Backward(t.row) {
+		list := t.known[key]
+		if t.known[key] = list[:len(list)-1]; len(list) == 1 {
+			delete(t.known, key)
+		}
+		t.cells--
+	}
+	t.begin()
 }
 
 // stays notes that the store says already what the last cell says.

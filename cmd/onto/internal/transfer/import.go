@@ -32,6 +32,9 @@ type importFlags struct {
 	facts                     bool
 	subject, validFrom, since string
 	skip                      []string
+
+	delimiter, rejects string
+	maxErrors          int
 }
 
 // Import is the verb import: records from a file, as one commit.
@@ -51,11 +54,16 @@ the fields; with "op":"delete" and without fields, a record removes its identity
   {"kind":"relation","type":"Subscription","left_key":"c1","right_key":"p1","fields":{}}
   {"kind":"fact","type":"Contract","subject":"ada","attribute":"salary","fact_id":"f1","fields":{"salary":4000}}
 
+With --type, JSON Lines are plain objects of that type instead, with the key among the
+fields. Those of relations have left_key and right_key, and instance_key if there is one,
+beside their fields, those of facts subject, attribute and value.
+
 A CSV file holds one type, which --type names. Its first row has the fields, and
 for relations left_key, right_key and instance_key, for facts subject, attribute and
 fact_id. Empty cells are absent values;
 objects, lists and values of any type are JSON; a text cell that starts with a
-double quote is a JSON string. The format is told by the name of the file, which
+double quote is a JSON string. --delimiter names what separates the cells, if that is
+no comma. The format is told by the name of the file, which
 may end in .gz as well.
 
 The input may also be a directory: its files of JSON Lines are read one after the other, by
@@ -65,6 +73,14 @@ name. So is what the original program exports; its type_kind and type_name are k
 stores nothing at all, skip leaves it as it is, upsert replaces it. --precondition
 must_exist or must_not_exist is for every identity of the file; if_commit_id:N
 wants the head to be commit N.
+
+A record that is malformed, does not fit its type or contradicts an earlier one ends the
+import, and nothing is stored. With --max-errors N, up to N such records are named and
+left out, and the rest is stored. With --rejects FILE they also go into that file, any
+number of them without --max-errors: as they came, with the header of CSV, so that the
+file can be mended and imported. FILE` + reasonsEnd + ` tells line, code and reason of each,
+in the same order. Both appear when the rest is stored, and are never overwritten; a dry
+run writes neither. What conflicts with the store is left to --on-conflict.
 
 With --facts, the file is any table, as CSV or as objects on lines, and its rows are
 brought in as facts of the type that --type names: each cell that has a value tells the
@@ -80,6 +96,8 @@ until that is done. It prints what it did, and a dry run what it would do; exit
 status 6 if that is to refuse.`,
 		Example: `  onto import --input customers.jsonl
   onto import --input customers.jsonl --apply --on-conflict upsert --actor daemon:crm
+  onto import --input customers.jsonl --type Customer --max-errors 100
+  onto import --input people.csv --type Customer --delimiter ';' --apply --rejects bad.csv
   onto import --input products.csv.gz --type Product --apply --precondition must_not_exist
   onto import --input staff.csv --facts --type Contract --subject id --valid-from updated_at --skip photo --apply
   onto export --output - --db old.db | onto import --input - --apply --db new.db`,
@@ -93,7 +111,10 @@ status 6 if that is to refuse.`,
 	flags.StringVar(&f.onConflict, "on-conflict", string(records.Abort), "what to do about things that exist with other fields: abort, skip or upsert")
 	flags.StringVar(&f.precondition, "precondition", "", "must_exist, must_not_exist or if_commit_id:`N`")
 	flags.StringVar(&f.format, "format", "", "jsonl or csv (default by the file's name)")
-	flags.StringVar(&f.typ, "type", "", "the `TYPE` of the rows of CSV, or of facts")
+	flags.StringVar(&f.typ, "type", "", "the `TYPE` of the rows of CSV, of plain objects, or of facts")
+	flags.StringVar(&f.delimiter, "delimiter", "", "what separates the cells of CSV: one `CHARACTER`, or tab (default a comma)")
+	flags.IntVar(&f.maxErrors, "max-errors", 0, "leave out and name up to `N` bad records")
+	flags.StringVar(&f.rejects, "rejects", "", "leave out bad records, and put them into this new `FILE`")
 	flags.BoolVar(&f.facts, "facts", false, "bring in the rows of a table as facts")
 	flags.StringVar(&f.subject, "subject", "", "with --facts: the `COLUMN` that names what a row is about")
 	flags.StringVar(&f.validFrom, "valid-from", "", "with --facts: the `COLUMN` with the time since when a row holds")
@@ -114,11 +135,19 @@ func importRecords(c *session.Session, cmd *cobra.Command, f *importFlags) error
 	if err != nil {
 		return err
 	}
+	bad, err := newRejects(cmd, f.rejects, f.maxErrors, !f.apply)
+	if err != nil {
+		return err
+	}
+	defer bad.discard()
 	in, err := openInput(ctx, c, f.input)
 	if err != nil {
 		return err
 	}
 	defer in.close()
+	if bad != nil {
+		opts.Reject = bad.add
+	}
 	how, do := place.Reading, records.Plan
 	if f.apply {
 		how, do = place.Writing, records.Import
@@ -131,10 +160,16 @@ func importRecords(c *session.Session, cmd *cobra.Command, f *importFlags) error
 		opts.Progress = m.Report()
 		out, err := do(ctx, s, in.Reader, opts)
 		m.Done()
+		bad.name(c, err != nil)
 		if err != nil {
 			return err
 		}
-		return printOutcome(c, opts.Draft, &out, !f.apply)
+		kept := bad.keep()
+		err = printOutcome(c, opts.Draft, &out, bad, !f.apply)
+		if kept != nil {
+			return onto.Errorf(onto.CodeOf(kept), "what is good was stored, but the bad records could not be put into %s: %w", f.rejects, kept)
+		}
+		return err
 	})
 }
 
@@ -163,10 +198,21 @@ func (f *importFlags) options(c *session.Session, cmd *cobra.Command) (*records.
 	if err == nil {
 		o.Rows, err = f.rows(cmd)
 	}
-	if err == nil && o.Rows == nil && o.Format == records.JSONL && f.typ != "" {
-		err = onto.Errorf(onto.Invalid, "--type is for CSV; each record of JSON Lines names its own").WithHint("leave it out, or say --format csv")
+	if err == nil && f.delimiter != "" {
+		o.Delimiter, err = parseDelimiter(f.delimiter)
 	}
 	return o, err
+}
+
+// parseDelimiter reads --delimiter.
+func parseDelimiter(text string) (byte, error) {
+	switch {
+	case text == "tab" || text == `\t`:
+		return '\t', nil
+	case len(text) == 1:
+		return text[0], nil
+	}
+	return 0, onto.Errorf(onto.Invalid, "--delimiter %.80q is not one character", text).WithHint("use ';', '|' or tab, in quotes")
 }
 
 // rows reads what --facts goes with; nil if the file has records.
@@ -315,8 +361,8 @@ func (in *input) close() {
 
 // printOutcome prints what an import did. A dry run fails where an apply would be
 // refused.
-func printOutcome(c *session.Session, d onto.Draft, out *records.Outcome, dryRun bool) error {
-	err := showOutcome(c, d, out, dryRun)
+func printOutcome(c *session.Session, d onto.Draft, out *records.Outcome, bad *rejects, dryRun bool) error {
+	err := showOutcome(c, d, out, bad, dryRun)
 	if err == nil {
 		err = c.Out.Flush()
 	}
@@ -334,26 +380,30 @@ func printOutcome(c *session.Session, d onto.Draft, out *records.Outcome, dryRun
 	return nil
 }
 
-func showOutcome(c *session.Session, d onto.Draft, out *records.Outcome, dryRun bool) error {
+func showOutcome(c *session.Session, d onto.Draft, out *records.Outcome, bad *rejects, dryRun bool) error {
 	doc := document.NewImport(out, dryRun)
+	if bad != nil && bad.listed != nil {
+		doc.Rejects = bad.listed
+	}
 	doc.Emitted = document.Emitted(d, out.Result)
 	if c.JSON {
 		return c.Document(doc)
 	}
-	list := terminal.NewList(c.Printer, terminal.FormatTable, terminal.WholeColumns("records", "inserts", "updates", "unchanged", "deletes", "skipped", "conflicts", "repeated", "commit"), terminal.Itself, importCells)
+	list := terminal.NewList(c.Printer, terminal.FormatTable, terminal.WholeColumns("records", "inserts", "updates", "unchanged", "deletes", "skipped", "conflicts", "repeated", "rejected", "commit"), terminal.Itself, importCells)
 	if err := list.Add(doc); err != nil {
 		return err
 	}
 	if err := list.Close(""); err != nil {
 		return err
 	}
+	bad.explain(c)
 	explainOutcome(c, d, out, dryRun)
 	return nil
 }
 
 func importCells(d document.Import) ([]string, error) {
 	var cells []string
-	for _, n := range []int64{d.Records, d.Inserts, d.Updates, d.Unchanged, d.Deletes, d.Skipped, d.Conflicts, d.Repeated} {
+	for _, n := range []int64{d.Records, d.Inserts, d.Updates, d.Unchanged, d.Deletes, d.Skipped, d.Conflicts, d.Repeated, d.Rejected} {
 		cells = append(cells, strconv.FormatInt(n, 10))
 	}
 	commit := ""
