@@ -1,7 +1,6 @@
 package change
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -43,16 +42,14 @@ func link(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []
 		return err
 	}
 	relation := onto.Relation{Type: args[0], Left: args[1], Right: args[2], Instance: instance}
-	objects, err := readObjects(cmd.Context(), c, args[3:], 1)
+	fields, err := readObject(cmd.Context(), c, args[3:])
 	if onto.CodeOf(err) == onto.TooLarge {
 		return onto.Errorf(onto.Invalid, "a relation has one object for its fields, stdin holds more")
 	}
 	if err != nil {
 		return err
 	}
-	var fields json.RawMessage
-	if len(objects) == 1 {
-		fields = objects[0]
+	if fields != nil {
 		relation.Fields = fields
 	}
 	return c.Commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {

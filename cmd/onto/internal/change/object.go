@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
@@ -14,52 +15,140 @@ import (
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-// readObjects returns the JSON objects of arguments; "-" stands for those on stdin.
-// Errors name the place.
-func readObjects(ctx context.Context, c *session.Session, args []string, most int) ([]json.RawMessage, error) {
-	var objects []json.RawMessage
-	stdinUsed := false
-	for i, arg := range args {
-		var err error
-		switch {
-		case arg != "-":
-			err = addObject(&objects, []byte(arg), most, fmt.Sprintf("argument %d", i+1))
-		case stdinUsed:
-			err = onto.Errorf(onto.Invalid, "- is given twice, but there is only one stdin")
-		default:
-			stdinUsed = true
-			err = readStream(&objects, c.Stdin(ctx), most)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return objects, nil
+// object is a JSON object that was given, and where.
+type object struct {
+	text  json.RawMessage
+	where string
 }
 
-// readStream takes one object after the other, on lines of their own or not.
-func readStream(objects *[]json.RawMessage, r io.Reader, most int) error {
+// objects yields the JSON objects of arguments; "-" stands for those on stdin. Errors name
+// the place.
+func objects(ctx context.Context, c *session.Session, args []string) iter.Seq2[object, error] {
+	return func(yield func(object, error) bool) {
+		stdinUsed := false
+		for i, arg := range args {
+			more := false
+			switch {
+			case arg != "-":
+				o := object{json.RawMessage(arg), fmt.Sprintf("argument %d", i+1)}
+				more = yield(o, checkObject(o))
+			case stdinUsed:
+				yield(object{}, onto.Errorf(onto.Invalid, "- is given twice, but there is only one stdin"))
+			default:
+				stdinUsed = true
+				more = readStream(c.Stdin(ctx), yield)
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// someObjects is the first objects of arguments, and whether there are more.
+type someObjects struct {
+	first []json.RawMessage
+	more  bool
+
+	places []string // of first
+	next   func() (object, error, bool)
+	stop   func()
+}
+
+// readSome reads up to most objects, and no more than a draft should hold in memory. Only
+// stdin can have more: of arguments, that is an error.
+func readSome(ctx context.Context, c *session.Session, args []string, most int) (*someObjects, error) {
+	if n := len(args); n > most {
+		return nil, tooMany(most)
+	}
+	in := &someObjects{}
+	in.next, in.stop = iter.Pull2(objects(ctx, c, args))
+	for size := 0; ; {
+		o, err, ok := in.next()
+		if err != nil {
+			in.stop()
+			return nil, err
+		}
+		if !ok {
+			return in, nil
+		}
+		in.first, in.places = append(in.first, o.text), append(in.places, o.where)
+		if size += len(o.text); len(in.first) > most || size > manyBytes {
+			in.more = true
+			return in, nil
+		}
+	}
+}
+
+// manyBytes is how much text of objects is held in memory.
+const manyBytes = 16 << 20
+
+// all yields the first objects, and then the rest. It can be called once.
+func (in *someObjects) all() iter.Seq2[object, error] {
+	return func(yield func(object, error) bool) {
+		for i, text := range in.first {
+			if !yield(object{text, in.places[i]}, nil) {
+				return
+			}
+		}
+		in.first, in.places = nil, nil
+		for {
+			o, err, ok := in.next()
+			if !ok || !yield(o, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// readObject returns the object of at most one argument; nil if there is none.
+func readObject(ctx context.Context, c *session.Session, args []string) (json.RawMessage, error) {
+	in, err := readSome(ctx, c, args, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer in.stop()
+	if in.more && len(in.first) == 1 { // it is large: what follows was not read
+		_, err, in.more = in.next()
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case in.more:
+		return nil, tooMany(1)
+	case len(in.first) == 0:
+		return nil, nil
+	}
+	return in.first[0], nil
+}
+
+func tooMany(most int) error {
+	return onto.Errorf(onto.TooLarge, "more than %s for one commit", terminal.Count(most, "object", "objects")).
+		WithHint("give them on stdin, with - in place of the JSON, or raise max_batch_size in the configuration")
+}
+
+// readStream yields one object after the other, on lines of their own or not. It reports
+// whether to go on after the last.
+func readStream(r io.Reader, yield func(object, error) bool) bool {
 	bounded := &boundedReader{r: r}
 	dec := json.NewDecoder(bounded)
 	bounded.taken = dec.InputOffset
 	for n := 1; ; n++ {
-		where := fmt.Sprintf("stdin, object %d", n)
-		var text json.RawMessage
-		err := dec.Decode(&text)
-		if errors.Is(err, io.EOF) {
-			return nil
+		o := object{where: fmt.Sprintf("stdin, object %d", n)}
+		err := dec.Decode(&o.text)
+		switch {
+		case errors.Is(err, io.EOF):
+			return true
+		case errors.Is(err, context.Canceled):
+		case errors.Is(err, onto.TooLarge):
+			err = onto.Errorf(onto.TooLarge, "%s is larger than %d bytes", o.where, maxObject).WithHint(objectHint)
+		case err != nil:
+			err = onto.Errorf(onto.Invalid, "%s: %w", o.where, err).WithHint(objectHint)
+		default:
+			err = checkObject(o)
 		}
-		if errors.Is(err, context.Canceled) {
-			return err
-		}
-		if errors.Is(err, onto.TooLarge) {
-			return onto.Errorf(onto.TooLarge, "%s is larger than %d bytes", where, maxObject).WithHint(objectHint)
-		}
-		if err != nil {
-			return onto.Errorf(onto.Invalid, "%s: %w", where, err).WithHint(objectHint)
-		}
-		if err := addObject(objects, text, most, where); err != nil {
-			return err
+		if !yield(o, err) || err != nil {
+			return false
 		}
 	}
 }
@@ -88,15 +177,11 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 
 const objectHint = `write objects like {"id":"c1","name":"Ada"}`
 
-func addObject(objects *[]json.RawMessage, text []byte, most int, where string) error {
-	if len(*objects) == most {
-		return onto.Errorf(onto.TooLarge, "more than %s for one commit", terminal.Count(most, "object", "objects")).
-			WithHint("split them, or raise max_batch_size in the configuration")
+// checkObject refuses a text that is no object.
+func checkObject(o object) error {
+	if _, err := codec.ParseObject(o.text); err != nil {
+		return notObject(o.text, onto.Errorf(onto.Invalid, "%s: %w", o.where, err))
 	}
-	if _, err := codec.ParseObject(text); err != nil {
-		return notObject(text, onto.Errorf(onto.Invalid, "%s: %w", where, err))
-	}
-	*objects = append(*objects, text)
 	return nil
 }
 

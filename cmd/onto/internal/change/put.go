@@ -1,10 +1,14 @@
 package change
 
 import (
+	"context"
+	"encoding/json"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -17,7 +21,8 @@ func Put(c *session.Session) *cobra.Command {
 		Short: "Put entities, as one commit",
 		Long: `Put makes entities look as given, all in one commit. The key is taken from the
 JSON. An entity that exists is replaced as a whole; one that looks like that
-already causes no change. In place of JSON, - reads objects from stdin.
+already causes no change. In place of JSON, - reads objects from stdin, one after the
+other, on lines of their own or not, however many there are.
 
 With --merge, fields that the JSON does not give stay as they are at the moment of
 the commit. A field that is null is removed if it is optional, and otherwise gets
@@ -48,27 +53,80 @@ func put(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []s
 	if err != nil {
 		return err
 	}
-	objects, err := readObjects(cmd.Context(), c, args[1:], int(cfg.Number("max_batch_size")))
+	in, err := readSome(cmd.Context(), c, args[1:], int(cfg.Number("max_batch_size")))
 	if err != nil {
 		return err
 	}
+	defer in.stop()
+	p := putting{args[0], merge, in}
+	if in.more {
+		return p.stream(cmd.Context(), c, d)
+	}
 	return c.Commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
-		switch schema, err := s.Type(args[0]); {
-		case err != nil: // the commit tells
-		case schema.Kind == onto.KindRelation:
-			return d, onto.Errorf(onto.Invalid, "%s is a relation, put is for entities", args[0]).
-				WithHint("link it").WithCommand("link", args[0], "LEFT", "RIGHT", "JSON")
-		case schema.Kind == onto.KindFact:
-			return d, noFacts(args[0], "put is for entities")
+		if err := p.check(s); err != nil {
+			return d, err
 		}
-		for _, fields := range objects {
-			e := onto.Entity{Type: args[0], Fields: fields}
+		for _, fields := range in.first {
 			if merge {
-				d = d.Merge(e)
+				d = d.Merge(p.entity(fields))
 			} else {
-				d = d.Ensure(e)
+				d = d.Ensure(p.entity(fields))
 			}
 		}
 		return d, nil
+	})
+}
+
+// putting is the entities of one type that are put.
+type putting struct {
+	typ   string
+	merge bool
+	in    *someObjects
+}
+
+func (p *putting) entity(fields json.RawMessage) onto.Entity {
+	return onto.Entity{Type: p.typ, Fields: fields}
+}
+
+// check refuses a type of another kind.
+func (p *putting) check(s *store.Store) error {
+	switch schema, err := s.Type(p.typ); {
+	case err != nil: // the commit tells
+	case schema.Kind == onto.KindRelation:
+		return onto.Errorf(onto.Invalid, "%s is a relation, put is for entities", p.typ).
+			WithHint("link it").WithCommand("link", p.typ, "LEFT", "RIGHT", "JSON")
+	case schema.Kind == onto.KindFact:
+		return noFacts(p.typ, "put is for entities")
+	}
+	return nil
+}
+
+// stream commits more objects than one draft may have, as one commit.
+func (p *putting) stream(ctx context.Context, c *session.Session, d onto.Draft) error {
+	return c.WithStore(ctx, place.Writing, func(s *store.Store) error {
+		if err := p.check(s); err != nil {
+			return err
+		}
+		where := "" // the object that the store has and that it may refuse
+		result, err := s.CommitStream(ctx, d, func(yield func(any, error) bool) {
+			for o, err := range p.in.all() {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				where = o.where
+				if !yield(onto.Intent{Op: onto.Put, Value: p.entity(o.text), Merge: p.merge}, nil) {
+					return
+				}
+				where = ""
+			}
+		})
+		if code := onto.CodeOf(err); where != "" && (code == onto.Invalid || code == onto.TooLarge) {
+			return onto.Errorf(code, "%s: %w", where, err)
+		}
+		if err != nil {
+			return err
+		}
+		return c.PrintCommitted(d, result)
 	})
 }
