@@ -81,12 +81,13 @@ func readSome(ctx context.Context, c *session.Session, args []string, most int) 
 }
 
 // manyBytes is how much text of objects is held in memory.
-const manyBytes = 16 << 20
+const manyBytes = 4 << 20
 
 // all yields the first objects, and then the rest. It can be called once.
 func (in *someObjects) all() iter.Seq2[object, error] {
 	return func(yield func(object, error) bool) {
 		for i, text := range in.first {
+			in.first[i] = nil // the caller has it
 			if !yield(object{text, in.places[i]}, nil) {
 				return
 			}
