@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ontologia/onto/cmd/onto/internal/evolve"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
@@ -43,6 +45,57 @@ func TestEveryCommandHelps(t *testing.T) {
 	})
 	if n < 20 {
 		t.Errorf("walked %d commands", n)
+	}
+}
+
+// The help of a flag calls its value by a word of the user, not by a type of Go, and shows
+// no default that is nothing.
+func TestEveryFlagNamesItsValue(t *testing.T) {
+	c := session.New(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	n := 0
+	walk(newRoot(c, nil), func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			n++
+			switch value, usage := pflag.UnquoteUsage(f); {
+			case slices.Contains([]string{"string", "strings", "stringArray", "int", "int64", "float"}, value):
+				t.Errorf("%s --%s takes a %s: %s", cmd.CommandPath(), f.Name, value, usage)
+			case value != strings.ToUpper(value) && !slices.Contains([]string{"", "duration", "PATH[:desc]", "SOURCE=N/s"}, value):
+				t.Errorf("%s --%s takes %q", cmd.CommandPath(), f.Name, value)
+			}
+		})
+		if help := cmd.LocalFlags().FlagUsages(); strings.Contains(help, "(default )") {
+			t.Errorf("%s has a default that is nothing:\n%s", cmd.CommandPath(), help)
+		}
+	})
+	if n < 100 {
+		t.Errorf("looked at %d flags", n)
+	}
+}
+
+// What completion offers for a flag is what its help says, and files are offered only where
+// there are to be some.
+func TestEveryFlagCompletes(t *testing.T) {
+	c := session.New(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	n := 0
+	walk(newRoot(c, nil), func(cmd *cobra.Command) {
+		if strings.HasPrefix(cmd.CommandPath(), "onto completion") {
+			return // cobra's own
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			value, usage := pflag.UnquoteUsage(f)
+			if _, has := cmd.GetFlagCompletionFunc(f.Name); !has && f.Value.Type() != "bool" && value != "FILE" {
+				t.Errorf("%s --%s %s completes with files", cmd.CommandPath(), f.Name, value)
+			}
+			for _, word := range choices(cmd, f.Name) {
+				n++
+				if !strings.Contains(usage, strings.TrimSuffix(word, ":")) {
+					t.Errorf("%s --%s offers %s, but says %q", cmd.CommandPath(), f.Name, word, usage)
+				}
+			}
+		})
+	})
+	if n < 50 {
+		t.Errorf("looked at %d words", n)
 	}
 }
 

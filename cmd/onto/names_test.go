@@ -321,6 +321,7 @@ func tellOfVersions(s *speaker, dir string) {
 	}
 	s.say("", "query", "entities", "Nothing")
 	s.done("", "timeline", "Contract", "c1", "--gaps")
+	s.done("", "get", "Customer", "c1")
 	s.done("", "log", "Customer", "c1")
 	s.done("", "log", "Buys", "c1", "p1", "--instance", "s1")
 	s.done("", "diff", "1", "head")

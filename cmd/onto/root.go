@@ -39,6 +39,9 @@ func execute(ctx context.Context, c *session.Session, args []string) error {
 		started = true
 		return checkFlags(cmd)
 	})
+	if completes(args) {
+		describePlainly(root)
+	}
 	root.SetArgs(args)
 	root.SetIn(c.In)
 	root.SetOut(c.Out)
@@ -81,9 +84,9 @@ not known whether the commit was made, 9 not found.`,
 	root.SetVersionTemplate("onto {{.Version}}\n")
 	root.SetFlagErrorFunc(session.FlagError)
 	flags := root.PersistentFlags()
-	flags.StringVar(&c.Flags.DB, "db", "", "SQLite file (default onto.db)")
-	flags.StringVar(&c.Flags.StorageURI, "storage-uri", "", "where the store is: sqlite:///rel.db, sqlite:////abs.db, file:///directory or s3://bucket/prefix")
-	flags.StringVar(&c.Flags.Config, "config", "", "configuration file (default ./onto.yaml)")
+	flags.StringVar(&c.Flags.DB, "db", "", "SQLite `FILE` (default onto.db)")
+	flags.StringVar(&c.Flags.StorageURI, "storage-uri", "", "the `URI` of the store: sqlite:///rel.db, sqlite:////abs.db, file:///directory or s3://bucket/prefix")
+	flags.StringVar(&c.Flags.Config, "config", "", "configuration `FILE` (default ./onto.yaml)")
 	flags.BoolVar(&c.JSON, "json", false, "print one JSON document")
 	root.AddCommand(
 		demoCommand(c), evolve.Init(c), ask.Info(c),
@@ -97,6 +100,7 @@ not known whether the commit was made, 9 not found.`,
 		care.Lock(c), care.Backup(c), care.Restore(c), care.Compact(c), care.Janitor(c), care.Index(c),
 	)
 	addCompletion(root)
+	completeValues(c, root)
 	return root
 }
 

@@ -61,7 +61,7 @@ type. --last counts what is left then; --limit is the same.`,
 	flags.Int64Var(&f.since, "since", 0, "only commits after commit `ID`")
 	flags.StringArrayVar(&f.meta, "meta", nil, "only commits with this metadata, as `K=V`; may be repeated")
 	flags.StringVar(&f.correlation, "correlation", "", "only commits with this correlation `ID`")
-	flags.StringVar(&f.actor, "actor", "", "only commits on this behalf, as `KIND:ID`")
+	flags.StringVar(&f.actor, "actor", "", "only commits on this behalf, as `KIND:ID` with operator, component, daemon or remote")
 	flags.StringVar(&f.typ, "type", "", "only commits that have changed something of this `TYPE`")
 	flags.BoolVar(&f.types, "types", false, "show the types of what each has changed")
 	_ = cmd.RegisterFlagCompletionFunc("type", session.CompleteType(c)) // the flag exists

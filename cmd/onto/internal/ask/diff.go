@@ -37,7 +37,7 @@ after. How filters are written: onto query --help`,
 			return diff(cmd.Context(), c, args[0], args[1], store.DiffOptions{Type: typ, AsStored: asStored}, where)
 		},
 	}
-	cmd.Flags().StringVar(&typ, "type", "", "only this type")
+	cmd.Flags().StringVar(&typ, "type", "", "only this `TYPE`")
 	cmd.Flags().StringVar(&where, "where", "", "only what this `FILTER` is true for before or after; needs --type")
 	cmd.Flags().BoolVar(&asStored, "as-stored", false, session.AsStoredUsage)
 	return cmd

@@ -163,13 +163,13 @@ func (q *queryFlags) registerShared(cmd *cobra.Command) {
 	flags.StringArrayVar(&q.where, "where", nil, "only those for which this `FILTER` is true; may be repeated")
 	flags.IntVar(&q.limit, "limit", 0, "print at most `N`")
 	flags.StringVar(&q.asOf, "as-of", "", session.MomentUsage)
-	flags.StringVar(&q.format, "format", "", "table, json, jsonl or csv (default table)")
+	flags.StringVar(&q.format, "format", "", "the `FORMAT`: table, json, jsonl or csv (default table)")
 }
 
 // registerPages adds the flags of answers that have pages.
 func (q *queryFlags) registerPages(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&q.cursor, "cursor", "", "go on where a page ended")
+	flags.StringVar(&q.cursor, "cursor", "", "go on where a page ended, at its `CURSOR`")
 	flags.BoolVar(&q.page, "page", false, `print {"rows":[…],"cursor":…}; implies --json`)
 }
 

@@ -25,8 +25,8 @@ type schemaFlags struct {
 }
 
 func (f *schemaFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.kind, "kind", "", "only this kind: entity, fact or relation")
-	cmd.Flags().StringVar(&f.typ, "type", "", "only this type")
+	cmd.Flags().StringVar(&f.kind, "kind", "", "only this `KIND`: entity, fact or relation")
+	cmd.Flags().StringVar(&f.typ, "type", "", "only this `TYPE`")
 }
 
 // pick returns the versions that the flags select, out of all.
@@ -82,8 +82,8 @@ a comment. The JSON of --json is for programs, and no schema file.`,
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().IntVar(&f.version, "version", 0, "this version of the type, not the newest")
-	cmd.Flags().StringVar(&wanted, "format", "", "yaml or json (default yaml)")
+	cmd.Flags().IntVar(&f.version, "version", 0, "version `N` of the type, not the newest")
+	cmd.Flags().StringVar(&wanted, "format", "", "the `FORMAT`: yaml or json (default yaml)")
 	return cmd
 }
 

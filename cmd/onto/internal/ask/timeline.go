@@ -37,7 +37,7 @@ first and the last row of an attribute; with --during in all of the period.
 	flags.StringVar(&q.during, "during", "", "only this period, as `FROM..UNTIL`; either may be left out")
 	flags.BoolVar(&gaps, "gaps", false, "also the times about which nothing is known")
 	flags.StringVar(&q.asOf, "as-of", "", session.MomentUsage)
-	flags.StringVar(&q.format, "format", "", "table, json, jsonl or csv (default table)")
+	flags.StringVar(&q.format, "format", "", "the `FORMAT`: table, json, jsonl or csv (default table)")
 	return cmd
 }
 

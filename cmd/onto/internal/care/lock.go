@@ -65,7 +65,7 @@ runs, cannot use the lease any more. Without --force it only says who that is.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&r.force, "force", false, "end it although it is held")
 	flags.StringVar(&r.name, "name", onto.WriteLease, "the lease called `NAME`")
-	flags.StringVar(&r.reason, "reason", "", "why, for people")
+	flags.StringVar(&r.reason, "reason", "", "why, a `TEXT` for people")
 	flags.StringVar(&r.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
 	return cmd
 }

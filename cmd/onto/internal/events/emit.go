@@ -48,7 +48,7 @@ It prints the id of the event.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.typ, "type", "", "the `TYPE` of the event")
 	flags.StringVar(&f.payload, "payload", "{}", "what the event says, as `JSON`; - for stdin")
-	flags.IntVar(&f.priority, "priority", onto.DefaultPriority, "higher numbers are handled first")
+	flags.IntVar(&f.priority, "priority", onto.DefaultPriority, "higher numbers `N` are handled first")
 	flags.StringVar(&f.key, "ordering-key", "", "events with this `KEY` are handled one after the other")
 	flags.StringVar(&f.delay, "delay", "", "not to be handled for this `TIME`, such as 15m or 2d; not with --ordering-key")
 	complete(c, cmd, "type", typesOf)

@@ -38,7 +38,7 @@ any handler: dead_lettered, acked, claimed, and otherwise pending.`,
 	f.register(c, cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.types, "type", nil, "only events of this `TYPE`; may be repeated")
-	flags.StringVar(&f.status, "status", "", "only pending, claimed, acked or dead_lettered ones")
+	flags.StringVar(&f.status, "status", "", "only those of this `STATUS`: pending, claimed, acked or dead_lettered")
 	flags.IntVar(&f.limit, "limit", 0, "at most `N`")
 	complete(c, cmd, "type", typesOf)
 	return cmd

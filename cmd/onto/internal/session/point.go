@@ -69,7 +69,7 @@ func ParseSpan(flag, s string) (from, until time.Time, err error) {
 }
 
 // MomentUsage is the help of a flag that takes a moment.
-const MomentUsage = "the moment: a commit `ID`, head, a date or a time, in UTC unless it says otherwise"
+const MomentUsage = "the `MOMENT`: a commit id, head, a date or a time, in UTC unless it says otherwise"
 
 // AsStoredUsage is the help of a flag that shows fields as they are stored.
 const AsStoredUsage = "fields as they were written, not as the present types have them"

@@ -34,14 +34,14 @@ func (w *WriteFlags) RegisterOrigin(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
 	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
-	flags.StringVar(&w.comment, "comment", "", "why, for people")
-	flags.StringVar(&w.correlation, "correlation", "", "groups commits that belong together")
+	flags.StringVar(&w.comment, "comment", "", "why, a `TEXT` for people")
+	flags.StringVar(&w.correlation, "correlation", "", "the `ID` of commits that belong together")
 	w.registerEmit(cmd)
 }
 
 // registerSafety is the flags that make a commit safe to repeat, or conditional.
 func (w *WriteFlags) registerSafety(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&w.idempotencyKey, "idempotency-key", "", "makes the commit safe to repeat")
+	cmd.Flags().StringVar(&w.idempotencyKey, "idempotency-key", "", "a `KEY` that makes the commit safe to repeat")
 	cmd.Flags().Int64Var(&w.expectHead, "expect-head", 0, "fail unless the head is commit `N`")
 }
 
@@ -50,7 +50,7 @@ func (w *WriteFlags) RegisterRevert(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
 	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
-	flags.StringVar(&w.comment, "comment", "", "why, for people (default says what was reverted)")
+	flags.StringVar(&w.comment, "comment", "", "why, a `TEXT` for people (default says what was reverted)")
 	w.registerEmit(cmd)
 	w.registerSafety(cmd)
 }

@@ -63,7 +63,7 @@ The message on stderr tells the commit to go on after.`,
 	flags.Int64Var(&f.since, "history-since", 0, "all versions made after commit `ID`")
 	flags.BoolVar(&f.metadata, "with-metadata", false, "with commit_id, schema_version_id and op")
 	flags.BoolVar(&f.asStored, "as-stored", false, session.AsStoredUsage)
-	flags.StringVar(&f.format, "format", "", "jsonl, csv or parquet (default by the file's name)")
+	flags.StringVar(&f.format, "format", "", "the `FORMAT`: jsonl, csv or parquet (default by the file's name)")
 	flags.BoolVar(&f.force, "force", false, "replace the file if it exists")
 	_ = cmd.RegisterFlagCompletionFunc("type", session.CompleteType(c)) // the flag exists
 	return cmd

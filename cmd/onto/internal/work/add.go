@@ -49,13 +49,12 @@ It prints the id of the item, and says if it was known.`,
 	flags.StringVar(&f.ID, "id", "", "the `ID` of the resource at its source (default: the URI)")
 	flags.StringVar(&f.Method, "method", "", "the `METHOD` of the request (default GET)")
 	flags.StringArrayVar(&f.headers, "header", nil, "a header of the request, as `'NAME: VALUE'`; may be repeated")
-	flags.StringVar(&f.Body, "body", "", "the body of the request")
+	flags.StringVar(&f.Body, "body", "", "the body of the request, a `TEXT`")
 	flags.StringVar(&f.metadata, "metadata", "", "what to keep with the item, as a `JSON` object")
-	flags.IntVar(&f.Priority, "priority", onto.DefaultWorkPriority, "lower numbers are fetched first; 0 is the default")
+	flags.IntVar(&f.Priority, "priority", onto.DefaultWorkPriority, "lower numbers `N` are fetched first; 0 is the same as the default")
 	flags.StringVar(&f.Run, "run-id", "", "the `ID` of the run that it belongs to")
-	flags.StringVar(&f.scope, "scope", "", "forever, or run: once for each run")
+	flags.StringVar(&f.scope, "scope", "", "how long it is known, a `WORD`: forever, or run: once for each run")
 	flags.DurationVar(&f.delay, "delay", 0, "not to be fetched for this `TIME`, such as 15m")
-	flags.Lookup("delay").DefValue = ""
 	complete(c, cmd, "source", func(n backend.WorkCount) string { return n.Source })
 	return cmd
 }

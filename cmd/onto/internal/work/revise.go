@@ -79,7 +79,7 @@ worker holds are left alone.`
 		flags.BoolVar(&f.all, "all", false, "all items")
 	}
 	flags.StringVar(&f.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote; it is recorded")
-	flags.StringVar(&f.reason, "reason", "", "why; it is recorded")
+	flags.StringVar(&f.reason, "reason", "", "why, a `TEXT`; it is recorded")
 	flags.BoolVar(&f.apply, "apply", false, "do it")
 	return cmd
 }

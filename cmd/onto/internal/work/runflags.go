@@ -62,7 +62,7 @@ func (f *runFlags) register(c *session.Session, cmd *cobra.Command) {
 	flags.DurationVar(&f.lease, "lease", work.DefaultLease, "after how long an item of a process that died returns")
 	flags.DurationVar(&f.drain, "drain", work.DefaultDrain, "how long what is under way may go on when told to stop")
 	flags.DurationVar(&f.wait, "max-wait", 0, "end if nothing falls due for so long (default: wait for everything)")
-	for name, text := range map[string]string{"lease": "1m", "system": "http", "max-wait": ""} {
+	for name, text := range map[string]string{"lease": "1m", "system": "http"} {
 		flags.Lookup(name).DefValue = text
 	}
 	_ = cmd.RegisterFlagCompletionFunc("into", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {

@@ -46,7 +46,7 @@ func statsCommand(c *session.Session) *cobra.Command {
 		},
 	}
 	s.register(c, cmd)
-	cmd.Flags().StringVar(&by, "by", "", "for each source or run")
+	cmd.Flags().StringVar(&by, "by", "", "for each `WHAT`: source or run")
 	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"source", "run"}, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	return cmd
 }

@@ -65,7 +65,7 @@ func (s *selection) register(c *session.Session, cmd *cobra.Command) {
 		flags.StringArrayVar(&s.items, "item", nil, "only the item with this `ID`; may be repeated")
 	}
 	if s.withStatus {
-		flags.StringArrayVar(&s.statuses, "status", nil, "only pending, in_progress, completed, failed or skipped ones; may be repeated")
+		flags.StringArrayVar(&s.statuses, "status", nil, "only those of this `STATUS`: pending, in_progress, completed, failed or skipped; may be repeated")
 		_ = cmd.RegisterFlagCompletionFunc("status", completeStatus) // the flag exists
 	}
 	if s.limited {

@@ -1,0 +1,76 @@
+package session
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
+)
+
+// CompleteTypes completes a flag with the names of types of some kinds, or of all.
+func CompleteTypes(c *Session, kinds ...onto.Kind) cobra.CompletionFunc {
+	first := CompleteType(c, kinds...)
+	return func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		return first(cmd, nil, word)
+	}
+}
+
+// CompleteFields completes a flag with words made of the fields of the type that the
+// command line names. For a relation and a fact with a subject these are also the fields of
+// their ends, as paths.
+func CompleteFields(c *Session, more cobra.ShellCompDirective, words func(path string, f onto.Field) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		list, directive := completed(c, cmd, func(s *store.Store) (list []string) {
+			schema, err := s.Type(typeOf(cmd, args))
+			if err != nil {
+				return nil
+			}
+			for _, f := range schema.Fields {
+				list = append(list, words("$."+f.Name, f)...)
+			}
+			for _, end := range []struct{ prefix, typ string }{{"left.$.", schema.Left}, {"right.$.", schema.Right}} {
+				other, err := s.Type(end.typ)
+				if end.typ == "" || err != nil {
+					continue
+				}
+				for _, f := range other.Fields {
+					list = append(list, words(end.prefix+f.Name, f)...)
+				}
+			}
+			return list
+		})
+		return list, directive | more
+	}
+}
+
+// CompleteAttributes completes a flag with the attributes of the type of facts that the
+// command line names.
+func CompleteAttributes(c *Session) cobra.CompletionFunc {
+	third := CompleteFact(c)
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		return third(cmd, []string{typeOf(cmd, args), ""}, word)
+	}
+}
+
+// typeOf is the type that a command line names: in --type, or first of its arguments.
+func typeOf(cmd *cobra.Command, args []string) string {
+	if f := cmd.Flags().Lookup("type"); f != nil && f.Changed {
+		return f.Value.String()
+	}
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// CompleteWords completes with a closed set of words. One that ends with a colon or a slash
+// is the beginning of a value.
+func CompleteWords(words ...string) cobra.CompletionFunc {
+	directive := cobra.ShellCompDirectiveNoFileComp
+	if slices.ContainsFunc(words, func(w string) bool { return w[len(w)-1] == ':' || w[len(w)-1] == '/' }) {
+		directive |= cobra.ShellCompDirectiveNoSpace
+	}
+	return cobra.FixedCompletions(words, directive)
+}
