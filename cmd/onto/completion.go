@@ -134,7 +134,10 @@ func kindsOf(flag string) []onto.Kind {
 
 // aggregates is what can be computed of a field, and the number of rows.
 func aggregates(path string, f onto.Field) []string {
-	list := []string{string(onto.FuncCount), string(onto.FuncMin) + ":" + path, string(onto.FuncMax) + ":" + path}
+	list := []string{string(onto.FuncCount)}
+	for _, each := range []onto.Func{onto.FuncMin, onto.FuncMax, onto.FuncCountDistinct} {
+		list = append(list, string(each)+":"+path)
+	}
 	switch f.Type {
 	case onto.Int, onto.Float:
 		list = append(list, string(onto.FuncSum)+":"+path, string(onto.FuncAvg)+":"+path)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -46,6 +47,24 @@ func TestEveryCommandHelps(t *testing.T) {
 	if n < 20 {
 		t.Errorf("walked %d commands", n)
 	}
+}
+
+// The help of onto shows each verb in a group, and no text is wider than a terminal.
+func TestHelpIsOrdered(t *testing.T) {
+	c := session.New(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	root := newRoot(c, nil)
+	for _, cmd := range root.Commands() {
+		if cmd.GroupID == "" && cmd.Name() != "completion" && cmd.Name() != "help" {
+			t.Errorf("%s is in no group; see verbs.go", cmd.Name())
+		}
+	}
+	walk(root, func(cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.Long) {
+			if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > 100 && !strings.HasPrefix(line, "  ") {
+				t.Errorf("%s has a line of %d: %s", cmd.CommandPath(), n, line)
+			}
+		}
+	})
 }
 
 // The help of a flag calls its value by a word of the user, not by a type of Go, and shows

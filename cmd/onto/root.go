@@ -99,6 +99,7 @@ not known whether the commit was made, 9 not found.`,
 		evolve.Migrate(c), evolve.Verify(c), transfer.Import(c), transfer.Export(c), care.Projection(c), care.Fold(c), care.Doctor(c),
 		care.Lock(c), care.Backup(c), care.Restore(c), care.Compact(c), care.Janitor(c), care.Index(c),
 	)
+	groupVerbs(root)
 	addCompletion(root)
 	completeValues(c, root)
 	return root

@@ -176,7 +176,7 @@ func SchemaHistory(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history --type T",
 		Short: "List the versions of a type",
-		Long:  "List the versions of a type, oldest first: when each was registered, by which run of a program, and why.",
+		Long:  "List the versions of a type, oldest first: when each was registered, by which\nrun of a program, and why.",
 		Example: `  onto schema history --type Customer
   onto schema history --kind relation --type Subscription --json`,
 		Args: session.ArgCount(0),

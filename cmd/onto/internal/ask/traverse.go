@@ -39,6 +39,7 @@ written: onto query --help`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return traverse(c, cmd, &q, args[0]) },
 	}
 	q.register(cmd)
+	_ = cmd.Flags().MarkHidden("offset") // it is refused, with a hint
 	cmd.Flags().StringArrayVar(&q.via, "via", nil, "follow this `RELATION`, or RELATION: FILTER; ~RELATION from right to left; may be repeated")
 	cmd.Flags().StringArrayVar(&q.to, "to", nil, "only routes to entities for which this `FILTER` is true; may be repeated")
 	cmd.Flags().BoolVar(&q.count, "count", false, "only how many routes there are")

@@ -29,13 +29,18 @@ func Doctor(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find out what is wrong with a store and how to mend it",
-		Long: `Examine a store: room, locks, the clock and how statements are answered, events that
-nothing is done about, then everything that is stored. Each finding has a stable code, a severity, what it
-means and what to do; many of one kind about one type are shown as one, with their number
-and the first few. It mends nothing by itself; with --checkpoint the WAL of a
-SQLite file is emptied first. With --accept-loss a store whose WAL is damaged goes on
-without the commits that are cut off, and the WAL is kept beside it. A lake that cannot be opened is examined as far as its objects
-tell. Exit status 3 if a finding is an error.`,
+		Long: `Examine a store: room, locks, the clock and how statements are answered, events
+that nothing is done about, then everything that is stored. Exit status 3 if a
+finding is an error.
+
+Each finding has a stable code, a severity, what it means and what to do. Many of
+one kind about one type are shown as one, with their number and the first few; --all
+shows each.
+
+It mends nothing by itself. With --checkpoint the WAL of a SQLite file is emptied
+first. With --accept-loss a store whose WAL is damaged goes on without the commits
+that are cut off, and the WAL is kept beside it. A lake that cannot be opened is
+examined as far as its objects tell.`,
 		Example: `  onto doctor
   onto doctor --quick --json
   onto doctor --all

@@ -23,7 +23,7 @@ func Projection(c *session.Session) *cobra.Command {
 		verifyCommand(c), &cobra.Command{
 			Use:     "rebuild",
 			Short:   "Make the projection anew from history",
-			Long:    "Make the projection anew from history and keep its checksum. No commit is made, and history does not change. SQLite only.",
+			Long:    "Make the projection anew from history and keep its checksum. No commit is made, and\nhistory does not change. SQLite only.",
 			Example: `  onto projection rebuild --db crm.db`,
 			Args:    session.ArgCount(0),
 			RunE:    func(cmd *cobra.Command, _ []string) error { return rebuildProjection(cmd.Context(), c) },

@@ -28,10 +28,10 @@ func Init(c *session.Session) *cobra.Command {
 		Use:   "init",
 		Short: "Make a store and register types",
 		Long: `Init makes the storage if there is none, and registers the types of a schema
-file. It makes no commit, unless the file has folds. Again with the same schema changes
-nothing; a type that is stored differently is refused, and nothing is registered then. A lake is
-made only in an empty place, and only where writers can rely on the storage, which
-is tried out first.
+file. It makes no commit, unless the file has folds. Again with the same schema
+changes nothing; a type that is stored differently is refused, and nothing is
+registered then. A lake is made only in an empty place, and only where writers can
+rely on the storage, which is tried out first.
 
 A file of the original Ontologia is read as it is, and stays so until something is
 written. The first write adopts it: adds the tables, columns and indexes that this program

@@ -25,8 +25,9 @@ func Verify(c *session.Session) *cobra.Command {
 		Use:   "verify --schema FILE",
 		Short: "Compare the stored types with a schema file",
 		Long: `Compare the stored types with those of a schema file: the same, different, only
-in the file, or only stored; and so the folds that are programs. Exit status 3 unless all are the same. Marks for
-index and search are no difference. Whether the data is sound, tells: onto doctor`,
+in the file, or only stored; and so the folds that are programs. Exit status 3
+unless all are the same. Marks for index and search are no difference. The data is
+not looked at: onto doctor does that.`,
 		Example: `  onto verify --schema schema.yaml
   onto verify --schema schema.yaml --diff
   onto verify --schema schema.yaml --json`,

@@ -39,7 +39,8 @@ func CompleteFields(c *Session, more cobra.ShellCompDirective, words func(path s
 					list = append(list, words(end.prefix+f.Name, f)...)
 				}
 			}
-			return list
+			slices.Sort(list)
+			return slices.Compact(list)
 		})
 		return list, directive | more
 	}

@@ -48,7 +48,7 @@ func inspectCommand(c *session.Session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "inspect ITEM",
 		Short: "Show an item with all attempts at it",
-		Long:  `Show all that is known about an item: its request, its status, and each attempt, with how it ended and why.`,
+		Long:  "Show all that is known about an item: its request, its status, and each attempt, with\nhow it ended and why.",
 		Example: `  onto work inspect 6f1c1a52-3c58-4a0e-8d0a-0b1f5a1f9d11
   onto work inspect 6f1c1a52-3c58-4a0e-8d0a-0b1f5a1f9d11 --json`,
 		Args: session.ArgCount(1),
