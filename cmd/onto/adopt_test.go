@@ -48,6 +48,7 @@ var originalReads = map[string][]call{
 	"query relations":        {{"Subscription", 0}, {"Subscription --where left.$.age>25", 0}, {"Stint --explain", 0}},
 	"query traverse":         {{"Customer --via Subscription", 0}},
 	"query facts":            {{"Nothing", 2}},
+	"get":                    {{"Customer c00", 0}, {"Customer c00 --as-of 1", 0}},
 	"log":                    {{"Customer c00", 0}},
 	"diff":                   {{"1 4", 0}},
 	"blame":                  {{"Customer c00", 0}},
