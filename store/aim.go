@@ -68,7 +68,7 @@ func (r *reversal) aim(ctx context.Context, piece []target, p *pace) error {
 			}
 		}
 	}
-	p.took(bytes)
+	p.took(len(piece), bytes)
 	if known, err := r.s.relearn(ctx); err != nil {
 		return err
 	} else if known != now.types { // what was read may have fields that t has not

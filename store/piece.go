@@ -12,7 +12,7 @@ import (
 // and memory is needed for one piece.
 
 const (
-	firstPiece   = 256     // identities of the first piece
+	firstPiece   = 64      // identities of the first piece
 	largestPiece = 4096    // identities of any piece
 	pieceBytes   = 4 << 20 // about what a piece, and what is found for it, may take
 )
@@ -22,10 +22,10 @@ type pace struct{ most int }
 
 func newPace() *pace { return &pace{firstPiece} }
 
-// took notes how many bytes a piece took.
-func (p *pace) took(bytes int) {
+// took notes how many bytes were found for a piece of so many.
+func (p *pace) took(n, bytes int) {
 	if bytes > pieceBytes {
-		p.most = max(1, p.most/2)
+		p.most = max(1, n*pieceBytes/bytes)
 	} else if bytes < pieceBytes/2 {
 		p.most = min(largestPiece, p.most*2)
 	}

@@ -173,7 +173,7 @@ func (s *Store) preview(ctx context.Context, things iter.Seq2[any, error], yield
 		if err != nil {
 			return err
 		}
-		p.took(bytesOf(found))
+		p.took(len(piece), bytesOf(found))
 		for i := range piece {
 			newest := found[piece[i].Identity]
 			merged, err := verdicts.Merged(&piece[i], newest)

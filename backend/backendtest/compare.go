@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,6 +113,16 @@ func (h *history) askVersions(at int64) {
 			return outcome(showVersion(v), err)
 		})
 	}
+	for _, ids := range byType(pool()) {
+		h.same("find "+ids[0].Type, at, func(ctx context.Context, b backend.Backend) string {
+			list, err := backend.Find(ctx, b, ids, at)
+			var text []string
+			for _, v := range list {
+				text = append(text, showVersion(v))
+			}
+			return outcome(strings.Join(text, "\n"), err)
+		})
+	}
 	turn := int(at + 1) // of what is too much to ask as of each commit
 	for i, t := range changing() {
 		size := 0
@@ -133,6 +144,19 @@ func (h *history) askVersions(at int64) {
 			return lines(b.Scan(ctx, q), showVersion)
 		})
 	}
+}
+
+// byType splits identities by their type, each part in order.
+func byType(ids []onto.Identity) [][]onto.Identity {
+	ids = slices.SortedFunc(slices.Values(ids), onto.Identity.Compare)
+	var parts [][]onto.Identity
+	for i, id := range ids {
+		if i == 0 || id.TypeName() != ids[i-1].TypeName() {
+			parts = append(parts, nil)
+		}
+		parts[len(parts)-1] = append(parts[len(parts)-1], id)
+	}
+	return parts
 }
 
 // pages reads a state in pages of a size; 0 for all at once.
