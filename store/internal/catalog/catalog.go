@@ -37,7 +37,8 @@ type Catalog struct {
 	Stored  []onto.SchemaVersion      // what both were made of
 	structs map[reflect.Type]*Type
 
-	own bool // there are types that only the store itself writes
+	own    bool // there are types that only the store itself writes
+	strict bool // there are relations to types whose keys are not any text
 
 	outdated map[reflect.Type]onto.Schema // Go structs of types that have changed incompatibly since
 	Turn     atomic.Int64                 // the count of type changes that it is as of
@@ -70,7 +71,21 @@ func New(stored []onto.SchemaVersion, given lineage.Functions) *Catalog {
 			c.own = c.own || c.Own(name)
 		}
 	}
+	for _, t := range c.Present {
+		c.strict = c.strict || t.Schema.Kind == onto.KindRelation && c.strictEnds(t)
+	}
 	return c
+}
+
+// strictEnds reports whether an endpoint of a relation has a key that is not any text.
+func (c *Catalog) strictEnds(t *Type) bool {
+	for _, name := range []string{t.Schema.Left, t.Schema.Right} {
+		end, ok := c.Present[onto.TypeName{Kind: onto.KindEntity, Name: name}]
+		if ok && end.KeyType() != onto.String {
+			return true
+		}
+	}
+	return false
 }
 
 // firstContinued returns the first version of a type that a later one continues.

@@ -27,7 +27,7 @@ func (c *Catalog) Imported(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2
 
 func (c *drafting) stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
-		if c.own {
+		if c.own || c.strict {
 			yield = c.checked(yield)
 		}
 		for in := range d.Intents() {
@@ -56,8 +56,34 @@ func (c *Catalog) checked(yield func(backend.Write, error) bool) func(backend.Wr
 		if err == nil {
 			err = c.Writable(w.Identity)
 		}
+		if err == nil && w.Op == onto.Put {
+			err = c.CheckEnds(&w.Identity)
+		}
 		return yield(w, err)
 	}
+}
+
+// CheckEnds refuses a relation with a key that nothing of an endpoint's type can have.
+// Such relations that are stored already can be read and deleted.
+func (c *Catalog) CheckEnds(id *onto.Identity) error {
+	if !c.strict || id.Kind != onto.KindRelation {
+		return nil
+	}
+	t, err := c.Get(id.Kind, id.Type)
+	if err != nil {
+		return err
+	}
+	for _, end := range [...]struct{ side, key, name string }{{"left", id.Left, t.Schema.Left}, {"right", id.Right, t.Schema.Right}} {
+		e, ok := c.Present[onto.TypeName{Kind: onto.KindEntity, Name: end.name}]
+		if !ok {
+			continue
+		}
+		if err := e.CheckKey(end.key); err != nil {
+			return onto.Errorf(onto.Invalid, "%s: the %s key %q cannot be a key of %s: %w", id, end.side, end.key, end.name, err).
+				WithHint("%s", e.KeyHint(end.key))
+		}
+	}
+	return nil
 }
 
 // Writable refuses an identity that only the store itself writes: a state that a fold
