@@ -47,7 +47,14 @@ type Version struct {
 	Keys
 	Fields   json.RawMessage `json:"fields"`
 	CommitID int64           `json:"commit_id"`
-	Op       onto.Op         `json:"op,omitempty"` // in histories
+	*Made
+}
+
+// Made is what a history tells of each version: what was done, when and by whom.
+type Made struct {
+	Op        onto.Op `json:"op"`
+	CreatedAt string  `json:"created_at"`
+	Actor     *string `json:"actor"`
 }
 
 // NewVersion describes a version at one moment.
@@ -56,9 +63,9 @@ func NewVersion(v onto.Version) Version {
 }
 
 // NewPast describes a version of a history.
-func NewPast(v onto.Version) Version {
-	doc := NewVersion(v)
-	doc.Op = v.Op
+func NewPast(e store.Entry) Version {
+	doc := NewVersion(e.Version)
+	doc.Made = &Made{e.Version.Op, codec.FormatTime(e.Commit.Time), OrNull(e.Commit.Actor.String())}
 	return doc
 }
 

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"iter"
 	"reflect"
 
@@ -80,7 +81,7 @@ func (c *Catalog) CheckEnds(id *onto.Identity) error {
 		}
 		if err := e.CheckKey(end.key); err != nil {
 			return onto.Errorf(onto.Invalid, "%s: the %s key %q cannot be a key of %s: %w", id, end.side, end.key, end.name, err).
-				WithHint("%s", e.KeyHint(end.key))
+				WithHint("%s", cmp.Or(onto.HintOf(err).String(), e.KeyHint(end.key)))
 		}
 	}
 	return nil

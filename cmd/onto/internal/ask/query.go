@@ -346,7 +346,7 @@ func queryVersions(ctx context.Context, c *session.Session, s *store.Store, shap
 		}
 		return explain(c, a, explained, err)
 	}
-	out := terminal.NewList(c.Printer, a.format, shape.columns, shape.document, shape.cells)
+	out := terminal.NewList(c.Printer, a.format, shape.columns, shape.document, func(r row) ([]string, error) { return shape.cells(r.Value) })
 	if a.end != nil {
 		out.Paged(a.end)
 	}
@@ -355,9 +355,9 @@ func queryVersions(ctx context.Context, c *session.Session, s *store.Store, shap
 	case a.limit > 0:
 		err = queryPage(ctx, c, q, a, out)
 	case a.history:
-		err = session.Each(q.Versions(ctx, a.since), func(p store.Versioned[onto.Version]) error { return out.Add(p.Value) })
+		err = session.Each(q.Versions(ctx, a.since), out.Add)
 	default:
-		err = session.Each(q.All(ctx), out.Add)
+		err = session.Each(q.All(ctx), func(v onto.Version) error { return out.Add(row{Value: v}) })
 	}
 	if err != nil {
 		return err
@@ -373,24 +373,24 @@ func (a *asked) none(ctx context.Context, s *store.Store, what string) string {
 	return "no " + what
 }
 
-func queryPage(ctx context.Context, c *session.Session, q store.Query[onto.Version], a asked, out *terminal.List[onto.Version]) error {
-	var page store.Page[onto.Version]
+func queryPage(ctx context.Context, c *session.Session, q store.Query[onto.Version], a asked, out *terminal.List[row]) error {
+	var page store.Page[row]
 	var err error
 	if a.history {
-		var past store.Page[store.Versioned[onto.Version]]
-		past, err = q.VersionPage(ctx, a.since)
-		page.Next = past.Next
-		for _, p := range past.Items {
-			page.Items = append(page.Items, p.Value)
-		}
+		page, err = q.VersionPage(ctx, a.since)
 	} else {
-		page, err = q.Page(ctx)
+		var present store.Page[onto.Version]
+		present, err = q.Page(ctx)
+		page.Next = present.Next
+		for _, v := range present.Items {
+			page.Items = append(page.Items, row{Value: v})
+		}
 	}
 	if err != nil {
 		return err
 	}
-	for _, v := range page.Items {
-		if err := out.Add(v); err != nil {
+	for _, r := range page.Items {
+		if err := out.Add(r); err != nil {
 			return err
 		}
 	}

@@ -78,15 +78,18 @@ func systemColumn(schema onto.Schema, name, label string) terminal.Column {
 	return terminal.Column{Name: free(name), Label: free(cmp.Or(label, name)), Whole: true}
 }
 
-// document is the JSON of a version.
-func (sh *shape) document(v onto.Version) any {
+// row is a version that is listed; its commit is known in histories.
+type row = store.Versioned[onto.Version]
+
+// document is the JSON of a row.
+func (sh *shape) document(r row) any {
 	if sh.chosen != nil {
-		return sh.chosenDocument(&v)
+		return sh.chosenDocument(&r.Value)
 	}
 	if sh.history {
-		return document.NewPast(v)
+		return document.NewPast(store.Entry{Version: r.Value, Commit: r.Commit})
 	}
-	return document.NewVersion(v)
+	return document.NewVersion(r.Value)
 }
 
 // cells is a version in the columns.
