@@ -339,6 +339,8 @@ func tellOfVersions(s *speaker, dir string) {
 	s.done(`{"kind":"entity","type":"Customer","key":"c1","fields":{"tier":"Lead"}}`, "import", "--input", "-")
 	s.done(`{"type_kind":"entity","type_name":"Customer","key":"c3","fields":{}}`, "import", "--input", "-", "--apply")
 	s.say("{", "import", "--input", "-")
+	s.done(`{"id":"c4"}`+"\n{\n", "import", "--input", "-", "--type", "Customer", "--max-errors", "1")
+	s.done("", "query", "entities", "Customer", "--select", "$.tier")
 }
 
 // tellOfTypes runs the verbs about types and folds.
