@@ -201,13 +201,15 @@ func busEntries() []Entry {
 	}
 }
 
-// undoneEntries are about work that does not get done.
+// undoneEntries are about work, and folding, that does not get done.
 func undoneEntries() []Entry {
 	return []Entry{
 		entry(audit.WorkHeld, "Workers have ended without saying so while they had items of the work queue. The items return when a run takes work from the queue, and none has since.",
 			"Start a run, which takes them over", "work", "list", "--status", "in_progress"),
 		entry(audit.WorkOnlyFails, "Of a source of the work queue, items have failed and none was ever completed: it is down, refuses this program, or is misspelled. Nothing tries failed items again.",
 			"Mend the cause and retry them, or skip them", "work", "list", "--status", "failed"),
+		entry(audit.FoldBehind, "Facts were stored that a fold has not taken in yet, by a program that cannot carry it out, or in a stream whose program ended before it caught up. Its states do not show them.",
+			"Bring it up to date; a fold in Go needs its program", "fold", "verify"),
 	}
 }
 

@@ -86,6 +86,7 @@ func partsOf(ctx context.Context, b backend.Backend, opts *Options) []iter.Seq2[
 	if opts.Quick {
 		return parts
 	}
+	parts = append(parts, foldSurvey(ctx, b)) // takes no time, so it is not announced
 	if s, ok := backend.As[backend.StepChecker](b); ok {
 		return append(parts, s.CheckSteps(ctx, step))
 	}

@@ -61,7 +61,7 @@ func examine(t *testing.T, b backend.Backend, opts *upkeep.Options) (codes []str
 
 func TestExamine(t *testing.T) {
 	failure := errors.New("failure")
-	sick := patient{survey: []string{"wal_large", "disk_low"}, check: []string{"commit_gap"}}
+	sick := patient{Backend: memory.New(nil).Open(), survey: []string{"wal_large", "disk_low"}, check: []string{"commit_gap"}}
 	failing := sick
 	failing.failure = failure
 	for _, c := range []struct {
@@ -90,7 +90,7 @@ func TestExamine(t *testing.T) {
 
 func TestExamineStopsWhenAsked(t *testing.T) {
 	n := 0
-	for range upkeep.Examine(t.Context(), patient{survey: []string{"wal_large", "disk_low"}, check: []string{"commit_gap"}}, nil) {
+	for range upkeep.Examine(t.Context(), patient{Backend: memory.New(nil).Open(), survey: []string{"wal_large", "disk_low"}, check: []string{"commit_gap"}}, nil) {
 		n++
 		break
 	}
@@ -101,7 +101,7 @@ func TestExamineStopsWhenAsked(t *testing.T) {
 
 func TestExamineTellsItsSteps(t *testing.T) {
 	var steps []string
-	_, err := examine(t, patient{}, &upkeep.Options{Progress: func(step string) { steps = append(steps, step) }})
+	_, err := examine(t, patient{Backend: memory.New(nil).Open()}, &upkeep.Options{Progress: func(step string) { steps = append(steps, step) }})
 	if want := []string{"circumstances", "what is stored"}; err != nil || !slices.Equal(steps, want) {
 		t.Errorf("got %v and error %v, want %v", steps, err, want)
 	}

@@ -230,3 +230,6 @@ const (
 	WorkHeld      Notice = "work_held"
 	WorkOnlyFails Notice = "work_only_fails"
 )
+
+// The code about states that do not show all facts.
+const FoldBehind Notice = "fold_behind"

@@ -85,7 +85,8 @@ func queryKindCommand(c *session.Session, kind onto.Kind, name, example string) 
 		Use:   name + " TYPE",
 		Short: "List the " + name + " of a type",
 		Long: `List the ` + name + ` of a type, now or as of an earlier moment, in order of identity.
-How filters are written: onto query --help
+Keys are compared as text, so 10 comes before 9; to have the integer keys of a field
+id in order, say --order-by '$.id'. How filters are written: onto query --help
 
 With --with-history, list all versions instead, deletes included, by commit.
 
