@@ -8,7 +8,6 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/document"
-	"github.com/ontologia/onto/internal/suggest"
 	"github.com/ontologia/onto/internal/terminal"
 )
 
@@ -89,16 +88,7 @@ func (sh *shape) choice(name string, scope *filter.Scope) (choice, error) {
 		}
 		return sh.path(name, o, scope)
 	}
-	known := sh.schema.FieldNames()
-	for system := range systemValues(sh.schema.Kind) {
-		known = append(known, system)
-	}
-	slices.Sort(known)
-	e := onto.Errorf(onto.Invalid, "--select %.80s: %s has no such field", name, sh.schema.Name)
-	if near := suggest.Name(name, known); near != "" {
-		return choice{}, e.WithHint("did you mean %s?", near)
-	}
-	return choice{}, e.WithHint("there are %s", strings.Join(known, ", "))
+	return sh.path(name, onto.Path(name), scope) // told to be unknown
 }
 
 // path is the column of what a path leads to.
