@@ -7,6 +7,7 @@
 //	onto put Customer --merge '{"id":"c1","tier":"Gold"}'    the other fields stay
 //	onto link Subscription c1 p1 '{"seats":3}'
 //	onto delete Customer c1
+//	onto get Customer c1                            one thing, now or --as-of a moment
 //	onto query entities Customer --as-of 12         any moment: commit id or time
 //	onto query relations Subscription --where 'left.$.tier == "Gold" & $.seats > 3'
 //	onto query traverse Customer --via Subscription follow relations
@@ -19,6 +20,7 @@
 //	onto fold verify                                against a replay
 //	onto export --output all.jsonl.gz               records, JSON Lines or CSV
 //	onto import --input all.jsonl.gz --apply        one commit, planned first
+//	onto import --input people.csv --type Customer --apply --rejects bad.csv    what is bad is put aside
 //	onto import --input staff.csv --facts --type Contract --subject id --valid-from updated_at --apply
 //	onto log Customer c1                            every version of one thing
 //	onto blame Customer c1                          who last set each field

@@ -234,7 +234,7 @@ func TestPlainObjects(t *testing.T) {
 	s := inMemory(t)
 	for _, c := range []struct{ typ, text, want, hint string }{
 		{"Customer", `{"id":null,"name":"Ada"}`, "line 1: the object has no id", "a text or an int"},
-		{"Customer", `{"id":true,"name":"Ada"}`, "line 1: the object has no id", ""},
+		{"Customer", `{"id":{},"name":"Ada"}`, "line 1: the object has no id", ""},
 		{"Customer", customer("c1", "Ada", ""), "line 1: this is a record", "leave out --type"},
 		{"Customer", "[\n", "line 1: ", "one object on each line"},
 		{"Customer", `{"id":"c1","id":"c2"}`, "line 1: ", ""},

@@ -12,7 +12,6 @@ import (
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
-	"github.com/ontologia/onto/internal/suggest"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
@@ -108,7 +107,7 @@ func (a *asked) notFound(ctx context.Context, s *store.Store, id onto.Identity, 
 	case id.Kind == onto.KindFact:
 		return missing.WithHint("see the facts about its subject").WithCommand("query", "facts", id.Type, "--subject", id.Left)
 	}
-	if near := a.similarKey(ctx, s, id); near != "" {
+	if near := a.view(s).SimilarKey(ctx, id); near != "" {
 		return missing.WithHint("a similar key exists").WithCommand(getCommand(onto.EntityID(id.Type, near), a.asOf)...)
 	}
 	return missing.WithHint("see those that exist").WithCommand("query", "entities", id.Type)
@@ -166,30 +165,4 @@ func getCommand(id onto.Identity, asOf string) []string {
 		parts = append(parts, "--as-of", asOf)
 	}
 	return append(command, parts...)
-}
-
-// manyKeys is how many keys are compared with one that does not exist.
-const manyKeys = 1000
-
-// similarKey is a key like one that does not exist, "" if none is close. Of a type with
-// many entities, those are compared whose keys begin alike.
-func (a *asked) similarKey(ctx context.Context, s *store.Store, id onto.Identity) string {
-	schema, err := a.view(s).Type(id.Type)
-	if err != nil || len(id.Key) > onto.MaxName {
-		return ""
-	}
-	all := a.view(s).FindKind(id.Kind, id.Type).Limit(manyKeys)
-	page, err := all.Page(ctx)
-	if key, _ := schema.Field(schema.Key); err == nil && page.Next != "" && key.Type == onto.String {
-		begin := []rune(id.Key)
-		page, err = all.Where(onto.Path(schema.Key).StartsWith(string(begin[:(len(begin)+1)/2]))).Page(ctx)
-	}
-	if err != nil {
-		return ""
-	}
-	var keys []string
-	for _, v := range page.Items {
-		keys = append(keys, v.Key)
-	}
-	return suggest.Name(id.Key, keys)
 }
