@@ -72,6 +72,12 @@ func (s *Shape) kind(c *driver.Conn) (File, error) {
 		return File{Kind: Original, Engine: engine}, err
 	case has("work_items") && s.hasIndexes([]string{"ix_work_items_dedupe"}) && s.odd["work_items"] == nil:
 		return File{Kind: WorkState}, s.sound()
+	case has("storage_meta"): // perhaps of a later engine
+		if err := s.odd["storage_meta"]; err != nil {
+			return File{}, err
+		}
+		engine, err := s.engine(c, has)
+		return File{Kind: OtherDatabase, Engine: engine}, err
 	}
 	return File{Kind: OtherDatabase}, nil
 }
@@ -105,12 +111,12 @@ func (s *Shape) hasIndexes(names []string) bool {
 // Check refuses what cannot be opened.
 func (f File) Check(path string) error {
 	switch {
-	case f.Kind == OtherDatabase:
-		return onto.Errorf(onto.Unsupported, "%s: a SQLite database of another program", path).
-			WithHint("name another file with --db")
 	case f.Engine != "" && f.Engine != firstEngine && f.Engine != secondEngine:
 		return onto.Errorf(onto.Unsupported, "%s: it is for the engine %.20q of the original Ontologia, and this program knows %s and %s", path, f.Engine, firstEngine, secondEngine).
 			WithHint("use a newer version of this program, or export it there as JSON Lines and import that here")
+	case f.Kind == OtherDatabase:
+		return onto.Errorf(onto.Unsupported, "%s: a SQLite database of another program", path).
+			WithHint("name another file with --db")
 	case f.Kind == Ours && f.Format > Format:
 		return refusal.NewerFormat(path, int(f.Format), Format)
 	}
