@@ -17,13 +17,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/apache/arrow-go/v18/parquet/compress"
-
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
 	"github.com/ontologia/onto/backend/lake/cache"
 	"github.com/ontologia/onto/backend/lake/datafile"
+	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/exec"
 )
@@ -283,23 +282,24 @@ func sealText(text []byte) []byte {
 	return append(bytes.Clone(text[:len(text)-1]), sealMember+protocol.HashOf(text)[:16]+`"}`...)
 }
 
-// steady is a compression whose encoder is made once. The usual ones come from a pool,
-// and cannot go from one bubble of synctest to the next.
-type steady struct{ compress.Codec }
-
-func (s steady) EncodeLevel(dst, src []byte, _ int) []byte { return s.Encode(dst, src) }
-
-// useSteady lets Parquet files be written in bubbles until a test ends.
-func useSteady(t testing.TB) {
+// warm writes and reads a data file outside of any bubble of synctest: what compresses
+// files is made once, with channels that cannot go from one bubble to the next.
+func warm(t testing.TB) {
 	t.Helper()
-	usual, err := compress.GetCodec(compress.Codecs.Zstd)
+	l := parquet.NewLayout(onto.KindEntity, "T", nil)
+	data, _, err := parquet.Encode(l, []onto.Version{{Identity: onto.EntityID("T", "a"), Op: onto.Put}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := steady{usual}
-	s.Decode(nil, s.Encode(nil, nil)) // makes what they use, outside of any bubble
-	compress.RegisterCodec(compress.Codecs.Zstd, s)
-	t.Cleanup(func() { compress.RegisterCodec(compress.Codecs.Zstd, usual) })
+	f, err := parquet.Open(bytes.NewReader(data), int64(len(data)), l.Kind, l.Type)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range f.All(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // mostBytes is many times the memory that it takes to ask a small lake everything.
@@ -312,7 +312,7 @@ type endurance struct{ cache *cache.Cache }
 
 func newEndurance(t testing.TB) *endurance {
 	t.Helper()
-	useSteady(t)
+	warm(t)
 	c, err := cache.Open(&cache.Options{Directory: t.TempDir(), Limit: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -84,8 +84,9 @@ func may() map[string][]string {
 		"backend/lake/hostiletest":         {"backend/lake/bucket", "backend/lake/parquet/parquettest", "internal/codec"},
 		"backend/lake/cache":               {".", "internal/flock", "internal/volume"},
 		"backend/lake/duck":                {".", "backend", "backend/lake/parquet", "filter", "internal/codec", "internal/exec", "internal/sqlgen", "internal/words", "github.com/duckdb"},
-		"backend/lake/parquet":             {".", "internal/codec", "github.com/apache/arrow-go"},
-		"backend/lake/parquet/parquettest": {"github.com/apache/arrow-go/v18"},
+		"backend/lake/duck/ducktest":       {"github.com/duckdb"},
+		"backend/lake/parquet":             {".", "internal/codec", "backend/lake/parquet/internal/flat", "backend/lake/parquet/internal/format"},
+		"backend/lake/parquet/parquettest": {"backend/lake/parquet/internal/flat", "backend/lake/parquet/internal/format"},
 		"backend/lake/bucket":              {"internal/segment"},
 		"backend/lake/bucket/buckettest":   {".", "backend/lake/bucket", "pgregory.net/rapid"},
 		"backend/lake/bucket/faulty":       {"backend/lake/bucket"},
@@ -96,6 +97,10 @@ func may() map[string][]string {
 		"backend/lake/bucket/s3/s3fake":    {"github.com/johannesboyne/gofakes3"},
 		"backend/lake/bucket/s3/versitygw": {},
 		"backend/lake/bucket/s3":           {".", "backend/lake/bucket", "internal/backoff", "github.com/aws"},
+
+		"backend/lake/parquet/internal/flat":   {"backend/lake/parquet/internal/format", "github.com/klauspost/compress/zstd"},
+		"backend/lake/parquet/internal/format": {},
+
 		"backend/backendtest": {"internal/typelist", ".", "backend", "backend/memory", "filter", "internal/child", "internal/codec", "internal/flock", "internal/spool", "pgregory.net/rapid", "go.uber.org/goleak",
 			"github.com/anishathalye/porcupine"},
 		"internal/bitemporal":       {".", "internal/codec"},

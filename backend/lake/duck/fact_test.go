@@ -1,18 +1,16 @@
 package duck_test
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"slices"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/parquet/file"
-
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/duck"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/backend/lake/parquet/parquettest"
 )
 
 // contract is a type of facts with attributes a0, a1, ….
@@ -113,24 +111,10 @@ func damageAfterFirst(t *testing.T, path string) int {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	must(t, err)
-	r, err := file.NewParquetReader(bytes.NewReader(data))
+	groups, err := parquettest.DamageAfterFirst(data)
 	must(t, err)
-	for g := 1; g < r.NumRowGroups(); g++ {
-		meta := r.MetaData().RowGroup(g)
-		for c := range meta.NumColumns() {
-			chunk, err := meta.ColumnChunk(c)
-			must(t, err)
-			from := chunk.DataPageOffset()
-			if chunk.HasDictionaryPage() {
-				from = min(from, chunk.DictionaryPageOffset())
-			}
-			for i := from; i < from+chunk.TotalCompressedSize(); i++ {
-				data[i] = 0xff
-			}
-		}
-	}
 	must(t, os.WriteFile(path, data, 0o600))
-	return r.NumRowGroups()
+	return groups
 }
 
 func BenchmarkFacts(b *testing.B) {

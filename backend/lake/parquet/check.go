@@ -1,16 +1,16 @@
 package parquet
 
 import (
+	"bytes"
 	"context"
 	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/file"
-
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/parquet/internal/flat"
+	"github.com/ontologia/onto/backend/lake/parquet/internal/format"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -71,12 +71,11 @@ func (f *File) Check(ctx context.Context, l *Layout) iter.Seq2[Checked, error] {
 // has none.
 func (f *File) typedPlaces(l *Layout) (places []int, err error) {
 	defer f.guard(&err)
-	schema := f.meta.Schema
 	seen := map[string]int{}
-	for i := len(System(f.kind)); i < schema.NumColumns(); i++ {
-		name := strings.ToLower(schema.Column(i).Name()) // engines ignore case
+	for i := len(System(f.kind)); i < len(f.meta.Columns); i++ {
+		name := strings.ToLower(f.meta.Columns[i].Name) // engines ignore case
 		if seen[name] > 0 {
-			return nil, f.damaged("column %s is there twice", schema.Column(i).Name())
+			return nil, f.damaged("column %s is there twice", f.meta.Columns[i].Name)
 		}
 		seen[name] = i
 	}
@@ -86,12 +85,12 @@ func (f *File) typedPlaces(l *Layout) (places []int, err error) {
 			places = append(places, -1)
 			continue
 		}
-		switch found := schema.Column(i); {
-		case found.Name() != c.Name:
-			return nil, f.damaged("column %s is called %s", c.Name, found.Name())
-		case found.PhysicalType() != physicalType(c.Type):
-			return nil, f.damaged("column %s is of type %s, and the field of type %s", c.Name, found.PhysicalType(), c.Type)
-		case found.MaxDefinitionLevel() != 1:
+		switch found := f.meta.Columns[i]; {
+		case found.Name != c.Name:
+			return nil, f.damaged("column %s is called %s", c.Name, found.Name)
+		case found.Type != physicalType(c.Type):
+			return nil, f.damaged("column %s is of type %s, and the field of type %s", c.Name, found.Type, c.Type)
+		case !found.Optional:
 			return nil, f.damaged("column %s cannot be NULL", c.Name)
 		}
 		places = append(places, i)
@@ -106,7 +105,8 @@ type comparison struct {
 	layout *Layout
 	typed  []*typedColumn // what a writer would have made of the batch
 	fields map[string][]*typedColumn
-	stored []file.ColumnChunkReader // by column; nil for those that the file has not
+	stored []*flat.Reader // by column; nil for those that the file has not
+	places []int          // by column: its number in the file
 
 	values [][readRows][]byte // by column and row: what the fields have there
 	spare  [][readRows]bool   // by column and row: NULL is as good
@@ -146,7 +146,7 @@ func (k *comparison) next(places []int) (err error) {
 
 // open begins to read the columns that the file has.
 func (k *comparison) open(places []int) error {
-	k.stored = make([]file.ColumnChunkReader, len(places))
+	k.stored, k.places = make([]*flat.Reader, len(places)), places
 	left := int64(maxGroupBytes)
 	for i, place := range places {
 		if place < 0 {
@@ -156,16 +156,7 @@ func (k *comparison) open(places []int) error {
 		if err != nil {
 			return err
 		}
-		pages := k.file.small
-		if bytes := chunk.TotalUncompressedSize(); bytes > pages.limit {
-			if pages, err = k.file.newReaders(min(bytes, maxPageBytes)); err != nil {
-				return err
-			}
-		}
-		if k.stored[i], err = pages.whole.RowGroup(k.number).Column(place); err != nil {
-			return k.file.damaged("column %s of row group %d: %w", k.layout.Columns[i].Name, k.number+1, err)
-		}
-		k.columns = append(k.columns, k.stored[i]) // and closed with them
+		k.stored[i] = flat.NewReader(chunk)
 	}
 	return nil
 }
@@ -199,55 +190,54 @@ func (k *comparison) expect(row int) {
 
 // compare reads a column and notes where it is not as expected.
 func (k *comparison) compare(i int) error {
-	want := k.typed[i]
-	switch c := k.stored[i].(type) {
-	case *file.ByteArrayColumnChunkReader:
-		same := func(a, b parquet.ByteArray) bool { return string(a) == string(b) }
-		show := func(v parquet.ByteArray) string { return strconv.Quote(string(v)) }
-		return compare(k, want, &storedColumn[parquet.ByteArray]{c, c.ReadBatchInPage, want.texts, same, show})
-	case *file.Int64ColumnChunkReader:
-		show := func(v int64) string { return strconv.FormatInt(v, 10) }
-		return compare(k, want, &storedColumn[int64]{c, c.ReadBatchInPage, want.ints, equal[int64], show})
-	case *file.Float64ColumnChunkReader:
-		show := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-		return compare(k, want, &storedColumn[float64]{c, c.ReadBatchInPage, want.floats, equal[float64], show})
-	case *file.BooleanColumnChunkReader:
-		return compare(k, want, &storedColumn[bool]{c, c.ReadBatchInPage, want.bools, equal[bool], strconv.FormatBool})
+	c, want := k.stored[i], k.typed[i]
+	if c == nil {
+		return nil // the file has no such column
 	}
-	return nil // the file has no such column
+	switch physicalType(want.Type) {
+	case format.Int64:
+		show := func(v int64) string { return strconv.FormatInt(v, 10) }
+		return compare(k, want, &storedColumn[int64]{c.Ints, want.values.Ints, equal[int64], show})
+	case format.Double:
+		show := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+		return compare(k, want, &storedColumn[float64]{c.Floats, want.values.Floats, equal[float64], show})
+	case format.Boolean:
+		return compare(k, want, &storedColumn[bool]{c.Bools, want.values.Bools, equal[bool], strconv.FormatBool})
+	}
+	show := func(v []byte) string { return strconv.Quote(string(v)) }
+	return compare(k, want, &storedColumn[[]byte]{c.Texts, want.values.Texts, bytes.Equal, show})
 }
 
 func equal[T comparable](a, b T) bool { return a == b }
 
 // storedColumn is a column of values of one type.
 type storedColumn[T any] struct {
-	reader file.ColumnChunkReader
-	read   func(n int64, values []T, levels, repetitions []int16) (int64, int, error) // within a page: values are only good until the next
-	want   []T                                                                        // those that are not NULL, for the rows to come
-	same   func(a, b T) bool
-	show   func(T) string
+	read func(values []T, levels []uint32) (rows, found int, err error) // within a page: values are only good until the next
+	want []T                                                            // those that are not NULL, for the rows to come
+	same func(a, b T) bool
+	show func(T) string
 }
 
 // compare reads the rows of a batch.
 func compare[T any](k *comparison, want *typedColumn, c *storedColumn[T]) error {
 	var page [readRows]T
-	var levels [readRows]int16
-	rows := int64(len(want.levels))
-	for row := int64(0); row < rows; {
-		got, found, err := c.read(rows-row, page[:], levels[:], nil)
-		if err != nil || got <= 0 {
-			return k.complete(c.reader, row, rows, err)
+	var levels [readRows]uint32
+	expected := want.values.Levels
+	for row := 0; row < len(expected); {
+		got, found, err := c.read(page[:min(len(expected)-row, readRows)], levels[:])
+		if err != nil || got == 0 {
+			return k.incomplete(k.places[want.number], err)
 		}
 		stored := page[:found]
 		for _, level := range levels[:got] {
-			flawed, text := level != want.levels[row], ""
+			flawed, text := level != expected[row], ""
 			if level == 1 {
 				if flawed = flawed || !c.same(stored[0], c.want[0]); flawed {
 					text = brief([]byte(c.show(stored[0])))
 				}
 				stored = stored[1:]
 			}
-			c.want = c.want[want.levels[row]:]
+			c.want = c.want[expected[row]:]
 			if flawed && !(level == 0 && k.spare[want.number][row]) {
 				k.flaws[row] = append(k.flaws[row], Flaw{Column: want.Column, Fields: brief(k.values[want.number][row]), Stored: text})
 			}

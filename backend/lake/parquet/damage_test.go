@@ -9,12 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	arrow "github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/schema"
-
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/backend/lake/parquet/parquettest"
 )
 
 // readEverything opens bytes and reads all there is. It returns the first error.
@@ -113,23 +110,12 @@ func TestWrongFile(t *testing.T) {
 
 // foreign is an empty file with these columns.
 func foreign(t *testing.T, names ...string) []byte {
-	var nodes schema.FieldList
-	for _, name := range names {
-		if name == "commit_id" || name == "schema_version_id" {
-			nodes = append(nodes, schema.NewInt64Node(name, arrow.Repetitions.Required, -1))
-		} else {
-			nodes = append(nodes, schema.NewByteArrayNode(name, arrow.Repetitions.Required, -1))
-		}
-	}
-	root, err := schema.NewGroupNode("schema", arrow.Repetitions.Required, nodes, -1)
+	t.Helper()
+	data, err := parquettest.Empty(names...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var buf bytes.Buffer
-	if err := file.NewParquetWriter(&buf, root).Close(); err != nil {
-		t.Fatal(err)
-	}
-	return buf.Bytes()
+	return data
 }
 
 // broken is storage that fails after some reads.

@@ -1,18 +1,17 @@
 package parquet
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/metadata"
-
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/parquet/internal/flat"
+	"github.com/ontologia/onto/backend/lake/parquet/internal/format"
 )
 
 // File reads a file of one type. It is safe for concurrent use.
@@ -22,30 +21,20 @@ type File struct {
 	size   int64
 	rows   int64
 	groups []*group
-	source source
-	meta   *metadata.FileMetaData
-	small  readers         // for columns of small pages
-	large  map[int]readers // by column: for the others
-}
-
-// readers makes readers of columns whose pages have up to so many bytes.
-type readers struct {
-	limit int64
-	whole *file.Reader // of whole columns
-	parts *file.Reader // of single pages
+	source io.ReaderAt
+	meta   *format.File
 }
 
 // group is one row group of a file.
 type group struct {
 	rows     int64
-	meta     *metadata.RowGroupMetaData
-	whole    []*file.RowGroupReader // by system column: reads it whole
-	bounded  bool                   // min and max are known
-	min, max string                 // of the first part of the keys
+	chunks   []format.Chunk // by column
+	bounded  bool           // min and max are known
+	min, max string         // of the first part of the keys
 
-	mu    sync.Mutex             // held while index and part are made; they never change afterwards
-	index *index                 // nil until it is needed
-	part  []*file.RowGroupReader // by system column: reads the pages it is asked for
+	mu    sync.Mutex    // held while index and parts are made; they never change afterwards
+	index *index        // nil until it is needed
+	parts []*flat.Chunk // by system column: prepared to read single rows
 }
 
 // Open opens a file of one type. It is safe for concurrent use. Damage that shows
@@ -65,12 +54,12 @@ func Open(r io.ReaderAt, size int64, kind onto.Kind, typ string) (f *File, err e
 // Store is the id of the store that the file was written for, and whether this
 // program has written it. Files of its first versions have no id.
 func (f *File) Store() (id string, own bool) {
-	if list := f.meta.KeyValueMetadata(); list != nil {
-		if value := list.FindValue(storeKey); value != nil {
-			id = *value
+	for _, p := range f.meta.Values {
+		if p.Key == storeKey {
+			id = p.Value
 		}
 	}
-	return id, strings.HasPrefix(f.meta.GetCreatedBy(), createdBy+" ")
+	return id, strings.HasPrefix(f.meta.CreatedBy, createdBy+" ")
 }
 
 // Rows is how many versions the file has.
@@ -78,99 +67,87 @@ func (f *File) Rows() int64 { return f.rows }
 
 // open reads the end of the file, which tells where everything is.
 func (f *File) open(r io.ReaderAt, size int64) error {
-	f.source = source{io.NewSectionReader(faults{r}, 0, size)}
-	var err error
-	if f.small, err = f.newReaders(smallPages); err != nil {
+	f.source = faults{r}
+	footer, err := f.footer()
+	if err != nil {
 		return err
 	}
-	f.meta = f.small.whole.MetaData()
-	f.meta.WriterVersion() // it is made at the first call, which must not be a concurrent one
-	if err := f.checkColumns(f.meta); err != nil {
+	if f.meta, err = format.ReadFile(footer); err != nil {
+		return f.damaged("it is not Parquet: its footer: %w", err)
+	}
+	if err := f.checkColumns(); err != nil {
 		return err
 	}
-	for i := range f.small.whole.NumRowGroups() {
-		g := &group{meta: f.meta.RowGroup(i)}
+	for i := range f.meta.Groups {
+		g := &group{rows: f.meta.Groups[i].Rows, chunks: f.meta.Groups[i].Chunks}
 		if err := f.openGroup(g, i); err != nil {
 			return err
 		}
 		f.groups = append(f.groups, g)
 		f.rows += g.rows
 	}
-	if f.rows != f.meta.GetNumRows() {
-		return f.damaged("its row groups have %d rows, not %d", f.rows, f.meta.GetNumRows())
-	}
-	for i, g := range f.groups {
-		for column := range System(f.kind) {
-			g.whole = append(g.whole, f.readersOf(column).whole.RowGroup(i))
-		}
+	if f.rows != f.meta.Rows {
+		return f.damaged("its row groups have %d rows, not %d", f.rows, f.meta.Rows)
 	}
 	return nil
 }
 
-// newReaders makes readers of pages up to a size.
-func (f *File) newReaders(limit int64) (readers, error) {
-	whole := parquet.NewReaderProperties(memory.NewGoAllocator())
-	whole.MaxCompressedPageSize, whole.MaxUncompressedPageSize = limit, limit
-	part := *whole
-	part.BufferedStreamEnabled, part.BufferSize = true, 16<<10 // what is looked at for the head of a page
-	with := []file.ReadOption{file.WithReadProps(whole)}
-	if f.meta != nil {
-		with = append(with, file.WithMetadata(f.meta))
+// tailBytes is how much of the end of a file is read at once. Most footers fit.
+const tailBytes = 16 << 10
+
+// footer reads the footer, which comes before its length and the last word.
+func (f *File) footer() ([]byte, error) {
+	const ending = 4 + len(format.Magic)
+	tail := make([]byte, min(f.size, tailBytes))
+	if err := f.readAt(tail, f.size-int64(len(tail))); err != nil {
+		return nil, err
 	}
-	r := readers{limit: limit}
-	var err error
-	if r.whole, err = file.NewParquetReader(f.source, with...); err == nil {
-		r.parts, err = file.NewParquetReader(f.source, file.WithReadProps(&part), file.WithMetadata(r.whole.MetaData()))
+	if len(tail) < len(format.Magic)+ending || !bytes.HasSuffix(tail, []byte(format.Magic)) {
+		return nil, f.damaged("it is not Parquet")
 	}
-	if err != nil {
-		return r, f.damaged("it is not Parquet: %w", err)
+	length := int64(binary.LittleEndian.Uint32(tail[len(tail)-ending:]))
+	if length > maxFooterBytes || length > f.size-int64(len(format.Magic)+ending) {
+		return nil, f.damaged("it is not Parquet: a footer of %d bytes", length)
 	}
-	return r, nil
+	if have := int64(len(tail) - ending); length <= have {
+		return tail[have-length : have], nil
+	}
+	footer := make([]byte, length)
+	return footer, f.readAt(footer, f.size-int64(ending)-length)
 }
 
-// readersOf returns the readers of a column.
-func (f *File) readersOf(column int) readers {
-	if r, ok := f.large[column]; ok {
-		return r
-	}
-	return f.small
-}
-
-// unfolds notes how many bytes a column decompresses to in a row group, so that its
-// pages can be read: no page has more.
-func (f *File) unfolds(column int, bytes int64) error {
-	if bytes <= f.readersOf(column).limit {
+// readAt fills a buffer.
+func (f *File) readAt(buf []byte, at int64) error {
+	n, err := f.source.ReadAt(buf, at)
+	if n == len(buf) {
 		return nil
 	}
-	r, err := f.newReaders(min(bytes, maxPageBytes))
-	if f.large == nil {
-		f.large = map[int]readers{}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
 	}
-	f.large[column] = r
-	return err
+	return f.damaged("it ends too early: %w", err)
 }
 
 // checkColumns reports whether the file has the system columns.
-func (f *File) checkColumns(meta *metadata.FileMetaData) error {
+func (f *File) checkColumns() error {
 	names := System(f.kind)
-	for i := range meta.Schema.NumColumns() {
-		c := meta.Schema.Column(i)
+	for i, c := range f.meta.Columns {
 		switch {
-		case c.MaxRepetitionLevel() > 0 || len(c.ColumnPath()) != 1:
-			return f.damaged("column %s is nested", c.Path())
+		case c.Nested:
+			return f.damaged("column %s is nested", c.Name)
 		case i >= len(names):
-			if slices.Contains(names, c.Name()) {
-				return f.damaged("column %s is there twice", c.Name())
+			if slices.Contains(names, c.Name) {
+				return f.damaged("column %s is there twice", c.Name)
 			}
-		case c.Name() != names[i]:
-			return f.damaged("column %d is %s, not %s", i+1, c.Name(), names[i])
-		case c.PhysicalType() != physicalType(systemType(names[i])):
-			return f.damaged("column %s is of type %s", c.Name(), c.PhysicalType())
-		case c.MaxDefinitionLevel() > 0:
-			return f.damaged("column %s may be NULL", c.Name())
+		case c.Name != names[i]:
+			return f.damaged("column %d is %s, not %s", i+1, c.Name, names[i])
+		case c.Type != physicalType(systemType(names[i])):
+			return f.damaged("column %s is of type %s", c.Name, c.Type)
+		case c.Optional:
+			return f.damaged("column %s may be NULL", c.Name)
 		}
 	}
-	if n := meta.Schema.NumColumns(); n < len(names) {
+	if n := len(f.meta.Columns); n < len(names) {
 		return f.damaged("column %s is missing", names[n])
 	}
 	return nil
@@ -178,32 +155,26 @@ func (f *File) checkColumns(meta *metadata.FileMetaData) error {
 
 // openGroup checks a row group against the limits of the file.
 func (f *File) openGroup(g *group, number int) error {
-	meta := g.meta
-	g.rows = meta.NumRows()
 	if g.rows <= 0 || g.rows > maxGroupRows {
 		return f.damaged("row group %d has %d rows", number+1, g.rows)
 	}
-	names := System(f.kind)
-	if meta.NumColumns() < len(names) {
-		return f.damaged("row group %d has %d columns", number+1, meta.NumColumns())
+	if len(g.chunks) != len(f.meta.Columns) {
+		return f.damaged("row group %d has %d columns, not %d", number+1, len(g.chunks), len(f.meta.Columns))
 	}
 	left := int64(maxGroupBytes)
-	for i, name := range names {
+	for i, name := range System(f.kind) {
 		chunk, err := f.chunkOf(g, number, i, &left)
 		if err != nil {
 			return err
 		}
-		if plainColumn(f.kind, i) && folded(chunk) {
+		if plainColumn(f.kind, i) && folded(chunk.Meta) {
 			return f.damaged("column %s of row group %d has a dictionary, which no writer gives it", name, number+1)
 		}
-		if err := f.unfolds(i, chunk.TotalUncompressedSize()); err != nil {
-			return err
-		}
-		if err := f.statistics(g, i, chunk); err != nil {
+		if err := f.statistics(g, i); err != nil {
 			return err
 		}
 	}
-	return f.indexWithin(meta, number)
+	return f.indexWithin(g, number)
 }
 
 // plainColumn reports whether a writer gives a column no dictionary. With a dictionary,
@@ -214,34 +185,37 @@ func plainColumn(kind onto.Kind, column int) bool {
 }
 
 // folded reports whether a column has a dictionary.
-func folded(chunk *metadata.ColumnChunkMetaData) bool {
-	return chunk.HasDictionaryPage() || slices.ContainsFunc(chunk.Encodings(), func(e parquet.Encoding) bool {
-		return e == parquet.Encodings.PlainDict || e == parquet.Encodings.RLEDict
+func folded(chunk *format.Chunk) bool {
+	return chunk.Dictionary != 0 || slices.ContainsFunc(chunk.Encodings, func(e format.Encoding) bool {
+		return e == format.OldDictionary || e == format.DictionaryIndex
 	})
 }
 
 // chunkOf is a column of a row group. It has a value for each row, is inside the file,
 // and unfolds to no more than what is left for its row group.
-func (f *File) chunkOf(g *group, number, column int, left *int64) (*metadata.ColumnChunkMetaData, error) {
-	name := f.meta.Schema.Column(column).Name()
-	chunk, err := g.meta.ColumnChunk(column)
-	if err != nil {
-		return nil, f.damaged("column %s of row group %d: %w", name, number+1, err)
-	}
-	start, length := chunk.DataPageOffset(), chunk.TotalCompressedSize()
-	if chunk.HasDictionaryPage() && chunk.DictionaryPageOffset() > 0 {
-		start = min(start, chunk.DictionaryPageOffset())
-	}
+func (f *File) chunkOf(g *group, number, column int, left *int64) (*flat.Chunk, error) {
+	meta := &g.chunks[column]
+	of := f.meta.Columns[column]
+	chunk := &flat.Chunk{Source: f.source, Meta: meta, Optional: of.Optional, MaxPage: min(meta.Uncompressed, maxPageBytes)}
+	start := chunk.Start()
 	switch {
-	case chunk.NumValues() != g.rows:
-		return nil, f.damaged("column %s of row group %d has %d values in %d rows", name, number+1, chunk.NumValues(), g.rows)
-	case start < 0 || length < 0 || start > f.size || length > f.size-start:
-		return nil, f.damaged("column %s of row group %d is outside the file", name, number+1)
-	case chunk.TotalUncompressedSize() < 0 || chunk.TotalUncompressedSize() > *left:
+	case meta.Type != of.Type:
+		return nil, f.damaged("column %s of row group %d is of type %s, not %s", of.Name, number+1, meta.Type, of.Type)
+	case meta.Values != g.rows:
+		return nil, f.damaged("column %s of row group %d has %d values in %d rows", of.Name, number+1, meta.Values, g.rows)
+	case meta.Dictionary < 0 || start > f.size || meta.Compressed > f.size-start:
+		return nil, f.damaged("column %s of row group %d is outside the file", of.Name, number+1)
+	case meta.Uncompressed > *left:
 		return nil, f.unfolded(number)
 	}
-	*left -= chunk.TotalUncompressedSize()
+	*left -= meta.Uncompressed
 	return chunk, nil
+}
+
+// systemChunk is a system column of a row group, which was checked when the file was opened.
+func (f *File) systemChunk(g *group, column int) *flat.Chunk {
+	meta := &g.chunks[column]
+	return &flat.Chunk{Source: f.source, Meta: meta, MaxPage: min(meta.Uncompressed, maxPageBytes)}
 }
 
 // unfolded is the error for a row group that takes more memory than any that was
@@ -256,7 +230,7 @@ func (f *File) CheckTyped() (err error) {
 	defer f.guard(&err)
 	for number, g := range f.groups {
 		left := int64(maxGroupBytes)
-		for i := len(System(f.kind)); i < f.meta.Schema.NumColumns(); i++ {
+		for i := len(System(f.kind)); i < len(f.meta.Columns); i++ {
 			if _, err := f.chunkOf(g, number, i, &left); err != nil {
 				return err
 			}
@@ -266,10 +240,10 @@ func (f *File) CheckTyped() (err error) {
 }
 
 // indexWithin reports whether the places of pages are inside the file.
-func (f *File) indexWithin(meta *metadata.RowGroupMetaData, number int) error {
-	for i := range meta.NumColumns() {
-		for _, locate := range []func(int) (metadata.IndexLocation, bool){meta.OffsetIndexLocation, meta.ColumnIndexLocation} {
-			if at, ok := locate(i); ok && (at.Offset < 0 || at.Length <= 0 || at.Offset > f.size || int64(at.Length) > f.size-at.Offset) {
+func (f *File) indexWithin(g *group, number int) error {
+	for i, chunk := range g.chunks {
+		for _, at := range []format.Section{chunk.Offsets, chunk.Bounds} {
+			if at != (format.Section{}) && (at.Offset < 0 || at.Length <= 0 || at.Offset > f.size || int64(at.Length) > f.size-at.Offset) {
 				return f.damaged("the page index of column %d of row group %d is outside the file", i+1, number+1)
 			}
 		}
@@ -278,23 +252,18 @@ func (f *File) indexWithin(meta *metadata.RowGroupMetaData, number int) error {
 }
 
 // statistics takes what the file says of the type and the first part of the keys.
-func (f *File) statistics(g *group, column int, chunk *metadata.ColumnChunkMetaData) error {
-	if column != typeColumn && column != keyColumn {
+func (f *File) statistics(g *group, column int) error {
+	stats := g.chunks[column].Statistics
+	if stats == nil || stats.Min == nil || stats.Max == nil {
 		return nil
 	}
-	stats, err := chunk.Statistics()
-	if err != nil {
-		return f.damaged("statistics: %w", err)
-	}
-	texts, ok := stats.(*metadata.ByteArrayStatistics)
-	if !ok || !texts.HasMinMax() {
-		return nil
-	}
-	low, high := string(texts.Min()), string(texts.Max())
-	if column == keyColumn {
+	switch low, high := string(stats.Min), string(stats.Max); column {
+	case keyColumn:
 		g.bounded, g.min, g.max = true, low, high
-	} else if low == high && low != f.typ {
-		return f.damaged("it has rows of %s", low)
+	case typeColumn:
+		if low == high && low != f.typ {
+			return f.damaged("it has rows of %s", low)
+		}
 	}
 	return nil
 }
@@ -325,9 +294,6 @@ func (f *File) guard(err *error) {
 		*err = f.damaged("it cannot be decoded: %v", r)
 	}
 }
-
-// source is a section without Close.
-type source struct{ *io.SectionReader }
 
 // faults marks errors of the underlying reader, to tell them from damage.
 type faults struct{ io.ReaderAt }

@@ -7,15 +7,9 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/file"
-
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/parquet/internal/flat"
 )
-
-// skipRows is the largest distance to a row at which the values between are skipped
-// instead of seeking its page.
-const skipRows = 128
 
 // candidate is a row that may be of an identity.
 type candidate struct {
@@ -203,9 +197,9 @@ func (r *rowReader) versions(ids []onto.Identity, rows []candidate) ([]onto.Vers
 // texts calls a function with the value of a column in each row. It is only good
 // until it returns.
 func (r *rowReader) texts(column int, rows []candidate, do func(i int, value []byte) error) error {
-	return r.each(column, rows, func(c file.ColumnChunkReader, i int) (int64, error) {
-		var value [1]parquet.ByteArray
-		n, _, err := c.(*file.ByteArrayColumnChunkReader).ReadBatchInPage(1, value[:], nil, nil)
+	return r.each(column, rows, func(c *flat.Reader, i int) (int, error) {
+		var value [1][]byte
+		n, _, err := c.Texts(value[:], nil)
 		if err != nil || n != 1 {
 			return n, err
 		}
@@ -215,39 +209,23 @@ func (r *rowReader) texts(column int, rows []candidate, do func(i int, value []b
 
 // integers is texts for integers.
 func (r *rowReader) integers(column int, rows []candidate, do func(i int, value int64)) error {
-	return r.each(column, rows, func(c file.ColumnChunkReader, i int) (int64, error) {
+	return r.each(column, rows, func(c *flat.Reader, i int) (int, error) {
 		var value [1]int64
-		n, _, err := c.(*file.Int64ColumnChunkReader).ReadBatchInPage(1, value[:], nil, nil)
+		n, _, err := c.Ints(value[:], nil)
 		do(i, value[0])
 		return n, err
 	})
 }
 
-// skipper is what all readers of columns are.
-type skipper interface{ Skip(n int64) (int64, error) }
-
 // each puts a column to each row in turn and reads a value there.
-func (r *rowReader) each(column int, rows []candidate, read func(c file.ColumnChunkReader, i int) (int64, error)) error {
+func (r *rowReader) each(column int, rows []candidate, read func(c *flat.Reader, i int) (int, error)) error {
 	name := System(r.file.kind)[column]
-	c, err := r.group.part[column].Column(column)
-	if err != nil {
-		return r.file.damaged("column %s: %w", name, err)
-	}
-	defer c.Close()
-	at := -1 // the row that is read next, if it is known
+	c := flat.NewReader(r.group.parts[column])
 	for i := range rows {
-		row := rows[i].row
-		if at < 0 || row < at || row-at > skipRows {
-			err = c.SeekToRow(int64(row))
-		} else {
-			_, err = c.(skipper).Skip(int64(row - at))
-		}
-		if err != nil {
-			return r.file.damaged("column %s: %w", name, err)
-		}
-		n, err := read(c, i)
+		n := 0
+		err := c.SeekRow(int64(rows[i].row))
 		if err == nil {
-			err = c.Err()
+			n, err = read(c, i)
 		}
 		switch {
 		case errors.Is(err, onto.Corrupt):
@@ -255,9 +233,8 @@ func (r *rowReader) each(column int, rows []candidate, read func(c file.ColumnCh
 		case err != nil:
 			return r.file.damaged("column %s: %w", name, err)
 		case n != 1:
-			return r.file.damaged("column %s has no row %d in its row group", name, row+1)
+			return r.file.damaged("column %s has no row %d in its row group", name, rows[i].row+1)
 		}
-		at = row + 1
 	}
 	return nil
 }

@@ -5,9 +5,8 @@ import (
 	"hash/maphash"
 	"math/bits"
 
-	"github.com/apache/arrow-go/v18/parquet/file"
-
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/parquet/internal/flat"
 )
 
 // index finds the rows of an identity in a row group: a hash table of rows, 20
@@ -73,11 +72,11 @@ func (f *File) indexOf(ctx context.Context, number int) (*index, error) {
 		if err != nil {
 			return nil, err
 		}
-		part, err := f.openPart(number)
+		parts, err := f.prepare(number)
 		if err != nil {
 			return nil, err
 		}
-		g.index, g.part = x, part
+		g.index, g.parts = x, parts
 	}
 	return g.index, nil
 }
@@ -87,28 +86,17 @@ func (f *File) buildIndex(number int) (x *index, err error) {
 	defer f.guard(&err)
 	g := f.groups[number]
 	b := &batches{file: f, group: g, number: number}
-	defer b.close()
-	c, err := b.open(commitColumn)
+	commits, err := b.integers(commitColumn, b.open(commitColumn), nil, g.rows)
 	if err != nil {
 		return nil, err
 	}
-	commits, err := b.integers(c, nil, g.rows)
-	if err != nil {
-		return nil, err
-	}
-	if c, err = b.open(typeColumn); err != nil {
-		return nil, err
-	}
-	if err := b.each(c, g.rows, f.checkType); err != nil {
+	if err := b.each(typeColumn, b.open(typeColumn), g.rows, f.checkType); err != nil {
 		return nil, err
 	}
 	seed, hashes := maphash.MakeSeed(), make([]uint64, g.rows)
 	for part := range keyColumns(f.kind) {
-		if c, err = b.open(keyColumn + part); err != nil {
-			return nil, err
-		}
 		row := 0
-		err = b.each(c, g.rows, func(key []byte) error {
+		err = b.each(keyColumn+part, b.open(keyColumn+part), g.rows, func(key []byte) error {
 			if err := b.unfold(len(key)); err != nil {
 				return err
 			}
@@ -123,30 +111,27 @@ func (f *File) buildIndex(number int) (x *index, err error) {
 	return newIndex(seed, hashes, commits), nil
 }
 
-// openPart makes the readers of the pages of a row group. It has them find
-// the pages at once: a reader that failed to do so reports damage from then on.
-func (f *File) openPart(number int) (parts []*file.RowGroupReader, err error) {
+// prepare makes what reads single rows of a row group.
+func (f *File) prepare(number int) (parts []*flat.Chunk, err error) {
 	defer f.guard(&err)
-	seeking := map[*file.Reader]*file.RowGroupReader{}
-	for column := range System(f.kind) {
-		reader := f.readersOf(column).parts
-		if seeking[reader] == nil {
-			seeking[reader] = reader.RowGroup(number)
-			if err := seek(seeking[reader], column); err != nil {
-				return nil, f.damaged("row group %d: %w", number+1, err)
-			}
+	g := f.groups[number]
+	for column, name := range System(f.kind) {
+		chunk := f.systemChunk(g, column)
+		parts = append(parts, chunk)
+		at := chunk.Meta.Offsets
+		if at.Length == 0 {
+			continue // pages are sought from the first one on
 		}
-		parts = append(parts, seeking[reader])
+		if at.Length > maxFooterBytes {
+			return nil, f.damaged("the page index of column %s of row group %d has %d bytes", name, number+1, at.Length)
+		}
+		data := make([]byte, at.Length)
+		if err := f.readAt(data, at.Offset); err != nil {
+			return nil, err
+		}
+		if err := chunk.Prepare(data); err != nil {
+			return nil, f.damaged("the page index of column %s of row group %d: %w", name, number+1, err)
+		}
 	}
 	return parts, nil
-}
-
-// seek has a reader find the pages of a column.
-func seek(part *file.RowGroupReader, column int) error {
-	c, err := part.Column(column)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return c.SeekToRow(0)
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"iter"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/file"
-
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/parquet/internal/flat"
 )
 
 // readRows is how many rows are decoded at a time. Versions of one batch share memory,
@@ -51,23 +49,22 @@ type batches struct {
 	group   *group
 	number  int // of the row group, for messages
 	left    int64
-	bytes   int64                    // of keys and fields that were read
-	columns []file.ColumnChunkReader // nil before the first batch
+	bytes   int64          // of keys and fields that were read
+	columns []*flat.Reader // nil before the first batch
 
 	commits, schemas []int64
 	keys             [][]string
 	ops              []onto.Op
 	fields           [][]byte
 
-	texts [readRows]parquet.ByteArray
+	texts [readRows][]byte
 	blob  []byte
 	ends  []int
 	room  int // for the fields, going by the batch before
 }
 
-// all yields itself after each batch, and reports whether to go on. It is closed then.
+// all yields itself after each batch, and reports whether to go on.
 func (b *batches) all(ctx context.Context, yield func(*batches, error) bool) bool {
-	defer b.close()
 	for b.left > 0 {
 		err := ctx.Err()
 		if err == nil {
@@ -78,12 +75,6 @@ func (b *batches) all(ctx context.Context, yield func(*batches, error) bool) boo
 		}
 	}
 	return true
-}
-
-func (b *batches) close() {
-	for _, c := range b.columns {
-		_ = c.Close() // nothing was written
-	}
 }
 
 // version is a row of the batch.
@@ -103,18 +94,16 @@ func (b *batches) next() (err error) {
 	defer b.file.guard(&err)
 	if b.columns == nil {
 		for i := range System(b.file.kind) {
-			if _, err := b.open(i); err != nil {
-				return err
-			}
+			b.columns = append(b.columns, b.open(i))
 		}
 	}
 	n := min(b.left, readRows)
 	b.left -= n
 	after := keyColumn + len(b.keys)
-	if b.commits, err = b.integers(b.columns[commitColumn], b.commits, n); err != nil {
+	if b.commits, err = b.integers(commitColumn, b.columns[commitColumn], b.commits, n); err != nil {
 		return err
 	}
-	if b.schemas, err = b.integers(b.columns[after], b.schemas, n); err != nil {
+	if b.schemas, err = b.integers(after, b.columns[after], b.schemas, n); err != nil {
 		return err
 	}
 	for part := range b.keys {
@@ -122,72 +111,68 @@ func (b *batches) next() (err error) {
 			return err
 		}
 	}
-	if err := b.each(b.columns[typeColumn], n, b.file.checkType); err != nil {
+	if err := b.each(typeColumn, b.columns[typeColumn], n, b.file.checkType); err != nil {
 		return err
 	}
-	if err := b.readOps(b.columns[after+1], n); err != nil {
+	if err := b.readOps(after+1, n); err != nil {
 		return err
 	}
-	return b.readFields(b.columns[after+2], n)
+	return b.readFields(after+2, n)
 }
 
-// open begins to read a column, beside those that were opened before.
-func (b *batches) open(column int) (file.ColumnChunkReader, error) {
-	c, err := b.group.whole[column].Column(column)
-	if err != nil {
-		return nil, b.file.damaged("row group %d: %w", b.number+1, err)
-	}
-	b.columns = append(b.columns, c)
-	return c, nil
+// open begins to read a system column.
+func (b *batches) open(column int) *flat.Reader {
+	return flat.NewReader(b.file.systemChunk(b.group, column))
 }
 
 // integers reads values of a column.
-func (b *batches) integers(c file.ColumnChunkReader, list []int64, n int64) ([]int64, error) {
+func (b *batches) integers(column int, r *flat.Reader, list []int64, n int64) ([]int64, error) {
 	if int64(cap(list)) < n {
 		list = make([]int64, n)
 	}
 	list = list[:n]
-	got, _, err := c.(*file.Int64ColumnChunkReader).ReadBatch(n, list, nil, nil)
-	return list, b.complete(c, got, n, err)
+	for left := list; len(left) > 0; {
+		got, _, err := r.Ints(left, nil)
+		if err != nil || got == 0 {
+			return nil, b.incomplete(column, err)
+		}
+		left = left[got:]
+	}
+	return list, nil
 }
 
-// complete reports whether a column had as many values as there are rows.
-func (b *batches) complete(c file.ColumnChunkReader, got, want int64, err error) error {
-	if err == nil {
-		err = c.Err()
-	}
+// incomplete is the error for a column that has fewer values than there are rows, or could
+// not be read.
+func (b *batches) incomplete(column int, err error) error {
+	name := b.file.meta.Columns[column].Name
 	if err != nil {
-		return b.file.damaged("column %s of row group %d: %w", c.Descriptor().Name(), b.number+1, err)
+		return b.file.damaged("column %s of row group %d: %w", name, b.number+1, err)
 	}
-	if got != want {
-		return b.file.damaged("column %s of row group %d ends too early", c.Descriptor().Name(), b.number+1)
-	}
-	return nil
+	return b.file.damaged("column %s of row group %d ends too early", name, b.number+1)
 }
 
 // each calls a function with the values of a column. They are only good until
 // it returns.
-func (b *batches) each(c file.ColumnChunkReader, n int64, do func(value []byte) error) error {
-	texts := c.(*file.ByteArrayColumnChunkReader)
+func (b *batches) each(column int, r *flat.Reader, n int64, do func(value []byte) error) error {
 	for left := n; left > 0; {
-		got, _, err := texts.ReadBatchInPage(min(left, readRows), b.texts[:], nil, nil)
-		if err != nil || got <= 0 {
-			return b.complete(c, n-left, n, err)
+		got, _, err := r.Texts(b.texts[:min(left, readRows)], nil)
+		if err != nil || got == 0 {
+			return b.incomplete(column, err)
 		}
 		for _, value := range b.texts[:got] {
 			if err := do(value); err != nil {
 				return err
 			}
 		}
-		left -= got
+		left -= int64(got)
 	}
 	return nil
 }
 
 // gather appends the values of a column to the blob, and their ends to ends.
-func (b *batches) gather(c file.ColumnChunkReader, n int64) error {
+func (b *batches) gather(column int, n int64) error {
 	b.ends = b.ends[:0]
-	return b.each(c, n, func(value []byte) error {
+	return b.each(column, b.columns[column], n, func(value []byte) error {
 		if err := b.unfold(len(value)); err != nil {
 			return err
 		}
@@ -208,7 +193,7 @@ func (b *batches) unfold(bytes int) error {
 // readKeys reads a part of the keys into one text, which they share.
 func (b *batches) readKeys(part int, n int64) error {
 	b.blob = b.blob[:0]
-	if err := b.gather(b.columns[keyColumn+part], n); err != nil {
+	if err := b.gather(keyColumn+part, n); err != nil {
 		return err
 	}
 	text, start := string(b.blob), 0
@@ -228,9 +213,9 @@ func (f *File) checkType(value []byte) error {
 	return nil
 }
 
-func (b *batches) readOps(c file.ColumnChunkReader, n int64) error {
+func (b *batches) readOps(column int, n int64) error {
 	b.ops = b.ops[:0]
-	return b.each(c, n, func(value []byte) error {
+	return b.each(column, b.columns[column], n, func(value []byte) error {
 		op, err := b.file.op(value)
 		b.ops = append(b.ops, op)
 		return err
@@ -248,11 +233,11 @@ func (f *File) op(value []byte) (onto.Op, error) {
 }
 
 // readFields reads fields into memory of their own, since callers keep them.
-func (b *batches) readFields(c file.ColumnChunkReader, n int64) error {
+func (b *batches) readFields(column int, n int64) error {
 	keys := b.blob
 	defer func() { b.blob = keys }()
 	b.blob = make([]byte, 0, b.room)
-	if err := b.gather(c, n); err != nil {
+	if err := b.gather(column, n); err != nil {
 		return err
 	}
 	b.room = len(b.blob) + len(b.blob)/8

@@ -1,20 +1,16 @@
 package parquet
 
 import (
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/schema"
-
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/parquet/internal/flat"
+	"github.com/ontologia/onto/backend/lake/parquet/internal/format"
 )
 
-// The sizes of files. Small row groups and pages make the search for one
-// identity cheap, large ones make scans cheap.
+// The sizes of row groups. Small ones make the search for one identity cheap, large ones
+// make scans cheap.
 const (
 	groupRows  = 16 << 10 // rows in a row group at most
 	groupBytes = 8 << 20  // bytes of fields in a row group, but for the last row
-	pageBytes  = 32 << 10 // bytes in a page, but for the last batch
-	batchRows  = 32       // rows after which a page may end
 )
 
 // What the footer of a file tells besides its columns.
@@ -27,10 +23,10 @@ const (
 // compressed, and a dictionary repeats a value for each row. What the limits allow is
 // several times what a writer makes.
 const (
-	maxGroupRows  = 1 << 20   // rows in a row group
-	maxGroupBytes = 128 << 20 // bytes in a row group, unfolded: of the system columns, and of the typed ones
-	maxPageBytes  = 64 << 20  // bytes in a page
-	smallPages    = 1 << 20   // bytes that a page of any column may have
+	maxGroupRows   = 1 << 20   // rows in a row group
+	maxGroupBytes  = 128 << 20 // bytes in a row group, unfolded: of the system columns, and of the typed ones
+	maxPageBytes   = 64 << 20  // bytes in a page
+	maxFooterBytes = 16 << 20  // bytes in a footer
 )
 
 // The numbers of the columns that come before the keys.
@@ -86,68 +82,45 @@ func systemType(name string) onto.FieldType {
 }
 
 // physicalType is how the values of a type are stored.
-func physicalType(t onto.FieldType) parquet.Type {
+func physicalType(t onto.FieldType) format.Type {
 	switch t {
 	case onto.Int:
-		return parquet.Types.Int64
+		return format.Int64
 	case onto.Float:
-		return parquet.Types.Double
+		return format.Double
 	case onto.Bool:
-		return parquet.Types.Boolean
+		return format.Boolean
 	}
-	return parquet.Types.ByteArray
+	return format.ByteArray
 }
 
-// newSchema is the columns of a layout as the file tells them.
-func newSchema(l *Layout) (*schema.GroupNode, error) {
-	var nodes schema.FieldList
-	add := func(name string, t onto.FieldType, repetition parquet.Repetition) error {
-		var logical schema.LogicalType
-		if physicalType(t) == parquet.Types.ByteArray {
-			logical = schema.StringLogicalType{}
+// columnsOf is how the columns of a layout are written. Nothing in it depends on when or
+// where that is.
+func columnsOf(l *Layout) []flat.Column {
+	var list []flat.Column
+	for i, name := range System(l.Kind) {
+		c := column(name, systemType(name))
+		c.Statistics, c.Index = name != "fields_json", true
+		if !plainColumn(l.Kind, i) {
+			c.Folding = flat.Folded
 		}
-		node, err := schema.NewPrimitiveNodeLogical(name, repetition, logical, physicalType(t), -1, -1)
-		nodes = append(nodes, node)
-		return err
+		list = append(list, c)
 	}
-	for _, name := range System(l.Kind) {
-		if err := add(name, systemType(name), parquet.Repetitions.Required); err != nil {
-			return nil, err
+	for _, typed := range l.Columns { // without an index: only system columns are read by row
+		c := column(typed.Name, typed.Type)
+		c.Optional, c.Statistics = true, true
+		if typed.Type != onto.Bool {
+			c.Folding = flat.Cheaper
 		}
+		list = append(list, c)
 	}
-	for _, c := range l.Columns {
-		if err := add(c.Name, c.Type, parquet.Repetitions.Optional); err != nil {
-			return nil, err
-		}
-	}
-	return schema.NewGroupNode("schema", parquet.Repetitions.Required, nodes, -1)
+	return list
 }
 
-// writerProperties tells how the columns of a layout are written. Nothing in
-// them depends on when or where that is.
-func writerProperties(l *Layout) *parquet.WriterProperties {
-	options := []parquet.WriterProperty{
-		parquet.WithCreatedBy(createdBy + " version 1.0.0"),
-		parquet.WithVersion(parquet.V2_LATEST),
-		parquet.WithDataPageVersion(parquet.DataPageV1),
-		parquet.WithCompression(compress.Codecs.Zstd),
-		parquet.WithDataPageSize(pageBytes),
-		parquet.WithBatchSize(batchRows),
-		parquet.WithMaxRowGroupLength(groupRows),
-		parquet.WithBloomFilterEnabled(false),
-		parquet.WithStats(true),
-		parquet.WithStatsFor("fields_json", false),
-		parquet.WithDictionaryDefault(false),
-		parquet.WithPageIndexEnabled(true), // the default must be, for any column to have one
+func column(name string, t onto.FieldType) flat.Column {
+	c := format.Column{Name: name, Type: physicalType(t)}
+	if c.Type == format.ByteArray {
+		c.Meaning = format.String
 	}
-	for _, name := range []string{string(l.Kind) + "_type", "schema_version_id", "op"} {
-		options = append(options, parquet.WithDictionaryFor(name, true))
-	}
-	for _, c := range l.Columns {
-		options = append(options, parquet.WithPageIndexEnabledFor(c.Name, false)) // only system columns are read by row
-		if c.Type != onto.Bool {
-			options = append(options, parquet.WithDictionaryFor(c.Name, true), parquet.WithDictionaryCostFallbackFor(c.Name, true))
-		}
-	}
-	return parquet.NewWriterProperties(options...)
+	return flat.Column{Column: c}
 }

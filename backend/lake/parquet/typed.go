@@ -4,26 +4,19 @@ import (
 	"bytes"
 	"strconv"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/file"
-
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/parquet/internal/flat"
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// typedColumn holds the values of a typed column for one row group. Levels has
-// an item per row, 0 for NULL; the values of the others are in one of the lists.
+// typedColumn holds the values of a typed column for one row group.
 type typedColumn struct {
 	Column
 	number int  // in the layout
 	sole   bool // the field never had another type
 
 	filled bool // the row at hand has its level
-	levels []int16
-	texts  []parquet.ByteArray
-	ints   []int64
-	floats []float64
-	bools  []bool
+	values flat.Values
 }
 
 // newTypedColumns returns the columns of a layout without values, also by the name
@@ -45,7 +38,7 @@ func (c *typedColumn) begin() { c.filled = false }
 // end ends a row: a column that was given nothing is NULL.
 func (c *typedColumn) end() {
 	if !c.filled {
-		c.levels = append(c.levels, 0)
+		c.values.Levels = append(c.values.Levels, 0)
 	}
 }
 
@@ -61,12 +54,12 @@ func (c *typedColumn) put(value []byte) bool {
 	case onto.String, onto.Time:
 		ok = kind == codec.String
 		if ok {
-			c.texts = append(c.texts, textOf(value))
+			c.values.Texts = append(c.values.Texts, textOf(value))
 		}
 	case onto.Bool:
 		ok = kind == codec.Bool
 		if ok {
-			c.bools = append(c.bools, value[0] == 't')
+			c.values.Bools = append(c.values.Bools, value[0] == 't')
 		}
 	case onto.Int:
 		ok = kind == codec.Int && c.putInt(value)
@@ -75,7 +68,7 @@ func (c *typedColumn) put(value []byte) bool {
 	}
 	if ok {
 		c.filled = true
-		c.levels = append(c.levels, 1)
+		c.values.Levels = append(c.values.Levels, 1)
 	}
 	return ok
 }
@@ -83,7 +76,7 @@ func (c *typedColumn) put(value []byte) bool {
 func (c *typedColumn) putInt(value []byte) bool {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	if err == nil {
-		c.ints = append(c.ints, n)
+		c.values.Ints = append(c.values.Ints, n)
 	}
 	return err == nil
 }
@@ -100,7 +93,7 @@ func (c *typedColumn) putFloat(value []byte, kind codec.ValueKind) bool {
 			return false
 		}
 	}
-	c.floats = append(c.floats, f)
+	c.values.Floats = append(c.values.Floats, f)
 	return true
 }
 
@@ -112,25 +105,9 @@ func textOf(value []byte) []byte {
 	return []byte(codec.Unquote(value))
 }
 
-// flush writes the values to the column and forgets them.
-func (c *typedColumn) flush(to file.ColumnChunkWriter) error {
-	var err error
-	switch to := to.(type) {
-	case *file.ByteArrayColumnChunkWriter:
-		_, err = to.WriteBatch(c.texts, c.levels, nil)
-	case *file.Int64ColumnChunkWriter:
-		_, err = to.WriteBatch(c.ints, c.levels, nil)
-	case *file.Float64ColumnChunkWriter:
-		_, err = to.WriteBatch(c.floats, c.levels, nil)
-	case *file.BooleanColumnChunkWriter:
-		_, err = to.WriteBatch(c.bools, c.levels, nil)
-	}
-	c.forget()
-	return err
-}
-
 // forget drops the values.
 func (c *typedColumn) forget() {
-	clear(c.texts)
-	c.levels, c.texts, c.ints, c.floats, c.bools = c.levels[:0], c.texts[:0], c.ints[:0], c.floats[:0], c.bools[:0]
+	v := &c.values
+	clear(v.Texts)
+	v.Levels, v.Texts, v.Ints, v.Floats, v.Bools = v.Levels[:0], v.Texts[:0], v.Ints[:0], v.Floats[:0], v.Bools[:0]
 }

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"io"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/metadata"
-
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/lake/parquet/internal/flat"
+	"github.com/ontologia/onto/backend/lake/parquet/internal/format"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -23,7 +21,7 @@ type Summary struct {
 // use.
 type Writer struct {
 	layout *Layout
-	out    *file.Writer
+	out    *flat.Writer
 	typed  []*typedColumn
 	fields map[string][]*typedColumn // by the name of the field
 	sum    Summary
@@ -32,34 +30,21 @@ type Writer struct {
 
 	// The row group that is being collected.
 	commits, schemas []int64
-	types, ops, json []parquet.ByteArray
-	keys             [][]parquet.ByteArray // of each part
-	text             []byte                // of the keys
-	size             int                   // of the fields
+	types, ops, json [][]byte
+	keys             [][][]byte // of each part
+	text             []byte     // of the keys
+	size             int        // of the fields
 }
 
 // NewWriter begins a file, which is complete only when the writer is closed.
 func NewWriter(w io.Writer, l *Layout) (*Writer, error) {
-	root, err := newSchema(l)
-	if err != nil {
-		return nil, onto.Errorf(onto.Invalid, "the columns of %s %s: %w", l.Kind, l.Type, err)
-	}
-	sink := struct{ io.Writer }{w} // hides Close
-	with := []file.WriteOption{file.WithWriterProps(writerProperties(l))}
-	if l.Store != "" {
-		belongs := metadata.NewKeyValueMetadata()
-		if err := belongs.Append(storeKey, l.Store); err != nil {
-			return nil, onto.Errorf(onto.Invalid, "the store of %s %s: %w", l.Kind, l.Type, err)
-		}
-		with = append(with, file.WithWriteMetadata(belongs))
-	}
-	out, err := file.NewParquetWriterWithError(sink, root, with...)
+	out, err := flat.NewWriter(w, columnsOf(l))
 	if err != nil {
 		return nil, onto.Errorf(onto.Unavailable, "begin a file of %s %s: %w", l.Kind, l.Type, err)
 	}
 	writer := &Writer{
 		layout: l, out: out, sum: Summary{Typed: true, Unique: true},
-		keys: make([][]parquet.ByteArray, keyColumns(l.Kind)),
+		keys: make([][][]byte, keyColumns(l.Kind)),
 	}
 	writer.typed, writer.fields = newTypedColumns(l)
 	return writer, nil
@@ -162,41 +147,15 @@ func (w *Writer) flush() error {
 	if len(w.commits) == 0 {
 		return nil
 	}
-	group, err := w.out.AppendRowGroupChecked()
-	if err != nil {
-		return w.failed(err)
+	values := []flat.Values{{Ints: w.commits}, {Texts: w.types}}
+	for _, key := range w.keys {
+		values = append(values, flat.Values{Texts: key})
 	}
-	texts := append(append([][]parquet.ByteArray{w.types}, w.keys...), w.ops, w.json)
-	for _, name := range System(w.layout.Kind) {
-		column, err := group.NextColumn()
-		if err != nil {
-			return w.failed(err)
-		}
-		switch column := column.(type) {
-		case *file.Int64ColumnChunkWriter:
-			list := w.commits
-			if name != "commit_id" {
-				list = w.schemas
-			}
-			_, err = column.WriteBatch(list, nil, nil)
-		case *file.ByteArrayColumnChunkWriter:
-			_, err = column.WriteBatch(texts[0], nil, nil)
-			texts = texts[1:]
-		}
-		if err != nil {
-			return w.failed(err)
-		}
-	}
+	values = append(values, flat.Values{Ints: w.schemas}, flat.Values{Texts: w.ops}, flat.Values{Texts: w.json})
 	for _, c := range w.typed {
-		column, err := group.NextColumn()
-		if err == nil {
-			err = c.flush(column)
-		}
-		if err != nil {
-			return w.failed(err)
-		}
+		values = append(values, c.values)
 	}
-	if err := group.Close(); err != nil {
+	if err := w.out.Group(len(w.commits), values); err != nil {
 		return w.failed(err)
 	}
 	w.forget()
@@ -211,6 +170,9 @@ func (w *Writer) forget() {
 		w.keys[part] = w.keys[part][:0]
 	}
 	w.text, w.size = w.text[:0], 0
+	for _, c := range w.typed {
+		c.forget()
+	}
 }
 
 func (w *Writer) failed(err error) error {
@@ -226,7 +188,11 @@ func (w *Writer) Close() (Summary, error) {
 	if w.err != nil {
 		return Summary{}, w.err
 	}
-	if err := w.out.Close(); err != nil {
+	var pairs []format.Pair
+	if w.layout.Store != "" {
+		pairs = append(pairs, format.Pair{Key: storeKey, Value: w.layout.Store})
+	}
+	if err := w.out.Close(createdBy+" version 1.0.0", pairs...); err != nil {
 		w.err = w.failed(err)
 		return Summary{}, w.err
 	}

@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	arrow "github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/file"
 	"pgregory.net/rapid"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/backend/lake/parquet/parquettest"
 )
 
 func TestRoundTrip(t *testing.T) {
@@ -94,62 +93,19 @@ func holds(t onto.FieldType, x *any) bool {
 // columns reads the typed columns of a file with one row group at most.
 func columns(t fataler, l *parquet.Layout, data []byte) string {
 	t.Helper()
-	r, err := file.NewParquetReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
 	var out strings.Builder
-	for i, c := range l.Columns {
+	for _, c := range l.Columns {
+		list, err := parquettest.Column(data, c.Name)
+		if err != nil {
+			t.Fatalf("column %s: %v", c.Name, err)
+		}
 		fmt.Fprintf(&out, "%s:", c.Name)
-		if r.NumRowGroups() > 0 {
-			column, err := r.RowGroup(0).Column(i + len(parquet.System(l.Kind)))
-			if err != nil || column.Descriptor().Name() != c.Name {
-				t.Fatalf("column %s: %v", c.Name, err)
-			}
-			for _, x := range values(column, int(r.NumRows())) {
-				fmt.Fprintf(&out, " %#v", x)
-			}
+		for _, x := range list {
+			fmt.Fprintf(&out, " %#v", x)
 		}
 		out.WriteString("\n")
 	}
 	return out.String()
-}
-
-// values reads a column.
-func values(column file.ColumnChunkReader, n int) []any {
-	levels := make([]int16, n)
-	var list []any
-	switch c := column.(type) {
-	case *file.ByteArrayColumnChunkReader:
-		texts := make([]arrow.ByteArray, n)
-		_, _, _ = c.ReadBatch(int64(n), texts, levels, nil)
-		for _, x := range texts {
-			list = append(list, string(x))
-		}
-	case *file.Int64ColumnChunkReader:
-		list = numbers(n, levels, c.ReadBatch)
-	case *file.Float64ColumnChunkReader:
-		list = numbers(n, levels, c.ReadBatch)
-	case *file.BooleanColumnChunkReader:
-		list = numbers(n, levels, c.ReadBatch)
-	}
-	out := make([]any, n)
-	for i, level := range levels {
-		if level == 1 {
-			out[i], list = list[0], list[1:]
-		}
-	}
-	return out
-}
-
-func numbers[T any](n int, levels []int16, read func(int64, []T, []int16, []int16) (int64, int, error)) []any {
-	values := make([]T, n)
-	_, _, _ = read(int64(n), values, levels, nil)
-	var list []any
-	for _, x := range values {
-		list = append(list, x)
-	}
-	return list
 }
 
 func TestColumnNames(t *testing.T) {

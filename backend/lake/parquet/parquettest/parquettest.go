@@ -6,11 +6,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/schema"
+	"github.com/ontologia/onto/backend/lake/parquet/internal/flat"
+	"github.com/ontologia/onto/backend/lake/parquet/internal/format"
 )
 
 // Entities is the rows of a file of an entity type.
@@ -24,73 +23,73 @@ type Entities struct {
 
 // File writes the rows of commit 1.
 func (e Entities) File() ([]byte, error) {
-	text := func(name string) schema.Node {
-		n, _ := schema.NewPrimitiveNodeLogical(name, parquet.Repetitions.Required, schema.StringLogicalType{}, parquet.Types.ByteArray, -1, -1)
-		return n
+	var columns []flat.Column
+	var values []flat.Values
+	for _, name := range []string{"commit_id", "entity_type", "entity_key", "schema_version_id", "op", "fields_json"} {
+		c := flat.Column{Column: format.Column{Name: name, Type: format.ByteArray, Meaning: format.String}, Folding: flat.Folded}
+		switch name {
+		case "commit_id", "schema_version_id":
+			c.Type, c.Meaning, c.Folding = format.Int64, format.Plain, flat.Unfolded
+		case "entity_key", "fields_json":
+			if !e.Dictionary {
+				c.Folding = flat.Unfolded
+			}
+		}
+		columns, values = append(columns, c), append(values, e.values(name))
 	}
-	number := func(name string) schema.Node { return schema.NewInt64Node(name, parquet.Repetitions.Required, -1) }
-	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, schema.FieldList{
-		number("commit_id"), text("entity_type"), text("entity_key"), number("schema_version_id"), text("op"), text("fields_json"),
-	}, -1)
-	if err != nil {
-		return nil, err
-	}
-	properties := []parquet.WriterProperty{
-		parquet.WithCompression(compress.Codecs.Zstd), parquet.WithDictionaryDefault(true), parquet.WithStats(false),
-		parquet.WithMaxRowGroupLength(int64(e.Rows)), parquet.WithBatchSize(64), parquet.WithDictionaryPageSizeLimit(64 << 20),
-		parquet.WithDictionaryFor("commit_id", false),
-	}
-	for _, name := range []string{"entity_key", "fields_json"} {
-		properties = append(properties, parquet.WithDictionaryFor(name, e.Dictionary))
-	}
+	return Write(columns, e.Rows, values)
+}
+
+// Write makes a file of one row group, or of none.
+func Write(columns []flat.Column, rows int, values []flat.Values) ([]byte, error) {
 	var buf bytes.Buffer
-	out := file.NewParquetWriter(&buf, root, file.WithWriterProps(parquet.NewWriterProperties(properties...)))
-	group, err := out.AppendRowGroupChecked()
-	if err != nil {
-		return nil, err
+	out, err := flat.NewWriter(&buf, columns)
+	if err == nil && rows > 0 {
+		err = out.Group(rows, values)
 	}
-	for i := range root.NumFields() {
-		column, err := group.NextColumn()
-		if err == nil {
-			err = e.write(column, root.Field(i).Name())
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err == nil {
+		err = out.Close("parquettest")
 	}
-	if err := group.Close(); err != nil {
-		return nil, err
-	}
-	err = out.Close()
 	return buf.Bytes(), err
 }
 
-func (e Entities) write(to file.ColumnChunkWriter, name string) error {
-	if to, ok := to.(*file.Int64ColumnChunkWriter); ok {
-		list := make([]int64, e.Rows)
-		for i := range list {
-			list[i] = 1
+// Empty is a file without rows that has these columns: of integers if they are numbers in
+// the files of a lake, and of texts otherwise.
+func Empty(names ...string) ([]byte, error) {
+	var columns []flat.Column
+	for _, name := range names {
+		c := flat.Column{Column: format.Column{Name: name, Type: format.ByteArray}}
+		if name == "commit_id" || name == "schema_version_id" {
+			c.Type = format.Int64
 		}
-		_, err := to.WriteBatch(list, nil, nil)
-		return err
+		columns = append(columns, c)
 	}
-	list := make([]parquet.ByteArray, e.Rows)
-	for i := range list {
+	return Write(columns, 0, nil)
+}
+
+// values is a column of the rows.
+func (e Entities) values(name string) (v flat.Values) {
+	if name == "commit_id" || name == "schema_version_id" {
+		for range e.Rows {
+			v.Ints = append(v.Ints, 1)
+		}
+		return v
+	}
+	for i := range e.Rows {
+		text := e.Fields
 		switch name {
 		case "entity_type":
-			list[i] = []byte(e.Type)
+			text = e.Type
 		case "entity_key":
-			if list[i] = []byte("k"); !e.SameKey {
-				list[i] = fmt.Appendf(nil, "k%08d", i)
+			if text = "k"; !e.SameKey {
+				text = fmt.Sprintf("k%08d", i)
 			}
 		case "op":
-			list[i] = []byte("put")
-		default:
-			list[i] = []byte(e.Fields)
+			text = "put"
 		}
+		v.Texts = append(v.Texts, []byte(text))
 	}
-	_, err := to.(*file.ByteArrayColumnChunkWriter).WriteBatch(list, nil, nil)
-	return err
+	return v
 }
 
 // Claim replaces a number in the footer of a file, wherever it is, by another one of
@@ -107,22 +106,100 @@ func Claim(data []byte, is, says int64) ([]byte, int) {
 	return append(bytes.Clone(data[:at]), bytes.ReplaceAll(data[at:], old, now)...), n
 }
 
+// footer decodes the footer of a file that a test has written.
+func footer(data []byte) (*format.File, error) {
+	ending := len(data) - 4 - len(format.Magic)
+	length := int(binary.LittleEndian.Uint32(data[ending:]))
+	return format.ReadFile(data[ending-length : ending])
+}
+
 // Unfolded is what each row group of a file says that a column unfolds to.
 func Unfolded(data []byte, column string) ([]int64, error) {
-	r, err := file.NewParquetReader(bytes.NewReader(data))
+	f, err := footer(data)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
 	var list []int64
-	for i := range r.NumRowGroups() {
-		chunk, err := r.MetaData().RowGroup(i).ColumnChunk(r.MetaData().Schema.ColumnIndexByName(column))
-		if err != nil {
-			return nil, err
+	for _, g := range f.Groups {
+		for i, c := range f.Columns {
+			if c.Name == column {
+				list = append(list, g.Chunks[i].Uncompressed)
+			}
 		}
-		list = append(list, chunk.TotalUncompressedSize())
 	}
 	return list, nil
+}
+
+// Column reads a column of a file of one row group, or of none, as this program reads it:
+// nil for NULL.
+func Column(data []byte, name string) ([]any, error) {
+	f, err := footer(data)
+	if err != nil || len(f.Groups) == 0 {
+		return nil, err
+	}
+	number := slices.IndexFunc(f.Columns, func(c format.Column) bool { return c.Name == name })
+	if number < 0 {
+		return nil, fmt.Errorf("there is no column %s", name)
+	}
+	r := flat.NewReader(&flat.Chunk{
+		Source: bytes.NewReader(data), Meta: &f.Groups[0].Chunks[number], Optional: f.Columns[number].Optional, MaxPage: 1 << 20,
+	})
+	switch n := int(f.Rows); f.Columns[number].Type {
+	case format.Int64:
+		return values(n, r.Ints)
+	case format.Double:
+		return values(n, r.Floats)
+	case format.Boolean:
+		return values(n, r.Bools)
+	default:
+		return values(n, func(list []string, levels []uint32) (rows, found int, err error) {
+			texts := make([][]byte, len(list))
+			rows, found, err = r.Texts(texts, levels)
+			for i := range texts[:found] {
+				list[i] = string(texts[i])
+			}
+			return rows, found, err
+		})
+	}
+}
+
+// values reads so many rows.
+func values[T any](n int, read func(list []T, levels []uint32) (rows, found int, err error)) ([]any, error) {
+	var all []any
+	for len(all) < n {
+		list, levels := make([]T, n-len(all)), make([]uint32, n-len(all))
+		rows, _, err := read(list, levels)
+		if err != nil || rows == 0 {
+			return all, err
+		}
+		for _, level := range levels[:rows] {
+			if level == 0 {
+				all = append(all, nil)
+				continue
+			}
+			all = append(all, list[0])
+			list = list[1:]
+		}
+	}
+	return all, nil
+}
+
+// DamageAfterFirst overwrites all row groups of a file but the first, and returns how many
+// there are.
+func DamageAfterFirst(data []byte) (int, error) {
+	f, err := footer(data)
+	if err != nil {
+		return 0, err
+	}
+	for _, g := range f.Groups[1:] {
+		for i := range g.Chunks {
+			c := flat.Chunk{Meta: &g.Chunks[i]}
+			for at := range c.Meta.Compressed {
+				data[c.Start()+at] = 0xff
+			}
+		}
+	}
+	return len(f.Groups), nil
 }
 
 // zigzag is how a footer has a number, padded to so many bytes.
