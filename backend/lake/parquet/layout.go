@@ -20,14 +20,15 @@ type Layout struct {
 	Store   string   // the id of the store that the files belong to; "" for none
 
 	types map[int]map[string]onto.FieldType // of the fields of each schema version
+	table bool                              // for other programs: see NewTable
 }
 
-// Column is a typed column. Times are texts, in the form whose order is that of
-// time.
+// Column is a typed column. In the files of a lake, times are texts in the form whose
+// order is that of time.
 type Column struct {
 	Name  string         // in the file
 	Field string         // in the schema
-	Type  onto.FieldType // String, Time, Int, Float or Bool
+	Type  onto.FieldType // String, Time, Int, Float or Bool; any in a table
 }
 
 // NewLayout makes the layout of a type out of all versions of all types. A field
@@ -47,6 +48,18 @@ func NewLayout(kind onto.Kind, name string, versions []onto.SchemaVersion) *Layo
 			}
 		}
 		l.types[v.Version] = types
+	}
+	slices.SortFunc(l.Columns, func(a, b Column) int { return cmp.Compare(a.Name, b.Name) })
+	return l
+}
+
+// NewTable makes the layout of a file for other programs: it has a column for each field of
+// a type, of timestamps for times and of JSON for objects, lists and values of any type. What
+// a column cannot hold is NULL there; fields_json has all values.
+func NewTable(s *onto.Schema) *Layout {
+	l := &Layout{Kind: s.Kind, Type: s.Name, table: true}
+	for _, f := range s.Fields {
+		l.add(f)
 	}
 	slices.SortFunc(l.Columns, func(a, b Column) int { return cmp.Compare(a.Name, b.Name) })
 	return l

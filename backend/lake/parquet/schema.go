@@ -106,10 +106,13 @@ func columnsOf(l *Layout) []flat.Column {
 		}
 		list = append(list, c)
 	}
-	for _, typed := range l.Columns { // without an index: only system columns are read by row
-		c := column(typed.Name, typed.Type)
-		c.Optional, c.Statistics = true, true
-		if typed.Type != onto.Bool {
+	for _, field := range l.Columns { // without an index: only system columns are read by row
+		c := column(field.Name, field.Type)
+		if l.table {
+			c = tableColumn(field.Name, field.Type)
+		}
+		c.Optional, c.Statistics = true, c.Meaning != format.JSON
+		if field.Type != onto.Bool {
 			c.Folding = flat.Cheaper
 		}
 		list = append(list, c)
@@ -123,4 +126,16 @@ func column(name string, t onto.FieldType) flat.Column {
 		c.Meaning = format.String
 	}
 	return flat.Column{Column: c}
+}
+
+// tableColumn is a column of a field in a file for other programs.
+func tableColumn(name string, t onto.FieldType) flat.Column {
+	c := column(name, t)
+	switch {
+	case t == onto.Time:
+		c.Type, c.Meaning = format.Int64, format.Timestamp
+	case !typed(t):
+		c.Meaning = format.JSON
+	}
+	return c
 }

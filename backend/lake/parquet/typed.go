@@ -14,6 +14,7 @@ type typedColumn struct {
 	Column
 	number int  // in the layout
 	sole   bool // the field never had another type
+	table  bool // of a file for other programs
 
 	filled bool // the row at hand has its level
 	values flat.Values
@@ -25,7 +26,7 @@ func newTypedColumns(l *Layout) (list []*typedColumn, byField map[string][]*type
 	byField = map[string][]*typedColumn{}
 	for i, c := range l.Columns {
 		_, sole := l.Column(c.Field)
-		column := &typedColumn{Column: c, number: i, sole: sole}
+		column := &typedColumn{Column: c, number: i, sole: sole, table: l.table}
 		list = append(list, column)
 		byField[c.Field] = append(byField[c.Field], column)
 	}
@@ -51,7 +52,16 @@ func (c *typedColumn) put(value []byte) bool {
 	}
 	ok := false
 	switch c.Type {
-	case onto.String, onto.Time:
+	case onto.Object, onto.List, onto.Any:
+		ok = true
+		c.values.Texts = append(c.values.Texts, value)
+	case onto.Time:
+		if c.table {
+			ok = kind == codec.String && c.putTime(value)
+			break
+		}
+		fallthrough
+	case onto.String:
 		ok = kind == codec.String
 		if ok {
 			c.values.Texts = append(c.values.Texts, textOf(value))
@@ -71,6 +81,15 @@ func (c *typedColumn) put(value []byte) bool {
 		c.values.Levels = append(c.values.Levels, 1)
 	}
 	return ok
+}
+
+// putTime takes times that have another form than ours, too.
+func (c *typedColumn) putTime(value []byte) bool {
+	t, err := codec.ParseTime(string(textOf(value)))
+	if err == nil {
+		c.values.Ints = append(c.values.Ints, t.UnixMicro())
+	}
+	return err == nil
 }
 
 func (c *typedColumn) putInt(value []byte) bool {

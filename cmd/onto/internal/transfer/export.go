@@ -36,8 +36,9 @@ func Export(c *session.Session) *cobra.Command {
 or one type as CSV. All show one moment, now or earlier. The same contents always
 give the same bytes. The format is told by the name of the file, which may end in
 .gz to be packed as well. One type can also be written as Parquet, for programs
-that analyse it: a column for each field, fields_json with all of them, and
-commit_id, schema_version_id and op.
+that analyse it: a column for each field (times as TIMESTAMP in UTC; objects, lists and
+values of any type as JSON), fields_json with all of them, and commit_id,
+schema_version_id and op. What does not fit the type of its column is NULL there.
 
 States that folds make of facts are left out, unless their type is named: an import of
 the facts makes them again.

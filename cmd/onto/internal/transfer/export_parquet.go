@@ -23,8 +23,8 @@ func (f *exportFlags) inParquet() bool {
 	return f.format == parquetFormat || f.format == "" && strings.HasSuffix(f.output, "."+parquetFormat)
 }
 
-// exportParquet writes one type as Parquet, with the columns that the files of a
-// lake have.
+// exportParquet writes one type as Parquet, with the system columns that the files of a
+// lake have and a column for each field.
 func exportParquet(ctx context.Context, c *session.Session, s *store.Store, f *exportFlags, o *records.ExportOptions) (int64, error) {
 	switch len(o.Types) {
 	case 0:
@@ -68,8 +68,7 @@ func writeParquet(ctx context.Context, s *store.Store, w io.Writer, o *records.E
 	if err != nil {
 		return 0, err
 	}
-	layout := parquet.NewLayout(schema.Kind, schema.Name, []onto.SchemaVersion{{Schema: schema}})
-	out, err := parquet.NewWriter(w, layout)
+	out, err := parquet.NewWriter(w, parquet.NewTable(&schema))
 	if err != nil {
 		return 0, err
 	}
