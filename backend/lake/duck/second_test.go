@@ -28,7 +28,7 @@ func things() *parquet.Layout {
 func TestSecondReader(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		rows := rapid.SampledFrom([]int{1, 7, 8, 9, 64, 1000, 17_000}).Draw(t, "rows")
+		rows := rapid.SampledFrom([]int{1, 7, 8, 9, 64, 100, 1000, 1000, 17_000}).Draw(t, "rows")
 		distinct := rapid.SampledFrom([]int{1, 2, 3, 200, 100_000}).Draw(t, "distinct")
 		nulls := rapid.SampledFrom([]int{1, 2, 9, 1 << 30}).Draw(t, "one NULL in")
 		var versions []onto.Version

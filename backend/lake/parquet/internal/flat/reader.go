@@ -12,8 +12,13 @@ import (
 // keptDictionary is the most bytes of a dictionary that is kept.
 const keptDictionary = 16 << 10
 
+// pageRoom is what the memory for a page is a multiple of, since pages differ a little.
+const pageRoom = 8 << 10
+
 // readAhead is how much of a chunk is read at a time. The head of a page has less.
 const readAhead = 64 << 10
+
+var errOutside = errors.New("a page goes on after the end of its column")
 
 // Chunk is a column of a row group to be read. Its pages are inside the file.
 type Chunk struct {
@@ -79,7 +84,7 @@ type Reader struct {
 	rows   int64  // in pages to come
 
 	dictionary *dictionary // nil until it is read
-	unfolded   []byte      // the page at hand
+	unfolded   []byte      // memory for the page at hand
 	page       page
 	numbers    []uint32 // in the dictionary
 	row        int64    // the next one
@@ -101,7 +106,7 @@ func (r *Reader) rewind() {
 func (r *Reader) bytes(n int64, fewer bool) ([]byte, error) {
 	if left := r.end - r.next; n > left {
 		if !fewer {
-			return nil, errors.New("a page goes on after the end of its column")
+			return nil, errOutside
 		}
 		n = left
 	}
@@ -158,6 +163,15 @@ func (r *Reader) body(p format.Page, into []byte) ([]byte, error) {
 	return unfold(r.chunk.Meta.Codec, into, data, int(p.Uncompressed))
 }
 
+// skip goes past what comes after a head.
+func (r *Reader) skip(p format.Page) error {
+	if int64(p.Compressed) > r.end-r.next {
+		return errOutside
+	}
+	r.next += int64(p.Compressed)
+	return nil
+}
+
 // load reads pages up to the next one with values. It reports false if there is none.
 func (r *Reader) load() (bool, error) {
 	for r.page.left == 0 {
@@ -182,8 +196,7 @@ func (r *Reader) load() (bool, error) {
 
 func (r *Reader) readDictionary(p format.Page) error {
 	if r.dictionary != nil {
-		r.next += int64(p.Compressed) // read before
-		return nil
+		return r.skip(p) // read before
 	}
 	data, err := r.body(p, nil)
 	if err != nil {
@@ -197,12 +210,12 @@ func (r *Reader) readDictionary(p format.Page) error {
 }
 
 func (r *Reader) readPage(p format.Page) error {
+	if size := int(p.Uncompressed); cap(r.unfolded) < size && r.chunk.Meta.Codec != format.Uncompressed {
+		r.unfolded = make([]byte, 0, (size+pageRoom-1)/pageRoom*pageRoom)
+	}
 	data, err := r.body(p, r.unfolded)
 	if err != nil {
 		return err
-	}
-	if r.chunk.Meta.Codec != format.Uncompressed {
-		r.unfolded = data
 	}
 	if err := r.page.begin(r.chunk, p, data); err != nil {
 		return err
@@ -302,11 +315,7 @@ func (r *Reader) pass(rows int64) (passed bool, err error) {
 		}
 		return false, err
 	}
-	if int64(p.Compressed) > r.end-r.next {
-		return false, errors.New("a page goes on after the end of its column")
-	}
-	r.next += int64(p.Compressed)
 	r.rows -= int64(p.Values)
 	r.row += int64(p.Values)
-	return true, nil
+	return true, r.skip(p)
 }
