@@ -140,7 +140,7 @@ func TestBadDisk(t *testing.T) {
 	}
 	defer s.Close()
 	s.runs[1].bytes--
-	for _, err = range s.sorted(t.Context()) {
+	for _, err = range s.Sorted(t.Context()) {
 		if err != nil {
 			break
 		}
