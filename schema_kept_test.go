@@ -31,7 +31,9 @@ func TestSchemaCheckTakesWhatIsStored(t *testing.T) {
 		want   string
 	}{
 		{"as stored", odd(), ""},
-		{"another field", with(func(s *onto.Schema) { s.Fields = append(s.Fields, onto.Field{Name: "c", Type: onto.Bool, Optional: true}) }), ""},
+		{"another field", with(func(s *onto.Schema) {
+			s.Fields = append(s.Fields, onto.Field{Name: "c", Type: onto.Bool, Optional: true})
+		}), ""},
 		{"another odd field", with(func(s *onto.Schema) { s.Fields = append(s.Fields, onto.Field{Name: "c d", Type: onto.Bool}) }), `Größe 1: field name "c d" is not allowed`},
 		{"another odd key", with(func(s *onto.Schema) { s.Fields[1].Type = onto.Bool }), "Größe 1.a-b: a key is a string or an int, not bool"},
 		{"another name", with(func(s *onto.Schema) { s.Name = "Größe 2" }), `type name "Größe 2" is not allowed`},
