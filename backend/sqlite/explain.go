@@ -68,7 +68,7 @@ func (rd *reader) explained(r *reading, q *backend.Query, a *backend.Aggregation
 	if len(a.By) > 0 {
 		e.Process = append(e.Process, "sort the groups")
 	}
-	_, sql := r.groupsSQL(question, a)
+	_, sql := question.groupsSQL(a)
 	return []sqlgen.Part{sql}, nil
 }
 

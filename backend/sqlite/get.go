@@ -93,7 +93,7 @@ func (rd *reader) get(ctx context.Context, c *driver.Conn, id onto.Identity, at 
 	if err != nil {
 		return onto.Version{}, err
 	}
-	return v, layout.Readable(&v)
+	return v, layout.Readable(c, t, &v)
 }
 
 // found is the version in a row of [layout.Table.Get] or of GetAt.

@@ -151,7 +151,7 @@ func TestNearNoticesDamage(t *testing.T) {
 	}{
 		{`UPDATE fact_current SET commit_id = 99`, backend.Head, "there is no such commit"},
 		{`UPDATE fact_current SET schema_version_id = -1`, backend.Head, "its schema version is -1"},
-		{`UPDATE fact_current SET fields = NULL`, backend.Head, "its JSON cannot be read"},
+		{`UPDATE fact_current SET fields = NULL`, backend.Head, "the projection has no fields for it"},
 		{`UPDATE fact_history SET fields_json = replace(fields_json, 'Acme', 'Ecme')`, 2, "history has it otherwise than it was written"},
 	} {
 		path := filepath.Join(t.TempDir(), "damaged.db")

@@ -2,7 +2,6 @@ package sqlite_test
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -181,31 +180,5 @@ func TestOriginalRowsNeedNotObey(t *testing.T) {
 	}
 	if got, want := computed(t, b, q, "$.age", "count"), `[true 1] [37 1] [40 1] ["12" 1]`; got != want {
 		t.Errorf("by age: got %s, want %s", got, want)
-	}
-}
-
-// TestFilterMeetsAnUnreadableRow wants an error that names the row wherever the
-// row might have been part of the answer.
-func TestFilterMeetsAnUnreadableRow(t *testing.T) {
-	b := open(t, makeFile(t, originalTables, originalRows, `
-		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Customer', 'bad', '{"id": "bad", "age": NaN}', 2)`), nil)
-	for _, at := range []int64{2, backend.Head} {
-		for _, where := range []string{"", `$.age == 37`, `$.id.is_null()`} {
-			q := originalQuery(t, b, "Customer", where, at)
-			if got := found(t, b, q); !strings.Contains(got, `"bad" at commit 2`) {
-				t.Errorf("%s at %d: got %q, want an error that names the row", where, at, got)
-			}
-			if got := computed(t, b, q, "", "sum:$.age"); !strings.Contains(got, `"bad" at commit 2`) {
-				t.Errorf("sum where %s at %d: got %q, want an error that names the row", where, at, got)
-			}
-		}
-		if got, want := found(t, b, originalQuery(t, b, "Customer", `$.id == "c2"`, at)), "c2@1"; got != want {
-			t.Errorf("another row at %d: got %q, want %q", at, got, want)
-		}
-	}
-	for _, err := range b.Scan(t.Context(), originalQuery(t, b, "Customer", `$.age == 37`, backend.Head)) {
-		if err != nil && !errors.Is(err, onto.Corrupt) {
-			t.Errorf("got %v, want the code %s", err, onto.Corrupt)
-		}
 	}
 }

@@ -235,25 +235,6 @@ func TestOriginalClockWentBack(t *testing.T) {
 	}
 }
 
-// JSON that cannot be read is an error that names the row, and only that row.
-func TestOriginalUnreadableRow(t *testing.T) {
-	path := makeFile(t, originalTables, originalRows, `
-		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Customer', 'bad', '{"id": "bad", "age": NaN}', 2)`)
-	b := open(t, path, nil)
-	bad := onto.EntityID("Customer", "bad")
-	for _, at := range []int64{2, backend.Head} {
-		if _, err := b.Get(t.Context(), bad, at); !errors.Is(err, onto.Corrupt) || !strings.Contains(err.Error(), "bad") {
-			t.Errorf("at %d: got %v, want an error that names the row", at, err)
-		}
-	}
-	wantFields(t, b, onto.EntityID("Customer", "c2"), backend.Head, `{"age":40,"id":"c2","name":"Bo"}`)
-	w := backend.Write{Identity: bad, Op: onto.Put, Fields: []byte(`{"id":"bad"}`), SchemaVersion: 1}
-	if _, err := b.Append(t.Context(), &backend.Draft{Writes: []backend.Write{w}}); err != nil {
-		t.Fatal(err)
-	}
-	wantFields(t, b, bad, backend.Head, `{"id":"bad"}`)
-}
-
 // The lock row of the original program blocks our commits until it expires.
 func TestOriginalLockIsHonoured(t *testing.T) {
 	path := makeFile(t, originalTables, originalRows)

@@ -16,6 +16,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // Open makes an empty store. The directory is for it alone.
@@ -27,7 +28,13 @@ const perHistory = 40
 // Agree writes random histories to two backends and asks both random questions, n of
 // them at least. A question that they answer differently is shrunk and printed with
 // everything that was written.
-func Agree(t *testing.T, n int, a, b Open) {
+func Agree(t *testing.T, n int, a, b Open) { agree(t, n, false, a, b) }
+
+// AgreeOnAbsent is Agree where no object has a null among its fields, as a store writes
+// them: a null there is the same as an absent field.
+func AgreeOnAbsent(t *testing.T, n int, a, b Open) { agree(t, n, true, a, b) }
+
+func agree(t *testing.T, n int, absent bool, a, b Open) {
 	questions, histories, matched := 0, 0, 0
 	failed := false // then the history is tried again, shortened
 	for questions < n {
@@ -36,7 +43,7 @@ func Agree(t *testing.T, n int, a, b Open) {
 				return
 			}
 			defer func() { failed = failed || rt.Failed() }()
-			d := newDebate(t, rt, a, b)
+			d := newDebate(t, rt, absent, a, b)
 			defer d.end()
 			histories++
 			for range perHistory {
@@ -61,7 +68,7 @@ type debate struct {
 	told   []string // for messages
 }
 
-func newDebate(t *testing.T, rt *rapid.T, open ...Open) *debate {
+func newDebate(t *testing.T, rt *rapid.T, absent bool, open ...Open) *debate {
 	d := &debate{T: rt, outer: t, ledger: &ledger{schemas: agreeSchemas(rt)}}
 	for i := range d.sides {
 		dir, err := os.MkdirTemp(t.TempDir(), "store")
@@ -77,9 +84,22 @@ func newDebate(t *testing.T, rt *rapid.T, open ...Open) *debate {
 			d.ledger.schemas = agreeSchemas(rt)
 			d.register()
 		}
-		d.commit(drawWrites(rt, d.ledger))
+		writes := drawWrites(rt, d.ledger)
+		if absent {
+			dropNulls(writes)
+		}
+		d.commit(writes)
 	}
 	return d
+}
+
+// dropNulls removes the fields that are null.
+func dropNulls(writes []backend.Write) {
+	for i, w := range writes {
+		if w.Op == onto.Put {
+			writes[i].Fields = codec.AppendObject(nil, slices.DeleteFunc(codec.Members(w.Fields), func(m codec.Member) bool { return codec.KindOf(m.Value) == codec.Null }))
+		}
+	}
 }
 
 func (d *debate) end() {

@@ -44,7 +44,7 @@ func Duel(t *testing.T, n int, other Engine) {
 func Disagree(t *testing.T, n int, a, b Open) string {
 	for seed := range (n + perHistory - 1) / perHistory {
 		found := rapid.Custom(func(rt *rapid.T) string {
-			d := newDebate(t, rt, a, b)
+			d := newDebate(t, rt, false, a, b)
 			defer d.end()
 			for range perHistory {
 				if _, wrong := d.ask(newInquirer(rt, d.ledger).question()); wrong != "" {

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"strings"
@@ -41,6 +42,9 @@ func (p *parser) number() error {
 		p.i++
 	}
 	digits := p.digits()
+	if digits == 0 && bytes.HasPrefix(p.src[p.i:], []byte("Infinity")) {
+		return p.failAt(start, "-Infinity is no JSON number")
+	}
 	if digits == 0 || digits > 1 && p.src[p.i-digits] == '0' {
 		return p.fail("malformed number")
 	}

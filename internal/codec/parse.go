@@ -130,6 +130,11 @@ func (p *parser) value(depth int) error {
 			return nil
 		}
 	}
+	for _, word := range [...]string{"NaN", "Infinity"} { // which some programs write
+		if bytes.HasPrefix(p.src[p.i:], []byte(word)) {
+			return p.fail("%s is no JSON number", word)
+		}
+	}
 	return p.fail("unexpected %s", p.here())
 }
 

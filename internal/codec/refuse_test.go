@@ -39,8 +39,8 @@ func TestRefused(t *testing.T) {
 		{"int below int64", `[-9223372036854775809]`, "$[0]", "integer -9223372036854775809 is outside int64"},
 		{"float above float64", "1e400", "$", "number 1e400 is outside float64"},
 		{"float below float64", "-1.0e309", "$", "number -1.0e309 is outside float64"},
-		{"NaN", "NaN", "$", "unexpected 'N'"},
-		{"infinity", "[-Infinity]", "$[0]", "malformed number"},
+		{"NaN", "NaN", "$", "NaN is no JSON number"},
+		{"infinity", "[-Infinity]", "$[0]", "-Infinity is no JSON number"},
 
 		{"lists too deep", lists, "$" + strings.Repeat("[0]", codec.MaxDepth), "nested deeper than 64"},
 		{"objects too deep", objects, "$" + strings.Repeat(".a", codec.MaxDepth), "nested deeper than 64"},

@@ -13,12 +13,11 @@ import (
 )
 
 // Aggregate answers an aggregation over versions as in Select. It keeps one
-// entry for each group.
+// entry for each group. The errors of versions that cannot be read come before the groups.
 func Aggregate(a *backend.Aggregation, rows iter.Seq2[onto.Version, error], ends Endpoints) iter.Seq2[onto.Group, error] {
 	return func(yield func(onto.Group, error) bool) {
-		groups, err := gather(a, rows, ends)
-		if err != nil {
-			yield(onto.Group{}, err)
+		groups, ok := gather(a, rows, ends, func(err error) bool { return yield(onto.Group{}, err) && !Ends(err) })
+		if !ok {
 			return
 		}
 		for _, g := range groups {
@@ -36,10 +35,11 @@ type group struct {
 	tally []tally // one for each operand to compute
 }
 
-// gather returns the groups in the order of what they are grouped by.
-func gather(a *backend.Aggregation, versions iter.Seq2[onto.Version, error], ends Endpoints) ([]*group, error) {
+// gather returns the groups in the order of what they are grouped by. It passes errors to
+// failed, and reports false if that says that there is no more to do.
+func gather(a *backend.Aggregation, versions iter.Seq2[onto.Version, error], ends Endpoints, failed func(error) bool) ([]*group, bool) {
 	if err := checkCompute(a.Compute); err != nil {
-		return nil, err
+		return nil, failed(err)
 	}
 	s := newSelection(&a.Query, a.Ends(), ends)
 	groups := map[string]*group{}
@@ -49,7 +49,10 @@ func gather(a *backend.Aggregation, versions iter.Seq2[onto.Version, error], end
 	var name []byte
 	for r, err := range s.matching(versions) {
 		if err != nil {
-			return nil, err
+			if !failed(err) {
+				return nil, false
+			}
+			continue
 		}
 		name = appendName(name[:0], a.By, &r.fields)
 		g := groups[string(name)]
@@ -66,7 +69,7 @@ func gather(a *backend.Aggregation, versions iter.Seq2[onto.Version, error], end
 		list = append(list, g)
 	}
 	slices.SortFunc(list, func(a, b *group) int { return CompareGroups(a.by, b.by) })
-	return list, nil
+	return list, true
 }
 
 func checkCompute(compute []onto.Operand) error {

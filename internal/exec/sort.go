@@ -15,13 +15,12 @@ func reach(offset, limit int) int {
 }
 
 // sorted yields the first items in the order of compare, keep of them or all
-// if keep is 0. Equal items stay in the order they came in.
+// if keep is 0. Equal items stay in the order they came in. What cannot be read has no
+// place in the order, and comes first.
 func sorted[T any](items iter.Seq2[T, error], compare func(a, b T) int, keep int) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var none T
-		list, err := collect(items, compare, keep)
-		if err != nil {
-			yield(none, err)
+		list, ok := collect(items, compare, keep, yield)
+		if !ok {
 			return
 		}
 		for _, item := range list {
@@ -34,13 +33,17 @@ func sorted[T any](items iter.Seq2[T, error], compare func(a, b T) int, keep int
 
 // collect returns the first items, sorted. It lets the list grow to twice what is kept,
 // then sorts it and drops the rest, so that an item costs O(log keep), and less if it
-// comes after all that are kept.
-func collect[T any](items iter.Seq2[T, error], compare func(a, b T) int, keep int) ([]T, error) {
+// comes after all that are kept. Errors are yielded; it reports false if one of them ends
+// the sequence, or if the consumer stops.
+func collect[T any](items iter.Seq2[T, error], compare func(a, b T) int, keep int, yield func(T, error) bool) ([]T, bool) {
 	var list []T
 	full := false // the first keep items are sorted, and only items before the last of them matter
 	for item, err := range items {
 		if err != nil {
-			return nil, err
+			if !yield(item, err) || Ends(err) {
+				return nil, false
+			}
+			continue
 		}
 		if full && compare(item, list[keep-1]) >= 0 {
 			continue
@@ -56,7 +59,7 @@ func collect[T any](items iter.Seq2[T, error], compare func(a, b T) int, keep in
 	if keep > 0 && len(list) > keep {
 		list = list[:keep]
 	}
-	return list, nil
+	return list, true
 }
 
 // page leaves out the first items and yields at most limit of the others; all
@@ -65,10 +68,16 @@ func page[T any](items iter.Seq2[T, error], offset, limit int) iter.Seq2[T, erro
 	return func(yield func(T, error) bool) {
 		n := 0
 		for item, err := range items {
-			if n++; err == nil && n <= offset {
+			if err != nil {
+				if !yield(item, err) || Ends(err) {
+					return
+				}
 				continue
 			}
-			if !yield(item, err) || err != nil || limit > 0 && n-offset == limit {
+			if n++; n <= offset {
+				continue
+			}
+			if !yield(item, nil) || limit > 0 && n-offset == limit {
 				return
 			}
 		}

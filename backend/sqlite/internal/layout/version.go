@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // RestoreRemedy is what to do about damaged history.
@@ -31,13 +32,24 @@ func StoredTime(s string) time.Time {
 	return time.Time{}
 }
 
-// Readable fails if a row of the projection is marked as having unreadable JSON.
-func Readable(v *onto.Version) error {
-	if v.Fields == nil {
-		return onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read", v.Identity, v.Commit).
-			WithHint("see it with: sqlite3 FILE \"SELECT fields_json FROM %s_history WHERE commit_id = %d\"; a new put replaces it", v.Kind, v.Commit)
+// Readable fails if a row of the projection is marked as having unreadable JSON. The text
+// of such a row is in history.
+func Readable(c *driver.Conn, t *Table, v *onto.Version) error {
+	if v.Fields != nil {
+		return nil
 	}
-	return nil
+	r, ok, err := c.QueryRow(t.GetAt, append(IdentityArgs(nil, &v.Identity), v.Commit)...)
+	if err != nil {
+		return err
+	}
+	if ok && !r.Null(3) {
+		stored := Version(r, 3, v.Identity)
+		if _, err := CanonicalFields(stored.Fields); err != nil {
+			return refusal.Unreadable(&stored, err)
+		}
+	}
+	return onto.Errorf(onto.Corrupt, "%s at commit %d: the projection has no fields for it", v.Identity, v.Commit).
+		WithHint("make it anew").WithCommand("projection", "rebuild")
 }
 
 // Foreign tells which history rows may come from another program. Theirs
@@ -79,17 +91,18 @@ func DamagedRow(v *onto.Version, format string, args ...any) error {
 		WithHint("find out what is damaged").WithCommand("doctor")
 }
 
-// Canonical makes the fields of a history row canonical if they may not be.
+// Canonical makes the fields of a history row canonical if they may not be. It fails with
+// Unreadable if they cannot be read.
 func (f Foreign) Canonical(v *onto.Version) error {
 	if v.Commit > f.Until && v.Commit <= f.Covered {
 		return nil
 	}
 	fields, err := CanonicalFields(v.Fields)
 	if err != nil {
-		return damagedJSON(v, err)
+		err = refusal.Unreadable(v, err)
 	}
 	v.Fields = json.RawMessage(fields)
-	return nil
+	return err
 }
 
 // CheckJSON checks the fields of a version that is evaluated in process: another
@@ -97,15 +110,10 @@ func (f Foreign) Canonical(v *onto.Version) error {
 func CheckJSON(v *onto.Version) error {
 	fields, err := codec.AppendCanonical(nil, v.Fields)
 	if err != nil {
-		return damagedJSON(v, err)
+		return DamagedRow(v, "its JSON cannot be read: %v", err)
 	}
 	v.Fields = fields
 	return nil
-}
-
-func damagedJSON(v *onto.Version, err error) error {
-	return onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read: %w", v.Identity, v.Commit, err).
-		WithHint("a new put replaces it")
 }
 
 // CanonicalFields is the canonical form of a history row's JSON. A null at the
