@@ -1,13 +1,13 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"iter"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/store/internal/catalog"
 )
 
@@ -17,6 +17,11 @@ type DiffOptions struct {
 	Type     string      // only this type; "" for all
 	Where    onto.Filter // only changes for which it is true before or after; it needs Type, and sees no endpoints
 	AsStored bool        // compare what was written, not what the present types make of it
+
+	// Report, if not nil, makes the comparison lenient, see View.Lenient: changes with a
+	// version that cannot be read are left out, and types of which no upgrader was kept are
+	// compared as stored.
+	Report func(error)
 }
 
 // Diff yields, in order of identity, what differs between two moments. Both
@@ -28,14 +33,15 @@ func (s *Store) Diff(ctx context.Context, q DiffOptions) iter.Seq2[onto.Change, 
 		if err != nil {
 			return nil, err
 		}
+		changes := lenient(c.view, c.changes(ctx))
 		if q.Where == nil {
-			return c.changes(ctx), nil
+			return changes, nil
 		}
 		where, err := c.filter(q.Where)
 		if err != nil {
 			return nil, err
 		}
-		return matching(c.changes(ctx), where), nil
+		return matching(changes, where), nil
 	})
 }
 
@@ -49,7 +55,7 @@ type comparison struct {
 
 // newComparison checks the type and the moments of a diff.
 func newComparison(ctx context.Context, s *Store, q DiffOptions) (comparison, error) {
-	c := comparison{view: View{s: s, stored: q.AsStored}}
+	c := comparison{view: View{s: s, stored: q.AsStored, report: q.Report}}
 	from, err := s.View(q.From).Commit(ctx)
 	if err != nil {
 		return c, err
@@ -66,7 +72,10 @@ func newComparison(ctx context.Context, s *Store, q DiffOptions) (comparison, er
 		if found.err != nil {
 			return c, found.err
 		}
-		c.t = found.t
+		if c.t = found.t; c.view.unkept(c.t.Chain, from.ID) {
+			c.view = c.view.AsStored()
+			c.t = c.view.Find(q.Type).t
+		}
 	}
 	if from.ID > to.ID {
 		return c, onto.Errorf(onto.Invalid, "the first commit, %d, is after the second, %d", from.ID, to.ID).
@@ -100,7 +109,7 @@ func matching(changes iter.Seq2[onto.Change, error], where *filter.Matcher) iter
 			if err == nil && !live(c.Before) && !live(c.After) {
 				continue
 			}
-			if !yield(c, err) || err != nil {
+			if !yield(c, err) || exec.Ends(err) {
 				return
 			}
 		}
@@ -127,7 +136,7 @@ func (c comparison) changes(ctx context.Context) iter.Seq2[onto.Change, error] {
 	return func(yield func(onto.Change, error) bool) {
 		for _, t := range c.view.catalog().EveryType() {
 			for change, err := range c.of(ctx, t) {
-				if !yield(change, err) || err != nil {
+				if !yield(change, err) || exec.Ends(err) {
 					return
 				}
 			}
@@ -148,7 +157,7 @@ func (c comparison) of(ctx context.Context, t *catalog.Type) iter.Seq2[onto.Chan
 	switch {
 	case c.from >= c.to:
 		return func(func(onto.Change, error) bool) {}
-	case t.Chain == nil || t.Chain.Ready(c.from):
+	case t.Chain == nil || t.Chain.Ready(c.from) || c.view.unkept(t.Chain, c.from):
 		return c.view.s.b.Diff(ctx, ask)
 	case t.Chain.Source(c.from) != t.Chain.Source(c.to) || t.Chain.Redefined(c.from, c.to):
 		return c.sideBySide(ctx)
@@ -163,7 +172,7 @@ func (c comparison) of(ctx context.Context, t *catalog.Type) iter.Seq2[onto.Chan
 			if same && err == nil {
 				continue
 			}
-			if !yield(change, err) || err != nil {
+			if !yield(change, err) || exec.Ends(err) {
 				return
 			}
 		}
@@ -215,9 +224,19 @@ func (c comparison) sideBySide(ctx context.Context) iter.Seq2[onto.Change, error
 		before, err, old := from()
 		after, errAfter, now := to()
 		for old || now {
-			if err != nil || errAfter != nil {
-				yield(onto.Change{}, cmp.Or(err, errAfter))
-				return
+			if err != nil {
+				if !yield(onto.Change{Identity: before.Identity}, err) || exec.Ends(err) {
+					return
+				}
+				before, err, old = from()
+				continue
+			}
+			if errAfter != nil {
+				if !yield(onto.Change{Identity: after.Identity}, errAfter) || exec.Ends(errAfter) {
+					return
+				}
+				after, errAfter, now = to()
+				continue
 			}
 			order := 0
 			switch {

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/catalog"
 )
@@ -114,7 +115,7 @@ func anew[T any](make func() (iter.Seq2[T, error], error)) iter.Seq2[T, error] {
 				if errors.Is(err, errRelearned) {
 					err = typesChanging()
 				}
-				if started = true; !yield(v, err) || err != nil {
+				if started = true; !yield(v, err) || exec.Ends(err) {
 					stopped = true
 					return nil
 				}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/exec"
 )
 
 // Entry is a version together with the commit that made it.
@@ -23,7 +24,8 @@ type Versioned[T any] struct {
 }
 
 // History yields the versions of an identity for which the filters are true,
-// oldest first, deletes included. It yields NotFound if the identity has none.
+// oldest first, deletes included. It yields NotFound if the identity has none. Beside an
+// error with the code Unreadable stands all that is known of the version, and others follow.
 func (s *Store) History(ctx context.Context, id onto.Identity, where ...onto.Filter) iter.Seq2[Entry, error] {
 	return s.Now().History(ctx, id, where...)
 }
@@ -37,13 +39,14 @@ func (v View) History(ctx context.Context, id onto.Identity, where ...onto.Filte
 	if err != nil {
 		return failed[Entry](err)
 	}
+	v.inPlace = true
 	q := v.FindKind(id.Kind, id.Type).Where(where...)
 	q.identity = &id
 	return func(yield func(Entry, error) bool) {
 		none := true
 		for p, err := range q.Versions(ctx, 0) {
 			none = false
-			if !yield(p.Entry, err) || err != nil {
+			if !yield(p.Entry, err) || exec.Ends(err) {
 				return
 			}
 		}
@@ -96,7 +99,7 @@ func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Vers
 			if err == nil && e.Version.Live() {
 				err = t.Decode(&e.Version, &p.Value)
 			}
-			if !yield(p, err) || err != nil {
+			if !yield(p, err) || exec.Ends(err) {
 				return
 			}
 		}
@@ -109,7 +112,8 @@ func failed[T any](err error) iter.Seq2[T, error] {
 }
 
 // Changes yields what a commit changed, in order of identity. Each change's
-// Before is the state right before the commit.
+// Before is the state right before the commit. A change with a version that cannot be read
+// has an error with the code Unreadable beside it, and others follow.
 func (s *Store) Changes(ctx context.Context, commit int64) iter.Seq2[onto.Change, error] {
 	return later(func() (iter.Seq2[onto.Change, error], error) {
 		if commit < 1 {

@@ -40,13 +40,17 @@ func newQuestion(v View, find func(View) (*catalog.Type, error)) question {
 	if v.types == nil {
 		v = v.current()
 	}
-	t, err := find(v)
-	return question{v: v, find: find, t: t, err: err}
+	q := question{find: find}
+	q.know(v)
+	return q
 }
 
 // ask checks the question and returns the backend's form of it.
 func (q *question) ask(ctx context.Context) (*backend.Query, error) {
 	if err := q.settle(ctx); err != nil {
+		return nil, err
+	}
+	if err := q.knowHistory(ctx); err != nil {
 		return nil, err
 	}
 	ask, err := q.form()
@@ -72,8 +76,7 @@ func (q *question) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q.v = v
-	q.t, q.err = q.find(v)
+	q.know(v)
 	return q.err
 }
 

@@ -67,5 +67,8 @@ func (r *reading) computed(a *question, want *backend.Aggregation) (exec.Compute
 // groupsSQL is the statement that computes aggregates.
 func (a *question) groupsSQL(want *backend.Aggregation) (*sqlgen.Aggregates, sqlgen.Part) {
 	columns := a.Scope.Aggregates(want.By, want.Compute)
+	if len(columns.Columns) == 0 { // a statement has one
+		columns.Columns = append(columns.Columns, sqlgen.SQL("count(*)"))
+	}
 	return columns, columns.Statement(a.source.from, slices.Concat(a.source.where, a.Where))
 }

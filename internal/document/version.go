@@ -48,6 +48,7 @@ type Version struct {
 	Fields   json.RawMessage `json:"fields"`
 	CommitID int64           `json:"commit_id"`
 	*Made
+	*Raw
 }
 
 // Made is what a history tells of each version: what was done, when and by whom.
@@ -56,6 +57,15 @@ type Made struct {
 	CreatedAt string  `json:"created_at"`
 	Actor     *string `json:"actor"`
 }
+
+// Raw is the text of a version whose fields cannot be read.
+type Raw struct {
+	Text       string `json:"text"`       // as it is stored
+	Unreadable string `json:"unreadable"` // why
+}
+
+// NewRaw describes a version that cannot be read; its fields are null.
+func NewRaw(u *onto.UnreadableVersion) *Raw { return &Raw{u.Text, u.Reason.Error()} }
 
 // NewVersion describes a version at one moment.
 func NewVersion(v onto.Version) Version {
@@ -146,11 +156,12 @@ type Entry struct {
 	Op onto.Op `json:"op"`
 	Origin
 	Fields json.RawMessage `json:"fields"`
+	*Raw
 }
 
 // NewEntry describes a version with its commit.
 func NewEntry(e store.Entry) Entry {
-	return Entry{e.Version.Type, NewKeys(e.Version.Identity), e.Version.Op, newOrigin(e.Commit), e.Version.Fields}
+	return Entry{Type: e.Version.Type, Keys: NewKeys(e.Version.Identity), Op: e.Version.Op, Origin: newOrigin(e.Commit), Fields: e.Version.Fields}
 }
 
 // Blame is a field with the commit that set it.

@@ -27,6 +27,10 @@ type ExportOptions struct {
 	History bool
 	Since   int64
 
+	// Report, if not nil, makes the export lenient, see store.View.Lenient. Without it, a
+	// version that cannot be read fails the export.
+	Report func(error)
+
 	Metadata bool // each record with its commit_id, schema_version_id and op
 
 	// Progress, if not nil, is called now and then with how many records and
@@ -53,7 +57,7 @@ func Export(ctx context.Context, s *store.Store, w io.Writer, o *ExportOptions) 
 	if err != nil {
 		return 0, err
 	}
-	e := &exporter{w: w, opts: opts, view: s.At(moment.ID)}
+	e := &exporter{w: w, opts: opts, view: s.At(moment.ID).Lenient(opts.Report)}
 	if opts.AsStored {
 		e.view = e.view.AsStored()
 	}
@@ -144,6 +148,11 @@ func (o *ExportOptions) metadata() []string {
 func (e *exporter) export(ctx context.Context, schema *onto.Schema) error {
 	var enc encoder = jsonlEncoder{e.opts.metadata()}
 	if e.opts.Format == CSV {
+		shown, err := e.view.Type(schema.Name) // as stored, where it cannot be as it is now
+		if err != nil {
+			return err
+		}
+		schema = &shown
 		enc = newCSVEncoder(schema, e.opts.metadata())
 	}
 	if err := e.write(enc.header(nil)); err != nil {

@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
-	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
@@ -40,7 +40,7 @@ which it was still there.`,
 }
 
 func get(ctx context.Context, c *session.Session, t session.Thing, asOf string, asStored bool) error {
-	a := asked{queryFlags: &queryFlags{asOf: asOf, asStored: asStored}}
+	a := asked{queryFlags: &queryFlags{asOf: asOf, asStored: asStored}, report: c.Report}
 	if asOf != "" {
 		var err error
 		if a.point, err = session.ParsePoint(asOf); err != nil {
@@ -60,21 +60,29 @@ func get(ctx context.Context, c *session.Session, t session.Thing, asOf string, 
 		if onto.CodeOf(err) == onto.NotFound {
 			err = a.notFound(ctx, s, id, err)
 		}
+		shown := present(found)
+		if errors.As(err, &shown.raw) {
+			if !asStored {
+				return onto.Errorf(onto.Unreadable, "%w", err).
+					WithHint("see its text, then put it again or delete it").WithCommand(slices.Insert(getCommand(id, asOf), 1, "--as-stored")...)
+			}
+			err = nil
+		}
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return c.Document(document.NewVersion(found))
-		}
-		return a.show(c, s, found)
+		return a.show(c, s, shown)
 	})
 }
 
 // show prints a version with a line for each column of a query.
-func (a *asked) show(c *session.Session, s *store.Store, v onto.Version) error {
-	shape, err := newShape(a.view(s), v.Kind, v.Type, false)
+func (a *asked) show(c *session.Session, s *store.Store, v row) error {
+	shape, err := newShape(a.view(s), v.Value.Kind, v.Value.Type, false)
 	if err != nil {
 		return err
+	}
+	if c.JSON {
+		return c.Document(shape.document(v))
 	}
 	cells, err := shape.cells(v)
 	if err != nil {
@@ -117,7 +125,7 @@ func (a *asked) notFound(ctx context.Context, s *store.Store, id onto.Identity, 
 // after it; nil if it never did.
 func pastOf(ctx context.Context, s *store.Store, id onto.Identity, at int64, asStored bool) error {
 	var last, next onto.Version
-	for e, err := range viewOf(s, onto.Point{}, asStored).History(ctx, id) {
+	for e, err := range viewOf(s, onto.Point{}, asStored, nil).History(ctx, id) {
 		if err != nil {
 			return nil // there is no past, or it cannot be read: then the plain error stays
 		}

@@ -1,7 +1,9 @@
 package ask
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -183,11 +185,12 @@ type asked struct {
 	where  []onto.Filter
 	order  []onto.Order
 	end    *document.PageEnd // of the answer, if it is to be a page
+	report func(error)       // takes what cannot be shown as asked
 }
 
 // readQuery reads the flags that all queries have.
 func readQuery(c *session.Session, cmd *cobra.Command, q *queryFlags, name string) (asked, error) {
-	a := asked{queryFlags: q, name: name}
+	a := asked{queryFlags: q, name: name, report: c.Report}
 	var err error
 	if a.format, err = c.Format(q.format); err != nil {
 		return a, err
@@ -304,12 +307,11 @@ func query(c *session.Session, cmd *cobra.Command, q *queryFlags, name string) e
 }
 
 // view is the moment of the question.
-func (a *asked) view(s *store.Store) store.View { return viewOf(s, a.point, a.asStored) }
+func (a *asked) view(s *store.Store) store.View { return viewOf(s, a.point, a.asStored, a.report) }
 
-// pin finds the commit that the question is about, if it is about types as they
-// were then.
+// pin finds the commit that the question is about: types may be shown as they were then.
 func (a *asked) pin(ctx context.Context, s *store.Store) error {
-	if !a.asStored || a.point.IsHead() {
+	if a.point.IsHead() {
 		return nil
 	}
 	c, err := s.View(a.point).Commit(ctx)
@@ -317,12 +319,14 @@ func (a *asked) pin(ctx context.Context, s *store.Store) error {
 	return err
 }
 
-// viewOf views a point, as stored if that is wanted.
-func viewOf(s *store.Store, p onto.Point, asStored bool) store.View {
+// viewOf views a point, as stored if that is wanted. What cannot be shown as asked is
+// reported.
+func viewOf(s *store.Store, p onto.Point, asStored bool, report func(error)) store.View {
+	view := s.View(p).Lenient(report)
 	if asStored {
-		return s.View(p).AsStored()
+		return view.AsStored()
 	}
-	return s.View(p)
+	return view
 }
 
 // find is the store's form of the question.
@@ -347,20 +351,32 @@ func queryVersions(ctx context.Context, c *session.Session, s *store.Store, shap
 		}
 		return explain(c, a, explained, err)
 	}
-	out := terminal.NewList(c.Printer, a.format, shape.columns, shape.document, func(r row) ([]string, error) { return shape.cells(r.Value) })
+	out := terminal.NewList(c.Printer, a.format, shape.columns, shape.document, shape.cells)
 	if a.end != nil {
 		out.Paged(a.end)
+	}
+	var failed error
+	if a.asStored && a.format != terminal.FormatCSV { // shows the text of what cannot be read
+		a.report = func(err error) {
+			var u *onto.UnreadableVersion
+			if !errors.As(err, &u) || u.TypeName() != shape.schema.TypeName() {
+				c.Report(err)
+			} else if failed == nil {
+				failed = out.Add(row{present(u.Version).Versioned, u})
+			}
+		}
+		q = a.find(s).OrderBy(a.order...).Offset(a.offset).Limit(a.limit)
 	}
 	var err error
 	switch {
 	case a.limit > 0:
 		err = queryPage(ctx, c, q, a, out)
 	case a.history:
-		err = session.Each(q.Versions(ctx, a.since), out.Add)
+		err = session.Each(q.Versions(ctx, a.since), func(p store.Versioned[onto.Version]) error { return out.Add(row{Versioned: p}) })
 	default:
-		err = session.Each(q.All(ctx), func(v onto.Version) error { return out.Add(row{Value: v}) })
+		err = session.Each(q.All(ctx), func(v onto.Version) error { return out.Add(present(v)) })
 	}
-	if err != nil {
+	if err = cmp.Or(err, failed); err != nil {
 		return err
 	}
 	return out.Close(a.none(ctx, s, a.name))
@@ -375,23 +391,23 @@ func (a *asked) none(ctx context.Context, s *store.Store, what string) string {
 }
 
 func queryPage(ctx context.Context, c *session.Session, q store.Query[onto.Version], a asked, out *terminal.List[row]) error {
-	var page store.Page[row]
+	var page store.Page[store.Versioned[onto.Version]]
 	var err error
 	if a.history {
 		page, err = q.VersionPage(ctx, a.since)
 	} else {
-		var present store.Page[onto.Version]
-		present, err = q.Page(ctx)
-		page.Next = present.Next
-		for _, v := range present.Items {
-			page.Items = append(page.Items, row{Value: v})
+		var now store.Page[onto.Version]
+		now, err = q.Page(ctx)
+		page.Next = now.Next
+		for _, v := range now.Items {
+			page.Items = append(page.Items, present(v).Versioned)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	for _, r := range page.Items {
-		if err := out.Add(r); err != nil {
+	for _, p := range page.Items {
+		if err := out.Add(row{Versioned: p}); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ func exitOf(code onto.Code) int {
 		return ExitMismatch
 	case document.Interrupted, document.CommandFailed, onto.UpgraderFailed, onto.UpgraderMissing, onto.EventLoopLimit:
 		return ExitStopped
-	case onto.Uninitialized, onto.Unsupported, onto.Corrupt, onto.ReadOnly, onto.Full,
+	case onto.Uninitialized, onto.Unsupported, onto.Corrupt, onto.Unreadable, onto.ReadOnly, onto.Full,
 		onto.LockContention, onto.LeaseExpired, onto.Unavailable, onto.Closed:
 		return ExitStorage
 	case onto.Conflict, onto.Stale, onto.HeadMismatch, onto.VersionMismatch, onto.IdempotencyConflict:
@@ -97,6 +97,17 @@ func (c *Session) warn(asJSON bool, code onto.Code, text string, hint onto.Hint)
 		return
 	}
 	c.Say("warning: %s", text)
+	c.sayHint(hint)
+}
+
+// warnOf warns of an error that a read has gone on after.
+func (c *Session) warnOf(err error, hint onto.Hint) {
+	if c.JSON {
+		report := document.NewReport(err, hint)
+		c.sayJSON(document.Problem{Warning: &report})
+		return
+	}
+	c.Say("warning: %s", document.Message(err))
 	c.sayHint(hint)
 }
 

@@ -28,6 +28,7 @@ type Session struct {
 	Runtime string            // names this run in commits, heads and manifests
 	opened  []backend.Backend // by this run, closed or not
 	Writes  atomic.Bool       // something may have been stored
+	reports reports           // of lenient reads
 
 	here *place.Location // that the verb is about, if it is not that of the settings
 
@@ -142,6 +143,7 @@ func (c *Session) withBackend(ctx context.Context, how place.Access, b backend.B
 		return err
 	}
 	defer c.Shut(s)
+	defer c.endReports()
 	if err := f(s); err != nil || how == place.Reading {
 		return err
 	}
