@@ -42,7 +42,7 @@ func (b *Backend) Find(ctx context.Context, ids []onto.Identity, at int64) (foun
 		for _, id := range ids {
 			v, err := b.reader.getAt(r.Conn, id, at)
 			switch {
-			case err == nil:
+			case err == nil || onto.CodeOf(err) == onto.Unreadable:
 				found = append(found, v)
 			case onto.CodeOf(err) != onto.NotFound:
 				return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -234,6 +235,22 @@ func TestUnreadableRowsAreFindings(t *testing.T) {
 	}
 	if count != len(unreadableTexts()) {
 		t.Errorf("got %d findings, want %d", count, len(unreadableTexts()))
+	}
+}
+
+// The file that the original program wrote has four rows of one type, of which three
+// cannot be read.
+func TestUnreadableRowsOfTheOriginal(t *testing.T) {
+	script, err := os.ReadFile("testdata/original-v1.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, makeFile(t, string(script)), nil)
+	for _, at := range []int64{6, backend.Head} {
+		versions, bad := told(t, b.Scan(t.Context(), originalQuery(t, b, "Odd", `$.value.is_not_null()`, at)))
+		if len(versions) != 1 || versions[0].Key != "plain" || !slices.Equal(names(bad), []string{"big", "nan", "nul"}) {
+			t.Errorf("at %d: got %v, and told of %s; want plain, and big, nan and nul", at, versions, names(bad))
+		}
 	}
 }
 
