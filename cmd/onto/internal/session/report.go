@@ -47,6 +47,6 @@ func (c *Session) Unreadable() int { return c.reports.unreadable }
 func (c *Session) endReports() {
 	if more := c.reports.unreadable - mostNamed; more > 0 {
 		c.warn(c.JSON, onto.Unreadable, fmt.Sprintf("%s cannot be read", terminal.Count(more, "more version", "more versions")),
-			onto.NewHint("name them all", "doctor"))
+			onto.NewHint("name them all", "doctor", "--all"))
 	}
 }
