@@ -86,14 +86,14 @@ func partsOf(ctx context.Context, b backend.Backend, opts *Options) []iter.Seq2[
 	if opts.Quick {
 		return parts
 	}
-	parts = append(parts, foldSurvey(ctx, b)) // takes no time, so it is not announced
 	if s, ok := backend.As[backend.StepChecker](b); ok {
-		return append(parts, s.CheckSteps(ctx, step))
-	}
-	if c, ok := backend.As[backend.Checker](b); ok {
+		parts = append(parts, s.CheckSteps(ctx, step))
+	} else if c, ok := backend.As[backend.Checker](b); ok {
 		parts = append(parts, announced("what is stored", step, c.Check(ctx)))
 	}
-	return parts
+	// It comes after the check, since a read may mend what that reports. It takes no time, so
+	// it is not announced.
+	return append(parts, foldSurvey(ctx, b))
 }
 
 // announced is a sequence whose start is reported.

@@ -14,7 +14,7 @@ func foldSurvey(ctx context.Context, b backend.Backend) iter.Seq2[onto.Finding, 
 	return func(yield func(onto.Finding, error) bool) {
 		head, err := b.Resolve(ctx, onto.Point{})
 		if err != nil {
-			return // the check, which follows, tells more
+			return // the check has told more
 		}
 		for v, err := range b.Scan(ctx, &backend.Query{Kind: onto.KindEntity, Type: audit.FoldRecords, At: head.ID}) {
 			if err != nil {

@@ -33,7 +33,16 @@ func (c *checker) indexes() error {
 		names = append(names, layout.WorkIndexes()...)
 	}
 	if c.r.Untouched {
-		names = []string{layout.Names(onto.KindEntity).HistoryIndexes[0], layout.Names(onto.KindRelation).HistoryIndexes[0]}
+		names = nil
+		for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
+			lacks, err := c.lacks(layout.Names(kind).History)
+			if err != nil {
+				return err
+			}
+			if !lacks {
+				names = append(names, layout.Names(kind).HistoryIndexes[0])
+			}
+		}
 	}
 	for _, name := range names {
 		n, err := c.r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = ?`, name)
