@@ -26,7 +26,7 @@ func ParseTime(s string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(s))
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is not a time, write it like 2026-02-10T12:34:56.789012+00:00", s)
+		return time.Time{}, fmt.Errorf("%q is not a time, write it like 2026-02-10T12:34:56Z", s)
 	}
 	if err := CheckTime(t); err != nil {
 		return time.Time{}, err

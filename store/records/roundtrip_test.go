@@ -102,6 +102,7 @@ func drawDraft(t *rapid.T) onto.Draft {
 	things := map[onto.Identity]any{}
 	for range rapid.IntRange(0, 6).Draw(t, "things") {
 		left, right := drawKey(t, "left"), drawKey(t, "right")
+		counter := fmt.Sprint(rapid.Int64().Draw(t, "counter"))
 		switch rapid.IntRange(0, 4).Draw(t, "type") {
 		case 0:
 			things[onto.EntityID("Customer", left)] = onto.Entity{Type: "Customer", Key: left, Fields: drawFields(t)}
@@ -115,10 +116,10 @@ func drawDraft(t *rapid.T) onto.Draft {
 			}
 			things[onto.RelationID("Likes", left, right)] = onto.Relation{Type: "Likes", Left: left, Right: right, Fields: fields}
 		case 3:
-			things[onto.RelationID("Stint", left, right)] = onto.Relation{Type: "Stint", Left: left, Right: right, Instance: drawKey(t, "instance"),
+			things[onto.RelationID("Stint", left, counter)] = onto.Relation{Type: "Stint", Left: left, Right: counter, Instance: drawKey(t, "instance"),
 				Fields: map[string]any{"label": drawText(t, "label"), "seats": rapid.Int64().Draw(t, "seats")}}
 		case 4:
-			things[onto.RelationID("Seat", left, right)] = onto.Relation{Type: "Seat", Left: left, Right: right,
+			things[onto.RelationID("Seat", left, counter)] = onto.Relation{Type: "Seat", Left: left, Right: counter,
 				Fields: map[string]any{"row": drawKey(t, "row")}}
 		}
 	}

@@ -117,7 +117,7 @@ func TestParseRefusesDefaults(t *testing.T) {
 		{"object for list", "{type: list, default: {}}", "line 5, column 41: " + at + ": expected list, found object", ""},
 		{"number for time", "{type: time, default: 5}", "line 5, column 41: " + at + ": expected time, found int", ""},
 		{"date for time", "{type: time, default: 2026-01-02}", "line 5, column 41: " + at +
-			`: "2026-01-02" is not a time, write it like 2026-02-10T12:34:56.789012+00:00`, ""},
+			`: "2026-01-02" is not a time, write it like 2026-02-10T12:34:56Z`, ""},
 		{"too large an int", "{type: int, default: 9223372036854775808}", "line 5, column 40: " + at + ": integer 9223372036854775808 is outside int64", ""},
 		{"too large a float", "{type: any, default: [1e400]}", "line 5, column 40: " + at + "[0]: number 1e400 is outside float64", ""},
 		{"hexadecimal", "{type: int, default: 0x10}", "line 5, column 40: " + at + ": 0x10 is not a number as JSON writes it", "write a decimal number, or put text in quotes"},

@@ -22,7 +22,7 @@ type overview struct {
 // Namespaces returns what there is in each namespace. Handled events are only counted.
 func Namespaces(m *layout.Moment, now time.Time) ([]backend.Namespace, error) {
 	o := &overview{m, codec.FormatTime(now), map[string]*backend.Namespace{}}
-	for _, step := range []func() error{o.types, o.deadLetters, o.sessions, o.handlers, o.schedules} {
+	for _, step := range []func() error{o.types, o.claims, o.deadLetters, o.sessions, o.handlers, o.schedules} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -56,6 +56,22 @@ func (o *overview) types() error {
 		ns.Types = append(ns.Types, backend.TypeState{Name: k.typ, Events: n})
 	}
 	return nil
+}
+
+// claims marks what handlers of another program have claimed, in a file that was not
+// adopted: their queues are not known yet.
+func (o *overview) claims() error {
+	if !o.m.Untouched {
+		return nil
+	}
+	const sql = `SELECT DISTINCT e.namespace, e.type FROM event_claims c JOIN events e ON e.id = c.event_id`
+	return o.m.Each(sql, nil, func(r *driver.Rows) error {
+		types := o.of(r.Text(0)).Types
+		for i := range types {
+			types[i].Handled = types[i].Handled || types[i].Name == r.Text(1)
+		}
+		return nil
+	})
 }
 
 func (o *overview) deadLetters() error {

@@ -150,12 +150,11 @@ func listFacts(ctx context.Context, c *session.Session, facts store.Facts, a ask
 	if err != nil {
 		return err
 	}
-	a.more(c, page.Next)
 	none := "no " + a.name
 	if !a.every && a.during == "" {
 		none += " holds; add --every to list all that are believed"
 	}
-	return out.Close(none)
+	return a.endWith(c, page.Next, func() error { return out.Close(none) })
 }
 
 // count prints how many there are.

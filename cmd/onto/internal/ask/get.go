@@ -90,8 +90,16 @@ func (a *asked) show(c *session.Session, s *store.Store, v row) error {
 	}
 	out := terminal.NewList(c.Printer, terminal.FormatTable, terminal.WholeColumns("field", "value"),
 		terminal.Itself[[]string], func(row []string) ([]string, error) { return row, nil })
-	for i, column := range shape.columns {
-		if err := out.Add([]string{column.Name, cells[i]}); err != nil {
+	var names []string
+	for _, column := range shape.columns {
+		names = append(names, column.Name)
+	}
+	if v.raw != nil { // its fields are one text
+		names, cells = []string{"identity", "commit_id", "text", "unreadable"},
+			[]string{v.raw.Identity.String(), strconv.FormatInt(v.raw.Commit, 10), v.raw.Text, v.raw.Reason.Error()}
+	}
+	for i, name := range names {
+		if err := out.Add([]string{name, cells[i]}); err != nil {
 			return err
 		}
 	}

@@ -240,15 +240,16 @@ func (a *asked) checkPage() error {
 	return nil
 }
 
-// more tells the cursor of the next page, "" for none.
-func (a *asked) more(c *session.Session, cursor string) {
-	switch {
-	case cursor == "":
-	case a.end != nil:
+// endWith closes a page, and tells the cursor of the next one, "" for none.
+func (a *asked) endWith(c *session.Session, cursor string, shut func() error) error {
+	if cursor != "" && a.end != nil {
 		a.end.Cursor = &cursor
-	default:
+	}
+	err := shut()
+	if err == nil && cursor != "" && a.end == nil {
 		c.Say("more: --cursor %s", cursor)
 	}
+	return err
 }
 
 func parseWhere(text string) (onto.Filter, error) {
@@ -368,9 +369,10 @@ func queryVersions(ctx context.Context, c *session.Session, s *store.Store, shap
 		q = a.find(s).OrderBy(a.order...).Offset(a.offset).Limit(a.limit)
 	}
 	var err error
+	next := ""
 	switch {
 	case a.limit > 0:
-		err = queryPage(ctx, c, q, a, out)
+		next, err = queryPage(ctx, q, a, out)
 	case a.history:
 		err = session.Each(q.Versions(ctx, a.since), func(p store.Versioned[onto.Version]) error { return out.Add(row{Versioned: p}) })
 	default:
@@ -379,7 +381,7 @@ func queryVersions(ctx context.Context, c *session.Session, s *store.Store, shap
 	if err = cmp.Or(err, failed); err != nil {
 		return err
 	}
-	return out.Close(a.none(ctx, s, a.name))
+	return a.endWith(c, next, func() error { return out.Close(a.none(ctx, s, a.name)) })
 }
 
 // none says that there is no such thing, or that the store was empty then.
@@ -390,7 +392,8 @@ func (a *asked) none(ctx context.Context, s *store.Store, what string) string {
 	return "no " + what
 }
 
-func queryPage(ctx context.Context, c *session.Session, q store.Query[onto.Version], a asked, out *terminal.List[row]) error {
+// queryPage lists a page, and returns the cursor of the next one.
+func queryPage(ctx context.Context, q store.Query[onto.Version], a asked, out *terminal.List[row]) (string, error) {
 	var page store.Page[store.Versioned[onto.Version]]
 	var err error
 	if a.history {
@@ -404,13 +407,12 @@ func queryPage(ctx context.Context, c *session.Session, q store.Query[onto.Versi
 		}
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, p := range page.Items {
 		if err := out.Add(row{Versioned: p}); err != nil {
-			return err
+			return "", err
 		}
 	}
-	a.more(c, page.Next)
-	return nil
+	return page.Next, nil
 }

@@ -129,7 +129,7 @@ func (sh *shape) cells(r row) ([]string, error) {
 			values[m.Name] = terminal.Cell(m.Value)
 		}
 	} else if len(sh.fields) > 0 {
-		values[sh.fields[0]] = r.raw.Text
+		values[sh.fields[0]] = "unreadable: " + r.raw.Text
 	}
 	for _, f := range sh.fields {
 		cells = append(cells, values[f])

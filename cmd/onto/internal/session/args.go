@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/place"
@@ -65,7 +66,23 @@ func FlagError(cmd *cobra.Command, err error) error {
 	if h, known := originalFlag(cmd, err.Error()); known {
 		return onto.Errorf(onto.Invalid, "%s", err).WithHint("%s", h.text).WithCommand(h.command...)
 	}
+	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
+		if near := suggest.Name(name, flagNames(cmd)); near != "" {
+			return onto.Errorf(onto.Invalid, "%s", err).WithHint("did you mean --%s?", near)
+		}
+	}
 	return onto.Errorf(onto.Invalid, "%s", err).WithHint("see the flags").WithCommand(helpOf(cmd)...)
+}
+
+// flagNames is the names of the flags that a command shows.
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
 }
 
 // helpOf is the command that shows how one is used.

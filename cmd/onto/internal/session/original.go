@@ -38,7 +38,7 @@ func originalFlags() map[string]originalHint {
 		"schema history version":           {text: "one version is shown by another verb", command: []string{"schema", "export", "--type", "TYPE", "--version", "N"}},
 		"schema history last":              {text: "leave it out: all versions are listed, the newest last"},
 		"schema history since-version":     {text: "leave it out: all versions are listed, the newest last"},
-		"schema export output":             {text: "write standard output into a file: onto schema export > schema.yaml"},
+		"schema export output":             {text: "leave it out, and write standard output into a file"},
 		"schema export with-hash":          {text: "leave it out: the hash is in the first lines, and in --json"},
 		"c":                                {text: "write --config"},
 	}
@@ -51,14 +51,14 @@ func originalVerbs() map[string]originalHint {
 		"ensure":    byPut,
 		"upsert":    byPut,
 		"update":    byPut,
-		"entities":  {text: "write onto query entities TYPE", command: []string{"query", "entities", "--help"}},
-		"relations": {text: "write onto query relations TYPE", command: []string{"query", "relations", "--help"}},
-		"traverse":  {text: "write onto query traverse TYPE --via RELATION", command: []string{"query", "traverse", "--help"}},
+		"entities":  {text: "entities are asked for by query", command: []string{"query", "entities", "--help"}},
+		"relations": {text: "relations are asked for by query", command: []string{"query", "relations", "--help"}},
+		"traverse":  {text: "traversals are asked for by query", command: []string{"query", "traverse", "--help"}},
 		"history":   {text: "the versions of one thing are shown by log, those of a type by query entities --with-history", command: []string{"log", "--help"}},
-		"examine":   {text: "write onto commits examine --id ID", command: []string{"commits", "examine", "--help"}},
-		"drop":      {text: "write onto schema drop KIND TYPE", command: []string{"schema", "drop", "--help"}},
+		"examine":   {text: "one commit is shown by a verb of commits", command: []string{"commits", "examine", "--help"}},
+		"drop":      {text: "types are dropped by a verb of schema", command: []string{"schema", "drop", "--help"}},
 		"run":       {text: "handlers run in programs, or as commands", command: []string{"events", "handle", "--help"}},
-		"repair":    {text: "write onto index repair", command: []string{"index", "repair", "--help"}},
+		"repair":    {text: "indexes are repaired by a verb of index", command: []string{"index", "repair", "--help"}},
 	}
 }
 

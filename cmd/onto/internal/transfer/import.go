@@ -93,7 +93,8 @@ end nothing.
 While an apply reads, others cannot write to a SQLite file. To a lake they can; if
 somebody commits meanwhile, a long import is decided once more, and others wait
 until that is done. It prints what it did, and a dry run what it would do; exit
-status 6 if that is to refuse.`,
+status 6 if that is to refuse. Records that --max-errors or --rejects leave out are
+named and counted, and the exit status stays 0.`,
 		Example: `  onto import --input customers.jsonl
   onto import --input customers.jsonl --apply --on-conflict upsert --actor daemon:crm
   onto import --input customers.jsonl --type Customer --max-errors 100
