@@ -36,6 +36,7 @@ const (
 	plainWord                // letters, digits, dots, hyphens and underscores
 	busName                  // a name such as those of namespaces
 	queueBackend             // a kind of storage that keeps work
+	actorName                // on whose behalf: operator:ana
 )
 
 // maxNumber keeps every setting, also one in milliseconds, far from overflow.
@@ -46,6 +47,7 @@ func settings() []setting {
 	return []setting{
 		{name: "storage_uri"},
 		{name: "db", text: "onto.db"},
+		{name: "actor", kind: actorName},
 		{name: "max_batch_size", kind: wholeCount, fallback: 10_000},
 		{name: "lock_timeout_ms", kind: wholeCount, fallback: 5_000},
 		{name: "lease_ttl_ms", kind: wholeCount, fallback: 30_000},
@@ -122,6 +124,10 @@ func (s setting) check(origin, value string) error {
 	case busName:
 		if err := onto.CheckBusName(s.name, value); err != nil {
 			return onto.Errorf(onto.Invalid, "%s: %w", origin, err)
+		}
+	case actorName:
+		if _, err := onto.ParseActor(value); err != nil {
+			return onto.Errorf(onto.Invalid, "%s: %s: %w", origin, s.name, err)
 		}
 	case queueBackend:
 		return checkQueueBackend(origin, value)

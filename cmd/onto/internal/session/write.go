@@ -33,7 +33,7 @@ func (w *WriteFlags) Register(cmd *cobra.Command) {
 func (w *WriteFlags) RegisterOrigin(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
-	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
+	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote (default: the setting actor)")
 	flags.StringVar(&w.comment, "comment", "", "why, a `TEXT` for people")
 	flags.StringVar(&w.correlation, "correlation", "", "the `ID` of commits that belong together")
 	w.registerEmit(cmd)
@@ -49,7 +49,7 @@ func (w *WriteFlags) registerSafety(cmd *cobra.Command) {
 func (w *WriteFlags) RegisterRevert(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
-	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote")
+	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote (default: the setting actor)")
 	flags.StringVar(&w.comment, "comment", "", "why, a `TEXT` for people (default says what was reverted)")
 	w.registerEmit(cmd)
 	w.registerSafety(cmd)
@@ -66,15 +66,25 @@ func (w *WriteFlags) Draft(c *Session, cmd *cobra.Command) (onto.Draft, error) {
 	if changed("expect-head") {
 		d = d.ExpectHead(w.expectHead)
 	}
-	if changed("actor") {
-		if d.Actor, err = onto.ParseActor(w.actor); err != nil {
-			return d, err
-		}
+	if d.Actor, err = c.actor(w.actor, changed("actor")); err != nil {
+		return d, err
 	}
 	if d.Metadata, err = ParseMeta(w.meta); err != nil {
 		return d, err
 	}
 	return c.addEvents(d, w.emit)
+}
+
+// actor is on whose behalf a verb writes: as its flag says, or the setting.
+func (c *Session) actor(flag string, given bool) (onto.Actor, error) {
+	if given {
+		return onto.ParseActor(flag)
+	}
+	cfg, err := c.Configure()
+	if err != nil || cfg.Text("actor") == "" {
+		return onto.Actor{}, err
+	}
+	return onto.ParseActor(cfg.Text("actor"))
 }
 
 // NotNegative refuses a flag that is no commit id.
