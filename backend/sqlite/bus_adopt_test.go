@@ -292,3 +292,17 @@ func TestDocumentedEvents(t *testing.T) {
 		}
 	}
 }
+
+// Events that handlers of the original have claimed wait for these, before the file is
+// adopted and after.
+func TestClaimedTypesHaveHandlers(t *testing.T) {
+	b := opened(t, originalFile(t), nil)
+	for range 2 {
+		for _, f := range examined(t, b, true) {
+			if f.Code == "events_unhandled" {
+				t.Errorf("got %s", f.Message)
+			}
+		}
+		adopt(t, b)
+	}
+}

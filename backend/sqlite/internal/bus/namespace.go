@@ -22,7 +22,7 @@ type overview struct {
 // Namespaces returns what there is in each namespace. Handled events are only counted.
 func Namespaces(m *layout.Moment, now time.Time) ([]backend.Namespace, error) {
 	o := &overview{m, codec.FormatTime(now), map[string]*backend.Namespace{}}
-	for _, step := range []func() error{o.types, o.claims, o.deadLetters, o.sessions, o.handlers, o.schedules} {
+	for _, step := range []func() error{o.types, o.deadLetters, o.sessions, o.handlers, o.claims, o.schedules} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -58,20 +58,24 @@ func (o *overview) types() error {
 	return nil
 }
 
-// claims marks what handlers of another program have claimed, in a file that was not
-// adopted: their queues are not known yet.
+// claims marks types that only handlers of another program have asked for: it keeps no
+// queues.
 func (o *overview) claims() error {
-	if !o.m.Untouched {
-		return nil
-	}
-	const sql = `SELECT DISTINCT e.namespace, e.type FROM event_claims c JOIN events e ON e.id = c.event_id`
-	return o.m.Each(sql, nil, func(r *driver.Rows) error {
-		types := o.of(r.Text(0)).Types
-		for i := range types {
-			types[i].Handled = types[i].Handled || types[i].Name == r.Text(1)
+	for _, ns := range o.list {
+		for i := range ns.Types {
+			t := &ns.Types[i]
+			if t.Handled {
+				continue
+			}
+			n, err := o.m.QueryInt(`SELECT EXISTS (SELECT 1 FROM events e INDEXED BY onto_events_arrival CROSS JOIN event_claims c INDEXED BY idx_event_claims_event
+				WHERE e.namespace = ? AND e.type = ? AND c.event_id = e.id)`, ns.Name, t.Name)
+			if err != nil {
+				return err
+			}
+			t.Handled = n == 1
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 func (o *overview) deadLetters() error {
