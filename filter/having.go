@@ -66,42 +66,36 @@ func (s *Scope) aggregateType(o onto.Operand) (onto.FieldType, error) {
 	return gives, nil
 }
 
-// takenHint names the fields that an aggregate takes instead of the one it has.
+// takenHint names the fields that an aggregate takes.
 func (s *Scope) takenHint(o onto.Operand) string {
-	schema, err := s.schemaOf(o)
-	if err != nil {
-		return ""
-	}
-	var fields []string
-	for _, f := range schema.Fields {
-		if takes, _ := aggregates(o.Func, f.Type); takes == "" {
-			o.Path = []string{f.Name}
-			fields = append(fields, spell(o))
-		}
-	}
-	if len(fields) == 0 {
-		return "no field of " + schema.Name + " can be taken"
-	}
-	return "it can take " + shorten(strings.Join(fields, ", "))
+	return s.fieldsHint(o, "it can take ", "can be taken", func(f onto.Field) bool {
+		takes, _ := aggregates(o.Func, f.Type)
+		return takes == ""
+	})
 }
 
 // timesHint names the fields that have periods.
 func (s *Scope) timesHint(o onto.Operand) string {
+	return s.fieldsHint(o, "the times are ", "is declared as time", func(f onto.Field) bool { return f.Type == onto.Time })
+}
+
+// fieldsHint names the fields of an operand's type that fit, or says that none does.
+func (s *Scope) fieldsHint(o onto.Operand, list, none string, fits func(onto.Field) bool) string {
 	schema, err := s.schemaOf(o)
 	if err != nil {
 		return ""
 	}
 	var fields []string
 	for _, f := range schema.Fields {
-		if f.Type == onto.Time {
+		if fits(f) {
 			o.Path = []string{f.Name}
 			fields = append(fields, spell(o))
 		}
 	}
 	if len(fields) == 0 {
-		return "no field of " + schema.Name + " is declared as time"
+		return "no field of " + schema.Name + " " + none
 	}
-	return "the times are " + shorten(strings.Join(fields, ", "))
+	return list + shorten(strings.Join(fields, ", "))
 }
 
 // insideList reports an operand for groups or an order that leads into the elements of

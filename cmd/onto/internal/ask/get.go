@@ -160,7 +160,7 @@ func pastOf(ctx context.Context, s *store.Store, id onto.Identity, at int64, asS
 	return nil
 }
 
-// getCommand shows a thing as of a moment, "" for now.
+// getCommand shows a thing as of a moment; "" is the present.
 func getCommand(id onto.Identity, asOf string) []string {
 	command, parts := []string{"get"}, []string{id.Type, id.Key}
 	switch id.Kind {
