@@ -207,7 +207,7 @@ type HandlerState struct {
 type TypeState struct {
 	Name    string
 	Events  int64
-	Handled bool // a handler has asked for it
+	Handled bool // a handler has asked for it, and was not forgotten since
 }
 
 // Cleaning selects events to be removed.

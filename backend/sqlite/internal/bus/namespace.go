@@ -58,8 +58,8 @@ func (o *overview) types() error {
 	return nil
 }
 
-// claims marks types that only handlers of another program have asked for: it keeps no
-// queues.
+// claims marks types that handlers of another program are at work on: it keeps no queues.
+// Claims that have ended do not count: those of a forgotten handler stay.
 func (o *overview) claims() error {
 	for _, ns := range o.list {
 		for i := range ns.Types {
@@ -68,7 +68,7 @@ func (o *overview) claims() error {
 				continue
 			}
 			n, err := o.m.QueryInt(`SELECT EXISTS (SELECT 1 FROM events e INDEXED BY onto_events_arrival CROSS JOIN event_claims c INDEXED BY idx_event_claims_event
-				WHERE e.namespace = ? AND e.type = ? AND c.event_id = e.id)`, ns.Name, t.Name)
+				WHERE e.namespace = ? AND e.type = ? AND c.event_id = e.id AND c.ack_at IS NULL AND c.dead_lettered_at IS NULL)`, ns.Name, t.Name)
 			if err != nil {
 				return err
 			}
