@@ -1,0 +1,87 @@
+package effort
+
+import "time"
+
+// Step is tests that a plain run does a part of, and .ci/run more.
+type Step struct {
+	Name  string
+	About string
+	Share time.Duration       // of a run of .ci/run on two quiet cores; for a warning only
+	Tests map[string][]string // by package, from the root of the module
+}
+
+// Steps is the table of the tests that ask how much to do. Every such test is in one step:
+// .ci/run goes through them all.
+func Steps() []Step {
+	return []Step{
+		{"contract", "the contracts of backends and buckets, at random and at once", 3 * time.Minute, map[string][]string{
+			"backend/lake/bucket/faulty": {"TestContract"},
+			"backend/lake/bucket/file":   {"TestContract"},
+			"backend/lake/bucket/memory": {"TestContract"},
+			"backend/lake/bucket/s3":     {"TestContractOnFake", "TestContractOnVersitygw"},
+			"backend/lake/laketest": {"TestContractInMemory", "TestContractInPieces", "TestContractOnFake", "TestContractOnFiles",
+				"TestContractOnVersitygw", "TestContractWithCompaction", "TestContractWithDuckDB"},
+			"backend/memory": {"TestContract"},
+			"backend/sqlite": {"TestContract"},
+		}},
+		{"simulation", "writers, readers and janitors of a lake with lost, late and doubled answers", time.Minute, map[string][]string{
+			"backend/lake/laketest": {"TestLyingBucket", "TestLyingProxyOnFake", "TestLyingProxyOnVersitygw"},
+			"backend/lake/protocol": {"TestLinearizable", "TestSimulation", "TestTurn"},
+		}},
+		{"questions", "random questions, answered alike by every engine", time.Minute, map[string][]string{
+			"backend/lake/duck":     {"TestAgree", "TestCorpus", "TestDiff", "TestSecondReader"},
+			"backend/lake/laketest": {"TestQuestions", "TestQuestionsOnVersitygw"},
+			"backend/sqlite":        {"TestSQLAgreesWithProcess", "TestOriginalAtRandom", "TestUnreadableRowsChangeNoOtherAnswer"},
+			"filter/filtertest":     {"TestAgree", "TestDuel", "TestMemory", "TestSQLite"},
+		}},
+		{"kills", "processes that share a store, and are killed", 3 * time.Minute, map[string][]string{
+			"backend/lake/laketest": {"TestKilled", "TestProcesses", "TestProcessesOnVersitygw", "TestUpdateAtOnce", "TestImportBesideWriter"},
+			"backend/sqlite": {"TestFourProcessesOnOneSource", "TestKilledAtWork", "TestKilledOnTheBus", "TestKilledWritersLoseNothing",
+				"TestManyProcesses", "TestTwoProcessesOnTheBus"},
+			"bus":                     {"TestProcessesAreKilled"},
+			"store":                   {"TestMigrationKilled"},
+			"store/deploytest":        {"TestCrowdWhileTypesChange", "TestRollingDeploys"},
+			"store/internal/foldkeep": {"TestProcessesThatAreKilled", "TestRebuildsThatAreKilled"},
+			"work":                    {"TestProcessesAreKilled", "TestProcessesKeepLimits"},
+		}},
+		{"faults", "calls of the operating system that fail, one after the other", 2 * time.Minute, map[string][]string{
+			"backend/lake/laketest": {"TestEveryCallFails"},
+			"backend/sqlite":        {"TestFailingCommit", "TestFailingRestore", "TestFlippedBitInTheWAL", "TestFlippedBits"},
+			"cmd/onto":              {"TestFaultSweep"},
+		}},
+		{"hostile", "files, lakes, documents and programs that must not be trusted", 2 * time.Minute, map[string][]string{
+			"backend/lake": {"TestRandomDocuments", "TestRandomDocumentsOfLargeLake"},
+			"cmd/onto":     {"TestHostileFiles", "TestHostileLakes"},
+			"internal/jq":  {"TestHostilePrograms", "TestKillers"},
+		}},
+		{"mistakes", "mistakes that are planted in the source, and must be caught", 2 * time.Minute, map[string][]string{
+			"backend/backendtest":     {"TestMutants"},
+			"backend/lake/protocol":   {"TestSimulationCatchesMistakes"},
+			"bus":                     {"TestMistakesAreCaught"},
+			"internal/decide":         {"TestFactMistakes"},
+			"store":                   {"TestMistakesAboutFactsAreCaught"},
+			"store/internal/foldkeep": {"TestMistakesAreCaught"},
+		}},
+		{"models", "random cases, compared with plain models", 2 * time.Minute, map[string][]string{
+			".":                                  {"TestFactRefRandom", "TestFactSchemasRandom"},
+			"backend/lake/laketest":              {"TestFactsAreThoseOfTheModel", "TestMovedFactsAreThoseOfTheModel"},
+			"backend/lake/parquet":               {"TestCheckOfWhatWasWritten", "TestFind", "TestRoundTrip"},
+			"backend/lake/parquet/internal/flat": {"TestHybrid", "TestSeekRow"},
+			"bus":                                {"TestAYearOfTicks"},
+			"filter":                             {"TestCompareNumbersExactly", "TestFormatIsAFixedPoint", "TestFormatNeedsItsBrackets", "TestMatchIsTheTruth", "TestMatchOneConditionIsTheTruth"},
+			"internal/codec": {"TestCanonicalMeansTheSameAndIsAFixedPoint", "TestElements", "TestFindAgainstDecoding", "TestFloatsComeBackExactly",
+				"TestMembersRoundTrip", "TestStringsComeBackExactly", "TestTextOrderIsTimeOrder"},
+			"internal/cron":           {"TestModel", "TestModelOfThePast", "TestOrder"},
+			"internal/dedupe":         {"TestKeysHaveAnInverse"},
+			"internal/jq":             {"TestEdits", "TestLimitsChangeNothingElse"},
+			"internal/links":          {"TestNormalFormIsAFixedPoint", "TestTagsAgreeWithTree"},
+			"internal/spool":          {"TestAppend"},
+			"internal/workcsv":        {"TestRoundTrip"},
+			"store":                   {"TestFactsAreReverted", "TestFactsAreThoseOfTheModel", "TestLineages", "TestMigrationsOfFactsKeepEveryAnswer", "TestMovedFactsAreThoseOfTheModel", "TestRevertAgreesWithAModel"},
+			"store/internal/foldkeep": {"TestRandomHistories"},
+			"store/internal/shape":    {"TestDecodesLikeEncodingJSON"},
+			"store/records":           {"TestRoundTrip"},
+			"store/schemafile":        {"TestDefaultsAgree", "TestFormatAndParseAreInverse", "TestFormatGivesBackAnyNames", "TestProgramsComeBack"},
+		}},
+	}
+}
