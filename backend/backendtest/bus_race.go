@@ -84,7 +84,7 @@ func raceClaims(s *busStory) {
 
 // raceAcks lets drafts and settlements ack one claim at once.
 func raceAcks(s *busStory) {
-	for round := range times(3) {
+	for round := range s.times(3) {
 		s.emit(event(10*round, "paid"))
 		c := s.one("billing", "paid")
 		var won atomic.Int64
@@ -159,7 +159,7 @@ func racePositions(s *busStory) {
 		}
 		return list[0].Commit, nil
 	}
-	rounds := times(5)
+	rounds := s.times(5)
 	s.racing(4, func(worker int, b *busStory) error {
 		for n := 0; n < rounds; {
 			from, err := at()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/internal/typelist"
 )
 
@@ -30,12 +31,10 @@ func concurrencyStories() []tale {
 	}
 }
 
-// times makes a count larger for soaking.
-func times(n int) int {
-	if Soak() {
-		return 10 * n
-	}
-	return n
+// times is how many of ten times as many rounds are done at once.
+func (s *story) times(n int) int {
+	s.Helper()
+	return effort.Count(s.T, 10*n)
 }
 
 // together runs workers at once, spread over handles, and waits for them. The
@@ -57,7 +56,7 @@ func (s *story) together(workers int, handles []backend.Backend, work func(worke
 // back, and everything is there.
 func (s *story) appendConcurrently(handles ...backend.Backend) {
 	const workers = 8
-	rounds := times(10)
+	rounds := s.times(10)
 	ids := make([][]int64, workers)
 	s.together(workers, handles, func(worker int, b backend.Backend) error {
 		for n := range rounds {
@@ -119,7 +118,7 @@ func (s *story) seeWholeCommits(handles ...backend.Backend) {
 			}
 		})
 	}
-	rounds := times(25)
+	rounds := s.times(25)
 	s.together(2, handles, func(worker int, b backend.Backend) error {
 		for n := range rounds {
 			value := 1 + worker*rounds + n
@@ -196,7 +195,7 @@ func fences() demand {
 // read: no increment is lost.
 func (s *story) count(on demand, counter onto.Identity, handles ...backend.Backend) {
 	const workers = 4
-	rounds := times(5)
+	rounds := s.times(5)
 	s.commit(put(counter, 0))
 	var lost atomic.Int64
 	s.together(workers, handles, func(worker int, b backend.Backend) error {
@@ -231,7 +230,7 @@ func (s *story) count(on demand, counter onto.Identity, handles ...backend.Backe
 func (s *story) raceExpectation(on demand, handles ...backend.Backend) {
 	const workers = 8
 	ada := person("ada")
-	for round := range times(5) {
+	for round := range s.times(5) {
 		var wins atomic.Int64
 		s.together(workers, handles, func(worker int, b backend.Backend) error {
 			_, err := b.Append(s.ctx, on.draft(isAt(ada, int64(round)), put(ada, round*workers+worker)))
@@ -253,7 +252,7 @@ func (s *story) raceExpectation(on demand, handles ...backend.Backend) {
 // others repeat it or are refused.
 func (s *story) raceOnce(handles ...backend.Backend) {
 	const workers = 8
-	for round := range times(5) {
+	for round := range s.times(5) {
 		id := claim("ada", "n", fmt.Sprint("f", round))
 		results, errs := make([]onto.Result, workers), make([]error, workers)
 		s.together(workers, handles, func(worker int, b backend.Backend) error {
@@ -281,7 +280,7 @@ func (s *story) raceOnce(handles ...backend.Backend) {
 // each caller gets the same commit.
 func (s *story) raceKey(handles ...backend.Backend) {
 	const workers = 8
-	for round := range times(3) {
+	for round := range s.times(3) {
 		results := make([]onto.Result, workers)
 		s.together(workers, handles, func(worker int, b backend.Backend) (err error) {
 			results[worker], err = b.Append(s.ctx, keyed(fmt.Sprint("k", round), put(person("ada"), round)))
@@ -317,7 +316,7 @@ func registerAtOnce(s *story) {
 }
 
 func streamsAndDrafts(s *story) {
-	rounds := times(5)
+	rounds := s.times(5)
 	s.together(4, []backend.Backend{s, s.open()}, func(worker int, b backend.Backend) error {
 		for n := range rounds {
 			var err error
@@ -346,7 +345,7 @@ func streamsAndDrafts(s *story) {
 // evolveWhileWriting lets types evolve beside writers, which read the types again when
 // theirs are outdated: each row has the version of its time.
 func evolveWhileWriting(s *story) {
-	rounds := times(5)
+	rounds := s.times(5)
 	s.together(4, []backend.Backend{s, s.open()}, func(worker int, b backend.Backend) error {
 		for n := 0; n < rounds; {
 			stored, err := b.Schemas(s.ctx)

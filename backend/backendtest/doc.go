@@ -26,7 +26,7 @@
 //
 // A failing history is made as short as possible, printed with the flag that
 // repeats it, and kept under testdata/rapid, from where it is tried first the
-// next time. With -soak there are ten times as many.
+// next time. A plain run does a tenth of what there is to do: see package effort.
 //
 // What filters and orders mean is not told here but in the corpus of package
 // filtertest, which every backend runs as well.

@@ -13,34 +13,25 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/memory"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // runHistories applies random operations to the backend and to the reference
 // until there were enough.
 func runHistories(t *testing.T, target Target) {
-	want := cmp.Or(target.Operations, 10_000)
-	if !Soak() {
-		want /= 10
-	}
+	want := effort.Count(t, cmp.Or(target.Operations, 10_000))
 	dir := t.TempDir()
 	counts := tally{}
-	failed := false // then the history is tried again, shortened
-	for counts.operations < want {
-		rapid.Check(t, func(rt *rapid.T) {
-			if counts.operations >= want && !failed {
-				return
-			}
-			defer func() { failed = failed || rt.Failed() }()
-			h := newHistory(t, rt, target, newPlace(t, dir))
-			defer h.end()
-			h.counts = &counts
-			for i, s := range plans().Draw(rt, "plan") {
-				h.take(i, s)
-			}
-			h.inquiries = rapid.SliceOfN(rapid.Custom(drawInquiry), 6, 12).Draw(rt, "inquiries")
-			h.compare()
-		})
-	}
+	effort.CheckUntil(t, func() bool { return counts.operations >= want }, func(rt *rapid.T) {
+		h := newHistory(t, rt, target, newPlace(t, dir))
+		defer h.end()
+		h.counts = &counts
+		for i, s := range plans().Draw(rt, "plan") {
+			h.take(i, s)
+		}
+		h.inquiries = rapid.SliceOfN(rapid.Custom(drawInquiry), 6, 12).Draw(rt, "inquiries")
+		h.compare()
+	})
 	t.Logf("%d operations in %d histories made %d commits and %d evolutions; %d questions were answered alike",
 		counts.operations, counts.histories, counts.commits, counts.evolutions, counts.questions)
 }

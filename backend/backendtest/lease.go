@@ -322,7 +322,7 @@ func leaseRaced(s *leasing) {
 	var holders, last atomic.Int64
 	s.together(6, []backend.Backend{s.Backend}, func(worker int, _ backend.Backend) error {
 		h := handles[worker%2]
-		for range times(3) {
+		for range s.times(3) {
 			l, err := h.Acquire(s.ctx, &backend.LeaseRequest{Name: "import", Owner: "same", TTL: time.Minute, Wait: time.Hour})
 			if err != nil {
 				return err

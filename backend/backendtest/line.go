@@ -5,13 +5,13 @@ package backendtest
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
 
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/internal/flock"
 )
 
@@ -81,12 +81,9 @@ func (l *Line) InOrder(t *testing.T, draft func(key string, n int) *backend.Draf
 }
 
 // Herd makes many processes put one entity each at the same moment: all are
-// acknowledged. With -soak there are 500.
+// acknowledged. There are 500 in all.
 func (l *Line) Herd(t *testing.T) {
-	n := 40
-	if Soak() {
-		n = 500
-	}
+	n := effort.Count(t, 500)
 	all := StartPutters(t, l.Place, "p", n)
 	began := time.Now()
 	all.Begin()
@@ -115,7 +112,7 @@ func (l *Line) wait(t *testing.T, n int) (all *Putters, release func()) {
 func (l *Line) Killed(t *testing.T) {
 	all, release := l.wait(t, 16)
 	killed := map[int]bool{}
-	for _, i := range rand.Perm(16)[:8] {
+	for _, i := range effort.Rand(t).Perm(16)[:8] {
 		killed[i] = true
 		if err := all.All[i].Process.Kill(); err != nil {
 			t.Error(err)

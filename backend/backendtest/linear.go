@@ -12,6 +12,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func linearStories() []tale {
@@ -95,16 +96,16 @@ func (r cell) refuses(c call) onto.Code {
 // linearizable records histories of concurrent calls through two handles and checks
 // each with porcupine.
 func linearizable(s *story) {
-	histories, calls := times(15), 0
-	for i := range histories {
+	histories, calls := 0, 0
+	for seed := range effort.Seeds(s.T, 150) {
 		s := s.another()
-		history := s.record(uint64(i), s.Backend, s.open())
-		calls += len(history)
+		history := s.record(seed, s.Backend, s.open())
+		histories, calls = histories+1, calls+len(history)
 		if !porcupine.CheckOperations(cells(), history) {
 			for _, op := range history {
 				s.Logf("client %d, %d to %d: %+v gave %+v", op.ClientId, op.Call, op.Return, op.Input, op.Output)
 			}
-			s.Fatalf("history %d: no order of the calls explains the answers", i)
+			s.Fatalf("seed %d: no order of the calls explains the answers", seed)
 		}
 	}
 	s.Logf("%d concurrent histories with %d calls are linearizable", histories, calls)

@@ -32,7 +32,10 @@ type story struct {
 
 func runStories(t *testing.T, target Target, tales []tale) {
 	for _, tale := range tales {
-		t.Run(tale.name, func(t *testing.T) { tell(t, target, tale.tell) })
+		t.Run(tale.name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, target, tale.tell)
+		})
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"flag"
 	"os"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // Target is a backend under test.
@@ -24,13 +24,13 @@ type Target struct {
 	// handles were closed has its data.
 	Open func(t testing.TB, p *Place) backend.Backend
 
-	// Operations is how many operations random histories have with -soak; 0 for
-	// 10,000. A short run has a tenth of them. Random traffic on a bus and a random
-	// workload have ten times as many.
+	// Operations is how many operations random histories have in all; 0 for 10,000.
+	// Random traffic on a bus has five times as many, a random workload three times. What
+	// of that is done at once is told by package effort.
 	Operations int
 
 	// Again says that another target of the package covers the same contract with other
-	// storage. A short run tries only the parts about concurrent handles and callers.
+	// storage. A plain run tries only the parts about concurrent handles and callers.
 	Again bool
 
 	// Points names where an append can be made to fail: any moment before the commit is
@@ -60,7 +60,7 @@ type Place struct {
 func Run(t *testing.T, target Target) {
 	before := goleak.IgnoreCurrent()
 	target = target.called()
-	if !target.Again || Soak() {
+	if !target.Again || effort.Thorough(t) {
 		t.Run("stories", func(t *testing.T) { runStories(t, target, stories()) })
 		t.Run("histories", func(t *testing.T) { runHistories(t, target) })
 		t.Run("bus", func(t *testing.T) { runStories(t, target, busStories(t, target)) })
@@ -80,11 +80,6 @@ func Run(t *testing.T, target Target) {
 		t.Errorf("goroutines are left: %v", err)
 	}
 }
-
-var soak = flag.Bool("soak", false, "run the long version of the tests")
-
-// Soak reports whether the tests should run at full length: the flag -soak.
-func Soak() bool { return *soak }
 
 // Check examines a backend that is a [backend.Checker] and fails the test for
 // each finding that is an error.

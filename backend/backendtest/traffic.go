@@ -16,39 +16,37 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/memory"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // runTraffic takes random steps on two handles of a bus and on the reference until
 // there were enough.
 func runTraffic(t *testing.T, target Target) {
-	want := 10 * cmp.Or(target.Operations, 10_000)
-	if !Soak() {
-		want /= 20
-	}
 	if !isBus(t, target) {
 		return
 	}
+	want := effort.Count(t, 5*cmp.Or(target.Operations, 10_000))
 	dir := t.TempDir()
 	counts := trafficTally{}
-	failed := false // then it is tried again, shortened
-	for counts["steps"] < want {
-		rapid.Check(t, func(rt *rapid.T) {
-			if counts["steps"] >= want && !failed {
-				return
-			}
-			defer func() { failed = failed || rt.Failed() }()
-			r := newTraffic(t, rt, target, newPlace(t, dir), counts)
-			defer r.end()
-			for i, m := range itineraries().Draw(rt, "traffic") {
-				r.take(i, m)
-			}
-			r.compare()
-			if err := check(r.handles[1]); err != nil {
-				rt.Fatalf("check: %v", err)
-			}
-		})
-	}
+	effort.CheckUntil(t, func() bool { return counts["steps"] >= want }, func(rt *rapid.T) {
+		r := newTraffic(t, rt, target, newPlace(t, dir), counts)
+		defer r.end()
+		for i, m := range itineraries().Draw(rt, "traffic") {
+			r.take(i, m)
+		}
+		r.compare()
+		if err := check(r.handles[1]); err != nil {
+			rt.Fatalf("check: %v", err)
+		}
+	}, trafficThatFailed()...)
 	t.Log(counts)
+}
+
+// trafficThatFailed is the seeds of traffic that once was not the same on two backends.
+func trafficThatFailed() []uint64 {
+	return []uint64{
+		6675729586645831908, // a type that only a forgotten handler had asked for
+	}
 }
 
 // trafficTally counts what random traffic did.

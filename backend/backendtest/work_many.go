@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func manyStories() []workTale {
@@ -73,10 +74,7 @@ func manyAtOnce(s *workStory) {
 
 // manyLost has more leases end than one transaction may like to deal with.
 func manyLost(s *workStory) {
-	n := 1200
-	if Soak() {
-		n = 21_000
-	}
+	n := effort.Count(s.T, 2100) * 10
 	for part := range slices.Chunk(mixedPages(n), 3000) {
 		s.enqueue(part...)
 	}

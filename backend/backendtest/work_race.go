@@ -143,7 +143,7 @@ func raceRate(s *workStory) {
 }
 
 func raceFinish(s *workStory) {
-	for round := range times(3) {
+	for round := range s.times(3) {
 		s.enqueue(page(100*round + 1))
 		i := s.take(wanted(1), itemName(itemID(100*round+1)))[0]
 		var won atomic.Int64

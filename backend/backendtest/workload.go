@@ -15,38 +15,29 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/memory"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // runWorkload takes random steps on two handles of a work queue and on the reference until
 // there were enough that call it.
 func runWorkload(t *testing.T, target Target) {
-	want := 10 * cmp.Or(target.Operations, 10_000)
-	if !Soak() {
-		want = want * 3 / 100
-	}
 	if !isWorkQueue(t, target) {
 		return
 	}
+	want := effort.Count(t, 3*cmp.Or(target.Operations, 10_000))
 	dir := t.TempDir()
 	counts := trafficTally{}
-	failed := false // then it is tried again, shortened
-	for counts["operations"] < want && !t.Failed() {
-		rapid.Check(t, func(rt *rapid.T) {
-			if counts["operations"] >= want && !failed {
-				return
-			}
-			defer func() { failed = failed || rt.Failed() }()
-			r := newWorkload(t, rt, target, newPlace(t, dir), counts)
-			defer r.end()
-			for i, m := range workloads().Draw(rt, "workload") {
-				r.step(i, m)
-			}
-			r.compare()
-			if err := check(r.handles[1]); err != nil {
-				rt.Fatalf("check: %v", err)
-			}
-		})
-	}
+	effort.CheckUntil(t, func() bool { return counts["operations"] >= want }, func(rt *rapid.T) {
+		r := newWorkload(t, rt, target, newPlace(t, dir), counts)
+		defer r.end()
+		for i, m := range workloads().Draw(rt, "workload") {
+			r.step(i, m)
+		}
+		r.compare()
+		if err := check(r.handles[1]); err != nil {
+			rt.Fatalf("check: %v", err)
+		}
+	})
 	t.Log(counts)
 }
 
