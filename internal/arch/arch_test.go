@@ -29,6 +29,7 @@ func may() map[string][]string {
 		"internal/arch":     {},
 		"internal/child":    {},
 		"internal/effort":   {"pgregory.net/rapid"},
+		"tools/ci":          {"internal/effort"},
 		"internal/cron":     {"internal/suggest"},
 		"internal/dedupe":   {"."},
 		"internal/fetch":    {"."},

@@ -8,6 +8,7 @@ type Step struct {
 	About string
 	Share time.Duration       // of a run of .ci/run on two quiet cores; for a warning only
 	Tests map[string][]string // by package, from the root of the module
+	Skip  string              // parts of them that a plain run does whole, as go test -skip has it; "" for none
 }
 
 // Steps is the table of the tests that ask how much to do. Every such test is in one step:
@@ -23,17 +24,17 @@ func Steps() []Step {
 				"TestContractOnVersitygw", "TestContractWithCompaction", "TestContractWithDuckDB"},
 			"backend/memory": {"TestContract"},
 			"backend/sqlite": {"TestContract"},
-		}},
+		}, "^TestContract(InMemory)?$/^(stories|bus|work|handles|cancel|optional|faults)$"},
 		{"simulation", "writers, readers and janitors of a lake with lost, late and doubled answers", time.Minute, map[string][]string{
 			"backend/lake/laketest": {"TestLyingBucket", "TestLyingProxyOnFake", "TestLyingProxyOnVersitygw"},
 			"backend/lake/protocol": {"TestLinearizable", "TestSimulation", "TestTurn"},
-		}},
+		}, ""},
 		{"questions", "random questions, answered alike by every engine", time.Minute, map[string][]string{
 			"backend/lake/duck":     {"TestAgree", "TestCorpus", "TestDiff", "TestSecondReader"},
 			"backend/lake/laketest": {"TestQuestions", "TestQuestionsOnVersitygw"},
 			"backend/sqlite":        {"TestSQLAgreesWithProcess", "TestOriginalAtRandom", "TestUnreadableRowsChangeNoOtherAnswer"},
 			"filter/filtertest":     {"TestAgree", "TestDuel", "TestMemory", "TestSQLite"},
-		}},
+		}, ""},
 		{"kills", "processes that share a store, and are killed", 3 * time.Minute, map[string][]string{
 			"backend/lake/laketest": {"TestKilled", "TestProcesses", "TestProcessesOnVersitygw", "TestUpdateAtOnce", "TestImportBesideWriter"},
 			"backend/sqlite": {"TestFourProcessesOnOneSource", "TestKilledAtWork", "TestKilledOnTheBus", "TestKilledWritersLoseNothing",
@@ -43,17 +44,17 @@ func Steps() []Step {
 			"store/deploytest":        {"TestCrowdWhileTypesChange", "TestRollingDeploys"},
 			"store/internal/foldkeep": {"TestProcessesThatAreKilled", "TestRebuildsThatAreKilled"},
 			"work":                    {"TestProcessesAreKilled", "TestProcessesKeepLimits"},
-		}},
+		}, ""},
 		{"faults", "calls of the operating system that fail, one after the other", 2 * time.Minute, map[string][]string{
 			"backend/lake/laketest": {"TestEveryCallFails"},
 			"backend/sqlite":        {"TestFailingCommit", "TestFailingRestore", "TestFlippedBitInTheWAL", "TestFlippedBits"},
 			"cmd/onto":              {"TestFaultSweep"},
-		}},
+		}, ""},
 		{"hostile", "files, lakes, documents and programs that must not be trusted", 2 * time.Minute, map[string][]string{
 			"backend/lake": {"TestRandomDocuments", "TestRandomDocumentsOfLargeLake"},
 			"cmd/onto":     {"TestHostileFiles", "TestHostileLakes"},
 			"internal/jq":  {"TestHostilePrograms", "TestKillers"},
-		}},
+		}, ""},
 		{"mistakes", "mistakes that are planted in the source, and must be caught", 2 * time.Minute, map[string][]string{
 			"backend/backendtest":     {"TestMutants"},
 			"backend/lake/protocol":   {"TestSimulationCatchesMistakes"},
@@ -61,7 +62,7 @@ func Steps() []Step {
 			"internal/decide":         {"TestFactMistakes"},
 			"store":                   {"TestMistakesAboutFactsAreCaught"},
 			"store/internal/foldkeep": {"TestMistakesAreCaught"},
-		}},
+		}, ""},
 		{"models", "random cases, compared with plain models", 2 * time.Minute, map[string][]string{
 			".":                                  {"TestFactRefRandom", "TestFactSchemasRandom"},
 			"backend/lake/laketest":              {"TestFactsAreThoseOfTheModel", "TestMovedFactsAreThoseOfTheModel"},
@@ -82,6 +83,6 @@ func Steps() []Step {
 			"store/internal/shape":    {"TestDecodesLikeEncodingJSON"},
 			"store/records":           {"TestRoundTrip"},
 			"store/schemafile":        {"TestDefaultsAgree", "TestFormatAndParseAreInverse", "TestFormatGivesBackAnyNames", "TestProgramsComeBack"},
-		}},
+		}, ""},
 	}
 }
