@@ -293,7 +293,8 @@ func TestTheUnreadableChangesNothingElse(t *testing.T) {
 			same("groups", func(s *store.Store) string {
 				return lines(q(s).GroupBy(onto.Path("word")).Compute(onto.Count(), onto.Path("n").Sum()).All(ctx))
 			})
-			same("versions", func(s *store.Store) string { return lines(q(s).Versions(ctx, int64(r.IntN(1)))) })
+			since := r.Int64N(at)
+			same("versions", func(s *store.Store) string { return lines(q(s).Versions(ctx, since)) })
 		}
 		same("diff", func(s *store.Store) string {
 			return lines(s.Diff(ctx, store.DiffOptions{From: onto.AtCommit(at / 2), To: onto.AtCommit(at), Report: report}))

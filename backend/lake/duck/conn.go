@@ -133,7 +133,7 @@ func (c *conn) query(sql string, args []any) (*rows, error) {
 	}
 	defer duckdb.DestroyPrepare(&stmt)
 	var pending duckdb.PendingResult
-	if duckdb.PendingPreparedStreaming(stmt, &pending) == duckdb.StateError { //nolint:staticcheck // the only way to an answer in pieces
+	if duckdb.PendingPreparedStreaming(stmt, &pending) == duckdb.StateError { // deprecated; the only way to an answer in pieces
 		err := failure(duckdb.PendingError(pending))
 		duckdb.DestroyPending(&pending)
 		return nil, err
