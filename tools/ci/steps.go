@@ -28,7 +28,7 @@ func steps() []step {
 		{"format", "gofmt", 10 * time.Second, false, (*runner).format},
 		{"vet", "go vet", time.Minute, false, func(r *runner) error { return r.command(nil, "go", "vet", "./...") }},
 		{"tidy", "go mod tidy leaves no difference, in every module", 15 * time.Second, false, (*runner).tidy},
-		{"staticcheck", "staticcheck; staticcheck.conf says what is switched off, and why", 75 * time.Second, false, (*runner).staticcheck},
+		{"staticcheck", "staticcheck, with all of its default checks", 75 * time.Second, false, (*runner).staticcheck},
 		{"changed", "the tests of the packages that the change touches", 2 * time.Minute, false, (*runner).changed},
 		{"test", "the README's test command, with an S3 server and stock clients", 5 * time.Minute, false, (*runner).test},
 		{"race", "the race detector, on the packages that start goroutines", 5 * time.Minute, false, (*runner).race},
