@@ -72,3 +72,15 @@ func TestLargePackedPages(t *testing.T) {
 		t.Errorf("page index: got %v, want %s", err, want)
 	}
 }
+
+// Pages of the page index that share bytes would be as many as it likes to have.
+func TestPagesShareBytes(t *testing.T) {
+	for _, second := range []int64{0, 99} {
+		c := hostile(make([]byte, 1000))
+		c.Meta.Values = 2
+		err := c.Prepare(format.AppendOffsets(nil, []format.Location{{Offset: 0, Bytes: 100}, {Offset: second, Bytes: 100, FirstRow: 1}}))
+		if want := "share bytes"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("page at %d: got %v, want %s", second, err, want)
+		}
+	}
+}

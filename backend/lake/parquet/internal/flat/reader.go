@@ -59,6 +59,8 @@ func (c *Chunk) Prepare(index []byte) error {
 			return errors.New("the rows of the page index are out of order")
 		case p.Offset < start || p.Offset > end || int64(p.Bytes) > end-p.Offset:
 			return errors.New("a page of the page index is outside its column")
+		case p.Bytes == 0 || i > 0 && p.Offset < pages[i-1].Offset+int64(pages[i-1].Bytes):
+			return errors.New("pages of the page index share bytes")
 		case int64(p.Bytes) > c.maxPacked()+readAhead:
 			return errPacked(int64(p.Bytes))
 		}
