@@ -160,7 +160,7 @@ func sources(t *testing.T) []source {
 			return err
 		}
 		if d.IsDir() {
-			if base := d.Name(); name != "." && (strings.HasPrefix(base, ".") || base == "testdata") {
+			if base := d.Name(); name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || otherModule(root, name)) {
 				return fs.SkipDir
 			}
 			return nil
@@ -186,6 +186,13 @@ func sources(t *testing.T) []source {
 		t.Fatal("no source files found")
 	}
 	return list
+}
+
+// otherModule reports whether a directory has a module of its own, as the tools have. Its
+// dependencies are not those of this one.
+func otherModule(root fs.FS, dir string) bool {
+	_, err := fs.Stat(root, path.Join(dir, "go.mod"))
+	return err == nil
 }
 
 func TestImports(t *testing.T) {

@@ -42,6 +42,8 @@ func TestContractWithDuckDB(t *testing.T) {
 	})
 }
 
+// With the environment variable TEST_KEEP_LAKES, the data files of all stores are left in
+// the directory that it names.
 func TestContractOnFiles(t *testing.T) {
 	backendtest.Run(t, backendtest.Target{
 		Operations: 500, Again: true,
@@ -50,7 +52,7 @@ func TestContractOnFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return open(t, b, p, 0)
+			return open(t, keeping{b, p.Dir}, p, 0)
 		},
 	})
 }

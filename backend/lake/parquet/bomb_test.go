@@ -47,7 +47,7 @@ func TestBombs(t *testing.T) {
 		{"a dictionary of long fields", made(parquettest.Entities{Rows: 16 << 10, Fields: long, SameKey: true, Dictionary: true}), "has a dictionary"},
 		{"compressed fields", plain, "row group 1 unfolds to more than"},
 		{"compressed fields that are said to be few", claims(plain, bytesOf, 1000), "fields_json"},
-		{"compressed fields that are said to be some", claims(plain, bytesOf, 60<<20), "row group 1 unfolds to more than"},
+		{"compressed fields that are said to be some", claims(plain, bytesOf, 60<<20), "fields_json of row group 1: its pages unfold to more than"},
 		{"more rows than there are", claims(made(parquettest.Entities{Rows: 999_983, Fields: "{}"}), 999_983, 1_000_003), ""},
 		{"many rows in one group", made(parquettest.Entities{Rows: 2 << 20, Fields: "{}", SameKey: true}), "has 2097152 rows"},
 	} {

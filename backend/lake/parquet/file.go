@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet/internal/flat"
@@ -23,6 +24,8 @@ type File struct {
 	groups []*group
 	source io.ReaderAt
 	meta   *format.File
+
+	indexed atomic.Int64 // rows of the indexes that are kept
 }
 
 // group is one row group of a file.
@@ -33,7 +36,7 @@ type group struct {
 	min, max string         // of the first part of the keys
 
 	mu    sync.Mutex    // held while index and parts are made; they never change afterwards
-	index *index        // nil until it is needed
+	index *index        // nil until it is needed, or if the file has too many rows to keep it
 	parts []*flat.Chunk // by system column: prepared to read single rows
 }
 
@@ -78,10 +81,17 @@ func (f *File) open(r io.ReaderAt, size int64) error {
 	if err := f.checkColumns(); err != nil {
 		return err
 	}
+	bytes := int64(0) // of the system columns
 	for i := range f.meta.Groups {
 		g := &group{rows: f.meta.Groups[i].Rows, chunks: f.meta.Groups[i].Chunks}
 		if err := f.openGroup(g, i); err != nil {
 			return err
+		}
+		for column := range System(f.kind) {
+			bytes += g.chunks[column].Compressed
+		}
+		if bytes > size {
+			return f.damaged("its columns have more bytes than the file")
 		}
 		f.groups = append(f.groups, g)
 		f.rows += g.rows

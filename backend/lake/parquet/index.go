@@ -59,6 +59,18 @@ func addHash(hash, part uint64) uint64 {
 	return (bits.RotateLeft64(hash, 29) ^ part) * 0x9e3779b97f4a7c15
 }
 
+// mayKeep reports whether the index of some more rows is kept. Row groups of equal rows take
+// few bytes in a file, and their indexes do not: a file of unknown origin keeps a bounded
+// number of them, and for each of its bytes half a row more, which is several times what a
+// writer needs. The others are built again by each call.
+func (f *File) mayKeep(rows int64) bool {
+	if f.indexed.Add(rows) <= keptRows+f.size/2 {
+		return true
+	}
+	f.indexed.Add(-rows)
+	return false
+}
+
 // indexOf returns the index of a row group, and builds it at the first call.
 func (f *File) indexOf(ctx context.Context, number int) (*index, error) {
 	g := f.groups[number]
@@ -72,11 +84,15 @@ func (f *File) indexOf(ctx context.Context, number int) (*index, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts, err := f.prepare(number)
-		if err != nil {
-			return nil, err
+		if g.parts == nil {
+			if g.parts, err = f.prepare(number); err != nil {
+				return nil, err
+			}
 		}
-		g.index, g.parts = x, parts
+		if !f.mayKeep(g.rows) {
+			return x, nil
+		}
+		g.index = x
 	}
 	return g.index, nil
 }
@@ -113,6 +129,11 @@ func (f *File) buildIndex(number int) (x *index, err error) {
 
 // prepare makes what reads single rows of a row group.
 func (f *File) prepare(number int) (parts []*flat.Chunk, err error) {
+	defer func() {
+		if err != nil {
+			parts = nil
+		}
+	}()
 	defer f.guard(&err)
 	g := f.groups[number]
 	for column, name := range System(f.kind) {

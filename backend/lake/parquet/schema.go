@@ -27,6 +27,7 @@ const (
 	maxGroupBytes  = 128 << 20 // bytes in a row group, unfolded: of the system columns, and of the typed ones
 	maxPageBytes   = 64 << 20  // bytes in a page
 	maxFooterBytes = 16 << 20  // bytes in a footer
+	keptRows       = 4 << 20   // rows of the indexes that an open file keeps, besides some for each of its bytes
 )
 
 // The numbers of the columns that come before the keys.

@@ -167,7 +167,7 @@ func TestDamagedPages(t *testing.T) {
 
 // unpacked is the pages of a file without compression, where damage goes deeper than the
 // checksums of zstd let it.
-func unpacked(t *testing.T, data []byte, f *format.File) ([]byte, format.Chunk) {
+func unpacked(t testing.TB, data []byte, f *format.File) ([]byte, format.Chunk) {
 	t.Helper()
 	chunk := chunkOf(data, f)
 	meta := *chunk.Meta

@@ -17,8 +17,9 @@ type page struct {
 	codes  hybrid // if it is folded, or booleans in runs
 	runs   bool   // booleans in runs
 	plain  []byte
-	width  int // bytes of a plain value; 0 for texts and booleans
-	bit    int // of the first byte, for booleans
+	width  int  // bytes of a plain value; 0 for texts and booleans
+	bools  bool // booleans that are not in runs
+	bit    int  // of the first byte, for booleans
 }
 
 // begin takes the contents of a page apart.
@@ -36,7 +37,7 @@ func (p *page) begin(c *Chunk, head format.Page, data []byte) error {
 	}
 	switch head.Encoding {
 	case format.PlainValues:
-		p.plain = data
+		p.plain, p.bools = data, c.Meta.Type == format.Boolean
 	case format.DictionaryIndex, format.OldDictionary:
 		p.folded = true
 		if len(data) == 0 { // all are NULL
@@ -89,6 +90,13 @@ func (p *page) skip(rows int) error {
 			return errValues
 		}
 		p.plain = p.plain[rows*p.width:]
+		return nil
+	case p.bools:
+		at := p.bit + rows
+		if len(p.plain) < (at+7)/8 {
+			return errValues
+		}
+		p.plain, p.bit = p.plain[at/8:], at%8
 		return nil
 	}
 	for range rows {

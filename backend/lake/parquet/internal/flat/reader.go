@@ -20,7 +20,8 @@ const readAhead = 64 << 10
 
 var errOutside = errors.New("a page goes on after the end of its column")
 
-// Chunk is a column of a row group to be read. Its pages are inside the file.
+// Chunk is a column of a row group to be read. Its pages are inside the file. Those that
+// are read one after the other unfold to no more bytes than the metadata says.
 type Chunk struct {
 	Source   io.ReaderAt
 	Meta     *format.Chunk
@@ -39,6 +40,10 @@ func (c *Chunk) Start() int64 {
 	return c.Meta.Data
 }
 
+// maxPacked is how many bytes a page may have in the file. Compression adds a little to what
+// it cannot make smaller.
+func (c *Chunk) maxPacked() int64 { return c.MaxPage + c.MaxPage/16 + 1<<10 }
+
 // Prepare has later readers go to a row without reading what comes before it: it takes
 // the pages from the page index, and keeps the dictionary if it is small. It must not be
 // called while there are readers.
@@ -54,6 +59,10 @@ func (c *Chunk) Prepare(index []byte) error {
 			return errors.New("the rows of the page index are out of order")
 		case p.Offset < start || p.Offset > end || int64(p.Bytes) > end-p.Offset:
 			return errors.New("a page of the page index is outside its column")
+		case p.Bytes == 0 || i > 0 && p.Offset < pages[i-1].Offset+int64(pages[i-1].Bytes):
+			return errors.New("pages of the page index share bytes")
+		case int64(p.Bytes) > c.maxPacked()+readAhead:
+			return errPacked(int64(p.Bytes))
 		}
 	}
 	if len(pages) == 0 {
@@ -73,7 +82,13 @@ func (c *Chunk) Prepare(index []byte) error {
 	return nil
 }
 
+// errPacked is the error for a page that has too many bytes in the file.
+func errPacked(bytes int64) error {
+	return fmt.Errorf("a page has %d bytes, more than it can need for what it unfolds to", bytes)
+}
+
 // Reader reads the values of a chunk. Those that it returns are good until its next call.
+// After an error, what it returns is no longer what the rows have.
 type Reader struct {
 	chunk  *Chunk
 	next   int64  // where the next page begins
@@ -82,6 +97,7 @@ type Reader struct {
 	from   int64  // where the window begins
 	ahead  int64  // how much is read at a time
 	rows   int64  // in pages to come
+	spent  int64  // bytes that pages have unfolded to since the reader last went back
 
 	dictionary *dictionary // nil until it is read
 	unfolded   []byte      // memory for the page at hand
@@ -147,6 +163,8 @@ func (r *Reader) head() (format.Page, error) {
 	switch {
 	case int64(p.Uncompressed) > r.chunk.MaxPage:
 		return p, fmt.Errorf("a page unfolds to %d bytes, more than the %d that it may have", p.Uncompressed, r.chunk.MaxPage)
+	case int64(p.Compressed) > r.chunk.maxPacked():
+		return p, errPacked(int64(p.Compressed))
 	case p.Kind == format.DataPage && int64(p.Values) > r.rows:
 		return p, fmt.Errorf("a page has %d values, and %d are left", p.Values, r.rows)
 	}
@@ -160,6 +178,9 @@ func (r *Reader) body(p format.Page, into []byte) ([]byte, error) {
 		return nil, err
 	}
 	r.next += int64(p.Compressed)
+	if r.spent += int64(p.Uncompressed); r.spent > r.chunk.Meta.Uncompressed {
+		return nil, fmt.Errorf("its pages unfold to more than the %d bytes that they have together", r.chunk.Meta.Uncompressed)
+	}
 	return unfold(r.chunk.Meta.Codec, into, data, int(p.Uncompressed))
 }
 
@@ -198,6 +219,9 @@ func (r *Reader) readDictionary(p format.Page) error {
 	if r.dictionary != nil {
 		return r.skip(p) // read before
 	}
+	if int64(p.Values) > r.chunk.Meta.Values { // a text takes more memory than an empty one has bytes
+		return fmt.Errorf("a dictionary has %d values for %d rows", p.Values, r.chunk.Meta.Values)
+	}
 	data, err := r.body(p, nil)
 	if err != nil {
 		return err
@@ -217,11 +241,13 @@ func (r *Reader) readPage(p format.Page) error {
 	if err != nil {
 		return err
 	}
-	if err := r.page.begin(r.chunk, p, data); err != nil {
-		return err
+	err = r.page.begin(r.chunk, p, data)
+	if err == nil && r.page.folded && r.dictionary == nil {
+		err = errors.New("a page needs a dictionary, and there is none")
 	}
-	if r.page.folded && r.dictionary == nil {
-		return errors.New("a page needs a dictionary, and there is none")
+	if err != nil {
+		r.page = page{} // there is nothing to read in it
+		return err
 	}
 	r.rows -= int64(p.Values)
 	return nil
@@ -231,6 +257,9 @@ func (r *Reader) readPage(p format.Page) error {
 func (r *Reader) SeekRow(row int64) error {
 	if row < 0 || row >= r.chunk.Meta.Values {
 		return fmt.Errorf("there is no row %d", row+1)
+	}
+	if row < r.row {
+		r.spent = 0
 	}
 	if row < r.row || row-r.row >= int64(r.page.left) {
 		if err := r.jump(row); err != nil {

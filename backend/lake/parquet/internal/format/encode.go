@@ -1,5 +1,7 @@
 package format
 
+import "encoding/binary"
+
 // AppendFile appends a footer.
 func AppendFile(out []byte, f *File) []byte {
 	e := &encoder{out: out}
@@ -98,7 +100,7 @@ func (e *encoder) chunk(c *Chunk, name string) {
 			e.int32(1, int32(c.Type))
 			e.list(2, wireI32, len(c.Encodings))
 			for _, encoding := range c.Encodings {
-				e.out = append(e.out, byte(encoding)<<1)
+				e.out = binary.AppendVarint(e.out, int64(encoding))
 			}
 			e.list(3, wireBinary, 1)
 			e.element([]byte(name))
