@@ -43,7 +43,7 @@ func (r *runner) long(s effort.Step) error {
 		args = append(args, "./"+folder)
 	}
 	cmd := exec.CommandContext(r.ctx, "go", args...)
-	cmd.Env = slices.Concat(os.Environ(), env, []string{effort.LevelVariable + "=" + r.level, effort.SeedVariable + "=" + r.seed})
+	cmd.Env = slices.Concat(os.Environ(), env, []string{effort.LevelVariable + "=" + r.level, effort.SeedVariable + "=" + r.seed, r.keepLakes()})
 	cmd.Stderr = r.out
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // flaws are those of all rows, as texts.
@@ -32,7 +33,7 @@ func flaws(t fataler, f *parquet.File, l *parquet.Layout) []string {
 // and Check yields what All yields.
 func TestCheckOfWhatWasWritten(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind onto.Kind) {
-		rapid.Check(t, func(t *rapid.T) {
+		effort.Check(t, 1000, func(t *rapid.T) {
 			l := people(kind)
 			versions := rapid.SliceOfN(version(kind, 5), 0, 20).Draw(t, "versions")
 			data, sum := encode(t, l, versions)

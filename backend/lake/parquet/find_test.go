@@ -12,6 +12,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // newest is what Find has to return.
@@ -49,7 +50,7 @@ func sortedIDs(ids []onto.Identity) []onto.Identity {
 
 func TestFind(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind onto.Kind) {
-		rapid.Check(t, func(t *rapid.T) {
+		effort.Check(t, 1000, func(t *rapid.T) {
 			versions := rapid.SliceOfNDistinct(version(kind, 4), 0, 30, func(v onto.Version) string {
 				return fmt.Sprint(v.Identity, v.Commit)
 			}).Draw(t, "versions")

@@ -13,11 +13,12 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/backend/lake/parquet/parquettest"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func TestRoundTrip(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind onto.Kind) {
-		rapid.Check(t, func(t *rapid.T) {
+		effort.Check(t, 1000, func(t *rapid.T) {
 			l := people(kind)
 			versions := rapid.SliceOfN(version(kind, 5), 0, 20).Draw(t, "versions")
 			data, sum := encode(t, l, versions)

@@ -12,11 +12,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ontologia/onto/backend/lake/parquet/internal/format"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // Runs and packed bits come back as they were, in pieces, and skipped in part.
 func TestHybrid(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		width := rapid.IntRange(1, 20).Draw(t, "width")
 		var want []uint32
 		for range rapid.IntRange(0, 20).Draw(t, "runs") {
@@ -75,7 +76,7 @@ func chunkOf(data []byte, f *format.File) *Chunk {
 
 // A row is found with and without a page index, forwards and backwards.
 func TestSeekRow(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		rows := rapid.IntRange(1, 20_000).Draw(t, "rows")
 		distinct := rapid.SampledFrom([]int{1, 3, 1 << 30}).Draw(t, "distinct")
 		c := Column{Column: format.Column{Name: "c", Type: format.ByteArray}, Statistics: true, Index: true}
