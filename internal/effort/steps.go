@@ -23,6 +23,7 @@ func Steps() []Step {
 				"TestContractOnVersitygw", "TestContractWithCompaction", "TestContractWithDuckDB"},
 			"backend/memory": {"TestContract"},
 			"backend/sqlite": {"TestContract"},
+			"bus":            {"TestOnSQLite"},
 		}},
 		{"simulation", "writers, readers and janitors of a lake with lost, late and doubled answers", time.Minute, map[string][]string{
 			"backend/lake/laketest": {"TestLyingBucket", "TestLyingProxyOnFake", "TestLyingProxyOnVersitygw"},
@@ -67,7 +68,6 @@ func Steps() []Step {
 			"backend/lake/laketest":              {"TestFactsAreThoseOfTheModel", "TestMovedFactsAreThoseOfTheModel"},
 			"backend/lake/parquet":               {"TestCheckOfWhatWasWritten", "TestFind", "TestRoundTrip"},
 			"backend/lake/parquet/internal/flat": {"TestHybrid", "TestSeekRow"},
-			"bus":                                {"TestAYearOfTicks"},
 			"filter":                             {"TestCompareNumbersExactly", "TestFormatIsAFixedPoint", "TestFormatNeedsItsBrackets", "TestMatchIsTheTruth", "TestMatchOneConditionIsTheTruth"},
 			"internal/codec": {"TestCanonicalMeansTheSameAndIsAFixedPoint", "TestElements", "TestFindAgainstDecoding", "TestFloatsComeBackExactly",
 				"TestMembersRoundTrip", "TestStringsComeBackExactly", "TestTextOrderIsTimeOrder"},
