@@ -19,6 +19,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/work"
 )
@@ -141,32 +142,23 @@ func contents(t *testing.T, s *store.Store) []Page {
 // completed by one attempt, others are lost, each item leads back to the first page, and
 // the store is that of an undisturbed crawl.
 func TestProcessesAreKilled(t *testing.T) {
-	pages, latency := 150, 20*time.Millisecond
-	if *soak {
-		pages, latency = 2000, 100*time.Millisecond
-	}
+	t.Parallel()
+	pages, random := effort.Count(t, 1000), effort.Rand(t)
 	site := newSite(t, pages)
 	undisturbed := newWorld(t)
 	undisturbed.enqueue(seed(site.URL))
 	undisturbed.run(crawler(undisturbed.q, undisturbed.s, work.HTTP(loopback())), &work.RunOptions{Workers: 8})
 
-	site.slow(latency)
+	site.slow(20 * time.Millisecond)
 	path := filepath.Join(t.TempDir(), "work.db")
 	w := openFile(t, path)
 	w.enqueue(seed(site.URL))
 	before := head(t, w.s)
-	next, second := 10, time.Now().Add(time.Second)
+	next := 10
 	kills := startCrew(t, 3, path, "false").work(5*time.Minute, func() bool {
-		if *soak { // one every second
-			due := time.Now().After(second)
-			if due {
-				second = second.Add(time.Second)
-			}
-			return due
-		}
 		due := site.served() >= next // so that the crawl goes on however slow processes start
 		if due {
-			next += 20
+			next += 10 + random.IntN(20)
 		}
 		return due
 	})
@@ -231,11 +223,8 @@ func checkItems(t *testing.T, w *world, site *site) (lost int) {
 
 // Four processes keep the limits of one source together.
 func TestProcessesKeepLimits(t *testing.T) {
-	pages := 90
-	if *soak {
-		pages = 2000
-	}
-	site := newSite(t, pages)
+	t.Parallel()
+	site := newSite(t, effort.Count(t, 900))
 	site.slow(20 * time.Millisecond)
 	path := filepath.Join(t.TempDir(), "work.db")
 	w := openFile(t, path)
