@@ -283,14 +283,15 @@ func (w *world) letters() []onto.DeadLetter {
 // finds goroutines that were left behind. The storage is memory, and SQLite for what
 // [TestOnSQLite] runs.
 func bubble(t *testing.T, story func(t *testing.T)) {
-	kind := "memory"
 	root, _, _ := strings.Cut(t.Name(), "/")
 	if root == "TestOnSQLite" {
-		kind = "sqlite"
-	} else if _, listed := stories()[root]; !listed {
+		t.Run("sqlite", func(t *testing.T) { synctest.Test(t, story) })
+		return
+	}
+	if _, listed := stories()[root]; !listed {
 		t.Errorf("%s is not in the list of stories, so that it never runs on SQLite", root)
 	}
-	t.Run(kind, func(t *testing.T) {
+	t.Run("memory", func(t *testing.T) {
 		defer goleak.VerifyNone(t)
 		synctest.Test(t, story)
 	})

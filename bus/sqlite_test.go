@@ -85,10 +85,14 @@ func stories() map[string]func(*testing.T) {
 // backends, and a story that differs says that the contract lacks something. One of them is
 // tried at every level, and the longest one not in a plain run.
 func TestOnSQLite(t *testing.T) {
+	t.Parallel()
 	const always, longest = "TestAnOrderIsPaid", "TestAYearOfTicks"
 	for i, name := range slices.Sorted(maps.Keys(stories())) {
 		if name == always || effort.Includes(t, i) && (name != longest || effort.Thorough(t)) {
-			t.Run(name, stories()[name])
+			t.Run(name, func(t *testing.T) {
+				t.Parallel() // each waits for the disk
+				stories()[name](t)
+			})
 		}
 	}
 }

@@ -54,7 +54,7 @@ func Steps() []Step {
 			"backend/lake":   {"TestRandomDocuments", "TestRandomDocumentsOfLargeLake"},
 			"cmd/onto":       {"TestHostileFiles", "TestHostileLakes"},
 			"internal/jq":    {"TestHostilePrograms", "TestKillers", "TestNestedPrograms"},
-			"internal/links": {"TestHostileHTML"},
+			"internal/links": {"TestHostileHTML", "TestHostileJSON"},
 		}},
 		{"mistakes", "mistakes that are planted in the source, and must be caught", 2 * time.Minute, map[string][]string{
 			"backend/backendtest":     {"TestMutants"},

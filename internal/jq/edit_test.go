@@ -50,6 +50,7 @@ func editPath(r *rand.Rand) string {
 
 // Changes at several paths come out as if each was made on a copy of the whole.
 func TestEdits(t *testing.T) {
+	t.Parallel()
 	count := effort.Count(t, 20_000)
 	r := effort.Rand(t)
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
