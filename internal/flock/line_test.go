@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -37,10 +38,9 @@ func joinForever(args []string) error {
 		return err
 	}
 	fmt.Println("joined")
-	for {
-		time.Sleep(time.Hour)
-		runtime.KeepAlive(p)
-	}
+	_, err = io.Copy(io.Discard, os.Stdin) // which stays open
+	runtime.KeepAlive(p)
+	return err
 }
 
 const patience = 10 * time.Second
