@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -32,8 +33,8 @@ func TestMain(m *testing.M) {
 // sharedLimit is that of the source, in all processes.
 var sharedLimit = work.Limit{Concurrent: 3, PerSecond: 60, Burst: 5}
 
-// crawl is a worker process: it crawls until nothing is left. The arguments are the file,
-// and whether the source has a limit.
+// crawl is a worker process: once its input has ended, it crawls until nothing is left. The
+// arguments are the file, and whether the source has a limit.
 func crawl(args []string) error {
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, args[0], &sqlite.Options{LockTimeout: time.Minute})
@@ -57,8 +58,12 @@ func crawl(args []string) error {
 		return err
 	} else if limited {
 		o.Limits = work.Limits{"docs": sharedLimit}
+		o.Workers = sharedLimit.Concurrent - 1 // one process alone does not reach the limit
 	}
 	fmt.Println("ready")
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
 	sum, err := crawler(q, s, work.HTTP(loopback())).Run(ctx, o)
 	if err == nil && sum.Failed > 0 {
 		err = fmt.Errorf("%d items have failed", sum.Failed)
@@ -79,14 +84,21 @@ type crew struct {
 func startCrew(t *testing.T, n int, args ...string) *crew {
 	c := &crew{t: t, args: args, members: make([]*child.Process, n), gone: make(chan int, n)}
 	for i := range n {
-		c.start(i)
+		c.members[i] = child.Start(t, "crawl", args...)
+	}
+	for _, p := range c.members {
+		p.Until(t, "ready")
+	}
+	for i := range n { // so that none is done before another has begun
+		c.release(i)
 	}
 	return c
 }
 
-func (c *crew) start(i int) {
-	p := child.Start(c.t, "crawl", c.args...)
-	c.members[i] = p
+// release lets a member crawl, and waits for its end.
+func (c *crew) release(i int) {
+	p := c.members[i]
+	p.Stdin.Close()
 	c.running++
 	go func() {
 		if err := p.Wait(); err != nil && p.ProcessState != nil && p.ProcessState.Exited() {
@@ -109,7 +121,8 @@ func (c *crew) work(limit time.Duration, due func() bool) (kills int) {
 			c.running--
 			if !c.members[i].ProcessState.Exited() { // it was killed
 				kills++
-				c.start(i)
+				c.members[i] = child.Start(c.t, "crawl", c.args...)
+				c.release(i)
 			}
 		case <-look.C:
 			if due() {
