@@ -2,7 +2,6 @@ package bus_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -22,8 +21,6 @@ import (
 	"github.com/ontologia/onto/bus"
 	"github.com/ontologia/onto/store"
 )
-
-var soak = flag.Bool("soak", false, "run the long versions of the tests")
 
 type Order struct {
 	ID    string `json:"id" onto:"key"`
@@ -282,15 +279,22 @@ func (w *world) letters() []onto.DeadLetter {
 	return list
 }
 
-// bubble runs a story on each kind of storage under a fake clock, which begins at
-// 2000-01-01, midnight UTC, and finds goroutines that were left behind.
+// bubble runs a story under a fake clock, which begins at 2000-01-01, midnight UTC, and
+// finds goroutines that were left behind. The storage is memory, and SQLite for what
+// [TestOnSQLite] runs.
 func bubble(t *testing.T, story func(t *testing.T)) {
-	for _, kind := range []string{"memory", "sqlite"} {
-		t.Run(kind, func(t *testing.T) {
-			defer goleak.VerifyNone(t)
-			synctest.Test(t, story)
-		})
+	root, _, _ := strings.Cut(t.Name(), "/")
+	if root == "TestOnSQLite" {
+		t.Run("sqlite", func(t *testing.T) { synctest.Test(t, story) })
+		return
 	}
+	if _, listed := stories()[root]; !listed {
+		t.Errorf("%s is not in the list of stories, so that it never runs on SQLite", root)
+	}
+	t.Run("memory", func(t *testing.T) {
+		defer goleak.VerifyNone(t)
+		synctest.Test(t, story)
+	})
 }
 
 // nothing is a handler of pings that does nothing.

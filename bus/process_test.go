@@ -20,6 +20,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/bus"
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 )
 
@@ -111,10 +112,10 @@ func work(args []string) error {
 // none is handled after its ack, those of one key are handled in order, each is committed
 // once, and the dead letters are exactly the poison, one of which kills its process.
 func TestProcessesAreKilled(t *testing.T) {
-	tasks, keys, pause := 3000, 100, 400*time.Millisecond
-	if *soak {
-		tasks, pause = 100_000, time.Second
-	}
+	t.Parallel()
+	tasks, keys := effort.Count(t, 12_000), 100
+	random := effort.Rand(t)
+	pause := func() time.Duration { return time.Duration(200+random.IntN(400)) * time.Millisecond }
 	ctx := t.Context()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "tasks.db")
@@ -147,7 +148,7 @@ func TestProcessesAreKilled(t *testing.T) {
 	go func() { emitted <- emitTasks(ctx, b, tasks, keys, poison, want) }()
 
 	kills, deaths := 0, 0
-	kill := time.NewTicker(pause)
+	kill := time.NewTimer(pause())
 	look := time.NewTicker(100 * time.Millisecond)
 	defer kill.Stop()
 	defer look.Stop()
@@ -160,7 +161,8 @@ func TestProcessesAreKilled(t *testing.T) {
 			watch(i)
 		case <-kill.C:
 			kills++
-			_ = crew[kills%len(crew)].Process.Kill()
+			_ = crew[random.IntN(len(crew))].Process.Kill()
+			kill.Reset(pause())
 		case <-look.C:
 			select {
 			case err := <-emitted:

@@ -123,6 +123,7 @@ func crawlerInto(q *work.Queue, c work.Connector) *work.Runner {
 
 // Headers and body of an item are sent, and an answer with Retry-After is waited for.
 func TestRequests(t *testing.T) {
+	t.Parallel()
 	var got []string
 	busy := true
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/work"
 )
@@ -31,8 +33,8 @@ func TestMain(m *testing.M) {
 // sharedLimit is that of the source, in all processes.
 var sharedLimit = work.Limit{Concurrent: 3, PerSecond: 60, Burst: 5}
 
-// crawl is a worker process: it crawls until nothing is left. The arguments are the file,
-// and whether the source has a limit.
+// crawl is a worker process: once its input has ended, it crawls until nothing is left. The
+// arguments are the file, and whether the source has a limit.
 func crawl(args []string) error {
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, args[0], &sqlite.Options{LockTimeout: time.Minute})
@@ -56,8 +58,12 @@ func crawl(args []string) error {
 		return err
 	} else if limited {
 		o.Limits = work.Limits{"docs": sharedLimit}
+		o.Workers = sharedLimit.Concurrent - 1 // one process alone does not reach the limit
 	}
 	fmt.Println("ready")
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
 	sum, err := crawler(q, s, work.HTTP(loopback())).Run(ctx, o)
 	if err == nil && sum.Failed > 0 {
 		err = fmt.Errorf("%d items have failed", sum.Failed)
@@ -78,14 +84,21 @@ type crew struct {
 func startCrew(t *testing.T, n int, args ...string) *crew {
 	c := &crew{t: t, args: args, members: make([]*child.Process, n), gone: make(chan int, n)}
 	for i := range n {
-		c.start(i)
+		c.members[i] = child.Start(t, "crawl", args...)
+	}
+	for _, p := range c.members {
+		p.Until(t, "ready")
+	}
+	for i := range n { // so that none is done before another has begun
+		c.release(i)
 	}
 	return c
 }
 
-func (c *crew) start(i int) {
-	p := child.Start(c.t, "crawl", c.args...)
-	c.members[i] = p
+// release lets a member crawl, and waits for its end.
+func (c *crew) release(i int) {
+	p := c.members[i]
+	p.Stdin.Close()
 	c.running++
 	go func() {
 		if err := p.Wait(); err != nil && p.ProcessState != nil && p.ProcessState.Exited() {
@@ -108,7 +121,8 @@ func (c *crew) work(limit time.Duration, due func() bool) (kills int) {
 			c.running--
 			if !c.members[i].ProcessState.Exited() { // it was killed
 				kills++
-				c.start(i)
+				c.members[i] = child.Start(c.t, "crawl", c.args...)
+				c.release(i)
 			}
 		case <-look.C:
 			if due() {
@@ -141,32 +155,23 @@ func contents(t *testing.T, s *store.Store) []Page {
 // completed by one attempt, others are lost, each item leads back to the first page, and
 // the store is that of an undisturbed crawl.
 func TestProcessesAreKilled(t *testing.T) {
-	pages, latency := 150, 20*time.Millisecond
-	if *soak {
-		pages, latency = 2000, 100*time.Millisecond
-	}
+	t.Parallel()
+	pages, random := effort.Count(t, 1000), effort.Rand(t)
 	site := newSite(t, pages)
 	undisturbed := newWorld(t)
 	undisturbed.enqueue(seed(site.URL))
 	undisturbed.run(crawler(undisturbed.q, undisturbed.s, work.HTTP(loopback())), &work.RunOptions{Workers: 8})
 
-	site.slow(latency)
+	site.slow(20 * time.Millisecond)
 	path := filepath.Join(t.TempDir(), "work.db")
 	w := openFile(t, path)
 	w.enqueue(seed(site.URL))
 	before := head(t, w.s)
-	next, second := 10, time.Now().Add(time.Second)
+	next := 10
 	kills := startCrew(t, 3, path, "false").work(5*time.Minute, func() bool {
-		if *soak { // one every second
-			due := time.Now().After(second)
-			if due {
-				second = second.Add(time.Second)
-			}
-			return due
-		}
 		due := site.served() >= next // so that the crawl goes on however slow processes start
 		if due {
-			next += 20
+			next += 10 + random.IntN(20)
 		}
 		return due
 	})
@@ -231,11 +236,8 @@ func checkItems(t *testing.T, w *world, site *site) (lost int) {
 
 // Four processes keep the limits of one source together.
 func TestProcessesKeepLimits(t *testing.T) {
-	pages := 90
-	if *soak {
-		pages = 2000
-	}
-	site := newSite(t, pages)
+	t.Parallel()
+	site := newSite(t, effort.Count(t, 900))
 	site.slow(20 * time.Millisecond)
 	path := filepath.Join(t.TempDir(), "work.db")
 	w := openFile(t, path)

@@ -3,7 +3,6 @@ package work_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -19,8 +18,6 @@ import (
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/work"
 )
-
-var soak = flag.Bool("soak", false, "run the long versions of the tests")
 
 // Page is what the tests write.
 type Page struct {

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -151,8 +152,21 @@ type source struct {
 	ast    *ast.File
 }
 
+// sources are all Go files of the module.
 func sources(t *testing.T) []source {
 	t.Helper()
+	list, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) == 0 {
+		t.Fatal("no source files found")
+	}
+	return list
+}
+
+// parsed reads the module once for all tests.
+var parsed = sync.OnceValues(func() ([]source, error) {
 	root := os.DirFS(filepath.Join("..", ".."))
 	var list []source
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
@@ -179,14 +193,8 @@ func sources(t *testing.T) []source {
 		list = append(list, source{name, path.Dir(name), bytes.Count(text, []byte("\n")), strings.HasSuffix(name, "_test.go"), file})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(list) == 0 {
-		t.Fatal("no source files found")
-	}
-	return list
-}
+	return list, err
+})
 
 // otherModule reports whether a directory has a module of its own, as the tools have. Its
 // dependencies are not those of this one.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func TestFind(t *testing.T) {
@@ -49,7 +50,7 @@ func TestFind(t *testing.T) {
 // TestFindAgainstDecoding looks up each name of drawn objects, and some that
 // are not there.
 func TestFindAgainstDecoding(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		w := &writer{t: t}
 		w.object(3)
 		src, err := codec.AppendCanonical(nil, []byte(w.b.String()))
@@ -73,7 +74,7 @@ func TestFindAgainstDecoding(t *testing.T) {
 }
 
 func TestElements(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		w := &writer{t: t}
 		w.list(3)
 		src, err := codec.AppendCanonical(nil, []byte(w.b.String()))

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // writer draws JSON texts in all the ways JSON allows a value to be written.
@@ -158,7 +159,7 @@ func plain(v any) any {
 }
 
 func TestCanonicalMeansTheSameAndIsAFixedPoint(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		src := drawJSON(t)
 		once, err := codec.AppendCanonical(nil, []byte(src))
 		if err != nil {
@@ -175,7 +176,7 @@ func TestCanonicalMeansTheSameAndIsAFixedPoint(t *testing.T) {
 }
 
 func TestMembersRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		w := &writer{t: t}
 		w.object(3)
 		src, err := codec.AppendCanonical(nil, []byte(w.b.String()))
@@ -202,7 +203,7 @@ func TestMembersRoundTrip(t *testing.T) {
 }
 
 func TestFloatsComeBackExactly(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		f := rapid.Float64().Filter(func(f float64) bool { return !math.IsInf(f, 0) && !math.IsNaN(f) }).Draw(t, "f")
 		text, err := codec.AppendFloat(nil, f)
 		if err != nil {
@@ -218,7 +219,7 @@ func TestFloatsComeBackExactly(t *testing.T) {
 }
 
 func TestStringsComeBackExactly(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "s")
 		text, err := codec.AppendString(nil, s)
 		if ok := utf8.ValidString(s) && !strings.Contains(s, "\x00"); ok != (err == nil) {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func TestParseTime(t *testing.T) {
@@ -77,7 +78,7 @@ func TestTextOrderIsTimeOrder(t *testing.T) {
 	last := time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC).UnixMicro()
 	instant := rapid.Int64Range(first, last)
 	zone := rapid.IntRange(-12*3600, 14*3600)
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		a, b := instant.Draw(t, "a"), instant.Draw(t, "b")
 		if rapid.Bool().Draw(t, "near") {
 			b = min(a+rapid.Int64Range(0, 2_000_000).Draw(t, "gap"), last)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func date(year int, month time.Month, day int) time.Time {
@@ -170,12 +172,9 @@ func TestEndsOfTime(t *testing.T) {
 // TestOrder follows random schedules: each tick is after the one before, is its own last
 // tick, and nothing lies between the two.
 func TestOrder(t *testing.T) {
-	schedules := 2000
+	schedules := effort.Count(t, 20_000)
 	const ticks = 50
-	if *soak {
-		schedules *= 10
-	}
-	r := rand.New(rand.NewPCG(9, 35))
+	r := effort.Rand(t)
 	for range schedules {
 		e := randomExpression(r)
 		s := parse(t, e.String(), zones[r.IntN(len(zones))])

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/internal/decide"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/internal/typelist"
 )
 
@@ -146,7 +146,7 @@ func TestOncePurged(t *testing.T) {
 // A group of drafts gets the verdicts that memory, which decides by itself, gives to one
 // after the other.
 func TestFactsAgainstMemory(t *testing.T) {
-	random := rand.New(rand.NewPCG(17, 1))
+	random := effort.Rand(t)
 	values := []string{`{"n":1}`, `{"n":1,"seq":1}`, `{"asserted":2,"n":1}`, `{"n":2}`, `{"n":2,"seq":1}`}
 	verdicts := map[onto.Code]int{}
 	for range 300 {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/internal/planted"
 )
 
@@ -37,7 +38,12 @@ func TestFactMistakes(t *testing.T) {
 	if out, err := binary.Run(t, "", "-test.run=^(TestFactsInRound|TestFactOrder|TestOncePurged|TestFactsAgainstMemory)$"); err != nil {
 		t.Fatalf("without a mistake: %v\n%s", err, out)
 	}
-	for _, m := range mistakes {
+	tried := 0
+	for i, m := range mistakes {
+		if !effort.Includes(t, i) {
+			continue
+		}
+		tried++
 		for _, test := range []string{m.test, "TestFactsAgainstMemory"} {
 			if test != m.test && (m.test == "TestOncePurged" || m.what == "a fence is judged before expectations") {
 				continue // which has neither purges nor expectations
@@ -48,5 +54,5 @@ func TestFactMistakes(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d mistakes", len(mistakes))
+	t.Logf("%d mistakes", tried)
 }

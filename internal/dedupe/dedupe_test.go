@@ -6,6 +6,8 @@ import (
 
 	"github.com/ontologia/onto"
 	"pgregory.net/rapid"
+
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func TestKey(t *testing.T) {
@@ -89,7 +91,7 @@ func TestKeysHaveAnInverse(t *testing.T) {
 		return strings.Join(rapid.SliceOfN(piece, 0, 5).Draw(t, "pieces"), "")
 	})
 	joined := 0
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		for range 20 {
 			r := Resource{part.Draw(t, "system"), part.Draw(t, "source"), part.Draw(t, "type"), part.Draw(t, "id"), part.Draw(t, "run")}
 			key, err := Key(r)

@@ -1,18 +1,18 @@
 package fetch
 
 import (
-	"math/rand/v2"
 	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // TestForms: an IPv4 address is allowed in its mapped and NAT64 forms as it is itself, and in
 // the forms of tunnels not at all.
 func TestForms(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
+	random := effort.Rand(t)
 	p := policy{}
 	refused, total := 0, 20_000
 	for range total {

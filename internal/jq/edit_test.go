@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/itchyny/gojq"
+
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // Parts of programs that change a value at several paths, one after the other.
@@ -48,11 +50,9 @@ func editPath(r *rand.Rand) string {
 
 // Changes at several paths come out as if each was made on a copy of the whole.
 func TestEdits(t *testing.T) {
-	count := 5_000
-	if *soak {
-		count = 100_000
-	}
-	r := rand.New(rand.NewPCG(3, 12))
+	t.Parallel()
+	count := effort.Count(t, 20_000)
+	r := effort.Rand(t)
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
 	changed, failed := 0, 0
 	for range count {

@@ -13,13 +13,15 @@ import (
 	"time"
 
 	"github.com/itchyny/gojq"
+
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // generator makes programs out of everything that programs may use.
 type generator struct {
-	*rand.Rand
-	leaves []string
-	calls  map[int][]string // names of functions by number of arguments
+	*rand.Rand // of the program to make
+	leaves     []string
+	calls      map[int][]string // names of functions by number of arguments
 }
 
 var tameLeaves = []string{
@@ -35,8 +37,8 @@ var hostileLeaves = []string{
 	`("[]," * 300000 | "[\(.)1]")`, `{start: 0, end: 1e9}`, `[{start: -1e9, end: 1e9}]`,
 }
 
-func newGenerator(t *testing.T, seed uint64, leaves []string) *generator {
-	g := &generator{rand.New(rand.NewPCG(seed, 12)), leaves, map[int][]string{}}
+func newGenerator(t *testing.T, leaves []string) *generator {
+	g := &generator{nil, leaves, map[int][]string{}}
 	defs, err := library()
 	if err != nil {
 		t.Fatal(err)
@@ -125,13 +127,11 @@ var inputs = []string{
 
 // Where a program keeps to the limits, it does what the interpreter does.
 func TestLimitsChangeNothingElse(t *testing.T) {
-	count := 3_000
-	if *soak {
-		count = 30_000
-	}
-	same, failed, left := 0, 0, 0
-	g := newGenerator(t, 1, tameLeaves)
-	for range count {
+	count, same, failed, left := 0, 0, 0, 0
+	g := newGenerator(t, tameLeaves)
+	for seed := range effort.Seeds(t, 12_000) {
+		count++
+		g.Rand = rand.New(rand.NewPCG(seed, 12))
 		program := g.program(4)
 		query, err := gojq.Parse(program)
 		if err != nil {
@@ -209,28 +209,31 @@ var wrapped = regexp.MustCompile(`setpath\(.*: expected`)
 // Programs of hostile parts end and do not kill the process: every shape and function
 // with hostile values, and deeper ones.
 func TestHostilePrograms(t *testing.T) {
-	rounds, count := 1, 50
-	if *soak {
-		rounds, count = 20, 5_000
-	}
+	t.Parallel()
+	const rounds, deeper = 4, 200
 	var jobs []job
-	add := func(g *generator, program string) {
-		jobs = append(jobs, job{program, inputs[g.IntN(len(inputs))], 100 * time.Millisecond})
+	g := newGenerator(t, hostileLeaves)
+	g.Rand = effort.Rand(t)
+	cases := 0
+	add := func(make func() string) {
+		// Many take all their time: a plain run does a third of its share.
+		if cases++; effort.Includes(t, cases) && (cases%3 == 0 || effort.Thorough(t)) {
+			jobs = append(jobs, job{make(), inputs[g.IntN(len(inputs))], 100 * time.Millisecond})
+		}
 	}
-	g := newGenerator(t, 2, hostileLeaves)
 	for range rounds {
 		for _, shape := range shapes {
-			add(g, g.fill(shape, 0))
+			add(func() string { return g.fill(shape, 0) })
 		}
 		for n := range 4 {
 			for _, name := range g.calls[n] {
-				add(g, g.fill(callShape(name, n), 0))
+				add(func() string { return g.fill(callShape(name, n), 0) })
 			}
 		}
 	}
 	g.leaves = slices.Concat(hostileLeaves, tameLeaves)
-	for range count {
-		add(g, g.program(1+g.IntN(3)))
+	for range deeper {
+		add(func() string { return g.program(1 + g.IntN(3)) })
 	}
 	kinds := map[string]int{}
 	for _, got := range inChildren(t, jobs) {

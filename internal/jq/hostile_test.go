@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -19,9 +18,8 @@ import (
 	"time"
 
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 )
-
-var soak = flag.Bool("soak", false, "run the long tests at full length")
 
 const (
 	childMemory   = 512 << 20   // what a child may allocate beyond its start
@@ -204,8 +202,12 @@ var nestings = []struct{ before, core, after string }{
 }
 
 func TestNestedPrograms(t *testing.T) {
+	t.Parallel()
 	var list []job
-	for _, n := range nestings {
+	for i, n := range nestings {
+		if !effort.Includes(t, i) {
+			continue
+		}
 		times := (MaxProgram - len(n.core)) / (len(n.before) + len(n.after))
 		if strings.Count(n.core, `"`) == 1 {
 			list = append(list, job{n.core + strings.Repeat(n.after, times-1) + `"`, `{}`, time.Second})
@@ -223,8 +225,8 @@ func TestNestedPrograms(t *testing.T) {
 
 // deep is how deep DEEP is nested. A million overflowed the stack; it takes the
 // interpreter a second to make.
-func deep() int {
-	if *soak {
+func deep(t *testing.T) int {
+	if effort.Thorough(t) {
 		return 1_000_000
 	}
 	return 20_000
@@ -236,18 +238,24 @@ func TestMain(m *testing.M) {
 }
 
 func TestKillers(t *testing.T) {
-	sizes := strings.NewReplacer("STEPS", fmt.Sprint(3*deep()), "DEEP", fmt.Sprintf("(reduce range(%d) as $i (1; [.]))", deep()))
+	t.Parallel()
+	sizes := strings.NewReplacer("STEPS", fmt.Sprint(3*deep(t)), "DEEP", fmt.Sprintf("(reduce range(%d) as $i (1; [.]))", deep(t)))
 	var list []job
-	for _, k := range killers {
+	var wants []string
+	for i, k := range killers {
+		if !effort.Includes(t, i) {
+			continue
+		}
 		timeout := 100 * time.Millisecond
 		if k.want != "" && k.want != "deadline" {
 			timeout = 10 * time.Second // on a busy machine; most take a few milliseconds
 		}
 		list = append(list, job{sizes.Replace(k.program), `{"a":"x","l":[1,{"b":2}]}`, timeout})
+		wants = append(wants, k.want)
 	}
 	stops := 0
 	for i, got := range inChildren(t, list) {
-		if want := killers[i].want; want != "" && !strings.Contains(got, want) {
+		if want := wants[i]; want != "" && !strings.Contains(got, want) {
 			t.Errorf("%s:\n got %s\nwant %s", list[i].Program, got, want)
 		}
 		if strings.Contains(got, "was stopped") {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/ontologia/onto"
 	"pgregory.net/rapid"
+
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func TestNormalize(t *testing.T) {
@@ -245,7 +247,7 @@ func TestNormalFormIsAFixedPoint(t *testing.T) {
 		return strings.Join(rapid.SliceOfN(piece, 0, 8).Draw(t, "pieces"), "")
 	})
 	accepted := 0
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		form := rapid.SampledFrom([]*Form{nil, {SortQuery: true}, {Drop: Tracking()}, {SortQuery: true, Drop: Tracking()}}).Draw(t, "form")
 		host := rapid.OneOf(rapid.SampledFrom([]string{"h", "example.org:80", "[::1]:8080", "Bücher.example"}), text).Draw(t, "host")
 		base, err := Parse(rapid.SampledFrom([]string{"http://", "HTTPS://"}).Draw(t, "scheme")+host+"/"+text.Draw(t, "path")+"?"+text.Draw(t, "query"), form)

@@ -48,7 +48,7 @@ func Build(t *testing.T, name, extra string, changes []Change) Binary {
 		}
 	}
 	binary := filepath.Join(dir, "planted.test")
-	if out, err := exec.Command("go", "test", "-c", "-overlay", overlay(t, dir, sources), "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "test", "-c", "-ldflags=-s -w", "-overlay", overlay(t, dir, sources), "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return Binary(binary)

@@ -3,10 +3,11 @@ package robots
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // ask is a question about a file: an agent, a path, and whether the agent may fetch it.
@@ -235,7 +236,7 @@ func slow(pattern, path string) bool {
 }
 
 func TestMatchRandom(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
+	random := effort.Rand(t)
 	text := func(letters string, n int) string {
 		b := make([]byte, random.IntN(n))
 		for i := range b {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // keeper is a backend that reads a stream twice.
@@ -54,7 +55,7 @@ func sequence(writes []backend.Write, end error) iter.Seq2[backend.Write, error]
 // writes as they came.
 func TestAppend(t *testing.T) {
 	dir := t.TempDir()
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		writes := rapid.SliceOfN(rapid.Custom(drawWrite), 1, 40).Draw(t, "writes")
 		memory := rapid.SampledFrom([]int64{1, 500, 2000, 0}).Draw(t, "memory")
 		d := &backend.Draft{Header: backend.Header{IdempotencyKey: "k", Comment: "c"}, Writes: writes}

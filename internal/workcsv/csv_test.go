@@ -14,6 +14,8 @@ import (
 
 	"github.com/ontologia/onto"
 	"pgregory.net/rapid"
+
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // example is the seed of the original program's documentation.
@@ -289,7 +291,7 @@ func drawText(t *rapid.T) string {
 // into.
 func TestRoundTrip(t *testing.T) {
 	rows := 0
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		var out bytes.Buffer
 		w, err := NewWriter(&out)
 		if err != nil {
