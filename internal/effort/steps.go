@@ -31,7 +31,7 @@ func Steps() []Step {
 		{"questions", "random questions, answered alike by every engine", time.Minute, map[string][]string{
 			"backend/lake/duck":     {"TestAgree", "TestCorpus", "TestDiff", "TestSecondReader"},
 			"backend/lake/laketest": {"TestQuestions", "TestQuestionsOnVersitygw"},
-			"backend/sqlite":        {"TestSQLAgreesWithProcess", "TestOriginalAtRandom", "TestUnreadableRowsChangeNoOtherAnswer"},
+			"backend/sqlite":        {"TestOriginalAtRandom", "TestSQLAgreesWithProcess", "TestTwoProgramsAgree", "TestUnreadableRowsChangeNoOtherAnswer"},
 			"filter/filtertest":     {"TestAgree", "TestDuel", "TestMemory", "TestSQLite"},
 		}},
 		{"kills", "processes that share a store, and are killed", 3 * time.Minute, map[string][]string{
@@ -46,7 +46,7 @@ func Steps() []Step {
 		}},
 		{"faults", "calls of the operating system that fail, one after the other", 2 * time.Minute, map[string][]string{
 			"backend/lake/laketest": {"TestEveryCallFails"},
-			"backend/sqlite":        {"TestFailingCommit", "TestFailingRestore", "TestFlippedBitInTheWAL", "TestFlippedBits"},
+			"backend/sqlite":        {"TestDamagedFile", "TestFailingCommit", "TestFailingRestore", "TestFlippedBitInTheWAL", "TestFlippedBits"},
 			"cmd/onto":              {"TestFaultSweep"},
 		}},
 		{"hostile", "files, lakes, documents and programs that must not be trusted", 2 * time.Minute, map[string][]string{
@@ -67,6 +67,7 @@ func Steps() []Step {
 			"backend/lake/laketest":              {"TestFactsAreThoseOfTheModel", "TestMovedFactsAreThoseOfTheModel"},
 			"backend/lake/parquet":               {"TestCheckOfWhatWasWritten", "TestFind", "TestRoundTrip"},
 			"backend/lake/parquet/internal/flat": {"TestHybrid", "TestSeekRow"},
+			"backend/sqlite":                     {"TestRebuildAfterRandomWork"},
 			"bus":                                {"TestAYearOfTicks"},
 			"filter":                             {"TestCompareNumbersExactly", "TestFormatIsAFixedPoint", "TestFormatNeedsItsBrackets", "TestMatchIsTheTruth", "TestMatchOneConditionIsTheTruth"},
 			"internal/codec": {"TestCanonicalMeansTheSameAndIsAFixedPoint", "TestElements", "TestFindAgainstDecoding", "TestFloatsComeBackExactly",
