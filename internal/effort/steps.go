@@ -23,6 +23,7 @@ func Steps() []Step {
 				"TestContractOnVersitygw", "TestContractWithCompaction", "TestContractWithDuckDB"},
 			"backend/memory": {"TestContract"},
 			"backend/sqlite": {"TestContract"},
+			"store":          {"TestUpdateAtOnce"},
 		}},
 		{"simulation", "writers, readers and janitors of a lake with lost, late and doubled answers", time.Minute, map[string][]string{
 			"backend/lake/laketest": {"TestLyingBucket", "TestLyingProxyOnFake", "TestLyingProxyOnVersitygw"},
@@ -59,7 +60,7 @@ func Steps() []Step {
 			"backend/lake/protocol":   {"TestSimulationCatchesMistakes"},
 			"bus":                     {"TestMistakesAreCaught"},
 			"internal/decide":         {"TestFactMistakes"},
-			"store":                   {"TestMistakesAboutFactsAreCaught"},
+			"store/facttest":          {"TestMistakesAboutFactsAreCaught"},
 			"store/internal/foldkeep": {"TestMistakesAreCaught"},
 		}},
 		{"models", "random cases, compared with plain models", 2 * time.Minute, map[string][]string{
@@ -78,7 +79,8 @@ func Steps() []Step {
 			"internal/links":          {"TestNormalFormIsAFixedPoint", "TestTagsAgreeWithTree"},
 			"internal/spool":          {"TestAppend"},
 			"internal/workcsv":        {"TestRoundTrip"},
-			"store":                   {"TestFactsAreReverted", "TestFactsAreThoseOfTheModel", "TestLineages", "TestMigrationsOfFactsKeepEveryAnswer", "TestMovedFactsAreThoseOfTheModel", "TestRevertAgreesWithAModel"},
+			"store":                   {"TestFactsAreReverted", "TestLineages", "TestMigrationsOfFactsKeepEveryAnswer", "TestRevertAgreesWithAModel", "TestTheUnreadableChangesNothingElse"},
+			"store/facttest":          {"TestFactsAreThoseOfTheModel", "TestMovedFactsAreThoseOfTheModel"},
 			"store/internal/foldkeep": {"TestRandomHistories"},
 			"store/internal/shape":    {"TestDecodesLikeEncodingJSON"},
 			"store/records":           {"TestRoundTrip"},
