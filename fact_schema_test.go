@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // Contract is facts about customers, with an attribute of each kind.
@@ -378,7 +379,7 @@ func drawFacts(t *rapid.T) onto.Schema {
 }
 
 func TestFactSchemasRandom(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		s, other := drawFacts(t), drawFacts(t)
 		back, err := onto.ParseSchema(s.JSON())
 		if err != nil || !reflect.DeepEqual(back, s) || back.Hash() != s.Hash() {

@@ -2,12 +2,12 @@ package onto_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // Keys as Python's str writes the values; each leads back to its value.
@@ -70,8 +70,9 @@ func TestKeyValueRefuses(t *testing.T) {
 }
 
 func TestFloatKeysLeadBack(t *testing.T) {
-	for range 10_000 {
-		f := math.Float64frombits(rand.Uint64())
+	random := effort.Rand(t)
+	for range effort.Count(t, 100_000) {
+		f := math.Float64frombits(random.Uint64())
 		value, err := codec.AppendFloat(nil, f)
 		if err != nil {
 			continue // not finite

@@ -20,6 +20,7 @@ func TestCommitsAreSelected(t *testing.T) {
 	}
 	type Usual struct {
 		ID string `json:"id" onto:"key"`
+		N  int64  `json:"n"`
 	}
 	s, err := store.Open(ctx, memory.New(nil).Open(), onto.TypeOf[Rare](), onto.TypeOf[Usual]())
 	if err != nil {
@@ -29,13 +30,13 @@ func TestCommitsAreSelected(t *testing.T) {
 	var rare []int64
 	for i := range int64(2500) {
 		d := onto.Draft{Correlation: fmt.Sprintf("batch-%d", i/100)}
-		n, name := 1, "Usual"
 		if i%700 == 3 {
-			n, name = 300, "Rare"
+			for j := range 300 {
+				d = d.Ensure(Rare{fmt.Sprintf("%d-%d", i, j)})
+			}
 			rare = append(rare, i+1)
-		}
-		for j := range n {
-			d = d.Ensure(onto.Entity{Type: name, Key: fmt.Sprintf("%d-%d", i, j), Fields: map[string]any{}})
+		} else {
+			d = d.Ensure(Usual{"one", i})
 		}
 		if _, err := s.Commit(ctx, d); err != nil {
 			t.Fatal(err)

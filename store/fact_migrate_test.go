@@ -9,7 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 )
 
@@ -82,11 +82,7 @@ func TestMigrationsOfFactsKeepEveryAnswer(t *testing.T) {
 			Upgraders: []store.Upgrader{store.RenameType("contract", "deal"), store.RenameType("person", "human")}}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			histories := uint64(3)
-			if backendtest.Soak() {
-				histories = 50
-			}
-			for seed := range histories {
+			for seed := range effort.Seeds(t, 20) {
 				h, b := newFactHistory(t, seed, 25)
 				before := answers(t, h.s, h.typ, h.last)
 				at := h.last

@@ -11,8 +11,8 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/memory"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 )
 
@@ -151,11 +151,9 @@ func newFactHistory(t *testing.T, seed uint64, steps int) (*factHistory, backend
 // A revert brings facts back to what they were. Who speaks then is who spoke before: the
 // order of assertion stays.
 func TestFactsAreReverted(t *testing.T) {
-	commits, histories := int64(0), uint64(15)
-	if backendtest.Soak() {
-		histories = 200
-	}
-	for seed := range histories {
+	commits, histories := int64(0), 0
+	for seed := range effort.Seeds(t, 100) {
+		histories++
 		h, _ := newFactHistory(t, seed, 25)
 		before := answers(t, h.s, h.typ, h.last)
 		head := h.last

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/store"
 )
@@ -130,101 +129,6 @@ func TestQuestionsAboutFactsAreChecked(t *testing.T) {
 	}
 	if n, err := facts.About("nobody").Count(t.Context()); n != 0 || err != nil {
 		t.Errorf("about an unknown subject: %d, %v", n, err)
-	}
-}
-
-// A cursor remembers both axes: later commits and the passing of time do not show.
-func TestPagesOfFactsAreOfOneMoment(t *testing.T) {
-	s := newContracts(t)
-	from, until := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	var d onto.Draft
-	for i := range 6 {
-		d = d.Assert(fact(fmt.Sprint("p", i), "salary", i, from, until))
-	}
-	mustCommit(t, s, d)
-	for name, facts := range map[string]store.Facts{
-		"now": s.Now().Facts("contract"), "where": s.Now().Facts("contract").Where(onto.Path("salary").Ge(0)),
-		"during": s.Now().Facts("contract").During(day(1, 1), never), "every": s.Now().Facts("contract").Every(),
-	} {
-		page, err := facts.Limit(2).Page(t.Context())
-		if err != nil || len(page.Items) != 2 || page.Next == "" {
-			t.Fatalf("%s: %v, %v", name, page, err)
-		}
-		mustCommit(t, s, onto.Draft{}.Assert(fact("p4", "salary", 100, never, never)))
-		rest := facts.Limit(0).After(page.Next)
-		if got, want := listed(t, rest), "p2 salary 2; p3 salary 3; p4 salary 4; p5 salary 5; "; got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
-		mustCommit(t, s, onto.Draft{}.Retract(newest(t, s, "p4")))
-	}
-	// A view that gives the valid time of the cursor is the same question.
-	then := s.Now().ValidAt(time.Now()).Facts("contract").Limit(4)
-	page, err := then.Page(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := listed(t, then.After(page.Next)), "p4 salary 4; p5 salary 5; "; got != want {
-		t.Errorf("of a time: got %q, want %q", got, want)
-	}
-	if got, want := listed(t, s.Now().Facts("contract").After(page.Next)), "p4 salary 4; p5 salary 5; "; got != want {
-		t.Errorf("of the time that the cursor remembers: got %q, want %q", got, want)
-	}
-}
-
-// newest is the fact on a subject that was asserted last.
-func newest(t *testing.T, s *store.Store, subject string) (id onto.Identity) {
-	t.Helper()
-	var last int64
-	for f, err := range s.Now().Facts("contract").About(subject).Every().All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f.Asserted > last {
-			last, id = f.Asserted, f.Identity()
-		}
-	}
-	return id
-}
-
-// Filters take two questions to the backend. Both are of the moment when the first was
-// asked.
-func TestFilteredFactsAreOfOneMoment(t *testing.T) {
-	s := newContracts(t)
-	var d onto.Draft
-	const n = 1000
-	for i := range n {
-		d = d.Assert(fact(fmt.Sprintf("p%04d", i), "salary", 10, never, never))
-	}
-	mustCommit(t, s, d)
-	got := 0
-	for _, err := range s.Now().Facts("contract").Where(onto.Path("salary").Ge(10)).All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got++; got == 1 {
-			mustCommit(t, s, onto.Draft{}.Assert(fact(fmt.Sprintf("p%04d", n-1), "salary", 5, never, never)))
-		}
-	}
-	if got != n {
-		t.Errorf("got %d facts, want %d", got, n)
-	}
-}
-
-// Facts can be asserted by one commit without an order among them, for example by another
-// program. The greatest id speaks then.
-func TestOfEqualFactsTheGreatestIDSpeaks(t *testing.T) {
-	s := newContracts(t)
-	var writes []backend.Write
-	for _, id := range []string{"1", "2", "3"} {
-		writes = append(writes, backend.Write{
-			Identity: onto.FactID("contract", "ada", "salary", id), Op: onto.Put, SchemaVersion: 1, Fields: []byte(`{"salary":` + id + `}`),
-		})
-	}
-	if _, err := s.Backend().Append(t.Context(), &backend.Draft{Writes: writes}); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := listed(t, s.Now().Facts("contract")), "ada salary 3; "; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

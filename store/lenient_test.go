@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/records"
 )
@@ -234,9 +234,7 @@ func TestStructsAreNeverAsStored(t *testing.T) {
 // without them: gets, scans, filters, orders, pages, groups, the past, logs, differences
 // and exports.
 func TestTheUnreadableChangesNothingElse(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := effort.Rand(t)
 	bad := []string{`{"id": "%s", "n": 9223372036854775808}`, `{"id": "%s", "word": "\u0000"}`, `{"id": "%s", "word": "\udc00"}`, `{"id": "%s", "any": -Infinity}`,
 		`{"id": "%s", "any": ` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}`, `{"id": "%s"`, `null`}
 	clean, spoiled := newMixed(t, rough()), newMixed(t, rough())

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 )
 
@@ -16,14 +17,20 @@ import (
 // backend, before and after reopening. Programs with older and smaller types write and
 // read beside the newest, as long as they can go on.
 func TestLineages(t *testing.T) {
-	questions, seeds, writes, ended := 0, uint64(10), 0, 0
-	if backendtest.Soak() {
-		seeds = 100
+	turns := 12
+	if effort.Thorough(t) {
+		turns = 18
 	}
-	for seed := range seeds {
+	var mu sync.Mutex // guards the following
+	questions, writes, ended := 0, 0, 0
+	t.Cleanup(func() {
+		t.Logf("%d questions; %d commits by programs with older and smaller types, %d such programs were ended by a change", questions, writes, ended)
+	})
+	for seed := range effort.Seeds(t, 100) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			l := newLineage(t, seed)
-			for range 18 {
+			t.Parallel()
+			l, asked := newLineage(t, seed), 0
+			for range turns {
 				switch l.r.IntN(6) {
 				case 0, 1:
 					l.migrate()
@@ -35,18 +42,19 @@ func TestLineages(t *testing.T) {
 					l.writeByWriters()
 				}
 			}
-			questions += l.checkWriters()
+			asked += l.checkWriters()
 			for range 2 {
 				for i, s := range l.stores {
-					questions += l.check(fmt.Sprint("store ", i), s)
+					asked += l.check(fmt.Sprint("store ", i), s)
 				}
 				l.open() // again
 			}
 			l.close()
-			writes, ended = writes+l.writes, ended+l.ended
+			mu.Lock()
+			defer mu.Unlock()
+			questions, writes, ended = questions+asked, writes+l.writes, ended+l.ended
 		})
 	}
-	t.Logf("%d questions; %d commits by programs with older and smaller types, %d such programs were ended by a change", questions, writes, ended)
 }
 
 // check compares every question at every commit.

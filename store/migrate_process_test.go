@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 )
 
@@ -133,11 +133,9 @@ func manyThings(t *testing.T, n int) string {
 
 // A migration that is killed leaves the old state or the new one.
 func TestMigrationKilled(t *testing.T) {
+	t.Parallel()
 	const rows = 1000
-	kills := 12
-	if backendtest.Soak() {
-		kills = 150
-	}
+	kills, random := effort.Count(t, 150), effort.Rand(t)
 	path, fields := manyThings(t, rows), 0
 	start := time.Now()
 	if err := child.Start(t, "migrate", path, "1", "").Wait(); err != nil {
@@ -148,7 +146,7 @@ func TestMigrationKilled(t *testing.T) {
 	outcomes := map[string]int{}
 	for range kills {
 		migration := child.Start(t, "migrate", path, strconv.Itoa(fields+1), "")
-		timer := time.AfterFunc(rand.N(took+took/4), func() { _ = migration.Process.Kill() })
+		timer := time.AfterFunc(time.Duration(random.Int64N(int64(took+took/4))), func() { _ = migration.Process.Kill() })
 		err := migration.Wait()
 		timer.Stop()
 		grown := checkGrown(t, path, fields, rows)
@@ -244,6 +242,7 @@ func TestMigrationStopped(t *testing.T) {
 	for _, point := range []string{"plan", "append"} {
 		for _, released := range []bool{false, true} {
 			t.Run(fmt.Sprint(point, " ", released), func(t *testing.T) {
+				t.Parallel()
 				path := manyThings(t, 100)
 				migration := child.Start(t, "migrate", path, "1", point)
 				migration.Until(t, "reached "+point)

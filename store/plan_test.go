@@ -60,7 +60,7 @@ func (b *tallied) asked(t *testing.T, what string, most int64, plan func() (chan
 
 // A plan asks about many things at once: on a bucket each question costs requests.
 func TestPlansLookThingsUpInBulk(t *testing.T) {
-	const n = 3000
+	const n = 1500
 	b := &tallied{Backend: memory.New(nil).Open()}
 	s, err := store.Open(t.Context(), b, onto.TypeOf[Customer](), onto.TypeOf[Product](), onto.TypeOf[Subscription]())
 	if err != nil {
@@ -79,7 +79,7 @@ func TestPlansLookThingsUpInBulk(t *testing.T) {
 		}
 		return list
 	}
-	const most = 40
+	const most = 25
 	for i, list := range [][]any{products("a"), products("b"), links(1), links(2)} {
 		b.asked(t, fmt.Sprintf("stream %d", i+1), most, func() (changes int) {
 			for p, err := range s.Preview(t.Context(), things(list...)) {

@@ -15,6 +15,7 @@ import (
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 )
 
@@ -411,7 +412,7 @@ func TestRevertAgreesWithAModel(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store, _ *meddled) {
 		past := []map[string]string{{}} // title by key, by commit
 		keys := []string{"a", "b", "c", "d"}
-		rapid.Check(t, func(r *rapid.T) {
+		effort.Check(t, 1000, func(r *rapid.T) {
 			for range rapid.IntRange(1, 4).Draw(r, "commits") {
 				past = modelCommit(t, r, s, past, keys)
 			}

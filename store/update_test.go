@@ -13,6 +13,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 )
 
@@ -23,13 +24,14 @@ type Counter struct {
 
 // Many callers count at once, and no one's step is lost.
 func TestUpdateAtOnce(t *testing.T) {
+	times := effort.Count(t, 250)
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		count(t, inMemory(t, onto.TypeOf[Counter]()), 64, 100)
+		count(t, inMemory(t, onto.TypeOf[Counter]()), 64, times)
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		count(t, newStore(t, onto.TypeOf[Counter]()), 64, 100)
+		count(t, newStore(t, onto.TypeOf[Counter]()), 64, times)
 	})
 	t.Run("sqlite, from two handles", func(t *testing.T) {
 		t.Parallel()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // original is the original program at work on a file: its statements, as it documents
@@ -105,7 +106,7 @@ func (o *original) customers(at int64, history bool, where string, args ...any) 
 // Two programs write one file in turns, ours and the original, and both give the same
 // answers: before anything was written, and after each write.
 func TestTwoProgramsAgree(t *testing.T) {
-	const questions = 1000
+	questions := effort.Count(t, 2000)
 	for _, engine := range []string{"v1", "v2"} {
 		t.Run(engine, func(t *testing.T) {
 			path := originalEngine(t, engine, "WAL")

@@ -89,6 +89,7 @@ func TestDamagedBus(t *testing.T) {
 		{"no places at all", "event_unplaced key_stuck", `DELETE FROM onto_event_ready; DELETE FROM onto_event_behind; UPDATE event_claims SET onto_queued = 1`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			path, clock := makeBus(t)
 			runSQL(t, path, c.damage)
 			b := open(t, path, &sqlite.Options{Now: clock.Now})
@@ -157,6 +158,7 @@ func TestDroppedBus(t *testing.T) {
 		`DROP INDEX onto_events_arrival; DROP INDEX onto_events_foreign; DROP INDEX onto_events_commit; ALTER TABLE events DROP COLUMN onto_seq`,
 	} {
 		t.Run(drop, func(t *testing.T) {
+			t.Parallel()
 			path, clock := makeBus(t)
 			before, err := sqlite.Open(t.Context(), path, &sqlite.Options{Now: clock.Now})
 			if err != nil {

@@ -10,21 +10,21 @@ import (
 	"time"
 
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // A process that emits, claims, settles, or acks in commits is killed, at random moments
 // and at each point of a transaction. What it acknowledged is there, nothing is half
 // there, the check is clean, and what is left can be claimed.
 func TestKilledOnTheBus(t *testing.T) {
-	kills := 20
-	if backendtest.Soak() {
-		kills = 200
-	}
+	t.Parallel()
+	kills := effort.Count(t, 200)
 	for _, op := range []string{"emit", "claim", "settle", "commit with ack"} {
 		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			random := effort.Rand(t)
 			path := filepath.Join(t.TempDir(), "killed.db")
 			makeThings(t, path)
 			got := &acknowledged{counts: map[string]int{}, done: map[string]bool{}}
@@ -33,7 +33,7 @@ func TestKilledOnTheBus(t *testing.T) {
 				if op == "commit with ack" {
 					points = append(points, "versions")
 				}
-				killWorker(t, "bus", []string{path, op, fmt.Sprint("w", i), "20ms"}, i, points, got.note)
+				killWorker(t, random, "bus", []string{path, op, fmt.Sprint("w", i), "20ms"}, i, points, got.note)
 				if t.Failed() {
 					return
 				}
@@ -49,11 +49,11 @@ func TestKilledOnTheBus(t *testing.T) {
 
 // killWorker starts a worker and kills it: every other one at a random moment, the others
 // at a point.
-func killWorker(t *testing.T, job string, args []string, i int, points []string, note func(line string) error) {
+func killWorker(t *testing.T, random *rand.Rand, job string, args []string, i int, points []string, note func(line string) error) {
 	t.Helper()
 	atPoint := i%2 == 1
 	if atPoint {
-		args = append(args, points[i/2%len(points)], fmt.Sprint(rand.IntN(40)))
+		args = append(args, points[i/2%len(points)], fmt.Sprint(random.IntN(40)))
 	}
 	p := child.Start(t, job, args...)
 	first, ended := make(chan struct{}), make(chan struct{})
@@ -72,7 +72,7 @@ func killWorker(t *testing.T, job string, args []string, i int, points []string,
 		case <-first:
 		case <-ended:
 		}
-		timer := time.NewTimer(rand.N(40 * time.Millisecond)) // the moment is the point of the test
+		timer := time.NewTimer(time.Duration(random.IntN(40_000)) * time.Microsecond) // the moment is the point of the test
 		<-timer.C
 		_ = p.Process.Kill()
 	}
@@ -227,38 +227,13 @@ func drainLater(t *testing.T, path string) int {
 // Two processes claim, settle and commit on the same events, with leases so short that
 // they often lose them. No event is handled twice in effect, and those of a key in order.
 func TestTwoProcessesOnTheBus(t *testing.T) {
-	length := time.Second
-	if backendtest.Soak() {
-		length = 20 * time.Second
-	}
+	t.Parallel()
 	for _, ops := range [][2]string{{"commit with ack", "commit with ack"}, {"settle", "settle"}, {"commit with ack", "claim"}} {
 		t.Run(ops[0]+" and "+ops[1], func(t *testing.T) {
+			t.Parallel()
 			path := filepath.Join(t.TempDir(), "shared.db")
 			makeThings(t, path)
-			var workers []*child.Process
-			var lines [2][]string
-			ended := make(chan int)
-			for i, op := range ops {
-				p := child.Start(t, "bus", path, op, fmt.Sprint("w", i), "3ms")
-				workers = append(workers, p)
-				go func() {
-					for line := range p.Lines() {
-						lines[i] = append(lines[i], line)
-					}
-					ended <- i
-				}()
-			}
-			timer := time.NewTimer(length) // how long is the point of the test
-			<-timer.C
-			for _, p := range workers {
-				p.Stdin.Close()
-			}
-			for range workers {
-				i := <-ended
-				if err := workers[i].Wait(); err != nil {
-					t.Errorf("worker %d: %v", i, err)
-				}
-			}
+			lines := workTogether(t, path, ops, effort.Count(t, 30_000))
 			got := &acknowledged{counts: map[string]int{}, done: map[string]bool{}}
 			for _, line := range append(lines[0], lines[1]...) {
 				if strings.HasPrefix(line, "claimed") { // their order is not known
@@ -279,4 +254,43 @@ func TestTwoProcessesOnTheBus(t *testing.T) {
 			t.Logf("acknowledged: %v; %d events claimed after that", got.counts, left)
 		})
 	}
+}
+
+// workTogether runs two workers until they have printed so many lines, and each of them
+// one. It returns the lines of each.
+func workTogether(t *testing.T, path string, ops [2]string, enough int) (lines [2][]string) {
+	t.Helper()
+	type printed struct {
+		worker int
+		line   string // "" at the end
+	}
+	all := make(chan printed)
+	var workers []*child.Process
+	for i, op := range ops {
+		p := child.Start(t, "bus", path, op, fmt.Sprint("w", i), "3ms")
+		workers = append(workers, p)
+		go func() {
+			for line := range p.Lines() {
+				all <- printed{i, line}
+			}
+			all <- printed{i, ""}
+		}()
+	}
+	for n, left := 0, len(workers); left > 0; n++ {
+		p := <-all
+		if p.line != "" {
+			lines[p.worker] = append(lines[p.worker], p.line)
+		} else {
+			left--
+			if err := workers[p.worker].Wait(); err != nil {
+				t.Errorf("worker %d: %v", p.worker, err)
+			}
+		}
+		if n >= enough && len(lines[0]) > 0 && len(lines[1]) > 0 || p.line == "" {
+			for _, w := range workers {
+				w.Stdin.Close()
+			}
+		}
+	}
+	return lines
 }

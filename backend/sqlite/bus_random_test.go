@@ -13,20 +13,22 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // The original program and two handles of a store work on the same events in random
 // steps. No event is lost, stuck or claimed after its ack; the check finds no fault at any
 // time.
 func TestOriginalAtRandom(t *testing.T) {
-	runs, steps := 20, 120
-	if backendtest.Soak() {
-		runs = 400
-	}
+	t.Parallel()
+	const steps = 120
 	total := 0
-	for run := range runs {
+	for seed := range effort.Seeds(t, 400) {
+		if total == 10*steps && !effort.Thorough(t) {
+			break
+		}
 		total += steps
-		if !t.Run(fmt.Sprint(run), func(t *testing.T) { playRandom(t, rand.New(rand.NewPCG(uint64(run), 15)), steps) }) {
+		if !t.Run(fmt.Sprint(seed), func(t *testing.T) { playRandom(t, rand.New(rand.NewPCG(seed, 15)), steps) }) {
 			break
 		}
 	}

@@ -33,6 +33,7 @@ func TestFindings(t *testing.T) {
 		{"type_unregistered", `DELETE FROM schema_versions WHERE type_name = 'Thing'`},
 	} {
 		t.Run(c.code, func(t *testing.T) {
+			t.Parallel()
 			path := makeDocumentedFile(t)
 			runSQL(t, path, c.damage)
 			if got := findings(t, path); !slices.Contains(got, c.code) {

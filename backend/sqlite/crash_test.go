@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,32 +11,33 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // A writer is killed at random moments. What it acknowledged is there, the check is
 // clean, and the next writer continues.
 func TestKilledWritersLoseNothing(t *testing.T) {
-	kills := 20
-	if backendtest.Soak() {
-		kills = 200
-	}
+	t.Parallel()
+	kills := effort.Count(t, 200)
 	for _, c := range []struct {
 		name       string
 		goroutines int
 	}{{"single commits", 1}, {"group commits", 16}} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			random := effort.Rand(t)
 			path := filepath.Join(t.TempDir(), "killed.db")
 			makeThings(t, path)
 			acks := map[string]int64{}
 			for i := range kills / 2 {
-				writer := backendtest.StartWriter(t, path, time.Now().Format("150405.000000"), c.goroutines)
+				writer := backendtest.StartWriter(t, path, fmt.Sprint("w", i), c.goroutines)
 				select {
 				case <-writer.First:
 				case <-writer.Ended:
 					t.Fatalf("the writer ended by itself")
 				}
 				// The moment is the point of the test: nothing waits for it.
-				timer := time.NewTimer(rand.N(40 * time.Millisecond))
+				timer := time.NewTimer(time.Duration(random.IntN(40_000)) * time.Microsecond)
 				<-timer.C
 				maps.Copy(acks, writer.Kill())
 				if i%10 == 9 || i == kills/2-1 {
@@ -53,9 +53,11 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 
 // A writer is killed at each point of a commit.
 func TestKilledAtEachPoint(t *testing.T) {
+	t.Parallel()
 	for _, point := range append(sqlite.Points(), "words", "committed") {
 		for _, goroutines := range []int{1, 16} {
 			t.Run(fmt.Sprintf("%s, %d callers", point, goroutines), func(t *testing.T) {
+				t.Parallel()
 				path := filepath.Join(t.TempDir(), "killed.db")
 				makeThings(t, path)
 				acks := map[string]int64{}
@@ -76,14 +78,12 @@ func TestKilledAtEachPoint(t *testing.T) {
 // Processes that write one file at the same time lose nothing, and readers
 // never fail.
 func TestManyProcesses(t *testing.T) {
-	length := 2 * time.Second
-	if backendtest.Soak() {
-		length = 20 * time.Second
-	}
+	t.Parallel()
 	for _, c := range []struct {
 		name                  string
 		processes, goroutines int
-	}{{"8 processes", 8, 1}, {"2 processes of 64 goroutines", 2, 64}} {
+		commits               int // in all
+	}{{"8 processes", 8, 1, 15_000}, {"2 processes of 64 goroutines", 2, 64, 60_000}} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "shared.db")
 			makeThings(t, path)
@@ -92,7 +92,14 @@ func TestManyProcesses(t *testing.T) {
 			for i := range c.processes {
 				writers = append(writers, backendtest.StartWriter(t, path, string(rune('a'+i)), c.goroutines))
 			}
-			reads := readUntil(t, b, time.Now().Add(length))
+			for i, w := range writers {
+				select {
+				case <-w.First:
+				case <-w.Ended:
+					t.Fatalf("writer %d never came to its turn", i)
+				}
+			}
+			reads := readUntil(t, b, int64(effort.Count(t, c.commits)), writers)
 			acks := map[string]int64{}
 			for i, w := range writers {
 				acked, err := w.Stop()
@@ -114,17 +121,15 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
-// readUntil reads all the time and fails the test if a read fails or shows a
-// half commit: the shared entity always belongs to the newest commit.
-func readUntil(t *testing.T, b backend.Backend, end time.Time) (reads int) {
+// readUntil reads all the time until there are so many commits, and fails the test if a
+// read fails, shows a half commit, or a writer ends: the shared entity always belongs to the
+// newest commit.
+func readUntil(t *testing.T, b backend.Backend, commits int64, writers []*backendtest.Writer) (reads int) {
 	t.Helper()
-	for ; time.Now().Before(end); reads++ {
+	for ; ; reads++ {
 		head, err := b.Resolve(t.Context(), onto.Point{})
 		if err != nil {
 			t.Fatalf("read %d: %v", reads, err)
-		}
-		if head.ID == 0 {
-			continue
 		}
 		shared, err := b.Get(t.Context(), onto.EntityID("Thing", "~shared"), head.ID)
 		if err != nil || shared.Commit != head.ID {
@@ -141,6 +146,15 @@ func readUntil(t *testing.T, b backend.Backend, end time.Time) (reads int) {
 		if n != 3 {
 			t.Fatalf("read %d: commit %d shows %d of its 3 changes", reads, head.ID, n)
 		}
+		if head.ID >= commits {
+			return reads + 1
+		}
+		for i, w := range writers {
+			select {
+			case <-w.Ended:
+				t.Fatalf("writer %d ended by itself after %d commits", i, head.ID)
+			default:
+			}
+		}
 	}
-	return reads
 }

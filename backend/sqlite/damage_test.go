@@ -18,6 +18,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // A full disk fails the commit that does not fit, whole, and the store works when there
@@ -86,6 +87,7 @@ func TestTornWAL(t *testing.T) {
 // A damaged file is reported, or the damage is where nothing is kept: a file
 // that passes the check gives back what was written.
 func TestDamagedFile(t *testing.T) {
+	t.Parallel()
 	path := makeDocumented(t)
 	func() {
 		b, err := sqlite.Open(t.Context(), path, nil)
@@ -107,6 +109,9 @@ func TestDamagedFile(t *testing.T) {
 	whole := read(t, path)
 	reported, total := 0, 0
 	for at := 0; at < len(whole); at += 509 {
+		if !effort.Includes(t, at/509) {
+			continue
+		}
 		damaged := bytes.Clone(whole)
 		for i := at; i < min(at+16, len(damaged)); i++ {
 			damaged[i] ^= 0xa5

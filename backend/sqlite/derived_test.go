@@ -187,6 +187,7 @@ func TestDerivedFindings(t *testing.T) {
 		{"index_missing", `DROP INDEX onto_relation_current_right`},
 	} {
 		t.Run(c.code+" "+c.damage, func(t *testing.T) {
+			t.Parallel()
 			path := makeDocumentedFile(t)
 			runSQL(t, path, c.damage)
 			if got := findings(t, path); !slices.Contains(got, c.code) {

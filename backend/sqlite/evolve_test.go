@@ -434,6 +434,7 @@ func TestEvolveFindings(t *testing.T) {
 		{"", ``},
 	} {
 		t.Run(c.code+" "+c.damage, func(t *testing.T) {
+			t.Parallel()
 			path, b := noted(t)
 			evolve(t, b, backend.Evolution{Add: adding(rated("n")).Add, End: []backend.EndedType{citations()}}, at(2, putNote("a", `,"stars":1`)),
 				backend.Write{Identity: onto.RelationID("Cites", "a", "b"), Op: onto.Delete, SchemaVersion: 1})

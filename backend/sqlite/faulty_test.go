@@ -13,9 +13,9 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/internal/iofault"
 )
 
@@ -144,13 +144,11 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// stepOf is how many calls lie between two that are tried: there are many writes, all
-// of which fail in turn with -soak.
-func stepOf(calls string) int {
-	if calls == "sync" || backendtest.Soak() {
-		return 1
-	}
-	return 10
+// tried reports whether a call is one of those that fail: each sync, and a part of the
+// writes, which are many.
+func tried(t *testing.T, calls string, after int) bool {
+	t.Helper()
+	return calls == "sync" || effort.Includes(t, after)
 }
 
 // From each write and sync of the WAL on, all fail. The reported outcome is what the
@@ -158,17 +156,23 @@ func stepOf(calls string) int {
 // draft, and syncs what it finds before it confirms it.
 func TestFailingCommit(t *testing.T) {
 	iofault.Need(t)
+	t.Parallel()
 	seed := filepath.Join(t.TempDir(), "seed.db")
 	makeThings(t, seed)
 	kinds := []iofault.Fault{iofault.EIOFrom, iofault.ENOSPCFrom, iofault.EDQUOTFrom, iofault.EFBIGFrom, iofault.Kill}
 	for _, calls := range []string{"sync", "write", "sync,write"} {
 		for _, fault := range kinds {
-			if calls != "sync" && (calls != "write" || fault != iofault.ENOSPCFrom) && !backendtest.Soak() {
+			if calls != "sync" && (calls != "write" || fault != iofault.ENOSPCFrom) && !effort.Thorough(t) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, %v", calls, fault), func(t *testing.T) {
-				seen := map[string]int{}
-				for after := 0; seen["ok"] == 0; after += stepOf(calls) {
+				t.Parallel()
+				seen, all := map[string]int{}, true
+				for after := 0; seen["ok"] == 0; after++ {
+					if !tried(t, calls, after) {
+						all = false
+						continue
+					}
 					path := copyStore(t, seed)
 					code, _ := faults{"-wal", calls, after, fault}.run(t, filepath.Dir(path), "append", path, "k")
 					head := headOf(t, path)
@@ -189,7 +193,7 @@ func TestFailingCommit(t *testing.T) {
 					}
 				}
 				t.Logf("outcomes: %v", seen)
-				if strings.Contains(calls, "sync") && fault != iofault.Kill && seen[string(onto.OutcomeUnknown)] == 0 {
+				if all && strings.Contains(calls, "sync") && fault != iofault.Kill && seen[string(onto.OutcomeUnknown)] == 0 {
 					t.Errorf("no outcome is unknown, although a sync of the WAL fails")
 				}
 				if calls == "write" && fault == iofault.ENOSPCFrom && seen[string(onto.Full)] == 0 {
@@ -242,12 +246,13 @@ func TestFailingIndex(t *testing.T) {
 // Unless the replacement certainly failed, the copy of the old store stays.
 func TestFailingRestore(t *testing.T) {
 	iofault.Need(t)
+	t.Parallel()
 	dir, b := backedUp(t)
 	backup, seed := filepath.Join(dir, "backup.db"), filepath.Join(dir, "seed.db")
 	if _, err := b.CopyTo(t.Context(), seed, nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
+	for i, c := range []struct {
 		calls string
 		fault iofault.Fault
 	}{
@@ -255,8 +260,12 @@ func TestFailingRestore(t *testing.T) {
 		{"sync,write", iofault.EIOFrom}, {"write", iofault.ENOSPCFrom},
 	} {
 		t.Run(fmt.Sprintf("%s, %v", c.calls, c.fault), func(t *testing.T) {
+			t.Parallel()
 			seen := map[string]int{}
-			for after := 0; seen["ok"] == 0; after += stepOf(c.calls) {
+			for after := 0; seen["ok"] == 0; after++ {
+				if !tried(t, c.calls, after) || c.calls != "sync" && !effort.Thorough(t) && after/10%2 != i%2 {
+					continue // a plain run tries a write with one of two faults
+				}
 				path := copyStore(t, seed)
 				code, kept := faults{"store.db-wal", c.calls, after, c.fault}.run(t, filepath.Dir(path), "restore", backup, path)
 				seen[code]++

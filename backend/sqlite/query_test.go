@@ -15,6 +15,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/words"
 )
@@ -22,8 +23,9 @@ import (
 // TestSQLAgreesWithProcess asks random questions about random rows, and answers
 // them in process from a plain scan.
 func TestSQLAgreesWithProcess(t *testing.T) {
+	t.Parallel()
 	files := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	effort.Check(t, 500, func(rt *rapid.T) {
 		files++
 		path := filepath.Join(t.TempDir(), fmt.Sprintf("%d.db", files))
 		b, err := sqlite.Open(t.Context(), path, nil)

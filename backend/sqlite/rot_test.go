@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,8 +15,8 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // makeWorn makes a store of several hundred versions in a file without
@@ -56,6 +55,7 @@ type flips struct {
 // as Corrupt, or by an examination. An examination detects every changed version;
 // commits and types have no checksums.
 func TestFlippedBits(t *testing.T) {
+	t.Parallel()
 	path := makeWorn(t)
 	whole := read(t, path)
 	want, err := answers(t, path)
@@ -63,13 +63,9 @@ func TestFlippedBits(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantVersions, _, _ := strings.Cut(want, endOfVersions)
-	n := 40
-	if backendtest.Soak() {
-		n = 350
-	}
-	random := rand.New(rand.NewPCG(1, 2))
+	random := effort.Rand(t)
 	var seen flips
-	for range n {
+	for range effort.Count(t, 350) {
 		bit := random.IntN(len(whole) * 8)
 		damaged := bytes.Clone(whole)
 		damaged[bit/8] ^= 1 << (bit % 8)

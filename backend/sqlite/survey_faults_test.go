@@ -28,6 +28,7 @@ func TestPlantedFaults(t *testing.T) {
 	for _, f := range slices.Concat(logFaults(), typeFaults(), projectionFaults(), derivedFaults(), surveyFaults(),
 		[]fault{{name: "none"}}) {
 		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
 			path := t.TempDir() + "/faulty.db"
 			write(t, path, template)
 			if f.sql != "" {

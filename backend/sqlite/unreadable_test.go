@@ -14,10 +14,10 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/filter/filtertest"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // unreadableTexts is what the original program stores and no canonical JSON has, with the
@@ -327,12 +327,9 @@ func readable[T any](s *spoiled, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 // A store with rows that cannot be read answers random questions about the others as
 // one without such rows.
 func TestUnreadableRowsChangeNoOtherAnswer(t *testing.T) {
-	n := 1_000
-	if backendtest.Soak() {
-		n = 20_000
-	}
+	t.Parallel()
 	left := map[string]int{}
-	filtertest.AgreeOnAbsent(t, n,
+	filtertest.AgreeOnAbsent(t, effort.Count(t, 6_000),
 		func(testing.TB, string) backend.Backend { return memory.New(nil).Open() },
 		func(t testing.TB, dir string) backend.Backend {
 			path := filepath.Join(dir, "spoiled.db")

@@ -2,7 +2,6 @@ package sqlite_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // makeWork makes a store with an item of every fate, named by it: done, failed, late,
@@ -75,6 +75,7 @@ func TestDamagedWork(t *testing.T) {
 		{"changed by another program", "", `UPDATE work_items SET status = 'completed', updated_at = 'x' WHERE attempt > 0; UPDATE work_items SET status = 'failed' WHERE work_item_id = 'new'`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			path, clock := makeWork(t)
 			before := query(t, path, `SELECT * FROM work_items ORDER BY work_item_id`)
 			runSQL(t, path, c.damage)
@@ -233,6 +234,7 @@ func TestDroppedWork(t *testing.T) {
 		`ALTER TABLE work_attempts DROP COLUMN failure_class`,
 	} {
 		t.Run(drop, func(t *testing.T) {
+			t.Parallel()
 			path, clock := makeWork(t)
 			before, err := sqlite.Open(t.Context(), path, &sqlite.Options{Now: clock.Now})
 			if err != nil {
@@ -264,9 +266,10 @@ func TestDroppedWork(t *testing.T) {
 
 // Items rebuilt from their attempts are as they were, after many random operations.
 func TestRebuildAfterRandomWork(t *testing.T) {
-	steps := 10_000
+	t.Parallel()
+	steps := effort.Count(t, 30_000)
 	path, clock, b := openWork(t)
-	r := rand.New(rand.NewPCG(16, 5))
+	r := effort.Rand(t)
 	if err := b.Exec(`PRAGMA synchronous = OFF`); err != nil { // nothing is killed here
 		t.Fatal(err)
 	}

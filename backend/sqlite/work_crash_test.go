@@ -9,26 +9,26 @@ import (
 	"time"
 
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // A process that enqueues, dequeues, finishes or revises is killed, at random moments and at
 // each point of a transaction. What it acknowledged is there, nothing is half there, the
 // check is clean, and what is left can be taken.
 func TestKilledAtWork(t *testing.T) {
-	kills := 20
-	if backendtest.Soak() {
-		kills = 200
-	}
+	t.Parallel()
+	kills := effort.Count(t, 200)
 	for _, op := range []string{"enqueue", "dequeue", "finish", "revise"} {
 		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			random := effort.Rand(t)
 			path := filepath.Join(t.TempDir(), "killed.db")
 			makeThings(t, path)
 			got := &worked{counts: map[string]int{}, ended: map[string]bool{}}
 			for i := range kills {
-				killWorker(t, "work", []string{path, op, fmt.Sprint("w", i), "20ms"}, i, []string{"begin", "commit", "committed"}, got.note)
+				killWorker(t, random, "work", []string{path, op, fmt.Sprint("w", i), "20ms"}, i, []string{"begin", "commit", "committed"}, got.note)
 				if t.Failed() {
 					return
 				}
@@ -156,10 +156,8 @@ func completeLater(t *testing.T, path string) int {
 // Four processes on one source never have more of its items in progress than it may have,
 // and never start more than its rate and its burst allow: by the times that are stored.
 func TestFourProcessesOnOneSource(t *testing.T) {
-	items := 150
-	if backendtest.Soak() {
-		items = 3000
-	}
+	t.Parallel()
+	items := effort.Count(t, 3000)
 	path := filepath.Join(t.TempDir(), "shared.db")
 	b := open(t, path, nil)
 	var specs []string

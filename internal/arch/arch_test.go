@@ -38,7 +38,7 @@ func may() map[string][]string {
 		"internal/links":    {".", "golang.org/x/net", "golang.org/x/text"},
 		"internal/parallel": {},
 		"internal/iofault":  {},
-		"internal/planted":  {},
+		"internal/planted":  {"internal/effort"},
 		"internal/mailbox":  {},
 		"internal/workcsv":  {"."},
 		"internal/audit":    {".", "internal/codec"},

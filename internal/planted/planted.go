@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // variable selects the mistake.
@@ -93,9 +95,10 @@ func overlay(t *testing.T, dir string, sources map[string]string) string {
 }
 
 // Run runs the tests with a mistake, or without one if it is "", and returns what they print.
+// They do as much as in a plain run, which has to catch it.
 func (b Binary) Run(t *testing.T, mistake string, args ...string) (string, error) {
 	c := exec.CommandContext(t.Context(), string(b), args...)
-	c.Env = append(os.Environ(), variable+"="+mistake)
+	c.Env = append(os.Environ(), variable+"="+mistake, effort.LevelVariable+"=", effort.SeedVariable+"=")
 	out, err := c.CombinedOutput()
 	return string(out), err
 }

@@ -57,14 +57,17 @@ func TestPolicies(t *testing.T) {
 			for op, row := range map[string]string{"put": e.put, "delete": e.remove} {
 				for i, want := range strings.Fields(row) {
 					name := fmt.Sprintf("%s %s: %s of %s", e.policy, e.precondition, op, states[i])
-					s := open(t)
-					prepare(t, s, states[i])
-					text := customer("c1", "Ada", "")
-					if op == "delete" {
-						text = `{"type":"Customer","key":"c1","op":"delete"}`
-					}
-					o := &records.ImportOptions{OnConflict: e.policy, Precondition: e.precondition}
-					checkPolicy(t, name, s, text, o, want)
+					t.Run(name, func(t *testing.T) {
+						t.Parallel()
+						s := open(t)
+						prepare(t, s, states[i])
+						text := customer("c1", "Ada", "")
+						if op == "delete" {
+							text = `{"type":"Customer","key":"c1","op":"delete"}`
+						}
+						o := &records.ImportOptions{OnConflict: e.policy, Precondition: e.precondition}
+						checkPolicy(t, name, s, text, o, want)
+					})
 				}
 			}
 		}

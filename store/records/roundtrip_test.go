@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/records"
 )
@@ -132,7 +133,7 @@ func drawDraft(t *rapid.T) onto.Draft {
 // What is exported, imported and exported again is the same, byte for byte.
 func TestRoundTrip(t *testing.T) {
 	names := []string{"Customer", "Counter", "Likes", "Stint", "Seat"}
-	rapid.Check(t, func(rt *rapid.T) {
+	effort.Check(t, 1000, func(rt *rapid.T) {
 		open := inMemory
 		if rapid.IntRange(0, 9).Draw(rt, "backend") == 9 {
 			open = inSQLite

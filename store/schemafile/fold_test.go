@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store/schemafile"
 )
 
@@ -60,7 +61,7 @@ func TestFolds(t *testing.T) {
 
 // Every program comes back as it was, whatever YAML makes of its characters.
 func TestProgramsComeBack(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		program := strings.Join(rapid.SliceOfN(rapid.OneOf(texts(), rapid.SampledFrom([]string{"\n", " ", ".a", "\n\n", "# x"})), 1, 6).Draw(t, "program"), "")
 		if strings.TrimSpace(program) == "" {
 			program += "."

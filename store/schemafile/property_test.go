@@ -14,6 +14,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store/schemafile"
 )
 
@@ -185,7 +186,7 @@ func drawSchemas(t *rapid.T) []onto.Schema {
 }
 
 func TestFormatAndParseAreInverse(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		want := drawSchemas(t)
 		file, err := schemafile.Format(want)
 		if err != nil {
@@ -204,7 +205,7 @@ func TestFormatAndParseAreInverse(t *testing.T) {
 // A default has one canonical form, no matter whether package onto or package
 // codec makes it.
 func TestDefaultsAgree(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		ft := rapid.SampledFrom(onto.FieldTypes()).Draw(t, "type")
 		s := onto.Schema{Kind: onto.KindRelation, Name: "R", Left: "A", Right: "B"}
 		s.Fields = []onto.Field{{Name: "x", Type: ft, Default: drawDefault(t, ft)}}

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store/schemafile"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestFormatGivesBackAnyNames(t *testing.T) {
 	plain := func(name string) bool { return onto.CheckName("", name) == nil }
 	drawn := 0
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		text := rapid.StringN(1, 20, -1).Filter(func(s string) bool {
 			return !strings.ContainsRune(s, 0) && !strings.HasPrefix(s, onto.OwnPrefix)
 		})

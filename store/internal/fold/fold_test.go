@@ -1,12 +1,12 @@
 package fold_test
 
 import (
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store/internal/fold"
 )
 
@@ -17,9 +17,10 @@ func TestOrder(t *testing.T) {
 		return fold.Entry{Fact: onto.Fact{Asserted: asserted, Seq: seq, ID: id}}
 	}
 	want := []fold.Entry{at(1, 0, "z"), at(2, 0, "b"), at(2, 1, "a"), at(2, 1, "b"), at(10, 0, "a"), at(fold.New, 0, "y"), at(fold.New, 1, "x")}
-	for range 100 {
+	random := effort.Rand(t)
+	for range effort.Count(t, 1000) {
 		got := slices.Clone(want)
-		rand.Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
+		random.Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
 		fold.Sort(got)
 		for i := range got {
 			if got[i].Fact != want[i].Fact {

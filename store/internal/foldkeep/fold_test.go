@@ -3,7 +3,6 @@ package foldkeep_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"iter"
 	"path/filepath"
@@ -18,8 +17,6 @@ import (
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/store"
 )
-
-var soak = flag.Bool("soak", false, "run the long versions of tests")
 
 // notice is what happens to a notification.
 type notice struct {
@@ -323,7 +320,8 @@ func TestStreamsAreFoldedAfterwards(t *testing.T) {
 	})
 }
 
-// eventually waits for what the store does in the background.
+// eventually waits for what the store does in the background, here or in another process,
+// which nobody is told of: so it asks again and again.
 func eventually(p place, is func() bool) {
 	p.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {

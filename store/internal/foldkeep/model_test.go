@@ -7,35 +7,40 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 )
 
 // Random histories of programs with and without folds, of older and newer versions: a
 // state is what a replay makes of the facts, or the fold says that it is behind.
 func TestRandomHistories(t *testing.T) {
-	histories, seeds := 10, uint64(1)
-	if *soak {
-		histories = 150
-	}
+	const histories = 40
+	var mu sync.Mutex // guards total
 	total := map[string]int{}
+	t.Cleanup(func() { t.Logf("%v", total) })
 	for _, where := range []struct {
 		name  string
 		place func(*testing.T) place
 		n     int
 	}{{"memory", inMemory, 3 * histories}, {"sqlite", inFile, histories}} {
-		for i := range where.n {
-			seed := seeds + uint64(i)
+		for seed := range effort.Seeds(t, where.n) {
 			t.Run(fmt.Sprintf("%s-%d", where.name, seed), func(t *testing.T) {
-				h := &history{place: where.place(t), rnd: rand.New(rand.NewPCG(seed, 7)), did: total}
+				t.Parallel()
+				h := &history{place: where.place(t), rnd: rand.New(rand.NewPCG(seed, 7)), did: map[string]int{}}
 				h.run(60)
+				mu.Lock()
+				defer mu.Unlock()
+				for what, n := range h.did {
+					total[what] += n
+				}
 			})
 		}
 	}
-	t.Logf("%v", total)
 }
 
 // history is a random history.

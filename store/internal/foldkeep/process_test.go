@@ -18,6 +18,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 )
 
@@ -62,20 +63,25 @@ func writeFacts(args []string) error {
 	if err != nil {
 		return err
 	}
+	seed, err := strconv.ParseUint(args[3], 10, 64)
+	if err != nil {
+		return err
+	}
+	random := rand.New(rand.NewPCG(seed, 1))
 	var mine []onto.Identity
 	for n := 0; ; n++ {
-		f := fact(fmt.Sprintf("s%d", rand.IntN(subjects)), "seen", name)
+		f := fact(fmt.Sprintf("s%d", random.IntN(subjects)), "seen", name)
 		f.ID = fmt.Sprintf("%s-%d", name, n)
 		d := onto.Draft{Actor: onto.Component(name)}.Assert(f)
-		switch k := rand.IntN(20); {
+		switch k := random.IntN(20); {
 		case k == 0 && len(mine) > 0:
-			d = d.Retract(mine[rand.IntN(len(mine))])
+			d = d.Retract(mine[random.IntN(len(mine))])
 		case k == 1 && len(mine) > 0:
 			d = onto.Draft{}.Revoke(mine[len(mine)-1], time.Date(2026, 1, 1+n%28, 0, 0, 0, 0, time.UTC), n)
 			f.ID = ""
 		}
 		var res onto.Result
-		if args[2] != "drafts" && rand.IntN(200) == 0 {
+		if args[2] != "drafts" && random.IntN(200) == 0 {
 			res, err = s.CommitStream(ctx, onto.Draft{}, things([]onto.Fact{f}))
 		} else {
 			res, err = s.Commit(ctx, d)
@@ -99,6 +105,7 @@ func writeFacts(args []string) error {
 // nothing that was acknowledged is lost, and states are what a replay makes of the facts,
 // or, where some of the processes do not have the fold, it says that it is behind.
 func TestProcessesThatAreKilled(t *testing.T) {
+	t.Parallel()
 	t.Run("all have the fold", func(t *testing.T) { killProcesses(t, 0) })
 	t.Run("one in eight has not, and some stream", func(t *testing.T) { killProcesses(t, 8) })
 }
@@ -106,21 +113,22 @@ func TestProcessesThatAreKilled(t *testing.T) {
 // killProcesses kills processes of which one in so many does not have the fold; 0 for
 // none.
 func killProcesses(t *testing.T, without int) {
-	processes, kills, lasting := 8, 6, 4*time.Second
-	if *soak {
-		processes, kills, lasting = 16, 100, time.Minute
+	t.Parallel()
+	processes, pace := 8, 200 // at most so many drafts are acknowledged between two kills
+	if effort.Thorough(t) {
+		processes, pace = 16, 600
 	}
 	path := filepath.Join(t.TempDir(), "store.db")
 	p := place{t, func() backend.Backend { return opened(t, path) }}
 	s := p.open(notices(1))
-	k := &killing{t: t, path: path, without: without, acked: map[string]bool{}, refused: map[string]int{}}
+	k := &killing{t: t, path: path, without: without, random: effort.Rand(t), acked: map[string]bool{}, refused: map[string]int{}}
+	k.more.L = &k.mu
 	for i := range processes {
 		k.start(i)
 	}
-	end := time.Now().Add(lasting)
-	for i := range kills {
-		time.Sleep(time.Until(end) / time.Duration(kills-i)) // the pace of the test, no condition
-		k.restart(rand.IntN(processes))
+	for range effort.Count(t, 100) {
+		k.await(1 + k.random.IntN(pace))
+		k.restart(k.random.IntN(processes))
 	}
 	for i := range k.running {
 		k.running[i].End()
@@ -167,12 +175,16 @@ type killing struct {
 	t       *testing.T
 	path    string
 	without int
+	random  *rand.Rand
 	running []*child.Process
 	started int
 	killed  int
 	reading sync.WaitGroup
 
 	mu      sync.Mutex // guards the following
+	more    sync.Cond  // a draft was acknowledged, or a process has ended
+	drafts  int        // that were acknowledged
+	alive   int        // processes
 	acked   map[string]bool
 	stale   int
 	refused map[string]int
@@ -187,19 +199,35 @@ func (k *killing) start(i int) {
 		kind = "plain"
 	}
 	k.started++
-	p := child.Start(k.t, "write", k.path, fmt.Sprintf("p%d", k.started), kind)
+	p := child.Start(k.t, "write", k.path, fmt.Sprintf("p%d", k.started), kind, fmt.Sprint(k.random.Uint64()))
 	if i < len(k.running) {
 		k.running[i] = p
 	} else {
 		k.running = append(k.running, p)
 	}
-	k.reading.Add(1)
-	go func() {
-		defer k.reading.Done()
+	k.mu.Lock()
+	k.alive++
+	k.mu.Unlock()
+	k.reading.Go(func() {
 		for line := range p.Lines() {
 			k.note(strings.Fields(line))
 		}
-	}()
+		k.mu.Lock()
+		k.alive--
+		k.mu.Unlock()
+		k.more.Signal()
+	})
+}
+
+// await waits until so many more drafts are acknowledged.
+func (k *killing) await(n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for end := k.drafts + n; k.drafts < end; k.more.Wait() {
+		if k.alive == 0 {
+			k.t.Fatal("all processes have ended by themselves")
+		}
+	}
 }
 
 func (k *killing) restart(i int) {
@@ -215,6 +243,8 @@ func (k *killing) note(words []string) {
 	case len(words) == 2:
 		k.refused[words[1]]++
 	case len(words) == 5: // a line that was cut off has fewer
+		k.drafts++
+		k.more.Signal()
 		n, _ := strconv.Atoi(words[2])
 		if k.stale += n; words[3] != "none" {
 			k.acked[words[3]] = true
@@ -284,9 +314,10 @@ func rebuildStates(args []string) error {
 
 // A rebuild that is killed again and again finishes, and no follower has seen it.
 func TestRebuildsThatAreKilled(t *testing.T) {
-	kills, things := 4, 1000
-	if *soak {
-		kills, things = 30, 3000
+	t.Parallel()
+	kills, things, random := effort.Count(t, 30), 1000, effort.Rand(t)
+	if effort.Thorough(t) {
+		things = 3000
 	}
 	path := filepath.Join(t.TempDir(), "store.db")
 	p := place{t, func() backend.Backend { return opened(t, path) }}
@@ -301,7 +332,7 @@ func TestRebuildsThatAreKilled(t *testing.T) {
 	for killed := 0; killed < kills; killed++ {
 		c := child.Start(t, "rebuild", path, strconv.Itoa(version))
 		c.Until(t, "begun")
-		for range 1 + rand.IntN(3) { // some steps
+		for range 1 + random.IntN(3) { // some steps
 			before := p.status(s, "inbox").Rebuilt
 			eventually(p, func() bool { st := p.status(s, "inbox"); return st.Rebuilt != before || !st.Rebuilding })
 		}

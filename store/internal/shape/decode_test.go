@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 type tag string
@@ -59,7 +60,7 @@ func TestDecodesLikeEncodingJSON(t *testing.T) {
 	values := []string{`"a"`, `"é\n\"\\\u0001"`, `""`, `true`, `false`, `null`, `0`, `-1`, `127`, `128`, `70000`, `9223372036854775807`, `1.5`, `1e+300`, `-0.25`,
 		`[1,2]`, `[]`, `["x"]`, `[true,false]`, `{"deep":"d"}`, `{"a":"b"}`, `{}`, `"2026-02-10T12:34:56.789012+00:00"`, `"YWJj"`}
 	decoded := 0
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		object := map[string]json.RawMessage{}
 		names := rapid.SliceOfDistinct(rapid.SampledFrom(append(schema.FieldNames(), "ID", "other")), rapid.ID[string]).Draw(t, "names")
 		for _, name := range names {

@@ -1,13 +1,13 @@
-package store_test
+package facttest_test
 
 import (
 	"path/filepath"
 	"testing"
 
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store/facttest"
 )
 
@@ -28,21 +28,27 @@ func onFactBackends(t *testing.T, size facttest.Size, run func(*testing.T, factt
 	})
 }
 
+// sized is a size of so many histories in all, at ten points each, or more in a long run.
+func sized(t *testing.T, histories int) facttest.Size {
+	t.Helper()
+	size := facttest.Size{Histories: effort.Count(t, histories), Facts: 40, Points: 10}
+	if effort.Thorough(t) {
+		size.Points = 40
+	}
+	for size.Seed = range effort.Seeds(t, histories) {
+		break // the first one
+	}
+	return size
+}
+
 // What a store says of facts is what a list of rows says, at any point of both axes.
 func TestFactsAreThoseOfTheModel(t *testing.T) {
-	size := facttest.Size{Histories: 6, Facts: 40, Points: 10, Seed: 1}
-	if backendtest.Soak() {
-		size.Histories, size.Points = 500, 200
-	}
-	onFactBackends(t, size, facttest.Run)
+	onFactBackends(t, sized(t, 60), facttest.Run)
 }
 
 // Neither migrations nor imports change what facts say.
 func TestMovedFactsAreThoseOfTheModel(t *testing.T) {
-	size := facttest.Size{Histories: 4, Facts: 40, Points: 10, Seed: 1}
-	if backendtest.Soak() {
-		size.Histories, size.Points = 100, 200
-	}
+	size := sized(t, 30)
 	t.Run("migrated", func(t *testing.T) { onFactBackends(t, size, facttest.RunMigrated) })
 	t.Run("imported", func(t *testing.T) { onFactBackends(t, size, facttest.RunImported) })
 }
