@@ -51,7 +51,7 @@ func Steps() []Step {
 			"cmd/onto":              {"TestFaultSweep"},
 		}, ""},
 		{"hostile", "files, lakes, documents and programs that must not be trusted", 2 * time.Minute, map[string][]string{
-			"backend/lake": {"TestRandomDocuments", "TestRandomDocumentsOfLargeLake"},
+			"backend/lake": {"TestCheckBucketOfRandomDamage", "TestCheckOfRandomHistories", "TestHostileLakes", "TestRandomDocuments", "TestRandomDocumentsOfLargeLake"},
 			"cmd/onto":     {"TestHostileFiles", "TestHostileLakes"},
 			"internal/jq":  {"TestHostilePrograms", "TestKillers"},
 		}, ""},
