@@ -30,10 +30,10 @@ func Steps() []Step {
 			"backend/lake/protocol": {"TestLinearizable", "TestSimulation", "TestTurn"},
 		}, ""},
 		{"questions", "random questions, answered alike by every engine", time.Minute, map[string][]string{
-			"backend/lake/duck":     {"TestAgree", "TestCorpus", "TestDiff", "TestSecondReader"},
+			"backend/lake/duck":     {"TestAgree", "TestCorpus", "TestDiff", "TestLate", "TestMemory", "TestSecondReader"},
 			"backend/lake/laketest": {"TestQuestions", "TestQuestionsOnVersitygw"},
 			"backend/sqlite":        {"TestSQLAgreesWithProcess", "TestOriginalAtRandom", "TestUnreadableRowsChangeNoOtherAnswer"},
-			"filter/filtertest":     {"TestAgree", "TestDuel", "TestMemory", "TestSQLite"},
+			"filter/filtertest":     {"TestAgree", "TestDuel"},
 		}, ""},
 		{"kills", "processes that share a store, and are killed", 3 * time.Minute, map[string][]string{
 			"backend/lake/laketest": {"TestKilled", "TestProcesses", "TestProcessesOnVersitygw", "TestUpdateAtOnce", "TestImportBesideWriter"},
@@ -59,6 +59,7 @@ func Steps() []Step {
 			"backend/backendtest":     {"TestMutants"},
 			"backend/lake/protocol":   {"TestSimulationCatchesMistakes"},
 			"bus":                     {"TestMistakesAreCaught"},
+			"filter/filtertest":       {"TestMistakes", "TestWrongBackends"},
 			"internal/decide":         {"TestFactMistakes"},
 			"store":                   {"TestMistakesAboutFactsAreCaught"},
 			"store/internal/foldkeep": {"TestMistakesAreCaught"},
