@@ -31,7 +31,7 @@ func Steps() []Step {
 		}, ""},
 		{"questions", "random questions, answered alike by every engine", time.Minute, map[string][]string{
 			"backend/lake/duck":     {"TestAgree", "TestCorpus", "TestDiff", "TestLate", "TestMemory", "TestSecondReader"},
-			"backend/lake/laketest": {"TestQuestions", "TestQuestionsOnVersitygw"},
+			"backend/lake/laketest": {"TestManyOpenReaders", "TestQuestions", "TestQuestionsOnVersitygw"},
 			"backend/sqlite":        {"TestSQLAgreesWithProcess", "TestOriginalAtRandom", "TestUnreadableRowsChangeNoOtherAnswer"},
 			"filter/filtertest":     {"TestAgree", "TestDuel"},
 		}, ""},
