@@ -36,7 +36,8 @@ func Steps() []Step {
 			"filter/filtertest":     {"TestAgree", "TestDuel"},
 		}, ""},
 		{"kills", "processes that share a store, and are killed", 3 * time.Minute, map[string][]string{
-			"backend/lake/laketest": {"TestKilled", "TestProcesses", "TestProcessesOnVersitygw", "TestUpdateAtOnce", "TestImportBesideWriter"},
+			"backend/lake/bucket/file": {"TestKilledWritersLoseNothing"},
+			"backend/lake/laketest":    {"TestHerd", "TestImportBesideWriter", "TestKilled", "TestKilledInLine", "TestProcesses", "TestProcessesOnVersitygw", "TestUpdateAtOnce"},
 			"backend/sqlite": {"TestFourProcessesOnOneSource", "TestKilledAtWork", "TestKilledOnTheBus", "TestKilledWritersLoseNothing",
 				"TestManyProcesses", "TestTwoProcessesOnTheBus"},
 			"bus":                     {"TestProcessesAreKilled"},
@@ -46,9 +47,10 @@ func Steps() []Step {
 			"work":                    {"TestProcessesAreKilled", "TestProcessesKeepLimits"},
 		}, ""},
 		{"faults", "calls of the operating system that fail, one after the other", 2 * time.Minute, map[string][]string{
-			"backend/lake/laketest": {"TestEveryCallFails"},
-			"backend/sqlite":        {"TestFailingCommit", "TestFailingRestore", "TestFlippedBitInTheWAL", "TestFlippedBits"},
-			"cmd/onto":              {"TestFaultSweep"},
+			"backend/lake/bucket/file": {"TestEveryCallFails", "TestEveryCallOfTheNextProcessFails"},
+			"backend/lake/laketest":    {"TestEveryCallFails"},
+			"backend/sqlite":           {"TestFailingCommit", "TestFailingRestore", "TestFlippedBitInTheWAL", "TestFlippedBits"},
+			"cmd/onto":                 {"TestFaultSweep"},
 		}, ""},
 		{"hostile", "files, lakes, documents and programs that must not be trusted", 2 * time.Minute, map[string][]string{
 			"backend/lake": {"TestCheckBucketOfRandomDamage", "TestCheckOfRandomHistories", "TestHostileLakes", "TestRandomDocuments", "TestRandomDocumentsOfLargeLake"},
@@ -66,6 +68,7 @@ func Steps() []Step {
 		}, ""},
 		{"models", "random cases, compared with plain models", 2 * time.Minute, map[string][]string{
 			".":                                  {"TestFactRefRandom", "TestFactSchemasRandom"},
+			"backend/lake/cache":                 {"TestAgainstAModel"},
 			"backend/lake/laketest":              {"TestFactsAreThoseOfTheModel", "TestMovedFactsAreThoseOfTheModel"},
 			"backend/lake/parquet":               {"TestCheckOfWhatWasWritten", "TestFind", "TestRoundTrip"},
 			"backend/lake/parquet/internal/flat": {"TestHybrid", "TestSeekRow"},

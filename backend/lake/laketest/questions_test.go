@@ -27,12 +27,14 @@ func TestQuestions(t *testing.T) {
 			test(t)
 		})
 	}
+	every := 31
 	if effort.Thorough(t) {
+		every = 3
 		at("corpus in process", func(t *testing.T) {
 			filtertest.RunSome(t, func(t testing.TB, dir string) backend.Backend { return openFiles(t, dir, 0) })
 		})
 	}
-	at("corpus with DuckDB", func(t *testing.T) { filtertest.RunSome(t, onFiles(3)) })
+	at("corpus with DuckDB", func(t *testing.T) { filtertest.RunSome(t, onFiles(every)) })
 	at("random with DuckDB", func(t *testing.T) { agree(t, onFiles(1)) })
 	at("random over many rounds", func(t *testing.T) {
 		agree(t, func(t testing.TB, dir string) backend.Backend {
