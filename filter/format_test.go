@@ -10,10 +10,11 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func TestFormatIsAFixedPoint(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		f := drawFilter(t, 4)
 		text := filter.Format(f)
 		parsed, err := filter.Parse(text)
@@ -33,7 +34,7 @@ func TestFormatIsAFixedPoint(t *testing.T) {
 // TestFormatNeedsItsBrackets takes away one pair of brackets after the other:
 // each time the filter changes or is no filter any more.
 func TestFormatNeedsItsBrackets(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		text := filter.Format(drawBracketed(t, 4))
 		for i, c := range text {
 			if c != '(' {

@@ -13,6 +13,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // truth is the meaning of filters a second time, over decoded objects: slow,
@@ -168,7 +169,7 @@ func decode(t *rapid.T, text json.RawMessage) map[string]any {
 
 func TestMatchIsTheTruth(t *testing.T) {
 	seen := map[bool]int{}
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		f, r := drawFilter(t, 2), drawRow(t)
 		clean, err := filter.Check(f, nil)
 		if err != nil {
@@ -187,7 +188,7 @@ func TestMatchIsTheTruth(t *testing.T) {
 
 // TestMatchOneConditionIsTheTruth draws operands that lead somewhere.
 func TestMatchOneConditionIsTheTruth(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		c := drawCondition(t)
 		c.Operand.Side = onto.OwnSide
 		v := drawValue(t, 3)

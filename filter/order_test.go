@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // TestCompare has values in ascending order; those of one line are alike.
@@ -43,7 +44,7 @@ func value(s string) json.RawMessage {
 
 // TestCompareNumbersExactly compares with big rationals.
 func TestCompareNumbersExactly(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 1000, func(t *rapid.T) {
 		draw := func(name string) any {
 			if rapid.Bool().Draw(t, name+" is an int") {
 				return rapid.Int64().Draw(t, name)

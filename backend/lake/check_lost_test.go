@@ -115,6 +115,7 @@ func TestCheckBucket(t *testing.T) {
 		{"all is well by now", func(*sample) {}, "", "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // some wait
 			s := openSample(t, copyBucket(t, healthy), time.Second)
 			c.plant(s)
 			before := s.fingerprint()

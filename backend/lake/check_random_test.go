@@ -12,14 +12,16 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/internal/typelist"
 )
 
 // Whatever several handles write, drop, purge, begin again and compact, a check
 // finds nothing but endpoints that are missing.
 func TestCheckOfRandomHistories(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range effort.Seeds(t, 20) {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
+			t.Parallel() // its handles wait for each other
 			random := rand.New(rand.NewPCG(seed, 1))
 			b := memory.New(nil)
 			handles := []*sample{openSample(t, b, 10*time.Second), openSample(t, b, 10*time.Second), openSample(t, b, 10*time.Second)}
@@ -96,7 +98,7 @@ func (s *sample) randomWrites(random *rand.Rand) []backend.Write {
 // and finds an error where the lake cannot be opened.
 func TestCheckBucketOfRandomDamage(t *testing.T) {
 	healthy := makeSample(t)
-	for seed := range uint64(30) {
+	for seed := range effort.Seeds(t, 100) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		s := openSample(t, copyBucket(t, healthy), time.Second)
 		what := ""

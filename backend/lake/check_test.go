@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,9 +119,27 @@ func (s *sample) evolve(e backend.Evolution, writes ...backend.Write) {
 // checkpoint lists some, and the newest are listed by manifests only.
 const sampleRounds = protocol.CheckpointRounds + 12
 
-// makeSample fills a lake with a bit of everything. The last rounds are one put of
-// a person each.
+// sampled is the sample that the first test has made, since its two writers wait for each
+// other for a second.
+var sampled struct {
+	mu     sync.Mutex // guards what follows
+	bucket *memory.Bucket
+}
+
+// makeSample returns a copy of the sample.
 func makeSample(t testing.TB) *memory.Bucket {
+	t.Helper()
+	sampled.mu.Lock()
+	defer sampled.mu.Unlock()
+	if sampled.bucket == nil {
+		sampled.bucket = copyBucket(t, fillSample(t))
+	}
+	return copyBucket(t, sampled.bucket)
+}
+
+// fillSample fills a lake with a bit of everything. The last rounds are one put of
+// a person each.
+func fillSample(t testing.TB) *memory.Bucket {
 	t.Helper()
 	b := memory.New(nil)
 	s := openSample(t, b, 10*time.Second)
@@ -329,6 +348,7 @@ func TestCheckFindsFaults(t *testing.T) {
 	}
 	for _, f := range slices.Concat(logFaults(), checkpointFaults(), fileFaults(), versionFaults(), columnFaults(), typeFaults()) {
 		t.Run(f.name, func(t *testing.T) {
+			t.Parallel() // some wait
 			s := openSample(t, copyBucket(t, healthy), time.Second)
 			name := f.plant(s)
 			found := checked(t, s.lake)

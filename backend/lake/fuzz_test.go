@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/lake/protocol"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // document is a kind of document: where those of it are, and how a changed one is put
@@ -158,21 +158,23 @@ func FuzzCheckpoint(f *testing.F) { fuzzDocument(f, "checkpoint") }
 func FuzzIndex(f *testing.F)      { fuzzDocument(f, "index") }
 func FuzzLock(f *testing.F)       { fuzzDocument(f, "lock") }
 
-// randomly calls a function with randomly changed documents of each kind, with matching
-// checksums.
-func randomly(t *testing.T, o *original, times int, use func(t *testing.T, b overlay)) {
+// randomly calls a function with randomly changed documents of each kind, full of them in
+// all, with matching checksums.
+func randomly(t *testing.T, o *original, full int, use func(t *testing.T, b overlay)) {
 	t.Helper()
 	for name, d := range documents() {
 		t.Run(name, func(t *testing.T) {
-			for i := range times {
-				r := rand.New(rand.NewPCG(uint64(i), 12))
+			times := 0
+			for seed := range effort.Seeds(t, full) {
+				times++
+				r := rand.New(rand.NewPCG(seed, 12))
 				how := make([]byte, 4+r.IntN(28))
 				for j := range how {
 					how[j] = byte(r.Uint32())
 				}
 				b := d.changed(t, o, how[0], true, how[1:])
 				if use(t, b); t.Failed() {
-					t.Fatalf("seed %d: %d, %q", i, how[0], how[1:])
+					t.Fatalf("seed %d: %d, %q", seed, how[0], how[1:])
 				}
 			}
 			t.Logf("%d changed documents", times)
@@ -183,20 +185,20 @@ func randomly(t *testing.T, o *original, times int, use func(t *testing.T, b ove
 // Documents that were changed at random are refused or used: nothing panics, hangs or
 // takes much memory, and what was acknowledged is there.
 func TestRandomDocuments(t *testing.T) {
-	times := 60
-	if backendtest.Soak() {
-		times = 5000
+	full := 2000
+	if !effort.Thorough(t) {
+		full = 600
 	}
 	e := newEndurance(t)
-	randomly(t, small(t), times, e.test)
+	randomly(t, small(t), full, e.test)
 }
 
 // The same with a large lake, which is read from local copies, and may be read by
 // DuckDB.
 func TestRandomDocumentsOfLargeLake(t *testing.T) {
-	times := 3
-	if backendtest.Soak() {
-		times = 100
+	full := 100
+	if !effort.Thorough(t) {
+		full = 20
 	}
-	randomly(t, large(t), times, func(t *testing.T, b overlay) { useAll(t, b, Options{Patience: time.Millisecond}) })
+	randomly(t, large(t), full, func(t *testing.T, b overlay) { useAll(t, b, Options{Patience: time.Millisecond}) })
 }

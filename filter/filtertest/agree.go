@@ -17,6 +17,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // Open makes an empty store. The directory is for it alone.
@@ -27,7 +28,7 @@ const perHistory = 40
 
 // Agree writes random histories to two backends and asks both random questions, n of
 // them at least. A question that they answer differently is shrunk and printed with
-// everything that was written.
+// everything that was written. The test must be in the table of package effort.
 func Agree(t *testing.T, n int, a, b Open) { agree(t, n, false, a, b) }
 
 // AgreeOnAbsent is Agree where no object has a null among its fields, as a store writes
@@ -36,25 +37,18 @@ func AgreeOnAbsent(t *testing.T, n int, a, b Open) { agree(t, n, true, a, b) }
 
 func agree(t *testing.T, n int, absent bool, a, b Open) {
 	questions, histories, matched := 0, 0, 0
-	failed := false // then the history is tried again, shortened
-	for questions < n {
-		rapid.Check(t, func(rt *rapid.T) {
-			if questions >= n && !failed {
-				return
+	effort.CheckUntil(t, func() bool { return questions >= n }, func(rt *rapid.T) {
+		d := newDebate(t, rt, absent, a, b)
+		defer d.end()
+		histories++
+		for range perHistory {
+			n, wrong := d.ask(newInquirer(rt, d.ledger).question())
+			if wrong != "" {
+				rt.Fatal(wrong)
 			}
-			defer func() { failed = failed || rt.Failed() }()
-			d := newDebate(t, rt, absent, a, b)
-			defer d.end()
-			histories++
-			for range perHistory {
-				n, wrong := d.ask(newInquirer(rt, d.ledger).question())
-				if wrong != "" {
-					rt.Fatal(wrong)
-				}
-				questions, matched = questions+1, matched+min(n, 1)
-			}
-		})
-	}
+			questions, matched = questions+1, matched+min(n, 1)
+		}
+	})
 	t.Logf("%d questions about %d histories, %d of them with an answer that is not empty", questions, histories, matched)
 }
 

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/filter/filtertest"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func openMemory(testing.TB, string) backend.Backend { return memory.New(nil).Open() }
@@ -22,16 +22,26 @@ func openSQLite(t testing.TB, dir string) backend.Backend {
 	return b
 }
 
-func TestMemory(t *testing.T) { filtertest.Run(t, openMemory) }
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	filtertest.Run(t, openMemory)
+}
 
-func TestSQLite(t *testing.T) { filtertest.Run(t, openSQLite) }
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	filtertest.Run(t, openSQLite)
+}
 
-func TestAgree(t *testing.T) { filtertest.Agree(t, questions(), openMemory, openSQLite) }
+func TestAgree(t *testing.T) {
+	t.Parallel()
+	filtertest.Agree(t, questions(t), openMemory, openSQLite)
+}
 
 // questions is how many random questions a test asks.
-func questions() int {
-	if backendtest.Soak() {
-		return 20_000
+func questions(t *testing.T) int {
+	t.Helper()
+	if effort.Thorough(t) {
+		return effort.Count(t, 20_000)
 	}
-	return 2_000
+	return 1_000
 }

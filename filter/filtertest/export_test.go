@@ -7,35 +7,34 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // Duel asks package filter and another engine about random rows and filters, n
 // of them at least.
 func Duel(t *testing.T, n int, other Engine) {
 	asked, matched := 0, 0
-	for asked < n {
-		rapid.Check(t, func(rt *rapid.T) {
-			l := &ledger{schemas: agreeSchemas(rt)}
-			l.draft(drawWrites(rt, l))
-			l.draft(drawWrites(rt, l))
-			for range 10 {
-				q := newInquirer(rt, l).question().query
-				where := q.Where
-				q.Where = nil
-				for _, v := range l.answer(&q) {
-					asked++
-					row := l.row(&q, v)
-					got, want := other.Match(where, row), filter.Match(where, row)
-					if got != want {
-						rt.Fatalf("%s: %s\n%s, left %s, right %s\n got: %v\nwant: %v", describe(&q), filter.Format(where), row.Own, row.Left, row.Right, got, want)
-					}
-					if want {
-						matched++
-					}
+	effort.CheckUntil(t, func() bool { return asked >= n }, func(rt *rapid.T) {
+		l := &ledger{schemas: agreeSchemas(rt)}
+		l.draft(drawWrites(rt, l))
+		l.draft(drawWrites(rt, l))
+		for range 10 {
+			q := newInquirer(rt, l).question().query
+			where := q.Where
+			q.Where = nil
+			for _, v := range l.answer(&q) {
+				asked++
+				row := l.row(&q, v)
+				got, want := other.Match(where, row), filter.Match(where, row)
+				if got != want {
+					rt.Fatalf("%s: %s\n%s, left %s, right %s\n got: %v\nwant: %v", describe(&q), filter.Format(where), row.Own, row.Left, row.Right, got, want)
+				}
+				if want {
+					matched++
 				}
 			}
-		})
-	}
+		}
+	})
 	t.Logf("%d rows were matched with random filters, %d of them did", asked, matched)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/filter/filtertest"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // mistake is something an engine could get wrong.
@@ -82,8 +83,13 @@ func mistakes() []mistake {
 // TestMistakes plants each mistake in an engine, and requires that the corpus detects
 // it.
 func TestMistakes(t *testing.T) {
-	groups := corpus(t)
-	for _, m := range mistakes() {
+	t.Parallel()
+	groups, planted := corpus(t), 0
+	for i, m := range mistakes() {
+		if !effort.Includes(t, i) {
+			continue
+		}
+		planted++
 		t.Run(string(m), func(t *testing.T) {
 			wrong := 0
 			for _, g := range groups {
@@ -95,7 +101,7 @@ func TestMistakes(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d mistakes", len(mistakes()))
+	t.Logf("%d mistakes of %d", planted, len(mistakes()))
 }
 
 // TestSecondOpinion asks the engine of the mistakes without one.
@@ -108,7 +114,7 @@ func TestSecondOpinion(t *testing.T) {
 }
 
 // TestDuel asks it about random filters.
-func TestDuel(t *testing.T) { filtertest.Duel(t, 5*questions(), naive{sound}.engine()) }
+func TestDuel(t *testing.T) { filtertest.Duel(t, 5*questions(t), naive{sound}.engine()) }
 
 func (n naive) equal(v, with any) bool {
 	with = value(with)

@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // The rows of a group are as the corpus says after the second and the last of four
@@ -24,14 +25,22 @@ const (
 // Run asks a backend every case of the corpus: of the newest state, of older
 // ones and of history, with and without indexes, whole and page by page. Open
 // makes an empty store; Run closes it.
-func Run(t *testing.T, open Open) {
+func Run(t *testing.T, open Open) { run(t, func(int) bool { return true }, open) }
+
+// RunSome is Run with some groups of the corpus, as package effort says. The test must be in
+// its table.
+func RunSome(t *testing.T, open Open) {
+	run(t, func(i int) bool { return effort.Includes(t, i) }, open)
+}
+
+func run(t *testing.T, some func(group int) bool, open Open) {
 	groups, err := Corpus()
 	if err != nil {
 		t.Fatal(err)
 	}
 	questions := 0
-	for _, g := range groups {
-		if len(g.Rows) == 0 {
+	for i, g := range groups {
+		if len(g.Rows) == 0 || !some(i) {
 			continue
 		}
 		t.Run(g.Name(), func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto/backend/lake/cache"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func sameFile(name string, want []byte) error {
@@ -50,7 +51,7 @@ func (m *model) trim() {
 }
 
 func TestAgainstAModel(t *testing.T) {
-	for seed := range uint64(10) {
+	for seed := range effort.Seeds(t, 40) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { runModel(t, rand.New(rand.NewPCG(seed, 1))) })
 	}
 }

@@ -12,19 +12,19 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/lake/duck"
 	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/filter/filtertest"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/internal/typelist"
 )
 
 // shape is how the versions of a type are laid out in files.
 type shape struct {
-	files   int  // at most so many
-	untyped bool // the engine is told nothing of typed columns
-	every   int  // the engine answers one question of so many, memory the others; 0 for all
+	files   int              // at most so many
+	untyped bool             // the engine is told nothing of typed columns
+	some    func(i int) bool // which questions the engine answers, and not memory; nil for all
 }
 
 // mirrored is a backend that keeps everything in memory, writes it to files when
@@ -167,7 +167,7 @@ func (b *mirrored) spared() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.count++
-	return b.shape.every > 0 && b.count%b.shape.every != 0
+	return b.shape.some != nil && !b.shape.some(b.count)
 }
 
 func (b *mirrored) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
@@ -204,27 +204,27 @@ func (b *mirrored) Explain(ctx context.Context, q *backend.Query, a *backend.Agg
 
 func openMemory(testing.TB, string) backend.Backend { return memory.New(nil).Open() }
 
-// TestCorpus asks every case of the corpus. A short run asks the engine a part of the
-// questions about each; only a long one asks everything a second time without typed
-// columns, which most types of the corpus do not have.
+// TestCorpus asks every case of the corpus. Most cases are about twenty questions, of which
+// the engine answers one in a plain run, and each time another one. Only a long run asks a
+// second time without typed columns, which most types of the corpus do not have.
 func TestCorpus(t *testing.T) {
-	shapes := map[string]shape{"typed": {files: 2, every: 7}}
-	if backendtest.Soak() {
-		shapes = map[string]shape{"typed": {files: 2}, "untyped": {files: 1, untyped: true}}
-	}
-	for name, s := range shapes {
-		t.Run(name, func(t *testing.T) { filtertest.Run(t, openShape(s)) })
+	t.Parallel()
+	some := func(i int) bool { return effort.Includes(t, i+i/20) && (effort.Thorough(t) || i/10%2 == 0) }
+	t.Run("typed", func(t *testing.T) { filtertest.Run(t, openShape(shape{files: 2, some: some})) })
+	if effort.Thorough(t) {
+		t.Run("untyped", func(t *testing.T) { filtertest.Run(t, openShape(shape{files: 1, untyped: true, some: some})) })
 	}
 }
 
 // TestAgree asks random questions, about files of one shape after the other.
 func TestAgree(t *testing.T) {
-	questions := 400
-	if backendtest.Soak() {
-		questions = 20_000
+	t.Parallel()
+	full := 20_000
+	if !effort.Thorough(t) {
+		full = 4_000
 	}
 	shapes, next := []shape{{files: 1}, {files: 40}, {files: 2, untyped: true}}, 0
-	filtertest.Agree(t, questions, openMemory, func(t testing.TB, dir string) backend.Backend {
+	filtertest.Agree(t, effort.Count(t, full), openMemory, func(t testing.TB, dir string) backend.Backend {
 		next++
 		return openShape(shapes[next%len(shapes)])(t, dir)
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/duck/ducktest"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // things is a layout with a column of each type.
@@ -26,8 +27,9 @@ func things() *parquet.Layout {
 // DuckDB reads from our files what was written, whatever lies on which page, is repeated or
 // is NULL, and finds it by the statistics of row groups.
 func TestSecondReader(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 200, func(t *rapid.T) {
 		rows := rapid.SampledFrom([]int{1, 7, 8, 9, 64, 100, 1000, 1000, 17_000}).Draw(t, "rows")
 		distinct := rapid.SampledFrom([]int{1, 2, 3, 200, 100_000}).Draw(t, "distinct")
 		nulls := rapid.SampledFrom([]int{1, 2, 9, 1 << 30}).Draw(t, "one NULL in")

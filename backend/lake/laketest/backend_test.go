@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/file"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // kept is a bucket that is not closed with its lake.
@@ -61,8 +62,8 @@ func TestContractOnFiles(t *testing.T) {
 // test of a short run does.
 func onlyInLongRuns(t *testing.T) {
 	t.Helper()
-	if !backendtest.Soak() {
-		t.Skip("left to -soak")
+	if !effort.Thorough(t) {
+		t.Skip("a plain run leaves it out")
 	}
 }
 

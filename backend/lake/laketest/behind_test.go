@@ -14,6 +14,7 @@ import (
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/internal/typelist"
 )
 
@@ -120,12 +121,9 @@ func TestStreamBesideManyCommits(t *testing.T) {
 	backendtest.Check(t, l)
 }
 
-// An import beside a writer that never pauses is committed: 200,000 rows with -soak.
+// An import beside a writer that never pauses is committed.
 func TestImportBesideWriter(t *testing.T) {
-	rows := 10_000
-	if backendtest.Soak() {
-		rows = 200_000
-	}
+	rows := effort.Count(t, 200_000)
 	b := memory.New(nil)
 	l, other := twoLakes(t, b, b, lake.Options{StreamBytes: 256 << 10})
 	commits, committed := 0, make(chan struct{})

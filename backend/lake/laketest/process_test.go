@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -16,8 +15,10 @@ import (
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/file"
+	"github.com/ontologia/onto/backend/lake/bucket/filetest"
 	"github.com/ontologia/onto/backend/lake/bucket/s3"
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func TestMain(m *testing.M) {
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 		Open:  func(ctx context.Context, place string) (backend.Backend, error) { return openLake(ctx, place) },
 		Draft: func(key string, _ int) *backend.Draft { return thing(key) },
 	}.Jobs())
-	os.Exit(m.Run())
+	os.Exit(filetest.RunInMemory(m))
 }
 
 // openLake opens the lake in a directory, or in a bucket of a service on this
@@ -108,9 +109,9 @@ func TestProcesses(t *testing.T) {
 // shareLake lets processes write to one lake.
 func shareLake(t *testing.T, dir string) {
 	t.Helper()
-	processes, length := 2, 2*time.Second
-	if backendtest.Soak() {
-		processes, length = 4, time.Minute
+	processes, length := 2, time.Second
+	if effort.Thorough(t) {
+		processes, length = 4, time.Duration(effort.Count(t, 60))*time.Second
 	}
 	newThings(t, dir)
 	var writers []*backendtest.Writer
@@ -137,14 +138,15 @@ func shareLake(t *testing.T, dir string) {
 // leaves nothing that is half there.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	kills := 10
-	if backendtest.Soak() {
-		kills = 200
+	full := 200
+	if !effort.Thorough(t) {
+		full = 100
 	}
+	kills, random := effort.Count(t, full), effort.Rand(t)
 	dir, acked := newThings(t, t.TempDir()), map[string]int64{}
 	for i := range kills {
 		w := backendtest.StartWriter(t, dir, fmt.Sprint("k", i), 1+i%4)
-		time.AfterFunc(20*time.Millisecond+rand.N(150*time.Millisecond), func() { _ = w.Process.Process.Kill() })
+		time.AfterFunc(time.Duration(20+random.IntN(150))*time.Millisecond, func() { _ = w.Process.Process.Kill() })
 		mine, _ := w.Wait()
 		maps.Copy(acked, mine)
 	}

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/s3/s3fake"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // lie is a false answer of a proxy to a PUT.
@@ -96,7 +96,7 @@ func startLiar(t *testing.T, endpoint string) (*liar, string) {
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	t.Cleanup(transport.CloseIdleConnections)
-	p := &liar{r: rand.New(rand.NewPCG(12, 1)), told: map[string]int{}}
+	p := &liar{r: effort.Rand(t), told: map[string]int{}}
 	p.server = &httputil.ReverseProxy{
 		Transport: transport,
 		Rewrite: func(r *httputil.ProxyRequest) { // the host is signed, so it stays
@@ -198,10 +198,7 @@ func lieOver(t *testing.T, endpoint string) {
 	p, proxy := startLiar(t, endpoint)
 	t.Run("one by one", func(t *testing.T) { lieOneByOne(t, p, endpoint, proxy) })
 	t.Run("storm", func(t *testing.T) {
-		each := 12
-		if backendtest.Soak() {
-			each = 300
-		}
+		each := effort.Count(t, 120)
 		p.lieAbout(30, 8)
 		plain := openBucket(t, endpoint, "storm")
 		storm(t, plain, func(int) bucket.Bucket { return openBucket(t, proxy, "storm") }, func() { p.lieAbout(0, 0) }, each)
@@ -224,8 +221,16 @@ func lieOneByOne(t *testing.T, p *liar, endpoint, proxy string) {
 	defer l.Close()
 	g := newLedger()
 	honest := lie{status: 409, code: "ConditionalRequestConflict", late: stormPatience / 2}
+	cases := 0
+	next := func() bool { // each waits for about as long as the patience is
+		cases++
+		return effort.Includes(t, cases)
+	}
 	for i, what := range lies() {
 		for _, script := range [][]lie{{what}, {honest, what}} {
+			if !next() {
+				continue
+			}
 			p.plan(false, script...)
 			key := fmt.Sprintf("%d %v after %d", i, what, len(script)-1)
 			err := g.put(t.Context(), l, key)
@@ -238,6 +243,9 @@ func lieOneByOne(t *testing.T, p *liar, endpoint, proxy string) {
 	}
 	for _, what := range refusals() {
 		for _, applied := range []bool{true, false} { // and nothing settles it until the patience ends
+			if !next() {
+				continue
+			}
 			what.applied = applied
 			p.plan(applied, slices.Repeat([]lie{what}, 100)...)
 			key := fmt.Sprintf("%v, again and again", what)

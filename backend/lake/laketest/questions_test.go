@@ -9,16 +9,17 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/file"
 	reference "github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/filter/filtertest"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // The answers of a lake on disk are right, from either engine and for any number of
-// rounds. A short run asks DuckDB some cases of each group of the corpus.
+// rounds. DuckDB answers some of the questions of each group of the corpus, since package
+// duck asks it all of them, and the process the others.
 func TestQuestions(t *testing.T) {
 	at := func(name string, test func(t *testing.T)) {
 		t.Run(name, func(t *testing.T) {
@@ -26,34 +27,35 @@ func TestQuestions(t *testing.T) {
 			test(t)
 		})
 	}
-	if backendtest.Soak() { // otherwise DuckDB answers a few, and the process the others
+	every := 31
+	if effort.Thorough(t) {
+		every = 3
 		at("corpus in process", func(t *testing.T) {
-			filtertest.Run(t, func(t testing.TB, dir string) backend.Backend { return openFiles(t, dir, 0) })
+			filtertest.RunSome(t, func(t testing.TB, dir string) backend.Backend { return openFiles(t, dir, 0) })
 		})
 	}
-	at("corpus with DuckDB", func(t *testing.T) { filtertest.Run(t, onFiles(31)) })
-	at("random with DuckDB", func(t *testing.T) { agree(t, 200, onFiles(1)) })
+	at("corpus with DuckDB", func(t *testing.T) { filtertest.RunSome(t, onFiles(every)) })
+	at("random with DuckDB", func(t *testing.T) { agree(t, onFiles(1)) })
 	at("random over many rounds", func(t *testing.T) {
-		agree(t, 200, func(t testing.TB, dir string) backend.Backend {
+		agree(t, func(t testing.TB, dir string) backend.Backend {
 			return &scattered{Backend: onFiles(2)(t, dir), last: []int64{0}}
 		})
 	})
 }
 
-// agree asks a lake and the reference so many random questions; 20,000 in a long
-// run.
-func agree(t *testing.T, questions int, open filtertest.Open) {
+// agree asks a lake and the reference random questions.
+func agree(t *testing.T, open filtertest.Open) {
 	t.Helper()
-	if backendtest.Soak() {
-		questions = 20_000
+	full := 4_000
+	if !effort.Thorough(t) {
+		full = 1_000
 	}
-	filtertest.Agree(t, questions, openReference, open)
+	filtertest.Agree(t, effort.Count(t, full), openReference, open)
 }
 
 func openReference(testing.TB, string) backend.Backend { return reference.New(nil).Open() }
 
-// onFiles opens lakes on disk. DuckDB answers one question of so many, in a long
-// run all.
+// onFiles opens lakes on disk. DuckDB answers one question of so many.
 func onFiles(every int) filtertest.Open {
 	return func(t testing.TB, dir string) backend.Backend {
 		t.Helper()
@@ -91,9 +93,6 @@ type divided struct {
 }
 
 func newDivided(every int, open func(inProcess int64) backend.Backend) *divided {
-	if backendtest.Soak() {
-		every = 1
-	}
 	return &divided{Backend: open(0), duckdb: open(-1), every: every}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // Many long reads are open at a time, and questions are asked beside them: each gets
@@ -63,8 +64,8 @@ func TestManyOpenReaders(t *testing.T) {
 			}
 		}
 	}
-	for i, r := range open { // some stop early
-		if i%3 == 0 {
+	for i, r := range open { // some stop early, in a plain run most
+		if i%3 == 0 || !effort.Includes(t, i/3) {
 			r.stop()
 			continue
 		}

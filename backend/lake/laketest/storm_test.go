@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -14,6 +15,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/faulty"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // stormPatience is how long writers in a storm wait for the storage.
@@ -143,38 +145,55 @@ func storm(t *testing.T, plain bucket.Bucket, through func(writer int) bucket.Bu
 // Whatever a bucket denies, what was acknowledged is there, what was refused is not,
 // and the lake can be read.
 func TestLyingBucket(t *testing.T) {
-	seeds, each := 4, 15
-	if backendtest.Soak() {
-		seeds, each = 40, 60
+	storms, each := 0, 15
+	if effort.Thorough(t) {
+		each = 60
 	}
+	warm(t)
 	counts := map[faulty.Fault]int{}
-	for seed := range seeds {
-		plain := memory.New(&memory.Options{SameTag: seed%2 == 0})
-		var mu sync.Mutex
-		var broken []*faulty.Bucket
-		storm(t, plain, func(writer int) bucket.Bucket {
-			plan, err := faulty.ParsePlan(fmt.Sprintf("seed=%d,write:conflict%%3,write:throttled%%3,create:changed%%2,swap:changed%%3,swap:missing%%3,"+
-				"write:doneconflict%%4,write:donethrottled%%4,create:donechanged%%3,swap:donechanged%%4,swap:donemissing%%4,"+
-				"write:lost%%3,write:late%%3+4,swap:mistag%%3,get[head]:mistag%%2,any:slow%%3+250,any:cut%%0.5+5", 100*seed+writer))
-			if err != nil {
-				t.Fatal(err)
-			}
-			plan.Sleep = wait
-			b := faulty.New(plain, plan)
-			mu.Lock()
-			defer mu.Unlock()
-			broken = append(broken, b)
-			return b
-		}, func() {
-			for _, b := range broken {
-				b.Calm(t.Context())
-				for f, n := range b.Count() {
-					counts[f] += n
-				}
-			}
-		}, each)
+	for seed := range effort.Seeds(t, 40) {
+		storms++
+		synctest.Test(t, func(t *testing.T) { lyingStorm(t, seed, each, counts) })
 	}
-	t.Logf("%d storms, faults: %v", seeds, counts)
+	t.Logf("%d storms, faults: %v", storms, counts)
+}
+
+// warm writes and reads a data file outside of any bubble of synctest: what compresses
+// files is made once, with channels that cannot go from one bubble to the next.
+func warm(t *testing.T) {
+	t.Helper()
+	l := openThings(t, memory.New(nil), lake.Options{})
+	if _, err := l.Append(t.Context(), putThings("a")); err != nil || count(t, l) != 1 {
+		t.Fatalf("one thing was put: %v", err)
+	}
+}
+
+// lyingStorm is a storm on buckets with false answers. It adds the faults to the counts.
+func lyingStorm(t *testing.T, seed uint64, each int, counts map[faulty.Fault]int) {
+	plain := memory.New(&memory.Options{SameTag: seed%2 == 0})
+	var mu sync.Mutex
+	var broken []*faulty.Bucket
+	storm(t, plain, func(writer int) bucket.Bucket {
+		plan, err := faulty.ParsePlan(fmt.Sprintf("seed=%d,write:conflict%%3,write:throttled%%3,create:changed%%2,swap:changed%%3,swap:missing%%3,"+
+			"write:doneconflict%%4,write:donethrottled%%4,create:donechanged%%3,swap:donechanged%%4,swap:donemissing%%4,"+
+			"write:lost%%3,write:late%%3+4,swap:mistag%%3,get[head]:mistag%%2,any:slow%%3+250,any:cut%%0.5+5", 100*seed+uint64(writer)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan.Sleep = wait
+		b := faulty.New(plain, plan)
+		mu.Lock()
+		defer mu.Unlock()
+		broken = append(broken, b)
+		return b
+	}, func() {
+		for _, b := range broken {
+			b.Calm(t.Context())
+			for f, n := range b.Count() {
+				counts[f] += n
+			}
+		}
+	}, each)
 }
 
 // wait waits, unless the context ends first.

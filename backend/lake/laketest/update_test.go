@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 )
 
@@ -16,13 +16,13 @@ type Counter struct {
 }
 
 // Many callers count at once, and no step is lost: 64 callers of one handle, and of
-// three, which race each other. Each makes 100 updates in a long run of the first.
+// three, which race each other.
 func TestUpdateAtOnce(t *testing.T) {
-	times := 5
-	if backendtest.Soak() {
-		times = 100
+	full := 100
+	if !effort.Thorough(t) {
+		full = 30
 	}
-	for _, c := range []struct{ handles, times int }{{1, times}, {3, 5}} {
+	for _, c := range []struct{ handles, times int }{{1, effort.Count(t, full)}, {3, effort.Count(t, 20)}} {
 		t.Run(fmt.Sprint(c.handles, " handles"), func(t *testing.T) {
 			t.Parallel()
 			countOn(t, c.handles, c.times)

@@ -31,16 +31,16 @@ func (c *counted) Get(ctx context.Context, key string, r bucket.Range, ifNot buc
 // fetchWorld is a log with one data file.
 func fetchWorld(t *testing.T, size int) (*Log, *counted, *FileEntry, []byte) {
 	t.Helper()
-	body := make([]byte, size)
+	body, random := make([]byte, size), rand.New(rand.NewPCG(1, 2))
 	for i := 0; i < size; i += 97 {
-		body[i] = byte(rand.Uint32())
+		body[i] = byte(random.Uint32())
 	}
 	b := &counted{Bucket: memory.New(nil)}
 	f := &FileEntry{Path: "commits/1-AAAAAAAAAAAAAAAA/entities/T.parquet", Bytes: int64(size), SHA256: HashOf(body), First: 1, Last: 1}
 	if _, err := b.Create(t.Context(), f.Path, body); err != nil {
 		t.Fatal(err)
 	}
-	l := &Log{b: b, set: Settings{Now: time.Now, Attempt: func() string { return "AAAAAAAAAAAAAAAA" }, Jitter: rand.Int64N, Patience: 10 * time.Second}}
+	l := &Log{b: b, set: Settings{Now: time.Now, Attempt: func() string { return "AAAAAAAAAAAAAAAA" }, Jitter: random.Int64N, Patience: 10 * time.Second}}
 	return l, b, f, body
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // step is an operation on the log: a round with these keys, or a look at the
@@ -56,12 +56,10 @@ func logModel() porcupine.Model {
 // The operations of writers and readers are linearizable, also where the outcome of a
 // round is unknown.
 func TestLinearizable(t *testing.T) {
-	seeds := uint64(20)
-	if backendtest.Soak() {
-		seeds = 700
-	}
-	operations, unsure, judged := 0, 0, 0
-	for seed := range seeds {
+	t.Parallel()
+	seeds, operations, unsure, judged := 0, 0, 0, 0
+	for seed := range effort.Seeds(t, 700) {
+		seeds++
 		var s *simulation
 		synctest.Test(t, func(*testing.T) {
 			w := newWorld(seed)
@@ -80,7 +78,7 @@ func TestLinearizable(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories accepted of %d, %d of them with unknown outcomes, %d operations", judged, seeds, unsure, operations)
-	if judged < int(seeds)*9/10 {
+	if judged < seeds*9/10 {
 		t.Errorf("only %d of %d histories could be judged in time", judged, seeds)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/internal/planted"
 )
 
@@ -22,7 +23,7 @@ func TestSimulationCatchesMistakes(t *testing.T) {
 	}
 	binary := planted.Build(t, "protocol", "", changes)
 	run := func(t *testing.T, mistake string, first, seeds uint64) (out string, err error) {
-		return binary.Run(t, mistake, "-test.run=^TestSimulation$", "-test.timeout=20m", fmt.Sprint("-first=", first), fmt.Sprint("-seeds=", seeds))
+		return binary.Run(t, mistake, "-test.run=^TestSimulationFrom$", "-test.timeout=20m", fmt.Sprint(first), fmt.Sprint(seeds))
 	}
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
@@ -30,7 +31,10 @@ func TestSimulationCatchesMistakes(t *testing.T) {
 			t.Errorf("without a mistake: %v\n%s", err, out)
 		}
 	})
-	for _, m := range mistakes() {
+	for i, m := range mistakes() {
+		if !effort.Includes(t, i) {
+			continue
+		}
 		t.Run(m.what, func(t *testing.T) {
 			t.Parallel()
 			out, err := run(t, m.what, m.seed, 1000)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +17,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // simulation is one run: four writers, two clients that change the catalog, a janitor,
@@ -354,22 +356,39 @@ func (s *simulation) verify(ctx context.Context, l *peer) {
 	}
 }
 
-var (
-	firstSeed = flag.Uint64("first", 0, "the first seed of the simulation")
-	someSeeds = flag.Uint64("seeds", 0, "how many seeds the simulation runs; 0 for those of a plain run")
-)
-
+// TestSimulation runs the simulation with many seeds. A plain run does fewer than its share,
+// since a second goes by with every 25.
 func TestSimulation(t *testing.T) {
-	seeds := *someSeeds
-	switch {
-	case seeds > 0:
-	case backendtest.Soak():
-		seeds = 5000
-	default:
-		seeds = 100
+	t.Parallel()
+	full := 5000
+	if !effort.Thorough(t) {
+		full = 1000
 	}
-	active, acked, unsure, refused, leases, compacted := map[string]int{}, 0, 0, 0, 0, 0
-	for seed := *firstSeed; seed < *firstSeed+seeds; seed++ {
+	simulateAll(t, effort.Seeds(t, full))
+}
+
+// TestSimulationFrom runs seeds that are given, such as one that has failed:
+//
+//	go test -run TestSimulationFrom ./backend/lake/protocol -args 2743 1
+func TestSimulationFrom(t *testing.T) {
+	if flag.NArg() != 2 {
+		t.Skip("no first seed and no number of seeds are given")
+	}
+	first, err := strconv.ParseUint(flag.Arg(0), 10, 64)
+	n, err2 := strconv.ParseUint(flag.Arg(1), 10, 64)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	simulateAll(t, func(yield func(uint64) bool) {
+		for seed := first; seed < first+n && yield(seed); seed++ {
+		}
+	})
+}
+
+// simulateAll runs seeds until one goes wrong. All faults must have been active in many.
+func simulateAll(t *testing.T, all iter.Seq[uint64]) {
+	seeds, active, acked, unsure, refused, leases, compacted := 0, map[string]int{}, 0, 0, 0, 0, 0
+	for seed := range all {
 		synctest.Test(t, func(t *testing.T) {
 			s := simulate(seed)
 			for _, c := range s.complaint {
@@ -384,13 +403,14 @@ func TestSimulation(t *testing.T) {
 		if t.Failed() {
 			return
 		}
+		seeds++
 	}
 	for _, f := range slices.Concat(faults("get"), faults("list"), faults("delete"), faults("swap"), []string{"late answer", "forgotten heads"}) {
 		least := seeds / 2
 		if f == "old listing" { // there are few listings
 			least = seeds * 2 / 5
 		}
-		if uint64(active[f]) < least {
+		if active[f] < least {
 			t.Errorf("the fault %q was active in %d of %d runs only, want %d", f, active[f], seeds, least)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/memory"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // distant is a bucket whose requests take about 20 ms. It counts those for turns, and
@@ -90,20 +90,20 @@ func (c contest) String() string {
 }
 
 // spell is how long writers compete, by the clock of the test.
-func spell() time.Duration {
-	if backendtest.Soak() {
+func spell(t *testing.T) time.Duration {
+	if effort.Thorough(t) {
 		return time.Minute
 	}
 	return 15 * time.Second
 }
 
-// compete lets writers write for a while: a minute in a long run.
+// compete lets writers write for a while.
 func compete(t *testing.T, d distant, writers int, pause time.Duration) (c contest) {
 	ctx := t.Context()
 	var mu sync.Mutex
 	each := make([]int, writers)
 	var wg sync.WaitGroup
-	end := time.Now().Add(spell())
+	end := time.Now().Add(spell(t))
 	for i := range writers {
 		wg.Go(func() {
 			l := plainLog(d, fmt.Sprint("w", i))
@@ -139,6 +139,7 @@ func compete(t *testing.T, d distant, writers int, pause time.Duration) (c conte
 
 // No writer starves because others are faster, and a single writer asks for no turn.
 func TestTurn(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		writers int
 		refuse  bool

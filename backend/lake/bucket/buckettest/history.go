@@ -8,13 +8,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ontologia/onto/backend/lake/bucket"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // histories draws operations at random and compares each answer with that of a
 // plain map.
 func histories(t *tester) {
 	count := 0
-	rapid.Check(t.T, func(rt *rapid.T) {
+	effort.Check(t.T, 500, func(rt *rapid.T) {
 		run := &tester{T: t.T, b: t.b, folder: t.folder + rand.Text() + "/"}
 		h := &history{T: rt, t: run, objects: map[string]stored{}}
 		for range rapid.IntRange(1, 30).Draw(rt, "length") {

@@ -3,9 +3,7 @@ package file_test
 import (
 	"context"
 	"crypto/sha256"
-	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -13,13 +11,14 @@ import (
 
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/file"
+	"github.com/ontologia/onto/backend/lake/bucket/filetest"
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func TestMain(m *testing.M) {
 	child.Main(map[string]child.Job{"write": func(args []string) error { return writeForever(args[0]) }})
-	flag.Bool("soak", false, "run the long tests at full length")
-	os.Exit(m.Run())
+	os.Exit(filetest.RunInMemory(m))
 }
 
 // body is an object whose contents tell its number and whether it is whole.
@@ -78,16 +77,13 @@ func writeNext(ctx context.Context, b *file.Bucket, n int, old bucket.Tag) error
 // A writer is killed at random moments. What it acknowledged is there and whole,
 // nothing is half visible, and the next writer continues.
 func TestKilledWritersLoseNothing(t *testing.T) {
-	kills := 20
-	if f := flag.Lookup("soak"); f != nil && f.Value.String() == "true" {
-		kills = 200
-	}
+	kills, random := effort.Count(t, 200), effort.Rand(t)
 	dir := t.TempDir()
 	b := openBucket(t, dir, nil)
 	mustCreate(t, b, "head", string(body(0)))
 	created, head, left := map[string]int{}, 0, 0
 	for kill := range kills {
-		last := killAfter(t, dir, 1+rand.IntN(40), created)
+		last := killAfter(t, dir, 1+random.IntN(40), created)
 		if t.Failed() {
 			return
 		}

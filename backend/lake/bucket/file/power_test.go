@@ -15,6 +15,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/file"
 	"github.com/ontologia/onto/backend/lake/bucket/filetest"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // none is the value of an object that does not exist.
@@ -102,9 +103,9 @@ func (l ledger) vouch(t *testing.T, dir string, disk file.Disk) {
 
 // crash lets the power fail, with nothing left that was not synced, with all of it, and
 // with some. It returns what is left and should not be.
-func (l ledger) crash(disk *filetest.Disk) []string {
+func (l ledger) crash(disk *filetest.Disk, seed uint64) []string {
 	var wrong []string
-	for what, survives := range filetest.Survivors() {
+	for what, survives := range filetest.Survivors(seed) {
 		left := disk.PowerFailure(survives)
 		for key, may := range l {
 			now := none
@@ -140,7 +141,7 @@ func fits(fault filetest.Fault) func(call string) bool {
 // either of them; also after a power failure, and also for a second process that
 // answers from what the first has left, or continues to write.
 func TestEveryCallFails(t *testing.T) {
-	runs := map[filetest.Fault]int{}
+	runs, random := map[filetest.Fault]int{}, effort.Rand(t)
 	errnos := []error{syscall.EIO, syscall.ENOSPC}
 	for _, fault := range filetest.Faults() {
 		for _, errno := range errnos {
@@ -159,7 +160,7 @@ func TestEveryCallFails(t *testing.T) {
 					case "writes":
 						l.write(t, dir, disk.Process(filetest.Plan{}))
 					}
-					if wrong := l.crash(disk); wrong != nil {
+					if wrong := l.crash(disk, random.Uint64()); wrong != nil {
 						t.Fatalf("%s %d (%s), %v, a second process: %s: %v; calls:\n%s", fault, at, first.Hit(), errno, second, wrong, strings.Join(first.Trace(), "\n"))
 					}
 					hit = first.Hit() != ""
@@ -173,7 +174,7 @@ func TestEveryCallFails(t *testing.T) {
 
 // Every call of the second process fails, after the first was killed at any point.
 func TestEveryCallOfTheNextProcessFails(t *testing.T) {
-	runs := 0
+	runs, random := 0, effort.Rand(t)
 	for at, killed := 1, true; killed; at++ {
 		for then, hit := 1, true; hit; then++ {
 			disk, dir := filetest.ForTest(t)
@@ -183,7 +184,7 @@ func TestEveryCallOfTheNextProcessFails(t *testing.T) {
 			l.write(t, dir, first)
 			l.vouch(t, dir, second)
 			l.write(t, dir, disk.Process(filetest.Plan{}))
-			if wrong := l.crash(disk); wrong != nil {
+			if wrong := l.crash(disk, random.Uint64()); wrong != nil {
 				t.Fatalf("killed at %d (%s), then %d failed (%s): %v; calls:\n%s", at, first.Hit(), then, second.Hit(), wrong, strings.Join(second.Trace(), "\n"))
 			}
 			killed, hit = first.Hit() != "", second.Hit() != ""
@@ -220,7 +221,7 @@ func TestForgottenSyncIsFound(t *testing.T) {
 		disk, dir := filetest.ForTest(t)
 		l := ledger{}
 		l.write(t, dir, forgetful{disk.Process(filetest.Plan{}), forgets})
-		if l.crash(disk) == nil {
+		if l.crash(disk, 1) == nil {
 			t.Errorf("%s: nothing that was acknowledged is missing after a power failure", name)
 		}
 	}

@@ -3,7 +3,9 @@ package filetest
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -22,10 +24,30 @@ func ForTest(t testing.TB) (disk *Disk, dir string) {
 	return disk, filepath.Join(base, Place)
 }
 
+// memory is where temporary directories are in memory.
+const memory = "/dev/shm"
+
+// OnDisk makes a temporary directory that is not in memory, whatever [RunInMemory] has done.
+func OnDisk(t testing.TB) string {
+	t.Helper()
+	if !strings.HasPrefix(os.TempDir(), memory) {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp("/tmp", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
 // Survivors selects, for [Disk.PowerFailure], what is left of what was not synced when
-// the power fails: nothing, everything, or some of it.
-func Survivors() map[string]func() bool {
-	seed := rand.Uint64()
+// the power fails: nothing, everything, or some of it, as the seed has it.
+func Survivors(seed uint64) map[string]func() bool {
 	r := rand.New(rand.NewPCG(seed, 1))
 	return map[string]func() bool{
 		"nothing": func() bool { return false }, "everything": func() bool { return true },

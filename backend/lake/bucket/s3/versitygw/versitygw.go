@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ontologia/onto/backend/lake/bucket/filetest"
 )
 
 // Start runs the server on a free port of the loopback interface, with one bucket and
@@ -26,7 +28,7 @@ func Start(t testing.TB, bucket, accessKey, secretKey string) (endpoint string) 
 		}
 		t.Skip("left out: ONTO_VERSITYGW does not name the program")
 	}
-	root := t.TempDir()
+	root := filetest.OnDisk(t) // not every file system in memory has the attributes that it needs
 	if err := os.Mkdir(filepath.Join(root, bucket), 0o755); err != nil {
 		t.Fatal(err)
 	}
