@@ -13,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 // originalFile makes a file as an engine of the original program left it: WAL is the mode
@@ -184,7 +182,7 @@ func surroundings(t *testing.T, path string) string {
 
 // No verb is forgotten: each one is known to read or to write.
 func TestEveryVerbIsKnownToReadOrToWrite(t *testing.T) {
-	c := session.New(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	c := newSession(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
 	walk(newRoot(c, nil), func(cmd *cobra.Command) {
 		verb := strings.TrimPrefix(cmd.CommandPath(), "onto ")
 		if !cmd.Runnable() || strings.HasPrefix(verb, "completion") || cmd.Hidden || verb == "onto" || verb == "help" || verb == "version" {

@@ -120,7 +120,7 @@ func (w *watched) Write(p []byte) (int, error) {
 
 // onTerminal runs the command as if its stderr were a terminal.
 func onTerminal(ctx context.Context, stderr io.Writer, args ...string) error {
-	c := session.New(strings.NewReader(""), io.Discard, stderr)
+	c := newSession(strings.NewReader(""), io.Discard, stderr)
 	c.Err.Terminal = true
 	return execute(ctx, c, args)
 }
