@@ -28,6 +28,7 @@ func thingRecords(n int) string {
 // An import that is stopped or killed while it reads leaves nothing, whether
 // it reads stdin or a pipe with a name.
 func TestStoppedImports(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		signal os.Signal
 		named  bool

@@ -266,6 +266,7 @@ func member(t *testing.T, text, name string) string {
 // TestEveryVerbSpeaksTheSameWords runs every verb with --json. One that is new fails until it
 // is run here.
 func TestEveryVerbSpeaksTheSameWords(t *testing.T) {
+	t.Parallel()
 	c := newSession(strings.NewReader(""), io.Discard, io.Discard)
 	dir := t.TempDir()
 	s := &speaker{
