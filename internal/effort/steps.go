@@ -40,7 +40,7 @@ func Steps() []Step {
 				"TestManyProcesses", "TestTwoProcessesOnTheBus"},
 			"bus":                     {"TestProcessesAreKilled"},
 			"store":                   {"TestMigrationKilled"},
-			"store/deploytest":        {"TestCrowdWhileTypesChange", "TestRollingDeploys"},
+			"store/deploytest":        {"TestCrowdWhileTypesChange", "TestIncompatibleDeploys", "TestRollingDeploys"},
 			"store/internal/foldkeep": {"TestProcessesThatAreKilled", "TestRebuildsThatAreKilled"},
 			"work":                    {"TestProcessesAreKilled", "TestProcessesKeepLimits"},
 		}},
