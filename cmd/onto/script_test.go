@@ -57,6 +57,7 @@ func TestStories(t *testing.T) {
 			"shell":     runShell,
 			"serve-s3":  serveS3,
 			"serve":     serveSite,
+			"answer":    answer,
 			"object":    changeObject,
 			"flip":      flip,
 			"cut-short": cutShort,
@@ -68,6 +69,7 @@ func TestStories(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Values[remembered{}] = map[string]string{}
 			env.Values[served{}] = s3mem.New()
+			env.Values[answers{}] = make(chan struct{})
 			return nil
 		},
 	})

@@ -15,21 +15,20 @@ import (
 )
 
 // serve DIR serves the files of a directory on a loopback address, and sets SITE to its
-// URL. The ETag of a file is a hash of it. The path /wait is answered once the file DIR/go
-// is there.
+// URL. The ETag of a file is a hash of it. A request for the path /wait makes the file
+// DIR/waits, and is answered by answer.
 func serveSite(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: serve DIR")
 	}
 	dir := ts.MkAbs(args[0])
+	answers := ts.Value(answers{}).(chan struct{})
 	site := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		if in.URL.Path == "/wait" {
 			_ = os.WriteFile(filepath.Join(dir, "waits"), nil, 0o666)
-			for in.Context().Err() == nil {
-				if _, err := os.Stat(filepath.Join(dir, "go")); err == nil {
-					break
-				}
-				time.Sleep(time.Millisecond)
+			select {
+			case <-answers:
+			case <-in.Context().Done():
 			}
 			return
 		}
@@ -47,4 +46,19 @@ func serveSite(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 	ts.Defer(site.Close)
 	ts.Setenv("SITE", site.URL)
+}
+
+// answers is the key of the channel with the answers to requests that wait.
+type answers struct{}
+
+// answer answers one request for the path /wait, when there is one.
+func answer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: answer")
+	}
+	select {
+	case ts.Value(answers{}).(chan struct{}) <- struct{}{}:
+	case <-time.After(time.Minute):
+		ts.Fatalf("no request waits")
+	}
 }
