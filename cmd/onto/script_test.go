@@ -69,7 +69,7 @@ func TestStories(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Values[remembered{}] = map[string]string{}
 			env.Values[served{}] = s3mem.New()
-			env.Values[answers{}] = make(chan struct{})
+			env.Values[gateOf{}] = newGate()
 			return nil
 		},
 	})

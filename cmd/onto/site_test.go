@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -16,18 +17,19 @@ import (
 
 // serve DIR serves the files of a directory on a loopback address, and sets SITE to its
 // URL. The ETag of a file is a hash of it. A request for the path /wait makes the file
-// DIR/waits, and is answered by answer.
+// DIR/waits, and waits for answer yes.
 func serveSite(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: serve DIR")
 	}
 	dir := ts.MkAbs(args[0])
-	answers := ts.Value(answers{}).(chan struct{})
+	gate := ts.Value(gateOf{}).(*gate)
 	site := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		if in.URL.Path == "/wait" {
+			open := gate.opened()
 			_ = os.WriteFile(filepath.Join(dir, "waits"), nil, 0o666)
 			select {
-			case <-answers:
+			case <-open:
 			case <-in.Context().Done():
 			}
 			return
@@ -48,17 +50,35 @@ func serveSite(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("SITE", site.URL)
 }
 
-// answers is the key of the channel with the answers to requests that wait.
-type answers struct{}
+// gate is what requests for the path /wait wait for.
+type gate struct {
+	mu   sync.Mutex    // guards open
+	open chan struct{} // closed while they are answered
+}
 
-// answer answers one request for the path /wait, when there is one.
+func newGate() *gate { return &gate{open: make(chan struct{})} }
+
+func (g *gate) opened() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open
+}
+
+// gateOf is the key of the gate of a story.
+type gateOf struct{}
+
+// answer yes answers requests for the path /wait from now on, and answer no lets those wait
+// that come.
 func answer(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 0 {
-		ts.Fatalf("usage: answer")
-	}
-	select {
-	case ts.Value(answers{}).(chan struct{}) <- struct{}{}:
-	case <-time.After(time.Minute):
-		ts.Fatalf("no request waits")
+	g := ts.Value(gateOf{}).(*gate)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case !neg && len(args) == 1 && args[0] == "yes":
+		close(g.open)
+	case !neg && len(args) == 1 && args[0] == "no":
+		g.open = make(chan struct{})
+	default:
+		ts.Fatalf("usage: answer yes, or answer no")
 	}
 }
