@@ -13,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 // originalFile makes a file as an engine of the original program left it: WAL is the mode
@@ -113,9 +111,11 @@ var originalWrites = []string{
 // Every verb that only reads leaves a file of the original program as it is, to the byte,
 // and nothing beside it, whatever the verb answers.
 func TestReadingVerbsLeaveFilesOfTheOriginal(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"v1", "v2"} {
 		for _, mode := range []string{"WAL", "DELETE"} {
 			t.Run(engine+" "+mode, func(t *testing.T) {
+				t.Parallel()
 				path := originalFile(t, engine, mode)
 				before := surroundings(t, path)
 				calls := 0
@@ -184,7 +184,7 @@ func surroundings(t *testing.T, path string) string {
 
 // No verb is forgotten: each one is known to read or to write.
 func TestEveryVerbIsKnownToReadOrToWrite(t *testing.T) {
-	c := session.New(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	c := newSession(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
 	walk(newRoot(c, nil), func(cmd *cobra.Command) {
 		verb := strings.TrimPrefix(cmd.CommandPath(), "onto ")
 		if !cmd.Runnable() || strings.HasPrefix(verb, "completion") || cmd.Hidden || verb == "onto" || verb == "help" || verb == "version" {
@@ -199,6 +199,7 @@ func TestEveryVerbIsKnownToReadOrToWrite(t *testing.T) {
 // A file of the original program that nobody has written to passes the doctor, can be
 // copied, and its copy restored. The copy is a file of the original program too.
 func TestFilesOfTheOriginalAreKept(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"v1", "v2"} {
 		t.Run(engine, func(t *testing.T) {
 			path := originalFile(t, engine, "WAL")

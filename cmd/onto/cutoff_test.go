@@ -49,6 +49,7 @@ func crashedStore(t *testing.T) string {
 // The story of a WAL that has rotted after a crash: reads work and warn, writes are
 // refused, the doctor reports it, and the operator decides.
 func TestCutOffCommits(t *testing.T) {
+	t.Parallel()
 	path := crashedStore(t)
 	tell := func(wantStatus int, want string, args ...string) {
 		t.Helper()

@@ -97,7 +97,7 @@ type teller struct {
 
 // live makes the commits of the story.
 func (t *teller) live(ctx context.Context) error {
-	b, err := place.Location{Path: t.path}.Open(ctx, place.Creating, place.Settings{}, "")
+	b, err := place.Location{Path: t.path}.Open(ctx, place.Creating, place.Settings{}, place.Opener{})
 	if err != nil {
 		return err
 	}

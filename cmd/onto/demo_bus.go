@@ -97,7 +97,7 @@ func (t *teller) react(ctx context.Context) error {
 // handle commits a draft, if there is one, and runs the handlers until the printer is
 // done in the given way.
 func (t *teller) handle(ctx context.Context, w *cast, d *onto.Draft, until bus.Happening) error {
-	b, err := place.Location{Path: t.path}.Open(ctx, place.Writing, place.Settings{}, "")
+	b, err := place.Location{Path: t.path}.Open(ctx, place.Writing, place.Settings{}, place.Opener{})
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ func TestStoppedDoctor(t *testing.T) {
 // What one cause has damaged two thousand times is one finding for people, and each of
 // them on demand.
 func TestDoctorGroups(t *testing.T) {
+	t.Parallel()
 	path := newStore(t, t.TempDir(), 2_000)
 	db, err := sql.Open("sqlite3", path)
 	if err != nil {

@@ -27,6 +27,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // Objects on stdin are bounded, so that one cannot fill the memory.
 func TestEndlessObject(t *testing.T) {
+	t.Parallel()
 	var stderr bytes.Buffer
 	db := filepath.Join(t.TempDir(), "x.db")
 	if status := run(context.Background(), []string{"init", "--db", db}, strings.NewReader(""), io.Discard, &stderr); status != session.ExitOK {

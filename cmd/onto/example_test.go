@@ -61,6 +61,7 @@ func exampleStore(t *testing.T) string {
 
 // Every example about facts does what the help says: it succeeds.
 func TestExamplesAboutFactsRun(t *testing.T) {
+	t.Parallel()
 	template, err := os.ReadFile(exampleStore(t))
 	if err != nil {
 		t.Fatal(err)

@@ -32,6 +32,7 @@ onto put Thing '{"id":"new"}' --db things.db
 // verbs leave nothing behind. Where no small volume can be mounted this is left
 // out, unless ONTO_REQUIRE names tmpfs.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command("sh", "-c", fullDisk)
 	cmd.Env = append(os.Environ(), "STORE="+newStore(t, t.TempDir(), 3), "VOLUME="+t.TempDir(), "ELSEWHERE="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}

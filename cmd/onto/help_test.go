@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ontologia/onto/cmd/onto/internal/evolve"
-	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 // walk calls f for a command and all below it.
@@ -23,7 +22,7 @@ func walk(cmd *cobra.Command, f func(*cobra.Command)) {
 }
 
 func TestEveryCommandHelps(t *testing.T) {
-	c := session.New(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	c := newSession(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
 	n := 0
 	walk(newRoot(c, nil), func(cmd *cobra.Command) {
 		if cmd.Parent() != nil && cmd.Parent().Name() == "completion" {
@@ -51,7 +50,7 @@ func TestEveryCommandHelps(t *testing.T) {
 
 // The help of onto shows each verb in a group, and no text is wider than a terminal.
 func TestHelpIsOrdered(t *testing.T) {
-	c := session.New(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	c := newSession(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
 	root := newRoot(c, nil)
 	for _, cmd := range root.Commands() {
 		if cmd.GroupID == "" && cmd.Name() != "completion" && cmd.Name() != "help" {
@@ -70,7 +69,7 @@ func TestHelpIsOrdered(t *testing.T) {
 // The help of a flag calls its value by a word of the user, not by a type of Go, and shows
 // no default that is nothing.
 func TestEveryFlagNamesItsValue(t *testing.T) {
-	c := session.New(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	c := newSession(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
 	n := 0
 	walk(newRoot(c, nil), func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -94,7 +93,7 @@ func TestEveryFlagNamesItsValue(t *testing.T) {
 // What completion offers for a flag is what its help says, and files are offered only where
 // there are to be some.
 func TestEveryFlagCompletes(t *testing.T) {
-	c := session.New(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	c := newSession(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
 	n := 0
 	walk(newRoot(c, nil), func(cmd *cobra.Command) {
 		if strings.HasPrefix(cmd.CommandPath(), "onto completion") {

@@ -14,8 +14,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 // product calls f with every file of the module's product.
@@ -62,7 +60,7 @@ func literal(e ast.Expr) (string, bool) {
 }
 
 func commands() *cobra.Command {
-	return newRoot(session.New(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}), nil)
+	return newRoot(newSession(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}), nil)
 }
 
 // The commands of hints exist, with their flags.

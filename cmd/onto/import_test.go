@@ -28,6 +28,7 @@ func thingRecords(n int) string {
 // An import that is stopped or killed while it reads leaves nothing, whether
 // it reads stdin or a pipe with a name.
 func TestStoppedImports(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		signal os.Signal
 		named  bool
@@ -120,7 +121,7 @@ func (w *watched) Write(p []byte) (int, error) {
 
 // onTerminal runs the command as if its stderr were a terminal.
 func onTerminal(ctx context.Context, stderr io.Writer, args ...string) error {
-	c := session.New(strings.NewReader(""), io.Discard, stderr)
+	c := newSession(strings.NewReader(""), io.Discard, stderr)
 	c.Err.Terminal = true
 	return execute(ctx, c, args)
 }

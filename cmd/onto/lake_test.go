@@ -22,6 +22,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/cmd/onto/internal/care"
 	"github.com/ontologia/onto/internal/place"
 )
 
@@ -198,7 +199,7 @@ func hold(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	loc, err := place.ParseURI(args[0])
 	ts.Check(err)
-	b, err := loc.Open(context.Background(), place.Writing, place.Settings{}, "")
+	b, err := loc.Open(context.Background(), place.Writing, place.Settings{}, place.Opener{Lake: care.OpenLake})
 	ts.Check(err)
 	defer b.Close()
 	leaser, ok := backend.As[backend.Leaser](b)

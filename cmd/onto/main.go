@@ -8,8 +8,6 @@ import (
 	"slices"
 	"syscall"
 	"time"
-
-	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 func main() {
@@ -17,7 +15,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal kills
 	args := os.Args[1:]
-	c := session.New(os.Stdin, os.Stdout, os.Stderr)
+	c := newSession(os.Stdin, os.Stdout, os.Stderr)
 	patience := func() time.Duration { return cmp.Or(time.Duration(c.Patience.Load()), stopPatience) }
 	os.Exit(untilStopped(ctx, patience,
 		func() int { return runIn(ctx, c, args) },

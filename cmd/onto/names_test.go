@@ -20,8 +20,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 // vocabulary is the names of docs/json.md, each with the kinds of its values.
@@ -268,7 +266,8 @@ func member(t *testing.T, text, name string) string {
 // TestEveryVerbSpeaksTheSameWords runs every verb with --json. One that is new fails until it
 // is run here.
 func TestEveryVerbSpeaksTheSameWords(t *testing.T) {
-	c := session.New(strings.NewReader(""), io.Discard, io.Discard)
+	t.Parallel()
+	c := newSession(strings.NewReader(""), io.Discard, io.Discard)
 	dir := t.TempDir()
 	s := &speaker{
 		t: t, names: readVocabulary(t), root: newRoot(c, nil), where: []string{"--db", filepath.Join(dir, "onto.db")},

@@ -56,6 +56,7 @@ func exitStatus(t *testing.T, cmd *exec.Cmd) int {
 }
 
 func TestClosedPipeEndsQuietly(t *testing.T) {
+	t.Parallel()
 	path := newStore(t, t.TempDir(), 5_000)
 	for _, args := range [][]string{
 		{"query", "entities", "Thing"},
@@ -73,6 +74,7 @@ func TestClosedPipeEndsQuietly(t *testing.T) {
 }
 
 func TestInterruptCancels(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		path := newStore(t, t.TempDir(), 1)
 		cmd := exec.Command("onto", "put", "Thing", "-", "--db", path)
@@ -106,7 +108,8 @@ func TestInterruptCancels(t *testing.T) {
 }
 
 // restricted is a folder with the command and a store in it, in which the
-// processes of start cannot write.
+// processes of start cannot write. Tests that make one are not parallel: a process that another test
+// starts meanwhile would hold the copy of the command open for writing.
 type restricted struct{ folder, binary, store string }
 
 func newRestricted(t *testing.T) restricted {

@@ -53,6 +53,7 @@ func weighed(t *testing.T, write func(io.Writer), args ...string) (status int, s
 // commit. They take no more memory for being many, also if the last one is bad and
 // nothing is stored.
 func TestPutOfAnyLength(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "things.db")
 	must(t, "entities: {Thing: {key: id, fields: {id: {type: string}, note: {type: string, optional: true}}}}", "init", "--schema", "-", "--db", path)
 	const n, many, size = 12_000, 16_000, 8 << 10
@@ -93,6 +94,7 @@ func TestPutOfAnyLength(t *testing.T) {
 
 // The bad records of a long import go to the file as they come: they take no memory.
 func TestManyRejects(t *testing.T) {
+	t.Parallel()
 	const n, size = 6_000, 16 << 10
 	dir := t.TempDir()
 	path, bad := filepath.Join(dir, "things.db"), filepath.Join(dir, "bad.jsonl")

@@ -15,6 +15,7 @@ import (
 // outcome is unknown, the command says where the copy of the old store is, and how to
 // go back.
 func TestRestoreOnAFailingDisk(t *testing.T) {
+	t.Parallel()
 	iofault.Need(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -20,7 +20,14 @@ import (
 
 // run runs the command and returns its exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return runIn(ctx, session.New(stdin, stdout, stderr), args)
+	return runIn(ctx, newSession(stdin, stdout, stderr), args)
+}
+
+// newSession is one run of the command, which opens every kind of store.
+func newSession(stdin io.Reader, stdout, stderr io.Writer) *session.Session {
+	c := session.New(stdin, stdout, stderr)
+	c.OpenLake = care.OpenLake
+	return c
 }
 
 // runIn runs the command in a session and returns its exit status.

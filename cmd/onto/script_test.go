@@ -4,12 +4,14 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,14 +27,21 @@ var required = os.Getenv("ONTO_REQUIRE")
 // TestMain lets the test binary stand in for the command: run under the name
 // onto, it is onto; as weigh it measures onto. The variables that only tests know are
 // taken away, since the command refuses them.
+//
+// More tests run at once than there are processors, unless -parallel says how many: they
+// wait for processes and disks more than they compute.
 func TestMain(m *testing.M) {
 	os.Unsetenv("ONTO_REQUIRE")
 	os.Unsetenv("ONTO_VERSITYGW")
+	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"onto": main, "weigh": weigh})
 }
 
 // TestStories runs the scripts, each a story told with the command.
 func TestStories(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -48,6 +57,7 @@ func TestStories(t *testing.T) {
 			"shell":     runShell,
 			"serve-s3":  serveS3,
 			"serve":     serveSite,
+			"answer":    answer,
 			"object":    changeObject,
 			"flip":      flip,
 			"cut-short": cutShort,
@@ -59,6 +69,7 @@ func TestStories(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Values[remembered{}] = map[string]string{}
 			env.Values[served{}] = s3mem.New()
+			env.Values[gateOf{}] = newGate()
 			return nil
 		},
 	})

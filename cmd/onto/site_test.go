@@ -9,27 +9,28 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // serve DIR serves the files of a directory on a loopback address, and sets SITE to its
-// URL. The ETag of a file is a hash of it. The path /wait is answered once the file DIR/go
-// is there.
+// URL. The ETag of a file is a hash of it. A request for the path /wait makes the file
+// DIR/waits, and waits for answer yes.
 func serveSite(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: serve DIR")
 	}
 	dir := ts.MkAbs(args[0])
+	gate := ts.Value(gateOf{}).(*gate)
 	site := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		if in.URL.Path == "/wait" {
+			open := gate.opened()
 			_ = os.WriteFile(filepath.Join(dir, "waits"), nil, 0o666)
-			for in.Context().Err() == nil {
-				if _, err := os.Stat(filepath.Join(dir, "go")); err == nil {
-					break
-				}
-				time.Sleep(time.Millisecond)
+			select {
+			case <-open:
+			case <-in.Context().Done():
 			}
 			return
 		}
@@ -47,4 +48,37 @@ func serveSite(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 	ts.Defer(site.Close)
 	ts.Setenv("SITE", site.URL)
+}
+
+// gate is what requests for the path /wait wait for.
+type gate struct {
+	mu   sync.Mutex    // guards open
+	open chan struct{} // closed while they are answered
+}
+
+func newGate() *gate { return &gate{open: make(chan struct{})} }
+
+func (g *gate) opened() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open
+}
+
+// gateOf is the key of the gate of a story.
+type gateOf struct{}
+
+// answer yes answers requests for the path /wait from now on, and answer no lets those wait
+// that come.
+func answer(ts *testscript.TestScript, neg bool, args []string) {
+	g := ts.Value(gateOf{}).(*gate)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case !neg && len(args) == 1 && args[0] == "yes":
+		close(g.open)
+	case !neg && len(args) == 1 && args[0] == "no":
+		g.open = make(chan struct{})
+	default:
+		ts.Fatalf("usage: answer yes, or answer no")
+	}
 }

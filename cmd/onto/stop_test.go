@@ -59,6 +59,7 @@ func TestStoppedInTime(t *testing.T) {
 
 // An import from a pipe that nothing writes to waits, and a signal ends it.
 func TestInterruptEndsTheWaitForAPipe(t *testing.T) {
+	t.Parallel()
 	path := newStore(t, t.TempDir(), 1)
 	pipe := filepath.Join(t.TempDir(), "records.jsonl")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -100,6 +101,7 @@ func signalled(t *testing.T, wait time.Duration, signal os.Signal, args ...strin
 // A pipe, a socket or a device in the place of a store or of a file that SQLite
 // keeps beside it is refused, and named, at once.
 func TestOddKindsOfFiles(t *testing.T) {
+	t.Parallel()
 	template, err := os.ReadFile(newStore(t, t.TempDir(), 1))
 	if err != nil {
 		t.Fatal(err)

@@ -6,8 +6,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,23 +18,23 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/internal/iofault"
 )
-
-// sparseSweep is how sparse the sweep of a plain run is.
-const sparseSweep = 101
-
-var sweepStep = flag.Int("step", sparseSweep, "the sweep tries one of so many calls; -soak tries all")
 
 // A sweep runs a verb again and again, each time with another of its I/O calls going
 // wrong, on a copy of the same store. The reported outcome must be true: done is done,
 // refused is not, unknown is either of them. The store stays whole, and the next
 // process can write.
 
-// TestFaultSweep tries every fault at every call with -soak, and a part of them
-// without: other calls with each fault.
+// sweepStep is how many calls a sweep goes on from one that fails to the next. Which one is
+// the first is random: with other seeds other calls fail.
+const sweepStep = 10
+
+// TestFaultSweep tries every fault with each verb: other calls with each fault.
 func TestFaultSweep(t *testing.T) {
 	iofault.Need(t)
+	t.Parallel()
 	for _, on := range []struct {
 		name  string
 		verbs []verb
@@ -43,10 +43,16 @@ func TestFaultSweep(t *testing.T) {
 		{"lake", []verb{initVerb, putVerb, importVerb, migrateVerb, compactVerb, assertVerb, revokeVerb}},
 	} {
 		t.Run(on.name, func(t *testing.T) {
+			t.Parallel()
+			empty, filled := sweepStores(t, on.name == "lake")
 			for _, v := range on.verbs {
 				t.Run(v.name, func(t *testing.T) {
 					t.Parallel()
-					newSweep(t, on.name == "lake", v).run(t)
+					template := filled
+					if v.fresh {
+						template = empty
+					}
+					newSweep(t, on.name == "lake", template, v).run(t)
 				})
 			}
 		})
@@ -63,7 +69,7 @@ type verb struct {
 	again   bool   // it can be run again, so it may fail after all was done
 	target  string // the state to judge is that of this file and not of the store
 	kept    string // if the outcome is unknown, the store as it was is in a file that this matches
-	sparse  int    // at full length one of so many calls is tried; 0 for all
+	sparse  int    // so many times fewer calls are tried; 0 for 1
 }
 
 var (
@@ -103,14 +109,16 @@ entities:
 type sweep struct {
 	verb
 	lake          bool
-	template      string // a directory to copy
-	before, after string // the states that are right; "" is no store
+	template      string         // a directory to copy; verbs share it
+	before, after string         // the states that are right; "" is no store
+	calls         []iofault.Call // of a run without a fault
 	counts        map[string]int
 }
 
-func newSweep(t *testing.T, lake bool, v verb) *sweep {
+// sweepStores makes the directories that sweeps begin with: without a store, and with one.
+func sweepStores(t *testing.T, lake bool) (empty, filled string) {
 	t.Helper()
-	s := &sweep{verb: v, lake: lake, template: t.TempDir(), counts: map[string]int{}}
+	s := &sweep{lake: lake, template: t.TempDir()}
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(s.template, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -128,15 +136,24 @@ func newSweep(t *testing.T, lake bool, v verb) *sweep {
 			t.Fatal(err)
 		}
 	}
+	empty = s.template
+	s.template = s.copy(t)
+	s.fill(t)
+	return empty, s.template
+}
+
+func newSweep(t *testing.T, lake bool, template string, v verb) *sweep {
+	t.Helper()
+	s := &sweep{verb: v, lake: lake, template: template, counts: map[string]int{}}
 	if !v.fresh {
-		s.fill(t)
-		s.before = s.state(t, s.template)
+		s.before = s.state(t, s.copy(t))
 	}
 	done := s.copy(t)
-	if o, out := s.start(t, done, iofault.Plan{}); o.Status != 0 {
+	o, out := s.start(t, done, iofault.Plan{})
+	if o.Status != 0 {
 		t.Fatalf("without a fault: %v: %s", o.Status, out)
 	}
-	s.after = s.state(t, done)
+	s.after, s.calls = s.state(t, done), o.Calls
 	return s
 }
 
@@ -262,21 +279,42 @@ func (s *sweep) state(t *testing.T, dir string) string {
 		must(t, "", append([]string{"commits", "positions", "--json"}, where...)...)
 }
 
-// run tries every fault at the calls it fits.
+// run tries a part of the plans, in a plain run a few with each verb.
 func (s *sweep) run(t *testing.T) {
-	step, tries := max(1, s.sparse), 0
-	if !*soak {
-		step *= *sweepStep
-	}
-	for _, fault := range iofault.Faults() {
-		for call := 1 + tries%step; ; call += step {
-			tries++
-			if !s.try(t, iofault.Plan{Call: call, Fault: fault}) {
-				break
-			}
+	const few = 2
+	tries := 0
+	for i, plan := range s.plans(effort.Rand(t)) {
+		if !effort.Includes(t, i) || tries == few && !effort.Thorough(t) {
+			continue
+		}
+		for tries++; !s.try(t, plan) && plan.Call > 1; plan.Call-- {
+			// There are fewer calls than without a fault.
 		}
 	}
 	t.Logf("%s: %d faults tried, outcomes %v", s.name, tries, s.counts)
+}
+
+// plans is every fault at some of the calls that it fits, in random order, so that a small
+// part of them has several faults.
+func (s *sweep) plans(random *rand.Rand) []iofault.Plan {
+	step := max(1, s.sparse) * sweepStep
+	var plans []iofault.Plan
+	for _, fault := range iofault.Faults() {
+		n := 0
+		for _, c := range s.calls {
+			if fault.Fits(c.Effect) {
+				n++
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		for call := 1 + random.IntN(min(n, step)); call <= n; call += step {
+			plans = append(plans, iofault.Plan{Call: call, Fault: fault})
+		}
+	}
+	random.Shuffle(len(plans), func(i, j int) { plans[i], plans[j] = plans[j], plans[i] })
+	return plans
 }
 
 // try runs the verb with one fault and checks the outcome. It reports false if there is
@@ -318,7 +356,9 @@ func (s *sweep) try(t *testing.T, plan iofault.Plan) bool {
 		}
 	}
 	s.next(dir, fail)
-	s.counts[outcome(exited, status)]++
+	if o.Reached {
+		s.counts[outcome(exited, status)]++
+	}
 	return o.Reached
 }
 

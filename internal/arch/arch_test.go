@@ -123,8 +123,8 @@ func may() map[string][]string {
 		"store/schemafile":       {"internal/suggest", ".", "internal/codec", "go.yaml.in/yaml/v3"},
 		"bus":                    {"internal/mailbox", ".", "backend", "store", "internal/backoff", "internal/codec", "internal/cron", "internal/emission", "internal/refusal", "internal/uuid"},
 		"upkeep":                 {".", "backend", "internal/audit"},
-		// Only place, and care for what one kind of storage needs, know every backend.
-		"internal/place":    {"internal/typelist", "internal/suggest", ".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "internal/shell", "go.yaml.in/yaml/v3"},
+		// Only care knows every backend: place is given what opens lakes, which is linked with DuckDB.
+		"internal/place":    {"internal/typelist", "internal/suggest", ".", "backend", "backend/sqlite", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "backend/lake/protocol", "internal/shell", "go.yaml.in/yaml/v3"},
 		"internal/document": {".", "backend", "store", "store/records", "upkeep", "internal/codec"},
 		"internal/terminal": {".", "backend", "store", "internal/codec", "internal/document", "golang.org/x/term"},
 		"cmd/onto": {".", "bus", "store", "cmd/onto/internal/session", "cmd/onto/internal/ask", "cmd/onto/internal/change", "cmd/onto/internal/events", "cmd/onto/internal/work", "cmd/onto/internal/transfer", "cmd/onto/internal/evolve", "cmd/onto/internal/care",
@@ -136,7 +136,7 @@ func may() map[string][]string {
 		"cmd/onto/internal/events":   {"internal/suggest", ".", "backend", "bus", "store", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/work":     {"internal/dedupe", "internal/suggest", ".", "backend", "store", "store/records", "work", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra", "golang.org/x/net"},
 		"cmd/onto/internal/evolve":   {".", "backend", "store", "store/schemafile", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
-		"cmd/onto/internal/care": {"internal/suggest", "internal/refusal", ".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket/probe", "store", "upkeep", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal",
+		"cmd/onto/internal/care": {"internal/suggest", "internal/refusal", ".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/probe", "store", "upkeep", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal",
 			"github.com/spf13/cobra"},
 		"work":  {"internal/mailbox", ".", "backend", "store", "internal/codec", "internal/dedupe", "internal/fetch", "internal/links", "internal/robots", "internal/uuid", "internal/workcsv", "golang.org/x/net"},
 		"bench": {".", "bus", "backend", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/memory", "backend/lake/duck", "backend/lake/parquet", "backend/sqlite", "filter", "store", "store/records", "internal/codec", "github.com/mattn/go-sqlite3"},

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"io/fs"
-	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,18 +16,21 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/file"
 	"github.com/ontologia/onto/backend/lake/bucket/probe"
 	"github.com/ontologia/onto/backend/lake/bucket/s3"
+	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/shell"
 )
 
 // open opens the lake. Only a verb that creates makes one, and only where
 // nothing else is.
-func (a LakeAddress) open(ctx context.Context, how Access, cfg Settings, runtime string) (backend.Backend, error) {
-	b, err := a.openLake(ctx, cfg, runtime, false)
+func (a LakeAddress) open(ctx context.Context, how Access, cfg Settings, by Opener) (backend.Backend, error) {
+	if by.Lake == nil {
+		return nil, onto.Errorf(onto.Unsupported, "%s: this program opens no lakes", a)
+	}
+	b, err := a.openLake(ctx, cfg, by, false)
 	if onto.CodeOf(err) != onto.Uninitialized {
 		return b, err
 	}
@@ -37,38 +39,39 @@ func (a LakeAddress) open(ctx context.Context, how Access, cfg Settings, runtime
 	case foreign != nil && (how == Creating || onto.CodeOf(foreign) == onto.Unsupported || onto.CodeOf(foreign) == onto.Corrupt):
 		return nil, foreign
 	case how == Creating:
-		return a.openLake(ctx, cfg, runtime, true)
+		return a.openLake(ctx, cfg, by, true)
 	}
 	return nil, err
 }
 
 // openLake opens the lake, and makes it if it is to and there is none.
-func (a LakeAddress) openLake(ctx context.Context, cfg Settings, runtime string, create bool) (backend.Backend, error) {
+func (a LakeAddress) openLake(ctx context.Context, cfg Settings, by Opener, create bool) (backend.Backend, error) {
 	b, err := a.openBucket(ctx, cfg, create)
 	if err != nil {
 		return nil, err
 	}
-	l, err := lake.Open(ctx, b, &lake.Options{
-		MustExist: !create, Location: a.String(), Runtime: runtime,
-		Patience: cfg.requestTimeout(), LockTimeout: cfg.Milliseconds("s3_lock_timeout_ms"),
-		CacheDir: cfg.Text("cache_dir"), CacheBytes: cfg.bytes("cache_bytes"),
-		Memory: strconv.FormatInt(cfg.bytes("s3_duckdb_memory_limit"), 10) + "B",
-	})
+	set := a.settings(cfg)
+	set.MustExist, set.Runtime = !create, by.Runtime
+	l, err := by.Lake(ctx, b, set)
 	if err != nil {
 		return nil, a.Failed(err)
 	}
 	return l, nil
 }
 
-// Check examines the objects of a lake that cannot be opened.
-func (a LakeAddress) Check(ctx context.Context, cfg Settings, o *lake.CheckOptions) (iter.Seq2[onto.Finding, error], error) {
-	b, err := a.openBucket(ctx, cfg, false)
-	if err != nil {
-		return nil, err
+// settings is how the lake here is used.
+func (a LakeAddress) settings(cfg Settings) *LakeSettings {
+	return &LakeSettings{
+		Location: a.String(), Patience: cfg.requestTimeout(), LockTimeout: cfg.Milliseconds("s3_lock_timeout_ms"),
+		CacheDir: cfg.Text("cache_dir"), CacheBytes: cfg.bytes("cache_bytes"),
+		Memory: strconv.FormatInt(cfg.bytes("s3_duckdb_memory_limit"), 10) + "B",
 	}
-	return lake.CheckBucket(ctx, b, &lake.Options{
-		Location: a.String(), Patience: cfg.requestTimeout(), CacheDir: cfg.Text("cache_dir"), CacheBytes: cfg.bytes("cache_bytes"),
-	}, o), nil
+}
+
+// Unopened is the bucket of a lake that cannot be opened, for an examination.
+func (a LakeAddress) Unopened(ctx context.Context, cfg Settings) (bucket.Bucket, *LakeSettings, error) {
+	b, err := a.openBucket(ctx, cfg, false)
+	return b, a.settings(cfg), err
 }
 
 // probePrefix begins the keys of what a probe writes.
@@ -133,7 +136,7 @@ func (a LakeAddress) fileAt() string {
 // misnamed improves the error for a lake that was named as if it were a SQLite file.
 func (l Location) misnamed(err error) error {
 	dir, abs := filepath.Abs(l.Path)
-	if _, stat := os.Stat(filepath.Join(l.Path, filepath.FromSlash(lake.HeadKey))); stat != nil || abs != nil {
+	if _, stat := os.Stat(filepath.Join(l.Path, filepath.FromSlash(protocol.HeadKey))); stat != nil || abs != nil {
 		return err
 	}
 	return onto.Errorf(onto.Unsupported, "%s: this is the directory of a lake, not a SQLite file", l.Path).
@@ -176,8 +179,8 @@ func (a LakeAddress) vacant(ctx context.Context, cfg Settings) error {
 	if err != nil || name == "" {
 		return err
 	}
-	if lake.OfCommit(name) {
-		return onto.Errorf(onto.Corrupt, "%s: %s: it is missing, and there are commits", a, lake.HeadKey).
+	if protocol.OfCommit(name) {
+		return onto.Errorf(onto.Corrupt, "%s: %s: it is missing, and there are commits", a, protocol.HeadKey).
 			WithHint("restore the object, or the whole bucket, from a backup")
 	}
 	if inner := a.lakeAround(ctx, cfg, name); inner != (LakeAddress{}) {
@@ -191,7 +194,7 @@ func (a LakeAddress) vacant(ctx context.Context, cfg Settings) error {
 // leftover reports whether an object may have been left where a lake or a probe
 // was begun.
 func leftover(key string) bool {
-	return lake.Leftover(key) || strings.HasPrefix(key, probePrefix) || strings.HasPrefix(path.Base(key), "~") // a directory's own
+	return protocol.Leftover(key) || strings.HasPrefix(key, probePrefix) || strings.HasPrefix(path.Base(key), "~") // a directory's own
 }
 
 // foreignFile names a file in the directory that is not a lake's. Folders
@@ -222,7 +225,7 @@ func (a LakeAddress) foreignFile(ctx context.Context, _ Settings) (string, error
 // there is one.
 func (a LakeAddress) lakeAround(ctx context.Context, cfg Settings, name string) LakeAddress {
 	has := func(folder string) bool {
-		_, err := os.Stat(filepath.Join(a.dir, filepath.FromSlash(path.Join(folder, lake.HeadKey))))
+		_, err := os.Stat(filepath.Join(a.dir, filepath.FromSlash(path.Join(folder, protocol.HeadKey))))
 		return err == nil
 	}
 	if a.dir == "" {
@@ -232,7 +235,7 @@ func (a LakeAddress) lakeAround(ctx context.Context, cfg Settings, name string) 
 		}
 		defer b.Close()
 		has = func(folder string) bool {
-			_, err := b.Get(ctx, path.Join(folder, lake.HeadKey), bucket.Range{Length: 1}, "")
+			_, err := b.Get(ctx, path.Join(folder, protocol.HeadKey), bucket.Range{Length: 1}, "")
 			return err == nil
 		}
 	}
@@ -260,7 +263,7 @@ func resolved(dir string) string {
 // a symbolic link leads there.
 func (a LakeAddress) lakeAboveDirectory(context.Context, Settings) (LakeAddress, error) {
 	for dir := filepath.Dir(resolved(a.dir)); ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(lake.HeadKey))); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(protocol.HeadKey))); err == nil {
 			return LakeAddress{dir: dir}, nil
 		}
 		if dir == filepath.Dir(dir) {
@@ -304,7 +307,7 @@ func (a LakeAddress) lakeAbovePrefix(ctx context.Context, cfg Settings) (LakeAdd
 	defer b.Close()
 	for prefix := a.prefix; prefix != ""; {
 		prefix = strings.TrimSuffix(path.Dir(prefix), ".")
-		if _, err := b.Get(ctx, path.Join(prefix, lake.HeadKey), bucket.Range{Length: 1}, ""); err == nil {
+		if _, err := b.Get(ctx, path.Join(prefix, protocol.HeadKey), bucket.Range{Length: 1}, ""); err == nil {
 			return LakeAddress{bucket: a.bucket, prefix: prefix}, nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/shell"
 )
@@ -108,11 +109,33 @@ const (
 	Creating               // makes the store if there is none
 )
 
-// Open opens what is kept here. The runtime names this run of the program in the
-// heads and manifests of a lake.
-func (l Location) Open(ctx context.Context, how Access, cfg Settings, runtime string) (backend.Backend, error) {
+// Opener is what a location needs of the program to be opened; for a SQLite file that is
+// nothing.
+type Opener struct {
+	Runtime string   // names this run of the program in the heads and manifests of a lake
+	Lake    OpenLake // nil for a program that opens no lakes
+}
+
+// OpenLake opens the lake in a bucket. It is given to this package, which reads settings
+// and does not need the engines of a lake.
+type OpenLake func(ctx context.Context, b bucket.Bucket, set *LakeSettings) (backend.Backend, error)
+
+// LakeSettings is how a lake is used.
+type LakeSettings struct {
+	MustExist   bool
+	Location    string // as messages name it
+	Runtime     string
+	Patience    time.Duration // with the storage and with other processes
+	LockTimeout time.Duration
+	CacheDir    string // "" for none
+	CacheBytes  int64  // 0 for the default
+	Memory      string // of DuckDB
+}
+
+// Open opens what is kept here.
+func (l Location) Open(ctx context.Context, how Access, cfg Settings, by Opener) (backend.Backend, error) {
 	if l.IsLake() {
-		return l.Lake.open(ctx, how, cfg, runtime)
+		return l.Lake.open(ctx, how, cfg, by)
 	}
 	opts := &sqlite.Options{LockTimeout: cfg.Milliseconds("lock_timeout_ms")}
 	opts.MustExist = how != Creating && !l.InMemory()

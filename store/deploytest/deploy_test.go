@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 )
 
@@ -22,6 +24,7 @@ type deployment struct {
 	t         *testing.T
 	kind, dir string
 	byName    bool
+	random    *rand.Rand // seeds of the programs
 	slots     []*running
 	started   int
 	counts    map[string]int
@@ -43,7 +46,7 @@ type running struct {
 // newDeployment starts the first generation in each slot. Its programs use their structs
 // only, or also write by name.
 func newDeployment(t *testing.T, kind string, byName bool) *deployment {
-	d := &deployment{t: t, kind: kind, byName: byName, dir: t.TempDir(), ledger: ledger{}, counts: map[string]int{}}
+	d := &deployment{t: t, kind: kind, byName: byName, random: effort.Rand(t), dir: t.TempDir(), ledger: ledger{}, counts: map[string]int{}}
 	d.changed = sync.NewCond(&d.mu)
 	b, err := open(t.Context(), kind, d.dir)
 	if err != nil {
@@ -65,7 +68,8 @@ func newDeployment(t *testing.T, kind string, byName bool) *deployment {
 // start starts a generation of the program.
 func (d *deployment) start(slot, generation int) *running {
 	d.started++
-	r := &running{Process: child.Start(d.t, "program", d.kind, d.dir, strconv.Itoa(generation), strconv.Itoa(slot), strconv.FormatBool(d.byName)), ended: make(chan struct{})}
+	r := &running{Process: child.Start(d.t, "program", d.kind, d.dir, strconv.Itoa(generation), strconv.Itoa(slot), strconv.FormatBool(d.byName),
+		strconv.FormatUint(d.random.Uint64(), 10)), ended: make(chan struct{})}
 	go func() {
 		defer close(r.ended)
 		for line := range r.Lines() {
@@ -164,9 +168,10 @@ func (d *deployment) compare() (versions, migrated int) {
 func TestRollingDeploys(t *testing.T) {
 	for _, kind := range []string{"sqlite", "lake"} {
 		t.Run(kind, func(t *testing.T) {
-			rounds, length := 2, time.Duration(0)
-			if backendtest.Soak() {
-				rounds, length = 5, 60*time.Second/(5*6)
+			t.Parallel()
+			rounds, length := max(2, effort.Count(t, 5)), time.Duration(0)
+			if effort.Thorough(t) {
+				length = time.Duration(effort.Count(t, 2_000)) * time.Millisecond
 			}
 			d := newDeployment(t, kind, true)
 			d.work(2, length)
@@ -223,6 +228,7 @@ func TestIncompatibleDeploys(t *testing.T) {
 	} {
 		for _, kind := range []string{"sqlite", "lake"} {
 			t.Run(name+" on "+kind, func(t *testing.T) {
+				t.Parallel()
 				d := newDeployment(t, kind, false)
 				d.work(4, 0)
 				b, err := open(t.Context(), kind, d.dir)

@@ -112,7 +112,11 @@ func runProgram(args []string) error {
 	if err != nil {
 		return err
 	}
-	p := process{slot: args[3], generation: generation, byNames: args[4] == "true", run: strconv.Itoa(os.Getpid())}
+	seed, err := strconv.ParseUint(args[5], 10, 64)
+	if err != nil {
+		return err
+	}
+	p := process{slot: args[3], generation: generation, byNames: args[4] == "true", seed: seed, run: strconv.Itoa(os.Getpid())}
 	go func() {
 		_, _ = io.Copy(io.Discard, bufio.NewReader(os.Stdin))
 		p.stop.Store(true)
@@ -150,7 +154,8 @@ func failureOf(err error) failure {
 type process struct {
 	slot, run  string
 	generation int
-	byNames    bool // it also writes without a struct
+	byNames    bool   // it also writes without a struct
+	seed       uint64 // of what its workers choose
 	stop       atomic.Bool
 
 	mu     sync.Mutex // guards what is printed and what is counted
@@ -207,7 +212,7 @@ func serve[T any](p *process, kind, dir string, v version[T]) error {
 	errs := make([]error, 2)
 	var wg sync.WaitGroup
 	for i := range errs {
-		w := &worker[T]{process: p, version: v, s: s, name: fmt.Sprint(p.slot, "-", i)}
+		w := &worker[T]{process: p, version: v, s: s, name: fmt.Sprint(p.slot, "-", i), random: rand.New(rand.NewPCG(p.seed, uint64(i)))}
 		wg.Go(func() {
 			for n := int64(1); errs[i] == nil && !p.stop.Load(); n++ {
 				errs[i] = w.step(ctx, n)
@@ -226,6 +231,7 @@ type worker[T any] struct {
 	*process
 	version[T]
 	s      *store.Store
+	random *rand.Rand
 	name   string
 	cursor string
 	most   int64 // things that were counted
@@ -240,7 +246,7 @@ func (w *worker[T]) step(ctx context.Context, n int64) error {
 	case 0:
 		err = w.remove(ctx, "own-"+w.name)
 	case 1:
-		err = w.ensure(ctx, w.make("blind-"+strconv.Itoa(rand.IntN(3)), note, n, note))
+		err = w.ensure(ctx, w.make("blind-"+strconv.Itoa(w.random.IntN(3)), note, n, note))
 	case 2:
 		err = w.stream(ctx, n, note)
 	case 3:
@@ -257,7 +263,7 @@ func (w *worker[T]) step(ctx context.Context, n int64) error {
 		}
 	}
 	if err == nil {
-		err = w.increment(ctx, "shared-"+strconv.Itoa(rand.IntN(3)), note)
+		err = w.increment(ctx, "shared-"+strconv.Itoa(w.random.IntN(3)), note)
 	}
 	if err == nil {
 		err = w.read(ctx, n)
@@ -428,7 +434,7 @@ func (w *worker[T]) read(ctx context.Context, n int64) error {
 		return err
 	case 2:
 		w.count("at")
-		_, err := store.Find[T](w.s.At(1 + rand.Int64N(w.head))).Limit(5).Page(ctx)
+		_, err := store.Find[T](w.s.At(1 + w.random.Int64N(w.head))).Limit(5).Page(ctx)
 		return err
 	case 3:
 		w.count("history")

@@ -14,7 +14,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/backendtest"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 )
 
@@ -137,10 +137,7 @@ func namedCalls(ctx context.Context, s *store.Store, key string) []func(i int64)
 // Compatible changes stop none of them. One that is not ends those with structs, and
 // those without go on.
 func TestCrowdWhileTypesChange(t *testing.T) {
-	changes := 5
-	if backendtest.Soak() {
-		changes = 40
-	}
+	changes := effort.Count(t, 50)
 	everywhere(t, func(w world) {
 		c := newCrowd()
 		v1, v2 := w.open(typeV1(), knows), (*store.Store)(nil)

@@ -1,16 +1,8 @@
 package derived
 
-import (
-	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/lake/protocol"
-)
+import "github.com/ontologia/onto"
 
 // Internals for tests.
-type (
-	Index      = index
-	IndexEntry = indexEntry
-)
+type Index = index
 
 func IndexKey(t onto.TypeName) string { return indexKey(t) }
-
-func LastTouched(s *protocol.Shelf, t onto.TypeName) int64 { return lastTouched(s, t) }

@@ -29,11 +29,11 @@ func (d *doctor) examineUnopened(ctx context.Context, cfg place.Settings, found 
 	}
 	show, done := d.Steps()
 	defer done()
-	list, err := loc.Lake.Check(ctx, cfg, &lake.CheckOptions{Quick: d.quick, Step: show})
+	b, set, err := loc.Lake.Unopened(ctx, cfg)
 	if err != nil {
 		return failed
 	}
-	for f, err := range list {
+	for f, err := range lake.CheckBucket(ctx, b, lakeOptions(set), &lake.CheckOptions{Quick: d.quick, Step: show}) {
 		switch code := onto.CodeOf(err); {
 		case code == onto.Uninitialized || code == onto.Unsupported:
 			return failed

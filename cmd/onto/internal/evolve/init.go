@@ -198,7 +198,7 @@ func planInit(ctx context.Context, c *session.Session, file schemafile.File) (do
 			return doc, false, err
 		}
 		doc.Created = true
-		b, err = place.Location{Path: place.MemoryPath}.Open(ctx, place.Reading, cfg, c.Runtime)
+		b, err = place.Location{Path: place.MemoryPath}.Open(ctx, place.Reading, cfg, place.Opener{})
 	}
 	if err != nil {
 		return doc, false, err

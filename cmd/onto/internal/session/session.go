@@ -25,10 +25,11 @@ type Session struct {
 
 	Flags place.Flags // that name the store and the configuration
 
-	Runtime string            // names this run in commits, heads and manifests
-	opened  []backend.Backend // by this run, closed or not
-	Writes  atomic.Bool       // something may have been stored
-	reports reports           // of lenient reads
+	Runtime  string            // names this run in commits, heads and manifests
+	OpenLake place.OpenLake    // nil if no verb of this run opens a lake
+	opened   []backend.Backend // by this run, closed or not
+	Writes   atomic.Bool       // something may have been stored
+	reports  reports           // of lenient reads
 
 	here *place.Location // that the verb is about, if it is not that of the settings
 
@@ -102,7 +103,7 @@ func (c *Session) openAt(ctx context.Context, how place.Access, loc place.Locati
 	if how != place.Reading {
 		c.Writes.Store(true)
 	}
-	b, err := loc.Open(ctx, how, cfg, c.Runtime)
+	b, err := loc.Open(ctx, how, cfg, place.Opener{Runtime: c.Runtime, Lake: c.OpenLake})
 	if err == nil {
 		c.opened = append(c.opened, b)
 	}

@@ -1,4 +1,4 @@
-package derived_test
+package laketest
 
 import (
 	"slices"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
-	"github.com/ontologia/onto/backend/lake/derived"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/upkeep"
 )
@@ -18,13 +17,13 @@ type plantedFault struct {
 	name string
 	key  string
 	body string               // that takes its place, if edit is nil; "" for none
-	edit func(*derived.Index) // of an index
+	edit func(*indexDocument) // of an index
 	code string               // that is found
 }
 
 func plantedFaults() []plantedFault {
-	thing := derived.IndexKey(thingType())
-	edited := func(name, code string, edit func(*derived.Index)) plantedFault {
+	thing := thingIndex
+	edited := func(name, code string, edit func(*indexDocument)) plantedFault {
 		return plantedFault{name: name, key: thing, edit: edit, code: code}
 	}
 	return []plantedFault{
@@ -32,24 +31,24 @@ func plantedFaults() []plantedFault {
 		{name: "not JSON", key: thing, body: "{", code: "index_damaged"},
 		{name: "empty object", key: thing, body: "{}", code: "index_damaged"},
 		{name: "another type's", key: thing, body: `{"type_name":"Other","max_indexed_commit":4,"entries":[]}`, code: "index_damaged"},
-		edited("of a relation", "index_damaged", func(x *derived.Index) { x.Kind = onto.KindRelation }),
-		edited("another store's", "index_damaged", func(x *derived.Index) { x.StoreID = "another" }),
-		edited("of the future", "index_damaged", func(x *derived.Index) { x.Max = 99 }),
-		edited("of a later head", "index_damaged", func(x *derived.Index) { x.Sequence = 99 }),
-		edited("behind", "index_lag", func(x *derived.Index) { x.Max, x.Entries = 2, x.Entries[:2] }),
-		edited("without the latest entry", "index_entry_missing", func(x *derived.Index) { x.Entries = x.Entries[:2] }),
-		edited("without an earlier entry", "index_entry_missing", func(x *derived.Index) { x.Entries = x.Entries[1:] }),
-		edited("another path", "index_path_mismatch", func(x *derived.Index) { x.Entries[2].Path = "commits/4-x/entities/Thing.parquet" }),
-		edited("an old snapshot", "index_path_mismatch", func(x *derived.Index) {
-			x.Entries = []derived.IndexEntry{{First: 1, Last: 4, Path: "snapshots/entities/Thing-1-4-x.parquet"}}
+		edited("of a relation", "index_damaged", func(x *indexDocument) { x.Kind = onto.KindRelation }),
+		edited("another store's", "index_damaged", func(x *indexDocument) { x.StoreID = "another" }),
+		edited("of the future", "index_damaged", func(x *indexDocument) { x.Max = 99 }),
+		edited("of a later head", "index_damaged", func(x *indexDocument) { x.Sequence = 99 }),
+		edited("behind", "index_lag", func(x *indexDocument) { x.Max, x.Entries = 2, x.Entries[:2] }),
+		edited("without the latest entry", "index_entry_missing", func(x *indexDocument) { x.Entries = x.Entries[:2] }),
+		edited("without an earlier entry", "index_entry_missing", func(x *indexDocument) { x.Entries = x.Entries[1:] }),
+		edited("another path", "index_path_mismatch", func(x *indexDocument) { x.Entries[2].Path = "commits/4-x/entities/Thing.parquet" }),
+		edited("an old snapshot", "index_path_mismatch", func(x *indexDocument) {
+			x.Entries = []indexedFile{{First: 1, Last: 4, Path: "snapshots/entities/Thing-1-4-x.parquet"}}
 		}),
-		edited("overlapping", "index_damaged", func(x *derived.Index) { x.Entries[1].First = 1 }),
-		edited("out of order", "index_damaged", func(x *derived.Index) { slices.Reverse(x.Entries) }),
-		edited("upside down", "index_damaged", func(x *derived.Index) { x.Entries[2].First = 5 }),
-		edited("another size", "index_damaged", func(x *derived.Index) { x.Entries[0].Bytes++ }),
-		edited("another hash", "index_damaged", func(x *derived.Index) { x.Entries[0].SHA256 = "0" }),
-		edited("an entry too many", "index_damaged", func(x *derived.Index) {
-			x.Entries = slices.Insert(x.Entries, 2, derived.IndexEntry{First: 3, Last: 3, Path: "commits/3-x/entities/Thing.parquet"})
+		edited("overlapping", "index_damaged", func(x *indexDocument) { x.Entries[1].First = 1 }),
+		edited("out of order", "index_damaged", func(x *indexDocument) { slices.Reverse(x.Entries) }),
+		edited("upside down", "index_damaged", func(x *indexDocument) { x.Entries[2].First = 5 }),
+		edited("another size", "index_damaged", func(x *indexDocument) { x.Entries[0].Bytes++ }),
+		edited("another hash", "index_damaged", func(x *indexDocument) { x.Entries[0].SHA256 = "0" }),
+		edited("an entry too many", "index_damaged", func(x *indexDocument) {
+			x.Entries = slices.Insert(x.Entries, 2, indexedFile{First: 3, Last: 3, Path: "commits/3-x/entities/Thing.parquet"})
 		}),
 		{name: "types missing", key: "meta/schema/types.json", code: "schema_object_stale"},
 		{name: "types not JSON", key: "meta/schema/types.json", body: "[", code: "schema_object_stale"},
@@ -106,7 +105,7 @@ func TestIndexRepair(t *testing.T) {
 func TestIndexOfAnotherProgram(t *testing.T) {
 	b := newDerivedBucket()
 	openDeriving(t, b).fill(t)
-	replaceJSON(t, b, derived.IndexKey(thingType()), func(x *derived.Index) {
+	replaceJSON(t, b, thingIndex, func(x *indexDocument) {
 		x.Kind, x.StoreID, x.Sequence = "", "", 0
 		for i := range x.Entries {
 			e := &x.Entries[i]
@@ -133,7 +132,7 @@ func TestIndexAfterCompaction(t *testing.T) {
 	}
 	l.derived([]onto.TypeName{thingType()}, false)
 	l.rest(t)
-	x := readJSON[derived.Index](t, b, derived.IndexKey(thingType()))
+	x := readJSON[indexDocument](t, b, thingIndex)
 	if len(x.Entries) != 1 || x.Entries[0].Path != snapshots[0].Path || x.Max != 4 {
 		t.Errorf("got %+v, want the snapshot alone", x)
 	}

@@ -1,14 +1,9 @@
-package lake
+package protocol
 
 import (
 	"regexp"
 	"strings"
-
-	"github.com/ontologia/onto/backend/lake/protocol"
 )
-
-// HeadKey is the key of the object that every lake has.
-const HeadKey = protocol.HeadKey
 
 // Leftover reports whether an object may come from a lake whose creation was not
 // finished. A lake can still be made in such a place.

@@ -1,16 +1,12 @@
-package derived_test
+package laketest
 
 import (
 	"testing"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/lake/derived"
 	"github.com/ontologia/onto/internal/typelist"
 )
-
-// noWrites is a stream without writes.
-func noWrites(func(backend.Write, error) bool) {}
 
 // The objects about types tell which types exist, their fields, and which have ended.
 func TestSchemaObjects(t *testing.T) {
@@ -53,7 +49,7 @@ func TestSchemaObjectsOfPurgedType(t *testing.T) {
 	}
 	_, err = l.AppendStream(t.Context(), &backend.Draft{Evolve: &backend.Evolution{
 		Base: typelist.Hash(all), End: []backend.EndedType{{Kind: onto.KindRelation, Type: "Likes", Purge: true}},
-	}}, noWrites)
+	}}, noWrites())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +60,7 @@ func TestSchemaObjectsOfPurgedType(t *testing.T) {
 		dropped[0]["renamed_to"] != nil || dropped[0]["dropped_at"] == "" || dropped[0]["schema_version_id"] != 1.0 {
 		t.Errorf("got %v, want Likes", dropped)
 	}
-	if x := readJSON[derived.Index](t, b, derived.IndexKey(likesType())); len(x.Entries) > 0 {
+	if x := readJSON[indexDocument](t, b, likesIndex); len(x.Entries) > 0 {
 		t.Errorf("the index has %v, want nothing", x.Entries)
 	}
 	if types := readJSON[map[string]any](t, b, "meta/schema/types.json"); len(types["relations"].([]any)) > 0 {
