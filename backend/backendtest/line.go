@@ -110,9 +110,10 @@ func (l *Line) wait(t *testing.T, n int) (all *Putters, release func()) {
 
 // Killed kills half of the processes in the line: the others are served.
 func (l *Line) Killed(t *testing.T) {
+	random := effort.Rand(t)
 	all, release := l.wait(t, 16)
 	killed := map[int]bool{}
-	for _, i := range effort.Rand(t).Perm(16)[:8] {
+	for _, i := range random.Perm(16)[:8] {
 		killed[i] = true
 		if err := all.All[i].Process.Kill(); err != nil {
 			t.Error(err)

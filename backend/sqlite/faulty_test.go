@@ -21,8 +21,7 @@ import (
 
 // These tests fail the calls of SQLite itself: a child does one thing while package
 // iofault fails its calls, reports how it ended and is killed. Then the files are
-// examined without faults, as after a crash of the process. They run beside no other tests
-// that start children: whoever traces a child waits for all children of its thread.
+// examined without faults, as after a crash of the process.
 
 // runFaulty prints the code of the outcome, or "ok", and what belongs to it.
 func runFaulty(job []string) error {
@@ -157,6 +156,7 @@ func tried(t *testing.T, calls string, after int) bool {
 // draft, and syncs what it finds before it confirms it.
 func TestFailingCommit(t *testing.T) {
 	iofault.Need(t)
+	t.Parallel()
 	seed := filepath.Join(t.TempDir(), "seed.db")
 	makeThings(t, seed)
 	kinds := []iofault.Fault{iofault.EIOFrom, iofault.ENOSPCFrom, iofault.EDQUOTFrom, iofault.EFBIGFrom, iofault.Kill}
@@ -246,6 +246,7 @@ func TestFailingIndex(t *testing.T) {
 // Unless the replacement certainly failed, the copy of the old store stays.
 func TestFailingRestore(t *testing.T) {
 	iofault.Need(t)
+	t.Parallel()
 	dir, b := backedUp(t)
 	backup, seed := filepath.Join(dir, "backup.db"), filepath.Join(dir, "seed.db")
 	if _, err := b.CopyTo(t.Context(), seed, nil); err != nil {

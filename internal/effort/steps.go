@@ -41,7 +41,7 @@ func Steps() []Step {
 			"backend/lake/bucket/file": {"TestKilledWritersLoseNothing"},
 			"backend/lake/laketest": {"TestHerd", "TestImportBesideWriter", "TestKilled", "TestKilledInLine", "TestProcesses", "TestProcessesOnVersitygw",
 				"TestUpdateAtOnce"},
-			"backend/sqlite": {"TestFourProcessesOnOneSource", "TestKilledAtWork", "TestKilledOnTheBus", "TestKilledWritersLoseNothing", "TestManyProcesses",
+			"backend/sqlite": {"TestFourProcessesOnOneSource", "TestHerd", "TestKilledAtWork", "TestKilledInLine", "TestKilledOnTheBus", "TestKilledWritersLoseNothing", "TestManyProcesses",
 				"TestTwoProcessesOnTheBus"},
 			"bus":                     {"TestProcessesAreKilled"},
 			"store":                   {"TestMigrationKilled"},

@@ -41,7 +41,7 @@ func Available() error {
 }
 
 func trace(ctx context.Context, cmd *exec.Cmd, plan Plan) (*Outcome, error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -105,12 +105,12 @@ func (t *tracer) run() error {
 	}
 }
 
-// wait waits for a thread of the process to stop or end. Other children of this program
-// are left alone.
+// wait waits for a thread of the process to stop or end. The process has a group of its own,
+// so that other children of this program are left alone, also those of the same thread.
 func (t *tracer) wait() (int, syscall.WaitStatus, error) {
 	for {
 		var status syscall.WaitStatus
-		tid, err := syscall.Wait4(-1, &status, syscall.WALL|syscall.WNOTHREAD, nil)
+		tid, err := syscall.Wait4(-t.pid, &status, syscall.WALL|syscall.WNOTHREAD, nil)
 		if err != syscall.EINTR {
 			return tid, status, err
 		}
