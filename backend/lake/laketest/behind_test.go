@@ -188,6 +188,21 @@ func (d *denier) Swap(ctx context.Context, key string, data []byte, old bucket.T
 	return tag, err
 }
 
+// reporting is a bucket that reports swaps. Several may be reported as one.
+type reporting struct {
+	bucket.Bucket
+	swapped chan<- struct{}
+}
+
+func (r reporting) Swap(ctx context.Context, key string, data []byte, old bucket.Tag) (bucket.Tag, error) {
+	tag, err := r.Bucket.Swap(ctx, key, data, old)
+	select {
+	case r.swapped <- struct{}{}:
+	default: // one is there
+	}
+	return tag, err
+}
+
 // catalogPath is the catalog that the head names.
 func catalogPath(t *testing.T, b bucket.Bucket) string {
 	t.Helper()
@@ -212,15 +227,19 @@ func noWrites() iter.Seq2[backend.Write, error] { return func(func(backend.Write
 func TestDeniedAndForgotten(t *testing.T) {
 	ctx := t.Context()
 	b := memory.New(nil)
-	d := &denier{Bucket: b}
-	l, other := twoLakes(t, d, b, lake.Options{StreamBytes: 3000})
+	d, swapped := &denier{Bucket: b}, make(chan struct{}, 1)
+	l, other := twoLakes(t, d, reporting{b, swapped}, lake.Options{StreamBytes: 3000})
 	next := 1_000_000
 	meanwhile := func() {
 		before := catalogPath(t, b)
 		appendMany(t, other, next)
 		next += many
-		for catalogPath(t, b) == before && t.Context().Err() == nil { // its checkpoint swaps the head, too
-			time.Sleep(time.Millisecond)
+		for catalogPath(t, b) == before { // its checkpoint swaps the head, too
+			select {
+			case <-swapped:
+			case <-t.Context().Done():
+				return
+			}
 		}
 	}
 	deny := func() { d.meanwhile.Store(&meanwhile) }

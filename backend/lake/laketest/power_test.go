@@ -350,6 +350,20 @@ type filling struct {
 	roomy file.Disk
 }
 
+// uploading is a disk that reports when the manifest of a round is there.
+type uploading struct {
+	file.System
+	uploaded func()
+}
+
+func (u uploading) Link(root *os.Root, name, as string) error {
+	err := u.System.Link(root, name, as)
+	if filepath.Base(as) == "manifest.json" {
+		u.uploaded()
+	}
+	return err
+}
+
 // A process that hangs holds the bucket's lock. A commit that waits for it ends
 // with its context, and was not made; nor was one that ran out of patience.
 func TestWaitForLockEnds(t *testing.T) {
@@ -367,22 +381,14 @@ func TestWaitForLockEnds(t *testing.T) {
 		if code != "" {
 			patience = 30 * time.Millisecond
 		}
-		b, err := onDisk(t.Context(), dir, file.System{}, patience)
+		ctx, cancel := context.WithCancel(t.Context())
+		disk := uploading{uploaded: func() {}}
+		if code == "" {
+			disk.uploaded = cancel
+		}
+		b, err := onDisk(t.Context(), dir, disk, patience)
 		if err != nil {
 			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		if code == "" {
-			uploaded := func() bool {
-				left, err := filepath.Glob(filepath.Join(dir, "commits", "*", "manifest.json"))
-				return err == nil && len(left) > 0
-			}
-			go func() {
-				for !uploaded() {
-					time.Sleep(time.Millisecond)
-				}
-				cancel()
-			}()
 		}
 		_, err = b.Append(ctx, keyed("one"))
 		if cancel(); onto.CodeOf(err) != code || code == "" && !errors.Is(err, context.Canceled) {

@@ -14,7 +14,7 @@ import (
 // linked and locked there as on a disk, but nothing waits for one: what is left when the
 // power fails is told by a [Disk] and by no other test. Longer runs use the disk.
 func RunInMemory(m *testing.M) int {
-	const room = 4 << 30
+	const memory, room = "/dev/shm", 4 << 30
 	var fs syscall.Statfs_t
 	if os.Getenv(effort.LevelVariable) != "" || os.Getenv("TMPDIR") != "" || syscall.Statfs(memory, &fs) != nil || int64(fs.Bavail)*fs.Bsize < room {
 		return m.Run()

@@ -3,9 +3,7 @@ package filetest
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -22,27 +20,6 @@ func ForTest(t testing.TB) (disk *Disk, dir string) {
 		t.Fatal(err)
 	}
 	return disk, filepath.Join(base, Place)
-}
-
-// memory is where temporary directories are in memory.
-const memory = "/dev/shm"
-
-// OnDisk makes a temporary directory that is not in memory, whatever [RunInMemory] has done.
-func OnDisk(t testing.TB) string {
-	t.Helper()
-	if !strings.HasPrefix(os.TempDir(), memory) {
-		return t.TempDir()
-	}
-	dir, err := os.MkdirTemp("/tmp", "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
 }
 
 // Survivors selects, for [Disk.PowerFailure], what is left of what was not synced when

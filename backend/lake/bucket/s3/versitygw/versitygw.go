@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/ontologia/onto/backend/lake/bucket/filetest"
 )
 
 // Start runs the server on a free port of the loopback interface, with one bucket and
@@ -28,7 +26,7 @@ func Start(t testing.TB, bucket, accessKey, secretKey string) (endpoint string) 
 		}
 		t.Skip("left out: ONTO_VERSITYGW does not name the program")
 	}
-	root := filetest.OnDisk(t) // not every file system in memory has the attributes that it needs
+	root := onDisk(t)
 	if err := os.Mkdir(filepath.Join(root, bucket), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +57,25 @@ func Start(t testing.TB, bucket, accessKey, secretKey string) (endpoint string) 
 		t.Fatalf("%s does not answer at %s:\n%s", program, address, text)
 	}
 	return endpoint
+}
+
+// onDisk makes a temporary directory that is not in memory, where not every file system has
+// the attributes that the server needs.
+func onDisk(t testing.TB) string {
+	t.Helper()
+	if !strings.HasPrefix(os.TempDir(), "/dev/shm") {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp("/tmp", "versitygw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // before which the server has ended
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // answers polls until the server is ready, has exited, or a deadline passes.
