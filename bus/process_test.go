@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) {
 	child.Main(map[string]child.Job{"work": work})
-	os.Exit(m.Run())
+	os.Exit(effort.Main(m))
 }
 
 // Task is an event of the test. Some are poison.

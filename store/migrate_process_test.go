@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 			return grow(ctx, pausing{b, args[1], new(int)}, n)
 		}),
 	})
-	os.Exit(m.Run())
+	os.Exit(effort.Main(m))
 }
 
 // onStore is a job on the store that its first argument names. It prints how it ended.

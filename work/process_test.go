@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) {
 	child.Main(map[string]child.Job{"crawl": crawl})
-	os.Exit(m.Run())
+	os.Exit(effort.Main(m))
 }
 
 // sharedLimit is that of the source, in all processes.

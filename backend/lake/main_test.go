@@ -4,9 +4,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/ontologia/onto/backend/lake/bucket/filetest"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(filetest.RunInMemory(m))
+	os.Exit(effort.Main(m))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 func TestMain(m *testing.M) {
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 	jobs["bus"] = workOnBus
 	jobs["work"] = workOnItems
 	child.Main(jobs)
-	os.Exit(m.Run())
+	os.Exit(effort.Main(m))
 }
 
 // killAtPoint makes a writer kill itself at a point of its 20th commit or group, if one

@@ -18,6 +18,7 @@ import (
 
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	_ "github.com/mattn/go-sqlite3"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -36,8 +37,13 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){"onto": main, "weigh": weigh})
+	testscript.Main(tests{m}, map[string]func(){"onto": main, "weigh": weigh})
 }
+
+// tests is the tests of the package, run as package effort has it.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int { return effort.Main(t.M) }
 
 // TestStories runs the scripts, each a story told with the command.
 func TestStories(t *testing.T) {

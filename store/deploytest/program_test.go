@@ -25,12 +25,13 @@ import (
 	"github.com/ontologia/onto/backend/lake/bucket/file"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/store"
 )
 
 func TestMain(m *testing.M) {
 	child.Main(map[string]child.Job{"program": runProgram})
-	os.Exit(m.Run())
+	os.Exit(effort.Main(m))
 }
 
 // open opens the store in a directory.

@@ -15,7 +15,6 @@ import (
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/file"
-	"github.com/ontologia/onto/backend/lake/bucket/filetest"
 	"github.com/ontologia/onto/backend/lake/bucket/s3"
 	"github.com/ontologia/onto/internal/child"
 	"github.com/ontologia/onto/internal/effort"
@@ -26,7 +25,7 @@ func TestMain(m *testing.M) {
 		Open:  func(ctx context.Context, place string) (backend.Backend, error) { return openLake(ctx, place) },
 		Draft: func(key string, _ int) *backend.Draft { return thing(key) },
 	}.Jobs())
-	os.Exit(filetest.RunInMemory(m))
+	os.Exit(effort.Main(m))
 }
 
 // openLake opens the lake in a directory, or in a bucket of a service on this

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	child.Main(map[string]child.Job{"write": writeFacts, "rebuild": rebuildStates})
-	os.Exit(m.Run())
+	os.Exit(effort.Main(m))
 }
 
 const subjects = 10

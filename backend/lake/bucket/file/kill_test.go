@@ -11,14 +11,13 @@ import (
 
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/bucket/file"
-	"github.com/ontologia/onto/backend/lake/bucket/filetest"
 	"github.com/ontologia/onto/internal/child"
 	"github.com/ontologia/onto/internal/effort"
 )
 
 func TestMain(m *testing.M) {
 	child.Main(map[string]child.Job{"write": func(args []string) error { return writeForever(args[0]) }})
-	os.Exit(filetest.RunInMemory(m))
+	os.Exit(effort.Main(m))
 }
 
 // body is an object whose contents tell its number and whether it is whole.
