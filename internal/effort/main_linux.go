@@ -21,7 +21,7 @@ func Main(m *testing.M) int {
 	}
 	dir, err := os.MkdirTemp(memory, "onto-test")
 	if err == nil {
-		defer os.RemoveAll(dir) // processes that were killed leave something
+		defer os.RemoveAll(dir)                                                         // processes that were killed leave something
 		err = errors.Join(os.Chmod(dir, 0o777|os.ModeSticky), os.Setenv("TMPDIR", dir)) // other users write there, as in any such directory
 	}
 	if err != nil {
