@@ -81,6 +81,7 @@ func parse(text, seed string) (level, error) {
 
 func (l level) count(full int) int  { return (full + l.parts - 1) / l.parts }
 func (l level) includes(i int) bool { return i%l.parts == l.part }
+func (l level) thorough() bool      { return l.parts < plain }
 func (l level) first(full int) uint64 {
 	if l.seed != 0 {
 		return mix(l.seed)
@@ -104,7 +105,7 @@ func Includes(t testing.TB, i int) bool {
 // Thorough reports whether more is done than in a plain run.
 func Thorough(t testing.TB) bool {
 	t.Helper()
-	return planned(t).parts != plain
+	return planned(t).thorough()
 }
 
 // Seeds returns the seeds that a test tries, full of them in all: first those that failed

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Main is m.Run for TestMain. In a plain run it puts the temporary directories of this
+// Main is m.Run for TestMain. In a plain run, or a shorter one, it puts the temporary directories of this
 // process, and of those that it starts, in memory, if there is much room. Files are made,
 // linked, locked and mapped there as on a disk, but nothing waits for one. What a store keeps
 // when its process is killed is the same; what it keeps when the power fails is tested
@@ -16,7 +16,7 @@ import (
 func Main(m *testing.M) int {
 	const memory, room = "/dev/shm", 4 << 30
 	var fs syscall.Statfs_t
-	if os.Getenv(LevelVariable) != "" || os.Getenv("TMPDIR") != "" || syscall.Statfs(memory, &fs) != nil || int64(fs.Bavail)*fs.Bsize < room {
+	if present().thorough() || os.Getenv("TMPDIR") != "" || syscall.Statfs(memory, &fs) != nil || int64(fs.Bavail)*fs.Bsize < room {
 		return m.Run()
 	}
 	dir, err := os.MkdirTemp(memory, "onto-test")

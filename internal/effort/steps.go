@@ -26,7 +26,7 @@ func Steps() []Step {
 			"backend/sqlite": {"TestContract"},
 			"bus":            {"TestOnSQLite"},
 			"store":          {"TestUpdateAtOnce"},
-		}, "^TestContract(InMemory)?$/^(stories|bus|work|handles|cancel|optional|faults)$"},
+		}, "^TestContract(InMemory)?$/^(stories|bus|work|handles|cancel|optional|faults)$|^TestContractWithDuckDB$/^(handles|cancel|concurrency|linearizable)$"},
 		{"simulation", "writers, readers and janitors of a lake with lost, late and doubled answers", time.Minute, map[string][]string{
 			"backend/lake/laketest": {"TestLyingBucket", "TestLyingProxyOnFake", "TestLyingProxyOnVersitygw"},
 			"backend/lake/protocol": {"TestLinearizable", "TestSimulation", "TestTurn"},
