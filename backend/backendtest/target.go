@@ -29,9 +29,10 @@ type Target struct {
 	// of that is done at once is told by package effort.
 	Operations int
 
-	// Again says that another target of the package covers the same contract with other
-	// storage. A plain run tries only the parts about concurrent handles and callers.
-	Again bool
+	// Again is not 0 if another target of the package covers the same contract with other
+	// storage. A plain run tries only the parts about concurrent handles and callers, and
+	// so does a run of a part of the long tests unless [effort.Includes] this number.
+	Again int
 
 	// Points names where an append can be made to fail: any moment before the commit is
 	// there. Without any, the part about faults is left out.
@@ -60,7 +61,7 @@ type Place struct {
 func Run(t *testing.T, target Target) {
 	before := goleak.IgnoreCurrent()
 	target = target.called()
-	if !target.Again || effort.Thorough(t) {
+	if target.Again == 0 || effort.Thorough(t) && effort.Includes(t, target.Again) {
 		t.Run("stories", func(t *testing.T) { runStories(t, target, stories()) })
 		t.Run("histories", func(t *testing.T) { runHistories(t, target) })
 		t.Run("bus", func(t *testing.T) { runStories(t, target, busStories(t, target)) })

@@ -32,7 +32,9 @@ func TestContractInMemory(t *testing.T) {
 // DuckDB gives the same answers as the process does for little data. Package filtertest
 // asks it many more questions; here it is the whole contract, which takes minutes.
 func TestContractWithDuckDB(t *testing.T) {
-	onlyInLongRuns(t)
+	if !longTurn(t, 0) {
+		return
+	}
 	var buckets sync.Map
 	backendtest.Run(t, backendtest.Target{
 		Operations: 20,
@@ -47,7 +49,7 @@ func TestContractWithDuckDB(t *testing.T) {
 // the directory that it names.
 func TestContractOnFiles(t *testing.T) {
 	backendtest.Run(t, backendtest.Target{
-		Operations: 500, Again: true,
+		Operations: 500, Again: 1,
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
 			b, err := file.Open(p.Dir, nil)
 			if err != nil {
@@ -58,13 +60,14 @@ func TestContractOnFiles(t *testing.T) {
 	})
 }
 
-// onlyInLongRuns leaves out a test that repeats with other storage, for long, what a
-// test of a short run does.
-func onlyInLongRuns(t *testing.T) {
+// longTurn reports whether to run a test that repeats with other storage, for long, what
+// another test does. A plain run skips it, and each run of a part of the long tests has some.
+func longTurn(t *testing.T, number int) bool {
 	t.Helper()
 	if !effort.Thorough(t) {
 		t.Skip("a plain run leaves it out")
 	}
+	return effort.Includes(t, number)
 }
 
 func open(t testing.TB, b bucket.Bucket, p *backendtest.Place, inProcess int64) backend.Backend {

@@ -65,7 +65,7 @@ func (c *compacting) AppendStream(ctx context.Context, d *backend.Draft, writes 
 func TestContractWithCompaction(t *testing.T) {
 	var buckets sync.Map
 	backendtest.Run(t, backendtest.Target{
-		Operations: 500, Again: true,
+		Operations: 500, Again: 2,
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
 			b, _ := buckets.LoadOrStore(p.Name, memory.New(nil))
 			return &compacting{Backend: open(t, kept{b.(bucket.Bucket)}, p, 0).(*lake.Backend)}

@@ -26,7 +26,7 @@ func TestProcessesOnVersitygw(t *testing.T) {
 func TestContractOnVersitygw(t *testing.T) {
 	endpoint := gateway(t)
 	backendtest.Run(t, backendtest.Target{
-		Operations: 300, Again: true,
+		Operations: 300, Again: 3,
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
 			return open(t, openBucket(t, endpoint, p.Name), p, 0)
 		},
@@ -35,7 +35,9 @@ func TestContractOnVersitygw(t *testing.T) {
 
 // A lake on an S3 server in this process keeps the contract too, in short.
 func TestContractOnFake(t *testing.T) {
-	onlyInLongRuns(t)
+	if !longTurn(t, 1) {
+		return
+	}
 	endpoint := s3fake.Serve(t, "things")
 	backendtest.Run(t, backendtest.Target{
 		Operations: 100,

@@ -22,7 +22,9 @@ import (
 // The contract holds where every stream is long: it lies on disk, is decided piece
 // by piece, and its files have several parts, also those that are compacted.
 func TestContractInPieces(t *testing.T) {
-	onlyInLongRuns(t)
+	if !longTurn(t, 2) {
+		return
+	}
 	var buckets sync.Map
 	backendtest.Run(t, backendtest.Target{
 		Operations: 2_000,
