@@ -3,6 +3,7 @@ package backendtest
 import (
 	"context"
 	"errors"
+	"flag"
 	"iter"
 	"os"
 	"slices"
@@ -30,10 +31,15 @@ type story struct {
 	after  *[]func() // what is done at the end, last first
 }
 
+// runStories runs stories at once, or, with -failfast, one after the other: then none begins
+// after one has failed, which may wait for what a broken backend never does.
 func runStories(t *testing.T, target Target, tales []tale) {
+	failFast := flag.Lookup("test.failfast").Value.String() == "true"
 	for _, tale := range tales {
 		t.Run(tale.name, func(t *testing.T) {
-			t.Parallel()
+			if !failFast {
+				t.Parallel()
+			}
 			tell(t, target, tale.tell)
 		})
 	}
