@@ -116,7 +116,7 @@ func runChild(name, part string) (string, error) {
 	if part == "histories" {
 		level = "all"
 	}
-	cmd.Env = append(cmd.Env, effort.LevelVariable+"="+level)
+	cmd.Env = append(cmd.Env, effort.LevelVariable+"="+level, effort.SeedVariable+"=")
 	cmd.Args = append(cmd.Args, "-test.failfast", "-test.timeout=60s", "-rapid.nofailfile", "-rapid.shrinktime=0s")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
