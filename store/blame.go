@@ -234,10 +234,16 @@ func (b *blamer) rewriting(ctx context.Context, to *onto.SchemaVersion) (onto.Co
 	if err != nil {
 		return onto.Commit{}, err
 	}
+	// Migrations that had nothing to rewrite made no commit, and the next one may have the
+	// same Since: only what this step changes counts.
 	made := v
 	for i := c.Of(&v, to.Since-1) + 1; i <= c.At(to.Since); i++ {
+		v = made
 		if err := c.Lift(ctx, &made, i, b.s.opts.UpgradeTimeout); err != nil {
 			return onto.Commit{}, err
+		}
+		if t := c.Stages[i].Type; t.Version == to.Version && t.Schema.TypeName() == to.Schema.TypeName() {
+			break
 		}
 	}
 	if made.Type == v.Type && bytes.Equal(made.Fields, v.Fields) {
