@@ -15,7 +15,7 @@ type Step struct {
 // .ci/run goes through them all.
 func Steps() []Step {
 	return []Step{
-		{"contract", "the contracts of backends and buckets, at random and at once", 3 * time.Minute, map[string][]string{
+		{"contract", "the contracts of backends and buckets, at random and at once", 2 * time.Minute, map[string][]string{
 			"backend/lake/bucket/faulty": {"TestContract"},
 			"backend/lake/bucket/file":   {"TestContract"},
 			"backend/lake/bucket/memory": {"TestContract"},
@@ -27,17 +27,17 @@ func Steps() []Step {
 			"bus":            {"TestOnSQLite"},
 			"store":          {"TestUpdateAtOnce"},
 		}, "^TestContract(InMemory)?$/^(stories|bus|work|handles|cancel|optional|faults)$|^TestContractWithDuckDB$/^(handles|cancel|concurrency|linearizable)$"},
-		{"simulation", "writers, readers and janitors of a lake with lost, late and doubled answers", time.Minute, map[string][]string{
+		{"simulation", "writers, readers and janitors of a lake with lost, late and doubled answers", 90 * time.Second, map[string][]string{
 			"backend/lake/laketest": {"TestLyingBucket", "TestLyingProxyOnFake", "TestLyingProxyOnVersitygw"},
 			"backend/lake/protocol": {"TestLinearizable", "TestSimulation", "TestTurn"},
 		}, ""},
-		{"questions", "random questions, answered alike by every engine", time.Minute, map[string][]string{
+		{"questions", "random questions, answered alike by every engine", 105 * time.Second, map[string][]string{
 			"backend/lake/duck":     {"TestAgree", "TestCorpus", "TestDiff", "TestLate", "TestMemory", "TestSecondReader"},
 			"backend/lake/laketest": {"TestManyOpenReaders", "TestQuestions", "TestQuestionsOnVersitygw"},
 			"backend/sqlite":        {"TestOriginalAtRandom", "TestSQLAgreesWithProcess", "TestTwoProgramsAgree", "TestUnreadableRowsChangeNoOtherAnswer"},
 			"filter/filtertest":     {"TestAgree", "TestDuel"},
 		}, ""},
-		{"kills", "processes that share a store, and are killed", 3 * time.Minute, map[string][]string{
+		{"kills", "processes that share a store, and are killed", 2 * time.Minute, map[string][]string{
 			"backend/lake/bucket/file": {"TestKilledWritersLoseNothing"},
 			"backend/lake/laketest": {"TestHerd", "TestImportBesideWriter", "TestKilled", "TestKilledInLine", "TestProcesses", "TestProcessesOnVersitygw",
 				"TestUpdateAtOnce"},
@@ -49,20 +49,20 @@ func Steps() []Step {
 			"store/internal/foldkeep": {"TestProcessesThatAreKilled", "TestRebuildsThatAreKilled"},
 			"work":                    {"TestProcessesAreKilled", "TestProcessesKeepLimits"},
 		}, ""},
-		{"faults", "calls of the operating system that fail, one after the other", 2 * time.Minute, map[string][]string{
+		{"faults", "calls of the operating system that fail, one after the other", 3 * time.Minute, map[string][]string{
 			"backend/lake/bucket/file": {"TestEveryCallFails", "TestEveryCallOfTheNextProcessFails"},
 			"backend/lake/laketest":    {"TestEveryCallFails"},
 			"backend/sqlite":           {"TestDamagedFile", "TestFailingCommit", "TestFailingRestore", "TestFlippedBitInTheWAL", "TestFlippedBits"},
 			"cmd/onto":                 {"TestFaultSweep"},
 		}, ""},
-		{"hostile", "files, lakes, documents and programs that must not be trusted", 2 * time.Minute, map[string][]string{
+		{"hostile", "files, lakes, documents and programs that must not be trusted", 75 * time.Second, map[string][]string{
 			"backend/lake": {"TestCheckBucketOfRandomDamage", "TestCheckOfRandomHistories", "TestHostileLakes", "TestRandomDocuments",
 				"TestRandomDocumentsOfLargeLake"},
 			"cmd/onto":       {"TestHostileFiles", "TestHostileLakes"},
 			"internal/jq":    {"TestHostilePrograms", "TestKillers", "TestNestedPrograms"},
 			"internal/links": {"TestHostileHTML", "TestHostileJSON"},
 		}, ""},
-		{"mistakes", "mistakes that are planted in the source, and must be caught", 2 * time.Minute, map[string][]string{
+		{"mistakes", "mistakes that are planted in the source, and must be caught", 45 * time.Second, map[string][]string{
 			"backend/backendtest":     {"TestMutants"},
 			"backend/lake/protocol":   {"TestSimulationCatchesMistakes"},
 			"bus":                     {"TestMistakesAreCaught"},
@@ -71,7 +71,7 @@ func Steps() []Step {
 			"store/facttest":          {"TestMistakesAboutFactsAreCaught"},
 			"store/internal/foldkeep": {"TestMistakesAreCaught"},
 		}, ""},
-		{"models", "random cases, compared with plain models", 2 * time.Minute, map[string][]string{
+		{"models", "random cases, compared with plain models", time.Minute, map[string][]string{
 			".":                                  {"TestFactRefRandom", "TestFactSchemasRandom", "TestFloatKeysLeadBack"},
 			"backend/lake/cache":                 {"TestAgainstAModel"},
 			"backend/lake/laketest":              {"TestFactsAreThoseOfTheModel", "TestMovedFactsAreThoseOfTheModel"},

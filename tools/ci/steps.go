@@ -25,10 +25,10 @@ type step struct {
 // commands of the README do.
 func steps() []step {
 	list := []step{
-		{"format", "gofmt", 10 * time.Second, false, (*runner).format},
-		{"vet", "go vet", time.Minute, false, func(r *runner) error { return r.command(nil, "go", "vet", "./...") }},
+		{"format", "gofmt", 5 * time.Second, false, (*runner).format},
+		{"vet", "go vet", 45 * time.Second, false, func(r *runner) error { return r.command(nil, "go", "vet", "./...") }},
 		{"tidy", "go mod tidy leaves no difference, in every module", 15 * time.Second, false, (*runner).tidy},
-		{"staticcheck", "staticcheck, with all of its default checks", 75 * time.Second, false, (*runner).staticcheck},
+		{"staticcheck", "staticcheck, with all of its default checks", time.Minute, false, (*runner).staticcheck},
 		{"changed", "the tests of the packages that the change touches", 2 * time.Minute, false, (*runner).changed},
 		{"test", "the README's test command, with an S3 server and stock clients", 5 * time.Minute, false, (*runner).test},
 		{"race", "the race detector, on the packages that start goroutines", 5 * time.Minute, false, (*runner).race},
@@ -37,9 +37,9 @@ func steps() []step {
 		list = append(list, step{s.Name, s.About, s.Share, false, func(r *runner) error { return r.long(s) }})
 	}
 	return append(list,
-		step{"arrow", "arrow-go reads the data files of the contract", time.Minute, false, (*runner).arrow},
+		step{"arrow", "arrow-go reads the data files of the contract", 20 * time.Second, false, (*runner).arrow},
 		step{"fuzz", "every fuzz target, for ten seconds", 10 * time.Minute, true, (*runner).fuzz},
-		step{"demo", "the README's main command", 30 * time.Second, false, func(r *runner) error {
+		step{"demo", "the README's main command", 10 * time.Second, false, func(r *runner) error {
 			return r.command(nil, "go", "run", "./cmd/onto", "demo", "--db", filepath.Join(r.scratch, "demo.db"))
 		}},
 	)
