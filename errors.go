@@ -50,6 +50,8 @@ const (
 	TooLarge Code = "too_large"
 	// Uninitialized: there is no store at that place yet.
 	Uninitialized Code = "uninitialized"
+	// CopyUnfinished: a copy into the store has not ended, so it lacks commits.
+	CopyUnfinished Code = "copy_unfinished"
 	// Unsupported: the storage has a format this program does not read.
 	Unsupported Code = "unsupported"
 	// Corrupt: the storage is damaged.
@@ -73,7 +75,7 @@ const (
 func Codes() []Code {
 	return []Code{
 		Invalid, NotFound, Conflict, HeadMismatch, VersionMismatch, Stale, IdempotencyConflict,
-		SchemaOutdated, MigrationToken, UpgraderMissing, UpgraderFailed, LockContention, LeaseExpired, EventLoopLimit, Refused, TooLarge, Uninitialized, Unsupported, Corrupt, Unreadable,
+		SchemaOutdated, MigrationToken, UpgraderMissing, UpgraderFailed, LockContention, LeaseExpired, EventLoopLimit, Refused, TooLarge, Uninitialized, CopyUnfinished, Unsupported, Corrupt, Unreadable,
 		ReadOnly, Full, OutcomeUnknown, Unavailable, Closed,
 	}
 }

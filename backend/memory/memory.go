@@ -37,6 +37,7 @@ type Store struct {
 	leases leases
 	bus    bus
 	work   work
+	copy   backend.CopyState
 	mark   int64         // grows with each write
 	next   chan struct{} // closed with the next write
 }
@@ -59,15 +60,25 @@ func New(o *Options) *Store {
 // other handles alone.
 func (s *Store) Open() *Backend { return &Backend{store: s, done: make(chan struct{})} }
 
+// OpenTarget is Open for the target of a copy. Calls on other handles fail with
+// CopyUnfinished until the copy has ended.
+func (s *Store) OpenTarget() *Backend {
+	b := s.Open()
+	b.target = true
+	return b
+}
+
 // Backend is a handle on a store.
 type Backend struct {
 	store  *Store
+	target bool // of a copy
 	closed bool
 	done   chan struct{} // closed with the handle
 	seen   int64         // how often types had evolved when a call last looked
 }
 
 var (
+	_ backend.Archive   = (*Backend)(nil)
 	_ backend.Backend   = (*Backend)(nil)
 	_ backend.Bus       = (*Backend)(nil)
 	_ backend.Checker   = (*Backend)(nil)
@@ -138,6 +149,9 @@ func (b *Backend) usable(ctx context.Context) error {
 	b.seen = b.store.log.turns
 	if b.closed {
 		return refusal.Closed()
+	}
+	if c := &b.store.copy; c.Unfinished && !b.target {
+		return refusal.CopyUnfinished("memory", "memory", c)
 	}
 	return ctx.Err()
 }

@@ -46,11 +46,16 @@ func (c *Commit) HandOut(purged map[onto.TypeName]int) (onto.Commit, error) {
 // other.
 func (c *Commit) count(w *backend.Write) {
 	c.Operations++
+	c.touch(w.TypeName(), w.SchemaVersion)
+}
+
+// touch records a version of a type.
+func (c *Commit) touch(name onto.TypeName, version int) {
 	for i := len(c.Touched) - 1; i >= 0; i-- {
-		if t := &c.Touched[i]; t.Name == w.Type && t.Kind == w.Kind && t.Version == w.SchemaVersion {
+		if t := &c.Touched[i]; t.TypeName == name && t.Version == version {
 			t.Operations++
 			return
 		}
 	}
-	c.Touched = append(c.Touched, Touched{w.TypeName(), w.SchemaVersion, 1})
+	c.Touched = append(c.Touched, Touched{name, version, 1})
 }

@@ -1,0 +1,109 @@
+package backend
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/ontologia/onto"
+)
+
+// LogSource is a log that can be copied. Every [Archive] is one; others read files that
+// are not stores.
+type LogSource interface {
+	// Origin identifies the log: the id of the store that has it. It stays the same while
+	// the log grows.
+	Origin(ctx context.Context) (string, error)
+
+	// Schemas is that of a [Backend].
+	Schemas(ctx context.Context) ([]onto.SchemaVersion, error)
+
+	// LogSize tells how long the log after a commit is, without reading all of it.
+	LogSize(ctx context.Context, since int64) (LogSize, error)
+
+	// Log yields the commits after one, oldest first, up to the newest as of the start of
+	// the iteration: an entry for the commit, then one for each of its versions, in order
+	// of identity. Memory is bounded, also if one commit has millions of versions. What was
+	// purged is not in the log, and does not count in Operations. It fails with NotFound if
+	// there is no such commit; 0 stands for the beginning.
+	//
+	// A type that is purged while the log is read ends the sequence with Stale, unless the
+	// sequence shows one snapshot from its start to its end. What was yielded before is
+	// then the log as it was.
+	Log(ctx context.Context, since int64) iter.Seq2[LogEntry, error]
+}
+
+// LogSize is how long a log is. The numbers of bytes are estimates.
+type LogSize struct {
+	Head     int64 // the newest commit
+	Commits  int64
+	Versions int64
+	Bytes    int64 // of the versions
+	Scratch  int64 // bytes of temporary files that reading the log needs
+}
+
+// LogEntry is a commit or one of its versions.
+type LogEntry struct {
+	Commit  *LogCommit   // the commit that begins; nil for a version
+	Version onto.Version // of the commit that began last
+}
+
+// LogCommit is a commit as it is kept.
+type LogCommit struct {
+	onto.Commit                 // without its metadata
+	Metadata    json.RawMessage // canonical JSON object; nil for none
+	Digest      string          // of its draft; "" for none
+}
+
+// Archive is a backend whose log can be read as a whole, and that can be filled with the
+// log of another store. Package archive copies from one to another.
+type Archive interface {
+	LogSource
+
+	// Restore appends commits as they were made elsewhere: with their ids, times, digests
+	// and counts, also those without versions, and versions that change nothing. It
+	// publishes all of them, the types and the state of the copy in one step, and returns
+	// when that is durable. After an error nothing of it is visible.
+	//
+	// It fails with HeadMismatch if Since is not the newest commit; with Conflict if a type
+	// is stored otherwise than Types has it; and with Invalid if the log cannot follow: a
+	// commit that is not the next one, or earlier than the one before it, a count that is not
+	// that of its versions, versions out of order, or stamped with a version that their type
+	// does not have, an idempotency key that was used. Another holder of the write lease
+	// keeps it out as it does drafts. An error of the sequence is returned as it is.
+	Restore(ctx context.Context, r *Restoration) error
+
+	// CopyState returns what the store says about the copy that filled it; the zero value
+	// if it is no copy.
+	CopyState(ctx context.Context) (CopyState, error)
+}
+
+// Restoration is a part of a log, to be appended to a store.
+type Restoration struct {
+	Since int64 // the newest commit of the store
+
+	// Log is what follows, as Log of a [LogSource] yields it; nil for nothing. It is read
+	// once, may read any store but the one that is filled, and what it has yielded does not
+	// change.
+	Log iter.Seq2[LogEntry, error]
+
+	// Types is every version of every type as it is afterwards, as Schemas returns them.
+	// Each version that is stored is among them, with the same schema and first commit.
+	// Flags, upgraders and ends are taken from here. The versions of a type that ends purged
+	// here, and did not so far, are removed before the log is appended.
+	Types []onto.SchemaVersion
+
+	// Copy is called when the log has been read, and returns what the store says from then
+	// on.
+	Copy func() CopyState
+}
+
+// CopyState tells what a store is a copy of. While it is unfinished, the store can only be
+// opened to continue the copy, or to remove it.
+type CopyState struct {
+	Origin     string // of the log that it is a copy of; "" if the store is no copy
+	Flags      string // what the copy was asked to change; "" for nothing
+	Commit     int64  // the last commit that was copied
+	Sum        string // of the log up to that commit, see package archive
+	Unfinished bool
+}
