@@ -40,7 +40,36 @@ type LogSize struct {
 	Versions int64
 	Bytes    int64 // of the versions
 	Scratch  int64 // bytes of temporary files that reading the log needs
+
+	Notes []LogNote // what a copy will not have, or will have otherwise
 }
+
+// LogNote counts one kind of thing that a copy of a log will not have as its source has it.
+type LogNote struct {
+	Code  NoteCode
+	Of    string // what is counted, such as a handler and a status, or a type; "" for the whole log
+	Count int64
+}
+
+// NoteCode is the kind of a [LogNote].
+type NoteCode string
+
+// The codes of notes. A log of this program has only those of the first group.
+const (
+	EventsStay NoteCode = "events_stay" // events, by namespace: they stay behind
+	ClaimsStay NoteCode = "claims_stay" // claims, by handler and status: they stay behind
+	WorkStays  NoteCode = "work_stays"  // items of the work queue, by status: they stay behind
+
+	CommitsRenumbered NoteCode = "commits_renumbered" // commits whose ids change, since there are gaps
+	TimesRaised       NoteCode = "times_raised"       // commits whose times go back, and are raised
+	CommitsAdded      NoteCode = "commits_added"      // commits made for rows that have none
+	RowsRewritten     NoteCode = "rows_rewritten"     // rows, by type, whose fields or stamps are written otherwise and mean the same
+	KeysRewritten     NoteCode = "keys_rewritten"     // keys, by type, of floats and bools, which become text
+	NamesChanged      NoteCode = "names_changed"      // names that the copy was asked to change
+	RowsDropped       NoteCode = "rows_dropped"       // rows, by type, that another row of their commit hides
+	RowsRejected      NoteCode = "rows_rejected"      // rows, by type, that cannot be stored here
+	UpgraderLacking   NoteCode = "upgrader_lacking"   // steps of types that have no upgrader
+)
 
 // LogEntry is a commit or one of its versions.
 type LogEntry struct {

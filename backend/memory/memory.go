@@ -151,7 +151,7 @@ func (b *Backend) usable(ctx context.Context) error {
 		return refusal.Closed()
 	}
 	if c := &b.store.copy; c.Unfinished && !b.target {
-		return refusal.CopyUnfinished("memory", "memory", c)
+		return refusal.CopyUnfinished("memory", c)
 	}
 	return ctx.Err()
 }
