@@ -161,6 +161,13 @@ func TestCopy(t *testing.T) {
 		t.Errorf("a draft that the source has committed: got %+v and error %v, want the result of commit 4", res, err)
 	}
 
+	page, err := store.Find[person](openStore(t, from.b).Now()).Limit(2).Page(t.Context())
+	if err != nil || page.Next == "" {
+		t.Fatalf("a page of the source: got the cursor %q and error %v", page.Next, err)
+	}
+	_, err = store.Find[person](s.Now()).Limit(2).After(page.Next).Page(t.Context())
+	wantError(t, err, onto.Invalid, "the cursor is from another store")
+
 	// What the source commits later is added, and a copy that has it is left alone.
 	from.fill(5)
 	plan, err := job.Plan(t.Context())
