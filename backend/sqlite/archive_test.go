@@ -224,7 +224,8 @@ func past(t *testing.T) *memory.Backend {
 	evolve(t, b, adding(cites()))
 	put(backend.Draft{}, asMemo(putNote("c", `,"title":"Zürich again"`)), at(2, cite("c", "a")))
 
-	// What only a log has: a version that changes nothing, a commit without versions, and a delete of nothing.
+	// What only a log has: a version that changes nothing, a commit without versions, a
+	// delete of nothing, a digest without a key.
 	head, err := b.Resolve(t.Context(), onto.Point{})
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +235,7 @@ func past(t *testing.T) *memory.Backend {
 		t.Fatal(err)
 	}
 	next := func(n int64, operations int) backend.LogEntry {
-		return backend.LogEntry{Commit: &backend.LogCommit{Commit: onto.Commit{ID: head.ID + n, Time: head.Time.Add(time.Hour), Operations: operations}}}
+		return backend.LogEntry{Commit: &backend.LogCommit{Commit: onto.Commit{ID: head.ID + n, Time: head.Time.Add(time.Hour), Operations: operations}, Digest: "without a key"}}
 	}
 	same := onto.Version{Identity: onto.EntityID("Memo", "c"), Commit: head.ID + 1, Op: onto.Put, SchemaVersion: 1, Fields: []byte(`{"id":"c","title":"Zürich again"}`)}
 	gone := onto.Version{Identity: onto.EntityID("Memo", "never"), Commit: head.ID + 1, Op: onto.Delete, SchemaVersion: 1, Fields: []byte(`{}`)}
