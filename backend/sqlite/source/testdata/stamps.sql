@@ -17,6 +17,6 @@ INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, sch
 INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'b', '{"id": "b", "name": "B", "age": 3}', 2, NULL);
 INSERT INTO commits (id, created_at, metadata_json) VALUES (3, '2025-01-02T03:04:03.000000+00:00', NULL);
 INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'a', '{"id": "a", "name": "A", "age": 1, "nick": "y"}', 3, 1);
-INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'd', '{"id": "d", "name": "D", "nick": null}', 3, -1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'd', '{"id": "d", "name": "D", "nick": null}', 3, 8);
 INSERT INTO commits (id, created_at, metadata_json) VALUES (4, '2025-01-02T03:04:04.000000+00:00', NULL);
 INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'd', '{"id": "d", "name": "D4"}', 4, 2);

@@ -1,5 +1,5 @@
 -- after: tables.sql
--- The same values in other texts: spaces, escapes, exponents, signs of zero, orders and nulls in depth; metadata that is no object.
+-- The same values in other texts: spaces, escapes, exponents, signs of zero, orders and nulls in depth; metadata likewise, and without an object.
 INSERT INTO schema_registry VALUES ('entity', 'Person', '{"entity_name": "Person", "fields": {"id": {"index": false, "type": "<class ''str''>", "type_spec": {"kind": "primitive", "name": "str"}, "primary_key": true}, "name": {"index": false, "type": "str | None", "type_spec": {"kind": "primitive", "name": "str | None"}, "primary_key": false}, "age": {"index": false, "type": "int | None", "type_spec": {"kind": "primitive", "name": "int | None"}, "primary_key": false}, "odd": {"index": false, "type": "typing.Any", "type_spec": {"kind": "primitive", "name": "typing.Any"}, "primary_key": false}}}');
 INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, runtime_id, reason) VALUES ('entity', 'Person', 1, '{"entity_name": "Person", "fields": {"id": {"index": false, "type": "<class ''str''>", "type_spec": {"kind": "primitive", "name": "str"}, "primary_key": true}, "name": {"index": false, "type": "str | None", "type_spec": {"kind": "primitive", "name": "str | None"}, "primary_key": false}, "age": {"index": false, "type": "int | None", "type_spec": {"kind": "primitive", "name": "int | None"}, "primary_key": false}, "odd": {"index": false, "type": "typing.Any", "type_spec": {"kind": "primitive", "name": "typing.Any"}, "primary_key": false}}}', 'x', '2025-01-01T00:00:00+00:00', 'py', 'initial');
 INSERT INTO schema_registry VALUES ('relation', 'Knows', '{"relation_name": "Knows", "left_type": "Person", "right_type": "Person", "instance_key_field": null, "fields": {"since": {"index": false, "type": "int | None", "type_spec": {"kind": "primitive", "name": "int | None"}}}}');
@@ -12,10 +12,10 @@ INSERT INTO commits (id, created_at, metadata_json) VALUES (2, '2025-01-02T03:04
 INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'a', '{"id": "a", "odd": [1, 1000, 0, 1e-07, 1e20, 1, {"a": "é/😀\u2028\u007f"}]}', 2, 1);
 INSERT INTO commits (id, created_at, metadata_json) VALUES (3, '2025-01-02T03:04:03.000000+00:00', '');
 INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'c', '{"id": "c", "age": 40.0, "odd": 40.0}', 3, 1);
-INSERT INTO commits (id, created_at, metadata_json) VALUES (4, '2025-01-02T03:04:04.000000+00:00', '[1]');
+INSERT INTO commits (id, created_at, metadata_json) VALUES (4, '2025-01-02T03:04:04.000000+00:00', '{}');
 INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'd', '{"id": "d", "odd": null, "name": null, "age": null}', 4, 1);
-INSERT INTO commits (id, created_at, metadata_json) VALUES (5, '2025-01-02T03:04:05.000000+00:00', '{bad');
+INSERT INTO commits (id, created_at, metadata_json) VALUES (5, '2025-01-02T03:04:05.000000+00:00', NULL);
 INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'd', '{"id": "d"}', 5, 1);
-INSERT INTO commits (id, created_at, metadata_json) VALUES (6, '2025-01-02T03:04:06.000000+00:00', '{"x": NaN}');
+INSERT INTO commits (id, created_at, metadata_json) VALUES (6, '2025-01-02T03:04:06.000000+00:00', ' {"b": 1.0, "a": "\u00e9"} ');
 INSERT INTO relation_history (relation_type, left_key, right_key, instance_key, fields_json, commit_id, schema_version_id) VALUES ('Knows', 'a', 'b', '', '{"since": 1.0}', 6, 1);
 INSERT INTO relation_history (relation_type, left_key, right_key, instance_key, fields_json, commit_id, schema_version_id) VALUES ('Knows', 'b', 'a', '', '{ }', 6, 1);
