@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -93,7 +94,7 @@ func (a *asker) field(find func() store.Query[onto.Version], name string, f *ont
 	if f.Type == onto.Int || f.Type == onto.Float {
 		for _, by := range []onto.Operand{o.Sum(), o.Avg()} {
 			g, err := find().Compute(a.ctx, by)
-			a.add(one(groupText(g), err), "%s: %s", name, filter.FormatOperand(by))
+			a.add(one(rounded(g), err), "%s: %s", name, filter.FormatOperand(by))
 		}
 	}
 	g, err := find().Compute(a.ctx, o.Min(), o.Max(), o.CountDistinct())
@@ -101,6 +102,17 @@ func (a *asker) field(find func() store.Query[onto.Version], name string, f *ont
 }
 
 func groupText(g onto.Group) string { return fmt.Sprintf("%s", g.Values) }
+
+// rounded is a group without the last digits of floats, which depend on the order in which
+// they were added.
+func rounded(g onto.Group) string {
+	for i, v := range g.Values {
+		if f, err := strconv.ParseFloat(string(v), 64); err == nil && strings.ContainsAny(string(v), ".e") {
+			g.Values[i] = json.RawMessage(strconv.FormatFloat(f, 'g', 12, 64))
+		}
+	}
+	return groupText(g)
+}
 
 // value asks for what has a value, and for what compares with it.
 func (a *asker) value(find func() store.Query[onto.Version], name string, f *onto.Field, text json.RawMessage) {
@@ -277,7 +289,7 @@ func (a *asker) chosen(q *question) {
 				a.t.Fatal(err)
 			}
 			g, err := find.Compute(a.ctx, o)
-			a.add(one(groupText(g), err), "%s", name)
+			a.add(one(rounded(g), err), "%s", name)
 		case q.since >= 0:
 			a.add(collect(find.Versions(a.ctx, q.since), func(e store.Versioned[onto.Version]) string { return full(e.Version) }), "%s, versions since %d", name, q.since)
 		default:

@@ -74,9 +74,13 @@ func differ(t testing.TB, place string, got, want any, but func(string) bool) {
 			return
 		}
 	case []any:
+		if w, ok := want.([]any); ok && named(g) != nil && named(w) != nil {
+			differ(t, place, named(g), named(w), but)
+			return
+		}
 		if w, ok := want.([]any); ok && len(w) == len(g) {
 			for i := range g {
-				differ(t, below(label(i, w[i])), g[i], w[i], but)
+				differ(t, below(fmt.Sprint(i)), g[i], w[i], but)
 			}
 			return
 		}
@@ -84,17 +88,25 @@ func differ(t testing.TB, place string, got, want any, but func(string) bool) {
 	t.Errorf("%s: got\n%s\nwant\n%s", place, plain(got), plain(want))
 }
 
-// label is the name of an element of a list: of an answer its question, of a commit or
-// a moment its number.
-func label(i int, element any) string {
-	if m, ok := element.(map[string]any); ok {
-		for _, name := range []string{"ask", "id", "commit"} {
-			if v, ok := m[name]; ok {
-				return fmt.Sprint(v)
-			}
+// named is a list by what its elements are named for: an answer for its question, a commit
+// or a moment for its number. It is nil if they have no such names.
+func named(list []any) map[string]any {
+	all := map[string]any{}
+	for _, element := range list {
+		m, ok := element.(map[string]any)
+		if !ok {
+			return nil
 		}
+		i := slices.IndexFunc([]string{"ask", "id", "commit"}, func(name string) bool { return m[name] != nil })
+		if i < 0 {
+			return nil
+		}
+		all[fmt.Sprint(m[[]string{"ask", "id", "commit"}[i]])] = m
 	}
-	return fmt.Sprint(i)
+	if len(all) < len(list) {
+		return nil
+	}
+	return all
 }
 
 func plain(value any) string {

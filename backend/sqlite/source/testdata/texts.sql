@@ -8,7 +8,7 @@ INSERT INTO commits (id, created_at, metadata_json) VALUES (1, '2025-01-02T03:04
 INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'a', ' {
  "odd" : [ 1.0 , 1e3, -0.0, 1E-7, 100000000000000000000.0, 0.1e1, {"b": null, "a": "\u00e9\/\ud83d\ude00\u2028\u007f"} ] ,	"id": "a"}', 1, 1);
 INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'b', '{"odd": {"ü": 1, "z": 2, "\ud83d\ude00": 3, "\uffff": 4, "A": 5}, "id": "b"}', 1, 1);
-INSERT INTO commits (id, created_at, metadata_json) VALUES (2, '2025-01-02T03:04:02.000000+00:00', 'null');
+INSERT INTO commits (id, created_at, metadata_json) VALUES (2, '2025-01-02T03:04:02.000000+00:00', NULL);
 INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'a', '{"id": "a", "odd": [1, 1000, 0, 1e-07, 1e20, 1, {"a": "é/😀\u2028\u007f"}]}', 2, 1);
 INSERT INTO commits (id, created_at, metadata_json) VALUES (3, '2025-01-02T03:04:03.000000+00:00', '');
 INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'c', '{"id": "c", "age": 40.0, "odd": 40.0}', 3, 1);
