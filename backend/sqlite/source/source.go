@@ -144,24 +144,30 @@ type moment struct {
 }
 
 // begin starts to read the file as it is now.
-func (f *File) begin(ctx context.Context) (m *moment, err error) {
-	m = &moment{f: f}
-	if m.Conn, m.live, err = f.place.dial(ctx); err != nil {
+func (f *File) begin(ctx context.Context) (*moment, error) {
+	c, live, err := f.place.dial(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			m.Conn.Close()
-		}
-	}()
-	if err = f.prepare(ctx, m.Conn); err == nil {
+	m := &moment{Conn: c, f: f, live: live}
+	if err := m.begin(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *moment) begin(ctx context.Context) error {
+	f := m.f
+	err := f.prepare(ctx, m.Conn)
+	if err == nil {
 		err = f.update(ctx, m.Conn)
 	}
 	if err == nil {
 		err = m.Exec(`BEGIN`)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	f.planning.Lock()
 	m.plan = f.plan
@@ -169,7 +175,7 @@ func (f *File) begin(ctx context.Context) (m *moment, err error) {
 	if m.types, err = f.readTypes(ctx, m.Conn); err == nil {
 		err = f.settle(ctx, m.Conn, m.types, &m.plan)
 	}
-	return m, err
+	return err
 }
 
 // prepare attaches the plan, and makes sure that the file is what it was.

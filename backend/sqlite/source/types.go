@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -159,9 +158,6 @@ func (t *types) rename(path string, flags map[onto.TypeName]onto.Schema) error {
 // renameVersion gives the fields and endpoints of a version their names in the copy.
 func (t *types) renameVersion(of *typ, v *version) {
 	field := func(name string) string {
-		if name == "" {
-			return ""
-		}
 		changed := t.names.field(of.was.Name, name, of.own)
 		if changed != name {
 			if of.fields == nil {
@@ -188,7 +184,12 @@ func (t *types) renameVersion(of *typ, v *version) {
 	for i := range s.Fields {
 		s.Fields[i].Name = field(s.Fields[i].Name)
 	}
-	s.Key, s.InstanceKey = field(s.Key), field(s.InstanceKey)
+	if s.Key != "" {
+		s.Key = field(s.Key)
+	}
+	if s.InstanceKey != "" {
+		s.InstanceKey = field(s.InstanceKey)
+	}
 	s.SortFields()
 }
 
@@ -208,7 +209,9 @@ func (of *typ) finish(i int, t *types, flags onto.Schema) error {
 	v.Version, v.JSON, v.Hash = kept.Version, kept.JSON, kept.Hash
 	if flags.Name != "" && i == len(of.versions)-1 {
 		for j := range flags.Fields {
-			flags.Fields[j].Name = cmp.Or(of.fields[flags.Fields[j].Name], flags.Fields[j].Name)
+			if name, ok := of.fields[flags.Fields[j].Name]; ok {
+				flags.Fields[j].Name = name
+			}
 		}
 		flags.SortFields()
 		v.Schema = v.Schema.WithFlags(flags)
