@@ -13,6 +13,7 @@ package source
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -85,15 +86,8 @@ func Open(ctx context.Context, path string, o *Options) (*File, error) {
 }
 
 func (f *File) open(ctx context.Context) error {
-	c, err := f.place.glance(ctx)
-	if err == nil {
-		f.found, _, err = inspect(ctx, c, f.place.path)
-		c.Close()
-	}
-	if driver.IsNoDatabase(err) {
-		f.found, err = Found{Kind: NoDatabase}, nil
-	}
-	if err == nil {
+	var err error
+	if f.found, err = f.place.inspect(ctx); err == nil {
 		err = f.found.check(f.place.path)
 	}
 	if err != nil {
@@ -211,8 +205,8 @@ func (f *File) prepare(ctx context.Context, c *driver.Conn) error {
 		}
 	}
 	origin, err := readOrigin(ctx, c, found, s)
-	if err == nil && f.origin != "" && origin != f.origin {
-		err = onto.Errorf(onto.Stale, "%s: the file was replaced by another one while it was read", f.place.path).WithHint("start again")
+	if err == nil && f.origin != "" && (origin != f.origin || !maps.Equal(s.columns, f.shape.columns)) {
+		err = onto.Errorf(onto.Stale, "%s: the file was replaced while it was read, or its tables were changed", f.place.path).WithHint("start again")
 	}
 	if err != nil || f.origin != "" {
 		return err
