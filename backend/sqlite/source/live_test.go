@@ -89,13 +89,24 @@ func commitAsOriginal(db *sql.DB) (id int64, err error) {
 	return id, err
 }
 
+// emptied leaves a file its types only, and many gives it commits as the child makes them:
+// reading them takes several transactions.
+const (
+	emptied = `DELETE FROM entity_history; DELETE FROM relation_history; DELETE FROM commits; DELETE FROM sqlite_sequence;`
+	many    = `CREATE TEMP TABLE n AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) SELECT i FROM n;
+		INSERT INTO commits SELECT i, '2025-01-02T03:04:05.123456+00:00', NULL FROM n;
+		INSERT INTO relation_history (relation_type, left_key, right_key, fields_json, commit_id) SELECT 'Likes', 'x', 'y', '{}', i FROM n;
+		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) SELECT 'Customer', 'e' || j.i, '{"id": "e' || j.i || '", "tags": [], "name": "N ' || n.i || '"}', n.i
+			FROM n JOIN n j ON j.i <= 5 ORDER BY n.i, j.i;`
+)
+
 // A log shows whole commits while the original program commits all the time, in either mode,
 // closes the file and opens it again: all that it had when the log was asked for, and a log
 // that is continued goes on where the one before has ended.
 func TestBesideTheOriginal(t *testing.T) {
 	for _, mode := range []string{"WAL", "DELETE"} {
 		t.Run(mode, func(t *testing.T) {
-			path := load(t, "plain", rollback, `DELETE FROM entity_history; DELETE FROM relation_history; DELETE FROM commits; DELETE FROM sqlite_sequence;`)
+			path := load(t, "plain", rollback, emptied, many)
 			p := child.Start(t, "original", path, mode)
 			written := make(chan int64, 1<<20)
 			go func() {
@@ -156,7 +167,7 @@ func checkMade(t testing.TB, v *onto.Version, commit int64) {
 func TestAfterTheOriginalWasKilled(t *testing.T) {
 	for _, mode := range []string{"WAL", "DELETE"} {
 		t.Run(mode, func(t *testing.T) {
-			path := load(t, "plain", rollback, `DELETE FROM entity_history; DELETE FROM relation_history; DELETE FROM commits; DELETE FROM sqlite_sequence;`)
+			path := load(t, "plain", rollback, emptied)
 			random := effort.Rand(t)
 			for range effort.Count(t, 50) {
 				p := child.Start(t, "original", path, mode)
