@@ -1,0 +1,7 @@
+//go:build darwin || freebsd || dragonfly || netbsd || openbsd
+
+package flock
+
+import "syscall"
+
+const setRange = syscall.F_SETLK
