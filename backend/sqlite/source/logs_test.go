@@ -221,6 +221,7 @@ func TestLogEnds(t *testing.T) {
 		break
 	}
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	n := 0
 	for _, err = range f.Log(ctx, 0) {
 		if n++; n == 3 {

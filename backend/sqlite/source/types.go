@@ -304,9 +304,6 @@ func (f *File) settle(ctx context.Context, c *driver.Conn, t *types, p *plan) er
 				}
 				least = max(least, v.End.Commit)
 			}
-			if v.Created.IsZero() {
-				v.Created = p.first
-			}
 		}
 	}
 	return nil
