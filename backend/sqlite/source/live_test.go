@@ -82,7 +82,7 @@ func commitAsOriginal(db *sql.DB) (id int64, err error) {
 			continue
 		}
 		run(`INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES (?, ?, ?, ?, ?)`,
-			"Customer", fmt.Sprintf("c%d-%d", id%7, i), fmt.Sprintf(`{"tags": [%q], "name": "N %d", "id": "c%d-%d", "age": null}`, strings.Repeat("x", 900), id, id%7, i), id, 1)
+			"Customer", fmt.Sprintf("c%d-%d", id%7, i), fmt.Sprintf(`{"odd": 1.0, "tags": [%q], "name": "N %d", "id": "c%d-%d", "age": null}`, strings.Repeat("x", 900), id, id%7, i), id, 1)
 	}
 	run(`COMMIT`)
 	run(`DELETE FROM locks WHERE lock_name = ? AND owner_id = ?`, "ontology_write", "python")
@@ -96,7 +96,7 @@ const (
 	many    = `CREATE TEMP TABLE n AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) SELECT i FROM n;
 		INSERT INTO commits SELECT i, '2025-01-02T03:04:05.123456+00:00', NULL FROM n;
 		INSERT INTO relation_history (relation_type, left_key, right_key, fields_json, commit_id) SELECT 'Likes', 'x', 'y', '{}', i FROM n;
-		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) SELECT 'Customer', 'e' || j.i, '{"id": "e' || j.i || '", "tags": [], "name": "N ' || n.i || '"}', n.i
+		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) SELECT 'Customer', 'e' || j.i, '{"id": "e' || j.i || '", "odd": 1, "tags": [], "name": "N ' || n.i || '"}', n.i
 			FROM n JOIN n j ON j.i <= 5 ORDER BY n.i, j.i;`
 )
 

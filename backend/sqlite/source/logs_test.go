@@ -115,7 +115,7 @@ func TestRowsInAnyOrder(t *testing.T) {
 	for i := range 40 {
 		commit := 10 + (i*7)%20
 		mixed += fmt.Sprintf(`INSERT OR IGNORE INTO commits (id, created_at) VALUES (%[1]d, '2026-01-01T00:00:00+00:00');
-			INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Customer', 'm%[2]d', '{"id": "m%[2]d", "name": "M", "tags": []}', %[1]d);
+			INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Customer', 'm%[2]d', '{"id": "m%[2]d", "name": "M", "odd": 1, "tags": []}', %[1]d);
 			INSERT INTO relation_history (relation_type, left_key, right_key, fields_json, commit_id) VALUES ('Likes', 'm%[2]d', 'a', '{}', %[1]d);`, commit, i)
 	}
 	f := opened(t, load(t, "plain", rollback, `DELETE FROM entity_history; DELETE FROM relation_history; DELETE FROM commits;`, big(1, many), mixed), source.Options{})

@@ -178,6 +178,7 @@ func (r *rejects) close() error {
 	if r == nil || r.file == nil {
 		return nil
 	}
+	defer func() { r.file = nil }()
 	return r.file.Close()
 }
 
