@@ -30,3 +30,11 @@ func ReleaseRange(f *os.File, start, length int64) error {
 	err := syscall.FcntlFlock(f.Fd(), setRange, &syscall.Flock_t{Type: syscall.F_UNLCK, Start: start, Len: length})
 	return os.NewSyscallError("fcntl", err)
 }
+
+// IsLocked reports whether another process, or on Linux another open file, has an exclusive
+// lock on one of so many bytes.
+func IsLocked(f *os.File, start, length int64) (bool, error) {
+	lock := syscall.Flock_t{Type: syscall.F_RDLCK, Start: start, Len: length}
+	err := syscall.FcntlFlock(f.Fd(), getRange, &lock)
+	return err == nil && lock.Type != syscall.F_UNLCK, os.NewSyscallError("fcntl", err)
+}

@@ -4,4 +4,7 @@ package flock
 
 import "syscall"
 
-const setRange = syscall.F_SETLK
+const (
+	setRange = syscall.F_SETLK
+	getRange = syscall.F_GETLK
+)

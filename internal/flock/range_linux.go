@@ -1,4 +1,7 @@
 package flock
 
-// setRange locks bytes for the open file, see line_linux.go.
-const setRange = setLock
+// Locks on bytes belong to the open file, see line_linux.go.
+const (
+	setRange = setLock
+	getRange = getLock
+)

@@ -15,3 +15,8 @@ func ShareRange(*os.File, int64, int64) (bool, error) {
 
 // ReleaseRange does nothing.
 func ReleaseRange(*os.File, int64, int64) error { return nil }
+
+// IsLocked fails.
+func IsLocked(*os.File, int64, int64) (bool, error) {
+	return false, fmt.Errorf("find locks on this system: %w", errors.ErrUnsupported)
+}

@@ -30,12 +30,12 @@ func (c *copied) remove() {
 // errChanged says that the file has changed while it was copied.
 var errChanged = errors.New("the file has changed meanwhile")
 
-// dialCopy opens a connection to a private copy of the file in a state.
+// dialCopy opens a connection to a private copy of the file, whose state is known.
 func (p *place) dialCopy(ctx context.Context, s state) (*driver.Conn, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.copy == nil || !p.copy.of.same(s) {
-		c, err := p.makeCopy(ctx, s)
+		c, err := p.makeCopy(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -45,9 +45,27 @@ func (p *place) dialCopy(ctx context.Context, s state) (*driver.Conn, error) {
 	return driver.DialTried(p.copy.file, driver.AccessRead)
 }
 
-// makeCopy copies the file, and then what SQLite would read beside it, while no other
-// program can write to the file; except that one in WAL mode may, which changes the state.
-func (p *place) makeCopy(ctx context.Context, s state) (c *copied, err error) {
+// makeCopy copies the file, and then what SQLite would read beside it. The lock keeps other
+// programs from writing to the file; except in WAL mode, which changes the state.
+func (p *place) makeCopy(ctx context.Context) (c *copied, err error) {
+	f, release, err := p.lockShared(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	s, err := p.state()
+	if err == nil && s.live() {
+		err = errChanged // a program has opened it meanwhile
+	}
+	if err != nil {
+		return nil, err
+	}
+	// A program with a transaction under way has changed nothing in the file yet, since it
+	// would need the file for itself. Its journal says what the file has anyway, and changes.
+	writing, err := flock.IsLocked(f, reservedByte, 1)
+	if err != nil {
+		return nil, p.scratchError(err)
+	}
 	dir, err := os.MkdirTemp(p.scratch, "onto-source-*")
 	if err != nil {
 		return nil, p.scratchError(err)
@@ -58,31 +76,41 @@ func (p *place) makeCopy(ctx context.Context, s state) (c *copied, err error) {
 			c.remove()
 		}
 	}()
-	f, release, err := p.lockShared(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
 	if err := p.writeCopy(ctx, io.NewSectionReader(f, 0, 1<<62), c.file); err != nil {
 		return nil, err
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
-		beside, err := os.Open(p.file + suffix)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = p.writeCopy(ctx, beside, c.file+suffix)
-			beside.Close()
+		if suffix == "-wal" || !writing && s.sizes[ofJournal] >= 0 {
+			err = p.copyBeside(ctx, c, suffix)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if now, err := p.state(); err != nil || !now.same(s) {
-		return nil, errors.Join(err, errChanged)
+	now, err := p.state()
+	if writing || s.sizes[ofJournal] < 0 {
+		now.sizes[ofJournal], now.times[ofJournal] = s.sizes[ofJournal], s.times[ofJournal]
+	}
+	if err == nil && !now.same(s) {
+		err = errChanged
+	}
+	if err != nil {
+		return nil, err
 	}
 	return c, p.recover(c)
+}
+
+// copyBeside copies a companion, if there is one.
+func (p *place) copyBeside(ctx context.Context, c *copied, suffix string) error {
+	f, err := os.Open(p.file + suffix)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return p.scratchError(err)
+	}
+	defer f.Close()
+	return p.writeCopy(ctx, f, c.file+suffix)
 }
 
 // writeCopy copies to a file of its own.
@@ -129,11 +157,13 @@ func (p *place) recover(c *copied) error {
 }
 
 // The bytes of a file that SQLite locks: a reader locks those of shared, after a moment in
-// which it has the lock on pending, which a writer takes that waits for readers to end.
+// which it has the lock on pending, which a writer takes that waits for readers to end. A
+// writer has the lock on reserved from the start of its transaction.
 const (
-	pendingByte = 0x40000000
-	sharedFirst = pendingByte + 2
-	sharedSize  = 510
+	pendingByte  = 0x40000000
+	reservedByte = pendingByte + 1
+	sharedFirst  = pendingByte + 2
+	sharedSize   = 510
 )
 
 // waitForWriter is how long a writer of the file is waited for.

@@ -92,22 +92,43 @@ func Inspect(ctx context.Context, path string) (Found, error) {
 		return Found{}, err
 	}
 	defer p.close()
-	c, err := p.glance(ctx)
-	if err != nil {
-		return inspected(err)
-	}
-	defer c.Close()
-	found, _, err := inspect(ctx, c, path)
+	found, err := p.inspect(ctx)
 	return found, driver.Wrap(path, err)
 }
 
-// inspected is what an error about a file says about its kind.
-func inspected(err error) (Found, error) {
-	switch {
-	case driver.IsNoDatabase(err):
+// inspect looks at the schema. A file that says everything by itself is not copied for that.
+func (p *place) inspect(ctx context.Context) (Found, error) {
+	before, err := p.state()
+	if err != nil {
+		return Found{}, err
+	}
+	if !before.live() && before.settled() {
+		if before.sizes[ofFile] == 0 {
+			return Found{Kind: Empty}, nil
+		}
+		found, err := p.inspectBy(ctx, func() (*driver.Conn, error) { return driver.DialTried(p.file, driver.AccessImmutable) })
+		if now, e := p.state(); e == nil && now.same(before) {
+			return found, err
+		}
+	}
+	return p.inspectBy(ctx, func() (*driver.Conn, error) {
+		c, _, err := p.dial(ctx)
+		return c, err
+	})
+}
+
+func (p *place) inspectBy(ctx context.Context, dial func() (*driver.Conn, error)) (Found, error) {
+	c, err := dial()
+	if err == nil {
+		var found Found
+		found, _, err = inspect(ctx, c, p.path)
+		c.Close()
+		if err == nil {
+			return found, nil
+		}
+	}
+	if driver.IsNoDatabase(err) {
 		return Found{Kind: NoDatabase}, nil
-	case onto.CodeOf(err) == onto.Uninitialized:
-		return Found{Kind: Empty}, nil
 	}
 	return Found{}, err
 }
@@ -116,7 +137,7 @@ func inspected(err error) (Found, error) {
 func inspect(ctx context.Context, c *driver.Conn, path string) (Found, *shape, error) {
 	s, err := readShape(ctx, c, path)
 	if err != nil {
-		return inspectedShape(err)
+		return Found{}, s, err
 	}
 	switch {
 	case len(s.names) == 0:
@@ -147,11 +168,6 @@ func inspect(ctx context.Context, c *driver.Conn, path string) (Found, *shape, e
 		return Found{Kind: WorkQueue}, s, nil
 	}
 	return Found{Kind: Other}, s, nil
-}
-
-func inspectedShape(err error) (Found, *shape, error) {
-	found, err := inspected(err)
-	return found, &shape{}, err
 }
 
 // engine is the engine of the original program that a file is for; "" if it does not say,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/internal/backoff"
 )
 
 // SQLite keeps companions beside a file, and even a connection that only reads makes them:
@@ -154,60 +155,33 @@ func (s state) live() bool { return s.sizes[ofWAL] >= 0 && s.sizes[ofIndex] >= 0
 // settled reports whether the file says everything by itself.
 func (s state) settled() bool { return s.sizes[ofWAL] <= 0 && s.sizes[ofJournal] <= 0 }
 
-// tries is how often a file that changes meanwhile is tried again.
-const tries = 20
+// settling is how long a file that changes all the time is tried again.
+const settling = 20 * time.Second
 
-// dial opens a connection to the file as it is now. Whole says that it is read as it lies,
+// dial opens a connection to the file as it is now. Live says that it is read where it lies,
 // so that it may change between two transactions.
 func (p *place) dial(ctx context.Context) (c *driver.Conn, live bool, err error) {
-	for range tries {
-		if err := ctx.Err(); err != nil {
-			return nil, false, err
-		}
+	pause := backoff.Backoff{First: time.Millisecond, Longest: 50 * time.Millisecond, Until: time.Now().Add(settling)}
+	for {
 		s, err := p.state()
 		if err != nil {
 			return nil, false, err
 		}
-		if s.live() {
-			if c, err := driver.DialTried(p.file, driver.AccessIndexless); err == nil {
-				return c, true, nil
-			} else if driver.IsNoDatabase(err) {
-				return nil, false, err
-			}
+		if live = s.live(); live { // which an error may say that it is no more
+			c, err = driver.DialTried(p.file, driver.AccessIndexless)
+		} else {
+			c, err = p.dialCopy(ctx, s)
 		}
-		c, err = p.dialCopy(ctx, s)
-		if err == nil || !errors.Is(err, errChanged) {
-			return c, false, err
+		if err == nil || driver.IsNoDatabase(err) || !live && !errors.Is(err, errChanged) {
+			return c, live, err
+		}
+		last := err
+		err = pause.Pause(ctx, func() error {
+			return onto.Errorf(onto.Unavailable, "%s: it cannot be read while another program uses it: %w", p.path, last).
+				WithHint("try again, or let that program finish first")
+		})
+		if err != nil {
+			return nil, false, err
 		}
 	}
-	return nil, false, changing(p.path)
-}
-
-func changing(path string) error {
-	return onto.Errorf(onto.Unavailable, "%s: another program changes it all the time", path).
-		WithHint("try again, or let that program finish first")
-}
-
-// glance opens a connection for a look at the schema. A file that says everything by itself
-// need not be copied for that.
-func (p *place) glance(ctx context.Context) (*driver.Conn, error) {
-	s, err := p.state()
-	if err != nil {
-		return nil, err
-	}
-	if s.sizes[ofFile] == 0 && s.settled() {
-		return nil, onto.Errorf(onto.Uninitialized, "%s: the file is empty", p.path).WithHint("name the file that holds the data")
-	}
-	if s.live() || !s.settled() {
-		c, _, err := p.dial(ctx)
-		return c, err
-	}
-	c, err := driver.DialTried(p.file, driver.AccessImmutable)
-	if err == nil {
-		return c, nil
-	}
-	if now, e := p.state(); e == nil && !s.same(now) {
-		c, _, err = p.dial(ctx)
-	}
-	return c, err
 }

@@ -13,6 +13,8 @@ package source
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -44,13 +46,13 @@ type Options struct {
 	Scratch string
 }
 
-// File is a file that is read as a log. Its methods may be called at once, but for Log when
-// there are rejects.
+// File is a file that is read as a log. Its methods may be called at once.
 type File struct {
-	place *place
-	opts  Options
-	found Found
-	dir   string // for the plan
+	place   *place
+	opts    Options
+	found   Found
+	dir     string   // for the plan
+	rejects *rejects // nil if there is no file for them
 
 	origin string
 	shape  *shape
@@ -59,8 +61,8 @@ type File struct {
 	planning sync.Mutex // guards what follows
 	plan     plan
 
-	sizing sync.Mutex // guards what follows
-	size   *sized     // the last answer of LogSize
+	sizing sync.Mutex       // guards what follows
+	sizes  map[int64]*sized // the last answers of LogSize, by the commit that they begin with
 }
 
 var _ backend.LogSource = (*File)(nil)
@@ -76,7 +78,10 @@ func Open(ctx context.Context, path string, o *Options) (*File, error) {
 		return nil, err
 	}
 	p.scratch = o.Scratch
-	f := &File{place: p, opts: *o, plan: newPlan()}
+	f := &File{place: p, opts: *o, plan: newPlan(), sizes: map[int64]*sized{}}
+	if o.Rejects != "" {
+		f.rejects = &rejects{path: o.Rejects}
+	}
 	if err := f.open(ctx); err != nil {
 		f.Close()
 		return nil, driver.Wrap(path, err)
@@ -85,15 +90,8 @@ func Open(ctx context.Context, path string, o *Options) (*File, error) {
 }
 
 func (f *File) open(ctx context.Context) error {
-	c, err := f.place.glance(ctx)
-	if err == nil {
-		f.found, _, err = inspect(ctx, c, f.place.path)
-		c.Close()
-	}
-	if driver.IsNoDatabase(err) {
-		f.found, err = Found{Kind: NoDatabase}, nil
-	}
-	if err == nil {
+	var err error
+	if f.found, err = f.place.inspect(ctx); err == nil {
 		err = f.found.check(f.place.path)
 	}
 	if err != nil {
@@ -117,7 +115,7 @@ func (f *File) Close() error {
 	if f.dir != "" {
 		_ = os.RemoveAll(f.dir) // it is of no use to anybody
 	}
-	return f.place.close()
+	return errors.Join(f.rejects.close(), f.place.close())
 }
 
 // Origin implements [backend.LogSource]. For a store of this program it is the store's id;
@@ -211,8 +209,8 @@ func (f *File) prepare(ctx context.Context, c *driver.Conn) error {
 		}
 	}
 	origin, err := readOrigin(ctx, c, found, s)
-	if err == nil && f.origin != "" && origin != f.origin {
-		err = onto.Errorf(onto.Stale, "%s: the file was replaced by another one while it was read", f.place.path).WithHint("start again")
+	if err == nil && f.origin != "" && (origin != f.origin || !maps.Equal(s.columns, f.shape.columns)) {
+		err = onto.Errorf(onto.Stale, "%s: the file was replaced while it was read, or its tables were changed", f.place.path).WithHint("start again")
 	}
 	if err != nil || f.origin != "" {
 		return err

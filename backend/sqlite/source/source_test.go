@@ -19,7 +19,7 @@ import (
 func renames(name string) map[string]string {
 	if name == "names" {
 		return map[string]string{
-			"a-b": "a__b", "größe": "size", "Größe-1 x": "Size1", "is of": "IsOf", "": "nothing", "2nd": "second", "名前": "name", "a.b": "b", "first name": "first", "no. of": "number", `with "quotes"`: "quoted",
+			"a-b": "a__b", "größe": "size", "Größe-1 x": "Size1", "is of": "IsOf", "2nd": "second", "名前": "name", "a.b": "b", "first name": "first", "no. of": "number", `with "quotes"`: "quoted",
 		}
 	}
 	return nil
@@ -141,4 +141,22 @@ func TestEveryFileInEveryState(t *testing.T) {
 			}
 		})
 	}
+}
+
+// described is the types, the notes and the log of a file as text.
+func described(t testing.TB, f backend.LogSource) string {
+	t.Helper()
+	var text strings.Builder
+	types, err := f.Schemas(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range types {
+		fmt.Fprintf(&text, "%s %d since %d: %s %s\n", v.Schema.TypeName(), v.Version, v.Since, v.JSON, v.Reason)
+	}
+	fmt.Fprintf(&text, "notes: %s\n", strings.ReplaceAll(noted(t, f, 0), "; ", "\n\t"))
+	for _, l := range lines(t, f.Log(t.Context(), 0)) {
+		text.WriteString(l + "\n")
+	}
+	return text.String()
 }

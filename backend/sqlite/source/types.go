@@ -304,9 +304,6 @@ func (f *File) settle(ctx context.Context, c *driver.Conn, t *types, p *plan) er
 				}
 				least = max(least, v.End.Commit)
 			}
-			if v.Created.IsZero() {
-				v.Created = p.first
-			}
 		}
 	}
 	return nil
@@ -323,12 +320,12 @@ func (f *File) since(ctx context.Context, c *driver.Conn, p *plan, of *typ, i in
 	}
 	first, older := int64(math.MaxInt64), int64(math.MinInt64)
 	for s, seen := range p.stamps {
-		if s.name == of.was.Name && s.kind == kindAt(of.was.Kind) {
-			if s.version >= v.was {
-				first = min(first, seen.first)
-			} else {
-				older = max(older, seen.last)
-			}
+		switch {
+		case s.name != of.was.Name || s.kind != kindAt(of.was.Kind) || of.number(s.version) == 0:
+		case s.version >= v.was:
+			first = min(first, seen.first)
+		default:
+			older = max(older, seen.last)
 		}
 	}
 	since := p.head + 1
