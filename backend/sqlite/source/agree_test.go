@@ -1,12 +1,10 @@
 package source_test
 
 import (
-	"bufio"
 	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,14 +15,8 @@ import (
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite/source"
 	"github.com/ontologia/onto/filter"
-	"github.com/ontologia/onto/internal/child"
 	"github.com/ontologia/onto/store"
 )
-
-func TestMain(m *testing.M) {
-	child.Main(map[string]child.Job{"original": workAsOriginal})
-	os.Exit(m.Run())
-}
 
 // original is the original program at work on a file: its statements, as it documents
 // them, of one of its engines.
@@ -111,33 +103,6 @@ func (s step) entity(typ, key, fields string, commit int64) {
 	s.run(`INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES (?, ?, ?, ?, 1)`, typ, key, fields, commit)
 }
 
-// batch is how often the original commits before it waits for a line.
-const batch = 30
-
-// workAsOriginal is the original as a process: it commits as often as it is told, and
-// prints a line for each. After each batch it waits for a line on its standard input.
-func workAsOriginal(args []string) error {
-	var commits int
-	if _, err := fmt.Sscan(args[3], &commits); err != nil {
-		return err
-	}
-	o, err := openOriginal(args[0], args[1], args[2])
-	if err != nil {
-		return err
-	}
-	next := bufio.NewScanner(os.Stdin)
-	for n := range commits {
-		if err := o.commit(n); err != nil {
-			return errors.Join(err, o.db.Close())
-		}
-		fmt.Println("commit", n)
-		if n%batch == batch-1 {
-			next.Scan()
-		}
-	}
-	return o.db.Close()
-}
-
 // customers asks it for customers as of a commit, or for all their versions since one.
 func (o *original) customers(t testing.TB, at int64, history bool, where string, args ...any) string {
 	t.Helper()
@@ -203,45 +168,37 @@ func askBoth(t testing.TB, rng *rand.Rand, s *store.Store, theirs *original, hea
 	}
 }
 
-// A file is copied in batches while the original works on it. Each batch continues the
+// A file is copied in batches between commits of the original. Each batch continues the
 // one before, and what was copied in the end answers as the original does.
-func TestCopyWhileTheOriginalWrites(t *testing.T) {
-	const commits, questions = 300, 200
+func TestCopiesAgreeWithTheOriginal(t *testing.T) {
+	const commits, batch, questions = 300, 30, 200
 	for _, engine := range []string{"v1", "v2"} {
-		for _, as := range []left{walClosed, rollback} {
+		for as, mode := range map[left]string{walClosed: "WAL", rollback: "DELETE"} {
 			t.Run(engine+" "+string(as), func(t *testing.T) {
-				path, mode := load(t, "original-"+engine, as), map[left]string{walClosed: "WAL", rollback: "DELETE"}[as]
-				f := opened(t, path, source.Options{Rejects: filepath.Join(t.TempDir(), "rejects")})
-				b := memory.New(nil).OpenTarget()
-				writer := child.Start(t, "original", path, engine, mode, fmt.Sprint(commits))
-				batches, made := 0, 0
-				for range writer.Lines() {
-					if made++; made%batch > 0 {
-						continue
-					}
-					if _, err := fmt.Fprintln(writer.Stdin); err != nil { // it goes on meanwhile
-						t.Fatal(err)
-					}
-					restore(t, f, b)
-					batches++
-				}
-				if err := writer.Wait(); err != nil || made != commits {
-					t.Fatalf("the original made %d commits, error %v", made, err)
-				}
-				head := restore(t, f, b)
-				if want := int64(6 + commits); head != want {
-					t.Fatalf("the copy ends at commit %d, want %d", head, want)
-				}
-				t.Logf("%d batches", batches)
-				whole := opened(t, path, source.Options{Rejects: filepath.Join(t.TempDir(), "rejects")})
-				if got, want := lines(t, b.Log(t.Context(), 0)), lines(t, whole.Log(t.Context(), 0)); !slices.Equal(got, want) {
-					t.Errorf("the copy has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-				}
+				path := load(t, "original-"+engine, as)
 				theirs, err := openOriginal(path, engine, mode)
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer theirs.db.Close()
+				f := opened(t, path, source.Options{Rejects: filepath.Join(t.TempDir(), "rejects")})
+				b := memory.New(nil).OpenTarget()
+				head := restore(t, f, b)
+				for n := range commits {
+					if err := theirs.commit(n); err != nil {
+						t.Fatal(err)
+					}
+					if n%batch == batch-1 {
+						head = restore(t, f, b)
+					}
+				}
+				if want := int64(6 + commits); head != want {
+					t.Fatalf("the copy ends at commit %d, want %d", head, want)
+				}
+				whole := opened(t, path, source.Options{Rejects: filepath.Join(t.TempDir(), "rejects")})
+				if got, want := lines(t, b.Log(t.Context(), 0)), lines(t, whole.Log(t.Context(), 0)); !slices.Equal(got, want) {
+					t.Errorf("the copy has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+				}
 				s, err := store.Open(t.Context(), b)
 				if err != nil {
 					t.Fatal(err)
