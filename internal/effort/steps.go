@@ -54,6 +54,7 @@ func Steps() []Step {
 			"backend/lake/bucket/file": {"TestEveryCallFails", "TestEveryCallOfTheNextProcessFails"},
 			"backend/lake/laketest":    {"TestEveryCallFails"},
 			"backend/sqlite":           {"TestDamagedFile", "TestFailingCommit", "TestFailingRestore", "TestFlippedBitInTheWAL", "TestFlippedBits"},
+			"backend/sqlite/source":    {"TestFlippedBits"},
 			"cmd/onto":                 {"TestFaultSweep"},
 		}, ""},
 		{"hostile", "files, lakes, documents and programs that must not be trusted", 75 * time.Second, map[string][]string{

@@ -9,12 +9,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/backend/sqlite/source"
+	"github.com/ontologia/onto/internal/effort"
 )
 
 // database makes a file with SQL of its own.
@@ -235,7 +237,37 @@ func TestCutOffWAL(t *testing.T) {
 	}
 }
 
-// A file that cannot be locked, or a scratch directory that is not there, is named.
+// Bits that have flipped anywhere give an error or another log, and nothing worse.
+func TestFlippedBits(t *testing.T) {
+	random := effort.Rand(t)
+	refused := 0
+	for _, name := range []string{"format6", "adopted-v2"} {
+		data := read(t, load(t, name, rollback))
+		for range effort.Count(t, 300) {
+			flipped := slices.Clone(data)
+			for range 1 + random.IntN(20) {
+				flipped[random.IntN(len(flipped))] ^= 1 << random.IntN(8)
+			}
+			path := written(t, flipped)
+			f, err := source.Open(t.Context(), path, &source.Options{Rejects: filepath.Join(t.TempDir(), "rejects")})
+			if err == nil {
+				err = failure(f.Log(t.Context(), 0))
+				_, _ = f.LogSize(t.Context(), 0)
+				f.Close()
+			}
+			if err != nil {
+				if refused++; onto.CodeOf(err) == "" {
+					t.Errorf("got the error %v without a code", err)
+				}
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("no damage was noticed")
+	}
+}
+
+// A scratch directory that is not there is named.
 func TestCannotCopy(t *testing.T) {
 	path := load(t, "plain", rollback)
 	_, err := source.Open(t.Context(), path, &source.Options{Scratch: filepath.Join(t.TempDir(), "none")})

@@ -3,6 +3,7 @@ package source_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -159,6 +160,37 @@ func checkMade(t testing.TB, v *onto.Version, commit int64) {
 	t.Helper()
 	if v.Commit != commit || v.Kind == onto.KindEntity && !strings.Contains(string(v.Fields), fmt.Sprintf(`"name":"N %d"`, commit)) {
 		t.Fatalf("among those of commit %d: %s", commit, v)
+	}
+}
+
+// A log whose commits or types are changed under it, while it is read in several
+// transactions, ends with Stale.
+func TestTheLogChangesMeanwhile(t *testing.T) {
+	const deletes = `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 11999)
+		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id, op)
+		SELECT 'Customer', 'k' || i, '{}', 1 + i / 1000, 1, 'delete' FROM n;`
+	for name, change := range map[string]string{
+		"a commit":     `UPDATE commits SET created_at = '2099-01-01T00:00:00+00:00' WHERE id = (SELECT max(id) FROM commits)`,
+		"another row":  `INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Customer', 'late', '{}', 2)`,
+		"a purge":      `UPDATE schema_versions SET onto_end = '{"commit": 44, "purged": true, "time": "2026-01-01T00:00:00Z"}' WHERE type_name = 'Product'`,
+		"another file": `UPDATE onto_meta SET store_id = 'other'`,
+	} {
+		path := load(t, "format6", walInUse, deletes)
+		f := opened(t, path, source.Options{})
+		n := 0
+		err := failure(func(yield func(backend.LogEntry, error) bool) {
+			for e, err := range f.Log(t.Context(), 0) {
+				if n++; n == 1 {
+					connect(t, path, walInUse, change)
+				}
+				if !yield(e, err) {
+					return
+				}
+			}
+		})
+		if !errors.Is(err, onto.Stale) || n < 5000 || onto.HintOf(err).Text == "" {
+			t.Errorf("%s: after %d entries got %v (hint %q), want Stale", name, n, err, onto.HintOf(err))
+		}
 	}
 }
 

@@ -185,13 +185,13 @@ func (f *File) prepare(ctx context.Context, c *driver.Conn) error {
 	if err := c.Attach(path, "plan"); err != nil {
 		return f.place.scratchError(err)
 	}
-	if missing != nil {
-		if err := c.Script(`PRAGMA plan.journal_mode = WAL; PRAGMA plan.synchronous = OFF;` + createPlan); err != nil {
-			return err
-		}
-	}
 	if err := c.Script(`PRAGMA plan.synchronous = OFF`); err != nil {
 		return err
+	}
+	if missing != nil {
+		if err := c.Script(`PRAGMA plan.journal_mode = WAL;` + createPlan); err != nil {
+			return err
+		}
 	}
 	found, s, err := inspect(ctx, c, f.place.path)
 	if err == nil {
