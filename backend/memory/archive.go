@@ -64,9 +64,11 @@ func (b *Backend) Log(ctx context.Context, since int64) iter.Seq2[backend.LogEnt
 
 // CopyState implements [backend.Archive].
 func (b *Backend) CopyState(ctx context.Context) (backend.CopyState, error) {
-	b.store.mu.Lock()
-	defer b.store.mu.Unlock()
-	return b.store.copy, b.usable(ctx)
+	now, err := b.moment(ctx)
+	if err != nil {
+		return backend.CopyState{}, err
+	}
+	return now.copy, nil
 }
 
 // Restore implements [backend.Archive]. It reads the log before it takes the write lock.
@@ -104,7 +106,8 @@ func (b *Backend) Restore(ctx context.Context, r *backend.Restoration) error {
 	if err != nil {
 		return err
 	}
-	s.log, s.copy = next, r.Copy()
+	next.copy = r.Copy()
+	s.log = next
 	s.wrote()
 	return nil
 }
