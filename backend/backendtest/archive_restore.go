@@ -329,7 +329,7 @@ func restoreDeletesOfNothing(s *archiveStory) {
 func restoreOldTimes(s *archiveStory) {
 	var commits [][]backend.LogEntry
 	for i, at := range []time.Time{
-		time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(1969, 12, 31, 23, 59, 59, 999999000, time.UTC), time.Date(2001, 2, 3, 4, 5, 6, 7000, time.UTC),
+		time.Date(1, 1, 1, 0, 0, 0, 1000, time.UTC), time.Date(1969, 12, 31, 23, 59, 59, 999999000, time.UTC), time.Date(2001, 2, 3, 4, 5, 6, 7000, time.UTC),
 		time.Date(2001, 2, 3, 4, 5, 6, 7000, time.UTC), time.Date(2099, 1, 1, 0, 0, 0, 1000, time.UTC),
 	} {
 		c := s.handmade(int64(i+1), made(person("ada"), int64(i+1), i))
