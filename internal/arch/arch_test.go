@@ -74,7 +74,7 @@ func may() map[string][]string {
 		"backend/sqlite/internal/driver": {".", "internal/backoff", "github.com/mattn/go-sqlite3"},
 		"backend/sqlite/internal/layout": {"internal/uuid", "internal/typelist", "internal/refusal", ".", "backend", "backend/sqlite/internal/driver", "internal/codec", "internal/decide", "internal/words"},
 		"backend/lake": {"internal/typelist", "internal/refusal", ".", "backend", "backend/lake/bucket", "backend/lake/bucket/probe", "backend/lake/cache", "backend/lake/check", "backend/lake/compact", "backend/lake/datafile", "backend/lake/derived", "backend/lake/parquet", "backend/lake/protocol", "backend/lake/query",
-			"internal/codec", "internal/decide", "internal/exec", "internal/lease", "internal/groupcommit"},
+			"internal/codec", "internal/decide", "internal/exec", "internal/lease", "internal/groupcommit", "internal/spool"},
 		"internal/groupcommit":             {"."},
 		"internal/lease":                   {"internal/refusal", ".", "backend", "internal/backoff", "internal/codec"},
 		"internal/backoff":                 {},
