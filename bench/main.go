@@ -152,6 +152,7 @@ func benchmarks() []benchmark {
 	all = append(all, factBenchmarks()...)
 	all = append(all, foldBenchmarks()...)
 	all = append(all, lakeBenchmarks()...)
+	all = append(all, copyBenchmarks()...)
 	all = append(all, byHandBenchmarks()...)
 	return all
 }
