@@ -1,13 +1,15 @@
 package lake
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
+	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/datafile"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/internal/refusal"
-	"github.com/ontologia/onto/internal/spool"
 )
 
 // Origin implements [backend.LogSource].
@@ -28,7 +30,7 @@ func (b *Backend) CopyState(ctx context.Context) (backend.CopyState, error) {
 	return s.Tip.Head.Copy.State(), nil
 }
 
-// LogSize implements [backend.LogSource]. It reads the end of a file of each type and, if
+// LogSize implements [backend.LogSource]. It reads the ends of the largest files and, if
 // versions were purged or since is not 0, the manifests.
 func (b *Backend) LogSize(ctx context.Context, since int64) (backend.LogSize, error) {
 	s, err := b.newestShelf(ctx)
@@ -44,7 +46,7 @@ func (b *Backend) LogSize(ctx context.Context, since int64) (backend.LogSize, er
 		return backend.LogSize{}, err
 	}
 	unfolds := b.unfolding(ctx, s)
-	for w := range logWindows(s, since, head) {
+	for w := range logWindows(s, since, head, b.opts.StreamBytes/2) {
 		var bytes, memory float64
 		for f := range w.files() {
 			of := float64(f.Bytes) * unfolds(f) * float64(min(f.Last, head)-max(f.First-1, since)) / float64(f.Last-f.First+1)
@@ -52,7 +54,7 @@ func (b *Backend) LogSize(ctx context.Context, since int64) (backend.LogSize, er
 			memory += of + float64(f.Rows*rowMemory)
 		}
 		size.Bytes += int64(bytes)
-		if !w.sorted() && memory > spool.DefaultMemory/2 {
+		if !w.sorted() && memory > float64(b.opts.StreamBytes)/2 {
 			size.Scratch = max(size.Scratch, int64(memory))
 		}
 	}
@@ -79,31 +81,46 @@ func (b *Backend) versionsSince(ctx context.Context, s *protocol.Shelf, since in
 	return n, err
 }
 
-// usualUnfolding is how many bytes one of a file becomes where that is not known.
-const usualUnfolding = 4
+const (
+	// usualUnfolding is how many bytes one of a file becomes where that is not known.
+	usualUnfolding = 4
+	// unfoldedFiles is of how many files the ends are read to find out, at most.
+	unfoldedFiles = 256
+)
 
-// unfolding tells how many bytes one of a file becomes, by the largest file of its type.
+// unfolding tells how many bytes one of a file becomes. The largest files are asked; others
+// are taken to be like those of their type.
 func (b *Backend) unfolding(ctx context.Context, s *protocol.Shelf) func(f *protocol.FileEntry) float64 {
-	names := s.Names()
-	ratios := make([]float64, len(names))
-	_ = protocol.SideBySide(len(names), func(i int) error {
-		ratios[i] = usualUnfolding
-		largest := &s.Files[names[i]][0]
-		for j := range s.Files[names[i]] {
-			if f := &s.Files[names[i]][j]; f.Bytes > largest.Bytes {
-				largest = f
-			}
+	var all []*protocol.FileEntry
+	for _, files := range s.Files {
+		for i := range files {
+			all = append(all, &files[i])
 		}
-		if n, err := datafile.Unfolded(ctx, b.bucket, largest); err == nil && largest.Bytes > 0 { // else reading the log tells what is wrong
-			ratios[i] = float64(n) / float64(largest.Bytes)
+	}
+	slices.SortFunc(all, func(a, b *protocol.FileEntry) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	all = all[:min(len(all), unfoldedFiles)]
+	unfolded := make([]int64, len(all))
+	_ = protocol.SideBySide(len(all), func(i int) error {
+		var err error
+		if unfolded[i], err = datafile.Unfolded(ctx, b.bucket, all[i]); err != nil { // reading the log tells what is wrong
+			unfolded[i] = all[i].Bytes * usualUnfolding
 		}
 		return nil
 	})
+	known := map[string]float64{}
+	type sum struct{ unfolded, bytes int64 }
+	likely := map[onto.TypeName]sum{}
+	for i, f := range all {
+		known[f.Path] = float64(unfolded[i]) / float64(max(1, f.Bytes))
+		of := likely[f.TypeName()]
+		likely[f.TypeName()] = sum{of.unfolded + unfolded[i], of.bytes + f.Bytes}
+	}
 	return func(f *protocol.FileEntry) float64 {
-		for i, t := range names {
-			if t == f.TypeName() {
-				return ratios[i]
-			}
+		if r, ok := known[f.Path]; ok {
+			return r
+		}
+		if of := likely[f.TypeName()]; of.bytes > 0 {
+			return float64(of.unfolded) / float64(of.bytes)
 		}
 		return usualUnfolding
 	}

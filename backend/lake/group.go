@@ -201,7 +201,9 @@ func (w *writer) publish(members []*member) {
 		}
 	}
 	for _, m := range members {
-		m.err = cmp.Or(m.err, err)
+		if m.err = cmp.Or(m.err, err); onto.CodeOf(err) == onto.CopyUnfinished { // a verdict on an older head means nothing
+			m.err = err
+		}
 	}
 }
 

@@ -88,7 +88,7 @@ func (r *logReader) read(ctx context.Context) error {
 			return failed
 		}
 	}
-	for w := range logWindows(r.shelf, since, head) {
+	for w := range logWindows(r.shelf, since, head, r.backend.opts.StreamBytes/2) {
 		for v, err := range r.versions(ctx, w) {
 			if err != nil {
 				return err
@@ -151,7 +151,7 @@ func (r *logReader) versions(ctx context.Context, w *logWindow) iter.Seq2[*onto.
 		return r.rows(ctx, w)
 	}
 	return func(yield func(*onto.Version, error) bool) {
-		s := spool.NewSorter(spool.Versions(compareLog), 0, func() (spool.File, error) { return r.backend.files.Scratch() })
+		s := spool.NewSorter(spool.Versions(compareLog), r.backend.opts.StreamBytes, func() (spool.File, error) { return r.backend.files.Scratch() })
 		defer s.Close()
 		for v, err := range r.rows(ctx, w) {
 			if err == nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto/backend/lake/protocol"
-	"github.com/ontologia/onto/internal/spool"
 )
 
 // The files of a lake are in order of identity, and a log is in order of commits. It is
@@ -62,8 +61,9 @@ func (w *logWindow) join(next *logWindow) {
 }
 
 // logWindows yields the windows of the commits after one up to another, those that are
-// small several at a time. Commits without versions are in none.
-func logWindows(s *protocol.Shelf, since, head int64) iter.Seq[*logWindow] {
+// small several at a time, of about so many bytes in memory. Commits without versions are
+// in none.
+func logWindows(s *protocol.Shelf, since, head, memory int64) iter.Seq[*logWindow] {
 	return func(yield func(*logWindow) bool) {
 		var left [][]protocol.FileEntry
 		for _, t := range s.Names() {
@@ -74,7 +74,7 @@ func logWindows(s *protocol.Shelf, since, head int64) iter.Seq[*logWindow] {
 		w := leastWindow(left, since, head)
 		for w != nil {
 			next := leastWindow(left, w.last, head)
-			if next != nil && w.count+next.count <= windowFiles && w.memory+next.memory <= spool.DefaultMemory/2 {
+			if next != nil && w.count+next.count <= windowFiles && w.memory+next.memory <= memory {
 				w.join(next)
 				continue
 			}
