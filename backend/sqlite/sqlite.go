@@ -222,17 +222,20 @@ func (s *store) notice(c *driver.Conn, changes int64) error {
 	if changes <= s.seen.Load() {
 		return nil
 	}
-	if !s.opts.Target && s.changes == layout.TypeChanges {
-		format, err := c.QueryInt(`SELECT format FROM onto_meta`)
-		if err == nil {
-			err = s.checkCopied(c, format)
-		}
-		if err != nil {
-			return err
-		}
+	if err := s.lookCopied(c); err != nil {
+		return err
 	}
 	s.sees(changes)
 	return nil
+}
+
+// lookCopied is checkCopied for when the format was not read.
+func (s *store) lookCopied(c *driver.Conn) error {
+	format, err := c.QueryInt(`SELECT format FROM onto_meta`)
+	if err != nil {
+		return err
+	}
+	return s.checkCopied(c, format)
 }
 
 // sees records how often types have changed.
