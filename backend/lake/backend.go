@@ -104,7 +104,7 @@ func newBackend(b bucket.Bucket, opts *Options) *Backend {
 	l.opts.setDefaults()
 	l.follow(protocol.Settings{
 		Now: l.opts.Now, Attempt: newAttempt, Jitter: mathrand.Int64N, Runtime: l.opts.Runtime, Patience: l.opts.Patience,
-		Target: l.opts.Target, Place: cmp.Or(l.opts.Location, "the lake"),
+		Target: l.opts.Target,
 	})
 	return l
 }

@@ -47,7 +47,7 @@ func (l *Log) Opened(h *Head) error {
 		return nil
 	}
 	state := h.Copy.State()
-	return refusal.CopyUnfinished(l.set.Place, &state)
+	return refusal.CopyUnfinished(HeadKey, &state)
 }
 
 // opened is a tip, if its lake may be used.

@@ -21,7 +21,6 @@ type Settings struct {
 	Runtime  string
 	Patience time.Duration // how long an attempt looks for the outcome of its swap
 	Target   bool          // the lake may be one that a copy has not filled yet
-	Place    string        // names the lake in messages
 }
 
 // Log is the log of one lake, as one process sees it.
