@@ -113,7 +113,7 @@ func runChild(name, part string) (string, error) {
 	cmd := child.Test("^TestMutants$/^"+part+"$", name)
 	cmd.Env = append(cmd.Env, "GOGC=400") // it is over soon
 	level := ""                           // a plain run, whatever this one is
-	if part == "histories" {
+	if part == "histories" || part == "copies" {
 		level = "all"
 	}
 	cmd.Env = append(cmd.Env, effort.LevelVariable+"="+level, effort.SeedVariable+"=")
