@@ -43,6 +43,7 @@ func Steps() []Step {
 				"TestUpdateAtOnce"},
 			"backend/sqlite": {"TestFourProcessesOnOneSource", "TestHerd", "TestKilledAtWork", "TestKilledInLine", "TestKilledOnTheBus", "TestKilledWritersLoseNothing", "TestManyProcesses",
 				"TestTwoProcessesOnTheBus"},
+			"backend/sqlite/source":   {"TestAfterTheOriginalWasKilled", "TestBesideTheOriginal"},
 			"bus":                     {"TestProcessesAreKilled"},
 			"store":                   {"TestMigrationKilled"},
 			"store/deploytest":        {"TestCrowdWhileTypesChange", "TestIncompatibleDeploys", "TestRollingDeploys"},
@@ -53,6 +54,7 @@ func Steps() []Step {
 			"backend/lake/bucket/file": {"TestEveryCallFails", "TestEveryCallOfTheNextProcessFails"},
 			"backend/lake/laketest":    {"TestEveryCallFails"},
 			"backend/sqlite":           {"TestDamagedFile", "TestFailingCommit", "TestFailingRestore", "TestFlippedBitInTheWAL", "TestFlippedBits"},
+			"backend/sqlite/source":    {"TestFlippedBits"},
 			"cmd/onto":                 {"TestFaultSweep"},
 		}, ""},
 		{"hostile", "files, lakes, documents and programs that must not be trusted", 75 * time.Second, map[string][]string{
