@@ -83,7 +83,7 @@ func restoreEmpty(s *archiveStory) {
 
 func restoreInParts(s *archiveStory) {
 	s.eventful()
-	for _, ends := range [][]int64{{1}, {2, 4}, {3, 6, 11}, {5, 7, 8}, {10}, {9, 12}} {
+	for _, ends := range [][]int64{{2, 4}, {3, 6, 11}, {5, 7, 8}, {10, 12}} {
 		other := s.copied(ends...)
 		s.wantCopy(other)
 		other.reopen()
@@ -169,7 +169,7 @@ func restoreCopyOfCopy(s *archiveStory) {
 }
 
 func restoreLarge(s *archiveStory) {
-	const n = 1500
+	const n = 1000
 	for round := range 3 {
 		var writes []backend.Write
 		for i := range n {
@@ -182,8 +182,7 @@ func restoreLarge(s *archiveStory) {
 		s.stream(draft(), writes...)
 		s.commit(put(city("rome"), round))
 	}
-	s.wantCopy(s.copied())
-	s.wantCopy(s.copied(1, 2, 4))
+	s.wantCopy(s.copied(1))
 }
 
 func restoreMany(s *archiveStory) {

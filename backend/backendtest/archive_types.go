@@ -175,7 +175,7 @@ func restoreBeginsAgain(s *archiveStory) {
 	e.Add = []backend.NewVersion{{Schema: relation}}
 	link := backend.Write{Identity: onto.RelationID(tCity, "ada", "ada"), Op: onto.Put, Fields: []byte("{}"), SchemaVersion: 1}
 	s.evolve(e, stamped(remove(city("rome")), 2), link)
-	for last := range int64(6) {
+	for _, last := range []int64{0, 1, 3, 5} {
 		other := s.copied(last)
 		s.wantCopy(other)
 		other.want("versions", other.versionsOf(tCity), s.versionsOf(tCity))

@@ -150,7 +150,6 @@ func useSearch(s *archiveStory) {
 	s.texts()
 	copies := []*archiveStory{s.copied(), s.copied(0)}
 	for _, o := range copies {
-		o.tellSearch()
 		o.reopen()
 		o.tellSearch()
 	}

@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,21 +16,22 @@ import (
 	"github.com/ontologia/onto/internal/effort"
 )
 
-// Copies copies random histories from one backend to another. A copy must answer every
-// question as its source, and give the next drafts the same verdicts. Both must be a
-// [backend.Archive].
-func Copies(t *testing.T, from, to Target) {
+// Copies copies random histories from one backend to another, full of them in all (see
+// package effort). A copy must answer every question as its source, and give the next drafts
+// the same verdicts. Both must be a [backend.Archive]. Those that Run copies are from a
+// backend to itself.
+func Copies(t *testing.T, from, to Target, full int) {
 	from, to = from.called(), to.called()
 	if !isArchive(t, from) || !isArchive(t, to) {
 		t.Fatal("both backends must be archives")
 	}
-	copyHistories(t, from, to, 100)
+	copyHistories(t, from, to, full)
 }
 
-// runCopies is Copies for backends that need not be archives.
-func runCopies(t *testing.T, from, to Target, full int) {
-	if isArchive(t, from) && isArchive(t, to) {
-		copyHistories(t, from, to, full)
+// runCopies is Copies from a backend to itself, if it is an archive.
+func runCopies(t *testing.T, target Target) {
+	if isArchive(t, target) {
+		copyHistories(t, target, target, max(1, cmp.Or(target.Operations, 10_000)/100))
 	}
 }
 
@@ -90,6 +92,9 @@ func (p copyPlan) GoString() string {
 func copyPlans(most int) *rapid.Generator[copyPlan] {
 	steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) copyStep {
 		s := copyStep{step: drawStep(t), Commits: -1}
+		if s.Do == evolve && oneOf(t, "purging", false, true, false) {
+			s.Change.What, s.Change.Spoil = purgeType, ""
+		}
 		if oneOf(t, "copying", false, false, false, false, true, false, false, false, false) {
 			s.Commits = oneOf(t, "commits", 1, 2, 3, 0, 5, 999)
 			s.Ends = oneOf(t, "ends", false, false, true)

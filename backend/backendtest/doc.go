@@ -18,7 +18,8 @@
 // must then answer every question alike, random filters, orders and groups
 // among them, while types evolve, end and begin again), bus and traffic (stories
 // and random operations, if the backend is a bus), work and workload (likewise, if
-// it is a work queue), handles (two on one store),
+// it is a work queue), archive and copies (stories about copies of a store, and random
+// histories that are copied, if the backend is an archive), handles (two on one store),
 // cancel, concurrency, linearizable (concurrent calls, judged by porcupine),
 // optional (leases, checks and other optional interfaces, if the backend has
 // them) and faults. Every store a test made is opened once more and checked when

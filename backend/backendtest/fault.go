@@ -10,6 +10,7 @@ import (
 
 // runFaults makes appends fail at each point a backend names.
 func runFaults(t *testing.T, target Target) {
+	archive := isArchive(t, target)
 	for _, point := range target.Points {
 		t.Run(point, func(t *testing.T) {
 			runStories(t, target, []tale{
@@ -19,6 +20,12 @@ func runFaults(t *testing.T, target Target) {
 				{"draft of a handler", func(s *story) { s.survivesHandling(point, s.sendDraft) }},
 				{"stream of a handler", func(s *story) { s.survivesHandling(point, s.sendStream) }},
 			})
+			if archive {
+				runStories(t, target, archiving([]archiveTale{
+					{"restoration", func(s *archiveStory) { s.survivesRestoring(point) }},
+					{"restoration that purges", func(s *archiveStory) { s.survivesPurging(point) }},
+				}))
+			}
 		})
 	}
 }

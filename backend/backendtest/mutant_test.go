@@ -37,7 +37,7 @@ const (
 // fail there. A plain run tries one part of the suite for one mistake of ten.
 func TestMutants(t *testing.T) {
 	list := slices.Concat(mutants(), queryMutants(), endMutants(), searchMutants(), aggregateMutants(), admitMutants(), evolveMutants(), leaseMutants(), busMutants(), rideMutants(),
-		workMutants(), factMutants())
+		workMutants(), factMutants(), archiveMutants())
 	if args, ok := child.Args(); ok {
 		target := reference()
 		if i := slices.IndexFunc(list, func(m mutant) bool { return m.name == args[0] }); i >= 0 {
@@ -98,7 +98,7 @@ func openIn(target backendtest.Target) filtertest.Open {
 // TestReference runs what the mutants are made of, without a mistake.
 func TestReference(t *testing.T) {
 	for name, parts := range map[string]string{
-		soundName: "(stories|handles|cancel|concurrency|optional|bus|traffic|work|workload|faults|corpus)",
+		soundName: "(stories|handles|cancel|concurrency|optional|bus|traffic|work|workload|archive|copies|faults|corpus)",
 		soundBus:  "(bus|traffic)",
 		soundWork: "(work|workload)",
 	} {
@@ -113,7 +113,7 @@ func runChild(name, part string) (string, error) {
 	cmd := child.Test("^TestMutants$/^"+part+"$", name)
 	cmd.Env = append(cmd.Env, "GOGC=400") // it is over soon
 	level := ""                           // a plain run, whatever this one is
-	if part == "histories" {
+	if part == "histories" || part == "copies" {
 		level = "all"
 	}
 	cmd.Env = append(cmd.Env, effort.LevelVariable+"="+level, effort.SeedVariable+"=")

@@ -1,7 +1,6 @@
 package backendtest
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -28,7 +27,7 @@ type Target struct {
 
 	// Operations is how many operations random histories have in all; 0 for 10,000.
 	// Random traffic on a bus has five times as many, a random workload three times; for
-	// each twenty, one history is copied. What
+	// each hundred, one history is copied. What
 	// of that is done at once is told by package effort.
 	Operations int
 
@@ -76,7 +75,7 @@ func Run(t *testing.T, target Target) {
 		t.Run("work", func(t *testing.T) { runStories(t, target, workStories(t, target)) })
 		t.Run("workload", func(t *testing.T) { runWorkload(t, target) })
 		t.Run("archive", func(t *testing.T) { runStories(t, target, archiveStories(t, target)) })
-		t.Run("copies", func(t *testing.T) { runCopies(t, target, target, max(1, cmp.Or(target.Operations, 10_000)/20)) })
+		t.Run("copies", func(t *testing.T) { runCopies(t, target) })
 	}
 	t.Run("handles", func(t *testing.T) { runStories(t, target, handleStories()) })
 	t.Run("cancel", func(t *testing.T) { runStories(t, target, cancelStories()) })

@@ -11,9 +11,14 @@ import (
 	"github.com/ontologia/onto/backend/memory"
 )
 
-func TestContract(t *testing.T) {
+func TestContract(t *testing.T) { backendtest.Run(t, target()) }
+
+func TestCopies(t *testing.T) { backendtest.Copies(t, target(), target(), 500) }
+
+// target keeps stores by the names of their places.
+func target() backendtest.Target {
 	var stores sync.Map // from the name of a place to its *memory.Store
-	backendtest.Run(t, backendtest.Target{
+	return backendtest.Target{
 		Open: func(_ testing.TB, p *backendtest.Place) backend.Backend {
 			s, _ := stores.LoadOrStore(p.Name, memory.New(&memory.Options{Now: p.Now, LockTimeout: p.LockTimeout}))
 			if p.Target {
@@ -21,7 +26,7 @@ func TestContract(t *testing.T) {
 			}
 			return s.(*memory.Store).Open()
 		},
-	})
+	}
 }
 
 func TestNoOptions(t *testing.T) {
