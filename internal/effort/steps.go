@@ -92,7 +92,7 @@ func Steps() []Step {
 			"internal/jq":      {"TestEdits", "TestLimitsChangeNothingElse"},
 			"internal/links":   {"TestNormalFormIsAFixedPoint", "TestTagsAgreeWithTree"},
 			"internal/robots":  {"TestMatchRandom"},
-			"internal/spool":   {"TestAppend"},
+			"internal/spool":   {"TestAppend", "TestVersions"},
 			"internal/workcsv": {"TestRoundTrip"},
 			"store": {"TestFactsAreReverted", "TestLineages", "TestMigrationsOfFactsKeepEveryAnswer", "TestRevertAgreesWithAModel",
 				"TestTheUnreadableChangesNothingElse"},

@@ -44,7 +44,8 @@ func ReadCopy(c *driver.Conn) (backend.CopyState, error) {
 	return backend.CopyState(kept), nil
 }
 
-// WriteCopy writes it, in a transaction after which others have to read the types again.
+// WriteCopy writes it, in a transaction that also increments the counter of what is derived:
+// by that others notice a copy that begins.
 func WriteCopy(w *driver.Conn, s backend.CopyState) error {
 	format := Format
 	if s.Unfinished {
@@ -61,7 +62,7 @@ func WriteCopy(w *driver.Conn, s backend.CopyState) error {
 		}
 		text = string(kept)
 	}
-	return w.Exec(`UPDATE onto_meta SET copy_json = ?, format = ?, derived = derived + 1`, text, format)
+	return w.Exec(`UPDATE onto_meta SET copy_json = ?, format = ?`, text, format)
 }
 
 // CheckCopied fails if the copy that fills the store has not ended. The format is that of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -152,8 +153,9 @@ func (k *copying) open(ctx context.Context) error {
 		k.About(k.target)
 		return err
 	}
-	k.archive = archive.Job{From: from, To: to, Until: k.until, Flags: k.sourceFlags.text()}
-	return nil
+	flags, err := k.sourceFlags.text()
+	k.archive = archive.Job{From: from, To: to, Until: k.until, Flags: flags}
+	return err
 }
 
 // openTarget opens the target. A plan makes no store: where there is none, it is that of an
@@ -207,7 +209,12 @@ func (k *copying) plan(ctx context.Context) error {
 	if err := k.print(document.NewCopy(k.source.String(), k.target.String(), plan)); err != nil {
 		return err
 	}
-	k.Say("%s", onto.NewHint("nothing was changed; copy", k.command("--apply")...))
+	next := onto.NewHint("nothing was changed; copy", k.command("--apply")...)
+	if k.rejects == "" && slices.ContainsFunc(plan.Notes, func(n backend.LogNote) bool { return n.Code == backend.RowsRejected }) {
+		k.rejects = "rejects.jsonl"
+		next = onto.NewHint("nothing was changed; the copy would stop at the first row that cannot be stored here; set these aside", k.command("--apply")...)
+	}
+	k.Say("%s", next)
 	return nil
 }
 
