@@ -67,6 +67,7 @@ func Steps() []Step {
 		{"mistakes", "mistakes that are planted in the source, and must be caught", 45 * time.Second, map[string][]string{
 			"backend/backendtest":     {"TestMutants"},
 			"backend/lake/protocol":   {"TestSimulationCatchesMistakes"},
+			"backend/sqlite/source":   {"TestMistakesAreCaught"},
 			"bus":                     {"TestMistakesAreCaught"},
 			"filter/filtertest":       {"TestMistakes", "TestWrongBackends"},
 			"internal/decide":         {"TestFactMistakes"},

@@ -1,7 +1,9 @@
 package source_test
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,4 +70,28 @@ func TestAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// What a transaction has changed that was cut off is not seen, and its journal stays.
+func TestHotJournal(t *testing.T) {
+	path := load(t, "plain", rollback, big(9, 500))
+	want := lines(t, opened(t, path, source.Options{}).Log(t.Context(), 0))
+	db := connect(t, path, rollback, `PRAGMA cache_size = 2; PRAGMA cache_spill = 2; BEGIN IMMEDIATE;
+		UPDATE commits SET created_at = '2099-01-01T00:00:00+00:00'; UPDATE entity_history SET fields_json = replace(fields_json, '"N"', '"cut off"')`)
+	cut := filepath.Join(t.TempDir(), "cut.db")
+	copyFile(t, path, cut)
+	copyFile(t, path+"-journal", cut+"-journal")
+	if _, err := db.Exec(`ROLLBACK`); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(read(t, cut)), "cut off") {
+		t.Fatal("the transaction has changed nothing")
+	}
+	before := bytesOf(t, cut, hotJournal)
+	if got := lines(t, opened(t, cut, source.Options{}).Log(t.Context(), 0)); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if !maps.Equal(bytesOf(t, cut, hotJournal), before) {
+		t.Error("the file, or its journal, has changed")
+	}
 }

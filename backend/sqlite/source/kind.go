@@ -6,6 +6,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/source/internal/snapshot"
 )
 
 // Kind is what a file turns out to be.
@@ -87,54 +88,29 @@ func (f Found) check(path string) error {
 
 // Inspect finds out what a file is, and changes nothing.
 func Inspect(ctx context.Context, path string) (Found, error) {
-	p, err := find(path)
+	p, err := snapshot.Find(path, "")
 	if err != nil {
 		return Found{}, err
 	}
-	defer p.close()
-	found, err := p.inspect(ctx)
+	defer p.Close()
+	found, err := look(ctx, p)
 	return found, driver.Wrap(path, err)
 }
 
-// inspect looks at the schema. A file that says everything by itself is not copied for that,
-// and neither is a store: what its WAL or journal has does not make it another thing.
-func (p *place) inspect(ctx context.Context) (Found, error) {
-	before, err := p.state(nil)
-	if err != nil {
+// look finds out what a file is. That it is a store is known without its WAL and journal.
+func look(ctx context.Context, p *snapshot.Place) (found Found, err error) {
+	err = p.Look(ctx, func(c *driver.Conn) (bool, error) {
+		var err error
+		found, _, err = inspect(ctx, c, p.Path)
+		return found.Kind == Store, err
+	})
+	switch {
+	case driver.IsNoDatabase(err):
+		return Found{Kind: NoDatabase}, nil
+	case err != nil:
 		return Found{}, err
 	}
-	if !before.live() {
-		if before.sizes[ofFile] == 0 && before.settled() {
-			return Found{Kind: Empty}, nil
-		}
-		found, err := p.inspectBy(ctx, func() (*driver.Conn, error) { return driver.DialTried(p.file, driver.AccessImmutable) })
-		if err == nil && found.Kind == Store {
-			return found, nil
-		}
-		if now, e := p.state(nil); e == nil && now.same(before) && before.settled() {
-			return found, err
-		}
-	}
-	return p.inspectBy(ctx, func() (*driver.Conn, error) {
-		c, _, err := p.dial(ctx)
-		return c, err
-	})
-}
-
-func (p *place) inspectBy(ctx context.Context, dial func() (*driver.Conn, error)) (Found, error) {
-	c, err := dial()
-	if err == nil {
-		var found Found
-		found, _, err = inspect(ctx, c, p.path)
-		c.Close()
-		if err == nil {
-			return found, nil
-		}
-	}
-	if driver.IsNoDatabase(err) {
-		return Found{Kind: NoDatabase}, nil
-	}
-	return Found{}, err
+	return found, nil
 }
 
 // inspect finds out what the file of a connection is.

@@ -168,7 +168,7 @@ func (f *File) scan(ctx context.Context, c *driver.Conn, kind int, p *plan, most
 		id := r.Int(0)
 		at, ok := r.Vals[1].(int64)
 		if !ok {
-			return onto.Errorf(onto.Corrupt, "%s: row %d of %s is of no commit", f.place.path, id, t.name).WithHint("look at it with: sqlite3 FILE")
+			return onto.Errorf(onto.Corrupt, "%s: row %d of %s is of no commit", f.place.Path, id, t.name).WithHint("look at it with: sqlite3 FILE")
 		}
 		if at != commit || !open {
 			if err := add(); err != nil {

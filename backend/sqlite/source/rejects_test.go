@@ -111,6 +111,11 @@ func TestRejectsOfAnotherLogAreReplaced(t *testing.T) {
 	if got := strings.Count(string(read(t, rejects)), "\n"); got != 6 {
 		t.Errorf("got %d lines, want 6", got)
 	}
+	f.Close()
+	lines(t, opened(t, load(t, "plain", rollback), source.Options{Rejects: rejects}).Log(t.Context(), 0))
+	if got := read(t, rejects); len(got) > 0 {
+		t.Errorf("got %s, want nothing", got)
+	}
 }
 
 // A file that is none of rejected rows is not overwritten.
@@ -189,6 +194,7 @@ func TestNames(t *testing.T) {
 	if _, err := source.Open(t.Context(), path, nil); !strings.Contains(onto.HintOf(err).Text, "--rename '2nd=x_2nd'") {
 		t.Errorf("got the hint %q", onto.HintOf(err).Text)
 	}
+	copied(t, opened(t, path, source.Options{Rename: with("a-b", "zz")})) // in another order
 	f := opened(t, path, source.Options{Rename: with("entity a_b", "other")})
 	if got := noted(t, f, 0); !strings.Contains(got, "names_changed entity a_b=other 1") {
 		t.Errorf("got %s", got)

@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -17,7 +18,17 @@ import (
 // counts is how often each kind of thing was met.
 type counts map[[2]string]int64
 
-func (c counts) add(code backend.NoteCode, of string) { c[[2]string{string(code), of}]++ }
+// maxCounts bounds how many types are told apart. Rows of any number of types can be in a
+// file that was made for this; those of further ones are counted as of "".
+const maxCounts = 10_000
+
+func (c counts) add(code backend.NoteCode, of string) {
+	k := [2]string{string(code), of}
+	if _, ok := c[k]; !ok && len(c) >= maxCounts {
+		k[1] = ""
+	}
+	c[k]++
+}
 
 // notes is the counts in order.
 func (c counts) notes() []backend.LogNote {
@@ -43,7 +54,7 @@ const maxSizes = 16
 // there is no file for them.
 func (f *File) LogSize(ctx context.Context, since int64) (backend.LogSize, error) {
 	size, err := f.logSize(ctx, since)
-	return size, driver.Wrap(f.place.path, err)
+	return size, driver.Wrap(f.place.Path, err)
 }
 
 func (f *File) logSize(ctx context.Context, since int64) (size backend.LogSize, err error) {
@@ -114,15 +125,9 @@ func (m *moment) changed(ctx context.Context, since int64) (list []backend.LogNo
 
 // scratch is how many bytes of temporary files are there.
 func (f *File) scratch() (total int64, err error) {
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
-	paths := []string{f.dir}
-	if f.place.copy != nil {
-		paths = append(paths, f.place.copy.dir)
-	}
-	for _, dir := range paths {
+	for _, dir := range []string{f.dir, f.place.CopyDir()} {
 		entries, err := os.ReadDir(dir)
-		if err != nil {
+		if err != nil && dir != "" && !errors.Is(err, os.ErrNotExist) { // it may just have been replaced
 			return 0, err
 		}
 		for _, e := range entries {

@@ -22,6 +22,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/source/internal/snapshot"
 )
 
 // Options change how a file is read. The zero value is the default.
@@ -48,7 +49,7 @@ type Options struct {
 
 // File is a file that is read as a log. Its methods may be called at once.
 type File struct {
-	place   *place
+	place   *snapshot.Place
 	opts    Options
 	found   Found
 	dir     string   // for the plan
@@ -73,11 +74,10 @@ func Open(ctx context.Context, path string, o *Options) (*File, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	p, err := find(path)
+	p, err := snapshot.Find(path, o.Scratch)
 	if err != nil {
 		return nil, err
 	}
-	p.scratch = o.Scratch
 	f := &File{place: p, opts: *o, plan: newPlan(), sizes: map[int64]*sized{}}
 	if o.Rejects != "" {
 		f.rejects = &rejects{path: o.Rejects}
@@ -91,14 +91,14 @@ func Open(ctx context.Context, path string, o *Options) (*File, error) {
 
 func (f *File) open(ctx context.Context) error {
 	var err error
-	if f.found, err = f.place.inspect(ctx); err == nil {
-		err = f.found.check(f.place.path)
+	if f.found, err = look(ctx, f.place); err == nil {
+		err = f.found.check(f.place.Path)
 	}
 	if err != nil {
 		return err
 	}
 	if f.dir, err = os.MkdirTemp(f.opts.Scratch, "onto-source-*"); err != nil {
-		return f.place.scratchError(err)
+		return f.place.ScratchError(err)
 	}
 	s, err := f.begin(ctx)
 	if err == nil {
@@ -115,7 +115,7 @@ func (f *File) Close() error {
 	if f.dir != "" {
 		_ = os.RemoveAll(f.dir) // it is of no use to anybody
 	}
-	return errors.Join(f.rejects.close(), f.place.close())
+	return errors.Join(f.rejects.close(), f.place.Close())
 }
 
 // Origin implements [backend.LogSource]. For a store of this program it is the store's id;
@@ -126,7 +126,7 @@ func (f *File) Origin(context.Context) (string, error) { return f.origin, nil }
 func (f *File) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {
 	s, err := f.begin(ctx)
 	if err != nil {
-		return nil, driver.Wrap(f.place.path, err)
+		return nil, driver.Wrap(f.place.Path, err)
 	}
 	return s.types.all(), s.close()
 }
@@ -143,7 +143,7 @@ type moment struct {
 
 // begin starts to read the file as it is now.
 func (f *File) begin(ctx context.Context) (*moment, error) {
-	c, live, err := f.place.dial(ctx)
+	c, live, err := f.place.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (f *File) prepare(ctx context.Context, c *driver.Conn) error {
 	path := filepath.Join(f.dir, "plan.db")
 	_, missing := os.Stat(path)
 	if err := c.Attach(path, "plan"); err != nil {
-		return f.place.scratchError(err)
+		return f.place.ScratchError(err)
 	}
 	if err := c.Script(`PRAGMA plan.synchronous = OFF`); err != nil {
 		return err
@@ -193,12 +193,12 @@ func (f *File) prepare(ctx context.Context, c *driver.Conn) error {
 			return err
 		}
 	}
-	found, s, err := inspect(ctx, c, f.place.path)
+	found, s, err := inspect(ctx, c, f.place.Path)
 	if err == nil {
-		err = found.check(f.place.path)
+		err = found.check(f.place.Path)
 	}
 	if err == nil {
-		err = s.sound(f.place.path, "commits", "entity_history", "relation_history")
+		err = s.sound(f.place.Path, "commits", "entity_history", "relation_history")
 	}
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (f *File) prepare(ctx context.Context, c *driver.Conn) error {
 	}
 	origin, err := readOrigin(ctx, c, found, s)
 	if err == nil && f.origin != "" && (origin != f.origin || !maps.Equal(s.columns, f.shape.columns)) {
-		err = onto.Errorf(onto.Stale, "%s: the file was replaced while it was read, or its tables were changed", f.place.path).WithHint("start again")
+		err = onto.Errorf(onto.Stale, "%s: the file was replaced while it was read, or its tables were changed", f.place.Path).WithHint("start again")
 	}
 	if err != nil || f.origin != "" {
 		return err
@@ -256,7 +256,7 @@ func (m *moment) again(ctx context.Context) error {
 	}
 	follows, err := m.f.follows(ctx, m.Conn, &m.plan)
 	if err == nil && (origin != m.f.origin || !follows || purged(types) != purged(m.types)) {
-		err = onto.Errorf(onto.Stale, "%s: commits that were read already have changed meanwhile", m.f.place.path).WithHint("start again")
+		err = onto.Errorf(onto.Stale, "%s: commits that were read already have changed meanwhile", m.f.place.Path).WithHint("start again")
 	}
 	return err
 }

@@ -105,12 +105,19 @@ func TestEveryFileInEveryState(t *testing.T) {
 	for _, name := range fixtures(t) {
 		t.Run(name, func(t *testing.T) {
 			var want []string
-			for _, as := range everyLeft() {
+			var first source.Found
+			for i, as := range everyLeft() {
 				path := load(t, name, as)
 				before := bytesOf(t, path, as)
 				found, err := source.Inspect(t.Context(), path)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if i == 0 {
+					first = found
+				}
+				if found != first {
+					t.Errorf("left as %s: found %s, want %s", as, found, first)
 				}
 				if !found.Copyable() || name == "computed" {
 					if _, err := source.Open(t.Context(), path, nil); err == nil || onto.HintOf(err).Text == "" {

@@ -66,7 +66,7 @@ func (f *File) readTypes(ctx context.Context, c *driver.Conn) (*types, error) {
 			return nil, err
 		}
 	}
-	if err := t.rename(f.place.path, flags); err != nil {
+	if err := t.rename(f.place.Path, flags); err != nil {
 		return nil, err
 	}
 	return t, t.learn(f.opts.Upgraders)

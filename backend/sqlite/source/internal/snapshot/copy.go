@@ -1,4 +1,4 @@
-package source
+package snapshot
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func (c *copied) remove() {
 var errChanged = errors.New("the file has changed meanwhile")
 
 // dialCopy opens a connection to a private copy of the file.
-func (p *place) dialCopy(ctx context.Context) (*driver.Conn, error) {
+func (p *Place) dialCopy(ctx context.Context) (*driver.Conn, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, err := p.state(p.held)
@@ -51,7 +51,7 @@ func (p *place) dialCopy(ctx context.Context) (*driver.Conn, error) {
 
 // makeCopy copies the file, and then what SQLite would read beside it. The lock keeps other
 // programs from writing to the file; except in WAL mode, which changes the state.
-func (p *place) makeCopy(ctx context.Context) (c *copied, err error) {
+func (p *Place) makeCopy(ctx context.Context) (c *copied, err error) {
 	f, release, err := p.lockShared(ctx)
 	if err != nil {
 		return nil, err
@@ -68,11 +68,11 @@ func (p *place) makeCopy(ctx context.Context) (c *copied, err error) {
 	// would need the file for itself. Its journal says what the file has anyway, and changes.
 	writing, err := flock.IsLocked(f, reservedByte, 1)
 	if err != nil {
-		return nil, p.scratchError(err)
+		return nil, p.ScratchError(err)
 	}
 	dir, err := os.MkdirTemp(p.scratch, "onto-source-*")
 	if err != nil {
-		return nil, p.scratchError(err)
+		return nil, p.ScratchError(err)
 	}
 	c = &copied{dir, filepath.Join(dir, "copy.db"), s}
 	defer func() {
@@ -105,23 +105,23 @@ func (p *place) makeCopy(ctx context.Context) (c *copied, err error) {
 }
 
 // copyBeside copies a companion, if there is one.
-func (p *place) copyBeside(ctx context.Context, c *copied, suffix string) error {
+func (p *Place) copyBeside(ctx context.Context, c *copied, suffix string) error {
 	f, err := os.Open(p.file + suffix)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return p.scratchError(err)
+		return p.ScratchError(err)
 	}
 	defer f.Close()
 	return p.writeCopy(ctx, f, c.file+suffix)
 }
 
 // writeCopy copies to a file of its own.
-func (p *place) writeCopy(ctx context.Context, from io.Reader, to string) error {
+func (p *Place) writeCopy(ctx context.Context, from io.Reader, to string) error {
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return p.scratchError(err)
+		return p.ScratchError(err)
 	}
 	for err == nil {
 		if err = ctx.Err(); err != nil {
@@ -133,20 +133,20 @@ func (p *place) writeCopy(ctx context.Context, from io.Reader, to string) error 
 		err = nil
 	}
 	if err := errors.Join(err, out.Close()); err != nil {
-		return p.scratchError(err)
+		return p.ScratchError(err)
 	}
 	return nil
 }
 
 // recover brings into the copy what its WAL or journal has, so that it stays as it is from
 // then on.
-func (p *place) recover(c *copied) error {
+func (p *Place) recover(c *copied) error {
 	cut, err := disk.FindCutOff(c.file + "-wal")
 	if err != nil {
-		return p.scratchError(err)
+		return p.ScratchError(err)
 	}
 	if cut.Commits > 0 {
-		return onto.Errorf(onto.Corrupt, "%s: %s", p.path, cut).
+		return onto.Errorf(onto.Corrupt, "%s: %s", p.Path, cut).
 			WithHint("copy FILE and FILE-wal to a safe place first; then open the file with its own program once, which goes on without what is cut off")
 	}
 	w, err := driver.Dial(c.file, driver.AccessWrite, 0)
@@ -178,27 +178,27 @@ const waitForWriter = 10 * time.Second
 
 // lockShared takes SQLite's SHARED lock on the file. Locks that SQLite has taken in this
 // process would end when any descriptor of the file is closed, so this one stays open.
-func (p *place) lockShared(ctx context.Context) (f *os.File, release func(), err error) {
+func (p *Place) lockShared(ctx context.Context) (f *os.File, release func(), err error) {
 	if p.held == nil {
 		if p.held, err = os.Open(p.file); err != nil {
-			return nil, nil, onto.Errorf(onto.Unavailable, "%s: %w", p.path, err).WithHint("check the permissions")
+			return nil, nil, onto.Errorf(onto.Unavailable, "%s: %w", p.Path, err).WithHint("check the permissions")
 		}
 	}
 	f = p.held
 	if held, e := f.Stat(); e != nil || !p.isFile(held) {
-		return nil, nil, onto.Errorf(onto.Unavailable, "%s: the file was replaced while it was open", p.path).WithHint("start again")
+		return nil, nil, onto.Errorf(onto.Unavailable, "%s: the file was replaced while it was open", p.Path).WithHint("start again")
 	}
 	pause := driver.WaitUntil(time.Now().Add(waitForWriter))
 	for {
 		locked, err := tryShared(f)
 		if err == nil && !locked {
 			err = pause.Pause(ctx, func() error {
-				return onto.Errorf(onto.Unavailable, "%s: another program is writing to it, and does not end", p.path).WithHint("try again later")
+				return onto.Errorf(onto.Unavailable, "%s: another program is writing to it, and does not end", p.Path).WithHint("try again later")
 			})
 		}
 		switch {
 		case err != nil && onto.CodeOf(err) == "" && ctx.Err() == nil:
-			return nil, nil, onto.Errorf(onto.Unavailable, "%s: %w", p.path, err).WithHint("copy the file to a disk of this machine first")
+			return nil, nil, onto.Errorf(onto.Unavailable, "%s: %w", p.Path, err).WithHint("copy the file to a disk of this machine first")
 		case err != nil:
 			return nil, nil, err
 		case locked:
@@ -207,7 +207,7 @@ func (p *place) lockShared(ctx context.Context) (f *os.File, release func(), err
 	}
 }
 
-func (p *place) isFile(info os.FileInfo) bool {
+func (p *Place) isFile(info os.FileInfo) bool {
 	now, err := os.Stat(p.file)
 	return err == nil && os.SameFile(now, info)
 }
@@ -221,15 +221,25 @@ func tryShared(f *os.File) (bool, error) {
 	return ok, errors.Join(err, flock.ReleaseRange(f, pendingByte, 1))
 }
 
-// scratchError gives an error about temporary files its code.
-func (p *place) scratchError(err error) error {
+// CopyDir is the directory of the private copy; "" if there is none.
+func (p *Place) CopyDir() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.copy == nil {
+		return ""
+	}
+	return p.copy.dir
+}
+
+// ScratchError gives an error about temporary files its code.
+func (p *Place) ScratchError(err error) error {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
-		return onto.Errorf(onto.Full, "no room left for a private copy of %s: %w", p.path, err).
+		return onto.Errorf(onto.Full, "no room left for a private copy of %s: %w", p.Path, err).
 			WithHint("free disk space, or name a directory with more of it: Scratch or TMPDIR")
 	}
-	return onto.Errorf(onto.Unavailable, "cannot make a private copy of %s: %w", p.path, err).
+	return onto.Errorf(onto.Unavailable, "cannot make a private copy of %s: %w", p.Path, err).
 		WithHint("name a directory that this user can write: Scratch or TMPDIR")
 }

@@ -1,4 +1,6 @@
-package source
+// Package snapshot opens SQLite files of other programs for reading. It never changes a byte
+// of a file, nor of what SQLite keeps beside it, and leaves nothing there.
+package snapshot
 
 import (
 	"context"
@@ -20,9 +22,9 @@ import (
 // while another program has it open, and then without writing to the index. Otherwise a
 // private copy is read.
 
-// place is where a file lies.
-type place struct {
-	path    string // as given, for messages
+// Place is where a file lies.
+type Place struct {
+	Path    string // as given, for messages
 	file    string // whole and free of links: SQLite keeps companions beside the file, not beside a link
 	scratch string // directory for private copies
 
@@ -31,9 +33,10 @@ type place struct {
 	held *os.File   // see lockShared
 }
 
-// find finds a file, and gives common mistakes with paths their own messages.
-func find(path string) (*place, error) {
-	p := &place{path: path}
+// Find finds a file, and gives common mistakes with paths their own messages. Private copies
+// of it are made in the scratch directory; "" for that of the system.
+func Find(path, scratch string) (*Place, error) {
+	p := &Place{Path: path, scratch: scratch}
 	if path == "" {
 		return nil, onto.Errorf(onto.Invalid, "the path of the source is empty").WithHint("name a file")
 	}
@@ -70,8 +73,8 @@ func regular(path string, info os.FileInfo) error {
 	return onto.Errorf(onto.Unsupported, "%s: this is not a regular file but %s", path, info.Mode().Type()).WithHint("name a file")
 }
 
-// close releases what the place holds. No connection to the file is open any more.
-func (p *place) close() error {
+// Close releases what the place holds. No connection to the file is open any more.
+func (p *Place) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.copy.remove()
@@ -105,7 +108,7 @@ func suffixes() []string { return []string{"", "-wal", "-shm", "-journal"} }
 
 // state is that of now. The file is for reading what SQLite counts changes with, since times
 // are too coarse to tell two changes apart; nil if it is not open.
-func (p *place) state(file *os.File) (state, error) {
+func (p *Place) state(file *os.File) (state, error) {
 	var s state
 	for i, suffix := range suffixes() {
 		info, err := os.Stat(p.file + suffix)
@@ -114,7 +117,7 @@ func (p *place) state(file *os.File) (state, error) {
 			s.sizes[i] = -1
 			continue
 		case err != nil:
-			return s, onto.Errorf(onto.Unavailable, "%s: %w", p.path, err).WithHint("the file was there before: find out who has moved it")
+			return s, onto.Errorf(onto.Unavailable, "%s: %w", p.Path, err).WithHint("the file was there before: find out who has moved it")
 		}
 		s.sizes[i], s.times[i] = info.Size(), info.ModTime()
 		if i == ofFile {
@@ -166,9 +169,9 @@ func (s state) settled() bool { return s.sizes[ofWAL] <= 0 && s.sizes[ofJournal]
 // settling is how long a file that changes all the time is tried again.
 const settling = 20 * time.Second
 
-// dial opens a connection to the file as it is now. Live says that it is read where it lies,
+// Dial opens a connection to the file as it is now. Live says that it is read where it lies,
 // so that it may change between two transactions.
-func (p *place) dial(ctx context.Context) (c *driver.Conn, live bool, err error) {
+func (p *Place) Dial(ctx context.Context) (c *driver.Conn, live bool, err error) {
 	pause := backoff.Backoff{First: time.Millisecond, Longest: 50 * time.Millisecond, Until: time.Now().Add(settling)}
 	for {
 		s, err := p.state(nil)
@@ -185,11 +188,42 @@ func (p *place) dial(ctx context.Context) (c *driver.Conn, live bool, err error)
 		}
 		last := err
 		err = pause.Pause(ctx, func() error {
-			return onto.Errorf(onto.Unavailable, "%s: it cannot be read while another program uses it: %w", p.path, last).
+			return onto.Errorf(onto.Unavailable, "%s: it cannot be read while another program uses it: %w", p.Path, last).
 				WithHint("try again, or let that program finish first")
 		})
 		if err != nil {
 			return nil, false, err
 		}
 	}
+}
+
+// Look calls a function with a connection to the file, for a look at its schema. A file that
+// says everything by itself is not copied for that; and where it may not, the function may
+// see it without its WAL and journal first, and say that this is enough.
+func (p *Place) Look(ctx context.Context, look func(c *driver.Conn) (enough bool, err error)) error {
+	before, err := p.state(nil)
+	if err != nil {
+		return err
+	}
+	enough := false
+	if !before.live() {
+		var c *driver.Conn
+		if c, err = driver.DialTried(p.file, driver.AccessImmutable); err == nil {
+			enough, err = look(c)
+			c.Close()
+		}
+		if err == nil && enough {
+			return nil
+		}
+		if now, e := p.state(nil); e == nil && now.same(before) && before.settled() {
+			return err
+		}
+	}
+	c, _, err := p.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = look(c)
+	return err
 }
