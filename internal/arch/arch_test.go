@@ -41,6 +41,7 @@ func may() map[string][]string {
 		"internal/planted":  {"internal/effort"},
 		"internal/mailbox":  {},
 		"internal/workcsv":  {"."},
+		"internal/attempts": {"."},
 		"internal/audit":    {".", "internal/codec"},
 		"internal/volume":   {".", "internal/audit"},
 		"internal/codec":    {},
@@ -67,7 +68,7 @@ func may() map[string][]string {
 			"internal/backoff", "internal/codec", "internal/decide", "internal/exec", "internal/flock", "internal/groupcommit", "internal/lease", "internal/sqlgen"},
 		"backend/sqlite/internal/backup": {".", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout"},
 		"backend/sqlite/internal/bus":    {".", "backend", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "internal/codec", "internal/decide", "internal/refusal"},
-		"backend/sqlite/internal/work":   {".", "backend", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "internal/codec", "internal/refusal"},
+		"backend/sqlite/internal/work":   {".", "backend", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "internal/attempts", "internal/codec", "internal/refusal"},
 		"backend/sqlite/internal/check":  {"internal/codec", "internal/typelist", ".", "backend", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "backend/sqlite/internal/work", "internal/audit", "internal/volume"},
 		"backend/sqlite/internal/disk":   {".", "backend/sqlite/internal/driver"},
 		"backend/sqlite/internal/driver": {".", "internal/backoff", "github.com/mattn/go-sqlite3"},
@@ -139,7 +140,7 @@ func may() map[string][]string {
 		"cmd/onto/internal/evolve":   {".", "backend", "store", "store/schemafile", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/care": {"internal/suggest", "internal/refusal", ".", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/probe", "store", "upkeep", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal",
 			"github.com/spf13/cobra"},
-		"work":  {"internal/mailbox", ".", "backend", "store", "internal/codec", "internal/dedupe", "internal/fetch", "internal/links", "internal/robots", "internal/uuid", "internal/workcsv", "golang.org/x/net"},
+		"work":  {"internal/mailbox", ".", "backend", "store", "internal/attempts", "internal/codec", "internal/dedupe", "internal/fetch", "internal/links", "internal/robots", "internal/uuid", "internal/workcsv", "golang.org/x/net"},
 		"bench": {".", "bus", "backend", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/memory", "backend/lake/duck", "backend/lake/parquet", "backend/sqlite", "filter", "store", "store/records", "internal/codec", "github.com/mattn/go-sqlite3"},
 	}
 }
