@@ -66,6 +66,7 @@ func may() map[string][]string {
 		"backend/memory":    {"internal/typelist", "internal/refusal", ".", "backend", "filter", "internal/audit", "internal/codec", "internal/exec"},
 		"backend/sqlite": {"internal/typelist", "internal/refusal", ".", "backend", "backend/sqlite/internal/backup", "backend/sqlite/internal/bus", "backend/sqlite/internal/check", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "backend/sqlite/internal/work",
 			"internal/backoff", "internal/codec", "internal/decide", "internal/exec", "internal/flock", "internal/groupcommit", "internal/lease", "internal/sqlgen"},
+		"backend/sqlite/source":          {".", "backend", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "internal/audit", "internal/backoff", "internal/codec", "internal/flock", "internal/refusal", "internal/typelist"},
 		"backend/sqlite/internal/backup": {".", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout"},
 		"backend/sqlite/internal/bus":    {".", "backend", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "internal/codec", "internal/decide", "internal/refusal"},
 		"backend/sqlite/internal/work":   {".", "backend", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "internal/attempts", "internal/codec", "internal/refusal"},

@@ -73,9 +73,8 @@ const maxPrepared = 200
 // Dial opens a connection. The busy timeout is set before anything else. SQLite need
 // not lock a connection that only one goroutine uses at a time.
 func Dial(path string, how Access, wait time.Duration) (*Conn, error) {
-	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	d := &sqlite3.SQLiteDriver{}
-	raw, err := d.Open(fmt.Sprintf("file:%s?mode=%s&_busy_timeout=%d&_mutex=no", escaped, how, wait.Milliseconds()))
+	raw, err := d.Open(fmt.Sprintf("file:%s?mode=%s&_busy_timeout=%d&_mutex=no", escape(path), how, wait.Milliseconds()))
 	if err != nil {
 		return nil, err
 	}
@@ -301,6 +300,17 @@ func (p PageCopy) Step(pages int) (bool, error) {
 // BusyReader is how long a reader waits in the rare cases in which SQLite blocks it:
 // while the WAL is recovered or removed.
 const BusyReader = 5 * time.Second
+
+// Attach adds another file to the connection, under a name of its own. It is made if there
+// is none, and can be written even if the connection only reads.
+func (c *Conn) Attach(path, as string) error {
+	return c.Exec(`ATTACH ? AS `+as, "file:"+escape(path)+"?mode=rwc")
+}
+
+// escape is a path as a part of a URI.
+func escape(path string) string {
+	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
+}
 
 // DialTried opens a connection and tests it with a read.
 func DialTried(path string, how Access) (*Conn, error) {

@@ -27,6 +27,13 @@ func IsBusy(err error) bool {
 	return errors.As(err, &e) && (e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked)
 }
 
+// IsNoDatabase reports whether err says that a file is no SQLite database, or an encrypted
+// one.
+func IsNoDatabase(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && e.Code == sqlite3.ErrNotADB
+}
+
 // noRoom reports whether the operating system refused to let a file grow.
 func noRoom(e sqlite3.Error) bool {
 	return e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EFBIG || e.SystemErrno == syscall.EDQUOT

@@ -1,0 +1,228 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/disk"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/internal/flock"
+)
+
+// copied is a private copy of a file, with what its WAL or journal had.
+type copied struct {
+	dir, file string
+	of        state
+}
+
+func (c *copied) remove() {
+	if c != nil {
+		_ = os.RemoveAll(c.dir) // it is of no use to anybody
+	}
+}
+
+// errChanged says that the file has changed while it was copied.
+var errChanged = errors.New("the file has changed meanwhile")
+
+// dialCopy opens a connection to a private copy of the file, whose state is known.
+func (p *place) dialCopy(ctx context.Context, s state) (*driver.Conn, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.copy == nil || !p.copy.of.same(s) {
+		c, err := p.makeCopy(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p.copy.remove() // connections that read it go on doing so
+		p.copy = c
+	}
+	return driver.DialTried(p.copy.file, driver.AccessRead)
+}
+
+// makeCopy copies the file, and then what SQLite would read beside it. The lock keeps other
+// programs from writing to the file; except in WAL mode, which changes the state.
+func (p *place) makeCopy(ctx context.Context) (c *copied, err error) {
+	f, release, err := p.lockShared(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	s, err := p.state()
+	if err == nil && s.live() {
+		err = errChanged // a program has opened it meanwhile
+	}
+	if err != nil {
+		return nil, err
+	}
+	// A program with a transaction under way has changed nothing in the file yet, since it
+	// would need the file for itself. Its journal says what the file has anyway, and changes.
+	writing, err := flock.IsLocked(f, reservedByte, 1)
+	if err != nil {
+		return nil, p.scratchError(err)
+	}
+	dir, err := os.MkdirTemp(p.scratch, "onto-source-*")
+	if err != nil {
+		return nil, p.scratchError(err)
+	}
+	c = &copied{dir, filepath.Join(dir, "copy.db"), s}
+	defer func() {
+		if err != nil {
+			c.remove()
+		}
+	}()
+	if err := p.writeCopy(ctx, io.NewSectionReader(f, 0, 1<<62), c.file); err != nil {
+		return nil, err
+	}
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if suffix == "-wal" || !writing && s.sizes[ofJournal] >= 0 {
+			err = p.copyBeside(ctx, c, suffix)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	now, err := p.state()
+	if writing || s.sizes[ofJournal] < 0 {
+		now.sizes[ofJournal], now.times[ofJournal] = s.sizes[ofJournal], s.times[ofJournal]
+	}
+	if err == nil && !now.same(s) {
+		err = errChanged
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, p.recover(c)
+}
+
+// copyBeside copies a companion, if there is one.
+func (p *place) copyBeside(ctx context.Context, c *copied, suffix string) error {
+	f, err := os.Open(p.file + suffix)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return p.scratchError(err)
+	}
+	defer f.Close()
+	return p.writeCopy(ctx, f, c.file+suffix)
+}
+
+// writeCopy copies to a file of its own.
+func (p *place) writeCopy(ctx context.Context, from io.Reader, to string) error {
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return p.scratchError(err)
+	}
+	for err == nil {
+		if err = ctx.Err(); err != nil {
+			break
+		}
+		_, err = io.CopyN(out, from, 4<<20)
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if err := errors.Join(err, out.Close()); err != nil {
+		return p.scratchError(err)
+	}
+	return nil
+}
+
+// recover brings into the copy what its WAL or journal has, so that it stays as it is from
+// then on.
+func (p *place) recover(c *copied) error {
+	cut, err := disk.FindCutOff(c.file + "-wal")
+	if err != nil {
+		return p.scratchError(err)
+	}
+	if cut.Commits > 0 {
+		return onto.Errorf(onto.Corrupt, "%s: %s", p.path, cut).
+			WithHint("copy FILE and FILE-wal to a safe place first; then open the file with its own program once, which goes on without what is cut off")
+	}
+	w, err := driver.Dial(c.file, driver.AccessWrite, 0)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if _, err := w.QueryInt(`SELECT count(*) FROM sqlite_master`); err != nil {
+		return err
+	}
+	return w.Script(`PRAGMA synchronous = OFF; PRAGMA journal_mode = DELETE`)
+}
+
+// The bytes of a file that SQLite locks: a reader locks those of shared, after a moment in
+// which it has the lock on pending, which a writer takes that waits for readers to end. A
+// writer has the lock on reserved from the start of its transaction.
+const (
+	pendingByte  = 0x40000000
+	reservedByte = pendingByte + 1
+	sharedFirst  = pendingByte + 2
+	sharedSize   = 510
+)
+
+// waitForWriter is how long a writer of the file is waited for.
+const waitForWriter = 10 * time.Second
+
+// lockShared takes SQLite's SHARED lock on the file. Locks that SQLite has taken in this
+// process would end when any descriptor of the file is closed, so this one stays open.
+func (p *place) lockShared(ctx context.Context) (f *os.File, release func(), err error) {
+	if p.held == nil {
+		if p.held, err = os.Open(p.file); err != nil {
+			return nil, nil, onto.Errorf(onto.Unavailable, "%s: %w", p.path, err).WithHint("check the permissions")
+		}
+	}
+	f = p.held
+	if held, e := f.Stat(); e != nil || !p.isFile(held) {
+		return nil, nil, onto.Errorf(onto.Unavailable, "%s: the file was replaced while it was open", p.path).WithHint("start again")
+	}
+	pause := driver.WaitUntil(time.Now().Add(waitForWriter))
+	for {
+		locked, err := tryShared(f)
+		if err == nil && !locked {
+			err = pause.Pause(ctx, func() error {
+				return onto.Errorf(onto.Unavailable, "%s: another program is writing to it, and does not end", p.path).WithHint("try again later")
+			})
+		}
+		switch {
+		case err != nil && onto.CodeOf(err) == "" && ctx.Err() == nil:
+			return nil, nil, onto.Errorf(onto.Unavailable, "%s: %w", p.path, err).WithHint("copy the file to a disk of this machine first")
+		case err != nil:
+			return nil, nil, err
+		case locked:
+			return f, func() { _ = flock.ReleaseRange(f, sharedFirst, sharedSize) }, nil // it ends with the file at the latest
+		}
+	}
+}
+
+func (p *place) isFile(info os.FileInfo) bool {
+	now, err := os.Stat(p.file)
+	return err == nil && os.SameFile(now, info)
+}
+
+func tryShared(f *os.File) (bool, error) {
+	ok, err := flock.ShareRange(f, pendingByte, 1)
+	if !ok || err != nil {
+		return false, err
+	}
+	ok, err = flock.ShareRange(f, sharedFirst, sharedSize)
+	return ok, errors.Join(err, flock.ReleaseRange(f, pendingByte, 1))
+}
+
+// scratchError gives an error about temporary files its code.
+func (p *place) scratchError(err error) error {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		return onto.Errorf(onto.Full, "no room left for a private copy of %s: %w", p.path, err).
+			WithHint("free disk space, or name a directory with more of it: --scratch DIR or TMPDIR")
+	}
+	return onto.Errorf(onto.Unavailable, "cannot make a private copy of %s: %w", p.path, err).
+		WithHint("name a directory that this user can write: --scratch DIR or TMPDIR")
+}

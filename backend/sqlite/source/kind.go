@@ -1,0 +1,187 @@
+package source
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+)
+
+// Kind is what a file turns out to be.
+type Kind string
+
+// The kinds of files.
+const (
+	Empty      Kind = "empty"       // nothing, or a database without tables
+	Store      Kind = "store"       // a store of this program, of the first format that is upgraded in place or a later one
+	OlderStore Kind = "older_store" // a store of this program, of a format before that
+	Original   Kind = "original"    // written by the original program
+	WorkQueue  Kind = "work_queue"  // a work queue of another program
+	Other      Kind = "other"       // some other database
+	NoDatabase Kind = "no_database" // no SQLite database, or an encrypted one
+)
+
+// LastFormat is the last format of stores of this program that is read as a source.
+const LastFormat = 6
+
+// The engines of the original program that are known.
+const (
+	firstEngine  = "v1"
+	secondEngine = "v2"
+)
+
+// Found is what is known about a file.
+type Found struct {
+	Kind   Kind
+	Format int    // of a store of this program
+	Engine string // of the original program: v1, v2, or another one that is not known; "" if it does not say
+}
+
+// Copyable reports whether Open reads the file.
+func (f Found) Copyable() bool {
+	return f.Kind == OlderStore || f.Kind == Original && f.known()
+}
+
+func (f Found) known() bool {
+	return f.Engine == "" || f.Engine == firstEngine || f.Engine == secondEngine
+}
+
+// String describes the file for messages.
+func (f Found) String() string {
+	switch f.Kind {
+	case Empty:
+		return "a database without tables"
+	case Store, OlderStore:
+		return fmt.Sprintf("a store of format %d", f.Format)
+	case Original:
+		if f.Engine == "" {
+			return "a file of the original Ontologia"
+		}
+		return fmt.Sprintf("a file of the original Ontologia, engine %.20q", f.Engine)
+	case WorkQueue:
+		return "a work queue of another program"
+	case NoDatabase:
+		return "not a SQLite database, or an encrypted one"
+	}
+	return "a SQLite database of another program"
+}
+
+// check refuses what is no source.
+func (f Found) check(path string) error {
+	switch {
+	case f.Copyable():
+		return nil
+	case f.Kind == Original:
+		return onto.Errorf(onto.Unsupported, "%s: it is for the engine %.20q of the original Ontologia, and this program knows %s and %s", path, f.Engine, firstEngine, secondEngine).
+			WithHint("use a newer version of this program, or export it there as JSON Lines and import that here")
+	case f.Kind == WorkQueue:
+		return onto.Errorf(onto.Unsupported, "%s: %s", path, f).WithHint("import its items").WithCommand("work", "import", path)
+	case f.Kind == Store:
+		return onto.Errorf(onto.Unsupported, "%s: %s, which is read as it is", path, f).WithHint("open it as a store")
+	case f.Kind == Empty:
+		return onto.Errorf(onto.Uninitialized, "%s: %s", path, f).WithHint("name the file that holds the data")
+	}
+	return onto.Errorf(onto.Unsupported, "%s: %s", path, f).WithHint("name another file")
+}
+
+// Inspect finds out what a file is, and changes nothing.
+func Inspect(ctx context.Context, path string) (Found, error) {
+	p, err := find(path)
+	if err != nil {
+		return Found{}, err
+	}
+	defer p.close()
+	found, err := p.inspect(ctx)
+	return found, driver.Wrap(path, err)
+}
+
+// inspect looks at the schema. A file that says everything by itself is not copied for that.
+func (p *place) inspect(ctx context.Context) (Found, error) {
+	before, err := p.state()
+	if err != nil {
+		return Found{}, err
+	}
+	if !before.live() && before.settled() {
+		if before.sizes[ofFile] == 0 {
+			return Found{Kind: Empty}, nil
+		}
+		found, err := p.inspectBy(ctx, func() (*driver.Conn, error) { return driver.DialTried(p.file, driver.AccessImmutable) })
+		if now, e := p.state(); e == nil && now.same(before) {
+			return found, err
+		}
+	}
+	return p.inspectBy(ctx, func() (*driver.Conn, error) {
+		c, _, err := p.dial(ctx)
+		return c, err
+	})
+}
+
+func (p *place) inspectBy(ctx context.Context, dial func() (*driver.Conn, error)) (Found, error) {
+	c, err := dial()
+	if err == nil {
+		var found Found
+		found, _, err = inspect(ctx, c, p.path)
+		c.Close()
+		if err == nil {
+			return found, nil
+		}
+	}
+	if driver.IsNoDatabase(err) {
+		return Found{Kind: NoDatabase}, nil
+	}
+	return Found{}, err
+}
+
+// inspect finds out what the file of a connection is.
+func inspect(ctx context.Context, c *driver.Conn, path string) (Found, *shape, error) {
+	s, err := readShape(ctx, c, path)
+	if err != nil {
+		return Found{}, s, err
+	}
+	switch {
+	case len(s.names) == 0:
+		return Found{Kind: Empty}, s, nil
+	case s.has("onto_meta"):
+		if err := s.sound(path, "onto_meta"); err != nil {
+			return Found{}, s, err
+		}
+		format, err := c.QueryIntContext(ctx, `SELECT format FROM main.onto_meta LIMIT 1`)
+		if err == nil && (format < 1 || format > 1<<31) {
+			err = onto.Errorf(onto.Corrupt, "%s: its format is %d", path, format).WithHint("restore a backup of it")
+		}
+		found := Found{Kind: OlderStore, Format: int(format)}
+		if format > LastFormat {
+			found.Kind = Store
+		}
+		return found, s, err
+	case s.has("commits", "entity_history", "relation_history"):
+		engine, err := s.engine(ctx, c, path)
+		return Found{Kind: Original, Engine: engine}, s, err
+	case s.has("storage_meta") && s.odd["storage_meta"] == nil: // perhaps of a later engine
+		engine, err := s.engine(ctx, c, path)
+		if engine != "" {
+			return Found{Kind: Original, Engine: engine}, s, err
+		}
+		return Found{Kind: Other}, s, err
+	case s.has("work_items") && s.odd["work_items"] == nil:
+		return Found{Kind: WorkQueue}, s, nil
+	}
+	return Found{Kind: Other}, s, nil
+}
+
+// engine is the engine of the original program that a file is for; "" if it does not say,
+// which is the first.
+func (s *shape) engine(ctx context.Context, c *driver.Conn, path string) (string, error) {
+	if !s.has("storage_meta") {
+		return "", nil
+	}
+	if err := s.sound(path, "storage_meta"); err != nil {
+		return "", err
+	}
+	row, ok, err := c.QueryRowContext(ctx, `SELECT value FROM main.storage_meta WHERE key = 'engine_version' LIMIT 1`)
+	if err != nil || !ok {
+		return "", err
+	}
+	return row.Text(0), nil
+}

@@ -1,0 +1,210 @@
+package source_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/source"
+	"github.com/ontologia/onto/internal/child"
+	"github.com/ontologia/onto/internal/effort"
+)
+
+func TestMain(m *testing.M) {
+	child.Main(map[string]child.Job{"original": writeAsOriginal})
+	os.Exit(m.Run())
+}
+
+// perCommit is how many versions each commit of the child has.
+const perCommit = 6
+
+// writeAsOriginal commits to a file as the original program does, until it is killed, and
+// prints the id of each commit. From time to time it closes the file and opens it again.
+func writeAsOriginal(args []string) error {
+	path, mode := args[0], args[1]
+	for {
+		db, err := sql.Open("sqlite3", path+"?_busy_timeout=30000&_foreign_keys=on")
+		if err != nil {
+			return err
+		}
+		db.SetMaxOpenConns(1)
+		if _, err := db.Exec(`PRAGMA journal_mode = ` + mode + `; PRAGMA wal_autocheckpoint = 20; PRAGMA synchronous = OFF`); err != nil {
+			return err
+		}
+		for range 200 {
+			id, err := commitAsOriginal(db)
+			if err != nil {
+				return err
+			}
+			fmt.Println(id)
+		}
+		if err := db.Close(); err != nil {
+			return err
+		}
+	}
+}
+
+// commitAsOriginal makes one commit, with its lock. The versions say which commit they are of.
+func commitAsOriginal(db *sql.DB) (id int64, err error) {
+	ctx := context.Background()
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	now := func() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000000+00:00") }
+	run := func(statement string, args ...any) sql.Result {
+		var r sql.Result
+		if err == nil {
+			r, err = c.ExecContext(ctx, statement, args...)
+		}
+		return r
+	}
+	run(`DELETE FROM locks WHERE lock_name = ? AND expires_at < ?`, "ontology_write", now())
+	run(`INSERT OR REPLACE INTO locks (lock_name, owner_id, acquired_at, expires_at) VALUES ('ontology_write', 'python', ?, '9999')`, now())
+	run(`BEGIN IMMEDIATE`)
+	r := run(`INSERT INTO commits (created_at, metadata_json) VALUES (?, ?)`, now(), `{"namespace": "default"}`)
+	if err == nil {
+		id, err = r.LastInsertId()
+	}
+	for i := range perCommit {
+		if i == 0 {
+			run(`INSERT INTO relation_history (relation_type, left_key, right_key, instance_key, fields_json, commit_id, schema_version_id) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+				"Likes", fmt.Sprint("c", id%7), "c1", "", "{}", id, 1)
+			continue
+		}
+		run(`INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES (?, ?, ?, ?, ?)`,
+			"Customer", fmt.Sprintf("c%d-%d", id%7, i), fmt.Sprintf(`{"tags": [%q], "name": "N %d", "id": "c%d-%d", "age": null}`, strings.Repeat("x", 900), id, id%7, i), id, 1)
+	}
+	run(`COMMIT`)
+	run(`DELETE FROM locks WHERE lock_name = ? AND owner_id = ?`, "ontology_write", "python")
+	return id, err
+}
+
+// A log shows whole commits while the original program commits all the time, in either mode,
+// closes the file and opens it again: all that it had when the log was asked for, and a log
+// that is continued goes on where the one before has ended.
+func TestBesideTheOriginal(t *testing.T) {
+	for _, mode := range []string{"WAL", "DELETE"} {
+		t.Run(mode, func(t *testing.T) {
+			path := load(t, "plain", rollback, `DELETE FROM entity_history; DELETE FROM relation_history; DELETE FROM commits; DELETE FROM sqlite_sequence;`)
+			p := child.Start(t, "original", path, mode)
+			written := make(chan int64, 1<<20)
+			go func() {
+				defer close(written)
+				for line := range p.Lines() {
+					if id, err := strconv.ParseInt(line, 10, 64); err == nil {
+						written <- id
+					}
+				}
+			}()
+			newest := <-written
+			f, err := source.Open(t.Context(), path, &source.Options{Scratch: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			since, all := int64(0), []string{}
+			for range effort.Count(t, 100) {
+				for len(written) > 0 {
+					newest = <-written
+				}
+				for e, err := range f.Log(t.Context(), since) {
+					if err != nil {
+						t.Fatalf("after %d: %v", since, err)
+					}
+					all = append(all, line(&e))
+					if e.Commit == nil {
+						checkMade(t, &e.Version, since)
+						continue
+					}
+					if since++; e.Commit.ID != since || e.Commit.Operations != perCommit {
+						t.Fatalf("got commit %d with %d versions, want %d with %d", e.Commit.ID, e.Commit.Operations, since, perCommit)
+					}
+				}
+				if since < newest {
+					t.Fatalf("the log ends with commit %d, and %d was there before", since, newest)
+				}
+			}
+			p.End()
+			rest := lines(t, f.Log(t.Context(), 0))
+			if len(rest) < len(all) || strings.Join(rest[:len(all)], "\n") != strings.Join(all, "\n") {
+				t.Error("what was read beside the original is not what the file has")
+			}
+			t.Logf("%d commits were read while they were made", since)
+		})
+	}
+}
+
+func checkMade(t testing.TB, v *onto.Version, commit int64) {
+	t.Helper()
+	if v.Commit != commit || v.Kind == onto.KindEntity && !strings.Contains(string(v.Fields), fmt.Sprintf(`"name":"N %d"`, commit)) {
+		t.Fatalf("among those of commit %d: %s", commit, v)
+	}
+}
+
+// The original program is killed again and again. Whatever it leaves behind, its file is read
+// to the last commit that it has acknowledged, and stays as it was.
+func TestAfterTheOriginalWasKilled(t *testing.T) {
+	for _, mode := range []string{"WAL", "DELETE"} {
+		t.Run(mode, func(t *testing.T) {
+			path := load(t, "plain", rollback, `DELETE FROM entity_history; DELETE FROM relation_history; DELETE FROM commits; DELETE FROM sqlite_sequence;`)
+			random := effort.Rand(t)
+			for range effort.Count(t, 50) {
+				p := child.Start(t, "original", path, mode)
+				newest, stop := int64(0), 1+random.IntN(60)
+				for line := range p.Lines() {
+					id, err := strconv.ParseInt(line, 10, 64)
+					if err != nil {
+						t.Fatalf("the child says %s", line)
+					}
+					if newest = id; stop == 0 {
+						break
+					}
+					stop--
+				}
+				p.End()
+				as := left(mode)
+				before := bytesOf(t, path, as)
+				f := opened(t, path, source.Options{Scratch: t.TempDir()})
+				var last *backend.LogCommit
+				for e, err := range f.Log(t.Context(), 0) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if e.Commit != nil {
+						last = e.Commit
+					} else {
+						checkMade(t, &e.Version, last.ID)
+					}
+				}
+				if last.ID < newest || last.Operations != perCommit {
+					t.Errorf("the log ends with commit %d, and %d was acknowledged", last.ID, newest)
+				}
+				if err := f.Close(); err != nil {
+					t.Error(err)
+				}
+				if after := bytesOf(t, path, as); fmt.Sprint(len(after)) != fmt.Sprint(len(before)) {
+					t.Errorf("got %d files, and there were %d", len(after), len(before))
+				} else {
+					for name, data := range before {
+						if after[name] != data {
+							t.Errorf("%s has changed", name)
+						}
+					}
+				}
+				if _, err := os.Stat(filepath.Dir(path)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}

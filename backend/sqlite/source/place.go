@@ -1,0 +1,187 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/internal/backoff"
+)
+
+// SQLite keeps companions beside a file, and even a connection that only reads makes them:
+// a WAL and its index where the file is in WAL mode, and it rolls back what a journal has.
+// So the file is read where it lies only while both WAL and index are there, which is so
+// while another program has it open, and then without writing to the index. Otherwise a
+// private copy is read.
+
+// place is where a file lies.
+type place struct {
+	path    string // as given, for messages
+	file    string // whole and free of links: SQLite keeps companions beside the file, not beside a link
+	scratch string // directory for private copies
+
+	mu   sync.Mutex // guards what follows
+	copy *copied    // the newest private copy; nil for none
+	held *os.File   // see lockShared
+}
+
+// find finds a file, and gives common mistakes with paths their own messages.
+func find(path string) (*place, error) {
+	p := &place{path: path}
+	if path == "" {
+		return nil, onto.Errorf(onto.Invalid, "the path of the source is empty").WithHint("name a file")
+	}
+	file, err := filepath.Abs(path)
+	if err == nil {
+		if target, err := filepath.EvalSymlinks(file); err == nil {
+			file = target
+		}
+		p.file = file
+		var info os.FileInfo
+		if info, err = os.Stat(file); err == nil {
+			err = regular(path, info)
+		}
+	}
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+		if info, e := os.Lstat(file + suffix); e == nil && err == nil {
+			err = regular(path+suffix, info)
+		}
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, onto.Errorf(onto.Uninitialized, "%s: there is no such file", path).WithHint("name a file")
+	case err != nil && onto.CodeOf(err) == "":
+		return nil, onto.Errorf(onto.Unavailable, "%s: %w", path, err).WithHint("check the permissions")
+	}
+	return p, err
+}
+
+// regular refuses what SQLite would block on, or what leads elsewhere.
+func regular(path string, info os.FileInfo) error {
+	if info.Mode().IsRegular() {
+		return nil
+	}
+	return onto.Errorf(onto.Unsupported, "%s: this is not a regular file but %s", path, info.Mode().Type()).WithHint("name a file")
+}
+
+// close releases what the place holds. No connection to the file is open any more.
+func (p *place) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.copy.remove()
+	p.copy = nil
+	var err error
+	if p.held != nil {
+		err = p.held.Close()
+		p.held = nil
+	}
+	return err
+}
+
+// state is what tells whether a file and its companions have changed.
+type state struct {
+	sizes [4]int64 // of the file, its WAL, index and journal; -1 for none
+	times [4]time.Time
+	inode os.FileInfo
+	salts string // of the WAL
+}
+
+const (
+	ofFile = iota
+	ofWAL
+	ofIndex
+	ofJournal
+)
+
+// suffixes are those of the file and its companions.
+func suffixes() []string { return []string{"", "-wal", "-shm", "-journal"} }
+
+func (p *place) state() (state, error) {
+	var s state
+	for i, suffix := range suffixes() {
+		info, err := os.Stat(p.file + suffix)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && suffix != "":
+			s.sizes[i] = -1
+			continue
+		case err != nil:
+			return s, onto.Errorf(onto.Unavailable, "%s: %w", p.path, err).WithHint("the file was there before: find out who has moved it")
+		}
+		s.sizes[i], s.times[i] = info.Size(), info.ModTime()
+		if i == ofFile {
+			s.inode = info
+		}
+	}
+	salts, err := readSalts(p.file + "-wal")
+	s.salts = salts
+	return s, err
+}
+
+// readSalts reads what changes whenever the WAL begins anew. SQLite takes no locks on the
+// WAL, so it can be opened and closed here.
+func readSalts(path string) (string, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", onto.Errorf(onto.Unavailable, "%s: %w", path, err).WithHint("check the permissions")
+	}
+	defer f.Close()
+	var header [32]byte
+	n, _ := f.ReadAt(header[:], 0) // a short one is compared as it is
+	return string(header[:n]), nil
+}
+
+// same reports whether nothing has changed. The index changes with every reader.
+func (s state) same(other state) bool {
+	for _, i := range []int{ofFile, ofWAL, ofJournal} {
+		if s.sizes[i] != other.sizes[i] || !s.times[i].Equal(other.times[i]) {
+			return false
+		}
+	}
+	return s.salts == other.salts && (s.sizes[ofIndex] < 0) == (other.sizes[ofIndex] < 0) && os.SameFile(s.inode, other.inode)
+}
+
+// live reports whether the file can be read where it lies.
+func (s state) live() bool { return s.sizes[ofWAL] >= 0 && s.sizes[ofIndex] >= 0 }
+
+// settled reports whether the file says everything by itself.
+func (s state) settled() bool { return s.sizes[ofWAL] <= 0 && s.sizes[ofJournal] <= 0 }
+
+// settling is how long a file that changes all the time is tried again.
+const settling = 20 * time.Second
+
+// dial opens a connection to the file as it is now. Live says that it is read where it lies,
+// so that it may change between two transactions.
+func (p *place) dial(ctx context.Context) (c *driver.Conn, live bool, err error) {
+	pause := backoff.Backoff{First: time.Millisecond, Longest: 50 * time.Millisecond, Until: time.Now().Add(settling)}
+	for {
+		s, err := p.state()
+		if err != nil {
+			return nil, false, err
+		}
+		if live = s.live(); live { // which an error may say that it is no more
+			c, err = driver.DialTried(p.file, driver.AccessIndexless)
+		} else {
+			c, err = p.dialCopy(ctx, s)
+		}
+		if err == nil || driver.IsNoDatabase(err) || !live && !errors.Is(err, errChanged) {
+			return c, live, err
+		}
+		last := err
+		err = pause.Pause(ctx, func() error {
+			return onto.Errorf(onto.Unavailable, "%s: it cannot be read while another program uses it: %w", p.path, last).
+				WithHint("try again, or let that program finish first")
+		})
+		if err != nil {
+			return nil, false, err
+		}
+	}
+}

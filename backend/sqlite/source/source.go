@@ -1,0 +1,275 @@
+// Package source reads SQLite files that are not stores of the present format: those of the
+// original program, of both its engines, and of formats 1 to 6 of this program, as logs that
+// can be copied. It never changes a byte of a file or of what SQLite keeps beside it.
+//
+// What a copy has otherwise than the file is counted in the notes of [File.LogSize]: commits
+// get ids without gaps and times that never go back, and what they were is in the metadata of
+// the commit, as onto_source. Fields are canonical JSON and fit the type of the row; keys are
+// text or integers; each row is stamped with the version of its type that was in force; and
+// of two rows of an identity in one commit, the one that the original's lookup shows counts.
+// What has no such form is refused by name: names can be changed with [Options.Rename], and
+// rows set aside with [Options.Rejects].
+package source
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+)
+
+// Options change how a file is read. The zero value is the default.
+type Options struct {
+	// Rename gives names that are not allowed here other ones. A name, as a-b, stands for
+	// every type and field that is called so; Type.field and 'relation Type' stand for one
+	// of them, whose name need not be one that is refused.
+	Rename map[string]string
+
+	// Upgraders are for steps between versions of types that the original program has
+	// migrated, or whose fields have got other names. Types and fields are named as in the
+	// copy.
+	Upgraders []backend.TypeUpgrader
+
+	// Rejects is a file to which rows go that cannot be stored, as JSON lines; "" stops at
+	// the first such row. A delete stands in their place where an older value would show
+	// otherwise.
+	Rejects string
+
+	// Scratch is a directory for a private copy of the file, and for what is noted about
+	// its rows; "" for that of the system.
+	Scratch string
+}
+
+// File is a file that is read as a log. Its methods may be called at once, but for Log when
+// there are rejects.
+type File struct {
+	place *place
+	opts  Options
+	found Found
+	dir   string // for the plan
+
+	origin string
+	shape  *shape
+	tables [kinds]*table
+
+	planning sync.Mutex // guards what follows
+	plan     plan
+
+	sizing sync.Mutex // guards what follows
+	size   *sized     // the last answer of LogSize
+}
+
+var _ backend.LogSource = (*File)(nil)
+
+// Open opens a file. It fails if the file is nothing that is read here, or if it has names
+// that are not allowed.
+func Open(ctx context.Context, path string, o *Options) (*File, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	p, err := find(path)
+	if err != nil {
+		return nil, err
+	}
+	p.scratch = o.Scratch
+	f := &File{place: p, opts: *o, plan: newPlan()}
+	if err := f.open(ctx); err != nil {
+		f.Close()
+		return nil, driver.Wrap(path, err)
+	}
+	return f, nil
+}
+
+func (f *File) open(ctx context.Context) error {
+	var err error
+	if f.found, err = f.place.inspect(ctx); err == nil {
+		err = f.found.check(f.place.path)
+	}
+	if err != nil {
+		return err
+	}
+	if f.dir, err = os.MkdirTemp(f.opts.Scratch, "onto-source-*"); err != nil {
+		return f.place.scratchError(err)
+	}
+	s, err := f.begin(ctx)
+	if err == nil {
+		err = s.close()
+	}
+	return err
+}
+
+// Found is what the file is.
+func (f *File) Found() Found { return f.found }
+
+// Close releases everything. Sequences under way have ended.
+func (f *File) Close() error {
+	if f.dir != "" {
+		_ = os.RemoveAll(f.dir) // it is of no use to anybody
+	}
+	return f.place.close()
+}
+
+// Origin implements [backend.LogSource]. For a store of this program it is the store's id;
+// for a file of the original it is made of its first rows, which stay as the file grows.
+func (f *File) Origin(context.Context) (string, error) { return f.origin, nil }
+
+// Schemas implements [backend.LogSource].
+func (f *File) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {
+	s, err := f.begin(ctx)
+	if err != nil {
+		return nil, driver.Wrap(f.place.path, err)
+	}
+	return s.types.all(), s.close()
+}
+
+// moment is the file as it is at one time: a connection in a transaction, with the plan of
+// the commits up to then.
+type moment struct {
+	*driver.Conn
+	f     *File
+	live  bool // the file may change between two transactions
+	plan  plan
+	types *types
+}
+
+// begin starts to read the file as it is now.
+func (f *File) begin(ctx context.Context) (*moment, error) {
+	c, live, err := f.place.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := &moment{Conn: c, f: f, live: live}
+	if err := m.begin(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *moment) begin(ctx context.Context) error {
+	f := m.f
+	err := f.prepare(ctx, m.Conn)
+	if err == nil {
+		err = f.update(ctx, m.Conn)
+	}
+	if err == nil {
+		err = m.Exec(`BEGIN`)
+	}
+	if err != nil {
+		return err
+	}
+	f.planning.Lock()
+	m.plan = f.plan
+	f.planning.Unlock()
+	if m.types, err = f.readTypes(ctx, m.Conn); err == nil {
+		err = f.settle(ctx, m.Conn, m.types, &m.plan)
+	}
+	return err
+}
+
+// prepare attaches the plan, and makes sure that the file is what it was.
+func (f *File) prepare(ctx context.Context, c *driver.Conn) error {
+	f.planning.Lock()
+	defer f.planning.Unlock()
+	path := filepath.Join(f.dir, "plan.db")
+	_, missing := os.Stat(path)
+	if err := c.Attach(path, "plan"); err != nil {
+		return f.place.scratchError(err)
+	}
+	if missing != nil {
+		if err := c.Script(`PRAGMA plan.journal_mode = WAL; PRAGMA plan.synchronous = OFF;` + createPlan); err != nil {
+			return err
+		}
+	}
+	if err := c.Script(`PRAGMA plan.synchronous = OFF`); err != nil {
+		return err
+	}
+	found, s, err := inspect(ctx, c, f.place.path)
+	if err == nil {
+		err = found.check(f.place.path)
+	}
+	if err == nil {
+		err = s.sound(f.place.path, "commits", "entity_history", "relation_history")
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"fact_history", "schema_registry", "schema_versions", "events", "event_claims", "work_items"} {
+		if err := s.odd[name]; err != nil {
+			return err
+		}
+	}
+	origin, err := readOrigin(ctx, c, found, s)
+	if err == nil && f.origin != "" && (origin != f.origin || !maps.Equal(s.columns, f.shape.columns)) {
+		err = onto.Errorf(onto.Stale, "%s: the file was replaced while it was read, or its tables were changed", f.place.path).WithHint("start again")
+	}
+	if err != nil || f.origin != "" {
+		return err
+	}
+	f.origin, f.shape = origin, s
+	types, err := f.readTypes(ctx, c)
+	if err != nil {
+		f.origin = ""
+		return err
+	}
+	retyped := map[onto.Kind]map[string]string{}
+	for _, of := range types.list {
+		if of.name != of.was {
+			if retyped[of.was.Kind] == nil {
+				retyped[of.was.Kind] = map[string]string{}
+			}
+			retyped[of.was.Kind][of.was.Name] = of.name.Name
+		}
+	}
+	for i, kind := range onto.Kinds() {
+		f.tables[i] = historyTable(s, kind, retyped[kind])
+	}
+	return nil
+}
+
+// again ends the transaction and begins another one, so that what other programs write to
+// the file need not be kept for this one. The log is still the same then, but for what was
+// appended.
+func (m *moment) again(ctx context.Context) error {
+	if err := m.Exec(`COMMIT`); err != nil {
+		return err
+	}
+	if err := m.Exec(`BEGIN`); err != nil {
+		return err
+	}
+	origin, err := readOrigin(ctx, m.Conn, m.f.found, m.f.shape)
+	if err != nil {
+		return err
+	}
+	types, err := m.f.readTypes(ctx, m.Conn)
+	if err != nil {
+		return err
+	}
+	follows, err := m.f.follows(ctx, m.Conn, &m.plan)
+	if err == nil && (origin != m.f.origin || !follows || purged(types) != purged(m.types)) {
+		err = onto.Errorf(onto.Stale, "%s: commits that were read already have changed meanwhile", m.f.place.path).WithHint("start again")
+	}
+	return err
+}
+
+// purged is how many versions of types were purged.
+func purged(t *types) (n int) {
+	for _, of := range t.list {
+		for i := range of.versions {
+			if end := of.versions[i].End; end != nil && end.Purged {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (m *moment) close() error {
+	_ = m.Exec(`ROLLBACK`) // nothing was written
+	return m.Conn.Close()
+}

@@ -1,0 +1,2 @@
+-- after: tables.sql
+-- No types and no commits.

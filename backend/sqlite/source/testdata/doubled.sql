@@ -1,0 +1,29 @@
+-- after: tables.sql
+-- Several versions of one identity in a commit; the original's lookup by key shows the first of them.
+INSERT INTO schema_registry VALUES ('entity', 'Person', '{"entity_name": "Person", "fields": {"id": {"index": false, "type": "<class ''str''>", "type_spec": {"kind": "primitive", "name": "str"}, "primary_key": true}, "name": {"index": false, "type": "<class ''str''>", "type_spec": {"kind": "primitive", "name": "str"}, "primary_key": false}, "age": {"index": false, "type": "int | None", "type_spec": {"kind": "primitive", "name": "int | None"}, "primary_key": false}}}');
+INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, runtime_id, reason) VALUES ('entity', 'Person', 1, '{"entity_name": "Person", "fields": {"id": {"index": false, "type": "<class ''str''>", "type_spec": {"kind": "primitive", "name": "str"}, "primary_key": true}, "name": {"index": false, "type": "<class ''str''>", "type_spec": {"kind": "primitive", "name": "str"}, "primary_key": false}, "age": {"index": false, "type": "int | None", "type_spec": {"kind": "primitive", "name": "int | None"}, "primary_key": false}}}', 'x', '2025-01-01T00:00:00+00:00', 'py', 'initial');
+INSERT INTO schema_registry VALUES ('relation', 'Knows', '{"relation_name": "Knows", "left_type": "Person", "right_type": "Person", "instance_key_field": null, "fields": {"since": {"index": false, "type": "int | None", "type_spec": {"kind": "primitive", "name": "int | None"}}}}');
+INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, runtime_id, reason) VALUES ('relation', 'Knows', 1, '{"relation_name": "Knows", "left_type": "Person", "right_type": "Person", "instance_key_field": null, "fields": {"since": {"index": false, "type": "int | None", "type_spec": {"kind": "primitive", "name": "int | None"}}}}', 'x', '2025-01-01T00:00:00+00:00', 'py', 'initial');
+INSERT INTO schema_registry VALUES ('relation', 'Met', '{"relation_name": "Met", "left_type": "Person", "right_type": "Person", "instance_key_field": "on", "fields": {"place": {"index": false, "type": "<class ''str''>", "type_spec": {"kind": "primitive", "name": "str"}}}}');
+INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, runtime_id, reason) VALUES ('relation', 'Met', 1, '{"relation_name": "Met", "left_type": "Person", "right_type": "Person", "instance_key_field": "on", "fields": {"place": {"index": false, "type": "<class ''str''>", "type_spec": {"kind": "primitive", "name": "str"}}}}', 'x', '2025-01-01T00:00:00+00:00', 'py', 'initial');
+INSERT INTO commits (id, created_at, metadata_json) VALUES (1, '2025-01-02T03:04:01.000000+00:00', NULL);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'a', '{"id": "a", "name": "first"}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'b', '{"id": "b", "name": "B"}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'a', '{"id": "a", "name": "second"}', 1, 1);
+INSERT INTO relation_history (relation_type, left_key, right_key, instance_key, fields_json, commit_id, schema_version_id) VALUES ('Knows', 'a', 'b', '', '{"since": 1}', 1, 1);
+INSERT INTO relation_history (relation_type, left_key, right_key, instance_key, fields_json, commit_id, schema_version_id) VALUES ('Knows', 'a', 'b', '', '{"since": 2}', 1, 1);
+INSERT INTO relation_history (relation_type, left_key, right_key, instance_key, fields_json, commit_id, schema_version_id) VALUES ('Met', 'a', 'b', 'mon', '{"place": "x"}', 1, 1);
+INSERT INTO relation_history (relation_type, left_key, right_key, instance_key, fields_json, commit_id, schema_version_id) VALUES ('Met', 'a', 'b', 'tue', '{"place": "y"}', 1, 1);
+INSERT INTO relation_history (relation_type, left_key, right_key, instance_key, fields_json, commit_id, schema_version_id) VALUES ('Met', 'a', 'b', 'mon', '{"place": "z"}', 1, 1);
+INSERT INTO commits (id, created_at, metadata_json) VALUES (2, '2025-01-02T03:04:02.000000+00:00', NULL);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'b', '{"id": "b", "name": "B"}', 2, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'b', '{"id": "b", "name": "B"}', 2, 1);
+INSERT INTO commits (id, created_at, metadata_json) VALUES (3, '2025-01-02T03:04:03.000000+00:00', NULL);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'a', '{"id": "a", "name": "third"}', 3, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'a', '{"id": "a", "name": "fourth"}', 3, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'a', '{"id": "a", "name": "fifth"}', 3, 1);
+INSERT INTO commits (id, created_at, metadata_json) VALUES (4, '2025-01-02T03:04:04.000000+00:00', NULL);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'c', '{"id": "c", "age": NaN}', 4, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'c', '{"id": "c", "name": "can be read"}', 4, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'd', '{"id": "d", "name": "can be read"}', 4, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'd', '{"id": "d", "age": NaN}', 4, 1);

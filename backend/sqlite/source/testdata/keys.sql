@@ -1,0 +1,32 @@
+-- after: tables.sql
+-- Keys of floats, bools and ints as Python writes them, and relations between these.
+INSERT INTO schema_registry VALUES ('entity', 'Ratio', '{"entity_name": "Ratio", "fields": {"id": {"index": false, "type": "<class ''float''>", "type_spec": {"kind": "primitive", "name": "float"}, "primary_key": true}, "note": {"index": false, "type": "str | None", "type_spec": {"kind": "primitive", "name": "str | None"}, "primary_key": false}}}');
+INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, runtime_id, reason) VALUES ('entity', 'Ratio', 1, '{"entity_name": "Ratio", "fields": {"id": {"index": false, "type": "<class ''float''>", "type_spec": {"kind": "primitive", "name": "float"}, "primary_key": true}, "note": {"index": false, "type": "str | None", "type_spec": {"kind": "primitive", "name": "str | None"}, "primary_key": false}}}', 'x', '2025-01-01T00:00:00+00:00', 'py', 'initial');
+INSERT INTO schema_registry VALUES ('entity', 'Flag', '{"entity_name": "Flag", "fields": {"on": {"index": false, "type": "<class ''bool''>", "type_spec": {"kind": "primitive", "name": "bool"}, "primary_key": true}, "n": {"index": false, "type": "<class ''int''>", "type_spec": {"kind": "primitive", "name": "int"}, "primary_key": false}}}');
+INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, runtime_id, reason) VALUES ('entity', 'Flag', 1, '{"entity_name": "Flag", "fields": {"on": {"index": false, "type": "<class ''bool''>", "type_spec": {"kind": "primitive", "name": "bool"}, "primary_key": true}, "n": {"index": false, "type": "<class ''int''>", "type_spec": {"kind": "primitive", "name": "int"}, "primary_key": false}}}', 'x', '2025-01-01T00:00:00+00:00', 'py', 'initial');
+INSERT INTO schema_registry VALUES ('entity', 'Number', '{"entity_name": "Number", "fields": {"n": {"index": false, "type": "<class ''int''>", "type_spec": {"kind": "primitive", "name": "int"}, "primary_key": true}}}');
+INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, runtime_id, reason) VALUES ('entity', 'Number', 1, '{"entity_name": "Number", "fields": {"n": {"index": false, "type": "<class ''int''>", "type_spec": {"kind": "primitive", "name": "int"}, "primary_key": true}}}', 'x', '2025-01-01T00:00:00+00:00', 'py', 'initial');
+INSERT INTO schema_registry VALUES ('relation', 'Of', '{"relation_name": "Of", "left_type": "Flag", "right_type": "Ratio", "instance_key_field": null, "fields": {}}');
+INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, runtime_id, reason) VALUES ('relation', 'Of', 1, '{"relation_name": "Of", "left_type": "Flag", "right_type": "Ratio", "instance_key_field": null, "fields": {}}', 'x', '2025-01-01T00:00:00+00:00', 'py', 'initial');
+INSERT INTO commits (id, created_at, metadata_json) VALUES (1, '2025-01-02T03:04:01.000000+00:00', NULL);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Ratio', '1.0', '{"id": 1.0, "note": null}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Ratio', '2.5', '{"id": 2.5, "note": null}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Ratio', '1e+16', '{"id": 1e16, "note": null}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Ratio', '1e-05', '{"id": 1e-05, "note": null}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Ratio', '-0.0', '{"id": -0.0, "note": null}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Ratio', '0.1', '{"id": 0.1, "note": null}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Ratio', '123456789012345.6', '{"id": 123456789012345.6, "note": null}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Ratio', '5e-324', '{"id": 5e-324, "note": null}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Ratio', '100000.0', '{"id": 100000.0, "note": null}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Ratio', '3.0', '{"id": 3, "note": null}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Flag', 'True', '{"on": true, "n": 1}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Flag', 'False', '{"on": false, "n": 0}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Number', '7', '{"n": 7}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Number', '-7', '{"n": -7}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Number', '9007199254740993', '{"n": 9007199254740993}', 1, 1);
+INSERT INTO relation_history (relation_type, left_key, right_key, instance_key, fields_json, commit_id, schema_version_id) VALUES ('Of', 'True', '1.0', '', '{}', 1, 1);
+INSERT INTO relation_history (relation_type, left_key, right_key, instance_key, fields_json, commit_id, schema_version_id) VALUES ('Of', 'False', '1e+16', '', '{}', 1, 1);
+INSERT INTO relation_history (relation_type, left_key, right_key, instance_key, fields_json, commit_id, schema_version_id) VALUES ('Of', 'True', '-0.0', '', '{}', 1, 1);
+INSERT INTO commits (id, created_at, metadata_json) VALUES (2, '2025-01-02T03:04:02.000000+00:00', NULL);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Ratio', '1.0', '{"note": "one", "id": 1.0}', 2, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Flag', 'True', '{"on": true, "n": 2}', 2, 1);

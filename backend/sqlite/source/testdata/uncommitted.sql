@@ -1,0 +1,8 @@
+-- after: tables.sql
+-- Rows, and no commits at all.
+PRAGMA foreign_keys = OFF;
+INSERT INTO schema_registry VALUES ('entity', 'Person', '{"entity_name": "Person", "fields": {"id": {"index": false, "type": "<class ''str''>", "type_spec": {"kind": "primitive", "name": "str"}, "primary_key": true}, "name": {"index": false, "type": "<class ''str''>", "type_spec": {"kind": "primitive", "name": "str"}, "primary_key": false}, "age": {"index": false, "type": "int | None", "type_spec": {"kind": "primitive", "name": "int | None"}, "primary_key": false}}}');
+INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, runtime_id, reason) VALUES ('entity', 'Person', 1, '{"entity_name": "Person", "fields": {"id": {"index": false, "type": "<class ''str''>", "type_spec": {"kind": "primitive", "name": "str"}, "primary_key": true}, "name": {"index": false, "type": "<class ''str''>", "type_spec": {"kind": "primitive", "name": "str"}, "primary_key": false}, "age": {"index": false, "type": "int | None", "type_spec": {"kind": "primitive", "name": "int | None"}, "primary_key": false}}}', 'x', '2025-01-01T00:00:00+00:00', 'py', 'initial');
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'a', '{"id": "a", "name": "A"}', 1, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'b', '{"id": "b", "name": "B"}', 2, 1);
+INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Person', 'a', '{"id": "a", "name": "A2"}', 3, 1);
