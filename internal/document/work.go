@@ -175,12 +175,12 @@ type ImportedWork struct {
 	Items    int64      `json:"items"`
 	New      int64      `json:"new"`
 	Known    int64      `json:"known"`
-	Added    WorkCounts `json:"added"`    // the new ones, by what they are here
-	Released int64      `json:"released"` // of those new: in progress there, and pending here
-	Counted  int64      `json:"counted"`  // of those new: only the number of their attempts is kept
-	Renamed  int64      `json:"renamed"`  // of those new: with another id
-	Runs     int64      `json:"runs"`     // that are new
-	Refused  int64      `json:"refused"`  // then nothing is imported
+	ByStatus WorkCounts `json:"by_status"` // the new ones, by what they are here
+	Released int64      `json:"released"`  // of those new: in progress there, and pending here
+	Counted  int64      `json:"counted"`   // of those new: only the number of their attempts is kept
+	Renamed  int64      `json:"renamed"`   // of those new: with another id
+	Runs     int64      `json:"runs"`      // that are new
+	Refused  int64      `json:"refused"`   // then nothing is imported
 	Applied  bool       `json:"applied"`
 }
 

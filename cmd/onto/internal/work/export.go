@@ -40,7 +40,6 @@ with all attempts, otherwise as CSV, with their number. It says how many items t
 	flags.StringVar(&f.output, "output", "", "the `FILE` to write; - for stdout")
 	flags.StringVar(&f.format, "format", "", "the `FORMAT`: jsonl or csv (default by the file's name)")
 	flags.BoolVar(&f.force, "force", false, "replace a file that exists")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"csv", "jsonl"}, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	return cmd
 }
 

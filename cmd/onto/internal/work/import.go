@@ -167,7 +167,7 @@ func importDocument(d work.Imported, applied bool) document.ImportedWork {
 		Items: d.Items, New: d.New, Known: d.Known, Released: d.Released, Counted: d.Counted, Renamed: d.Renamed, Runs: d.Runs, Refused: d.Refused, Applied: applied,
 	}
 	for s, n := range d.ByStatus {
-		doc.Added.Add(s, n)
+		doc.ByStatus.Add(s, n)
 	}
 	return doc
 }
