@@ -1,6 +1,8 @@
 package work_test
 
 import (
+	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -96,5 +98,43 @@ func TestLinesThatAreRefused(t *testing.T) {
 				t.Errorf("it has added %v", list)
 			}
 		})
+	}
+}
+
+// An import that was interrupted is repeated, and the items that it had renamed stay the same.
+func TestImportInTwoSteps(t *testing.T) {
+	w := newWorld(t)
+	w.enqueue(item("other"))
+	taken := w.state("other").ID
+	var file strings.Builder
+	for n := range 1500 {
+		id, parent := fmt.Sprint(n), fmt.Sprint(n/2)
+		if n == 5 {
+			id = taken
+		} else if n/2 == 5 {
+			parent = taken
+		}
+		fmt.Fprintf(&file, `{"work_item_id":%q,"source_system":"test","source_name":"site","resource_type":"page","resource_id":"%d","request_uri":"test://x","request_method":"GET",`+
+			`"request_headers":null,"request_body":null,"metadata":null,"priority":%d,"status":"completed","attempt":2,"run_id":null,"discovered_from":%q,"created_at":"2026-01-01T00:00:00Z",`+
+			`"updated_at":"2026-01-01T00:00:09Z","error_message":null,"dedupe_key":"test:site:page:%d"}`+"\n", id, n, 2000-n, parent, n)
+	}
+	calls := 0
+	w.m.bring = func() error {
+		if calls++; calls == 2 {
+			return onto.Errorf(onto.Full, "planted")
+		}
+		return nil
+	}
+	read := func() iter.Seq2[work.ImportItem, error] { return work.ReadLines(strings.NewReader(file.String())) }
+	did, err := w.q.Import(t.Context(), read(), nil)
+	if onto.CodeOf(err) != onto.Full || showImport(did) != "1000 items: 1000 new, 0 known, 1 renamed" {
+		t.Fatalf("got %s, error %v", showImport(did), err)
+	}
+	five := w.state("5").ID
+	if did, err = w.q.Import(t.Context(), read(), nil); err != nil || showImport(did) != "1500 items: 500 new, 1000 known" {
+		t.Fatalf("got %s, error %v", showImport(did), err)
+	}
+	if five == taken || w.state("5").ID != five || w.state("10").Parent != five || w.state("11").Parent != five || w.state("other").ID != taken {
+		t.Errorf("got %s, and %s with the parent %s", five, w.state("10").ID, w.state("10").Parent)
 	}
 }
