@@ -23,9 +23,11 @@ type LogSource interface {
 
 	// Log yields the commits after one, oldest first, up to the newest as of the start of
 	// the iteration: an entry for the commit, then one for each of its versions, in order
-	// of identity. Memory is bounded, also if one commit has millions of versions. What was
-	// purged is not in the log, and does not count in Operations. It fails with NotFound if
-	// there is no such commit; 0 stands for the beginning.
+	// of identity (see [onto.Identity.Compare]). Memory is bounded, also if one commit has
+	// millions of versions. What was purged is not in the log, and does not count in
+	// Operations. It fails with NotFound if there is no such commit; 0 stands for the
+	// beginning, and the log after the newest commit is empty. What it has yielded does not
+	// change, and is the caller's.
 	//
 	// A type that is purged while the log is read ends the sequence with Stale, unless the
 	// sequence shows one snapshot from its start to its end. What was yielded before is
@@ -41,7 +43,7 @@ type LogSize struct {
 	Bytes    int64 // of the versions
 	Scratch  int64 // bytes of temporary files that reading the log needs
 
-	Notes []LogNote // what a copy will not have, or will have otherwise
+	Notes []LogNote // what a copy will not have, or will have otherwise: by code, in their order below, then by Of
 }
 
 // LogNote counts one kind of thing that a copy of a log will not have as its source has it.
@@ -57,7 +59,7 @@ type NoteCode string
 // The codes of notes. A log of this program has only those of the first group.
 const (
 	EventsStay NoteCode = "events_stay" // events, by namespace: they stay behind
-	ClaimsStay NoteCode = "claims_stay" // claims, by handler and status: they stay behind
+	ClaimsStay NoteCode = "claims_stay" // claims, by handler and whether they are acked, dead_lettered or claimed ("billing acked"): they stay behind
 	WorkStays  NoteCode = "work_stays"  // items of the work queue, by status: they stay behind
 
 	CommitsRenumbered NoteCode = "commits_renumbered" // commits whose ids change, since there are gaps
@@ -81,7 +83,7 @@ type LogEntry struct {
 type LogCommit struct {
 	onto.Commit                 // without its metadata
 	Metadata    json.RawMessage // canonical JSON object; nil for none
-	Digest      string          // of its draft; "" for none
+	Digest      string          // of its draft; "" for none. Without an idempotency key, it need not be there
 }
 
 // Archive is a backend whose log can be read as a whole, and that can be filled with the
@@ -97,9 +99,16 @@ type Archive interface {
 	// It fails with HeadMismatch if Since is not the newest commit; with Conflict if a type
 	// is stored otherwise than Types has it; and with Invalid if the log cannot follow: a
 	// commit that is not the next one, or earlier than the one before it, a count that is not
-	// that of its versions, versions out of order, or stamped with a version that their type
-	// does not have, an idempotency key that was used. Another holder of the write lease
-	// keeps it out as it does drafts. An error of the sequence is returned as it is.
+	// that of its versions, versions out of order, twice, of another commit than the one that
+	// began last, or stamped with a version that their type does not have, an idempotency key
+	// that was used, in the store or by a commit of the log; and if Types are out of order or
+	// twice. If there are several reasons to fail, any of them is returned. Another holder of
+	// the write lease keeps it out as it does drafts. An error of the sequence is returned as
+	// it is. Of restorations of commits at once with one Since, one succeeds.
+	//
+	// A copy may hold what drafts do not make: versions that change nothing, deletes of what
+	// does not exist, and commits without versions. Checks have nothing to say about them up
+	// to the commit of CopyState.
 	Restore(ctx context.Context, r *Restoration) error
 
 	// CopyState returns what the store says about the copy that filled it; the zero value
@@ -122,13 +131,15 @@ type Restoration struct {
 	// here, and did not so far, are removed before the log is appended.
 	Types []onto.SchemaVersion
 
-	// Copy is called when the log has been read, and returns what the store says from then
-	// on.
+	// Copy is called when the log has been read to its end, and returns what the store says
+	// from then on. If it is called again, it returns the same.
 	Copy func() CopyState
 }
 
 // CopyState tells what a store is a copy of. While it is unfinished, the store can only be
-// opened to continue the copy, or to remove it.
+// opened to continue the copy, or to remove it: calls on handles that were not opened for the
+// target of a copy fail with CopyUnfinished, also on those that were opened before. Other
+// commits after a copy leave it as it is.
 type CopyState struct {
 	Origin     string // of the log that it is a copy of; "" if the store is no copy
 	Flags      string // what the copy was asked to change; "" for nothing

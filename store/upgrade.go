@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -119,6 +121,18 @@ func newUpgraders(list []Upgrader) (upgraders, error) {
 		all[name] = u
 	}
 	return all, nil
+}
+
+// JoinUpgraders checks upgraders, and returns one for each step, by type and version: those
+// for the same step are put together in their order.
+func JoinUpgraders(list []Upgrader) ([]Upgrader, error) {
+	all, err := newUpgraders(list)
+	if err != nil {
+		return nil, err
+	}
+	return slices.SortedFunc(maps.Values(all), func(a, b Upgrader) int {
+		return cmp.Or(strings.Compare(a.Type, b.Type), a.From-b.From)
+	}), nil
 }
 
 // join is one upgrader that does what two do.

@@ -15,11 +15,21 @@ import (
 
 // compare asks the backend and the reference every question as of every commit.
 func (h *history) compare() {
+	var all []int64
+	for at := range h.head() + 2 { // one before the first and one after the last
+		all = append(all, at)
+	}
+	h.compareAt(all)
+}
+
+// compareAt asks the backend and the reference every question as of some commits and of the
+// head.
+func (h *history) compareAt(ats []int64) {
 	h.counts.histories++
 	head := h.head()
 	h.counts.commits += int(head)
 	h.askLog(head)
-	for at := range head + 2 { // one before the first and one after the last
+	for _, at := range ats {
 		h.askVersions(at)
 		h.askChanges(at, head)
 		h.askTimes(at)

@@ -127,8 +127,12 @@ func (h *history) reopen(handles ...int) {
 	}
 }
 
-// both asks the backend and the reference.
+// both asks the backend and the reference, or only the reference if there is no backend.
 func (h *history) both(b backend.Backend, ask func(context.Context, backend.Backend) string) (got, want string) {
+	if b == nil {
+		want = ask(h.Context(), h.reference)
+		return want, want
+	}
 	return ask(h.Context(), b), ask(h.Context(), h.reference)
 }
 

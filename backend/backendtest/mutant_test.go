@@ -128,7 +128,10 @@ func reference() backendtest.Target {
 	return backendtest.Target{
 		Open: func(_ testing.TB, p *backendtest.Place) backend.Backend {
 			s, _ := stores.LoadOrStore(p.Name, memory.New(&memory.Options{Now: p.Now, LockTimeout: p.LockTimeout}))
-			return &faulty{Backend: s.(*memory.Store).Open()}
+			if p.Target {
+				return &faulty{archived: archived{s.(*memory.Store).OpenTarget()}}
+			}
+			return &faulty{archived: archived{s.(*memory.Store).Open()}}
 		},
 		Points: []string{"before"},
 		Fault: func(_ testing.TB, b backend.Backend, _ string, err error) {
@@ -194,6 +197,6 @@ func mutants() []mutant {
 		{"a stopped scan leaves a goroutine", "stories", around(func(b backend.Backend) leaky { return leaky{b} })},
 		{"a closed handle answers", "stories", around(func(b backend.Backend) open { return open{b} })},
 		{"closing loses the data", "stories histories", amnesic},
-		{"a failed append is there", "faults", around(func(b backend.Backend) *faulty { return &faulty{Backend: b, late: true} })},
+		{"a failed append is there", "faults", around(func(b backend.Backend) *faulty { return &faulty{archived: archived{b}, late: true} })},
 	}
 }

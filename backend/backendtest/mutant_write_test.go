@@ -26,12 +26,10 @@ type (
 
 // faulty can be made to fail. It is no mistake but the backend for the tests of faults.
 type faulty struct {
-	backend.Backend
-	err  error // of the next append
+	archived
+	err  error // of the next append or restoration
 	late bool  // fail when it is done
 }
-
-func (f *faulty) Unwrap() backend.Backend { return f.Backend }
 
 func (f *faulty) Append(ctx context.Context, d *backend.Draft) (result, error) {
 	return f.fail(func() (result, error) { return f.Backend.Append(ctx, d) })
@@ -39,6 +37,11 @@ func (f *faulty) Append(ctx context.Context, d *backend.Draft) (result, error) {
 
 func (f *faulty) AppendStream(ctx context.Context, d *backend.Draft, w writes) (result, error) {
 	return f.fail(func() (result, error) { return f.Backend.AppendStream(ctx, d, w) })
+}
+
+func (f *faulty) Restore(ctx context.Context, r *backend.Restoration) error {
+	_, err := f.fail(func() (result, error) { return result{}, f.archived.Restore(ctx, r) })
+	return err
 }
 
 func (f *faulty) fail(apply func() (result, error)) (result, error) {

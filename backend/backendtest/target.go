@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -21,11 +22,13 @@ import (
 type Target struct {
 	// Open opens the store at a place, and makes it if there is none. A place that is
 	// opened twice gives two handles on one store. A place that is opened after its
-	// handles were closed has its data.
+	// handles were closed has its data. A store that cannot be opened fails the test with
+	// its error alone, as t.Fatal(err) does.
 	Open func(t testing.TB, p *Place) backend.Backend
 
 	// Operations is how many operations random histories have in all; 0 for 10,000.
-	// Random traffic on a bus has five times as many, a random workload three times. What
+	// Random traffic on a bus has five times as many, a random workload three times; for
+	// each twenty, one history is copied. What
 	// of that is done at once is told by package effort.
 	Operations int
 
@@ -38,7 +41,7 @@ type Target struct {
 	// there. Without any, the part about faults is left out.
 	Points []string
 
-	// Fault makes the next append through b fail at a point. The append
+	// Fault makes the next append or restoration through b fail at a point. It
 	// returns an error that wraps err, and the handle stays usable.
 	Fault func(t testing.TB, b backend.Backend, point string, err error)
 }
@@ -52,6 +55,10 @@ type Place struct {
 	// LockTimeout is how long a write waits for other writers; 0 for the backend's
 	// default. For a backend without the setting, the tests wait.
 	LockTimeout time.Duration
+
+	// Target asks for a handle for the target of a copy, see [backend.Archive], which can
+	// be opened also while the copy has not ended. Backends without Archive ignore it.
+	Target bool
 
 	clock *clock
 }
@@ -68,6 +75,8 @@ func Run(t *testing.T, target Target) {
 		t.Run("traffic", func(t *testing.T) { runTraffic(t, target) })
 		t.Run("work", func(t *testing.T) { runStories(t, target, workStories(t, target)) })
 		t.Run("workload", func(t *testing.T) { runWorkload(t, target) })
+		t.Run("archive", func(t *testing.T) { runStories(t, target, archiveStories(t, target)) })
+		t.Run("copies", func(t *testing.T) { runCopies(t, target, target, max(1, cmp.Or(target.Operations, 10_000)/20)) })
 	}
 	t.Run("handles", func(t *testing.T) { runStories(t, target, handleStories()) })
 	t.Run("cancel", func(t *testing.T) { runStories(t, target, cancelStories()) })

@@ -36,6 +36,7 @@ const (
 // On a directory, processes take turns to publish. A process gives up when no turn was
 // granted for the patience, and after ten times the patience in any case.
 type Options struct {
+	Target    bool             // the lake is, or becomes, the target of a copy: it may be unfinished
 	MustExist bool             // fail with Uninitialized instead of making a lake
 	Trusted   bool             // the bucket is known to honour conditional writes: it is not probed before a lake is made
 	Location  string           // for messages
@@ -67,6 +68,7 @@ type Backend struct {
 	queries   *query.Querier
 
 	writer  *writer
+	marked  sync.Once       // the object for other programs was written, or is being written
 	aside   sync.WaitGroup  // what is written beside commits, and long streams
 	life    context.Context // ends with Close
 	end     context.CancelFunc
@@ -102,6 +104,7 @@ func newBackend(b bucket.Bucket, opts *Options) *Backend {
 	l.opts.setDefaults()
 	l.follow(protocol.Settings{
 		Now: l.opts.Now, Attempt: newAttempt, Jitter: mathrand.Int64N, Runtime: l.opts.Runtime, Patience: l.opts.Patience,
+		Target: l.opts.Target,
 	})
 	return l
 }
@@ -163,6 +166,7 @@ func (b *Backend) find(ctx context.Context) error {
 		}
 		if err == nil {
 			_, err = b.publisher.MakeLake(ctx, rand.Text())
+			b.marked.Do(func() {}) // it has written the object
 		}
 	}
 	return err
@@ -343,4 +347,5 @@ var (
 	_ backend.Compactor   = (*Backend)(nil)
 	_ backend.Sweeper     = (*Backend)(nil)
 	_ backend.Indexer     = (*Backend)(nil)
+	_ backend.Archive     = (*Backend)(nil)
 )

@@ -28,14 +28,10 @@ func withCopies(d backend.Draft) *backend.Draft {
 // name.
 func (w *writer) roundOn(ctx context.Context, s *protocol.Shelf, members []*member) (*decide.Round, error) {
 	w.recent.follow(s)
-	base := decide.Base{Head: s.Tip.Head.CommitID, Now: w.opts.Now().UTC().Truncate(time.Microsecond), Types: s.Types.Judge}
-	if m := s.Tip.Manifest; m != nil {
-		var err error
-		if base.Time, err = codec.ParseTime(m.Commits[len(m.Commits)-1].Time); err != nil {
-			return nil, protocol.Damaged(m.Entry().Path, "%w", err)
-		}
+	r, err := w.emptyRound(s)
+	if err != nil {
+		return nil, err
 	}
-	r := decide.NewRound(base)
 	wanted := map[onto.TypeName][]onto.Identity{}
 	for _, m := range members {
 		if m.barred = m.mayWrite(ctx, w.leases, s.Tip); m.draft == nil {
@@ -49,6 +45,18 @@ func (w *writer) roundOn(ctx context.Context, s *protocol.Shelf, members []*memb
 		}
 	}
 	return r, w.lookUp(ctx, s, r, wanted)
+}
+
+// emptyRound starts a round on top of a shelf, with nothing looked up.
+func (w *writer) emptyRound(s *protocol.Shelf) (*decide.Round, error) {
+	base := decide.Base{Head: s.Tip.Head.CommitID, Now: w.opts.Now().UTC().Truncate(time.Microsecond), Types: s.Types.Judge}
+	if m := s.Tip.Manifest; m != nil {
+		var err error
+		if base.Time, err = codec.ParseTime(m.Commits[len(m.Commits)-1].Time); err != nil {
+			return nil, protocol.Damaged(m.Entry().Path, "%w", err)
+		}
+	}
+	return decide.NewRound(base), nil
 }
 
 // want notes an identity to be looked up, unless it is known.

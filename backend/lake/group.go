@@ -201,7 +201,9 @@ func (w *writer) publish(members []*member) {
 		}
 	}
 	for _, m := range members {
-		m.err = cmp.Or(m.err, err)
+		if m.err = cmp.Or(m.err, err); onto.CodeOf(err) == onto.CopyUnfinished { // a verdict on an older head means nothing
+			m.err = err
+		}
 	}
 }
 
@@ -268,6 +270,9 @@ func (w *writer) adopt(ctx context.Context, t *protocol.Tip, d *decided) {
 // if there is one, the derived objects, and at times a checkpoint.
 func (w *writer) deriveAfter(ctx context.Context, t *protocol.Tip) *protocol.Shelf {
 	ctx = context.WithoutCancel(ctx)
+	w.marked.Do(func() { // an older lake may lack it
+		w.aside.Go(func() { _ = w.publisher.MarkEngine(ctx) }) // if it fails, the next handle tries again
+	})
 	s, err := w.shelve(ctx, t)
 	w.mu.Lock()
 	newest := w.shelf // of the tip, or of a later one
@@ -344,6 +349,11 @@ func (m *member) vouch(ctx context.Context, p *protocol.Publisher, t *protocol.T
 		return onto.Errorf(onto.OutcomeUnknown, "commit %d has this idempotency key, and is not known to survive a power failure: %w", m.result.ID, err).
 			WithHint("%s", protocol.UnsyncedHint)
 	}
+	return unvouched(err)
+}
+
+// unvouched is the error for what was there already, and may be undone.
+func unvouched(err error) error {
 	return onto.Errorf(onto.Unavailable, "nothing changed, but what is stored is not known to survive a power failure: %w", err).
 		WithHint("%s", protocol.UnsyncedHint)
 }

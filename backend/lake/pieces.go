@@ -3,7 +3,6 @@ package lake
 import (
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -20,15 +19,12 @@ type pieces struct {
 	round   *decide.Round
 	backend *Backend
 	shelf   *protocol.Shelf
-	types   *protocol.Types // that the draft leaves behind
-	disk    *datafile.Disk
+	out     typeWriter
 
 	piece   []backend.Write
-	bytes   int64 // of piece
-	out     *datafile.Writer
+	bytes   int64            // of piece
 	made    []decide.Version // by the piece that was decided last
-	files   []protocol.DataFile
-	refusal error // why the draft is refused
+	refusal error            // why the draft is refused
 }
 
 // run decides all writes.
@@ -48,10 +44,7 @@ func (p *pieces) run(ctx context.Context, writes iter.Seq2[backend.Write, error]
 		p.piece = append(p.piece, w)
 		p.bytes += sizeOf(&w)
 	}
-	if err := p.decide(ctx); err != nil {
-		return err
-	}
-	return p.endType()
+	return p.decide(ctx)
 }
 
 // full reports whether a piece ends before a write: it is large, or of another
@@ -73,7 +66,7 @@ func (p *pieces) decide(ctx context.Context) error {
 		return p.refusal
 	}
 	for i := range p.made {
-		if err := p.write(&p.made[i].Version); err != nil {
+		if err := p.out.write(&p.made[i].Version); err != nil {
 			return err
 		}
 	}
@@ -100,29 +93,46 @@ func (p *pieces) lookUp(ctx context.Context) error {
 	return nil
 }
 
-func (p *pieces) write(v *onto.Version) error {
+// typeWriter writes versions to data files on disk, those of one type after those of the
+// other.
+type typeWriter struct {
+	disk  *datafile.Disk
+	types *protocol.Types // with the layouts
+	limit int64           // bytes of a file
+
+	out   *datafile.Writer // of the type that is being written; nil for none
+	files []protocol.DataFile
+}
+
+func (w *typeWriter) write(v *onto.Version) error {
 	t := v.TypeName()
-	if p.out != nil && (p.out.Layout.Kind != t.Kind || p.out.Layout.Type != t.Name) {
-		if err := p.endType(); err != nil {
+	if w.out != nil && (w.out.Layout.Kind != t.Kind || w.out.Layout.Type != t.Name) {
+		if err := w.endType(); err != nil {
 			return err
 		}
 	}
-	if p.out == nil {
-		p.out = &datafile.Writer{Disk: p.disk, Layout: datafile.LayoutOf(p.types, t), Limit: 2 * p.backend.opts.StreamBytes}
+	if w.out == nil {
+		w.out = &datafile.Writer{Disk: w.disk, Layout: datafile.LayoutOf(w.types, t), Limit: w.limit}
 	}
-	return p.out.Write(v)
+	return w.out.Write(v)
 }
 
 // endType completes the files of a type.
-func (p *pieces) endType() error {
-	if p.out == nil {
+func (w *typeWriter) endType() error {
+	if w.out == nil {
 		return nil
 	}
-	parts, err := p.out.End()
+	parts, err := w.out.End()
 	if err != nil {
 		return err
 	}
-	p.files = slices.Concat(p.files, parts)
-	p.out = nil
+	w.files = append(w.files, parts...)
+	w.out = nil
 	return nil
+}
+
+// end completes all files.
+func (w *typeWriter) end() ([]protocol.DataFile, error) {
+	err := w.endType()
+	return w.files, err
 }

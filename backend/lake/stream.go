@@ -161,7 +161,7 @@ func (s *stream) propose(ctx context.Context, t *protocol.Tip, attempt string) (
 		s.err = s.barred
 		return nil, nil
 	}
-	if err := s.upload(ctx); err != nil {
+	if err := s.ready.upload(ctx, b); err != nil {
 		return nil, err
 	}
 	_, evolved, err := sh.Types.With(s.ready.types.Judge)
@@ -180,31 +180,35 @@ func (r *readyStream) goodFor(sh *protocol.Shelf) bool {
 }
 
 // upload writes the files that are ready, unless they were written lately.
-func (s *stream) upload(ctx context.Context) error {
-	if !s.ready.uploaded.IsZero() && time.Since(s.ready.uploaded) < protocol.ReadyTimes*s.backend.opts.Patience {
+func (r *readyStream) upload(ctx context.Context, b *Backend) error {
+	if !r.uploaded.IsZero() && time.Since(r.uploaded) < protocol.ReadyTimes*b.opts.Patience {
 		return nil
 	}
-	err := datafile.Upload(ctx, s.backend.publisher, s.ready.files, s.ready.on.Tip.Head.CommitID+1, newAttempt())
-	s.ready.uploaded = time.Now()
+	err := datafile.Upload(ctx, b.publisher, r.files, r.on.Tip.Head.CommitID+int64(len(r.round.Commits)), newAttempt())
+	r.uploaded = time.Now()
 	return err
 }
 
-// discard drops what is prepared, and removes it where it was uploaded. It certainly
-// was not published: a head was read that proves it, or no swap was sent.
-func (s *stream) discard(ctx context.Context) {
-	if s.ready == nil {
-		return
-	}
+// discard removes what was uploaded. It certainly was not published: a head was read that
+// proves it, or no swap was sent.
+func (r *readyStream) discard(ctx context.Context, b *Backend) {
 	var objects []protocol.Object
-	for _, f := range s.ready.files {
+	for _, f := range r.files {
 		if f.Key != "" {
 			objects = append(objects, protocol.Object{Key: f.Key})
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.backend.opts.Patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.opts.Patience)
 	defer cancel()
-	s.backend.publisher.Discard(ctx, objects)
-	s.forget()
+	b.publisher.Discard(ctx, objects)
+}
+
+// discard drops what is prepared, and removes it where it was uploaded.
+func (s *stream) discard(ctx context.Context) {
+	if s.ready != nil {
+		s.ready.discard(ctx, s.backend)
+		s.forget()
+	}
 }
 
 // decide prepares what is to be published on top of a shelf; nothing, if the stream is
@@ -233,8 +237,12 @@ func (s *stream) decide(ctx context.Context, sh *protocol.Shelf) error {
 			ready.disk.Close()
 		}
 	}()
-	p := &pieces{Candidate: c, round: r, backend: b, shelf: sh, types: ready.types, disk: ready.disk}
+	p := &pieces{Candidate: c, round: r, backend: b, shelf: sh, out: typeWriter{disk: ready.disk, types: ready.types, limit: 2 * b.opts.StreamBytes}}
 	err = p.run(ctx, s.writes)
+	files, failed := p.out.end()
+	if err == nil {
+		err = failed
+	}
 	switch {
 	case p.refusal != nil: // certain only if the tip is the newest
 		s.result, s.err = onto.Result{}, p.refusal
@@ -245,7 +253,7 @@ func (s *stream) decide(ctx context.Context, sh *protocol.Shelf) error {
 	s.decided = true
 	s.result = c.End()
 	if s.result.Changed() || evolved != nil {
-		ready.files, s.ready = p.files, ready
+		ready.files, s.ready = files, ready
 	}
 	return nil
 }

@@ -2,9 +2,11 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -20,14 +22,16 @@ func (b *Backend) Origin(ctx context.Context) (string, error) {
 
 // LogSize implements [backend.LogSource].
 func (b *Backend) LogSize(ctx context.Context, since int64) (backend.LogSize, error) {
-	now, err := b.moment(ctx)
-	if err != nil {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	if err := b.usable(ctx); err != nil {
 		return backend.LogSize{}, err
 	}
+	now := b.store.log
 	if since < 0 || since > now.head() {
 		return backend.LogSize{}, refusal.NoCommit(since, now.head())
 	}
-	size := backend.LogSize{Head: now.head(), Commits: now.head() - since}
+	size := backend.LogSize{Head: now.head(), Commits: now.head() - since, Notes: b.store.notes()}
 	for _, v := range now.versions {
 		if v.Commit > since {
 			size.Versions++
@@ -35,6 +39,36 @@ func (b *Backend) LogSize(ctx context.Context, since int64) (backend.LogSize, er
 		}
 	}
 	return size, nil
+}
+
+// notes counts what a copy will not have. The store is locked.
+func (s *Store) notes() []backend.LogNote {
+	counts := map[backend.LogNote]int64{}
+	for _, e := range s.bus.events {
+		counts[backend.LogNote{Code: backend.EventsStay, Of: e.Namespace}]++
+	}
+	for name, c := range s.bus.claims {
+		status := onto.EventClaimed
+		if !c.Dead.IsZero() {
+			status = onto.EventDead
+		} else if !c.Acked.IsZero() {
+			status = onto.EventAcked
+		}
+		counts[backend.LogNote{Code: backend.ClaimsStay, Of: name.handler + " " + string(status)}]++
+	}
+	for _, i := range s.work.items {
+		counts[backend.LogNote{Code: backend.WorkStays, Of: string(i.Status)}]++
+	}
+	codes := []backend.NoteCode{backend.EventsStay, backend.ClaimsStay, backend.WorkStays}
+	var list []backend.LogNote
+	for n, count := range counts {
+		n.Count = count
+		list = append(list, n)
+	}
+	slices.SortFunc(list, func(a, b backend.LogNote) int {
+		return cmp.Or(cmp.Compare(slices.Index(codes, a.Code), slices.Index(codes, b.Code)), strings.Compare(a.Of, b.Of))
+	})
+	return list
 }
 
 // Log implements [backend.LogSource].
@@ -64,9 +98,11 @@ func (b *Backend) Log(ctx context.Context, since int64) iter.Seq2[backend.LogEnt
 
 // CopyState implements [backend.Archive].
 func (b *Backend) CopyState(ctx context.Context) (backend.CopyState, error) {
-	b.store.mu.Lock()
-	defer b.store.mu.Unlock()
-	return b.store.copy, b.usable(ctx)
+	now, err := b.moment(ctx)
+	if err != nil {
+		return backend.CopyState{}, err
+	}
+	return now.copy, nil
 }
 
 // Restore implements [backend.Archive]. It reads the log before it takes the write lock.
@@ -104,7 +140,8 @@ func (b *Backend) Restore(ctx context.Context, r *backend.Restoration) error {
 	if err != nil {
 		return err
 	}
-	s.log, s.copy = next, r.Copy()
+	next.copy = r.Copy()
+	s.log = next
 	s.wrote()
 	return nil
 }

@@ -112,14 +112,15 @@ func (c *checker) versions() {
 		c.stamp(v)
 		before := newest[v.Identity]
 		newest[v.Identity] = v
+		copied := v.Commit <= c.log.copy.Commit // then it may change nothing
 		switch {
 		case v.Op == onto.Put:
-			if before.Live() && bytes.Equal(before.Fields, v.Fields) {
+			if before.Live() && bytes.Equal(before.Fields, v.Fields) && !copied {
 				c.report(audit.VersionUnchanged, "%s of commit %d repeats the version of commit %d", v.Identity, v.Commit, before.Commit)
 			}
 		case v.Op != onto.Delete:
 			c.report(audit.OpUnknown, "%s of commit %d has the op %q", v.Identity, v.Commit, v.Op)
-		case !before.Live():
+		case !before.Live() && !copied:
 			c.report(audit.DeleteOfNothing, "commit %d deletes %s, which does not exist", v.Commit, v.Identity)
 		case string(v.Fields) != "{}":
 			c.report(audit.DeleteFields, "commit %d deletes %s and leaves fields", v.Commit, v.Identity)
@@ -128,14 +129,14 @@ func (c *checker) versions() {
 }
 
 // operations checks that each commit holds as many versions as it says, and none only
-// after a purge.
+// after a purge or if it was copied.
 func (c *checker) operations() {
 	counts := map[int64]int{}
 	for _, v := range c.log.versions {
 		counts[v.Commit]++
 	}
 	for _, r := range c.log.commits {
-		if n := counts[r.commit.ID]; n != r.commit.Operations || n == 0 && !c.log.purgedFrom(r.commit.ID) {
+		if n := counts[r.commit.ID]; n != r.commit.Operations || n == 0 && !c.log.purgedFrom(r.commit.ID) && r.commit.ID > c.log.copy.Commit {
 			c.report(audit.CommitIncomplete, "commit %d says %d operations and holds %d", r.commit.ID, r.commit.Operations, n)
 		}
 	}

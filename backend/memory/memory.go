@@ -37,7 +37,6 @@ type Store struct {
 	leases leases
 	bus    bus
 	work   work
-	copy   backend.CopyState
 	mark   int64         // grows with each write
 	next   chan struct{} // closed with the next write
 }
@@ -107,7 +106,8 @@ type log struct {
 	commits  []record       // commit n is at n-1
 	versions []onto.Version // by commit, then identity
 	schemas  []onto.SchemaVersion
-	turns    int64 // how often types have evolved
+	turns    int64             // how often types have evolved
+	copy     backend.CopyState // zero if the store is no copy
 }
 
 // head returns the id of the newest commit, or 0.
@@ -150,7 +150,7 @@ func (b *Backend) usable(ctx context.Context) error {
 	if b.closed {
 		return refusal.Closed()
 	}
-	if c := &b.store.copy; c.Unfinished && !b.target {
+	if c := &b.store.log.copy; c.Unfinished && !b.target {
 		return refusal.CopyUnfinished("memory", c)
 	}
 	return ctx.Err()

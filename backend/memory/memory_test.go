@@ -16,6 +16,9 @@ func TestContract(t *testing.T) {
 	backendtest.Run(t, backendtest.Target{
 		Open: func(_ testing.TB, p *backendtest.Place) backend.Backend {
 			s, _ := stores.LoadOrStore(p.Name, memory.New(&memory.Options{Now: p.Now, LockTimeout: p.LockTimeout}))
+			if p.Target {
+				return s.(*memory.Store).OpenTarget()
+			}
 			return s.(*memory.Store).Open()
 		},
 	})

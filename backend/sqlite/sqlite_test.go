@@ -12,10 +12,13 @@ import (
 	"github.com/ontologia/onto/backend/sqlite"
 )
 
-func TestContract(t *testing.T) {
-	backendtest.Run(t, backendtest.Target{
+func TestContract(t *testing.T) { backendtest.Run(t, contractTarget()) }
+
+// contractTarget is SQLite as the contract of backends tests it.
+func contractTarget() backendtest.Target {
+	return backendtest.Target{
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
-			b, err := sqlite.Open(t.Context(), filepath.Join(p.Dir, "store.db"), &sqlite.Options{Now: p.Now, LockTimeout: p.LockTimeout})
+			b, err := sqlite.Open(t.Context(), filepath.Join(p.Dir, "store.db"), &sqlite.Options{Now: p.Now, LockTimeout: p.LockTimeout, Target: p.Target})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -25,7 +28,7 @@ func TestContract(t *testing.T) {
 		Fault: func(_ testing.TB, b backend.Backend, point string, err error) {
 			b.(alone).FailAt(point, err)
 		},
-	})
+	}
 }
 
 // alone is a store that no other program uses: what looks like the work of one is a bug.

@@ -105,7 +105,7 @@ const anyStatus = -1
 // originalWrites are the verbs that are meant to write, or never come to an end.
 var originalWrites = []string{
 	"demo", "put", "link", "delete", "fact assert", "fact retract", "fact revoke", "commits follow", "events emit", "events handle", "work add", "work import",
-	"work run", "work seed", "doctor s3", "fold rebuild", "projection rebuild", "lock release",
+	"work run", "work seed", "copy", "doctor s3", "fold rebuild", "projection rebuild", "lock release",
 }
 
 // Every verb that only reads leaves a file of the original program as it is, to the byte,

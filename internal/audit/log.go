@@ -68,7 +68,7 @@ type Commit struct {
 func (l Log) Commit(c *Commit) error {
 	var errs []error
 	switch {
-	case c.Time.IsZero():
+	case c.Time.IsZero() && codec.FormatTime(c.Time) != c.Stored:
 		errs = append(errs, l.foundIn(c.Foreign, CommitTimeUnreadable, "commit %d has the time %q", c.ID, c.Stored))
 	case !c.Foreign && codec.FormatTime(c.Time) != c.Stored:
 		errs = append(errs, l.found(TimeForm, "the time of commit %d is not in UTC and microseconds: %q", c.ID, c.Stored))

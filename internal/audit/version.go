@@ -146,11 +146,13 @@ func (h *History) Live(v *onto.Version) bool {
 	return v.Live() && h.newest[h.hash(v.Identity)] == h.stateOf(v)
 }
 
+// Take takes the next version of an identity, which may change nothing.
+func (h *History) Take(v *onto.Version) { h.newest[h.hash(v.Identity)] = h.stateOf(v) }
+
 // Change takes the next version of an identity: each changes something.
 func (l Log) Change(h *History, v *onto.Version) error {
-	key := h.hash(v.Identity)
-	before, now := h.newest[key], h.stateOf(v)
-	h.newest[key] = now
+	before, now := h.newest[h.hash(v.Identity)], h.stateOf(v)
+	h.Take(v)
 	switch {
 	case h.Loose:
 		return nil

@@ -27,11 +27,7 @@ type Touched struct {
 // that were purged since.
 func (c *Commit) HandOut(purged map[onto.TypeName]int) (onto.Commit, error) {
 	out := c.Commit
-	for _, t := range c.Touched {
-		if t.Version <= purged[t.TypeName] {
-			out.Operations -= t.Operations
-		}
-	}
+	out.Operations = c.Left(purged)
 	if len(c.Metadata) == 0 {
 		return out, nil
 	}
@@ -40,6 +36,17 @@ func (c *Commit) HandOut(purged map[onto.TypeName]int) (onto.Commit, error) {
 		return out, onto.Errorf(onto.Corrupt, "commit %d: its metadata cannot be read: %w", c.ID, err)
 	}
 	return out, nil
+}
+
+// Left is how many versions there are of the commit, without those that were purged.
+func (c *Commit) Left(purged map[onto.TypeName]int) int {
+	n := c.Operations
+	for _, t := range c.Touched {
+		if t.Version <= purged[t.TypeName] {
+			n -= t.Operations
+		}
+	}
+	return n
 }
 
 // count adds the version that a write makes. Writes of a type mostly follow each

@@ -54,6 +54,7 @@ func Steps() []Step {
 			"backend/lake/bucket/file": {"TestEveryCallFails", "TestEveryCallOfTheNextProcessFails"},
 			"backend/lake/laketest":    {"TestEveryCallFails"},
 			"backend/sqlite":           {"TestDamagedFile", "TestFailingCommit", "TestFailingRestore", "TestFlippedBitInTheWAL", "TestFlippedBits"},
+			"backend/sqlite/source":    {"TestFlippedBits"},
 			"cmd/onto":                 {"TestFaultSweep"},
 		}, ""},
 		{"hostile", "files, lakes, documents and programs that must not be trusted", 75 * time.Second, map[string][]string{
@@ -90,7 +91,7 @@ func Steps() []Step {
 			"internal/jq":      {"TestEdits", "TestLimitsChangeNothingElse"},
 			"internal/links":   {"TestNormalFormIsAFixedPoint", "TestTagsAgreeWithTree"},
 			"internal/robots":  {"TestMatchRandom"},
-			"internal/spool":   {"TestAppend"},
+			"internal/spool":   {"TestAppend", "TestVersions"},
 			"internal/workcsv": {"TestRoundTrip"},
 			"store": {"TestFactsAreReverted", "TestLineages", "TestMigrationsOfFactsKeepEveryAnswer", "TestRevertAgreesWithAModel",
 				"TestTheUnreadableChangesNothingElse"},

@@ -129,7 +129,7 @@ var inputs = []string{
 func TestLimitsChangeNothingElse(t *testing.T) {
 	count, same, failed, left := 0, 0, 0, 0
 	g := newGenerator(t, tameLeaves)
-	for seed := range effort.Seeds(t, 12_000) {
+	for seed := range effort.Seeds(t, 12_000, 330589377107836029, 9656612264426785389) {
 		count++
 		g.Rand = rand.New(rand.NewPCG(seed, 12))
 		program := g.program(4)
@@ -155,8 +155,8 @@ func TestLimitsChangeNothingElse(t *testing.T) {
 			switch {
 			case ctx.Err() == context.DeadlineExceeded || w.err != nil:
 				left++
-			case !alike(got, want):
-				t.Errorf("%s\non %s\n got %.300q\nwant %.300q", program, input, got, want)
+			case !alike(got, want) && !pathless(t, program, input):
+				t.Errorf("seed %d: %s\non %s\n got %.300q\nwant %.300q", seed, program, input, got, want)
 			case strings.HasPrefix(final(want), "error: "):
 				failed++
 			default:
@@ -167,10 +167,28 @@ func TestLimitsChangeNothingElse(t *testing.T) {
 	t.Logf("%d programs on %d inputs: %d results were the same, %d errors, %d runs took too much", count, len(inputs), same, failed, left)
 }
 
+// pathless reports whether an expression of a program that is no path is used as one,
+// which a question mark may hide: what follows is then skipped at another place.
+func pathless(t *testing.T, program, input string) bool {
+	query, err := gojq.Parse(strings.ReplaceAll(program, "?", ""))
+	if err != nil {
+		return false
+	}
+	code, err := gojq.Compile(query)
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	return strings.HasPrefix(final(outputs(code.RunWithContext(&watch{Context: ctx, done: ctx.Done()}, decode([]byte(input))))), noPath)
+}
+
+// noPath begins the error for an expression that is no path.
+const noPath = "error: invalid path"
+
 // alike reports whether outputs are the same. An expression that is no path but is used
 // as one may fail at another place.
 func alike(got, want []string) bool {
-	const noPath = "error: invalid path"
 	return slices.Equal(got, want) || strings.HasPrefix(final(got), noPath) || strings.HasPrefix(final(want), noPath)
 }
 

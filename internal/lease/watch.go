@@ -23,7 +23,7 @@ type sighting struct {
 
 // See notes the stored lease under a key. Its id changes with each write. See reports
 // false for a stale copy: its epoch is smaller than one that was seen, or than least.
-// Epoch 0 is of a program that knows no epochs.
+// Epoch 0 is of a lease that is not stored.
 func (w *Watch) See(key, id string, epoch, least int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,33 +5,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"iter"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 )
 
-// run is where sorted writes lie in the file.
-type run struct{ offset, bytes int64 }
-
-// read yields the writes of a run.
-func (s *Spool) read(r run) iter.Seq2[backend.Write, error] {
-	return func(yield func(backend.Write, error) bool) {
-		in := bufio.NewReaderSize(io.NewSectionReader(s.file, r.offset, r.bytes), int(min(r.bytes, 64<<10)))
-		for {
-			w, err := readWrite(in)
-			if errors.Is(err, io.EOF) || !yield(w, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
 // appendWrite encodes a write: each text after its length.
 func appendWrite(buf []byte, w *backend.Write) []byte {
-	for _, text := range []string{string(w.Kind), w.Type, w.Key, w.Left, w.Right, w.Instance, string(w.Op)} {
-		buf = append(binary.AppendUvarint(buf, uint64(len(text))), text...)
-	}
+	buf = appendIdentity(buf, &w.Identity)
+	buf = append(binary.AppendUvarint(buf, uint64(len(w.Op))), w.Op...)
 	buf = binary.AppendUvarint(buf, uint64(w.SchemaVersion))
 	var flags byte
 	for i, set := range [...]bool{w.Once, w.Derived} {
@@ -45,17 +27,11 @@ func appendWrite(buf []byte, w *backend.Write) []byte {
 
 // readWrite decodes a write. At the end of a run it fails with io.EOF.
 func readWrite(in *bufio.Reader) (w backend.Write, err error) {
-	var kind, op []byte
-	var key [5][]byte
-	if kind, err = readText(in); err != nil {
+	if w.Identity, err = readIdentity(in); err != nil {
 		return w, err
 	}
-	for i := range key {
-		if key[i], err = readText(in); err != nil {
-			return w, cutShort(err)
-		}
-	}
-	if op, err = readText(in); err != nil {
+	op, err := readText(in)
+	if err != nil {
 		return w, cutShort(err)
 	}
 	version, err := binary.ReadUvarint(in)
@@ -70,11 +46,33 @@ func readWrite(in *bufio.Reader) (w backend.Write, err error) {
 	if err == nil {
 		w.Fields, err = readText(in)
 	}
-	w.Identity = onto.Identity{
-		Kind: onto.Kind(kind), Type: string(key[0]), Key: string(key[1]), Left: string(key[2]), Right: string(key[3]), Instance: string(key[4]),
-	}
 	w.Op, w.SchemaVersion = onto.Op(op), int(version)
 	return w, cutShort(err)
+}
+
+// appendIdentity encodes an identity.
+func appendIdentity(buf []byte, id *onto.Identity) []byte {
+	for _, text := range [...]string{string(id.Kind), id.Type, id.Key, id.Left, id.Right, id.Instance} {
+		buf = append(binary.AppendUvarint(buf, uint64(len(text))), text...)
+	}
+	return buf
+}
+
+// readIdentity decodes what a record begins with. At the end of a run it fails with io.EOF.
+func readIdentity(in *bufio.Reader) (id onto.Identity, err error) {
+	kind, err := readText(in)
+	if err != nil {
+		return id, err
+	}
+	var text [5][]byte
+	for i := range text {
+		if text[i], err = readText(in); err != nil {
+			return id, cutShort(err)
+		}
+	}
+	return onto.Identity{
+		Kind: onto.Kind(kind), Type: string(text[0]), Key: string(text[1]), Left: string(text[2]), Right: string(text[3]), Instance: string(text[4]),
+	}, nil
 }
 
 // appendKnown encodes the fields that a write knows: 0 for all, else their number

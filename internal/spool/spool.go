@@ -1,13 +1,11 @@
-// Package spool brings the writes of a stream into order before a backend gets
-// them: in memory while they are few, on disk when they are many.
+// Package spool brings records into order that need not fit in memory: the writes of a
+// stream before a backend gets them, the versions of a log.
 package spool
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"iter"
 	"os"
 	"syscall"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/internal/exec"
 )
 
 // DefaultMemory is how many bytes of writes are held in memory.
@@ -27,16 +24,10 @@ type Options struct {
 	Memory    int64  // 0 for DefaultMemory
 }
 
-// Spool holds the writes of a stream in runs, each of which is sorted. Reading
-// merges them.
+// Spool holds the writes of a stream.
 type Spool struct {
-	opts   Options
+	sorter *Sorter[backend.Write]
 	digest *backend.Digest // nil if the draft needs none
-	list   []backend.Write // not on disk
-	bytes  int64           // of list
-	file   *os.File        // nil while all is in memory
-	size   int64           // of file
-	runs   []run
 }
 
 // Append commits a draft and writes that come in any order: [Fill], then AppendStream.
@@ -51,11 +42,8 @@ func Append(ctx context.Context, b backend.Backend, d *backend.Draft, writes ite
 
 // Fill reads the writes of a draft to their end, once. An error from the sequence
 // is returned as it is. Close the spool when it is not needed any more.
-func Fill(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write, error], o Options) (*Spool, error) {
-	if o.Memory <= 0 {
-		o.Memory = DefaultMemory
-	}
-	s := &Spool{opts: o}
+func Fill(ctx context.Context, d *backend.Draft, from iter.Seq2[backend.Write, error], o Options) (*Spool, error) {
+	s := &Spool{sorter: NewSorter(&writes, o.Memory, o.create)}
 	if d.IdempotencyKey != "" {
 		s.digest = backend.NewDigest(d)
 	}
@@ -65,7 +53,7 @@ func Fill(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write,
 			s.Close()
 		}
 	}()
-	for w, err := range writes {
+	for w, err := range from {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -76,12 +64,7 @@ func Fill(ctx context.Context, d *backend.Draft, writes iter.Seq2[backend.Write,
 			return nil, err
 		}
 	}
-	var err error
-	if s.file != nil {
-		err = s.spill()
-	} else {
-		s.list, err = backend.SortWrites(s.list)
-	}
+	err := s.sorter.End()
 	filled = err == nil
 	return s, err
 }
@@ -103,9 +86,19 @@ func (s *Spool) AppendMade(ctx context.Context, b backend.Backend, d *backend.Dr
 	return b.AppendStream(ctx, &digested, of(s.Sorted(ctx)))
 }
 
+// writes is the order of writes.
+var writes = Order[backend.Write]{
+	Compare: func(a, b *backend.Write) int { return a.Identity.Compare(b.Identity) },
+	Sort:    backend.SortWrites, Append: appendWrite, Read: readWrite, Bytes: writeBytes,
+}
+
 // overhead is what a write takes in memory besides its texts, in a list that has grown
 // to twice its length.
 const overhead = 2*int64(unsafe.Sizeof(backend.Write{})) + 32
+
+func writeBytes(w *backend.Write) int64 {
+	return int64(len(w.Key)+len(w.Left)+len(w.Right)+len(w.Instance)+len(w.Fields)) + overhead
+}
 
 // add takes a write, whose fields are not the caller's any more.
 func (s *Spool) add(w backend.Write) error {
@@ -113,64 +106,41 @@ func (s *Spool) add(w backend.Write) error {
 		s.digest.Add(&w)
 	}
 	w.Fields = bytes.Clone(w.Fields)
-	s.list = append(s.list, w)
-	s.bytes += int64(len(w.Key)+len(w.Left)+len(w.Right)+len(w.Instance)+len(w.Fields)) + overhead
-	if s.bytes <= s.opts.Memory {
-		return nil
-	}
-	return s.spill()
-}
-
-// spill puts what is in memory on disk, as one run.
-func (s *Spool) spill() error {
-	if len(s.list) == 0 {
-		return nil
-	}
-	list, err := backend.SortWrites(s.list)
-	if err == nil && s.file == nil {
-		s.file, err = s.create()
-	}
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.size), 256<<10)
-	var buf []byte
-	begin := s.size
-	for i := range list {
-		buf = appendWrite(buf[:0], &list[i])
-		if _, err := out.Write(buf); err != nil {
-			return diskError(err)
-		}
-		s.size += int64(len(buf))
-	}
-	if err := out.Flush(); err != nil {
-		return diskError(err)
-	}
-	s.runs = append(s.runs, run{begin, s.size - begin})
-	clear(s.list)
-	s.list, s.bytes = s.list[:0], 0
-	return nil
+	return s.sorter.Add(w)
 }
 
 // create makes the file, which is unlinked at once where that is possible.
-func (s *Spool) create() (*os.File, error) {
+func (o *Options) create() (File, error) {
 	var err error
-	if s.opts.Directory != "" {
-		err = os.MkdirAll(s.opts.Directory, 0o700)
+	if o.Directory != "" {
+		err = os.MkdirAll(o.Directory, 0o700)
 	}
 	var f *os.File
 	if err == nil {
-		f, err = os.CreateTemp(s.opts.Directory, "onto-stream-*")
+		f, err = os.CreateTemp(o.Directory, "onto-stream-*")
 	}
 	if err != nil {
 		return nil, diskError(err)
 	}
 	_ = os.Remove(f.Name()) // Close tries again
-	return f, nil
+	return unlinked{f}, nil
 }
 
-// diskError says what was wrong with the directory.
+// unlinked is a file that is gone when it is closed.
+type unlinked struct{ *os.File }
+
+// Close implements [io.Closer].
+func (f unlinked) Close() error {
+	err := f.File.Close()
+	_ = os.Remove(f.Name())
+	return err
+}
+
+// diskError says what was wrong with the directory, if the file does not say so itself.
 func diskError(err error) error {
+	if onto.CodeOf(err) != "" {
+		return err
+	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return onto.Errorf(onto.Full, "no room left to sort a long stream: %w", err).
 			WithHint("free disk space, or name a directory with more of it: ScratchDir, cache_dir or TMPDIR")
@@ -180,37 +150,18 @@ func diskError(err error) error {
 }
 
 // Close removes what is on disk.
-func (s *Spool) Close() {
-	if s.file != nil {
-		_ = s.file.Close()
-		_ = os.Remove(s.file.Name())
-	}
-}
+func (s *Spool) Close() { s.sorter.Close() }
 
 // Sorted yields all writes in order of identity. One that comes twice is yielded
 // once if both are equal; otherwise the sequence ends with a Conflict.
 func (s *Spool) Sorted(ctx context.Context) iter.Seq2[backend.Write, error] {
+	if !s.sorter.Spilled() {
+		return s.sorter.Sorted(ctx)
+	}
 	return func(yield func(backend.Write, error) bool) {
-		if s.file == nil {
-			for _, w := range s.list {
-				if !yield(w, nil) {
-					return
-				}
-			}
-			return
-		}
-		runs := make([]iter.Seq2[backend.Write, error], len(s.runs))
-		for i := range s.runs {
-			runs[i] = s.read(s.runs[i])
-		}
 		var last backend.Write
-		for w, err := range exec.Merge(runs, func(a, b *backend.Write) int { return a.Identity.Compare(b.Identity) }) {
-			switch {
-			case err != nil:
-				err = diskError(err)
-			case ctx.Err() != nil:
-				err = ctx.Err()
-			case last.Identity == w.Identity:
+		for w, err := range s.sorter.Sorted(ctx) {
+			if err == nil && last.Identity == w.Identity {
 				if err = backend.SameTwice(&last, &w); err == nil {
 					continue
 				}

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,6 +110,42 @@ func numbered(n int) []backend.Write {
 	return list
 }
 
+// Versions come out in the order that is asked for, as they went in, in memory and on disk.
+func TestVersions(t *testing.T) {
+	compare := func(a, b *onto.Version) int {
+		return cmp.Or(cmp.Compare(a.Commit, b.Commit), a.Identity.Compare(b.Identity))
+	}
+	effort.Check(t, 1000, func(t *rapid.T) {
+		s := NewSorter(Versions(compare), rapid.SampledFrom([]int64{1, 1000, 0}).Draw(t, "memory"), (&Options{}).create)
+		defer s.Close()
+		var want []onto.Version
+		for range rapid.IntRange(0, 30).Draw(t, "versions") {
+			w := drawWrite(t)
+			v := onto.Version{Identity: w.Identity, Op: w.Op, Commit: rapid.Int64Range(1, 3).Draw(t, "commit"), SchemaVersion: w.SchemaVersion, Fields: w.Fields}
+			want = append(want, v)
+			if err := s.Add(&v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slices.SortStableFunc(want, func(a, b onto.Version) int { return compare(&a, &b) })
+		if err := s.End(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			var got []onto.Version
+			for v, err := range s.Sorted(context.Background()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, *v)
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("got  %v\nwant %v", got, want)
+			}
+		}
+	})
+}
+
 // An error of the sequence comes back as it is; the backend is not asked.
 func TestSourceFails(t *testing.T) {
 	planted := errors.New("planted")
@@ -140,7 +177,7 @@ func TestBadDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.runs[1].bytes--
+	s.sorter.runs[1].bytes--
 	for _, err = range s.Sorted(t.Context()) {
 		if err != nil {
 			break

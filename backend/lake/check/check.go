@@ -93,6 +93,9 @@ func (c *checker) look() error {
 	if c.quick {
 		return c.newestRound()
 	}
+	if err := c.engine(); err != nil {
+		return err
+	}
 	for _, s := range []struct {
 		name string
 		run  func() error
@@ -123,6 +126,12 @@ func checkStopped(err error) onto.Finding {
 	f := audit.CheckStopped.Finding("%s", firstLine(err))
 	f.Remedy = onto.HintOf(err)
 	return f
+}
+
+// copied reports whether a commit was made in another store, whose rules allowed it to
+// change nothing.
+func (c *checker) copied(commit int64) bool {
+	return c.head.Copy != nil && commit <= c.head.Copy.Commit
 }
 
 // report reports a finding that makes answers wrong.

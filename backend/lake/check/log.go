@@ -328,7 +328,7 @@ func (w *walk) count(path string, e *protocol.CommitEntry) error {
 			n += t.Operations
 		}
 	}
-	if all != e.Operations || all == 0 {
+	if all != e.Operations || all == 0 && !w.copied(e.ID) {
 		w.left.Hide(e.ID, e.ID)
 		return w.report(audit.CommitIncomplete, "%s: commit %d says %d operations, and %d by type", path, e.ID, e.Operations, all)
 	}

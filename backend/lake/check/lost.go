@@ -38,6 +38,9 @@ func (c *checker) readHead() (*protocol.Head, error) {
 	if onto.CodeOf(err) == onto.Corrupt {
 		return nil, c.headFlaw(err)
 	}
+	if err == nil {
+		err = c.lake.Log.Opened(h)
+	}
 	return h, err
 }
 

@@ -137,5 +137,10 @@ func (h *history) row(f *protocol.FileEntry, seen *contents, row *parquet.Checke
 	if sound {
 		seen.compare(f, row)
 	}
-	return errors.Join(err, rules.Stamp(v), rules.Change(h.versions, v))
+	err = errors.Join(err, rules.Stamp(v))
+	if h.copied(v.Commit) {
+		h.versions.Take(v)
+		return err
+	}
+	return errors.Join(err, rules.Change(h.versions, v))
 }

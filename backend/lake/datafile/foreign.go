@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	"github.com/ontologia/onto/backend/lake/protocol"
 )
 
 // Foreign tells why an object of a bucket is not a data file of a type written by a
@@ -30,6 +31,16 @@ func Foreign(ctx context.Context, b bucket.Bucket, e bucket.Entry, t onto.TypeNa
 		return fmt.Sprintf("it belongs to another store, %.40q", id), nil
 	}
 	return "", nil
+}
+
+// Unfolded is how many bytes the rows of a file take when they are not compressed, going by
+// the end of the file.
+func Unfolded(ctx context.Context, b bucket.Bucket, f *protocol.FileEntry) (int64, error) {
+	o, err := parquet.Open(&remote{ctx: ctx, bucket: b, key: f.Path, size: f.Bytes}, f.Bytes, f.Kind, f.Type)
+	if err != nil {
+		return 0, err
+	}
+	return o.Unfolded(), nil
 }
 
 // remote is an object that is read where it is, the end of it at once.

@@ -194,6 +194,19 @@ func (r *Reader) Locals(ctx context.Context, files []protocol.FileEntry) (paths 
 	return paths, release, nil
 }
 
+// Fetch makes local copies of files side by side, but for those that are read without,
+// which stay until they are released.
+func (r *Reader) Fetch(ctx context.Context, files []protocol.FileEntry) (release func(), err error) {
+	var far []protocol.FileEntry
+	for i := range files {
+		if !r.direct(&files[i]) {
+			far = append(far, files[i])
+		}
+	}
+	_, release, err = r.Locals(ctx, far)
+	return release, err
+}
+
 // Use opens a file, or finds it open, and keeps it open until done is called.
 func (r *Reader) Use(ctx context.Context, f *protocol.FileEntry) (o *File, done func(), err error) {
 	if o := r.pick(f.Path); o != nil {

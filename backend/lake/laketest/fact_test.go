@@ -48,7 +48,7 @@ type counting struct {
 }
 
 func (c *counting) count(op, key string) {
-	if strings.HasPrefix(key, "meta/indices/") || strings.HasPrefix(key, "meta/schema/") {
+	if strings.HasPrefix(key, "meta/indices/") || strings.HasPrefix(key, "meta/schema/") || key == engineKey {
 		return
 	}
 	c.mu.Lock()

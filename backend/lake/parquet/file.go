@@ -68,6 +68,17 @@ func (f *File) Store() (id string, own bool) {
 // Rows is how many versions the file has.
 func (f *File) Rows() int64 { return f.rows }
 
+// Unfolded is how many bytes the system columns take when they are not compressed.
+func (f *File) Unfolded() int64 {
+	bytes := int64(0)
+	for _, g := range f.groups {
+		for column := range System(f.kind) {
+			bytes += g.chunks[column].Uncompressed
+		}
+	}
+	return bytes
+}
+
 // open reads the end of the file, which tells where everything is.
 func (f *File) open(r io.ReaderAt, size int64) error {
 	f.source = faults{r}

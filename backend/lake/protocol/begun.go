@@ -8,7 +8,7 @@ import (
 // Leftover reports whether an object may come from a lake whose creation was not
 // finished. A lake can still be made in such a place.
 func Leftover(key string) bool {
-	return strings.HasPrefix(key, "meta/catalog/") || strings.HasPrefix(key, "meta/probe-")
+	return key == EngineKey || strings.HasPrefix(key, "meta/catalog/") || strings.HasPrefix(key, "meta/probe-")
 }
 
 // OfCommit reports whether an object belongs to a commit of a lake.

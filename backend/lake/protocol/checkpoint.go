@@ -171,10 +171,10 @@ func (l *Publisher) nextCheckpoint(ctx context.Context, t *Tip) (*Checkpoint, in
 		return nil, 0, err
 	}
 	rounds = rounds[:CheckpointRounds]
-	doc := &Checkpoint{StoreID: t.Head.StoreID, First: rounds[0].manifest.First, Last: rounds[len(rounds)-1].manifest.CommitID}
-	for _, r := range rounds {
-		doc.Rounds = append(doc.Rounds, RoundFiles{r.manifest.Entry(), r.manifest.Files})
-		doc.Keys = append(doc.Keys, r.manifest.Keys()...)
+	doc := &Checkpoint{StoreID: t.Head.StoreID, First: rounds[0].First, Last: rounds[len(rounds)-1].Last}
+	for i := range rounds {
+		doc.Rounds = append(doc.Rounds, RoundFiles{rounds[i].RoundEntry, rounds[i].files})
+		doc.Keys = append(doc.Keys, rounds[i].keyEntries()...)
 	}
 	return doc, 0, nil
 }

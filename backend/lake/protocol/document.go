@@ -178,7 +178,12 @@ func oversized(key string, err error) error {
 
 // readable refuses a document that could not be read again.
 func (o Object) readable() error {
-	if len(o.Body) <= MaxDocument || !strings.HasSuffix(o.Key, ".json") {
+	switch {
+	case !strings.HasSuffix(o.Key, ".json"):
+		return nil
+	case hasNul(o.Body):
+		return onto.Errorf(onto.Invalid, "%s would have a text with U+0000, which cannot be stored", o.Key)
+	case len(o.Body) <= MaxDocument:
 		return nil
 	}
 	return onto.Errorf(onto.TooLarge, "%s would have %d bytes, and %d is the limit", o.Key, len(o.Body), MaxDocument).

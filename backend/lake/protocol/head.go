@@ -16,9 +16,10 @@ import (
 // The versions of the layout. A lake has the first one that has what it needs, so that
 // programs which do not know the later ones can go on with it.
 const (
-	formatFirst = 1
-	formatFacts = 2 // there is, or was, a type of facts
-	Format      = formatFacts
+	formatFirst   = 1
+	formatFacts   = 2 // there is, or was, a type of facts
+	formatCopying = 3 // a copy has not filled it yet
+	Format        = formatCopying
 )
 
 // HeadKey is where the head is.
@@ -46,6 +47,8 @@ type Head struct {
 	Locks map[string]int64 `json:"locks,omitempty"` // leases that were taken, with their epochs; never changed in place
 
 	Turn int64 `json:"turn_ms,omitempty"` // its writer asks the others to hold back that long
+
+	Copy *CopyEntry `json:"copy,omitempty"` // that filled the lake; nil for none; never changed in place
 }
 
 // made reports whether an attempt made this head or one of those before. If known is
@@ -116,6 +119,9 @@ func (h *Head) check() error {
 	}
 	if _, err := codec.ParseTime(h.UpdatedAt); err != nil {
 		return fmt.Errorf("updated_at: %w", err)
+	}
+	if err := h.checkCopy(); err != nil {
+		return err
 	}
 	for name, epoch := range h.Locks {
 		if err := onto.CheckLeaseName(name); err != nil || epoch < 1 || epoch > maxNumber {

@@ -95,6 +95,10 @@ func (l *Log) firstListed(ctx context.Context, entries []CheckpointEntry, limit 
 	return found, nil
 }
 
+// commitsHeld is how many commits the manifests have that are held at once to go through
+// the log, if those are several.
+const commitsHeld = 8 << 10
+
 // RoundsAt returns the round of a commit and some that come before it, newest
 // first, or after it.
 func (l *Log) RoundsAt(ctx context.Context, t *Tip, commit int64, newest bool) ([]*Manifest, error) {
@@ -109,7 +113,8 @@ func (l *Log) RoundsAt(ctx context.Context, t *Tip, commit int64, newest bool) (
 	} else if more, err = l.following(ctx, t, m.CommitID); err != nil {
 		return nil, err
 	}
-	rest := make([]*Manifest, min(len(more), AtOnce))
+	more = more[:min(len(more), AtOnce)]
+	rest := make([]*Manifest, within(more, max(1, commitsHeld-int64(len(m.Commits)))))
 	err = SideBySide(len(rest), func(i int) (err error) {
 		rest[i], err = l.readManifest(ctx, more[i].Path, m.StoreID)
 		return err

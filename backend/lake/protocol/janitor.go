@@ -228,7 +228,7 @@ func (j *Janitor) needed(ctx context.Context, t *Tip) (*need, error) {
 	}
 	rounds, err := j.log.since(ctx, t, 0)
 	for _, r := range rounds {
-		n.attempts[AttemptOf(r.path)] = true
+		n.attempts[AttemptOf(r.Path)] = true
 		for _, f := range r.files {
 			add(f, false)
 		}

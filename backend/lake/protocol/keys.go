@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"strconv"
 	"sync"
 )
 
@@ -13,7 +14,8 @@ type Keyring struct {
 
 	mu     sync.Mutex         // guards what follows
 	commit int64              // the keys of commits up to this one are known
-	byHash map[string][]int64 // commits; two keys may share a hash
+	byHash map[uint64]int64   // the first commit
+	others map[uint64][]int64 // further ones: two keys may share a hash
 }
 
 // NewKeyring knows no key yet.
@@ -26,7 +28,12 @@ func (k *Keyring) Find(ctx context.Context, t *Tip, key string) (*CommitEntry, e
 	if err := k.follow(ctx, t); err != nil {
 		return nil, err
 	}
-	for _, commit := range k.byHash[keyHash(key)] {
+	hash := keyNumber(keyHash(key))
+	first, used := k.byHash[hash]
+	if !used {
+		return nil, nil
+	}
+	for _, commit := range append([]int64{first}, k.others[hash]...) {
 		m, err := k.log.RoundOf(ctx, t, commit)
 		if err != nil {
 			return nil, err
@@ -41,7 +48,7 @@ func (k *Keyring) Find(ctx context.Context, t *Tip, key string) (*CommitEntry, e
 // follow learns the keys of a tip that the keyring does not know.
 func (k *Keyring) follow(ctx context.Context, t *Tip) error {
 	if k.byHash == nil {
-		k.byHash = map[string][]int64{}
+		k.byHash, k.others = map[uint64]int64{}, map[uint64][]int64{}
 	}
 	if t.Head.CommitID <= k.commit {
 		return nil
@@ -62,7 +69,7 @@ func (k *Keyring) follow(ctx context.Context, t *Tip) error {
 		return err
 	}
 	for _, r := range rounds {
-		k.learn(r.manifest.Keys())
+		k.learn(r.keyEntries())
 	}
 	k.commit = t.Head.CommitID
 	return nil
@@ -71,8 +78,20 @@ func (k *Keyring) follow(ctx context.Context, t *Tip) error {
 // learn adds keys of commits that are not known yet.
 func (k *Keyring) learn(keys []KeyEntry) {
 	for _, e := range keys {
-		if e.Commit > k.commit {
-			k.byHash[e.Hash] = append(k.byHash[e.Hash], e.Commit)
+		if e.Commit <= k.commit {
+			continue
+		}
+		if hash := keyNumber(e.Hash); k.byHash[hash] == 0 {
+			k.byHash[hash] = e.Commit
+		} else {
+			k.others[hash] = append(k.others[hash], e.Commit)
 		}
 	}
+}
+
+// keyNumber is the hash of a key as a number, which takes less memory: there may be
+// millions.
+func keyNumber(hash string) uint64 {
+	n, _ := strconv.ParseUint(hash, 16, 64) // Fits and keyHash make sure that it is one
+	return n
 }

@@ -223,7 +223,7 @@ func (l *Leases) Release(ctx context.Context, want onto.Lease) error {
 }
 
 // List returns the leases that the head names and that were not released, by
-// name. One that another program has taken is not named there.
+// name. The write lease is one of them also if its holder was killed before a head named it.
 func (l *Leases) List(ctx context.Context) ([]onto.Lease, error) {
 	t, err := l.log.Refresh(ctx)
 	if err != nil {

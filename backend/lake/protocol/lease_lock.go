@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -31,22 +30,20 @@ type lock struct {
 type holding struct {
 	key     string
 	lease   *onto.Lease // nil if it is free
-	epoch   int64       // also of a free one; 0 if another program has written it
-	attempt string
+	epoch   int64       // also of a free one; 0 if there is no object
+	attempt string      // that wrote this version of it; "" if there is no object
 	ttl     time.Duration
 	tag     bucket.Tag // "" if there is no object
 }
 
-// id identifies a version of a lock. Those of this program have an attempt; a tag would
-// do, too, if storage never returned a wrong one.
-func (h *holding) id() string { return cmp.Or(h.attempt, string(h.tag)) }
-
-// parseLock reads a lock. Another program may have written it, without epoch and
-// attempt.
+// parseLock reads a lock.
 func parseLock(key, name string, body []byte) (*holding, error) {
 	k := new(lock)
 	if err := Decode(key, body, k); err != nil {
 		return nil, badLock(key, "%w", WithoutKey(err))
+	}
+	if k.Epoch == 0 || k.Attempt == "" {
+		return nil, badLock(key, "it has no epoch or attempt, so another program has written it")
 	}
 	if !inRange(k.Epoch) || k.TTL < 0 || k.TTL > maxTTL.Milliseconds() || len(k.Owner) > onto.MaxComment {
 		return nil, badLock(key, "the epoch %d, the time of %d ms or the owner is out of range", k.Epoch, k.TTL)
@@ -79,7 +76,7 @@ func badLock(key, format string, args ...any) error {
 
 // expired reports whether a lease has run out.
 func (l *Leases) expired(h *holding) bool {
-	return l.seen.Expired(h.key, h.id(), h.lease, h.ttl, l.log.set.Now())
+	return l.seen.Expired(h.key, h.attempt, h.lease, h.ttl, l.log.set.Now())
 }
 
 // free reports whether the lease may be taken.
@@ -97,7 +94,7 @@ func (l *Leases) readLock(ctx context.Context, name string, least int64) (*holdi
 		if err != nil && looks.stays(err.Error(), err) {
 			return nil, err
 		}
-		if err == nil && !l.seen.See(h.key, h.id(), h.epoch, least) {
+		if err == nil && !l.seen.See(h.key, h.attempt, h.epoch, least) {
 			err = badLock(h.key, "it is older than the lease that was there before")
 		}
 		if err == nil || Definite(err) {
@@ -137,10 +134,10 @@ func (l *Leases) writeLock(ctx context.Context, old *holding, k *lock) (bool, er
 	body := Encode(k)
 	wait, tag := l.log.Waiter(), old.tag
 	for first := true; ; first = false {
-		made, err := l.writeLockOnce(ctx, old.key, body, tag)
+		_, err := l.writeLockOnce(ctx, old.key, body, tag)
 		switch {
 		case err == nil:
-			l.seen.See(old.key, cmp.Or(k.Attempt, string(made)), k.Epoch, 0)
+			l.seen.See(old.key, k.Attempt, k.Epoch, 0)
 			return true, nil
 		case errors.Is(err, bucket.ErrUnsynced): // reading would show what a power failure may undo
 			return false, onto.Errorf(onto.OutcomeUnknown, "%s is not known to survive a power failure: %w", old.key, err)
@@ -149,7 +146,7 @@ func (l *Leases) writeLock(ctx context.Context, old *holding, k *lock) (bool, er
 		switch {
 		case failed == nil && now.attempt == k.Attempt:
 			return true, nil
-		case failed == nil && now.id() != old.id():
+		case failed == nil && now.attempt != old.attempt:
 			return false, nil
 		case first && Definite(err):
 			return false, err

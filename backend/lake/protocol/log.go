@@ -20,6 +20,7 @@ type Settings struct {
 	Jitter   func(n int64) int64 // a number from 0 on and below n
 	Runtime  string
 	Patience time.Duration // how long an attempt looks for the outcome of its swap
+	Target   bool          // the lake may be one that a copy has not filled yet
 }
 
 // Log is the log of one lake, as one process sees it.
@@ -65,7 +66,7 @@ func (l *Log) advance(t *Tip) {
 // moved.
 func (l *Log) current(ctx context.Context) (*Tip, error) {
 	if t := l.Last(); t != nil && t.tag != "" {
-		return t, nil
+		return l.opened(t)
 	}
 	return l.Load(ctx)
 }
@@ -74,7 +75,7 @@ func (l *Log) current(ctx context.Context) (*Tip, error) {
 func (l *Log) Refresh(ctx context.Context) (*Tip, error) {
 	if t := l.Last(); t != nil && t.tag != "" {
 		if _, err := l.b.Get(ctx, HeadKey, bucket.Range{Max: MaxSmall}, t.tag); errors.Is(err, bucket.ErrNotModified) {
-			return t, nil
+			return l.opened(t)
 		}
 	}
 	return l.Load(ctx)
@@ -115,7 +116,8 @@ func (l *Log) tipOf(ctx context.Context, h *Head, body []byte, tag bucket.Tag) (
 }
 
 // ReadHead reads the head until it is not older than what was seen before. A head that
-// stays older means that the bucket was restored to an earlier state.
+// stays older means that the bucket was restored to an earlier state. It fails with
+// CopyUnfinished if the lake is not to be used.
 func (l *Log) ReadHead(ctx context.Context) (*Head, []byte, bucket.Tag, error) {
 	wait, looks := l.Waiter(), looks{}
 	for {
@@ -123,6 +125,9 @@ func (l *Log) ReadHead(ctx context.Context) (*Head, []byte, bucket.Tag, error) {
 		stays := err != nil && looks.stays(came, err)
 		if err == nil {
 			err = l.follows(h, body)
+		}
+		if err == nil {
+			err = l.Opened(h)
 		}
 		if err == nil || Definite(err) || stays {
 			return h, body, tag, err
@@ -316,7 +321,7 @@ func (l *Log) Each(ctx context.Context, prefix string) iter.Seq2[bucket.Entry, e
 // or is not what it should be.
 func Definite(err error) bool {
 	switch onto.CodeOf(err) {
-	case onto.Unsupported, onto.Uninitialized, onto.ReadOnly, onto.Full, onto.Invalid, onto.NotFound, onto.Closed:
+	case onto.Unsupported, onto.Uninitialized, onto.CopyUnfinished, onto.ReadOnly, onto.Full, onto.Invalid, onto.NotFound, onto.Closed:
 		return true
 	}
 	return errors.Is(err, bucket.ErrRefused) || errors.Is(err, bucket.ErrUnsynced)

@@ -159,6 +159,9 @@ func (l *Publisher) try(ctx context.Context, t *Tip, p *Proposal) (verdict, erro
 		return lost, err
 	}
 	p.next.body = encodeSealed(p.next.Head)
+	if len(p.next.body) > MaxSmall {
+		return lost, onto.Errorf(onto.TooLarge, "%s would have %d bytes, and %d is the limit", HeadKey, len(p.next.body), MaxSmall)
+	}
 	if err := l.upload(ctx, p.objects); err != nil {
 		if onto.CodeOf(err) == onto.Full {
 			l.Discard(ctx, p.objects) // they would take the room that is missing; no head that names them was sent

@@ -187,6 +187,9 @@ func (l *Publisher) MakeLake(ctx context.Context, store string) (*Tip, error) {
 		UpdatedAt: l.now(), RuntimeID: l.set.Runtime, Catalog: catalogPath(1, attempt),
 	}
 	c := &Catalog{StoreID: store, Attempt: attempt, Types: []SchemaEntry{}, Checkpoints: []CheckpointEntry{}}
+	if err := l.claim(ctx); err != nil {
+		return nil, err
+	}
 	if err := l.Create(ctx, Object{h.Catalog, encodeSealed(c)}); err != nil {
 		return nil, err
 	}

@@ -5,11 +5,37 @@ import (
 	"slices"
 )
 
-// listedRound is a round of which the manifest, or only the files, are known.
+// listedRound is what is known of a round without its manifest, which may be large.
 type listedRound struct {
-	path     string
-	manifest *Manifest // nil if it has not been read
-	files    []FileEntry
+	RoundEntry
+	files []FileEntry
+	keys  []usedKey // not of rounds that checkpoints list
+}
+
+// usedKey is an idempotency key, and the commit that used it.
+type usedKey struct {
+	key    string
+	commit int64
+}
+
+// listed is what is told of the round of a manifest.
+func (m *Manifest) listed() listedRound {
+	r := listedRound{RoundEntry: m.Entry(), files: m.Files}
+	for i := range m.Commits {
+		if c := &m.Commits[i]; c.Key != "" {
+			r.keys = append(r.keys, usedKey{c.Key, c.ID})
+		}
+	}
+	return r
+}
+
+// keyEntries are the idempotency keys as checkpoints list them.
+func (r *listedRound) keyEntries() []KeyEntry {
+	list := make([]KeyEntry, len(r.keys))
+	for i, k := range r.keys {
+		list[i] = KeyEntry{keyHash(k.key), k.commit}
+	}
+	return list
 }
 
 // since returns the rounds after a commit, oldest first. What the newest manifest and
@@ -34,7 +60,7 @@ func (l *Log) since(ctx context.Context, t *Tip, commit int64) ([]listedRound, e
 	for _, doc := range leaves {
 		for _, r := range doc.Rounds {
 			if r.Last > commit {
-				rounds = append(rounds, listedRound{path: r.Path, files: r.Files})
+				rounds = append(rounds, listedRound{RoundEntry: r.RoundEntry, files: r.Files})
 			}
 		}
 	}
@@ -49,35 +75,67 @@ func (l *Log) uncovered(ctx context.Context, t *Tip, commit int64) ([]listedRoun
 	if t.Manifest == nil || t.Manifest.CommitID <= floor {
 		return nil, nil
 	}
-	recent := []listedRound{{t.Manifest.Entry().Path, t.Manifest, t.Manifest.Files}}
+	recent := []listedRound{t.Manifest.listed()}
 	for m := t.Manifest; m.First > floor+1; {
-		var next []listedRound
+		var next []RoundEntry
 		for _, a := range m.Ancestors {
 			if a.Last > floor {
-				next = append(next, listedRound{path: a.Path})
+				next = append(next, a)
 			}
 		}
 		if len(next) == 0 {
 			return nil, Damaged(m.Entry().Path, "nothing leads from it to commit %d", m.First-1)
 		}
-		err := SideBySide(len(next), func(i int) (err error) {
-			if next[i].manifest, err = l.readManifest(ctx, next[i].path, t.Head.StoreID); err == nil {
-				next[i].files = next[i].manifest.Files
+		rounds := make([]listedRound, len(next))
+		err := someAtOnce(next, func(i int) error {
+			read, err := l.readManifest(ctx, next[i].Path, t.Head.StoreID)
+			if err == nil {
+				rounds[i] = read.listed()
+			}
+			if i == len(next)-1 {
+				m = read
 			}
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		recent = append(recent, next...)
-		m = recent[len(recent)-1].manifest
+		recent = append(recent, rounds...)
 	}
 	for i := 1; i < len(recent); i++ {
-		if after := recent[i-1].manifest; recent[i].manifest.CommitID != after.First-1 {
-			return nil, Damaged(recent[i].path, "it ends with commit %d, and the round after it begins with %d", recent[i].manifest.CommitID, after.First)
+		if after := &recent[i-1]; recent[i].Last != after.First-1 {
+			return nil, Damaged(recent[i].Path, "it ends with commit %d, and the round after it begins with %d", recent[i].Last, after.First)
 		}
 	}
 	return recent, nil
+}
+
+// commitsAtOnce is how many commits the manifests have that are read side by side: some
+// 25 MB of memory.
+const commitsAtOnce = 32 << 10
+
+// someAtOnce calls f for each round, for several at a time that have no more commits than
+// that.
+func someAtOnce(rounds []RoundEntry, f func(i int) error) error {
+	for from := 0; from < len(rounds); {
+		n := within(rounds[from:], commitsAtOnce)
+		if err := SideBySide(n, func(i int) error { return f(from + i) }); err != nil {
+			return err
+		}
+		from += n
+	}
+	return nil
+}
+
+// within is how many of the first rounds have no more than so many commits together: one,
+// if that has more.
+func within(rounds []RoundEntry, commits int64) int {
+	for i, r := range rounds {
+		if commits -= r.Last - r.First + 1; commits < 0 && i > 0 {
+			return i
+		}
+	}
+	return len(rounds)
 }
 
 // RoundOf returns the round that holds a commit: out of the newest manifest, out of

@@ -9,7 +9,7 @@ import (
 
 // A sealed document with any changed byte is refused, or says the same.
 func TestSeal(t *testing.T) {
-	h := &Head{Format: Format, StoreID: "S", Sequence: 3, Attempt: "A", Recent: []string{"B"}, Catalog: "meta/catalog/3-A.json", UpdatedAt: "2026-02-10T12:34:56.789012+00:00"}
+	h := &Head{Format: formatFacts, StoreID: "S", Sequence: 3, Attempt: "A", Recent: []string{"B"}, Catalog: "meta/catalog/3-A.json", UpdatedAt: "2026-02-10T12:34:56.789012+00:00"}
 	body := encodeSealed(h)
 	if SealBroken(body) || SealBroken(append(body, '\n')) || SealBroken(Encode(h)) {
 		t.Fatal("a document that nobody has changed is refused")

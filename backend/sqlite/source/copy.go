@@ -30,10 +30,14 @@ func (c *copied) remove() {
 // errChanged says that the file has changed while it was copied.
 var errChanged = errors.New("the file has changed meanwhile")
 
-// dialCopy opens a connection to a private copy of the file, whose state is known.
-func (p *place) dialCopy(ctx context.Context, s state) (*driver.Conn, error) {
+// dialCopy opens a connection to a private copy of the file.
+func (p *place) dialCopy(ctx context.Context) (*driver.Conn, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	s, err := p.state(p.held)
+	if err != nil {
+		return nil, err
+	}
 	if p.copy == nil || !p.copy.of.same(s) {
 		c, err := p.makeCopy(ctx)
 		if err != nil {
@@ -53,7 +57,7 @@ func (p *place) makeCopy(ctx context.Context) (c *copied, err error) {
 		return nil, err
 	}
 	defer release()
-	s, err := p.state()
+	s, err := p.state(f)
 	if err == nil && s.live() {
 		err = errChanged // a program has opened it meanwhile
 	}
@@ -87,7 +91,7 @@ func (p *place) makeCopy(ctx context.Context) (c *copied, err error) {
 			return nil, err
 		}
 	}
-	now, err := p.state()
+	now, err := p.state(f)
 	if writing || s.sizes[ofJournal] < 0 {
 		now.sizes[ofJournal], now.times[ofJournal] = s.sizes[ofJournal], s.times[ofJournal]
 	}
@@ -150,10 +154,13 @@ func (p *place) recover(c *copied) error {
 		return err
 	}
 	defer w.Close()
+	if err := w.Script(`PRAGMA synchronous = OFF`); err != nil {
+		return err
+	}
 	if _, err := w.QueryInt(`SELECT count(*) FROM sqlite_master`); err != nil {
 		return err
 	}
-	return w.Script(`PRAGMA synchronous = OFF; PRAGMA journal_mode = DELETE`)
+	return w.Script(`PRAGMA journal_mode = DELETE`)
 }
 
 // The bytes of a file that SQLite locks: a reader locks those of shared, after a moment in
@@ -221,8 +228,8 @@ func (p *place) scratchError(err error) error {
 		return err
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		return onto.Errorf(onto.Full, "no room left for a private copy of %s: %w", p.path, err).
-			WithHint("free disk space, or name a directory with more of it: --scratch DIR or TMPDIR")
+			WithHint("free disk space, or name a directory with more of it: Scratch or TMPDIR")
 	}
 	return onto.Errorf(onto.Unavailable, "cannot make a private copy of %s: %w", p.path, err).
-		WithHint("name a directory that this user can write: --scratch DIR or TMPDIR")
+		WithHint("name a directory that this user can write: Scratch or TMPDIR")
 }

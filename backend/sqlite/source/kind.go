@@ -96,18 +96,22 @@ func Inspect(ctx context.Context, path string) (Found, error) {
 	return found, driver.Wrap(path, err)
 }
 
-// inspect looks at the schema. A file that says everything by itself is not copied for that.
+// inspect looks at the schema. A file that says everything by itself is not copied for that,
+// and neither is a store: what its WAL or journal has does not make it another thing.
 func (p *place) inspect(ctx context.Context) (Found, error) {
-	before, err := p.state()
+	before, err := p.state(nil)
 	if err != nil {
 		return Found{}, err
 	}
-	if !before.live() && before.settled() {
-		if before.sizes[ofFile] == 0 {
+	if !before.live() {
+		if before.sizes[ofFile] == 0 && before.settled() {
 			return Found{Kind: Empty}, nil
 		}
 		found, err := p.inspectBy(ctx, func() (*driver.Conn, error) { return driver.DialTried(p.file, driver.AccessImmutable) })
-		if now, e := p.state(); e == nil && now.same(before) {
+		if err == nil && found.Kind == Store {
+			return found, nil
+		}
+		if now, e := p.state(nil); e == nil && now.same(before) && before.settled() {
 			return found, err
 		}
 	}

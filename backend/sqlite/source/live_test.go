@@ -3,6 +3,7 @@ package source_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -82,12 +83,23 @@ func commitAsOriginal(db *sql.DB) (id int64, err error) {
 			continue
 		}
 		run(`INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES (?, ?, ?, ?, ?)`,
-			"Customer", fmt.Sprintf("c%d-%d", id%7, i), fmt.Sprintf(`{"tags": [%q], "name": "N %d", "id": "c%d-%d", "age": null}`, strings.Repeat("x", 900), id, id%7, i), id, 1)
+			"Customer", fmt.Sprintf("c%d-%d", id%7, i), fmt.Sprintf(`{"odd": 1.0, "tags": [%q], "name": "N %d", "id": "c%d-%d", "age": null}`, strings.Repeat("x", 900), id, id%7, i), id, 1)
 	}
 	run(`COMMIT`)
 	run(`DELETE FROM locks WHERE lock_name = ? AND owner_id = ?`, "ontology_write", "python")
 	return id, err
 }
+
+// emptied leaves a file its types only, and many gives it commits as the child makes them:
+// reading them takes several transactions.
+const (
+	emptied = `DELETE FROM entity_history; DELETE FROM relation_history; DELETE FROM commits; DELETE FROM sqlite_sequence;`
+	many    = `CREATE TEMP TABLE n AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) SELECT i FROM n;
+		INSERT INTO commits SELECT i, '2025-01-02T03:04:05.123456+00:00', NULL FROM n;
+		INSERT INTO relation_history (relation_type, left_key, right_key, fields_json, commit_id) SELECT 'Likes', 'x', 'y', '{}', i FROM n;
+		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) SELECT 'Customer', 'e' || j.i, '{"id": "e' || j.i || '", "odd": 1, "tags": [], "name": "N ' || n.i || '"}', n.i
+			FROM n JOIN n j ON j.i <= 5 ORDER BY n.i, j.i;`
+)
 
 // A log shows whole commits while the original program commits all the time, in either mode,
 // closes the file and opens it again: all that it had when the log was asked for, and a log
@@ -95,7 +107,7 @@ func commitAsOriginal(db *sql.DB) (id int64, err error) {
 func TestBesideTheOriginal(t *testing.T) {
 	for _, mode := range []string{"WAL", "DELETE"} {
 		t.Run(mode, func(t *testing.T) {
-			path := load(t, "plain", rollback, `DELETE FROM entity_history; DELETE FROM relation_history; DELETE FROM commits; DELETE FROM sqlite_sequence;`)
+			path := load(t, "plain", rollback, emptied, many)
 			p := child.Start(t, "original", path, mode)
 			written := make(chan int64, 1<<20)
 			go func() {
@@ -151,12 +163,43 @@ func checkMade(t testing.TB, v *onto.Version, commit int64) {
 	}
 }
 
+// A log whose commits or types are changed under it, while it is read in several
+// transactions, ends with Stale.
+func TestTheLogChangesMeanwhile(t *testing.T) {
+	const deletes = `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 11999)
+		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id, op)
+		SELECT 'Customer', 'k' || i, '{}', 1 + i / 1000, 1, 'delete' FROM n;`
+	for name, change := range map[string]string{
+		"a commit":     `UPDATE commits SET created_at = '2099-01-01T00:00:00+00:00' WHERE id = (SELECT max(id) FROM commits)`,
+		"another row":  `INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Customer', 'late', '{}', 2)`,
+		"a purge":      `UPDATE schema_versions SET onto_end = '{"commit": 44, "purged": true, "time": "2026-01-01T00:00:00Z"}' WHERE type_name = 'Product'`,
+		"another file": `UPDATE onto_meta SET store_id = 'other'`,
+	} {
+		path := load(t, "format6", walInUse, deletes)
+		f := opened(t, path, source.Options{})
+		n := 0
+		err := failure(func(yield func(backend.LogEntry, error) bool) {
+			for e, err := range f.Log(t.Context(), 0) {
+				if n++; n == 1 {
+					connect(t, path, walInUse, change)
+				}
+				if !yield(e, err) {
+					return
+				}
+			}
+		})
+		if !errors.Is(err, onto.Stale) || n < 5000 || onto.HintOf(err).Text == "" {
+			t.Errorf("%s: after %d entries got %v (hint %q), want Stale", name, n, err, onto.HintOf(err))
+		}
+	}
+}
+
 // The original program is killed again and again. Whatever it leaves behind, its file is read
 // to the last commit that it has acknowledged, and stays as it was.
 func TestAfterTheOriginalWasKilled(t *testing.T) {
 	for _, mode := range []string{"WAL", "DELETE"} {
 		t.Run(mode, func(t *testing.T) {
-			path := load(t, "plain", rollback, `DELETE FROM entity_history; DELETE FROM relation_history; DELETE FROM commits; DELETE FROM sqlite_sequence;`)
+			path := load(t, "plain", rollback, emptied)
 			random := effort.Rand(t)
 			for range effort.Count(t, 50) {
 				p := child.Start(t, "original", path, mode)

@@ -21,8 +21,9 @@ import (
 // file, where they are others in the copy.
 const Metadata = "onto_source"
 
-// Log implements [backend.LogSource]. With [Options.Rejects], it first removes from that file
-// what later commits have left there.
+// Log implements [backend.LogSource]. With [Options.Rejects], the rows of a commit that are
+// set aside are in that file before the commit is yielded, once, however often the log is
+// read.
 func (f *File) Log(ctx context.Context, since int64) iter.Seq2[backend.LogEntry, error] {
 	return func(yield func(backend.LogEntry, error) bool) {
 		if err := f.log(ctx, since, yield); err != nil && err != errStopped {
@@ -40,14 +41,16 @@ func (f *File) log(ctx context.Context, since int64, yield func(backend.LogEntry
 	if since < 0 || since > m.plan.head {
 		return refusal.NoCommit(since, m.plan.head)
 	}
-	r := &reading{moment: m, ctx: ctx}
-	if f.opts.Rejects != "" {
-		if r.rejects, err = openRejects(f.opts.Rejects, since); err != nil {
+	r := &reading{moment: m, ctx: ctx, rejects: f.rejects}
+	if r.rejects != nil {
+		if err := r.rejects.begin(since); err != nil {
 			return err
 		}
-		defer r.rejects.close()
 	}
-	return r.commits(since, yield)
+	if err := r.commits(since, yield); err != nil || r.rejects == nil {
+		return err
+	}
+	return r.rejects.finish(m.plan.head)
 }
 
 // errStopped says that nobody wants more.
@@ -58,7 +61,7 @@ type reading struct {
 	*moment
 	ctx     context.Context
 	rejects *rejects // nil if there is no file for them
-	counts  *counts  // nil if nothing is counted
+	counts  counts   // nil if nothing is counted
 
 	rows int // read in this transaction
 }
@@ -95,6 +98,9 @@ func (r *reading) commit(id int64, yield func(backend.LogEntry, error) bool) err
 	}
 	var kept []onto.Version
 	size := 0
+	if r.rejects != nil {
+		r.rejects.open(id)
+	}
 	err = r.versions(id, was, true, func(v *onto.Version) error {
 		c.Operations++
 		if size += sizeOf(v); size <= maxKept {
@@ -104,8 +110,8 @@ func (r *reading) commit(id int64, yield func(backend.LogEntry, error) bool) err
 		}
 		return nil
 	})
-	if err == nil && r.rejects != nil && r.counts == nil {
-		err = r.rejects.sync()
+	if r.rejects != nil {
+		err = r.rejects.shut(id, err)
 	}
 	if err != nil {
 		return err
@@ -302,7 +308,7 @@ func (r *reading) judge(v *row, id int64, first bool) (m made, keep bool, err er
 			WithHint("set such rows aside with --rejects FILE")
 	}
 	r.count(first, backend.RowsRejected, v.Type)
-	if first && r.counts == nil {
+	if first && r.rejects != nil {
 		if err := r.rejects.add(v, id, m.reason); err != nil {
 			return m, false, err
 		}

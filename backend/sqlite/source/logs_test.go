@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -115,7 +116,7 @@ func TestRowsInAnyOrder(t *testing.T) {
 	for i := range 40 {
 		commit := 10 + (i*7)%20
 		mixed += fmt.Sprintf(`INSERT OR IGNORE INTO commits (id, created_at) VALUES (%[1]d, '2026-01-01T00:00:00+00:00');
-			INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Customer', 'm%[2]d', '{"id": "m%[2]d", "name": "M", "tags": []}', %[1]d);
+			INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Customer', 'm%[2]d', '{"id": "m%[2]d", "name": "M", "odd": 1, "tags": []}', %[1]d);
 			INSERT INTO relation_history (relation_type, left_key, right_key, fields_json, commit_id) VALUES ('Likes', 'm%[2]d', 'a', '{}', %[1]d);`, commit, i)
 	}
 	f := opened(t, load(t, "plain", rollback, `DELETE FROM entity_history; DELETE FROM relation_history; DELETE FROM commits;`, big(1, many), mixed), source.Options{})
@@ -147,6 +148,47 @@ func TestRowsInAnyOrder(t *testing.T) {
 	}
 	if commits != 21 || versions != many+80 {
 		t.Errorf("got %d commits and %d versions, want 21 and %d", commits, versions, many+80)
+	}
+}
+
+// A store of ours with gaps between its commits has the same log without them: causes, the
+// commits that have asserted facts, those with which types begin and end, and how far folds
+// have come go with the commits.
+func TestGapsAreClosedEverywhere(t *testing.T) {
+	const record = `INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id)
+		VALUES ('onto_folds', 'Notice/x', '{"behind":12,"facts":"Notice/x","mark":"m","progress":{"after":"s","upto":20}}', 43, 1);`
+	const gaps = `PRAGMA foreign_keys = OFF;
+		UPDATE commits SET id = -10 * id, causation_id = 10 * causation_id; UPDATE commits SET id = -id;
+		UPDATE entity_history SET commit_id = 10 * commit_id, onto_sum = NULL;
+		UPDATE entity_history SET fields_json = json_set(fields_json, '$.behind', 10 * json_extract(fields_json, '$.behind')) WHERE entity_type = 'onto_folds' AND fields_json ->> '$.behind' IS NOT NULL;
+		UPDATE entity_history SET fields_json = json_set(fields_json, '$.progress.upto', 10 * json_extract(fields_json, '$.progress.upto')) WHERE entity_type = 'onto_folds' AND fields_json ->> '$.progress' IS NOT NULL;
+		UPDATE relation_history SET commit_id = 10 * commit_id, onto_sum = NULL;
+		UPDATE fact_history SET commit_id = 10 * commit_id, onto_sum = NULL;
+		UPDATE fact_history SET fields_json = json_set(fields_json, '$.asserted', 10 * json_extract(fields_json, '$.asserted')) WHERE fields_json ->> '$.asserted' IS NOT NULL;
+		UPDATE schema_versions SET onto_since = 10 * onto_since, onto_end = json_set(onto_end, '$.commit', 10 * json_extract(onto_end, '$.commit'));`
+	was := regexp.MustCompile(`"onto_source":\{"id":\d+0\},?`)
+	log := func(script string) (list []string, notes string) {
+		f := opened(t, load(t, "format6", rollback, record, script), source.Options{})
+		copied(t, f)
+		list = append(typeLines(t, f), lines(t, f.Log(t.Context(), 0))...)
+		for i := range list {
+			without := was.ReplaceAllString(list[i], "")
+			list[i] = strings.ReplaceAll(strings.ReplaceAll(without, ",}", "}"), " {} ", "  ")
+		}
+		return list, noted(t, f, 0)
+	}
+	want, _ := log("")
+	got, notes := log(gaps)
+	if len(got) != len(want) {
+		t.Fatalf("got %d lines, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("line %d: got\n%s\nwant\n%s", i, got[i], want[i])
+		}
+	}
+	if !strings.Contains(notes, "commits_renumbered  43") {
+		t.Errorf("got the notes %s", notes)
 	}
 }
 
@@ -221,6 +263,7 @@ func TestLogEnds(t *testing.T) {
 		break
 	}
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	n := 0
 	for _, err = range f.Log(ctx, 0) {
 		if n++; n == 3 {

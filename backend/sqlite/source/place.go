@@ -90,6 +90,7 @@ type state struct {
 	times [4]time.Time
 	inode os.FileInfo
 	salts string // of the WAL
+	count string // what SQLite counts changes of the file with; "" if it was not read
 }
 
 const (
@@ -102,7 +103,9 @@ const (
 // suffixes are those of the file and its companions.
 func suffixes() []string { return []string{"", "-wal", "-shm", "-journal"} }
 
-func (p *place) state() (state, error) {
+// state is that of now. The file is for reading what SQLite counts changes with, since times
+// are too coarse to tell two changes apart; nil if it is not open.
+func (p *place) state(file *os.File) (state, error) {
 	var s state
 	for i, suffix := range suffixes() {
 		info, err := os.Stat(p.file + suffix)
@@ -117,6 +120,11 @@ func (p *place) state() (state, error) {
 		if i == ofFile {
 			s.inode = info
 		}
+	}
+	if file != nil {
+		var header [100]byte
+		n, _ := file.ReadAt(header[:], 0) // a short one is compared as it is
+		s.count = string(header[:n])
 	}
 	salts, err := readSalts(p.file + "-wal")
 	s.salts = salts
@@ -146,7 +154,7 @@ func (s state) same(other state) bool {
 			return false
 		}
 	}
-	return s.salts == other.salts && (s.sizes[ofIndex] < 0) == (other.sizes[ofIndex] < 0) && os.SameFile(s.inode, other.inode)
+	return s.salts == other.salts && s.count == other.count && (s.sizes[ofIndex] < 0) == (other.sizes[ofIndex] < 0) && os.SameFile(s.inode, other.inode)
 }
 
 // live reports whether the file can be read where it lies.
@@ -163,14 +171,14 @@ const settling = 20 * time.Second
 func (p *place) dial(ctx context.Context) (c *driver.Conn, live bool, err error) {
 	pause := backoff.Backoff{First: time.Millisecond, Longest: 50 * time.Millisecond, Until: time.Now().Add(settling)}
 	for {
-		s, err := p.state()
+		s, err := p.state(nil)
 		if err != nil {
 			return nil, false, err
 		}
 		if live = s.live(); live { // which an error may say that it is no more
 			c, err = driver.DialTried(p.file, driver.AccessIndexless)
 		} else {
-			c, err = p.dialCopy(ctx, s)
+			c, err = p.dialCopy(ctx)
 		}
 		if err == nil || driver.IsNoDatabase(err) || !live && !errors.Is(err, errChanged) {
 			return c, live, err

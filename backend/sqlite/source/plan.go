@@ -52,6 +52,7 @@ type span struct{ first, last int64 }
 // plan is what is known of the rows of a file.
 type plan struct {
 	begun bool         // its tables have what follows
+	turn  int64        // grows whenever the plan begins anew
 	seen  [kinds]int64 // the last row of each table
 
 	head     int64 // the last commit in the copy
@@ -109,7 +110,7 @@ func (f *File) extend(ctx context.Context, c *driver.Conn) (next plan, more bool
 	}
 	if err == nil && !follows {
 		next = newPlan()
-		next.begun = true
+		next.begun, next.turn = true, f.plan.turn+1
 		err = c.Script(`DELETE FROM plan.log; DELETE FROM plan.runs`)
 	}
 	left := int64(scanned)

@@ -71,8 +71,6 @@ func parseSchema(kind onto.Kind, name string, data []byte) (s onto.Schema, own b
 		typ, optional := f.fieldType()
 		if f.PrimaryKey && kind == onto.KindEntity {
 			s.Key, optional = name, false
-		} else if typ == onto.Any {
-			optional = true // None may be a value of it
 		}
 		s.Fields = append(s.Fields, onto.Field{Name: name, Type: typ, Optional: optional, Index: f.Index, Search: f.Search && typ == onto.String})
 	}

@@ -9,17 +9,23 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/ontologia/onto"
 )
 
-// rejects is a file of rows that cannot be stored, one JSON object in each line, by commit.
+// rejects is a file of rows that cannot be stored, one JSON object in each line, by commit. A
+// log that is read again finds its lines there, and adds only those that are not.
 type rejects struct {
-	path  string
-	file  *os.File
-	out   *bufio.Writer
-	dirty bool
+	path string
+
+	mu    sync.Mutex // guards what follows; held while a commit is looked through
+	file  *os.File   // nil until a log is read
+	done  int64      // the lines of commits up to this one are in the file
+	end   int64      // where these lines end
+	dirty bool       // something is to be synced
+	skips bool       // the commit that is looked through has its lines
 }
 
 // reject is a line of the file.
@@ -41,57 +47,100 @@ type reject struct {
 	Hex       string    `json:"hex,omitempty"`  // the same, if they are no text
 }
 
-// openRejects opens the file without the lines of commits after one.
-func openRejects(path string, since int64) (*rejects, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	r := &rejects{path: path, file: f}
-	if err != nil {
-		return nil, r.failed(err)
+// begin opens the file, unless it is open, for a log of the commits after one. The lines of
+// commits before are taken as they are.
+func (r *rejects) begin(since int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file == nil {
+		f, err := os.OpenFile(r.path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return r.failed(err)
+		}
+		r.file = f
 	}
-	end, err := r.endOf(since)
-	if err == nil {
-		err = r.failed(f.Truncate(end))
+	if since <= r.done {
+		return nil
 	}
-	if err == nil {
-		_, err = f.Seek(end, io.SeekStart)
-		err = r.failed(err)
+	in := bufio.NewReader(io.NewSectionReader(r.file, r.end, 1<<62))
+	for {
+		_, commit, length, err := r.next(in)
+		if err != nil {
+			return err
+		}
+		if length == 0 || commit > since {
+			r.done = since
+			return nil
+		}
+		r.end += length
 	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	r.out = bufio.NewWriter(f)
-	return r, nil
 }
 
-// endOf is where the lines of commits after one begin. A line that was not written to its end
-// is of such a commit.
-func (r *rejects) endOf(since int64) (int64, error) {
-	in := bufio.NewReader(r.file)
-	end := int64(0)
-	for {
-		line, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) && (end > 0 || len(line) == 0 || bytes.HasPrefix(line, []byte(`{"kind":"`))) {
-			return end, nil
-		}
-		var of reject
-		if err == nil || errors.Is(err, io.EOF) {
-			if json.Unmarshal(line, &of) != nil || of.Commit == 0 || of.Reason == "" {
-				return 0, onto.Errorf(onto.Refused, "%s: this is no file of rejected rows, and is not overwritten", r.path).WithHint("name another file, or move that one away")
-			}
-		}
-		if err != nil {
-			return 0, r.failed(err)
-		}
-		if of.Commit > since {
-			return end, nil
-		}
-		end += int64(len(line))
+// next reads a line, its commit and its length; 0 if there is none. A line that was not
+// written to its end is none.
+func (r *rejects) next(in *bufio.Reader) (line []byte, commit, length int64, err error) {
+	line, err = in.ReadBytes('\n')
+	if errors.Is(err, io.EOF) && (len(line) == 0 || bytes.HasPrefix(line, []byte(lineStart))) {
+		return nil, 0, 0, nil
 	}
+	var of reject
+	if err == nil || errors.Is(err, io.EOF) {
+		if json.Unmarshal(line, &of) == nil && of.Commit > 0 && of.Reason != "" {
+			return line, of.Commit, int64(len(line)), nil
+		}
+		return nil, 0, 0, onto.Errorf(onto.Refused, "%s: this is no file of rejected rows, and is not overwritten", r.path).WithHint("name another file, or move that one away")
+	}
+	return nil, 0, 0, r.failed(err)
 }
+
+// lineStart is how each line begins.
+const lineStart = `{"kind":"`
+
+// open begins to look through a commit. It keeps others from doing so until shut is called.
+func (r *rejects) open(commit int64) {
+	r.mu.Lock()
+	r.skips = commit <= r.done
+}
+
+// shut ends it. If there was no error, the lines of the commit are there and durable.
+func (r *rejects) shut(commit int64, err error) error {
+	defer r.mu.Unlock()
+	if err != nil || r.skips {
+		return err
+	}
+	// What follows may be of this commit as it was once.
+	_, was, length, err := r.next(bufio.NewReader(io.NewSectionReader(r.file, r.end, 1<<62)))
+	if err == nil && length > 0 && was <= commit {
+		err = r.cut()
+	}
+	if err == nil && r.dirty {
+		r.dirty = false
+		err = r.failed(r.file.Sync())
+	}
+	if err == nil {
+		r.done = commit
+	}
+	return err
+}
+
+// finish ends a log that was read up to its head: no lines of later commits stay.
+func (r *rejects) finish(head int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if head < r.done {
+		return nil
+	}
+	return r.cut()
+}
+
+// cut removes what follows.
+func (r *rejects) cut() error { return r.failed(r.file.Truncate(r.end)) }
 
 // add adds a row.
 func (r *rejects) add(v *row, commit int64, reason error) error {
+	if r.skips {
+		return nil
+	}
 	line := reject{Kind: v.Kind, Type: v.Type, Commit: commit, Source: v.commit, Op: v.op, Reason: reason.Error()}
 	switch v.Kind {
 	case onto.KindEntity:
@@ -110,21 +159,28 @@ func (r *rejects) add(v *row, commit int64, reason error) error {
 	if err != nil {
 		return err
 	}
-	r.dirty = true
-	_, err = r.out.Write(append(data, '\n'))
-	return r.failed(err)
+	data = append(data, '\n')
+	there := make([]byte, len(data))
+	if _, err := r.file.ReadAt(there, r.end); err != nil || !bytes.Equal(there, data) {
+		if err := r.cut(); err != nil {
+			return err
+		}
+		if _, err := r.file.WriteAt(data, r.end); err != nil {
+			return r.failed(err)
+		}
+		r.dirty = true
+	}
+	r.end += int64(len(data))
+	return nil
 }
 
-// sync makes the rows that were added durable: their commit is about to be copied.
-func (r *rejects) sync() error {
-	if !r.dirty {
+func (r *rejects) close() error {
+	if r == nil || r.file == nil {
 		return nil
 	}
-	r.dirty = false
-	return r.failed(errors.Join(r.out.Flush(), r.file.Sync()))
+	defer func() { r.file = nil }()
+	return r.file.Close()
 }
-
-func (r *rejects) close() { _ = r.file.Close() } // what matters was synced
 
 func (r *rejects) failed(err error) error {
 	switch {

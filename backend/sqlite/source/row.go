@@ -167,8 +167,11 @@ func (t *types) make(v *row, commit int64) made {
 	}
 	m.SchemaVersion = stamp.Version
 	m.rewritten = stamp.was != v.version
-	if err := stamp.checkIdentity(m.Identity); err != nil {
+	if err := m.Identity.Check(); err != nil {
 		m.SchemaVersion = 0 // nothing can stand in its place
+		return refuse("%w", err)
+	}
+	if err := stamp.checkIdentity(m.Identity); err != nil {
 		return refuse("%w", err)
 	}
 	switch v.op {
@@ -208,12 +211,9 @@ func canonical(text []byte) ([]byte, error) {
 	return fields, err
 }
 
-// checkIdentity refuses identities that cannot be, and relations that lack their instance
-// key or have one that their type does not have.
+// checkIdentity refuses what the type does not have: relations that lack their instance key or
+// have one all the same, other attributes of facts, keys that are no integers.
 func (v *version) checkIdentity(id onto.Identity) error {
-	if err := id.Check(); err != nil {
-		return err
-	}
 	s := &v.Schema
 	switch {
 	case id.Kind == onto.KindRelation && s.InstanceKey != "" && id.Instance == "":

@@ -17,7 +17,7 @@ import (
 // counts is how often each kind of thing was met.
 type counts map[[2]string]int64
 
-func (c *counts) add(code backend.NoteCode, of string) { (*c)[[2]string{string(code), of}]++ }
+func (c counts) add(code backend.NoteCode, of string) { c[[2]string{string(code), of}]++ }
 
 // notes is the counts in order.
 func (c counts) notes() []backend.LogNote {
@@ -28,74 +28,88 @@ func (c counts) notes() []backend.LogNote {
 	return list
 }
 
-// sized is an answer of LogSize, and what it was given for.
+// sized is what was found about the versions after a commit, up to another one.
 type sized struct {
-	since, head, was int64
-	seen             [kinds]int64
-	size             backend.LogSize
+	turn, until     int64
+	versions, bytes int64
+	counts          counts
 }
 
-// LogSize implements [backend.LogSource]. The numbers are exact, so the file is read, once
-// for each of its states. Rows that cannot be stored are counted as rejected even if there is
-// no file for them.
+// maxSizes is how many answers of LogSize are kept.
+const maxSizes = 16
+
+// LogSize implements [backend.LogSource]. The numbers are exact, so the file is read, once;
+// later only what was appended is. Rows that cannot be stored are counted as rejected even if
+// there is no file for them.
 func (f *File) LogSize(ctx context.Context, since int64) (backend.LogSize, error) {
 	size, err := f.logSize(ctx, since)
 	return size, driver.Wrap(f.place.path, err)
 }
 
-func (f *File) logSize(ctx context.Context, since int64) (backend.LogSize, error) {
+func (f *File) logSize(ctx context.Context, since int64) (size backend.LogSize, err error) {
 	f.sizing.Lock()
 	defer f.sizing.Unlock()
 	m, err := f.begin(ctx)
 	if err != nil {
-		return backend.LogSize{}, err
+		return size, err
 	}
 	defer m.close()
 	p := &m.plan
 	if since < 0 || since > p.head {
-		return backend.LogSize{}, refusal.NoCommit(since, p.head)
+		return size, refusal.NoCommit(since, p.head)
 	}
-	if s := f.size; s == nil || s.since != since || s.head != p.head || s.was != p.was || s.seen != p.seen {
-		s = &sized{since: since, head: p.head, was: p.was, seen: p.seen}
-		if s.size, err = m.measure(ctx, since); err != nil {
-			return backend.LogSize{}, err
+	s := f.sizes[since]
+	if s == nil || s.turn != p.turn {
+		if len(f.sizes) >= maxSizes {
+			clear(f.sizes)
 		}
-		f.size = s
+		s = &sized{turn: p.turn, until: since, counts: counts{}}
 	}
-	size := f.size.size
-	stay, err := m.staying(ctx)
-	size.Notes = slices.Concat(stay, size.Notes, m.types.names.notes(), m.types.lacking())
+	if err := m.measure(ctx, s); err != nil {
+		delete(f.sizes, since) // it has counted a part
+		return size, err
+	}
+	f.sizes[since] = s
+	size = backend.LogSize{Head: p.head, Commits: p.head - since, Versions: s.versions, Bytes: s.bytes}
+	if size.Notes, err = m.staying(ctx); err != nil {
+		return size, err
+	}
+	changed, err := m.changed(ctx, since)
+	if err != nil {
+		return size, err
+	}
+	size.Notes = slices.Concat(size.Notes, changed, s.counts.notes(), m.types.names.notes(), m.types.lacking())
+	size.Scratch, err = f.scratch()
 	return size, err
 }
 
-// measure reads the log after a commit.
-func (m *moment) measure(ctx context.Context, since int64) (backend.LogSize, error) {
-	size := backend.LogSize{Head: m.plan.head, Commits: m.plan.head - since}
-	found := counts{}
-	r := &reading{moment: m, ctx: ctx, counts: &found}
-	err := r.commits(since, func(e backend.LogEntry, _ error) bool {
+// measure reads what follows the commits that were counted already.
+func (m *moment) measure(ctx context.Context, s *sized) error {
+	r := &reading{moment: m, ctx: ctx, counts: s.counts}
+	err := r.commits(s.until, func(e backend.LogEntry, _ error) bool {
 		if v := &e.Version; e.Commit == nil {
-			size.Versions++
-			size.Bytes += int64(len(v.Key) + len(v.Left) + len(v.Right) + len(v.Instance) + len(v.Fields))
+			s.versions++
+			s.bytes += int64(len(v.Key) + len(v.Left) + len(v.Right) + len(v.Instance) + len(v.Fields))
 		}
 		return true
 	})
+	s.until = m.plan.head
+	return err
+}
+
+// changed counts the commits that are not as they were in the file.
+func (m *moment) changed(ctx context.Context, since int64) (list []backend.LogNote, err error) {
+	const sql = `SELECT count(*) FILTER (WHERE id <> was), count(*) FILTER (WHERE how & 1), count(*) FILTER (WHERE how & 2) FROM plan.log WHERE id > ?`
+	row, _, err := m.QueryRowContext(ctx, sql, since)
 	if err != nil {
-		return size, err
-	}
-	const list = `SELECT count(*) FILTER (WHERE id <> was), count(*) FILTER (WHERE how & 1), count(*) FILTER (WHERE how & 2) FROM plan.log WHERE id > ?`
-	row, _, err := m.QueryRowContext(ctx, list, since)
-	if err != nil {
-		return size, err
+		return nil, err
 	}
 	for i, code := range []backend.NoteCode{backend.CommitsRenumbered, backend.TimesRaised, backend.CommitsAdded} {
 		if n := row.Int(i); n > 0 {
-			size.Notes = append(size.Notes, backend.LogNote{Code: code, Count: n})
+			list = append(list, backend.LogNote{Code: code, Count: n})
 		}
 	}
-	size.Notes = append(size.Notes, found.notes()...)
-	size.Scratch, err = m.f.scratch()
-	return size, err
+	return list, nil
 }
 
 // scratch is how many bytes of temporary files are there.

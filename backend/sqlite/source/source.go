@@ -13,6 +13,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -45,13 +46,13 @@ type Options struct {
 	Scratch string
 }
 
-// File is a file that is read as a log. Its methods may be called at once, but for Log when
-// there are rejects.
+// File is a file that is read as a log. Its methods may be called at once.
 type File struct {
-	place *place
-	opts  Options
-	found Found
-	dir   string // for the plan
+	place   *place
+	opts    Options
+	found   Found
+	dir     string   // for the plan
+	rejects *rejects // nil if there is no file for them
 
 	origin string
 	shape  *shape
@@ -60,8 +61,8 @@ type File struct {
 	planning sync.Mutex // guards what follows
 	plan     plan
 
-	sizing sync.Mutex // guards what follows
-	size   *sized     // the last answer of LogSize
+	sizing sync.Mutex       // guards what follows
+	sizes  map[int64]*sized // the last answers of LogSize, by the commit that they begin with
 }
 
 var _ backend.LogSource = (*File)(nil)
@@ -77,7 +78,10 @@ func Open(ctx context.Context, path string, o *Options) (*File, error) {
 		return nil, err
 	}
 	p.scratch = o.Scratch
-	f := &File{place: p, opts: *o, plan: newPlan()}
+	f := &File{place: p, opts: *o, plan: newPlan(), sizes: map[int64]*sized{}}
+	if o.Rejects != "" {
+		f.rejects = &rejects{path: o.Rejects}
+	}
 	if err := f.open(ctx); err != nil {
 		f.Close()
 		return nil, driver.Wrap(path, err)
@@ -111,7 +115,7 @@ func (f *File) Close() error {
 	if f.dir != "" {
 		_ = os.RemoveAll(f.dir) // it is of no use to anybody
 	}
-	return f.place.close()
+	return errors.Join(f.rejects.close(), f.place.close())
 }
 
 // Origin implements [backend.LogSource]. For a store of this program it is the store's id;
@@ -181,13 +185,13 @@ func (f *File) prepare(ctx context.Context, c *driver.Conn) error {
 	if err := c.Attach(path, "plan"); err != nil {
 		return f.place.scratchError(err)
 	}
-	if missing != nil {
-		if err := c.Script(`PRAGMA plan.journal_mode = WAL; PRAGMA plan.synchronous = OFF;` + createPlan); err != nil {
-			return err
-		}
-	}
 	if err := c.Script(`PRAGMA plan.synchronous = OFF`); err != nil {
 		return err
+	}
+	if missing != nil {
+		if err := c.Script(`PRAGMA plan.journal_mode = WAL;` + createPlan); err != nil {
+			return err
+		}
 	}
 	found, s, err := inspect(ctx, c, f.place.path)
 	if err == nil {

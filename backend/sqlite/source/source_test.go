@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,20 +144,27 @@ func TestEveryFileInEveryState(t *testing.T) {
 	}
 }
 
-// described is the types, the notes and the log of a file as text.
-func described(t testing.TB, f backend.LogSource) string {
+// typeLines is the types of a log as text, one line for each version.
+func typeLines(t testing.TB, f backend.LogSource) []string {
 	t.Helper()
-	var text strings.Builder
 	types, err := f.Schemas(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	var list []string
 	for _, v := range types {
-		fmt.Fprintf(&text, "%s %d since %d: %s %s\n", v.Schema.TypeName(), v.Version, v.Since, v.JSON, v.Reason)
+		end, err := json.Marshal(v.End)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, strings.TrimSuffix(fmt.Sprintf("%s %d since %d: %s %s %s", v.Schema.TypeName(), v.Version, v.Since, v.JSON, v.Reason, end), " null"))
 	}
-	fmt.Fprintf(&text, "notes: %s\n", strings.ReplaceAll(noted(t, f, 0), "; ", "\n\t"))
-	for _, l := range lines(t, f.Log(t.Context(), 0)) {
-		text.WriteString(l + "\n")
-	}
-	return text.String()
+	return list
+}
+
+// described is the types, the notes and the log of a file as text.
+func described(t testing.TB, f backend.LogSource) string {
+	t.Helper()
+	notes := "notes: " + strings.ReplaceAll(noted(t, f, 0), "; ", "\n\t")
+	return strings.Join(slices.Concat(typeLines(t, f), []string{notes}, lines(t, f.Log(t.Context(), 0))), "\n") + "\n"
 }

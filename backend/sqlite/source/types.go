@@ -240,14 +240,14 @@ func (of *typ) number(was int64) int {
 func (t *types) learn(given []backend.TypeUpgrader) error {
 	for i := range given {
 		g := &given[i]
-		at := slices.IndexFunc(t.list, func(of *typ) bool { return of.name == g.TypeName() })
+		at := slices.IndexFunc(t.list, func(of *typ) bool { return of.name.Name == g.Type && (g.Kind == "" || of.name.Kind == g.Kind) })
 		if at < 0 || g.Version < 2 || g.Version > len(t.list[at].versions) {
-			return onto.Errorf(onto.Invalid, "there is no step to version %d of %s %s that an upgrader could be for", g.Version, g.Kind, g.Type).
+			return onto.Errorf(onto.Invalid, "there is no step to version %d of %s that an upgrader could be for", g.Version, g.Type).
 				WithHint("the plan of the copy names the steps that lack one")
 		}
 		v := &t.list[at].versions[g.Version-1]
 		if v.Upgrader != nil && *v.Upgrader != g.Upgrader {
-			return onto.Errorf(onto.Invalid, "version %d of %s %s has an upgrader already", g.Version, g.Kind, g.Type).WithHint("leave this one out")
+			return onto.Errorf(onto.Invalid, "version %d of %s has an upgrader already", g.Version, g.Type).WithHint("leave this one out")
 		}
 		u := g.Upgrader
 		v.Upgrader = &u
@@ -303,9 +303,6 @@ func (f *File) settle(ctx context.Context, c *driver.Conn, t *types, p *plan) er
 					return err
 				}
 				least = max(least, v.End.Commit)
-			}
-			if v.Created.IsZero() {
-				v.Created = p.first
 			}
 		}
 	}

@@ -19,7 +19,7 @@ INSERT INTO schema_registry VALUES ('relation', 'Likes', '{"relation_name": "Lik
 INSERT INTO commits (created_at, metadata_json) VALUES ('2025-01-02T03:04:05+00:00', NULL);
 INSERT INTO commits (created_at, metadata_json) VALUES ('2025-01-02T03:04:05.500000+00:00', '{"why": "birthday", "n": 9007199254740993}');
 INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES
-    ('Customer', 'c1', '{"name": "Ad\u00e9", "id": "c1", "age": null, "tags": ["x", "y"]}', 1),
-    ('Customer', 'c2', '{"name": "Bo", "id": "c2", "age": 40.0}', 1),
-    ('Customer', 'c1', '{"name": "Ad\u00e9", "id": "c1", "age": 37, "tags": []}', 2);
+    ('Customer', 'c1', '{"name": "Ad\u00e9", "id": "c1", "age": null, "tags": ["x", "y"], "odd": "2"}', 1),
+    ('Customer', 'c2', '{"name": "Bo", "id": "c2", "age": 40.0, "tags": [], "odd": "1.5"}', 1),
+    ('Customer', 'c1', '{"name": "Ad\u00e9", "id": "c1", "age": 37, "tags": [], "odd": {"sign": 0, "n": null}}', 2);
 INSERT INTO relation_history (relation_type, left_key, right_key, fields_json, commit_id) VALUES ('Likes', 'c1', 'c2', '{}', 2);

@@ -3,7 +3,6 @@ package evolve
 import (
 	"context"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
-	"github.com/ontologia/onto/store/schemafile"
 )
 
 // migrateFlags is what a migration is asked for, as it was typed.
@@ -159,41 +157,11 @@ func readMigration(ctx context.Context, c *session.Session, f *migrateFlags) (*s
 	if err != nil || f.upgraders == "" {
 		return &store.Migration{Types: types}, err
 	}
-	file, err := os.Open(f.upgraders)
+	list, err := session.ReadUpgraders(f.upgraders)
 	if err != nil {
-		return nil, onto.Errorf(onto.Invalid, "upgraders file: %w", err)
+		return nil, err
 	}
-	defer file.Close()
-	list, err := schemafile.ReadUpgraders(file)
-	if err != nil {
-		return nil, onto.Errorf(onto.CodeOf(err), "%s: %w", f.upgraders, err)
-	}
-	return &store.Migration{Types: types, Upgraders: upgradersOf(list)}, nil
-}
-
-// upgradersOf is the store's form of what an upgraders file says.
-func upgradersOf(list []schemafile.Upgrader) []store.Upgrader {
-	var all []store.Upgrader
-	for _, u := range list {
-		var steps []store.Upgrader
-		if u.RenamedFrom != "" {
-			steps = append(steps, store.RenameType(u.RenamedFrom, u.Type))
-		}
-		for _, r := range u.Rename {
-			steps = append(steps, store.RenameField(u.Type, u.From, r[0], r[1]))
-		}
-		for _, field := range u.Drop {
-			steps = append(steps, store.DropField(u.Type, u.From, field))
-		}
-		if u.Program != "" {
-			steps = append(steps, store.Upgrader{Type: u.Type, From: u.From, Program: u.Program})
-		}
-		for i := range steps {
-			steps[i].RenamedFrom = u.RenamedFrom
-		}
-		all = append(all, steps...)
-	}
-	return all
+	return &store.Migration{Types: types, Upgraders: list}, nil
 }
 
 // planMigration shows a plan, after trying it if that is wanted.

@@ -1,0 +1,132 @@
+package transfer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/source"
+	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/internal/place"
+	"github.com/ontologia/onto/store"
+)
+
+// sourceFlags is what the source of a copy is asked to change.
+type sourceFlags struct {
+	rename             []string
+	rejects, upgraders string
+}
+
+func (f *sourceFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.rename, "rename", nil, "give a name that is not allowed here another one, `OLD=NEW`; may be repeated")
+	flags.StringVar(&f.rejects, "rejects", "", "set rows aside that cannot be stored here, in this `FILE`")
+	flags.StringVar(&f.upgraders, "upgraders", "", "upgraders `FILE`, for types that the original has migrated")
+}
+
+// text is the flags as the target records them: a copy goes on with the same ones only.
+func (f *sourceFlags) text() (string, error) {
+	words := slices.Sorted(slices.Values(f.rename))
+	for i := range words {
+		words[i] = "--rename " + words[i]
+	}
+	if f.rejects != "" {
+		words = append(words, "--rejects")
+	}
+	if f.upgraders != "" {
+		data, err := os.ReadFile(f.upgraders)
+		if err != nil {
+			return "", onto.Errorf(onto.Invalid, "upgraders file: %w", err)
+		}
+		sum := sha256.Sum256(data)
+		words = append(words, "--upgraders "+hex.EncodeToString(sum[:8]))
+	}
+	return strings.Join(words, " "), nil
+}
+
+// words is the flags for a command line.
+func (f *sourceFlags) words() (words []string) {
+	for _, r := range f.rename {
+		words = append(words, "--rename", r)
+	}
+	if f.rejects != "" {
+		words = append(words, "--rejects", f.rejects)
+	}
+	if f.upgraders != "" {
+		words = append(words, "--upgraders", f.upgraders)
+	}
+	return words
+}
+
+// openSource opens what is copied: a store, or a SQLite file that is none.
+func (k *copying) openSource(ctx context.Context) (backend.LogSource, error) {
+	if !k.source.IsLake() {
+		found, err := source.Inspect(ctx, k.source.Path)
+		if err == nil && found.Copyable() {
+			return k.openFile(ctx)
+		}
+	}
+	if words := k.sourceFlags.words(); len(words) > 0 {
+		return nil, onto.Errorf(onto.Invalid, "%s is for files of the original program and of earlier formats, and %s is none", words[0], k.source).
+			WithHint("leave it out")
+	}
+	b, err := k.OpenAt(ctx, place.Reading, k.source, k.cfg)
+	if err != nil {
+		return nil, err
+	}
+	k.released = append(k.released, b)
+	return asArchive(b, k.source)
+}
+
+// openFile opens a file of the original program or of an earlier format. A plan writes no
+// file of rejects: what would be in it is counted.
+func (k *copying) openFile(ctx context.Context) (backend.LogSource, error) {
+	o := &source.Options{Rename: map[string]string{}, Rejects: k.rejects, Scratch: k.cfg.Text("cache_dir")}
+	for _, text := range k.rename {
+		old, name, ok := strings.Cut(text, "=")
+		if !ok || old == "" || name == "" {
+			return nil, onto.Errorf(onto.Invalid, "--rename %q is not OLD=NEW", text).WithHint("for example: --rename a-b=a_b")
+		}
+		o.Rename[old] = name
+	}
+	var err error
+	if o.Upgraders, err = readUpgraders(k.upgraders); err != nil {
+		return nil, err
+	}
+	f, err := source.Open(ctx, k.source.Path, o)
+	if err != nil {
+		return nil, err
+	}
+	k.released = append(k.released, f)
+	return f, nil
+}
+
+// readUpgraders reads an upgraders file for types that were migrated without.
+func readUpgraders(path string) ([]backend.TypeUpgrader, error) {
+	if path == "" {
+		return nil, nil
+	}
+	steps, err := session.ReadUpgraders(path)
+	if err != nil {
+		return nil, err
+	}
+	if steps, err = store.JoinUpgraders(steps); err != nil {
+		return nil, onto.Errorf(onto.CodeOf(err), "%s: %w", path, err)
+	}
+	var list []backend.TypeUpgrader
+	for _, u := range steps {
+		if u.RenamedFrom != "" {
+			return nil, onto.Errorf(onto.Invalid, "%s: %s was %s: a copy renames no types by upgraders", path, u.Type, u.RenamedFrom).
+				WithHint("leave that out, and migrate the copy")
+		}
+		list = append(list, backend.TypeUpgrader{Type: u.Type, Version: u.From + 1, Upgrader: onto.StoredUpgrader{Program: u.Program}})
+	}
+	return list, nil
+}
