@@ -33,7 +33,7 @@ type WorkItem struct {
 	Status  WorkStatus
 	Attempt int       // the number of the last attempt
 	Revised int       // how many attempts count as no tries: those up to the last revision, and those returned since
-	Created time.Time // later items have later times
+	Created time.Time // items that are enqueued later have later times
 	Updated time.Time
 	Error   string    // of the last failure
 	Owner   string    // the worker that holds it; "" for none
@@ -62,7 +62,8 @@ func WorkStatuses() []WorkStatus {
 	return []WorkStatus{WorkPending, WorkInProgress, WorkCompleted, WorkFailed, WorkSkipped}
 }
 
-// WorkAttempt is one attempt at a work item. The attempts of an item explain its status.
+// WorkAttempt is one attempt at a work item. The attempts of an item explain its status;
+// of those before an import nothing may be known but how many they were.
 type WorkAttempt struct {
 	ID         string // the item's, a colon, and the number
 	Item       string

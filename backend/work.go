@@ -14,8 +14,8 @@ import (
 // a [Backend]; ids of items are UUIDs that nothing else has.
 //
 // Times are those of the backend's clock, truncated to the precision that is stored, also
-// where a delay or a lease was added. An item is created now, but later than the item before
-// it, and is updated when its status changes. Items are in order of Priority, then Created,
+// where a delay or a lease was added. An item is created now, but later than the last item
+// that was enqueued, and is updated when its status changes. Items are in order of Priority, then Created,
 // then ID. A holder of the write lease stops drafts, and nothing here.
 type WorkQueue interface {
 	// Enqueue adds items that are pending, and reports for each whether it is new: one
@@ -23,6 +23,16 @@ type WorkQueue interface {
 	// queue decides (Status, Attempt, Revised, Created, Updated, Error, Owner, Until) is
 	// ignored.
 	Enqueue(ctx context.Context, items []onto.WorkItem) (fresh []bool, err error)
+
+	// ImportItems adds items of another queue as they are, with Status, Attempt, Revised,
+	// Created, Updated and Error, and with the attempts that are given. It reports for each
+	// whether it is new: one whose Key exists, also earlier in the list, changes nothing. A
+	// new item whose ID another one has is refused with Conflict, and then nothing is added.
+	//
+	// None is in progress. The attempts of an item have consecutive numbers up to its
+	// Attempt, and explain it; earlier ones, or all, may be missing, and then nothing is known of them but
+	// their number. Created says nothing about the items that are enqueued later.
+	ImportItems(ctx context.Context, items []WorkState) (fresh []bool, err error)
 
 	// Dequeue finishes attempts, and then takes items that are pending and not before their
 	// time, in their order, for a worker: each is in progress under a lease, with a new

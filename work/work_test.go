@@ -38,6 +38,16 @@ type meddler struct {
 	full
 	dequeue func(*backend.WorkRequest) error
 	finish  func([]backend.WorkOutcome, func() ([]backend.WorkVerdict, error)) ([]backend.WorkVerdict, error)
+	bring   func() error // before items are imported
+}
+
+func (m *meddler) ImportItems(ctx context.Context, items []backend.WorkState) ([]bool, error) {
+	if m.bring != nil {
+		if err := m.bring(); err != nil {
+			return nil, err
+		}
+	}
+	return m.full.ImportItems(ctx, items)
 }
 
 func (m *meddler) Dequeue(ctx context.Context, r *backend.WorkRequest) (backend.WorkTaken, error) {

@@ -190,6 +190,22 @@ func itemMutants() []mutant {
 		{"metadata is not replaced", "work workload", onWork(func(b *foreman) {
 			b.edit = func(o *backend.WorkOutcome, _ onto.WorkItem) { o.Metadata = nil }
 		})},
+		{"imported items are pending", "work", onWork(func(b *foreman) {
+			b.bring = func(w *backend.WorkState) { w.Status = onto.WorkPending }
+		})},
+		{"imported items have not been tried", "work workload", onWork(func(b *foreman) {
+			b.bring = func(w *backend.WorkState) {
+				if len(w.Attempts) == 0 {
+					w.Attempt = 0
+				}
+			}
+		})},
+		{"attempts of imported items are dropped", "work workload", onWork(func(b *foreman) {
+			b.bring = func(w *backend.WorkState) { w.Attempts = nil }
+		})},
+		{"imported items are created now", "work", onWork(func(b *foreman) {
+			b.bring = func(w *backend.WorkState) { w.Created = b.place.Now() }
+		})},
 		{"a run is started twice", "work workload", onWork(func(b *foreman) { b.start = func(bool) bool { return false } })},
 		{"a list of items sees later writes", "work", onWork(func(b *foreman) { b.list = b.restive })},
 		{"a cancelled outcome counts", "work workload", onWork(func(b *foreman) {
@@ -214,6 +230,7 @@ type foreman struct {
 	place *backendtest.Place
 
 	enqueue func(*onto.WorkItem)
+	bring   func(*backend.WorkState)
 	edit    func(o *backend.WorkOutcome, now onto.WorkItem) // now is the item as it is
 	show    func(*backend.WorkState)
 	revised func(onto.WorkAttempt) int // what an attempt after the last revision adds to Revised; nil for nothing
@@ -232,6 +249,7 @@ func onWork(spoil func(*foreman)) planting {
 	return wrapped(func(b backend.Backend, p *backendtest.Place) backend.Backend {
 		q, _ := backend.As[backend.WorkQueue](b)
 		m := &foreman{through: through{b}, WorkQueue: q, place: p, take: q.Dequeue, finish: q.Finish, revise: q.Revise, list: q.WorkItems}
+		m.bring = func(*backend.WorkState) {}
 		m.enqueue, m.edit, m.show = func(*onto.WorkItem) {}, func(*backend.WorkOutcome, onto.WorkItem) {}, func(*backend.WorkState) {}
 		m.request, m.answer = func(*backend.WorkRequest) {}, func(*backend.WorkRequest, *backend.WorkTaken) {}
 		m.start = func(start bool) bool { return start }
@@ -242,6 +260,14 @@ func onWork(spoil func(*foreman)) planting {
 
 func (b *foreman) Enqueue(ctx context.Context, items []onto.WorkItem) ([]bool, error) {
 	return b.WorkQueue.Enqueue(ctx, b.enqueued(items))
+}
+
+func (b *foreman) ImportItems(ctx context.Context, items []backend.WorkState) ([]bool, error) {
+	list := slices.Clone(items)
+	for i := range list {
+		b.bring(&list[i])
+	}
+	return b.WorkQueue.ImportItems(ctx, list)
 }
 
 func (b *foreman) enqueued(items []onto.WorkItem) []onto.WorkItem {

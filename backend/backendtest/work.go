@@ -22,6 +22,8 @@ type workTale struct {
 type workStory struct {
 	*story
 	backend.WorkQueue
+
+	imports map[string]backend.WorkState // items that were imported, as they were
 }
 
 // workStories are for backends that are a [backend.WorkQueue].
@@ -30,10 +32,10 @@ func workStories(t *testing.T, target Target) []tale {
 		return nil
 	}
 	var tales []tale
-	for _, t := range slices.Concat(enqueueStories(), dequeueStories(), limitStories(), finishStories(), reviseStories(), workListStories(), manyStories(),
+	for _, t := range slices.Concat(enqueueStories(), importStories(), dequeueStories(), limitStories(), finishStories(), reviseStories(), workListStories(), manyStories(),
 		workCallStories(), workRaceStories()) {
 		tales = append(tales, tale{t.name, func(s *story) {
-			w := (&workStory{story: s}).with(s)
+			w := (&workStory{story: s, imports: map[string]backend.WorkState{}}).with(s)
 			t.tell(w)
 			w.with(w.through(w.open())).explained()
 		}})
@@ -65,7 +67,7 @@ func (s *workStory) with(other *story) *workStory {
 	if !ok {
 		s.Fatal("one handle keeps work and the other does not")
 	}
-	return &workStory{other, q}
+	return &workStory{other, q, s.imports}
 }
 
 // move moves the clock.
@@ -253,7 +255,7 @@ func (s *workStory) explained() {
 	s.Helper()
 	for w, err := range s.WorkItems(s.ctx, &backend.WorkQuery{Attempts: true}) {
 		s.must(err)
-		if err := unexplained(w, s.now().Add(24*time.Hour)); err != nil {
+		if err := unexplained(w, s.imports[w.ID], s.now().Add(24*time.Hour)); err != nil {
 			s.Error(err)
 		}
 	}

@@ -31,6 +31,10 @@ func workReads() []string { return []string{"WorkItems", "WorkStats", "WorkRuns"
 func (s *workStory) calls(ctx context.Context, i onto.WorkItem) map[string]error {
 	errs := map[string]error{}
 	_, errs["Enqueue"] = s.Enqueue(ctx, []onto.WorkItem{page(900)})
+	brought := importedItem(page(901), 0, s.now())
+	if _, errs["ImportItems"] = s.ImportItems(ctx, []backend.WorkState{brought}); errs["ImportItems"] == nil {
+		s.imports[brought.ID] = brought
+	}
 	_, errs["Dequeue"] = s.Dequeue(ctx, limited(9, every(time.Second, 1)))
 	_, errs["Finish"] = s.Finish(ctx, []backend.WorkOutcome{doing(backend.WorkComplete, i)})
 	_, errs["Revise"] = s.Revise(ctx, revising(backend.ReviseRecrawl, backend.WorkQuery{}))

@@ -18,6 +18,7 @@ type chore string
 const (
 	restChore    chore = "rest"    // only move the clock
 	enqueueChore chore = "enqueue" // add items
+	importChore  chore = "import"  // add items of another queue
 	dequeueChore chore = "dequeue" // take items
 	finishChore  chore = "finish"  // end attempts
 	reviseChore  chore = "revise"  // retry, recrawl or skip
@@ -47,7 +48,7 @@ type shift struct {
 
 	Revise backend.WorkRevising
 	Query  querySketch
-	Value  int // of a person, of a run
+	Value  int // of a person, of a run; the state of items that are imported
 	Start  bool
 }
 
@@ -140,7 +141,7 @@ func workloads() *rapid.Generator[shifts] {
 func drawShift(t *rapid.T) shift {
 	m := shift{
 		Do: oneOf(t, "do", restChore, dequeueChore, enqueueChore, finishChore, dequeueChore, finishChore, enqueueChore, reviseChore, dequeueChore,
-			finishChore, askChore, dequeueChore, finishChore, runChore, finishChore, dequeueChore, commitChore, reopenChore),
+			finishChore, askChore, dequeueChore, finishChore, runChore, finishChore, dequeueChore, commitChore, importChore, reopenChore),
 		Handle: oneOf(t, "handle", 0, 1),
 		Clock: oneOf(t, "clock", 0, 0, 0, 0, 0, 0, 0, 0, 0, time.Microsecond, 999, 500*time.Millisecond, time.Second, time.Second, 3*time.Second,
 			10*time.Second, -time.Second, time.Minute, -20*time.Second),
@@ -149,6 +150,9 @@ func drawShift(t *rapid.T) shift {
 	switch m.Do {
 	case enqueueChore:
 		m.Items = rapid.SliceOfN(rapid.Custom(drawItem), 1, 4).Draw(t, "items")
+	case importChore:
+		m.Items = rapid.SliceOfN(rapid.Custom(drawItem), 1, 4).Draw(t, "items")
+		m.Value = rapid.IntRange(0, importedWays-1).Draw(t, "state")
 	case dequeueChore:
 		m.drawRequest(t)
 	case finishChore:

@@ -56,10 +56,12 @@ type workload struct {
 	latest time.Time       // that the clock has shown
 	made   int             // how many items
 	taken  []onto.WorkItem // as they were handed out
+
+	imports map[string]backend.WorkState // items that were imported, as they were
 }
 
 func newWorkload(t *testing.T, rt *rapid.T, target Target, p *Place, counts trafficTally) *workload {
-	r := &workload{T: rt, outer: t, target: target, place: p, counts: counts}
+	r := &workload{T: rt, outer: t, target: target, place: p, counts: counts, imports: map[string]backend.WorkState{}}
 	r.reference = caller{memory.New(&memory.Options{Now: p.Now}).Open()}
 	for i := range r.handles {
 		r.handles[i] = target.Open(t, p)
@@ -133,7 +135,7 @@ func (r *workload) everything(b backend.Backend) string {
 	return strings.Join([]string{
 		lines(q.WorkItems(ctx, &backend.WorkQuery{Attempts: true}), func(w backend.WorkState) string {
 			r.counts["items explained"]++
-			if err := unexplained(w, r.latest); err != nil {
+			if err := unexplained(w, r.imports[w.ID], r.latest); err != nil {
 				r.Fatal(err)
 			}
 			return showWork(w)
@@ -166,6 +168,8 @@ func (r *workload) call(m *shift) trafficCall {
 			r.countFresh(fresh, count)
 			return outcome(fmt.Sprint(fresh), err)
 		}
+	case importChore:
+		return r.importing(m)
 	case dequeueChore:
 		return r.dequeuing(m)
 	case finishChore:
@@ -198,6 +202,24 @@ func (r *workload) items(sketches []itemSketch) []onto.WorkItem {
 		list = append(list, k.item(r.made, r.place.Now()))
 	}
 	return list
+}
+
+// importing imports items in states that they can have had elsewhere.
+func (r *workload) importing(m *shift) trafficCall {
+	var list []backend.WorkState
+	for _, i := range r.items(m.Items) {
+		list = append(list, importedItem(i, (m.Value+len(list))%importedWays, r.place.Now()))
+	}
+	return func(ctx context.Context, b backend.Backend, count bool) string {
+		fresh, err := workOf(b).ImportItems(ctx, list)
+		for n, isNew := range fresh {
+			if count && isNew {
+				r.counts["imported"]++
+				r.imports[list[n].ID] = list[n]
+			}
+		}
+		return outcome(fmt.Sprint(fresh), err)
+	}
 }
 
 func (r *workload) countFresh(fresh []bool, count bool) {

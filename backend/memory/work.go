@@ -17,9 +17,10 @@ import (
 
 // work is the ingestion work of a store. The store's mutex guards it.
 type work struct {
-	items []*workItem // by creation
+	items []*workItem // as they were added
 	ids   map[string]*workItem
 	keys  map[string]bool
+	last  time.Time                        // when the last item was enqueued
 	free  map[backend.WorkSource]time.Time // what is kept of the rate of each source
 	runs  map[string]onto.WorkRun
 }
@@ -73,16 +74,19 @@ func (w *work) enqueue(list []onto.WorkItem, now time.Time) []bool {
 		i := &workItem{WorkItem: copyItem(given)}
 		i.Status, i.Attempt, i.Revised, i.Error, i.Owner, i.Until = onto.WorkPending, 0, 0, "", "", time.Time{}
 		i.NotBefore, i.Created = stored(given.NotBefore), now
-		if len(w.items) > 0 {
-			if first := w.items[len(w.items)-1].Created.Add(time.Microsecond); i.Created.Before(first) {
-				i.Created = first
-			}
+		if !now.After(w.last) {
+			i.Created = w.last.Add(time.Microsecond)
 		}
-		i.Updated = i.Created
-		w.items = append(w.items, i)
-		w.ids[i.ID], w.keys[i.Key], fresh[n] = i, true, true
+		i.Updated, w.last = i.Created, i.Created
+		w.add(i)
+		fresh[n] = true
 	}
 	return fresh
+}
+
+func (w *work) add(i *workItem) {
+	w.items = append(w.items, i)
+	w.ids[i.ID], w.keys[i.Key] = i, true
 }
 
 // Enqueue implements [backend.WorkQueue].
@@ -98,6 +102,50 @@ func (b *Backend) Enqueue(ctx context.Context, items []onto.WorkItem) ([]bool, e
 		s.wrote()
 	}
 	return fresh, nil
+}
+
+// ImportItems implements [backend.WorkQueue].
+func (b *Backend) ImportItems(ctx context.Context, items []backend.WorkState) ([]bool, error) {
+	s := b.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := b.writable(ctx); err != nil {
+		return nil, err
+	}
+	added, fresh, err := s.work.imported(items)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range added {
+		s.work.add(i)
+	}
+	if len(added) > 0 {
+		s.wrote()
+	}
+	return fresh, nil
+}
+
+// imported makes the items of another queue whose keys are new, and reports which are.
+func (w *work) imported(list []backend.WorkState) (added []*workItem, fresh []bool, err error) {
+	fresh = make([]bool, len(list))
+	keys, ids := map[string]bool{}, map[string]bool{}
+	for n, given := range list {
+		if w.keys[given.Key] || keys[given.Key] {
+			continue
+		}
+		if w.ids[given.ID] != nil || ids[given.ID] {
+			return nil, nil, refusal.WorkIDTaken(&given.WorkItem)
+		}
+		keys[given.Key], ids[given.ID], fresh[n] = true, true, true
+		i := &workItem{WorkItem: copyItem(given.WorkItem)}
+		i.Created, i.Updated, i.NotBefore = stored(i.Created), stored(i.Updated), stored(i.NotBefore)
+		for _, a := range given.Attempts {
+			a.Started, a.Finished, a.RetryAfter, a.Diagnostic = stored(a.Started), stored(a.Finished), stored(a.RetryAfter), bytes.Clone(a.Diagnostic)
+			i.attempts = append(i.attempts, a)
+		}
+		added = append(added, i)
+	}
+	return added, fresh, nil
 }
 
 // selects reports whether an item is among those that a query is for.

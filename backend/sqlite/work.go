@@ -17,6 +17,7 @@ var _ backend.WorkQueue = (*Backend)(nil)
 // labour is what a member wants of the work queue, and the answer.
 type labour struct {
 	enqueue  []onto.WorkItem
+	imports  []backend.WorkState
 	fresh    []bool
 	dequeue  *backend.WorkRequest
 	taken    backend.WorkTaken
@@ -29,7 +30,7 @@ type labour struct {
 
 // size is how much it writes, about.
 func (l *labour) size() int {
-	n := len(l.enqueue) + len(l.finish)
+	n := len(l.enqueue) + len(l.imports) + len(l.finish)
 	for i := range l.finish {
 		n += len(l.finish[i].Discovered)
 	}
@@ -45,6 +46,16 @@ func (b *Backend) Enqueue(ctx context.Context, items []onto.WorkItem) ([]bool, e
 		return nil, ctx.Err()
 	}
 	l := &labour{enqueue: items}
+	err := b.do(ctx, &operation{work: l})
+	return l.fresh, err
+}
+
+// ImportItems implements [backend.WorkQueue].
+func (b *Backend) ImportItems(ctx context.Context, items []backend.WorkState) ([]bool, error) {
+	if len(items) == 0 {
+		return nil, ctx.Err()
+	}
+	l := &labour{imports: items}
 	err := b.do(ctx, &operation{work: l})
 	return l.fresh, err
 }
@@ -165,6 +176,9 @@ func (g *round) writeWork(members []*member) error {
 func (l *labour) do(t *work.Tx, m *member) (err error) {
 	if len(l.enqueue) > 0 {
 		l.fresh, err = t.Enqueue(l.enqueue)
+	}
+	if len(l.imports) > 0 {
+		l.fresh, m.err, err = t.Import(l.imports)
 	}
 	if err == nil && len(l.finish) > 0 {
 		l.verdicts, err = t.Finish(l.finish)

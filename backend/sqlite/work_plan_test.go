@@ -103,6 +103,12 @@ func recordWork(t *testing.T) (string, []string) {
 func workEverything(t *testing.T, b *sqlite.Backend, clock *busClock) {
 	t.Helper()
 	enqueue(t, b, "a", "b", "c", "d", "e", "f", "g other", "h other r", "i docs r", "j")
+	old := backend.WorkState{WorkItem: newItem("old")}
+	old.Status, old.Attempt, old.Created, old.Updated = onto.WorkCompleted, 1, clock.Now(), clock.Now()
+	old.Attempts = []onto.WorkAttempt{{Item: "old", Number: 1, Worker: "w", Started: clock.Now(), Finished: clock.Now(), Status: onto.AttemptCompleted}}
+	if fresh, err := b.ImportItems(t.Context(), []backend.WorkState{old}); err != nil || !fresh[0] {
+		t.Fatalf("imported %v, error %v", fresh, err)
+	}
 	limits := map[backend.WorkSource]backend.WorkLimit{{System: "http", Source: "other"}: {Concurrent: 5, Every: time.Millisecond, Burst: 2}}
 	items := dequeue(t, b, 6, "a b c d e f")
 	for _, r := range []*backend.WorkRequest{

@@ -83,7 +83,7 @@ func choices(cmd *cobra.Command, flag string) []string {
 		switch {
 		case isBelow(cmd, "export"):
 			return []string{"jsonl", "csv", "parquet"}
-		case isBelow(cmd, "import"):
+		case isBelow(cmd, "import"), isBelow(cmd, "work"):
 			return []string{"jsonl", "csv"}
 		case isBelow(cmd, "schema"):
 			return []string{"yaml", "json"}

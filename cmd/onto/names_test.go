@@ -421,7 +421,7 @@ func tellOfWork(s *speaker, dir string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.done(string(queue), "work", "import", "--input", "-")
+	s.done(string(queue), "work", "import", "-")
 	files, err := filepath.Glob(filepath.Join(out, "*", "*", "*.json"))
 	if err != nil || len(files) == 0 {
 		s.t.Fatal(files, err)

@@ -34,6 +34,21 @@ func ParseTime(s string) (time.Time, error) {
 	return t.UTC().Truncate(time.Microsecond), nil
 }
 
+// ParseForeignTime reads a time as other programs write it: like ParseTime, but the offset may
+// be missing, and stands for UTC then, and a space may be in the place of the T.
+func ParseForeignTime(s string) (time.Time, error) {
+	t, err := ParseTime(s)
+	if err == nil {
+		return t, nil
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999-07:00"} {
+		if t, e := time.Parse(layout, s); e == nil && CheckTime(t) == nil {
+			return t.UTC().Truncate(time.Microsecond), nil
+		}
+	}
+	return time.Time{}, err
+}
+
 // parseStored reads the stored form of a time, and leaves all else to the general way.
 func parseStored(s string) (time.Time, bool) {
 	const form = "dddd-dd-ddTdd:dd:dd.dddddd+00:00"

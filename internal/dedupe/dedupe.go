@@ -9,9 +9,9 @@
 // A key with a run is for that run only: a suffix follows the id, U+001F, "run=" and the
 // run. No id can imitate it, since parts with control characters are refused.
 //
-// Two different resources, or one in two runs, never have one key. A queue that the
-// original program wrote keeps its keys; a resource whose system, source or type has a
-// colon or a percent sign has another key there, and so is new to it once.
+// Two different resources, or one in two runs, never have one key. Items of a
+// queue that the original program wrote keep their keys when they are imported; a resource
+// whose system, source or type has a colon or a percent sign has another key there.
 package dedupe
 
 import (

@@ -170,10 +170,29 @@ type RevisedWork struct {
 	Changed int64        `json:"changed"`
 }
 
-// ImportedWork is what an import of items did.
+// ImportedWork is what an import of items does, or has done.
 type ImportedWork struct {
-	Items   int64 `json:"items"`
-	New     int64 `json:"new"`
-	Known   int64 `json:"known"`
-	Skipped int64 `json:"skipped"` // of those new: finished where they came from
+	Items    int64      `json:"items"`
+	New      int64      `json:"new"`
+	Known    int64      `json:"known"`
+	ByStatus WorkCounts `json:"by_status"` // the new ones, by what they are here
+	Released int64      `json:"released"`  // of those new: in progress there, and pending here
+	Counted  int64      `json:"counted"`   // of those new: only the number of their attempts is kept
+	Renamed  int64      `json:"renamed"`   // of those new: with another id
+	Runs     int64      `json:"runs"`      // that are new
+	Refused  int64      `json:"refused"`   // then nothing is imported
+	Applied  bool       `json:"applied"`
+}
+
+// ExportedWork is all of a work item that another queue needs to go on with it.
+type ExportedWork struct {
+	WorkItem
+	Revised  int           `json:"onto_revised"`
+	Attempts []WorkAttempt `json:"attempts"`
+}
+
+// NewExportedWork describes all of a work item.
+func NewExportedWork(w backend.WorkState) ExportedWork {
+	doc := NewInspectedWork(w)
+	return ExportedWork{doc.WorkItem, w.Revised, doc.Attempts}
 }

@@ -15,3 +15,8 @@ func WorkLost(o *backend.WorkOutcome) error {
 func RunExists(id string) error {
 	return onto.Errorf(onto.Conflict, "run %s exists already", id).WithHint("choose another id, or resume the run").WithCommand("work", "runs")
 }
+
+// WorkIDTaken is the error for an item of another queue whose id another item has.
+func WorkIDTaken(i *onto.WorkItem) error {
+	return onto.Errorf(onto.Conflict, "another work item has the id %.80q, that of %.200q", i.ID, i.Key).WithHint("import it again: it is given another id")
+}

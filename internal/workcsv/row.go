@@ -70,6 +70,16 @@ type Row struct {
 	NotBefore  Value
 	Depth      Value
 	Scope      Value
+	Revised    Value // how many attempts count as no tries
+}
+
+// Set gives a column a value, by its name, and reports whether work items have it.
+func (r *Row) Set(name, text string) bool {
+	c := columnOf(name)
+	if c != nil {
+		c.set(r, Text(text))
+	}
+	return c != nil
 }
 
 // column is a column of work_items. One of text and value is set: a text is never NULL.
@@ -106,6 +116,7 @@ var columns = []column{
 	{name: "not_before", value: func(r *Row) *Value { return &r.NotBefore }, ours: true},
 	{name: "depth", value: func(r *Row) *Value { return &r.Depth }, ours: true},
 	{name: "onto_scope", value: func(r *Row) *Value { return &r.Scope }, ours: true},
+	{name: "onto_revised", value: func(r *Row) *Value { return &r.Revised }, ours: true},
 }
 
 // Columns lists the names of all columns in the order in which they are written.

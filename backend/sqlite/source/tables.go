@@ -109,7 +109,12 @@ var (
 
 // readShape reads the schema of a file. It runs nothing of the file.
 func readShape(ctx context.Context, c *driver.Conn, path string) (*shape, error) {
-	s := &shape{columns: map[[2]string]bool{}, odd: map[string]error{}, tables: tables()}
+	return readShapeOf(ctx, c, path, tables())
+}
+
+// readShapeOf reads what the schema says about some tables.
+func readShapeOf(ctx context.Context, c *driver.Conn, path string, tables map[string][]column) (*shape, error) {
+	s := &shape{columns: map[[2]string]bool{}, odd: map[string]error{}, tables: tables}
 	const list = `SELECT type, name, iif(length(sql) > ?, '-', sql) FROM main.sqlite_schema WHERE type IN ('table', 'view')`
 	err := c.Each(ctx, list, []any{maxDefinition}, func(r *driver.Rows) error {
 		name := strings.ToLower(r.Text(1))

@@ -28,7 +28,7 @@ func (c *checker) work() error {
 		return err
 	}
 	var orphans, gaps some
-	err := work.Explain(c.ctx, c.r.Conn, c.of.Now, func(v *work.Verdict) error {
+	err := work.Explain(c.ctx, c.r.Conn, func(v *work.Verdict) error {
 		switch {
 		case v.Broken != "":
 			return c.report(audit.AttemptDamaged, "item %s: %s", v.Item, v.Broken)

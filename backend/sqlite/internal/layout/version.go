@@ -21,15 +21,11 @@ const RestoreRemedy = "restore a backup; history cannot be derived from anything
 // the offset, and write a space for the T; what cannot be read is the zero
 // time.
 func StoredTime(s string) time.Time {
-	if t, err := codec.ParseTime(s); err == nil {
-		return t
+	t, err := codec.ParseForeignTime(s)
+	if err != nil {
+		return time.Time{}
 	}
-	for _, layout := range []string{"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999-07:00"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC().Truncate(time.Microsecond)
-		}
-	}
-	return time.Time{}
+	return t
 }
 
 // Readable fails if a row of the projection is marked as having unreadable JSON. The text

@@ -7,6 +7,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/attempts"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/refusal"
 )
@@ -69,7 +70,7 @@ func (t *Tx) complete(list []backend.WorkOutcome, verdicts []backend.WorkVerdict
 		return err
 	}
 	t.Wrote = t.Wrote || len(done) > 0
-	var attempts []any
+	var ended []any
 	for i := range list {
 		if !done[list[i].Item] {
 			verdicts[i].Err = refusal.WorkLost(&list[i])
@@ -78,12 +79,12 @@ func (t *Tx) complete(list []backend.WorkOutcome, verdicts []backend.WorkVerdict
 			}
 			continue
 		}
-		attempts = append(attempts, attemptID(list[i].Item, list[i].Attempt))
+		ended = append(ended, attempts.ID(list[i].Item, list[i].Attempt))
 	}
-	if len(attempts) == 0 {
+	if len(ended) == 0 {
 		return nil
 	}
-	in, all = places(attempts)
+	in, all = places(ended)
 	return t.exec(`UPDATE work_attempts `+byAttempt+` SET status = 'completed', finished_at = ? WHERE attempt_id IN (`+in+`)`, append([]any{t.at}, all...)...)
 }
 
@@ -145,7 +146,7 @@ func (t *Tx) finish(o *backend.WorkOutcome) (v backend.WorkVerdict, err error) {
 // still if another program has changed the item.
 func (t *Tx) loseOwn(o *backend.WorkOutcome) error {
 	return t.exec(`UPDATE work_attempts `+byAttempt+` SET status = 'lost', finished_at = ? WHERE attempt_id = ? AND worker = ? AND status = 'running'`,
-		t.at, attemptID(o.Item, o.Attempt), o.Worker)
+		t.at, attempts.ID(o.Item, o.Attempt), o.Worker)
 }
 
 // ending is how an attempt ends.
@@ -158,7 +159,7 @@ type ending struct {
 // end closes the attempt of an outcome.
 func (t *Tx) end(o *backend.WorkOutcome, a ending) error {
 	return t.exec(`UPDATE work_attempts `+byAttempt+` SET status = ?, finished_at = ?, retry_after = ?, error_message = ?, failure_class = ?, diagnostic_json = ? WHERE attempt_id = ?`,
-		string(a.status), t.at, a.retry, layout.OrNull(a.why), layout.OrNull(o.Class), layout.OrNull(string(o.Diagnostic)), attemptID(o.Item, o.Attempt))
+		string(a.status), t.at, a.retry, layout.OrNull(a.why), layout.OrNull(o.Class), layout.OrNull(string(o.Diagnostic)), attempts.ID(o.Item, o.Attempt))
 }
 
 // reviseStep is how many items one transaction revises.
@@ -241,5 +242,5 @@ func (t *Tx) revise(r *backend.WorkRevision, it *onto.WorkItem) error {
 	}
 	return t.exec(`INSERT INTO work_attempts (attempt_id, work_item_id, attempt_no, worker, run_id, started_at, finished_at, status, error_message, diagnostic_json)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		attemptID(it.ID, number), it.ID, number, r.By.String(), layout.OrNull(r.Run), t.at, t.at, string(ended), why, string(r.Note(it.Status)))
+		attempts.ID(it.ID, number), it.ID, number, r.By.String(), layout.OrNull(r.Run), t.at, t.at, string(ended), why, string(r.Note(it.Status)))
 }

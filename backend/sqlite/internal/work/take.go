@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/attempts"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -370,7 +371,7 @@ func (k *taking) renumber(items []onto.WorkItem) error {
 	for i := range items {
 		it := &items[i]
 		stored, err := k.w.QueryInt(`SELECT count(*) FROM work_attempts `+byAttempt+` WHERE attempt_id = ? AND worker = ? AND started_at = ? AND status = 'running'`,
-			attemptID(it.ID, it.Attempt), k.Worker, k.at)
+			attempts.ID(it.ID, it.Attempt), k.Worker, k.at)
 		if err != nil {
 			return err
 		}
@@ -382,7 +383,7 @@ func (k *taking) renumber(items []onto.WorkItem) error {
 		}
 		if err == nil {
 			err = k.exec(`INSERT INTO work_attempts (attempt_id, work_item_id, attempt_no, worker, run_id, started_at, status) VALUES (?, ?, ?, ?, ?, ?, 'running')`,
-				attemptID(it.ID, it.Attempt), it.ID, it.Attempt, k.Worker, layout.OrNull(k.Run), k.at)
+				attempts.ID(it.ID, it.Attempt), it.ID, it.Attempt, k.Worker, layout.OrNull(k.Run), k.at)
 		}
 		if err != nil {
 			return err

@@ -8,13 +8,14 @@ package work
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/attempts"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/refusal"
 )
@@ -103,10 +104,11 @@ func (t *Tx) Enqueue(items []onto.WorkItem) ([]bool, error) {
 		if !created.After(t.last) {
 			created = t.last.Add(time.Microsecond)
 		}
-		text := codec.FormatTime(created)
-		n, err := t.change(insertItem, it.ID, it.System, it.Source, it.Type, it.Resource, it.URI, it.Method, layout.OrNull(string(it.Headers)), layout.OrNull(it.Body),
-			layout.OrNull(string(it.Metadata)), int64(it.Priority), string(onto.WorkPending), int64(0), layout.OrNull(it.Run), layout.OrNull(it.Parent), text, text, nil, it.Key,
-			nil, nil, layout.OrNullTime(it.NotBefore.Truncate(time.Microsecond)), int64(it.Depth), int64(0))
+		n, err := t.insert(&onto.WorkItem{
+			ID: it.ID, System: it.System, Source: it.Source, Type: it.Type, Resource: it.Resource, URI: it.URI, Method: it.Method, Headers: it.Headers, Body: it.Body,
+			Metadata: it.Metadata, Priority: it.Priority, Status: onto.WorkPending, Run: it.Run, Parent: it.Parent, Created: created, Updated: created, Key: it.Key,
+			NotBefore: it.NotBefore, Depth: it.Depth,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -119,6 +121,70 @@ func (t *Tx) Enqueue(items []onto.WorkItem) ([]bool, error) {
 	}
 	return fresh, t.exec(`INSERT INTO onto_work (id, last_at) VALUES (1, ?) ON CONFLICT DO UPDATE SET last_at = excluded.last_at`, codec.FormatTime(t.last))
 }
+
+// Import adds items of another queue with their attempts, and reports which are new.
+func (t *Tx) Import(items []backend.WorkState) (fresh []bool, refused, err error) {
+	fresh = make([]bool, len(items))
+	plain := make([]onto.WorkItem, len(items))
+	for n := range items {
+		plain[n] = items[n].WorkItem
+	}
+	known, err := t.known(plain)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids := map[string]bool{}
+	for n := range plain {
+		it := &plain[n]
+		if known[it.Key] {
+			continue
+		}
+		known[it.Key], fresh[n] = true, true
+		if ids[it.ID] {
+			return nil, refusal.WorkIDTaken(it), nil
+		}
+		if taken, err := t.w.QueryInt(`SELECT count(*) FROM work_items `+byItem+` WHERE work_item_id = ?`, it.ID); taken > 0 || err != nil {
+			return nil, refusal.WorkIDTaken(it), err
+		}
+		ids[it.ID] = true
+	}
+	for n := range items {
+		if fresh[n] {
+			if err := t.add(&items[n]); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return fresh, nil, nil
+}
+
+// add adds an item as it is, with its attempts. Its id and its key are new.
+func (t *Tx) add(s *backend.WorkState) error {
+	if _, err := t.insert(&s.WorkItem); err != nil {
+		return err
+	}
+	for i := range s.Attempts {
+		a := &s.Attempts[i]
+		err := t.exec(`INSERT INTO work_attempts (attempt_id, work_item_id, attempt_no, worker, run_id, started_at, finished_at, status, retry_after, error_message, failure_class, diagnostic_json)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			attempts.ID(s.ID, a.Number), s.ID, a.Number, a.Worker, layout.OrNull(a.Run), stored(a.Started), stored(a.Finished), string(a.Status), stored(a.RetryAfter),
+			layout.OrNull(a.Error), layout.OrNull(a.Class), layout.OrNull(string(a.Diagnostic)))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insert adds an item, unless its key exists, and returns how many it has added.
+func (t *Tx) insert(it *onto.WorkItem) (int64, error) {
+	return t.change(insertItem, it.ID, it.System, it.Source, it.Type, it.Resource, it.URI, it.Method, layout.OrNull(string(it.Headers)), layout.OrNull(it.Body),
+		layout.OrNull(string(it.Metadata)), int64(it.Priority), string(it.Status), int64(it.Attempt), layout.OrNull(it.Run), layout.OrNull(it.Parent),
+		stored(it.Created), stored(it.Updated), layout.OrNull(it.Error), it.Key, nil, nil, stored(it.NotBefore), int64(it.Depth), int64(it.Revised))
+}
+
+// stored is a time in the precision and the form that is stored, or NULL if it is zero.
+func stored(at time.Time) any { return layout.OrNullTime(at.Truncate(time.Microsecond)) }
 
 // known finds the keys that exist.
 func (t *Tx) known(items []onto.WorkItem) (map[string]bool, error) {
@@ -164,9 +230,6 @@ func Runs(m *layout.Moment) ([]onto.WorkRun, error) {
 		return onto.WorkRun{ID: r.Text(0), Started: layout.TimeAt(r, 1), Finished: layout.TimeAt(r, 2), Status: r.Text(3), Options: r.Bytes(4), Counts: r.Bytes(5)}, nil
 	})
 }
-
-// attemptID is the id of an attempt.
-func attemptID(item string, number int) string { return item + ":" + strconv.Itoa(number) }
 
 // attemptsOf reads the attempts of an item, oldest first.
 func attemptsOf(ctx context.Context, c *driver.Conn, item string) ([]onto.WorkAttempt, error) {
