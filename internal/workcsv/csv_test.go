@@ -63,7 +63,7 @@ func TestWrite(t *testing.T) {
 	if want := header + "\n" + exampleRow + "\n"; out.String() != want {
 		t.Errorf("got  %s\nwant %s", &out, want)
 	}
-	if want := header + ",lease_owner,lease_until,not_before,depth,onto_scope"; strings.Join(Columns(), ",") != want {
+	if want := header + ",lease_owner,lease_until,not_before,depth,onto_scope,onto_revised"; strings.Join(Columns(), ",") != want {
 		t.Errorf("columns are %s, want %s", Columns(), want)
 	}
 	if _, err := NewWriter(io.Discard, "work_item_id", "prio"); onto.CodeOf(err) != onto.Invalid {
