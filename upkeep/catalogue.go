@@ -81,7 +81,6 @@ func versionEntries() []Entry {
 		entry(audit.EndpointMissing, "A relation leads to an entity that does not exist, or a fact is about one. That is allowed, and often a mistake: traversals end there, and filters find no values at that end.",
 			"Put the entity, or delete the relation or retract the fact."),
 		entry(audit.FieldsNotCanonical, "The JSON of a version is not as it was written: history was edited. Views that show this version show the edit, or fail.", restore),
-		entry(audit.FieldsUnreadable, "Another program has written a version whose fields cannot be read: they are no JSON object, or have an integer outside int64, U+0000, a lone surrogate, NaN or an infinity, or are nested deeper than 64. Answers leave it out and name it; getting it fails, a merge into it as well.", "See its text with log --as-stored, then put it again to replace it, or delete it."),
 		entry(audit.HistoryChanged, "History up to the last rebuild no longer leads to the state it led to then: it was altered after the fact. Another rebuild would hide that, since it keeps a new checksum.", restore),
 		entry(audit.OpUnknown, "A version is neither a put nor a delete, so it is not known whether the identity exists.", restore),
 		entry(audit.VersionTwice, "A commit has two versions of an identity. The first one counts. A warning if another program wrote the commit: statements of the original program show both.", foreign),

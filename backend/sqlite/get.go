@@ -42,7 +42,7 @@ func (b *Backend) Find(ctx context.Context, ids []onto.Identity, at int64) (foun
 		for _, id := range ids {
 			v, err := b.reader.getAt(r.Conn, id, at)
 			switch {
-			case err == nil || onto.CodeOf(err) == onto.Unreadable:
+			case err == nil:
 				found = append(found, v)
 			case onto.CodeOf(err) != onto.NotFound:
 				return err
@@ -93,7 +93,7 @@ func (rd *reader) get(ctx context.Context, c *driver.Conn, id onto.Identity, at 
 	if err != nil {
 		return onto.Version{}, err
 	}
-	return v, layout.Readable(c, t, &v)
+	return v, layout.HasFields(&v)
 }
 
 // found is the version in a row of [layout.Table.Get] or of GetAt.

@@ -129,7 +129,7 @@ func (rd *reader) pushNear(ctx context.Context, c *driver.Conn, q *backend.Query
 		}
 		err := head.Sound(&v)
 		if err == nil {
-			err = layout.Readable(c, n.t, &v)
+			err = layout.HasFields(&v)
 		}
 		if err == nil && n.shape.Past {
 			err = layout.CheckIntact(rows, layout.NearSum, &v)

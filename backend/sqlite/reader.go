@@ -55,9 +55,8 @@ func (rd *reader) dialReadOnly() (*driver.Conn, error) {
 // reading is a read transaction.
 type reading struct {
 	layout.Moment
-	changes    int64     // how often types have changed
-	counted    *sync.Map // the store's
-	unreadable *sync.Map // the store's
+	changes int64     // how often types have changed
+	counted *sync.Map // the store's
 }
 
 // read runs f in a read transaction. With current set, the projection covers the head
@@ -97,13 +96,6 @@ func pushed[T any](ctx context.Context, rd *reader, current bool, f func(r *read
 	})
 }
 
-// pushedEach is pushed where some of what f pushes cannot be read.
-func pushedEach[T any](ctx context.Context, rd *reader, current bool, f func(r *reading, push exec.Push[T]) error) iter.Seq2[T, error] {
-	return exec.PushedEach(func(push exec.Push[T]) error {
-		return rd.read(ctx, current, func(r *reading) error { return f(r, push) })
-	})
-}
-
 // changedError is for a file that was opened as immutable and changed meanwhile: what
 // was read may mix two states.
 func (rd *reader) changedError() error {
@@ -137,5 +129,5 @@ func (rd *reader) begin(ctx context.Context, c *driver.Conn) (*reading, error) {
 	}
 	rd.sees(row.Int(5))
 	m := layout.Moment{Conn: c, Ctx: ctx, Head: row.Int(0), Foreign: layout.ReadForeign(row), Ordered: row.Int(3) == 1 && layout.ReadForeign(row).Covers(), Format: row.Int(4)}
-	return &reading{m, row.Int(5), &rd.counted, &rd.unreadable}, nil
+	return &reading{m, row.Int(5), &rd.counted}, nil
 }

@@ -67,21 +67,20 @@ type Backend struct {
 
 // store is what reading and writing share.
 type store struct {
-	at         *disk.Place
-	opts       Options
-	tables     layout.Tables
-	changes    string       // the column that tells how often types have changed
-	sums       bool         // rows have checksums
-	bus        bool         // it has the tables of the bus
-	work       bool         // it has the tables of the work queue
-	untouched  atomic.Bool  // another program made it, and nothing was written yet: see adopt.go
-	underWay   atomic.Int64 // reads that see the file as the other program left it
-	older      layout.File  // what it was when it was opened, if it is only read and of an older format
-	seen       atomic.Int64 // the value of changes in the newest snapshot that was read
-	foreign    atomic.Bool  // it has rows of other programs
-	kept       keptOrders   // of answers about the past
-	counted    sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
-	unreadable sync.Map     // from onto.TypeName to whether a type has versions that cannot be read, see reading.hasUnreadable
+	at        *disk.Place
+	opts      Options
+	tables    layout.Tables
+	changes   string       // the column that tells how often types have changed
+	sums      bool         // rows have checksums
+	bus       bool         // it has the tables of the bus
+	work      bool         // it has the tables of the work queue
+	untouched atomic.Bool  // another program made it, and nothing was written yet: see adopt.go
+	underWay  atomic.Int64 // reads that see the file as the other program left it
+	older     layout.File  // what it was when it was opened, if it is only read and of an older format
+	seen      atomic.Int64 // the value of changes in the newest snapshot that was read
+	foreign   atomic.Bool  // it has rows of other programs
+	kept      keptOrders   // of answers about the past
+	counted   sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
 }
 
 // memoryPath stands for a temporary store.

@@ -177,7 +177,7 @@ func TestVersions(t *testing.T) {
 		{"spaces of others", `{"id": "a"}`, onto.Put, true, ""},
 		{"a list", `[]`, onto.Put, false, "error fields_not_canonical"},
 		{"no JSON", `{`, onto.Put, false, "error fields_not_canonical"},
-		{"no JSON of others", `{`, onto.Put, true, "warning fields_unreadable"},
+		{"no JSON of others", `{`, onto.Put, true, "error fields_not_canonical"},
 		{"another op", `{}`, "merge", false, "error op_unknown"},
 		{"a delete", `{}`, onto.Delete, false, ""},
 		{"a delete with fields", `{"id":"a"}`, onto.Delete, false, "error delete_fields"},

@@ -127,8 +127,7 @@ const (
 	VersionUnchanged     Fault = "version_unchanged"
 	VersionWithoutCommit Fault = "version_without_commit"
 
-	EndpointMissing  Notice = "endpoint_missing"
-	FieldsUnreadable Notice = "fields_unreadable"
+	EndpointMissing Notice = "endpoint_missing"
 )
 
 // The codes about what a SQLite file derives from history.

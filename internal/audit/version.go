@@ -19,8 +19,6 @@ func (l Log) Version(v *onto.Version, foreign bool) (sound bool, err error) {
 	}
 	fields, bad := canonical(v.Fields)
 	switch {
-	case bad != nil && foreign:
-		err = l.push(FieldsUnreadable.Finding("%s at commit %d: %v", v.Identity, v.Commit, bad))
 	case bad != nil || !foreign && !bytes.Equal(fields, v.Fields):
 		err = l.found(FieldsNotCanonical, "%s at commit %d: its JSON is not as it was written", v.Identity, v.Commit)
 	case v.Op != onto.Put && v.Op != onto.Delete:
@@ -110,8 +108,8 @@ func Endpoint(relation, end onto.Identity) onto.Finding {
 
 // History is the newest version of each identity of a type, in a few bytes for each.
 type History struct {
-	// Loose says that some versions cannot be read, so that changes between versions
-	// are unknown.
+	// Loose says that some versions are not known, so that changes between versions are
+	// unknown.
 	Loose bool
 
 	seeds  [2]maphash.Seed

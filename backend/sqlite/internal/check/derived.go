@@ -125,7 +125,7 @@ func (c *checker) words(t *layout.WordTable) error {
 	defer want.Close()
 	got, err := c.r.Query(c.ctx, `SELECT docid, words FROM `+t.Name()+` ORDER BY docid`)
 	if err != nil {
-		return c.unreadable(t, err)
+		return c.brokenWords(t, err)
 	}
 	defer got.Close()
 	compare := func() int { return cmp.Compare(want.Int(0), got.Int(0)) }
@@ -141,13 +141,13 @@ func (c *checker) words(t *layout.WordTable) error {
 		return nil
 	})
 	if err = cmp.Or(err, want.Err); err == nil && got.Err != nil {
-		return c.unreadable(t, got.Err)
+		return c.brokenWords(t, got.Err)
 	}
 	return err
 }
 
-// unreadable reports a search table that SQLite cannot read.
-func (c *checker) unreadable(t *layout.WordTable, err error) error {
+// brokenWords reports a search table that SQLite cannot read.
+func (c *checker) brokenWords(t *layout.WordTable, err error) error {
 	if c.ctx.Err() != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/codec"
-	"github.com/ontologia/onto/internal/refusal"
 )
 
 // RestoreRemedy is what to do about damaged history.
@@ -32,21 +31,10 @@ func StoredTime(s string) time.Time {
 	return time.Time{}
 }
 
-// Readable fails if a row of the projection is marked as having unreadable JSON. The text
-// of such a row is in history.
-func Readable(c *driver.Conn, t *Table, v *onto.Version) error {
+// HasFields fails if a row of the projection has no fields.
+func HasFields(v *onto.Version) error {
 	if v.Fields != nil {
 		return nil
-	}
-	r, ok, err := c.QueryRow(t.GetAt, append(IdentityArgs(nil, &v.Identity), v.Commit)...)
-	if err != nil {
-		return err
-	}
-	if ok && !r.Null(3) {
-		stored := Version(r, 3, v.Identity)
-		if _, err := CanonicalFields(stored.Fields); err != nil {
-			return refusal.Unreadable(&stored, err)
-		}
 	}
 	return onto.Errorf(onto.Corrupt, "%s at commit %d: the projection has no fields for it", v.Identity, v.Commit).
 		WithHint("make it anew").WithCommand("projection", "rebuild")
@@ -91,18 +79,17 @@ func DamagedRow(v *onto.Version, format string, args ...any) error {
 		WithHint("find out what is damaged").WithCommand("doctor")
 }
 
-// Canonical makes the fields of a history row canonical if they may not be. It fails with
-// Unreadable if they cannot be read.
+// Canonical makes the fields of a history row canonical if they may not be.
 func (f Foreign) Canonical(v *onto.Version) error {
 	if v.Commit > f.Until && v.Commit <= f.Covered {
 		return nil
 	}
 	fields, err := CanonicalFields(v.Fields)
 	if err != nil {
-		err = refusal.Unreadable(v, err)
+		return DamagedRow(v, "its JSON cannot be read: %v", err)
 	}
 	v.Fields = json.RawMessage(fields)
-	return err
+	return nil
 }
 
 // CheckJSON checks the fields of a version that is evaluated in process: another
