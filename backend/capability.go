@@ -170,13 +170,6 @@ type TypeInfo struct {
 	Versions int64
 }
 
-// Adopter is a backend that can be opened on storage of another program, which stays as
-// it is until the first write adds what the backend needs.
-type Adopter interface {
-	Adopted() bool                   // whether that was done, or was never needed
-	Adopt(ctx context.Context) error // does it; nothing happens if it was done
-}
-
 // Compactor is a backend whose files can be merged, so that answers are read from
 // fewer.
 type Compactor interface {

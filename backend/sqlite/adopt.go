@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
@@ -15,8 +14,6 @@ import (
 // a lock. So an adoption need not wait for reads of this process that are under way, and
 // must not pull the file from under them: it goes into the WAL, which they do not read, and
 // stays there until they have ended.
-
-var _ backend.Adopter = (*Backend)(nil)
 
 // openUntouched finds out whether another program made the file. What cannot be read
 // without companions is opened in the usual way.
@@ -114,14 +111,6 @@ func (rd *reader) endStandIn(c *driver.Conn) (bool, error) {
 	}
 	return ended, err
 }
-
-// Adopt makes a file of another program ours, as the first write does.
-func (b *Backend) Adopt(ctx context.Context) error {
-	return b.writer.write(ctx, b.deadline(), func(*driver.Conn, state) error { return nil })
-}
-
-// Adopted reports whether the file has the tables of this package.
-func (b *Backend) Adopted() bool { return !b.untouched.Load() }
 
 // ensureOpen opens the writer, if it is not open yet, which adopts the file. Its caller
 // holds writing.

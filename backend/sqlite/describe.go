@@ -39,7 +39,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 		}
 		return err
 	})
-	if !b.Adopted() {
+	if b.untouched.Load() {
 		info.Warnings = append(info.Warnings, "another program made the file: it stays as it is until the first write, which adds tables, columns and indexes")
 	}
 	for _, suffix := range []string{"", "-wal"} {
