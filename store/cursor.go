@@ -18,6 +18,7 @@ import (
 // cursor is where a page ended: the moment it showed, which question it
 // answered, and the place of its last item.
 type cursor struct {
+	Store    string            `json:"s,omitempty"` // the store whose moment it is; "" if the backend does not tell
 	Moment   int64             `json:"m"`
 	Question string            `json:"q"`
 	Commit   int64             `json:"c,omitempty"` // of the version, in histories
@@ -32,7 +33,11 @@ func (q *question) cursorAfter(ctx context.Context, ask *backend.Query, last *on
 	if err != nil {
 		return "", err
 	}
-	c := cursor{Moment: ask.At, Question: q.fingerprint(ask), Identity: parts(last.Identity), Valid: q.valid}
+	origin, err := q.v.s.origin(ctx)
+	if err != nil {
+		return "", err
+	}
+	c := cursor{Store: origin, Moment: ask.At, Question: q.fingerprint(ask), Identity: parts(last.Identity), Valid: q.valid}
 	for _, v := range place.Values {
 		if v != nil && codec.KindOf(v) >= codec.List {
 			v = json.RawMessage("[]") // lists and objects are equal in the order
@@ -87,6 +92,9 @@ func (q *question) goOn(ctx context.Context, ask *backend.Query) error {
 	if err != nil || c.Question == "" {
 		return q.damaged()
 	}
+	if err := q.v.s.checkOrigin(ctx, c.Store); err != nil {
+		return err
+	}
 	if c.Question != q.fingerprint(ask) {
 		return onto.Errorf(onto.Invalid, "the cursor is from another query than this one of %s", ask.Type).
 			WithHint("keep filter, search and order as they were, or start without a cursor; a migration that is not compatible ends it too")
@@ -102,6 +110,35 @@ func (q *question) goOn(ctx context.Context, ask *backend.Query) error {
 	ask.At, ask.After, q.valid = c.Moment, place, c.Valid
 	_, err = q.v.s.At(c.Moment).resolve(ctx)
 	return err
+}
+
+// origin is a short form of the id of the store; "" if the backend does not tell it.
+func (s *Store) origin(ctx context.Context) (string, error) {
+	if known := s.id.Load(); known != nil {
+		return *known, nil
+	}
+	b, ok := backend.As[backend.LogSource](s.b)
+	if !ok {
+		return "", nil
+	}
+	id, err := b.Origin(ctx)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(id))
+	short := base64.RawURLEncoding.EncodeToString(sum[:6])
+	s.id.Store(&short)
+	return short, nil
+}
+
+// checkOrigin refuses a cursor of another store: a copy has the same commits, and may go
+// on with others.
+func (s *Store) checkOrigin(ctx context.Context, of string) error {
+	own, err := s.origin(ctx)
+	if err != nil || of == "" || own == "" || of == own {
+		return err
+	}
+	return onto.Errorf(onto.Invalid, "the cursor is from another store").WithHint("start without a cursor")
 }
 
 // damaged is the error for a cursor that no page gave.

@@ -109,7 +109,8 @@ type Options struct {
 type Store struct {
 	b    backend.Backend
 	opts Options
-	head atomic.Int64 // a commit that is known to exist; the log never shrinks
+	head atomic.Int64           // a commit that is known to exist; the log never shrinks
+	id   atomic.Pointer[string] // see origin; nil until it is needed
 
 	types    atomic.Pointer[catalog.Catalog] // what is known of the types
 	watcher  backend.TypeWatcher             // tells when they have changed; nil if the backend cannot

@@ -43,6 +43,9 @@ func (b *Backend) Checkpoint(ctx context.Context) (Checkpointed, error) {
 	}
 	err := b.at.SameFile()
 	if err == nil {
+		err = b.writer.lookCopied(b.writer.conn)
+	}
+	if err == nil {
 		done.Before, err = disk.FileSize(b.at.File + "-wal")
 	}
 	busy := false

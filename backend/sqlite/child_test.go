@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	jobs["faulty"] = runFaulty
 	jobs["bus"] = workOnBus
 	jobs["work"] = workOnItems
+	jobs["copy"] = copyKilled
 	child.Main(jobs)
 	os.Exit(effort.Main(m))
 }

@@ -20,7 +20,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 		if err != nil {
 			return err
 		}
-		info.Format, info.StoreID = int(row.Int(0)), row.Text(1)
+		info.Format, info.StoreID = int(layout.PlainFormat(row.Int(0))), row.Text(1)
 		all, err := layout.ReadSchemas(r.Conn)
 		if err != nil {
 			return err

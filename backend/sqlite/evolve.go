@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -18,16 +19,9 @@ import (
 // purgeRows is how many rows a purge removes with one statement.
 const purgeRows = 10_000
 
-// evolve changes the types as the draft says. Indexes and search tables that flags no
-// longer ask for are dropped before the writes, so that these need not maintain them.
+// evolve changes the types as the draft says.
 func (s *stream) evolve() error {
 	s.evolved = true
-	if err := layout.WriteTypes(s.w, s.round.Types.All, s.Candidate.Types.All); err != nil {
-		return err
-	}
-	if err := s.wr.reached("evolve"); err != nil {
-		return err
-	}
 	for _, t := range s.draft.Evolve.End {
 		if !s.wr.schema.catalog {
 			break
@@ -36,38 +30,50 @@ func (s *stream) evolve() error {
 			return err
 		}
 	}
-	if err := s.dropDerived(); err != nil {
+	s.changed = changedTypes(typelist.Last(s.Candidate.Types.All), s.draft.Evolve)
+	return s.retype(s.ctx, s.Candidate.Types.All, s.changed, slices.Collect(decide.Purges(s.draft)))
+}
+
+// retype changes the types to what they are after the round, and removes the versions of
+// purged ones. Indexes and search tables that flags no longer ask for are dropped before
+// versions are written, so that these need not maintain them.
+func (g *round) retype(ctx context.Context, after, changed []onto.SchemaVersion, purged []onto.TypeName) error {
+	if err := layout.WriteTypes(g.w, g.Types.All, after); err != nil {
 		return err
 	}
-	for t := range decide.Purges(s.draft) {
-		if err := s.purge(t); err != nil {
+	if err := g.wr.reached("evolve"); err != nil {
+		return err
+	}
+	if err := g.dropDerived(changed, purged); err != nil {
+		return err
+	}
+	for _, t := range purged {
+		if err := g.purge(ctx, t); err != nil {
 			return err
 		}
 	}
-	s.wr.types = typeCache{}
-	return s.wr.types.refresh(s.w, state{})
+	g.wr.types = typeCache{}
+	return g.wr.types.refresh(g.w, state{})
 }
 
 // dropDerived removes what the flags of the changed types no longer ask for, and all
 // that is derived of purged types, also of those that begin anew. It tells other
 // processes to read the types again.
-func (s *stream) dropDerived() error {
-	s.changed = changedTypes(typelist.Last(s.Candidate.Types.All), s.draft.Evolve)
-	types := slices.Clone(s.changed)
-	purged := slices.Collect(decide.Purges(s.draft))
+func (g *round) dropDerived(changed []onto.SchemaVersion, purged []onto.TypeName) error {
+	types := slices.Clone(changed)
 	for i, v := range types {
 		if slices.Contains(purged, v.Schema.TypeName()) {
 			types[i].End = &onto.End{Purged: true}
 		}
 	}
-	plan, err := layout.PlanDerived(s.w, types)
+	plan, err := layout.PlanDerived(g.w, types)
 	if err == nil {
-		err = plan.Drop(s.w)
+		err = plan.Drop(g.w)
 	}
 	if err != nil {
 		return err
 	}
-	return s.w.Exec(`UPDATE onto_meta SET derived = derived + 1`)
+	return g.w.Exec(`UPDATE onto_meta SET derived = derived + 1`)
 }
 
 // changedTypes picks the types that an evolution adds a version to or ends.
@@ -86,45 +92,45 @@ func changedTypes(last []onto.SchemaVersion, e *backend.Evolution) []onto.Schema
 // past have of it. The operation counts of the commits decrease accordingly; commits of
 // other programs have none. The stored checksum is removed: it covers history that is
 // gone.
-func (s *stream) purge(of onto.TypeName) error {
-	t := s.wr.table(of.Kind)
+func (g *round) purge(ctx context.Context, of onto.TypeName) error {
+	t := g.wr.table(of.Kind)
 	// What is removed is overwritten, not only unlinked.
-	if err := s.w.Script(`PRAGMA secure_delete = ON`); err != nil {
+	if err := g.w.Script(`PRAGMA secure_delete = ON`); err != nil {
 		return err
 	}
-	defer func() { _ = s.w.Script(`PRAGMA secure_delete = OFF`) }()
-	err := s.w.Exec(fmt.Sprintf(`UPDATE commits SET operations = operations - h.n
+	defer func() { _ = g.w.Script(`PRAGMA secure_delete = OFF`) }()
+	err := g.w.Exec(fmt.Sprintf(`UPDATE commits SET operations = operations - h.n
 		FROM (SELECT commit_id, count(*) AS n FROM %s WHERE %s = ? GROUP BY commit_id) h
 		WHERE commits.id = h.commit_id AND commits.operations IS NOT NULL`, t.History, t.Columns[0]), of.Name)
 	if err == nil {
-		err = s.purgeHistory(t, of.Name)
+		err = g.purgeHistory(ctx, t, of.Name)
 	}
 	if err == nil {
-		err = s.wr.reached("purge")
+		err = g.wr.reached("purge")
 	}
 	for _, table := range []string{t.Current, t.Past} {
 		if err == nil {
-			err = s.w.Exec(fmt.Sprintf(`DELETE FROM %s WHERE %s = ?`, table, t.Columns[0]), of.Name)
+			err = g.w.Exec(fmt.Sprintf(`DELETE FROM %s WHERE %s = ?`, table, t.Columns[0]), of.Name)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return s.w.Exec(`UPDATE onto_meta SET checksum = NULL, checksum_commit = NULL`)
+	return g.w.Exec(`UPDATE onto_meta SET checksum = NULL, checksum_commit = NULL`)
 }
 
 // purgeHistory removes the history rows of a type, some at a time: SQLite keeps
 // in memory which rows one statement removes.
-func (s *stream) purgeHistory(t *layout.Table, typ string) error {
+func (g *round) purgeHistory(ctx context.Context, t *layout.Table, typ string) error {
 	sql := fmt.Sprintf(`DELETE FROM %[1]s WHERE id IN (SELECT id FROM %[1]s WHERE %[2]s = ? LIMIT ?)`, t.History, t.Columns[0])
 	for {
-		if err := s.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := s.w.Exec(sql, typ, purgeRows); err != nil {
+		if err := g.w.Exec(sql, typ, purgeRows); err != nil {
 			return err
 		}
-		if n, err := s.w.QueryInt(`SELECT changes()`); err != nil || n < purgeRows {
+		if n, err := g.w.QueryInt(`SELECT changes()`); err != nil || n < purgeRows {
 			return err
 		}
 	}
@@ -134,9 +140,12 @@ func (s *stream) purgeHistory(t *layout.Table, typ string) error {
 // transaction, whose numbers are reused if it was rolled back. There may be fewer
 // identities than before.
 func (s *stream) forget() {
-	if !s.evolved {
-		return
+	if s.evolved {
+		s.wr.forgetTypes()
 	}
-	s.wr.types = typeCache{}
-	s.wr.counted.Clear()
+}
+
+func (wr *writer) forgetTypes() {
+	wr.types = typeCache{}
+	wr.counted.Clear()
 }

@@ -89,7 +89,7 @@ func (rd *reader) get(ctx context.Context, c *driver.Conn, id onto.Identity, at 
 	if err != nil {
 		return onto.Version{}, err
 	}
-	v, err := rd.found(r, ok, id)
+	v, err := rd.found(c, r, ok, id)
 	if err != nil {
 		return onto.Version{}, err
 	}
@@ -97,9 +97,11 @@ func (rd *reader) get(ctx context.Context, c *driver.Conn, id onto.Identity, at 
 }
 
 // found is the version in a row of [layout.Table.Get] or of GetAt.
-func (rd *reader) found(r *driver.Rows, ok bool, id onto.Identity) (onto.Version, error) {
+func (rd *reader) found(c *driver.Conn, r *driver.Rows, ok bool, id onto.Identity) (onto.Version, error) {
 	if ok {
-		rd.sees(r.Int(7))
+		if err := rd.notice(c, r.Int(7)); err != nil {
+			return onto.Version{}, err
+		}
 	}
 	if !ok || r.Null(3) {
 		return onto.Version{}, refusal.NoVersion(id)
@@ -115,7 +117,7 @@ func (rd *reader) getAt(c *driver.Conn, id onto.Identity, at int64) (onto.Versio
 	if err != nil {
 		return onto.Version{}, err
 	}
-	v, err := rd.found(r, ok, id)
+	v, err := rd.found(c, r, ok, id)
 	if err == nil {
 		err = layout.CheckIntact(r, 8, &v)
 	}

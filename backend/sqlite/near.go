@@ -113,7 +113,9 @@ func (rd *reader) pushNear(ctx context.Context, c *driver.Conn, q *backend.Query
 	first := true
 	err = c.Each(ctx, n.statement, n.args, func(rows *driver.Rows) error {
 		if !answered {
-			rd.sees(rows.Int(layout.NearChanges))
+			if err := rd.notice(c, rows.Int(layout.NearChanges)); err != nil {
+				return err
+			}
 			switch rows.Int(layout.NearStanding) {
 			case layout.NearForeign:
 				rd.foreign.Store(true)

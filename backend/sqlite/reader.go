@@ -124,10 +124,13 @@ func (rd *reader) begin(ctx context.Context, c *driver.Conn) (*reading, error) {
 	if err == nil && !ok {
 		err = onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", rd.at.Path)
 	}
+	if err == nil {
+		err = rd.checkCopied(c, row.Int(4))
+	}
 	if err != nil {
 		return nil, err
 	}
 	rd.sees(row.Int(5))
-	m := layout.Moment{Conn: c, Ctx: ctx, Head: row.Int(0), Foreign: layout.ReadForeign(row), Ordered: row.Int(3) == 1 && layout.ReadForeign(row).Covers(), Format: row.Int(4)}
+	m := layout.Moment{Conn: c, Ctx: ctx, Head: row.Int(0), Foreign: layout.ReadForeign(row), Ordered: row.Int(3) == 1 && layout.ReadForeign(row).Covers(), Format: layout.PlainFormat(row.Int(4))}
 	return &reading{m, row.Int(5), &rd.counted}, nil
 }

@@ -22,6 +22,8 @@ type round struct {
 	from  state                                // where the store stood at its beginning
 	words map[onto.Identity]*layout.WordChange // of types with search fields
 
+	unlinked bool // versions need not know what they supersede
+
 	active map[activation]bool // versions of types that the original's catalog lists as current
 
 	bus      *bus.Tx  // nil until it is needed
@@ -176,7 +178,7 @@ func (g *round) insertVersions(versions []decide.Version) error {
 	var first firstRows
 	for i, t := range g.wr.tables {
 		var err error
-		if first[i], err = layout.InsertVersions(g.w, t, lists[i]); err != nil {
+		if first[i], err = layout.InsertVersions(g.w, t, lists[i], g.unlinked); err != nil {
 			return err
 		}
 	}

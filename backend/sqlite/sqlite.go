@@ -44,6 +44,7 @@ const DefaultLockTimeout = 5 * time.Second
 type Options struct {
 	MustExist   bool             // fail with Uninitialized instead of making the file
 	ReadOnly    bool             // never write; also opens files that cannot be written
+	Target      bool             // opened to be filled by a copy; also opens a store whose copy is unfinished
 	AcceptLoss  bool             // continue although a damaged WAL cuts commits off; the WAL is copied first
 	LockTimeout time.Duration    // how long a write waits for other writers, see above; 0 for DefaultLockTimeout
 	Now         func() time.Time // the clock; nil for time.Now
@@ -174,6 +175,9 @@ func (b *Backend) openReadOnly() error {
 		return err
 	}
 	found, err := layout.Inspect(c, b.at.Path)
+	if err == nil {
+		err = b.admit(found)
+	}
 	if err == nil && found.Kind == layout.Ours && found.Format < layout.FactFormat {
 		b.older = found
 		err = found.StandIn(c)
@@ -188,11 +192,50 @@ func (b *Backend) openReadOnly() error {
 	b.sums = found.Format >= 3
 	b.bus, b.work = found.Format >= 4, found.Format >= 5
 	b.makeTables()
-	return found.Check(b.at.Path)
+	return nil
+}
+
+// admit refuses what cannot be opened, and what is only opened to be filled.
+func (s *store) admit(found layout.File) error {
+	if err := found.Check(s.at.Path); err != nil || !found.Copy.Unfinished || s.opts.Target {
+		return err
+	}
+	return refusal.CopyUnfinished(s.at.Path, &found.Copy)
+}
+
+// checkCopied fails if a copy that fills the store has begun since it was opened. The
+// format is that of onto_meta as it was read last.
+func (s *store) checkCopied(c *driver.Conn, format int64) error {
+	if s.opts.Target {
+		return nil
+	}
+	return layout.CheckCopied(c, s.at.Path, format)
 }
 
 // TypesSeen implements [backend.TypeWatcher].
 func (b *Backend) TypesSeen() int64 { return b.seen.Load() }
+
+// notice is for reads without a transaction, which do not read the format: if types have
+// changed, as they do when a copy begins, it looks whether that is so.
+func (s *store) notice(c *driver.Conn, changes int64) error {
+	if changes <= s.seen.Load() {
+		return nil
+	}
+	if err := s.lookCopied(c); err != nil {
+		return err
+	}
+	s.sees(changes)
+	return nil
+}
+
+// lookCopied is checkCopied for when the format was not read.
+func (s *store) lookCopied(c *driver.Conn) error {
+	format, err := c.QueryInt(`SELECT format FROM onto_meta`)
+	if err != nil {
+		return err
+	}
+	return s.checkCopied(c, format)
+}
 
 // sees records how often types have changed.
 func (s *store) sees(changes int64) {

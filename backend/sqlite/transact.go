@@ -208,8 +208,12 @@ func (st *store) readState(c *driver.Conn) (state, error) {
 			s.held = &onto.Lease{Name: onto.WriteLease, Owner: r.Text(5), Expires: until}
 		}
 	}
+	format := r.Int(8)
+	if err := st.checkCopied(c, format); err != nil {
+		return s, err
+	}
 	st.sees(s.Derived)
-	return s, layout.File{Kind: layout.Ours, Format: r.Int(8)}.Check(st.at.Path) // a newer program may have upgraded it since
+	return s, layout.File{Kind: layout.Ours, Format: layout.PlainFormat(format)}.Check(st.at.Path) // a newer program may have upgraded it since
 }
 
 // commit ends a write transaction. If it fails, nothing was written, unless the outcome

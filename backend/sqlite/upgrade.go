@@ -22,7 +22,7 @@ func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 	if err != nil {
 		return err
 	}
-	if err := found.Check(wr.at.Path); err != nil {
+	if err := wr.admit(found); err != nil {
 		return err
 	}
 	if found.Kind == layout.Empty && wr.opts.MustExist {
@@ -34,8 +34,12 @@ func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 			return err
 		}
 	}
+	mode := `PRAGMA journal_mode = WAL`
+	if found.Kind == layout.Empty {
+		mode = `PRAGMA auto_vacuum = INCREMENTAL;` + mode // possible only before the first page is written
+	}
 	err = wr.retryBusy(ctx, func() error {
-		return wr.at.ChangeMode(func() error { return w.Script(`PRAGMA journal_mode = WAL`) })
+		return wr.at.ChangeMode(func() error { return w.Script(mode) })
 	})
 	if err != nil {
 		return err
@@ -59,7 +63,7 @@ func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 		case found.Kind == layout.Ours && found.Format < layout.Format:
 			return wr.upgrade(ctx, w, found)
 		}
-		return found.Check(wr.at.Path)
+		return wr.admit(found)
 	})
 }
 

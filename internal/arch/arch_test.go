@@ -123,6 +123,7 @@ func may() map[string][]string {
 		"store/schemafile":       {"internal/suggest", ".", "internal/codec", "go.yaml.in/yaml/v3"},
 		"bus":                    {"internal/mailbox", ".", "backend", "store", "internal/backoff", "internal/codec", "internal/cron", "internal/emission", "internal/refusal", "internal/uuid"},
 		"upkeep":                 {".", "backend", "internal/audit"},
+		"archive":                {".", "backend", "internal/codec", "internal/typelist"},
 		// Only care knows every backend: place is given what opens lakes, which is linked with DuckDB.
 		"internal/place":    {"internal/typelist", "internal/suggest", ".", "backend", "backend/sqlite", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "backend/lake/protocol", "internal/shell", "go.yaml.in/yaml/v3"},
 		"internal/document": {".", "backend", "store", "store/records", "upkeep", "internal/codec"},

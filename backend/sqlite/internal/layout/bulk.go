@@ -30,13 +30,13 @@ func BulkSize(n int) int {
 
 // InsertVersions writes history rows, and the rows of the past and of the
 // projection that follow from them. It returns the row id of the first; the
-// others follow it.
-func InsertVersions(w *driver.Conn, t *Table, list []*decide.Version) (int64, error) {
+// others follow it. Unlinked versions may supersede others without knowing it.
+func InsertVersions(w *driver.Conn, t *Table, list []*decide.Version, unlinked bool) (int64, error) {
 	if len(list) == 0 {
 		return 0, nil
 	}
 	var last int64
-	supersedes := false
+	supersedes := unlinked
 	args := make([]any, 0, LargeBulk*9)
 	for rest := list; len(rest) > 0; {
 		n := BulkSize(len(rest))
@@ -72,7 +72,7 @@ const (
 
 // hasFew reports whether a commit has nothing outside commitColumnsFew.
 func hasFew(c *decide.Commit) bool {
-	return len(c.Metadata) == 0 && c.Causation == 0 && c.Correlation == "" && c.Signature == "" && c.IdempotencyKey == ""
+	return len(c.Metadata) == 0 && c.Causation == 0 && c.Correlation == "" && c.Signature == "" && c.IdempotencyKey == "" && c.Digest == ""
 }
 
 // InsertCommits writes the rows of commits.

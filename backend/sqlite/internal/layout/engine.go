@@ -17,6 +17,18 @@ const (
 	secondEngine = "v2"
 )
 
+// ownEngine is the word in our files, by which the original program sees that they are not
+// for any engine of its own.
+const ownEngine = "onto-go"
+
+const createEngine = `
+CREATE TABLE IF NOT EXISTS storage_meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);
+INSERT OR REPLACE INTO storage_meta (key, value) VALUES ('engine_version', '` + ownEngine + `');
+`
+
 const (
 	catalogTable   = "type_layout_catalog"
 	catalogDefault = `datetime('now')` // of its column created_at

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/refusal"
 )
 
 // Format is the version of what this package adds to the original's tables.
-const Format = 6
+const Format = 7
 
 // FileKind is what a file turns out to be.
 type FileKind uint8
@@ -27,7 +28,8 @@ const (
 type File struct {
 	Kind   FileKind
 	Format int64
-	Engine string // of the original program, that the file is for
+	Engine string // that the file is for, in the original program's words
+	Copy   backend.CopyState
 	Shape  *Shape // nil where only the format is judged
 }
 
@@ -62,8 +64,15 @@ func (s *Shape) kind(c *driver.Conn) (File, error) {
 		if err != nil {
 			return File{}, err
 		}
-		engine, err := s.engine(c, has)
-		return File{Kind: Ours, Format: format, Engine: engine}, err
+		found := File{Kind: Ours, Format: format}
+		if format > unfinished {
+			found.Format -= unfinished
+			if found.Copy, err = ReadCopy(c); err != nil {
+				return File{}, err
+			}
+		}
+		found.Engine, err = s.engine(c, has)
+		return found, err
 	case has("commits", "entity_history", "relation_history"):
 		if err := s.sound(); err != nil {
 			return File{}, err
@@ -99,6 +108,8 @@ func (s *Shape) format(c *driver.Conn, has func(tables ...string) bool) (int64, 
 		return min(format, 4), nil
 	case !has(FactTables()...) || !s.hasIndexes(FactIndexes()):
 		return min(format, 5), nil
+	case s.lacksCopy != "":
+		return min(format, 6), nil
 	}
 	return format, nil
 }
@@ -111,7 +122,7 @@ func (s *Shape) hasIndexes(names []string) bool {
 // Check refuses what cannot be opened.
 func (f File) Check(path string) error {
 	switch {
-	case f.Engine != "" && f.Engine != firstEngine && f.Engine != secondEngine:
+	case f.Engine != "" && f.Engine != firstEngine && f.Engine != secondEngine && f.Engine != ownEngine:
 		return onto.Errorf(onto.Unsupported, "%s: it is for the engine %.20q of the original Ontologia, and this program knows %s and %s", path, f.Engine, firstEngine, secondEngine).
 			WithHint("use a newer version of this program, or export it there as JSON Lines and import that here")
 	case f.Kind == OtherDatabase:

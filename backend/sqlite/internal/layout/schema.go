@@ -108,6 +108,9 @@ func writeType(w *driver.Conn, was, v *onto.SchemaVersion, newest bool) error {
 		if err := insertSchema(w, v); err != nil {
 			return err
 		}
+		if v.End != nil { // made and ended elsewhere
+			return w.Exec(unregister, kind, name)
+		}
 		set := setRegistry
 		if v.Version == 1 {
 			set = registerIfNew
@@ -115,7 +118,7 @@ func writeType(w *driver.Conn, was, v *onto.SchemaVersion, newest bool) error {
 		return w.Exec(set, kind, name, string(v.Schema.JSON()))
 	}
 	if v.End != nil && (was.End == nil || *was.End != *v.End) {
-		if err := w.Exec(`DELETE FROM schema_registry WHERE type_kind = ? AND type_name = ?`, kind, name); err != nil {
+		if err := w.Exec(unregister, kind, name); err != nil {
 			return err
 		}
 		if err := keep(w, "onto_end", v.End, v); err != nil {
@@ -149,10 +152,14 @@ func insertSchema(w *driver.Conn, v *onto.SchemaVersion) error {
 	if err != nil {
 		return err
 	}
+	end, err := keptJSON(v.End)
+	if err != nil {
+		return err
+	}
 	return w.Exec(`INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash,
-			created_at, runtime_id, reason, onto_since, onto_upgrader) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			created_at, runtime_id, reason, onto_since, onto_upgrader, onto_end) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(v.Schema.Kind), v.Schema.Name, v.Version, string(v.JSON), v.Hash,
-		codec.FormatTime(v.Created), OrNull(v.Runtime), OrNull(v.Reason), OrNull(v.Since), upgrader)
+		codec.FormatTime(v.Created), OrNull(v.Runtime), OrNull(v.Reason), OrNull(v.Since), upgrader, end)
 }
 
 // keptJSON is an upgrader or an end as it is stored, or nil for none.
@@ -168,8 +175,9 @@ func keptJSON[T onto.StoredUpgrader | onto.End](v *T) (any, error) {
 	return string(text), err
 }
 
-// The statements that register a schema, by kind, name and JSON.
+// The statements that register a schema, by kind, name and JSON, or end that.
 const (
+	unregister    = `DELETE FROM schema_registry WHERE type_kind = ? AND type_name = ?`
 	registerIfNew = `INSERT OR IGNORE INTO schema_registry (type_kind, type_name, schema_json) VALUES (?, ?, ?)`
 	setRegistry   = `INSERT INTO schema_registry (type_kind, type_name, schema_json) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET schema_json = excluded.schema_json`

@@ -28,6 +28,7 @@ type Shape struct {
 	Alien  bool             // it has tables that neither we nor the original program make
 
 	lacksBus, lacksWork string             // likewise, of the tables of the bus and of the work queue
+	lacksCopy           string             // likewise, of the state of a copy
 	indexes             []string           // the names of its indexes
 	columns             map[[2]string]bool // those of plain tables, by table and name
 }
@@ -200,6 +201,8 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 				s.lacksBus += add
 			case slices.Contains(WorkTables(), name):
 				s.lacksWork += add
+			case c.name == "copy_json":
+				s.lacksCopy += add
 			default:
 				s.lacks += add
 			}

@@ -103,7 +103,8 @@ CREATE TABLE onto_meta (
     times_ordered INTEGER NOT NULL,
     derived INTEGER NOT NULL DEFAULT 0,
     checksum TEXT,
-    checksum_commit INTEGER
+    checksum_commit INTEGER,
+    copy_json TEXT
 );
 ` + createDerived + createLeases + createBus + createBusIndexes + createWork + createWorkIndexes + createFacts + createFactIndexes
 

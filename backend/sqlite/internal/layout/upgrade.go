@@ -13,7 +13,7 @@ import (
 func Create(w *driver.Conn, found File) error {
 	err := w.Script(found.Shape.lacksWork)
 	if err == nil {
-		err = w.Script(createTables)
+		err = w.Script(createTables + createEngine)
 	}
 	if err == nil {
 		err = insertMeta(w)
@@ -53,7 +53,7 @@ func Adopt(w *driver.Conn, found File, now time.Time) error {
 
 // Upgrade upgrades a file of an older format, except for what is derived.
 func Upgrade(w *driver.Conn, found File) error {
-	if err := w.Script(found.Shape.lacks + createLeases + createFacts + createFactIndexes); err != nil {
+	if err := w.Script(found.Shape.lacks + found.Shape.lacksCopy + createLeases + createFacts + createFactIndexes); err != nil {
 		return err
 	}
 	if _, err := FillSince(w); err != nil {

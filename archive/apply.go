@@ -1,0 +1,157 @@
+package archive
+
+import (
+	"context"
+	"iter"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+)
+
+// The limits of a batch. A commit is never divided.
+const (
+	batchCommits  = 5000
+	batchVersions = 100_000
+	batchBytes    = 32 << 20
+)
+
+// copy copies what the target lacks.
+func (r *run) copy(ctx context.Context) error {
+	if r.complete() {
+		return nil
+	}
+	entries, stop := readAhead(ctx, r.From.Log(ctx, r.head))
+	defer stop()
+	b := &batch{run: r, entries: entries, meter: meter{sum: r.sum}}
+	for first := true; first || r.done.Commit < r.plan.Until || r.state.Unfinished; first = false {
+		if err := b.restore(ctx); err != nil {
+			return r.explain(err)
+		}
+	}
+	return nil
+}
+
+// complete reports whether there is nothing to do.
+func (r *run) complete() bool {
+	s := r.state
+	return !s.Unfinished && s.Origin == r.plan.Origin && s.Commit == r.plan.Until && s.Sum == r.sum.String() &&
+		r.types.difference(r.stored) == nil
+}
+
+// explain names the reason where another program has changed the target meanwhile.
+func (r *run) explain(err error) error {
+	if onto.CodeOf(err) != onto.HeadMismatch {
+		return err
+	}
+	return onto.Errorf(onto.HeadMismatch, "another program has written to the target meanwhile: %w", err).
+		WithHint("if that was another copy, wait for it and copy again; otherwise copy to another place")
+}
+
+// batch is the part of the log that is being copied.
+type batch struct {
+	*run
+	entries *ahead
+	next    *backend.LogEntry // read already, for the next batch
+	meter   meter
+
+	last     int64 // the last commit that it may have
+	commits  int
+	versions int
+	bytes    int
+	commit   int64 // the last commit that it has
+}
+
+// restore copies the next batch.
+func (b *batch) restore(ctx context.Context) error {
+	r := b.run
+	types := r.types
+	if b.last = r.plan.Until; r.done.Commit < r.plan.Until {
+		// Types change between batches only, so that a batch has those of its first commit.
+		types = r.types.at(r.done.Commit + 1)
+		b.last = min(b.last, r.types.change(r.done.Commit+1)-1)
+	}
+	b.commits, b.versions, b.bytes, b.commit = 0, 0, 0, r.done.Commit
+	var state backend.CopyState
+	err := r.To.Restore(ctx, &backend.Restoration{
+		Since: r.done.Commit, Log: b.log(ctx), Types: types,
+		Copy: func() backend.CopyState {
+			state = backend.CopyState{
+				Origin: r.plan.Origin, Flags: r.Flags, Commit: b.commit, Sum: b.meter.end().String(),
+				Unfinished: b.commit < r.plan.Until || types.difference(r.types) != nil,
+			}
+			return state
+		},
+	})
+	if err != nil {
+		return err
+	}
+	r.state, r.sum = state, b.meter.sum
+	r.done.Commit = b.commit
+	r.done.Versions += int64(b.versions)
+	if r.Progress != nil {
+		r.Progress(r.done)
+	}
+	return nil
+}
+
+// log yields the entries of the batch.
+func (b *batch) log(ctx context.Context) iter.Seq2[backend.LogEntry, error] {
+	return func(yield func(backend.LogEntry, error) bool) {
+		for b.commit < b.last || b.inCommit() {
+			e, err := b.read(ctx)
+			if err == nil && e == nil {
+				err = b.short()
+			}
+			if err != nil {
+				yield(backend.LogEntry{}, err)
+				return
+			}
+			if e.Commit != nil && (e.Commit.ID > b.last || b.full()) {
+				b.next = e
+				return
+			}
+			b.count(e)
+			if !yield(*e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// read returns the next entry, or nil at the end of the log.
+func (b *batch) read(ctx context.Context) (*backend.LogEntry, error) {
+	if e := b.next; e != nil {
+		b.next = nil
+		return e, nil
+	}
+	return b.entries.read(ctx)
+}
+
+// inCommit reports whether versions of the last commit are still to come.
+func (b *batch) inCommit() bool {
+	return b.meter.begun != nil && b.meter.seen < b.meter.begun.Operations
+}
+
+// full reports whether the batch ends with the commits that it has.
+func (b *batch) full() bool {
+	return b.commits >= batchCommits || b.versions >= batchVersions || b.bytes >= batchBytes
+}
+
+func (b *batch) count(e *backend.LogEntry) {
+	b.meter.take(e)
+	if c := e.Commit; c != nil {
+		b.commit = c.ID
+		b.commits++
+		b.bytes += len(c.Metadata) + len(c.Comment)
+		return
+	}
+	b.versions++
+	v := &e.Version
+	b.bytes += len(v.Key) + len(v.Left) + len(v.Right) + len(v.Instance) + len(v.Fields)
+}
+
+// short is the error for a log that ends before its head.
+func (b *batch) short() error {
+	return onto.Errorf(onto.Corrupt, "the log ends within or after commit %d, and its newest commit is %d", b.commit, b.plan.Until).
+		WithHint("the source is damaged: check it, or copy what comes before with --until").WithCommand("doctor")
+}
