@@ -446,6 +446,12 @@ func tellOfCare(s *speaker, dir string) {
 	s.done("", "lock", "show")
 	s.say("", "lock", "release", "--force", "--reason", "why")
 	s.done("", "backup", filepath.Join(dir, "copy.db"))
+	at := s.where
+	s.where = nil
+	s.done("", "copy", at[1], filepath.Join(dir, "copied.db"))
+	s.done("", "copy", at[1], filepath.Join(dir, "copied.db"), "--apply")
+	s.done("", "copy", at[1], filepath.Join(dir, "copied.db"), "--verify")
+	s.where = at
 	s.done("", "put", "Customer", `{"id":"c9"}`)
 	s.done("", "restore", filepath.Join(dir, "copy.db"))
 	s.done("", "restore", filepath.Join(dir, "copy.db"), "--apply")

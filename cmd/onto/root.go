@@ -103,7 +103,7 @@ not known whether the commit was made, 9 not found.`,
   onto schema history --type Customer`,
 			ask.SchemaExport(c), ask.SchemaHistory(c), evolve.SchemaDrop(c)),
 		events.Events(c), work.Work(c),
-		evolve.Migrate(c), evolve.Verify(c), transfer.Import(c), transfer.Export(c), care.Projection(c), care.Fold(c), care.Doctor(c),
+		evolve.Migrate(c), evolve.Verify(c), transfer.Import(c), transfer.Export(c), transfer.Copy(c), care.Projection(c), care.Fold(c), care.Doctor(c),
 		care.Lock(c), care.Backup(c), care.Restore(c), care.Compact(c), care.Janitor(c), care.Index(c),
 	)
 	groupVerbs(root)

@@ -30,28 +30,29 @@ func (a LakeAddress) open(ctx context.Context, how Access, cfg Settings, by Open
 	if by.Lake == nil {
 		return nil, onto.Errorf(onto.Unsupported, "%s: this program opens no lakes", a)
 	}
-	b, err := a.openLake(ctx, cfg, by, false)
+	target := how == Filling || how == Examining
+	b, err := a.openLake(ctx, cfg, by, false, target)
 	if onto.CodeOf(err) != onto.Uninitialized {
 		return b, err
 	}
 	foreign := a.vacant(ctx, cfg)
 	switch {
-	case foreign != nil && (how == Creating || onto.CodeOf(foreign) == onto.Unsupported || onto.CodeOf(foreign) == onto.Corrupt):
+	case foreign != nil && (how == Creating || how == Filling || onto.CodeOf(foreign) == onto.Unsupported || onto.CodeOf(foreign) == onto.Corrupt):
 		return nil, foreign
-	case how == Creating:
-		return a.openLake(ctx, cfg, by, true)
+	case how == Creating || how == Filling:
+		return a.openLake(ctx, cfg, by, true, target)
 	}
 	return nil, err
 }
 
 // openLake opens the lake, and makes it if it is to and there is none.
-func (a LakeAddress) openLake(ctx context.Context, cfg Settings, by Opener, create bool) (backend.Backend, error) {
+func (a LakeAddress) openLake(ctx context.Context, cfg Settings, by Opener, create, target bool) (backend.Backend, error) {
 	b, err := a.openBucket(ctx, cfg, create)
 	if err != nil {
 		return nil, err
 	}
 	set := a.settings(cfg)
-	set.MustExist, set.Runtime = !create, by.Runtime
+	set.MustExist, set.Target, set.Runtime = !create, target, by.Runtime
 	l, err := by.Lake(ctx, b, set)
 	if err != nil {
 		return nil, a.Failed(err)

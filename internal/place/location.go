@@ -88,6 +88,18 @@ func (l Location) Same(other Location) bool {
 	return errA == nil && errB == nil && a == b
 }
 
+// Parse reads a place as an argument names it: by the path of a SQLite file, or by a
+// storage URI.
+func Parse(text string) (Location, error) {
+	if text == "" {
+		return Location{}, onto.Errorf(onto.Invalid, "the place of a store is empty").WithHint("give the path of a SQLite file, or one of: " + uriForms)
+	}
+	if strings.Contains(text, "://") {
+		return ParseURI(text)
+	}
+	return parsePath(text)
+}
+
 func parsePath(path string) (Location, error) {
 	if strings.Contains(path, "://") {
 		return Location{}, onto.Errorf(onto.Invalid, "--db takes the path of a SQLite file").
@@ -107,6 +119,8 @@ const (
 	Reading  Access = iota // never makes a store; works where nothing can be written
 	Writing                // never makes a store
 	Creating               // makes the store if there is none
+	Filling                // is the target of a copy: makes the store if there is none, and continues an unfinished copy
+	Examining              // reads the target of a copy, also one that is unfinished
 )
 
 // Opener is what a location needs of the program to be opened; for a SQLite file that is
@@ -123,6 +137,7 @@ type OpenLake func(ctx context.Context, b bucket.Bucket, set *LakeSettings) (bac
 // LakeSettings is how a lake is used.
 type LakeSettings struct {
 	MustExist   bool
+	Target      bool   // of a copy: may be unfinished
 	Location    string // as messages name it
 	Runtime     string
 	Patience    time.Duration // with the storage and with other processes
@@ -138,9 +153,10 @@ func (l Location) Open(ctx context.Context, how Access, cfg Settings, by Opener)
 		return l.Lake.open(ctx, how, cfg, by)
 	}
 	opts := &sqlite.Options{LockTimeout: cfg.Milliseconds("lock_timeout_ms")}
-	opts.MustExist = how != Creating && !l.InMemory()
+	opts.MustExist = how != Creating && how != Filling && !l.InMemory()
+	opts.Target = how == Filling || how == Examining
 	b, err := sqlite.Open(ctx, l.Path, opts)
-	if code := onto.CodeOf(err); how == Reading && (code == onto.ReadOnly || code == onto.Full || code == onto.Corrupt) {
+	if code := onto.CodeOf(err); (how == Reading || how == Examining) && (code == onto.ReadOnly || code == onto.Full || code == onto.Corrupt) {
 		opts.ReadOnly = true
 		b, err = sqlite.Open(ctx, l.Path, opts)
 	}

@@ -94,12 +94,13 @@ func (c *Session) OpenBackend(ctx context.Context, how place.Access) (backend.Ba
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := c.openAt(ctx, how, loc, cfg)
+	b, err := c.OpenAt(ctx, how, loc, cfg)
 	return b, cfg, err
 }
 
-func (c *Session) openAt(ctx context.Context, how place.Access, loc place.Location, cfg place.Settings) (backend.Backend, error) {
-	if how != place.Reading {
+// OpenAt opens what keeps the store at a place.
+func (c *Session) OpenAt(ctx context.Context, how place.Access, loc place.Location, cfg place.Settings) (backend.Backend, error) {
+	if how != place.Reading && how != place.Examining {
 		c.Writes.Store(true)
 	}
 	b, err := loc.Open(ctx, how, cfg, place.Opener{Runtime: c.Runtime, Lake: c.OpenLake})
@@ -108,6 +109,9 @@ func (c *Session) openAt(ctx context.Context, how place.Access, loc place.Locati
 	}
 	return b, err
 }
+
+// About says which store the hints of errors are about from now on.
+func (c *Session) About(loc place.Location) { c.here = &loc }
 
 // WithStore opens the store, runs f and closes the store.
 func (c *Session) WithStore(ctx context.Context, how place.Access, f func(*store.Store) error) error {
@@ -130,7 +134,7 @@ func (c *Session) WithQueue(ctx context.Context, how place.Access, f func(*store
 		return err
 	}
 	c.here = &loc
-	b, err := c.openAt(ctx, how, loc, cfg)
+	b, err := c.OpenAt(ctx, how, loc, cfg)
 	if err != nil {
 		return err
 	}
