@@ -15,7 +15,7 @@ import (
 
 // Aggregate yields the groups that an aggregation asks for.
 func (b *Backend) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
-	return pushed(ctx, b.reader, a.Mode == backend.State, func(r *reading, push func(onto.Group) error) error {
+	return pushed(ctx, b.reader, func(r *reading, push func(onto.Group) error) error {
 		groups, err := b.reader.groups(r, a)
 		if err != nil {
 			return err

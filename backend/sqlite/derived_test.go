@@ -227,20 +227,6 @@ func TestCommitOnADamagedSearchTable(t *testing.T) {
 	}
 }
 
-// Reads answer from history when a damaged search table makes the projection lag.
-func TestReadsBesideADamagedSearchTable(t *testing.T) {
-	path := makeDocumentedFile(t)
-	runSQL(t, path, `DROP TABLE onto_search_2_content; INSERT INTO commits (created_at) VALUES ('2099-01-01T00:00:00+00:00');
-		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Thing', 'a', '{"id": "a", "n": 5}', 4)`)
-	b := open(t, path, nil)
-	wantFields(t, b, onto.EntityID("Thing", "a"), backend.Head, `{"id":"a","n":5}`)
-	wantScan(t, b, "Thing", "a")
-	if _, err := b.Append(t.Context(), thingDraft("x", 1)); !errors.Is(err, onto.Corrupt) {
-		t.Errorf("append: got %v, want Corrupt", err)
-	}
-	wantMended(t, path)
-}
-
 // If the list itself was dropped, opening the file brings it back.
 func TestDroppedList(t *testing.T) {
 	path := makeDocumentedFile(t)

@@ -14,7 +14,7 @@ import (
 
 // Diff yields each identity whose state differs between two commits.
 func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto.Change, error] {
-	return pushed(ctx, b.reader, false, func(r *reading, push func(onto.Change) error) error {
+	return pushed(ctx, b.reader, func(r *reading, push func(onto.Change) error) error {
 		from, to := r.commitID(q.From), r.commitID(q.To)
 		for _, t := range b.tables {
 			if q.Kind != "" && q.Kind != t.Kind {
@@ -60,15 +60,9 @@ func (r *reading) diffTable(t *layout.Table, typ string, from, to int64, push fu
 		var before *onto.Version
 		if !rows.Null(width) {
 			v := layout.Version(rows, width, id)
-			if err := r.Foreign.Canonical(&v); err != nil {
-				return err
-			}
 			before = &v
 		}
 		after := layout.Version(rows, width+4, id)
-		if err := r.Foreign.Canonical(&after); err != nil {
-			return err
-		}
 		if c, differs := exec.Difference(before, &after); differs {
 			return push(c)
 		}

@@ -1,11 +1,13 @@
 package sqlite_test
 
 import (
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -211,5 +213,96 @@ func TestOddPaths(t *testing.T) {
 		if _, err := os.Stat(path); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+}
+
+// A file that is no store of this format is refused with what it is and what to do, and
+// nothing is changed or left beside it.
+func TestOtherFilesStayAsTheyAre(t *testing.T) {
+	original := string(read(t, filepath.Join("testdata", "original-v1.sql")))
+	older := makeDocumentedFile(t)
+	runSQL(t, older, `UPDATE onto_meta SET format = 6; PRAGMA wal_checkpoint(TRUNCATE)`)
+	newer := makeDocumentedFile(t)
+	runSQL(t, newer, `UPDATE onto_meta SET format = 8; PRAGMA wal_checkpoint(TRUNCATE)`)
+	work := makeFile(t, `CREATE TABLE work_items (work_item_id TEXT PRIMARY KEY, dedupe_key TEXT); CREATE UNIQUE INDEX ix_work_items_dedupe ON work_items(dedupe_key)`)
+	for _, c := range []struct {
+		path, want, command string
+	}{
+		{makeFile(t, original), "a file of the original Ontologia program", "copy"},
+		{makeFile(t, original, `PRAGMA journal_mode = WAL`), "a file of the original Ontologia program", "copy"},
+		{inWAL(t, original), "a file of the original Ontologia program", "copy"},
+		{older, "a store of format 6", "copy"},
+		{newer, "format 8", ""},
+		{work, "a work queue of another program", "work"},
+		{makeFile(t, `CREATE TABLE songs (title TEXT)`), "a SQLite database of another program", ""},
+		{makeFile(t, `CREATE TABLE storage_meta (key TEXT, value TEXT); INSERT INTO storage_meta VALUES ('engine_version', 'v3')`), `the engine "v3"`, ""},
+	} {
+		before := folder(t, c.path)
+		for _, opts := range []*sqlite.Options{nil, {ReadOnly: true}, {MustExist: true}, {Target: true}} {
+			_, err := sqlite.Open(t.Context(), c.path, opts)
+			hint := onto.HintOf(err)
+			if !errors.Is(err, onto.Unsupported) || !strings.Contains(err.Error(), c.want) || hint.Text == "" {
+				t.Errorf("%s: got %v (hint %q), want Unsupported with a hint", c.want, err, hint)
+			}
+			if got := append(hint.Command, "")[0]; got != c.command {
+				t.Errorf("%s: the hint is to %q, want %q", c.want, got, c.command)
+			}
+		}
+		if after := folder(t, c.path); after != before {
+			t.Errorf("%s: the files were\n%s, and are\n%s", c.want, before, after)
+		}
+	}
+}
+
+// inWAL makes a file whose contents are in its WAL alone, as a killed process leaves it.
+func inWAL(t *testing.T, script string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "live.db")
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;` + script); err != nil {
+		t.Fatal(err)
+	}
+	killed := filepath.Join(t.TempDir(), "killed.db")
+	for _, suffix := range []string{"", "-wal"} {
+		write(t, killed+suffix, read(t, path+suffix))
+	}
+	return killed
+}
+
+// folder is the contents of every file beside a path.
+func folder(t *testing.T, path string) string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, e := range entries {
+		list = append(list, fmt.Sprintf("%s %x", e.Name(), sha256.Sum256(read(t, filepath.Join(filepath.Dir(path), e.Name())))))
+	}
+	return strings.Join(list, "\n")
+}
+
+// A commit that this program has not made is damage: nothing is appended to it, also by a
+// store that was open before, and the check finds it.
+func TestCommitsOfOthersAreDamage(t *testing.T) {
+	path := makeDocumentedFile(t)
+	b := opened(t, path, nil)
+	runSQL(t, path, `INSERT INTO commits (created_at) VALUES ('2099-01-01T00:00:00.000000+00:00');
+		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Thing', 'py', '{"id":"py","n":1}', 4, 1)`)
+	_, err := b.Append(t.Context(), thingDraft("x", 1))
+	if hint := onto.HintOf(err); !errors.Is(err, onto.Corrupt) || !strings.Contains(err.Error(), "commit, 4,") || len(hint.Command) == 0 || hint.Command[0] != "doctor" {
+		t.Errorf("got %v (hint %q), want Corrupt with the commit and the doctor", err, hint)
+	}
+	if got := query(t, path, `SELECT max(id) FROM commits`); got != "4" {
+		t.Errorf("got head %s, want 4", got)
+	}
+	if got := findings(t, path); !slices.Contains(got, "commit_uncounted") {
+		t.Errorf("got findings %v, want commit_uncounted", got)
 	}
 }

@@ -31,7 +31,7 @@ func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Ver
 
 // scan is Scan in the usual way.
 func (b *Backend) scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
-	return pushed(ctx, b.reader, q.Mode == backend.State, func(r *reading, push func(onto.Version) error) error {
+	return pushed(ctx, b.reader, func(r *reading, push func(onto.Version) error) error {
 		a, err := r.question(b.table(q.Kind), q, q.Ends())
 		if err != nil {
 			return err
@@ -122,15 +122,12 @@ var errFull = errors.New("the page is full")
 // version reads a row of the question's statement.
 func (r *reading) version(a *question, rows *driver.Rows) (onto.Version, error) {
 	v := layout.Version(rows, len(a.t.Columns), a.t.Identity(rows, 0))
-	if err := r.Foreign.Sound(&v); err != nil {
+	if err := layout.CheckSound(&v, r.Head); err != nil {
 		return v, err
 	}
 	err := layout.HasFields(&v)
 	if err == nil {
 		err = layout.CheckIntact(rows, len(a.t.Columns)+4, &v)
-	}
-	if err == nil && !a.isCurrent() {
-		err = r.Foreign.Canonical(&v)
 	}
 	if err == nil && a.plain != "" {
 		err = layout.CheckJSON(&v)

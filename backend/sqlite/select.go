@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -33,13 +32,13 @@ func (r *reading) question(t *layout.Table, q *backend.Query, ends backend.Ends,
 	if err != nil {
 		return nil, err
 	}
-	if a.plain = r.whyPlain(a, operands, search); a.plain != "" {
+	if a.plain = whyPlain(q, search); a.plain != "" {
 		return a, nil
 	}
 	if err := r.joinEndpoints(a, ends); err != nil {
 		return nil, err
 	}
-	a.Scope.Own = sqlgen.Document{Column: a.source.fields, Schema: q.Schema, Obeyed: r.obeyed(a), Facts: q.Kind == onto.KindFact && r.Foreign.Until == 0}
+	a.Scope.Own = sqlgen.Document{Column: a.source.fields, Schema: q.Schema, Obeyed: a.isCurrent(), Facts: q.Kind == onto.KindFact}
 	a.Compile()
 	if search != nil {
 		a.Where, a.Searches = append(a.Where, *search), true
@@ -62,32 +61,19 @@ func (r *reading) plainQuestion(t *layout.Table, q *backend.Query, why string) (
 	return a, nil
 }
 
-// obeyed reports whether all rows have the types of the present schema. Those of
-// the past and those of other programs may not.
-func (r *reading) obeyed(a *question) bool { return a.isCurrent() && r.Foreign.Until == 0 }
-
-// isCurrent reports whether the rows are those of the projection.
+// isCurrent reports whether the rows are those of the projection, which have the types of
+// the present schema.
 func (a *question) isCurrent() bool { return a.source.row == "c" }
 
 // whyPlain says why SQL cannot answer a question; "" if it can.
-func (r *reading) whyPlain(a *question, operands []onto.Operand, search *sqlgen.Part) string {
-	q := a.Query
-	looks := q.Where != nil || len(q.Order) > 0 || len(q.Search) > 0 ||
-		slices.ContainsFunc(operands, func(o onto.Operand) bool { return o.Func != onto.FuncCount })
+func whyPlain(q *backend.Query, search *sqlgen.Part) string {
 	switch {
-	case looks && !a.isCurrent() && !r.canonicalUntil(r.commitID(q.At)):
-		return "rows of another program are made canonical first"
 	case len(q.Search) > 0 && search == nil:
 		return "there is no index of words for this moment"
 	case q.After != nil && len(q.After.Values) != len(q.Order):
 		return "the place to go on from is of another order"
 	}
 	return ""
-}
-
-// canonicalUntil reports whether all rows of history up to a commit are ours.
-func (r *reading) canonicalUntil(commit int64) bool {
-	return r.Foreign.Until == 0 && (commit <= r.Foreign.Covered || r.Foreign.Covers())
 }
 
 // joinEndpoints adds the endpoints that the question uses.
@@ -103,7 +89,7 @@ func (r *reading) joinEndpoints(a *question, looked backend.Ends) error {
 	for _, e := range sqlgen.Ends(a.Query, looked) {
 		name, _ := typeInSQL(types[e.Side], e.Schema)
 		a.source.from = sqlgen.Join("", a.source.from, a.source.ends.join(&e, name, a.source.keys+"."+e.Key))
-		*a.Scope.Document(e.Side) = sqlgen.Document{Column: e.Alias + "." + a.source.ends.fields, Schema: e.Schema, Obeyed: r.obeyed(a)}
+		*a.Scope.Document(e.Side) = sqlgen.Document{Column: e.Alias + "." + a.source.ends.fields, Schema: e.Schema, Obeyed: a.isCurrent()}
 	}
 	return nil
 }

@@ -16,19 +16,13 @@ import (
 // RestoreRemedy is what to do about damaged history.
 const RestoreRemedy = "restore a backup; history cannot be derived from anything else"
 
-// StoredTime reads a time column. Other programs may leave out the fraction or
-// the offset, and write a space for the T; what cannot be read is the zero
-// time.
+// StoredTime reads a time column. What cannot be read is the zero time.
 func StoredTime(s string) time.Time {
-	if t, err := codec.ParseTime(s); err == nil {
-		return t
+	t, err := codec.ParseTime(s)
+	if err != nil {
+		return time.Time{}
 	}
-	for _, layout := range []string{"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999-07:00"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC().Truncate(time.Microsecond)
-		}
-	}
-	return time.Time{}
+	return t
 }
 
 // HasFields fails if a row of the projection has no fields.
@@ -40,30 +34,16 @@ func HasFields(v *onto.Version) error {
 		WithHint("make it anew").WithCommand("projection", "rebuild")
 }
 
-// Foreign tells which history rows may come from another program. Theirs
-// are not canonical; ours are.
-type Foreign struct {
-	head    int64
-	Covered int64 // the projection covers this commit; later ones are unknown
-	Until   int64 // the last commit that is known to be foreign
-}
-
-// ReadForeign reads the columns of Standing.
-func ReadForeign(r *driver.Rows) Foreign { return Foreign{r.Int(0), r.Int(1), r.Int(2)} }
-
-// Covers reports whether the projection covers the head.
-func (f Foreign) Covers() bool { return f.head == f.Covered || f.head == 0 }
-
-// maxStored is how many bytes of JSON a version may have. Other programs need not
-// write it in the shortest form.
+// maxStored is how many bytes of JSON are read of a version.
 const maxStored = 2*onto.MaxFields + 64<<10
 
-// Sound fails if a row is damaged: no program has written it so.
-func (f Foreign) Sound(v *onto.Version) error {
+// CheckSound fails if a row is damaged: it was not written so. The head is the newest
+// commit.
+func CheckSound(v *onto.Version, head int64) error {
 	switch {
 	case v.Op != onto.Put && v.Op != onto.Delete:
 		return DamagedRow(v, "its op is %q", v.Op)
-	case v.Commit < 1 || v.Commit > f.head:
+	case v.Commit < 1 || v.Commit > head:
 		return DamagedRow(v, "there is no such commit")
 	case v.SchemaVersion < 1 || v.SchemaVersion > math.MaxInt32:
 		return DamagedRow(v, "its schema version is %d", v.SchemaVersion)
@@ -73,27 +53,14 @@ func (f Foreign) Sound(v *onto.Version) error {
 	return nil
 }
 
-// DamagedRow is the error for a row that no program has written so.
+// DamagedRow is the error for a row that was not written so.
 func DamagedRow(v *onto.Version, format string, args ...any) error {
 	return onto.Errorf(onto.Corrupt, "%s at commit %d: %s", v.Identity, v.Commit, fmt.Sprintf(format, args...)).
 		WithHint("find out what is damaged").WithCommand("doctor")
 }
 
-// Canonical makes the fields of a history row canonical if they may not be.
-func (f Foreign) Canonical(v *onto.Version) error {
-	if v.Commit > f.Until && v.Commit <= f.Covered {
-		return nil
-	}
-	fields, err := CanonicalFields(v.Fields)
-	if err != nil {
-		return DamagedRow(v, "its JSON cannot be read: %v", err)
-	}
-	v.Fields = json.RawMessage(fields)
-	return nil
-}
-
-// CheckJSON checks the fields of a version that is evaluated in process: another
-// program may have changed the file.
+// CheckJSON checks the fields of a version that is evaluated in process: the file may have
+// been edited.
 func CheckJSON(v *onto.Version) error {
 	fields, err := codec.AppendCanonical(nil, v.Fields)
 	if err != nil {
@@ -125,12 +92,8 @@ func CanonicalFields(text []byte) ([]byte, error) {
 // Version reads commit_id, op, schema_version_id and fields, which start at
 // column i.
 func Version(r *driver.Rows, i int, id onto.Identity) onto.Version {
-	v := onto.Version{
+	return onto.Version{
 		Identity: id, Commit: r.Int(i), Op: onto.Op(r.Text(i + 1)),
 		SchemaVersion: int(r.Int(i + 2)), Fields: json.RawMessage(r.Bytes(i + 3)),
 	}
-	if v.SchemaVersion == 0 {
-		v.SchemaVersion = 1 // rows from before schema versions were stored
-	}
-	return v
 }
