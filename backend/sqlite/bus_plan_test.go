@@ -234,6 +234,9 @@ func recordBus(t *testing.T) (string, []string) {
 	seen := &statements{seen: map[string]bool{}}
 	b.OnPrepare(seen.add)
 	workAll(t, b, clock)
+	runSQL(t, path, `INSERT INTO events (id, namespace, type, payload, created_at, priority, root_event_id, chain_depth) VALUES ('byhand', 'n', 'T', '{}', '2026-01-01T00:00:00.000000+00:00', 100, 'byhand', 0)`)
+	clock.advance(time.Hour)
+	drain(t, b, clock)
 	readAll(t, b)
 	cleanAll(t, b, clock)
 	manyAcked(t, b, 12_000)

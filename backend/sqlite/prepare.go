@@ -45,6 +45,9 @@ func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 		case found.Kind == layout.Empty:
 			return layout.Create(w)
 		}
+		if found.Shape.LacksOnlyIndexes() {
+			return layout.AddMissing(w, found.Shape)
+		}
 		_, err = wr.rebuildIn(ctx, w, found.Shape, nil)
 		return err
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,7 +38,11 @@ func TestPlantedFaults(t *testing.T) {
 			if f.plant != nil {
 				f.plant(t, path)
 			}
-			b := opened(t, path, f.opts)
+			opts := f.opts
+			if strings.HasPrefix(f.sql, "DROP") && f.code != "" && opts == nil { // opened for writing, it would be mended
+				opts = &sqlite.Options{ReadOnly: true}
+			}
+			b := opened(t, path, opts)
 			var around backend.Backend = b
 			if f.around != nil {
 				around = f.around(t, b)

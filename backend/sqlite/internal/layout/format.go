@@ -102,8 +102,12 @@ func (s *Shape) has(tables ...string) bool {
 // whole reports whether every table, column and index is there without which statements
 // fail.
 func (s *Shape) whole() bool {
-	tables := slices.Collect(maps.Keys(declaredTables()))
-	return s.lacks == "" && s.has(tables...) && s.hasIndexes(indexNames(createLookup+createAdditions))
+	return s.LacksOnlyIndexes() && s.hasIndexes(indexNames(createLookup+createAdditions))
+}
+
+// LacksOnlyIndexes reports whether every table and column is there.
+func (s *Shape) LacksOnlyIndexes() bool {
+	return s.lacks == "" && s.has(slices.Collect(maps.Keys(declaredTables()))...)
 }
 
 // hasIndexes reports whether the indexes are there.

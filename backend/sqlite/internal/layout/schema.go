@@ -52,7 +52,7 @@ func readSchema(rows *driver.Rows) (onto.SchemaVersion, error) {
 		Schema: schema, Version: int(rows.Int(2)), JSON: data, Hash: rows.Text(4),
 		Created: StoredTime(rows.Text(5)), Runtime: rows.Text(6), Reason: rows.Text(7), Since: rows.Int(9),
 	}
-	if v.Version < 1 || v.Version > math.MaxInt32 || v.Since < 1 {
+	if v.Version < 1 || v.Version > math.MaxInt32 || v.Since < 0 {
 		return v, onto.Errorf(onto.Corrupt, "%s %s: there is a schema version %d that begins with commit %d", kind, name, v.Version, v.Since).
 			WithHint("%s", RestoreRemedy)
 	}
