@@ -56,9 +56,6 @@ const (
 	Unsupported Code = "unsupported"
 	// Corrupt: the storage is damaged.
 	Corrupt Code = "corrupt"
-	// Unreadable: the fields of one version cannot be read, see [UnreadableVersion].
-	// Others can: a sequence goes on after this error.
-	Unreadable Code = "unreadable"
 	// ReadOnly: the storage cannot be written.
 	ReadOnly Code = "read_only"
 	// Full: the storage has no room left.
@@ -75,7 +72,7 @@ const (
 func Codes() []Code {
 	return []Code{
 		Invalid, NotFound, Conflict, HeadMismatch, VersionMismatch, Stale, IdempotencyConflict,
-		SchemaOutdated, MigrationToken, UpgraderMissing, UpgraderFailed, LockContention, LeaseExpired, EventLoopLimit, Refused, TooLarge, Uninitialized, CopyUnfinished, Unsupported, Corrupt, Unreadable,
+		SchemaOutdated, MigrationToken, UpgraderMissing, UpgraderFailed, LockContention, LeaseExpired, EventLoopLimit, Refused, TooLarge, Uninitialized, CopyUnfinished, Unsupported, Corrupt,
 		ReadOnly, Full, OutcomeUnknown, Unavailable, Closed,
 	}
 }

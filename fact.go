@@ -155,12 +155,12 @@ func (s Schema) withFactFields() Schema {
 	return s
 }
 
-func (s Schema) checkFacts(kept *keptNames) error {
+func (s Schema) checkFacts() error {
 	if s.Key != "" || s.Right != "" || s.InstanceKey != "" {
 		return Errorf(Invalid, "%s: facts have a subject, but no key, right end or instance key", s.Name)
 	}
 	if s.Left != "" {
-		if err := kept.endpoint(s.Name+": subject type", s.Left); err != nil {
+		if err := CheckName(s.Name+": subject type", s.Left); err != nil {
 			return err
 		}
 	}

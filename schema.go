@@ -152,49 +152,13 @@ func (s Schema) LikeStored(stored Schema) Schema {
 // identifies reports whether the field can be an instance key.
 func (f Field) identifies() bool { return f.Type == String && !f.Optional && f.Default == nil }
 
-// Check reports whether the schema is well formed. Names and keys that the stored types
-// have are taken as they are: the original program allows others than this one.
-func (s Schema) Check(stored ...Schema) error {
-	found := keptNames{stored: stored, was: Schema{Kind: s.Kind}}
-	for _, o := range stored {
-		if o.TypeName() == s.TypeName() {
-			found.was, found.exists = o, true
-		}
-	}
-	return s.check(&found)
-}
-
-// keptNames is what a check takes as it is.
-type keptNames struct {
-	stored []Schema
-	was    Schema // the type as it is stored
-	exists bool
-}
-
-// field checks the name of a field.
-func (k *keptNames) field(what, name string) error {
-	if _, kept := k.was.Field(name); kept || name != "" && name == k.was.InstanceKey {
-		return nil
-	}
-	return CheckName(what, name)
-}
-
-// endpoint checks the name of a relation's endpoint, or of what facts are about.
-func (k *keptNames) endpoint(what, name string) error {
-	if slices.ContainsFunc(k.stored, func(o Schema) bool { return o.Kind == KindEntity && o.Name == name }) {
-		return nil
-	}
-	return CheckName(what, name)
-}
-
-func (s Schema) check(kept *keptNames) error {
-	if !kept.exists {
-		if err := CheckName("type", s.Name); err != nil {
-			return err
-		}
+// Check reports whether the schema is well formed.
+func (s Schema) Check() error {
+	if err := CheckName("type", s.Name); err != nil {
+		return err
 	}
 	for i, f := range s.Fields {
-		if err := s.checkField(f, kept); err != nil {
+		if err := s.checkField(f); err != nil {
 			return err
 		}
 		if i > 0 && s.Fields[i-1].Name >= f.Name {
@@ -206,17 +170,17 @@ func (s Schema) check(kept *keptNames) error {
 	}
 	switch s.Kind {
 	case KindEntity:
-		return s.checkEntity(kept)
+		return s.checkEntity()
 	case KindFact:
-		return s.checkFacts(kept)
+		return s.checkFacts()
 	case KindRelation:
-		return s.checkRelation(kept)
+		return s.checkRelation()
 	}
 	return Errorf(Invalid, "%s: kind %q is unknown", s.Name, s.Kind).WithHint("use entity, fact or relation")
 }
 
-func (s Schema) checkField(f Field, kept *keptNames) error {
-	if err := kept.field(s.Name+": field", f.Name); err != nil {
+func (s Schema) checkField(f Field) error {
+	if err := CheckName(s.Name+": field", f.Name); err != nil {
 		return err
 	}
 	if !slices.Contains(FieldTypes(), f.Type) {
@@ -247,7 +211,7 @@ func (s Schema) checkField(f Field, kept *keptNames) error {
 	return nil
 }
 
-func (s Schema) checkEntity(kept *keptNames) error {
+func (s Schema) checkEntity() error {
 	if s.Left != "" || s.Right != "" || s.InstanceKey != "" {
 		return Errorf(Invalid, "%s: an entity has no endpoints and no instance key", s.Name)
 	}
@@ -256,11 +220,10 @@ func (s Schema) checkEntity(kept *keptNames) error {
 			WithHint(`mark one with onto:"key", or name it with key: in the schema file`)
 	}
 	f, ok := s.Field(s.Key)
-	was, _ := kept.was.Field(s.Key)
 	switch {
 	case !ok:
 		return Errorf(Invalid, "%s: the key %s is not among the fields", s.Name, s.Key)
-	case f.Type != String && f.Type != Int && (s.Key != kept.was.Key || f.Type != was.Type):
+	case f.Type != String && f.Type != Int:
 		return Errorf(Invalid, "%s.%s: a key is a string or an int, not %s", s.Name, f.Name, f.Type)
 	case f.Optional || f.Default != nil:
 		return Errorf(Invalid, "%s.%s: the key can be neither optional nor have a default", s.Name, f.Name)
@@ -268,20 +231,20 @@ func (s Schema) checkEntity(kept *keptNames) error {
 	return nil
 }
 
-func (s Schema) checkRelation(kept *keptNames) error {
+func (s Schema) checkRelation() error {
 	if s.Key != "" {
 		return Errorf(Invalid, "%s: a relation has no key field", s.Name)
 	}
-	if err := kept.endpoint(s.Name+": left type", s.Left); err != nil {
+	if err := CheckName(s.Name+": left type", s.Left); err != nil {
 		return err
 	}
-	if err := kept.endpoint(s.Name+": right type", s.Right); err != nil {
+	if err := CheckName(s.Name+": right type", s.Right); err != nil {
 		return err
 	}
 	if s.InstanceKey == "" {
 		return nil
 	}
-	if err := kept.field(s.Name+": instance key", s.InstanceKey); err != nil {
+	if err := CheckName(s.Name+": instance key", s.InstanceKey); err != nil {
 		return err
 	}
 	if f, ok := s.Field(s.InstanceKey); ok && !f.identifies() {

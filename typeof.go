@@ -22,11 +22,10 @@ type Type struct {
 // are reported when the type is used.
 func TypeOf[T any]() Type { return typeOf(reflect.TypeFor[T]()) }
 
-// Untyped is a type known only by its schema. Defaults need not be canonical. The types
-// of the store that it is for may be given as well, see [Schema.Check].
-func Untyped(s Schema, stored ...Schema) Type {
+// Untyped is a type known only by its schema. Defaults need not be canonical.
+func Untyped(s Schema) Type {
 	s = s.withCanonicalDefaults().withFactFields()
-	return Type{schema: s, err: s.Check(stored...)}
+	return Type{schema: s, err: s.Check()}
 }
 
 // As returns the type under another name, for example TypeOf[CustomerV2]().As("Customer").

@@ -33,14 +33,6 @@ var ErrReopen = errors.New("it has to be opened again")
 // iteration starts. It ends after it yields an error; stopping it early releases what
 // it holds. A cancelled context ends any call, except that a write that has begun is
 // finished first.
-//
-// A backend that reads what other programs write can meet a version whose fields cannot be
-// read. Get returns Unreadable then, with the rest of the version. A sequence yields that
-// error in the place of the version, or of the change that has it, with the rest of it, and
-// goes on: all other answers are as if there were no such version. Where the place is not
-// known, as in an order by its fields, and for groups, these errors come first. An endpoint
-// that cannot be read counts as one that does not exist, and is yielded likewise. A write
-// replaces such a version; a merge into it fails with Unreadable.
 type Backend interface {
 	// Append applies a draft as one commit, or none if it changes nothing.
 	// When it returns without error the commit is durable. Under the write

@@ -51,7 +51,6 @@ type LeaseRequest struct {
 type Finder interface {
 	// Find returns the newest version as of a commit of each identity that has one, as
 	// Get does, in order of identity. The identities are of one type, sorted, each once.
-	// A version that cannot be read is without Fields, and no error.
 	Find(ctx context.Context, ids []onto.Identity, at int64) ([]onto.Version, error)
 }
 
@@ -64,7 +63,7 @@ func Find(ctx context.Context, b Backend, ids []onto.Identity, at int64) ([]onto
 	for _, id := range ids {
 		v, err := b.Get(ctx, id, at)
 		switch {
-		case err == nil || onto.CodeOf(err) == onto.Unreadable:
+		case err == nil:
 			found = append(found, v)
 		case onto.CodeOf(err) != onto.NotFound:
 			return nil, err
@@ -169,13 +168,6 @@ type TypeInfo struct {
 	Version  int   // of the schema
 	Live     int64 // identities that exist now
 	Versions int64
-}
-
-// Adopter is a backend that can be opened on storage of another program, which stays as
-// it is until the first write adds what the backend needs.
-type Adopter interface {
-	Adopted() bool                   // whether that was done, or was never needed
-	Adopt(ctx context.Context) error // does it; nothing happens if it was done
 }
 
 // Compactor is a backend whose files can be merged, so that answers are read from

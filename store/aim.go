@@ -7,7 +7,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/store/internal/shape"
 )
 
@@ -61,10 +60,6 @@ func (r *reversal) aim(ctx context.Context, piece []target, p *pace) error {
 		}
 		bytes += bytesOf(then)
 		for _, g := range targets {
-			if v := then[g.Identity]; v != nil && v.Fields == nil { // it cannot be read, so it cannot be written again
-				_, err := from.get(ctx, g.Identity, to)
-				return err
-			}
 			if err := g.compare(&whole, newest[g.Identity], then[g.Identity]); err != nil {
 				return err
 			}
@@ -190,11 +185,6 @@ func (r reader) newestOf(ctx context.Context, ids []onto.Identity, at int64) (ma
 		if c.LeavesOut(v, at) {
 			continue
 		}
-		if v.Fields == nil {
-			v.Type = r.t.Schema.Name
-			upgraded[v.Identity] = v
-			continue
-		}
 		if err := c.Upgrade(ctx, v, at, r.s.opts.UpgradeTimeout); err != nil {
 			return nil, err
 		}
@@ -224,9 +214,6 @@ func (r reader) madeOf(ctx context.Context, ids []onto.Identity, since, until in
 		for _, part := range r.raw(q) {
 			for v, err := range r.s.b.Scan(ctx, &part) {
 				v.Type = ids[0].Type
-				if !exec.Ends(err) { // only its commit matters
-					err = nil
-				}
 				if !yield(v, err) || err != nil {
 					return
 				}

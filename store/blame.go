@@ -8,7 +8,6 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
-	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/lineage"
 )
@@ -40,14 +39,6 @@ func (v View) Blame(ctx context.Context, id onto.Identity) (list []onto.Blame, e
 		}
 		b := blamer{reader: reader{v, t}}
 		err = b.walk(ctx, id)
-		if b.unkeptAt != 0 && v.unkept(t.Chain, b.unkeptAt) {
-			v = v.AsStored()
-			if t, err = v.typ(id.Kind, id.Type); err != nil {
-				return err
-			}
-			b = blamer{reader: reader{v, t}}
-			err = b.walk(ctx, id)
-		}
 		if stale := v.s.stands(ctx, v.catalog(), t); stale != nil {
 			return stale
 		}
@@ -68,8 +59,6 @@ type blamer struct {
 	version onto.Version // the newest so far, brought to the stage
 	stage   int
 	list    []onto.Blame // of its fields, by name
-
-	unkeptAt int64 // the commit of a version that needs an upgrader which was not kept; 0 if none does
 }
 
 // walk reads the versions of an identity up to the view's moment.
@@ -86,17 +75,8 @@ func (b *blamer) walk(ctx context.Context, id onto.Identity) error {
 	if !b.stored {
 		parts = b.raw(&q)
 	}
-	var unreadable error // the newest version is
 	for _, part := range parts {
 		for v, err := range b.s.b.Scan(ctx, &part) {
-			if b.report != nil && err != nil && !exec.Ends(err) { // fields are attributed to the next version that can be read
-				b.version, b.list, unreadable = v, nil, err
-				continue
-			}
-			if err == nil && unreadable != nil {
-				b.report(unreadable)
-				unreadable = nil
-			}
 			if err == nil {
 				err = b.add(ctx, v)
 			}
@@ -106,8 +86,6 @@ func (b *blamer) walk(ctx context.Context, id onto.Identity) error {
 		}
 	}
 	switch {
-	case unreadable != nil:
-		return unreadable
 	case b.version.Commit == 0:
 		return onto.Errorf(onto.NotFound, "%s does not exist and never did", id)
 	case !b.version.Live():
@@ -174,11 +152,8 @@ func (b *blamer) lift(ctx context.Context, stage int) error {
 	c := b.chain()
 	for ; b.stage < stage; b.stage++ {
 		next := &c.Stages[b.stage+1]
-		if !b.version.Live() || next.Step.Plain || b.version.Fields == nil {
+		if !b.version.Live() || next.Step.Plain {
 			continue
-		}
-		if next.Step.Unkept {
-			b.unkeptAt = b.version.Commit
 		}
 		from, err := c.Trace(ctx, &b.version, b.stage+1, b.s.opts.UpgradeTimeout)
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/filter"
-	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/store/internal/catalog"
 )
 
@@ -17,11 +16,6 @@ type DiffOptions struct {
 	Type     string      // only this type; "" for all
 	Where    onto.Filter // only changes for which it is true before or after; it needs Type, and sees no endpoints
 	AsStored bool        // compare what was written, not what the present types make of it
-
-	// Report, if not nil, makes the comparison lenient, see View.Lenient: changes with a
-	// version that cannot be read are left out, and types of which no upgrader was kept are
-	// compared as stored.
-	Report func(error)
 }
 
 // Diff yields, in order of identity, what differs between two moments. Both
@@ -33,7 +27,7 @@ func (s *Store) Diff(ctx context.Context, q DiffOptions) iter.Seq2[onto.Change, 
 		if err != nil {
 			return nil, err
 		}
-		changes := lenient(c.view, c.changes(ctx))
+		changes := c.changes(ctx)
 		if q.Where == nil {
 			return changes, nil
 		}
@@ -55,7 +49,7 @@ type comparison struct {
 
 // newComparison checks the type and the moments of a diff.
 func newComparison(ctx context.Context, s *Store, q DiffOptions) (comparison, error) {
-	c := comparison{view: View{s: s, stored: q.AsStored, report: q.Report}}
+	c := comparison{view: View{s: s, stored: q.AsStored}}
 	from, err := s.View(q.From).Commit(ctx)
 	if err != nil {
 		return c, err
@@ -72,10 +66,7 @@ func newComparison(ctx context.Context, s *Store, q DiffOptions) (comparison, er
 		if found.err != nil {
 			return c, found.err
 		}
-		if c.t = found.t; c.view.unkept(c.t.Chain, from.ID) {
-			c.view = c.view.AsStored()
-			c.t = c.view.Find(q.Type).t
-		}
+		c.t = found.t
 	}
 	if from.ID > to.ID {
 		return c, onto.Errorf(onto.Invalid, "the first commit, %d, is after the second, %d", from.ID, to.ID).
@@ -109,7 +100,7 @@ func matching(changes iter.Seq2[onto.Change, error], where *filter.Matcher) iter
 			if err == nil && !live(c.Before) && !live(c.After) {
 				continue
 			}
-			if !yield(c, err) || exec.Ends(err) {
+			if !yield(c, err) || err != nil {
 				return
 			}
 		}
@@ -136,7 +127,7 @@ func (c comparison) changes(ctx context.Context) iter.Seq2[onto.Change, error] {
 	return func(yield func(onto.Change, error) bool) {
 		for _, t := range c.view.catalog().EveryType() {
 			for change, err := range c.of(ctx, t) {
-				if !yield(change, err) || exec.Ends(err) {
+				if !yield(change, err) || err != nil {
 					return
 				}
 			}
@@ -157,7 +148,7 @@ func (c comparison) of(ctx context.Context, t *catalog.Type) iter.Seq2[onto.Chan
 	switch {
 	case c.from >= c.to:
 		return func(func(onto.Change, error) bool) {}
-	case t.Chain == nil || t.Chain.Ready(c.from) || c.view.unkept(t.Chain, c.from):
+	case t.Chain == nil || t.Chain.Ready(c.from):
 		return c.view.s.b.Diff(ctx, ask)
 	case t.Chain.Source(c.from) != t.Chain.Source(c.to) || t.Chain.Redefined(c.from, c.to):
 		return c.sideBySide(ctx)
@@ -172,7 +163,7 @@ func (c comparison) of(ctx context.Context, t *catalog.Type) iter.Seq2[onto.Chan
 			if same && err == nil {
 				continue
 			}
-			if !yield(change, err) || exec.Ends(err) {
+			if !yield(change, err) || err != nil {
 				return
 			}
 		}
@@ -225,18 +216,12 @@ func (c comparison) sideBySide(ctx context.Context) iter.Seq2[onto.Change, error
 		after, errAfter, now := to()
 		for old || now {
 			if err != nil {
-				if !yield(onto.Change{Identity: before.Identity}, err) || exec.Ends(err) {
-					return
-				}
-				before, err, old = from()
-				continue
+				yield(onto.Change{Identity: before.Identity}, err)
+				return
 			}
 			if errAfter != nil {
-				if !yield(onto.Change{Identity: after.Identity}, errAfter) || exec.Ends(errAfter) {
-					return
-				}
-				after, errAfter, now = to()
-				continue
+				yield(onto.Change{Identity: after.Identity}, errAfter)
+				return
 			}
 			order := 0
 			switch {

@@ -6,7 +6,6 @@ import (
 	"reflect"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/store/internal/catalog"
 )
 
@@ -41,7 +40,6 @@ func (v View) query(find func(View) (*catalog.Type, error)) Query[onto.Version] 
 
 // Find asks for the live T that a view shows, in order of identity.
 func Find[T any](v View) Query[T] {
-	v.structs = true
 	return Query[T]{newQuestion(v, func(v View) (*catalog.Type, error) { return v.structType(reflect.TypeFor[T]()) }), decode[T]}
 }
 
@@ -104,9 +102,7 @@ func (q Query[T]) Limit(n int) Query[T] {
 	return q
 }
 
-// All yields the answers. A version that cannot be read is yielded as an error with the
-// code Unreadable, unless the view is lenient, and others follow: a loop that goes on after
-// such an error gets all other answers.
+// All yields the answers.
 func (q Query[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for v, err := range q.versions(ctx) {
@@ -114,7 +110,7 @@ func (q Query[T]) All(ctx context.Context) iter.Seq2[T, error] {
 			if err == nil {
 				value, err = q.convert(q.t, &v)
 			}
-			if !yield(value, err) || exec.Ends(err) {
+			if !yield(value, err) || err != nil {
 				return
 			}
 		}
@@ -159,8 +155,7 @@ func (q Query[T]) Page(ctx context.Context) (Page[T], error) {
 // Versions yields all versions up to the view's moment that commits after since
 // made, deletes included, with their commits: by commit, then identity. Value
 // is zero for a delete, unless T is onto.Version. Filters see no fields in a
-// delete, and endpoints as they were at the version's commit. Beside an error with the code
-// Unreadable stands all that is known of the version, and others follow.
+// delete, and endpoints as they were at the version's commit.
 func (q Query[T]) Versions(ctx context.Context, since int64) iter.Seq2[Versioned[T], error] {
 	q.history, q.since = true, since
 	return func(yield func(Versioned[T], error) bool) {
@@ -169,14 +164,8 @@ func (q Query[T]) Versions(ctx context.Context, since int64) iter.Seq2[Versioned
 			var p Versioned[T]
 			if err == nil {
 				p, err = q.past(ctx, &commits, &v)
-			} else if !exec.Ends(err) {
-				var failed error
-				p.Version = v
-				if p.Commit, failed = commits.get(ctx, v.Commit); failed != nil {
-					err = failed
-				}
 			}
-			if !yield(p, err) || exec.Ends(err) {
+			if !yield(p, err) || err != nil {
 				return
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/catalog"
 )
@@ -115,7 +114,7 @@ func anew[T any](make func() (iter.Seq2[T, error], error)) iter.Seq2[T, error] {
 				if errors.Is(err, errRelearned) {
 					err = typesChanging()
 				}
-				if started = true; !yield(v, err) || exec.Ends(err) {
+				if started = true; !yield(v, err) || err != nil {
 					stopped = true
 					return nil
 				}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/internal/exec"
 )
 
 // Entry is a version together with the commit that made it.
@@ -24,8 +23,7 @@ type Versioned[T any] struct {
 }
 
 // History yields the versions of an identity for which the filters are true,
-// oldest first, deletes included. It yields NotFound if the identity has none. Beside an
-// error with the code Unreadable stands all that is known of the version, and others follow.
+// oldest first, deletes included. It yields NotFound if the identity has none.
 func (s *Store) History(ctx context.Context, id onto.Identity, where ...onto.Filter) iter.Seq2[Entry, error] {
 	return s.Now().History(ctx, id, where...)
 }
@@ -39,14 +37,13 @@ func (v View) History(ctx context.Context, id onto.Identity, where ...onto.Filte
 	if err != nil {
 		return failed[Entry](err)
 	}
-	v.inPlace = true
 	q := v.FindKind(id.Kind, id.Type).Where(where...)
 	q.identity = &id
 	return func(yield func(Entry, error) bool) {
 		none := true
 		for p, err := range q.Versions(ctx, 0) {
 			none = false
-			if !yield(p.Entry, err) || exec.Ends(err) {
+			if !yield(p.Entry, err) || err != nil {
 				return
 			}
 		}
@@ -99,7 +96,7 @@ func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Vers
 			if err == nil && e.Version.Live() {
 				err = t.Decode(&e.Version, &p.Value)
 			}
-			if !yield(p, err) || exec.Ends(err) {
+			if !yield(p, err) || err != nil {
 				return
 			}
 		}
@@ -112,8 +109,7 @@ func failed[T any](err error) iter.Seq2[T, error] {
 }
 
 // Changes yields what a commit changed, in order of identity. Each change's
-// Before is the state right before the commit. A change with a version that cannot be read
-// has an error with the code Unreadable beside it, and others follow.
+// Before is the state right before the commit.
 func (s *Store) Changes(ctx context.Context, commit int64) iter.Seq2[onto.Change, error] {
 	return later(func() (iter.Seq2[onto.Change, error], error) {
 		if commit < 1 {

@@ -28,7 +28,7 @@ func (p *migrationPlan) check(schemas []onto.Schema, given upgraders) error {
 		renamed[u.RenamedFrom] = u.Type
 	}
 	left := slices.DeleteFunc(typelist.Newest(p.stored), func(v onto.SchemaVersion) bool { return renamed[v.Schema.Name] != "" })
-	if err := checkGiven(left, schemas); err != nil {
+	if err := checkEndpoints(left, schemas); err != nil {
 		return err
 	}
 	if err := checkLeftBehind(left, schemas, renamed); err != nil {

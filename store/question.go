@@ -45,12 +45,15 @@ func newQuestion(v View, find func(View) (*catalog.Type, error)) question {
 	return q
 }
 
+// know finds the type of the question in a view.
+func (q *question) know(v View) {
+	q.v = v
+	q.t, q.err = q.find(v)
+}
+
 // ask checks the question and returns the backend's form of it.
 func (q *question) ask(ctx context.Context) (*backend.Query, error) {
 	if err := q.settle(ctx); err != nil {
-		return nil, err
-	}
-	if err := q.knowHistory(ctx); err != nil {
 		return nil, err
 	}
 	ask, err := q.form()

@@ -35,9 +35,9 @@ func (r reader) answer(ctx context.Context, q *backend.Query) iter.Seq2[onto.Ver
 		return failed[onto.Version](err)
 	}
 	if r.native(q, ends) {
-		return lenient(r.View, r.s.b.Scan(ctx, q))
+		return r.s.b.Scan(ctx, q)
 	}
-	return lenient(r.View, exec.Select(q, r.rows(ctx, q), r.endpoints(ctx, q)))
+	return exec.Select(q, r.rows(ctx, q), r.endpoints(ctx, q))
 }
 
 // aggregate answers an aggregation.
@@ -46,9 +46,9 @@ func (r reader) aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2
 		return failed[onto.Group](err)
 	}
 	if r.native(&a.Query, a.Ends()) {
-		return verified(ctx, r, lenient(r.View, r.s.b.Aggregate(ctx, a)))
+		return verified(ctx, r, r.s.b.Aggregate(ctx, a))
 	}
-	return verified(ctx, r, lenient(r.View, exec.Aggregate(a, r.rows(ctx, &a.Query), r.endpoints(ctx, &a.Query))))
+	return verified(ctx, r, exec.Aggregate(a, r.rows(ctx, &a.Query), r.endpoints(ctx, &a.Query)))
 }
 
 // get returns the version of an identity as of a commit.
@@ -80,9 +80,6 @@ func (r reader) find(ctx context.Context, id onto.Identity, at int64) (onto.Vers
 	if c.LeavesOut(&v, at) {
 		return onto.Version{}, refusal.NoVersion(id)
 	}
-	if r.unkept(c, at) {
-		return v, nil
-	}
 	return v, c.Upgrade(ctx, &v, at, r.s.opts.UpgradeTimeout)
 }
 
@@ -93,7 +90,7 @@ func (r reader) commitsOf(ctx context.Context, id onto.Identity, since, until in
 	q := &backend.Query{Kind: id.Kind, Type: id.Type, Mode: backend.History, At: until, Since: since, Identity: &id}
 	for _, part := range r.raw(q) {
 		for v, err := range r.s.b.Scan(ctx, &part) {
-			if exec.Ends(err) {
+			if err != nil {
 				return nil, err
 			}
 			list = append(list, v.Commit)
@@ -141,7 +138,7 @@ func (r reader) rows(ctx context.Context, q *backend.Query) iter.Seq2[onto.Versi
 				if err == nil {
 					err = r.upgrade(ctx, &v, q)
 				}
-				if !yield(v, err) || exec.Ends(err) {
+				if !yield(v, err) || err != nil {
 					return
 				}
 			}
@@ -156,7 +153,7 @@ func (r reader) upgrade(ctx context.Context, v *onto.Version, q *backend.Query) 
 		return nil
 	}
 	at := momentOf(v, q)
-	if c.Ready(at) || r.unkept(c, at) {
+	if c.Ready(at) {
 		return nil
 	}
 	return c.Upgrade(ctx, v, at, r.s.opts.UpgradeTimeout)
@@ -223,11 +220,11 @@ func (r reader) endpoints(ctx context.Context, q *backend.Query) exec.Endpoints 
 		if r.t.Schema.Left != "" { // which facts need not have
 			left, err = r.endpoint(ctx, onto.EntityID(r.t.Schema.Left, v.Left), at)
 		}
-		if exec.Ends(err) || r.t.Schema.Right == "" {
+		if err != nil || r.t.Schema.Right == "" {
 			return left, nil, err
 		}
-		right, other := r.endpoint(ctx, onto.EntityID(r.t.Schema.Right, v.Right), at)
-		return left, right, exec.Both(err, other)
+		right, err = r.endpoint(ctx, onto.EntityID(r.t.Schema.Right, v.Right), at)
+		return left, right, err
 	}
 }
 
@@ -239,7 +236,7 @@ func (r reader) endpoint(ctx context.Context, id onto.Identity, at int64) (json.
 		t = &catalog.Type{}
 	}
 	v, err := reader{r.View, t}.find(ctx, id, at)
-	if onto.CodeOf(err) == onto.NotFound || err == nil && !v.Live() || r.leftOut(err) {
+	if onto.CodeOf(err) == onto.NotFound || err == nil && !v.Live() {
 		return nil, nil
 	}
 	return v.Fields, err

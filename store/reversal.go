@@ -8,7 +8,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/internal/exec"
 	"github.com/ontologia/onto/store/internal/shape"
 )
 
@@ -40,9 +39,6 @@ func (r *reversal) ofCommit(ctx context.Context, commit int64) error {
 	r.Commits = []int64{commit}
 	r.all = r.aimed(ctx, func(yield func(target, error) bool) {
 		for c, err := range r.s.Changes(ctx, commit) {
-			if !exec.Ends(err) { // aim reads what it needs
-				err = nil
-			}
 			if err == nil && r.s.catalog().Own(c.TypeName()) {
 				continue // it follows from facts
 			}
@@ -74,7 +70,7 @@ func (r *reversal) ofCorrelation(ctx context.Context, correlation string) error 
 	first := map[onto.Identity]int64{}
 	for _, id := range r.Commits {
 		for c, err := range r.s.Changes(ctx, id) {
-			if exec.Ends(err) {
+			if err != nil {
 				return err
 			}
 			if r.s.catalog().Own(c.TypeName()) {

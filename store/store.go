@@ -210,7 +210,7 @@ func (s *Store) load(ctx context.Context, types []onto.Type) error {
 	if err != nil {
 		return err
 	}
-	if err := checkGiven(typelist.Newest(stored), schemas); err != nil {
+	if err := checkEndpoints(typelist.Newest(stored), schemas); err != nil {
 		return err
 	}
 	wanted, started, err := foldSchemas(folds, typelist.Newest(stored), schemas)
@@ -276,7 +276,7 @@ func PlanTypes(ctx context.Context, b backend.Backend, types ...onto.Type) (Type
 	if err != nil {
 		return TypePlan{}, err
 	}
-	if err := checkGiven(typelist.Newest(stored), schemas); err != nil {
+	if err := checkEndpoints(typelist.Newest(stored), schemas); err != nil {
 		return TypePlan{}, err
 	}
 	missing, err := typelist.Missing(stored, schemas)
@@ -311,29 +311,6 @@ func checkUserNames(s *onto.Schema) error {
 	for _, f := range s.Fields {
 		if strings.HasPrefix(f.Name, onto.OwnPrefix) {
 			return onto.CheckUserName(s.Name+": field", f.Name)
-		}
-	}
-	return nil
-}
-
-// checkGiven refuses types that cannot stand beside the stored ones.
-func checkGiven(stored []onto.SchemaVersion, given []onto.Schema) error {
-	if err := checkNames(stored, given); err != nil {
-		return err
-	}
-	return checkEndpoints(stored, given)
-}
-
-// checkNames refuses names and keys that only the original program allows, but for those
-// that the store has already.
-func checkNames(stored []onto.SchemaVersion, given []onto.Schema) error {
-	kept := make([]onto.Schema, len(stored))
-	for i, v := range stored {
-		kept[i] = v.Schema
-	}
-	for _, g := range given {
-		if err := g.Check(kept...); err != nil {
-			return err
 		}
 	}
 	return nil

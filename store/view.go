@@ -21,10 +21,6 @@ type View struct {
 	stored bool       // fields as they were written
 	valid  *time.Time // what the facts are about; nil for the time that follows from the point
 
-	report  func(error) // see Lenient; nil for a strict view
-	inPlace bool        // what cannot be read is yielded as an error, also if the view is lenient
-	structs bool        // things are shown as Go structs
-
 	types *catalog.Catalog // of a question under way; nil for the newest
 }
 
@@ -148,7 +144,7 @@ func (v View) named(name string) (*catalog.Type, error) {
 // were like then.
 func (v View) pin(ctx context.Context) (View, error) {
 	t, timed := v.point.Time()
-	if !timed || !v.stored && v.report == nil && len(v.catalog().Former) == 0 {
+	if !timed || !v.stored && len(v.catalog().Former) == 0 {
 		return v, nil
 	}
 	c, err := v.Commit(ctx)
@@ -307,7 +303,6 @@ func GetVersion[T any](ctx context.Context, v View, key ...string) (Versioned[T]
 func read[T any](ctx context.Context, v View, key []string) (value T, found onto.Version, err error) {
 	err = again(func() error {
 		v := v.current()
-		v.structs = true
 		t, err := v.structType(reflect.TypeFor[T]())
 		if err != nil {
 			return err

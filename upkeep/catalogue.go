@@ -19,7 +19,6 @@ type Entry struct {
 // The remedies that many findings share.
 const (
 	none    = "None needed."
-	foreign = "None needed if another program wrote it; otherwise restore a backup."
 	restore = "Restore a backup: history cannot be derived from anything else."
 	bug     = "Restore a backup. A store in memory is lost with its process: report this as a bug."
 	object  = "Restore the object, or the whole bucket, from a backup or from an older version that the storage keeps."
@@ -64,11 +63,12 @@ func logEntries() []Entry {
 	return []Entry{
 		entry(audit.CheckStopped, "Damage kept a part of the examination from going on, so that part may have more faults than were found.",
 			"Mend what the other findings name, then examine the store again."),
-		entry(audit.CommitGap, "Commit ids go 1, 2, 3, … without gaps. One is missing, so a part of the log was removed or renumbered. A warning if another program wrote the commits.", restore),
+		entry(audit.CommitGap, "Commit ids go 1, 2, 3, … without gaps. One is missing, so a part of the log was removed or renumbered.", restore),
 		entry(audit.CommitIncomplete, "A commit does not hold as many versions as it was made with: some were removed or added afterwards.", restore),
-		entry(audit.CommitTimeBack, "A commit is earlier than the one it follows. A view as of a time is the last commit that is not later: SQLite finds it by looking at every commit, a lake can miss it. A warning if another program wrote the commit.", foreign),
+		entry(audit.CommitTimeBack, "A commit is earlier than the one it follows. A view as of a time is the last commit that is not later: a search among the others can miss it.", restore),
 		entry(audit.CommitTimeFuture, "Commits in the middle of the log are later than now. A view as of a time before them leaves them out, though later commits are in it.", none),
-		entry(audit.CommitTimeUnreadable, "The time of a commit cannot be read, so views as of a time may leave it out or take it in wrongly. A warning if another program wrote the commit.", restore),
+		entry(audit.CommitTimeUnreadable, "The time of a commit cannot be read, so views as of a time may leave it out or take it in wrongly.", restore),
+		entry(audit.CommitUncounted, "A commit does not say how many versions it has: this program has not made it. Its versions need not obey their types, and the projection has nothing of them. Nothing is appended while it is the newest.", restore),
 		entry(audit.FileDamaged, "SQLite finds pages or indexes of the file damaged. Answers can be wrong, and reads can fail.",
 			"Restore a backup, or save what is readable with sqlite3 FILE .recover."),
 		derived(audit.IndexMissing, "An index that reads rely on was dropped. Answers stay right and become slow; repeated idempotency keys are no longer refused if it is theirs, and everything about events or work fails if it is one of those."),
@@ -81,10 +81,9 @@ func versionEntries() []Entry {
 		entry(audit.EndpointMissing, "A relation leads to an entity that does not exist, or a fact is about one. That is allowed, and often a mistake: traversals end there, and filters find no values at that end.",
 			"Put the entity, or delete the relation or retract the fact."),
 		entry(audit.FieldsNotCanonical, "The JSON of a version is not as it was written: history was edited. Views that show this version show the edit, or fail.", restore),
-		entry(audit.FieldsUnreadable, "Another program has written a version whose fields cannot be read: they are no JSON object, or have an integer outside int64, U+0000, a lone surrogate, NaN or an infinity, or are nested deeper than 64. Answers leave it out and name it; getting it fails, a merge into it as well.", "See its text with log --as-stored, then put it again to replace it, or delete it."),
 		entry(audit.HistoryChanged, "History up to the last rebuild no longer leads to the state it led to then: it was altered after the fact. Another rebuild would hide that, since it keeps a new checksum.", restore),
 		entry(audit.OpUnknown, "A version is neither a put nor a delete, so it is not known whether the identity exists.", restore),
-		entry(audit.VersionTwice, "A commit has two versions of an identity. The first one counts. A warning if another program wrote the commit: statements of the original program show both.", foreign),
+		entry(audit.VersionTwice, "A commit has two versions of an identity. The first one counts.", restore),
 		entry(audit.VersionWithoutCommit, "A version belongs to a commit that does not exist: it has neither a time nor an actor, and views by commit may still show it.", restore),
 	}
 }
@@ -101,7 +100,7 @@ func typeEntries() []Entry {
 		entry(audit.SchemaRegistry, "The registered schema of a type is not that of its newest version. Values are checked against the one and read with the other.",
 			"Restore a backup, or register the type as it should be", "init", "--schema", "FILE"),
 		entry(audit.SchemaSince, "Commits hold rows of a version of a type that was not the newest then, or the record of that is wrong. Such rows may be upgraded from the wrong version.", restore),
-		entry(audit.SchemaUnknown, "Rows say that they are of a version of their type that does not exist, so they cannot be upgraded. A warning if another program wrote them.", restore),
+		entry(audit.SchemaUnknown, "Rows say that they are of a version of their type that does not exist, so they cannot be upgraded.", restore),
 		entry(audit.TypeUnregistered, "There are versions of a type that has no schema. They are kept, but cannot be queried by their type.",
 			"Register the type", "init", "--schema", "FILE"),
 	}
@@ -110,8 +109,6 @@ func typeEntries() []Entry {
 // projectionEntries are about the projection, from which the present is read.
 func projectionEntries() []Entry {
 	return []Entry{
-		entry(audit.ProjectionBehind, "Another program has appended commits that are not in the projection yet. Reads answer from history until it is brought up to date.",
-			"None needed: the next read or write brings it up to date."),
 		derived(audit.ProjectionChecksum, "The projection is not what the last rebuild made, though history is. Reads of the present can be wrong."),
 		derived(audit.ProjectionDiffers, "The projection shows another version of an identity than the newest in history. Reads of the present are wrong for it."),
 		derived(audit.ProjectionExtra, "The projection has an identity that history does not know. Reads of the present show what never was."),

@@ -143,7 +143,7 @@ func (r *run) attempt(ctx context.Context, j *job, c Connector, did *deeds) endi
 
 func (r *run) steps(ctx context.Context, j *job, c Connector, did *deeds) error {
 	did.stage = fetching
-	if err := checkForeign(&j.item); err != nil {
+	if err := checkItem(&j.item); err != nil {
 		return err
 	}
 	item := copyItem(&j.item)
@@ -175,8 +175,8 @@ func (r *run) steps(ctx context.Context, j *job, c Connector, did *deeds) error 
 	return err
 }
 
-// checkForeign refuses an item that another program has written without checks.
-func checkForeign(i *onto.WorkItem) error {
+// checkItem refuses an item that was written without checks.
+func checkItem(i *onto.WorkItem) error {
 	for _, m := range []struct {
 		what string
 		text json.RawMessage

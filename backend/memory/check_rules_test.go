@@ -66,7 +66,7 @@ func ruled(t *testing.T, l log) []string {
 		if i > 0 && v.Commit == l.versions[i-1].Commit {
 			must(rules.Order(&l.versions[i-1], v))
 		}
-		_, err := rules.Version(v, false)
+		_, err := rules.Version(v)
 		must(err)
 		must(rules.Stamp(v))
 		must(rules.Change(history, v))

@@ -15,12 +15,12 @@ import (
 
 // Aggregate yields the groups that an aggregation asks for.
 func (b *Backend) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
-	return pushedEach(ctx, b.reader, a.Mode == backend.State, func(r *reading, push exec.Push[onto.Group]) error {
+	return pushed(ctx, b.reader, func(r *reading, push func(onto.Group) error) error {
 		groups, err := b.reader.groups(r, a)
 		if err != nil {
 			return err
 		}
-		return exec.PushEach(ctx, groups, push)
+		return exec.PushAll(ctx, groups, push)
 	})
 }
 

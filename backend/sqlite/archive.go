@@ -17,7 +17,7 @@ var _ backend.Archive = (*Backend)(nil)
 
 // Origin implements [backend.LogSource].
 func (b *Backend) Origin(ctx context.Context) (id string, err error) {
-	err = b.reader.read(ctx, false, func(r *reading) error {
+	err = b.reader.read(ctx, func(r *reading) error {
 		row, ok, err := r.QueryRow(`SELECT store_id FROM onto_meta`)
 		if err == nil && ok {
 			id = row.Text(0)
@@ -29,10 +29,7 @@ func (b *Backend) Origin(ctx context.Context) (id string, err error) {
 
 // CopyState implements [backend.Archive].
 func (b *Backend) CopyState(ctx context.Context) (s backend.CopyState, err error) {
-	err = b.reader.read(ctx, false, func(r *reading) error {
-		if r.Format < layout.CopyFormat {
-			return nil
-		}
+	err = b.reader.read(ctx, func(r *reading) error {
 		s, err = layout.ReadCopy(r.Conn)
 		return err
 	})
@@ -44,7 +41,7 @@ func (b *Backend) CopyState(ctx context.Context) (s backend.CopyState, err error
 // Rows of a commit are in order of identity in each table, as their draft or stream was,
 // so nothing is sorted.
 func (b *Backend) Log(ctx context.Context, since int64) iter.Seq2[backend.LogEntry, error] {
-	return pushed(ctx, b.reader, false, func(r *reading, push func(backend.LogEntry) error) error {
+	return pushed(ctx, b.reader, func(r *reading, push func(backend.LogEntry) error) error {
 		if since < 0 || since > r.Head {
 			return refusal.NoCommit(since, r.Head)
 		}
@@ -126,12 +123,9 @@ func (l *logReading) commit(c *decide.Commit) error {
 // version pushes the next version of a kind.
 func (l *logReading) version(t *logTable, commit int64) error {
 	v := layout.Version(t.rows, len(t.Columns), t.Identity(t.rows, 0))
-	err := l.r.Foreign.Sound(&v)
+	err := layout.CheckSound(&v, l.r.Head)
 	if err == nil {
 		err = layout.CheckIntact(t.rows, len(t.Columns)+4, &v)
-	}
-	if err == nil {
-		err = l.r.Foreign.Canonical(&v)
 	}
 	if err == nil && (v.Commit != commit || v.Commit == t.last.Commit && t.last.Compare(v.Identity) >= 0) {
 		err = layout.DamagedRow(&v, "it is not in its place")
@@ -162,7 +156,7 @@ func (l *logReading) ended() error {
 // LogSize implements [backend.LogSource]. Versions are counted in the indexes on their
 // commits; their bytes are estimated from some of them.
 func (b *Backend) LogSize(ctx context.Context, since int64) (size backend.LogSize, err error) {
-	err = b.reader.read(ctx, false, func(r *reading) error {
+	err = b.reader.read(ctx, func(r *reading) error {
 		if since < 0 || since > r.Head {
 			return refusal.NoCommit(since, r.Head)
 		}
@@ -214,21 +208,17 @@ func (b *Backend) leftBehind(r *reading) ([]backend.LogNote, error) {
 			return nil
 		})
 	}
-	if b.bus {
-		err := count(backend.EventsStay, `SELECT namespace, count(*) FROM events GROUP BY 1 ORDER BY 1`)
-		if err == nil {
-			err = count(backend.ClaimsStay, `SELECT handler_id || ' ' || CASE WHEN dead_lettered_at IS NOT NULL THEN 'dead_lettered'
-				WHEN ack_at IS NOT NULL THEN 'acked' WHEN session_id = '' THEN 'pending' ELSE 'claimed' END, count(*)
-				FROM event_claims GROUP BY 1 ORDER BY 1`)
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := count(backend.EventsStay, `SELECT namespace, count(*) FROM events GROUP BY 1 ORDER BY 1`)
+	if err == nil {
+		err = count(backend.ClaimsStay, `SELECT handler_id || ' ' || CASE WHEN dead_lettered_at IS NOT NULL THEN 'dead_lettered'
+			WHEN ack_at IS NOT NULL THEN 'acked' WHEN session_id = '' THEN 'pending' ELSE 'claimed' END, count(*)
+			FROM event_claims GROUP BY 1 ORDER BY 1`)
 	}
-	if b.work {
-		if err := count(backend.WorkStays, `SELECT status, count(*) FROM work_items GROUP BY 1 ORDER BY 1`); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		err = count(backend.WorkStays, `SELECT status, count(*) FROM work_items GROUP BY 1 ORDER BY 1`)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return list, nil
 }

@@ -125,20 +125,14 @@ func (b *Backend) Positions(ctx context.Context) ([]onto.Position, error) {
 
 // Events implements [backend.Bus].
 func (b *Backend) Events(ctx context.Context, q *backend.EventQuery) iter.Seq2[backend.EventState, error] {
-	return pushed(ctx, b.reader, false, func(r *reading, push func(backend.EventState) error) error {
-		if err := b.hasBus(); err != nil {
-			return err
-		}
+	return pushed(ctx, b.reader, func(r *reading, push func(backend.EventState) error) error {
 		return bus.Events(&r.Moment, b.now(), q, push)
 	})
 }
 
 // DeadLetters implements [backend.Bus].
 func (b *Backend) DeadLetters(ctx context.Context, q *backend.DeadLetterQuery) iter.Seq2[onto.DeadLetter, error] {
-	return pushed(ctx, b.reader, false, func(r *reading, push func(onto.DeadLetter) error) error {
-		if err := b.hasBus(); err != nil {
-			return err
-		}
+	return pushed(ctx, b.reader, func(r *reading, push func(onto.DeadLetter) error) error {
 		return bus.DeadLetters(&r.Moment, q, push)
 	})
 }
@@ -155,18 +149,7 @@ func (b *Backend) Namespaces(ctx context.Context) ([]backend.Namespace, error) {
 
 // readBus runs f in a read transaction.
 func (b *Backend) readBus(ctx context.Context, f func(r *reading) error) error {
-	if err := b.hasBus(); err != nil {
-		return err
-	}
-	return b.reader.read(ctx, false, f)
-}
-
-// hasBus refuses an older file that is only read.
-func (b *Backend) hasBus() error {
-	if b.bus {
-		return nil
-	}
-	return onto.Errorf(onto.Unsupported, "%s: the file has no tables of events yet", b.at.Path).WithHint("open it for writing once")
+	return b.reader.read(ctx, f)
 }
 
 // Clean implements [backend.Bus]. It removes events in many transactions, so that

@@ -19,7 +19,7 @@ import (
 // The original program and two handles of a store work on the same events in random
 // steps. No event is lost, stuck or claimed after its ack; the check finds no fault at any
 // time.
-func TestOriginalAtRandom(t *testing.T) {
+func TestEventsAtRandom(t *testing.T) {
 	t.Parallel()
 	const steps = 120
 	total := 0
@@ -43,10 +43,9 @@ type random struct {
 	clock   *busClock
 	handles [2]*sqlite.Backend
 	b       *sqlite.Backend // the one whose turn it is
-	o       *originalBus
+	o       *documentedBus
 	n       int
 	ours    []onto.Claim
-	theirs  []string
 	done    map[string]bool // events that we have acked or buried
 	log     []string
 }
@@ -54,7 +53,7 @@ type random struct {
 func playRandom(t *testing.T, r *rand.Rand, steps int) {
 	path, clock := filepath.Join(t.TempDir(), "bus.db"), newBusClock()
 	makeThings(t, path)
-	p := &random{T: t, Rand: r, clock: clock, o: openOriginalBus(t, path, clock), done: map[string]bool{}}
+	p := &random{T: t, Rand: r, clock: clock, o: openDocumentedBus(t, path, clock), done: map[string]bool{}}
 	for i := range p.handles {
 		p.handles[i] = open(t, path, &sqlite.Options{Now: clock.Now})
 	}
@@ -96,17 +95,13 @@ func (p *random) say(format string, args ...any) { p.log = append(p.log, fmt.Spr
 func (p *random) step() {
 	p.Helper()
 	types := [][]string{{"T"}, {"U"}, {"T", "U"}}[p.IntN(3)]
-	switch p.IntN(14) {
+	switch p.IntN(10) {
 	case 0, 1:
 		p.n++
 		spec := fmt.Sprintf("e%d %s %s %d", p.n, types[0], []string{"-", "k", "l"}[p.IntN(3)], 100+p.IntN(2))
 		p.say("emit %s", spec)
 		emit(p.T, p.b, spec)
-	case 2:
-		p.n++
-		p.say("they enqueue e%d %s", p.n, types[0])
-		p.o.enqueue(fmt.Sprint("e", p.n), types[0], 100+p.IntN(2))
-	case 3, 4:
+	case 2, 3:
 		got, err := p.b.Claim(p.Context(), request(1+p.IntN(3), types...))
 		if err != nil {
 			p.Fatal(err)
@@ -118,32 +113,21 @@ func (p *random) step() {
 			}
 		}
 		p.ours = append(p.ours, got.Claims...)
-	case 5:
-		ids := p.o.claim("h", "theirs", 1+p.IntN(3), 50*time.Millisecond, types...)
-		p.say("they claim %v: %v", types, ids)
-		p.theirs = append(p.theirs, ids...)
-	case 6, 7:
+	case 4, 5:
 		p.settle()
-	case 8:
-		p.settleTheirs()
-	case 9:
+	case 6:
 		d := time.Duration(p.IntN(3)) * 40 * time.Second
 		p.say("%s pass", d)
 		p.clock.advance(d)
-	case 10:
-		if p.IntN(5) == 0 {
-			p.say("they clean up")
-			p.o.cleanup(p.clock.Now().Add(-time.Duration(p.IntN(100)) * time.Second))
-		}
-	case 11:
+	case 7:
 		p.commit()
-	case 12:
+	case 8:
 		lost, err := p.b.Beat(p.Context(), &backend.Beat{Session: onto.Session{ID: "s", Namespace: "n"}, Claims: p.ours, Lease: time.Minute})
 		if err != nil {
 			p.Fatal(err)
 		}
 		p.say("beat; lost %v", claimedIDs(lost))
-	case 13:
+	case 9:
 		p.seldom()
 	}
 }
@@ -194,24 +178,4 @@ func (p *random) settle() {
 	codes := settle(p.T, p.b, do, c)
 	p.say("settle %s by %d: %v", c.ID, do, codes)
 	p.done[c.ID] = p.done[c.ID] || codes[0] == "" && (do == backend.Ack || do == backend.Bury)
-}
-
-// settleTheirs lets the original program settle a claim that it has, or had.
-func (p *random) settleTheirs() {
-	if len(p.theirs) == 0 {
-		return
-	}
-	i := p.IntN(len(p.theirs))
-	id := p.theirs[i]
-	p.theirs = slices.Delete(p.theirs, i, i+1)
-	how := p.IntN(4)
-	p.say("they settle %s by %d", id, how)
-	switch how {
-	case 0, 1:
-		p.o.ack("h", id)
-	case 2:
-		p.o.release("h", id, "no", 10*time.Second, false)
-	case 3:
-		p.o.release("h", id, "never", 0, true)
-	}
 }

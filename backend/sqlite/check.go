@@ -20,7 +20,7 @@ func (b *Backend) Check(ctx context.Context) iter.Seq2[onto.Finding, error] {
 // CheckSteps is Check that reports each step before it is taken. A step that damage
 // ends early does not stop the others.
 func (b *Backend) CheckSteps(ctx context.Context, step func(name string)) iter.Seq2[onto.Finding, error] {
-	return pushed(ctx, b.reader, false, func(r *reading, push func(onto.Finding) error) error {
+	return pushed(ctx, b.reader, func(r *reading, push func(onto.Finding) error) error {
 		return check.All(b.subject(), &r.Moment, step, push)
 	})
 }
@@ -34,7 +34,7 @@ func (s *store) subject() *check.Store {
 // SHA-256 in hex, and the commit that it covers. Check compares it. It is "" if none is
 // stored.
 func (b *Backend) Checksum(ctx context.Context) (sum string, commit int64, err error) {
-	err = b.reader.read(ctx, false, func(r *reading) error {
+	err = b.reader.read(ctx, func(r *reading) error {
 		sum, commit, err = r.Checksum()
 		return err
 	})
@@ -48,7 +48,7 @@ func (b *Backend) Survey(ctx context.Context) iter.Seq2[onto.Finding, error] {
 }
 
 func (b *Backend) survey(ctx context.Context, l check.Limits) iter.Seq2[onto.Finding, error] {
-	return pushed(ctx, b.reader, false, func(r *reading, push func(onto.Finding) error) error {
+	return pushed(ctx, b.reader, func(r *reading, push func(onto.Finding) error) error {
 		return check.Survey(b.subject(), &r.Moment, l, push)
 	})
 }

@@ -16,7 +16,7 @@ import (
 // Resolve returns the commit a point refers to.
 func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error) {
 	var found onto.Commit
-	err := b.reader.read(ctx, false, func(r *reading) error {
+	err := b.reader.read(ctx, func(r *reading) error {
 		id := r.Head
 		if n, ok := p.Commit(); ok {
 			id = n
@@ -43,12 +43,8 @@ func (b *Backend) Resolve(ctx context.Context, p onto.Point) (onto.Commit, error
 	return found, err
 }
 
-// commitAt returns the last commit whose time is not after t. A binary search needs
-// times in order, and another program's clock may have gone back.
+// commitAt returns the last commit whose time is not after t, by binary search.
 func (r *reading) commitAt(t time.Time) (int64, error) {
-	if !r.Ordered {
-		return r.commitAtUnordered(t)
-	}
 	var found int64
 	low, high := int64(1), r.Head
 	for low <= high {
@@ -66,22 +62,9 @@ func (r *reading) commitAt(t time.Time) (int64, error) {
 	return found, nil
 }
 
-func (r *reading) commitAtUnordered(t time.Time) (int64, error) {
-	rows, err := r.Query(r.Ctx, `SELECT id, created_at FROM commits ORDER BY id DESC`)
-	if err != nil {
-		return 0, err
-	}
-	for rows.Next() {
-		if !layout.StoredTime(rows.Text(1)).After(t) {
-			return rows.Int(0), rows.Close()
-		}
-	}
-	return 0, rows.Close()
-}
-
 // Commits yields commits.
 func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2[onto.Commit, error] {
-	return pushed(ctx, b.reader, false, func(r *reading, push func(onto.Commit) error) error {
+	return pushed(ctx, b.reader, func(r *reading, push func(onto.Commit) error) error {
 		where, args := `c.id > ? AND c.id <= ?`, []any{q.Since, r.commitID(q.Until)}
 		if q.Key != "" {
 			where, args = where+` AND c.idempotency_key = ?`, append(args, q.Key)

@@ -32,7 +32,7 @@ func (rd *reader) copyTo(ctx context.Context, path string, told backup.Report) (
 	}
 	defer st.Discard()
 	var head onto.Commit
-	err = rd.read(ctx, false, func(r *reading) (err error) {
+	err = rd.read(ctx, func(r *reading) (err error) {
 		if head, err = layout.NewestCommit(r.Conn); err != nil {
 			return err
 		}

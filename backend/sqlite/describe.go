@@ -15,7 +15,7 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 	if b.temp != "" {
 		info.Location = memoryPath
 	}
-	err := b.reader.read(ctx, !b.keeps(), func(r *reading) error {
+	err := b.reader.read(ctx, func(r *reading) error {
 		row, _, err := r.QueryRow(`SELECT format, store_id FROM onto_meta`)
 		if err != nil {
 			return err
@@ -39,9 +39,6 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 		}
 		return err
 	})
-	if !b.Adopted() {
-		info.Warnings = append(info.Warnings, "another program made the file: it stays as it is until the first write, which adds tables, columns and indexes")
-	}
 	for _, suffix := range []string{"", "-wal"} {
 		if f, err := os.Stat(b.at.File + suffix); err == nil {
 			info.Bytes += f.Size()

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"iter"
@@ -15,7 +14,7 @@ import (
 
 // Diff yields each identity whose state differs between two commits.
 func (b *Backend) Diff(ctx context.Context, q *backend.DiffQuery) iter.Seq2[onto.Change, error] {
-	return pushedEach(ctx, b.reader, false, func(r *reading, push exec.Push[onto.Change]) error {
+	return pushed(ctx, b.reader, func(r *reading, push func(onto.Change) error) error {
 		from, to := r.commitID(q.From), r.commitID(q.To)
 		for _, t := range b.tables {
 			if q.Kind != "" && q.Kind != t.Kind {
@@ -39,7 +38,7 @@ func (r *reading) commitID(id int64) int64 {
 // diffTable finds the identities that were touched in between, and for each
 // its version at either end. Sorting them is left to SQLite, which spills to
 // disk.
-func (r *reading) diffTable(t *layout.Table, typ string, from, to int64, push exec.Push[onto.Change]) error {
+func (r *reading) diffTable(t *layout.Table, typ string, from, to int64, push func(onto.Change) error) error {
 	where := ""
 	args := []any{from, to}
 	if typ != "" {
@@ -59,24 +58,13 @@ func (r *reading) diffTable(t *layout.Table, typ string, from, to int64, push ex
 	return r.Each(sql, append(args, from, to), func(rows *driver.Rows) error {
 		id := t.Identity(rows, 0)
 		var before *onto.Version
-		var was, is error // why a side cannot be read
-		text := rows.Bytes(width + 3)
 		if !rows.Null(width) {
 			v := layout.Version(rows, width, id)
-			was = r.Foreign.Canonical(&v)
 			before = &v
 		}
 		after := layout.Version(rows, width+4, id)
-		if was != nil && before.Live() && after.Live() && bytes.Equal(text, after.Fields) {
-			return nil
-		}
-		is = r.Foreign.Canonical(&after)
-		c, differs := exec.Difference(before, &after)
-		if was != nil && before.Live() || is != nil {
-			return push(c, exec.Both(was, is))
-		}
-		if differs {
-			return push(c, nil)
+		if c, differs := exec.Difference(before, &after); differs {
+			return push(c)
 		}
 		return nil
 	})

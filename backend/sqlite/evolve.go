@@ -22,14 +22,6 @@ const purgeRows = 10_000
 // evolve changes the types as the draft says.
 func (s *stream) evolve() error {
 	s.evolved = true
-	for _, t := range s.draft.Evolve.End {
-		if !s.wr.schema.catalog {
-			break
-		}
-		if err := layout.Deactivate(s.w, t.TypeName()); err != nil {
-			return err
-		}
-	}
 	s.changed = changedTypes(typelist.Last(s.Candidate.Types.All), s.draft.Evolve)
 	return s.retype(s.ctx, s.Candidate.Types.All, s.changed, slices.Collect(decide.Purges(s.draft)))
 }
@@ -89,8 +81,7 @@ func changedTypes(last []onto.SchemaVersion, e *backend.Evolution) []onto.Schema
 }
 
 // purge removes every version of a type, and what the projection and the tables of the
-// past have of it. The operation counts of the commits decrease accordingly; commits of
-// other programs have none. The stored checksum is removed: it covers history that is
+// past have of it. The operation counts of the commits decrease accordingly. The stored checksum is removed: it covers history that is
 // gone.
 func (g *round) purge(ctx context.Context, of onto.TypeName) error {
 	t := g.wr.table(of.Kind)
@@ -101,7 +92,7 @@ func (g *round) purge(ctx context.Context, of onto.TypeName) error {
 	defer func() { _ = g.w.Script(`PRAGMA secure_delete = OFF`) }()
 	err := g.w.Exec(fmt.Sprintf(`UPDATE commits SET operations = operations - h.n
 		FROM (SELECT commit_id, count(*) AS n FROM %s WHERE %s = ? GROUP BY commit_id) h
-		WHERE commits.id = h.commit_id AND commits.operations IS NOT NULL`, t.History, t.Columns[0]), of.Name)
+		WHERE commits.id = h.commit_id`, t.History, t.Columns[0]), of.Name)
 	if err == nil {
 		err = g.purgeHistory(ctx, t, of.Name)
 	}

@@ -14,7 +14,7 @@ func (b *Backend) Explain(ctx context.Context, q *backend.Query, a *backend.Aggr
 	if q == nil {
 		q = &a.Query
 	}
-	err := b.reader.read(ctx, q.Mode == backend.State, func(r *reading) error {
+	err := b.reader.read(ctx, func(r *reading) error {
 		statements, err := b.reader.explained(r, q, a, &e)
 		if err != nil {
 			return err
@@ -36,7 +36,7 @@ func (b *Backend) Explain(ctx context.Context, q *backend.Query, a *backend.Aggr
 
 // explained is the statements that are run, and says what is done after them.
 func (rd *reader) explained(r *reading, q *backend.Query, a *backend.Aggregation, e *backend.Explanation) ([]sqlgen.Part, error) {
-	if n, ok := rd.near(q); ok && a == nil && r.Foreign.Covers() && r.Foreign.Until == 0 {
+	if n, ok := rd.near(q); ok && a == nil {
 		return []sqlgen.Part{{SQL: n.statement, Args: n.args}}, nil
 	}
 	if a == nil {

@@ -58,7 +58,7 @@ func (b *Backend) Waiting() int { return b.queue.Len() }
 // SearchTable returns the table that a query for words in the fields of a
 // schema would use, or "" if it would use none.
 func (b *Backend) SearchTable(ctx context.Context, s onto.Schema) (name string, err error) {
-	err = b.reader.read(ctx, true, func(r *reading) error {
+	err = b.reader.read(ctx, func(r *reading) error {
 		found, ok, err := r.searchTable(&s)
 		if ok {
 			name = found

@@ -39,55 +39,15 @@ func TestAnotherTableOfFacts(t *testing.T) {
 		`CREATE TABLE fact_history (id INTEGER PRIMARY KEY, text TEXT)`, `CREATE VIEW fact_current AS SELECT 1`,
 		`CREATE TABLE fact_history (id INTEGER PRIMARY KEY, fact_type TEXT, subject INTEGER)`,
 	} {
-		path := makeFormat5(t)
-		runSQL(t, path, theirs)
+		path := makeDocumentedFile(t)
+		runSQL(t, path, "DROP TABLE "+strings.Join(factTables(), "; DROP TABLE ")+"; "+theirs)
 		for _, opts := range []*sqlite.Options{nil, {ReadOnly: true}} {
 			_, err := sqlite.Open(t.Context(), path, opts)
 			if onto.CodeOf(err) != onto.Unsupported || onto.HintOf(err).Text == "" {
 				t.Errorf("%s: got %v, want Unsupported with a hint", theirs, err)
 			}
 		}
-		if got := query(t, path, `SELECT format FROM onto_meta`); got != "5" {
-			t.Errorf("%s: got format %s, want 5", theirs, got)
-		}
 	}
-}
-
-// Another program may append facts, in any form of JSON. Reads see them at once, as do
-// search and indexes; a rebuild and checks agree.
-func TestForeignFacts(t *testing.T) {
-	path, b := makeFacts(t)
-	runSQL(t, path, `INSERT INTO commits (created_at) VALUES ('2099-01-01T00:00:00+00:00');
-		INSERT INTO fact_history (fact_type, subject, attribute, fact_id, fields_json, commit_id) VALUES
-			('Contract', 'ada', 'note', 'f9', '{"note": "Moved to Rome",   "seq": null}', 5),
-			('Contract', 'ada', 'employer', 'f1', '{"employer": "Beta"}', 5)`)
-	f9 := onto.FactID("Contract", "ada", "note", "f9")
-	wantFields(t, b, f9, backend.Head, `{"note":"Moved to Rome"}`)
-	wantFields(t, b, f9, 5, `{"note":"Moved to Rome"}`)
-	check := func() {
-		t.Helper()
-		wantWords(t, path, b, contract(), "ada>note: moved to rome; ada>note: signed in paris")
-		schema := contract()
-		beta := checkedFilter(t, &backend.Query{Schema: &schema}, `$.employer == "Beta"`)
-		if got := factIDs(t, b, backend.Query{At: backend.Head, Where: beta}); got != "f1" {
-			t.Errorf("by value: got %s, want f1", got)
-		}
-		if got := factIDs(t, b, backend.Query{At: 4}) + ", " + factIDs(t, b, backend.Query{At: 5}); got != "f1 f3 f4, f1 f3 f9 f4" {
-			t.Errorf("got facts %s", got)
-		}
-		commits, err := b.Resolve(t.Context(), onto.Point{})
-		if err != nil || commits.Operations != 2 {
-			t.Errorf("got %d operations, error %v; want 2", commits.Operations, err)
-		}
-	}
-	check()
-	if got := findings(t, path); !slices.Equal(got, []string{"endpoint_missing"}) {
-		t.Errorf("got findings %v", got)
-	}
-	if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	check()
 }
 
 // Types of facts evolve, and are purged, as others are.

@@ -16,20 +16,15 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	if err := ctx.Err(); err != nil {
 		return onto.Version{}, err
 	}
-	c, err := b.reader.take()
+	c, err := b.reader.readers.Get()
 	if err != nil {
 		return onto.Version{}, driver.Wrap(b.at.Path, err)
 	}
-	var v onto.Version
-	if c.StandIn {
-		v, err = b.reader.getApart(ctx, c, id, at)
-	} else {
-		v, err = b.reader.get(ctx, c, id, at)
-	}
+	v, err := b.reader.get(c, id, at)
 	if c.IsStale() {
 		v, err = onto.Version{}, b.reader.changedError()
 	}
-	b.reader.give(c, true)
+	b.reader.readers.Put(c)
 	return v, driver.Wrap(b.at.Path, err)
 }
 
@@ -38,11 +33,11 @@ func (b *Backend) Find(ctx context.Context, ids []onto.Identity, at int64) (foun
 	if at == backend.Head {
 		at = math.MaxInt64
 	}
-	err = b.reader.read(ctx, false, func(r *reading) error {
+	err = b.reader.read(ctx, func(r *reading) error {
 		for _, id := range ids {
 			v, err := b.reader.getAt(r.Conn, id, at)
 			switch {
-			case err == nil || onto.CodeOf(err) == onto.Unreadable:
+			case err == nil:
 				found = append(found, v)
 			case onto.CodeOf(err) != onto.NotFound:
 				return err
@@ -56,36 +51,12 @@ func (b *Backend) Find(ctx context.Context, ids []onto.Identity, at int64) (foun
 	return found, nil
 }
 
-// getApart is get on a connection with stand-ins, for which another program may have
-// made tables meanwhile.
-func (rd *reader) getApart(ctx context.Context, c *driver.Conn, id onto.Identity, at int64) (onto.Version, error) {
-	_, err := rd.beginRead(ctx, c)
-	var v onto.Version
-	if err == nil {
-		v, err = rd.get(ctx, c, id, at)
-	}
-	_ = c.Exec(`ROLLBACK`)
-	return v, err
-}
-
-func (rd *reader) get(ctx context.Context, c *driver.Conn, id onto.Identity, at int64) (onto.Version, error) {
+func (rd *reader) get(c *driver.Conn, id onto.Identity, at int64) (onto.Version, error) {
 	if at != backend.Head {
 		return rd.getAt(c, id, at)
 	}
-	if c.Untouched {
-		return rd.getAt(c, id, math.MaxInt64)
-	}
 	var buf [5]any
-	t, args := rd.table(id.Kind), layout.IdentityArgs(buf[:0], &id)
-	r, ok, err := c.QueryRow(t.Get, args...)
-	if err == nil && ok && !layout.ReadForeign(r).Covers() {
-		if err = rd.catchUp(ctx); err == nil {
-			r, ok, err = c.QueryRow(t.Get, args...)
-		}
-		if err == nil && ok && !layout.ReadForeign(r).Covers() {
-			return rd.getAt(c, id, math.MaxInt64)
-		}
-	}
+	r, ok, err := c.QueryRow(rd.table(id.Kind).Get, layout.IdentityArgs(buf[:0], &id)...)
 	if err != nil {
 		return onto.Version{}, err
 	}
@@ -93,21 +64,21 @@ func (rd *reader) get(ctx context.Context, c *driver.Conn, id onto.Identity, at 
 	if err != nil {
 		return onto.Version{}, err
 	}
-	return v, layout.Readable(c, t, &v)
+	return v, layout.HasFields(&v)
 }
 
 // found is the version in a row of [layout.Table.Get] or of GetAt.
 func (rd *reader) found(c *driver.Conn, r *driver.Rows, ok bool, id onto.Identity) (onto.Version, error) {
 	if ok {
-		if err := rd.notice(c, r.Int(7)); err != nil {
+		if err := rd.notice(c, r.Int(5)); err != nil {
 			return onto.Version{}, err
 		}
 	}
-	if !ok || r.Null(3) {
+	if !ok || r.Null(1) {
 		return onto.Version{}, refusal.NoVersion(id)
 	}
-	v := layout.Version(r, 3, id)
-	return v, layout.ReadForeign(r).Sound(&v)
+	v := layout.Version(r, 1, id)
+	return v, layout.CheckSound(&v, r.Int(0))
 }
 
 // getAt reads history, which needs no projection.
@@ -119,10 +90,10 @@ func (rd *reader) getAt(c *driver.Conn, id onto.Identity, at int64) (onto.Versio
 	}
 	v, err := rd.found(c, r, ok, id)
 	if err == nil {
-		err = layout.CheckIntact(r, 8, &v)
+		err = layout.CheckIntact(r, 6, &v)
 	}
 	if err != nil {
 		return onto.Version{}, err
 	}
-	return v, layout.ReadForeign(r).Canonical(&v)
+	return v, nil
 }

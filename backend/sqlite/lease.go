@@ -68,7 +68,7 @@ func nextEpoch(w *driver.Conn, name string) (int64, error) {
 
 // changeLeases runs f in a write transaction. It does not wait for any lease.
 func (wr *writer) changeLeases(ctx context.Context, until time.Time, f func(w *driver.Conn) error) error {
-	return wr.writeAs(ctx, until, starter{lease: &onto.Lease{Name: onto.WriteLease}, behind: true}, func(w *driver.Conn, _ state) error { return f(w) })
+	return wr.writeAs(ctx, until, starter{lease: &onto.Lease{Name: onto.WriteLease}, damaged: true}, func(w *driver.Conn, _ state) error { return f(w) })
 }
 
 // Acquire takes a lease that is free or has expired.
@@ -156,7 +156,7 @@ func (b *Backend) Leases(ctx context.Context) ([]onto.Lease, error) {
 // readLeases reads each row of a query about leases. A file of an older
 // format that is opened for reading only has none.
 func readLeases[T any](ctx context.Context, rd *reader, sql string, read func(r *driver.Rows) (T, error)) (list []T, err error) {
-	err = rd.read(ctx, false, func(r *reading) error {
+	err = rd.read(ctx, func(r *reading) error {
 		n, err := r.QueryInt(`SELECT count(*) FROM (SELECT name FROM sqlite_master UNION SELECT name FROM sqlite_temp_master)
 			WHERE name IN ('locks', 'onto_leases', 'onto_lease_breaks')`)
 		if err != nil || n < 3 {

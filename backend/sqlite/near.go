@@ -11,9 +11,7 @@ import (
 
 // A question for what is at one left key, such as the facts about a subject, is one
 // statement without a transaction around it: beginning and ending one costs more than
-// the few rows. Like a get, each row also says how far the projection goes; if that is
-// not far enough, or if there are rows of other programs, the question is asked in the
-// usual way.
+// the few rows.
 
 // near is such a question.
 type near struct {
@@ -27,7 +25,7 @@ type near struct {
 // and no order, or only the condition that facts hold at a time.
 func (s *store) near(q *backend.Query) (n near, ok bool) {
 	if q.Kind == onto.KindEntity || q.Mode != backend.State || len(q.LeftKeys) != 1 || len(q.RightKeys) > 1 || q.RightKeys != nil && len(q.RightKeys) == 0 ||
-		q.Keys != nil || q.Identity != nil || len(q.Order) > 0 || len(q.Search) > 0 || q.After != nil || q.Limit != 0 || q.Offset != 0 || s.foreign.Load() {
+		q.Keys != nil || q.Identity != nil || len(q.Order) > 0 || len(q.Search) > 0 || q.After != nil || q.Limit != 0 || q.Offset != 0 {
 		return n, false
 	}
 	var from, until string
@@ -91,15 +89,13 @@ func (rd *reader) scanNear(ctx context.Context, q *backend.Query, n *near, push 
 	if err := ctx.Err(); err != nil {
 		return true, err
 	}
-	c, err := rd.take()
+	c, err := rd.readers.Get()
 	if err != nil {
 		return true, driver.Wrap(rd.at.Path, err)
 	}
 	clean := false
 	defer func() { rd.give(c, clean) }() // the consumer may panic in the middle
-	if !c.StandIn {
-		answered, err = rd.pushNear(ctx, c, q, n, push)
-	}
+	answered, err = rd.pushNear(ctx, c, q, n, push)
 	clean = true
 	if c.IsStale() {
 		answered, err = true, rd.changedError()
@@ -108,7 +104,7 @@ func (rd *reader) scanNear(ctx context.Context, q *backend.Query, n *near, push 
 }
 
 func (rd *reader) pushNear(ctx context.Context, c *driver.Conn, q *backend.Query, n *near, push func(onto.Version) error) (answered bool, err error) {
-	var head layout.Foreign
+	var head int64
 	var right, instance string // of the version before
 	first := true
 	err = c.Each(ctx, n.statement, n.args, func(rows *driver.Rows) error {
@@ -116,22 +112,15 @@ func (rd *reader) pushNear(ctx context.Context, c *driver.Conn, q *backend.Query
 			if err := rd.notice(c, rows.Int(layout.NearChanges)); err != nil {
 				return err
 			}
-			switch rows.Int(layout.NearStanding) {
-			case layout.NearForeign:
-				rd.foreign.Store(true)
-				return errFull
-			case layout.NearBehind:
-				return errFull
-			}
-			answered, head = true, layout.NearHead(rows)
+			answered, head = true, rows.Int(layout.NearHead)
 		}
 		v, ok := n.t.NearVersion(rows, q)
 		if !ok {
 			return nil
 		}
-		err := head.Sound(&v)
+		err := layout.CheckSound(&v, head)
 		if err == nil {
-			err = layout.Readable(c, n.t, &v)
+			err = layout.HasFields(&v)
 		}
 		if err == nil && n.shape.Past {
 			err = layout.CheckIntact(rows, layout.NearSum, &v)
@@ -145,8 +134,5 @@ func (rd *reader) pushNear(ctx context.Context, c *driver.Conn, q *backend.Query
 		first, right, instance = false, v.Right, v.Instance
 		return push(v)
 	})
-	if !answered && err == errFull {
-		err = nil
-	}
 	return answered || err != nil, err
 }

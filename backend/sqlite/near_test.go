@@ -125,18 +125,7 @@ func TestNearIsTheSame(t *testing.T) {
 	compare(t, b)
 	t.Logf("%d questions had answers", found)
 	compare(t, open(t, path, &sqlite.Options{ReadOnly: true}))
-	compare(t, open(t, makeFormat5(t), &sqlite.Options{ReadOnly: true}))
 	compare(t, open(t, filepath.Join(t.TempDir(), "empty.db"), nil))
-
-	// Another program appends: first the projection is behind, then it has its rows.
-	runSQL(t, path, `INSERT INTO commits (created_at) VALUES ('2099-01-01T00:00:00+00:00');
-		INSERT INTO fact_history (fact_type, subject, attribute, fact_id, fields_json, commit_id) VALUES
-			('Contract', 'ada', 'salary', 'f9', '{"salary": 1, "valid_from": null}', (SELECT max(id) FROM commits)), ('Contract', 'ada', 'salary', 'f8', '{"salary": 1, "valid_from": 7}', (SELECT max(id) FROM commits))`)
-	compare(t, open(t, path, &sqlite.Options{ReadOnly: true}))
-	compare(t, b)
-	if got := nearAnswers(t, b, backend.Query{Kind: onto.KindFact, Type: "Contract", At: backend.Head, LeftKeys: []string{"ada"}, RightKeys: []string{"salary"}}); !strings.Contains(got, "f9") {
-		t.Errorf("got %s, want the fact of the other program", got)
-	}
 }
 
 // Damage is noticed as it is in the usual way.

@@ -31,7 +31,7 @@ func (a *question) versions() answer {
 	switch {
 	case a.followsIndex():
 		return answer{a.alongIndex(keys, places, offset+q.Limit), offset, q.Limit}
-	case len(keys) > 0 && (q.Limit <= 0 || q.Limit+offset > smallPage), a.loose:
+	case len(keys) > 0 && (q.Limit <= 0 || q.Limit+offset > smallPage):
 		return answer{[]sqlgen.Part{a.statement(a.After(keys, places), keys, 0, 0)}, offset, q.Limit}
 	}
 	return answer{statements: []sqlgen.Part{a.statement(a.After(keys, places), keys, offset, q.Limit)}}

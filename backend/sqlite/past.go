@@ -36,11 +36,10 @@ func fromPast(t *layout.Table, q *backend.Query) source {
 const pastPays = 20
 
 // prefersPast reports whether the table of the past is the better way to a view: if
-// there are many identities for each version that came later. The table does not
-// distinguish several versions of other programs in one commit.
+// there are many identities for each version that came later.
 func (r *reading) prefersPast(t *layout.Table, q *backend.Query) (bool, error) {
 	few := len(sqlgen.Narrow(q)) > 0 || q.Limit > 0 && q.Where == nil && len(q.Order) == 0
-	if few || r.Foreign.Until > 0 || r.Format < 2 {
+	if few {
 		return false, nil
 	}
 	later, err := r.QueryInt(fmt.Sprintf(`SELECT (SELECT max(id) FROM %s) - ifnull(

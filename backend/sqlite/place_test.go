@@ -108,8 +108,8 @@ func TestReplacedFile(t *testing.T) {
 
 // Opening waits no longer than its timeout.
 func TestOpenHonoursItsLimits(t *testing.T) {
-	path := makeFormat1(t)
-	runSQL(t, path, `PRAGMA journal_mode = DELETE`)
+	path := makeDocumentedFile(t)
+	runSQL(t, path, `DROP INDEX onto_entity_history_commit; PRAGMA journal_mode = DELETE`)
 	release := lockExclusively(t, path)
 	defer release()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -126,31 +126,6 @@ func TestEmptyPath(t *testing.T) {
 	if _, err := sqlite.Open(t.Context(), "", nil); !errors.Is(err, onto.Invalid) {
 		t.Errorf("got %v, want Invalid", err)
 	}
-}
-
-// While another program holds its lock, reads answer from history.
-func TestReadsBesideAHeldLock(t *testing.T) {
-	path := makeFile(t, originalTables, originalRows)
-	b := open(t, path, &sqlite.Options{LockTimeout: time.Hour})
-	runSQL(t, path, `INSERT INTO commits (created_at) VALUES ('2030-01-01T00:00:00+00:00'), ('2020-01-01T00:00:00+00:00');
-		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES
-			('Customer', 'c1', '{"name": "New", "id": "c1"}', 3), ('Customer', 'c3', '{"id": "c3"}', 4);
-		INSERT INTO locks VALUES ('ontology_write', 'python-7', '2025-01-01T00:00:00+00:00', '2099-01-01 00:00:00')`)
-	wantFields(t, b, onto.EntityID("Customer", "c1"), backend.Head, `{"id":"c1","name":"New"}`)
-	wantScan(t, b, "Customer", "c1", "c2", "c3")
-	at, err := b.Resolve(t.Context(), onto.AtTime(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)))
-	if err != nil || at.ID != 4 {
-		t.Errorf("as of 2027: got commit %d, error %v; want 4, the last that is not later", at.ID, err)
-	}
-	runSQL(t, path, `DELETE FROM locks`)
-	_, err = b.AppendStream(t.Context(), &backend.Draft{}, func(yield func(backend.Write, error) bool) {
-		wantScan(t, b, "Customer", "c1", "c2", "c3") // the stream itself holds the lock
-		yield(backend.Write{Identity: onto.EntityID("Customer", "c9"), Op: onto.Put, Fields: []byte(`{"id":"c9"}`), SchemaVersion: 1}, nil)
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	wantScan(t, b, "Customer", "c1", "c2", "c3", "c9")
 }
 
 // A file that is opened as immutable and then changes is not shown as one snapshot.
@@ -194,36 +169,5 @@ func TestReadOnlyNoticesAChange(t *testing.T) {
 	}
 	if !errors.Is(last, onto.Unavailable) {
 		t.Errorf("after %d rows: got %v, want Unavailable", rows, last)
-	}
-}
-
-// On a full disk the projection cannot follow another program; reads answer
-// from history.
-func TestReadsOnAFullDisk(t *testing.T) {
-	path := makeFile(t, originalTables, originalRows)
-	b := open(t, path, nil)
-	adopt(t, b)
-	runSQL(t, path, `INSERT INTO commits (created_at) VALUES ('2030-01-01T00:00:00+00:00');
-		WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
-		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id)
-			SELECT 'Customer', 'k' || i, '{"id": "k' || i || '", "name": "' || hex(zeroblob(500)) || '"}', 3 FROM n`)
-	if err := b.Exec(`PRAGMA max_page_count = 1`); err != nil { // no more than there are
-		t.Fatal(err)
-	}
-	if v, err := b.Get(t.Context(), onto.EntityID("Customer", "k200"), backend.Head); err != nil || v.Commit != 3 {
-		t.Errorf("get: got commit %d, error %v; want 3", v.Commit, err)
-	}
-	n := 0
-	for _, err := range b.Scan(t.Context(), &backend.Query{Kind: onto.KindEntity, Type: "Customer", At: backend.Head}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		n++
-	}
-	if n != 203 {
-		t.Errorf("scan: got %d rows, want 203", n)
-	}
-	if err := b.Exec(`PRAGMA max_page_count = 100000`); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -15,16 +15,12 @@ import (
 type reader struct {
 	*store
 	readers driver.Pool
-	catchUp func(ctx context.Context) error // brings the projection up to the head, if it can
 }
 
 // dial opens a connection for the pool.
 func (rd *reader) dial() (*driver.Conn, error) {
-	if rd.untouched.Load() {
-		return rd.dialUntouched()
-	}
 	if rd.opts.ReadOnly {
-		return rd.dialReadOnly()
+		return rd.at.DialReadOnly()
 	}
 	if err := rd.at.SameFile(); err != nil {
 		return nil, err
@@ -40,45 +36,25 @@ func (rd *reader) dial() (*driver.Conn, error) {
 	return c, nil
 }
 
-func (rd *reader) dialReadOnly() (*driver.Conn, error) {
-	c, err := rd.at.DialReadOnly()
-	if err != nil || rd.older.Kind != layout.Ours {
-		return c, err
-	}
-	if err := rd.older.StandIn(c); err != nil {
-		c.Close()
-		return nil, err
-	}
-	return c, nil
-}
-
 // reading is a read transaction.
 type reading struct {
 	layout.Moment
-	changes    int64     // how often types have changed
-	counted    *sync.Map // the store's
-	unreadable *sync.Map // the store's
+	changes int64     // how often types have changed
+	counted *sync.Map // the store's
 }
 
-// read runs f in a read transaction. With current set, the projection covers the head
-// of the snapshot, unless others hold the write lock.
-func (rd *reader) read(ctx context.Context, current bool, f func(r *reading) error) error {
+// read runs f in a read transaction.
+func (rd *reader) read(ctx context.Context, f func(r *reading) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c, err := rd.take()
+	c, err := rd.readers.Get()
 	if err != nil {
 		return driver.Wrap(rd.at.Path, err)
 	}
 	clean := false
 	defer func() { rd.give(c, clean) }() // the consumer may panic in the middle
-	r, err := rd.beginRead(ctx, c)
-	if err == nil && current && !r.Foreign.Covers() {
-		_ = c.Exec(`ROLLBACK`)
-		if err = rd.catchUp(ctx); err == nil {
-			r, err = rd.beginRead(ctx, c)
-		}
-	}
+	r, err := rd.begin(ctx, c)
 	if err == nil {
 		err = f(r)
 	}
@@ -91,16 +67,9 @@ func (rd *reader) read(ctx context.Context, current bool, f func(r *reading) err
 }
 
 // pushed yields what f pushes in a read transaction; see read.
-func pushed[T any](ctx context.Context, rd *reader, current bool, f func(r *reading, push func(T) error) error) iter.Seq2[T, error] {
+func pushed[T any](ctx context.Context, rd *reader, f func(r *reading, push func(T) error) error) iter.Seq2[T, error] {
 	return exec.Pushed(func(push func(T) error) error {
-		return rd.read(ctx, current, func(r *reading) error { return f(r, push) })
-	})
-}
-
-// pushedEach is pushed where some of what f pushes cannot be read.
-func pushedEach[T any](ctx context.Context, rd *reader, current bool, f func(r *reading, push exec.Push[T]) error) iter.Seq2[T, error] {
-	return exec.PushedEach(func(push exec.Push[T]) error {
-		return rd.read(ctx, current, func(r *reading) error { return f(r, push) })
+		return rd.read(ctx, func(r *reading) error { return f(r, push) })
 	})
 }
 
@@ -111,34 +80,31 @@ func (rd *reader) changedError() error {
 		WithHint("read again")
 }
 
-// beginRead begins a read transaction. If another program has upgraded or adopted the
-// file meanwhile, stand-ins end first: they would hide its tables.
-func (rd *reader) beginRead(ctx context.Context, c *driver.Conn) (*reading, error) {
-	r, err := rd.begin(ctx, c)
-	if err != nil || !c.StandIn {
-		return r, err
+// give returns a connection after a read. One that was left in the middle of a read is
+// closed.
+func (rd *reader) give(c *driver.Conn, clean bool) {
+	if clean {
+		rd.readers.Put(c)
+	} else {
+		c.Close()
 	}
-	if ended, err := rd.endStandIn(c); err != nil || !ended {
-		return r, err
-	}
-	return rd.begin(ctx, c)
 }
 
 func (rd *reader) begin(ctx context.Context, c *driver.Conn) (*reading, error) {
 	if err := c.Exec(`BEGIN`); err != nil {
 		return nil, err
 	}
-	row, ok, err := c.QueryRowContext(ctx, `SELECT `+layout.Standing+`, m.times_ordered, m.format, `+rd.changes+` FROM `+layout.StandingFrom)
+	row, ok, err := c.QueryRowContext(ctx, `SELECT `+layout.Head+`, m.format, `+layout.TypeChanges+` FROM `+layout.HeadFrom)
 	if err == nil && !ok {
 		err = onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", rd.at.Path)
 	}
 	if err == nil {
-		err = rd.checkCopied(c, row.Int(4))
+		err = rd.checkCopied(c, row.Int(1))
 	}
 	if err != nil {
 		return nil, err
 	}
-	rd.sees(row.Int(5))
-	m := layout.Moment{Conn: c, Ctx: ctx, Head: row.Int(0), Foreign: layout.ReadForeign(row), Ordered: row.Int(3) == 1 && layout.ReadForeign(row).Covers(), Format: layout.PlainFormat(row.Int(4))}
-	return &reading{m, row.Int(5), &rd.counted, &rd.unreadable}, nil
+	rd.sees(row.Int(2))
+	m := layout.Moment{Conn: c, Ctx: ctx, Head: row.Int(0)}
+	return &reading{m, row.Int(2), &rd.counted}, nil
 }

@@ -56,7 +56,10 @@ const DefaultRestoreTTL = 30 * time.Second
 // to would do, and changes nothing.
 func PlanRestore(ctx context.Context, from, to string) (RestorePlan, error) {
 	source, err := Open(ctx, from, &Options{ReadOnly: true})
-	if code := onto.CodeOf(err); code == onto.Uninitialized || code == onto.Unsupported {
+	switch code := onto.CodeOf(err); {
+	case code == onto.Unsupported && len(onto.HintOf(err).Command) > 0: // it can be copied
+		return RestorePlan{}, onto.Errorf(code, "no backup to restore: %w", err)
+	case code == onto.Uninitialized || code == onto.Unsupported:
 		return RestorePlan{}, onto.Errorf(code, "no backup to restore: %w", err).WithHint("name the file of a backup")
 	}
 	if err != nil {
@@ -67,7 +70,7 @@ func PlanRestore(ctx context.Context, from, to string) (RestorePlan, error) {
 		return RestorePlan{}, err
 	}
 	var plan RestorePlan
-	err = source.reader.read(ctx, false, func(r *reading) (err error) {
+	err = source.reader.read(ctx, func(r *reading) (err error) {
 		if plan.Backup, err = momentOf(r.Conn); err != nil {
 			return err
 		}
@@ -104,7 +107,7 @@ func (p *RestorePlan) compare(ctx context.Context, source *reading, to string) e
 		return damagedTarget(to, err)
 	}
 	defer present.Close()
-	return present.reader.read(ctx, false, func(r *reading) error {
+	return present.reader.read(ctx, func(r *reading) error {
 		m, err := momentOf(r.Conn)
 		if err != nil {
 			return err
@@ -264,14 +267,14 @@ func (r *restore) prepare(ctx context.Context) (*disk.Staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = source.reader.read(ctx, false, func(c *reading) error {
+	err = source.reader.read(ctx, func(c *reading) error {
 		return backup.Fill(ctx, st, c.Conn, time.Now().Add(DefaultLockTimeout), r.told)
 	})
 	if err == nil {
-		err = upgradeCopy(ctx, st.Path)
+		err = repairCopy(ctx, st.Path)
 	}
 	if err == nil {
-		err = r.b.reader.read(ctx, false, func(c *reading) error {
+		err = r.b.reader.read(ctx, func(c *reading) error {
 			size, err := c.QueryInt(`PRAGMA page_size`)
 			if err != nil {
 				return err
@@ -286,19 +289,15 @@ func (r *restore) prepare(ctx context.Context) (*disk.Staged, error) {
 	return st, nil
 }
 
-// upgradeCopy brings a copy to our format, as opening any store does. It is written
+// repairCopy brings back what a copy lacks, as opening any store does. It is written
 // later, so it must not contain code of others.
-func upgradeCopy(ctx context.Context, path string) error {
+func repairCopy(ctx context.Context, path string) error {
 	b, err := Open(ctx, path, nil)
 	if err != nil {
 		return err
 	}
 	b.writer.writing.wait()
-	err = b.writer.ensureOpen(ctx)
-	var s *layout.Shape
-	if err == nil {
-		s, err = layout.SoundShape(b.writer.conn, path)
-	}
+	s, err := layout.SoundShape(b.writer.conn, path)
 	if err == nil {
 		err = s.Writable("the backup")
 	}
@@ -329,7 +328,7 @@ func (r *restore) overwrite(ctx context.Context, src *driver.Conn) error {
 		err = b.writer.reached("restore")
 	}
 	if err == nil {
-		err = b.reader.read(ctx, false, func(now *reading) error { return r.outdo(now, src) })
+		err = b.reader.read(ctx, func(now *reading) error { return r.outdo(now, src) })
 	}
 	if err != nil {
 		t.Close()

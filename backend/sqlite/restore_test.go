@@ -246,7 +246,7 @@ func TestRestoreIsOvertaken(t *testing.T) {
 		head int64
 	}{
 		"broken": {`DELETE FROM locks`, onto.LeaseExpired, 5},
-		"commit": {`INSERT INTO commits (created_at) VALUES ('2099-01-01T00:00:00.000000+00:00')`, onto.HeadMismatch, 6},
+		"commit": {`INSERT INTO commits (created_at, operations) VALUES ('2099-01-01T00:00:00.000000+00:00', 0)`, onto.HeadMismatch, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, b := backedUp(t)

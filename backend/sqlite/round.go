@@ -24,8 +24,6 @@ type round struct {
 
 	unlinked bool // versions need not know what they supersede
 
-	active map[activation]bool // versions of types that the original's catalog lists as current
-
 	bus      *bus.Tx  // nil until it is needed
 	inserted int      // how many of Events are written
 	work     *work.Tx // nil until it is needed
@@ -166,15 +164,6 @@ func (g *round) insertVersions(versions []decide.Version) error {
 	if err := g.wr.reached("versions"); err != nil {
 		return err
 	}
-	if g.wr.schema.catalog {
-		if err := g.activate(versions); err != nil {
-			return err
-		}
-	}
-	var nulls []withNulls
-	if len(g.wr.types.original) > 0 {
-		nulls = g.addNulls(versions)
-	}
 	var first firstRows
 	for i, t := range g.wr.tables {
 		var err error
@@ -182,35 +171,10 @@ func (g *round) insertVersions(versions []decide.Version) error {
 			return err
 		}
 	}
-	if err := g.removeNulls(nulls); err != nil || len(g.words) == 0 {
-		return err
+	if len(g.words) == 0 {
+		return nil
 	}
 	return g.writeWords(first)
-}
-
-// activation is a version of a type.
-type activation struct {
-	onto.TypeName
-	version int
-}
-
-// activate tells the original's second engine which versions of types have rows now.
-func (g *round) activate(versions []decide.Version) error {
-	if g.active == nil {
-		g.active = map[activation]bool{}
-	}
-	for i := range versions {
-		v := &versions[i]
-		a := activation{v.TypeName(), v.SchemaVersion}
-		if g.active[a] {
-			continue
-		}
-		if err := layout.Activate(g.w, a.TypeName, a.version, v.Commit); err != nil {
-			return err
-		}
-		g.active[a] = true
-	}
-	return nil
 }
 
 // firstRows is the row id of the first version of each kind that a group has written.

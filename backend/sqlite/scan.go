@@ -20,10 +20,10 @@ func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Ver
 	if !ok {
 		return b.scan(ctx, q)
 	}
-	return exec.PushedEach(func(push exec.Push[onto.Version]) error {
-		answered, err := b.reader.scanNear(ctx, q, &n, func(v onto.Version) error { return push(v, nil) })
+	return exec.Pushed(func(push func(onto.Version) error) error {
+		answered, err := b.reader.scanNear(ctx, q, &n, push)
 		if !answered {
-			return exec.PushEach(ctx, b.scan(ctx, q), push)
+			return exec.PushAll(ctx, b.scan(ctx, q), push)
 		}
 		return err
 	})
@@ -31,52 +31,47 @@ func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Ver
 
 // scan is Scan in the usual way.
 func (b *Backend) scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
-	return pushedEach(ctx, b.reader, q.Mode == backend.State, func(r *reading, push exec.Push[onto.Version]) error {
+	return pushed(ctx, b.reader, func(r *reading, push func(onto.Version) error) error {
 		a, err := r.question(b.table(q.Kind), q, q.Ends())
 		if err != nil {
 			return err
 		}
 		if a.keepsOrder() {
-			if answered, err := b.reader.pageInPast(r, a, func(v onto.Version) error { return push(v, nil) }); answered || err != nil {
+			if answered, err := b.reader.pageInPast(r, a, push); answered || err != nil {
 				return err
 			}
 		}
 		if a.plain == "" {
 			return r.versions(a, push)
 		}
-		return exec.PushEach(ctx, exec.Select(q, r.rows(a), b.reader.endpoints(r, q)), push)
+		return exec.PushAll(ctx, exec.Select(q, r.rows(a), b.reader.endpoints(r, q)), push)
 	})
 }
 
 // rows is the versions that the question's statement finds.
 func (r *reading) rows(a *question) iter.Seq2[onto.Version, error] {
-	return exec.PushedEach(func(push exec.Push[onto.Version]) error { return r.versions(a, push) })
+	return exec.Pushed(func(push func(onto.Version) error) error { return r.versions(a, push) })
 }
 
-// versions pushes the versions that the question's statements find. Those that cannot be
-// read are no part of the window.
-func (r *reading) versions(a *question, push exec.Push[onto.Version]) error {
+// versions pushes the versions that the question's statements find.
+func (r *reading) versions(a *question, push func(onto.Version) error) error {
 	answer := a.versions()
 	left := answer.take
 	var last sequence
 	for _, sql := range answer.statements {
 		err := r.Each(sql.SQL, sql.Args, func(rows *driver.Rows) error {
-			if answer.skip > 0 && !a.loose {
+			if answer.skip > 0 {
 				answer.skip--
 				return nil
 			}
-			v, unreadable := r.version(a, rows)
-			if exec.Ends(unreadable) {
-				return unreadable
+			v, err := r.version(a, rows)
+			if err == nil {
+				err = last.follow(a, &v)
 			}
-			if err := last.follow(a, &v); err != nil {
-				return err
+			if err == nil {
+				err = push(v)
 			}
-			if unreadable == nil && answer.skip > 0 {
-				answer.skip--
-				return nil
-			}
-			if err := push(v, unreadable); err != nil || unreadable != nil {
+			if err != nil {
 				return err
 			}
 			if left--; left == 0 {
@@ -124,19 +119,15 @@ func (s *sequence) follow(a *question, v *onto.Version) error {
 
 var errFull = errors.New("the page is full")
 
-// version reads a row of the question's statement. It fails with Unreadable if only the
-// fields cannot be read.
+// version reads a row of the question's statement.
 func (r *reading) version(a *question, rows *driver.Rows) (onto.Version, error) {
 	v := layout.Version(rows, len(a.t.Columns), a.t.Identity(rows, 0))
-	if err := r.Foreign.Sound(&v); err != nil {
+	if err := layout.CheckSound(&v, r.Head); err != nil {
 		return v, err
 	}
-	err := layout.Readable(r.Conn, a.t, &v)
+	err := layout.HasFields(&v)
 	if err == nil {
 		err = layout.CheckIntact(rows, len(a.t.Columns)+4, &v)
-	}
-	if err == nil && !a.isCurrent() {
-		err = r.Foreign.Canonical(&v)
 	}
 	if err == nil && a.plain != "" {
 		err = layout.CheckJSON(&v)
@@ -164,11 +155,11 @@ func (rd *reader) endpoints(r *reading, q *backend.Query) exec.Endpoints {
 			at = r.commitID(q.At)
 		}
 		left, err = rd.fieldsAt(r, onto.EntityID(leftType, v.Left), at)
-		if exec.Ends(err) || q.Kind != onto.KindRelation {
+		if err != nil || q.Kind != onto.KindRelation {
 			return left, nil, err
 		}
-		right, other := rd.fieldsAt(r, onto.EntityID(rightType, v.Right), at)
-		return left, right, exec.Both(err, other)
+		right, err = rd.fieldsAt(r, onto.EntityID(rightType, v.Right), at)
+		return left, right, err
 	}
 }
 

@@ -20,16 +20,11 @@ type typeCache struct {
 	loaded       bool
 	all          *decide.Catalog
 	search       map[onto.TypeName]*layout.WordTable // of the types that have one
-	original     map[layout.TypeVersion][]string     // optional fields of the original program's types
 }
 
 func (c *typeCache) refresh(w *driver.Conn, s state) error {
 	if c.loaded && c.row == s.Schemas && c.derived == s.Derived {
 		return nil
-	}
-	undated, err := layout.FillSince(w)
-	if err != nil {
-		return err
 	}
 	all, err := layout.ReadSchemas(w)
 	if err != nil {
@@ -39,15 +34,14 @@ func (c *typeCache) refresh(w *driver.Conn, s state) error {
 	if err != nil {
 		return err
 	}
-	// What was filled in may be rolled back: then it is read again.
-	*c = typeCache{s.Schemas, s.Derived, undated == 0, decide.NewCatalog(all), search, layout.OriginalOptional(all)}
+	*c = typeCache{s.Schemas, s.Derived, true, decide.NewCatalog(all), search}
 	return nil
 }
 
 // Schemas returns every version of every type.
 func (b *Backend) Schemas(ctx context.Context) ([]onto.SchemaVersion, error) {
 	var list []onto.SchemaVersion
-	err := b.reader.read(ctx, false, func(r *reading) error {
+	err := b.reader.read(ctx, func(r *reading) error {
 		var err error
 		list, err = layout.ReadSchemas(r.Conn)
 		return err
@@ -80,13 +74,12 @@ func (b *Backend) Register(ctx context.Context, reg *backend.Registration) ([]on
 }
 
 // registered answers without the write lock if every type is there already. A file that
-// was opened for reading, or is another program's, keeps its flags: they matter to search
-// only.
+// was opened for reading keeps its flags: they matter to search only.
 func (b *Backend) registered(ctx context.Context, reg *backend.Registration) ([]onto.SchemaVersion, error) {
 	var list []onto.SchemaVersion
 	var found state
-	keeps := b.keeps()
-	err := b.reader.read(ctx, false, func(r *reading) error {
+	keeps := b.opts.ReadOnly
+	err := b.reader.read(ctx, func(r *reading) error {
 		all, err := layout.ReadSchemas(r.Conn)
 		if err != nil {
 			return err

@@ -10,15 +10,9 @@ import (
 )
 
 // searchTable returns the table with the words of the fields that a schema marks for
-// search. It reports false if there is none, if it holds the words of other fields, or
-// if it does not cover the head: then versions are read and their words split.
+// search. It reports false if there is none, or if it holds the words of other fields:
+// then versions are read and their words split.
 func (r *reading) searchTable(s *onto.Schema) (name string, ok bool, err error) {
-	if !r.Foreign.Covers() {
-		return "", false, nil
-	}
-	if has, err := layout.HasDerived(r.Conn); err != nil || !has {
-		return "", false, err
-	}
 	row, ok, err := r.QueryRow(`SELECT id, field FROM onto_derived WHERE type_kind = ? AND type_name = ? AND purpose = 'search'`,
 		string(s.Kind), s.Name)
 	if err != nil || !ok || row.Text(1) != layout.SearchFields(s) {

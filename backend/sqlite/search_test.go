@@ -188,42 +188,6 @@ func TestWordsOfAGroup(t *testing.T) {
 	wantWords(t, path, b, note("title"), "bare: clad; new: four; old: before")
 }
 
-// Words of what another program appends are found by the next search.
-func TestWordsOfForeignRows(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "words.db")
-	b := open(t, path, nil)
-	notes := note("title")
-	register(t, b, notes)
-	commit(t, b, putNote("a", `,"title":"Ours"`), putNote("b", `,"title":"Ours"`), putNote("c", `,"title":"Ours"`))
-	theirs := func(rows string) {
-		runSQL(t, path, `INSERT INTO commits (created_at) VALUES ('2099-01-01T00:00:00+00:00');
-			INSERT INTO entity_history (entity_type, entity_key, fields_json, op, commit_id)
-				SELECT 'Note', column1, column2, column3, (SELECT max(id) FROM commits) FROM (VALUES `+rows+`)`)
-	}
-	theirs(`('a', '{"title": "Th\u00e9irs", "id": "a"}', 'put'), ('b', '{}', 'delete'), ('c', 'no JSON', 'put'),
-		('d', '{"id": "d", "title": "first"}', 'put'), ('d', '{"id": "d", "title": "second"}', 'put')`)
-	if name, err := b.SearchTable(t.Context(), notes); name == "" || err != nil {
-		t.Errorf("after a read that brings them in: got table %q, error %v", name, err)
-	}
-	wantWords(t, path, b, notes, "a: theirs; d: first")
-	commit(t, b, putNote("b", `,"title":"Ours again"`), putNote("c", `,"title":"Ours again"`), putNote("d", `,"title":"Ours"`))
-	wantWords(t, path, b, notes, "a: theirs; b: ours again; c: ours again; d: ours")
-	theirs(`('d', '{"id": "d", "title": 7}', 'put')`)
-	commit(t, b, putNote("e", ""))
-	wantWords(t, path, b, notes, "a: theirs; b: ours again; c: ours again")
-
-	theirs(`('a', '{"id": "a"}', 'put')`)
-	release := lockExclusively(t, path)
-	if name, err := b.SearchTable(t.Context(), notes); name != "" || err != nil {
-		t.Errorf("behind: got table %q, error %v; want none that is relied on", name, err)
-	}
-	release()
-	if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	wantWords(t, path, b, notes, "b: ours again; c: ours again")
-}
-
 // A large type gets its search table and its indexes when it has data already.
 func TestFlagsForExistingData(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "many.db")

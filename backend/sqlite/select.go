@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -21,9 +19,6 @@ type question struct {
 	// plain says why the statement only reads and the process does everything else; ""
 	// if SQL does everything.
 	plain string
-
-	// loose says that the statement finds versions that cannot be read among others.
-	loose bool
 }
 
 // question prepares a query that uses these endpoints. The operands are computed as
@@ -37,13 +32,13 @@ func (r *reading) question(t *layout.Table, q *backend.Query, ends backend.Ends,
 	if err != nil {
 		return nil, err
 	}
-	if a.plain, err = r.whyPlain(a, ends, operands, search); a.plain != "" || err != nil {
-		return a, err
+	if a.plain = whyPlain(q, search); a.plain != "" {
+		return a, nil
 	}
 	if err := r.joinEndpoints(a, ends); err != nil {
 		return nil, err
 	}
-	a.Scope.Own = sqlgen.Document{Column: a.source.fields, Schema: q.Schema, Obeyed: r.obeyed(a), Facts: q.Kind == onto.KindFact && r.Foreign.Until == 0}
+	a.Scope.Own = sqlgen.Document{Column: a.source.fields, Schema: q.Schema, Obeyed: a.isCurrent(), Facts: q.Kind == onto.KindFact}
 	a.Compile()
 	if search != nil {
 		a.Where, a.Searches = append(a.Where, *search), true
@@ -57,7 +52,7 @@ func (r *reading) plainQuestion(t *layout.Table, q *backend.Query, why string) (
 	if err != nil {
 		return nil, err
 	}
-	a := &question{t: t, source: from, plain: why, loose: r.Foreign.Until > 0 || !r.Foreign.Covers()}
+	a := &question{t: t, source: from, plain: why}
 	a.Query, a.Rows, a.Scope.Dialect = q, from.keys, sqlgen.SQLite{}
 	for _, n := range sqlgen.Narrow(q) {
 		a.source.narrowed = true
@@ -66,81 +61,19 @@ func (r *reading) plainQuestion(t *layout.Table, q *backend.Query, why string) (
 	return a, nil
 }
 
-// obeyed reports whether all rows have the types of the present schema. Those of
-// the past and those of other programs may not.
-func (r *reading) obeyed(a *question) bool { return a.isCurrent() && r.Foreign.Until == 0 }
-
-// isCurrent reports whether the rows are those of the projection.
+// isCurrent reports whether the rows are those of the projection, which have the types of
+// the present schema.
 func (a *question) isCurrent() bool { return a.source.row == "c" }
 
-// whyPlain says why SQL cannot answer a question; "" if it can. SQL does not leave out
-// versions that cannot be read, so where it would look at them, it only reads.
-func (r *reading) whyPlain(a *question, ends backend.Ends, operands []onto.Operand, search *sqlgen.Part) (string, error) {
-	q := a.Query
-	looks := q.Where != nil || len(q.Order) > 0 || len(q.Search) > 0 || a.loose && len(operands) > 0 ||
-		slices.ContainsFunc(operands, func(o onto.Operand) bool { return o.Func != onto.FuncCount })
+// whyPlain says why SQL cannot answer a question; "" if it can.
+func whyPlain(q *backend.Query, search *sqlgen.Part) string {
 	switch {
-	case looks && !a.isCurrent() && !r.canonicalUntil(r.commitID(q.At)):
-		return "rows of another program are made canonical first", nil
 	case len(q.Search) > 0 && search == nil:
-		return "there is no index of words for this moment", nil
+		return "there is no index of words for this moment"
 	case q.After != nil && len(q.After.Values) != len(q.Order):
-		return "the place to go on from is of another order", nil
+		return "the place to go on from is of another order"
 	}
-	if !looks || !a.isCurrent() || !a.loose {
-		return "", nil
-	}
-	some, err := r.someUnreadable(a, ends)
-	if some {
-		return "there are rows that cannot be read", err
-	}
-	a.loose = false
-	return "", err
-}
-
-// someUnreadable reports whether a version in the projection cannot be read, of the type
-// or of the endpoints that the question uses.
-func (r *reading) someUnreadable(a *question, ends backend.Ends) (bool, error) {
-	some, err := r.hasUnreadable(a.t, a.Query.Type)
-	if some || err != nil || !ends.Any() {
-		return some, err
-	}
-	left, right, err := r.endTypes(a.Query)
-	if err != nil {
-		return false, err
-	}
-	entities := layout.Names(onto.KindEntity)
-	if ends.Left {
-		some, err = r.hasUnreadable(entities, left)
-	}
-	if ends.Right && !some && err == nil {
-		some, err = r.hasUnreadable(entities, right)
-	}
-	return some, err
-}
-
-// hasUnreadable reports whether a version of a type in the projection cannot be read.
-// Only commits of other programs bring such versions, so an answer is cached until there
-// is another one of these.
-func (r *reading) hasUnreadable(t *layout.Table, typ string) (bool, error) {
-	type answer struct {
-		until int64
-		some  bool
-	}
-	name := onto.TypeName{Kind: t.Kind, Name: typ}
-	if known, ok := r.unreadable.Load(name); ok && known.(answer).until == r.Foreign.Until {
-		return known.(answer).some, nil
-	}
-	n, err := r.QueryInt(fmt.Sprintf(`SELECT EXISTS (SELECT 1 FROM %s WHERE %s = +? AND op = 'put' AND fields IS NULL)`, t.Current, t.Columns[0]), typ)
-	if err == nil {
-		r.unreadable.Store(name, answer{r.Foreign.Until, n > 0})
-	}
-	return n > 0, err
-}
-
-// canonicalUntil reports whether all rows of history up to a commit are ours.
-func (r *reading) canonicalUntil(commit int64) bool {
-	return r.Foreign.Until == 0 && (commit <= r.Foreign.Covered || r.Foreign.Covers())
+	return ""
 }
 
 // joinEndpoints adds the endpoints that the question uses.
@@ -156,7 +89,7 @@ func (r *reading) joinEndpoints(a *question, looked backend.Ends) error {
 	for _, e := range sqlgen.Ends(a.Query, looked) {
 		name, _ := typeInSQL(types[e.Side], e.Schema)
 		a.source.from = sqlgen.Join("", a.source.from, a.source.ends.join(&e, name, a.source.keys+"."+e.Key))
-		*a.Scope.Document(e.Side) = sqlgen.Document{Column: e.Alias + "." + a.source.ends.fields, Schema: e.Schema, Obeyed: r.obeyed(a)}
+		*a.Scope.Document(e.Side) = sqlgen.Document{Column: e.Alias + "." + a.source.ends.fields, Schema: e.Schema, Obeyed: a.isCurrent()}
 	}
 	return nil
 }

@@ -38,8 +38,6 @@ func (r *reading) source(t *layout.Table, q *backend.Query) (source, error) {
 	switch {
 	case q.Mode == backend.History:
 		return r.fromHistory(t, q), nil
-	case !r.Foreign.Covers():
-		return r.fromLog(t, q), nil
 	case q.At == backend.Head || q.At >= r.Head:
 		return fromCurrent(t, q), nil
 	}
@@ -90,17 +88,9 @@ func fromSeek(t *layout.Table, q *backend.Query) source {
 		sqlgen.SQL("c.first_commit_id <= ?", q.At), sqlgen.SQL("h.op = 'put'"))
 }
 
-// fromLog reads history alone, for when the projection lags.
-func (r *reading) fromLog(t *layout.Table, q *backend.Query) source {
-	at := r.commitID(q.At)
-	return inHistory(t, sqlgen.SQL("? h", raw(t.History)), "h", sqlgen.SQL("?", at), sqlgen.SQL("h.? = ?", raw(t.Columns[0]), q.Type),
-		sqlgen.SQL("h.op = 'put'"), sqlgen.SQL("h.id = ?", filled(t.NewestAt("h", "?"), at)))
-}
-
 // fromHistory reads all versions of an identity or of a type. A type's come by
 // commit, so they are found by the index on it, unless keys are given: then
-// there is less to sort. If an identity has two versions in a commit, the one
-// that counts comes last.
+// there is less to sort.
 func (r *reading) fromHistory(t *layout.Table, q *backend.Query) source {
 	s := inHistory(t, sqlgen.SQL("? h", raw(t.History)), "h", sqlgen.SQL("h.commit_id"))
 	s.order = sqlgen.SQL("h.commit_id, ?, h.id DESC", s.order)

@@ -1,7 +1,7 @@
 // Package sqlite keeps a store in one SQLite file. It is the embedded default.
 //
-// The history tables are those of the original Ontologia, so that its
-// documented statements work on our files and its files open here. Beside them
+// Everything in the file was written by this program. The history tables are those of the
+// original Ontologia, so that its documented statements work on them. Beside them
 // stands a projection with the newest version of each identity, written in the
 // same transaction and derived from history alone. docs/format/sqlite.md
 // describes every table.
@@ -17,6 +17,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -68,21 +69,12 @@ type Backend struct {
 
 // store is what reading and writing share.
 type store struct {
-	at         *disk.Place
-	opts       Options
-	tables     layout.Tables
-	changes    string       // the column that tells how often types have changed
-	sums       bool         // rows have checksums
-	bus        bool         // it has the tables of the bus
-	work       bool         // it has the tables of the work queue
-	untouched  atomic.Bool  // another program made it, and nothing was written yet: see adopt.go
-	underWay   atomic.Int64 // reads that see the file as the other program left it
-	older      layout.File  // what it was when it was opened, if it is only read and of an older format
-	seen       atomic.Int64 // the value of changes in the newest snapshot that was read
-	foreign    atomic.Bool  // it has rows of other programs
-	kept       keptOrders   // of answers about the past
-	counted    sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
-	unreadable sync.Map     // from onto.TypeName to whether a type has versions that cannot be read, see reading.hasUnreadable
+	at      *disk.Place
+	opts    Options
+	tables  layout.Tables
+	seen    atomic.Int64 // the value of changes in the newest snapshot that was read
+	kept    keptOrders   // of answers about the past
+	counted sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
 }
 
 // memoryPath stands for a temporary store.
@@ -101,7 +93,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
 }
 
 func newBackend(path string, opts *Options) *Backend {
-	s := &store{at: &disk.Place{Path: path}, changes: layout.TypeChanges, sums: true, bus: true, work: true}
+	s := &store{at: &disk.Place{Path: path}, tables: layout.NewTables()}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -114,13 +106,11 @@ func newBackend(path string, opts *Options) *Backend {
 	b := &Backend{store: s, reader: &reader{store: s}}
 	b.reader.readers.Dial = b.reader.dial
 	b.writer = newWriter(s, &b.reader.readers)
-	b.reader.catchUp = b.writer.tryCatchUp
 	b.queue = groupcommit.New(groupBounds(), func(m *member) error { return b.appendGroup(m.Context(), m) })
 	return b
 }
 
 func (b *Backend) open(ctx context.Context, path string) (err error) {
-	b.makeTables()
 	if err := driver.CheckLibrary(); err != nil {
 		return err
 	}
@@ -133,7 +123,7 @@ func (b *Backend) open(ctx context.Context, path string) (err error) {
 	if b.at, err = disk.Find(path, b.opts.MustExist || b.opts.ReadOnly); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), b.refuseOthers()); err != nil {
 		return err
 	}
 	if b.opts.ReadOnly {
@@ -145,11 +135,6 @@ func (b *Backend) open(ctx context.Context, path string) (err error) {
 	if b.keptWAL, err = b.at.CheckWAL(b.opts.AcceptLoss); err != nil {
 		return err
 	}
-	if b.keptWAL == "" {
-		if err := b.openUntouched(); err != nil || b.untouched.Load() {
-			return err
-		}
-	}
 	if err := b.at.CompanionsFit(); err != nil {
 		return err
 	}
@@ -160,17 +145,44 @@ func (b *Backend) open(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// makeTables makes the SQL of all kinds.
-func (s *store) makeTables() { s.tables = layout.NewTables(s.changes, s.sums) }
-
 // table returns the tables of a kind.
 func (s *store) table(k onto.Kind) *layout.Table { return s.tables.Of(k) }
 
-// openReadOnly opens a file that is ours already, or of another program.
-func (b *Backend) openReadOnly() error {
-	if err := b.openUntouched(); err != nil || b.untouched.Load() {
-		return err
+// refuseOthers refuses a file that is no store of this format before SQLite opens it in the usual
+// way, which would leave companions beside it, or could change it.
+func (s *store) refuseOthers() error {
+	found, err := s.inspect()
+	if err != nil || found.Kind != layout.Empty || !s.at.Holds("-wal") {
+		return cmp.Or(err, s.admit(found))
 	}
+	c, end, err := s.at.LookWithin() // all that there is may be in the WAL
+	if err != nil {
+		return nil // opening it tells better what is wrong
+	}
+	defer end()
+	if found, err = layout.Inspect(c, s.at.Path); err != nil {
+		return nil
+	}
+	return s.admit(found)
+}
+
+// inspect looks at the file without its WAL. What cannot be read like that may be changing,
+// and is as good as empty.
+func (s *store) inspect() (layout.File, error) {
+	c := s.at.Look()
+	if c == nil {
+		return layout.File{}, nil
+	}
+	defer c.Close()
+	found, err := layout.Inspect(c, s.at.Path)
+	if onto.CodeOf(driver.Wrap(s.at.Path, err)) == onto.Corrupt {
+		return layout.File{}, nil
+	}
+	return found, err
+}
+
+// openReadOnly opens a store that is there already.
+func (b *Backend) openReadOnly() error {
 	c, err := b.reader.dial()
 	if err != nil {
 		return err
@@ -179,21 +191,17 @@ func (b *Backend) openReadOnly() error {
 	if err == nil {
 		err = b.admit(found)
 	}
-	if err == nil && found.Kind == layout.Ours && found.Format < layout.FactFormat {
-		b.older = found
-		err = found.StandIn(c)
+	if err == nil && found.Kind == layout.Empty {
+		err = b.emptyError()
 	}
 	b.reader.readers.Put(c)
-	if err != nil {
-		return err
-	}
-	if found.Format == 1 {
-		b.changes = "0"
-	}
-	b.sums = found.Format >= 3
-	b.bus, b.work = found.Format >= 4, found.Format >= 5
-	b.makeTables()
-	return nil
+	return err
+}
+
+// emptyError is for a file without a store where there must be one.
+func (s *store) emptyError() error {
+	return onto.Errorf(onto.Uninitialized, "%s: the database has no tables", s.at.Path).
+		WithHint("make a store in it").WithCommand("init", "--db", s.at.Path)
 }
 
 // admit refuses what cannot be opened, and what is only opened to be filled.

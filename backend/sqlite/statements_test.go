@@ -142,25 +142,6 @@ func TestDocumentedPlan(t *testing.T) {
 	}
 }
 
-// Any SQLite since 3.38 can append to the history tables.
-func TestStockShellAppends(t *testing.T) {
-	shell := stockShell(t)
-	if shell == "" {
-		return
-	}
-	path := makeDocumented(t)
-	out, err := exec.Command(shell, path, `BEGIN IMMEDIATE;
-		INSERT INTO commits (created_at, metadata_json) VALUES ('2099-01-01T00:00:00+00:00', '{"by": "hand"}');
-		INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id) VALUES ('Thing', 'c', '{"n": 7, "id": "c"}', last_insert_rowid());
-		COMMIT;`).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	b := open(t, path, nil)
-	wantFields(t, b, onto.EntityID("Thing", "c"), backend.Head, `{"id":"c","n":7}`)
-	wantScan(t, b, "Thing", "a", "c")
-}
-
 // The page about the format shows what is derived as it is, and its statements work as
 // printed.
 func TestDocumentedDerived(t *testing.T) {

@@ -136,9 +136,6 @@ func (wr *writer) begin(ctx context.Context) (state, error) {
 	if err := wr.canWrite(ctx); err != nil {
 		return state{}, err
 	}
-	if err := wr.ensureOpen(ctx); err != nil {
-		return state{}, err
-	}
 	if err := wr.conn.Exec(`BEGIN IMMEDIATE`); err != nil {
 		return state{}, err
 	}
@@ -183,13 +180,13 @@ func (wr *writer) canWrite(ctx context.Context) error {
 type state struct {
 	disk.Standpoint
 	headTime time.Time
-	covered  bool        // the projection covers the head
+	slipped  bool        // something else has appended the head
 	held     *onto.Lease // the write lease; nil if it is free
 }
 
-const stateSQL = `SELECT ` + layout.Standing + `, head.created_at, (SELECT max(id) FROM schema_versions), l.owner_id, l.expires_at,
-		m.derived, m.format
-	FROM ` + layout.StandingFrom + ` LEFT JOIN locks l ON l.lock_name = 'ontology_write'`
+const stateSQL = `SELECT ` + layout.Head + `, head.created_at, (SELECT max(id) FROM schema_versions), l.owner_id, l.expires_at,
+		m.derived, m.format, head.id IS NOT NULL AND head.operations IS NULL
+	FROM ` + layout.HeadFrom + ` LEFT JOIN locks l ON l.lock_name = 'ontology_write'`
 
 func (st *store) readState(c *driver.Conn) (state, error) {
 	r, ok, err := c.QueryRow(stateSQL)
@@ -199,16 +196,16 @@ func (st *store) readState(c *driver.Conn) (state, error) {
 	if !ok {
 		return state{}, onto.Errorf(onto.Corrupt, "%s: the table onto_meta is empty", st.at.Path)
 	}
-	s := state{disk.Standpoint{Head: r.Int(0), Schemas: r.Int(4), Derived: r.Int(7)}, layout.StoredTime(r.Text(3)), layout.ReadForeign(r).Covers(), nil}
+	s := state{disk.Standpoint{Head: r.Int(0), Schemas: r.Int(2), Derived: r.Int(5)}, layout.StoredTime(r.Text(1)), r.Int(7) == 1, nil}
 	if s.Head < 0 || s.Head == math.MaxInt64 {
 		return s, onto.Errorf(onto.Corrupt, "%s: the newest commit is %d, after which there is none", st.at.Path, s.Head).WithHint("%s", layout.RestoreRemedy)
 	}
-	if !r.Null(5) {
-		if until := layout.StoredTime(r.Text(6)); st.now().Before(until) {
-			s.held = &onto.Lease{Name: onto.WriteLease, Owner: r.Text(5), Expires: until}
+	if !r.Null(3) {
+		if until := layout.StoredTime(r.Text(4)); st.now().Before(until) {
+			s.held = &onto.Lease{Name: onto.WriteLease, Owner: r.Text(3), Expires: until}
 		}
 	}
-	format := r.Int(8)
+	format := r.Int(6)
 	if err := st.checkCopied(c, format); err != nil {
 		return s, err
 	}
@@ -277,8 +274,7 @@ func (wr *writer) transact(ctx context.Context, w *driver.Conn, f func() error) 
 	return wr.commit(w)
 }
 
-// write runs f with the writer connection in a write transaction on an up-to-date
-// projection. Until is the deadline for getting the lock.
+// write runs f with the writer connection in a write transaction. Until is the deadline for getting the lock.
 func (wr *writer) write(ctx context.Context, until time.Time, f func(w *driver.Conn, s state) error) error {
 	return wr.writeAs(ctx, until, starter{}, f)
 }
@@ -299,9 +295,9 @@ func (wr *writer) writeAs(ctx context.Context, until time.Time, as starter, f fu
 
 // starter is how a write transaction starts.
 type starter struct {
-	lease  *onto.Lease // that the draft carries; nil for none
-	behind bool        // the projection is left as it is, and not brought up to the head
-	past   bool        // it does not wait for the holder of the write lease
+	lease   *onto.Lease // that the draft carries; nil for none
+	damaged bool        // the head may be one that something else has appended
+	past    bool        // it does not wait for the holder of the write lease
 
 	// serve, if not nil, is called with a transaction whenever it cannot be used since
 	// another holder has the write lease. It ends the transaction.
@@ -319,12 +315,19 @@ func (wr *writer) beginWrite(ctx context.Context, until time.Time, as starter) (
 	if err = wr.reached("begin"); err == nil {
 		err = wr.types.refresh(w, s)
 	}
-	if err == nil && !s.covered && !as.behind && (s.held == nil || !as.past) {
-		err = wr.catchUp(w)
+	if err == nil && s.slipped && !as.damaged {
+		err = wr.slippedError(s.Head)
 	}
 	if err != nil {
 		wr.rollback(w)
 		wr.writing.release()
 	}
 	return w, s, err
+}
+
+// slippedError is for a commit that this program has not made. Nothing is built on it: its
+// versions are not in the projection, and need not obey their types.
+func (wr *writer) slippedError(head int64) error {
+	return onto.Errorf(onto.Corrupt, "%s: the newest commit, %d, was not made by this program, so nothing is appended to it", wr.at.Path, head).
+		WithHint("find out what else is in the log").WithCommand("doctor", "--db", wr.at.Path)
 }

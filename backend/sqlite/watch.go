@@ -64,7 +64,7 @@ func (b *Backend) Await(ctx context.Context, mark int64) (int64, error) {
 		w.mu.Lock()
 		now, closed, changed := w.mark, w.closed, w.changed
 		pace := lookSeldom
-		if time.Since(w.grew) < lookAwhile && !b.keeps() {
+		if time.Since(w.grew) < lookAwhile && !b.opts.ReadOnly {
 			pace = lookOften
 		}
 		w.mu.Unlock()
@@ -99,7 +99,7 @@ func (b *Backend) look() error {
 	if time.Since(w.looked) < lookOften/2 {
 		return nil // another caller has just looked
 	}
-	if b.keeps() {
+	if b.opts.ReadOnly {
 		w.looked = time.Now()
 		w.grow()
 		return nil

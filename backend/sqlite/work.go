@@ -113,10 +113,7 @@ func (b *Backend) Revise(ctx context.Context, r *backend.WorkRevision) (int64, e
 
 // WorkItems implements [backend.WorkQueue].
 func (b *Backend) WorkItems(ctx context.Context, q *backend.WorkQuery) iter.Seq2[backend.WorkState, error] {
-	return pushed(ctx, b.reader, false, func(r *reading, push func(backend.WorkState) error) error {
-		if err := b.hasWork(); err != nil {
-			return err
-		}
+	return pushed(ctx, b.reader, func(r *reading, push func(backend.WorkState) error) error {
 		return work.Items(&r.Moment, q, push)
 	})
 }
@@ -143,18 +140,7 @@ func (b *Backend) WorkRuns(ctx context.Context) ([]onto.WorkRun, error) {
 
 // readWork runs f in a read transaction.
 func (b *Backend) readWork(ctx context.Context, f func(r *reading) error) error {
-	if err := b.hasWork(); err != nil {
-		return err
-	}
-	return b.reader.read(ctx, false, f)
-}
-
-// hasWork refuses an older file that is only read.
-func (b *Backend) hasWork() error {
-	if b.work {
-		return nil
-	}
-	return onto.Errorf(onto.Unsupported, "%s: the file has no tables of work yet", b.at.Path).WithHint("open it for writing once")
+	return b.reader.read(ctx, f)
 }
 
 // writeWork carries out operations of the work queue.

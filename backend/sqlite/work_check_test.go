@@ -10,7 +10,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/internal/effort"
 )
@@ -152,71 +151,6 @@ func TestDamagedAttempts(t *testing.T) {
 // workTables are the tables of work.
 func workTables() []string {
 	return []string{"work_items", "work_attempts", "work_runs", "onto_work_sources", "onto_work"}
-}
-
-// makeFormat4 makes a file as format 4 was, with two commits.
-func makeFormat4(t *testing.T) string {
-	t.Helper()
-	path := makeFormat5(t)
-	runSQL(t, path, "DROP TABLE "+strings.Join(workTables(), "; DROP TABLE ")+"; UPDATE onto_meta SET format = 4")
-	return path
-}
-
-// A file of format 4 can be read as it is, without work, and has it once it was opened for
-// writing; also if the other program has made its table in it.
-func TestUpgradeFromFormat4(t *testing.T) {
-	for _, theirs := range []bool{false, true} {
-		path, clock := makeFormat4(t), newBusClock()
-		if theirs {
-			s := openState(t, path, clock)
-			s.start()
-			s.enqueue("a", 100)
-			s.dequeue(1)
-		}
-		reader, err := sqlite.Open(t.Context(), path, &sqlite.Options{ReadOnly: true, Now: clock.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer reader.Close()
-		wantFields(t, reader, onto.EntityID("Thing", "a"), 1, `{"id":"a","n":1}`)
-		wantNoWork(t, reader)
-		backendtest.Check(t, reader)
-		b := open(t, path, &sqlite.Options{Now: clock.Now})
-		if info, err := b.Describe(t.Context(), true); err != nil || info.Format != sqlite.Format {
-			t.Errorf("got format %d, error %v; want %d", info.Format, err, sqlite.Format)
-		}
-		wantFields(t, b, onto.EntityID("Thing", "a"), 1, `{"id":"a","n":1}`)
-		want := 1
-		if theirs {
-			want = 2
-		}
-		enqueue(t, b, "ours")
-		if got := completeAll(t, b); got != want {
-			t.Errorf("completed %d items, want %d", got, want)
-		}
-	}
-}
-
-// wantNoWork fails if a store that is only read has work.
-func wantNoWork(t *testing.T, b *sqlite.Backend) {
-	t.Helper()
-	errs := map[string]error{}
-	for _, err := range b.WorkItems(t.Context(), &backend.WorkQuery{}) {
-		errs["items"] = err
-	}
-	_, errs["stats"] = b.WorkStats(t.Context(), &backend.WorkQuery{})
-	_, errs["runs"] = b.WorkRuns(t.Context())
-	if len(errs) != 3 {
-		t.Errorf("got %v, want 3 errors", errs)
-	}
-	for what, err := range errs {
-		if onto.CodeOf(err) != onto.Unsupported || onto.HintOf(err).Text == "" {
-			t.Errorf("%s: got %v, want Unsupported with a hint", what, err)
-		}
-	}
-	if _, err := b.Enqueue(t.Context(), []onto.WorkItem{newItem("x")}); onto.CodeOf(err) != onto.ReadOnly {
-		t.Errorf("enqueue: got %v, want ReadOnly", err)
-	}
 }
 
 // If another program has dropped a table, a column or an index of work, opening the file

@@ -74,7 +74,9 @@ func recordWork(t *testing.T) (string, []string) {
 	seen := &statements{seen: map[string]bool{}}
 	b.OnPrepare(seen.add)
 	workEverything(t, b, clock)
-	workBesideOthers(t, b, openState(t, path, clock))
+	runSQL(t, path, `UPDATE work_items SET status = 'pending', attempt = 0, not_before = NULL WHERE work_item_id = 'a'`)
+	clock.advance(time.Second)
+	finish(t, b, backend.WorkComplete, dequeue(t, b, 1, "a")...)
 	askEverything(t, b)
 	for from := 0; from < 10_000; from += 1000 {
 		var specs []string
@@ -144,19 +146,6 @@ func workEverything(t *testing.T, b *sqlite.Backend, clock *busClock) {
 	}
 	clock.advance(time.Hour)
 	finish(t, b, backend.WorkComplete, dequeue(t, b, 2, "a c")...) // one was lost, one revised
-}
-
-// workBesideOthers works on what another program has changed.
-func workBesideOthers(t *testing.T, b *sqlite.Backend, s *stateStore) {
-	t.Helper()
-	s.exec(`UPDATE work_items SET status = 'pending', attempt = 0, updated_at = ? WHERE work_item_id IN ('a', 'b')`, s.clock.sql())
-	held := dequeue(t, b, 2, "a b")
-	s.clock.advance(time.Second)
-	s.updateStatus("a", "completed", nil)
-	s.clock.advance(time.Second)
-	if _, err := b.Finish(t.Context(), []backend.WorkOutcome{outcome(backend.WorkFail, held[0])}); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // askEverything asks every question.

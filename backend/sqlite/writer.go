@@ -20,9 +20,8 @@ type writer struct {
 	watch   *watch                   // is told of every commit
 
 	writing turn         // guards what follows: held while the connection is in use
-	conn    *driver.Conn // nil when read only, and while the file is another program's
+	conn    *driver.Conn // nil when read only
 	closed  bool
-	waits   bool  // checkpoints wait for reads under way, see ensureOpen
 	broken  error // set when it is not known what the last commit left on disk
 	types   typeCache
 	schema  schemaState
@@ -36,7 +35,7 @@ func newWriter(s *store, readers *driver.Pool) *writer {
 // pass lets every point of a write pass.
 func pass(string) error { return nil }
 
-// open opens the writer connection and brings the file to our format.
+// open opens the writer connection and makes the store, if the file is empty.
 func (wr *writer) open(ctx context.Context) error {
 	how := driver.AccessCreate
 	if wr.opts.MustExist {
@@ -54,13 +53,6 @@ func (wr *writer) open(ctx context.Context) error {
 	if err := wr.retryBusy(ctx, func() error { return w.Script(`PRAGMA synchronous = FULL`) }); err != nil {
 		return err
 	}
-	wanted := checkpoints
-	if wr.waits {
-		wanted = `PRAGMA wal_autocheckpoint = 0;`
-		if err := w.Script(wanted); err != nil {
-			return err
-		}
-	}
 	if err := wr.prepareFile(ctx, w); err != nil {
 		return err
 	}
@@ -70,7 +62,7 @@ func (wr *writer) open(ctx context.Context) error {
 		}
 	}
 	return wr.retryBusy(ctx, func() error {
-		return w.Script(`PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA journal_size_limit = 67108864;` + wanted)
+		return w.Script(`PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA journal_size_limit = 67108864;` + checkpoints)
 	})
 }
 
@@ -101,7 +93,7 @@ func (wr *writer) checkSchema(w *driver.Conn) error {
 	if err != nil {
 		return err
 	}
-	wr.schema = schemaState{true, version, s.Writable(wr.at.Path), s.HasCatalog()}
+	wr.schema = schemaState{true, version, s.Writable(wr.at.Path)}
 	return wr.schema.refused
 }
 
@@ -110,5 +102,4 @@ type schemaState struct {
 	known   bool
 	version int64 // of SQLite's own counter
 	refused error // why nothing is written
-	catalog bool  // it has the catalog of the original's second engine
 }

@@ -116,7 +116,7 @@
 //	3  a check found errors, a type is stored differently, or a token is stale
 //	4  execution failed: interrupted by a signal, an upgrader failed, or the command of
 //	   a handler did
-//	5  the storage: missing, foreign, damaged, locked, full or read-only, or it
+//	5  the storage: missing, of another program, damaged, locked, full or read-only, or it
 //	   cannot do this
 //	6  conflict: an expectation or an import's precondition did not hold, or an
 //	   idempotency key was reused

@@ -108,9 +108,9 @@ func hostileTables() []hostile {
 			sql: `DROP TABLE entity_current; CREATE VIEW entity_current AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
 				SELECT 'Thing' AS entity_type, '' || i AS entity_key, 1 AS commit_id, 1 AS first_commit_id, 'put' AS op, 1 AS schema_version_id, jsonb('{}') AS fields FROM n`},
 		hostile{name: "wide view", want: refused("onto_meta"),
-			sql: `DROP TABLE onto_meta; CREATE VIEW onto_meta AS SELECT 3 AS format, x AS store_id, 0 AS foreign_until, 1 AS times_ordered, 0 AS derived FROM (` + wide + ` AS x)`},
+			sql: `DROP TABLE onto_meta; CREATE VIEW onto_meta AS SELECT 7 AS format, x AS store_id, 0 AS derived FROM (` + wide + ` AS x)`},
 		hostile{name: "view of the original program", want: refused("storage_meta"),
-			sql: `DROP TABLE onto_meta; CREATE VIEW storage_meta AS ` + forever},
+			sql: `DROP TABLE onto_meta; DROP TABLE storage_meta; CREATE VIEW storage_meta AS ` + forever},
 		hostile{name: "virtual table", want: refused("commits"), sql: `DROP TABLE commits; CREATE VIRTUAL TABLE commits USING fts4(id, created_at)`},
 		hostile{name: "search table over a view", want: refused("onto_search_"), sql: `CREATE VIEW words AS SELECT i AS docid, i AS words FROM (` + forever + `);
 			CREATE VIRTUAL TABLE onto_search_9 USING fts4(words, content="words")`},
@@ -171,7 +171,7 @@ func hostileRows() []hostile {
 	}
 	columns := []string{
 		"entity_history.schema_version_id", "schema_versions.schema_version_id", "schema_versions.onto_since", "entity_current.schema_version_id",
-		"entity_current.first_commit_id", "entity_current.commit_id", "commits.operations", "commits.causation_id", "onto_meta.foreign_until",
+		"entity_current.first_commit_id", "entity_current.commit_id", "commits.operations", "commits.causation_id",
 		"onto_meta.derived", "onto_meta.checksum_commit", "onto_entity_past.until", "onto_entity_past.history_id", "onto_leases.epoch",
 	}
 	for _, value := range []string{"-1", "0", "9223372036854775807", "'x'", "NULL", "x'00'", "1e300"} {

@@ -54,7 +54,6 @@ func TestStories(t *testing.T) {
 			"status":    status,
 			"await":     await,
 			"sql":       runSQL,
-			"original":  original,
 			"remember":  remember,
 			"unchanged": unchanged,
 			"let":       let,

@@ -46,15 +46,10 @@ func TestCommits(t *testing.T) {
 	}{
 		{"nothing", func(*audit.Commit) {}, ""},
 		{"a gap", func(c *audit.Commit) { c.ID = 4 }, "error commit_gap"},
-		{"a gap of others", func(c *audit.Commit) { c.ID, c.Foreign = 4, true }, "warning commit_gap"},
 		{"a time that goes back", func(c *audit.Commit) { *c = *commit(3, noon().Add(-time.Second)) }, "error commit_time_back"},
-		{"a time of others that goes back", func(c *audit.Commit) { *c = *commit(3, noon().Add(-time.Second)); c.Foreign = true }, "warning commit_time_back"},
 		{"no time", func(c *audit.Commit) { c.Time, c.Stored = time.Time{}, "soon" }, "error commit_time_unreadable"},
-		{"no time of others", func(c *audit.Commit) { c.Time, c.Stored, c.Foreign = time.Time{}, "soon", true }, "warning commit_time_unreadable"},
 		{"another form", func(c *audit.Commit) { c.Stored = "2026-02-10T12:00:00Z" }, "error time_form"},
-		{"another form of others", func(c *audit.Commit) { c.Stored, c.Foreign = "2026-02-10T12:00:00Z", true }, ""},
 		{"metadata", func(c *audit.Commit) { c.Metadata = []byte(`{ }`) }, "error metadata_form"},
-		{"metadata of others", func(c *audit.Commit) { c.Metadata, c.Foreign = []byte(`{ }`), true }, ""},
 		{"a key", func(c *audit.Commit) { c.Key = "k" }, "error key_twice"},
 		{"another key", func(c *audit.Commit) { c.Key = "l" }, ""},
 	} {
@@ -93,7 +88,6 @@ func TestRows(t *testing.T) {
 	rows := func(version int, first, last, put int64) audit.Rows {
 		return audit.Rows{TypeName: onto.TypeName{Kind: onto.KindEntity, Name: "Person"}, Version: version, First: first, Last: last, LastPut: put}
 	}
-	foreign := func(r audit.Rows) audit.Rows { r.Foreign = true; return r }
 	for _, c := range []struct {
 		name string
 		rows audit.Rows
@@ -107,8 +101,6 @@ func TestRows(t *testing.T) {
 		{"a version before it began", rows(3, 8, 12, 12), "error schema_since"},
 		{"the newest", rows(3, 9, 12, 12), ""},
 		{"no version", rows(4, 9, 12, 12), "error schema_unknown"},
-		{"no version, by others", foreign(rows(4, 9, 12, 12)), "warning schema_unknown"},
-		{"an old version, by others", foreign(rows(1, 9, 12, 12)), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var f found
@@ -169,23 +161,20 @@ func TestVersions(t *testing.T) {
 	for _, c := range []struct {
 		name, fields string
 		op           onto.Op
-		foreign      bool
 		want         string
 	}{
-		{"a put", `{"id":"a"}`, onto.Put, false, ""},
-		{"spaces", `{"id": "a"}`, onto.Put, false, "error fields_not_canonical"},
-		{"spaces of others", `{"id": "a"}`, onto.Put, true, ""},
-		{"a list", `[]`, onto.Put, false, "error fields_not_canonical"},
-		{"no JSON", `{`, onto.Put, false, "error fields_not_canonical"},
-		{"no JSON of others", `{`, onto.Put, true, "warning fields_unreadable"},
-		{"another op", `{}`, "merge", false, "error op_unknown"},
-		{"a delete", `{}`, onto.Delete, false, ""},
-		{"a delete with fields", `{"id":"a"}`, onto.Delete, false, "error delete_fields"},
+		{"a put", `{"id":"a"}`, onto.Put, ""},
+		{"spaces", `{"id": "a"}`, onto.Put, "error fields_not_canonical"},
+		{"a list", `[]`, onto.Put, "error fields_not_canonical"},
+		{"no JSON", `{`, onto.Put, "error fields_not_canonical"},
+		{"another op", `{}`, "merge", "error op_unknown"},
+		{"a delete", `{}`, onto.Delete, ""},
+		{"a delete with fields", `{"id":"a"}`, onto.Delete, "error delete_fields"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var f found
 			v := onto.Version{Identity: onto.EntityID("Person", "a"), Commit: 1, Op: c.op, Fields: json.RawMessage(c.fields)}
-			sound, err := audit.New(f.push).Version(&v, c.foreign)
+			sound, err := audit.New(f.push).Version(&v)
 			if got := strings.Join(f.lines(), " "); err != nil || got != c.want || sound != (c.want == "") {
 				t.Errorf("got %q, sound %v, error %v; want %q", f, sound, err, c.want)
 			}

@@ -30,8 +30,7 @@ func (c Fault) Finding(format string, args ...any) onto.Finding {
 	return finding(c, format, args)
 }
 
-// Mild is a warning: the same fault where no answer depends on it, or where another
-// program with other rules has written it.
+// Mild is a warning: the same fault where no answer depends on it.
 func (c Fault) Mild(format string, args ...any) onto.Finding {
 	f := finding(c, format, args)
 	f.Severity = onto.SeverityWarning
@@ -90,6 +89,7 @@ const (
 	CommitIncomplete     Fault = "commit_incomplete"
 	CommitTimeBack       Fault = "commit_time_back"
 	CommitTimeUnreadable Fault = "commit_time_unreadable"
+	CommitUncounted      Fault = "commit_uncounted"
 	KeyTwice             Fault = "key_twice"
 	MetadataForm         Fault = "metadata_form"
 	TimeForm             Fault = "time_form"
@@ -127,8 +127,7 @@ const (
 	VersionUnchanged     Fault = "version_unchanged"
 	VersionWithoutCommit Fault = "version_without_commit"
 
-	EndpointMissing  Notice = "endpoint_missing"
-	FieldsUnreadable Notice = "fields_unreadable"
+	EndpointMissing Notice = "endpoint_missing"
 )
 
 // The codes about what a SQLite file derives from history.
@@ -147,8 +146,7 @@ const (
 	SearchExtra        Fault = "search_extra"
 	SearchMissing      Fault = "search_missing"
 
-	DerivedExtra     Notice = "derived_extra"
-	ProjectionBehind Notice = "projection_behind"
+	DerivedExtra Notice = "derived_extra"
 )
 
 // The codes about events, claims and what a SQLite file derives from them.

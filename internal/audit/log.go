@@ -38,14 +38,6 @@ func (l Log) found(c Code, format string, args ...any) error {
 	return l.push(c.Finding(format, args...))
 }
 
-// foundIn is found for what another program may have written.
-func (l Log) foundIn(foreign bool, c Fault, format string, args ...any) error {
-	if foreign {
-		return l.push(c.Mild(format, args...))
-	}
-	return l.found(c, format, args...)
-}
-
 func (l Log) push(f onto.Finding) error {
 	if l.place != "" {
 		f.Message = l.place + ": " + f.Message
@@ -60,7 +52,6 @@ type Commit struct {
 	Stored   string    // the time as it is stored
 	Metadata []byte    // nil if it has none
 	Key      string    // the idempotency key; "" if it has none, or if the storage keeps keys unique
-	Foreign  bool      // another program wrote it
 }
 
 // Commit checks a commit by itself: its time and metadata are in the form that every
@@ -69,11 +60,11 @@ func (l Log) Commit(c *Commit) error {
 	var errs []error
 	switch {
 	case c.Time.IsZero() && codec.FormatTime(c.Time) != c.Stored:
-		errs = append(errs, l.foundIn(c.Foreign, CommitTimeUnreadable, "commit %d has the time %q", c.ID, c.Stored))
-	case !c.Foreign && codec.FormatTime(c.Time) != c.Stored:
+		errs = append(errs, l.found(CommitTimeUnreadable, "commit %d has the time %q", c.ID, c.Stored))
+	case codec.FormatTime(c.Time) != c.Stored:
 		errs = append(errs, l.found(TimeForm, "the time of commit %d is not in UTC and microseconds: %q", c.ID, c.Stored))
 	}
-	if c.Metadata != nil && !c.Foreign && !isCanonical(c.Metadata) {
+	if c.Metadata != nil && !isCanonical(c.Metadata) {
 		errs = append(errs, l.found(MetadataForm, "the metadata of commit %d is not a canonical JSON object", c.ID))
 	}
 	if c.Key != "" {
@@ -92,14 +83,14 @@ func (l Log) Commit(c *Commit) error {
 // back. Before the first commit is the zero Commit.
 func (l Log) Follows(before, c *Commit) error {
 	if c.ID != before.ID+1 {
-		if err := l.foundIn(c.Foreign, CommitGap, "commit %d follows commit %d", c.ID, before.ID); err != nil {
+		if err := l.found(CommitGap, "commit %d follows commit %d", c.ID, before.ID); err != nil {
 			return err
 		}
 	}
 	if c.Time.IsZero() || !c.Time.Before(before.Time) {
 		return nil
 	}
-	return l.foundIn(c.Foreign, CommitTimeBack, "commit %d is earlier than commit %d", c.ID, before.ID)
+	return l.found(CommitTimeBack, "commit %d is earlier than commit %d", c.ID, before.ID)
 }
 
 // Operations compares how many versions a commit holds with how many it was made

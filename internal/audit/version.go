@@ -10,22 +10,19 @@ import (
 )
 
 // Version checks a version by itself: its fields are a canonical JSON object, and none
-// after a delete. It reports whether nothing was found. Other programs write JSON in
-// their own form.
-func (l Log) Version(v *onto.Version, foreign bool) (sound bool, err error) {
+// after a delete. It reports whether nothing was found.
+func (l Log) Version(v *onto.Version) (sound bool, err error) {
 	canonical := l.Canonical
 	if canonical == nil {
 		canonical = canonicalObject
 	}
 	fields, bad := canonical(v.Fields)
 	switch {
-	case bad != nil && foreign:
-		err = l.push(FieldsUnreadable.Finding("%s at commit %d: %v", v.Identity, v.Commit, bad))
-	case bad != nil || !foreign && !bytes.Equal(fields, v.Fields):
+	case bad != nil || !bytes.Equal(fields, v.Fields):
 		err = l.found(FieldsNotCanonical, "%s at commit %d: its JSON is not as it was written", v.Identity, v.Commit)
 	case v.Op != onto.Put && v.Op != onto.Delete:
 		err = l.found(OpUnknown, "%s at commit %d: op %q is unknown", v.Identity, v.Commit, v.Op)
-	case v.Op == onto.Delete && !foreign && string(v.Fields) != "{}":
+	case v.Op == onto.Delete && string(v.Fields) != "{}":
 		err = l.found(DeleteFields, "commit %d deletes %s and leaves fields", v.Commit, v.Identity)
 	default:
 		return true, nil
@@ -34,8 +31,8 @@ func (l Log) Version(v *onto.Version, foreign bool) (sound bool, err error) {
 }
 
 // Twice reports an identity that has several versions in one commit.
-func (l Log) Twice(id onto.Identity, commit, versions int64, foreign bool) error {
-	return l.foundIn(foreign, VersionTwice, "%s has %d versions in commit %d", id, versions, commit)
+func (l Log) Twice(id onto.Identity, commit, versions int64) error {
+	return l.found(VersionTwice, "%s has %d versions in commit %d", id, versions, commit)
 }
 
 // Order checks two consecutive versions where they are stored in order of identity,
@@ -43,7 +40,7 @@ func (l Log) Twice(id onto.Identity, commit, versions int64, foreign bool) error
 func (l Log) Order(before, v *onto.Version) error {
 	switch order := cmp.Or(before.Identity.Compare(v.Identity), cmp.Compare(before.Commit, v.Commit)); {
 	case order == 0:
-		return l.Twice(v.Identity, v.Commit, 2, false)
+		return l.Twice(v.Identity, v.Commit, 2)
 	case order > 0:
 		return l.found(VersionOrder, "%s of commit %d is out of order", v.Identity, v.Commit)
 	}
@@ -59,7 +56,6 @@ type Rows struct {
 
 	First, Last int64 // commits
 	LastPut     int64 // the last commit that puts one; 0 if none does
-	Foreign     bool  // all are of another program, which does not obey the types
 }
 
 // Stamp is Rows for one version.
@@ -76,12 +72,10 @@ func (l Log) Stamp(v *onto.Version) error {
 func (l Log) Rows(r *Rows) error {
 	i := l.types.find(r.TypeName, r.Version)
 	if i < 0 {
-		return l.foundIn(r.Foreign, SchemaUnknown, "%s: schema version %d does not exist", r, r.Version)
+		return l.found(SchemaUnknown, "%s: schema version %d does not exist", r, r.Version)
 	}
 	s, next := &l.types.all[i], l.types.next(i)
 	switch end := s.End; {
-	case r.Foreign:
-		return nil
 	case r.First < s.Since:
 		return l.found(SchemaSince, "%s: schema version %d begins with commit %d", r, r.Version, s.Since)
 	case end != nil && (r.LastPut >= end.Commit || r.Last > end.Commit):
@@ -110,8 +104,8 @@ func Endpoint(relation, end onto.Identity) onto.Finding {
 
 // History is the newest version of each identity of a type, in a few bytes for each.
 type History struct {
-	// Loose says that some versions cannot be read, so that changes between versions
-	// are unknown.
+	// Loose says that some versions are not known, so that changes between versions are
+	// unknown.
 	Loose bool
 
 	seeds  [2]maphash.Seed

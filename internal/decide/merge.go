@@ -75,10 +75,6 @@ func (c *Catalog) fieldsOf(w *backend.Write) []string {
 func merge(s *onto.Schema, known []string, given []codec.Member, newest *onto.Version) ([]byte, error) {
 	var present []codec.Member
 	if newest != nil && newest.Live() {
-		if newest.Fields == nil { // another program wrote it
-			return nil, onto.Errorf(onto.Unreadable, "the version at commit %d cannot be read, so nothing can be merged into it", newest.Commit).
-				WithHint("put the whole object, which replaces it")
-		}
 		var err error
 		if present, err = codec.ParseObject(newest.Fields); err != nil {
 			return nil, onto.Errorf(onto.Corrupt, "the version at commit %d cannot be read: %w", newest.Commit, err)

@@ -36,17 +36,6 @@ type Report struct {
 	Hint        string    `json:"hint"`              // with the command, as people read it
 	Command     []string  `json:"command,omitempty"` // of the hint, as arguments
 	Differences []string  `json:"differences,omitempty"`
-
-	Unreadable *Unreadable `json:"unreadable,omitempty"`
-}
-
-// Unreadable is a version that cannot be read.
-type Unreadable struct {
-	Kind onto.Kind `json:"kind"`
-	Type string    `json:"type"`
-	Keys
-	CommitID int64  `json:"commit_id"`
-	Reason   string `json:"reason"`
 }
 
 // Problem is a report as the command prints it: one of the two.
@@ -57,12 +46,7 @@ type Problem struct {
 
 // NewReport reports an error, with what to do about it.
 func NewReport(err error, hint onto.Hint) Report {
-	r := Report{Code: CodeOf(err), Message: Message(err), Hint: hint.String(), Command: Command(hint), Differences: Differences(err)}
-	var u *onto.UnreadableVersion
-	if errors.As(err, &u) {
-		r.Unreadable = &Unreadable{u.Kind, u.Type, NewKeys(u.Identity), u.Commit, u.Reason.Error()}
-	}
-	return r
+	return Report{Code: CodeOf(err), Message: Message(err), Hint: hint.String(), Command: Command(hint), Differences: Differences(err)}
 }
 
 // Command is the command of a hint, from the name of the program on; nil if there is

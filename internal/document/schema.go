@@ -22,7 +22,6 @@ func NewTypeName(t onto.TypeName) TypeName { return TypeName{t.Kind, t.Name} }
 type Init struct {
 	Location   string     `json:"location"`
 	Created    bool       `json:"created"` // the storage is new
-	Adopted    bool       `json:"adopted"` // the file of another program becomes a store of this one
 	DryRun     bool       `json:"dry_run"`
 	Registered []TypeName `json:"registered"`
 	Retuned    []TypeName `json:"retuned"` // other marks for index or search
@@ -39,7 +38,7 @@ type FoldVersion struct {
 
 // Changes reports whether there is something to do.
 func (d *Init) Changes() bool {
-	return d.Created || d.Adopted || len(d.Registered)+len(d.Retuned)+len(d.Folds) > 0
+	return d.Created || len(d.Registered)+len(d.Retuned)+len(d.Folds) > 0
 }
 
 // Schema is one version of a type.

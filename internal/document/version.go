@@ -48,7 +48,6 @@ type Version struct {
 	Fields   json.RawMessage `json:"fields"`
 	CommitID int64           `json:"commit_id"`
 	*Made
-	*Raw
 }
 
 // Made is what a history tells of each version: what was done, when and by whom.
@@ -57,15 +56,6 @@ type Made struct {
 	CreatedAt string  `json:"created_at"`
 	Actor     *string `json:"actor"`
 }
-
-// Raw is the text of a version whose fields cannot be read.
-type Raw struct {
-	Text       string `json:"text"`       // as it is stored
-	Unreadable string `json:"unreadable"` // why
-}
-
-// NewRaw describes a version that cannot be read; its fields are null.
-func NewRaw(u *onto.UnreadableVersion) *Raw { return &Raw{u.Text, u.Reason.Error()} }
 
 // NewVersion describes a version at one moment.
 func NewVersion(v onto.Version) Version {
@@ -156,7 +146,6 @@ type Entry struct {
 	Op onto.Op `json:"op"`
 	Origin
 	Fields json.RawMessage `json:"fields"`
-	*Raw
 }
 
 // NewEntry describes a version with its commit.

@@ -13,11 +13,12 @@ import (
 )
 
 // Aggregate answers an aggregation over versions as in Select. It keeps one
-// entry for each group. The errors of versions that cannot be read come before the groups.
+// entry for each group.
 func Aggregate(a *backend.Aggregation, rows iter.Seq2[onto.Version, error], ends Endpoints) iter.Seq2[onto.Group, error] {
 	return func(yield func(onto.Group, error) bool) {
-		groups, ok := gather(a, rows, ends, func(err error) bool { return yield(onto.Group{}, err) && !Ends(err) })
-		if !ok {
+		groups, err := gather(a, rows, ends)
+		if err != nil {
+			yield(onto.Group{}, err)
 			return
 		}
 		for _, g := range groups {
@@ -35,11 +36,10 @@ type group struct {
 	tally []tally // one for each operand to compute
 }
 
-// gather returns the groups in the order of what they are grouped by. It passes errors to
-// failed, and reports false if that says that there is no more to do.
-func gather(a *backend.Aggregation, versions iter.Seq2[onto.Version, error], ends Endpoints, failed func(error) bool) ([]*group, bool) {
+// gather returns the groups in the order of what they are grouped by.
+func gather(a *backend.Aggregation, versions iter.Seq2[onto.Version, error], ends Endpoints) ([]*group, error) {
 	if err := checkCompute(a.Compute); err != nil {
-		return nil, failed(err)
+		return nil, err
 	}
 	s := newSelection(&a.Query, a.Ends(), ends)
 	groups := map[string]*group{}
@@ -49,10 +49,7 @@ func gather(a *backend.Aggregation, versions iter.Seq2[onto.Version, error], end
 	var name []byte
 	for r, err := range s.matching(versions) {
 		if err != nil {
-			if !failed(err) {
-				return nil, false
-			}
-			continue
+			return nil, err
 		}
 		name = appendName(name[:0], a.By, &r.fields)
 		g := groups[string(name)]
@@ -69,7 +66,7 @@ func gather(a *backend.Aggregation, versions iter.Seq2[onto.Version, error], end
 		list = append(list, g)
 	}
 	slices.SortFunc(list, func(a, b *group) int { return CompareGroups(a.by, b.by) })
-	return list, true
+	return list, nil
 }
 
 func checkCompute(compute []onto.Operand) error {

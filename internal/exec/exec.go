@@ -14,8 +14,7 @@ import (
 )
 
 // Endpoints returns the fields of a relation's endpoints at the moment of the version,
-// nil for one that does not exist. It is called only if needed. With an error for which
-// [Ends] is false, the endpoint that can be read is returned as well.
+// nil for one that does not exist. It is called only if needed.
 type Endpoints func(v *onto.Version) (left, right json.RawMessage, err error)
 
 // Select answers a query. The versions are those of its type, mode, moment and keys, in
@@ -36,7 +35,11 @@ func Select(q *backend.Query, rows iter.Seq2[onto.Version, error], ends Endpoint
 			found = sorted(found, s.compare, reach(q.Offset, q.Limit))
 		}
 		for r, err := range page(found, q.Offset, q.Limit) {
-			if !yield(r.version, err) || Ends(err) {
+			if err != nil {
+				yield(onto.Version{}, err)
+				return
+			}
+			if !yield(r.version, nil) {
 				return
 			}
 		}
@@ -74,20 +77,19 @@ func newSelection(q *backend.Query, looked backend.Ends, ends Endpoints) *select
 	return s
 }
 
-// matching yields the rows that Where and Search select. A version that cannot be read is
-// yielded as its error; an endpoint as well, and counts as one that does not exist.
+// matching yields the rows that Where and Search select.
 func (s *selection) matching(versions iter.Seq2[onto.Version, error]) iter.Seq2[*row, error] {
 	return func(yield func(*row, error) bool) {
 		r := new(row) // reused until it is yielded
 		for v, err := range versions {
-			unreadable := err != nil
-			if !unreadable {
+			if err == nil {
 				err = s.read(r, v)
 			}
-			if err != nil && (!yield(&row{version: v}, err) || Ends(err)) {
+			if err != nil {
+				yield(&row{version: v}, err)
 				return
 			}
-			if unreadable || !s.matches(r) {
+			if !s.matches(r) {
 				continue
 			}
 			if !yield(r, nil) {

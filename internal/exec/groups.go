@@ -68,7 +68,7 @@ func (q *GroupQuery) having(groups iter.Seq2[onto.Group, error]) iter.Seq2[onto.
 			if err == nil && !having.MatchGroup(&g) {
 				continue
 			}
-			if !yield(g, err) || Ends(err) {
+			if !yield(g, err) || err != nil {
 				return
 			}
 		}

@@ -16,7 +16,7 @@ func PlaceOf(q *backend.Query, v *onto.Version, ends Endpoints) (backend.Place, 
 	order := &backend.Query{Kind: q.Kind, Order: q.Order}
 	s := newSelection(order, order.Ends(), ends)
 	var r row
-	if err := s.read(&r, *v); Ends(err) {
+	if err := s.read(&r, *v); err != nil {
 		return backend.Place{}, err
 	}
 	p := backend.Place{Values: s.values(&r), Identity: v.Identity}

@@ -15,12 +15,13 @@ func reach(offset, limit int) int {
 }
 
 // sorted yields the first items in the order of compare, keep of them or all
-// if keep is 0. Equal items stay in the order they came in. What cannot be read has no
-// place in the order, and comes first.
+// if keep is 0. Equal items stay in the order they came in.
 func sorted[T any](items iter.Seq2[T, error], compare func(a, b T) int, keep int) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		list, ok := collect(items, compare, keep, yield)
-		if !ok {
+		list, err := collect(items, compare, keep)
+		if err != nil {
+			var none T
+			yield(none, err)
 			return
 		}
 		for _, item := range list {
@@ -33,17 +34,13 @@ func sorted[T any](items iter.Seq2[T, error], compare func(a, b T) int, keep int
 
 // collect returns the first items, sorted. It lets the list grow to twice what is kept,
 // then sorts it and drops the rest, so that an item costs O(log keep), and less if it
-// comes after all that are kept. Errors are yielded; it reports false if one of them ends
-// the sequence, or if the consumer stops.
-func collect[T any](items iter.Seq2[T, error], compare func(a, b T) int, keep int, yield func(T, error) bool) ([]T, bool) {
+// comes after all that are kept.
+func collect[T any](items iter.Seq2[T, error], compare func(a, b T) int, keep int) ([]T, error) {
 	var list []T
 	full := false // the first keep items are sorted, and only items before the last of them matter
 	for item, err := range items {
 		if err != nil {
-			if !yield(item, err) || Ends(err) {
-				return nil, false
-			}
-			continue
+			return nil, err
 		}
 		if full && compare(item, list[keep-1]) >= 0 {
 			continue
@@ -59,7 +56,7 @@ func collect[T any](items iter.Seq2[T, error], compare func(a, b T) int, keep in
 	if keep > 0 && len(list) > keep {
 		list = list[:keep]
 	}
-	return list, true
+	return list, nil
 }
 
 // page leaves out the first items and yields at most limit of the others; all
@@ -69,10 +66,8 @@ func page[T any](items iter.Seq2[T, error], offset, limit int) iter.Seq2[T, erro
 		n := 0
 		for item, err := range items {
 			if err != nil {
-				if !yield(item, err) || Ends(err) {
-					return
-				}
-				continue
+				yield(item, err)
+				return
 			}
 			if n++; n <= offset {
 				continue

@@ -324,7 +324,7 @@ func (r record) encode() []byte {
 	return []byte(strings.Repeat(" ", max(0, recordSize-len(text))) + text)
 }
 
-// read returns the record. An unreadable one is empty.
+// read returns the record. One that cannot be read is empty.
 func (p *Place) read() (r record) {
 	text := make([]byte, recordSize)
 	n, _ := p.f.ReadAt(text, 0)

@@ -43,7 +43,7 @@ func (e jsonlEncoder) record(dst []byte, v *onto.Version) ([]byte, error) {
 		w.dst = strconv.AppendInt(w.dst, metadataNumber(v, name), 10)
 	}
 	if w.err != nil {
-		return w.dst, unreadable(v, w.err)
+		return w.dst, damaged(v, w.err)
 	}
 	return append(w.dst, '}', '\n'), nil
 }
@@ -78,8 +78,8 @@ func metadataNumber(v *onto.Version, name string) int64 {
 	return int64(v.SchemaVersion)
 }
 
-// unreadable is the error for a damaged version.
-func unreadable(v *onto.Version, err error) error {
+// damaged is the error for a damaged version.
+func damaged(v *onto.Version, err error) error {
 	return onto.Errorf(onto.Corrupt, "%s at commit %d: %w", v.Identity, v.Commit, err).WithHint("a new put replaces it")
 }
 
@@ -176,7 +176,7 @@ func (e *csvEncoder) members(v *onto.Version) ([]codec.Member, error) {
 	}
 	members, err := codec.ParseObject(v.Fields)
 	if err != nil {
-		return nil, unreadable(v, err)
+		return nil, damaged(v, err)
 	}
 	for _, m := range members {
 		f, ok := e.schema.Field(m.Name)

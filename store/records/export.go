@@ -27,10 +27,6 @@ type ExportOptions struct {
 	History bool
 	Since   int64
 
-	// Report, if not nil, makes the export lenient, see store.View.Lenient. Without it, a
-	// version that cannot be read fails the export.
-	Report func(error)
-
 	Metadata bool // each record with its commit_id, schema_version_id and op
 
 	// Progress, if not nil, is called now and then with how many records and
@@ -57,7 +53,7 @@ func Export(ctx context.Context, s *store.Store, w io.Writer, o *ExportOptions) 
 	if err != nil {
 		return 0, err
 	}
-	e := &exporter{w: w, opts: opts, view: s.At(moment.ID).Lenient(opts.Report)}
+	e := &exporter{w: w, opts: opts, view: s.At(moment.ID)}
 	if opts.AsStored {
 		e.view = e.view.AsStored()
 	}

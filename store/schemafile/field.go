@@ -11,19 +11,18 @@ import (
 )
 
 // fieldsOf reads the fields of a type.
-func (r *reader) fieldsOf(s *onto.Schema) func(*node, string) error {
+func fieldsOf(s *onto.Schema) func(*node, string) error {
 	return func(v *node, path string) error {
 		members, err := v.object(path)
 		if err != nil {
 			return err
 		}
-		kept := r.fieldNames(s)
 		for _, m := range members {
 			read := readField
 			if s.Kind == onto.KindFact {
 				read = readAttribute
 			}
-			if err := onto.CheckUserName("field", m.name); err != nil && s.Kind != onto.KindFact && !isKept(m.name, kept) {
+			if err := onto.CheckUserName("field", m.name); err != nil && s.Kind != onto.KindFact {
 				return m.fail(join(path, m.name), "%w", err)
 			}
 			f, err := read(m, join(path, m.name))

@@ -38,15 +38,13 @@ type Fold struct {
 //	    version: 2
 //	    program: '.state.total += .fact.value | .state'
 //
-// Whether the types exist, and whether the program is one, is for the store to say. The
-// types of the store that the file is for may be given: names and keys that these have
-// are allowed, see [onto.Schema.Check].
-func ParseFile(data []byte, stored ...onto.Schema) (File, error) {
+// Whether the types exist, and whether the program is one, is for the store to say.
+func ParseFile(data []byte) (File, error) {
 	root, err := parseTree(data)
 	if err != nil {
 		return File{}, err
 	}
-	r := reader{declared: map[string]position{}, stored: stored}
+	r := reader{declared: map[string]position{}}
 	if err := r.file(root); err != nil {
 		return File{}, err
 	}
@@ -55,12 +53,12 @@ func ParseFile(data []byte, stored ...onto.Schema) (File, error) {
 }
 
 // ReadFile is ParseFile for a stream. It reads no more than MaxSize allows.
-func ReadFile(r io.Reader, stored ...onto.Schema) (File, error) {
+func ReadFile(r io.Reader) (File, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
 	if err != nil {
 		return File{}, onto.Errorf(onto.Unavailable, "read schema file: %w", err)
 	}
-	return ParseFile(data, stored...)
+	return ParseFile(data)
 }
 
 // eachFold reads the folds.

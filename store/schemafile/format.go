@@ -12,15 +12,14 @@ import (
 
 // Format writes schemas as a YAML schema file: entities, facts, then relations, each
 // by name, with the key first among the fields. Parse gives them back. What a store keeps
-// for itself, see [onto.OwnPrefix], is left out. Names that only the original program
-// allows are quoted; [ParseFile] reads them for the store that has them.
+// for itself, see [onto.OwnPrefix], is left out.
 func Format(schemas []onto.Schema) ([]byte, error) {
 	list := declared(schemas)
 	sortSchemas(list)
 	var w bytes.Buffer
 	names := map[string]bool{}
 	for i, s := range list {
-		if err := s.Check(list...); err != nil {
+		if err := s.Check(); err != nil {
 			return nil, err
 		}
 		if names[s.Name] {
@@ -58,12 +57,12 @@ func declared(schemas []onto.Schema) []onto.Schema {
 }
 
 func formatType(w *bytes.Buffer, s onto.Schema) error {
-	fmt.Fprintf(w, "  %s:\n", nameText(s.Name))
+	fmt.Fprintf(w, "  %s:\n", plainName(s.Name))
 	for _, line := range []struct{ key, name string }{
 		{"key", s.Key}, {leftWord(s), s.Left}, {"right", s.Right}, {"instance_key", s.InstanceKey},
 	} {
 		if line.name != "" {
-			fmt.Fprintf(w, "    %s: %s\n", line.key, nameText(line.name))
+			fmt.Fprintf(w, "    %s: %s\n", line.key, plainName(line.name))
 		}
 	}
 	if s.Open {
@@ -78,7 +77,7 @@ func formatType(w *bytes.Buffer, s onto.Schema) error {
 	w.WriteString("    fields:\n")
 	width := 0
 	for _, f := range s.Fields {
-		width = max(width, len(nameText(f.Name)))
+		width = max(width, len(plainName(f.Name)))
 	}
 	for _, f := range keyFirst(s) {
 		f.Optional = f.Optional && s.Kind != onto.KindFact // where each attribute is
@@ -86,7 +85,7 @@ func formatType(w *bytes.Buffer, s onto.Schema) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "      %-*s %s\n", width+1, nameText(f.Name)+":", text)
+		fmt.Fprintf(w, "      %-*s %s\n", width+1, plainName(f.Name)+":", text)
 	}
 	return nil
 }
@@ -141,16 +140,6 @@ func formatField(f onto.Field) (string, error) {
 		parts = append(parts, "many: true")
 	}
 	return "{" + strings.Join(parts, ", ") + "}", nil
-}
-
-// nameText is the name of a type or field, in quotes where a YAML reader needs them.
-func nameText(s string) string {
-	if onto.CheckName("", s) != nil {
-		if quoted, err := quote(s); err == nil { // a stored name is valid UTF-8
-			return quoted
-		}
-	}
-	return plainName(s)
 }
 
 // plainName quotes a name that some YAML reader takes for a bool or null.

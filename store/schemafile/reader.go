@@ -15,38 +15,6 @@ type reader struct {
 	schemas  []onto.Schema
 	folds    []Fold
 	declared map[string]position // by type name
-	stored   []onto.Schema       // the types of the store that the file is for
-}
-
-// kept is a type as it is stored. The names that it has are allowed.
-func (r *reader) kept(kind onto.Kind, name string) (onto.Schema, bool) {
-	i := slices.IndexFunc(r.stored, func(s onto.Schema) bool { return s.Kind == kind && s.Name == name })
-	if i < 0 {
-		return onto.Schema{}, false
-	}
-	return r.stored[i], true
-}
-
-// fieldNames is the fields of a type that is stored.
-func (r *reader) fieldNames(s *onto.Schema) []string {
-	was, _ := r.kept(s.Kind, s.Name)
-	return append(was.FieldNames(), was.InstanceKey)
-}
-
-// isKept reports whether a name is among those that the store has, and not its own.
-func isKept(name string, kept []string) bool {
-	return name != "" && !strings.HasPrefix(name, onto.OwnPrefix) && slices.Contains(kept, name)
-}
-
-// typeNames is the names of the entity types that are stored.
-func (r *reader) typeNames() []string {
-	var names []string
-	for _, s := range r.stored {
-		if s.Kind == onto.KindEntity {
-			names = append(names, s.Name)
-		}
-	}
-	return names
 }
 
 // key is a key that an object of the format may have.
@@ -100,13 +68,13 @@ func suggestion(name string, known []string) string {
 	return "use " + strings.Join(known, ", ")
 }
 
-// name reads a name into dst. Those that the store has are allowed, whatever they are.
-func name(what string, dst *string, kept ...string) func(*node, string) error {
+// name reads a name into dst.
+func name(what string, dst *string) func(*node, string) error {
 	return func(v *node, path string) error {
 		if v.kind != codec.String {
 			return v.fail(path, "expected a name, found %s", v.found())
 		}
-		if err := onto.CheckName(what, v.text); err != nil && !isKept(v.text, kept) {
+		if err := onto.CheckName(what, v.text); err != nil {
 			return v.fail(path, "%w", err)
 		}
 		*dst = v.text
@@ -155,9 +123,7 @@ func (r *reader) each(n *node, path string, kind onto.Kind, read func(member, st
 	for _, m := range members {
 		inner := join(path, m.name)
 		if err := onto.CheckUserName("type", m.name); err != nil {
-			if _, kept := r.kept(kind, m.name); !kept || strings.HasPrefix(m.name, onto.OwnPrefix) {
-				return m.fail(inner, "%w", err)
-			}
+			return m.fail(inner, "%w", err)
 		}
 		if first, ok := r.declared[m.name]; ok {
 			return m.fail(inner, "the name is taken by another type, on line %d", first.line)
@@ -173,8 +139,8 @@ func (r *reader) each(n *node, path string, kind onto.Kind, read func(member, st
 func (r *reader) entity(m member, path string) error {
 	s := onto.Schema{Kind: onto.KindEntity, Name: m.name}
 	err := m.value.readKeys(path,
-		key{"key", name("key", &s.Key, r.fieldNames(&s)...)},
-		key{"fields", r.fieldsOf(&s)},
+		key{"key", name("key", &s.Key)},
+		key{"fields", fieldsOf(&s)},
 	)
 	if err != nil {
 		return err
@@ -193,10 +159,10 @@ func (r *reader) entity(m member, path string) error {
 func (r *reader) relation(m member, path string) error {
 	s := onto.Schema{Kind: onto.KindRelation, Name: m.name}
 	err := m.value.readKeys(path,
-		key{"left", name("left type", &s.Left, r.typeNames()...)},
-		key{"right", name("right type", &s.Right, r.typeNames()...)},
-		key{"instance_key", name("instance key", &s.InstanceKey, r.fieldNames(&s)...)},
-		key{"fields", r.fieldsOf(&s)},
+		key{"left", name("left type", &s.Left)},
+		key{"right", name("right type", &s.Right)},
+		key{"instance_key", name("instance key", &s.InstanceKey)},
+		key{"fields", fieldsOf(&s)},
 	)
 	if err != nil {
 		return err
@@ -214,9 +180,9 @@ func (r *reader) relation(m member, path string) error {
 func (r *reader) facts(m member, path string) error {
 	s := onto.Schema{Kind: onto.KindFact, Name: m.name}
 	err := m.value.readKeys(path,
-		key{"subject", name("subject type", &s.Left, r.typeNames()...)},
+		key{"subject", name("subject type", &s.Left)},
 		key{"open", flag(&s.Open)},
-		key{"fields", r.fieldsOf(&s)},
+		key{"fields", fieldsOf(&s)},
 	)
 	if err != nil {
 		return err
@@ -224,7 +190,7 @@ func (r *reader) facts(m member, path string) error {
 	if len(s.Fields) == 0 && !s.Open {
 		return m.fail(path, "facts need an attribute").WithHint("declare one under fields, or say open: true")
 	}
-	whole, err := onto.Untyped(s, r.stored...).Schema()
+	whole, err := onto.Untyped(s).Schema()
 	if err != nil {
 		return m.fail(path, "%w", err)
 	}
@@ -234,7 +200,7 @@ func (r *reader) facts(m member, path string) error {
 
 // add takes a schema. What can still be wrong with it is about its key.
 func (r *reader) add(s onto.Schema, at *node, path string) error {
-	if err := s.Check(r.stored...); err != nil {
+	if err := s.Check(); err != nil {
 		return at.fail(path, "%w", err)
 	}
 	r.schemas = append(r.schemas, s)
@@ -246,7 +212,7 @@ func (r *reader) types() []onto.Type {
 	sortSchemas(r.schemas)
 	types := make([]onto.Type, len(r.schemas))
 	for i, s := range r.schemas {
-		types[i] = onto.Untyped(s, r.stored...)
+		types[i] = onto.Untyped(s)
 	}
 	return types
 }

@@ -133,7 +133,7 @@ func (h *history) row(f *protocol.FileEntry, seen *contents, row *parquet.Checke
 		return h.report(audit.FileDiffers, "%s: %s is of commit %d, and the file of commits %d to %d", f.Path, v.Identity, v.Commit, f.First, f.Last)
 	}
 	h.left.Add(v.Commit, -1)
-	sound, err := rules.Version(v, false)
+	sound, err := rules.Version(v)
 	if sound {
 		seen.compare(f, row)
 	}

@@ -76,7 +76,7 @@ func ParseGuard(v *onto.Version) (Guard, error) {
 		Folds map[string]Kept `json:"folds"`
 	}
 	if err := codec.Decode(v.Fields, &doc); err != nil {
-		return Guard{}, unreadable(v, err)
+		return Guard{}, damaged(v, err)
 	}
 	return Guard{v.Key, doc.Folds, v.Commit}, nil
 }
@@ -85,12 +85,12 @@ func ParseGuard(v *onto.Version) (Guard, error) {
 func ParseRecord(v *onto.Version) (Record, error) {
 	var doc record
 	if err := codec.Decode(v.Fields, &doc); err != nil {
-		return Record{}, unreadable(v, err)
+		return Record{}, damaged(v, err)
 	}
 	return Record{doc.Behind, doc.Progress, doc.Rebuild, v.Commit}, nil
 }
 
-func unreadable(v *onto.Version, err error) error {
+func damaged(v *onto.Version, err error) error {
 	return onto.Errorf(onto.Corrupt, "%s at commit %d cannot be read: %w", v.Identity, v.Commit, err)
 }
 

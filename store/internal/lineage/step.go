@@ -30,7 +30,6 @@ type Step struct {
 	Func        Func   // the Go function, if there is one
 	RenamedFrom string // the name that the type had before, if the step gives it another
 	Missing     string // why the step cannot be taken; "" if it can
-	Unkept      bool   // it is missing since another program has made it, which keeps no upgraders
 
 	program *jq.Program
 }
@@ -64,7 +63,7 @@ func newStep(from *shape.Type, to *onto.SchemaVersion, given Functions) Step {
 	case u.Func:
 		s.Missing = "it is a Go function"
 	case len(carry.Needs) > 0:
-		s.Missing, s.Unkept = strings.Join(carry.Needs, ", "), to.Upgrader == nil // a migration of ours keeps at least that there was one
+		s.Missing = strings.Join(carry.Needs, ", ")
 	default:
 		s.Fill = true
 		s.Plain = carry.Plain() && u.RenamedFrom == ""
@@ -75,22 +74,8 @@ func newStep(from *shape.Type, to *onto.SchemaVersion, given Functions) Step {
 // error says that the step cannot be taken.
 func (s *Step) error() error {
 	return onto.Errorf(onto.UpgraderMissing, "there is no upgrader for %s: %s", s.Name, s.Missing).
-		WithHint("give it to store.Options.Upgraders, read as stored, or keep it in the store").
+		WithHint("read with --as-stored, give it to store.Options.Upgraders, or keep it in the store").
 		WithCommand("migrate", "--schema", "FILE", "--upgraders", "FILE")
-}
-
-// Unkept returns why what was read as of a commit can be shown as stored only: another
-// program has changed the type since, and kept no upgrader. It returns nil otherwise.
-func (c *Chain) Unkept(commit int64) error {
-	for i := c.At(commit) + 1; i < len(c.Stages); i++ {
-		if s := &c.Stages[i]; s.Step.Unkept {
-			return onto.Errorf(onto.UpgraderMissing, "%s is shown as stored before commit %d: there is no upgrader for %s, since the program that changed the type kept none: %s",
-				s.Type.Schema.Name, s.Since, s.Step.Name, s.Step.Missing).
-				WithHint("to see it as the type is now, keep an upgrader in the store").
-				WithCommand("migrate", "--schema", "FILE", "--upgraders", "FILE")
-		}
-	}
-	return nil
 }
 
 // Upgrade brings a version that was read as of a commit to the last stage.

@@ -12,9 +12,6 @@ import (
 // place, see layout/bus.go. What another program has done to events meanwhile is no
 // fault: the next claim finds out by itself.
 func (c *checker) events() error {
-	if c.r.Format < 4 {
-		return nil
-	}
 	if err := c.readable(layout.BusReads()); err != nil {
 		return err
 	}

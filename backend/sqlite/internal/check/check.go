@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -92,6 +91,7 @@ type checker struct {
 	log  audit.Log // the rules for history
 
 	tangled bool // pages belong to two objects, or to one object twice
+	slipped bool // something else has appended commits
 }
 
 func newChecker(of *Store, m *layout.Moment, push func(onto.Finding) error) *checker {
@@ -101,38 +101,14 @@ func newChecker(of *Store, m *layout.Moment, push func(onto.Finding) error) *che
 	return c
 }
 
-// tables are the tables of the kinds that the file keeps.
-func (c *checker) tables() []*layout.Table {
-	list := c.of.Tables[:]
-	if c.r.Format < layout.FactFormat {
-		list = slices.DeleteFunc(slices.Clone(list), func(t *layout.Table) bool { return t.Kind == onto.KindFact })
-	}
-	return list
-}
-
-// lacks reports whether a file that was not adopted lacks a table: each connection has an
-// empty one in its place.
-func (c *checker) lacks(table string) (bool, error) {
-	if !c.r.Untouched {
-		return false, nil
-	}
-	n, err := c.r.QueryInt(`SELECT count(*) FROM main.sqlite_master WHERE type = 'table' AND name = ?`, table)
-	return n == 0, err
-}
-
 // report reports a finding.
 func (c *checker) report(code audit.Code, format string, args ...any) error {
 	return c.push(code.Finding(format, args...))
 }
 
-// foreign reports whether another program may have written a commit.
-func (c *checker) foreign(commit int64) bool {
-	return commit <= c.r.Foreign.Until || commit > c.r.Foreign.Covered
-}
-
 // file runs SQLite's own check of pages and indexes. It stops at a projection row whose
 // JSON an index cannot read; such a row is found later, and the rest is checked table
-// by table. So are files with foreign tables: expressions in their definitions are not
+// by table. So are files with tables of others: expressions in their definitions are not
 // run here.
 func (c *checker) file() error {
 	s, err := layout.SoundShape(c.r.Conn, c.of.Path)
@@ -140,15 +116,10 @@ func (c *checker) file() error {
 		return err
 	}
 	tables := []string{"commits", "schema_registry", "schema_versions", "locks", "onto_meta", "onto_derived"}
-	for _, t := range c.tables() {
+	for _, t := range c.of.Tables {
 		tables = append(tables, t.History)
 	}
-	if c.r.Format >= 4 {
-		tables = append(tables, layout.BusTables()...)
-	}
-	if c.r.Format >= 5 {
-		tables = append(tables, layout.WorkTables()...)
-	}
+	tables = append(append(tables, layout.BusTables()...), layout.WorkTables()...)
 	if s.Alien || len(s.Extras) > 0 {
 		tables = s.Ours()
 	} else if err := c.integrity(`PRAGMA integrity_check(100)`); err == nil || !isMalformedJSON(err) {
@@ -179,13 +150,7 @@ func isMalformedJSON(err error) bool { return strings.Contains(err.Error(), "mal
 
 // foreignKeys finds versions whose commit is missing.
 func (c *checker) foreignKeys() error {
-	for _, t := range c.tables() {
-		if lacks, err := c.lacks(t.History); err != nil || lacks {
-			if err != nil {
-				return err
-			}
-			continue
-		}
+	for _, t := range c.of.Tables {
 		err := c.r.Each(`PRAGMA main.foreign_key_check(`+t.History+`)`, nil, func(rows *driver.Rows) error {
 			return c.report(audit.VersionWithoutCommit, "row %d of %s belongs to a commit that does not exist", rows.Int(1), rows.Text(0))
 		})
@@ -201,14 +166,16 @@ func (c *checker) commits() error {
 	var last audit.Commit
 	var later, first int64 // how many have a time in the future, and the first of them
 	count := layout.CountVersions("c.id")
-	if c.r.Untouched {
-		count = "0" // no commit says how many it has, and no index finds them
-	}
 	err := c.r.Each(`SELECT id, created_at, operations, `+count+` FROM commits c ORDER BY id`, nil, func(rows *driver.Rows) error {
 		// Their index keeps the keys unique.
-		at := audit.Commit{ID: rows.Int(0), Time: layout.StoredTime(rows.Text(1)), Stored: rows.Text(1), Foreign: c.foreign(rows.Int(0))}
+		at := audit.Commit{ID: rows.Int(0), Time: layout.StoredTime(rows.Text(1)), Stored: rows.Text(1)}
 		err := errors.Join(c.log.Follows(&last, &at), c.log.Commit(&at))
-		if err == nil && !rows.Null(2) {
+		switch {
+		case err != nil:
+		case rows.Null(2):
+			c.slipped = true
+			err = c.report(audit.CommitUncounted, "commit %d was not made by this program", at.ID)
+		default:
 			err = c.log.Operations(at.ID, rows.Int(2), rows.Int(3))
 		}
 		last = at
@@ -226,11 +193,11 @@ func (c *checker) commits() error {
 
 // versions finds identities with two versions in one commit.
 func (c *checker) versions() error {
-	for _, t := range c.tables() {
+	for _, t := range c.of.Tables {
 		sql := fmt.Sprintf(`SELECT %s, h.commit_id, count(*) FROM %s h GROUP BY %s, h.commit_id HAVING count(*) > 1`, t.List("h"), t.History, t.List("h"))
 		err := c.r.Each(sql, nil, func(rows *driver.Rows) error {
 			commit := rows.Int(len(t.Columns))
-			return c.log.Twice(t.Identity(rows, 0), commit, rows.Int(len(t.Columns)+1), c.foreign(commit))
+			return c.log.Twice(t.Identity(rows, 0), commit, rows.Int(len(t.Columns)+1))
 		})
 		if err != nil {
 			return err
@@ -241,14 +208,10 @@ func (c *checker) versions() error {
 
 // projections compares each projection with what history says.
 func (c *checker) projections() error {
-	if c.r.Untouched {
-		return nil // there is none
+	if c.slipped {
+		return nil // it has nothing of such commits
 	}
-	if !c.r.Foreign.Covers() {
-		return c.report(audit.ProjectionBehind,
-			"another program has appended: the newest commit, %d, is not in the projection yet", c.r.Head)
-	}
-	for _, t := range c.tables() {
+	for _, t := range c.of.Tables {
 		if err := c.projection(t); err != nil {
 			return err
 		}

@@ -31,12 +31,9 @@ func (c *checker) damaged(line string) error {
 }
 
 // derived compares what is derived with what the flags of the types ask for.
-// A file of format 1 that was opened for reading has nothing derived.
 func (c *checker) derived() error {
 	if has, err := layout.HasDerived(c.r.Conn); err != nil {
 		return err
-	} else if !has && c.r.Format < 2 {
-		return nil
 	} else if !has {
 		return c.report(audit.DerivedMissing, "the table onto_derived is missing")
 	}
@@ -90,7 +87,7 @@ func (c *checker) derivedOne(d layout.Derived, wanted bool, objects []layout.Sch
 		return c.report(audit.DerivedMissing, "%s is missing", d)
 	case objects[i].SQL != d.Create():
 		return c.report(audit.DerivedDiffers, "%s is %s", d, objects[i].SQL)
-	case d.Purpose == layout.ForSearch && c.r.Foreign.Covers():
+	case d.Purpose == layout.ForSearch && !c.slipped:
 		return c.words(layout.NewWordTable(d))
 	}
 	return nil
@@ -125,7 +122,7 @@ func (c *checker) words(t *layout.WordTable) error {
 	defer want.Close()
 	got, err := c.r.Query(c.ctx, `SELECT docid, words FROM `+t.Name()+` ORDER BY docid`)
 	if err != nil {
-		return c.unreadable(t, err)
+		return c.brokenWords(t, err)
 	}
 	defer got.Close()
 	compare := func() int { return cmp.Compare(want.Int(0), got.Int(0)) }
@@ -141,13 +138,13 @@ func (c *checker) words(t *layout.WordTable) error {
 		return nil
 	})
 	if err = cmp.Or(err, want.Err); err == nil && got.Err != nil {
-		return c.unreadable(t, got.Err)
+		return c.brokenWords(t, got.Err)
 	}
 	return err
 }
 
-// unreadable reports a search table that SQLite cannot read.
-func (c *checker) unreadable(t *layout.WordTable, err error) error {
+// brokenWords reports a search table that SQLite cannot read.
+func (c *checker) brokenWords(t *layout.WordTable, err error) error {
 	if c.ctx.Err() != nil {
 		return err
 	}
@@ -169,7 +166,7 @@ func (c *checker) checksum() error {
 	if was != kept {
 		return c.report(audit.HistoryChanged, "history up to commit %d has the checksum %.12s…, and had %.12s… when the projection was rebuilt", commit, was, kept)
 	}
-	if commit != c.r.Head || !c.r.Foreign.Covers() {
+	if commit != c.r.Head {
 		return nil
 	}
 	is, err := layout.RowsSum(c.ctx, c.r.Conn, &c.of.Tables, (*layout.Table).ProjectedSQL)
@@ -184,10 +181,10 @@ const lastPossible int64 = math.MaxInt64
 
 // past compares the tables of the past with history.
 func (c *checker) past() error {
-	if c.r.Format < 2 || c.r.Foreign.Until > 0 || !c.r.Foreign.Covers() {
+	if c.slipped {
 		return nil
 	}
-	for _, t := range c.tables() {
+	for _, t := range c.of.Tables {
 		n, err := c.r.QueryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, t.Past)
 		if err == nil && n == 0 {
 			err = c.report(audit.PastMissing, "the table %s is missing", t.Past)

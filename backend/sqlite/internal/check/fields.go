@@ -17,7 +17,6 @@ import (
 type stamp struct {
 	onto.TypeName
 	version int
-	foreign bool
 }
 
 func (s stamp) compare(other stamp) int {
@@ -28,13 +27,12 @@ func (s stamp) compare(other stamp) int {
 // of a type.
 func (c *checker) fields() error {
 	stamps := map[stamp]*audit.Rows{}
-	for _, t := range c.tables() {
+	for _, t := range c.of.Tables {
 		sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s FROM %s h`, t.List("h"), t.Sum("h"), t.History)
 		err := c.r.Each(sql, nil, func(rows *driver.Rows) error {
 			v := layout.Version(rows, len(t.Columns), t.Identity(rows, 0))
-			foreign := c.foreign(v.Commit)
-			noteStamp(stamps, &v, foreign)
-			sound, err := c.log.Version(&v, foreign)
+			noteStamp(stamps, &v)
+			sound, err := c.log.Version(&v)
 			if sound && !layout.Intact(rows, len(t.Columns)+4, &v) {
 				err = c.report(audit.VersionDamaged, "%s at commit %d: its checksum is another than when it was written", v.Identity, v.Commit)
 			}
@@ -47,11 +45,11 @@ func (c *checker) fields() error {
 	return c.stamps(stamps)
 }
 
-func noteStamp(stamps map[stamp]*audit.Rows, v *onto.Version, foreign bool) {
-	key := stamp{v.TypeName(), v.SchemaVersion, foreign}
+func noteStamp(stamps map[stamp]*audit.Rows, v *onto.Version) {
+	key := stamp{v.TypeName(), v.SchemaVersion}
 	r := stamps[key]
 	if r == nil {
-		r = &audit.Rows{TypeName: key.TypeName, Version: key.version, First: v.Commit, Foreign: foreign}
+		r = &audit.Rows{TypeName: key.TypeName, Version: key.version, First: v.Commit}
 		stamps[key] = r
 	}
 	r.First, r.Last = min(r.First, v.Commit), max(r.Last, v.Commit)

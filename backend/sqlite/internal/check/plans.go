@@ -27,11 +27,8 @@ func (s *surveyor) plans() error {
 		return err
 	}
 	scans := map[string][]string{} // the names of statements, by table
-	for _, t := range s.tables() {
-		statements := documentedStatements(t)
-		if !s.r.Untouched {
-			statements = append(ownStatements(t), statements...)
-		}
+	for _, t := range s.of.Tables {
+		statements := append(ownStatements(t), documentedStatements(t)...)
 		for _, p := range statements {
 			if p.wide && analyzed {
 				continue

@@ -72,10 +72,9 @@ func (s *surveyor) frames() error {
 }
 
 // journal finds a file that was taken out of WAL mode. Opening it for writing brings it
-// back. SQLite does not tell the mode of a file that is opened as immutable, and that of
-// another program's file is not ours to judge.
+// back. SQLite does not tell the mode of a file that is opened as immutable.
 func (s *surveyor) journal() error {
-	if s.r.Stale != nil || s.r.Untouched {
+	if s.r.Stale != nil {
 		return nil
 	}
 	row, ok, err := s.r.QueryRow(`PRAGMA journal_mode`)

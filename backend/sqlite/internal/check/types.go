@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
@@ -12,36 +13,13 @@ import (
 	"github.com/ontologia/onto/internal/typelist"
 )
 
-// indexes finds indexes that reads rely on and that are gone. A file of another program
-// has only the indexes of that.
+// indexes finds indexes that reads rely on and that are gone.
 func (c *checker) indexes() error {
-	derived, err := layout.HasDerived(c.r.Conn)
-	if err != nil {
-		return err
-	}
-	names := []string{"onto_commits_idempotency"}
-	for _, t := range c.tables() {
+	names := slices.Concat([]string{"onto_commits_idempotency"}, layout.BusIndexes(), layout.WorkIndexes())
+	for _, t := range c.of.Tables {
 		names = append(names, t.HistoryIndexes...)
-		if t.RightIndex != "" && derived {
+		if t.RightIndex != "" {
 			names = append(names, t.RightIndex)
-		}
-	}
-	if c.r.Format >= 4 {
-		names = append(names, layout.BusIndexes()...)
-	}
-	if c.r.Format >= 5 {
-		names = append(names, layout.WorkIndexes()...)
-	}
-	if c.r.Untouched {
-		names = nil
-		for _, kind := range []onto.Kind{onto.KindEntity, onto.KindRelation} {
-			lacks, err := c.lacks(layout.Names(kind).History)
-			if err != nil {
-				return err
-			}
-			if !lacks {
-				names = append(names, layout.Names(kind).HistoryIndexes[0])
-			}
 		}
 	}
 	for _, name := range names {
@@ -60,7 +38,7 @@ func (c *checker) indexes() error {
 func (c *checker) schemas() error {
 	all, err := layout.ReadSchemas(c.r.Conn)
 	if err == nil {
-		err = c.log.Types(all, c.r.Head, func(i int) bool { return intactSchema(&all[i]) })
+		err = c.log.Types(all, c.r.Head, func(i int) bool { return isHash(all[i].JSON, all[i].Hash) })
 	}
 	if err != nil {
 		return err
@@ -71,18 +49,6 @@ func (c *checker) schemas() error {
 		}
 	}
 	return nil
-}
-
-// intactSchema compares a schema with its hash. The original program hashes the compact
-// form of what it stores. A version without a reason is of a program that is not known.
-func intactSchema(v *onto.SchemaVersion) bool {
-	if isHash(v.JSON, v.Hash) {
-		return true
-	}
-	if parsed, _ := onto.ParseSchema(v.JSON); parsed.Kind != "" {
-		return false
-	}
-	return v.Reason == "" || isHash(layout.OriginalCompact(v.JSON), v.Hash)
 }
 
 func isHash(data []byte, hash string) bool {
@@ -109,7 +75,11 @@ func (c *checker) registry(v onto.SchemaVersion) error {
 	if !ok {
 		return c.report(audit.SchemaRegistry, "%s has versions but is not registered", v.Schema.TypeName())
 	}
-	if d := onto.DiffSchemas(layout.ParseSchema(v.Schema.Kind, v.Schema.Name, row.Bytes(0)), v.Schema); !d.Empty() {
+	registered, err := layout.ParseSchema(v.Schema.Kind, v.Schema.Name, row.Bytes(0))
+	if err != nil {
+		return err
+	}
+	if d := onto.DiffSchemas(registered, v.Schema); !d.Empty() {
 		f := audit.SchemaRegistry.Finding("the registered schema differs from version %d: %s", v.Version, d)
 		f.About = onto.Identity{Kind: v.Schema.Kind, Type: v.Schema.Name}
 		return c.push(f)
@@ -153,7 +123,7 @@ func (c *checker) endpoint(t *layout.Table, name, column, typ string) error {
 
 // unregistered finds types that have versions but no schema.
 func (c *checker) unregistered() error {
-	for _, t := range c.tables() {
+	for _, t := range c.of.Tables {
 		sql := fmt.Sprintf(`SELECT DISTINCT %[1]s FROM %[2]s WHERE %[1]s NOT IN (SELECT type_name FROM schema_versions WHERE type_kind = ?)`, t.Columns[0], t.Current)
 		err := c.r.Each(sql, []any{string(t.Kind)}, func(rows *driver.Rows) error {
 			return c.report(audit.TypeUnregistered, "%s type %s has versions but no schema", t.Kind, audit.Name{Kind: t.Kind, Name: rows.Text(0)})

@@ -21,9 +21,6 @@ func (s *some) add(item string) {
 // work checks that work items are what their attempts say. What another program has done
 // to items meanwhile is no fault.
 func (c *checker) work() error {
-	if c.r.Format < 5 {
-		return nil
-	}
 	if err := c.readable(layout.WorkReads()); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 
 	"github.com/ontologia/onto"
@@ -21,9 +20,6 @@ type Place struct {
 	Path  string      // as given, for messages
 	File  string      // the file itself: whole and free of links
 	Inode os.FileInfo // of the file when it was opened; nil before that
-
-	mu            sync.Mutex  // guards what follows
-	before, after os.FileInfo // the file before and after ChangeMode; nil until then
 }
 
 // Find finds the file itself. Readers open it later, when the process may

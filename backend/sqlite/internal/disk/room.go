@@ -2,6 +2,7 @@ package disk
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -88,61 +89,65 @@ func (p *Place) dialWithout() (*driver.Conn, error) {
 	return c, nil
 }
 
-// HasTable reports whether the file itself, without its WAL, has a table. It changes
-// nothing. Most files that are opened are ours, so it is cheap.
-func (p *Place) HasTable(name string) bool {
+// Look opens the file as it lies, without its WAL, and changes nothing. It returns nil if
+// the file is empty or cannot be read like that.
+func (p *Place) Look() *driver.Conn {
 	if size, err := FileSize(p.File); err != nil || size == 0 {
-		return false
+		return nil
 	}
-	c, err := driver.Dial(p.File, driver.AccessImmutable, 0)
+	c, err := driver.DialTried(p.File, driver.AccessImmutable)
 	if err != nil {
-		return false
+		return nil
 	}
-	defer c.Close()
-	n, err := c.QueryInt(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, name)
-	return err == nil && n > 0
+	return c
 }
 
-// DialUntouched opens a connection to a file of another program. It never writes to the
-// file and makes no companions, but for an index if there is a WAL without one.
-func (p *Place) DialUntouched() (*driver.Conn, error) {
-	if size, err := FileSize(p.File); err != nil || size == 0 {
-		return nil, onto.Errorf(onto.Uninitialized, "%s: the file is empty", p.Path)
+// LookWithin is Look with the WAL: at a copy of both, which is removed when the connection
+// is closed by the function that is returned.
+func (p *Place) LookWithin() (*driver.Conn, func(), error) {
+	dir, err := os.MkdirTemp("", "onto-")
+	if err != nil {
+		return nil, nil, fileError(p.Path, err)
 	}
-	if p.holds("-journal") {
-		return nil, onto.Errorf(onto.Unavailable, "%s: its program has left a transaction that has to be rolled back", p.Path).
-			WithHint("open it with that program first")
+	remove := func() { os.RemoveAll(dir) }
+	to := filepath.Join(dir, "look.db")
+	for _, suffix := range []string{"", "-wal"} {
+		if err := copyFile(p.File+suffix, to+suffix); err != nil {
+			remove()
+			return nil, nil, fileError(p.Path, err)
+		}
 	}
-	return p.dialWithout()
+	c, err := driver.Dial(to, driver.AccessWrite, 0)
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return c, func() { c.Close(); remove() }, nil
 }
 
-// ChangeMode runs f, which changes the journal mode of the file and nothing else: what
-// connections have opened as immutable stays valid until pages of the file change.
-func (p *Place) ChangeMode(f func() error) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	before, err := os.Stat(p.File)
-	if err == nil {
-		err = f()
-	}
+// copyFile copies a file to a new one.
+func copyFile(from, to string) error {
+	src, err := os.Open(from)
 	if err != nil {
 		return err
 	}
-	after, err := os.Stat(p.File)
-	p.before, p.after = before, after
-	return err
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
 }
+
+// Holds reports whether a companion exists and is not empty.
+func (p *Place) Holds(suffix string) bool { return p.holds(suffix) }
 
 // changedSince reports whether the file, or a WAL that counts, has changed.
 func (p *Place) changedSince(before os.FileInfo) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	now, err := os.Stat(p.File)
 	if err != nil {
 		return true
-	}
-	if p.before != nil && same(before, p.before) && same(now, p.after) {
-		return false // what is in the WAL came after the change of the mode
 	}
 	return p.holds("-wal") || p.holds("-journal") || !same(before, now)
 }

@@ -44,18 +44,15 @@ const (
 
 // Conn is one connection. It serves one goroutine at a time.
 type Conn struct {
-	Stale     func() bool // of an immutable file: whether it has changed; nil otherwise
-	StandIn   bool        // it has temporary tables in the place of some that the file lacks
-	Untouched bool        // the file is another program's, so that nothing of ours is there
-	raw       *sqlite3.SQLiteConn
-	stmts     map[string]*list.Element // of prepared, by their SQL
-	used      *list.List               // of prepared, the last used first
-	args      []driver.NamedValue      // reused between calls
+	Stale func() bool // of an immutable file: whether it has changed; nil otherwise
+	raw   *sqlite3.SQLiteConn
+	stmts map[string]*list.Element // of prepared, by their SQL
+	used  *list.List               // of prepared, the last used first
+	args  []driver.NamedValue      // reused between calls
 
 	Scratch []byte // for checksums, reused between rows
 
-	Rewrite  func(sql string) string // adapts statements to the tables of the file; nil if they fit
-	Prepared func(sql string)        // is called with each statement that is prepared; nil for none
+	Prepared func(sql string) // is called with each statement that is prepared; nil for none
 }
 
 // prepared is a statement that a connection keeps.
@@ -134,9 +131,6 @@ func (c *Conn) prepare(sql string) (*prepared, error) {
 func (c *Conn) compile(sql string) (*sqlite3.SQLiteStmt, error) {
 	if c.Prepared != nil {
 		c.Prepared(sql)
-	}
-	if c.Rewrite != nil {
-		sql = c.Rewrite(sql)
 	}
 	s, err := c.raw.Prepare(sql)
 	if err != nil {

@@ -153,11 +153,11 @@ CREATE INDEX IF NOT EXISTS onto_dead_letters_event ON dead_letters(event_id);
 // BusIndexes are the names of these indexes. Statements name those that they use.
 func BusIndexes() []string { return indexNames(createBusIndexes) }
 
-// indexNames are the names of the indexes that statements make if they do not exist.
+// indexNames are the names of the indexes that a script makes if they do not exist.
 func indexNames(script string) []string {
 	var names []string
 	for statement := range strings.SplitSeq(script, ";") {
-		if _, rest, ok := strings.Cut(statement, " EXISTS "); ok {
+		if head, rest, ok := strings.Cut(statement, " EXISTS "); ok && strings.Contains(head, " INDEX ") {
 			names = append(names, strings.Fields(rest)[0])
 		}
 	}
@@ -168,15 +168,6 @@ func indexNames(script string) []string {
 func BusTables() []string {
 	return []string{"events", "event_claims", "dead_letters", "sessions", "onto_bus", "onto_event_queues", "onto_event_ready",
 		"onto_event_keys", "onto_event_behind", "onto_event_schedules", "onto_positions"}
-}
-
-// addBus makes the tables and indexes of the bus, and numbers the events that another
-// program has added.
-func addBus(w *driver.Conn, lacks string) error {
-	if err := w.Script(lacks + createBus + createBusIndexes); err != nil {
-		return err
-	}
-	return NumberEvents(w)
 }
 
 // NumberEvents numbers the events that have no number, or one that another event has,

@@ -39,7 +39,7 @@ func (t *Table) ProjectedSQL() string {
 		FROM %s c ORDER BY %s`, t.List("c"), SoundFields, t.Current, t.List("c"))
 }
 
-// SoundFields is the JSON of the projection row c; empty if it is unreadable or too
+// SoundFields is the JSON of the projection row c; empty if it cannot be read or is too
 // long.
 var SoundFields = fmt.Sprintf(`CAST(iif(length(c.fields) <= %d AND json_valid(c.fields, 8), json(c.fields), '') AS BLOB)`, maxStored)
 
@@ -85,7 +85,7 @@ func RowsSum(ctx context.Context, c *driver.Conn, tables *Tables, sql func(t *Ta
 		width := len(t.Columns)
 		err := c.Each(ctx, sql(t), args, func(rows *driver.Rows) error {
 			v := Version(rows, width, t.Identity(rows, 0))
-			v.Fields, _ = CanonicalFields(v.Fields) // unreadable fields count as empty
+			v.Fields, _ = CanonicalFields(v.Fields) // fields that cannot be read count as empty
 			d.add(&v, rows.Int(width+4))
 			return nil
 		})
@@ -105,11 +105,8 @@ func KeepChecksum(ctx context.Context, w *driver.Conn, tables *Tables, head int6
 	return w.Exec(`UPDATE onto_meta SET checksum = ?, checksum_commit = ?`, sum, head)
 }
 
-// Checksum reads the stored checksum. Files before format 3 have none.
+// Checksum reads the stored checksum.
 func (r *Moment) Checksum() (string, int64, error) {
-	if r.Format < 3 {
-		return "", 0, nil
-	}
 	row, ok, err := r.QueryRow(`SELECT checksum, checksum_commit FROM onto_meta`)
 	if err != nil || !ok || row.Null(0) {
 		return "", 0, err

@@ -49,9 +49,6 @@ CREATE INDEX IF NOT EXISTS onto_fact_history_commit ON fact_history(commit_id);
 CREATE INDEX IF NOT EXISTS onto_fact_current_attribute ON fact_current(fact_type, attribute, subject, fact_id);
 `
 
-// FactFormat is the first format with facts.
-const FactFormat = 6
-
 // FactTables are the tables of format 6.
 func FactTables() []string { return []string{"fact_history", "fact_current", "onto_fact_past"} }
 

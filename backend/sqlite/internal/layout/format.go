@@ -1,7 +1,11 @@
 package layout
 
 import (
+	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -30,11 +34,9 @@ type File struct {
 	Format int64
 	Engine string // that the file is for, in the original program's words
 	Copy   backend.CopyState
+	Whole  bool   // no table, column or index of ours is missing
 	Shape  *Shape // nil where only the format is judged
 }
-
-// Adoptable reports whether another program made the file, and our tables can be added.
-func (f File) Adoptable() bool { return f.Kind == Original || f.Kind == WorkState }
 
 // Inspect finds out what a file is. It writes nothing, and reads a table only after
 // making sure that it is a plain one.
@@ -50,86 +52,98 @@ func Inspect(c *driver.Conn, path string) (File, error) {
 
 // kind tells the kind of a file by its tables.
 func (s *Shape) kind(c *driver.Conn) (File, error) {
-	has := func(all ...string) bool {
-		return !slices.ContainsFunc(all, func(n string) bool { return !slices.Contains(s.names, n) })
-	}
 	switch {
 	case len(s.names) == 0:
 		return File{Kind: Empty}, nil
-	case has("onto_meta"):
-		if err := s.sound(); err != nil {
-			return File{}, err
-		}
-		format, err := s.format(c, has)
-		if err != nil {
-			return File{}, err
-		}
-		found := File{Kind: Ours, Format: format}
-		if format > unfinished {
-			found.Format -= unfinished
-			if found.Copy, err = ReadCopy(c); err != nil {
-				return File{}, err
-			}
-		}
-		found.Engine, err = s.engine(c, has)
-		return found, err
-	case has("commits", "entity_history", "relation_history"):
-		if err := s.sound(); err != nil {
-			return File{}, err
-		}
-		engine, err := s.engine(c, has)
-		return File{Kind: Original, Engine: engine}, err
-	case has("work_items") && s.hasIndexes([]string{"ix_work_items_dedupe"}) && s.odd["work_items"] == nil:
-		return File{Kind: WorkState}, s.sound()
-	case has("storage_meta"): // perhaps of a later engine
-		if err := s.odd["storage_meta"]; err != nil {
-			return File{}, err
-		}
-		engine, err := s.engine(c, has)
-		return File{Kind: OtherDatabase, Engine: engine}, err
+	case s.has("onto_meta"):
+		return s.ours(c)
+	case s.has("commits", "entity_history", "relation_history"):
+		return s.other(c, Original)
+	case s.has("work_items") && s.hasIndexes([]string{"ix_work_items_dedupe"}):
+		return File{Kind: WorkState}, nil
 	}
-	return File{Kind: OtherDatabase}, nil
+	return s.other(c, OtherDatabase)
 }
 
-// format is the format of a file of ours. If another program has dropped what a
-// format added, it is the one before: an upgrade brings it back.
-func (s *Shape) format(c *driver.Conn, has func(tables ...string) bool) (int64, error) {
+// ours tells the format of a store, and whether all of it is there.
+func (s *Shape) ours(c *driver.Conn) (File, error) {
+	if err := s.odd["onto_meta"]; err != nil {
+		return File{}, err
+	}
 	format, err := c.QueryInt(`SELECT format FROM onto_meta`)
-	switch {
-	case err != nil || format > Format:
-		return format, err
-	case !has("onto_derived", "onto_entity_past", "onto_relation_past"):
-		return min(format, 1), nil
-	case !has("onto_leases", "onto_lease_breaks") || s.lacks != "":
-		return min(format, 2), nil
-	case !has(BusTables()...) || s.lacksBus != "" || !s.hasIndexes(BusIndexes()):
-		return min(format, 3), nil
-	case !has(WorkTables()...) || s.lacksWork != "" || !s.hasIndexes(WorkIndexes()):
-		return min(format, 4), nil
-	case !has(FactTables()...) || !s.hasIndexes(FactIndexes()):
-		return min(format, 5), nil
-	case s.lacksCopy != "":
-		return min(format, 6), nil
+	found := File{Kind: Ours, Format: PlainFormat(format)}
+	if err != nil || found.Format != Format {
+		return found, err
 	}
-	return format, nil
+	if err := s.sound(); err != nil {
+		return File{}, err
+	}
+	found.Whole = s.whole()
+	if format != found.Format {
+		found.Copy, err = ReadCopy(c)
+	}
+	return found, err
 }
 
-// hasIndexes reports whether the indexes are there without which statements fail.
+// other tells the engine of the original program that a file is for. A later engine may
+// have no other table of its own.
+func (s *Shape) other(c *driver.Conn, kind FileKind) (File, error) {
+	engine, err := "", s.odd["storage_meta"]
+	if err == nil {
+		engine, err = s.engine(c)
+	}
+	return File{Kind: kind, Engine: engine}, err
+}
+
+func (s *Shape) has(tables ...string) bool {
+	return !slices.ContainsFunc(tables, func(n string) bool { return !slices.Contains(s.names, n) })
+}
+
+// whole reports whether every table, column and index is there without which statements
+// fail.
+func (s *Shape) whole() bool {
+	return s.LacksOnlyIndexes() && s.hasIndexes(indexNames(createLookup+createAdditions))
+}
+
+// LacksOnlyIndexes reports whether every table and column is there.
+func (s *Shape) LacksOnlyIndexes() bool {
+	return s.lacks == "" && s.has(slices.Collect(maps.Keys(declaredTables()))...)
+}
+
+// hasIndexes reports whether the indexes are there.
 func (s *Shape) hasIndexes(names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(s.indexes, name) })
 }
 
-// Check refuses what cannot be opened.
+// Check refuses what is no store of this format. A new store can be filled with what the
+// original program or an older format of this one has kept.
 func (f File) Check(path string) error {
+	what := ""
 	switch {
-	case f.Engine != "" && f.Engine != firstEngine && f.Engine != secondEngine && f.Engine != ownEngine:
-		return onto.Errorf(onto.Unsupported, "%s: it is for the engine %.20q of the original Ontologia, and this program knows %s and %s", path, f.Engine, firstEngine, secondEngine).
-			WithHint("use a newer version of this program, or export it there as JSON Lines and import that here")
-	case f.Kind == OtherDatabase:
-		return onto.Errorf(onto.Unsupported, "%s: a SQLite database of another program", path).
-			WithHint("name another file with --db")
 	case f.Kind == Ours && f.Format > Format:
 		return refusal.NewerFormat(path, int(f.Format), Format)
+	case f.Kind == Ours && f.Format < Format:
+		what = fmt.Sprintf("it is a store of format %d, and this program keeps stores of format %d", f.Format, Format)
+	case f.Kind == Original && (f.Engine == "" || f.Engine == "v1" || f.Engine == "v2"):
+		what = "it is a file of the original Ontologia program"
+	case f.Kind == WorkState:
+		return onto.Errorf(onto.Unsupported, "%s: it is a work queue of another program", path).
+			WithHint("take its items into a store").WithCommand("work", "import", "--input", path)
+	case f.Kind == Original || f.Kind == OtherDatabase && f.Engine != "":
+		return onto.Errorf(onto.Unsupported, "%s: it is for the engine %.20q of the original Ontologia program, which is not known", path, f.Engine).
+			WithHint("use a newer onto")
+	case f.Kind == OtherDatabase:
+		return onto.Errorf(onto.Unsupported, "%s: it is a SQLite database of another program", path).
+			WithHint("name another file with --db")
+	default:
+		return nil
 	}
-	return nil
+	return onto.Errorf(onto.Unsupported, "%s: %s", path, what).
+		WithHint("copy it into a new store; the file stays as it is").WithCommand("copy", path, beside(path), "--apply")
+}
+
+// beside is the path of a new file beside another.
+func beside(path string) string {
+	ext := filepath.Ext(path)
+	return strings.TrimSuffix(path, ext) + "-new" + ext
 }

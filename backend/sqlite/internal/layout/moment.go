@@ -10,11 +10,8 @@ import (
 // Moment is a read transaction: all its statements see one snapshot.
 type Moment struct {
 	*driver.Conn
-	Ctx     context.Context // of the read: its end interrupts every statement
-	Head    int64           // the newest commit
-	Foreign Foreign
-	Ordered bool  // commit times never go back
-	Format  int64 // of the file
+	Ctx  context.Context // of the read: its end interrupts every statement
+	Head int64           // the newest commit
 }
 
 // QueryRow is that of the connection. The end of the read interrupts it.

@@ -19,9 +19,8 @@ type NearShape struct {
 // The columns of these statements. Without a version there is one row, whose columns
 // from nearInstance on are NULL.
 const (
-	NearStanding = iota // see NearOurs
-	nearHead            // the newest commit
-	NearChanges         // how often types have changed
+	NearHead    = iota // the newest commit
+	NearChanges        // how often types have changed
 	nearInstance
 	nearRight // NULL if it is given
 	nearCommit
@@ -31,15 +30,8 @@ const (
 	NearSum // of a version in history
 )
 
-// What NearStanding says: whether the projection covers the head and all rows are ours.
-const (
-	NearBehind  = iota // it does not cover it
-	NearForeign        // other programs have written some
-	NearOurs
-)
-
 // nearSQL makes these statements; none for entities.
-func (t *Table) nearSQL(changes string) map[NearShape]string {
+func (t *Table) nearSQL() map[NearShape]string {
 	if t.Kind == onto.KindEntity {
 		return nil
 	}
@@ -48,7 +40,7 @@ func (t *Table) nearSQL(changes string) map[NearShape]string {
 		for _, past := range []bool{false, true} {
 			for _, held := range []bool{false, true} {
 				s := NearShape{right, past, held}
-				list[s] = t.near(s, changes)
+				list[s] = t.near(s)
 			}
 		}
 	}
@@ -58,7 +50,7 @@ func (t *Table) nearSQL(changes string) map[NearShape]string {
 // near is one of these statements. SQLite knows that there is one row of onto_meta by its
 // id, so that the rows need no sorting. A version of the past that is still the newest
 // comes from the projection, as fast as one of the present.
-func (t *Table) near(s NearShape, changes string) string {
+func (t *Table) near(s NearShape) string {
 	right, fields, sum, join, superseded := "c."+t.Columns[2], "c.fields", "NULL", "", ""
 	at := fmt.Sprintf("c.%s = +? AND c.%s = ?", t.Columns[0], t.Columns[1])
 	order := fmt.Sprintf("c.%s, c.%s", t.Columns[2], t.Columns[3])
@@ -82,11 +74,11 @@ func (t *Table) near(s NearShape, changes string) string {
 	} else {
 		superseded = " AND (c.commit_id IS NULL OR " + live + ")"
 	}
-	return fmt.Sprintf(`SELECT iif(head.operations IS NULL AND head.id <> m.foreign_until, %d, iif(m.foreign_until > 0, %d, %d)), head.id, %s,
+	return fmt.Sprintf(`SELECT head.id, %s,
 			c.%s, %s, %s, NULL, %s, CAST(json(%s) AS BLOB), %s
 		FROM %s LEFT JOIN %s c ON %s%s WHERE m.id = 1%s ORDER BY %s`,
-		NearBehind, NearForeign, NearOurs, changes, t.Columns[3], right, commit, version, fields, sum,
-		StandingFrom, t.Current, at, join, superseded, order)
+		TypeChanges, t.Columns[3], right, commit, version, fields, sum,
+		HeadFrom, t.Current, at, join, superseded, order)
 }
 
 // NearVersion reads a row of these statements, if it has a version.
@@ -101,9 +93,4 @@ func (t *Table) NearVersion(r *driver.Rows, q *backend.Query) (onto.Version, boo
 	v := Version(r, nearCommit, id)
 	v.Op = onto.Put
 	return v, true
-}
-
-// NearHead is the head of a file with rows of ours only.
-func NearHead(r *driver.Rows) Foreign {
-	return Foreign{head: r.Int(nearHead), Covered: r.Int(nearHead)}
 }

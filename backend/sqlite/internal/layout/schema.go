@@ -2,13 +2,10 @@ package layout
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
@@ -16,49 +13,40 @@ import (
 	"github.com/ontologia/onto/internal/typelist"
 )
 
-// sinceRule is the first commit that can hold rows of the version in row v of
-// schema_versions, where that is not stored: in older files, and for versions that
-// another program has added.
-var sinceRule = `iif(v.schema_version_id = 1, 1, coalesce(CASE v.type_kind` + perKind("", func(t *Table) string {
-	return fmt.Sprintf(` WHEN '%s' THEN (SELECT min(h.commit_id) FROM %s h WHERE h.%s = v.type_name AND h.schema_version_id = v.schema_version_id)`,
-		t.Kind, t.History, t.Columns[0])
-}) + ` END, (SELECT ifnull(max(id), 0) + 1 FROM commits)))`
-
-// FillSince stores the first commit of versions that lack it, and returns how many
-// there were.
-func FillSince(w *driver.Conn) (int64, error) {
-	n, err := w.QueryInt(`SELECT count(*) FROM schema_versions WHERE onto_since IS NULL`)
-	if n > 0 && err == nil {
-		err = w.Exec(`UPDATE schema_versions AS v SET onto_since = ` + sinceRule + ` WHERE onto_since IS NULL`)
-	}
-	return n, err
-}
-
 // ReadSchemas reads all versions. The newest of each type has the flags of the
-// registry. An older file that was opened for reading lacks some columns.
+// registry.
 func ReadSchemas(c *driver.Conn) ([]onto.SchemaVersion, error) {
-	n, err := c.QueryInt(`SELECT count(*) FROM pragma_table_info('schema_versions') WHERE name IN ('onto_since', 'onto_upgrader', 'onto_end')`)
-	if err != nil {
-		return nil, err
-	}
-	added := sinceRule + `, NULL, NULL`
-	if n == 3 {
-		added = `ifnull(v.onto_since, ` + sinceRule + `), v.onto_upgrader, v.onto_end`
-	}
 	return driver.List(context.Background(), c, `SELECT v.type_kind, v.type_name, v.schema_version_id, v.schema_json, v.schema_hash,
-			v.created_at, v.runtime_id, v.reason, nullif(r.schema_json, v.schema_json), `+added+`
+			v.created_at, v.runtime_id, v.reason, nullif(r.schema_json, v.schema_json), v.onto_since, v.onto_upgrader, v.onto_end
 		FROM schema_versions v LEFT JOIN schema_registry r ON r.type_kind = v.type_kind AND r.type_name = v.type_name
 			AND v.schema_version_id = (SELECT max(n.schema_version_id) FROM schema_versions n
 				WHERE n.type_kind = v.type_kind AND n.type_name = v.type_name)
 		ORDER BY v.type_kind, v.type_name, v.schema_version_id`, nil, readSchema)
 }
 
+// ParseSchema reads a stored schema. Kind and name are those of its row.
+func ParseSchema(kind onto.Kind, name string, data []byte) (onto.Schema, error) {
+	s, err := onto.ParseSchema(data) // fails also where a schema is not well formed, which is for those who made it
+	if s.Kind == kind && s.Name == name {
+		return s, nil
+	}
+	if err == nil {
+		err = fmt.Errorf("it is that of %s %s", s.Kind, s.Name)
+	}
+	return s, onto.Errorf(onto.Corrupt, "%s %s: its stored schema cannot be read: %w", kind, name, err).WithHint("%s", RestoreRemedy)
+}
+
 // readSchema reads one row of ReadSchemas.
 func readSchema(rows *driver.Rows) (onto.SchemaVersion, error) {
 	kind, name, data := onto.Kind(rows.Text(0)), rows.Text(1), rows.Bytes(3)
-	schema := ParseSchema(kind, name, data)
-	if !rows.Null(8) {
-		schema = schema.WithFlags(ParseSchema(kind, name, rows.Bytes(8)))
+	schema, err := ParseSchema(kind, name, data)
+	if err == nil && !rows.Null(8) {
+		var registered onto.Schema
+		registered, err = ParseSchema(kind, name, rows.Bytes(8))
+		schema = schema.WithFlags(registered)
+	}
+	if err != nil {
+		return onto.SchemaVersion{}, err
 	}
 	v := onto.SchemaVersion{
 		Schema: schema, Version: int(rows.Int(2)), JSON: data, Hash: rows.Text(4),
@@ -68,7 +56,6 @@ func readSchema(rows *driver.Rows) (onto.SchemaVersion, error) {
 		return v, onto.Errorf(onto.Corrupt, "%s %s: there is a schema version %d that begins with commit %d", kind, name, v.Version, v.Since).
 			WithHint("%s", RestoreRemedy)
 	}
-	var err error
 	if !rows.Null(10) {
 		v.Upgrader = new(onto.StoredUpgrader)
 		err = json.Unmarshal(rows.Bytes(10), v.Upgrader)
@@ -186,31 +173,5 @@ const (
 // retune changes the flags of a type that is registered. The versions of the
 // type stay as they are.
 func retune(w *driver.Conn, s onto.Schema) error {
-	row, ok, err := w.QueryRow(`SELECT schema_json FROM schema_registry WHERE type_kind = ? AND type_name = ?`, string(s.Kind), s.Name)
-	if err != nil {
-		return err
-	}
-	text := []byte(s.JSON())
-	if ok {
-		if _, own := parseOwn(s.Kind, s.Name, row.Bytes(0)); !own {
-			text = retuneOriginal(row.Bytes(0), s)
-		}
-	}
-	return w.Exec(setRegistry, string(s.Kind), s.Name, string(text))
-}
-
-const unversioned = `SELECT type_kind, type_name, schema_json FROM schema_registry r WHERE NOT EXISTS (
-	SELECT 1 FROM schema_versions v WHERE v.type_kind = r.type_kind AND v.type_name = r.type_name)`
-
-// bootstrapSchemas gives the types of an old file that have no version yet
-// their first one.
-func bootstrapSchemas(w *driver.Conn, now time.Time) error {
-	return w.Each(context.Background(), unversioned+` ORDER BY 1, 2`, nil, func(rows *driver.Rows) error {
-		text := rows.Bytes(2)
-		sum := sha256.Sum256(text)
-		return insertSchema(w, &onto.SchemaVersion{
-			Schema: onto.Schema{Kind: onto.Kind(rows.Text(0)), Name: rows.Text(1)}, Version: 1, JSON: text, Hash: hex.EncodeToString(sum[:]),
-			Created: now, Reason: "bootstrap",
-		})
-	})
+	return w.Exec(setRegistry, string(s.Kind), s.Name, string(s.JSON()))
 }

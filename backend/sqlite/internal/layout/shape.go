@@ -23,14 +23,12 @@ import (
 type Shape struct {
 	names  []string         // its tables, and whatever else has the name of one of ours
 	odd    map[string]error // why an object with the name of a table of ours is not one
-	lacks  string           // the statements that add the columns which older tables of ours lack
+	lacks  string           // the statements that add the columns which tables of ours lack
 	Extras []SchemaObject   // additions of others to our tables that would run on writes
-	Alien  bool             // it has tables that neither we nor the original program make
+	Alien  bool             // it has tables that this program does not make
 
-	lacksBus, lacksWork string             // likewise, of the tables of the bus and of the work queue
-	lacksCopy           string             // likewise, of the state of a copy
-	indexes             []string           // the names of its indexes
-	columns             map[[2]string]bool // those of plain tables, by table and name
+	indexes []string           // the names of its indexes
+	columns map[[2]string]bool // those of plain tables, by table and name
 }
 
 // SchemaObject is a row of sqlite_schema.
@@ -111,7 +109,7 @@ func schemaObjects(c *driver.Conn) ([]SchemaObject, error) {
 func isOurs(tables map[string]declaredTable, name string) bool {
 	name = strings.ToLower(name)
 	_, declared := tables[name]
-	return declared || name == "storage_meta" || name == catalogTable || name == "sqlite_sequence" || strings.HasPrefix(name, "onto_search_")
+	return declared || name == "storage_meta" || name == "sqlite_sequence" || strings.HasPrefix(name, "onto_search_")
 }
 
 // isPlain reports whether an object under one of our names is a plain table. A search
@@ -173,7 +171,7 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 		switch {
 		case r.Int(4) != 0:
 			odd = shapeError(path, table, "computes its column %s", column)
-		case !r.Null(5) && !constant.MatchString(r.Text(5)) && (at[0] != catalogTable || r.Text(5) != catalogDefault):
+		case !r.Null(5) && !constant.MatchString(r.Text(5)):
 			odd = shapeError(path, table, "computes the default of its column %s", column)
 		case want != nil && (!strings.EqualFold(want.typ(), r.Text(2)) || want.key != (r.Int(3) == 1)):
 			odd = shapeError(path, table, "has a column %s of another kind: %s", column, r.Text(2))
@@ -190,25 +188,20 @@ func checkColumns(c *driver.Conn, s *Shape, tables map[string]declaredTable, nam
 				continue
 			}
 			if !c.canBeAdded() {
-				if (slices.Contains(WorkTables(), name) || name == "fact_history") && s.odd[name] == nil {
+				if !isDerived(name) && s.odd[name] == nil {
 					s.odd[name] = shapeError(path, name, "lacks the column %s", c.name)
 				}
 				continue
 			}
-			add := fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s;", name, c.name, c.declaration)
-			switch {
-			case slices.Contains(BusTables(), name):
-				s.lacksBus += add
-			case slices.Contains(WorkTables(), name):
-				s.lacksWork += add
-			case c.name == "copy_json":
-				s.lacksCopy += add
-			default:
-				s.lacks += add
-			}
+			s.lacks += fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s;", name, c.name, c.declaration)
 		}
 	}
 	return err
+}
+
+// isDerived reports whether a rebuild makes a table anew.
+func isDerived(name string) bool {
+	return strings.HasSuffix(name, "_current") || strings.HasPrefix(name, "onto_") && name != "onto_meta"
 }
 
 // findExtras finds additions of others to our tables that SQLite would run on writes:
@@ -291,7 +284,6 @@ func (o SchemaObject) Remedy() string { return `if it is not needed: sqlite3 FIL
 
 // declaredTable is what we declare of a table.
 type declaredTable struct {
-	sql          string // the statement
 	columns      []declaredColumn
 	withoutRowID bool
 }
@@ -316,14 +308,6 @@ func (c *declaredColumn) typ() string {
 	return typ
 }
 
-// value is what the column has in a row that lacks it.
-func (c *declaredColumn) value() string {
-	if _, value, ok := strings.Cut(c.declaration, " DEFAULT "); ok {
-		return value
-	}
-	return "NULL"
-}
-
 // canBeAdded reports whether SQLite can add the column to a table that has rows.
 func (c *declaredColumn) canBeAdded() bool {
 	return !c.key && (!strings.Contains(c.declaration, "NOT NULL") || strings.Contains(c.declaration, "DEFAULT"))
@@ -338,7 +322,7 @@ func declaredTables() map[string]declaredTable {
 		if !ok || !isTable {
 			continue
 		}
-		t := declaredTable{sql: strings.TrimSpace(statement), withoutRowID: strings.HasSuffix(body, ") WITHOUT ROWID")}
+		t := declaredTable{withoutRowID: strings.HasSuffix(body, ") WITHOUT ROWID")}
 		for line := range strings.Lines(body) {
 			t.declare(strings.TrimSpace(line))
 		}

@@ -62,7 +62,7 @@ CREATE INDEX IF NOT EXISTS idx_relation_history_lookup
     ON relation_history(relation_type, left_key, right_key, instance_key, commit_id DESC);
 `
 
-// createSchemas makes tables that old files of the original program may lack.
+// createSchemas makes the other tables of the original program.
 const createSchemas = `
 CREATE TABLE IF NOT EXISTS schema_registry (
     type_kind TEXT NOT NULL,
@@ -94,19 +94,21 @@ CREATE TABLE IF NOT EXISTS locks (
 `
 
 // createOwn makes what the original program does not have.
-const createOwn = createIndexes + createProjection + `
+const createOwn = `
 CREATE TABLE onto_meta (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     format INTEGER NOT NULL,
     store_id TEXT NOT NULL,
-    foreign_until INTEGER NOT NULL,
-    times_ordered INTEGER NOT NULL,
     derived INTEGER NOT NULL DEFAULT 0,
     checksum TEXT,
     checksum_commit INTEGER,
     copy_json TEXT
 );
-` + createDerived + createLeases + createBus + createBusIndexes + createWork + createWorkIndexes + createFacts + createFactIndexes
+` + createAdditions
+
+// createAdditions makes all of that but onto_meta, without which a file is no store.
+const createAdditions = createIndexes + createProjection + createDerived + createLeases + createBus + createBusIndexes +
+	createWork + createWorkIndexes + createFacts + createFactIndexes
 
 // createIndexes makes our indexes of the original's tables.
 const createIndexes = `
@@ -118,7 +120,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS onto_commits_idempotency ON commits(idempotenc
 
 // createProjection makes the tables of the projection. It keeps one row per
 // identity that ever was: tombstones too, since a view of the past starts from
-// it. fields is JSONB, or NULL when the newest version's JSON cannot be read.
+// it. fields is JSONB.
 const createProjection = `
 CREATE TABLE IF NOT EXISTS entity_current (
     entity_type TEXT NOT NULL,
@@ -185,15 +187,11 @@ const createRight = `
 CREATE INDEX IF NOT EXISTS onto_relation_current_right ON relation_current(relation_type, right_key);
 `
 
-// standing is how far the projection goes, in three columns: the head, the commit that
-// the projection is known to cover, and the last foreign commit. Our commits have their
-// operations counted and update the projection in the same transaction, after catching
-// up with foreign commits. So a head of ours is covered; a foreign one is covered if it
-// was the last to be caught up with.
+// Where a store stands.
 const (
-	TypeChanges  = `m.derived` // files of format 1 do not have it
-	Standing     = `head.id, iif(head.operations IS NULL, m.foreign_until, head.id), m.foreign_until`
-	StandingFrom = `onto_meta m LEFT JOIN commits head ON head.id = (SELECT max(id) FROM commits)`
+	Head        = `head.id`   // the newest commit
+	TypeChanges = `m.derived` // how often types have changed
+	HeadFrom    = `onto_meta m LEFT JOIN commits head ON head.id = (SELECT max(id) FROM commits)`
 )
 
 // Table is the tables that keep one kind, with the SQL to use them.
@@ -201,7 +199,6 @@ type Table struct {
 	Kind             onto.Kind
 	History, Current string
 	Past             string   // see createPast
-	sums             bool     // it has checksums
 	Columns          []string // type first, then the keys
 	HistoryIndexes   []string // of History
 	RightIndex       string   // leads to Current by the right key; "" for none
@@ -219,10 +216,10 @@ type Table struct {
 type Tables [3]*Table
 
 // NewTables makes the SQL of every kind, see [NewTable].
-func NewTables(changes string, sums bool) Tables {
+func NewTables() Tables {
 	var list Tables
 	for i, kind := range onto.Kinds() {
-		list[i] = NewTable(kind, changes, sums)
+		list[i] = NewTable(kind)
 	}
 	return list
 }
@@ -279,16 +276,14 @@ func CountVersions(commit string) string {
 	})
 }
 
-// NewTable makes the SQL of a kind. Changes is the column that tells how often
-// types have changed. Older files that are only read have no checksums.
-func NewTable(kind onto.Kind, changes string, sums bool) *Table {
+// NewTable makes the SQL of a kind.
+func NewTable(kind onto.Kind) *Table {
 	t := Names(kind)
-	t.sums = sums
 	same := t.Matches("c", "?")
 	t.Get = fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, CAST(json(c.fields) AS BLOB), %s
-		FROM %s LEFT JOIN %s c ON %s`, Standing, changes, StandingFrom, t.Current, same)
+		FROM %s LEFT JOIN %s c ON %s`, Head, TypeChanges, HeadFrom, t.Current, same)
 	t.GetAt = fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s, %s
-		FROM %s LEFT JOIN %s h ON h.id = %s`, Standing, changes, t.Sum("h"), StandingFrom, t.History, t.NewestAt("?", "?"))
+		FROM %s LEFT JOIN %s h ON h.id = %s`, Head, TypeChanges, t.Sum("h"), HeadFrom, t.History, t.NewestAt("?", "?"))
 	t.Lookup = fmt.Sprintf(`SELECT commit_id, op, schema_version_id, CAST(json(fields) AS BLOB)
 		FROM %s c WHERE %s`, t.Current, same)
 	t.FirstRow = fmt.Sprintf(`SELECT %s FROM %s c WHERE %s`, t.FirstID("c"), t.Current, same)
@@ -301,7 +296,7 @@ func NewTable(kind onto.Kind, changes string, sums bool) *Table {
 	t.upsertOne = fmt.Sprintf(`INSERT INTO %s (%s, commit_id, first_commit_id, op, schema_version_id, fields)
 		VALUES (%s?, ?, ?, ?, jsonb(?)) %s`, t.Current, columns, strings.Repeat("?, ", len(t.Columns)), onConflict)
 	t.superseding = t.supersede()
-	t.Near = t.nearSQL(changes)
+	t.Near = t.nearSQL()
 	t.inserts = map[int]string{1: t.insertSQL(1), SmallBulk: t.insertSQL(SmallBulk), LargeBulk: t.insertSQL(LargeBulk)}
 	t.lookups = map[int]string{SmallBulk: t.lookupSQL(SmallBulk), LargeBulk: t.lookupSQL(LargeBulk)}
 	return t
@@ -326,8 +321,7 @@ func (t *Table) Matches(alias, other string) string {
 	return strings.Join(terms, " AND ")
 }
 
-// Newest is the row id of an identity's newest version. If another program wrote
-// two versions in one commit, the first counts.
+// Newest is the row id of an identity's newest version.
 func (t *Table) Newest(other string) string { return t.seek(other, "") }
 
 // NewestAt is the row id of an identity's newest version as of a commit.
@@ -341,7 +335,7 @@ func (t *Table) seek(other, bound string) string {
 }
 
 // FirstID is the row id of the first version of the identity in the projection row
-// called alias. If another program wrote two versions in that commit, it is the first.
+// called alias.
 func (t *Table) FirstID(alias string) string {
 	return fmt.Sprintf(`(SELECT min(f.id) FROM %s f WHERE %s AND f.commit_id = %s.first_commit_id)`,
 		t.History, t.Matches("f", alias), alias)
@@ -350,7 +344,7 @@ func (t *Table) FirstID(alias string) string {
 // Sum is the checksum of the row called alias, or NULL: the projection, which is
 // always called c, has none.
 func (t *Table) Sum(alias string) string {
-	if !t.sums || alias == "c" {
+	if alias == "c" {
 		return "NULL"
 	}
 	return alias + ".onto_sum"

@@ -11,67 +11,39 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/codec"
-	"github.com/ontologia/onto/internal/refusal"
 )
 
 // RestoreRemedy is what to do about damaged history.
 const RestoreRemedy = "restore a backup; history cannot be derived from anything else"
 
-// StoredTime reads a time column. Other programs may leave out the fraction or
-// the offset, and write a space for the T; what cannot be read is the zero
-// time.
+// StoredTime reads a time column. What cannot be read is the zero time.
 func StoredTime(s string) time.Time {
-	t, err := codec.ParseForeignTime(s)
+	t, err := codec.ParseTime(s)
 	if err != nil {
 		return time.Time{}
 	}
 	return t
 }
 
-// Readable fails if a row of the projection is marked as having unreadable JSON. The text
-// of such a row is in history.
-func Readable(c *driver.Conn, t *Table, v *onto.Version) error {
+// HasFields fails if a row of the projection has no fields.
+func HasFields(v *onto.Version) error {
 	if v.Fields != nil {
 		return nil
-	}
-	r, ok, err := c.QueryRow(t.GetAt, append(IdentityArgs(nil, &v.Identity), v.Commit)...)
-	if err != nil {
-		return err
-	}
-	if ok && !r.Null(3) {
-		stored := Version(r, 3, v.Identity)
-		if _, err := CanonicalFields(stored.Fields); err != nil {
-			return refusal.Unreadable(&stored, err)
-		}
 	}
 	return onto.Errorf(onto.Corrupt, "%s at commit %d: the projection has no fields for it", v.Identity, v.Commit).
 		WithHint("make it anew").WithCommand("projection", "rebuild")
 }
 
-// Foreign tells which history rows may come from another program. Theirs
-// are not canonical; ours are.
-type Foreign struct {
-	head    int64
-	Covered int64 // the projection covers this commit; later ones are unknown
-	Until   int64 // the last commit that is known to be foreign
-}
-
-// ReadForeign reads the columns of Standing.
-func ReadForeign(r *driver.Rows) Foreign { return Foreign{r.Int(0), r.Int(1), r.Int(2)} }
-
-// Covers reports whether the projection covers the head.
-func (f Foreign) Covers() bool { return f.head == f.Covered || f.head == 0 }
-
-// maxStored is how many bytes of JSON a version may have. Other programs need not
-// write it in the shortest form.
+// maxStored is how many bytes of JSON are read of a version.
 const maxStored = 2*onto.MaxFields + 64<<10
 
-// Sound fails if a row is damaged: no program has written it so.
-func (f Foreign) Sound(v *onto.Version) error {
+// CheckSound fails if a row is damaged: it was not written so. The head is the newest
+// commit.
+func CheckSound(v *onto.Version, head int64) error {
 	switch {
 	case v.Op != onto.Put && v.Op != onto.Delete:
 		return DamagedRow(v, "its op is %q", v.Op)
-	case v.Commit < 1 || v.Commit > f.head:
+	case v.Commit < 1 || v.Commit > head:
 		return DamagedRow(v, "there is no such commit")
 	case v.SchemaVersion < 1 || v.SchemaVersion > math.MaxInt32:
 		return DamagedRow(v, "its schema version is %d", v.SchemaVersion)
@@ -81,28 +53,14 @@ func (f Foreign) Sound(v *onto.Version) error {
 	return nil
 }
 
-// DamagedRow is the error for a row that no program has written so.
+// DamagedRow is the error for a row that was not written so.
 func DamagedRow(v *onto.Version, format string, args ...any) error {
 	return onto.Errorf(onto.Corrupt, "%s at commit %d: %s", v.Identity, v.Commit, fmt.Sprintf(format, args...)).
 		WithHint("find out what is damaged").WithCommand("doctor")
 }
 
-// Canonical makes the fields of a history row canonical if they may not be. It fails with
-// Unreadable if they cannot be read.
-func (f Foreign) Canonical(v *onto.Version) error {
-	if v.Commit > f.Until && v.Commit <= f.Covered {
-		return nil
-	}
-	fields, err := CanonicalFields(v.Fields)
-	if err != nil {
-		err = refusal.Unreadable(v, err)
-	}
-	v.Fields = json.RawMessage(fields)
-	return err
-}
-
-// CheckJSON checks the fields of a version that is evaluated in process: another
-// program may have changed the file.
+// CheckJSON checks the fields of a version that is evaluated in process: the file may have
+// been edited.
 func CheckJSON(v *onto.Version) error {
 	fields, err := codec.AppendCanonical(nil, v.Fields)
 	if err != nil {
@@ -134,12 +92,8 @@ func CanonicalFields(text []byte) ([]byte, error) {
 // Version reads commit_id, op, schema_version_id and fields, which start at
 // column i.
 func Version(r *driver.Rows, i int, id onto.Identity) onto.Version {
-	v := onto.Version{
+	return onto.Version{
 		Identity: id, Commit: r.Int(i), Op: onto.Op(r.Text(i + 1)),
 		SchemaVersion: int(r.Int(i + 2)), Fields: json.RawMessage(r.Bytes(i + 3)),
 	}
-	if v.SchemaVersion == 0 {
-		v.SchemaVersion = 1 // rows from before schema versions were stored
-	}
-	return v
 }

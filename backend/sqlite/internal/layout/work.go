@@ -1,7 +1,5 @@
 package layout
 
-import "github.com/ontologia/onto/backend/sqlite/internal/driver"
-
 // createWork makes what format 5 added: the work queue. The table work_items, its columns
 // and its first three indexes are those of another program, whose files become stores; our
 // columns are at the end. Status, attempt, error_message, lease_owner, lease_until,
@@ -95,8 +93,3 @@ func WorkIndexes() []string { return indexNames(createWorkIndexes) }
 
 // WorkReads are statements that read every column of the work queue, and no row.
 func WorkReads() []string { return readsOf(WorkTables()) }
-
-// addWork makes the tables and indexes of the work queue.
-func addWork(w *driver.Conn, lacks string) error {
-	return w.Script(lacks + createWork + createWorkIndexes)
-}

@@ -42,7 +42,7 @@ func blame(ctx context.Context, c *session.Session, t session.Thing, asStored bo
 		if err != nil {
 			return err
 		}
-		fields, err := viewOf(s, onto.Point{}, asStored, c.Report).Blame(ctx, id)
+		fields, err := viewOf(s, onto.Point{}, asStored).Blame(ctx, id)
 		if err != nil {
 			return err
 		}

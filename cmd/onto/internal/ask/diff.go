@@ -62,7 +62,6 @@ func diff(ctx context.Context, c *session.Session, first, second string, q store
 		}
 	}
 	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
-		q.Report = c.Report
 		changes := s.Diff(ctx, q)
 		if !c.JSON {
 			return printChanges(c, changes)

@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"strconv"
 
@@ -52,13 +51,13 @@ func examine(ctx context.Context, c *session.Session, id int64) error {
 			if err := printCommit(c, commit); err != nil {
 				return err
 			}
-			if err := printChanges(c, shown(c, changes)); err != nil {
+			if err := printChanges(c, changes); err != nil {
 				return err
 			}
 			return printEvents(ctx, c, s, id)
 		}
 		doc := document.NewExamined(commit)
-		for change, err := range shown(c, changes) {
+		for change, err := range changes {
 			if err != nil {
 				return err
 			}
@@ -72,21 +71,6 @@ func examine(ctx context.Context, c *session.Session, id int64) error {
 		}
 		return c.Document(doc)
 	})
-}
-
-// shown yields changes also where a version cannot be read, which is reported.
-func shown(c *session.Session, changes iter.Seq2[onto.Change, error]) iter.Seq2[onto.Change, error] {
-	return func(yield func(onto.Change, error) bool) {
-		for change, err := range changes {
-			if errors.Is(err, onto.Unreadable) {
-				c.Report(err)
-				err = nil
-			}
-			if !yield(change, err) {
-				return
-			}
-		}
-	}
 }
 
 // eventsOf yields the events that ride in a commit. A backend that keeps no events has

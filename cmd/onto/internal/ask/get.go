@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +39,7 @@ which it was still there.`,
 }
 
 func get(ctx context.Context, c *session.Session, t session.Thing, asOf string, asStored bool) error {
-	a := asked{queryFlags: &queryFlags{asOf: asOf, asStored: asStored}, report: c.Report}
+	a := asked{queryFlags: &queryFlags{asOf: asOf, asStored: asStored}}
 	if asOf != "" {
 		var err error
 		if a.point, err = session.ParsePoint(asOf); err != nil {
@@ -60,18 +59,10 @@ func get(ctx context.Context, c *session.Session, t session.Thing, asOf string, 
 		if onto.CodeOf(err) == onto.NotFound {
 			err = a.notFound(ctx, s, id, err)
 		}
-		shown := present(found)
-		if errors.As(err, &shown.raw) {
-			if !asStored {
-				return onto.Errorf(onto.Unreadable, "%w", err).
-					WithHint("see its text, then put it again or delete it").WithCommand(slices.Insert(getCommand(id, asOf), 1, "--as-stored")...)
-			}
-			err = nil
-		}
 		if err != nil {
 			return err
 		}
-		return a.show(c, s, shown)
+		return a.show(c, s, present(found))
 	})
 }
 
@@ -93,10 +84,6 @@ func (a *asked) show(c *session.Session, s *store.Store, v row) error {
 	var names []string
 	for _, column := range shape.columns {
 		names = append(names, column.Name)
-	}
-	if v.raw != nil { // its fields are one text
-		names, cells = []string{"identity", "commit_id", "text", "unreadable"},
-			[]string{v.raw.Identity.String(), strconv.FormatInt(v.raw.Commit, 10), v.raw.Text, v.raw.Reason.Error()}
 	}
 	for i, name := range names {
 		if err := out.Add([]string{name, cells[i]}); err != nil {
@@ -133,7 +120,7 @@ func (a *asked) notFound(ctx context.Context, s *store.Store, id onto.Identity, 
 // after it; nil if it never did.
 func pastOf(ctx context.Context, s *store.Store, id onto.Identity, at int64, asStored bool) error {
 	var last, next onto.Version
-	for e, err := range viewOf(s, onto.Point{}, asStored, nil).History(ctx, id) {
+	for e, err := range viewOf(s, onto.Point{}, asStored).History(ctx, id) {
 		if err != nil {
 			return nil // there is no past, or it cannot be read: then the plain error stays
 		}

@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -54,17 +53,12 @@ func showLog(ctx context.Context, c *session.Session, t session.Thing, where str
 		if err != nil {
 			return err
 		}
-		out := terminal.Rows(c.Printer, append(terminal.WholeColumns("commit", "time"), terminal.Columns("op", "actor", "comment", "fields")...), entryDocument, entryCells)
-		for e, err := range viewOf(s, onto.Point{}, asStored, c.Report).History(ctx, id, filters...) {
-			var u *onto.UnreadableVersion
-			switch {
-			case err != nil && !errors.As(err, &u):
-				return err
-			case err != nil && !asStored:
-				c.Report(err)
-				u = nil
+		out := terminal.Rows(c.Printer, append(terminal.WholeColumns("commit", "time"), terminal.Columns("op", "actor", "comment", "fields")...), document.NewEntry, entryCells)
+		for e, err := range viewOf(s, onto.Point{}, asStored).History(ctx, id, filters...) {
+			if err == nil {
+				err = out.Add(e)
 			}
-			if err := out.Add(entry{e, u}); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -72,26 +66,9 @@ func showLog(ctx context.Context, c *session.Session, t session.Thing, where str
 	})
 }
 
-// entry is a version with its commit.
-type entry struct {
-	store.Entry
-	raw *onto.UnreadableVersion // if it cannot be read and its text is shown
-}
-
-func entryDocument(e entry) document.Entry {
-	doc := document.NewEntry(e.Entry)
-	if e.raw != nil {
-		doc.Raw = document.NewRaw(e.raw)
-	}
-	return doc
-}
-
-func entryCells(e entry) ([]string, error) {
+func entryCells(e store.Entry) ([]string, error) {
 	fields := string(e.Version.Fields)
-	switch {
-	case e.raw != nil:
-		fields = e.raw.Text
-	case e.Version.Op == onto.Delete:
+	if e.Version.Op == onto.Delete {
 		fields = ""
 	}
 	return slices.Concat(when(e.Commit), []string{string(e.Version.Op)}, who(e.Commit), []string{fields}), nil

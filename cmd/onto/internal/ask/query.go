@@ -1,9 +1,7 @@
 package ask
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -185,12 +183,11 @@ type asked struct {
 	where  []onto.Filter
 	order  []onto.Order
 	end    *document.PageEnd // of the answer, if it is to be a page
-	report func(error)       // takes what cannot be shown as asked
 }
 
 // readQuery reads the flags that all queries have.
 func readQuery(c *session.Session, cmd *cobra.Command, q *queryFlags, name string) (asked, error) {
-	a := asked{queryFlags: q, name: name, report: c.Report}
+	a := asked{queryFlags: q, name: name}
 	var err error
 	if a.format, err = c.Format(q.format); err != nil {
 		return a, err
@@ -308,7 +305,7 @@ func query(c *session.Session, cmd *cobra.Command, q *queryFlags, name string) e
 }
 
 // view is the moment of the question.
-func (a *asked) view(s *store.Store) store.View { return viewOf(s, a.point, a.asStored, a.report) }
+func (a *asked) view(s *store.Store) store.View { return viewOf(s, a.point, a.asStored) }
 
 // pin finds the commit that the question is about: types may be shown as they were then.
 func (a *asked) pin(ctx context.Context, s *store.Store) error {
@@ -320,10 +317,9 @@ func (a *asked) pin(ctx context.Context, s *store.Store) error {
 	return err
 }
 
-// viewOf views a point, as stored if that is wanted. What cannot be shown as asked is
-// reported.
-func viewOf(s *store.Store, p onto.Point, asStored bool, report func(error)) store.View {
-	view := s.View(p).Lenient(report)
+// viewOf views a point, as stored if that is wanted.
+func viewOf(s *store.Store, p onto.Point, asStored bool) store.View {
+	view := s.View(p)
 	if asStored {
 		return view.AsStored()
 	}
@@ -356,29 +352,17 @@ func queryVersions(ctx context.Context, c *session.Session, s *store.Store, shap
 	if a.end != nil {
 		out.Paged(a.end)
 	}
-	var failed error
-	if a.asStored && a.format != terminal.FormatCSV { // shows the text of what cannot be read
-		a.report = func(err error) {
-			var u *onto.UnreadableVersion
-			if !errors.As(err, &u) || u.TypeName() != shape.schema.TypeName() {
-				c.Report(err)
-			} else if failed == nil {
-				failed = out.Add(row{present(u.Version).Versioned, u})
-			}
-		}
-		q = a.find(s).OrderBy(a.order...).Offset(a.offset).Limit(a.limit)
-	}
 	var err error
 	next := ""
 	switch {
 	case a.limit > 0:
 		next, err = queryPage(ctx, q, a, out)
 	case a.history:
-		err = session.Each(q.Versions(ctx, a.since), func(p store.Versioned[onto.Version]) error { return out.Add(row{Versioned: p}) })
+		err = session.Each(q.Versions(ctx, a.since), out.Add)
 	default:
 		err = session.Each(q.All(ctx), func(v onto.Version) error { return out.Add(present(v)) })
 	}
-	if err = cmp.Or(err, failed); err != nil {
+	if err != nil {
 		return err
 	}
 	return a.endWith(c, next, func() error { return out.Close(a.none(ctx, s, a.name)) })
@@ -393,7 +377,7 @@ func (a *asked) none(ctx context.Context, s *store.Store, what string) string {
 }
 
 // queryPage lists a page, and returns the cursor of the next one.
-func queryPage(ctx context.Context, q store.Query[onto.Version], a asked, out *terminal.List[row]) (string, error) {
+func queryPage(ctx context.Context, q store.Query[onto.Version], a asked, out *terminal.List[store.Versioned[onto.Version]]) (string, error) {
 	var page store.Page[store.Versioned[onto.Version]]
 	var err error
 	if a.history {
@@ -403,14 +387,14 @@ func queryPage(ctx context.Context, q store.Query[onto.Version], a asked, out *t
 		now, err = q.Page(ctx)
 		page.Next = now.Next
 		for _, v := range now.Items {
-			page.Items = append(page.Items, present(v).Versioned)
+			page.Items = append(page.Items, present(v))
 		}
 	}
 	if err != nil {
 		return "", err
 	}
 	for _, p := range page.Items {
-		if err := out.Add(row{Versioned: p}); err != nil {
+		if err := out.Add(p); err != nil {
 			return "", err
 		}
 	}

@@ -79,31 +79,24 @@ func systemColumn(schema onto.Schema, name, label string) terminal.Column {
 }
 
 // row is a version that is listed; its commit is known in histories.
-type row struct {
-	store.Versioned[onto.Version]
-	raw *onto.UnreadableVersion // if it cannot be read
-}
+type row = store.Versioned[onto.Version]
 
 // present is a row without its commit.
-func present(v onto.Version) row { return row{Versioned: store.Versioned[onto.Version]{Value: v}} }
+func present(v onto.Version) row { return row{Value: v} }
 
 // document is the JSON of a row.
 func (sh *shape) document(r row) any {
-	if sh.chosen != nil && r.raw == nil {
+	if sh.chosen != nil {
 		return sh.chosenDocument(&r.Value)
 	}
 	doc := document.NewVersion(r.Value)
-	if sh.history && r.raw == nil {
+	if sh.history {
 		doc = document.NewPast(store.Entry{Version: r.Value, Commit: r.Commit})
-	}
-	if r.raw != nil {
-		doc.Raw = document.NewRaw(r.raw)
 	}
 	return doc
 }
 
-// cells is a version in the columns. The text of one that cannot be read is in the column
-// of the first field.
+// cells is a version in the columns.
 func (sh *shape) cells(r row) ([]string, error) {
 	v := r.Value
 	if sh.chosen != nil {
@@ -119,17 +112,13 @@ func (sh *shape) cells(r row) ([]string, error) {
 			cells = append(cells, v.Instance)
 		}
 	}
+	members, err := terminal.Members(v.Fields)
+	if err != nil {
+		return nil, onto.Errorf(onto.Corrupt, "%s at commit %d: %w", v.Identity, v.Commit, err)
+	}
 	values := map[string]string{}
-	if r.raw == nil {
-		members, err := terminal.Members(v.Fields)
-		if err != nil {
-			return nil, onto.Errorf(onto.Corrupt, "%s at commit %d: %w", v.Identity, v.Commit, err)
-		}
-		for _, m := range members {
-			values[m.Name] = terminal.Cell(m.Value)
-		}
-	} else if len(sh.fields) > 0 {
-		values[sh.fields[0]] = "unreadable: " + r.raw.Text
+	for _, m := range members {
+		values[m.Name] = terminal.Cell(m.Value)
 	}
 	for _, f := range sh.fields {
 		cells = append(cells, values[f])

@@ -1,9 +1,7 @@
 package evolve
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -11,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
@@ -23,7 +20,7 @@ import (
 // Init is the verb init: a store with its types.
 func Init(c *session.Session) *cobra.Command {
 	var schema string
-	var dryRun, adopt bool
+	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Make a store and register types",
@@ -32,10 +29,6 @@ file. It makes no commit, unless the file has folds. Again with the same schema
 changes nothing; a type that is stored differently is refused, and nothing is
 registered then. A lake is made only in an empty place, and only where writers can
 rely on the storage, which is tried out first.
-
-A file of the original Ontologia is read as it is, and stays so until something is
-written. The first write adopts it: adds the tables, columns and indexes that this program
-needs beside those of the original, which can go on using it. --adopt does that at once.
 
 Marks on fields can change at any time: index makes filters on a field fast,
 search lets --search find its words. Marking a field builds what it needs, and
@@ -63,14 +56,12 @@ the states are rebuilt then.
 		Example: `  onto init
   onto init --schema schema.yaml
   onto init --schema schema.yaml --dry-run --db crm.db
-  onto init --adopt --db original.db
   onto init --schema schema.yaml --storage-uri s3://my-bucket/crm`,
 		Args: session.ArgCount(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return initialise(cmd.Context(), c, schema, dryRun, adopt) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return initialise(cmd.Context(), c, schema, dryRun) },
 	}
 	cmd.Flags().StringVar(&schema, "schema", "", "schema `FILE`, YAML or JSON; - for stdin")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be done")
-	cmd.Flags().BoolVar(&adopt, "adopt", false, "make a file of the original Ontologia a store of this program")
 	return cmd
 }
 
@@ -112,27 +103,22 @@ func fieldTypes() string {
 	return strings.Join(names, ", ")
 }
 
-func initialise(ctx context.Context, c *session.Session, schema string, dryRun, adopt bool) error {
+func initialise(ctx context.Context, c *session.Session, schema string, dryRun bool) error {
 	file, err := readFile(ctx, c, schema)
 	if err != nil {
 		return err
 	}
-	doc, foreign, err := planInit(ctx, c, file)
+	doc, err := planInit(ctx, c, file)
 	if err != nil {
 		return err
 	}
-	doc.Adopted = foreign && (adopt || doc.Changes())
 	doc.DryRun = dryRun
 	if !dryRun && doc.Changes() {
 		if err := applyInit(ctx, c, file); err != nil {
 			return err
 		}
 	}
-	if err := printInit(c, doc); err != nil || !foreign || doc.Adopted {
-		return err
-	}
-	c.SayNext("another program made it, and it stays as it is until something is written; adopt it now", "init", "--adopt")
-	return nil
+	return printInit(c, doc)
 }
 
 // readFile reads a schema file; no name gives an empty one.
@@ -141,36 +127,18 @@ func readFile(ctx context.Context, c *session.Session, name string) (schemafile.
 	case "":
 		return schemafile.File{}, nil
 	case "-":
-		return parseFile(ctx, c, c.Stdin(ctx))
+		return schemafile.ReadFile(c.Stdin(ctx))
 	}
 	f, err := os.Open(name)
 	if err != nil {
 		return schemafile.File{}, onto.Errorf(onto.Invalid, "schema file: %w", err)
 	}
 	defer f.Close()
-	file, err := parseFile(ctx, c, f)
+	file, err := schemafile.ReadFile(f)
 	if err != nil {
 		return file, onto.Errorf(onto.CodeOf(err), "%s: %w", name, err)
 	}
 	return file, nil
-}
-
-// parseFile parses a schema file. One that is refused is parsed once more for the types of
-// the store, if there is one: these may have names that new types cannot have.
-func parseFile(ctx context.Context, c *session.Session, r io.Reader) (schemafile.File, error) {
-	var text bytes.Buffer
-	file, err := schemafile.ReadFile(io.TeeReader(r, &text))
-	if onto.CodeOf(err) != onto.Invalid {
-		return file, err
-	}
-	var stored []onto.Schema
-	if openErr := c.WithStore(ctx, place.Reading, func(s *store.Store) error {
-		stored = s.Types()
-		return nil
-	}); openErr != nil || len(stored) == 0 {
-		return file, err
-	}
-	return schemafile.ParseFile(text.Bytes(), stored...)
 }
 
 // readSchema reads the types of a schema file.
@@ -180,44 +148,40 @@ func readSchema(ctx context.Context, c *session.Session, name string) ([]onto.Ty
 }
 
 // planInit finds out what is to be done, and changes nothing. If there is no store yet,
-// an empty one is used. It reports whether the
-// file is another program's.
-func planInit(ctx context.Context, c *session.Session, file schemafile.File) (doc document.Init, foreign bool, err error) {
+// an empty one is used.
+func planInit(ctx context.Context, c *session.Session, file schemafile.File) (doc document.Init, err error) {
 	cfg, err := c.Configure()
 	if err != nil {
-		return doc, false, err
+		return doc, err
 	}
 	loc, err := cfg.Location()
 	if err != nil {
-		return doc, false, err
+		return doc, err
 	}
 	doc = document.Init{Location: loc.String(), Registered: []document.TypeName{}, Retuned: []document.TypeName{}, Unchanged: []document.TypeName{}, Folds: []document.FoldVersion{}}
 	b, _, err := c.OpenBackend(ctx, place.Reading)
 	if onto.CodeOf(err) == onto.Uninitialized {
 		if err := loc.CheckFolder(); err != nil {
-			return doc, false, err
+			return doc, err
 		}
 		doc.Created = true
 		b, err = place.Location{Path: place.MemoryPath}.Open(ctx, place.Reading, cfg, place.Opener{})
 	}
 	if err != nil {
-		return doc, false, err
+		return doc, err
 	}
 	defer b.Close()
-	if a, ok := backend.As[backend.Adopter](b); ok {
-		foreign = !a.Adopted()
-	}
 	found, err := store.PlanTypes(ctx, b, file.Types...)
 	if err != nil {
-		return doc, false, err
+		return doc, err
 	}
 	if doc.Folds, err = newFolds(ctx, c, file.Folds); err != nil {
-		return doc, false, err
+		return doc, err
 	}
 	for _, t := range file.Types {
 		schema, err := t.Schema()
 		if err != nil {
-			return doc, false, err
+			return doc, err
 		}
 		name := document.NewTypeName(schema.TypeName())
 		named := func(s onto.Schema) bool { return s.Name == schema.Name }
@@ -230,7 +194,7 @@ func planInit(ctx context.Context, c *session.Session, file schemafile.File) (do
 			doc.Unchanged = append(doc.Unchanged, name)
 		}
 	}
-	return doc, foreign, nil
+	return doc, nil
 }
 
 func applyInit(ctx context.Context, c *session.Session, file schemafile.File) error {
@@ -246,10 +210,7 @@ func applyInit(ctx context.Context, c *session.Session, file schemafile.File) er
 	if err != nil {
 		return err
 	}
-	defer c.Shut(s)
-	if a, ok := backend.As[backend.Adopter](b); ok && !a.Adopted() {
-		return a.Adopt(ctx)
-	}
+	c.Shut(s)
 	return nil
 }
 
@@ -257,17 +218,12 @@ func printInit(c *session.Session, doc document.Init) error {
 	if c.JSON {
 		return c.Document(doc)
 	}
-	made, adopted, registered, retuned, kept := "made %s", "adopted %s", "registered %s %s", "changed the indexes of %s %s", "keeps fold %s version %d"
+	made, registered, retuned, kept := "made %s", "registered %s %s", "changed the indexes of %s %s", "keeps fold %s version %d"
 	if doc.DryRun {
-		made, adopted, registered, retuned, kept = "would make %s", "would adopt %s", "would register %s %s", "would change the indexes of %s %s", "would keep fold %s version %d"
+		made, registered, retuned, kept = "would make %s", "would register %s %s", "would change the indexes of %s %s", "would keep fold %s version %d"
 	}
 	if doc.Created {
 		if err := c.Out.Line(made, terminal.Escape(doc.Location)); err != nil {
-			return err
-		}
-	}
-	if doc.Adopted {
-		if err := c.Out.Line(adopted, terminal.Escape(doc.Location)); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ func exitOf(code onto.Code) int {
 		return ExitMismatch
 	case document.Interrupted, document.CommandFailed, onto.UpgraderFailed, onto.UpgraderMissing, onto.EventLoopLimit:
 		return ExitStopped
-	case onto.Uninitialized, onto.CopyUnfinished, onto.Unsupported, onto.Corrupt, onto.Unreadable, onto.ReadOnly, onto.Full,
+	case onto.Uninitialized, onto.CopyUnfinished, onto.Unsupported, onto.Corrupt, onto.ReadOnly, onto.Full,
 		onto.LockContention, onto.LeaseExpired, onto.Unavailable, onto.Closed:
 		return ExitStorage
 	case onto.Conflict, onto.Stale, onto.HeadMismatch, onto.VersionMismatch, onto.IdempotencyConflict:

@@ -17,7 +17,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		onto.Invalid: 2, onto.TooLarge: 2,
 		onto.SchemaOutdated: 3, onto.MigrationToken: 3, document.CheckFailed: 3,
 		document.Interrupted: 4, document.CommandFailed: 4, onto.UpgraderMissing: 4, onto.UpgraderFailed: 4, onto.EventLoopLimit: 4,
-		onto.Uninitialized: 5, onto.CopyUnfinished: 5, onto.Unsupported: 5, onto.Corrupt: 5, onto.Unreadable: 5, onto.ReadOnly: 5,
+		onto.Uninitialized: 5, onto.CopyUnfinished: 5, onto.Unsupported: 5, onto.Corrupt: 5, onto.ReadOnly: 5,
 		onto.Full: 5, onto.LockContention: 5, onto.LeaseExpired: 5, onto.Unavailable: 5, onto.Closed: 5,
 		onto.Conflict: 6, onto.Stale: 6, onto.HeadMismatch: 6, onto.VersionMismatch: 6, onto.IdempotencyConflict: 6,
 		onto.Refused:        7,

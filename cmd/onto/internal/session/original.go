@@ -29,7 +29,7 @@ func originalFlags() map[string]originalHint {
 		"verify models":                    asFile,
 		"verify models-path":               asFile,
 		"verify strict":                    {text: "leave it out: the exit status is 3 if anything differs"},
-		"init engine-version":              {text: "leave it out: this program has one engine, and reads files of both of the original's"},
+		"init engine-version":              {text: "leave it out: this program has one engine"},
 		"init force":                       {text: "leave it out: init changes nothing that is there"},
 		"migrate dry-run":                  {text: "leave it out: without --apply nothing is changed"},
 		"schema drop dry-run":              {text: "leave it out: without --apply nothing is changed"},

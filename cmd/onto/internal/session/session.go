@@ -29,7 +29,6 @@ type Session struct {
 	OpenLake place.OpenLake    // nil if no verb of this run opens a lake
 	opened   []backend.Backend // by this run, closed or not
 	Writes   atomic.Bool       // something may have been stored
-	reports  reports           // of lenient reads
 
 	here *place.Location // that the verb is about, if it is not that of the settings
 
@@ -148,7 +147,6 @@ func (c *Session) withBackend(ctx context.Context, how place.Access, b backend.B
 		return err
 	}
 	defer c.Shut(s)
-	defer c.endReports()
 	if err := f(s); err != nil || how == place.Reading {
 		return err
 	}

@@ -60,7 +60,7 @@ func exportParquet(ctx context.Context, c *session.Session, s *store.Store, f *e
 }
 
 func writeParquet(ctx context.Context, s *store.Store, w io.Writer, o *records.ExportOptions) (int64, error) {
-	view := s.View(o.At).Lenient(o.Report)
+	view := s.View(o.At)
 	if o.AsStored {
 		view = view.AsStored()
 	}
