@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -24,11 +25,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// perCommit is how many versions each commit of the child has.
-const perCommit = 6
+// perCommit is how many versions each commit of the child has, and mostCommits about how
+// many it makes.
+const (
+	perCommit   = 6
+	mostCommits = 8000
+)
 
 // writeAsOriginal commits to a file as the original program does, until it is killed, and
-// prints the id of each commit. From time to time it closes the file and opens it again.
+// prints the id of each commit. From time to time it closes the file and opens it again. It
+// rests once there are so many commits that a reader who is slower could not catch up.
 func writeAsOriginal(args []string) error {
 	path, mode := args[0], args[1]
 	for {
@@ -46,6 +52,10 @@ func writeAsOriginal(args []string) error {
 				return err
 			}
 			fmt.Println(id)
+			if id > mostCommits {
+				_, err := io.Copy(io.Discard, os.Stdin) // until it is killed
+				return err
+			}
 		}
 		if err := db.Close(); err != nil {
 			return err
