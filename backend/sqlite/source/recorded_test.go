@@ -3,16 +3,13 @@ package source_test
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/ontologia/onto/store"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/ontologia/onto/backend/sqlite"
-	"github.com/ontologia/onto/store"
 )
 
 // encode is answers as they are kept.
@@ -118,30 +115,4 @@ func plain(value any) string {
 		return strings.Join(lines, "\n")
 	}
 	return fmt.Sprint(value)
-}
-
-// A file gives the answers that are recorded of it, unless it has rows that no program of
-// ours can read: what is recorded of those is what is left when they are deleted.
-func TestRecorded(t *testing.T) {
-	for _, name := range fixtures(t) {
-		if _, err := os.Stat(filepath.Join("testdata", name+".rejects.json")); err == nil {
-			continue
-		}
-		if failed, ok := recorded(t, name).(map[string]any)["error"]; ok {
-			t.Logf("%s: %v", name, failed)
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			b, err := sqlite.Open(t.Context(), load(t, name, rollback), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := store.Open(t.Context(), b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			wantRecorded(t, s, name, nil)
-		})
-	}
 }

@@ -128,7 +128,7 @@ func (f File) Check(path string) error {
 		what = "it is a file of the original Ontologia program"
 	case f.Kind == WorkState:
 		return onto.Errorf(onto.Unsupported, "%s: it is a work queue of another program", path).
-			WithHint("take its items into a store").WithCommand("work", "import", "--input", path)
+			WithHint("take its items into a store").WithCommand("work", "import", path)
 	case f.Kind == Original || f.Kind == OtherDatabase && f.Engine != "":
 		return onto.Errorf(onto.Unsupported, "%s: it is for the engine %.20q of the original Ontologia program, which is not known", path, f.Engine).
 			WithHint("use a newer onto")
