@@ -3,13 +3,14 @@ package source_test
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/ontologia/onto/store"
 	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ontologia/onto/store"
 )
 
 // encode is answers as they are kept.
