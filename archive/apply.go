@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"iter"
 
@@ -134,7 +135,7 @@ func (b *batch) inCommit() bool {
 
 // full reports whether the batch ends with the commits that it has.
 func (b *batch) full() bool {
-	return b.commits >= batchCommits || b.versions >= batchVersions || b.bytes >= batchBytes
+	return b.commits >= cmp.Or(b.Batch, batchCommits) || b.versions >= batchVersions || b.bytes >= batchBytes
 }
 
 func (b *batch) count(e *backend.LogEntry) {

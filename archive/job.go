@@ -27,6 +27,9 @@ type Job struct {
 	// Flags is what From was asked to change, in any form. A copy can only be continued
 	// with the same flags.
 	Flags string
+	// Batch is how many commits become durable together, at most; 0 for 5,000. Large commits
+	// make smaller batches.
+	Batch int
 	// Progress, if not nil, is called whenever a batch is durable.
 	Progress func(Progress)
 }

@@ -196,7 +196,7 @@ func TestBlameErrors(t *testing.T) {
 	}
 	s = keepOpen(t, b)
 	_, err = s.Blame(t.Context(), id)
-	wantError(t, err, onto.UpgraderMissing, "Account 1 → 2", "as stored")
+	wantError(t, err, onto.UpgraderMissing, "Account 1 → 2", "--as-stored")
 	if got, want := showBlame(t, s.Now().AsStored(), id), `age=2@2 id="a"@1 name="Ada"@1 `; got != want {
 		t.Errorf("as stored: got %s, want %s", got, want)
 	}

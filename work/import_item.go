@@ -126,7 +126,7 @@ func (e *ImportItem) readTimes(row *workcsv.Row) (err error) {
 		if c.text == "" && !c.must {
 			continue
 		}
-		if *c.into, err = codec.ParseForeignTime(c.text); err != nil {
+		if *c.into, err = codec.ParseTimeLoosely(c.text); err != nil {
 			return onto.Errorf(onto.Invalid, "%s: %w", c.name, err)
 		}
 	}

@@ -133,14 +133,14 @@ func readAttempts(text []byte) ([]onto.WorkAttempt, error) {
 			a.Diagnostic = nil
 		}
 		var err error
-		if a.Started, err = codec.ParseForeignTime(l.StartedAt); err != nil {
+		if a.Started, err = codec.ParseTimeLoosely(l.StartedAt); err != nil {
 			return nil, err
 		}
 		if l.FinishedAt != "" {
-			a.Finished, err = codec.ParseForeignTime(l.FinishedAt)
+			a.Finished, err = codec.ParseTimeLoosely(l.FinishedAt)
 		}
 		if err == nil && l.RetryAfter != "" {
-			a.RetryAfter, err = codec.ParseForeignTime(l.RetryAfter)
+			a.RetryAfter, err = codec.ParseTimeLoosely(l.RetryAfter)
 		}
 		if err != nil {
 			return nil, err

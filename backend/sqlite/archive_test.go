@@ -332,23 +332,7 @@ func TestTypesChangeWithoutACommit(t *testing.T) {
 	wantDerived(t, path, "Cites.why search; Contract.employer index; Contract.note search; Memo.n index")
 }
 
-// A file of format 6 has no state of a copy until it is opened for writing.
-func TestUpgradeFromFormat6(t *testing.T) {
-	path := makeDocumentedFile(t)
-	runSQL(t, path, `ALTER TABLE onto_meta DROP COLUMN copy_json; UPDATE onto_meta SET format = 6`)
-	for _, format := range []int{6, sqlite.Format} {
-		b := open(t, path, &sqlite.Options{ReadOnly: format == 6})
-		info, err := b.Describe(t.Context(), false)
-		s, copyErr := b.CopyState(t.Context())
-		if info.Format != format || err != nil || copyErr != nil || s != (backend.CopyState{}) {
-			t.Errorf("got %+v, %+v, errors %v, %v; want format %d and no copy", info, s, err, copyErr, format)
-		}
-	}
-}
-
-// A file says that it is not for an engine of the original program, and can give space
-
-// back.
+// A file says that it is not for an engine of the original program, and can give space back.
 func TestFileSaysWhatItIs(t *testing.T) {
 	path := makeDocumentedFile(t)
 	if got := query(t, path, `SELECT value FROM storage_meta WHERE key = 'engine_version'`); got != "onto-go" {
@@ -358,7 +342,3 @@ func TestFileSaysWhatItIs(t *testing.T) {
 		t.Errorf("auto_vacuum is %s, want 2", got)
 	}
 }
-
-// While a copy has not ended, nothing opens the file but what continues the copy, and
-
-// copyKilled is the job of a child: it continues a copy, and kills itself at the n-th time

@@ -31,6 +31,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/backend/sqlite/internal/snapshot"
 	"github.com/ontologia/onto/internal/groupcommit"
 	"github.com/ontologia/onto/internal/refusal"
 )
@@ -123,7 +124,7 @@ func (b *Backend) open(ctx context.Context, path string) (err error) {
 	if b.at, err = disk.Find(path, b.opts.MustExist || b.opts.ReadOnly); err != nil {
 		return err
 	}
-	if err := cmp.Or(ctx.Err(), b.refuseOthers()); err != nil {
+	if err := cmp.Or(ctx.Err(), b.refuseOthers(ctx)); err != nil {
 		return err
 	}
 	if b.opts.ReadOnly {
@@ -149,36 +150,29 @@ func (b *Backend) open(ctx context.Context, path string) (err error) {
 func (s *store) table(k onto.Kind) *layout.Table { return s.tables.Of(k) }
 
 // refuseOthers refuses a file that is no store of this format before SQLite opens it in the usual
-// way, which would leave companions beside it, or could change it.
-func (s *store) refuseOthers() error {
-	found, err := s.inspect()
-	if err != nil || found.Kind != layout.Empty || !s.at.Holds("-wal") {
-		return cmp.Or(err, s.admit(found))
+// way, which would leave companions beside it, or could change it. Whether a copy into the
+// store has ended is not judged here: the WAL may say otherwise than the file.
+func (s *store) refuseOthers(ctx context.Context) error {
+	if size, err := disk.FileSize(s.at.File); err != nil || size <= 0 && !s.at.Holds("-wal") {
+		return nil
 	}
-	c, end, err := s.at.LookWithin() // all that there is may be in the WAL
+	place, err := snapshot.Find(s.at.File, "")
 	if err != nil {
 		return nil // opening it tells better what is wrong
 	}
-	defer end()
-	if found, err = layout.Inspect(c, s.at.Path); err != nil {
-		return nil
+	defer place.Close()
+	var found layout.File
+	err = place.Look(ctx, func(c *driver.Conn) (enough bool, err error) {
+		found, err = layout.Inspect(c, s.at.Path)
+		return found.Kind == layout.Ours && found.Format == layout.Format, err
+	})
+	switch code := onto.CodeOf(driver.Wrap(s.at.Path, err)); {
+	case err == nil:
+		return found.Check(s.at.Path)
+	case code == onto.Corrupt, code == onto.Unavailable, driver.IsNoDatabase(err):
+		return nil // likewise
 	}
-	return s.admit(found)
-}
-
-// inspect looks at the file without its WAL. What cannot be read like that may be changing,
-// and is as good as empty.
-func (s *store) inspect() (layout.File, error) {
-	c := s.at.Look()
-	if c == nil {
-		return layout.File{}, nil
-	}
-	defer c.Close()
-	found, err := layout.Inspect(c, s.at.Path)
-	if onto.CodeOf(driver.Wrap(s.at.Path, err)) == onto.Corrupt {
-		return layout.File{}, nil
-	}
-	return found, err
+	return err
 }
 
 // openReadOnly opens a store that is there already.

@@ -34,9 +34,9 @@ func ParseTime(s string) (time.Time, error) {
 	return t.UTC().Truncate(time.Microsecond), nil
 }
 
-// ParseForeignTime reads a time as other programs write it: like ParseTime, but the offset may
+// ParseTimeLoosely reads a time as other programs write it: like ParseTime, but the offset may
 // be missing, and stands for UTC then, and a space may be in the place of the T.
-func ParseForeignTime(s string) (time.Time, error) {
+func ParseTimeLoosely(s string) (time.Time, error) {
 	t, err := ParseTime(s)
 	if err == nil {
 		return t, nil

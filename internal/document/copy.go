@@ -24,7 +24,7 @@ type Copy struct {
 // CopyNote counts something that a copy does not have, or has otherwise.
 type CopyNote struct {
 	Code  string `json:"code"`
-	Of    string `json:"counted"`
+	Of    string `json:"about"`
 	Count int64  `json:"count"`
 }
 

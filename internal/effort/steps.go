@@ -39,7 +39,7 @@ func Steps() []Step {
 		}, ""},
 		{"kills", "processes that share a store, and are killed", 2 * time.Minute, map[string][]string{
 			"backend/lake/bucket/file": {"TestKilledWritersLoseNothing"},
-			"backend/lake/laketest": {"TestHerd", "TestImportBesideWriter", "TestKilled", "TestKilledInLine", "TestProcesses", "TestProcessesOnVersitygw",
+			"backend/lake/laketest": {"TestHerd", "TestImportBesideWriter", "TestKilled", "TestKilledCopies", "TestKilledInLine", "TestProcesses", "TestProcessesOnVersitygw",
 				"TestUpdateAtOnce"},
 			"backend/sqlite": {"TestFourProcessesOnOneSource", "TestHerd", "TestKilledAtWork", "TestKilledInLine", "TestKilledOnTheBus", "TestKilledWritersLoseNothing", "TestManyProcesses",
 				"TestTwoProcessesOnTheBus"},

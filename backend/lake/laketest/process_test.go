@@ -21,10 +21,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	child.Main(backendtest.Children{
+	tasks := backendtest.Children{
 		Open:  func(ctx context.Context, place string) (backend.Backend, error) { return openLake(ctx, place) },
 		Draft: func(key string, _ int) *backend.Draft { return thing(key) },
-	}.Jobs())
+	}.Jobs()
+	tasks["copy"] = copyInParts
+	child.Main(tasks)
 	os.Exit(effort.Main(m))
 }
 

@@ -22,7 +22,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
-	"github.com/ontologia/onto/backend/sqlite/source/internal/snapshot"
+	"github.com/ontologia/onto/backend/sqlite/internal/snapshot"
 )
 
 // Options change how a file is read. The zero value is the default.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
-	"github.com/ontologia/onto/backend/sqlite/source/internal/snapshot"
+	"github.com/ontologia/onto/backend/sqlite/internal/snapshot"
 	"github.com/ontologia/onto/internal/workcsv"
 )
 

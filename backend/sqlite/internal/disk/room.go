@@ -2,7 +2,6 @@ package disk
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -87,57 +86,6 @@ func (p *Place) dialWithout() (*driver.Conn, error) {
 	}
 	c.Stale = func() bool { return p.changedSince(before) }
 	return c, nil
-}
-
-// Look opens the file as it lies, without its WAL, and changes nothing. It returns nil if
-// the file is empty or cannot be read like that.
-func (p *Place) Look() *driver.Conn {
-	if size, err := FileSize(p.File); err != nil || size == 0 {
-		return nil
-	}
-	c, err := driver.DialTried(p.File, driver.AccessImmutable)
-	if err != nil {
-		return nil
-	}
-	return c
-}
-
-// LookWithin is Look with the WAL: at a copy of both, which is removed when the connection
-// is closed by the function that is returned.
-func (p *Place) LookWithin() (*driver.Conn, func(), error) {
-	dir, err := os.MkdirTemp("", "onto-")
-	if err != nil {
-		return nil, nil, fileError(p.Path, err)
-	}
-	remove := func() { os.RemoveAll(dir) }
-	to := filepath.Join(dir, "look.db")
-	for _, suffix := range []string{"", "-wal"} {
-		if err := copyFile(p.File+suffix, to+suffix); err != nil {
-			remove()
-			return nil, nil, fileError(p.Path, err)
-		}
-	}
-	c, err := driver.Dial(to, driver.AccessWrite, 0)
-	if err != nil {
-		remove()
-		return nil, nil, err
-	}
-	return c, func() { c.Close(); remove() }, nil
-}
-
-// copyFile copies a file to a new one.
-func copyFile(from, to string) error {
-	src, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(dst, src)
-	return errors.Join(err, dst.Close())
 }
 
 // Holds reports whether a companion exists and is not empty.
