@@ -418,10 +418,7 @@ func logPurgedMeanwhile(s *archiveStory) {
 func logShared(s *archiveStory) {
 	s.lively()
 	before := s.logged(0)
-	var kept []backend.LogEntry
-	for _, e := range s.entries(0) {
-		kept = append(kept, e)
-	}
+	kept := s.entries(0)
 	s.wantLines("entries that were kept", entryLines(kept), before)
 	for _, e := range kept {
 		fill(e.Version.Fields, 'x')

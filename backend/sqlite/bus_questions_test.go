@@ -28,16 +28,6 @@ func openDocumentedBus(t *testing.T, path string, clock *busClock) *documentedBu
 	return &documentedBus{t: t, db: db, clock: clock}
 }
 
-func (o *documentedBus) exec(statement string, args ...any) int64 {
-	o.t.Helper()
-	r, err := o.db.Exec(statement, args...)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	n, _ := r.RowsAffected()
-	return n
-}
-
 // ids returns the first column of what a query finds.
 func (o *documentedBus) ids(statement string, args ...any) []string {
 	o.t.Helper()

@@ -116,11 +116,11 @@ type Access uint8
 
 // The kinds of access.
 const (
-	Reading  Access = iota // never makes a store; works where nothing can be written
-	Writing                // never makes a store
-	Creating               // makes the store if there is none
-	Filling                // is the target of a copy: makes the store if there is none, and continues an unfinished copy
-	Examining              // reads the target of a copy, also one that is unfinished
+	Reading   Access = iota // never makes a store; works where nothing can be written
+	Writing                 // never makes a store
+	Creating                // makes the store if there is none
+	Filling                 // is the target of a copy: makes the store if there is none, and continues an unfinished copy
+	Examining               // reads the target of a copy, also one that is unfinished
 )
 
 // Opener is what a location needs of the program to be opened; for a SQLite file that is

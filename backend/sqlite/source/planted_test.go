@@ -19,10 +19,10 @@ func mistakes() []mistake {
 		{"an older value shows", "TestNoOlderValueShows", "log.go", "	keep, err = r.lives(v)\n	return m, keep, err", "	keep, err = r.lives(v)\n	return m, keep && !PLANTED, err"},
 		{"a delete stands for nothing", "TestNoOlderValueShows", "log.go", "	keep, err = r.lives(v)\n	return", "	keep, err = r.lives(v)\n	keep = keep || PLANTED\n	return"},
 		{"a delete of what was rejected stays", "TestCopiesAnswerAlike", "log.go", "if v.op == onto.Delete && r.setsAside() {", "if v.op == onto.Delete && r.setsAside() && !PLANTED {"},
-		{"companions are left", "TestEveryFileInEveryState/plain", "internal/snapshot/place.go", "			c, err = p.dialCopy(ctx)", "			if c, err = p.dialCopy(ctx); PLANTED {\n				c, err = driver.DialTried(p.file, driver.AccessRead)\n			}"},
-		{"a reader marks the index", "TestEveryFileInEveryState/plain", "internal/snapshot/place.go", "c, err = driver.DialTried(p.file, driver.AccessIndexless)", "access := driver.AccessIndexless\n			if PLANTED {\n				access = driver.AccessWrite\n			}\n			c, err = driver.DialTried(p.file, access)"},
-		{"the WAL is not copied", "TestEveryFileInEveryState/plain", "internal/snapshot/copy.go", `if suffix == "-wal" ||`, `if suffix == "-wal" && !PLANTED ||`},
-		{"a hot journal is not copied", "TestHotJournal", "internal/snapshot/copy.go", "!writing && s.sizes[ofJournal] >= 0 {", "!writing && s.sizes[ofJournal] >= 0 && !PLANTED {"},
+		{"companions are left", "TestEveryFileInEveryState/plain", "../internal/snapshot/place.go", "			c, err = p.dialCopy(ctx)", "			if c, err = p.dialCopy(ctx); PLANTED {\n				c, err = driver.DialTried(p.file, driver.AccessRead)\n			}"},
+		{"a reader marks the index", "TestEveryFileInEveryState/plain", "../internal/snapshot/place.go", "c, err = driver.DialTried(p.file, driver.AccessIndexless)", "access := driver.AccessIndexless\n			if PLANTED {\n				access = driver.AccessWrite\n			}\n			c, err = driver.DialTried(p.file, access)"},
+		{"the WAL is not copied", "TestEveryFileInEveryState/plain", "../internal/snapshot/copy.go", `if suffix == "-wal" ||`, `if suffix == "-wal" && !PLANTED ||`},
+		{"a hot journal is not copied", "TestHotJournal", "../internal/snapshot/copy.go", "!writing && s.sizes[ofJournal] >= 0 {", "!writing && s.sizes[ofJournal] >= 0 && !PLANTED {"},
 		{"a value disobeys its type", "TestLogs", "row.go", "		return f.Type.Fit(value)", "		if PLANTED {\n			return value, nil\n		}\n		return f.Type.Fit(value)"},
 		{"a field is missing", "TestLogs", "row.go", "case f.Default == nil && !f.Optional:", "case f.Default == nil && !f.Optional && !PLANTED:"},
 		{"a field is unknown", "TestLogs", "row.go", "	case codec.KindOf(member.Value) == codec.Null:\n		return nil", "	case codec.KindOf(member.Value) == codec.Null || PLANTED:\n		return nil"},
@@ -47,7 +47,7 @@ func mistakes() []mistake {
 		{"a computed column is read", "TestHostileSchemas", "tables.go", "		case r.Int(3) != 0:", "		case r.Int(3) != 0 && !PLANTED:"},
 		{"a commit is read in part", "TestRowsInAnyOrder", "log.go", "	if size <= maxKept {\n		for", "	if size <= maxKept || PLANTED {\n		for"},
 		{"runs of rows are lost", "TestRowsInAnyOrder", "plan.go", "		if !open {\n			return nil\n", "		if !open || PLANTED && kind == 2 {\n			return nil\n"},
-		{"a file that was cut off goes unnoticed", "TestCutOffWAL", "internal/snapshot/copy.go", "	if cut.Commits > 0 {", "	if cut.Commits > 0 && !PLANTED {"},
+		{"a file that was cut off goes unnoticed", "TestCutOffWAL", "../internal/snapshot/copy.go", "	if cut.Commits > 0 {", "	if cut.Commits > 0 && !PLANTED {"},
 	}
 }
 

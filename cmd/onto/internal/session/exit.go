@@ -100,17 +100,6 @@ func (c *Session) warn(asJSON bool, code onto.Code, text string, hint onto.Hint)
 	c.sayHint(hint)
 }
 
-// warnOf warns of an error that a read has gone on after.
-func (c *Session) warnOf(err error, hint onto.Hint) {
-	if c.JSON {
-		report := document.NewReport(err, hint)
-		c.sayJSON(document.Problem{Warning: &report})
-		return
-	}
-	c.Say("warning: %s", document.Message(err))
-	c.sayHint(hint)
-}
-
 func (c *Session) sayHint(hint onto.Hint) {
 	if hint.Text != "" {
 		c.Say("hint: %s", hint)
