@@ -43,7 +43,7 @@ func Steps() []Step {
 				"TestUpdateAtOnce"},
 			"backend/sqlite": {"TestFourProcessesOnOneSource", "TestHerd", "TestKilledAtWork", "TestKilledInLine", "TestKilledOnTheBus", "TestKilledWritersLoseNothing", "TestManyProcesses",
 				"TestTwoProcessesOnTheBus"},
-			"backend/sqlite/source":   {"TestAfterTheOriginalWasKilled", "TestBesideTheOriginal"},
+			"backend/sqlite/source":   {"TestAfterTheOriginalWasKilled", "TestBesideTheOriginal", "TestKilledCopiesBesideTheOriginal"},
 			"bus":                     {"TestProcessesAreKilled"},
 			"store":                   {"TestMigrationKilled"},
 			"store/deploytest":        {"TestCrowdWhileTypesChange", "TestIncompatibleDeploys", "TestRollingDeploys"},

@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	child.Main(map[string]child.Job{"original": writeAsOriginal})
+	child.Main(map[string]child.Job{"original": writeAsOriginal, "copy": copyUntilKilled})
 	os.Exit(m.Run())
 }
 
@@ -34,9 +34,13 @@ const (
 
 // writeAsOriginal commits to a file as the original program does, until it is killed, and
 // prints the id of each commit. From time to time it closes the file and opens it again. It
-// rests once there are so many commits that a reader who is slower could not catch up.
+// rests once there are mostCommits, or as many as are given, since a slower reader could not
+// catch up.
 func writeAsOriginal(args []string) error {
-	path, mode := args[0], args[1]
+	path, mode, most := args[0], args[1], int64(mostCommits)
+	if len(args) > 2 {
+		most, _ = strconv.ParseInt(args[2], 10, 64)
+	}
 	for {
 		db, err := sql.Open("sqlite3", path+"?_busy_timeout=30000&_foreign_keys=on")
 		if err != nil {
@@ -52,7 +56,7 @@ func writeAsOriginal(args []string) error {
 				return err
 			}
 			fmt.Println(id)
-			if id > mostCommits {
+			if id > most {
 				_, err := io.Copy(io.Discard, os.Stdin) // until it is killed
 				return err
 			}
