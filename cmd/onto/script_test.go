@@ -54,6 +54,7 @@ func TestStories(t *testing.T) {
 			"status":    status,
 			"await":     await,
 			"sql":       runSQL,
+			"load":      load,
 			"remember":  remember,
 			"unchanged": unchanged,
 			"let":       let,
@@ -127,6 +128,19 @@ func runSQL(ts *testscript.TestScript, neg bool, args []string) {
 		_, err := db.Exec(statement)
 		ts.Check(err)
 	}
+}
+
+// sqliteScripts is where the scripts are, when the tests begin.
+var sqliteScripts, _ = filepath.Abs(filepath.Join("..", "..", "backend", "sqlite"))
+
+// load makes a SQLite file by a script of the tests of package sqlite.
+func load(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: load SCRIPT FILE")
+	}
+	script, err := os.ReadFile(filepath.Join(sqliteScripts, args[0]))
+	ts.Check(err)
+	runSQL(ts, false, []string{args[1], string(script)})
 }
 
 type remembered struct{}
