@@ -21,6 +21,7 @@ import (
 // StoreMoment is a store and its head.
 type StoreMoment struct {
 	StoreID string
+	Origin  string      // the id of the store that it is a copy of; its own if it is none
 	Head    onto.Commit // its ID is 0 if the store is empty
 }
 
@@ -96,8 +97,12 @@ func momentOf(c *driver.Conn) (StoreMoment, error) {
 	if err != nil || !ok {
 		return StoreMoment{}, err
 	}
+	copied, err := layout.ReadCopy(c)
+	if err != nil {
+		return StoreMoment{}, err
+	}
 	head, err := layout.NewestCommit(c)
-	return StoreMoment{row.Text(0), head}, err
+	return StoreMoment{row.Text(0), cmp.Or(copied.Origin, row.Text(0)), head}, err
 }
 
 // compare reads the present store.
@@ -113,7 +118,7 @@ func (p *RestorePlan) compare(ctx context.Context, source *reading, to string) e
 			return err
 		}
 		p.Present = &m
-		if m.StoreID == p.Backup.StoreID {
+		if m.StoreID == p.Backup.StoreID || m.Origin == p.Backup.Origin {
 			p.Shared, err = backup.Shared(source.Conn, r.Conn, min(m.Head.ID, p.Backup.Head.ID))
 		}
 		p.Lost = m.Head.ID - p.Shared
