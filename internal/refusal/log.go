@@ -68,5 +68,5 @@ func TypesDisordered(v *onto.SchemaVersion) error {
 // CopyUnfinished is the error for opening a store that a copy has not filled completely.
 func CopyUnfinished(what string, s *backend.CopyState) error {
 	return onto.Errorf(onto.CopyUnfinished, "%s: the copy of store %s into it has not ended; it has the commits up to %d", what, s.Origin, s.Commit).
-		WithHint("run the same copy again to complete it")
+		WithHint("run the same copy again to complete it, or remove what is there to give it up")
 }

@@ -19,20 +19,24 @@ import (
 	"github.com/ontologia/onto/internal/terminal"
 )
 
-// Backup is the verb backup: a copy of a SQLite store.
+// Backup is the verb backup: a copy of a store at one moment.
 func Backup(c *session.Session) *cobra.Command {
 	var noCheck bool
 	cmd := &cobra.Command{
-		Use:   "backup FILE",
-		Short: "Copy one moment of a SQLite store to a new file",
+		Use:   "backup TO",
+		Short: "Copy one moment of a store to a new place",
 		Long: `Copy one moment of the store to a new file, while others go on writing, and
 check the copy. A file that exists is not overwritten. The copy has no
 leases. Exit status 3 if the check finds an error; the copy stays.
 
-SQLite only: a lake is copied with the tools of its bucket, meta/head.json first.`,
+A lake is copied to a new SQLite file, or to an empty place for a lake that a storage URI
+names, as onto copy does it: the copy has an id of its own, and if it is interrupted, onto
+copy completes it.`,
 		Example: `  onto backup monday.db
   onto backup /mnt/backups/crm.db --db crm.db --json
-  onto backup quick.db --no-check`,
+  onto backup quick.db --no-check
+  onto backup monday.db --storage-uri s3://my-bucket/crm
+  onto backup file:///mnt/backups/crm --storage-uri s3://my-bucket/crm`,
 		Args: session.ArgCount(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return backup(cmd.Context(), c, args[0], !noCheck) },
 	}
@@ -41,6 +45,9 @@ SQLite only: a lake is copied with the tools of its bucket, meta/head.json first
 }
 
 func backup(ctx context.Context, c *session.Session, file string, check bool) error {
+	if c.Place().IsLake() {
+		return backupLake(ctx, c, file, check)
+	}
 	head, err := copyStore(ctx, c, file)
 	if err != nil {
 		return err
@@ -59,6 +66,13 @@ func backup(ctx context.Context, c *session.Session, file string, check bool) er
 	if doc.SHA256, doc.Bytes, err = hashFile(file); err != nil {
 		return err
 	}
+	return reportBackup(c, doc, head, bad, "--db")
+}
+
+// reportBackup prints a backup, and fails if its check has found errors. The flag names the
+// copy for the doctor.
+func reportBackup(c *session.Session, doc document.Backup, head onto.Commit, bad int, flag string) error {
+	var err error
 	if c.JSON {
 		err = c.Document(doc)
 	} else {
@@ -68,7 +82,7 @@ func backup(ctx context.Context, c *session.Session, file string, check bool) er
 		return err
 	}
 	return onto.Errorf(document.CheckFailed, "the check of the copy found %s", terminal.Count(bad, "error", "errors")).
-		WithHint("see them").WithCommand("doctor", "--db", file)
+		WithHint("see them").WithCommand("doctor", flag, doc.File)
 }
 
 // copyStore copies the store to a new file and returns the head of the copy.
@@ -80,8 +94,7 @@ func copyStore(ctx context.Context, c *session.Session, file string) (head onto.
 	defer c.Shut(b)
 	copier, ok := backend.As[backend.Copier](b)
 	if !ok {
-		return onto.Commit{}, c.Unsupported("backup", "cannot copy itself to a file",
-			"copy the bucket with its own tools, meta/head.json before the rest, or keep the records", "export", "--output", "FILE")
+		return onto.Commit{}, c.Unsupported("backup", "cannot copy itself to a file", "keep the records", "export", "--output", "FILE")
 	}
 	progress, done := c.Progress("copying")
 	defer done()
@@ -126,7 +139,12 @@ func printBackup(c *session.Session, doc document.Backup, head onto.Commit) erro
 	if doc.Checked {
 		checked = "yes"
 	}
-	return c.Pairs([][2]string{
-		{"file", doc.File}, {"head", terminal.Head(head)}, {"size", terminal.Bytes(doc.Bytes)}, {"sha256", doc.SHA256}, {"checked", checked},
-	})
+	pairs := [][2]string{{"file", doc.File}, {"head", terminal.Head(head)}}
+	if doc.Bytes > 0 {
+		pairs = append(pairs, [2]string{"size", terminal.Bytes(doc.Bytes)})
+	}
+	if doc.SHA256 != "" {
+		pairs = append(pairs, [2]string{"sha256", doc.SHA256})
+	}
+	return c.Pairs(append(pairs, [2]string{"checked", checked}))
 }

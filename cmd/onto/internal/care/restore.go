@@ -28,7 +28,7 @@ replaced in one transaction; programs that have it open go on with what was
 restored. Exit status 8 if the disk fails so that nobody knows whether the store
 was replaced: then the kept file has what was there.
 
-SQLite only: a lake is restored with the tools of its bucket, meta/head.json last.`,
+SQLite only: the backup of a lake is copied to an empty place with onto copy.`,
 		Example: `  onto restore monday.db --db new.db
   onto restore monday.db
   onto restore monday.db --apply`,
@@ -64,7 +64,7 @@ func restore(ctx context.Context, c *session.Session, file string, apply, check 
 	}
 	if loc.IsLake() {
 		return onto.Errorf(onto.Unsupported, "restore: a backup, which is a SQLite file, cannot take the place of a lake").
-			WithHint("restore it to a file, export the records of that, and import them here").WithCommand("import", "--input", "FILE")
+			WithHint("copy it to an empty place").WithCommand("copy", file, "URI", "--apply")
 	}
 	if loc.InMemory() {
 		return onto.Errorf(onto.Invalid, "a store in memory cannot be restored").WithHint("name a file with --db")
