@@ -56,7 +56,7 @@ func (s *seen) add(r *record) (int64, error) {
 			file = " of " + file
 		}
 		return 0, atPlace(s.place, r.line, onto.Errorf(onto.Conflict, "%s was on line %d%s already, with other contents", r.id, line, file).
-			WithHint("keep one of the two lines; a store with its history is moved by onto copy FROM TO"))
+			WithHint("keep one of the two lines, or, if the records are a history, copy the store instead").WithCommand("copy", "FROM", "TO"))
 	case len(s.known) >= s.limit:
 		return untracked, nil
 	}

@@ -74,7 +74,7 @@ func wantVacant(ctx context.Context, c *session.Session, at place.Location, cfg 
 		return err
 	}
 	return errors.Join(onto.Errorf(onto.Refused, "%s exists and is not overwritten", at).
-		WithHint("name another place; onto copy adds to a copy that is there"), b.Close())
+		WithHint("name another place, or add to the copy that is there").WithCommand("copy", c.Place().String(), at.String(), "--apply"), b.Close())
 }
 
 // copyLake copies everything to an empty target.
