@@ -34,7 +34,8 @@ const (
 // Options change how a lake is opened. The zero value is the default.
 //
 // On a directory, processes take turns to publish. A process gives up when no turn was
-// granted for the patience, and after ten times the patience in any case.
+// granted for the patience, and after ten times the patience in any case. A write waits
+// for each holder of the write lease for LockTimeout, and for ten times that in any case.
 type Options struct {
 	Target    bool             // the lake is, or becomes, the target of a copy: it may be unfinished
 	MustExist bool             // fail with Uninitialized instead of making a lake
@@ -44,7 +45,7 @@ type Options struct {
 	Patience  time.Duration    // how long to wait for the storage and for other processes; 0 for DefaultPatience
 	Now       func() time.Time // the clock; nil for time.Now
 
-	LockTimeout time.Duration // how long a write waits for the holder of the write lease; 0 for DefaultLockTimeout
+	LockTimeout time.Duration // how long a write waits for a holder of the write lease, see above; 0 for DefaultLockTimeout
 	StreamBytes int64         // how much of a stream is held in memory; 0 for DefaultStreamBytes
 	FileBytes   int64         // how large a file may become when others are merged into it; 0 for DefaultFileBytes
 	CacheDir    string        // for local copies of files; "" for a temporary one

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -307,16 +306,20 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 }
 
 // submitFree writes with a function such as submit, and retries whenever another holder
-// has released the write lease, until the deadline.
+// has released the write lease, until it has waited too long.
 func (w *writer) submitFree(ctx context.Context, m *member, submit func(context.Context, *member) error) error {
-	end := time.Now().Add(w.opts.LockTimeout)
+	wait := lease.Patiently(w.opts.LockTimeout)
 	for {
 		err := submit(ctx, m)
-		left := time.Until(end)
-		if err == nil || err != m.barred || onto.CodeOf(err) != onto.LockContention || left <= 0 {
+		if err == nil || err != m.barred || onto.CodeOf(err) != onto.LockContention {
 			return err
 		}
-		if err := w.leases.AwaitWrite(ctx, w.log.Last(), left); err != nil {
+		t := w.log.Last()
+		left := wait.Left(t.Head.Locks[onto.WriteLease])
+		if left <= 0 {
+			return err
+		}
+		if err := w.leases.AwaitWrite(ctx, t, left); err != nil {
 			return err
 		}
 	}

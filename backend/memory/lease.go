@@ -28,10 +28,12 @@ type leases struct {
 	breaks []onto.LeaseBreak
 }
 
-// lockFree locks the store as soon as a lease is free. After an error it is not locked.
-// An expired lease counts as free.
-func (b *Backend) lockFree(ctx context.Context, name string, wait time.Duration) error {
-	end := time.Now().Add(wait)
+// lockFree locks the store as soon as a lease is free. It waits for one time for each
+// holder, and for another in any case. After an error the store is not locked. An expired
+// lease counts as free.
+func (b *Backend) lockFree(ctx context.Context, name string, each, total time.Duration) error {
+	end := time.Now().Add(total)
+	until, epoch := end, int64(-1)
 	for {
 		b.store.mu.Lock()
 		err := b.writable(ctx)
@@ -43,7 +45,10 @@ func (b *Backend) lockFree(ctx context.Context, name string, wait time.Duration)
 		if err != nil {
 			return err
 		}
-		left := time.Until(end)
+		if held.Epoch != epoch {
+			until, epoch = time.Now().Add(each), held.Epoch
+		}
+		left := min(time.Until(until), time.Until(end))
 		if left <= 0 {
 			return contention(held)
 		}
@@ -57,7 +62,7 @@ func (b *Backend) lockFree(ctx context.Context, name string, wait time.Duration)
 // the write lease; whether a draft that carries that lease holds it is checked later.
 func (b *Backend) lockWrite(ctx context.Context, carried *onto.Lease) error {
 	if carried == nil || carried.Name != onto.WriteLease {
-		return b.lockFree(ctx, onto.WriteLease, b.store.lockTimeout)
+		return b.lockFree(ctx, onto.WriteLease, b.store.lockTimeout, 10*b.store.lockTimeout)
 	}
 	b.store.mu.Lock()
 	err := b.writable(ctx)
@@ -102,7 +107,7 @@ func (s *Store) checkLease(want *onto.Lease) error {
 
 // Acquire implements [backend.Leaser].
 func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
-	if err := b.lockFree(ctx, r.Name, r.Wait); err != nil {
+	if err := b.lockFree(ctx, r.Name, r.Wait, r.Wait); err != nil {
 		return onto.Lease{}, err
 	}
 	s := b.store

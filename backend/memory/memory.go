@@ -21,9 +21,12 @@ import (
 )
 
 // Options are the settings of a store. Nil and the zero value are fine.
+//
+// A write waits for each holder of the write lease for LockTimeout, and for ten times
+// that in any case.
 type Options struct {
 	Now         func() time.Time // the clock; nil for time.Now
-	LockTimeout time.Duration    // how long a write waits for the holder of the write lease; 0 for DefaultLockTimeout
+	LockTimeout time.Duration    // how long a write waits for a holder of the write lease; 0 for DefaultLockTimeout
 }
 
 // Store is what its handles share. It lives as long as there are references to it.
