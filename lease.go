@@ -18,6 +18,7 @@ type Lease struct {
 	Epoch    int64  // grows each time it is taken; 0 if another program holds it
 	Acquired time.Time
 	Expires  time.Time
+	Store    string // identifies the store that gave it; "" if it is not known
 }
 
 // Expired reports whether the lease may be taken over.

@@ -21,6 +21,9 @@ func (r *run) copy(ctx context.Context) error {
 	if r.complete() {
 		return nil
 	}
+	if err := r.mark(ctx); err != nil {
+		return r.explain(err)
+	}
 	entries, stop := readAhead(ctx, r.From.Log(ctx, r.head))
 	defer stop()
 	b := &batch{run: r, entries: entries, meter: meter{sum: r.sum}}
@@ -37,6 +40,20 @@ func (r *run) complete() bool {
 	s := r.state
 	return !s.Unfinished && s.Origin == r.plan.Origin && s.Commit == r.plan.Until && s.Sum == r.sum.String() &&
 		r.types.difference(r.stored) == nil
+}
+
+// mark marks a target that is empty as a copy, so that nothing else is written to it should
+// the first batch not come to its end.
+func (r *run) mark(ctx context.Context) error {
+	if r.head > 0 || r.state.Origin != "" {
+		return nil
+	}
+	state := backend.CopyState{Origin: r.plan.Origin, Flags: r.Flags, Sum: r.sum.String(), Unfinished: true}
+	err := r.To.Restore(ctx, &backend.Restoration{Types: r.stored, Copy: func() backend.CopyState { return state }})
+	if err == nil {
+		r.state = state
+	}
+	return err
 }
 
 // explain names the reason where another program has changed the target meanwhile.
@@ -101,7 +118,10 @@ func (b *batch) log(ctx context.Context) iter.Seq2[backend.LogEntry, error] {
 		for b.commit < b.last || b.inCommit() {
 			e, err := b.read(ctx)
 			if err == nil && e == nil {
-				err = b.short()
+				err = onto.Errorf(onto.Corrupt, "the log ends within or after commit %d, and its newest commit is %d", b.commit, b.plan.Until)
+			}
+			if onto.CodeOf(err) == onto.Corrupt {
+				err = b.damaged(err)
 			}
 			if err != nil {
 				yield(backend.LogEntry{}, err)
@@ -151,8 +171,14 @@ func (b *batch) count(e *backend.LogEntry) {
 	b.bytes += len(v.Key) + len(v.Left) + len(v.Right) + len(v.Instance) + len(v.Fields)
 }
 
-// short is the error for a log that ends before its head.
-func (b *batch) short() error {
-	return onto.Errorf(onto.Corrupt, "the log ends within or after commit %d, and its newest commit is %d", b.commit, b.plan.Until).
-		WithHint("the source is damaged: check it, or copy what comes before with --until").WithCommand("doctor")
+// damaged tells what can be done about a source that is damaged after the last whole commit.
+func (b *batch) damaged(err error) error {
+	whole := b.commit
+	if b.inCommit() {
+		whole--
+	}
+	if whole == 0 {
+		return onto.Errorf(onto.Corrupt, "%w", err).WithHint("restore a backup of the source, and copy that")
+	}
+	return onto.Errorf(onto.Corrupt, "%w", err).WithHint("restore a backup of the source, or copy what comes before the damage: --until %d", whole)
 }

@@ -167,6 +167,7 @@ func TestCopy(t *testing.T) {
 	}
 	_, err = store.Find[person](s.Now()).Limit(2).After(page.Next).Page(t.Context())
 	wantError(t, err, onto.Invalid, "the cursor is from another store")
+	testLeaseOfTheSource(t, openStore(t, from.b), s)
 
 	// What the source commits later is added, and a copy that has it is left alone.
 	from.fill(5)
@@ -213,57 +214,34 @@ func TestCopyUntil(t *testing.T) {
 	wantError(t, err, onto.Conflict, "the target has commits up to 11")
 }
 
-// failing ends a copy at a batch.
-type failing struct {
-	*memory.Backend
-	after int
-}
-
-var errCut = errors.New("the line was cut")
-
-func (f *failing) Restore(ctx context.Context, r *backend.Restoration) error {
-	if f.after == 0 {
-		return errCut
+// testLeaseOfTheSource takes a lease of the same name, owner and epoch on both stores. That
+// of the source lets nothing be written to the copy, and no position of the source is known
+// to the copy.
+func testLeaseOfTheSource(t *testing.T, source, copied *store.Store) {
+	t.Helper()
+	opts := &store.LeaseOptions{Owner: "nightly"}
+	there, err := source.Lease(t.Context(), "import", opts)
+	if err != nil {
+		t.Fatal(err)
 	}
-	f.after--
-	return f.Backend.Restore(ctx, r)
-}
-
-func TestUnfinishedCopy(t *testing.T) {
-	from := newSource(t)
-	from.fill(20)
-	from.drop("note", false) // so that there is more than one batch
-	st, to := target(t)
-	other := st.Open()
-	defer other.Close()
-	_, err := (&archive.Job{From: from.b, To: &failing{to, 1}, Flags: "a=b"}).Apply(t.Context())
-	if !errors.Is(err, errCut) {
-		t.Fatalf("got error %v, want that of the target", err)
+	here, err := copied.Lease(t.Context(), "import", opts)
+	if err != nil {
+		t.Fatal(err)
 	}
-	_, err = other.Resolve(t.Context(), onto.Point{})
-	wantError(t, err, onto.CopyUnfinished, "has not ended")
-
-	_, err = (&archive.Job{From: from.b, To: to}).Plan(t.Context())
-	wantError(t, err, onto.Conflict, "with the flags a=b")
-	stranger := newSource(t)
-	stranger.fill(40)
-	_, err = (&archive.Job{From: stranger.b, To: to, Flags: "a=b"}).Plan(t.Context())
-	wantError(t, err, onto.Conflict, "a part of a copy of")
-
-	job := &archive.Job{From: from.b, To: to, Flags: "a=b"}
-	plan, err := job.Plan(t.Context())
-	if err != nil || !plan.Resumes || plan.Shared != 20 || plan.Commits != 1 {
-		t.Fatalf("plan: got %+v and error %v, want one that resumes at commit 20", plan, err)
+	a, b := there.Current(), here.Current()
+	if a.Epoch != b.Epoch || a.Store == b.Store {
+		t.Fatalf("got the leases %+v and %+v, want equal ones of two stores", a, b)
 	}
-	var seen []archive.Progress
-	job.Progress = func(p archive.Progress) { seen = append(seen, p) }
-	apply(t, job)
-	if len(seen) == 0 || seen[len(seen)-1].Commit != 21 {
-		t.Errorf("got the progress %v, want it to end at commit 21", seen)
-	}
-	same(t, job, 21)
-	if _, err = other.Resolve(t.Context(), onto.Point{}); err != nil {
-		t.Errorf("a complete copy: got error %v", err)
+	_, err = copied.Commit(t.Context(), onto.Draft{Lease: &a}.Ensure(note{ID: "n", Text: "x"}))
+	wantError(t, err, onto.LeaseExpired, "is of another store")
+	_, err = copied.CommitStream(t.Context(), onto.Draft{Lease: &a}, func(yield func(any, error) bool) { yield(note{ID: "n", Text: "x"}, nil) })
+	wantError(t, err, onto.LeaseExpired, "is of another store")
+	_, err = copied.Commit(t.Context(), onto.Draft{Advance: &onto.Advance{Name: "mirror", From: 7, To: 8}})
+	wantError(t, err, onto.Conflict, "mirror")
+	for _, l := range []*store.Lease{there, here} {
+		if err := l.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

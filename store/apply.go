@@ -178,7 +178,7 @@ func apply(ctx context.Context, s *Store, o *ApplyOptions, plan func(context.Con
 	if _, _, err := parseToken(o.Token); err != nil && !o.Force {
 		return onto.Result{}, err
 	}
-	draft, err := s.header(o.Draft)
+	draft, err := s.header(ctx, o.Draft)
 	if err != nil {
 		return onto.Result{}, err
 	}

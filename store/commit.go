@@ -20,7 +20,7 @@ import (
 // OutcomeUnknown says it may be.
 func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
 	types := s.catalog()
-	draft, err := s.draft(types, d)
+	draft, err := s.draft(ctx, types, d)
 	if err != nil {
 		return onto.Result{}, err
 	}
@@ -35,8 +35,8 @@ func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
 }
 
 // draft is the backend's form of a draft, without its digest, made with a catalog.
-func (s *Store) draft(types *catalog.Catalog, d onto.Draft) (*backend.Draft, error) {
-	draft, err := s.header(d)
+func (s *Store) draft(ctx context.Context, types *catalog.Catalog, d onto.Draft) (*backend.Draft, error) {
+	draft, err := s.header(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +55,11 @@ func (s *Store) draft(types *catalog.Catalog, d onto.Draft) (*backend.Draft, err
 }
 
 // header is the backend's form of everything but the intents.
-func (s *Store) header(d onto.Draft) (*backend.Draft, error) {
+func (s *Store) header(ctx context.Context, d onto.Draft) (*backend.Draft, error) {
 	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	if err := s.checkLease(ctx, d.Lease); err != nil {
 		return nil, err
 	}
 	for _, e := range d.Expectations() {

@@ -92,8 +92,10 @@ func (q *question) goOn(ctx context.Context, ask *backend.Query) error {
 	if err != nil || c.Question == "" {
 		return q.damaged()
 	}
-	if err := q.v.s.checkOrigin(ctx, c.Store); err != nil {
+	if own, err := q.v.s.isOrigin(ctx, c.Store); err != nil {
 		return err
+	} else if !own {
+		return onto.Errorf(onto.Invalid, "the cursor is from another store").WithHint("start without a cursor")
 	}
 	if c.Question != q.fingerprint(ask) {
 		return onto.Errorf(onto.Invalid, "the cursor is from another query than this one of %s", ask.Type).
@@ -131,14 +133,11 @@ func (s *Store) origin(ctx context.Context) (string, error) {
 	return short, nil
 }
 
-// checkOrigin refuses a cursor of another store: a copy has the same commits, and may go
-// on with others.
-func (s *Store) checkOrigin(ctx context.Context, of string) error {
+// isOrigin reports whether a cursor or a lease is of this store, as far as it is known: a
+// copy has the same commits, and may go on with others.
+func (s *Store) isOrigin(ctx context.Context, of string) (bool, error) {
 	own, err := s.origin(ctx)
-	if err != nil || of == "" || own == "" || of == own {
-		return err
-	}
-	return onto.Errorf(onto.Invalid, "the cursor is from another store").WithHint("start without a cursor")
+	return of == "" || own == "" || of == own, err
 }
 
 // damaged is the error for a cursor that no page gave.

@@ -30,7 +30,10 @@ type LeaseOptions struct {
 // expired lease stays its holder's until it is taken over: Renew and drafts that carry
 // it succeed until then and fail with LeaseExpired from then on. So what a lease
 // protects is safe if each draft carries it, and Keep only makes losing it less likely.
-type Lease struct{ held *lease.Held }
+type Lease struct {
+	held  *lease.Held
+	store string // see Store.origin
+}
 
 // maxLeaseTTL is how long a lease may last without being renewed.
 const maxLeaseTTL = 366 * 24 * time.Hour
@@ -51,11 +54,28 @@ func (s *Store) Lease(ctx context.Context, name string, opts *LeaseOptions) (*Le
 	if err := opts.apply(r); err != nil {
 		return nil, err
 	}
+	origin, err := s.origin(ctx)
+	if err != nil {
+		return nil, err
+	}
 	held, err := lease.Take(ctx, leaser, r)
 	if err != nil {
 		return nil, err
 	}
-	return &Lease{held}, nil
+	return &Lease{held, origin}, nil
+}
+
+// checkLease refuses the lease of another store. A copy of that store counts its own leases,
+// so that one of them may have the same name, owner and epoch.
+func (s *Store) checkLease(ctx context.Context, l *onto.Lease) error {
+	if l == nil {
+		return nil
+	}
+	own, err := s.isOrigin(ctx, l.Store)
+	if err != nil || own {
+		return err
+	}
+	return onto.Errorf(onto.LeaseExpired, "the %s is of another store", l).WithHint("take it on this store")
 }
 
 // apply checks the options and makes a request of them.
@@ -90,7 +110,11 @@ func leaserOf(b backend.Backend) (backend.Leaser, error) {
 }
 
 // Current returns the lease as it was last renewed, for Draft.Lease.
-func (l *Lease) Current() onto.Lease { return l.held.Current() }
+func (l *Lease) Current() onto.Lease {
+	current := l.held.Current()
+	current.Store = l.store
+	return current
+}
 
 // Renew extends the lease to its whole time from now on. It fails with LeaseExpired if
 // it is not held any more.
@@ -119,7 +143,15 @@ func (s *Store) Leases(ctx context.Context) ([]onto.Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	return leaser.Leases(ctx)
+	origin, err := s.origin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := leaser.Leases(ctx)
+	for i := range list {
+		list[i].Store = origin
+	}
+	return list, err
 }
 
 // BreakLease ends a lease of any holder, and records it. The holder learns of it when
@@ -139,9 +171,17 @@ func (s *Store) BreakLease(ctx context.Context, name string, actor onto.Actor, r
 	if len(reason) > onto.MaxComment || !utf8.ValidString(reason) || strings.IndexByte(reason, 0) >= 0 {
 		return onto.LeaseBreak{}, onto.Errorf(onto.Invalid, "the reason is not text of at most %d bytes", onto.MaxComment)
 	}
-	return leaser.Break(ctx, onto.LeaseBreak{
+	origin, err := s.origin(ctx)
+	if err != nil {
+		return onto.LeaseBreak{}, err
+	}
+	record, err := leaser.Break(ctx, onto.LeaseBreak{
 		Lease: onto.Lease{Name: name}, Runtime: s.opts.Runtime, Actor: actor, Reason: reason,
 	})
+	if err == nil {
+		record.Lease.Store = origin
+	}
+	return record, err
 }
 
 // LeaseBreaks returns the records of leases that were ended by force, oldest first.
@@ -150,5 +190,13 @@ func (s *Store) LeaseBreaks(ctx context.Context) ([]onto.LeaseBreak, error) {
 	if err != nil {
 		return nil, err
 	}
-	return leaser.Breaks(ctx)
+	origin, err := s.origin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := leaser.Breaks(ctx)
+	for i := range list {
+		list[i].Lease.Store = origin
+	}
+	return list, err
 }

@@ -73,7 +73,7 @@ func (s *Store) CommitStreamWith(ctx context.Context, d onto.Draft, things iter.
 // appendStream commits a draft without its intents and a sequence of writes that were
 // made with a catalog.
 func (s *Store) appendStream(ctx context.Context, d onto.Draft, types *catalog.Catalog, writes iter.Seq2[backend.Write, error], opts *StreamOptions) (onto.Result, error) {
-	draft, err := s.header(d)
+	draft, err := s.header(ctx, d)
 	if err != nil {
 		return onto.Result{}, err
 	}

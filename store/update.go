@@ -82,7 +82,7 @@ func Update[T any](ctx context.Context, s *Store, d onto.Draft, key Key, change 
 // replace commits a draft with a struct in place of the version that was read.
 func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, v reflect.Value) (onto.Result, error) {
 	types := s.catalog()
-	draft, err := s.draft(types, d)
+	draft, err := s.draft(ctx, types, d)
 	if err != nil {
 		return onto.Result{}, err
 	}
@@ -129,7 +129,7 @@ func (s *Store) repeated(ctx context.Context, d onto.Draft, id onto.Identity) (o
 		return onto.Result{}, false, err
 	}
 	types := s.catalog()
-	draft, err := s.draft(types, d)
+	draft, err := s.draft(ctx, types, d)
 	if err != nil {
 		return onto.Result{}, false, err
 	}

@@ -54,9 +54,12 @@ func (b *Backend) Log(ctx context.Context, since int64) iter.Seq2[backend.LogEnt
 		}
 		// Ends of the context are noticed between entries: to wait for each row in a
 		// goroutine of its own costs more than the row.
-		err := r.Conn.Each(context.Background(), `SELECT `+layout.CommitList+`, c.draft_hash FROM commits c WHERE c.id > ? ORDER BY c.id`,
+		err := r.Conn.Each(context.Background(), `SELECT `+layout.CommitList+`, c.draft_hash, c.operations IS NULL FROM commits c WHERE c.id > ? ORDER BY c.id`,
 			[]any{since}, func(rows *driver.Rows) error {
 				kept := layout.ReadCommit(rows)
+				if rows.Int(layout.CommitWidth+1) == 1 {
+					return onto.Errorf(onto.Corrupt, "commit %d was not made by this program", kept.ID).WithHint("find out what else is in the log").WithCommand("doctor")
+				}
 				kept.Digest = rows.Text(layout.CommitWidth)
 				return l.commit(&kept)
 			})
@@ -211,7 +214,7 @@ func (b *Backend) leftBehind(r *reading) ([]backend.LogNote, error) {
 	err := count(backend.EventsStay, `SELECT namespace, count(*) FROM events GROUP BY 1 ORDER BY 1`)
 	if err == nil {
 		err = count(backend.ClaimsStay, `SELECT handler_id || ' ' || CASE WHEN dead_lettered_at IS NOT NULL THEN 'dead_lettered'
-			WHEN ack_at IS NOT NULL THEN 'acked' WHEN session_id = '' THEN 'pending' ELSE 'claimed' END, count(*)
+			WHEN ack_at IS NOT NULL THEN 'acked' ELSE 'claimed' END, count(*)
 			FROM event_claims GROUP BY 1 ORDER BY 1`)
 	}
 	if err == nil {

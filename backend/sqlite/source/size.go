@@ -141,7 +141,7 @@ func (f *File) scratch() (total int64, err error) {
 
 // staying counts what a copy will not have.
 func (m *moment) staying(ctx context.Context) (list []backend.LogNote, err error) {
-	claims := fmt.Sprintf(`SELECT handler_id || ' ' || CASE WHEN %[2]s IS NOT NULL THEN 'dead' WHEN %[1]s IS NOT NULL THEN 'acked' ELSE 'open' END, count(*)
+	claims := fmt.Sprintf(`SELECT handler_id || ' ' || CASE WHEN %[2]s IS NOT NULL THEN 'dead_lettered' WHEN %[1]s IS NOT NULL THEN 'acked' ELSE 'claimed' END, count(*)
 		FROM main.event_claims GROUP BY 1 ORDER BY 1`, m.f.columns("event_claims", "ack_at", "dead_lettered_at")...)
 	for _, of := range []struct {
 		code       backend.NoteCode

@@ -59,7 +59,7 @@ func (s *Shape) kind(c *driver.Conn) (File, error) {
 		return s.ours(c)
 	case s.has("commits", "entity_history", "relation_history"):
 		return s.other(c, Original)
-	case s.has("work_items") && s.hasIndexes([]string{"ix_work_items_dedupe"}):
+	case s.has("work_items"):
 		return File{Kind: WorkState}, nil
 	}
 	return s.other(c, OtherDatabase)
