@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func (b *Bucket) unsynced() bool {
 // writable is the check of all methods that promise durability.
 func (b *Bucket) writable(ctx context.Context, key string) error {
 	if err := b.usable(ctx, key); err != nil {
-		return err
+		return cmp.Or(begins(ctx), err)
 	}
 	return b.halted.err(b.dir)
 }

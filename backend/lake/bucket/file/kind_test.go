@@ -174,6 +174,10 @@ func TestWaitForLockEnds(t *testing.T) {
 	if err := returns(t, "swap with a context that ends", func() error { return <-first }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
+	// A caller that looks for the outcome has to know that there is none.
+	if _, err := second.Swap(ctx, "a", []byte("three"), tag); !errors.Is(err, context.Canceled) || !errors.Is(err, bucket.ErrRefused) {
+		t.Errorf("with a context that has ended: got %v, want %v that is refused", err, context.Canceled)
+	}
 	waits := swap(t.Context(), second)
 	if err := returns(t, "close", second.Close); err != nil {
 		t.Error(err)
